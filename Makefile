@@ -25,7 +25,7 @@ KILLS       ?= 1000
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit fuzz-short fuzz bench load soak kill kernel clean
+.PHONY: build test check format vet lint unit reports fuzz-short fuzz bench load soak kill kernel clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -37,7 +37,7 @@ test:
 # One after the other, because each is parallel inside and fuzzing wants a quiet machine; all of them even when
 # one fails, so that one run tells everything that is wrong.
 check:
-	@$(MAKE) --no-print-directory -k -j1 format vet lint unit fuzz-short
+	@$(MAKE) --no-print-directory -k -j1 format vet lint unit reports fuzz-short
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -51,6 +51,12 @@ lint:
 
 unit:
 	go test $(TESTFLAGS) $(PACKAGES)
+
+# Every place that reports a diagnostic is reached by a golden or a test of the language.
+reports:
+	@mkdir -p .cache
+	go test -coverprofile .cache/reports.out -coverpkg ./hcl/... ./hcl/... >/dev/null
+	go run ./.ci/reportsites .cache/reports.out hcl
 
 fuzz-short:
 	.ci/fuzz --total $(FUZZBUDGET)

@@ -350,7 +350,7 @@ func TestAServerThatIsStoppedWaitsForNoOperator(t *testing.T) {
 	id, _ := f.waiting()
 	began := time.Now()
 	syscall.Kill(s.pid, syscall.SIGTERM)
-	if r := answered(t, said); !r.Failed || !strings.Contains(r.text(), "being stopped") || time.Since(began) > 25*time.Second { // calls have 30 s to end
+	if r := answered(t, said); !r.Failed || !strings.Contains(r.text(), "shutting down") || time.Since(began) > 25*time.Second { // calls have 30 s to end
 		t.Errorf("after %v: %s", time.Since(began), r.text())
 	}
 	f.decides("approve", id, "")

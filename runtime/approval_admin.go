@@ -2,10 +2,15 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"strings"
+	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/policy"
 )
@@ -20,9 +25,9 @@ type ApprovalAdmin struct {
 	mayDecide map[string]bool // by tool; a cache
 }
 
-// ApprovalAdmin returns the approvals that a caller may decide over HTTP. The error is a ForbiddenError
-// when the configuration lets nobody decide, or the caller has no subject; other errors are those of
-// the state store.
+// ApprovalAdmin returns the approvals that a caller may decide over HTTP. The error is a
+// ForbiddenError when the configuration lets nobody decide, or the caller has no subject; other
+// errors are those of the state store.
 func (h *Host) ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*ApprovalAdmin, error) {
 	g, err := h.admit(ctx, c)
 	if err != nil {
@@ -53,32 +58,32 @@ func (d *ApprovalAdmin) open(ctx context.Context) (err error) {
 		return newForbiddenError("A decision requires a caller with a subject")
 	}
 	d.frame = hcl.NewFrame(ctx, d.g.build.Dir, d.g.build.Now)
-	d.frame.Caller = callerRoot(d.caller)
+	d.frame.Caller = call.CallerRoot(d.caller)
 	// The watch of the store reports the decisions of other processes.
-	if err := d.g.build.State.tasks.startHeartbeat(ctx); err != nil {
+	if err := d.g.build.State.watch(ctx); err != nil {
 		return err
 	}
-	d.book, err = d.g.build.State.approvals(ctx)
+	d.book, err = d.g.build.State.Approvals(ctx)
 	return err
 }
 
 // Close releases the configuration.
 func (d *ApprovalAdmin) Close() { d.g.leave() }
 
-// canDecide reports whether the caller may decide calls of a tool. Nobody may when the tool does not
-// exist or the rule cannot be evaluated.
+// canDecide reports whether the caller may decide calls of a tool. Nobody may when the tool does
+// not exist or the rule cannot be evaluated.
 func (d *ApprovalAdmin) canDecide(tool string) bool {
 	if may, asked := d.mayDecide[tool]; asked {
 		return may
 	}
 	p, ok := d.g.programs[tool]
 	if ok {
-		d.frame.Tool = policy.ToolRoot(p.tool)
+		d.frame.Tool = policy.ToolRoot(p.Tool())
 		var err error
 		if ok, err = d.g.Config.Approvals.Allow.Eval(d.frame, nil); err != nil {
 			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow failed, caller may not decide",
 				slog.String("tool", tool), slog.String("subject", d.caller.Subject),
-				slog.String("error", d.g.scrubber.Text(err.Error())))
+				slog.String("error", d.g.env.Scrubber.Text(err.Error())))
 			ok = false
 		}
 	}
@@ -102,9 +107,9 @@ const (
 	maxRead = 1024
 )
 
-// List calls each with the approvals that the caller may decide, in parts, and returns the cursor of the
-// next page, like approval.Book.List. It omits the caller's own calls, stops at an error of each, and
-// reads nothing for a caller that may decide nothing.
+// List calls each with the approvals that the caller may decide, in parts, and returns the cursor
+// of the next page, like approval.Book.List. It omits the caller's own calls, stops at an error of
+// each, and reads nothing for a caller that may decide nothing.
 func (d *ApprovalAdmin) List(
 	ctx context.Context, q approval.ListQuery, each func([]*approval.Entry) error,
 ) (next string, err error) {
@@ -150,9 +155,9 @@ func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval
 	return a, nil
 }
 
-// Decide approves or rejects a call. With an audit log the decision is recorded before it takes effect.
-// The error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's own call, or an
-// UnrecordedDecisionError when the decision could not be recorded and was not made.
+// Decide approves or rejects a call. With an audit log the decision is recorded before it takes
+// effect. The error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's
+// own call, or an UnrecordedDecisionError when the decision could not be recorded and was not made.
 func (d *ApprovalAdmin) Decide(
 	ctx context.Context, id string, approved bool, reason string,
 ) (*approval.Approval, error) {
@@ -168,9 +173,69 @@ func (d *ApprovalAdmin) Decide(
 		return d.book.Decide(ctx, a.ID, approved, decision)
 	}
 	proposal := approval.Proposal{Approved: approved, Decision: decision}
-	p, err := d.book.Propose(ctx, a.ID, proposal, d.g.build.State.tasks.owner)
+	p, err := d.book.Propose(ctx, a.ID, proposal, d.g.env.Process.Name())
 	if err != nil {
 		return nil, err
 	}
-	return d.g.confirmDecision(ctx, d.book, p, d.g.auditedCaller(d.caller))
+	return d.g.confirmDecision(ctx, d.book, p, d.g.env.AuditedCaller(d.caller))
+}
+
+// UnrecordedDecisionError reports that a decision was not made, because it could not be recorded.
+type UnrecordedDecisionError struct{ Cause error }
+
+func (u *UnrecordedDecisionError) Error() string {
+	return "Nothing was decided, because the server cannot write its audit log. The server's log has the reason"
+}
+
+var errNoAudit = errors.New("the configuration had an audit block when the approval was requested, and has none now")
+
+// decisionRecord returns the audit record of a proposed decision.
+func decisionRecord(p *approval.Proposal, by audit.Caller) audit.Record {
+	a, decision := p.Approval, "rejected"
+	if p.Approved {
+		decision = "approved"
+	}
+	return audit.Record{
+		Time: time.Now(), Event: audit.EventApproval, ID: a.ID, Kind: "tool", Name: a.Tool, Caller: by,
+		Decision: decision, Rule: strings.Join(a.Rules, ", "), Revision: a.Revision,
+		Approval: &audit.Approval{
+			ID: a.ID, Asker: a.Caller.Subject, Rules: a.Rules,
+			By: p.Decision.By, At: p.Decision.At, Reason: p.Decision.Reason,
+		},
+	}
+}
+
+// confirmDecision records a decision and makes it effective. A decision that cannot be recorded is
+// withdrawn.
+func (g *Generation) confirmDecision(
+	ctx context.Context, book *approval.Book, p *approval.Proposal, by audit.Caller,
+) (*approval.Approval, error) {
+	ctx = context.WithoutCancel(ctx) // a recorded decision must become effective
+	err := errNoAudit
+	if g.audit != nil {
+		r := decisionRecord(p, by)
+		err = g.audit.Append(&r, true)
+	}
+	if err != nil {
+		g.env.LogAuditFailure(ctx, err)
+		if _, failed := book.Withdraw(ctx, p); failed != nil {
+			return nil, failed
+		}
+		return nil, &UnrecordedDecisionError{err}
+	}
+	return book.Confirm(ctx, p)
+}
+
+// recordDecision records the stored decision of another process, unless a third one does.
+func (h *Host) recordDecision(ctx context.Context, book *approval.Book, id string) {
+	h.withAuditLog(func(g *Generation) {
+		p, err := book.Claim(ctx, id, g.env.Process.Name())
+		if err == nil && p != nil {
+			_, err = g.confirmDecision(ctx, book, p, audit.Caller{Subject: p.Decision.By})
+		}
+		if err != nil {
+			g.log().LogAttrs(ctx, slog.LevelError, "approval decision failed",
+				slog.String("approval", id), slog.String("error", g.env.Scrubber.Text(err.Error())))
+		}
+	})
 }

@@ -39,7 +39,7 @@ type testDesk struct {
 
 func deskOf(t testing.TB, h *Host) *testDesk {
 	t.Helper()
-	book, err := h.build.State.approvals(t.Context())
+	book, err := h.build.State.Approvals(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

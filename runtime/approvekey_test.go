@@ -14,6 +14,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/digest"
+	"hatchel/runtime/idempotency"
 	"hatchel/runtime/state"
 )
 
@@ -27,8 +28,8 @@ func TestAKeyIsFreeWhileItsCallWaitsForApproval(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	said := laterIn(gone, t, h, "ann", "t", `{"idempotency_key":"k"}`)
 	a := desk.pending(1)[0]
-	k := &claim{tasks: h.build.State.tasks, key: digest.Of("deed", "t", "ann", "k").String()}
-	if d, err := k.find(t.Context()); d != nil || err != nil {
+	k := idempotency.New(h.build.State.keys, digest.Of("deed", "t", "ann", "k").String(), "", time.Hour)
+	if d, err := k.Find(t.Context()); d != nil || err != nil {
 		t.Errorf("something was begun: %v %v", d, err)
 	}
 	leave()
@@ -96,7 +97,7 @@ func TestWhatCannotBeRememberedIsNotApproved(t *testing.T) {
 		store *forgetting
 		want  string
 	}{
-		"a store that is full":             {&forgetting{adds: state.ErrFull}, "remembers too much"},
+		"a store that is full":             {&forgetting{adds: state.ErrFull}, "no room for another one"},
 		"a store that is away":             {&forgetting{adds: state.ErrAway}, "try again in a moment"},
 		"a store that goes away meanwhile": {&forgetting{replaces: state.ErrAway}, "try again in a moment"},
 	} {

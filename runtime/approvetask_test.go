@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/state"
+	"hatchel/runtime/task"
 )
 
 // crammed is a store that takes no more tasks while it is full.
@@ -19,7 +20,7 @@ type crammed struct {
 }
 
 func (c *crammed) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
-	if r.Kind == kindTask && c.full.Load() {
+	if r.Kind == task.Kind && c.full.Load() {
 		return nil, state.ErrFull
 	}
 	return c.Store.Add(ctx, r)

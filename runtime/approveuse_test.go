@@ -58,7 +58,7 @@ func TestACallThatCannotBeWrittenDownUsesNoApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	desk.decide(a, true, "")
-	if got := <-said; !refused(got) || !strings.Contains(got, "cannot write down") || count() != 0 {
+	if got := <-said; !refused(got) || !strings.Contains(got, "cannot write to its audit log") || count() != 0 {
 		t.Errorf("while the log is away: %s", got)
 	}
 	if err := os.Rename(path+".away", path); err != nil {
@@ -198,7 +198,7 @@ func TestWhatIsNotShownToItsEndSaysSoAtItsBeginning(t *testing.T) {
 	if a := call(6000); !a.Partial || !strings.Contains(a.Effect, "and all of it") {
 		t.Errorf("long arguments: %v, %d bytes", a.Partial, len(a.Effect))
 	}
-	if a := call(60000); !a.Partial || !strings.HasPrefix(a.Effect, "NOT ALL OF WHAT WOULD BE DONE IS SHOWN") || strings.Contains(a.Effect, "and all of it") {
+	if a := call(60000); !a.Partial || !strings.HasPrefix(a.Effect, "PART OF WHAT WOULD BE DONE IS NOT SHOWN") || strings.Contains(a.Effect, "and all of it") {
 		t.Errorf("a long one: %v, %d bytes", a.Partial, len(a.Effect))
 	}
 }

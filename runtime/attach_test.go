@@ -1,10 +1,8 @@
 package runtime
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -38,92 +36,6 @@ func given(t *testing.T, g *Generation, owner, content string) (*files.File, []b
 		t.Fatal(err)
 	}
 	return f, fmt.Appendf(nil, `{"scan":{"file_id":%q}}`, f.ID)
-}
-
-// A call that waits is gone on with by another process, or after a restart: its files are read there, under the names that the caller gave them, as long as they are there.
-func TestACallThatWaitedHasItsFilesAgain(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, takesFiles)
-	defer h.Close()
-	p, _ := h.Current().Program("t")
-	f, _ := given(t, h.Current(), "anna", "content")
-	c := p.newCall(t.Context(), anonymous, adapters.Nobody{})
-	defer c.release()
-	c.action.Owner = "anna"
-	raw := fmt.Sprintf(`{"scan":{"file_id":%q,"filename":"called.txt"},"more":{"a":[{"page":{"file_id":%[1]q}}]}}`, f.ID)
-	if err := p.admit(c, inputs{raw: []byte(raw)}); err != nil {
-		t.Fatal(err)
-	}
-	c.frame.Steps["s"] = map[string]any{"kept": c.frame.Input["scan"], "$file": "no file"}
-	frozen, err := c.freeze(c.frame.Input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Contains(frozen, []byte("content")) && bytes.Contains(frozen, []byte("sha256")) {
-		t.Errorf("more than the name is frozen: %s", frozen)
-	}
-	again := p.newCall(t.Context(), anonymous, adapters.Nobody{})
-	defer again.release()
-	again.action.Owner = "anna"
-	if err := again.thaw(frozen); err != nil {
-		t.Fatal(err)
-	}
-	page := again.frame.Input["more"].(map[string]any)["a"].([]any)[0].(map[string]any)["page"]
-	step := again.frame.Steps["s"].(map[string]any)
-	for what, v := range map[string]any{"called.txt": again.frame.Input["scan"], "a.txt": page, "called.txt again": step["kept"]} {
-		file, ok := v.(value.File)
-		if !ok {
-			t.Fatalf("%s is %#v", what, v)
-		}
-		if name, err := file.Member("filename"); name != strings.TrimSuffix(what, " again") || err != nil {
-			t.Errorf("%s is called %v, %v", what, name, err)
-		}
-		if content, err := value.Raw(file); err != nil || string(content.(value.Bytes)) != "content" {
-			t.Errorf("%s holds %v, %v", what, content, err)
-		}
-	}
-	if step["$file"] != "no file" {
-		t.Errorf("a text became %#v", step["$file"])
-	}
-	for what, gone := range map[string]func(*call){
-		"somebody else's call":   func(c *call) { c.action.Owner = "bert" },
-		"after it has gone away": func(c *call) { h.build.State.files.Remove(t.Context(), f) },
-	} {
-		late := p.newCall(t.Context(), anonymous, adapters.Nobody{})
-		late.action.Owner = "anna"
-		gone(late)
-		if err := late.thaw(frozen); err == nil || !strings.Contains(err.Error(), `the file "`) {
-			t.Errorf("%s: %v", what, err)
-		}
-		late.release()
-	}
-}
-
-func TestAFileThatGoesAwayFailsTheCallThatReadsIt(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, takesFiles)
-	defer h.Close()
-	p, _ := h.Current().Program("t")
-	f, raw := given(t, h.Current(), "", "content")
-	c := p.newCall(t.Context(), anonymous, adapters.Nobody{})
-	defer c.release()
-	if err := p.admit(c, inputs{raw: raw}); err != nil {
-		t.Fatal(err)
-	}
-	file := c.frame.Input["scan"].(value.File)
-	if removed, err := h.build.State.files.Remove(t.Context(), f); !removed || err != nil {
-		t.Fatal(err)
-	}
-	in, err := file.Open()
-	if err == nil {
-		_, err = io.ReadAll(in)
-	}
-	if err == nil || !strings.Contains(err.Error(), "is not there any more") {
-		t.Errorf("reading it: %v", err)
-	}
-	if path, err := file.Member("path"); err == nil {
-		t.Errorf("its copy is %v", path)
-	}
 }
 
 func TestCopiesLastAsLongAsTheCall(t *testing.T) {
@@ -180,47 +92,4 @@ func TestWhereNoToolTakesFilesThereAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	files.Close()
-}
-
-// What may not be uploaded as a type may not be called that afterwards.
-func TestAFileIsCalledNoTypeThatIsNotTaken(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, strings.Replace(takesFiles, `{ base_url = "https://tools.example.com" }`, `{ types = ["text/plain", "text/csv"] }`, 1))
-	defer h.Close()
-	p, _ := h.Current().Program("t")
-	f, _ := given(t, h.Current(), "anna", "content <b>and so on</b>")
-	for kind, taken := range map[string]bool{"text/plain": true, "text/csv": true, "text/html": false, "application/json": false, "nothing": false} {
-		c := p.newCall(t.Context(), anonymous, adapters.Nobody{})
-		c.action.Owner = "anna"
-		err := p.admit(c, inputs{raw: fmt.Appendf(nil, `{"scan":{"file_id":%q,"content_type":%q}}`, f.ID, kind)})
-		if taken != (err == nil) {
-			t.Errorf("%s: %v", kind, err)
-		}
-		c.release()
-	}
-}
-
-// A list may name any number of files: the store is asked once about each, and not for ever about those that are not there.
-func TestALongListOfFilesIsSoonLookedThrough(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, strings.Replace(takesFiles, `optional(map(list(object({ page = file }))), {})`, `optional(list(file), [])`, 1))
-	defer h.Close()
-	p, _ := h.Current().Program("t")
-	f, _ := given(t, h.Current(), "anna", "content")
-	for claim, c := range map[string]struct {
-		id   string
-		want int
-	}{"one that is there": {f.ID, 0}, "one that is not": {"file_" + strings.Repeat("a", 26), maxViolations}} {
-		list := strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"file_id":%q},`, c.id), 5000), ",")
-		call := p.newCall(t.Context(), anonymous, adapters.Nobody{})
-		call.action.Owner = "anna"
-		err := p.admit(call, inputs{raw: fmt.Appendf(nil, `{"scan":{"file_id":%q},"more":[%s]}`, f.ID, list)})
-		if n := strings.Count(fmt.Sprint(err), "is not known"); n != c.want || (err != nil) != (c.want > 0) {
-			t.Errorf("%s: %d violations, %v", claim, n, err)
-		}
-		if more, _ := call.frame.Input["more"].([]any); err == nil && more[0].(*attachedFile).file != more[len(more)-1].(*attachedFile).file {
-			t.Errorf("%s: the store was asked again", claim)
-		}
-		call.release()
-	}
 }

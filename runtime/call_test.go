@@ -318,7 +318,7 @@ func TestRepeatAsksUntilTheAnswerIsFinal(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 		asked = 10
-		if got := ask(t, h, "t", `{}`); !strings.Contains(got, "after asking 5 times") {
+		if got := ask(t, h, "t", `{}`); !strings.Contains(got, "after 5 attempts") {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -481,7 +481,7 @@ func TestPlanSaysWhatWouldBeSent(t *testing.T) {
 	defer h.Close()
 	p, _ := h.Current().Program("t")
 	plan, err := p.Plan(t.Context(), nil, []byte(`{"n": 4}`))
-	want := "step \"one\":\nwould answer 4\nstep \"two\":\n(only when step.one.value > 1)\nnot known before the steps above have answered\n"
+	want := "step \"one\":\nwould answer 4\nstep \"two\":\n(only when step.one.value > 1)\nnot known before the steps above have run\n"
 	if err != nil || plan != want {
 		t.Errorf("got %q, %v", plan, err)
 	}

@@ -2,31 +2,41 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/auth"
-	"hatchel/runtime/elicit"
+	"hatchel/runtime/call"
+	"hatchel/runtime/files"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
 	"hatchel/runtime/result"
 )
 
 // Build is what a configuration is compiled with. It is the same for every generation of a Host.
 type Build struct {
 	Set         adapters.Set
-	Dir         string             // the absolute folder of the configuration
-	Version     string             // of the program
-	Log         *slog.Logger       // nil discards
-	Now         func() time.Time   // the clock of calls; nil is time.Now
-	Connections *Connections       // what is open already; nil shares nothing
-	Issuers     *auth.Issuers      // whose keys are known already; nil knows of none
-	AuditLogs   *AuditLogs         // where calls are written down; nil writes nothing down, whatever is declared
-	caches      *processCaches     // what was called and answered lately
-	current     func() *Generation // what is served; nil when this is all there is
-	State       *State             // what is remembered; nil remembers no longer than what is made with it lasts
+	Dir         string           // absolute path of the configuration directory
+	Version     string           // of the program
+	Log         *slog.Logger     // nil discards
+	Now         func() time.Time // clock of calls; nil is time.Now
+	Connections *Connections     // open connections; nil shares none
+	Issuers     *auth.Issuers    // issuers with known keys; nil knows none
+	AuditLogs   *AuditLogs       // nil records nothing, whatever is declared
+	State       *State           // nil keeps state for as long as what is made with it
+
+	caches  *processCaches
+	current func() *Generation // what is served; nil without a Host
+}
+
+// processCaches is what a process knows of calls for as long as it runs. It outlives generations.
+type processCaches struct {
+	limiter *limit.Limiter
+	results *result.Cache
+	waiters *call.Waiters
 }
 
 func (b Build) withDefaults() *Build {
@@ -46,121 +56,149 @@ func (b Build) withDefaults() *Build {
 		b.State = newMemoryState()
 	}
 	if b.caches == nil {
-		b.caches = newProcessCaches(b.State)
+		b.caches = &processCaches{limit.New(b.State.open), result.NewCache(), call.NewWaiters()}
 	}
 	return &b
 }
 
-// env is what a backend or connection is bound with, its cleanups owned by owner.
-func (b *Build) env(owner *cleanups) adapters.Env {
+// adapterEnv returns what a backend or a connection is bound with. Owner runs its cleanups.
+func (b *Build) adapterEnv(owner *cleanups) adapters.Env {
 	return adapters.Env{Dir: b.Dir, Log: b.Log, Version: b.Version, Defer: owner.add}
 }
 
-// Compile makes a configuration ready to be called. It opens every connection, binds every backend of every tool, and reports all that were
-// refused; when any was, everything is undone and the Generation is nil. The configuration must be free of errors.
+// Compile makes a configuration without errors ready to be called. It opens every connection, binds
+// every backend, and reports all that are rejected; when one is, it closes what it has opened and
+// returns no Generation.
 func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hcl.Diagnostics) {
-	own := build.State == nil
-	c := &compiler{ctx: ctx, build: build.withDefaults(), handles: map[*hcl.Connection]*connection{}}
+	ownsState := build.State == nil
+	c := &compiler{ctx: ctx, build: build.withDefaults(), connections: map[*hcl.Connection]*connection{}}
 	c.g = &Generation{
-		Config:   cfg,
-		build:    c.build,
-		programs: make(map[string]*Program, len(cfg.Tools)),
-		scrubber: result.NewScrubber(cfg.Secrets),
-		drained:  make(chan struct{}),
-
-		completions: map[*hcl.Completion]*completion{},
-		uploads:     cfg.AcceptsUploads(),
+		Config:      cfg,
+		build:       c.build,
+		programs:    make(map[string]*call.Program, len(cfg.Tools)),
+		completions: map[*hcl.Completion]*call.Completion{},
+		drained:     make(chan struct{}),
 	}
-	c.g.ctx, c.g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	c.g.pinnedCtx, c.g.cancelPinned = context.WithCancelCause(context.WithoutCancel(ctx))
-	if own {
+	c.makeEnvironment()
+	if ownsState {
 		c.g.cleanups.add(c.build.State.Close)
 	}
-	c.removeStaleCopies()
-	c.audit()
-	c.authentication()
-	c.connections()
-	c.programs()
-	c.promptsAndResources()
-	c.authorize()
+	c.removeStagedFiles()
+	c.openAudit()
+	c.openAuthentication()
+	c.openConnections()
+	c.bindTools()
+	c.bindPromptsAndResources()
+	c.gatherRules()
 	c.checkRequirements()
 	if c.diags.HasErrors() {
 		c.g.close()
 		return nil, c.diags.Sort()
 	}
-	c.views()
+	c.makeViews()
 	return c.g, c.diags.Sort()
 }
 
-// compiler is one Compile under way.
+// compiler is one Compile.
 type compiler struct {
-	ctx     context.Context
-	build   *Build
-	g       *Generation
-	handles map[*hcl.Connection]*connection
-	diags   hcl.Diagnostics
+	ctx         context.Context
+	build       *Build
+	g           *Generation
+	connections map[*hcl.Connection]*connection
+	diags       hcl.Diagnostics
 }
 
-func (c *compiler) connections() {
+func (c *compiler) report(summary, detail string, subject hcl.Range) {
+	c.diags = append(c.diags, &hcl.Diagnostic{Summary: summary, Detail: detail, Subject: subject})
+}
+
+// makeEnvironment makes what all calls of the generation need of the server.
+func (c *compiler) makeEnvironment() {
+	g, b, cfg := c.g, c.build, c.g.Config
+	env := &call.Environment{
+		Dir: b.Dir, Now: b.Now, Log: b.Log, Revision: cfg.ID, Scrubber: result.NewScrubber(cfg.Secrets),
+		Webhooks: enabledWebhooks(cfg), Generation: g, State: b.State, Limiter: b.caches.limiter,
+		Results: b.caches.results, Waiters: b.caches.waiters, Tasks: b.State.tasks, Keys: b.State.keys,
+		Process: b.State.process, Files: b.State.files,
+	}
+	if cfg.AcceptsUploads() {
+		rules := uploadRules(&cfg.Files)
+		env.Uploads = &rules
+	}
+	background := context.WithoutCancel(c.ctx)
+	env.Running, g.cancel = context.WithCancelCause(background)
+	env.Pinned, g.cancelPinned = context.WithCancelCause(background)
+	g.env = env
+}
+
+// uploadRules returns what may be uploaded.
+func uploadRules(f *hcl.Files) files.Rules {
+	return files.Rules{MaxSize: int64(f.MaxSize), Types: f.Types, TTL: f.TTL, BaseURL: f.BaseURL}
+}
+
+// removeStagedFiles removes the staged files of dead processes. Where that fails staging fails,
+// too, and says so.
+func (c *compiler) removeStagedFiles() {
+	if c.g.env.Uploads == nil {
+		return
+	}
+	if err := files.Sweep(); err != nil {
+		c.build.Log.LogAttrs(c.ctx, slog.LevelWarn, "stale staged files not removed", slog.String("error", err.Error()))
+	}
+}
+
+// openAuthentication makes what authenticates callers, and opens the certificates of TLS.
+func (c *compiler) openAuthentication() {
+	cfg := c.g.Config
+	if cfg.TLS != nil {
+		opened, err := auth.OpenCertificates(cfg.TLS, c.build.Dir, c.build.Log)
+		if err != nil {
+			c.report("Invalid certificates", "The certificates cannot be used: "+err.Error()+".", cfg.TLS.Range)
+			return
+		}
+		c.g.certificates = opened
+	}
+	c.g.authenticator = auth.New(cfg.Auth, auth.Options{
+		Issuers: c.build.Issuers, Certificates: c.g.certificates, Log: c.build.Log, Now: c.build.Now,
+		Defer: c.g.cleanups.add,
+	})
+}
+
+func (c *compiler) openConnections() {
 	for _, conn := range c.g.Config.Connections {
 		opened, release, err := c.build.Connections.acquire(c.ctx, conn, c.build)
 		if err != nil {
-			c.diags = append(c.diags, &hcl.Diagnostic{Summary: "Invalid connection", Detail: err.Error(), Subject: conn.Range})
+			c.report("Invalid connection", err.Error(), conn.Range)
 			continue
 		}
 		c.g.cleanups.add(release)
-		c.handles[conn] = opened
+		c.connections[conn] = opened
 		if h, ok := opened.handle.(adapters.Health); ok || opened.guard.State() != "" {
 			c.g.health = append(c.g.health, connectionProbe{conn.Kind + "." + conn.Name, h, opened.guard})
 		}
 	}
 }
 
-// programs makes every program before it binds the first, because a tool may be a step of another.
-func (c *compiler) programs() {
-	for _, t := range c.g.Config.Tools {
-		p := newProgram(c.g, t)
-		c.g.programs[t.Name] = p
-		c.g.sortedPrograms = append(c.g.sortedPrograms, p)
+// gatherRules gives every operation the rules about it, and every tool the approvals that it needs.
+func (c *compiler) gatherRules() {
+	policies := policy.New(c.g.Config)
+	for _, p := range c.g.sorted {
+		applies := func(policy *hcl.Policy) bool { return policy.AppliesToTool(p.Decl.Name) }
+		p.Rules = policies.Rules(p.Kind, p.Decl, policy.ToolRoot(p.Tool()), applies)
+		p.AddApprovals(c.g.Config.Policies)
 	}
-	for _, p := range c.g.sortedPrograms {
-		c.bindSteps(&p.operation)
-		c.completions(p.decl)
+	for _, p := range c.g.prompts {
+		applies := func(policy *hcl.Policy) bool { return policy.AppliesToPrompt(p.Decl.Name) }
+		p.Rules = policies.Rules(p.Kind, p.Decl, policy.OperationRoot(p.Kind, p.Decl, p.Prompt.Title), applies)
 	}
-}
-
-// promptsAndResources makes what is offered beside tools.
-func (c *compiler) promptsAndResources() {
-	for _, decl := range c.g.Config.Prompts {
-		p := newPrompt(c.g, decl)
-		c.g.prompts = append(c.g.prompts, p)
-		c.bindSteps(&p.operation)
-		c.completions(p.decl)
-	}
-	for _, decl := range c.g.Config.Resources {
-		r := newResource(c.g, decl)
-		c.g.resources = append(c.g.resources, r)
-		c.bindSteps(&r.operation)
-		c.completions(r.decl)
+	for _, r := range c.g.resources {
+		applies := func(policy *hcl.Policy) bool { return policy.AppliesToResource(r.Decl.Name) }
+		r.Rules = policies.Rules(r.Kind, r.Decl, policy.OperationRoot(r.Kind, r.Decl, r.Resource.Title), applies)
 	}
 }
 
-// completions makes what looks up the inputs of w.
-func (c *compiler) completions(w *hcl.Operation) {
-	for _, m := range w.Input.Members {
-		decl := w.Completions[m.Name]
-		if decl == nil || len(decl.Steps) == 0 {
-			continue
-		}
-		made := &completion{completion: decl}
-		made.initialize(c.g, "completion", &decl.Operation, nil)
-		c.bindSteps(&made.operation)
-		c.g.completions[decl] = made
-	}
-}
-
-// views makes what each address shows, with its lists.
-func (c *compiler) views() {
+// makeViews makes what each toolset shows, with its lists.
+func (c *compiler) makeViews() {
 	c.g.fullView = newView(c.g, nil)
 	c.g.views = map[string]*view{"": c.g.fullView}
 	for _, t := range c.g.Config.Toolsets {
@@ -173,52 +211,4 @@ func (c *compiler) views() {
 	}
 	c.g.listsStale.Store(true)
 	c.g.publish()
-}
-
-// bindSteps binds the steps of a routine. Every tool must have been made.
-func (c *compiler) bindSteps(r *operation) {
-	for _, step := range r.decl.Steps {
-		action, diags := c.bind(step.Backend)
-		c.diags = append(c.diags, diags...)
-		s := &boundStep{decl: step, action: action}
-		if opened := c.handles[step.Backend.Connection]; opened != nil {
-			s.guard = opened.guard
-		}
-		r.steps = append(r.steps, s)
-		_, asks := action.(*elicit.AskGroup)
-		r.asksClient = r.asksClient || asks
-	}
-	c.g.operations = append(c.g.operations, r)
-}
-
-// bind makes the action of one backend.
-func (c *compiler) bind(b *hcl.Backend) (adapters.Action, hcl.Diagnostics) {
-	if call, ok := b.Config.(*hcl.ToolCall); ok {
-		target, ok := c.g.programs[call.Name]
-		if !ok {
-			return nil, b.Diagnose(fmt.Errorf("there is no tool %q to call", call.Name))
-		}
-		return &toolCall{target, call.Inputs}, nil
-	}
-	if action := c.builtinStep(b); action != nil {
-		return action, nil
-	}
-	adapter, ok := c.build.Set.Adapter(b.Kind)
-	if !ok {
-		return nil, b.Diagnose(fmt.Errorf("this program has no backend %q", b.Kind))
-	}
-	env := c.build.env(&c.g.cleanups)
-	env.Log = env.Log.With("backend", b.Kind)
-	if b.Connection != nil {
-		opened, ok := c.handles[b.Connection]
-		if !ok {
-			return nil, nil // the connection was reported
-		}
-		env.Connection = opened.handle
-	}
-	action, err := adapter.Bind(c.ctx, b, env)
-	if err != nil {
-		return nil, b.Diagnose(err)
-	}
-	return action, nil
 }

@@ -98,7 +98,7 @@ func TestValuesAreCompleted(t *testing.T) {
 		{"the author says which texts", mcp.CompleteRequest{Kind: "tool", Name: "t", Argument: "lines"}, "x y"},
 		{"an input of which nothing is said has no values", mcp.CompleteRequest{Kind: "tool", Name: "t", Argument: "plain", Value: "x"}, ""},
 		{"a backend that fails is an error that says nothing of its cause", mcp.CompleteRequest{Kind: "tool", Name: "t", Argument: "broken"}, "error: the completion failed because of a problem on the server, not because of its arguments; the server's log has the reason (-32603)"},
-		{"an argument that there is not", mcp.CompleteRequest{Kind: "prompt", Name: "p", Argument: "x"}, "error: There is no such argument to complete. There are: size, sure (-32602)"},
+		{"an argument that there is not", mcp.CompleteRequest{Kind: "prompt", Name: "p", Argument: "x"}, "error: There is no such argument to complete. The arguments are: size, sure (-32602)"},
 		{"a prompt that there is not", mcp.CompleteRequest{Kind: "prompt", Name: "x"}, "error: Unknown prompt: x (-32602)"},
 		{"a tool that there is not", mcp.CompleteRequest{Kind: "tool", Name: "x"}, "error: Unknown tool: x (-32602)"},
 		{"a resource that there is not", mcp.CompleteRequest{Kind: "resource", Name: "x://"}, "error: Resource not found: x:// (-32602)"},

@@ -224,7 +224,7 @@ func TestACallThatWaitsForAnOperatorIsATaskWhereTheClientCanFollow(t *testing.T)
 				h.StopWaiting()
 				synctest.Wait()
 				settled(t, h)
-				if r := getTask(t, h, id); !strings.Contains(fmt.Sprintf("%+v %+v", r, r.Result), "being stopped") || count() != 1 {
+				if r := getTask(t, h, id); !strings.Contains(fmt.Sprintf("%+v %+v", r, r.Result), "shutting down") || count() != 1 {
 					t.Errorf("%+v", r)
 				}
 			})

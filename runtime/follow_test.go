@@ -330,9 +330,7 @@ func TestFollowingGivesUpWithWhoAsked(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
-		h.subscriptions.mu.Lock()
-		defer h.subscriptions.mu.Unlock()
-		if len(h.subscriptions.byURI) != 0 {
+		if h.subscriptions.Len() != 0 {
 			t.Error("it is followed all the same")
 		}
 	})

@@ -7,62 +7,62 @@ import (
 	"sync/atomic"
 
 	"hatchel/hcl"
+	"hatchel/runtime/approval"
 	"hatchel/runtime/auth"
+	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
 )
 
-// Generation is one configuration that is ready to be called. Compile makes it. A generation that was not given to a Host must be closed.
+// Generation is one configuration that is ready to be called. Compile makes it; a Generation that
+// no Host has must be closed.
 type Generation struct {
 	Config *hcl.Config
 
-	build          *Build
-	uploads        bool // callers may upload files
-	programs       map[string]*Program
-	sortedPrograms []*Program   // by name
-	operations     []*operation // everything that can be called
-	health         []connectionProbe
-	scrubber       *result.Scrubber
-	authenticator  *auth.Callers      // nil when nobody is asked who they are
-	certificates   *auth.Certificates // nil when the server speaks without TLS
-	audit          auditLog           // nil when nothing is written down
-	listsStale     atomic.Bool        // since the lists of tools were encoded: they are refined when a database first tells what its rows look like
+	build         *Build
+	env           *call.Environment
+	programs      map[string]*call.Program
+	sorted        []*call.Program   // by name
+	operations    []*call.Operation // of tools, prompts, resources and completions
+	health        []connectionProbe
+	authenticator *auth.Callers      // nil without authentication
+	certificates  *auth.Certificates // nil without TLS
+	audit         auditLog           // nil when requests are not recorded
 
-	prompts     []*prompt   // by name
-	resources   []*resource // by name
-	completions map[*hcl.Completion]*completion
+	prompts     []*call.Prompt   // by name
+	resources   []*call.Resource // by name
+	completions map[*hcl.Completion]*call.Completion
 	views       map[string]*view // by toolset
-	fullView    *view            // the one of all that is listed, whose name is empty
+	fullView    *view            // all that is listed; its name is empty
+	listsStale  atomic.Bool      // a database has told more of its rows since the lists of tools were encoded
 	publishing  sync.Mutex       // held while lists are encoded
 
-	ctx          context.Context // ends when calls that are still running must stop, but for those that hold the generation
-	cancel       context.CancelCauseFunc
-	pinnedCtx    context.Context // ends when those must stop, too
-	cancelPinned context.CancelCauseFunc
-	probing      sync.WaitGroup // what asks databases about their rows
+	cancel       context.CancelCauseFunc // ends env.Running
+	cancelPinned context.CancelCauseFunc // ends env.Pinned
+	probing      sync.WaitGroup          // asks databases about their rows
 	cleanups     cleanups
 
-	calls       atomic.Int64 // in flight, plus retired once no more are admitted
-	once        sync.Once
-	drained     chan struct{}  // closed when retired and nothing is in flight
-	pinnedCalls sync.WaitGroup // by tasks that are worked on and calls that have asked their clients, which no grace period ends
+	calls   atomic.Int64   // running calls, plus retiredBit once no more are admitted
+	once    sync.Once      // closes drained
+	drained chan struct{}  // closed when the generation is retired and no call runs
+	pinned  sync.WaitGroup // tasks, and calls that wait for people: no grace period ends them
 }
 
-// Tools is how many tools are listed.
+// Tools returns how many tools are listed.
 func (g *Generation) Tools() int { return g.List(mcp.Tools).Len() }
 
-// List is one of the lists of all that is offered.
+// List returns a list with all that is listed there.
 func (g *Generation) List(of mcp.Listing) *mcp.List { return g.fullView.lists[of].Load() }
 
-// ListFor is what a caller sees of the list.
+// ListFor returns a list as a caller sees it.
 func (g *Generation) ListFor(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
 	return g.fullView.listFor(ctx, caller, of)
 }
 
-// Info is how the server introduces itself.
+// Info returns how the server introduces itself.
 func (g *Generation) Info() *mcp.Info { return g.fullView.info }
 
-// Count is how many entries one of the lists of a toolset has, of which a caller may see fewer. Of a toolset that does not exist it is none.
+// Count returns how many entries a list of a toolset has, of which a caller may see fewer; 0 for an
+// unknown toolset.
 func (g *Generation) Count(toolset string, of mcp.Listing) int {
 	if v := g.view(toolset); v != nil {
 		return v.lists[of].Load().Len()
@@ -70,7 +70,7 @@ func (g *Generation) Count(toolset string, of mcp.Listing) int {
 	return 0
 }
 
-// view is what a toolset shows; nil when there is no such toolset.
+// view returns what a toolset shows; nil for an unknown toolset.
 func (g *Generation) view(toolset string) *view {
 	if toolset == "" {
 		return g.fullView
@@ -78,19 +78,92 @@ func (g *Generation) view(toolset string) *view {
 	return g.views[toolset]
 }
 
-// Program returns a tool by its name, whether it is listed or not.
-func (g *Generation) Program(name string) (*Program, bool) {
+// Program returns a tool by its name, also one that is not listed.
+func (g *Generation) Program(name string) (*call.Program, bool) {
 	p, ok := g.programs[name]
 	return p, ok
 }
 
-// Names are the names of all tools, sorted; those that are not listed too.
+// Names returns the names of all tools, sorted, also of those that are not listed.
 func (g *Generation) Names() []string {
-	names := make([]string, len(g.sortedPrograms))
-	for i, p := range g.sortedPrograms {
-		names[i] = p.tool.Name
+	names := make([]string, len(g.sorted))
+	for i, p := range g.sorted {
+		names[i] = p.Decl.Name
 	}
 	return names
+}
+
+// Explain says how the rules decide about a call of a tool, of a prompt, or of the resource at a
+// URI. The error is one of the protocol.
+func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequest) (call.Explanation, error) {
+	switch kind {
+	case "tool":
+		if p, ok := g.programs[req.Name]; ok {
+			return p.Explain(ctx, req), nil
+		}
+		return call.Explanation{}, mcp.UnknownTool(req.Name)
+	case "prompt":
+		if p := g.fullView.prompt(req.Name); p != nil {
+			return p.Explain(ctx, req)
+		}
+		return call.Explanation{}, mcp.UnknownPrompt(req.Name)
+	}
+	r, variables := g.fullView.resource(req.Name)
+	if r == nil {
+		return call.Explanation{}, mcp.UnknownResource(req.Name)
+	}
+	return r.Explain(ctx, req, variables), nil
+}
+
+// ListRules returns the rules about all tools, then prompts and resources, each by name.
+func (g *Generation) ListRules() []call.OperationRules {
+	denyByDefault := g.Config.Server.DenyByDefault
+	all := make([]call.OperationRules, 0, len(g.sorted)+len(g.prompts)+len(g.resources))
+	for _, p := range g.sorted {
+		all = append(all, p.ListRules(denyByDefault))
+	}
+	for _, p := range g.prompts {
+		all = append(all, p.ListRules(denyByDefault))
+	}
+	for _, r := range g.resources {
+		all = append(all, r.ListRules(denyByDefault))
+	}
+	return all
+}
+
+// Serving implements call.Generation.
+func (g *Generation) Serving(tool string, caller *mcp.Caller) (p *call.Program, known bool) {
+	if g.build.current == nil {
+		return g.programs[tool], true
+	}
+	serving := g.build.current()
+	return serving.programs[tool], caller == nil || serving.stillKnown(caller)
+}
+
+// voidApprovals voids the approvals that are pending for tools of the generation before, and no
+// longer valid.
+func (g *Generation) voidApprovals(before *Generation) {
+	filters := map[string]approval.Ending{}
+	for name, p := range before.programs {
+		if filter, changed := p.VoidFilter(g.programs[name]); changed {
+			filters[name] = filter
+		}
+	}
+	if len(filters) == 0 || g.build.State.current() == nil {
+		return
+	}
+	ctx := g.env.Running
+	book, err := g.build.State.Approvals(ctx)
+	voided := 0
+	if err == nil {
+		voided, err = book.VoidAll(ctx, filters)
+	}
+	if err != nil && ctx.Err() == nil {
+		g.env.LogVoidFailure(ctx, err)
+	}
+	if voided > 0 {
+		g.log().LogAttrs(ctx, slog.LevelInfo, "outdated approvals voided", slog.Int("approvals", voided))
+	}
 }
 
 func (g *Generation) log() *slog.Logger { return g.build.Log }

@@ -2,13 +2,21 @@ package runtime
 
 import (
 	"context"
+	"errors"
 
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/call"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
+	"hatchel/runtime/task"
 )
 
-// The methods by which a Host is a mcp.Handler, but for Task. Each serves a request from the generation that is current when it begins.
+// A Host is a mcp.Handler. It serves each request from the generation that is current when the
+// request begins.
 
-// Info describes the server, as a toolset shows it; nil when there is no such toolset.
+// Info returns how the server introduces itself in a toolset; nil for an unknown toolset.
 func (h *Host) Info(toolset string) *mcp.Info {
 	if v := h.current.Load().view(toolset); v != nil {
 		return v.info
@@ -16,7 +24,8 @@ func (h *Host) Info(toolset string) *mcp.Info {
 	return nil
 }
 
-// List returns one of the lists, without what the caller may not call. In a toolset that is gone it is empty.
+// List returns a list without what the caller may not call. In a toolset that was removed it is
+// empty.
 func (h *Host) List(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
 	g := h.current.Load()
 	if v := g.view(caller.Toolset); v != nil && g.isAuthenticated(caller) {
@@ -25,7 +34,7 @@ func (h *Host) List(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mc
 	return mcp.NewList(of, nil, mcp.ListOptions{})
 }
 
-// CallTool serves a call from the generation that is current when it begins.
+// CallTool serves one tools/call.
 func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
 	g, err := h.admit(ctx, req.Caller)
 	if err != nil {
@@ -34,12 +43,12 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 	defer g.leave()
 	p := g.view(req.Caller.Toolset).tool(req.Name)
 	if p == nil {
-		return mcp.Outcome{}, g.recordRefusal(ctx, "tool", req, mcp.UnknownTool(req.Name))
+		return mcp.Outcome{}, g.recordUnknown(ctx, "tool", req, mcp.UnknownTool(req.Name))
 	}
 	return p.Run(ctx, req)
 }
 
-// GetPrompt serves a prompt from the generation that is current when it begins.
+// GetPrompt serves one prompts/get.
 func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	g, err := h.admit(ctx, req.Caller)
 	if err != nil {
@@ -49,16 +58,16 @@ func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Documen
 	return g.Prompt(ctx, req)
 }
 
-// Prompt serves a prompt.
+// Prompt serves one prompts/get from this generation.
 func (g *Generation) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	p := g.view(req.Caller.Toolset).prompt(req.Name)
 	if p == nil {
-		return mcp.Document{}, g.recordRefusal(ctx, "prompt", req, mcp.UnknownPrompt(req.Name))
+		return mcp.Document{}, g.recordUnknown(ctx, "prompt", req, mcp.UnknownPrompt(req.Name))
 	}
-	return p.get(ctx, req)
+	return p.Get(ctx, req)
 }
 
-// ReadResource serves a document from the generation that is current when it begins.
+// ReadResource serves one resources/read.
 func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	g, err := h.admit(ctx, req.Caller)
 	if err != nil {
@@ -68,53 +77,91 @@ func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Docu
 	return g.Read(ctx, req)
 }
 
-// Read serves the document at a URI.
+// Read serves one resources/read from this generation.
 func (g *Generation) Read(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	r, variables := g.view(req.Caller.Toolset).resource(req.Name)
 	if r == nil {
-		return mcp.Document{}, g.recordRefusal(ctx, "resource", req, mcp.UnknownResource(req.Name))
+		return mcp.Document{}, g.recordUnknown(ctx, "resource", req, mcp.UnknownResource(req.Name))
 	}
-	return r.read(ctx, req, variables)
+	return r.Read(ctx, req, variables)
 }
 
-// Complete serves a completion from the generation that is current when it begins.
+// Complete serves one completion/complete.
 func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
 	g, err := h.admit(ctx, req.Caller)
 	if err != nil {
 		return mcp.Completion{}, err
 	}
 	defer g.leave()
-	w, err := g.view(req.Caller.Toolset).completable(req)
+	o, err := g.view(req.Caller.Toolset).completable(req)
 	if err != nil {
 		return mcp.Completion{}, err
 	}
-	return g.complete(ctx, w, req)
+	return o.Complete(ctx, req, func(decl *hcl.Completion) *call.Completion { return g.completions[decl] })
 }
 
-// Follow has the audience told when the document at uri may read differently. Who may not read it may not follow it. Every Follow that returned nil is undone by one
-// Unfollow.
-func (h *Host) Follow(ctx context.Context, caller *mcp.Caller, uri string) error {
-	g, err := h.admit(ctx, caller)
-	if err != nil {
-		return err
+// Task serves one tasks/get, tasks/update or tasks/cancel.
+func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
+	if !h.current.Load().isAuthenticated(req.Caller) {
+		return nil, mcp.Unauthorized()
 	}
-	err = g.checkSubscribe(ctx, caller, uri)
-	g.leave()
-	if err != nil {
-		return err
+	tasks := h.build.State.tasks
+	for ctx.Err() == nil { // until the task did not change while it was handled
+		t, err := tasks.Find(ctx, req.ID, req.Caller)
+		if err != nil {
+			return nil, failure.Unavailable(err)
+		}
+		done := true
+		switch req.Method {
+		case "tasks/get":
+			return mcp.Raw(t.AppendMembers(nil, true)), nil
+		case "tasks/update":
+			t.RefreshToken(req.Caller)
+			done, err = h.answerTask(ctx, t, req.Answers)
+			err = h.answerError(err)
+		case "tasks/cancel":
+			wasFinal := t.IsFinal()
+			if done, err = tasks.Cancel(ctx, t); done && err == nil && !wasFinal {
+				h.recordTaskCancelled(ctx, t, req.Caller)
+			}
+		}
+		if done || err != nil {
+			return nil, failure.Unavailable(err)
+		}
 	}
-	return h.subscriptions.add(ctx, caller, uri)
+	return nil, context.Cause(ctx)
 }
 
-// Unfollow ends what one Follow began.
-func (h *Host) Unfollow(toolset, uri string) { h.subscriptions.remove(toolset, uri) }
-
-// MayFollow reports whether a caller who follows a document could begin to, as things are now.
-func (h *Host) MayFollow(caller *mcp.Caller, uri string) bool {
+// answerTask gives answers of its client to a task. It reports false when the task was changed in
+// the meantime.
+func (h *Host) answerTask(ctx context.Context, t *task.Task, answers []byte) (bool, error) {
+	sent, pending, err := t.MatchAnswers(answers)
+	if err != nil || len(sent) == 0 {
+		return true, err
+	}
 	g := h.pin()
 	if g == nil {
-		return false
+		return true, errClosed
 	}
 	defer g.leave()
-	return g.isAuthenticated(caller) && g.maySubscribe(h.subscriptions.ctx, caller, uri)
+	p, ok := g.programs[t.Tool]
+	if !ok || p.Decl.Digest != t.Digest {
+		const text = "The tool was changed while the task waited for an answer, so the task cannot continue. " +
+			"Call the tool again."
+		t.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: text})
+		return h.build.State.tasks.Save(ctx, t)
+	}
+	return p.AnswerTask(ctx, t, sent, pending)
+}
+
+// answerError returns why answers were not accepted, as the client reads it.
+func (h *Host) answerError(err error) error {
+	var f *adapters.Fault
+	switch {
+	case errors.Is(err, state.ErrFull):
+		return task.ErrFull
+	case errors.As(err, &f):
+		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: h.Current().env.Scrubber.Text(f.Message)}
+	}
+	return err
 }

@@ -9,13 +9,13 @@ import (
 	"hatchel/runtime/failure"
 )
 
-// pingTimeout is how long a connection has to answer.
+// pingTimeout is how long a server has to answer a health check.
 const pingTimeout = time.Second
 
-// connectionProbe is a connection that can be asked whether it works.
+// connectionProbe is a connection whose health is reported.
 type connectionProbe struct {
 	name  string
-	conn  adapters.Health // nil when it cannot be asked
+	conn  adapters.Health // nil when it cannot be pinged
 	guard *adapters.Guard
 }
 
@@ -24,11 +24,12 @@ type ConnectionHealth struct {
 	Name    string `json:"name"`
 	OK      bool   `json:"ok"`
 	Error   string `json:"error,omitempty"`
-	Breaker string `json:"breaker,omitempty"` // "closed", "open" or "half-open", of a connection that has one
+	Breaker string `json:"breaker,omitempty"` // "closed", "open" or "half-open"; empty for a connection without one
 	err     error
 }
 
-// Health asks every connection that can be asked, all at once, and says of the others that have one how their breaker stands.
+// Health pings the connections that can be pinged, all at once. Of others that have a circuit
+// breaker it returns that.
 func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 	out := make([]ConnectionHealth, len(g.health))
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
@@ -42,7 +43,7 @@ func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 			}
 			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State(), err: err}
 			if err != nil {
-				out[i].Error = g.scrubber.Text(err.Error())
+				out[i].Error = g.env.Scrubber.Text(err.Error())
 			}
 		})
 	}

@@ -3,35 +3,38 @@ package runtime
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/subscribe"
 )
 
 // HostOptions are what a Host loads configurations with.
 type HostOptions struct {
 	Build Build
 	Load  hcl.Options
-	Grace time.Duration // that calls of a replaced configuration have before they are cancelled: 30 s
+	Grace time.Duration // before calls of a replaced configuration are cancelled; 30 s by default
 }
 
-// Host serves the current generation and replaces it. Make one with NewHost.
+// Host serves the current generation and replaces it. Make one with NewHost. Its methods may be
+// called concurrently.
 type Host struct {
-	build    *Build
-	options  HostOptions
-	current  atomic.Pointer[Generation]
-	notifier atomic.Pointer[Notifier]
+	build         *Build
+	options       HostOptions
+	ownsState     bool
+	current       atomic.Pointer[Generation]
+	notifier      atomic.Pointer[Notifier]
+	subscriptions *subscribe.Registry
 
-	subscriptions *subscriptions
-
-	loading   sync.Mutex // one load at a time; calls never wait for it
-	closed    bool       // guarded by loading
-	closing   chan struct{}
-	retiring  sync.WaitGroup
-	ownsState bool // the state of build is the Host's own
+	loading  sync.Mutex // one load at a time; calls never wait for it
+	closed   bool       // guarded by loading
+	closing  chan struct{}
+	retiring sync.WaitGroup
 
 	mu     sync.Mutex
 	status Status // guarded by mu
@@ -45,19 +48,22 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	if o.Load.Cache == nil {
 		o.Load.Cache = hcl.NewCache()
 	}
-	h := &Host{options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil}
-	h.build.State.tasks.setOnChange(h.taskChanged)
+	h := &Host{
+		options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil,
+	}
+	h.build.State.tasks.OnChange(h.taskChanged)
 	h.build.State.setDecisionRecorder(h.recordDecision)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
 	h.build.current = h.Current
-	h.subscriptions = newSubscriptions(ctx, h)
+	h.subscriptions = subscribe.New(ctx, subscribedServer{h})
 	return h
 }
 
-// Load replaces the configuration by the one in fsys, as one transaction: with errors among the diagnostics nothing has changed; without,
-// every call that begins after Load has returned sees the new configuration, and calls under way end on the one they began with. After Close
-// it does nothing.
+// Load replaces the configuration by the one in fsys, as one transaction. With errors among the
+// diagnostics nothing has changed. Otherwise every call that begins after Load has returned sees
+// the new configuration, and running calls end on the one that they began with. After Close, Load
+// does nothing.
 func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	h.loading.Lock()
 	defer h.loading.Unlock()
@@ -70,8 +76,8 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 		h.recordFailedLoad(cfg, diags, began)
 		return diags
 	}
-	next, refused := Compile(ctx, cfg, *h.build)
-	diags = append(diags, refused...).Sort()
+	next, rejected := Compile(ctx, cfg, *h.build)
+	diags = append(diags, rejected...).Sort()
 	if next == nil {
 		h.recordFailedLoad(cfg, diags, began)
 		return diags
@@ -80,43 +86,49 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	return diags
 }
 
-// maxProbeWait is how long a load waits for databases to say what their rows look like, so that the list need not change right after it.
+// maxProbeWait is how long a load waits for databases to tell the types of their rows, so that the
+// list of tools need not change right after it.
 const maxProbeWait = 250 * time.Millisecond
 
-// commit makes next the current generation. Nothing in it can fail.
+// commit makes next the current generation. It cannot fail.
 func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) {
 	last := h.current.Load()
 	next.inheritProbes(last)
-	first, committed := make(chan struct{}), make(chan struct{})
-	next.probing.Go(func() { next.probeRows(first, committed, h.toolsChanged) })
-	waitUntil(first, maxProbeWait, nil)
+	probed, committed := make(chan struct{}), make(chan struct{})
+	next.probing.Go(func() { next.probeRows(probed, committed, h.toolsChanged) })
+	waitUntil(probed, maxProbeWait, nil)
 	next.publish()
 	next.applyAuditLimits()
 	h.build.State.serveWebhooks(next)
 	h.current.Store(next)
-	h.build.caches.waiters.notifyReload()
-	h.build.State.recordStoredDecisions(next.ctx)
+	h.build.caches.waiters.NotifyReload()
+	h.build.State.recordStoredDecisions()
 	h.recordLoad(last, next, diags, began)
-	h.notify(func(a Notifier) { a.Retain(next.authenticator.Stands) })
+	h.notify(func(n Notifier) { n.Retain(next.authenticator.Stands) })
 	h.listsChanged(last, next)
-	h.subscriptions.onReload(last, next)
+	h.resourcesChanged(last, next)
 	close(committed)
 	h.retiring.Go(func() { next.voidApprovals(last) })
 	h.retiring.Go(func() { last.retire(h.options.Grace, h.closing) })
 }
 
-// Drain waits until no task is worked on, or ctx ends, and returns why.
-func (h *Host) Drain(ctx context.Context) error { return h.build.State.tasks.drain(ctx) }
+// Drain waits until no task is running. It returns the cause of ctx when that ends before.
+func (h *Host) Drain(ctx context.Context) error { return h.build.State.tasks.Drain(ctx) }
 
-// Close cancels the calls and tasks that are still running and waits until everything that any generation had open is closed. No call is admitted any more.
+// StopWaiting ends all calls that wait for an approval, now and from now on, because the server
+// shuts down. An approval that is given later is valid for the same call made again.
+func (h *Host) StopWaiting() { h.build.caches.waiters.Stop() }
+
+// Close admits no more calls, cancels the calls and tasks that are running, and waits until
+// everything that any generation has opened is closed.
 func (h *Host) Close() {
 	h.loading.Lock()
 	defer h.loading.Unlock()
 	if !h.closed {
 		h.closed = true
-		h.build.State.tasks.close()
+		h.build.State.tasks.Close(call.ErrStopped)
 		close(h.closing)
-		h.subscriptions.close()
+		h.subscriptions.Close()
 		h.current.Load().retire(0, h.closing)
 	}
 	h.retiring.Wait()
@@ -125,7 +137,8 @@ func (h *Host) Close() {
 	}
 }
 
-// AwaitRetired waits until what was replaced so far is closed, and what is served has asked its databases.
+// AwaitRetired waits until replaced generations are closed, and the current one has asked its
+// databases.
 func (h *Host) AwaitRetired() {
 	h.loading.Lock()
 	defer h.loading.Unlock()
@@ -133,13 +146,13 @@ func (h *Host) AwaitRetired() {
 	h.current.Load().probing.Wait()
 }
 
-// Current is the configuration that is served.
+// Current returns the generation that is served.
 func (h *Host) Current() *Generation { return h.current.Load() }
 
 var errClosed = &mcp.Error{Code: mcp.CodeBusy, Message: "The server is shutting down"}
 
-// pin enters the current generation. One that was replaced in the meantime admits nobody, so the one that replaced it is asked; nil means that
-// there is none, because the Host is closed.
+// pin enters the current generation. It tries again when that was replaced in the meantime and
+// admits no calls; nil means that the Host is closed.
 func (h *Host) pin() *Generation {
 	for {
 		g := h.current.Load()
@@ -149,5 +162,57 @@ func (h *Host) pin() *Generation {
 		if h.current.Load() == g {
 			return nil
 		}
+	}
+}
+
+// Notifier is told what changes. Its methods must not block.
+type Notifier interface {
+	// Changed is called when lists have changed.
+	Changed(in func(toolset string) mcp.Changes)
+
+	// ResourceUpdated is called when a document with subscribers may read differently.
+	ResourceUpdated(uri string)
+
+	// TaskChanged is called when a task has changed, with its members as encoded JSON without
+	// braces.
+	TaskChanged(id string, members []byte)
+
+	// Retain is called when other credentials are valid than before. Sessions of the others must be
+	// closed.
+	Retain(valid func(*mcp.Identity) bool)
+}
+
+// SetNotifier sets who is told of changes from now on.
+func (h *Host) SetNotifier(n Notifier) { h.notifier.Store(&n) }
+
+func (h *Host) notify(tell func(Notifier)) {
+	if n := h.notifier.Load(); n != nil {
+		tell(*n)
+	}
+}
+
+func (h *Host) taskChanged(id string, members []byte) {
+	h.notify(func(n Notifier) { n.TaskChanged(id, members) })
+}
+
+// toolsChanged notifies that the lists of tools of these toolsets have changed.
+func (h *Host) toolsChanged(toolsets []string) {
+	h.notify(func(n Notifier) {
+		n.Changed(func(toolset string) mcp.Changes { return mcp.Changes{Tools: slices.Contains(toolsets, toolset)} })
+	})
+}
+
+// listsChanged notifies of the lists that differ between two generations.
+func (h *Host) listsChanged(last, next *Generation) {
+	differs := false
+	for _, g := range []*Generation{last, next} {
+		for name := range g.views {
+			differs = differs || changedLists(last.view(name), next.view(name)) != (mcp.Changes{})
+		}
+	}
+	if differs {
+		h.notify(func(n Notifier) {
+			n.Changed(func(toolset string) mcp.Changes { return changedLists(last.view(toolset), next.view(toolset)) })
+		})
 	}
 }

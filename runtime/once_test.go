@@ -11,6 +11,8 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/digest"
+	"hatchel/runtime/idempotency"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -81,7 +83,7 @@ func TestTheSameKeyWaitsForTheFirst(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		go func() { said <- outcomeIn(deadline(t, time.Second), h, "ann", "t", `{"idempotency_key":"k"}`) }()
-		if got := <-said; !strings.Contains(got, "still under way") {
+		if got := <-said; !strings.Contains(got, "still in progress") {
 			t.Errorf("who cannot wait: %s", got)
 		}
 		close(s.end)
@@ -142,19 +144,14 @@ func TestWhatADeadProcessHasBegunIsNotDoneAgain(t *testing.T) {
 		h := NewHost(context.WithoutCancel(t.Context()), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Load: hcl.Options{Getenv: secrets}})
 		defer h.Close()
 		load(t, h, tool("t", keyed+`fake { do = "count" }`))
-		p, _ := h.Current().Program("t")
-		dead := newTaskRegistry(NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) }))
-		defer dead.state.Close()
-		c := p.newCall(t.Context(), anonymous, adapters.Nobody{})
-		c.frame.Input = map[string]any{hcl.KeyInput: "k"}
-		k, err := p.newClaim(c, "k")
-		if err != nil {
-			t.Fatal(err)
-		}
-		k.tasks = dead
-		if before, err := k.acquire(t.Context(), "", time.Minute); before != nil || err != nil {
+		other := NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
+		defer other.Close()
+		key, arguments := digest.Of("deed", "t", "", "k").String(), digest.Of("arguments", "{}").String()
+		dead := idempotency.New(other.keys, key, arguments, time.Hour)
+		if before, err := dead.Acquire(t.Context(), "", time.Minute); before != nil || err != nil {
 			t.Fatal(before, err)
 		}
+		other.process.Close() // its heartbeat ends
 		for range 2 {
 			if got := outcomeFor(t, h, "", "t", `{"idempotency_key":"k"}`); !strings.Contains(got, "outcome is unknown") || !strings.Contains(got, "isError") || count() != 0 {
 				t.Error(got)

@@ -131,7 +131,7 @@ func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
 	ends := later(t, early, "ann", "refund", `{"amount":600}`)
 	a = desk.pending(1)[0]
 	goesOn := later(t, old, "ann", "refund", `{"amount":600}`)
-	eventually(t, func() bool { return old.build.caches.waiters.waiting() == 1 })
+	eventually(t, func() bool { return old.build.caches.waiters.Len() == 1 })
 	load(t, early, next)
 	if got := <-ends; !refused(got) || !strings.Contains(got, "configuration of this tool was changed") {
 		t.Error(got)
@@ -147,7 +147,7 @@ func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
 	goesOn = later(t, old, "ann", "refund", `{"amount":700}`)
 	a = desk.pending(1)[0]
 	ends = later(t, early, "ann", "refund", `{"amount":700}`)
-	eventually(t, func() bool { return early.build.caches.waiters.waiting() == 1 })
+	eventually(t, func() bool { return early.build.caches.waiters.Len() == 1 })
 	load(t, early, next)
 	if got := <-ends; !refused(got) {
 		t.Error(got)
@@ -157,14 +157,4 @@ func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
 	if got := <-goesOn; refused(got) || count() != 3 {
 		t.Errorf("%d done: %s", count(), got)
 	}
-}
-
-// waiting is how many calls wait.
-func (w *waiters) waiting() (n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, of := range w.count {
-		n += of
-	}
-	return n
 }

@@ -96,7 +96,7 @@ func TestWithoutARateNothingIsRemembered(t *testing.T) {
 		t.Errorf("the state is opened %d times: %s", opened.Load(), said)
 	}
 	diags := h.Load(t.Context(), fileSystem(sixAMinute))
-	if got := printed(diags); !strings.Contains(got, "State cannot be kept") || !strings.Contains(got, "have a rate") || !strings.Contains(got, "there is no place for it") || opened.Load() != 1 {
+	if got := printed(diags); !strings.Contains(got, "State cannot be kept") || !strings.Contains(got, "are rate limited") || !strings.Contains(got, "there is no place for it") || opened.Load() != 1 {
 		t.Errorf("with a rate it is opened %d times: %s", opened.Load(), got)
 	}
 }

@@ -20,7 +20,7 @@ func TestNobodyDecidesInTime(t *testing.T) {
 		desk := deskOf(t, h)
 		for _, name := range []string{"t", "pure"} {
 			began := time.Now()
-			if got := outcomeFor(t, h, "ann", name, `{}`); !refused(got) || !strings.Contains(got, "nobody gave it in time") || time.Since(began) < 2*time.Minute || time.Since(began) > 3*time.Minute {
+			if got := outcomeFor(t, h, "ann", name, `{}`); !refused(got) || !strings.Contains(got, "which expired") || time.Since(began) < 2*time.Minute || time.Since(began) > 3*time.Minute {
 				t.Errorf("after %v: %s", time.Since(began), got)
 			}
 			// The timeout of the tool is shorter than the wait, and does not count it.
@@ -114,10 +114,10 @@ func TestACallThatWaitsEndsWithTheServer(t *testing.T) {
 	said := later(t, h, "ann", "refund", `{"amount":500}`)
 	a := deskOf(t, h).pending(1)[0]
 	h.StopWaiting()
-	if got := <-said; !refused(got) || !strings.Contains(got, "being stopped") {
+	if got := <-said; !refused(got) || !strings.Contains(got, "shutting down") {
 		t.Error(got)
 	}
-	if got := outcomeFor(t, h, "ann", "refund", `{"amount":600}`); !strings.Contains(got, "being stopped") {
+	if got := outcomeFor(t, h, "ann", "refund", `{"amount":600}`); !strings.Contains(got, "shutting down") {
 		t.Error(got)
 	}
 	h.Close()
@@ -195,7 +195,7 @@ func TestWhoWaitsHoldsNoPlace(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var all []<-chan string
-		for n := range maxWaitersPerCaller {
+		for n := range 256 {
 			all = append(all, laterIn(ctx, t, h, "ann", "t", fmt.Sprintf(`{"n":%d}`, n+1)))
 		}
 		synctest.Wait()

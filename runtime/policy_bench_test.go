@@ -109,7 +109,7 @@ func TestWhatNoRuleIsAboutIsNotAskedAbout(t *testing.T) {
 	toolset "other" { tools = ["look"] }`)
 	defer h.Close()
 	g := h.Current()
-	if g.programs["look"].rules != nil || g.programs["pay"].rules == nil {
+	if g.programs["look"].Rules != nil || g.programs["pay"].Rules == nil {
 		t.Error("rules are kept for the tool that they are not about")
 	}
 	if g.views["other"].filters[mcp.Tools] != nil || g.fullView.filters[mcp.Prompts] != nil || g.fullView.filters[mcp.Tools] == nil {

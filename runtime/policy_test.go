@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hatchel/adapters"
+	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 )
 
@@ -322,14 +323,14 @@ policy "finance" {
   deny  = "input.amount > 10"
 }`)
 	defer h.Close()
-	explained := func(arguments string) Explanation {
+	explained := func(arguments string) call.Explanation {
 		e, err := h.Current().Explain(t.Context(), "tool", &mcp.CallRequest{Name: "pay", Arguments: []byte(arguments), Caller: who("ada", "finance")})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e
 	}
-	says := func(e Explanation) (all string) {
+	says := func(e call.Explanation) (all string) {
 		for _, r := range e.Rules {
 			all += r.Rule + "=" + r.Says + " "
 		}

@@ -27,7 +27,7 @@ var prompts = []struct{ claim, prompt, arguments, want string }{
 	{"an argument that is no text is refused",
 		`argument "n" { type = integer }
 		 message "user" { text = "${input.n}" }`, `{"n":5}`,
-		"error: The arguments are not valid, and nothing was done:\n- n: the arguments of a prompt are texts, and this is a number (-32602)"},
+		"error: The arguments are not valid, and nothing was done:\n- n: the arguments of a prompt are strings, got a number (-32602)"},
 	{"what does not hold is told",
 		`argument "n" { type = integer }
 		 check "n is odd" { that = "input.n % 2 == 0" }

@@ -17,6 +17,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/source"
 )
@@ -119,7 +120,7 @@ func TestClosedHostAdmitsNoCall(t *testing.T) {
 	if j := w.read(); !slices.Equal(j, []string{"bind one", "undo one"}) {
 		t.Errorf("journal %q", j)
 	}
-	if diags := h.Load(t.Context(), fileSystem(tool("t", `text = "2"`))); diags != nil || len(h.Current().sortedPrograms) != 1 || h.Current().enter() {
+	if diags := h.Load(t.Context(), fileSystem(tool("t", `text = "2"`))); diags != nil || len(h.Current().sorted) != 1 || h.Current().enter() {
 		t.Error("a closed host loaded something")
 	}
 }
@@ -170,7 +171,7 @@ func TestCallsOfAReplacedConfigurationAreCancelledAfterTheGracePeriod(t *testing
 func TestComputationEndsWithItsGeneration(t *testing.T) {
 	h := newWorld().host(t, tool("t", `result = "len(filter(1..200000, # % 7 == 3))"`))
 	defer h.Close()
-	h.Current().cancel(errReplaced)
+	h.Current().cancel(call.ErrReplaced)
 	if said := ask(t, h, "t", `{}`); !strings.Contains(said, "configuration was replaced") {
 		t.Errorf("got %s", said)
 	}

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/state"
+	"hatchel/runtime/task"
 )
 
 // remembering is a Host whose state is in a file.
@@ -69,20 +71,21 @@ func TestWhatADeadProcessWorkedOnWasInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		dead := newTaskRegistry(NewState(func(context.Context) (state.Store, error) { return store, nil }))
-		left := &task{Tool: "t", TTL: time.Hour.Milliseconds(), Step: "pay"}
-		if err := dead.create(ctx, left); err != nil {
+		dead := NewState(func(context.Context) (state.Store, error) { return store, nil })
+		left := &task.Task{Tool: "t", TTL: time.Hour.Milliseconds(), Step: "pay"}
+		if _, err := dead.tasks.Create(ctx, left, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
+		dead.process.Close() // its heartbeat ends
 		w := newWorld()
 		count := w.counting()
 		h := w.remembering(t, path, tool("t", task1h+"step \"pay\" {\n  fake { do = \"count\" }\n}\ntext = \"done\""))
 		defer h.Close()
-		if r := getTask(t, h, left.row.Name); r.Status != "working" {
+		if r := getTask(t, h, left.ID()); r.Status != "working" {
 			t.Errorf("at once: %+v", r)
 		}
-		time.Sleep(leaseTTL + 2*heartbeatInterval)
-		r := getTask(t, h, left.row.Name)
+		time.Sleep(state.OwnerTTL + 4*time.Second)
+		r := getTask(t, h, left.ID())
 		if r.Status != "failed" || !strings.Contains(r.Message, `interrupted by a restart of the server; whether the step "pay" took effect is unknown`) {
 			t.Errorf("%+v", r)
 		}

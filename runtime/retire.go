@@ -1,19 +1,19 @@
 package runtime
 
 import (
-	"errors"
 	"time"
+
+	"hatchel/runtime/call"
 )
 
-// Why the context of a call ends before the call does.
-var (
-	errReplaced = errors.New("the configuration was replaced")
-	errStopped  = errors.New("the server was stopped")
+const (
+	// retiredBit is set in Generation.calls when no more calls are admitted.
+	retiredBit = 1 << 40
+	// forceStopAfter is how long cancelled calls have to end before their backends are closed.
+	forceStopAfter = 10 * time.Second
 )
 
-const retiredBit = 1 << 40
-
-// enter admits a call, unless the generation is retired. Who entered must leave.
+// enter admits a call, unless the generation is retired. A call that was admitted must leave.
 func (g *Generation) enter() bool {
 	if g.calls.Add(1) < retiredBit {
 		return true
@@ -28,59 +28,64 @@ func (g *Generation) leave() {
 	}
 }
 
-// pin lets a call that has entered, and that ctx has not ended, go on for as long as it takes. It must let go before it leaves.
-func (g *Generation) pin() {
-	g.pinnedCalls.Add(1)
+// Pin implements call.Generation.
+func (g *Generation) Pin() {
+	g.pinned.Add(1)
 	g.leave()
 }
 
-func (g *Generation) unpin() {
+// Unpin implements call.Generation.
+func (g *Generation) Unpin() {
 	g.calls.Add(1)
-	g.pinnedCalls.Done()
+	g.pinned.Done()
 }
 
-// forceStopAfter is how long what was cancelled has to end before its backends are closed under it.
-const forceStopAfter = 10 * time.Second
+// Retain implements call.Generation.
+func (g *Generation) Retain() { g.pinned.Add(1) }
 
-// retire admits no further call, waits for those in flight, and undoes the generation. What is left of the calls after the grace period, or once hurry
-// is closed, is cancelled; what holds the generation is cancelled once hurry is closed, and not before.
-func (g *Generation) retire(grace time.Duration, hurry <-chan struct{}) {
+// Release implements call.Generation.
+func (g *Generation) Release() { g.pinned.Done() }
+
+// retire admits no more calls, waits for those that run, and closes the generation. Calls that are
+// left after the grace period, or once stopNow is closed, are cancelled; pinned calls are cancelled
+// only once stopNow is closed.
+func (g *Generation) retire(grace time.Duration, stopNow <-chan struct{}) {
 	if g.calls.Add(retiredBit) == retiredBit {
 		g.once.Do(func() { close(g.drained) })
 	}
-	if !waitUntil(g.drained, grace, hurry) {
-		why := errReplaced
-		if waitUntil(hurry, 0, nil) {
-			why = errStopped
+	if !waitUntil(g.drained, grace, stopNow) {
+		cause := call.ErrReplaced
+		if waitUntil(stopNow, 0, nil) {
+			cause = call.ErrStopped
 		}
-		g.cancel(why)
+		g.cancel(cause)
 		if !waitUntil(g.drained, forceStopAfter, nil) {
-			g.log().Warn("calls do not end; their backends are closed under them", "calls", g.calls.Load()-retiredBit)
+			g.log().Warn("cancelled calls did not end, closing their backends", "calls", g.calls.Load()-retiredBit)
 		}
 	}
-	g.awaitPinned(hurry)
+	g.awaitPinned(stopNow)
 	g.close()
 }
 
-// awaitPinned waits for what holds the generation.
-func (g *Generation) awaitPinned(hurry <-chan struct{}) {
-	released := make(chan struct{})
+// awaitPinned waits for pinned calls and tasks.
+func (g *Generation) awaitPinned(stopNow <-chan struct{}) {
+	ended := make(chan struct{})
 	go func() {
-		defer close(released)
-		g.pinnedCalls.Wait()
+		defer close(ended)
+		g.pinned.Wait()
 	}()
 	select {
-	case <-released:
+	case <-ended:
 		return
-	case <-hurry:
+	case <-stopNow:
 	}
-	g.cancelPinned(errStopped)
-	if !waitUntil(released, forceStopAfter, nil) {
-		g.log().Warn("tasks, or calls that have asked their clients, do not end; their backends are closed under them")
+	g.cancelPinned(call.ErrStopped)
+	if !waitUntil(ended, forceStopAfter, nil) {
+		g.log().Warn("cancelled tasks or waiting calls did not end, closing their backends")
 	}
 }
 
-// Close undoes a generation that no Host has.
+// Close closes a generation that no Host has.
 func (g *Generation) Close() {
 	now := make(chan struct{})
 	close(now)
@@ -92,11 +97,12 @@ func (g *Generation) close() {
 	g.cancelPinned(nil)
 	g.probing.Wait()
 	if err := g.cleanups.run(); err != nil {
-		g.log().Warn("a configuration did not close cleanly", "error", err)
+		g.log().Warn("configuration not closed cleanly", "error", err)
 	}
 }
 
-// waitUntil reports whether done is closed before d has passed and before interrupt, which may be nil, is closed.
+// waitUntil reports whether done is closed before d has passed and before interrupt, which may be
+// nil, is closed.
 func waitUntil(done <-chan struct{}, d time.Duration, interrupt <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

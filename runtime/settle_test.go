@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -92,10 +91,6 @@ func TestWhatACallWithAKeyCameToWaitsForAStoreThatIsAway(t *testing.T) {
 				if got := <-again; got != first || count() != 1 {
 					t.Errorf("done %d times, and told %s", count(), got)
 				}
-				time.Sleep(time.Minute)
-				if n := h.build.State.tasks.claims.Load(); n != 0 {
-					t.Errorf("%d deeds are under way", n)
-				}
 			})
 		})
 	}
@@ -119,92 +114,6 @@ func TestWhatHasBegunWithoutAnybodyBeingToldFreesItsKey(t *testing.T) {
 	})
 }
 
-func TestWhatGoesOnWithoutAnybodyBeingToldIsPausedAgain(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	synctest.Test(t, func(t *testing.T) {
-		ctx, store := context.WithoutCancel(t.Context()), new(absent)
-		s := NewState(func(ctx context.Context) (_ state.Store, err error) {
-			store.Store, err = state.Open(ctx, path)
-			return store, err
-		})
-		defer s.Close()
-		if err := s.tasks.startHeartbeat(ctx); err != nil {
-			t.Fatal(err)
-		}
-		k := &claim{tasks: s.tasks, key: "key", record: idempotencyRecord{Arguments: "these"}, ttl: time.Hour}
-		enters := func(paused string, want error) {
-			t.Helper()
-			if before, err := k.acquire(ctx, paused, time.Minute); k.held != (want == nil) || !errors.Is(err, want) {
-				t.Fatalf("%+v is in the way, %v", before, err)
-			}
-		}
-		enters("", nil)
-		if err := k.finish(ctx, keyPaused); err != nil {
-			t.Fatal(err)
-		}
-		paused := k.row.Name
-		store.away.Store(true)
-		store.late.Store(true)
-		enters(paused, state.ErrAway)
-		store.away.Store(false)
-		time.Sleep(3 * storeRetryInterval)
-		enters(paused, nil)
-	})
-}
-
-func TestOfAllWhoCarryOutADeedTheOneThatHoldsItSettlesIt(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	synctest.Test(t, func(t *testing.T) {
-		ctx := context.WithoutCancel(t.Context())
-		claimed := func() *claim {
-			s := NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
-			t.Cleanup(func() { s.Close() })
-			return &claim{tasks: s.tasks, key: "key", record: idempotencyRecord{Arguments: "these"}, ttl: time.Minute}
-		}
-		enters := func(k *claim, paused string) bool {
-			t.Helper()
-			before, err := k.acquire(ctx, paused, time.Minute)
-			if err != nil || k.held != (before == nil) {
-				t.Errorf("%+v is in the way, %v", before, err)
-			}
-			return k.held
-		}
-		first, second, third := claimed(), claimed(), claimed()
-		if !enters(first, "") || enters(second, "") || enters(second, first.row.Name) {
-			t.Error("not the first one holds it")
-		}
-		if err := first.finish(ctx, keyPaused); err != nil {
-			t.Error(err)
-		}
-		paused := first.row
-		if enters(third, "another") || !enters(second, paused.Name) || enters(third, paused.Name) {
-			t.Error("not one of those who go on holds it")
-		}
-		late := func(err error, want error) {
-			t.Helper()
-			if row, gone := third.find(ctx); gone != nil || row == nil || row.Name != paused.Name || !errors.Is(err, want) {
-				t.Errorf("%v, and there is %+v", err, row)
-			}
-		}
-		first.row, first.held = paused, true // as one that is told late that it does not hold it
-		late(first.finish(ctx, keyDone), errRecordGone)
-		late(second.finish(ctx, keyDone), nil)
-		first.held = true
-		late(first.release(ctx), nil)
-		time.Sleep(time.Hour) // for longer than it is remembered
-		if !enters(third, "") {
-			t.Error("the key is not free")
-		}
-		paused.Name = third.row.Name
-		second.held = true
-		late(second.finish(ctx, keyDone), errRecordGone)
-		second.held = true
-		late(second.release(ctx), nil)
-		late(second.finishIfStarted(ctx), errRecordGone)
-		late(third.finish(ctx, keyDone), nil)
-	})
-}
-
 func TestAServerThatStopsDoesNotWaitForAStoreThatIsAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
@@ -216,7 +125,7 @@ func TestAServerThatStopsDoesNotWaitForAStoreThatIsAway(t *testing.T) {
 		began := time.Now()
 		h.Close()
 		h.build.State.Close()
-		if took := time.Since(began); count() != 1 || took > retryFinishFor/2 {
+		if took := time.Since(began); count() != 1 || took > 2*time.Minute {
 			t.Errorf("it took %v", took)
 		}
 	})

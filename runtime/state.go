@@ -2,114 +2,159 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/call"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/files"
-	"hatchel/runtime/mcp"
+	"hatchel/runtime/idempotency"
 	"hatchel/runtime/state"
+	"hatchel/runtime/task"
 	"hatchel/runtime/webhook"
 )
 
-// State is what a server remembers beyond a call: the key of what it seals, what of that was used, and tasks. It outlives generations. Make one with NewState, or with NewDeclaredState.
+// State is what a server keeps in its state store: tasks, idempotency keys, approvals, uploaded
+// files, webhook events and the key of state tokens. It outlives generations. Make one with
+// NewState or NewDeclaredState.
 type State struct {
 	openStore func(context.Context, *hcl.State) (state.Store, error)
-	existed   func(*hcl.State) bool // reports whether something was remembered before; nil when nothing was
-	declared  bool                  // it is kept where the configuration says
-	tasks     *taskRegistry
-	outbox    *webhook.Outbox
-	files     *files.Shelf
+	exists    func(*hcl.State) bool // reports whether a store exists already; nil when none does
+	declared  bool                  // the configuration says where the store is
 
-	process *state.Process // as the owner of records
+	process *state.Process
+	keys    *state.Lease
+	tasks   *task.Registry
+	outbox  *webhook.Outbox
+	files   *files.Shelf
 
 	mu             sync.Mutex
-	config         *hcl.State     // what the configuration says of where it is kept; guarded by mu
-	store          state.Store    // nil before it is needed; guarded by mu
-	sealer         *elicit.Sealer // with store, as book; guarded by mu
-	book           *approval.Book
-	recordDecision func(ctx context.Context, book *approval.Book, id string) // has a decision written down that another process cannot write down; nil where nothing is; guarded by mu
+	config         *hcl.State     // guarded by mu
+	store          state.Store    // nil until it is needed; guarded by mu
+	sealer         *elicit.Sealer // of store; guarded by mu
+	book           *approval.Book // of store; guarded by mu
+	watching       bool           // changes by other processes are noticed; guarded by mu
+	recordDecision decisionRecorder
 }
 
-// NewState makes a State. Open is called when something has to be remembered for the first time, and again when it failed; its error is a sentence for the author.
+// decisionRecorder records a decision that was stored by a process without the audit log.
+type decisionRecorder func(ctx context.Context, book *approval.Book, id string)
+
+// NewState returns a State. Open is called when the store is needed first, and again after it
+// failed; its error is a sentence for the author of the configuration.
 func NewState(open func(context.Context) (state.Store, error)) *State {
-	return newState(&State{openStore: func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }})
+	openStore := func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }
+	return newState(&State{openStore: openStore})
 }
 
-// NewDeclaredState makes a State that is kept where the configuration says; what open is given is nil when it says nothing. Exists reports whether something is kept there already,
-// without opening it.
-func NewDeclaredState(open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool) *State {
-	return newState(&State{openStore: open, existed: exists, declared: true})
+// NewDeclaredState returns a State that is kept where the configuration says; open gets nil when it
+// says nothing. Exists reports whether a store exists there already, without opening it.
+func NewDeclaredState(
+	open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool,
+) *State {
+	return newState(&State{openStore: open, exists: exists, declared: true})
 }
 
 func newState(s *State) *State {
-	s.tasks, s.outbox = newTaskRegistry(s), webhook.New(s.resolveEvent)
-	s.process = state.NewProcess(func(ctx context.Context) (state.Store, error) {
-		store, _, err := s.open(ctx)
-		return store, err
-	})
+	s.process = state.NewProcess(s.open)
+	s.keys = idempotency.NewLease(s.process)
+	s.outbox = webhook.New(s.resolveEvent)
+	s.tasks = task.NewRegistry(s.process, s.current, taskEvents{s})
 	s.files = files.NewShelf(s.process)
 	return s
 }
 
-// configure says where a configuration wants what must be remembered kept, and reports whether it can be kept there: what is remembered already does not move.
-func (s *State) configure(kept *hcl.State) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.declared && s.store != nil && !s.config.Same(kept) {
-		return false
-	}
-	s.config = kept
-	return true
-}
-
-// newMemoryState is a State that ends with the process.
+// newMemoryState returns a State that ends with the process.
 func newMemoryState() *State {
 	return NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, "") })
 }
 
-// ensureOpen opens the store, unless it is open.
-func (s *State) ensureOpen(ctx context.Context) error {
-	_, _, err := s.open(ctx)
-	return err
+// configure sets where the configuration wants the state kept. It reports false when the store is
+// open elsewhere: a state does not move while the server runs.
+func (s *State) configure(config *hcl.State) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.declared && s.store != nil && !s.config.Same(config) {
+		return false
+	}
+	s.config = config
+	return true
 }
 
-func (s *State) open(ctx context.Context) (state.Store, *elicit.Sealer, error) {
+// open returns the store, and opens it when it is not open.
+func (s *State) open(ctx context.Context) (state.Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.store != nil {
-		return s.store, s.sealer, nil
+		return s.store, nil
 	}
 	store, err := s.openStore(ctx, s.config)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	sealer, err := elicit.NewSealer(ctx, store)
 	if err != nil {
 		store.Close()
-		return nil, nil, err
+		return nil, err
 	}
 	s.store, s.sealer, s.book = store, sealer, approval.NewBook(store)
-	s.book.Tell(func(id string) { s.outbox.Ready(decisionEventID(id)) })
-	return store, sealer, nil
+	s.book.Tell(func(id string) { s.outbox.Ready(call.DecisionEventID(id)) })
+	return store, nil
 }
 
-// approvals are what is asked of people, and what they have decided. Who waits for one has the store watched first, with tasks.begin.
-func (s *State) approvals(ctx context.Context) (*approval.Book, error) {
-	if _, _, err := s.open(ctx); err != nil {
-		return nil, err
+// current returns the store if it is open, and else nil.
+func (s *State) current() state.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store
+}
+
+// openIfExists opens the store if it exists already or is declared, and returns nil otherwise.
+func (s *State) openIfExists(ctx context.Context) (state.Store, error) {
+	s.mu.Lock()
+	exists := s.store != nil || s.config != nil || s.exists != nil && s.exists(s.config)
+	s.mu.Unlock()
+	if !exists {
+		return nil, nil
+	}
+	return s.open(ctx)
+}
+
+// watch opens the store and, from the first call on, handles what other processes change or leave
+// behind.
+func (s *State) watch(ctx context.Context) error {
+	store, err := s.open(ctx)
+	if err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.book, nil
+	if s.watching {
+		return nil
+	}
+	s.watching = s.process.Go(func(ctx context.Context) {
+		store.Watch(ctx, func(kind, name string) { s.onRemoteChange(ctx, store, kind, name) })
+	})
+	s.tasks.Watch()
+	return nil
 }
 
-// onRemoteChange is told of a record that another process has changed.
-func (s *State) onRemoteChange(ctx context.Context, kind, name string) {
+// onRemoteChange is called when another process has changed a record, or, with an empty kind, any
+// record.
+func (s *State) onRemoteChange(ctx context.Context, store state.Store, kind, name string) {
+	if kind == "" || kind == task.Kind {
+		s.tasks.OnRemoteChange(ctx, store, name)
+	}
+	if kind == task.Kind {
+		return
+	}
 	s.mu.Lock()
 	book := s.book
 	s.mu.Unlock()
@@ -118,26 +163,27 @@ func (s *State) onRemoteChange(ctx context.Context, kind, name string) {
 		s.outbox.Wake()
 	}
 	if kind == "" || kind == approval.ProposalKind {
-		s.recordDecisions(ctx, name)
+		s.recordDecisions(name)
 	}
 }
 
 // recordStoredDecisions records the decisions that were stored while no audit log was open.
-func (s *State) recordStoredDecisions(ctx context.Context) {
+func (s *State) recordStoredDecisions() {
 	if s.current() != nil {
-		s.recordDecisions(ctx, "")
+		s.recordDecisions("")
 	}
 }
 
-// recordDecisions records the decision of a proposal, or those of all proposals when the name is empty. It does not wait.
-func (s *State) recordDecisions(ctx context.Context, name string) {
+// recordDecisions records the decision of a proposal, or those of all proposals when the name is
+// empty. It does not wait.
+func (s *State) recordDecisions(name string) {
 	s.mu.Lock()
 	book, record := s.book, s.recordDecision
 	s.mu.Unlock()
 	if record == nil {
 		return
 	}
-	s.tasks.background.Go(func() {
+	s.process.Go(func(ctx context.Context) {
 		ids := []string{approval.Proposed(name)}
 		if name == "" {
 			ids, _ = book.Proposals(ctx) // a reload or the next change tries again
@@ -148,66 +194,124 @@ func (s *State) recordDecisions(ctx context.Context, name string) {
 	})
 }
 
-// setDecisionRecorder says who has decisions written down that other processes make.
-func (s *State) setDecisionRecorder(writes func(ctx context.Context, book *approval.Book, id string)) {
+// setDecisionRecorder sets what records decisions that were stored by processes without the audit
+// log.
+func (s *State) setDecisionRecorder(record decisionRecorder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.recordDecision = writes
+	s.recordDecision = record
 }
 
-// startUploadCleanup has uploads forgotten that were cut off, if there can be any: it opens the store only if that is there already, or was asked for. Where it cannot be opened, that is tried again
-// by the next upload.
-func (s *State) startUploadCleanup(ctx context.Context) {
-	s.mu.Lock()
-	there := s.store != nil || s.config != nil || s.existed != nil && s.existed(s.config)
-	s.mu.Unlock()
-	if !there {
-		return
+// Approvals implements call.State.
+func (s *State) Approvals(ctx context.Context) (*approval.Book, error) {
+	if _, err := s.open(ctx); err != nil {
+		return nil, err
 	}
-	if _, _, err := s.open(ctx); err == nil {
-		s.files.StartCleanup()
-	}
-}
-
-// current is the store, if something had to be remembered already; otherwise it is nil.
-func (s *State) current() state.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.store
+	return s.book, nil
 }
 
-func (s *State) seal(ctx context.Context, frozen []byte, of digest.Digest, until time.Time) (string, error) {
-	_, sealer, err := s.open(ctx)
+func (s *State) openSealer(ctx context.Context) (*elicit.Sealer, error) {
+	if _, err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sealer, nil
+}
+
+// Seal implements call.State.
+func (s *State) Seal(ctx context.Context, frozen []byte, request digest.Digest, until time.Time) (string, error) {
+	sealer, err := s.openSealer(ctx)
 	if err != nil {
 		return "", err
 	}
-	return sealer.Seal(ctx, frozen, of, until)
+	return sealer.Seal(ctx, frozen, request, until)
 }
 
-func (s *State) unseal(ctx context.Context, sealed string, of digest.Digest) ([]byte, error) {
-	_, sealer, err := s.open(ctx)
+// Unseal implements call.State.
+func (s *State) Unseal(ctx context.Context, token string, request digest.Digest) ([]byte, error) {
+	sealer, err := s.openSealer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	frozen, err := sealer.Open(ctx, sealed, of)
-	return frozen, publicError(err)
+	frozen, err := sealer.Open(ctx, token, request)
+	return frozen, failure.Unavailable(err)
 }
 
-// publicError is an error as a client is told of it: one that passes by itself says so.
-func publicError(err error) error {
-	if errors.Is(err, state.ErrAway) {
-		return &mcp.Error{Code: mcp.CodeBusy, Message: "The server does not get at what it remembers. Try again in a moment"}
+// Enqueue implements call.State.
+func (s *State) Enqueue(ctx context.Context, hook webhook.Hook, e *webhook.Event) error {
+	store, err := s.open(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	s.outbox.Open(ctx, store)
+	if err := s.watch(ctx); err != nil {
+		return err
+	}
+	return s.outbox.Put(ctx, store, hook, e)
 }
 
-// StateHealth says whether what is remembered can be got at.
+// taskEvents implements task.Events.
+type taskEvents struct{ state *State }
+
+func (e taskEvents) Enqueue(ctx context.Context, name string, event *webhook.Event) error {
+	hook, ok := e.state.outbox.Hook(name)
+	if !ok {
+		return nil // it was removed from the configuration
+	}
+	return e.state.Enqueue(ctx, hook, event)
+}
+
+func (e taskEvents) Release(id string) { e.state.outbox.Ready(id) }
+
+// resolveEvent implements webhook.Settled.
+func (s *State) resolveEvent(ctx context.Context, subject string) (*webhook.Event, bool, error) {
+	if id, ok := strings.CutPrefix(subject, task.EventSubject); ok {
+		return s.tasks.Event(ctx, id)
+	}
+	if id, ok := strings.CutPrefix(subject, call.ApprovalSubject); ok {
+		return s.approvalEvent(ctx, id)
+	}
+	return nil, true, nil
+}
+
+// approvalEvent returns the event that an approval was decided or has expired. Known is false while
+// it is pending.
+func (s *State) approvalEvent(ctx context.Context, id string) (e *webhook.Event, known bool, err error) {
+	book, err := s.Approvals(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	a, err := book.Find(ctx, id)
+	if err != nil || a == nil {
+		return nil, err == nil, err
+	}
+	at, decided := a.Until, *a
+	switch {
+	case a.Status == approval.Pending:
+		return nil, false, nil
+	case a.Decision == nil:
+		decided.Status = approval.Expired
+	case a.Status != approval.Rejected && a.Status != approval.Void:
+		decided.Status = approval.Approved // whether or not it was used
+	}
+	if a.Decision != nil {
+		at = a.Decision.At
+	}
+	body, err := decided.AppendJSON(nil)
+	e = &webhook.Event{ID: call.DecisionEventID(id), Type: "approval.decided", At: at, Data: json.RawMessage(body)}
+	return e, err == nil, err
+}
+
+// StateHealth says whether the state store is available.
 type StateHealth struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 }
 
-// health asks the store, if there is one that could be away; otherwise it is nil.
+// health pings the store; nil for a store that is not open or not remote.
 func (s *State) health(ctx context.Context) *StateHealth {
 	remote, ok := s.current().(state.Remote)
 	if !ok {
@@ -225,9 +329,10 @@ func (s *State) health(ctx context.Context) *StateHealth {
 	return &StateHealth{OK: true}
 }
 
-// Close ends what is left of tasks, and closes the store. What serves with the State is closed before.
+// Close ends tasks that are still running, and closes the store. The hosts that use the State must
+// be closed before.
 func (s *State) Close() error {
-	s.tasks.close()
+	s.tasks.Close(call.ErrStopped)
 	s.outbox.Close()
 	s.process.Close()
 	s.files.Close() // what cannot be removed now is removed at the next start

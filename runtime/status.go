@@ -10,7 +10,8 @@ import (
 	"hatchel/runtime/webhook"
 )
 
-// Report is what one load came to. Tools are called by their names, everything else as "prompt review", "resource orders" or "toolset billing".
+// Report is what one load came to. Tools are called by their names, everything else as "prompt
+// review", "resource orders" or "toolset billing".
 type Report struct {
 	Revision    string          `json:"revision"` // of what is served after it
 	Added       []string        `json:"added"`
@@ -111,14 +112,14 @@ type servedPart struct{ name, digest string }
 
 // parts are the tools, then the prompts, resources, toolsets and policies, each by name.
 func (g *Generation) parts() (all []servedPart) {
-	for _, p := range g.sortedPrograms {
-		all = append(all, servedPart{p.tool.Name, p.tool.Digest})
+	for _, p := range g.sorted {
+		all = append(all, servedPart{p.Decl.Name, p.Decl.Digest})
 	}
 	for _, p := range g.prompts {
-		all = append(all, servedPart{p.label(), p.decl.Digest})
+		all = append(all, servedPart{p.Label(), p.Decl.Digest})
 	}
 	for _, r := range g.resources {
-		all = append(all, servedPart{r.label(), r.decl.Digest})
+		all = append(all, servedPart{r.Label(), r.Decl.Digest})
 	}
 	for _, t := range g.Config.Toolsets {
 		said := *t

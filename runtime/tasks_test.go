@@ -11,6 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/task"
 )
 
 const following = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
@@ -307,7 +308,7 @@ func TestATaskIsForgottenWhenItsTimeHasPassed(t *testing.T) {
 		if r, err := taskly(t, h, "tasks/get", id, ""); !unknownTask(err) {
 			t.Errorf("%+v %v", r, err)
 		}
-		if err := <-ended; !errors.Is(err, errTaskExpired) {
+		if err := <-ended; !errors.Is(err, task.ErrTimedOut) {
 			t.Errorf("the work ended because %v", err)
 		}
 	})

@@ -6,46 +6,51 @@ import (
 	"sync/atomic"
 
 	"hatchel/hcl"
+	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/policy"
 )
 
-// view is what one address shows of a generation: all that is listed, or what a toolset names of it. A nil view shows nothing.
+// view is what one address shows of a generation: all that is listed, or what a toolset names. A
+// nil view shows nothing.
 type view struct {
 	build     *Build
-	toolset   *hcl.Toolset // nil for all
 	info      *mcp.Info
-	tools     map[string]*Program
-	prompts   map[string]*prompt
-	byURI     map[string]*resource                // by URI
-	templates []*resource                         // of documents, by name
-	resources []*resource                         // both, by name
-	lists     [listCount]atomic.Pointer[mcp.List] // of all that it shows
-	filters   [listCount]*policy.ListFilter       // what of it a caller sees
+	tools     map[string]*call.Program
+	prompts   map[string]*call.Prompt
+	byURI     map[string]*call.Resource           // without templates
+	templates []*call.Resource                    // by name
+	resources []*call.Resource                    // with templates, by name
+	lists     [listCount]atomic.Pointer[mcp.List] // of all that the view shows
+	filters   [listCount]*policy.ListFilter       // hide from a list what a caller may not call
 }
 
-// listCount is how many lists there are.
+// listCount is how many lists a view has.
 const listCount = 4
 
+// newView returns the view of a toolset; that of all that is listed for nil.
 func newView(g *Generation, t *hcl.Toolset) *view {
-	v := &view{build: g.build, toolset: t, info: serverInfo(g.Config.Server, t), tools: map[string]*Program{}, prompts: map[string]*prompt{}, byURI: map[string]*resource{}}
-	for _, p := range g.sortedPrograms {
-		if p.tool.Listed && t.HasTool(p.tool.Name) {
-			v.tools[p.tool.Name] = p
+	v := &view{
+		build: g.build, info: serverInfo(g.Config.Server, t), tools: map[string]*call.Program{},
+		prompts: map[string]*call.Prompt{}, byURI: map[string]*call.Resource{},
+	}
+	for _, p := range g.sorted {
+		if p.Tool().Listed && t.HasTool(p.Decl.Name) {
+			v.tools[p.Decl.Name] = p
 		}
 	}
 	for _, p := range g.prompts {
-		if t.HasPrompt(p.prompt.Name) {
-			v.prompts[p.prompt.Name] = p
+		if t.HasPrompt(p.Decl.Name) {
+			v.prompts[p.Decl.Name] = p
 		}
 	}
 	for _, r := range g.resources {
-		if !t.HasResource(r.resource.Name) {
+		if !t.HasResource(r.Decl.Name) {
 			continue
 		}
 		v.resources = append(v.resources, r)
-		if r.resource.Template == nil {
-			v.byURI[r.resource.URI] = r
+		if r.Resource.Template == nil {
+			v.byURI[r.Resource.URI] = r
 		} else {
 			v.templates = append(v.templates, r)
 		}
@@ -54,45 +59,52 @@ func newView(g *Generation, t *hcl.Toolset) *view {
 	return v
 }
 
-// buildFilters has the lists hide what a caller may not call.
+// buildFilters makes the filters of the lists.
 func (v *view) buildFilters(g *Generation) {
 	var all [listCount]map[string]*policy.Rules
 	for of := range all {
 		all[of] = map[string]*policy.Rules{}
 	}
 	for _, p := range v.tools {
-		all[mcp.Tools][p.decl.Name] = p.rules
+		all[mcp.Tools][p.Decl.Name] = p.Rules
 	}
 	for _, p := range v.prompts {
-		all[mcp.Prompts][p.decl.Name] = p.rules
+		all[mcp.Prompts][p.Decl.Name] = p.Rules
 	}
 	for _, r := range v.resources {
 		of := mcp.Resources
-		if r.resource.Template != nil {
+		if r.Resource.Template != nil {
 			of = mcp.Templates
 		}
-		all[of][r.decl.Name] = r.rules
+		all[of][r.Decl.Name] = r.Rules
 	}
 	for of, rules := range all {
 		v.filters[of] = policy.NewListFilter(rules, g.logRuleError)
 	}
 }
 
-// listFor is one of the lists as a caller sees it.
-func (v *view) listFor(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
-	all := v.lists[of].Load()
-	if d := v.filters[of]; d != nil {
-		frame := hcl.NewFrame(ctx, v.build.Dir, v.build.Now)
-		frame.Caller = callerRoot(caller)
-		return d.Filter(ctx, frame, all)
-	}
-	return all
+// logRuleError logs that a rule hides what it applies to, because it could not be evaluated.
+func (g *Generation) logRuleError(ctx context.Context, d policy.Decision) {
+	g.log().LogAttrs(ctx, slog.LevelWarn, "policy rule failed, hiding what it applies to",
+		slog.String("rule", d.Rule), slog.String("error", g.env.Scrubber.Text(d.Cause.Error())))
 }
 
-// encodeList encodes one of the lists, and reports whether it reads differently than before.
+// listFor returns a list as a caller sees it.
+func (v *view) listFor(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
+	all := v.lists[of].Load()
+	if v.filters[of] == nil {
+		return all
+	}
+	frame := hcl.NewFrame(ctx, v.build.Dir, v.build.Now)
+	frame.Caller = call.CallerRoot(caller)
+	return v.filters[of].Filter(ctx, frame, all)
+}
+
+// encodeList encodes a list, and reports whether it differs from before.
 func (v *view) encodeList(of mcp.Listing, g *Generation) bool {
-	personal := v.filters[of] != nil && v.filters[of].PerCaller()
-	next := mcp.NewList(of, v.entries(of, g), mcp.ListOptions{PageSize: g.Config.Server.PageSize, Private: personal})
+	perCaller := v.filters[of] != nil && v.filters[of].PerCaller()
+	options := mcp.ListOptions{PageSize: g.Config.Server.PageSize, Private: perCaller}
+	next := mcp.NewList(of, v.entries(of), options)
 	last := v.lists[of].Load()
 	if last != nil && last.Revision() == next.Revision() {
 		return false
@@ -101,62 +113,82 @@ func (v *view) encodeList(of mcp.Listing, g *Generation) bool {
 	return true
 }
 
-func (v *view) entries(of mcp.Listing, g *Generation) (entries []mcp.Entry) {
+func (v *view) entries(of mcp.Listing) (entries []mcp.Entry) {
 	switch of {
 	case mcp.Tools:
 		for _, p := range v.tools {
-			entries = append(entries, p.listEntry())
+			entries = append(entries, toolEntry(p))
 		}
 	case mcp.Prompts:
 		for _, p := range v.prompts {
-			entries = append(entries, p.listEntry())
+			entries = append(entries, promptEntry(p.Prompt))
 		}
 	default:
 		for _, r := range v.resources {
-			if r.resource.Listed && (of == mcp.Templates) == (r.resource.Template != nil) {
-				entries = append(entries, r.listEntry())
+			if r.Resource.Listed && (of == mcp.Templates) == (r.Resource.Template != nil) {
+				entries = append(entries, resourceEntry(r.Resource))
 			}
 		}
 	}
 	return entries
 }
 
-// revision names how a list reads, and what hides some of it; that of a view that does not exist is empty.
+// publish encodes the lists of tools again when a database has told more of its rows. It returns
+// the toolsets whose list has changed.
+func (g *Generation) publish() (changed []string) {
+	g.publishing.Lock()
+	defer g.publishing.Unlock()
+	if !g.listsStale.Swap(false) {
+		return nil
+	}
+	for name, v := range g.views {
+		if v.encodeList(mcp.Tools, g) {
+			changed = append(changed, name)
+		}
+	}
+	return changed
+}
+
+// revision identifies a list and what is hidden from it; empty for a nil view.
 func (v *view) revision(of mcp.Listing) string {
 	if v == nil {
 		return ""
 	}
 	revision := v.lists[of].Load().Revision()
-	if d := v.filters[of]; d != nil {
-		revision += " " + d.Digest()
+	if filter := v.filters[of]; filter != nil {
+		revision += " " + filter.Digest()
 	}
 	return revision
 }
 
-// changedLists are the lists that read differently in two views, either of which may not exist.
+// changedLists returns which lists differ between two views. A view may be nil.
 func changedLists(last, next *view) mcp.Changes {
 	differs := func(of mcp.Listing) bool { return last.revision(of) != next.revision(of) }
-	return mcp.Changes{Tools: differs(mcp.Tools), Prompts: differs(mcp.Prompts), Resources: differs(mcp.Resources) || differs(mcp.Templates)}
+	return mcp.Changes{
+		Tools: differs(mcp.Tools), Prompts: differs(mcp.Prompts),
+		Resources: differs(mcp.Resources) || differs(mcp.Templates),
+	}
 }
 
-// tool finds a tool; nil when it is not shown.
-func (v *view) tool(name string) *Program {
+// tool returns a tool; nil when the view does not show it.
+func (v *view) tool(name string) *call.Program {
 	if v == nil {
 		return nil
 	}
 	return v.tools[name]
 }
 
-// prompt finds a prompt; nil when it is not shown.
-func (v *view) prompt(name string) *prompt {
+// prompt returns a prompt; nil when the view does not show it.
+func (v *view) prompt(name string) *call.Prompt {
 	if v == nil {
 		return nil
 	}
 	return v.prompts[name]
 }
 
-// resource finds what a URI leads to, and the variables of the URI. One document goes before a family; among families the name decides.
-func (v *view) resource(uri string) (*resource, map[string]string) {
+// resource returns the resource at a URI and the variables of the URI. A document goes before
+// templates, and these go by name.
+func (v *view) resource(uri string) (*call.Resource, map[string]string) {
 	if v == nil {
 		return nil, nil
 	}
@@ -164,28 +196,43 @@ func (v *view) resource(uri string) (*resource, map[string]string) {
 		return r, map[string]string{}
 	}
 	for _, r := range v.templates {
-		if variables, ok := r.match(uri); ok {
+		if variables, ok := r.Match(uri); ok {
 			return r, variables
 		}
 	}
 	return nil, nil
 }
 
-// resourceOrTemplate finds a resource by its URI, by one of its URIs, or by its template; nil when it is not shown.
-func (v *view) resourceOrTemplate(uri string) *resource {
-	if v == nil {
-		return nil
+// completable returns the operation whose input is to be completed; an error of the protocol when
+// the view does not show it. A resource is found by its URI, by one of its URIs, or by its
+// template.
+func (v *view) completable(req *mcp.CompleteRequest) (*call.Operation, error) {
+	switch req.Kind {
+	case "tool":
+		if p := v.tool(req.Name); p != nil {
+			return &p.Operation, nil
+		}
+		return nil, mcp.UnknownTool(req.Name)
+	case "prompt":
+		if p := v.prompt(req.Name); p != nil {
+			return &p.Operation, nil
+		}
+		return nil, mcp.UnknownPrompt(req.Name)
 	}
-	for _, r := range v.templates {
-		if r.resource.Template.Raw() == uri {
-			return r
+	if v != nil {
+		for _, r := range v.templates {
+			if r.Resource.Template.Raw() == req.Name {
+				return &r.Operation, nil
+			}
 		}
 	}
-	r, _ := v.resource(uri)
-	return r
+	if r, _ := v.resource(req.Name); r != nil {
+		return &r.Operation, nil
+	}
+	return nil, mcp.UnknownResource(req.Name)
 }
 
-// serverInfo is how the server introduces itself where a toolset, or all of it, is shown.
+// serverInfo returns how the server introduces itself in a toolset; nil is no toolset.
 func serverInfo(s hcl.Server, t *hcl.Toolset) *mcp.Info {
 	info := mcp.ServerInfo{
 		Name:         s.Name,
@@ -202,10 +249,4 @@ func serverInfo(s hcl.Server, t *hcl.Toolset) *mcp.Info {
 		info.Instructions = t.Instructions
 	}
 	return mcp.NewInfo(info)
-}
-
-// logRuleError says that a rule hides what it is about, because it could not be evaluated.
-func (g *Generation) logRuleError(ctx context.Context, d policy.Decision) {
-	g.log().LogAttrs(ctx, slog.LevelWarn, "policy rule failed, hiding what it applies to",
-		slog.String("rule", d.Rule), slog.String("error", g.scrubber.Text(d.Cause.Error())))
 }

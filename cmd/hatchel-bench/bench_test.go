@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestEveryFloorGivesRightRepliesInBothEras(t *testing.T) {
@@ -22,11 +20,7 @@ func TestEveryFloorGivesRightRepliesInBothEras(t *testing.T) {
 		if err := makeFolder(row.name, folder); err != nil {
 			t.Fatal(err)
 		}
-		w, err := openWork(row.name, folder, upstream.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := floorAnswer(row.name, w)
+		implementation, err := implement(row.name, folder, upstream.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,9 +28,9 @@ func TestEveryFloorGivesRightRepliesInBothEras(t *testing.T) {
 		for _, e := range eras {
 			for v := range row.variants {
 				var out bytes.Buffer
-				r := lineRequest(body(e, row.tool, row.arguments(v)))
+				r := lineRequest(body(e, row.tool, row.arguments(v)), "")
 				r.number(firstID + v)
-				if err := floorLines(answer, bytes.NewReader(r.bytes), &out); err != nil {
+				if err := implementation.serveLines(bytes.NewReader(r.bytes), &out); err != nil {
 					t.Fatalf("%s: %v", row.name, err)
 				}
 				if err := c.check(v, firstID+v, out.Bytes()); err != nil {
@@ -84,29 +78,11 @@ func TestOrdersDocumentIsOneMegabyte(t *testing.T) {
 }
 
 func TestMedianOfRoundsIgnoresOneOutlier(t *testing.T) {
-	quick, slow := figures{CPU: 10}, figures{CPU: 1000}
-	if got := medians([]figures{quick, slow, quick}).CPU; got != 10 {
+	quick, slow := figures{cpu: 10}, figures{cpu: 1000}
+	if got := medians([]figures{quick, slow, quick}).cpu; got != 10 {
 		t.Errorf("median %v", got)
 	}
-	if got := median(ratios([]figures{{CPU: 12}, {CPU: 900}, {CPU: 11}}, []figures{quick, quick, quick})); got != 1.2 {
+	if got := median(ratios([]figures{{cpu: 12}, {cpu: 900}, {cpu: 11}}, []figures{quick, quick, quick})); got != 1.2 {
 		t.Errorf("median ratio %v", got)
-	}
-}
-
-func TestProcessClockAdvancesWithWork(t *testing.T) {
-	self := os.Getpid()
-	before, err := cpuTime(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after := before
-	for start := time.Now(); after <= before && err == nil && time.Since(start) < time.Minute; after, err = cpuTime(self) {
-		ordersDocument()
-	}
-	if err != nil || after <= before {
-		t.Errorf("%v after %v: %v", after, before, err)
-	}
-	if memory, err := residentMemory(self); err != nil || memory < 1<<20 {
-		t.Errorf("resident memory %d: %v", memory, err)
 	}
 }

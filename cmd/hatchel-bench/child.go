@@ -1,46 +1,22 @@
 package main
 
 import (
-	"flag"
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// childOptions say which program a child process of the benchmark is.
-type childOptions struct {
-	row      string
-	folder   string
-	upstream string
-	stdio    bool
-}
-
-// children are the programs that this binary also is: `hatchel-bench floor -row text`.
-var children = map[string]func(childOptions) error{
-	"floor":    runFloor,
-	"sdk":      runSDK,
-	"upstream": runUpstream,
-}
-
-func runChild(name string, args []string) error {
-	var o childOptions
-	flags := flag.NewFlagSet(name, flag.ContinueOnError)
-	flags.StringVar(&o.row, "row", "", "the row whose work is done")
-	flags.StringVar(&o.folder, "folder", "", "the row's folder")
-	flags.StringVar(&o.upstream, "upstream", "", "the URL of the upstream server")
-	flags.BoolVar(&o.stdio, "stdio", false, "serve standard input and output")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	return children[name](o)
-}
-
-// serveChild serves h on a free port, says where on stderr, and ends with its standard input, so
-// that no child outlives a benchmark that was killed.
-func serveChild(h http.Handler) error {
+// serveHTTP serves h on a free port, says where on stderr, and exits when its standard input ends,
+// so that no child outlives a benchmark that was killed.
+func serveHTTP(h http.Handler) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -53,23 +29,97 @@ func serveChild(h http.Handler) error {
 	return http.Serve(listener, h)
 }
 
-// runUpstream serves what the tools of the rows "http" and "filter" ask for.
-func runUpstream(childOptions) error { return serveChild(upstreamHandler()) }
+// serveFloor serves one row with a bare handler. The arguments are those of [bench.startServer].
+func serveFloor(_ context.Context, args []string) error {
+	c, err := implement(args[0], args[1], args[2])
+	if err != nil {
+		return err
+	}
+	if args[3] == "stdio" {
+		return c.serveLines(os.Stdin, os.Stdout)
+	}
+	return serveHTTP(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var encoded []byte
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			encoded, err = c.floor(r.Context(), body)
+		}
+		if err != nil {
+			http.Error(rw, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		rw.Header().Set("Content-Length", strconv.Itoa(len(encoded)))
+		rw.Write(encoded)
+	}))
+}
+
+// serveSDK serves one row with the official SDK. The SDK needs a stateful handler for the legacy
+// era and a stateless one for the modern era; the version header of a request decides.
+func serveSDK(ctx context.Context, args []string) error {
+	c, err := implement(args[0], args[1], args[2])
+	if err != nil {
+		return err
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "bench", Version: "1.0.0"}, nil)
+	c.addTools(server)
+	if args[3] == "stdio" {
+		return server.Run(ctx, &mcp.StdioTransport{})
+	}
+	same := func(*http.Request) *mcp.Server { return server }
+	legacy := mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{JSONResponse: true})
+	modern := mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{JSONResponse: true, Stateless: true})
+	return serveHTTP(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Mcp-Protocol-Version"), "2026") {
+			modern.ServeHTTP(rw, r)
+			return
+		}
+		legacy.ServeHTTP(rw, r)
+	}))
+}
+
+// serveUpstream serves what the tools of the rows "http" and "filter" read.
+func serveUpstream(context.Context, []string) error { return serveHTTP(upstreamHandler()) }
 
 func upstreamHandler() http.Handler {
 	orders := ordersDocument()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/orders" {
-			w.Header().Set("Content-Type", "application/json")
-			w.Write(orders)
-			return
-		}
-		var id int
-		if _, err := fmt.Sscan(strings.TrimPrefix(r.URL.Path, "/notes/"), &id); err != nil {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /orders", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(orders)
+	})
+	mux.HandleFunc("GET /notes/{id}", func(w http.ResponseWriter, r *http.Request) {
+		id, err := strconv.Atoi(r.PathValue("id"))
+		if err != nil {
 			http.NotFound(w, r)
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		io.WriteString(w, noteText(id))
 	})
+	return mux
+}
+
+// noteText is the text of one note of the upstream server: 1 KB.
+func noteText(id int) string {
+	head := fmt.Sprintf("Note %d. ", id)
+	return head + strings.Repeat("The quick brown fox jumps over the lazy dog. ", 23)[:1024-len(head)]
+}
+
+const orderCount = 5200
+
+// ordersDocument is a JSON body of about 1 MB. Order n has the total n.
+func ordersDocument() []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"orders":[`)
+	for n := range orderCount {
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"id":%d,"customer":"Customer number %d","status":"shipped","total":%d,"paid":%t,"lines":[`+
+			`{"sku":"SKU-%05d","quantity":%d,"price":12.5},{"sku":"SKU-%05d","quantity":%d,"price":99.95}]}`,
+			100_000+n, n%97, n, n%3 == 0, n, n%7, n+1, n%5)
+	}
+	b.WriteString(`]}`)
+	return b.Bytes()
 }

@@ -13,8 +13,20 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// listFile holds the bytes of a tools/list result, for the floor of that row.
-const listFile = "list.json"
+// itemsSQL creates the table that the row "sqlite" reads.
+//
+//go:embed testdata/sqlite/items.sql
+var itemsSQL string
+
+// listedTool is a tool of the row "list", with verbs for its name and its description.
+//
+//go:embed testdata/list/tool.txt
+var listedTool string
+
+// loadedFile is one of the 1,000 files of the row "load": 40 lines, its number in every %[1]d.
+//
+//go:embed testdata/load/orders.txt
+var loadedFile string
 
 // makeFolder fills dir with the tool folder of one row.
 func makeFolder(row, dir string) error {
@@ -38,30 +50,15 @@ func makeFolder(row, dir string) error {
 	}
 	switch row {
 	case "sqlite":
-		return writeItems(filepath.Join(dir, "items.db"))
-	case "big":
-		return os.WriteFile(filepath.Join(dir, "page.txt"), []byte(pageText()), 0o644)
-	}
-	return nil
-}
-
-func writeItems(file string) error {
-	db, err := sql.Open("sqlite3", "file:"+file)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	for _, statement := range []string{
-		"PRAGMA journal_mode = WAL",
-		"CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL, price INTEGER NOT NULL)",
-		fmt.Sprintf("WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < %d) "+
-			"INSERT INTO items SELECT id, 'Item number ' || id, id * 7 + 1 FROM n", itemCount),
-		"PRAGMA wal_checkpoint(TRUNCATE)",
-	} {
-		if _, err := db.Exec(statement); err != nil {
+		db, err := sql.Open("sqlite3", "file:"+filepath.Join(dir, "items.db"))
+		if err != nil {
 			return err
 		}
+		defer db.Close()
+		_, err = db.Exec(itemsSQL)
+		return err
+	case "big":
+		return os.WriteFile(filepath.Join(dir, "page.txt"), []byte(pageText()), 0o644)
 	}
 	return nil
 }
@@ -71,64 +68,10 @@ func writeListed(dir string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "server { page_size = %d }\n", listedTools)
 	for n := range listedTools {
-		fmt.Fprintf(&b, `
-tool %q {
-  description = %q
-  input "customer" { type = string("Customer to report on", { max_length = 80 }) }
-  input "limit" { type = optional(integer("At most so many rows", { min = 1, max = 500 }), 50) }
-  input "minimum" { type = optional(number("Smallest amount")) }
-  input "open" { type = optional(bool("Only open ones"), false) }
-  input "sort" { type = optional(enum("date", "amount", "customer"), "date") }
-  input "tags" { type = optional(list(string("Tag that must be set")), []) }
-  text = "Nothing to report for ${input.customer}, ${input.limit} ${input.open} ${input.sort}."
-}
-`, listedName(n), listedDescription(n))
+		fmt.Fprintf(&b, listedTool, listedName(n), listedDescription(n))
 	}
 	return os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(b.String()), 0o644)
 }
-
-// loadedFile is one of the 1,000 files of the row "load": 40 lines, its number in every %[1]d.
-const loadedFile = `# Orders of region %[1]d, as the shop and the ledger know them.
-# Generated for measuring; every file differs in names and numbers.
-
-tool "orders_%[1]d" {
-  title       = "Orders of region %[1]d"
-  read_only   = true
-  description = <<-TEXT
-    Orders of region %[1]d, newest first. Use it to look for the
-    orders of one customer, not for totals.
-  TEXT
-
-  input "customer_id" {
-    type = string("Customer number", { pattern = "^C[0-9]{4,8}$" })
-  }
-  input "status" { type = optional(enum("open", "paid", "shipped"), "open") }
-  input "minimum" { type = optional(number("Smallest total", { min = 0 }), %[1]d) }
-  input "limit" {
-    type = optional(integer("At most so many", { min = 1, max = 200 }), 50)
-  }
-  input "tags" { type = optional(list(string("Tag")), []) }
-
-  check "` + "`limit`" + ` must be below 100 for shipped orders" {
-    that = "input.status != 'shipped' || input.limit < 100"
-  }
-
-  http "shop" {
-    get = "/regions/%[1]d/customers/${input.customer_id}/orders"
-    query = {
-      status = input.status
-      limit  = input.limit
-      tags   = join(",", input.tags)
-    }
-    headers = {
-      "x-region" = "region-%[1]d"
-    }
-  }
-
-  result = "output.body.orders | filter(.total >= input.minimum && .region == %[1]d)"
-  error  = "Orders of region %[1]d could not be read: ${error.message}"
-}
-`
 
 const loadedFiles = 1000
 

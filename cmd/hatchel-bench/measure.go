@@ -2,52 +2,72 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
+	"syscall"
 	"time"
+
+	"hatchel/cmd/hatchel-bench/process"
 )
 
-// load is a client's side of a running measurement.
-type load interface {
-	run(d time.Duration) ([]time.Duration, error)
-	close()
-}
-
-// figures are what one target showed in one cell: the medians of its rounds.
+// figures are those of one target in one cell: the medians of its rounds.
 type figures struct {
-	CPU   float64 `json:"cpu_us"` // of the server process, per call
-	P50   float64 `json:"p50_us"`
-	P99   float64 `json:"p99_us"`
-	Calls float64 `json:"calls_per_s"`
-	// Ratio is the CPU against the floor's: the median of the ratios of the rounds, each to its
+	cpu      float64 // µs of the server process, per call
+	p50, p99 float64 // µs
+	calls    float64 // per second
+	// ratio is the CPU against the floor's: the median of the ratios of the rounds, each to its
 	// neighbour in time.
-	Ratio float64 `json:"ratio"`
-	Error string  `json:"error,omitempty"`
+	ratio float64
 }
 
 // cell is one row in one era with one number of connections.
 type cell struct {
-	Row         string             `json:"row"`
-	Era         era                `json:"era"`
-	Connections int                `json:"connections"`
-	Targets     map[string]figures `json:"targets"`
+	row         *callRow
+	era         era
+	connections int
+	targets     map[string]figures // of those that could be measured
 }
 
 // targetNames are the servers measured side by side; rounds go through them in this order.
 var targetNames = []string{"floor", "hatchel", "sdk"}
 
+// server is one running target.
+type server struct {
+	*process.Process
+	name string
+}
+
+// stop ends the server and waits for it: with SIGTERM, and after two seconds by force.
+func (s *server) stop() { s.Stop(syscall.SIGTERM, 2*time.Second) }
+
+// cpuTime returns what the process has used so far, if requested with the children it has waited
+// for.
+func (s *server) cpuTime(children bool) (time.Duration, error) {
+	own, err := process.CPUTime(s.PID())
+	if err != nil || !children {
+		return own, err
+	}
+	theirs, err := process.ChildrenCPUTime(s.PID())
+	return own + theirs, err
+}
+
 // bench is one run of the benchmark.
 type bench struct {
-	self    string // this binary, which is the floor, the SDK server and the upstream too
-	hatchel string // the binary under test; empty if it could not be built
-	folder  string // temporary
-	quick   bool
-	profile string // folder for profiles of hatchel; empty for none
-	targets []string
+	self     string // this binary, which is the floor, the SDK server and the upstream too
+	hatchel  string // the binary under test
+	folder   string // temporary
+	quick    bool
+	cells    []cell
+	loading  *loadFigures       // nil if not measured
+	startMS  map[string]float64 // from process start to the first answer, by target; nil if not measured
+	failures []string           // of targets that could not be measured
+}
+
+func (b *bench) fail(format string, args ...any) {
+	b.failures = append(b.failures, fmt.Sprintf(format, args...))
+	progress("%s", b.failures[len(b.failures)-1])
 }
 
 func (b *bench) rounds(row *callRow, connections int) (n int, each time.Duration) {
@@ -62,160 +82,105 @@ func (b *bench) rounds(row *callRow, connections int) (n int, each time.Duration
 }
 
 // measureRow starts the servers of a row and measures all its cells.
-func (b *bench) measureRow(ctx context.Context, row *callRow) ([]cell, error) {
+func (b *bench) measureRow(ctx context.Context, row *callRow) error {
 	folder := filepath.Join(b.folder, row.name)
 	if err := makeFolder(row.name, folder); err != nil {
-		return nil, err
+		return err
 	}
 	upstream := ""
 	if row.upstream {
-		t, err := startHTTP(ctx, "upstream", []string{b.self, "upstream"})
+		s, err := b.start(ctx, "upstream", false, []string{b.self, "upstream"})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		defer t.stop()
-		upstream = "http://" + t.host
+		defer s.stop()
+		upstream = "http://" + s.Host
 	}
-	var cells []cell
 	connections := row.connections
 	if b.quick {
 		connections = []int{row.judged}
 	}
 	for _, e := range eras {
-		servers, failures := b.startServers(ctx, row, folder, upstream)
+		servers := b.startServers(ctx, row, folder, upstream)
 		for _, n := range connections {
-			cells = append(cells, b.measureCell(row, e, n, servers, failures))
-			progress("%s, %s, %d connections: %s", row.name, e, n, cells[len(cells)-1].summary())
+			c := b.measureCell(row, e, n, servers)
+			b.cells = append(b.cells, c)
+			progress("%s, %s, %d connections: %v", row.name, e, n, c.targets)
 		}
-		for _, t := range servers {
-			t.stop()
-		}
-		if ctx.Err() != nil {
-			return cells, ctx.Err()
+		for _, s := range servers {
+			s.stop()
 		}
 	}
-	return cells, nil
+	return ctx.Err()
 }
 
-// startServers starts the row's targets. The floor comes last: that of tools/list serves bytes of
-// another target.
-func (b *bench) startServers(ctx context.Context, row *callRow, folder, upstream string) (map[string]*target,
-	map[string]error) {
-	servers, failures := map[string]*target{}, map[string]error{}
+// startServers starts the row's targets. The floor starts last: that of tools/list serves the bytes
+// of an upstream, which is another target.
+func (b *bench) startServers(ctx context.Context, row *callRow, folder, upstream string) map[string]*server {
+	servers := map[string]*server{}
 	for _, name := range []string{"hatchel", "sdk", "floor"} {
-		if !slices.Contains(b.targets, name) {
-			continue
-		}
-		t, err := b.startServer(ctx, name, row, folder, upstream)
+		s, err := b.startServer(ctx, name, row, folder, upstream)
 		if err != nil {
-			failures[name] = err
+			b.fail("row %s: %s: %v", row.name, name, err)
 			continue
 		}
-		servers[name] = t
-		if row.name == "list" && servers["floor"] == nil {
-			if err := saveList(t, row, filepath.Join(folder, listFile)); err != nil {
-				failures[name] = err
-				t.stop()
-				delete(servers, name)
-			}
+		servers[name] = s
+		if row.name == "list" {
+			upstream = "http://" + s.Host
 		}
 	}
-	return servers, failures
+	return servers
 }
 
-func (b *bench) startServer(ctx context.Context, name string, row *callRow, folder, upstream string) (*target, error) {
+func (b *bench) startServer(ctx context.Context, name string, row *callRow, folder, upstream string) (*server, error) {
 	var command []string
-	if name == "hatchel" {
-		if b.hatchel == "" {
-			return nil, fmt.Errorf("./cmd/hatchel could not be built")
-		}
-		command = []string{b.hatchel, "serve", folder}
+	switch {
+	case name != "hatchel":
+		work, transport := row.name, "http"
 		if row.stdio {
-			command = append(command, "--stdio")
-		} else {
-			command = append(command, "--listen", "127.0.0.1:0")
+			work, transport = "text", "stdio"
 		}
+		command = []string{b.self, name, work, folder, upstream, transport}
+	case row.stdio:
+		command = []string{b.hatchel, "serve", folder, "--stdio"}
+	default:
+		command = []string{b.hatchel, "serve", folder, "--listen", "127.0.0.1:0"}
 		if upstream != "" {
 			command = append(command, "--var", "upstream="+upstream)
 		}
-	} else {
-		work := row.name
-		if row.stdio {
-			work = "text"
-		}
-		command = []string{b.self, name, "-row", work, "-folder", folder, "-upstream", upstream}
-		if row.stdio {
-			command = append(command, "-stdio")
-		}
 	}
-	if row.stdio {
-		return startStdio(ctx, name, command)
-	}
-	return startHTTP(ctx, name, command)
+	return b.start(ctx, name, row.stdio, command)
 }
 
-// saveList asks t once for its tools and writes the result's bytes to file, if no earlier target
-// has.
-func saveList(t *target, row *callRow, file string) error {
-	if _, err := os.Stat(file); err == nil {
-		return nil
-	}
-	l, err := dialHTTP(t, row, modern, 1)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	if _, err := l.run(time.Millisecond); err != nil {
-		return err
-	}
-	var reply struct {
-		Result json.RawMessage `json:"result"`
-	}
-	if err := json.Unmarshal(l.(*httpLoad).conns[0].body, &reply); err != nil {
-		return err
-	}
-	return os.WriteFile(file, reply.Result, 0o644)
+func (b *bench) start(ctx context.Context, name string, stdio bool, command []string) (*server, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	p, err := process.Start(cmd, filepath.Join(b.folder, name+".log"), stdio)
+	return &server{p, name}, err
 }
 
-// measureCell calls every server in turn, round after round. A server that fails drops out with its
-// error.
-func (b *bench) measureCell(row *callRow, e era, n int, servers map[string]*target, failures map[string]error) cell {
-	c := cell{Row: row.name, Era: e, Connections: n, Targets: map[string]figures{}}
-	for name, err := range failures {
-		c.Targets[name] = figures{Error: err.Error()}
-	}
-	dial := dialHTTP
-	if row.stdio {
-		dial = dialStdio
-	}
-	loads, rounds := map[string]load{}, map[string][]figures{}
+// measureCell calls every server in turn, round after round. A server that fails is left out.
+func (b *bench) measureCell(row *callRow, e era, n int, servers map[string]*server) cell {
+	clients, rounds := map[string][]*client{}, map[string][]figures{}
 	drop := func(name string, err error) {
-		c.Targets[name] = figures{Error: err.Error()}
-		delete(loads, name)
+		b.fail("row %s, %s, %d connections: %s: %v", row.name, e, n, name, err)
+		delete(clients, name)
 	}
-	for name, t := range servers {
-		l, err := dial(t, row, e, n)
+	for name, s := range servers {
+		connected, err := dial(s, row, e, n)
 		if err != nil {
 			drop(name, err)
 			continue
 		}
-		defer l.close()
-		loads[name] = l
+		defer closeAll(connected)
+		clients[name] = connected
 	}
 	count, each := b.rounds(row, n)
 	for round := -1; round < count; round++ { // one more, unmeasured, to warm up
 		for _, name := range targetNames {
-			l, ok := loads[name]
-			if !ok {
+			if clients[name] == nil {
 				continue
 			}
-			stop := func() {}
-			if round >= 0 && name == "hatchel" && n == row.judged && b.profile != "" {
-				stop = record(servers[name].pid(), filepath.Join(b.profile,
-					fmt.Sprintf("%s-%s-%d.data", row.name, e, round)))
-			}
-			f, err := measureRound(servers[name], l, row, each)
-			stop()
+			f, err := measureRound(servers[name], clients[name], row, each)
 			if err != nil {
 				drop(name, err)
 			} else if round >= 0 {
@@ -223,61 +188,62 @@ func (b *bench) measureCell(row *callRow, e era, n int, servers map[string]*targ
 			}
 		}
 	}
-	for name := range loads {
+	c := cell{row, e, n, map[string]figures{}}
+	for name := range clients {
 		f := medians(rounds[name])
-		f.Ratio = median(ratios(rounds[name], rounds["floor"]))
-		c.Targets[name] = f
+		f.ratio = median(ratios(rounds[name], rounds["floor"]))
+		c.targets[name] = f
 	}
 	return c
 }
 
-func measureRound(t *target, l load, row *callRow, d time.Duration) (figures, error) {
-	before, err := t.cpu(row.children)
+func measureRound(s *server, clients []*client, row *callRow, d time.Duration) (figures, error) {
+	before, err := s.cpuTime(row.children)
 	if err != nil {
 		return figures{}, err
 	}
 	start := time.Now()
-	times, err := l.run(d)
+	times, err := runAll(clients, d)
 	if err != nil {
 		return figures{}, err
 	}
 	wall := time.Since(start)
-	after, err := t.cpu(row.children)
+	after, err := s.cpuTime(row.children)
 	if err != nil {
 		return figures{}, err
 	}
 	slices.Sort(times)
 	calls := float64(len(times))
 	return figures{
-		CPU:   microseconds(after-before) / calls,
-		P50:   microseconds(times[len(times)/2]),
-		P99:   microseconds(times[len(times)*99/100]),
-		Calls: calls / wall.Seconds(),
+		cpu:   microseconds(after-before) / calls,
+		p50:   microseconds(times[len(times)/2]),
+		p99:   microseconds(times[len(times)*99/100]),
+		calls: calls / wall.Seconds(),
 	}, nil
 }
 
 func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 func medians(rounds []figures) figures {
-	of := func(pick func(figures) float64) float64 {
+	of := func(field func(figures) float64) float64 {
 		var values []float64
 		for _, f := range rounds {
-			values = append(values, pick(f))
+			values = append(values, field(f))
 		}
 		return median(values)
 	}
 	return figures{
-		CPU:   of(func(f figures) float64 { return f.CPU }),
-		P50:   of(func(f figures) float64 { return f.P50 }),
-		P99:   of(func(f figures) float64 { return f.P99 }),
-		Calls: of(func(f figures) float64 { return f.Calls }),
+		cpu:   of(func(f figures) float64 { return f.cpu }),
+		p50:   of(func(f figures) float64 { return f.p50 }),
+		p99:   of(func(f figures) float64 { return f.p99 }),
+		calls: of(func(f figures) float64 { return f.calls }),
 	}
 }
 
 func ratios(rounds, floor []figures) []float64 {
 	var all []float64
 	for i := range min(len(rounds), len(floor)) {
-		all = append(all, rounds[i].CPU/floor[i].CPU)
+		all = append(all, rounds[i].cpu/floor[i].cpu)
 	}
 	return all
 }
@@ -294,14 +260,5 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-func (c cell) summary() string {
-	var parts []string
-	for _, name := range targetNames {
-		if f, ok := c.Targets[name]; ok && f.Error == "" {
-			parts = append(parts, fmt.Sprintf("%s %.1f µs", name, f.CPU))
-		} else if ok {
-			parts = append(parts, name+" failed: "+f.Error)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
+// String shows the CPU time.
+func (f figures) String() string { return fmt.Sprintf("%.1f µs", f.cpu) }

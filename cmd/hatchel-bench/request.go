@@ -37,21 +37,16 @@ func (r *request) number(id int) { strconv.AppendInt(r.id[:0], int64(id), 10) }
 
 // body is the JSON-RPC message of a call of tool, or of tools/list when tool is empty.
 func body(e era, tool, arguments string) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"jsonrpc":"2.0","id":%d,`, firstID)
-	if tool == "" {
-		b.WriteString(`"method":"tools/list","params":{`)
-	} else {
-		fmt.Fprintf(&b, `"method":"tools/call","params":{"name":%q,"arguments":%s`, tool, arguments)
+	method, params, meta := "tools/list", "", ""
+	if tool != "" {
+		method, params = "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments)
 	}
 	if e == modern {
-		if tool != "" {
-			b.WriteByte(',')
+		if meta = modernMeta; tool != "" {
+			meta = "," + modernMeta
 		}
-		b.WriteString(modernMeta)
 	}
-	b.WriteString("}}")
-	return b.Bytes()
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s%s}}`, firstID, method, params, meta)
 }
 
 const initializeBody = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
@@ -66,8 +61,8 @@ func httpRequest(host string, body []byte, extra string) *request {
 	return prepare(append([]byte(head), body...))
 }
 
-// lineRequest is the message as one line of stdio.
-func lineRequest(body []byte) *request {
+// lineRequest is the message as one line of stdio, which has no headers.
+func lineRequest(body []byte, _ string) *request {
 	return prepare(append(bytes.Clone(body), '\n'))
 }
 

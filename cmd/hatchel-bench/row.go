@@ -96,9 +96,6 @@ func greetWant(v int) []string {
 	return []string{fmt.Sprintf("Hello Ada Lovelace the %dth, you are number %d in line.", v, 1000+v)}
 }
 
-// The table that the row "sqlite" reads.
-const itemCount = 10_000
-
 func itemID(variant int) int  { return 17 + variant*151 }
 func itemName(id int) string  { return fmt.Sprintf("Item number %d", id) }
 func itemPrice(id int) int    { return id*7 + 1 }

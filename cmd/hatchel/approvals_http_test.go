@@ -190,7 +190,7 @@ func TestOneOfConcurrentDecisionsWins(t *testing.T) {
 func TestAnExpiredApprovalCannotBeDecided(t *testing.T) {
 	o := startApprovalServer(t)
 	answered := o.startCall("eve", "brief", `{}`)
-	checkContains(t, <-answered, "nobody gave it in time")
+	checkContains(t, <-answered, "which expired")
 	_, body := o.do("bob", http.MethodGet, "/approvals?status=expired", "")
 	var page struct{ Approvals []approvalRow }
 	if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Approvals) != 1 {

@@ -10,6 +10,7 @@ import (
 
 	"hatchel/hcl/jsonscan"
 	"hatchel/runtime"
+	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 )
 
@@ -155,7 +156,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 func (f *callFlags) printPlan(
-	cmd *cobra.Command, program *runtime.Program, caller *mcp.Caller, arguments []byte,
+	cmd *cobra.Command, program *call.Program, caller *mcp.Caller, arguments []byte,
 ) error {
 	if !f.isSet() {
 		caller = nil
@@ -170,7 +171,7 @@ func (f *callFlags) printPlan(
 
 // explainNotVisible replaces the error for a tool that is not visible to the caller, which a server
 // reports as unknown.
-func (f *callFlags) explainNotVisible(program *runtime.Program, err error) error {
+func (f *callFlags) explainNotVisible(program *call.Program, err error) error {
 	name := program.Tool().Name
 	unknown := mcp.UnknownTool(name)
 	if err == nil || err.Error() != unknown.Error() && err.Error() != unknown.Message {

@@ -13,6 +13,7 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
+	"hatchel/runtime/call"
 	"hatchel/runtime/files"
 )
 
@@ -21,7 +22,7 @@ type uploadFunc func(name string) (any, error)
 
 // arguments returns the JSON object that a client would send.
 func (f *callFlags) arguments(
-	cmd *cobra.Command, p *runtime.Program, args []string, upload uploadFunc,
+	cmd *cobra.Command, p *call.Program, args []string, upload uploadFunc,
 ) ([]byte, error) {
 	switch {
 	case len(args) == 0:
@@ -64,7 +65,7 @@ func uploadFile(ctx context.Context, g *runtime.Generation, owner, name string) 
 
 // argumentObject builds the object of --arg name=value. With an upload function name=@file uploads
 // a file for an input that takes one.
-func argumentObject(p *runtime.Program, texts []string, upload uploadFunc) ([]byte, error) {
+func argumentObject(p *call.Program, texts []string, upload uploadFunc) ([]byte, error) {
 	values, repeated := map[string]any{}, map[string][]any{}
 	for _, arg := range texts {
 		name, text, err := splitPair("arg", arg)

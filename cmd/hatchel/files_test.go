@@ -604,7 +604,7 @@ func TestEveryUseOfAFileIsRecorded(t *testing.T) {
 	part.Body.Close()
 	limit, tick := time.After(testTimeout), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()
-	for !written(`"kind":"download","name":"large.bin"[^\n]*"outcome":"cancelled","message":"The caller has not taken all of it."`) {
+	for !written(`"kind":"download","name":"large.bin"[^\n]*"outcome":"cancelled","message":"The caller has not received all of it."`) {
 		select {
 		case <-tick.C:
 		case <-limit:
@@ -646,7 +646,7 @@ func TestEveryUseOfAFileIsRecorded(t *testing.T) {
 		`Z  upload     a\.txt /files/` + up.ID + `  anna from 127\.0\.0\.1:\d+  4 bytes\n`,
 		`Z  download   a\.txt /files/` + up.ID + `  \(signed address\) from 127\.0\.0\.1:\d+  4 bytes\n`,
 		`Z  ticket     scan\.txt /files/` + ticket.ID + `  anna from [0-9.:]+\n`,
-		`Z  download   large\.bin /files/` + large.ID + `  anna from [0-9.:]+  \d+ bytes  cancelled  The caller has not taken all of it\.\n`,
+		`Z  download   large\.bin /files/` + large.ID + `  anna from [0-9.:]+  \d+ bytes  cancelled  The caller has not received all of it\.\n`,
 	} {
 		if !regexp.MustCompile(want).MatchString(printed.String()) {
 			t.Errorf("no line is %s in:\n%s", want, printed.String())
@@ -672,7 +672,7 @@ func TestAFileRemovedDuringACallIsReported(t *testing.T) {
 		res.Body.Close()
 	}
 	text, failed := f.call(annasKey, "again", fmt.Sprintf(`{"scan":{"file_id":%q}}`, up.ID))
-	if !failed || !strings.Contains(text, `the file "a.txt" is not there any more`) {
+	if !failed || !strings.Contains(text, `the file "a.txt" was not found`) {
 		t.Error(text)
 	}
 }

@@ -45,11 +45,20 @@ var layers = []struct {
 	{of: "runtime/result", may: []string{"hcl", "hcl/*", "adapters", "runtime/digest", "runtime/failure", "runtime/mcp"}},
 	{of: "runtime/policy", may: []string{"hcl", "runtime/failure", "runtime/mcp"}},
 	{of: "runtime/elicit", may: []string{"hcl", "hcl/*", "adapters", "runtime/digest", "runtime/failure", "runtime/mcp", "runtime/result", "runtime/state"}},
+	{of: "runtime/idempotency", may: []string{"runtime/failure", "runtime/result", "runtime/state"}},
+	{of: "runtime/task", may: []string{"hcl/value", "runtime/mcp", "runtime/result", "runtime/state", "runtime/webhook"}},
+	{of: "runtime/call", may: []string{
+		"hcl", "hcl/*", "adapters", "runtime/approval", "runtime/audit", "runtime/digest", "runtime/elicit",
+		"runtime/failure", "runtime/files", "runtime/idempotency", "runtime/limit", "runtime/mcp", "runtime/policy",
+		"runtime/result", "runtime/state", "runtime/task", "runtime/webhook",
+	}},
+	{of: "runtime/subscribe", may: []string{"runtime/call", "runtime/mcp"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
 	{of: "runtime/server", may: []string{"hcl", "runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/mcp", "runtime/source", "runtime/state"}},
 	{of: "cmd/hatchel/reference", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}},
-	{of: "cmd/hatchel", may: []string{"cmd/hatchel/reference", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/mcp", "runtime/server", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
+	{of: "cmd/hatchel", may: []string{"cmd/hatchel/reference", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/mcp", "runtime/server", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
+	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process"}},
 	{of: "examples", tests: []string{"examples/orders/upstream/shop", "runtime/auth/issuertest", "runtime/mcp"}},
 	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},
 }
@@ -78,9 +87,8 @@ var owners = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/hatchel"},
 	"github.com/rogpeppe/go-internal/diff":    {"cmd/hatchel"},
 	"golang.org/x/term":                       {"cmd/hatchel"},
-	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench"},
+	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process"},
 	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel-bench", "cmd/hatchel-bench/*"},
-	"github.com/google/jsonschema-go/":        {"cmd/hatchel-bench/*"},
 }
 
 const module = "hatchel"

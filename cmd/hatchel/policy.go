@@ -11,6 +11,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime"
+	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 )
 
@@ -56,7 +57,7 @@ rules that apply to it, in the order of evaluation.`,
 	return cmd
 }
 
-func printRules(w io.Writer, targets []runtime.OperationRules) error {
+func printRules(w io.Writer, targets []call.OperationRules) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, target := range targets {
 		fmt.Fprintf(out, "%s %s\n", target.Kind, target.Name)
@@ -202,7 +203,7 @@ func (f *explainFlags) arguments(g *runtime.Generation, kind, name, dir string) 
 }
 
 // printExplanation prints the verdict, and then the result of every rule.
-func printExplanation(w io.Writer, kind, name string, e runtime.Explanation) error {
+func printExplanation(w io.Writer, kind, name string, e call.Explanation) error {
 	if e.Verdict == "" {
 		fmt.Fprintf(w, "%s %s: depends on its inputs\n", kind, name)
 	} else {

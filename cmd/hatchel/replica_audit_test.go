@@ -160,7 +160,7 @@ func TestCallsAreRefusedWhileTheAuditDatabaseIsUnavailable(t *testing.T) {
 	if status, said := ready(); status != http.StatusServiceUnavailable || !strings.Contains(said, `"audit":{"ok":false,"error":"`) || strings.Contains(said, "hunter2") {
 		t.Errorf("%d %s", status, said)
 	}
-	if got := call(); !strings.Contains(got, "This was not done") || strings.Contains(got, "hunter2") {
+	if got := call(); !strings.Contains(got, "Nothing was done. This server makes no call") || strings.Contains(got, "hunter2") {
 		t.Errorf("got %s", got)
 	}
 	way.connect()

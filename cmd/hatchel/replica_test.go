@@ -294,10 +294,10 @@ func TestAnUnavailableStateIsReportedAndRecovers(t *testing.T) {
 	state, long := callTool(t, r.url, "pay").Result.RequestState, callTool(t, r.url, "long").Result.RequestState
 	quiz := callTool(t, r.url, "quiz").Result.TaskID
 	way.disconnect()
-	if got := resumeCall(t, r.url, "pay", state); got.Error == nil || !strings.Contains(got.Error.Message, "does not get at what it remembers. Try again") {
+	if got := resumeCall(t, r.url, "pay", state); got.Error == nil || !strings.Contains(got.Error.Message, "state store is unavailable. Try again") {
 		t.Errorf("a call that goes on: %+v", got)
 	}
-	if got := callTool(t, r.url, "long"); !strings.Contains(got.text(), "it could not be asked") {
+	if got := callTool(t, r.url, "long"); !strings.Contains(got.text(), "the client could not be asked") {
 		t.Errorf("a call that asks: %+v", got)
 	}
 	if got := callTool(t, r.url, "quiz"); got.Error == nil || !strings.Contains(got.Error.Message, "Try again") {

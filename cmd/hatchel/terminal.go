@@ -15,8 +15,8 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
-	"hatchel/runtime"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 )
 
@@ -216,7 +216,7 @@ func (a *approveFlag) register(cmd *cobra.Command) {
 // withApprover makes calls with the context ask for approvals on the terminal, which may be nil,
 // unless --approve is set. Clear removes other output from the terminal.
 func (a *approveFlag) withApprover(ctx context.Context, t *terminal, clear func()) context.Context {
-	return runtime.WithApprover(ctx, func(ctx context.Context, r *approval.Request) (bool, approval.Decision, error) {
+	return call.WithApprover(ctx, func(ctx context.Context, r *approval.Request) (bool, approval.Decision, error) {
 		rules, effect := strings.Join(r.Rules, ", "), approval.Legible(r.Message)+"\n"+approval.Legible(r.Effect)
 		approved := a.approve
 		if !approved {

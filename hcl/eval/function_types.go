@@ -1,6 +1,9 @@
 package eval
 
 import (
+	"slices"
+
+	"hatchel/hcl/diag"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 )
@@ -16,8 +19,8 @@ func typeOfKind(k functions.Kind) *schema.Type {
 	return &schema.Type{Kind: k}
 }
 
-// Accepts reports whether a value of type t can be an argument for p, as far as that is known at load.
-// Whether the value may be null is not asked.
+// Accepts reports whether a value of type t can be an argument for p, as far as that is known at
+// load. Whether the value may be null is not asked.
 func Accepts(p functions.Param, t *schema.Type) bool {
 	isBytes := t.Kind == schema.Bytes || t.Kind == schema.File
 	return p.Kind == functions.Any || CanBe(t, p.Kind) || isBytes && (p.OrBytes || p.Kind == functions.Bytes)
@@ -48,4 +51,17 @@ func ResultType(fn *functions.Function, args []*schema.Type,
 		}
 	}
 	return t
+}
+
+// SuggestFunction suggests what to write instead of a function that does not exist. More are the
+// names of functions that are not in the table.
+func SuggestFunction(name string, more []string) string {
+	if instead := functions.Instead(name); instead != "" {
+		return " Write " + instead + "."
+	}
+	names := slices.Clone(more)
+	for _, f := range functions.Table() {
+		names = append(names, f.Name)
+	}
+	return diag.DidYouMean(name, names)
 }

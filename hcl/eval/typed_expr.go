@@ -92,7 +92,13 @@ func UnifyTypes(a, b TypedExpr) *schema.Type {
 
 // EvalBool computes a condition.
 func EvalBool[F any](f F, e func(F) (any, error)) (bool, error) {
-	v, err := EvalResolved(f, e)
+	v, err := e(f)
+	if b, ok := v.(bool); ok && err == nil {
+		return b, nil
+	}
+	if err == nil {
+		v, err = Resolve(v)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -117,6 +123,9 @@ func EvalResolved[F any](f F, e func(F) (any, error)) (any, error) {
 	v, err := e(f)
 	if err != nil {
 		return nil, err
+	}
+	if _, deferred := v.(value.Deferred); !deferred {
+		return v, nil
 	}
 	return Resolve(v)
 }

@@ -13,7 +13,7 @@ import (
 const (
 	Kind         = "approval"
 	ProposalKind = "approval.proposal" // a decision that is being recorded; see Proposed
-	pendingKind  = "approval.asked"    // one for each pending approval, in the group of its caller
+	pendingKind  = "approval.pending"  // one for each pending approval, in the group of its caller
 )
 
 // Status is the state of an approval.

@@ -32,8 +32,8 @@ func NewBook(store state.Store) *Book {
 func (b *Book) Tell(onChange func(id string)) { b.onChange = onChange }
 
 // Open returns the approval for a purpose that is pending, or approved and not used. If there is
-// none, it requests a new one and reports that it is new. It fails with [ErrCrowded] or [ErrShare] when
-// too many are pending; then nothing was requested.
+// none, it requests a new one and reports that it is new. It fails with [ErrCrowded] or
+// [ErrShare] when too many are pending; then nothing was requested.
 func (b *Book) Open(ctx context.Context, purpose string, r Request) (a *Approval, isNew bool, err error) {
 	r.truncate()
 	for {

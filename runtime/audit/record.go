@@ -54,9 +54,9 @@ type Record struct {
 	Task   string `json:"task,omitempty"`
 	Caller Caller `json:"caller,omitzero"`
 
-	Arguments json.RawMessage `json:"arguments,omitempty"` // object with sorted keys; truncated to a string if large
+	Arguments json.RawMessage `json:"arguments,omitempty"` // object with sorted keys; if large, truncated
 	Size      int             `json:"arguments_bytes,omitempty"`
-	Digest    string          `json:"arguments_sha256,omitempty"` // of all arguments, redacted, if they are truncated
+	Digest    string          `json:"arguments_sha256,omitempty"` // of truncated ones in full, redacted
 
 	Decision string    `json:"decision,omitempty"` // "allowed", "denied"; of an approver "approved", "rejected"
 	Rule     string    `json:"rule,omitempty"`     // that has decided

@@ -51,7 +51,9 @@ func readRows(
 		for i := range page {
 			r := &page[i]
 			after = r.sequence
-			l := &Line{File: tableName, Number: int(r.sequence), Text: r.line, Ended: true, mismatch: !r.isConsistent()}
+			l := &Line{
+				File: tableName, Number: int(r.sequence), Text: r.line, Ended: true, mismatch: !r.isConsistent(),
+			}
 			if !each(l) {
 				return after, false, nil
 			}

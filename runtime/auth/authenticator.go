@@ -1,10 +1,11 @@
 // Package auth authenticates HTTP requests with the credentials that a configuration declares: API
 // keys, JSON web tokens of issuers, and client certificates.
 //
-// A [Callers] is made for each generation, and its [Callers.Identify] is called for every request. It fails
-// closed: a credential that is missing, unknown, expired or cannot be verified leads to a Refusal. As
-// a protected resource in terms of OAuth 2.1 and of the authorization chapter of MCP, the server says
-// in challenges and in its metadata (RFC 9728) where a client gets a token. No credential is logged.
+// A [Callers] is made for each generation, and [Callers.Identify] is called for every request. It
+// fails closed: a credential that is missing, unknown, expired or cannot be verified leads to a
+// Refusal. As a protected resource in terms of OAuth 2.1 and of the authorization chapter of MCP, the
+// server says in challenges and in its metadata (RFC 9728) where a client gets a token. No credential
+// is logged.
 package auth
 
 import (

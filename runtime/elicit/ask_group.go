@@ -18,8 +18,8 @@ import (
 // AskGroup is the action of a step that asks the client: all its questions at once.
 type AskGroup struct{ Asks []*hcl.Ask }
 
-// Do returns an object of the answers by key. The error is a [PausedError] where the client cannot be asked while the
-// call waits and answers are missing; the step is run again when there are more.
+// Do returns an object of the answers by key. The error is a [PausedError] where the client cannot
+// be asked while the call waits and answers are missing; the step is run again when there are more.
 func (g *AskGroup) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
 	x, ok := call.Client.(*Exchange)
 	if !ok {
@@ -93,8 +93,8 @@ func (x *Exchange) Ask(g *AskGroup, f *hcl.Frame) (map[string]any, error) {
 	}
 }
 
-// Pending accepts the answers that have come, and returns the questions that have to be asked: those without a valid
-// answer that this client can answer.
+// Pending accepts the answers that have come, and returns the questions that have to be asked:
+// those without a valid answer that this client can answer.
 func (x *Exchange) Pending(g *AskGroup, f *hcl.Frame) (pending []*hcl.Ask, err error) {
 	sent := x.Sent
 	x.Sent, x.invalid = nil, nil

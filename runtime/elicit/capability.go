@@ -1,6 +1,8 @@
 package elicit
 
 import (
+	"fmt"
+
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/failure"
@@ -18,8 +20,8 @@ var capabilityPath = map[string][]string{
 	"tasks":            {"extensions", mcp.TasksExtension},
 }
 
-// HasCapability reports whether a client declares a capability. A client that declares elicitation without a mode
-// supports forms.
+// HasCapability reports whether a client declares a capability. A client that declares elicitation
+// without a mode supports forms.
 func HasCapability(c *mcp.Caller, name string) bool {
 	if name == "elicitation" {
 		return c.Can("elicitation", "form") || c.Can("elicitation") && !c.Can("elicitation", "url")
@@ -45,8 +47,8 @@ func CapabilityError(c *mcp.Caller, name string) error {
 	if c.Revision.Modern() {
 		return mcp.MissingCapability(capabilityPath[name]...)
 	}
-	return failure.Refusal("This requires a client with the capability \"" + name + "\", and yours does not declare it. " +
-		"Nothing was done.")
+	const text = "This requires a client with the capability %q, and yours does not declare it. Nothing was done."
+	return failure.Refusal(fmt.Sprintf(text, name))
 }
 
 // Capabilities are the names of what a client can do, as a lazy value.

@@ -17,12 +17,13 @@ import (
 
 // Call is what an exchange needs of the call that asks.
 type Call interface {
-	// BeginAsking is called before the client is asked while the call waits. Until end is called the timeout of the
-	// call does not run. Ctx ends when the call must.
+	// BeginAsking is called before the client is asked while the call waits. Until end is called
+	// the timeout of the call does not run. Ctx ends when the call must.
 	BeginAsking(questions []mcp.Question) (ctx context.Context, end func())
 }
 
-// Exchange is what a call and its client have asked and answered. It belongs to the goroutine of the call.
+// Exchange is what a call and its client have asked and answered. It belongs to the goroutine of
+// the call.
 type Exchange struct {
 	adapters.Client
 	Caller  *mcp.Caller
@@ -63,7 +64,8 @@ type detacher interface {
 	Detach(retry time.Duration) bool
 }
 
-// Detach closes the connection and asks the client to come back after retry. It reports whether it has.
+// Detach closes the connection and asks the client to come back after retry. It reports whether it
+// has.
 func (x *Exchange) Detach(retry time.Duration) bool {
 	c, ok := x.Client.(detacher)
 	return ok && c.Detach(retry)

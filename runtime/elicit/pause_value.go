@@ -12,8 +12,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Values of a paused call are written as JSON. What JSON has no form for is an object with one member whose name
-// begins with $; names of other members that begin with $ get one more.
+// Values of a paused call are written as JSON. What JSON has no form for is an object with one
+// member whose name begins with $; names of other members that begin with $ get one more.
 const (
 	frozenBytes = "$bytes" // in base64
 	frozenText  = "$text"  // a string that is not UTF-8, in base64
@@ -26,8 +26,8 @@ var errTooDeep = errors.New("a value of the call nests too deeply to be stored")
 // FileRef names an uploaded file, in its place until the call has resolved its files again.
 type FileRef map[string]any
 
-// AppendFrozen appends a value in a form in which equal values are equal, and from which Thaw returns the same
-// value. Lazy values are decoded; files are written by their references.
+// AppendFrozen appends a value in a form in which equal values are equal, and from which Thaw
+// returns the same value. Lazy values are decoded; files are written by their references.
 func AppendFrozen(dst []byte, v any) ([]byte, error) { return freezer{dst}.value(v, 0) }
 
 // freezer appends frozen values.

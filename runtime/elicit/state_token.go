@@ -17,9 +17,10 @@ import (
 	"hatchel/runtime/state"
 )
 
-// A state token is what a client carries for the server between two requests of one call: one byte of version, the
-// nonce, and sealed with AES-GCM its expiry, its name, whether its state is in the store under that name, and else the
-// state. A token opens once, for the request that it was made for.
+// A state token is what a client carries for the server between two requests of one call: one byte
+// of version, the nonce, and sealed with AES-GCM its expiry, its name, whether its state is in the
+// store under that name, and else the state. A token opens once, for the request that it was made
+// for.
 const (
 	tokenVersion   = 1
 	tokenNameSize  = 16
@@ -83,8 +84,8 @@ func tokenName(plain []byte) string { return hex.EncodeToString(plain[8 : 8+toke
 
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
-// Open returns the state of a token. The error is mcp.InvalidState for a token that was opened before, has expired,
-// belongs to another request or was not made by this server.
+// Open returns the state of a token. The error is mcp.InvalidState for a token that was opened
+// before, has expired, belongs to another request or was not made by this server.
 func (s *Sealer) Open(ctx context.Context, token string, request digest.Digest) ([]byte, error) {
 	b, err := tokenEncoding.DecodeString(token)
 	size := 1 + s.aead.NonceSize()

@@ -1,8 +1,8 @@
-// Package failure describes how a call failed: for the model, for the program that made the request,
-// and for the log.
+// Package failure describes how a call failed: for the model, for the program that made the
+// request, and for the log.
 //
-// Every error of a call becomes a [Failure] through [Of]. An error type of another package decides how
-// it is reported by having a method Failure.
+// Every error of a call becomes a [Failure] through [Of]. An error type of another package decides
+// how it is reported by having a method Failure.
 package failure
 
 import (
@@ -74,7 +74,8 @@ type Failure struct {
 // NewID returns a correlation id.
 func NewID() string { return rand.Text()[:12] }
 
-// InternalMessage is all that callers are told about a failure of the server. Kind is "tool", "prompt", ….
+// InternalMessage is all that callers are told about a failure of the server. Kind is "tool",
+// "prompt", ….
 func InternalMessage(kind string) string {
 	return "the " + kind + " failed because of a problem on the server, not because of its arguments; " +
 		"the server's log has the reason"
@@ -131,7 +132,8 @@ func (f *Failure) Meta() mcp.Appender {
 	return mcp.Raw(append([]byte{'{'}, b...))
 }
 
-// ErrorRoot returns what expressions read as `error`. Step is the name of the step that failed; empty for none.
+// ErrorRoot returns what expressions read as `error`. Step is the name of the step that failed;
+// empty for none.
 func (f *Failure) ErrorRoot(step string) map[string]any {
 	m := map[string]any{"message": f.Message}
 	if f.Status != 0 {
@@ -146,7 +148,8 @@ func (f *Failure) ErrorRoot(step string) map[string]any {
 	return m
 }
 
-// StateError marks an error of the state store, so that the log tells it from one of a tool's own database.
+// StateError marks an error of the state store, so that the log tells it from one of a tool's own
+// database.
 func StateError(err error) error { return fmt.Errorf("the state store: %w", err) }
 
 // Render returns a text of the author; when it cannot be rendered, the error in its place.
@@ -156,4 +159,14 @@ func Render(m *hcl.TextTemplate, f *hcl.Frame) string {
 		return err.Error()
 	}
 	return string(text)
+}
+
+// Unavailable returns an error as a client reads it: one of a state store that is unavailable asks
+// to try again.
+func Unavailable(err error) error {
+	if errors.Is(err, state.ErrAway) {
+		const text = "The state store is unavailable. Try again in a moment"
+		return &mcp.Error{Code: mcp.CodeBusy, Message: text}
+	}
+	return err
 }

@@ -47,7 +47,8 @@ func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until
 	}
 	id, until = newID(), time.Now().Add(ticketTTL).Truncate(time.Second)
 	r := &state.Record{
-		Kind: kindTicket, Name: id, Group: group, Due: until, Expires: until, Body: body, Priority: state.Low, Quiet: true,
+		Kind: kindTicket, Name: id, Group: group, Due: until, Expires: until, Body: body,
+		Priority: state.Low, Quiet: true,
 	}
 	if _, err := store.Add(ctx, r); err != nil {
 		return "", "", time.Time{}, err

@@ -1,7 +1,7 @@
 // Package limit decides whether a call of a tool may run now, later or not at all.
 //
-// A [Limiter] counts running calls and queues others in the memory of the process. The rate of calls is
-// counted in the state store, so that all processes that share a store share it.
+// A [Limiter] counts running calls and queues others in the memory of the process. The rate of
+// calls is counted in the state store, so that all processes that share a store share it.
 package limit
 
 import (
@@ -20,11 +20,12 @@ type Limit struct {
 	rule *hcl.Limit
 }
 
-// defaultLimit applies to each caller of a server that authenticates its callers and declares no limit.
+// defaultLimit applies to each caller of a server that authenticates its callers and declares no
+// limit.
 var defaultLimit = &hcl.Limit{Concurrency: 10, Queue: 100, MaxWait: 10 * time.Second}
 
-// Of returns the limits of a tool. The limit of the server comes first, so that a call does not occupy a
-// place of the tool while it waits for the server.
+// Of returns the limits of a tool. The limit of the server comes first, so that a call does not
+// occupy a place of the tool while it waits for the server.
 func Of(cfg *hcl.Config, t *hcl.Tool) (all []Limit) {
 	switch {
 	case cfg.Server.Limit != nil:
@@ -38,8 +39,8 @@ func Of(cfg *hcl.Config, t *hcl.Tool) (all []Limit) {
 	return all
 }
 
-// OfServer reports whether the limit is that of the whole server. Calls that are steps of another call do
-// not count there.
+// OfServer reports whether the limit is that of the whole server. Calls that are steps of another
+// call do not count there.
 func (l Limit) OfServer() bool { return l.tool == "" }
 
 // HasRate reports whether the limit has a rate, which takes a state store.
@@ -86,8 +87,8 @@ func (l Limit) errRateLimited(retryAfter time.Duration) error {
 	return &Error{fmt.Sprintf(text, l.subject(), l.rule.Rate, retryAfter), retryAfter}
 }
 
-// Key is what calls are counted under: a tool, or all tools where tool is empty; one caller, or all callers
-// where caller is empty.
+// Key is what calls are counted under: a tool, or all tools where tool is empty; one caller, or all
+// callers where caller is empty.
 type Key struct{ tool, caller string }
 
 // String returns the name of the key in the state store. It does not contain the caller's name.

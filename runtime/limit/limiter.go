@@ -9,7 +9,8 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Limiter counts the calls of limited tools that run or wait in this process. It outlives generations.
+// Limiter counts the calls of limited tools that run or wait in this process. It outlives
+// generations.
 type Limiter struct {
 	open func(context.Context) (state.Store, error)
 
@@ -39,8 +40,9 @@ func New(open func(context.Context) (state.Store, error)) *Limiter {
 	return &Limiter{open: open, buckets: map[Key]*bucket{}}
 }
 
-// Acquire counts a call under key, after it has waited for its turn where the limit allows that. The error is
-// an [Error] when the limit rejects the call. The caller must call Release when the call has ended.
+// Acquire counts a call under key, after it has waited for its turn where the limit allows that.
+// The error is an [Error] when the limit rejects the call. The caller must call Release when the
+// call has ended.
 func (l *Limiter) Acquire(ctx context.Context, key Key, limit Limit) error {
 	deadline := time.Now().Add(limit.rule.MaxWait)
 	if err := l.acquireSlot(ctx, key, limit, deadline); err != nil {

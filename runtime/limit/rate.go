@@ -19,8 +19,9 @@ func (l *Limiter) acquireRate(ctx context.Context, key Key, limit Limit, deadlin
 	return ctxtime.Sleep(ctx, delay)
 }
 
-// reserve takes the next turn at the rate and returns how long the call has to wait for it; a call that has to
-// wait counts as queued. Where calls may wait, they reserve one at a time, so that the queue does not overflow.
+// reserve takes the next turn at the rate and returns how long the call has to wait for it; a call
+// that has to wait counts as queued. Where calls may wait, they reserve one at a time, so that the
+// queue does not overflow.
 func (l *Limiter) reserve(
 	ctx context.Context, key Key, limit Limit, deadline time.Time,
 ) (delay time.Duration, err error) {
@@ -60,7 +61,8 @@ func rateUnavailable(err error) error {
 	return &adapters.Fault{Message: text, Cause: failure.StateError(err), Untouched: true}
 }
 
-// reserving returns a channel with room for the one call that reserves. Its bucket stays: the call is running.
+// reserving returns a channel with room for the one call that reserves. Its bucket stays: the call
+// is running.
 func (l *Limiter) reserving(key Key) chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,8 +73,8 @@ func (l *Limiter) reserving(key Key) chan struct{} {
 	return b.reserving
 }
 
-// maxWait returns how long a call may wait for its turn. Where the turn is known to come later, retryAfter says
-// when: callers that repeat a rejected call do not load the state store.
+// maxWait returns how long a call may wait for its turn. Where the turn is known to come later,
+// retryAfter says when: callers that repeat a rejected call do not load the state store.
 func (l *Limiter) maxWait(key Key, limit Limit, deadline time.Time) (maxWait, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,8 @@ const (
 	NeedsApproval Verdict = "approve" // allowed once somebody has approved; in explanations only
 )
 
-// Decision is what was decided about a call. The zero value is that of a call that no rule is about.
+// Decision is what was decided about a call. The zero value is that of a call that no rule is
+// about.
 type Decision struct {
 	Verdict      Verdict
 	Rule         string // that decided: policy.finance.deny, tool.pay.allow, default; several when none of them allows
@@ -61,8 +62,8 @@ func (e *Evaluation) eval(r *Rule) (holds, open bool, err error) {
 	return holds, false, err
 }
 
-// Decide evaluates the rules, and no more of them than it takes: a true deny decides before everything else,
-// then the operation's own allow rule must be true, then one of those of policies.
+// Decide evaluates the rules, and no more of them than it takes: a true deny decides before
+// everything else, then the operation's own allow rule must be true, then one of those of policies.
 func (rs *Rules) Decide(e *Evaluation) Decision {
 	e.Frame.Tool = rs.tool
 	open := false

@@ -9,8 +9,9 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// NotVisibleError is a request for something that the caller may not call whatever the inputs are. It is not in
-// their lists, so they are answered as if it did not exist. Only the log and the audit log name the rule.
+// NotVisibleError is a request for something that the caller may not call whatever the inputs are.
+// It is not in their lists, so they are answered as if it did not exist. Only the log and the audit
+// log name the rule.
 type NotVisibleError struct {
 	As    *mcp.Error // what the caller is answered
 	Cause error      // why the rule could not be evaluated; nil when it could
@@ -40,7 +41,8 @@ func (e *RuleError) Failure() *failure.Failure {
 	return &failure.Failure{Message: e.Error(), Refused: true, Cause: e.Cause, ID: failure.NewID()}
 }
 
-// DeniedByError returns the decision of a rule that is part of no policy and could not be evaluated.
+// DeniedByError returns the decision of a rule that is part of no policy and could not be
+// evaluated.
 func DeniedByError(rule string, cause error) Decision {
 	return Decision{Verdict: Denied, Rule: rule, Cause: cause}
 }

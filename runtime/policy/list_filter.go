@@ -11,8 +11,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// ListFilter removes from a list what a caller may not call, as far as that can be decided before there is a call.
-// It is safe for concurrent use.
+// ListFilter removes from a list what a caller may not call, as far as that can be decided before
+// there is a call. It is safe for concurrent use.
 type ListFilter struct {
 	rules     map[string]*Rules // of the entries that may be hidden, by name
 	perCaller bool
@@ -27,8 +27,8 @@ type ListFilter struct {
 // maxFilteredLists is how many filtered lists are kept. Each takes some bytes for every entry.
 const maxFilteredLists = 256
 
-// NewListFilter returns the filter of a list whose entries these rules are about, by name; nil when it hides
-// nothing from anybody. OnError is called once for each rule that could not be evaluated.
+// NewListFilter returns the filter of a list whose entries these rules are about, by name; nil when
+// it hides nothing from anybody. OnError is called once for each rule that could not be evaluated.
 func NewListFilter(rules map[string]*Rules, onError func(context.Context, Decision)) *ListFilter {
 	f := &ListFilter{rules: map[string]*Rules{}, onError: onError}
 	var digests []string

@@ -1,8 +1,9 @@
-// Package policy decides who may call what: from the rules of a configuration and a caller to allowed, denied or
-// undecided, and to the lists that a caller sees.
+// Package policy decides who may call what: from the rules of a configuration and a caller to
+// allowed, denied or undecided, and to the lists that a caller sees.
 //
-// [New] compiles the policies of a configuration, [Policies.Rules] gathers the rules about one operation, and
-// [Rules.Decide] evaluates no more of them than it takes. A rule that cannot be evaluated denies.
+// [New] compiles the policies of a configuration, [Policies.Rules] gathers the rules about one
+// operation, and [Rules.Decide] evaluates no more of them than it takes. A rule that cannot be
+// evaluated denies.
 package policy
 
 import (
@@ -89,8 +90,9 @@ type Rules struct {
 	digest              string
 }
 
-// Rules gathers the rules about an operation: its own allow rule and those of the policies that apply to it.
-// Tool is what conditions read as `tool`. It returns nil when there are none and everybody is allowed.
+// Rules gathers the rules about an operation: its own allow rule and those of the policies that
+// apply to it. Tool is what conditions read as `tool`. It returns nil when there are none and
+// everybody is allowed.
 func (ps *Policies) Rules(
 	kind string, op *hcl.Operation, tool map[string]any, applies func(*hcl.Policy) bool,
 ) *Rules {
@@ -148,8 +150,8 @@ func (rs *Rules) Digest() string {
 	return rs.digest
 }
 
-// DecidesBeforeInputs reports whether a caller may be denied before there is a call, so that lists do not show
-// the operation to them.
+// DecidesBeforeInputs reports whether a caller may be denied before there is a call, so that lists
+// do not show the operation to them.
 func (rs *Rules) DecidesBeforeInputs() bool { return rs != nil && rs.decidesBeforeInputs }
 
 // ReadsInputs reports whether a rule reads what only a call has.

@@ -9,8 +9,8 @@ import (
 	"hatchel/runtime/digest"
 )
 
-// Cache holds recent results of tools that only read, by a digest of what they were asked. It outlives
-// generations: a changed tool has other digests.
+// Cache holds recent results of tools that only read, by a digest of what they were asked. It
+// outlives generations: a changed tool has other digests.
 type Cache struct {
 	mu       sync.Mutex
 	entries  map[digest.Digest]*list.Element // of *cacheEntry; guarded by mu
@@ -19,7 +19,8 @@ type Cache struct {
 	inflight map[digest.Digest]*Flight       // guarded by mu
 }
 
-// maxCacheSize is how many bytes of results a process caches. The least recently used are removed first.
+// maxCacheSize is how many bytes of results a process caches. The least recently used are removed
+// first.
 const maxCacheSize = 64 << 20
 
 type cacheEntry struct {
@@ -43,7 +44,8 @@ func NewCache() *Cache {
 	}
 }
 
-// Join returns a cached result, or else a flight: to wait for, or, where owner is set, to perform and to Finish.
+// Join returns a cached result, or else a flight: to wait for, or, where owner is set, to perform
+// and to Finish.
 func (c *Cache) Join(key digest.Digest) (result *Cached, flight *Flight, owner bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

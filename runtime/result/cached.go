@@ -24,7 +24,8 @@ type Cached struct {
 	Partial   bool            `json:"partial,omitempty"`
 }
 
-// Cached returns a copy of a shaped result that can be cached. It fails for a result that is too large.
+// Cached returns a copy of a shaped result that can be cached. It fails for a result that is too
+// large.
 func (r *Result) Cached() (_ *Cached, err error) {
 	c := &Cached{
 		HasText: r.HasText, Text: bytes.Clone(r.Text), HasBlocks: r.HasBlocks, Blocks: bytes.Clone(r.Blocks),

@@ -31,7 +31,8 @@ func newDefaultResult(t *hcl.Tool) (d defaultResult) {
 	return d
 }
 
-// defaultType returns the type of the default result of a backend; nil for text, and for what is unknown.
+// defaultType returns the type of the default result of a backend; nil for text, and for what is
+// unknown.
 func defaultType(e hcl.Effects) *schema.Type {
 	if e.Output == nil {
 		return nil

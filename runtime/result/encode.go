@@ -11,12 +11,12 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// maxStructuredFactor is how many times larger than the text a structured result may be. It is read by programs
-// and cannot be truncated without becoming another value.
+// maxStructuredFactor is how many times larger than the text a structured result may be. It is read
+// by programs and cannot be truncated without becoming another value.
 const maxStructuredFactor = 4
 
-// Encode makes the bytes of the reply, without secrets and within the limits of what a model receives. A text that
-// is too long is truncated; a structured result is sent whole or not at all.
+// Encode makes the bytes of the reply, without secrets and within the limits of what a model
+// receives. A text that is too long is truncated; a structured result is sent whole or not at all.
 func (s *Shaper) Encode(r *Result) (err error) {
 	if r.HasValue && (s.defaults.structured || !r.HasText) {
 		if r.Structured, err = value.AppendJSON(r.Structured, r.Value); err != nil {
@@ -46,9 +46,11 @@ func (s *Shaper) Encode(r *Result) (err error) {
 
 func (s *Shaper) tooLargeError(size int) error {
 	if s.tool.ReadOnly {
-		return &adapters.Fault{Message: fmt.Sprintf("the result of %s is too large to send. %s", hcl.Size(size), s.Hint)}
+		const text = "the result of %s is too large to send. %s"
+		return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size), s.Hint)}
 	}
-	const text = "the tool did its work, but the result of %s is too large to send. Do not call it again for the same work"
+	const text = "the tool did its work, but the result of %s is too large to send. Do not call it " +
+		"again for the same work"
 	return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size))}
 }
 
@@ -68,8 +70,8 @@ func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
 	return out
 }
 
-// IsObject reports whether every value of a type is an object, as revisions up to 2025-11-25 require of
-// structured results.
+// IsObject reports whether every value of a type is an object, as revisions up to 2025-11-25
+// require of structured results.
 func IsObject(t *schema.Type) bool {
 	return (t.Kind == schema.Object || t.Kind == schema.Map) && !t.Nullable
 }

@@ -20,7 +20,8 @@ func EvalCondition(when *hcl.Condition, f *hcl.Frame) (bool, error) {
 	return when.Eval(f, f.Output)
 }
 
-// EvalElements returns the elements of a list or an object in their order, and whether they have names.
+// EvalElements returns the elements of a list or an object in their order, and whether they have
+// names.
 func EvalElements(e *hcl.Expr, f *hcl.Frame) (elements []hcl.Each, named bool, err error) {
 	v, err := EvalResolved(e, f)
 	if err != nil {
@@ -80,7 +81,8 @@ func Members(output any) (map[string]any, error) {
 	return m, nil
 }
 
-// IsPartial reports whether a backend has stopped at its limit of rows or pages although there were more.
+// IsPartial reports whether a backend has stopped at its limit of rows or pages although there were
+// more.
 func IsPartial(output any) bool {
 	m, _ := output.(map[string]any)
 	return m["truncated"] == true

@@ -8,8 +8,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// AppendMessages appends an array of those messages whose condition is true: one message of the protocol for
-// every content block.
+// AppendMessages appends an array of those messages whose condition is true: one message of the
+// protocol for every content block.
 func (w *Writer) AppendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.Frame) ([]byte, error) {
 	dst = append(dst, '[')
 	first := len(dst)
@@ -61,8 +61,8 @@ func (w *Writer) appendMessage(dst []byte, first bool, m *hcl.PromptMessage, f *
 	return dst, nil
 }
 
-// maxDocumentSize is how many bytes a prompt or a resource may have. It is sent whole or not at all, because a
-// part of a document is not the document.
+// maxDocumentSize is how many bytes a prompt or a resource may have. It is sent whole or not at
+// all, because a part of a document is not the document.
 const maxDocumentSize = 16 << 20
 
 // CheckDocumentSize fails for a document that is too large to send.

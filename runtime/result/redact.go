@@ -1,13 +1,15 @@
 package result
 
 import (
+	"slices"
+
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
-	"slices"
 )
 
-// Redact returns a value without what its type says is sensitive. What an object does not declare may be a sensitive member under a wrong name, so it is left out, too.
+// Redact returns a copy of a value without the parts that its type marks as sensitive. Members that
+// the type does not declare are redacted, too: they may be sensitive members under a wrong name.
 func Redact(v any, t *schema.Type) any {
 	switch {
 	case t == nil:
@@ -34,6 +36,7 @@ func Redact(v any, t *schema.Type) any {
 
 var sensitiveType = &schema.Type{Sensitive: true}
 
+// MemberType returns the type of a member of an object or a map. An undeclared member is sensitive.
 func MemberType(t *schema.Type, name string) *schema.Type {
 	if t.Kind != schema.Object {
 		return t.Elem
@@ -44,12 +47,14 @@ func MemberType(t *schema.Type, name string) *schema.Type {
 	return sensitiveType
 }
 
-// HasSensitive reports whether any part of a type is.
+// HasSensitive reports whether any part of a type is sensitive.
 func HasSensitive(t *schema.Type) bool {
-	return t != nil && (t.Sensitive || HasSensitive(t.Elem) || slices.ContainsFunc(t.Members, func(m *schema.Member) bool { return HasSensitive(m.Type) }))
+	member := func(m *schema.Member) bool { return HasSensitive(m.Type) }
+	return t != nil && (t.Sensitive || HasSensitive(t.Elem) || slices.ContainsFunc(t.Members, member))
 }
 
-// SensitiveTexts are the sensitive texts and numbers of a value; within says that all of it is sensitive.
+// SensitiveTexts appends the sensitive texts and numbers of a value. Within says that all of the
+// value is sensitive.
 func SensitiveTexts(dst []string, v any, t *schema.Type, within bool) []string {
 	within = within || t != nil && t.Sensitive
 	switch v := v.(type) {

@@ -15,21 +15,29 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Scrubber takes known secrets out of what leaves the process. A nil Scrubber has none to look for.
+// Scrubber removes known secrets from what leaves the process. A nil Scrubber knows none. It is safe
+// for concurrent use.
 type Scrubber struct {
-	secrets    []string                               // longest first, so that one that contains another goes whole
-	forms      [][]byte                               // all the ways in which a secret may be written in a text or in JSON
-	prefixEnds map[[adapters.ShortestSecret]byte]bool // with which a part of one may end, so that most texts are done with at one look
+	secrets []string // in all encodings, longest first, so that a secret that contains another is replaced whole
+	forms   [][]byte // the secrets as they are written in a text or in JSON
+
+	// prefixEnds are the ends of all proper prefixes of forms. They rule out most texts at once.
+	prefixEnds map[secretEnd]bool
 }
 
+// secretEnd is the end of a prefix of a secret.
+type secretEnd [adapters.ShortestSecret]byte
+
+// NewScrubber returns a Scrubber for these secrets. It ignores secrets that are so short that they
+// occur by chance.
 func NewScrubber(secrets []string) *Scrubber {
 	s := new(Scrubber)
 	for _, secret := range secrets {
 		if len(secret) < adapters.ShortestSecret {
 			continue
 		}
-		s.secrets = append(s.secrets, secret)
-		s.secrets = append(s.secrets, url.QueryEscape(secret), url.PathEscape(secret), hex.EncodeToString([]byte(secret)))
+		inHex := hex.EncodeToString([]byte(secret))
+		s.secrets = append(s.secrets, secret, url.QueryEscape(secret), url.PathEscape(secret), inHex)
 		s.secrets = append(s.secrets, base64Forms(secret)...)
 	}
 	if len(s.secrets) == 0 {
@@ -45,24 +53,25 @@ func NewScrubber(secrets []string) *Scrubber {
 			}
 		}
 	}
-	s.prefixEnds = map[[adapters.ShortestSecret]byte]bool{}
+	s.prefixEnds = map[secretEnd]bool{}
 	for _, f := range s.forms {
 		for n := adapters.ShortestSecret; n < len(f); n++ {
-			s.prefixEnds[[adapters.ShortestSecret]byte(f[n-adapters.ShortestSecret:])] = true
+			s.prefixEnds[secretEnd(f[n-adapters.ShortestSecret:])] = true
 		}
 	}
 	return s
 }
 
-const shortestCode = 8 // characters of base64 that are not there by chance
+// minBase64 is how many characters of base64 do not occur by chance.
+const minBase64 = 8
 
-// base64Forms is what a secret looks like there, as in the header of basic authentication: one code for each place at which it can stand, without
-// the characters at both ends that hold a part of what stands beside it.
+// base64Forms returns a secret as it occurs within base64, as in the header of basic authentication:
+// one form for each alignment, without the characters at both ends that encode adjacent bytes, too.
 func base64Forms(secret string) (codes []string) {
 	for before := range 3 {
 		padded := append(make([]byte, before), secret...)
 		from, to := (8*before+5)/6, len(padded)*8/6
-		if to-from < shortestCode {
+		if to-from < minBase64 {
 			continue
 		}
 		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
@@ -83,7 +92,8 @@ func (s *Scrubber) containsSecret(b []byte) bool {
 	return false
 }
 
-// Bytes returns the text without secrets, and without the beginnings of those that were cut off where something is quoted.
+// Bytes returns a text without secrets, and without the beginnings of secrets that were truncated. It
+// returns the text itself when there is nothing to remove.
 func (s *Scrubber) Bytes(b []byte) []byte {
 	if s == nil {
 		return b
@@ -96,10 +106,11 @@ func (s *Scrubber) Bytes(b []byte) []byte {
 	return s.hideTruncated(b)
 }
 
-// ellipsis is what sentences write where they cut what they quote. A closing quote may stand before it.
+// ellipsis marks where a message has truncated what it quotes. A closing quote may precede it.
 const ellipsis = "…"
 
-// hideTruncated hides what may be the beginning of a secret before each mark of a cut: whoever quotes something long cuts it, and does not know of secrets.
+// hideTruncated hides what may be the beginning of a secret before each ellipsis: code that truncates
+// what it quotes does not know of secrets.
 func (s *Scrubber) hideTruncated(b []byte) []byte {
 	var out []byte
 	done := 0 // bytes of b that are in out
@@ -120,11 +131,13 @@ func (s *Scrubber) hideTruncated(b []byte) []byte {
 	return append(out, b[done:]...)
 }
 
-// truncatedSecret is where the longest beginning of a secret stands at the end of a text, but for a quote behind it; nothing where there is none.
+// truncatedSecret returns where the longest beginning of a secret is at the end of a text, ignoring a
+// quote after it; nothing for none.
 func (s *Scrubber) truncatedSecret(b []byte) (from, to int) {
 	for _, quote := range []string{"", `"`, `\"`, " "} {
 		quoted, ok := bytes.CutSuffix(b, []byte(quote))
-		if !ok || len(quoted) < adapters.ShortestSecret || !s.prefixEnds[[adapters.ShortestSecret]byte(quoted[len(quoted)-adapters.ShortestSecret:])] {
+		start := len(quoted) - adapters.ShortestSecret
+		if !ok || start < 0 || !s.prefixEnds[secretEnd(quoted[start:])] {
 			continue
 		}
 		for _, f := range s.forms {
@@ -146,7 +159,7 @@ func (s *Scrubber) Text(text string) string {
 	return string(s.Bytes([]byte(text)))
 }
 
-// JSON returns a JSON text without secrets, in which every other token is as it was.
+// JSON returns a JSON text without secrets. All other tokens stay as they are.
 func (s *Scrubber) JSON(b []byte) []byte {
 	if s == nil || !s.containsSecret(b) && !bytes.Contains(b, []byte(ellipsis)) {
 		return b
@@ -160,7 +173,7 @@ func (s *Scrubber) JSON(b []byte) []byte {
 	return out
 }
 
-// jsonTokenLen is the length of the string, the number or word, or the one other byte that b begins with.
+// jsonTokenLen returns the length of the first token of b: a string, a number or word, or one byte.
 func jsonTokenLen(b []byte) int {
 	if b[0] == '"' {
 		for i := 1; i < len(b); i++ {

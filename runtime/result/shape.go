@@ -20,8 +20,8 @@ type Result struct {
 	*Buffers
 }
 
-// Shaper makes the results of one tool. It is immutable but for what a database says of its rows, and safe for
-// concurrent use.
+// Shaper makes the results of one tool. It is immutable but for what a database says of its rows,
+// and safe for concurrent use.
 type Shaper struct {
 	*Writer
 	tool       *hcl.Tool
@@ -51,8 +51,8 @@ func (s *Shaper) ProbedType() *schema.Type { return s.probedType.Load() }
 // SetProbedType sets the type that was learned by asking the backend.
 func (s *Shaper) SetProbedType(t *schema.Type) { s.probedType.Store(t) }
 
-// LearnRows takes the type of a row, or of the rows, from the backend. It reports whether the advertised
-// type of the tool has changed.
+// LearnRows takes the type of a row, or of the rows, from the backend. It reports whether the
+// advertised type of the tool has changed.
 func (s *Shaper) LearnRows(rows *schema.Type) bool {
 	known := s.defaults.schema
 	if rows == nil || known == nil || s.tool.Returns != nil {
@@ -104,8 +104,8 @@ func (s *Shaper) shapeValue(r *Result, f *hcl.Frame) (err error) {
 	return nil
 }
 
-// shapeText renders the text or the content blocks. It runs after the tool has acted, so it fails only where a
-// value has no text at all.
+// shapeText renders the text or the content blocks. It runs after the tool has acted, so it fails
+// only where a value has no text at all.
 func (s *Shaper) shapeText(r *Result, f *hcl.Frame) (err error) {
 	switch {
 	case len(s.tool.Content) > 0:
@@ -128,7 +128,8 @@ func (s *Shaper) shapeText(r *Result, f *hcl.Frame) (err error) {
 	return err
 }
 
-// appendContent appends the content blocks whose condition is true in written order, after the text if there is one.
+// appendContent appends the content blocks whose condition is true in written order, after the text
+// if there is one.
 func (s *Shaper) appendContent(dst []byte, f *hcl.Frame) (_ []byte, err error) {
 	dst = append(dst, '[')
 	if s.tool.Text != nil {

@@ -26,8 +26,8 @@ func Hint(kind string, op *hcl.Operation) string {
 	return "Ask for less with other values of " + strings.Join(names, ", ") + "."
 }
 
-// TruncateText shortens a text to at most limit bytes, including the note that says so. It cuts at the end of a
-// line or a value, at least between two characters, and reuses the memory of the text.
+// TruncateText shortens a text to at most limit bytes, including the note that says so. It cuts at
+// the end of a line or a value, at least between two characters, and reuses the memory of the text.
 func TruncateText(text []byte, limit int, hint string) []byte {
 	if len(text) <= limit {
 		return text
@@ -56,8 +56,8 @@ func truncationNote(limit, size int, which, hint string) string {
 	return note + "]"
 }
 
-// CutBefore returns the best place to cut a text at or before limit: after a line, else after a comma or a
-// space, unless that loses more than a quarter, else between two characters.
+// CutBefore returns the best place to cut a text at or before limit: after a line, else after a
+// comma or a space, unless that loses more than a quarter, else between two characters.
 func CutBefore(text []byte, limit int) int {
 	earliest := limit - limit/4
 	head := text[:limit]

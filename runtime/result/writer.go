@@ -19,8 +19,8 @@ func NewWriter(kind string, op *hcl.Operation, scrubber *Scrubber) *Writer {
 	return w
 }
 
-// Truncate shortens a text to what a model receives. Of a log it keeps the end, too, because that is where
-// errors are.
+// Truncate shortens a text to what a model receives. Of a log it keeps the end, too, because that
+// is where errors are.
 func (w *Writer) Truncate(text []byte, hint string) []byte {
 	switch {
 	case len(text) <= w.MaxText:
@@ -31,7 +31,8 @@ func (w *Writer) Truncate(text []byte, hint string) []byte {
 	return TruncateText(text, w.MaxText, hint)
 }
 
-// Message returns a message as it leaves the process: without secrets, and truncated without a hint.
+// Message returns a message as it leaves the process: without secrets, and truncated without a
+// hint.
 func (w *Writer) Message(text string) string {
 	return string(w.Truncate(w.Scrubber.Bytes([]byte(text)), ""))
 }

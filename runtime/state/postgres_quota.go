@@ -10,10 +10,10 @@ import (
 
 const (
 	recordRowSize   = 256 // approximate bytes of a record without its body
-	rateRowSize     = 128 // approximate bytes of a row of hatchel_paces
+	rateRowSize     = 128 // approximate bytes of a row of hatchel_rates
 	measureInterval = 5 * time.Second
 	measureSize     = "SELECT (SELECT coalesce(sum(octet_length(body) + $1), 0) FROM hatchel_records) + " +
-		"(SELECT count(*) * $2 FROM hatchel_paces)"
+		"(SELECT count(*) * $2 FROM hatchel_rates)"
 )
 
 // reserveBytes returns ErrFull when the store has limit bytes or more, even without expired rows.
@@ -107,7 +107,7 @@ func (p *Postgres) sweep(ctx context.Context) (more bool, err error) {
 	if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_owners WHERE expires <= "+databaseNow); err != nil {
 		return false, err
 	}
-	_, err = p.pool.Exec(ctx, "DELETE FROM hatchel_paces WHERE next / 1000 < "+databaseNow)
+	_, err = p.pool.Exec(ctx, "DELETE FROM hatchel_rates WHERE next / 1000 < "+databaseNow)
 	return tag.RowsAffected() == sweepBatch, err
 }
 

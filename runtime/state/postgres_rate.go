@@ -13,11 +13,11 @@ import (
 const (
 	rateClock = "(SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at, " +
 		"set_config('synchronous_commit', 'off', true) OFFSET 0) AS clock"
-	postgresReserve = `UPDATE hatchel_paces SET (early, next) = (
+	postgresReserve = `UPDATE hatchel_rates SET (wait, next) = (
 			SELECT greatest(least(next, at + $5) - at - $3, 0), greatest(least(next, at + $5), at) +
 				CASE WHEN least(next, at + $5) - at - $3 <= $4 THEN $2::bigint ELSE 0 END FROM ` + rateClock + `)
-		WHERE name = $1 RETURNING early`
-	postgresReserveFirst = "INSERT INTO hatchel_paces (name, next, early) SELECT $1, at + $2, 0 FROM " +
+		WHERE name = $1 RETURNING wait`
+	postgresReserveFirst = "INSERT INTO hatchel_rates (name, next, wait) SELECT $1, at + $2, 0 FROM " +
 		rateClock + " ON CONFLICT DO NOTHING"
 )
 
@@ -28,10 +28,10 @@ func (p *Postgres) Pace(
 	interval, ahead, furthest := rate.microseconds()
 	err = p.run(ctx, func(ctx context.Context) error {
 		for { // again when another caller has added the name, or it was swept meanwhile
-			var early int64
+			var micros int64
 			row := p.pool.QueryRow(ctx, postgresReserve, name, interval, ahead, maxWait.Microseconds(), furthest)
-			if err := row.Scan(&early); !errors.Is(err, pgx.ErrNoRows) {
-				wait = time.Duration(early) * time.Microsecond
+			if err := row.Scan(&micros); !errors.Is(err, pgx.ErrNoRows) {
+				wait = time.Duration(micros) * time.Microsecond
 				return err
 			}
 			if err := p.reserveBytes(ctx, 2*p.quota.Load(), rateRowSize); err != nil {

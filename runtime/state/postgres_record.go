@@ -20,10 +20,11 @@ func (p *Postgres) Add(ctx context.Context, r *Record) (existing *Record, err er
 			full := p.reserveBytes(ctx, r.Priority.limit(p.quota.Load()), len(r.Body)+recordRowSize)
 			if full == nil {
 				const statement = `INSERT INTO hatchel_records
-					(kind, name, slot, grp, version, due, expires, owner, body)
+					(kind, name, unique_key, grp, version, due, expires, owner, body)
 					VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
 				added, err := p.change(ctx, r, statement,
-					r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody())
+					r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner,
+					r.nonNullBody())
 				if err != nil || added {
 					return err
 				}
@@ -48,7 +49,7 @@ func (p *Postgres) Add(ctx context.Context, r *Record) (existing *Record, err er
 // findConflicting returns the record that has the name or the unique key of r. It removes expired
 // ones.
 func (p *Postgres) findConflicting(ctx context.Context, r *Record) (*Record, error) {
-	const conflicting = " WHERE kind = $1 AND (name = $2 OR slot = $3 AND slot <> '') AND expires "
+	const conflicting = " WHERE kind = $1 AND (name = $2 OR unique_key = $3 AND unique_key <> '') AND expires "
 	_, err := p.pool.Exec(ctx, "DELETE FROM hatchel_records"+conflicting+"<= $4", r.Kind, r.Name, r.Slot, now())
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func (p *Postgres) Record(ctx context.Context, kind, name string) (*Record, erro
 
 // Holder implements Records.
 func (p *Postgres) Holder(ctx context.Context, kind, key string) (*Record, error) {
-	return p.findRecord(ctx, " WHERE kind = $1 AND slot = $2 AND slot <> '' AND expires > $3", kind, key)
+	return p.findRecord(ctx, " WHERE kind = $1 AND unique_key = $2 AND unique_key <> '' AND expires > $3", kind, key)
 }
 
 func (p *Postgres) findRecord(ctx context.Context, where, kind, key string) (r *Record, err error) {
@@ -87,7 +88,7 @@ func (p *Postgres) Replace(ctx context.Context, r *Record) (replaced bool, err e
 				return err
 			}
 			const expired = `DELETE FROM hatchel_records
-				WHERE kind = $1 AND slot = $2 AND slot <> '' AND name <> $3 AND expires <= $4`
+				WHERE kind = $1 AND unique_key = $2 AND unique_key <> '' AND name <> $3 AND expires <= $4`
 			switch removed, err := p.execute(ctx, expired, r.Kind, r.Slot, r.Name, now()); {
 			case err != nil:
 				return err
@@ -105,7 +106,7 @@ func (p *Postgres) Replace(ctx context.Context, r *Record) (replaced bool, err e
 
 func (p *Postgres) updateRecord(ctx context.Context, r *Record) (bool, error) {
 	const statement = `UPDATE hatchel_records
-		SET slot = $1, grp = $2, version = version + 1, due = $3, expires = $4, owner = $5, body = $6
+		SET unique_key = $1, grp = $2, version = version + 1, due = $3, expires = $4, owner = $5, body = $6
 		WHERE kind = $7 AND name = $8 AND version = $9 AND expires > $10`
 	return p.change(ctx, r, statement,
 		r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody(),

@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	postgresVersion = 3          // of the schema, in hatchel_state
+	postgresVersion = 4          // of the schema, in hatchel_state
 	schemaLock      = 0x48544C53 // advisory lock of the process that creates the tables
 )
 
-// postgresSchema creates all tables. Times are milliseconds since 1970, those in hatchel_paces
-// microseconds. hatchel_owners and hatchel_paces use the clock of the database, all others that of a
+// postgresSchema creates all tables. Times are milliseconds since 1970, those in hatchel_rates
+// microseconds. hatchel_owners and hatchel_rates use the clock of the database, all others that of a
 // process.
 const postgresSchema = `
 CREATE TABLE hatchel_state (version integer NOT NULL);
 CREATE TABLE hatchel_records (kind text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,
-	slot text COLLATE "C" NOT NULL, grp text COLLATE "C" NOT NULL, version integer NOT NULL, due bigint NOT NULL,
+	unique_key text COLLATE "C" NOT NULL, grp text COLLATE "C" NOT NULL, version integer NOT NULL, due bigint NOT NULL,
 	expires bigint NOT NULL, body bytea NOT NULL, owner text NOT NULL, PRIMARY KEY (kind, name));
-CREATE UNIQUE INDEX hatchel_records_held ON hatchel_records (kind, slot) WHERE slot <> '';
+CREATE UNIQUE INDEX hatchel_records_unique_key ON hatchel_records (kind, unique_key) WHERE unique_key <> '';
 CREATE INDEX hatchel_records_expire ON hatchel_records (expires);
 CREATE INDEX hatchel_records_due ON hatchel_records (kind, due, name) WHERE due > 0;
 CREATE INDEX hatchel_records_grouped ON hatchel_records (kind, grp, due, name) WHERE due > 0;
 CREATE INDEX hatchel_records_owned ON hatchel_records (kind, due, name) WHERE owner <> '';
 CREATE TABLE hatchel_owners (name text PRIMARY KEY, expires bigint NOT NULL);
-CREATE TABLE hatchel_paces (name text PRIMARY KEY, next bigint NOT NULL, early bigint NOT NULL);
+CREATE TABLE hatchel_rates (name text PRIMARY KEY, next bigint NOT NULL, wait bigint NOT NULL);
 `
 
 // querier is a connection, a pool or a transaction.

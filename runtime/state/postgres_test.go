@@ -75,11 +75,11 @@ func TestOpenPostgresRejectsOtherDatabases(t *testing.T) {
 	check(t, s.Close())
 	check(t, state.CheckPostgres(t.Context(), address))
 	execute(t, db, "UPDATE hatchel_state SET version = 99")
-	if _, err := state.OpenPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "a newer version of this program (schema 99, supported is 3)") {
+	if _, err := state.OpenPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "a newer version of this program (schema 99, supported is 4)") {
 		t.Errorf("got %v", err)
 	}
 	execute(t, db, "UPDATE hatchel_state SET version = 1")
-	if err := state.CheckPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "an older version of this program (schema 1, supported is 3)") {
+	if err := state.CheckPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "an older version of this program (schema 1, supported is 4)") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -55,13 +55,15 @@ func (q *Query) clauses(ownerAlive string) (clauses string, arguments []any) {
 
 // columns begins a SELECT of records. The condition that the owner is alive and the FROM clause
 // follow.
-const columns = "SELECT kind, name, slot, grp, version, due, expires, body, owner, owner <> '' AND "
+const columns = "SELECT kind, name, unique_key, grp, version, due, expires, body, owner, owner <> '' AND "
 
 // scanRecord reads a record from a row of either database. It returns nil when there is no row.
 func scanRecord(row interface{ Scan(...any) error }) (*Record, error) {
 	var r Record
 	var due, expires int64
-	err := row.Scan(&r.Kind, &r.Name, &r.Slot, &r.Group, &r.Version, &due, &expires, &r.Body, &r.Owner, &r.Alive)
+	err := row.Scan(
+		&r.Kind, &r.Name, &r.Slot, &r.Group, &r.Version, &due, &expires, &r.Body, &r.Owner, &r.Alive,
+	)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

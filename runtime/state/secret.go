@@ -16,7 +16,8 @@ func Secret(ctx context.Context, store Records) ([]byte, error) {
 	secret, err := store.Record(ctx, kind, name)
 	if secret == nil && err == nil {
 		created := &Record{
-			Kind: kind, Name: name, Expires: time.UnixMilli(math.MaxInt64), Body: make([]byte, SecretSize), Quiet: true,
+			Kind: kind, Name: name, Expires: time.UnixMilli(math.MaxInt64), Body: make([]byte, SecretSize),
+			Quiet: true,
 		}
 		rand.Read(created.Body)
 		if secret, err = store.Add(ctx, created); secret == nil {

@@ -159,7 +159,7 @@ func sweepSQLite(ctx context.Context, tx *sql.Tx) (more bool, err error) {
 	n, err := result.RowsAffected()
 	for statement, until := range map[string]int64{
 		"DELETE FROM owners WHERE expires <= ?": now(),
-		"DELETE FROM paces WHERE next <= ?":     time.Now().UnixMicro(),
+		"DELETE FROM rates WHERE next <= ?":     time.Now().UnixMicro(),
 		"DELETE FROM changes WHERE made <= ?":   time.Now().Add(-changeRetention).UnixMilli(),
 	} {
 		if err == nil {

@@ -10,18 +10,18 @@ import (
 // reserve reserves the next event if its wait is at most ?4, and returns the wait. ?1 is the current
 // time, ?2 the interval, ?3 how far events may run ahead, ?5 the name and ?6 how far ahead the next
 // reservation can be. All times are microseconds.
-const reserve = `UPDATE paces SET early = max(min(next, ?1 + ?6) - ?1 - ?3, 0),
+const reserve = `UPDATE rates SET wait = max(min(next, ?1 + ?6) - ?1 - ?3, 0),
 		next = max(min(next, ?1 + ?6), ?1) + CASE WHEN min(next, ?1 + ?6) - ?1 - ?3 <= ?4 THEN ?2 ELSE 0 END
-	WHERE name = ?5 RETURNING early`
+	WHERE name = ?5 RETURNING wait`
 
 // Pace implements Records.
 func (s *SQLite) Pace(
 	ctx context.Context, name string, rate Rhythm, maxWait time.Duration,
 ) (wait time.Duration, ok bool, err error) {
 	for { // again when another caller has added the name, or it was swept meanwhile
-		early, err := s.reserve(ctx, name, rate, maxWait.Microseconds())
+		micros, err := s.reserve(ctx, name, rate, maxWait.Microseconds())
 		if err == nil {
-			wait = time.Duration(early) * time.Microsecond
+			wait = time.Duration(micros) * time.Microsecond
 			return wait, wait <= maxWait, nil
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
@@ -34,20 +34,20 @@ func (s *SQLite) Pace(
 }
 
 // reserve reads the clock after it has locked the file, so that a later event has a later time.
-func (s *SQLite) reserve(ctx context.Context, name string, rate Rhythm, maxWait int64) (early int64, err error) {
+func (s *SQLite) reserve(ctx context.Context, name string, rate Rhythm, maxWait int64) (micros int64, err error) {
 	interval, ahead, furthest := rate.microseconds()
 	tx, err := s.relaxedDB.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
 	row := tx.QueryRowContext(ctx, reserve, time.Now().UnixMicro(), interval, ahead, maxWait, name, furthest)
-	if err := row.Scan(&early); err != nil {
+	if err := row.Scan(&micros); err != nil {
 		return 0, errors.Join(err, ignoreTxDone(tx.Rollback()))
 	}
 	if err = tx.Commit(); errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
-	return early, err
+	return micros, err
 }
 
 // reserveFirst reserves the first event of a name. It reports false when the name exists.
@@ -57,7 +57,7 @@ func (s *SQLite) reserveFirst(ctx context.Context, name string, rate Rhythm) (ad
 		if err := s.checkSize(ctx, tx, 2*s.quota.Load()); err != nil {
 			return err
 		}
-		const insert = "INSERT OR IGNORE INTO paces (name, next, early) VALUES (?, ?, 0)"
+		const insert = "INSERT OR IGNORE INTO rates (name, next, wait) VALUES (?, ?, 0)"
 		added, err = execute(ctx, tx, insert, name, time.Now().UnixMicro()+interval)
 		return err
 	})

@@ -29,9 +29,10 @@ func (s *SQLite) Add(ctx context.Context, r *Record) (existing *Record, err erro
 		if added {
 			return s.announce(ctx, tx, r)
 		}
-		const conflicting = " WHERE kind = $2 AND (name = $3 OR slot = $4 AND slot <> '') AND expires > $1 " +
-			"ORDER BY name <> $3"
-		existing, err = scanRecord(tx.QueryRowContext(ctx, selectRecord+conflicting, now(), r.Kind, r.Name, r.Slot))
+		const conflicting = " WHERE kind = $2 AND (name = $3 OR unique_key = $4 AND unique_key <> '') " +
+			"AND expires > $1 ORDER BY name <> $3"
+		row := tx.QueryRowContext(ctx, selectRecord+conflicting, now(), r.Kind, r.Name, r.Slot)
+		existing, err = scanRecord(row)
 		if err != nil || existing != nil {
 			return err
 		}
@@ -53,7 +54,7 @@ func (s *SQLite) Add(ctx context.Context, r *Record) (existing *Record, err erro
 // IGNORE or REPLACE.
 func insertRecord(ctx context.Context, tx *sql.Tx, onConflict string, r *Record) (bool, error) {
 	statement := "INSERT OR " + onConflict + ` INTO records
-		(kind, name, slot, grp, version, due, expires, owner, body) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)`
+		(kind, name, unique_key, grp, version, due, expires, owner, body) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)`
 	return execute(ctx, tx, statement,
 		r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody())
 }
@@ -66,7 +67,7 @@ func (s *SQLite) Record(ctx context.Context, kind, name string) (*Record, error)
 
 // Holder implements Records.
 func (s *SQLite) Holder(ctx context.Context, kind, key string) (*Record, error) {
-	const where = " WHERE kind = $2 AND slot = $3 AND slot <> '' AND expires > $1"
+	const where = " WHERE kind = $2 AND unique_key = $3 AND unique_key <> '' AND expires > $1"
 	return scanRecord(s.db.QueryRowContext(ctx, selectRecord+where, now(), kind, key))
 }
 
@@ -78,7 +79,7 @@ func (s *SQLite) Replace(ctx context.Context, r *Record) (replaced bool, err err
 		}
 		replaced, err = updateRecord(ctx, tx, r)
 		if isUniqueViolation(err) {
-			const expired = "DELETE FROM records WHERE kind = ? AND slot = ? AND name <> ? AND expires <= ?"
+			const expired = "DELETE FROM records WHERE kind = ? AND unique_key = ? AND name <> ? AND expires <= ?"
 			if removed, err := execute(ctx, tx, expired, r.Kind, r.Slot, r.Name, now()); err != nil {
 				return err
 			} else if !removed {
@@ -100,7 +101,7 @@ func (s *SQLite) Replace(ctx context.Context, r *Record) (replaced bool, err err
 
 func updateRecord(ctx context.Context, tx *sql.Tx, r *Record) (bool, error) {
 	const statement = `UPDATE records
-		SET slot = ?, grp = ?, version = version + 1, due = ?, expires = ?, owner = ?, body = ?
+		SET unique_key = ?, grp = ?, version = version + 1, due = ?, expires = ?, owner = ?, body = ?
 		WHERE kind = ? AND name = ? AND version = ? AND expires > ?`
 	return execute(ctx, tx, statement,
 		r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody(),

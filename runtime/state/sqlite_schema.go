@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	sqliteVersion     = 4          // of the schema, in user_version
+	sqliteVersion     = 5          // of the schema, in user_version
 	sqliteApplication = 0x48544C53 // in application_id, to recognize our files
 )
 
-// sqliteSchema creates all tables. Times are milliseconds since 1970, those in paces microseconds. The
+// sqliteSchema creates all tables. Times are milliseconds since 1970, those in rates microseconds. The
 // table changes is for processes that watch.
 const sqliteSchema = `
-CREATE TABLE records (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, slot TEXT NOT NULL,
+CREATE TABLE records (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, unique_key TEXT NOT NULL,
 	grp TEXT NOT NULL, version INTEGER NOT NULL, due INTEGER NOT NULL, expires INTEGER NOT NULL,
 	body BLOB NOT NULL, owner TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX records_named ON records (kind, name);
-CREATE UNIQUE INDEX records_held ON records (kind, slot) WHERE slot <> '';
+CREATE UNIQUE INDEX records_unique_key ON records (kind, unique_key) WHERE unique_key <> '';
 CREATE INDEX records_expire ON records (expires);
 CREATE INDEX records_due ON records (kind, due, name) WHERE due > 0;
 CREATE INDEX records_grouped ON records (kind, grp, due, name, expires) WHERE due > 0;
 CREATE INDEX records_owned ON records (kind, due, name) WHERE owner <> '';
 CREATE TABLE owners (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE paces (name TEXT PRIMARY KEY, next INTEGER NOT NULL, early INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE rates (name TEXT PRIMARY KEY, next INTEGER NOT NULL, wait INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, origin TEXT NOT NULL, kind TEXT NOT NULL,
 	name TEXT NOT NULL, made INTEGER NOT NULL);
 `

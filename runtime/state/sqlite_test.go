@@ -80,8 +80,8 @@ func TestOpenRejectsOtherFiles(t *testing.T) {
 		"text":      "not a database",
 		"folder":    "a directory, not a file",
 		"other":     "another program",
-		"newer":     "a newer version of this program (schema 99, supported is 4)",
-		"older":     "an older version of this program (schema 2, supported is 4): remove it",
+		"newer":     "a newer version of this program (schema 99, supported is 5)",
+		"older":     "an older version of this program (schema 2, supported is 5): remove it",
 		"text/file": "not a directory",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestSQLiteSweep(t *testing.T) {
 	db, err := sql.Open("sqlite3", path)
 	check(t, err)
 	defer db.Close()
-	for table, want := range map[string]int{"owners": 0, "records": 1, "paces": 0, "changes": 0} {
+	for table, want := range map[string]int{"owners": 0, "records": 1, "rates": 0, "changes": 0} {
 		var n int
 		check(t, db.QueryRow("SELECT count(*) FROM "+table).Scan(&n))
 		if n != want {
@@ -161,7 +161,7 @@ func TestSQLiteSweepsInBatches(t *testing.T) {
 	openFile(t, path).Close()
 	expire := func() {
 		write(t, path, `WITH RECURSIVE some (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM some WHERE n < 25000)
-			INSERT INTO records (kind, name, slot, grp, version, due, expires, body) SELECT 'old', n, '', '', 1, 0, n, x'' FROM some`)
+			INSERT INTO records (kind, name, unique_key, grp, version, due, expires, body) SELECT 'old', n, '', '', 1, 0, n, x'' FROM some`)
 	}
 	left := func() (n int) {
 		db, err := sql.Open("sqlite3", path)

@@ -47,12 +47,12 @@ type delivery struct {
 	record *state.Record
 
 	ID       string          `json:"id"`
-	Subject  string          `json:"of,omitempty"` // of an unresolved event
-	ResultBy int64           `json:"by,omitempty"` // Event.By; all times are milliseconds since 1970
-	Created  int64           `json:"put"`
+	Subject  string          `json:"subject,omitempty"`   // of an unresolved event
+	ResultBy int64           `json:"result_by,omitempty"` // Event.By; all times are milliseconds since 1970
+	Created  int64           `json:"created"`
 	Until    int64           `json:"until"` // when delivery is given up
-	Attempts int             `json:"tries,omitempty"`
-	Error    string          `json:"failed,omitempty"` // of the last attempt
+	Attempts int             `json:"attempts,omitempty"`
+	Error    string          `json:"error,omitempty"` // of the last attempt
 	Body     json.RawMessage `json:"body"`
 }
 

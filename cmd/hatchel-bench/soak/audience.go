@@ -15,9 +15,8 @@ import (
 // for all of them.
 type audience struct {
 	host      string
-	log       *record
+	report    *Report
 	listeners []*listener
-	readers   map[*topic]*reader
 	reading   sync.WaitGroup
 	close     func() // ends all listeners and readers
 
@@ -37,33 +36,21 @@ type listener struct {
 	notified map[*topic][]time.Time // notifications since the last expect; guarded by mu
 }
 
-// reader reads one topic for the listeners that were notified of it.
-type reader struct {
-	wake chan struct{}
-
-	mu      sync.Mutex
-	waiting []*listener // guarded by mu
-}
-
-// subscribeAll connects n listeners, 32 at a time.
-func subscribeAll(ctx context.Context, f *folder, host string, n int, log *record) (*audience, error) {
+// subscribeAll connects n listeners.
+func subscribeAll(ctx context.Context, f *folder, host string, n int, report *Report) (*audience, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &audience{host: host, log: log, readers: map[*topic]*reader{}}
-	var mu sync.Mutex // guards a.listeners while they connect
+	a := &audience{host: host, report: report, listeners: make([]*listener, n)}
 	a.close = func() {
-		var closing sync.WaitGroup
-		for part := range slices.Chunk(a.listeners, max(1, len(a.listeners)/32)) {
-			closing.Go(func() {
-				for _, l := range part {
-					l.close()
-				}
-			})
-		}
-		closing.Wait()
+		parallel(n, func(i int) error {
+			if l := a.listeners[i]; l != nil {
+				l.close()
+			}
+			return nil
+		})
 		cancel()
 		a.reading.Wait()
 	}
-	for _, toolset := range []string{"", "office"} {
+	for _, toolset := range toolsets {
 		session, closeSession, err := dial(ctx, host, toolset, modern, &mcp.ClientOptions{})
 		if err != nil {
 			a.close()
@@ -72,40 +59,36 @@ func subscribeAll(ctx context.Context, f *folder, host string, n int, log *recor
 		context.AfterFunc(ctx, closeSession)
 		for _, t := range f.topics {
 			if t.toolset == toolset {
-				r := &reader{wake: make(chan struct{}, 1)}
-				a.readers[t] = r
-				a.reading.Go(func() { a.read(ctx, session, t, r) })
+				a.reading.Go(func() { a.read(ctx, session, t) })
 			}
 		}
 	}
-	numbers, results := make(chan int, n), make(chan error, n)
-	for i := range n {
-		numbers <- i
-	}
-	close(numbers)
-	for range 32 {
-		go func() {
-			for i := range numbers {
-				l, err := a.subscribe(ctx, f, i)
-				if err == nil {
-					mu.Lock()
-					a.listeners = append(a.listeners, l)
-					mu.Unlock()
-				}
-				results <- err
-			}
-		}()
-	}
-	var failed error
-	for range n {
-		if err := <-results; err != nil && failed == nil {
-			failed = err
-		}
-	}
-	if failed != nil {
+	err := parallel(n, func(i int) (err error) {
+		a.listeners[i], err = a.subscribe(ctx, f, i)
+		return err
+	})
+	if err != nil {
 		a.close()
 	}
-	return a, failed
+	return a, err
+}
+
+// parallel calls f with 0 to n-1, at most 32 at the same time, and returns the first error.
+func parallel(n int, f func(i int) error) (failed error) {
+	var running sync.WaitGroup
+	var once sync.Once
+	slots := make(chan struct{}, 32)
+	for i := range n {
+		slots <- struct{}{}
+		running.Go(func() {
+			if err := f(i); err != nil {
+				once.Do(func() { failed = err })
+			}
+			<-slots
+		})
+	}
+	running.Wait()
+	return failed
 }
 
 // subscribe connects listener number n, which decides about its era, its toolset and its topics.
@@ -146,38 +129,37 @@ func (a *audience) subscribe(ctx context.Context, f *folder, n int) (*listener, 
 // notify takes a notification and has the topic read.
 func (a *audience) notify(l *listener, t *topic) {
 	if t == nil || !slices.Contains(l.topics, t) {
-		a.log.fail("wrong notification", "a listener was notified of a topic that it did not subscribe to")
+		a.report.fail("wrong notification", "a listener was notified of a topic that it did not subscribe to")
 		return
 	}
 	a.received.Add(1)
 	l.mu.Lock()
 	l.notified[t] = append(l.notified[t], time.Now())
 	l.mu.Unlock()
-	r := a.readers[t]
-	r.mu.Lock()
-	r.waiting = append(r.waiting, l)
-	r.mu.Unlock()
+	t.mu.Lock()
+	t.waiting = append(t.waiting, l)
+	t.mu.Unlock()
 	select {
-	case r.wake <- struct{}{}:
+	case t.wake <- struct{}{}:
 	default:
 	}
 }
 
 // read reads the topic for all listeners that wait, as long as ctx lasts.
-func (a *audience) read(ctx context.Context, session *mcp.ClientSession, t *topic, r *reader) {
+func (a *audience) read(ctx context.Context, session *mcp.ClientSession, t *topic) {
 	for {
 		select {
-		case <-r.wake:
+		case <-t.wake:
 		case <-ctx.Done():
 			return
 		}
-		r.mu.Lock()
-		waiting := r.waiting
-		r.waiting = nil
-		r.mu.Unlock()
+		t.mu.Lock()
+		waiting := t.waiting
+		t.waiting = nil
+		t.mu.Unlock()
 		revision, err := t.read(ctx, session)
 		if err != nil && ctx.Err() == nil {
-			a.log.fail("reading a topic", "%v", err)
+			a.report.fail("reading a topic", "%v", err)
 		}
 		for _, l := range waiting {
 			l.mu.Lock()
@@ -203,36 +185,25 @@ func (a *audience) expect(c *change, burst bool) {
 	}
 }
 
-// subscribers counts the notifications that a change must cause.
-func (a *audience) subscribers(c *change) (n int) {
-	for _, l := range a.listeners {
-		for _, t := range c.topics {
-			if slices.Contains(l.topics, t) {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// await waits until every listener knows the last revision of c's topics. It returns the delays of
-// their notifications, and how many listeners do not know it after stepTimeout.
-func (a *audience) await(ctx context.Context, c *change) (delays Durations, missing int) {
+// await waits until every listener knows the last revision of c's topics. It returns how many
+// notifications were due, their delays, and how many listeners do not know it after stepTimeout.
+func (a *audience) await(ctx context.Context, c *change) (due int, delays durations, missing int) {
 	for deadline := time.Now().Add(stepTimeout); ; {
-		delays, missing = a.check(c)
+		due, delays, missing = a.check(c)
 		if missing == 0 || time.Now().After(deadline) || sleep(ctx, 5*time.Millisecond) != nil {
-			return delays, missing
+			return due, delays, missing
 		}
 	}
 }
 
-func (a *audience) check(c *change) (delays Durations, missing int) {
+func (a *audience) check(c *change) (due int, delays durations, missing int) {
 	for _, t := range c.topics {
 		revision, changed := t.revision()
 		for _, l := range a.listeners {
 			if !slices.Contains(l.topics, t) {
 				continue
 			}
+			due++
 			l.mu.Lock()
 			if l.known[t] < revision {
 				missing++
@@ -242,5 +213,5 @@ func (a *audience) check(c *change) (delays Durations, missing int) {
 			l.mu.Unlock()
 		}
 	}
-	return delays, missing
+	return due, delays, missing
 }

@@ -3,11 +3,12 @@ package soak
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"iter"
 	"math/rand/v2"
 	"net/http"
-	"strings"
+	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -20,8 +21,8 @@ const (
 var eras = []string{legacy, modern}
 
 // dial connects a client of the official SDK. It has its own connection pool, which close empties.
-func dial(ctx context.Context, host, toolset, era string, options *mcp.ClientOptions) (*mcp.ClientSession, func(),
-	error) {
+func dial(ctx context.Context, host, toolset, era string, options *mcp.ClientOptions) (s *mcp.ClientSession,
+	close func(), err error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	endpoint := "http://" + host + "/mcp"
 	if toolset != "" {
@@ -46,21 +47,30 @@ func connect(ctx context.Context, t mcp.Transport, era string, options *mcp.Clie
 	return client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: era})
 }
 
+// formAnswers are values for the fields of the forms in examples/conformance.
+var formAnswers = map[string]any{
+	"username": "Ada", "name": "Zoë & Söhne", "email": "ada@example.com", "age": 36, "score": 99.5, "verified": true,
+	"status": "active", "untitledSingle": "option1", "titledSingle": "value1", "legacyEnum": "opt1",
+	"untitledMulti": []string{"option1", "option2"}, "titledMulti": []string{"value1"}, "confirm": true,
+}
+
 // answeringClient answers questions of the server: most of the time it accepts, otherwise it
-// declines, cancels, or answers with a form that does not match the question.
+// declines or cancels.
 func answeringClient(count func(string)) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			count("elicitation answered")
-			switch rand.IntN(10) {
-			case 0:
-				return &mcp.ElicitResult{Action: "decline"}, nil
-			case 1:
-				return &mcp.ElicitResult{Action: "cancel"}, nil
+			result := &mcp.ElicitResult{Action: pick([]string{"accept", "accept", "accept", "decline", "cancel"})}
+			if result.Action != "accept" {
+				return result, nil
 			}
-			result := &mcp.ElicitResult{Action: "accept"}
-			if req.Params.RequestedSchema != nil {
-				result.Content = generateObject(parseSchema(req.Params.RequestedSchema))
+			result.Content = map[string]any{}
+			var schema struct{ Properties map[string]any }
+			if err := json.Unmarshal([]byte(encode(req.Params.RequestedSchema)), &schema); err != nil {
+				return nil, err
+			}
+			for name := range schema.Properties {
+				result.Content[name] = formAnswers[name]
 			}
 			return result, nil
 		},
@@ -72,103 +82,82 @@ func answeringClient(count func(string)) *mcp.ClientOptions {
 	}
 }
 
-// sampleTexts are values for string inputs, some of them hostile.
-var sampleTexts = []string{
-	"Ada", "two words", "Zoë & Söhne", "42", "'; DROP TABLE board; --", "$(touch canary)", "../../etc/passwd",
-	"${input.name}", "\"quoted\"", "",
+// request is one request of a client.
+type request struct {
+	method    string
+	name      string // of the tool or prompt, or URI of the resource
+	arguments map[string]any
 }
 
-var sampleFormats = map[string]string{
-	"date": "2026-02-03", "date-time": "2026-02-03T04:05:06Z", "time": "04:05:06Z", "email": "ada@example.com",
-	"uri": "https://example.com/x",
+// requests are sent to the folder of Load together with examples/conformance. Some have mistakes.
+var requests = []request{
+	{method: "tools/list"}, {method: "prompts/list"}, {method: "resources/list"}, {method: "resources/templates/list"},
+	{"tools/call", "say_hello", map[string]any{"name": "$(touch canary) ${input.name} '; DROP TABLE board; --"}},
+	{"tools/call", "say_hello", map[string]any{"name": 7}},
+	{"tools/call", "office_lookup", map[string]any{"id": 1}},
+	{"tools/call", "slow_compute", map[string]any{"seconds": 0.2}},
+	{"tools/call", "confirm_delete", map[string]any{"filename": "../../etc/passwd"}},
+	{"tools/call", "test_sampling", map[string]any{"prompt": "Is it so?"}},
+	{"tools/call", "test_elicitation", map[string]any{"message": "Who are you?"}},
+	{"tools/call", "post", nil}, {"tools/call", "no_such_tool", nil}, {"tools/call", "multi_input", nil},
+	{"tools/call", "test_elicitation_sep1034_defaults", nil}, {"tools/call", "test_elicitation_sep1330_enums", nil},
+	{"tools/call", "ask_on_a_page", nil}, {"tools/call", "ask_if_possible", nil},
+	{"tools/call", "test_error_handling", nil}, {"tools/call", "test_multiple_content_types", nil},
+	{"tools/call", "test_tool_with_progress", nil}, {"tools/call", "test_tool_with_logging", nil},
+	{"cancelled tools/call", "post", nil}, {"cancelled tools/call", "slow_compute", nil},
+	{"prompts/get", "test_simple_prompt", nil}, {"prompts/get", "test_prompt_with_arguments", nil},
+	{"completion/complete", "test_prompt_with_arguments", nil},
+	{"resources/read", "load://page/7", nil}, {"resources/read", "load://page/99", nil},
+	{"resources/read", "load://board", nil}, {"resources/read", "test://static-binary", nil},
 }
 
-func parseSchema(from any) *jsonschema.Schema {
-	s := new(jsonschema.Schema)
-	if err := json.Unmarshal([]byte(encode(from)), s); err != nil {
-		return &jsonschema.Schema{}
+func (r request) send(ctx context.Context, s *mcp.ClientSession) (err error) {
+	prompt := map[string]string{"arg1": "par", "arg2": `"quoted"`}
+	switch r.method {
+	case "tools/list":
+		return drain(s.Tools(ctx, nil))
+	case "prompts/list":
+		return drain(s.Prompts(ctx, nil))
+	case "resources/list":
+		return drain(s.Resources(ctx, nil))
+	case "resources/templates/list":
+		return drain(s.ResourceTemplates(ctx, nil))
+	case "tools/call":
+		_, err = s.CallTool(ctx, &mcp.CallToolParams{Name: r.name, Arguments: r.arguments})
+	case "cancelled tools/call":
+		short, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(20))*time.Millisecond)
+		defer cancel()
+		s.CallTool(short, &mcp.CallToolParams{Name: r.name})
+	case "prompts/get":
+		_, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: r.name, Arguments: prompt})
+	case "completion/complete":
+		_, err = s.Complete(ctx, &mcp.CompleteParams{
+			Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: r.name},
+			Argument: mcp.CompleteParamsArgument{Name: "arg1", Value: prompt["arg1"]},
+		})
+	case "resources/read":
+		_, err = s.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.name})
 	}
-	return s
+	return err
 }
 
-// generateObject returns a value that has every required property and matches the schema most of
-// the time.
-func generateObject(s *jsonschema.Schema) map[string]any {
-	value := map[string]any{}
-	for name, property := range s.Properties {
-		if isRequired(s, name) || rand.IntN(2) == 0 {
-			value[name] = generateValue(property, s)
+// drain reads all pages of a list.
+func drain[T any](pages iter.Seq2[T, error]) error {
+	for _, err := range pages {
+		if err != nil {
+			return err
 		}
 	}
-	return value
+	return nil
 }
 
-func isRequired(s *jsonschema.Schema, name string) bool {
-	for _, r := range s.Required {
-		if r == name {
-			return true
-		}
-	}
-	return false
-}
-
-func generateValue(s, root *jsonschema.Schema) any {
-	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok && root.Defs[name] != nil {
-		s = root.Defs[name]
-	}
-	switch alternatives := append(s.OneOf, s.AnyOf...); {
-	case s.Const != nil:
-		return *s.Const
-	case len(s.Enum) > 0:
-		return s.Enum[rand.IntN(len(s.Enum))]
-	case len(alternatives) > 0:
-		return generateValue(alternatives[rand.IntN(len(alternatives))], root)
-	}
-	kind := s.Type
-	if len(s.Types) > 0 {
-		kind = s.Types[rand.IntN(len(s.Types))]
-	}
-	switch kind {
-	case "object":
-		object := map[string]any{}
-		for name, property := range s.Properties {
-			object[name] = generateValue(property, root)
-		}
-		return object
-	case "array":
-		list := []any{}
-		for range max(deref(s.MinItems), rand.IntN(3)) {
-			if s.Items != nil {
-				list = append(list, generateValue(s.Items, root))
-			}
-		}
-		return list
-	case "integer", "number":
-		return deref(s.Minimum) + float64(rand.IntN(3))
-	case "boolean":
-		return rand.IntN(2) == 0
-	case "null":
-		return nil
-	}
-	if text, ok := sampleFormats[s.Format]; ok {
-		return text
-	}
-	text := sampleTexts[rand.IntN(len(sampleTexts))]
-	return text + strings.Repeat("x", max(0, deref(s.MinLength)-len(text)))
-}
-
-func deref[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
+func pick[T any](of []T) T { return of[rand.IntN(len(of))] }
 
 // encode returns v as JSON. It panics when v cannot be encoded, which no value made here causes.
 func encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err)
+		panic(fmt.Sprint("encoding: ", err))
 	}
 	return string(b)
 }

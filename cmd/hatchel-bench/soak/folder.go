@@ -18,6 +18,9 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
+// toolsets are the endpoints of the folder.
+var toolsets = []string{"", "office"}
+
 const pageCount = 20 // documents of the resource template load://page/{number}
 
 // folder is the configuration directory of a run. Every list and document in it holds the text
@@ -32,11 +35,12 @@ type folder struct {
 // number of its changes.
 type topic struct {
 	toolset string
-	list    string // "tools", "prompts", "resources"; empty for a document
-	uri     string // of a document
+	name    string // "tools", "prompts", "resources", or the URI of a document
 
+	wake    chan struct{} // receives when listeners begin to wait
 	mu      sync.Mutex
 	changed []time.Time // when each revision was made; guarded by mu
+	waiting []*listener // to be told the revision that is read next; guarded by mu
 }
 
 // change is one way to change the folder: a file whose revision is raised, or a tool that raises
@@ -59,12 +63,9 @@ func topicKey(toolset, name string) string { return toolset + " " + name }
 // newFolder describes the folder that writeFolder has written to path.
 func newFolder(path string) *folder {
 	f := &folder{path: path, topics: map[string]*topic{}}
-	for _, toolset := range []string{"", "office"} {
-		for _, list := range []string{"tools", "prompts", "resources"} {
-			f.topics[topicKey(toolset, list)] = &topic{toolset: toolset, list: list}
-		}
-		for _, uri := range append(pageURIs(), "load://notice", "load://board") {
-			f.topics[topicKey(toolset, uri)] = &topic{toolset: toolset, uri: uri}
+	for _, toolset := range toolsets {
+		for _, name := range append(pageURIs(), "load://notice", "load://board", "tools", "prompts", "resources") {
+			f.topics[topicKey(toolset, name)] = &topic{toolset: toolset, name: name, wake: make(chan struct{}, 1)}
 		}
 	}
 	everywhere := func(name string) []*topic {
@@ -153,7 +154,7 @@ func (t *topic) revision() (n int, last time.Time) {
 // read returns the revision that a client sees.
 func (t *topic) read(ctx context.Context, session *mcp.ClientSession) (revision int, err error) {
 	var result any
-	switch t.list {
+	switch t.name {
 	case "tools":
 		result, err = session.ListTools(ctx, nil)
 	case "prompts":
@@ -161,7 +162,7 @@ func (t *topic) read(ctx context.Context, session *mcp.ClientSession) (revision 
 	case "resources":
 		result, err = session.ListResources(ctx, nil)
 	default:
-		result, err = session.ReadResource(ctx, &mcp.ReadResourceParams{URI: t.uri})
+		result, err = session.ReadResource(ctx, &mcp.ReadResourceParams{URI: t.name})
 	}
 	if err != nil {
 		return 0, err

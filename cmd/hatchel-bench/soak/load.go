@@ -3,41 +3,32 @@ package soak
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hatchel/cmd/hatchel-bench/process"
 )
 
-// LoadOptions says how much load Load puts on a server.
-type LoadOptions struct {
-	Binary    string
-	Folder    string // an empty folder for everything that is written
-	Listeners int    // subscribed clients
-	Rate      int    // tool calls per second
-	Race      bool   // the binary has the race detector: its memory is not judged
-	Duration  time.Duration
-	Logf      func(format string, args ...any) // reports progress; never called concurrently
-}
-
-// LoadReport is the result of Load.
-type LoadReport struct {
-	Options       LoadOptions
-	Changes       int
-	Due, Received int                  // notifications; changes in quick succession are due once
-	Spurious      int                  // notifications after which there was nothing new
-	Lost          int                  // revisions that a listener never learned
-	Delays        map[string]Durations // from a change to its notification, by kind of change
-	Latency       Durations            // of a call, from the moment it was due
-
-	Before, During, After Usage
-	Goroutines            struct{ Before, After int }
-	Failures              []string
+// loadRun is a Load in progress.
+type loadRun struct {
+	Options
+	*Report
+	folder  *folder
+	server  *process.Process
+	changes int
+	due     int                  // notifications; changes in quick succession are due once
+	lost    int                  // revisions that a listener never learned
+	delays  map[string]durations // from a change to its notification, by kind of change
+	latency durations            // of a call, from the moment it was due
+	during  process.Usage
+	*audience
 }
 
 // Load subscribes listeners, half of them in each era and a quarter through a toolset, calls tools
@@ -45,233 +36,175 @@ type LoadReport struct {
 // revision of every topic it subscribed to, within stepTimeout of the change, from notifications
 // alone; every eighth time five changes come in quick succession. After the listeners have left,
 // the server must hold no more than before.
-func Load(ctx context.Context, o LoadOptions) (*LoadReport, error) {
-	r := &LoadReport{Options: o, Delays: map[string]Durations{}}
-	log := newRecord()
+func Load(ctx context.Context, o Options) (*Report, error) {
+	r, err := load(ctx, o)
+	return r.Report, err
+}
+
+func load(ctx context.Context, o Options) (r *loadRun, err error) {
 	path := filepath.Join(o.Folder, "load")
+	r = &loadRun{Options: o, Report: newReport(), folder: newFolder(path), delays: map[string]durations{}}
 	if err := writeFolder(path, ""); err != nil {
-		return nil, err
+		return r, err
 	}
-	idle, err := r.startWarm(ctx, path, log)
+	if r.server, err = startServer(ctx, o, path); err != nil {
+		return r, err
+	}
+	defer r.server.Stop(syscall.SIGTERM, stepTimeout)
+	if err := r.call(ctx, time.Second, 200); err != nil { // warm up
+		return r, err
+	}
+	before, err := idleUsage(ctx, r.server, unlimited)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	if r.Goroutines.Before, err = idle.stopCounting(); err != nil {
-		return nil, err
+	if err := r.hold(ctx); err != nil {
+		return r, fmt.Errorf("%w\n%s", err, r.server.LogTail())
 	}
-	s, err := r.startWarm(ctx, path, log)
+	after, err := idleUsage(ctx, r.server, before)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	if err := r.run(ctx, s, newFolder(path), log); err != nil {
-		s.stop()
-		return nil, fmt.Errorf("%w\n%s", err, s.logTail())
+	goroutines, err := r.server.StopCounting()
+	if err != nil {
+		return r, err
 	}
-	if r.After, err = s.idleUsage(ctx, r.Before, 10*time.Second); err != nil {
-		return nil, err
+	r.describe()
+	r.add("before", "%v", before)
+	r.add("during", "%v", r.during)
+	r.add("after", "%v, %d goroutines", after, goroutines)
+	if o.Race {
+		before.Memory = unlimited.Memory
 	}
-	if r.Goroutines.After, err = s.stopCounting(); err != nil {
-		return nil, err
+	if !isWithin(after, before) || goroutines > maxIdleGoroutines {
+		r.fail("leak", "%v before, %v and %d goroutines after", before, after, goroutines)
 	}
-	return r, r.judge(s.log, log)
+	return r, r.failAlarms(filepath.Join(o.Folder, "server.log"))
 }
 
-// startWarm starts a server, lets it answer calls for a second, and takes its usage.
-func (r *LoadReport) startWarm(ctx context.Context, path string, log *record) (*server, error) {
-	s, err := startServer(ctx, r.Options.Binary, path, filepath.Join(r.Options.Folder, "server.log"))
-	if err != nil {
-		return nil, err
-	}
-	warm, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	calls, err := startCalls(warm, s.host, 200, log)
-	if err == nil {
-		calls.wait()
-		r.Before, err = s.idleUsage(ctx, Usage{}, 0)
-	}
-	if err != nil {
-		s.stop()
-		return nil, err
-	}
-	return s, nil
-}
-
-func (r *LoadReport) run(ctx context.Context, s *server, f *folder, log *record) error {
+// hold subscribes the listeners, calls and changes for the duration, and lets the listeners leave.
+func (r *loadRun) hold(ctx context.Context) (err error) {
 	started := time.Now()
-	a, err := subscribeAll(ctx, f, s.host, r.Options.Listeners, log)
-	if err != nil {
+	if r.audience, err = subscribeAll(ctx, r.folder, r.server.Host, r.Listeners, r.Report); err != nil {
 		return err
 	}
-	defer a.close()
-	r.Options.Logf("%d listeners subscribed after %v", len(a.listeners), time.Since(started).Round(time.Millisecond))
-	running, cancel := context.WithTimeout(ctx, r.Options.Duration)
-	defer cancel()
-	calls, err := startCalls(running, s.host, r.Options.Rate, log)
-	if err != nil {
-		return err
+	defer r.audience.close()
+	r.Logf("%d listeners subscribed after %v", r.Listeners, time.Since(started).Round(time.Millisecond))
+	called := make(chan error, 1)
+	go func() { called <- r.call(ctx, r.Duration, r.Rate) }()
+	err = r.change(ctx)
+	if failed := <-called; err == nil {
+		err = failed
 	}
-	if err := r.change(ctx, running, f, a); err != nil {
-		return err
+	if err == nil {
+		r.during, err = process.ReadUsage(r.server.PID())
 	}
-	r.Latency = calls.wait()
-	if r.During, err = readUsage(s.pid()); err != nil {
-		return err
-	}
-	r.Received, r.Spurious = int(a.received.Load()), int(a.spurious.Load())
-	return nil
+	return err
 }
 
-// change changes the folder until running ends, and after each change waits until every listener
+// change changes the folder for the duration, and after each change waits until every listener
 // knows it.
-func (r *LoadReport) change(ctx, running context.Context, f *folder, a *audience) error {
-	session, closeSession, err := dial(ctx, a.host, "", modern, &mcp.ClientOptions{})
+func (r *loadRun) change(ctx context.Context) error {
+	session, closeSession, err := dial(ctx, r.server.Host, "", modern, &mcp.ClientOptions{})
 	if err != nil {
 		return err
 	}
 	defer closeSession()
-	for n := 0; running.Err() == nil; n++ {
+	for n, deadline := 0, time.Now().Add(r.Duration); time.Now().Before(deadline); n++ {
 		next := time.Now().Add(time.Second)
-		c, repeat := f.changes[n%len(f.changes)], 1
+		c, repeat := r.folder.changes[n%len(r.folder.changes)], 1
 		if n%8 == 7 {
-			c, repeat = f.changes[0], 5
+			c, repeat = r.folder.changes[0], 5
 		}
-		a.expect(c, repeat > 1)
+		r.expect(c, repeat > 1)
 		for i := range repeat {
 			if i > 0 {
 				sleep(ctx, 40*time.Millisecond)
 			}
-			if err := f.apply(ctx, c, session); err != nil {
+			if err := r.folder.apply(ctx, c, session); err != nil {
 				return err
 			}
-			r.Changes++
+			r.changes++
 		}
-		r.Due += a.subscribers(c)
-		delays, missing := a.await(ctx, c)
-		r.Delays[c.kind] = append(r.Delays[c.kind], delays...)
+		due, delays, missing := r.await(ctx, c)
+		r.due += due
+		r.delays[c.kind] = append(r.delays[c.kind], delays...)
 		if missing > 0 {
-			a.log.fail("lost change", "%s: %d listeners do not know it", c.kind, missing)
-			r.Lost += missing
+			r.fail("lost change", "%s: %d listeners do not know it", c.kind, missing)
+			r.lost += missing
 		}
-		sleep(running, time.Until(next))
+		if err := sleep(ctx, time.Until(next)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// judge completes the failures with what the log and the final usage show.
-func (r *LoadReport) judge(serverLog string, log *record) error {
-	alarms, err := findAlarms(serverLog)
-	if err != nil {
-		return err
+// describe adds what the run has measured to the report.
+func (r *loadRun) describe() {
+	r.add("listeners", "%d, half of them in each era, a quarter through a toolset", r.Listeners)
+	r.add("calls", "%d in %v, %d a second", len(r.latency), r.Duration, r.Rate)
+	r.add("latency of a call, from when it was due", "%v", r.latency)
+	r.add("changes, notifications due, received", "%d, %d, %d", r.changes, r.due, r.received.Load())
+	for _, kind := range slices.Sorted(maps.Keys(r.delays)) {
+		r.add("notification of "+kind, "%v", r.delays[kind])
 	}
-	for _, a := range alarms {
-		log.fail("server log", "%s", a)
+	r.add("lost", "%d", r.lost)
+	if n := r.spurious.Load(); n > 0 {
+		r.fail("spurious notifications", "%d had nothing new behind them", n)
 	}
-	if r.Spurious > 0 {
-		log.fail("spurious notifications", "%d had nothing new behind them", r.Spurious)
-	}
-	before := r.Before
-	if r.Options.Race {
-		before.Memory = r.After.Memory
-	}
-	if !r.After.within(before) {
-		log.fail("leak", "%v before, %v after", r.Before, r.After)
-	}
-	if r.Goroutines.After > r.Goroutines.Before+usageSlack.Threads {
-		log.fail("leak", "%d goroutines before, %d after", r.Goroutines.Before, r.Goroutines.After)
-	}
-	r.Failures = log.allFailures()
-	return nil
 }
 
-// Write prints the report as a table.
-func (r *LoadReport) Write(w io.Writer) {
-	rows := [][2]string{
-		{"listeners", fmt.Sprintf("%d, half of them in each era, a quarter through a toolset", r.Options.Listeners)},
-		{"calls", fmt.Sprintf("%d in %v, %d a second", len(r.Latency), r.Options.Duration, r.Options.Rate)},
-		{"latency of a call, from when it was due", r.Latency.String()},
-		{"changes, notifications due, received", fmt.Sprintf("%d, %d, %d", r.Changes, r.Due, r.Received)},
-	}
-	for _, kind := range slices.Sorted(maps.Keys(r.Delays)) {
-		rows = append(rows, [2]string{"notification of " + kind, r.Delays[kind].String()})
-	}
-	rows = append(rows, [][2]string{
-		{"lost", fmt.Sprint(r.Lost)},
-		{"before", fmt.Sprintf("%v, %d goroutines", r.Before, r.Goroutines.Before)},
-		{"during", r.During.String()},
-		{"after", fmt.Sprintf("%v, %d goroutines", r.After, r.Goroutines.After)},
-	}...)
-	table(w, rows, r.Failures)
-}
-
-// calls are clients that call tools at a steady rate, whether or not earlier calls were answered.
-type calls struct {
-	running sync.WaitGroup
-	mu      sync.Mutex
-	latency Durations // guarded by mu
+// steadyCalls are the calls that arrive at a steady rate, with a part of their answers.
+var steadyCalls = []struct {
+	params *mcp.CallToolParams
+	want   string
+}{
+	{&mcp.CallToolParams{Name: "say_hello", Arguments: map[string]any{"name": "Ada"}}, "Hello Ada"},
+	{&mcp.CallToolParams{Name: "office_lookup", Arguments: map[string]any{"id": 1}}, "revision"},
 }
 
 const callConnections = 32
 
-// startCalls makes rate calls per second until ctx ends.
-func startCalls(ctx context.Context, host string, rate int, log *record) (*calls, error) {
-	c := &calls{}
+// call makes rate calls per second for d, whether or not earlier calls were answered, and sets the
+// latency of them.
+func (r *loadRun) call(ctx context.Context, d time.Duration, rate int) error {
 	due := make(chan time.Time, 100_000)
+	var calling sync.WaitGroup
+	defer calling.Wait()
+	defer close(due)
+	var mu sync.Mutex
+	r.latency = nil // guarded by mu
 	for i := range callConnections {
-		session, closeSession, err := dial(context.WithoutCancel(ctx), host, "", eras[i%2], &mcp.ClientOptions{})
+		session, closeSession, err := dial(ctx, r.server.Host, "", eras[i%2], &mcp.ClientOptions{})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		c.running.Go(func() {
+		calling.Go(func() {
 			defer closeSession()
-			c.call(context.WithoutCancel(ctx), session, due, log)
+			for at := range due {
+				c := pick(steadyCalls)
+				result, err := session.CallTool(ctx, c.params)
+				latency := time.Since(at)
+				switch {
+				case err != nil:
+					r.fail("failed call", "%v", err)
+				case result.IsError || !strings.Contains(encode(result), c.want):
+					r.fail("wrong answer", "%s: %.300s", c.params.Name, encode(result))
+				}
+				mu.Lock()
+				r.latency = append(r.latency, latency)
+				mu.Unlock()
+			}
 		})
 	}
-	c.running.Go(func() {
-		defer close(due)
-		start := time.Now()
-		for n := 0; ; n++ {
-			at := start.Add(time.Duration(n) * time.Second / time.Duration(rate))
-			if sleep(ctx, time.Until(at)) != nil {
-				return
-			}
-			due <- at
+	start := time.Now()
+	for n := range int(d.Seconds() * float64(rate)) {
+		at := start.Add(time.Duration(n) * time.Second / time.Duration(rate))
+		if err := sleep(ctx, time.Until(at)); err != nil {
+			return err
 		}
-	})
-	return c, nil
-}
-
-// call makes one call for every moment that arrives, and checks its answer.
-func (c *calls) call(ctx context.Context, session *mcp.ClientSession, due <-chan time.Time, log *record) {
-	steady := []struct {
-		params *mcp.CallToolParams
-		want   string
-	}{
-		{&mcp.CallToolParams{Name: "say_hello", Arguments: map[string]any{"name": "Ada"}}, "Hello Ada"},
-		{&mcp.CallToolParams{Name: "office_lookup", Arguments: map[string]any{"id": 1}}, "revision"},
+		due <- at
 	}
-	for n := 0; ; n++ {
-		at, open := <-due
-		if !open {
-			return
-		}
-		call := steady[n%len(steady)]
-		result, err := session.CallTool(ctx, call.params)
-		latency := time.Since(at)
-		switch {
-		case err != nil:
-			log.fail("failed call", "%v", err)
-			return
-		case result.IsError || !strings.Contains(encode(result), call.want):
-			log.fail("wrong answer", "%s: %.300s", call.params.Name, encode(result))
-		}
-		c.mu.Lock()
-		c.latency = append(c.latency, latency)
-		c.mu.Unlock()
-	}
-}
-
-// wait waits for the last call and returns the latency of all.
-func (c *calls) wait() Durations {
-	c.running.Wait()
-	return c.latency
+	return nil
 }

@@ -9,50 +9,24 @@ import (
 	"time"
 )
 
-// Durations is a sample of durations. Its methods sort it.
-type Durations []time.Duration
-
-// Quantile returns the duration that the share q of all does not exceed; 0 for an empty sample.
-func (d Durations) Quantile(q float64) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
-	slices.Sort(d)
-	return d[min(len(d)-1, int(q*float64(len(d))))]
-}
-
-// String shows the median, the 99th percentile and the maximum.
-func (d Durations) String() string {
-	if len(d) == 0 {
-		return "–"
-	}
-	round := func(q float64) time.Duration {
-		v := d.Quantile(q)
-		if v < 10*time.Millisecond {
-			return v.Round(10 * time.Microsecond)
-		}
-		return v.Round(time.Millisecond)
-	}
-	return fmt.Sprintf("p50 %s, p99 %s, max %s", round(0.5), round(0.99), round(1))
-}
-
-// record counts events and failures by kind. It is safe for concurrent use.
-type record struct {
+// Report collects what a run observes. It is safe for concurrent use.
+type Report struct {
 	mu       sync.Mutex
 	events   map[string]int // guarded by mu
-	failures map[string]int // guarded by mu
+	failures map[string]int // by kind; guarded by mu
 	details  []string       // of the first three failures of each kind; guarded by mu
+	rows     [][2]string    // guarded by mu
 }
 
-func newRecord() *record { return &record{events: map[string]int{}, failures: map[string]int{}} }
+func newReport() *Report { return &Report{events: map[string]int{}, failures: map[string]int{}} }
 
-func (r *record) count(event string) {
+func (r *Report) count(event string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events[event]++
 }
 
-func (r *record) fail(kind, format string, args ...any) {
+func (r *Report) fail(kind, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failures[kind]++; r.failures[kind] <= 3 {
@@ -60,14 +34,15 @@ func (r *record) fail(kind, format string, args ...any) {
 	}
 }
 
-func (r *record) counts() map[string]int {
+// add adds a row to the table.
+func (r *Report) add(what, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return maps.Clone(r.events)
+	r.rows = append(r.rows, [2]string{what, fmt.Sprintf(format, args...)})
 }
 
-// allFailures returns the details, and for kinds with more than three failures their number.
-func (r *record) allFailures() []string {
+// Failures returns the details, and for kinds with more than three failures their number.
+func (r *Report) Failures() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := slices.Clone(r.details)
@@ -79,13 +54,31 @@ func (r *record) allFailures() []string {
 	return all
 }
 
-// table writes a Markdown table of measurements, and a line for each failure.
-func table(w io.Writer, rows [][2]string, failures []string) {
+// Write writes a Markdown table of the events and measurements, and a line for each failure.
+func (r *Report) Write(w io.Writer) {
 	fmt.Fprint(w, "| what | measured |\n|---|---|\n")
-	for _, row := range rows {
+	for _, event := range slices.Sorted(maps.Keys(r.events)) {
+		fmt.Fprintf(w, "| %s | %d |\n", event, r.events[event])
+	}
+	for _, row := range r.rows {
 		fmt.Fprintf(w, "| %s | %s |\n", row[0], row[1])
 	}
-	for _, failure := range failures {
+	for _, failure := range r.Failures() {
 		fmt.Fprintln(w, "FAILURE", failure)
 	}
+}
+
+// durations is a sample of durations.
+type durations []time.Duration
+
+// String shows the median, the 99th percentile and the maximum.
+func (d durations) String() string {
+	if len(d) == 0 {
+		return "–"
+	}
+	slices.Sort(d)
+	quantile := func(q float64) time.Duration {
+		return d[min(len(d)-1, int(q*float64(len(d))))].Round(10 * time.Microsecond)
+	}
+	return fmt.Sprintf("p50 %s, p99 %s, max %s", quantile(0.5), quantile(0.99), quantile(1))
 }

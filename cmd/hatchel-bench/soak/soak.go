@@ -7,57 +7,38 @@ package soak
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"maps"
-	"math"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"hatchel/cmd/hatchel-bench/process"
 )
 
 // stepTimeout is how long a single step may take on a busy machine.
 const stepTimeout = time.Minute
 
-// maxIdleGoroutines is more goroutines than an idle server has, open keep-alive connections
-// included.
-const maxIdleGoroutines = 100
-
-// Options says how long Soak runs, and on what.
+// Options are those of Load and Soak.
 type Options struct {
 	Binary   string
 	Race     bool   // the binary has the race detector: its memory is not judged
 	Folder   string // an empty folder for everything that is written
-	Served   string // a folder that is served in addition to that of Load; it is copied
 	Duration time.Duration
 	Logf     func(format string, args ...any) // reports progress; never called concurrently
-}
 
-// Report is the result of Soak.
-type Report struct {
-	Options  Options
-	Events   map[string]int // how often each thing happened
-	Pauses   []Pause
-	Failures []string
-}
+	Listeners int // subscribed clients of Load
+	Rate      int // tool calls per second of Load
 
-// Pause is the usage of a server while no actor acts.
-type Pause struct {
-	Run        int // of the server, from 1
-	Usage      Usage
-	Goroutines int // at the end of the last run; 0 otherwise
+	Served string // of Soak: a folder that is served in addition to that of Load; it is copied
 }
 
 // run is a Soak in progress.
 type run struct {
 	Options
-	*record
+	*Report
 	folder *folder
-	server *server
+	server *process.Process
 	edits  sync.Mutex // held while the folder does not load, or lacks what listeners subscribe to
 }
 
@@ -67,9 +48,8 @@ var actors = []struct {
 	count int
 	act   func(*run, context.Context) error
 }{
-	{"legacy client", 3, func(r *run, ctx context.Context) error { return r.useServer(ctx, legacy) }},
-	{"modern client", 3, func(r *run, ctx context.Context) error { return r.useServer(ctx, modern) }},
-	{"task client", 1, (*run).runTask},
+	{"legacy client", 3, func(r *run, ctx context.Context) error { return r.useHTTP(ctx, legacy) }},
+	{"modern client", 3, func(r *run, ctx context.Context) error { return r.useHTTP(ctx, modern) }},
 	{"stdio client", 1, (*run).useStdio},
 	{"listener", 10, (*run).listen},
 	{"author", 1, (*run).edit},
@@ -85,83 +65,59 @@ func Soak(ctx context.Context, o Options) (*Report, error) {
 	if err := writeFolder(path, o.Served); err != nil {
 		return nil, err
 	}
-	r := &run{Options: o, record: newRecord(), folder: newFolder(path)}
-	report := &Report{Options: o}
+	r := &run{Options: o, Report: newReport(), folder: newFolder(path)}
 	const runs = 2
 	phases := max(2, int(o.Duration/runs/time.Minute))
 	for n := range runs {
-		pauses, err := r.serve(ctx, n+1, phases, o.Duration/runs/time.Duration(phases), n == runs-1)
-		report.Pauses = append(report.Pauses, pauses...)
-		if err != nil {
+		if err := r.serve(ctx, n+1, phases, o.Duration/runs/time.Duration(phases), n == runs-1); err != nil {
 			return nil, err
 		}
 	}
-	for _, log := range []string{"server.log", "stdio.log"} {
-		alarms, err := findAlarms(filepath.Join(o.Folder, log))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		for _, a := range alarms {
-			r.fail("log: "+alarmKind(a), "%s", a)
-		}
-	}
-	report.Events, report.Failures = r.counts(), r.allFailures()
-	return report, nil
-}
-
-// alarmKind returns the beginning of an alarm without its time.
-func alarmKind(alarm string) string {
-	line, _, _ := strings.Cut(alarm, "\n")
-	if _, after, ok := strings.Cut(line, "level="); ok {
-		line = after
-	}
-	return line[:min(len(line), 60)]
-}
-
-// serve runs the server once, with a pause after each phase.
-func (r *run) serve(ctx context.Context, number, phases int, phase time.Duration, last bool) (pauses []Pause,
-	err error) {
-	r.server, err = startServer(ctx, r.Binary, r.folder.path, filepath.Join(r.Folder, "server.log"))
-	if err != nil {
+	if err := r.failAlarms(filepath.Join(o.Folder, "server.log")); err != nil {
 		return nil, err
 	}
+	return r.Report, r.failAlarms(filepath.Join(o.Folder, "stdio.log"))
+}
+
+// serve runs the server once, with a pause after each phase. The usage in the first pause limits
+// that in the others.
+func (r *run) serve(ctx context.Context, number, phases int, phase time.Duration, last bool) (err error) {
+	if r.server, err = startServer(ctx, r.Options, r.folder.path); err != nil {
+		return err
+	}
+	limit := unlimited
 	for n := range phases {
 		if err := r.actAll(ctx, phase); err != nil {
-			r.server.stop()
-			return nil, fmt.Errorf("%w: %s", err, r.server.logTail())
+			r.server.Stop(syscall.SIGTERM, stepTimeout)
+			return fmt.Errorf("%w: %s", err, r.server.LogTail())
 		}
-		var limit Usage // the first pause is the limit of the others
-		var timeout time.Duration
-		if n > 0 {
-			limit, timeout = pauses[0].Usage, stepTimeout
+		usage, err := idleUsage(ctx, r.server, limit)
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, r.server.LogTail())
+		}
+		r.Logf("run %d, pause %d: %v, %d failures", number, n+1, usage, len(r.Failures()))
+		r.add(fmt.Sprintf("usage in a pause of run %d", number), "%v", usage)
+		if !isWithin(usage, limit) {
+			r.fail("growth", "%v at pause %d of run %d", usage, n+1, number)
+		}
+		if n == 0 {
+			limit = usage
 		}
 		if r.Race {
-			limit.Memory = math.MaxInt / 2
+			limit.Memory = unlimited.Memory
 		}
-		usage, err := r.server.idleUsage(ctx, limit, timeout)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s", err, r.server.logTail())
-		}
-		r.Logf("run %d, pause %d: %v", number, n+1, usage)
-		for _, failure := range r.allFailures() {
-			r.Logf("so far: %s", failure)
-		}
-		if n > 0 && !usage.within(limit) {
-			r.fail("growth", "%v at the first pause of run %d, %v at pause %d", pauses[0].Usage, number, usage, n+1)
-		}
-		pauses = append(pauses, Pause{Run: number, Usage: usage})
 	}
 	if !last {
-		if err := r.server.stop(); err != nil {
+		if err := r.server.Stop(syscall.SIGTERM, stepTimeout); err != nil {
 			r.fail("shutdown", "%v", err)
 		}
-		return pauses, nil
+		return nil
 	}
-	goroutines, err := r.server.stopCounting()
-	if pauses[len(pauses)-1].Goroutines = goroutines; goroutines > maxIdleGoroutines {
+	goroutines, err := r.server.StopCounting()
+	if r.add("goroutines after the last pause", "%d", goroutines); goroutines > maxIdleGoroutines {
 		r.fail("growth", "%d goroutines while idle", goroutines)
 	}
-	return pauses, err
+	return err
 }
 
 // actAll lets all actors act for d.
@@ -187,24 +143,8 @@ func (r *run) actAll(ctx context.Context, d time.Duration) error {
 		}
 	}
 	running.Wait()
-	if _, err := readUsage(r.server.pid()); err != nil {
+	if _, err := process.ReadUsage(r.server.PID()); err != nil {
 		return fmt.Errorf("the server has exited: %w", err)
 	}
 	return ctx.Err()
-}
-
-// Write prints the report as a table.
-func (r *Report) Write(w io.Writer) {
-	var rows [][2]string
-	for _, event := range slices.Sorted(maps.Keys(r.Events)) {
-		rows = append(rows, [2]string{event, fmt.Sprint(r.Events[event])})
-	}
-	for _, p := range r.Pauses {
-		usage := p.Usage.String()
-		if p.Goroutines > 0 {
-			usage += fmt.Sprintf(", %d goroutines", p.Goroutines)
-		}
-		rows = append(rows, [2]string{fmt.Sprintf("usage in a pause of run %d", p.Run), usage})
-	}
-	table(w, rows, r.Failures)
 }

@@ -1,34 +1,34 @@
 package soak
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
+	"hatchel/cmd/hatchel-bench/process"
 )
 
 func TestLoadOfTwoHundredListenersLosesNothingAndLeaksNothing(t *testing.T) {
 	dir := t.TempDir()
-	binary, err := Build(t.Context(), dir, raceEnabled)
+	binary, err := process.Build(t.Context(), dir, raceEnabled)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Load(t.Context(), LoadOptions{
+	r, err := load(t.Context(), Options{
 		Binary: binary, Folder: dir, Listeners: 200, Rate: 50, Race: raceEnabled, Duration: 5 * time.Second, Logf: t.Logf,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Write(t.Output())
-	for _, failure := range r.Failures {
+	for _, failure := range r.Failures() {
 		t.Error(failure)
 	}
-	if len(r.Latency) < 200 || r.Changes < 3 || r.Received < r.Due || r.Due < 200 {
-		t.Errorf("%d calls, %d changes, %d of %d notifications: not a load", len(r.Latency), r.Changes, r.Received, r.Due)
+	received := int(r.received.Load())
+	if len(r.latency) < 200 || r.changes < 3 || received < r.due || r.due < 200 {
+		t.Errorf("%d calls, %d changes, %d of %d notifications: not a load", len(r.latency), r.changes, received, r.due)
 	}
 }
 
@@ -48,18 +48,18 @@ func TestListenerWithoutNotificationMissesTheChange(t *testing.T) {
 	f := newFolder(t.TempDir())
 	c := f.changes[1]
 	subscribed := &listener{topics: c.topics[:1], known: map[*topic]int{}, notified: map[*topic][]time.Time{}}
-	a := &audience{log: newRecord(), listeners: []*listener{subscribed, {topics: f.changes[0].topics}}}
+	a := &audience{report: newReport(), listeners: []*listener{subscribed, {topics: f.changes[0].topics}}}
 	c.record()
-	if _, missing := a.check(c); missing != 1 {
+	if _, _, missing := a.check(c); missing != 1 {
 		t.Errorf("%d listeners miss the change before the notification, want 1", missing)
 	}
 	subscribed.known[c.topics[0]] = 1
-	if _, missing := a.check(c); missing != 0 {
+	if _, _, missing := a.check(c); missing != 0 {
 		t.Errorf("%d listeners miss the change after they read it, want 0", missing)
 	}
 }
 
-func TestFindAlarmsFindsErrorsAndRacesButNoMistakesOfAuthors(t *testing.T) {
+func TestErrorsAndRacesInTheLogFailButNoMistakesOfAuthors(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	text := `time=x level=INFO msg="configuration reloaded"
 time=x level=ERROR msg="reload failed; the last good configuration is served on"
@@ -71,25 +71,13 @@ Write at 0x1 by goroutine 7:
 	if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	found, err := findAlarms(log)
-	want := []string{`time=x level=ERROR msg="tool call failed"`, "WARNING: DATA RACE\nWrite at 0x1 by goroutine 7:"}
-	if err != nil || !slices.Equal(found, want) {
+	r := newReport()
+	err := r.failAlarms(log)
+	want := []string{
+		"log: level=ERROR msg=\"tool call failed\": time=x level=ERROR msg=\"tool call failed\"",
+		"log: WARNING: DATA RACE: WARNING: DATA RACE\nWrite at 0x1 by goroutine 7:",
+	}
+	if found := r.Failures(); err != nil || !slices.Equal(found, want) {
 		t.Errorf("%v, %q", err, found)
-	}
-}
-
-func TestGeneratedObjectHasEveryRequiredProperty(t *testing.T) {
-	var s jsonschema.Schema
-	source := `{"type":"object","required":["a","b","c"],"$defs":{"d":{"const":7}},"properties":{
-		"a":{"$ref":"#/$defs/d"},"b":{"enum":["x"]},"c":{"type":"string","minLength":30},
-		"e":{"type":"array","minItems":2,"items":{"type":"integer","minimum":5}}}}`
-	if err := json.Unmarshal([]byte(source), &s); err != nil {
-		t.Fatal(err)
-	}
-	for range 100 {
-		got := generateObject(&s)
-		if got["a"] != 7.0 || got["b"] != "x" || len(got["c"].(string)) < 30 {
-			t.Fatalf("generated %v", got)
-		}
 	}
 }

@@ -46,6 +46,7 @@ func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 func (c *compiler) compileArithmetic(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	compute := eval.Arithmetic(n.Operator)
 	if compute == nil {
+		// unreachable: the parser knows only the operators of Arithmetic.
 		c.report(c.spanOf(n), "Unknown operator", "There is no operator %q in programs.", n.Operator)
 		return broken(c.spanOf(n))
 	}

@@ -3,11 +3,12 @@ package exprlang
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
-	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
@@ -26,6 +27,7 @@ func (c *compiler) compileCall(n *ast.CallNode) typedExpr {
 			return broken(c.spanOf(n))
 		}
 	}
+	// unreachable: the parser rejects calls of other expressions.
 	c.report(c.fullSpan(n), "Not a function", "Only functions of the table can be called.")
 	return broken(c.spanOf(n))
 }
@@ -116,19 +118,7 @@ func (c *compiler) reportUnknownFunction(name string, at span) {
 		c.report(at, "Unknown function", "There is no function %q here: %s", name, hint)
 		return
 	}
-	hint := ""
-	if instead := functions.Instead(name); instead != "" {
-		hint = " Write " + instead + "."
-	} else {
-		var names []string
-		for _, f := range functions.Table() {
-			names = append(names, f.Name)
-		}
-		for _, b := range Builtins() {
-			names = append(names, b.Name)
-		}
-		hint = diag.DidYouMean(name, names)
-	}
+	hint := eval.SuggestFunction(name, slices.Sorted(maps.Keys(builtins)))
 	c.report(at, "Unknown function", "There is no function %q.%s", name, hint)
 }
 

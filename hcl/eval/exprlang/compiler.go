@@ -65,12 +65,8 @@ func (c *compiler) checkResult(n ast.Node, t typedExpr, want Want) {
 	case !eval.CanBe(t.Type, schema.Bool):
 		c.report(at, "Not a condition", "True or false is expected, this is %s.", eval.TypePhrase(t.Type))
 	case t.Type.Nullable:
-		c.report(
-			at,
-			"Condition may be null",
-			"True or false is expected: write %s ?? false, or compare it.",
-			c.source(n),
-		)
+		c.report(at, "Condition may be null", "True or false is expected: write %s ?? false, or compare it.",
+			c.source(n))
 	}
 }
 
@@ -156,6 +152,7 @@ func (c *compiler) compileNode(n ast.Node) typedExpr {
 	case *ast.PredicateNode:
 		return c.compile(n.Node)
 	}
+	// unreachable: every node of the parser has a case.
 	c.report(c.fullSpan(n), "Unknown expression", "This part of expr does not exist in programs.")
 	return broken(at)
 }

@@ -54,6 +54,7 @@ func checkSource(src string) *Problem {
 		return &Problem{Offset: maxSource, Length: len(src) - maxSource, Summary: "Program too long",
 			Detail: fmt.Sprintf("A program has at most %d bytes.", maxSource)}
 	case !utf8.ValidString(src):
+		// unreachable: a configuration file is UTF-8.
 		return &Problem{Length: len(src), Summary: "Invalid text", Detail: "A program is UTF-8 text."}
 	}
 	if i := strings.Index(src, "${"); i >= 0 {

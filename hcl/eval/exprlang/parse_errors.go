@@ -217,7 +217,8 @@ func (r *tokenStream) explainColon(p *Problem, i int) {
 	p.Offset, p.Length = object.from, object.to-object.from
 	p.Summary = "Object in a predicate"
 	p.Detail = fmt.Sprintf("The outer braces belong to the predicate, so an object needs braces of its own: "+
-		"write %s{%s}%s.", r.source[call.from:object.from], r.source[object.from:object.to], r.source[object.to:call.to])
+		"write %s{%s}%s.",
+		r.source[call.from:object.from], r.source[object.from:object.to], r.source[object.to:call.to])
 }
 
 // follows reports whether the token at i follows one of a kind.

@@ -2,11 +2,12 @@ package hclexpr
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
@@ -35,7 +36,8 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	}
 	fn, ok := functions.Lookup(e.Name)
 	if !ok {
-		c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name, suggestFunction(e.Name))
+		c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name,
+			eval.SuggestFunction(e.Name, functionsOfLanguage))
 		for _, a := range e.Args {
 			c.Compile(a, in)
 		}
@@ -235,21 +237,5 @@ func (c *Compiler) compileUnder(e *hclsyntax.FunctionCallExpr, in LexicalEnv) ev
 	return eval.TypedExpr{Type: eval.StringType, Eval: func(f *eval.Frame) (any, error) { return h.Value(f) }}
 }
 
-// suggestFunction suggests what to write instead of a function that does not exist.
-func suggestFunction(name string) string {
-	if instead := functions.Instead(name); instead != "" {
-		return " Write " + instead + "."
-	}
-	return diag.DidYouMean(name, functionNames())
-}
-
-func functionNames() []string {
-	names := []string{"try", "can"}
-	for name := range templateFuncs {
-		names = append(names, name)
-	}
-	for _, f := range functions.Table() {
-		names = append(names, f.Name)
-	}
-	return names
-}
+// functionsOfLanguage are the functions that are not in the table.
+var functionsOfLanguage = append(slices.Sorted(maps.Keys(templateFuncs)), "try", "can")

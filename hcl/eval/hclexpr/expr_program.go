@@ -197,20 +197,14 @@ func isPlainText(t *hclsyntax.TemplateExpr) bool {
 	return true
 }
 
-func (c *Compiler) programText(t *hclsyntax.TemplateExpr) *programText {
-	w := &programText{Place: func(int, int) hclv2.Range { return t.Range() }}
-	nodes := c.compileNodes(t, LexicalEnv{})
-	if len(nodes) == 1 {
+// programText is the text of a program, with the places of its bytes.
+func (c *Compiler) programText(t *hclsyntax.TemplateExpr) *template.Text {
+	if nodes := c.compileNodes(t, LexicalEnv{}); len(nodes) == 1 {
 		if text, ok := nodes[0].(*template.Text); ok {
-			w.Value, w.Place = text.Value, text.Place
+			return text
 		}
 	}
-	return w
-}
-
-type programText struct {
-	Value string
-	Place func(from, to int) hclv2.Range
+	return &template.Text{Place: func(int, int) hclv2.Range { return t.Range() }}
 }
 
 // recordReads records what the program reads.

@@ -116,13 +116,9 @@ func (w textWriter) append(dst []byte, f *eval.Frame) ([]byte, error) {
 }
 
 func (w textWriter) branch(dst []byte, n *template.If, f *eval.Frame) ([]byte, error) {
-	v, err := n.Cond(f)
+	ok, err := eval.EvalBool[template.Frame](f, n.Cond)
 	if err != nil {
 		return dst, err
-	}
-	ok, isBool := v.(bool)
-	if !isBool {
-		return dst, fmt.Errorf("true or false is expected, got %s", value.Kind(v))
 	}
 	if ok {
 		return textWriter{n.Then, w.nulls}.append(dst, f)

@@ -208,7 +208,9 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		}
 		if out.Type = m.Type; name == "url" && !c.env.FileURLs {
 			c.Errorf(r, "Address not known",
-				`%s needs the public URL of this server. Write files { base_url = "https://…" } at the top of a file.`, eval.Subject(out))
+				`%s needs the public URL of this server. Write files { base_url = "https://…" } at the top of a `+
+					`file.`,
+				eval.Subject(out))
 		}
 	case schema.Map:
 		if n.Path == "caller.headers" {

@@ -69,6 +69,7 @@ func set(names ...string) map[string]bool {
 // declare follows export, readonly, local, declare and typeset.
 func (a *taintWalk) declare(c *syntax.DeclClause, sc scope) {
 	if !a.bash && a.nested == nil && bashOnly[c.Variant.Value] {
+		// unreachable: the POSIX parser reads these words as commands.
 		a.errorAt(c, "Not in this shell",
 			`%s is not known to the POSIX shell that runs this script. Write it in POSIX shell, or begin `+
 				`the script with a line "#!/bin/bash".`, c.Variant.Value)

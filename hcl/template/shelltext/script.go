@@ -258,6 +258,7 @@ func (c *scriptCompiler) parse(l *scriptText) *syntax.File {
 		c.errorf(l.rangeOf(at, at+1), "Not in this shell", `%s: not known to the shell that runs the script. %s`,
 			lang.Feature, hint)
 	default:
+		// unreachable: the parser returns no other errors.
 		c.errorf(c.tree.Range, "Shell syntax error", `The shell cannot read this script.`)
 	}
 	return nil
@@ -275,6 +276,7 @@ func (c *scriptCompiler) verify(file *syntax.File, l *scriptText) {
 	for _, p := range l.segments {
 		if h := p.value; h != nil && h.context != ctxComment && h.context != ctxRawHereDoc && h.context != ctxNone &&
 			seen[p.from+strings.Index(expansion(h), "$")] != h.variable {
+			// unreachable: checkContext has rejected such values.
 			c.errorf(h.Range, "Value not allowed here", cannotStand, h.Source, h.Source)
 		}
 	}

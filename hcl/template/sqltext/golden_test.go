@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -93,25 +92,6 @@ func rendered(t *testing.T, sections map[string]string, d Dialect) string {
 		}
 	}
 	return out.String()
-}
-
-var summary = regexp.MustCompile("(?:errorf|errorAt|report)\\([^\"]*?\"([^\"%]+)\"")
-
-func TestEverySummaryHasAGolden(t *testing.T) {
-	goldens := read(t, "testdata/*.txtar")
-	sources := read(t, "[a-z]*.go")
-	found := summary.FindAllStringSubmatch(sources, -1)
-	if len(found) < 30 {
-		t.Fatalf("only %d summaries found in the sources", len(found))
-	}
-	for _, m := range found {
-		if words := len(strings.Fields(m[1])); words < 2 || words > 5 {
-			t.Errorf("%q has %d words", m[1], words)
-		}
-		if !strings.Contains(goldens, ": "+m[1]+"\n") {
-			t.Errorf("no golden shows %q", m[1])
-		}
-	}
 }
 
 // read joins the files of a pattern, without tests.

@@ -34,7 +34,7 @@ func Schema(t testing.TB) (address string, db *pgx.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		db.Exec(ctx, "SET client_min_messages = warning; DROP SCHEMA "+schema+" CASCADE") // the database is for tests alone
+		db.Exec(ctx, "SET client_min_messages = warning; DROP SCHEMA "+schema+" CASCADE") // best effort
 		db.Close(ctx)
 	})
 	if _, err := db.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {

@@ -1,0 +1,174 @@
+package exprlang
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"hatchel/hcl/functions"
+	"hatchel/hcl/value"
+)
+
+func atEnd(first bool) func(*functions.Context, []any) (any, error) {
+	return func(_ *functions.Context, a []any) (any, error) {
+		list := a[0].([]any)
+		switch {
+		case len(list) == 0:
+			return nil, nil
+		case first:
+			return list[0], nil
+		}
+		return list[len(list)-1], nil
+	}
+}
+
+func take(_ *functions.Context, a []any) (any, error) {
+	list, n := a[0].([]any), a[1].(int)
+	if n < 0 {
+		return nil, errors.New("the count must not be negative")
+	}
+	n = min(n, len(list))
+	return list[:n:n], nil
+}
+
+func get(_ *functions.Context, a []any) (any, error) {
+	v, err := elementOf(a[0], a[1], false)
+	if err != nil {
+		return nil, nil // get gives null for what is missing
+	}
+	return v, nil
+}
+
+func mean(_ *functions.Context, a []any) (any, error) {
+	list := a[0].([]any)
+	if len(list) == 0 {
+		return 0, nil
+	}
+	var total any = 0
+	for _, e := range list {
+		if !value.IsNumber(e) {
+			return nil, fmt.Errorf("every element must be a number, got %s", value.Kind(e))
+		}
+		var err error
+		if total, err = functions.Add(total, e); err != nil {
+			return nil, err
+		}
+	}
+	return functions.Divide(total, len(list))
+}
+
+func median(c *functions.Context, a []any) (any, error) {
+	list := a[0].([]any)
+	if len(list) == 0 {
+		return 0, nil
+	}
+	for _, e := range list {
+		if !value.IsNumber(e) {
+			return nil, fmt.Errorf("every element must be a number, got %s", value.Kind(e))
+		}
+	}
+	if err := c.Spend(16 * len(list)); err != nil {
+		return nil, err
+	}
+	sorted := slices.Clone(list)
+	slices.SortFunc(sorted, value.Compare)
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle], nil
+	}
+	total, err := functions.Add(sorted[middle-1], sorted[middle])
+	if err != nil {
+		return nil, err
+	}
+	return functions.Divide(total, 2)
+}
+
+func toPairs(c *functions.Context, a []any) (any, error) {
+	m := a[0].(map[string]any)
+	if err := c.Spend(96 * len(m)); err != nil {
+		return nil, err
+	}
+	out := make([]any, 0, len(m))
+	for _, k := range value.Keys(m) {
+		out = append(out, []any{k, m[k]})
+	}
+	return out, nil
+}
+
+func fromPairs(c *functions.Context, a []any) (any, error) {
+	list := a[0].([]any)
+	if err := c.Spend(96 * len(list)); err != nil {
+		return nil, err
+	}
+	out := make(map[string]any, len(list))
+	for i, e := range list {
+		pair, ok := e.([]any)
+		if !ok || len(pair) != 2 {
+			return nil, fmt.Errorf("element %d must be a list of a key and a value", i)
+		}
+		k, ok := pair[0].(string)
+		if !ok {
+			return nil, fmt.Errorf("the key of element %d must be a string, got %s", i, value.Kind(pair[0]))
+		}
+		out[k] = pair[1]
+	}
+	return out, nil
+}
+
+func typeName(_ *functions.Context, a []any) (any, error) { return value.Kind(a[0]), nil }
+
+func toInt(c *functions.Context, a []any) (any, error) {
+	v := a[0]
+	if _, ok := v.(string); ok {
+		fn, _ := functions.Lookup("tonumber")
+		var err error
+		if v, err = fn.Call(c, a); err != nil {
+			return nil, err
+		}
+	}
+	if i, ok := value.Int(v); ok {
+		return i, nil
+	}
+	f, ok := value.Float(v)
+	if !ok || math.Abs(f) >= 1<<63 {
+		return nil, fmt.Errorf("a number or its text is expected, got %s", value.Kind(a[0]))
+	}
+	return int(f), nil
+}
+
+func position(find func(s, part string) int) func(*functions.Context, []any) (any, error) {
+	return func(_ *functions.Context, a []any) (any, error) {
+		s := a[0].(string)
+		i := find(s, a[1].(string))
+		if i > 0 {
+			i = utf8.RuneCountInString(s[:i])
+		}
+		return i, nil
+	}
+}
+
+func toText(c *functions.Context, a []any) (any, error) {
+	n, err := functions.Size(a[0], c.Memory)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Spend(n); err != nil {
+		return nil, err
+	}
+	return value.Text(a[0])
+}
+
+type bitOperation struct {
+	doc string
+	of  func(a, b int) int
+}
+
+func (o bitOperation) call(_ *functions.Context, a []any) (any, error) {
+	if b := a[1].(int); b < 0 && strings.Contains(o.doc, "Shifts") {
+		return nil, errors.New("a shift must not be negative")
+	}
+	return o.of(a[0].(int), a[1].(int)), nil
+}

@@ -1,0 +1,241 @@
+package runtime
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/task"
+)
+
+// auditLog is where requests are recorded.
+type auditLog interface {
+	// Append adds a record. After an error, what the record is about must not happen.
+	Append(r *audit.Record, durable bool) error
+	// Check returns why records cannot be added. After a failed Append it tries again.
+	Check(ctx context.Context) error
+	Close() error
+}
+
+// AuditLogs are the audit logs of all generations. A log at the same place is shared by the
+// generations that declare it, so that its chain survives reloads, and is closed with the last of
+// them. Its methods may be called concurrently.
+type AuditLogs struct {
+	Stdout io.Writer // for a log on standard output; nil when that belongs to the client
+
+	mu   sync.Mutex
+	open map[string]*sharedLog // by location; guarded by mu
+}
+
+type sharedLog struct {
+	log   auditLog
+	users int // guarded by AuditLogs.mu
+}
+
+// acquire returns the log of a block, which it opens when no generation has, and the function that
+// gives it back. The error is a sentence for the author of the configuration.
+func (as *AuditLogs) acquire(ctx context.Context, decl *hcl.Audit, dir string) (auditLog, func() error, error) {
+	location := auditLocation(decl, dir)
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	s := as.open[location]
+	if s == nil {
+		log, err := as.openLog(ctx, decl, location)
+		if err != nil {
+			return nil, nil, err
+		}
+		if s = (&sharedLog{log: log}); as.open == nil {
+			as.open = map[string]*sharedLog{}
+		}
+		as.open[location] = s
+	}
+	s.users++
+	return s.log, func() error { return as.release(location, s) }, nil
+}
+
+// auditLocation returns the path of a file or the address of a database; empty for standard output.
+func auditLocation(decl *hcl.Audit, dir string) string {
+	switch {
+	case decl.Stdout:
+		return ""
+	case decl.Postgres != "":
+		return decl.Postgres.Reveal()
+	}
+	path := filepath.FromSlash(decl.File)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if resolved, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(resolved, filepath.Base(path))
+	}
+	return path
+}
+
+var errNoStdout = errors.New("standard output belongs to the client here")
+
+func (as *AuditLogs) openLog(ctx context.Context, decl *hcl.Audit, location string) (auditLog, error) {
+	switch {
+	case decl.Postgres != "":
+		return audit.OpenTable(ctx, location)
+	case !decl.Stdout:
+		return audit.Open(location, auditLimits(decl))
+	case as.Stdout == nil:
+		return nil, errNoStdout
+	}
+	return audit.Stream(as.Stdout)
+}
+
+func (as *AuditLogs) release(location string, s *sharedLog) error {
+	as.mu.Lock()
+	defer as.mu.Unlock() // until it is closed, because a log must not be opened twice
+	if s.users--; s.users > 0 {
+		return nil
+	}
+	delete(as.open, location)
+	return s.log.Close()
+}
+
+func auditLimits(decl *hcl.Audit) audit.Limits {
+	return audit.Limits{Rotate: int64(decl.Rotate), Keep: decl.MaxFiles}
+}
+
+// applyAuditLimits sets when a log file is rotated from now on.
+func (g *Generation) applyAuditLimits() {
+	if files, ok := g.audit.(*audit.Log); ok {
+		files.Limit(auditLimits(g.Config.Audit))
+	}
+}
+
+// openAudit opens the audit log, if one is declared and this program keeps one.
+func (c *compiler) openAudit() {
+	decl := c.g.Config.Audit
+	if decl == nil || c.build.AuditLogs == nil {
+		return
+	}
+	log, release, err := c.build.AuditLogs.acquire(c.g.env.Running, decl, c.build.Dir)
+	if err != nil {
+		detail := "The audit log " + decl.File + " cannot be opened: " + err.Error() + "."
+		switch {
+		case decl.Postgres != "":
+			detail = "The audit log in the database cannot be opened: " + err.Error() + "."
+		case decl.Stdout:
+			detail = "The audit log cannot be written to standard output: " + err.Error() +
+				". Write it to a file: file = \"audit.jsonl\"."
+		}
+		c.report("Audit log not available", detail, decl.Range)
+		return
+	}
+	c.g.cleanups.add(release)
+	c.g.audit, c.g.env.Audit = log, log
+}
+
+// AuditHealth says whether requests can be recorded.
+type AuditHealth struct {
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// auditHealth checks the audit log, and tries again after a failed record; nil when requests are
+// not recorded.
+func (g *Generation) auditHealth(ctx context.Context) *AuditHealth {
+	if g.audit == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	if err := g.audit.Check(ctx); err != nil {
+		return &AuditHealth{Error: g.env.Scrubber.Text(err.Error())}
+	}
+	return &AuditHealth{OK: true}
+}
+
+// AuditUnavailable reports whether no call can be made, because none can be recorded.
+func (h *Host) AuditUnavailable(ctx context.Context) bool {
+	g := h.pin()
+	if g == nil {
+		return false
+	}
+	defer g.leave()
+	health := g.auditHealth(ctx)
+	return health != nil && !health.OK
+}
+
+// withAuditLog calls do with the current generation, unless that records nothing or the server has
+// stopped.
+func (h *Host) withAuditLog(do func(*Generation)) {
+	g := h.pin()
+	if g == nil {
+		return
+	}
+	defer g.leave()
+	if g.audit != nil {
+		do(g)
+	}
+}
+
+// record adds a record of a request that is no call.
+func (g *Generation) record(ctx context.Context, r *audit.Record) {
+	r.Time, r.ID = time.Now(), rand.Text()
+	if err := g.audit.Append(r, false); err != nil {
+		g.env.LogAuditFailure(ctx, err)
+	}
+}
+
+// recordUnknown records a request for something that does not exist, and returns its error.
+func (g *Generation) recordUnknown(ctx context.Context, kind string, req *mcp.CallRequest, err *mcp.Error) error {
+	if g.audit == nil {
+		return err
+	}
+	r := g.env.AuditRecord(req.Caller, req.Meta)
+	r.Kind, r.Outcome, r.Message = kind, audit.Refused, g.env.Scrubber.Text(err.Message)
+	if r.Name = g.env.Scrubber.Text(req.Name); kind == "resource" {
+		r.Name, r.URI = "", r.Name
+	}
+	g.record(ctx, &r)
+	return err
+}
+
+// Refusal is a request over HTTP that was refused before there was a call, because of its
+// credentials.
+type Refusal struct {
+	Status int         // of the response
+	Reason string      // a sentence without anything that the request has sent
+	Path   string      // of the request
+	Caller *mcp.Caller // what is known of the caller; nil for nothing
+	Key    string      // the name of the key or issuer that was tried; empty for none
+}
+
+// RecordRefusal records that a request was refused. It does nothing where requests are not
+// recorded.
+func (h *Host) RecordRefusal(ctx context.Context, refusal Refusal) {
+	h.withAuditLog(func(g *Generation) {
+		caller := refusal.Caller
+		if caller == nil {
+			caller = &mcp.Caller{}
+		}
+		r := g.env.AuditRecord(caller, nil)
+		r.Event, r.Outcome, r.Status = audit.EventRequest, audit.Refused, refusal.Status
+		r.URI, r.Message = g.env.Scrubber.Text(refusal.Path), g.env.Scrubber.Text(refusal.Reason)
+		if r.Caller.Key == "" {
+			r.Caller.Key = refusal.Key
+		}
+		g.record(ctx, &r)
+	})
+}
+
+// recordTaskCancelled records that a client has cancelled a task.
+func (h *Host) recordTaskCancelled(ctx context.Context, t *task.Task, caller *mcp.Caller) {
+	h.withAuditLog(func(g *Generation) {
+		r := g.env.AuditRecord(caller, nil)
+		r.Event, r.Outcome, r.Kind = audit.EventRequest, audit.Cancelled, "tool"
+		r.Name, r.Task, r.Message = t.Tool, t.ID(), "The client has cancelled the task."
+		g.record(ctx, &r)
+	})
+}

@@ -1,0 +1,201 @@
+package runtime
+
+import (
+	"fmt"
+	"slices"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/call"
+	"hatchel/runtime/limit"
+)
+
+// bindTools makes every program before it binds the first, because a tool may be a step of another.
+func (c *compiler) bindTools() {
+	for _, t := range c.g.Config.Tools {
+		p := call.NewProgram(c.g.env, t, limit.Of(c.g.Config, t))
+		c.g.programs[t.Name] = p
+		c.g.sorted = append(c.g.sorted, p)
+	}
+	for _, p := range c.g.sorted {
+		c.bind(&p.Operation)
+	}
+}
+
+func (c *compiler) bindPromptsAndResources() {
+	for _, decl := range c.g.Config.Prompts {
+		p := call.NewPrompt(c.g.env, decl)
+		c.g.prompts = append(c.g.prompts, p)
+		c.bind(&p.Operation)
+	}
+	for _, decl := range c.g.Config.Resources {
+		r := call.NewResource(c.g.env, decl)
+		c.g.resources = append(c.g.resources, r)
+		c.bind(&r.Operation)
+	}
+}
+
+// bind binds the steps of an operation, and the completions of its inputs.
+func (c *compiler) bind(o *call.Operation) {
+	c.bindSteps(o)
+	for _, m := range o.Decl.Input.Members {
+		decl := o.Decl.Completions[m.Name]
+		if decl == nil || len(decl.Steps) == 0 {
+			continue
+		}
+		completion := call.NewCompletion(c.g.env, decl)
+		c.bindSteps(&completion.Operation)
+		c.g.completions[decl] = completion
+	}
+}
+
+func (c *compiler) bindSteps(o *call.Operation) {
+	for _, step := range o.Decl.Steps {
+		action, diags := c.bindBackend(step.Backend)
+		c.diags = append(c.diags, diags...)
+		var guard *adapters.Guard
+		if opened := c.connections[step.Backend.Connection]; opened != nil {
+			guard = opened.guard
+		}
+		o.AddStep(step, action, guard)
+	}
+	c.g.operations = append(c.g.operations, o)
+}
+
+// bindBackend returns the action of one backend.
+func (c *compiler) bindBackend(b *hcl.Backend) (adapters.Action, hcl.Diagnostics) {
+	if decl, ok := b.Config.(*hcl.ToolCall); ok {
+		target, ok := c.g.programs[decl.Name]
+		if !ok {
+			return nil, b.Diagnose(fmt.Errorf("the tool %q does not exist", decl.Name))
+		}
+		return call.ToolAction(target, decl.Inputs), nil
+	}
+	if action := call.BuiltinAction(b, c.g.env.Scrubber); action != nil {
+		return action, nil
+	}
+	adapter, ok := c.build.Set.Adapter(b.Kind)
+	if !ok {
+		return nil, b.Diagnose(fmt.Errorf("this program has no backend %q", b.Kind))
+	}
+	env := c.build.adapterEnv(&c.g.cleanups)
+	env.Log = env.Log.With("backend", b.Kind)
+	if b.Connection != nil {
+		opened, ok := c.connections[b.Connection]
+		if !ok {
+			return nil, nil // the connection was reported
+		}
+		env.Connection = opened.handle
+	}
+	action, err := adapter.Bind(c.ctx, b, env)
+	if err != nil {
+		return nil, b.Diagnose(err)
+	}
+	return action, nil
+}
+
+// checkRequirements finds out what callers and clients need for each operation, and whether the
+// state that it needs can be kept. It runs last, when everything is bound, because it opens the
+// state store.
+func (c *compiler) checkRequirements() {
+	for _, o := range c.g.operations {
+		markApprovalWaits(o)
+		o.Writer.KeepEnd = o.WritesLog()
+		o.RequiredCapabilities = gatherNested(o, func(op *hcl.Operation) []string { return op.Requires })
+		o.RequiredScopes = gatherNested(o, func(op *hcl.Operation) []string { return op.Scopes })
+	}
+	if c.diags.HasErrors() {
+		return // a store that is opened stays open, and this configuration is not served
+	}
+	if !c.build.State.configure(c.g.Config.State) {
+		c.reportMovedState()
+		return
+	}
+	if c.g.env.Uploads != nil {
+		c.build.State.startUploadCleanup(c.ctx)
+	}
+	for _, o := range c.g.operations {
+		if reason, at, err := c.openState(o); err != nil {
+			c.report("State cannot be kept", reason+", which requires a state store, and "+err.Error()+".", at)
+			return // every other operation would fail alike
+		}
+	}
+	enabled := slices.IndexFunc(c.g.Config.Webhooks, func(w *hcl.Webhook) bool { return !w.Disabled })
+	if enabled < 0 {
+		return
+	}
+	if err := c.build.State.startDelivery(c.ctx); err != nil {
+		const text = "Failed deliveries to a webhook are retried, which requires a state store, and "
+		c.report("State cannot be kept", text+err.Error()+".", c.g.Config.Webhooks[enabled].Range)
+	}
+}
+
+func (c *compiler) reportMovedState() {
+	const text = "The state store is open at the place that the configuration named before, and does " +
+		"not move while the " +
+		"server runs. Restart the server to keep the state elsewhere."
+	var at hcl.Range
+	if declared := c.g.Config.State; declared != nil {
+		at = declared.Range
+	}
+	c.report("State cannot move", text, at)
+}
+
+// gatherNested returns what an operation, and the tools that its steps call, require of callers.
+func gatherNested(o *call.Operation, required func(*hcl.Operation) []string) []string {
+	all := slices.Clone(required(o.Decl))
+	for _, p := range o.CallsTools() {
+		for _, name := range gatherNested(&p.Operation, required) {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// markApprovalWaits finds out whether a step of an operation may wait for an approval.
+func markApprovalWaits(o *call.Operation) bool {
+	for _, p := range o.CallsTools() {
+		if markApprovalWaits(&p.Operation) || len(p.Approvals) > 0 {
+			o.MayWaitForApproval = true
+		}
+	}
+	return o.MayWaitForApproval
+}
+
+// openState opens the state store if calls of the operation need it. With an error, reason says
+// what for.
+func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, err error) {
+	state := c.build.State
+	if p := c.g.programs[o.Decl.Name]; o.Kind == "tool" {
+		t := p.Tool()
+		if t.Task != nil {
+			isAfter := func(s *hcl.Step) bool { return s.Name == t.Task.After && s.Name != "" }
+			p.TaskStage = 1 + slices.IndexFunc(o.Decl.Steps, isAfter)
+			if err := state.watch(c.ctx); err != nil {
+				return "Calls of this tool become tasks", o.Decl.Range, err
+			}
+		}
+		if t.Idempotency != nil {
+			if err := state.watch(c.ctx); err != nil {
+				return "Calls of this tool may have an idempotency key", o.Decl.Range, err
+			}
+		}
+		if p.HasRate() {
+			if _, err := state.open(c.ctx); err != nil {
+				return "Calls of this tool are rate limited", o.Decl.Range, err
+			}
+		}
+		if len(p.Approvals) > 0 {
+			if err := state.watch(c.ctx); err != nil {
+				return "Calls of this tool need approvals", p.Approvals[0].DeclRange(), err
+			}
+		}
+	}
+	if !o.AsksClient {
+		return "", hcl.Range{}, nil
+	}
+	_, err = state.open(c.ctx)
+	return "This asks the client", o.AskRange(), err
+}

@@ -1,0 +1,256 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/idempotency"
+	"hatchel/runtime/limit"
+	"hatchel/runtime/state"
+)
+
+var (
+	// errApprovalUsed ends an attempt whose approval another call has consumed in the meantime.
+	errApprovalUsed = errors.New("the approval was used by another call")
+	// errSameKeyStarted ends the wait for an approval of a call whose key another call has taken.
+	errSameKeyStarted = errors.New("a call with the same key has started")
+)
+
+// awaitApprovals waits until all required approvals are given. The user of the client is asked
+// first, so that no operator is asked for something that the user does not want.
+func (p *Program) awaitApprovals(c *call) error {
+	a := c.approval
+	if a.isComplete() {
+		return nil
+	}
+	if decide := approverFrom(c.frame.Context); decide != nil {
+		return p.askApprover(c, decide)
+	}
+	if len(a.userRules) > 0 && (a.stage == approvalOpen || a.stage == approvalAsked) {
+		if err := p.askUser(c); err != nil {
+			return err
+		}
+		a.stage = approvalConfirmed
+	}
+	if len(a.operatorRules) == 0 {
+		a.stage = approvalComplete
+		return nil
+	}
+	for a.given == nil { // another call may consume the approval before this one
+		if err := p.awaitOperator(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// consumeApproval begins the work that is approved, and consumes the approval of an operator. It
+// fails with errApprovalUsed, and gives back limits and key, when another call has consumed it.
+func (p *Program) consumeApproval(c *call) error {
+	a := c.approval
+	if a == nil {
+		return nil
+	}
+	if a.stage != approvalComplete {
+		consumed, err := p.consumeGiven(c)
+		if err != nil {
+			return err
+		}
+		if !consumed {
+			c.releaseLimits()
+			if err := c.releaseKey(); err != nil {
+				return err
+			}
+			return errApprovalUsed
+		}
+		a.stage = approvalComplete
+	}
+	if len(p.Steps) == 0 {
+		c.timing.compute.until = time.Now().Add(p.Decl.Timeout)
+		c.frame.Context = &c.timing.compute
+	}
+	return p.bindTask(c)
+}
+
+// consumeGiven consumes the approval of an operator. It reports false when another call has
+// consumed it.
+func (p *Program) consumeGiven(c *call) (bool, error) {
+	given := c.approval.given
+	if given == nil {
+		return false, nil
+	}
+	c.approval.given = nil
+	if !p.stillValid(c) {
+		return false, p.supersededError()
+	}
+	store, err := p.Env.State.Approvals(c.frame.Context)
+	if err != nil {
+		return false, err
+	}
+	consumed, err := store.Use(c.frame.Context, given)
+	if err != nil {
+		return false, c.contextCause(err)
+	}
+	if consumed {
+		c.approval.consumed = given
+	}
+	return consumed, nil
+}
+
+// bindTask lets calls with the same key find the task that does the work.
+func (p *Program) bindTask(c *call) error {
+	if c.approval.task == "" || !c.reuse.claim.Held() {
+		return nil
+	}
+	c.reuse.claim.Record.Task = c.approval.task
+	return c.reuse.claim.Finish(c.frame.Context, idempotency.Task)
+}
+
+// restoreApproval lets the same call made again use the approval that this one has consumed and
+// done nothing with.
+func (p *Program) restoreApproval(c *call) {
+	a := c.approval
+	if a == nil || a.consumed == nil {
+		return
+	}
+	ctx := context.WithoutCancel(c.frame.Context)
+	store, err := p.Env.State.Approvals(ctx)
+	if err == nil {
+		_, err = store.Return(ctx, a.fingerprint, a.consumed)
+	}
+	if err != nil {
+		p.Env.Log.LogAttrs(ctx, slog.LevelWarn, "approval consumed by a call that did nothing",
+			slog.String("approval", a.consumed.ID), slog.String("error", p.Env.Scrubber.Text(err.Error())))
+	}
+	a.consumed = nil
+}
+
+// awaitOperator waits for an operator. Given is still nil afterwards when the call has to ask
+// again.
+func (p *Program) awaitOperator(c *call) error {
+	a, isNew, err := p.openApproval(c)
+	if err != nil {
+		return err
+	}
+	started, err := p.checkSameKey(c, a, isNew)
+	switch {
+	case err != nil:
+		return err
+	case started:
+		return errSameKeyStarted
+	case a.Status == approval.Pending:
+		p.enqueueApprovalEvents(c, a)
+	}
+	if a.Status == approval.Pending {
+		if c.progress.mayBecomeTask {
+			c.approval.stage, c.approval.given = approvalWaiting, nil
+			c.approval.maxWait = time.Until(a.Until)
+			return errBecomesTask
+		}
+		if a, err = p.waitForDecision(c, a); err != nil {
+			return err
+		}
+	}
+	c.approval.record = auditApproval(a)
+	switch a.Status {
+	case approval.Approved:
+		c.approval.given = a
+		return nil
+	case approval.Used:
+		if c.approval.sameKeyStarted != nil {
+			return errSameKeyStarted
+		}
+		return nil // by another call, so this one asks again
+	case approval.Void:
+		if p.stillValid(c) {
+			return nil // for another process, so this one asks again
+		}
+		return p.supersededError()
+	case approval.Rejected:
+		return rejectionError(p.Env.Scrubber.Text(a.Decision.Reason))
+	}
+	return failure.Refusal("This call needed the approval " + a.ID + ", which expired. Nothing was done.")
+}
+
+func rejectionError(reason string) error {
+	if reason = strings.TrimSpace(reason); reason == "" {
+		return failure.Refusal("This call needed an approval, and it was rejected. Nothing was done.")
+	}
+	return failure.Refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
+}
+
+// openApproval returns the approval that a call like this waits for or was given, or else a new
+// one.
+func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err error) {
+	store, err := p.Env.State.Approvals(c.frame.Context)
+	if err != nil {
+		return nil, false, err
+	}
+	fingerprint, err := p.approvalFingerprint(c)
+	if err != nil {
+		return nil, false, c.evalError(err)
+	}
+	r, err := p.approvalRequest(c, c.approval.operatorRules)
+	if err != nil {
+		return nil, false, err
+	}
+	c.approval.fingerprint = fingerprint
+	a, isNew, err = store.Open(c.frame.Context, fingerprint, *r)
+	switch {
+	case errors.Is(err, approval.ErrShare):
+		const text = "This call needs an approval, and %d calls of the same caller wait for one " +
+			"already, which is the " +
+			"limit. Nothing was done. Try again when some of them are decided, and make no other such call until then."
+		message := fmt.Sprintf(text, approval.MostOfCaller)
+		return nil, false, &limit.Error{Message: message, RetryAfter: time.Minute}
+	case errors.Is(err, approval.ErrCrowded):
+		const text = "This call needs an approval, and too many calls of other callers of this server wait for one " +
+			"already. Nothing was done. Try again later."
+		return nil, false, &limit.Error{Message: text, RetryAfter: time.Minute}
+	case errors.Is(err, state.ErrFull):
+		const text = "the call needs an approval, and the state store has no room for another one. Nothing was done; " +
+			"try again later"
+		return nil, false, &adapters.Fault{Message: text, Cause: err, Untouched: true}
+	case err != nil:
+		return nil, false, c.contextCause(failure.StateError(err))
+	}
+	return a, isNew, nil
+}
+
+// checkSameKey reports whether another call with the same key has started. That call may have
+// consumed the approval, so that this one has opened a new one for nothing, which it rejects.
+func (p *Program) checkSameKey(c *call, a *approval.Approval, isNew bool) (bool, error) {
+	if c.approval.sameKeyStarted == nil {
+		return false, nil
+	}
+	started, err := c.approval.sameKeyStarted()
+	if err != nil || !started || !isNew {
+		return started, err
+	}
+	store, err := p.Env.State.Approvals(c.frame.Context)
+	if err == nil {
+		const reason = "the call was made already, with the same idempotency key"
+		decision := approval.Decision{By: "server", At: time.Now(), Reason: reason}
+		_, err = store.Decide(c.frame.Context, a.ID, false, decision)
+	}
+	if errors.As(err, new(*approval.AlreadyError)) {
+		err = nil
+	}
+	return true, err
+}
+
+func auditApproval(a *approval.Approval) *audit.Approval {
+	r := &audit.Approval{ID: a.ID, Rules: a.Rules}
+	if d := a.Decision; d != nil {
+		r.By, r.At, r.Reason = d.By, d.At, d.Reason
+	}
+	return r
+}

@@ -1,0 +1,219 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"hatchel/runtime/approval"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/limit"
+)
+
+const (
+	// errSuperseded ends a call that waits for an approval while its configuration changes.
+	errSuperseded = failure.Refusal("The configuration was changed while this call waited for an " +
+		"approval; nothing was " +
+		"done. Call again: the call needs a new approval.")
+	toolRemoved = failure.Refusal("This tool was removed while the call waited for an approval; nothing was done.")
+	toolChanged = failure.Refusal("The configuration of this tool was changed while the call waited for an approval; " +
+		"nothing was done. Call again: the call needs a new approval.")
+	stoppedWhileWaiting = failure.Refusal("The server is shutting down, and this call waits for an " +
+		"approval. Nothing was " +
+		"done. Call again when the server is back: the approval is valid for the same call then.")
+)
+
+// errShuttingDown is why the calls that wait for people end.
+var errShuttingDown = errors.New("the server is shutting down")
+
+const (
+	maxWaitersPerCaller = 256             // calls that may wait for an operator at once
+	progressInterval    = 3 * time.Second // between two progress messages to a client that waits
+)
+
+// Waiters are the calls that wait for people. It outlives generations, and its methods may be
+// called concurrently.
+type Waiters struct {
+	stopped chan struct{} // closed when no call may wait any more
+
+	mu       sync.Mutex
+	count    map[string]int // by caller; guarded by mu
+	closed   bool           // stopped is closed; guarded by mu
+	reloaded chan struct{}  // closed at the next reload, and replaced; guarded by mu
+}
+
+// NewWaiters returns Waiters without calls.
+func NewWaiters() *Waiters {
+	return &Waiters{stopped: make(chan struct{}), count: map[string]int{}, reloaded: make(chan struct{})}
+}
+
+// NotifyReload has all waiting calls check whether the approval that they wait for is still valid
+// for them.
+func (w *Waiters) NotifyReload() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.reloaded)
+	w.reloaded = make(chan struct{})
+}
+
+// nextReload is closed at the next reload.
+func (w *Waiters) nextReload() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.reloaded
+}
+
+// Stop ends all waiting calls, now and from now on.
+func (w *Waiters) Stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.closed = true
+		close(w.stopped)
+	}
+}
+
+// enter counts a call that begins to wait. It reports whether the call may.
+func (w *Waiters) enter(owner string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count[owner] >= maxWaitersPerCaller {
+		return false
+	}
+	w.count[owner]++
+	return true
+}
+
+func (w *Waiters) leave(owner string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count[owner]--; w.count[owner] == 0 {
+		delete(w.count, owner)
+	}
+}
+
+// waitForDecision returns an approval when an operator has decided, or when its time has passed.
+func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Approval, error) {
+	w := p.Env.Waiters
+	if !w.enter(c.action.Owner) {
+		const text = "Too many calls of one caller wait for approvals. Nothing was done. Try again when one is decided."
+		return nil, &limit.Error{Message: text, RetryAfter: time.Minute}
+	}
+	defer w.leave(c.action.Owner)
+	store, err := p.Env.State.Approvals(c.frame.Context)
+	if err != nil {
+		return nil, err
+	}
+	opened, reports := a, 0
+	report := func() {
+		reports++
+		// A step may report its own progress later, from 1 on.
+		c.action.Client.Progress(float64(reports)*1e-6, 0, "waits for approval "+opened.ID)
+	}
+	report()
+	err = p.runWhileWaiting(c, w, func(ctx context.Context, end context.CancelCauseFunc) (err error) {
+		a, err = store.Await(ctx, a, progressInterval, func() {
+			report()
+			if !p.stillValid(c) {
+				end(errSuperseded)
+			}
+		})
+		return err
+	})
+	switch {
+	case errors.Is(err, errSuperseded):
+		p.voidApproval(c, store, opened)
+		return nil, p.supersededError()
+	case errors.Is(err, errShuttingDown):
+		return nil, stoppedWhileWaiting
+	case err != nil:
+		return nil, err
+	}
+	return a, nil
+}
+
+// runWhileWaiting does something that takes as long as people do. The timeouts of the call, and of
+// those that it is a step of, do not run meanwhile, and its generation stays. It ends with the
+// call, when the configuration of the tool changes, or when w is stopped; without w only with the
+// call.
+func (p *Program) runWhileWaiting(c *call, w *Waiters, do func(context.Context, context.CancelCauseFunc) error) error {
+	if !c.nested && c.timing.stopCtx == p.Env.Running {
+		c.pin()
+	}
+	base, stopCtx := c.frame.Context, c.timing.stopCtx
+	ctx, end := context.WithCancelCause(base)
+	unhook := context.AfterFunc(stopCtx, func() { end(context.Cause(stopCtx)) })
+	var watching sync.WaitGroup
+	if w != nil {
+		watching.Go(func() { end(p.awaitInterruption(ctx, c, w)) })
+	}
+	timeout := timeoutOf(base)
+	timeout.pause()
+	began := time.Now()
+	err := do(ctx, end)
+	waited := time.Since(began)
+	timeout.resume()
+	cause := context.Cause(ctx)
+	end(nil)
+	watching.Wait()
+	unhook()
+	c.timing.started = c.timing.started.Add(waited)
+	switch {
+	case err == nil:
+		return nil
+	case cause == errShuttingDown || cause == errSuperseded:
+		return cause
+	case errors.Is(cause, ErrStopped):
+		return errShuttingDown
+	case errors.Is(cause, ErrReplaced):
+		return errSuperseded
+	}
+	return c.contextCause(err)
+}
+
+// awaitInterruption waits for what ends the waiting of a call, or for the end of ctx, and returns
+// which it was.
+func (p *Program) awaitInterruption(ctx context.Context, c *call, w *Waiters) error {
+	for {
+		reloaded := w.nextReload()
+		if !p.stillValid(c) {
+			return errSuperseded
+		}
+		select {
+		case <-reloaded:
+		case <-w.stopped:
+			return errShuttingDown
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// stillValid reports whether the call would be made now as it is made here: its tool, the rules
+// about it and its caller are what they were.
+func (p *Program) stillValid(c *call) bool {
+	serving, known := p.Env.Generation.Serving(p.Decl.Name, c.callerOrOuter())
+	return serving != nil && serving.approvalDigest == p.approvalDigest && known
+}
+
+// supersededError returns why a call is not made that is no longer valid.
+func (p *Program) supersededError() error {
+	switch serving, _ := p.Env.Generation.Serving(p.Decl.Name, nil); {
+	case serving == nil:
+		return toolRemoved
+	case serving.approvalDigest != p.approvalDigest:
+		return toolChanged
+	}
+	return errSuperseded
+}
+
+// Len returns how many calls wait for an operator.
+func (w *Waiters) Len() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, count := range w.count {
+		n += count
+	}
+	return n
+}

@@ -1,0 +1,186 @@
+package call
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"time"
+
+	"hatchel/runtime/audit"
+	"hatchel/runtime/elicit"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
+)
+
+// auditCall is what is recorded of one call. Nil records nothing.
+type auditCall struct {
+	log           Audit
+	common        audit.Record // what all records of the call have
+	raw           []byte       // the arguments as they came; nil when they were not JSON
+	questions     []string     // to the client
+	firstStep     int          // the step that the work began with; -1 before it began
+	startRecorded bool
+}
+
+// beginAudit begins to record a call; nil where calls are not recorded.
+func (o *Operation) beginAudit(caller *mcp.Caller, meta, raw []byte) *auditCall {
+	log := o.Env.Audit
+	if log == nil {
+		return nil
+	}
+	common := o.Env.AuditRecord(caller, meta)
+	common.ID, common.Kind, common.Name = rand.Text(), o.Kind, o.Decl.Name
+	return &auditCall{log: log, common: common, raw: raw, firstStep: -1}
+}
+
+// auditError is a call that is not made, because it cannot be recorded.
+type auditError struct{ cause error }
+
+func (e *auditError) Error() string {
+	return "Nothing was done. This server makes no call that it cannot write to its audit log, and the audit log is " +
+		"unavailable at the moment. The server's log has the reason."
+}
+
+// Failure implements the interface of package failure.
+func (e *auditError) Failure() *failure.Failure {
+	return &failure.Failure{Message: e.Error(), Refused: true, Unrecorded: true, Cause: e.cause, ID: failure.NewID()}
+}
+
+// unrecordedFailure returns what is answered in place of a result that cannot be recorded.
+func (a *auditCall) unrecordedFailure(cause error) *failure.Failure {
+	f := failure.Of(&auditError{cause})
+	f.Message = "The result is withheld, because the audit log of this server is unavailable at the moment. " +
+		"The server's log has the reason."
+	if a.startRecorded {
+		f.Message = "The call did its work, but its result is withheld, because the audit log of this server is " +
+			"unavailable at the moment. Do not call again for the same work. The server's log has the reason."
+	}
+	return f
+}
+
+// addQuestions adds what the client is asked.
+func (a *auditCall) addQuestions(questions []mcp.Question) {
+	if a == nil {
+		return
+	}
+	for _, q := range questions {
+		a.questions = append(a.questions, q.Key)
+	}
+}
+
+// recordStart records, durably, that the work of a call with effects begins. After an error it must
+// not begin.
+func (c *call) recordStart() error {
+	a := c.audit
+	if a == nil {
+		return nil
+	}
+	a.firstStep = c.progress.nextStep
+	if !c.operation.hasEffects || c.progress.taskStage == c.progress.nextStep+1 { // a task records its own start
+		return nil
+	}
+	r := a.common
+	r.Time, r.Event = time.Now(), audit.EventIntent
+	r.Approval = c.approval.auditRecord()
+	c.addDecision(&r)
+	c.addArguments(&r)
+	if err := a.log.Append(&r, true); err != nil {
+		a.firstStep = -1
+		return &auditError{err}
+	}
+	a.startRecorded = true
+	return nil
+}
+
+// recordEnd records what the call came to. It returns how the call has failed with that: the given
+// failure, or that its result could not be recorded. Interim is the outcome of a call that
+// continues later; empty for one that has ended.
+func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim string) *failure.Failure {
+	a := c.audit
+	if a == nil {
+		return failed
+	}
+	r := a.common
+	r.Time, r.Outcome, r.Asked = time.Now(), interim, a.questions
+	r.Duration, r.Approval = millisecondsSince(c.timing.started), c.approval.auditRecord()
+	r.Replayed = c.reuse.replayedFrom
+	c.addDecision(&r)
+	if !a.startRecorded {
+		c.addArguments(&r)
+	}
+	if a.firstStep >= 0 {
+		r.Steps = c.stepsRun(interim)
+	}
+	switch {
+	case failed != nil:
+		r.Outcome = c.failedOutcome(ctx, failed)
+		r.Message, r.Error = c.hideInputs(failed.Message), failed.ID
+	case interim == "":
+		r.Outcome = audit.OK
+		r.Rows, r.Bytes = c.result.Rows(), c.result.Size()
+	}
+	err := a.log.Append(&r, false)
+	switch {
+	case err == nil:
+		return failed
+	case failed == nil && interim != audit.Task: // a task that has begun continues
+		return a.unrecordedFailure(err)
+	}
+	c.operation.Env.LogAuditFailure(ctx, err)
+	return failed
+}
+
+// LogAuditFailure logs that a record is missing in the audit log.
+func (e *Environment) LogAuditFailure(ctx context.Context, err error) {
+	e.Log.LogAttrs(ctx, slog.LevelError, "audit log not writable", slog.String("error", err.Error()))
+}
+
+// failedOutcome returns the outcome of a call that has failed.
+func (c *call) failedOutcome(ctx context.Context, failed *failure.Failure) string {
+	switch {
+	case ctx.Err() != nil || c.timing.stopCtx.Err() != nil:
+		return audit.Cancelled
+	case failed.Protocol != nil && c.audit.firstStep >= 0:
+		return audit.Fault
+	case failed.Refused:
+		return audit.Refused
+	}
+	return audit.Failed
+}
+
+// interimOutcome returns the outcome of a call that continues later.
+func interimOutcome(err error) string {
+	if errors.As(err, new(*elicit.PausedError)) {
+		return audit.Asked
+	}
+	return audit.Task
+}
+
+// addDecision adds to a record which rule has decided. Where no rule is about the call, everybody
+// is allowed.
+func (c *call) addDecision(r *audit.Record) {
+	d := c.access.decision
+	r.Decision, r.Rule = string(d.Verdict), d.Rule
+	if d.Verdict == policy.Undecided && (c.audit.firstStep >= 0 || c.reuse.replayedFrom != "") {
+		r.Decision, r.Rule = string(policy.Allowed), "default"
+	}
+}
+
+// stepsRun returns the steps that this part of the call has run.
+func (c *call) stepsRun(interim string) (names []string) {
+	steps, next := c.operation.Steps, c.progress.nextStep
+	for i := c.audit.firstStep; i < len(steps) && i <= next; i++ {
+		s := steps[i].Decl
+		finished := i < next
+		switch {
+		case !finished && interim == audit.Task, finished && s.When != nil && c.frame.Steps[s.Name] == nil:
+		case s.Name == "":
+			names = append(names, s.Backend.Kind)
+		default:
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}

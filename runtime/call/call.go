@@ -1,0 +1,142 @@
+package call
+
+import (
+	"context"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/digest"
+	"hatchel/runtime/elicit"
+	"hatchel/runtime/idempotency"
+	"hatchel/runtime/limit"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
+	"hatchel/runtime/result"
+)
+
+// call is one running call of an operation. It belongs to one goroutine.
+type call struct {
+	operation *Operation
+	frame     *hcl.Frame
+	action    adapters.Call
+	result    result.Result
+
+	caller      *mcp.Caller // nil in a step of another call
+	remoteAddr  string      // for the log; empty when it is not known
+	nested      bool        // the call is a step of another one
+	dryRun      bool        // nothing is sent to backends
+	elicitation *elicit.Exchange
+
+	timing   timing
+	progress progress
+	access   access
+	approval *approvalState // nil when no approval is needed
+	reuse    reuse
+	files    callFiles
+	limits   []limit.Key // that count the call
+	audit    *auditCall  // nil where calls are not recorded
+}
+
+// timing is how long a call may take.
+type timing struct {
+	started time.Time
+	offset  time.Duration   // time that the call has run before started
+	stopCtx context.Context // ends when the call must: that of the generation or of the task
+	pinned  bool            // the generation stays for as long as the call takes
+	stop    func()          // undoes startTimeout
+	compute computeContext  // context of the frame, where nothing is called
+}
+
+// progress is how far a call is.
+type progress struct {
+	nextStep   int
+	failedStep string            // name of the step that failed
+	onStep     func(step string) // is called before every step; nil for none
+	resumed    bool              // the call ran before, and its limits have admitted it
+
+	taskStage     int  // 1 + the step before which the call becomes a task; 0 for none
+	mayBecomeTask bool // the call becomes a task when it has to wait for an operator
+}
+
+// access is what the rules have decided about a call.
+type access struct {
+	decision      policy.Decision
+	results       policy.RuleResults // of rules that read no inputs
+	preauthorized bool               // the call is allowed, and no rule reads inputs
+}
+
+// reuse is what a call shares with others of the same key, or of the same question.
+type reuse struct {
+	claim        *idempotency.Claim // nil without a key
+	resumedKey   string             // name of the record of the key that a paused call resumes with
+	flight       *result.Flight     // other calls wait for this one; nil when none can
+	cacheKey     digest.Digest      // of flight
+	replayedFrom string             // as in audit.Record; empty when the call was carried out
+}
+
+// newCall returns a call that has not begun. Caller is what expressions read as `caller`.
+func (o *Operation) newCall(ctx context.Context, caller map[string]any, client adapters.Client) *call {
+	c := &call{operation: o, frame: hcl.NewFrame(ctx, o.Env.Dir, o.Env.Now)}
+	c.result.Buffers = result.BorrowBuffers()
+	c.timing.started, c.timing.stopCtx = time.Now(), o.Env.Running
+	if len(o.Steps) == 0 {
+		c.timing.compute = computeContext{ctx, c.timing.started.Add(o.Decl.Timeout), c}
+		c.frame.Context = &c.timing.compute
+	}
+	c.frame.Caller = caller
+	c.action = adapters.Call{Frame: c.frame, Client: client}
+	return c
+}
+
+// setCaller makes the call that of a caller.
+func (c *call) setCaller(caller *mcp.Caller) {
+	c.action.Owner = caller.Owner()
+	if caller.Identity != nil {
+		c.action.Token = caller.Identity.Token
+	}
+}
+
+// callerOrOuter returns the caller of the call, or of the call that it is a step of; nil for none.
+func (c *call) callerOrOuter() *mcp.Caller {
+	for t := timeoutOf(c.frame.Context); c.caller == nil && t != nil; t = t.outer {
+		if t.call.caller != nil {
+			return t.call.caller
+		}
+	}
+	return c.caller
+}
+
+// release gives back the limits and the staged files of the call.
+func (c *call) release() {
+	c.removeStagedFiles()
+	c.releaseLimits()
+}
+
+// acquireLimits counts the call in all limits of its tool, and fails where one rejects it. A call
+// that resumes is counted and never rejected.
+func (p *Program) acquireLimits(c *call) error {
+	limiter := p.Env.Limiter
+	for _, l := range p.limits {
+		if c.nested && l.OfServer() {
+			continue // the call that it is a step of is counted
+		}
+		key := l.Key(c.action.Owner)
+		acquire := func(ctx context.Context) error { return limiter.Acquire(ctx, key, l) }
+		if c.progress.resumed {
+			limiter.Readmit(key)
+		} else if err := c.waitWithTimeout(acquire); err != nil {
+			return err
+		}
+		c.limits = append(c.limits, key)
+	}
+	return nil
+}
+
+// releaseLimits takes the call out of the limits that count it.
+func (c *call) releaseLimits() {
+	for _, key := range c.limits {
+		c.operation.Env.Limiter.Release(key)
+	}
+	c.limits = nil
+}

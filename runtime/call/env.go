@@ -1,0 +1,76 @@
+package call
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"hatchel/runtime/approval"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/digest"
+	"hatchel/runtime/files"
+	"hatchel/runtime/limit"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
+	"hatchel/runtime/state"
+	"hatchel/runtime/task"
+	"hatchel/runtime/webhook"
+)
+
+// Environment is what the calls of one generation need of the server. It is made at compile time
+// and immutable.
+type Environment struct {
+	Dir      string // the configuration directory
+	Now      func() time.Time
+	Log      *slog.Logger
+	Revision string // of the configuration
+	Scrubber *result.Scrubber
+	Uploads  *files.Rules            // of uploaded files; nil where no operation takes any
+	Webhooks map[string]webhook.Hook // by name, without disabled ones
+
+	Running context.Context // ends when calls must end, except for pinned ones
+	Pinned  context.Context // ends when pinned calls must end
+
+	Generation Generation
+	Audit      Audit // nil where calls are not recorded
+	State      State
+	Limiter    *limit.Limiter
+	Results    *result.Cache
+	Waiters    *Waiters
+	Tasks      *task.Registry
+	Keys       *state.Lease // of idempotency keys
+	Process    *state.Process
+	Files      *files.Shelf
+}
+
+// Generation is the lifetime of the configuration that calls are served from.
+type Generation interface {
+	// Pin lets a call that has entered the generation run for as long as it takes. Unpin undoes
+	// that.
+	Pin()
+	Unpin()
+	// Retain keeps the generation open for work that has not entered it. Release undoes that.
+	Retain()
+	Release()
+	// Serving returns the tool of a name as it is served now, nil for none, and whether its caller,
+	// who may be nil, is known there.
+	Serving(tool string, caller *mcp.Caller) (p *Program, known bool)
+}
+
+// Audit is where calls are recorded.
+type Audit interface {
+	// Append adds a record. After an error, what the record is about must not happen.
+	Append(r *audit.Record, durable bool) error
+}
+
+// State is what calls keep in the state store beside tasks, idempotency keys and files.
+type State interface {
+	// Seal returns a token from which Unseal returns the state, once and for a request with the
+	// same digest.
+	Seal(ctx context.Context, frozen []byte, request digest.Digest, until time.Time) (string, error)
+	Unseal(ctx context.Context, token string, request digest.Digest) ([]byte, error)
+	// Approvals returns the approvals that calls wait for.
+	Approvals(ctx context.Context) (*approval.Book, error)
+	// Enqueue stores an event for delivery to a webhook.
+	Enqueue(ctx context.Context, hook webhook.Hook, e *webhook.Event) error
+}

@@ -1,0 +1,141 @@
+package call
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/policy"
+	"hatchel/runtime/result"
+)
+
+// Operation is one compiled operation: what the calls of tools, prompts, resources and completions
+// have in common. The compiler sets its fields; after that it is immutable but for Probed, and safe
+// for concurrent use.
+type Operation struct {
+	Env    *Environment
+	Kind   string // "tool", "prompt", "resource" or "completion"
+	Decl   *hcl.Operation
+	Steps  []*Step
+	Rules  *policy.Rules // nil allows everybody
+	Writer *result.Writer
+	Probed atomic.Bool // the backends were asked whether the operation works
+
+	AsksClient           bool     // a step asks the client
+	MayWaitForApproval   bool     // a step may wait for an approval
+	RequiredCapabilities []string // of the client, also for the tools that steps call
+	RequiredScopes       []string // of the caller, also for the tools that steps call
+
+	errorText         *hcl.TextTemplate // reports failures; nil for their own messages
+	hasEffects        bool
+	hasSensitiveInput bool
+	takesFiles        bool
+}
+
+// Init makes the operation of a declaration, without its steps and rules.
+func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, errorText *hcl.TextTemplate) {
+	o.Env, o.Kind, o.Decl, o.errorText = env, kind, decl, errorText
+	o.Writer = result.NewWriter(kind, decl, env.Scrubber)
+	o.hasEffects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Effects.ReadOnly })
+	o.hasSensitiveInput = result.HasSensitive(decl.Input)
+	o.takesFiles = decl.Input.HoldsFile()
+}
+
+// Label returns the kind and the name of the operation, for operators.
+func (o *Operation) Label() string { return o.Kind + " " + o.Decl.Name }
+
+// AddStep adds a step with the action that it is bound to, in order. Guard is that of its
+// connection, nil for none.
+func (o *Operation) AddStep(decl *hcl.Step, action adapters.Action, guard *adapters.Guard) {
+	o.Steps = append(o.Steps, &Step{Decl: decl, Action: action, guard: guard})
+	o.AsksClient = o.AsksClient || isAskGroup(action)
+}
+
+// CallsTools returns the tools that steps of the operation call.
+func (o *Operation) CallsTools() (called []*Program) {
+	for _, s := range o.Steps {
+		if t, ok := s.Action.(*toolCall); ok {
+			called = append(called, t.target)
+		}
+	}
+	return called
+}
+
+// WritesLog reports whether texts of the operation may be logs, of its backends or of a tool that
+// its steps call.
+func (o *Operation) WritesLog() bool {
+	isLog := func(s *Step) bool { return s.Decl.Backend.Effects.Log }
+	writesLog := func(p *Program) bool { return p.WritesLog() }
+	return slices.ContainsFunc(o.Steps, isLog) || slices.ContainsFunc(o.CallsTools(), writesLog)
+}
+
+// run carries out a call of a prompt, a resource or a completion up to the outputs of its steps.
+func (o *Operation) run(c *call, in inputs) error {
+	if err := o.admit(c, in); err != nil {
+		return err
+	}
+	if err := c.resume(); err != nil {
+		return c.contextCause(err)
+	}
+	if err := c.recordStart(); err != nil {
+		return err
+	}
+	return o.runSteps(c)
+}
+
+// admit validates and authorizes a call.
+func (o *Operation) admit(c *call, in inputs) error {
+	err := o.validate(c, in)
+	if err == nil {
+		err = o.resolveFiles(c)
+	}
+	if err == nil {
+		err = o.runChecks(c)
+	}
+	if err == nil {
+		err = o.authorize(c)
+	}
+	if err != nil {
+		return o.hideReason(c, err)
+	}
+	return nil
+}
+
+// admitRecovered is admit with panics as errors.
+func (o *Operation) admitRecovered(c *call, in inputs) (err error) {
+	defer failure.Recover(&err)
+	return o.admit(c, in)
+}
+
+// notFound returns the answer to a request for a name, or a URI, that does not exist.
+func (o *Operation) notFound(name string) *mcp.Error {
+	switch o.Kind {
+	case "tool":
+		return mcp.UnknownTool(name)
+	case "prompt":
+		return mcp.UnknownPrompt(name)
+	}
+	return mcp.UnknownResource(name)
+}
+
+// CheckScopes rejects a caller without the scopes that the operation requires. Without
+// authentication nobody has scopes, and none are required.
+func (o *Operation) CheckScopes(c *mcp.Caller) error {
+	if len(o.RequiredScopes) == 0 || c.Identity == nil || len(c.Identity.Lacks(o.RequiredScopes)) == 0 {
+		return nil
+	}
+	return mcp.InsufficientScope(o.RequiredScopes)
+}
+
+// AskRange returns where the first step is that asks the client; else where the operation is.
+func (o *Operation) AskRange() hcl.Range {
+	for _, s := range o.Steps {
+		if isAskGroup(s.Action) {
+			return s.Decl.Range
+		}
+	}
+	return o.Decl.Range
+}

@@ -1,0 +1,163 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/digest"
+	"hatchel/runtime/elicit"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
+)
+
+// continuesLater reports whether a call is not over: it pauses, becomes a task, or is one already.
+func continuesLater(err error) bool {
+	return err != nil && (err == errBecomesTask ||
+		errors.As(err, new(*elicit.PausedError)) || errors.As(err, new(*existingTaskError)))
+}
+
+// minStateTTL is how long a client has at least to come back with answers.
+const minStateTTL = 10 * time.Minute
+
+// sealQuestions returns the questions to the client of a paused call, with the token to resume it.
+func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Questions, error) {
+	c.log(ctx, slog.LevelDebug, "call waits for its client", nil)
+	c.audit.addQuestions(p.Questions)
+	request, err := c.stateDigest()
+	if err != nil {
+		return nil, err
+	}
+	frozen, err := c.freeze(nil)
+	if err != nil {
+		return nil, err
+	}
+	until := time.Now().Add(max(p.Timeout, minStateTTL))
+	token, err := c.operation.Env.State.Seal(ctx, frozen, request, until)
+	switch {
+	case errors.Is(err, state.ErrAway):
+		const text = "the client could not be asked, because the state store, which holds the call until the answer " +
+			"comes, is unavailable. Nothing after the question was done"
+		return nil, &adapters.Fault{Message: text, Cause: err}
+	case errors.Is(err, state.ErrFull):
+		const text = "the client could not be asked, because the state store, which holds the call until the answer " +
+			"comes, is full. Nothing after the question was done"
+		return nil, &adapters.Fault{Message: text, Cause: err}
+	case err != nil:
+		return nil, c.contextCause(err)
+	}
+	return &mcp.Questions{Ask: p.Questions, State: token}, nil
+}
+
+// stateDigest identifies the call and its caller: a state token opens for the same call of the same
+// caller.
+func (c *call) stateDigest() (digest.Digest, error) {
+	arguments, err := elicit.AppendFrozen(nil, c.frame.Input)
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	o, x := c.operation, c.elicitation
+	return digest.Of(
+		o.Kind, o.Decl.Name, o.Decl.Digest, x.Request, string(arguments), x.Caller.Owner(), x.Caller.Toolset,
+	), nil
+}
+
+// resume takes up a call where it has paused, if the request brings its state token.
+func (c *call) resume() error {
+	if c.elicitation == nil || c.elicitation.State == "" {
+		return nil
+	}
+	err := c.openState()
+	if err != nil {
+		return c.contextCause(err)
+	}
+	// A call that waited for approval has not entered its limits.
+	c.progress.resumed = c.approval == nil || c.approval.stage == approvalComplete
+	return nil
+}
+
+func (c *call) openState() error {
+	request, err := c.stateDigest()
+	if err != nil {
+		return err
+	}
+	frozen, err := c.operation.Env.State.Unseal(c.frame.Context, c.elicitation.State, request)
+	if err != nil {
+		return err
+	}
+	return c.thaw(frozen)
+}
+
+// maxFrozenCall is how many bytes a frozen call may have.
+const maxFrozenCall = 4 << 20
+
+// freeze returns what it takes to resume the call, with its inputs where nobody sends them again.
+func (c *call) freeze(input map[string]any) ([]byte, error) {
+	m := map[string]any{
+		"at":     c.progress.nextStep,
+		"spent":  int(c.elapsed().Milliseconds()),
+		"steps":  c.frame.Steps,
+		"locals": c.frame.ComputedLocals(),
+	}
+	if input != nil {
+		m["input"] = input
+	}
+	if c.elicitation != nil && c.elicitation.Done != nil {
+		m["done"] = c.elicitation.Done
+	}
+	if c.approval != nil {
+		m["approval"] = c.approval.freeze()
+	}
+	if c.reuse.claim != nil && c.mayHaveActed(nil) {
+		m["key"] = c.reuse.claim.Name()
+	}
+	frozen, err := elicit.AppendFrozen(nil, m)
+	if err != nil {
+		text := "the outputs of the steps so far cannot be stored: " + err.Error()
+		return nil, &adapters.Fault{Message: text, Cause: err}
+	}
+	if len(frozen) > maxFrozenCall {
+		const text = "the outputs of the steps so far, %s, are too large to be stored; the limit is %s"
+		return nil, &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(len(frozen)), hcl.Size(maxFrozenCall))}
+	}
+	return frozen, nil
+}
+
+var errFrozenCall = errors.New("the frozen call does not belong to the operation")
+
+// thaw makes the call what it was when it was frozen. It must be a call of the same operation.
+func (c *call) thaw(frozen []byte) error {
+	v, err := elicit.Thaw(frozen)
+	if err == nil && c.operation.takesFiles {
+		v, err = c.restoreFiles(v)
+	}
+	if err != nil {
+		return err
+	}
+	m, _ := v.(map[string]any)
+	at, isNumber := m["at"].(int)
+	spent, _ := m["spent"].(int)
+	steps, isObject := m["steps"].(map[string]any)
+	if !isNumber || !isObject || at < 0 || at > len(c.operation.Steps) {
+		return errFrozenCall
+	}
+	c.progress.nextStep, c.timing.offset, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
+	c.reuse.resumedKey, _ = m["key"].(string)
+	if state, ok := m["approval"].(map[string]any); ok {
+		c.approval = thawApprovalState(state)
+	}
+	if locals, ok := m["locals"].(map[string]any); ok {
+		c.frame.RestoreLocals(locals)
+	}
+	if input, ok := m["input"].(map[string]any); ok {
+		c.frame.Input = input
+	}
+	if done, ok := m["done"].(map[string]any); ok && c.elicitation != nil {
+		c.elicitation.Done = done
+	}
+	return nil
+}

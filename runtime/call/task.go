@@ -1,0 +1,261 @@
+package call
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/elicit"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/idempotency"
+	"hatchel/runtime/limit"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/task"
+)
+
+// errBecomesTask ends the request of a call that continues as a task from where it is.
+var errBecomesTask = errors.New("the call continues as a task")
+
+// beginTask makes a task of a call and continues it in the background. It returns the members of
+// the task.
+func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (mcp.Appender, error) {
+	frozen, err := c.freeze(c.frame.Input)
+	if err != nil {
+		return nil, err
+	}
+	t := &task.Task{
+		Tool: p.Decl.Name, Digest: p.Decl.Digest, Owner: caller.Owner(), Identity: caller.Identity,
+		Toolset: caller.Toolset, TTL: p.taskTTL(c).Milliseconds(), Call: frozen,
+		Client: bytes.Clone(caller.ClientInfo), Capabilities: bytes.Clone(caller.Capabilities),
+	}
+	if p.tool.Task != nil {
+		t.Notify = p.tool.Task.Notify
+	}
+	run, err := p.Env.Tasks.Create(ctx, t, p.Env.Log)
+	if err != nil {
+		return nil, c.contextCause(failure.Unavailable(err))
+	}
+	if claim := c.reuse.claim; claim.Held() {
+		claim.Record.Task = t.ID()
+		if err := claim.Finish(ctx, idempotency.Task); err != nil {
+			const text = "The task could not be started, and nothing of it was done."
+			t.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: text})
+			return nil, errors.Join(err, run.Abort())
+		}
+	}
+	if c.audit != nil {
+		c.audit.common.Task = t.ID()
+	}
+	members := mcp.Raw(t.AppendMembers(nil, false))
+	var sent map[string]any
+	if c.elicitation != nil {
+		sent = c.elicitation.Sent
+	}
+	limits := c.limits
+	c.limits = nil
+	p.startTask(run, sent, limits)
+	return members, nil
+}
+
+// taskTTL returns how long the task of a call is kept.
+func (p *Program) taskTTL(c *call) time.Duration {
+	ttl := hcl.DefaultTaskTTL
+	if p.tool.Task != nil {
+		ttl = p.tool.Task.TTL
+	}
+	if c.approval != nil && c.approval.stage == approvalWaiting {
+		ttl += c.approval.maxWait
+	}
+	return ttl
+}
+
+// startTask continues a task in the background, with what its client has answered. Limits count the
+// call already. The generation, which the caller has entered, stays open meanwhile.
+func (p *Program) startTask(run *task.Run, sent map[string]any, limits []limit.Key) {
+	p.Env.Generation.Retain()
+	if !p.Env.Tasks.Start(run, func() { p.runTask(run, sent, limits) }) {
+		p.Env.Generation.Release()
+		run.Task.Fail(run.Task.StoppedError())
+		run.Save()
+	}
+}
+
+// runTask continues the call of a task until it ends or waits for its client.
+func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key) {
+	defer p.Env.Generation.Release()
+	ctx, t := run.Context(), run.Task
+	caller := t.Caller()
+	c := p.newCall(ctx, CallerRoot(caller), run)
+	defer c.release()
+	c.caller, c.timing.stopCtx, c.progress.onStep, c.limits = caller, ctx, run.SetStep, limits
+	c.setCaller(caller)
+	if c.audit = p.beginAudit(caller, nil, nil); c.audit != nil {
+		c.audit.common.Task = t.ID()
+	}
+	err := p.resumeTask(c, t, sent)
+	run.EndProgress()
+	cause := context.Cause(ctx)
+	if cause == task.ErrTimedOut && len(t.Notify) > 0 {
+		t.Fail(task.ErrExpired)
+		run.Save() // nobody finds the task any more, but webhooks are notified
+	}
+	if cause != nil && cause != ErrStopped {
+		c.recordEnd(ctx, failure.Of(cause), "")
+		c.result.Release() // nobody wants the outcome
+		return
+	}
+	var paused *elicit.PausedError
+	interim := ""
+	if errors.As(err, &paused) {
+		interim = audit.Asked
+		c.audit.addQuestions(paused.Questions)
+		if err = c.saveIn(t); err == nil {
+			c.log(ctx, slog.LevelDebug, "task waits for its client", nil)
+			t.Wait(nil, paused.Questions)
+		}
+	}
+	failed := failure.Of(err)
+	c.finishKey(ctx, err, failed)
+	if failed != nil && cause != nil {
+		failed.Protocol = t.StoppedError()
+	}
+	if failed = c.recordEnd(ctx, failed, interim); interim != "" && failed == nil {
+		c.result.Release()
+		run.Save()
+		return
+	}
+	c.logOutcome(ctx, failed)
+	if err := p.finishTask(c, t, failed); err != nil {
+		failed = failure.Of(err)
+		c.logOutcome(ctx, failed)
+		t.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.Message})
+	}
+	run.SaveOutcome()
+}
+
+// resumeTask takes up the call of a task and does what is left. A panic is its error.
+func (p *Program) resumeTask(c *call, t *task.Task, sent map[string]any) (err error) {
+	defer failure.Recover(&err)
+	if err := c.restoreFrom(t, sent); err != nil {
+		return err
+	}
+	if c.approval != nil && c.approval.stage == approvalWaiting { // nothing was done yet
+		c.approval.task = t.ID()
+		return p.run(c, inputs{admitted: true})
+	}
+	if err := c.recordStart(); err != nil {
+		return err
+	}
+	if c.progress.resumed = c.limits == nil; c.progress.resumed {
+		if err := p.acquireLimits(c); err != nil {
+			return err
+		}
+	}
+	if p.tool.Idempotency != nil {
+		c.action.Key, _ = c.frame.Input[hcl.KeyInput].(string)
+	}
+	if err := p.runSteps(c); err != nil {
+		return err
+	}
+	if err := p.shape(c); err != nil {
+		return err
+	}
+	return p.encode(c)
+}
+
+// finishTask makes the task what its call came to. A panic is its error.
+func (p *Program) finishTask(c *call, t *task.Task, failed *failure.Failure) (err error) {
+	defer failure.Recover(&err)
+	if failed != nil && failed.Protocol != nil {
+		c.result.Release()
+		t.Fail(failed.Protocol)
+		return nil
+	}
+	out := p.outcome(c, failed, mcp.Revision20260728)
+	t.Complete(out.AppendResult(nil, mcp.Revision20260728))
+	return nil
+}
+
+// restoreFrom makes the call what it was when it was saved in a task, with what its client has
+// answered since.
+func (c *call) restoreFrom(t *task.Task, sent map[string]any) error {
+	if c.operation.AsksClient {
+		c.elicitation = elicit.Resume(c, c.action.Client, c.operation.Writer, t.Caller(), sent)
+		c.action.Client = c.elicitation
+	}
+	return c.thaw(t.Call)
+}
+
+// saveIn saves the frozen call in its task.
+func (c *call) saveIn(t *task.Task) (err error) {
+	t.Call, err = c.freeze(c.frame.Input)
+	return err
+}
+
+// AnswerTask gives answers of its client to a waiting task, which continues when they are complete.
+// The caller has entered the generation. It reports false when the task was changed in the
+// meantime.
+func (p *Program) AnswerTask(
+	ctx context.Context, t *task.Task, sent map[string]any, pending []task.Question,
+) (bool, error) {
+	again, complete, err := p.checkAnswers(ctx, t, sent)
+	if err != nil {
+		return true, err
+	}
+	if !complete {
+		t.Wait(pending, again)
+		return p.Env.Tasks.Save(ctx, t)
+	}
+	run, err := p.Env.Tasks.Take(ctx, t, p.Env.Log)
+	if run != nil {
+		p.startTask(run, sent, nil)
+	}
+	return run != nil, err
+}
+
+// checkAnswers checks answers without continuing the task. Complete reports whether the call can
+// continue or ends. If not, the valid answers are saved in the task, and again are the questions to
+// ask again.
+func (p *Program) checkAnswers(
+	ctx context.Context, t *task.Task, sent map[string]any,
+) (again []mcp.Question, complete bool, err error) {
+	defer failure.Recover(&err)
+	c := p.newCall(ctx, CallerRoot(t.Caller()), adapters.Nobody{})
+	defer c.result.Release()
+	if err := c.restoreFrom(t, sent); err != nil {
+		return nil, false, err
+	}
+	group, ok := c.waitingAskGroup()
+	if !ok {
+		return nil, false, errFrozenCall
+	}
+	pending, err := c.elicitation.Pending(group, c.frame)
+	if err != nil || len(pending) == 0 {
+		return nil, true, nil // an error is what the call comes to when it continues
+	}
+	for _, a := range pending {
+		if _, given := sent[a.Key]; !given {
+			continue
+		}
+		q, err := c.elicitation.Question(a, c.frame)
+		if err != nil {
+			return nil, false, err
+		}
+		again = append(again, q)
+	}
+	return again, false, c.saveIn(t)
+}
+
+// waitingAskGroup returns the ask group whose answers the call waits for.
+func (c *call) waitingAskGroup() (*elicit.AskGroup, bool) {
+	if c.elicitation == nil || c.progress.nextStep >= len(c.operation.Steps) {
+		return nil, false
+	}
+	group, ok := c.operation.Steps[c.progress.nextStep].Action.(*elicit.AskGroup)
+	return group, ok
+}

@@ -1,0 +1,185 @@
+// Package subscribe turns subscriptions to resource URIs into change notifications.
+//
+// A [Registry] polls each subscribed document as long as somebody is subscribed to it, and notifies
+// when the document may read differently. It outlives generations, as the clients do.
+package subscribe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+
+	"hatchel/runtime/call"
+	"hatchel/runtime/mcp"
+)
+
+// Server is what a Registry needs of the server.
+type Server interface {
+	// Resource returns the resource that is served at a URI, nil for none, with the variables of
+	// the URI. The caller must call release. The error is that the server is closed.
+	Resource(uri string) (r *call.Resource, variables map[string]string, release func(), err error)
+	// NotifyUpdated is called when the document at a URI may read differently. It must not block.
+	NotifyUpdated(uri string)
+	// LogReadFailure is called when a document can no longer be read.
+	LogReadFailure(uri string, err error)
+}
+
+// Registry holds the subscriptions of all clients. Its methods may be called concurrently.
+type Registry struct {
+	server  Server
+	ctx     context.Context // of the pollers
+	cancel  context.CancelFunc
+	running sync.WaitGroup // pollers
+
+	mu         sync.Mutex
+	closed     bool                     // guarded by mu
+	byURI      map[string]*subscription // guarded by mu
+	lastCaller *mcp.Caller              // who subscribed last, and most often subscribes next; guarded by mu
+}
+
+// subscription is one document that somebody is subscribed to. Its fields but the first two are
+// guarded by Registry.mu.
+type subscription struct {
+	uri    string
+	caller *mcp.Caller // who subscribed first; the document is read as them
+
+	subscribers map[string]int // by toolset
+	poller      *poller        // nil when only a reload can change the document
+}
+
+// maxResources is how many documents may be subscribed to at once, by all clients together.
+const maxResources = 10000
+
+// New returns a Registry whose pollers run until Close.
+func New(ctx context.Context, server Server) *Registry {
+	r := &Registry{server: server, byURI: map[string]*subscription{}}
+	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return r
+}
+
+// Context ends with Close.
+func (r *Registry) Context() context.Context { return r.ctx }
+
+// Subscribe adds one subscription. When it returns, no later change of the document is missed.
+func (r *Registry) Subscribe(ctx context.Context, caller *mcp.Caller, uri string) error {
+	resource, _, release, err := r.server.Resource(uri)
+	if err != nil {
+		return err
+	}
+	defer release()
+	poller, err := r.add(caller, uri, resource)
+	if err != nil || poller == nil {
+		return err
+	}
+	select {
+	case <-poller.ready:
+		return nil
+	case <-ctx.Done():
+		r.Unsubscribe(caller.Toolset, uri)
+		return ctx.Err()
+	}
+}
+
+// add counts a subscription and returns its poller.
+func (r *Registry) add(caller *mcp.Caller, uri string, resource *call.Resource) (*poller, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.byURI[uri]
+	switch {
+	case r.closed:
+		return nil, &mcp.Error{Code: mcp.CodeBusy, Message: "The server is shutting down"}
+	case s == nil && len(r.byURI) >= maxResources:
+		const text = "There are too many subscriptions to resources. Try again later"
+		return nil, &mcp.Error{Code: mcp.CodeBusy, Message: text}
+	case s == nil:
+		s = &subscription{uri: uri, caller: r.retainCaller(caller), subscribers: map[string]int{}}
+		r.byURI[uri] = s
+		r.startPolling(s, resource, false)
+	}
+	s.subscribers[caller.Toolset]++
+	return s.poller, nil
+}
+
+// retainCaller returns the caller without memory that is reused and without the headers of the
+// request. A caller with many subscriptions is retained once. It is called with mu held.
+func (r *Registry) retainCaller(c *mcp.Caller) *mcp.Caller {
+	if last := r.lastCaller; last != nil && last.Same(c) {
+		return last
+	}
+	r.lastCaller = &mcp.Caller{
+		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity.Kept(), Subject: c.Subject,
+		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
+	}
+	return r.lastCaller
+}
+
+// Unsubscribe removes one subscription.
+func (r *Registry) Unsubscribe(toolset, uri string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.byURI[uri]
+	if s == nil || s.subscribers[toolset] == 0 {
+		return
+	}
+	if s.subscribers[toolset]--; s.subscribers[toolset] == 0 {
+		delete(s.subscribers, toolset)
+	}
+	if len(s.subscribers) == 0 {
+		delete(r.byURI, uri)
+		s.stopPolling()
+	}
+}
+
+// startPolling polls a document if that can tell of changes. When the document has changed already,
+// it notifies after the first poll, so that no change after that is missed.
+func (r *Registry) startPolling(s *subscription, resource *call.Resource, changed bool) {
+	if resource != nil && !r.closed {
+		s.poller = newPoller(r, s, resource)
+	}
+	switch {
+	case s.poller != nil:
+		r.running.Go(func() { s.poller.run(changed) })
+	case changed:
+		r.server.NotifyUpdated(s.uri)
+	}
+}
+
+func (s *subscription) stopPolling() {
+	if s.poller != nil {
+		s.poller.cancel()
+		s.poller = nil
+	}
+}
+
+// OnReload notifies of the documents that have changed with the configuration. Changed reports that
+// of a URI whose subscribers use these toolsets, and returns the resource that is served there now;
+// nil for none.
+func (r *Registry) OnReload(changed func(uri string, toolsets map[string]int) (*call.Resource, bool)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.byURI {
+		if resource, differs := changed(s.uri, s.subscribers); differs {
+			s.stopPolling()
+			r.startPolling(s, resource, true)
+		}
+	}
+}
+
+// Close ends all polling, and waits until it has ended.
+func (r *Registry) Close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.cancel()
+	r.running.Wait()
+}
+
+var errResourceGone = errors.New("there is no resource at this URI any more")
+
+// Len returns how many documents have subscribers.
+func (r *Registry) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byURI)
+}

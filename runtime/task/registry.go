@@ -1,0 +1,337 @@
+package task
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
+	"hatchel/runtime/webhook"
+)
+
+// Events delivers events to webhooks.
+type Events interface {
+	// Enqueue stores an event for a webhook; it ignores one that does not exist.
+	Enqueue(ctx context.Context, webhook string, e *webhook.Event) error
+	// Release has a stored event delivered whose subject has come to its end.
+	Release(id string)
+}
+
+// Registry knows the tasks of a server: those that this process works on, and what the store holds.
+// A task that waits for its client has no goroutine. Its methods may be called concurrently.
+type Registry struct {
+	lease   *state.Lease
+	current func() state.Store
+	events  Events
+
+	mu       sync.Mutex
+	onChange func(id string, members []byte) // guarded by mu
+	running  map[*Run]struct{}               // guarded by mu
+	closed   bool                            // no task begins any more; guarded by mu
+	idle     chan struct{}                   // closed while nothing runs; guarded by mu
+	watching bool                            // orphans are handled; guarded by mu
+
+	saveMu sync.Mutex // held while a task is saved and reported, so that nobody is told of an older state last
+}
+
+// Why the context of a task ends.
+var (
+	ErrCancelled = errors.New("the task was cancelled")
+	ErrLost      = errors.New("another process has taken or ended the task")
+	ErrTimedOut  = errors.New("the time for which the task is kept has passed")
+)
+
+// ErrFull is why a call cannot become a task.
+var ErrFull = &mcp.Error{Code: mcp.CodeBusy, Message: "Too many tasks at once. Try again when some of them are done"}
+
+const (
+	maxRunning = 1024             // tasks that a process works on at once
+	orphanTTL  = 2 * time.Second  // before the task of a dead process is taken for interrupted
+	stopAfter  = 10 * time.Second // before Close gives up waiting for running tasks
+)
+
+// NewRegistry returns the registry of a process. Current returns the store when it is open, and
+// else nil.
+func NewRegistry(process *state.Process, current func() state.Store, events Events) *Registry {
+	idle := make(chan struct{})
+	close(idle)
+	r := &Registry{current: current, events: events, running: map[*Run]struct{}{}, idle: idle}
+	r.lease = &state.Lease{Process: process, Kind: Kind, TTL: orphanTTL, OnOrphan: r.failInterrupted}
+	return r
+}
+
+// OnChange sets the function that is told the members of every task that has changed.
+func (r *Registry) OnChange(onChange func(id string, members []byte)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.onChange = onChange
+}
+
+// Watch has the tasks of dead processes ended, from the first call on.
+func (r *Registry) Watch() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.watching {
+		r.watching = true
+		r.lease.Watch()
+	}
+}
+
+// failInterrupted ends a task whose process has died.
+func (r *Registry) failInterrupted(ctx context.Context, _ state.Store, row *state.Record) error {
+	t, err := decode(row)
+	if err != nil {
+		return err
+	}
+	text := "The task was interrupted by a restart of the server."
+	if t.Step != "" {
+		text = "The task was interrupted by a restart of the server; whether the step \"" + t.Step +
+			"\" took effect is unknown."
+	}
+	t.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: text})
+	_, err = r.Save(ctx, t)
+	return err
+}
+
+// Create stores a new task that this process works on, and returns the run to start.
+func (r *Registry) Create(ctx context.Context, t *Task, log *slog.Logger) (*Run, error) {
+	r.mu.Lock()
+	full := len(r.running) >= maxRunning
+	r.mu.Unlock()
+	if full {
+		return nil, ErrFull
+	}
+	var id [16]byte
+	rand.Read(id[:])
+	now := time.Now()
+	expires := now.Add(time.Duration(t.TTL) * time.Millisecond)
+	t.row = state.Record{Name: hex.EncodeToString(id[:]), Expires: expires, Quiet: true}
+	t.Status, t.Created, t.Updated = Working, now.UnixMilli(), now.UnixMilli()
+	if err := t.encode(); err != nil {
+		return nil, err
+	}
+	hold, _, err := r.lease.Begin(ctx, &t.row, nil)
+	t.row.Quiet = false // subscribers are notified of what follows
+	if errors.Is(err, state.ErrFull) {
+		return nil, ErrFull
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Task: t, ctx: ctx, registry: r, hold: hold, log: log}, nil
+}
+
+// Take makes this process the one that works on a waiting task. The run is nil when the task was
+// changed since it was read.
+func (r *Registry) Take(ctx context.Context, t *Task, log *slog.Logger) (*Run, error) {
+	r.saveMu.Lock()
+	defer r.saveMu.Unlock()
+	waiting := t.row
+	t.Status, t.Asked, t.Updated = Working, nil, max(t.Updated, time.Now().UnixMilli())
+	if err := t.encode(); err != nil {
+		return nil, err
+	}
+	hold, existing, err := r.lease.Begin(ctx, &t.row, &waiting)
+	if err != nil || existing != nil {
+		return nil, err
+	}
+	r.notify(t)
+	return &Run{Task: t, ctx: ctx, registry: r, hold: hold, log: log}, nil
+}
+
+// Save stores a task and tells its subscribers, and the webhooks of a task that has ended. It
+// reports false when the task was changed in the meantime.
+func (r *Registry) Save(ctx context.Context, t *Task) (bool, error) {
+	r.saveMu.Lock()
+	defer r.saveMu.Unlock()
+	if err := r.enqueueEvents(ctx, t); err != nil {
+		return false, err
+	}
+	won, err := r.write(ctx, t)
+	if err != nil || !won {
+		return false, err
+	}
+	r.releaseEvents(t)
+	r.notify(t)
+	return true, nil
+}
+
+// write stores a task and tells nobody. It reports false when the task was changed in the meantime.
+func (r *Registry) write(ctx context.Context, t *Task) (bool, error) {
+	store, err := r.lease.Process.Store(ctx)
+	if err != nil {
+		return false, err
+	}
+	t.Updated = max(t.Updated, time.Now().UnixMilli())
+	if err := t.encode(); err != nil {
+		return false, err
+	}
+	return store.Replace(ctx, &t.row)
+}
+
+func (r *Registry) notify(t *Task) {
+	r.mu.Lock()
+	onChange := r.onChange
+	r.mu.Unlock()
+	if onChange != nil {
+		onChange(t.row.Name, t.AppendMembers(nil, true))
+	}
+}
+
+// Find returns a task of a caller; mcp.UnknownTask for one that is not theirs.
+func (r *Registry) Find(ctx context.Context, id string, c *mcp.Caller) (*Task, error) {
+	store := r.current()
+	if store == nil {
+		return nil, mcp.UnknownTask(id)
+	}
+	row, err := store.Record(ctx, Kind, id)
+	if err != nil {
+		return nil, err
+	}
+	if row == nil {
+		return nil, mcp.UnknownTask(id)
+	}
+	t, err := decode(row)
+	if err != nil {
+		return nil, err
+	}
+	if !t.belongsTo(c) {
+		return nil, mcp.UnknownTask(id)
+	}
+	return t, nil
+}
+
+// Cancel ends a task. It reports false when the task was changed in the meantime.
+func (r *Registry) Cancel(ctx context.Context, t *Task) (bool, error) {
+	if t.IsFinal() {
+		return true, nil
+	}
+	t.end(Cancelled, "The client has cancelled the task.")
+	won, err := r.Save(ctx, t)
+	if won {
+		r.stop(t.row.Name, ErrCancelled)
+	}
+	return won, err
+}
+
+// Start has work run on a goroutine of its own, for as long as the task is kept. It reports false
+// when the server is shutting down.
+func (r *Registry) Start(run *Run, work func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		run.hold.Release()
+		return false
+	}
+	var end context.CancelFunc
+	run.ctx, run.cancel = context.WithCancelCause(context.WithoutCancel(run.ctx))
+	run.ctx, end = context.WithDeadlineCause(run.ctx, run.Task.row.Expires, ErrTimedOut)
+	if len(r.running) == 0 {
+		r.idle = make(chan struct{})
+	}
+	r.running[run] = struct{}{}
+	go func() {
+		defer r.remove(run)
+		defer run.cancel(nil)
+		defer end()
+		work()
+	}()
+	return true
+}
+
+func (r *Registry) remove(run *Run) {
+	run.hold.Release()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.running, run)
+	if len(r.running) == 0 {
+		close(r.idle)
+	}
+}
+
+// stop ends the work on a task, if this process works on it.
+func (r *Registry) stop(id string, cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for run := range r.running {
+		if run.Task.row.Name == id {
+			run.cancel(cause)
+		}
+	}
+}
+
+// OnRemoteChange is called when another process has changed a task, or, with an empty id, any task.
+func (r *Registry) OnRemoteChange(ctx context.Context, store state.Store, id string) {
+	ids := []string{id}
+	if id == "" {
+		ids = r.runningIDs()
+	}
+	for _, id := range ids {
+		r.refresh(ctx, store, id)
+	}
+}
+
+func (r *Registry) runningIDs() (ids []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for run := range r.running {
+		ids = append(ids, run.Task.row.Name)
+	}
+	return ids
+}
+
+// refresh ends the work on a task that another process has taken or ended, and tells its
+// subscribers here. A task that cannot be read now is noticed when it is saved next.
+func (r *Registry) refresh(ctx context.Context, store state.Store, id string) {
+	r.saveMu.Lock()
+	defer r.saveMu.Unlock()
+	row, err := store.Record(ctx, Kind, id)
+	if err != nil || row == nil {
+		return
+	}
+	t, err := decode(row)
+	if err != nil {
+		return
+	}
+	switch {
+	case row.Owner == r.lease.Process.Name():
+	case t.Status == Cancelled:
+		r.stop(id, ErrCancelled)
+	default:
+		r.stop(id, ErrLost)
+	}
+	r.notify(t)
+}
+
+// Drain waits until nothing runs, or ctx ends.
+func (r *Registry) Drain(ctx context.Context) error {
+	r.mu.Lock()
+	idle := r.idle
+	r.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Close lets no task begin any more, and ends those that run with this cause.
+func (r *Registry) Close(cause error) {
+	r.mu.Lock()
+	r.closed = true
+	for run := range r.running {
+		run.cancel(cause)
+	}
+	idle := r.idle
+	r.mu.Unlock()
+	select {
+	case <-idle:
+	case <-time.After(stopAfter):
+	}
+}

@@ -1,0 +1,213 @@
+package runtime
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net/url"
+	"time"
+
+	"hatchel/hcl/value"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/files"
+	"hatchel/runtime/mcp"
+)
+
+// Files are the uploaded files of one caller, under the rules of one configuration. It belongs to
+// one goroutine, which must close it.
+type Files struct {
+	g      *Generation
+	caller *mcp.Caller
+	signed bool // the caller is not authenticated, and may do what a signed URL allows
+	shelf  *files.Shelf
+	rules  files.Rules
+}
+
+// ErrNoFiles is why there are no files: the configuration has no use for any.
+var ErrNoFiles = errors.New("no tool of this server accepts files")
+
+// Files returns the files of a caller. Signed says that the request has a signed URL in place of
+// credentials.
+func (h *Host) Files(ctx context.Context, c *mcp.Caller, signed bool) (*Files, error) {
+	g := h.pin()
+	switch {
+	case g == nil:
+		return nil, errClosed
+	case !signed && !g.isAuthenticated(c):
+		g.leave()
+		return nil, mcp.Unauthorized()
+	case g.env.Uploads == nil:
+		g.leave()
+		return nil, ErrNoFiles
+	}
+	return &Files{g, c, signed, g.env.Files, *g.env.Uploads}, nil
+}
+
+// Close releases the configuration.
+func (f *Files) Close() { f.g.leave() }
+
+// UnrecordedFileError is why a file was not accepted, sent or removed, or a URL not signed: it
+// cannot be recorded.
+type UnrecordedFileError struct{ Cause error }
+
+func (u *UnrecordedFileError) Error() string {
+	return "Nothing was done. This server does nothing with files that it cannot write to its audit " +
+		"log, and the audit " +
+		"log is unavailable at the moment. The server's log has the reason"
+}
+
+func (u *UnrecordedFileError) Unwrap() error { return u.Cause }
+
+// Upload stores a file of the caller.
+func (f *Files) Upload(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
+	u.Owner, u.Rules = f.caller.Owner(), f.rules
+	return f.take(ctx, u, in)
+}
+
+// take stores a file, and removes it when that cannot be recorded.
+func (f *Files) take(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
+	file, err := f.shelf.Upload(ctx, u, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.record(ctx, "upload", file, u.By); err != nil {
+		_, undone := f.shelf.Remove(context.WithoutCancel(ctx), file)
+		return nil, errors.Join(err, undone)
+	}
+	return file, nil
+}
+
+// Redeem stores a file at a signed URL, once.
+func (f *Files) Redeem(
+	ctx context.Context, id string, query url.Values, u files.Upload, in io.Reader,
+) (*files.File, error) {
+	t, err := f.shelf.Redeem(ctx, id, query)
+	if err != nil {
+		return nil, err
+	}
+	t.Length, t.Rules = u.Length, f.rules
+	if t.Name == "" {
+		t.Name = u.Name
+	}
+	if t.Type == "" {
+		t.Type = u.Type
+	}
+	return f.take(ctx, t, in)
+}
+
+// Ticket returns a signed URL for one upload of the caller.
+func (f *Files) Ticket(ctx context.Context, u files.Upload) (id, address string, until time.Time, err error) {
+	u.Owner, u.Rules, u.By = f.caller.Owner(), f.rules, f.caller.Subject
+	if id, address, until, err = f.shelf.Ticket(ctx, u); err != nil {
+		return "", "", time.Time{}, err
+	}
+	of := &files.File{FileFacts: value.FileFacts{ID: id}}
+	if u.Name != "" {
+		of.Name = files.CleanName(u.Name)
+	}
+	if err := f.record(ctx, "ticket", of, ""); err != nil { // a URL that nobody gets is useless
+		return "", "", time.Time{}, err
+	}
+	return id, address, until, nil
+}
+
+// Find returns a file of the caller, or that of a signed URL.
+func (f *Files) Find(ctx context.Context, id string, query url.Values) (*files.File, error) {
+	if f.signed {
+		return f.shelf.FindSigned(ctx, id, query)
+	}
+	return f.shelf.FindOf(ctx, f.caller.Owner(), id)
+}
+
+// Send writes a file to what begin returns, which is called after the download was recorded. A
+// download that ends early is recorded again.
+func (f *Files) Send(ctx context.Context, file *files.File, begin func() io.Writer) error {
+	r := f.recordOf("download", file, "")
+	if err := f.append(ctx, r, false); err != nil {
+		return err
+	}
+	stored := f.shelf.Open(ctx, file)
+	defer stored.Close()
+	in := &readFailure{Reader: stored}
+	sent, err := io.Copy(begin(), in)
+	if err == nil {
+		return nil
+	}
+	if r == nil {
+		return err
+	}
+	r.Bytes, r.Outcome, r.Message = int(sent), audit.Cancelled, "The caller has not received all of it."
+	if in.err != nil && ctx.Err() == nil {
+		r.Outcome, r.Message = audit.Failed, "It could not be read to its end."
+	}
+	return errors.Join(err, f.append(ctx, r, false))
+}
+
+// readFailure keeps the error of a reader.
+type readFailure struct {
+	io.Reader
+	err error
+}
+
+func (r *readFailure) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}
+
+// Link returns a signed URL of a file.
+func (f *Files) Link(ctx context.Context, file *files.File) (string, error) {
+	return f.shelf.Link(ctx, f.rules.BaseURL, file)
+}
+
+// Remove removes a file of the caller, and reports whether it existed.
+func (f *Files) Remove(ctx context.Context, file *files.File) (bool, error) {
+	if err := f.record(ctx, "removal", file, f.caller.Subject); err != nil {
+		return false, err
+	}
+	return f.shelf.Remove(ctx, file)
+}
+
+// record records, durably, what happens to a file.
+func (f *Files) record(ctx context.Context, what string, file *files.File, by string) error {
+	return f.append(ctx, f.recordOf(what, file, by), true)
+}
+
+// bySignature is recorded as the key of a caller with a signed URL.
+const bySignature = "signed address"
+
+// recordOf returns the record about a file; nil where requests are not recorded. By is who has
+// asked for a signed URL.
+func (f *Files) recordOf(what string, file *files.File, by string) *audit.Record {
+	if f.g.audit == nil {
+		return nil
+	}
+	r := f.g.env.AuditRecord(f.caller, nil)
+	if f.signed {
+		r.Caller.Subject, r.Caller.Key = by, bySignature
+	}
+	r.ID, r.Event, r.Kind, r.Outcome = rand.Text(), audit.EventFile, what, audit.OK
+	r.Name, r.URI, r.Bytes, r.SHA256 = f.g.env.Scrubber.Text(file.Name), "/files/"+file.ID, int(file.Size), file.SHA256
+	return &r
+}
+
+func (f *Files) append(ctx context.Context, r *audit.Record, durable bool) error {
+	if r == nil {
+		return nil
+	}
+	r.Time = time.Now()
+	if err := f.g.audit.Append(r, durable); err != nil {
+		f.g.env.LogAuditFailure(ctx, err)
+		return &UnrecordedFileError{err}
+	}
+	return nil
+}
+
+// UploadLocal stores a file for a call that the program itself makes.
+func (g *Generation) UploadLocal(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
+	u.Rules = uploadRules(&g.Config.Files)
+	return g.env.Files.Upload(ctx, u, in)
+}
