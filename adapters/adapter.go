@@ -1,6 +1,6 @@
-// Package adapters is the contract between the runtime and the backends of tools. A backend declares its
-// block in the language, is bound when a configuration goes live, and runs for each call. Each backend is
-// a package of its own; package all lists them.
+// Package adapters is the contract between the runtime and the backends of tools. A backend
+// declares its block in the language, is bound when a configuration goes live, and runs for each
+// call. Each backend is a package of its own; package all lists them.
 package adapters
 
 import (
@@ -18,9 +18,9 @@ type Adapter struct {
 	bind func(ctx context.Context, config any, env Env) (Action, error)
 }
 
-// New declares a backend. spec returns the arguments of its block. bind makes the Action of one block,
-// once in each generation. It parses and opens whatever can be parsed and opened before a call. Its error
-// is for the author; hcl.Blame reports it at an argument.
+// New declares a backend. spec returns the arguments of its block. bind makes the Action of one
+// block, once in each generation. It parses and opens whatever can be parsed and opened before a
+// call. Its error is for the author; hcl.Blame reports it at an argument.
 func New[C any, P interface {
 	*C
 	hcl.Describer
@@ -52,10 +52,10 @@ type Connector struct {
 	open func(ctx context.Context, config any, env Env) (any, error)
 }
 
-// NewConnector declares a kind of connection. open makes the handle that Actions find in Env.Connection.
-// It must not wait for the backend: a backend that is down neither stops the server nor hides its tools.
-// All generations with the same block share the handle, and the functions passed to env.Defer run when
-// the last of them is retired. The handle may implement Health.
+// NewConnector declares a kind of connection. open makes the handle that Actions find in
+// Env.Connection. It must not wait for the backend: a backend that is down neither stops the server
+// nor hides its tools. All generations with the same block share the handle, and the functions
+// passed to env.Defer run when the last of them is retired. The handle may implement Health.
 func NewConnector[C any](
 	name, doc string, spec func(*C) hcl.Spec, open func(context.Context, *C, Env) (any, error),
 ) Connector {
@@ -73,26 +73,27 @@ func (c Connector) Open(ctx context.Context, conn *hcl.Connection, env Env) (any
 	return c.open(ctx, conn.Config, env)
 }
 
-// Health is implemented by connections that can check whether their backend responds. Readiness checks
-// call Ping with a deadline.
+// Health is implemented by connections that can check whether their backend responds. Readiness
+// checks call Ping with a deadline.
 type Health interface {
 	Ping(ctx context.Context) error
 }
 
-// Env is the environment of bind and open. Both run while calls of the previous generation continue.
+// Env is the environment of bind and open. Both run while calls of the previous generation
+// continue.
 type Env struct {
 	Dir        string       // the absolute configuration directory
 	Connection any          // the handle of the connection that the block names, or nil
 	Log        *slog.Logger // for causes that the caller must not see
 	Version    string       // of the program, for a User-Agent
-	// Defer registers a cleanup function. Cleanups run in reverse order when the generation is retired, or
-	// immediately if the load fails.
+	// Defer registers a cleanup function. Cleanups run in reverse order when the generation is
+	// retired, or immediately if the load fails.
 	Defer func(func() error)
 }
 
-// Action runs one backend block for any number of concurrent calls. Do returns promptly when ctx ends and
-// does not modify call.Frame. It returns a *Fault for failures that the model can act on, and any other
-// error for failures it cannot.
+// Action runs one backend block for any number of concurrent calls. Do returns promptly when ctx
+// ends and does not modify call.Frame. It returns a *Fault for failures that the model can act on,
+// and any other error for failures it cannot.
 type Action interface {
 	Do(ctx context.Context, call *Call) (Result, error)
 }
@@ -100,20 +101,21 @@ type Action interface {
 // Call is one call of an Action.
 type Call struct {
 	Frame *hcl.Frame
-	// Accept checks an output against the expect blocks of the step. An Action that can still undo its
-	// effect calls it before the effect is final, and returns its error. For all others the runtime checks
-	// the output after Do.
+	// Accept checks an output against the expect blocks of the step. An Action that can still undo
+	// its effect calls it before the effect is final, and returns its error. For all others the
+	// runtime checks the output after Do.
 	Accept func(output any) error
 	// Owner identifies the caller; it is empty for an anonymous call.
 	Owner string
-	// Token returns the token that the caller has authenticated with, and until when it is valid. It is nil
-	// if the caller used no token. The token may only be exchanged for another one: it must not be sent
-	// anywhere else and must not be stored.
+	// Token returns the token that the caller has authenticated with, and until when it is valid.
+	// It is nil if the caller used no token. The token may only be exchanged for another one: it
+	// must not be sent anywhere else and must not be stored.
 	Token func() (text string, until time.Time)
-	// Key is the idempotency key of this call, block and element. A backend that supports such keys performs
-	// the same key once. It is empty if the call has none.
+	// Key is the idempotency key of this call, block and element. A backend that supports such keys
+	// performs the same key once. It is empty if the call has none.
 	Key string
-	// Client receives notifications about the call. Its methods may only be called in the goroutine of Do.
+	// Client receives notifications about the call. Its methods may only be called in the goroutine
+	// of Do.
 	Client
 }
 
@@ -134,7 +136,8 @@ func (Nobody) Progress(done, total float64, message string) {}
 // Log implements Client.
 func (Nobody) Log(level, logger string, data []byte) {}
 
-// Result is what Do returns. Value is the root output: an object whose members the backend documents.
+// Result is what Do returns. Value is the root output: an object whose members the backend
+// documents.
 type Result struct {
 	Value any
 }
@@ -156,8 +159,8 @@ type Fault struct {
 func (f *Fault) Error() string { return f.Message }
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// NotShown begins the text that replaces a part of a plan. It tells an approver that the plan is not
-// complete.
+// NotShown is the beginning of the text that replaces a part of a plan. It shows an approver that
+// the plan is incomplete.
 const NotShown = "[not shown: "
 
 // Planner is an Action that can describe what Do would send. Plan sends nothing, and hides secrets.
@@ -165,16 +168,16 @@ type Planner interface {
 	Plan(call *Call) (string, error)
 }
 
-// Prober is an Action that can check its block with the backend, for validate --connect and at startup.
-// Probe returns the type of the rows, or nil if it is unknown. Its error is for the author; hcl.Blame
-// reports it at an argument.
+// Prober is an Action that can check its block with the backend, for validate --connect and at
+// startup. Probe returns the type of the rows, or nil if it is unknown. Its error is for the
+// author; hcl.Blame reports it at an argument.
 type Prober interface {
 	Probe(ctx context.Context) (rows *schema.Type, err error)
 }
 
-// Versioned is an Action that can cheaply detect changes of what it reads. Version returns a different
-// text after every change; a file that does not exist has a version too. It is called repeatedly while a
-// client is subscribed to the resource of the block.
+// Versioned is an Action that can cheaply detect changes of what it reads. Version returns a
+// different text after every change; a file that does not exist has a version too. It is called
+// repeatedly while a client is subscribed to the resource of the block.
 type Versioned interface {
 	Version(ctx context.Context, call *Call) (string, error)
 }

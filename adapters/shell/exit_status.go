@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// exitStatus says how a program has exited.
+// exitStatus describes how a program has exited.
 type exitStatus struct {
 	code   int            // 128 plus the signal's number if a signal ended the program
 	signal syscall.Signal // 0 for none
@@ -23,8 +23,8 @@ func newExitStatus(state *os.ProcessState, err error) exitStatus {
 	return exitStatus{code: status.ExitStatus()}
 }
 
-// isBrokenPipe reports whether the program ended because nobody read its output any more. A shell reports the same of
-// a program that it ran.
+// isBrokenPipe reports whether the program ended because nobody read its output any more. A shell
+// reports the same of a program that it ran.
 func (e exitStatus) isBrokenPipe() bool {
 	return e.code == 128+int(syscall.SIGPIPE)
 }

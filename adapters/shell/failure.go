@@ -66,8 +66,8 @@ func (p *commandPlan) lastOutput(j *job) string {
 	return p.tail(j.stdout)
 }
 
-// tail returns the end of a stream without secrets. They are removed first: afterwards, a part of one could be left at
-// the beginning.
+// tail returns the end of a stream without secrets. They are removed first: afterwards, a part of
+// one could be left at the beginning.
 func (p *commandPlan) tail(s *stream) string {
 	return adapters.Tail(adapters.Said(s.captured.text(p.secrets), p.secrets), maxShownRunes)
 }
@@ -105,7 +105,7 @@ func (p *commandPlan) stopFault(message string, cause error, j *job) error {
 	return &adapters.Fault{Message: message, Cause: cause}
 }
 
-// outputFault returns the fault of output that is not what parse says.
+// outputFault returns the fault for output that does not match parse.
 func (p *commandPlan) outputFault(err error, j *job) error {
 	f := &adapters.Fault{Message: p.stageName(len(p.stages)-1) + " " + err.Error()}
 	var notJSON *notJSONError

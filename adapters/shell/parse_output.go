@@ -12,8 +12,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// parseOutput adds what standard output contains to the output. The error is a phrase for the model that follows the
-// name of the program.
+// parseOutput adds what standard output contains to the output. The error is a phrase for the model
+// that follows the name of the program.
 func (b *block) parseOutput(stdout *capture, output map[string]any) (err error) {
 	if b.Parse == parseText {
 		return nil
@@ -61,7 +61,7 @@ func decodeJSONLines(text []byte) (any, error) {
 	return list, nil
 }
 
-// notJSONError says where output is not JSON.
+// notJSONError reports the position at which output is not JSON.
 type notJSONError struct {
 	message string
 	excerpt string // the text there, on one line; it may contain a part of a secret

@@ -5,7 +5,8 @@ import (
 	"regexp"
 )
 
-// What programs write when the kernel denies access to a file, and when they find no network.
+// Messages that programs write when the kernel denies access to a file, or when they find no
+// network.
 var (
 	fileDenied = regexp.MustCompile(`(?i)permission denied|operation not permitted|insufficient permissions|` +
 		`\bEACCES\b|\bEPERM\b`)
@@ -23,8 +24,8 @@ var (
 		"write = […] names")
 )
 
-// sandboxHint returns how the sandbox may be the reason of a failure with an output, or nil. It is a guess: the kernel
-// does not report what it denies.
+// sandboxHint returns how the sandbox may be the reason of a failure with an output, or nil. It is
+// a guess: the kernel does not report what it denies.
 func (p *commandPlan) sandboxHint(output string) error {
 	switch {
 	case p.sandbox == nil:

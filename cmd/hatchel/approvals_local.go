@@ -51,7 +51,7 @@ func (f *approvalsFlags) openLocal(ctx context.Context, stderr io.Writer) (appro
 	return l, nil
 }
 
-// knowsState reports whether a configuration with errors says where the state is.
+// knowsState reports whether a configuration with errors declares the location of the state.
 func knowsState(cfg *hcl.Config) bool {
 	if cfg.State == nil {
 		return !cfg.Partial

@@ -40,7 +40,7 @@ func dirFlag(cmd *cobra.Command, dir *string) {
 
 const maxSecretFile = 1 << 20 // bytes
 
-// options returns what a load needs besides the files of the directory.
+// options returns the inputs of a load besides the files of the directory.
 func (l *loadFlags) options(dir string, stderr io.Writer) (hcl.Options, error) {
 	vars, err := l.values(stderr)
 	return hcl.Options{

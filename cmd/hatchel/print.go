@@ -45,10 +45,10 @@ func countDiagnostics(diags hcl.Diagnostics) string {
 	return plural(errs, "error") + " and " + plural(warnings, "warning")
 }
 
-// capabilityCount is the number of what a server offers to its clients.
+// capabilityCount holds the numbers of tools, prompts and resources of a server.
 type capabilityCount struct{ tools, prompts, resources int }
 
-// countCapabilities counts what a toolset offers; the toolset "" offers everything.
+// countCapabilities counts the capabilities of a toolset; the toolset "" has all of them.
 func countCapabilities(g *runtime.Generation, toolset string) capabilityCount {
 	return capabilityCount{
 		tools:     g.Count(toolset, mcp.Tools),

@@ -238,7 +238,7 @@ func (a *approveFlag) withApprover(ctx context.Context, t *terminal, clear func(
 	})
 }
 
-// askApproval shows what needs an approval and its effect. Any answer but yes rejects it.
+// askApproval shows a call that needs approval and its effect. Any answer except yes rejects it.
 func (t *terminal) askApproval(ctx context.Context, tool, rules, effect string) (bool, error) {
 	fmt.Fprintf(t.out, "\n%s requires an approval (%s)\n%s\n\nApprove? [y/N] ", tool, rules, effect)
 	line, err := t.readLine(ctx)

@@ -16,7 +16,7 @@ func digestOf(b []byte) (d hexDigest) {
 	return d
 }
 
-// genesis stands for the hash of the record before the first one.
+// genesis is the previous hash of the first record.
 var genesis = hexDigest(bytes.Repeat([]byte{'0'}, 2*sha256.Size))
 
 // chainHead identifies the last record of a chain.
@@ -43,8 +43,8 @@ const (
 	endLength      = len(`,"prev":"`) + len(hexDigest{}) + len(`"`) + unhashedLength
 )
 
-// parseLine parses a line without its line break. It returns the heads of the chain before and after
-// the record, and reports false when the line does not match its hash.
+// parseLine parses a line without its line break. It returns the heads of the chain before and
+// after the record, and reports false when the line does not match its hash.
 func parseLine(line []byte) (before, after chainHead, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
 	comma := bytes.IndexByte(rest, ',')

@@ -14,8 +14,7 @@ import (
 // followInterval is the pause between two looks for new records.
 const followInterval = 200 * time.Millisecond
 
-// Follow is Read, and then goes on with the lines that are written later, until ctx ends or each
-// reports false.
+// Follow is like Read, and then continues with new lines until ctx ends or each reports false.
 func Follow(ctx context.Context, path string, each func(*Line) bool) error {
 	last := int64(0)
 	eachNew := func(l *Line) bool {
@@ -93,7 +92,8 @@ func (f *followedFile) poll(each func(*Line) bool) error {
 		f.file = nil
 	}
 	f.open()
-	// Several files may have become full since the last poll. Lines that were read before are skipped.
+	// Several files may have become full since the last poll. Lines that were read before are
+	// skipped.
 	if err := Read(f.path, each); err != nil && !errors.Is(err, os.ErrNotExist) || f.file == nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits say when a file is full and how many are kept.
+// Limits are the size at which a file is rotated and the number of rotated files to keep.
 type Limits struct {
 	Rotate int64 // bytes of a full file; 0 for no rotation
 	Keep   int   // number of full files that are kept; 0 for all
@@ -60,8 +60,8 @@ var (
 	errMoved  = errors.New("the file is no longer at its path: put it back, or restart the server")
 )
 
-// changedError returns the error of a file that somebody else has changed. Nothing is added to it,
-// because that would not be a chain.
+// changedError returns the error for a file that another process has changed. No record is appended
+// to it, because the chain would be broken.
 func changedError(size, written int64) error {
 	return fmt.Errorf("the file was changed by another program: it has %d bytes instead of %d. "+
 		"Find the cause, then restart the server to continue with the existing records", size, written)

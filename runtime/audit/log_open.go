@@ -22,7 +22,7 @@ const (
 	nextSuffix = ".next" // of the new file during a rotation
 )
 
-// operatorError is an error in words for the operator.
+// operatorError is an error with a message for the operator.
 type operatorError string
 
 func (e operatorError) Error() string { return string(e) }

@@ -153,8 +153,8 @@ func (t *Table) put(b *batch) {
 	t.opened, t.last = true, rows.head
 }
 
-// write adds a batch in one transaction. When the connection is lost before the outcome is known, the
-// next transaction looks whether the rows were committed.
+// write adds a batch in one transaction. When the connection is lost before the outcome is known,
+// the next transaction looks whether the rows were committed.
 func (t *Table) write(ctx context.Context, b *batch) (*rowBatch, error) {
 	sent, err := t.tryWrite(ctx, b, nil)
 	for attempt := 0; err != nil; attempt++ {
@@ -176,8 +176,8 @@ func (t *Table) write(ctx context.Context, b *batch) (*rowBatch, error) {
 	return sent, nil
 }
 
-// tryWrite is one attempt of write. The rows sent are those of an earlier attempt whose outcome is not
-// known, or nil; it returns the rows that are committed, or may be.
+// tryWrite is one attempt of write. The rows sent are those of an earlier attempt whose outcome is
+// not known, or nil; it returns the rows that are committed, or may be.
 func (t *Table) tryWrite(ctx context.Context, b *batch, sent *rowBatch) (*rowBatch, error) {
 	if !t.ready {
 		if err := prepareTable(ctx, t.pool); err != nil {
@@ -217,8 +217,8 @@ func (t *Table) tryWrite(ctx context.Context, b *batch, sent *rowBatch) (*rowBat
 	return rows, nil
 }
 
-// insertRows fails when something in the database keeps rows out: a trigger leads to the division by
-// zero, and a rewrite rule does not support RETURNING.
+// insertRows fails when something in the database keeps rows out: a trigger leads to the division
+// by zero, and a rewrite rule does not support RETURNING.
 const insertRows = `WITH added AS (
 		INSERT INTO hatchel_audit (seq, time, hash, line)
 		SELECT seq, at::timestamptz, hash, line
@@ -247,7 +247,7 @@ func (t *Table) beginExclusive(ctx context.Context, conn *pgxpool.Conn, sent *ro
 	var begin pgx.Batch
 	// Each statement sees what was committed before it started.
 	begin.Queue("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-	// A process that is cut off holds up the others for this long.
+	// A process that loses its connection blocks the others for this long.
 	begin.Queue("SET LOCAL idle_in_transaction_session_timeout = '5s'")
 	begin.Queue("SELECT pg_advisory_xact_lock($1, 'hatchel_audit'::regclass::oid::integer)", writeLock)
 	begin.Queue(selectLast).QueryRow(func(row pgx.Row) (err error) {

@@ -16,7 +16,8 @@ import (
 const pageSize = 1000
 
 // ReadTable calls each with every record of the log in a database, in the order in which they were
-// written, until each reports false. The File of a line is the table, and its Number is the sequence.
+// written, until each reports false. The File of a line is the table, and its Number is the
+// sequence.
 func ReadTable(ctx context.Context, address string, each func(*Line) bool) error {
 	conn, err := connect(ctx, address)
 	if err != nil {
@@ -33,8 +34,8 @@ func disconnect(ctx context.Context, conn *pgx.Conn) {
 	conn.Close(ctx)
 }
 
-// readRows reads the rows after a sequence. It returns the last sequence that it has read, and whether
-// each has accepted all rows.
+// readRows reads the rows after a sequence. It returns the last sequence that it has read, and
+// whether each has accepted all rows.
 func readRows(
 	ctx context.Context, conn *pgx.Conn, after int64, each func(*Line) bool,
 ) (last int64, goOn bool, err error) {
@@ -73,8 +74,8 @@ func readError(ctx context.Context, err error) error {
 	return postgres.Fault(ctx, err)
 }
 
-// FollowTable is ReadTable, and then goes on with the records that are written later, until ctx ends
-// or each reports false. It waits for a database that becomes unavailable meanwhile.
+// FollowTable is like ReadTable, and then continues with new records until ctx ends or each reports
+// false. It waits while the database is unavailable.
 func FollowTable(ctx context.Context, address string, each func(*Line) bool) error {
 	conn, err := connect(ctx, address)
 	if err != nil {
@@ -103,8 +104,8 @@ func FollowTable(ctx context.Context, address string, each func(*Line) bool) err
 	}
 }
 
-// VerifyTable verifies the log in a database as Verify does, and compares the columns of each row with
-// its line.
+// VerifyTable verifies the log in a database as Verify does, and compares the columns of each row
+// with its line.
 func VerifyTable(ctx context.Context, address string) (*Verdict, error) {
 	v := &verifier{open: map[string]bool{}}
 	v.Table = true

@@ -3,9 +3,9 @@
 //
 // A [Callers] is made for each generation, and [Callers.Identify] is called for every request. It
 // fails closed: a credential that is missing, unknown, expired or cannot be verified leads to a
-// Refusal. As a protected resource in terms of OAuth 2.1 and of the authorization chapter of MCP, the
-// server says in challenges and in its metadata (RFC 9728) where a client gets a token. No credential
-// is logged.
+// Refusal. As a protected resource in terms of OAuth 2.1 and of the authorization chapter of MCP,
+// the server says in challenges and in its metadata (RFC 9728) where a client gets a token. No
+// credential is logged.
 package auth
 
 import (
@@ -34,7 +34,7 @@ type Callers struct {
 	now          func() time.Time
 }
 
-// Options are what New needs besides the configuration.
+// Options are the inputs of New besides the configuration.
 type Options struct {
 	Issuers      *Issuers         // shared by all generations
 	Certificates *Certificates    // nil when the server does not use TLS
@@ -43,8 +43,8 @@ type Options struct {
 	Defer        func(func() error)
 }
 
-// New returns nil when the configuration declares no credentials; then every caller is anonymous. It
-// makes no requests to issuers.
+// New returns nil when the configuration declares no credentials; then every caller is anonymous.
+// It makes no requests to issuers.
 func New(a *hcl.Auth, o Options) *Callers {
 	certificates := o.Certificates
 	if certificates != nil && !certificates.acceptsClients() {
@@ -97,8 +97,8 @@ func (c *Callers) Probe(ctx context.Context) (diags hcl.Diagnostics) {
 	return diags
 }
 
-// Stands reports whether a caller who was authenticated by this or an earlier configuration is still
-// accepted: the declaration of the credential has not changed.
+// Stands reports whether a caller who was authenticated by this or an earlier configuration is
+// still accepted: the declaration of the credential has not changed.
 func (c *Callers) Stands(i *mcp.Identity) bool {
 	if c == nil {
 		return i == nil // an authenticated caller does not become anonymous

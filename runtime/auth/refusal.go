@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Refusal says why a request is not authenticated. It reveals nothing that the caller does not know.
+// Refusal is the reason why a request is not authenticated. It reveals only what the caller knows.
 type Refusal struct {
 	Status int
 	Why    string // a sentence without a full stop

@@ -73,8 +73,8 @@ var (
 	errCritical    = errors.New("the token requires an extension")
 )
 
-// verify returns the claims of a valid token. From the unverified token it uses only the algorithm and
-// the key ID.
+// verify returns the claims of a valid token. From the unverified token it uses only the algorithm
+// and the key ID.
 func (c *issuerConfig) verify(ctx context.Context, unverified *jwt.Token, text string) (jwt.MapClaims, error) {
 	algorithm := unverified.Method.Alg()
 	if !slices.Contains(c.Algorithms, algorithm) {
@@ -93,7 +93,8 @@ func (c *issuerConfig) verify(ctx context.Context, unverified *jwt.Token, text s
 	return claims, err
 }
 
-// tokenFault says why a token is not valid, as far as its holder can read that in the token.
+// tokenFault explains why a token is not valid, limited to facts that its holder can read in the
+// token.
 func tokenFault(err error) string {
 	switch {
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid), errors.Is(err, jwt.ErrTokenUnverifiable),
@@ -141,7 +142,8 @@ func isValidSubject(subject string) bool {
 	return subject != "" && utf8.ValidString(subject) && !strings.ContainsFunc(subject, isDeceptive)
 }
 
-// isDeceptive reports whether a character breaks lines, changes the writing direction or is invisible.
+// isDeceptive reports whether a character breaks lines, changes the writing direction or is
+// invisible.
 func isDeceptive(c rune) bool {
 	return unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }

@@ -75,8 +75,8 @@ func decodeFile(r *state.Record) (*File, error) {
 // Of reports whether this owner has uploaded the file.
 func (f *File) Of(owner string) bool { return f.owner == ownerGroup(owner) }
 
-// ownerGroup returns the record group of an owner's files. It is a digest, so that the store holds no
-// names of callers.
+// ownerGroup returns the record group of an owner's files. It is a digest, so that the store holds
+// no names of callers.
 func ownerGroup(owner string) string {
 	sum := sha256.Sum256([]byte("files of " + owner))
 	return hex.EncodeToString(sum[:16])
@@ -91,7 +91,7 @@ const (
 
 var idEncoding = base32.NewEncoding(idDigits).WithPadding(base32.NoPadding)
 
-// newID returns an ID that nobody can guess.
+// newID returns an unguessable ID.
 func newID() string {
 	var b [idEntropy]byte
 	rand.Read(b[:])

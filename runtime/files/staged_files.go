@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Copies are the files of one call as programs read them: by path, in a directory of their own, until
-// Close. Its methods may be called concurrently.
+// Copies are the files of one call as programs read them: by path, in a directory of their own,
+// until Close. Its methods may be called concurrently.
 type Copies struct {
 	store  *Shelf
 	mu     sync.Mutex
@@ -49,7 +49,7 @@ func (c *Copies) Path(ctx context.Context, f *File) (string, error) {
 		}
 		c.dir, c.paths = dir, map[string]string{}
 	}
-	// Only the extension comes from the caller, because programs tell the type by it.
+	// Only the extension comes from the caller, because programs derive the type from it.
 	path := filepath.Join(c.dir, fmt.Sprintf("%d%s", len(c.paths)+1, extension(f.Name)))
 	if err := copyTo(path, c.store.Open(ctx, f)); err != nil {
 		return "", err

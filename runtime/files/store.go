@@ -12,7 +12,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Rules say what may be uploaded.
+// Rules restrict uploads.
 type Rules struct {
 	MaxSize int64         // bytes of one file
 	Types   []string      // accepted media types, such as "image/*"; nil accepts all
@@ -149,8 +149,8 @@ func removeFile(ctx context.Context, store state.Store, r *state.Record) (bool, 
 	return true, removeChunks(ctx, store, r.Name, 0)
 }
 
-// removeChunks removes the chunks of a file. It goes on past missing ones as long as their number is
-// below count.
+// removeChunks removes the chunks of a file. It skips missing ones as long as their number is below
+// count.
 func removeChunks(ctx context.Context, store state.Store, id string, count int) error {
 	for n := 0; ; n++ {
 		// Version is 1 because chunks are never replaced.

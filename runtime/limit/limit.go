@@ -46,7 +46,7 @@ func (l Limit) OfServer() bool { return l.tool == "" }
 // HasRate reports whether the limit has a rate, which takes a state store.
 func (l Limit) HasRate() bool { return l.rule.Rate.Calls > 0 }
 
-// Key returns what a call of this caller is counted under.
+// Key returns the key under which calls of this caller are counted.
 func (l Limit) Key(caller string) Key {
 	if l.rule.Shared {
 		return Key{tool: l.tool}

@@ -58,14 +58,14 @@ func (l *Limiter) Acquire(ctx context.Context, key Key, limit Limit) error {
 	return nil
 }
 
-// Readmit counts a call whatever the limit says: a call that has been admitted before.
+// Readmit counts a call that was admitted before, regardless of the limit.
 func (l *Limiter) Readmit(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.bucket(key).running++
 }
 
-// Release says that a call has ended.
+// Release reports the end of a call.
 func (l *Limiter) Release(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// listenFilter is what a subscriptions/listen subscribes to.
+// listenFilter is the filter of a subscriptions/listen.
 type listenFilter struct {
 	lists       Changes
 	uris, tasks []string

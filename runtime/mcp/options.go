@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Options configures a server. Zero values stand for the defaults named in the comments.
+// Options configures a server. Zero values mean the defaults named in the comments.
 type Options struct {
 	Logger *slog.Logger // receives failures; nil discards them
 

@@ -2,7 +2,7 @@ package mcp
 
 // Outcome is the result of a tool call.
 type Outcome struct {
-	Content    Appender // an array of content blocks; nil stands for an empty array
+	Content    Appender // an array of content blocks; nil means an empty array
 	Structured Appender // structuredContent, or nil; omitted in revisions without it
 	IsError    bool
 	Meta       Appender // _meta, an object, or nil

@@ -13,7 +13,7 @@ import (
 type Question struct {
 	Key    string // unique among the questions of a call
 	Method string // elicitation/create, sampling/createMessage or roots/list
-	Params []byte // an object as encoded JSON; nil stands for an empty one
+	Params []byte // an object as encoded JSON; nil means an empty one
 }
 
 // append appends the question, as a JSON-RPC request if it has an id.

@@ -4,7 +4,7 @@ import (
 	"hatchel/hcl"
 )
 
-// Verdict is what rules come to.
+// Verdict is the result of evaluating rules.
 type Verdict string
 
 const (
@@ -14,8 +14,7 @@ const (
 	NeedsApproval Verdict = "approve" // allowed once somebody has approved; in explanations only
 )
 
-// Decision is what was decided about a call. The zero value is that of a call that no rule is
-// about.
+// Decision is the decision about a call. The zero value is that of a call to which no rule applies.
 type Decision struct {
 	Verdict      Verdict
 	Rule         string // that decided: policy.finance.deny, tool.pay.allow, default; several when none of them allows
@@ -122,7 +121,7 @@ func deniedBy(r *Rule, err error) Decision {
 	return Decision{Verdict: Denied, Rule: r.Name, Cause: err, rules: []*Rule{r}}
 }
 
-// RuleState is what one rule comes to in an explanation.
+// RuleState is the result of one rule in an explanation.
 type RuleState struct {
 	Rule    string    `json:"rule"`
 	Program string    `json:"program"`

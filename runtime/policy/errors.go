@@ -13,7 +13,7 @@ import (
 // It is not in their lists, so they are answered as if it did not exist. Only the log and the audit
 // log name the rule.
 type NotVisibleError struct {
-	As    *mcp.Error // what the caller is answered
+	As    *mcp.Error // the error for the caller
 	Cause error      // why the rule could not be evaluated; nil when it could
 }
 

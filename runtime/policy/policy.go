@@ -21,7 +21,7 @@ type Rule struct {
 	Name        string // as decisions name it: policy.finance.deny, tool.pay.allow
 	Condition   *hcl.Condition
 	message     *hcl.TextTemplate // of the policy, for a caller who is denied; nil for none
-	readsInputs bool              // the condition reads what only a call has, so it decides about no list
+	readsInputs bool              // the condition reads data of a call, so it cannot filter lists
 	readsTool   bool              // the condition differs from one tool to the next for the same caller
 	bit         uint64            // in RuleResults; 0 for none
 	logged      atomic.Bool       // an error of the rule was logged while a list was filtered
@@ -40,7 +40,7 @@ func newRule(name string, condition *hcl.Condition, message *hcl.TextTemplate) *
 	}
 }
 
-// RuleResults are what rules that read no inputs have come to for one call, by their bits.
+// RuleResults are the results, as bits, of the rules that read no inputs, for one call.
 type RuleResults struct{ known, holds uint64 }
 
 // Policies are the compiled policies of a configuration.
@@ -84,9 +84,9 @@ type Rules struct {
 	own                 *Rule          // of the operation itself; must be true; nil for none
 	allows              []*Rule        // one must be true, if there are any
 	allowNames          string
-	denyByDefault       bool // what neither own nor allows decide is denied
+	denyByDefault       bool // calls that neither own nor allows decide are denied
 	decidesBeforeInputs bool // a caller may be denied before there is a call
-	readsInputs         bool // a rule reads what only a call has
+	readsInputs         bool // a rule reads data of a call
 	digest              string
 }
 
@@ -160,7 +160,7 @@ func (rs *Rules) ReadsInputs() bool { return rs.readsInputs }
 // HasAllow reports whether a rule can allow a call, so that the default does not apply.
 func (rs *Rules) HasAllow() bool { return rs != nil && (rs.own != nil || len(rs.allows) > 0) }
 
-// ToolRoot returns what rules read of a tool.
+// ToolRoot returns the value of `tool` in rules.
 func ToolRoot(t *hcl.Tool) map[string]any {
 	return map[string]any{
 		"kind": "tool", "name": t.Name, "title": t.Title, "read_only": t.ReadOnly,
@@ -168,7 +168,7 @@ func ToolRoot(t *hcl.Tool) map[string]any {
 	}
 }
 
-// OperationRoot returns what rules read of an operation that is no tool, and so changes nothing.
+// OperationRoot returns the value of `tool` in rules for a read-only operation that is not a tool.
 func OperationRoot(kind string, op *hcl.Operation, title string) map[string]any {
 	openWorld := slices.ContainsFunc(op.Steps, func(s *hcl.Step) bool { return s.Backend.Effects.OpenWorld })
 	return map[string]any{

@@ -13,7 +13,7 @@ type Buffers struct {
 	Text       []byte // of the one text block
 	Blocks     []byte // the content blocks, or the members of a document, encoded
 
-	note         []byte // a text block behind the text; empty for none
+	note         []byte // a text block after the text; empty for none
 	textIsResult bool   // the text block is the structured result
 	pending      int    // parts that the protocol has not taken
 }

@@ -8,7 +8,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// MaxCached is how many bytes a result may have that is cached, or kept for an idempotency key.
+// MaxCached is the maximum size in bytes of a result that is cached or kept for an idempotency key.
 const MaxCached = 4 << 20
 
 var errTooLarge = errors.New("the result of a call is too large to be cached")

@@ -5,7 +5,7 @@ import (
 	"hatchel/hcl/schema"
 )
 
-// defaultResult says where the result of a tool comes from that declares none.
+// defaultResult is the source of the result of a tool that declares none.
 type defaultResult struct {
 	member  string   // member of the output that is the value
 	members []string // members of the output that are the value, as an object

@@ -11,12 +11,12 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// maxStructuredFactor is how many times larger than the text a structured result may be. It is read
-// by programs and cannot be truncated without becoming another value.
+// maxStructuredFactor limits a structured result to a multiple of the maximum text. Programs read
+// it, and truncation would change its value.
 const maxStructuredFactor = 4
 
-// Encode makes the bytes of the reply, without secrets and within the limits of what a model
-// receives. A text that is too long is truncated; a structured result is sent whole or not at all.
+// Encode encodes the reply without secrets and within the size limits for a model. A text that is
+// too long is truncated; a structured result is sent completely or not at all.
 func (s *Shaper) Encode(r *Result) (err error) {
 	if r.HasValue && (s.defaults.structured || !r.HasText) {
 		if r.Structured, err = value.AppendJSON(r.Structured, r.Value); err != nil {

@@ -61,8 +61,8 @@ func (w *Writer) appendMessage(dst []byte, first bool, m *hcl.PromptMessage, f *
 	return dst, nil
 }
 
-// maxDocumentSize is how many bytes a prompt or a resource may have. It is sent whole or not at
-// all, because a part of a document is not the document.
+// maxDocumentSize is the maximum size of a prompt or a resource in bytes. They are sent completely
+// or not at all.
 const maxDocumentSize = 16 << 20
 
 // CheckDocumentSize fails for a document that is too large to send.

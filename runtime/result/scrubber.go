@@ -15,8 +15,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Scrubber removes known secrets from what leaves the process. A nil Scrubber knows none. It is safe
-// for concurrent use.
+// Scrubber removes known secrets from what leaves the process. A nil Scrubber knows none. It is
+// safe for concurrent use.
 type Scrubber struct {
 	secrets []string // in all encodings, longest first, so that a secret that contains another is replaced whole
 	forms   [][]byte // the secrets as they are written in a text or in JSON
@@ -65,8 +65,9 @@ func NewScrubber(secrets []string) *Scrubber {
 // minBase64 is how many characters of base64 do not occur by chance.
 const minBase64 = 8
 
-// base64Forms returns a secret as it occurs within base64, as in the header of basic authentication:
-// one form for each alignment, without the characters at both ends that encode adjacent bytes, too.
+// base64Forms returns a secret as it occurs within base64, as in the header of basic
+// authentication: one form for each alignment, without the characters at both ends that encode
+// adjacent bytes, too.
 func base64Forms(secret string) (codes []string) {
 	for before := range 3 {
 		padded := append(make([]byte, before), secret...)
@@ -92,8 +93,8 @@ func (s *Scrubber) containsSecret(b []byte) bool {
 	return false
 }
 
-// Bytes returns a text without secrets, and without the beginnings of secrets that were truncated. It
-// returns the text itself when there is nothing to remove.
+// Bytes returns a text without secrets, and without the beginnings of secrets that were truncated.
+// It returns the text itself when there is nothing to remove.
 func (s *Scrubber) Bytes(b []byte) []byte {
 	if s == nil {
 		return b
@@ -109,8 +110,8 @@ func (s *Scrubber) Bytes(b []byte) []byte {
 // ellipsis marks where a message has truncated what it quotes. A closing quote may precede it.
 const ellipsis = "…"
 
-// hideTruncated hides what may be the beginning of a secret before each ellipsis: code that truncates
-// what it quotes does not know of secrets.
+// hideTruncated hides text before an ellipsis that may be the beginning of a secret, because code
+// that truncates quotations does not know the secrets.
 func (s *Scrubber) hideTruncated(b []byte) []byte {
 	var out []byte
 	done := 0 // bytes of b that are in out
@@ -131,8 +132,8 @@ func (s *Scrubber) hideTruncated(b []byte) []byte {
 	return append(out, b[done:]...)
 }
 
-// truncatedSecret returns where the longest beginning of a secret is at the end of a text, ignoring a
-// quote after it; nothing for none.
+// truncatedSecret returns where the longest beginning of a secret is at the end of a text, ignoring
+// a quote after it; nothing for none.
 func (s *Scrubber) truncatedSecret(b []byte) (from, to int) {
 	for _, quote := range []string{"", `"`, `\"`, " "} {
 		quoted, ok := bytes.CutSuffix(b, []byte(quote))

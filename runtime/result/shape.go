@@ -10,18 +10,18 @@ import (
 	"hatchel/runtime/failure"
 )
 
-// Result is what a call comes to. It belongs to the goroutine of the call.
+// Result is the result of a call. It must not be used concurrently.
 type Result struct {
 	Value     any
 	HasValue  bool // Value is set; it may be null
-	HasText   bool // Buffers holds the text, in the words of the author or of the backend
+	HasText   bool // Buffers holds the text, from the author or the backend
 	HasBlocks bool // Buffers holds content blocks
 	Partial   bool // the backend had more rows or pages than it reads, and no declared text says so
 	*Buffers
 }
 
-// Shaper makes the results of one tool. It is immutable but for what a database says of its rows,
-// and safe for concurrent use.
+// Shaper makes the results of one tool. It is safe for concurrent use, and immutable except for the
+// probed type.
 type Shaper struct {
 	*Writer
 	tool       *hcl.Tool
@@ -68,7 +68,7 @@ func (s *Shaper) LearnRows(rows *schema.Type) bool {
 	return true
 }
 
-// Shape makes the result of the outputs of a call. Its errors are written for the model.
+// Shape makes the result from the outputs of a call. The error is a sentence for the model.
 func (s *Shaper) Shape(r *Result, f *hcl.Frame) error {
 	if err := s.shapeValue(r, f); err != nil {
 		return err

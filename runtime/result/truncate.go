@@ -8,10 +8,10 @@ import (
 	"hatchel/hcl"
 )
 
-// DefaultMaxText is how many bytes of a text a model receives where nothing else is declared.
+// DefaultMaxText is the default maximum size of a text for a model, in bytes.
 const DefaultMaxText = 64 << 10
 
-// Hint returns a sentence that says how to get less of a result. Kind is "tool", "prompt", ….
+// Hint returns a sentence that explains how to get a smaller result. Kind is "tool", "prompt", ….
 func Hint(kind string, op *hcl.Operation) string {
 	var names []string
 	for _, m := range op.Input.Members {
@@ -26,8 +26,8 @@ func Hint(kind string, op *hcl.Operation) string {
 	return "Ask for less with other values of " + strings.Join(names, ", ") + "."
 }
 
-// TruncateText shortens a text to at most limit bytes, including the note that says so. It cuts at
-// the end of a line or a value, at least between two characters, and reuses the memory of the text.
+// TruncateText truncates a text to at most limit bytes, including a note about it. It truncates at
+// the end of a line or a value, or else between two characters, and reuses the memory of the text.
 func TruncateText(text []byte, limit int, hint string) []byte {
 	if len(text) <= limit {
 		return text
@@ -37,7 +37,7 @@ func TruncateText(text []byte, limit int, hint string) []byte {
 	return append(text[:at], note...)
 }
 
-// truncateMiddle shortens a text as TruncateText does, and keeps half of the limit at each end.
+// truncateMiddle truncates a text like TruncateText, but keeps half of the limit at each end.
 func truncateMiddle(text []byte, limit int, hint string) []byte {
 	if len(text) <= limit {
 		return text
@@ -56,8 +56,8 @@ func truncationNote(limit, size int, which, hint string) string {
 	return note + "]"
 }
 
-// CutBefore returns the best place to cut a text at or before limit: after a line, else after a
-// comma or a space, unless that loses more than a quarter, else between two characters.
+// CutBefore returns the best position at or before limit to truncate a text: after a line, else
+// after a comma or a space unless that loses more than a quarter, else between two characters.
 func CutBefore(text []byte, limit int) int {
 	earliest := limit - limit/4
 	head := text[:limit]

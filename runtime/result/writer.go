@@ -5,9 +5,9 @@ import "hatchel/hcl"
 // Writer writes the texts and content blocks of one operation: without secrets, and truncated.
 type Writer struct {
 	Scrubber *Scrubber
-	MaxText  int    // bytes of a text that a model receives
-	Hint     string // a sentence that says how to get less of a result
-	KeepEnd  bool   // texts may be logs, of which the end is kept, too
+	MaxText  int    // maximum bytes of a text for a model
+	Hint     string // a sentence that explains how to get a smaller result
+	KeepEnd  bool   // texts may be logs, so truncation keeps the end, too
 }
 
 // NewWriter returns the Writer of an operation. Kind is "tool", "prompt", ….
@@ -19,8 +19,8 @@ func NewWriter(kind string, op *hcl.Operation, scrubber *Scrubber) *Writer {
 	return w
 }
 
-// Truncate shortens a text to what a model receives. Of a log it keeps the end, too, because that
-// is where errors are.
+// Truncate shortens a text to the maximum for a model. It keeps the end of a log, because errors
+// are there.
 func (w *Writer) Truncate(text []byte, hint string) []byte {
 	switch {
 	case len(text) <= w.MaxText:

@@ -8,9 +8,9 @@ import (
 	"hatchel/internal/ctxtime"
 )
 
-// Lease is how a Process works on records of one kind: at most one process holds a record at a time,
-// and what a dead process held is found. The fields must not change after the first use; the methods
-// may be called concurrently.
+// Lease is how a Process works on records of one kind: at most one process holds a record at a
+// time, and what a dead process held is found. The fields must not change after the first use; the
+// methods may be called concurrently.
 type Lease struct {
 	Process *Process
 	Kind    string
@@ -19,8 +19,9 @@ type Lease struct {
 	// record was orphaned, and of the same version, at two looks that are TTL apart.
 	TTL time.Duration
 
-	// OnOrphan handles a record whose owner is dead: it removes it, or replaces it by one without an
-	// owner. Other processes may do the same at the same time. It is called again after an error.
+	// OnOrphan handles a record whose owner is dead: it removes it, or replaces it by one without
+	// an owner. Other processes may do the same at the same time. It is called again after an
+	// error.
 	OnOrphan func(context.Context, Store, *Record) error
 }
 
@@ -66,10 +67,10 @@ type Hold struct {
 	released bool
 }
 
-// Begin makes this process the owner of r: it adds r, or replaces the record before when that is not
-// nil. Exactly one of any number of callers gets a Hold, and must end it with Finish or Release. The
-// others get the record that is in their way: the one that has the name or the slot of r, or before
-// when that was changed since it was read.
+// Begin makes this process the owner of r: it adds r, or replaces the record before when that is
+// not nil. Exactly one of any number of callers gets a Hold, and must end it with Finish or
+// Release. The others get the record that is in their way: the one that has the name or the slot of
+// r, or before when that was changed since it was read.
 //
 // After an error nothing was begun. Where the store cannot say so, because it became unavailable or
 // ctx ended, Begin undoes in the background what may have been done.
@@ -130,8 +131,8 @@ func (h *Hold) Release() {
 	}
 }
 
-// abandon undoes, in the background, the Begin of a record that may be in the store without anybody
-// having been told so. It waits a moment first, for what may be on its way to the store.
+// abandon undoes, in the background, a Begin whose outcome is unknown. It waits a moment first for
+// a statement that may still reach the store.
 func (p *Process) abandon(began Record, before *Record) {
 	p.Go(func(ctx context.Context) {
 		for ctxtime.Sleep(ctx, retryInterval) == nil && p.undo(ctx, began, before) != nil {

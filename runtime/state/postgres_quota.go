@@ -85,8 +85,7 @@ func (p *Postgres) sweepDue() bool {
 	return true
 }
 
-// sweepSome removes expired rows. If there are more, the next call goes on; an error is made up for by
-// the next sweep.
+// sweepSome removes expired rows. The next call continues if there are more or after an error.
 func (p *Postgres) sweepSome(ctx context.Context) {
 	if more, _ := p.sweep(ctx); more {
 		p.mu.Lock()

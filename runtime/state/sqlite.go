@@ -17,8 +17,8 @@ import (
 	"hatchel/internal/ctxtime"
 )
 
-// SQLite is a Store in one file. All statements but those of [Records.Pace] share one connection. Other
-// processes may have the same file open.
+// SQLite is a Store in one file. All statements but those of [Records.Pace] share one connection.
+// Other processes may have the same file open.
 type SQLite struct {
 	db        *sql.DB
 	relaxedDB *sql.DB      // the same file without a sync per commit: commits survive the process, not the machine
@@ -83,8 +83,8 @@ func openConnection(name string) (*sql.DB, error) {
 	return db, err
 }
 
-// prepare creates the schema if it is missing. It retries, because SQLite reports a busy file at once
-// while several processes create it.
+// prepare creates the schema if it is missing. It retries, because SQLite reports a busy file at
+// once while several processes create it.
 func (s *SQLite) prepare(ctx context.Context) error {
 	for began := time.Now(); ; {
 		err := s.transact(ctx, createSchema)
@@ -137,7 +137,7 @@ func (s *SQLite) sweepDue() bool {
 	return true
 }
 
-// sweepSome removes expired rows. If there are more, the next transaction goes on.
+// sweepSome removes expired rows. The next transaction continues if there are more.
 func (s *SQLite) sweepSome(ctx context.Context, tx *sql.Tx) error {
 	more, err := sweepSQLite(ctx, tx)
 	if more {

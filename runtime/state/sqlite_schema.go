@@ -15,8 +15,8 @@ const (
 	sqliteApplication = 0x48544C53 // in application_id, to recognize our files
 )
 
-// sqliteSchema creates all tables. Times are milliseconds since 1970, those in rates microseconds. The
-// table changes is for processes that watch.
+// sqliteSchema creates all tables. Times are milliseconds since 1970, those in rates microseconds.
+// The table changes is for processes that watch.
 const sqliteSchema = `
 CREATE TABLE records (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, unique_key TEXT NOT NULL,
 	grp TEXT NOT NULL, version INTEGER NOT NULL, due INTEGER NOT NULL, expires INTEGER NOT NULL,
@@ -33,13 +33,13 @@ CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, origin TEXT NOT NULL
 	name TEXT NOT NULL, made INTEGER NOT NULL);
 `
 
-// operatorError is an error in words for the operator.
+// operatorError is an error with a message for the operator.
 type operatorError string
 
 func (e operatorError) Error() string { return string(e) }
 
-// createSchema creates the tables in an empty file. It rejects a file of another program, and one of
-// another version of the schema.
+// createSchema creates the tables in an empty file. It rejects a file of another program, and one
+// of another version of the schema.
 func createSchema(ctx context.Context, tx *sql.Tx) error {
 	var version, application, objects int
 	for query, value := range map[string]*int{

@@ -23,7 +23,8 @@ func (s *SQLite) announce(ctx context.Context, tx *sql.Tx, r *Record) error {
 	return err
 }
 
-// Watch implements Store. It polls four times a second, unless nobody else can have the store open.
+// Watch implements Store. It polls four times a second, unless no other process can have the store
+// open.
 func (s *SQLite) Watch(ctx context.Context, changed func(kind, name string)) {
 	if !s.shared {
 		<-ctx.Done()
@@ -44,9 +45,9 @@ type sqliteWatch struct {
 	polled  time.Time // when all changes were read
 }
 
-// poll announces the changes since the last poll. If it fails, or was late, the next poll makes up for
-// it; if that is so late that changes may have been removed, it announces that any record may have
-// changed.
+// poll announces the changes since the last poll. If it fails, or was late, the next poll makes up
+// for it; if that is so late that changes may have been removed, it announces that any record may
+// have changed.
 func (w *sqliteWatch) poll(ctx context.Context) {
 	began := time.Now()
 	if began.Sub(w.polled) > changeRetention/2 {

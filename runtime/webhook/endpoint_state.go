@@ -5,9 +5,9 @@ import "time"
 // maxConcurrent is how many requests this process sends to one webhook at the same time.
 const maxConcurrent = 8
 
-// endpointState is what this process knows of the receiver of a webhook. After maxConcurrent failures
-// in a row that concern the receiver as a whole it counts as unavailable: then a single delivery is
-// attempted at growing intervals, and the others wait without using up their attempts.
+// endpointState is what this process knows of the receiver of a webhook. After maxConcurrent
+// failures in a row that concern the receiver as a whole it counts as unavailable: then a single
+// delivery is attempted at growing intervals, and the others wait without using up their attempts.
 type endpointState struct {
 	sending     int             // requests in flight
 	resolved    map[string]bool // deliveries that Ready has named
@@ -55,7 +55,7 @@ func (o *Outbox) recordAttempt(hook string, failed *failure, now time.Time) {
 	e := o.endpoint(hook)
 	switch {
 	case failed != nil && failed.stopped:
-		return // it says nothing about the receiver
+		return // it is no evidence about the receiver
 	case failed == nil || !failed.unavailable:
 		e.succeeded()
 		return

@@ -1,7 +1,8 @@
 // Package webhook delivers events to webhooks as Standard Webhooks specifies
 // (https://www.standardwebhooks.com). An event that was put into the Outbox is delivered at least
-// once, always with the same ID, by one of the processes that share the store, even when the process
-// that has put it there is gone. Delivery is given up when the retention of the webhook has passed.
+// once, always with the same ID, by one of the processes that share the store, even when the
+// process that has put it there is gone. Delivery is given up when the retention of the webhook has
+// passed.
 package webhook
 
 import (
@@ -29,19 +30,19 @@ type Hook struct {
 	Keep    time.Duration // how long delivery of an event is attempted
 }
 
-// Service is what an Outbox delivers with.
+// Service holds the dependencies of an Outbox.
 type Service struct {
 	Hooks map[string]Hook // by name
 	Agent string          // value of the User-Agent header
 	Log   *slog.Logger
 }
 
-// Settled returns the final event about a subject. It reports false while the outcome of the subject
-// is not known yet. A nil event means that the subject does not exist any more.
+// Settled returns the final event about a subject. It reports false while the outcome of the
+// subject is not known yet. A nil event means that the subject does not exist any more.
 type Settled func(ctx context.Context, subject string) (e *Event, settled bool, err error)
 
-// Outbox delivers events. It starts a goroutine when [Outbox.Serve] and Open were called, and does nothing
-// while nothing is pending. Its methods may be called concurrently.
+// Outbox delivers events. It starts a goroutine when [Outbox.Serve] and Open were called, and does
+// nothing while nothing is pending. Its methods may be called concurrently.
 type Outbox struct {
 	resolve Settled
 	client  *resty.Client
@@ -68,8 +69,8 @@ func New(resolve Settled) *Outbox {
 	}
 }
 
-// Serve replaces the webhooks. Backoff after failures starts anew, because a webhook may have another
-// URL now.
+// Serve replaces the webhooks. Backoff after failures starts anew, because a webhook may have
+// another URL now.
 func (o *Outbox) Serve(s Service) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,7 +90,8 @@ func (o *Outbox) Hook(name string) (Hook, bool) {
 	return h, ok
 }
 
-// Open sets the store and starts to deliver what is pending there. Only the first call has an effect.
+// Open sets the store and starts to deliver what is pending there. Only the first call has an
+// effect.
 func (o *Outbox) Open(ctx context.Context, store state.Records) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -131,9 +133,9 @@ func (o *Outbox) Ready(id string) {
 
 var errNoHook = errors.New("there is no such webhook")
 
-// Put stores the delivery of an event to a webhook. The event is stored, not delivered, when [Outbox.Put]
-// returns. Of all events with the same ID one is delivered to each webhook. When the store is full the
-// event is lost, which is logged, and the error is state.ErrFull.
+// Put stores the delivery of an event to a webhook. The event is stored, not delivered, when
+// [Outbox.Put] returns. Of all events with the same ID one is delivered to each webhook. When the
+// store is full the event is lost, which is logged, and the error is state.ErrFull.
 func (o *Outbox) Put(ctx context.Context, store state.Records, h Hook, e *Event) error {
 	if h.Name == "" {
 		return errNoHook

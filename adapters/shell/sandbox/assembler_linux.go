@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// assembler writes a filter from its end to its beginning, because jumps only lead forward. Verdicts and rules that
-// occur several times are written once.
+// assembler writes a filter from its end to its beginning, because jumps only lead forward.
+// Verdicts and rules that occur several times are written once.
 type assembler struct {
 	reversed filter
 	verdicts map[verdict]label
@@ -36,7 +36,8 @@ func (a *assembler) branch(test uint16, value uint32, holds, fails label) label 
 	})
 }
 
-// near returns a label that the two jumps of a branch can reach, which have eight bits for the distance.
+// near returns a label that the two jumps of a branch can reach, which have eight bits for the
+// distance.
 func (a *assembler) near(to label) label {
 	const reach = 254 // one less than the largest distance: the other jump may need an instruction between
 	if a.distance(to) <= reach {
@@ -77,7 +78,8 @@ func (a *assembler) rule(r rule) label {
 	return at
 }
 
-// clause emits a clause behind which another one follows. It loads nothing that the clause before has loaded.
+// clause emits a clause that another one follows. It loads nothing that the previous clause has
+// loaded.
 func (a *assembler) clause(c clause, before []condition, next label) label {
 	holds := a.verdict(c.then)
 	for i, cond := range slices.Backward(c.when) {

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exitWatcher waits for the exits of the programs of a call and for the first notification of each supervisor, with
-// one epoll instance that the runtime's poller watches. It blocks no thread and serves one call at a time.
+// exitWatcher waits for the exits of the programs of a call and for the first notification of each
+// supervisor, with one epoll instance that the runtime's poller watches. It blocks no thread and
+// serves one call at a time.
 type exitWatcher struct {
 	fd   int      // the epoll instance
 	file *os.File // its owner
@@ -37,7 +38,7 @@ func (w *exitWatcher) close() {
 	}
 }
 
-// What an event is about.
+// Subjects of events.
 const (
 	eventExit = iota
 	eventNotification
@@ -49,7 +50,8 @@ func (w *exitWatcher) add(fd, kind, index int) error {
 	return unix.EpollCtl(w.fd, unix.EPOLL_CTL_ADD, fd, &event)
 }
 
-// wait calls handle for each event until it returns true. It returns false if it could not wait to the end.
+// wait calls handle for each event until it returns true. It returns false if it could not wait to
+// the end.
 func (w *exitWatcher) wait(handle func(kind, index int, events uint32) (done bool)) (done bool) {
 	err := w.raw.Read(func(epoll uintptr) bool {
 		var events [8]unix.EpollEvent
@@ -71,8 +73,9 @@ func (w *exitWatcher) wait(handle func(kind, index int, events uint32) (done boo
 	return done && err == nil
 }
 
-// WaitExits waits until every program of the call has exited; none is reaped before. In the meantime it starts the
-// supervisors of programs that make a supervised call, and at the end those that background processes may still need.
+// WaitExits waits until every program of the call has exited; none is reaped before. In the
+// meantime it starts the supervisors of programs that make a supervised call, and at the end those
+// that background processes may still need.
 func (w *Workspace) WaitExits() {
 	w.waiting.Store(true)
 	defer w.waiting.Store(false)

@@ -12,13 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filter is a seccomp program in classic BPF, which decides about every system call. When a program gets its filter,
-// the kernel translates it to machine code and runs it for each system call number. A start is the faster, the shorter
-// the filter and its paths are.
+// filter is a seccomp program in classic BPF, which decides about every system call. When a program
+// gets its filter, the kernel translates it to machine code and runs it for each system call
+// number. A start is the faster, the shorter the filter and its paths are.
 type filter []unix.SockFilter
 
-// auditArch are the architectures that programs can be confined on, as seccomp names them. All are little-endian: the
-// lower half of an argument comes first, and is all that the kernel reads of an int.
+// auditArch are the architectures that programs can be confined on, as seccomp names them. All are
+// little-endian: the lower half of an argument comes first, and is all that the kernel reads of an
+// int.
 var auditArch = map[string]uint32{
 	"amd64":   unix.AUDIT_ARCH_X86_64,
 	"arm64":   unix.AUDIT_ARCH_AARCH64,
@@ -88,7 +89,7 @@ func (c condition) masked(mask uint32) condition {
 
 var filters sync.Map // of filter, by filterKey
 
-// filterKey is what a filter depends on.
+// filterKey holds the parameters of a filter.
 type filterKey struct{ network, modes, controlsTruncate bool }
 
 // newFilter returns the filter for a policy.
@@ -133,8 +134,8 @@ func (s syscallRules) ranges(arch uint32) (ranges []numberRange) {
 // key is equal for equal rules.
 func (r rule) key() string { return fmt.Sprint(r) }
 
-// assembleFilter makes a filter of rules. Calls without a rule are allowed; calls of other architectures, which have
-// other numbers, are denied.
+// assembleFilter makes a filter of rules. Calls without a rule are allowed; calls of other
+// architectures, which have other numbers, are denied.
 func assembleFilter(rules syscallRules, arch uint32) filter {
 	a := &assembler{verdicts: map[verdict]label{}, rules: map[string]label{}}
 	ranges := rules.ranges(arch)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock controls ioctl commands for devices only. File systems have commands that change a file which is open for
-// reading, or other files.
+// Landlock controls ioctl commands for devices only. File systems have commands that change a file
+// which is open for reading, or other files.
 
 // deniedIoctls change the flags of files, their generation, their verity and their encryption.
 var deniedIoctls = []uint32{
@@ -20,12 +20,12 @@ var deniedIoctls = []uint32{
 	unix.FS_IOC_ADD_ENCRYPTION_KEY, unix.FS_IOC_REMOVE_ENCRYPTION_KEY,
 }
 
-// deniedIoctlTypes are the second byte of all commands of a file system that makes and removes directories and
-// snapshots by commands, without asking Landlock: btrfs and bcachefs.
+// deniedIoctlTypes are the second byte of all commands of a file system that makes and removes
+// directories and snapshots by commands, without asking Landlock: btrfs and bcachefs.
 var deniedIoctlTypes = []uint32{0x9400, 0xbc00}
 
-// allowedIoctls have a denied type, but other file systems have them, too. They write to files that are open for
-// writing only.
+// allowedIoctls have a denied type, but other file systems have them, too. They write to files that
+// are open for writing only.
 var allowedIoctls = []uint32{unix.FICLONE, unix.FICLONERANGE, unix.FIDEDUPERANGE}
 
 // allowOtherIoctls denies the commands above.
@@ -42,8 +42,8 @@ func (s syscallRules) allowOtherIoctls() {
 	}
 }
 
-// denyLeases denies the fcntl commands with which the owner of a file that is open for reading makes everybody wait
-// who opens it. The error is that of a file system without leases.
+// denyLeases denies the fcntl commands with which the owner of a file that is open for reading can
+// block every process that opens it. The error is that of a file system without leases.
 func (s syscallRules) denyLeases() {
 	const command, setDelegation = 1, 1040
 	for _, c := range []uint32{unix.F_SETLEASE, setDelegation} {

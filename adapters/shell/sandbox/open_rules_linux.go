@@ -15,10 +15,11 @@ type createCall struct {
 	flags  uint32 // the argument with the flags of open, or noFlags
 }
 
-// noFlags says that a call always creates a file.
+// noFlags means that a call always creates a file.
 const noFlags = ^uint32(0)
 
-// createCalls are these calls by architecture. Directories and sockets get no setuid and setgid bits.
+// createCalls are these calls by architecture. Directories and sockets get no setuid and setgid
+// bits.
 var createCalls = map[string][]createCall{
 	"amd64": {
 		{unix.SYS_OPENAT, 3, 2},
@@ -34,8 +35,9 @@ var createCalls = map[string][]createCall{
 // createFlags are the flags with which open creates a file. Without them the mode has no meaning.
 const createFlags = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
-// denySetID denies creating setuid and setgid files. The bits vanish when the program writes to the file, but not when
-// somebody with more rights writes to it, nor through fallocate and a mapping before Linux 5.19.
+// denySetID denies creating setuid and setgid files. The bits vanish when the program writes to the
+// file, but not when somebody with more rights writes to it, nor through fallocate and a mapping
+// before Linux 5.19.
 //
 // The mode of openat2 is in memory, where a filter cannot read it. Programs fall back to openat.
 func (s syscallRules) denySetID(arch string) {
@@ -49,9 +51,9 @@ func (s syscallRules) denySetID(arch string) {
 	}
 }
 
-// denyNoAccessMode denies opening a file with the access mode that is neither for reading nor for writing. Landlock
-// requires no right for it, and the descriptor would allow setting the times of the file to now and, before Linux 6.10,
-// ioctl commands for devices.
+// denyNoAccessMode denies opening a file with the access mode that is neither for reading nor for
+// writing. Landlock requires no right for it, and the descriptor would allow setting the times of
+// the file to now and, before Linux 6.10, ioctl commands for devices.
 func (s syscallRules) denyNoAccessMode(arch string) {
 	for _, c := range createCalls[arch] {
 		if c.flags != noFlags {
@@ -60,8 +62,8 @@ func (s syscallRules) denyNoAccessMode(arch string) {
 	}
 }
 
-// denyTruncate denies truncating files that may not be written. Before Linux 6.2, Landlock has no right for it, and
-// there are three ways:
+// denyTruncate denies truncating files that may not be written. Before Linux 6.2, Landlock has no
+// right for it, and there are three ways:
 //
 //   - truncate names a path. It is denied.
 //   - open with O_TRUNC truncates a file also when it is opened for reading only, which is denied. Other access modes

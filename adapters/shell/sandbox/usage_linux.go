@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usage is what processes use.
+// usage is the resource usage of processes.
 type usage struct {
 	threads int
 	cpu     time.Duration // with that of children that were reaped
@@ -68,8 +68,8 @@ func readUsages(pids []int) (sum usage) {
 	return sum
 }
 
-// readOwnMemory returns the memory of processes without the contents of files. Memory that several of them share
-// counts once.
+// readOwnMemory returns the memory of processes without the contents of files. Memory that several
+// of them share counts once.
 func readOwnMemory(pids []int) (sum int64) {
 	for _, pid := range pids {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")

@@ -141,7 +141,7 @@ func hasField(spec decode.Spec, name string) bool {
 	return slices.ContainsFunc(spec, func(f decode.Field) bool { return f.Name == name })
 }
 
-// ambiguous says where the blocks of groups stand whose name another one has.
+// ambiguous qualifies the names of blocks that occur in several groups.
 var ambiguous = map[string]string{"cache": " in resource", "tool cache": " in tool", "tool step": " in step"}
 
 // Title returns the name of a block and of those around it, as in `auth in connection "http"

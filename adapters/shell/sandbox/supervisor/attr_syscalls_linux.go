@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AttrSyscall is a system call by which the owner of a file changes its mode, its group or its times.
+// AttrSyscall is a system call by which the owner of a file changes its mode, its group or its
+// times.
 type AttrSyscall struct {
 	Number uint32
 
@@ -21,7 +22,7 @@ type AttrSyscall struct {
 	allowsNullPath bool // a null path means the file of the descriptor
 }
 
-// noArg says that a call has no argument of the kind.
+// noArg means that a call has no argument of the kind.
 const noArg = -1
 
 // attrKind says which attribute a call changes, and how it passes the new value.
@@ -111,7 +112,8 @@ func (c AttrSyscall) readChange(t tracee, n *notification) (change attrChange, e
 	return change, errno
 }
 
-// SetIDBits are the mode bits that give rights to whoever runs the file, or creates files in the directory.
+// SetIDBits are the mode bits that give rights to whoever runs the file, or creates files in the
+// directory.
 const SetIDBits = unix.S_ISUID | unix.S_ISGID
 
 // apply changes the open file with the identity of this thread.
