@@ -17,7 +17,7 @@ import (
 type Completion struct {
 	Operation
 	Values []string
-	// a list of strings; nil for the first column, the lines or the list that the backend returns
+	// a list of strings; nil for the first column, the lines or the list of the output
 	Result *hclexpr.Program
 }
 

@@ -203,7 +203,7 @@ func (l *loader) knownRoot(noun string, members map[string]*eval.Member) *eval.R
 }
 
 // warnUnused warns about unused declarations. It does nothing if there are errors, because an
-// invalid block may be what uses them.
+// invalid block may use them.
 func (l *loader) warnUnused() {
 	if l.partial || l.diags.HasErrors() {
 		return

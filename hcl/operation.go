@@ -101,7 +101,7 @@ func (w *operationDecoder) timeoutField(doc string) decode.Field {
 	return decode.PositiveDuration(&w.op.Timeout, "timeout", doc).DefaultDoc("60s")
 }
 
-// errorSpec declares the text of a failure; what names the failure in a sentence.
+// errorSpec declares the message of a failure; what describes the failure in the reference.
 func errorSpec(dst **hclexpr.TextTemplate, what string) decode.Spec {
 	return decode.Spec{decode.Attr(dst, "error",
 		"The text of "+what+". It can read error.message, error.status, error.code and error.step.")}
@@ -131,7 +131,7 @@ func (w *operationDecoder) scope() *eval.Scope {
 	return w.loader.call.With("input", w.input)
 }
 
-// decodeErrorText decodes the text of a failure.
+// decodeErrorText decodes the message of a failure.
 func (w *operationDecoder) decodeErrorText(spec decode.Spec) {
 	d, before := w.dec, w.dec.Scope
 	d.NonNull = nil // a failed check is one of the failures

@@ -95,7 +95,7 @@ func (p *promptDecoder) decode() {
 	p.decodeSteps()
 	d.Fields(b.Body, said, b.DefRange())
 	p.decodeErrorText(failure)
-	p.requireReadOnly("A prompt is what a person chooses to say")
+	p.requireReadOnly("A prompt is chosen by the user")
 	p.checkDescription(p.prompt.Description)
 	p.decodeCompletions()
 	p.warnUnusedInputs()

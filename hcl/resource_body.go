@@ -39,7 +39,8 @@ func (r *resourceDecoder) decodeBody() {
 		res.MimeType = kind
 	} else if _, _, err := mime.ParseMediaType(res.MimeType); err != nil || !strings.Contains(res.MimeType, "/") {
 		d.Errorf(r.attrRange("mime_type"), "Invalid media type",
-			"A media type is two words and a slash, as in \"text/markdown\" or \"image/png\", not %q.", res.MimeType)
+			"A media type is two names separated by a slash, as in \"text/markdown\" or \"image/png\", not %q.",
+			res.MimeType)
 	}
 }
 

@@ -47,7 +47,7 @@ func (r *resourceDecoder) decodeURI() {
 func (r *resourceDecoder) matchVariables() {
 	t := r.resource.Template
 	if t == nil {
-		r.inputs.partial = r.resource.URI == "" // what the variables are is not known
+		r.inputs.partial = r.resource.URI == "" // the variables are unknown
 		for _, m := range r.inputs.members {
 			if r.resource.URI != "" {
 				r.dec.Errorf(m.Range, "Input is not a variable",

@@ -54,7 +54,7 @@ func (l *loader) decodeState() {
 	s.Range = diag.RangeOf(b.DefRange())
 	l.diags = append(l.diags, d.Diags...)
 	if len(l.blocks["state"]) > 1 || s.SQLite != "" && s.Postgres != "" {
-		s.SQLite, s.Postgres = "", "" // what names two places says of neither that it is there
+		s.SQLite, s.Postgres = "", "" // the location is ambiguous, so neither is used
 	}
 	l.config.State = s
 }

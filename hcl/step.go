@@ -101,7 +101,7 @@ func (w *operationDecoder) checkNoBackend() {
 		}
 	}
 	if w.dec.Diags.HasErrors() {
-		w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(eval.AnyType)) // what is wrong may be the backend
+		w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(eval.AnyType)) // the invalid part may be the backend
 	}
 }
 

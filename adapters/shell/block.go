@@ -77,9 +77,10 @@ func (b *block) spec() hcl.Spec {
 				"or \"lines\".").DefaultDoc(`"text"`),
 			hcl.Attr(&b.Timeout, "timeout", "How long the block may take.").
 				DefaultDoc("the connection's, else the tool's"),
-			hcl.Block(&b.Sandbox, "sandbox", "What the programs may do; replaces the sandbox of the connection. "+
-				"Without a sandbox, programs read the configuration directory and the system's programs, write "+
-				"to a temporary directory of their own (TMPDIR), and have no network.", (*sandboxBlock).spec),
+			hcl.Block(&b.Sandbox, "sandbox",
+				"The permissions of the programs; replaces the sandbox of the connection. "+
+					"Without a sandbox, programs read the configuration directory and the system's programs, write "+
+					"to a temporary directory of their own (TMPDIR), and have no network.", (*sandboxBlock).spec),
 		},
 	)
 }
@@ -130,7 +131,8 @@ func (b *block) check(conn *hcl.Connection) (errs []error) {
 	return append(errs, checkVariableNames(&b.Env, b.Env.Names(), &b.InheritEnv, b.InheritEnv)...)
 }
 
-// readsCode returns the name of the program that would run stdin as code, if stdin depends on the call.
+// readsCode returns the name of the program that would run stdin as code, if stdin depends on the
+// call.
 func (b *block) readsCode() string {
 	if b.Stdin == nil || b.Stdin.Constant() {
 		return ""

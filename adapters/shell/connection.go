@@ -32,7 +32,7 @@ func (c *connection) spec() hcl.Spec {
 			DefaultDoc("[0]"),
 		hcl.Attr(&c.Timeout, "timeout", "How long a block may take, for blocks without timeout.").
 			DefaultDoc("the tool's"),
-		hcl.Block(&c.Sandbox, "sandbox", "What the programs of blocks without a sandbox may do.",
+		hcl.Block(&c.Sandbox, "sandbox", "The permissions of the programs of blocks without a sandbox.",
 			(*sandboxBlock).spec),
 	}
 }

@@ -18,7 +18,7 @@ const (
 	msgForbidden   = "the database account that the server uses lacks the permission for this"
 	msgRejected    = "the database rejected the statement"
 	msgNumberRange = "a number is out of range for its column; nothing was changed"
-	msgTextLength  = "a text is longer than its column allows; nothing was changed"
+	msgTextLength  = "a string is longer than its column allows; nothing was changed"
 	msgDivision    = "the statement divides by zero for these values"
 	msgLost        = "the connection to the database was lost; nothing was changed, try again"
 
@@ -36,8 +36,8 @@ func newFault(cause error, message string) *adapters.Fault {
 	return &adapters.Fault{Message: message, Cause: cause}
 }
 
-// safeName matches names of tables, columns and constraints. Other texts could hold the definition of
-// a rule, or data.
+// safeName matches names of tables, columns and constraints. Other texts could hold the definition
+// of a rule, or data.
 var safeName = regexp.MustCompile(`^[\pL\pN_$.,"\x60 ()-]{1,200}$`)
 
 // withName inserts a name for % in a message, or returns the other message if the name is not safe.
@@ -63,8 +63,8 @@ func checkMessage(constraint string) string {
 		"a value violates a constraint of the database; nothing was changed")
 }
 
-// statementFault reports a mistake in a statement. It quotes the engine only to the caller who wrote
-// the statement.
+// statementFault reports a mistake in a statement. It quotes the engine only to the caller who
+// wrote the statement.
 func statementFault(cause error, engineMessage string, byCaller bool) *adapters.Fault {
 	if !byCaller {
 		return newFault(cause, msgToolMistake)

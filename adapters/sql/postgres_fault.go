@@ -10,14 +10,14 @@ import (
 	"hatchel/adapters"
 )
 
-// postgresMessages are the messages for SQLSTATE codes, and for their classes of two characters, that
-// need no details of the error.
+// postgresMessages are the messages for SQLSTATE codes, and for their classes of two characters,
+// that need no details of the error.
 var postgresMessages = map[string]string{
 	"23503": msgForeignKey, "23001": msgForeignKey,
 	"22003": msgNumberRange,
 	"22001": msgTextLength,
-	"22021": "a text has a character that the database cannot store",
-	"22P05": "a text has a character that the database cannot store",
+	"22021": "a string has a character that the database cannot store",
+	"22P05": "a string has a character that the database cannot store",
 	"22012": msgDivision,
 	"25006": msgReadOnly,
 	"40P01": msgDeadlock, "40001": msgDeadlock,
@@ -66,7 +66,8 @@ func (p *postgresDatabase) toFault(err error, byCaller bool) *adapters.Fault {
 	return newFault(err, msgRejected)
 }
 
-// keyColumns returns the columns in "Key (a, b)=(1, 2) already exists.", or the name of the constraint.
+// keyColumns returns the columns in "Key (a, b)=(1, 2) already exists.", or the name of the
+// constraint.
 func keyColumns(e *pgconn.PgError) string {
 	if rest, ok := strings.CutPrefix(e.Detail, "Key ("); ok {
 		if columns, _, ok := strings.Cut(rest, ")=("); ok {

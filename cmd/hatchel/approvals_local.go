@@ -33,7 +33,7 @@ func (f *approvalsFlags) openLocal(ctx context.Context, stderr io.Writer) (appro
 	}
 	cfg := folder.config
 	if folder.diags.HasErrors() && f.state == "" && !knowsState(cfg) {
-		return nil, failf("%s has %s, and does not say where its state is: "+
+		return nil, failf("%s has %s, and the location of its state is unknown: "+
 			"run hatchel validate %s, or name the file with --state",
 			f.dir, countDiagnostics(folder.diags), f.dir)
 	}

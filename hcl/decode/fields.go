@@ -105,13 +105,13 @@ func NumberExpr(dst **hclexpr.Expr, name, doc string) Field {
 	})
 }
 
-// MessageAttr declares a required, non-empty text.
+// MessageAttr declares a required, non-empty message.
 func MessageAttr(dst **hclexpr.TextTemplate, name, doc string) Field {
 	return Custom(name, "template", doc, func(d *Decoder, e hclsyntax.Expression) {
 		before := len(d.Diags)
 		d.DecodeComputed(dst, e, Field{Name: name})
 		if text, known := (*dst).Known(); known && strings.TrimSpace(text) == "" && len(d.Diags) == before {
-			d.Errorf(e.Range(), "Empty text", "%s is empty. Write a text.", name)
+			d.Errorf(e.Range(), "Empty text", "%s is empty. Write a non-empty string.", name)
 		}
 	})
 }

@@ -51,7 +51,8 @@ var nestedBlockHints = []hint{
 	{"argument", "input", ` Only prompts have arguments; here, declare inputs: input "name" { … }.`},
 	{
 		"variable", "input",
-		` What a caller gives is an input: input "name" { type = string }. A variable stands at the top of a file, ` +
+		` A value from the caller is an input: input "name" { type = string }. A variable is declared at ` +
+			`the top level of a file,  ` +
 			`and is known when it is loaded.`,
 	},
 }
@@ -65,7 +66,7 @@ var blockHints = []hint{
 	{"cache", "", " Only read-only tools and resources can be cached: a cache belongs in one of them."},
 	{
 		"limit", "",
-		" Calls are limited: a limit stands in a tool, or in server for all together. " +
+		" Calls are limited: put limit in a tool, or in server for all tools together. " +
 			"How many use a connection at once is its concurrency.",
 	},
 	{
@@ -92,7 +93,7 @@ var blockHints = []hint{
 	},
 	{
 		"validation", "",
-		` What a value must be stands in its type, as in string("A name", { pattern = "^[a-z]+$" }); ` +
+		` The constraints of a value belong in its type, as in string("A name", { pattern = "^[a-z]+$" }); ` +
 			`what several must be is a check of the tool.`,
 	},
 	{

@@ -138,8 +138,8 @@ func (f Field) DefaultDoc(text string) Field { f.Default = text; return f }
 // current one.
 func (f Field) RenamedFrom(name string) Field { f.formerly = name; return f }
 
-// ExactlyOneOf groups arguments of which exactly one must be written; what names the choice in a
-// sentence.
+// ExactlyOneOf declares that exactly one of the arguments must be set; what describes the choice in
+// a message.
 func ExactlyOneOf(what string, fields ...Field) Spec { return grouped(&group{what, true}, fields) }
 
 // AtMostOneOf declares that at most one of the arguments may be set.

@@ -34,7 +34,7 @@ type Pos struct {
 	Byte   int `json:"byte"`
 }
 
-// Range is a half-open span of one file. The zero Range is no place.
+// Range is a half-open span of one file. The zero Range means that there is no position.
 type Range struct {
 	File  string `json:"file"`
 	Start Pos    `json:"start"`

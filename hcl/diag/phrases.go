@@ -7,7 +7,7 @@ import (
 	"hatchel/hcl/spelling"
 )
 
-// Words for diagnostics.
+// Phrases for diagnostics.
 
 func SortedNames[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))

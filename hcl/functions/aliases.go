@@ -5,7 +5,7 @@ const (
 	environment = `a variable with env = "NAME" as ${var.name}, or a secret as ${secret.name}`
 )
 
-// equivalents maps the names of functions in other languages to what this language has instead.
+// equivalents maps function names of other languages to the equivalents in this language.
 var equivalents = map[string]string{
 	"uppercase": "upper(text)", "toupper": "upper(text)", "to_upper": "upper(text)", "upcase": "upper(text)",
 	"lowercase": "lower(text)", "tolower": "lower(text)", "to_lower": "lower(text)", "downcase": "lower(text)",
@@ -24,5 +24,5 @@ var equivalents = map[string]string{
 	"templatefile": "the text where it is needed, with ${...} and %{if}, or file(name) for one without values",
 }
 
-// Instead returns what this language has instead of a function of other languages, or "".
+// Instead returns the equivalent of a function of other languages, or "".
 func Instead(name string) string { return equivalents[name] }

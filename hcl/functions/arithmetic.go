@@ -11,9 +11,9 @@ import (
 	"hatchel/hcl/value"
 )
 
-// This file is the arithmetic of both languages. Integers stay integers: a result that does not fit
-// an int becomes an exact json.Number. A float64 is used with its precision; a json.Number is used
-// exactly by Add, Subtract and Multiply.
+// Arithmetic of both languages. Integers stay integers: a result that does not fit an int becomes
+// an exact json.Number. A float64 is used with its precision; a json.Number is used exactly by Add,
+// Subtract and Multiply.
 
 var (
 	errTooManyDigits = errors.New("the number has too many digits")
@@ -134,7 +134,7 @@ func compute(a, b any, float func(x, y float64) float64, exact func(z, x, y *big
 	return fromRational(exact(new(big.Rat), x, y))
 }
 
-// rational returns a number exactly. It refuses numbers that would be huge, such as 1e999999999.
+// rational returns a number exactly. It rejects numbers that would be huge, such as 1e999999999.
 func rational(v any) (*big.Rat, error) {
 	switch v := v.(type) {
 	case int:

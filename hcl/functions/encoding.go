@@ -25,7 +25,7 @@ func encodingFunctions() []Function {
 		New("base64decode", "Decodes base64 to a string of UTF-8; use base64bytes for other data.",
 			text, fixed(String), base64Text),
 		New("base64bytes", "Decodes base64 to bytes.", text, fixed(Bytes), base64Bytes),
-		New("urlencode", "Escapes a text for a query string or a form.",
+		New("urlencode", "Escapes a string for a query string or a form.",
 			text, fixed(String), onText(url.QueryEscape)),
 		New("csvdecode", "Decodes CSV with a header line to a list of objects of strings.",
 			text, listOf(Object), csvDecode),

@@ -53,7 +53,7 @@ type Param struct {
 	Variadic bool // the last parameter; takes any number of arguments, including none
 }
 
-// Expected returns what the parameter takes, such as "a string".
+// Expected describes the values that the parameter accepts, such as "a string".
 func (p Param) Expected() string {
 	switch {
 	case p.OrBytes:

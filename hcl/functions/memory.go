@@ -9,15 +9,15 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Context is what functions know about the call that they run for, and their memory budget. It
-// serves one goroutine at a time.
+// Context holds the data of a call that functions read, and their memory budget. It must not be
+// used concurrently.
 type Context struct {
 	// Now returns the current time. It is nil where that is not available.
 	Now func() time.Time
 	// ReadFile reads from the configuration directory. It is nil where files are not available.
 	ReadFile func(name string) ([]byte, error)
-	// Memory is how many bytes may still be allocated. Every function subtracts what its result
-	// takes.
+	// Memory is the number of bytes that may still be allocated. Every function subtracts the size
+	// of its result.
 	Memory int
 	// Patterns caches compiled regular expressions. It may be nil.
 	Patterns *Patterns
@@ -48,7 +48,7 @@ func (c *Context) Spend(n int) error {
 	return nil
 }
 
-// text returns s after it has paid for it.
+// text subtracts the size of s from the budget and returns s.
 func (c *Context) text(s string) (any, error) {
 	if err := c.Spend(len(s)); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (c *Context) text(s string) (any, error) {
 	return s, nil
 }
 
-// items pays for n list elements.
+// items subtracts n list elements from the budget.
 func (c *Context) items(n int) error {
 	if n > c.Memory/itemSize {
 		return c.Spend(-1)
@@ -64,10 +64,10 @@ func (c *Context) items(n int) error {
 	return c.Spend(n * itemSize)
 }
 
-// entries pays for n object members.
+// entries subtracts n object members from the budget.
 func (c *Context) entries(n int) error { return c.Spend(entrySize * n) }
 
-// key pays for the key of v, which is as long as the value, and returns it.
+// key subtracts the key of v, which is as long as the value, from the budget and returns it.
 func (c *Context) key(v any) (string, error) {
 	n, err := Size(v, c.Memory)
 	if err != nil {

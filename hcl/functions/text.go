@@ -23,31 +23,31 @@ func textFunctions() []Function {
 		New("trimspace", "Removes white space from both ends.", one, fixed(String), onText(strings.TrimSpace)),
 		New("chomp", "Removes newlines from the end.", one, fixed(String),
 			onText(func(s string) string { return strings.TrimRight(s, "\r\n") })),
-		New("strrev", "Reverses the characters of a text.", one, fixed(String), onText(reverseText)),
-		New("trim", "Removes the characters of the second text from both ends of the first.",
+		New("strrev", "Reverses the characters of a string.", one, fixed(String), onText(reverseText)),
+		New("trim", "Removes the characters of the second string from both ends of the first.",
 			params(text, param("characters", String)), fixed(String), onTexts(strings.Trim)),
-		New("trimprefix", "Removes the second text from the start of the first, if present.",
+		New("trimprefix", "Removes the second string from the start of the first, if present.",
 			withPrefix, fixed(String), onTexts(strings.TrimPrefix)),
-		New("trimsuffix", "Removes the second text from the end of the first, if present.",
+		New("trimsuffix", "Removes the second string from the end of the first, if present.",
 			withSuffix, fixed(String), onTexts(strings.TrimSuffix)),
-		New("startswith", "Reports whether the first text starts with the second.",
+		New("startswith", "Reports whether the first string starts with the second.",
 			withPrefix, fixed(Bool), onTexts(strings.HasPrefix)),
-		New("endswith", "Reports whether the first text ends with the second.",
+		New("endswith", "Reports whether the first string ends with the second.",
 			withSuffix, fixed(Bool), onTexts(strings.HasSuffix)),
-		New("strcontains", "Reports whether the first text contains the second.",
+		New("strcontains", "Reports whether the first string contains the second.",
 			params(text, part), fixed(Bool), onTexts(strings.Contains)),
-		New("split", "Splits a text at every separator; the separator comes first.",
+		New("split", "Splits a string at every separator; the separator comes first.",
 			params(separator, text), listOf(String), split),
 		New("join", "Joins the elements of a list with a separator; the separator comes first.",
 			params(separator, param("list", List)), fixed(String), join),
-		New("replace", "Replaces every occurrence of a text; use regexreplace for a pattern.",
+		New("replace", "Replaces every occurrence of a string; use regexreplace for a pattern.",
 			params(text, part, param("replacement", String)), fixed(String), replace),
 		New("substr", "Returns a number of characters from an offset; a negative offset counts from the end, and "+
 			"the length -1 takes all the rest.",
 			params(text, param("offset", Integer), param("length", Integer)), fixed(String), substr),
 		New("indent", "Indents every line except the first by a number of spaces.",
 			params(param("spaces", Integer), text), fixed(String), indent),
-		New("repeat", "Repeats a text a number of times.",
+		New("repeat", "Repeats a string a number of times.",
 			params(text, param("count", Integer)), fixed(String), repeat),
 	}
 }
@@ -62,7 +62,7 @@ func onText(f func(string) string) impl {
 	}
 }
 
-// onTexts applies a function whose result takes no memory.
+// onTexts adapts a function of strings whose result allocates nothing.
 func onTexts[T string | bool](f func(s, t string) T) impl {
 	return func(_ *Context, a []any) (any, error) { return f(a[0].(string), a[1].(string)), nil }
 }

@@ -17,7 +17,7 @@ func Compact(data []byte, maxDepth int) ([]byte, error) {
 	return data[:s.end], err
 }
 
-// discard drops the white space from start up to the current position, if s compacts the text.
+// discard drops the white space from start to the current position, if s compacts the text.
 func (s *Scanner) discard(start int) {
 	if s.compacting && start < s.pos {
 		s.end += copy(s.data[s.end:], s.data[s.kept:start])

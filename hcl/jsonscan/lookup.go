@@ -1,7 +1,7 @@
 package jsonscan
 
-// Lookup returns the text of the value at path, the keys from the outside in, inside an object that
-// a Scanner has accepted. It reports false if there is none.
+// Lookup returns the text of the value at path, a list of keys from the outermost object inwards,
+// in an object that a Scanner has accepted. It reports false if there is none.
 func Lookup(object []byte, path ...string) ([]byte, bool) {
 	for _, name := range path {
 		var ok bool

@@ -1,8 +1,8 @@
 // Package jsonscan reads JSON text in one pass without decoding it, and writes JSON strings.
 //
-// [Scanner] is the one JSON reader of the program: package value decodes with it, and the MCP
-// server splits its messages with it. It allocates nothing for a text that is accepted, except for
-// keys with escape sequences and, where duplicate keys are refused, one list of keys.
+// [Scanner] is the only JSON reader of the program: package value uses it to decode, and the MCP
+// server to split messages. For valid text it allocates nothing, except for keys with escape
+// sequences and, if duplicate keys are rejected, one list of keys.
 package jsonscan
 
 import (
@@ -19,7 +19,7 @@ var ErrTooDeep = errors.New("nested too deeply")
 // SyntaxError reports where and why a text is not accepted as JSON.
 type SyntaxError struct {
 	Offset int    // in bytes from the start of the text
-	What   string // what is wrong at Offset, in words
+	What   string // the description of the error at Offset
 	cause  error
 }
 
@@ -30,10 +30,10 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns ErrTooDeep or nil.
 func (e *SyntaxError) Unwrap() error { return e.cause }
 
-// Scanner reads one JSON text. It returns slices of the text. Beyond the grammar it refuses what
-// JSON readers disagree about: invalid UTF-8, unpaired surrogates, nesting beyond a limit and,
-// unless they are allowed, duplicate keys. Every error is a [*SyntaxError]. Use [New] or
-// [Scanner.Reset] to prepare a Scanner; it serves one goroutine.
+// Scanner reads one JSON text. It returns slices of the text. Beyond the grammar it rejects input
+// that JSON readers interpret differently: invalid UTF-8, unpaired surrogates, nesting beyond a
+// limit and, unless they are allowed, duplicate keys. Every error is a [*SyntaxError]. Use [New] or
+// [Scanner.Reset] to prepare a Scanner. It must not be used concurrently.
 type Scanner struct {
 	data     []byte
 	pos      int
@@ -46,7 +46,7 @@ type Scanner struct {
 	keyPos          int      // the offset of the last key
 
 	compacting bool
-	kept       int // data[kept:pos] is still to be moved to data[end:]
+	kept       int // data[kept:pos] has yet to be moved to data[end:]
 	end        int // data[:end] is compacted
 }
 

@@ -175,8 +175,8 @@ func appendContent(dst, s []byte) []byte {
 	}
 }
 
-// Excerpt returns the first 64 bytes of a text that came from outside, for an error message. An
-// ellipsis marks what was left out.
+// Excerpt returns the first 64 bytes of external text, for an error message. An ellipsis marks
+// omitted bytes.
 func Excerpt[T ~string | ~[]byte](text T) string {
 	const maxExcerpt = 64
 	if len(text) <= maxExcerpt {

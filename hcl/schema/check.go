@@ -7,14 +7,14 @@ import (
 	"hatchel/hcl/value"
 )
 
-// A check converts a value to its type and says how it does not fit. owned allows it to change
-// lists and objects in place; otherwise what must change is copied. changed reports whether the
-// result is not the value that was given.
+// A check converts a value to its type or returns its violations. owned permits it to change lists
+// and objects in place; otherwise it copies them before a change. changed reports whether the
+// result differs from the value.
 type check func(v any, owned bool) (out any, changed bool, violations []Violation)
 
-// checkCompiler makes checks of types.
+// checkCompiler compiles types to checks.
 type checkCompiler struct {
-	sensitive bool // no value is shown
+	sensitive bool // violations do not show values
 }
 
 func singleViolation(message string) []Violation { return []Violation{{Message: message}} }
@@ -32,7 +32,7 @@ func (c checkCompiler) compile(t *Type) check {
 	return c.wrapCheck(t, c.kindCheck(t))
 }
 
-// wrapCheck adds what surrounds every kind: the library and null.
+// wrapCheck adds the parts common to all kinds: the library's check and the handling of null.
 func (c checkCompiler) wrapCheck(t *Type, inner check) check {
 	if t.library != nil {
 		inner = c.withLibrary(t, inner)
@@ -50,8 +50,8 @@ func (c checkCompiler) wrapCheck(t *Type, inner check) check {
 	}
 }
 
-// withLibrary adds what only the library can check. It sees the value as it came, less the nulls
-// that count as absent.
+// withLibrary adds the checks of the library. The library receives the original value without the
+// nulls that count as absent.
 func (c checkCompiler) withLibrary(t *Type, inner check) check {
 	return func(v any, owned bool) (any, bool, []Violation) {
 		raw := validateRaw(t.library, withoutNulls(t, v), c.sensitive)
@@ -66,7 +66,7 @@ func (c checkCompiler) withLibrary(t *Type, inner check) check {
 	}
 }
 
-// withoutNulls returns the value less the nulls of optional members.
+// withoutNulls returns the value without the nulls of optional members.
 func withoutNulls(t *Type, v any) any {
 	if d, ok := v.(value.Deferred); ok {
 		v, _ = d.Value()
@@ -127,7 +127,8 @@ func (c checkCompiler) kindCheck(t *Type) check {
 	return func(v any, _ bool) (any, bool, []Violation) { return v, false, nil }
 }
 
-// retryDecoded answers a value of the wrong kind, after decoding what was deferred.
+// retryDecoded decodes a deferred value and checks it again, or returns a violation for a value of
+// the wrong kind.
 func (c checkCompiler) retryDecoded(need string, v any, again check) (any, bool, []Violation) {
 	d, ok := v.(value.Deferred)
 	if !ok {

@@ -28,7 +28,7 @@ type objectChecker struct {
 	fields []field
 	names  []string
 	open   bool
-	noun   string // what a member is called
+	noun   string // "member" or "argument", for messages
 }
 
 // copyOnWrite is an object that is copied before its first change, unless it is owned.
@@ -49,7 +49,7 @@ func (d *copyOnWrite) edit() map[string]any {
 	return d.members
 }
 
-// result is what a check returns of a draft.
+// result returns the results of a check for the object.
 func (d *copyOnWrite) result(violations []Violation) (any, bool, []Violation) {
 	return d.members, d.changed && !d.owned, violations
 }
@@ -96,7 +96,7 @@ func (o *objectChecker) check(v any, owned bool) (any, bool, []Violation) {
 	return d.result(violations)
 }
 
-// unknown refuses the members that the type does not have.
+// unknown reports members that the type does not have.
 func (o *objectChecker) unknown(m map[string]any) []Violation {
 	var names []string
 	for k := range m {

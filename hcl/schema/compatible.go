@@ -6,10 +6,9 @@ import (
 	"hatchel/hcl/spelling"
 )
 
-// Compatible reports whether a value of one type may be handed on as one of another, and if not
-// why. It refuses what is wrong for some value that is known today: another kind, a null, a choice
-// that is not offered. What depends on the value itself, such as a bound or a text that must be one
-// of a few, is left to the check at call time.
+// Compatible reports whether values of type from can be passed where type to is expected, and if
+// not why. It rejects mismatches that are known at load: another kind, null, a value outside an
+// enum. Bounds and strings that must match an enum are checked during the call.
 func Compatible(from, to *Type) (ok bool, why string) {
 	why = mismatch(from, to)
 	return why == "", why
@@ -90,7 +89,7 @@ func memberMismatch(from, to *Type) string {
 	return ""
 }
 
-// baseKind maps kinds that can hold the same values to one of them.
+// baseKind maps kinds with the same set of values to one of them.
 func baseKind(k Kind) Kind {
 	switch k {
 	case Integer:
@@ -103,9 +102,9 @@ func baseKind(k Kind) Kind {
 	return k
 }
 
-// Unify returns the narrowest type that holds the values of both, as far as the language has one;
-// Any where they differ in kind. Descriptions, bounds and formats are not kept: it types a
-// conditional, it is not advertised.
+// Unify returns the narrowest type that contains the values of both types, or Any if they differ in
+// kind. It drops descriptions, bounds and formats: the result is the type of a conditional and is
+// never advertised.
 func Unify(a, b *Type) *Type {
 	nullable := a.Nullable || b.Nullable || a.Kind == Null || b.Kind == Null
 	switch {
@@ -153,8 +152,8 @@ func unifyNonNull(a, b *Type) *Type {
 	return out
 }
 
-// unifyObjects joins maps with maps and objects with objects of the same names; anything else is a
-// map of what its members have in common.
+// unifyObjects merges two maps, or two objects with the same names. Other pairs become a map of the
+// common type of their members.
 func unifyObjects(a, b *Type) *Type {
 	if a.Kind == Object && b.Kind == Object && sameNames(a, b) {
 		out := &Type{Kind: Object, Open: a.Open || b.Open}

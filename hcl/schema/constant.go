@@ -50,7 +50,7 @@ func literalText(expr hclv2.Expression) (string, bool) {
 	return v.AsString(), true
 }
 
-// literal returns the value of a literal. Numbers keep the digits that were written.
+// literal returns the value of a literal. Numbers keep their digits.
 func literal(e *hclsyntax.LiteralValueExpr) (any, bool) {
 	switch v := e.Val; {
 	case !v.IsKnown():
@@ -71,8 +71,8 @@ func literal(e *hclsyntax.LiteralValueExpr) (any, bool) {
 	return nil, false
 }
 
-// constant returns the value of an expression that is known at load: literals here, everything else
-// by the environment.
+// constant returns the value of an expression that is known at load. It evaluates literals itself
+// and leaves other expressions to the environment.
 func (p *parser) constant(expr hclv2.Expression) (any, bool) {
 	switch e := unwrap(expr).(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -143,10 +143,10 @@ func negative(e *hclsyntax.UnaryOpExpr) (any, bool) {
 	return exact(new(big.Float).Neg(n.Val.AsBigFloat())), true
 }
 
-const maxExponent = 1 << 20 // of 2, in a number that is written
+const maxExponent = 1 << 20 // binary exponent of a number in the source
 
-// exact returns a number with the digits it was written with, without an exponent where a person
-// would not write one.
+// exact returns a number with its original digits, and with an exponent only where a person would
+// write one.
 func exact(f *big.Float) any {
 	if i, accuracy := f.Int64(); accuracy == big.Exact {
 		return int(i)
@@ -157,7 +157,7 @@ func exact(f *big.Float) any {
 	return value.Number(f.Text('g', -1))
 }
 
-// text returns a constant text, or reports that one is needed as what.
+// text returns a constant string, or reports that one is required; what names it in the message.
 func (p *parser) text(expr hclv2.Expression, what string) string {
 	v, ok := p.constant(expr)
 	if !ok {
@@ -175,7 +175,7 @@ func between(exprs []hclv2.Expression) hclv2.Range {
 	return hclv2.RangeBetween(exprs[0].Range(), exprs[len(exprs)-1].Range())
 }
 
-// sourceOf writes an expression for a hint: names, calls and literals as they were written,
+// sourceOf returns the source of an expression for a hint: names, calls and literals as written,
 // anything longer as "...".
 func sourceOf(expr hclv2.Expression) string {
 	switch e := unwrap(expr).(type) {

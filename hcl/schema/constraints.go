@@ -8,7 +8,7 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 )
 
-// contradiction says which two bounds no value can satisfy together.
+// contradiction names two bounds that no value can satisfy together.
 func contradiction(t *Type) string {
 	for _, c := range []struct {
 		low, high         any
@@ -40,8 +40,8 @@ func intOrNil(n *int) any {
 	return *n
 }
 
-// finish checks what depends on several keywords: that the values of an enumeration and the example
-// satisfy the rest.
+// finish runs the checks that involve several keywords: the values of an enumeration and the
+// example must satisfy all other keywords.
 func (p *parser) finish(t *Type, at hclv2.Range) {
 	if len(t.Enum) > 0 {
 		plain := *t
@@ -105,7 +105,7 @@ func (p *parser) defaultValue(t *Type, expr hclv2.Expression) (any, bool) {
 	return nil, false
 }
 
-// isSentence guesses whether a text describes something rather than being a value.
+// isSentence guesses whether a string is a description rather than a value.
 func isSentence(s string) bool {
 	words := len(strings.Fields(s))
 	first := s != "" && s[0] >= 'A' && s[0] <= 'Z'

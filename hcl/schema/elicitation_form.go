@@ -8,14 +8,14 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 )
 
-// A FormMistake is something that no form of the protocol can show: a form is an object of scalars
-// and choices, so that every client can make one.
+// A FormMistake is a member that a form of the protocol cannot contain. A form is an object of
+// scalars and choices, so that every client can show it.
 type FormMistake struct {
 	Range  hclv2.Range // of the member
 	Detail string      // a sentence with what to write instead
 }
 
-// FormMistakes says what of an object cannot be in a form.
+// FormMistakes returns the members of an object that a form cannot contain.
 func (t *Type) FormMistakes() (out []FormMistake) {
 	for _, m := range t.Members {
 		if detail := m.Type.formError(); detail != "" && !m.Type.broken {
@@ -25,7 +25,7 @@ func (t *Type) FormMistakes() (out []FormMistake) {
 	return out
 }
 
-// formFormats are the formats that a client may know.
+// formFormats are the formats that the protocol allows in a form.
 var formFormats = []string{"date", "date-time", "email", "uri"}
 
 func (t *Type) formError() string {
@@ -88,8 +88,8 @@ func (t *Type) listFormError() string {
 	return ""
 }
 
-// AppendForm appends the schema of a form, which FormMistakes has found nothing wrong with: an
-// object whose members are in the few forms that the protocol has for them, in declared order.
+// AppendForm appends the schema of a form: an object whose members, in declared order, use only the
+// schemas that the protocol allows there. FormMistakes must have returned none.
 func (t *Type) AppendForm(dst []byte) []byte {
 	o := &jsonWriter{out: append(dst, `{"type":"object","properties":{`...)}
 	required := []any{}
@@ -139,7 +139,7 @@ func (m *Member) appendField(dst []byte) []byte {
 	return append(o.out, '}')
 }
 
-// appendChoiceItems appends what the elements of a list of choices are.
+// appendChoiceItems appends the schema of the elements of a multiple choice.
 func (t *Type) appendChoiceItems(dst []byte) []byte {
 	o := &jsonWriter{out: append(dst, '{')}
 	if !t.hasTitles() {
@@ -157,8 +157,8 @@ func (t *Type) hasTitles() bool {
 	return slices.ContainsFunc(t.Enum, func(e EnumValue) bool { return e.Title != "" })
 }
 
-// appendChoices writes the values of an enumeration: plainly, or where they have titles each with
-// its own, under the keyword that the place has for that.
+// appendChoices writes the values of an enumeration: as an enum, or with titles as a list of
+// constants under the given keyword.
 func (t *Type) appendChoices(o *jsonWriter, keyword string) {
 	if !t.hasTitles() {
 		values := make([]any, len(t.Enum))

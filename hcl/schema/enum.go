@@ -64,7 +64,7 @@ func enumKind(values []EnumValue) Kind {
 	return kind
 }
 
-// values adds the values of enum("a", "b"), all of them texts or all of them numbers.
+// values adds the values of enum("a", "b"): all strings, or all numbers.
 func (p *parser) values(t *Type, args []hclv2.Expression) {
 	for _, arg := range args {
 		if name := hclv2.ExprAsKeyword(unwrap(arg)); name != "" && p.isBareWord(arg) {

@@ -11,12 +11,13 @@ import (
 	"hatchel/hcl/value"
 )
 
-// fileID is what the id of an uploaded file looks like.
+// fileID is the pattern of the ID of an uploaded file.
 const fileID = "^file_[a-z2-7]{26}$"
 
 const maxNameLength = 255
 
-// fileForm is what a caller sends for a file, and FileMembers what an author reads of it.
+// fileForm is the object that a caller sends for a file. FileMembers are the members of a file that
+// an author can read.
 var (
 	fileForm = func() *Type {
 		id, err := NewPattern(fileID)
@@ -44,11 +45,12 @@ var (
 	)
 )
 
-// FileMembers is the object that an author reads of a file. Programs read all of it but path and
-// url, which are made for one call.
+// FileMembers is the type of a file in expressions. Programs read all members except path and url,
+// which are created for each call.
 func FileMembers() *Type { return fileMembers }
 
-// EachFile calls do for the types of all files that a value of the type can be or hold.
+// EachFile calls do for every file type that a value of the type can contain, including the type
+// itself.
 func (t *Type) EachFile(do func(*Type)) {
 	if t == nil {
 		return
@@ -62,13 +64,13 @@ func (t *Type) EachFile(do func(*Type)) {
 	}
 }
 
-// HoldsFile reports whether a value of the type can be a file or hold one.
+// HoldsFile reports whether a value of the type can be or contain a file.
 func (t *Type) HoldsFile() bool {
 	return t != nil && (t.Kind == File || t.Elem.HoldsFile() || slices.ContainsFunc(t.Members,
 		func(m *Member) bool { return m.Type.HoldsFile() }))
 }
 
-// holdsFile reports whether a value holds something where its type expects a file.
+// holdsFile reports whether a value is present where its type expects a file.
 func holdsFile(t *Type, v any) bool {
 	switch {
 	case t == nil || v == nil:
@@ -93,7 +95,7 @@ func holdsFile(t *Type, v any) bool {
 	return false
 }
 
-// uploadAddress is where files are uploaded to; of other kinds it is nothing.
+// uploadAddress returns the upload URL of a File, or "" for other kinds.
 func (e Env) uploadAddress(k Kind) *string {
 	if k != File {
 		return nil
@@ -101,8 +103,8 @@ func (e Env) uploadAddress(k Kind) *string {
 	return e.Uploads
 }
 
-// descriptionWithUpload is the description as it is advertised: that of a file says how a caller
-// comes by one.
+// descriptionWithUpload returns the advertised description. For a file it explains how to upload
+// one.
 func (t *Type) descriptionWithUpload() string {
 	if t.Kind != File {
 		return t.Description
@@ -138,7 +140,8 @@ func (t *Type) descriptionWithUpload() string {
 	return b.String()
 }
 
-// fileCheck checks what a caller sends for a file. What another tool passes on is a file already.
+// fileCheck checks the object that a caller sends for a file. A value passed on by another tool is
+// a file already.
 func (c checkCompiler) fileCheck() check {
 	form := c.objectCheck(fileForm).check
 	return func(v any, owned bool) (any, bool, []Violation) {
@@ -149,8 +152,8 @@ func (c checkCompiler) fileCheck() check {
 	}
 }
 
-// Refuses says how a file does not fit the type, in words that complete a sentence about it;
-// nothing when it fits.
+// Refuses returns the reason why a file does not fit the type, as the end of a sentence, or "" if
+// it fits.
 func (t *Type) Refuses(f value.FileFacts) string {
 	switch {
 	case t.MaxSize > 0 && f.Size > t.MaxSize:
@@ -193,7 +196,7 @@ func (p *parser) mediaTypes(t *Type, expr hclv2.Expression) {
 	}
 }
 
-// IsMediaPattern reports whether a text is a media type, or a type with * for every subtype.
+// IsMediaPattern reports whether s is a media type, or a type with * as its subtype.
 func IsMediaPattern(s string) bool {
 	kind, params, err := mime.ParseMediaType(strings.ReplaceAll(s, "*", "any"))
 	of, sub, ok := strings.Cut(s, "/")

@@ -7,13 +7,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// A format is one value of the format keyword: what it asks for, and the test that is asserted.
+// A format is one value of the format keyword: its description and its test.
 type format struct {
 	what  string // completes "must be …"
 	valid func(string) bool
 }
 
-// formats are the formats of JSON Schema 2020-12 that can be asserted.
+// formats are the formats of JSON Schema 2020-12 that are enforced.
 var formats = map[string]format{
 	"date":                  {"a date like 2026-01-31", fromLibrary("date")},
 	"time":                  {"a time with its offset like 15:04:05Z", fromLibrary("time")},
@@ -43,7 +43,7 @@ func formatNames() []string {
 	return names
 }
 
-// fromLibrary returns the JSON Schema library's own test of a format, made when it is first needed.
+// fromLibrary returns the JSON Schema library's test of a format, which is created on first use.
 func fromLibrary(name string) func(string) bool {
 	test := sync.OnceValue(func() *jsonschema.Format {
 		c := jsonschema.NewCompiler()
@@ -56,7 +56,8 @@ func fromLibrary(name string) func(string) bool {
 	return func(s string) bool { return test().Validate(s) == nil }
 }
 
-// customFormats are the tests above in the library's form, so that a raw schema asserts the same.
+// customFormats adapts the tests above to the library, so that a raw schema enforces the same
+// formats.
 func customFormats() []*jsonschema.Format {
 	var out []*jsonschema.Format
 	for _, name := range formatNames() {

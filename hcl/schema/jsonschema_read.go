@@ -7,10 +7,10 @@ import (
 	"hatchel/hcl/value"
 )
 
-// FromJSONSchema returns the type of a tool's arguments whose schema is given whole, as decoded
-// JSON. The schema is advertised as it is. It is read into a type as far as the language can say
-// it; exact tells whether that was all of it. What the type cannot say, the JSON Schema library
-// enforces. Values in error are those of package value; the error is a sentence for an author.
+// FromJSONSchema returns the type of a tool's arguments from a complete, decoded JSON Schema. The
+// schema is advertised unchanged. It is converted to a type as far as the language allows; exact
+// reports whether the type is equivalent. Otherwise the JSON Schema library enforces the rest.
+// Values in raw are those of package value; the error is a sentence for an author.
 func FromJSONSchema(raw any) (t *Type, exact bool, err error) {
 	if _, ok := raw.(map[string]any); !ok {
 		return &Type{Kind: Object, Open: true}, false, errNotObject{describeValue(raw)}
@@ -38,16 +38,16 @@ func (e errNotObject) Error() string { return "a schema is an object, not " + e.
 // schemaReader turns raw schemas into types that accept at least what the schemas accept.
 type schemaReader struct {
 	root  any
-	exact bool     // so far, the types accept no more than the schemas
+	exact bool     // the types so far accept no more than the schemas
 	refs  []string // being resolved
 }
 
-// annotationKeywords are keywords that assert nothing.
+// annotationKeywords are keywords that restrict nothing.
 var annotationKeywords = []string{"$schema", "$comment", "$defs", "definitions", "deprecated", "readOnly",
 	"writeOnly", "default", "title", "description", "examples", "x-mcp-header", "contentEncoding", "contentMediaType",
 	"contentSchema"}
 
-// schemaNode is one raw schema whose keywords are marked when they are understood.
+// schemaNode is one raw schema, and which of its keywords were converted.
 type schemaNode struct {
 	*schemaReader
 	raw  map[string]any
@@ -111,8 +111,8 @@ func (r *schemaReader) read(raw any) *Type {
 	return t
 }
 
-// resolveRef reads the target of a reference inside the document, once: what refers to itself is
-// left to the library.
+// resolveRef reads the target of a reference inside the document. Recursive references are left to
+// the library.
 func (n *schemaNode) resolveRef(ref string) *Type {
 	for key := range n.raw {
 		if key != "$ref" && !slices.Contains(annotationKeywords, key) {
@@ -178,7 +178,7 @@ func (n *schemaNode) kind() *Type {
 	return t
 }
 
-// untyped reads a schema without a type: a choice of texts has one all the same.
+// untyped reads a schema without the keyword type. An enum of strings still has the type string.
 func (n *schemaNode) untyped() *Type {
 	values, _ := n.raw["enum"].([]any)
 	if c, ok := n.raw["const"]; ok && values == nil {
@@ -305,7 +305,7 @@ func (n *schemaNode) object(t *Type) {
 	}
 }
 
-// memberDefault takes over the default of an optional member when it fits.
+// memberDefault sets the default of an optional member if it fits the type.
 func (n *schemaNode) memberDefault(m *Member, raw any) {
 	property, _ := raw.(map[string]any)
 	v, ok := property["default"]

@@ -17,8 +17,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// rawSchema reads schema = {...}: raw keywords that are advertised next to those of the type, and
-// asserted by the JSON Schema library.
+// rawSchema reads schema = {...}: raw keywords that are advertised in addition to those of the type
+// and enforced by the JSON Schema library.
 func (p *parser) rawSchema(t *Type, expr hclv2.Expression) {
 	keywords, ok := p.rawKeywords(expr)
 	if !ok {
@@ -53,7 +53,8 @@ func (p *parser) rawSchema(t *Type, expr hclv2.Expression) {
 	t.Extra, t.library = keywords, library
 }
 
-// rawKeywords returns the keywords in written order where they are written out, else sorted.
+// rawKeywords returns the keywords of an object literal in written order, and those of any other
+// value sorted.
 func (p *parser) rawKeywords(expr hclv2.Expression) ([]Keyword, bool) {
 	v, ok := p.constant(expr)
 	if !ok {
@@ -94,8 +95,7 @@ func localRef(v any) bool {
 	return false
 }
 
-// noLoader refuses references to other documents: a schema is complete, and loading never reaches
-// out.
+// noLoader rejects references to other documents, because loading never accesses the network.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("not available") }
@@ -136,7 +136,7 @@ func compileLibrary(doc any) (*jsonschema.Schema, error) {
 	return nil, errors.New("it is not a valid JSON Schema 2020-12")
 }
 
-// hugeNumber reports whether v holds a number that exact arithmetic should not be asked to expand.
+// hugeNumber reports whether v contains a number that is too large for exact arithmetic.
 func hugeNumber(v any) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -154,7 +154,7 @@ func hugeNumber(v any) bool {
 	return false
 }
 
-// validateRaw asks the library about a value.
+// validateRaw validates a value with the library.
 func validateRaw(s *jsonschema.Schema, v any, sensitive bool) []Violation {
 	v, err := value.ResolveAll(v)
 	if err != nil {
@@ -195,7 +195,7 @@ func libraryViolations(e *jsonschema.ValidationError, sensitive bool) []Violatio
 	return []Violation{{Path: path, Message: libraryMessage(e.ErrorKind, sensitive) + alternatives(e, sensitive)}}
 }
 
-// alternatives says why none of a few alternatives was matched.
+// alternatives explains why a value matches none of the alternatives.
 func alternatives(e *jsonschema.ValidationError, sensitive bool) string {
 	switch e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
@@ -268,7 +268,7 @@ func libraryMessage(k jsonschema.ErrorKind, sensitive bool) string {
 	return "does not satisfy the schema"
 }
 
-// limitMessage says which bound of a number or a length was passed, or is "".
+// limitMessage describes the violated bound of a number or a length, or returns "".
 func limitMessage(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Minimum:

@@ -6,8 +6,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// AppendSchema appends the type's JSON Schema 2020-12: members and keywords in declared order, the
-// same bytes every time.
+// AppendSchema appends the type's JSON Schema 2020-12. Members and keywords are in declared order,
+// so the output is deterministic.
 func (t *Type) AppendSchema(dst []byte) []byte {
 	if t.verbatim != nil {
 		return appendValue(dst, *t.verbatim)
@@ -15,8 +15,7 @@ func (t *Type) AppendSchema(dst []byte) []byte {
 	return t.appendSchema(dst, nil)
 }
 
-// appendValue appends a value that came from a constant of the configuration, which holds nothing
-// that JSON has no form for.
+// appendValue appends a constant of the configuration, which always has a JSON form.
 func appendValue(dst []byte, v any) []byte {
 	dst, err := value.AppendJSON(dst, v)
 	if err != nil {
@@ -135,7 +134,7 @@ func (t *Type) appendContent(o *jsonWriter) {
 	}
 }
 
-// described reports whether the schema of an Any says anything.
+// described reports whether the schema of an Any is not empty.
 func (t *Type) described() bool {
 	return t.verbatim != nil || t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 ||
 		len(t.Enum) > 0

@@ -11,11 +11,11 @@ import (
 	"hatchel/hcl/spelling"
 )
 
-// A keyword narrows or describes a type: in the { ... } at the end of a type, or as an attribute
-// next to an input's type.
+// A keyword restricts or describes a type. It is written in the { ... } at the end of a type, or as
+// an argument of an input.
 type keyword struct {
 	name  string
-	kinds []Kind // the kinds it applies to; nil: all
+	kinds []Kind // the kinds it applies to; nil for all
 	apply func(p *parser, t *Type, expr hclv2.Expression)
 }
 
@@ -25,7 +25,7 @@ var (
 	many    = []Kind{List, Set, Map}
 )
 
-// keywords are what the { ... } of a type may hold.
+// keywords returns the keywords that are allowed in the { ... } of a type.
 func keywords() []keyword {
 	return []keyword{
 		{"min", numbers, number(func(t *Type) *any { return &t.Min })},
@@ -48,7 +48,7 @@ func keywords() []keyword {
 	}
 }
 
-// inputKeywords are what may be used only as arguments of an input.
+// inputKeywords returns the keywords that are allowed only as arguments of an input.
 func inputKeywords() []keyword {
 	return []keyword{
 		{"description", nil, func(p *parser, t *Type, e hclv2.Expression) { t.Description = p.text(e, "description") }},
@@ -66,9 +66,8 @@ func Keywords() []string {
 	return names
 }
 
-// With returns the type with a keyword that is written as an attribute next to it, checked as the
-// same keyword inside the type is. The names are those of Keywords; With panics on any other, since
-// the caller's own table of attributes decides which there are.
+// With returns the type with a keyword that is written as an argument of the input, with the same
+// checks as inside the type. With panics unless the name is one of Keywords.
 func (t *Type) With(attr *hclv2.Attribute, env Env) (*Type, hclv2.Diagnostics) {
 	p := &parser{env: env}
 	all := append(keywords(), inputKeywords()...)
@@ -82,16 +81,16 @@ func (t *Type) With(attr *hclv2.Attribute, env Env) (*Type, hclv2.Diagnostics) {
 	return &c, p.diags
 }
 
-// Default returns the value of a default that is written next to the type, converted to it. ok is
-// false when it does not fit.
+// Default returns the default of an input, converted to the type. It reports false if the default
+// does not fit.
 func (t *Type) Default(expr hclv2.Expression, env Env) (v any, ok bool, diags hclv2.Diagnostics) {
 	p := &parser{env: env}
 	v, ok = p.defaultValue(t, expr)
 	return v, ok, p.diags
 }
 
-// descriptionAndKeywords reads the description and the keywords that may follow in any T(...). form
-// is how the call begins, for hints.
+// descriptionAndKeywords reads the description and the keywords of T(...). form is the beginning of
+// the call, for hints.
 func (p *parser) descriptionAndKeywords(form string, args []hclv2.Expression, t *Type) *Type {
 	c := *t
 	t = &c
@@ -139,7 +138,7 @@ func (p *parser) keywords(t *Type, braces *hclsyntax.ObjectConsExpr) {
 	p.finish(t, braces.Range())
 }
 
-// misplacedKeywords answers keywords that are something else here.
+// misplacedKeywords holds hints for keywords that have another meaning or place here.
 var misplacedKeywords = map[string]string{
 	"description": `The description is the first argument: TYPE("...", { ... }).`,
 	"default":     "A default is written around the type: optional(TYPE, VALUE).",
@@ -154,7 +153,7 @@ var misplacedKeywords = map[string]string{
 	"type":        "The type is the name before the parenthesis.",
 }
 
-// keywordAliases are names of JSON Schema and other languages for our keywords.
+// keywordAliases maps keywords of JSON Schema and other languages to those of this language.
 var keywordAliases = map[string]string{
 	"minimum": "min", "maximum": "max", "gte": "min", "lte": "max", "ge": "min", "le": "max",
 	"exclusiveminimum": "above", "exclusivemaximum": "below", "gt": "above", "lt": "below",
@@ -211,7 +210,7 @@ func (k keyword) appliesTo(t *Type) bool {
 	return k.kinds == nil || slices.Contains(k.kinds, t.Kind) || t.broken && t.Kind == Any
 }
 
-// counterparts are the keywords that mean for one kind what another means for others.
+// counterparts maps a keyword to its equivalent for another kind, such as min to min_length.
 var counterparts = map[string]map[Kind]string{
 	"min":        {String: "min_length", List: "min_items", Set: "min_items", Map: "min_items"},
 	"max":        {String: "max_length", List: "max_items", Set: "max_items", Map: "max_items"},
@@ -223,7 +222,7 @@ var counterparts = map[string]map[Kind]string{
 	"max_items":  {Number: "max", Integer: "max", String: "max_length"},
 }
 
-// set applies one keyword, and takes it back when it contradicts another.
+// set applies one keyword, and reverts it if it contradicts another.
 func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) {
 	if !k.appliesTo(t) {
 		p.fail(at, "Keyword does not apply", "%s does not apply to %s.%s", k.name, article(t.Kind), p.alternative(k, t))

@@ -108,7 +108,7 @@ func (p *parser) sensitive(t *Type, expr hclv2.Expression) {
 	t.Sensitive = b
 }
 
-// headerBytes are the bytes of a header name, the tokens of RFC 9110.
+// headerBytes are the bytes allowed in a header name: those of a token of RFC 9110.
 const headerBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~"
 
 func (p *parser) header(t *Type, expr hclv2.Expression) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// MediaAllowed reports whether a file may be of the types that are allowed, none meaning all: by
-// what its owner says, and by what its bytes look like. Bytes that look like nothing known may be
-// of a type that is allowed by its whole name, and not of one that only a * allows.
+// MediaAllowed reports whether the declared and the sniffed type of a file both match the allowed
+// types; an empty list allows all. A file with unrecognized content may declare an allowed type
+// that is written in full, but not one that only a pattern with * allows.
 func MediaAllowed(allowed []string, declared, sniffed string) bool {
 	if len(allowed) == 0 {
 		return true
@@ -20,8 +20,7 @@ func MediaAllowed(allowed []string, declared, sniffed string) bool {
 	return mediaMatches(allowed, declared) && (mediaMatches(allowed, sniffed) || sniffedMatches(declared, sniffed))
 }
 
-// MediaOverlap reports whether a file may be of two lists of types, of which an empty one means
-// all.
+// MediaOverlap reports whether a file can match both lists of types; an empty list allows all.
 func MediaOverlap(some, others []string) bool {
 	return len(some) == 0 || len(others) == 0 || slices.ContainsFunc(some, func(kind string) bool {
 		return mediaMatches(others, kind) || slices.ContainsFunc(others,
@@ -41,11 +40,11 @@ func bareMedia(kind string) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// noMedia is what bytes look like of which nothing is known.
+// noMedia is the sniffed type of bytes that are not recognized.
 const noMedia = "application/octet-stream"
 
-// recognized are the types whose bytes are known from their beginning: what says that it is one of
-// them and does not look like it is none.
+// recognized are the types whose first bytes identify them: a file that declares one of them must
+// have these bytes.
 var recognized = []string{
 	"application/pdf", "application/postscript", "application/zip", "application/x-gzip", "application/gzip",
 	"application/x-rar-compressed", "application/vnd.ms-fontobject", "application/wasm",
@@ -54,8 +53,8 @@ var recognized = []string{
 	"font/ttf", "font/otf", "font/woff", "font/woff2", "font/collection",
 }
 
-// sniffedMatches reports whether bytes that look like one type can be of another that they cannot
-// be told from by their beginning.
+// sniffedMatches reports whether bytes sniffed as one type can be of another type with the same
+// first bytes.
 func sniffedMatches(declared, sniffed string) bool {
 	switch sniffed {
 	case declared:

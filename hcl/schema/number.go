@@ -28,7 +28,7 @@ func integerOf(v any) (any, bool) {
 	return json.Number(d.Text()), true
 }
 
-// isMultiple reports whether n is a whole multiple of step, exactly.
+// isMultiple reports whether n is an exact integer multiple of step.
 func isMultiple(n, step any) bool {
 	if a, ok := n.(int); ok {
 		if b, ok := step.(int); ok {

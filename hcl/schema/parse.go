@@ -10,20 +10,20 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Env is what a type expression may refer to.
+// Env resolves the names and values in a type expression.
 type Env struct {
-	// Type returns the type declared as `type "name"`. It reports unknown names and cycles itself,
-	// placed at the range it is given, and then returns nil.
+	// Type returns the type declared as `type "name"`. For an unknown name or a cycle it adds a
+	// diagnostic at the range and returns nil.
 	Type func(name string, at hclv2.Range) (*Type, hclv2.Diagnostics)
-	// Eval returns the value of a constant expression, in the values of package value.
+	// Eval returns the value of a constant expression, as defined by package value.
 	Eval func(hclv2.Expression) (any, hclv2.Diagnostics)
-	// Size reads a number of bytes, as in "10MiB", and reports what is none itself.
+	// Size reads a number of bytes such as "10MiB". It adds its own diagnostics.
 	Size func(hclv2.Expression) (int64, hclv2.Diagnostics)
-	// Uploads is the address that files are uploaded to.
+	// Uploads is the URL for uploading files.
 	Uploads *string
 }
 
-// Option is what optional(...) around a type says.
+// Option holds the arguments of optional(...).
 type Option struct {
 	Optional   bool
 	HasDefault bool
@@ -38,7 +38,7 @@ func Parse(expr hclv2.Expression, env Env) (*Type, Option, hclv2.Diagnostics) {
 	return t, option, p.diags
 }
 
-// ParseType reads a type where nothing can be left out: a result, a response, a named type.
+// ParseType reads a type that cannot be optional: a result, a response, a named type.
 func ParseType(expr hclv2.Expression, env Env) (*Type, hclv2.Diagnostics) {
 	p := &parser{env: env}
 	t := p.parse(expr)

@@ -9,9 +9,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Pattern is a regular expression as JSON Schema has them: ECMA 262 with the u flag, matching
-// anywhere in a text unless anchored. Only what both that dialect and Go's linear-time engine can
-// do is accepted, so a client and the server never disagree about a match.
+// Pattern is a regular expression of JSON Schema: ECMA 262 with the u flag, unanchored. Only
+// features that both that dialect and Go's linear-time engine support are accepted, so that a
+// client and the server never disagree about a match.
 type Pattern struct {
 	Source string
 	re     *regexp.Regexp
@@ -73,7 +73,8 @@ func describeRegexpError(err error) error {
 	return errors.New(what)
 }
 
-// What \s means in ECMA 262, and what it does not: as the inside of a character class.
+// The characters that \s matches in ECMA 262, and those that it does not match, as the inside of a
+// character class.
 const (
 	space    = `\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
 	notSpace = `\x00-\x08\x0e-\x1f\x21-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}` +
@@ -81,7 +82,8 @@ const (
 	anything = `[^\n\r\x{2028}\x{2029}]`
 )
 
-// ecmaTranslator rewrites the ECMA dialect into Go's and refuses what only one of them has.
+// ecmaTranslator translates the ECMA dialect into Go's and rejects features that only one of them
+// has.
 type ecmaTranslator struct {
 	src   string
 	at    int

@@ -1,9 +1,9 @@
 // Package schema turns the type expressions of the language into types, types into JSON Schema
 // 2020-12, and types into validators of call arguments.
 //
-// Parse reads a type, AppendSchema writes what is advertised, Compile makes the Validator that
-// enforces it. What is enforced is what is advertised, with one leniency: a JSON null for something
-// optional counts as absent.
+// [Parse] reads a type, [Type.AppendSchema] writes the advertised schema, and Compile returns the
+// Validator that enforces it. The enforced rules are the advertised ones, with one exception: a
+// JSON null for an optional member counts as absent.
 package schema
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Kind is what a type is before its keywords narrow it.
+// Kind is the kind of a type, without its keywords.
 type Kind int
 
 const (
@@ -30,9 +30,9 @@ const (
 	Set
 	Map
 	Object
-	File  // of inputs only: an uploaded file
-	Bytes // of outputs only: not in the language
-	Null  // of outputs only
+	File  // for inputs only: an uploaded file
+	Bytes // for outputs only; not in the language
+	Null  // for outputs only
 )
 
 var kindNames = [...]string{"any", "string", "number", "integer", "bool", "list", "set", "map", "object", "file",
@@ -41,15 +41,14 @@ var kindNames = [...]string{"any", "string", "number", "integer", "bool", "list"
 // String returns the kind's name in the language.
 func (k Kind) String() string { return kindNames[k] }
 
-// Type is one type of the language. It is never changed after it was made; With returns a changed
-// copy.
+// Type is one type of the language. It is immutable; With returns a changed copy.
 type Type struct {
 	Kind      Kind
 	Elem      *Type     // of a List, Set or Map
 	Members   []*Member // of an Object, in declared order
-	Nullable  bool      // null passes, as a value
+	Nullable  bool      // null is a value of the type
 	Sensitive bool      // its values, at every depth, are never shown
-	Open      bool      // an Object that lets unknown members pass, unchecked
+	Open      bool      // an Object that accepts unknown members without checks
 
 	Title, Description string
 	Header             string // the HTTP header that mirrors the input, or ""
@@ -63,12 +62,12 @@ type Type struct {
 	Format                             string
 	MaxSize                            int64    // bytes of a File; 0 for what the server takes
 	MediaTypes                         []string // of a File, as in "image/*"; nil for every type
-	// the address that a File is uploaded to; what it points to may be written until all is loaded
+	// the upload URL of a File; its target is set during the load
 	Upload   *string
-	Extra    []Keyword // raw JSON Schema next to what the fields above advertise
-	verbatim *any      // the whole schema as it was given, advertised instead of the fields
+	Extra    []Keyword // raw JSON Schema in addition to the fields above
+	verbatim *any      // the complete schema as written, advertised instead of the fields
 	library  *jsonschema.Schema
-	// stands for a type that could not be read: follow-up mistakes are not reported
+	// the type is invalid, which was reported: follow-up mistakes are suppressed
 	broken bool
 }
 
@@ -78,7 +77,7 @@ type Member struct {
 	Type       *Type
 	Optional   bool
 	HasDefault bool
-	Default    any // what an absent member becomes, as a value that fits Type
+	Default    any // the value of an absent member, which fits Type
 	Range      hclv2.Range
 }
 
@@ -94,8 +93,7 @@ type Keyword struct {
 	Value any
 }
 
-// ObjectOf returns the type of an object with these members: the input of a tool, made of its
-// inputs.
+// ObjectOf returns the type of an object with these members, such as the input of a tool.
 func ObjectOf(members ...*Member) *Type { return &Type{Kind: Object, Members: members} }
 
 // ListOf returns the type of a list.
@@ -133,7 +131,7 @@ func (t *Type) AsNullable() *Type {
 	return &c
 }
 
-// NotNull returns the type without null, for where null was ruled out.
+// NotNull returns the type without null, for a value that was proven not null.
 func (t *Type) NotNull() *Type {
 	if !t.Nullable {
 		return t
@@ -143,7 +141,7 @@ func (t *Type) NotNull() *Type {
 	return &c
 }
 
-// Opened returns the type with every object in it allowing unknown members: responses of other
+// Opened returns the type with unknown members allowed in every object, because responses of other
 // services may gain members.
 func (t *Type) Opened() *Type {
 	c := *t
@@ -206,7 +204,7 @@ func (m *Member) text() string {
 	return m.Type.String()
 }
 
-// TemplateType returns what a contextual compiler may know of a value of the type.
+// TemplateType converts the type for the contextual compilers.
 func (t *Type) TemplateType() template.Type {
 	out := template.Type{Nullable: t.AllowsNull()}
 	switch t.Kind {
@@ -237,7 +235,7 @@ func (t *Type) TemplateType() template.Type {
 	return out
 }
 
-// showJSON writes a value for an author or a model: JSON, shortened.
+// showJSON returns a value as shortened JSON for an author or a model.
 func showJSON(v any) string {
 	if s, ok := v.(string); ok {
 		return quoteShort(s)

@@ -2,8 +2,8 @@ package schema
 
 import "strings"
 
-// constructorExamples says how a type constructor is written; one that stands bare is answered with
-// its form.
+// constructorExamples shows how each type constructor is written. A constructor without arguments
+// is reported with its form.
 var constructorExamples = map[string]string{
 	"list": "list(string)", "set": "set(string)", "map": "map(number)", "object": "object({ name = string })",
 	"enum": `enum("a", "b")`, "optional": "optional(string)", "nullable": "nullable(string)",
@@ -12,7 +12,7 @@ var constructorExamples = map[string]string{
 var typeNames = []string{"string", "number", "integer", "bool", "any", "list", "set", "map", "object", "enum", "file",
 	"optional", "nullable", "type"}
 
-// aliases are names that other languages give to our types, and how ours is written.
+// aliases maps type names of other languages to the types of this language.
 var aliases = map[string]string{
 	"int": "integer", "int32": "integer", "int64": "integer", "long": "integer", "uint": "integer",
 	"float": "number", "float64": "number", "double": "number", "decimal": "number", "numeric": "number",
@@ -34,7 +34,8 @@ func isTypeName(text string) bool {
 	return scalar || aliases[strings.ToLower(text)] != ""
 }
 
-// aliasOf returns how a type of another language is written here, and the nearest type.
+// aliasOf returns the type that corresponds to a type name of another language, and the nearest
+// type name.
 func aliasOf(name string) (string, *Type) {
 	rewritten := aliases[strings.ToLower(name)]
 	if rewritten == "" {

@@ -10,7 +10,7 @@ import (
 // Validator enforces a type. It is immutable and safe for concurrent use.
 type Validator struct {
 	check     check
-	arguments check // the same, speaking of arguments
+	arguments check // the same check with messages about arguments
 }
 
 // Compile returns the type's validator.
@@ -26,9 +26,9 @@ func (t *Type) Compile() *Validator {
 	return &Validator{c.wrapCheck(t, members.check), c.wrapCheck(t, arguments.check)}
 }
 
-// Arguments decodes and validates the arguments of a call: a JSON object, or nothing. It returns
-// them converted, with defaults applied at every depth, or every violation. The result aliases
-// nothing of raw.
+// Arguments decodes and validates the arguments of a call: a JSON object, or no bytes at all. It
+// returns them converted, with defaults applied at every depth, or every violation. The result does
+// not alias raw.
 func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
 	var arguments any
 	var err error
@@ -49,8 +49,8 @@ func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
 	return v.Values(arguments.(map[string]any))
 }
 
-// Values validates the arguments of a call that were decoded already, and may change them. It
-// returns them converted, with defaults applied at every depth, or every violation.
+// Values validates decoded arguments of a call, which it may change. It returns them converted,
+// with defaults applied at every depth, or every violation.
 func (v *Validator) Values(arguments map[string]any) (map[string]any, []Violation) {
 	out, _, violations := v.arguments(arguments, true)
 	if len(violations) > 0 {
@@ -59,8 +59,8 @@ func (v *Validator) Values(arguments map[string]any) (map[string]any, []Violatio
 	return out.(map[string]any), nil
 }
 
-// Check validates a value and returns it converted, with defaults applied at every depth; the value
-// itself is not changed. With violations the value that is returned is meaningless.
+// Check validates a value and returns it converted, with defaults applied at every depth. It does
+// not change v. If there are violations, the returned value is undefined.
 func (v *Validator) Check(val any) (any, []Violation) {
 	out, _, violations := v.check(val, false)
 	return out, limitViolations(violations)

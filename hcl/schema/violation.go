@@ -9,11 +9,11 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Violation is one way in which a value does not fit its type, written for the model that sent it.
+// Violation describes one mismatch between a value and its type, for the model that sent the value.
 // It never shows a sensitive value.
 type Violation struct {
-	Path    string // like rows[2].amount; "" for the whole
-	Message string // like `must be at least 1, got 0`
+	Path    string // such as rows[2].amount; "" for the whole value
+	Message string // such as `must be at least 1, got 0`
 }
 
 // String returns the violation as one line.
@@ -24,8 +24,8 @@ func (v Violation) String() string {
 	return v.Path + ": " + v.Message
 }
 
-// maxViolations bounds what one refusal reports: enough to mend every kind of mistake, not a line
-// for each of a million rows.
+// maxViolations limits the violations of one error: enough for every kind of mistake, without a
+// line for each of a million rows.
 const maxViolations = 100
 
 func limitViolations(list []Violation) []Violation {
@@ -36,7 +36,7 @@ func limitViolations(list []Violation) []Violation {
 		Violation{Message: "there are further violations; fix these first"})
 }
 
-// prefix puts the violations of an element or member under its key.
+// prefix prepends the key of an element or member to the paths of its violations.
 func prefix(key string, list []Violation) []Violation {
 	for i := range list {
 		switch p := list[i].Path; {
@@ -78,7 +78,7 @@ func quoteShort(s string) string {
 	return fmt.Sprintf("%s… (%d characters)", value.AppendString(nil, cut), utf8.RuneCountInString(s))
 }
 
-// clip cuts a text after shownRunes characters.
+// clip truncates a string to shownRunes characters.
 func clip(s string) string {
 	if len(s) <= maxShownRunes {
 		return s

@@ -1,13 +1,11 @@
-// Package spelling turns a name that does not exist into the one that was meant: Nearest is its one
-// entry point, for authors' mistakes and for callers' alike, so that both are offered the same
-// names.
+// Package spelling finds the existing name nearest to an unknown one, for the mistakes of authors
+// and of callers.
 package spelling
 
 import "strings"
 
-// Nearest returns the name among those given that an author or a caller most likely meant by name,
-// or "" when none is near. Case, and whether words are joined by '_', '-' or nothing, do not count;
-// of equally near names the first wins.
+// Nearest returns the name that was most likely meant by an unknown name, or "" if none is near. It
+// ignores case and the separators '_' and '-'. Of equally near names it returns the first.
 func Nearest(name string, among []string) string {
 	best, nearest := "", 0
 	folded := fold(name)
@@ -30,7 +28,7 @@ func Nearest(name string, among []string) string {
 	return best
 }
 
-// begun is the only name that begins like this, as description begins with desc.
+// begun returns the only name that starts with the given text, as description starts with desc.
 func begun(folded string, among []string) (name string) {
 	for _, candidate := range among {
 		if !strings.HasPrefix(fold(candidate), folded) {
@@ -48,7 +46,8 @@ var joiners = strings.NewReplacer("_", "", "-", "", ".", "")
 
 func fold(name string) string { return joiners.Replace(strings.ToLower(name)) }
 
-// distance counts insertions, deletions, substitutions and swaps of neighbours between two names.
+// distance returns the number of insertions, deletions, substitutions and transpositions between
+// two names.
 func distance(a, b string) int {
 	if len(a) > 100 || len(b) > 100 {
 		return 100

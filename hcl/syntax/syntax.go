@@ -20,7 +20,7 @@ const (
 	unclosedHeredoc = "Unterminated template string"
 )
 
-// syntaxDetails replace details of the parser that do not say what to write.
+// syntaxDetails replaces details of the parser that do not explain the fix.
 var syntaxDetails = map[string]string{
 	"Missing newline after argument": "Each argument must be on its own line. The operators are " +
 		"&& and ||; to join strings, write one template, \"${a} ${b}\".",
@@ -32,15 +32,15 @@ var syntaxDetails = map[string]string{
 	"Invalid block definition": "A block is written `name \"label\" {`, without an equals " +
 		"sign and with its opening brace on the same line.",
 	"Unclosed configuration block": "This block, or one inside it, has no closing brace.",
-	unclosedInterpolation:          "The ${ has no closing brace before the end of the text.",
+	unclosedInterpolation:          "The ${ has no closing brace before the end of the template.",
 	"Unexpected end of template": "A %{if ...} needs its %{endif}, and a %{for ...} its " +
-		"%{endfor}, before the end of the text.",
+		"%{endfor}, before the end of the template.",
 	"Attribute redefined": "This argument is already set in the same block.",
 	"Missing expression":  "The value is missing.",
 	"Invalid expression":  "A value is expected here.",
 	"Invalid single-argument block definition": "A single-line block may contain only one argument. Write " +
 		"each argument on its own line.",
-	unclosedText: "The closing quote is missing: a text in quotes ends on the " +
+	unclosedText: "The closing quote is missing: a quoted string ends on the " +
 		"line where it begins. Write a line break as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
 	unclosedHeredoc: "The string is not closed. A quoted string needs its " +
 		"closing quote; a heredoc needs its marker alone on a line.",

@@ -13,7 +13,7 @@ import (
 // Hints for syntax errors that come from habits of other languages or from a missing quote. The
 // parser only reports where it could not continue.
 
-// explainMistake rewrites a diagnostic of the parser if the source shows what was intended.
+// explainMistake rewrites a diagnostic of the parser if the source shows the author's intent.
 func explainMistake(d *diag.Diagnostic, src []byte) {
 	if explainShellExpansion(d, src) {
 		return

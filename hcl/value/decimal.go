@@ -84,7 +84,7 @@ func (d Decimal) sign() int {
 // Whole reports whether the number is an integer of any size.
 func (d Decimal) Whole() bool { return d.Exp >= len(d.Digits) }
 
-// Integer returns the number as an int. It reports false if it is no integer or does not fit.
+// Integer returns the number as an int. It reports false unless it is an integer that fits.
 func (d Decimal) Integer() (int, bool) {
 	if !d.Whole() || d.Exp > 20 {
 		return 0, false

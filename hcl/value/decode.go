@@ -115,10 +115,10 @@ func decodeNumber(text []byte) any {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// Compact checks that src is one JSON text of at most MaxDepth levels, or nothing at all, and
-// removes the white space between its tokens and a byte order mark, in place. Duplicate keys are
-// accepted. On an error, a [*SyntaxError], it returns the text compacted up to the error. Compact
-// takes a few nanoseconds a byte, so that a document that nobody reads need not be decoded.
+// Compact checks that src is one JSON text of at most MaxDepth levels, or empty, and removes a byte
+// order mark and the white space between its tokens, in place. Duplicate keys are accepted. On an
+// error, a [*SyntaxError], it returns the text compacted up to the error. Compact takes a few
+// nanoseconds a byte, so that a document that is never read need not be decoded.
 func Compact(src []byte) ([]byte, error) {
 	return jsonscan.Compact(bytes.TrimPrefix(src, byteOrderMark), MaxDepth)
 }

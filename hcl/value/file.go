@@ -32,7 +32,7 @@ type FileFacts struct {
 	SHA256  string // in hexadecimal
 }
 
-// Summary returns a short description of the file, for places where its content is too much.
+// Summary returns a short description of the file, to be shown instead of its content.
 func (f *FileFacts) Summary() string {
 	return fmt.Sprintf("(%s, %d bytes, sha256 %s)", f.Name, f.Size, f.SHA256)
 }

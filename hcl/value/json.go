@@ -14,8 +14,7 @@ import (
 var ErrBytes = errors.New("bytes cannot be written as JSON; encode them with base64encode")
 
 // AppendJSON appends v as JSON: keys sorted, no white space, no HTML escapes, invalid UTF-8
-// replaced by U+FFFD. It fails for Bytes, NaN and infinities, and then returns what it has written
-// so far.
+// replaced by U+FFFD. For Bytes, NaN and infinities it returns an error and the incomplete output.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:

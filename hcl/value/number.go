@@ -8,7 +8,7 @@ import (
 )
 
 // Number returns the value of a JSON number: an int if it is an integer that fits, else a float64
-// that prints as the same number, else a json.Number. 1.0 and 1e3 are integers.
+// if it prints as the same number, else a json.Number. 1.0 and 1e3 are integers.
 func Number(text string) any {
 	if i, err := strconv.Atoi(text); err == nil {
 		return i

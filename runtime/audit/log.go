@@ -19,7 +19,8 @@ type Limits struct {
 
 // Log is a log in files, or on a stream. Its methods may be called concurrently.
 //
-// Concurrent records are written together, and concurrent durable records share one sync of the file.
+// Concurrent records are written together, and concurrent durable records share one sync of the
+// file.
 type Log struct {
 	path   string // empty for a stream
 	lock   io.Closer
@@ -63,7 +64,7 @@ var (
 // because that would not be a chain.
 func changedError(size, written int64) error {
 	return fmt.Errorf("the file was changed by another program: it has %d bytes instead of %d. "+
-		"Find out what happened to it, then restart the server to continue from what is there", size, written)
+		"Find the cause, then restart the server to continue with the existing records", size, written)
 }
 
 // disk is the file of a log.
@@ -97,8 +98,8 @@ func (l *Log) put(b *batch) {
 	}
 }
 
-// checkUnchanged returns an error when the file is not as this process has left it. The caller holds
-// writing.
+// checkUnchanged returns an error when the file is not as this process has left it. The caller
+// holds writing.
 func (l *Log) checkUnchanged() error {
 	if l.stream != nil {
 		return nil

@@ -67,8 +67,8 @@ func Stream(w io.Writer) (*Log, error) {
 	return l, l.Append(&Record{Time: time.Now(), Event: EventOpened, Process: os.Getpid()}, false)
 }
 
-// lockLog makes this process the only writer, until the returned lock is closed or the process ends.
-// The lock file holds the ID of the process.
+// lockLog makes this process the only writer, until the returned lock is closed or the process
+// ends. The lock file holds the ID of the process.
 func lockLog(name string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
@@ -119,7 +119,8 @@ func (l *Log) open() (err error) {
 	return nil
 }
 
-// findHead finds the last record: in the file, or, when that has no record yet, in the last full file.
+// findHead finds the last record: in the file, or, when that has no record yet, in the last full
+// file.
 func (l *Log) findHead(f *os.File) error {
 	head, end, err := lastRecord(f)
 	if err != nil {
@@ -128,7 +129,7 @@ func (l *Log) findHead(f *os.File) error {
 	if head.sequence == 0 {
 		if l.size > 0 && !looksLikeLog(f) {
 			return operatorError("it is not an audit log, or its end is damaged: " +
-				"`hatchel audit --verify` says where. Configure another file")
+				"`hatchel audit --verify` shows where. Configure another file")
 		}
 		full, err := findFullFiles(l.path)
 		if err != nil {
@@ -182,7 +183,7 @@ func headOf(name string) (chainHead, error) {
 	head, _, err := lastRecord(f)
 	if err != nil || head.sequence == 0 {
 		return chainHead{}, operatorError("the file before it, " + filepath.Base(name) +
-			", has no record at its end: `hatchel audit --verify` says where it is damaged")
+			", has no record at its end: `hatchel audit --verify` shows the damage")
 	}
 	return head, nil
 }

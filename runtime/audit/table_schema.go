@@ -16,8 +16,8 @@ const (
 	createLock = 0x48544C42 // of the process that creates the table
 )
 
-// tableSchema creates the table, and a trigger that rejects every change of a record, also on replicas
-// of logical replication. The owner of the table can still remove the trigger.
+// tableSchema creates the table, and a trigger that rejects every change of a record, also on
+// replicas of logical replication. The owner of the table can still remove the trigger.
 const tableSchema = `
 CREATE TABLE hatchel_audit (seq bigint PRIMARY KEY, time timestamptz NOT NULL, hash text NOT NULL, line text NOT NULL);
 CREATE OR REPLACE FUNCTION hatchel_audit_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -38,9 +38,9 @@ const (
 		"the trigger hatchel_audit_only_added is missing or disabled")
 	errForeign    = postgres.Refused("its table hatchel_audit belongs to another program")
 	errChangedEnd = postgres.Refused("the last record of its table hatchel_audit was changed: " +
-		"`hatchel audit --verify` says more")
+		"`hatchel audit --verify` shows the details")
 	errOther = postgres.Refused("its table hatchel_audit was replaced, or a record in it was changed: " +
-		"`hatchel audit --verify` says more. Restart the server to continue from what is there")
+		"`hatchel audit --verify` shows the details. Restart the server to continue with the existing records")
 	errSlow        = postgres.Refused("it does not answer in time")
 	errGone        = postgres.Refused("its table hatchel_audit no longer exists")
 	errNotAccepted = postgres.Refused("its table hatchel_audit does not accept records: " +

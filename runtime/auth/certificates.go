@@ -19,9 +19,9 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Certificates are the certificate of the server and the authorities of client certificates. Changed
-// files are loaded again; when that fails, the last certificates stay in use. Its methods may be
-// called concurrently.
+// Certificates are the certificate of the server and the authorities of client certificates.
+// Changed files are loaded again; when that fails, the last certificates stay in use. Its methods
+// may be called concurrently.
 type Certificates struct {
 	cert, key, clientCA string // paths; clientCA may be empty
 	log                 *slog.Logger
@@ -39,8 +39,8 @@ type loadedFiles struct {
 	grant  string
 }
 
-// OpenCertificates loads the files; relative paths are relative to dir. The error is for the author of
-// the configuration.
+// OpenCertificates loads the files; relative paths are relative to dir. The error is for the author
+// of the configuration.
 func OpenCertificates(t *hcl.TLS, dir string, log *slog.Logger) (*Certificates, error) {
 	c := &Certificates{cert: inDir(dir, t.Cert), key: inDir(dir, t.Key), clientCA: inDir(dir, t.ClientCA), log: log}
 	c.checked, c.fingerprint = time.Now(), c.computeFingerprint()
@@ -173,8 +173,8 @@ func (c *Certificates) identify(state *tls.ConnectionState, now time.Time) (*mcp
 // certificateKey is the Key of callers with a certificate. No API key and no issuer has this name.
 const certificateKey = "tls:client_ca"
 
-// identityOfCertificate takes the subject from the common name, or else from the first URI, DNS name
-// or email address.
+// identityOfCertificate takes the subject from the common name, or else from the first URI, DNS
+// name or email address.
 func identityOfCertificate(cert *x509.Certificate, grant string) (*mcp.Identity, *Refusal) {
 	uris := []string{}
 	for _, u := range cert.URIs {
@@ -187,7 +187,7 @@ func identityOfCertificate(cert *x509.Certificate, grant string) (*mcp.Identity,
 		}
 	}
 	if !isValidSubject(subject) {
-		return nil, invalidToken("The certificate names nobody")
+		return nil, invalidToken("The certificate has no name")
 	}
 	claims, err := json.Marshal(struct {
 		Subject string   `json:"subject"`

@@ -76,7 +76,7 @@ func TestClientCertificates(t *testing.T) {
 	}{
 		"with a common name": {&x509.Certificate{Subject: ops}, "robot [ops] tls:client_ca true"},
 		"with a URI":         {&x509.Certificate{URIs: []*url.URL{spiffe}}, "spiffe://example/robot [] tls:client_ca true"},
-		"without a name":     {&x509.Certificate{}, "401 The certificate names nobody"},
+		"without a name":     {&x509.Certificate{}, "401 The certificate has no name"},
 		"expired":            {&x509.Certificate{Subject: robot, NotAfter: time.Now().Add(-time.Minute)}, "no connection"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,7 @@ var groupKeys = []struct {
 		[]string{"server", "variable", "secret", "locals", "type"}},
 	{"connections", "Connections", "Systems that backends use. A connection is declared once and named by its blocks.",
 		[]string{"breaker"}},
-	{"tools", "Tools, prompts and resources", "What clients can call and read, and the parts of it.",
+	{"tools", "Tools, prompts and resources", "Blocks that clients can call and read, and their parts.",
 		[]string{"tool", "prompt", "resource", "toolset", "input", "argument", "message", "complete", "content",
 			"annotations",
 			"cache", "tool cache"}},
@@ -60,7 +60,7 @@ var groupKeys = []struct {
 			"fault"}},
 	{"trust", "Trust", "Who may connect, who may call what, who approves it, and what is recorded.",
 		[]string{"auth", "tls", "policy", "approval", "approvals", "audit"}},
-	{"operation", "Operation", "State, limits, and what outlives a request.",
+	{"operation", "Operation", "State, limits and features that outlive a request.",
 		[]string{"state", "files", "webhook", "task", "idempotency", "limit"}},
 }
 

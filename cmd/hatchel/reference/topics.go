@@ -71,7 +71,7 @@ input "tags" { type = optional(list(string, { max_items = 5 }), []) }`,
 					"hatchel docs BLOCK marks them."},
 				{"input.<name>", "An argument of the call or prompt, or a variable of the URI, validated and with " +
 					"its default. In complete " +
-					"the text that was typed; the other inputs are texts or null."},
+					"the typed text; the other inputs are strings or null."},
 				{"input.<file>.<member>", "Of an input with the type file: file_id, filename, content_type, size " +
 					"and sha256. In templates also " +
 					"path, a copy for the programs of the call, and url, a signed URL of this server."},

@@ -8,21 +8,21 @@ import (
 	"hatchel/hcl/template"
 )
 
-// An Arg is one element of a written list of words. Exactly one of Text, Hole, Group and Cond is
-// set; an Arg with none of them is a written null.
+// An Arg is one element of a list of words. Exactly one of Text, Value, Group and Cond is set; an
+// Arg with none of them is a literal null.
 type Arg struct {
-	Text  *template.Tree          // a quoted template: the author's text, with or without values
-	Value *template.Interpolation // an expression that is the whole element; a list becomes one word an element
-	Group []Arg                   // a written nested list, not nil: left out whole when a member is null
+	Text  *template.Tree          // a quoted template, with or without interpolations
+	Value *template.Interpolation // an expression that is the whole element; a list becomes several words
+	Group []Arg                   // a nested list: omitted completely if a member is null
 
-	Cond       template.Value // a conditional whose branches are elements: gives a bool
+	Cond       template.Value // the condition, a bool, of a conditional whose branches are elements
 	Then, Else *Arg
 
 	Source string // the element as written, for hints
 	Range  hclv2.Range
 }
 
-// literal is an element's text when the author wrote all of it.
+// literal returns the text of a constant element.
 func (a *Arg) literal() (string, bool) {
 	if a.Value != nil {
 		s, ok := a.Value.Type.Constant.(string)
@@ -49,7 +49,7 @@ func (a *Arg) literal() (string, bool) {
 	return b.String(), true
 }
 
-// nullable reports that the element may be left out of a call.
+// nullable reports whether the element may be omitted in a call.
 func (a *Arg) nullable() bool {
 	switch {
 	case a.Text != nil:
@@ -89,7 +89,7 @@ func nullableNodes(nodes []template.Node) bool {
 	return false
 }
 
-// source is an element as its author wrote it, for hints.
+// source returns the source of an element, for hints.
 func (a *Arg) source() string {
 	switch {
 	case a.Source != "":

@@ -9,16 +9,15 @@ import (
 	"hatchel/hcl/value"
 )
 
-// An Argv is a command compiled to words. It is immutable and safe for concurrent use.
+// An Argv is a command compiled to a list of words. It is immutable and safe for concurrent use.
 type Argv struct {
 	elements         []argvElement
-	codeReader       string // the program that runs what it reads; empty when there is none
-	callerControlled bool   // a word holds text that a caller chooses
+	codeReader       string // the program that runs its standard input as code, or ""
+	callerControlled bool   // a word contains text that the caller chooses
 }
 
-// CompileArgv checks the elements of a written list against every form a call can give them. The
-// Argv is nil when there are errors. That there are no elements at all is a diagnostic without a
-// place.
+// CompileArgv checks every list of words that the elements can produce. The Argv is nil if there
+// are errors. The diagnostic for an empty list has no range.
 func CompileArgv(args []Arg) (*Argv, hclv2.Diagnostics) {
 	var d diagnostics
 	a := compileArgv(args, hclv2.Range{}, &d)
@@ -31,7 +30,7 @@ func CompileArgv(args []Arg) (*Argv, hclv2.Diagnostics) {
 func compileArgv(args []Arg, at hclv2.Range, d *diagnostics) *Argv {
 	c := argvCheck{diagnostics: d}
 	if len(args) == 0 {
-		d.errorf(at, "Empty command", `A command is a list of words, the first of them the program: ["ls", "-l"].`)
+		d.errorf(at, "Empty command", `A command is a list of words, the first is the program: ["ls", "-l"].`)
 		return nil
 	}
 	c.checkProgram(&args[0])
@@ -42,11 +41,11 @@ func compileArgv(args []Arg, at hclv2.Range, d *diagnostics) *Argv {
 	return a
 }
 
-// ReadsProgram names the program that runs what it reads on its standard input, such as a shell
-// without a script, or returns "". No value of a call may be on that input.
+// ReadsProgram returns the program that runs its standard input as code, such as a shell without a
+// script, or "". No value of a call may be in that input.
 func (a *Argv) ReadsProgram() string { return a.codeReader }
 
-// Bind appends the words of one call to dst. Its errors are sentences for the model that made the
+// Bind appends the words of one call to dst. The error is a sentence for the model that made the
 // call.
 func (a *Argv) Bind(f template.Frame, dst []string) ([]string, error) {
 	b := binder{frame: f, words: dst}
@@ -66,17 +65,17 @@ func (a *Argv) Bind(f template.Frame, dst []string) ([]string, error) {
 // argvElement is one compiled Arg.
 type argvElement struct {
 	name             string // its source
-	constant         string // when fixed
+	constant         string // if fixed
 	fixed            bool
-	endsOptions      bool // it is the -- after which words are no longer options
+	endsOptions      bool // it is the -- that ends the options
 	nodes            []template.Node
 	interpolation    *template.Interpolation
 	group            []argvElement
 	cond             template.Value
 	then, els        *argvElement
-	option           string // the option literally before it
+	option           string // the constant option before it
 	isNull           bool
-	mayBeginWithDash bool // what the interpolation gives may begin with a dash
+	mayBeginWithDash bool // the value may begin with a dash
 }
 
 func compileElements(args []Arg, ends map[*Arg]bool) []argvElement {
@@ -114,7 +113,7 @@ func compileElement(a *Arg, ends map[*Arg]bool) argvElement {
 	return e
 }
 
-// isAuthored reports that the author decided what a value can begin with.
+// isAuthored reports whether the author determines the first character of a value.
 func isAuthored(h *template.Interpolation) bool {
 	if h.Func == "under" || h.Type.Known {
 		return true
@@ -130,15 +129,14 @@ func isAuthored(h *template.Interpolation) bool {
 type binder struct {
 	frame            template.Frame
 	words            []string
-	optionsEnded     bool // a literal -- came
+	optionsEnded     bool // a literal -- was rendered
 	buf              []byte
-	started          bool // the element has its first byte
-	startsTainted    bool // and it is a caller's
-	mayBeginWithDash bool // and it may be a dash
+	started          bool // the first byte of the element was rendered
+	startsTainted    bool // the caller chooses it
+	mayBeginWithDash bool // it may be a dash
 }
 
-// bind appends the words of one element and reports whether there were any to be: false means it is
-// null.
+// bind appends the words of one element. It reports false if the element is null.
 func (e *argvElement) bind(b *binder) (present bool, err error) {
 	switch {
 	case e.fixed:
@@ -257,8 +255,8 @@ func (e *argvElement) bindText(b *binder) (bool, error) {
 	return true, nil
 }
 
-// render appends a template to buf and notes whose its first byte is. It reports false when a value
-// is null.
+// render appends a template to buf and records the origin of its first byte. It reports false if a
+// value is null.
 func (b *binder) render(nodes []template.Node, source *string) (bool, error) {
 	for _, n := range nodes {
 		present, err := true, error(nil)

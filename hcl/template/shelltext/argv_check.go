@@ -7,7 +7,7 @@ import (
 	"hatchel/hcl/template"
 )
 
-// argvCheck finds at load what no call may do with a written list of words.
+// argvCheck checks a list of words at load.
 type argvCheck struct{ *diagnostics }
 
 // checkProgram checks the program's name.
@@ -48,7 +48,7 @@ func quoteAll(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// checkElements checks each element by itself and each option with what follows it.
+// checkElements checks each element, and each option with its argument.
 func (c argvCheck) checkElements(args []Arg) {
 	for i := range args {
 		c.checkElement(&args[i])
@@ -56,8 +56,8 @@ func (c argvCheck) checkElements(args []Arg) {
 	c.checkOptions(args)
 }
 
-// checkOptions refuses an element that may be left out after an option that stays. In a group both
-// go.
+// checkOptions reports an element that may be omitted after an option that is always present. A
+// group omits both.
 func (c argvCheck) checkOptions(args []Arg) {
 	for i := range args {
 		a := &args[i]
@@ -73,7 +73,7 @@ func (c argvCheck) checkOptions(args []Arg) {
 	}
 }
 
-// isOption reports that a word is an option that may take the next word as its value.
+// isOption reports whether a word is an option that may take the next word as its argument.
 func isOption(s string) bool {
 	rest, ok := strings.CutPrefix(s, "-")
 	if !ok {
@@ -88,7 +88,7 @@ func (c argvCheck) checkElement(a *Arg) {
 	switch {
 	case a.Group != nil:
 		if len(a.Group) == 0 {
-			c.errorf(a.Range, "Empty group", `A group holds the words that are left out together: ["-n", input.n].`)
+			c.errorf(a.Range, "Empty group", `A group holds words that are omitted together: ["-n", input.n].`)
 		}
 		for i := range a.Group {
 			c.checkElement(&a.Group[i])
@@ -154,7 +154,7 @@ func (c argvCheck) checkScalar(h *template.Interpolation) {
 	}
 }
 
-// rejectFunction refuses contextual functions of other contexts.
+// rejectFunction reports functions of other template contexts.
 func (d *diagnostics) rejectFunction(h *template.Interpolation) bool {
 	switch h.Func {
 	case "ident", "raw":
@@ -217,7 +217,7 @@ func (c argvCheck) checkText(t *template.Tree) {
 	}
 }
 
-// looksLikeFolder reports that text before a value is a folder's path.
+// looksLikeFolder reports whether the text before a value is the path of a folder.
 func looksLikeFolder(s string) (string, bool) {
 	if !strings.HasSuffix(s, "/") || !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "./") &&
 		!strings.HasPrefix(s, "../") {

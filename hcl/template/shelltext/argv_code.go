@@ -2,8 +2,8 @@ package shelltext
 
 import "hatchel/hcl/template"
 
-// checkCode refuses values in what a program would run, whatever branches a call takes, and notes
-// on a whether it runs what it reads.
+// checkCode reports values in words that a program would run as code, for all combinations of
+// branches, and records in a whether the program runs its input.
 func (c argvCheck) checkCode(a *Argv, args []Arg) {
 	var flat []*Arg
 	conditions := 0
@@ -18,7 +18,7 @@ func (c argvCheck) checkCode(a *Argv, args []Arg) {
 		bits := choice
 		flatten(args, &bits, &flat)
 		words := make([]word, len(flat))
-		var sure []word // that no null takes away
+		var sure []word // that are never null
 		for i, arg := range flat {
 			words[i] = arg.word(i)
 			a.callerControlled = a.callerControlled || words[i].callerControlled
@@ -49,7 +49,7 @@ func countConditions(args []Arg, n *int) {
 	}
 }
 
-// flatten lists the elements of one choice of branches; bits holds a choice for every condition.
+// flatten lists the elements for one combination of branches; bits holds the condition results.
 func flatten(args []Arg, bits *int, out *[]*Arg) {
 	for i := range args {
 		flattenOne(&args[i], bits, out)
@@ -73,7 +73,7 @@ func flattenOne(a *Arg, bits *int, out *[]*Arg) {
 	}
 }
 
-// word is what is known of an element at load.
+// word returns the parts of an element that are known at load.
 func (a *Arg) word(index int) word {
 	if s, ok := a.literal(); ok {
 		return word{text: s, constant: true, index: index}
@@ -140,8 +140,8 @@ func (a *Arg) valueSource() string {
 	return source
 }
 
-// doubleDashes finds the literal -- after which a word is no option. Where a program runs another,
-// the -- before that other's name is not it.
+// doubleDashes finds the literal -- that ends the options. If a program runs another, it skips a --
+// before the other program's name.
 func (c argvCheck) doubleDashes(args []Arg) map[*Arg]bool {
 	ends := map[*Arg]bool{}
 	name, p, known := "", commandSpec{}, false

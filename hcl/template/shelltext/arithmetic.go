@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// test is [[ ... ]].
+// test walks the expression of [[ ... ]].
 func (a *taintWalk) test(x syntax.TestExpr, sc scope) {
 	switch x := x.(type) {
 	case *syntax.BinaryTest:
@@ -34,7 +34,7 @@ func (a *taintWalk) test(x syntax.TestExpr, sc scope) {
 	}
 }
 
-// checkNumber is a word that the shell computes with.
+// checkNumber checks a word that the shell evaluates as a number.
 func (a *taintWalk) checkNumber(w *syntax.Word, sc scope) {
 	t := a.word(w, sc)
 	if lit := w.Lit(); strings.Trim(lit, "0123456789") != "" {
@@ -55,7 +55,7 @@ func (a *taintWalk) variableName(w *syntax.Word, sc scope) {
 	}
 }
 
-// checkArithmetic is an arithmetic expression. What it gives is a number.
+// checkArithmetic walks an arithmetic expression, whose result is always a number.
 func (a *taintWalk) checkArithmetic(x syntax.ArithmExpr, sc scope) {
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:

@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// assign is what n does to a variable.
+// assign records an assignment by n to a variable.
 func (a *taintWalk) assign(n syntax.Node, name string, t taint) {
 	if t.level == tainted && codeVariables[name] {
 		a.errorAt(n, "Value in a program's code",
@@ -16,7 +16,7 @@ func (a *taintWalk) assign(n syntax.Node, name string, t taint) {
 	a.flow.join(a.flow.vars, name, t)
 }
 
-// assignment is NAME=value, NAME+=value, NAME=(values) or NAME[index]=value.
+// assignment follows NAME=value, NAME+=value, NAME=(values) or NAME[index]=value.
 func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 	var t taint
 	if as.Index != nil {
@@ -45,7 +45,7 @@ func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 	return t
 }
 
-// codeVariables decide what runs.
+// codeVariables determine which code programs run.
 var codeVariables = set("PATH", "IFS", "ENV", "BASH_ENV", "PS1", "PS4", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS",
 	"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT",
 	"DYLD_INSERT_LIBRARIES", "EDITOR", "VISUAL", "PAGER", "BROWSER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_PAGER",
@@ -66,7 +66,7 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// declare is export, readonly, local, declare or typeset.
+// declare follows export, readonly, local, declare and typeset.
 func (a *taintWalk) declare(c *syntax.DeclClause, sc scope) {
 	if !a.bash && a.nested == nil && bashOnly[c.Variant.Value] {
 		// unreachable: the POSIX parser reads these words as commands.
@@ -85,7 +85,7 @@ func (a *taintWalk) declare(c *syntax.DeclClause, sc scope) {
 						`1)).`, option, option)
 			case strings.HasPrefix(option, "-") && strings.Contains(option, "n"):
 				a.errorAt(as, "Value as a variable's name",
-					`With %s a variable names another, and what it holds cannot be followed. Use the other `+
+					`With %s a variable names another one, whose value cannot be checked. Use the other `+
 						`variable itself.`, option)
 			}
 		}

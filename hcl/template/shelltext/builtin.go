@@ -2,7 +2,7 @@ package shelltext
 
 import "strings"
 
-// builtin follows and checks what the shell does itself.
+// builtin follows and checks the builtin commands of the shell.
 func (a *taintWalk) builtin(l simpleCommand, name string) {
 	switch name {
 	case "set":
@@ -60,13 +60,13 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 			a.inline(l.args[1], code, l.scope)
 		} else if a.anyTainted && maxTaint(l.taints).level == trusted {
 			a.warnAt(l.args[0], "Code in eval",
-				`What eval runs cannot be checked: if it reads a variable that holds a value of the call, `+
+				`The code that eval runs cannot be checked: if it reads a variable that holds a value of the call, `+
 					`that value may become code. Write the command out.`)
 		}
 	}
 }
 
-// setCommand is set: its operands become the positional parameters.
+// setCommand follows set, whose operands become the positional parameters.
 func (a *taintWalk) setCommand(l simpleCommand) {
 	ended := false
 	for i := 1; i < len(l.args); i++ {
@@ -82,7 +82,7 @@ func (a *taintWalk) setCommand(l simpleCommand) {
 	}
 }
 
-// readCommand is read and mapfile: they fill the variables they name.
+// readCommand follows read and mapfile, which assign the variables that they name.
 func (a *taintWalk) readCommand(l simpleCommand, name string) {
 	for _, w := range l.words[1:] {
 		if strings.HasPrefix(w.text, "-u") {
@@ -120,7 +120,7 @@ func (a *taintWalk) rejectNames(l simpleCommand, from int) {
 	}
 }
 
-// rejectName refuses a value as a variable's name.
+// rejectName reports a value as a variable's name.
 func (a *taintWalk) rejectName(l simpleCommand, i int) {
 	if t := l.taints[i]; t.level > trusted {
 		a.errorAt(l.args[i], "Value as a variable's name",
@@ -128,7 +128,8 @@ func (a *taintWalk) rejectName(l simpleCommand, i int) {
 	}
 }
 
-// printf takes a format, which is a small language of its own, and with -v the name of a variable.
+// printf checks printf, whose format is a language of its own, and which with -v assigns a
+// variable.
 func (a *taintWalk) printf(l simpleCommand) {
 	i := 1
 	if len(l.args) > 2 && l.words[1].constant && l.words[1].text == "-v" {
@@ -151,7 +152,7 @@ func (a *taintWalk) printf(l simpleCommand) {
 	}
 }
 
-// testCommand is [ ... ] and test.
+// testCommand checks [ ... ] and test.
 func (a *taintWalk) testCommand(l simpleCommand) {
 	for i := 1; i < len(l.args); i++ {
 		if !l.words[i].constant {

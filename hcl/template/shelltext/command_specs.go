@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// commandSpec says which words of a program's command line are code.
+// commandSpec specifies which words of a program's command line are code.
 type commandSpec struct {
 	code    string   // letters of short options whose argument is code
 	codes   []string // longer options whose argument is code
 	takes   string   // letters of short options with an argument that is data
 	long    []string // longer options with an argument that is data
 	operand operandKind
-	skip    int    // operands before the one that operand is about
-	shell   bool   // -c makes the first operand code, wherever c is among its letters
-	stdin   bool   // without a program among its words it reads one from its standard input
-	hint    string // how to hand over a value instead
+	skip    int    // operands before those that operand describes
+	shell   bool   // -c, also combined as in -ec, makes the first operand code
+	stdin   bool   // without a program in its words it reads one from its standard input
+	hint    string // how to pass a value instead
 }
 
-// operandKind is what the operands of a program are.
+// operandKind is the meaning of a program's operands.
 type operandKind int
 
 const (
 	data       operandKind = iota
-	codeFirst              // the first operand is code unless an option gave some
-	fileFirst              // the first operand is a file of code unless an option gave some; what follows is data
+	codeFirst              // the first operand is code unless an option contains it
+	fileFirst              // the first operand is a file of code unless an option contains code; others are data
 	codeRest               // every operand is code
 	command                // the operands are another command line
 	assignment             // an operand NAME=value is code, others are data
@@ -37,7 +37,7 @@ const (
 	hintAwk   = `Give the value in the environment and read it with ENVIRON["X"]: in a script, X=%s awk ` +
 		`'... ENVIRON["X"] ...'.`
 	hintJq     = `Give the value by name: "--arg", "x", %s, and read $x in the program.`
-	hintRemote = `The other side's shell would parse it. Make the input an enum, or send the value on the ` +
+	hintRemote = `The remote shell would parse it. Make the input an enum, or send the value on the ` +
 		`standard input.`
 	hintFixed = `Write this word as constant text.`
 )
@@ -56,8 +56,8 @@ func wrapper(takes string, skip int, long ...string) commandSpec {
 	return commandSpec{takes: takes, long: long, operand: command, skip: skip, hint: hintFixed}
 }
 
-// commandSpecs are those that run text they are given. A program that is not here is taken to treat
-// its words as data.
+// commandSpecs are the programs that run code from their words or input. All other programs are
+// assumed to treat their words as data.
 var commandSpecs = map[string]commandSpec{
 	"sh": shellLike(), "bash": shellLike(), "dash": shellLike(), "ash": shellLike(), "ksh": shellLike(),
 	"mksh": shellLike(),
@@ -163,7 +163,7 @@ func sedLike() commandSpec {
 		hint: hintAwk}
 }
 
-// commandRunners run a command line that is after their own words.
+// commandRunners run the command line that follows their own words.
 var commandRunners = map[string]bool{
 	"docker": true, "podman": true, "kubectl": true, "oc": true, "nerdctl": true, "lxc": true, "flatpak": true,
 	"vagrant": true, "ssh": true, "nix-shell": true, "npx": true,
@@ -171,7 +171,7 @@ var commandRunners = map[string]bool{
 	"poetry": true, "pipenv": true, "uv": true, "bundle": true,
 }
 
-// lookup finds a program by its file name; python3.11 is python.
+// lookup finds a program by its file name, without a version: python3.11 is python.
 func lookup(word string) (string, commandSpec, bool) {
 	name := path.Base(word)
 	if p, ok := commandSpecs[name]; ok {

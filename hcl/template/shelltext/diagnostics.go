@@ -8,7 +8,7 @@ import (
 	"hatchel/hcl/template"
 )
 
-// diagnostics collects what is wrong with one template, each mistake once.
+// diagnostics collects the mistakes of one template, each once.
 type diagnostics struct {
 	list hclv2.Diagnostics
 	seen map[string]bool
@@ -38,7 +38,7 @@ func (d *diagnostics) add(severity hclv2.DiagnosticSeverity, r hclv2.Range, summ
 	d.list = append(d.list, diag)
 }
 
-// final are the diagnostics without warnings about what an error is about already.
+// final returns the diagnostics without warnings at positions that have an error.
 func (d *diagnostics) final() hclv2.Diagnostics {
 	var out hclv2.Diagnostics
 	for _, w := range d.list {
@@ -58,8 +58,7 @@ func (d *diagnostics) inError(r *hclv2.Range) bool {
 	return false
 }
 
-// callerControlled reports that the caller chooses the text of a value: nothing but its type is the
-// author's.
+// callerControlled reports whether the caller chooses the text of a value, within its type.
 func callerControlled(t template.Type) bool {
 	if t.Known {
 		return false

@@ -1,11 +1,11 @@
-// Package shelltext compiles the two ways of naming a program: a script for a shell, and a list of
-// words for the operating system.
+// Package shelltext compiles the two forms of a command: a script for a shell, and a list of words
+// for the operating system.
 //
-// CompileScript turns a template into constant text: values travel in the environment and the text
-// of a script is the same in every call. CompileArgv and CompilePipe turn written lists into words:
-// every value is one word or part of one, or a list of whole words.
+// [CompileScript] compiles a template to a script whose text is the same in every call; values are
+// passed in the environment. [CompileArgv] and [CompilePipe] compile lists of words: every value is
+// one word, a part of one, or a list of complete words.
 //
-// The guarantee: no value of a call becomes text that a shell parses, and none becomes an option of
-// a program or a piece of its code where the author did not write so. What cannot be bound that way
-// is refused when the file is loaded.
+// A compiled command guarantees that no value of a call becomes text that a shell parses, and that
+// no value becomes an option or code of a program unless the author wrote it that way. A value that
+// cannot be bound like this is rejected at load.
 package shelltext

@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// word is one word of a command line as far as it is known at load.
+// word is the part of one word of a command line that is known at load.
 type word struct {
-	text             string // the author's text before the first value
-	constant         bool   // there is no value in it: text is all of it
-	callerControlled bool   // it holds a value whose text the caller chooses
-	confined         bool   // it is the path of a file below a folder of the author
-	index            int    // whose word it is, for those who asked
+	text             string // the constant text before the first value
+	constant         bool   // it contains no value, so text is complete
+	callerControlled bool   // it contains a value whose text the caller chooses
+	confined         bool   // it is a path below a folder that the author chose
+	index            int    // its index in the command line
 }
 
-// a finding is a word that a program would run as code.
+// codeWord is a word with a value that a program would run as code.
 type codeWord struct {
 	word    word
 	program string // the program
-	option  string // the option before the code, if there is one
-	strict  bool   // not even a number may be here
+	option  string // the option before the code, or ""
+	strict  bool   // numbers are not allowed either
 	command bool   // it is the name of the program to run
-	file    bool   // it is the name of the file of code to run
+	file    bool   // it is the name of a file of code to run
 	hint    string
 }
 
-// hintFor is the hint with the value in its place.
+// hintFor returns the hint for a value.
 func (f *codeWord) hintFor(source string) string {
 	return strings.ReplaceAll(f.hint, "%s", source)
 }
@@ -47,8 +47,8 @@ func findCode(words []word) []codeWord {
 	return s.found
 }
 
-// nestedCommands looks for a command line inside another program's words: kubectl exec pod -- sh -c
-// code.
+// nestedCommands finds code in a command line inside another program's words: kubectl exec pod --
+// sh -c code.
 func nestedCommands(words []word) []codeWord {
 	var found []codeWord
 	if path.Base(words[0].text) == "find" {
@@ -70,7 +70,7 @@ func nestedCommands(words []word) []codeWord {
 	return found
 }
 
-// findExec looks into the commands that find runs.
+// findExec finds code in the commands that find runs.
 func findExec(words []word) []codeWord {
 	var found []codeWord
 	for i := 1; i < len(words); i++ {
@@ -100,7 +100,7 @@ func innerCommand(outer string, words []word) []codeWord {
 	return findCode(words)
 }
 
-// optionScanner walks one command line.
+// optionScanner reads one command line.
 type optionScanner struct {
 	name  string
 	words []word
@@ -108,9 +108,9 @@ type optionScanner struct {
 	found        []codeWord
 	at           int
 	operands     int
-	codeGiven    bool // an option gave the code
-	hasC         bool // a shell was told -c
-	optionsEnded bool // no options from here
+	codeGiven    bool // an option contained the code
+	hasC         bool // the shell has the option -c
+	optionsEnded bool // all further words are operands
 }
 
 func (s *optionScanner) run() {
@@ -170,7 +170,7 @@ func (s *optionScanner) scanOption(w word) {
 	}
 }
 
-// scanArgument is what an option takes: the rest of its own word, or the next one.
+// scanArgument returns the argument of an option: the rest of its own word, or the next one.
 func (s *optionScanner) scanArgument(w word, option string, inline, code bool) {
 	if !inline {
 		s.at++
@@ -184,7 +184,7 @@ func (s *optionScanner) scanArgument(w word, option string, inline, code bool) {
 	}
 }
 
-// scanOperand reads one operand and reports whether the rest of the line needs no look.
+// scanOperand reads one operand and reports whether the rest of the line is data.
 func (s *optionScanner) scanOperand(w word) (done bool) {
 	if s.name == "env" && strings.Contains(w.text, "=") {
 		return false
@@ -230,8 +230,8 @@ func (s *optionScanner) report(w word, option string, strict bool) {
 	s.found = append(s.found, codeWord{word: w, program: s.name, option: option, strict: strict, hint: s.hint})
 }
 
-// readsProgram reports that a command line gives its interpreter no program, so that it runs what
-// it reads.
+// readsProgram reports whether a command line contains no program for its interpreter, which then
+// runs its input.
 func readsProgram(words []word) (string, bool) {
 	if len(words) == 0 || !words[0].constant {
 		return "", false
@@ -273,7 +273,7 @@ func readsProgram(words []word) (string, bool) {
 	return name, s.operands <= s.skip || p.operand == data
 }
 
-// standardFile reports that a file name may be another name of the standard input.
+// standardFile reports whether a file name may denote the standard input.
 func standardFile(name string) bool {
 	return name == "-" || name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name,
 		"/proc/")
@@ -288,7 +288,7 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// unwrap strips programs that only run another: sudo nice cmd is cmd.
+// unwrap removes programs that only run another one: sudo nice cmd becomes cmd.
 func unwrap(words []word) []word {
 	for len(words) > 0 && words[0].constant {
 		name, p, ok := lookup(words[0].text)

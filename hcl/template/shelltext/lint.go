@@ -2,7 +2,7 @@ package shelltext
 
 import "strings"
 
-// lint warns of what is allowed and often wrong.
+// lint warns about commands that are allowed but often wrong.
 func (a *taintWalk) lint(l simpleCommand, name string) {
 	if !a.report || noOptions[name] {
 		return
@@ -53,12 +53,12 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 	}
 }
 
-// noOptions commands take no options after their first word, or none that matter.
+// noOptions are commands without relevant options after the first word.
 var noOptions = set("printf", "test", "[", ":", "true", "false", "exit", "return", "shift", "set", "export",
 	"readonly", "local", "read", "sleep", "eval", "trap", "alias", ".", "source", "unset", "let", "expr", "basename",
 	"dirname", "break", "continue")
 
-// bareOptions are programs whose options mostly take no value.
+// bareOptions are programs whose options rarely take an argument.
 var bareOptions = set("rm", "ls", "cat", "cp", "mv", "rmdir", "ln", "chmod", "chown", "touch", "wc")
 
 func (a *taintWalk) lintDash(l simpleCommand, w word, program string, dangerous bool) {

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// checkCode refuses what a program would run as code.
+// checkCode reports values that a program would run as code.
 func (a *taintWalk) checkCode(l simpleCommand, name string) {
 	words := l.words
 	if t := l.stdin; name == "xargs" && t.level > trusted && (!l.top || a.report) {
@@ -21,14 +21,15 @@ func (a *taintWalk) checkCode(l simpleCommand, name string) {
 	}
 	if reader, ok := readsProgram(l.words); ok && l.stdin.level > trusted {
 		a.errorAt(l.args[0], "Value in a program's code",
-			`%s runs what it reads, and here it reads %s. Give it its program as constant text and the `+
+			`%s runs its standard input as code, and here the input is %s. Give it its program as constant `+
+				`text and the `+
 				`value as an argument.`, reader, l.stdin.from)
 	}
 	a.inlineShell(l)
 }
 
-// xargsWords adds what xargs adds: words from its standard input at the end, or in place of the
-// text that -I names.
+// xargsWords adds the words of xargs: its standard input at the end, or in place of the text that
+// -I names.
 func (a *taintWalk) xargsWords(l simpleCommand) []word {
 	words := append([]word(nil), l.words...)
 	for i := 1; i < len(words); i++ {
@@ -55,7 +56,7 @@ func (a *taintWalk) xargsWords(l simpleCommand) []word {
 	return append(words, word{callerControlled: true, index: -1})
 }
 
-// interpolation writes a value as it is in a script.
+// interpolation returns the notation of a value in a script.
 func interpolation(from string) string {
 	if from == standardInput {
 		return `"$x"`
@@ -63,7 +64,7 @@ func interpolation(from string) string {
 	return "${" + from + "}"
 }
 
-// scriptHint is the hint of the table of programs in the words of a script.
+// scriptHint adapts a hint of commandSpecs to a script.
 func scriptHint(f codeWord, value string) string {
 	switch f.hint {
 	case hintAwk:
@@ -99,10 +100,10 @@ func (a *taintWalk) reportCode(l simpleCommand, f codeWord) {
 	}
 }
 
-// inlinePrefix begins the name under which the positional parameters of inline code are kept.
+// inlinePrefix is the prefix of the name for the positional parameters of inline code.
 const inlinePrefix = "\x00"
 
-// inlineShell looks into constant code that a shell is given: sh -c '... $1 ...' sh value.
+// inlineShell walks constant code of a shell: sh -c '... $1 ...' sh value.
 func (a *taintWalk) inlineShell(l simpleCommand) {
 	for k := range l.words {
 		if !l.words[k].constant {
@@ -135,7 +136,8 @@ func (a *taintWalk) inlineCode(l simpleCommand, shell int) {
 	}
 }
 
-// inline walks constant code that is in a word. What cannot be parsed cannot be run either.
+// inline walks constant code in a word. It ignores code that cannot be parsed, because a shell
+// cannot run it.
 func (a *taintWalk) inline(w *syntax.Word, code string, sc scope) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(code), "")
 	if err != nil {

@@ -8,22 +8,21 @@ import (
 	"hatchel/hcl/template"
 )
 
-// A Pipe is a list of commands, each reading what the one before it writes. It is immutable and
-// safe for concurrent use.
+// A Pipe is a list of commands, each of which reads the output of the previous one. It is immutable
+// and safe for concurrent use.
 type Pipe struct {
 	stages []stage
 }
 
 // stage is one command, or a condition that chooses one or none.
 type stage struct {
-	argv      *Argv // nil with a nil cond is a null: no command
+	argv      *Argv // nil for a condition, or with a nil cond for no command
 	cond      template.Value
 	then, els *stage
 }
 
-// CompilePipe checks the stages of a pipe: each is a Group, a written null, or a condition between
-// them. The Pipe is nil when there are errors. That there are no stages at all is a diagnostic
-// without a place.
+// CompilePipe checks the stages of a pipe. Each is a Group, a literal null, or a condition between
+// them. The Pipe is nil if there are errors. The diagnostic for an empty pipe has no range.
 func CompilePipe(stages []Arg) (*Pipe, hclv2.Diagnostics) {
 	var d diagnostics
 	p := &Pipe{}
@@ -32,7 +31,7 @@ func CompilePipe(stages []Arg) (*Pipe, hclv2.Diagnostics) {
 		p.stages = append(p.stages, compileStage(&stages[i], &d))
 		if reader := p.stages[i].codeReader(); reader != "" && p.fedByCaller(i) {
 			d.errorf(stages[i].Range, "Value in a program's code",
-				`%s runs what it reads, and here it reads what a stage before it makes of a value. Give it `+
+				`%s runs its standard input as code, and here the input contains a value of the call. Give it `+
 					`its program as constant text and the value as an argument.`, reader)
 		}
 		sure = sure || p.stages[i].alwaysRuns()
@@ -66,11 +65,10 @@ func compileStage(a *Arg, d *diagnostics) stage {
 	return stage{}
 }
 
-// ReadsProgram names the program of a first stage that runs what it reads on its standard input, or
-// returns "".
+// ReadsProgram returns the program of a first stage that runs its standard input as code, or "".
 func (p *Pipe) ReadsProgram() string { return p.stages[0].codeReader() }
 
-// fedByCaller reports that a stage before i has a word whose text a caller chooses.
+// fedByCaller reports whether a stage before i has a word whose text the caller chooses.
 func (p *Pipe) fedByCaller(i int) bool {
 	for _, s := range p.stages[:i] {
 		if s.callerControlled() {
@@ -80,7 +78,7 @@ func (p *Pipe) fedByCaller(i int) bool {
 	return false
 }
 
-// codeReader names the program of the stage that runs what it reads, in any branch.
+// codeReader returns the program of the stage that runs its input as code, in any branch.
 func (s *stage) codeReader() string {
 	switch {
 	case s.argv != nil:
@@ -100,7 +98,7 @@ func (s *stage) callerControlled() bool {
 	return s.argv != nil && s.argv.callerControlled
 }
 
-// alwaysRuns reports that there is a command in every call.
+// alwaysRuns reports whether the stage has a command in every call.
 func (s *stage) alwaysRuns() bool {
 	if s.cond != nil {
 		return s.then.alwaysRuns() && s.els.alwaysRuns()
@@ -108,8 +106,8 @@ func (s *stage) alwaysRuns() bool {
 	return s.argv != nil
 }
 
-// Bind returns the words of every stage of one call, at least one stage. Its errors are sentences
-// for the model that made the call.
+// Bind returns the words of every stage of one call, and at least one stage. The error is a
+// sentence for the model that made the call.
 func (p *Pipe) Bind(f template.Frame) ([][]string, error) {
 	out := make([][]string, 0, len(p.stages))
 	for i := range p.stages {

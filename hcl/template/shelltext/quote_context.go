@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// findContexts finds the spot of every interpolation in a parsed script.
+// findContexts determines the quoting context of every interpolation in a parsed script.
 func findContexts(file *syntax.File, l *scriptText) {
 	at := map[int]*scriptValue{}
 	for _, p := range l.segments {
@@ -52,7 +52,7 @@ func findContexts(file *syntax.File, l *scriptText) {
 	})
 }
 
-// rawDelimiter reports that a here-document's delimiter is quoted, so that nothing in it is
+// rawDelimiter reports whether a here-document's delimiter is quoted, so that nothing in it is
 // expanded.
 func rawDelimiter(w *syntax.Word) bool {
 	for _, p := range w.Parts {
@@ -64,7 +64,7 @@ func rawDelimiter(w *syntax.Word) bool {
 	return false
 }
 
-// contextOf reads from the inside out what surrounds a variable.
+// contextOf returns the quoting context of a variable from its enclosing nodes, innermost first.
 func contextOf(outer []syntax.Node) quoteContext {
 	pattern := false
 	for i := len(outer) - 1; i >= 0; i-- {
@@ -111,7 +111,7 @@ func isPattern(op syntax.ParExpOperator) bool {
 	return false
 }
 
-// checkContext refuses interpolations where the shell would not take them as values.
+// checkContext reports an interpolation that the shell would not treat as a value.
 func (c *scriptCompiler) checkContext(h *scriptValue, file *syntax.File, l *scriptText) {
 	loose := callerControlled(h.Type)
 	switch h.context {
@@ -137,11 +137,12 @@ func (c *scriptCompiler) checkContext(h *scriptValue, file *syntax.File, l *scri
 	}
 	if loose && backquoted(h, file, l) {
 		c.errorf(h.Range, "Value in backquotes",
-			`Backquotes read their text twice. Write $( ... ) instead of backquotes.`)
+			`The shell parses the code in backquotes twice. Write $( ... ) instead of backquotes.`)
 	}
 }
 
-// rejectSingleQuoted refuses a free value in single quotes and writes the word in double quotes.
+// rejectSingleQuoted reports a free value in single quotes; the hint writes the word in double
+// quotes.
 func (c *scriptCompiler) rejectSingleQuoted(h *scriptValue, file *syntax.File, l *scriptText) {
 	from := offsetOf(h, l)
 	word, around := "", (*syntax.SglQuoted)(nil)
@@ -161,7 +162,7 @@ func (c *scriptCompiler) rejectSingleQuoted(h *scriptValue, file *syntax.File, l
 	c.errorf(h.Range, "Value in single quotes", `The shell expands nothing in single quotes. %s`, hint)
 }
 
-// doubleQuoted rewrites a single-quoted word whose values are ${...}.
+// doubleQuoted rewrites a single-quoted word with ${...} interpolations.
 func doubleQuoted(word string) string {
 	inner := strings.TrimSuffix(strings.TrimPrefix(word, "'"), "'")
 	var b strings.Builder

@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirect checks where a command reads from or writes to, and returns the scope with what it
-// reads.
+// redirect checks the source or target of a redirection, and returns the scope with the input that
+// it sets.
 func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -48,10 +48,10 @@ func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 	return sc
 }
 
-// files is the variable that holds what the script wrote to files.
+// files is the name of a variable for everything that the script writes to files.
 const files = "\x00files"
 
-// noteFileOutput notes what a statement writes to a file.
+// noteFileOutput records the taint of a statement's output to a file.
 func (a *taintWalk) noteFileOutput(s *syntax.Stmt, out taint) {
 	for _, r := range s.Redirs {
 		switch r.Op {
@@ -71,7 +71,7 @@ func processOf(w *syntax.Word) *syntax.ProcSubst {
 	return p
 }
 
-// asValue is the interpolation that a word is, if it is nothing else.
+// asValue returns the interpolation that forms the whole word, or nil.
 func (a *taintWalk) asValue(w *syntax.Word) *scriptValue {
 	parts := w.Parts
 	if len(parts) == 1 {

@@ -9,11 +9,11 @@ import (
 	"hatchel/hcl/value"
 )
 
-// maxWordSize is how long one word or one NAME=value may be, in bytes: the limit of Linux, with
+// maxWordSize is the maximum size in bytes of one word or one NAME=value: the limit of Linux, with
 // room for the name.
 const maxWordSize = 128<<10 - 64
 
-// scalar is a value as one piece of text. A null has none: ok is false.
+// scalar returns a value as text. For null, ok is false.
 func scalar(h *template.Interpolation, f template.Frame) (text string, number, ok bool, err error) {
 	v, err := h.Value(f)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"hatchel/hcl/template"
 )
 
-// A Script is a program for a shell whose text is the same in every call. It is immutable and safe
-// for concurrent use.
+// A Script is a shell script whose text is the same in every call. It is immutable and safe for
+// concurrent use.
 type Script struct {
 	text   string
 	shell  []string
 	values []*scriptValue
-	names  []string // of the environment, one an interpolation
+	names  []string // environment variables, one for each interpolation
 }
 
 // CompileScript checks a script and compiles it to constant text. It is run by /bin/sh and checked
@@ -33,14 +33,15 @@ func CompileScript(t *template.Tree) (*Script, hclv2.Diagnostics) {
 	return s, c.final()
 }
 
-// Text is the whole script with the line in front that takes the values out of the environment.
+// Text returns the complete script, which first moves the values from the environment to shell
+// variables.
 func (s *Script) Text() string { return s.text }
 
-// Argv is the command that runs the script.
+// Argv returns the command that runs the script.
 func (s *Script) Argv() []string { return append(append([]string(nil), s.shell...), "-c", s.text) }
 
-// Env is the environment, as NAME=value, that carries the values of one call; a null is empty.
-// Its errors are sentences for the model that made the call.
+// Env returns the environment for the values of one call, as NAME=value. A null is empty. The error
+// is a sentence for the model that made the call.
 func (s *Script) Env(f template.Frame) ([]string, error) {
 	env := make([]string, len(s.values))
 	for i, h := range s.values {
@@ -91,7 +92,8 @@ func (c *scriptCompiler) compile() *Script {
 	return c.script(final.text)
 }
 
-// nameValues names the interpolations and refuses what a script cannot have at all.
+// nameValues names the variables of the interpolations and reports those that no script can
+// contain.
 func (c *scriptCompiler) nameValues() bool {
 	var text strings.Builder
 	for _, n := range c.tree.Nodes {
@@ -118,7 +120,7 @@ func (c *scriptCompiler) nameValues() bool {
 	return !c.list.HasErrors()
 }
 
-// unusedPrefix lengthens a prefix until no name of the text can begin with it.
+// unusedPrefix extends a prefix until no name in the text begins with it.
 func unusedPrefix(prefix, text string) string {
 	for strings.Contains(text, prefix) {
 		prefix = "_" + prefix
@@ -133,23 +135,23 @@ func (c *scriptCompiler) checkValue(h *template.Interpolation) {
 	switch h.Type.Kind {
 	case template.List:
 		c.errorf(h.Range, "List in a script",
-			`%s is a list, and a value in a script is one text. Write ${jsonencode(%s)} or ${join("\n", `+
+			`%s is a list, and a value in a script is one string. Write ${jsonencode(%s)} or ${join("\n", `+
 				`%s)}, or use command = [...], where each element becomes a word.`, h.Source, h.Source, h.Source)
 	case template.Object:
 		c.errorf(h.Range, "Object in a script",
-			`%s is an object, and a value in a script is one text. Write ${jsonencode(%s)}.`, h.Source, h.Source)
+			`%s is an object, and a value in a script is one string. Write ${jsonencode(%s)}.`, h.Source, h.Source)
 	case template.File:
 		c.errorf(h.Range, "File in a script",
-			`%s is a file, and a value in a script is one text. Write ${%s.path} for a copy that the script `+
+			`%s is a file, and a value in a script is one string. Write ${%s.path} for a copy that the script `+
 				`can read, or send it with stdin = %s.`, h.Source, h.Source, h.Source)
 	case template.Bytes:
 		c.errorf(h.Range, "Bytes in a script",
-			`%s is bytes, and a value in a script is one text. Send it with stdin = %s, or write `+
+			`%s is bytes, and a value in a script is one string. Send it with stdin = %s, or write `+
 				`${base64encode(%s)}.`, h.Source, h.Source, h.Source)
 	}
 }
 
-// readInterpreter reads the #! line: it chooses between sh and bash and may give options.
+// readInterpreter reads the #! line, which selects sh or bash and can set options.
 func (c *scriptCompiler) readInterpreter(l *scriptText) bool {
 	c.shell, c.lang = []string{"/bin/sh"}, syntax.LangPOSIX
 	line, _, _ := strings.Cut(l.text, "\n")
@@ -215,9 +217,9 @@ func (c *scriptCompiler) checkCharacters(l *scriptText) bool {
 	return true
 }
 
-const maxScriptDepth = 500 // of the syntax tree, where one $(...) is five
+const maxScriptDepth = 500 // levels of the syntax tree; one $(...) has five
 
-// tooDeep reports nesting that what follows would take very long to read.
+// tooDeep reports nesting whose analysis would take very long.
 func tooDeep(file *syntax.File) bool {
 	depth, deepest := 0, 0
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -262,8 +264,7 @@ func (c *scriptCompiler) parse(l *scriptText) *syntax.File {
 	return nil
 }
 
-// verify makes sure that the shell reads every interpolation of the final text as its variable and nothing
-// else.
+// verify checks that the shell parses every interpolation of the final text as its variable.
 func (c *scriptCompiler) verify(file *syntax.File, l *scriptText) {
 	seen := map[int]string{}
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -295,7 +296,7 @@ func (c *scriptCompiler) script(text string) *Script {
 		drops.WriteString(" " + name)
 	}
 	if len(c.values) > 0 {
-		// On the same line, so that the shell counts the author's lines as the author does.
+		// On the same line, so that line numbers of the shell match the source.
 		text = strings.TrimSuffix(moves.String(), " ") + "; unset" + drops.String() + "; " + text
 	}
 	s.text = text

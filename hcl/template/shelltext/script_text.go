@@ -8,34 +8,34 @@ import (
 	"hatchel/hcl/template"
 )
 
-// scriptText is a script's text with its interpolations as variables, and where every byte of it was
-// written.
+// scriptText is a script's text with variables in place of interpolations, and the source position
+// of every byte.
 type scriptText struct {
 	text     string
 	segments []segment
 }
 
-// segment is a stretch of a layout: the author's text or an interpolation.
+// segment is a part of a scriptText: constant text or an interpolation.
 type segment struct {
 	from, to int
 	text     *template.Text
 	value    *scriptValue
 }
 
-// scriptValue is an interpolation of a script and the place it is in.
+// scriptValue is an interpolation of a script and its quoting context.
 type scriptValue struct {
 	*template.Interpolation
 	variable string
 	context  quoteContext
 }
 
-// quoteContext is what the shell does at a place of a script.
+// quoteContext is the way in which the shell reads a position of a script.
 type quoteContext int
 
 const (
-	ctxNone           quoteContext = iota // the shell would not see a variable here
+	ctxNone           quoteContext = iota // the shell does not expand variables here
 	ctxBare                               // a word outside quotes
-	ctxQuoted                             // inside double quotes, or where quotes would be data
+	ctxQuoted                             // inside double quotes, or where quotes are data
 	ctxSingleQuoted                       // inside '...'
 	ctxDollarQuoted                       // inside $'...'
 	ctxComment                            // inside a comment
@@ -44,7 +44,7 @@ const (
 	ctxHereDocPattern                     // inside an operator of ${x...} in a here-document
 )
 
-// render writes the text and puts each interpolation's variable where it is.
+// render writes the text with a variable in place of each interpolation.
 func render(nodes []template.Node, holes []*scriptValue, write func(*scriptValue) string) *scriptText {
 	var b strings.Builder
 	l := &scriptText{}
@@ -69,7 +69,7 @@ func render(nodes []template.Node, holes []*scriptValue, write func(*scriptValue
 
 func parameterOf(h *scriptValue) string { return "${" + h.variable + "}" }
 
-// expansion is how an interpolation is written so that the shell takes its value as it is.
+// expansion returns the shell syntax that expands an interpolation's variable to its exact value.
 func expansion(h *scriptValue) string {
 	switch h.context {
 	case ctxBare:
@@ -82,8 +82,8 @@ func expansion(h *scriptValue) string {
 	return parameterOf(h)
 }
 
-// rangeOf is where bytes of the layout were written: an interpolation's whole ${...}, or a stretch of the
-// author's text.
+// rangeOf returns the source range of bytes: an interpolation's whole ${...}, or a part of constant
+// text.
 func (l *scriptText) rangeOf(from, to int) hclv2.Range {
 	if to <= from {
 		to = from + 1
@@ -111,7 +111,7 @@ func (l *scriptText) rangeOf(from, to int) hclv2.Range {
 	return out
 }
 
-// endRange is the last byte of the layout.
+// endRange returns the range of the last byte.
 func (l *scriptText) endRange() hclv2.Range {
 	for i := len(l.segments) - 1; i >= 0; i-- {
 		switch p := l.segments[i]; {
@@ -124,8 +124,7 @@ func (l *scriptText) endRange() hclv2.Range {
 	return hclv2.Range{}
 }
 
-// source writes a stretch of the layout as the author would, on one line, or "" when it is too long
-// to repeat.
+// source returns a part of the script as written, on one line, or "" if it is too long to repeat.
 func (l *scriptText) source(from, to int) string {
 	var b strings.Builder
 	for _, p := range l.segments {

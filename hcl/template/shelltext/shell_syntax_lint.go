@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Words that a shell would have understood.
+// Words with shell syntax.
 var (
 	variable = regexp.MustCompile(`^\$(?:[A-Z_][A-Z0-9_]*|\{[A-Z_][A-Z0-9_]*\})$`)
 	operator = map[string]string{
@@ -13,13 +13,13 @@ var (
 		"&&": "Several commands are a script, or steps.", "||": "Several commands are a script, or steps.",
 		">":  "Write the output with a file block in a step, or use a script.",
 		">>": "Write the output with a file block in a step, or use a script.",
-		"<":  "What a command reads is stdin = ….", "2>&1": `Write stderr = "merge".`,
-		"2>/dev/null": "What a command writes there is kept apart already.",
+		"<":  "The input of a command is stdin = ….", "2>&1": `Write stderr = "merge".`,
+		"2>/dev/null": "Standard error is captured separately already.",
 	}
 )
 
-// lintShellSyntax warns about a word that only a shell understands: a command has none, and the
-// program gets the word as it is.
+// lintShellSyntax warns about a word with shell syntax: a command has no shell, so the program
+// receives the word literally.
 func (c argvCheck) lintShellSyntax(a *Arg) {
 	s, ok := a.literal()
 	if !ok || a.Text == nil {

@@ -15,7 +15,7 @@ type simpleCommand struct {
 	taints []taint
 }
 
-// call is a simple command: assignments and words.
+// call walks a simple command: assignments and words.
 func (a *taintWalk) call(c *syntax.CallExpr, sc scope) taint {
 	for _, as := range c.Assigns {
 		a.assignment(as, sc)
@@ -65,12 +65,11 @@ func (a *taintWalk) line(l simpleCommand) taint {
 	return a.output(l, name)
 }
 
-// bashOnly are commands that a POSIX shell has not, and that mean something else where sh is
-// another shell.
+// bashOnly are commands that a POSIX shell lacks, or that have another meaning in another sh.
 var bashOnly = set("[[", "((", "declare", "typeset", "let", "source", "function", "mapfile", "readarray", "shopt",
 	"select", "coproc", "builtin", "compgen", "complete", "enable", "pushd", "popd")
 
-// dropWords is the command that begins at a word of the line.
+// dropWords returns the command that begins at word i of the line.
 func (l simpleCommand) dropWords(i int) simpleCommand {
 	l.args, l.taints = l.args[i:], l.taints[i:]
 	l.words = append([]word(nil), l.words[i:]...)
@@ -87,7 +86,7 @@ func maxTaint(list []taint) (t taint) {
 	return t
 }
 
-// function is a call of a function of the script.
+// function follows a call of a function of the script.
 func (a *taintWalk) function(l simpleCommand, name string) taint {
 	a.flow.join(a.flow.args, name, maxTaint(l.taints[1:]))
 	a.flow.join(a.flow.stdin, name, l.stdin)
@@ -95,7 +94,8 @@ func (a *taintWalk) function(l simpleCommand, name string) taint {
 	return a.flow.out[name]
 }
 
-// output is what a program may write: whatever it was given, unless it only counts.
+// output returns the taint of a program's output: that of its words and its input, unless it writes
+// only numbers.
 func (a *taintWalk) output(l simpleCommand, name string) taint {
 	t := maxTaint(l.taints).concatenated()
 	reads := !l.top || filters[name]
@@ -108,13 +108,13 @@ func (a *taintWalk) output(l simpleCommand, name string) taint {
 	return t
 }
 
-// filters read the standard input without being told to.
+// filters read the standard input without an option or operand.
 var filters = set("cat", "head", "tail", "sed", "awk", "gawk", "mawk", "jq", "yq", "grep", "egrep", "fgrep", "tr",
 	"cut", "sort", "uniq", "tee", "rev", "tac", "nl", "paste", "fold", "fmt",
 	"xargs", "sh", "bash", "python3", "python", "perl", "ruby", "node", "base64", "xxd", "od", "dd", "bc", "dc",
 	"column", "join", "comm", "iconv", "expand", "gzip", "gunzip", "zcat")
 
-// writesNumbersOnly reports that a program writes nothing but numbers.
+// writesNumbersOnly reports whether a program writes nothing but numbers.
 func writesNumbersOnly(name string, words []word) bool {
 	switch name {
 	case "wc":

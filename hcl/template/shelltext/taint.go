@@ -1,18 +1,18 @@
 package shelltext
 
-// level says how much of a text a caller chooses.
+// level is the degree to which a caller controls a text.
 type level int
 
 const (
-	trusted  level = iota // nothing that matters: the author's text, a number, one of an enum
-	confined              // the path of a file below a folder of the author
+	trusted  level = iota // not controlled: constant text, a number, a value of an enum
+	confined              // a path below a folder that the author chose
 	tainted               // any text
 )
 
-// taint is what a variable or word holds of the values of a call.
+// taint describes how a variable or word depends on the values of a call.
 type taint struct {
 	level level
-	from  string // the value it came from, as the author wrote it
+	from  string // the source text of the value
 }
 
 func (t taint) max(u taint) taint {
@@ -22,8 +22,8 @@ func (t taint) max(u taint) taint {
 	return t
 }
 
-// concatenated is the taint of a word that holds more than one piece: a path with something added
-// is no longer known to be below its folder.
+// concatenated returns the taint of a word with several parts: a path with a suffix may be outside
+// its folder.
 func (t taint) concatenated() taint {
 	if t.level == confined {
 		t.level = tainted
@@ -31,12 +31,12 @@ func (t taint) concatenated() taint {
 	return t
 }
 
-// taintState is what an analysis knows of a script so far. It only ever grows.
+// taintState is the state of an analysis. Taints in it only increase.
 type taintState struct {
-	vars    map[string]taint // variables, of all functions together
+	vars    map[string]taint // by variable, for all functions together
 	args    map[string]taint // positional parameters by function; "" is the script
-	stdin   map[string]taint // what functions may read
-	out     map[string]taint // what functions may write
+	stdin   map[string]taint // the input of functions, by name
+	out     map[string]taint // the output of functions, by name
 	changed bool
 }
 

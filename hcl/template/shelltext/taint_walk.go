@@ -6,9 +6,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// trackTaint follows the values of a call through a script, until nothing new is learned, and then
-// reports what the shell would make code of. It keeps no order: a variable that holds a value
-// anywhere holds it everywhere.
+// trackTaint follows the values of a call through a script until a fixed point is reached, and then
+// reports values that the shell would run as code. The analysis ignores order: a variable that
+// holds a value anywhere holds it everywhere.
 func trackTaint(d *diagnostics, file *syntax.File, l *scriptText, holes []*scriptValue, bash bool) {
 	a := &taintWalk{diagnostics: d, scriptText: l, flow: newTaintState(), functions: map[string]*syntax.FuncDecl{},
 		values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: bash}
@@ -41,32 +41,32 @@ func trackTaint(d *diagnostics, file *syntax.File, l *scriptText, holes []*scrip
 	a.stmts(file.Stmts, top)
 }
 
-// taintWalk walks a script. Every method that takes a scope returns what the thing it walks may
-// write to its standard output, or hold.
+// taintWalk walks a script. Every method that takes a scope returns the taint of its node: of the
+// output that it may write, or the value that it has.
 type taintWalk struct {
 	*diagnostics
 	*scriptText
 	flow       *taintState
 	functions  map[string]*syntax.FuncDecl
 	values     map[string]*scriptValue
-	piped      map[string]bool // functions that are given something to read
+	piped      map[string]bool // functions with an input
 	bash       bool
 	report     bool // the last round
 	anyTainted bool
 	visited    map[visit]taint
-	nested     *nested // set while walking code that a shell is given as a word
+	nested     *nested // set for code inside a word, as in sh -c
 }
 
-// nested is constant code inside the script: its places are the place of the word that holds it.
+// nested is constant code inside a word of the script. Its range is that of the word.
 type nested struct{ from, to int }
 
 const standardInput = "the standard input"
 
-// scope is what surrounds a statement.
+// scope is the context of a statement.
 type scope struct {
 	function string
 	stdin    taint
-	top      bool // the standard input is the tool's own, which most commands do not look at
+	top      bool // the standard input is that of the tool, which most commands do not read
 }
 
 func (a *taintWalk) errorAt(n syntax.Node, summary, format string, args ...any) {
@@ -90,7 +90,7 @@ func (a *taintWalk) span(n syntax.Node) (from, to int) {
 	return int(n.Pos().Offset()), int(n.End().Offset())
 }
 
-// sourceOf is the author's text of a node, with ${...} where the values are.
+// sourceOf returns the source of a node, with ${...} for values.
 func (a *taintWalk) sourceOf(n syntax.Node) string {
 	from, to := a.span(n)
 	s := a.source(from, to)

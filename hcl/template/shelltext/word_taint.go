@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is what a word holds.
+// word returns the taint of a word.
 func (a *taintWalk) word(w *syntax.Word, sc scope) taint {
 	if w == nil {
 		return taint{}
@@ -47,16 +47,15 @@ func (a *taintWalk) part(p syntax.WordPart, sc scope) taint {
 	return taint{}
 }
 
-// visit is a look at commands inside a word.
+// visit identifies one visit of the commands inside a word.
 type visit struct {
 	node  syntax.WordPart
 	scope scope
 	loose bool
 }
 
-// visitOnce looks at commands inside a word one time in a round. A word is looked at for several
-// reasons, and so would those in it be, twice as often with every level. What a round finds out
-// later is seen in the next.
+// visitOnce visits the commands inside a word once in each round. A word is visited for several
+// reasons, and without this the visits would double with every level of nesting.
 func (a *taintWalk) visitOnce(p syntax.WordPart, sc scope, look func() taint) taint {
 	v := visit{p, sc, a.anyTainted}
 	t, known := a.visited[v]
@@ -67,8 +66,8 @@ func (a *taintWalk) visitOnce(p syntax.WordPart, sc scope, look func() taint) ta
 	return t
 }
 
-// process is <(...), which holds what the commands write, or >(...), whose commands read what the
-// shell cannot say.
+// process follows <(...), whose value is the output of the commands, and >(...), whose commands
+// read unknown input.
 func (a *taintWalk) process(p *syntax.ProcSubst, sc scope) taint {
 	if p.Op == syntax.CmdOut {
 		sc.stdin, sc.top = a.unknownTaint(), false
@@ -78,7 +77,7 @@ func (a *taintWalk) process(p *syntax.ProcSubst, sc scope) taint {
 	return a.stmts(p.Stmts, sc).concatenated()
 }
 
-// unknownTaint is the taint of what cannot be followed.
+// unknownTaint returns the taint of a value that cannot be followed.
 func (a *taintWalk) unknownTaint() taint {
 	if !a.anyTainted {
 		return taint{}
@@ -86,7 +85,7 @@ func (a *taintWalk) unknownTaint() taint {
 	return taint{level: tainted, from: standardInput}
 }
 
-// variable is what a variable or a positional parameter holds.
+// variable returns the taint of a variable or a positional parameter.
 func (a *taintWalk) variable(name string, sc scope) taint {
 	switch {
 	case name == "@" || name == "*" || name != "0" && strings.Trim(name, "0123456789") == "" && name != "":
@@ -99,7 +98,7 @@ func (a *taintWalk) variable(name string, sc scope) taint {
 	return a.flow.vars[name]
 }
 
-// parameter is $x, ${x...}, $1, $@ and the like.
+// parameter returns the taint of $x, ${x...}, $1, $@ and similar expansions.
 func (a *taintWalk) parameter(p *syntax.ParamExp, sc scope) taint {
 	if p.Param == nil {
 		return taint{}
@@ -150,8 +149,8 @@ func (a *taintWalk) parameter(p *syntax.ParamExp, sc scope) taint {
 	return t.concatenated()
 }
 
-// splitWord is a word of a command line: a variable outside quotes is split there and its * and ?
-// are file names.
+// splitWord returns the taint of a word of a command line. It warns about a variable outside
+// quotes, which the shell splits and expands as a file name pattern.
 func (a *taintWalk) splitWord(w *syntax.Word, sc scope) taint {
 	a.warnUnquoted(w, sc)
 	return a.word(w, sc)
@@ -180,8 +179,7 @@ func (a *taintWalk) warnUnquoted(w *syntax.Word, sc scope) {
 	}
 }
 
-// describeWord is what is known of a word for the table of programs: the author's text up to the
-// first thing the shell expands.
+// describeWord returns a word as commandSpecs see it: the constant text up to the first expansion.
 func (a *taintWalk) describeWord(w *syntax.Word, sc scope, index int) word {
 	t := a.word(w, sc)
 	out := word{index: index, callerControlled: t.level > trusted, confined: t.level == confined, constant: true}

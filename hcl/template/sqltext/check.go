@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	maxStates = 200 // how many different things the text after a branch or loop may mean
-	maxRounds = 40  // how many rounds of a loop may each bring a new meaning
+	maxStates = 200 // different meanings of the text after a branch or loop
+	maxRounds = 40  // rounds of a loop that add a new meaning
 	maxDepth  = 200 // of parentheses
 )
 
-// checker walks a template over sets of states, collects every mistake, and decides what each interpolation
-// is.
+// checker walks a template with sets of states, collects all mistakes, and determines the context
+// of each interpolation.
 type checker struct {
 	dialect  Dialect
 	tree     *template.Tree
@@ -27,11 +27,11 @@ type checker struct {
 
 	unseparated map[*template.For]bool // loops inside quotes
 
-	siblings  []template.Node // of the node being read
-	index     int             // of the node being read in siblings
+	siblings  []template.Node // of the current node
+	index     int             // of the current node in siblings
 	returning bool
-	tooDeep   bool // parentheses were found too deep
-	loops     int  // around the node being read
+	tooDeep   bool // parentheses are nested too deeply
+	loops     int  // around the current node
 	verbs     map[string]bool
 }
 
@@ -40,8 +40,7 @@ type seenKey struct {
 	summary string
 }
 
-// report adds a diagnostic, once a place and summary: the same mistake is met again in other
-// renderings.
+// report adds a diagnostic once for each position and summary, because other renderings repeat it.
 func (c *checker) report(severity hclv2.DiagnosticSeverity, at hclv2.Range, summary, detail string) {
 	key := seenKey{at, summary}
 	if c.seen[key] {
@@ -76,7 +75,7 @@ func (c *checker) rangeOf(at span) hclv2.Range {
 	return at.text.Place(at.from, min(at.to, len(at.text.Value)))
 }
 
-// readNodes reads nodes one after the other from every state of in.
+// readNodes reads the nodes in order, starting in every state of in.
 func (c *checker) readNodes(list []template.Node, in stateSet) stateSet {
 	for i := range list {
 		in = c.readNode(list, i, in)
@@ -118,10 +117,9 @@ func (c *checker) readText(t *template.Text, s state) state {
 
 const maxLoops = 5 // %{for} inside %{for}
 
-// readLoop reads the body for no round, one, two and so on, until a further round brings no new
-// state.
+// readLoop reads the body for zero, one, two and more rounds, until a round adds no new state.
 func (c *checker) readLoop(n *template.For, in stateSet) stateSet {
-	if c.loops++; c.loops > maxLoops { // each level is read several times for every round of the one around it
+	if c.loops++; c.loops > maxLoops { // each level multiplies the rounds that are read
 		c.errorAt(n.Range, "Loops nested too deeply",
 			"Loops of a statement may nest %d deep. Build one flat list of the inner elements in locals.", maxLoops)
 		c.loops--
@@ -161,8 +159,8 @@ func (c *checker) readLoop(n *template.For, in stateSet) stateSet {
 	return c.limitStates(exits, n.Range)
 }
 
-// loopParts is the body of a loop without the %{if} that separates its rounds. Inside quotes
-// nothing separates: every byte is the author's text.
+// loopParts returns the body of a loop without the %{if} that separates its rounds. Inside quotes
+// there is no separator: every byte is text.
 func (c *checker) loopParts(n *template.For, in stateSet) (lead *template.If, rest []template.Node,
 	trail *template.If) {
 	for _, s := range in {
@@ -176,9 +174,9 @@ func (c *checker) loopParts(n *template.For, in stateSet) (lead *template.If, re
 	return splitSeparator(n.Body)
 }
 
-// splitSeparator takes an %{if} that holds nothing but a separator off the beginning or the end of
-// a loop's body. It is between rounds: its condition is not known here, but whether its text or
-// a space is there cannot change what other text means.
+// splitSeparator removes an %{if} that contains only a separator from the beginning or the end of a
+// loop's body. Its condition is unknown at load, but its text and the space that replaces it leave
+// the meaning of other text unchanged.
 func splitSeparator(body []template.Node) (lead *template.If, rest []template.Node, trail *template.If) {
 	first, last := 0, len(body)-1
 	for first < last && isBlank(body[first]) {
@@ -220,7 +218,7 @@ func asSeparator(n template.Node) *template.If {
 	return cond
 }
 
-// limitStates keeps the number of states small enough to go on.
+// limitStates limits the number of states.
 func (c *checker) limitStates(states stateSet, at hclv2.Range) stateSet {
 	if len(states) <= maxStates {
 		return states
@@ -231,7 +229,7 @@ func (c *checker) limitStates(states stateSet, at hclv2.Range) stateSet {
 	return states[:1]
 }
 
-// checkEnd judges the states at the end of the template.
+// checkEnd checks the states at the end of the template.
 func (c *checker) checkEnd(states stateSet) {
 	for _, s := range states {
 		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.endRange}}}

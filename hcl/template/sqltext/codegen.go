@@ -9,7 +9,7 @@ import (
 	"hatchel/hcl/template"
 )
 
-// generate assembles the program of a template without mistakes.
+// generate assembles the program of a valid template.
 func (c *checker) generate() *Program {
 	p := &Program{dialect: c.dialect, returning: c.returning, rows: c.returning}
 	for v := range c.verbs {
@@ -37,8 +37,8 @@ func (c *checker) generate() *Program {
 	return p
 }
 
-// generateBlock assembles the steps of nodes. Texts that meet are joined; gap is the %{if} that
-// separates the rounds of the loop the nodes are the body of.
+// generateBlock assembles the steps of nodes. Adjacent texts are joined. gap is the %{if} that
+// separates the rounds of the loop whose body the nodes are.
 func (c *checker) generateBlock(list []template.Node, gap *template.If) block {
 	var out block
 	text := ""
@@ -90,13 +90,13 @@ func (c *checker) generateBlock(list []template.Node, gap *template.If) block {
 	return out
 }
 
-// directiveAt names a directive by where its condition or collection is.
+// directiveAt identifies a directive by the position of its condition or collection.
 func directiveAt(what string, at hclv2.Range) string {
 	return fmt.Sprintf("%%{%s} at line %d, column %d", what, at.Start.Line, at.Start.Column)
 }
 
-// rewriteIn replaces [NOT] IN at the end of text, which ends with the whole of t, by what
-// PostgreSQL compares with an array.
+// rewriteIn replaces [NOT] IN, which t describes, at the end of text by the array comparison of
+// PostgreSQL.
 func (c *checker) rewriteIn(text string, t *template.Text, h *template.Interpolation) string {
 	p := c.contexts[h]
 	if p.list.text != t {
@@ -138,8 +138,8 @@ func (c *checker) generateInterpolation(h *template.Interpolation, next template
 	return v
 }
 
-// castOf tells PostgreSQL the type of a parameter that is compared with nothing but NULL, which it
-// cannot know otherwise.
+// castOf returns a cast for a parameter that is compared only with NULL, whose type PostgreSQL
+// cannot infer.
 func castOf(t template.Type) string {
 	if t.Kind == template.List && t.Elem != nil && t.Elem.Kind != template.List {
 		if e := castOf(*t.Elem); e != "" {

@@ -8,7 +8,7 @@ import (
 	"hatchel/hcl/template"
 )
 
-// bindMode is how an interpolation is bound.
+// bindMode is the way in which an interpolation is bound.
 type bindMode byte
 
 const (
@@ -19,13 +19,13 @@ const (
 	asRaw            // raw(...)
 )
 
-// holeContext is what an interpolation is, the same in every rendering.
+// holeContext is the context of an interpolation, which must be the same in every rendering.
 type holeContext struct {
 	mode   bindMode
-	list   span // on PostgreSQL: the [NOT] IN to rewrite
+	list   span // PostgreSQL: the [NOT] IN to rewrite
 	not    bool
-	cols   int  // asRows: how many columns each row has; 0 if unknown
-	single bool // asValue: a list cannot be bound here even where the dialect has arrays
+	cols   int  // asRows: the number of columns; 0 if unknown
+	single bool // asValue: a list cannot be bound here, even if the dialect has arrays
 }
 
 // readHole reads an interpolation from state s and adds the states after it to out.
@@ -55,7 +55,7 @@ func (c *checker) readHole(h *template.Interpolation, s state, out *stateSet) {
 	out.add(l.state)
 }
 
-// rejectEnclosed refuses an interpolation inside quotes or a comment.
+// rejectEnclosed reports an interpolation inside quotes or a comment.
 func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 	switch l.mode {
 	case inQuote, inEscape:
@@ -88,7 +88,8 @@ func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 	return true
 }
 
-// endTokenBefore refuses an interpolation that touches the token before it, and ends that token.
+// endTokenBefore reports an interpolation that is adjacent to the previous token, and ends that
+// token.
 func (l *lexer) endTokenBefore(h *template.Interpolation) {
 	switch l.mode {
 	case inWord, inNumber, inTag, quoteEnd:
@@ -97,8 +98,8 @@ func (l *lexer) endTokenBefore(h *template.Interpolation) {
 		keyword := l.mode == inWord && l.prev != dot && (beforeValue[w] || beforeName[w] || w == "IN" ||
 			w == "VALUES" || w == "BY")
 		l.flush()
-		// a keyword that only lacks its space still says what the interpolation is; for other words the one
-		// mistake was told
+		// a keyword without its space still determines the context; for other words the mistake was
+		// reported
 		if !keyword {
 			l.set(operator, "")
 		}
@@ -150,7 +151,7 @@ func (l *lexer) readValue(h *template.Interpolation) {
 	}
 }
 
-// checkValueContext refuses a value where only a name, a type or nothing can stand.
+// checkValueContext reports a value where only a name, a type or nothing is allowed.
 func (l *lexer) checkValueContext(h *template.Interpolation) {
 	clause, frame := l.clause(), l.frame()
 	switch l.prev {
@@ -208,8 +209,8 @@ func (l *lexer) contextAfterWord(h *template.Interpolation) {
 var typeNames = wordSet("DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMERIC DECIMAL INTEGER INT BIGINT TEXT " +
 	"BOOLEAN UUID JSON JSONB")
 
-// recordContext notes what an interpolation is, and refuses an interpolation that is different things in different
-// renderings.
+// recordContext records the context of an interpolation, and reports one whose context differs
+// between renderings.
 func (c *checker) recordContext(h *template.Interpolation, p holeContext) {
 	old, ok := c.contexts[h]
 	if ok && old.mode == p.mode && old.cols != p.cols {
@@ -254,12 +255,12 @@ func (c *checker) missingSpace(h *template.Interpolation) {
 	}
 	c.errorAt(h.Range, "Missing space around a value",
 		"${%s} is one complete value, so no letter, digit or quote may touch it. Separate it with a space; "+
-			"join texts with %s; a name that depends on a value is ${ident(...)} of an enum that lists the "+
+			"join strings with %s; a name that depends on a value is ${ident(...)} of an enum that lists the "+
 			"whole names.",
 		h.Source, c.concatenation("'a'", "${"+h.Source+"}"))
 }
 
-// concatenation is how the dialect joins texts.
+// concatenation returns the dialect's syntax for joining strings.
 func (c *checker) concatenation(parts ...string) string {
 	if len(parts) == 1 {
 		return parts[0]

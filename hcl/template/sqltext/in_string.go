@@ -7,8 +7,8 @@ import (
 	"hatchel/hcl/template"
 )
 
-// quotedValueHint says how to write an interpolation that is inside quotes: with the whole string
-// rewritten, where it is made of text and interpolations alone.
+// quotedValueHint returns the fix for an interpolation inside quotes. If the string consists of
+// text and interpolations alone, the hint rewrites all of it.
 func (l *lexer) quotedValueHint(h *template.Interpolation) string {
 	if h.Func == "ident" {
 		return "ident() gives a name with its own quotes. Write it without quotes around it."
@@ -51,8 +51,8 @@ func isStringPart(n template.Node) bool {
 	return ok
 }
 
-// splitString takes the string that begins in the text node siblings[first] apart into quoted texts
-// and interpolations.
+// splitString splits the string that begins in siblings[first] into quoted texts and
+// interpolations.
 func (l *lexer) splitString(first int) ([]string, bool) {
 	open := l.siblings[first].(*template.Text).Value
 	begin := l.from.from
@@ -94,7 +94,7 @@ func (l *lexer) splitString(first int) ([]string, bool) {
 	}
 }
 
-// closingQuote is the index of the quote that closes a string in s, or -1.
+// closingQuote returns the index of the closing quote in s, or -1.
 func closingQuote(s string, quote byte, slash bool) int {
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -111,7 +111,7 @@ func closingQuote(s string, quote byte, slash bool) int {
 	return -1
 }
 
-// quotedList names texts for a sentence.
+// quotedList lists quoted strings for a sentence.
 func quotedList(list []string) string {
 	const most = 8
 	if len(list) > most {

@@ -14,38 +14,38 @@ func wordSet(list string) keywordSet {
 }
 
 var (
-	// A value can stand after these.
+	// Keywords that a value can follow.
 	beforeValue = wordSet(`SELECT WHERE AND OR NOT ON HAVING WHEN THEN ELSE CASE BETWEEN SYMMETRIC ASYMMETRIC LIKE ILIKE
 		GLOB REGEXP RLIKE MATCH TO IS DISTINCT LIMIT OFFSET FIRST NEXT RETURNING ESCAPE FOR DIV MOD XOR
 		BINARY ZONE ROWS RANGE GROUPS LEADING TRAILING BOTH PLACING OF RETURN DO ISNULL NOTNULL WAIT`)
 
-	// Only a name can stand after these.
+	// Keywords that only a name can follow.
 	beforeName = wordSet(`FROM JOIN INTO UPDATE TABLE AS COLLATE CONSTRAINT INDEX VIEW SCHEMA COLUMN DATABASE SEQUENCE
 		TRIGGER FUNCTION PROCEDURE ROLE USER REFERENCES ONLY LATERAL SET USING WINDOW RENAME ADD DROP
 		ALTER EXISTS OVER CHARSET CHARACTER INDEXED TRUNCATE DESCRIBE DESC ANALYZE VACUUM PRAGMA TYPE
 		EXTENSION SAVEPOINT RELEASE GRANT REVOKE`)
 
-	// A plain value in ORDER BY sorts by nothing if one of these follows.
-	afterSort = wordSet(`ASC DESC NULLS LIMIT OFFSET FETCH FOR HAVING WINDOW UNION EXCEPT INTERSECT ROWS` +
+	// Keywords after a plain value in ORDER BY, which sorts by a constant.
+	afterSort = wordSet(`ASC DESC NULLS LIMIT OFFSET FETCH FOR HAVING WINDOW UNION EXCEPT INTERSECT ROWS ` +
 		`RANGE GROUPS ORDER WITH`)
 
-	// These end the name of the table in INSERT INTO.
+	// Keywords that end the table name in INSERT INTO.
 	afterTable = wordSet(`VALUES VALUE SELECT DEFAULT SET OVERRIDING WITH TABLE PARTITION FROM WHERE ON`)
 
 	// Functions whose arguments are separated by keywords.
 	keywordCalls = wordSet(`EXTRACT SUBSTRING SUBSTR TRIM OVERLAY POSITION MID`)
 
-	// What a statement that begins WITH can do.
+	// The main keyword of a statement that begins with WITH.
 	mainVerbs = wordSet(`SELECT INSERT UPDATE DELETE MERGE REPLACE VALUES TABLE`)
 
-	// Statements that answer with rows.
+	// Statements that return rows.
 	rowVerbs = wordSet(`SELECT VALUES TABLE SHOW EXPLAIN DESCRIBE DESC PRAGMA FETCH ANALYZE CALL CHECK CHECKSUM`)
 
-	// What an %{if} in a loop can hold to separate the rounds.
+	// Separators that an %{if} in a loop can contain.
 	separators = wordSet(`, AND OR UNION || +`)
 )
 
-// pairs are keywords that mean something together.
+// pairs are keywords that form one keyword together.
 var pairs = map[[2]string]string{
 	{"IS", "NOT"}:           "IS NOT",
 	{"IS", "DISTINCT"}:      "IS DISTINCT",

@@ -2,15 +2,15 @@ package sqltext
 
 import "strings"
 
-// lexer reads the text of one node from one state.
+// lexer reads the text of one node, starting in one state.
 type lexer struct {
 	*checker
 	state
-	node span // the text node being read
-	at   int  // the byte being read
+	node span // the current text node
+	at   int  // the index of the current byte
 }
 
-// read moves the state over the whole text of the node.
+// read advances the state over the whole text of the node.
 func (l *lexer) read() {
 	text := l.node.text.Value
 	for l.at = 0; l.at < len(text); {
@@ -20,8 +20,7 @@ func (l *lexer) read() {
 	}
 }
 
-// step reads one byte. It reports false if the byte ended what was being read and is to be read
-// again after it.
+// step reads one byte. It reports false if the byte ended the current token and must be read again.
 func (l *lexer) step(c byte) bool {
 	if c == 0 {
 		l.errorf(l.here(), "Zero byte in SQL",
@@ -35,7 +34,7 @@ func (l *lexer) step(c byte) bool {
 		l.mode = plain
 		if l.joinsValue(c) {
 			l.missingSpace(l.interpolation)
-			l.set(operator, "") // the one mistake was told
+			l.set(operator, "") // the mistake was reported once
 		}
 		return false
 	case inWord:
@@ -102,7 +101,7 @@ func (l *lexer) beginToken(c byte) bool {
 
 func (l *lexer) wordByte(c byte) bool {
 	if isName(c) || c == '@' && l.dialect == MySQL {
-		if len(l.text) <= 32 { // no keyword is longer: what follows cannot matter
+		if len(l.text) <= 32 { // no keyword is longer
 			l.text += upper(c)
 		}
 		return true
@@ -117,7 +116,7 @@ func (l *lexer) wordByte(c byte) bool {
 	return false
 }
 
-// operatorBytes can be part of an operator in some dialect.
+// operatorBytes are the bytes of operators in any dialect.
 const operatorBytes = "+-*/<>=~!@#%^&|`?\\{}"
 
 func (l *lexer) operatorByte(c byte) bool {
@@ -133,11 +132,12 @@ func (l *lexer) operatorByte(c byte) bool {
 		if l.dialect == MySQL {
 			l.mode = blockOpen
 		}
-	case strings.IndexByte(operatorBytes, c) < 0, c == '@' && l.dialect != PostgreSQL, c == '#' && l.dialect != PostgreSQL,
+	case strings.IndexByte(operatorBytes, c) < 0, c == '@' && l.dialect != PostgreSQL,
+		c == '#' && l.dialect != PostgreSQL,
 		c == '?' && l.dialect != PostgreSQL, c == '`' && l.dialect != PostgreSQL:
 		l.endOperator()
 		return false
-	case len(l.text) < 8: // no operator that matters here is longer, but what opens a comment is found in the last byte
+	case len(l.text) < 8: // no relevant operator is longer, but the last byte may open a comment
 		l.text += string(c)
 	default:
 		l.text = l.text[:7] + string(c)
@@ -297,8 +297,8 @@ func (l *lexer) colonByte(c byte) bool {
 	return true
 }
 
-// rejectPlaceholder refuses the hand-written placeholder that the byte being read belongs to, and
-// reads it as a value.
+// rejectPlaceholder reports a hand-written placeholder at the current byte, and reads it as a
+// value.
 func (l *lexer) rejectPlaceholder() {
 	text, end := l.node.text.Value, l.at+1
 	for end < len(text) && isName(text[end]) {

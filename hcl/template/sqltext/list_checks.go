@@ -136,7 +136,7 @@ func (c *checker) checkRows(h *template.Interpolation, cols int) {
 	}
 }
 
-// knownLength is how many elements a value of a type has, if that is known.
+// knownLength returns the number of elements of a value of the type, if it is known.
 func knownLength(t template.Type) (int, bool) {
 	if list, ok := t.Constant.([]any); ok && t.Known {
 		return len(list), true

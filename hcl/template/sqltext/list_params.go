@@ -7,7 +7,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// listParam is IN ${list} where each element is a parameter of its own.
+// listParam is IN ${list} with one parameter for each element.
 type listParam struct {
 	hole    *template.Interpolation
 	dialect Dialect
@@ -43,7 +43,8 @@ func (p *listParam) bind(b *binding) error {
 	return nil
 }
 
-// opening is what is before the n elements. MySQL has no empty list, but a query without rows.
+// opening returns the text before the n elements. MySQL has no empty list, so a query without rows
+// replaces it.
 func (p *listParam) opening(n int) string {
 	if n == 0 && p.dialect == MySQL {
 		return "(SELECT NULL FROM DUAL WHERE FALSE"
@@ -103,7 +104,7 @@ func (p *rowsParam) bind(b *binding) error {
 	return nil
 }
 
-// row checks one row: width is how many values it must have, 0 if any number.
+// row checks one row; width is the required number of values, or 0 for any number.
 func (p *rowsParam) row(r any, i, width int) ([]any, error) {
 	r, err := value.Resolve(r)
 	if err != nil {
@@ -223,7 +224,7 @@ func (s *namesOp) add(b *binding, arg int, v any) error {
 	return nil
 }
 
-// rawOp is raw(...) of several texts, each of which was read at load.
+// rawOp is raw(...) with several possible texts, which were all read at load.
 type rawOp struct {
 	arg   *template.Interpolation
 	texts []string
@@ -249,5 +250,5 @@ func (s *rawOp) bind(b *binding) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is none of the texts that were known when the statement was loaded", s.arg.Source)
+	return fmt.Errorf("%s is not one of the strings that were known at load", s.arg.Source)
 }

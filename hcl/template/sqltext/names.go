@@ -6,7 +6,7 @@ import (
 	"hatchel/hcl/template"
 )
 
-// readIdent reads ident(...) and checks that every name it can give is known.
+// readIdent reads ident(...) and checks that all possible names are known at load.
 func (l *lexer) readIdent(h *template.Interpolation) {
 	l.endTokenBefore(h)
 	switch {
@@ -40,7 +40,7 @@ func firstSource(h *template.Interpolation) string {
 	return h.Source
 }
 
-// addColumns counts the columns that a list of names adds where one was counted.
+// addColumns adds the number of columns in a list of names, which was counted as one column.
 func addColumns(cols int, h *template.Interpolation) int {
 	if len(h.Args) != 1 || h.Args[0].Type.Kind != template.List || cols < 0 {
 		return cols
@@ -88,7 +88,7 @@ func (c *checker) checkNameType(a *template.Interpolation, qualified, first bool
 	}
 }
 
-// elementTypes are the types of a list's elements, or the type itself when it is no list.
+// elementTypes returns the types of a list's elements, or the type itself if it is not a list.
 func elementTypes(t template.Type) []template.Type {
 	switch {
 	case t.Kind != template.List:
@@ -131,7 +131,7 @@ func constantKind(v any) template.Kind {
 	return template.Number
 }
 
-// knownTexts returns every text that a value of a type can be, if they are known.
+// knownTexts returns all strings that a value of the type can be, if they are known.
 func knownTexts(t template.Type) ([]string, bool) {
 	if s, ok := t.Constant.(string); ok && t.Known {
 		return []string{s}, true
@@ -139,11 +139,11 @@ func knownTexts(t template.Type) ([]string, bool) {
 	return t.Values, len(t.Values) > 0
 }
 
-// readRaw reads raw(...): each text it can give, as if the author had written it there.
+// readRaw reads raw(...): every possible text, as if the author had written it there.
 func (c *checker) readRaw(h *template.Interpolation, s state, out *stateSet) {
 	c.recordContext(h, holeContext{mode: asRaw})
 	if len(h.Args) != 1 {
-		c.errorAt(h.Range, "Raw text missing", "raw() takes one text that is known when the file is loaded.")
+		c.errorAt(h.Range, "Raw text missing", "raw() takes one string that is known at load.")
 		out.add(s)
 		return
 	}
@@ -151,7 +151,7 @@ func (c *checker) readRaw(h *template.Interpolation, s state, out *stateSet) {
 	if !ok || h.Args[0].Type.Nullable {
 		c.errorAt(h.Range, "Raw text not known",
 			"raw() inserts text into the statement, so it must be known when the file is loaded, and %s is "+
-				"not. To choose between texts by a value, index a map: raw(local.texts[input.x]), or use "+
+				"not. To choose between strings by a value, index a map: raw(local.texts[input.x]), or use "+
 				"%%{if}.", h.Args[0].Source)
 		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.endRange}}}
 		l.flush()

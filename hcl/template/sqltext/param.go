@@ -11,7 +11,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-// paramKind says what a parameter takes besides single values.
+// paramKind tells whether a parameter accepts lists.
 type paramKind byte
 
 const (
@@ -20,7 +20,7 @@ const (
 	listOnly               // PostgreSQL, after IN: only a list
 )
 
-// param is an interpolation that is one parameter.
+// param is an interpolation that is bound as one parameter.
 type param struct {
 	value         template.Value
 	hole          *template.Interpolation
@@ -64,7 +64,7 @@ func errNotList(h *template.Interpolation, v any) error {
 	return fmt.Errorf("%s must be a list here, not %s", h.Source, describeKind(v))
 }
 
-// scalarArgument is how a value that is one parameter is bound.
+// scalarArgument returns the argument for a scalar value.
 func scalarArgument(d Dialect, h *template.Interpolation, v any) (any, error) {
 	whole := v // not boxed again
 	switch v := v.(type) {
@@ -97,13 +97,13 @@ func scalarArgument(d Dialect, h *template.Interpolation, v any) (any, error) {
 	return nil, fmt.Errorf("%s is %s, which cannot be bound in SQL", h.Source, describeKind(v))
 }
 
-// checkText refuses what PostgreSQL cannot hold in a text.
+// checkText rejects zero characters, which PostgreSQL cannot store.
 func checkText(d Dialect, h *template.Interpolation, s string) error {
 	if d != PostgreSQL {
 		return nil
 	}
 	if strings.IndexByte(s, 0) >= 0 {
-		return fmt.Errorf("%s holds a zero character, which the database cannot store in a text: remove it", h.Source)
+		return fmt.Errorf("%s holds a zero character, which the database cannot store in a string: remove it", h.Source)
 	}
 	if !utf8.ValidString(s) {
 		return fmt.Errorf("%s is not valid UTF-8 text", h.Source)
@@ -111,7 +111,8 @@ func checkText(d Dialect, h *template.Interpolation, s string) error {
 	return nil
 }
 
-// arrayArgument is how PostgreSQL takes a list: a slice of one Go type where all elements have it.
+// arrayArgument returns a list as PostgreSQL takes it: a slice of one Go type if all elements have
+// it.
 func arrayArgument(h *template.Interpolation, list []any) (any, error) {
 	out := make([]any, len(list))
 	var texts, ints, floats, bools int

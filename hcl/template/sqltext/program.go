@@ -7,21 +7,21 @@ import (
 	"hatchel/hcl/template"
 )
 
-// A Program is a compiled template. It never changes and is safe for concurrent use.
+// A Program is a compiled template. It is immutable and safe for concurrent use.
 type Program struct {
 	dialect   Dialect
 	static    bool
-	text      string   // when static
-	params    []*param // when static
+	text      string   // if static
+	params    []*param // if static
 	root      block
 	verb      string
 	returning bool
 	rows      bool
 }
 
-// Bind renders the statement for one call and appends its arguments to args, in the order of its
-// placeholders. An error is a sentence for the model that made the call, or the error of the
-// template's own value.
+// Bind renders the statement for one call and appends its arguments to args, in the order of the
+// placeholders. The error is a sentence for the model that made the call, or the error of a value
+// of the template.
 func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, err error) {
 	if p.static {
 		out = args
@@ -54,17 +54,17 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 	return text, out, err
 }
 
-// Verb is the statement's keyword in upper case, as SELECT or INSERT; of a statement that begins
-// WITH it is the keyword of what follows. It is empty if renderings differ in it.
+// Verb returns the statement's keyword in upper case, such as SELECT or INSERT. For a statement
+// that begins with WITH it is the main keyword. It is empty if renderings differ in it.
 func (p *Program) Verb() string { return p.verb }
 
-// HasReturning reports whether RETURNING is in some rendering.
+// HasReturning reports whether any rendering contains RETURNING.
 func (p *Program) HasReturning() bool { return p.returning }
 
-// ReturnsRows reports whether some rendering answers with rows.
+// ReturnsRows reports whether any rendering returns rows.
 func (p *Program) ReturnsRows() bool { return p.rows }
 
-// binding is one rendering under way.
+// binding is the state of one rendering.
 type binding struct {
 	dialect Dialect
 	frame   template.Frame
@@ -81,7 +81,7 @@ func (b *binding) add(v any) {
 	b.text = b.dialect.placeholder(b.text, len(b.args)-b.base)
 }
 
-// op renders one part of a template.
+// An op renders one part of a template.
 type op interface {
 	bind(*binding) error
 	sample(*sampler)
@@ -105,8 +105,8 @@ func (t literalText) bind(b *binding) error {
 	return nil
 }
 
-// branch is %{if}. gap is set where the branch separates the rounds of a loop: without its text a
-// space keeps them apart.
+// branch is an %{if}. gap is set if the branch separates the rounds of a loop: a space replaces its
+// text where it is not taken.
 type branch struct {
 	cond        template.Value
 	then, other block
@@ -140,7 +140,7 @@ type loop struct {
 	at   string
 
 	separator      any  // the key of the branch in the body that separates the rounds
-	separatorFirst bool // it is the first of the body, not the last
+	separatorFirst bool // it is the first node of the body, not the last
 }
 
 func (s *loop) bind(b *binding) error {
@@ -148,7 +148,7 @@ func (s *loop) bind(b *binding) error {
 	err := s.over(outer, func(f template.Frame) error {
 		b.frame = f
 		if len(b.args)-b.base > b.dialect.maxParams() {
-			return nil // Bind will say so; do not build what cannot be sent
+			return nil // Bind reports the error; the rest need not be rendered
 		}
 		return s.body.bind(b)
 	})

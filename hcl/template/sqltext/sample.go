@@ -6,18 +6,17 @@ import "strings"
 type Sample struct {
 	Text   string
 	Params int
-	Label  string // which branches differ from the fullest rendering; empty for that one
+	Label  string // the branches that differ from the fullest rendering; empty for that one
 }
 
 const (
 	maxSamples = 64
-	maxBodies  = 256 // that one sample renders of all its loops
+	maxBodies  = 256 // of all loops in one sample
 )
 
-// Samples returns representative renderings: the fullest, in which every %{if} is taken, every loop
-// has one round and every list two elements; the barest; and from the fullest each branch, loop,
-// list, name and raw text varied alone. Holes with the same source vary together. There are at most
-// 64, without repetition.
+// Samples returns at most 64 distinct renderings: the fullest, in which every %{if} is taken, every
+// loop has one round and every list two elements; the barest; and variations of the fullest in one
+// branch, loop, list, name or raw text each. Interpolations with the same source vary together.
 func (p *Program) Samples() []Sample {
 	if p.static {
 		return []Sample{{Text: p.text, Params: len(p.params)}}
@@ -37,8 +36,7 @@ func (p *Program) Samples() []Sample {
 		}
 	}
 	try(&sampler{dialect: p.dialect, bare: true}, "every branch not taken, loops and lists empty")
-	// Choices inside a branch are met while it is taken or not: new ones are appended as they are
-	// found.
+	// Choices inside a branch are found while the branch is taken or skipped, and appended then.
 	choices, known := full.choices, map[any]bool{}
 	for i := 0; i < len(choices) && len(out) < maxSamples; i++ {
 		c := choices[i]
@@ -58,7 +56,7 @@ func (p *Program) Samples() []Sample {
 	return out
 }
 
-// choice is something that a rendering can differ in, in count ways.
+// choice is a point at which renderings differ, with count options.
 type choice struct {
 	key          any
 	count, usual int
@@ -71,18 +69,19 @@ type sampler struct {
 	text        []byte
 	params      int
 	bare        bool
-	vary        any // the key of the one choice that is not as usual
+	vary        any // the key of the choice that varies
 	to          int
 	choices     []choice
 	bodies      int
-	separatorOn map[any]bool // of the separators, whether their text is there in this round
+	separatorOn map[any]bool // by separator: whether this round includes its text
 }
 
 func (s *sampler) result(label string) Sample {
 	return Sample{Text: strings.TrimSpace(string(s.text)), Params: s.params, Label: label}
 }
 
-// choose returns which way a choice goes in this sample: the barest goes the first of every one.
+// choose returns the option of a choice in this sample. The barest sample takes the first option of
+// each.
 func (s *sampler) choose(c choice) int {
 	s.choices = append(s.choices, c)
 	switch {
@@ -181,8 +180,8 @@ func (p *rowsParam) sample(s *sampler) {
 	}
 }
 
-// width is how many values a row has as far as it is known: as many as columns are named, or as a
-// row written in the template has.
+// width returns the number of values in a row: that of the type's rows if it is known, else the
+// number of columns, and at least 1.
 func (p *rowsParam) width() int {
 	for _, row := range elementTypes(p.hole.Type) {
 		if n, ok := knownLength(row); ok && n > 0 {

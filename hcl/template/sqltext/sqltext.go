@@ -1,18 +1,18 @@
 // Package sqltext turns an SQL template into a program that binds every ${...} as a parameter of a
 // statement.
 //
-// Compile is its entry point. It reads every text that the template can render, with a lexer of the
-// dialect that walks a set of states over both branches of each %{if} and any number of rounds of
-// each %{for}. What it lets through has one guarantee: no value of a call can change the text of a
-// statement. The text depends only on which branches are taken, how many rounds a loop has, how
-// many elements a list has that the dialect can only bind one by one, and which of the author's own
-// texts ident and raw choose.
+// [Compile] is its entry point. It checks every rendering of the template with a lexer of the
+// dialect, which processes sets of states over both branches of each %{if} and any number of rounds
+// of each %{for}. A program guarantees that no value of a call changes the text of a statement. The
+// text depends only on the branches that are taken, the number of rounds of each loop, the length
+// of lists whose elements the dialect binds one by one, and the constant names and texts that ident
+// and raw select.
 //
-// How a value is bound. A string, bool, int or float64 stays as it is. A json.Number becomes its
-// text, so that no digit is lost: servers read it as the number where a number belongs. Bytes
-// become []byte, null becomes nil, and an object becomes its JSON text. A list is expanded after
-// IN and VALUES; on PostgreSQL it is one array ([]string, []int64, []float64, []bool, or []any if
-// its elements differ or hold a null), elsewhere on the others it is refused.
+// Values are bound as follows. A string, bool, int or float64 is passed unchanged. A json.Number
+// becomes its text, so that no digit is lost; servers convert it where a number is expected. Bytes
+// become []byte, null becomes nil, and an object becomes its JSON text. A list is expanded after IN
+// and VALUES. Elsewhere it is one array on PostgreSQL ([]string, []int64, []float64, []bool, or
+// []any if its elements differ or include a null), and an error on other dialects.
 package sqltext
 
 import (
@@ -21,7 +21,7 @@ import (
 	"hatchel/hcl/template"
 )
 
-// Dialect is the SQL that a server speaks, with the settings that the lexer relies on:
+// Dialect is the SQL dialect of a server. The lexer relies on these settings:
 // standard_conforming_strings on PostgreSQL, neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES on MySQL.
 type Dialect int
 
@@ -33,7 +33,7 @@ const (
 
 func (d Dialect) String() string { return [...]string{"SQLite", "PostgreSQL", "MySQL"}[d] }
 
-// maxParams is how many parameters one statement of a dialect can have.
+// maxParams returns the maximum number of parameters of a statement.
 func (d Dialect) maxParams() int {
 	if d == SQLite {
 		return 32766
@@ -41,8 +41,8 @@ func (d Dialect) maxParams() int {
 	return 65535
 }
 
-// quote appends s as a quoted identifier. On SQLite it uses the quotes that never turn into a
-// string when no column has the name.
+// quote appends s as a quoted identifier. On SQLite it uses backquotes, because double
+// quotes become a string if no column has the name.
 func (d Dialect) quote(dst []byte, s string) []byte {
 	q := byte('`')
 	if d == PostgreSQL {
@@ -59,7 +59,7 @@ func (d Dialect) quote(dst []byte, s string) []byte {
 }
 
 // Compile checks every rendering of a template and returns its program, which is nil if and only if
-// the diagnostics hold an error. All mistakes are found in one pass.
+// the diagnostics contain an error. It reports all mistakes in one pass.
 func Compile(t *template.Tree, d Dialect) (*Program, hclv2.Diagnostics) {
 	c := &checker{
 		dialect: d, tree: t,

@@ -2,12 +2,12 @@ package sqltext
 
 import "hatchel/hcl/template"
 
-// mode says what the lexer is in the middle of.
+// mode is the lexical element that the lexer is inside of.
 type mode byte
 
 const (
 	plain              mode = iota // between tokens
-	afterInterpolation             // directly after an interpolation: the next byte must not continue it
+	afterInterpolation             // directly after an interpolation, which the next byte must not continue
 	inWord                         // a bare word
 	inNumber                       // a number
 	inOperator                     // operator characters
@@ -15,7 +15,7 @@ const (
 	twoDashes                      // MySQL: "--", a comment if a space follows
 	inQuote                        // inside quotes that end with state.quote
 	inEscape                       // after a backslash inside quotes
-	quoteEnd                       // after a closing quote, which may turn out doubled
+	quoteEnd                       // after a closing quote, which may be the first of a doubled quote
 	inLine                         // a comment up to the end of the line
 	blockOpen                      // MySQL: after "/*", which "!" makes executable
 	inBlock                        // a block comment
@@ -25,7 +25,7 @@ const (
 	inDollar                       // inside a dollar quote
 )
 
-// kind is what the last whole token was.
+// kind is the kind of the last complete token.
 type kind byte
 
 const (
@@ -53,42 +53,42 @@ type span struct {
 	from, to int
 }
 
-// A state is everything that decides what the next byte or interpolation means. States are compared, so
-// every field is a value.
+// A state determines the meaning of the next byte or interpolation. States are compared, so all
+// fields are comparable values.
 type state struct {
 	mode      mode
-	text      string // of the token being read: a word in upper case, an operator, a dollar quote's delimiter
-	from      span   // where the token, quote or comment being read begins
+	text      string // of the current token: a word in upper case, an operator, a dollar quote's delimiter
+	from      span   // the start of the current token, quote or comment
 	quote     byte   // the closing quote
 	backslash bool   // a backslash escapes inside these quotes
-	depth     int    // of nested block comments; how much of a dollar quote's delimiter was seen again
+	depth     int    // of nested block comments; or the matched length of a dollar quote's delimiter
 
 	prev           kind
-	word           string                  // of prev; some pairs of keywords are one word, as "NOT IN"
-	list           span                    // where a [NOT] IN that is prev was written; no text if not in one piece
-	interpolation  *template.Interpolation // that is prev
-	sortKey        *template.Interpolation // in ORDER BY: sorts by a constant if nothing is computed with it
-	nullable       *template.Interpolation // may be null: matters if a comparison follows
+	word           string                  // of prev; some pairs of keywords are one word, such as "NOT IN"
+	list           span                    // of a [NOT] IN that is prev; empty if not in one piece
+	interpolation  *template.Interpolation // if it is prev
+	sortKey        *template.Interpolation // in ORDER BY: a constant unless something is computed with it
+	nullable       *template.Interpolation // may be null, which matters if a comparison follows
 	inInsertTarget bool                    // reading the table of INSERT INTO
-	cols           int                     // columns named by INSERT INTO t (...); 0 none, -1 unknown
+	cols           int                     // number of columns in INSERT INTO t (...); 0 for none, -1 if unknown
 	frames         string                  // two bytes, frame and clause, for the statement and each open parenthesis
-	open           span                    // the innermost open parenthesis, when known
-	verb           string                  // what the statement does
+	open           span                    // the innermost open parenthesis, if known
+	verb           string                  // the verb of the statement
 	ended          bool                    // a ';' was read
 }
 
-// Frames: what an open parenthesis belongs to.
+// Frames: the construct that an open parenthesis belongs to.
 const (
 	group    = '('
 	index    = '['
 	columns  = 'C' // INSERT INTO t (
 	names    = 'N' // another list of names
 	elements = 'I' // IN (
-	special  = 'F' // a function with keywords inside, as EXTRACT(year FROM x)
-	operand  = 'P' // a value follows the closing parenthesis, as DISTINCT ON (x)
+	special  = 'F' // a function with keywords inside, such as EXTRACT(year FROM x)
+	operand  = 'P' // a value follows the closing parenthesis, as in DISTINCT ON (x)
 )
 
-// Clauses: what a comma continues in a frame.
+// Clauses: the list that a comma continues in a frame.
 const (
 	values  = 'v'
 	tables  = 'f'
@@ -119,20 +119,21 @@ func (s *state) pop() byte {
 	return k
 }
 
-// set makes k the last whole token. What depends on the last token alone is forgotten.
+// set makes k the last complete token, and clears the fields that depend on the last token alone.
 func (s *state) set(k kind, w string) {
 	s.mode, s.text, s.from = plain, "", span{}
 	s.prev, s.word, s.list, s.interpolation = k, w, span{}, nil
 }
 
-// widen drops what a loop can count up without end.
+// widen clears the fields that a loop could increment forever.
 func (s *state) widen() {
 	if s.cols > 0 {
 		s.cols = -1
 	}
 }
 
-// stateSet is the states that the renderings read so far can end in, in the order they were found.
+// stateSet is the set of possible states after the renderings read so far, in the order in which
+// they were found.
 type stateSet []state
 
 func (x *stateSet) add(s state) bool {

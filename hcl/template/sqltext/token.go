@@ -2,14 +2,13 @@ package sqltext
 
 import "slices"
 
-// token records a whole token: what it says about the tokens before it, then that it is now
-// the last one.
+// token records a complete token: it judges the tokens before it, then makes it the last token.
 func (l *lexer) token(k kind, w string) {
 	l.onToken(k, w)
 	l.set(k, w)
 }
 
-// onToken judges a token by what is before it, while that is still in the state.
+// onToken checks a token against the tokens before it, which the state still holds.
 func (l *lexer) onToken(k kind, w string) {
 	if l.ended {
 		l.errorf(l.tokenSpan(), "More than one statement",
@@ -40,7 +39,7 @@ func (l *lexer) onToken(k kind, w string) {
 	}
 }
 
-// tokenSpan is where the token that just ended is in the node being read.
+// tokenSpan returns the span of the token that just ended.
 func (l *lexer) tokenSpan() span {
 	at := min(l.at, len(l.node.text.Value))
 	if l.from.text != l.node.text {
@@ -76,7 +75,7 @@ func (l *lexer) endWord() {
 	l.noteClause(w)
 }
 
-// noteVerb records a word that says what the statement is.
+// noteVerb records a keyword that determines the kind of the statement.
 func (l *lexer) noteVerb(w string, before kind) {
 	if l.verb == "" || l.verb == "WITH" && !l.nested() && mainVerbs[w] {
 		l.verb = w
@@ -89,7 +88,7 @@ func (l *lexer) noteVerb(w string, before kind) {
 	}
 }
 
-// noteClause records what a comma will continue from here on.
+// noteClause records the list that a following comma continues.
 func (l *lexer) noteClause(w string) {
 	switch w {
 	case "FROM":
@@ -199,8 +198,7 @@ func (l *lexer) closeParenthesis(c byte) {
 	}
 }
 
-// flush ends the token being read, at the end of the template or before an interpolation, if nothing of it
-// can follow.
+// flush ends the current token, at the end of the template or before an interpolation.
 func (l *lexer) flush() {
 	switch l.mode {
 	case inWord:
@@ -216,7 +214,7 @@ func (l *lexer) flush() {
 	case quoteEnd:
 		l.endQuote()
 	case twoDashes:
-		l.token(operator, "-") // a placeholder behind it makes it two signs
+		l.token(operator, "-") // a placeholder follows, so it is not a comment
 	case inLine:
 		l.endComment()
 	case afterInterpolation:

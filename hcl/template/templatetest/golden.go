@@ -1,6 +1,6 @@
-// Package templatetest turns text into template trees for the tests of the contextual compilers,
-// which by themselves know no syntax. Goldens is its entry point: it runs a compiler over the
-// archives of its testdata and holds what it says to what is written there.
+// Package templatetest parses template trees for the tests of the contextual compilers, which do
+// not depend on a parser. [Goldens] is its entry point: it runs a compiler on the archives of its
+// testdata and compares the output with the expected output there.
 package templatetest
 
 import (
@@ -19,9 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// Goldens runs every *.in of the archives in testdata that match, under the types of the archive,
-// and compares with the *.want after it; the flag
-// -update rewrites them.
+// Goldens runs every *.in file of the matching archives in testdata with the types of the archive,
+// and compares the output with the *.want file that follows. The flag -update rewrites these files.
 func Goldens(t *testing.T, pattern string, run func(t *testing.T, types map[string]template.Type, in string) string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", pattern))

@@ -10,13 +10,13 @@ import (
 	"hatchel/hcl/value"
 )
 
-// binder writes one URL of one call.
+// binder renders the URL of one call.
 type binder struct {
 	frame   template.Frame
 	dst     []byte
-	head    int                     // slashes still to come before the path begins
-	query   bool                    // the path is over
-	segment int                     // where the segment begins in dst
+	head    int                     // slashes before the beginning of the path
+	query   bool                    // the path has ended
+	segment int                     // index of the segment in dst
 	pending *template.Interpolation // the last value in the segment
 }
 
@@ -62,7 +62,7 @@ func (b *binder) node(n template.Node) error {
 	return nil
 }
 
-// text appends the author's text and notes where segments end.
+// text appends constant text and records the ends of segments.
 func (b *binder) text(s string) error {
 	for i := 0; i < len(s) && !b.query; i++ {
 		c := s[i]
@@ -109,7 +109,7 @@ func (b *binder) value(h *template.Interpolation) error {
 	return nil
 }
 
-// segments appends what path() gives.
+// segments appends the segments that path() returns.
 func (b *binder) segments(h *template.Interpolation) error {
 	v, err := resolve(h, b.frame)
 	if err != nil {

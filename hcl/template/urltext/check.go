@@ -9,34 +9,35 @@ import (
 	"hatchel/hcl/template"
 )
 
-// phase is the part of a URL that a state is in.
+// phase is a part of a URL.
 type phase int
 
 const (
-	start     phase = iota // nothing yet, or a part of the scheme
+	start     phase = iota // before or inside the scheme
 	authority              // after ://
 	path
 	query
 )
 
-// state is where a rendering is. Two renderings in one state are the same from there on.
+// state is the position of a rendering in a URL. Renderings with equal states do not differ from
+// there on.
 type state struct {
 	phase           phase
 	head            string                  // the scheme or the host so far
 	first           bool                    // in the first segment
-	dots            string                  // the segment so far while it is "", "." or ".."; else "x"
+	dots            string                  // the segment so far if it is "", "." or "..", else "x"
 	value           *template.Interpolation // the last value in the segment
-	hasEscapedSlash bool                    // the author wrote an escaped slash or the like in it
-	fromPathFunc    bool                    // path() made it
+	hasEscapedSlash bool                    // the constant text contains an escaped separator
+	fromPathFunc    bool                    // the value is a path()
 	inName          bool                    // in a query: before =
 }
 
-// checker runs every rendering of a template at once.
+// checker processes all renderings of a template in parallel.
 type checker struct {
 	diags       hclv2.Diagnostics
 	seen        map[string]bool
 	connection  bool
-	braceHinted bool // it was said how a value is written
+	braceHinted bool // the hint about writing a value was given
 }
 
 func (c *checker) errorf(r hclv2.Range, summary, format string, args ...any) {
@@ -93,8 +94,8 @@ func (c *checker) readNodes(nodes []template.Node, in []state) []state {
 	return in
 }
 
-// readLoop adds rounds until they lead nowhere new. In front of the path there are none: a host has
-// no end of forms there.
+// readLoop adds rounds until they add no new state. Loops before the path are rejected, because a
+// host would have unlimited forms.
 func (c *checker) readLoop(n *template.For, in []state) []state {
 	for _, s := range in {
 		if s.phase == authority || s.phase == start && !c.connection {
@@ -133,7 +134,7 @@ func union(a, b []state) []state {
 	return out
 }
 
-// readText runs the author's text.
+// readText advances the states over constant text.
 func (c *checker) readText(t *template.Text, in []state) []state {
 	for i := 0; i < len(t.Value); {
 		unit := 1
@@ -159,7 +160,7 @@ func (c *checker) readText(t *template.Text, in []state) []state {
 	return in
 }
 
-// readChar is one character of the author, in UTF-8.
+// readChar processes one character of constant text, in UTF-8.
 func (c *checker) readChar(s state, ch, rest string, at func(int) hclv2.Range) state {
 	if ch == "#" {
 		c.errorf(at(0), "Fragment in a URL",
@@ -194,7 +195,7 @@ func (c *checker) startChar(s state, ch, rest string, at func(int) hclv2.Range) 
 			return state{phase: query, inName: true}
 		case strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://"):
 			c.errorf(at(0), "Whole URL with a connection",
-				`The connection has the host already: write what follows its base_url, such as "/orders". `+
+				`The connection already has the host: write the part after its base_url, such as "/orders". `+
 					`For another host, leave out the connection's name.`)
 			return state{phase: path, dots: "x"}
 		}
@@ -286,7 +287,7 @@ func (c *checker) invalid(ch string, r hclv2.Range) {
 	c.errorf(r, "Invalid character in URL", `The character %q is not allowed in a URL. Write %s.`, ch, escape(ch))
 }
 
-// add puts a character into a segment.
+// add appends a character to a segment.
 func (c *checker) add(s state, ch string, at func(int) hclv2.Range) state {
 	if s.fromPathFunc {
 		c.errorf(at(0), "Text after path()",
@@ -303,7 +304,7 @@ func (c *checker) add(s state, ch string, at func(int) hclv2.Range) state {
 	return s
 }
 
-// escaped is %XX of the author.
+// escaped processes %XX in constant text.
 func (c *checker) escaped(s state, ch byte, at func(int) hclv2.Range) state {
 	switch s.phase {
 	case start:
@@ -321,7 +322,7 @@ func (c *checker) escaped(s state, ch byte, at func(int) hclv2.Range) state {
 	return c.add(s, "x", at)
 }
 
-// endSegment checks a segment that is complete.
+// endSegment checks a complete segment.
 func (c *checker) endSegment(s state, at func(int) hclv2.Range) {
 	switch {
 	case s.value != nil && s.hasEscapedSlash:
@@ -335,7 +336,7 @@ func (c *checker) endSegment(s state, at func(int) hclv2.Range) {
 	}
 }
 
-// checkEnd is the end of a rendering.
+// checkEnd checks the states at the end of the template.
 func (c *checker) checkEnd(s state, r hclv2.Range) {
 	at := func(int) hclv2.Range { return r }
 	switch s.phase {

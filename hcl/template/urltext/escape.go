@@ -7,8 +7,8 @@ import (
 
 const upperHex = "0123456789ABCDEF"
 
-// appendEscaped appends s with everything but letters, digits and -._~ as %XX, which is right in a
-// segment and in a query's value.
+// appendEscaped appends s with all bytes except letters, digits and -._~ as %XX, which is correct
+// in a segment and in a query value.
 func appendEscaped(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; unreserved(c) {
@@ -27,7 +27,7 @@ func unreserved(c byte) bool {
 		c == '~'
 }
 
-// pathChar reports the characters that may stand in a segment as they are.
+// pathChar reports whether a character may appear unescaped in a segment.
 func pathChar(c byte) bool { return unreserved(c) || strings.IndexByte("!$&'()*+,;=:@", c) >= 0 }
 
 func queryChar(c byte) bool { return pathChar(c) || c == '/' || c == '?' }
@@ -70,8 +70,8 @@ func decode(s string) string {
 	return string(b)
 }
 
-// checkSegment refuses what some server could read as anything but one segment, however often it
-// decodes.
+// checkSegment rejects a value that some server could read as anything other than one segment,
+// however often it decodes the value.
 func checkSegment(segment, source string) error {
 	for {
 		if why := forbiddenIn(segment); why != "" {

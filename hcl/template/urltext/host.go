@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// ValidHost reports that s can stand in hosts = [...]: a host name, an address, or *.name for every
-// name below one, each with or without :port.
+// ValidHost reports whether s is allowed in hosts = [...]: a host name, an address, or *.name for
+// all its subdomains, each with or without :port.
 func ValidHost(s string) bool { return authorityProblem(strings.TrimPrefix(s, "*.")) == "" }
 
-// authorityProblem says what is wrong with a host and port, or nothing.
+// authorityProblem returns the mistake in a host and port, or "".
 func authorityProblem(s string) string {
 	host, port, hasPort := s, "", false
 	if strings.HasPrefix(s, "[") {
@@ -46,7 +46,7 @@ func authorityProblem(s string) string {
 	return ""
 }
 
-// checkData checks a whole URL that came with a call.
+// checkData checks a complete URL from a caller.
 func checkData(s, source string, hosts []string) error {
 	scheme, rest, ok := strings.Cut(s, "://")
 	scheme = strings.ToLower(scheme)
@@ -69,7 +69,7 @@ func checkData(s, source string, hosts []string) error {
 		_, escaped := decodePercent(rest[i:])
 		switch {
 		case c == '#':
-			return fmt.Errorf("%s must not hold a fragment: leave out the # and what follows", source)
+			return fmt.Errorf("%s must not have a fragment: remove the # and the text after it", source)
 		case c == '%' && !escaped:
 			return fmt.Errorf("%s holds a %% that does not begin an escape: write it %%25", source)
 		case c != '%' && !queryChar(c):
@@ -88,7 +88,7 @@ func checkData(s, source string, hosts []string) error {
 	return fmt.Errorf("the host in %s is not allowed here; allowed are %s", source, strings.Join(hosts, ", "))
 }
 
-// allows reports that an entry of hosts names an authority.
+// allows reports whether an entry of hosts matches an authority.
 func allows(entry, scheme, authority string) bool {
 	entry = strings.ToLower(entry)
 	host, port := splitPort(authority)

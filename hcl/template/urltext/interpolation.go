@@ -4,7 +4,7 @@ import (
 	"hatchel/hcl/template"
 )
 
-// readInterpolation runs one value.
+// readInterpolation advances the states over one interpolation.
 func (c *checker) readInterpolation(h *template.Interpolation, s state) state {
 	switch s.phase {
 	case start:
@@ -59,7 +59,7 @@ func (c *checker) pathInterpolation(h *template.Interpolation, s state) state {
 	return s
 }
 
-// pathFunc is path().
+// pathFunc reads an interpolation path(...).
 func (c *checker) pathFunc(h *template.Interpolation, s state) state {
 	arg := h
 	if len(h.Args) > 0 {
@@ -102,13 +102,13 @@ func (c *checker) queryInterpolation(h *template.Interpolation, s state) {
 	}
 }
 
-// isNullable reports that null is one of the values an interpolation is known to have. Of a value of which
-// nothing is known it is checked during the call.
+// isNullable reports whether an interpolation can be null as far as is known. A value of unknown
+// type is checked during the call.
 func (c *checker) isNullable(h *template.Interpolation) bool {
 	return h.Type.Nullable && h.Type.Kind != template.Any
 }
 
-// checkScalar refuses what has no single text.
+// checkScalar reports a value that is not a scalar.
 func (c *checker) checkScalar(h *template.Interpolation) bool {
 	switch h.Func {
 	case "ident", "raw":
@@ -127,11 +127,11 @@ func (c *checker) checkScalar(h *template.Interpolation) bool {
 				`name = %s } or ${join(",", %s)}.`, h.Source, h.Source, h.Source, h.Source)
 	case template.Object:
 		c.errorf(h.Range, "No text for a URL",
-			`%s is an object, and a part of a URL is one text. Name the member that is meant: %s.id.`, h.Source,
+			`%s is an object, and a part of a URL is one string. Name the member that is meant: %s.id.`, h.Source,
 			h.Source)
 	case template.File:
 		c.errorf(h.Range, "No text for a URL",
-			`%s is a file, and a part of a URL is one text. Name what is meant, ${%s.filename}, or send the `+
+			`%s is a file, and a part of a URL is one string. Name what is meant, ${%s.filename}, or send the `+
 				`file in the request: body = %s.`, h.Source, h.Source, h.Source)
 	case template.Bytes:
 		c.errorf(h.Range, "No text for a URL", `%s is bytes, and a part of a URL is text. Write ${base64encode(%s)}.`,
@@ -142,8 +142,8 @@ func (c *checker) checkScalar(h *template.Interpolation) bool {
 	return false
 }
 
-// checkConstant checks a value that is known at load as a call would. Beside text it may be made
-// whole, so only what no text mends is refused.
+// checkConstant applies the checks of a call to a value that is known at load. Adjacent text may
+// make the value valid, so it reports only values that are invalid in any text.
 func (c *checker) checkConstant(h *template.Interpolation) {
 	text, ok := h.Type.Constant.(string)
 	if !h.Type.Known || !ok || text == "" || text == "." || text == ".." {

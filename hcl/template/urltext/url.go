@@ -8,14 +8,14 @@ import (
 	"hatchel/hcl/template"
 )
 
-// A Path is what is added to the base URL of a connection: a path, a query, or both, or nothing. It
-// is immutable and safe for concurrent use.
+// A Path is added to the base URL of a connection: a path, a query, both, or nothing. It is
+// immutable and safe for concurrent use.
 type Path struct {
 	nodes []template.Node
 }
 
-// CompilePath checks every rendering of a template that is after a connection's base URL. The
-// Path is nil when there are errors.
+// CompilePath checks every rendering of a template that follows a connection's base URL. The Path
+// is nil if there are errors.
 func CompilePath(t *template.Tree) (*Path, hclv2.Diagnostics) {
 	c := &checker{connection: true}
 	nodes := inline(t.Nodes, func(text string) bool { return text == "" })
@@ -26,8 +26,8 @@ func CompilePath(t *template.Tree) (*Path, hclv2.Diagnostics) {
 	return &Path{nodes: nodes}, c.diags
 }
 
-// Bind appends the path of one call to dst, escaped, beginning with "/" or "?" unless it is empty.
-// Its errors are sentences for the model that made the call; dst is then returned as it came.
+// Bind appends the escaped path of one call to dst. It begins with "/" or "?" unless it is empty.
+// The error is a sentence for the model that made the call; dst is then returned unchanged.
 func (p *Path) Bind(f template.Frame, dst []byte) ([]byte, error) { return bind(p.nodes, f, dst, 0) }
 
 func bind(nodes []template.Node, f template.Frame, dst []byte, head int) ([]byte, error) {
@@ -42,16 +42,15 @@ func bind(nodes []template.Node, f template.Frame, dst []byte, head int) ([]byte
 	return b.dst, nil
 }
 
-// A URL is a whole URL. It is immutable and safe for concurrent use.
+// A URL is a complete URL. It is immutable and safe for concurrent use.
 type URL struct {
 	nodes []template.Node
-	data  *template.Interpolation // the whole URL is a value
+	data  *template.Interpolation // the value that is the complete URL, or nil
 	hosts []string
 }
 
-// CompileURL checks every rendering of a template that is a whole URL. The scheme, host and port
-// are the author's text, unless the whole template is one value. The URL is nil when there are
-// errors.
+// CompileURL checks every rendering of a template that is a complete URL. The scheme, host and port
+// are constant text, unless the template is a single value. The URL is nil if there are errors.
 func CompileURL(t *template.Tree) (*URL, hclv2.Diagnostics) {
 	c := &checker{}
 	if len(t.Nodes) == 1 {
@@ -86,8 +85,8 @@ func (c *checker) wholeURL(h *template.Interpolation) (*URL, hclv2.Diagnostics) 
 	return &URL{data: h}, c.diags
 }
 
-// inline makes text of values known at load that stand where head still holds for what is in front
-// of them.
+// inline converts leading values that are known at load to text, as long as head accepts the text
+// before them.
 func inline(nodes []template.Node, head func(string) bool) []template.Node {
 	out := append([]template.Node(nil), nodes...)
 	text := ""
@@ -109,18 +108,18 @@ func inline(nodes []template.Node, head func(string) bool) []template.Node {
 	return out
 }
 
-// HostsNeeded reports that the whole URL is a value, so that the author must say which hosts it may
-// have: Within must be called.
+// HostsNeeded reports whether the complete URL is a value. Then the author must list the allowed
+// hosts, and Within must be called.
 func (u *URL) HostsNeeded() bool { return u.data != nil }
 
-// Within returns the URL with the hosts that a value may have; each is one that ValidHost accepts.
+// Within returns the URL restricted to hosts, each of which must satisfy ValidHost.
 func (u *URL) Within(hosts []string) *URL {
 	return &URL{nodes: u.nodes, data: u.data, hosts: append([]string(nil), hosts...)}
 }
 
-// Bind appends the URL of one call to dst, escaped. A URL that is a value is refused unless its
-// host is one of those given to Within. Its errors are sentences for the model that made the call;
-// dst is then returned as it came.
+// Bind appends the escaped URL of one call to dst. A URL that is a value is rejected unless its
+// host is one of those given to Within. The error is a sentence for the model that made the call;
+// dst is then returned unchanged.
 func (u *URL) Bind(f template.Frame, dst []byte) ([]byte, error) {
 	if u.data == nil {
 		return bind(u.nodes, f, dst, 2)
