@@ -50,7 +50,8 @@ func dial(s *server, row *callRow, e era, n int) (clients []*client, err error) 
 		}
 		c.row, c.check, c.inFlight, c.next = row, check, inFlight, firstID+i*20_000_000
 		for v := range row.variants {
-			c.requests = append(c.requests, c.frame(body(e, row.tool, row.arguments(v)), callHeaders(e, row.tool, h.session)))
+			message, headers := body(e, row.tool, row.arguments(v)), callHeaders(e, row.tool, h.session)
+			c.requests = append(c.requests, c.frame(message, headers))
 		}
 	}
 	if err != nil {

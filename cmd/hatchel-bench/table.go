@@ -18,8 +18,10 @@ const (
 
 // write prints the table of the bounds, and below it every figure.
 func (b *bench) write(w io.Writer) {
-	fmt.Fprintf(w, "%s, %s/%s, %d cores. Ratios are CPU of the server process per call (user + system) against the floor,\n"+
-		"at 16 connections (4 for the 1 MB body), in the worse era.\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	fmt.Fprintf(w, "%s, %s/%s, %d cores. Ratios are CPU of the server process per call (user + system) "+
+		"against the floor,\n"+
+		"at 16 connections (4 for the 1 MB body), in the worse era.\n\n",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	fmt.Fprintln(w, "| work | must reach | hatchel | | SDK | floor, µs |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
 	for _, row := range callRows {
@@ -80,7 +82,8 @@ func (b *bench) writeStartup(w io.Writer) {
 		if ms := b.startMS["hatchel"]; ms > 0 {
 			verdict = passOrMiss(ms <= startBound)
 		}
-		fmt.Fprintf(w, "| one-tool folder: process start to first answer | ≤ %d ms | %.1f ms | %s | %.1f ms | %.1f ms |\n",
+		fmt.Fprintf(w, "| one-tool folder: process start to first answer "+
+			"| ≤ %d ms | %.1f ms | %s | %.1f ms | %.1f ms |\n",
 			startBound, b.startMS["hatchel"], verdict, b.startMS["sdk"], b.startMS["floor"])
 	}
 }

@@ -192,7 +192,8 @@ func (r *run) sendMalformed(ctx context.Context) error {
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(5 * time.Second))
-	method, path := pick([]string{"POST", "POST", "POST", "GET", "DELETE", "BREW"}), pick([]string{"/mcp", "/mcp/nobody"})
+	method := pick([]string{"POST", "POST", "POST", "GET", "DELETE", "BREW"})
+	path := pick([]string{"/mcp", "/mcp/nobody"})
 	head, body := r.rawHead(method, path, pick(malformedHeaders)), pick(malformedBodies)
 	head += fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))
 	go io.WriteString(conn, head+body) // the server may answer and close before it has read everything
