@@ -343,7 +343,7 @@ func TestErrorsInTheStateBlockPreventDecisions(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			o := newApprovalServer(t, state)
 			code, _, errs := o.runCommand(nil, "approvals", "list")
-			if code != 1 || !strings.Contains(errs, "does not say where its state is") {
+			if code != 1 || !strings.Contains(errs, "the location of its state is unknown") {
 				t.Errorf("%d %q", code, errs)
 			}
 		})
