@@ -34,9 +34,9 @@ func New[C any, P interface {
 	}
 }
 
-// Over returns the adapter with the kinds of connections that the label of its block may name, and
+// WithConnections returns the adapter with the kinds of connections that the label of its block may name, and
 // whether the label is required.
-func (a Adapter) Over(required bool, kinds ...string) Adapter {
+func (a Adapter) WithConnections(required bool, kinds ...string) Adapter {
 	a.Kind.ConnectionRequired, a.Kind.Connections = required, kinds
 	return a
 }
@@ -104,7 +104,7 @@ type Call struct {
 	// Accept checks an output against the expect blocks of the step. An Action that can still undo
 	// its effect calls it before the effect is final, and returns its error. For all others the
 	// runtime checks the output after Do.
-	Accept func(output any) error
+	CheckOutput func(output any) error
 	// Owner identifies the caller; it is empty for an anonymous call.
 	Owner string
 	// Token returns the token that the caller has authenticated with, and until when it is valid.
@@ -127,14 +127,14 @@ type Client interface {
 	Log(level, logger string, data []byte)
 }
 
-// Nobody is a Client that ignores all notifications.
-type Nobody struct{}
+// NopClient is a Client that ignores all notifications.
+type NopClient struct{}
 
 // Progress implements Client.
-func (Nobody) Progress(done, total float64, message string) {}
+func (NopClient) Progress(done, total float64, message string) {}
 
 // Log implements Client.
-func (Nobody) Log(level, logger string, data []byte) {}
+func (NopClient) Log(level, logger string, data []byte) {}
 
 // Result is what Do returns. Value is the root output: an object whose members the backend
 // documents.
@@ -150,18 +150,18 @@ type Fault struct {
 	Status  int // of a rejected HTTP response, read as error.status
 	Code    int // of a failed process, read as error.code
 
-	Down      bool          // the backend is unavailable; circuit breakers count these faults
-	Untouched bool          // nothing was sent, so the call can be repeated
-	Missing   bool          // what the call reads does not exist, so a resource made of it does not either
-	After     time.Duration // the delay before a retry, or 0
+	Unavailable bool          // the backend is unavailable; circuit breakers count these faults
+	NotSent     bool          // nothing was sent, so the call can be repeated
+	NotFound    bool          // what the call reads does not exist, so a resource made of it does not either
+	RetryAfter  time.Duration // the delay before a retry, or 0
 }
 
 func (f *Fault) Error() string { return f.Message }
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// NotShown is the beginning of the text that replaces a part of a plan. It shows an approver that
+// OmittedPrefix is the beginning of the text that replaces a part of a plan. It shows an approver that
 // the plan is incomplete.
-const NotShown = "[not shown: "
+const OmittedPrefix = "[not shown: "
 
 // Planner is an Action that can describe what Do would send. Plan sends nothing, and hides secrets.
 type Planner interface {
@@ -175,10 +175,10 @@ type Prober interface {
 	Probe(ctx context.Context) (rows *schema.Type, err error)
 }
 
-// Versioned is an Action that can cheaply detect changes of what it reads. Version returns a
+// Versioner is an Action that can cheaply detect changes of what it reads. Version returns a
 // different text after every change; a file that does not exist has a version too. It is called
 // repeatedly while a client is subscribed to the resource of the block.
-type Versioned interface {
+type Versioner interface {
 	Version(ctx context.Context, call *Call) (string, error)
 }
 

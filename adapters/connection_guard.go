@@ -10,9 +10,9 @@ import (
 	"hatchel/hcl"
 )
 
-// Guard enforces the limits of a connection: the number of concurrent calls, and a circuit breaker that
+// ConnectionGuard enforces the limits of a connection: the number of concurrent calls, and a circuit breaker that
 // stops calls after repeated failures. It is safe for concurrent use. A nil Guard has no limits.
-type Guard struct {
+type ConnectionGuard struct {
 	name    string
 	breaker *hcl.Breaker  // nil if there is none
 	slots   chan struct{} // has one element for each active call; nil means no limit
@@ -23,12 +23,12 @@ type Guard struct {
 	trial     bool        // a call tests whether the backend works again; guarded by mu
 }
 
-// NewGuard returns the Guard of a connection, or nil if its block sets no limits.
-func NewGuard(name string, limits hcl.ConnectionLimits) *Guard {
+// NewConnectionGuard returns the Guard of a connection, or nil if its block sets no limits.
+func NewConnectionGuard(name string, limits hcl.ConnectionLimits) *ConnectionGuard {
 	if limits.Breaker == nil && limits.Concurrency == 0 {
 		return nil
 	}
-	guard := &Guard{name: name, breaker: limits.Breaker}
+	guard := &ConnectionGuard{name: name, breaker: limits.Breaker}
 	if limits.Concurrency > 0 {
 		guard.slots = make(chan struct{}, limits.Concurrency)
 	}
@@ -37,7 +37,7 @@ func NewGuard(name string, limits hcl.ConnectionLimits) *Guard {
 
 // Do runs a call of an action within the limits. A call that exceeds them
 // fails with a Fault and is not sent.
-func (g *Guard) Do(ctx context.Context, a Action, call *Call) (Result, error) {
+func (g *ConnectionGuard) Do(ctx context.Context, a Action, call *Call) (Result, error) {
 	if g == nil {
 		return a.Do(ctx, call)
 	}
@@ -57,7 +57,7 @@ func (g *Guard) Do(ctx context.Context, a Action, call *Call) (Result, error) {
 }
 
 // acquireSlot waits until another call may run, or until ctx ends.
-func (g *Guard) acquireSlot(ctx context.Context) error {
+func (g *ConnectionGuard) acquireSlot(ctx context.Context) error {
 	if g.slots == nil {
 		return nil
 	}
@@ -72,18 +72,18 @@ func (g *Guard) acquireSlot(ctx context.Context) error {
 	case <-ctx.Done():
 		message := fmt.Sprintf("%q was busy with %d concurrent calls for as long as this call could wait; "+
 			"nothing was sent", g.name, cap(g.slots))
-		return &Fault{Message: message, Cause: ctx.Err(), Untouched: true}
+		return &Fault{Message: message, Cause: ctx.Err(), NotSent: true}
 	}
 }
 
-func (g *Guard) releaseSlot() {
+func (g *ConnectionGuard) releaseSlot() {
 	if g.slots != nil {
 		<-g.slots
 	}
 }
 
 // checkBreaker rejects a call while the breaker is open. After the cooldown it accepts one trial.
-func (g *Guard) checkBreaker() (trial bool, err error) {
+func (g *ConnectionGuard) checkBreaker() (trial bool, err error) {
 	if g.breaker == nil {
 		return false, nil
 	}
@@ -100,7 +100,7 @@ func (g *Guard) checkBreaker() (trial bool, err error) {
 	left = max(left, time.Second).Round(time.Second)
 	message := fmt.Sprintf("%q has failed %d times in a row, so calls to it are suspended; nothing was sent. "+
 		"Try again in %v", g.name, g.breaker.Failures, left)
-	return false, &Fault{Message: message, Untouched: true, After: left}
+	return false, &Fault{Message: message, NotSent: true, RetryAfter: left}
 }
 
 // health is what the result of a call shows about the backend.
@@ -121,7 +121,7 @@ func healthAfter(ctx context.Context, err error) health {
 		return unhealthy
 	case ctx.Err() != nil:
 		return healthUnknown // the caller canceled the call
-	case errors.As(err, &f) && f.Down:
+	case errors.As(err, &f) && f.Unavailable:
 		return unhealthy
 	case errors.As(err, &f) && f.Status != 0:
 		return healthy // it responded, even if it rejected the request
@@ -130,7 +130,7 @@ func healthAfter(ctx context.Context, err error) health {
 }
 
 // record updates the breaker after a call. A healthy backend closes it.
-func (g *Guard) record(seen health, trial bool) {
+func (g *ConnectionGuard) record(seen health, trial bool) {
 	if g.breaker == nil {
 		return
 	}
@@ -158,7 +158,7 @@ func (g *Guard) record(seen health, trial bool) {
 
 // State returns the state of the breaker: "closed", "open", or "half-open" if a trial runs or comes next.
 // It returns "" if there is no breaker.
-func (g *Guard) State() string {
+func (g *ConnectionGuard) State() string {
 	if g == nil || g.breaker == nil {
 		return ""
 	}

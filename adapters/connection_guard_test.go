@@ -19,17 +19,17 @@ func (f actionFunc) Do(ctx context.Context, _ *adapters.Call) (adapters.Result, 
 }
 
 var (
-	down     = &adapters.Fault{Message: "down", Down: true}
+	down     = &adapters.Fault{Message: "down", Unavailable: true}
 	rejected = &adapters.Fault{Message: "no", Status: 404}
 )
 
-func newBreaker(failures int, window, cooldown time.Duration) *adapters.Guard {
+func newBreaker(failures int, window, cooldown time.Duration) *adapters.ConnectionGuard {
 	breaker := &hcl.Breaker{Failures: failures, Window: window, Cooldown: cooldown}
-	return adapters.NewGuard("shop", hcl.ConnectionLimits{Breaker: breaker})
+	return adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{Breaker: breaker})
 }
 
 // callWith makes a call through the guard whose action returns an error.
-func callWith(t *testing.T, g *adapters.Guard, err error) error {
+func callWith(t *testing.T, g *adapters.ConnectionGuard, err error) error {
 	t.Helper()
 	_, got := g.Do(t.Context(), actionFunc(func(context.Context) error { return err }), nil)
 	return got
@@ -37,10 +37,10 @@ func callWith(t *testing.T, g *adapters.Guard, err error) error {
 
 func isSuspended(err error) bool {
 	var f *adapters.Fault
-	return errors.As(err, &f) && f.Untouched && strings.Contains(f.Message, "suspended") && f.After > 0
+	return errors.As(err, &f) && f.NotSent && strings.Contains(f.Message, "suspended") && f.RetryAfter > 0
 }
 
-func wantState(t *testing.T, g *adapters.Guard, want string) {
+func wantState(t *testing.T, g *adapters.ConnectionGuard, want string) {
 	t.Helper()
 	if got := g.State(); got != want {
 		t.Errorf("the breaker is %s, want %s", got, want)
@@ -49,7 +49,7 @@ func wantState(t *testing.T, g *adapters.Guard, want string) {
 
 func TestBreaker(t *testing.T) {
 	// openBreaker returns a breaker that three failures have opened.
-	openBreaker := func(t *testing.T) *adapters.Guard {
+	openBreaker := func(t *testing.T) *adapters.ConnectionGuard {
 		g := newBreaker(3, 10*time.Second, 20*time.Second)
 		for range 3 {
 			callWith(t, g, down)
@@ -133,7 +133,7 @@ func TestBreaker(t *testing.T) {
 
 func TestConcurrencyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := adapters.NewGuard("shop", hcl.ConnectionLimits{Concurrency: 2})
+		g := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{Concurrency: 2})
 		release := make(chan struct{})
 		running := make(chan int, 10)
 		action := actionFunc(func(context.Context) error { running <- 1; <-release; <-running; return nil })
@@ -148,7 +148,7 @@ func TestConcurrencyLimit(t *testing.T) {
 		defer cancel()
 		_, err := g.Do(ctx, actionFunc(func(context.Context) error { t.Error("the call was run"); return nil }), nil)
 		var f *adapters.Fault
-		if !errors.As(err, &f) || !f.Untouched || !strings.Contains(f.Message, "busy") {
+		if !errors.As(err, &f) || !f.NotSent || !strings.Contains(f.Message, "busy") {
 			t.Errorf("a call that timed out while waiting returned %v", err)
 		}
 		close(release)
@@ -160,7 +160,7 @@ func TestConcurrencyLimit(t *testing.T) {
 }
 
 func TestNoGuardWithoutLimits(t *testing.T) {
-	g := adapters.NewGuard("shop", hcl.ConnectionLimits{})
+	g := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{})
 	if g != nil || g.State() != "" || callWith(t, g, down) != down {
 		t.Error("there is a guard")
 	}

@@ -38,7 +38,7 @@ type File struct {
 // one must exist. Errors are *Fault.
 func (d Directory) Open(name string) (*File, error) {
 	if reason := nameError(name); reason != "" {
-		return nil, &Fault{Message: fmt.Sprintf("the file name %q %s", Head(name, 80), reason)}
+		return nil, &Fault{Message: fmt.Sprintf("the file name %q %s", FirstRunes(name, 80), reason)}
 	}
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
@@ -64,7 +64,7 @@ func (d Directory) Open(name string) (*File, error) {
 }
 
 func noDirectory(path string, cause error) *Fault {
-	return &Fault{Message: "no such directory: " + path, Cause: cause, Missing: true}
+	return &Fault{Message: "no such directory: " + path, Cause: cause, NotFound: true}
 }
 
 // Close releases the directory of the file.
@@ -156,7 +156,7 @@ func FileFault(err error, path string) error {
 	case errors.Is(err, fs.ErrExist):
 		f.Message = "file exists: " + path
 	case errors.Is(err, fs.ErrNotExist):
-		f.Message, f.Missing = "no such file: "+path, true
+		f.Message, f.NotFound = "no such file: "+path, true
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		f.Message = "no space left on " + path
 	case errors.Is(err, syscall.EISDIR):

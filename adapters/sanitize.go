@@ -11,9 +11,9 @@ import (
 	"hatchel/hcl"
 )
 
-// ShortestSecret is the minimum length in bytes of a secret that is hidden. A shorter one would also match
+// MinSecretLength is the minimum length in bytes of a secret that is hidden. A shorter one would also match
 // unrelated text.
-const ShortestSecret = 4
+const MinSecretLength = 4
 
 // Scrub replaces the secrets in a text with hcl.Hidden.
 func Scrub(text string, secrets []string) string {
@@ -24,17 +24,17 @@ func Scrub(text string, secrets []string) string {
 		return cmp.Compare(len(b), len(a))
 	})
 	for _, s := range longestFirst {
-		if len(s) >= ShortestSecret {
+		if len(s) >= MinSecretLength {
 			text = strings.ReplaceAll(text, s, hcl.Hidden)
 		}
 	}
 	return text
 }
 
-// Begun prepares the beginning of a truncated text for Scrub. It removes the end of the text if it may be
+// SanitizeHead prepares the beginning of a truncated text for Scrub. It removes the end of the text if it may be
 // a part of a secret, because Scrub finds whole secrets only. A part from the middle of a secret counts if
 // it is at least as long as the shortest secret that is hidden.
-func Begun(text []byte, secrets []string) []byte {
+func SanitizeHead(text []byte, secrets []string) []byte {
 	remove := 0
 	for _, s := range secrets {
 		for end := range len(s) {
@@ -42,7 +42,7 @@ func Begun(text []byte, secrets []string) []byte {
 			for n <= end && n < len(text) && text[len(text)-1-n] == s[end-n] {
 				n++
 			}
-			if n > end || n >= ShortestSecret {
+			if n > end || n >= MinSecretLength {
 				remove = max(remove, n)
 			}
 		}
@@ -50,8 +50,8 @@ func Begun(text []byte, secrets []string) []byte {
 	return text[:len(text)-remove]
 }
 
-// Ended prepares the end of a truncated text for Scrub in the same way.
-func Ended(text []byte, secrets []string) []byte {
+// SanitizeTail prepares the end of a truncated text for Scrub in the same way.
+func SanitizeTail(text []byte, secrets []string) []byte {
 	remove := 0
 	for _, s := range secrets {
 		for start := 1; start < len(s); start++ {
@@ -59,7 +59,7 @@ func Ended(text []byte, secrets []string) []byte {
 			for start+n < len(s) && n < len(text) && text[n] == s[start+n] {
 				n++
 			}
-			if start+n == len(s) || n >= ShortestSecret {
+			if start+n == len(s) || n >= MinSecretLength {
 				remove = max(remove, n)
 			}
 		}
@@ -71,9 +71,9 @@ func Ended(text []byte, secrets []string) []byte {
 var terminalSequence = regexp.MustCompile(
 	"\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\^_])")
 
-// Said returns the output of another program or service in a form that can be quoted to a model: on one
+// Sanitize returns the output of another program or service in a form that can be quoted to a model: on one
 // line, without invisible characters and without secrets.
-func Said(text string, secrets []string) string {
+func Sanitize(text string, secrets []string) string {
 	text = terminalSequence.ReplaceAllString(strings.ToValidUTF8(Scrub(text, secrets), "\uFFFD"), "")
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) {
@@ -84,8 +84,8 @@ func Said(text string, secrets []string) string {
 	return Scrub(strings.Join(strings.Fields(text), " "), secrets)
 }
 
-// Head returns a text truncated at its end to at most maxRunes characters, including the ellipsis.
-func Head(text string, maxRunes int) string {
+// FirstRunes returns a text truncated at its end to at most maxRunes characters, including the ellipsis.
+func FirstRunes(text string, maxRunes int) string {
 	n := 0
 	for i := range text {
 		if n == maxRunes-1 && utf8.RuneCountInString(text[i:]) > 1 {
@@ -96,8 +96,8 @@ func Head(text string, maxRunes int) string {
 	return text
 }
 
-// Tail returns a text truncated at its beginning to at most maxRunes characters, including the ellipsis.
-func Tail(text string, maxRunes int) string {
+// LastRunes returns a text truncated at its beginning to at most maxRunes characters, including the ellipsis.
+func LastRunes(text string, maxRunes int) string {
 	excess := utf8.RuneCountInString(text) - maxRunes
 	if excess <= 0 {
 		return text

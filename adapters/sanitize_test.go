@@ -15,7 +15,7 @@ func TestScrubHidesTheLongerOfTwoOverlappingSecrets(t *testing.T) {
 func TestSaidHidesASecretHoweverItsSpacesAreWritten(t *testing.T) {
 	for _, written := range []string{"open  sesame", "open\tsesame", "open \x1b[1m\nsesame", "open sesame"} {
 		t.Run(written, func(t *testing.T) {
-			got := Said("no: "+written+".", []string{"open  sesame", "open sesame"})
+			got := Sanitize("no: "+written+".", []string{"open  sesame", "open sesame"})
 			if got != "no: "+hcl.Hidden+"." {
 				t.Errorf("got %s", got)
 			}
@@ -30,7 +30,7 @@ func TestHeadAndTailTruncateOnlyLongerTexts(t *testing.T) {
 		"äöüß": {"äö…", "…üß"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			if head, tail := Head(text, 3), Tail(text, 3); head != want.head || tail != want.tail {
+			if head, tail := FirstRunes(text, 3), LastRunes(text, 3); head != want.head || tail != want.tail {
 				t.Errorf("got %q and %q", head, tail)
 			}
 		})

@@ -41,7 +41,7 @@ func (s *personalShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestAServiceSeesWhoCallsAndNeverTheirTokens(t *testing.T) {
 	t.Parallel()
 	shop := &personalShop{Issuer: issuertest.Open(t)}
-	shop.Exchanges(issuertest.Exchange{Client: "tools", Secret: "the secret of the tools"})
+	shop.SetExchange(issuertest.Exchange{Client: "tools", Secret: "the secret of the tools"})
 	web := httptest.NewServer(shop)
 	defer web.Close()
 	f := &folder{t: t, path: t.TempDir(), env: []string{"ROBOT_KEY=" + robotKey, "CLIENT=the secret of the tools"}}
@@ -90,13 +90,13 @@ func TestAServiceSeesWhoCallsAndNeverTheirTokens(t *testing.T) {
 		}
 	}
 	calling.Wait()
-	if n := shop.Asked("/token"); n != len(tokens) {
+	if n := shop.Requests("/token"); n != len(tokens) {
 		t.Errorf("%d tokens were asked for", n)
 	}
 	if _, answer := s.invoke("mine", "X-API-Key", robotKey); !strings.Contains(answer, "this caller has none") || !strings.Contains(answer, `"isError":true`) {
 		t.Errorf("a key was answered %s", answer)
 	}
-	shop.Exchanges(issuertest.Exchange{Client: "tools", Secret: "the secret of the tools", Error: "invalid_grant"})
+	shop.SetExchange(issuertest.Exchange{Client: "tools", Secret: "the secret of the tools", Error: "invalid_grant"})
 	again := shop.Token(toolsAudience, map[string]any{"sub": "zoe", "scope": "tools", "exp": time.Now().Add(time.Minute).Unix()})
 	if _, answer := s.invoke("mine", "Authorization", "Bearer "+again); !strings.Contains(answer, "must authenticate again") {
 		t.Errorf("who is not signed in any more was answered %s", answer)

@@ -19,7 +19,7 @@ import (
 // configuration allows. It must be used by one goroutine only, and closed.
 type ApprovalAdmin struct {
 	g         *Generation
-	book      *approval.Book
+	book      *approval.Store
 	caller    *mcp.Caller
 	frame     *hcl.Frame
 	mayDecide map[string]bool // by tool; a cache
@@ -146,7 +146,7 @@ func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval
 	case err != nil:
 		return nil, err
 	case a == nil:
-		return nil, approval.ErrUnknown
+		return nil, approval.ErrNotFound
 	case d.g.programs[a.Tool] == nil:
 		return nil, newForbiddenError("The tool of this call no longer exists, so the approval cannot be decided")
 	case !d.canDecide(a.Tool):
@@ -199,7 +199,7 @@ func decisionRecord(p *approval.Proposal, by audit.Caller) audit.Record {
 		Time: time.Now(), Event: audit.EventApproval, ID: a.ID, Kind: "tool", Name: a.Tool, Caller: by,
 		Decision: decision, Rule: strings.Join(a.Rules, ", "), Revision: a.Revision,
 		Approval: &audit.Approval{
-			ID: a.ID, Asker: a.Caller.Subject, Rules: a.Rules,
+			ID: a.ID, Requester: a.Caller.Subject, Rules: a.Rules,
 			By: p.Decision.By, At: p.Decision.At, Reason: p.Decision.Reason,
 		},
 	}
@@ -208,7 +208,7 @@ func decisionRecord(p *approval.Proposal, by audit.Caller) audit.Record {
 // confirmDecision records a decision and makes it effective. A decision that cannot be recorded is
 // withdrawn.
 func (g *Generation) confirmDecision(
-	ctx context.Context, book *approval.Book, p *approval.Proposal, by audit.Caller,
+	ctx context.Context, book *approval.Store, p *approval.Proposal, by audit.Caller,
 ) (*approval.Approval, error) {
 	ctx = context.WithoutCancel(ctx) // a recorded decision must become effective
 	err := errNoAudit
@@ -227,7 +227,7 @@ func (g *Generation) confirmDecision(
 }
 
 // recordDecision records the stored decision of another process, unless a third one does.
-func (h *Host) recordDecision(ctx context.Context, book *approval.Book, id string) {
+func (h *Host) recordDecision(ctx context.Context, book *approval.Store, id string) {
 	h.withAuditLog(func(g *Generation) {
 		p, err := book.Claim(ctx, id, g.env.Process.Name())
 		if err == nil && p != nil {

@@ -34,7 +34,7 @@ const refunding = `
 // desk is who decides at a Host.
 type testDesk struct {
 	t    testing.TB
-	book *approval.Book
+	book *approval.Store
 }
 
 func deskOf(t testing.TB, h *Host) *testDesk {
@@ -272,8 +272,8 @@ func TestWhoHasAskedForTooMuchKeepsNobodyElseFromAsking(t *testing.T) {
 	defer h.Close()
 	desk, now := deskOf(t, h), time.Now()
 	var first *approval.Approval
-	for i := range approval.MostOfCaller {
-		a, _, err := desk.book.Open(t.Context(), fmt.Sprint(i), approval.Request{Tool: "refund", Caller: approval.Who{Subject: "ann"}, Asked: now, Until: now.Add(time.Hour + time.Duration(i)*time.Millisecond)})
+	for i := range approval.MaxPendingPerCaller {
+		a, _, err := desk.book.Open(t.Context(), fmt.Sprint(i), approval.Request{Tool: "refund", Caller: approval.Requester{Subject: "ann"}, RequestedAt: now, Deadline: now.Add(time.Hour + time.Duration(i)*time.Millisecond)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestWhoHasAskedForTooMuchKeepsNobodyElseFromAsking(t *testing.T) {
 			desk.decide(first, false, "")
 		}
 		said := later(t, h, who, "refund", `{"amount":500}`)
-		desk.decide(desk.pending(approval.MostOfCaller + 1 - n)[0], true, "") // its time ends first
+		desk.decide(desk.pending(approval.MaxPendingPerCaller + 1 - n)[0], true, "") // its time ends first
 		if got := <-said; refused(got) || count() != n+1 {
 			t.Errorf("%s: %s", who, got)
 		}

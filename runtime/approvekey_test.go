@@ -98,8 +98,8 @@ func TestWhatCannotBeRememberedIsNotApproved(t *testing.T) {
 		want  string
 	}{
 		"a store that is full":             {&forgetting{adds: state.ErrFull}, "no room for another one"},
-		"a store that is away":             {&forgetting{adds: state.ErrAway}, "try again in a moment"},
-		"a store that goes away meanwhile": {&forgetting{replaces: state.ErrAway}, "try again in a moment"},
+		"a store that is away":             {&forgetting{adds: state.ErrUnavailable}, "try again in a moment"},
+		"a store that goes away meanwhile": {&forgetting{replaces: state.ErrUnavailable}, "try again in a moment"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			w := newWorld()

@@ -269,7 +269,7 @@ func TestATaskThatWaitsIsNotDoneForAKeyThatWasTakenAway(t *testing.T) {
 	begin := func(name string) (string, func(*mcp.Caller)) {
 		r := httptest.NewRequest("POST", "/mcp", nil)
 		r.Header.Set("X-Api-Key", "key-of-"+name)
-		identity, refused := h.Authenticator().Identify(r)
+		identity, refused := h.Authenticator().Authenticate(r)
 		if refused != nil {
 			t.Fatal(refused)
 		}
@@ -319,7 +319,7 @@ func TestAStepThatWaitsIsNotDoneForAKeyThatWasTakenAway(t *testing.T) {
 	defer h.Close()
 	r := httptest.NewRequest("POST", "/mcp", nil)
 	r.Header.Set("X-Api-Key", "key-of-ann")
-	identity, refused := h.Authenticator().Identify(r)
+	identity, refused := h.Authenticator().Authenticate(r)
 	if refused != nil {
 		t.Fatal(refused)
 	}

@@ -103,13 +103,13 @@ func (as *AuditLogs) release(location string, s *sharedLog) error {
 }
 
 func auditLimits(decl *hcl.Audit) audit.Limits {
-	return audit.Limits{Rotate: int64(decl.Rotate), Keep: decl.MaxFiles}
+	return audit.Limits{MaxFileSize: int64(decl.Rotate), MaxFiles: decl.MaxFiles}
 }
 
 // applyAuditLimits sets when a log file is rotated from now on.
 func (g *Generation) applyAuditLimits() {
 	if files, ok := g.audit.(*audit.Log); ok {
-		files.Limit(auditLimits(g.Config.Audit))
+		files.SetLimits(auditLimits(g.Config.Audit))
 	}
 }
 

@@ -193,8 +193,8 @@ func TestLargeArgumentsAreWrittenDownByTheirBeginningAndTheirDigest(t *testing.T
 	h, path := newWorld().audited(t, tool("t", "input \"text\" { type = string }\ntext = input.text"))
 	ask(t, h, "t", `{"text":"`+strings.Repeat("é", 20_000)+`"}`)
 	r := records(t, path)[0]
-	if len(r.Arguments) > 9<<10 || !strings.HasPrefix(string(r.Arguments), `"{\"text\":\"éé`) || r.Size != 40_011 || len(r.Digest) != 64 {
-		t.Errorf("%d bytes, %d, %q: %.40s", len(r.Arguments), r.Size, r.Digest, r.Arguments)
+	if len(r.Arguments) > 9<<10 || !strings.HasPrefix(string(r.Arguments), `"{\"text\":\"éé`) || r.ArgumentsSize != 40_011 || len(r.ArgumentsDigest) != 64 {
+		t.Errorf("%d bytes, %d, %q: %.40s", len(r.Arguments), r.ArgumentsSize, r.ArgumentsDigest, r.Arguments)
 	}
 }
 
@@ -263,7 +263,7 @@ request refused`
 	}
 	for _, r := range all {
 		switch {
-		case r.Name == "breaks" && r.Event == audit.EventCall && (r.Error == "" || strings.Contains(r.Message, "10.0.0.7")),
+		case r.Name == "breaks" && r.Event == audit.EventCall && (r.ErrorID == "" || strings.Contains(r.Message, "10.0.0.7")),
 			r.Name == "denied" && (r.Decision != "denied" || r.Rule != "tool.denied.allow" || r.Caller.Subject != "eve"),
 			r.Name == "fails" && (r.Caller.Subject != "ada" || r.Caller.Remote != "10.1.2.3:4"),
 			r.Event == audit.EventRequest && (r.Status != 401 || r.URI != "/mcp" || r.Message != "The key is not known." || r.Caller.Remote != "10.9.9.9:1"),

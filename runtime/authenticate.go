@@ -9,7 +9,7 @@ import (
 )
 
 // Authenticator returns what authenticates callers now; nil without authentication.
-func (h *Host) Authenticator() *auth.Callers { return h.current.Load().authenticator }
+func (h *Host) Authenticator() *auth.Authenticator { return h.current.Load().authenticator }
 
 // Certificates returns the certificates of TLS; nil when the configuration has none.
 func (h *Host) Certificates() *auth.Certificates { return h.current.Load().certificates }
@@ -18,14 +18,14 @@ func (h *Host) Certificates() *auth.Certificates { return h.current.Load().certi
 // makes it: a caller over HTTP has a credential that is valid in this configuration, and a caller
 // on stdio has started the process.
 func (g *Generation) isAuthenticated(c *mcp.Caller) bool {
-	return c.Header == nil || g.authenticator.Stands(c.Identity)
+	return c.Header == nil || g.authenticator.StillValid(c.Identity)
 }
 
 // stillKnown is isAuthenticated, also for the caller of a call that has become a task in the
 // meantime.
 func (g *Generation) stillKnown(c *mcp.Caller) bool {
 	if i := c.Identity; c.Header == nil && i != nil && i.Grant != "" {
-		return g.authenticator.Stands(i)
+		return g.authenticator.StillValid(i)
 	}
 	return g.isAuthenticated(c)
 }

@@ -25,12 +25,12 @@ type shaky struct {
 
 func (s *shaky) Replace(ctx context.Context, r *state.Record) (bool, error) {
 	if s.refuses.Add(-1) >= 0 {
-		return false, state.ErrAway
+		return false, state.ErrUnavailable
 	}
 	if s.mute.CompareAndSwap(true, false) {
 		made := *r
 		s.Store.Replace(ctx, &made)
-		return false, state.ErrAway
+		return false, state.ErrUnavailable
 	}
 	return s.Store.Replace(ctx, r)
 }

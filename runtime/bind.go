@@ -53,7 +53,7 @@ func (c *compiler) bindSteps(o *call.Operation) {
 	for _, step := range o.Decl.Steps {
 		action, diags := c.bindBackend(step.Backend)
 		c.diags = append(c.diags, diags...)
-		var guard *adapters.Guard
+		var guard *adapters.ConnectionGuard
 		if opened := c.connections[step.Backend.Connection]; opened != nil {
 			guard = opened.guard
 		}

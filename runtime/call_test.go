@@ -209,7 +209,7 @@ func newWorld() *world {
 		},
 		"broken": func(context.Context, *adapters.Call) (any, error) { return nil, errors.New("a host and a query") },
 		"asks": func(_ context.Context, call *adapters.Call) (any, error) {
-			if err := call.Accept(map[string]any{"value": 2}); err != nil {
+			if err := call.CheckOutput(map[string]any{"value": 2}); err != nil {
 				var f *adapters.Fault
 				errors.As(err, &f)
 				return nil, &adapters.Fault{Message: "undone: " + f.Message}

@@ -23,9 +23,9 @@ func arrives(t *testing.T, h *Host, key string) *mcp.Caller {
 	if key == "" {
 		return c
 	}
-	i, refused := h.Authenticator().Identify(&http.Request{Header: http.Header{"X-Api-Key": {key}}})
+	i, refused := h.Authenticator().Authenticate(&http.Request{Header: http.Header{"X-Api-Key": {key}}})
 	if refused != nil {
-		t.Fatal(refused.Why)
+		t.Fatal(refused.Reason)
 	}
 	c.Identity, c.Subject = i, i.Subject
 	return c
@@ -56,9 +56,9 @@ func TestARequestIsServedByTheConfigurationThatKnowsWhoMadeIt(t *testing.T) {
 				return err
 			},
 			func() error {
-				err := h.Follow(t.Context(), c, "x://r")
+				err := h.SubscribeResource(t.Context(), c, "x://r")
 				if err == nil {
-					h.Unfollow(c.Toolset, "x://r")
+					h.UnsubscribeResource(c.Toolset, "x://r")
 				}
 				return err
 			},
@@ -115,7 +115,7 @@ type departures struct {
 	stands func(*mcp.Identity) bool
 }
 
-func (d *departures) Changed(func(string) mcp.Changes)       {}
+func (d *departures) ListsChanged(func(string) mcp.Changes)  {}
 func (d *departures) Retain(stands func(*mcp.Identity) bool) { d.stands = stands }
 
 func TestScopesAreThoseOfAllThatACallTakes(t *testing.T) {
@@ -154,7 +154,7 @@ func TestScopesAreThoseOfAllThatACallTakes(t *testing.T) {
 	if _, err := h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://r", Caller: c}); err == nil {
 		t.Error("the resource was read without its scope")
 	}
-	if err := h.Follow(t.Context(), c, "x://r"); err == nil {
+	if err := h.SubscribeResource(t.Context(), c, "x://r"); err == nil {
 		t.Error("the resource is followed without its scope")
 	}
 	c.Identity = nil // nobody is asked

@@ -142,7 +142,7 @@ func (c *compiler) removeStagedFiles() {
 	if c.g.env.Uploads == nil {
 		return
 	}
-	if err := files.Sweep(); err != nil {
+	if err := files.RemoveStale(); err != nil {
 		c.build.Log.LogAttrs(c.ctx, slog.LevelWarn, "stale staged files not removed", slog.String("error", err.Error()))
 	}
 }

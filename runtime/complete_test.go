@@ -198,7 +198,7 @@ func TestAToolsetShowsWhatItNamesAndNothingElse(t *testing.T) {
 				t.Errorf("%s\n got %s\nwant %s", toolset, got, want)
 			}
 		}
-		if err := h.Follow(t.Context(), in(toolset), "doc://order"); err == nil || !strings.Contains(err.Error(), "Resource not found") {
+		if err := h.SubscribeResource(t.Context(), in(toolset), "doc://order"); err == nil || !strings.Contains(err.Error(), "Resource not found") {
 			t.Errorf("%s: following got %v", toolset, err)
 		}
 	}

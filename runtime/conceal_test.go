@@ -63,7 +63,7 @@ func TestWhatIsConcealedIsAnsweredAsWhatIsNotThere(t *testing.T) {
 				},
 				"a prompt":   func(name string) error { _, err := h.GetPrompt(t.Context(), ask(name)); return err },
 				"a resource": func(name string) error { _, err := h.ReadResource(t.Context(), ask(name+"://x")); return err },
-				"a follower": func(name string) error { return h.Follow(t.Context(), caller, name+"://x") },
+				"a follower": func(name string) error { return h.SubscribeResource(t.Context(), caller, name+"://x") },
 				"a completion": func(name string) error {
 					_, err := h.Complete(t.Context(), &mcp.CompleteRequest{Kind: "prompt", Name: name, Argument: "a", Caller: caller})
 					return err

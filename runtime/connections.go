@@ -21,7 +21,7 @@ type Connections struct {
 // connection is one open connection block.
 type connection struct {
 	handle   any
-	guard    *adapters.Guard
+	guard    *adapters.ConnectionGuard
 	users    int // guarded by Connections.mu
 	cleanups cleanups
 }
@@ -52,7 +52,7 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 	if !ok {
 		return nil, fmt.Errorf("this program has no connections of the kind %q", conn.Kind)
 	}
-	c := &connection{guard: adapters.NewGuard(conn.Name, conn.Limits)}
+	c := &connection{guard: adapters.NewConnectionGuard(conn.Name, conn.Limits)}
 	env := b.adapterEnv(&c.cleanups)
 	env.Log = b.Log.With("connection", conn.Kind+"."+conn.Name)
 	handle, err := connector.Open(ctx, conn, env)

@@ -136,7 +136,7 @@ func (w *world) set() adapters.Set {
 		return fakeHandle{w}, nil
 	}
 	return adapters.Set{
-		Adapters:   []adapters.Adapter{adapters.New("fake", "A backend of the tests.", (*fakeBlock).spec, bind).Over(false, "db")},
+		Adapters:   []adapters.Adapter{adapters.New("fake", "A backend of the tests.", (*fakeBlock).spec, bind).WithConnections(false, "db")},
 		Connectors: []adapters.Connector{adapters.NewConnector("db", "A connection of the tests.", (*fakeConnection).spec, open)},
 	}
 }

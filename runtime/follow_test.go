@@ -36,7 +36,7 @@ func (e *ear) ResourceUpdated(uri string) { e.note(uri) }
 // Retain makes it one that holds nobody.
 func (e *ear) Retain(func(*mcp.Identity) bool) {}
 
-func (e *ear) Changed(in func(string) mcp.Changes) {
+func (e *ear) ListsChanged(in func(string) mcp.Changes) {
 	for _, toolset := range []string{"", "billing", "gone"} {
 		if c := in(toolset); c != (mcp.Changes{}) {
 			e.note(fmt.Sprintf("%q %v", toolset, c))
@@ -92,7 +92,7 @@ func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
 		}
 		one, two := &mcp.Caller{}, &mcp.Caller{Session: "two"}
 		for _, c := range []*mcp.Caller{one, two} {
-			if err := h.Follow(t.Context(), c, "doc://a"); err != nil {
+			if err := h.SubscribeResource(t.Context(), c, "doc://a"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -110,12 +110,12 @@ func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
 		set("two")
 		time.Sleep(10 * time.Second)
 		e.hears(t)
-		h.Unfollow("", "doc://a")
+		h.UnsubscribeResource("", "doc://a")
 		set("three")
 		time.Sleep(3 * time.Second)
 		e.hears(t, "doc://a")
-		h.Unfollow("", "doc://a")
-		h.Unfollow("", "doc://a") // once too often is nothing
+		h.UnsubscribeResource("", "doc://a")
+		h.UnsubscribeResource("", "doc://a") // once too often is nothing
 		synctest.Wait()
 		set("four")
 		before := reads
@@ -146,7 +146,7 @@ func TestAFileThatChangesIsNoticedWithoutBeingRead(t *testing.T) {
 		defer h.Close()
 		h.SetNotifier(e)
 		for _, uri := range []string{"doc://a", "doc://b"} {
-			if err := h.Follow(t.Context(), &mcp.Caller{}, uri); err != nil {
+			if err := h.SubscribeResource(t.Context(), &mcp.Caller{}, uri); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -174,7 +174,7 @@ func TestAReloadTellsThoseWhoFollowWhatChanged(t *testing.T) {
 		defer h.Close()
 		h.SetNotifier(e)
 		for _, uri := range []string{"doc://a", "doc://b", "doc://fake"} {
-			if err := h.Follow(t.Context(), &mcp.Caller{}, uri); err != nil {
+			if err := h.SubscribeResource(t.Context(), &mcp.Caller{}, uri); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -231,7 +231,7 @@ resource "b" {
 		h := newWorld().host(t, docs+`toolset "billing" { resources = ["a"] }`)
 		defer h.Close()
 		h.SetNotifier(e)
-		if err := h.Follow(t.Context(), &mcp.Caller{Toolset: "billing"}, "doc://a"); err != nil {
+		if err := h.SubscribeResource(t.Context(), &mcp.Caller{Toolset: "billing"}, "doc://a"); err != nil {
 			t.Fatal(err)
 		}
 		load(t, h, docs+`toolset "billing" { resources = ["b"] }`)
@@ -279,7 +279,7 @@ auth {
 		var may []string
 		for _, who := range []*mcp.Caller{ada, eve, billing} {
 			for _, name := range []string{"a", "b"} {
-				if h.MayFollow(who, "doc://"+name) {
+				if h.MayNotify(who, "doc://"+name) {
 					may = append(may, cmp.Or(who.Subject, who.Toolset)+" "+name)
 				}
 			}
@@ -289,7 +289,7 @@ auth {
 		}
 	}
 	h.Close()
-	if h.MayFollow(ada, "doc://a") {
+	if h.MayNotify(ada, "doc://a") {
 		t.Error("a document of a closed host may be followed")
 	}
 }
@@ -303,15 +303,15 @@ func TestClosingEndsAllThatIsFollowed(t *testing.T) {
 			fake { value = input.x }
 		}`)
 		for i := range 50 {
-			if err := h.Follow(t.Context(), &mcp.Caller{}, fmt.Sprintf("doc://%d", i)); err != nil {
+			if err := h.SubscribeResource(t.Context(), &mcp.Caller{}, fmt.Sprintf("doc://%d", i)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		h.Close() // the bubble fails if a goroutine is left
-		if err := h.Follow(t.Context(), &mcp.Caller{}, "doc://1"); err == nil {
+		if err := h.SubscribeResource(t.Context(), &mcp.Caller{}, "doc://1"); err == nil {
 			t.Error("a closed host lets itself be followed")
 		}
-		h.Unfollow("", "doc://1")
+		h.UnsubscribeResource("", "doc://1")
 	})
 }
 
@@ -326,7 +326,7 @@ func TestFollowingGivesUpWithWhoAsked(t *testing.T) {
 		defer h.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := h.Follow(ctx, &mcp.Caller{}, "doc://a"); !errors.Is(err, context.DeadlineExceeded) {
+		if err := h.SubscribeResource(ctx, &mcp.Caller{}, "doc://a"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()

@@ -24,9 +24,9 @@ type Generation struct {
 	sorted        []*call.Program   // by name
 	operations    []*call.Operation // of tools, prompts, resources and completions
 	health        []connectionProbe
-	authenticator *auth.Callers      // nil without authentication
-	certificates  *auth.Certificates // nil without TLS
-	audit         auditLog           // nil when requests are not recorded
+	authenticator *auth.Authenticator // nil without authentication
+	certificates  *auth.Certificates  // nil without TLS
+	audit         auditLog            // nil when requests are not recorded
 
 	prompts     []*call.Prompt   // by name
 	resources   []*call.Resource // by name
@@ -143,7 +143,7 @@ func (g *Generation) Serving(tool string, caller *mcp.Caller) (p *call.Program, 
 // voidApprovals voids the approvals that are pending for tools of the generation before, and no
 // longer valid.
 func (g *Generation) voidApprovals(before *Generation) {
-	filters := map[string]approval.Ending{}
+	filters := map[string]approval.VoidFilter{}
 	for name, p := range before.programs {
 		if filter, changed := p.VoidFilter(g.programs[name]); changed {
 			filters[name] = filter

@@ -130,7 +130,7 @@ func TestClientsAreToldWhenAReloadDecidesOtherwise(t *testing.T) {
 		e := newEar()
 		h.SetNotifier(e)
 		eve := who("eve")
-		if err := h.Follow(t.Context(), eve, "doc://r"); err != nil {
+		if err := h.SubscribeResource(t.Context(), eve, "doc://r"); err != nil {
 			t.Fatal(err)
 		}
 		load(t, h, divided+`policy "late" {

@@ -16,7 +16,7 @@ const pingTimeout = time.Second
 type connectionProbe struct {
 	name  string
 	conn  adapters.Health // nil when it cannot be pinged
-	guard *adapters.Guard
+	guard *adapters.ConnectionGuard
 }
 
 // ConnectionHealth says whether a connection answers.

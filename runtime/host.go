@@ -104,7 +104,7 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	h.build.caches.waiters.NotifyReload()
 	h.build.State.recordStoredDecisions()
 	h.recordLoad(last, next, diags, began)
-	h.notify(func(n Notifier) { n.Retain(next.authenticator.Stands) })
+	h.notify(func(n Notifier) { n.Retain(next.authenticator.StillValid) })
 	h.listsChanged(last, next)
 	h.resourcesChanged(last, next)
 	close(committed)
@@ -168,7 +168,7 @@ func (h *Host) pin() *Generation {
 // Notifier is told what changes. Its methods must not block.
 type Notifier interface {
 	// Changed is called when lists have changed.
-	Changed(in func(toolset string) mcp.Changes)
+	ListsChanged(in func(toolset string) mcp.Changes)
 
 	// ResourceUpdated is called when a document with subscribers may read differently.
 	ResourceUpdated(uri string)
@@ -198,7 +198,10 @@ func (h *Host) taskChanged(id string, members []byte) {
 // toolsChanged notifies that the lists of tools of these toolsets have changed.
 func (h *Host) toolsChanged(toolsets []string) {
 	h.notify(func(n Notifier) {
-		n.Changed(func(toolset string) mcp.Changes { return mcp.Changes{Tools: slices.Contains(toolsets, toolset)} })
+		n.ListsChanged(func(toolset string) mcp.Changes {
+			return mcp.Changes{Tools: slices.Contains(toolsets,
+				toolset)}
+		})
 	})
 }
 
@@ -212,7 +215,10 @@ func (h *Host) listsChanged(last, next *Generation) {
 	}
 	if differs {
 		h.notify(func(n Notifier) {
-			n.Changed(func(toolset string) mcp.Changes { return changedLists(last.view(toolset), next.view(toolset)) })
+			n.ListsChanged(func(toolset string) mcp.Changes {
+				return changedLists(last.view(toolset),
+					next.view(toolset))
+			})
 		})
 	}
 }

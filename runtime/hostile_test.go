@@ -85,12 +85,12 @@ func TestWhoMayNotReadMayNotFollow(t *testing.T) {
 	h := newWorld().host(t, guarded)
 	defer h.Close()
 	good, bad := &mcp.Caller{ClientInfo: []byte(`{"name":"good"}`)}, &mcp.Caller{ClientInfo: []byte(`{"name":"bad"}`)}
-	if err := h.Follow(t.Context(), good, "doc://yes"); err != nil {
+	if err := h.SubscribeResource(t.Context(), good, "doc://yes"); err != nil {
 		t.Error(err)
 	}
 	for uri, caller := range map[string]*mcp.Caller{"doc://no": good, "doc://yes": bad} {
 		var e *mcp.Error
-		if err := h.Follow(t.Context(), caller, uri); !errors.As(err, &e) || e.Code != mcp.CodeInvalidParams || !strings.Contains(string(e.Data), uri) {
+		if err := h.SubscribeResource(t.Context(), caller, uri); !errors.As(err, &e) || e.Code != mcp.CodeInvalidParams || !strings.Contains(string(e.Data), uri) {
 			t.Errorf("%s: %v", uri, err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestOnlySoManyDocumentsAreFollowedAtOnce(t *testing.T) {
 	}`)
 	defer h.Close()
 	uri := func(i int) string { return "doc://" + strconv.Itoa(i) }
-	follow := func(i int) error { return h.Follow(t.Context(), &mcp.Caller{}, uri(i)) }
+	follow := func(i int) error { return h.SubscribeResource(t.Context(), &mcp.Caller{}, uri(i)) }
 	for i := range 10000 {
 		if err := follow(i); err != nil {
 			t.Fatalf("document %d: %v", i, err)
@@ -116,7 +116,7 @@ func TestOnlySoManyDocumentsAreFollowedAtOnce(t *testing.T) {
 	if err := follow(0); err != nil {
 		t.Errorf("one that is followed: %v", err)
 	}
-	h.Unfollow("", uri(1))
+	h.UnsubscribeResource("", uri(1))
 	if err := follow(10000); err != nil {
 		t.Errorf("where there is room again: %v", err)
 	}
@@ -210,7 +210,7 @@ func TestFewLookAtAResourceAtOnce(t *testing.T) {
 		var following sync.WaitGroup
 		for i := range 50 {
 			following.Go(func() {
-				if err := h.Follow(t.Context(), &mcp.Caller{}, "doc://"+strconv.Itoa(i)); err != nil {
+				if err := h.SubscribeResource(t.Context(), &mcp.Caller{}, "doc://"+strconv.Itoa(i)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -229,7 +229,7 @@ func TestAFullStoreTakesNoNewTaskAndNoLargeState(t *testing.T) {
 		store, err := state.Open(ctx, "")
 		if err == nil {
 			_, err = state.Secret(ctx, store)
-			store.Bound(1)
+			store.SetQuota(1)
 		}
 		return store, err
 	})
@@ -293,7 +293,7 @@ func TestWhatBecomesOfATaskIsBoundedToo(t *testing.T) {
 		text = "done"`))
 	holds, asks := start(t, h, "holds").TaskID, start(t, h, "asks").TaskID
 	eventually(t, func() bool { return getTask(t, h, asks).Status == "input_required" })
-	(<-stored).Bound(1)
+	(<-stored).SetQuota(1)
 	close(goOn)
 	eventually(t, func() bool { return getTask(t, h, holds).Status == "failed" })
 	if r := getTask(t, h, holds); !strings.Contains(r.Message, "state store is full") {

@@ -308,7 +308,7 @@ func TestABreakerStandsBetweenToolsAndTheirConnection(t *testing.T) {
 	w.do = map[string]func(context.Context, *adapters.Call) (any, error){"ask": func(context.Context, *adapters.Call) (any, error) {
 		w.note("asked")
 		if broken {
-			return nil, &adapters.Fault{Message: "no answer", Down: true}
+			return nil, &adapters.Fault{Message: "no answer", Unavailable: true}
 		}
 		return "done", nil
 	}}

@@ -113,7 +113,7 @@ func TestAFailureOfAKeyIsItsResult(t *testing.T) {
 	if first, again := call("a"), call("a"); first != again || !strings.Contains(again, "It failed: no money") || count() != 1 {
 		t.Errorf("first %s, then %s after %d", first, again, count())
 	}
-	fault = &adapters.Fault{Message: "nothing was sent", Untouched: true}
+	fault = &adapters.Fault{Message: "nothing was sent", NotSent: true}
 	call("b")
 	if fault = nil; strings.Contains(call("b"), "isError") || count() != 3 {
 		t.Error("what has done nothing uses its key up")
@@ -361,11 +361,11 @@ func TestWhatCannotBeRememberedIsNotDone(t *testing.T) {
 	defer st.Close()
 	defer h.Close()
 	load(t, h, tool("t", keyed+`fake { do = "count" }`))
-	store.Bound(1)
+	store.SetQuota(1)
 	if got := outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k"}`); !strings.Contains(got, "Nothing was done") || count() != 0 {
 		t.Errorf("where there is no room: %s", got)
 	}
-	store.Bound(1 << 30)
+	store.SetQuota(1 << 30)
 	if got := outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k"}`); strings.Contains(got, "isError") || count() != 1 {
 		t.Errorf("where there is: %s", got)
 	}

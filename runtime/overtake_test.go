@@ -27,7 +27,7 @@ func (d *testDesk) isVoid(a *approval.Approval, why string) {
 	}
 	for _, approved := range []bool{true, false} {
 		_, err := d.book.Decide(d.t.Context(), a.ID, approved, approval.Decision{By: "os:op", At: time.Now()})
-		var already *approval.AlreadyError
+		var already *approval.DecidedError
 		if !errors.As(err, &already) || already.Status != approval.Void || !strings.Contains(err.Error(), "it was voided at ") || !strings.Contains(err.Error(), why) {
 			d.t.Errorf("who decides is told %v", err)
 		}

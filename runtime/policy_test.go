@@ -233,7 +233,7 @@ policy "completed" {
 		check("a family", err)
 		_, err = h.ReadResource(t.Context(), &mcp.CallRequest{Name: "doc://s", Caller: c.caller})
 		check("a document", err)
-		check("following", h.Follow(t.Context(), c.caller, "doc://s"))
+		check("following", h.SubscribeResource(t.Context(), c.caller, "doc://s"))
 		for filled, want := range map[string]string{"": "small large", `{"amount":"3"}`: "small large", `{"amount":"30"}`: ""} {
 			if !c.may {
 				want = "error: Unknown prompt: c (-32602)"

@@ -98,7 +98,7 @@ func (g *Generation) probeWebhooks(ctx context.Context) (diags hcl.Diagnostics) 
 	var running sync.WaitGroup
 	for i, w := range g.Config.Webhooks {
 		if !w.Disabled {
-			running.Go(func() { reasons[i] = webhook.Reach(ctx, g.env.Webhooks[w.Name]) })
+			running.Go(func() { reasons[i] = webhook.CheckConnection(ctx, g.env.Webhooks[w.Name]) })
 		}
 	}
 	running.Wait()

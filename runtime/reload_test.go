@@ -423,7 +423,7 @@ func TestNoCallFailsWhileFilesChange(t *testing.T) {
 // audience is told that the list of tools has changed.
 type audience func()
 
-func (a audience) Changed(func(toolset string) mcp.Changes) { a() }
+func (a audience) ListsChanged(func(toolset string) mcp.Changes) { a() }
 
 // reloadTime is how long anything that has to happen may take on a busy machine.
 const reloadTime = time.Minute

@@ -29,7 +29,7 @@ func (a *absent) Add(ctx context.Context, r *state.Record) (*state.Record, error
 	if _, err := a.Store.Add(ctx, &begun); err != nil {
 		return nil, err
 	}
-	return nil, state.ErrAway
+	return nil, state.ErrUnavailable
 }
 
 func (a *absent) Replace(ctx context.Context, r *state.Record) (bool, error) {
@@ -39,14 +39,14 @@ func (a *absent) Replace(ctx context.Context, r *state.Record) (bool, error) {
 	if settled := *r; a.late.Load() {
 		a.Store.Replace(ctx, &settled)
 	}
-	return false, state.ErrAway
+	return false, state.ErrUnavailable
 }
 
-func (a *absent) Pace(ctx context.Context, name string, of state.Rhythm, patience time.Duration) (time.Duration, bool, error) {
+func (a *absent) Reserve(ctx context.Context, name string, of state.Rate, patience time.Duration) (time.Duration, bool, error) {
 	if a.away.Load() {
-		return 0, false, state.ErrAway
+		return 0, false, state.ErrUnavailable
 	}
-	return a.Store.Pace(ctx, name, of, patience)
+	return a.Store.Reserve(ctx, name, of, patience)
 }
 
 // sometimes is a Host that remembers in a store that may be away.

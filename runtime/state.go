@@ -33,19 +33,19 @@ type State struct {
 	keys    *state.Lease
 	tasks   *task.Registry
 	outbox  *webhook.Outbox
-	files   *files.Shelf
+	files   *files.Store
 
 	mu             sync.Mutex
-	config         *hcl.State     // guarded by mu
-	store          state.Store    // nil until it is needed; guarded by mu
-	sealer         *elicit.Sealer // of store; guarded by mu
-	book           *approval.Book // of store; guarded by mu
-	watching       bool           // changes by other processes are noticed; guarded by mu
+	config         *hcl.State      // guarded by mu
+	store          state.Store     // nil until it is needed; guarded by mu
+	sealer         *elicit.Sealer  // of store; guarded by mu
+	book           *approval.Store // of store; guarded by mu
+	watching       bool            // changes by other processes are noticed; guarded by mu
 	recordDecision decisionRecorder
 }
 
 // decisionRecorder records a decision that was stored by a process without the audit log.
-type decisionRecorder func(ctx context.Context, book *approval.Book, id string)
+type decisionRecorder func(ctx context.Context, book *approval.Store, id string)
 
 // NewState returns a State. Open is called when the store is needed first, and again after it
 // failed; its error is a sentence for the author of the configuration.
@@ -67,7 +67,7 @@ func newState(s *State) *State {
 	s.keys = idempotency.NewLease(s.process)
 	s.outbox = webhook.New(s.resolveEvent)
 	s.tasks = task.NewRegistry(s.process, s.current, taskEvents{s})
-	s.files = files.NewShelf(s.process)
+	s.files = files.NewStore(s.process)
 	return s
 }
 
@@ -104,8 +104,8 @@ func (s *State) open(ctx context.Context) (state.Store, error) {
 		store.Close()
 		return nil, err
 	}
-	s.store, s.sealer, s.book = store, sealer, approval.NewBook(store)
-	s.book.Tell(func(id string) { s.outbox.Ready(call.DecisionEventID(id)) })
+	s.store, s.sealer, s.book = store, sealer, approval.NewStore(store)
+	s.book.OnChange(func(id string) { s.outbox.Resolve(call.DecisionEventID(id)) })
 	return store, nil
 }
 
@@ -158,7 +158,7 @@ func (s *State) onRemoteChange(ctx context.Context, store state.Store, kind, nam
 	s.mu.Lock()
 	book := s.book
 	s.mu.Unlock()
-	book.Changed(kind, name)
+	book.NotifyChange(kind, name)
 	if kind == "" || kind == webhook.Kind {
 		s.outbox.Wake()
 	}
@@ -184,7 +184,7 @@ func (s *State) recordDecisions(name string) {
 		return
 	}
 	s.process.Go(func(ctx context.Context) {
-		ids := []string{approval.Proposed(name)}
+		ids := []string{approval.ProposedApproval(name)}
 		if name == "" {
 			ids, _ = book.Proposals(ctx) // a reload or the next change tries again
 		}
@@ -203,7 +203,7 @@ func (s *State) setDecisionRecorder(record decisionRecorder) {
 }
 
 // Approvals implements call.State.
-func (s *State) Approvals(ctx context.Context) (*approval.Book, error) {
+func (s *State) Approvals(ctx context.Context) (*approval.Store, error) {
 	if _, err := s.open(ctx); err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (s *State) Unseal(ctx context.Context, token string, request digest.Digest)
 }
 
 // Enqueue implements call.State.
-func (s *State) Enqueue(ctx context.Context, hook webhook.Hook, e *webhook.Event) error {
+func (s *State) Enqueue(ctx context.Context, hook webhook.Endpoint, e *webhook.Event) error {
 	store, err := s.open(ctx)
 	if err != nil {
 		return err
@@ -250,21 +250,21 @@ func (s *State) Enqueue(ctx context.Context, hook webhook.Hook, e *webhook.Event
 	if err := s.watch(ctx); err != nil {
 		return err
 	}
-	return s.outbox.Put(ctx, store, hook, e)
+	return s.outbox.Enqueue(ctx, store, hook, e)
 }
 
 // taskEvents implements task.Events.
 type taskEvents struct{ state *State }
 
 func (e taskEvents) Enqueue(ctx context.Context, name string, event *webhook.Event) error {
-	hook, ok := e.state.outbox.Hook(name)
+	hook, ok := e.state.outbox.Endpoint(name)
 	if !ok {
 		return nil // it was removed from the configuration
 	}
 	return e.state.Enqueue(ctx, hook, event)
 }
 
-func (e taskEvents) Release(id string) { e.state.outbox.Ready(id) }
+func (e taskEvents) Release(id string) { e.state.outbox.Resolve(id) }
 
 // resolveEvent implements webhook.Settled.
 func (s *State) resolveEvent(ctx context.Context, subject string) (*webhook.Event, bool, error) {
@@ -288,7 +288,7 @@ func (s *State) approvalEvent(ctx context.Context, id string) (e *webhook.Event,
 	if err != nil || a == nil {
 		return nil, err == nil, err
 	}
-	at, decided := a.Until, *a
+	at, decided := a.Deadline, *a
 	switch {
 	case a.Status == approval.Pending:
 		return nil, false, nil
@@ -313,7 +313,7 @@ type StateHealth struct {
 
 // health pings the store; nil for a store that is not open or not remote.
 func (s *State) health(ctx context.Context) *StateHealth {
-	remote, ok := s.current().(state.Remote)
+	remote, ok := s.current().(state.RemoteStore)
 	if !ok {
 		return nil
 	}

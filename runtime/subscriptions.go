@@ -7,9 +7,9 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Follow subscribes the notifier to the document at a URI. A caller who may not read it may not
+// SubscribeResource subscribes the notifier to the document at a URI. A caller who may not read it may not
 // subscribe. Every Follow that returned nil is undone by one Unfollow.
-func (h *Host) Follow(ctx context.Context, caller *mcp.Caller, uri string) error {
+func (h *Host) SubscribeResource(ctx context.Context, caller *mcp.Caller, uri string) error {
 	g, err := h.admit(ctx, caller)
 	if err != nil {
 		return err
@@ -27,11 +27,11 @@ func (h *Host) Follow(ctx context.Context, caller *mcp.Caller, uri string) error
 	return h.subscriptions.Subscribe(ctx, caller, uri)
 }
 
-// Unfollow undoes one Follow.
-func (h *Host) Unfollow(toolset, uri string) { h.subscriptions.Unsubscribe(toolset, uri) }
+// UnsubscribeResource undoes one Follow.
+func (h *Host) UnsubscribeResource(toolset, uri string) { h.subscriptions.Unsubscribe(toolset, uri) }
 
-// MayFollow reports whether a caller who is subscribed to a document may still be.
-func (h *Host) MayFollow(caller *mcp.Caller, uri string) bool {
+// MayNotify reports whether a caller who is subscribed to a document may still be.
+func (h *Host) MayNotify(caller *mcp.Caller, uri string) bool {
 	g := h.pin()
 	if g == nil {
 		return false

@@ -20,9 +20,9 @@ type follower struct {
 	said []string // guarded by mu
 }
 
-func (f *follower) Changed(func(string) mcp.Changes) {}
-func (f *follower) ResourceUpdated(string)           {}
-func (f *follower) Retain(func(*mcp.Identity) bool)  {}
+func (f *follower) ListsChanged(func(string) mcp.Changes) {}
+func (f *follower) ResourceUpdated(string)                {}
+func (f *follower) Retain(func(*mcp.Identity) bool)       {}
 func (f *follower) TaskChanged(id string, members []byte) {
 	var r callReply
 	json.Unmarshal(append(append([]byte("{"), members...), '}'), &r)

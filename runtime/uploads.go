@@ -20,7 +20,7 @@ type Files struct {
 	g      *Generation
 	caller *mcp.Caller
 	signed bool // the caller is not authenticated, and may do what a signed URL allows
-	shelf  *files.Shelf
+	store  *files.Store
 	rules  files.Rules
 }
 
@@ -67,12 +67,12 @@ func (f *Files) Upload(ctx context.Context, u files.Upload, in io.Reader) (*file
 
 // take stores a file, and removes it when that cannot be recorded.
 func (f *Files) take(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
-	file, err := f.shelf.Upload(ctx, u, in)
+	file, err := f.store.Upload(ctx, u, in)
 	if err != nil {
 		return nil, err
 	}
 	if err := f.record(ctx, "upload", file, u.By); err != nil {
-		_, undone := f.shelf.Remove(context.WithoutCancel(ctx), file)
+		_, undone := f.store.Remove(context.WithoutCancel(ctx), file)
 		return nil, errors.Join(err, undone)
 	}
 	return file, nil
@@ -82,7 +82,7 @@ func (f *Files) take(ctx context.Context, u files.Upload, in io.Reader) (*files.
 func (f *Files) Redeem(
 	ctx context.Context, id string, query url.Values, u files.Upload, in io.Reader,
 ) (*files.File, error) {
-	t, err := f.shelf.Redeem(ctx, id, query)
+	t, err := f.store.ConsumeTicket(ctx, id, query)
 	if err != nil {
 		return nil, err
 	}
@@ -99,10 +99,10 @@ func (f *Files) Redeem(
 // Ticket returns a signed URL for one upload of the caller.
 func (f *Files) Ticket(ctx context.Context, u files.Upload) (id, address string, until time.Time, err error) {
 	u.Owner, u.Rules, u.By = f.caller.Owner(), f.rules, f.caller.Subject
-	if id, address, until, err = f.shelf.Ticket(ctx, u); err != nil {
+	if id, address, until, err = f.store.Ticket(ctx, u); err != nil {
 		return "", "", time.Time{}, err
 	}
-	of := &files.File{FileFacts: value.FileFacts{ID: id}}
+	of := &files.File{FileInfo: value.FileInfo{ID: id}}
 	if u.Name != "" {
 		of.Name = files.CleanName(u.Name)
 	}
@@ -115,9 +115,9 @@ func (f *Files) Ticket(ctx context.Context, u files.Upload) (id, address string,
 // Find returns a file of the caller, or that of a signed URL.
 func (f *Files) Find(ctx context.Context, id string, query url.Values) (*files.File, error) {
 	if f.signed {
-		return f.shelf.FindSigned(ctx, id, query)
+		return f.store.FindSigned(ctx, id, query)
 	}
-	return f.shelf.FindOf(ctx, f.caller.Owner(), id)
+	return f.store.FindOwned(ctx, f.caller.Owner(), id)
 }
 
 // Send writes a file to what begin returns, which is called after the download was recorded. A
@@ -127,7 +127,7 @@ func (f *Files) Send(ctx context.Context, file *files.File, begin func() io.Writ
 	if err := f.append(ctx, r, false); err != nil {
 		return err
 	}
-	stored := f.shelf.Open(ctx, file)
+	stored := f.store.Open(ctx, file)
 	defer stored.Close()
 	in := &readFailure{Reader: stored}
 	sent, err := io.Copy(begin(), in)
@@ -160,7 +160,7 @@ func (r *readFailure) Read(p []byte) (int, error) {
 
 // Link returns a signed URL of a file.
 func (f *Files) Link(ctx context.Context, file *files.File) (string, error) {
-	return f.shelf.Link(ctx, f.rules.BaseURL, file)
+	return f.store.SignedURL(ctx, f.rules.BaseURL, file)
 }
 
 // Remove removes a file of the caller, and reports whether it existed.
@@ -168,7 +168,7 @@ func (f *Files) Remove(ctx context.Context, file *files.File) (bool, error) {
 	if err := f.record(ctx, "removal", file, f.caller.Subject); err != nil {
 		return false, err
 	}
-	return f.shelf.Remove(ctx, file)
+	return f.store.Remove(ctx, file)
 }
 
 // record records, durably, what happens to a file.

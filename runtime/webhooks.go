@@ -8,15 +8,15 @@ import (
 )
 
 // enabledWebhooks returns the webhooks of a configuration that are enabled, by name.
-func enabledWebhooks(c *hcl.Config) map[string]webhook.Hook {
-	hooks := make(map[string]webhook.Hook, len(c.Webhooks))
+func enabledWebhooks(c *hcl.Config) map[string]webhook.Endpoint {
+	hooks := make(map[string]webhook.Endpoint, len(c.Webhooks))
 	for _, w := range c.Webhooks {
 		if w.Disabled {
 			continue
 		}
-		hooks[w.Name] = webhook.Hook{
-			Name: w.Name, URL: w.URL.Reveal(), Place: w.DisplayAddress(), Keys: w.Keys(), Timeout: w.Timeout,
-			Keep: w.Retention,
+		hooks[w.Name] = webhook.Endpoint{
+			Name: w.Name, URL: w.URL.Reveal(), Origin: w.DisplayAddress(), Keys: w.Keys(), Timeout: w.Timeout,
+			Retention: w.Retention,
 		}
 	}
 	return hooks
@@ -27,7 +27,7 @@ func (s *State) serveWebhooks(g *Generation) {
 	for _, name := range g.Config.DisabledWebhooks() {
 		g.log().Info("webhook disabled, its url is null", "webhook", name)
 	}
-	s.outbox.Serve(webhook.Service{Hooks: g.env.Webhooks, Agent: "hatchel/" + g.build.Version, Log: g.log()})
+	s.outbox.Configure(webhook.Config{Hooks: g.env.Webhooks, Agent: "hatchel/" + g.build.Version, Log: g.log()})
 }
 
 // startDelivery delivers the events that are stored, if there can be any.

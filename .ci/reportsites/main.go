@@ -21,7 +21,8 @@ import (
 )
 
 // reporters are the functions that take the summary of a diagnostic.
-var reporters = []string{"Errorf", "Warnf", "errorf", "warnf", "errorAt", "warnAt", "fail", "report", "warnNullComparison"}
+var reporters = []string{"Errorf", "Warnf", "errorf", "warnf", "errorAt", "warnAt", "fail",
+	"report"}
 
 // summary matches the constant summary of a diagnostic: a capital letter, and at least two words.
 var summary = regexp.MustCompile(`^[A-Z$][^.]* [^.]*$`)

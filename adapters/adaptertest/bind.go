@@ -29,8 +29,8 @@ type Source struct {
 	Env map[string]string // the environment that variables and secrets are read from
 }
 
-// Bound is a tool whose backend can be called.
-type Bound struct {
+// BoundTool is a tool whose backend can be called.
+type BoundTool struct {
 	Tool   *hcl.Tool
 	Action adapters.Action
 	Dir    string
@@ -42,7 +42,7 @@ type Bound struct {
 
 // Bind loads a source and binds its tool. It ends the test if that fails. The tool is closed at the end of
 // the test, unless Close was called before.
-func Bind(t testing.TB, s Source) *Bound {
+func Bind(t testing.TB, s Source) *BoundTool {
 	t.Helper()
 	b, err := bind(t, s)
 	if err != nil {
@@ -56,8 +56,8 @@ func Bind(t testing.TB, s Source) *Bound {
 	return b
 }
 
-// Refusal loads and binds a source that must be rejected, and returns the diagnostics.
-func Refusal(t testing.TB, s Source) string {
+// MustReject loads and binds a source that must be rejected, and returns the diagnostics.
+func MustReject(t testing.TB, s Source) string {
 	t.Helper()
 	b, err := bind(t, s)
 	if err == nil {
@@ -67,7 +67,7 @@ func Refusal(t testing.TB, s Source) string {
 	return err.Error()
 }
 
-func bind(t testing.TB, s Source) (*Bound, error) {
+func bind(t testing.TB, s Source) (*BoundTool, error) {
 	t.Helper()
 	if s.Dir == "" {
 		s.Dir = t.TempDir()
@@ -76,7 +76,7 @@ func bind(t testing.TB, s Source) (*Bound, error) {
 	if diags.HasErrors() {
 		return nil, toError(diags)
 	}
-	b := &Bound{Dir: s.Dir, Log: &Log{}, Tool: cfg.Tools[0], handles: map[*hcl.Connection]any{}}
+	b := &BoundTool{Dir: s.Dir, Log: &Log{}, Tool: cfg.Tools[0], handles: map[*hcl.Connection]any{}}
 	backend := b.Tool.Steps[0].Backend
 	for _, conn := range cfg.Connections {
 		connector, ok := s.Set.Connector(conn.Kind)
@@ -108,7 +108,7 @@ func (s Source) options() hcl.Options {
 	}
 }
 
-func (b *Bound) env(handle any) adapters.Env {
+func (b *BoundTool) env(handle any) adapters.Env {
 	return adapters.Env{
 		Dir:        b.Dir,
 		Connection: handle,
@@ -119,7 +119,7 @@ func (b *Bound) env(handle any) adapters.Env {
 }
 
 // Close runs the cleanups in reverse order. A second Close does nothing.
-func (b *Bound) Close() error {
+func (b *BoundTool) Close() error {
 	var errs []error
 	for _, cleanup := range slices.Backward(b.cleanups) {
 		errs = append(errs, cleanup())
@@ -129,7 +129,7 @@ func (b *Bound) Close() error {
 }
 
 // Handle returns the handle of a connection by its name.
-func (b *Bound) Handle(name string) any {
+func (b *BoundTool) Handle(name string) any {
 	for conn, handle := range b.handles {
 		if conn.Name == name {
 			return handle
@@ -140,7 +140,7 @@ func (b *Bound) Handle(name string) any {
 
 // Call returns a call with JSON arguments. It fails if the tool rejects the arguments, because such a call
 // never reaches an adapter.
-func (b *Bound) Call(ctx context.Context, arguments string) (*adapters.Call, error) {
+func (b *BoundTool) Call(ctx context.Context, arguments string) (*adapters.Call, error) {
 	input, violations := b.Tool.Validator.Arguments([]byte(arguments))
 	if len(violations) > 0 {
 		return nil, fmt.Errorf("the arguments %s are rejected: %v", arguments, violations)
@@ -148,11 +148,11 @@ func (b *Bound) Call(ctx context.Context, arguments string) (*adapters.Call, err
 	frame := hcl.NewFrame(ctx, b.Dir, time.Now)
 	frame.Input = input
 	accept := func(any) error { return nil }
-	return &adapters.Call{Frame: frame, Accept: accept, Client: adapters.Nobody{}}, nil
+	return &adapters.Call{Frame: frame, CheckOutput: accept, Client: adapters.NopClient{}}, nil
 }
 
 // Do makes one call with JSON arguments and returns its output.
-func (b *Bound) Do(ctx context.Context, arguments string) (map[string]any, error) {
+func (b *BoundTool) Do(ctx context.Context, arguments string) (map[string]any, error) {
 	call, err := b.Call(ctx, arguments)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (b *Bound) Do(ctx context.Context, arguments string) (map[string]any, error
 }
 
 // Plan returns the plan of a call with JSON arguments.
-func (b *Bound) Plan(ctx context.Context, arguments string) (string, error) {
+func (b *BoundTool) Plan(ctx context.Context, arguments string) (string, error) {
 	call, err := b.Call(ctx, arguments)
 	if err != nil {
 		return "", err

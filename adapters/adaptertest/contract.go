@@ -19,15 +19,15 @@ import (
 // Case is a tool with the JSON arguments of calls that test it.
 type Case struct {
 	Source
-	Works   string            // a call that succeeds, any number of times and concurrently
-	Blocks  string            // a call that ends only with its context; empty if there is none
-	Fails   map[string]string // calls that end in a Fault, by the name of the subtest
-	Secrets []string          // credentials, which no fault, cause, plan or log line may contain
-	Private []string          // texts such as hosts and statements, which no fault may contain
+	ValidCall    string            // a call that succeeds, any number of times and concurrently
+	BlockingCall string            // a call that ends only with its context; empty if there is none
+	FailingCalls map[string]string // calls that end in a Fault, by the name of the subtest
+	Secrets      []string          // credentials, which no fault, cause, plan or log line may contain
+	Private      []string          // texts such as hosts and statements, which no fault may contain
 }
 
-// Patience is how long a call may take to end after its context has ended, on a busy machine.
-const Patience = 30 * time.Second
+// MaxCancelDelay is how long a call may take to end after its context has ended, on a busy machine.
+const MaxCancelDelay = 30 * time.Second
 
 // Run checks the promises of the contract, each in a subtest.
 func Run(t *testing.T, c Case) {
@@ -35,10 +35,10 @@ func Run(t *testing.T, c Case) {
 	t.Run("calls run concurrently", c.testConcurrentCalls)
 	t.Run("a call is not modified", c.testUnmodifiedCall)
 	t.Run("a canceled call does nothing", c.testCanceledBefore)
-	if c.Blocks != "" {
+	if c.BlockingCall != "" {
 		t.Run("cancellation ends a call", c.testCanceledDuring)
 	}
-	for name, arguments := range c.Fails {
+	for name, arguments := range c.FailingCalls {
 		t.Run("fault/"+name, func(t *testing.T) { c.testFault(t, arguments) })
 	}
 	t.Run("a plan has no secrets", c.testPlan)
@@ -48,7 +48,7 @@ func Run(t *testing.T, c Case) {
 
 func (c Case) testOutput(t *testing.T) {
 	b := Bind(t, c.Source)
-	out, err := b.Do(t.Context(), c.Works)
+	out, err := b.Do(t.Context(), c.ValidCall)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func (c Case) testConcurrentCalls(t *testing.T) {
 	for range cap(errs) {
 		wg.Go(func() {
 			for range 8 {
-				if _, err := b.Do(t.Context(), c.Works); err != nil {
+				if _, err := b.Do(t.Context(), c.ValidCall); err != nil {
 					errs <- err
 					return
 				}
@@ -95,7 +95,7 @@ func (c Case) testConcurrentCalls(t *testing.T) {
 
 func (c Case) testUnmodifiedCall(t *testing.T) {
 	b := Bind(t, c.Source)
-	call, err := b.Call(t.Context(), c.Works)
+	call, err := b.Call(t.Context(), c.ValidCall)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,10 +117,10 @@ func (c Case) testCanceledBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	start := time.Now()
-	if out, err := b.Do(ctx, c.Works); err == nil {
+	if out, err := b.Do(ctx, c.ValidCall); err == nil {
 		t.Errorf("a canceled call returned %v", out)
 	}
-	if took := time.Since(start); took > Patience {
+	if took := time.Since(start); took > MaxCancelDelay {
 		t.Errorf("a canceled call took %v", took)
 	}
 }
@@ -129,17 +129,17 @@ func (c Case) testCanceledDuring(t *testing.T) {
 	b := Bind(t, c.Source)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err := b.Do(ctx, c.Blocks)
+	_, err := b.Do(ctx, c.BlockingCall)
 	deadline, _ := ctx.Deadline()
 	switch late := time.Since(deadline); {
 	case err == nil:
 		t.Error("the call succeeded")
 	case late < 0:
 		t.Errorf("the call ended before its context: %v", err)
-	case late > Patience:
+	case late > MaxCancelDelay:
 		t.Errorf("the call ended %v after its context", late)
 	}
-	if _, err := b.Do(t.Context(), c.Works); err != nil {
+	if _, err := b.Do(t.Context(), c.ValidCall); err != nil {
 		t.Errorf("the call after a canceled one failed: %v", err)
 	}
 }
@@ -193,7 +193,7 @@ func (c Case) testPlan(t *testing.T) {
 	if _, ok := b.Action.(adapters.Planner); !ok {
 		return
 	}
-	plan, err := b.Plan(t.Context(), c.Works)
+	plan, err := b.Plan(t.Context(), c.ValidCall)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,13 +205,13 @@ func (c Case) testPlan(t *testing.T) {
 
 func (c Case) testGenerations(t *testing.T) {
 	old, next := Bind(t, c.Source), Bind(t, c.Source)
-	if _, err := old.Do(t.Context(), c.Works); err != nil {
+	if _, err := old.Do(t.Context(), c.ValidCall); err != nil {
 		t.Fatal(err)
 	}
 	if err := old.Close(); err != nil {
 		t.Errorf("closing: %v", err)
 	}
-	if _, err := next.Do(t.Context(), c.Works); err != nil {
+	if _, err := next.Do(t.Context(), c.ValidCall); err != nil {
 		t.Errorf("a call failed after the previous generation was closed: %v", err)
 	}
 }

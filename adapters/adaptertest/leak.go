@@ -17,7 +17,7 @@ func (c Case) testLeaks(t *testing.T) {
 	for range generations {
 		c.runGeneration(t)
 	}
-	deadline := time.NewTimer(Patience)
+	deadline := time.NewTimer(MaxCancelDelay)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -44,7 +44,7 @@ func (c Case) runGeneration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Do(t.Context(), c.Works); err != nil {
+	if _, err := b.Do(t.Context(), c.ValidCall); err != nil {
 		t.Error(err)
 	}
 	if err := b.Close(); err != nil {

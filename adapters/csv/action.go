@@ -40,7 +40,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 		}
 		return t.encode(ctx, data, a.block.Header && size == 0)
 	}
-	accept := func() error { return call.Accept(out) }
+	accept := func() error { return call.CheckOutput(out) }
 	if err := target.Write(ctx, adapters.IfExists(a.block.IfExists), makeData, accept); err != nil {
 		return adapters.Result{}, err
 	}

@@ -58,7 +58,7 @@ func joinNames(columns []string) string {
 	const maxNames, maxName = 20, 60
 	var list []string
 	for _, name := range columns[:min(len(columns), maxNames)] {
-		list = append(list, adapters.Head(name, maxName))
+		list = append(list, adapters.FirstRunes(name, maxName))
 	}
 	if more := len(columns) - maxNames; more > 0 {
 		list = append(list, fmt.Sprintf("%d more", more))

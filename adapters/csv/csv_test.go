@@ -81,7 +81,7 @@ func wantFiles(t testing.TB, dir string, want int) {
 	}
 }
 
-func mustCall(t testing.TB, b *adaptertest.Bound, arguments string) map[string]any {
+func mustCall(t testing.TB, b *adaptertest.BoundTool, arguments string) map[string]any {
 	t.Helper()
 	out, err := b.Do(t.Context(), arguments)
 	if err != nil {
@@ -91,7 +91,7 @@ func mustCall(t testing.TB, b *adaptertest.Bound, arguments string) map[string]a
 }
 
 // mustFail makes a call that fails and returns the message of its fault.
-func mustFail(t testing.TB, b *adaptertest.Bound, arguments string) string {
+func mustFail(t testing.TB, b *adaptertest.BoundTool, arguments string) string {
 	t.Helper()
 	out, err := b.Do(t.Context(), arguments)
 	var f *adapters.Fault
@@ -102,7 +102,7 @@ func mustFail(t testing.TB, b *adaptertest.Bound, arguments string) string {
 	return f.Message
 }
 
-func wantFault(t testing.TB, b *adaptertest.Bound, arguments, want string) {
+func wantFault(t testing.TB, b *adaptertest.BoundTool, arguments, want string) {
 	t.Helper()
 	if got := mustFail(t, b, arguments); got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -264,7 +264,7 @@ func TestRejectedOutputIsNotWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 			rejection := &adapters.Fault{Message: "no"}
-			call.Accept = func(output any) error {
+			call.CheckOutput = func(output any) error {
 				if output.(map[string]any)["count"] != 2 {
 					t.Errorf("the checked output is %v", output)
 				}
@@ -336,7 +336,7 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		{"list(list(string))", "", "write columns"},
 	} {
 		t.Run(c.rows+c.arguments, func(t *testing.T) {
-			if got := adaptertest.Refusal(t, source("", c.rows, c.arguments)); !strings.Contains(got, c.want) {
+			if got := adaptertest.MustReject(t, source("", c.rows, c.arguments)); !strings.Contains(got, c.want) {
 				t.Error(got)
 			}
 		})
@@ -348,9 +348,9 @@ func TestContract(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			dir, _ := newOut(t)
 			adaptertest.Run(t, adaptertest.Case{
-				Source: source(dir, invoices, fmt.Sprintf("if_exists = %q", mode)),
-				Works:  `{"filename": "a", ` + twoRows + `}`,
-				Fails:  map[string]string{"outside": `{"filename": "../a", ` + twoRows + `}`, "no directory": `{"filename": "x/a", ` + twoRows + `}`},
+				Source:       source(dir, invoices, fmt.Sprintf("if_exists = %q", mode)),
+				ValidCall:    `{"filename": "a", ` + twoRows + `}`,
+				FailingCalls: map[string]string{"outside": `{"filename": "../a", ` + twoRows + `}`, "no directory": `{"filename": "x/a", ` + twoRows + `}`},
 			})
 		})
 	}

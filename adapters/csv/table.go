@@ -44,7 +44,7 @@ func (a *action) newTable(unresolved any) (*table, error) {
 // only later rows have come last.
 func columnsOf(unresolved any, rows []any) ([]string, error) {
 	var columns []string
-	if d, ok := unresolved.(value.Deferred); ok && len(rows) > 0 {
+	if d, ok := unresolved.(value.LazyJSON); ok && len(rows) > 0 {
 		columns = keysInOrder(d.AppendJSON(nil))
 	}
 	known := map[string]bool{}

@@ -33,7 +33,7 @@ func decodeJSON(text, path string) (any, error) {
 	v, err := value.Decode([]byte(strings.TrimPrefix(text, byteOrderMark)))
 	var syntax *value.SyntaxError
 	if errors.As(err, &syntax) {
-		message := fmt.Sprintf("this is not JSON, at byte %d: %s: %s", syntax.Offset, syntax.What, path)
+		message := fmt.Sprintf("this is not JSON, at byte %d: %s: %s", syntax.Offset, syntax.Reason, path)
 		return nil, &adapters.Fault{Message: message, Cause: err}
 	}
 	return v, err

@@ -69,7 +69,7 @@ func wantContent(t testing.TB, path, want string) {
 }
 
 // mustFail makes a call that fails and returns the message of its fault.
-func mustFail(t testing.TB, b *adaptertest.Bound, arguments string) string {
+func mustFail(t testing.TB, b *adaptertest.BoundTool, arguments string) string {
 	t.Helper()
 	out, err := b.Do(t.Context(), arguments)
 	var f *adapters.Fault
@@ -101,7 +101,7 @@ func TestFileIsDecodedAsRequested(t *testing.T) {
 	}{
 		`read = "a.txt"`:                                      {"content", "één\r\ntwo\n\nfour"},
 		"read = \"a.txt\"\n as = \"lines\"":                   {"lines", []any{"één", "two", "", "four"}},
-		"read = \"a.json\"\n as = \"json\"":                   {"content", map[string]any{"n": value.Number("12345678901234567890"), "l": []any{1}}},
+		"read = \"a.json\"\n as = \"json\"":                   {"content", map[string]any{"n": value.ParseNumber("12345678901234567890"), "l": []any{1}}},
 		"read = \"a.csv\"\n as = \"csv\"":                     {"rows", []any{map[string]any{"id": "1", "name": "A, B"}, map[string]any{"id": "2", "name": ""}}},
 		"read = \"a.bin\"\n as = \"bytes\"":                   {"content", value.Bytes("\x00\xff")},
 		"read = \"a.ssv\"\n as = \"csv\"\n delimiter = \";\"": {"rows", []any{map[string]any{"id": "1", "name": "x"}}},
@@ -243,7 +243,7 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		"write = \"a\"\n content = \"x\"\n as = \"text\"":  "8:7: Backend refused: as belongs to read",
 		"read = \"a\"\n write = \"b\"\n content = \"x\"":   "write one of read, write",
 	} {
-		t.Run(block, func(t *testing.T) { wantPart(t, adaptertest.Refusal(t, source("", block)), want) })
+		t.Run(block, func(t *testing.T) { wantPart(t, adaptertest.MustReject(t, source("", block)), want) })
 	}
 }
 
@@ -251,17 +251,17 @@ func TestContract(t *testing.T) {
 	dir, _ := newDocs(t, map[string]string{"a.txt": "one\ntwo\n", "bin": "\xff"})
 	t.Run("read", func(t *testing.T) {
 		adaptertest.Run(t, adaptertest.Case{
-			Source: source(dir, `read = input.name`),
-			Works:  `{"name": "a.txt"}`,
-			Fails:  map[string]string{"missing": `{"name": "b"}`, "outside": `{"name": "../../etc/passwd"}`, "binary": `{"name": "bin"}`},
+			Source:       source(dir, `read = input.name`),
+			ValidCall:    `{"name": "a.txt"}`,
+			FailingCalls: map[string]string{"missing": `{"name": "b"}`, "outside": `{"name": "../../etc/passwd"}`, "binary": `{"name": "bin"}`},
 		})
 	})
 	for _, mode := range []string{"replace", "append"} {
 		t.Run(mode, func(t *testing.T) {
 			adaptertest.Run(t, adaptertest.Case{
-				Source: source(dir, fmt.Sprintf("write = input.name\n content = input.content\n if_exists = %q", mode)),
-				Works:  `{"name": "w.txt", "content": "x"}`,
-				Fails:  map[string]string{"outside": `{"name": "../w", "content": "x"}`},
+				Source:       source(dir, fmt.Sprintf("write = input.name\n content = input.content\n if_exists = %q", mode)),
+				ValidCall:    `{"name": "w.txt", "content": "x"}`,
+				FailingCalls: map[string]string{"outside": `{"name": "../w", "content": "x"}`},
 			})
 		})
 	}

@@ -39,14 +39,14 @@ func TestVersionChangesWhenAFileIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := b.Action.(adapters.Versioned).Version(t.Context(), call)
+	before, err := b.Action.(adapters.Versioner).Version(t.Context(), call)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Join(docs, "b.txt"), filepath.Join(docs, "a.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if after, err := b.Action.(adapters.Versioned).Version(t.Context(), call); err != nil || after == before {
+	if after, err := b.Action.(adapters.Versioner).Version(t.Context(), call); err != nil || after == before {
 		t.Errorf("the version is %q, %v; it was %q", after, err, before)
 	}
 }

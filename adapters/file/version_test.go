@@ -19,7 +19,7 @@ func TestVersionChangesWithTheFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := b.Action.(adapters.Versioned).Version(t.Context(), call)
+		v, err := b.Action.(adapters.Versioner).Version(t.Context(), call)
 		if err != nil {
 			t.Fatal(err)
 		}

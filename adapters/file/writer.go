@@ -32,7 +32,7 @@ func (w *writer) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	err = target.Write(ctx, w.ifExists, func(_ *os.File, size int64) ([]byte, error) {
 		out["size"] = int(size) + len(data)
 		return data, nil
-	}, func() error { return call.Accept(out) })
+	}, func() error { return call.CheckOutput(out) })
 	if err != nil {
 		return adapters.Result{}, err
 	}
@@ -46,7 +46,7 @@ func (w *writer) prepare(f *hcl.Frame) (*adapters.File, []byte, error) {
 	}
 	v, err := w.block.Content.Eval(f)
 	if err == nil {
-		v, err = value.Raw(v)
+		v, err = value.ResolveContent(v)
 	}
 	if err != nil {
 		return nil, nil, &adapters.Fault{Message: err.Error()}
@@ -89,11 +89,11 @@ func (w *writer) Plan(call *adapters.Call) (string, error) {
 	}
 	phrase := w.ifExists.Phrase()
 	if upload, ok := content.(value.File); ok {
-		info := upload.Facts()
+		info := upload.Info()
 		return fmt.Sprintf("%s %s %s\n", phrase, target.Path, info.Summary()), nil
 	}
 	if !utf8.Valid(data) {
-		return fmt.Sprintf("%s %s: %s%d bytes]\n", phrase, target.Path, adapters.NotShown, len(data)), nil
+		return fmt.Sprintf("%s %s: %s%d bytes]\n", phrase, target.Path, adapters.OmittedPrefix, len(data)), nil
 	}
 	return fmt.Sprintf("%s %s:\n\n%s\n", phrase, target.Path, data), nil
 }

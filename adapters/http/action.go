@@ -56,9 +56,9 @@ func (a *action) compile(ctx context.Context, call *adapters.Call, page *nextPag
 		r.idempotencyKey = call.Key
 	}
 	err := a.fill(ctx, call.Frame, page, r)
-	if f := new(adapters.Fault); page != nil && errors.As(err, &f) && f.Untouched {
+	if f := new(adapters.Fault); page != nil && errors.As(err, &f) && f.NotSent {
 		sent := *f
-		sent.Untouched = false // the requests of earlier pages were sent
+		sent.NotSent = false // the requests of earlier pages were sent
 		return nil, &sent
 	}
 	return r, err

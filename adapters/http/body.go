@@ -127,7 +127,7 @@ func (b *body) encodeRaw(f *hcl.Frame, r *compiledRequest) (contentType string, 
 
 // setFile makes an uploaded file the whole body, and returns its type.
 func (r *compiledRequest) setFile(f value.File) (contentType string) {
-	info := f.Facts()
+	info := f.Info()
 	if r.dryRun {
 		r.body = []byte(info.Summary())
 	} else {

@@ -29,7 +29,7 @@ func (s *bodyStream) addText(text []byte) {
 
 func (s *bodyStream) addFile(f value.File) {
 	s.pieces = append(s.pieces, piece{file: f})
-	s.size += f.Facts().Size
+	s.size += f.Info().Size
 }
 
 func (s *bodyStream) open() (io.ReadCloser, error) { return &bodyReader{rest: s.pieces}, nil }

@@ -43,12 +43,12 @@ func TestContractWithKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 			adaptertest.Run(t, adaptertest.Case{
-				Source:  source(s.URL, "  auth {\n    "+auth+"\n  }", `  input "p" { type = string }`, `    get = "/${input.p}"`),
-				Works:   `{"p": "ok"}`,
-				Blocks:  `{"p": "block"}`,
-				Fails:   map[string]string{"echo": `{"p": "echo"}`, "not JSON": `{"p": "text"}`, "reset": `{"p": "reset"}`, "parent directory": `{"p": ".."}`},
-				Secrets: []string{"s3cret-k3y", "bWU6czNjcmV0LWszeQ"},
-				Private: []string{"127.0.0.1", port},
+				Source:       source(s.URL, "  auth {\n    "+auth+"\n  }", `  input "p" { type = string }`, `    get = "/${input.p}"`),
+				ValidCall:    `{"p": "ok"}`,
+				BlockingCall: `{"p": "block"}`,
+				FailingCalls: map[string]string{"echo": `{"p": "echo"}`, "not JSON": `{"p": "text"}`, "reset": `{"p": "reset"}`, "parent directory": `{"p": ".."}`},
+				Secrets:      []string{"s3cret-k3y", "bWU6czNjcmV0LWszeQ"},
+				Private:      []string{"127.0.0.1", port},
 			})
 		})
 	}
@@ -56,7 +56,7 @@ func TestContractWithKeys(t *testing.T) {
 
 func TestContractWithTokens(t *testing.T) {
 	l := serveTokens(t, `, "expires_in": 3600`)
-	adaptertest.Run(t, adaptertest.Case{Source: l.source("secret.key"), Works: `{}`, Secrets: []string{"s3cret-k3y", "Bearer t"}})
+	adaptertest.Run(t, adaptertest.Case{Source: l.source("secret.key"), ValidCall: `{}`, Secrets: []string{"s3cret-k3y", "Bearer t"}})
 }
 
 func TestPing(t *testing.T) {
@@ -108,7 +108,7 @@ func TestHostsAreChecked(t *testing.T) {
 		{"get = input.url\n hosts = [\"a/b\"]", `"a/b" is not a host`},
 	} {
 		t.Run(x.block, func(t *testing.T) {
-			wantPart(t, adaptertest.Refusal(t, sourceWithURL(`  input "url" { type = string }`, x.block)), x.want)
+			wantPart(t, adaptertest.MustReject(t, sourceWithURL(`  input "url" { type = string }`, x.block)), x.want)
 		})
 	}
 }

@@ -29,11 +29,11 @@ func excerpt(body []byte, contentType string, secrets []string) string {
 		return ""
 	}
 	if len(body) == maxExcerptBytes {
-		body = adapters.Begun(body, secrets)
+		body = adapters.SanitizeHead(body, secrets)
 	}
 	text := adapters.Scrub(string(body), secrets) // before tags are removed, which could be part of a secret
 	if kind == "text/html" {
 		text = htmlTag.ReplaceAllString(invisibleHTML.ReplaceAllString(text, " "), " ")
 	}
-	return adapters.Head(adapters.Said(text, secrets), maxExcerpt)
+	return adapters.FirstRunes(adapters.Sanitize(text, secrets), maxExcerpt)
 }

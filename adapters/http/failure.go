@@ -34,7 +34,7 @@ func (f *failure) fault() *adapters.Fault {
 	down := f.status >= 500 || f.status == nethttp.StatusTooManyRequests || f.status == 0 && (f.unsent || !f.permanent)
 	return &adapters.Fault{
 		Message: f.message, Cause: f.cause, Status: f.status,
-		Down: down, Untouched: f.neverSent, After: f.retryAfter,
+		Unavailable: down, NotSent: f.neverSent, RetryAfter: f.retryAfter,
 	}
 }
 

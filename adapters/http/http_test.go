@@ -129,7 +129,7 @@ func TestGet(t *testing.T) {
 		}
 	})
 	t.Run("returns the body as compact JSON", func(t *testing.T) {
-		got := string(out["body"].(value.Deferred).AppendJSON(nil))
+		got := string(out["body"].(value.LazyJSON).AppendJSON(nil))
 		if got != `{"id":42,"big":12345678901234567890}` {
 			t.Errorf("body %s", got)
 		}

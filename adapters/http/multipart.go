@@ -89,7 +89,7 @@ func newPart(name string, v any) (part, error) {
 }
 
 func (p *part) setUpload(f value.File) {
-	info := f.Facts()
+	info := f.Info()
 	p.isFile, p.upload, p.filename, p.contentType = true, f, info.Name, info.Type
 }
 
@@ -156,7 +156,7 @@ func (w *multipartWriter) write(p part) error {
 	}
 	switch {
 	case w.dryRun && p.upload != nil:
-		info := p.upload.Facts()
+		info := p.upload.Info()
 		p.content = []byte(info.Summary())
 	case w.dryRun && p.isFile:
 		p.content = fmt.Appendf(nil, "(%d bytes)", len(p.content))

@@ -127,7 +127,7 @@ func (o *oauth2) parseResponse(
 	t := &token{text: text, expires: of.until}
 	seconds, ok := value.Float(m["expires_in"])
 	if s, isText := m["expires_in"].(string); isText {
-		seconds, ok = value.Float(value.Number(s))
+		seconds, ok = value.Float(value.ParseNumber(s))
 	}
 	if ok && seconds > 0 {
 		lifetime := time.Duration(min(seconds, 366*24*3600) * float64(time.Second))
@@ -149,7 +149,7 @@ func (o *oauth2) rejection(status int, response map[string]any, secrets []string
 	}
 	message = excerpt([]byte(message), "", secrets)
 	if code == "invalid_grant" && o.Exchange {
-		return &adapters.Fault{Message: msgSignInAgain, Cause: errors.New(message), Untouched: true}
+		return &adapters.Fault{Message: msgSignInAgain, Cause: errors.New(message), NotSent: true}
 	}
 	return signInFault("the service returned "+message, errors.New(message))
 }

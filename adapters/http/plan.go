@@ -28,7 +28,7 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 	case utf8.Valid(r.body):
 		fmt.Fprintf(&out, "\n%s\n", r.body)
 	default:
-		fmt.Fprintf(&out, "\n%s%d bytes]\n", adapters.NotShown, len(r.body))
+		fmt.Fprintf(&out, "\n%s%d bytes]\n", adapters.OmittedPrefix, len(r.body))
 	}
 	return adapters.Scrub(out.String(), r.secrets), nil
 }

@@ -233,7 +233,7 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		{"redirects = -1", "get = \"/x\"", "0 follows none"},
 	} {
 		t.Run(x.connection+" "+x.block, func(t *testing.T) {
-			wantPart(t, adaptertest.Refusal(t, source("https://shop.example", x.connection, "", x.block)), x.want)
+			wantPart(t, adaptertest.MustReject(t, source("https://shop.example", x.connection, "", x.block)), x.want)
 		})
 	}
 	for base, want := range map[string]string{
@@ -241,7 +241,7 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		"https://u:p@x": "user name or password", "https://x/?a=1": "The query belongs to the requests",
 	} {
 		t.Run("base_url/"+base, func(t *testing.T) {
-			wantPart(t, adaptertest.Refusal(t, source(base, "", "", `get = "/x"`)), want)
+			wantPart(t, adaptertest.MustReject(t, source(base, "", "", `get = "/x"`)), want)
 		})
 	}
 }

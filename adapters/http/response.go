@@ -40,7 +40,7 @@ func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]an
 // hideFetchedToken hides the fetched token in a response that repeats it. The runtime hides only the
 // secrets of the configuration.
 func (r *compiledRequest) hideFetchedToken(raw []byte, header nethttp.Header) []byte {
-	if len(r.fetchedToken) < adapters.ShortestSecret {
+	if len(r.fetchedToken) < adapters.MinSecretLength {
 		return raw
 	}
 	for _, values := range header {
@@ -124,7 +124,7 @@ func (a *action) decode(raw []byte, contentType string, r *compiledRequest) (any
 
 func notJSONFailure(err error, raw []byte, contentType string, r *compiledRequest) *failure {
 	f := &failure{permanent: true, cause: err, message: "the service's response is not JSON"}
-	if errors.Is(err, value.ErrDeep) {
+	if errors.Is(err, value.ErrTooDeep) {
 		f.message = "the service's response is nested too deeply"
 		return f
 	}
@@ -133,7 +133,7 @@ func notJSONFailure(err error, raw []byte, contentType string, r *compiledReques
 	case strings.HasSuffix(kind, "json"):
 		f.message += ", although its content type is"
 	default:
-		f.message += " but " + adapters.Head(kind, 60)
+		f.message += " but " + adapters.FirstRunes(kind, 60)
 	}
 	if text := excerpt(raw[:min(len(raw), maxExcerptBytes)], contentType, r.secrets); text != "" {
 		f.message += ": " + text
@@ -171,7 +171,7 @@ func decodeText(raw []byte, contentType string) (string, error) {
 		return "", errors.New(`the service's response is not UTF-8 text; the tool must use as = "bytes"`)
 	default:
 		return "", fmt.Errorf(`the service's response is text in %s, which is not supported; the tool must use `+
-			`as = "bytes"`, adapters.Head(charset, 40))
+			`as = "bytes"`, adapters.FirstRunes(charset, 40))
 	}
 }
 

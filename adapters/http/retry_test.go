@@ -129,7 +129,7 @@ func TestRetryAfter(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 		defer cancel()
 		took, err := get(ctx, serveFailing(t, 1, 503, "Retry-After", "60"))
-		if wantFault(t, err); took > adaptertest.Patience {
+		if wantFault(t, err); took > adaptertest.MaxCancelDelay {
 			t.Errorf("the call took %v", took)
 		}
 	})
@@ -145,7 +145,7 @@ func TestCancellationEndsTheWaitBeforeARetry(t *testing.T) {
 	})
 	b := adaptertest.Bind(t, source(s.URL, "", "", "get = \"/\"\n retry {\n }"))
 	start := time.Now()
-	if _, err := b.Do(ctx, `{}`); !errors.Is(err, context.Canceled) || time.Since(start) > adaptertest.Patience {
+	if _, err := b.Do(ctx, `{}`); !errors.Is(err, context.Canceled) || time.Since(start) > adaptertest.MaxCancelDelay {
 		t.Errorf("got %v after %v", err, time.Since(start))
 	}
 }
@@ -222,7 +222,7 @@ func TestConcurrentCallsShareOneToken(t *testing.T) {
 func TestExpiredTokenIsReplaced(t *testing.T) {
 	l := serveTokens(t, `, "expires_in": "0.05"`)
 	b := adaptertest.Bind(t, l.source("secret.key"))
-	deadline := time.Now().Add(adaptertest.Patience)
+	deadline := time.Now().Add(adaptertest.MaxCancelDelay)
 	for l.issued.Load() < 3 && time.Now().Before(deadline) {
 		if _, err := b.Do(t.Context(), `{}`); err != nil {
 			t.Fatal(err)
@@ -296,7 +296,7 @@ func TestFaultReportsTheStateOfTheService(t *testing.T) {
 			}
 			_, err := adaptertest.Bind(t, source(url, "", "", `    post = "/"`)).Do(t.Context(), `{}`)
 			var f *adapters.Fault
-			if !errors.As(err, &f) || f.Down != c.down || f.Untouched != c.untouched {
+			if !errors.As(err, &f) || f.Unavailable != c.down || f.NotSent != c.untouched {
 				t.Errorf("%+v", f)
 			}
 		})
@@ -312,7 +312,7 @@ func TestFaultReportsTheStateOfTheService(t *testing.T) {
 		})
 		b := adaptertest.Bind(t, source(s.URL, "", "", "    post = \"/\"\n    retry {\n      attempts = 2\n      backoff = \"1ms\"\n    }"))
 		var f *adapters.Fault
-		if _, err := b.Do(t.Context(), `{}`); !errors.As(err, &f) || f.Untouched {
+		if _, err := b.Do(t.Context(), `{}`); !errors.As(err, &f) || f.NotSent {
 			t.Errorf("%+v", f)
 		}
 	})

@@ -150,10 +150,10 @@ func (x *exchangedTokens) invalidate(r *compiledRequest) {
 // subjectOf returns on whose behalf a call is made. It fails if the caller's token has expired since.
 func subjectOf(call *adapters.Call) (s subject, err error) {
 	if call.Token == nil {
-		return s, &adapters.Fault{Message: msgNoToken, Untouched: true}
+		return s, &adapters.Fault{Message: msgNoToken, NotSent: true}
 	}
 	if s.token, s.until = call.Token(); !time.Now().Before(s.until) {
-		return s, &adapters.Fault{Message: msgTokenExpired, Untouched: true}
+		return s, &adapters.Fault{Message: msgTokenExpired, NotSent: true}
 	}
 	return s, nil
 }

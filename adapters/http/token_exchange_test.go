@@ -35,7 +35,7 @@ type upstream struct {
 
 func serveUpstream(t *testing.T) *upstream {
 	u := &upstream{Issuer: issuertest.Open(t), subject: map[string]int{}, revoked: map[string]bool{}}
-	u.Exchanges(issuertest.Exchange{Client: "hatchel", Secret: "s3cret-k3y"})
+	u.SetExchange(issuertest.Exchange{Client: "hatchel", Secret: "s3cret-k3y"})
 	web := httptest.NewServer(u)
 	t.Cleanup(web.Close)
 	u.url = web.URL
@@ -92,7 +92,7 @@ func (u *upstream) callerToken(caller string) string {
 }
 
 // callAs makes a call with the token of a caller and returns the body of the response.
-func callAs(t *testing.T, b *adaptertest.Bound, ctx context.Context, caller, token string, until time.Time) (string, error) {
+func callAs(t *testing.T, b *adaptertest.BoundTool, ctx context.Context, caller, token string, until time.Time) (string, error) {
 	t.Helper()
 	call, err := b.Call(ctx, `{}`)
 	if err != nil {
@@ -124,7 +124,7 @@ func TestExchange(t *testing.T) {
 		}
 	})
 	t.Run("requests one token for all calls", func(t *testing.T) {
-		if n := u.Asked("/token"); n != 1 {
+		if n := u.Requests("/token"); n != 1 {
 			t.Errorf("%d tokens were requested", n)
 		}
 	})
@@ -142,7 +142,7 @@ func TestExchange(t *testing.T) {
 	})
 	t.Run("requests no token for a plan", func(t *testing.T) {
 		plan, err := b.Plan(t.Context(), `{}`)
-		if err != nil || !strings.Contains(plan, "Authorization: (bearer token by exchange)") || u.Asked("/token") != 1 {
+		if err != nil || !strings.Contains(plan, "Authorization: (bearer token by exchange)") || u.Requests("/token") != 1 {
 			t.Errorf("%v, %s", err, plan)
 		}
 	})
@@ -168,7 +168,7 @@ func TestCallersDoNotShareTokens(t *testing.T) {
 	}
 	release()
 	calls.Wait()
-	if n := u.Asked("/token"); n != callers {
+	if n := u.Requests("/token"); n != callers {
 		t.Errorf("%d tokens were requested", n)
 	}
 	for i := range callers {
@@ -190,29 +190,29 @@ func TestEachTokenOfACallerIsExchanged(t *testing.T) {
 	if _, err := callAs(t, b, t.Context(), "of another issuer\nada", u.callerToken("ada"), inAnHour()); err != nil {
 		t.Fatal(err)
 	}
-	if n := u.Asked("/token"); n != 4 {
+	if n := u.Requests("/token"); n != 4 {
 		t.Errorf("%d tokens were requested", n)
 	}
 }
 
 func TestExchangedTokenIsRenewed(t *testing.T) {
 	u := serveUpstream(t)
-	u.Exchanges(issuertest.Exchange{Client: "hatchel", Secret: "s3cret-k3y", Life: 50 * time.Millisecond})
+	u.SetExchange(issuertest.Exchange{Client: "hatchel", Secret: "s3cret-k3y", Lifetime: 50 * time.Millisecond})
 	b := adaptertest.Bind(t, u.source(""))
-	token, deadline := u.callerToken("ada"), time.Now().Add(adaptertest.Patience)
-	for u.Asked("/token") < 3 && time.Now().Before(deadline) {
+	token, deadline := u.callerToken("ada"), time.Now().Add(adaptertest.MaxCancelDelay)
+	for u.Requests("/token") < 3 && time.Now().Before(deadline) {
 		if _, err := callAs(t, b, t.Context(), "ada", token, inAnHour()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := u.Asked("/token"); n < 3 {
+	if n := u.Requests("/token"); n < 3 {
 		t.Errorf("only %d tokens were requested", n)
 	}
 }
 
 func TestExchangedTokenWithoutLifetimeExpiresWithTheCallersToken(t *testing.T) {
 	u := serveUpstream(t)
-	u.Exchanges(issuertest.Exchange{Client: "hatchel", Secret: "s3cret-k3y", Unsaid: true})
+	u.SetExchange(issuertest.Exchange{Client: "hatchel", Secret: "s3cret-k3y", OmitExpiresIn: true})
 	b := adaptertest.Bind(t, u.source(""))
 	token := u.callerToken("ada")
 	for range 3 {
@@ -220,7 +220,7 @@ func TestExchangedTokenWithoutLifetimeExpiresWithTheCallersToken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := u.Asked("/token"); n != 1 {
+	if n := u.Requests("/token"); n != 1 {
 		t.Errorf("%d tokens were requested", n)
 	}
 }
@@ -235,8 +235,8 @@ func TestRejectedTokenIsExchangedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.revoke()
-		if err := call(); err != nil || u.Asked("/token") != 2 {
-			t.Errorf("%v, after %d tokens", err, u.Asked("/token"))
+		if err := call(); err != nil || u.Requests("/token") != 2 {
+			t.Errorf("%v, after %d tokens", err, u.Requests("/token"))
 		}
 	})
 	t.Run("but only once for a call", func(t *testing.T) {
@@ -245,8 +245,8 @@ func TestRejectedTokenIsExchangedAgain(t *testing.T) {
 		before := len(u.seen)
 		u.mu.Unlock()
 		f := wantFault(t, call())
-		if f.Status != 401 || strings.Contains(f.Message, token) || len(u.seen) != before+2 || u.Asked("/token") != 3 {
-			t.Errorf("%+v, after %d requests and %d tokens", f, len(u.seen)-before, u.Asked("/token"))
+		if f.Status != 401 || strings.Contains(f.Message, token) || len(u.seen) != before+2 || u.Requests("/token") != 3 {
+			t.Errorf("%+v, after %d requests and %d tokens", f, len(u.seen)-before, u.Requests("/token"))
 		}
 	})
 }
@@ -276,10 +276,10 @@ func TestCallerWithoutAValidTokenIsRejected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := callAs(t, b, t.Context(), "ada", c.token, c.until)
-			if f := wantFault(t, err); !strings.Contains(f.Message, c.want) || !f.Untouched {
+			if f := wantFault(t, err); !strings.Contains(f.Message, c.want) || !f.NotSent {
 				t.Errorf("%+v", f)
 			}
-			if u.Asked("/token") != 0 || len(u.seen) != 0 {
+			if u.Requests("/token") != 0 || len(u.seen) != 0 {
 				t.Error("a request was sent")
 			}
 		})
@@ -291,7 +291,7 @@ func TestRejectedExchangeIsReportedWithoutSecrets(t *testing.T) {
 	b := adaptertest.Bind(t, u.source(""))
 	token := u.callerToken("ada")
 	exchange := func(code string) issuertest.Exchange {
-		return issuertest.Exchange{Client: "hatchel", Secret: "s3cret-k3y", Error: code, Describe: "not " + token + " of s3cret-k3y"}
+		return issuertest.Exchange{Client: "hatchel", Secret: "s3cret-k3y", Error: code, Description: "not " + token + " of s3cret-k3y"}
 	}
 	for name, c := range map[string]struct {
 		how       issuertest.Exchange
@@ -303,7 +303,7 @@ func TestRejectedExchangeIsReportedWithoutSecrets(t *testing.T) {
 		"the client is unknown":         {issuertest.Exchange{Client: "hatchel", Secret: "other"}, "invalid_client", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u.Exchanges(c.how)
+			u.SetExchange(c.how)
 			_, err := callAs(t, b, t.Context(), "ada", token, inAnHour())
 			f := wantFault(t, err)
 			for _, text := range []string{f.Message, fmt.Sprint(f.Cause), b.Log.String()} {
@@ -311,13 +311,13 @@ func TestRejectedExchangeIsReportedWithoutSecrets(t *testing.T) {
 					t.Errorf("a secret is in %s", text)
 				}
 			}
-			if !strings.Contains(f.Message, c.want) || f.Untouched != c.untouched {
+			if !strings.Contains(f.Message, c.want) || f.NotSent != c.untouched {
 				t.Errorf("%+v", f)
 			}
 		})
 	}
 	t.Run("and is tried again by the next call", func(t *testing.T) {
-		u.Exchanges(issuertest.Exchange{Client: "hatchel", Secret: "s3cret-k3y"})
+		u.SetExchange(issuertest.Exchange{Client: "hatchel", Secret: "s3cret-k3y"})
 		if _, err := callAs(t, b, t.Context(), "ada", token, inAnHour()); err != nil {
 			t.Error(err)
 		}
@@ -359,7 +359,7 @@ func TestMistakesInAnExchangeAreRejectedAtLoad(t *testing.T) {
 		`params = { audience = "x" }`:          "The field audience of the exchange already has a value",
 		`client_auth = "none"`:                 "client_auth is",
 	} {
-		t.Run(arguments, func(t *testing.T) { wantPart(t, adaptertest.Refusal(t, u.source(arguments)), want) })
+		t.Run(arguments, func(t *testing.T) { wantPart(t, adaptertest.MustReject(t, u.source(arguments)), want) })
 	}
 	for name, c := range map[string]struct{ from, to, want string }{
 		"token_url without TLS":     {u.URL + "/token", "http://login.example/token", "must use https"},
@@ -368,7 +368,7 @@ func TestMistakesInAnExchangeAreRejectedAtLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			src := u.source("")
 			src.HCL = strings.Replace(src.HCL, c.from, c.to, 1)
-			wantPart(t, adaptertest.Refusal(t, src), c.want)
+			wantPart(t, adaptertest.MustReject(t, src), c.want)
 		})
 	}
 }

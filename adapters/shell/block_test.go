@@ -57,7 +57,7 @@ func TestProgramLookupUsesPATHOfProgram(t *testing.T) {
 
 func TestCodeLoadingVariablesAreRejected(t *testing.T) {
 	for _, name := range []string{"PATH", "LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "DYLD_INSERT_LIBRARIES"} {
-		if got := adaptertest.Refusal(t, newTool("command = [\"ls\"]\nenv = { "+name+" = input.s }")); !strings.Contains(got, "decides which code runs") {
+		if got := adaptertest.MustReject(t, newTool("command = [\"ls\"]\nenv = { "+name+" = input.s }")); !strings.Contains(got, "decides which code runs") {
 			t.Error(got)
 		}
 	}
@@ -136,7 +136,7 @@ func TestScriptFiles(t *testing.T) {
 	for file, want := range map[string]string{
 		"missing": `has no file "missing"`, "../x": "must not leave it", "/etc/passwd": "must be relative", "link": "cannot be opened within the configuration directory", "sub": `"sub" is not a regular file`,
 	} {
-		if got := adaptertest.Refusal(t, in(file)); !strings.Contains(got, want) || !strings.HasPrefix(got, "main.hcl:10:15") {
+		if got := adaptertest.MustReject(t, in(file)); !strings.Contains(got, want) || !strings.HasPrefix(got, "main.hcl:10:15") {
 			t.Errorf("%s: %s", file, got)
 		}
 	}
@@ -159,16 +159,16 @@ func TestBlockMistakes(t *testing.T) {
 		"command = [\"env\", \"bash\", \"-s\"]\nstdin = input.s":    `bash runs its standard input as code`,
 		"pipe = [[\"python3\", \"-\"], [\"cat\"]]\nstdin = input.s": `python3 runs its standard input as code`,
 	} {
-		if got := adaptertest.Refusal(t, newTool(block)); !strings.Contains(got, want) {
+		if got := adaptertest.MustReject(t, newTool(block)); !strings.Contains(got, want) {
 			t.Errorf("%s:\n%s", block, got)
 		}
 	}
 	for _, block := range []string{`script = "ls"`, `pipe = [["ls"], ["cat"]]`, `script_file = "x"`} {
-		if got := adaptertest.Refusal(t, newToolWithConnection(sharedConnection, `"c"`, block)); !strings.Contains(got, `The connection "c" begins a command`) {
+		if got := adaptertest.MustReject(t, newToolWithConnection(sharedConnection, `"c"`, block)); !strings.Contains(got, `The connection "c" begins a command`) {
 			t.Errorf("%s:\n%s", block, got)
 		}
 	}
-	if got := adaptertest.Refusal(t, newToolWithConnection(`connection "shell" "c" { command = ["", "x"] }`, `"c"`, `command = ["x"]`)); !strings.Contains(got, "must not be empty") {
+	if got := adaptertest.MustReject(t, newToolWithConnection(`connection "shell" "c" { command = ["", "x"] }`, `"c"`, `command = ["x"]`)); !strings.Contains(got, "must not be empty") {
 		t.Error(got)
 	}
 }

@@ -72,12 +72,12 @@ func (c *capture) text(secrets []string) string {
 		return strings.ToValidUTF8(string(c.buf), "\uFFFD")
 	}
 	half := c.limit / 2
-	head := adapters.Begun(trimPartialRune(c.buf[:half]), secrets)
+	head := adapters.SanitizeHead(trimPartialRune(c.buf[:half]), secrets)
 	tail := append(append(make([]byte, 0, c.limit-half), c.buf[c.next:]...), c.buf[half:c.next]...)
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
-	tail = adapters.Ended(tail, secrets)
+	tail = adapters.SanitizeTail(tail, secrets)
 	omitted := c.total - int64(len(head)) - int64(len(tail))
 	return strings.ToValidUTF8(fmt.Sprintf("%s\n[... %d bytes truncated ...]\n%s", head, omitted, tail), "\uFFFD")
 }

@@ -147,9 +147,9 @@ func (a *action) planStdin(f *hcl.Frame, p *commandPlan) error {
 	}
 	v, err := a.block.Stdin.Eval(f)
 	if file, ok := v.(value.File); ok && err == nil {
-		facts := file.Facts()
+		facts := file.Info()
 		p.stdinFile = facts.Summary()
-		v, err = value.Raw(v)
+		v, err = value.ResolveContent(v)
 	}
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (a *action) planStdin(f *hcl.Frame, p *commandPlan) error {
 		p.stdin = v
 	case string:
 		p.stdin = []byte(v)
-	case value.Deferred:
+	case value.LazyJSON:
 		p.stdin = v.AppendJSON(nil)
 	default:
 		text, err := value.Text(v)

@@ -15,11 +15,11 @@ func TestCommandContract(t *testing.T) {
 	s.HCL = `secret "token" { env = "TOKEN" }` + s.HCL
 	s.Env = map[string]string{"TOKEN": "hunter2hunter2"}
 	adaptertest.Run(t, adaptertest.Case{
-		Source:  s,
-		Works:   `{"s":"a value"}`,
-		Blocks:  `{"s":"wait"}`,
-		Fails:   map[string]string{"code": `{"s":"fail"}`},
-		Secrets: []string{"hunter2hunter2"},
+		Source:       s,
+		ValidCall:    `{"s":"a value"}`,
+		BlockingCall: `{"s":"wait"}`,
+		FailingCalls: map[string]string{"code": `{"s":"fail"}`},
+		Secrets:      []string{"hunter2hunter2"},
 	})
 }
 
@@ -30,9 +30,9 @@ func TestPipeContract(t *testing.T) {
     stdin = input.s
     parse = "lines"
 `),
-		Works:  `{"s":"b\na\n"}`,
-		Blocks: `{"s":"wait\n"}`,
-		Fails:  map[string]string{"stage": `{"s":"fail\n"}`},
+		ValidCall:    `{"s":"b\na\n"}`,
+		BlockingCall: `{"s":"wait\n"}`,
+		FailingCalls: map[string]string{"stage": `{"s":"fail\n"}`},
 	})
 }
 
@@ -46,9 +46,9 @@ func TestScriptContract(t *testing.T) {
     SH
     parse  = "json"
 `),
-		Works:  `{"n":0}`,
-		Blocks: `{"n":1000}`,
-		Fails:  map[string]string{"code": `{"n":7}`},
+		ValidCall:    `{"n":0}`,
+		BlockingCall: `{"n":1000}`,
+		FailingCalls: map[string]string{"code": `{"n":7}`},
 	})
 }
 
@@ -58,6 +58,6 @@ func TestConnectionContract(t *testing.T) {
   command = ["env", "A=1"]
   env     = { B = "2" }
 }`, `"c"`, `command = ["sh", "-c", "echo $A$B $1", "sh", input.s]`),
-		Works: `{"s":"x"}`,
+		ValidCall: `{"s":"x"}`,
 	})
 }

@@ -74,13 +74,13 @@ const maxShownInput = 4 << 10
 func describeInput(stdin []byte) string {
 	n := len(stdin)
 	if !utf8.Valid(stdin) {
-		return fmt.Sprintf("%s%d bytes]", adapters.NotShown, n)
+		return fmt.Sprintf("%s%d bytes]", adapters.OmittedPrefix, n)
 	}
 	if n <= maxShownInput {
 		return fmt.Sprintf("%d bytes:\n%s", n, stdin)
 	}
 	head := strings.ToValidUTF8(string(stdin[:maxShownInput]), "")
-	return fmt.Sprintf("%d bytes:\n%s… %s%d bytes more]", n, head, adapters.NotShown, n-len(head))
+	return fmt.Sprintf("%d bytes:\n%s… %s%d bytes more]", n, head, adapters.OmittedPrefix, n-len(head))
 }
 
 const unquotedChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"

@@ -69,7 +69,7 @@ func (p *commandPlan) lastOutput(j *job) string {
 // tail returns the end of a stream without secrets. They are removed first: afterwards, a part of
 // one could be left at the beginning.
 func (p *commandPlan) tail(s *stream) string {
-	return adapters.Tail(adapters.Said(s.captured.text(p.secrets), p.secrets), maxShownRunes)
+	return adapters.LastRunes(adapters.Sanitize(s.captured.text(p.secrets), p.secrets), maxShownRunes)
 }
 
 // timeoutFault returns the fault of programs that took too long.

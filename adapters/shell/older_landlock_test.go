@@ -52,7 +52,7 @@ func TestNoLandlock(t *testing.T) {
 	none := adapters.Set{Adapters: []adapters.Adapter{newAdapter(func() sandbox.ABI { return 0 })}, Connectors: Connectors()}
 	s := newTool(`command = ["ls"]`)
 	s.Set = none
-	if got := adaptertest.Refusal(t, s); !strings.Contains(got, "which Linux has since 5.13. The kernel of this machine does not have it") {
+	if got := adaptertest.MustReject(t, s); !strings.Contains(got, "which Linux has since 5.13. The kernel of this machine does not have it") {
 		t.Error(got)
 	}
 	s = newTool("command = [\"echo\", \"runs\"]\n" + unconfined)

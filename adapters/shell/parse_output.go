@@ -82,11 +82,11 @@ func newNotJSONError(err error, text []byte, line int) error {
 	before := text[:at]
 	line += bytes.Count(before, []byte("\n"))
 	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-	excerpt := adapters.Said(string(text[at:min(at+4*maxExcerptRunes, len(text))]), nil)
+	excerpt := adapters.Sanitize(string(text[at:min(at+4*maxExcerptRunes, len(text))]), nil)
 	return &notJSONError{
 		message: fmt.Sprintf("wrote something that is not JSON: line %d, column %d: "+
-			"%s", line, column, syntaxErr.What),
-		excerpt: adapters.Head(excerpt, maxExcerptRunes),
+			"%s", line, column, syntaxErr.Reason),
+		excerpt: adapters.FirstRunes(excerpt, maxExcerptRunes),
 	}
 }
 

@@ -48,7 +48,7 @@ func TestForeignProcChild(t *testing.T) {
 		return // it is not; see above
 	}
 	for _, box := range []string{"", allowModes} {
-		if got := adaptertest.Refusal(t, newTool("command = [\"true\"]\n"+box)); !strings.Contains(got, "unshare --mount-proc") {
+		if got := adaptertest.MustReject(t, newTool("command = [\"true\"]\n"+box)); !strings.Contains(got, "unshare --mount-proc") {
 			t.Error(got)
 		}
 	}

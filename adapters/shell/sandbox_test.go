@@ -287,10 +287,10 @@ func TestSandboxMistakes(t *testing.T) {
 		`sandbox { read = ["/not/there"] }`:             `The file or directory "/not/there" does not exist, or the server cannot open it. Correct the path`,
 		`sandbox { read = [input.s] }`:                  `input`,
 	} {
-		if got := adaptertest.Refusal(t, newTool("command = [\"ls\"]\n"+sandbox)); !strings.Contains(got, want) {
+		if got := adaptertest.MustReject(t, newTool("command = [\"ls\"]\n"+sandbox)); !strings.Contains(got, want) {
 			t.Errorf("%s:\n%s", sandbox, got)
 		}
-		if got := adaptertest.Refusal(t, newToolWithConnection("connection \"shell\" \"c\" {\n"+sandbox+"\n}\n", `"c"`, `command = ["ls"]`)); !strings.Contains(got, want) && want != "input" {
+		if got := adaptertest.MustReject(t, newToolWithConnection("connection \"shell\" \"c\" {\n"+sandbox+"\n}\n", `"c"`, `command = ["ls"]`)); !strings.Contains(got, want) && want != "input" {
 			t.Errorf("connection, %s:\n%s", sandbox, got)
 		}
 	}

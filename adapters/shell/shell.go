@@ -34,7 +34,7 @@ func newAdapter(landlockABI func() sandbox.ABI) adapters.Adapter {
 	bind := func(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
 		return newAction(b, env, landlockABI())
 	}
-	return adapters.New("shell", summary, (*block).spec, bind).Over(false, "shell")
+	return adapters.New("shell", summary, (*block).spec, bind).WithConnections(false, "shell")
 }
 
 // Connectors returns the connector of connection "shell".

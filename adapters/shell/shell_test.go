@@ -55,7 +55,7 @@ func runFault(t *testing.T, block, arguments string) *adapters.Fault {
 	return callFault(t, adaptertest.Bind(t, newTool(block)), arguments)
 }
 
-func callFault(t *testing.T, b *adaptertest.Bound, arguments string) *adapters.Fault {
+func callFault(t *testing.T, b *adaptertest.BoundTool, arguments string) *adapters.Fault {
 	t.Helper()
 	out, err := b.Do(context.WithoutCancel(t.Context()), arguments)
 	var f *adapters.Fault

@@ -262,7 +262,7 @@ func TestForeignListenerChild(t *testing.T) {
 	if os.Getenv(foreignListenerVariable) == "" {
 		return // there is none; see above
 	}
-	if got := adaptertest.Refusal(t, newTool(`command = ["true"]`)); !strings.Contains(got, "modes = true") {
+	if got := adaptertest.MustReject(t, newTool(`command = ["true"]`)); !strings.Contains(got, "modes = true") {
 		t.Error(got)
 	}
 	if got := runScript(t, "chmod 700 $TMPDIR && echo fine", allowModes); got != "fine\n" {

@@ -50,7 +50,7 @@ func TestConfinedLinksInWritableDirsAreRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, named := range []string{link, link + "/."} {
-		if got := adaptertest.Refusal(t, newTool(fmt.Sprintf("command = [\"ls\"]\nsandbox {\nread = [%q]\nwrite = [%q]\n}", named, writable))); !strings.Contains(got, "is below \""+writable+"\", which programs may write to, and there is a symbolic link on the way") {
+		if got := adaptertest.MustReject(t, newTool(fmt.Sprintf("command = [\"ls\"]\nsandbox {\nread = [%q]\nwrite = [%q]\n}", named, writable))); !strings.Contains(got, "is below \""+writable+"\", which programs may write to, and there is a symbolic link on the way") {
 			t.Error(got)
 		}
 	}

@@ -96,7 +96,7 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 			return err
 		}
 		out = a.execOutput(executions)
-		return call.Accept(out)
+		return call.CheckOutput(out)
 	})
 	return out, err
 }
@@ -176,7 +176,7 @@ func (a *action) toFault(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.As(err, &down):
 		message := fmt.Sprintf("the database %q is unavailable; try again later", a.connection)
-		return &adapters.Fault{Message: message, Cause: down.cause, Down: true}
+		return &adapters.Fault{Message: message, Cause: down.cause, Unavailable: true}
 	}
 	return a.db.toFault(err, a.Statement != nil)
 }

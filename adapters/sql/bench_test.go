@@ -11,7 +11,7 @@ import (
 	"hatchel/hcl/value"
 )
 
-func benchmarked(b *testing.B) *adaptertest.Bound {
+func benchmarked(b *testing.B) *adaptertest.BoundTool {
 	s := sqliteSource(b, idInput, `query = "SELECT id, name, price FROM items WHERE id = ${input.id}"`)
 	bound := adaptertest.Bind(b, s)
 	mustCall(b, bound, `{"id":1}`)
@@ -42,7 +42,7 @@ func BenchmarkPointQuery(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				dst = res.Value.(map[string]any)["rows"].(value.Deferred).AppendJSON(dst[:0])
+				dst = res.Value.(map[string]any)["rows"].(value.LazyJSON).AppendJSON(dst[:0])
 			}
 		})
 	}

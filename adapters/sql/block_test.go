@@ -33,7 +33,7 @@ func TestQueryThatWritesIsRejectedAtLoad(t *testing.T) {
 	} {
 		for kind, arguments := range map[string]string{"sqlite": `file = "x.db"`, "postgres": `url = "postgres://h/db"`, "mysql": `url = "mysql://h/db"`} {
 			t.Run(kind+"/"+text, func(t *testing.T) {
-				got := adaptertest.Refusal(t, sourceOf(kind, arguments, "", fmt.Sprintf("query = %q", text)))
+				got := adaptertest.MustReject(t, sourceOf(kind, arguments, "", fmt.Sprintf("query = %q", text)))
 				if !strings.Contains(got, "9:13: ") || !strings.Contains(got, "query only reads, and ") {
 					t.Error(got)
 				}
@@ -89,7 +89,7 @@ func TestMistakesAreReportedAtTheArgument(t *testing.T) {
 			"9:13", "MySQL commits everything before CREATE implicitly"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := adaptertest.Refusal(t, c.source)
+			got := adaptertest.MustReject(t, c.source)
 			if !strings.Contains(got, c.line) || !strings.Contains(got, c.want) {
 				t.Errorf("got %s\nwant %s: %s", got, c.line, c.want)
 			}
@@ -144,13 +144,13 @@ func TestPlanShowsStatementsAndValues(t *testing.T) {
 	})
 	t.Run("of the first elements of each", func(t *testing.T) {
 		got := plan(t, list, each, `{"l":["`+strings.Repeat(`a","`, 24)+`z"]}`)
-		if !strings.HasPrefix(got, "one transaction on shop\nfor 0:\n") || !strings.HasSuffix(got, adapters.NotShown+"the same for 5 more elements]\n") {
+		if !strings.HasPrefix(got, "one transaction on shop\nfor 0:\n") || !strings.HasSuffix(got, adapters.OmittedPrefix+"the same for 5 more elements]\n") {
 			t.Error(got)
 		}
 	})
 	t.Run("truncates long values", func(t *testing.T) {
 		got := plan(t, list, each, `{"l":["`+strings.Repeat("a", 1998)+`bcd"]}`)
-		if !strings.HasSuffix(got, "ab… "+adapters.NotShown+"3 more bytes]\n") {
+		if !strings.HasSuffix(got, "ab… "+adapters.OmittedPrefix+"3 more bytes]\n") {
 			t.Error(got)
 		}
 	})

@@ -73,4 +73,6 @@ func statementFault(cause error, engineMessage string, byCaller bool) *adapters.
 }
 
 // quoteEngine returns a message of the database on one line and limits its length.
-func quoteEngine(message string) string { return adapters.Head(adapters.Said(message, nil), 300) }
+func quoteEngine(message string) string {
+	return adapters.FirstRunes(adapters.Sanitize(message, nil), 300)
+}

@@ -90,7 +90,7 @@ func (t mysqlType) convert(v any, size *int) any {
 		return t.convertText([]byte(v))
 	case uint64:
 		if v > math.MaxInt64 {
-			return value.Number(strconv.FormatUint(v, 10))
+			return value.ParseNumber(strconv.FormatUint(v, 10))
 		}
 		return int64(v)
 	case float32: // keeps the digits that FLOAT displays
@@ -106,7 +106,7 @@ func (t mysqlType) convert(v any, size *int) any {
 func (t mysqlType) convertText(b []byte) any {
 	switch t {
 	case mysqlNumber, mysqlDecimal:
-		return value.Number(string(b))
+		return value.ParseNumber(string(b))
 	case mysqlTime:
 		return formatTimestamp(string(b))
 	case mysqlBytes:
@@ -116,7 +116,7 @@ func (t mysqlType) convertText(b []byte) any {
 		for _, c := range b {
 			n = n<<8 | uint64(c)
 		}
-		return value.Number(strconv.FormatUint(n, 10))
+		return value.ParseNumber(strconv.FormatUint(n, 10))
 	case mysqlJSON:
 		if v, err := value.Decode(b); err == nil {
 			return v

@@ -49,7 +49,7 @@ func (a *action) plan(call *adapters.Call) (string, error) {
 		return a.planStatements(&out, f)
 	})
 	if elements > maxPlannedElements {
-		fmt.Fprintf(&out, "%sthe same for %d more elements]\n", adapters.NotShown, elements-maxPlannedElements)
+		fmt.Fprintf(&out, "%sthe same for %d more elements]\n", adapters.OmittedPrefix, elements-maxPlannedElements)
 	}
 	return out.String(), err
 }
@@ -71,7 +71,7 @@ func (a *action) planStatements(out *strings.Builder, f *hcl.Frame) error {
 // formatPlanned formats a bound value for a plan.
 func formatPlanned(v any) string {
 	if b, ok := v.([]byte); ok {
-		return fmt.Sprintf("%s%d bytes]", adapters.NotShown, len(b))
+		return fmt.Sprintf("%s%d bytes]", adapters.OmittedPrefix, len(b))
 	}
 	b, err := value.AppendJSON(nil, untypedList(v))
 	if err != nil {
@@ -79,7 +79,7 @@ func formatPlanned(v any) string {
 	}
 	if len(b) > maxPlannedValue {
 		head := strings.ToValidUTF8(string(b[:maxPlannedValue]), "")
-		return fmt.Sprintf("%s… %s%d more bytes]", head, adapters.NotShown, len(b)-len(head))
+		return fmt.Sprintf("%s… %s%d more bytes]", head, adapters.OmittedPrefix, len(b)-len(head))
 	}
 	return string(b)
 }

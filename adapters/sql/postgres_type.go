@@ -162,7 +162,7 @@ func convertDecimal(b []byte) any {
 	if len(b) == 0 || b[len(b)-1] < '0' || b[len(b)-1] > '9' { // NaN, Infinity
 		return nil
 	}
-	return value.Number(string(b))
+	return value.ParseNumber(string(b))
 }
 
 func convertJSON(b []byte) any {

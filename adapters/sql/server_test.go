@@ -112,7 +112,7 @@ tool "t" {
 }`, s.kind, arguments, inputs, body)}
 }
 
-func (s server) bind(t testing.TB, inputs, body string) *adaptertest.Bound {
+func (s server) bind(t testing.TB, inputs, body string) *adaptertest.BoundTool {
 	t.Helper()
 	return adaptertest.Bind(t, s.source(inputs, body))
 }
@@ -120,13 +120,13 @@ func (s server) bind(t testing.TB, inputs, body string) *adaptertest.Bound {
 func TestServersKeepTheAdapterContract(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		adaptertest.Run(t, adaptertest.Case{
-			Source: s.source(`input "n" { type = number }`, fmt.Sprintf("query = %q", s.sleep)),
-			Works:  `{"n":0}`, Blocks: `{"n":60}`, Secrets: []string{s.url, "hatchel:hatchel", "127.0.0.1"},
+			Source:    s.source(`input "n" { type = number }`, fmt.Sprintf("query = %q", s.sleep)),
+			ValidCall: `{"n":0}`, BlockingCall: `{"n":60}`, Secrets: []string{s.url, "hatchel:hatchel", "127.0.0.1"},
 		})
 		name := s.createTable(t, "a TEXT NOT NULL")
 		adaptertest.Run(t, adaptertest.Case{
-			Source: s.source(`input "a" { type = nullable(string) }`, fmt.Sprintf(`exec = "INSERT INTO %s (a) VALUES (${input.a})"`, name)),
-			Works:  `{"a":"x"}`, Fails: map[string]string{"null": `{"a":null}`}, Secrets: []string{s.url, "hatchel:hatchel", "127.0.0.1"},
+			Source:    s.source(`input "a" { type = nullable(string) }`, fmt.Sprintf(`exec = "INSERT INTO %s (a) VALUES (${input.a})"`, name)),
+			ValidCall: `{"a":"x"}`, FailingCalls: map[string]string{"null": `{"a":null}`}, Secrets: []string{s.url, "hatchel:hatchel", "127.0.0.1"},
 		})
 	})
 }
@@ -149,7 +149,7 @@ func TestCanceledQueryIsStoppedOnTheServer(t *testing.T) {
 		observer := s.bind(t, "", fmt.Sprintf("query = %q", strings.ReplaceAll(running[s.kind], "1000000007", mark)))
 		var early atomic.Value // the error of a call that ended before it was canceled
 		waitUntilRunning := func(n int, message string) {
-			for deadline := time.Now().Add(adaptertest.Patience); ; {
+			for deadline := time.Now().Add(adaptertest.MaxCancelDelay); ; {
 				if out := mustCall(t, observer, `{}`); strings.Contains(out, fmt.Sprintf(`"n":%d`, n)) {
 					return
 				}
@@ -181,7 +181,7 @@ func TestCanceledQueryIsStoppedOnTheServer(t *testing.T) {
 			if err == nil {
 				t.Error("the endless query ended")
 			}
-		case <-time.After(adaptertest.Patience):
+		case <-time.After(adaptertest.MaxCancelDelay):
 			t.Error("the canceled call does not end")
 		}
 		waitUntilRunning(0, "the query still runs on the server")
@@ -284,7 +284,7 @@ func TestExecOnServers(t *testing.T) {
 	const list = `input "l" { type = list(string) }`
 	eachServer(t, func(t *testing.T, s server) {
 		name := s.createTable(t, "id "+s.autoID+", code VARCHAR(10) UNIQUE, n INTEGER CHECK (n > 0)")
-		bind := func(t *testing.T, inputs, body string) *adaptertest.Bound {
+		bind := func(t *testing.T, inputs, body string) *adaptertest.BoundTool {
 			t.Helper()
 			return s.bind(t, inputs, strings.ReplaceAll(body, "TABLE", name))
 		}

@@ -17,7 +17,7 @@ const blockDoc = "Runs SQL on the database that the label names. Values in a sta
 
 // Adapter returns the sql block of tools and steps.
 func Adapter() adapters.Adapter {
-	return adapters.New("sql", blockDoc, (*block).spec, bind).Over(true, "sqlite", "postgres", "mysql")
+	return adapters.New("sql", blockDoc, (*block).spec, bind).WithConnections(true, "sqlite", "postgres", "mysql")
 }
 
 // Connectors returns the kinds of database connections.

@@ -47,7 +47,7 @@ tool "t" {
 func heredoc(s string) string { return "<<-EOT\n" + strings.TrimSpace(s) + "\nEOT\n" }
 
 // mustCall makes a call and returns its output as JSON.
-func mustCall(t testing.TB, b *adaptertest.Bound, arguments string) string {
+func mustCall(t testing.TB, b *adaptertest.BoundTool, arguments string) string {
 	t.Helper()
 	out, err := b.Do(t.Context(), arguments)
 	if err != nil {
@@ -65,7 +65,7 @@ func mustCall(t testing.TB, b *adaptertest.Bound, arguments string) string {
 }
 
 // mustFail makes a call that fails and returns the message of its fault.
-func mustFail(t testing.TB, b *adaptertest.Bound, arguments string) string {
+func mustFail(t testing.TB, b *adaptertest.BoundTool, arguments string) string {
 	t.Helper()
 	out, err := b.Do(t.Context(), arguments)
 	var f *adapters.Fault
@@ -114,14 +114,14 @@ func TestQueryConvertsValuesByDeclaredType(t *testing.T) {
 func TestSQLiteKeepsTheAdapterContract(t *testing.T) {
 	t.Run("query", func(t *testing.T) {
 		adaptertest.Run(t, adaptertest.Case{
-			Source: sqliteSource(t, `input "n" { type = integer }`, `query = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < ${input.n}) SELECT count(*) AS n FROM c"`),
-			Works:  `{"n":3}`, Blocks: `{"n":100000000000}`,
+			Source:    sqliteSource(t, `input "n" { type = integer }`, `query = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < ${input.n}) SELECT count(*) AS n FROM c"`),
+			ValidCall: `{"n":3}`, BlockingCall: `{"n":100000000000}`,
 		})
 	})
 	t.Run("exec", func(t *testing.T) {
 		adaptertest.Run(t, adaptertest.Case{
-			Source: sqliteSource(t, `input "name" { type = nullable(string) }`, `exec = "INSERT INTO items (name) VALUES (${input.name})"`),
-			Works:  `{"name":"x"}`, Fails: map[string]string{"null": `{"name":null}`}, Secrets: []string{"shop.db"},
+			Source:    sqliteSource(t, `input "name" { type = nullable(string) }`, `exec = "INSERT INTO items (name) VALUES (${input.name})"`),
+			ValidCall: `{"name":"x"}`, FailingCalls: map[string]string{"null": `{"name":null}`}, Secrets: []string{"shop.db"},
 		})
 	})
 }
@@ -187,7 +187,7 @@ func TestRejectedOutputIsRolledBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	rejected := &adapters.Fault{Message: "two rows are too many"}
-	call.Accept = func(out any) error {
+	call.CheckOutput = func(out any) error {
 		if n := out.(map[string]any)["affected"]; n != 2 {
 			t.Errorf("affected is %v", n)
 		}
@@ -271,7 +271,7 @@ func TestWriterWaitsForAnotherProcessUntilTheCallEnds(t *testing.T) {
 	err := database.write(t.Context(), func(transaction) error {
 		start := time.Now()
 		_, err := b.Do(ctx, `{}`)
-		if err == nil || time.Since(start) > adaptertest.Patience {
+		if err == nil || time.Since(start) > adaptertest.MaxCancelDelay {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		return nil

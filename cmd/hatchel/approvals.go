@@ -178,15 +178,15 @@ func (f *approvalsFlags) open(cmd *cobra.Command) (approvalSource, error) {
 
 // approvalFailure converts the error of a source to that of a command.
 func approvalFailure(id string, err error) error {
-	var decided *approval.AlreadyError
+	var decided *approval.DecidedError
 	var exit *exitError
 	switch {
 	case errors.As(err, &exit):
 		return err
-	case errors.Is(err, approval.ErrUnknown) && !approval.IsID(id):
+	case errors.Is(err, approval.ErrNotFound) && !approval.IsID(id):
 		return failf("%q is not the ID of an approval, which has 16 digits and letters: see hatchel approvals list",
 			printable(id))
-	case errors.Is(err, approval.ErrUnknown):
+	case errors.Is(err, approval.ErrNotFound):
 		return failf("there is no approval %s. Decided approvals are kept for 7 days, and expired ones for an hour",
 			printable(id))
 	case errors.As(err, &decided):

@@ -77,7 +77,7 @@ func (o *approvalServer) measure(b *testing.B, store state.Store, err error) {
 // fill adds 10,000 pending approvals of 100 callers.
 func (o *approvalServer) fill(b *testing.B, store state.Store) []string {
 	b.Helper()
-	book, now := approval.NewBook(store), time.Now()
+	book, now := approval.NewStore(store), time.Now()
 	ids := make([]string, manyApprovals)
 	var all sync.WaitGroup
 	for part := range 8 {
@@ -87,8 +87,8 @@ func (o *approvalServer) fill(b *testing.B, store state.Store) []string {
 					Tool: "refund", Title: "Refund a customer", Message: fmt.Sprintf("Refund %d to customer %d, who has asked for it.", 100+i, i),
 					Arguments: json.RawMessage(fmt.Sprintf(`{"amount":%d,"note":"The goods came broken, as the pictures show."}`, 100+i)),
 					Effect:    fmt.Sprintf("POST https://shop.example.com/orders/%d/refunds\nContent-Type: application/json\n\n{\"amount\":%d}", i, 100+i),
-					Caller:    approval.Who{Subject: fmt.Sprintf("agent-%d", i%100), Key: "issuer", Groups: []string{"agents"}, Remote: "127.0.0.1:40000"},
-					Rules:     []string{"tool.refund.approval"}, Revision: "0123456789abcdef", Asked: now, Until: now.Add(time.Hour + time.Duration(i)*time.Millisecond), Audited: true,
+					Caller:    approval.Requester{Subject: fmt.Sprintf("agent-%d", i%100), Key: "issuer", Groups: []string{"agents"}, Remote: "127.0.0.1:40000"},
+					Rules:     []string{"tool.refund.approval"}, Revision: "0123456789abcdef", RequestedAt: now, Deadline: now.Add(time.Hour + time.Duration(i)*time.Millisecond), Audited: true,
 				})
 				if err != nil {
 					b.Error(err)

@@ -218,7 +218,7 @@ func (o *approvalServer) checkRecorded(id, decision, by string) {
 			continue
 		}
 		n++
-		if r.Decision != decision || r.Approval.By != by || r.Caller.Subject != by || r.Approval.Asker != "eve" && r.Approval.Asker != "ann" || r.ID != id || r.Name == "" || len(r.Approval.Rules) == 0 {
+		if r.Decision != decision || r.Approval.By != by || r.Caller.Subject != by || r.Approval.Requester != "eve" && r.Approval.Requester != "ann" || r.ID != id || r.Name == "" || len(r.Approval.Rules) == 0 {
 			o.t.Errorf("%s %s by %s: %+v %+v", id, decision, by, r, r.Approval)
 		}
 	}

@@ -17,7 +17,7 @@ func TestAnApprovedCallRuns(t *testing.T) {
 	status, body := o.do("bob", http.MethodGet, "/approvals/"+strings.ToLower(id), "")
 	var a approvalRow
 	if err := json.Unmarshal([]byte(body), &a); err != nil || status != http.StatusOK || a.Tool != "refund" || a.Message != "Refund 500: x" || a.Caller.Subject != "eve" ||
-		fmt.Sprint(a.Rules) != "[tool.refund.approval]" || !strings.Contains(string(a.Arguments), "500") || a.Until.Before(a.Asked) {
+		fmt.Sprint(a.Rules) != "[tool.refund.approval]" || !strings.Contains(string(a.Arguments), "500") || a.Deadline.Before(a.RequestedAt) {
 		t.Errorf("%d %s (%v)", status, body, err)
 	}
 	if status, body = o.do("bob", http.MethodPost, "/approvals/"+id+"/approve", `{"reason": "fine"}`); status != http.StatusOK {

@@ -16,7 +16,7 @@ import (
 // localApprovals decides in the state store, which servers may have open at the same time.
 type localApprovals struct {
 	store   state.Store
-	book    *approval.Book
+	book    *approval.Store
 	audited bool // decisions are recorded in an audit log before they take effect
 
 	cancel   context.CancelFunc
@@ -44,10 +44,10 @@ func (f *approvalsFlags) openLocal(ctx context.Context, stderr io.Writer) (appro
 	if err != nil {
 		return nil, failf("%s", err)
 	}
-	l := &localApprovals{store: store, book: approval.NewBook(store)}
+	l := &localApprovals{store: store, book: approval.NewStore(store)}
 	l.audited = cfg.Audit != nil && (cfg.Audit.Stdout || cfg.Audit.File != "" || cfg.Audit.Postgres != "")
 	ctx, l.cancel = context.WithCancel(ctx)
-	l.watching.Go(func() { store.Watch(ctx, l.book.Changed) })
+	l.watching.Go(func() { store.Watch(ctx, l.book.NotifyChange) })
 	return l, nil
 }
 
@@ -102,7 +102,7 @@ func (l *localApprovals) find(ctx context.Context, id string) (*approvalRow, err
 	case err != nil:
 		return nil, err
 	case a == nil:
-		return nil, approval.ErrUnknown
+		return nil, approval.ErrNotFound
 	}
 	return rowOf(a)
 }
@@ -121,7 +121,7 @@ func (l *localApprovals) decide(ctx context.Context, id string, approved bool, r
 	case err != nil:
 		return nil, err
 	case a == nil:
-		return nil, approval.ErrUnknown
+		return nil, approval.ErrNotFound
 	}
 	d := approval.Decision{By: localUser(), At: time.Now().UTC().Truncate(time.Microsecond), Reason: reason}
 	if l.audited || a.Audited {
@@ -149,14 +149,14 @@ func (l *localApprovals) propose(ctx context.Context, id string, p approval.Prop
 	}
 	bounded, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	a, err := l.book.Await(bounded, stored.Approval, 0, nil)
+	a, err := l.book.Wait(bounded, stored.Approval, 0, nil)
 	switch {
 	case err != nil && bounded.Err() == nil:
 		return nil, err
 	case err != nil:
 		return l.stillProposed(context.WithoutCancel(ctx), stored)
 	case a.Decision == nil || a.Decision.By != p.Decision.By || !a.Decision.At.Equal(p.Decision.At):
-		return nil, &approval.AlreadyError{Status: a.Status, Decision: a.Decision}
+		return nil, &approval.DecidedError{Status: a.Status, Decision: a.Decision}
 	}
 	return a, nil
 }
@@ -164,7 +164,7 @@ func (l *localApprovals) propose(ctx context.Context, id string, p approval.Prop
 // stillProposed returns the pending approval of a stored decision, or an error when a server has
 // dropped the decision.
 func (l *localApprovals) stillProposed(ctx context.Context, p *approval.Proposal) (*approval.Approval, error) {
-	r, err := l.store.Holder(ctx, approval.ProposalKind, p.Approval.ID)
+	r, err := l.store.ByUniqueKey(ctx, approval.ProposalKind, p.Approval.ID)
 	if err == nil && r == nil {
 		err = failf("nothing was decided: the server could not record the decision in its audit log; its log has " +
 			"the reason")

@@ -37,7 +37,7 @@ func (f *approvalsFlags) list(cmd *cobra.Command, source approvalSource, all boo
 	case f.asJSON:
 		texts := make([]json.RawMessage, len(rows))
 		for i, a := range rows {
-			texts[i] = approval.Harmless(a.text)
+			texts[i] = approval.EscapeJSON(a.text)
 		}
 		return printJSON(cmd.OutOrStdout(), texts)
 	case len(rows) == 0 && all:
@@ -61,7 +61,7 @@ func printTable(w io.Writer, rows []*approvalRow, all bool, now time.Time) error
 	}
 	fmt.Fprintf(out, "ID\tTOOL\tREQUESTED BY\t%s\tMESSAGE\n", heading)
 	for _, a := range rows {
-		cells := []string{a.ID, a.Tool, requester(&a.Caller), relativeTime(a.Until, now), a.Message}
+		cells := []string{a.ID, a.Tool, requester(&a.Caller), relativeTime(a.Deadline, now), a.Message}
 		if a.Partial {
 			cells[4] = "(incomplete) " + a.Message
 		}
@@ -69,7 +69,7 @@ func printTable(w io.Writer, rows []*approvalRow, all bool, now time.Time) error
 			cells[3] = statusText(a, now)
 		}
 		for i, c := range cells {
-			cells[i] = shorten(joinLines(approval.Legible(c)), maxCell)
+			cells[i] = shorten(joinLines(approval.EscapeText(c)), maxCell)
 		}
 		fmt.Fprintln(out, strings.Join(cells, "\t"))
 	}
@@ -86,7 +86,7 @@ func printTable(w io.Writer, rows []*approvalRow, all bool, now time.Time) error
 func statusText(a *approvalRow, now time.Time) string {
 	switch d := a.Decision; {
 	case a.Status == approval.Pending:
-		return "pending, expires " + relativeTime(a.Until, now)
+		return "pending, expires " + relativeTime(a.Deadline, now)
 	case d == nil || a.Status == approval.Void:
 		return string(a.Status)
 	case a.Status == approval.Used:
@@ -109,7 +109,7 @@ func relativeTime(t, now time.Time) string {
 	return "in " + d.String()
 }
 
-func requester(w *approval.Who) string {
+func requester(w *approval.Requester) string {
 	switch {
 	case w.Subject != "":
 		return w.Subject
@@ -131,7 +131,7 @@ func shorten(text string, maxLength int) string {
 func (f *approvalsFlags) printRow(cmd *cobra.Command, a *approvalRow) error {
 	out := cmd.OutOrStdout()
 	if f.asJSON {
-		return printJSON(out, json.RawMessage(approval.Harmless(a.text)))
+		return printJSON(out, json.RawMessage(approval.EscapeJSON(a.text)))
 	}
 	now := time.Now()
 	lines := [][2]string{
@@ -140,8 +140,8 @@ func (f *approvalsFlags) printRow(cmd *cobra.Command, a *approvalRow) error {
 		{"tool", a.Tool},
 		{"title", a.Title},
 		{"requester", requesterDetails(&a.Caller)},
-		{"requested", formatTime(a.Asked, now)},
-		{"expires", formatTime(a.Until, now)},
+		{"requested", formatTime(a.RequestedAt, now)},
+		{"expires", formatTime(a.Deadline, now)},
 		{"rules", strings.Join(a.Rules, ", ")},
 		{"revision", shorten(a.Revision, 13)},
 	}
@@ -173,14 +173,14 @@ func (f *approvalsFlags) printRow(cmd *cobra.Command, a *approvalRow) error {
 // indentLines escapes a text and indents all lines but the first, so that a caller cannot forge a
 // line of the output.
 func indentLines(text string, by int) string {
-	return strings.ReplaceAll(approval.Legible(text), "\n", "\n"+strings.Repeat(" ", by))
+	return strings.ReplaceAll(approval.EscapeText(text), "\n", "\n"+strings.Repeat(" ", by))
 }
 
 func formatTime(t, now time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05 MST") + ", " + relativeTime(t, now)
 }
 
-func requesterDetails(w *approval.Who) string {
+func requesterDetails(w *approval.Requester) string {
 	text := requester(w)
 	if w.Key != "" && w.Key != w.Subject {
 		text += ", authenticated by " + w.Key
@@ -199,7 +199,7 @@ func requesterDetails(w *approval.Who) string {
 
 func indentJSON(text json.RawMessage) string {
 	var b bytes.Buffer
-	if json.Indent(&b, approval.Harmless(text), "", "  ") != nil {
+	if json.Indent(&b, approval.EscapeJSON(text), "", "  ") != nil {
 		return string(text)
 	}
 	return b.String()

@@ -12,7 +12,7 @@ import (
 )
 
 func TestATruncatedApprovalIsMarked(t *testing.T) {
-	whole := &approvalRow{ID: "06GZWYPB0HJEAJNZ", Status: approval.Pending, Request: approval.Request{Tool: "t", Message: "Do it.", Until: time.Now().Add(time.Hour)}}
+	whole := &approvalRow{ID: "06GZWYPB0HJEAJNZ", Status: approval.Pending, Request: approval.Request{Tool: "t", Message: "Do it.", Deadline: time.Now().Add(time.Hour)}}
 	part := *whole
 	part.Partial = true
 	for a, want := range map[*approvalRow]bool{whole: false, &part: true} {

@@ -47,7 +47,7 @@ func (r remoteApprovals) list(ctx context.Context, q approval.ListQuery) ([]*app
 	}
 	rows := make([]*approvalRow, len(texts))
 	for i, text := range texts {
-		if rows[i], err = decodeRow(approval.Harmless(text)); err != nil {
+		if rows[i], err = decodeRow(approval.EscapeJSON(text)); err != nil {
 			return nil, "", err
 		}
 	}
@@ -59,7 +59,7 @@ func (r remoteApprovals) find(ctx context.Context, id string) (*approvalRow, err
 	if err != nil {
 		return nil, err
 	}
-	return decodeRow(approval.Harmless(text))
+	return decodeRow(approval.EscapeJSON(text))
 }
 
 func (r remoteApprovals) decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error) {
@@ -67,5 +67,5 @@ func (r remoteApprovals) decide(ctx context.Context, id string, approved bool, r
 	if err != nil {
 		return nil, err
 	}
-	return decodeRow(approval.Harmless(text))
+	return decodeRow(approval.EscapeJSON(text))
 }

@@ -34,7 +34,7 @@ type auditFlags struct {
 }
 
 var auditOutcomes = []string{
-	audit.OK, audit.Failed, audit.Refused, audit.Cancelled, audit.Fault, audit.Asked, audit.Task,
+	audit.OK, audit.Failed, audit.Refused, audit.Cancelled, audit.ProtocolError, audit.Asked, audit.Task,
 }
 
 func auditCommand() *cobra.Command {

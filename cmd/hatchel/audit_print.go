@@ -34,7 +34,7 @@ func printRecord(w io.Writer, r *audit.Record) {
 	}
 	switch a := r.Approval; {
 	case r.Event == audit.EventApproval && a != nil:
-		parts = append(parts, "requested by "+a.Asker, "approval "+a.ID, a.Reason)
+		parts = append(parts, "requested by "+a.Requester, "approval "+a.ID, a.Reason)
 	case r.Rule != "" && r.Rule != "default" || r.Decision == "denied":
 		parts = append(parts, r.Decision+" by "+r.Rule)
 	}
@@ -47,8 +47,8 @@ func printRecord(w io.Writer, r *audit.Record) {
 	if r.Task != "" {
 		parts = append(parts, "task "+r.Task)
 	}
-	if r.Lost > 0 {
-		parts = append(parts, fmt.Sprintf("%d bytes before this record are not valid", r.Lost))
+	if r.LostBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%d bytes before this record are not valid", r.LostBytes))
 	}
 	parts = append(parts, r.File, strings.Join(r.Removed, " "), r.Message)
 	parts = slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" })

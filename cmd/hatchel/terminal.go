@@ -217,7 +217,7 @@ func (a *approveFlag) register(cmd *cobra.Command) {
 // unless --approve is set. Clear removes other output from the terminal.
 func (a *approveFlag) withApprover(ctx context.Context, t *terminal, clear func()) context.Context {
 	return call.WithApprover(ctx, func(ctx context.Context, r *approval.Request) (bool, approval.Decision, error) {
-		rules, effect := strings.Join(r.Rules, ", "), approval.Legible(r.Message)+"\n"+approval.Legible(r.Effect)
+		rules, effect := strings.Join(r.Rules, ", "), approval.EscapeText(r.Message)+"\n"+approval.EscapeText(r.Effect)
 		approved := a.approve
 		if !approved {
 			if t == nil {

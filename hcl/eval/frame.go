@@ -157,8 +157,8 @@ func (f *Frame) FileArgument(fn *functions.Function, i int, file value.File) (an
 	if p.Kind != functions.Bytes && !p.OrBytes {
 		return file, nil
 	}
-	if err := f.Functions.Spend(int(file.Facts().Size)); err != nil {
+	if err := f.Functions.Spend(int(file.Info().Size)); err != nil {
 		return nil, err
 	}
-	return value.Raw(file)
+	return value.ResolveContent(file)
 }

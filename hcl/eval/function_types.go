@@ -36,7 +36,7 @@ func ResultType(fn *functions.Function, args []*schema.Type,
 		t = schema.ListOf(typeOfKind(fn.Result.Elem))
 	}
 	if len(args) > 0 {
-		switch fn.Result.Follow {
+		switch fn.Result.Rule {
 		case functions.SameAsFirst:
 			t = args[0]
 		case functions.ElemOfFirst:
@@ -56,7 +56,7 @@ func ResultType(fn *functions.Function, args []*schema.Type,
 // SuggestFunction suggests what to write instead of a function that does not exist. More are the
 // names of functions that are not in the table.
 func SuggestFunction(name string, more []string) string {
-	if instead := functions.Instead(name); instead != "" {
+	if instead := functions.Equivalent(name); instead != "" {
 		return " Write " + instead + "."
 	}
 	names := slices.Clone(more)

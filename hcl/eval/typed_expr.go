@@ -124,7 +124,7 @@ func EvalResolved[F any](f F, e func(F) (any, error)) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, deferred := v.(value.Deferred); !deferred {
+	if _, deferred := v.(value.LazyJSON); !deferred {
 		return v, nil
 	}
 	return Resolve(v)

@@ -24,5 +24,5 @@ var equivalents = map[string]string{
 	"templatefile": "the text where it is needed, with ${...} and %{if}, or file(name) for one without values",
 }
 
-// Instead returns the equivalent of a function of other languages, or "".
-func Instead(name string) string { return equivalents[name] }
+// Equivalent returns the equivalent of a function of other languages, or "".
+func Equivalent(name string) string { return equivalents[name] }

@@ -172,7 +172,7 @@ func fromRational(r *big.Rat) (any, error) {
 	if !exact || digits > maxDigits || r.Num().BitLen() > maxDigits*4 {
 		return nil, errTooManyDigits
 	}
-	return value.Number(strings.TrimRight(r.FloatString(digits), "0")), nil
+	return value.ParseNumber(strings.TrimRight(r.FloatString(digits), "0")), nil
 }
 
 func fromInt(i *big.Int) (any, error) {

@@ -143,7 +143,7 @@ func (v verb) append(dst []byte, arg any) ([]byte, error) {
 		}
 		return fmt.Appendf(dst, v.spec(v.letter), s), nil
 	case 'v':
-		if _, err := Size(arg, MaxWalk); err != nil {
+		if _, err := Size(arg, MaxComparedSize); err != nil {
 			return dst, err
 		}
 		s, err := value.Text(arg)

@@ -70,21 +70,21 @@ func (p Param) Expected() string {
 
 // Result describes the type of the result.
 type Result struct {
-	Kind     Kind   // if Follow is Fixed
-	Elem     Kind   // the kind of the elements, if Kind is List
-	Follow   Follow // how the type depends on the arguments
-	Nullable bool   // the result may be null for any arguments
+	Kind     Kind       // if Follow is Fixed
+	Elem     Kind       // the kind of the elements, if Kind is List
+	Rule     ResultRule // how the type depends on the arguments
+	Nullable bool       // the result may be null for any arguments
 }
 
-// Follow is the rule by which the type of a result depends on the arguments.
-type Follow int
+// ResultRule is the rule by which the type of a result depends on the arguments.
+type ResultRule int
 
 const (
-	Fixed       Follow = iota // Result.Kind for all arguments
-	SameAsFirst               // the type of the first argument
-	ElemOfFirst               // the element type of the first argument
-	Unify                     // the common type of all arguments, or any
-	ListOfFirst               // a list of the type of the first argument
+	Fixed       ResultRule = iota // Result.Kind for all arguments
+	SameAsFirst                   // the type of the first argument
+	ElemOfFirst                   // the element type of the first argument
+	Unify                         // the common type of all arguments, or any
+	ListOfFirst                   // a list of the type of the first argument
 )
 
 var table = sync.OnceValue(func() []Function {
@@ -165,7 +165,7 @@ func (f *Function) convertArguments(args []any) ([]any, error) {
 	copied := false
 	for i, a := range args {
 		p, _ := f.Param(i)
-		if _, isFile := a.(value.File); isFile && p.Kind == Any && f.Result.Follow != Fixed {
+		if _, isFile := a.(value.File); isFile && p.Kind == Any && f.Result.Rule != Fixed {
 			continue // the function may return it, and a decoded file has lost its content
 		}
 		v, changed, err := p.convert(a)
@@ -209,7 +209,7 @@ func countArguments(n int) string {
 // convert checks the argument a and returns it decoded, and whether the result differs from a.
 func (p Param) convert(a any) (v any, changed bool, err error) {
 	v = a
-	if d, deferred := a.(value.Deferred); deferred {
+	if d, deferred := a.(value.LazyJSON); deferred {
 		if v, err = d.Value(); err != nil {
 			return nil, false, fmt.Errorf("the %s cannot be read", p.Name)
 		}
@@ -262,7 +262,7 @@ func dataParam(name string) Param { return Param{Name: name, Kind: String, OrByt
 func (p Param) optional() Param { p.Optional = true; return p }
 func (p Param) variadic() Param { p.Variadic, p.Optional = true, true; return p }
 
-func fixed(k Kind) Result    { return Result{Kind: k} }
-func listOf(k Kind) Result   { return Result{Kind: List, Elem: k} }
-func follow(f Follow) Result { return Result{Follow: f} }
-func nullable(k Kind) Result { return Result{Kind: k, Nullable: true} }
+func fixed(k Kind) Result        { return Result{Kind: k} }
+func listOf(k Kind) Result       { return Result{Kind: List, Elem: k} }
+func follow(f ResultRule) Result { return Result{Rule: f} }
+func nullable(k Kind) Result     { return Result{Kind: k, Nullable: true} }

@@ -29,8 +29,8 @@ const DefaultMemory = 64 << 20
 // ErrMemory reports that a computation exceeds its memory budget.
 var ErrMemory = errors.New("the result is too large")
 
-// MaxWalk is the maximum Size of values that are compared or searched.
-const MaxWalk = 16 << 20
+// MaxComparedSize is the maximum Size of values that are compared or searched.
+const MaxComparedSize = 16 << 20
 
 const (
 	itemSize  = 16 // of a list element, without the value
@@ -81,7 +81,7 @@ func (c *Context) key(v any) (string, error) {
 
 // checkSize returns an error if v is too large to be compared or searched.
 func checkSize(v any) error {
-	_, err := Size(v, MaxWalk)
+	_, err := Size(v, MaxComparedSize)
 	return err
 }
 
@@ -110,7 +110,7 @@ func (s *sizer) subtract(v any, depth int) error {
 		s.left -= len(v)
 	case value.Bytes:
 		s.left -= len(v)
-	case value.Deferred:
+	case value.LazyJSON:
 		s.left -= deferredSize(v)
 	case []any:
 		s.left -= 2
@@ -136,7 +136,7 @@ func (s *sizer) subtract(v any, depth int) error {
 	return nil
 }
 
-func deferredSize(d value.Deferred) int {
+func deferredSize(d value.LazyJSON) int {
 	if sized, ok := d.(interface{ Len() int }); ok {
 		return sized.Len()
 	}

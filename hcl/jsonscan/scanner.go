@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 )
 
 // ErrTooDeep is wrapped by the [SyntaxError] about a text that is nested too deeply.
@@ -19,12 +18,12 @@ var ErrTooDeep = errors.New("nested too deeply")
 // SyntaxError reports where and why a text is not accepted as JSON.
 type SyntaxError struct {
 	Offset int    // in bytes from the start of the text
-	What   string // the description of the error at Offset
+	Reason string // the description of the error at Offset
 	cause  error
 }
 
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("invalid JSON at byte %d: %s", e.Offset, e.What)
+	return fmt.Sprintf("invalid JSON at byte %d: %s", e.Offset, e.Reason)
 }
 
 // Unwrap returns ErrTooDeep or nil.
@@ -80,7 +79,7 @@ func (s *Scanner) Since(start int) []byte { return s.data[start:s.pos:s.pos] }
 func (s *Scanner) Fail(what string) error { return s.failAt(s.pos, what) }
 
 func (s *Scanner) failAt(offset int, what string) error {
-	return &SyntaxError{Offset: offset, What: what}
+	return &SyntaxError{Offset: offset, Reason: what}
 }
 
 // Peek skips white space and returns the byte that follows, or 0 at the end of the text.
@@ -183,7 +182,7 @@ func (s *Scanner) EnterArray() error {
 	s.opened = true
 	if s.depth++; s.depth > s.maxDepth {
 		what := fmt.Sprintf("more than %d levels of nesting", s.maxDepth)
-		return &SyntaxError{Offset: s.pos - 1, What: what, cause: ErrTooDeep}
+		return &SyntaxError{Offset: s.pos - 1, Reason: what, cause: ErrTooDeep}
 	}
 	return nil
 }
@@ -285,84 +284,4 @@ func (s *Scanner) leaveObject(mark int) error {
 	}
 	s.keys = s.keys[:mark]
 	return nil
-}
-
-// Text reads the string that Peek announced with a quote and returns it decoded.
-func (s *Scanner) Text() (string, error) {
-	start := s.pos
-	escaped, err := s.readString()
-	if err != nil {
-		return "", err
-	}
-	content := s.data[start+1 : s.pos-1]
-	if escaped {
-		content = Unescape(make([]byte, 0, len(content)), content)
-	}
-	return string(content), nil
-}
-
-// readString reads a string and reports whether it has escape sequences.
-func (s *Scanner) readString() (escaped bool, err error) {
-	d, i := s.data, s.pos+1
-	for {
-		i = skipPlain(d, i)
-		if i >= len(d) {
-			return false, s.failAt(i, "the text ends inside a string")
-		}
-		switch c := d[i]; {
-		case c == '"':
-			s.pos = i + 1
-			return escaped, nil
-		case c == '\\':
-			n := escapeLen(d[i:])
-			if n == 0 {
-				return false, s.failAt(i, "an escape sequence that JSON does not have")
-			}
-			escaped = true
-			i += n
-		case c < ' ':
-			return false, s.failAt(i, "a control character inside a string")
-		default:
-			r, n := utf8.DecodeRune(d[i:])
-			if r == utf8.RuneError && n == 1 {
-				return false, s.failAt(i, "invalid UTF-8")
-			}
-			i += n
-		}
-	}
-}
-
-func (s *Scanner) readNumber() error {
-	d, i := s.data, s.pos
-	if d[i] == '-' {
-		i++
-	}
-	start := i
-	i = skipDigits(d, i)
-	ok := i > start && (d[start] != '0' || i == start+1)
-	if i < len(d) && d[i] == '.' {
-		start = i + 1
-		i = skipDigits(d, start)
-		ok = ok && i > start
-	}
-	if i < len(d) && (d[i] == 'e' || d[i] == 'E') {
-		start = i + 1
-		if start < len(d) && (d[start] == '+' || d[start] == '-') {
-			start++
-		}
-		i = skipDigits(d, start)
-		ok = ok && i > start
-	}
-	if !ok {
-		return s.Fail("a number that JSON does not have")
-	}
-	s.pos = i
-	return nil
-}
-
-func skipDigits(d []byte, i int) int {
-	for i < len(d) && '0' <= d[i] && d[i] <= '9' {
-		i++
-	}
-	return i
 }

@@ -68,7 +68,7 @@ func (c checkCompiler) withLibrary(t *Type, inner check) check {
 
 // withoutNulls returns the value without the nulls of optional members.
 func withoutNulls(t *Type, v any) any {
-	if d, ok := v.(value.Deferred); ok {
+	if d, ok := v.(value.LazyJSON); ok {
 		v, _ = d.Value()
 	}
 	switch v := v.(type) {
@@ -130,7 +130,7 @@ func (c checkCompiler) kindCheck(t *Type) check {
 // retryDecoded decodes a deferred value and checks it again, or returns a violation for a value of
 // the wrong kind.
 func (c checkCompiler) retryDecoded(need string, v any, again check) (any, bool, []Violation) {
-	d, ok := v.(value.Deferred)
+	d, ok := v.(value.LazyJSON)
 	if !ok {
 		return v, false, c.violation(need, v)
 	}

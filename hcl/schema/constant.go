@@ -152,9 +152,9 @@ func exact(f *big.Float) any {
 		return int(i)
 	}
 	if e := f.MantExp(nil); e > -64 && e < 1024 {
-		return value.Number(f.Text('f', -1))
+		return value.ParseNumber(f.Text('f', -1))
 	}
-	return value.Number(f.Text('g', -1))
+	return value.ParseNumber(f.Text('g', -1))
 }
 
 // text returns a constant string, or reports that one is required; what names it in the message.

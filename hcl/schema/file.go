@@ -154,7 +154,7 @@ func (c checkCompiler) fileCheck() check {
 
 // Refuses returns the reason why a file does not fit the type, as the end of a sentence, or "" if
 // it fits.
-func (t *Type) Refuses(f value.FileFacts) string {
+func (t *Type) Refuses(f value.FileInfo) string {
 	switch {
 	case t.MaxSize > 0 && f.Size > t.MaxSize:
 		return fmt.Sprintf("must have at most %d bytes, got %d", t.MaxSize, f.Size)

@@ -16,16 +16,16 @@ func integerOf(v any) (any, bool) {
 		return i, true
 	}
 	d := value.DecimalOf(v)
-	if !d.Whole() {
+	if !d.IsInteger() {
 		return v, false
 	}
-	if i, ok := d.Integer(); ok {
+	if i, ok := d.Int(); ok {
 		return i, true
 	}
 	if d.Exp > maxIntegerDigits {
 		return v, true
 	}
-	return json.Number(d.Text()), true
+	return json.Number(d.IntegerText()), true
 }
 
 // isMultiple reports whether n is an exact integer multiple of step.

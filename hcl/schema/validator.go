@@ -37,7 +37,7 @@ func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
 	}
 	var syntax *value.SyntaxError
 	if errors.As(err, &syntax) {
-		return nil, singleViolation(fmt.Sprintf("the arguments are not valid JSON: %s at byte %d", syntax.What,
+		return nil, singleViolation(fmt.Sprintf("the arguments are not valid JSON: %s at byte %d", syntax.Reason,
 			syntax.Offset))
 	}
 	if arguments == nil {

@@ -81,20 +81,20 @@ func (d Decimal) sign() int {
 	return 1
 }
 
-// Whole reports whether the number is an integer of any size.
-func (d Decimal) Whole() bool { return d.Exp >= len(d.Digits) }
+// IsInteger reports whether the number is an integer of any size.
+func (d Decimal) IsInteger() bool { return d.Exp >= len(d.Digits) }
 
-// Integer returns the number as an int. It reports false unless it is an integer that fits.
-func (d Decimal) Integer() (int, bool) {
-	if !d.Whole() || d.Exp > 20 {
+// Int returns the number as an int. It reports false unless it is an integer that fits.
+func (d Decimal) Int() (int, bool) {
+	if !d.IsInteger() || d.Exp > 20 {
 		return 0, false
 	}
-	i, err := strconv.Atoi(d.Text())
+	i, err := strconv.Atoi(d.IntegerText())
 	return i, err == nil
 }
 
-// Text returns an integer in plain notation, which takes Exp digits.
-func (d Decimal) Text() string {
+// IntegerText returns an integer in plain notation, which takes Exp digits.
+func (d Decimal) IntegerText() string {
 	text := d.Digits + strings.Repeat("0", d.Exp-len(d.Digits))
 	switch {
 	case text == "":

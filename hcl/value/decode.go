@@ -12,8 +12,8 @@ const MaxDepth = 512
 // SyntaxError reports where and why a text is not JSON.
 type SyntaxError = jsonscan.SyntaxError
 
-// ErrDeep is wrapped by the SyntaxError about a text that is nested deeper than MaxDepth.
-var ErrDeep = jsonscan.ErrTooDeep
+// ErrTooDeep is wrapped by the SyntaxError about a text that is nested deeper than MaxDepth.
+var ErrTooDeep = jsonscan.ErrTooDeep
 
 // Decode decodes one JSON text. The value does not alias src. Duplicate keys, invalid UTF-8,
 // nesting beyond MaxDepth and text after the value are errors. Every error is a [*SyntaxError].
@@ -94,7 +94,7 @@ func decodeObject(s *jsonscan.Scanner) (any, error) {
 // decodeNumber is Number for a text that is known to be a JSON number.
 func decodeNumber(text []byte) any {
 	if len(text) >= 18 { // it may not fit an int
-		return Number(string(text))
+		return ParseNumber(string(text))
 	}
 	digits, negative := text, text[0] == '-'
 	if negative {
@@ -103,7 +103,7 @@ func decodeNumber(text []byte) any {
 	n := 0
 	for _, c := range digits {
 		if c < '0' || c > '9' {
-			return Number(string(text))
+			return ParseNumber(string(text))
 		}
 		n = n*10 + int(c-'0')
 	}

@@ -54,7 +54,7 @@ func AppendKey(dst []byte, v any) []byte {
 		return strconv.AppendInt(dst, int64(v), 10)
 	case float64, json.Number:
 		d := DecimalOf(v)
-		if i, ok := d.Integer(); ok {
+		if i, ok := d.Int(); ok {
 			return strconv.AppendInt(dst, int64(i), 10)
 		}
 		dst = append(dst, 'n')
@@ -78,7 +78,7 @@ func AppendKey(dst []byte, v any) []byte {
 		return strconv.AppendBool(dst, v)
 	case Bytes:
 		return appendCounted(append(dst, 'b'), string(v))
-	case Deferred:
+	case LazyJSON:
 		decoded, err := v.Value()
 		if err != nil {
 			return appendCounted(append(dst, 'd'), string(v.AppendJSON(nil)))

@@ -9,10 +9,10 @@ import (
 // content_type, size and sha256. Its content is read only where bytes are asked for. Its methods
 // are safe for concurrent use while the call runs.
 type File interface {
-	Deferred
+	LazyJSON
 
 	// Facts returns what is known about the file without reading it.
-	Facts() FileFacts
+	Info() FileInfo
 
 	// Member returns a member of the object, or path or url, which are created on first use. The
 	// error is a sentence for the model.
@@ -22,8 +22,8 @@ type File interface {
 	Open() (io.ReadCloser, error)
 }
 
-// FileFacts describes a file.
-type FileFacts struct {
+// FileInfo describes a file.
+type FileInfo struct {
 	ID      string
 	Name    string // the last element of a path, without control characters
 	Type    string // the content type that the uploader declared, or else Sniffed
@@ -33,19 +33,19 @@ type FileFacts struct {
 }
 
 // Summary returns a short description of the file, to be shown instead of its content.
-func (f *FileFacts) Summary() string {
+func (f *FileInfo) Summary() string {
 	return fmt.Sprintf("(%s, %d bytes, sha256 %s)", f.Name, f.Size, f.SHA256)
 }
 
 // Object returns the object that expressions and JSON see.
-func (f *FileFacts) Object() map[string]any {
+func (f *FileInfo) Object() map[string]any {
 	return map[string]any{
 		"file_id": f.ID, "filename": f.Name, "content_type": f.Type, "size": int(f.Size), "sha256": f.SHA256,
 	}
 }
 
-// Raw returns the content of a File as Bytes, and any other value resolved.
-func Raw(v any) (any, error) {
+// ResolveContent returns the content of a File as Bytes, and any other value resolved.
+func ResolveContent(v any) (any, error) {
 	f, ok := v.(File)
 	if !ok {
 		return Resolve(v)
@@ -55,9 +55,9 @@ func Raw(v any) (any, error) {
 		return nil, err
 	}
 	defer in.Close()
-	content := make(Bytes, f.Facts().Size)
+	content := make(Bytes, f.Info().Size)
 	if _, err := io.ReadFull(in, content); err != nil {
-		return nil, fmt.Errorf("the file %s cannot be read: %w", f.Facts().Name, err)
+		return nil, fmt.Errorf("the file %s cannot be read: %w", f.Info().Name, err)
 	}
 	return content, nil
 }

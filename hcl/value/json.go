@@ -36,7 +36,7 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 		return appendList(dst, v)
 	case map[string]any:
 		return appendObject(dst, v)
-	case Deferred:
+	case LazyJSON:
 		return v.AppendJSON(dst), nil
 	case Bytes:
 		return dst, ErrBytes

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Number returns the value of a JSON number: an int if it is an integer that fits, else a float64
+// ParseNumber returns the value of a JSON number: an int if it is an integer that fits, else a float64
 // if it prints as the same number, else a json.Number. 1.0 and 1e3 are integers.
-func Number(text string) any {
+func ParseNumber(text string) any {
 	if i, err := strconv.Atoi(text); err == nil {
 		return i
 	}

@@ -21,9 +21,9 @@ import (
 // Bytes is raw data: a body, a file, a blob. Text and JSON accept it only in encoded form.
 type Bytes []byte
 
-// Deferred is a value that exists as JSON and is decoded on first use. Both methods are safe for
+// LazyJSON is a value that exists as JSON and is decoded on first use. Both methods are safe for
 // concurrent use and may be called any number of times.
-type Deferred interface {
+type LazyJSON interface {
 	// AppendJSON appends the JSON text of the value.
 	AppendJSON(dst []byte) []byte
 
@@ -33,7 +33,7 @@ type Deferred interface {
 
 // Resolve returns the decoded value of a Deferred, and any other value unchanged.
 func Resolve(v any) (any, error) {
-	if d, ok := v.(Deferred); ok {
+	if d, ok := v.(LazyJSON); ok {
 		return d.Value()
 	}
 	return v, nil
@@ -68,7 +68,7 @@ func ResolveAll(v any) (_ any, err error) {
 
 func holdsDeferred(v any) bool {
 	switch v := v.(type) {
-	case Deferred:
+	case LazyJSON:
 		return true
 	case []any:
 		return slices.ContainsFunc(v, holdsDeferred)
@@ -125,7 +125,7 @@ func Kind(v any) string {
 		return "object"
 	case Bytes:
 		return "bytes"
-	case Deferred:
+	case LazyJSON:
 		return "value"
 	}
 	return fmt.Sprintf("%T", v)

@@ -40,8 +40,8 @@ const (
 	proposalTTL        = 30 * time.Second   // how long a proposal keeps others from deciding
 )
 
-// Who is a caller who needs an approval.
-type Who struct {
+// Requester is a caller who needs an approval.
+type Requester struct {
 	Subject string   `json:"subject,omitempty"`
 	Key     string   `json:"key,omitempty"`
 	Groups  []string `json:"groups,omitempty"`
@@ -51,18 +51,18 @@ type Who struct {
 
 // Request is what an approver decides about. Approvers see all of it, so it must hold no secrets.
 type Request struct {
-	Tool      string          `json:"tool"`
-	Title     string          `json:"title,omitempty"`
-	Message   string          `json:"message"`
-	Arguments json.RawMessage `json:"arguments,omitempty"` // redacted; large ones are truncated to a JSON string
-	Effect    string          `json:"effect,omitempty"`    // what the call would do, redacted; may be truncated
-	Partial   bool            `json:"partial,omitempty"`   // the arguments or the effect are truncated
-	Caller    Who             `json:"caller"`
-	Rules     []string        `json:"rules,omitempty"`    // that require the approval
-	Revision  string          `json:"revision,omitempty"` // of the configuration
-	Asked     time.Time       `json:"asked"`
-	Until     time.Time       `json:"until"`             // deadline for the decision
-	Audited   bool            `json:"audited,omitempty"` // Propose and Confirm must be used to decide
+	Tool        string          `json:"tool"`
+	Title       string          `json:"title,omitempty"`
+	Message     string          `json:"message"`
+	Arguments   json.RawMessage `json:"arguments,omitempty"` // redacted; large ones are truncated to a JSON string
+	Effect      string          `json:"effect,omitempty"`    // what the call would do, redacted; may be truncated
+	Partial     bool            `json:"partial,omitempty"`   // the arguments or the effect are truncated
+	Caller      Requester       `json:"caller"`
+	Rules       []string        `json:"rules,omitempty"`    // that require the approval
+	Revision    string          `json:"revision,omitempty"` // of the configuration
+	RequestedAt time.Time       `json:"asked"`
+	Deadline    time.Time       `json:"until"`             // deadline for the decision
+	Audited     bool            `json:"audited,omitempty"` // Propose and Confirm must be used to decide
 
 	// Seal identifies the caller and the configuration for which the approval applies. VoidAll
 	// selects approvals by it. It is never shown.
@@ -87,32 +87,32 @@ type Approval struct {
 }
 
 var (
-	// ErrUnknown is returned for an ID without an approval.
-	ErrUnknown = errors.New("approval not found")
+	// ErrNotFound is returned for an ID without an approval.
+	ErrNotFound = errors.New("approval not found")
 
-	// ErrCrowded is returned when too many approvals are pending.
-	ErrCrowded = errors.New("too many approvals are pending")
+	// ErrTooManyPending is returned when too many approvals are pending.
+	ErrTooManyPending = errors.New("too many approvals are pending")
 
-	// ErrShare is returned when [MostOfCaller] approvals of the caller are pending.
-	ErrShare = errors.New("too many approvals of one caller are pending")
+	// ErrTooManyOfCaller is returned when [MaxPendingPerCaller] approvals of the caller are pending.
+	ErrTooManyOfCaller = errors.New("too many approvals of one caller are pending")
 )
 
-// MostOfCaller is about how many approvals of one caller may be pending. Unidentified callers are not
+// MaxPendingPerCaller is about how many approvals of one caller may be pending. Unidentified callers are not
 // limited.
-const MostOfCaller = 1024
+const MaxPendingPerCaller = 1024
 
 // maxPending is about how many approvals may be pending. Concurrent requests may exceed it a little.
 const maxPending = 16384
 
-// AlreadyError is returned when an approval cannot be decided any more. While another approver is
+// DecidedError is returned when an approval cannot be decided any more. While another approver is
 // deciding, Status is Pending and Decision is that of the other approver.
-type AlreadyError struct {
+type DecidedError struct {
 	Status   Status
 	Decision *Decision // nil when nobody has decided
 }
 
 // Error describes the state of the approval, for a person who wanted to decide.
-func (e *AlreadyError) Error() string {
+func (e *DecidedError) Error() string {
 	d := e.Decision
 	switch {
 	case d == nil && e.Status == Expired:
@@ -136,6 +136,6 @@ func (e *AlreadyError) Error() string {
 	return fmt.Sprintf("%s approved it at %s", d.By, at)
 }
 
-func alreadyDecided(a *Approval) *AlreadyError {
-	return &AlreadyError{Status: a.Status, Decision: a.Decision}
+func alreadyDecided(a *Approval) *DecidedError {
+	return &DecidedError{Status: a.Status, Decision: a.Decision}
 }

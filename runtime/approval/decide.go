@@ -6,8 +6,8 @@ import (
 )
 
 // Decide approves or rejects a pending approval, and returns it with the decision. It fails with
-// [ErrUnknown], or with an [AlreadyError] when the approval was decided or has expired.
-func (b *Book) Decide(ctx context.Context, id string, approved bool, d Decision) (*Approval, error) {
+// [ErrNotFound], or with an [DecidedError] when the approval was decided or has expired.
+func (b *Store) Decide(ctx context.Context, id string, approved bool, d Decision) (*Approval, error) {
 	a, err := b.findPending(ctx, id)
 	if err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func (b *Book) Decide(ctx context.Context, id string, approved bool, d Decision)
 }
 
 // storeDecision decides a pending approval, unless somebody has changed it since it was read.
-func (b *Book) storeDecision(ctx context.Context, a *Approval, approved bool, d Decision) (*Approval, error) {
+func (b *Store) storeDecision(ctx context.Context, a *Approval, approved bool, d Decision) (*Approval, error) {
 	decided := *a
 	decided.Decision = &d
 	status := Rejected
@@ -40,7 +40,7 @@ func (b *Book) storeDecision(ctx context.Context, a *Approval, approved bool, d 
 }
 
 // findPending returns an approval that can be decided.
-func (b *Book) findPending(ctx context.Context, id string) (*Approval, error) {
+func (b *Store) findPending(ctx context.Context, id string) (*Approval, error) {
 	a, err := b.Find(ctx, id)
 	if err == nil && a != nil && a.Status == Expired {
 		a, err = b.expire(ctx, a)
@@ -49,7 +49,7 @@ func (b *Book) findPending(ctx context.Context, id string) (*Approval, error) {
 	case err != nil:
 		return nil, err
 	case a == nil:
-		return nil, ErrUnknown
+		return nil, ErrNotFound
 	case a.Status != Pending:
 		return nil, alreadyDecided(a)
 	case time.Now().Before(a.record.Due):
@@ -58,5 +58,5 @@ func (b *Book) findPending(ctx context.Context, id string) (*Approval, error) {
 	if err := b.checkNoProposal(ctx, a.ID); err != nil { // whoever has proposed in time still may
 		return nil, err
 	}
-	return nil, &AlreadyError{Status: Expired}
+	return nil, &DecidedError{Status: Expired}
 }

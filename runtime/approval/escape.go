@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Harmless escapes the characters of a JSON text that are not printable. Callers control parts of the
+// EscapeJSON escapes the characters of a JSON text that are not printable. Callers control parts of the
 // text, and terminals obey control characters. The result has the same meaning.
-func Harmless(text []byte) []byte {
+func EscapeJSON(text []byte) []byte {
 	if !bytes.ContainsFunc(text, unprintable) {
 		return text
 	}
@@ -33,9 +33,9 @@ func Harmless(text []byte) []byte {
 // unprintable reports whether a character must be escaped. White space between JSON tokens need not.
 func unprintable(r rune) bool { return r != '\n' && r != '\t' && r != '\r' && !unicode.IsPrint(r) }
 
-// Legible replaces the characters of a text that are not printable by \u and their number, and tabs by
+// EscapeText replaces the characters of a text that are not printable by \u and their number, and tabs by
 // spaces. Line breaks stay. The result controls no terminal and is displayed in its order.
-func Legible(text string) string {
+func EscapeText(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
 		return text
 	}

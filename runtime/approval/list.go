@@ -22,7 +22,7 @@ var ErrCursor = errors.New("invalid cursor")
 
 // List returns a page of approvals, ordered by deadline, and the cursor of the next page; next is
 // empty after the last page.
-func (b *Book) List(ctx context.Context, q ListQuery) (list []*Entry, next string, err error) {
+func (b *Store) List(ctx context.Context, q ListQuery) (list []*Entry, next string, err error) {
 	now := time.Now()
 	query := state.Query{Kind: Kind, Group: string(q.Status), Limit: q.Limit}
 	switch {
@@ -80,7 +80,7 @@ const expirePage = 256
 
 // expireOverdue stores of one page of pending or approved approvals that they have expired, and
 // returns how many it has found.
-func (b *Book) expireOverdue(ctx context.Context, open Status) (int, error) {
+func (b *Store) expireOverdue(ctx context.Context, open Status) (int, error) {
 	q := state.Query{Kind: Kind, Group: string(open), Until: time.Now(), Limit: expirePage}
 	records, err := b.store.List(ctx, q)
 	if err != nil {

@@ -73,7 +73,7 @@ func (a *Approval) AppendJSON(dst []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Entry{ID: a.ID, Status: a.Status, json: Harmless(text)}).AppendJSON(dst), nil
+	return (&Entry{ID: a.ID, Status: a.Status, json: EscapeJSON(text)}).AppendJSON(dst), nil
 }
 
 func decodeApproval(r *state.Record, now time.Time) (*Approval, error) {

@@ -16,12 +16,12 @@ import (
 
 func TestListPages(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		b := approval.NewBook(open())
+		b := approval.NewStore(open())
 		until := time.Now().Add(time.Hour)
 		var want []string
 		for i := range 25 {
 			r := request("ann")
-			r.Until = until.Add(time.Duration(i/5) * time.Second) // five with the same deadline
+			r.Deadline = until.Add(time.Duration(i/5) * time.Second) // five with the same deadline
 			if _, _, err := b.Open(t.Context(), fmt.Sprint(i), r); err != nil {
 				t.Fatal(err)
 			}

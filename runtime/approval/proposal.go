@@ -29,17 +29,17 @@ type proposalBody struct {
 	Writer   string   `json:"writer,omitempty"` // who records it; empty until it is claimed
 }
 
-// Proposed returns the ID of the approval that a proposal is about, from the name of its record. The
+// ProposedApproval returns the ID of the approval that a proposal is about, from the name of its record. The
 // name has a random part, so that a late Withdraw cannot drop a later proposal. The unique key of the
 // record is the ID, so that there is one proposal at a time.
-func Proposed(name string) (id string) {
+func ProposedApproval(name string) (id string) {
 	id, _, _ = strings.Cut(name, ".")
 	return id
 }
 
 // Propose starts a decision. The writer will record it and call Confirm; without a writer any process
 // may become it with Claim. It fails like Decide.
-func (b *Book) Propose(ctx context.Context, id string, p Proposal, writer string) (*Proposal, error) {
+func (b *Store) Propose(ctx context.Context, id string, p Proposal, writer string) (*Proposal, error) {
 	a, err := b.findPending(ctx, id)
 	if err != nil {
 		return nil, err
@@ -49,11 +49,11 @@ func (b *Book) Propose(ctx context.Context, id string, p Proposal, writer string
 		return nil, err
 	}
 	until := time.Now().Add(proposalTTL)
-	if writer == "" && a.Until.After(until) {
-		until = a.Until // no process that has the audit log may be running
+	if writer == "" && a.Deadline.After(until) {
+		until = a.Deadline // no process that has the audit log may be running
 	}
 	r := &state.Record{
-		Kind: ProposalKind, Name: a.ID + "." + rand.Text(), Slot: a.ID, Version: 1,
+		Kind: ProposalKind, Name: a.ID + "." + rand.Text(), UniqueKey: a.ID, Version: 1,
 		Due: until, Expires: until, Body: body,
 	}
 	existing, err := b.store.Add(ctx, r)
@@ -70,7 +70,7 @@ func (b *Book) Propose(ctx context.Context, id string, p Proposal, writer string
 	switch {
 	case err != nil:
 	case a == nil:
-		err = ErrUnknown
+		err = ErrNotFound
 	case a.record.Version != made.Approval.record.Version && !made.isDecisionOf(a):
 		err = alreadyDecided(a)
 	}
@@ -87,27 +87,27 @@ func (p *Proposal) isDecisionOf(a *Approval) bool {
 	return d != nil && d.By == p.Decision.By && d.At.Equal(p.Decision.At)
 }
 
-// checkNoProposal returns an [AlreadyError] while there is a proposal for an approval.
-func (b *Book) checkNoProposal(ctx context.Context, id string) error {
-	r, err := b.store.Holder(ctx, ProposalKind, id)
+// checkNoProposal returns an [DecidedError] while there is a proposal for an approval.
+func (b *Store) checkNoProposal(ctx context.Context, id string) error {
+	r, err := b.store.ByUniqueKey(ctx, ProposalKind, id)
 	if err == nil && r != nil {
 		err = beingDecided(r)
 	}
 	return err
 }
 
-func beingDecided(r *state.Record) *AlreadyError {
+func beingDecided(r *state.Record) *DecidedError {
 	var p proposalBody
 	if json.Unmarshal(r.Body, &p) != nil {
-		return &AlreadyError{Status: Pending}
+		return &DecidedError{Status: Pending}
 	}
-	return &AlreadyError{Status: Pending, Decision: &p.Decision}
+	return &DecidedError{Status: Pending, Decision: &p.Decision}
 }
 
 // Claim makes a writer the one that records the proposal for an approval. Exactly one of any number
 // of writers gets the proposal; the others get nil, as they do when there is none.
-func (b *Book) Claim(ctx context.Context, id, writer string) (*Proposal, error) {
-	r, err := b.store.Holder(ctx, ProposalKind, id)
+func (b *Store) Claim(ctx context.Context, id, writer string) (*Proposal, error) {
+	r, err := b.store.ByUniqueKey(ctx, ProposalKind, id)
 	if err != nil || r == nil {
 		return nil, err
 	}
@@ -133,17 +133,17 @@ func (b *Book) Claim(ctx context.Context, id, writer string) (*Proposal, error) 
 }
 
 // Proposals returns the IDs of the approvals that have a proposal.
-func (b *Book) Proposals(ctx context.Context) ([]string, error) {
+func (b *Store) Proposals(ctx context.Context) ([]string, error) {
 	list, err := b.store.List(ctx, state.Query{Kind: ProposalKind, Limit: expirePage})
 	ids := make([]string, len(list))
 	for i, r := range list {
-		ids[i] = r.Slot
+		ids[i] = r.UniqueKey
 	}
 	return ids, err
 }
 
 // Confirm makes a recorded proposal effective, and returns the decided approval.
-func (b *Book) Confirm(ctx context.Context, p *Proposal) (*Approval, error) {
+func (b *Store) Confirm(ctx context.Context, p *Proposal) (*Approval, error) {
 	a, err := b.storeDecision(ctx, p.Approval, p.Approved, p.Decision)
 	if err != nil {
 		return nil, err
@@ -154,13 +154,13 @@ func (b *Book) Confirm(ctx context.Context, p *Proposal) (*Approval, error) {
 
 // Withdraw drops a proposal, and reports whether it is gone without having taken effect. It is not
 // when another process has claimed it and is recording it, or has confirmed it.
-func (b *Book) Withdraw(ctx context.Context, p *Proposal) (bool, error) {
+func (b *Store) Withdraw(ctx context.Context, p *Proposal) (bool, error) {
 	removed, err := b.store.Remove(ctx, p.record)
 	if err != nil || removed {
 		b.announce(p.Approval.ID)
 		return removed, err
 	}
-	current, err := b.store.Holder(ctx, ProposalKind, p.Approval.ID)
+	current, err := b.store.ByUniqueKey(ctx, ProposalKind, p.Approval.ID)
 	if err != nil || current != nil && current.Name == p.record.Name {
 		return false, err
 	}

@@ -14,7 +14,7 @@ func proposal(who string) approval.Proposal {
 	return approval.Proposal{Approved: true, Decision: by(who)}
 }
 
-func propose(t testing.TB, b *approval.Book, a *approval.Approval, who, writer string) *approval.Proposal {
+func propose(t testing.TB, b *approval.Store, a *approval.Approval, who, writer string) *approval.Proposal {
 	t.Helper()
 	p, err := b.Propose(t.Context(), a.ID, proposal(who), writer)
 	if err != nil {
@@ -133,7 +133,7 @@ func TestProposalInTimeTakesEffect(t *testing.T) {
 		p := propose(t, b, a, "bob", "writer")
 		waited := make(chan approval.Status, 1)
 		go func() {
-			got, err := b.Await(t.Context(), a, 0, nil)
+			got, err := b.Wait(t.Context(), a, 0, nil)
 			if err != nil {
 				t.Error(err)
 			}
@@ -158,15 +158,15 @@ type eager struct {
 func (e *eager) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
 	before, err := e.Store.Add(ctx, r)
 	if r.Kind == approval.ProposalKind && err == nil && before == nil {
-		e.confirm(approval.Proposed(r.Name))
+		e.confirm(approval.ProposedApproval(r.Name))
 	}
 	return before, err
 }
 
 func TestProposalMayBeConfirmedBeforeProposeReturns(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		server := approval.NewBook(open())
-		here := approval.NewBook(&eager{open(), func(id string) {
+		server := approval.NewStore(open())
+		here := approval.NewStore(&eager{open(), func(id string) {
 			p, err := server.Claim(t.Context(), id, "server")
 			if err != nil || p == nil {
 				t.Fatalf("%v %v", p, err)

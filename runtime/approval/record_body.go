@@ -32,7 +32,7 @@ func encodeBody(c *content) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("an approval cannot be encoded as JSON: %w", err)
 	}
-	text = Harmless(text)
+	text = EscapeJSON(text)
 	body := make([]byte, 0, len(text)+len(c.Tool)+len(c.Caller.Subject)+len(c.Seal)+3*binary.MaxVarintLen16)
 	for _, s := range []string{c.Tool, c.Caller.Subject} {
 		body = append(binary.AppendUvarint(body, uint64(len(s))), s...)

@@ -8,7 +8,7 @@ import (
 )
 
 // giveBack returns a used approval for the purpose "x", and reports whether that was possible.
-func giveBack(t testing.TB, b *approval.Book, a *approval.Approval) bool {
+func giveBack(t testing.TB, b *approval.Store, a *approval.Approval) bool {
 	t.Helper()
 	returned, err := b.Return(t.Context(), "x", a)
 	if err != nil {
@@ -37,7 +37,7 @@ func TestReturnedApprovalIsUsedOnce(t *testing.T) {
 
 func TestReturnFailsAfterANewRequest(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		b := approval.NewBook(open())
+		b := approval.NewStore(open())
 		a := openNew(t, b, "x")
 		decide(t, b, a, true)
 		use(t, b, a)

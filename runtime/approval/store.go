@@ -11,10 +11,10 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Book is the approvals in a state store. Its methods may be called concurrently. Waiting calls of
+// Store is the approvals in a state store. Its methods may be called concurrently. Waiting calls of
 // this process notice what changes through it at once, and what other processes change when the owner
-// of the state store passes that on to [Book.Changed].
-type Book struct {
+// of the state store passes that on to [Store.NotifyChange].
+type Store struct {
 	store    state.Store
 	onChange func(id string) // may be nil
 
@@ -22,22 +22,22 @@ type Book struct {
 	waiters map[string]map[chan struct{}]struct{} // by approval ID; guarded by mu
 }
 
-// NewBook returns the approvals in a state store. The caller closes the state store.
-func NewBook(store state.Store) *Book {
-	return &Book{store: store, waiters: map[string]map[chan struct{}]struct{}{}}
+// NewStore returns the approvals in a state store. The caller closes the state store.
+func NewStore(store state.Store) *Store {
+	return &Store{store: store, waiters: map[string]map[chan struct{}]struct{}{}}
 }
 
-// Tell sets a function that is called with the ID of every approval that may have changed, whoever
+// OnChange sets a function that is called with the ID of every approval that may have changed, whoever
 // has changed it. It must be called before all other methods; the function must not block.
-func (b *Book) Tell(onChange func(id string)) { b.onChange = onChange }
+func (b *Store) OnChange(onChange func(id string)) { b.onChange = onChange }
 
 // Open returns the approval for a purpose that is pending, or approved and not used. If there is
-// none, it requests a new one and reports that it is new. It fails with [ErrCrowded] or
-// [ErrShare] when too many are pending; then nothing was requested.
-func (b *Book) Open(ctx context.Context, purpose string, r Request) (a *Approval, isNew bool, err error) {
+// none, it requests a new one and reports that it is new. It fails with [ErrTooManyPending] or
+// [ErrTooManyOfCaller] when too many are pending; then nothing was requested.
+func (b *Store) Open(ctx context.Context, purpose string, r Request) (a *Approval, isNew bool, err error) {
 	r.truncate()
 	for {
-		existing, err := b.store.Holder(ctx, Kind, purpose)
+		existing, err := b.store.ByUniqueKey(ctx, Kind, purpose)
 		if err != nil {
 			return nil, false, err
 		}
@@ -62,14 +62,14 @@ func (b *Book) Open(ctx context.Context, purpose string, r Request) (a *Approval
 }
 
 // add stores a new approval. It returns nil when another caller has done so for the same purpose.
-func (b *Book) add(ctx context.Context, purpose string, r Request) (*Approval, error) {
+func (b *Store) add(ctx context.Context, purpose string, r Request) (*Approval, error) {
 	body, err := encodeBody(&content{Request: r})
 	if err != nil {
 		return nil, err
 	}
 	record := &state.Record{
-		Kind: Kind, Name: newID(time.Now()), Slot: purpose, Group: string(Pending), Version: 1,
-		Due: r.Until.Truncate(time.Millisecond), Expires: r.Until.Add(undecidedRetention), Body: body,
+		Kind: Kind, Name: newID(time.Now()), UniqueKey: purpose, Group: string(Pending), Version: 1,
+		Due: r.Deadline.Truncate(time.Millisecond), Expires: r.Deadline.Add(undecidedRetention), Body: body,
 	}
 	if existing, err := b.store.Add(ctx, record); err != nil || existing != nil {
 		return nil, err
@@ -78,30 +78,30 @@ func (b *Book) add(ctx context.Context, purpose string, r Request) (*Approval, e
 		// After a failure the caller is counted too low, which does no harm.
 		b.store.Add(ctx, &state.Record{
 			Kind: pendingKind, Name: record.Name, Group: callerGroup(r.Caller),
-			Due: record.Due, Expires: record.Due, Quiet: true,
+			Due: record.Due, Expires: record.Due, NoNotify: true,
 		})
 	}
 	return &Approval{ID: record.Name, Status: Pending, Request: r, record: record}, nil
 }
 
-func (w *Who) identified() bool { return w.Subject != "" || w.Key != "" }
+func (w *Requester) identified() bool { return w.Subject != "" || w.Key != "" }
 
 // callerGroup returns the group of the pending approvals of a caller. It includes the key, because
 // two issuers may use the same subject for different people.
-func callerGroup(w Who) string {
+func callerGroup(w Requester) string {
 	sum := sha256.Sum256([]byte(w.Key + "\n" + w.Subject))
 	return hex.EncodeToString(sum[:16])
 }
 
-// checkLimits returns [ErrShare] or [ErrCrowded] when a caller may request no more approvals.
-func (b *Book) checkLimits(ctx context.Context, w Who) error {
+// checkLimits returns [ErrTooManyOfCaller] or [ErrTooManyPending] when a caller may request no more approvals.
+func (b *Store) checkLimits(ctx context.Context, w Requester) error {
 	if w.identified() {
 		n, err := b.store.Count(ctx, pendingKind, callerGroup(w))
 		if err != nil {
 			return err
 		}
-		if n >= MostOfCaller {
-			return ErrShare
+		if n >= MaxPendingPerCaller {
+			return ErrTooManyOfCaller
 		}
 	}
 	for expired := false; ; expired = true {
@@ -112,7 +112,7 @@ func (b *Book) checkLimits(ctx context.Context, w Who) error {
 		case n < maxPending:
 			return nil
 		case expired:
-			return ErrCrowded
+			return ErrTooManyPending
 		}
 		for range maxPending / expirePage {
 			if n, err := b.expireOverdue(ctx, Pending); err != nil {
@@ -125,7 +125,7 @@ func (b *Book) checkLimits(ctx context.Context, w Who) error {
 }
 
 // Find returns an approval, or nil when there is none. The ID may be typed in lower case.
-func (b *Book) Find(ctx context.Context, id string) (*Approval, error) {
+func (b *Store) Find(ctx context.Context, id string) (*Approval, error) {
 	name := canonicalID(id)
 	if name == "" {
 		return nil, nil
@@ -139,7 +139,7 @@ func (b *Book) Find(ctx context.Context, id string) (*Approval, error) {
 
 // Use uses up an approval, and reports whether the caller may act on it: exactly one of any number of
 // callers may, and nobody may when it was not approved or has expired.
-func (b *Book) Use(ctx context.Context, a *Approval) (bool, error) {
+func (b *Store) Use(ctx context.Context, a *Approval) (bool, error) {
 	current, err := b.Find(ctx, a.ID)
 	if err != nil || current == nil || current.Status != Approved {
 		return false, err
@@ -154,11 +154,11 @@ func (b *Book) Use(ctx context.Context, a *Approval) (bool, error) {
 // Return undoes Use for a caller that has done nothing with the approval, so that it can be used
 // again until it expires. It reports false when another approval for the purpose was requested
 // meanwhile.
-func (b *Book) Return(ctx context.Context, purpose string, a *Approval) (bool, error) {
+func (b *Store) Return(ctx context.Context, purpose string, a *Approval) (bool, error) {
 	r := *a.record
-	r.Slot, r.Group = purpose, string(Approved)
+	r.UniqueKey, r.Group = purpose, string(Approved)
 	replaced, err := b.store.Replace(ctx, &r)
-	if errors.Is(err, state.ErrTaken) {
+	if errors.Is(err, state.ErrKeyTaken) {
 		return false, nil
 	}
 	if replaced {
@@ -170,11 +170,11 @@ func (b *Book) Return(ctx context.Context, purpose string, a *Approval) (bool, e
 
 // setStatus stores an approval with a new status and announces it. It reports false when somebody
 // else has changed the approval since it was read.
-func (b *Book) setStatus(ctx context.Context, a *Approval, s Status) (bool, error) {
+func (b *Store) setStatus(ctx context.Context, a *Approval, s Status) (bool, error) {
 	r := *a.record
 	r.Group = string(s)
 	if s != Approved && s != Pending {
-		r.Slot = ""
+		r.UniqueKey = ""
 	}
 	if s == Approved {
 		r.Due = latest(r.Due, a.Decision.At.Add(usableFor))
@@ -193,7 +193,7 @@ func (b *Book) setStatus(ctx context.Context, a *Approval, s Status) (bool, erro
 	a.record, a.Status = &r, s
 	if s != Used && a.Caller.identified() {
 		// After a failure it expires by itself.
-		b.store.Remove(ctx, &state.Record{Kind: pendingKind, Name: a.ID, Version: 1, Quiet: true})
+		b.store.Remove(ctx, &state.Record{Kind: pendingKind, Name: a.ID, Version: 1, NoNotify: true})
 	}
 	b.announce(a.ID)
 	return true, nil

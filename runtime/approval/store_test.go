@@ -44,7 +44,7 @@ func TestOneOfConcurrentDecisionsWins(t *testing.T) {
 		winners, reported := make(chan string, 32), make(chan string, 32)
 		won := concurrently(func(i int) bool {
 			_, err := books[i%2].Decide(t.Context(), a.ID, i%3 == 0, by(fmt.Sprint(i)))
-			var already *approval.AlreadyError
+			var already *approval.DecidedError
 			switch {
 			case err == nil:
 				winners <- fmt.Sprint(i)
@@ -124,7 +124,7 @@ func TestUndecidedApprovalExpires(t *testing.T) {
 		time.Sleep(5*time.Minute - time.Second)
 		waited := make(chan *approval.Approval, 1)
 		go func() {
-			got, err := b.Await(t.Context(), a, 0, nil)
+			got, err := b.Wait(t.Context(), a, 0, nil)
 			if err != nil {
 				t.Error(err)
 			}
@@ -194,7 +194,7 @@ func TestLateApprovalIsUsableForFiveMinutes(t *testing.T) {
 func TestPendingApprovalsOfACallerAreLimited(t *testing.T) {
 	b, _ := newBook(t)
 	first := openNew(t, b, "0")
-	for i := 1; i < approval.MostOfCaller; i++ {
+	for i := 1; i < approval.MaxPendingPerCaller; i++ {
 		openNew(t, b, fmt.Sprint(i))
 	}
 	isNew := func(t *testing.T, purpose string, r approval.Request) bool {
@@ -206,7 +206,7 @@ func TestPendingApprovalsOfACallerAreLimited(t *testing.T) {
 		return isNew
 	}
 	t.Run("a request beyond the limit fails", func(t *testing.T) {
-		if _, _, err := b.Open(t.Context(), "more", request("ann")); !errors.Is(err, approval.ErrShare) {
+		if _, _, err := b.Open(t.Context(), "more", request("ann")); !errors.Is(err, approval.ErrTooManyOfCaller) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -228,7 +228,7 @@ func TestPendingApprovalsOfACallerAreLimited(t *testing.T) {
 		}
 	})
 	t.Run("unidentified callers have no limit", func(t *testing.T) {
-		for i := range approval.MostOfCaller + 50 {
+		for i := range approval.MaxPendingPerCaller + 50 {
 			isNew(t, fmt.Sprint("unidentified ", i), request(""))
 		}
 	})
@@ -271,7 +271,7 @@ func TestIDs(t *testing.T) {
 			if a := find(t, b, id); a != nil {
 				t.Errorf("got %+v", a)
 			}
-			if _, err := b.Decide(t.Context(), id, true, by("bob")); !errors.Is(err, approval.ErrUnknown) {
+			if _, err := b.Decide(t.Context(), id, true, by("bob")); !errors.Is(err, approval.ErrNotFound) {
 				t.Errorf("Decide fails with %v", err)
 			}
 		})

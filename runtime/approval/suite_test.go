@@ -53,20 +53,20 @@ func database(t testing.TB) string {
 }
 
 // newBook returns the approvals in a new store.
-func newBook(t testing.TB) (*approval.Book, state.Store) {
+func newBook(t testing.TB) (*approval.Store, state.Store) {
 	s := opened(t)(state.Open(t.Context(), ""))
-	return approval.NewBook(s), s
+	return approval.NewStore(s), s
 }
 
 func request(subject string) approval.Request {
 	now := time.Now()
 	return approval.Request{
-		Tool: "refund", Message: "Refund 120.", Arguments: json.RawMessage(`{"amount":120}`), Caller: approval.Who{Subject: subject},
-		Rules: []string{"tool.refund.approval"}, Asked: now, Until: now.Add(5 * time.Minute),
+		Tool: "refund", Message: "Refund 120.", Arguments: json.RawMessage(`{"amount":120}`), Caller: approval.Requester{Subject: subject},
+		Rules: []string{"tool.refund.approval"}, RequestedAt: now, Deadline: now.Add(5 * time.Minute),
 	}
 }
 
-func openNew(t testing.TB, b *approval.Book, purpose string) *approval.Approval {
+func openNew(t testing.TB, b *approval.Store, purpose string) *approval.Approval {
 	t.Helper()
 	a, isNew, err := b.Open(t.Context(), purpose, request("ann"))
 	if err != nil || !isNew {
@@ -95,13 +95,13 @@ func concurrently(do func(i int) bool) int {
 }
 
 // watch passes the changes of other processes on to a book.
-func watch(t testing.TB, s state.Store, b *approval.Book) {
+func watch(t testing.TB, s state.Store, b *approval.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var hearing sync.WaitGroup
 	began := make(chan struct{}, 1)
 	hearing.Go(func() {
 		s.Watch(ctx, func(kind, name string) {
-			b.Changed(kind, name)
+			b.NotifyChange(kind, name)
 			select {
 			case began <- struct{}{}:
 			default:
@@ -126,7 +126,7 @@ func names(list []*approval.Entry) string {
 }
 
 // decide decides an approval as bob.
-func decide(t testing.TB, b *approval.Book, a *approval.Approval, approved bool) *approval.Approval {
+func decide(t testing.TB, b *approval.Store, a *approval.Approval, approved bool) *approval.Approval {
 	t.Helper()
 	decided, err := b.Decide(t.Context(), a.ID, approved, by("bob"))
 	if err != nil {
@@ -136,7 +136,7 @@ func decide(t testing.TB, b *approval.Book, a *approval.Approval, approved bool)
 }
 
 // use reports whether an approval may be used.
-func use(t testing.TB, b *approval.Book, a *approval.Approval) bool {
+func use(t testing.TB, b *approval.Store, a *approval.Approval) bool {
 	t.Helper()
 	used, err := b.Use(t.Context(), a)
 	if err != nil {
@@ -146,7 +146,7 @@ func use(t testing.TB, b *approval.Book, a *approval.Approval) bool {
 }
 
 // find returns an approval as it is now, or nil.
-func find(t testing.TB, b *approval.Book, id string) *approval.Approval {
+func find(t testing.TB, b *approval.Store, id string) *approval.Approval {
 	t.Helper()
 	a, err := b.Find(t.Context(), id)
 	if err != nil {
@@ -156,9 +156,9 @@ func find(t testing.TB, b *approval.Book, id string) *approval.Approval {
 }
 
 // alreadyDecided returns the AlreadyError of an attempt to decide.
-func alreadyDecided(t testing.TB, err error) *approval.AlreadyError {
+func alreadyDecided(t testing.TB, err error) *approval.DecidedError {
 	t.Helper()
-	var already *approval.AlreadyError
+	var already *approval.DecidedError
 	if !errors.As(err, &already) {
 		t.Fatalf("error %v, want an AlreadyError", err)
 	}
@@ -166,6 +166,6 @@ func alreadyDecided(t testing.TB, err error) *approval.AlreadyError {
 }
 
 // bothBooks returns the approvals of two processes that share a store.
-func bothBooks(open func() state.Store) [2]*approval.Book {
-	return [2]*approval.Book{approval.NewBook(open()), approval.NewBook(open())}
+func bothBooks(open func() state.Store) [2]*approval.Store {
+	return [2]*approval.Store{approval.NewStore(open()), approval.NewStore(open())}
 }

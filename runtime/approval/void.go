@@ -13,13 +13,13 @@ const Server = "server"
 
 // Void ends a pending approval that no longer applies, and reports whether it did. It leaves an
 // approval alone that somebody is deciding: a decision that is recorded must take effect.
-func (b *Book) Void(ctx context.Context, a *Approval, reason string) (bool, error) {
+func (b *Store) Void(ctx context.Context, a *Approval, reason string) (bool, error) {
 	if a.Status != Pending {
 		return false, nil
 	}
 	d := Decision{By: Server, At: time.Now().UTC(), Reason: reason}
 	p, err := b.Propose(ctx, a.ID, Proposal{Decision: d}, Server) // keeps others from deciding meanwhile
-	if errors.As(err, new(*AlreadyError)) || errors.Is(err, ErrUnknown) {
+	if errors.As(err, new(*DecidedError)) || errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
@@ -32,15 +32,15 @@ func (b *Book) Void(ctx context.Context, a *Approval, reason string) (bool, erro
 	return voided, errors.Join(err, withdrawing)
 }
 
-// Ending selects approvals to void.
-type Ending struct {
-	Seal string // of the approvals
-	Why  string // reason to give
+// VoidFilter selects approvals to void.
+type VoidFilter struct {
+	Seal   string // of the approvals
+	Reason string // reason to give
 }
 
 // VoidAll voids the pending approvals of some tools, given by name, and returns how many it has
 // voided.
-func (b *Book) VoidAll(ctx context.Context, tools map[string]Ending) (voided int, err error) {
+func (b *Store) VoidAll(ctx context.Context, tools map[string]VoidFilter) (voided int, err error) {
 	q := state.Query{Kind: Kind, Group: string(Pending), Limit: expirePage}
 	for {
 		records, err := b.store.List(ctx, q)
@@ -67,7 +67,7 @@ func (b *Book) VoidAll(ctx context.Context, tools map[string]Ending) (voided int
 	}
 }
 
-func (b *Book) voidIfSelected(ctx context.Context, e *Entry, tools map[string]Ending) (bool, error) {
+func (b *Store) voidIfSelected(ctx context.Context, e *Entry, tools map[string]VoidFilter) (bool, error) {
 	filter, ok := tools[e.Tool]
 	if !ok || e.seal != filter.Seal {
 		return false, nil
@@ -76,5 +76,5 @@ func (b *Book) voidIfSelected(ctx context.Context, e *Entry, tools map[string]En
 	if err != nil {
 		return false, err
 	}
-	return b.Void(ctx, a, filter.Why)
+	return b.Void(ctx, a, filter.Reason)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // void reports whether an approval was voided.
-func void(t testing.TB, b *approval.Book, a *approval.Approval) bool {
+func void(t testing.TB, b *approval.Store, a *approval.Approval) bool {
 	t.Helper()
 	voided, err := b.Void(t.Context(), a, "the tool was removed")
 	if err != nil {
@@ -23,7 +23,7 @@ func void(t testing.TB, b *approval.Book, a *approval.Approval) bool {
 
 func TestVoidApproval(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		b := approval.NewBook(open())
+		b := approval.NewStore(open())
 		a := openNew(t, b, "x")
 		if !void(t, b, a) {
 			t.Fatal("it was not voided")
@@ -86,11 +86,11 @@ func TestVoidLeavesDecisionsAlone(t *testing.T) {
 
 func TestVoidAllSelectsByToolAndSeal(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		b := approval.NewBook(open())
+		b := approval.NewStore(open())
 		want := map[string]approval.Status{}
 		for i := range 700 { // more than a page
 			r := request("")
-			r.Until = r.Until.Add(time.Duration(i/3) * time.Millisecond)
+			r.Deadline = r.Deadline.Add(time.Duration(i/3) * time.Millisecond)
 			r.Tool, r.Seal = [...]string{"refund", "forget", "refund"}[i%3], [...]string{"old", "old", "another"}[i%3]
 			a, _, err := b.Open(t.Context(), fmt.Sprint(i), r)
 			if err != nil {
@@ -100,7 +100,7 @@ func TestVoidAllSelectsByToolAndSeal(t *testing.T) {
 				want[a.ID] = approval.Void
 			}
 		}
-		n, err := b.VoidAll(t.Context(), map[string]approval.Ending{"refund": {Seal: "old", Why: "it was changed"}})
+		n, err := b.VoidAll(t.Context(), map[string]approval.VoidFilter{"refund": {Seal: "old", Reason: "it was changed"}})
 		if err != nil || n != 234 {
 			t.Errorf("VoidAll = %d, %v", n, err)
 		}
@@ -121,7 +121,7 @@ func TestAwaitReturnsVoidApproval(t *testing.T) {
 	a := openNew(t, b, "x")
 	waited := make(chan approval.Status, 1)
 	go func() {
-		now, err := b.Await(t.Context(), a, 0, nil)
+		now, err := b.Wait(t.Context(), a, 0, nil)
 		if err != nil {
 			t.Error(err)
 			now = a
@@ -146,7 +146,7 @@ func TestVoidNeverBeatsAProposal(t *testing.T) {
 			p, err := books[1].Propose(t.Context(), a.ID, proposal("ann"), "writer")
 			voiding.Wait()
 			switch {
-			case errors.As(err, new(*approval.AlreadyError)):
+			case errors.As(err, new(*approval.DecidedError)):
 			case err != nil:
 				t.Fatal(err)
 			default:

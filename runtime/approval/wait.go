@@ -8,11 +8,11 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Await waits until an approval is no longer pending, and returns it. It returns at the deadline of
+// Wait waits until an approval is no longer pending, and returns it. It returns at the deadline of
 // the approval at the latest, or with the error of ctx when that ends before. It calls tick in
 // intervals of every, if that is positive. It goes on waiting while the store is unavailable.
-// Decisions of other processes are noticed through [Book.Changed].
-func (b *Book) Await(ctx context.Context, a *Approval, every time.Duration, tick func()) (*Approval, error) {
+// Decisions of other processes are noticed through [Store.NotifyChange].
+func (b *Store) Wait(ctx context.Context, a *Approval, every time.Duration, tick func()) (*Approval, error) {
 	changed := b.addWaiter(a.ID)
 	defer b.removeWaiter(a.ID, changed)
 	var ticks <-chan time.Time
@@ -50,18 +50,18 @@ const minRecheck = time.Second
 
 // reload reads an approval again. It returns when to do so next even if no change is announced, or 0
 // when the approval is no longer pending.
-func (b *Book) reload(ctx context.Context, a *Approval) (*Approval, time.Duration, error) {
+func (b *Store) reload(ctx context.Context, a *Approval) (*Approval, time.Duration, error) {
 	current, err := b.Find(ctx, a.ID)
 	if current != nil && current.Status == Expired {
 		current, err = b.expire(ctx, current)
 	}
 	switch {
-	case errors.Is(err, state.ErrAway) && time.Now().Before(a.Until):
+	case errors.Is(err, state.ErrUnavailable) && time.Now().Before(a.Deadline):
 		return a, minRecheck, nil
 	case err != nil:
 		return nil, 0, err
 	case current == nil:
-		return nil, 0, ErrUnknown
+		return nil, 0, ErrNotFound
 	case current.Status == Pending:
 		return current, max(time.Until(current.record.Due), minRecheck), nil
 	}
@@ -70,12 +70,12 @@ func (b *Book) reload(ctx context.Context, a *Approval) (*Approval, time.Duratio
 
 // expire stores that an approval has expired, and returns it as it is then. It stays pending while an
 // approver is deciding it: a decision in time counts, even if it takes a moment to be recorded.
-func (b *Book) expire(ctx context.Context, a *Approval) (*Approval, error) {
-	if a.Status != Expired || a.record.Slot == "" {
+func (b *Store) expire(ctx context.Context, a *Approval) (*Approval, error) {
+	if a.Status != Expired || a.record.UniqueKey == "" {
 		return a, nil
 	}
 	if a.record.Group == string(Pending) {
-		proposal, err := b.store.Holder(ctx, ProposalKind, a.ID)
+		proposal, err := b.store.ByUniqueKey(ctx, ProposalKind, a.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -92,9 +92,9 @@ func (b *Book) expire(ctx context.Context, a *Approval) (*Approval, error) {
 	return b.Find(ctx, a.ID) // somebody else has changed it
 }
 
-// Changed passes on a change of another process, as announced by state.Store.Watch. It does not read
+// NotifyChange passes on a change of another process, as announced by state.Store.Watch. It does not read
 // the store.
-func (b *Book) Changed(kind, name string) {
+func (b *Store) NotifyChange(kind, name string) {
 	switch {
 	case kind == "":
 		b.mu.Lock()
@@ -105,12 +105,12 @@ func (b *Book) Changed(kind, name string) {
 	case kind == Kind:
 		b.announce(name)
 	case kind == ProposalKind:
-		b.announce(Proposed(name))
+		b.announce(ProposedApproval(name))
 	}
 }
 
-// announce wakes up whoever waits for an approval, and calls the function that [Book.Tell] has set.
-func (b *Book) announce(id string) {
+// announce wakes up whoever waits for an approval, and calls the function that [Store.OnChange] has set.
+func (b *Store) announce(id string) {
 	b.mu.Lock()
 	signal(b.waiters[id])
 	b.mu.Unlock()
@@ -129,7 +129,7 @@ func signal(waiters map[chan struct{}]struct{}) {
 }
 
 // addWaiter returns a channel that is signalled when an approval changes.
-func (b *Book) addWaiter(id string) chan struct{} {
+func (b *Store) addWaiter(id string) chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	changed := make(chan struct{}, 1)
@@ -140,7 +140,7 @@ func (b *Book) addWaiter(id string) chan struct{} {
 	return changed
 }
 
-func (b *Book) removeWaiter(id string, changed chan struct{}) {
+func (b *Store) removeWaiter(id string, changed chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if delete(b.waiters[id], changed); len(b.waiters[id]) == 0 {

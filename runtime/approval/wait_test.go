@@ -17,14 +17,14 @@ import (
 func TestAwaitNoticesDecisionOfAnotherProcess(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		here := open()
-		waits, decides := approval.NewBook(here), approval.NewBook(open())
+		waits, decides := approval.NewStore(here), approval.NewStore(open())
 		watch(t, here, waits)
 		a := openNew(t, waits, "x")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		waited := make(chan error, 1)
 		go func() {
-			got, err := waits.Await(ctx, a, 0, nil)
+			got, err := waits.Wait(ctx, a, 0, nil)
 			if err == nil && (got.Status != approval.Approved || got.Decision.By != "bob") {
 				err = fmt.Errorf("%+v", got)
 			}
@@ -59,14 +59,14 @@ func TestOnlyWaitersOfChangedApprovalsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := newBook(t)
 		c := &countingStore{Store: store}
-		b := approval.NewBook(c)
+		b := approval.NewStore(c)
 		ctx, cancel := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		var ids []string
 		for i := range 1000 {
 			a := openNew(t, b, fmt.Sprint(i))
 			ids = append(ids, a.ID)
-			waiting.Go(func() { b.Await(ctx, a, 0, nil) })
+			waiting.Go(func() { b.Wait(ctx, a, 0, nil) })
 		}
 		synctest.Wait()
 		count := func(what string, do func(), most int64) {
@@ -82,10 +82,10 @@ func TestOnlyWaitersOfChangedApprovalsRead(t *testing.T) {
 				t.Error(err)
 			}
 		}, 10)
-		count("a record of another kind", func() { b.Changed("delivery", "x") }, 0)
-		count("an approval nobody waits for", func() { b.Changed(approval.Kind, "x") }, 0)
-		count("one of another process", func() { b.Changed(approval.Kind, ids[8]) }, 2)
-		count("anything", func() { b.Changed("", "") }, 1100)
+		count("a record of another kind", func() { b.NotifyChange("delivery", "x") }, 0)
+		count("an approval nobody waits for", func() { b.NotifyChange(approval.Kind, "x") }, 0)
+		count("one of another process", func() { b.NotifyChange(approval.Kind, ids[8]) }, 2)
+		count("anything", func() { b.NotifyChange("", "") }, 1100)
 		cancel()
 		waiting.Wait()
 	})
@@ -98,7 +98,7 @@ func TestAwaitTicksAndEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		ticks := 0
-		if got, err := b.Await(ctx, a, 9*time.Second, func() { ticks++ }); !errors.Is(err, context.DeadlineExceeded) || got != nil {
+		if got, err := b.Wait(ctx, a, 9*time.Second, func() { ticks++ }); !errors.Is(err, context.DeadlineExceeded) || got != nil {
 			t.Errorf("%+v %v", got, err)
 		}
 		if ticks != 6 {
@@ -118,7 +118,7 @@ type flakyStore struct {
 
 func (b *flakyStore) Record(ctx context.Context, kind, name string) (*state.Record, error) {
 	if b.unavailable.Load() {
-		return nil, state.ErrAway
+		return nil, state.ErrUnavailable
 	}
 	return b.Store.Record(ctx, kind, name)
 }
@@ -127,19 +127,19 @@ func TestAwaitGoesOnWhileTheStoreIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store := newBook(t)
 		s := &flakyStore{Store: store}
-		b := approval.NewBook(s)
+		b := approval.NewStore(s)
 		a := openNew(t, b, "x")
 		s.unavailable.Store(true)
 		waited := make(chan *approval.Approval, 1)
 		go func() {
-			got, err := b.Await(t.Context(), a, 0, nil)
+			got, err := b.Wait(t.Context(), a, 0, nil)
 			if err != nil {
 				t.Error(err)
 			}
 			waited <- got
 		}()
 		time.Sleep(time.Minute)
-		if _, err := approval.NewBook(store).Decide(t.Context(), a.ID, true, by("bob")); err != nil {
+		if _, err := approval.NewStore(store).Decide(t.Context(), a.ID, true, by("bob")); err != nil {
 			t.Fatal(err)
 		}
 		s.unavailable.Store(false)

@@ -89,8 +89,8 @@ func (g *group) setLastError(err error) {
 	g.lastError = err
 }
 
-// Failing returns why the last record could not be written, or nil when it could.
-func (g *group) Failing() error {
+// LastError returns why the last record could not be written, or nil when it could.
+func (g *group) LastError() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.lastError

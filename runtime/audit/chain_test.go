@@ -11,7 +11,7 @@ import (
 
 func TestVerifyFindsEveryChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l := open(t, path, Limits{Rotate: 2000})
+	l := open(t, path, Limits{MaxFileSize: 2000})
 	for i := range 20 {
 		check(t, l.Append(call(fmt.Sprint("call ", i)), false))
 	}
@@ -61,7 +61,7 @@ func TestVerifyFindsEveryChange(t *testing.T) {
 		holds(t, path)
 		check(t, os.Rename(files[1], path+".away"))
 		v := verify(t, path)
-		if v.Broken == nil || v.Broken.File != files[2] || v.Broken.Line != 1 || !strings.Contains(v.Broken.Why, "missing") {
+		if v.Broken == nil || v.Broken.File != files[2] || v.Broken.Line != 1 || !strings.Contains(v.Broken.Reason, "missing") {
 			t.Error(v)
 		}
 	})
@@ -73,7 +73,7 @@ func TestVerifyFindsRehashedRecord(t *testing.T) {
 	before, _, _ := parseLine(bytes.TrimSpace(lines[1]))
 	lines[1], _ = before.link(nil, call("y").append(nil))
 	check(t, os.WriteFile(path, bytes.Join(lines, nil), 0o600))
-	if v := verify(t, path); v.Broken == nil || v.Broken.Line != 3 || !strings.Contains(v.Broken.Why, "the record before this one was changed") {
+	if v := verify(t, path); v.Broken == nil || v.Broken.Line != 3 || !strings.Contains(v.Broken.Reason, "the record before this one was changed") {
 		t.Error(v)
 	}
 }
@@ -81,7 +81,7 @@ func TestVerifyFindsRehashedRecord(t *testing.T) {
 func TestChainSpansFilesAndProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	for range 5 {
-		l := open(t, path, Limits{Rotate: 1500})
+		l := open(t, path, Limits{MaxFileSize: 1500})
 		for range 10 {
 			check(t, l.Append(call("x"), false))
 		}
@@ -94,7 +94,7 @@ func TestChainSpansFilesAndProcesses(t *testing.T) {
 	// A process can die between the two renames of a rotation.
 	check(t, os.Rename(path, fullName(path, v.Files)))
 	check(t, os.WriteFile(path+".next", nil, 0o600))
-	l := open(t, path, Limits{Rotate: 1500, Keep: 2})
+	l := open(t, path, Limits{MaxFileSize: 1500, MaxFiles: 2})
 	for range 30 {
 		check(t, l.Append(call("x"), false))
 	}

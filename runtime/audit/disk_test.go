@@ -79,7 +79,7 @@ func TestFullDiskLosesNoRecord(t *testing.T) {
 		}
 		all.Wait()
 	}
-	if l.Failing() == nil && len(refused) == 0 {
+	if l.LastError() == nil && len(refused) == 0 {
 		t.Fatal("nothing has failed")
 	}
 	f.room.Store(-1)

@@ -20,7 +20,7 @@ func Follow(ctx context.Context, path string, each func(*Line) bool) error {
 	eachNew := func(l *Line) bool {
 		_, head, ok := parseLine(l.Text)
 		switch {
-		case !ok && !l.Ended:
+		case !ok && !l.Terminated:
 			return true // it is being written
 		case ok && head.sequence <= last:
 			return true
@@ -106,7 +106,7 @@ func (f *followedFile) read(each func(*Line) bool) error {
 		return err
 	}
 	_, _, err := readLines(f.file, filepath.Clean(f.path), f.number, func(l *Line) bool {
-		if !l.Ended {
+		if !l.Terminated {
 			return false
 		}
 		f.offset += int64(len(l.Text)) + 1

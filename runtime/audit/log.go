@@ -13,8 +13,8 @@ import (
 
 // Limits are the size at which a file is rotated and the number of rotated files to keep.
 type Limits struct {
-	Rotate int64 // bytes of a full file; 0 for no rotation
-	Keep   int   // number of full files that are kept; 0 for all
+	MaxFileSize int64 // bytes of a full file; 0 for no rotation
+	MaxFiles    int   // number of full files that are kept; 0 for all
 }
 
 // Log is a log in files, or on a stream. Its methods may be called concurrently.
@@ -175,8 +175,8 @@ func (l *Log) isInPlace() bool {
 	return err == nil && statErr == nil && os.SameFile(there, here)
 }
 
-// Limit sets the limits from now on.
-func (l *Log) Limit(limits Limits) {
+// SetLimits sets the limits from now on.
+func (l *Log) SetLimits(limits Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.limits = limits
@@ -185,7 +185,7 @@ func (l *Log) Limit(limits Limits) {
 // Check returns why records cannot be written. If the last one could not, it first tries to write
 // another. Writing a file takes no longer than its disk does, so ctx is ignored.
 func (l *Log) Check(context.Context) error {
-	err := l.Failing()
+	err := l.LastError()
 	if err == nil {
 		if err := l.checkFile(); err != nil || !l.syncFailed.Load() {
 			return err

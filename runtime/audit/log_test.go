@@ -247,7 +247,7 @@ func appendTo(path, text string) error {
 
 func TestFollowMissesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l := open(t, path, Limits{Rotate: 4000})
+	l := open(t, path, Limits{MaxFileSize: 4000})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	const total = 300
@@ -280,7 +280,7 @@ func TestFollowMissesNothing(t *testing.T) {
 
 func TestReadDuringWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l := open(t, path, Limits{Rotate: 3000})
+	l := open(t, path, Limits{MaxFileSize: 3000})
 	stop := make(chan struct{})
 	var writes sync.WaitGroup
 	writes.Go(func() {

@@ -60,7 +60,7 @@ func (l *Log) encodeBatch(b *batch) (out []byte, ends []int, heads []chainHead) 
 	}
 	own := l.ownRecord
 	if l.tail != nil {
-		own = &Record{Time: time.Now(), Event: EventRepaired, Lost: l.tail.bytes, LostSum: l.tail.digest()}
+		own = &Record{Time: time.Now(), Event: EventRepaired, LostBytes: l.tail.bytes, LostDigest: l.tail.digest()}
 	}
 	head := l.head
 	if own != nil {

@@ -11,10 +11,10 @@ import (
 
 // Line is one line of a log, as it is in a file or in a row.
 type Line struct {
-	File   string
-	Number int    // from 1
-	Text   []byte // without the line break; valid until the next line is read
-	Ended  bool   // false for the last line of a file without a line break
+	File       string
+	Number     int    // from 1
+	Text       []byte // without the line break; valid until the next line is read
+	Terminated bool   // false for the last line of a file without a line break
 
 	mismatch bool // the columns of the row do not match the line
 }
@@ -112,7 +112,7 @@ func readLines(f io.Reader, name string, before int, each func(*Line) bool) (n i
 		}
 		if len(part) > 0 {
 			l.Number++
-			l.Text, l.Ended = bytes.CutSuffix(part, []byte("\n"))
+			l.Text, l.Terminated = bytes.CutSuffix(part, []byte("\n"))
 			if !each(&l) {
 				return l.Number - before, false, nil
 			}

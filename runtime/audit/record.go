@@ -26,13 +26,13 @@ const (
 
 // Outcomes of a call.
 const (
-	OK        = "ok"
-	Failed    = "failed"
-	Refused   = "refused"   // nothing was done
-	Cancelled = "cancelled" // by the client, a timeout, or the shutdown of the server
-	Fault     = "error"     // a protocol error
-	Asked     = "asked"     // the client was asked something and will come back
-	Task      = "task"      // the call continues in the background
+	OK            = "ok"
+	Failed        = "failed"
+	Refused       = "refused"   // nothing was done
+	Cancelled     = "cancelled" // by the client, a timeout, or the shutdown of the server
+	ProtocolError = "error"     // a protocol error
+	Asked         = "asked"     // the client was asked something and will come back
+	Task          = "task"      // the call continues in the background
 )
 
 // Sources of a result for which nothing was executed.
@@ -54,9 +54,9 @@ type Record struct {
 	Task   string `json:"task,omitempty"`
 	Caller Caller `json:"caller,omitzero"`
 
-	Arguments json.RawMessage `json:"arguments,omitempty"` // object with sorted keys; if large, truncated
-	Size      int             `json:"arguments_bytes,omitempty"`
-	Digest    string          `json:"arguments_sha256,omitempty"` // of truncated ones in full, redacted
+	Arguments       json.RawMessage `json:"arguments,omitempty"` // object with sorted keys; if large, truncated
+	ArgumentsSize   int             `json:"arguments_bytes,omitempty"`
+	ArgumentsDigest string          `json:"arguments_sha256,omitempty"` // of truncated ones in full, redacted
 
 	Decision string    `json:"decision,omitempty"` // "allowed", "denied"; of an approver "approved", "rejected"
 	Rule     string    `json:"rule,omitempty"`     // that has decided
@@ -65,7 +65,7 @@ type Record struct {
 	Replayed string    `json:"replayed,omitempty"` // source of a replayed result
 	Status   int       `json:"status,omitempty"`   // HTTP status of a refused request
 	Message  string    `json:"message,omitempty"`  // of a failure
-	Error    string    `json:"error_id,omitempty"`
+	ErrorID  string    `json:"error_id,omitempty"`
 	Steps    []string  `json:"steps,omitempty"` // that were run
 	Asked    []string  `json:"asked,omitempty"` // questions to the client
 	Rows     int       `json:"rows,omitempty"`
@@ -73,14 +73,14 @@ type Record struct {
 	SHA256   string    `json:"sha256,omitempty"` // of a file
 	Duration float64   `json:"ms,omitempty"`
 	Revision string    `json:"revision,omitempty"` // of the configuration
-	Trace    string    `json:"trace,omitempty"`    // from the traceparent of the caller
+	TraceID  string    `json:"trace,omitempty"`    // from the traceparent of the caller
 
-	File    string   `json:"file,omitempty"`       // that was full, or was opened
-	Removed []string `json:"removed,omitempty"`    // surplus files that were removed
-	Lost    int64    `json:"lost_bytes,omitempty"` // bytes that are not a record
-	LostSum string   `json:"lost_sha256,omitempty"`
-	Process int      `json:"process,omitempty"`
-	Host    string   `json:"host,omitempty"` // of the process; in a table
+	File       string   `json:"file,omitempty"`       // that was full, or was opened
+	Removed    []string `json:"removed,omitempty"`    // surplus files that were removed
+	LostBytes  int64    `json:"lost_bytes,omitempty"` // bytes that are not a record
+	LostDigest string   `json:"lost_sha256,omitempty"`
+	Process    int      `json:"process,omitempty"`
+	Host       string   `json:"host,omitempty"` // of the process; in a table
 
 	Prev string `json:"prev"` // Hash of the record before; zeros in the first record
 	Hash string `json:"hash"` // SHA-256 of the line up to this member
@@ -124,8 +124,8 @@ func (r *Record) append(dst []byte) []byte {
 	if r.Arguments != nil {
 		dst = append(append(dst, `,"arguments":`...), r.Arguments...)
 	}
-	dst = appendNumber(dst, "arguments_bytes", int64(r.Size))
-	dst = appendText(dst, "arguments_sha256", r.Digest)
+	dst = appendNumber(dst, "arguments_bytes", int64(r.ArgumentsSize))
+	dst = appendText(dst, "arguments_sha256", r.ArgumentsDigest)
 	dst = appendText(dst, "decision", r.Decision)
 	dst = appendText(dst, "rule", r.Rule)
 	if r.Approval != nil {
@@ -135,7 +135,7 @@ func (r *Record) append(dst []byte) []byte {
 	dst = appendText(dst, "replayed", r.Replayed)
 	dst = appendNumber(dst, "status", int64(r.Status))
 	dst = appendText(dst, "message", r.Message)
-	dst = appendText(dst, "error_id", r.Error)
+	dst = appendText(dst, "error_id", r.ErrorID)
 	dst = appendTexts(dst, "steps", r.Steps)
 	dst = appendTexts(dst, "asked", r.Asked)
 	dst = appendNumber(dst, "rows", int64(r.Rows))
@@ -145,11 +145,11 @@ func (r *Record) append(dst []byte) []byte {
 		dst = strconv.AppendFloat(append(dst, `,"ms":`...), r.Duration, 'f', -1, 64)
 	}
 	dst = appendText(dst, "revision", r.Revision)
-	dst = appendText(dst, "trace", r.Trace)
+	dst = appendText(dst, "trace", r.TraceID)
 	dst = appendText(dst, "file", r.File)
 	dst = appendTexts(dst, "removed", r.Removed)
-	dst = appendNumber(dst, "lost_bytes", r.Lost)
-	dst = appendText(dst, "lost_sha256", r.LostSum)
+	dst = appendNumber(dst, "lost_bytes", r.LostBytes)
+	dst = appendText(dst, "lost_sha256", r.LostDigest)
 	dst = appendNumber(dst, "process", int64(r.Process))
 	return appendText(dst, "host", r.Host)
 }

@@ -9,18 +9,18 @@ const EventApproval = "approval"
 // Approval describes the decision that allowed or refused a call. It is in the records of the call
 // and in that of the decision.
 type Approval struct {
-	ID     string    `json:"id,omitempty"`
-	Asker  string    `json:"asker,omitempty"` // subject of the caller; only in the record of the decision
-	By     string    `json:"by,omitempty"`
-	At     time.Time `json:"at,omitzero"`
-	Reason string    `json:"reason,omitempty"`
-	Rules  []string  `json:"rules,omitempty"` // that require the approval
+	ID        string    `json:"id,omitempty"`
+	Requester string    `json:"asker,omitempty"` // subject of the caller; only in the record of the decision
+	By        string    `json:"by,omitempty"`
+	At        time.Time `json:"at,omitzero"`
+	Reason    string    `json:"reason,omitempty"`
+	Rules     []string  `json:"rules,omitempty"` // that require the approval
 }
 
 func (a *Approval) append(dst []byte) []byte {
 	from := len(dst)
 	dst = appendText(dst, "id", a.ID)
-	dst = appendText(dst, "asker", a.Asker)
+	dst = appendText(dst, "asker", a.Requester)
 	dst = appendText(dst, "by", a.By)
 	if !a.At.IsZero() {
 		dst = append(a.At.UTC().AppendFormat(append(appendName(dst, "at"), '"'), timeFormat), '"')

@@ -110,10 +110,10 @@ func TestUnavailableDatabaseComesBack(t *testing.T) {
 	l := openTable(t, address) // a server starts without it, and does nothing
 	away := func() {
 		t.Helper()
-		if err := l.Append(call("lost"), true); !errors.Is(err, postgres.ErrAway) {
+		if err := l.Append(call("lost"), true); !errors.Is(err, postgres.ErrUnavailable) {
 			t.Errorf("got %v", err)
 		}
-		if err := l.Check(t.Context()); err == nil || l.Failing() == nil {
+		if err := l.Check(t.Context()); err == nil || l.LastError() == nil {
 			t.Error("all is said to be well")
 		}
 	}

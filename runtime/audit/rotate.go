@@ -63,7 +63,7 @@ func fullName(path string, number int) string {
 // rotate starts the next file when n more bytes do not fit into this one. After an error nothing has
 // changed. The caller holds writing.
 func (l *Log) rotate(limits Limits, n int64) error {
-	if l.stream != nil || limits.Rotate <= 0 || l.size == 0 || l.tail != nil || l.size+n <= limits.Rotate {
+	if l.stream != nil || limits.MaxFileSize <= 0 || l.size == 0 || l.tail != nil || l.size+n <= limits.MaxFileSize {
 		return nil
 	}
 	full, err := findFullFiles(l.path)
@@ -86,10 +86,10 @@ func (l *Log) rotate(limits Limits, n int64) error {
 	l.size, l.unterminated = 0, false
 	l.ownRecord = &Record{Time: time.Now(), Event: EventRotated, File: filepath.Base(name)}
 	full = append(full, fullFile{name, number})
-	if limits.Keep <= 0 {
+	if limits.MaxFiles <= 0 {
 		return nil
 	}
-	for _, old := range full[:max(len(full)-limits.Keep, 0)] {
+	for _, old := range full[:max(len(full)-limits.MaxFiles, 0)] {
 		if os.Remove(old.name) == nil {
 			l.ownRecord.Removed = append(l.ownRecord.Removed, filepath.Base(old.name))
 		}

@@ -33,7 +33,7 @@ type logged struct {
 func filed(t testing.TB) *logged {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	return &logged{
-		open:   func(t testing.TB) sink { return open(t, path, Limits{Rotate: 20_000}) },
+		open:   func(t testing.TB) sink { return open(t, path, Limits{MaxFileSize: 20_000}) },
 		read:   func(_ context.Context, each func(*Line) bool) error { return Read(path, each) },
 		follow: func(ctx context.Context, each func(*Line) bool) error { return Follow(ctx, path, each) },
 		verify: func(context.Context) (*Verdict, error) { return Verify(path) },
@@ -219,7 +219,7 @@ func testOpenCalls(t *testing.T, log *logged) {
 		check(t, l.Append(&Record{Time: time.Now(), Event: EventIntent, ID: id}, true))
 	}
 	check(t, l.Append(call("b"), false))
-	if v := log.holds(t); v.Open != 2 || !strings.Contains(v.String(), "2 calls started and not ended") {
+	if v := log.holds(t); v.OpenCalls != 2 || !strings.Contains(v.String(), "2 calls started and not ended") {
 		t.Error(v)
 	}
 }

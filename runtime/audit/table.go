@@ -56,12 +56,12 @@ func OpenTable(ctx context.Context, address string) (*Table, error) {
 	t := &Table{last: chainHead{hash: genesis}}
 	t.ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if t.pool, err = pgxpool.NewWithConfig(t.ctx, config); err != nil {
-		return nil, postgres.Unreadable
+		return nil, postgres.ErrMalformedAddress
 	}
 	b := &batch{done: make(chan struct{})} // only the record that this process writes
 	t.writeBatch(b, t.put)
 	t.setLastError(b.err)
-	if b.err != nil && !errors.Is(b.err, postgres.ErrAway) {
+	if b.err != nil && !errors.Is(b.err, postgres.ErrUnavailable) {
 		t.cancel()
 		t.pool.Close()
 		return nil, b.err
@@ -81,7 +81,7 @@ func (t *Table) Append(r *Record, _ bool) error {
 // Check returns why records cannot be written. If the last one could not, and the database answers
 // before ctx ends, it tries to write another.
 func (t *Table) Check(ctx context.Context) error {
-	before := t.Failing()
+	before := t.LastError()
 	if before == nil && t.isStuck(slowWrite) {
 		return errSlow
 	}
@@ -90,10 +90,10 @@ func (t *Table) Check(ctx context.Context) error {
 		if err == nil && !exists {
 			err = errGone
 		}
-		return postgres.Fault(t.ctx, err)
+		return postgres.DescribeError(t.ctx, err)
 	}
 	if _, err := t.pool.Exec(ctx, "SELECT"); err != nil { // the table may be what is missing
-		return postgres.Fault(t.ctx, err)
+		return postgres.DescribeError(t.ctx, err)
 	}
 	if !t.probing.CompareAndSwap(false, true) {
 		return before
@@ -142,7 +142,7 @@ func (t *Table) put(b *batch) {
 	defer cancel()
 	rows, err := t.write(ctx, b)
 	if err != nil {
-		b.err = postgres.Fault(t.ctx, err)
+		b.err = postgres.DescribeError(t.ctx, err)
 		if now := time.Now(); now.Sub(began) > slowWrite {
 			t.slowError, t.slowUntil = b.err, now.Add(slowWrite)
 		}
@@ -159,10 +159,10 @@ func (t *Table) write(ctx context.Context, b *batch) (*rowBatch, error) {
 	sent, err := t.tryWrite(ctx, b, nil)
 	for attempt := 0; err != nil; attempt++ {
 		t.ready = false
-		if known := postgres.Refused(""); errors.As(err, &known) {
+		if known := postgres.OperatorError(""); errors.As(err, &known) {
 			return nil, err
 		}
-		if postgres.ReadOnly(err) || !errors.As(err, new(*pgconn.PgError)) {
+		if postgres.IsReadOnly(err) || !errors.As(err, new(*pgconn.PgError)) {
 			t.pool.Reset() // the other connections lead to the same server
 		}
 		if sent == nil && attempt > 0 || ctx.Err() != nil {

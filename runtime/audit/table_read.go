@@ -43,7 +43,7 @@ func readRows(
 		const query = "SELECT seq, time, hash, line FROM hatchel_audit WHERE seq > $1 ORDER BY seq LIMIT $2"
 		rows, err := conn.Query(ctx, query, after, pageSize)
 		if err != nil {
-			return after, false, postgres.Fault(ctx, err)
+			return after, false, postgres.DescribeError(ctx, err)
 		}
 		page, err := pgx.CollectRows(rows, func(from pgx.CollectableRow) (row, error) { return scanRow(from) })
 		if err != nil {
@@ -53,7 +53,7 @@ func readRows(
 			r := &page[i]
 			after = r.sequence
 			l := &Line{
-				File: tableName, Number: int(r.sequence), Text: r.line, Ended: true, mismatch: !r.isConsistent(),
+				File: tableName, Number: int(r.sequence), Text: r.line, Terminated: true, mismatch: !r.isConsistent(),
 			}
 			if !each(l) {
 				return after, false, nil
@@ -69,9 +69,9 @@ func readRows(
 func readError(ctx context.Context, err error) error {
 	const undefinedTable = "42P01"
 	if e := new(pgconn.PgError); errors.As(err, &e) && e.Code == undefinedTable {
-		return postgres.Refused("it has no table hatchel_audit: no server has written to it yet")
+		return postgres.OperatorError("it has no table hatchel_audit: no server has written to it yet")
 	}
-	return postgres.Fault(ctx, err)
+	return postgres.DescribeError(ctx, err)
 }
 
 // FollowTable is like ReadTable, and then continues with new records until ctx ends or each reports
@@ -89,7 +89,7 @@ func FollowTable(ctx context.Context, address string, each func(*Line) bool) err
 		switch {
 		case ctx.Err() != nil || err == nil && !goOn:
 			return nil
-		case err != nil && (!began || !errors.Is(err, postgres.ErrAway)):
+		case err != nil && (!began || !errors.Is(err, postgres.ErrUnavailable)):
 			return err
 		}
 		began = true

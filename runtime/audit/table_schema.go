@@ -33,23 +33,23 @@ ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added;
 `
 
 const (
-	errEncoding  = postgres.Refused("its encoding is not UTF-8")
-	errUnguarded = postgres.Refused("records in its table hatchel_audit can be changed: " +
+	errEncoding  = postgres.OperatorError("its encoding is not UTF-8")
+	errUnguarded = postgres.OperatorError("records in its table hatchel_audit can be changed: " +
 		"the trigger hatchel_audit_only_added is missing or disabled")
-	errForeign    = postgres.Refused("its table hatchel_audit belongs to another program")
-	errChangedEnd = postgres.Refused("the last record of its table hatchel_audit was changed: " +
+	errForeign    = postgres.OperatorError("its table hatchel_audit belongs to another program")
+	errChangedEnd = postgres.OperatorError("the last record of its table hatchel_audit was changed: " +
 		"`hatchel audit --verify` shows the details")
-	errOther = postgres.Refused("its table hatchel_audit was replaced, or a record in it was changed: " +
+	errOther = postgres.OperatorError("its table hatchel_audit was replaced, or a record in it was changed: " +
 		"`hatchel audit --verify` shows the details. Restart the server to continue with the existing records")
-	errSlow        = postgres.Refused("it does not answer in time")
-	errGone        = postgres.Refused("its table hatchel_audit no longer exists")
-	errNotAccepted = postgres.Refused("its table hatchel_audit does not accept records: " +
+	errSlow        = postgres.OperatorError("it does not answer in time")
+	errGone        = postgres.OperatorError("its table hatchel_audit no longer exists")
+	errNotAccepted = postgres.OperatorError("its table hatchel_audit does not accept records: " +
 		"a rule or a trigger of the database keeps them out")
 )
 
 // goneError returns the error of a table whose last records were removed.
 func goneError(last, written int64) error {
-	return postgres.Refused(fmt.Sprintf("records were removed from its table hatchel_audit: the last one is %d, "+
+	return postgres.OperatorError(fmt.Sprintf("records were removed from its table hatchel_audit: the last one is %d, "+
 		"and %d was written. Restart the server to continue from the last one", last, written))
 }
 
@@ -145,7 +145,7 @@ func CheckTable(ctx context.Context, address string) error {
 	}
 	defer conn.Close(ctx)
 	_, err = checkTable(ctx, conn)
-	return postgres.Fault(context.WithoutCancel(ctx), err)
+	return postgres.DescribeError(context.WithoutCancel(ctx), err)
 }
 
 func connect(ctx context.Context, address string) (*pgx.Conn, error) {
@@ -154,5 +154,5 @@ func connect(ctx context.Context, address string) (*pgx.Conn, error) {
 		return nil, err
 	}
 	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
-	return conn, postgres.Fault(context.WithoutCancel(ctx), err)
+	return conn, postgres.DescribeError(context.WithoutCancel(ctx), err)
 }

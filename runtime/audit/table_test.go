@@ -266,7 +266,7 @@ func TestLockTimeoutWritesNothing(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	l := openTable(t, changed(t, address, func(_ *url.URL, q url.Values) { q.Set("lock_timeout", "100ms") }))
 	execute(t, db, fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, 'hatchel_audit'::regclass::oid::integer)", writeLock))
-	if err := l.Append(call("x"), true); !errors.Is(err, postgres.ErrAway) || !strings.Contains(err.Error(), "in time") {
+	if err := l.Append(call("x"), true); !errors.Is(err, postgres.ErrUnavailable) || !strings.Contains(err.Error(), "in time") {
 		t.Errorf("got %v", err)
 	}
 	execute(t, db, "ROLLBACK")
@@ -352,12 +352,12 @@ func TestSlowTableFailsFast(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if err := l.Append(call("x"), true); !errors.Is(err, postgres.ErrAway) {
+			if err := l.Append(call("x"), true); !errors.Is(err, postgres.ErrUnavailable) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	for l.Failing() == nil && !l.isStuck(slowWrite) {
+	for l.LastError() == nil && !l.isStuck(slowWrite) {
 		check(t, ctxtime.Sleep(t.Context(), writeRetry))
 	}
 	if err := l.Check(t.Context()); err == nil {
@@ -376,7 +376,7 @@ func TestSlowTableFailsFast(t *testing.T) {
 		t.Error("afterwards all is well")
 	}
 	execute(t, db, "ROLLBACK")
-	if err := l.Append(call("at once"), true); !errors.Is(err, postgres.ErrAway) {
+	if err := l.Append(call("at once"), true); !errors.Is(err, postgres.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
 	retryNow(l)

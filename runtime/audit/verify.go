@@ -8,28 +8,28 @@ import (
 
 // Verdict is the result of a verification.
 type Verdict struct {
-	Files   int
-	Table   bool // the log is in a table, not in files
-	Records int64
-	First   int64  // sequence of the first record; above 1 when older files were removed
-	Last    int64  // sequence of the last record
-	Hash    string // of the last record
-	Repairs int    // partial tails, as after a crash, that a later record describes
-	Open    int    // calls with an intent and without an end: in progress, or interrupted by a crash
-	Partial bool   // the last line is incomplete: it is being written, or the process has died
+	Files     int
+	Table     bool // the log is in a table, not in files
+	Records   int64
+	First     int64  // sequence of the first record; above 1 when older files were removed
+	Last      int64  // sequence of the last record
+	Hash      string // of the last record
+	Repairs   int    // partial tails, as after a crash, that a later record describes
+	OpenCalls int    // calls with an intent and without an end: in progress, or interrupted by a crash
+	Partial   bool   // the last line is incomplete: it is being written, or the process has died
 
 	Broken *Break // nil when the chain is intact
 }
 
 // Break is the first line at which a chain is broken.
 type Break struct {
-	File string
-	Line int
-	Why  string
+	File   string
+	Line   int
+	Reason string
 }
 
 // String returns the place and the reason.
-func (b *Break) String() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Why) }
+func (b *Break) String() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Reason) }
 
 // Verify reads all files of a log, and compares every record with its hash and with the record before
 // it. The error is about files that cannot be read.
@@ -62,7 +62,7 @@ func (v *verifier) verdict() *Verdict {
 			v.Broken = v.tailStart
 		}
 	}
-	v.Open = len(v.open)
+	v.OpenCalls = len(v.open)
 	return &v.Verdict
 }
 
@@ -128,12 +128,12 @@ func (v *verifier) addTail(l *Line) {
 		v.tail.Write([]byte{'\n'})
 	}
 	v.tail.Write(l.Text)
-	v.tailOpen, v.tailEnd = !l.Ended, l.Number
+	v.tailOpen, v.tailEnd = !l.Terminated, l.Number
 }
 
 // describesTail reports whether a record says that the lines before it are not records.
 func (v *verifier) describesTail(r *Record) bool {
-	return r.Event == EventRepaired && r.Lost == v.tail.bytes && r.LostSum == v.tail.digest()
+	return r.Event == EventRepaired && r.LostBytes == v.tail.bytes && r.LostDigest == v.tail.digest()
 }
 
 // gap returns how the chain is broken before a record.
@@ -184,8 +184,8 @@ func (v *Verdict) String() string {
 	if v.Partial {
 		b.WriteString("; the last line is incomplete")
 	}
-	if v.Open > 0 {
-		fmt.Fprintf(&b, "; %s started and not ended", plural(int64(v.Open), "call"))
+	if v.OpenCalls > 0 {
+		fmt.Fprintf(&b, "; %s started and not ended", plural(int64(v.OpenCalls), "call"))
 	}
 	return b.String()
 }

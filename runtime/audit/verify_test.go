@@ -13,14 +13,14 @@ func TestVerifyReportsEmptiedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	lines := written(t, path, 3)
 	check(t, os.WriteFile(path, bytes.Join(lines[2:], nil), 0o600))
-	if v := verify(t, path); v.Broken == nil || !strings.Contains(v.Broken.Why, "record 3 cannot be the first of a file") {
+	if v := verify(t, path); v.Broken == nil || !strings.Contains(v.Broken.Reason, "record 3 cannot be the first of a file") {
 		t.Error(v)
 	}
 }
 
 func TestVerifyAcceptsRemovedOldFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	l, err := Open(path, Limits{Rotate: 1000, Keep: 2})
+	l, err := Open(path, Limits{MaxFileSize: 1000, MaxFiles: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

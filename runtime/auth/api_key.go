@@ -25,7 +25,7 @@ func newAPIKey(k *hcl.APIKey) apiKey {
 
 // identifyKey authenticates the caller of an API key. It compares digests with all keys in constant
 // time, so that the duration tells nothing about the keys.
-func (c *Callers) identifyKey(credential string) (*mcp.Identity, *Refusal) {
+func (c *Authenticator) identifyKey(credential string) (*mcp.Identity, *Refusal) {
 	digest := sha256.Sum256([]byte(credential))
 	found := -1
 	for n := range c.keys {

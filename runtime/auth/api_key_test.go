@@ -75,7 +75,7 @@ func TestReplacedKeyEndsItsIdentities(t *testing.T) {
 	c, _ := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci)}}})
 	i := accept(t, c, request("X-API-Key", ci))
 	later, _ := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(boss)}}})
-	if later.Stands(i) {
+	if later.StillValid(i) {
 		t.Error("the identity of the replaced key is still valid")
 	}
 }
@@ -87,15 +87,15 @@ func TestNewWithoutCredentials(t *testing.T) {
 		}
 	})
 	t.Run("keeps anonymous callers valid", func(t *testing.T) {
-		var none *auth.Callers
-		if !none.Stands(nil) {
+		var none *auth.Authenticator
+		if !none.StillValid(nil) {
 			t.Error("an anonymous caller is not valid any more")
 		}
 	})
 	t.Run("ends the identities of before", func(t *testing.T) {
-		var none *auth.Callers
+		var none *auth.Authenticator
 		c, _ := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci)}}})
-		if none.Stands(accept(t, c, request("X-API-Key", ci))) || c.Stands(nil) {
+		if none.StillValid(accept(t, c, request("X-API-Key", ci))) || c.StillValid(nil) {
 			t.Error("an identity is valid that should not be")
 		}
 	})

@@ -1,7 +1,7 @@
 // Package auth authenticates HTTP requests with the credentials that a configuration declares: API
 // keys, JSON web tokens of issuers, and client certificates.
 //
-// A [Callers] is made for each generation, and [Callers.Identify] is called for every request. It
+// A [Authenticator] is made for each generation, and [Authenticator.Authenticate] is called for every request. It
 // fails closed: a credential that is missing, unknown, expired or cannot be verified leads to a
 // Refusal. As a protected resource in terms of OAuth 2.1 and of the authorization chapter of MCP,
 // the server says in challenges and in its metadata (RFC 9728) where a client gets a token. No
@@ -22,9 +22,9 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// Callers authenticates the callers that a configuration declares. Its methods may be called
+// Authenticator authenticates the callers that a configuration declares. Its methods may be called
 // concurrently.
-type Callers struct {
+type Authenticator struct {
 	keys         []apiKey
 	issuers      map[string]*issuerConfig // by the URL of the issuer
 	order        []*issuerConfig          // as they are declared
@@ -45,7 +45,7 @@ type Options struct {
 
 // New returns nil when the configuration declares no credentials; then every caller is anonymous.
 // It makes no requests to issuers.
-func New(a *hcl.Auth, o Options) *Callers {
+func New(a *hcl.Auth, o Options) *Authenticator {
 	certificates := o.Certificates
 	if certificates != nil && !certificates.acceptsClients() {
 		certificates = nil
@@ -56,7 +56,7 @@ func New(a *hcl.Auth, o Options) *Callers {
 	if a == nil {
 		a = &hcl.Auth{}
 	}
-	c := &Callers{
+	c := &Authenticator{
 		certificates: certificates, issuers: map[string]*issuerConfig{}, grants: map[string]bool{}, now: o.Now,
 	}
 	for _, k := range a.Keys {
@@ -82,7 +82,7 @@ func grantOf(declaration ...any) string {
 }
 
 // Probe loads the keys of all issuers, and reports the issuers for which that fails.
-func (c *Callers) Probe(ctx context.Context) (diags hcl.Diagnostics) {
+func (c *Authenticator) Probe(ctx context.Context) (diags hcl.Diagnostics) {
 	if c == nil {
 		return nil
 	}
@@ -97,18 +97,18 @@ func (c *Callers) Probe(ctx context.Context) (diags hcl.Diagnostics) {
 	return diags
 }
 
-// Stands reports whether a caller who was authenticated by this or an earlier configuration is
+// StillValid reports whether a caller who was authenticated by this or an earlier configuration is
 // still accepted: the declaration of the credential has not changed.
-func (c *Callers) Stands(i *mcp.Identity) bool {
+func (c *Authenticator) StillValid(i *mcp.Identity) bool {
 	if c == nil {
 		return i == nil // an authenticated caller does not become anonymous
 	}
 	return i != nil && (c.grants[i.Grant] || c.certificates != nil && i.Grant == c.certificates.grant())
 }
 
-// Identify authenticates a request. It accepts one credential: a key or a token, or if there is
+// Authenticate authenticates a request. It accepts one credential: a key or a token, or if there is
 // neither, the certificate of the connection.
-func (c *Callers) Identify(r *http.Request) (*mcp.Identity, *Refusal) {
+func (c *Authenticator) Authenticate(r *http.Request) (*mcp.Identity, *Refusal) {
 	tokens, keys := r.Header["Authorization"], r.Header["X-Api-Key"]
 	var i *mcp.Identity
 	var refused *Refusal
@@ -133,7 +133,7 @@ func (c *Callers) Identify(r *http.Request) (*mcp.Identity, *Refusal) {
 }
 
 // identifyBearer authenticates the caller of a Bearer credential, which is a key or a token.
-func (c *Callers) identifyBearer(r *http.Request, header string) (*mcp.Identity, *Refusal) {
+func (c *Authenticator) identifyBearer(r *http.Request, header string) (*mcp.Identity, *Refusal) {
 	scheme, credential, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") || credential == "" {
 		return nil, invalidToken("Only Bearer credentials are accepted")
@@ -145,7 +145,7 @@ func (c *Callers) identifyBearer(r *http.Request, header string) (*mcp.Identity,
 }
 
 // readableHeaders returns the headers of a request that expressions may read.
-func (c *Callers) readableHeaders(h http.Header) map[string]string {
+func (c *Authenticator) readableHeaders(h http.Header) map[string]string {
 	if len(c.headers) == 0 {
 		return nil
 	}

@@ -56,12 +56,12 @@ func TestClientCertificates(t *testing.T) {
 	o.Certificates = certificates
 	c := auth.New(&hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci", Digest: digest(ci)}}}, o)
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i, refused := c.Identify(r)
+		i, refused := c.Authenticate(r)
 		if refused != nil {
-			fmt.Fprint(w, refused.Status, " ", refused.Why)
+			fmt.Fprint(w, refused.Status, " ", refused.Reason)
 			return
 		}
-		fmt.Fprintf(w, "%s %v %s %t", i.Subject, i.Groups, i.Key, c.Stands(i))
+		fmt.Fprintf(w, "%s %v %s %t", i.Subject, i.Groups, i.Key, c.StillValid(i))
 	}))
 	web.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return certificates.Config(), nil }}
 	web.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
@@ -112,7 +112,7 @@ func TestChangedCertificatesAreReloaded(t *testing.T) {
 	o.Certificates = certificates
 	c := auth.New(nil, o)
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if i, refused := c.Identify(r); refused == nil {
+		if i, refused := c.Authenticate(r); refused == nil {
 			fmt.Fprint(w, i.Subject)
 			return
 		}

@@ -41,7 +41,7 @@ func TestRefreshForUnknownKeysIsLimited(t *testing.T) {
 			key.ID = fmt.Sprint("unknown ", n)
 			refuse(t, c, bearer(issuertest.Sign(t, key, i.Claims(audience, nil))), "401")
 		}
-		return i.Asked("/keys")
+		return i.Requests("/keys")
 	}
 	if n := flood(); n > 4 {
 		t.Errorf("%d requests to the issuer", n)
@@ -70,7 +70,7 @@ func TestConcurrentCallersShareARefresh(t *testing.T) {
 	begun.Wait()
 	release()
 	all.Wait()
-	if n := i.Asked("/keys"); n > 2 {
+	if n := i.Requests("/keys"); n > 2 {
 		t.Errorf("%d requests to the issuer", n)
 	}
 }
@@ -107,14 +107,14 @@ func TestHangingIssuerDelaysNoKnownKey(t *testing.T) {
 	declared.JWKS = i.URL + "/keys"
 	c, clock := authenticatorFor(t, declared)
 	accept(t, c, bearer(i.Token(audience, nil)))
-	before, release := i.Asked("/keys"), i.Hold()
+	before, release := i.Requests("/keys"), i.Hold()
 	defer release()
 	clock.advance(20 * time.Minute)
 	token := i.Token(audience, map[string]any{"exp": clock.now().Add(time.Hour).Unix()})
 	for range 20 {
 		accept(t, c, bearer(token))
 	}
-	if n := i.Asked("/keys") - before; n > 2 {
+	if n := i.Requests("/keys") - before; n > 2 {
 		t.Errorf("callers waited for %d requests until they failed", n)
 	}
 }
@@ -133,7 +133,7 @@ func TestReleaseCancelsRefresh(t *testing.T) {
 		_, refusal := identify(c, bearer(i.Token(audience, nil)))
 		ended <- refusal
 	}()
-	for i.Asked("/keys") == 0 {
+	for i.Requests("/keys") == 0 {
 		runtime.Gosched()
 	}
 	for _, f := range release {
@@ -202,21 +202,21 @@ func TestReload(t *testing.T) {
 	declared, o := trusting(i), options(t, new(clock))
 	stricter := declared
 	stricter.RequiredScopes = []string{"tools"}
-	withIssuer := func(j *hcl.JWT) *auth.Callers { return auth.New(&hcl.Auth{Issuers: []*hcl.JWT{j}}, o) }
+	withIssuer := func(j *hcl.JWT) *auth.Authenticator { return auth.New(&hcl.Auth{Issuers: []*hcl.JWT{j}}, o) }
 	identity := accept(t, withIssuer(&declared), bearer(i.Token(audience, nil)))
 	t.Run("keeps the keys of an unchanged issuer", func(t *testing.T) {
 		accept(t, withIssuer(&declared), bearer(i.Token(audience, nil)))
-		if n := i.Asked("/keys"); n != 1 {
+		if n := i.Requests("/keys"); n != 1 {
 			t.Errorf("%d requests to the issuer", n)
 		}
 	})
 	t.Run("keeps the identities of an unchanged issuer", func(t *testing.T) {
-		if !withIssuer(&declared).Stands(identity) {
+		if !withIssuer(&declared).StillValid(identity) {
 			t.Error("the identity is not valid any more")
 		}
 	})
 	t.Run("ends the identities of a changed issuer", func(t *testing.T) {
-		if withIssuer(&stricter).Stands(identity) {
+		if withIssuer(&stricter).StillValid(identity) {
 			t.Error("the identity is still valid")
 		}
 	})

@@ -17,7 +17,7 @@ const endpointPath = "/mcp"
 
 // Metadata returns the document for a request for the metadata of the server, which needs no
 // credential. It reports false when the path is another one, or no issuer is declared.
-func (c *Callers) Metadata(r *http.Request) (document []byte, ok bool) {
+func (c *Authenticator) Metadata(r *http.Request) (document []byte, ok bool) {
 	path, isMetadata := strings.CutPrefix(r.URL.Path, metadataPath)
 	if !isMetadata || c == nil || len(c.order) == 0 {
 		return nil, false
@@ -52,7 +52,7 @@ func (c *Callers) Metadata(r *http.Request) (document []byte, ok bool) {
 
 // audienceURL returns the first audience that is a URL, which then is the URL of the server; otherwise
 // nil.
-func (c *Callers) audienceURL() *url.URL {
+func (c *Authenticator) audienceURL() *url.URL {
 	for _, config := range c.order {
 		u, err := url.Parse(config.Audience)
 		if err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") &&
@@ -64,7 +64,7 @@ func (c *Callers) audienceURL() *url.URL {
 }
 
 // resource returns the URL of the server: its audience, or the one that the request was sent to.
-func (c *Callers) resource(r *http.Request) url.URL {
+func (c *Authenticator) resource(r *http.Request) url.URL {
 	if u := c.audienceURL(); u != nil {
 		return *u
 	}
@@ -79,7 +79,7 @@ func (c *Callers) resource(r *http.Request) url.URL {
 }
 
 // metadataURL returns the URL of the metadata for a challenge, or an empty string.
-func (c *Callers) metadataURL(r *http.Request) string {
+func (c *Authenticator) metadataURL(r *http.Request) string {
 	u := c.resource(r)
 	if len(c.order) == 0 || !isPlainHost(u.Host) {
 		return ""

@@ -20,12 +20,12 @@ func TestMetadata(t *testing.T) {
 	withURL, _ := authenticatorFor(t, declared)
 	declared.Audience = "the tools"
 	withName, _ := authenticatorFor(t, declared)
-	metadata := func(c *auth.Callers, path string) ([]byte, bool) {
+	metadata := func(c *auth.Authenticator, path string) ([]byte, bool) {
 		return c.Metadata(httptest.NewRequest(http.MethodGet, "http://here.example:81"+path, nil))
 	}
 	const root = "/.well-known/oauth-protected-resource"
 	for name, x := range map[string]struct {
-		c              *auth.Callers
+		c              *auth.Authenticator
 		path, resource string
 	}{
 		"at the root":                        {withURL, root, audience},
@@ -53,7 +53,7 @@ func TestMetadata(t *testing.T) {
 	}
 	keysOnly, _ := newAuthenticator(t, &hcl.Auth{Keys: []*hcl.APIKey{{Name: "ci"}}})
 	for name, x := range map[string]struct {
-		c    *auth.Callers
+		c    *auth.Authenticator
 		path string
 	}{
 		"no document at another path":            {withURL, root + "/other"},

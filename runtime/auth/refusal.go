@@ -8,7 +8,7 @@ import (
 // Refusal is the reason why a request is not authenticated. It reveals only what the caller knows.
 type Refusal struct {
 	Status int
-	Why    string // a sentence without a full stop
+	Reason string // a sentence without a full stop
 
 	code   string   // of RFC 6750, section 3.1; empty when there was no credential
 	scopes []string // that are required
@@ -16,11 +16,11 @@ type Refusal struct {
 }
 
 func invalidRequest(why string) *Refusal {
-	return &Refusal{Status: http.StatusBadRequest, Why: why, code: "invalid_request"}
+	return &Refusal{Status: http.StatusBadRequest, Reason: why, code: "invalid_request"}
 }
 
 func invalidToken(why string) *Refusal {
-	return &Refusal{Status: http.StatusUnauthorized, Why: why, code: "invalid_token"}
+	return &Refusal{Status: http.StatusUnauthorized, Reason: why, code: "invalid_token"}
 }
 
 func unknownCredential() *Refusal {
@@ -30,7 +30,7 @@ func unknownCredential() *Refusal {
 func missingCredential() *Refusal {
 	return &Refusal{
 		Status: http.StatusUnauthorized,
-		Why:    "Authentication is required, and the request has no credential",
+		Reason: "Authentication is required, and the request has no credential",
 	}
 }
 
@@ -38,13 +38,13 @@ func missingCredential() *Refusal {
 func issuerUnavailable() *Refusal {
 	return &Refusal{
 		Status: http.StatusServiceUnavailable,
-		Why:    "The token cannot be verified, because its issuer is not available. Try again shortly",
+		Reason: "The token cannot be verified, because its issuer is not available. Try again shortly",
 	}
 }
 
 // Challenge sets the headers of the response to a refused request (RFC 6750, section 3; RFC 9728,
 // section 5.1).
-func (c *Callers) Challenge(h http.Header, r *http.Request, refused *Refusal) {
+func (c *Authenticator) Challenge(h http.Header, r *http.Request, refused *Refusal) {
 	if refused.Status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "5")
 		return
@@ -57,7 +57,7 @@ func (c *Callers) Challenge(h http.Header, r *http.Request, refused *Refusal) {
 	}
 	add("error", refused.code)
 	if refused.code != "" {
-		add("error_description", refused.Why)
+		add("error_description", refused.Reason)
 	}
 	scopes := refused.scopes
 	if len(c.order) > 0 {

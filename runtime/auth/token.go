@@ -44,7 +44,7 @@ func newIssuerConfig(j *hcl.JWT, o Options) *issuerConfig {
 
 // identifyToken authenticates the caller of a JSON web token (RFC 9068, RFC 8725): of a declared
 // issuer, signed with one of its keys by a declared algorithm, for this server, and valid now.
-func (c *Callers) identifyToken(ctx context.Context, text string) (*mcp.Identity, *Refusal) {
+func (c *Authenticator) identifyToken(ctx context.Context, text string) (*mcp.Identity, *Refusal) {
 	if len(text) > maxTokenBytes || strings.Count(text, ".") != 2 {
 		return nil, unknownCredential()
 	}
@@ -128,9 +128,9 @@ func (c *issuerConfig) identify(claims jwt.MapClaims, text string) (*mcp.Identit
 		Token:  func() (string, time.Time) { return text, expires.Time },
 		Groups: textsOf(claimAt(claims, c.GroupsClaim)), Scopes: scopesOf(claims),
 	}
-	if len(i.Lacks(c.RequiredScopes)) > 0 {
+	if len(i.MissingScopes(c.RequiredScopes)) > 0 {
 		return nil, &Refusal{
-			Status: http.StatusForbidden, Why: "The token lacks a scope that this server requires",
+			Status: http.StatusForbidden, Reason: "The token lacks a scope that this server requires",
 			code: "insufficient_scope", scopes: c.RequiredScopes,
 		}
 	}

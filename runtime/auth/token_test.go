@@ -39,14 +39,14 @@ func trusting(i *issuertest.Issuer) hcl.JWT {
 }
 
 // newAuthenticator returns an authenticator and the clock by which credentials expire.
-func newAuthenticator(t *testing.T, a *hcl.Auth) (*auth.Callers, *clock) {
+func newAuthenticator(t *testing.T, a *hcl.Auth) (*auth.Authenticator, *clock) {
 	t.Helper()
 	c := new(clock)
 	return auth.New(a, options(t, c)), c
 }
 
 // authenticatorFor returns an authenticator that accepts the tokens of one issuer.
-func authenticatorFor(t *testing.T, declared hcl.JWT) (*auth.Callers, *clock) {
+func authenticatorFor(t *testing.T, declared hcl.JWT) (*auth.Authenticator, *clock) {
 	t.Helper()
 	return newAuthenticator(t, &hcl.Auth{Issuers: []*hcl.JWT{&declared}})
 }
@@ -68,8 +68,8 @@ func request(headers ...string) *http.Request {
 }
 
 // identify returns the identity of a caller, or the status and the challenge of a refusal.
-func identify(c *auth.Callers, r *http.Request) (*mcp.Identity, string) {
-	i, refused := c.Identify(r)
+func identify(c *auth.Authenticator, r *http.Request) (*mcp.Identity, string) {
+	i, refused := c.Authenticate(r)
 	if refused == nil {
 		return i, ""
 	}
@@ -79,7 +79,7 @@ func identify(c *auth.Callers, r *http.Request) (*mcp.Identity, string) {
 }
 
 // accept fails the test unless a request is authenticated.
-func accept(t *testing.T, c *auth.Callers, r *http.Request) *mcp.Identity {
+func accept(t *testing.T, c *auth.Authenticator, r *http.Request) *mcp.Identity {
 	t.Helper()
 	i, refusal := identify(c, r)
 	if refusal != "" {
@@ -89,7 +89,7 @@ func accept(t *testing.T, c *auth.Callers, r *http.Request) *mcp.Identity {
 }
 
 // refuse fails the test unless a request is refused with a status and a challenge that begin so.
-func refuse(t *testing.T, c *auth.Callers, r *http.Request, prefix string) (challenge string) {
+func refuse(t *testing.T, c *auth.Authenticator, r *http.Request, prefix string) (challenge string) {
 	t.Helper()
 	i, refusal := identify(c, r)
 	if i != nil || !strings.HasPrefix(refusal, prefix) {
@@ -128,7 +128,7 @@ func TestTokenIdentifiesCaller(t *testing.T) {
 	if err := json.Unmarshal(got.Claims, &claims); err != nil || claims["tenant"] != "t1" {
 		t.Errorf("the claims are %s", got.Claims)
 	}
-	if !c.Stands(got) {
+	if !c.StillValid(got) {
 		t.Error("the identity is not valid any more")
 	}
 }

@@ -152,7 +152,7 @@ func (p *Program) awaitOperator(c *call) error {
 	if a.Status == approval.Pending {
 		if c.progress.mayBecomeTask {
 			c.approval.stage, c.approval.given = approvalWaiting, nil
-			c.approval.maxWait = time.Until(a.Until)
+			c.approval.maxWait = time.Until(a.Deadline)
 			return errBecomesTask
 		}
 		if a, err = p.waitForDecision(c, a); err != nil {
@@ -205,20 +205,20 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	c.approval.fingerprint = fingerprint
 	a, isNew, err = store.Open(c.frame.Context, fingerprint, *r)
 	switch {
-	case errors.Is(err, approval.ErrShare):
+	case errors.Is(err, approval.ErrTooManyOfCaller):
 		const text = "This call needs an approval, and %d calls of the same caller wait for one " +
 			"already, which is the " +
 			"limit. Nothing was done. Try again when some of them are decided, and make no other such call until then."
-		message := fmt.Sprintf(text, approval.MostOfCaller)
+		message := fmt.Sprintf(text, approval.MaxPendingPerCaller)
 		return nil, false, &limit.Error{Message: message, RetryAfter: time.Minute}
-	case errors.Is(err, approval.ErrCrowded):
+	case errors.Is(err, approval.ErrTooManyPending):
 		const text = "This call needs an approval, and too many calls of other callers of this server wait for one " +
 			"already. Nothing was done. Try again later."
 		return nil, false, &limit.Error{Message: text, RetryAfter: time.Minute}
 	case errors.Is(err, state.ErrFull):
 		const text = "the call needs an approval, and the state store has no room for another one. Nothing was done; " +
 			"try again later"
-		return nil, false, &adapters.Fault{Message: text, Cause: err, Untouched: true}
+		return nil, false, &adapters.Fault{Message: text, Cause: err, NotSent: true}
 	case err != nil:
 		return nil, false, c.contextCause(failure.StateError(err))
 	}
@@ -241,7 +241,7 @@ func (p *Program) checkSameKey(c *call, a *approval.Approval, isNew bool) (bool,
 		decision := approval.Decision{By: "server", At: time.Now(), Reason: reason}
 		_, err = store.Decide(c.frame.Context, a.ID, false, decision)
 	}
-	if errors.As(err, new(*approval.AlreadyError)) {
+	if errors.As(err, new(*approval.DecidedError)) {
 		err = nil
 	}
 	return true, err

@@ -186,12 +186,12 @@ func (p *Program) approvalRequest(c *call, rules []*ApprovalRule) (*approval.Req
 	r := &approval.Request{
 		Tool: p.Decl.Name, Title: p.tool.Title, Message: p.approvalMessage(c, rules), Effect: effect,
 		Rules: ruleNames(rules), Caller: p.requester(c), Revision: p.Env.Revision, Seal: p.approvalSeal(),
-		Asked: now, Until: now.Add(timeout), Audited: p.Env.Audit != nil,
+		RequestedAt: now, Deadline: now.Add(timeout), Audited: p.Env.Audit != nil,
 	}
 	var record audit.Record
 	c.addArguments(&record)
 	r.Arguments = record.Arguments
-	r.Partial = record.Size > 0 || isPartialEffect(effect)
+	r.Partial = record.ArgumentsSize > 0 || isPartialEffect(effect)
 	return r, nil
 }
 
@@ -206,7 +206,7 @@ func (p *Program) approvalMessage(c *call, rules []*ApprovalRule) string {
 		text := ""
 		if r.decl.Message != nil {
 			text = strings.TrimSpace(c.hideInputs(failure.Render(r.decl.Message, c.frame)))
-			text = indentLines(approval.Legible(text))
+			text = indentLines(approval.EscapeText(text))
 		}
 		if text != "" && !slices.Contains(messages, text) {
 			messages = append(messages, text)
@@ -222,14 +222,14 @@ func (p *Program) approvalMessage(c *call, rules []*ApprovalRule) string {
 }
 
 // requester returns who makes the call, or the call that it is a step of.
-func (p *Program) requester(c *call) approval.Who {
+func (p *Program) requester(c *call) approval.Requester {
 	if caller := c.callerOrOuter(); caller != nil {
 		who := p.Env.AuditedCaller(caller)
-		return approval.Who{
+		return approval.Requester{
 			Subject: who.Subject, Key: who.Key, Groups: who.Groups, Client: clientName(who), Remote: who.Remote,
 		}
 	}
-	var who approval.Who
+	var who approval.Requester
 	who.Subject, _ = c.frame.Caller["subject"].(string)
 	groups, _ := c.frame.Caller["groups"].([]any)
 	for _, g := range groups {
@@ -242,7 +242,7 @@ func (p *Program) requester(c *call) approval.Who {
 
 // clientName returns what the client of a caller calls itself, truncated.
 func clientName(who audit.Caller) string {
-	name := approval.Legible(strings.ReplaceAll(who.Client, "\n", " "))
+	name := approval.EscapeText(strings.ReplaceAll(who.Client, "\n", " "))
 	if len(name) > maxClientName {
 		name = name[:result.CutBefore([]byte(name), maxClientName)] + "…"
 	}
@@ -260,11 +260,11 @@ func (p *Program) describeEffect(c *call) (text string, err error) {
 		sensitive := result.SensitiveTexts(nil, c.frame.Input, p.Decl.Input, false)
 		text = result.NewScrubber(sensitive).Text(text)
 	}
-	text = approval.Legible(strings.TrimRight(c.hideInputs(text), "\n"))
+	text = approval.EscapeText(strings.TrimRight(c.hideInputs(text), "\n"))
 	if len(text) > maxEffect {
 		head := text[:result.CutBefore([]byte(text), maxEffect)]
 		const format = "%s\n%s%d bytes more of what would be done]"
-		text = fmt.Sprintf(format, head, adapters.NotShown, len(text)-len(head))
+		text = fmt.Sprintf(format, head, adapters.OmittedPrefix, len(text)-len(head))
 	}
 	if isPartialEffect(text) {
 		text = partialNotice + "\n\n" + text
@@ -276,4 +276,4 @@ func (p *Program) describeEffect(c *call) (text string, err error) {
 const partialNotice = "PART OF WHAT WOULD BE DONE IS NOT SHOWN HERE. An approval covers the omitted part, too."
 
 // isPartialEffect reports whether something is omitted from what would be done.
-func isPartialEffect(effect string) bool { return strings.Contains(effect, adapters.NotShown) }
+func isPartialEffect(effect string) bool { return strings.Contains(effect, adapters.OmittedPrefix) }

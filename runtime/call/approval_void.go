@@ -30,26 +30,26 @@ func (p *Program) approvalSeal() string {
 
 // VoidFilter returns which approvals that this process has requested become void when another
 // program, nil for none, is served in place of this one. Changed is false when all stay valid.
-func (p *Program) VoidFilter(next *Program) (filter approval.Ending, changed bool) {
+func (p *Program) VoidFilter(next *Program) (filter approval.VoidFilter, changed bool) {
 	switch {
 	case len(p.Approvals) == 0, next == p, next != nil && next.approvalDigest == p.approvalDigest:
-		return approval.Ending{}, false
+		return approval.VoidFilter{}, false
 	case next == nil:
-		return approval.Ending{Seal: p.approvalSeal(), Why: reasonRemoved}, true
+		return approval.VoidFilter{Seal: p.approvalSeal(), Reason: reasonRemoved}, true
 	}
-	return approval.Ending{Seal: p.approvalSeal(), Why: reasonChanged}, true
+	return approval.VoidFilter{Seal: p.approvalSeal(), Reason: reasonChanged}, true
 }
 
 // voidApproval voids the approval that a call has waited for, if this process has requested it and
 // it is not valid now.
-func (p *Program) voidApproval(c *call, store *approval.Book, a *approval.Approval) {
+func (p *Program) voidApproval(c *call, store *approval.Store, a *approval.Approval) {
 	serving, _ := p.Env.Generation.Serving(p.Decl.Name, nil)
 	filter, changed := p.VoidFilter(serving)
 	if !changed || a.Seal != filter.Seal {
 		return
 	}
 	ctx := context.WithoutCancel(c.frame.Context)
-	if _, err := store.Void(ctx, a, filter.Why); err != nil {
+	if _, err := store.Void(ctx, a, filter.Reason); err != nil {
 		p.Env.LogVoidFailure(ctx, err)
 	}
 }
@@ -71,10 +71,10 @@ func DecisionEventID(id string) string { return id + "-decided" }
 // requested and, later, decided: once, however many calls wait for it. The approval is requested
 // even when they cannot be stored.
 func (p *Program) enqueueApprovalEvents(c *call, a *approval.Approval) {
-	var hooks []webhook.Hook
+	var hooks []webhook.Endpoint
 	for _, r := range c.approval.operatorRules {
 		for _, name := range r.decl.Notify {
-			same := func(h webhook.Hook) bool { return h.Name == name }
+			same := func(h webhook.Endpoint) bool { return h.Name == name }
 			if hook, ok := p.Env.Webhooks[name]; ok && !slices.ContainsFunc(hooks, same) {
 				hooks = append(hooks, hook)
 			}
@@ -86,7 +86,7 @@ func (p *Program) enqueueApprovalEvents(c *call, a *approval.Approval) {
 	body, err := a.AppendJSON(nil)
 	data := json.RawMessage(p.Env.Scrubber.JSON(body))
 	requested := &webhook.Event{ID: a.ID, Type: "approval.requested", At: time.Now(), Data: data}
-	decided := &webhook.Event{ID: DecisionEventID(a.ID), Of: ApprovalSubject + a.ID, By: a.Until}
+	decided := &webhook.Event{ID: DecisionEventID(a.ID), Subject: ApprovalSubject + a.ID, ResolvedBy: a.Deadline}
 	ctx := context.WithoutCancel(c.frame.Context)
 	for _, e := range []*webhook.Event{requested, decided} {
 		for _, hook := range hooks {

@@ -113,7 +113,7 @@ func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Appr
 	}
 	report()
 	err = p.runWhileWaiting(c, w, func(ctx context.Context, end context.CancelCauseFunc) (err error) {
-		a, err = store.Await(ctx, a, progressInterval, func() {
+		a, err = store.Wait(ctx, a, progressInterval, func() {
 			report()
 			if !p.stillValid(c) {
 				end(errSuperseded)

@@ -116,7 +116,7 @@ func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim s
 	switch {
 	case failed != nil:
 		r.Outcome = c.failedOutcome(ctx, failed)
-		r.Message, r.Error = c.hideInputs(failed.Message), failed.ID
+		r.Message, r.ErrorID = c.hideInputs(failed.Message), failed.ID
 	case interim == "":
 		r.Outcome = audit.OK
 		r.Rows, r.Bytes = c.result.Rows(), c.result.Size()
@@ -143,7 +143,7 @@ func (c *call) failedOutcome(ctx context.Context, failed *failure.Failure) strin
 	case ctx.Err() != nil || c.timing.stopCtx.Err() != nil:
 		return audit.Cancelled
 	case failed.Protocol != nil && c.audit.firstStep >= 0:
-		return audit.Fault
+		return audit.ProtocolError
 	case failed.Refused:
 		return audit.Refused
 	}

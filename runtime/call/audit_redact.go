@@ -31,7 +31,7 @@ func (c *call) addArguments(r *audit.Record) {
 		return
 	}
 	sum := sha256.Sum256(r.Arguments)
-	r.Size, r.Digest = len(r.Arguments), hex.EncodeToString(sum[:])
+	r.ArgumentsSize, r.ArgumentsDigest = len(r.Arguments), hex.EncodeToString(sum[:])
 	n := maxAuditedArguments
 	for n > 0 && !utf8.RuneStart(r.Arguments[n]) {
 		n--
@@ -84,14 +84,14 @@ func (e *Environment) removeSignatures(text []byte) []byte {
 	if e.Uploads == nil || !bytes.Contains(text, []byte("signature=")) {
 		return text
 	}
-	return []byte(files.Unsigned(string(text)))
+	return []byte(files.RedactSignatures(string(text)))
 }
 
 // AuditRecord returns what all records of a request have.
 func (e *Environment) AuditRecord(caller *mcp.Caller, meta []byte) audit.Record {
 	return audit.Record{
 		Event: audit.EventCall, Caller: e.AuditedCaller(caller), Revision: e.Revision,
-		Trace: traceOf(caller.Header, meta),
+		TraceID: traceOf(caller.Header, meta),
 	}
 }
 

@@ -34,7 +34,7 @@ func (o *Operation) checkVisibleRequest(ctx context.Context, caller *mcp.Caller,
 	if !o.Rules.DecidesBeforeInputs() {
 		return nil
 	}
-	c := o.newCall(ctx, CallerRoot(caller), adapters.Nobody{})
+	c := o.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
 	defer c.result.Release()
 	c.remoteAddr = caller.Remote
 	failed := failure.Of(c.checkVisibleRecovered(name))

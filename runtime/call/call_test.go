@@ -48,7 +48,7 @@ func compile(t testing.TB, src string) *Program {
 	process := state.NewProcess(func(context.Context) (state.Store, error) { return store, nil })
 	env := &Environment{
 		Dir: t.TempDir(), Now: time.Now, Log: slog.New(slog.DiscardHandler), Scrubber: result.NewScrubber(nil),
-		Running: ctx, Pinned: ctx, Process: process, Files: files.NewShelf(process),
+		Running: ctx, Pinned: ctx, Process: process, Files: files.NewStore(process),
 		Uploads: &files.Rules{MaxSize: 1 << 20, Types: cfg.Files.Types, TTL: time.Hour},
 	}
 	t.Cleanup(func() {
@@ -72,7 +72,7 @@ func upload(t testing.TB, p *Program, owner, content string) *files.File {
 
 // begin returns a call of an owner. It is released with the test.
 func begin(t testing.TB, p *Program, owner string) *call {
-	c := p.newCall(t.Context(), anonymous, adapters.Nobody{})
+	c := p.newCall(t.Context(), anonymous, adapters.NopClient{})
 	c.action.Owner = owner
 	t.Cleanup(c.release)
 	return c
@@ -111,7 +111,7 @@ func TestThawedCallHasItsFiles(t *testing.T) {
 		if name, err := file.Member("filename"); name != strings.TrimSuffix(what, " again") || err != nil {
 			t.Errorf("%s is named %v, error %v", what, name, err)
 		}
-		if content, err := value.Raw(file); err != nil || string(content.(value.Bytes)) != "content" {
+		if content, err := value.ResolveContent(file); err != nil || string(content.(value.Bytes)) != "content" {
 			t.Errorf("%s has %v, error %v", what, content, err)
 		}
 	}

@@ -82,7 +82,7 @@ func (o *Operation) mayComplete(ctx context.Context, req *mcp.CompleteRequest) b
 	if o.Rules == nil {
 		return true
 	}
-	c := o.newCall(ctx, CallerRoot(req.Caller), adapters.Nobody{})
+	c := o.newCall(ctx, CallerRoot(req.Caller), adapters.NopClient{})
 	c.setCaller(req.Caller)
 	defer c.result.Release()
 	c.frame.Input = o.Decl.ParsePartial(o.knownInputs(req))
@@ -107,7 +107,7 @@ func (o *Operation) knownInputs(req *mcp.CompleteRequest) map[string]string {
 
 // values returns the values from the backend, each once.
 func (l *Completion) values(ctx context.Context, req *mcp.CompleteRequest) (values []string, err error) {
-	c := l.newCall(ctx, CallerRoot(req.Caller), adapters.Nobody{})
+	c := l.newCall(ctx, CallerRoot(req.Caller), adapters.NopClient{})
 	c.setCaller(req.Caller)
 	defer c.result.Release()
 	c.remoteAddr = req.Caller.Remote
@@ -176,7 +176,7 @@ func nonEmptyLines(text string) (lines []any) {
 // first column.
 func textList(found any) (texts []string, err error) {
 	column := ""
-	if d, ok := found.(value.Deferred); ok {
+	if d, ok := found.(value.LazyJSON); ok {
 		column = firstKey(d.AppendJSON(nil))
 	}
 	if found, err = value.Resolve(found); err != nil || found == nil {

@@ -25,8 +25,8 @@ type Environment struct {
 	Log      *slog.Logger
 	Revision string // of the configuration
 	Scrubber *result.Scrubber
-	Uploads  *files.Rules            // of uploaded files; nil where no operation takes any
-	Webhooks map[string]webhook.Hook // by name, without disabled ones
+	Uploads  *files.Rules                // of uploaded files; nil where no operation takes any
+	Webhooks map[string]webhook.Endpoint // by name, without disabled ones
 
 	Running context.Context // ends when calls must end, except for pinned ones
 	Pinned  context.Context // ends when pinned calls must end
@@ -40,7 +40,7 @@ type Environment struct {
 	Tasks      *task.Registry
 	Keys       *state.Lease // of idempotency keys
 	Process    *state.Process
-	Files      *files.Shelf
+	Files      *files.Store
 }
 
 // Generation is the lifetime of the configuration that calls are served from.
@@ -70,7 +70,7 @@ type State interface {
 	Seal(ctx context.Context, frozen []byte, request digest.Digest, until time.Time) (string, error)
 	Unseal(ctx context.Context, token string, request digest.Digest) ([]byte, error)
 	// Approvals returns the approvals that calls wait for.
-	Approvals(ctx context.Context) (*approval.Book, error)
+	Approvals(ctx context.Context) (*approval.Store, error)
 	// Enqueue stores an event for delivery to a webhook.
-	Enqueue(ctx context.Context, hook webhook.Hook, e *webhook.Event) error
+	Enqueue(ctx context.Context, hook webhook.Endpoint, e *webhook.Event) error
 }

@@ -25,10 +25,10 @@ type callFiles struct {
 // fileSet are the uploaded files of one call, and of the tools that its steps call.
 type fileSet struct {
 	ctx    context.Context // of the call
-	store  *files.Shelf
+	store  *files.Store
 	rules  files.Rules
 	owner  string
-	staged *files.Copies
+	staged *files.StagedFiles
 	dryRun bool // no file is staged, and no URL signed
 }
 
@@ -38,9 +38,9 @@ func (c *call) fileSet() *fileSet {
 		env := c.operation.Env
 		c.files = callFiles{&fileSet{
 			ctx: c.frame.Context, store: env.Files, rules: *env.Uploads, owner: c.action.Owner,
-			staged: env.Files.NewCopies(), dryRun: c.dryRun,
+			staged: env.Files.Stage(), dryRun: c.dryRun,
 		}, true}
-		c.frame.StagedDir = c.files.set.staged.Folder
+		c.frame.StagedDir = c.files.set.staged.Dir
 	}
 	return c.files.set
 }
@@ -48,7 +48,7 @@ func (c *call) fileSet() *fileSet {
 // shareFiles makes the files of the outer call those of this one.
 func (c *call) shareFiles(set *fileSet) {
 	if c.files.set == nil {
-		c.files.set, c.frame.StagedDir = set, set.staged.Folder
+		c.files.set, c.frame.StagedDir = set, set.staged.Dir
 	}
 }
 
@@ -97,7 +97,7 @@ func (r *fileResolver) value(v any, t *schema.Type, path string) (any, error) {
 		return r.file(v, t, path)
 	}
 	switch v := v.(type) {
-	case value.Deferred:
+	case value.LazyJSON:
 		decoded, err := v.Value()
 		if err != nil {
 			return nil, err
@@ -142,7 +142,7 @@ func (r *fileResolver) file(v any, t *schema.Type, path string) (any, error) {
 			return v, nil
 		}
 		var err error
-		if f, err = r.call.fileSet().find(ref, r.known); errors.Is(err, files.ErrUnknown) {
+		if f, err = r.call.fileSet().find(ref, r.known); errors.Is(err, files.ErrNotFound) {
 			r.violate(path, "was not found: you have no such file, or it has expired. Upload it, and "+
 				"pass the file_id of "+
 				"the reply")
@@ -173,12 +173,12 @@ func (s *fileSet) find(ref map[string]any, known map[string]*files.File) (*attac
 	f := known[id]
 	if f == nil {
 		var err error
-		if f, err = s.store.FindOf(s.ctx, s.owner, id); err != nil {
+		if f, err = s.store.FindOwned(s.ctx, s.owner, id); err != nil {
 			return nil, err
 		}
 		known[id] = f
 	}
-	facts := f.FileFacts
+	facts := f.FileInfo
 	if name, ok := ref["filename"].(string); ok {
 		facts.Name = files.CleanName(name)
 	}
@@ -194,7 +194,7 @@ func (c *call) restoreFiles(v any) (any, error) {
 	switch v := v.(type) {
 	case elicit.FileRef:
 		f, err := c.fileSet().find(v, map[string]*files.File{})
-		if errors.Is(err, files.ErrUnknown) {
+		if errors.Is(err, files.ErrNotFound) {
 			const text = "the file %q was not found: it has expired or was removed. Upload it again, " +
 				"and repeat the call"
 			return nil, &adapters.Fault{Message: fmt.Sprintf(text, v["filename"]), Cause: err}
@@ -220,11 +220,11 @@ func (c *call) restoreFiles(v any) (any, error) {
 type attachedFile struct {
 	set   *fileSet
 	file  *files.File
-	facts value.FileFacts
+	facts value.FileInfo
 }
 
-// Facts implements value.File.
-func (a *attachedFile) Facts() value.FileFacts { return a.facts }
+// Info implements value.File.
+func (a *attachedFile) Info() value.FileInfo { return a.facts }
 
 // AppendJSON implements value.Deferred.
 func (a *attachedFile) AppendJSON(dst []byte) []byte {
@@ -246,7 +246,7 @@ func (a *attachedFile) Member(name string) (any, error) {
 		path, err := a.set.staged.Path(a.set.ctx, a.file)
 		return path, a.set.readError(a.facts.Name, err)
 	}
-	link, err := a.set.store.Link(a.set.ctx, a.set.rules.BaseURL, a.file)
+	link, err := a.set.store.SignedURL(a.set.ctx, a.set.rules.BaseURL, a.file)
 	return link, a.set.readError(a.facts.Name, err)
 }
 
@@ -274,7 +274,7 @@ func (s *fileSet) readError(name string, err error) error {
 	switch {
 	case err == nil, s.ctx.Err() != nil:
 		return err
-	case errors.Is(err, files.ErrUnknown):
+	case errors.Is(err, files.ErrNotFound):
 		text := "the file " + strconv.Quote(name) + " was not found: it has expired or was removed. Upload it again"
 		return &adapters.Fault{Message: text, Cause: err}
 	}

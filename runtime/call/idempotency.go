@@ -84,7 +84,7 @@ func (p *Program) acquireKey(c *call) error {
 		}
 		switch {
 		case errors.Is(err, state.ErrFull):
-			return &adapters.Fault{Message: noRoomForKey, Cause: err, Untouched: true}
+			return &adapters.Fault{Message: noRoomForKey, Cause: err, NotSent: true}
 		case err != nil:
 			return c.contextCause(failure.StateError(err))
 		case before == nil:
@@ -146,7 +146,7 @@ func (p *Program) approveUnlessStarted(c *call, claim *idempotency.Claim) (befor
 
 func (p *Program) newClaim(c *call, key string) (*idempotency.Claim, error) {
 	frozen, err := c.canonicalInput()
-	name := digest.Of("deed", p.Decl.Name, c.action.Owner, key).String()
+	name := digest.Of("idempotency", p.Decl.Name, c.action.Owner, key).String()
 	arguments := digest.Of("arguments", string(frozen)).String()
 	return idempotency.New(p.Env.Keys, name, arguments, p.tool.Idempotency.TTL), err
 }
@@ -175,7 +175,7 @@ func (p *Program) useRecord(c *call, claim *idempotency.Claim, before *state.Rec
 	case record.Arguments != claim.Record.Arguments:
 		return false, keyOfOtherArguments
 	case record.Status == idempotency.Started:
-		return !before.Alive, errInProgress
+		return !before.OwnerAlive, errInProgress
 	case record.Status == idempotency.Paused:
 		return false, keyPaused
 	case record.Status == idempotency.Task:
@@ -237,7 +237,7 @@ func (c *call) finishKey(ctx context.Context, err error, failed *failure.Failure
 		c.operation.Env.Log.LogAttrs(ctx, slog.LevelError, "outcome of idempotency key not stored",
 			slog.String("tool", c.operation.Decl.Name), slog.String("error", err.Error()))
 	}
-	retryable := claim.Record.Status != idempotency.Started && errors.Is(finishErr, state.ErrAway)
+	retryable := claim.Record.Status != idempotency.Started && errors.Is(finishErr, state.ErrUnavailable)
 	if finishErr != nil && !(retryable && claim.RetryFinish(logFailure)) {
 		logFailure(finishErr)
 	}

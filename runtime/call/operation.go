@@ -49,7 +49,7 @@ func (o *Operation) Label() string { return o.Kind + " " + o.Decl.Name }
 
 // AddStep adds a step with the action that it is bound to, in order. Guard is that of its
 // connection, nil for none.
-func (o *Operation) AddStep(decl *hcl.Step, action adapters.Action, guard *adapters.Guard) {
+func (o *Operation) AddStep(decl *hcl.Step, action adapters.Action, guard *adapters.ConnectionGuard) {
 	o.Steps = append(o.Steps, &Step{Decl: decl, Action: action, guard: guard})
 	o.AsksClient = o.AsksClient || isAskGroup(action)
 }
@@ -124,7 +124,7 @@ func (o *Operation) notFound(name string) *mcp.Error {
 // CheckScopes rejects a caller without the scopes that the operation requires. Without
 // authentication nobody has scopes, and none are required.
 func (o *Operation) CheckScopes(c *mcp.Caller) error {
-	if len(o.RequiredScopes) == 0 || c.Identity == nil || len(c.Identity.Lacks(o.RequiredScopes)) == 0 {
+	if len(o.RequiredScopes) == 0 || c.Identity == nil || len(c.Identity.MissingScopes(o.RequiredScopes)) == 0 {
 		return nil
 	}
 	return mcp.InsufficientScope(o.RequiredScopes)

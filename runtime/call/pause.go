@@ -39,7 +39,7 @@ func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Q
 	until := time.Now().Add(max(p.Timeout, minStateTTL))
 	token, err := c.operation.Env.State.Seal(ctx, frozen, request, until)
 	switch {
-	case errors.Is(err, state.ErrAway):
+	case errors.Is(err, state.ErrUnavailable):
 		const text = "the client could not be asked, because the state store, which holds the call until the answer " +
 			"comes, is unavailable. Nothing after the question was done"
 		return nil, &adapters.Fault{Message: text, Cause: err}

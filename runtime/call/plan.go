@@ -15,7 +15,7 @@ import (
 // checks the arguments as a call does, and authorizes the caller unless that is nil. What depends
 // on the output of a step is said to. An error is a sentence for the caller.
 func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte) (plan string, err error) {
-	c := p.newCall(ctx, CallerRoot(caller), adapters.Nobody{})
+	c := p.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
 	defer c.result.Release()
 	defer func() {
 		if err != nil {

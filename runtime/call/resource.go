@@ -128,7 +128,7 @@ func (r *Resource) CheckSubscribe(
 	if err := r.CheckScopes(caller); err != nil {
 		return err
 	}
-	c := r.newCall(ctx, CallerRoot(caller), adapters.Nobody{})
+	c := r.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
 	defer c.result.Release()
 	c.remoteAddr = caller.Remote
 	failed := failure.Of(r.admitRecovered(c, inputs{texts: variables}))
@@ -147,7 +147,7 @@ func (r *Resource) MaySubscribe(ctx context.Context, caller *mcp.Caller, variabl
 	case r.Rules == nil:
 		return true
 	}
-	c := r.newCall(ctx, CallerRoot(caller), adapters.Nobody{})
+	c := r.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
 	defer c.result.Release()
 	return r.admitRecovered(c, inputs{texts: variables}) == nil
 }
@@ -167,7 +167,7 @@ func (r *Resource) IsVersioned() bool {
 func (r *Resource) Version(
 	ctx context.Context, caller *mcp.Caller, variables map[string]string,
 ) (version string, err error) {
-	c := r.newCall(ctx, CallerRoot(caller), adapters.Nobody{})
+	c := r.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
 	defer c.result.Release()
 	defer failure.Recover(&err)
 	if err := r.admit(c, inputs{texts: variables}); err != nil {
@@ -189,7 +189,7 @@ func (r *Resource) Version(
 func (r *Resource) Sum(
 	ctx context.Context, caller *mcp.Caller, uri string, variables map[string]string,
 ) (sum [sha256.Size]byte, err error) {
-	c := r.newCall(ctx, CallerRoot(caller), adapters.Nobody{})
+	c := r.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
 	defer c.result.Release()
 	err = c.writeRecovered(inputs{texts: variables}, func(c *call) error { return r.writeContents(c, uri) })
 	return sha256.Sum256(c.result.Blocks), err

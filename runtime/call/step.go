@@ -13,15 +13,15 @@ import (
 type Step struct {
 	Decl   *hcl.Step
 	Action adapters.Action
-	guard  *adapters.Guard // of its connection; nil for none
+	guard  *adapters.ConnectionGuard // of its connection; nil for none
 }
 
 // Versioned returns the action of a step that can tell of changes without being run.
-func (s *Step) Versioned() (adapters.Versioned, bool) {
+func (s *Step) Versioned() (adapters.Versioner, bool) {
 	if s.Decl.Each != nil {
 		return nil, false
 	}
-	action, ok := s.Action.(adapters.Versioned)
+	action, ok := s.Action.(adapters.Versioner)
 	return action, ok
 }
 
@@ -130,7 +130,7 @@ func (s *Step) repeat(call *adapters.Call) (any, error) {
 // so itself because it could still undo its work.
 func (s *Step) do(call *adapters.Call) (any, error) {
 	if len(s.Decl.Expects) == 0 {
-		call.Accept = acceptAll
+		call.CheckOutput = acceptAll
 		r, err := s.guard.Do(call.Frame.Context, s.Action, call)
 		return r.Value, err
 	}
@@ -139,7 +139,7 @@ func (s *Step) do(call *adapters.Call) (any, error) {
 		checked = true
 		return s.checkExpectations(call.Frame, output)
 	}
-	call.Accept = accept
+	call.CheckOutput = accept
 	r, err := s.guard.Do(call.Frame.Context, s.Action, call)
 	if err == nil && !checked {
 		err = accept(r.Value)

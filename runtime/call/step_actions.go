@@ -208,7 +208,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 			return adapters.Result{}, err
 		}
 		return adapters.Result{}, &adapters.Fault{
-			Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, After: f.RetryAfter,
+			Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, RetryAfter: f.RetryAfter,
 		}
 	}
 	text, err := c.result.AsText()

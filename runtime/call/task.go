@@ -225,7 +225,7 @@ func (p *Program) checkAnswers(
 	ctx context.Context, t *task.Task, sent map[string]any,
 ) (again []mcp.Question, complete bool, err error) {
 	defer failure.Recover(&err)
-	c := p.newCall(ctx, CallerRoot(t.Caller()), adapters.Nobody{})
+	c := p.newCall(ctx, CallerRoot(t.Caller()), adapters.NopClient{})
 	defer c.result.Release()
 	if err := c.restoreFrom(t, sent); err != nil {
 		return nil, false, err

@@ -118,7 +118,7 @@ func TestThatAStateWasUsedIsKnownUntilItHasExpiredByAnyClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Open(t.Context(), sealed, of); err != nil || len(store.added) != 1 || store.added[0].Expires.Before(until.Add(state.Skew).Truncate(time.Millisecond)) {
+	if _, err := s.Open(t.Context(), sealed, of); err != nil || len(store.added) != 1 || store.added[0].Expires.Before(until.Add(state.MaxClockSkew).Truncate(time.Millisecond)) {
 		t.Errorf("%v, and %+v", err, store.added)
 	}
 }

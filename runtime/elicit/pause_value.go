@@ -39,11 +39,11 @@ func (z freezer) value(v any, depth int) (_ []byte, err error) {
 	}
 	switch v := v.(type) {
 	case value.File:
-		facts := v.Facts()
+		facts := v.Info()
 		return z.file(FileRef{"file_id": facts.ID, "filename": facts.Name, "content_type": facts.Type})
 	case FileRef:
 		return z.file(v)
-	case value.Deferred:
+	case value.LazyJSON:
 		decoded, err := v.Value()
 		if err != nil {
 			return z.dst, err

@@ -67,7 +67,7 @@ func (s *Sealer) Seal(ctx context.Context, frozen []byte, request digest.Digest,
 	if len(frozen) <= maxInlineState {
 		plain = append(append(plain, 0), frozen...)
 	} else {
-		kept := &state.Record{Kind: kindFrozen, Name: tokenName(plain), Expires: until, Body: frozen, Quiet: true}
+		kept := &state.Record{Kind: kindFrozen, Name: tokenName(plain), Expires: until, Body: frozen, NoNotify: true}
 		if _, err := s.store.Add(ctx, kept); err != nil {
 			return "", err
 		}
@@ -104,7 +104,8 @@ func (s *Sealer) Open(ctx context.Context, token string, request digest.Digest) 
 		return s.take(ctx, tokenName(plain))
 	}
 	used, err := s.store.Add(ctx, &state.Record{
-		Kind: kindUsed, Name: tokenName(plain), Expires: until.Add(state.Skew), Priority: state.FollowUp, Quiet: true,
+		Kind: kindUsed, Name: tokenName(plain), Expires: until.Add(state.MaxClockSkew), Priority: state.FollowUp,
+		NoNotify: true,
 	})
 	if err == nil && used != nil {
 		err = mcp.InvalidState()
@@ -123,7 +124,7 @@ func (s *Sealer) take(ctx context.Context, name string) ([]byte, error) {
 	}
 	first := false
 	if kept != nil {
-		kept.Quiet = true
+		kept.NoNotify = true
 		first, err = s.store.Remove(ctx, kept)
 	}
 	switch {

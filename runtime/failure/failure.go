@@ -99,7 +99,7 @@ func Of(err error) *Failure {
 	case errors.As(err, &f): // before the others: the cause of a fault may be a refusal of a called tool
 		failed := &Failure{
 			Message: f.Message, Status: f.Status, Code: f.Code, Cause: f.Cause,
-			Untouched: f.Untouched, NotFound: f.Missing, RetryAfter: f.After,
+			Untouched: f.NotSent, NotFound: f.NotFound, RetryAfter: f.RetryAfter,
 		}
 		if f.Cause != nil {
 			failed.ID = NewID()
@@ -109,7 +109,7 @@ func Of(err error) *Failure {
 		return own.Failure()
 	case errors.As(err, &r):
 		return &Failure{Message: string(r), Refused: true}
-	case errors.Is(err, state.ErrAway):
+	case errors.Is(err, state.ErrUnavailable):
 		return &Failure{Message: "the state store is unavailable; try again in a moment", Cause: err, ID: NewID()}
 	}
 	return &Failure{Message: InternalMessage("tool"), Cause: err, Internal: true, ID: NewID()}
@@ -164,7 +164,7 @@ func Render(m *hcl.TextTemplate, f *hcl.Frame) string {
 // Unavailable returns an error as a client reads it: one of a state store that is unavailable asks
 // to try again.
 func Unavailable(err error) error {
-	if errors.Is(err, state.ErrAway) {
+	if errors.Is(err, state.ErrUnavailable) {
 		const text = "The state store is unavailable. Try again in a moment"
 		return &mcp.Error{Code: mcp.CodeBusy, Message: text}
 	}

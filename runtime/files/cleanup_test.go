@@ -24,7 +24,7 @@ func interruptUpload(t *testing.T, store state.Store) {
 		t.Fatal(err)
 	}
 	_, err := p.receive(t.Context(), &failingReader{&zeroReader{2*chunkSize + 1}, io.ErrUnexpectedEOF})
-	if !errors.Is(err, ErrCut) {
+	if !errors.Is(err, ErrTruncated) {
 		t.Fatal(err)
 	}
 	left, err := store.List(t.Context(), state.Query{Kind: kindChunk, Group: p.id, Limit: 10})
@@ -32,7 +32,7 @@ func interruptUpload(t *testing.T, store state.Store) {
 		t.Fatalf("%d chunks were left, %v", len(left), err)
 	}
 	dead.Close()
-	if err := store.Present(t.Context(), dead.Name(), time.Now()); err != nil { // it is dead at once
+	if err := store.Heartbeat(t.Context(), dead.Name(), time.Now()); err != nil { // it is dead at once
 		t.Fatal(err)
 	}
 }
@@ -48,7 +48,7 @@ func countFiles(t *testing.T, store state.Store) int {
 }
 
 // cleanupSuite runs on every store: here are the files of this process, there those of another.
-func cleanupSuite(t *testing.T, here, there *Shelf, store state.Store) {
+func cleanupSuite(t *testing.T, here, there *Store, store state.Store) {
 	complete := upload(t, there, Upload{Owner: "anna"}, "complete")
 	interruptUpload(t, store)
 
@@ -144,7 +144,7 @@ func TestUploadRemovedAsOrphanLeavesNothing(t *testing.T) {
 		}
 		return content.Read(p)
 	}))
-	if !errors.Is(err, ErrCut) || !removed {
+	if !errors.Is(err, ErrTruncated) || !removed {
 		t.Errorf("error %v", err)
 	}
 	checkNothingLeft(t, store)

@@ -3,5 +3,5 @@
 // store serves every file. A file can be read once its upload is complete, by its owner, until it
 // expires; nothing of an interrupted upload can be read.
 //
-// A [Shelf] is the entry point.
+// A [Store] is the entry point.
 package files

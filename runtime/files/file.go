@@ -24,7 +24,7 @@ const (
 
 // File is the metadata of a complete file.
 type File struct {
-	value.FileFacts
+	value.FileInfo
 	Expires time.Time
 
 	owner  string // group of the owner
@@ -66,14 +66,14 @@ func decodeFile(r *state.Record) (*File, error) {
 	if err != nil || !m.Complete || !time.Now().Before(r.Expires) {
 		return nil, err
 	}
-	facts := value.FileFacts{
+	facts := value.FileInfo{
 		ID: r.Name, Name: m.Name, Type: m.Type, Sniffed: m.Sniffed, Size: m.Size, SHA256: m.SHA256,
 	}
-	return &File{FileFacts: facts, Expires: r.Expires, owner: r.Group, chunks: m.Chunks}, nil
+	return &File{FileInfo: facts, Expires: r.Expires, owner: r.Group, chunks: m.Chunks}, nil
 }
 
-// Of reports whether this owner has uploaded the file.
-func (f *File) Of(owner string) bool { return f.owner == ownerGroup(owner) }
+// OwnedBy reports whether this owner has uploaded the file.
+func (f *File) OwnedBy(owner string) bool { return f.owner == ownerGroup(owner) }
 
 // ownerGroup returns the record group of an owner's files. It is a digest, so that the store holds
 // no names of callers.

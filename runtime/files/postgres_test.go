@@ -12,11 +12,11 @@ import (
 )
 
 // replicas returns the files of two processes that share a database.
-func replicas(t *testing.T) (a, b *Shelf) {
+func replicas(t *testing.T) (a, b *Store) {
 	t.Helper()
 	address, _ := postgrestest.Schema(t)
 	ctx := context.WithoutCancel(t.Context())
-	open := func() *Shelf {
+	open := func() *Store {
 		store, err := state.OpenPostgres(ctx, address)
 		if err != nil {
 			t.Fatal(err)
@@ -35,14 +35,14 @@ func TestReplicasServeTheSameFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there, err := b.FindOf(t.Context(), "anna", f.ID)
+	there, err := b.FindOwned(t.Context(), "anna", f.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(contentOf(t, b, there), content) {
 		t.Error("the other replica reads other bytes")
 	}
-	link, err := a.Link(t.Context(), "", f)
+	link, err := a.SignedURL(t.Context(), "", f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,18 +54,18 @@ func TestReplicasServeTheSameFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	u, _ := url.Parse(address)
-	up, err := b.Redeem(t.Context(), id, u.Query())
+	up, err := b.ConsumeTicket(t.Context(), id, u.Query())
 	if err != nil {
 		t.Fatal(err)
 	}
 	upload(t, b, up, "through the other")
-	if _, err := a.Redeem(t.Context(), id, u.Query()); err != ErrUnknown {
+	if _, err := a.ConsumeTicket(t.Context(), id, u.Query()); err != ErrNotFound {
 		t.Errorf("the ticket is good at both: %v", err)
 	}
 	if removed, err := b.Remove(t.Context(), there); !removed || err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.FindOf(t.Context(), "anna", f.ID); err != ErrUnknown {
+	if _, err := a.FindOwned(t.Context(), "anna", f.ID); err != ErrNotFound {
 		t.Errorf("after the other has removed it: %v", err)
 	}
 }

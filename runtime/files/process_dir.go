@@ -39,7 +39,7 @@ func parentDir() (string, error) {
 
 // newDir makes a directory with a name that nobody can guess. It makes the directory of the process
 // first, also when a cleaner of temporary files has removed it.
-func (s *Shelf) newDir() (string, error) {
+func (s *Store) newDir() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == nil || isGone(s.dir.path) {
@@ -89,8 +89,8 @@ func openLocked(name string, flag int) (f *os.File, locked bool, err error) {
 	return f, locked, nil
 }
 
-// Sweep removes the staged files of processes that were killed.
-func Sweep() error {
+// RemoveStale removes the staged files of processes that were killed.
+func RemoveStale() error {
 	parent, err := parentDir()
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func Sweep() error {
 }
 
 // Close removes the staged files of this process. It is called when no call needs them any more.
-func (s *Shelf) Close() error {
+func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == nil {

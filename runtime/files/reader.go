@@ -44,7 +44,7 @@ func (r *reader) loadChunk() error {
 	case err != nil:
 		return err
 	case c == nil || len(c.Body) == 0 || int64(len(c.Body)) > r.left:
-		return ErrUnknown // the file was removed or has expired meanwhile
+		return ErrNotFound // the file was removed or has expired meanwhile
 	}
 	r.chunk = c.Body
 	r.next++

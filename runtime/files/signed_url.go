@@ -43,7 +43,7 @@ func signature(ctx context.Context, store state.Store, method, id, expires strin
 }
 
 // sign returns a signed URL below a path. It is relative to the server when path is.
-func (s *Shelf) sign(ctx context.Context, method, path, id string, until time.Time) (string, error) {
+func (s *Store) sign(ctx context.Context, method, path, id string, until time.Time) (string, error) {
 	store, err := s.process.Store(ctx)
 	if err != nil {
 		return "", err
@@ -56,9 +56,9 @@ func (s *Shelf) sign(ctx context.Context, method, path, id string, until time.Ti
 	return path + id + "?" + url.Values{"expires": {expires}, "signature": {text}}.Encode(), nil
 }
 
-// Link returns a signed download URL of a file: whoever has it can read the file, for an hour at
+// SignedURL returns a signed download URL of a file: whoever has it can read the file, for an hour at
 // most. Without a base the URL is relative to the server.
-func (s *Shelf) Link(ctx context.Context, base string, f *File) (string, error) {
+func (s *Store) SignedURL(ctx context.Context, base string, f *File) (string, error) {
 	until := time.Now().Add(downloadTTL)
 	if f.Expires.Before(until) {
 		until = f.Expires
@@ -67,8 +67,8 @@ func (s *Shelf) Link(ctx context.Context, base string, f *File) (string, error) 
 }
 
 // FindSigned returns the file of a signed download URL. It fails with ErrSignature when the query
-// holds no valid signature, and with [ErrUnknown] when there is no such file.
-func (s *Shelf) FindSigned(ctx context.Context, id string, query url.Values) (*File, error) {
+// holds no valid signature, and with [ErrNotFound] when there is no such file.
+func (s *Store) FindSigned(ctx context.Context, id string, query url.Values) (*File, error) {
 	if err := s.verify(ctx, allowGet, id, query); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Shelf) FindSigned(ctx context.Context, id string, query url.Values) (*F
 
 // verify returns ErrSignature unless the query holds a valid signature for this method, file and
 // time.
-func (s *Shelf) verify(ctx context.Context, method, id string, query url.Values) error {
+func (s *Store) verify(ctx context.Context, method, id string, query url.Values) error {
 	if !isID(id) || len(query["expires"]) != 1 || len(query["signature"]) != 1 {
 		return ErrSignature
 	}
@@ -99,7 +99,7 @@ func (s *Shelf) verify(ctx context.Context, method, id string, query url.Values)
 
 var signatureParameter = regexp.MustCompile(`signature=[A-Za-z0-9_-]{43}`)
 
-// Unsigned replaces the signatures in a text, so that none of its URLs can be used.
-func Unsigned(text string) string {
+// RedactSignatures replaces the signatures in a text, so that none of its URLs can be used.
+func RedactSignatures(text string) string {
 	return signatureParameter.ReplaceAllString(text, "signature=(hidden)")
 }

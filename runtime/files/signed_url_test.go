@@ -8,7 +8,7 @@ import (
 )
 
 // findAt returns the file of a signed URL.
-func findAt(t *testing.T, s *Shelf, link string) (*File, error) {
+func findAt(t *testing.T, s *Store, link string) (*File, error) {
 	u, err := url.Parse(link)
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func TestSignedURL(t *testing.T) {
 	s, _ := newTestStore(t, "")
 	f := upload(t, s, Upload{Owner: "anna", Name: "a.txt"}, "signed")
 	other := upload(t, s, Upload{Owner: "anna"}, "another")
-	link, err := s.Link(t.Context(), "https://tools.example.com", f)
+	link, err := s.SignedURL(t.Context(), "https://tools.example.com", f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestSignedURL(t *testing.T) {
 		}
 	})
 	t.Run("is shown without its signature", func(t *testing.T) {
-		shown := Unsigned("POST " + link + " {}")
+		shown := RedactSignatures("POST " + link + " {}")
 		if strings.Contains(shown, link[len(link)-43:]) || !strings.Contains(shown, f.ID) {
 			t.Error(shown)
 		}

@@ -10,21 +10,21 @@ import (
 	"sync"
 )
 
-// Copies are the files of one call as programs read them: by path, in a directory of their own,
+// StagedFiles are the files of one call as programs read them: by path, in a directory of their own,
 // until Close. Its methods may be called concurrently.
-type Copies struct {
-	store  *Shelf
+type StagedFiles struct {
+	store  *Store
 	mu     sync.Mutex
 	dir    string            // absolute; empty before the first file; guarded by mu
 	paths  map[string]string // by file ID; guarded by mu
 	closed bool              // guarded by mu
 }
 
-// NewCopies returns the staged files of a call. It makes nothing yet.
-func (s *Shelf) NewCopies() *Copies { return &Copies{store: s} }
+// Stage returns the staged files of a call. It makes nothing yet.
+func (s *Store) Stage() *StagedFiles { return &StagedFiles{store: s} }
 
-// Folder returns the directory of the staged files, or an empty string before the first one.
-func (c *Copies) Folder() string {
+// Dir returns the directory of the staged files, or an empty string before the first one.
+func (c *StagedFiles) Dir() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.dir
@@ -33,7 +33,7 @@ func (c *Copies) Folder() string {
 var errCopiesClosed = errors.New("the call has ended")
 
 // Path returns the path of a read-only copy of a file. It makes the copy at the first call.
-func (c *Copies) Path(ctx context.Context, f *File) (string, error) {
+func (c *StagedFiles) Path(ctx context.Context, f *File) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -72,7 +72,7 @@ func copyTo(path string, in io.ReadCloser) error {
 }
 
 // Close removes the staged files. Path fails afterwards.
-func (c *Copies) Close() error {
+func (c *StagedFiles) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true

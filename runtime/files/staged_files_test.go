@@ -15,8 +15,8 @@ func TestStagedFileLivesUntilClose(t *testing.T) {
 	s, _ := newTestStore(t, "")
 	content := strings.Repeat("page\n", 200_000)
 	f := upload(t, s, Upload{Owner: "anna", Name: "../../etc/scan.PDF"}, content)
-	c := s.NewCopies()
-	if c.Folder() != "" {
+	c := s.Stage()
+	if c.Dir() != "" {
 		t.Error("there is a folder before there is a copy")
 	}
 	path, err := c.Path(t.Context(), f)
@@ -27,23 +27,23 @@ func TestStagedFileLivesUntilClose(t *testing.T) {
 	if err != nil || !bytes.Equal(got, []byte(content)) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if filepath.Base(path) != "1.pdf" || filepath.Dir(path) != c.Folder() {
+	if filepath.Base(path) != "1.pdf" || filepath.Dir(path) != c.Dir() {
 		t.Errorf("the copy is %s", path)
 	}
 	if again, err := c.Path(t.Context(), f); again != path || err != nil {
 		t.Errorf("asked again, the copy is %s, %v", again, err)
 	}
-	for name, want := range map[string]os.FileMode{path: 0o400, c.Folder(): 0o700, filepath.Dir(c.Folder()): 0o700, filepath.Dir(filepath.Dir(c.Folder())): 0o700} {
+	for name, want := range map[string]os.FileMode{path: 0o400, c.Dir(): 0o700, filepath.Dir(c.Dir()): 0o700, filepath.Dir(filepath.Dir(c.Dir())): 0o700} {
 		if info, err := os.Lstat(name); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s is %v, %v", name, info.Mode(), err)
 		}
 	}
-	other := s.NewCopies()
+	other := s.Stage()
 	elsewhere, err := other.Path(t.Context(), f)
 	if err != nil || elsewhere == path {
 		t.Errorf("the copy of another call is %s, %v", elsewhere, err)
 	}
-	folder := c.Folder()
+	folder := c.Dir()
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
@@ -70,7 +70,7 @@ func TestSweepRemovesStagedFilesOfKilledProcess(t *testing.T) {
 	if os.Getenv("LEAVES_A_COPY") != "" {
 		t.Setenv("TMPDIR", os.Getenv("LEAVES_A_COPY"))
 		s, _ := newTestStore(t, "")
-		path, err := s.NewCopies().Path(t.Context(), upload(t, s, Upload{}, "left"))
+		path, err := s.Stage().Path(t.Context(), upload(t, s, Upload{}, "left"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestSweepRemovesStagedFilesOfKilledProcess(t *testing.T) {
 		select {}
 	}
 	s, _ := newTestStore(t, "")
-	mine := s.NewCopies()
+	mine := s.Stage()
 	kept, err := mine.Path(t.Context(), upload(t, s, Upload{}, "mine"))
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestSweepRemovesStagedFilesOfKilledProcess(t *testing.T) {
 	if !ok || isGone(path) {
 		t.Fatalf("nothing was left: %s", out)
 	}
-	if err := Sweep(); err != nil {
+	if err := RemoveStale(); err != nil {
 		t.Fatal(err)
 	}
 	if !isGone(path) || !isGone(filepath.Dir(filepath.Dir(path))+lockSuffix) {
@@ -127,7 +127,7 @@ func TestUnsafeParentDirectoryIsRejected(t *testing.T) {
 			if err := errors.Join(os.RemoveAll(name), make()); err != nil {
 				t.Fatal(err)
 			}
-			if path, err := s.NewCopies().Path(t.Context(), f); err == nil {
+			if path, err := s.Stage().Path(t.Context(), f); err == nil {
 				t.Errorf("the file was staged at %s", path)
 			}
 		})

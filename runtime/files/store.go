@@ -31,25 +31,25 @@ const (
 const maxUploads = 16
 
 var (
-	// ErrUnknown is returned for an ID without a file. A file that has expired or belongs to
+	// ErrNotFound is returned for an ID without a file. A file that has expired or belongs to
 	// another owner gives the same error, so that nobody learns that it exists.
-	ErrUnknown = errors.New("file not found")
+	ErrNotFound = errors.New("file not found")
 
-	// ErrCrowded is returned when an owner has used up the quota.
-	ErrCrowded = errors.New("the file quota of this caller is used up")
+	// ErrQuotaExceeded is returned when an owner has used up the quota.
+	ErrQuotaExceeded = errors.New("the file quota of this caller is used up")
 
-	// ErrAtOnce is returned when an owner has too many uploads in progress.
-	ErrAtOnce = errors.New("too many concurrent uploads of this caller")
+	// ErrTooManyUploads is returned when an owner has too many uploads in progress.
+	ErrTooManyUploads = errors.New("too many concurrent uploads of this caller")
 
-	// ErrCut is returned when an upload ended before all of it was received.
-	ErrCut = errors.New("the upload ended before all of it was received")
+	// ErrTruncated is returned when an upload ended before all of it was received.
+	ErrTruncated = errors.New("the upload ended before all of it was received")
 )
 
 // TooLargeError is returned for a file of more than Most bytes.
-type TooLargeError struct{ Most int64 }
+type TooLargeError struct{ Max int64 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("a file may have at most %d bytes", e.Most)
+	return fmt.Sprintf("a file may have at most %d bytes", e.Max)
 }
 
 // TypeError is returned for a file whose declared or detected media type is not accepted.
@@ -66,8 +66,8 @@ func (e *TypeError) Error() string {
 	return "the media type " + e.Declared + detected + " is not accepted; accepted: " + strings.Join(e.Allowed, ", ")
 }
 
-// Shelf stores files. Its methods may be called concurrently.
-type Shelf struct {
+// Store stores files. Its methods may be called concurrently.
+type Store struct {
 	process *state.Process
 	lease   state.Lease // on uploads in progress
 	cleanup sync.Once
@@ -77,18 +77,18 @@ type Shelf struct {
 	uploading map[string]int // uploads in progress by the group of their owner; guarded by mu
 }
 
-// NewShelf returns the files in the store of a process. The caller closes the process after the
-// [Shelf].
-func NewShelf(process *state.Process) *Shelf {
-	s := &Shelf{process: process, uploading: map[string]int{}}
+// NewStore returns the files in the store of a process. The caller closes the process after the
+// [Store].
+func NewStore(process *state.Process) *Store {
+	s := &Store{process: process, uploading: map[string]int{}}
 	s.lease = state.Lease{Process: process, Kind: kindFile, TTL: orphanTTL, OnOrphan: removeOrphan}
 	return s
 }
 
-// Find returns the file of an ID, whoever owns it, or [ErrUnknown].
-func (s *Shelf) Find(ctx context.Context, id string) (*File, error) {
+// Find returns the file of an ID, whoever owns it, or [ErrNotFound].
+func (s *Store) Find(ctx context.Context, id string) (*File, error) {
 	if !isID(id) {
-		return nil, ErrUnknown
+		return nil, ErrNotFound
 	}
 	store, err := s.process.Store(ctx)
 	if err != nil {
@@ -99,32 +99,32 @@ func (s *Shelf) Find(ctx context.Context, id string) (*File, error) {
 		return nil, err
 	}
 	if r == nil {
-		return nil, ErrUnknown
+		return nil, ErrNotFound
 	}
 	f, err := decodeFile(r)
 	if err == nil && f == nil {
-		err = ErrUnknown
+		err = ErrNotFound
 	}
 	return f, err
 }
 
-// FindOf returns the file of an ID if this owner has uploaded it, or [ErrUnknown].
-func (s *Shelf) FindOf(ctx context.Context, owner, id string) (*File, error) {
+// FindOwned returns the file of an ID if this owner has uploaded it, or [ErrNotFound].
+func (s *Store) FindOwned(ctx context.Context, owner, id string) (*File, error) {
 	f, err := s.Find(ctx, id)
-	if err == nil && !f.Of(owner) {
-		return nil, ErrUnknown
+	if err == nil && !f.OwnedBy(owner) {
+		return nil, ErrNotFound
 	}
 	return f, err
 }
 
 // Open returns a reader of the bytes of a file, which it loads chunk by chunk. A read fails with
-// [ErrUnknown] when the file is removed meanwhile.
-func (s *Shelf) Open(ctx context.Context, f *File) io.ReadCloser {
+// [ErrNotFound] when the file is removed meanwhile.
+func (s *Store) Open(ctx context.Context, f *File) io.ReadCloser {
 	return &reader{ctx: ctx, process: s.process, file: f, left: f.Size}
 }
 
 // Remove removes a file, and reports whether there was one.
-func (s *Shelf) Remove(ctx context.Context, f *File) (bool, error) {
+func (s *Store) Remove(ctx context.Context, f *File) (bool, error) {
 	store, err := s.process.Store(ctx)
 	if err != nil {
 		return false, err
@@ -139,7 +139,7 @@ func (s *Shelf) Remove(ctx context.Context, f *File) (bool, error) {
 // removeFile removes the record of a file and then its chunks, which nobody can find any more. It
 // removes the chunks even after ctx has ended: they belong to no quota and would take up space.
 func removeFile(ctx context.Context, store state.Store, r *state.Record) (bool, error) {
-	r.Quiet = true
+	r.NoNotify = true
 	removed, err := store.Remove(ctx, r)
 	if err != nil || !removed {
 		return false, err
@@ -154,7 +154,7 @@ func removeFile(ctx context.Context, store state.Store, r *state.Record) (bool, 
 func removeChunks(ctx context.Context, store state.Store, id string, count int) error {
 	for n := 0; ; n++ {
 		// Version is 1 because chunks are never replaced.
-		chunk := &state.Record{Kind: kindChunk, Name: chunkName(id, n), Version: 1, Quiet: true}
+		chunk := &state.Record{Kind: kindChunk, Name: chunkName(id, n), Version: 1, NoNotify: true}
 		if removed, err := store.Remove(ctx, chunk); err != nil || !removed && n >= count {
 			return err
 		}
@@ -166,7 +166,7 @@ const orphanTTL = 20 * time.Second
 
 // StartCleanup removes, from now on, the interrupted uploads of processes that have died: they take
 // up space, and nobody can find them.
-func (s *Shelf) StartCleanup() { s.cleanup.Do(s.lease.Watch) }
+func (s *Store) StartCleanup() { s.cleanup.Do(s.lease.Watch) }
 
 func removeOrphan(ctx context.Context, store state.Store, r *state.Record) error {
 	_, err := removeFile(ctx, store, r)

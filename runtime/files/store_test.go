@@ -16,7 +16,7 @@ import (
 )
 
 // newTestStore returns the files in an SQLite store, and the store.
-func newTestStore(t *testing.T, path string) (*Shelf, *state.SQLite) {
+func newTestStore(t *testing.T, path string) (*Store, *state.SQLite) {
 	t.Helper()
 	store, err := state.Open(t.Context(), path)
 	if err != nil {
@@ -27,10 +27,10 @@ func newTestStore(t *testing.T, path string) (*Shelf, *state.SQLite) {
 }
 
 // newShelf returns the files of a process of their own in a store.
-func newShelf(t *testing.T, store state.Store) *Shelf {
+func newShelf(t *testing.T, store state.Store) *Store {
 	t.Helper()
 	process := state.NewProcess(func(context.Context) (state.Store, error) { return store, nil })
-	s := NewShelf(process)
+	s := NewStore(process)
 	t.Cleanup(func() {
 		process.Close()
 		s.Close()
@@ -40,7 +40,7 @@ func newShelf(t *testing.T, store state.Store) *Shelf {
 
 var loose = Rules{MaxSize: 64 << 20, TTL: time.Hour}
 
-func upload(t *testing.T, s *Shelf, u Upload, content string) *File {
+func upload(t *testing.T, s *Store, u Upload, content string) *File {
 	t.Helper()
 	u.Length = int64(len(content))
 	if u.Rules.MaxSize == 0 {
@@ -53,7 +53,7 @@ func upload(t *testing.T, s *Shelf, u Upload, content string) *File {
 	return f
 }
 
-func contentOf(t *testing.T, s *Shelf, f *File) []byte {
+func contentOf(t *testing.T, s *Store, f *File) []byte {
 	t.Helper()
 	in := s.Open(t.Context(), f)
 	defer in.Close()
@@ -76,8 +76,8 @@ func TestFileRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%d bytes: %v", size, err)
 			}
-			found, err := s.FindOf(t.Context(), "anna", f.ID)
-			if err != nil || found.FileFacts != f.FileFacts || f.Size != int64(size) {
+			found, err := s.FindOwned(t.Context(), "anna", f.ID)
+			if err != nil || found.FileInfo != f.FileInfo || f.Size != int64(size) {
 				t.Fatalf("%d bytes: found %+v, %v", size, found, err)
 			}
 			if !bytes.Equal(contentOf(t, s, found), content) {
@@ -141,12 +141,12 @@ func TestFilesOfOthersAreNotFound(t *testing.T) {
 	s, _ := newTestStore(t, "")
 	f := upload(t, s, Upload{Owner: "anna"}, "hers")
 	for _, owner := range []string{"", "bert", "Anna", "anna "} {
-		if _, err := s.FindOf(t.Context(), owner, f.ID); err != ErrUnknown {
+		if _, err := s.FindOwned(t.Context(), owner, f.ID); err != ErrNotFound {
 			t.Errorf("%q: %v", owner, err)
 		}
 	}
 	for _, id := range []string{"", "file_", f.ID + "a", strings.ToUpper(f.ID), f.ID[:len(f.ID)-1], "file_aaaaaaaaaaaaaaaaaaaaaaaaaa", "../" + f.ID} {
-		if _, err := s.FindOf(t.Context(), "anna", id); err != ErrUnknown {
+		if _, err := s.FindOwned(t.Context(), "anna", id); err != ErrNotFound {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestFileExpires(t *testing.T) {
 	if won, err := store.Replace(t.Context(), r); !won || err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.FindOf(t.Context(), "anna", f.ID); err != ErrUnknown {
+	if _, err := s.FindOwned(t.Context(), "anna", f.ID); err != ErrNotFound {
 		t.Errorf("after its time: %v", err)
 	}
 }
@@ -196,7 +196,7 @@ func TestFilesAreNotAnnounced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Redeem(t.Context(), id, u.Query()); err != nil {
+	if _, err := s.ConsumeTicket(t.Context(), id, u.Query()); err != nil {
 		t.Error(err)
 	}
 	if _, err := store.Add(t.Context(), &state.Record{Kind: "last", Name: "x", Expires: time.Now().Add(time.Hour)}); err != nil {

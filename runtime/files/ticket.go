@@ -20,8 +20,8 @@ const ticketTTL = 15 * time.Minute
 
 // Ticket returns a signed URL at which one file can be uploaded once, without credentials, and the
 // ID that the file will have. Name and Type of u may say in advance what it will be. It fails with
-// [ErrCrowded] when the owner has too many unused tickets.
-func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until time.Time, err error) {
+// [ErrQuotaExceeded] when the owner has too many unused tickets.
+func (s *Store) Ticket(ctx context.Context, u Upload) (id, address string, until time.Time, err error) {
 	store, err := s.process.Store(ctx)
 	if err != nil {
 		return "", "", time.Time{}, err
@@ -40,7 +40,7 @@ func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until
 	group := ownerGroup(u.Owner)
 	n, err := store.Count(ctx, kindTicket, group)
 	if err == nil && n >= maxFiles {
-		err = ErrCrowded
+		err = ErrQuotaExceeded
 	}
 	if err != nil {
 		return "", "", time.Time{}, err
@@ -48,7 +48,7 @@ func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until
 	id, until = newID(), time.Now().Add(ticketTTL).Truncate(time.Second)
 	r := &state.Record{
 		Kind: kindTicket, Name: id, Group: group, Due: until, Expires: until, Body: body,
-		Priority: state.Low, Quiet: true,
+		Priority: state.Low, NoNotify: true,
 	}
 	if _, err := store.Add(ctx, r); err != nil {
 		return "", "", time.Time{}, err
@@ -57,10 +57,10 @@ func (s *Shelf) Ticket(ctx context.Context, u Upload) (id, address string, until
 	return id, address, until, err
 }
 
-// Redeem consumes the ticket of a signed upload URL and returns the upload that it is for. It fails
-// with ErrSignature when the URL is not valid, with [ErrUnknown] when the ticket was used, and with
-// [ErrAtOnce] when the owner has too many uploads in progress; then the ticket can be used later.
-func (s *Shelf) Redeem(ctx context.Context, id string, query url.Values) (Upload, error) {
+// ConsumeTicket consumes the ticket of a signed upload URL and returns the upload that it is for. It fails
+// with ErrSignature when the URL is not valid, with [ErrNotFound] when the ticket was used, and with
+// [ErrTooManyUploads] when the owner has too many uploads in progress; then the ticket can be used later.
+func (s *Store) ConsumeTicket(ctx context.Context, id string, query url.Values) (Upload, error) {
 	if err := s.verify(ctx, allowPut, id, query); err != nil {
 		return Upload{}, err
 	}
@@ -74,16 +74,16 @@ func (s *Shelf) Redeem(ctx context.Context, id string, query url.Values) (Upload
 	}
 	var t ticket
 	if r == nil || json.Unmarshal(r.Body, &t) != nil {
-		return Upload{}, ErrUnknown
+		return Upload{}, ErrNotFound
 	}
 	if !s.startUpload(r.Group) {
-		return Upload{}, ErrAtOnce
+		return Upload{}, ErrTooManyUploads
 	}
 	s.endUpload(r.Group)
-	r.Quiet = true
+	r.NoNotify = true
 	removed, err := store.Remove(ctx, r)
 	if err == nil && !removed {
-		err = ErrUnknown
+		err = ErrNotFound
 	}
 	if err != nil {
 		return Upload{}, err

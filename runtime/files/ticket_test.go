@@ -9,7 +9,7 @@ import (
 )
 
 // newTicket returns the ID and the query of a ticket.
-func newTicket(t *testing.T, s *Shelf, u Upload) (id string, query url.Values) {
+func newTicket(t *testing.T, s *Store, u Upload) (id string, query url.Values) {
 	t.Helper()
 	id, address, _, err := s.Ticket(t.Context(), u)
 	if err != nil {
@@ -27,22 +27,22 @@ func TestTicket(t *testing.T) {
 	id, query := newTicket(t, s, Upload{Owner: "anna", Name: "../a.txt", Rules: loose})
 	t.Run("is not valid with another time", func(t *testing.T) {
 		changed := url.Values{"expires": {"99999999999"}, "signature": query["signature"]}
-		if _, err := s.Redeem(t.Context(), id, changed); err != ErrSignature {
+		if _, err := s.ConsumeTicket(t.Context(), id, changed); err != ErrSignature {
 			t.Errorf("error %v", err)
 		}
 	})
-	u, err := s.Redeem(t.Context(), id, query)
+	u, err := s.ConsumeTicket(t.Context(), id, query)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Run("gives the file its ID, owner and name", func(t *testing.T) {
 		f := upload(t, s, u, "content")
-		if got, err := s.FindOf(t.Context(), "anna", id); err != nil || f.ID != id || got.Name != "a.txt" {
+		if got, err := s.FindOwned(t.Context(), "anna", id); err != nil || f.ID != id || got.Name != "a.txt" {
 			t.Errorf("the file is %+v, error %v", got, err)
 		}
 	})
 	t.Run("is valid once", func(t *testing.T) {
-		if _, err := s.Redeem(t.Context(), id, query); err != ErrUnknown {
+		if _, err := s.ConsumeTicket(t.Context(), id, query); err != ErrNotFound {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -61,7 +61,7 @@ func TestTicketsAreLimited(t *testing.T) {
 		for range maxFiles - 1 {
 			newTicket(t, s, Upload{Owner: "anna", Rules: loose})
 		}
-		if _, _, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose}); err != ErrCrowded {
+		if _, _, _, err := s.Ticket(t.Context(), Upload{Owner: "anna", Rules: loose}); err != ErrQuotaExceeded {
 			t.Errorf("error %v", err)
 		}
 		newTicket(t, s, Upload{Owner: "bert", Rules: loose})
@@ -75,10 +75,10 @@ func TestTicketIsConsumedOnceByConcurrentUploads(t *testing.T) {
 	var taken atomic.Int64
 	for range 32 {
 		all.Go(func() {
-			switch _, err := s.Redeem(t.Context(), id, query); err {
+			switch _, err := s.ConsumeTicket(t.Context(), id, query); err {
 			case nil:
 				taken.Add(1)
-			case ErrUnknown:
+			case ErrNotFound:
 			default:
 				t.Error(err)
 			}

@@ -34,8 +34,8 @@ type Upload struct {
 }
 
 // Upload stores a file. After an error nothing of it can be read. The error is *TooLargeError,
-// *TypeError, [ErrCrowded], [ErrAtOnce], [ErrCut], state.ErrFull, or that of the store.
-func (s *Shelf) Upload(ctx context.Context, u Upload, in io.Reader) (*File, error) {
+// *TypeError, [ErrQuotaExceeded], [ErrTooManyUploads], [ErrTruncated], state.ErrFull, or that of the store.
+func (s *Store) Upload(ctx context.Context, u Upload, in io.Reader) (*File, error) {
 	if u.Length > u.Rules.MaxSize {
 		return nil, &TooLargeError{u.Rules.MaxSize}
 	}
@@ -43,7 +43,7 @@ func (s *Shelf) Upload(ctx context.Context, u Upload, in io.Reader) (*File, erro
 		u.group = ownerGroup(u.Owner)
 	}
 	if !s.startUpload(u.group) {
-		return nil, ErrAtOnce
+		return nil, ErrTooManyUploads
 	}
 	defer s.endUpload(u.group)
 	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
@@ -66,7 +66,7 @@ func (s *Shelf) Upload(ctx context.Context, u Upload, in io.Reader) (*File, erro
 }
 
 // startUpload counts an upload of a group, or reports false when there are too many.
-func (s *Shelf) startUpload(group string) bool {
+func (s *Store) startUpload(group string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.uploading[group] == maxUploads {
@@ -76,7 +76,7 @@ func (s *Shelf) startUpload(group string) bool {
 	return true
 }
 
-func (s *Shelf) endUpload(group string) {
+func (s *Store) endUpload(group string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.uploading[group]--; s.uploading[group] == 0 {
@@ -106,10 +106,10 @@ func (p *uploadInProgress) begin(ctx context.Context, lease *state.Lease) error 
 	expires := p.started.Add(max(uploadTimeout, p.Rules.TTL) + cleanupTimeout)
 	hold, existing, err := lease.Begin(ctx, &state.Record{
 		Name: p.id, Group: p.group, Due: expires, Expires: expires, Body: (&metadata{Size: reserved}).encode(),
-		Priority: state.Low, Quiet: true,
+		Priority: state.Low, NoNotify: true,
 	}, nil)
 	if err == nil && existing != nil {
-		err = ErrUnknown // the ticket was used
+		err = ErrNotFound // the ticket was used
 	}
 	if err != nil {
 		return err
@@ -123,14 +123,14 @@ func (p *uploadInProgress) begin(ctx context.Context, lease *state.Lease) error 
 	return nil
 }
 
-// checkQuota returns [ErrCrowded] when the files of the owner, including this one, exceed the quota.
+// checkQuota returns [ErrQuotaExceeded] when the files of the owner, including this one, exceed the quota.
 func (p *uploadInProgress) checkQuota(ctx context.Context) error {
 	all, err := p.store.List(ctx, state.Query{Kind: kindFile, Group: p.group, Limit: maxFiles + 1})
 	if err != nil {
 		return err
 	}
 	if len(all) > maxFiles {
-		return ErrCrowded
+		return ErrQuotaExceeded
 	}
 	total := int64(0)
 	for _, r := range all {
@@ -141,7 +141,7 @@ func (p *uploadInProgress) checkQuota(ctx context.Context) error {
 		total += m.Size
 	}
 	if total > maxBytes {
-		return ErrCrowded
+		return ErrQuotaExceeded
 	}
 	return nil
 }
@@ -170,9 +170,9 @@ func (p *uploadInProgress) receive(ctx context.Context, in io.Reader) (*File, er
 		switch {
 		case err == nil:
 		case err != io.EOF:
-			return nil, errors.Join(ErrCut, err)
+			return nil, errors.Join(ErrTruncated, err)
 		case p.Length >= 0 && m.Size != p.Length:
-			return nil, ErrCut
+			return nil, ErrTruncated
 		default:
 			m.SHA256, m.Complete = hex.EncodeToString(sum.Sum(nil)), true
 			return p.complete(ctx, &m)
@@ -214,7 +214,7 @@ func (p *uploadInProgress) addChunk(ctx context.Context, chunk []byte) error {
 	expires := p.started.Add(p.Rules.TTL)
 	r := &state.Record{
 		Kind: kindChunk, Name: chunkName(p.id, p.chunks), Group: p.id, Due: expires,
-		Expires: expires.Add(cleanupTimeout), Body: chunk, Priority: state.Low, Quiet: true,
+		Expires: expires.Add(cleanupTimeout), Body: chunk, Priority: state.Low, NoNotify: true,
 	}
 	p.chunks++
 	existing, err := p.store.Add(ctx, r)
@@ -230,7 +230,7 @@ func (p *uploadInProgress) complete(ctx context.Context, m *metadata) (*File, er
 	r.Due, r.Expires, r.Body = p.started, p.started.Add(p.Rules.TTL), m.encode()
 	completed, err := p.hold.Finish(ctx)
 	if err == nil && !completed {
-		err = ErrCut // it has expired, or was removed as the upload of a dead process
+		err = ErrTruncated // it has expired, or was removed as the upload of a dead process
 	}
 	if err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (p *uploadInProgress) undo(ctx context.Context) error {
 	if err == nil && !removed {
 		err = removeChunks(ctx, p.store, p.id, p.chunks)
 	}
-	if errors.Is(err, state.ErrAway) {
+	if errors.Is(err, state.ErrUnavailable) {
 		return nil
 	}
 	return err

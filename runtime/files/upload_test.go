@@ -94,7 +94,7 @@ func TestInterruptedUploadLeavesNothing(t *testing.T) {
 		"less content than declared": &zeroReader{chunkSize + 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := s.Upload(t.Context(), Upload{Length: 2 * chunkSize, Rules: loose}, in); !errors.Is(err, ErrCut) {
+			if _, err := s.Upload(t.Context(), Upload{Length: 2 * chunkSize, Rules: loose}, in); !errors.Is(err, ErrTruncated) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -123,7 +123,7 @@ func TestIncompleteFileIsNotFound(t *testing.T) {
 			if err != nil || len(all) != 1 {
 				t.Fatalf("%d files are under way, %v", len(all), err)
 			}
-			if _, err := s.FindOf(t.Context(), "anna", all[0].Name); err != ErrUnknown {
+			if _, err := s.FindOwned(t.Context(), "anna", all[0].Name); err != ErrNotFound {
 				t.Errorf("FindOf fails with %v", err)
 			}
 		}
@@ -132,7 +132,7 @@ func TestIncompleteFileIsNotFound(t *testing.T) {
 	if err != nil || !looked {
 		t.Fatal(err)
 	}
-	if _, err := s.FindOf(t.Context(), "anna", f.ID); err != nil {
+	if _, err := s.FindOwned(t.Context(), "anna", f.ID); err != nil {
 		t.Error(err)
 	}
 }
@@ -158,7 +158,7 @@ func TestQuotaCountsReservedBytes(t *testing.T) {
 	}()
 	<-started
 	_, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: -1, Rules: half}, strings.NewReader("x"))
-	if !errors.Is(err, ErrCrowded) {
+	if !errors.Is(err, ErrQuotaExceeded) {
 		t.Errorf("while another upload reserves more than half of the quota: %v", err)
 	}
 	upload(t, s, Upload{Owner: "bert"}, "another owner has a quota of their own")
@@ -169,7 +169,7 @@ func TestQuotaCountsReservedBytes(t *testing.T) {
 	if _, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: -1, Rules: half}, strings.NewReader("x")); err != nil {
 		t.Errorf("after the other upload turned out to be small: %v", err)
 	}
-	if _, err := s.FindOf(t.Context(), "anna", first.ID); err != nil {
+	if _, err := s.FindOwned(t.Context(), "anna", first.ID); err != nil {
 		t.Error(err)
 	}
 }
@@ -182,14 +182,14 @@ func TestQuotaCountsFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 1, Rules: loose}, strings.NewReader("x")); !errors.Is(err, ErrCrowded) {
+	if _, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 1, Rules: loose}, strings.NewReader("x")); !errors.Is(err, ErrQuotaExceeded) {
 		t.Errorf("one more than %d: %v", maxFiles, err)
 	}
 }
 
 func TestFullStoreRejectsUpload(t *testing.T) {
 	s, store := newTestStore(t, filepath.Join(t.TempDir(), "state.db"))
-	store.Bound(2 << 20)
+	store.SetQuota(2 << 20)
 	_, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 8 << 20, Rules: loose}, &zeroReader{8 << 20})
 	if !errors.Is(err, state.ErrFull) {
 		t.Fatalf("beyond the quota of the store: %v", err)
@@ -214,7 +214,7 @@ func TestConcurrentUploadsAreLimited(t *testing.T) {
 				<-end
 				return 0, io.ErrUnexpectedEOF
 			}))
-			if !errors.Is(err, ErrCut) {
+			if !errors.Is(err, ErrTruncated) {
 				t.Errorf("an interrupted upload: %v", err)
 			}
 		})
@@ -222,21 +222,21 @@ func TestConcurrentUploadsAreLimited(t *testing.T) {
 	for range maxUploads {
 		<-begun
 	}
-	if _, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 1, Rules: loose}, strings.NewReader("x")); err != ErrAtOnce {
+	if _, err := s.Upload(t.Context(), Upload{Owner: "anna", Length: 1, Rules: loose}, strings.NewReader("x")); err != ErrTooManyUploads {
 		t.Errorf("one more than %d: %v", maxUploads, err)
 	}
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Redeem(t.Context(), id, u.Query()); err != ErrAtOnce {
+	if _, err := s.ConsumeTicket(t.Context(), id, u.Query()); err != ErrTooManyUploads {
 		t.Errorf("Redeem fails with %v", err)
 	}
 	upload(t, s, Upload{Owner: "bert"}, "others are not held up")
 	close(end)
 	all.Wait()
 	upload(t, s, Upload{Owner: "anna"}, "when they have ended")
-	if _, err := s.Redeem(t.Context(), id, u.Query()); err != nil {
+	if _, err := s.ConsumeTicket(t.Context(), id, u.Query()); err != nil {
 		t.Errorf("the ticket is not valid any more: %v", err)
 	}
 	if n, err := store.Count(t.Context(), kindFile, ownerGroup("anna")); n != 1 || err != nil {

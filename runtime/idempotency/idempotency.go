@@ -116,7 +116,7 @@ func (c *Claim) Acquire(ctx context.Context, paused string, longest time.Duratio
 
 func (c *Claim) begin(ctx context.Context, paused *state.Record, longest time.Duration) (*state.Record, error) {
 	c.Record.Status = Started
-	row := &state.Record{Name: rand.Text(), Slot: c.key, Quiet: true}
+	row := &state.Record{Name: rand.Text(), UniqueKey: c.key, NoNotify: true}
 	if err := c.encode(row, max(c.ttl, longest+time.Hour)); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (c *Claim) Find(ctx context.Context) (*state.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Holder(ctx, Kind, c.key)
+	return store.ByUniqueKey(ctx, Kind, c.key)
 }
 
 // Finish stores what the key has come to, also when the client has gone. It does nothing for a call

@@ -21,7 +21,7 @@ type lateStore struct {
 func (s *lateStore) Replace(ctx context.Context, r *state.Record) (bool, error) {
 	replaced, err := s.Store.Replace(ctx, r)
 	if s.away.Load() {
-		return false, state.ErrAway
+		return false, state.ErrUnavailable
 	}
 	return replaced, err
 }
@@ -56,7 +56,7 @@ func TestLostResumeIsPausedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		store.away.Store(true)
-		if _, err := newClaim().Acquire(ctx, paused, time.Minute); !errors.Is(err, state.ErrAway) {
+		if _, err := newClaim().Acquire(ctx, paused, time.Minute); !errors.Is(err, state.ErrUnavailable) {
 			t.Fatalf("error %v", err)
 		}
 		store.away.Store(false)

@@ -55,10 +55,10 @@ func (l Limit) Key(caller string) Key {
 }
 
 // rate returns how often calls may begin.
-func (l Limit) rate() state.Rhythm {
-	r := state.Rhythm{Every: l.rule.Rate.Every(), Burst: l.rule.Burst}
+func (l Limit) rate() state.Rate {
+	r := state.Rate{Interval: l.rule.Rate.Every(), Burst: l.rule.Burst}
 	if l.rule.Queue > 0 {
-		r.Patience = l.rule.MaxWait
+		r.MaxWait = l.rule.MaxWait
 	}
 	return r
 }

@@ -42,7 +42,7 @@ func (l *Limiter) reserve(
 	if err != nil {
 		return 0, rateUnavailable(err)
 	}
-	delay, ok, err := store.Pace(ctx, key.String(), limit.rate(), maxWait)
+	delay, ok, err := store.Reserve(ctx, key.String(), limit.rate(), maxWait)
 	switch {
 	case err != nil:
 		return 0, rateUnavailable(err)
@@ -58,7 +58,7 @@ func (l *Limiter) reserve(
 func rateUnavailable(err error) error {
 	const text = "the calls of this tool are rate limited, and the state store that counts them is unavailable. " +
 		"Nothing was done; try again in a moment"
-	return &adapters.Fault{Message: text, Cause: failure.StateError(err), Untouched: true}
+	return &adapters.Fault{Message: text, Cause: failure.StateError(err), NotSent: true}
 }
 
 // reserving returns a channel with room for the one call that reserves. Its bucket stays: the call

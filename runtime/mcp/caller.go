@@ -39,7 +39,7 @@ func (c *Caller) Snapshot(last *Caller) *Caller {
 		return last
 	}
 	return &Caller{
-		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity.Kept(), Subject: c.Subject,
+		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity.WithoutToken(), Subject: c.Subject,
 		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
 	}
 }

@@ -113,7 +113,7 @@ func parseError(err error) *Error {
 	if !errors.As(err, &syntax) {
 		return errorf(CodeParseError, "Parse error")
 	}
-	return errorf(CodeParseError, "Parse error at byte %d: %s", syntax.Offset, syntax.What)
+	return errorf(CodeParseError, "Parse error at byte %d: %s", syntax.Offset, syntax.Reason)
 }
 
 func invalidRequest(reason string) *Error {

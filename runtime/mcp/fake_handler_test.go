@@ -128,11 +128,11 @@ func (toolsOnly) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Docu
 func (toolsOnly) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
 	return mcp.Completion{}, mcp.UnknownPrompt(req.Name)
 }
-func (toolsOnly) Follow(_ context.Context, _ *mcp.Caller, uri string) error {
+func (toolsOnly) SubscribeResource(_ context.Context, _ *mcp.Caller, uri string) error {
 	return mcp.UnknownResource(uri)
 }
-func (toolsOnly) Unfollow(string, string)            {}
-func (toolsOnly) MayFollow(*mcp.Caller, string) bool { return true }
+func (toolsOnly) UnsubscribeResource(string, string)            {}
+func (toolsOnly) MayNotify(*mcp.Caller, string) bool { return true }
 func (toolsOnly) Task(_ context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
 	return nil, mcp.UnknownTask(req.ID)
 }

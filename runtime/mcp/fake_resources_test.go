@@ -109,7 +109,7 @@ func (*fakeResources) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp
 	return mcp.Completion{Values: []string{summary}, Total: 1}, nil
 }
 
-func (s *fakeResources) Follow(_ context.Context, c *mcp.Caller, uri string) error {
+func (s *fakeResources) SubscribeResource(_ context.Context, c *mcp.Caller, uri string) error {
 	switch {
 	case uri == "note://breaks":
 		return errors.New("secret detail")
@@ -128,8 +128,8 @@ func (s *fakeResources) Follow(_ context.Context, c *mcp.Caller, uri string) err
 	return nil
 }
 
-// MayFollow reports whether uri is not revoked.
-func (s *fakeResources) MayFollow(_ *mcp.Caller, uri string) bool {
+// MayNotify reports whether uri is not revoked.
+func (s *fakeResources) MayNotify(_ *mcp.Caller, uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.revoked[uri]
@@ -145,7 +145,7 @@ func (s *fakeResources) setRevoked(uri string, revoked bool) {
 	s.revoked[uri] = revoked
 }
 
-func (s *fakeResources) Unfollow(toolset, uri string) {
+func (s *fakeResources) UnsubscribeResource(toolset, uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.followed[toolset+" "+uri]--

@@ -36,12 +36,12 @@ type Handler interface {
 	// Follow starts to watch the resource at uri, so that Server.ResourceUpdated is called when it
 	// changes. For every Follow that returned nil there is one Unfollow with the same toolset and
 	// uri.
-	Follow(ctx context.Context, caller *Caller, uri string) error
-	Unfollow(toolset, uri string)
+	SubscribeResource(ctx context.Context, caller *Caller, uri string) error
+	UnsubscribeResource(toolset, uri string)
 
 	// MayFollow reports whether a caller that follows the resource at uri may still be notified of
 	// it. It is called before each notification and must not block.
-	MayFollow(caller *Caller, uri string) bool
+	MayNotify(caller *Caller, uri string) bool
 
 	// Task serves tasks/get, tasks/update and tasks/cancel. For tasks/get it returns the members of
 	// the result as encoded JSON, without braces; for the others it returns nil.

@@ -53,7 +53,7 @@ func (s *Server) openSession(resp *postResponse, m *message, id string) {
 		resp.finish(err.appendReply(nil, m.id), http.StatusOK)
 		return
 	}
-	sess := s.sessions.open(p, rand.Text(), resp.identity.Kept())
+	sess := s.sessions.open(p, rand.Text(), resp.identity.WithoutToken())
 	resp.w.Header()[headerSession] = []string{sess.id}
 	resp.finish(p.appendInitializeReply(nil, m, resp.view.info), http.StatusOK)
 }

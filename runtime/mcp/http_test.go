@@ -200,7 +200,7 @@ func TestListenerThatDoesNotReadDelaysNoOther(t *testing.T) {
 		received := make(chan string, 1)
 		go func() { received <- readAll(reading) }()
 		for range 40 {
-			v.server.Changed(toolsOnly{}.changed)
+			v.server.ListsChanged(toolsOnly{}.changed)
 			synctest.Wait()
 		}
 		time.Sleep(31 * time.Second) // longer than SendTimeout

@@ -44,8 +44,8 @@ func (i *Identity) Owner() string {
 	return i.Key + "\n" + i.Subject // no Key has a line break
 }
 
-// Kept returns the identity without the token, to be stored. It is nil for nil.
-func (i *Identity) Kept() *Identity {
+// WithoutToken returns the identity without the token, to be stored. It is nil for nil.
+func (i *Identity) WithoutToken() *Identity {
 	if i == nil || i.Token == nil {
 		return i
 	}
@@ -54,8 +54,8 @@ func (i *Identity) Kept() *Identity {
 	return &kept
 }
 
-// Lacks returns those of the scopes that were not granted.
-func (i *Identity) Lacks(scopes []string) (missing []string) {
+// MissingScopes returns those of the scopes that were not granted.
+func (i *Identity) MissingScopes(scopes []string) (missing []string) {
 	for _, s := range scopes {
 		if !slices.Contains(i.Scopes, s) {
 			missing = append(missing, s)

@@ -169,14 +169,14 @@ func TestErrorsAboutTheCallerCarryAChallenge(t *testing.T) {
 
 func TestKeptIdentityHasNoToken(t *testing.T) {
 	original := &mcp.Identity{Subject: "ada", Key: "one", Groups: []string{"staff"}, Token: func() (string, time.Time) { return "secret", time.Time{} }}
-	kept := original.Kept()
+	kept := original.WithoutToken()
 	if kept.Token != nil || kept.Owner() != original.Owner() || len(kept.Groups) != 1 {
 		t.Errorf("kept is %+v", kept)
 	}
 	if original.Token == nil {
 		t.Error("the identity of the request lost its token")
 	}
-	if none := (*mcp.Identity)(nil); none.Kept() != nil {
+	if none := (*mcp.Identity)(nil); none.WithoutToken() != nil {
 		t.Error("nil has an identity")
 	}
 }

@@ -36,7 +36,7 @@ func TestChangesOfAnUnreadTopicAreNotifiedOnce(t *testing.T) {
 			for i := range resources {
 				v.server.ResourceUpdated(fmt.Sprintf("note://%d", i))
 			}
-			v.server.Changed(sameChanges(mcp.Changes{Tools: true, Prompts: true}))
+			v.server.ListsChanged(sameChanges(mcp.Changes{Tools: true, Prompts: true}))
 		}
 		ctx, disconnect := context.WithCancel(t.Context())
 		reply := v.send(ctx, "GET", "", s...)
@@ -157,7 +157,7 @@ func TestListChangeNotifiesOnlyItsToolset(t *testing.T) {
 		}
 		all, notes := listen("/mcp"), listen("/mcp/notes")
 		synctest.Wait()
-		v.server.Changed(func(toolset string) mcp.Changes { return mcp.Changes{Prompts: toolset == "notes"} })
+		v.server.ListsChanged(func(toolset string) mcp.Changes { return mcp.Changes{Prompts: toolset == "notes"} })
 		if err := v.server.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}

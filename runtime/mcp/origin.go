@@ -40,10 +40,10 @@ func (o *Options) checkSource(r *http.Request) string {
 	return "The Origin header names an origin that may not use this server"
 }
 
-// Source returns why a request to another endpoint of the same HTTP server is refused, as a
+// CheckSource returns why a request to another endpoint of the same HTTP server is refused, as a
 // sentence, or "". It is refused like one to this endpoint, and if a page of another site has sent
 // it.
-func (s *Server) Source(r *http.Request) string {
+func (s *Server) CheckSource(r *http.Request) string {
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
 		return "A page of another site has sent this request"
 	}

@@ -112,7 +112,7 @@ func TestOfficialClientIsNotifiedOfEveryList(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
 		waitUntil(t, ctx, "the client is notified of both", func() bool {
-			s.server.Changed(sameChanges(mcp.Changes{Prompts: true, Resources: true})) // repeatedly: Connect returns before the client is subscribed
+			s.server.ListsChanged(sameChanges(mcp.Changes{Prompts: true, Resources: true})) // repeatedly: Connect returns before the client is subscribed
 			return prompts.Load() > 0 && resources.Load() > 0
 		})
 		flushNotifications(t, ctx, session)

@@ -102,7 +102,7 @@ func TestOfficialClientListsAndCallsTools(t *testing.T) {
 		t.Run("is notified of changes", func(t *testing.T) {
 			changed.Store(0)
 			waitUntil(t, ctx, "the client is notified", func() bool {
-				s.server.Changed(toolsOnly{}.changed) // repeatedly: Connect returns before the client is subscribed
+				s.server.ListsChanged(toolsOnly{}.changed) // repeatedly: Connect returns before the client is subscribed
 				return changed.Load() > 0
 			})
 			flushNotifications(t, ctx, session)

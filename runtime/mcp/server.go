@@ -38,9 +38,9 @@ func New(h Handler, o Options) *Server {
 // Changes are the lists that have changed.
 type Changes struct{ Tools, Prompts, Resources bool }
 
-// Changed notifies every session and every listener of what has changed in its toolset. It does not
+// ListsChanged notifies every session and every listener of what has changed in its toolset. It does not
 // wait for them.
-func (s *Server) Changed(in func(toolset string) Changes) { s.subscriptions.notifyLists(in) }
+func (s *Server) ListsChanged(in func(toolset string) Changes) { s.subscriptions.notifyLists(in) }
 
 // ResourceUpdated notifies the subscribers of the resource at uri, in every toolset. It does not
 // wait for them.

@@ -82,7 +82,7 @@ func TestPeerThatDoesNotReadDelaysNoNotification(t *testing.T) {
 		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"META"}}`+"\n"))
 		synctest.Wait() // the acknowledgement is being written, and the client does not read it
 		for range 1000 {
-			s.Changed(toolsOnly{}.changed)
+			s.ListsChanged(toolsOnly{}.changed)
 		}
 		go client.Close()
 		lines := bufio.NewScanner(replies)

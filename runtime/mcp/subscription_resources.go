@@ -141,19 +141,19 @@ func (s *Server) follow(ctx context.Context, c *Caller, uri string) (err error) 
 			err = panicError(p)
 		}
 	}()
-	return s.handler.Follow(ctx, c, uri)
+	return s.handler.SubscribeResource(ctx, c, uri)
 }
 
 // mayFollow calls MayFollow of the Handler. After a panic the result is false.
 func (s *Server) mayFollow(c *Caller, uri string) (may bool) {
 	defer s.logPanic("subscription check failed", uri)
-	return s.handler.MayFollow(c, uri)
+	return s.handler.MayNotify(c, uri)
 }
 
 // unfollow calls Unfollow of the Handler. No client may be waiting, so a panic is only logged.
 func (s *Server) unfollow(toolset, uri string) {
 	defer s.logPanic("unsubscribe failed", uri)
-	s.handler.Unfollow(toolset, uri)
+	s.handler.UnsubscribeResource(toolset, uri)
 }
 
 // logPanic is deferred. It logs a panic about a resource.

@@ -150,7 +150,7 @@ func TestEveryFollowHasItsUnfollowUnderConcurrency(t *testing.T) {
 						method := []string{"resources/subscribe", "resources/unsubscribe"}[j%2]
 						readAll(v.send(t.Context(), "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"uri":"note://%d"}}`, 10+j, method, j/4), s...))
 						v.server.ResourceUpdated("note://0")
-						v.server.Changed(sameChanges(mcp.Changes{Resources: true}))
+						v.server.ListsChanged(sameChanges(mcp.Changes{Resources: true}))
 						if j == 6 && i%2 == 0 {
 							readAll(v.send(t.Context(), "DELETE", "", s...))
 						}
@@ -195,11 +195,11 @@ type slowFollowHandler struct {
 	allowed chan struct{}
 }
 
-func (s slowFollowHandler) Follow(ctx context.Context, c *mcp.Caller, uri string) error {
+func (s slowFollowHandler) SubscribeResource(ctx context.Context, c *mcp.Caller, uri string) error {
 	s.asked <- uri
 	select {
 	case <-s.allowed:
-		return s.fakeHandler.Follow(ctx, c, uri)
+		return s.fakeHandler.SubscribeResource(ctx, c, uri)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

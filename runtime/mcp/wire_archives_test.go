@@ -253,7 +253,7 @@ func runArchive(t *testing.T, ctx context.Context, path string, over func(*testi
 			close(w.handler.release)
 		case "changed":
 			lists := mcp.Changes{Tools: strings.Contains(arg, "tools"), Prompts: strings.Contains(arg, "prompts"), Resources: strings.Contains(arg, "resources")}
-			w.server.Changed(func(string) mcp.Changes { return lists })
+			w.server.ListsChanged(func(string) mcp.Changes { return lists })
 		case "updated":
 			w.server.ResourceUpdated(arg)
 		case "task":

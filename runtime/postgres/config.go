@@ -1,5 +1,5 @@
 // Package postgres connects the parts of a server that store data in PostgreSQL. [Config] returns how
-// connections are made, and [Fault] turns an error of the driver into one for the operator. Neither
+// connections are made, and [DescribeError] turns an error of the driver into one for the operator. Neither
 // reveals anything of the address.
 package postgres
 
@@ -25,11 +25,11 @@ var runtimeParams = map[string]string{
 
 // Config parses a URL or a libpq connection string. Connections lead to a server that accepts writes,
 // every statement has a timeout, and commits wait for the disk. There are at most maxConns
-// connections, unless the address says pool_max_conns. The error is [Unreadable].
+// connections, unless the address says pool_max_conns. The error is [ErrMalformedAddress].
 func Config(address string, maxConns int32) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil { // its text may hold parts of the address
-		return nil, Unreadable
+		return nil, ErrMalformedAddress
 	}
 	if !strings.Contains(address, "pool_max_conns=") {
 		config.MaxConns = maxConns

@@ -7,29 +7,29 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Refused is an error in words for the operator.
-type Refused string
+// OperatorError is an error in words for the operator.
+type OperatorError string
 
-func (r Refused) Error() string { return string(r) }
+func (r OperatorError) Error() string { return string(r) }
 
-// Unreadable is the error of a malformed address.
-const Unreadable = Refused("its address cannot be parsed. " +
+// ErrMalformedAddress is the error of a malformed address.
+const ErrMalformedAddress = OperatorError("its address cannot be parsed. " +
 	"The format is postgres://user:password@host:5432/database?sslmode=verify-full")
 
-// ErrAway is the error of a database that is unavailable for now. Whether the operation took effect is
+// ErrUnavailable is the error of a database that is unavailable for now. Whether the operation took effect is
 // not known.
-var ErrAway = errors.New("the database is unavailable")
+var ErrUnavailable = errors.New("the database is unavailable")
 
-// unavailable is a [Refused] that is [ErrAway].
-type unavailable struct{ Refused }
+// unavailable is a [OperatorError] that is [ErrUnavailable].
+type unavailable struct{ OperatorError }
 
-func (unavailable) Is(target error) bool { return target == ErrAway }
+func (unavailable) Is(target error) bool { return target == ErrUnavailable }
 
 const readOnlyTransaction = "25006"
 
-// ReadOnly reports whether a server does not accept writes, as after a failover: then another one
+// IsReadOnly reports whether a server does not accept writes, as after a failover: then another one
 // does.
-func ReadOnly(err error) bool {
+func IsReadOnly(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == readOnlyTransaction
 }
@@ -37,11 +37,11 @@ func ReadOnly(err error) bool {
 // faults are the errors that an operator can do something about, by SQLSTATE:
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 var faults = map[string]error{
-	"28000": Refused("it rejects the user"),
-	"28P01": Refused("it rejects the user or the password"),
-	"3D000": Refused("it has no such database"),
-	"3F000": Refused("its search_path has no schema for the tables"),
-	"42501": Refused("its user may not create, or not use, the tables: " +
+	"28000": OperatorError("it rejects the user"),
+	"28P01": OperatorError("it rejects the user or the password"),
+	"3D000": OperatorError("it has no such database"),
+	"3F000": OperatorError("its search_path has no schema for the tables"),
+	"42501": OperatorError("its user may not create, or not use, the tables: " +
 		"grant CREATE on the schema, or access to the tables"),
 	readOnlyTransaction: unavailable{"it does not accept writes"},
 	"53300":             unavailable{"it accepts no more connections"},
@@ -56,13 +56,13 @@ var faults = map[string]error{
 	"40001":             unavailable{"it was too busy"},
 }
 
-// Fault turns an error of the driver into one for the operator. It is [ErrAway] when the database is
+// DescribeError turns an error of the driver into one for the operator. It is [ErrUnavailable] when the database is
 // unavailable for now. The texts of the driver are not used, because they may hold parts of the
 // address.
-func Fault(ctx context.Context, err error) error {
+func DescribeError(ctx context.Context, err error) error {
 	var e *pgconn.PgError
 	switch {
-	case err == nil, errors.As(err, new(Refused)), errors.As(err, new(unavailable)):
+	case err == nil, errors.As(err, new(OperatorError)), errors.As(err, new(unavailable)):
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -70,7 +70,7 @@ func Fault(ctx context.Context, err error) error {
 		if fault := faults[e.Code]; fault != nil {
 			return fault
 		}
-		return Refused("it has rejected a statement with SQLSTATE " + e.Code)
+		return OperatorError("it has rejected a statement with SQLSTATE " + e.Code)
 	case errors.As(err, new(*pgconn.ConnectError)):
 		return unavailable{"it cannot be reached"}
 	case errors.Is(err, context.DeadlineExceeded):

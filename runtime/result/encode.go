@@ -95,7 +95,7 @@ func (r *Result) Rows() int {
 		return len(v)
 	case interface{ Len() int }:
 		return v.Len()
-	case value.Deferred:
+	case value.LazyJSON:
 		if list, err := v.Value(); err == nil {
 			rows, _ := list.([]any)
 			return len(rows)

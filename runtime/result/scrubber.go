@@ -26,14 +26,14 @@ type Scrubber struct {
 }
 
 // secretEnd is the end of a prefix of a secret.
-type secretEnd [adapters.ShortestSecret]byte
+type secretEnd [adapters.MinSecretLength]byte
 
 // NewScrubber returns a Scrubber for these secrets. It ignores secrets that are so short that they
 // occur by chance.
 func NewScrubber(secrets []string) *Scrubber {
 	s := new(Scrubber)
 	for _, secret := range secrets {
-		if len(secret) < adapters.ShortestSecret {
+		if len(secret) < adapters.MinSecretLength {
 			continue
 		}
 		inHex := hex.EncodeToString([]byte(secret))
@@ -55,8 +55,8 @@ func NewScrubber(secrets []string) *Scrubber {
 	}
 	s.prefixEnds = map[secretEnd]bool{}
 	for _, f := range s.forms {
-		for n := adapters.ShortestSecret; n < len(f); n++ {
-			s.prefixEnds[secretEnd(f[n-adapters.ShortestSecret:])] = true
+		for n := adapters.MinSecretLength; n < len(f); n++ {
+			s.prefixEnds[secretEnd(f[n-adapters.MinSecretLength:])] = true
 		}
 	}
 	return s
@@ -137,12 +137,12 @@ func (s *Scrubber) hideTruncated(b []byte) []byte {
 func (s *Scrubber) truncatedSecret(b []byte) (from, to int) {
 	for _, quote := range []string{"", `"`, `\"`, " "} {
 		quoted, ok := bytes.CutSuffix(b, []byte(quote))
-		start := len(quoted) - adapters.ShortestSecret
+		start := len(quoted) - adapters.MinSecretLength
 		if !ok || start < 0 || !s.prefixEnds[secretEnd(quoted[start:])] {
 			continue
 		}
 		for _, f := range s.forms {
-			for n := min(len(f)-1, len(quoted)); n > to-from && n >= adapters.ShortestSecret; n-- {
+			for n := min(len(f)-1, len(quoted)); n > to-from && n >= adapters.MinSecretLength; n-- {
 				if bytes.HasSuffix(quoted, f[:n]) {
 					from, to = len(quoted)-n, len(quoted)
 				}

@@ -46,7 +46,7 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 	reason := s.whyNotOperator(r)
 	if reason == "" {
-		reason = s.mcp.Source(r) // a browser sends an operator's client certificate for any page
+		reason = s.mcp.CheckSource(r) // a browser sends an operator's client certificate for any page
 	}
 	if reason != "" {
 		s.refuse(w, r, forbidden(reason))

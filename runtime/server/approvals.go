@@ -38,7 +38,7 @@ func (s *Server) serveApprovals(w http.ResponseWriter, r *http.Request) {
 
 // handleApprovals answers a request about approvals, or returns an error and has written nothing.
 func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
-	if reason := s.mcp.Source(r); reason != "" {
+	if reason := s.mcp.CheckSource(r); reason != "" {
 		return &runtime.ForbiddenError{Why: reason}
 	}
 	id, verb, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/approvals"), "/"), "/")
@@ -204,7 +204,7 @@ func CheckReason(reason string) (string, error) {
 
 func (s *Server) writeApprovalError(w http.ResponseWriter, r *http.Request, err error) {
 	var forbid *runtime.ForbiddenError
-	var decided *approval.AlreadyError
+	var decided *approval.DecidedError
 	var failed *Error
 	switch {
 	case errors.As(err, &forbid):
@@ -213,7 +213,7 @@ func (s *Server) writeApprovalError(w http.ResponseWriter, r *http.Request, err 
 	case errors.As(err, &failed):
 	case errors.As(err, &decided):
 		failed = &Error{http.StatusConflict, capitalize(decided.Error()), decided.Status, decided.Decision}
-	case errors.Is(err, approval.ErrUnknown):
+	case errors.Is(err, approval.ErrNotFound):
 		failed = &Error{HTTPStatus: http.StatusNotFound,
 			Message: "Approval not found. Decided approvals are kept for " +
 				"7 days, and expired ones for an hour"}
@@ -222,7 +222,7 @@ func (s *Server) writeApprovalError(w http.ResponseWriter, r *http.Request, err 
 			Message: "after must be the next of an earlier page"}
 	case errors.As(err, new(*runtime.UnrecordedDecisionError)):
 		failed = &Error{HTTPStatus: http.StatusServiceUnavailable, Message: err.Error()}
-	case errors.Is(err, state.ErrAway), errors.Is(err, state.ErrFull):
+	case errors.Is(err, state.ErrUnavailable), errors.Is(err, state.ErrFull):
 		w.Header().Set("Retry-After", "1")
 		failed = &Error{HTTPStatus: http.StatusServiceUnavailable,
 			Message: "The state store is unavailable, and it is " +

@@ -29,7 +29,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) *http.Requ
 	if r.URL.Path == "/readyz" && !hasCredential(r) {
 		return r // only the status is answered
 	}
-	identity, refusal := authenticator.Identify(r)
+	identity, refusal := authenticator.Authenticate(r)
 	if refusal != nil {
 		authenticator.Challenge(w.Header(), r, refusal)
 		s.refuse(w, r, refusal)
@@ -51,7 +51,7 @@ func hasCredential(r *http.Request) bool {
 const bodyTimeout = 5 * time.Second
 
 func forbidden(reason string) *auth.Refusal {
-	return &auth.Refusal{Status: http.StatusForbidden, Why: reason}
+	return &auth.Refusal{Status: http.StatusForbidden, Reason: reason}
 }
 
 // refuse answers a request that is not authorized, closes the connection when a body is left, and
@@ -59,12 +59,12 @@ func forbidden(reason string) *auth.Refusal {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refusal *auth.Refusal) {
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	closeIfUnread(w, r)
-	s.audit(r, refusal.Status, refusal.Why)
+	s.audit(r, refusal.Status, refusal.Reason)
 	if isUnder(r, "/approvals") {
-		writeJSON(w, refusal.Status, &Error{Message: refusal.Why})
+		writeJSON(w, refusal.Status, &Error{Message: refusal.Reason})
 		return
 	}
-	http.Error(w, refusal.Why, refusal.Status)
+	http.Error(w, refusal.Reason, refusal.Status)
 }
 
 func (s *Server) audit(r *http.Request, status int, reason string) {

@@ -136,9 +136,9 @@ func (c *Client) responseError(status int, text []byte) error {
 	case http.StatusForbidden:
 		return fmt.Errorf("%s denies access: %s", c.base, message)
 	case http.StatusConflict:
-		return &approval.AlreadyError{Status: failed.Status, Decision: failed.Decision}
+		return &approval.DecidedError{Status: failed.Status, Decision: failed.Decision}
 	case http.StatusNotFound:
-		return approval.ErrUnknown
+		return approval.ErrNotFound
 	}
 	return fmt.Errorf("%s: %s", c.base, message)
 }

@@ -35,7 +35,7 @@ func (s *Server) serveFiles(w http.ResponseWriter, r *http.Request, signed bool)
 
 // handleFiles answers a request about files, or returns an error and has written nothing.
 func (s *Server) handleFiles(w http.ResponseWriter, r *http.Request, signed bool) error {
-	if reason := s.mcp.Source(r); reason != "" && !signed {
+	if reason := s.mcp.CheckSource(r); reason != "" && !signed {
 		return &runtime.ForbiddenError{Why: reason}
 	}
 	caller := callerOf(r)
@@ -86,7 +86,7 @@ func (s *Server) handleFile(w http.ResponseWriter, r *http.Request, store *runti
 func removeFile(w http.ResponseWriter, r *http.Request, store *runtime.Files, file *files.File) error {
 	removed, err := store.Remove(r.Context(), file)
 	if err == nil && !removed {
-		err = files.ErrUnknown
+		err = files.ErrNotFound
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)
@@ -153,21 +153,21 @@ func (s *Server) fileError(w http.ResponseWriter, r *http.Request, err error) *E
 		return fail(http.StatusUnsupportedMediaType, capitalize(badType.Error()))
 	case errors.Is(err, runtime.ErrNoFiles):
 		return fail(http.StatusNotFound, "Not found. No tool of this server takes files")
-	case errors.Is(err, files.ErrUnknown):
+	case errors.Is(err, files.ErrNotFound):
 		return fail(http.StatusNotFound, "File not found. It belongs to another caller, was removed, or has expired")
-	case errors.Is(err, files.ErrCrowded):
+	case errors.Is(err, files.ErrQuotaExceeded):
 		return fail(http.StatusInsufficientStorage,
 			"Your files exceed the quota in number or size. Remove some, or wait until they expire")
 	case errors.Is(err, state.ErrFull):
 		return fail(http.StatusInsufficientStorage, "The server has no space left for the file. Try again later")
-	case errors.Is(err, files.ErrAtOnce):
+	case errors.Is(err, files.ErrTooManyUploads):
 		w.Header().Set("Retry-After", "1")
 		return fail(http.StatusTooManyRequests, "Too many uploads at once. Wait until some of yours are complete")
-	case errors.Is(err, files.ErrCut), r.Context().Err() != nil:
+	case errors.Is(err, files.ErrTruncated), r.Context().Err() != nil:
 		return fail(http.StatusBadRequest, "The upload ended before it was complete. Nothing was stored")
 	case errors.As(err, new(*runtime.UnrecordedFileError)):
 		return fail(http.StatusServiceUnavailable, err.Error())
-	case errors.Is(err, state.ErrAway):
+	case errors.Is(err, state.ErrUnavailable):
 		w.Header().Set("Retry-After", "1")
 		return fail(http.StatusServiceUnavailable, "The state store is unavailable. Try again in a moment")
 	}

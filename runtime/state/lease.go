@@ -151,12 +151,12 @@ func (p *Process) undo(ctx context.Context, began Record, before *Record) error 
 	if err != nil || now == nil || now.Owner != began.Owner || now.Version != began.Version+1 {
 		return err
 	}
-	now.Quiet = began.Quiet
+	now.NoNotify = began.NoNotify
 	if before == nil {
 		_, err = store.Remove(ctx, now)
 		return err
 	}
-	now.Owner, now.Slot, now.Group, now.Due = "", before.Slot, before.Group, before.Due
+	now.Owner, now.UniqueKey, now.Group, now.Due = "", before.UniqueKey, before.Group, before.Due
 	now.Expires, now.Body = before.Expires, before.Body
 	_, err = store.Replace(ctx, now)
 	return err

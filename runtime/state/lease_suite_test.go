@@ -18,7 +18,7 @@ func worker(t *testing.T, s state.Store) (*state.Process, *state.Lease) {
 }
 
 func leaseRecord(key string) *state.Record {
-	return &state.Record{Name: key + " record", Slot: key, Expires: time.Now().Add(time.Hour), Body: []byte("begun")}
+	return &state.Record{Name: key + " record", UniqueKey: key, Expires: time.Now().Add(time.Hour), Body: []byte("begun")}
 }
 
 func begin(t *testing.T, l *state.Lease, r, before *state.Record) *state.Hold {
@@ -37,7 +37,7 @@ func testLease(t *testing.T, open func() state.Store) {
 		p, l := worker(t, s)
 		h := begin(t, l, leaseRecord("a"), nil)
 		defer h.Release()
-		if r := known(t, s, "a record"); r == nil || r.Owner != p.Name() || !r.Alive {
+		if r := known(t, s, "a record"); r == nil || r.Owner != p.Name() || !r.OwnerAlive {
 			t.Errorf("the store has %+v", r)
 		}
 	})
@@ -124,7 +124,7 @@ type lossyStore struct {
 func (s *lossyStore) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
 	existing, err := s.Store.Add(ctx, r)
 	if s.lose {
-		return nil, state.ErrAway
+		return nil, state.ErrUnavailable
 	}
 	return existing, err
 }
@@ -132,7 +132,7 @@ func (s *lossyStore) Add(ctx context.Context, r *state.Record) (*state.Record, e
 func (s *lossyStore) Replace(ctx context.Context, r *state.Record) (bool, error) {
 	won, err := s.Store.Replace(ctx, r)
 	if s.lose {
-		return false, state.ErrAway
+		return false, state.ErrUnavailable
 	}
 	return won, err
 }
@@ -145,7 +145,7 @@ func testUndoneBegin(t *testing.T, open func() state.Store) {
 		s.lose = true
 		_, _, err := l.Begin(t.Context(), leaseRecord("new"), nil)
 		s.lose = false
-		if !errors.Is(err, state.ErrAway) || known(t, s, "new record") == nil {
+		if !errors.Is(err, state.ErrUnavailable) || known(t, s, "new record") == nil {
 			t.Fatalf("Begin fails with %v", err)
 		}
 		eventually(t, func() bool { return known(t, s, "new record") == nil })
@@ -159,7 +159,7 @@ func testUndoneBegin(t *testing.T, open func() state.Store) {
 		s.lose = true
 		_, _, err := l.Begin(t.Context(), leaseRecord("waiting"), waiting)
 		s.lose = false
-		if !errors.Is(err, state.ErrAway) || known(t, s, "waiting record").Owner == "" {
+		if !errors.Is(err, state.ErrUnavailable) || known(t, s, "waiting record").Owner == "" {
 			t.Fatalf("Begin fails with %v", err)
 		}
 		eventually(t, func() bool {

@@ -16,7 +16,7 @@ func testStaleVersions(t *testing.T, open func() state.Store) {
 		begin := func(s state.Store, name string) *state.Record {
 			t.Helper()
 			expires := time.Now().Add(time.Minute)
-			r := &state.Record{Kind: "k", Name: name, Slot: "key", Owner: name, Expires: expires, Body: []byte("of " + name)}
+			r := &state.Record{Kind: "k", Name: name, UniqueKey: "key", Owner: name, Expires: expires, Body: []byte("of " + name)}
 			if !add(t, s, r) {
 				t.Fatalf("%s is not added", name)
 			}
@@ -67,15 +67,15 @@ func testOrphans(t *testing.T, open func() state.Store) {
 		t.Helper()
 		q.Kind, q.Orphaned = "k", true
 		for _, r := range list(t, s, q) {
-			if names += r.Name; r.Owner != "dead" || r.Alive {
+			if names += r.Name; r.Owner != "dead" || r.OwnerAlive {
 				t.Errorf("%+v is an orphan", r)
 			}
 		}
 		return names
 	}
-	isAlive := func(name string) bool { return known(t, s, name).Alive }
-	check(t, s.Present(t.Context(), "alive", later))
-	check(t, s.Present(t.Context(), "dead", later))
+	isAlive := func(name string) bool { return known(t, s, name).OwnerAlive }
+	check(t, s.Heartbeat(t.Context(), "alive", later))
+	check(t, s.Heartbeat(t.Context(), "dead", later))
 	t.Run("none while all owners are alive", func(t *testing.T) {
 		if got := orphans(state.Query{Limit: 9}); got != "" {
 			t.Errorf("got %q", got)
@@ -86,7 +86,7 @@ func testOrphans(t *testing.T, open func() state.Store) {
 			t.Errorf("with an owner %t, without one %t", isAlive("a"), isAlive("c"))
 		}
 	})
-	check(t, s.Present(t.Context(), "dead", time.Now()))
+	check(t, s.Heartbeat(t.Context(), "dead", time.Now()))
 	for claim, x := range map[string]struct {
 		q    state.Query
 		want string

@@ -17,7 +17,7 @@ import (
 
 // Postgres is a Store in tables of a PostgreSQL database whose names begin with hatchel_. Any number of
 // processes on any number of machines may have it open. Heartbeats are judged by the clock of the
-// database; the clocks of the processes may differ by less than [Skew].
+// database; the clocks of the processes may differ by less than [MaxClockSkew].
 type Postgres struct {
 	pool    *pgxpool.Pool
 	channel string       // on which changes are announced
@@ -37,7 +37,7 @@ const (
 
 // OpenPostgres opens the store in the database of a URL, or of a libpq connection string. It creates
 // missing tables in the first schema of the search_path. While the database is unavailable methods
-// fail with [ErrAway]; the connection comes back by itself. An error is a sentence for the operator and
+// fail with [ErrUnavailable]; the connection comes back by itself. An error is a sentence for the operator and
 // holds nothing of the address.
 func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	config, err := postgres.Config(address, maxConnections)
@@ -46,10 +46,10 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	}
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 	if err != nil {
-		return nil, postgres.Unreadable
+		return nil, postgres.ErrMalformedAddress
 	}
 	p := &Postgres{pool: pool, origin: rand.Text()}
-	p.Bound(defaultQuotaBytes)
+	p.SetQuota(defaultQuotaBytes)
 	if p.channel, err = preparePostgres(ctx, pool); err != nil {
 		pool.Close()
 		return nil, postgresError(ctx, err)
@@ -75,9 +75,9 @@ func CheckPostgres(ctx context.Context, address string) error {
 	return postgresError(ctx, err)
 }
 
-// Bound sets the quota in bytes: Add fails when the store is larger. The default is 1 GiB. As much
+// SetQuota sets the quota in bytes: Add fails when the store is larger. The default is 1 GiB. As much
 // again is reserved for changes and follow-up records.
-func (p *Postgres) Bound(bytes int64) { p.quota.Store(bytes) }
+func (p *Postgres) SetQuota(bytes int64) { p.quota.Store(bytes) }
 
 // Close implements Store.
 func (p *Postgres) Close() error {
@@ -100,8 +100,8 @@ func (p *Postgres) checkTables(ctx context.Context) error {
 	return err
 }
 
-// Present implements Store.
-func (p *Postgres) Present(ctx context.Context, owner string, until time.Time) error {
+// Heartbeat implements Store.
+func (p *Postgres) Heartbeat(ctx context.Context, owner string, until time.Time) error {
 	return p.run(ctx, func(ctx context.Context) error {
 		const statement = "INSERT INTO hatchel_owners (name, expires) VALUES ($1, " + databaseNow + " + $2) " +
 			"ON CONFLICT (name) DO UPDATE SET expires = excluded.expires"
@@ -120,7 +120,7 @@ func (p *Postgres) run(ctx context.Context, do func(context.Context) error) erro
 		err = do(bounded)
 	}
 	if err != nil {
-		if postgres.ReadOnly(err) {
+		if postgres.IsReadOnly(err) {
 			p.pool.Reset() // after a failover new connections reach the server that accepts writes
 		}
 		if isUndefined(err) {

@@ -9,10 +9,10 @@ import (
 	"hatchel/runtime/postgres"
 )
 
-// unavailableError is an error that is [ErrAway].
+// unavailableError is an error that is [ErrUnavailable].
 type unavailableError struct{ error }
 
-func (unavailableError) Is(target error) bool { return target == ErrAway }
+func (unavailableError) Is(target error) bool { return target == ErrUnavailable }
 
 // isUndefined reports whether a statement failed because a table or a column does not exist.
 func isUndefined(err error) bool {
@@ -23,11 +23,11 @@ func isUndefined(err error) bool {
 
 // postgresError turns an error of the driver into one for the operator.
 func postgresError(ctx context.Context, err error) error {
-	if known := operatorError(""); errors.As(err, &known) || errors.Is(err, ErrFull) || errors.Is(err, ErrTaken) {
+	if known := operatorError(""); errors.As(err, &known) || errors.Is(err, ErrFull) || errors.Is(err, ErrKeyTaken) {
 		return err
 	}
-	fault := postgres.Fault(ctx, err)
-	if errors.Is(fault, postgres.ErrAway) {
+	fault := postgres.DescribeError(ctx, err)
+	if errors.Is(fault, postgres.ErrUnavailable) {
 		return unavailableError{fault}
 	}
 	return fault

@@ -21,9 +21,9 @@ const (
 		rateClock + " ON CONFLICT DO NOTHING"
 )
 
-// Pace implements Records.
-func (p *Postgres) Pace(
-	ctx context.Context, name string, rate Rhythm, maxWait time.Duration,
+// Reserve implements Records.
+func (p *Postgres) Reserve(
+	ctx context.Context, name string, rate Rate, maxWait time.Duration,
 ) (wait time.Duration, ok bool, err error) {
 	interval, ahead, furthest := rate.microseconds()
 	err = p.run(ctx, func(ctx context.Context) error {

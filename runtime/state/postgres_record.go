@@ -23,7 +23,7 @@ func (p *Postgres) Add(ctx context.Context, r *Record) (existing *Record, err er
 					(kind, name, unique_key, grp, version, due, expires, owner, body)
 					VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
 				added, err := p.change(ctx, r, statement,
-					r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner,
+					r.Kind, r.Name, r.UniqueKey, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner,
 					r.nonNullBody())
 				if err != nil || added {
 					return err
@@ -50,12 +50,12 @@ func (p *Postgres) Add(ctx context.Context, r *Record) (existing *Record, err er
 // ones.
 func (p *Postgres) findConflicting(ctx context.Context, r *Record) (*Record, error) {
 	const conflicting = " WHERE kind = $1 AND (name = $2 OR unique_key = $3 AND unique_key <> '') AND expires "
-	_, err := p.pool.Exec(ctx, "DELETE FROM hatchel_records"+conflicting+"<= $4", r.Kind, r.Name, r.Slot, now())
+	_, err := p.pool.Exec(ctx, "DELETE FROM hatchel_records"+conflicting+"<= $4", r.Kind, r.Name, r.UniqueKey, now())
 	if err != nil {
 		return nil, err
 	}
 	const query = postgresSelect + conflicting + "> $4 ORDER BY name <> $2 LIMIT 1"
-	return scanRecord(p.pool.QueryRow(ctx, query, r.Kind, r.Name, r.Slot, now()))
+	return scanRecord(p.pool.QueryRow(ctx, query, r.Kind, r.Name, r.UniqueKey, now()))
 }
 
 // Record implements Records.
@@ -63,8 +63,8 @@ func (p *Postgres) Record(ctx context.Context, kind, name string) (*Record, erro
 	return p.findRecord(ctx, " WHERE kind = $1 AND name = $2 AND expires > $3", kind, name)
 }
 
-// Holder implements Records.
-func (p *Postgres) Holder(ctx context.Context, kind, key string) (*Record, error) {
+// ByUniqueKey implements Records.
+func (p *Postgres) ByUniqueKey(ctx context.Context, kind, key string) (*Record, error) {
 	return p.findRecord(ctx, " WHERE kind = $1 AND unique_key = $2 AND unique_key <> '' AND expires > $3", kind, key)
 }
 
@@ -89,11 +89,11 @@ func (p *Postgres) Replace(ctx context.Context, r *Record) (replaced bool, err e
 			}
 			const expired = `DELETE FROM hatchel_records
 				WHERE kind = $1 AND unique_key = $2 AND unique_key <> '' AND name <> $3 AND expires <= $4`
-			switch removed, err := p.execute(ctx, expired, r.Kind, r.Slot, r.Name, now()); {
+			switch removed, err := p.execute(ctx, expired, r.Kind, r.UniqueKey, r.Name, now()); {
 			case err != nil:
 				return err
 			case !removed:
-				return ErrTaken
+				return ErrKeyTaken
 			}
 		}
 	})
@@ -109,7 +109,7 @@ func (p *Postgres) updateRecord(ctx context.Context, r *Record) (bool, error) {
 		SET unique_key = $1, grp = $2, version = version + 1, due = $3, expires = $4, owner = $5, body = $6
 		WHERE kind = $7 AND name = $8 AND version = $9 AND expires > $10`
 	return p.change(ctx, r, statement,
-		r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody(),
+		r.UniqueKey, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody(),
 		r.Kind, r.Name, r.Version, now())
 }
 

@@ -127,7 +127,7 @@ func TestPostgresSweep(t *testing.T) {
 		defer s.Close()
 		soon := time.Now().Add(time.Second)
 		for _, name := range []string{"a", "b", "c"} {
-			check(t, s.Present(ctx, name, time.Now().Add(-time.Second)))
+			check(t, s.Heartbeat(ctx, name, time.Now().Add(-time.Second)))
 			add(t, s, &state.Record{Kind: "k", Name: name, Expires: soon})
 		}
 		time.Sleep(2 * time.Minute)
@@ -150,7 +150,7 @@ func TestPostgresSweepsInBatches(t *testing.T) {
 	left(t, db, map[string]int{"records": 1})
 	expired()
 	s = openDatabaseFor(t, address)
-	s.Bound(1 << 20) // less than what has expired takes
+	s.SetQuota(1 << 20) // less than what has expired takes
 	if !add(t, s, recordOf("second", time.Now())) {
 		t.Error("what has expired leaves no room")
 	}
@@ -205,7 +205,7 @@ func TestLostConnectionComesBack(t *testing.T) {
 	eventually(t, func() bool {
 		var err error
 		there, err = s.Record(t.Context(), "k", "a")
-		if err != nil && !errors.Is(err, state.ErrAway) {
+		if err != nil && !errors.Is(err, state.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		return err == nil
@@ -222,7 +222,7 @@ func TestHangingDatabaseIsUnavailable(t *testing.T) {
 	s := openDatabase(t, address+"&lock_timeout=100ms")
 	defer s.Close()
 	execute(t, db, "BEGIN; LOCK TABLE hatchel_records")
-	if _, err := s.Add(t.Context(), recordOf("x", time.Now())); !errors.Is(err, state.ErrAway) || !strings.Contains(err.Error(), "in time") {
+	if _, err := s.Add(t.Context(), recordOf("x", time.Now())); !errors.Is(err, state.ErrUnavailable) || !strings.Contains(err.Error(), "in time") {
 		t.Errorf("got %v", err)
 	}
 	execute(t, db, "ROLLBACK")

@@ -29,7 +29,7 @@ func (p *Postgres) payload(kind, name string) string {
 // change executes a statement that changes r, announces the change unless it is quiet, and reports
 // whether a row was changed.
 func (p *Postgres) change(ctx context.Context, r *Record, statement string, arguments ...any) (bool, error) {
-	if !r.Quiet {
+	if !r.NoNotify {
 		arguments = append(arguments, p.channel, p.payload(r.Kind, r.Name))
 		statement += fmt.Sprintf(" RETURNING pg_notify($%d, $%d)", len(arguments)-1, len(arguments))
 	}

@@ -68,7 +68,7 @@ func (p *Process) RetryLater(timeout time.Duration, do func(context.Context) err
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		if ctxtime.Sleep(ctx, retryInterval) != nil {
-			failed(ErrAway)
+			failed(ErrUnavailable)
 		} else if err := Retry(ctx, do); err != nil {
 			failed(err)
 		}
@@ -130,7 +130,7 @@ func (p *Process) heartbeat(ctx context.Context, store Store) error {
 	if recent {
 		return nil
 	}
-	if err := store.Present(ctx, p.name, now.Add(OwnerTTL)); err != nil {
+	if err := store.Heartbeat(ctx, p.name, now.Add(OwnerTTL)); err != nil {
 		return err
 	}
 	p.mu.Lock()

@@ -27,7 +27,7 @@ func TestHeartbeat(t *testing.T) {
 			defer p.Close()
 			defer begin(t, l, leaseRecord("a"), nil).Release()
 			time.Sleep(10 * state.OwnerTTL)
-			if !known(t, s, "a record").Alive {
+			if !known(t, s, "a record").OwnerAlive {
 				t.Error("the owner counts as dead")
 			}
 		})
@@ -38,7 +38,7 @@ func TestHeartbeat(t *testing.T) {
 			defer p.Close()
 			begin(t, l, leaseRecord("a"), nil).Release()
 			time.Sleep(2 * state.OwnerTTL)
-			if known(t, s, "a record").Alive {
+			if known(t, s, "a record").OwnerAlive {
 				t.Error("the owner counts as alive")
 			}
 		})
@@ -49,7 +49,7 @@ func TestHeartbeat(t *testing.T) {
 			begin(t, l, leaseRecord("a"), nil)
 			p.Close()
 			time.Sleep(state.OwnerTTL + time.Second)
-			if known(t, s, "a record").Alive {
+			if known(t, s, "a record").OwnerAlive {
 				t.Error("the owner counts as alive")
 			}
 		})
@@ -72,7 +72,7 @@ func TestOrphanWaitsForItsOwner(t *testing.T) {
 		h.Release() // without heartbeats the record looks orphaned
 		w.Watch()
 		time.Sleep(w.TTL + time.Second)
-		if known(t, s, "a record").Alive {
+		if known(t, s, "a record").OwnerAlive {
 			t.Fatal("the record was never orphaned")
 		}
 		begin(t, l, leaseRecord("another"), nil)
@@ -87,9 +87,9 @@ func TestRetry(t *testing.T) {
 		want    error
 		calls   int
 	}{
-		"ends with the first success":       {[]error{state.ErrAway, state.ErrAway, nil}, nil, 3},
-		"ends with any other error":         {[]error{state.ErrAway, other}, other, 2},
-		"returns the last error on timeout": {[]error{state.ErrAway, state.ErrAway, state.ErrAway, state.ErrAway}, state.ErrAway, 3},
+		"ends with the first success":       {[]error{state.ErrUnavailable, state.ErrUnavailable, nil}, nil, 3},
+		"ends with any other error":         {[]error{state.ErrUnavailable, other}, other, 2},
+		"returns the last error on timeout": {[]error{state.ErrUnavailable, state.ErrUnavailable, state.ErrUnavailable, state.ErrUnavailable}, state.ErrUnavailable, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -114,17 +114,17 @@ func TestRetryLater(t *testing.T) {
 			unavailable := time.Now().Add(time.Minute)
 			p.RetryLater(time.Hour, func(context.Context) error {
 				if time.Now().Before(unavailable) {
-					return state.ErrAway
+					return state.ErrUnavailable
 				}
 				return nil
 			}, func(err error) { t.Error(err) })
 			h.Release()
 			time.Sleep(59 * time.Second)
-			if !known(t, s, "a record").Alive {
+			if !known(t, s, "a record").OwnerAlive {
 				t.Error("the owner counts as dead while it retries")
 			}
 			time.Sleep(time.Minute)
-			if known(t, s, "a record").Alive {
+			if known(t, s, "a record").OwnerAlive {
 				t.Error("the owner counts as alive after the retry")
 			}
 		})
@@ -134,8 +134,8 @@ func TestRetryLater(t *testing.T) {
 			p, _ := worker(t, s)
 			defer p.Close()
 			failed := make(chan error, 1)
-			p.RetryLater(time.Minute, func(context.Context) error { return state.ErrAway }, func(err error) { failed <- err })
-			if err := <-failed; err != state.ErrAway {
+			p.RetryLater(time.Minute, func(context.Context) error { return state.ErrUnavailable }, func(err error) { failed <- err })
+			if err := <-failed; err != state.ErrUnavailable {
 				t.Errorf("error %v", err)
 			}
 		})

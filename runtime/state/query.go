@@ -62,7 +62,7 @@ func scanRecord(row interface{ Scan(...any) error }) (*Record, error) {
 	var r Record
 	var due, expires int64
 	err := row.Scan(
-		&r.Kind, &r.Name, &r.Slot, &r.Group, &r.Version, &due, &expires, &r.Body, &r.Owner, &r.Alive,
+		&r.Kind, &r.Name, &r.UniqueKey, &r.Group, &r.Version, &due, &expires, &r.Body, &r.Owner, &r.OwnerAlive,
 	)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil

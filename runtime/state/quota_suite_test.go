@@ -13,7 +13,7 @@ import (
 // limitedStore is a Store with a quota.
 type limitedStore interface {
 	state.Store
-	Bound(bytes int64)
+	SetQuota(bytes int64)
 }
 
 // fillUp adds records of 100 KiB until the store is full, and returns how many it has added.
@@ -37,7 +37,7 @@ func fillUp(t *testing.T, s state.Store, kind string, expires time.Time, priorit
 // testQuota fills an empty store. It must run in a synctest bubble.
 func testQuota(t *testing.T, s limitedStore) {
 	const quota = 1 << 20
-	s.Bound(quota)
+	s.SetQuota(quota)
 	ctx, soon, later := context.WithoutCancel(t.Context()), time.Now().Add(time.Second), time.Now().Add(time.Hour)
 	large := make([]byte, 100<<10)
 	first := recordOf("first", later)
@@ -63,7 +63,7 @@ func testQuota(t *testing.T, s limitedStore) {
 	}
 	reserveEvent := func(name string, full bool) {
 		t.Helper()
-		_, _, err := s.Pace(ctx, name, state.Rhythm{Every: time.Hour, Burst: 9}, 0)
+		_, _, err := s.Reserve(ctx, name, state.Rate{Interval: time.Hour, Burst: 9}, 0)
 		expect("reserve an event of "+name, err, full)
 	}
 	followUp := func(name string) *state.Record {
@@ -89,7 +89,7 @@ func testQuota(t *testing.T, s limitedStore) {
 	addRecord("add a record after others were removed", &state.Record{Kind: "k", Name: "0", Expires: soon, Body: large}, false)
 
 	// Beyond twice the quota everything that grows is rejected.
-	s.Bound(1)
+	s.SetQuota(1)
 	replaceBody("replace a body by a larger one", large, true)
 	replaceBody("replace a body by a small one", []byte("still small"), false)
 	addRecord("add a follow-up record beyond twice the quota", followUp("2"), true)
@@ -97,7 +97,7 @@ func testQuota(t *testing.T, s limitedStore) {
 	reserveEvent("last", true)
 
 	// Expired records make room.
-	s.Bound(quota)
+	s.SetQuota(quota)
 	fillUp(t, s, "l", soon, state.Normal)
 	time.Sleep(2 * time.Second)
 	addRecord("add a record after others have expired", &state.Record{Kind: "k", Name: "last", Expires: later, Body: large}, false)
@@ -105,7 +105,7 @@ func testQuota(t *testing.T, s limitedStore) {
 
 // testPriority fills an empty store with records of low priority: others find as much room again.
 func testPriority(t *testing.T, s limitedStore) {
-	s.Bound(2 << 20)
+	s.SetQuota(2 << 20)
 	later := time.Now().Add(time.Hour)
 	if n := fillUp(t, s, "low", later, state.Low); n < 5 || n > 15 {
 		t.Fatalf("the store takes %d records of low priority", n)

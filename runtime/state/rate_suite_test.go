@@ -10,9 +10,9 @@ import (
 )
 
 // reserve reserves an event that waits for maxWait at most.
-func reserve(t *testing.T, s state.Store, name string, rate state.Rhythm, maxWait time.Duration) (time.Duration, bool) {
+func reserve(t *testing.T, s state.Store, name string, rate state.Rate, maxWait time.Duration) (time.Duration, bool) {
 	t.Helper()
-	wait, ok, err := s.Pace(t.Context(), name, rate, maxWait)
+	wait, ok, err := s.Reserve(t.Context(), name, rate, maxWait)
 	check(t, err)
 	return wait, ok
 }
@@ -22,7 +22,7 @@ func isAbout(got, want time.Duration) bool { return got <= want && got > want-5*
 
 func testPace(t *testing.T, open func() state.Store) {
 	s := open()
-	hourly := state.Rhythm{Every: time.Hour, Burst: 3, Patience: 10 * time.Hour}
+	hourly := state.Rate{Interval: time.Hour, Burst: 3, MaxWait: 10 * time.Hour}
 	t.Run("a burst does not wait", func(t *testing.T) {
 		for i := range hourly.Burst {
 			if wait, ok := reserve(t, s, "a", hourly, 0); wait != 0 || !ok {
@@ -53,9 +53,9 @@ func testPace(t *testing.T, open func() state.Store) {
 		}
 	})
 	t.Run("intervals may be microseconds", func(t *testing.T) {
-		fast := state.Rhythm{Every: 50 * time.Microsecond, Burst: 1, Patience: time.Minute}
+		fast := state.Rate{Interval: 50 * time.Microsecond, Burst: 1, MaxWait: time.Minute}
 		for range 101 {
-			if wait, ok := reserve(t, s, "fast", fast, time.Minute); !ok || wait > 100*fast.Every {
+			if wait, ok := reserve(t, s, "fast", fast, time.Minute); !ok || wait > 100*fast.Interval {
 				t.Fatalf("wait %v, ok %t", wait, ok)
 			}
 		}
@@ -66,12 +66,12 @@ func testSharedPace(t *testing.T, open func() state.Store) {
 	stores := [2]state.Store{open(), open()}
 	defer stores[0].Close()
 	defer stores[1].Close()
-	rate := state.Rhythm{Every: time.Hour, Burst: 4, Patience: 2 * time.Hour}
+	rate := state.Rate{Interval: time.Hour, Burst: 4, MaxWait: 2 * time.Hour}
 	var all sync.WaitGroup
 	var passed atomic.Int64
 	for i := range 32 {
 		all.Go(func() {
-			_, ok, err := stores[i%2].Pace(t.Context(), "x", rate, 2*time.Hour)
+			_, ok, err := stores[i%2].Reserve(t.Context(), "x", rate, 2*time.Hour)
 			if err != nil {
 				t.Error(err)
 			}
@@ -89,14 +89,14 @@ func testSharedPace(t *testing.T, open func() state.Store) {
 func testStaleReservations(t *testing.T, open func() state.Store) {
 	s := open()
 	defer s.Close()
-	slow := state.Rhythm{Every: 24 * time.Hour, Burst: 1, Patience: 48 * time.Hour}
+	slow := state.Rate{Interval: 24 * time.Hour, Burst: 1, MaxWait: 48 * time.Hour}
 	for range 3 {
 		if _, ok := reserve(t, s, "x", slow, 48*time.Hour); !ok {
 			t.Fatal("the event is not reserved")
 		}
 	}
 	// Under the new rate no reservation can be that far ahead.
-	fast := state.Rhythm{Every: time.Minute, Burst: 2, Patience: 10 * time.Second}
+	fast := state.Rate{Interval: time.Minute, Burst: 2, MaxWait: 10 * time.Second}
 	if wait, ok := reserve(t, s, "x", fast, 0); ok || wait > 70*time.Second || wait < 30*time.Second {
 		t.Errorf("an event that cannot wait: wait %v, ok %t", wait, ok)
 	}

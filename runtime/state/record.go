@@ -7,20 +7,20 @@ import (
 
 // Record is a versioned document with a kind and a name.
 type Record struct {
-	Kind    string    // such as "approval", "task", "file"
-	Name    string    // unique in its kind
-	Slot    string    // unique key: no two records of a kind have the same one; empty for none
-	Group   string    // for lists and counts, such as a status; may be empty
-	Version int       // 1 for an added record, also when its name was used before
-	Due     time.Time // order of lists; a record with the zero time is neither listed nor counted
-	Expires time.Time // when the record is removed
-	Owner   string    // process that works on it; empty for none
-	Alive   bool      // the owner is alive by the clock of the store; set on returned records
-	Body    []byte
+	Kind       string    // such as "approval", "task", "file"
+	Name       string    // unique in its kind
+	UniqueKey  string    // unique key: no two records of a kind have the same one; empty for none
+	Group      string    // for lists and counts, such as a status; may be empty
+	Version    int       // 1 for an added record, also when its name was used before
+	Due        time.Time // order of lists; a record with the zero time is neither listed nor counted
+	Expires    time.Time // when the record is removed
+	Owner      string    // process that works on it; empty for none
+	OwnerAlive bool      // the owner is alive by the clock of the store; set on returned records
+	Body       []byte
 
 	// Options of one change. They are not stored.
 	Priority Priority
-	Quiet    bool // the change is not announced by Watch
+	NoNotify bool // the change is not announced by Watch
 }
 
 // Priority says up to which part of the quota a record is added.
@@ -55,11 +55,11 @@ type Records interface {
 	Record(ctx context.Context, kind, name string) (*Record, error)
 
 	// Holder returns the record with a unique key, or nil when there is none.
-	Holder(ctx context.Context, kind, key string) (*Record, error)
+	ByUniqueKey(ctx context.Context, kind, key string) (*Record, error)
 
 	// Replace replaces a record, including its unique key and group, and increments r.Version. It
 	// reports false, and changes nothing, when the stored record is gone or no longer has the version
-	// of r: of two callers that have read the same version one wins. It fails with [ErrTaken] when
+	// of r: of two callers that have read the same version one wins. It fails with [ErrKeyTaken] when
 	// another record has the unique key.
 	Replace(ctx context.Context, r *Record) (bool, error)
 
@@ -77,23 +77,23 @@ type Records interface {
 	// wait. If that is longer than maxWait, it reserves nothing and reports false with the same wait.
 	// It uses the clock of the store, in microseconds. Reservations outlive the process; the last
 	// ones may be lost when the machine fails.
-	Pace(ctx context.Context, name string, rate Rhythm, maxWait time.Duration) (wait time.Duration, ok bool, err error)
+	Reserve(ctx context.Context, name string, rate Rate, maxWait time.Duration) (wait time.Duration, ok bool, err error)
 }
 
-// Rhythm is how often events may happen.
-type Rhythm struct {
-	Every time.Duration // one event per interval
-	Burst int           // events that may happen at once
+// Rate is how often events may happen.
+type Rate struct {
+	Interval time.Duration // one event per interval
+	Burst    int           // events that may happen at once
 
-	// Patience is the longest maxWait in use. A stored reservation that is further ahead was made
+	// MaxWait is the longest wait in use. A stored reservation that is further ahead was made
 	// under another rate, or before the clock was set back, and is moved closer.
-	Patience time.Duration
+	MaxWait time.Duration
 }
 
 // microseconds returns the interval between events, how far events may run ahead of it, and how far
 // ahead the next reservation can be at most.
-func (r Rhythm) microseconds() (interval, ahead, furthest int64) {
-	interval = max(r.Every.Microseconds(), 1)
+func (r Rate) microseconds() (interval, ahead, furthest int64) {
+	interval = max(r.Interval.Microseconds(), 1)
 	ahead = int64(r.Burst-1) * interval
-	return interval, ahead, ahead + max(r.Patience.Microseconds(), 0) + interval
+	return interval, ahead, ahead + max(r.MaxWait.Microseconds(), 0) + interval
 }

@@ -20,9 +20,12 @@ func BenchmarkRecords(b *testing.B) {
 			defer s.Close()
 			fill(b, s)
 			for work, do := range map[string]func(ctx context.Context, i int) error{
-				"Add":     func(ctx context.Context, i int) error { _, err := s.Add(ctx, another()); return err },
-				"Record":  func(ctx context.Context, i int) error { _, err := s.Record(ctx, "k", nameOf(i)); return err },
-				"Holder":  func(ctx context.Context, i int) error { _, err := s.Holder(ctx, "k", "slot "+nameOf(i)); return err },
+				"Add":    func(ctx context.Context, i int) error { _, err := s.Add(ctx, another()); return err },
+				"Record": func(ctx context.Context, i int) error { _, err := s.Record(ctx, "k", nameOf(i)); return err },
+				"Holder": func(ctx context.Context, i int) error {
+					_, err := s.ByUniqueKey(ctx, "k", "slot "+nameOf(i))
+					return err
+				},
 				"Replace": func(ctx context.Context, i int) error { return replaceOne(ctx, s, i) },
 				"List100": func(ctx context.Context, i int) error {
 					return listOnly(ctx, s, state.Query{Kind: "k", Group: "pending", Limit: 100})
@@ -54,7 +57,7 @@ func nameOf(i int) string { return fmt.Sprintf("%05d", i) }
 // another returns a record that the store does not have.
 func another() *state.Record {
 	r := pending(0)
-	r.Kind, r.Name, r.Slot = "l", rand.Text(), rand.Text()
+	r.Kind, r.Name, r.UniqueKey = "l", rand.Text(), rand.Text()
 	return r
 }
 
@@ -62,7 +65,7 @@ func pending(i int) *state.Record {
 	body := make([]byte, 3<<10)
 	rand.Read(body)
 	return &state.Record{
-		Kind: "k", Name: nameOf(i), Slot: "slot " + nameOf(i), Group: "pending", Body: body,
+		Kind: "k", Name: nameOf(i), UniqueKey: "slot " + nameOf(i), Group: "pending", Body: body,
 		Due: time.UnixMilli(4e12 + int64(i)), Expires: time.Now().Add(time.Hour),
 	}
 }
@@ -97,7 +100,7 @@ func BenchmarkPace(b *testing.B) {
 			s := open(b)
 			defer s.Close()
 			for b.Loop() {
-				if _, _, err := s.Pace(b.Context(), "x", state.Rhythm{Every: time.Microsecond, Burst: 1, Patience: time.Hour}, time.Hour); err != nil {
+				if _, _, err := s.Reserve(b.Context(), "x", state.Rate{Interval: time.Microsecond, Burst: 1, MaxWait: time.Hour}, time.Hour); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -119,27 +122,27 @@ func BenchmarkChanges(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := open(b)
 			defer s.Close()
-			check(b, s.Present(b.Context(), "me", time.Now().Add(time.Hour)))
+			check(b, s.Heartbeat(b.Context(), "me", time.Now().Add(time.Hour)))
 			body := make([]byte, 300)
 			for work, do := range map[string]func(r *state.Record){
 				"idempotency key": func(r *state.Record) {
-					r.Slot, r.Owner, r.Quiet = rand.Text(), "me", true
+					r.UniqueKey, r.Owner, r.NoNotify = rand.Text(), "me", true
 					add(b, s, r)
 					r.Owner, r.Expires = "", r.Expires.Add(time.Minute)
 					replace(b, s, r)
 				},
 				"task": func(r *state.Record) {
-					r.Owner, r.Quiet = "me", true
+					r.Owner, r.NoNotify = "me", true
 					add(b, s, r)
-					r.Quiet = false
+					r.NoNotify = false
 					replace(b, s, r)
 				},
 				"consumed token": func(r *state.Record) {
-					r.Body, r.Quiet, r.Priority = nil, true, state.FollowUp
+					r.Body, r.NoNotify, r.Priority = nil, true, state.FollowUp
 					add(b, s, r)
 				},
 				"stored token": func(r *state.Record) {
-					r.Quiet = true
+					r.NoNotify = true
 					add(b, s, r)
 					remove(b, s, must[*state.Record](b)(s.Record(b.Context(), r.Kind, r.Name)))
 				},

@@ -26,7 +26,7 @@ func recordOf(name string, due time.Time) *state.Record {
 // holder returns the record with a unique key, or nil.
 func holder(t testing.TB, s state.Store, key string) *state.Record {
 	t.Helper()
-	return must[*state.Record](t)(s.Holder(context.WithoutCancel(t.Context()), "k", key))
+	return must[*state.Record](t)(s.ByUniqueKey(context.WithoutCancel(t.Context()), "k", key))
 }
 
 func list(t testing.TB, s state.Store, q state.Query) []*state.Record {
@@ -57,7 +57,7 @@ func atOnce(a, b state.Store, do func(i int, s state.Store) bool) int {
 func testRecords(t *testing.T, open func() state.Store) {
 	s := open()
 	r := recordOf("one", time.Now().Truncate(time.Millisecond))
-	r.Slot, r.Group, r.Owner, r.Body = "key", "group", "me", []byte{0, 'a', 0xff}
+	r.UniqueKey, r.Group, r.Owner, r.Body = "key", "group", "me", []byte{0, 'a', 0xff}
 	if !add(t, s, r) || r.Version != 1 {
 		t.Fatalf("the record is not added, or has version %d", r.Version)
 	}
@@ -77,8 +77,8 @@ func testRecords(t *testing.T, open func() state.Store) {
 			if !found.Due.Equal(r.Due) || !found.Expires.Equal(r.Expires) || !bytes.Equal(found.Body, r.Body) {
 				t.Errorf("got %+v", found)
 			}
-			names := []string{found.Kind, found.Name, found.Slot, found.Group, found.Owner}
-			if !slices.Equal(names, []string{"k", "one", "key", "group", "me"}) || found.Alive || found.Version != 1 {
+			names := []string{found.Kind, found.Name, found.UniqueKey, found.Group, found.Owner}
+			if !slices.Equal(names, []string{"k", "one", "key", "group", "me"}) || found.OwnerAlive || found.Version != 1 {
 				t.Errorf("got %+v", found)
 			}
 		})
@@ -88,7 +88,7 @@ func testRecords(t *testing.T, open func() state.Store) {
 		"another kind":        must[*state.Record](t)(s.Record(t.Context(), "l", "one")),
 		"another key":         holder(t, s, "one"),
 		"no key":              holder(t, s, ""),
-		"key of another kind": must[*state.Record](t)(s.Holder(t.Context(), "l", "key")),
+		"key of another kind": must[*state.Record](t)(s.ByUniqueKey(t.Context(), "l", "key")),
 	} {
 		t.Run("is not found by "+what, func(t *testing.T) {
 			if found != nil {
@@ -110,7 +110,7 @@ func testConcurrentAdd(t *testing.T, open func() state.Store) {
 	defer b.Close()
 	withKey := func(i int) *state.Record {
 		r := recordOf(strconv.Itoa(i), time.Now())
-		r.Slot = "same"
+		r.UniqueKey = "same"
 		return r
 	}
 	for claim, newRecord := range map[string]func(i int) *state.Record{
@@ -127,7 +127,7 @@ func testConcurrentAdd(t *testing.T, open func() state.Store) {
 				if err != nil || existing == nil {
 					return err == nil
 				}
-				conflicts := existing.Name == r.Name || r.Slot != "" && existing.Slot == r.Slot
+				conflicts := existing.Name == r.Name || r.UniqueKey != "" && existing.UniqueKey == r.UniqueKey
 				if !conflicts || existing.Version != 1 || string(existing.Body) != "body of "+existing.Name || r.Version != 0 {
 					t.Errorf("%+v was not added because of %+v", r, existing)
 				}
@@ -154,12 +154,12 @@ func testConcurrentReplace(t *testing.T, open func() state.Store) {
 	defer a.Close()
 	defer b.Close()
 	r := recordOf("one", time.Now())
-	r.Slot, r.Group = "key", "open"
+	r.UniqueKey, r.Group = "key", "open"
 	add(t, a, r)
 	t.Run("one of all replaces a version", func(t *testing.T) {
 		replaced := atOnce(a, b, func(i int, s state.Store) bool {
 			mine := *r
-			mine.Slot, mine.Group, mine.Body = "", "done", fmt.Append(nil, i)
+			mine.UniqueKey, mine.Group, mine.Body = "", "done", fmt.Append(nil, i)
 			replaced, err := s.Replace(t.Context(), &mine)
 			if err != nil || replaced != (mine.Version == 2) {
 				t.Errorf("replaced %t, error %v, version %d", replaced, err, mine.Version)
@@ -172,12 +172,12 @@ func testConcurrentReplace(t *testing.T, open func() state.Store) {
 	})
 	found := known(t, a, "one")
 	t.Run("replaces the unique key and the group", func(t *testing.T) {
-		if found.Version != 2 || found.Slot != "" || found.Group != "done" || holder(t, b, "key") != nil {
+		if found.Version != 2 || found.UniqueKey != "" || found.Group != "done" || holder(t, b, "key") != nil {
 			t.Errorf("got %+v", found)
 		}
 	})
 	next := recordOf("two", time.Now())
-	next.Slot = "key"
+	next.UniqueKey = "key"
 	t.Run("frees the unique key", func(t *testing.T) {
 		if !add(t, b, next) {
 			t.Error("the key is not free")
@@ -189,8 +189,8 @@ func testConcurrentReplace(t *testing.T, open func() state.Store) {
 		}
 	})
 	t.Run("a unique key of another record is rejected", func(t *testing.T) {
-		found.Slot = "key"
-		if _, err := a.Replace(t.Context(), found); !errors.Is(err, state.ErrTaken) || found.Version != 2 {
+		found.UniqueKey = "key"
+		if _, err := a.Replace(t.Context(), found); !errors.Is(err, state.ErrKeyTaken) || found.Version != 2 {
 			t.Errorf("error %v, version %d", err, found.Version)
 		}
 	})
@@ -289,9 +289,9 @@ func testExpiry(t *testing.T, open func() state.Store) {
 		s := open()
 		defer s.Close()
 		soon := time.Now().Add(30 * time.Second)
-		old := &state.Record{Kind: "k", Name: "old", Slot: "s", Group: "g", Due: soon, Expires: soon}
+		old := &state.Record{Kind: "k", Name: "old", UniqueKey: "s", Group: "g", Due: soon, Expires: soon}
 		add(t, s, old)
-		add(t, s, &state.Record{Kind: "k", Name: "holder", Slot: "h", Due: soon, Expires: soon})
+		add(t, s, &state.Record{Kind: "k", Name: "holder", UniqueKey: "h", Due: soon, Expires: soon})
 		stays := recordOf("stays", time.Now())
 		add(t, s, stays)
 		exists := func() [4]bool {
@@ -309,11 +309,11 @@ func testExpiry(t *testing.T, open func() state.Store) {
 		if remove(t, s, old) || replace(t, s, old) {
 			t.Error("an expired record can be changed")
 		}
-		if stays.Slot = "h"; !replace(t, s, stays) {
+		if stays.UniqueKey = "h"; !replace(t, s, stays) {
 			t.Error("an expired record keeps its unique key from Replace")
 		}
 		next := recordOf("old", time.Now())
-		next.Slot = "s"
+		next.UniqueKey = "s"
 		if !add(t, s, next) || next.Version != 1 {
 			t.Error("an expired record keeps its name and unique key from Add")
 		}

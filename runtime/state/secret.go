@@ -17,7 +17,7 @@ func Secret(ctx context.Context, store Records) ([]byte, error) {
 	if secret == nil && err == nil {
 		created := &Record{
 			Kind: kind, Name: name, Expires: time.UnixMilli(math.MaxInt64), Body: make([]byte, SecretSize),
-			Quiet: true,
+			NoNotify: true,
 		}
 		rand.Read(created.Body)
 		if secret, err = store.Add(ctx, created); secret == nil {

@@ -17,7 +17,7 @@ import (
 	"hatchel/internal/ctxtime"
 )
 
-// SQLite is a Store in one file. All statements but those of [Records.Pace] share one connection.
+// SQLite is a Store in one file. All statements but those of [Records.Reserve] share one connection.
 // Other processes may have the same file open.
 type SQLite struct {
 	db        *sql.DB
@@ -66,7 +66,7 @@ func Open(ctx context.Context, path string) (*SQLite, error) {
 			return nil, err
 		}
 	}
-	s.Bound(defaultQuotaBytes)
+	s.SetQuota(defaultQuotaBytes)
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(sqliteError(err), s.Close())
 	}
@@ -98,9 +98,9 @@ func (s *SQLite) prepare(ctx context.Context) error {
 	}
 }
 
-// Bound sets the quota in bytes: Add fails when the store is larger. The default is 1 GiB. As much
+// SetQuota sets the quota in bytes: Add fails when the store is larger. The default is 1 GiB. As much
 // again is reserved for changes and follow-up records.
-func (s *SQLite) Bound(bytes int64) { s.quota.Store(bytes) }
+func (s *SQLite) SetQuota(bytes int64) { s.quota.Store(bytes) }
 
 // Close implements Store.
 func (s *SQLite) Close() error { return errors.Join(s.relaxedDB.Close(), s.db.Close()) }

@@ -14,9 +14,9 @@ const reserve = `UPDATE rates SET wait = max(min(next, ?1 + ?6) - ?1 - ?3, 0),
 		next = max(min(next, ?1 + ?6), ?1) + CASE WHEN min(next, ?1 + ?6) - ?1 - ?3 <= ?4 THEN ?2 ELSE 0 END
 	WHERE name = ?5 RETURNING wait`
 
-// Pace implements Records.
-func (s *SQLite) Pace(
-	ctx context.Context, name string, rate Rhythm, maxWait time.Duration,
+// Reserve implements Records.
+func (s *SQLite) Reserve(
+	ctx context.Context, name string, rate Rate, maxWait time.Duration,
 ) (wait time.Duration, ok bool, err error) {
 	for { // again when another caller has added the name, or it was swept meanwhile
 		micros, err := s.reserve(ctx, name, rate, maxWait.Microseconds())
@@ -34,7 +34,7 @@ func (s *SQLite) Pace(
 }
 
 // reserve reads the clock after it has locked the file, so that a later event has a later time.
-func (s *SQLite) reserve(ctx context.Context, name string, rate Rhythm, maxWait int64) (micros int64, err error) {
+func (s *SQLite) reserve(ctx context.Context, name string, rate Rate, maxWait int64) (micros int64, err error) {
 	interval, ahead, furthest := rate.microseconds()
 	tx, err := s.relaxedDB.BeginTx(ctx, nil)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *SQLite) reserve(ctx context.Context, name string, rate Rhythm, maxWait 
 }
 
 // reserveFirst reserves the first event of a name. It reports false when the name exists.
-func (s *SQLite) reserveFirst(ctx context.Context, name string, rate Rhythm) (added bool, err error) {
+func (s *SQLite) reserveFirst(ctx context.Context, name string, rate Rate) (added bool, err error) {
 	interval, _, _ := rate.microseconds()
 	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := s.checkSize(ctx, tx, 2*s.quota.Load()); err != nil {

@@ -31,7 +31,7 @@ func (s *SQLite) Add(ctx context.Context, r *Record) (existing *Record, err erro
 		}
 		const conflicting = " WHERE kind = $2 AND (name = $3 OR unique_key = $4 AND unique_key <> '') " +
 			"AND expires > $1 ORDER BY name <> $3"
-		row := tx.QueryRowContext(ctx, selectRecord+conflicting, now(), r.Kind, r.Name, r.Slot)
+		row := tx.QueryRowContext(ctx, selectRecord+conflicting, now(), r.Kind, r.Name, r.UniqueKey)
 		existing, err = scanRecord(row)
 		if err != nil || existing != nil {
 			return err
@@ -56,7 +56,7 @@ func insertRecord(ctx context.Context, tx *sql.Tx, onConflict string, r *Record)
 	statement := "INSERT OR " + onConflict + ` INTO records
 		(kind, name, unique_key, grp, version, due, expires, owner, body) VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)`
 	return execute(ctx, tx, statement,
-		r.Kind, r.Name, r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody())
+		r.Kind, r.Name, r.UniqueKey, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody())
 }
 
 // Record implements Records.
@@ -65,8 +65,8 @@ func (s *SQLite) Record(ctx context.Context, kind, name string) (*Record, error)
 	return scanRecord(s.db.QueryRowContext(ctx, selectRecord+where, now(), kind, name))
 }
 
-// Holder implements Records.
-func (s *SQLite) Holder(ctx context.Context, kind, key string) (*Record, error) {
+// ByUniqueKey implements Records.
+func (s *SQLite) ByUniqueKey(ctx context.Context, kind, key string) (*Record, error) {
 	const where = " WHERE kind = $2 AND unique_key = $3 AND unique_key <> '' AND expires > $1"
 	return scanRecord(s.db.QueryRowContext(ctx, selectRecord+where, now(), kind, key))
 }
@@ -80,10 +80,10 @@ func (s *SQLite) Replace(ctx context.Context, r *Record) (replaced bool, err err
 		replaced, err = updateRecord(ctx, tx, r)
 		if isUniqueViolation(err) {
 			const expired = "DELETE FROM records WHERE kind = ? AND unique_key = ? AND name <> ? AND expires <= ?"
-			if removed, err := execute(ctx, tx, expired, r.Kind, r.Slot, r.Name, now()); err != nil {
+			if removed, err := execute(ctx, tx, expired, r.Kind, r.UniqueKey, r.Name, now()); err != nil {
 				return err
 			} else if !removed {
-				return ErrTaken
+				return ErrKeyTaken
 			}
 			replaced, err = updateRecord(ctx, tx, r)
 		}
@@ -104,7 +104,7 @@ func updateRecord(ctx context.Context, tx *sql.Tx, r *Record) (bool, error) {
 		SET unique_key = ?, grp = ?, version = version + 1, due = ?, expires = ?, owner = ?, body = ?
 		WHERE kind = ? AND name = ? AND version = ? AND expires > ?`
 	return execute(ctx, tx, statement,
-		r.Slot, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody(),
+		r.UniqueKey, r.Group, r.Due.UnixMilli(), r.Expires.UnixMilli(), r.Owner, r.nonNullBody(),
 		r.Kind, r.Name, r.Version, now())
 }
 
@@ -146,8 +146,8 @@ func (s *SQLite) Count(ctx context.Context, kind, group string) (n int, err erro
 	return n, err
 }
 
-// Present implements Store.
-func (s *SQLite) Present(ctx context.Context, owner string, until time.Time) error {
+// Heartbeat implements Store.
+func (s *SQLite) Heartbeat(ctx context.Context, owner string, until time.Time) error {
 	return s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		const statement = "INSERT OR REPLACE INTO owners (name, expires) VALUES (?, ?)"
 		_, err := tx.ExecContext(ctx, statement, owner, until.UnixMilli())

@@ -137,12 +137,12 @@ func TestSQLiteSweep(t *testing.T) {
 		s, ctx := openFile(t, path), context.WithoutCancel(t.Context())
 		defer s.Close()
 		for _, name := range []string{"a", "b", "c"} {
-			check(t, s.Present(ctx, name, time.Now().Add(time.Second)))
+			check(t, s.Heartbeat(ctx, name, time.Now().Add(time.Second)))
 			add(t, s, &state.Record{Kind: "k", Name: name, Expires: time.Now().Add(time.Second)})
 			reserveNow(t, s, name)
 		}
 		time.Sleep(10 * time.Minute)
-		add(t, s, &state.Record{Kind: "k", Name: "last", Expires: time.Now().Add(time.Hour), Quiet: true})
+		add(t, s, &state.Record{Kind: "k", Name: "last", Expires: time.Now().Add(time.Hour), NoNotify: true})
 	})
 	db, err := sql.Open("sqlite3", path)
 	check(t, err)
@@ -183,7 +183,7 @@ func TestSQLiteSweepsInBatches(t *testing.T) {
 	full, err := state.Open(t.Context(), path)
 	check(t, err)
 	defer full.Close()
-	full.Bound(256 << 10) // less than what has expired takes
+	full.SetQuota(256 << 10) // less than what has expired takes
 	if !add(t, full, recordOf("last", time.Now())) || left() != 4 {
 		t.Errorf("%d are left", left())
 	}
@@ -192,7 +192,7 @@ func TestSQLiteSweepsInBatches(t *testing.T) {
 // reserveNow reserves an event that does not wait.
 func reserveNow(t *testing.T, s state.Store, name string) {
 	t.Helper()
-	if _, ok, err := s.Pace(context.WithoutCancel(t.Context()), name, state.Rhythm{Every: time.Millisecond, Burst: 1}, 0); err != nil || !ok {
+	if _, ok, err := s.Reserve(context.WithoutCancel(t.Context()), name, state.Rate{Interval: time.Millisecond, Burst: 1}, 0); err != nil || !ok {
 		t.Errorf("got %v %v", ok, err)
 	}
 }

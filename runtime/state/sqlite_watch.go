@@ -15,7 +15,7 @@ const (
 
 // announce adds a change for the watchers of other processes, unless it is quiet.
 func (s *SQLite) announce(ctx context.Context, tx *sql.Tx, r *Record) error {
-	if !s.shared || r.Quiet {
+	if !s.shared || r.NoNotify {
 		return nil
 	}
 	const statement = "INSERT INTO changes (origin, kind, name, made) VALUES (?, ?, ?, ?)"

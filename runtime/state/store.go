@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// ErrFull is returned when the quota of the store is used up. Add fails first; [Records.Pace] of a new name,
+// ErrFull is returned when the quota of the store is used up. Add fails first; [Records.Reserve] of a new name,
 // and Replace with a body that has grown beyond a few KiB, fail at twice the quota.
 var ErrFull = errors.New("the state store is full")
 
-// ErrAway is returned while the store is unavailable. Whether the operation took effect is not known.
-var ErrAway = errors.New("the state store is unavailable")
+// ErrUnavailable is returned while the store is unavailable. Whether the operation took effect is not known.
+var ErrUnavailable = errors.New("the state store is unavailable")
 
-// ErrTaken is returned when the unique key of a record belongs to another record.
-var ErrTaken = errors.New("the unique key belongs to another record")
+// ErrKeyTaken is returned when the unique key of a record belongs to another record.
+var ErrKeyTaken = errors.New("the unique key belongs to another record")
 
-// Skew is more than the clocks of processes that share a Store may differ by. Records expire by these
+// MaxClockSkew is more than the clocks of processes that share a Store may differ by. Records expire by these
 // clocks, so a record that every process must see until a time has to expire that much later.
-const Skew = time.Hour
+const MaxClockSkew = time.Hour
 
-// Remote is a Store that is reached over a network.
-type Remote interface {
+// RemoteStore is a Store that is reached over a network.
+type RemoteStore interface {
 	Store
 
 	// Ping returns why the store is unavailable, in a sentence for the operator.
@@ -34,11 +34,11 @@ type Store interface {
 	Records
 
 	// Present is a heartbeat: it reports the owner of records alive until a time.
-	Present(ctx context.Context, owner string, until time.Time) error
+	Heartbeat(ctx context.Context, owner string, until time.Time) error
 
 	// Watch calls changed with the kind and the name of each record that another process adds,
 	// replaces or removes, one after the other, until ctx ends. An empty kind means that any record
-	// may have changed: at the beginning, and after Watch has missed changes. Changes with [Record.Quiet] and
+	// may have changed: at the beginning, and after Watch has missed changes. Changes with [Record.NoNotify] and
 	// expired records are not announced, nor is anything in a store that no other process can open.
 	Watch(ctx context.Context, changed func(kind, name string))
 

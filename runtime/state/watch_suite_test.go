@@ -61,7 +61,7 @@ func testWatch(t *testing.T, open func() state.Store) {
 	}
 	changeQuietly := func(t *testing.T, s state.Store) {
 		r := recordOf("quiet", later)
-		r.Quiet = true
+		r.NoNotify = true
 		if !add(t, s, r) || !replace(t, s, r) || !remove(t, s, r) {
 			t.Error("the quiet change was not made")
 		}

@@ -108,7 +108,7 @@ func (r *Registry) retainCaller(c *mcp.Caller) *mcp.Caller {
 		return last
 	}
 	r.lastCaller = &mcp.Caller{
-		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity.Kept(), Subject: c.Subject,
+		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity.WithoutToken(), Subject: c.Subject,
 		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
 	}
 	return r.lastCaller

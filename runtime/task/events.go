@@ -72,7 +72,8 @@ func (t *Task) finishedEvent() *webhook.Event {
 		data.Result, data.Size = nil, len(t.Result)
 	}
 	at := time.UnixMilli(t.Updated)
-	return &webhook.Event{ID: t.eventID(), Type: "task.finished", At: at, Data: data, Of: EventSubject + t.row.Name}
+	return &webhook.Event{ID: t.eventID(), Type: "task.finished", At: at, Data: data,
+		Subject: EventSubject + t.row.Name}
 }
 
 // expiredEvent returns the event that the task has expired, which holds unless the task has ended
@@ -82,7 +83,7 @@ func (t *Task) expiredEvent() *webhook.Event {
 	expired.Fail(ErrExpired)
 	expired.Updated = t.row.Expires.UnixMilli()
 	e := expired.finishedEvent()
-	e.By = t.row.Expires
+	e.ResolvedBy = t.row.Expires
 	return e
 }
 

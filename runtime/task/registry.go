@@ -110,13 +110,13 @@ func (r *Registry) Create(ctx context.Context, t *Task, log *slog.Logger) (*Run,
 	rand.Read(id[:])
 	now := time.Now()
 	expires := now.Add(time.Duration(t.TTL) * time.Millisecond)
-	t.row = state.Record{Name: hex.EncodeToString(id[:]), Expires: expires, Quiet: true}
+	t.row = state.Record{Name: hex.EncodeToString(id[:]), Expires: expires, NoNotify: true}
 	t.Status, t.Created, t.Updated = Working, now.UnixMilli(), now.UnixMilli()
 	if err := t.encode(); err != nil {
 		return nil, err
 	}
 	hold, _, err := r.lease.Begin(ctx, &t.row, nil)
-	t.row.Quiet = false // subscribers are notified of what follows
+	t.row.NoNotify = false // subscribers are notified of what follows
 	if errors.Is(err, state.ErrFull) {
 		return nil, ErrFull
 	}

@@ -17,10 +17,10 @@ type Event struct {
 	Data any
 
 	// Of is the subject of an event whose outcome is not known yet; empty otherwise. The event is
-	// delivered when [Settled] returns one, with its contents. If the subject is gone by then, this
+	// delivered when [Resolver] returns one, with its contents. If the subject is gone by then, this
 	// event is delivered as it is, or dropped when it has no Data.
-	Of string
-	By time.Time // when the outcome is known at the latest; zero for soon
+	Subject    string
+	ResolvedBy time.Time // when the outcome is known at the latest; zero for soon
 }
 
 // body encodes the event as it is sent.
@@ -71,21 +71,21 @@ const noBody = "null"
 
 func deliveryName(hook, id string) string { return hook + "/" + id }
 
-func newRecord(h Hook, e *Event, now time.Time) (*state.Record, error) {
+func newRecord(h Endpoint, e *Event, now time.Time) (*state.Record, error) {
 	body, err := e.body()
 	if err != nil {
 		return nil, err
 	}
-	d := &delivery{ID: e.ID, Subject: e.Of, Created: now.UnixMilli(), Body: body}
+	d := &delivery{ID: e.ID, Subject: e.Subject, Created: now.UnixMilli(), Body: body}
 	d.record = &state.Record{Kind: Kind, Name: deliveryName(h.Name, e.ID), Group: h.Name, Due: now}
 	from := now
-	if e.Of != "" {
+	if e.Subject != "" {
 		d.record.Group, d.record.Due = unresolvedGroup(h.Name), now.Add(resolveGrace)
 		if e.Data == nil {
 			d.Body = json.RawMessage(noBody)
 		}
-		if e.By.After(now) {
-			from, d.ResultBy = e.By, e.By.UnixMilli()
+		if e.ResolvedBy.After(now) {
+			from, d.ResultBy = e.ResolvedBy, e.ResolvedBy.UnixMilli()
 		}
 	}
 	d.startRetention(h, from)
@@ -93,13 +93,13 @@ func newRecord(h Hook, e *Event, now time.Time) (*state.Record, error) {
 }
 
 // startRetention sets from when on delivery is attempted for the retention of the webhook.
-func (d *delivery) startRetention(h Hook, from time.Time) {
-	until := from.Add(h.Keep)
+func (d *delivery) startRetention(h Endpoint, from time.Time) {
+	until := from.Add(h.Retention)
 	d.Until, d.record.Expires = until.UnixMilli(), until.Add(endedKeepFor)
 }
 
 // makeDue turns an unresolved delivery into one that is due.
-func (d *delivery) makeDue(h Hook, now time.Time) {
+func (d *delivery) makeDue(h Endpoint, now time.Time) {
 	d.Subject, d.ResultBy, d.record.Group, d.record.Due = "", 0, h.Name, now
 	d.startRetention(h, now)
 }
@@ -139,7 +139,7 @@ func (d *delivery) nextAttempt(now time.Time, retryAfter time.Duration) (time.Ti
 	return until, true // the last attempt
 }
 
-// nextResolve returns when to resolve the event again. The interval grows, because [Outbox.Ready] reports the
+// nextResolve returns when to resolve the event again. The interval grows, because [Outbox.Resolve] reports the
 // outcome in the normal case.
 func (d *delivery) nextResolve(now time.Time) time.Time {
 	longest, by := time.Minute, time.UnixMilli(d.ResultBy)

@@ -56,7 +56,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // startDueOf starts the deliveries that are due for one webhook, and returns when to look again.
-func (o *Outbox) startDueOf(ctx context.Context, h Hook, s Service) (next time.Time) {
+func (o *Outbox) startDueOf(ctx context.Context, h Endpoint, s Config) (next time.Time) {
 	next = o.resolvePending(ctx, h, s) // which makes more of them due
 	if until := o.pausedUntil(h.Name); until.After(time.Now()) {
 		return earlier(next, until)
@@ -93,7 +93,7 @@ func (o *Outbox) freeSlots(hook string) int {
 
 // start starts one delivery unless another process does, and returns when to look at it again. A
 // delivery is claimed by its due time: others leave it alone until the claim has run out.
-func (o *Outbox) start(ctx context.Context, r *state.Record, h Hook, s Service) time.Time {
+func (o *Outbox) start(ctx context.Context, r *state.Record, h Endpoint, s Config) time.Time {
 	d, ok := o.decode(ctx, r, s)
 	if !ok {
 		return time.Time{}
@@ -114,7 +114,7 @@ func (o *Outbox) start(ctx context.Context, r *state.Record, h Hook, s Service) 
 }
 
 // decode decodes a record, and removes one that is malformed.
-func (o *Outbox) decode(ctx context.Context, r *state.Record, s Service) (*delivery, bool) {
+func (o *Outbox) decode(ctx context.Context, r *state.Record, s Config) (*delivery, bool) {
 	d, err := decodeRecord(r)
 	if err != nil {
 		o.store.Remove(ctx, r)
@@ -141,7 +141,7 @@ func retryAt(err error) time.Time {
 }
 
 // deliver sends a claimed delivery in the background.
-func (o *Outbox) deliver(d *delivery, h Hook, s Service) {
+func (o *Outbox) deliver(d *delivery, h Endpoint, s Config) {
 	o.addSending(h.Name, 1)
 	o.delivering.Go(func() {
 		failed := o.send(o.sendCtx, d, h, s.Agent)
@@ -159,10 +159,10 @@ func (o *Outbox) addSending(hook string, n int) {
 }
 
 // recordOutcome stores and logs the outcome of an attempt; failed is nil after a success.
-func (o *Outbox) recordOutcome(d *delivery, h Hook, s Service, failed *failure) {
+func (o *Outbox) recordOutcome(d *delivery, h Endpoint, s Config, failed *failure) {
 	now := time.Now()
 	attrs := []slog.Attr{
-		slog.String("webhook", h.Name), slog.String("to", h.Place),
+		slog.String("webhook", h.Name), slog.String("to", h.Origin),
 		slog.String("id", d.ID), slog.Int("attempts", d.Attempts),
 	}
 	if failed != nil {

@@ -40,7 +40,7 @@ func TestUnavailableReceiverGetsEverythingOnceItIsBack(t *testing.T) {
 		if n, bound := len(r.all()), int(time.Hour/pauseIntervals[len(pauseIntervals)-1])*5/4; n > bound || n < bound/2 {
 			t.Errorf("%d requests while the receiver is unavailable, want at most %d", n, bound)
 		}
-		if got := o.Health(t.Context()); len(got) != 1 || got[0].Waiting != events || got[0].Error != "the receiver answered 503 Service Unavailable" {
+		if got := o.Health(t.Context()); len(got) != 1 || got[0].Pending != events || got[0].Error != "the receiver answered 503 Service Unavailable" {
 			t.Errorf("%+v", got)
 		}
 		pass(2 * time.Minute)
@@ -61,15 +61,15 @@ func TestEventsExpireWhileReceiverIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReceiver(t, always(http.StatusBadGateway))
 		store, h := inMemory(t), hook("ops")
-		h.Keep = time.Minute
+		h.Retention = time.Minute
 		o := connected(t, store, map[string]*receiver{"ops": r}, h)
 		var said bytes.Buffer
-		o.Serve(serviceOf(slog.New(slog.NewTextHandler(&said, nil)), h))
+		o.Configure(serviceOf(slog.New(slog.NewTextHandler(&said, nil)), h))
 		for i := range events {
 			put(t, o, store, h, fmt.Sprint("task-", i))
 		}
 		pass(10 * time.Minute)
-		if got := o.Health(t.Context()); got[0].Waiting != 0 {
+		if got := o.Health(t.Context()); got[0].Pending != 0 {
 			t.Errorf("%+v", got)
 		}
 		if n := strings.Count(said.String(), "failed permanently"); n != events {
@@ -113,7 +113,7 @@ func TestServeEndsTheBackoff(t *testing.T) {
 		pass(20 * time.Minute)
 		tried := len(taken(wrong, time.Time{}))
 		h.URL = hook("other").URL
-		o.Serve(serviceOf(slog.New(slog.DiscardHandler), h))
+		o.Configure(serviceOf(slog.New(slog.DiscardHandler), h))
 		pass(time.Second)
 		if got := len(right.all()); got < 40-tried || got == 0 {
 			t.Errorf("%d events were delivered, want at least %d", got, 40-tried)

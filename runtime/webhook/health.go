@@ -11,12 +11,12 @@ import (
 
 // Health describes the pending deliveries of a webhook.
 type Health struct {
-	Name    string     `json:"name"`
-	Off     bool       `json:"off,omitempty"` // the webhook is disabled, and nothing is delivered
-	To      string     `json:"to,omitempty"`  // scheme and host
-	Waiting int        `json:"waiting"`       // deliveries, including those in flight
-	Oldest  *time.Time `json:"oldest,omitempty"`
-	Error   string     `json:"error,omitempty"` // of the last attempt of the oldest, or else of any
+	Name     string     `json:"name"`
+	Disabled bool       `json:"off,omitempty"` // the webhook is disabled, and nothing is delivered
+	Origin   string     `json:"to,omitempty"`  // scheme and host
+	Pending  int        `json:"waiting"`       // deliveries, including those in flight
+	Oldest   *time.Time `json:"oldest,omitempty"`
+	Error    string     `json:"error,omitempty"` // of the last attempt of the oldest, or else of any
 }
 
 // maxOldestScan is how many deliveries are searched for the oldest one.
@@ -31,17 +31,17 @@ func (o *Outbox) Health(ctx context.Context, disabled ...string) []Health {
 	o.mu.Unlock()
 	all := make([]Health, 0, len(service.Hooks)+len(disabled))
 	for _, hook := range service.Hooks {
-		all = append(all, Health{Name: hook.Name, To: hook.Place})
+		all = append(all, Health{Name: hook.Name, Origin: hook.Origin})
 	}
 	for _, name := range disabled {
-		all = append(all, Health{Name: name, Off: true})
+		all = append(all, Health{Name: name, Disabled: true})
 	}
 	for i := range all {
 		h := &all[i]
 		if store != nil {
 			h.readPending(ctx, store)
 		}
-		if !h.Off && h.Error == "" && h.Waiting > 0 {
+		if !h.Disabled && h.Error == "" && h.Pending > 0 {
 			h.Error = o.lastFailure(h.Name)
 		}
 	}
@@ -58,7 +58,7 @@ func (h *Health) readPending(ctx context.Context, store state.Records) {
 	if err != nil {
 		return
 	}
-	h.Waiting = n
+	h.Pending = n
 	var oldest *delivery
 	for _, r := range records {
 		if d, err := decodeRecord(r); err == nil && (oldest == nil || d.Created < oldest.Created) {

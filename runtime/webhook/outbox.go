@@ -20,36 +20,36 @@ import (
 // Kind is the kind of the records of deliveries.
 const Kind = "delivery"
 
-// Hook is a webhook as the configuration declares it.
-type Hook struct {
-	Name    string
-	URL     string
-	Place   string        // scheme and host of URL, for logs and health reports
-	Keys    [][]byte      // every request is signed with each of them
-	Timeout time.Duration // of one attempt
-	Keep    time.Duration // how long delivery of an event is attempted
+// Endpoint is a webhook as the configuration declares it.
+type Endpoint struct {
+	Name      string
+	URL       string
+	Origin    string        // scheme and host of URL, for logs and health reports
+	Keys      [][]byte      // every request is signed with each of them
+	Timeout   time.Duration // of one attempt
+	Retention time.Duration // how long delivery of an event is attempted
 }
 
-// Service holds the dependencies of an Outbox.
-type Service struct {
-	Hooks map[string]Hook // by name
-	Agent string          // value of the User-Agent header
+// Config holds the dependencies of an Outbox.
+type Config struct {
+	Hooks map[string]Endpoint // by name
+	Agent string              // value of the User-Agent header
 	Log   *slog.Logger
 }
 
-// Settled returns the final event about a subject. It reports false while the outcome of the
+// Resolver returns the final event about a subject. It reports false while the outcome of the
 // subject is not known yet. A nil event means that the subject does not exist any more.
-type Settled func(ctx context.Context, subject string) (e *Event, settled bool, err error)
+type Resolver func(ctx context.Context, subject string) (e *Event, settled bool, err error)
 
-// Outbox delivers events. It starts a goroutine when [Outbox.Serve] and Open were called, and does
+// Outbox delivers events. It starts a goroutine when [Outbox.Configure] and Open were called, and does
 // nothing while nothing is pending. Its methods may be called concurrently.
 type Outbox struct {
-	resolve Settled
+	resolve Resolver
 	client  *resty.Client
 	wake    chan struct{}
 
 	mu        sync.Mutex
-	service   Service                   // guarded by mu
+	service   Config                    // guarded by mu
 	store     state.Records             // nil before Open; guarded by mu
 	ctx       context.Context           // of the goroutines; guarded by mu
 	stop      context.CancelFunc        // ends the dispatcher; nil before it was started; guarded by mu
@@ -63,15 +63,15 @@ type Outbox struct {
 }
 
 // New returns an Outbox that delivers nothing yet.
-func New(resolve Settled) *Outbox {
+func New(resolve Resolver) *Outbox {
 	return &Outbox{
 		resolve: resolve, client: newClient(), wake: make(chan struct{}, 1), endpoints: map[string]*endpointState{},
 	}
 }
 
-// Serve replaces the webhooks. Backoff after failures starts anew, because a webhook may have
+// Configure replaces the webhooks. Backoff after failures starts anew, because a webhook may have
 // another URL now.
-func (o *Outbox) Serve(s Service) {
+func (o *Outbox) Configure(s Config) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.service = s
@@ -82,8 +82,8 @@ func (o *Outbox) Serve(s Service) {
 	o.Wake()
 }
 
-// Hook returns the webhook of a name.
-func (o *Outbox) Hook(name string) (Hook, bool) {
+// Endpoint returns the webhook of a name.
+func (o *Outbox) Endpoint(name string) (Endpoint, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	h, ok := o.service.Hooks[name]
@@ -121,8 +121,8 @@ func (o *Outbox) Wake() {
 	}
 }
 
-// Ready makes the dispatcher resolve the deliveries of an event whose subject has its outcome now.
-func (o *Outbox) Ready(id string) {
+// Resolve makes the dispatcher resolve the deliveries of an event whose subject has its outcome now.
+func (o *Outbox) Resolve(id string) {
 	o.mu.Lock()
 	for hook := range o.service.Hooks {
 		o.endpoint(hook).addResolved(deliveryName(hook, id))
@@ -133,10 +133,10 @@ func (o *Outbox) Ready(id string) {
 
 var errNoHook = errors.New("there is no such webhook")
 
-// Put stores the delivery of an event to a webhook. The event is stored, not delivered, when
-// [Outbox.Put] returns. Of all events with the same ID one is delivered to each webhook. When the
+// Enqueue stores the delivery of an event to a webhook. The event is stored, not delivered, when
+// [Outbox.Enqueue] returns. Of all events with the same ID one is delivered to each webhook. When the
 // store is full the event is lost, which is logged, and the error is state.ErrFull.
-func (o *Outbox) Put(ctx context.Context, store state.Records, h Hook, e *Event) error {
+func (o *Outbox) Enqueue(ctx context.Context, store state.Records, h Endpoint, e *Event) error {
 	if h.Name == "" {
 		return errNoHook
 	}
@@ -154,7 +154,7 @@ func (o *Outbox) Put(ctx context.Context, store state.Records, h Hook, e *Event)
 	return err
 }
 
-func (o *Outbox) logLost(ctx context.Context, h Hook, e *Event) {
+func (o *Outbox) logLost(ctx context.Context, h Endpoint, e *Event) {
 	o.mu.Lock()
 	log := o.service.Log
 	o.mu.Unlock()

@@ -170,7 +170,7 @@ func TestDeliveryFailsPermanently(t *testing.T) {
 					w.WriteHeader(status)
 				})
 				store, h := inMemory(t), hook("ops")
-				h.Keep = x.keep
+				h.Retention = x.keep
 				o := connected(t, store, map[string]*receiver{"ops": r}, h)
 				put(t, o, store, h, "task-1")
 				pass(x.keep + time.Minute)
@@ -178,7 +178,7 @@ func TestDeliveryFailsPermanently(t *testing.T) {
 				if tried < x.least || tried > x.most {
 					t.Errorf("%d requests, want %d to %d", tried, x.least, x.most)
 				}
-				if w := o.Health(t.Context()); w[0].Waiting != 0 {
+				if w := o.Health(t.Context()); w[0].Pending != 0 {
 					t.Errorf("the delivery is pending: %+v", w)
 				}
 				put(t, o, store, h, "task-1")
@@ -214,7 +214,7 @@ func TestHangingReceiverHoldsUpNoOther(t *testing.T) {
 			t.Errorf("%d requests in a minute, %d concurrent", n, at)
 		}
 		w := o.Health(t.Context())
-		if len(w) != 2 || w[0].Waiting != 0 || w[1].Waiting != 30 || w[1].Error != "the receiver did not answer in time" || w[1].Oldest == nil || w[1].To != "http://slow.example" {
+		if len(w) != 2 || w[0].Pending != 0 || w[1].Pending != 30 || w[1].Error != "the receiver did not answer in time" || w[1].Oldest == nil || w[1].Origin != "http://slow.example" {
 			t.Errorf("%+v", w)
 		}
 	})
@@ -295,14 +295,14 @@ func TestCurrentDeclarationIsUsed(t *testing.T) {
 		o := connected(t, store, map[string]*receiver{"ops": old, "moved": r}, h)
 		put(t, o, store, h, "task-1")
 		pass(time.Second)
-		o.Serve(serviceOf(slog.New(slog.DiscardHandler)))
+		o.Configure(serviceOf(slog.New(slog.DiscardHandler)))
 		pass(time.Hour)
 		if n := len(old.all()); n != 1 {
 			t.Fatalf("%d requests to a webhook that is no longer declared", n)
 		}
 		moved := h
 		moved.URL = "http://moved.example/"
-		o.Serve(serviceOf(slog.New(slog.DiscardHandler), moved))
+		o.Configure(serviceOf(slog.New(slog.DiscardHandler), moved))
 		pass(0)
 		if n := len(r.all()); n != 1 || len(old.all()) != 1 {
 			t.Errorf("%d requests to the new URL", n)
@@ -346,7 +346,7 @@ func TestLogAndHealthHoldNoSecret(t *testing.T) {
 			w.WriteHeader(410)
 		}), inMemory(t), hook("ops")
 		o := connected(t, store, map[string]*receiver{"ops": r}, h)
-		o.Serve(serviceOf(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), h))
+		o.Configure(serviceOf(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), h))
 		put(t, o, store, h, "task-1")
 		pass(time.Second)
 		health = fmt.Sprint(o.Health(t.Context()))

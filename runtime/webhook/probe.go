@@ -8,9 +8,9 @@ import (
 	"net/url"
 )
 
-// Reach connects to the receiver of a webhook, or to the proxy in front of it, and sends no request.
+// CheckConnection connects to the receiver of a webhook, or to the proxy in front of it, and sends no request.
 // It returns the reason of a failure for the operator, without the URL, or an empty string.
-func Reach(ctx context.Context, h Hook) string {
+func CheckConnection(ctx context.Context, h Endpoint) string {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	to, err := url.Parse(h.URL)

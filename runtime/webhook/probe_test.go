@@ -16,7 +16,7 @@ func TestUntrustedCertificateIsRejected(t *testing.T) {
 	h := hook("ops")
 	h.URL = server.URL
 	o := New(nil)
-	if why := Reach(t.Context(), h); why != "the certificate of the receiver is not trusted here" {
+	if why := CheckConnection(t.Context(), h); why != "the certificate of the receiver is not trusted here" {
 		t.Errorf("Reach returns %q", why)
 	}
 	failed := o.send(t.Context(), &delivery{ID: "task-1", Body: []byte("{}")}, h, "hatchel/test")
@@ -35,11 +35,11 @@ func TestReachSendsNoRequest(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{} }))
 	h := hook("ops")
 	h.URL = server.URL + "/hooks?token=hunter22"
-	if why := Reach(t.Context(), h); why != "" {
+	if why := CheckConnection(t.Context(), h); why != "" {
 		t.Errorf("Reach returns %q", why)
 	}
 	server.Close()
-	if why := Reach(t.Context(), h); why != "the receiver refuses connections" {
+	if why := CheckConnection(t.Context(), h); why != "the receiver refuses connections" {
 		t.Errorf("Reach returns %q", why)
 	}
 	select {

@@ -109,12 +109,12 @@ func always(status int) func(int, http.ResponseWriter, *http.Request) {
 
 func hang(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-func hook(name string) Hook {
-	return Hook{Name: name, URL: "http://" + name + ".example/hooks?token=hunter22", Place: "http://" + name + ".example", Keys: [][]byte{[]byte(secret)}, Timeout: 10 * time.Second, Keep: 24 * time.Hour}
+func hook(name string) Endpoint {
+	return Endpoint{Name: name, URL: "http://" + name + ".example/hooks?token=hunter22", Origin: "http://" + name + ".example", Keys: [][]byte{[]byte(secret)}, Timeout: 10 * time.Second, Retention: 24 * time.Hour}
 }
 
-func serviceOf(log *slog.Logger, hooks ...Hook) Service {
-	s := Service{Hooks: map[string]Hook{}, Agent: "hatchel/test", Log: log}
+func serviceOf(log *slog.Logger, hooks ...Endpoint) Config {
+	s := Config{Hooks: map[string]Endpoint{}, Agent: "hatchel/test", Log: log}
 	for _, h := range hooks {
 		s.Hooks[h.Name] = h
 	}
@@ -132,14 +132,14 @@ func inMemory(t *testing.T) *state.SQLite {
 }
 
 // connected returns an outbox whose webhooks lead to receivers by their host names.
-func connected(t *testing.T, store state.Records, to map[string]*receiver, hooks ...Hook) *Outbox {
+func connected(t *testing.T, store state.Records, to map[string]*receiver, hooks ...Endpoint) *Outbox {
 	t.Helper()
 	o := New(func(context.Context, string) (*Event, bool, error) { return nil, true, nil })
 	o.client.GetClient().Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, _ := net.SplitHostPort(address)
 		return to[strings.TrimSuffix(host, ".example")].dial(ctx, network, address)
 	}
-	o.Serve(serviceOf(slog.New(slog.DiscardHandler), hooks...))
+	o.Configure(serviceOf(slog.New(slog.DiscardHandler), hooks...))
 	o.Open(t.Context(), store)
 	t.Cleanup(func() {
 		o.Close()
@@ -148,10 +148,10 @@ func connected(t *testing.T, store state.Records, to map[string]*receiver, hooks
 	return o
 }
 
-func put(t *testing.T, o *Outbox, store state.Records, h Hook, id string) {
+func put(t *testing.T, o *Outbox, store state.Records, h Endpoint, id string) {
 	t.Helper()
 	e := &Event{ID: id, Type: "task.finished", At: time.Now(), Data: map[string]any{"id": id, "text": "<&>"}}
-	if err := o.Put(t.Context(), store, h, e); err != nil {
+	if err := o.Enqueue(t.Context(), store, h, e); err != nil {
 		t.Fatal(err)
 	}
 }

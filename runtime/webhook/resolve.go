@@ -11,9 +11,9 @@ import (
 // name.
 func unresolvedGroup(hook string) string { return "~" + hook }
 
-// resolvePending resolves the events that [Outbox.Ready] has named, and those that are due for another look.
+// resolvePending resolves the events that [Outbox.Resolve] has named, and those that are due for another look.
 // It returns when to look again.
-func (o *Outbox) resolvePending(ctx context.Context, h Hook, s Service) (next time.Time) {
+func (o *Outbox) resolvePending(ctx context.Context, h Endpoint, s Config) (next time.Time) {
 	group := unresolvedGroup(h.Name)
 	for name := range o.takeResolved(h.Name) {
 		r, err := o.store.Record(ctx, Kind, name)
@@ -34,7 +34,7 @@ func (o *Outbox) resolvePending(ctx context.Context, h Hook, s Service) (next ti
 	return earlier(next, afterPage(records))
 }
 
-// takeResolved returns the names of the deliveries to a webhook that [Outbox.Ready] has named since the last
+// takeResolved returns the names of the deliveries to a webhook that [Outbox.Resolve] has named since the last
 // call.
 func (o *Outbox) takeResolved(hook string) map[string]bool {
 	o.mu.Lock()
@@ -47,7 +47,7 @@ func (o *Outbox) takeResolved(hook string) map[string]bool {
 
 // resolveDelivery makes a delivery due if the outcome of its subject is known, and returns when to
 // look at it again.
-func (o *Outbox) resolveDelivery(ctx context.Context, r *state.Record, h Hook, s Service) time.Time {
+func (o *Outbox) resolveDelivery(ctx context.Context, r *state.Record, h Endpoint, s Config) time.Time {
 	d, ok := o.decode(ctx, r, s)
 	if !ok {
 		return time.Time{}

@@ -23,8 +23,8 @@ func TestEventWaitsForItsSubject(t *testing.T) {
 			}
 			return &Event{ID: "task-1", Type: "task.finished", Data: "as it ended"}, true, nil
 		}
-		early := &Event{ID: "task-1", Type: "task.finished", Data: "as it was", Of: "it"}
-		if err := o.Put(t.Context(), store, h, early); err != nil {
+		early := &Event{ID: "task-1", Type: "task.finished", Data: "as it was", Subject: "it"}
+		if err := o.Enqueue(t.Context(), store, h, early); err != nil {
 			t.Fatal(err)
 		}
 		pass(10 * time.Second)
@@ -32,14 +32,14 @@ func TestEventWaitsForItsSubject(t *testing.T) {
 			t.Fatalf("%d requests before the outcome is known", n)
 		}
 		settled.Store(true)
-		o.Ready("task-1")
+		o.Resolve("task-1")
 		pass(0)
 		if got := r.all(); len(got) != 1 || !strings.Contains(got[0].body, "as it ended") {
 			t.Fatalf("received: %+v", got)
 		}
-		o.Ready("task-1")
-		gone := &Event{ID: "task-2", Type: "task.finished", Data: "as it was", Of: "gone"}
-		if err := o.Put(t.Context(), store, h, gone); err != nil {
+		o.Resolve("task-1")
+		gone := &Event{ID: "task-2", Type: "task.finished", Data: "as it was", Subject: "gone"}
+		if err := o.Enqueue(t.Context(), store, h, gone); err != nil {
 			t.Fatal(err)
 		}
 		pass(resolveGrace)
@@ -52,7 +52,7 @@ func TestEventWaitsForItsSubject(t *testing.T) {
 func TestRetentionStartsWithTheOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, h := newReceiver(t, always(200)), inMemory(t), hook("ops")
-		h.Keep = time.Hour
+		h.Retention = time.Hour
 		o := connected(t, store, map[string]*receiver{"ops": r}, h)
 		var settled atomic.Bool
 		o.resolve = func(_ context.Context, of string) (*Event, bool, error) {
@@ -62,12 +62,12 @@ func TestRetentionStartsWithTheOutcome(t *testing.T) {
 			return &Event{ID: "a-decided", Type: "approval.decided", Data: "approved"}, settled.Load(), nil
 		}
 		for id, of := range map[string]string{"a-decided": "a", "b-decided": "gone"} {
-			if err := o.Put(t.Context(), store, h, &Event{ID: id, Of: of, By: time.Now().Add(24 * time.Hour)}); err != nil {
+			if err := o.Enqueue(t.Context(), store, h, &Event{ID: id, Subject: of, ResolvedBy: time.Now().Add(24 * time.Hour)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		pass(24 * time.Hour)
-		if n := len(r.all()); n != 0 || o.Health(t.Context())[0].Waiting != 0 {
+		if n := len(r.all()); n != 0 || o.Health(t.Context())[0].Pending != 0 {
 			t.Fatalf("%d requests before the outcome is known", n)
 		}
 		settled.Store(true)
@@ -88,7 +88,7 @@ func TestResolveIntervalsGrow(t *testing.T) {
 			looks.Add(1)
 			return &Event{ID: "a-decided", Type: "approval.decided", Data: "expired"}, settled.Load(), nil
 		}
-		if err := o.Put(t.Context(), store, h, &Event{ID: "a-decided", Of: "a", By: time.Now().Add(24 * time.Hour)}); err != nil {
+		if err := o.Enqueue(t.Context(), store, h, &Event{ID: "a-decided", Subject: "a", ResolvedBy: time.Now().Add(24 * time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		pass(23 * time.Hour)

@@ -40,7 +40,7 @@ func newClient() *resty.Client {
 }
 
 // send makes one attempt. It returns nil when the receiver has accepted the event.
-func (o *Outbox) send(ctx context.Context, d *delivery, h Hook, agent string) *failure {
+func (o *Outbox) send(ctx context.Context, d *delivery, h Endpoint, agent string) *failure {
 	bounded, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
 	now := strconv.FormatInt(time.Now().Unix(), 10)

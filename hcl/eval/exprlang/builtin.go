@@ -96,8 +96,8 @@ func plainBuiltins() []functions.Function {
 		return []functions.Param{{Name: a, Kind: k}, {Name: b, Kind: l}}
 	}
 	fixed := func(k functions.Kind) functions.Result { return functions.Result{Kind: k} }
-	elem := functions.Result{Follow: functions.ElemOfFirst, Nullable: true}
-	same := functions.Result{Follow: functions.SameAsFirst}
+	elem := functions.Result{Rule: functions.ElemOfFirst, Nullable: true}
+	same := functions.Result{Rule: functions.SameAsFirst}
 	out := []functions.Function{
 		functions.New("first", "Returns the first element, or null.", one("list", functions.List), elem, atEnd(true)),
 		functions.New("last", "Returns the last element, or null.", one("list", functions.List), elem, atEnd(false)),

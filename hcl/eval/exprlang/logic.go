@@ -94,7 +94,7 @@ func (c *compiler) compileCoalesce(n *ast.BinaryNode) typedExpr {
 		if err != nil {
 			return nil, err
 		}
-		if _, deferred := v.(value.Deferred); deferred {
+		if _, deferred := v.(value.LazyJSON); deferred {
 			decoded, err := eval.Resolve(v)
 			if err != nil {
 				return nil, err

@@ -102,7 +102,7 @@ func equal(f *frame, a, b any) (bool, error) {
 		}
 	}
 	for _, v := range []any{a, b} {
-		size, err := functions.Size(v, functions.MaxWalk)
+		size, err := functions.Size(v, functions.MaxComparedSize)
 		if err == nil {
 			err = f.spendSteps(size / 16)
 		}

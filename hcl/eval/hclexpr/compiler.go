@@ -112,7 +112,7 @@ func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr
 // compileLiteral keeps a number as it was written: no digit is lost, and no exponent is expanded.
 func (c *Compiler) compileLiteral(e *hclsyntax.LiteralValueExpr) eval.TypedExpr {
 	if !e.Val.IsNull() && e.Val.Type() == cty.Number {
-		return eval.Constant(value.Number(c.sourceText(e.SrcRange)))
+		return eval.Constant(value.ParseNumber(c.sourceText(e.SrcRange)))
 	}
 	return eval.Constant(LiteralValue(e.Val))
 }

@@ -45,8 +45,8 @@ func (p *param) eval(f template.Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d, ok := v.(value.Deferred); ok {
-		if v, err = value.Raw(d); err != nil {
+	if d, ok := v.(value.LazyJSON); ok {
+		if v, err = value.ResolveContent(d); err != nil {
 			return nil, err
 		}
 	}
@@ -85,8 +85,8 @@ func scalarArgument(d Dialect, h *template.Interpolation, v any) (any, error) {
 			return nil, fmt.Errorf("%s cannot be bound as JSON: %w", h.Source, err)
 		}
 		return string(text), nil
-	case value.Deferred:
-		inner, err := value.Raw(v)
+	case value.LazyJSON:
+		inner, err := value.ResolveContent(v)
 		if err != nil {
 			return nil, err
 		}

@@ -18,14 +18,14 @@ const (
 // Exchange configures the token exchange of an issuer at /token (RFC 8693).
 type Exchange struct {
 	Client, Secret string        // credentials of the client
-	Life           time.Duration // lifetime of issued tokens; an hour when it is 0
-	Unsaid         bool          // responses have no expires_in
+	Lifetime       time.Duration // lifetime of issued tokens; an hour when it is 0
+	OmitExpiresIn  bool          // responses have no expires_in
 	Error          string        // error code of every response; empty for none
-	Describe       string        // error_description for Error
+	Description    string        // error_description for Error
 }
 
-// Exchanges sets the configuration.
-func (i *Issuer) Exchanges(e Exchange) {
+// SetExchange sets the configuration.
+func (i *Issuer) SetExchange(e Exchange) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.exchange = e
@@ -50,7 +50,7 @@ func (i *Issuer) serveExchange(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusUnauthorized, "invalid_client", "no such client")
 		return
 	case e.Error != "":
-		refuse(http.StatusBadRequest, e.Error, e.Describe)
+		refuse(http.StatusBadRequest, e.Error, e.Description)
 		return
 	case r.PostFormValue("grant_type") != grantType || r.PostFormValue("subject_token_type") != tokenType:
 		refuse(http.StatusBadRequest, "unsupported_grant_type", "only access tokens can be exchanged")
@@ -61,7 +61,7 @@ func (i *Issuer) serveExchange(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusBadRequest, "invalid_grant", "the subject token is not valid")
 		return
 	}
-	life := e.Life
+	life := e.Lifetime
 	if life == 0 {
 		life = time.Hour
 	}
@@ -73,7 +73,7 @@ func (i *Issuer) serveExchange(w http.ResponseWriter, r *http.Request) {
 		}),
 		"issued_token_type": tokenType, "token_type": "Bearer", "expires_in": life.Seconds(),
 	}
-	if e.Unsaid {
+	if e.OmitExpiresIn {
 		delete(response, "expires_in")
 	}
 	json.NewEncoder(w).Encode(response)

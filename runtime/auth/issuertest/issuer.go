@@ -123,8 +123,8 @@ func (i *Issuer) DescribeAt(path string) {
 	i.discovery = path
 }
 
-// Asked returns the number of requests for a path. The keys are at "/keys".
-func (i *Issuer) Asked(path string) int {
+// Requests returns the number of requests for a path. The keys are at "/keys".
+func (i *Issuer) Requests(path string) int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.asked[path]
