@@ -28,7 +28,7 @@ func TestAKeyIsFreeWhileItsCallWaitsForApproval(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	said := laterIn(gone, t, h, "ann", "t", `{"idempotency_key":"k"}`)
 	a := desk.pending(1)[0]
-	k := idempotency.New(h.build.State.keys, digest.Of("deed", "t", "ann", "k").String(), "", time.Hour)
+	k := idempotency.New(h.build.State.keys, digest.Of("idempotency", "t", "ann", "k").String(), "", time.Hour)
 	if d, err := k.Find(t.Context()); d != nil || err != nil {
 		t.Errorf("something was begun: %v %v", d, err)
 	}

@@ -146,7 +146,7 @@ func TestWhatADeadProcessHasBegunIsNotDoneAgain(t *testing.T) {
 		load(t, h, tool("t", keyed+`fake { do = "count" }`))
 		other := NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
 		defer other.Close()
-		key, arguments := digest.Of("deed", "t", "", "k").String(), digest.Of("arguments", "{}").String()
+		key, arguments := digest.Of("idempotency", "t", "", "k").String(), digest.Of("arguments", "{}").String()
 		dead := idempotency.New(other.keys, key, arguments, time.Hour)
 		if before, err := dead.Acquire(t.Context(), "", time.Minute); before != nil || err != nil {
 			t.Fatal(before, err)

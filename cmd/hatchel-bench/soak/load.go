@@ -157,11 +157,11 @@ func (r *loadRun) describe() {
 
 // steadyCalls are the calls that arrive at a steady rate, with a part of their answers.
 var steadyCalls = []struct {
-	params *mcp.CallToolParams
+	params mcp.CallToolParams
 	want   string
 }{
-	{&mcp.CallToolParams{Name: "say_hello", Arguments: map[string]any{"name": "Ada"}}, "Hello Ada"},
-	{&mcp.CallToolParams{Name: "office_lookup", Arguments: map[string]any{"id": 1}}, "revision"},
+	{mcp.CallToolParams{Name: "say_hello", Arguments: map[string]any{"name": "Ada"}}, "Hello Ada"},
+	{mcp.CallToolParams{Name: "office_lookup", Arguments: map[string]any{"id": 1}}, "revision"},
 }
 
 const callConnections = 32
@@ -183,8 +183,8 @@ func (r *loadRun) call(ctx context.Context, d time.Duration, rate int) error {
 		calling.Go(func() {
 			defer closeSession()
 			for at := range due {
-				c := pick(steadyCalls)
-				result, err := session.CallTool(ctx, c.params)
+				c := pick(steadyCalls) // a copy: the session changes the parameters
+				result, err := session.CallTool(ctx, &c.params)
 				latency := time.Since(at)
 				switch {
 				case err != nil:

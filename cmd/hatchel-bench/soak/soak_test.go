@@ -62,7 +62,7 @@ func TestListenerWithoutNotificationMissesTheChange(t *testing.T) {
 func TestErrorsAndRacesInTheLogFailButNoMistakesOfAuthors(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	text := `time=x level=INFO msg="configuration reloaded"
-time=x level=ERROR msg="reload failed; the last good configuration is served on"
+time=x level=ERROR msg="reload failed, the last valid configuration stays active"
 time=x level=ERROR msg="tool call failed"
 ==================
 WARNING: DATA RACE
