@@ -1,20 +1,23 @@
-# Everything a person or a CI machine does with this repository.
+# Targets for people and CI.
 #
-#   make build    the binary ./hatchel, its version stamped
-#   make test     installs what is missing, starts real databases, checks everything, stops them
-#   make check    the checks alone (formatting, vet, lint, tests with -race, short fuzzing)
-#   make fuzz     every fuzz target for FUZZTIME each (default 2m)
-#   make bench    the table of ratios against bare programs; BENCH="-quick -rows text" to narrow it
-#   make load     two thousand listeners, 500 calls a second and steady changes for a minute; LOAD="-for 10s" to change that
-#   make soak     everything that clients and authors do at once, under the race detector, for SOAK (default 5m), and without it for a minute
-#   make kill     processes that pay are killed, KILLS (default 1000) over SQLite and as many, by twos, over PostgreSQL, and must have paid nothing twice and lost nothing
-#   make kernel   the tests of what confines programs, on the kernel KERNEL (a vmlinuz for x86-64) in an emulator; APPEND="lsm=capability" for its command line
-#   make clean    removes what these targets made
+#   make build          build the binary ./hatchel with its version
+#   make test           install what the tests need, start the databases, run make check, stop them
+#   make check          format, vet, lint, tests with -race, coverage of diagnostics, short fuzzing
+#   make check-release  what only a release needs: fuzz, load, soak, kill and bench
+#   make fuzz           run every fuzz target for FUZZTIME (default 2m)
+#   make bench          print the table of ratios; BENCH="-quick -rows text" narrows it
+#   make load           2,000 subscribed clients, 500 calls a second and changes for a minute; LOAD="-for 10s" changes that
+#   make soak           all kinds of clients and authors at once for SOAK (default 5m) with -race, then for a minute without
+#   make kill           kill processes during payments KILLS times (default 1000) on SQLite and on PostgreSQL; no payment
+#                       may be repeated or lost
+#   make kernel         run the sandbox tests on the kernel KERNEL (a vmlinuz for x86-64) in an emulator; APPEND adds to its
+#                       command line
+#   make clean          remove what these targets made
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK := $(CURDIR)/.cache/bin/staticcheck
 FUZZTIME    ?= 2m
-# All short fuzz runs of `make check` together, in seconds.
+# Total time of short fuzzing in make check, in seconds.
 FUZZBUDGET  ?= 75
 TESTFLAGS   ?= -race -timeout 12m
 PACKAGES    ?= ./...
@@ -25,7 +28,7 @@ KILLS       ?= 1000
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit reports fuzz-short fuzz bench load soak kill kernel clean
+.PHONY: build test check format vet lint unit reports fuzz-short check-release fuzz bench load soak kill kernel clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -34,10 +37,12 @@ test:
 	.ci/install
 	.ci/services $(MAKE) --no-print-directory check
 
-# One after the other, because each is parallel inside and fuzzing wants a quiet machine; all of them even when
-# one fails, so that one run tells everything that is wrong.
+# The checks run one after the other, because each of them is parallel and fuzzing needs a quiet machine. All of them
+# run even if one fails, so that one run reports everything.
 check:
 	@$(MAKE) --no-print-directory -k -j1 format vet lint unit reports fuzz-short
+
+check-release: fuzz load soak kill bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -52,7 +57,7 @@ lint:
 unit:
 	go test $(TESTFLAGS) $(PACKAGES)
 
-# Every place that reports a diagnostic is reached by a golden or a test of the language.
+# Every place that reports a diagnostic must be reached by a golden or a test.
 reports:
 	@mkdir -p .cache
 	go test -coverprofile .cache/reports.out -coverpkg ./hcl/... ./hcl/... >/dev/null
@@ -71,7 +76,7 @@ bench:
 load:
 	go run ./cmd/hatchel-bench load $(LOAD)
 
-# Without the race detector memory says something.
+# Memory is judged only without the race detector.
 soak:
 	go run ./cmd/hatchel-bench soak -for $(SOAK)
 	go run ./cmd/hatchel-bench soak -for 1m -race=false

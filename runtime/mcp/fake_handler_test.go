@@ -131,7 +131,7 @@ func (toolsOnly) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Comp
 func (toolsOnly) SubscribeResource(_ context.Context, _ *mcp.Caller, uri string) error {
 	return mcp.UnknownResource(uri)
 }
-func (toolsOnly) UnsubscribeResource(string, string)            {}
+func (toolsOnly) UnsubscribeResource(string, string) {}
 func (toolsOnly) MayNotify(*mcp.Caller, string) bool { return true }
 func (toolsOnly) Task(_ context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
 	return nil, mcp.UnknownTask(req.ID)

@@ -119,8 +119,9 @@ func TestPartOfAPartIsAPart(t *testing.T) {
 func TestRevisionOfAPartIdentifiesItsEntries(t *testing.T) {
 	all := NewList(Tools, entries("a", "b", "c"), ListOptions{})
 	part := func() *List { return all.Only(func(i int) bool { return i != 1 }) }
-	if part().Revision() == all.Revision() || part().Revision() != part().Revision() {
-		t.Errorf("%s of all, %s and %s of the part", all.Revision(), part().Revision(), part().Revision())
+	first, second := part(), part()
+	if first.Revision() == all.Revision() || first.Revision() != second.Revision() {
+		t.Errorf("%s of all, %s and %s of the part", all.Revision(), first.Revision(), second.Revision())
 	}
 }
 

@@ -74,8 +74,10 @@ func answeringClient(count func(string)) *mcp.ClientOptions {
 			}
 			return result, nil
 		},
+		//lint:ignore SA1019 sampling is deprecated in the protocol, and the server still supports it
 		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			count("sampling answered")
+			//lint:ignore SA1019 as above
 			return &mcp.CreateMessageResult{Role: "assistant", Model: "bench-1", StopReason: "endTurn",
 				Content: &mcp.TextContent{Text: "In short: yes."}}, nil
 		},

@@ -1,4 +1,4 @@
-# A set of tools. Every *.hcl file below this folder belongs to it; edit one while the server runs and clients see the change.
+# A set of tools. The server loads every *.hcl file below this directory, and follows changes while it runs.
 
 server {
   name         = "my-tools"

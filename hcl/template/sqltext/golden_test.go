@@ -93,23 +93,3 @@ func rendered(t *testing.T, sections map[string]string, d Dialect) string {
 	}
 	return out.String()
 }
-
-// read joins the files of a pattern, without tests.
-func read(t *testing.T, pattern string) string {
-	files, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all strings.Builder
-	for _, f := range files {
-		if strings.HasSuffix(f, "_test.go") {
-			continue
-		}
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Write(b)
-	}
-	return all.String()
-}
