@@ -138,7 +138,7 @@ func answered(t *testing.T, said <-chan *reply) *reply {
 	select {
 	case r := <-said:
 		return r
-	case <-time.After(patience):
+	case <-time.After(maxWait):
 		t.Fatal("the call is not answered")
 	}
 	return nil

@@ -105,7 +105,7 @@ func (b *bridge) pipe(session string, begin bool) (*pipe, error) {
 // end closes what the process reads, after which it must end in good health.
 func (p *pipe) end(t *testing.T) {
 	p.stdin.Close()
-	late := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
+	late := time.AfterFunc(maxWait, func() { p.cmd.Process.Kill() })
 	defer late.Stop()
 	<-p.ended
 	if err := p.cmd.Wait(); err != nil {

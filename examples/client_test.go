@@ -23,7 +23,7 @@ var dialled = map[string]func(f *folder) sdk.Transport{
 		return &sdk.StreamableClientTransport{Endpoint: f.serve().url}
 	},
 	"stdio": func(f *folder) sdk.Transport {
-		return &sdk.CommandTransport{Command: f.command(append([]string{"serve", "--stdio", "."}, f.args...)...), TerminateDuration: patience}
+		return &sdk.CommandTransport{Command: f.command(append([]string{"serve", "--stdio", "."}, f.args...)...), TerminateDuration: maxWait}
 	},
 }
 
@@ -92,7 +92,7 @@ func (c *client) heard(why string) {
 	c.t.Helper()
 	select {
 	case <-c.changed:
-	case <-time.After(patience):
+	case <-time.After(maxWait):
 		c.t.Fatalf("the client was not told that the list changed: %s", why)
 	}
 }

@@ -102,7 +102,7 @@ func (g *guest) user(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult
 // hears waits until the client has been told everything, in any order.
 func (g *guest) hears(want ...string) {
 	g.t.Helper()
-	late := time.NewTimer(patience)
+	late := time.NewTimer(maxWait)
 	defer late.Stop()
 	var heard []string
 	for len(want) > 0 {
@@ -121,7 +121,7 @@ func (g *guest) hears(want ...string) {
 // learns repeats a change until the client is told of it. A client cannot know from when on it is told.
 func (g *guest) learns(what string, change func()) {
 	g.t.Helper()
-	late := time.NewTimer(patience)
+	late := time.NewTimer(maxWait)
 	defer late.Stop()
 	for {
 		change()

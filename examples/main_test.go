@@ -129,13 +129,13 @@ func (f *folder) run(args ...string) output {
 	return output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// patience is how long anything that has to happen may take on a busy machine.
-const patience = time.Minute
+// maxWait is how long anything that has to happen may take on a busy machine.
+const maxWait = time.Minute
 
 // eventually asks until ok, and fails the test when it does not come to be.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(maxWait)
 	defer deadline.Stop()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()

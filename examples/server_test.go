@@ -79,7 +79,7 @@ func (f *folder) start(cmd *exec.Cmd) *server {
 	}()
 	f.t.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGTERM)
-		late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+		late := time.AfterFunc(maxWait, func() { cmd.Process.Kill() })
 		defer late.Stop()
 		<-drained
 		if err := cmd.Wait(); err != nil && !s.killed {
@@ -94,7 +94,7 @@ func (f *folder) start(cmd *exec.Cmd) *server {
 		s.url = strings.Replace(at, "[::]", "127.0.0.1", 1)
 	case <-drained:
 		f.t.Fatalf("the server did not start:\n%s", s.log)
-	case <-time.After(patience):
+	case <-time.After(maxWait):
 		f.t.Fatalf("the server is not ready:\n%s", s.log)
 	}
 	return s
@@ -112,7 +112,7 @@ func (s *server) kill() {
 // prints waits until the server has written a text.
 func (s *server) prints(text string) {
 	s.t.Helper()
-	within := time.NewTimer(patience)
+	within := time.NewTimer(maxWait)
 	defer within.Stop()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
@@ -126,7 +126,7 @@ func (s *server) prints(text string) {
 }
 
 // pooled keeps its connections: a test that calls from many goroutines wants one each.
-var pooled = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: 2 * patience}
+var pooled = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: 2 * maxWait}
 
 // reply is what a call came to.
 type reply struct {

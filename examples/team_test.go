@@ -116,7 +116,7 @@ func TestPoliciesOfTheTeamFollowTheirFile(t *testing.T) {
 		t.Errorf("bob sees %q", got)
 	}
 	f.write("policies.hcl", strings.Replace(f.read("policies.hcl"), "'board' not in", "'finance' not in", 1))
-	again, late := time.NewTicker(20*time.Millisecond), time.After(patience)
+	again, late := time.NewTicker(20*time.Millisecond), time.After(maxWait)
 	defer again.Stop()
 	for bob.sees() != "invoice_delete invoice_list invoice_pay" {
 		select {

@@ -55,7 +55,7 @@ func (f *folder) scripted(want, script string, args ...string) {
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)
 	}
-	late := time.AfterFunc(2*patience, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(2*maxWait, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	if err := cmd.Wait(); err != nil {
 		f.t.Fatalf("%v\n%s", err, &stderr)

@@ -55,7 +55,7 @@ func (b *Store) findPending(ctx context.Context, id string) (*Approval, error) {
 	case time.Now().Before(a.record.Due):
 		return a, nil
 	}
-	if err := b.checkNoProposal(ctx, a.ID); err != nil { // whoever has proposed in time still may
+	if err := b.checkNoProposal(ctx, a.ID); err != nil { // a decision proposed in time is still valid
 		return nil, err
 	}
 	return nil, &DecidedError{Status: Expired}

@@ -109,7 +109,7 @@ func (b *Store) NotifyChange(kind, name string) {
 	}
 }
 
-// announce wakes up whoever waits for an approval, and calls the function that [Store.OnChange] has set.
+// announce wakes up the calls that wait for an approval, and calls the function that [Store.OnChange] has set.
 func (b *Store) announce(id string) {
 	b.mu.Lock()
 	signal(b.waiters[id])

@@ -27,8 +27,8 @@ func TestScriptGoldens(t *testing.T) {
 	})
 }
 
-// patience is how long a script that ends may take on a busy machine.
-const patience = time.Minute
+// maxWait is how long a script that ends may take on a busy machine.
+const maxWait = time.Minute
 
 // runScript runs a compiled script in an empty folder and fails when it leaves a file after that was not asked for.
 func runScript(t *testing.T, s *Script, f frame) string {
@@ -39,10 +39,10 @@ func runScript(t *testing.T, s *Script, f frame) string {
 	}
 	dir := t.TempDir()
 	argv := s.Argv()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.WaitDelay = dir, patience
+	cmd.Dir, cmd.WaitDelay = dir, maxWait
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -173,9 +173,9 @@ func TestWhateverCompilesRunsNothingOfTheValue(t *testing.T) {
 				}
 				dir := t.TempDir()
 				argv := s.Argv()
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 				cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-				cmd.WaitDelay = patience
+				cmd.WaitDelay = maxWait
 				cmd.Dir, cmd.Env = dir, append([]string{"PATH=" + os.Getenv("PATH")}, env...)
 				out, _ := cmd.CombinedOutput() // many are wrong uses that fail, which is fine
 				if ctx.Err() != nil {

@@ -14,7 +14,7 @@
 //
 //   - change an attribute of a file outside of the roots,
 //   - make a change that the kernel refuses to the program's own user, groups and capabilities,
-//   - set the setuid or setgid bit, which give rights to whoever runs the file,
+//   - set the setuid or setgid bit, which give rights to any user who runs the file,
 //   - reach a file, a descriptor or a lock of the server.
 //
 // The kernel, the server and processes outside of the sandbox are trusted.
