@@ -35,28 +35,23 @@ type existingTaskError struct{ task *task.Task }
 func (e *existingTaskError) Error() string { return "the call is a task already" }
 
 const (
-	outcomeUnknown = failure.Refusal("A call with this idempotency_key was interrupted, and its outcome is unknown: " +
-		"it may have taken effect. It is not carried out again. Find out whether it did; to do it " +
-		"once more, use a new key.")
-	keyInProgress = failure.Refusal("A call with this idempotency_key is still in progress. This one " +
-		"has done nothing. " +
-		"Ask again later, with the same key.")
-	keyOfOtherArguments = failure.Refusal("This idempotency_key was used before, with other " +
-		"arguments, and nothing was " +
-		"done now. Use a new key for other work.")
-	keyPaused = failure.Refusal("The call with this idempotency_key has done a part of its work and " +
-		"waits for answers " +
-		"of its client. It continues with those; this call has done nothing.")
-	taskNotFollowed = failure.Refusal("The call with this idempotency_key continues as a task, which " +
-		"this client cannot " +
-		"follow. It is not carried out again.")
-	noRoomForKey = "the call has an idempotency key, and the state store has no room for another one. " +
-		"Nothing was done; try again later"
+	outcomeUnknown = failure.Refusal("A call with this idempotency_key was interrupted, and its outcome is " +
+		"unknown: it may have taken effect. It is not carried out again. Find out whether it did; to do it once more, " +
+		"use a new key.")
+	keyInProgress = failure.Refusal("A call with this idempotency_key is still in progress. This one has done " +
+		"nothing. Ask again later, with the same key.")
+	keyOfOtherArguments = failure.Refusal("This idempotency_key was used before, with other arguments, and nothing " +
+		"was done now. Use a new key for other work.")
+	keyPaused = failure.Refusal("The call with this idempotency_key has done a part of its work and waits for " +
+		"answers of its client. It continues with those; this call has done nothing.")
+	taskNotFollowed = failure.Refusal("The call with this idempotency_key continues as a task, which this client " +
+		"cannot follow. It is not carried out again.")
+	noRoomForKey = "the call has an idempotency key, and the state store has no room for another one. Nothing was " +
+		"done; try again later"
 	resultNotKept = "The call with this idempotency_key was carried out, and its result was too large to be kept. " +
 		"It is not carried out again."
-	taskForgotten = failure.Refusal("The call with this idempotency_key was a task, and its outcome " +
-		"is no longer kept. " +
-		"It is not carried out again.")
+	taskForgotten = failure.Refusal("The call with this idempotency_key was a task, and its outcome is no longer " +
+		"kept. It is not carried out again.")
 )
 
 // acquireKey makes the call the one that is carried out under its idempotency key, if it has one.

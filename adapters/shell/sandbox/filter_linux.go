@@ -96,8 +96,7 @@ type filterKey struct{ network, modes, controlsTruncate bool }
 func newFilter(p Policy, abi ABI) (filter, error) {
 	arch, ok := auditArch[runtime.GOARCH]
 	if !ok {
-		return nil, &UnsupportedError{fmt.Sprintf("Programs cannot be confined on %s. Write sandbox { mode = "+
-			"\"none\" } "+
+		return nil, &UnsupportedError{fmt.Sprintf("Programs cannot be confined on %s. Write sandbox { mode = \"none\" } "+
 			"to give them all rights of the server.", runtime.GOARCH)}
 	}
 	key := filterKey{p.Network, p.Modes, abi.controlsTruncate()}
