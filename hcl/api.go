@@ -48,7 +48,6 @@ type (
 	RequestURL   = hclexpr.RequestURL
 	Program      = hclexpr.Program
 	Condition    = hclexpr.Condition
-	EvalBuffer   = hclexpr.EvalBuffer
 )
 
 // Attr declares an argument that is decoded into dst; see decode.Attr.

@@ -87,7 +87,7 @@ func (p *policyDecoder) approvalField() decode.Field {
 			a := p.policy.Approval
 			a.Range = diag.RangeOf(b.DefRange())
 			known := d.NonNull
-			d.NonNull = known.AddPaths(p.policy.Approve.NonNullWhenTrue())
+			d.NonNull = known.Add(p.policy.Approve.NonNullWhenTrue())
 			decodeApproval(d, a, b, nil, a.askSpec())
 			d.NonNull = known
 		}}
@@ -100,7 +100,7 @@ func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, as
 	known := d.NonNull
 	d.Fields(b.Body, when, b.DefRange())
 	if a.When != nil {
-		d.NonNull = known.AddPaths(a.When.NonNullWhenTrue())
+		d.NonNull = known.Add(a.When.NonNullWhenTrue())
 	}
 	d.Fields(b.Body, ask, b.DefRange())
 	d.NonNull = known

@@ -103,7 +103,7 @@ func (w *operationDecoder) decodeAsk(b *hclsyntax.Block) *Ask {
 	spec, known := askSpec(a), d.NonNull
 	d.CheckNames(b.Body, spec)
 	d.Fields(b.Body, spec[:1], b.DefRange())
-	d.NonNull = known.AddPaths(a.When.NonNullWhenTrue())
+	d.NonNull = known.Add(a.When.NonNullWhenTrue())
 	d.Fields(b.Body, spec[1:], b.DefRange())
 	d.NonNull = known
 	if a.Fallback != nil {

@@ -32,7 +32,7 @@ func expectSpec(dst *[]*Check) decode.Spec {
 			check := decodeCheck(d, b)
 			*dst = append(*dst, check)
 			// the next check is evaluated only if this one is true
-			d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue())
+			d.NonNull = d.NonNull.Add(check.That.NonNullWhenTrue())
 		})}
 }
 

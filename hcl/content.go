@@ -89,7 +89,7 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 	spec, known := contentSpec(c), d.NonNull
 	d.CheckNames(b.Body, spec)
 	d.Fields(b.Body, spec[:1], b.DefRange())
-	d.NonNull = known.AddPaths(c.When.NonNullWhenTrue())
+	d.NonNull = known.Add(c.When.NonNullWhenTrue())
 	d.Fields(b.Body, spec[1:], b.DefRange())
 	d.NonNull = known
 	contentKinds[i].checkArguments(d, b)

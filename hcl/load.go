@@ -18,7 +18,6 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
@@ -29,7 +28,7 @@ type Options struct {
 	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil for an empty one
 	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
 	Cache      *Cache                            // reuses unchanged parts of the previous load; may be nil
-	Now        func() time.Time                  // the clock of expressions; nil for time.Now
+	Now        func() time.Time                  // the clock of expirations; nil for time.Now
 	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for
 	// sequential calls
 	Parallel func(n int, do func(i int))
@@ -123,7 +122,8 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		declared:   map[string]diag.Range{},
 	}
 	l.env = decode.Env{
-		CompileEnv: hclexpr.CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(exprlang.Cache)},
+		CompileEnv: hclexpr.CompileEnv{Functions: l.functionContext},
+		Now:        opts.Now,
 		UploadURL:  &l.config.Files.uploadURL,
 		NamedType: func(name string, r hclv2.Range) (*schema.Type,
 			hclv2.Diagnostics) {

@@ -116,7 +116,7 @@ func (w *operationDecoder) bodySpec() decode.Spec {
 			func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
 				check := decodeCheck(d, b)
 				w.op.Checks = append(w.op.Checks, check)
-				d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // narrows everything after it
+				d.NonNull = d.NonNull.Add(check.That.NonNullWhenTrue()) // narrows everything after it
 			}),
 		w.requiredScopesField(),
 		decode.Attr(&w.op.Allow, "allow",

@@ -91,7 +91,7 @@ func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 		d.Scope = around.With("each", eval.EachRoot(key, elem))
 	}
 	d.Fields(b.Body, m.whenSpec(), b.DefRange())
-	d.NonNull = known.AddPaths(m.When.NonNullWhenTrue())
+	d.NonNull = known.Add(m.When.NonNullWhenTrue())
 	d.Fields(b.Body, m.bodySpec(), b.DefRange())
 	d.Scope, d.NonNull = around, known
 	written, text := b.Body.Attributes["text"]

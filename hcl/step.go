@@ -157,7 +157,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
 	}
 	d.Fields(b.Body, guard, b.DefRange())
-	d.NonNull = known.AddPaths(s.When.NonNullWhenTrue())
+	d.NonNull = known.Add(s.When.NonNullWhenTrue())
 	s.Backend = w.decodeStepBackend(b)
 	d.Scope = d.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
 	d.Fields(b.Body, answer, b.DefRange())
@@ -190,7 +190,7 @@ func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 // publishStep makes the result of a step readable for later steps.
 func (w *operationDecoder) publishStep(s *Step) {
 	if s.Backend.endsCall() {
-		w.dec.NonNull = w.dec.NonNull.AddPaths(s.When.NonNullWhenFalse())
+		w.dec.NonNull = w.dec.NonNull.Add(s.When.NonNullWhenFalse())
 		if s.When == nil {
 			w.endedBy = s.Name
 		}
@@ -315,10 +315,10 @@ func nonNullAfter(s *Step, known *eval.NonNull) *eval.NonNull {
 	}
 	for _, e := range s.Expects {
 		for _, path := range e.That.NonNullWhenTrue() {
-			if path[0] == "output" {
-				path = append([]string{"step", s.Name}, path[1:]...)
+			if rest, ok := strings.CutPrefix(path, "output."); ok {
+				path = "step." + s.Name + "." + rest
 			}
-			known = known.AddPaths([][]string{path})
+			known = known.Add([]string{path})
 		}
 	}
 	return known

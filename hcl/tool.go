@@ -132,7 +132,7 @@ func (t *toolDecoder) decode() {
 	d.Scope = t.scope()
 	before := d.Scope
 	d.Fields(b.Body, t.specs.body, b.DefRange())
-	d.NonNull = d.NonNull.AddPaths(t.tool.Allow.NonNullWhenTrue())
+	d.NonNull = d.NonNull.Add(t.tool.Allow.NonNullWhenTrue())
 	t.decodeApprovals()
 	d.Deps.Caller = false // access rules and approvals do not make the result depend on the caller
 	t.decodeSteps()

@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"time"
+
 	hclv2 "github.com/hashicorp/hcl/v2"
 
 	"hatchel/hcl/eval/hclexpr"
@@ -11,6 +13,7 @@ import (
 // proceeds.
 type Env struct {
 	hclexpr.CompileEnv
+	Now       func() time.Time
 	NamedType func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics)
 	UploadURL *string  // the upload URL; the target of the pointer is set during the load
 	Webhooks  []string // that are declared

@@ -117,10 +117,9 @@ func (p *Program) findRequiredApprovals(c *call) error {
 		a = new(approvalState)
 	}
 	c.frame.Tool = p.toolRoot
-	var buffer hcl.EvalBuffer
 	for _, r := range p.Approvals {
 		if r.when != nil {
-			required, err := buffer.Eval(r.when, c.frame)
+			required, err := r.when.Eval(c.frame, nil)
 			if err != nil {
 				c.access.decision = policy.DeniedByError(r.Name, err)
 				return c.denialError()

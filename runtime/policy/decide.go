@@ -31,7 +31,6 @@ type Evaluation struct {
 	Partial      bool         // inputs are missing: a deny rule that fails without them does not deny
 	CallResults  *RuleResults // of the same call; nil when they are not kept
 
-	buffer hcl.EvalBuffer
 	shared map[*Rule]bool // results of rules that are the same for everything; nil when they are not kept
 }
 
@@ -48,7 +47,7 @@ func (e *Evaluation) eval(r *Rule) (holds, open bool, err error) {
 	if kept && e.CallResults.known&r.bit != 0 {
 		return e.CallResults.holds&r.bit != 0, false, nil
 	}
-	holds, err = e.buffer.Eval(r.Condition, e.Frame)
+	holds, err = r.Condition.Eval(e.Frame, nil)
 	if kept && err == nil {
 		e.CallResults.known |= r.bit
 		if holds {
