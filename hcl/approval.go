@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -28,9 +29,9 @@ const (
 // newApproval returns an approval with the defaults: by an operator, within five minutes.
 func newApproval(r diag.Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
 
-func (a *Approval) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&a.When, "when",
-		"Which calls need approval: an expression over caller, input and tool. By default every call does.")}
+func (a *Approval) whenField() decode.Field {
+	return decode.Guard(&a.When, "when",
+		"Which calls need approval: an expression over caller, input and tool. By default every call does.")
 }
 
 func (a *Approval) askSpec() decode.Spec {
@@ -43,7 +44,7 @@ func (a *Approval) askSpec() decode.Spec {
 				`client reports.`, "operator", "caller").DefaultDoc(`"operator"`),
 		decode.PositiveDuration(&a.Timeout, "timeout",
 			"The time to decide, at most 168h; then the call is rejected. The timeout of the tool is paused "+
-				"meanwhile.").DefaultDoc("5m"),
+				"meanwhile.").DefaultDoc("5m").Check(a.checkTimeout),
 		decode.MessageAttr(&a.Message, "message",
 			"The text shown to the approver, above what the call would do. By default a sentence with the "+
 				"name of the tool."),
@@ -53,7 +54,14 @@ func (a *Approval) askSpec() decode.Spec {
 	}
 }
 
-func approvalSpec(a *Approval) decode.Spec { return decode.Join(a.whenSpec(), a.askSpec()) }
+func approvalSpec(a *Approval) decode.Spec { return append(decode.Spec{a.whenField()}, a.askSpec()...) }
+
+func (a *Approval) checkTimeout(d *decode.Decoder, e hclsyntax.Expression) {
+	if a.Timeout > maxApprovalTimeout {
+		d.Errorf(e.Range(), "Approval timeout too long",
+			"Pending approvals are kept for at most 7 days: write timeout = \"168h\" or less.")
+	}
+}
 
 // approvalField declares the approval blocks of a tool.
 func (t *toolDecoder) approvalField() decode.Field {
@@ -64,7 +72,7 @@ func (t *toolDecoder) approvalField() decode.Field {
 		func(d *decode.Decoder, b *hclsyntax.Block) {
 			a := newApproval(diag.RangeOf(b.DefRange()))
 			t.tool.Approvals = append(t.tool.Approvals, a)
-			decodeApproval(d, a, b, a.whenSpec(), a.askSpec())
+			a.decode(d, b, approvalSpec(a))
 		})
 }
 
@@ -78,36 +86,23 @@ func (t *toolDecoder) decodeApprovals() {
 }
 
 // approvalField declares the approval block of a policy.
-func (p *policyDecoder) approvalField() decode.Field {
-	p.policy.Approval = newApproval(p.policy.Range)
+func (p *Policy) approvalField() decode.Field {
+	p.Approval = newApproval(p.Range)
 	return decode.Field{Name: "approval",
 		Doc: "Who approves the calls that the rule approve selects, and how. By default an operator, within " +
 			"5 minutes.", NestedSpec: func() decode.Spec { return (&Approval{}).askSpec() },
 		DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
-			a := p.policy.Approval
+			a := p.Approval
 			a.Range = diag.RangeOf(b.DefRange())
 			known := d.NonNull
-			d.NonNull = known.AddPaths(p.policy.Approve.NonNullWhenTrue())
-			decodeApproval(d, a, b, nil, a.askSpec())
+			d.NonNull = known.AddPaths(p.Approve.NonNullWhenTrue())
+			a.decode(d, b, a.askSpec())
 			d.NonNull = known
 		}}
 }
 
-// decodeApproval decodes one approval block: first its condition, then the rest, which may rely on
-// the condition.
-func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, ask decode.Spec) {
-	d.CheckNames(b.Body, when, ask)
-	known := d.NonNull
-	d.Fields(b.Body, when, b.DefRange())
-	if a.When != nil {
-		d.NonNull = known.AddPaths(a.When.NonNullWhenTrue())
-	}
-	d.Fields(b.Body, ask, b.DefRange())
-	d.NonNull = known
-	if a.Timeout > maxApprovalTimeout {
-		d.Errorf(b.Body.Attributes["timeout"].Expr.Range(), "Approval timeout too long",
-			"Pending approvals are kept for at most 7 days: write timeout = \"168h\" or less.")
-	}
+func (a *Approval) decode(d *decode.Decoder, b *hclsyntax.Block, spec decode.Spec) {
+	d.Body(b.Body, spec, b.DefRange())
 	if notify, ok := b.Body.Attributes["notify"]; ok && a.ByCaller {
 		d.Errorf(notify.NameRange, "Notification not possible",
 			"by = \"caller\" asks the user of the client directly. Remove notify, or write by = \"operator\".")
@@ -116,59 +111,42 @@ func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, as
 
 // asksUser reports whether the tool itself may require the consent of the client's user.
 func (t *Tool) asksUser() bool {
-	for _, a := range t.Approvals {
-		if a.ByCaller {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Approvals, func(a *Approval) bool { return a.ByCaller })
 }
 
 // checkApproveRule reports mistakes in the rule approve of a policy.
-func (p *policyDecoder) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
+func (p *Policy) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
 	_, rule := b.Body.Attributes["approve"]
-	how, block := p.policy.Approval, false
-	for _, nested := range b.Body.Blocks {
-		block = block || nested.Type == "approval"
-	}
+	how, block := p.Approval, findBlock(b.Body, "approval") != nil
 	switch {
 	case !rule && block:
 		d.Diags.Errorf(how.Range, "Approval without rule",
 			"The block says how calls are approved, but no rule says which calls. Add one, as in: approve = "+
 				"\"input.amount > 1000\".")
-	case rule && !p.policy.AppliesToAll && b.Body.Attributes["tools"] == nil:
+	case rule && !p.AppliesToAll && b.Body.Attributes["tools"] == nil:
 		d.Errorf(b.Body.Attributes["approve"].NameRange, "Only tools are approved",
 			"The policy applies to prompts and resources, and approve applies only to tool calls. Name "+
 				"tools in tools = [\"invoice_*\"].")
 	case rule && how.ByCaller:
-		for _, called := range p.policy.toolsCalledBySteps(c) {
+		for _, called := range p.toolsCalledBySteps(c) {
 			d.Diags.Errorf(how.Range, "Nested tool asks the client",
 				"The tool %q is called by a step of %q, and only a tool that the client called can ask the "+
 					"client. Write by = \"operator\", or exclude the tool from this policy.", called[0], called[1])
 		}
 	}
 	if !rule {
-		p.policy.Approval = nil
+		p.Approval = nil
 	}
 }
 
 // toolsCalledBySteps returns the tools of the policy that steps call, each with its caller.
 func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
-	look := func(w *Operation) {
+	for _, w := range c.operations() {
 		for _, s := range w.Steps {
 			if call, ok := s.Backend.Config.(*ToolCall); ok && call.Tool != nil && p.AppliesToTool(call.Name) {
 				called = append(called, [2]string{call.Name, w.Name})
 			}
 		}
-	}
-	for _, t := range c.Tools {
-		look(&t.Operation)
-	}
-	for _, x := range c.Prompts {
-		look(&x.Operation)
-	}
-	for _, r := range c.Resources {
-		look(&r.Operation)
 	}
 	return called
 }
@@ -187,17 +165,15 @@ func (a *Approvals) spec() decode.Spec {
 
 // decodeApprovers decodes the approvals block.
 func (l *loader) decodeApprovers() {
-	a := &Approvals{}
-	d, b, ok := l.decodeSingletonIn("approvals", l.call.With("tool", toolRoot()), a.spec())
-	if !ok {
-		return
-	}
-	a.Range = diag.RangeOf(b.DefRange())
-	if len(l.blocks["auth"]) == 0 && !l.partial {
-		d.Errorf(b.DefRange(), "Approvals without auth",
-			"Approvers cannot be identified without authentication. Declare it, as in auth { jwt { … } }, "+
-				"or remove this block and decide with hatchel approvals on this machine.")
-	}
-	l.diags = append(l.diags, d.Diags...)
-	l.config.Approvals = a
+	l.onlyBlock("approvals", func(d *decode.Decoder, b sourceBlock) {
+		a := &Approvals{Range: diag.RangeOf(b.DefRange())}
+		d.Scope = l.call.With("tool", toolRoot())
+		d.Body(b.Body, a.spec(), b.DefRange())
+		if len(l.blocks["auth"]) == 0 && !l.partial {
+			d.Errorf(b.DefRange(), "Approvals without auth",
+				"Approvers cannot be identified without authentication. Declare it, as in auth { jwt { … } }, "+
+					"or remove this block and decide with hatchel approvals on this machine.")
+		}
+		l.config.Approvals = a
+	})
 }

@@ -42,14 +42,11 @@ func (w *Operation) Asks() bool {
 
 const defaultAskTimeout = 5 * time.Minute
 
-func (a *Ask) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&a.When, "when",
-		"The question is skipped when this is false; its answer is then null.")}
-}
-
-func (a *Ask) questionSpec() decode.Spec {
+func (a *Ask) spec() decode.Spec {
 	a.Timeout = defaultAskTimeout
 	return decode.Join(
+		decode.Spec{decode.Guard(&a.When, "when",
+			"The question is skipped when this is false; its answer is then null.")},
 		decode.ExactlyOneOf("the question",
 			decode.Block(&a.Elicit, "elicit",
 				"Asks the user to fill in a form or to open a page. Returns action and content.", (*Elicit).spec),
@@ -68,8 +65,6 @@ func (a *Ask) questionSpec() decode.Spec {
 		},
 	)
 }
-
-func askSpec(a *Ask) decode.Spec { return decode.Join(a.whenSpec(), a.questionSpec()) }
 
 // decodeAskGroup decodes the ask blocks of a step.
 func (w *operationDecoder) decodeAskGroup(step *hclsyntax.Block, asks []*hclsyntax.Block) *Backend {
@@ -100,12 +95,7 @@ func (w *operationDecoder) decodeAsk(b *hclsyntax.Block) *Ask {
 	}
 	a := &Ask{Key: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
 	w.checkAskKey(a, b)
-	spec, known := askSpec(a), d.NonNull
-	d.CheckNames(b.Body, spec)
-	d.Fields(b.Body, spec[:1], b.DefRange())
-	d.NonNull = known.AddPaths(a.When.NonNullWhenTrue())
-	d.Fields(b.Body, spec[1:], b.DefRange())
-	d.NonNull = known
+	d.Body(b.Body, a.spec(), b.DefRange())
 	if a.Fallback != nil {
 		a.checkFallback(d)
 	}

@@ -102,7 +102,7 @@ func newBlockSpecs(kinds Kinds) *blockSpecs {
 	}
 	s.backends = append(s.backends, decode.Blocks("tool", "name", "", nil, ignore))
 	s.operation = decode.Join(s.backends, decode.Spec{decode.Blocks("step", "name", "", nil, ignore)},
-		expectSpec(new([]*Check)), s.stepBlocks)
+		decode.Spec{expectField(new([]*Check))}, s.stepBlocks)
 	return s
 }
 

@@ -1,8 +1,10 @@
 package hcl
 
 import (
+	"cmp"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -58,9 +60,8 @@ func (l *loader) decodeConnections() {
 		l.connectionsByKind[kind.Name][name] = conn
 		l.globals.connections = append(l.globals.connections, conn)
 	})
-	sort.Slice(l.globals.connections, func(i, j int) bool {
-		a, b := l.globals.connections[i], l.globals.connections[j]
-		return a.Kind < b.Kind || a.Kind == b.Kind && a.Name < b.Name
+	slices.SortFunc(l.globals.connections, func(a, b *Connection) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
 }
 

@@ -34,9 +34,7 @@ func (e *Elicit) spec() decode.Spec {
 			decode.Custom("fields", "type",
 				"The fields of the form: an object of strings, numbers, bools, enums and lists of enums. "+
 					"Without fields the user only confirms.", e.decodeFields),
-			decode.Custom("url", "URL",
-				"A page to open instead of a form. The host is constant; arguments can be part of the path or query.",
-				e.decodeURL)),
+			e.urlField()),
 		decode.Spec{decode.BoolChoice(&e.ContinueOnDecline, "on_decline",
 			`"fail" ends the call when the user declines or cancels; "continue" continues without content.`, "fail",
 			"continue").DefaultDoc("fail")},
@@ -81,15 +79,17 @@ func rangeWithin(whole, part hclv2.Range) hclv2.Range {
 	return whole
 }
 
-func (e *Elicit) decodeURL(d *decode.Decoder, x hclsyntax.Expression) {
-	before := len(d.Diags)
-	d.DecodeComputed(&e.URL, x, decode.Field{Name: "url"})
-	e.Fields, e.Validator = nil, nil
+func (e *Elicit) urlField() decode.Field {
+	f := decode.Attr(&e.URL, "url",
+		"A page to open instead of a form. The host is constant; arguments can be part of the path or query.")
 	const host = "Host depends on a call"
-	if len(d.Diags) == before && e.URL.NeedsHosts() {
-		d.Errorf(x.Range(), host, "")
-	}
-	d.Diags[before:].ReplaceDetails(map[string]string{ // hints for requests do not apply to a page
+	return f.Check(func(d *decode.Decoder, x hclsyntax.Expression) {
+		if e.URL.NeedsHosts() {
+			d.Errorf(x.Range(), host, "")
+		}
+	}).Then(func(d *decode.Decoder, _ hclsyntax.Expression) {
+		e.Fields, e.Validator = nil, nil
+	}).ReplaceDetails(map[string]string{ // hints for requests do not apply to a page
 		host:              "The host of the page must be constant: write \"https://host/${…}\".",
 		"URL has no host": "The page needs a complete URL: write \"https://host/path\".",
 		"User in a URL":   "A URL that is shown to users must not hold a user name or password.",

@@ -125,12 +125,9 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	l.env = decode.Env{
 		CompileEnv: hclexpr.CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(exprlang.Cache)},
 		UploadURL:  &l.config.Files.uploadURL,
-		NamedType: func(name string, r hclv2.Range) (*schema.Type,
-			hclv2.Diagnostics) {
-			return l.types.resolve(name, r)
-		},
 	}
 	l.types = &lazyTypes{loader: l, blocks: map[string]sourceBlock{}, done: map[string]*schema.Type{}}
+	l.env.NamedType = l.types.resolve
 	return l
 }
 
@@ -284,12 +281,20 @@ func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock
 	for _, b := range l.blocks[name] {
 		d := l.newDecoder(b.file)
 		do(d, b)
-		l.report(d)
+		l.diags = append(l.diags, d.Diags...)
 	}
 }
 
-// report moves the diagnostics of a Decoder to the loader.
-func (l *loader) report(d *decode.Decoder) {
-	l.diags = append(l.diags, d.Diags...)
-	d.Diags = nil
+// onlyBlock is eachBlock for a type of which there may be one block; further ones are reported and
+// not decoded.
+func (l *loader) onlyBlock(name string, do func(d *decode.Decoder, b sourceBlock)) {
+	l.eachBlock(name, func(d *decode.Decoder, b sourceBlock) {
+		first := l.blocks[name][0]
+		if b.Block == first.Block {
+			do(d, b)
+			return
+		}
+		d.Errorf(b.DefRange(), "Duplicate "+name, "There may be only one %s block; the first is at %s:%d.", name,
+			first.file.name, first.DefRange().Start.Line)
+	})
 }

@@ -82,6 +82,14 @@ const (
 // exposedNamePattern matches a name that the protocol allows.
 var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
+// checkExposedName reports an invalid label of a block; purpose says what depends on it.
+func checkExposedName(d *decode.Decoder, b *hclsyntax.Block, noun, purpose string) {
+	if !exposedNamePattern.MatchString(b.Labels[0]) {
+		d.Errorf(b.LabelRanges[0], "Invalid "+noun+" name",
+			"The name of a %s %s: 1 to 64 letters, digits, _, - and ., not %q.", noun, purpose, b.Labels[0])
+	}
+}
+
 // checkName reports a name that the protocol does not allow.
 func (w *operationDecoder) checkName() {
 	if !exposedNamePattern.MatchString(w.op.Name) {
@@ -112,14 +120,9 @@ func (w *operationDecoder) bodySpec() decode.Spec {
 	return decode.Spec{
 		decode.Blocks("locals", "",
 			"Named values of the call. Each is computed once per call, when it is first read.", nil, w.decodeLocals),
-		decode.Blocks("check", "message", "A precondition on the arguments. The label is the error for the caller.",
-			func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
-				check := decodeCheck(d, b)
-				w.op.Checks = append(w.op.Checks, check)
-				d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // narrows everything after it
-			}),
+		checkBlocks(&w.op.Checks, "check", "A precondition on the arguments. The label is the error for the caller."),
 		w.requiredScopesField(),
-		decode.Attr(&w.op.Allow, "allow",
+		decode.Guard(&w.op.Allow, "allow",
 			"Who may call: an expression over caller and input. Policies can only restrict this further."),
 	}
 }
@@ -148,10 +151,17 @@ func (w *operationDecoder) has(names ...string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(w.block.Body.Blocks, func(b *hclsyntax.Block) bool {
-		return slices.Contains(names,
-			b.Type)
-	})
+	return findBlock(w.block.Body, names...) != nil
+}
+
+// findBlock returns the first block of a body with one of these names; nil for none.
+func findBlock(b *hclsyntax.Body, names ...string) *hclsyntax.Block {
+	for _, nested := range b.Blocks {
+		if slices.Contains(names, nested.Type) {
+			return nested
+		}
+	}
+	return nil
 }
 
 // digest returns the digest of the block and everything it refers to.
@@ -166,10 +176,8 @@ func (w *operationDecoder) digestCalls() {
 
 // blockRange returns the range of the header of a nested block.
 func (w *operationDecoder) blockRange(name string) hclv2.Range {
-	for _, b := range w.block.Body.Blocks {
-		if b.Type == name {
-			return b.DefRange()
-		}
+	if b := findBlock(w.block.Body, name); b != nil {
+		return b.DefRange()
 	}
 	return w.block.DefRange()
 }

@@ -91,7 +91,6 @@ func (p *promptDecoder) decode() {
 	p.inputs.buildInputType()
 	d.Scope = p.scope()
 	d.Fields(b.Body, body, b.DefRange())
-	d.NonNull = d.NonNull.AddPaths(p.prompt.Allow.NonNullWhenTrue())
 	p.decodeSteps()
 	d.Fields(b.Body, said, b.DefRange())
 	p.decodeErrorText(failure)

@@ -7,7 +7,6 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
 )
 
@@ -39,32 +38,15 @@ func messageBlocks(dst *[]*PromptMessage, doc string) decode.Field {
 }
 
 func (m *messageBlock) spec() decode.Spec {
-	return decode.Join(m.eachSpec(), m.whenSpec(), m.bodySpec())
-}
-
-func (m *messageBlock) eachSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&m.Each, "each",
-		"A list or map: the message is repeated for every element, which it reads as each.key and "+
-			"each.value.").AllowFile()}
-}
-
-func (m *messageBlock) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&m.When, "when",
-		"The message is omitted when this is false; with each, evaluated for every element.")}
-}
-
-func (m *messageBlock) bodySpec() decode.Spec {
 	return decode.Spec{
+		decode.EachField(&m.Each, "each",
+			"A list or map: the message is repeated for every element, which it reads as each.key and each.value."),
+		decode.Guard(&m.When, "when",
+			"The message is omitted when this is false; with each, evaluated for every element."),
 		decode.Attr(&m.Text, "text", "The text; short for one content \"text\" block."),
-		decode.Blocks("content", "kind",
+		contentBlocks(&m.Content,
 			"One content item, in written order. The label is text, image, audio, resource or link. Clients "+
-				"receive one message for "+
-				"each.", func() decode.Spec { return contentSpec(&Content{}) },
-			func(d *decode.Decoder, b *hclsyntax.Block) {
-				if c := decodeContent(d, b); c != nil {
-					m.Content = append(m.Content, c)
-				}
-			}),
+				"receive one message for each."),
 	}
 }
 
@@ -83,17 +65,7 @@ func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 		d.Errorf(b.LabelRanges[0], "Unknown role", "The role of a message is \"user\" or \"assistant\", not %q.%s",
 			m.Role, hint)
 	}
-	d.CheckNames(b.Body, m.spec())
-	around, known := d.Scope, d.NonNull
-	d.Fields(b.Body, m.eachSpec(), b.DefRange())
-	if m.Each != nil {
-		key, elem := d.EachTypes(m.Each)
-		d.Scope = around.With("each", eval.EachRoot(key, elem))
-	}
-	d.Fields(b.Body, m.whenSpec(), b.DefRange())
-	d.NonNull = known.AddPaths(m.When.NonNullWhenTrue())
-	d.Fields(b.Body, m.bodySpec(), b.DefRange())
-	d.Scope, d.NonNull = around, known
+	d.Body(b.Body, m.spec(), b.DefRange())
 	written, text := b.Body.Attributes["text"]
 	switch {
 	case text && len(m.Content) > 0:

@@ -132,7 +132,6 @@ func (r *resourceDecoder) decode() {
 	r.inputs.buildInputType()
 	d.Scope = r.scope()
 	d.Fields(b.Body, body, b.DefRange())
-	d.NonNull = d.NonNull.AddPaths(r.resource.Allow.NonNullWhenTrue())
 	r.decodeSteps()
 	d.Fields(b.Body, hold, b.DefRange())
 	r.decodeBody()

@@ -53,7 +53,6 @@ func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	default:
 		m.MarkFailed()
 	}
-	l.report(d)
 	if l.declare("secret", name, b) {
 		l.secrets[name] = m
 	}

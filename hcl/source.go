@@ -9,9 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval"
 	"hatchel/hcl/syntax"
 )
 
@@ -118,29 +116,4 @@ func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnost
 		out = append(out, f.diags...)
 	}
 	return out.Sort()
-}
-
-// decodeSingleton decodes the only block of a type, in the scope of load; a second one is reported.
-func (l *loader) decodeSingleton(kind string, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
-	return l.decodeSingletonIn(kind, l.base, spec)
-}
-
-// decodeSingletonIn is decodeSingleton with another scope.
-func (l *loader) decodeSingletonIn(kind string, in *eval.Scope, spec decode.Spec) (d *decode.Decoder, b sourceBlock,
-	ok bool) {
-	for i, b := range l.blocks[kind] {
-		if i > 0 {
-			first := l.blocks[kind][0]
-			l.errorf(b.DefRange(), "Duplicate "+kind, "There may be only one %s block; the first is at %s:%d.", kind,
-				first.file.name, first.DefRange().Start.Line)
-		}
-	}
-	if len(l.blocks[kind]) == 0 {
-		return nil, sourceBlock{}, false
-	}
-	b = l.blocks[kind][0]
-	d = l.newDecoder(b.file)
-	d.Scope = in
-	d.Body(b.Body, spec, b.DefRange())
-	return d, b, true
 }

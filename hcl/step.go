@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -88,43 +89,42 @@ func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
 	s.Backend = w.decodeBackend(b)
 	w.op.Steps = []*Step{s}
 	w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
-	w.dec.Fields(w.block.Body, expectSpec(&s.Expects), w.block.DefRange())
+	w.dec.Fields(w.block.Body, decode.Spec{expectField(&s.Expects)}, w.block.DefRange())
 }
 
 // checkNoBackend checks an operation that only computes.
 func (w *operationDecoder) checkNoBackend() {
-	for _, nested := range w.block.Body.Blocks {
-		if nested.Type == "expect" {
-			w.dec.Errorf(nested.DefRange(), "Nothing to expect",
-				"expect checks the output of a backend, and this %s has none. Use check to check the %ss.", w.noun,
-				w.inputs.noun)
-		}
+	if expect := findBlock(w.block.Body, "expect"); expect != nil {
+		w.dec.Errorf(expect.DefRange(), "Nothing to expect",
+			"expect checks the output of a backend, and this %s has none. Use check to check the %ss.", w.noun,
+			w.inputs.noun)
 	}
 	if w.dec.Diags.HasErrors() {
 		w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(eval.AnyType)) // the invalid part may be the backend
 	}
 }
 
-func (s *Step) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&s.When, "when",
-		"The step is skipped when this is false; with each, evaluated for every element.")}
-}
-
-func (s *Step) eachSpec() decode.Spec {
+// headSpec is the spec of what is decoded before the backend.
+func (s *Step) headSpec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&s.Each, "each",
-			"A list or map: the step runs for every element, and step.<name> is the list or map of "+
-				"results.").AllowFile(),
+		decode.EachField(&s.Each, "each",
+			"A list or map: the step runs for every element, and step.<name> is the list or map of results."),
 		decode.Attr(&s.Parallel, "parallel", "The number of elements processed at once.").DefaultDoc("1"),
 		decode.BoolChoice(&s.ContinueOnError, "on_error",
 			`"fail" ends the call; "continue" continues and sets step.<name>.error.message.`, "fail",
 			"continue").DefaultDoc("fail"),
+		decode.Guard(&s.When, "when",
+			"The step is skipped when this is false; with each, evaluated for every element."),
 	}
 }
 
-func (s *Step) repeatSpec() decode.Spec {
-	return decode.Spec{decode.Block(&s.Repeat, "repeat",
-		"Repeats the backend until a condition is true, within the timeout of the tool.", (*Repeat).spec)}
+// outputSpec is the spec of what reads the output of the backend.
+func (s *Step) outputSpec() decode.Spec {
+	return decode.Spec{
+		decode.Block(&s.Repeat, "repeat",
+			"Repeats the backend until a condition is true, within the timeout of the tool.", (*Repeat).spec),
+		expectField(&s.Expects),
+	}
 }
 
 func (r *Repeat) spec() decode.Spec {
@@ -144,23 +144,17 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 	}
 	s := &Step{Name: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
 	w.checkStepName(s, b)
-	each, guard, answer := s.eachSpec(), s.whenSpec(), decode.Join(s.repeatSpec(), expectSpec(&s.Expects))
-	d.CheckNames(b.Body, each, guard, answer, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
+	head, output := s.headSpec(), s.outputSpec()
+	d.CheckNames(b.Body, head, output, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
 
 	around, known := d.Scope, d.NonNull
 	d.Scope = d.Scope.Without("output",
 		"output is the result of the backend, which is not available here. It can be read in the step's "+
 			"expect and repeat.")
-	d.Fields(b.Body, each, b.DefRange())
-	if s.Each != nil {
-		key, elem := d.EachTypes(s.Each)
-		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
-	}
-	d.Fields(b.Body, guard, b.DefRange())
-	d.NonNull = known.AddPaths(s.When.NonNullWhenTrue())
+	d.Fields(b.Body, head, b.DefRange())
 	s.Backend = w.decodeStepBackend(b)
 	d.Scope = d.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
-	d.Fields(b.Body, answer, b.DefRange())
+	d.Fields(b.Body, output, b.DefRange())
 	d.Scope, d.NonNull = around, known
 
 	s.Parallel = max(s.Parallel, 1)
@@ -258,12 +252,8 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 
 // hasUnknownBlock reports whether a step has an unknown block, which may be meant as its backend.
 func (w *operationDecoder) hasUnknownBlock(b *hclsyntax.Block) bool {
-	for _, nested := range b.Body.Blocks {
-		if nested.Type != "repeat" && nested.Type != "expect" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.Body.Blocks,
+		func(b *hclsyntax.Block) bool { return b.Type != "repeat" && b.Type != "expect" })
 }
 
 // resultMember returns the member step.<name> for later steps.

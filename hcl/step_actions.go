@@ -64,16 +64,10 @@ type Wait struct {
 }
 
 func (w *Wait) spec() decode.Spec {
-	constant := decode.PositiveDuration(&w.For, "for", "The duration of the wait.")
-	inner := constant.DecodeAttr
-	constant.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, f decode.Field) {
-		before := len(d.Diags)
-		inner(d, e, f)
-		d.Diags[before:].ReplaceDetails(map[string]string{
-			"Value not available here": "for must be known at load. For a wait that depends on the call, " +
-				"write seconds = …, a number.",
-		})
-	}
+	constant := decode.PositiveDuration(&w.For, "for", "The duration of the wait.").ReplaceDetails(map[string]string{
+		"Value not available here": "for must be known at load. For a wait that depends on the call, " +
+			"write seconds = …, a number.",
+	})
 	return decode.Join(
 		decode.ExactlyOneOf("the duration",
 			constant,
@@ -137,26 +131,20 @@ const (
 
 func (f *ProtocolFault) spec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("code", "integer", "The error code. Custom codes are outside of -32768 to -32000.",
-			f.decodeCode).DefaultDoc("-32602"),
+		decode.Attr(&f.Code, "code",
+			"The error code. Custom codes are outside of -32768 to -32000.").DefaultDoc("-32602").Check(f.checkCode),
 		decode.MessageAttr(&f.Message, "message", "The error message: what is wrong with the request.").Require(),
 		decode.Attr(&f.Data, "data", "Additional data of the error."),
 	}
 }
 
-func (f *ProtocolFault) decodeCode(d *decode.Decoder, e hclsyntax.Expression) {
-	code, ok := d.Known(e, decode.Field{Name: "code"}, "integer").(int)
-	if !ok {
-		return
-	}
-	if code >= minReservedCode && code <= maxReservedCode && code != invalidParams && code != internalError {
+func (f *ProtocolFault) checkCode(d *decode.Decoder, e hclsyntax.Expression) {
+	if c := f.Code; c >= minReservedCode && c <= maxReservedCode && c != invalidParams && c != internalError {
 		d.Errorf(e.Range(), "Reserved error code",
 			"The codes from %d to %d are reserved by the protocol. Write %d for an invalid request, %d for "+
-				"a server error, or a custom code such as "+
-				"1001.", minReservedCode, maxReservedCode, invalidParams, internalError)
-		return
+				"a server error, or a custom code such as 1001.", minReservedCode, maxReservedCode, invalidParams,
+			internalError)
 	}
-	f.Code = code
 }
 
 // Describe implements Describer: no effects.

@@ -114,15 +114,9 @@ func (t *toolDecoder) answerSpec() decode.Spec {
 			}),
 		decode.Attr(&t.tool.Result, "result", "The structured result. By default the output of the backend."),
 		decode.Attr(&t.tool.Text, "text", "The text of the result. By default the structured result as JSON."),
-		decode.Blocks("content", "kind",
+		contentBlocks(&t.tool.Content,
 			"One content item, in written order, when one text is not enough. The label is text, image, "+
-				"audio, resource or "+
-				"link.", func() decode.Spec { return contentSpec(&Content{}) },
-			func(d *decode.Decoder, b *hclsyntax.Block) {
-				if c := decodeContent(d, b); c != nil {
-					t.tool.Content = append(t.tool.Content, c)
-				}
-			}),
+				"audio, resource or link."),
 	}
 }
 
@@ -132,11 +126,11 @@ func (t *toolDecoder) decode() {
 	d.Scope = t.scope()
 	before := d.Scope
 	d.Fields(b.Body, t.specs.body, b.DefRange())
-	d.NonNull = d.NonNull.AddPaths(t.tool.Allow.NonNullWhenTrue())
 	t.decodeApprovals()
 	d.Deps.Caller = false // access rules and approvals do not make the result depend on the caller
 	t.decodeSteps()
 	d.Fields(b.Body, decode.Spec{t.taskField()}, b.DefRange())
+	t.checkTask()
 	t.checkHasResult()
 	t.decodeResult()
 	d.Scope = before

@@ -72,7 +72,6 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	if m.Value == nil && m.Known {
 		m.NullReason = "var." + name + " is null"
 	}
-	l.report(d)
 	if l.declare("variable", name, b) {
 		l.variables[name] = m
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"net/url"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -91,20 +90,16 @@ func webhookKey(secret string) ([]byte, bool) {
 func (l *loader) decodeWebhooks() {
 	l.eachBlock("webhook", func(d *decode.Decoder, b sourceBlock) {
 		w := &Webhook{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}
-		if !exposedNamePattern.MatchString(w.Name) {
-			d.Errorf(b.LabelRanges[0], "Invalid webhook name",
-				"The name of a webhook identifies its deliveries: 1 to 64 letters, digits, _, - and ., not %q.", w.Name)
-		}
+		checkExposedName(d, b.Block, "webhook", "identifies its deliveries")
 		d.Body(b.Body, w.spec(), b.DefRange())
 		if !d.Diags.HasErrors() && !d.MissingValue {
 			w.checkAddress(d, b.Block)
 		}
-		l.report(d)
 		if l.declare("webhook", w.Name, b) {
 			l.config.Webhooks = append(l.config.Webhooks, w)
 		}
 	})
-	sort.Slice(l.config.Webhooks, func(i, j int) bool { return l.config.Webhooks[i].Name < l.config.Webhooks[j].Name })
+	slices.SortFunc(l.config.Webhooks, func(a, b *Webhook) int { return strings.Compare(a.Name, b.Name) })
 	for _, w := range l.config.Webhooks {
 		l.env.Webhooks = append(l.env.Webhooks, w.Name)
 	}
@@ -195,24 +190,25 @@ func (w *Webhook) checkAddress(d *decode.Decoder, b *hclsyntax.Block) {
 
 // webhooksField declares a list of webhooks, by name.
 func webhooksField(dst *[]string, name, doc string) decode.Field {
-	return decode.Custom(name, "list of webhooks", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
-		known := d.Env.Webhooks
-		if rejectWebhookReferences(d, e) {
-			return
-		}
-		for i, hook := range decode.Items[string](d, e, decode.Field{Name: name}, "strings") {
-			switch {
-			case !slices.Contains(known, hook):
+	f := decode.StringSet(dst, name, "list of webhooks", doc,
+		func(d *decode.Decoder, r hclv2.Range, hook string) string {
+			if known := d.Env.Webhooks; !slices.Contains(known, hook) {
 				if !d.Env.Partial {
-					d.Errorf(decode.ElementRange(e, i), "Unknown webhook", "There is no webhook %q.%s", hook,
+					d.Errorf(r, "Unknown webhook", "There is no webhook %q.%s", hook,
 						diag.SuggestOr(hook, known, listWebhooks(known)))
 				}
-			case !slices.Contains(*dst, hook):
-				*dst = append(*dst, hook)
-				d.Deps.Webhooks = append(d.Deps.Webhooks, hook)
+				return ""
 			}
+			d.Deps.Webhooks = append(d.Deps.Webhooks, hook)
+			return hook
+		})
+	read := f.DecodeAttr
+	f.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, f decode.Field) {
+		if !rejectWebhookReferences(d, e) {
+			read(d, e, f)
 		}
-	})
+	}
+	return f
 }
 
 // rejectWebhookReferences reports references such as webhook.ops: webhooks are not values; they are
