@@ -18,7 +18,7 @@ type APIKey struct {
 	Groups  []string
 	Scopes  []string
 	Expires time.Time // zero for never
-	Range   diag.Range
+	Range   Range
 }
 
 // apiKeyDecoder decodes an api_key block.
@@ -84,7 +84,7 @@ func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, e hclsyntax.Expression)
 // decodeKey decodes an api_key.
 func (a *Auth) decodeKey(d *decode.Decoder, b *hclsyntax.Block) {
 	k := new(apiKeyDecoder)
-	k.key.Range = diag.RangeOf(b.DefRange())
+	k.key.Range = headerRange(b)
 	if len(b.Labels) != 1 {
 		d.Errorf(b.DefRange(), "Wrong number of labels", "An api_key block is written `api_key \"name\" {`.")
 	} else {
@@ -92,7 +92,7 @@ func (a *Auth) decodeKey(d *decode.Decoder, b *hclsyntax.Block) {
 		checkExposedName(d, b, "key", "identifies its sender in logs and policies")
 	}
 	before := len(d.Diags)
-	d.Body(b.Body, k.spec(), b.DefRange())
+	d.Body(b, k.spec())
 	if d.Diags[before:].HasErrors() {
 		return
 	}

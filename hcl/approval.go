@@ -7,18 +7,16 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 )
 
 // Approval is one approval block: it requires consent before a call has any effect.
 type Approval struct {
-	When     *hclexpr.Condition // nil for every call; in a policy, the rule approve
-	ByCaller bool               // the user of the client decides; otherwise an operator, out of band
+	When     *Condition // nil for every call; in a policy, the rule approve
+	ByCaller bool       // the user of the client decides; otherwise an operator, out of band
 	Timeout  time.Duration
-	Message  *hclexpr.TextTemplate // nil for a default text
-	Notify   []string              // the webhooks to notify when approval is requested
-	Range    diag.Range
+	Message  *TextTemplate // nil for a default text
+	Notify   []string      // the webhooks to notify when approval is requested
+	Range    Range
 }
 
 const (
@@ -27,7 +25,7 @@ const (
 )
 
 // newApproval returns an approval with the defaults: by an operator, within five minutes.
-func newApproval(r diag.Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
+func newApproval(r Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
 
 func (a *Approval) whenField() decode.Field {
 	return decode.Guard(&a.When, "when",
@@ -70,7 +68,7 @@ func (t *toolDecoder) approvalField() decode.Field {
 			"several blocks apply, all of them are required. An approval is for one call "+
 			"only.", func() decode.Spec { return approvalSpec(&Approval{}) },
 		func(d *decode.Decoder, b *hclsyntax.Block) {
-			a := newApproval(diag.RangeOf(b.DefRange()))
+			a := newApproval(headerRange(b))
 			t.tool.Approvals = append(t.tool.Approvals, a)
 			a.decode(d, b, approvalSpec(a))
 		})
@@ -81,7 +79,7 @@ func (t *toolDecoder) decodeApprovals() {
 	d := t.dec
 	around := d.Scope
 	d.Scope = around.With("tool", toolRoot())
-	d.Fields(t.block.Body, decode.Spec{t.approvalField()}, t.block.DefRange())
+	d.Fields(t.block.Block, decode.Spec{t.approvalField()})
 	d.Scope = around
 }
 
@@ -93,7 +91,7 @@ func (p *Policy) approvalField() decode.Field {
 			"5 minutes.", NestedSpec: func() decode.Spec { return (&Approval{}).askSpec() },
 		DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
 			a := p.Approval
-			a.Range = diag.RangeOf(b.DefRange())
+			a.Range = headerRange(b)
 			known := d.NonNull
 			d.NonNull = known.AddPaths(p.Approve.NonNullWhenTrue())
 			a.decode(d, b, a.askSpec())
@@ -102,7 +100,7 @@ func (p *Policy) approvalField() decode.Field {
 }
 
 func (a *Approval) decode(d *decode.Decoder, b *hclsyntax.Block, spec decode.Spec) {
-	d.Body(b.Body, spec, b.DefRange())
+	d.Body(b, spec)
 	if notify, ok := b.Body.Attributes["notify"]; ok && a.ByCaller {
 		d.Errorf(notify.NameRange, "Notification not possible",
 			"by = \"caller\" asks the user of the client directly. Remove notify, or write by = \"operator\".")
@@ -153,8 +151,8 @@ func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
 
 // Approvals is the approvals block: who may decide pending approvals over HTTP.
 type Approvals struct {
-	Allow *hclexpr.Condition // over caller (the approver) and tool (the called tool)
-	Range diag.Range
+	Allow *Condition // over caller (the approver) and tool (the called tool)
+	Range Range
 }
 
 func (a *Approvals) spec() decode.Spec {
@@ -166,9 +164,9 @@ func (a *Approvals) spec() decode.Spec {
 // decodeApprovers decodes the approvals block.
 func (l *loader) decodeApprovers() {
 	l.onlyBlock("approvals", func(d *decode.Decoder, b sourceBlock) {
-		a := &Approvals{Range: diag.RangeOf(b.DefRange())}
+		a := &Approvals{Range: headerRange(b.Block)}
 		d.Scope = l.call.With("tool", toolRoot())
-		d.Body(b.Body, a.spec(), b.DefRange())
+		d.Body(b.Block, a.spec())
 		if len(l.blocks["auth"]) == 0 && !l.partial {
 			d.Errorf(b.DefRange(), "Approvals without auth",
 				"Approvers cannot be identified without authentication. Declare it, as in auth { jwt { … } }, "+

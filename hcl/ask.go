@@ -9,7 +9,6 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
@@ -20,14 +19,14 @@ type AskGroup struct{ Asks []*Ask }
 
 // Ask is one question to the client. One of Elicit, Sample and Roots is set.
 type Ask struct {
-	Key      string             // unique among all questions of a tool, a prompt or a resource
-	When     *hclexpr.Condition // if false, the question is skipped and its answer is null
-	Timeout  time.Duration      // for the client to answer
-	Fallback *hclexpr.Expr      // the answer for a client that cannot be asked; nil rejects its calls
+	Key      string        // unique among all questions of a tool, a prompt or a resource
+	When     *Condition    // if false, the question is skipped and its answer is null
+	Timeout  time.Duration // for the client to answer
+	Fallback *Expr         // the answer for a client that cannot be asked; nil rejects its calls
 	Elicit   *Elicit
 	Sample   *Sample
 	Roots    *Roots
-	Range    diag.Range
+	Range    Range
 
 	fallback *schema.Validator
 }
@@ -83,7 +82,7 @@ func (w *operationDecoder) decodeAskGroup(step *hclsyntax.Block, asks []*hclsynt
 		answers = append(answers, &schema.Member{Name: a.Key, Type: t})
 	}
 	return &Backend{Kind: "ask", Config: r, Effects: Effects{Output: schema.ObjectOf(answers...), ReadOnly: true,
-		Idempotent: true}, Range: diag.RangeOf(step.DefRange())}
+		Idempotent: true}, Range: headerRange(step)}
 }
 
 // decodeAsk decodes one ask block; nil when it has no key.
@@ -93,9 +92,9 @@ func (w *operationDecoder) decodeAsk(b *hclsyntax.Block) *Ask {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "An ask block is written `ask \"name\" {`.")
 		return nil
 	}
-	a := &Ask{Key: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
+	a := &Ask{Key: b.Labels[0], Range: headerRange(b)}
 	w.checkAskKey(a, b)
-	d.Body(b.Body, a.spec(), b.DefRange())
+	d.Body(b, a.spec())
 	if a.Fallback != nil {
 		a.checkFallback(d)
 	}
@@ -118,7 +117,7 @@ func (w *operationDecoder) checkAskKey(a *Ask, b *hclsyntax.Block) {
 			first.Start.Line, w.noun)
 	default:
 		if w.askKeys == nil {
-			w.askKeys = map[string]diag.Range{}
+			w.askKeys = map[string]Range{}
 		}
 		w.askKeys[a.Key] = diag.RangeOf(r)
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 )
 
 // Audit is the audit block: the destination of the audit log.
@@ -14,7 +13,7 @@ type Audit struct {
 	Stdout   bool
 	Rotate   decode.Size // the size at which a file is rotated; 0 for never
 	MaxFiles int         // rotated files to keep; 0 for all
-	Range    diag.Range
+	Range    Range
 }
 
 const (
@@ -63,9 +62,9 @@ func (a *Audit) checkRotate(d *decode.Decoder, e hclsyntax.Expression) {
 // decodeAudit decodes the audit block.
 func (l *loader) decodeAudit() {
 	l.onlyBlock("audit", func(d *decode.Decoder, b sourceBlock) {
-		a := &Audit{Range: diag.RangeOf(b.DefRange())}
+		a := &Audit{Range: headerRange(b.Block)}
 		l.config.Audit = a
-		d.Body(b.Body, a.spec(), b.DefRange())
+		d.Body(b.Block, a.spec())
 		for _, name := range []string{"rotate", "max_files"} {
 			switch attr := b.Body.Attributes[name]; {
 			case attr == nil:

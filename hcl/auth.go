@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -17,7 +16,7 @@ type Auth struct {
 	Keys    []*APIKey // by name
 	Issuers []*JWT    // in written order; issuers are unique
 	Headers []string  // request headers that expressions may read, in lower case
-	Range   diag.Range
+	Range   Range
 }
 
 func (a *Auth) spec() decode.Spec {
@@ -41,14 +40,14 @@ var headerNamePattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$"
 var credentialHeaders = []string{"authorization", "cookie", "proxy-authorization", "x-api-key"}
 
 // checkHeader checks the name of a header that expressions may read, and returns it in lower case.
-func checkHeader(d *decode.Decoder, r hclv2.Range, name string) string {
+func checkHeader(d *decode.Decoder, r Range, name string) string {
 	lower := strings.ToLower(name)
 	switch {
 	case !headerNamePattern.MatchString(name):
-		d.Errorf(r, "Invalid header name", "%q is not the name of a header: use letters, digits and -.", name)
+		d.Diags.Errorf(r, "Invalid header name", "%q is not the name of a header: use letters, digits and -.", name)
 		return ""
 	case slices.Contains(credentialHeaders, lower):
-		d.Errorf(r, "Credential header",
+		d.Diags.Errorf(r, "Credential header",
 			"%s holds the caller's credential, which is never passed on. The identity of the caller is "+
 				"available as caller.subject, caller.groups and caller.claims.", name)
 	}
@@ -58,16 +57,16 @@ func checkHeader(d *decode.Decoder, r hclv2.Range, name string) string {
 // decodeTLS decodes the tls block.
 func (l *loader) decodeTLS() {
 	l.onlyBlock("tls", func(d *decode.Decoder, b sourceBlock) {
-		l.config.TLS = &TLS{Range: diag.RangeOf(b.DefRange())}
-		d.Body(b.Body, l.config.TLS.spec(), b.DefRange())
+		l.config.TLS = &TLS{Range: headerRange(b.Block)}
+		d.Body(b.Block, l.config.TLS.spec())
 	})
 }
 
 // decodeAuth decodes the auth block.
 func (l *loader) decodeAuth() {
 	l.onlyBlock("auth", func(d *decode.Decoder, b sourceBlock) {
-		a := &Auth{Range: diag.RangeOf(b.DefRange())}
-		d.Body(b.Body, a.spec(), b.DefRange())
+		a := &Auth{Range: headerRange(b.Block)}
+		d.Body(b.Block, a.spec())
 		if len(a.Keys)+len(a.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue &&
 			(l.config.TLS == nil || l.config.TLS.ClientCA == "") {
 			d.Errorf(b.DefRange(), "Empty auth",
@@ -85,9 +84,9 @@ var scopePattern = regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`)
 // scopesField declares a list of scopes.
 func scopesField(dst *[]string, name, doc string) decode.Field {
 	return decode.StringSet(dst, name, "list of scopes", doc,
-		func(d *decode.Decoder, r hclv2.Range, scope string) string {
+		func(d *decode.Decoder, r Range, scope string) string {
 			if !scopePattern.MatchString(scope) {
-				d.Errorf(r, "Invalid scope",
+				d.Diags.Errorf(r, "Invalid scope",
 					"A scope is a word without spaces, quotes or backslashes, as in \"orders:write\", not %q.", scope)
 			}
 			return scope
@@ -112,7 +111,7 @@ type TLS struct {
 	Cert     string
 	Key      string
 	ClientCA string // empty for no client certificates
-	Range    diag.Range
+	Range    Range
 }
 
 func (t *TLS) spec() decode.Spec {

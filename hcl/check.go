@@ -10,9 +10,9 @@ import (
 
 // Check is a check or an expect block: a condition, and the message when it is false.
 type Check struct {
-	That    *hclexpr.Condition
-	Message *hclexpr.TextTemplate
-	Range   diag.Range
+	That    *Condition
+	Message *TextTemplate
+	Range   Range
 }
 
 func checkSpec(c *Check) decode.Spec {
@@ -41,12 +41,12 @@ func checkBlocks(dst *[]*Check, name, doc string) decode.Field {
 
 // decodeCheck decodes a check or expect block, whose message is its label or an argument.
 func decodeCheck(d *decode.Decoder, b *hclsyntax.Block) *Check {
-	c := &Check{Range: diag.RangeOf(b.DefRange())}
+	c := &Check{Range: headerRange(b)}
 	spec := checkSpec(c)
 	if b.Type == "check" { // all failing checks are reported, so a message cannot rely on the others
 		spec[0] = spec[0].Then(func(d *decode.Decoder, _ hclsyntax.Expression) { d.NonNull = nil })
 	}
-	d.Body(b.Body, spec, b.DefRange())
+	d.Body(b, spec)
 	switch {
 	case len(b.Labels) > 1:
 		d.Errorf(b.LabelRanges[1], "Wrong number of labels", "A %s block has one label, its message.", b.Type)

@@ -21,10 +21,10 @@ type Connection struct {
 	Config any
 	Limits ConnectionLimits
 	Digest string // of the whole block, so that an unchanged connection keeps its pool
-	Range  diag.Range
+	Range  Range
 
-	callerSpecific bool       // its requests depend on the caller
-	onBehalfOf     diag.Range // of the argument that makes it act on behalf of the caller; empty for none
+	callerSpecific bool  // its requests depend on the caller
+	onBehalfOf     Range // of the argument that makes it act on behalf of the caller; empty for none
 }
 
 // decodeConnections decodes the connection blocks.
@@ -41,8 +41,8 @@ func (l *loader) decodeConnections() {
 		config, spec := kind.New()
 		deps := &dependencies{}
 		d.Scope, d.Deps = callerScope(l.base), &deps.Dependencies
-		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: diag.RangeOf(b.DefRange())}
-		d.Body(b.Body, decode.Join(spec, conn.Limits.spec()), b.DefRange())
+		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: headerRange(b.Block)}
+		d.Body(b.Block, decode.Join(spec, conn.Limits.spec()))
 		conn.callerSpecific = d.Deps.Caller
 		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
 			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
@@ -74,8 +74,8 @@ func (l *loader) checkTokenExchange() {
 		}
 	}
 	for _, c := range l.globals.connections {
-		if c.onBehalfOf != (diag.Range{}) && !l.partial {
-			l.diags = append(l.diags, &diag.Diagnostic{Summary: "No token to exchange",
+		if c.onBehalfOf != (Range{}) && !l.partial {
+			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange",
 				Detail: "The connection " + c.Name +
 					" exchanges the caller's token, but the server accepts no tokens. Declare auth { jwt { … } " +
 					"}, or remove exchange.", Subject: c.onBehalfOf})

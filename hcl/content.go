@@ -6,29 +6,27 @@ import (
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 )
 
 // Content is one content block of a result.
 type Content struct {
 	Kind        string // "text", "image", "audio", "resource" or "link"
-	When        *hclexpr.Condition
-	Text        *hclexpr.TextTemplate
-	Data        *hclexpr.Expr // bytes, or a base64 string
+	When        *Condition
+	Text        *TextTemplate
+	Data        *Expr // bytes, or a base64 string
 	MimeType    string
-	URI         *hclexpr.StringExpr
-	Name        *hclexpr.StringExpr
-	Title       *hclexpr.StringExpr
-	Description *hclexpr.TextTemplate // the description of a link
-	Size        int                   // of the target of a link in bytes; 0 if unknown
+	URI         *StringExpr
+	Name        *StringExpr
+	Title       *StringExpr
+	Description *TextTemplate // the description of a link
+	Size        int           // of the target of a link in bytes; 0 if unknown
 
 	Annotations *Annotations
-	Range       diag.Range
+	Range       Range
 }
 
 func contentSpec(c *Content) decode.Spec {
@@ -91,7 +89,7 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A content block is written `content \"text\" {`.")
 		return nil
 	}
-	c := &Content{Kind: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
+	c := &Content{Kind: b.Labels[0], Range: headerRange(b)}
 	i := slices.IndexFunc(contentKinds, func(k contentKind) bool { return k.name == c.Kind })
 	if i < 0 {
 		var kinds []string
@@ -103,7 +101,7 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 			diag.SuggestOr(c.Kind, kinds, diag.ListAre(kinds)))
 		return nil
 	}
-	d.Body(b.Body, contentSpec(c), b.DefRange())
+	d.Body(b, contentSpec(c))
 	contentKinds[i].checkArguments(d, b)
 	return c
 }
@@ -133,9 +131,9 @@ func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
 
 // Annotations are the audience, priority and modification time of a content item.
 type Annotations struct {
-	Audience     []string            // "user", "assistant"
-	Priority     *float64            // from 0 to 1
-	LastModified *hclexpr.StringExpr // a time as in RFC 3339
+	Audience     []string    // "user", "assistant"
+	Priority     *float64    // from 0 to 1
+	LastModified *StringExpr // a time as in RFC 3339
 }
 
 func annotationsField(dst **Annotations) decode.Field {
@@ -154,9 +152,9 @@ func (a *Annotations) spec() decode.Spec {
 
 var roles = []string{"user", "assistant"}
 
-func checkAudience(d *decode.Decoder, r hclv2.Range, role string) string {
+func checkAudience(d *decode.Decoder, r Range, role string) string {
 	if !slices.Contains(roles, role) {
-		d.Errorf(r, "Unknown choice", "audience lists \"user\" and \"assistant\", not %q.", role)
+		d.Diags.Errorf(r, "Unknown choice", "audience lists \"user\" and \"assistant\", not %q.", role)
 	}
 	return role
 }

@@ -8,17 +8,16 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
 // Elicit asks the user to fill in a form, or to open a URL.
 type Elicit struct {
-	Message *hclexpr.TextTemplate
+	Message *TextTemplate
 	// the fields of the form, an empty object for a confirmation; nil with a URL
 	Fields    *schema.Type
 	Validator *schema.Validator
-	URL       *hclexpr.RequestURL // instead of a form
+	URL       *RequestURL // instead of a form
 	// on_decline = "continue": declining and cancelling are answers; otherwise they end the call
 	ContinueOnDecline bool
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -23,7 +22,7 @@ type JWT struct {
 	RequiredScopes []string
 	ClockSkew      time.Duration
 	Algorithms     []string
-	Range          diag.Range
+	Range          Range
 }
 
 // signatureAlgorithms are the allowed algorithms. All of them are asymmetric, so that a verifier
@@ -92,16 +91,16 @@ func (j *JWT) checkAlgorithms(d *decode.Decoder, e hclsyntax.Expression) {
 	}
 }
 
-func checkAlgorithm(d *decode.Decoder, r hclv2.Range, name string) string {
+func checkAlgorithm(d *decode.Decoder, r Range, name string) string {
 	switch {
 	case strings.EqualFold(name, "none"):
-		d.Errorf(r, "Unsafe algorithm", "With \"none\" anyone could forge a token.")
+		d.Diags.Errorf(r, "Unsafe algorithm", "With \"none\" anyone could forge a token.")
 	case strings.HasPrefix(name, "HS"):
-		d.Errorf(r, "Unsafe algorithm",
+		d.Diags.Errorf(r, "Unsafe algorithm",
 			"%s uses the same secret for signing and verifying, so every verifier could forge tokens. "+
 				"Write one of %s.", name, diag.JoinOr(signatureAlgorithms))
 	case !slices.Contains(signatureAlgorithms, name):
-		d.Errorf(r, "Unknown algorithm", "There is no algorithm %q.%s", name,
+		d.Diags.Errorf(r, "Unknown algorithm", "There is no algorithm %q.%s", name,
 			diag.SuggestOr(name, signatureAlgorithms, diag.ListAre(signatureAlgorithms)))
 	}
 	return name
@@ -109,9 +108,9 @@ func checkAlgorithm(d *decode.Decoder, r hclv2.Range, name string) string {
 
 // decodeIssuer decodes a jwt block.
 func (a *Auth) decodeIssuer(d *decode.Decoder, b *hclsyntax.Block) {
-	j := &JWT{Range: diag.RangeOf(b.DefRange())}
+	j := &JWT{Range: headerRange(b)}
 	before := len(d.Diags)
-	d.Body(b.Body, j.spec(), b.DefRange())
+	d.Body(b, j.spec())
 	if d.Diags[before:].HasErrors() || d.MissingValue {
 		return
 	}

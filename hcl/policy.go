@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
@@ -16,14 +14,14 @@ import (
 type Policy struct {
 	Name string
 	Targets
-	AppliesToAll bool               // it names nothing, so it applies to everything
-	Allow        *hclexpr.Condition // nil for a policy without this rule, as Deny and Approve
-	Deny         *hclexpr.Condition
-	Approve      *hclexpr.Condition    // tool calls that need approval
-	Approval     *Approval             // how, with Approve
-	Message      *hclexpr.TextTemplate // the message for denied callers; nil for a default text
-	Digest       string                // of the block and everything it refers to
-	Range        diag.Range
+	AppliesToAll bool       // it names nothing, so it applies to everything
+	Allow        *Condition // nil for a policy without this rule, as Deny and Approve
+	Deny         *Condition
+	Approve      *Condition    // tool calls that need approval
+	Approval     *Approval     // how, with Approve
+	Message      *TextTemplate // the message for denied callers; nil for a default text
+	Digest       string        // of the block and everything it refers to
+	Range        Range
 }
 
 // AppliesToTool reports whether the policy applies to the tool.
@@ -61,7 +59,7 @@ func (p *Policy) ruleSpec() decode.Spec {
 func (l *loader) decodePolicies() {
 	known := l.collectExposedNames()
 	l.eachBlock("policy", func(d *decode.Decoder, b sourceBlock) {
-		p := &Policy{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}
+		p := &Policy{Name: b.label(0), Range: headerRange(b.Block)}
 		deps := &dependencies{}
 		d.Deps = &deps.Dependencies
 		checkExposedName(d, b.Block, "policy", "appears in its decisions")
@@ -78,9 +76,9 @@ func (l *loader) decodePolicies() {
 func (p *Policy) decode(d *decode.Decoder, b sourceBlock, l *loader, known exposedNames) {
 	targets, rules := p.targetSpec(known), p.ruleSpec()
 	before := len(d.Diags)
-	d.CheckNames(b.Body, targets, rules)
+	d.CheckNames(b.Block, targets, rules)
 	mistyped := d.Diags[before:].HasErrors()
-	d.Fields(b.Body, targets, b.DefRange())
+	d.Fields(b.Block, targets)
 	unclear := d.Diags[before:].HasErrors() || d.MissingValue
 	named := func(name string) bool { return b.Body.Attributes[name] != nil }
 	p.AppliesToAll = !slices.ContainsFunc([]string{"tools", "prompts", "resources"}, named)
@@ -97,7 +95,7 @@ func (p *Policy) decode(d *decode.Decoder, b sourceBlock, l *loader, known expos
 	input := inputsRoot(p.operations(l.config))
 	input.Partial = l.partial || unclear // unknown names may have inputs too
 	d.Scope = l.call.With("tool", toolRoot()).With("input", input)
-	d.Fields(b.Body, rules, b.DefRange())
+	d.Fields(b.Block, rules)
 	p.checkApproveRule(d, b, l.config)
 	p.checkPublicCaches(d, b, l.config)
 }
@@ -127,7 +125,7 @@ func (p *Policy) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) 
 }
 
 // readsCaller reports whether the condition depends on the caller. Nil does not.
-func readsCaller(c *hclexpr.Condition) bool { return c != nil && c.Reads("caller") }
+func readsCaller(c *Condition) bool { return c != nil && c.Reads("caller") }
 
 var toolRootType = schema.ObjectOf(
 	&schema.Member{Name: "kind", Type: &schema.Type{Kind: schema.String,

@@ -7,23 +7,22 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 )
 
 // PromptMessage is one message block of a prompt: one message of the protocol for every content
 // item.
 type PromptMessage struct {
 	Role    string // "user" or "assistant"
-	When    *hclexpr.Condition
-	Each    *hclexpr.Expr // repeats the message for every element of a list or map; nil for one message
+	When    *Condition
+	Each    *Expr // repeats the message for every element of a list or map; nil for one message
 	Content []*Content
-	Range   diag.Range
+	Range   Range
 }
 
 // messageBlock is a message block being decoded; text is short for one content item.
 type messageBlock struct {
 	*PromptMessage
-	Text *hclexpr.TextTemplate
+	Text *TextTemplate
 }
 
 // messageBlocks declares the message blocks of a prompt or a sample block.
@@ -56,7 +55,7 @@ func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A message block is written `message \"user\" {`.")
 		return nil
 	}
-	m := &messageBlock{PromptMessage: &PromptMessage{Role: b.Labels[0], Range: diag.RangeOf(b.DefRange())}}
+	m := &messageBlock{PromptMessage: &PromptMessage{Role: b.Labels[0], Range: headerRange(b)}}
 	if !slices.Contains(roles, m.Role) {
 		hint := diag.DidYouMean(m.Role, roles)
 		if m.Role == "system" {
@@ -65,7 +64,7 @@ func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 		d.Errorf(b.LabelRanges[0], "Unknown role", "The role of a message is \"user\" or \"assistant\", not %q.%s",
 			m.Role, hint)
 	}
-	d.Body(b.Body, m.spec(), b.DefRange())
+	d.Body(b, m.spec())
 	written, text := b.Body.Attributes["text"]
 	switch {
 	case text && len(m.Content) > 0:

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/uritemplate"
 )
 
@@ -22,14 +21,14 @@ type Resource struct {
 	MimeType    string                // empty if it depends on the content: see MediaType
 	Size        int                   // in bytes; 0 if unknown
 	Annotations *Annotations
-	Text        *hclexpr.TextTemplate // exactly one of Text, Data and Body is set
-	Data        *hclexpr.Expr         // bytes, or a base64 string
+	Text        *TextTemplate // exactly one of Text, Data and Body is set
+	Data        *Expr         // bytes, or a base64 string
 	// the output of the backend if neither is set: a text, bytes, or a value that is sent as JSON
-	Body *hclexpr.Expr
+	Body *Expr
 	// polling interval for subscribers; 0 for notifications on file changes only
 	Refresh   time.Duration
 	CacheHint *CacheHint // nil for none
-	Error     *hclexpr.TextTemplate
+	Error     *TextTemplate
 }
 
 // minRefresh is the minimum polling interval.
@@ -126,14 +125,14 @@ func (r *resourceDecoder) decode() {
 	d, b := r.dec, r.block
 	r.checkName()
 	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure")
-	d.CheckNames(b.Body, head, body, hold, failure, r.loader.blockSpecs.operation)
-	d.Fields(b.Body, head, b.DefRange())
+	d.CheckNames(b.Block, head, body, hold, failure, r.loader.blockSpecs.operation)
+	d.Fields(b.Block, head)
 	r.decodeURI()
 	r.inputs.buildInputType()
 	d.Scope = r.scope()
-	d.Fields(b.Body, body, b.DefRange())
+	d.Fields(b.Block, body)
 	r.decodeSteps()
-	d.Fields(b.Body, hold, b.DefRange())
+	d.Fields(b.Block, hold)
 	r.decodeBody()
 	r.decodeErrorText(failure)
 	r.requireReadOnly("A resource can be read at any time")

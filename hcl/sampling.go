@@ -7,13 +7,12 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 )
 
 // Sample asks the model of the client.
 type Sample struct {
 	Messages     []*PromptMessage
-	System       *hclexpr.TextTemplate // nil for none
+	System       *TextTemplate // nil for none
 	MaxTokens    int
 	Temperature  *float64
 	Stop         []string

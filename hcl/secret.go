@@ -37,7 +37,7 @@ func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	name := b.label(0)
 	l.checkIdentifier("secret", name, b.LabelRanges[0])
 	s := &secretBlock{}
-	d.Body(b.Body, s.spec(), b.DefRange())
+	d.Body(b.Block, s.spec())
 	m := &eval.Member{Type: eval.StringType, Known: true, Sensitive: true}
 	text, ok, where := l.readSecret(s)
 	switch {

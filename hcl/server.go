@@ -103,7 +103,7 @@ func iconsField(dst *[]*Icon, doc string) decode.Field {
 
 func (l *loader) decodeServer() {
 	s := &l.globals.server
-	l.onlyBlock("server", func(d *decode.Decoder, b sourceBlock) { d.Body(b.Body, s.spec(), b.DefRange()) })
+	l.onlyBlock("server", func(d *decode.Decoder, b sourceBlock) { d.Body(b.Block, s.spec()) })
 	s.Name, s.Version = cmp.Or(s.Name, "hatchel"), cmp.Or(s.Version, "0.0.0")
 	if s.PageSize <= 0 {
 		s.PageSize = defaultPageSize

@@ -18,7 +18,7 @@ type sourceFile struct {
 	name        string
 	src         []byte
 	body        *hclsyntax.Body
-	diags       diag.Diagnostics // of the syntax
+	diags       Diagnostics // of the syntax
 	digest      [sha256.Size]byte
 	exposed     int            // number of exposed blocks
 	cached      []*cachedBlock // decoded blocks of the previous load, in order
@@ -75,10 +75,10 @@ func (l *loader) reportUnreadable(name string, err error) {
 	case errors.Is(err, fs.ErrPermission):
 		why = "permission is denied"
 	}
-	what, where := "this file", diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1},
+	what, where := "this file", Range{File: name, Start: diag.Pos{Line: 1, Column: 1},
 		End: diag.Pos{Line: 1, Column: 1}}
 	if name == "." {
-		what, where = "the folder", diag.Range{}
+		what, where = "the folder", Range{}
 	}
 	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", diag.ToSentence(what), why)
 }
@@ -101,12 +101,12 @@ func newSourceFile(name string, src []byte) *sourceFile {
 
 // finalDiagnostics sorts the diagnostics and drops follow-up errors: for a file with a syntax error
 // only that error is shown.
-func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnostics {
+func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
 	broken := map[string]bool{}
 	for _, f := range files {
 		broken[f.name] = f.diags.HasErrors()
 	}
-	var out diag.Diagnostics
+	var out Diagnostics
 	for _, d := range diags {
 		if !broken[d.Subject.File] {
 			out = append(out, d)

@@ -6,14 +6,13 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 )
 
 // State is the state block: the location of the state store.
 type State struct {
 	SQLite   string            // a file, relative to the folder of the configuration; empty for a database
 	Postgres decode.SecretText // the address of a database; empty for a file
-	Range    diag.Range
+	Range    Range
 }
 
 // Same reports whether both have the same location; nil is the default location.
@@ -39,9 +38,9 @@ func (s *State) spec() decode.Spec {
 // decodeState decodes the state block.
 func (l *loader) decodeState() {
 	l.onlyBlock("state", func(d *decode.Decoder, b sourceBlock) {
-		s := &State{Range: diag.RangeOf(b.DefRange())}
+		s := &State{Range: headerRange(b.Block)}
 		l.config.State = s
-		d.Body(b.Body, s.spec(), b.DefRange())
+		d.Body(b.Block, s.spec())
 		if len(l.blocks["state"]) > 1 || s.SQLite != "" && s.Postgres != "" {
 			s.SQLite, s.Postgres = "", "" // the location is ambiguous, so neither is used
 		}

@@ -10,26 +10,25 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
 // Step is one step of a tool.
 type Step struct {
 	Name            string // empty for the only backend of its operation
-	When            *hclexpr.Condition
-	Each            *hclexpr.Expr
+	When            *Condition
+	Each            *Expr
 	Parallel        int  // number of elements of Each processed at once; at least 1
 	ContinueOnError bool // on_error = "continue"
 	Repeat          *Repeat
 	Backend         *Backend
 	Expects         []*Check
-	Range           diag.Range
+	Range           Range
 }
 
 // Repeat is the repeat block: it repeats a backend until a condition is true.
 type Repeat struct {
-	Until *hclexpr.Condition
+	Until *Condition
 	Every time.Duration
 	Max   int
 }
@@ -85,11 +84,11 @@ func (w *operationDecoder) decodeSteps() {
 
 // decodeSingleBackend decodes the single backend, whose output is the root output.
 func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
-	s := &Step{Parallel: 1, Range: diag.RangeOf(b.DefRange())}
+	s := &Step{Parallel: 1, Range: headerRange(b)}
 	s.Backend = w.decodeBackend(b)
 	w.op.Steps = []*Step{s}
 	w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
-	w.dec.Fields(w.block.Body, decode.Spec{expectField(&s.Expects)}, w.block.DefRange())
+	w.dec.Fields(w.block.Block, decode.Spec{expectField(&s.Expects)})
 }
 
 // checkNoBackend checks an operation that only computes.
@@ -142,19 +141,19 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A step block is written `step \"name\" {`.")
 		return
 	}
-	s := &Step{Name: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
+	s := &Step{Name: b.Labels[0], Range: headerRange(b)}
 	w.checkStepName(s, b)
 	head, output := s.headSpec(), s.outputSpec()
-	d.CheckNames(b.Body, head, output, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
+	d.CheckNames(b, head, output, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
 
 	around, known := d.Scope, d.NonNull
 	d.Scope = d.Scope.Without("output",
 		"output is the result of the backend, which is not available here. It can be read in the step's "+
 			"expect and repeat.")
-	d.Fields(b.Body, head, b.DefRange())
+	d.Fields(b, head)
 	s.Backend = w.decodeStepBackend(b)
 	d.Scope = d.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
-	d.Fields(b.Body, output, b.DefRange())
+	d.Fields(b, output)
 	d.Scope, d.NonNull = around, known
 
 	s.Parallel = max(s.Parallel, 1)
@@ -238,7 +237,7 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 				"A step has one backend (%s), or one or more ask, or one of %s.",
 				strings.Join(append(w.loader.backendNames(), "tool"), ", "), diag.JoinOr(stepBlockNames()))
 		}
-		return &Backend{Effects: Effects{Output: eval.AnyType}, Range: diag.RangeOf(b.DefRange())}
+		return &Backend{Effects: Effects{Output: eval.AnyType}, Range: headerRange(b)}
 	}
 	for _, extra := range found[1:] {
 		w.dec.Errorf(extra.DefRange(), "Two backends",

@@ -9,15 +9,14 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/value"
 )
 
 // Progress is the progress block: it sends a progress notification.
 type Progress struct {
-	Done    *hclexpr.Expr // a number
-	Total   *hclexpr.Expr // a number, nil when unknown
-	Message *hclexpr.TextTemplate
+	Done    *Expr // a number
+	Total   *Expr // a number, nil when unknown
+	Message *TextTemplate
 }
 
 func (p *Progress) spec() decode.Spec {
@@ -36,8 +35,8 @@ func (p *Progress) Describe(*Connection) (Effects, error) { return noEffects, ni
 type Log struct {
 	Level   string // as in RFC 5424: "debug" to "emergency"
 	Logger  string
-	Message *hclexpr.TextTemplate // with Data, one of the two
-	Data    *hclexpr.Expr
+	Message *TextTemplate // with Data, one of the two
+	Data    *Expr
 }
 
 func (l *Log) spec() decode.Spec {
@@ -59,8 +58,8 @@ func (l *Log) Describe(*Connection) (Effects, error) { return noEffects, nil }
 // Wait is the wait block; one of For and Seconds is set.
 type Wait struct {
 	For     time.Duration
-	Seconds *hclexpr.Expr // a number, computed for the call
-	Detach  bool          // closes the connection of a client that can resume it
+	Seconds *Expr // a number, computed for the call
+	Detach  bool  // closes the connection of a client that can resume it
 }
 
 func (w *Wait) spec() decode.Spec {
@@ -103,7 +102,7 @@ func (w *Wait) Duration(f *eval.Frame) (time.Duration, error) {
 }
 
 // Fail is the fail block: it ends the call as failed, with a message for the model.
-type Fail struct{ Message *hclexpr.TextTemplate }
+type Fail struct{ Message *TextTemplate }
 
 func (f *Fail) spec() decode.Spec {
 	return decode.Spec{decode.MessageAttr(&f.Message, "message",
@@ -116,8 +115,8 @@ func (f *Fail) Describe(*Connection) (Effects, error) { return noEffects, nil }
 // ProtocolFault is the fault block: it ends the request with a protocol error.
 type ProtocolFault struct {
 	Code    int
-	Message *hclexpr.TextTemplate
-	Data    *hclexpr.Expr // nil for none
+	Message *TextTemplate
+	Data    *Expr // nil for none
 }
 
 // JSON-RPC error codes that a fault may use; the others of the range are reserved.

@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
@@ -28,10 +27,10 @@ type Tool struct {
 	Idempotent  bool
 	OpenWorld   bool
 
-	Result           *hclexpr.Program // nil for the default result of the backend
+	Result           *Program // nil for the default result of the backend
 	Content          []*Content
-	Text             *hclexpr.TextTemplate
-	Error            *hclexpr.TextTemplate
+	Text             *TextTemplate
+	Error            *TextTemplate
 	Returns          *schema.Type // declared type of the structured result; nil for none
 	ReturnsValidator *schema.Validator
 }
@@ -56,9 +55,9 @@ func (l *loader) declareTool(b sourceBlock) *toolDecoder {
 	t := newToolDecoder(l, b)
 	t.checkName()
 	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
-	t.dec.CheckNames(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure,
+	t.dec.CheckNames(b.Block, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure,
 		decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.loader.blockSpecs.operation)
-	t.dec.Fields(b.Body, t.specs.head, b.DefRange())
+	t.dec.Fields(b.Block, t.specs.head)
 	t.addKeyInput()
 	t.inputs.buildInputType()
 	return t
@@ -125,16 +124,16 @@ func (t *toolDecoder) decode() {
 	d, b := t.dec, t.block
 	d.Scope = t.scope()
 	before := d.Scope
-	d.Fields(b.Body, t.specs.body, b.DefRange())
+	d.Fields(b.Block, t.specs.body)
 	t.decodeApprovals()
 	d.Deps.Caller = false // access rules and approvals do not make the result depend on the caller
 	t.decodeSteps()
-	d.Fields(b.Body, decode.Spec{t.taskField()}, b.DefRange())
+	d.Fields(b.Block, decode.Spec{t.taskField()})
 	t.checkTask()
 	t.checkHasResult()
 	t.decodeResult()
 	d.Scope = before
-	d.Fields(b.Body, decode.Spec{t.cacheField()}, b.DefRange())
+	d.Fields(b.Block, decode.Spec{t.cacheField()})
 	t.deriveEffects()
 	t.checkKeyUseful()
 	t.checkCacheable()
@@ -147,7 +146,7 @@ func (t *toolDecoder) decode() {
 // decodeResult decodes the result of the tool.
 func (t *toolDecoder) decodeResult() {
 	d, b := t.dec, t.block
-	d.Fields(b.Body, t.specs.answer, b.DefRange())
+	d.Fields(b.Block, t.specs.answer)
 	t.decodeErrorText(t.specs.failure)
 }
 

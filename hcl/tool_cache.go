@@ -7,15 +7,13 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 )
 
 // ResultCache is the cache block of a read-only tool.
 type ResultCache struct {
 	TTL    time.Duration
-	Key    *hclexpr.Expr // the cache key; nil for all inputs
-	Public bool          // callers share results
+	Key    *Expr // the cache key; nil for all inputs
+	Public bool  // callers share results
 }
 
 func (m *ResultCache) spec() decode.Spec {
@@ -42,9 +40,9 @@ func (t *toolDecoder) decodeCache(d *decode.Decoder, b *hclsyntax.Block) {
 	t.tool.Cache = m
 	reads := t.deps.callerSpecific()
 	d.Deps.Caller = false
-	d.Body(b.Body, m.spec(), b.DefRange())
+	d.Body(b, m.spec())
 	behalf := slices.ContainsFunc(t.deps.connections,
-		func(c *Connection) bool { return c.onBehalfOf != (diag.Range{}) })
+		func(c *Connection) bool { return c.onBehalfOf != (Range{}) })
 	switch keyed := d.Deps.Caller; {
 	case !m.Public:
 	case behalf:

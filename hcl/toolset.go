@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
-
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/uritemplate"
@@ -21,7 +19,7 @@ type Toolset struct {
 	Title        string
 	Instructions string // empty for those of the server
 	Targets
-	Range diag.Range
+	Range Range
 }
 
 // HasTool reports whether the toolset contains the tool. A nil Toolset contains everything.
@@ -85,13 +83,13 @@ func (t *Toolset) spec(known exposedNames) decode.Spec {
 func (l *loader) decodeToolsets() {
 	known := l.collectExposedNames()
 	l.eachBlock("toolset", func(d *decode.Decoder, b sourceBlock) {
-		t := &Toolset{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}
+		t := &Toolset{Name: b.label(0), Range: headerRange(b.Block)}
 		if !exposedNamePattern.MatchString(t.Name) || strings.Trim(t.Name, ".") == "" {
 			d.Errorf(b.LabelRanges[0], "Invalid toolset name",
 				"The name of a toolset is part of its URL, /mcp/<name>: 1 to 64 letters, digits, _, - and "+
 					"., not only dots, not %q.", t.Name)
 		}
-		d.Body(b.Body, t.spec(known), b.DefRange())
+		d.Body(b.Block, t.spec(known))
 		if t.isEmpty() && !d.Diags.HasErrors() && !d.MissingValue {
 			d.Errorf(b.DefRange(), "Empty toolset",
 				"The toolset is empty. Name tools = [\"invoice_*\"], prompts or resources.")
@@ -130,18 +128,18 @@ func (t *Targets) spec(known exposedNames, doc string) decode.Spec {
 func (o exposedNames) namesField(dst *[]string, list, doc string) decode.Field {
 	names, noun := o.names[list], strings.TrimSuffix(list, "s")
 	return decode.StringSet(dst, list, "list of names", doc,
-		func(d *decode.Decoder, r hclv2.Range, pattern string) string {
+		func(d *decode.Decoder, r Range, pattern string) string {
 			switch {
 			case o.partial || slices.ContainsFunc(names, func(name string) bool { return matchesPattern(pattern, name) }):
 			case strings.Contains(pattern, "*"):
-				d.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", noun, pattern,
+				d.Diags.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", noun, pattern,
 					diag.SuggestOr(pattern, names, diag.ListAre(names)))
 			case list == "resources" && uritemplate.HasScheme(pattern):
-				d.Errorf(r, "Unknown resource",
+				d.Diags.Errorf(r, "Unknown resource",
 					"A resource is referred to by the label of its block, and %q looks like a URI.%s", pattern,
 					diag.ListAre(names))
 			default:
-				d.Errorf(r, "Unknown "+noun, "There is no %s %q.%s", noun, pattern,
+				d.Diags.Errorf(r, "Unknown "+noun, "There is no %s %q.%s", noun, pattern,
 					diag.SuggestOr(pattern, names, diag.ListAre(names)))
 			}
 			return pattern

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -20,7 +19,7 @@ type Files struct {
 	Types   []string      // media types, as in "image/*"; nil for all
 	TTL     time.Duration // retention of a file
 	BaseURL string        // public URL of the server, without a trailing /; empty if not declared
-	Range   diag.Range    // zero for no block
+	Range   Range         // zero for no block
 
 	uploadURL string // upload URL; empty with an empty BaseURL
 }
@@ -60,9 +59,9 @@ func (f *Files) checkMaxSize(d *decode.Decoder, e hclsyntax.Expression) {
 	}
 }
 
-func checkMediaType(d *decode.Decoder, r hclv2.Range, pattern string) string {
+func checkMediaType(d *decode.Decoder, r Range, pattern string) string {
 	if !schema.IsMediaPattern(pattern) {
-		d.Errorf(r, "Invalid media type",
+		d.Diags.Errorf(r, "Invalid media type",
 			"types lists media types, as in [\"application/pdf\", \"image/*\"], and %q is not a media type.", pattern)
 		return ""
 	}
@@ -99,11 +98,11 @@ func (f *Files) checkBaseURL(d *decode.Decoder, e hclsyntax.Expression) {
 func (l *loader) decodeFiles() {
 	f := &l.config.Files
 	l.onlyBlock("files", func(d *decode.Decoder, b sourceBlock) {
-		d.Body(b.Body, f.spec(), b.DefRange())
+		d.Body(b.Block, f.spec())
 		if f.MaxSize < minUpload {
 			f.MaxSize = defaultMaxUpload // the mistake was reported
 		}
-		f.Range = diag.RangeOf(b.DefRange())
+		f.Range = headerRange(b.Block)
 	})
 	l.env.FileURLs = f.BaseURL != ""
 }
@@ -111,7 +110,7 @@ func (l *loader) decodeFiles() {
 // AcceptsUploads reports whether callers may upload files: there is a files block, or a tool takes
 // a file.
 func (c *Config) AcceptsUploads() bool {
-	if c.Files.Range != (diag.Range{}) {
+	if c.Files.Range != (Range{}) {
 		return true
 	}
 	return slices.ContainsFunc(c.Tools, func(t *Tool) bool { return t.Input.HoldsFile() })

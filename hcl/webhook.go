@@ -26,7 +26,7 @@ type Webhook struct {
 	Secrets   []decode.SecretText
 	Timeout   time.Duration
 	Retention time.Duration // how long a delivery is retried
-	Range     diag.Range
+	Range     Range
 }
 
 const (
@@ -62,7 +62,7 @@ func (c *Config) DisabledWebhooks() (names []string) {
 func (w *Webhook) DisplayAddress() string {
 	u, err := url.Parse(w.URL.Reveal())
 	if err != nil {
-		return diag.Hidden
+		return Hidden
 	}
 	return u.Scheme + "://" + u.Host
 }
@@ -89,9 +89,9 @@ func webhookKey(secret string) ([]byte, bool) {
 // decodeWebhooks decodes the webhook blocks.
 func (l *loader) decodeWebhooks() {
 	l.eachBlock("webhook", func(d *decode.Decoder, b sourceBlock) {
-		w := &Webhook{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}
+		w := &Webhook{Name: b.label(0), Range: headerRange(b.Block)}
 		checkExposedName(d, b.Block, "webhook", "identifies its deliveries")
-		d.Body(b.Body, w.spec(), b.DefRange())
+		d.Body(b.Block, w.spec())
 		if !d.Diags.HasErrors() && !d.MissingValue {
 			w.checkAddress(d, b.Block)
 		}
@@ -191,10 +191,10 @@ func (w *Webhook) checkAddress(d *decode.Decoder, b *hclsyntax.Block) {
 // webhooksField declares a list of webhooks, by name.
 func webhooksField(dst *[]string, name, doc string) decode.Field {
 	f := decode.StringSet(dst, name, "list of webhooks", doc,
-		func(d *decode.Decoder, r hclv2.Range, hook string) string {
+		func(d *decode.Decoder, r Range, hook string) string {
 			if known := d.Env.Webhooks; !slices.Contains(known, hook) {
 				if !d.Env.Partial {
-					d.Errorf(r, "Unknown webhook", "There is no webhook %q.%s", hook,
+					d.Diags.Errorf(r, "Unknown webhook", "There is no webhook %q.%s", hook,
 						diag.SuggestOr(hook, known, listWebhooks(known)))
 				}
 				return ""

@@ -37,15 +37,16 @@ func (d *Decoder) Errorf(r hclv2.Range, summary, format string, args ...any) {
 
 // Body decodes the body of a block and reports arguments and blocks that the spec does not have.
 // What its fields add to the scope and prove not null ends with it.
-func (d *Decoder) Body(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
+func (d *Decoder) Body(b *hclsyntax.Block, spec Spec) {
 	around, known := d.Scope, d.NonNull
 	d.CheckNames(b, spec)
-	d.Fields(b, spec, def)
+	d.Fields(b, spec)
 	d.Scope, d.NonNull = around, known
 }
 
-// Fields decodes some of the arguments and blocks of a body.
-func (d *Decoder) Fields(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
+// Fields decodes some of the arguments and blocks of the body of a block.
+func (d *Decoder) Fields(block *hclsyntax.Block, spec Spec) {
+	b, def := block.Body, block.DefRange()
 	var written map[*group][]string
 	typos := d.Typos // of this body, not of nested ones
 	for i := range spec {

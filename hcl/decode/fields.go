@@ -96,10 +96,10 @@ func MessageAttr(dst **hclexpr.TextTemplate, name, doc string) Field {
 
 // StringSet declares a list of strings that is known at load. Keep reports an invalid element at r
 // and returns the element to add to dst, or "" for none. Repeated elements are added once.
-func StringSet(dst *[]string, name, typ, doc string, keep func(d *Decoder, r hclv2.Range, elem string) string) Field {
+func StringSet(dst *[]string, name, typ, doc string, keep func(d *Decoder, r diag.Range, elem string) string) Field {
 	return Custom(name, typ, doc, func(d *Decoder, e hclsyntax.Expression) {
 		for i, elem := range Items[string](d, e, Field{Name: name}, "strings") {
-			elem = keep(d, ElementRange(e, i), elem)
+			elem = keep(d, diag.RangeOf(ElementRange(e, i)), elem)
 			if elem != "" && !slices.Contains(*dst, elem) {
 				*dst = append(*dst, elem)
 			}

@@ -11,7 +11,8 @@ import (
 )
 
 // CheckNames reports arguments and blocks that the parts of a spec do not have.
-func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
+func (d *Decoder) CheckNames(block *hclsyntax.Block, parts ...Spec) {
+	b := block.Body
 	d.Typos = nil
 	for name, a := range b.Attributes {
 		f := findField(parts, name, true)

@@ -70,7 +70,7 @@ func Block[T any](dst **T, name, doc string, spec func(*T) Spec) Field {
 		DecodeBlock: func(d *Decoder, b *hclsyntax.Block) {
 			d.Ranges[dst] = diag.RangeOf(b.DefRange())
 			v := new(T)
-			d.Body(b.Body, spec(v), b.DefRange())
+			d.Body(b, spec(v))
 			*dst = v
 		}}
 }
