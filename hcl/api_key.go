@@ -32,26 +32,23 @@ type apiKeyDecoder struct {
 func (k *apiKeyDecoder) spec() decode.Spec {
 	return decode.Join(
 		decode.ExactlyOneOf("the key",
-			decode.Attr(&k.digest, "sha256",
-				"The SHA-256 digest of the key, so that the key itself is not in the file: printf %s "+
-					"\"$KEY\" | sha256sum.").TypeDoc("64 hexadecimal digits").Check(k.decodeDigest),
+			decode.Attr(&k.digest, "sha256", "The SHA-256 digest of the key, so that the key itself is not in the "+
+				"file: printf %s \"$KEY\" | sha256sum.").TypeDoc("64 hexadecimal digits").Check(k.decodeDigest),
 			decode.Attr(&k.secret, "secret",
 				"The key itself, as in secret.ci_key. At least 16 characters.").Check(k.hashSecret)),
 		decode.Spec{
 			decode.Attr(&k.key.Groups, "groups", "The groups of a caller that sends the key: caller.groups."),
 			scopesField(&k.key.Scopes, "scopes", "The scopes granted to the key: caller.scopes."),
-			decode.Attr(&k.expires, "expires",
-				"When the key expires, as in \"2027-01-01T00:00:00Z\". By default a key does not "+
-					"expire.").TypeDoc("date and time").Check(k.decodeExpires),
+			decode.Attr(&k.expires, "expires", "When the key expires, as in \"2027-01-01T00:00:00Z\". By default a "+
+				"key does not expire.").TypeDoc("date and time").Check(k.decodeExpires),
 		})
 }
 
 func (k *apiKeyDecoder) decodeDigest(d *decode.Decoder, e hclsyntax.Expression) {
 	b, err := hex.DecodeString(k.digest)
 	if err != nil || len(b) != sha256.Size {
-		d.Errorf(e.Range(), "Invalid key digest",
-			"sha256 is the digest of the key as 64 hexadecimal digits, as printed by: printf %%s \"$KEY\" | "+
-				"sha256sum. This value has %d characters.", len(k.digest))
+		d.Errorf(e.Range(), "Invalid key digest", "sha256 is the digest of the key as 64 hexadecimal digits, as "+
+			"printed by: printf %%s \"$KEY\" | sha256sum. This value has %d characters.", len(k.digest))
 		return
 	}
 	k.key.Digest = [sha256.Size]byte(b)

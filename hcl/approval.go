@@ -35,20 +35,16 @@ func (a *Approval) whenField() decode.Field {
 func (a *Approval) askSpec() decode.Spec {
 	a.Timeout = defaultApprovalTimeout
 	return decode.Spec{
-		decode.BoolChoice(&a.ByCaller, "by",
-			`"operator": an approver decides with hatchel approvals or over HTTP, out of reach of the `+
-				`model. This proves that the holder of an approver's credential agreed to what was shown, `+
-				`not that it was a person. "caller": the client asks its user. This proves only what the `+
-				`client reports.`, "operator", "caller").DefaultDoc(`"operator"`),
-		decode.PositiveDuration(&a.Timeout, "timeout",
-			"The time to decide, at most 168h; then the call is rejected. The timeout of the tool is paused "+
-				"meanwhile.").DefaultDoc("5m").Check(a.checkTimeout),
-		decode.MessageAttr(&a.Message, "message",
-			"The text shown to the approver, above what the call would do. By default a sentence with the "+
-				"name of the tool."),
-		webhooksField(&a.Notify, "notify",
-			"The webhooks that are notified when approval is requested and when it is decided. Only with by "+
-				"= \"operator\"."),
+		decode.BoolChoice(&a.ByCaller, "by", `"operator": an approver decides with hatchel approvals or over HTTP, `+
+			`out of reach of the model. This proves that the holder of an approver's credential agreed to what was `+
+			`shown, not that it was a person. "caller": the client asks its user. This proves only what the client `+
+			`reports.`, "operator", "caller").DefaultDoc(`"operator"`),
+		decode.PositiveDuration(&a.Timeout, "timeout", "The time to decide, at most 168h; then the call is rejected. "+
+			"The timeout of the tool is paused meanwhile.").DefaultDoc("5m").Check(a.checkTimeout),
+		decode.MessageAttr(&a.Message, "message", "The text shown to the approver, above what the call would do. By "+
+			"default a sentence with the name of the tool."),
+		webhooksField(&a.Notify, "notify", "The webhooks that are notified when approval is requested and when it is "+
+			"decided. Only with by = \"operator\"."),
 	}
 }
 
@@ -63,10 +59,9 @@ func (a *Approval) checkTimeout(d *decode.Decoder, e hclsyntax.Expression) {
 
 // approvalField declares the approval blocks of a tool.
 func (t *toolDecoder) approvalField() decode.Field {
-	return decode.Blocks("approval", "",
-		"Requires approval before the call does anything; the approver is shown what it would do. If "+
-			"several blocks apply, all of them are required. An approval is for one call "+
-			"only.", func() decode.Spec { return approvalSpec(&Approval{}) },
+	return decode.Blocks("approval", "", "Requires approval before the call does anything; the approver is shown "+
+		"what it would do. If several blocks apply, all of them are required. An approval is for one call "+
+		"only.", func() decode.Spec { return approvalSpec(&Approval{}) },
 		func(d *decode.Decoder, b *hclsyntax.Block) {
 			a := newApproval(headerRange(b))
 			t.tool.Approvals = append(t.tool.Approvals, a)
@@ -118,13 +113,11 @@ func (p *Policy) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
 	how, block := p.Approval, findBlock(b.Body, "approval") != nil
 	switch {
 	case !rule && block:
-		d.Diags.Errorf(how.Range, "Approval without rule",
-			"The block says how calls are approved, but no rule says which calls. Add one, as in: approve = "+
-				"\"input.amount > 1000\".")
+		d.Diags.Errorf(how.Range, "Approval without rule", "The block says how calls are approved, but no rule says "+
+			"which calls. Add one, as in: approve = \"input.amount > 1000\".")
 	case rule && !p.AppliesToAll && b.Body.Attributes["tools"] == nil:
-		d.Errorf(b.Body.Attributes["approve"].NameRange, "Only tools are approved",
-			"The policy applies to prompts and resources, and approve applies only to tool calls. Name "+
-				"tools in tools = [\"invoice_*\"].")
+		d.Errorf(b.Body.Attributes["approve"].NameRange, "Only tools are approved", "The policy applies to prompts "+
+			"and resources, and approve applies only to tool calls. Name tools in tools = [\"invoice_*\"].")
 	case rule && how.ByCaller:
 		for _, called := range p.toolsCalledBySteps(c) {
 			d.Diags.Errorf(how.Range, "Nested tool asks the client",
@@ -156,9 +149,8 @@ type Approvals struct {
 }
 
 func (a *Approvals) spec() decode.Spec {
-	return decode.Spec{decode.Attr(&a.Allow, "allow",
-		"Who may decide: an expression over caller (the approver) and tool (the called tool). A caller "+
-			"cannot decide about their own call.").Require()}
+	return decode.Spec{decode.Attr(&a.Allow, "allow", "Who may decide: an expression over caller (the approver) and "+
+		"tool (the called tool). A caller cannot decide about their own call.").Require()}
 }
 
 // decodeApprovers decodes the approvals block.

@@ -55,12 +55,10 @@ func (a *Ask) spec() decode.Spec {
 				"Asks for the folders that the user has opened. Returns roots, a list of uri and name.",
 				func(*Roots) decode.Spec { return nil })),
 		decode.Spec{
-			decode.PositiveDuration(&a.Timeout, "timeout",
-				"The time for the client to answer. The timeouts of the step and the tool are paused "+
-					"meanwhile.").DefaultDoc("5m"),
-			decode.Attr(&a.Fallback, "fallback",
-				"The answer for clients that cannot be asked: the fields of the form, the text of the "+
-					"model, or the list of roots. Without a fallback their calls are rejected."),
+			decode.PositiveDuration(&a.Timeout, "timeout", "The time for the client to answer. The timeouts of the "+
+				"step and the tool are paused meanwhile.").DefaultDoc("5m"),
+			decode.Attr(&a.Fallback, "fallback", "The answer for clients that cannot be asked: the fields of the "+
+				"form, the text of the model, or the list of roots. Without a fallback their calls are rejected."),
 		},
 	)
 }

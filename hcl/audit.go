@@ -25,9 +25,8 @@ func (a *Audit) spec() decode.Spec {
 	a.Rotate = defaultRotate
 	return decode.Join(
 		decode.ExactlyOneOf("the destination of the records",
-			fileField(&a.File, "file", "audit", "audit.jsonl",
-				"The file for the records, relative to the configuration directory. Rotated files are kept "+
-					"next to it: audit.jsonl, audit.jsonl.000001."),
+			fileField(&a.File, "file", "audit", "audit.jsonl", "The file for the records, relative to the "+
+				"configuration directory. Rotated files are kept next to it: audit.jsonl, audit.jsonl.000001."),
 			databaseField(&a.Postgres,
 				"The URL of a database, postgres://user:password@host:5432/database?sslmode=verify-full, "+
 					"for several processes that form one server: all of them write one hash chain in the "+
@@ -38,9 +37,8 @@ func (a *Audit) spec() decode.Spec {
 		decode.Spec{
 			decode.Attr(&a.Rotate, "rotate",
 				"The size at which a file is rotated.").DefaultDoc("100MiB").Check(a.checkRotate),
-			decode.PositiveInt(&a.MaxFiles, "max_files",
-				"The number of rotated files to keep; older ones are deleted. By default all are "+
-					"kept.").RenamedFrom("keep"),
+			decode.PositiveInt(&a.MaxFiles, "max_files", "The number of rotated files to keep; older ones are "+
+				"deleted. By default all are kept.").RenamedFrom("keep"),
 		},
 	)
 }
@@ -72,9 +70,8 @@ func (l *loader) decodeAudit() {
 				d.Errorf(attr.NameRange, "Nothing to rotate",
 					"Records on standard output are not rotated. Remove %s, or write the records to a file.", name)
 			case b.Body.Attributes["postgres"] != nil:
-				d.Errorf(attr.NameRange, "Nothing to rotate",
-					"Records in a database are not rotated; partition or archive the table in the database. "+
-						"Remove %s, or write the records to a file.", name)
+				d.Errorf(attr.NameRange, "Nothing to rotate", "Records in a database are not rotated; partition or "+
+					"archive the table in the database. Remove %s, or write the records to a file.", name)
 			}
 		}
 	})

@@ -47,9 +47,8 @@ func checkHeader(d *decode.Decoder, r Range, name string) string {
 		d.Diags.Errorf(r, "Invalid header name", "%q is not the name of a header: use letters, digits and -.", name)
 		return ""
 	case slices.Contains(credentialHeaders, lower):
-		d.Diags.Errorf(r, "Credential header",
-			"%s holds the caller's credential, which is never passed on. The identity of the caller is "+
-				"available as caller.subject, caller.groups and caller.claims.", name)
+		d.Diags.Errorf(r, "Credential header", "%s holds the caller's credential, which is never passed on. The "+
+			"identity of the caller is available as caller.subject, caller.groups and caller.claims.", name)
 	}
 	return lower
 }
@@ -116,12 +115,10 @@ type TLS struct {
 
 func (t *TLS) spec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&t.Cert, "cert",
-			"The PEM file with the server's certificate and the intermediate certificates. It is reloaded "+
-				"when it changes.").Require(),
+		decode.Attr(&t.Cert, "cert", "The PEM file with the server's certificate and the intermediate certificates. "+
+			"It is reloaded when it changes.").Require(),
 		decode.Attr(&t.Key, "key", "The PEM file with the private key.").Require(),
-		decode.Attr(&t.ClientCA, "client_ca",
-			"A PEM file of certificate authorities. A client certificate signed by one of them "+
-				"authenticates the caller that it names."),
+		decode.Attr(&t.ClientCA, "client_ca", "A PEM file of certificate authorities. A client certificate signed by "+
+			"one of them authenticates the caller that it names."),
 	}
 }

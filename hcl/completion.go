@@ -42,9 +42,8 @@ func (c *Completion) headSpec() decode.Spec {
 }
 
 func (c *Completion) resultSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&c.Result, "result",
-		"The list of suggestions. By default the first column of the rows, the lines, or the list that the "+
-			"backend returns.")}
+	return decode.Spec{decode.Attr(&c.Result, "result", "The list of suggestions. By default the first column of the "+
+		"rows, the lines, or the list that the backend returns.")}
 }
 
 // decodeCompletion reads the completion of an input. A block is decoded after all inputs, because
@@ -147,9 +146,8 @@ func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.
 	c.decodeSteps()
 	switch {
 	case len(out.Steps) == 0 && !d.Diags.HasErrors():
-		d.Errorf(b.DefRange(), "Missing backend",
-			"A complete block has one backend that looks up the values. For constant values write `complete "+
-				"= [\"a\", \"b\"]`.")
+		d.Errorf(b.DefRange(), "Missing backend", "A complete block has one backend that looks up the values. For "+
+			"constant values write `complete = [\"a\", \"b\"]`.")
 	case len(out.Steps) == 1 && !out.Steps[0].Backend.Effects.Default.isSet() && !c.has("result"):
 		d.Errorf(b.DefRange(), "No result",
 			"The output of this backend has no list. Set result to an expression that returns a list of strings.")

@@ -76,9 +76,8 @@ func (l *loader) checkTokenExchange() {
 	for _, c := range l.globals.connections {
 		if c.onBehalfOf != (Range{}) && !l.partial {
 			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange",
-				Detail: "The connection " + c.Name +
-					" exchanges the caller's token, but the server accepts no tokens. Declare auth { jwt { … } " +
-					"}, or remove exchange.", Subject: c.onBehalfOf})
+				Detail: "The connection " + c.Name + " exchanges the caller's token, but the server accepts no " +
+					"tokens. Declare auth { jwt { … } }, or remove exchange.", Subject: c.onBehalfOf})
 		}
 	}
 }
@@ -123,12 +122,10 @@ const (
 
 func (g *ConnectionLimits) spec() decode.Spec {
 	return decode.Spec{
-		decode.PositiveInt(&g.Concurrency, "concurrency",
-			"The maximum number of blocks, over all tools, that use the connection at once. Others wait "+
-				"until their timeout. Unlimited by default."),
-		decode.Block(&g.Breaker, "breaker",
-			"Stops sending requests to a failing backend for `cooldown`: calls that need it fail at once, "+
-				"and then one call tries again.", (*Breaker).spec),
+		decode.PositiveInt(&g.Concurrency, "concurrency", "The maximum number of blocks, over all tools, that use "+
+			"the connection at once. Others wait until their timeout. Unlimited by default."),
+		decode.Block(&g.Breaker, "breaker", "Stops sending requests to a failing backend for `cooldown`: calls that "+
+			"need it fail at once, and then one call tries again.", (*Breaker).spec),
 	}
 }
 

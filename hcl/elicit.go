@@ -30,9 +30,8 @@ func (e *Elicit) spec() decode.Spec {
 	return decode.Join(
 		decode.Spec{decode.MessageAttr(&e.Message, "message", "The question to the user.").Require()},
 		decode.AtMostOneOf("the question",
-			decode.Custom("fields", "type",
-				"The fields of the form: an object of strings, numbers, bools, enums and lists of enums. "+
-					"Without fields the user only confirms.", e.decodeFields),
+			decode.Custom("fields", "type", "The fields of the form: an object of strings, numbers, bools, enums and "+
+				"lists of enums. Without fields the user only confirms.", e.decodeFields),
 			e.urlField()),
 		decode.Spec{decode.BoolChoice(&e.ContinueOnDecline, "on_decline",
 			`"fail" ends the call when the user declines or cancels; "continue" continues without content.`, "fail",
@@ -67,8 +66,7 @@ func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 }
 
 // secretNamePattern matches names that secrets usually have.
-var secretNamePattern = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|` +
-	`api_?key|private_?key|access_?token|card_?number)($|_)`)
+var secretNamePattern = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|api_?key|private_?key|access_?token|card_?number)($|_)`)
 
 // rangeWithin returns part if it lies within whole, else whole: a type may be declared elsewhere.
 func rangeWithin(whole, part hclv2.Range) hclv2.Range {

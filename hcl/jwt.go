@@ -42,16 +42,13 @@ func (j *JWT) spec() decode.Spec {
 			"The issuer's URL, exactly as in the claim iss of its tokens.").Require().Check(j.checkIssuer),
 		decode.Attr(&j.Audience, "audience", "The value that the claim aud of a token must contain, "+
 			"preferably the URL of this server.").Require().Check(j.checkAudience),
-		decode.Attr(&j.JWKS, "jwks",
-			"The URL of the issuer's keys. By default it is discovered from the issuer's OAuth metadata, "+
-				"then its OpenID configuration.").Check(j.checkJWKS),
-		decode.Attr(&j.GroupsClaim, "groups_claim",
-			"The claim for caller.groups, a string or a list of strings. A dot selects a nested claim: "+
-				"realm_access.roles.").DefaultDoc(`"groups"`),
+		decode.Attr(&j.JWKS, "jwks", "The URL of the issuer's keys. By default it is discovered from the issuer's "+
+			"OAuth metadata, then its OpenID configuration.").Check(j.checkJWKS),
+		decode.Attr(&j.GroupsClaim, "groups_claim", "The claim for caller.groups, a string or a list of strings. A "+
+			"dot selects a nested claim: realm_access.roles.").DefaultDoc(`"groups"`),
 		scopesField(&j.RequiredScopes, "required_scopes", "The scopes that every token must have."),
-		decode.Attr(&j.ClockSkew, "clock_skew",
-			"The allowed difference between the clocks of the issuer and this machine, at most "+
-				"10m.").DefaultDoc(`"60s"`).Check(j.checkClockSkew),
+		decode.Attr(&j.ClockSkew, "clock_skew", "The allowed difference between the clocks of the issuer and this "+
+			"machine, at most 10m.").DefaultDoc(`"60s"`).Check(j.checkClockSkew),
 		decode.StringSet(&j.Algorithms, "algorithms", "list of algorithms",
 			"The allowed signature algorithms, from "+diag.JoinOr(signatureAlgorithms)+".",
 			checkAlgorithm).DefaultDoc(`["RS256", "ES256", "EdDSA"]`).Check(j.checkAlgorithms),
@@ -96,9 +93,8 @@ func checkAlgorithm(d *decode.Decoder, r Range, name string) string {
 	case strings.EqualFold(name, "none"):
 		d.Diags.Errorf(r, "Unsafe algorithm", "With \"none\" anyone could forge a token.")
 	case strings.HasPrefix(name, "HS"):
-		d.Diags.Errorf(r, "Unsafe algorithm",
-			"%s uses the same secret for signing and verifying, so every verifier could forge tokens. "+
-				"Write one of %s.", name, diag.JoinOr(signatureAlgorithms))
+		d.Diags.Errorf(r, "Unsafe algorithm", "%s uses the same secret for signing and verifying, so every verifier "+
+			"could forge tokens. Write one of %s.", name, diag.JoinOr(signatureAlgorithms))
 	case !slices.Contains(signatureAlgorithms, name):
 		d.Diags.Errorf(r, "Unknown algorithm", "There is no algorithm %q.%s", name,
 			diag.SuggestOr(name, signatureAlgorithms, diag.ListAre(signatureAlgorithms)))

@@ -54,9 +54,8 @@ const (
 func (l *Limit) spec() decode.Spec {
 	l.MaxWait = defaultMaxWait
 	return decode.Spec{
-		decode.Custom("rate", "rate",
-			"The maximum rate of calls, as in \"10/m\", per second (s), minute (m), hour (h) or day (d). "+
-				"Processes that share a state store count together.", l.decodeRate),
+		decode.Custom("rate", "rate", "The maximum rate of calls, as in \"10/m\", per second (s), minute (m), hour "+
+			"(h) or day (d). Processes that share a state store count together.", l.decodeRate),
 		decode.PositiveInt(&l.Burst, "burst",
 			"The number of calls that may arrive at once before the rate applies.").DefaultDoc("the calls of the rate"),
 		decode.BoolChoice(&l.Shared, "per", `"caller" limits each caller separately, "tool" all callers together.`,
@@ -99,9 +98,8 @@ func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
 	}
 	text, ok := n.Value.(string)
 	if !ok {
-		d.Errorf(e.Range(), "Invalid rate",
-			`A rate is a number of calls per unit of time in quotes, as in "5/s", "10/m", "100/h" or `+
-				`"1000/d", not %s.`, eval.TypePhrase(eval.TypeOf(n.Value)))
+		d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls per unit of time in quotes, as in "5/s", `+
+			`"10/m", "100/h" or "1000/d", not %s.`, eval.TypePhrase(eval.TypeOf(n.Value)))
 		return
 	}
 	count, unit, _ := strings.Cut(text, "/")

@@ -88,9 +88,8 @@ func (p *Policy) decode(d *decode.Decoder, b sourceBlock, l *loader, known expos
 		d.Errorf(b.DefRange(), "Policy without rule",
 			"This policy has no rule. Add allow, deny or approve, as in: allow = \"'finance' in caller.groups\".")
 	case !p.AppliesToAll && p.isEmpty() && !unclear:
-		d.Errorf(b.DefRange(), "Empty policy",
-			"This policy applies to nothing. Name tools, as in tools = [\"invoice_*\"], or remove the list "+
-				"to apply it to everything.")
+		d.Errorf(b.DefRange(), "Empty policy", "This policy applies to nothing. Name tools, as in tools = "+
+			"[\"invoice_*\"], or remove the list to apply it to everything.")
 	}
 	input := inputsRoot(p.operations(l.config))
 	input.Partial = l.partial || unclear // unknown names may have inputs too

@@ -43,9 +43,8 @@ func (m *messageBlock) spec() decode.Spec {
 		decode.Guard(&m.When, "when",
 			"The message is omitted when this is false; with each, evaluated for every element."),
 		decode.Attr(&m.Text, "text", "The text; short for one content \"text\" block."),
-		contentBlocks(&m.Content,
-			"One content item, in written order. The label is text, image, audio, resource or link. Clients "+
-				"receive one message for each."),
+		contentBlocks(&m.Content, "One content item, in written order. The label is text, image, audio, resource or "+
+			"link. Clients receive one message for each."),
 	}
 }
 

@@ -94,9 +94,8 @@ func (r *resourceDecoder) checkData() {
 	case string:
 		content, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {
-			d.Errorf(r.attrRange("data"), "Invalid base64",
-				"data takes bytes or a base64 string, and this string is not base64. For plain text use "+
-					"`text`; to read a file, filebase64(\"logo.png\").")
+			d.Errorf(r.attrRange("data"), "Invalid base64", "data takes bytes or a base64 string, and this string is "+
+				"not base64. For plain text use `text`; to read a file, filebase64(\"logo.png\").")
 			return
 		}
 		size = len(content)

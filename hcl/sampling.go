@@ -28,9 +28,7 @@ const defaultMaxTokens = 1000
 func (s *Sample) spec() decode.Spec {
 	s.MaxTokens = defaultMaxTokens
 	return decode.Join(
-		decode.ExactlyOneOf("the messages for the model",
-			s.promptField(),
-			s.messagesField()),
+		decode.ExactlyOneOf("the messages for the model", s.promptField(), s.messagesField()),
 		decode.Spec{
 			decode.MessageAttr(&s.System, "system", "The system prompt."),
 			decode.PositiveInt(&s.MaxTokens, "max_tokens",
@@ -60,9 +58,8 @@ func (s *Sample) promptField() decode.Field {
 
 // messagesField declares message blocks and rejects content that models of clients cannot read.
 func (s *Sample) messagesField() decode.Field {
-	return messageBlocks(&s.Messages,
-		"One message of the conversation, in written order. The label is user or assistant; the last one "+
-			"must be from the user.").CheckBlock(func(d *decode.Decoder, b *hclsyntax.Block) {
+	return messageBlocks(&s.Messages, "One message of the conversation, in written order. The label is user or "+
+		"assistant; the last one must be from the user.").CheckBlock(func(d *decode.Decoder, b *hclsyntax.Block) {
 		for _, nested := range b.Body.Blocks {
 			if kind := nested.Labels[0]; kind == "resource" || kind == "link" {
 				d.Errorf(nested.LabelRanges[0], "Unknown content type",

@@ -25,13 +25,11 @@ func (s *State) Same(other *State) bool {
 
 func (s *State) spec() decode.Spec {
 	return decode.ExactlyOneOf("the location of the state",
-		fileField(&s.SQLite, "sqlite", "state", "state.db",
-			"A file, for one process or several on one machine, relative to the configuration directory. "+
-				"serve --state FILE overrides it."),
-		databaseField(&s.Postgres,
-			"The URL of a database, postgres://user:password@host:5432/database?sslmode=verify-full, for "+
-				"several processes that form one server. Its tables are created if they do not exist; their "+
-				"names begin with hatchel_."),
+		fileField(&s.SQLite, "sqlite", "state", "state.db", "A file, for one process or several on one machine, "+
+			"relative to the configuration directory. serve --state FILE overrides it."),
+		databaseField(&s.Postgres, "The URL of a database, "+
+			"postgres://user:password@host:5432/database?sslmode=verify-full, for several processes that form one "+
+			"server. Its tables are created if they do not exist; their names begin with hatchel_."),
 	)
 }
 
@@ -77,9 +75,8 @@ func databaseField(dst *decode.SecretText, doc string) decode.Field {
 		case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
 			*dst = decode.SecretText(address)
 		default:
-			d.Errorf(e.Range(), "Invalid database URL",
-				"The URL of a PostgreSQL database begins with postgres://, as in "+
-					"postgres://user:password@host:5432/database?sslmode=verify-full.")
+			d.Errorf(e.Range(), "Invalid database URL", "The URL of a PostgreSQL database begins with postgres://, "+
+				"as in postgres://user:password@host:5432/database?sslmode=verify-full.")
 		}
 	})
 }

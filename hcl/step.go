@@ -147,9 +147,8 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 	d.CheckNames(b, head, output, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
 
 	around, known := d.Scope, d.NonNull
-	d.Scope = d.Scope.Without("output",
-		"output is the result of the backend, which is not available here. It can be read in the step's "+
-			"expect and repeat.")
+	d.Scope = d.Scope.Without("output", "output is the result of the backend, which is not available here. It can be "+
+		"read in the step's expect and repeat.")
 	d.Fields(b, head)
 	s.Backend = w.decodeStepBackend(b)
 	d.Scope = d.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))

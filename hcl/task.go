@@ -21,14 +21,12 @@ const DefaultTaskTTL = time.Hour
 func (t *Task) spec() decode.Spec {
 	t.TTL = DefaultTaskTTL
 	return decode.Spec{
-		decode.BoolChoice(&t.Required, "mode",
-			`"optional": a client that does not support tasks waits for the result. "required": its calls `+
-				`are rejected.`, "optional", "required").DefaultDoc("optional"),
+		decode.BoolChoice(&t.Required, "mode", `"optional": a client that does not support tasks waits for the `+
+			`result. "required": its calls are rejected.`, "optional", "required").DefaultDoc("optional"),
 		decode.PositiveDuration(&t.TTL, "ttl",
 			"How long a task and its result are kept after its creation.").DefaultDoc("1h"),
-		webhooksField(&t.Notify, "notify",
-			"The webhooks that are notified when a task has ended, with task.finished: its status, and its "+
-				"result up to 64 KiB.").RenamedFrom("callback"),
+		webhooksField(&t.Notify, "notify", "The webhooks that are notified when a task has ended, with "+
+			"task.finished: its status, and its result up to 64 KiB.").RenamedFrom("callback"),
 		decode.Attr(&t.After, "after",
 			"The step after which a call becomes a task. By default a call becomes a task at once."),
 	}
@@ -36,9 +34,8 @@ func (t *Task) spec() decode.Spec {
 
 // taskField declares the task block.
 func (t *toolDecoder) taskField() decode.Field {
-	return decode.Block(&t.tool.Task, "task",
-		"Turns calls of clients that support tasks into tasks: the client receives a task at once and asks for the "+
-			"result later.", (*Task).spec)
+	return decode.Block(&t.tool.Task, "task", "Turns calls of clients that support tasks into tasks: the client "+
+		"receives a task at once and asks for the result later.", (*Task).spec)
 }
 
 // checkTask checks the step after which a call becomes a task.

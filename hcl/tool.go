@@ -85,16 +85,14 @@ func (t *toolDecoder) headSpec() decode.Spec {
 		decode.Attr(&t.openWorld, "open_world",
 			"Whether the tool reaches systems other than the declared ones. Derived from the backend by default."),
 		t.timeoutField("The timeout of a whole call."),
-		decode.Attr(&t.tool.MaxText, "max_text",
-			"The maximum amount of text that a model receives. Longer text is truncated, with a "+
-				"notice.").DefaultDoc("64KiB"),
+		decode.Attr(&t.tool.MaxText, "max_text", "The maximum amount of text that a model receives. Longer text is "+
+			"truncated, with a notice.").DefaultDoc("64KiB"),
 		t.requiresField(),
 		t.enabledField(),
 		limitField(&t.tool.Limit, "A limit on the rate and concurrency of the tool."),
 		t.idempotencyField(),
-		decode.Attr(&t.tool.Listed, "listed",
-			"Whether clients can see and call the tool. A tool that is not listed can be called by steps of "+
-				"other tools.").DefaultDoc("true"),
+		decode.Attr(&t.tool.Listed, "listed", "Whether clients can see and call the tool. A tool that is not listed "+
+			"can be called by steps of other tools.").DefaultDoc("true"),
 		iconsField(&t.tool.Icons, "Icons of the tool."),
 		decode.Custom("schema", "JSON Schema",
 			"The input schema as a JSON Schema, as in jsondecode(file(\"x.json\")), in place of input blocks.",
@@ -104,18 +102,16 @@ func (t *toolDecoder) headSpec() decode.Spec {
 
 func (t *toolDecoder) answerSpec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("returns", "type",
-			"The type of the structured result. Results are validated against it, and clients receive it as "+
-				"the output schema.", func(d *decode.Decoder, e hclsyntax.Expression) {
-				t.tool.Returns = d.DecodeType(e)
-				d.RejectFileType(t.tool.Returns, e, "a result")
-				t.tool.ReturnsValidator = t.tool.Returns.Compile()
-			}),
+		decode.Custom("returns", "type", "The type of the structured result. Results are validated against it, and "+
+			"clients receive it as the output schema.", func(d *decode.Decoder, e hclsyntax.Expression) {
+			t.tool.Returns = d.DecodeType(e)
+			d.RejectFileType(t.tool.Returns, e, "a result")
+			t.tool.ReturnsValidator = t.tool.Returns.Compile()
+		}),
 		decode.Attr(&t.tool.Result, "result", "The structured result. By default the output of the backend."),
 		decode.Attr(&t.tool.Text, "text", "The text of the result. By default the structured result as JSON."),
-		contentBlocks(&t.tool.Content,
-			"One content item, in written order, when one text is not enough. The label is text, image, "+
-				"audio, resource or link."),
+		contentBlocks(&t.tool.Content, "One content item, in written order, when one text is not enough. The label "+
+			"is text, image, audio, resource or link."),
 	}
 }
 

@@ -77,9 +77,8 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 		n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: d.NonNull})
 		d.Diags = append(d.Diags, c.Diags...)
 		if a.Name == KeyInput && target.Idempotency != nil {
-			d.Errorf(a.NameRange, "Key of a step",
-				"An idempotency key belongs to the call of a client, not to a step. Use idempotency in the "+
-					"tool that clients call; its backends receive derived keys.")
+			d.Errorf(a.NameRange, "Key of a step", "An idempotency key belongs to the call of a client, not to a "+
+				"step. Use idempotency in the tool that clients call; its backends receive derived keys.")
 			continue
 		}
 		m, ok := target.Input.Lookup(a.Name)
@@ -153,10 +152,9 @@ func (w *operationDecoder) checkCalledToolsAsk() (diags Diagnostics) {
 				"The tool %q asks the client, and only a tool that the client called can do that. Ask in a "+
 					"step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
 		case c.call.Tool.asksUser():
-			diags.Errorf(diag.RangeOf(c.labelRange), "Nested tool asks the client",
-				"Calls of the tool %q may need the approval of the client's user, and only a tool that the "+
-					"client called can ask for that. Write by = \"operator\" there, or move the approval "+
-					"into the tool that clients call.", c.call.Name)
+			diags.Errorf(diag.RangeOf(c.labelRange), "Nested tool asks the client", "Calls of the tool %q may need "+
+				"the approval of the client's user, and only a tool that the client called can ask for that. Write "+
+				"by = \"operator\" there, or move the approval into the tool that clients call.", c.call.Name)
 		}
 	}
 	return diags

@@ -85,9 +85,8 @@ func (l *loader) decodeToolsets() {
 	l.eachBlock("toolset", func(d *decode.Decoder, b sourceBlock) {
 		t := &Toolset{Name: b.label(0), Range: headerRange(b.Block)}
 		if !exposedNamePattern.MatchString(t.Name) || strings.Trim(t.Name, ".") == "" {
-			d.Errorf(b.LabelRanges[0], "Invalid toolset name",
-				"The name of a toolset is part of its URL, /mcp/<name>: 1 to 64 letters, digits, _, - and "+
-					"., not only dots, not %q.", t.Name)
+			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is part of its URL, "+
+				"/mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, not %q.", t.Name)
 		}
 		d.Body(b.Block, t.spec(known))
 		if t.isEmpty() && !d.Diags.HasErrors() && !d.MissingValue {

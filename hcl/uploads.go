@@ -43,10 +43,9 @@ func (f *Files) spec() decode.Spec {
 				"the type detected from the bytes must match. By default all types are accepted.",
 			checkMediaType).Check(f.checkTypes),
 		decode.Attr(&f.TTL, "ttl", "How long a file is kept after its upload.").DefaultDoc("24h").Check(f.checkTTL),
-		decode.Attr(&f.BaseURL, "base_url",
-			"The public URL of this server, as in \"https://tools.example.com\". It is required for "+
-				"input.<name>.url, and tells callers where to upload. Without it, URLs in responses begin "+
-				"with /files.").Check(f.checkBaseURL),
+		decode.Attr(&f.BaseURL, "base_url", "The public URL of this server, as in \"https://tools.example.com\". It "+
+			"is required for input.<name>.url, and tells callers where to upload. Without it, URLs in responses "+
+			"begin with /files.").Check(f.checkBaseURL),
 	}
 }
 
@@ -122,15 +121,13 @@ func (in *inputs) checkFileLimits(d *decode.Decoder, m *schema.Member) {
 	taken := &in.operation.loader.config.Files
 	m.Type.EachFile(func(t *schema.Type) {
 		if !schema.MediaOverlap(taken.Types, t.MediaTypes) {
-			d.Errorf(m.Range, "File never accepted",
-				"The input takes %s, but the files block accepts only %s, so no file for this input can be "+
-					"uploaded. Add its types to types in the files "+
-					"block.", strings.Join(t.MediaTypes, ", "), strings.Join(taken.Types, ", "))
+			d.Errorf(m.Range, "File never accepted", "The input takes %s, but the files block accepts only %s, so no "+
+				"file for this input can be uploaded. Add its types to types in the files "+
+				"block.", strings.Join(t.MediaTypes, ", "), strings.Join(taken.Types, ", "))
 		}
 		if decode.Size(t.MaxSize) > taken.MaxSize {
-			d.Diags.Warnf(diag.RangeOf(m.Range), "File too large",
-				"The input takes %s, but uploads are limited to %s. Reduce max_size here, or raise it in "+
-					"the files block.", decode.Size(t.MaxSize), taken.MaxSize)
+			d.Diags.Warnf(diag.RangeOf(m.Range), "File too large", "The input takes %s, but uploads are limited to "+
+				"%s. Reduce max_size here, or raise it in the files block.", decode.Size(t.MaxSize), taken.MaxSize)
 		}
 	})
 }
