@@ -152,7 +152,7 @@ func (in *inputs) decodeSchema(d *decode.Decoder, e hclsyntax.Expression) {
 	if !n.Known {
 		return
 	}
-	t, _, err := schema.FromJSONSchema(n.Value)
+	t, err := schema.FromJSONSchema(n.Value)
 	if err != nil {
 		d.Errorf(e.Range(), "Invalid JSON Schema", "%s.", diag.ToSentence(err.Error()))
 	}

@@ -41,21 +41,12 @@ func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 func (d *Decoder) TypeEnv() schema.Env {
 	return schema.Env{
 		Type: d.namedType,
-		Eval: func(e hclv2.Expression) (any, hclv2.Diagnostics) {
-			x, ok := e.(hclsyntax.Expression)
-			if !ok {
-				return nil, nil
-			}
-			n := d.CompileKnown(x, Field{})
-			return n.Value, nil
+		Eval: func(e hclv2.Expression) (any, bool) {
+			n := d.CompileKnown(e.(hclsyntax.Expression), Field{})
+			return n.Value, n.Known
 		},
-		Size: func(e hclv2.Expression) (int64, hclv2.Diagnostics) {
-			x, ok := e.(hclsyntax.Expression)
-			if !ok {
-				return 0, nil
-			}
-			return int64(d.Size(x, Field{})), nil
-		},
+		Size:    func(e hclv2.Expression) int64 { return int64(d.Size(e.(hclsyntax.Expression), Field{})) },
+		Source:  d.Src,
 		Uploads: d.Env.UploadURL,
 	}
 }
