@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"hatchel/hcl/value"
 )
@@ -136,4 +137,13 @@ func (x States[S]) Map(step func(S) S) States[S] {
 		out.Add(step(s))
 	}
 	return out
+}
+
+// WordSet returns the set of the words in a list.
+func WordSet(list string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		set[w] = true
+	}
+	return set
 }

@@ -19,9 +19,9 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 		}
 	case "export", "readonly", "local", "declare", "typeset", "let":
 		for i := 1; i < len(l.args); i++ {
-			if eq := strings.Contains(l.words[i].text, "="); !eq || name == "let" {
-				a.rejectName(l, i)
-			} else if n, _, _ := strings.Cut(l.words[i].text, "="); n != "" {
+			if n, _, ok := strings.Cut(l.words[i].text, "="); !ok || name == "let" {
+				a.rejectName(l.args[i], l.taints[i])
+			} else if n != "" {
 				a.assign(l.args[i], n, l.taints[i])
 			}
 		}
@@ -36,15 +36,12 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 		a.flow.join(a.flow.vars, files, l.stdin)
 	case "env", "sudo", "doas", "alias":
 		for i := 1; i < len(l.args); i++ {
-			if n, _, ok := strings.Cut(l.words[i].text, "="); ok && n != "" {
+			n, code, ok := strings.Cut(l.words[i].text, "=")
+			if ok && n != "" {
 				a.assign(l.args[i], n, l.taints[i])
 			}
-		}
-		if name == "alias" {
-			for i := 1; i < len(l.args); i++ {
-				if _, code, ok := strings.Cut(l.words[i].text, "="); ok && l.words[i].constant {
-					a.inline(l.args[i], code, l.scope)
-				}
+			if ok && name == "alias" && l.words[i].constant {
+				a.inline(l.args[i], code, l.scope)
 			}
 		}
 	case "trap":
@@ -96,14 +93,14 @@ func (a *taintWalk) readCommand(l simpleCommand, name string) {
 	for i := 1; i < len(l.args); i++ {
 		w := l.words[i]
 		if !w.constant {
-			a.rejectName(l, i)
+			a.rejectName(l.args[i], l.taints[i])
 			continue
 		}
 		if strings.HasPrefix(w.text, "-") {
 			if last := w.text[len(w.text)-1:]; strings.Contains(takes, last) && i+1 < len(l.args) {
 				i++
 				if last == "C" {
-					a.rejectName(l, i)
+					a.rejectName(l.args[i], l.taints[i])
 				}
 			}
 			continue
@@ -114,17 +111,10 @@ func (a *taintWalk) readCommand(l simpleCommand, name string) {
 	a.assign(l.args[0], "MAPFILE", l.stdin)
 }
 
-func (a *taintWalk) rejectNames(l simpleCommand, from int) {
-	for i := from; i < len(l.args); i++ {
-		a.rejectName(l, i)
-	}
-}
-
-// rejectName reports a value as a variable's name.
-func (a *taintWalk) rejectName(l simpleCommand, i int) {
-	if t := l.taints[i]; t.level > trusted {
-		a.errorAt(l.args[i], "Value as a variable's name",
-			`A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
+// rejectNames reports values in the words from index first, which name variables.
+func (a *taintWalk) rejectNames(l simpleCommand, first int) {
+	for i := first; i < len(l.args); i++ {
+		a.rejectName(l.args[i], l.taints[i])
 	}
 }
 
@@ -133,7 +123,7 @@ func (a *taintWalk) rejectName(l simpleCommand, i int) {
 func (a *taintWalk) printf(l simpleCommand) {
 	i := 1
 	if len(l.args) > 2 && l.words[1].constant && l.words[1].text == "-v" {
-		a.rejectName(l, 2)
+		a.rejectName(l.args[2], l.taints[2])
 		if l.words[2].constant {
 			t := taint{}
 			if !writesNumbersOnly("printf", l.words[2:]) {
@@ -161,12 +151,12 @@ func (a *taintWalk) testCommand(l simpleCommand) {
 		switch l.words[i].text {
 		case "-v", "-R":
 			if i+1 < len(l.args) {
-				a.rejectName(l, i+1)
+				a.rejectName(l.args[i+1], l.taints[i+1])
 			}
 		case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
 			for _, j := range []int{i - 1, i + 1} {
-				if a.bash && j > 0 && j < len(l.args) && l.taints[j].level > trusted {
-					a.errorAt(l.args[j], "Value in arithmetic", arithmeticDetail, l.taints[j].from)
+				if a.bash && j > 0 && j < len(l.args) {
+					a.rejectNumber(l.args[j], l.taints[j])
 				}
 			}
 		}

@@ -1,6 +1,11 @@
 package shelltext
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+
+	"hatchel/hcl/template"
+)
 
 // lint warns about commands that are allowed but often wrong.
 func (a *taintWalk) lint(l simpleCommand, name string) {
@@ -12,7 +17,7 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 			if t.level == tainted {
 				a.warnAt(l.args[i], "Value given to echo",
 					`echo changes backslashes and takes -n and -e for options. Write printf '%%s\n' %s.`,
-					orDefault(a.sourceOf(l.args[i]), "..."))
+					cmp.Or(a.sourceOf(l.args[i]), "..."))
 			}
 		}
 		return
@@ -54,12 +59,11 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 }
 
 // noOptions are commands without relevant options after the first word.
-var noOptions = set("printf", "test", "[", ":", "true", "false", "exit", "return", "shift", "set", "export",
-	"readonly", "local", "read", "sleep", "eval", "trap", "alias", ".", "source", "unset", "let", "expr", "basename",
-	"dirname", "break", "continue")
+var noOptions = template.WordSet(`printf test [ : true false exit return shift set export readonly local read sleep eval
+	trap alias . source unset let expr basename dirname break continue`)
 
 // bareOptions are programs whose options rarely take an argument.
-var bareOptions = set("rm", "ls", "cat", "cp", "mv", "rmdir", "ln", "chmod", "chown", "touch", "wc")
+var bareOptions = template.WordSet("rm ls cat cp mv rmdir ln chmod chown touch wc")
 
 func (a *taintWalk) lintDash(l simpleCommand, w word, program string, dangerous bool) {
 	from := l.taints[w.index].from

@@ -1,6 +1,7 @@
 package shelltext
 
 import (
+	"cmp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -35,7 +36,7 @@ func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 		} else {
 			a.errorAt(r.Word, "Value as a redirection target",
 				`%s holds %s, which would name any file. Write the whole path as one value, `+
-					`${under("/folder", ...)}.`, orDefault(name, "The target"), t.from)
+					`${under("/folder", ...)}.`, cmp.Or(name, "The target"), t.from)
 		}
 	}
 	switch {

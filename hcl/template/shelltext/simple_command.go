@@ -2,9 +2,12 @@ package shelltext
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"hatchel/hcl/template"
 )
 
 // simpleCommand is one simple command of a script.
@@ -66,13 +69,13 @@ func (a *taintWalk) line(l simpleCommand) taint {
 }
 
 // bashOnly are commands that a POSIX shell lacks, or that have another meaning in another sh.
-var bashOnly = set("[[", "((", "declare", "typeset", "let", "source", "function", "mapfile", "readarray", "shopt",
-	"select", "coproc", "builtin", "compgen", "complete", "enable", "pushd", "popd")
+var bashOnly = template.WordSet(`[[ (( declare typeset let source function mapfile readarray shopt select coproc builtin
+	compgen complete enable pushd popd`)
 
 // dropWords returns the command that begins at word i of the line.
 func (l simpleCommand) dropWords(i int) simpleCommand {
 	l.args, l.taints = l.args[i:], l.taints[i:]
-	l.words = append([]word(nil), l.words[i:]...)
+	l.words = slices.Clone(l.words[i:])
 	for j := range l.words {
 		l.words[j].index = j
 	}
@@ -97,22 +100,20 @@ func (a *taintWalk) function(l simpleCommand, name string) taint {
 // output returns the taint of a program's output: that of its words and its input, unless it writes
 // only numbers.
 func (a *taintWalk) output(l simpleCommand, name string) taint {
-	t := maxTaint(l.taints).concatenated()
-	reads := !l.top || filters[name]
-	if reads {
-		t = t.max(l.stdin).max(a.flow.vars[files])
-	}
 	if writesNumbersOnly(name, l.words) {
 		return taint{}
+	}
+	t := maxTaint(l.taints).concatenated()
+	if !l.top || filters[name] {
+		t = t.max(l.stdin).max(a.flow.vars[files])
 	}
 	return t
 }
 
 // filters read the standard input without an option or operand.
-var filters = set("cat", "head", "tail", "sed", "awk", "gawk", "mawk", "jq", "yq", "grep", "egrep", "fgrep", "tr",
-	"cut", "sort", "uniq", "tee", "rev", "tac", "nl", "paste", "fold", "fmt",
-	"xargs", "sh", "bash", "python3", "python", "perl", "ruby", "node", "base64", "xxd", "od", "dd", "bc", "dc",
-	"column", "join", "comm", "iconv", "expand", "gzip", "gunzip", "zcat")
+var filters = template.WordSet(`cat head tail sed awk gawk mawk jq yq grep egrep fgrep tr cut sort uniq tee rev tac nl
+	paste fold fmt xargs sh bash python3 python perl ruby node base64 xxd od dd bc dc column join comm iconv expand gzip
+	gunzip zcat`)
 
 // writesNumbersOnly reports whether a program writes nothing but numbers.
 func writesNumbersOnly(name string, words []word) bool {

@@ -4,13 +4,15 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"hatchel/hcl/template"
 )
 
 // trackTaint follows the values of a call through a script until a fixed point is reached, and then
 // reports values that the shell would run as code. The analysis ignores order: a variable that
 // holds a value anywhere holds it everywhere.
-func trackTaint(d *diagnostics, file *syntax.File, l *scriptText, holes []*scriptValue, bash bool) {
-	a := &taintWalk{diagnostics: d, scriptText: l, flow: newTaintState(), functions: map[string]*syntax.FuncDecl{},
+func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, holes []*scriptValue, bash bool) {
+	a := &taintWalk{Diagnostics: d, scriptText: l, flow: newTaintState(), functions: map[string]*syntax.FuncDecl{},
 		values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: bash}
 	for _, h := range holes {
 		a.values[h.variable] = h
@@ -44,7 +46,7 @@ func trackTaint(d *diagnostics, file *syntax.File, l *scriptText, holes []*scrip
 // taintWalk walks a script. Every method that takes a scope returns the taint of its node: of the
 // output that it may write, or the value that it has.
 type taintWalk struct {
-	*diagnostics
+	*template.Diagnostics
 	*scriptText
 	flow       *taintState
 	functions  map[string]*syntax.FuncDecl
@@ -71,15 +73,13 @@ type scope struct {
 
 func (a *taintWalk) errorAt(n syntax.Node, summary, format string, args ...any) {
 	if a.report {
-		from, to := a.span(n)
-		a.errorf(a.rangeOf(from, to), summary, format, args...)
+		a.Errorf(a.rangeOf(a.span(n)), summary, format, args...)
 	}
 }
 
 func (a *taintWalk) warnAt(n syntax.Node, summary, format string, args ...any) {
 	if a.report {
-		from, to := a.span(n)
-		a.warnf(a.rangeOf(from, to), summary, format, args...)
+		a.Warnf(a.rangeOf(a.span(n)), summary, format, args...)
 	}
 }
 
@@ -87,15 +87,12 @@ func (a *taintWalk) span(n syntax.Node) (from, to int) {
 	if a.nested != nil {
 		return a.nested.from, a.nested.to
 	}
-	return int(n.Pos().Offset()), int(n.End().Offset())
+	return offsets(n)
 }
 
 // sourceOf returns the source of a node, with ${...} for values.
 func (a *taintWalk) sourceOf(n syntax.Node) string {
-	from, to := a.span(n)
-	s := a.source(from, to)
-	s = strings.ReplaceAll(s, `"${`, `${`)
-	return s
+	return strings.ReplaceAll(a.source(a.span(n)), `"${`, `${`)
 }
 
 func (a *taintWalk) stmts(list []*syntax.Stmt, sc scope) (out taint) {

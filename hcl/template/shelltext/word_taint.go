@@ -113,9 +113,8 @@ func (a *taintWalk) parameter(p *syntax.ParamExp, sc scope) taint {
 	if p.Length {
 		return taint{}
 	}
-	if p.Excl && p.Names == 0 && t.level > trusted {
-		a.errorAt(p, "Value as a variable's name",
-			`A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
+	if p.Excl && p.Names == 0 {
+		a.rejectName(p, t)
 	}
 	if p.Slice != nil {
 		t = t.concatenated()
@@ -182,11 +181,10 @@ func (a *taintWalk) warnUnquoted(w *syntax.Word, sc scope) {
 // describeWord returns a word as commandSpecs see it: the constant text up to the first expansion.
 func (a *taintWalk) describeWord(w *syntax.Word, sc scope, index int) word {
 	t := a.word(w, sc)
-	out := word{index: index, callerControlled: t.level > trusted, confined: t.level == confined, constant: true}
-	var b strings.Builder
-	out.constant = literalParts(&b, w.Parts)
-	out.text = b.String()
-	return out
+	var text strings.Builder
+	constant := literalParts(&text, w.Parts)
+	return word{text: text.String(), constant: constant, callerControlled: t.level > trusted,
+		confined: t.level == confined, index: index}
 }
 
 func literalParts(b *strings.Builder, parts []syntax.WordPart) bool {
