@@ -13,14 +13,13 @@ func (c argvCheck) checkCode(a *Argv, args []Arg) {
 		return
 	}
 	for bits := range 1 << conditions {
-		chosen := all.choose(&bits, nil)
-		words := make([]word, len(chosen))
-		var sure []word // that are never null
-		for i, arg := range chosen {
-			words[i] = arg.word(i)
-			a.callerControlled = a.callerControlled || words[i].callerControlled
+		var words, sure []word // sure are never null
+		for _, arg := range all.choose(&bits, nil) {
+			w := arg.word()
+			words = append(words, w)
+			a.callerControlled = a.callerControlled || w.level > trusted
 			if !arg.nullable() {
-				sure = append(sure, words[i])
+				sure = append(sure, w)
 			}
 		}
 		for _, line := range [][]word{words, sure} {
@@ -29,36 +28,42 @@ func (c argvCheck) checkCode(a *Argv, args []Arg) {
 			}
 		}
 		for _, f := range findCode(words) {
-			c.reportCode(chosen[f.word.index], f)
+			c.reportCode(f)
 		}
 	}
 }
 
 // word returns the parts of an element that are known at load.
-func (a *Arg) word(index int) word {
-	if s, ok := a.literal(); ok {
-		return word{text: s, constant: true, index: index}
+func (a *Arg) word() word {
+	w := word{arg: a}
+	if w.text, w.constant = a.literal(); w.constant {
+		return w
 	}
-	w := word{index: index}
 	for _, h := range a.values() {
 		t := h.Type
 		if t.Kind == template.List && t.Elem != nil && !t.Known {
 			t = *t.Elem
 		}
-		w.callerControlled = w.callerControlled || callerControlled(t)
+		if callerControlled(t) {
+			w.level = tainted
+		}
 	}
 	if a.Value != nil {
-		w.constant, w.confined = a.Value.Type.Known, a.Value.Func == "under"
+		w.constant = a.Value.Type.Known
+		if a.Value.Func == "under" {
+			w.level = min(w.level, confined)
+		}
 	} else if t, ok := a.Text.Nodes[0].(*template.Text); ok {
 		w.text = t.Value
 	}
 	return w
 }
 
-func (c argvCheck) reportCode(a *Arg, f codeWord) {
-	if !f.strict && !f.word.callerControlled || f.file && f.word.confined {
+func (c argvCheck) reportCode(f codeWord) {
+	if !f.strict && f.word.level == trusted || f.file && f.word.level == confined {
 		return
 	}
+	a := f.word.arg
 	hint := f.hintFor(a.valueSource())
 	switch {
 	case f.command:

@@ -60,7 +60,7 @@ func (a *taintWalk) rejectName(n syntax.Node, t taint) {
 	}
 }
 
-// checkArithmetic walks an arithmetic expression, whose result is always a number.
+// checkArithmetic walks an arithmetic expression, if there is one. Its result is always a number.
 func (a *taintWalk) checkArithmetic(x syntax.ArithmExpr, sc scope) {
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:

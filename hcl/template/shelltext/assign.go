@@ -15,26 +15,17 @@ func (a *taintWalk) assign(n syntax.Node, name string, t taint) {
 			`The shell or other programs compute with the variable %s, or find code through it, so it `+
 				`cannot hold %s. Use a variable of another name.`, name, t.from)
 	}
-	a.flow.join(a.flow.vars, name, t)
+	a.join(a.vars, name, t)
 }
 
 // assignment follows NAME=value, NAME+=value, NAME=(values) or NAME[index]=value.
 func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
-	var t taint
-	if as.Index != nil {
-		a.checkArithmetic(as.Index, sc)
-	}
-	if as.Value != nil {
-		t = a.word(as.Value, sc)
-	}
+	a.checkArithmetic(as.Index, sc)
+	t := a.word(as.Value, sc)
 	if as.Array != nil {
 		for _, e := range as.Array.Elems {
-			if e.Index != nil {
-				a.checkArithmetic(e.Index, sc)
-			}
-			if e.Value != nil {
-				t = t.max(a.word(e.Value, sc))
-			}
+			a.checkArithmetic(e.Index, sc)
+			t = t.max(a.word(e.Value, sc))
 		}
 	}
 	if as.Name == nil {

@@ -5,15 +5,18 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // word is the part of one word of a command line that is known at load.
 type word struct {
-	text             string // the constant text before the first value
-	constant         bool   // it contains no value, so text is complete
-	callerControlled bool   // it contains a value whose text the caller chooses
-	confined         bool   // it is a path below a folder that the author chose
-	index            int    // its index in the command line
+	text     string // the constant text before the first value
+	constant bool   // it contains no value, so text is complete
+	taint
+
+	arg  *Arg         // in a list of words
+	node *syntax.Word // in a script
 }
 
 // codeWord is a word with a value that a program would run as code.

@@ -12,19 +12,17 @@ import (
 func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		sc.stdin, sc.top = taint{}, false
-		if r.Hdoc != nil && !rawDelimiter(r.Word) {
-			sc.stdin = a.parts(r.Hdoc.Parts, sc).concatenated()
+		if r.Hdoc == nil || rawDelimiter(r.Word) {
+			return sc.reading(taint{})
 		}
-		return sc
+		return sc.reading(a.parts(r.Hdoc.Parts, sc.reading(taint{})).concatenated())
 	case syntax.WordHdoc:
-		sc.stdin, sc.top = a.word(r.Word, sc).concatenated(), false
-		return sc
+		return sc.reading(a.word(r.Word, sc).concatenated())
 	}
 	if p := processOf(r.Word); p != nil {
 		t := a.process(p, sc)
 		if r.Op == syntax.RdrIn {
-			sc.stdin, sc.top = t, false
+			return sc.reading(t)
 		}
 		return sc
 	}
@@ -42,9 +40,9 @@ func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 	switch {
 	case r.N != nil && r.N.Value != "0":
 	case r.Op == syntax.RdrIn, r.Op == syntax.RdrInOut:
-		sc.stdin, sc.top = a.flow.vars[files], false
+		return sc.reading(a.vars[files])
 	case r.Op == syntax.DplIn:
-		sc.stdin, sc.top = a.unknownTaint(), false
+		return sc.reading(a.unknownTaint())
 	}
 	return sc
 }
@@ -58,7 +56,7 @@ func (a *taintWalk) noteFileOutput(s *syntax.Stmt, out taint) {
 		switch r.Op {
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut:
 			if r.Word.Lit() != "/dev/null" && processOf(r.Word) == nil {
-				a.flow.join(a.flow.vars, files, out)
+				a.join(a.vars, files, out)
 			}
 		}
 	}

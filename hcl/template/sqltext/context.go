@@ -245,9 +245,8 @@ func (c *checker) missingSpace(h *template.Interpolation) {
 		return
 	}
 	c.Errorf(h.Range, "Missing space around a value",
-		"${%s} is one complete value, so no letter, digit or quote may touch it. Separate it with a space; "+
-			"join strings with %s; a name that depends on a value is ${ident(...)} of an enum that lists the "+
-			"whole names.",
+		"${%s} is one complete value, so no letter, digit or quote may touch it. Separate it with a space; join "+
+			"strings with %s; a name that depends on a value is ${ident(...)} of an enum that lists the whole names.",
 		h.Source, c.concatenation("'a'", "${"+h.Source+"}"))
 }
 
