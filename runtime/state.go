@@ -44,7 +44,8 @@ type State struct {
 	recordDecision decisionRecorder
 }
 
-// decisionRecorder records a decision that was stored by a process without the audit log.
+// decisionRecorder records the decision of an approval that was stored by a process without the audit
+// log, or those of all approvals when the ID is empty.
 type decisionRecorder func(ctx context.Context, book *approval.Store, id string)
 
 // NewState returns a State. Open is called when the store is needed first, and again after it
@@ -162,36 +163,20 @@ func (s *State) onRemoteChange(ctx context.Context, store state.Store, kind, nam
 	if kind == "" || kind == webhook.Kind {
 		s.outbox.Wake()
 	}
-	if kind == "" || kind == approval.ProposalKind {
+	if kind == "" || kind == approval.Kind {
 		s.recordDecisions(name)
 	}
 }
 
-// recordStoredDecisions records the decisions that were stored while no audit log was open.
-func (s *State) recordStoredDecisions() {
-	if s.current() != nil {
-		s.recordDecisions("")
-	}
-}
-
-// recordDecisions records the decision of a proposal, or those of all proposals when the name is
-// empty. It does not wait.
-func (s *State) recordDecisions(name string) {
+// recordDecisions records the decision of an approval that waits for that, or those of all approvals
+// when the ID is empty. It does not wait, and does nothing before the store is open.
+func (s *State) recordDecisions(id string) {
 	s.mu.Lock()
 	book, record := s.book, s.recordDecision
 	s.mu.Unlock()
-	if record == nil {
-		return
+	if record != nil && book != nil {
+		s.process.Go(func(ctx context.Context) { record(ctx, book, id) })
 	}
-	s.process.Go(func(ctx context.Context) {
-		ids := []string{approval.ProposedApproval(name)}
-		if name == "" {
-			ids, _ = book.Proposals(ctx) // a reload or the next change tries again
-		}
-		for _, id := range ids {
-			record(ctx, book, id)
-		}
-	})
 }
 
 // setDecisionRecorder sets what records decisions that were stored by processes without the audit

@@ -49,7 +49,7 @@ func (p *Program) voidApproval(c *call, store *approval.Store, a *approval.Appro
 		return
 	}
 	ctx := context.WithoutCancel(c.frame.Context)
-	if _, err := store.Void(ctx, a, filter.Reason); err != nil {
+	if _, err := store.Void(ctx, a.ID, filter.Reason); err != nil {
 		p.Env.LogVoidFailure(ctx, err)
 	}
 }
