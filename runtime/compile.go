@@ -117,7 +117,7 @@ func (c *compiler) makeEnvironment() {
 	g, b, cfg := c.g, c.build, c.g.Config
 	env := &call.Environment{
 		Dir: b.Dir, Now: b.Now, Log: b.Log, Revision: cfg.ID, Scrubber: result.NewScrubber(cfg.Secrets),
-		Webhooks: enabledWebhooks(cfg), Generation: g, State: b.State, Limiter: b.caches.limiter,
+		Generation: g, State: b.State, Limiter: b.caches.limiter,
 		Results: b.caches.results, Waiters: b.caches.waiters, Tasks: b.State.tasks, Keys: b.State.keys,
 		Process: b.State.process, Files: b.State.files,
 	}

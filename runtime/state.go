@@ -6,14 +6,11 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/call"
-	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
 	"hatchel/runtime/files"
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/state"
@@ -67,7 +64,7 @@ func newState(s *State) *State {
 	s.process = state.NewProcess(s.open)
 	s.keys = idempotency.NewLease(s.process)
 	s.outbox = webhook.New(s.resolveEvent)
-	s.tasks = task.NewRegistry(s.process, s.current, taskEvents{s})
+	s.tasks = task.NewRegistry(s.process, s.current, s)
 	s.files = files.NewStore(s.process)
 	return s
 }
@@ -197,7 +194,8 @@ func (s *State) Approvals(ctx context.Context) (*approval.Store, error) {
 	return s.book, nil
 }
 
-func (s *State) openSealer(ctx context.Context) (*elicit.Sealer, error) {
+// Sealer implements call.State.
+func (s *State) Sealer(ctx context.Context) (*elicit.Sealer, error) {
 	if _, err := s.open(ctx); err != nil {
 		return nil, err
 	}
@@ -206,27 +204,12 @@ func (s *State) openSealer(ctx context.Context) (*elicit.Sealer, error) {
 	return s.sealer, nil
 }
 
-// Seal implements call.State.
-func (s *State) Seal(ctx context.Context, frozen []byte, request digest.Digest, until time.Time) (string, error) {
-	sealer, err := s.openSealer(ctx)
-	if err != nil {
-		return "", err
+// Enqueue implements call.State and task.Events.
+func (s *State) Enqueue(ctx context.Context, name string, e *webhook.Event) error {
+	hook, ok := s.outbox.Endpoint(name)
+	if !ok {
+		return nil // it is disabled, or was removed from the configuration
 	}
-	return sealer.Seal(ctx, frozen, request, until)
-}
-
-// Unseal implements call.State.
-func (s *State) Unseal(ctx context.Context, token string, request digest.Digest) ([]byte, error) {
-	sealer, err := s.openSealer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	frozen, err := sealer.Open(ctx, token, request)
-	return frozen, failure.Unavailable(err)
-}
-
-// Enqueue implements call.State.
-func (s *State) Enqueue(ctx context.Context, hook webhook.Endpoint, e *webhook.Event) error {
 	store, err := s.open(ctx)
 	if err != nil {
 		return err
@@ -238,18 +221,8 @@ func (s *State) Enqueue(ctx context.Context, hook webhook.Endpoint, e *webhook.E
 	return s.outbox.Enqueue(ctx, store, hook, e)
 }
 
-// taskEvents implements task.Events.
-type taskEvents struct{ state *State }
-
-func (e taskEvents) Enqueue(ctx context.Context, name string, event *webhook.Event) error {
-	hook, ok := e.state.outbox.Endpoint(name)
-	if !ok {
-		return nil // it was removed from the configuration
-	}
-	return e.state.Enqueue(ctx, hook, event)
-}
-
-func (e taskEvents) Release(id string) { e.state.outbox.Resolve(id) }
+// Resolve implements task.Events.
+func (s *State) Resolve(id string) { s.outbox.Resolve(id) }
 
 // resolveEvent implements webhook.Settled.
 func (s *State) resolveEvent(ctx context.Context, subject string) (*webhook.Event, bool, error) {

@@ -52,9 +52,8 @@ func (f *Files) Close() { f.g.leave() }
 type UnrecordedFileError struct{ Cause error }
 
 func (u *UnrecordedFileError) Error() string {
-	return "Nothing was done. This server does nothing with files that it cannot write to its audit " +
-		"log, and the audit " +
-		"log is unavailable at the moment. The server's log has the reason"
+	return "Nothing was done. This server does nothing with files that it cannot write to its audit log, and the " +
+		"audit log is unavailable at the moment. The server's log has the reason"
 }
 
 func (u *UnrecordedFileError) Unwrap() error { return u.Cause }

@@ -71,18 +71,15 @@ func DecisionEventID(id string) string { return id + "-decided" }
 // requested and, later, decided: once, however many calls wait for it. The approval is requested
 // even when they cannot be stored.
 func (p *Program) enqueueApprovalEvents(c *call, a *approval.Approval) {
-	var hooks []webhook.Endpoint
+	var hooks []string
 	for _, r := range c.approval.operatorRules {
-		for _, name := range r.decl.Notify {
-			same := func(h webhook.Endpoint) bool { return h.Name == name }
-			if hook, ok := p.Env.Webhooks[name]; ok && !slices.ContainsFunc(hooks, same) {
-				hooks = append(hooks, hook)
-			}
-		}
+		hooks = append(hooks, r.decl.Notify...)
 	}
 	if len(hooks) == 0 {
 		return
 	}
+	slices.Sort(hooks)
+	hooks = slices.Compact(hooks)
 	body, err := a.AppendJSON(nil)
 	data := json.RawMessage(p.Env.Scrubber.JSON(body))
 	requested := &webhook.Event{ID: a.ID, Type: "approval.requested", At: time.Now(), Data: data}

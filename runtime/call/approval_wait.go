@@ -13,15 +13,13 @@ import (
 
 const (
 	// errSuperseded ends a call that waits for an approval while its configuration changes.
-	errSuperseded = failure.Refusal("The configuration was changed while this call waited for an " +
-		"approval; nothing was " +
-		"done. Call again: the call needs a new approval.")
+	errSuperseded = failure.Refusal("The configuration was changed while this call waited for an approval; nothing " +
+		"was done. Call again: the call needs a new approval.")
 	toolRemoved = failure.Refusal("This tool was removed while the call waited for an approval; nothing was done.")
 	toolChanged = failure.Refusal("The configuration of this tool was changed while the call waited for an approval; " +
 		"nothing was done. Call again: the call needs a new approval.")
-	stoppedWhileWaiting = failure.Refusal("The server is shutting down, and this call waits for an " +
-		"approval. Nothing was " +
-		"done. Call again when the server is back: the approval is valid for the same call then.")
+	stoppedWhileWaiting = failure.Refusal("The server is shutting down, and this call waits for an approval. " +
+		"Nothing was done. Call again when the server is back: the approval is valid for the same call then.")
 )
 
 // errShuttingDown is why the calls that wait for people end.
@@ -35,17 +33,18 @@ const (
 // Waiters are the calls that wait for people. It outlives generations, and its methods may be
 // called concurrently.
 type Waiters struct {
-	stopped chan struct{} // closed when no call may wait any more
+	Stop    func()          // ends all waiting calls, now and from now on
+	stopped <-chan struct{} // closed when no call may wait any more
 
 	mu       sync.Mutex
 	count    map[string]int // by caller; guarded by mu
-	closed   bool           // stopped is closed; guarded by mu
 	reloaded chan struct{}  // closed at the next reload, and replaced; guarded by mu
 }
 
 // NewWaiters returns Waiters without calls.
 func NewWaiters() *Waiters {
-	return &Waiters{stopped: make(chan struct{}), count: map[string]int{}, reloaded: make(chan struct{})}
+	stopped, stop := context.WithCancel(context.Background())
+	return &Waiters{Stop: stop, stopped: stopped.Done(), count: map[string]int{}, reloaded: make(chan struct{})}
 }
 
 // NotifyReload has all waiting calls check whether the approval that they wait for is still valid
@@ -62,16 +61,6 @@ func (w *Waiters) nextReload() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.reloaded
-}
-
-// Stop ends all waiting calls, now and from now on.
-func (w *Waiters) Stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.closed {
-		w.closed = true
-		close(w.stopped)
-	}
 }
 
 // enter counts a call that begins to wait. It reports whether the call may.

@@ -34,21 +34,14 @@ func (o *Operation) checkVisibleRequest(ctx context.Context, caller *mcp.Caller,
 	if !o.Rules.DecidesBeforeInputs() {
 		return nil
 	}
-	c := o.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
+	c := o.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
-	c.remoteAddr = caller.Remote
-	failed := failure.Of(c.checkVisibleRecovered(name))
+	failed := failure.Of(failure.Try(func() error { return o.checkVisible(c, name) }))
 	if failed == nil {
 		return nil
 	}
 	c.logOutcome(ctx, failed)
 	return c.protocolError(failed)
-}
-
-// checkVisibleRecovered is checkVisible with panics as errors.
-func (c *call) checkVisibleRecovered(name string) (err error) {
-	defer failure.Recover(&err)
-	return c.operation.checkVisible(c, name)
 }
 
 // authorize decides whether the caller may make the call, unless that was decided without its

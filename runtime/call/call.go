@@ -89,22 +89,23 @@ func (o *Operation) newCall(ctx context.Context, caller map[string]any, client a
 	return c
 }
 
-// setCaller makes the call that of a caller.
-func (c *call) setCaller(caller *mcp.Caller) {
-	c.action.Owner = caller.Owner()
+// newCallOf is newCall for a call that a caller requests.
+func (o *Operation) newCallOf(ctx context.Context, caller *mcp.Caller, client adapters.Client) *call {
+	c := o.newCall(ctx, CallerRoot(caller), client)
+	c.caller, c.remoteAddr, c.action.Owner = caller, caller.Remote, caller.Owner()
 	if caller.Identity != nil {
 		c.action.Token = caller.Identity.Token
 	}
+	return c
 }
 
 // callerOrOuter returns the caller of the call, or of the call that it is a step of; nil for none.
 func (c *call) callerOrOuter() *mcp.Caller {
-	for t := timeoutOf(c.frame.Context); c.caller == nil && t != nil; t = t.outer {
-		if t.call.caller != nil {
-			return t.call.caller
-		}
+	caller := c.caller
+	for t := timeoutOf(c.frame.Context); caller == nil && t != nil; t = t.outer {
+		caller = t.call.caller
 	}
-	return c.caller
+	return caller
 }
 
 // release gives back the limits and the staged files of the call.

@@ -17,21 +17,13 @@ import (
 func (o *Operation) serveDocument(
 	ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error,
 ) (mcp.Document, error) {
-	c := o.newCall(ctx, CallerRoot(req.Caller), (*requestClient)(req))
+	c := o.newCallOf(ctx, req.Caller, requestClient{req})
 	defer c.unpin()
-	c.remoteAddr = req.Caller.Remote
-	c.setCaller(req.Caller)
 	c.audit = o.beginAudit(req.Caller, req.Meta, req.Arguments)
 	if c.audit != nil && o.Kind == "resource" && !o.hasSensitiveInput {
 		c.audit.common.URI = o.Env.Scrubber.Text(req.Name)
 	}
-	err := c.checkVisibleRecovered(req.Name)
-	if err == nil {
-		err = c.checkClient(req)
-	}
-	if err == nil {
-		err = c.writeRecovered(in, write)
-	}
+	err := o.writeDocument(c, req, in, write)
 	var paused *elicit.PausedError
 	var questions *mcp.Questions
 	interim := ""
@@ -52,10 +44,16 @@ func (o *Operation) serveDocument(
 	return mcp.Document{Members: c.result.DocumentMembers()}, nil
 }
 
-// writeRecovered carries out a call and writes its document. A panic is its error.
-func (c *call) writeRecovered(in inputs, write func(*call) error) (err error) {
+// writeDocument runs a call that a client requests, and writes its document. A panic is its error.
+func (o *Operation) writeDocument(c *call, req *mcp.CallRequest, in inputs, write func(*call) error) (err error) {
 	defer failure.Recover(&err)
-	if err := c.operation.run(c, in); err != nil {
+	if err := o.checkVisible(c, req.Name); err != nil {
+		return err
+	}
+	if err := c.checkClient(req); err != nil {
+		return err
+	}
+	if err := o.run(c, in); err != nil {
 		return err
 	}
 	return write(c)

@@ -7,7 +7,7 @@ import (
 
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
-	"hatchel/runtime/digest"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/files"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
@@ -25,8 +25,7 @@ type Environment struct {
 	Log      *slog.Logger
 	Revision string // of the configuration
 	Scrubber *result.Scrubber
-	Uploads  *files.Rules                // of uploaded files; nil where no operation takes any
-	Webhooks map[string]webhook.Endpoint // by name, without disabled ones
+	Uploads  *files.Rules // of uploaded files; nil where no operation takes any
 
 	Running context.Context // ends when calls must end, except for pinned ones
 	Pinned  context.Context // ends when pinned calls must end
@@ -65,12 +64,10 @@ type Audit interface {
 
 // State is what calls keep in the state store beside tasks, idempotency keys and files.
 type State interface {
-	// Seal returns a token from which Unseal returns the state, once and for a request with the
-	// same digest.
-	Seal(ctx context.Context, frozen []byte, request digest.Digest, until time.Time) (string, error)
-	Unseal(ctx context.Context, token string, request digest.Digest) ([]byte, error)
+	// Sealer returns what seals the state of paused calls in tokens.
+	Sealer(ctx context.Context) (*elicit.Sealer, error)
 	// Approvals returns the approvals that calls wait for.
 	Approvals(ctx context.Context) (*approval.Store, error)
-	// Enqueue stores an event for delivery to a webhook.
-	Enqueue(ctx context.Context, hook webhook.Endpoint, e *webhook.Event) error
+	// Enqueue stores an event for delivery to a webhook. It ignores one that does not exist.
+	Enqueue(ctx context.Context, webhook string, e *webhook.Event) error
 }

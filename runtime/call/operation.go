@@ -105,9 +105,8 @@ func (o *Operation) admit(c *call, in inputs) error {
 }
 
 // admitRecovered is admit with panics as errors.
-func (o *Operation) admitRecovered(c *call, in inputs) (err error) {
-	defer failure.Recover(&err)
-	return o.admit(c, in)
+func (o *Operation) admitRecovered(c *call, in inputs) error {
+	return failure.Try(func() error { return o.admit(c, in) })
 }
 
 // notFound returns the answer to a request for a name, or a URI, that does not exist.

@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -37,7 +38,11 @@ func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Q
 		return nil, err
 	}
 	until := time.Now().Add(max(p.Timeout, minStateTTL))
-	token, err := c.operation.Env.State.Seal(ctx, frozen, request, until)
+	token := ""
+	sealer, err := c.operation.Env.State.Sealer(ctx)
+	if err == nil {
+		token, err = sealer.Seal(ctx, frozen, request, until)
+	}
 	switch {
 	case errors.Is(err, state.ErrUnavailable):
 		const text = "the client could not be asked, because the state store, which holds the call until the answer " +
@@ -85,9 +90,13 @@ func (c *call) openState() error {
 	if err != nil {
 		return err
 	}
-	frozen, err := c.operation.Env.State.Unseal(c.frame.Context, c.elicitation.State, request)
+	sealer, err := c.operation.Env.State.Sealer(c.frame.Context)
 	if err != nil {
 		return err
+	}
+	frozen, err := sealer.Open(c.frame.Context, c.elicitation.State, request)
+	if err != nil {
+		return failure.Unavailable(err)
 	}
 	return c.thaw(frozen)
 }

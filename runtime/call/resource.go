@@ -128,9 +128,8 @@ func (r *Resource) CheckSubscribe(
 	if err := r.CheckScopes(caller); err != nil {
 		return err
 	}
-	c := r.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
+	c := r.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
-	c.remoteAddr = caller.Remote
 	failed := failure.Of(r.admitRecovered(c, inputs{texts: variables}))
 	if failed == nil {
 		return nil
@@ -191,6 +190,9 @@ func (r *Resource) Sum(
 ) (sum [sha256.Size]byte, err error) {
 	c := r.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
 	defer c.result.Release()
-	err = c.writeRecovered(inputs{texts: variables}, func(c *call) error { return r.writeContents(c, uri) })
+	defer failure.Recover(&err)
+	if err = r.run(c, inputs{texts: variables}); err == nil {
+		err = r.writeContents(c, uri)
+	}
 	return sha256.Sum256(c.result.Blocks), err
 }

@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -50,25 +51,8 @@ func (s *Step) runElements(c *call, elements []hcl.Each) ([]any, error) {
 func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any) error {
 	ctx, cancel := context.WithCancel(c.frame.Context)
 	defer cancel()
-	var (
-		mu    sync.Mutex
-		next  int   // guarded by mu
-		first error // guarded by mu
-	)
-	take := func() (int, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		next++
-		return next - 1, next <= len(out) && first == nil
-	}
-	fail := func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if first == nil {
-			first = err
-			cancel()
-		}
-	}
+	var taken atomic.Int64
+	var failed atomic.Pointer[error] // the first one
 	client := &lockedClient{client: c.action.Client}
 	var running sync.WaitGroup
 	for range workers {
@@ -76,23 +60,27 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 			action := adapters.Call{
 				Frame: c.frame.Fork(ctx), Client: client, Owner: c.action.Owner, Token: c.action.Token,
 			}
-			for i, ok := take(); ok; i, ok = take() {
+			for failed.Load() == nil {
+				i := int(taken.Add(1)) - 1
+				if i >= len(out) {
+					return
+				}
 				action.Frame.Each, action.Key = &elements[i], deriveKey(c.action.Key, elements[i].Key)
-				if err := s.runRecovered(&action, &out[i]); err != nil {
-					fail(err)
+				err := failure.Try(func() (err error) {
+					out[i], err = s.runOnce(&action)
+					return err
+				})
+				if err != nil && failed.CompareAndSwap(nil, &err) {
+					cancel()
 				}
 			}
 		})
 	}
 	running.Wait()
-	return first
-}
-
-// runRecovered is runOnce with panics as errors, for a goroutine where nothing else recovers them.
-func (s *Step) runRecovered(call *adapters.Call, out *any) (err error) {
-	defer failure.Recover(&err)
-	*out, err = s.runOnce(call)
-	return err
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // lockedClient is a client that several goroutines of one call use.

@@ -90,10 +90,9 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 	defer p.Env.Generation.Release()
 	ctx, t := run.Context(), run.Task
 	caller := t.Caller()
-	c := p.newCall(ctx, CallerRoot(caller), run)
+	c := p.newCallOf(ctx, caller, run)
 	defer c.release()
-	c.caller, c.timing.stopCtx, c.progress.onStep, c.limits = caller, ctx, run.SetStep, limits
-	c.setCaller(caller)
+	c.timing.stopCtx, c.progress.onStep, c.limits = ctx, run.SetStep, limits
 	if c.audit = p.beginAudit(caller, nil, nil); c.audit != nil {
 		c.audit.common.Task = t.ID()
 	}
@@ -225,7 +224,7 @@ func (p *Program) checkAnswers(
 	ctx context.Context, t *task.Task, sent map[string]any,
 ) (again []mcp.Question, complete bool, err error) {
 	defer failure.Recover(&err)
-	c := p.newCall(ctx, CallerRoot(t.Caller()), adapters.NopClient{})
+	c := p.newCallOf(ctx, t.Caller(), adapters.NopClient{})
 	defer c.result.Release()
 	if err := c.restoreFrom(t, sent); err != nil {
 		return nil, false, err

@@ -18,8 +18,8 @@ import (
 type Events interface {
 	// Enqueue stores an event for a webhook; it ignores one that does not exist.
 	Enqueue(ctx context.Context, webhook string, e *webhook.Event) error
-	// Release has a stored event delivered whose subject has come to its end.
-	Release(id string)
+	// Resolve has a stored event delivered whose subject has come to its end.
+	Resolve(id string)
 }
 
 // Registry knows the tasks of a server: those that this process works on, and what the store holds.
