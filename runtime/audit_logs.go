@@ -136,24 +136,18 @@ func (c *compiler) openAudit() {
 	c.g.audit, c.g.env.Audit = log, log
 }
 
-// AuditHealth says whether requests can be recorded.
-type AuditHealth struct {
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
-}
-
 // auditHealth checks the audit log, and tries again after a failed record; nil when requests are
 // not recorded.
-func (g *Generation) auditHealth(ctx context.Context) *AuditHealth {
+func (g *Generation) auditHealth(ctx context.Context) *Health {
 	if g.audit == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	if err := g.audit.Check(ctx); err != nil {
-		return &AuditHealth{Error: g.env.Scrubber.Text(err.Error())}
+		return &Health{Error: g.env.Scrubber.Text(err.Error())}
 	}
-	return &AuditHealth{OK: true}
+	return &Health{OK: true}
 }
 
 // AuditUnavailable reports whether no call can be made, because none can be recorded.

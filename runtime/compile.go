@@ -56,7 +56,7 @@ func (b Build) withDefaults() *Build {
 		b.State = newMemoryState()
 	}
 	if b.caches == nil {
-		b.caches = &processCaches{limit.New(b.State.open), result.NewCache(), call.NewWaiters()}
+		b.caches = &processCaches{limit.New(b.State.openStore), result.NewCache(), call.NewWaiters()}
 	}
 	return &b
 }

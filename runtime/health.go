@@ -12,6 +12,12 @@ import (
 // pingTimeout is how long a server has to answer a health check.
 const pingTimeout = time.Second
 
+// Health says whether the state store, or the audit log, is available.
+type Health struct {
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
 // connectionProbe is a connection whose health is reported.
 type connectionProbe struct {
 	name  string

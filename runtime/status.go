@@ -42,8 +42,8 @@ type Readiness struct {
 	Stale       bool               `json:"stale"`       // the folder holds a configuration that could not be loaded
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
 	Connections []ConnectionHealth `json:"connections"`
-	State       *StateHealth       `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
-	Audit       *AuditHealth       `json:"audit,omitempty"` // nil when calls are not written down
+	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
+	Audit       *Health            `json:"audit,omitempty"` // nil when calls are not written down
 	Webhooks    []webhook.Health   `json:"webhooks,omitempty"`
 }
 

@@ -44,8 +44,8 @@ type Requester struct {
 	Subject string   `json:"subject,omitempty"`
 	Key     string   `json:"key,omitempty"`
 	Groups  []string `json:"groups,omitempty"`
-	Client  string   `json:"client,omitempty"`
 	Remote  string   `json:"remote,omitempty"`
+	Client  string   `json:"client,omitempty"`
 }
 
 // Request is what an approver decides about. Approvers see all of it, so it must hold no secrets. Its

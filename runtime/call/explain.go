@@ -66,7 +66,7 @@ func (o *Operation) explain(
 func (o *Operation) explainRules(
 	ctx context.Context, caller *mcp.Caller, in inputs, listed bool, p *Program,
 ) Explanation {
-	c := o.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
+	c := o.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
 	failed := failure.Of(o.admitRecovered(c, in))
 	if o.Rules == nil {

@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -81,7 +82,7 @@ func (c *call) resume() error {
 		return c.contextCause(err)
 	}
 	// A call that waited for approval has not entered its limits.
-	c.progress.resumed = c.approval == nil || c.approval.stage == approvalComplete
+	c.progress.resumed = c.approval == nil || c.approval.Stage == approvalComplete
 	return nil
 }
 
@@ -119,7 +120,8 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 		m["done"] = c.elicitation.Done
 	}
 	if c.approval != nil {
-		m["approval"] = c.approval.freeze()
+		text, _ := json.Marshal(c.approval.frozenApproval) // texts and times
+		m["approval"] = string(text)
 	}
 	if c.reuse.claim != nil && c.mayHaveActed(nil) {
 		m["key"] = c.reuse.claim.Name()
@@ -156,8 +158,10 @@ func (c *call) thaw(frozen []byte) error {
 	}
 	c.progress.nextStep, c.timing.offset, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
 	c.reuse.resumedKey, _ = m["key"].(string)
-	if state, ok := m["approval"].(map[string]any); ok {
-		c.approval = thawApprovalState(state)
+	if state, ok := m["approval"]; ok {
+		if c.approval, err = thawApproval(state); err != nil {
+			return err
+		}
 	}
 	if locals, ok := m["locals"].(map[string]any); ok {
 		c.frame.RestoreLocals(locals)

@@ -146,7 +146,7 @@ func (r *Resource) MaySubscribe(ctx context.Context, caller *mcp.Caller, variabl
 	case r.Rules == nil:
 		return true
 	}
-	c := r.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
+	c := r.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
 	return r.admitRecovered(c, inputs{texts: variables}) == nil
 }
@@ -166,7 +166,7 @@ func (r *Resource) IsVersioned() bool {
 func (r *Resource) Version(
 	ctx context.Context, caller *mcp.Caller, variables map[string]string,
 ) (version string, err error) {
-	c := r.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
+	c := r.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
 	defer failure.Recover(&err)
 	if err := r.admit(c, inputs{texts: variables}); err != nil {
@@ -188,7 +188,7 @@ func (r *Resource) Version(
 func (r *Resource) Sum(
 	ctx context.Context, caller *mcp.Caller, uri string, variables map[string]string,
 ) (sum [sha256.Size]byte, err error) {
-	c := r.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
+	c := r.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
 	defer failure.Recover(&err)
 	if err = r.run(c, inputs{texts: variables}); err == nil {

@@ -68,7 +68,7 @@ func (p *Program) taskTTL(c *call) time.Duration {
 	if p.tool.Task != nil {
 		ttl = p.tool.Task.TTL
 	}
-	if c.approval != nil && c.approval.stage == approvalWaiting {
+	if c.approval != nil && c.approval.Stage == approvalWaiting {
 		ttl += c.approval.maxWait
 	}
 	return ttl
@@ -143,7 +143,7 @@ func (p *Program) resumeTask(c *call, t *task.Task, sent map[string]any) (err er
 	if err := c.restoreFrom(t, sent); err != nil {
 		return err
 	}
-	if c.approval != nil && c.approval.stage == approvalWaiting { // nothing was done yet
+	if c.approval != nil && c.approval.Stage == approvalWaiting { // nothing was done yet
 		c.approval.task = t.ID()
 		return p.run(c, inputs{admitted: true})
 	}
