@@ -157,7 +157,7 @@ func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval
 
 // Decide approves or rejects a call. With an audit log the decision is recorded before it takes
 // effect. The error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's
-// own call, or an UnrecordedDecisionError when the decision could not be recorded and was not made.
+// own call, or an UnrecordedError when the decision could not be recorded and was not made.
 func (d *ApprovalAdmin) Decide(
 	ctx context.Context, id string, approved bool, reason string,
 ) (*approval.Approval, error) {
@@ -178,12 +178,8 @@ func (d *ApprovalAdmin) Decide(
 	return d.g.confirmDecision(ctx, d.book, a, d.g.env.AuditedCaller(d.caller))
 }
 
-// UnrecordedDecisionError reports that a decision was not made, because it could not be recorded.
-type UnrecordedDecisionError struct{ Cause error }
-
-func (u *UnrecordedDecisionError) Error() string {
-	return "Nothing was decided, because the server cannot write its audit log. The server's log has the reason"
-}
+const unrecordedDecision = "Nothing was decided, because the server cannot write its audit log. The server's log has " +
+	"the reason"
 
 var errNoAudit = errors.New("the configuration had an audit block when the approval was requested, and has none now")
 
@@ -218,7 +214,7 @@ func (g *Generation) confirmDecision(
 		if failed := book.Withdraw(ctx, a); failed != nil {
 			return nil, failed
 		}
-		return nil, &UnrecordedDecisionError{err}
+		return nil, &UnrecordedError{unrecordedDecision, err}
 	}
 	return book.Confirm(ctx, a)
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -34,6 +35,7 @@ type Generation struct {
 	completions map[*hcl.Completion]*call.Completion
 	views       map[string]*view // by toolset
 	fullView    *view            // all that is listed; its name is empty
+	emptyView   *view            // of an unknown toolset
 	listsStale  atomic.Bool      // a database has told more of its rows since the lists of tools were encoded
 	publishing  sync.Mutex       // held while lists are encoded
 
@@ -65,19 +67,11 @@ func (g *Generation) Info() *mcp.Info { return g.fullView.info }
 // Count returns how many entries a list of a toolset has, of which a caller may see fewer; 0 for an
 // unknown toolset.
 func (g *Generation) Count(toolset string, of mcp.Listing) int {
-	if v := g.view(toolset); v != nil {
-		return v.lists[of].Load().Len()
-	}
-	return 0
+	return g.view(toolset).lists[of].Load().Len()
 }
 
-// view returns what a toolset shows; nil for an unknown toolset.
-func (g *Generation) view(toolset string) *view {
-	if toolset == "" {
-		return g.fullView
-	}
-	return g.views[toolset]
-}
+// view returns what a toolset shows; nothing for an unknown toolset.
+func (g *Generation) view(toolset string) *view { return cmp.Or(g.views[toolset], g.emptyView) }
 
 // Program returns a tool by its name, also one that is not listed.
 func (g *Generation) Program(name string) (*call.Program, bool) {
@@ -104,7 +98,7 @@ func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequ
 		}
 		return call.Explanation{}, mcp.UnknownTool(req.Name)
 	case "prompt":
-		if p := g.fullView.prompt(req.Name); p != nil {
+		if p := g.fullView.prompts[req.Name]; p != nil {
 			return p.Explain(ctx, req)
 		}
 		return call.Explanation{}, mcp.UnknownPrompt(req.Name)

@@ -20,7 +20,7 @@ import (
 
 // Info returns how the server introduces itself in a toolset; nil for an unknown toolset.
 func (h *Host) Info(toolset string) *mcp.Info {
-	if v := h.current.Load().view(toolset); v != nil {
+	if v := h.current.Load().views[toolset]; v != nil {
 		return v.info
 	}
 	return nil
@@ -30,10 +30,10 @@ func (h *Host) Info(toolset string) *mcp.Info {
 // empty.
 func (h *Host) List(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
 	g := h.current.Load()
-	if v := g.view(caller.Toolset); v != nil && g.isAuthenticated(caller) {
-		return v.listFor(ctx, caller, of)
+	if !g.isAuthenticated(caller) {
+		return g.emptyView.lists[of].Load()
 	}
-	return mcp.NewList(of, nil, mcp.ListOptions{})
+	return g.view(caller.Toolset).listFor(ctx, caller, of)
 }
 
 // CallTool serves one tools/call.
@@ -43,7 +43,7 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 		return mcp.Outcome{}, err
 	}
 	defer g.leave()
-	p := g.view(req.Caller.Toolset).tool(req.Name)
+	p := g.view(req.Caller.Toolset).tools[req.Name]
 	if p == nil {
 		return mcp.Outcome{}, g.recordUnknown(ctx, "tool", req, mcp.UnknownTool(req.Name))
 	}
@@ -62,7 +62,7 @@ func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Documen
 
 // Prompt serves one prompts/get from this generation.
 func (g *Generation) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	p := g.view(req.Caller.Toolset).prompt(req.Name)
+	p := g.view(req.Caller.Toolset).prompts[req.Name]
 	if p == nil {
 		return mcp.Document{}, g.recordUnknown(ctx, "prompt", req, mcp.UnknownPrompt(req.Name))
 	}

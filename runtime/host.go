@@ -201,8 +201,7 @@ func (h *Host) taskChanged(id string, members []byte) {
 func (h *Host) toolsChanged(toolsets []string) {
 	h.notify(func(n Notifier) {
 		n.ListsChanged(func(toolset string) mcp.Changes {
-			return mcp.Changes{Tools: slices.Contains(toolsets,
-				toolset)}
+			return mcp.Changes{Tools: slices.Contains(toolsets, toolset)}
 		})
 	})
 }
@@ -218,8 +217,7 @@ func (h *Host) listsChanged(last, next *Generation) {
 	if differs {
 		h.notify(func(n Notifier) {
 			n.ListsChanged(func(toolset string) mcp.Changes {
-				return changedLists(last.view(toolset),
-					next.view(toolset))
+				return changedLists(last.view(toolset), next.view(toolset))
 			})
 		})
 	}
