@@ -153,7 +153,7 @@ func (v *view) resource(uri string) (*call.Resource, map[string]string) {
 		return r, map[string]string{}
 	}
 	for _, r := range v.templates {
-		if variables, ok := r.Match(uri); ok {
+		if variables, ok := r.Resource.Template.Match(uri); ok {
 			return r, variables
 		}
 	}

@@ -34,14 +34,6 @@ func NewResource(env *Environment, decl *hcl.Resource) *Resource {
 	return r
 }
 
-// Match returns the variables of a URI of the resource.
-func (r *Resource) Match(uri string) (variables map[string]string, ok bool) {
-	if r.Resource.Template == nil {
-		return map[string]string{}, r.Resource.URI == uri
-	}
-	return r.Resource.Template.Match(uri)
-}
-
 // Read serves one resources/read of a URI with these variables.
 func (r *Resource) Read(
 	ctx context.Context, req *mcp.CallRequest, variables map[string]string,

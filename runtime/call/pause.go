@@ -44,15 +44,13 @@ func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Q
 	if err == nil {
 		token, err = sealer.Seal(ctx, frozen, request, until)
 	}
+	const text = "the client could not be asked, because the state store, which holds the call until the answer comes, " +
+		"is %s. Nothing after the question was done"
 	switch {
 	case errors.Is(err, state.ErrUnavailable):
-		const text = "the client could not be asked, because the state store, which holds the call until the answer " +
-			"comes, is unavailable. Nothing after the question was done"
-		return nil, &adapters.Fault{Message: text, Cause: err}
+		return nil, &adapters.Fault{Message: fmt.Sprintf(text, "unavailable"), Cause: err}
 	case errors.Is(err, state.ErrFull):
-		const text = "the client could not be asked, because the state store, which holds the call until the answer " +
-			"comes, is full. Nothing after the question was done"
-		return nil, &adapters.Fault{Message: text, Cause: err}
+		return nil, &adapters.Fault{Message: fmt.Sprintf(text, "full"), Cause: err}
 	case err != nil:
 		return nil, c.contextCause(err)
 	}

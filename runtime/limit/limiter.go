@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,18 +64,22 @@ func (l *Limiter) Acquire(ctx context.Context, key Key, limit Limit) error {
 
 // Readmit counts a call that was admitted before, regardless of the limit.
 func (l *Limiter) Readmit(key Key) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.bucket(key).running++
+	l.update(key, func(b *bucket) { b.running++ })
 }
 
 // Release reports the end of a call.
 func (l *Limiter) Release(key Key) {
+	l.update(key, func(b *bucket) {
+		b.running--
+		b.admitWaiters()
+	})
+}
+
+// update changes the bucket of a key.
+func (l *Limiter) update(key Key, change func(*bucket)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.bucket(key)
-	b.running--
-	b.admitWaiters()
+	change(l.bucket(key))
 }
 
 // acquireSlot counts a call as running.
@@ -99,11 +104,9 @@ func (l *Limiter) acquireSlot(ctx context.Context, key Key, limit Limit, deadlin
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i, other := range b.waiters {
-		if other == w {
-			b.waiters = append(b.waiters[:i], b.waiters[i+1:]...)
-			return err
-		}
+	if i := slices.Index(b.waiters, w); i >= 0 {
+		b.waiters = slices.Delete(b.waiters, i, i+1)
+		return err
 	}
 	b.running-- // it was admitted in the meantime
 	b.admitWaiters()
@@ -189,7 +192,7 @@ func (l *Limiter) reserve(
 	case err != nil:
 		return 0, rateUnavailable(err)
 	case !ok:
-		l.noteRejected(key, limit, delay)
+		l.update(key, func(b *bucket) { b.notBefore, b.rule = time.Now().Add(delay), limit.rule })
 		return 0, limit.errRateLimited(delay)
 	case delay > 0:
 		l.addQueued(key, 1)
@@ -205,14 +208,14 @@ func rateUnavailable(err error) error {
 
 // reserving returns a channel with room for the one call that reserves. Its bucket stays: the call
 // is running.
-func (l *Limiter) reserving(key Key) chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.bucket(key)
-	if b.reserving == nil {
-		b.reserving = make(chan struct{}, 1)
-	}
-	return b.reserving
+func (l *Limiter) reserving(key Key) (reserving chan struct{}) {
+	l.update(key, func(b *bucket) {
+		if b.reserving == nil {
+			b.reserving = make(chan struct{}, 1)
+		}
+		reserving = b.reserving
+	})
+	return reserving
 }
 
 // maxWait returns how long a call may wait for its turn. Where the turn is known to come later,
@@ -225,22 +228,12 @@ func (l *Limiter) maxWait(key Key, limit Limit, deadline time.Time) (maxWait, re
 		maxWait = max(deadline.Sub(now), 0)
 	}
 	if next := b.notBefore.Sub(now); b.rule == limit.rule && next > maxWait {
-		retryAfter = next
+		return 0, next
 	}
-	return maxWait, retryAfter
+	return maxWait, 0
 }
 
 // addQueued changes how many calls wait for the rate.
 func (l *Limiter) addQueued(key Key, n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.bucket(key).queued += n
-}
-
-// noteRejected notes that the rate admits no call earlier.
-func (l *Limiter) noteRejected(key Key, limit Limit, retryAfter time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.bucket(key)
-	b.notBefore, b.rule = time.Now().Add(retryAfter), limit.rule
+	l.update(key, func(b *bucket) { b.queued += n })
 }
