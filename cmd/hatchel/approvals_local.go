@@ -125,7 +125,7 @@ func (l *localApprovals) decide(ctx context.Context, id string, approved bool, r
 	}
 	d := approval.Decision{By: localUser(), At: time.Now().UTC().Truncate(time.Microsecond), Reason: reason}
 	if l.audited || a.Audited {
-		a, err = l.propose(ctx, a.ID, approval.Proposal{Approved: approved, Decision: d})
+		a, err = l.propose(ctx, a.ID, approved, d)
 	} else {
 		a, err = l.book.Decide(ctx, a.ID, approved, d)
 	}
@@ -142,32 +142,34 @@ const recordTimeout = 5 * time.Second
 // propose stores a decision for the server that has the audit log, and waits until it has taken
 // effect. The approval is still pending when no server has recorded the decision in time; the next
 // one to start does.
-func (l *localApprovals) propose(ctx context.Context, id string, p approval.Proposal) (*approval.Approval, error) {
-	stored, err := l.book.Propose(ctx, id, p, "")
+func (l *localApprovals) propose(
+	ctx context.Context, id string, approved bool, d approval.Decision,
+) (*approval.Approval, error) {
+	a, err := l.book.Propose(ctx, id, approved, d, false)
 	if err != nil {
 		return nil, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	a, err := l.book.Wait(bounded, stored.Approval, 0, nil)
-	switch {
-	case err != nil && bounded.Err() == nil:
-		return nil, err
-	case err != nil:
-		return l.stillProposed(context.WithoutCancel(ctx), stored)
-	case a.Decision == nil || a.Decision.By != p.Decision.By || !a.Decision.At.Equal(p.Decision.At):
-		return nil, &approval.DecidedError{Status: a.Status, Decision: a.Decision}
+	decided, err := l.book.Wait(bounded, a, 0, nil)
+	if err != nil && bounded.Err() != nil {
+		decided, err = l.book.Find(context.WithoutCancel(ctx), id)
 	}
-	return a, nil
+	switch {
+	case err != nil:
+		return nil, err
+	case decided == nil:
+		return nil, approval.ErrNotFound
+	case decided.Status == approval.Pending && decided.Proposal == nil:
+		return nil, failf("nothing was decided: the server could not record the decision in its audit log; its log " +
+			"has the reason")
+	case decided.Status != approval.Pending && !isDecision(decided.Decision, d):
+		return nil, &approval.DecidedError{Status: decided.Status, Decision: decided.Decision}
+	}
+	return decided, nil
 }
 
-// stillProposed returns the pending approval of a stored decision, or an error when a server has
-// dropped the decision.
-func (l *localApprovals) stillProposed(ctx context.Context, p *approval.Proposal) (*approval.Approval, error) {
-	r, err := l.store.ByUniqueKey(ctx, approval.ProposalKind, p.Approval.ID)
-	if err == nil && r == nil {
-		err = failf("nothing was decided: the server could not record the decision in its audit log; its log has " +
-			"the reason")
-	}
-	return p.Approval, err
+// isDecision reports whether an approval was decided by d.
+func isDecision(of *approval.Decision, d approval.Decision) bool {
+	return of != nil && of.By == d.By && of.At.Equal(d.At)
 }

@@ -220,7 +220,7 @@ func (s *Server) writeApprovalError(w http.ResponseWriter, r *http.Request, err 
 	case errors.Is(err, approval.ErrCursor):
 		failed = &Error{HTTPStatus: http.StatusUnprocessableEntity,
 			Message: "after must be the next of an earlier page"}
-	case errors.As(err, new(*runtime.UnrecordedDecisionError)):
+	case errors.As(err, new(*runtime.UnrecordedError)):
 		failed = &Error{HTTPStatus: http.StatusServiceUnavailable, Message: err.Error()}
 	case errors.Is(err, state.ErrUnavailable), errors.Is(err, state.ErrFull):
 		w.Header().Set("Retry-After", "1")
