@@ -39,7 +39,7 @@ func (resp *postResponse) detach(retry time.Duration) bool {
 	resp.disconnect.mu.Lock()
 	resp.disconnect.detached, resp.disconnect.since = true, time.Now().Add(retry)
 	resp.disconnect.mu.Unlock()
-	conn.SetWriteDeadline(time.Now().Add(resp.server.options.SendTimeout))
+	conn.SetWriteDeadline(time.Now().Add(sendTimeout))
 	conn.Write([]byte("0\r\n\r\n")) // the last chunk completes the response
 	conn.Close()
 	return true
@@ -64,7 +64,7 @@ func (resp *postResponse) disconnected() bool {
 	if d.since.IsZero() {
 		d.since = time.Now()
 	}
-	return time.Since(d.since) >= resp.server.options.SessionAway
+	return time.Since(d.since) >= returnTimeout
 }
 
 // addConnection counts a connection that reads events of the session until done is called.

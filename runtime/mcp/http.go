@@ -17,7 +17,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.For("").S
 // reject refuses a request before its body is read. The client has BodyTimeout to finish sending
 // it.
 func (s *Server) reject(w http.ResponseWriter, status int, problem string) {
-	http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.BodyTimeout))
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	w.Header().Set("Connection", "close")
 	http.Error(w, problem, status)
 }
@@ -78,7 +78,7 @@ var errEmptyBatch = &Error{Code: CodeInvalidRequest, Message: "The batch is empt
 // closed after the reply; the read deadline remains, because net/http reads the rest of the body.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *buffer) (status int, problem string) {
 	rc := http.NewResponseController(w)
-	rc.SetReadDeadline(time.Now().Add(s.options.BodyTimeout))
+	rc.SetReadDeadline(time.Now().Add(bodyTimeout))
 	err := errTooLarge
 	if r.ContentLength <= s.options.MaxBody {
 		err = body.readFrom(r.Body, s.options.MaxBody)

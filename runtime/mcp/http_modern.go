@@ -104,7 +104,7 @@ const noticesPerChunk = 16
 func (s *Server) deliver(ctx context.Context, resp *postResponse, sub *subscription) bool {
 	wake := make(chan struct{}, 1)
 	sub.start(trySend(wake))
-	alive := time.NewTicker(s.options.KeepAlive)
+	alive := time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
 	for closing := false; !closing; {
 		chunk := []byte(nil)

@@ -45,7 +45,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, v view) {
 
 // sendEvents sends the events after from until the stream, the session or ctx ends.
 func (s *Server) sendEvents(ctx context.Context, w http.ResponseWriter, sess *session, from eventID) {
-	alive := time.NewTicker(s.options.KeepAlive)
+	alive := time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
 	var wake chan struct{}
 	if from.stream == 0 {

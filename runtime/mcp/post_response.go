@@ -47,7 +47,7 @@ func (resp *postResponse) startKeepAlive() {
 	}
 	resp.mu.Lock()
 	defer resp.mu.Unlock()
-	resp.keepAlive = time.AfterFunc(resp.server.options.FirstByte, resp.sendKeepAlive)
+	resp.keepAlive = time.AfterFunc(firstByteTimeout, resp.sendKeepAlive)
 }
 
 func (resp *postResponse) sendKeepAlive() {
@@ -58,7 +58,7 @@ func (resp *postResponse) sendKeepAlive() {
 	}
 	resp.startStreamLocked()
 	resp.writeLocked([]byte(keepAliveComment))
-	resp.keepAlive.Reset(resp.server.options.KeepAlive)
+	resp.keepAlive.Reset(keepAliveInterval)
 }
 
 // stopKeepAlive undoes startKeepAlive, for a caller that sends keep-alives itself.
@@ -160,7 +160,7 @@ func (resp *postResponse) writeJSON(frame []byte, status int) {
 		return
 	}
 	rc := http.NewResponseController(resp.w)
-	rc.SetWriteDeadline(time.Now().Add(resp.server.options.SendTimeout))
+	rc.SetWriteDeadline(time.Now().Add(sendTimeout))
 	resp.w.Write(frame)
 	rc.SetWriteDeadline(time.Time{})
 }
@@ -212,7 +212,7 @@ func beginEventStream(w http.ResponseWriter) {
 // time.
 func (s *Server) send(w http.ResponseWriter, chunk []byte) error {
 	rc := http.NewResponseController(w)
-	rc.SetWriteDeadline(time.Now().Add(s.options.SendTimeout))
+	rc.SetWriteDeadline(time.Now().Add(sendTimeout))
 	if _, err := w.Write(chunk); err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ func New(h Handler, o Options) *Server {
 	s := &Server{
 		handler:   h,
 		options:   o,
-		calls:     semaphore{limit: o.Calls},
-		listeners: semaphore{limit: o.Listeners},
+		calls:     semaphore{limit: maxCalls},
+		listeners: semaphore{limit: maxListeners},
 		sessions:  sessions{limit: o.Sessions, idle: o.SessionIdle},
 		closing:   make(chan struct{}),
 	}
@@ -91,7 +91,7 @@ func (s *Server) admit() *Error {
 		return errClosing
 	default:
 		return errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly",
-			s.options.Calls)
+			maxCalls)
 	}
 }
 
@@ -115,7 +115,7 @@ type view struct {
 // ServeHTTP is [Server.ServeHTTP] for one toolset. If it does not exist, the status is 404.
 func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := t.server
-	if problem := s.options.checkSource(r); problem != "" {
+	if problem := checkSource(r); problem != "" {
 		s.reject(w, http.StatusForbidden, problem)
 		return
 	}
