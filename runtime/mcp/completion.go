@@ -44,7 +44,7 @@ func (s *Server) complete(ctx context.Context, dst []byte, m *message, rc reques
 
 func (m *message) completeRequest() (*CompleteRequest, *Error) {
 	req := &CompleteRequest{}
-	kind, ok := jsonscan.LookupText(m.ref, "type")
+	kind, ok := jsonscan.LookupText(m.params, "ref", "type")
 	name := "name"
 	switch {
 	case !ok:
@@ -60,22 +60,19 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 		return nil, errorf(CodeInvalidParams, "params.ref.type must be ref/prompt or ref/resource, got %q",
 			jsonscan.Excerpt(kind))
 	}
-	if req.Name, ok = jsonscan.LookupText(m.ref, name); !ok {
+	if req.Name, ok = jsonscan.LookupText(m.params, "ref", name); !ok {
 		return nil, errorf(CodeInvalidParams, "params.ref.%s must be a string", name)
 	}
-	if req.Argument, ok = jsonscan.LookupText(m.argument, "name"); !ok {
+	if req.Argument, ok = jsonscan.LookupText(m.params, "argument", "name"); !ok {
 		return nil, errorf(CodeInvalidParams, "params.argument must be an object with a name, a string")
 	}
-	if req.Value, ok = jsonscan.LookupText(m.argument, "value"); !ok {
+	if req.Value, ok = jsonscan.LookupText(m.params, "argument", "value"); !ok {
 		return nil, errorf(CodeInvalidParams, "params.argument.value must be a string")
 	}
-	if m.context == nil || string(m.context) == "null" {
-		return req, nil
-	}
-	if !isObject(m.context) {
+	if known := m.param("context"); known != nil && string(known) != "null" && !isObject(known) {
 		return nil, errorf(CodeInvalidParams, "params.context must be an object")
 	}
-	if arguments, ok := jsonscan.Lookup(m.context, "arguments"); ok {
+	if arguments, ok := jsonscan.Lookup(m.params, "context", "arguments"); ok {
 		if !isObjectOfStrings(arguments) {
 			return nil, errorf(CodeInvalidParams, "params.context.arguments must be an object of strings")
 		}

@@ -158,8 +158,8 @@ func (l *List) appendCacheHints(dst []byte, r Revision) []byte {
 // list appends a page of one of the lists.
 func (s *Server) list(ctx context.Context, dst []byte, m *message, rc requestContext, of Listing) ([]byte, *Error) {
 	after := ""
-	if m.cursor != nil && string(m.cursor) != "null" {
-		cursor, ok := jsonscan.Text(m.cursor)
+	if sent := m.param("cursor"); sent != nil && string(sent) != "null" {
+		cursor, ok := jsonscan.Text(sent)
 		if ok {
 			after, ok = parseCursor(cursor)
 		}

@@ -23,11 +23,11 @@ var listFilters = [...]string{
 
 // listenFilter reads params.notifications. Tasks are an extension, which the client must declare.
 func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
-	if !isObject(m.notifications) {
+	if !isObject(m.param("notifications")) {
 		return f, errorf(CodeInvalidParams, "params.notifications must be an object")
 	}
 	for i, subscribed := range []*bool{&f.lists.Tools, &f.lists.Prompts, &f.lists.Resources} {
-		v, ok := jsonscan.Lookup(m.notifications, listFilters[i])
+		v, ok := jsonscan.Lookup(m.params, "notifications", listFilters[i])
 		if *subscribed = string(v) == "true"; ok && !*subscribed && string(v) != "false" {
 			return f, errorf(CodeInvalidParams, "params.notifications.%s must be true or false", listFilters[i])
 		}
@@ -47,7 +47,7 @@ func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
 // filterNames reads a member of params.notifications that is an array of strings. It returns nil if
 // there is none.
 func (m *message) filterNames(key string) ([]string, *Error) {
-	value, ok := jsonscan.Lookup(m.notifications, key)
+	value, ok := jsonscan.Lookup(m.params, "notifications", key)
 	if !ok {
 		return nil, nil
 	}

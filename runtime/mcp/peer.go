@@ -24,22 +24,23 @@ func batchesNotSupported(r Revision) *Error {
 
 // newPeer returns the peer that sent initialize. It keeps nothing of m.
 func (s *Server) newPeer(m *message, toolset string) (*peer, *Error) {
-	version, invalid := stringParam("protocolVersion", m.protocolVersion)
+	version, invalid := stringParam("protocolVersion", m.param("protocolVersion"))
+	capabilities, info := m.param("capabilities"), m.param("clientInfo")
 	switch {
 	case invalid != nil:
 		return nil, invalid
-	case m.capabilities != nil && !isObject(m.capabilities):
+	case capabilities != nil && !isObject(capabilities):
 		return nil, errorf(CodeInvalidParams, "params.capabilities must be an object")
-	case m.clientInfo != nil && !isObject(m.clientInfo):
+	case info != nil && !isObject(info):
 		return nil, errorf(CodeInvalidParams, "params.clientInfo must be an object")
-	case len(m.clientInfo)+len(m.capabilities) > maxClientSize:
+	case len(info)+len(capabilities) > maxClientSize:
 		return nil, errorf(CodeInvalidParams,
 			"params.clientInfo and params.capabilities have more than %d bytes", maxClientSize)
 	}
 	p := &peer{
 		revision:     negotiate(version),
-		info:         bytes.Clone(m.clientInfo),
-		capabilities: bytes.Clone(m.capabilities),
+		info:         bytes.Clone(info),
+		capabilities: bytes.Clone(capabilities),
 		inflight:     inflightRequests{limit: s.options.CallsPerSession},
 		subscription: s.newSubscription(toolset, nil),
 	}
@@ -67,7 +68,7 @@ func (p *peer) handleNotification(m *message) {
 	case "notifications/initialized":
 		p.subscription.subscribeLists()
 	case "notifications/cancelled":
-		p.inflight.cancel(m.requestID, errCancelled)
+		p.inflight.cancel(m.param("requestId"), errCancelled)
 	}
 }
 
@@ -93,7 +94,7 @@ func (s *Server) replyToPeer(
 }
 
 func (p *peer) setLevel(m *message) *Error {
-	level := parseLevel(m.level)
+	level := parseLevel(m.param("level"))
 	if level == 0 {
 		return errorf(CodeInvalidParams,
 			"params.level must be one of debug, info, notice, warning, error, critical, alert, emergency")

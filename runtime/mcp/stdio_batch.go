@@ -37,7 +37,7 @@ func (b *lineBatch) processMessage(m *message) {
 		}
 	case !m.isRequest():
 		if string(m.method) == "notifications/cancelled" {
-			c.cancel(m.requestID)
+			c.cancel(m.param("requestId"))
 		} else if b.peer != nil {
 			b.peer.handleNotification(m)
 		}
