@@ -164,7 +164,7 @@ func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]b
 	c := resp.session.caller()
 	c.Session, c.Remote, c.Header = resp.session.id, resp.r.RemoteAddr, resp.r.Header
 	c.setIdentity(resp.identity)
-	dst, err = s.replyToPeer(request.ctx, dst, m, resp.session.peer, requestContext{c, resp, resp.view.info})
+	dst, err = s.reply(request.ctx, dst, m, requestContext{c, resp.session.peer, resp, resp.view.info})
 	if request.cancelled() {
 		return nil, nil
 	}

@@ -18,48 +18,27 @@ type Document struct {
 
 // callTool appends the result of tools/call.
 func (s *Server) callTool(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
-	req, invalid := newCallRequest(m, rc)
-	if invalid != nil {
-		return dst, invalid
-	}
-	o, err := handle(ctx, req, s.handler.CallTool)
+	o, _, err := handle(ctx, s, m, rc, s.handler.CallTool)
 	if err != nil {
-		return dst, s.protocolError(ctx, m, err)
+		return dst, err
 	}
 	return o.appendResult(dst, rc.caller.Revision, rc.info), nil
 }
 
-// getPrompt appends the result of prompts/get.
-func (s *Server) getPrompt(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
-	req, invalid := newCallRequest(m, rc)
-	if invalid != nil {
-		return dst, invalid
-	}
-	d, err := handle(ctx, req, s.handler.GetPrompt)
-	if err != nil {
-		return dst, s.protocolError(ctx, m, err)
-	}
-	if d.Questions != nil {
-		return d.Questions.appendResult(dst, rc.info), nil
-	}
-	return rc.endResult(d.Members.AppendJSON(beginResult(dst, rc.caller.Revision))), nil
-}
-
-// readResource appends the result of resources/read.
-func (s *Server) readResource(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
-	req, invalid := newCallRequest(m, rc)
-	if invalid != nil {
-		return dst, invalid
-	}
-	d, err := handle(ctx, req, s.handler.ReadResource)
-	if err != nil {
-		return dst, s.protocolError(ctx, m, err)
-	}
-	if d.Questions != nil {
+// appendDocument appends the result of prompts/get or resources/read.
+func (s *Server) appendDocument(
+	ctx context.Context, dst []byte, m *message, rc requestContext,
+	method func(context.Context, *CallRequest) (Document, error),
+) ([]byte, *Error) {
+	d, req, err := handle(ctx, s, m, rc, method)
+	switch {
+	case err != nil:
+		return dst, err
+	case d.Questions != nil:
 		return d.Questions.appendResult(dst, rc.info), nil
 	}
 	dst = d.Members.AppendJSON(beginResult(dst, rc.caller.Revision))
-	if rc.caller.Revision.Modern() {
+	if rc.caller.Revision.Modern() && string(m.method) == "resources/read" {
 		ttl, private := d.TTL, d.Private
 		if req.Answers != nil || req.State != "" { // the result depends on more than the request
 			ttl, private = 0, true
@@ -71,10 +50,19 @@ func (s *Server) readResource(ctx context.Context, dst []byte, m *message, rc re
 
 // handle calls a method of the Handler and ends the request afterwards, also after a panic.
 func handle[T any](
-	ctx context.Context, req *CallRequest, method func(context.Context, *CallRequest) (T, error),
-) (T, error) {
+	ctx context.Context, s *Server, m *message, rc requestContext,
+	method func(context.Context, *CallRequest) (T, error),
+) (result T, req *CallRequest, failed *Error) {
+	req, failed = newCallRequest(m, rc)
+	if failed != nil {
+		return result, nil, failed
+	}
 	defer req.end()
-	return method(ctx, req)
+	result, err := method(ctx, req)
+	if err != nil {
+		failed = s.protocolError(ctx, m, err)
+	}
+	return result, req, failed
 }
 
 // appendCacheHints appends the members that tell a modern client how long it may cache a result.

@@ -51,8 +51,7 @@ func (s *Server) newPeer(m *message, toolset string) (*peer, *Error) {
 
 // appendInitializeReply appends the reply to initialize.
 func (p *peer) appendInitializeReply(dst []byte, m *message, i *Info) []byte {
-	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":`...)
-	return append(i.appendInitializeResult(dst, p.revision), '}')
+	return append(i.appendInitializeResult(m.beginReply(dst), p.revision), '}')
 }
 
 // caller returns the peer as the Handler sees it.
@@ -72,25 +71,26 @@ func (p *peer) handleNotification(m *message) {
 	}
 }
 
-// replyToPeer is reply with the methods that change the session.
-func (s *Server) replyToPeer(
-	ctx context.Context, dst []byte, m *message, p *peer, rc requestContext,
-) ([]byte, *Error) {
-	var err *Error
+// updatePeer serves the methods that change a session, and ping, which does not.
+func (s *Server) updatePeer(ctx context.Context, m *message, rc requestContext) *Error {
 	switch string(m.method) {
+	case "ping":
+		return nil
 	case "logging/setLevel":
-		err = p.setLevel(m)
-	case "resources/subscribe":
-		err = s.subscribeResource(ctx, m, p, rc)
-	case "resources/unsubscribe":
-		err = p.unsubscribeResource(m)
-	default:
-		return s.reply(ctx, dst, m, rc)
+		return rc.peer.setLevel(m)
 	}
-	if err != nil {
-		return err.appendReply(dst, m.id), err
+	uri, invalid := stringParam("uri", m.uri)
+	switch {
+	case invalid != nil:
+		return invalid
+	case string(m.method) == "resources/unsubscribe": // succeeds without a subscription, too
+		rc.peer.subscription.resources.remove(uri)
+		return nil
 	}
-	return append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":{}}`...), nil
+	if err := rc.peer.subscription.resources.add(ctx, rc.caller, uri); err != nil {
+		return s.protocolError(ctx, m, err)
+	}
+	return nil
 }
 
 func (p *peer) setLevel(m *message) *Error {
@@ -101,25 +101,4 @@ func (p *peer) setLevel(m *message) *Error {
 	}
 	p.logLevel.Store(int32(level))
 	return nil
-}
-
-// subscribeResource serves resources/subscribe.
-func (s *Server) subscribeResource(ctx context.Context, m *message, p *peer, rc requestContext) *Error {
-	uri, invalid := stringParam("uri", m.uri)
-	if invalid != nil {
-		return invalid
-	}
-	if err := p.subscription.resources.add(ctx, rc.caller, uri); err != nil {
-		return s.protocolError(ctx, m, err)
-	}
-	return nil
-}
-
-// unsubscribeResource serves resources/unsubscribe. It succeeds without a subscription, too.
-func (p *peer) unsubscribeResource(m *message) *Error {
-	uri, invalid := stringParam("uri", m.uri)
-	if invalid == nil {
-		p.subscription.resources.remove(uri)
-	}
-	return invalid
 }
