@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -10,7 +11,7 @@ import (
 
 // listenFilter is the filter of a subscriptions/listen.
 type listenFilter struct {
-	lists       Changes
+	lists       []topicKind
 	uris, tasks []string
 }
 
@@ -26,10 +27,13 @@ func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
 	if !isObject(m.param("notifications")) {
 		return f, errorf(CodeInvalidParams, "params.notifications must be an object")
 	}
-	for i, subscribed := range []*bool{&f.lists.Tools, &f.lists.Prompts, &f.lists.Resources} {
-		v, ok := jsonscan.Lookup(m.params, "notifications", listFilters[i])
-		if *subscribed = string(v) == "true"; ok && !*subscribed && string(v) != "false" {
-			return f, errorf(CodeInvalidParams, "params.notifications.%s must be true or false", listFilters[i])
+	for kind, member := range listFilters {
+		v, ok := jsonscan.Lookup(m.params, "notifications", member)
+		switch {
+		case string(v) == "true":
+			f.lists = append(f.lists, topicKind(kind))
+		case ok && string(v) != "false":
+			return f, errorf(CodeInvalidParams, "params.notifications.%s must be true or false", member)
 		}
 	}
 	if f.uris, err = m.filterNames("resourceSubscriptions"); err != nil {
@@ -99,19 +103,13 @@ const maxConcurrentSubscribes = 16
 func (s *Server) subscribe(
 	ctx context.Context, sub *subscription, c *Caller, f listenFilter,
 ) (acknowledgement []byte, any bool, refused error) {
-	sub.lists = f.lists
-	sub.subscribeLists()
-	uris, uriErr := s.subscribeAll(ctx, c, f.uris, sub.resources.add)
-	tasks, taskErr := s.subscribeAll(ctx, c, f.tasks, sub.subscribeTask)
-	any = sub.lists != Changes{} || len(uris)+len(tasks) > 0
-	switch {
-	case any:
-	case uriErr != nil:
-		refused = uriErr
-	default:
-		refused = taskErr
+	sub.subscribeLists(f.lists...)
+	uris, refused := s.subscribeAll(ctx, c, f.uris, sub.resources.add)
+	tasks, err := s.subscribeAll(ctx, c, f.tasks, sub.subscribeTask)
+	if any = len(f.lists)+len(uris)+len(tasks) > 0; any {
+		return sub.acknowledgement(f.lists, uris, tasks), true, nil
 	}
-	return sub.acknowledgement(uris, tasks), any, refused
+	return sub.acknowledgement(nil, nil, nil), false, cmp.Or(refused, err)
 }
 
 // subscribeAll calls subscribe for every name. It returns the names that succeeded and the first

@@ -44,7 +44,6 @@ func (s *Server) newPeer(m *message, toolset string) (*peer, *Error) {
 		inflight:     inflightRequests{limit: s.options.CallsPerSession},
 		subscription: s.newSubscription(toolset, nil),
 	}
-	p.subscription.lists = Changes{Tools: true, Prompts: true, Resources: true}
 	p.logLevel.Store(int32(LevelInfo))
 	return p, nil
 }
@@ -65,7 +64,7 @@ func (p *peer) caller() *Caller {
 func (p *peer) handleNotification(m *message) {
 	switch string(m.method) {
 	case "notifications/initialized":
-		p.subscription.subscribeLists()
+		p.subscription.subscribeLists(toolListTopic, promptListTopic, resourceListTopic)
 	case "notifications/cancelled":
 		p.inflight.cancel(m.param("requestId"), errCancelled)
 	}

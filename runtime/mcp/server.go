@@ -24,12 +24,13 @@ type Server struct {
 func New(h Handler, o Options) *Server {
 	o = o.withDefaults()
 	s := &Server{
-		handler:   h,
-		options:   o,
-		calls:     semaphore{limit: maxCalls},
-		listeners: semaphore{limit: maxListeners},
-		sessions:  sessions{limit: o.Sessions, idle: o.SessionIdle},
-		closing:   make(chan struct{}),
+		handler:       h,
+		options:       o,
+		calls:         semaphore{limit: maxCalls},
+		listeners:     semaphore{limit: maxListeners},
+		sessions:      sessions{limit: o.Sessions, idle: o.SessionIdle},
+		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*subscription]struct{})},
+		closing:       make(chan struct{}),
 	}
 	s.sessions.budget.sessions, s.sessions.budget.limit = &s.sessions, o.SessionEvents
 	return s
