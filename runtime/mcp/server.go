@@ -28,7 +28,7 @@ func New(h Handler, o Options) *Server {
 		options:       o,
 		calls:         semaphore{limit: maxCalls},
 		listeners:     semaphore{limit: maxListeners},
-		sessions:      sessions{limit: o.Sessions, idle: o.SessionIdle},
+		sessions:      sessions{limit: o.Sessions, idle: o.SessionIdle, byID: make(map[string]*session)},
 		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*subscription]struct{})},
 		closing:       make(chan struct{}),
 	}
