@@ -59,13 +59,13 @@ func newCallRequest(m *message, rc requestContext) (*CallRequest, *Error) {
 	case m.arguments == nil || string(m.arguments) == "null":
 		req.Arguments = []byte("{}")
 	case !isObject(m.arguments):
-		return nil, errorf(CodeInvalidParams, "params.arguments must be an object")
+		return nil, invalidParams("params.arguments must be an object")
 	}
 	if isObject(m.meta) {
 		req.Meta = m.meta
 	}
 	if problem := checkID(m.progressToken); problem != "" {
-		return nil, errorf(CodeInvalidParams, "params._meta.progressToken %s", problem)
+		return nil, invalidParams("params._meta.progressToken %s", problem)
 	}
 	if rc.caller.Revision.Modern() {
 		return req, req.readAnswers(m)
@@ -76,7 +76,7 @@ func newCallRequest(m *message, rc requestContext) (*CallRequest, *Error) {
 // readAnswers reads the answers of a modern caller to earlier questions.
 func (r *CallRequest) readAnswers(m *message) (invalid *Error) {
 	if m.inputResponses != nil && !isObject(m.inputResponses) {
-		return errorf(CodeInvalidParams, "params.inputResponses must be an object")
+		return invalidParams("params.inputResponses must be an object")
 	}
 	r.Answers = m.inputResponses
 	if m.requestState != nil {

@@ -38,9 +38,6 @@ func (c *clientRequests) add() (*clientRequest, error) {
 	// The ids of clients are usually numbers, and some clients confuse them with those of the
 	// server.
 	r := &clientRequest{"ask-" + strconv.FormatUint(c.last, 10), make(chan clientResponse, 1)}
-	if c.pending == nil {
-		c.pending = make(map[string]*clientRequest)
-	}
 	c.pending[r.id] = r
 	return r, nil
 }

@@ -48,8 +48,7 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 	name := "name"
 	switch {
 	case !ok:
-		return nil, errorf(CodeInvalidParams,
-			"params.ref must be an object with a type, which is ref/prompt or ref/resource")
+		return nil, invalidParams("params.ref must be an object with a type, which is ref/prompt or ref/resource")
 	case kind == "ref/prompt":
 		req.Kind = "prompt"
 	case kind == "ref/tool":
@@ -57,24 +56,24 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 	case kind == "ref/resource":
 		req.Kind, name = "resource", "uri"
 	default:
-		return nil, errorf(CodeInvalidParams, "params.ref.type must be ref/prompt or ref/resource, got %q",
+		return nil, invalidParams("params.ref.type must be ref/prompt or ref/resource, got %q",
 			jsonscan.Excerpt(kind))
 	}
 	if req.Name, ok = jsonscan.LookupText(m.params, "ref", name); !ok {
-		return nil, errorf(CodeInvalidParams, "params.ref.%s must be a string", name)
+		return nil, invalidParams("params.ref.%s must be a string", name)
 	}
 	if req.Argument, ok = jsonscan.LookupText(m.params, "argument", "name"); !ok {
-		return nil, errorf(CodeInvalidParams, "params.argument must be an object with a name, a string")
+		return nil, invalidParams("params.argument must be an object with a name, a string")
 	}
 	if req.Value, ok = jsonscan.LookupText(m.params, "argument", "value"); !ok {
-		return nil, errorf(CodeInvalidParams, "params.argument.value must be a string")
+		return nil, invalidParams("params.argument.value must be a string")
 	}
 	if known := m.param("context"); known != nil && string(known) != "null" && !isObject(known) {
-		return nil, errorf(CodeInvalidParams, "params.context must be an object")
+		return nil, invalidParams("params.context must be an object")
 	}
 	if arguments, ok := jsonscan.Lookup(m.params, "context", "arguments"); ok {
 		if !isObjectOfStrings(arguments) {
-			return nil, errorf(CodeInvalidParams, "params.context.arguments must be an object of strings")
+			return nil, invalidParams("params.context.arguments must be an object of strings")
 		}
 		req.Context = arguments
 	}

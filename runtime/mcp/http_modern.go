@@ -67,7 +67,7 @@ func (s *Server) listenHTTP(resp *postResponse, m *message, c *Caller) {
 	filter, err := m.listenFilter(c)
 	switch {
 	case err == nil && resp.requestSize > maxListenSize:
-		err = errorf(CodeInvalidParams, "A subscription request is limited to %d bytes, and this one has %d",
+		err = invalidParams("A subscription request is limited to %d bytes, and this one has %d",
 			maxListenSize, resp.requestSize)
 	case err == nil && !s.listeners.acquire():
 		err = errorf(CodeBusy, "Too many concurrent subscriptions. Try again shortly")

@@ -150,9 +150,6 @@ func (t *httpStreams) open(ctx context.Context) (_ context.Context, cancel conte
 	stream := &httpStream{identity, cancel}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.active == nil {
-		t.active = make(map[*httpStream]struct{})
-	}
 	t.active[stream] = struct{}{}
 	return ctx, func() {
 		t.mu.Lock()

@@ -164,7 +164,7 @@ func (s *Server) list(ctx context.Context, dst []byte, m *message, rc requestCon
 			after, ok = parseCursor(cursor)
 		}
 		if !ok {
-			return dst, errorf(CodeInvalidParams, "cursor was not issued by this server")
+			return dst, invalidParams("cursor was not issued by this server")
 		}
 	}
 	l, r := s.handler.List(ctx, rc.caller, of), rc.caller.Revision

@@ -25,7 +25,7 @@ var listFilters = [...]string{
 // listenFilter reads params.notifications. Tasks are an extension, which the client must declare.
 func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
 	if !isObject(m.param("notifications")) {
-		return f, errorf(CodeInvalidParams, "params.notifications must be an object")
+		return f, invalidParams("params.notifications must be an object")
 	}
 	for kind, member := range listFilters {
 		v, ok := jsonscan.Lookup(m.params, "notifications", member)
@@ -33,7 +33,7 @@ func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
 		case string(v) == "true":
 			f.lists = append(f.lists, topicKind(kind))
 		case ok && string(v) != "false":
-			return f, errorf(CodeInvalidParams, "params.notifications.%s must be true or false", member)
+			return f, invalidParams("params.notifications.%s must be true or false", member)
 		}
 	}
 	if f.uris, err = m.filterNames("resourceSubscriptions"); err != nil {
@@ -58,9 +58,9 @@ func (m *message) filterNames(key string) ([]string, *Error) {
 	names, ok := distinctStrings(value)
 	switch {
 	case !ok:
-		return nil, errorf(CodeInvalidParams, "params.notifications.%s must be an array of strings", key)
+		return nil, invalidParams("params.notifications.%s must be an array of strings", key)
 	case len(names) > maxResources:
-		return nil, errorf(CodeInvalidParams, "params.notifications.%s has %d elements; the maximum is %d",
+		return nil, invalidParams("params.notifications.%s has %d elements; the maximum is %d",
 			key, len(names), maxResources)
 	}
 	return names, nil

@@ -63,7 +63,7 @@ func (m *message) subjectName() (string, *Error) {
 func stringParam(member string, value []byte) (string, *Error) {
 	s, ok := jsonscan.Text(value)
 	if !ok {
-		return "", errorf(CodeInvalidParams, "params.%s must be a string", member)
+		return "", invalidParams("params.%s must be a string", member)
 	}
 	return s, nil
 }

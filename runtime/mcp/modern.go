@@ -13,20 +13,20 @@ const maxClientSize = 64 << 10
 // checkMeta checks the required metadata of a modern request and sets the fields of c.
 func checkMeta(m *message, c *Caller) *Error {
 	if !isObject(m.meta) {
-		return errorf(CodeInvalidParams, "params._meta is missing. Every request must carry %s and %s",
+		return invalidParams("params._meta is missing. Every request must carry %s and %s",
 			keyProtocolVersion, keyClientCapabilities)
 	}
 	version, ok := jsonscan.Text(m.metaVersion)
 	if !ok {
-		return errorf(CodeInvalidParams, "params._meta must have %s, a string", keyProtocolVersion)
+		return invalidParams("params._meta must have %s, a string", keyProtocolVersion)
 	}
 	switch {
 	case !isObject(m.metaCapabilities):
-		return errorf(CodeInvalidParams, "params._meta must have %s, an object", keyClientCapabilities)
+		return invalidParams("params._meta must have %s, an object", keyClientCapabilities)
 	case m.metaClient != nil && !isObject(m.metaClient):
-		return errorf(CodeInvalidParams, "%s in params._meta must be an object", keyClientInfo)
+		return invalidParams("%s in params._meta must be an object", keyClientInfo)
 	case len(m.metaClient)+len(m.metaCapabilities) > maxClientSize:
-		return errorf(CodeInvalidParams, "%s and %s in params._meta have more than %d bytes",
+		return invalidParams("%s and %s in params._meta have more than %d bytes",
 			keyClientInfo, keyClientCapabilities, maxClientSize)
 	}
 	if version != string(Revision20260728) {
@@ -36,7 +36,7 @@ func checkMeta(m *message, c *Caller) *Error {
 	c.ClientInfo, c.Capabilities = m.metaClient, m.metaCapabilities
 	if m.metaLevel != nil {
 		if c.logLevel = parseLevel(m.metaLevel); c.logLevel == 0 {
-			return errorf(CodeInvalidParams, "%s in params._meta is not a level", keyLogLevel)
+			return invalidParams("%s in params._meta is not a level", keyLogLevel)
 		}
 	}
 	return nil

@@ -30,18 +30,18 @@ func (s *Server) newPeer(m *message, toolset string) (*peer, *Error) {
 	case invalid != nil:
 		return nil, invalid
 	case capabilities != nil && !isObject(capabilities):
-		return nil, errorf(CodeInvalidParams, "params.capabilities must be an object")
+		return nil, invalidParams("params.capabilities must be an object")
 	case info != nil && !isObject(info):
-		return nil, errorf(CodeInvalidParams, "params.clientInfo must be an object")
+		return nil, invalidParams("params.clientInfo must be an object")
 	case len(info)+len(capabilities) > maxClientSize:
-		return nil, errorf(CodeInvalidParams,
-			"params.clientInfo and params.capabilities have more than %d bytes", maxClientSize)
+		return nil, invalidParams("params.clientInfo and params.capabilities have more than %d bytes", maxClientSize)
 	}
 	p := &peer{
 		revision:     negotiate(version),
 		info:         bytes.Clone(info),
 		capabilities: bytes.Clone(capabilities),
-		inflight:     inflightRequests{limit: s.options.CallsPerSession},
+		inflight:     newInflightRequests(s.options.CallsPerSession),
+		requests:     clientRequests{pending: make(map[string]*clientRequest)},
 		subscription: s.newSubscription(toolset, nil),
 	}
 	p.logLevel.Store(int32(LevelInfo))
@@ -95,8 +95,7 @@ func (s *Server) updatePeer(ctx context.Context, m *message, rc requestContext) 
 func (p *peer) setLevel(m *message) *Error {
 	level := parseLevel(m.param("level"))
 	if level == 0 {
-		return errorf(CodeInvalidParams,
-			"params.level must be one of debug, info, notice, warning, error, critical, alert, emergency")
+		return invalidParams("params.level must be one of debug, info, notice, warning, error, critical, alert, emergency")
 	}
 	p.logLevel.Store(int32(level))
 	return nil

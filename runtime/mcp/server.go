@@ -29,6 +29,7 @@ func New(h Handler, o Options) *Server {
 		calls:         semaphore{limit: maxCalls},
 		listeners:     semaphore{limit: maxListeners},
 		sessions:      sessions{limit: o.Sessions, idle: o.SessionIdle, byID: make(map[string]*session)},
+		streams:       httpStreams{active: make(map[*httpStream]struct{})},
 		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*subscription]struct{})},
 		closing:       make(chan struct{}),
 	}

@@ -86,7 +86,7 @@ func (b *lineBatch) serveLegacy(m *message) {
 	p := b.peer
 	if p == nil { // a ping before initialize
 		p = &peer{
-			revision: legacyRevisions[0], inflight: inflightRequests{limit: 1},
+			revision: legacyRevisions[0], inflight: newInflightRequests(1),
 			subscription: b.conn.server.newSubscription(b.conn.toolset, nil),
 		}
 	}

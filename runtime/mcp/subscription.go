@@ -22,7 +22,7 @@ type subscription struct {
 // newSubscription returns a subscription without topics. Its owner must close it.
 func (s *Server) newSubscription(toolset string, id []byte) *subscription {
 	sub := &subscription{id: id, toolset: toolset, topics: make(map[topic]struct{})}
-	sub.resources = resourceSubscriptions{subscription: sub, server: s}
+	sub.resources = resourceSubscriptions{subscription: sub, server: s, byURI: make(map[string]*resourceSubscription)}
 	return sub
 }
 

@@ -45,9 +45,6 @@ func (r *resourceSubscriptions) add(ctx context.Context, c *Caller, uri string) 
 	}
 	r.last = c.Snapshot(r.last)
 	added := &resourceSubscription{started: make(chan struct{}), caller: r.last}
-	if r.byURI == nil {
-		r.byURI = make(map[string]*resourceSubscription)
-	}
 	r.byURI[uri] = added
 	r.server.subscriptions.add(r.subscription, topic{resourceTopic, uri}) // first, so that no change is missed
 	r.mu.Unlock()

@@ -26,7 +26,7 @@ func (s *Server) serveTask(ctx context.Context, dst []byte, m *message, rc reque
 	req := &TaskRequest{Method: string(m.method), ID: id, Caller: rc.caller}
 	if req.Method == "tasks/update" {
 		if req.Answers = m.inputResponses; !isObject(req.Answers) {
-			return dst, errorf(CodeInvalidParams, "params.inputResponses must be an object")
+			return dst, invalidParams("params.inputResponses must be an object")
 		}
 	}
 	members, err := s.handler.Task(ctx, req)
