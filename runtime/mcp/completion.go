@@ -39,7 +39,7 @@ func (s *Server) complete(ctx context.Context, dst []byte, m *message, rc reques
 	if err != nil {
 		return dst, s.protocolError(ctx, m, err)
 	}
-	return rc.endResult(c.appendMembers(beginResult(dst, rc.caller.Revision))), nil
+	return rc.info.endResult(c.appendMembers(beginResult(dst, rc.caller.Revision)), rc.caller.Revision), nil
 }
 
 func (m *message) completeRequest() (*CompleteRequest, *Error) {

@@ -43,9 +43,10 @@ func (i *Info) appendServerInfo(dst []byte) []byte {
 	return append(append(dst, `"`+keyServerInfo+`":`...), i.implementation...)
 }
 
-// appendEnd closes a modern result that has no metadata of its own. A nil Info adds no metadata.
-func (i *Info) appendEnd(dst []byte) []byte {
-	if i == nil {
+// endResult closes a result that has no metadata of its own. Every modern result names the server; a
+// nil Info adds no metadata.
+func (i *Info) endResult(dst []byte, r Revision) []byte {
+	if i == nil || !r.Modern() {
 		return append(dst, '}')
 	}
 	return append(dst, i.tail...)
@@ -94,5 +95,5 @@ func (i *Info) appendInitializeResult(dst []byte, r Revision) []byte {
 func (i *Info) appendDiscoverResult(dst []byte) []byte {
 	dst = appendStrings(append(dst, `{"resultType":"complete","supportedVersions":`...), revisions)
 	dst = append(append(dst, `,"capabilities":`+modernCapabilities...), i.instructions...)
-	return i.appendEnd(append(dst, `,"ttlMs":0,"cacheScope":"public"`...))
+	return i.endResult(append(dst, `,"ttlMs":0,"cacheScope":"public"`...), Revision20260728)
 }

@@ -45,7 +45,7 @@ func (s *Server) appendDocument(
 		}
 		dst = appendCacheHints(dst, ttl, private)
 	}
-	return rc.endResult(dst), nil
+	return rc.info.endResult(dst, rc.caller.Revision), nil
 }
 
 // handle calls a method of the Handler and ends the request afterwards, also after a panic.

@@ -1,5 +1,7 @@
 package mcp
 
+import "bytes"
+
 // Outcome is the result of a tool call.
 type Outcome struct {
 	Content    Appender // an array of content blocks; nil means an empty array
@@ -26,7 +28,7 @@ func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
 	case o.Questions != nil:
 		return o.Questions.appendResult(dst, server)
 	case o.Task != nil:
-		return server.appendEnd(o.Task.AppendJSON(append(dst, `{"resultType":"task",`...)))
+		return server.endResult(o.Task.AppendJSON(append(dst, `{"resultType":"task",`...)), r)
 	}
 	modern := r.Modern()
 	dst = append(beginResult(dst, r), `"content":`...)
@@ -49,27 +51,24 @@ func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
 	if o.IsError {
 		dst = append(dst, `,"isError":true`...)
 	}
-	namesServer := modern && server != nil
-	switch {
-	case o.Meta == nil && namesServer:
-		return append(dst, server.tail...)
-	case o.Meta != nil && namesServer:
-		dst = appendMeta(append(dst, `,"_meta":`...), o.Meta, server)
-	case o.Meta != nil:
-		dst = o.Meta.AppendJSON(append(dst, `,"_meta":`...))
+	if o.Meta == nil {
+		return server.endResult(dst, r)
+	}
+	dst = o.Meta.AppendJSON(append(dst, `,"_meta":`...))
+	if modern && server != nil {
+		dst = server.addToMeta(dst)
 	}
 	return append(dst, '}')
 }
 
-// appendMeta appends the metadata of an outcome together with serverInfo.
-func appendMeta(dst []byte, meta Appender, server *Info) []byte {
-	dst = meta.AppendJSON(dst)
-	if dst[len(dst)-1] != '}' {
+// addToMeta adds serverInfo to the metadata of an outcome, the object at the end of dst.
+func (i *Info) addToMeta(dst []byte) []byte {
+	dst, isObject := bytes.CutSuffix(dst, []byte{'}'})
+	if !isObject {
 		panic("the metadata of an outcome is not an object")
 	}
-	dst = dst[:len(dst)-1]
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
 	}
-	return append(server.appendServerInfo(dst), '}')
+	return append(i.appendServerInfo(dst), '}')
 }

@@ -93,14 +93,6 @@ func beginResult(dst []byte, r Revision) []byte {
 	return append(dst, '{')
 }
 
-// endResult closes a result that has no metadata of its own. Every modern result names the server.
-func (rc *requestContext) endResult(dst []byte) []byte {
-	if rc.caller.Revision.Modern() {
-		return append(dst, rc.info.tail...)
-	}
-	return append(dst, '}')
-}
-
 // protocolError returns the error that the client receives for an error of the Handler.
 func (s *Server) protocolError(ctx context.Context, m *message, err error) *Error {
 	var e *Error

@@ -37,7 +37,7 @@ func (s *Server) serveTask(ctx context.Context, dst []byte, m *message, rc reque
 	if members != nil {
 		dst = members.AppendJSON(append(dst, ','))
 	}
-	return rc.endResult(dst), nil
+	return rc.info.endResult(dst, rc.caller.Revision), nil
 }
 
 // taskState returns the members of the object that tasks/get returns. A panic of the Handler is an
