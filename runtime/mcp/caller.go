@@ -35,7 +35,7 @@ func (c *Caller) Owner() string {
 // request, its header and its token. If last, the snapshot of an earlier request, is the same as c,
 // Snapshot returns last.
 func (c *Caller) Snapshot(last *Caller) *Caller {
-	if last != nil && last.Same(c) {
+	if last != nil && last.same(c) {
 		return last
 	}
 	return &Caller{
@@ -44,9 +44,9 @@ func (c *Caller) Snapshot(last *Caller) *Caller {
 	}
 }
 
-// Same reports whether c and d differ only in what each request brings along: session, address and
+// same reports whether c and d differ only in what each request brings along: session, address and
 // header.
-func (c *Caller) Same(d *Caller) bool {
+func (c *Caller) same(d *Caller) bool {
 	return c.Revision == d.Revision && c.Toolset == d.Toolset && c.Subject == d.Subject &&
 		c.Identity.same(d.Identity) &&
 		bytes.Equal(c.ClientInfo, d.ClientInfo) && bytes.Equal(c.Capabilities, d.Capabilities)

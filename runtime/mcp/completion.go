@@ -103,7 +103,7 @@ func isObjectOfStrings(value []byte) bool {
 // appendMembers appends the members of the result.
 func (c *Completion) appendMembers(dst []byte) []byte {
 	values := c.Values[:min(len(c.Values), maxCompletionValues)]
-	dst = appendStrings(append(dst, `"completion":{"values":`...), values)
+	dst = AppendStrings(append(dst, `"completion":{"values":`...), values)
 	if c.Total > 0 {
 		dst = strconv.AppendInt(append(dst, `,"total":`...), int64(c.Total), 10)
 	}

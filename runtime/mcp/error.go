@@ -87,7 +87,7 @@ func MissingCapability(capability ...string) *Error {
 func InsufficientScope(scopes []string) *Error {
 	e := errorf(CodeForbidden, "Insufficient scope: this requires %s", strings.Join(scopes, " "))
 	e.scopes = scopes
-	e.Data = append(appendStrings([]byte(`{"requiredScopes":`), scopes), '}')
+	e.Data = append(AppendStrings([]byte(`{"requiredScopes":`), scopes), '}')
 	return e
 }
 
@@ -97,7 +97,7 @@ func Unauthorized() *Error {
 }
 
 func unsupportedVersion(requested string) *Error {
-	data := appendStrings([]byte(`{"supported":`), revisions)
+	data := AppendStrings([]byte(`{"supported":`), revisions)
 	data = append(jsonscan.AppendString(append(data, `,"requested":`...), requested), '}')
 	return &Error{Code: CodeUnsupportedVersion, Message: "Unsupported protocol version", Data: data}
 }
@@ -157,8 +157,8 @@ func (e *Error) appendReply(dst, id []byte) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendStrings appends an array of strings.
-func appendStrings[T ~string](dst []byte, list []T) []byte {
+// AppendStrings appends an array of strings as encoded JSON.
+func AppendStrings[T ~string](dst []byte, list []T) []byte {
 	dst = append(dst, '[')
 	for i, s := range list {
 		if i > 0 {

@@ -61,7 +61,7 @@ func AppendIcons(dst []byte, icons []Icon) []byte {
 		dst = jsonscan.AppendString(append(dst, `{"src":`...), icon.Src)
 		dst = appendMember(dst, "mimeType", icon.MIMEType)
 		if len(icon.Sizes) > 0 {
-			dst = appendStrings(append(dst, `,"sizes":`...), icon.Sizes)
+			dst = AppendStrings(append(dst, `,"sizes":`...), icon.Sizes)
 		}
 		dst = append(appendMember(dst, "theme", icon.Theme), '}')
 	}
@@ -93,7 +93,7 @@ func (i *Info) appendInitializeResult(dst []byte, r Revision) []byte {
 
 // appendDiscoverResult appends the result of server/discover.
 func (i *Info) appendDiscoverResult(dst []byte) []byte {
-	dst = appendStrings(append(dst, `{"resultType":"complete","supportedVersions":`...), revisions)
+	dst = AppendStrings(append(dst, `{"resultType":"complete","supportedVersions":`...), revisions)
 	dst = append(append(dst, `,"capabilities":`+modernCapabilities...), i.instructions...)
 	return i.endResult(append(dst, `,"ttlMs":0,"cacheScope":"public"`...), Revision20260728)
 }

@@ -138,10 +138,10 @@ func (sub *subscription) acknowledgement(lists []topicKind, uris, tasks []string
 		dst = append(strconv.AppendQuote(appendComma(dst, start), listFilters[kind]), ":true"...)
 	}
 	if len(uris) > 0 {
-		dst = appendStrings(append(appendComma(dst, start), `"resourceSubscriptions":`...), uris)
+		dst = AppendStrings(append(appendComma(dst, start), `"resourceSubscriptions":`...), uris)
 	}
 	if len(tasks) > 0 {
-		dst = appendStrings(append(appendComma(dst, start), `"taskIds":`...), tasks)
+		dst = AppendStrings(append(appendComma(dst, start), `"taskIds":`...), tasks)
 	}
 	return append(dst, "}}}"...)
 }

@@ -1,10 +1,12 @@
 package result
 
 import (
-	"container/list"
 	"context"
+	"math"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"hatchel/runtime/digest"
 )
@@ -13,10 +15,9 @@ import (
 // outlives generations: a changed tool has other digests.
 type Cache struct {
 	mu       sync.Mutex
-	entries  map[digest.Digest]*list.Element // of *cacheEntry; guarded by mu
-	recent   *list.List                      // the same, most recently used first; guarded by mu
-	size     int                             // bytes, about; guarded by mu
-	inflight map[digest.Digest]*Flight       // guarded by mu
+	entries  *simplelru.LRU[digest.Digest, cacheEntry] // guarded by mu
+	size     int                                       // bytes, about; guarded by mu
+	inflight map[digest.Digest]*Flight                 // guarded by mu
 }
 
 // maxCacheSize is how many bytes of results a process caches. The least recently used are removed
@@ -24,7 +25,6 @@ type Cache struct {
 const maxCacheSize = 64 << 20
 
 type cacheEntry struct {
-	key    digest.Digest
 	result *Cached
 	until  time.Time
 }
@@ -39,9 +39,10 @@ type Flight struct {
 
 // NewCache returns an empty Cache.
 func NewCache() *Cache {
-	return &Cache{
-		entries: map[digest.Digest]*list.Element{}, recent: list.New(), inflight: map[digest.Digest]*Flight{},
-	}
+	c := &Cache{inflight: map[digest.Digest]*Flight{}}
+	// The error is that of a limit of 0.
+	c.entries, _ = simplelru.NewLRU(math.MaxInt, func(_ digest.Digest, e cacheEntry) { c.size -= e.result.size() })
+	return c
 }
 
 // Join returns a cached result, or else a flight: to wait for, or, where owner is set, to perform
@@ -49,14 +50,10 @@ func NewCache() *Cache {
 func (c *Cache) Join(key digest.Digest) (result *Cached, flight *Flight, owner bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element := c.entries[key]; element != nil {
-		entry := element.Value.(*cacheEntry)
-		if time.Now().Before(entry.until) {
-			c.recent.MoveToFront(element)
-			return entry.result, nil, false
-		}
-		c.remove(element)
+	if entry, ok := c.entries.Get(key); ok && time.Now().Before(entry.until) {
+		return entry.result, nil, false
 	}
+	c.entries.Remove(key)
 	if flight := c.inflight[key]; flight != nil {
 		return nil, flight, false
 	}
@@ -74,17 +71,10 @@ func (c *Cache) Finish(key digest.Digest, flight *Flight, ttl time.Duration) {
 	if flight.Result == nil {
 		return
 	}
-	c.entries[key] = c.recent.PushFront(&cacheEntry{key, flight.Result, time.Now().Add(ttl)})
+	c.entries.Add(key, cacheEntry{flight.Result, time.Now().Add(ttl)})
 	for c.size += flight.Result.size(); c.size > maxCacheSize; {
-		c.remove(c.recent.Back())
+		c.entries.RemoveOldest()
 	}
-}
-
-// remove removes an entry. The caller holds mu.
-func (c *Cache) remove(element *list.Element) {
-	entry := c.recent.Remove(element).(*cacheEntry)
-	delete(c.entries, entry.key)
-	c.size -= entry.result.size()
 }
 
 // Wait returns nil when the flight is finished, or the error of ctx if that ends before.
