@@ -3,7 +3,6 @@ package auth
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime/mcp"
@@ -12,12 +11,11 @@ import (
 // apiKey is a declared API key. Only its digest is known.
 type apiKey struct {
 	digest   [sha256.Size]byte
-	expires  time.Time // zero for never
 	identity mcp.Identity
 }
 
 func newAPIKey(k *hcl.APIKey) apiKey {
-	return apiKey{digest: k.Digest, expires: k.Expires, identity: mcp.Identity{
+	return apiKey{digest: k.Digest, identity: mcp.Identity{
 		Subject: k.Name, Key: k.Name, Groups: k.Groups, Scopes: k.Scopes, Expires: k.Expires,
 		Grant: grantOf("key", k.Name, k.Digest, k.Groups, k.Scopes, k.Expires),
 	}}
@@ -34,12 +32,11 @@ func (c *Authenticator) identifyKey(credential string) (*mcp.Identity, *Refusal)
 	if found < 0 {
 		return nil, unknownCredential()
 	}
-	k := &c.keys[found]
-	if !k.expires.IsZero() && !c.now().Before(k.expires) {
+	i := c.keys[found].identity
+	if !i.Expires.IsZero() && !c.now().Before(i.Expires) {
 		refused := invalidToken("The key has expired")
 		refused.isOurs = true
 		return nil, refused
 	}
-	i := k.identity
 	return &i, nil
 }
