@@ -30,7 +30,7 @@ func (c *Authenticator) identifyKey(credential string) (*mcp.Identity, *Refusal)
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(digest[:], c.keys[n].digest[:]), n, found)
 	}
 	if found < 0 {
-		return nil, unknownCredential()
+		return nil, unknownCredential
 	}
 	i := c.keys[found].identity
 	if !i.Expires.IsZero() && !c.now().Before(i.Expires) {
