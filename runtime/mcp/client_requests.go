@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"sync"
 
@@ -83,14 +84,9 @@ func (c *clientRequests) close(cause error) {
 	c.pending = nil
 }
 
-// parseClientError reads the error member of a response.
+// parseClientError reads the error member of a response, as far as it is well-formed.
 func parseClientError(failure []byte) *ClientError {
 	e := &ClientError{Code: CodeInternalError}
-	if code, ok := jsonscan.Lookup(failure, "code"); ok {
-		if n, err := strconv.Atoi(string(code)); err == nil {
-			e.Code = n
-		}
-	}
-	e.Message, _ = jsonscan.LookupText(failure, "message")
+	json.Unmarshal(failure, e)
 	return e
 }

@@ -2,6 +2,9 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 
 	"hatchel/hcl/jsonscan"
@@ -82,22 +85,9 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 
 // isObjectOfStrings reports whether a scanned value is an object whose values are strings.
 func isObjectOfStrings(value []byte) bool {
-	s := jsonscan.New(value, len(value))
-	if s.Peek() != '{' {
-		return false
-	}
-	mark, err := s.EnterObject()
-	for err == nil {
-		key, invalid := s.Key(mark)
-		if invalid != nil || key == nil {
-			return invalid == nil
-		}
-		if s.Peek() != '"' {
-			return false
-		}
-		_, err = s.Value()
-	}
-	return false
+	var members map[string]*string // nil is null
+	err := json.Unmarshal(value, &members)
+	return err == nil && members != nil && !slices.Contains(slices.Collect(maps.Values(members)), nil)
 }
 
 // appendMembers appends the members of the result.

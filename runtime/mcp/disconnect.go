@@ -56,15 +56,10 @@ func (resp *postResponse) disconnected() bool {
 		d.since = time.Time{}
 		return false
 	}
-	select {
-	case <-resp.server.closing:
-		return true
-	default:
-	}
 	if d.since.IsZero() {
 		d.since = time.Now()
 	}
-	return time.Since(d.since) >= returnTimeout
+	return resp.server.isClosing() || time.Since(d.since) >= returnTimeout
 }
 
 // addConnection counts a connection that reads events of the session until done is called.

@@ -37,7 +37,7 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 		resp.fail(err, m.id)
 		return
 	}
-	defer s.calls.release()
+	defer s.calls.Release(1)
 	if mayBlock(m.method) {
 		resp.startKeepAlive()
 	}
@@ -69,14 +69,14 @@ func (s *Server) listenHTTP(resp *postResponse, m *message, c *Caller) {
 	case err == nil && resp.requestSize > maxListenSize:
 		err = invalidParams("A subscription request is limited to %d bytes, and this one has %d",
 			maxListenSize, resp.requestSize)
-	case err == nil && !s.listeners.acquire():
+	case err == nil && !s.acquire(s.listeners):
 		err = errorf(CodeBusy, "Too many concurrent subscriptions. Try again shortly")
 	}
 	if err != nil {
 		resp.fail(err, m.id)
 		return
 	}
-	defer s.listeners.release()
+	defer s.listeners.Release(1)
 	ctx, cancel := s.streams.open(resp.r.Context())
 	defer cancel()
 	sub := s.newSubscription(resp.view.toolset, bytes.Clone(m.id))

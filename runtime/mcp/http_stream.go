@@ -26,11 +26,11 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, v view) {
 			return
 		}
 	}
-	if !s.listeners.acquire() {
+	if !s.acquire(s.listeners) {
 		http.Error(w, "Too many concurrent event streams. Try again shortly", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.listeners.release()
+	defer s.listeners.Release(1)
 	ctx, cancel := s.streams.open(r.Context())
 	defer cancel()
 	defer sess.addConnection()()

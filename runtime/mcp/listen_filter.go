@@ -3,7 +3,9 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 
 	"hatchel/hcl/jsonscan"
@@ -69,28 +71,18 @@ func (m *message) filterNames(key string) ([]string, *Error) {
 // distinctStrings returns the elements of a scanned array of strings, without duplicates. It
 // reports false for any other value.
 func distinctStrings(value []byte) (list []string, ok bool) {
-	s := jsonscan.New(value, len(value))
-	if s.Peek() != '[' || s.EnterArray() != nil {
+	var elements []*string // nil is null
+	if json.Unmarshal(value, &elements) != nil || elements == nil || slices.Contains(elements, nil) {
 		return nil, false
 	}
 	seen := make(map[string]bool)
-	for {
-		more, err := s.NextElement()
-		if err != nil || !more {
-			return list, err == nil
-		}
-		if s.Peek() != '"' {
-			return nil, false
-		}
-		text, err := s.Text()
-		if err != nil {
-			return nil, false
-		}
-		if !seen[text] {
-			seen[text] = true
-			list = append(list, text)
+	for _, e := range elements {
+		if !seen[*e] {
+			seen[*e] = true
+			list = append(list, *e)
 		}
 	}
+	return list, true
 }
 
 // maxConcurrentSubscribes is how many resources or tasks of one subscriptions/listen the Handler is

@@ -4,14 +4,16 @@ import (
 	"context"
 	"net/http"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Server serves a Handler. Use [New] to create one. Its methods are safe for concurrent use.
 type Server struct {
 	handler       Handler
 	options       Options
-	calls         semaphore // requests in progress
-	listeners     semaphore // event streams that wait for something to happen
+	calls         *semaphore.Weighted // requests in progress
+	listeners     *semaphore.Weighted // event streams that wait for something to happen
 	sessions      sessions
 	streams       httpStreams
 	subscriptions subscriptionRegistry
@@ -26,8 +28,8 @@ func New(h Handler, o Options) *Server {
 	s := &Server{
 		handler:       h,
 		options:       o,
-		calls:         semaphore{limit: maxCalls},
-		listeners:     semaphore{limit: maxListeners},
+		calls:         semaphore.NewWeighted(maxCalls),
+		listeners:     semaphore.NewWeighted(maxListeners),
 		sessions:      sessions{limit: o.Sessions, idle: o.SessionIdle, byID: make(map[string]*session)},
 		streams:       httpStreams{active: make(map[*httpStream]struct{})},
 		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*subscription]struct{})},
@@ -66,34 +68,51 @@ func (s *Server) Retain(valid func(*Identity) bool) {
 // the requests in progress. If ctx ends first, it returns the cause, and the remaining requests end
 // with their connections. Shutdown may be called again to wait longer.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.closeOnce.Do(func() {
-		s.calls.close()
-		s.listeners.close()
-		close(s.closing)
-	})
-	if err := s.listeners.wait(ctx); err != nil {
-		return err
+	s.closeOnce.Do(func() { close(s.closing) })
+	if s.listeners.Acquire(ctx, maxListeners) != nil {
+		return context.Cause(ctx)
 	}
-	if err := s.calls.wait(ctx); err != nil {
-		return err
+	s.listeners.Release(maxListeners)
+	if s.calls.Acquire(ctx, maxCalls) != nil {
+		return context.Cause(ctx)
 	}
+	s.calls.Release(maxCalls)
 	s.sessions.closeAll()
 	return nil
 }
 
 var errClosing = &Error{Code: CodeBusy, Message: "The server is shutting down"}
 
+// acquire reports whether a place in the semaphore is acquired: there is one, and the server is not
+// shutting down.
+func (s *Server) acquire(places *semaphore.Weighted) bool {
+	if !places.TryAcquire(1) {
+		return false
+	}
+	if s.isClosing() { // checked last, so that Shutdown waits for every place that stays acquired
+		places.Release(1)
+		return false
+	}
+	return true
+}
+
 // admit acquires s.calls for a request, or returns the error to answer with.
 func (s *Server) admit() *Error {
-	if s.calls.acquire() {
+	switch {
+	case s.acquire(s.calls):
 		return nil
+	case s.isClosing():
+		return errClosing
 	}
+	return errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly", maxCalls)
+}
+
+func (s *Server) isClosing() bool {
 	select {
 	case <-s.closing:
-		return errClosing
+		return true
 	default:
-		return errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly",
-			maxCalls)
+		return false
 	}
 }
 

@@ -103,13 +103,13 @@ func (b *lineBatch) answer(m *message, inflight *inflightRequests, caller *Calle
 	}
 	request, err := inflight.begin(b.conn.ctx, m.id)
 	if err != nil {
-		s.calls.release()
+		s.calls.Release(1)
 		b.replyNow(err.appendReply(nil, m.id))
 		return
 	}
 	b.expectReply()
 	run := func() {
-		defer s.calls.release()
+		defer s.calls.Release(1)
 		buf := borrowBuffer()
 		defer buf.release()
 		buf.b, _ = s.reply(request.ctx, buf.b, m, requestContext{caller, p, b.conn, b.conn.info()})

@@ -131,13 +131,16 @@ func (r *resourceSubscriptions) close() {
 	}
 }
 
+// recoverError is deferred. It makes a panic an error.
+func recoverError(err *error) {
+	if p := recover(); p != nil {
+		*err = panicError(p)
+	}
+}
+
 // follow calls Follow of the Handler. A panic is an error.
 func (s *Server) follow(ctx context.Context, c *Caller, uri string) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicError(p)
-		}
-	}()
+	defer recoverError(&err)
 	return s.handler.SubscribeResource(ctx, c, uri)
 }
 

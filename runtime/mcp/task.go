@@ -43,11 +43,7 @@ func (s *Server) serveTask(ctx context.Context, dst []byte, m *message, rc reque
 // taskState returns the members of the object that tasks/get returns. A panic of the Handler is an
 // error.
 func (s *Server) taskState(ctx context.Context, caller *Caller, id string) (members []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicError(p)
-		}
-	}()
+	defer recoverError(&err)
 	state, err := s.handler.Task(ctx, &TaskRequest{Method: "tasks/get", ID: id, Caller: caller})
 	if err != nil {
 		return nil, err
