@@ -31,8 +31,8 @@ type Evaluation struct {
 	Partial      bool         // inputs are missing: a deny rule that fails without them does not deny
 	CallResults  *RuleResults // of the same call; nil when they are not kept
 
-	buffer hcl.EvalBuffer
-	shared map[*Rule]bool // results of rules that are the same for everything; nil when they are not kept
+	buffer   hcl.EvalBuffer
+	anyEntry bool // CallResults are of all entries of a list
 }
 
 // eval evaluates one rule. It is open when the rule reads inputs that are not there yet.
@@ -40,11 +40,7 @@ func (e *Evaluation) eval(r *Rule) (holds, open bool, err error) {
 	if e.BeforeInputs && r.readsInputs {
 		return false, true, nil
 	}
-	shared := e.shared != nil && !r.readsInputs && !r.readsTool
-	if holds, ok := e.shared[r]; ok && shared {
-		return holds, false, nil
-	}
-	kept := e.CallResults != nil && !r.readsInputs
+	kept := e.CallResults != nil && !r.readsInputs && !(e.anyEntry && r.readsTool)
 	if kept && e.CallResults.known&r.bit != 0 {
 		return e.CallResults.holds&r.bit != 0, false, nil
 	}
@@ -54,9 +50,6 @@ func (e *Evaluation) eval(r *Rule) (holds, open bool, err error) {
 		if holds {
 			e.CallResults.holds |= r.bit
 		}
-	}
-	if shared && err == nil {
-		e.shared[r] = holds
 	}
 	return holds, false, err
 }
