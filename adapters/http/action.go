@@ -31,7 +31,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	if err := ctx.Err(); err != nil {
 		return adapters.Result{}, err
 	}
-	r, err := a.compile(ctx, call, nil)
+	r, err := a.compile(ctx, call, nextPage{})
 	if err != nil {
 		return adapters.Result{}, err
 	}
@@ -42,29 +42,16 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	return adapters.Result{Value: out}, nil
 }
 
-// nextPage is how the request of a later page differs from the block.
-type nextPage struct {
-	url   string                          // the whole URL of the page; empty if it is the block's
-	query *parameter                      // the parameter that selects the page
-	edit  func(jsonBody any) (any, error) // sets the member of the body that selects the page
-}
-
-// compile builds the request of a call; page is nil for the first page.
-func (a *action) compile(ctx context.Context, call *adapters.Call, page *nextPage) (*compiledRequest, error) {
-	r := &compiledRequest{method: a.method, call: call}
+// compile builds the request of a call.
+func (a *action) compile(ctx context.Context, call *adapters.Call, page nextPage) (*compiledRequest, error) {
+	r := &compiledRequest{call: call}
 	if !isRead(a.method) {
 		r.idempotencyKey = call.Key
 	}
-	err := a.fill(ctx, call.Frame, page, r)
-	if f := new(adapters.Fault); page != nil && errors.As(err, &f) && f.NotSent {
-		sent := *f
-		sent.NotSent = false // the requests of earlier pages were sent
-		return nil, &sent
-	}
-	return r, err
+	return r, a.fill(ctx, call.Frame, page, r)
 }
 
-func (a *action) fill(ctx context.Context, f *hcl.Frame, page *nextPage, r *compiledRequest) error {
+func (a *action) fill(ctx context.Context, f *hcl.Frame, page nextPage, r *compiledRequest) error {
 	if err := a.setAddress(f, page, r); err != nil {
 		return err
 	}
@@ -73,18 +60,14 @@ func (a *action) fill(ctx context.Context, f *hcl.Frame, page *nextPage, r *comp
 			return err
 		}
 	}
-	var edit func(any) (any, error)
-	if page != nil {
-		edit = page.edit
-		if page.query != nil {
-			r.setQuery(*page.query)
-		}
+	if page.param != "" { // after the credentials, which may be parameters
+		r.setQuery(page.param, page.cursor, false)
 	}
-	return a.block.Body.fill(f, r, edit)
+	return a.block.Body.fill(f, r, page.edit)
 }
 
-func (a *action) setAddress(f *hcl.Frame, page *nextPage, r *compiledRequest) (err error) {
-	if page != nil && page.url != "" {
+func (a *action) setAddress(f *hcl.Frame, page nextPage, r *compiledRequest) (err error) {
+	if page.url != "" {
 		r.target = []byte(page.url)
 		return nil
 	}
@@ -145,8 +128,8 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 			return nil, err
 		}
 		sent = sent || !failed.unsent
-		failed.neverSent = !sent
-		if failed.status == nethttp.StatusUnauthorized && !renewed {
+		failed.Unavailable, failed.NotSent = failed.isOutage(), !sent
+		if failed.Status == nethttp.StatusUnauthorized && !renewed {
 			if renewed = a.renewToken(ctx, r); renewed {
 				continue
 			}
@@ -163,20 +146,20 @@ func (a *action) finalError(ctx context.Context, failed *failure) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
-	if failed.status == 0 && !failed.unsent && !a.repeatable {
-		failed.message += unknownOutcome
+	if failed.Status == 0 && !failed.unsent && !a.repeatable {
+		failed.Message += unknownOutcome
 	}
-	return failed.fault()
+	return &failed.Fault
 }
 
 // renewToken replaces a fetched token that the service has rejected.
 func (a *action) renewToken(ctx context.Context, r *compiledRequest) bool {
-	renewable, ok := a.service.authorizer.(tokenAuthorizer)
+	tokens, ok := a.service.authorizer.(*tokens)
 	if !ok {
 		return false
 	}
-	renewable.invalidate(r)
-	return renewable.authorize(ctx, nil, r) == nil
+	tokens.invalidate(r)
+	return tokens.authorize(ctx, nil, r) == nil
 }
 
 // attempt sends the request once and reads the response.

@@ -2,7 +2,6 @@ package http
 
 import (
 	"fmt"
-	"net/url"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -75,32 +74,17 @@ func (b *body) encodeJSON(f *hcl.Frame, edit func(any) (any, error)) ([]byte, er
 }
 
 func (b *body) encodeForm(f *hcl.Frame, r *compiledRequest) ([]byte, error) {
-	entries, err := b.Form.Eval(f)
-	if err != nil {
-		return nil, err
-	}
-	out := []byte{}
-	for _, e := range entries {
-		texts, err := scalars(e.Value)
-		if err != nil {
-			return nil, fmt.Errorf("the form field %s %w", e.Name, err)
-		}
+	form := []byte{}
+	err := eachEntry(f, b.Form, "form field", func(name string, texts []string, secret bool) error {
 		for _, text := range texts {
-			if len(out) > 0 {
-				out = append(out, '&')
-			}
-			out = append(append(out, url.QueryEscape(e.Name)...), '=')
-			if b.Form.Secret(e.Name) {
+			if secret {
 				r.addSecret(text)
-				if r.dryRun {
-					out = append(out, hcl.Hidden...)
-					continue
-				}
 			}
-			out = append(out, url.QueryEscape(text)...)
+			form = r.appendParameter(form, parameter{name, text, secret})
 		}
-	}
-	return out, nil
+		return nil
+	})
+	return form, err
 }
 
 func (b *body) encodeRaw(f *hcl.Frame, r *compiledRequest) (contentType string, err error) {

@@ -1,7 +1,7 @@
 package http
 
 import (
-	"fmt"
+	"bytes"
 	nethttp "net/http"
 	"net/url"
 	"slices"
@@ -13,7 +13,6 @@ import (
 
 // compiledRequest is a request with all values of a call.
 type compiledRequest struct {
-	method         string
 	target         []byte // the URL without the parameters in query
 	query          []parameter
 	header         nethttp.Header
@@ -38,41 +37,32 @@ func (r *compiledRequest) addSecret(text string) {
 
 // addQuery adds the query parameters of a call. A list repeats its parameter.
 func (r *compiledRequest) addQuery(f *hcl.Frame, entries *hcl.KeyValues) error {
-	list, err := entries.Eval(f)
-	if err != nil {
-		return &adapters.Fault{Message: err.Error()}
-	}
-	for _, e := range list {
-		texts, err := scalars(e.Value)
-		if err != nil {
-			return &adapters.Fault{Message: fmt.Sprintf("the query parameter %s %v", e.Name, err)}
-		}
-		secret := entries.Secret(e.Name)
+	return eachEntry(f, entries, "query parameter", func(name string, texts []string, secret bool) error {
 		for _, text := range texts {
-			r.query = append(r.query, parameter{e.Name, text, secret})
+			r.query = append(r.query, parameter{name, text, secret})
 			if secret {
 				r.addSecret(text)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// setQuery replaces all parameters of the same name.
-func (r *compiledRequest) setQuery(p parameter) {
+// setQuery replaces all parameters of a name.
+func (r *compiledRequest) setQuery(name, text string, secret bool) {
 	if path, query, ok := strings.Cut(string(r.target), "?"); ok {
 		parts := slices.DeleteFunc(strings.Split(query, "&"), func(part string) bool {
 			key, _, _ := strings.Cut(part, "=")
 			key, err := url.QueryUnescape(key)
-			return err == nil && key == p.name
+			return err == nil && key == name
 		})
 		if len(parts) > 0 {
 			path += "?" + strings.Join(parts, "&")
 		}
 		r.target = []byte(path)
 	}
-	r.query = slices.DeleteFunc(r.query, func(other parameter) bool { return other.name == p.name })
-	r.query = append(r.query, p)
+	r.query = slices.DeleteFunc(r.query, func(p parameter) bool { return p.name == name })
+	r.query = append(r.query, parameter{name, text, secret})
 }
 
 // address returns the whole URL.
@@ -80,20 +70,24 @@ func (r *compiledRequest) address() string {
 	if len(r.query) == 0 {
 		return string(r.target)
 	}
-	separator := byte('?')
 	dst := r.target
-	if strings.IndexByte(string(dst), '?') >= 0 {
-		separator = '&'
+	if bytes.IndexByte(dst, '?') < 0 {
+		dst = append(dst, '?')
 	}
 	for _, p := range r.query {
-		dst = append(append(dst, separator), url.QueryEscape(p.name)...)
-		dst = append(dst, '=')
-		if r.dryRun && p.secret {
-			dst = append(dst, hcl.Hidden...)
-		} else {
-			dst = append(dst, url.QueryEscape(p.text)...)
-		}
-		separator = '&'
+		dst = r.appendParameter(dst, p)
 	}
 	return string(dst)
+}
+
+// appendParameter appends name=text to a query or a form. A dry run hides secrets.
+func (r *compiledRequest) appendParameter(dst []byte, p parameter) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '?' {
+		dst = append(dst, '&')
+	}
+	dst = append(append(dst, url.QueryEscape(p.name)...), '=')
+	if r.dryRun && p.secret {
+		return append(dst, hcl.Hidden...)
+	}
+	return append(dst, url.QueryEscape(p.text)...)
 }

@@ -27,9 +27,8 @@ var reservedHeaders = map[string]string{
 // checkHeaderNames reports header names that cannot be sent.
 func checkHeaderNames(checks *adapters.Checks, field any, names []string) {
 	for _, name := range names {
-		if reason := headerNameError(name); reason != "" {
-			checks.Refuse(true, field, "%s", "The "+reason+".")
-		}
+		reason := headerNameError(name)
+		checks.Refuse(reason != "", field, "The %s.", reason)
 	}
 }
 
@@ -49,31 +48,23 @@ func isHeaderValue(s string) bool { return httpguts.ValidHeaderFieldValue(s) }
 
 // addHeaders sets the headers of a call. A list repeats its header.
 func (r *compiledRequest) addHeaders(f *hcl.Frame, entries *hcl.KeyValues) error {
-	list, err := entries.Eval(f)
-	if err != nil {
-		return &adapters.Fault{Message: err.Error()}
-	}
-	for _, e := range list {
-		if reason := headerNameError(e.Name); reason != "" {
+	return eachEntry(f, entries, "header", func(name string, texts []string, secret bool) error {
+		if reason := headerNameError(name); reason != "" {
 			return &adapters.Fault{Message: "the " + reason}
-		}
-		texts, err := scalars(e.Value)
-		if err != nil {
-			return &adapters.Fault{Message: fmt.Sprintf("the header %s %v", e.Name, err)}
 		}
 		for i, text := range texts {
 			if !isHeaderValue(text) {
-				return &adapters.Fault{Message: fmt.Sprintf(
-					"the header %s must not contain a line break or another control character", e.Name)}
+				message := fmt.Sprintf("the header %s must not contain a line break or another control character", name)
+				return &adapters.Fault{Message: message}
 			}
-			if entries.Secret(e.Name) {
+			if secret {
 				r.secrets = append(r.secrets, text, strings.TrimSpace(strings.TrimPrefix(text, "Bearer ")))
 				if r.dryRun {
 					texts[i] = hcl.Hidden
 				}
 			}
 		}
-		r.header[nethttp.CanonicalHeaderKey(e.Name)] = texts
-	}
-	return nil
+		r.header[nethttp.CanonicalHeaderKey(name)] = texts
+		return nil
+	})
 }

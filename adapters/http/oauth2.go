@@ -66,20 +66,6 @@ func (o *oauth2) check(checks *adapters.Checks) {
 	o.checkExchange(checks, u)
 }
 
-func (o *oauth2) authorizer(s *service, env adapters.Env) authorizer {
-	ctx, cancel := context.WithCancel(s.ctx)
-	server := &tokenServer{config: o, service: s, dir: env.Dir, ctx: ctx}
-	env.Defer(func() error {
-		cancel()
-		server.fetches.Wait()
-		return nil
-	})
-	if o.Exchange {
-		return newExchangedTokens(server)
-	}
-	return &tokenCache{server: server}
-}
-
 // newRequest returns the form and the header of a token request.
 func (o *oauth2) newRequest(ctx context.Context, dir string, of subject) (url.Values, nethttp.Header, error) {
 	form := o.newForm(of)

@@ -12,12 +12,12 @@ import (
 
 // Plan implements adapters.Planner. It returns the request line, the headers and the body.
 func (a *action) Plan(call *adapters.Call) (string, error) {
-	r := &compiledRequest{method: a.method, dryRun: true}
-	if err := a.fill(call.Frame.Context, call.Frame, nil, r); err != nil {
+	r := &compiledRequest{dryRun: true}
+	if err := a.fill(call.Frame.Context, call.Frame, nextPage{}, r); err != nil {
 		return "", err
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s %s\n", r.method, r.address())
+	fmt.Fprintf(&out, "%s %s\n", a.method, r.address())
 	for _, name := range slices.Sorted(maps.Keys(r.header)) {
 		for _, v := range r.header[name] {
 			fmt.Fprintf(&out, "%s: %s\n", name, v)

@@ -46,9 +46,9 @@ func (r *retry) check(checks *adapters.Checks) {
 	checks.Refuse(r.Attempts < 1 || r.Attempts > maxAttempts, &r.Attempts,
 		"attempts must be between 1 and %d.", maxAttempts)
 	for _, on := range r.On {
-		if _, err := parseStatus(on); err != nil {
-			checks.Refuse(on != onNetwork, &r.On, "%v. Or write %q for connections that fail or break.", err, onNetwork)
-		}
+		_, err := parseStatuses([]string{on})
+		checks.Refuse(err != nil && on != onNetwork, &r.On, "%v. Or write %q for connections that fail or break.",
+			err, onNetwork)
 	}
 }
 
@@ -82,18 +82,18 @@ func (r *retry) policy(repeatable bool) *retryPolicy {
 
 // next reports whether a failed attempt is retried, and the delay before that.
 func (p *retryPolicy) next(f *failure, attempt int, repeatable bool) (time.Duration, bool) {
-	if p == nil || attempt >= p.attempts || f.permanent || f.retryAfter > maxRetryAfter {
+	if p == nil || attempt >= p.attempts || f.permanent || f.RetryAfter > maxRetryAfter {
 		return 0, false
 	}
-	if f.status != 0 && !p.statuses.contains(f.status) {
+	if f.Status != 0 && !p.statuses.contains(f.Status) {
 		return 0, false
 	}
-	if f.status == 0 && (!p.network || !repeatable && !f.unsent) {
+	if f.Status == 0 && (!p.network || !repeatable && !f.unsent) {
 		return 0, false
 	}
 	wait := min(p.backoff<<(attempt-1), maxBackoff)
 	wait = wait/2 + rand.N(wait/2+1)
-	return max(wait, f.retryAfter), true
+	return max(wait, f.RetryAfter), true
 }
 
 // waitForRetry waits, and reports whether the call has time left afterwards. It does not wait if the

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/value"
 )
 
@@ -20,7 +23,7 @@ func scalar(v any) (string, error) {
 		return "", errors.New("has a null in a list")
 	case []any, map[string]any:
 		return "", fmt.Errorf("must be a string, a number, a bool or a list of them, not %s; jsonencode(…) converts "+
-			"it to a string", withArticle(value.Kind(v)))
+			"it to a string", diag.WithArticle(value.Kind(v)))
 	case value.Bytes:
 		return "", errors.New("must be text, not bytes; base64encode(…) converts them to text")
 	}
@@ -35,23 +38,33 @@ func scalars(v any) ([]string, error) {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		text, err := scalar(v)
-		return []string{text}, err
+		list = []any{v}
 	}
-	texts := make([]string, 0, len(list))
-	for _, e := range list {
-		text, err := scalar(e)
-		if err != nil {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		if texts[i], err = scalar(e); err != nil {
 			return nil, err
 		}
-		texts = append(texts, text)
 	}
 	return texts, nil
 }
 
-func withArticle(kind string) string {
-	if kind == "object" {
-		return "an object"
+// eachEntry calls do with the texts of each entry of a map argument; kind names an entry in a message.
+func eachEntry(
+	f *hcl.Frame, entries *hcl.KeyValues, kind string, do func(name string, texts []string, secret bool) error,
+) error {
+	list, err := entries.Eval(f)
+	if err != nil {
+		return &adapters.Fault{Message: err.Error()}
 	}
-	return "a " + kind
+	for _, e := range list {
+		texts, err := scalars(e.Value)
+		if err != nil {
+			return &adapters.Fault{Message: fmt.Sprintf("the %s %s %v", kind, e.Name, err)}
+		}
+		if err := do(e.Name, texts, entries.Secret(e.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

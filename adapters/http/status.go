@@ -16,30 +16,21 @@ func (s statuses) contains(status int) bool {
 	return slices.ContainsFunc(s, func(r statusRange) bool { return r.from <= status && status <= r.to })
 }
 
-var (
-	statusClass = regexp.MustCompile(`^[1-5][xX][xX]$`)
-	statusCode  = regexp.MustCompile(`^[1-5][0-9][0-9]$`)
-)
+var statusPattern = regexp.MustCompile(`^[1-5](\d\d|[xX]{2})$`)
 
-func parseStatus(pattern string) (statusRange, error) {
-	switch {
-	case statusClass.MatchString(pattern):
-		from := int(pattern[0]-'0') * 100
-		return statusRange{from, from + 99}, nil
-	case statusCode.MatchString(pattern):
-		code, err := strconv.Atoi(pattern)
-		return statusRange{code, code}, err
-	}
-	return statusRange{}, fmt.Errorf(`%q is not a status. Write one such as "404", or a class such as "2xx"`, pattern)
-}
-
+// parseStatuses parses patterns such as "2xx" and "404".
 func parseStatuses(patterns []string) (all statuses, err error) {
 	for _, p := range patterns {
-		r, err := parseStatus(p)
-		if err != nil {
-			return nil, err
+		if !statusPattern.MatchString(p) {
+			return nil, fmt.Errorf(`%q is not a status. Write one such as "404", or a class such as "2xx"`, p)
 		}
-		all = append(all, r)
+		status, err := strconv.Atoi(p)
+		if err != nil { // a class
+			from := int(p[0]-'0') * 100
+			all = append(all, statusRange{from, from + 99})
+			continue
+		}
+		all = append(all, statusRange{status, status})
 	}
 	return all, nil
 }

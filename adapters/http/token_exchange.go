@@ -1,19 +1,13 @@
 package http
 
 import (
-	"context"
-	"crypto/sha256"
 	"net"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-
 	"hatchel/adapters"
-	"hatchel/hcl"
 )
 
 // Token types of RFC 8693, section 3.
@@ -22,9 +16,6 @@ const (
 	accessToken   = "urn:ietf:params:oauth:token-type:access_token"
 	jwtToken      = "urn:ietf:params:oauth:token-type:jwt"
 )
-
-// maxExchangedTokens is the maximum number of callers whose tokens a connection keeps.
-const maxExchangedTokens = 10_000
 
 // Messages for callers whose token cannot be exchanged.
 const (
@@ -36,8 +27,24 @@ const (
 
 // subject is on whose behalf a token is requested. The zero subject is the client itself.
 type subject struct {
+	owner string
 	token string
 	until time.Time // the token is valid
+}
+
+// subjectOf returns on whose behalf a call needs a token. It fails if the caller's token has expired since.
+func (o *oauth2) subjectOf(call *adapters.Call) (s subject, err error) {
+	switch {
+	case !o.Exchange:
+		return s, nil
+	case call.Token == nil:
+		return s, &adapters.Fault{Message: msgNoToken, NotSent: true}
+	}
+	s.owner = call.Owner
+	if s.token, s.until = call.Token(); !time.Now().Before(s.until) {
+		return s, &adapters.Fault{Message: msgTokenExpired, NotSent: true}
+	}
+	return s, nil
 }
 
 func (o *oauth2) checkExchange(checks *adapters.Checks, tokenURL *url.URL) {
@@ -107,65 +114,4 @@ func (o *oauth2) isBearer(response map[string]any) bool {
 		return bearer || o.RequestedType == jwtToken && strings.EqualFold(kind, "N_A")
 	}
 	return false
-}
-
-// exchangedTokens holds the tokens of callers. It evicts the least recently used one.
-type exchangedTokens struct {
-	server *tokenServer
-
-	mu     sync.Mutex
-	caches *simplelru.LRU[exchangeKey, *tokenCache] // guarded by mu
-}
-
-// exchangeKey is a caller and the digest of the caller's token, which is not kept.
-type exchangeKey struct {
-	owner  string
-	digest [sha256.Size]byte
-}
-
-func newExchangedTokens(server *tokenServer) *exchangedTokens {
-	caches, _ := simplelru.NewLRU[exchangeKey, *tokenCache](maxExchangedTokens, nil) // fails for size 0 only
-	return &exchangedTokens{server: server, caches: caches}
-}
-
-func (x *exchangedTokens) authorize(ctx context.Context, _ *hcl.Frame, r *compiledRequest) error {
-	if r.dryRun {
-		r.header["Authorization"] = []string{"(bearer token by exchange)"}
-		return nil
-	}
-	s, err := subjectOf(r.call)
-	if err != nil {
-		return err
-	}
-	r.secrets = append(r.secrets, s.token)
-	return x.cacheOf(r.call.Owner, s).setToken(ctx, r, s)
-}
-
-func (x *exchangedTokens) invalidate(r *compiledRequest) {
-	if s, err := subjectOf(r.call); err == nil {
-		x.cacheOf(r.call.Owner, s).invalidate(r)
-	}
-}
-
-// subjectOf returns on whose behalf a call is made. It fails if the caller's token has expired since.
-func subjectOf(call *adapters.Call) (s subject, err error) {
-	if call.Token == nil {
-		return s, &adapters.Fault{Message: msgNoToken, NotSent: true}
-	}
-	if s.token, s.until = call.Token(); !time.Now().Before(s.until) {
-		return s, &adapters.Fault{Message: msgTokenExpired, NotSent: true}
-	}
-	return s, nil
-}
-
-func (x *exchangedTokens) cacheOf(owner string, s subject) *tokenCache {
-	key := exchangeKey{owner, sha256.Sum256([]byte(s.token))}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if c, ok := x.caches.Get(key); ok {
-		return c
-	}
-	c := &tokenCache{server: x.server}
-	x.caches.Add(key, c)
-	return c
 }
