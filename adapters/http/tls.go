@@ -4,8 +4,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"os"
-	"path/filepath"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 )
 
@@ -16,7 +16,7 @@ func (c *connection) loadTLS(dir string) (*tls.Config, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
-		pem, err := os.ReadFile(absolute(dir, c.CAFile))
+		pem, err := os.ReadFile(adapters.Absolute(dir, c.CAFile))
 		if err != nil {
 			return nil, hcl.Blame(&c.CAFile, "%q cannot be read.", c.CAFile)
 		}
@@ -26,7 +26,7 @@ func (c *connection) loadTLS(dir string) (*tls.Config, error) {
 		}
 	}
 	if c.CertFile != "" {
-		cert, err := tls.LoadX509KeyPair(absolute(dir, c.CertFile), absolute(dir, c.KeyFile))
+		cert, err := tls.LoadX509KeyPair(adapters.Absolute(dir, c.CertFile), adapters.Absolute(dir, c.KeyFile))
 		if err != nil {
 			return nil, hcl.Blame(&c.CertFile,
 				"%q and %q are not a PEM certificate and its key, or cannot be read.", c.CertFile, c.KeyFile)
@@ -34,11 +34,4 @@ func (c *connection) loadTLS(dir string) (*tls.Config, error) {
 		config.Certificates = []tls.Certificate{cert}
 	}
 	return config, nil
-}
-
-func absolute(dir, name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(dir, name)
 }

@@ -75,7 +75,7 @@ func (a *action) planDir(f *hcl.Frame, p *commandPlan) error {
 			return err
 		}
 	}
-	p.dir, p.shownDir = absolute(a.configDir, path), path
+	p.dir, p.shownDir = adapters.Absolute(a.configDir, path), path
 	return nil
 }
 

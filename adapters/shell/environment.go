@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/value"
 )
 
@@ -58,8 +60,8 @@ func variableText(name string, v any) (string, error) {
 	}
 	switch v := v.(type) {
 	case []any, map[string]any:
-		return "", fmt.Errorf("the variable %s must be a text, but its value is %s; use jsonencode(...) to "+
-			"convert it", name, withArticle(value.Kind(v)))
+		return "", fmt.Errorf("the variable %s must be a text, but its value is %s; use jsonencode(...) to convert it",
+			name, diag.WithArticle(value.Kind(v)))
 	case value.Bytes:
 		return "", fmt.Errorf("the variable %s must be a text, but its value is bytes; use base64encode(...) to "+
 			"convert it", name)
@@ -77,25 +79,13 @@ func isVariableName(name string) bool {
 }
 
 // checkVariableNames rejects names that no variable can have.
-func checkVariableNames(env **hcl.KeyValues, names []string, inheritEnv *[]string, inherited []string) (errs []error) {
-	for _, name := range names {
-		if !isVariableName(name) {
-			errs = append(errs, hcl.Blame(env, "%q is not a variable name: it is empty, or contains an equals "+
-				"sign or NUL.", name))
-		}
+func checkVariableNames(checks *adapters.Checks, env **hcl.KeyValues, inherited *[]string) {
+	for _, name := range (*env).Names() {
+		checks.Refuse(!isVariableName(name), env,
+			"%q is not a variable name: it is empty, or contains an equals sign or NUL.", name)
 	}
-	for _, name := range inherited {
-		if !isVariableName(name) {
-			errs = append(errs, hcl.Blame(inheritEnv, "%q is not a variable name. inherit_env lists names, as in "+
-				"[\"KUBECONFIG\"]; set values in env.", name))
-		}
+	for _, name := range *inherited {
+		checks.Refuse(!isVariableName(name), inherited,
+			"%q is not a variable name. inherit_env lists names, as in [\"KUBECONFIG\"]; set values in env.", name)
 	}
-	return errs
-}
-
-func withArticle(noun string) string {
-	if noun == "object" {
-		return "an object"
-	}
-	return "a " + noun
 }

@@ -149,8 +149,7 @@ func (p *commandPlan) startFault(err error) error {
 		f.Cause = errors.Join(err, p.sandboxHint(f.Message))
 	case errors.Is(err, syscall.ENOEXEC):
 		f.Message = fmt.Sprintf("the file %s is not a program of this system; a script needs a first line that "+
-			"names its "+
-			"interpreter", name)
+			"names its interpreter", name)
 	case errors.Is(err, syscall.E2BIG):
 		f.Message = "the arguments and the environment of the command are too long; send less"
 	default:

@@ -10,9 +10,8 @@ import (
 var (
 	fileDenied = regexp.MustCompile(`(?i)permission denied|operation not permitted|insufficient permissions|` +
 		`\bEACCES\b|\bEPERM\b`)
-	networkDenied = regexp.MustCompile(`(?i)could(?: not|n't) (?:connect|resolve)|failed to connect|` +
-		`network is unreachable|name resolution|resolve host|` +
-		`\bsocket\b.*(?:permission denied|operation not permitted)`)
+	networkDenied = regexp.MustCompile(`(?i)could(?: not|n't) (?:connect|resolve)|failed to connect|network is ` +
+		`unreachable|name resolution|resolve host|\bsocket\b.*(?:permission denied|operation not permitted)`)
 )
 
 // Hints are for the log, which the author of the tool reads. The model cannot change the sandbox.

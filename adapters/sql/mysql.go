@@ -61,7 +61,6 @@ type mysqlDatabase struct {
 	connector driver.Connector
 	pool      *pool[*mysqlConn]
 	readiness *readiness
-	types     mysqlTypes
 	kills     sync.WaitGroup // kill loops; they end with readiness
 }
 
@@ -87,7 +86,7 @@ func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any,
 	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO," +
 		"NO_ENGINE_SUBSTITUTION'"
 	config.Params["time_zone"] = "'+00:00'"
-	m := &mysqlDatabase{config: c, types: mysqlTypes{decimalsAsNumbers: c.Decimals == "number"}}
+	m := &mysqlDatabase{config: c}
 	if m.connector, err = mysql.NewConnector(config); err != nil {
 		return nil, errInvalidURL
 	}

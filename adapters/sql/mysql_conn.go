@@ -34,8 +34,9 @@ type mysqlConn struct {
 
 // mysqlStatement is prepared on one connection.
 type mysqlStatement struct {
-	stmt    driver.Stmt
-	columns *mysqlColumns
+	stmt             driver.Stmt
+	columns          *typedColumns
+	names, typeNames []string // of the columns, as the driver reports them
 }
 
 func (c *mysqlConn) close() error { return c.raw.Close() }
@@ -146,7 +147,7 @@ func (tx *mysqlTransaction) run(ctx context.Context, e *execution) error {
 // statement.
 func (tx *mysqlTransaction) readRows(ctx context.Context, rows driver.Rows, s *mysqlStatement, e *execution) error {
 	names := rows.Columns()
-	columns := tx.database.types.columnsOf(s, rows, names)
+	columns := tx.database.columnsOf(s, rows, names)
 	var err error
 	if len(names) > 0 {
 		err = e.result.setColumns(&columns.resultColumns)
@@ -160,7 +161,7 @@ func (tx *mysqlTransaction) readRows(ctx context.Context, rows driver.Rows, s *m
 		total++
 		if row := e.result.addRow(); row != nil {
 			for i, v := range values {
-				row[i] = columns.types[i].convert(v, &e.result.size)
+				row[i] = convertMySQL(v, columns.types[i], &e.result.size)
 			}
 			continue
 		}

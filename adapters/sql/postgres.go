@@ -62,7 +62,7 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 		return err
 	}
 	p := &postgresDatabase{config: c}
-	p.types.decimalsAsNumbers = c.Decimals == "number"
+	p.types.decimalsAsNumbers = c.decimalsAsNumbers()
 	if p.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return nil, errInvalidURL
 	}

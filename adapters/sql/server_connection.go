@@ -59,6 +59,8 @@ func (c *serverConnection) mysqlSpec() hcl.Spec {
 	return c.spec(`"mysql://user:password@host:3306/name?tls=true"`)
 }
 
+func (c *serverConnection) decimalsAsNumbers() bool { return c.Decimals == "number" }
+
 func (c *serverConnection) dialect() sqltext.Dialect { return c.engine }
 
 // Check implements hcl.Checker.

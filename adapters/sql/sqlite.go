@@ -38,12 +38,12 @@ type sqliteDatabase struct {
 }
 
 func openSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
-	s := &sqliteDatabase{config: c, file: c.File, watchdog: newWatchdog(), neverDone: context.WithoutCancel(ctx)}
-	alreadyDone, cancel := context.WithCancel(s.neverDone)
+	neverDone := context.WithoutCancel(ctx)
+	alreadyDone, cancel := context.WithCancel(neverDone)
 	cancel()
-	s.alreadyDone = alreadyDone
-	if !filepath.IsAbs(s.file) {
-		s.file = filepath.Join(env.Dir, s.file)
+	s := &sqliteDatabase{
+		config: c, file: adapters.Absolute(env.Dir, c.File), watchdog: newWatchdog(),
+		neverDone: neverDone, alreadyDone: alreadyDone,
 	}
 	s.readers = newPool(c.MaxReaders, s.openReader)
 	s.writer = newPool(1, s.openWriter)
