@@ -98,3 +98,22 @@ func (r *reader) Plan(call *adapters.Call) (string, error) {
 	}
 	return fmt.Sprintf("read %s as %s, %s\n", target.Path, r.format, lines), nil
 }
+
+// Version implements adapters.Versioned. It changes when the file is written or replaced, also by a file
+// of the same size. A name without a regular file has the version "none".
+func (r *reader) Version(_ context.Context, call *adapters.Call) (string, error) {
+	name, err := r.block.Read.Render(call.Frame)
+	if err != nil {
+		return "", &adapters.Fault{Message: err.Error()}
+	}
+	target, err := r.dir.Open(name)
+	if err != nil {
+		return "none", nil
+	}
+	defer target.Close()
+	info, err := target.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return "none", nil
+	}
+	return fmt.Sprintf("%d %d %d", info.ModTime().UnixNano(), info.Size(), inode(info)), nil
+}
