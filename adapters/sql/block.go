@@ -42,12 +42,6 @@ func (b *block) spec() hcl.Spec {
 	)
 }
 
-// connectionConfig is what a block needs to know about its connection at load.
-type connectionConfig interface {
-	readOnly() bool
-	dialect() sqltext.Dialect
-}
-
 const (
 	needsReadWrite = `The connection %q is read-only (mode = "ro"). ` +
 		`Write query instead, or use a connection with mode = "rw".`
@@ -61,10 +55,10 @@ const (
 func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	var checks adapters.Checks
 	if conn != nil {
-		c := conn.Config.(connectionConfig)
-		b.connection, b.dialect = conn.Name, c.dialect()
-		checks.Refuse(b.Exec != nil && c.readOnly(), &b.Exec, needsReadWrite, conn.Name)
-		checks.Refuse(b.Statement != nil && !c.readOnly(), &b.Statement, needsReadOnly, conn.Name)
+		readOnly := conn.Config.(interface{ readOnly() bool }).readOnly()
+		b.connection, b.dialect = conn.Name, dialects[conn.Kind]
+		checks.Refuse(b.Exec != nil && readOnly, &b.Exec, needsReadWrite, conn.Name)
+		checks.Refuse(b.Statement != nil && !readOnly, &b.Statement, needsReadOnly, conn.Name)
 	}
 	checks.Refuse(b.Query != nil && b.Query.Listed, &b.Query,
 		"query takes one statement. Use a list under exec, or several steps.")

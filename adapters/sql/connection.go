@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/template/sqltext"
@@ -30,14 +32,23 @@ type serverConnection struct {
 	Timeout        time.Duration
 	Decimals       string
 
-	engine   sqltext.Dialect
-	checkURL func(*serverConnection) error
+	dialect sqltext.Dialect
 }
 
-func (c *serverConnection) spec(example string) hcl.Spec {
+// exampleURLs are addresses of databases.
+var exampleURLs = map[sqltext.Dialect]string{
+	sqltext.PostgreSQL: `"postgres://user:password@host:5432/name?sslmode=verify-full"`,
+	sqltext.MySQL:      `"mysql://user:password@host:3306/name?tls=true"`,
+}
+
+func (c *serverConnection) postgresSpec() hcl.Spec { return c.spec(sqltext.PostgreSQL) }
+func (c *serverConnection) mysqlSpec() hcl.Spec    { return c.spec(sqltext.MySQL) }
+
+func (c *serverConnection) spec(dialect sqltext.Dialect) hcl.Spec {
+	c.dialect = dialect
 	c.MaxConnections, c.MaxIdle, c.ConnectTimeout, c.Decimals = 10, 5*time.Minute, 5*time.Second, "text"
 	return hcl.Spec{
-		hcl.Attr(&c.URL, "url", "The address and the credentials of the database, such as "+example+
+		hcl.Attr(&c.URL, "url", "The address and the credentials of the database, such as "+exampleURLs[dialect]+
 			". TLS is an option of the URL.").Require(),
 		c.attr(),
 		hcl.PositiveInt(&c.MaxConnections, "max_connections",
@@ -51,26 +62,22 @@ func (c *serverConnection) spec(example string) hcl.Spec {
 	}
 }
 
-func (c *serverConnection) postgresSpec() hcl.Spec {
-	c.engine, c.checkURL = sqltext.PostgreSQL, checkPostgresURL
-	return c.spec(`"postgres://user:password@host:5432/name?sslmode=verify-full"`)
-}
-
-func (c *serverConnection) mysqlSpec() hcl.Spec {
-	c.engine, c.checkURL = sqltext.MySQL, checkMySQLURL
-	return c.spec(`"mysql://user:password@host:3306/name?tls=true"`)
-}
-
 func (c *serverConnection) decimalsAsNumbers() bool { return c.Decimals == "number" }
-
-func (c *serverConnection) dialect() sqltext.Dialect { return c.engine }
 
 // Check implements hcl.Checker.
 func (c *serverConnection) Check() error {
-	if c.URL == "" {
-		return nil
+	var err error
+	switch {
+	case c.URL == "":
+	case c.dialect == sqltext.MySQL:
+		_, err = parseMySQLURL(c.URL.Reveal())
+	default:
+		_, err = pgxpool.ParseConfig(c.URL.Reveal())
 	}
-	return c.checkURL(c)
+	if err != nil { // it may quote the password
+		return hcl.Blame(&c.URL, "url is not the address of a %v database, such as %s.", c.dialect, exampleURLs[c.dialect])
+	}
+	return nil
 }
 
 // sqliteConnection is a connection "sqlite" block.
@@ -107,5 +114,3 @@ func (c *sqliteConnection) Check() error {
 	checks.Refuse(c.Init != "" && c.readOnly(), &c.Init, `init writes, but mode is "ro".`)
 	return checks.Err()
 }
-
-func (c *sqliteConnection) dialect() sqltext.Dialect { return sqltext.SQLite }

@@ -22,12 +22,12 @@ type mysqlDriverConn interface {
 
 // mysqlConn is one connection to a MySQL or MariaDB server.
 type mysqlConn struct {
+	database   *mysqlDatabase
 	raw        mysqlDriverConn
 	id         int64                                   // of the connection on the server
 	statements *simplelru.LRU[string, *mysqlStatement] // by text
 	used       bool
 	access     string        // of the session: READ ONLY or READ WRITE
-	timeout    time.Duration // of a statement; 0 means no limit
 	limit      time.Duration // of a statement, as set in the session
 	broken     bool
 }
@@ -95,22 +95,17 @@ func (c *mysqlConn) prepare(ctx context.Context, text string) (*mysqlStatement, 
 	return s, nil
 }
 
-// mysqlTransaction is an open transaction on a connection.
-type mysqlTransaction struct {
-	database *mysqlDatabase
-	conn     *mysqlConn
-}
-
-func (tx *mysqlTransaction) run(ctx context.Context, e *execution) error {
+// run implements transaction.
+func (c *mysqlConn) run(ctx context.Context, e *execution) error {
 	if e.byCaller { // it has no values, so it is not prepared; the session accepts one statement at a time
-		tx.conn.broken = true // the statement may have set variables and taken locks
-		rows, err := tx.conn.raw.QueryContext(ctx, e.text, nil)
+		c.broken = true // the statement may have set variables and taken locks
+		rows, err := c.raw.QueryContext(ctx, e.text, nil)
 		if err != nil {
 			return err
 		}
-		return tx.readRows(ctx, rows, new(mysqlStatement), e)
+		return c.readRows(ctx, rows, new(mysqlStatement), e)
 	}
-	s, err := tx.conn.prepare(ctx, e.text)
+	s, err := c.prepare(ctx, e.text)
 	if err != nil {
 		return err
 	}
@@ -126,7 +121,7 @@ func (tx *mysqlTransaction) run(ctx context.Context, e *execution) error {
 		if err != nil {
 			return err
 		}
-		return tx.readRows(ctx, rows, s, e)
+		return c.readRows(ctx, rows, s, e)
 	}
 	result, err := s.stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 	if err != nil {
@@ -145,9 +140,9 @@ func (tx *mysqlTransaction) run(ctx context.Context, e *execution) error {
 // readRows reads rows up to the limits of the result, and counts all rows of RETURNING. If many more
 // rows follow, it kills the connection and marks it as broken, because the kill may hit a later
 // statement.
-func (tx *mysqlTransaction) readRows(ctx context.Context, rows driver.Rows, s *mysqlStatement, e *execution) error {
+func (c *mysqlConn) readRows(ctx context.Context, rows driver.Rows, s *mysqlStatement, e *execution) error {
 	names := rows.Columns()
-	columns := tx.database.columnsOf(s, rows, names)
+	columns := c.database.columnsOf(s, rows, names)
 	var err error
 	if len(names) > 0 {
 		err = e.result.setColumns(&columns.resultColumns)
@@ -166,15 +161,15 @@ func (tx *mysqlTransaction) readRows(ctx context.Context, rows driver.Rows, s *m
 			continue
 		}
 		if skipped++; skipped > maxDrainedRows && !changesRows[e.verb] {
-			tx.conn.broken = true
-			tx.database.kill(ctx, tx.conn.id)
+			c.broken = true
+			c.database.kill(ctx, c.id)
 			break
 		}
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	if closeErr := rows.Close(); err == nil && !tx.conn.broken {
+	if closeErr := rows.Close(); err == nil && !c.broken {
 		err = closeErr
 	}
 	e.affected, e.lastID = 0, nil

@@ -26,7 +26,7 @@ const (
 // timeout of the connection. The remaining time is rounded up to seconds, so that the limit rarely
 // changes. MariaDB and MySQL use different variables; MySQL applies the limit to queries only.
 func (c *mysqlConn) setTimeLimit(ctx context.Context) error {
-	limit := c.timeout
+	limit := c.database.config.Timeout
 	if deadline, ok := ctx.Deadline(); ok {
 		seconds := math.Ceil(max(0, time.Until(deadline)).Seconds())
 		left := time.Duration(seconds)*time.Second + timeLimitMargin
