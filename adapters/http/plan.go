@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"hatchel/adapters"
 )
@@ -23,12 +22,8 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 			fmt.Fprintf(&out, "%s: %s\n", name, v)
 		}
 	}
-	switch {
-	case r.body == nil:
-	case utf8.Valid(r.body):
-		fmt.Fprintf(&out, "\n%s\n", r.body)
-	default:
-		fmt.Fprintf(&out, "\n%s%d bytes]\n", adapters.OmittedPrefix, len(r.body))
+	if r.body != nil {
+		fmt.Fprintf(&out, "\n%s\n", adapters.PlanText(r.body, len(r.body)))
 	}
 	return adapters.Scrub(out.String(), r.secrets), nil
 }

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"slices"
 	"time"
 
 	"hatchel/adapters"
@@ -91,11 +90,8 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 		Output: b.outputType(), Default: hcl.DefaultResult{Text: "stdout"},
 		Log: true, Destructive: true, OpenWorld: true,
 	}
-	switch b.Parse {
-	case parseJSON, parseJSONLines:
-		effects.Default = hcl.DefaultResult{Member: "json"}
-	case parseLines:
-		effects.Default = hcl.DefaultResult{Member: "lines"}
+	if f, ok := formats[b.Parse]; ok {
+		effects.Default = hcl.DefaultResult{Member: f.member}
 	}
 	var checks adapters.Checks
 	b.check(&checks, conn)
@@ -103,8 +99,8 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 }
 
 func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
-	formats := []string{parseText, parseJSON, parseJSONLines, parseLines}
-	checks.Refuse(!slices.Contains(formats, b.Parse), &b.Parse, "parse must be %q, %q, %q or %q, not %q.",
+	_, known := formats[b.Parse]
+	checks.Refuse(!known && b.Parse != parseText, &b.Parse, "parse must be %q, %q, %q or %q, not %q.",
 		parseText, parseJSON, parseJSONLines, parseLines, b.Parse)
 	checks.Refuse(b.Stderr != "" && b.Stderr != stderrMerge, &b.Stderr, "stderr must be %q or omitted, not %q. If it is "+
 		"omitted, the error output is output.stderr.", stderrMerge, b.Stderr)
@@ -161,13 +157,8 @@ func (b *block) outputType() *schema.Type {
 		{Name: "stderr", Type: text},
 		{Name: "code", Type: &schema.Type{Kind: schema.Integer}},
 	}
-	switch b.Parse {
-	case parseJSON:
-		members = append(members, &schema.Member{Name: "json", Type: &schema.Type{Kind: schema.Any}})
-	case parseJSONLines:
-		members = append(members, &schema.Member{Name: "json", Type: schema.ListOf(&schema.Type{Kind: schema.Any})})
-	case parseLines:
-		members = append(members, &schema.Member{Name: "lines", Type: schema.ListOf(text)})
+	if f, ok := formats[b.Parse]; ok {
+		members = append(members, &schema.Member{Name: f.member, Type: f.typ})
 	}
 	return schema.ObjectOf(members...)
 }

@@ -32,6 +32,14 @@ func (p *commandPlan) stageName(stage int) string {
 	return name
 }
 
+// subject returns how all programs are called at the beginning of a sentence.
+func (p *commandPlan) subject() (programs, were string) {
+	if len(p.stages) > 1 {
+		return "the commands", "were"
+	}
+	return p.stageName(0), "was"
+}
+
 // exitFault returns the fault of a program with an exit code that does not mean success.
 func (p *commandPlan) exitFault(stage int, e exitStatus, j *job) error {
 	f := &adapters.Fault{Code: e.code}
@@ -75,10 +83,8 @@ func (p *commandPlan) tail(s *stream) string {
 
 // timeoutFault returns the fault of programs that took too long.
 func (p *commandPlan) timeoutFault(timeout time.Duration, j *job) error {
-	message := fmt.Sprintf("%s did not finish within %v and was stopped", p.stageName(0), timeout)
-	if len(p.stages) > 1 {
-		message = fmt.Sprintf("the commands did not finish within %v and were stopped", timeout)
-	}
+	programs, were := p.subject()
+	message := fmt.Sprintf("%s did not finish within %v and %s stopped", programs, timeout, were)
 	return p.stopFault(message, errTimeout, j)
 }
 
@@ -91,11 +97,8 @@ func (p *commandPlan) limitFault(e *sandbox.LimitError, j *job) error {
 	case sandbox.Memory:
 		limit = fmt.Sprintf("%v of memory", hcl.Size(e.Limit))
 	}
-	message := fmt.Sprintf("%s was stopped: more than the limit of %s", p.stageName(0), limit)
-	if len(p.stages) > 1 {
-		message = "the commands were stopped: more than the limit of " + limit
-	}
-	return p.stopFault(message, e, j)
+	programs, were := p.subject()
+	return p.stopFault(fmt.Sprintf("%s %s stopped: more than the limit of %s", programs, were, limit), e, j)
 }
 
 // stopFault returns the fault of programs that the server has stopped.
