@@ -3,10 +3,12 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -14,8 +16,8 @@ import (
 	"hatchel/cmd/hatchel-bench/process"
 )
 
-// client calls one server over one connection. It speaks HTTP and JSON-RPC by hand, because it
-// shares the machine with what it measures and must cost little.
+// client calls one server over one connection. It sends prepared requests, because it shares the
+// machine with what it measures and must cost little.
 type client struct {
 	row      *callRow
 	check    *checker
@@ -165,8 +167,8 @@ func replyID(line []byte) (int, error) {
 // httpConn reads HTTP responses from a connection.
 type httpConn struct {
 	in      *bufio.Reader
-	body    []byte // of the last response
-	session string // as the last response named it
+	body    bytes.Buffer // of the last response
+	session string       // as the last response with a session named it
 }
 
 // dialHTTP returns a client on a keep-alive connection.
@@ -182,82 +184,14 @@ func dialHTTP(host string) (*client, *httpConn, error) {
 
 // receive returns the body of the next response, which must be a success.
 func (h *httpConn) receive() ([]byte, error) {
-	status, err := h.read()
-	if err == nil && status/100 != 2 {
-		err = fmt.Errorf("a request was answered %d %.300s", status, h.body)
-	}
-	return h.body, err
-}
-
-var (
-	contentLength    = []byte("content-length:")
-	transferEncoding = []byte("transfer-encoding:")
-	sessionHeader    = []byte("mcp-session-id:")
-)
-
-func (h *httpConn) read() (status int, err error) {
-	line, err := h.in.ReadSlice('\n')
+	res, err := http.ReadResponse(h.in, nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if len(line) < 12 {
-		return 0, fmt.Errorf("status line %q", line)
+	h.session = cmp.Or(res.Header.Get("Mcp-Session-Id"), h.session)
+	h.body.Reset()
+	if _, err = h.body.ReadFrom(res.Body); err == nil && res.StatusCode/100 != 2 {
+		err = fmt.Errorf("a request was answered %s %.300s", res.Status, h.body.Bytes())
 	}
-	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return 0, fmt.Errorf("status line %q", line)
-	}
-	length, chunked := 0, false
-	for {
-		if line, err = h.in.ReadSlice('\n'); err != nil {
-			return 0, err
-		}
-		if len(line) <= 2 {
-			break
-		}
-		switch {
-		case headerIs(line, contentLength):
-			length, err = strconv.Atoi(string(bytes.TrimSpace(line[len(contentLength):])))
-		case headerIs(line, transferEncoding):
-			chunked = true
-		case headerIs(line, sessionHeader):
-			h.session = string(bytes.TrimSpace(line[len(sessionHeader):]))
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-	h.body = h.body[:0]
-	if !chunked {
-		return status, h.take(length)
-	}
-	for {
-		if line, err = h.in.ReadSlice('\n'); err != nil {
-			return 0, err
-		}
-		size, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 16, 32)
-		if err != nil {
-			return 0, err
-		}
-		if err := h.take(int(size)); err != nil {
-			return 0, err
-		}
-		if _, err := h.in.Discard(len("\r\n")); err != nil || size == 0 {
-			return status, err
-		}
-	}
-}
-
-func headerIs(line, name []byte) bool {
-	return len(line) > len(name) && bytes.EqualFold(line[:len(name)], name)
-}
-
-// take appends the next n bytes to the body.
-func (h *httpConn) take(n int) error {
-	at := len(h.body)
-	if cap(h.body) < at+n {
-		h.body = append(make([]byte, 0, at+n+at/2), h.body...)
-	}
-	h.body = h.body[:at+n]
-	_, err := io.ReadFull(h.in, h.body[at:])
-	return err
+	return h.body.Bytes(), err
 }

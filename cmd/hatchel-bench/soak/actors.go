@@ -18,6 +18,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hatchel/internal/ctxtime"
 )
 
 // useHTTP connects a client over HTTP and sends a few requests.
@@ -104,7 +106,7 @@ func (r *run) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sleep(ctx, time.Duration(rand.IntN(4000))*time.Millisecond)
+	ctxtime.Sleep(ctx, time.Duration(rand.IntN(4000))*time.Millisecond)
 	r.count("listener came and went")
 	return nil
 }
@@ -122,7 +124,7 @@ const guestFile = "tool \"guest\" {\n  description = \"Present for a moment.\"\n
 
 // edit does one thing that an author does.
 func (r *run) edit(ctx context.Context) error {
-	sleep(ctx, time.Duration(rand.IntN(300))*time.Millisecond)
+	ctxtime.Sleep(ctx, time.Duration(rand.IntN(300))*time.Millisecond)
 	ctx = context.WithoutCancel(ctx) // no edit is left half-done
 	switch n := rand.IntN(10); {
 	case n < 5:
@@ -232,7 +234,7 @@ func (r *run) sendAndWait(ctx context.Context, event, request string) error {
 	conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
 	conn.Write([]byte(request)) // the server may stop reading
 	r.count(event)
-	sleep(ctx, time.Duration(rand.IntN(3000))*time.Millisecond)
+	ctxtime.Sleep(ctx, time.Duration(rand.IntN(3000))*time.Millisecond)
 	return nil
 }
 
