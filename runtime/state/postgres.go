@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,15 +19,17 @@ import (
 // database; the clocks of the processes may differ by less than [MaxClockSkew].
 type Postgres struct {
 	pool    *pgxpool.Pool
-	channel string       // on which changes are announced
-	origin  string       // of this store, in announcements
-	quota   atomic.Int64 // bytes
+	channel string // on which changes are announced
+	origin  string // of this store, in announcements
+	recordStore
 
 	mu       sync.Mutex
-	swept    time.Time // when expired rows were last removed; guarded by mu
 	size     int64     // bytes, when they were measured, and what this process has added since; guarded by mu
 	measured time.Time // guarded by mu
 }
+
+var postgresStatements = newStatements("hatchel_records",
+	"EXISTS (SELECT FROM hatchel_owners AS o WHERE o.name = owner AND o.expires > "+databaseNow+")")
 
 const (
 	callTimeout    = 10 * time.Second // of one method call
@@ -49,12 +50,13 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 		return nil, postgres.ErrMalformedAddress
 	}
 	p := &Postgres{pool: pool, origin: rand.Text()}
+	p.statements, p.db = postgresStatements, p
 	p.SetQuota(defaultQuotaBytes)
 	if p.channel, err = preparePostgres(ctx, pool); err != nil {
 		pool.Close()
 		return nil, postgresError(ctx, err)
 	}
-	p.swept = time.Now().Add(-sweepInterval)
+	p.sweepSoon()
 	return p, nil
 }
 
@@ -75,10 +77,6 @@ func CheckPostgres(ctx context.Context, address string) error {
 	return postgresError(ctx, err)
 }
 
-// SetQuota sets the quota in bytes: Add fails when the store is larger. The default is 1 GiB. As much
-// again is reserved for changes and follow-up records.
-func (p *Postgres) SetQuota(bytes int64) { p.quota.Store(bytes) }
-
 // Close implements Store.
 func (p *Postgres) Close() error {
 	p.pool.Close()
@@ -87,7 +85,7 @@ func (p *Postgres) Close() error {
 
 // Ping implements Remote.
 func (p *Postgres) Ping(ctx context.Context) error {
-	return p.run(ctx, p.checkTables)
+	return p.run(ctx, func(ctx context.Context, _ session) error { return p.checkTables(ctx) })
 }
 
 // checkTables returns an error when the tables are gone, or another version of this program has
@@ -102,7 +100,7 @@ func (p *Postgres) checkTables(ctx context.Context) error {
 
 // Heartbeat implements Store.
 func (p *Postgres) Heartbeat(ctx context.Context, owner string, until time.Time) error {
-	return p.run(ctx, func(ctx context.Context) error {
+	return p.run(ctx, func(ctx context.Context, _ session) error {
 		const statement = "INSERT INTO hatchel_owners (name, expires) VALUES ($1, " + databaseNow + " + $2) " +
 			"ON CONFLICT (name) DO UPDATE SET expires = excluded.expires"
 		_, err := p.pool.Exec(ctx, statement, owner, time.Until(until).Milliseconds())
@@ -110,14 +108,24 @@ func (p *Postgres) Heartbeat(ctx context.Context, owner string, until time.Time)
 	})
 }
 
+// read implements database.
+func (p *Postgres) read(ctx context.Context, do func(context.Context, session) error) error {
+	return p.run(ctx, do)
+}
+
+// write implements database.
+func (p *Postgres) write(ctx context.Context, do func(context.Context, session) error) error {
+	return p.run(ctx, do)
+}
+
 // run runs one method call. It tries a second time when the first try has certainly not reached the
 // database, because the connection was lost.
-func (p *Postgres) run(ctx context.Context, do func(context.Context) error) error {
+func (p *Postgres) run(ctx context.Context, do func(context.Context, session) error) error {
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := do(bounded)
+	err := do(bounded, p)
 	if err != nil && pgconn.SafeToRetry(err) {
-		err = do(bounded)
+		err = do(bounded, p)
 	}
 	if err != nil {
 		if postgres.IsReadOnly(err) {
@@ -129,13 +137,26 @@ func (p *Postgres) run(ctx context.Context, do func(context.Context) error) erro
 		return postgresError(ctx, err)
 	}
 	if p.sweepDue() {
-		p.sweepSome(bounded)
+		if more, _ := p.sweep(bounded); more {
+			p.sweepSoon()
+		}
 	}
 	return nil
 }
 
-// execute reports whether a statement has changed or returned a row.
 func (p *Postgres) execute(ctx context.Context, statement string, arguments ...any) (bool, error) {
 	tag, err := p.pool.Exec(ctx, statement, arguments...)
 	return err == nil && tag.RowsAffected() > 0, err
+}
+
+func (p *Postgres) queryRow(ctx context.Context, query string, arguments ...any) scanner {
+	return p.pool.QueryRow(ctx, query, arguments...)
+}
+
+func (p *Postgres) list(ctx context.Context, query string, arguments ...any) ([]*Record, error) {
+	rows, err := p.pool.Query(ctx, query, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Record, error) { return scanRecord(row) })
 }

@@ -26,7 +26,7 @@ func (p *Postgres) Reserve(
 	ctx context.Context, name string, rate Rate, maxWait time.Duration,
 ) (wait time.Duration, ok bool, err error) {
 	interval, ahead, furthest := rate.microseconds()
-	err = p.run(ctx, func(ctx context.Context) error {
+	err = p.run(ctx, func(ctx context.Context, _ session) error {
 		for { // again when another caller has added the name, or it was swept meanwhile
 			var micros int64
 			row := p.pool.QueryRow(ctx, postgresReserve, name, interval, ahead, maxWait.Microseconds(), furthest)

@@ -53,16 +53,15 @@ func (q *Query) clauses(ownerAlive string) (clauses string, arguments []any) {
 	return b.String(), arguments
 }
 
-// columns begins a SELECT of records. The condition that the owner is alive and the FROM clause
-// follow.
-const columns = "SELECT kind, name, unique_key, grp, version, due, expires, body, owner, owner <> '' AND "
+// scanner is a row of either database.
+type scanner interface{ Scan(into ...any) error }
 
-// scanRecord reads a record from a row of either database. It returns nil when there is no row.
-func scanRecord(row interface{ Scan(...any) error }) (*Record, error) {
+// scanRecord reads a record from a row. It returns nil when there is no row.
+func scanRecord(row scanner) (*Record, error) {
 	var r Record
 	var due, expires int64
 	err := row.Scan(
-		&r.Kind, &r.Name, &r.UniqueKey, &r.Group, &r.Version, &due, &expires, &r.Body, &r.Owner, &r.OwnerAlive,
+		&r.Kind, &r.Name, &r.UniqueKey, &r.Group, &r.Version, &due, &expires, &r.Owner, &r.Body, &r.OwnerAlive,
 	)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -82,9 +81,6 @@ func isUniqueViolation(err error) bool {
 	return errors.As(err, &inSQLite) && inSQLite.ExtendedCode == sqlite3.ErrConstraintUnique ||
 		errors.As(err, &inPostgres) && inPostgres.Code == uniqueViolation
 }
-
-// smallBody is the size up to which Replace accepts a body even when the store is full.
-const smallBody = 4 << 10
 
 // nonNullBody returns the body for a column that does not accept NULL.
 func (r *Record) nonNullBody() []byte {

@@ -36,29 +36,22 @@ func (s *SQLite) Reserve(
 // reserve reads the clock after it has locked the file, so that a later event has a later time.
 func (s *SQLite) reserve(ctx context.Context, name string, rate Rate, maxWait int64) (micros int64, err error) {
 	interval, ahead, furthest := rate.microseconds()
-	tx, err := s.relaxedDB.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	row := tx.QueryRowContext(ctx, reserve, time.Now().UnixMicro(), interval, ahead, maxWait, name, furthest)
-	if err := row.Scan(&micros); err != nil {
-		return 0, errors.Join(err, ignoreTxDone(tx.Rollback()))
-	}
-	if err = tx.Commit(); errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
-		return 0, ctx.Err()
-	}
+	err = s.transact(ctx, s.relaxed, func(ctx context.Context, t session) error {
+		at := time.Now().UnixMicro()
+		return t.queryRow(ctx, reserve, at, interval, ahead, maxWait, name, furthest).Scan(&micros)
+	})
 	return micros, err
 }
 
 // reserveFirst reserves the first event of a name. It reports false when the name exists.
 func (s *SQLite) reserveFirst(ctx context.Context, name string, rate Rate) (added bool, err error) {
 	interval, _, _ := rate.microseconds()
-	err = s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.checkSize(ctx, tx, 2*s.quota.Load()); err != nil {
+	err = s.write(ctx, func(ctx context.Context, t session) error {
+		if err := t.reserveBytes(ctx, 2*s.quota.Load(), 0); err != nil {
 			return err
 		}
 		const insert = "INSERT OR IGNORE INTO rates (name, next, wait) VALUES (?, ?, 0)"
-		added, err = execute(ctx, tx, insert, name, time.Now().UnixMicro()+interval)
+		added, err = t.execute(ctx, insert, name, time.Now().UnixMicro()+interval)
 		return err
 	})
 	return added, err

@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -40,14 +39,14 @@ func (e operatorError) Error() string { return string(e) }
 
 // createSchema creates the tables in an empty file. It rejects a file of another program, and one
 // of another version of the schema.
-func createSchema(ctx context.Context, tx *sql.Tx) error {
+func createSchema(ctx context.Context, t session) error {
 	var version, application, objects int
 	for query, value := range map[string]*int{
 		"PRAGMA user_version":                &version,
 		"PRAGMA application_id":              &application,
 		"SELECT count(*) FROM sqlite_schema": &objects,
 	} {
-		if err := tx.QueryRowContext(ctx, query).Scan(value); err != nil {
+		if err := t.queryRow(ctx, query).Scan(value); err != nil {
 			return err
 		}
 	}
@@ -58,7 +57,7 @@ func createSchema(ctx context.Context, tx *sql.Tx) error {
 	default:
 		return checkVersion(version, sqliteVersion)
 	}
-	_, err := tx.ExecContext(ctx, sqliteSchema+"PRAGMA user_version = "+strconv.Itoa(sqliteVersion)+
+	_, err := t.execute(ctx, sqliteSchema+"PRAGMA user_version = "+strconv.Itoa(sqliteVersion)+
 		"; PRAGMA application_id = "+strconv.Itoa(sqliteApplication))
 	return err
 }
