@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/operator"
 	"hatchel/runtime/postgres"
 )
 
@@ -19,7 +20,7 @@ const pageSize = 1000
 // written, until each reports false. The File of a line is the table, and its Number is the
 // sequence.
 func ReadTable(ctx context.Context, address string, each func(*Line) bool) error {
-	conn, err := connect(ctx, address)
+	conn, err := postgres.Connect(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func readRows(
 func readError(ctx context.Context, err error) error {
 	const undefinedTable = "42P01"
 	if e := new(pgconn.PgError); errors.As(err, &e) && e.Code == undefinedTable {
-		return postgres.OperatorError("it has no table hatchel_audit: no server has written to it yet")
+		return operator.Error("it has no table hatchel_audit: no server has written to it yet")
 	}
 	return postgres.DescribeError(ctx, err)
 }
@@ -77,7 +78,7 @@ func readError(ctx context.Context, err error) error {
 // FollowTable is like ReadTable, and then continues with new records until ctx ends or each reports
 // false. It waits while the database is unavailable.
 func FollowTable(ctx context.Context, address string, each func(*Line) bool) error {
-	conn, err := connect(ctx, address)
+	conn, err := postgres.Connect(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func FollowTable(ctx context.Context, address string, each func(*Line) bool) err
 			return nil
 		}
 		if conn.IsClosed() {
-			if next, err := connect(ctx, address); err == nil {
+			if next, err := postgres.Connect(ctx, address); err == nil {
 				conn = next
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hatchel/internal/operator"
 	"hatchel/runtime/postgres"
 )
 
@@ -52,29 +53,35 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	p := &Postgres{pool: pool, origin: rand.Text()}
 	p.statements, p.db = postgresStatements, p
 	p.SetQuota(defaultQuotaBytes)
-	if p.channel, err = preparePostgres(ctx, pool); err != nil {
+	if err := p.prepare(ctx); err != nil {
 		pool.Close()
-		return nil, postgresError(ctx, err)
+		return nil, postgres.DescribeError(ctx, err)
 	}
 	p.sweepSoon()
 	return p, nil
 }
 
+// prepare creates missing tables, and finds the name of the channel that belongs to the tables.
+func (p *Postgres) prepare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := postgres.CreateTables(ctx, p.pool, schemaLock, postgresSchema, findTables); err != nil {
+		return err
+	}
+	return p.pool.QueryRow(ctx, "SELECT 'hatchel_' || 'hatchel_records'::regclass::oid").Scan(&p.channel)
+}
+
 // CheckPostgres returns why OpenPostgres would fail. It creates nothing.
 func CheckPostgres(ctx context.Context, address string) error {
-	config, err := postgres.Config(address, 1)
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	conn, err := postgres.Connect(bounded, address)
 	if err != nil {
 		return err
 	}
-	bounded, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	conn, err := pgx.ConnectConfig(bounded, config.ConnConfig)
-	if err != nil {
-		return postgresError(ctx, err)
-	}
 	defer conn.Close(bounded)
 	_, err = findTables(bounded, conn)
-	return postgresError(ctx, err)
+	return postgres.DescribeError(ctx, err)
 }
 
 // Close implements Store.
@@ -93,7 +100,7 @@ func (p *Postgres) Ping(ctx context.Context) error {
 func (p *Postgres) checkTables(ctx context.Context) error {
 	exist, err := findTables(ctx, p.pool)
 	if err == nil && !exist {
-		err = operatorError("its tables no longer exist")
+		err = operator.Error("its tables no longer exist")
 	}
 	return err
 }
@@ -134,7 +141,7 @@ func (p *Postgres) run(ctx context.Context, do func(context.Context, session) er
 		if isUndefined(err) {
 			err = cmp.Or(p.checkTables(bounded), err)
 		}
-		return postgresError(ctx, err)
+		return postgres.DescribeError(ctx, err)
 	}
 	if p.sweepDue() {
 		if more, _ := p.sweep(bounded); more {
