@@ -152,47 +152,65 @@ func ObjectOf(t *schema.Type, entries []Entry) TypedExpr {
 	}}
 }
 
-// Call calls a function. If spread is set, the elements of the last argument are arguments. Large
-// arguments cost more steps.
+// Call calls a function. If spread is set, the elements of the last argument are arguments.
 func Call(t *schema.Type, fn *functions.Function, args []TypedExpr, spread bool) TypedExpr {
 	evals := make([]Func, len(args))
 	for i, a := range args {
 		evals[i] = a.Eval
 	}
 	return TypedExpr{Type: t, Eval: func(f *Frame) (any, error) {
-		base, steps := len(f.args), 1
-		for i, e := range evals {
-			v, err := e(f)
-			if err != nil {
-				return nil, err
-			}
-			switch x := v.(type) {
-			case string:
-				steps += len(x) / 64
-			case []any:
-				steps += len(x) / 4
-			case value.Bytes:
-				steps += len(x) / 64
-			case value.File:
-				if v, err = f.fileArgument(fn, i, x); err != nil {
-					return nil, err
-				}
-			}
-			f.args = append(f.args, v)
+		if f.Scratch == nil {
+			f.Scratch = new(Scratch)
 		}
-		if err := f.SpendSteps(steps); err != nil {
-			return nil, err
+		base := len(f.args)
+		err := f.pushArguments(fn, evals)
+		if err == nil && spread {
+			err = f.spreadArgument(fn)
 		}
-		if spread {
-			last := len(f.args) - 1
-			list, ok := f.args[last].([]any)
-			if !ok {
-				return nil, fmt.Errorf("%s: a list is expected before `...`", fn.Name)
-			}
-			f.args = append(f.args[:last], list...)
+		var v any
+		if err == nil {
+			v, err = fn.Call(&f.Functions, f.args[base:])
 		}
-		v, err := fn.Call(&f.Functions, f.args[base:])
 		f.args = f.args[:base]
 		return v, err
 	}}
+}
+
+// pushArguments computes the arguments of a function. In a program, large ones cost more steps.
+func (f *Frame) pushArguments(fn *functions.Function, evals []Func) error {
+	steps := 1
+	for i, e := range evals {
+		v, err := e(f)
+		if err != nil {
+			return err
+		}
+		switch x := v.(type) {
+		case string:
+			steps += len(x) / 64
+		case []any:
+			steps += len(x) / 4
+		case value.Bytes:
+			steps += len(x) / 64
+		case value.File:
+			if v, err = f.fileArgument(fn, i, x); err != nil {
+				return err
+			}
+		}
+		f.args = append(f.args, v)
+	}
+	if f.call == nil {
+		return nil
+	}
+	return f.SpendSteps(steps)
+}
+
+// spreadArgument replaces the last argument of a function by its elements.
+func (f *Frame) spreadArgument(fn *functions.Function) error {
+	last := len(f.args) - 1
+	list, ok := f.args[last].([]any)
+	if !ok {
+		return fmt.Errorf("%s: a list is expected before `...`", fn.Name)
+	}
+	f.args = append(f.args[:last], list...)
+	return nil
 }

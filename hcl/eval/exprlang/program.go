@@ -91,7 +91,7 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 		limits: limits{steps: 10_000_000, memory: functions.DefaultMemory, result: 16 << 20},
 	}
 	vars := c.vars
-	p.frames.New = func() any { return &eval.Frame{Vars: make([]any, vars)} }
+	p.frames.New = func() any { return &eval.Frame{Scratch: &eval.Scratch{Vars: make([]any, vars)}} }
 	return p, c.problems
 }
 
