@@ -56,19 +56,10 @@ func Conditional(t *schema.Type, cond, yes, no TypedExpr) TypedExpr {
 
 // Equality compares two values by == or, if negate is set, by !=.
 func Equality(l, r TypedExpr, negate bool, equal func(f *Frame, a, b any) (bool, error)) TypedExpr {
-	left, right := l.Eval, r.Eval
-	t := TypedExpr{Type: BoolType, Eval: func(f *Frame) (any, error) {
-		a, err := left(f)
-		if err != nil {
-			return nil, err
-		}
-		b, err := right(f)
-		if err != nil {
-			return nil, err
-		}
+	t := Binary(BoolType, l, r, func(f *Frame, a, b any) (any, error) {
 		ok, err := equal(f, a, b)
 		return ok != negate, err
-	}}
+	})
 	switch {
 	case r.IsNull():
 		t.WhenFalse = Prefixes(l.Path)

@@ -162,16 +162,8 @@ func isTextAndNumber(a, b *schema.Type) bool {
 
 func (c *compiler) compileOrdering(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	c.checkOperands(n, l, r, "compared")
-	holds, left, right := eval.Ordering(n.Operator), l.Eval, r.Eval
-	t := computed(eval.BoolType, func(f *eval.Frame) (any, error) {
-		a, err := left(f)
-		if err != nil {
-			return nil, err
-		}
-		b, err := right(f)
-		if err != nil {
-			return nil, err
-		}
+	holds := eval.Ordering(n.Operator)
+	t := eval.Binary(eval.BoolType, l, r, func(_ *eval.Frame, a, b any) (any, error) {
 		order, err := compare(a, b)
 		if err != nil {
 			return nil, err
@@ -190,31 +182,15 @@ func compare(a, b any) (int, error) {
 		if y, ok := b.(int); ok {
 			return cmp.Compare(x, y), nil
 		}
-	case float64:
-		if y, ok := b.(float64); ok {
-			return value.Compare(x, y), nil
-		}
 	case string:
 		if y, ok := b.(string); ok {
 			return strings.Compare(x, y), nil
 		}
 	}
-	a, err := eval.Resolve(a)
-	if err != nil {
-		return 0, err
-	}
-	if b, err = eval.Resolve(b); err != nil {
-		return 0, err
-	}
 	if value.IsNumber(a) && value.IsNumber(b) {
 		return value.Compare(a, b), nil
 	}
-	x, ok := a.(string)
-	y, too := b.(string)
-	if !ok || !too {
-		return 0, fmt.Errorf("a %s cannot be compared with a %s", value.Kind(a), value.Kind(b))
-	}
-	return strings.Compare(x, y), nil
+	return 0, fmt.Errorf("a %s cannot be compared with a %s", value.Kind(a), value.Kind(b))
 }
 
 // checkOperands reports two operands that can neither be numbers nor strings, and operands that may

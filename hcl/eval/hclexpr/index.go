@@ -23,7 +23,10 @@ func (c *Compiler) compileIndex(e *hclsyntax.IndexExpr, in LexicalEnv) eval.Type
 func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	c.checkNotNull(n, r)
 	what := eval.Subject(n)
-	out := eval.TypedExpr{Phrase: what + "[" + indexPhrase(key) + "]", Type: eval.AnyType}.DependOn(n, key)
+	out := eval.Binary(eval.AnyType, n, key, func(f *eval.Frame, v, k any) (any, error) {
+		return eval.ElementAt(f, v, k, what)
+	}).DependOn(n, key)
+	out.Phrase = what + "[" + indexPhrase(key) + "]"
 	switch n.Type.Kind {
 	case schema.List, schema.Set, schema.Map:
 		out.Type = n.Type.Elem
@@ -38,18 +41,6 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in Lexic
 		c.Errorf(r, "Not a list", "%s is %s. Only lists, maps and objects have elements.",
 			eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
 		return eval.Broken()
-	}
-	collection, index := n.Eval, key.Eval
-	out.Eval = func(f *eval.Frame) (any, error) {
-		v, err := collection(f)
-		if err != nil {
-			return nil, err
-		}
-		k, err := index(f)
-		if err != nil {
-			return nil, err
-		}
-		return eval.ElementAt(f, v, k, what)
 	}
 	return c.foldConstant(out, r)
 }

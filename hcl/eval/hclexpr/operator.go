@@ -47,14 +47,7 @@ func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eva
 	return c.foldConstant(eval.Equality(a, b, e.Op == hclsyntax.OpNotEqual, equal).DependOn(a, b), e.Range())
 }
 
-func equal(_ *eval.Frame, a, b any) (bool, error) {
-	a, err := eval.Resolve(a)
-	if err != nil {
-		return false, err
-	}
-	b, err = eval.Resolve(b)
-	return err == nil && value.Equal(a, b), err
-}
+func equal(_ *eval.Frame, a, b any) (bool, error) { return value.Equal(a, b), nil }
 
 // compileArithmetic compiles an operator that takes two numbers: it computes another, or compares
 // them.
