@@ -2,6 +2,9 @@ package hclexpr
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -16,8 +19,8 @@ func (c *Compiler) templateFuncValue(h *template.Interpolation, call *hclsyntax.
 	template.Type) {
 	want := map[string]string{"ident": "one name, or a schema and a name", "raw": "one text known at load",
 		"path": "one value", "under": "a folder and a name below it"}
-	switch n := len(h.Args); {
-	case n == 0, call.Name == "under" && n != 2, call.Name != "under" && call.Name != "ident" && n != 1, n > 2:
+	allowed := map[string][2]int{"ident": {1, 2}, "raw": {1, 1}, "path": {1, 1}, "under": {2, 2}}[call.Name]
+	if n := len(h.Args); n < allowed[0] || n > allowed[1] {
 		c.Errorf(call.Range(), "Wrong number of arguments", "%s takes %s.", call.Name, want[call.Name])
 		return asTemplateValue(eval.Broken()), template.Type{}
 	}
@@ -47,4 +50,49 @@ func underValue(dir, name template.Value) template.Value {
 		}
 		return resolveUnder(f.(*eval.Frame).Base, base, below)
 	}
+}
+
+// resolveUnder returns the absolute path of name below dir, which is relative to base. Symbolic
+// links are resolved, and a path outside of dir is rejected. The directory must exist; the file
+// need not.
+func resolveUnder(base, dir, name string) (string, error) {
+	if strings.ContainsRune(name, 0) {
+		return "", fmt.Errorf("a path cannot contain a NUL character")
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(base, dir)
+	}
+	if name != "" && !filepath.IsLocal(name) {
+		return "", fmt.Errorf("%q is not a path below the folder: it must be relative and stay inside",
+			name)
+	}
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("the folder for %q does not exist", name)
+	}
+	full := filepath.Join(root, name)
+	resolved, err := resolveLinks(full)
+	if err != nil {
+		return "", fmt.Errorf("%q cannot be reached", name)
+	}
+	if rel, err := filepath.Rel(root, resolved); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%q leaves the folder through a link", name)
+	}
+	return resolved, nil
+}
+
+// resolveLinks resolves the symbolic links of as much of a path as exists.
+func resolveLinks(path string) (string, error) {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err == nil || !os.IsNotExist(err) {
+		return resolved, err
+	}
+	if info, lerr := os.Lstat(path); lerr == nil && info.Mode()&os.ModeSymlink != 0 {
+		return "", err // a dangling link could be completed later
+	}
+	parent, err := resolveLinks(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(parent, filepath.Base(path)), nil
 }
