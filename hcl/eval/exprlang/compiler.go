@@ -31,7 +31,7 @@ type compiler struct {
 type typedExpr = eval.TypedExpr
 
 func (c *compiler) report(at span, summary, format string, args ...any) {
-	c.problems = append(c.problems, newProblem(at, summary, format, args...))
+	c.problems = append(c.problems, *newProblem(at, summary, format, args...))
 }
 
 // computed returns a part that e computes.
@@ -166,6 +166,6 @@ func (c *compiler) isRoot(path string) bool {
 
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-func newProblem(at span, summary, format string, args ...any) Problem {
-	return Problem{Offset: at.from, Length: at.to - at.from, Summary: summary, Detail: fmt.Sprintf(format, args...)}
+func newProblem(at span, summary, format string, args ...any) *Problem {
+	return &Problem{Offset: at.from, Length: at.to - at.from, Summary: summary, Detail: fmt.Sprintf(format, args...)}
 }
