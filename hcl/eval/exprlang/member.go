@@ -250,7 +250,7 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 		if isList {
 			return list[a:b:b], nil
 		}
-		return sliceText(s, a, b), nil
+		return s[byteOffset(s, a):byteOffset(s, b)], nil
 	})
 }
 
@@ -280,17 +280,13 @@ func evalBound(f *eval.Frame, bound eval.Func, size int) (int, error) {
 	return min(max(i, 0), size), nil
 }
 
-// sliceText is a part of a text, by the number of its characters.
-func sliceText(s string, from, to int) string {
-	n, start := 0, len(s)
+// byteOffset is the place of the n-th character of a text.
+func byteOffset(s string, n int) int {
 	for i := range s {
-		if n == from {
-			start = i
+		if n == 0 {
+			return i
 		}
-		if n == to {
-			return s[start:i]
-		}
-		n++
+		n--
 	}
-	return s[start:]
+	return len(s)
 }

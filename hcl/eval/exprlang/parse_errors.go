@@ -26,7 +26,8 @@ func (r *tokenStream) tooDeep() *Problem {
 			unary = 0
 		}
 		if depth > maxDepth || unary > maxDepth {
-			return newProblem(r.at(i), "Nested too deeply", "Brackets and operators nest at most %d levels deep.", maxDepth)
+			return newProblem(r.at(i), "Nested too deeply", "Brackets and operators nest at most %d levels deep.",
+				maxDepth)
 		}
 	}
 	return nil
@@ -127,8 +128,8 @@ func (r *tokenStream) explainToken(i int) *Problem {
 	switch {
 	case t.Is(lexer.Operator, ":"):
 		if object, call, ok := r.bareObject(i); ok {
-			return newProblem(object, "Object in a predicate", "The outer braces belong to the predicate, so an object "+
-				"needs braces of its own: write %s{%s}%s.", r.source[call.from:object.from],
+			return newProblem(object, "Object in a predicate", "The outer braces belong to the predicate, so an "+
+				"object needs braces of its own: write %s{%s}%s.", r.source[call.from:object.from],
 				r.source[object.from:object.to], r.source[object.to:call.to])
 		}
 	case t.Is(lexer.Operator, "=") && i+1 < len(r.tokens) && r.tokens[i+1].Is(lexer.Operator, ">"):

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/expr-lang/expr/ast"
-
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
@@ -77,7 +75,7 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 	}
 	c := compiler{
 		src: tree.source, locate: tree.locate, brackets: tree.brackets,
-		roots: env.Roots, nonNull: env.NonNull, spans: map[ast.Node]span{},
+		roots: env.Roots, nonNull: env.NonNull,
 	}
 	t := c.compile(tree.root)
 	c.checkResult(tree.root, t, want)
@@ -135,23 +133,24 @@ func (p *Program) Run(call *eval.Frame, output any) (out any, err error) {
 	f := p.frames.Get().(*eval.Frame)
 	defer func() {
 		if r := recover(); r != nil {
-			out, err = nil, &eval.Error{Message: "the program failed unexpectedly", Cause: fmt.Errorf("panic: %v", r)}
+			err = &eval.Error{Message: "the program failed unexpectedly", Cause: fmt.Errorf("panic: %v", r)}
 			return // the frame is in an unknown state
 		}
 		f.Clear()
 		p.frames.Put(f)
 	}()
 	f.Start(call, output, p.limits.steps, p.limits.memory, &p.patterns)
-	if err = f.CheckContext(); err == nil {
-		out, err = p.run(f)
+	if err := f.CheckContext(); err != nil {
+		return nil, err
 	}
+	v, err := p.run(f)
 	if err == nil {
-		out, err = p.checkOutput(out)
+		v, err = p.checkOutput(v)
 	}
 	if err != nil {
 		return nil, asError(err)
 	}
-	return out, nil
+	return v, nil
 }
 
 // asError makes an error a sentence for the one who made the call.
@@ -171,13 +170,9 @@ func (p *Program) checkOutput(out any) (any, error) {
 	switch v := out.(type) {
 	case bool:
 		return v, nil
-	case []any, map[string]any:
+	case string, []any, map[string]any:
 		if _, err := functions.Size(v, p.limits.result); err != nil {
 			return nil, err
-		}
-	case string:
-		if len(v) > p.limits.result {
-			return nil, functions.ErrMemory
 		}
 	}
 	if p.want != WantBool {

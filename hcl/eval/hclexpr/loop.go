@@ -1,6 +1,7 @@
 package hclexpr
 
 import (
+	"cmp"
 	"fmt"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -14,13 +15,10 @@ import (
 // loopVar is a variable of a loop; next is that of the loop around it. The variable of a splat has
 // no name.
 type loopVar struct {
-	name       string
-	phrase     string // in sentences, if it has no name
-	slot       int
-	typ        *schema.Type
-	nullReason string
-	sensitive  bool // the collection holds a secret
-	next       *loopVar
+	name string
+	slot int
+	expr eval.TypedExpr
+	next *loopVar
 }
 
 func (v *loopVar) find(name string) *loopVar {
@@ -34,25 +32,24 @@ func (v *loopVar) find(name string) *loopVar {
 
 // loopVariable compiles reading a loop variable.
 func (c *Compiler) loopVariable(v *loopVar, in LexicalEnv) eval.TypedExpr {
-	slot := v.slot
-	c.reads.Loop = max(c.reads.Loop, eval.MaxLoopVars-slot)
-	n := eval.TypedExpr{Type: v.typ, NullReason: v.nullReason, Path: v.name, Phrase: v.phrase,
-		Sensitive: v.sensitive, Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	c.reads.Loop = max(c.reads.Loop, eval.MaxLoopVars-v.slot)
+	n := v.expr
 	if in.NonNull.Has(v.name) {
 		n.NullReason = ""
 	}
 	return n
 }
 
-// bindLoopVar declares a variable of a loop over something. Its values are of type t.
-func (c *Compiler) bindLoopVar(name string, t *schema.Type, over eval.TypedExpr, in LexicalEnv) (LexicalEnv, int) {
+// bindLoopVar declares a variable of a loop over something. Its values are of type t. Phrase is
+// what a sentence calls it if it has no name.
+func (c *Compiler) bindLoopVar(name, phrase string, t *schema.Type, over eval.TypedExpr,
+	in LexicalEnv) (LexicalEnv, int) {
 	slot := c.slots
 	c.slots++
-	v := &loopVar{name: name, slot: slot, typ: t, next: in.vars, sensitive: over.Sensitive}
-	if t.Nullable {
-		v.nullReason = name + " may be null"
-	}
-	return LexicalEnv{in.NonNull.Shadow(name), v}, slot
+	read := eval.TypedExpr{Type: t, Path: name, Phrase: phrase, Sensitive: over.Sensitive,
+		NullReason: eval.NullableReason(cmp.Or(name, phrase), t),
+		Eval:       func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	return LexicalEnv{in.NonNull.Shadow(name), &loopVar{name, slot, read, in.vars}}, slot
 }
 
 // ElementTypes returns the types of keys and elements in a loop over n, and reports what is no
@@ -121,9 +118,9 @@ func (c *Compiler) compileForHead(e *hclsyntax.ForExpr, in LexicalEnv) (*forLoop
 	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
 	loop := &forLoop{coll: coll, keySlot: -1, group: e.Group, what: eval.Subject(coll)}
 	if e.KeyVar != "" {
-		in, loop.keySlot = c.bindLoopVar(e.KeyVar, keyType, coll, in)
+		in, loop.keySlot = c.bindLoopVar(e.KeyVar, "", keyType, coll, in)
 	}
-	in, loop.valSlot = c.bindLoopVar(e.ValVar, elemType, coll, in)
+	in, loop.valSlot = c.bindLoopVar(e.ValVar, "", elemType, coll, in)
 	return loop, in
 }
 
@@ -233,8 +230,7 @@ func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.Type
 	if src.NullReason != "" {
 		elem = elem.NotNull()
 	}
-	body, slot := c.bindLoopVar("", elem, src, in)
-	body.vars.phrase = eval.Subject(src) + "[*]"
+	body, slot := c.bindLoopVar("", eval.Subject(src)+"[*]", elem, src, in)
 	loop := &forLoop{coll: src, val: c.Compile(e.Each, body), keySlot: -1, valSlot: slot}
 	loop.coll.Eval = func(f *eval.Frame) (any, error) {
 		v, err := eval.Resolved(src.Eval(f))
