@@ -24,7 +24,7 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	}
 	fn, ok := functions.Lookup(e.Name)
 	if !ok {
-		if why := templateFuncHints[e.Name]; why != "" {
+		if why := templateFuncs[e.Name].onlyIn; why != "" {
 			c.Errorf(e.NameRange, "Function not available here", "%s", why)
 		} else {
 			c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name,
@@ -188,13 +188,6 @@ func (c *Compiler) compileUnder(e *hclsyntax.FunctionCallExpr, in LexicalEnv) ev
 	h := c.compileInterpolation(e, e.Range(), in)
 	c.reads.Call = true
 	return eval.TypedExpr{Type: eval.StringType, Eval: func(f *eval.Frame) (any, error) { return h.Value(f) }}
-}
-
-// templateFuncHints say where a function can be used that means nothing outside of a template.
-var templateFuncHints = map[string]string{
-	"ident": "ident(...) quotes the name of a table or column. It can only be used in SQL.",
-	"raw":   "raw(...) inserts a text that is known at load into SQL. It can only be used in SQL.",
-	"path":  "path(...) inserts several segments into the path of a URL. It can only be used in the path of a request.",
 }
 
 // functionsOfLanguage are the functions that are not in the table.

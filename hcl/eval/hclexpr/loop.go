@@ -96,27 +96,30 @@ func (c *Compiler) trackReads(compile func()) eval.ReadSet {
 func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExpr {
 	loop, body := c.compileForHead(e, in)
 	if e.CondExpr != nil {
-		loop.cond = c.compileBool(e.CondExpr, body)
-		body.NonNull, _ = body.NonNull.Branches(loop.cond)
+		cond := c.compileBool(e.CondExpr, body)
+		body.NonNull, _ = body.NonNull.Branches(cond)
+		loop.cond = cond.Eval
 	}
-	if e.KeyExpr == nil {
-		loop.val = c.Compile(e.ValExpr, body)
-		return eval.TypedExpr{Type: schema.ListOf(loop.val.TypeWithNull()), Eval: loop.list}
+	if e.KeyExpr != nil {
+		loop.key = objectKey(c.Compile(e.KeyExpr, body).Eval)
 	}
-	loop.key = objectKey(c.Compile(e.KeyExpr, body).Eval)
-	loop.val = c.Compile(e.ValExpr, body)
-	elem := loop.val.TypeWithNull()
-	if e.Group {
-		elem = schema.ListOf(elem)
+	val := c.Compile(e.ValExpr, body)
+	loop.val = chargeForText(val.Eval)
+	switch elem := val.TypeWithNull(); {
+	case e.KeyExpr == nil:
+		return eval.TypedExpr{Type: schema.ListOf(elem), Eval: loop.list}
+	case e.Group:
+		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, Eval: loop.object}
+	default:
+		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: elem}, Eval: loop.object}
 	}
-	return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: elem}, Eval: loop.object}
 }
 
 // compileForHead compiles the collection of a loop, and declares its variables for the body.
 func (c *Compiler) compileForHead(e *hclsyntax.ForExpr, in LexicalEnv) (*forLoop, LexicalEnv) {
 	coll := c.Compile(e.CollExpr, in)
 	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
-	loop := &forLoop{coll: coll, keySlot: -1, group: e.Group, what: eval.Subject(coll)}
+	loop := &forLoop{coll: coll.Eval, keySlot: -1, group: e.Group, what: eval.Subject(coll)}
 	if e.KeyVar != "" {
 		in, loop.keySlot = c.bindLoopVar(e.KeyVar, "", keyType, coll, in)
 	}
@@ -125,7 +128,7 @@ func (c *Compiler) compileForHead(e *hclsyntax.ForExpr, in LexicalEnv) (*forLoop
 }
 
 type forLoop struct {
-	coll, cond, val  eval.TypedExpr
+	coll, cond, val  eval.Func // cond is nil if there is no condition
 	key              func(*eval.Frame) (string, error)
 	keySlot, valSlot int // keySlot is -1 if there is no variable for the key
 	group            bool
@@ -134,7 +137,7 @@ type forLoop struct {
 
 // run calls do for every element of a list, by index, or of a map, sorted by key.
 func (l *forLoop) run(f *eval.Frame, do func() error) error {
-	v, err := eval.Resolved(l.coll.Eval(f))
+	v, err := eval.Resolved(l.coll(f))
 	if err != nil {
 		return err
 	}
@@ -163,27 +166,29 @@ func (l *forLoop) round(f *eval.Frame, key, elem any, do func() error) error {
 		f.BindVar(l.keySlot, key)
 	}
 	f.BindVar(l.valSlot, elem)
-	if l.cond.Eval != nil {
-		if ok, err := eval.Bool(l.cond.Eval(f)); err != nil || !ok {
+	if l.cond != nil {
+		if ok, err := eval.Bool(l.cond(f)); err != nil || !ok {
 			return err
 		}
 	}
 	return do()
 }
 
-// value computes the value of one round, and charges for it.
-func (l *forLoop) value(f *eval.Frame) (any, error) {
-	v, err := l.val.Eval(f)
-	if err == nil {
-		err = f.SpendBytes(v)
+// chargeForText returns a value in a loop that is charged for what it writes.
+func chargeForText(compute eval.Func) eval.Func {
+	return func(f *eval.Frame) (any, error) {
+		v, err := compute(f)
+		if err == nil {
+			err = f.SpendBytes(v)
+		}
+		return v, err
 	}
-	return v, err
 }
 
 func (l *forLoop) list(f *eval.Frame) (any, error) {
 	out := []any{}
 	err := l.run(f, func() error {
-		v, err := l.value(f)
+		v, err := l.val(f)
 		out = append(out, v)
 		return err
 	})
@@ -197,7 +202,7 @@ func (l *forLoop) object(f *eval.Frame) (any, error) {
 		if err != nil {
 			return err
 		}
-		v, err := l.value(f)
+		v, err := l.val(f)
 		if err != nil {
 			return err
 		}
@@ -231,8 +236,8 @@ func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.Type
 		elem = elem.NotNull()
 	}
 	body, slot := c.bindLoopVar("", eval.Subject(src)+"[*]", elem, src, in)
-	loop := &forLoop{coll: src, val: c.Compile(e.Each, body), keySlot: -1, valSlot: slot}
-	loop.coll.Eval = func(f *eval.Frame) (any, error) {
+	val := c.Compile(e.Each, body)
+	coll := func(f *eval.Frame) (any, error) {
 		v, err := eval.Resolved(src.Eval(f))
 		if _, ok := v.([]any); ok || err != nil {
 			return v, err
@@ -242,7 +247,8 @@ func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.Type
 		}
 		return []any{v}, nil
 	}
-	return eval.TypedExpr{Type: schema.ListOf(loop.val.TypeWithNull()), Eval: loop.list}
+	loop := &forLoop{coll: coll, val: chargeForText(val.Eval), keySlot: -1, valSlot: slot}
+	return eval.TypedExpr{Type: schema.ListOf(val.TypeWithNull()), Eval: loop.list}
 }
 
 // splatElement compiles reading the element of a splat.

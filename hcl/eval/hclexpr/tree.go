@@ -116,19 +116,19 @@ func literalSize(nodes []template.Node) int {
 }
 
 // compileInterpolation compiles one ${...}.
-func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range,
-	in LexicalEnv) *template.Interpolation {
+func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, in LexicalEnv) *template.Interpolation {
 	h := &template.Interpolation{Range: r, Source: c.sourceText(e.Range())}
 	call, ok := e.(*hclsyntax.FunctionCallExpr)
-	if !ok || !templateFuncs[call.Name] {
+	if !ok || templateFuncs[call.Name].takes == "" {
 		n := c.Compile(e, in)
 		if n.Type.Kind == schema.Bytes && n.Known {
 			n.Type = eval.AnyType
 		}
-		h.Value, h.Type = asTemplateValue(n), c.templateType(e, n, in)
+		h.Type = c.templateType(e, n, in)
 		if in.vars != nil {
-			h.Value = spendValue(h.Value)
+			n.Eval = chargeForText(n.Eval)
 		}
+		h.Value = asTemplateValue(n)
 		return h
 	}
 	h.Func = call.Name
@@ -139,24 +139,10 @@ func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range,
 	return h
 }
 
-// templateFuncs are the functions whose meaning depends on the template around them.
-var templateFuncs = map[string]bool{"ident": true, "raw": true, "path": true, "under": true}
-
 // asTemplateValue adapts an expression to the compilers of templates, whose frames are opaque.
 func asTemplateValue(n eval.TypedExpr) template.Value {
 	compute := n.Eval
 	return func(f template.Frame) (any, error) { return compute(f.(*eval.Frame)) }
-}
-
-// spendValue adapts a value in a loop, which is charged for what it writes.
-func spendValue(compute template.Value) template.Value {
-	return func(f template.Frame) (any, error) {
-		v, err := compute(f)
-		if err == nil {
-			err = f.(*eval.Frame).SpendBytes(v)
-		}
-		return v, err
-	}
 }
 
 // templateType is what the compilers of templates may know of a value.
