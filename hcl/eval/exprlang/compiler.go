@@ -141,9 +141,9 @@ func (c *compiler) checkNotNull(n ast.Node, t typedExpr) bool {
 }
 
 // withNonNull compiles a part that runs only when the traversals are not null.
-func (c *compiler) withNonNull(known *eval.NonNull, part ast.Node, compile func(ast.Node) typedExpr) typedExpr {
+func (c *compiler) withNonNull(paths []string, part ast.Node, compile func(ast.Node) typedExpr) typedExpr {
 	around := c.nonNull
-	c.nonNull = known
+	c.nonNull = around.Add(paths)
 	t := compile(part)
 	c.nonNull = around
 	return t

@@ -41,17 +41,19 @@ const (
 	WantBool             // true or false, never null
 )
 
-// Program is a compiled source. It is immutable and safe for concurrent use.
+// Program is a compiled source. It is immutable and safe for concurrent use. Its lists of
+// traversals are sorted.
 type Program struct {
-	src              string
-	run              eval.Func
-	want             Want
-	reads            []string
-	nonNullWhenTrue  []string
-	nonNullWhenFalse []string
-	limits           limits
-	patterns         functions.Patterns
-	frames           sync.Pool
+	Source           string
+	Reads            []string // the traversals that it reads; one stands for everything below it
+	NonNullWhenTrue  []string // the traversals that are certainly not null if it gives true
+	NonNullWhenFalse []string // the traversals that are certainly not null if it gives false
+
+	run      eval.Func
+	want     Want
+	limits   limits
+	patterns functions.Patterns
+	frames   sync.Pool
 }
 
 // Problem is one mistake in a program, found at load. Offset and Length are in bytes and lie inside
@@ -84,8 +86,8 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	p := &Program{
-		src: src, run: t.Eval, want: want, reads: dropCovered(c.reads),
-		nonNullWhenTrue: c.rootPaths(t.WhenTrue), nonNullWhenFalse: c.rootPaths(t.WhenFalse),
+		Source: src, Reads: dropCovered(c.reads), run: t.Eval, want: want,
+		NonNullWhenTrue: c.rootPaths(t.WhenTrue), NonNullWhenFalse: c.rootPaths(t.WhenFalse),
 		limits: limits{steps: 10_000_000, memory: functions.DefaultMemory, result: 16 << 20},
 	}
 	vars := c.vars
@@ -111,20 +113,6 @@ func dropCovered(paths []string) (out []string) {
 	}
 	return out
 }
-
-// Source returns the text that was compiled.
-func (p *Program) Source() string { return p.src }
-
-// Reads returns the traversals that the program reads, sorted. One stands for everything below it.
-func (p *Program) Reads() []string { return p.reads }
-
-// NonNullWhenTrue returns the traversals that are certainly not null if the program gives true,
-// sorted.
-func (p *Program) NonNullWhenTrue() []string { return p.nonNullWhenTrue }
-
-// NonNullWhenFalse returns the traversals that are certainly not null if the program gives false,
-// sorted.
-func (p *Program) NonNullWhenFalse() []string { return p.nonNullWhenFalse }
 
 // Run computes the program from the values of a call, which it does not change; output is the value
 // of the root output. Its error is an *eval.Error. The result may hold a value.LazyJSON that the

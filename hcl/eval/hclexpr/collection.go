@@ -17,11 +17,11 @@ func (c *Compiler) compileIndex(e *hclsyntax.IndexExpr, in LexicalEnv) eval.Type
 	if name, ok := key.Value.(string); ok && key.Known {
 		return c.compileAttribute(n, name, e.BracketRange, in)
 	}
-	return c.compileElement(n, key, e.BracketRange, in)
+	return c.compileElement(n, key, e.BracketRange)
 }
 
 // compileElement compiles n[key] for a key that is not a constant text.
-func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
+func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.TypedExpr {
 	c.checkNotNull(n, r)
 	what := eval.Subject(n)
 	out := eval.Binary(eval.AnyType, n, key, func(f *eval.Frame, v, k any) (any, error) {

@@ -35,7 +35,7 @@ func (c *Condition) Eval(f *eval.Frame, output any) (bool, error) {
 }
 
 // Source is the text of the program.
-func (p *Program) Source() string { return p.program.Source() }
+func (p *Program) Source() string { return p.program.Source }
 
 // Reads reports whether the program reads a root.
 func (p *Program) Reads(root string) bool { return slices.Contains(p.reads, root) }
@@ -133,7 +133,7 @@ func (c *Compiler) programText(t *hclsyntax.TemplateExpr) *template.Text {
 
 // recordReads records what the program reads.
 func (c *Compiler) recordReads(p *Program) {
-	for _, read := range p.program.Reads() {
+	for _, read := range p.program.Reads {
 		path := eval.SplitPath(read)
 		name := path[0]
 		r, _ := c.Scope.Find(name)
@@ -161,7 +161,7 @@ func (c *Condition) NonNullWhenTrue() []string {
 	if c == nil || c.program == nil {
 		return nil
 	}
-	return c.program.NonNullWhenTrue()
+	return c.program.NonNullWhenTrue
 }
 
 // NonNullWhenFalse returns the traversals that are certainly not null if the condition is false. A
@@ -170,5 +170,5 @@ func (c *Condition) NonNullWhenFalse() []string {
 	if c == nil || c.program == nil {
 		return nil
 	}
-	return c.program.NonNullWhenFalse()
+	return c.program.NonNullWhenFalse
 }

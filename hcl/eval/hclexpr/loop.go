@@ -96,8 +96,8 @@ func (c *Compiler) trackReads(compile func()) eval.ReadSet {
 func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExpr {
 	loop, body := c.compileForHead(e, in)
 	if e.CondExpr != nil {
-		cond := c.compileBool(e.CondExpr, body)
-		body.NonNull, _ = body.NonNull.Branches(cond)
+		var cond eval.TypedExpr
+		cond, body, _ = c.compileCondition(e.CondExpr, body)
 		loop.cond = cond.Eval
 	}
 	if e.KeyExpr != nil {

@@ -27,13 +27,12 @@ func (c *Compiler) compileBinary(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.
 }
 
 func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
-	a := c.compileBool(e.LHS, in)
-	yes, no := in.NonNull.Branches(a)
+	a, open, no := c.compileCondition(e.LHS, in)
 	and := e.Op == hclsyntax.OpLogicalAnd
 	if !and {
-		yes = no
+		open = no
 	}
-	b := c.compileBool(e.RHS, LexicalEnv{yes, in.vars})
+	b := c.compileBool(e.RHS, open)
 	return c.foldConstant(eval.Logical(a, b, and).DependOn(a, b), e.Range())
 }
 

@@ -125,10 +125,8 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 		}
 		return a
 	case *hclsyntax.ConditionalExpr:
-		cond := c.compileBool(x.Condition, in)
-		yes, no := in.NonNull.Branches(cond)
-		then := c.compileArg(x.TrueResult, LexicalEnv{yes, in.vars})
-		els := c.compileArg(x.FalseResult, LexicalEnv{no, in.vars})
+		cond, yes, no := c.compileCondition(x.Condition, in)
+		then, els := c.compileArg(x.TrueResult, yes), c.compileArg(x.FalseResult, no)
 		a.Cond, a.Then, a.Else = asTemplateValue(cond), &then, &els
 		return a
 	}

@@ -142,16 +142,10 @@ func (c *Compiler) reportUnknownRoot(t hclv2.Traversal, why string) {
 // compileSteps compiles what follows a value: .name and [index].
 func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
 	for _, s := range steps {
-		switch s := s.(type) {
-		case hclv2.TraverseAttr:
-			n = c.compileAttribute(n, s.Name, traverserNameRange(s), in)
-		case hclv2.TraverseIndex:
-			key := LiteralValue(s.Key)
-			if name, ok := key.(string); ok {
-				n = c.compileAttribute(n, name, s.SrcRange, in)
-				continue
-			}
-			n = c.compileElement(n, eval.Constant(key), s.SrcRange, in)
+		if name, ok := TraverserName(s); ok {
+			n = c.compileAttribute(n, name, traverserNameRange(s), in)
+		} else if index, ok := s.(hclv2.TraverseIndex); ok {
+			n = c.compileElement(n, eval.Constant(LiteralValue(index.Key)), index.SrcRange)
 		}
 	}
 	return n

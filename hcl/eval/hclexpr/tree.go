@@ -70,14 +70,9 @@ func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
 }
 
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
-	cond := c.compileBool(e.Condition, in)
-	yes, no := in.NonNull.Branches(cond)
-	return &template.If{
-		Cond:  asTemplateValue(cond),
-		Then:  c.compileNodes(e.TrueResult, LexicalEnv{yes, in.vars}),
-		Else:  c.compileNodes(e.FalseResult, LexicalEnv{no, in.vars}),
-		Range: e.Condition.Range(),
-	}
+	cond, yes, no := c.compileCondition(e.Condition, in)
+	return &template.If{Cond: asTemplateValue(cond), Then: c.compileNodes(e.TrueResult, yes),
+		Else: c.compileNodes(e.FalseResult, no), Range: e.Condition.Range()}
 }
 
 func (c *Compiler) compileForDirective(e *hclsyntax.ForExpr, in LexicalEnv) *template.For {
