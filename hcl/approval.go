@@ -110,7 +110,7 @@ func (t *Tool) asksUser() bool {
 // checkApproveRule reports mistakes in the rule approve of a policy.
 func (p *Policy) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
 	_, rule := b.Body.Attributes["approve"]
-	how, block := p.Approval, findBlock(b.Body, "approval") != nil
+	how, block := p.Approval, decode.FindBlock(b.Body, "approval") != nil
 	switch {
 	case !rule && block:
 		d.Diags.Errorf(how.Range, "Approval without rule", "The block says how calls are approved, but no rule says "+

@@ -142,8 +142,8 @@ func annotationsField(dst **Annotations) decode.Field {
 
 func (a *Annotations) spec() decode.Spec {
 	return decode.Spec{
-		decode.StringSet(&a.Audience, "audience", "list of strings", `The intended audience: "user", "assistant" or both.`,
-			checkAudience),
+		decode.StringSet(&a.Audience, "audience", "list of strings",
+			`The intended audience: "user", "assistant" or both.`, checkAudience),
 		decode.RangedFloat(&a.Priority, "priority", "The importance: 1 is required, 0 is entirely optional.", 1),
 		decode.Attr(&a.LastModified, "last_modified",
 			`When the content last changed, as in "2026-01-31T15:04:05Z".`).Check(a.checkLastModified),

@@ -20,7 +20,6 @@ type globals struct {
 	variables         map[string]*eval.Member
 	secrets           map[string]*eval.Member
 	local             map[string]*eval.Member
-	lazyLocals        *lazyLocals
 	types             *lazyTypes
 	connectionsByKind map[string]map[string]*Connection // by kind and name
 	connections       []*Connection

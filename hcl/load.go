@@ -38,7 +38,11 @@ type Options struct {
 // Load reads a configuration and reports every mistake of every file in one pass. The Config is
 // never nil; it may be used only if the diagnostics have no errors.
 func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
-	defer opts.Cache.lock()()
+	if opts.Cache == nil {
+		opts.Cache = NewCache()
+	}
+	opts.Cache.mu.Lock()
+	defer opts.Cache.mu.Unlock()
 	l := newLoader(fsys, kinds, opts)
 	files := l.readSources()
 	for _, f := range files {

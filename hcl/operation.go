@@ -3,7 +3,6 @@ package hcl
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +44,7 @@ func (w *Operation) HasNamedSteps() bool { return len(w.Steps) > 0 && w.Steps[0]
 type operationDecoder struct {
 	noun            string // the block type: "tool", "prompt", …
 	op              *Operation
+	result          any // the *Tool, *Prompt or *Resource that op belongs to; nil for a completion
 	block           sourceBlock
 	singleBackend   bool // it has one backend and no steps
 	loader          *loader
@@ -150,17 +150,7 @@ func (w *operationDecoder) has(names ...string) bool {
 			return true
 		}
 	}
-	return findBlock(w.block.Body, names...) != nil
-}
-
-// findBlock returns the first block of a body with one of these names; nil for none.
-func findBlock(b *hclsyntax.Body, names ...string) *hclsyntax.Block {
-	for _, nested := range b.Blocks {
-		if slices.Contains(names, nested.Type) {
-			return nested
-		}
-	}
-	return nil
+	return decode.FindBlock(w.block.Body, names...) != nil
 }
 
 // digest returns the digest of the block and everything it refers to.
@@ -175,7 +165,7 @@ func (w *operationDecoder) digestCalls() {
 
 // blockRange returns the range of the header of a nested block.
 func (w *operationDecoder) blockRange(name string) hclv2.Range {
-	if b := findBlock(w.block.Body, name); b != nil {
+	if b := decode.FindBlock(w.block.Body, name); b != nil {
 		return b.DefRange()
 	}
 	return w.block.DefRange()

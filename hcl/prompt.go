@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"sort"
 	"strings"
 
 	"hatchel/hcl/decode"
@@ -29,31 +28,20 @@ type promptDecoder struct {
 func newPromptDecoder(l *loader, b sourceBlock) *promptDecoder {
 	p := &promptDecoder{prompt: &Prompt{}}
 	p.operationDecoder = newOperationDecoder(l, b, "prompt", &p.prompt.Operation)
+	p.result = p.prompt
 	p.inputs.noun, p.inputs.texts = "argument", &textInputs{"an argument of a prompt", true}
 	return p
 }
 
 // decodePrompts decodes the prompt blocks. The tools are complete by now.
 func (l *loader) decodePrompts() {
-	blocks := l.blocks["prompt"]
-	decls := make([]*promptDecoder, len(blocks))
-	l.opts.Parallel(len(decls), func(i int) {
-		if w := cachedOperation(blocks[i]); w != nil {
-			decls[i] = &promptDecoder{prompt: w.cached.result.(*Prompt), operationDecoder: w}
-			return
-		}
-		decls[i] = newPromptDecoder(l, blocks[i])
-		decls[i].decode()
-		decls[i].dropBody()
-	})
-	for _, p := range decls {
-		l.commit(p.operationDecoder, p.prompt)
-		l.diags = append(l.diags, p.checkCalledToolsAsk()...)
-		if l.declare("prompt", p.prompt.Name, p.block) && p.enabled {
-			l.config.Prompts = append(l.config.Prompts, p.prompt)
-		}
+	for _, w := range l.decodeOperations("prompt", func(b sourceBlock) *operationDecoder {
+		p := newPromptDecoder(l, b)
+		p.decode()
+		return p.operationDecoder
+	}) {
+		l.config.Prompts = append(l.config.Prompts, w.result.(*Prompt))
 	}
-	sort.Slice(l.config.Prompts, func(i, j int) bool { return l.config.Prompts[i].Name < l.config.Prompts[j].Name })
 }
 
 // promptSpec is the spec of a prompt block without its backend, in the order of the reference.

@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"sort"
 	"time"
 
 	"hatchel/hcl/decode"
@@ -46,34 +45,20 @@ type resourceDecoder struct {
 func newResourceDecoder(l *loader, b sourceBlock) *resourceDecoder {
 	r := &resourceDecoder{resource: &Resource{Listed: true}}
 	r.operationDecoder = newOperationDecoder(l, b, "resource", &r.resource.Operation)
+	r.result = r.resource
 	r.inputs.texts = &textInputs{"a variable of a URI", false}
 	return r
 }
 
 // decodeResources decodes the resource blocks. The tools are complete by now.
 func (l *loader) decodeResources() {
-	blocks := l.blocks["resource"]
-	decls := make([]*resourceDecoder, len(blocks))
-	l.opts.Parallel(len(decls), func(i int) {
-		if w := cachedOperation(blocks[i]); w != nil {
-			decls[i] = &resourceDecoder{resource: w.cached.result.(*Resource), operationDecoder: w}
-			return
-		}
-		decls[i] = newResourceDecoder(l, blocks[i])
-		decls[i].decode()
-		decls[i].dropBody()
-	})
-	for _, r := range decls {
-		l.commit(r.operationDecoder, r.resource)
-		l.diags = append(l.diags, r.checkCalledToolsAsk()...)
-		if l.declare("resource", r.resource.Name, r.block) && r.enabled && l.claimURI(r.resource) {
-			l.config.Resources = append(l.config.Resources, r.resource)
-		}
+	for _, w := range l.decodeOperations("resource", func(b sourceBlock) *operationDecoder {
+		r := newResourceDecoder(l, b)
+		r.decode()
+		return r.operationDecoder
+	}) {
+		l.config.Resources = append(l.config.Resources, w.result.(*Resource))
 	}
-	sort.Slice(l.config.Resources, func(i,
-		j int) bool {
-		return l.config.Resources[i].Name < l.config.Resources[j].Name
-	})
 }
 
 // resourceSpec is the spec of a resource block without its backend, in the order of the reference.

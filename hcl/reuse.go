@@ -2,6 +2,8 @@ package hcl
 
 import (
 	"crypto/sha256"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -10,6 +12,7 @@ import (
 // cachedBlock is a decoded tool, prompt or resource that the next load can reuse if its file is
 // unchanged and it does not depend on other tools or on files.
 type cachedBlock struct {
+	op              *Operation
 	result          any // *Tool, *Prompt or *Resource
 	enabled         bool
 	descriptionRefs []descriptionRef
@@ -61,9 +64,31 @@ func (s *sourceFile) reparse() (offered []*hclsyntax.Block) {
 // cachedOperation returns the reusable operation of a block from the previous load; nil for none.
 func cachedOperation(b sourceBlock) *operationDecoder {
 	if k := b.file.cached[b.index]; k != nil {
-		return &operationDecoder{block: b, descriptionRefs: k.descriptionRefs, cached: k, enabled: k.enabled}
+		return &operationDecoder{block: b, op: k.op, result: k.result, descriptionRefs: k.descriptionRefs, cached: k,
+			enabled: k.enabled}
 	}
 	return nil
+}
+
+// decodeOperations decodes the blocks of a type, those of unchanged files excepted, and returns the
+// enabled ones, sorted by name. The tools that they call are complete.
+func (l *loader) decodeOperations(kind string, decode func(b sourceBlock) *operationDecoder) []*operationDecoder {
+	blocks := l.blocks[kind]
+	all := make([]*operationDecoder, len(blocks))
+	l.opts.Parallel(len(all), func(i int) {
+		if all[i] = cachedOperation(blocks[i]); all[i] == nil {
+			all[i] = decode(blocks[i])
+			all[i].dropBody()
+		}
+	})
+	kept := slices.DeleteFunc(all, func(w *operationDecoder) bool {
+		l.commit(w)
+		l.diags = append(l.diags, w.checkCalledToolsAsk()...)
+		resource, ok := w.result.(*Resource)
+		return !l.declare(kind, w.op.Name, w.block) || !w.enabled || ok && !l.claimURI(resource)
+	})
+	slices.SortFunc(kept, func(a, b *operationDecoder) int { return strings.Compare(a.op.Name, b.op.Name) })
+	return kept
 }
 
 // reusable reports whether a decoded block depends only on its file and the globals.
@@ -78,11 +103,11 @@ func (w *operationDecoder) dropBody() {
 }
 
 // commit collects the results of a block and keeps them for the next load.
-func (l *loader) commit(w *operationDecoder, made any) {
+func (l *loader) commit(w *operationDecoder) {
 	k := w.cached
 	if k == nil {
-		k = &cachedBlock{result: made, enabled: w.enabled, descriptionRefs: w.descriptionRefs, diags: w.dec.Diags,
-			deps: w.deps}
+		k = &cachedBlock{op: w.op, result: w.result, enabled: w.enabled, descriptionRefs: w.descriptionRefs,
+			diags: w.dec.Diags, deps: w.deps}
 		if f := w.block.file; w.reusable() {
 			f.cached[w.block.index], f.bodiesDropped = k, true
 		}
@@ -108,29 +133,18 @@ type Cache struct {
 // NewCache returns an empty Cache.
 func NewCache() *Cache { return &Cache{} }
 
-// lock locks the cache for a whole load and returns the function that unlocks it.
-func (c *Cache) lock() (unlock func()) {
-	if c == nil {
-		return func() {}
-	}
-	c.mu.Lock()
-	return c.mu.Unlock
-}
-
 // parseFile returns the syntax of a file, from the previous load if the file is unchanged.
 func (c *Cache) parseFile(name string, src []byte) *sourceFile {
 	s := newSourceFile(name, src)
-	if c != nil {
-		if known := c.files[s.digest]; known != nil {
-			return known
-		}
+	if known := c.files[s.digest]; known != nil {
+		return known
 	}
 	return parseSource(s)
 }
 
 // reusableGlobals returns the globals of the previous load if they have this key.
 func (c *Cache) reusableGlobals(key string) *globals {
-	if c == nil || c.globals == nil || c.globals.key != key {
+	if c.globals == nil || c.globals.key != key {
 		return nil
 	}
 	return c.globals
@@ -138,9 +152,6 @@ func (c *Cache) reusableGlobals(key string) *globals {
 
 // store keeps these files and drops all others.
 func (c *Cache) store(files []*sourceFile, g *globals) {
-	if c == nil {
-		return
-	}
 	c.files = make(map[[sha256.Size]byte]*sourceFile, len(files))
 	for _, f := range files {
 		c.files[f.digest] = f

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -90,13 +91,8 @@ func parseSource(s *sourceFile) *sourceFile {
 }
 
 func newSourceFile(name string, src []byte) *sourceFile {
-	h := sha256.New()
-	h.Write([]byte(name))
-	h.Write([]byte{0})
-	h.Write(src)
-	s := &sourceFile{name: name, src: src, body: &hclsyntax.Body{}}
-	h.Sum(s.digest[:0])
-	return s
+	digest := sha256.Sum256(slices.Concat([]byte(name), []byte{0}, src))
+	return &sourceFile{name: name, src: src, body: &hclsyntax.Body{}, digest: digest}
 }
 
 // finalDiagnostics sorts the diagnostics and drops follow-up errors: for a file with a syntax error

@@ -93,7 +93,7 @@ func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
 
 // checkNoBackend checks an operation that only computes.
 func (w *operationDecoder) checkNoBackend() {
-	if expect := findBlock(w.block.Body, "expect"); expect != nil {
+	if expect := decode.FindBlock(w.block.Body, "expect"); expect != nil {
 		w.dec.Errorf(expect.DefRange(), "Nothing to expect",
 			"expect checks the output of a backend, and this %s has none. Use check to check the %ss.", w.noun,
 			w.inputs.noun)

@@ -47,6 +47,7 @@ type toolDecoder struct {
 func newToolDecoder(l *loader, b sourceBlock) *toolDecoder {
 	t := &toolDecoder{tool: &Tool{Listed: true}}
 	t.operationDecoder = newOperationDecoder(l, b, "tool", &t.tool.Operation)
+	t.result = t.tool
 	return t
 }
 

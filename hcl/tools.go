@@ -14,7 +14,7 @@ func (l *loader) decodeTools() {
 	decls := make([]*toolDecoder, len(blocks))
 	l.opts.Parallel(len(decls), func(i int) {
 		if w := cachedOperation(blocks[i]); w != nil {
-			decls[i] = &toolDecoder{tool: w.cached.result.(*Tool), operationDecoder: w}
+			decls[i] = &toolDecoder{tool: w.result.(*Tool), operationDecoder: w}
 			return
 		}
 		decls[i] = l.declareTool(blocks[i])
@@ -33,7 +33,7 @@ func (l *loader) decodeTools() {
 		}
 	})
 	for _, t := range decls {
-		l.commit(t.operationDecoder, t.tool)
+		l.commit(t.operationDecoder)
 	}
 	l.checkCycles(decls)
 	l.warnConfusableNames(byName)

@@ -183,7 +183,7 @@ func (w *Webhook) checkAddress(d *decode.Decoder, b *hclsyntax.Block) {
 
 // webhooksField declares a list of webhooks, by name.
 func webhooksField(dst *[]string, name, doc string) decode.Field {
-	f := decode.StringSet(dst, name, "list of webhooks", doc,
+	return decode.StringSet(dst, name, "list of webhooks", doc,
 		func(d *decode.Decoder, r Range, hook string) string {
 			if known := d.Env.Webhooks; !slices.Contains(known, hook) {
 				if !d.Env.Partial {
@@ -194,14 +194,11 @@ func webhooksField(dst *[]string, name, doc string) decode.Field {
 			}
 			d.Deps.Webhooks = append(d.Deps.Webhooks, hook)
 			return hook
-		})
-	read := f.DecodeAttr
-	f.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, f decode.Field) {
+		}).Wrap(func(d *decode.Decoder, e hclsyntax.Expression, read func()) {
 		if !rejectWebhookReferences(d, e) {
-			read(d, e, f)
+			read()
 		}
-	}
-	return f
+	})
 }
 
 // rejectWebhookReferences reports references such as webhook.ops: webhooks are not values; they are

@@ -59,20 +59,8 @@ func (d *Decoder) Known(e hclsyntax.Expression, f Field, want string) any {
 	if !n.Known {
 		return nil
 	}
-	ok := false
-	switch n.Value.(type) {
-	case string:
-		ok = want == "string"
-	case bool:
-		ok = want == "bool"
-	case int:
-		ok = want == "integer" || want == "number"
-	case float64:
-		ok = want == "number"
-	case []any:
-		ok = want == "list"
-	}
-	if !ok {
+	_, isInt := n.Value.(int)
+	if kind := value.Kind(n.Value); kind != want && !(isInt && want == "integer") {
 		hint := ""
 		if text, isText := n.Value.(string); isText && want == "list" {
 			hint = fmt.Sprintf(" Write [%q].", text)
