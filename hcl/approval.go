@@ -24,9 +24,6 @@ const (
 	maxApprovalTimeout     = 7 * 24 * time.Hour
 )
 
-// newApproval returns an approval with the defaults: by an operator, within five minutes.
-func newApproval(r Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
-
 func (a *Approval) whenField() decode.Field {
 	return decode.Guard(&a.When, "when",
 		"Which calls need approval: an expression over caller, input and tool. By default every call does.")
@@ -63,7 +60,7 @@ func (t *toolDecoder) approvalField() decode.Field {
 		"what it would do. If several blocks apply, all of them are required. An approval is for one call "+
 		"only.", func() decode.Spec { return approvalSpec(&Approval{}) },
 		func(d *decode.Decoder, b *hclsyntax.Block) {
-			a := newApproval(headerRange(b))
+			a := &Approval{Range: headerRange(b)}
 			t.tool.Approvals = append(t.tool.Approvals, a)
 			a.decode(d, b, approvalSpec(a))
 		})
@@ -80,7 +77,7 @@ func (t *toolDecoder) decodeApprovals() {
 
 // approvalField declares the approval block of a policy.
 func (p *Policy) approvalField() decode.Field {
-	p.Approval = newApproval(p.Range)
+	p.Approval = &Approval{Timeout: defaultApprovalTimeout, Range: p.Range}
 	return decode.Field{Name: "approval",
 		Doc: "Who approves the calls that the rule approve selects, and how. By default an operator, within " +
 			"5 minutes.", NestedSpec: func() decode.Spec { return (&Approval{}).askSpec() },

@@ -207,15 +207,12 @@ func (l *loader) warnUnused() {
 	if l.partial || l.diags.HasErrors() {
 		return
 	}
-	for _, b := range l.blocks["variable"] {
-		if m := l.variables[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is never used.",
-				b.label(0))
-		}
-	}
-	for _, b := range l.blocks["secret"] {
-		if m := l.secrets[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is never used.", b.label(0))
+	for noun, members := range map[string]map[string]*eval.Member{"variable": l.variables, "secret": l.secrets} {
+		for _, b := range l.blocks[noun] {
+			if m := members[b.label(0)]; m != nil && !m.Used {
+				l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused "+noun, "The %s %q is never used.", noun,
+					b.label(0))
+			}
 		}
 	}
 	for _, b := range l.blocks["connection"] {

@@ -87,7 +87,6 @@ func (b sourceBlock) label(i int) string {
 type loader struct {
 	*globals
 	files fileReader
-	kinds Kinds
 	opts  Options
 	*blockSpecs
 
@@ -118,7 +117,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	}
 	l := &loader{
 		globals: newGlobals(),
-		files:   fileReader{fsys: fsys}, kinds: kinds, opts: opts,
+		files:   fileReader{fsys: fsys}, opts: opts,
 		config:     &Config{Sources: map[string][]byte{}},
 		blocks:     map[string][]sourceBlock{},
 		used:       map[*Connection]bool{},

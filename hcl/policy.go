@@ -115,7 +115,7 @@ func (p *Policy) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) 
 		return
 	}
 	for _, r := range c.Resources {
-		if r.CacheHint != nil && !r.CacheHint.Private && p.AppliesToResource(r.Name) {
+		if r.CacheHint != nil && r.CacheHint.Public && p.AppliesToResource(r.Name) {
 			d.Errorf(b.DefRange(), "Contradictory cache scope",
 				"Access to the resource %q depends on the caller, but its cache has scope = \"public\", "+
 					"which shares content between callers. Write scope = \"private\" there.", r.Name)
@@ -127,8 +127,7 @@ func (p *Policy) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) 
 func readsCaller(c *Condition) bool { return c != nil && c.Reads("caller") }
 
 var toolRootType = schema.ObjectOf(
-	&schema.Member{Name: "kind", Type: &schema.Type{Kind: schema.String,
-		Enum: []schema.EnumValue{{Value: "tool"}, {Value: "prompt"}, {Value: "resource"}}}},
+	&schema.Member{Name: "kind", Type: enumOf("tool", "prompt", "resource")},
 	&schema.Member{Name: "name", Type: eval.StringType},
 	&schema.Member{Name: "title", Type: eval.StringType},
 	&schema.Member{Name: "read_only", Type: eval.BoolType},
@@ -139,8 +138,7 @@ var toolRootType = schema.ObjectOf(
 
 // toolRoot returns the root tool for the rules of policies.
 func toolRoot() *eval.Root {
-	return &eval.Root{Noun: "member of tool", Type: toolRootType,
-		Value: func(f *eval.Frame) (any, error) { return f.Tool, nil }}
+	return callRoot("tool", toolRootType, func(f *eval.Frame) any { return f.Tool })
 }
 
 // inputsRoot returns the root input for several operations, each of which has some of the inputs.

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"strings"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/media"
 	"hatchel/hcl/schema"
@@ -32,7 +33,7 @@ func (r *resourceDecoder) decodeBody() {
 			"A resource with steps needs text = \"${step.<name>…}\", or data.")
 	default:
 		d.Errorf(r.block.DefRange(), "Empty resource", "A resource needs a text, data, a backend (%s), or steps.",
-			strings.Join(r.loader.backendNames(), ", "))
+			strings.Join(diag.SortedNames(r.loader.backendKinds), ", "))
 	}
 	if res.MimeType == "" {
 		res.MimeType = kind
@@ -69,9 +70,12 @@ func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 	if m, ok := b.Effects.Output.Lookup(name); ok {
 		n.Type = m.Type
 	}
-	kind := typeOfResult(n.Type)
-	if d.Document != "" {
+	kind := "application/json"
+	switch {
+	case d.Document != "":
 		kind = b.Effects.MimeType
+	case n.Type.Kind == schema.String:
+		kind = "text/plain"
 	}
 	return &Expr{Typed: n, Range: b.Range}, kind
 }
@@ -125,14 +129,6 @@ func (r *Resource) MediaType(uri string, body any) string {
 	case value.Bytes:
 		return "application/octet-stream"
 	case string:
-		return "text/plain"
-	}
-	return "application/json"
-}
-
-// typeOfResult returns the media type of a value of a type.
-func typeOfResult(t *schema.Type) string {
-	if t.Kind == schema.String {
 		return "text/plain"
 	}
 	return "application/json"

@@ -37,21 +37,18 @@ type Repeat struct {
 func (w *operationDecoder) decodeSteps() {
 	var backends, steps []*hclsyntax.Block
 	for _, b := range w.block.Body.Blocks {
-		if w.loader.isBackend(b.Type) {
+		switch {
+		case w.loader.isBackend(b.Type):
 			backends = append(backends, b)
-		}
-		if b.Type == "step" {
+			if b.Type == "tool" && !w.singleBackend {
+				w.dec.Errorf(b.DefRange(), "Tool outside a step",
+					"Call another tool in a step: step \"name\" { tool \"other\" { … } }.")
+			}
+		case b.Type == "step":
 			steps = append(steps, b)
-		}
-		if isStepBlock(b.Type) {
+		case isStepBlock(b.Type):
 			w.dec.Errorf(b.DefRange(), "Block outside a step", "%s belongs in a step: step \"name\" { %s … }.",
 				b.Type, b.Type)
-		}
-	}
-	for _, b := range backends {
-		if b.Type == "tool" && !w.singleBackend {
-			w.dec.Errorf(b.DefRange(), "Tool outside a step",
-				"Call another tool in a step: step \"name\" { tool \"other\" { … } }.")
 		}
 	}
 	switch {
@@ -234,7 +231,7 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 		if !w.hasUnknownBlock(b) {
 			w.dec.Errorf(b.DefRange(), "Missing backend",
 				"A step has one backend (%s), or one or more ask, or one of %s.",
-				strings.Join(append(w.loader.backendNames(), "tool"), ", "), diag.JoinOr(stepBlockNames()))
+				strings.Join(append(diag.SortedNames(w.loader.backendKinds), "tool"), ", "), diag.JoinOr(stepBlockNames()))
 		}
 		return &Backend{Effects: Effects{Output: eval.AnyType}, Range: headerRange(b)}
 	}

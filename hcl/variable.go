@@ -2,7 +2,6 @@ package hcl
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -60,8 +59,13 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 			m.MarkFailed()
 		}
 	case v.def != nil:
-		var ok bool
-		if m.Value, ok = decodeVariableDefault(d, v); !ok {
+		before := len(d.Diags)
+		val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
+		if d.Diags[before:].HasErrors() {
+			ok, diags = false, nil // the declaration is invalid, which was reported
+		}
+		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
+		if m.Value = val; !ok {
 			m.MarkFailed()
 		}
 	default:
@@ -75,16 +79,6 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	if l.declare("variable", name, b) {
 		l.variables[name] = m
 	}
-}
-
-func decodeVariableDefault(d *decode.Decoder, v *variableBlock) (any, bool) {
-	before := len(d.Diags)
-	val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
-	if d.Diags[before:].HasErrors() {
-		return nil, false // the declaration is invalid, which was reported
-	}
-	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
-	return val, ok
 }
 
 func (l *loader) givenValue(name, env string) (text, source string, ok bool) {
@@ -124,14 +118,7 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 		v = decoded
 	}
 	v, violations := t.Compile().Check(v)
-	if len(violations) > 0 {
-		var all []string
-		for _, x := range violations {
-			all = append(all, x.String())
-		}
-		return nil, strings.Join(all, "; ")
-	}
-	return v, ""
+	return v, joinViolations(violations)
 }
 
 // ParseVars parses a variables file with lines `name = value`, like Terraform's .tfvars. Values
