@@ -47,9 +47,9 @@ func (a *Approval) askSpec() decode.Spec {
 
 func approvalSpec(a *Approval) decode.Spec { return append(decode.Spec{a.whenField()}, a.askSpec()...) }
 
-func (a *Approval) checkTimeout(d *decode.Decoder, e hclsyntax.Expression) {
+func (a *Approval) checkTimeout(d *decode.Decoder, r Range) {
 	if a.Timeout > maxApprovalTimeout {
-		d.Errorf(e.Range(), "Approval timeout too long",
+		d.Diags.Errorf(r, "Approval timeout too long",
 			"Pending approvals are kept for at most 7 days: write timeout = \"168h\" or less.")
 	}
 }

@@ -5,10 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 )
 
 // Auth is the auth block: API keys, JWT issuers and request headers.
@@ -96,9 +93,9 @@ func scopesField(dst *[]string, name, doc string) decode.Field {
 func (w *operationDecoder) requiredScopesField() decode.Field {
 	return scopesField(&w.op.Scopes, "scopes",
 		"The scopes that the caller's token must have, as in [\"orders:write\"]. A caller without them is "+
-			"told which scopes to request.").Check(func(d *decode.Decoder, e hclsyntax.Expression) {
+			"told which scopes to request.").Check(func(d *decode.Decoder, r Range) {
 		if len(w.op.Scopes) > 0 && len(w.loader.blocks["auth"]) == 0 && !w.loader.partial {
-			d.Diags.Warnf(diag.RangeOf(e.Range()), "Scopes without auth",
+			d.Diags.Warnf(r, "Scopes without auth",
 				"Scopes cannot be checked without authentication. Declare it, as in auth { jwt { … } }.")
 		}
 	})

@@ -80,9 +80,9 @@ func (e *Elicit) urlField() decode.Field {
 	f := decode.Attr(&e.URL, "url",
 		"A page to open instead of a form. The host is constant; arguments can be part of the path or query.")
 	const host = "Host depends on a call"
-	return f.Check(func(d *decode.Decoder, x hclsyntax.Expression) {
+	return f.Check(func(d *decode.Decoder, r Range) {
 		if e.URL.NeedsHosts() {
-			d.Errorf(x.Range(), host, "")
+			d.Diags.Errorf(r, host, "")
 		}
 	}).Then(func(d *decode.Decoder, _ hclsyntax.Expression) {
 		e.Fields, e.Validator = nil, nil

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -164,18 +163,18 @@ func (w *operationDecoder) digestCalls() {
 }
 
 // blockRange returns the range of the header of a nested block.
-func (w *operationDecoder) blockRange(name string) hclv2.Range {
+func (w *operationDecoder) blockRange(name string) Range {
 	if b := decode.FindBlock(w.block.Body, name); b != nil {
-		return b.DefRange()
+		return headerRange(b)
 	}
-	return w.block.DefRange()
+	return w.op.Range
 }
 
-func (w *operationDecoder) attrRange(name string) hclv2.Range {
+func (w *operationDecoder) attrRange(name string) Range {
 	if a, ok := w.block.Body.Attributes[name]; ok {
-		return a.Expr.Range()
+		return diag.RangeOf(a.Expr.Range())
 	}
-	return w.block.DefRange()
+	return w.op.Range
 }
 
 var (

@@ -35,13 +35,7 @@ func newPromptDecoder(l *loader, b sourceBlock) *promptDecoder {
 
 // decodePrompts decodes the prompt blocks. The tools are complete by now.
 func (l *loader) decodePrompts() {
-	for _, w := range l.decodeOperations("prompt", func(b sourceBlock) *operationDecoder {
-		p := newPromptDecoder(l, b)
-		p.decode()
-		return p.operationDecoder
-	}) {
-		l.config.Prompts = append(l.config.Prompts, w.result.(*Prompt))
-	}
+	l.decodeOperations("prompt", func(b sourceBlock) *operationDecoder { return newPromptDecoder(l, b).decode() })
 }
 
 // promptSpec is the spec of a prompt block without its backend, in the order of the reference.
@@ -69,7 +63,7 @@ func (p *promptDecoder) messageSpec() decode.Spec {
 		"One message, in written order. The label is user or assistant.").Require()}
 }
 
-func (p *promptDecoder) decode() {
+func (p *promptDecoder) decode() *operationDecoder {
 	d, b := p.dec, p.block
 	p.checkName()
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
@@ -87,6 +81,7 @@ func (p *promptDecoder) decode() {
 	p.warnUnusedInputs()
 	p.prompt.Digest = p.digest()
 	p.digestCalls()
+	return p.operationDecoder
 }
 
 // PromptArgument is an argument of a prompt as clients see it.

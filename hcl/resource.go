@@ -56,13 +56,7 @@ func newResourceDecoder(l *loader, b sourceBlock) *resourceDecoder {
 
 // decodeResources decodes the resource blocks. The tools are complete by now.
 func (l *loader) decodeResources() {
-	for _, w := range l.decodeOperations("resource", func(b sourceBlock) *operationDecoder {
-		r := newResourceDecoder(l, b)
-		r.decode()
-		return r.operationDecoder
-	}) {
-		l.config.Resources = append(l.config.Resources, w.result.(*Resource))
-	}
+	l.decodeOperations("resource", func(b sourceBlock) *operationDecoder { return newResourceDecoder(l, b).decode() })
 }
 
 // resourceSpec is the spec of a resource block without its backend, in the order of the reference.
@@ -107,7 +101,7 @@ func (r *resourceDecoder) dataSpec() decode.Spec {
 			"The content as bytes: filebase64(…), output.content with as = \"bytes\", or a base64 string."))
 }
 
-func (r *resourceDecoder) decode() {
+func (r *resourceDecoder) decode() *operationDecoder {
 	d, b := r.dec, r.block
 	r.checkName()
 	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure")
@@ -128,22 +122,23 @@ func (r *resourceDecoder) decode() {
 	r.warnUnusedInputs()
 	r.resource.Digest = r.digest()
 	r.digestCalls()
+	return r.operationDecoder
 }
 
 // checkRefresh checks the polling of the resource.
 func (r *resourceDecoder) checkRefresh() {
 	res, d := r.resource, r.dec
 	if res.Refresh > 0 && res.Refresh < minRefresh {
-		d.Errorf(r.attrRange("refresh"), "Invalid duration",
+		d.Diags.Errorf(r.attrRange("refresh"), "Invalid duration",
 			"A resource can be polled every %s at most, not every %s.", minRefresh, res.Refresh)
 	}
 	if res.Refresh > 0 && len(res.Steps) == 0 && r.constant {
-		d.Errorf(r.attrRange("refresh"), "Nothing to refresh",
+		d.Diags.Errorf(r.attrRange("refresh"), "Nothing to refresh",
 			"This resource is constant: it changes only with the configuration, and subscribers are notified then.")
 	}
 	for _, s := range res.Steps {
 		if s.Backend.Kind == "ask" && res.Refresh > 0 {
-			d.Errorf(r.attrRange("refresh"), "No client to ask",
+			d.Diags.Errorf(r.attrRange("refresh"), "No client to ask",
 				"The step %q asks a client, but a refresh has no client. Remove refresh or the question.", s.Name)
 		}
 	}
@@ -167,7 +162,7 @@ func (c *CacheHint) spec() decode.Spec {
 func (r *resourceDecoder) checkCache() {
 	hint := r.resource.CacheHint
 	if hint != nil && hint.Public && (r.resource.Allow != nil || len(r.resource.Scopes) > 0) {
-		r.dec.Errorf(r.blockRange("cache"), "Contradictory cache scope", "scope = \"public\" shares content between "+
+		r.dec.Diags.Errorf(r.blockRange("cache"), "Contradictory cache scope", "scope = \"public\" shares content between "+
 			"callers, but `allow` or `scopes` restricts who may read it. Write scope = \"private\".")
 	}
 }
@@ -178,7 +173,7 @@ func (r *resourceDecoder) decodeURI() {
 	switch {
 	case r.resource.URI != "":
 		if err := uritemplate.CheckURI(r.resource.URI); err != nil {
-			d.Errorf(r.attrRange("uri"), "Invalid URI", "%s.", diag.ToSentence(err.Error()))
+			d.Diags.Errorf(r.attrRange("uri"), "Invalid URI", "%s.", diag.ToSentence(err.Error()))
 		}
 	case r.template != "":
 		t, err := uritemplate.Parse(r.template)
@@ -187,18 +182,18 @@ func (r *resourceDecoder) decodeURI() {
 		}
 		switch {
 		case err != nil:
-			d.Errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", diag.ToSentence(err.Error()))
+			d.Diags.Errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", diag.ToSentence(err.Error()))
 		case len(t.Variables()) == 0:
-			d.Errorf(r.attrRange("uri_template"), "Template without variables",
+			d.Diags.Errorf(r.attrRange("uri_template"), "Template without variables",
 				"A URI template needs a variable, as in \"orders://{id}\". For a single document write uri = %q.",
 				r.template)
 		default:
 			r.resource.Template = t
 		}
 	case r.has("uri") && !d.MissingValue:
-		d.Errorf(r.attrRange("uri"), "Invalid URI", "It is empty: write a URI such as \"config://app\".")
+		d.Diags.Errorf(r.attrRange("uri"), "Invalid URI", "It is empty: write a URI such as \"config://app\".")
 	case r.has("uri_template") && !d.MissingValue:
-		d.Errorf(r.attrRange("uri_template"), "Invalid URI template",
+		d.Diags.Errorf(r.attrRange("uri_template"), "Invalid URI template",
 			"It is empty: write a template such as \"orders://{id}\".")
 	}
 	r.matchVariables()
@@ -229,7 +224,7 @@ func (r *resourceDecoder) matchVariables() {
 		if declared[v.Name] == nil {
 			r.inputs.members = append(r.inputs.members, &schema.Member{Name: v.Name, Type: eval.StringType,
 				Optional: v.Optional})
-			r.inputs.labelRanges[v.Name] = diag.RangeOf(r.attrRange("uri_template"))
+			r.inputs.labelRanges[v.Name] = r.attrRange("uri_template")
 			continue
 		}
 		r.setOptional(declared[v.Name], v)

@@ -38,7 +38,7 @@ func (r *resourceDecoder) decodeBody() {
 	if res.MimeType == "" {
 		res.MimeType = kind
 	} else if _, _, err := mime.ParseMediaType(res.MimeType); err != nil || !strings.Contains(res.MimeType, "/") {
-		d.Errorf(r.attrRange("mime_type"), "Invalid media type",
+		d.Diags.Errorf(r.attrRange("mime_type"), "Invalid media type",
 			"A media type is two names separated by a slash, as in \"text/markdown\" or \"image/png\", not %q.",
 			res.MimeType)
 	}
@@ -85,7 +85,7 @@ func (r *resourceDecoder) checkData() {
 	res, d := r.resource, r.dec
 	e := res.Data
 	if t := e.Type(); t.Kind != schema.Bytes && t.Kind != schema.String && t.Kind != schema.Any {
-		d.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a base64 string, not %s.", eval.TypePhrase(t))
+		d.Diags.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a base64 string, not %s.", eval.TypePhrase(t))
 		return
 	}
 	if !e.Constant() {
@@ -98,7 +98,7 @@ func (r *resourceDecoder) checkData() {
 	case string:
 		content, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {
-			d.Errorf(r.attrRange("data"), "Invalid base64", "data takes bytes or a base64 string, and this string is "+
+			d.Diags.Errorf(r.attrRange("data"), "Invalid base64", "data takes bytes or a base64 string, and this string is "+
 				"not base64. For plain text use `text`; to read a file, filebase64(\"logo.png\").")
 			return
 		}

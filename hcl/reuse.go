@@ -70,9 +70,9 @@ func cachedOperation(b sourceBlock) *operationDecoder {
 	return nil
 }
 
-// decodeOperations decodes the blocks of a type, those of unchanged files excepted, and returns the
-// enabled ones, sorted by name. The tools that they call are complete.
-func (l *loader) decodeOperations(kind string, decode func(b sourceBlock) *operationDecoder) []*operationDecoder {
+// decodeOperations decodes the prompt or the resource blocks, those of unchanged files excepted, and
+// adds the enabled ones to the configuration, sorted by name. The tools that they call are complete.
+func (l *loader) decodeOperations(kind string, decode func(b sourceBlock) *operationDecoder) {
 	blocks := l.blocks[kind]
 	all := make([]*operationDecoder, len(blocks))
 	l.opts.Parallel(len(all), func(i int) {
@@ -81,14 +81,23 @@ func (l *loader) decodeOperations(kind string, decode func(b sourceBlock) *opera
 			all[i].dropBody()
 		}
 	})
-	kept := slices.DeleteFunc(all, func(w *operationDecoder) bool {
+	for _, w := range all {
 		l.commit(w)
 		l.diags = append(l.diags, w.checkCalledToolsAsk()...)
-		resource, ok := w.result.(*Resource)
-		return !l.declare(kind, w.op.Name, w.block) || !w.enabled || ok && !l.claimURI(resource)
-	})
-	slices.SortFunc(kept, func(a, b *operationDecoder) int { return strings.Compare(a.op.Name, b.op.Name) })
-	return kept
+		if !l.declare(kind, w.op.Name, w.block) || !w.enabled {
+			continue
+		}
+		switch made := w.result.(type) {
+		case *Prompt:
+			l.config.Prompts = append(l.config.Prompts, made)
+		case *Resource:
+			if l.claimURI(made) {
+				l.config.Resources = append(l.config.Resources, made)
+			}
+		}
+	}
+	slices.SortFunc(l.config.Prompts, func(a, b *Prompt) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(l.config.Resources, func(a, b *Resource) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // reusable reports whether a decoded block depends only on its file and the globals.

@@ -53,9 +53,9 @@ func (s *Server) spec() decode.Spec {
 	}
 }
 
-func (s *Server) checkPageSize(d *decode.Decoder, e hclsyntax.Expression) {
+func (s *Server) checkPageSize(d *decode.Decoder, r Range) {
 	if s.PageSize < 0 || s.PageSize > maxPageSize {
-		d.Errorf(e.Range(), "Invalid page size", "The page size is 1 to %d.", maxPageSize)
+		d.Diags.Errorf(r, "Invalid page size", "The page size is 1 to %d.", maxPageSize)
 	}
 }
 

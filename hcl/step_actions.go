@@ -140,9 +140,9 @@ func (f *ProtocolFault) spec() decode.Spec {
 	}
 }
 
-func (f *ProtocolFault) checkCode(d *decode.Decoder, e hclsyntax.Expression) {
+func (f *ProtocolFault) checkCode(d *decode.Decoder, r Range) {
 	if c := f.Code; c >= minReservedCode && c <= maxReservedCode && c != invalidParams && c != internalError {
-		d.Errorf(e.Range(), "Reserved error code",
+		d.Diags.Errorf(r, "Reserved error code",
 			"The codes from %d to %d are reserved by the protocol. Write %d for an invalid request, %d for "+
 				"a server error, or a custom code such as 1001.", minReservedCode, maxReservedCode, invalidParams,
 			internalError)

@@ -235,10 +235,10 @@ func (t *toolDecoder) deriveEffects() {
 	t.tool.OpenWorld = pick(t.openWorld, derived.OpenWorld)
 	switch {
 	case t.readOnly != nil && *t.readOnly && derived.Writes:
-		t.dec.Errorf(t.attrRange("read_only"), "Contradictory annotation",
+		t.dec.Diags.Errorf(t.attrRange("read_only"), "Contradictory annotation",
 			"read_only = true contradicts the backend of this tool, which changes something.")
 	case t.tool.ReadOnly && t.tool.Destructive:
-		t.dec.Errorf(t.attrRange("destructive"), "Contradictory annotation",
+		t.dec.Diags.Errorf(t.attrRange("destructive"), "Contradictory annotation",
 			"A tool cannot be read_only and destructive at once.")
 	}
 }

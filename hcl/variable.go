@@ -8,7 +8,6 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
@@ -129,22 +128,22 @@ func ParseVars(name string, src []byte) (map[string]string, Diagnostics) {
 		return nil, diags
 	}
 	vars := map[string]string{}
-	c := hclexpr.NewCompiler(&hclexpr.CompileEnv{}, src, nil, nil)
+	d := &decode.Decoder{Env: &decode.Env{}, Src: src}
 	for _, b := range body.Blocks {
-		c.Errorf(b.TypeRange, "Unexpected block", "A variables file contains names and values: `name = value`.")
+		d.Errorf(b.TypeRange, "Unexpected block", "A variables file contains names and values: `name = value`.")
 	}
 	for _, a := range sortedAttributes(body.Attributes) {
 		key := a.Name
-		n := c.Compile(a.Expr, hclexpr.LexicalEnv{})
+		n := d.CompileKnown(a.Expr, decode.Field{})
 		if text, ok := n.Value.(string); ok {
 			vars[key] = text
 			continue
 		}
 		b, err := value.AppendJSON(nil, n.Value)
 		if err != nil {
-			c.Errorf(a.Expr.Range(), "Invalid value", "The value of %q cannot be written as JSON.", key)
+			d.Errorf(a.Expr.Range(), "Invalid value", "The value of %q cannot be written as JSON.", key)
 		}
 		vars[key] = string(b)
 	}
-	return vars, c.Diags.Sort()
+	return vars, d.Diags.Sort()
 }

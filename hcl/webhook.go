@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -135,7 +134,7 @@ func (w *Webhook) secretField() decode.Field {
 		for i, v := range all {
 			switch text := v.(type) {
 			case string:
-				checkSecret(d, decode.ElementRange(e, i), text)
+				checkSecret(d, diag.RangeOf(decode.ElementRange(e, i)), text)
 				w.Secrets = append(w.Secrets, decode.SecretText(text))
 			case nil:
 			default:
@@ -147,12 +146,12 @@ func (w *Webhook) secretField() decode.Field {
 }
 
 // checkSecret reports an invalid secret without showing it.
-func checkSecret(d *decode.Decoder, where hclv2.Range, secret string) {
+func checkSecret(d *decode.Decoder, r Range, secret string) {
 	switch key, ok := webhookKey(secret); {
 	case !ok:
-		d.Errorf(where, "Invalid webhook secret", "whsec_ must be followed by base64 with padding.")
+		d.Diags.Errorf(r, "Invalid webhook secret", "whsec_ must be followed by base64 with padding.")
 	case len(key) < minWebhookSecret:
-		d.Errorf(where, "Weak webhook secret", "A secret of fewer than %d bytes can be guessed, and anyone who knows "+
+		d.Diags.Errorf(r, "Weak webhook secret", "A secret of fewer than %d bytes can be guessed, and anyone who knows "+
 			"it can forge events. Generate one with: openssl rand -base64 32.", minWebhookSecret)
 	}
 }
@@ -172,7 +171,7 @@ func (w *Webhook) checkAddress(d *decode.Decoder, b *hclsyntax.Block) {
 		d.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "The URL of a webhook must not have a user name, "+
 			"password or fragment: receivers verify the sender by the signature.")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		d.Diags.Warnf(diag.RangeOf(d.FieldRange(&w.URL, b)), "Webhook without TLS",
+		d.Warnf(d.FieldRange(&w.URL, b), "Webhook without TLS",
 			"With http, events can be read in transit, including the arguments of calls that need approval. Use https.")
 	}
 	if len(w.Secrets) == 0 {

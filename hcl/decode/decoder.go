@@ -36,6 +36,11 @@ func (d *Decoder) Errorf(r hclv2.Range, summary, format string, args ...any) {
 	d.Diags.Errorf(diag.RangeOf(r), summary, format, args...)
 }
 
+// Warnf adds a warning.
+func (d *Decoder) Warnf(r hclv2.Range, summary, format string, args ...any) {
+	d.Diags.Warnf(diag.RangeOf(r), summary, format, args...)
+}
+
 // Body decodes the body of a block and reports arguments and blocks that the spec does not have.
 // What its fields add to the scope and prove not null ends with it.
 func (d *Decoder) Body(b *hclsyntax.Block, spec Spec) {

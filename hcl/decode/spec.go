@@ -134,14 +134,14 @@ func (f Field) Then(do func(*Decoder, hclsyntax.Expression)) Field {
 	})
 }
 
-// Check makes an argument call valid after it was decoded without a mistake.
-func (f Field) Check(valid func(*Decoder, hclsyntax.Expression)) Field {
+// Check makes an argument call valid with its range after it was decoded without a mistake.
+func (f Field) Check(valid func(d *Decoder, r diag.Range)) Field {
 	return f.Wrap(func(d *Decoder, e hclsyntax.Expression, read func()) {
 		before, missing := len(d.Diags), d.MissingValue
 		d.MissingValue = false
 		read()
 		if len(d.Diags) == before && !d.MissingValue {
-			valid(d, e)
+			valid(d, diag.RangeOf(e.Range()))
 		}
 		d.MissingValue = d.MissingValue || missing
 	})

@@ -2,8 +2,10 @@ package decode
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
@@ -97,6 +99,28 @@ func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of strin
 		out = append(out, item)
 	}
 	return out
+}
+
+// StringSet declares a list of strings that is known at load. Keep reports an invalid element at r
+// and returns the element to add to dst, or "" for none. Repeated elements are added once.
+func StringSet(dst *[]string, name, typ, doc string, keep func(d *Decoder, r diag.Range, elem string) string) Field {
+	return Custom(name, typ, doc, func(d *Decoder, e hclsyntax.Expression) {
+		for i, elem := range Items[string](d, e, Field{Name: name}, "strings") {
+			elem = keep(d, diag.RangeOf(ElementRange(e, i)), elem)
+			if elem != "" && !slices.Contains(*dst, elem) {
+				*dst = append(*dst, elem)
+			}
+		}
+	})
+}
+
+// ElementRange returns the range of an element of a list, or of the whole expression if it is not a
+// list literal.
+func ElementRange(e hclsyntax.Expression, i int) hclv2.Range {
+	if list, ok := e.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
+		return list.Exprs[i].Range()
+	}
+	return e.Range()
 }
 
 // decodeComputed decodes an argument that is computed for every call.
