@@ -71,8 +71,7 @@ func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, r Range) {
 		d.Diags.Errorf(r, "Invalid time",
 			"expires is a date and time with an offset like \"2027-01-01T00:00:00Z\", not %q.", k.expires)
 	case !t.After(d.Env.Now()):
-		d.Diags.Warnf(r, "Expired key",
-			"The key has expired. Remove the block, or issue another key.")
+		d.Diags.Warnf(r, "Expired key", "The key has expired. Remove the block, or issue another key.")
 	}
 	k.key.Expires = t
 }

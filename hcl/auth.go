@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/decode"
 )
 
@@ -48,6 +50,27 @@ func checkHeader(d *decode.Decoder, r Range, name string) string {
 			"identity of the caller is available as caller.subject, caller.groups and caller.claims.", name)
 	}
 	return lower
+}
+
+// decodeIssuer decodes a jwt block.
+func (a *Auth) decodeIssuer(d *decode.Decoder, b *hclsyntax.Block) {
+	j := &JWT{Range: headerRange(b)}
+	before := len(d.Diags)
+	d.Body(b, j.spec())
+	if d.Diags[before:].HasErrors() || d.MissingValue {
+		return
+	}
+	if j.Algorithms == nil {
+		j.Algorithms = []string{"RS256", "ES256", "EdDSA"}
+	}
+	for _, other := range a.Issuers {
+		if other.Issuer == j.Issuer {
+			d.Errorf(b.DefRange(), "Duplicate issuer", "The issuer %q is already declared at %s:%d.", other.Issuer,
+				other.Range.File, other.Range.Start.Line)
+			return
+		}
+	}
+	a.Issuers = append(a.Issuers, j)
 }
 
 // decodeTLS decodes the tls block.

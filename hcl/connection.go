@@ -3,7 +3,6 @@ package hcl
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"hatchel/hcl/decode"
@@ -55,7 +54,7 @@ func (l *loader) decodeConnections() {
 		l.globals.connections = append(l.globals.connections, conn)
 	})
 	slices.SortFunc(l.globals.connections, func(a, b *Connection) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 }
 

@@ -210,8 +210,7 @@ func (l *loader) warnUnused() {
 	for noun, members := range map[string]map[string]*eval.Member{"variable": l.variables, "secret": l.secrets} {
 		for _, b := range l.blocks[noun] {
 			if m := members[b.label(0)]; m != nil && !m.Used {
-				l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused "+noun, "The %s %q is never used.", noun,
-					b.label(0))
+				l.diags.Warnf(labelRange(b.Block), "Unused "+noun, "The %s %q is never used.", noun, b.label(0))
 			}
 		}
 	}

@@ -50,7 +50,8 @@ func (t *toolDecoder) addKeyInput() {
 	}
 	least, most := 1, 255
 	printable, _ := schema.NewPattern("^[!-~]+$")
-	in.members = append(in.members, &schema.Member{Name: KeyInput, Optional: true, Range: decode.FindBlock(t.block.Body, "idempotency").DefRange(),
+	block := decode.FindBlock(t.block.Body, "idempotency")
+	in.members = append(in.members, &schema.Member{Name: KeyInput, Optional: true, Range: block.DefRange(),
 		Type: &schema.Type{
 			Kind: schema.String, MinLength: &least, MaxLength: &most, Pattern: printable,
 			Description: "A unique string for this operation, such as a UUID. Calls with the same key are " +

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 )
@@ -100,27 +98,6 @@ func checkAlgorithm(d *decode.Decoder, r Range, name string) string {
 			diag.SuggestOr(name, signatureAlgorithms, diag.ListAre(signatureAlgorithms)))
 	}
 	return name
-}
-
-// decodeIssuer decodes a jwt block.
-func (a *Auth) decodeIssuer(d *decode.Decoder, b *hclsyntax.Block) {
-	j := &JWT{Range: headerRange(b)}
-	before := len(d.Diags)
-	d.Body(b, j.spec())
-	if d.Diags[before:].HasErrors() || d.MissingValue {
-		return
-	}
-	if j.Algorithms == nil {
-		j.Algorithms = []string{"RS256", "ES256", "EdDSA"}
-	}
-	for _, other := range a.Issuers {
-		if other.Issuer == j.Issuer {
-			d.Errorf(b.DefRange(), "Duplicate issuer", "The issuer %q is already declared at %s:%d.", other.Issuer,
-				other.Range.File, other.Range.Start.Line)
-			return
-		}
-	}
-	a.Issuers = append(a.Issuers, j)
 }
 
 // urlProblem explains why a URL is not trustworthy, or returns "". Loopback URLs may use http.

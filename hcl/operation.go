@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
@@ -76,17 +74,6 @@ const (
 	defaultTimeout = 60 * time.Second
 	defaultMaxText = 64 << 10
 )
-
-// exposedNamePattern matches a name that the protocol allows.
-var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
-// checkExposedName reports an invalid label of a block; purpose says what depends on it.
-func checkExposedName(d *decode.Decoder, b *hclsyntax.Block, noun, purpose string) {
-	if !exposedNamePattern.MatchString(b.Labels[0]) {
-		d.Errorf(b.LabelRanges[0], "Invalid "+noun+" name",
-			"The name of a %s %s: 1 to 64 letters, digits, _, - and ., not %q.", noun, purpose, b.Labels[0])
-	}
-}
 
 // checkName reports a name that the protocol does not allow.
 func (w *operationDecoder) checkName() {

@@ -162,8 +162,8 @@ func (c *CacheHint) spec() decode.Spec {
 func (r *resourceDecoder) checkCache() {
 	hint := r.resource.CacheHint
 	if hint != nil && hint.Public && (r.resource.Allow != nil || len(r.resource.Scopes) > 0) {
-		r.dec.Diags.Errorf(r.blockRange("cache"), "Contradictory cache scope", "scope = \"public\" shares content between "+
-			"callers, but `allow` or `scopes` restricts who may read it. Write scope = \"private\".")
+		r.dec.Diags.Errorf(r.blockRange("cache"), "Contradictory cache scope", "scope = \"public\" shares content "+
+			"between callers, but `allow` or `scopes` restricts who may read it. Write scope = \"private\".")
 	}
 }
 

@@ -85,7 +85,8 @@ func (r *resourceDecoder) checkData() {
 	res, d := r.resource, r.dec
 	e := res.Data
 	if t := e.Type(); t.Kind != schema.Bytes && t.Kind != schema.String && t.Kind != schema.Any {
-		d.Diags.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a base64 string, not %s.", eval.TypePhrase(t))
+		d.Diags.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a base64 string, not %s.",
+			eval.TypePhrase(t))
 		return
 	}
 	if !e.Constant() {
@@ -98,8 +99,8 @@ func (r *resourceDecoder) checkData() {
 	case string:
 		content, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {
-			d.Diags.Errorf(r.attrRange("data"), "Invalid base64", "data takes bytes or a base64 string, and this string is "+
-				"not base64. For plain text use `text`; to read a file, filebase64(\"logo.png\").")
+			d.Diags.Errorf(r.attrRange("data"), "Invalid base64", "data takes bytes or a base64 string, and this "+
+				"string is not base64. For plain text use `text`; to read a file, filebase64(\"logo.png\").")
 			return
 		}
 		size = len(content)

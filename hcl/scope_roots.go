@@ -102,7 +102,8 @@ func enumOf(words ...string) *schema.Type {
 // requiresField declares the capabilities that the client must have.
 func (w *operationDecoder) requiresField() decode.Field {
 	return decode.StringSet(&w.op.Requires, "requires", "list of capabilities", "The capabilities that the client "+
-		"must have: "+diag.JoinOr(capabilities)+". Calls of other clients are rejected with the reason.", checkCapability)
+		"must have: "+diag.JoinOr(capabilities)+". Calls of other clients are rejected with the "+
+		"reason.", checkCapability)
 }
 
 func checkCapability(d *decode.Decoder, r Range, name string) string {

@@ -164,9 +164,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 // checkStepName reports a duplicate name and an unreachable step.
 func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 	d := w.dec
-	if !hclsyntax.ValidIdentifier(s.Name) {
-		d.Diags = append(d.Diags, invalidName("step", s.Name, b.LabelRanges[0]))
-	}
+	checkIdentifier(&d.Diags, "step", s.Name, labelRange(b))
 	if w.results[s.Name] != nil {
 		d.Errorf(b.LabelRanges[0], "Duplicate step", "There is already a step %q in this %s.", s.Name, w.noun)
 	}
@@ -229,9 +227,9 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 	}
 	if len(found) == 0 {
 		if !w.hasUnknownBlock(b) {
-			w.dec.Errorf(b.DefRange(), "Missing backend",
-				"A step has one backend (%s), or one or more ask, or one of %s.",
-				strings.Join(append(diag.SortedNames(w.loader.backendKinds), "tool"), ", "), diag.JoinOr(stepBlockNames()))
+			backends := append(diag.SortedNames(w.loader.backendKinds), "tool")
+			w.dec.Errorf(b.DefRange(), "Missing backend", "A step has one backend (%s), or one or more ask, or one of %s.",
+				strings.Join(backends, ", "), diag.JoinOr(stepBlockNames()))
 		}
 		return &Backend{Effects: Effects{Output: eval.AnyType}, Range: headerRange(b)}
 	}

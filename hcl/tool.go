@@ -204,7 +204,7 @@ func (l *loader) warnConfusableNames(tools map[string]*toolDecoder) {
 	for _, name := range diag.SortedNames(tools) {
 		plain := separators.Replace(strings.ToLower(name))
 		if other, ok := seen[plain]; ok {
-			l.diags.Warnf(diag.RangeOf(tools[name].block.LabelRanges[0]), "Easily confused names",
+			l.diags.Warnf(labelRange(tools[name].block.Block), "Easily confused names",
 				"The tools %q and %q differ only in case or separators; models will confuse them.", other, name)
 			continue
 		}

@@ -46,7 +46,7 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	}
 	call := &ToolCall{Name: target.tool.Name, Tool: target.tool, Inputs: w.decodeToolInputs(target.tool, b)}
 	out.Config = call
-	w.calls = append(w.calls, &toolCallSite{call, diag.RangeOf(b.LabelRanges[0])})
+	w.calls = append(w.calls, &toolCallSite{call, labelRange(b)})
 	return out
 }
 

@@ -128,8 +128,9 @@ func (o exposedNames) namesField(dst *[]string, list, doc string) decode.Field {
 	names, noun := o.names[list], strings.TrimSuffix(list, "s")
 	return decode.StringSet(dst, list, "list of names", doc,
 		func(d *decode.Decoder, r Range, pattern string) string {
+			matches := func(name string) bool { return matchesPattern(pattern, name) }
 			switch {
-			case o.partial || slices.ContainsFunc(names, func(name string) bool { return matchesPattern(pattern, name) }):
+			case o.partial || slices.ContainsFunc(names, matches):
 			case strings.Contains(pattern, "*"):
 				d.Diags.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", noun, pattern,
 					diag.SuggestOr(pattern, names, diag.ListAre(names)))

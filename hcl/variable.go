@@ -44,7 +44,7 @@ func (l *loader) decodeVariables() {
 
 func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	name := b.label(0)
-	l.checkIdentifier("variable", name, b.LabelRanges[0])
+	checkIdentifier(&l.diags, "variable", name, labelRange(b.Block))
 	v := &variableBlock{typ: eval.AnyType}
 	d.Body(b.Block, v.spec())
 	m := &eval.Member{Type: v.typ, Known: true}

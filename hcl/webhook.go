@@ -151,8 +151,8 @@ func checkSecret(d *decode.Decoder, r Range, secret string) {
 	case !ok:
 		d.Diags.Errorf(r, "Invalid webhook secret", "whsec_ must be followed by base64 with padding.")
 	case len(key) < minWebhookSecret:
-		d.Diags.Errorf(r, "Weak webhook secret", "A secret of fewer than %d bytes can be guessed, and anyone who knows "+
-			"it can forge events. Generate one with: openssl rand -base64 32.", minWebhookSecret)
+		d.Diags.Errorf(r, "Weak webhook secret", "A secret of fewer than %d bytes can be guessed, and anyone who "+
+			"knows it can forge events. Generate one with: openssl rand -base64 32.", minWebhookSecret)
 	}
 }
 
@@ -165,18 +165,18 @@ func (w *Webhook) checkAddress(d *decode.Decoder, b *hclsyntax.Block) {
 	u, err := url.Parse(w.URL.Reveal())
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
-		d.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "url is a complete URL such as "+
+		d.Diags.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "url is a complete URL such as "+
 			"\"https://ops.example/hooks\", with https and a host, or null for a disabled webhook.")
 	case u.User != nil || u.Fragment != "":
-		d.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "The URL of a webhook must not have a user name, "+
-			"password or fragment: receivers verify the sender by the signature.")
+		d.Diags.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "The URL of a webhook must not have a user "+
+			"name, password or fragment: receivers verify the sender by the signature.")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		d.Warnf(d.FieldRange(&w.URL, b), "Webhook without TLS",
+		d.Diags.Warnf(d.FieldRange(&w.URL, b), "Webhook without TLS",
 			"With http, events can be read in transit, including the arguments of calls that need approval. Use https.")
 	}
 	if len(w.Secrets) == 0 {
-		d.Errorf(d.FieldRange(&w.Secrets, b), "Missing webhook secret", "The webhook has a URL but no secret for "+
-			"signing events; the secret is null. Set it, or make url null as well.")
+		d.Diags.Errorf(d.FieldRange(&w.Secrets, b), "Missing webhook secret", "The webhook has a URL but no secret "+
+			"for signing events; the secret is null. Set it, or make url null as well.")
 	}
 }
 

@@ -14,6 +14,16 @@ import (
 	"hatchel/hcl/template/sqltext"
 )
 
+// Env is the environment for decoding the bodies of a configuration. The loader completes it as it
+// proceeds.
+type Env struct {
+	hclexpr.CompileEnv
+	NamedType func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics)
+	UploadURL *string  // the upload URL; the target of the pointer is set during the load
+	Webhooks  []string // that are declared
+	Partial   bool     // a file could not be read, so missing declarations are not reported
+}
+
 // Decoder decodes the bodies of one file into configurations.
 type Decoder struct {
 	Env           *Env
@@ -136,78 +146,10 @@ func FindBlock(b *hclsyntax.Body, names ...string) *hclsyntax.Block {
 	return nil
 }
 
-// RejectFileType reports a type that contains a file where callers cannot send one.
-func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
-	if t.HoldsFile() {
-		d.Errorf(e.Range(), "Misplaced file",
-			"A file is uploaded by a caller, so only an input can have this type, not %s.", what)
-	}
-}
-
 // FieldRange returns the range of an argument, or of the block if the argument is not set.
-func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) hclv2.Range {
+func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) diag.Range {
 	if r, ok := d.Ranges[field]; ok {
-		return toHCL(r)
+		return r
 	}
-	return b.DefRange()
-}
-
-// Env is the environment for decoding the bodies of a configuration. The loader completes it as it
-// proceeds.
-type Env struct {
-	hclexpr.CompileEnv
-	NamedType func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics)
-	UploadURL *string  // the upload URL; the target of the pointer is set during the load
-	Webhooks  []string // that are declared
-	Partial   bool     // a file could not be read, so missing declarations are not reported
-}
-
-// DecodeType reads a type expression.
-func (d *Decoder) DecodeType(e hclsyntax.Expression) *schema.Type {
-	t, diags := schema.ParseType(e, d.TypeEnv())
-	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
-	return t
-}
-
-// namedType resolves type.name.
-func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
-	if d.Deps != nil {
-		d.Deps.Types = append(d.Deps.Types, name)
-	}
-	return d.Env.NamedType(name, r)
-}
-
-// TypeEnv returns the environment of type expressions in the file.
-func (d *Decoder) TypeEnv() schema.Env {
-	return schema.Env{
-		Type: d.namedType,
-		Eval: func(e hclv2.Expression) (any, hclv2.Diagnostics) {
-			x, ok := e.(hclsyntax.Expression)
-			if !ok {
-				return nil, nil
-			}
-			n := d.CompileKnown(x, Field{})
-			return n.Value, nil
-		},
-		Size: func(e hclv2.Expression) (int64, hclv2.Diagnostics) {
-			x, ok := e.(hclsyntax.Expression)
-			if !ok {
-				return 0, nil
-			}
-			return int64(d.Size(x, Field{})), nil
-		},
-		Uploads: d.Env.UploadURL,
-	}
-}
-
-// eachTypes returns the types of each.key and each.value.
-func (d *Decoder) eachTypes(e *hclexpr.Expr) (key, elem *schema.Type) {
-	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, d.Scope, d.Deps)
-	key, elem = c.ElementTypes(e.Typed, toHCL(e.Range))
-	d.Diags = append(d.Diags, c.Diags...)
-	return key, elem
-}
-
-func toHCL(r diag.Range) hclv2.Range {
-	return hclv2.Range{Filename: r.File, Start: hclv2.Pos(r.Start), End: hclv2.Pos(r.End)}
+	return diag.RangeOf(b.DefRange())
 }

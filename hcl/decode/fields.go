@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
@@ -35,7 +33,7 @@ func Choice(dst *string, name, doc string, among ...string) Field {
 // BoolChoice declares an argument that takes one of two words; the second sets dst.
 func BoolChoice(dst *bool, name, doc string, words ...string) Field {
 	var word string
-	return Choice(&word, name, doc, words...).Then(func(*Decoder, hclsyntax.Expression) { *dst = word == words[1] })
+	return Choice(&word, name, doc, words...).Then(func(*Decoder, diag.Range) { *dst = word == words[1] })
 }
 
 // RangedFloat declares a number from 0 to high, known at load.

@@ -39,8 +39,8 @@ var nestedBlockHints = []hint{
 	{"elicit sample roots", "ask", ` A question belongs in an ask, and an ask in a step: ask "name" { @ … }.`},
 	{"input", "argument", ` A prompt has arguments: argument "name" { … }. They are read as input.name.`},
 	{"argument", "input", ` Only prompts have arguments; here, declare inputs: input "name" { … }.`},
-	{"variable", "input", ` A value from the caller is an input: input "name" { type = string }. A variable is declared at the top ` +
-		`level of a file, and is known when it is loaded.`},
+	{"variable", "input", ` A value from the caller is an input: input "name" { type = string }. A variable is ` +
+		`declared at the top level of a file, and is known when it is loaded.`},
 }
 
 // blockHints apply to all blocks.
@@ -60,10 +60,10 @@ var blockHints = []hint{
 	{"output", "", " The output of a tool is its result or its text; named values belong in locals."},
 	{"module", "", " One folder is one server, and every .hcl file below it is loaded; files are not named."},
 	{"terraform", "", " Server information belongs in server { … }, and the state store in state { … }."},
-	{"dynamic", "", ` Blocks cannot be generated. To repeat work for every element, write a step: step "name" { each = ` +
-		`input.list … }.`},
-	{"validation", "", ` The constraints of a value belong in its type, as in string("A name", { pattern = "^[a-z]+$" }); ` +
-		`what several must be is a check of the tool.`},
+	{"dynamic", "", ` Blocks cannot be generated. To repeat work for every element, write a step: step "name" { each ` +
+		`= input.list … }.`},
+	{"validation", "", ` The constraints of a value belong in its type, as in string("A name", { pattern = ` +
+		`"^[a-z]+$" }); what several must be is a check of the tool.`},
 	{"precondition", "", ` A precondition is a check of the tool: check "message" { that = "input.n > 0" }.`},
 	{"postcondition", "",
 		` A condition on the output is an expect of its step: expect "message" { that = "output.row != null" }.`},

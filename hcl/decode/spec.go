@@ -92,7 +92,7 @@ func Blocks(name, label, doc string, nested func() Spec, read func(*Decoder, *hc
 // and can read each.key and each.value; the adapter sets Frame.Each of a fork of the frame.
 func EachField(dst **hclexpr.Expr, name, doc string) Field {
 	f := Attr(dst, name, doc).AllowFile()
-	return f.Then(func(d *Decoder, _ hclsyntax.Expression) {
+	return f.Then(func(d *Decoder, _ diag.Range) {
 		key, elem := d.eachTypes(*dst)
 		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
 	})
@@ -100,7 +100,7 @@ func EachField(dst **hclexpr.Expr, name, doc string) Field {
 
 // Guard declares a condition on which the fields after it in the spec can rely.
 func Guard(dst **hclexpr.Condition, name, doc string) Field {
-	return Attr(dst, name, doc).Then(func(d *Decoder, _ hclsyntax.Expression) {
+	return Attr(dst, name, doc).Then(func(d *Decoder, _ diag.Range) {
 		d.NonNull = d.NonNull.AddPaths((*dst).NonNullWhenTrue())
 	})
 }
@@ -126,11 +126,11 @@ func (f Field) Wrap(do func(d *Decoder, e hclsyntax.Expression, read func())) Fi
 	return f
 }
 
-// Then makes an argument call do after it was decoded.
-func (f Field) Then(do func(*Decoder, hclsyntax.Expression)) Field {
+// Then makes an argument call do with its range after it was decoded.
+func (f Field) Then(do func(d *Decoder, r diag.Range)) Field {
 	return f.Wrap(func(d *Decoder, e hclsyntax.Expression, read func()) {
 		read()
-		do(d, e)
+		do(d, diag.RangeOf(e.Range()))
 	})
 }
 

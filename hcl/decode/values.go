@@ -167,3 +167,49 @@ func (d *Decoder) Compiler(f Field) *hclexpr.Compiler {
 	}
 	return hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
 }
+
+// DecodeType reads a type expression.
+func (d *Decoder) DecodeType(e hclsyntax.Expression) *schema.Type {
+	t, diags := schema.ParseType(e, d.TypeEnv())
+	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
+	return t
+}
+
+// namedType resolves type.name.
+func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
+	if d.Deps != nil {
+		d.Deps.Types = append(d.Deps.Types, name)
+	}
+	return d.Env.NamedType(name, r)
+}
+
+// TypeEnv returns the environment of type expressions in the file.
+func (d *Decoder) TypeEnv() schema.Env {
+	return schema.Env{
+		Type: d.namedType,
+		Eval: func(e hclv2.Expression) (any, hclv2.Diagnostics) {
+			return d.CompileKnown(e.(hclsyntax.Expression), Field{}).Value, nil
+		},
+		Size: func(e hclv2.Expression) (int64, hclv2.Diagnostics) {
+			return int64(d.Size(e.(hclsyntax.Expression), Field{})), nil
+		},
+		Uploads: d.Env.UploadURL,
+	}
+}
+
+// eachTypes returns the types of each.key and each.value.
+func (d *Decoder) eachTypes(e *hclexpr.Expr) (key, elem *schema.Type) {
+	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, d.Scope, d.Deps)
+	at := hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start), End: hclv2.Pos(e.Range.End)}
+	key, elem = c.ElementTypes(e.Typed, at)
+	d.Diags = append(d.Diags, c.Diags...)
+	return key, elem
+}
+
+// RejectFileType reports a type that contains a file where callers cannot send one.
+func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
+	if t.HoldsFile() {
+		d.Errorf(e.Range(), "Misplaced file",
+			"A file is uploaded by a caller, so only an input can have this type, not %s.", what)
+	}
+}
