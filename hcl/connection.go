@@ -27,7 +27,7 @@ type Connection struct {
 func (l *loader) decodeConnections() {
 	l.eachBlock("connection", func(d *decode.Decoder, b sourceBlock) {
 		kind, ok := l.connectionKind(b)
-		name := b.label(1)
+		name := b.Labels[1]
 		if !ok || !l.declare("connection", kind.Name+" "+name, b) {
 			return
 		}
@@ -76,11 +76,11 @@ func (l *loader) checkTokenExchange() {
 }
 
 func (l *loader) connectionKind(b sourceBlock) (ConnectionKind, bool) {
-	kind, ok := l.connectionKinds[b.label(0)]
+	kind, ok := l.connectionKinds[b.Labels[0]]
 	if !ok {
 		names := diag.SortedNames(l.connectionKinds)
-		l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0),
-			diag.SuggestOr(b.label(0), names, diag.ListAre(names)))
+		l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.Labels[0],
+			diag.SuggestOr(b.Labels[0], names, diag.ListAre(names)))
 	}
 	return kind, ok
 }

@@ -20,7 +20,7 @@ type BlockReference struct {
 // Reference documents every block of the language and of the adapters.
 func Reference(kinds Kinds) []BlockReference {
 	l := newLoader(nil, kinds, Options{})
-	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{Labels: []string{""}}}
+	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{}}
 	t := newToolDecoder(l, bare)
 	step := &Step{}
 	backends := " Backends are " + strings.Join(backendNames(kinds), ", ") + "."

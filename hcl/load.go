@@ -75,14 +75,6 @@ type sourceBlock struct {
 	index int // among the exposed blocks of the file
 }
 
-// label returns the label at i, or empty.
-func (b sourceBlock) label(i int) string {
-	if i < len(b.Labels) {
-		return b.Labels[i]
-	}
-	return ""
-}
-
 // loader is the state of one Load.
 type loader struct {
 	*globals

@@ -3,7 +3,6 @@ package hcl
 import (
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -140,12 +139,8 @@ func (w *operationDecoder) decodeLocals(d *decode.Decoder, b *hclsyntax.Block) {
 
 // sortedAttributes returns the attributes of a body in written order.
 func sortedAttributes(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
-	attrs := make([]*hclsyntax.Attribute, 0, len(attributes))
-	for _, a := range attributes {
-		attrs = append(attrs, a)
-	}
-	sort.Slice(attrs, func(i, j int) bool { return attrs[i].SrcRange.Start.Byte < attrs[j].SrcRange.Start.Byte })
-	return attrs
+	return slices.SortedFunc(maps.Values(attributes),
+		func(a, b *hclsyntax.Attribute) int { return a.SrcRange.Start.Byte - b.SrcRange.Start.Byte })
 }
 
 // compileLocal compiles one local of a tool.

@@ -39,20 +39,16 @@ func (w *Operation) HasNamedSteps() bool { return len(w.Steps) > 0 && w.Steps[0]
 
 // operationDecoder decodes the Operation of a block.
 type operationDecoder struct {
-	noun            string // the block type: "tool", "prompt", …
-	op              *Operation
-	result          any // the *Tool, *Prompt or *Resource that op belongs to; nil for a completion
-	block           sourceBlock
-	singleBackend   bool // it has one backend and no steps
-	loader          *loader
-	dec             *decode.Decoder
-	deps            *dependencies // dependencies of the block
-	inputs          *inputs
-	input           *eval.Root
-	descriptionRefs []descriptionRef
-	cached          *cachedBlock // of the previous load; if set, nothing is decoded
+	*decodedBlock
+	cached        bool   // the previous load decoded the block, so nothing is decoded
+	noun          string // the block type: "tool", "prompt", …
+	block         sourceBlock
+	singleBackend bool // it has one backend and no steps
+	loader        *loader
+	dec           *decode.Decoder
+	inputs        *inputs
+	input         *eval.Root
 
-	enabled     bool
 	calls       []*toolCallSite
 	results     map[string]*eval.Member // of the steps so far, by name
 	askKeys     map[string]Range        // ranges of the questions, by key
@@ -61,10 +57,9 @@ type operationDecoder struct {
 }
 
 func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
-	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText,
-		headerRange(b.Block)
-	w := &operationDecoder{noun: noun, op: work, block: b, loader: l, dec: l.newDecoder(b.file),
-		deps: &dependencies{}, enabled: true, results: map[string]*eval.Member{}}
+	work.Timeout, work.MaxText, work.Range = defaultTimeout, defaultMaxText, headerRange(b.Block)
+	w := &operationDecoder{decodedBlock: &decodedBlock{op: work, enabled: true, deps: &dependencies{}}, noun: noun,
+		block: b, loader: l, dec: l.newDecoder(b.file), results: map[string]*eval.Member{}}
 	w.dec.Deps = &w.deps.Dependencies
 	w.inputs = newInputs(w)
 	return w
@@ -75,8 +70,9 @@ const (
 	defaultMaxText = 64 << 10
 )
 
-// checkName reports a name that the protocol does not allow.
-func (w *operationDecoder) checkName() {
+// decodeName reads the label, and reports a name that the protocol does not allow.
+func (w *operationDecoder) decodeName() {
+	w.op.Name = w.block.Labels[0]
 	if !exposedNamePattern.MatchString(w.op.Name) {
 		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name",
 			"The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s, not %q.",

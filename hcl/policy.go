@@ -59,7 +59,7 @@ func (p *Policy) ruleSpec() decode.Spec {
 func (l *loader) decodePolicies() {
 	known := l.collectExposedNames()
 	l.eachBlock("policy", func(d *decode.Decoder, b sourceBlock) {
-		p := &Policy{Name: b.label(0), Range: headerRange(b.Block)}
+		p := &Policy{Name: b.Labels[0], Range: headerRange(b.Block)}
 		deps := &dependencies{}
 		d.Deps = &deps.Dependencies
 		checkExposedName(d, b.Block, "policy", "appears in its decisions")
@@ -101,9 +101,9 @@ func (p *Policy) decode(d *decode.Decoder, b sourceBlock, l *loader, known expos
 
 // operations returns the operations to which the policy applies.
 func (p *Policy) operations(c *Config) (works []*Operation) {
-	for list, w := range c.operations() {
-		if p.appliesTo(list, w.Name) {
-			works = append(works, w)
+	for _, w := range c.operations() {
+		if p.appliesTo(w.list, w.Name) {
+			works = append(works, w.Operation)
 		}
 	}
 	return works

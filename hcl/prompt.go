@@ -65,7 +65,7 @@ func (p *promptDecoder) messageSpec() decode.Spec {
 
 func (p *promptDecoder) decode() *operationDecoder {
 	d, b := p.dec, p.block
-	p.checkName()
+	p.decodeName()
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
 	d.CheckNames(b.Block, head, body, said, failure, p.loader.blockSpecs.operation)
 	d.Fields(b.Block, head)

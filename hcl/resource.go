@@ -67,10 +67,10 @@ func resourceSpec(r *resourceDecoder) decode.Spec {
 func (r *resourceDecoder) headSpec() decode.Spec {
 	return decode.Join(
 		decode.ExactlyOneOf("the URI",
-			decode.Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\"."),
+			decode.Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\".").Check(r.checkURI),
 			decode.Attr(&r.template, "uri_template",
 				"The URI template of a family of documents, as in \"orders://{id}{?page}\". Each variable is read as "+
-					"input.<name>. {x} matches no slash, {+x} may, and {/x}, {?x,y} and {&x} are optional.")),
+					"input.<name>. {x} matches no slash, {+x} may, and {/x}, {?x,y} and {&x} are optional.").Check(r.decodeTemplate)),
 		decode.Spec{
 			decode.Attr(&r.resource.Title, "title", "The display name."),
 			decode.Attr(&r.resource.Description, "description", "The content of the resource, for models and users."),
@@ -103,11 +103,11 @@ func (r *resourceDecoder) dataSpec() decode.Spec {
 
 func (r *resourceDecoder) decode() *operationDecoder {
 	d, b := r.dec, r.block
-	r.checkName()
+	r.decodeName()
 	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure")
 	d.CheckNames(b.Block, head, body, hold, failure, r.loader.blockSpecs.operation)
 	d.Fields(b.Block, head)
-	r.decodeURI()
+	r.matchVariables()
 	r.inputs.buildInputType()
 	d.Scope = r.scope()
 	d.Fields(b.Block, body)
@@ -167,36 +167,32 @@ func (r *resourceDecoder) checkCache() {
 	}
 }
 
-// decodeURI reads the URI or the template of a resource and converts the variables to inputs.
-func (r *resourceDecoder) decodeURI() {
-	d := r.dec
-	switch {
-	case r.resource.URI != "":
-		if err := uritemplate.CheckURI(r.resource.URI); err != nil {
-			d.Diags.Errorf(r.attrRange("uri"), "Invalid URI", "%s.", diag.ToSentence(err.Error()))
-		}
-	case r.template != "":
-		t, err := uritemplate.Parse(r.template)
-		if err == nil && !uritemplate.HasScheme(t.Prefix()) {
-			err = uritemplate.MissingScheme(r.template)
-		}
-		switch {
-		case err != nil:
-			d.Diags.Errorf(r.attrRange("uri_template"), "Invalid URI template", "%s.", diag.ToSentence(err.Error()))
-		case len(t.Variables()) == 0:
-			d.Diags.Errorf(r.attrRange("uri_template"), "Template without variables",
-				"A URI template needs a variable, as in \"orders://{id}\". For a single document write uri = %q.",
-				r.template)
-		default:
-			r.resource.Template = t
-		}
-	case r.has("uri") && !d.MissingValue:
-		d.Diags.Errorf(r.attrRange("uri"), "Invalid URI", "It is empty: write a URI such as \"config://app\".")
-	case r.has("uri_template") && !d.MissingValue:
-		d.Diags.Errorf(r.attrRange("uri_template"), "Invalid URI template",
-			"It is empty: write a template such as \"orders://{id}\".")
+// checkURI reports an invalid URI.
+func (r *resourceDecoder) checkURI(d *decode.Decoder, at Range) {
+	if r.resource.URI == "" {
+		d.Diags.Errorf(at, "Invalid URI", "It is empty: write a URI such as \"config://app\".")
+	} else if err := uritemplate.CheckURI(r.resource.URI); err != nil {
+		d.Diags.Errorf(at, "Invalid URI", "%s.", diag.ToSentence(err.Error()))
 	}
-	r.matchVariables()
+}
+
+// decodeTemplate reads the URI template.
+func (r *resourceDecoder) decodeTemplate(d *decode.Decoder, at Range) {
+	t, err := uritemplate.Parse(r.template)
+	if err == nil && !uritemplate.HasScheme(t.Prefix()) {
+		err = uritemplate.MissingScheme(r.template)
+	}
+	switch {
+	case r.template == "":
+		d.Diags.Errorf(at, "Invalid URI template", "It is empty: write a template such as \"orders://{id}\".")
+	case err != nil:
+		d.Diags.Errorf(at, "Invalid URI template", "%s.", diag.ToSentence(err.Error()))
+	case len(t.Variables()) == 0:
+		d.Diags.Errorf(at, "Template without variables",
+			"A URI template needs a variable, as in \"orders://{id}\". For a single document write uri = %q.", r.template)
+	default:
+		r.resource.Template = t
+	}
 }
 
 // matchVariables matches the variables of the template with the input blocks, which must

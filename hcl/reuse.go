@@ -6,18 +6,20 @@ import (
 	"strings"
 	"sync"
 
+	"hatchel/hcl/syntax"
+
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// cachedBlock is a decoded tool, prompt or resource that the next load can reuse if its file is
-// unchanged and it does not depend on other tools or on files.
-type cachedBlock struct {
+// decodedBlock is what a tool, prompt or resource block was decoded into. The next load can reuse it
+// if its file is unchanged and it does not depend on other tools or on files.
+type decodedBlock struct {
 	op              *Operation
-	result          any // *Tool, *Prompt or *Resource
+	result          any // the *Tool, *Prompt or *Resource that op belongs to; nil for a completion
 	enabled         bool
 	descriptionRefs []descriptionRef
 	diags           Diagnostics
-	deps            *dependencies
+	deps            *dependencies // dependencies of the block
 }
 
 // dropStaleBlocks removes blocks that were decoded with other globals, and parses their dropped
@@ -28,7 +30,7 @@ func (l *loader) dropStaleBlocks(files []*sourceFile) {
 		if f.decodedWith == l.globals {
 			continue
 		}
-		f.decodedWith, f.cached = l.globals, make([]*cachedBlock, f.exposed)
+		f.decodedWith, f.cached = l.globals, make([]*decodedBlock, f.exposed)
 		if f.bodiesDropped {
 			bare = append(bare, f)
 		}
@@ -52,7 +54,7 @@ func (l *loader) dropStaleBlocks(files []*sourceFile) {
 // reparse parses a file again and returns its exposed blocks with their bodies.
 func (s *sourceFile) reparse() (offered []*hclsyntax.Block) {
 	s.bodiesDropped = false
-	parseSource(s)
+	s.body, s.diags = syntax.Parse(s.name, s.src)
 	for _, b := range s.body.Blocks {
 		if known, exposed, _ := findBlockType(b.Type); exposed && len(b.Labels) == known.labels {
 			offered = append(offered, b)
@@ -64,8 +66,7 @@ func (s *sourceFile) reparse() (offered []*hclsyntax.Block) {
 // cachedOperation returns the reusable operation of a block from the previous load; nil for none.
 func cachedOperation(b sourceBlock) *operationDecoder {
 	if k := b.file.cached[b.index]; k != nil {
-		return &operationDecoder{block: b, op: k.op, result: k.result, descriptionRefs: k.descriptionRefs, cached: k,
-			enabled: k.enabled}
+		return &operationDecoder{block: b, decodedBlock: k, cached: true}
 	}
 	return nil
 }
@@ -113,17 +114,15 @@ func (w *operationDecoder) dropBody() {
 
 // commit collects the results of a block and keeps them for the next load.
 func (l *loader) commit(w *operationDecoder) {
-	k := w.cached
-	if k == nil {
-		k = &cachedBlock{op: w.op, result: w.result, enabled: w.enabled, descriptionRefs: w.descriptionRefs,
-			diags: w.dec.Diags, deps: w.deps}
+	if !w.cached {
+		w.diags = w.dec.Diags
 		if f := w.block.file; w.reusable() {
-			f.cached[w.block.index], f.bodiesDropped = k, true
+			f.cached[w.block.index], f.bodiesDropped = w.decodedBlock, true
 		}
 	}
-	l.markUsed(k.deps)
-	l.diags = append(l.diags, k.diags...)
-	for _, s := range k.descriptionRefs {
+	l.markUsed(w.deps)
+	l.diags = append(l.diags, w.diags...)
+	for _, s := range w.descriptionRefs {
 		if l.tools[s.name] == nil {
 			l.diags = append(l.diags, s.warning)
 		}
@@ -144,19 +143,13 @@ func NewCache() *Cache { return &Cache{} }
 
 // parseFile returns the syntax of a file, from the previous load if the file is unchanged.
 func (c *Cache) parseFile(name string, src []byte) *sourceFile {
-	s := newSourceFile(name, src)
-	if known := c.files[s.digest]; known != nil {
+	digest := sha256.Sum256(slices.Concat([]byte(name), []byte{0}, src))
+	if known := c.files[digest]; known != nil {
 		return known
 	}
-	return parseSource(s)
-}
-
-// reusableGlobals returns the globals of the previous load if they have this key.
-func (c *Cache) reusableGlobals(key string) *globals {
-	if c.globals == nil || c.globals.key != key {
-		return nil
-	}
-	return c.globals
+	s := &sourceFile{name: name, src: src, digest: digest}
+	s.body, s.diags = syntax.Parse(name, src)
+	return s
 }
 
 // store keeps these files and drops all others.

@@ -33,7 +33,7 @@ func (l *loader) decodeSecrets() {
 }
 
 func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
-	name := b.label(0)
+	name := b.Labels[0]
 	checkIdentifier(&l.diags, "secret", name, labelRange(b.Block))
 	s := &secretBlock{}
 	d.Body(b.Block, s.spec())

@@ -228,8 +228,9 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 	if len(found) == 0 {
 		if !w.hasUnknownBlock(b) {
 			backends := append(diag.SortedNames(w.loader.backendKinds), "tool")
-			w.dec.Errorf(b.DefRange(), "Missing backend", "A step has one backend (%s), or one or more ask, or one of %s.",
-				strings.Join(backends, ", "), diag.JoinOr(stepBlockNames()))
+			w.dec.Errorf(b.DefRange(), "Missing backend",
+				"A step has one backend (%s), or one or more ask, or one of %s.", strings.Join(backends, ", "),
+				diag.JoinOr(stepBlockNames()))
 		}
 		return &Backend{Effects: Effects{Output: eval.AnyType}, Range: headerRange(b)}
 	}

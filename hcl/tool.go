@@ -50,29 +50,29 @@ func newToolDecoder(l *loader, b sourceBlock) *toolDecoder {
 	t := &toolDecoder{tool: &Tool{Listed: true}}
 	t.operationDecoder = newOperationDecoder(l, b, "tool", &t.tool.Operation)
 	t.result = t.tool
+	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), decode.Spec{t.approvalField(), t.taskField(), t.cacheField()},
+		t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
 	return t
 }
 
 // declareTool reads the name, the description and the inputs.
 func (l *loader) declareTool(b sourceBlock) *toolDecoder {
 	t := newToolDecoder(l, b)
-	t.checkName()
-	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
-	t.dec.CheckNames(b.Block, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure,
-		decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.loader.blockSpecs.operation)
-	t.dec.Fields(b.Block, t.specs.head)
+	t.decodeName()
+	s := &t.specs
+	t.dec.CheckNames(b.Block, s.head, s.body, s.blocks, s.answer, s.failure, t.loader.blockSpecs.operation)
+	t.dec.Fields(b.Block, s.head)
 	t.addKeyInput()
 	t.inputs.buildInputType()
 	return t
 }
 
 // toolSpecs are the parts of the spec of a tool block, in decoding order.
-type toolSpecs struct{ head, body, answer, failure decode.Spec }
+type toolSpecs struct{ head, body, blocks, answer, failure decode.Spec }
 
 // toolSpec is the spec of a tool block without its backend, in the order of the reference.
 func toolSpec(t *toolDecoder) decode.Spec {
-	return decode.Join(t.headSpec(), t.bodySpec(), decode.Spec{t.approvalField(), t.taskField(), t.cacheField()},
-		t.answerSpec(), errorSpec(&t.tool.Error, "a failed call"))
+	return decode.Join(t.specs.head, t.specs.body, t.specs.blocks, t.specs.answer, t.specs.failure)
 }
 
 func (t *toolDecoder) headSpec() decode.Spec {
@@ -180,7 +180,7 @@ func (l *loader) decodeTools() {
 	}
 	l.tools = byName
 	l.opts.Parallel(len(decls), func(i int) {
-		if t := decls[i]; t.cached == nil {
+		if t := decls[i]; !t.cached {
 			t.decode()
 			t.dropBody()
 		}

@@ -43,7 +43,7 @@ func (l *loader) decodeVariables() {
 }
 
 func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
-	name := b.label(0)
+	name := b.Labels[0]
 	checkIdentifier(&l.diags, "variable", name, labelRange(b.Block))
 	v := &variableBlock{typ: eval.AnyType}
 	d.Body(b.Block, v.spec())

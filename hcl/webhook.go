@@ -87,7 +87,7 @@ func webhookKey(secret string) ([]byte, bool) {
 // decodeWebhooks decodes the webhook blocks.
 func (l *loader) decodeWebhooks() {
 	l.eachBlock("webhook", func(d *decode.Decoder, b sourceBlock) {
-		w := &Webhook{Name: b.label(0), Range: headerRange(b.Block)}
+		w := &Webhook{Name: b.Labels[0], Range: headerRange(b.Block)}
 		checkExposedName(d, b.Block, "webhook", "identifies its deliveries")
 		d.Body(b.Block, w.spec())
 		if !d.Diags.HasErrors() && !d.MissingValue {
