@@ -61,7 +61,7 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 		}
 	case v.def != nil:
 		var ok bool
-		if m.Value, ok = decodeVariableDefault(d, v); !ok {
+		if m.Value, ok = v.typ.Default(v.def, d.TypeEnv()); !ok {
 			m.MarkFailed()
 		}
 	default:
@@ -76,16 +76,6 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	if l.declare("variable", name, b) {
 		l.variables[name] = m
 	}
-}
-
-func decodeVariableDefault(d *decode.Decoder, v *variableBlock) (any, bool) {
-	before := len(d.Diags)
-	val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
-	if d.Diags[before:].HasErrors() {
-		return nil, false // the declaration is invalid, which was reported
-	}
-	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
-	return val, ok
 }
 
 func (l *loader) givenValue(name, env string) (text, source string, ok bool) {

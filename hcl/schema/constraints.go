@@ -2,8 +2,10 @@ package schema
 
 import (
 	"fmt"
-	"hatchel/hcl/value"
 	"strings"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/value"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 )
@@ -89,9 +91,8 @@ func (p *parser) defaultValue(t *Type, expr hclv2.Expression) (any, bool) {
 	out, violations := t.Compile().Check(v)
 	if len(violations) == 0 {
 		if s, ok := v.(string); ok && len(t.Enum) == 0 && isSentence(s) {
-			p.report(hclv2.DiagWarning, expr.Range(), "Possible description",
-				fmt.Sprintf("The default is the string %s. Is this a description? Put it into the type: "+
-					"optional(%s(%s)).", quoteShort(s), t.Kind, quoteShort(s)))
+			p.Diags.Warnf(diag.RangeOf(expr.Range()), "Possible description", "The default is the string %s. Is this a "+
+				"description? Put it into the type: optional(%s(%s)).", quoteShort(s), t.Kind, quoteShort(s))
 		}
 		return out, true
 	}

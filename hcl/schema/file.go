@@ -20,18 +20,16 @@ const maxNameLength = 255
 // an author can read.
 var (
 	fileForm = func() *Type {
-		id, err := NewPattern(fileID)
-		if err != nil {
-			panic(err)
-		}
+		id, _ := NewPattern(fileID)
 		longest := maxNameLength
+		text := func(description string) *Type {
+			return &Type{Kind: String, MaxLength: &longest, Description: description}
+		}
 		return ObjectOf(
 			&Member{Name: "file_id", Type: &Type{Kind: String, Pattern: id,
 				Description: "The file_id from the response to the upload."}},
-			&Member{Name: "filename", Type: &Type{Kind: String, MaxLength: &longest,
-				Description: "The file name, if it differs from the uploaded one."}, Optional: true},
-			&Member{Name: "content_type", Type: &Type{Kind: String, MaxLength: &longest,
-				Description: "The media type, if it differs from the uploaded one."}, Optional: true},
+			&Member{Name: "filename", Type: text("The file name, if it differs from the uploaded one."), Optional: true},
+			&Member{Name: "content_type", Type: text("The media type, if it differs from the uploaded one."), Optional: true},
 		)
 	}()
 	fileMembers = ObjectOf(
@@ -93,14 +91,6 @@ func holdsFile(t *Type, v any) bool {
 		}
 	}
 	return false
-}
-
-// uploadAddress returns the upload URL of a File, or "" for other kinds.
-func (e Env) uploadAddress(k Kind) *string {
-	if k != File {
-		return nil
-	}
-	return e.Uploads
 }
 
 // descriptionWithUpload returns the advertised description. For a file it explains how to upload

@@ -15,9 +15,10 @@ func typeOf(t *testing.T, source string) *Type {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	typ, diags := ParseType(expr, environment(source))
-	if diags.HasErrors() {
-		t.Fatal(diags)
+	env := environment(source)
+	typ := ParseType(expr, env)
+	if env.Diags.HasErrors() {
+		t.Fatal((*env.Diags)[0].Detail)
 	}
 	return typ
 }
