@@ -102,8 +102,11 @@ func parseVerb(s string) (v verb, rest string, err error) {
 // leadingNumber returns the number at the start of s, or 0 if there is none.
 func leadingNumber(s string) (n int, rest string) {
 	rest = strings.TrimLeft(s, "0123456789")
+	if len(rest) == len(s) {
+		return 0, s
+	}
 	n, err := strconv.Atoi(s[:len(s)-len(rest)])
-	if errors.Is(err, strconv.ErrRange) {
+	if err != nil {
 		n = maxWidth + 1
 	}
 	return n, rest

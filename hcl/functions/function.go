@@ -87,7 +87,7 @@ const (
 )
 
 var table = sync.OnceValue(func() []Function {
-	all := slices.Concat(textFunctions(), regexFunctions(), formatFunctions(), listFunctions(), setFunctions(),
+	all := slices.Concat(textFunctions(), regexFunctions(), formatFunctions(), listFunctions(),
 		objectFunctions(), numberFunctions(), conversionFunctions(), encodingFunctions(), digestFunctions(),
 		dateFunctions(), fileFunctions(), linkFunctions())
 	slices.SortFunc(all, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
@@ -216,25 +216,15 @@ func (p Param) convert(a any) (v any, changed bool, err error) {
 	}
 	ok := true
 	switch p.Kind {
-	case String:
-		if _, ok = v.(string); !ok && p.OrBytes {
-			_, ok = v.(value.Bytes)
-		}
-	case Number:
-		ok = value.IsNumber(v)
+	case Any:
 	case Integer:
 		if _, ok = v.(int); !ok {
 			v, ok = value.Int(v)
 			changed = true
 		}
-	case Bool:
-		_, ok = v.(bool)
-	case List:
-		_, ok = v.([]any)
-	case Object:
-		_, ok = v.(map[string]any)
-	case Bytes:
-		_, ok = v.(value.Bytes)
+	default:
+		kind := value.Kind(v)
+		ok = kind == p.Kind.String() || p.OrBytes && kind == "bytes"
 	}
 	if !ok {
 		return nil, false, fmt.Errorf("the %s must be %s, got %s", p.Name, p.Expected(), kindOf(a))

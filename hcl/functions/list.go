@@ -40,6 +40,11 @@ func listFunctions() []Function {
 		New("coalescelist", "Returns the first list that is not empty.", lists, follow(Unify), coalesceList),
 		New("alltrue", "Reports whether every element is true.", one, fixed(Bool), everyBool(true)),
 		New("anytrue", "Reports whether at least one element is true.", one, fixed(Bool), everyBool(false)),
+		New("setunion", "Returns every value that is in one of the lists, once.", lists, follow(Unify), distinct),
+		New("setintersection", "Returns every value of the first list that is in all other lists, once.",
+			params(list, list.variadic()), follow(SameAsFirst), intersection),
+		New("setsubtract", "Returns every value of the first list that is not in the second, once.",
+			params(list, param("removed", List)), follow(SameAsFirst), subtract),
 	}
 }
 
@@ -79,10 +84,7 @@ func indexOf(_ *Context, a []any) (any, error) {
 	if err == nil && i < 0 {
 		err = errors.New("the value is not in the list")
 	}
-	if err != nil {
-		return nil, err
-	}
-	return i, nil
+	return i, err
 }
 
 // find returns the index of a[1] in the list a[0], or -1.
@@ -289,4 +291,46 @@ func everyBool(want bool) impl {
 		}
 		return want, nil
 	}
+}
+
+func intersection(c *Context, a []any) (any, error) {
+	out, err := distinct(c, a[:1])
+	for _, l := range a[1:] {
+		if err != nil {
+			return nil, err
+		}
+		out, err = filter(c, out.([]any), l.([]any), true)
+	}
+	return out, err
+}
+
+func subtract(c *Context, a []any) (any, error) {
+	out, err := distinct(c, a[:1])
+	if err != nil {
+		return nil, err
+	}
+	return filter(c, out.([]any), a[1].([]any), false)
+}
+
+// filter returns the elements of list that are in other, or those that are not.
+func filter(c *Context, list, other []any, included bool) (any, error) {
+	set := map[string]bool{}
+	for _, e := range other {
+		k, err := c.key(e)
+		if err != nil {
+			return nil, err
+		}
+		set[k] = true
+	}
+	out := []any{}
+	for _, e := range list {
+		k, err := c.key(e)
+		if err != nil {
+			return nil, err
+		}
+		if set[k] == included {
+			out = append(out, e)
+		}
+	}
+	return out, nil
 }
