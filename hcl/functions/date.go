@@ -21,9 +21,8 @@ func dateFunctions() []Function {
 			params(at, param("duration", String)), fixed(String), timeAdd),
 		New("timecmp", "Returns -1, 0 or 1: the first time is earlier than, the same as or later than the second.",
 			params(at, param("other time", String)), fixed(Integer), timeCompare),
-		New("formatdate", `Formats a time by a layout such as "YYYY-MM-DD hh:mm:ss"; single quotes enclose `+
-			`literal text; the layout comes first.`,
-			params(param("layout", String), at), fixed(String), formatDate),
+		New("formatdate", `Formats a time by a layout such as "YYYY-MM-DD hh:mm:ss"; single quotes enclose literal `+
+			`text; the layout comes first.`, params(param("layout", String), at), fixed(String), formatDate),
 	}
 }
 

@@ -19,8 +19,7 @@ func listFunctions() []Function {
 			params(param("value", Any)), fixed(Integer), length),
 		New("concat", "Concatenates lists.", lists, follow(Unify), concat),
 		New("contains", "Reports whether a list has an element that equals a value.", search, fixed(Bool), contains),
-		New("distinct", "Removes duplicate elements and keeps the first of each.",
-			one, follow(SameAsFirst), distinct),
+		New("distinct", "Removes duplicate elements and keeps the first of each.", one, follow(SameAsFirst), distinct),
 		New("flatten", "Replaces lists in a list by their elements, at every depth.", one, listOf(Any), flatten),
 		New("reverse", "Reverses the order of the elements.", one, follow(SameAsFirst), reverse),
 		New("sort", `Sorts strings or numbers; the optional order is "asc" or "desc".`,
@@ -203,8 +202,7 @@ func SortBy(list, keys []any, descending bool) error {
 func slice(_ *Context, a []any) (any, error) {
 	list, start, end := a[0].([]any), a[1].(int), a[2].(int)
 	if start < 0 || end < start || end > len(list) {
-		return nil, fmt.Errorf("the indexes %d and %d are out of range for a list of length %d",
-			start, end, len(list))
+		return nil, fmt.Errorf("the indexes %d and %d are out of range for a list of length %d", start, end, len(list))
 	}
 	return list[start:end:end], nil
 }

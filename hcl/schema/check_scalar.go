@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"math/big"
+	"slices"
 	"unicode/utf8"
 
 	"hatchel/hcl/spelling"
@@ -62,13 +63,7 @@ func (c checkCompiler) enumCheck(t *Type) check {
 	var self check
 	self = func(v any, _ bool) (any, bool, []Violation) {
 		s, ok := v.(string)
-		if ok && few {
-			for _, e := range texts {
-				if e == s {
-					return v, false, nil
-				}
-			}
-		} else if ok && known[s] {
+		if ok && (few && slices.Contains(texts, s) || !few && known[s]) {
 			return v, false, nil
 		}
 		out, changed, violations := c.retryDecoded(need, v, self)

@@ -161,9 +161,8 @@ func (p *parser) mediaTypes(t *Type, expr hclv2.Expression) {
 	for _, e := range list {
 		pattern, _ := e.(string)
 		if !IsMediaPattern(pattern) {
-			p.fail(expr.Range(), "Invalid keyword value",
-				"types lists media types, as in [\"application/pdf\", \"image/*\"], and %s is not a media type.",
-				describeValue(e))
+			p.fail(expr.Range(), "Invalid keyword value", "types lists media types, as in "+
+				"[\"application/pdf\", \"image/*\"], and %s is not a media type.", describeValue(e))
 			return
 		}
 		t.MediaTypes = append(t.MediaTypes, strings.ToLower(pattern))

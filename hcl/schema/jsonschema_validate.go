@@ -40,9 +40,8 @@ func (p *parser) rawSchema(t *Type, expr hclv2.Expression) {
 		}
 	}
 	if value.Contains(doc, isLocalRef) {
-		p.fail(expr.Range(), "Invalid schema",
-			"A $ref to # would refer to the schema of the whole tool, which has no such part. Give the tool "+
-				"a whole schema, or write this one without $ref.")
+		p.fail(expr.Range(), "Invalid schema", "A $ref to # would refer to the schema of the whole tool, which has "+
+			"no such part. Give the tool a whole schema, or write this one without $ref.")
 		return
 	}
 	library, err := compileLibrary(doc)

@@ -96,9 +96,8 @@ func (p *parser) descriptionAndKeywords(form string, args []hclv2.Expression, t 
 		args = args[1:]
 	}
 	if len(args) > 0 {
-		p.fail(between(args), "Too many arguments",
-			"After the description only keywords may follow: %s\"...\", { title = \"...\" }).%s", form,
-			valuesHint(t, args))
+		p.fail(between(args), "Too many arguments", "After the description only keywords may follow: "+
+			"%s\"...\", { title = \"...\" }).%s", form, valuesHint(t, args))
 	}
 	return t
 }
@@ -170,9 +169,8 @@ func (p *parser) unknownKeyword(t *Type, name string, at hclv2.Range, expr hclv2
 		p.fail(at, "Unknown keyword", "There is no keyword %q. Did you mean %s?", name, near)
 		return
 	}
-	p.fail(at, "Unknown keyword",
-		"There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes into schema = { ... }.", name,
-		t.Kind, strings.Join(fits, ", "))
+	p.fail(at, "Unknown keyword", "There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes "+
+		"into schema = { ... }.", name, t.Kind, strings.Join(fits, ", "))
 }
 
 func names(list []keyword) []string {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hatchel/hcl/diag"
@@ -90,9 +91,8 @@ func (p *parser) format(t *Type, expr hclv2.Expression) {
 		p.fail(expr.Range(), "Unknown format", "There is no format %q. Did you mean %q?", name, near)
 		return
 	}
-	p.fail(expr.Range(), "Unknown format",
-		"There is no format %q. The formats are %s; for anything else write a pattern.", name,
-		strings.Join(formatNames(), ", "))
+	p.fail(expr.Range(), "Unknown format", "There is no format %q. The formats are %s; for anything else write a "+
+		"pattern.", name, strings.Join(formatNames(), ", "))
 }
 
 func (p *parser) example(t *Type, expr hclv2.Expression) {
@@ -162,25 +162,20 @@ func (p *parser) finish(t *Type, at hclv2.Range) {
 		plain := *t
 		plain.Enum, plain.Nullable, plain.Extra, plain.library = nil, false, nil, nil
 		check := plain.Compile()
-		kept := []EnumValue{}
-		for _, e := range t.Enum {
-			if _, violations := check.Check(e.Value); len(violations) > 0 {
+		t.Enum = slices.DeleteFunc(slices.Clone(t.Enum), func(e EnumValue) bool {
+			_, violations := check.Check(e.Value)
+			if len(violations) > 0 {
 				p.fail(at, "Invalid enum value", "The value %s %s.", showJSON(e.Value), violations[0].Message)
-				continue
 			}
-			kept = append(kept, e)
-		}
-		t.Enum = kept
+			return len(violations) > 0
+		})
 	}
-	kept := []any{}
-	for _, e := range t.Examples {
-		if _, violations := t.Compile().Check(e); len(violations) > 0 {
+	if len(t.Examples) > 0 {
+		if _, violations := t.Compile().Check(t.Examples[0]); len(violations) > 0 {
 			p.fail(at, "Invalid example", "The example does not fit the type %s: %s.", t, violations[0])
-			continue
+			t.Examples = nil
 		}
-		kept = append(kept, e)
 	}
-	t.Examples = kept
 }
 
 // defaultValue reads a default and converts it to the type.
@@ -190,15 +185,13 @@ func (p *parser) defaultValue(t *Type, expr hclv2.Expression) (any, bool) {
 		return nil, false
 	}
 	if v == nil && !t.AllowsNull() {
-		p.fail(expr.Range(), "Invalid default",
-			"null is not a value of %s. An optional value needs no default: optional(%s); a value that may "+
-				"be null is optional(nullable(%s), null).", t, t, t)
+		p.fail(expr.Range(), "Invalid default", "null is not a value of %s. An optional value needs no default: "+
+			"optional(%s); a value that may be null is optional(nullable(%s), null).", t, t, t)
 		return nil, false
 	}
 	if holdsFile(t, v) {
-		p.fail(expr.Range(), "Invalid default",
-			"A file is uploaded by the caller, so it cannot have a default. For a file that may be left "+
-				"out, write optional(file).")
+		p.fail(expr.Range(), "Invalid default", "A file is uploaded by the caller, so it cannot have a default. For "+
+			"a file that may be left out, write optional(file).")
 		return nil, false
 	}
 	out, violations := t.Compile().Check(v)

@@ -89,17 +89,14 @@ func (p *parser) parse(expr hclv2.Expression) *Type {
 		return p.members(e)
 	case *hclsyntax.LiteralValueExpr:
 		if e.Val.IsNull() {
-			return p.fail(e.Range(), "Invalid type",
-				"null is not a type. A value that may be null has the type nullable(string), one that may "+
-					"be left out optional(string).")
+			return p.fail(e.Range(), "Invalid type", "null is not a type. A value that may be null has the type "+
+				"nullable(string), one that may be left out optional(string).")
 		}
-		return p.fail(e.Range(), "Invalid type",
-			"A type is needed here, not a value: string, number, integer, bool, any, list(...), set(...), "+
-				"map(...), object({...}), enum(...), file, nullable(...) or type.name.")
+		return p.fail(e.Range(), "Invalid type", "A type is needed here, not a value: string, number, integer, "+
+			"bool, any, list(...), set(...), map(...), object({...}), enum(...), file, nullable(...) or type.name.")
 	}
-	return p.fail(expr.Range(), "Invalid type",
-		"A type is written string, number, integer, bool, any, list(...), set(...), map(...), "+
-			"object({...}), enum(...), file, nullable(...) or type.name; it cannot be computed.")
+	return p.fail(expr.Range(), "Invalid type", "A type is written string, number, integer, bool, any, list(...), "+
+		"set(...), map(...), object({...}), enum(...), file, nullable(...) or type.name; it cannot be computed.")
 }
 
 func (p *parser) quoted(expr hclv2.Expression, text string) *Type {
@@ -155,9 +152,8 @@ func (p *parser) unknown(at hclv2.Range, name string) *Type {
 		}
 		return brokenType()
 	}
-	return p.fail(at, "Unknown type",
-		"There is no type %q. The types are string, number, integer, bool, any, list, set, map, object, "+
-			"enum, file and nullable; a declared type is written type.%s.", name, name)
+	return p.fail(at, "Unknown type", "There is no type %q. The types are string, number, integer, bool, any, list, "+
+		"set, map, object, enum, file and nullable; a declared type is written type.%s.", name, name)
 }
 
 func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {

@@ -20,8 +20,10 @@ type Pattern struct {
 // NewPattern compiles a pattern. Its error is a sentence for an author.
 func NewPattern(source string) (*Pattern, error) {
 	t := ecmaTranslator{src: source}
-	if err := t.run(); err != nil {
-		return nil, err
+	for t.at < len(t.src) {
+		if err := t.next(); err != nil {
+			return nil, err
+		}
 	}
 	re, err := regexp.Compile(t.out.String())
 	if bad, ok := errors.AsType[*syntax.Error](err); ok {
@@ -75,15 +77,6 @@ var (
 	property   = regexp.MustCompile(`^\\[pP]\{[^}]+\}`)
 	surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}`)
 )
-
-func (t *ecmaTranslator) run() error {
-	for t.at < len(t.src) {
-		if err := t.next(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func (t *ecmaTranslator) next() error {
 	rest := t.src[t.at:]

@@ -83,28 +83,29 @@ func IsFinite(v any) bool {
 // Compare compares two finite numbers by their exact values. It returns a negative number if a < b,
 // zero if they are equal, and a positive one if a > b.
 func Compare(a, b any) int {
-	const maxExact = 1 << 53 // every smaller integer is a float64
-	switch x := a.(type) {
-	case int:
-		switch y := b.(type) {
-		case int:
-			return cmp.Compare(x, y)
-		case float64:
-			if x > -maxExact && x < maxExact {
-				return cmp.Compare(float64(x), y)
-			}
-		}
-	case float64:
-		switch y := b.(type) {
-		case float64:
-			return cmp.Compare(x, y)
-		case int:
-			if y > -maxExact && y < maxExact {
-				return cmp.Compare(x, float64(y))
-			}
-		}
+	x, xIsInt := a.(int)
+	y, yIsInt := b.(int)
+	if xIsInt && yIsInt {
+		return cmp.Compare(x, y)
+	}
+	f, exactF := exactFloat(a)
+	g, exactG := exactFloat(b)
+	if exactF && exactG {
+		return cmp.Compare(f, g)
 	}
 	return DecimalOf(a).Compare(DecimalOf(b))
+}
+
+// exactFloat returns a number that a float64 holds exactly. It reports false for other numbers.
+func exactFloat(v any) (float64, bool) {
+	const maxExact = 1 << 53 // every smaller integer is a float64
+	switch v := v.(type) {
+	case int:
+		return float64(v), v > -maxExact && v < maxExact
+	case float64:
+		return v, true
+	}
+	return 0, false
 }
 
 // Decimal is the exact value of a number: 0.Digits × 10^Exp. Digits has no zeros at its ends and is
