@@ -11,16 +11,6 @@ import (
 	"hatchel/hcl/value"
 )
 
-func formatFunctions() []Function {
-	p := params(param("format", String), param("value", Any).variadic())
-	return []Function{
-		New("format", "Formats values by verbs, with width and precision: %s text, %d integer, %f decimal, "+
-			"%t bool, %q quoted, %v any value, %x hexadecimal.", p, fixed(String), formatText),
-		New("formatlist", "Formats once for every element of its lists; other values are used each time.",
-			p, listOf(String), formatList),
-	}
-}
-
 const maxWidth = 4096
 
 // verb is one %... of a format.

@@ -10,43 +10,6 @@ import (
 	"hatchel/hcl/value"
 )
 
-func listFunctions() []Function {
-	list := param("list", List)
-	one, lists := params(list), params(list.variadic())
-	search := params(list, param("value", Any))
-	return []Function{
-		New("length", "Returns the number of characters of a string, elements of a list or members of an object.",
-			params(param("value", Any)), fixed(Integer), length),
-		New("concat", "Concatenates lists.", lists, follow(Unify), concat),
-		New("contains", "Reports whether a list has an element that equals a value.", search, fixed(Bool), contains),
-		New("distinct", "Removes duplicate elements and keeps the first of each.", one, follow(SameAsFirst), distinct),
-		New("flatten", "Replaces lists in a list by their elements, at every depth.", one, listOf(Any), flatten),
-		New("reverse", "Reverses the order of the elements.", one, follow(SameAsFirst), reverse),
-		New("sort", `Sorts strings or numbers; the optional order is "asc" or "desc".`,
-			params(list, param("order", String).optional()), follow(SameAsFirst), sorted),
-		New("slice", "Returns the elements from a start index up to, but not including, an end index.",
-			params(list, param("start", Integer), param("end", Integer)), follow(SameAsFirst), slice),
-		New("element", "Returns the element at an index; an index beyond the end wraps around.",
-			params(list, param("index", Integer)), follow(ElemOfFirst), element),
-		New("index", "Returns the index of the first element that equals a value; fails if there is none.",
-			search, fixed(Integer), indexOf),
-		New("range", "Returns a list of numbers: range(limit), range(start, limit) or range(start, limit, step); "+
-			"the limit is excluded.",
-			params(param("start", Number), param("limit", Number).optional(), param("step", Number).optional()),
-			listOf(Number), numbers),
-		New("chunklist", "Splits a list into lists of a size; the last one may be shorter.",
-			params(list, param("size", Integer)), follow(ListOfFirst), chunks),
-		New("coalescelist", "Returns the first list that is not empty.", lists, follow(Unify), coalesceList),
-		New("alltrue", "Reports whether every element is true.", one, fixed(Bool), everyBool(true)),
-		New("anytrue", "Reports whether at least one element is true.", one, fixed(Bool), everyBool(false)),
-		New("setunion", "Returns every value that is in one of the lists, once.", lists, follow(Unify), distinct),
-		New("setintersection", "Returns every value of the first list that is in all other lists, once.",
-			params(list, list.variadic()), follow(SameAsFirst), intersection),
-		New("setsubtract", "Returns every value of the first list that is not in the second, once.",
-			params(list, param("removed", List)), follow(SameAsFirst), subtract),
-	}
-}
-
 func length(_ *Context, a []any) (any, error) {
 	switch v := a[0].(type) {
 	case string:
