@@ -148,9 +148,9 @@ func (v verb) appendInteger(dst []byte, arg any) ([]byte, error) {
 		return fmt.Appendf(dst, v.spec(v.letter), i), nil
 	}
 	if value.IsNumber(arg) {
-		r, err := rational(arg)
-		if err != nil {
-			return dst, err
+		r := rational(arg)
+		if r == nil {
+			return dst, errTooManyDigits
 		}
 		if r.IsInt() {
 			return fmt.Appendf(dst, v.spec(v.letter), r.Num()), nil
@@ -163,9 +163,9 @@ func (v verb) appendFloat(dst []byte, arg any) ([]byte, error) {
 	if !value.IsNumber(arg) {
 		return dst, fmt.Errorf("%%%c takes a number, got %s", v.letter, kindOf(arg))
 	}
-	r, err := rational(arg)
-	if err != nil {
-		return dst, err
+	r := rational(arg)
+	if r == nil {
+		return dst, errTooManyDigits
 	}
 	if f, ok := arg.(float64); ok {
 		return fmt.Appendf(dst, v.spec(v.letter), f), nil

@@ -26,9 +26,9 @@ func rounding(round func(r *big.Rat) *big.Int) impl {
 		if _, ok := a[0].(int); ok {
 			return a[0], nil
 		}
-		r, err := rational(a[0])
-		if err != nil {
-			return nil, err
+		r := rational(a[0])
+		if r == nil {
+			return nil, errTooManyDigits
 		}
 		return fromInt(round(r))
 	}

@@ -59,17 +59,16 @@ func merge(c *Context, a []any) (any, error) {
 func zipmap(c *Context, a []any) (any, error) {
 	keys, values := a[0].([]any), a[1].([]any)
 	if len(keys) != len(values) {
-		return nil, fmt.Errorf("the lists must have the same length, got %d keys and %d values",
-			len(keys), len(values))
+		return nil, fmt.Errorf("the lists must have the same length, got %d keys and %d values", len(keys), len(values))
+	}
+	if err := c.entries(len(keys)); err != nil {
+		return nil, err
 	}
 	out := map[string]any{}
 	for i, k := range keys {
 		name, ok := k.(string)
 		if !ok {
 			return nil, fmt.Errorf("key %d must be a string, got %s", i, kindOf(k))
-		}
-		if err := c.entries(1); err != nil {
-			return nil, err
 		}
 		out[name] = values[i]
 	}

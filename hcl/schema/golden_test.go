@@ -35,34 +35,41 @@ func TestGoldens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			given := map[string]string{}
-			for _, f := range archive.Files {
-				given[f.Name] = string(f.Data)
-			}
-			typ, diags := inputs(t, given["types.hcl"])
+			typ, diags := inputs(t, section(archive, "types.hcl"))
 			got := map[string]string{"want": rendered(diags)}
 			if !diags.HasErrors() {
 				got["want.json"] = indented(t, typ.AppendSchema(nil))
 			}
-			if calls, ok := given["calls"]; ok {
+			if calls := section(archive, "calls"); calls != "" {
 				got["want.calls"] = called(typ, calls)
 			}
 			if *update {
 				rewrite(t, name, archive, got)
 				return
 			}
-			for _, f := range []string{"want", "want.json", "want.calls"} {
-				if got[f] != given[f] {
-					t.Errorf("%s differs.\ngot:\n%s\nwant:\n%s", f, got[f], given[f])
+			for _, f := range wanted {
+				if want := section(archive, f); got[f] != want {
+					t.Errorf("%s differs.\ngot:\n%s\nwant:\n%s", f, got[f], want)
 				}
 			}
 		})
 	}
 }
 
+var wanted = []string{"want", "want.json", "want.calls"}
+
+func section(archive *txtar.Archive, name string) string {
+	for _, f := range archive.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
 func rewrite(t *testing.T, name string, archive *txtar.Archive, got map[string]string) {
-	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "want") })
-	for _, f := range []string{"want", "want.json", "want.calls"} {
+	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return slices.Contains(wanted, f.Name) })
+	for _, f := range wanted {
 		if got[f] != "" {
 			archive.Files = append(archive.Files, txtar.File{Name: f, Data: []byte(got[f])})
 		}

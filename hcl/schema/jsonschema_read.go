@@ -218,13 +218,10 @@ func (n *schemaNode) enum(t *Type) {
 		return
 	}
 	without := slices.DeleteFunc(slices.Clone(values), func(e EnumValue) bool { return e.Value == nil })
-	if t.Nullable && len(without) == len(values) {
-		t.Nullable = false
-	}
+	t.Nullable = t.Nullable && len(without) < len(values)
 	for _, e := range without {
-		_, isText := e.Value.(string)
-		if t.Kind != String && t.Kind != Number && t.Kind != Integer || isText != (t.Kind == String) || !isText &&
-			!value.IsNumber(e.Value) {
+		kind := value.Kind(e.Value)
+		if kind != t.Kind.base().String() || kind != "string" && kind != "number" {
 			n.exact = false
 			return
 		}

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"strings"
 
 	"hatchel/hcl/diag"
@@ -67,10 +68,7 @@ func explainSyntaxErrors(in hclv2.Diagnostics, src []byte) diag.Diagnostics {
 		}
 	}
 	for _, d := range out {
-		d.Detail = strings.TrimSpace(d.Detail)
-		if better, ok := syntaxDetails[d.Summary]; ok {
-			d.Detail = better
-		}
+		d.Detail = cmp.Or(syntaxDetails[d.Summary], strings.TrimSpace(d.Detail))
 		explainMistake(d, src)
 		if len(strings.Fields(d.Summary)) > 5 {
 			d.Detail = strings.TrimSpace(d.Summary + ". " + d.Detail)
@@ -100,11 +98,7 @@ func Parse(name string, src []byte) (*hclsyntax.Body, diag.Diagnostics) {
 		return &hclsyntax.Body{}, diag.Diagnostics{d}
 	}
 	file, diags := hclsyntax.ParseConfig(src, name, hclv2.InitialPos)
-	body, ok := file.Body.(*hclsyntax.Body)
-	if !ok {
-		body = &hclsyntax.Body{}
-	}
-	return body, explainSyntaxErrors(diags, src)
+	return file.Body.(*hclsyntax.Body), explainSyntaxErrors(diags, src)
 }
 
 // Format rewrites a file in the canonical style. For a file with a syntax error the result is nil,
