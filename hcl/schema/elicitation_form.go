@@ -4,25 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	hclv2 "github.com/hashicorp/hcl/v2"
 )
 
-// A FormMistake is a member that a form of the protocol cannot contain. A form is an object of
-// scalars and choices, so that every client can show it.
-type FormMistake struct {
-	Range  hclv2.Range // of the member
-	Detail string      // a sentence with what to write instead
-}
-
-// FormMistakes returns the members of an object that a form cannot contain.
-func (t *Type) FormMistakes() (out []FormMistake) {
-	for _, m := range t.Members {
-		if detail := m.Type.formError(); detail != "" && !m.Type.broken {
-			out = append(out, FormMistake{m.Range, fmt.Sprintf("%q cannot be filled in: %s", m.Name, detail)})
-		}
+// FormError returns why a form of the protocol cannot contain the member, with what to write instead,
+// or "". A form is an object of scalars and choices, so that every client can show it.
+func (m *Member) FormError() string {
+	detail := m.Type.formError()
+	if detail == "" || m.Type.broken {
+		return ""
 	}
-	return out
+	return fmt.Sprintf("%q cannot be filled in: %s", m.Name, detail)
 }
 
 // formFormats are the formats that the protocol allows in a form.

@@ -101,13 +101,9 @@ func (p *parser) parse(expr hclv2.Expression) *Type {
 
 func (p *parser) quoted(expr hclv2.Expression, text string) *Type {
 	at := expr.Range()
-	if kind, ok := scalars[text]; ok {
-		p.fail(at, "Quoted type", "Types are written without quotes: %s.", text)
-		return &Type{Kind: kind}
-	}
-	if rewritten, kind := aliasOf(text); rewritten != "" {
-		p.fail(at, "Quoted type", "Types are written without quotes: %s.", rewritten)
-		return kind
+	if written, t := namedType(text); written != "" {
+		p.fail(at, "Quoted type", "Types are written without quotes: %s.", written)
+		return t
 	}
 	return p.fail(at, "Quoted type", "A type is needed here, not a string. Types are written without quotes: "+
 		"string; a description goes into the type: string(\"...\").")
@@ -141,16 +137,14 @@ func (p *parser) incomplete(at hclv2.Range, name string) *Type {
 }
 
 func (p *parser) unknown(at hclv2.Range, name string) *Type {
-	if rewritten, t := aliasOf(name); rewritten != "" {
-		p.fail(at, "Unknown type", "There is no type %q. Write %s.", name, rewritten)
+	if written, t := namedType(name); written != "" {
+		p.fail(at, "Unknown type", "There is no type %q. Write %s.", name, written)
 		return t
 	}
 	if near := spelling.Nearest(name, typeNames); near != "" {
 		p.fail(at, "Unknown type", "There is no type %q. Did you mean %s?", name, near)
-		if kind, ok := scalars[near]; ok {
-			return &Type{Kind: kind}
-		}
-		return brokenType()
+		_, t := namedType(near)
+		return t
 	}
 	return p.fail(at, "Unknown type", "There is no type %q. The types are string, number, integer, bool, any, list, "+
 		"set, map, object, enum, file and nullable; a declared type is written type.%s.", name, name)
@@ -226,7 +220,8 @@ func (p *parser) nullable(args []hclv2.Expression) *Type {
 
 func (p *parser) collection(name string, args []hclv2.Expression) *Type {
 	t := &Type{Kind: map[string]Kind{"list": List, "set": Set, "map": Map}[name]}
-	if text, ok := literalText(unwrap(args[0])); ok && !isTypeName(text) {
+	text, ok := literalText(unwrap(args[0]))
+	if written, _ := namedType(text); ok && written == "" {
 		p.fail(args[0].Range(), "Missing element type", "The type of the elements comes first: %s(string, %s).", name,
 			p.sourceOf(args[0]))
 		t.Elem = brokenType()
