@@ -37,10 +37,10 @@ func (c checkCompiler) textCheck(t *Type) check {
 			out = checkSize(t.MinLength, t.MaxLength, utf8.RuneCountInString(s), "character")
 		}
 		if t.Pattern != nil && !t.Pattern.MatchString(s) {
-			out = append(out, c.violation("must match the pattern "+t.Pattern.Source, v)...)
+			out = append(out, c.violation("must match the pattern "+t.Pattern.Source, describeValue(v))...)
 		}
 		if checkFormat(v) != nil {
-			out = append(out, c.violation("must be "+formats[t.Format], v)...)
+			out = append(out, c.violation("must be "+formats[t.Format], describeValue(v))...)
 		}
 		return v, false, out
 	}
@@ -80,22 +80,25 @@ func (c checkCompiler) numberCheck(t *Type) check {
 	if t.Kind == Integer {
 		need = "must be an integer"
 	}
-	type bound struct {
-		limit any
-		ok    func(sign int) bool
-		need  string
+	type rule struct {
+		need string
+		ok   func(n any) bool
 	}
-	var bounds []bound
-	add := func(limit any, words string, ok func(int) bool) {
+	var rules []rule
+	add := func(limit any, words string, ok func(n any) bool) {
 		if limit != nil {
-			bounds = append(bounds, bound{limit, ok, "must be " + words + " " + showJSON(limit)})
+			rules = append(rules, rule{"must be " + words + " " + showJSON(limit), ok})
 		}
 	}
-	add(t.Min, "at least", func(sign int) bool { return sign >= 0 })
-	add(t.Max, "at most", func(sign int) bool { return sign <= 0 })
-	add(t.Above, "above", func(sign int) bool { return sign > 0 })
-	add(t.Below, "below", func(sign int) bool { return sign < 0 })
-	values := "must be one of " + listValues(enumValues(t))
+	add(t.Min, "at least", func(n any) bool { return value.Compare(n, t.Min) >= 0 })
+	add(t.Max, "at most", func(n any) bool { return value.Compare(n, t.Max) <= 0 })
+	add(t.Above, "above", func(n any) bool { return value.Compare(n, t.Above) > 0 })
+	add(t.Below, "below", func(n any) bool { return value.Compare(n, t.Below) < 0 })
+	add(t.MultipleOf, "a multiple of", func(n any) bool { return isMultiple(n, t.MultipleOf) })
+	if len(t.Enum) > 0 {
+		listed := func(n any) bool { return hasEnum(t.Enum, n) }
+		rules = append(rules, rule{"must be one of " + listValues(enumValues(t)), listed})
+	}
 	var self check
 	self = func(v any, _ bool) (any, bool, []Violation) {
 		if !value.IsNumber(v) || !value.IsFinite(v) {
@@ -105,32 +108,19 @@ func (c checkCompiler) numberCheck(t *Type) check {
 		if _, isInt := v.(int); !isInt && t.Kind == Integer {
 			whole, ok := integerOf(v)
 			if !ok {
-				return v, false, c.violation(need, v)
+				return v, false, c.violation(need, describeValue(v))
 			}
 			out, changed = whole, true
 		}
 		var violations []Violation
-		for i := range bounds {
-			if b := &bounds[i]; !b.ok(value.Compare(out, b.limit)) {
-				violations = append(violations, c.numberViolation(b.need, out)...)
+		for _, r := range rules {
+			if !r.ok(out) {
+				violations = append(violations, c.violation(r.need, showJSON(out))...)
 			}
-		}
-		if t.MultipleOf != nil && !isMultiple(out, t.MultipleOf) {
-			violations = append(violations, c.numberViolation("must be a multiple of "+showJSON(t.MultipleOf), out)...)
-		}
-		if len(t.Enum) > 0 && !hasEnum(t.Enum, out) {
-			violations = append(violations, c.numberViolation(values, out)...)
 		}
 		return out, changed, violations
 	}
 	return self
-}
-
-func (c checkCompiler) numberViolation(need string, v any) []Violation {
-	if c.sensitive {
-		return singleViolation(need)
-	}
-	return singleViolation(need + ", got " + showJSON(v))
 }
 
 // maxIntegerDigits is how many digits an integer may have to be written without an exponent.

@@ -80,12 +80,12 @@ type checkCompiler struct {
 
 func singleViolation(message string) []Violation { return []Violation{{Message: message}} }
 
-// violation describes a violation: the requirement, and the value unless it is sensitive.
-func (c checkCompiler) violation(need string, v any) []Violation {
+// violation describes a violation: the requirement, and what was found unless it is sensitive.
+func (c checkCompiler) violation(need, got string) []Violation {
 	if c.sensitive {
 		return singleViolation(need)
 	}
-	return singleViolation(need + ", got " + describeValue(v))
+	return singleViolation(need + ", got " + got)
 }
 
 func (c checkCompiler) compile(t *Type) check {
@@ -193,7 +193,7 @@ func (c checkCompiler) kindCheck(t *Type) check {
 func (c checkCompiler) retryDecoded(need string, v any, again check) (any, bool, []Violation) {
 	d, ok := v.(value.LazyJSON)
 	if !ok {
-		return v, false, c.violation(need, v)
+		return v, false, c.violation(need, describeValue(v))
 	}
 	decoded, err := d.Value()
 	if err != nil {
