@@ -22,14 +22,15 @@ var (
 	fileForm = func() *Type {
 		id, _ := NewPattern(fileID)
 		longest := maxNameLength
-		text := func(description string) *Type {
-			return &Type{Kind: String, MaxLength: &longest, Description: description}
+		optional := func(name, description string) *Member {
+			t := &Type{Kind: String, MaxLength: &longest, Description: description}
+			return &Member{Name: name, Type: t, Optional: true}
 		}
 		return ObjectOf(
 			&Member{Name: "file_id", Type: &Type{Kind: String, Pattern: id,
 				Description: "The file_id from the response to the upload."}},
-			&Member{Name: "filename", Type: text("The file name, if it differs from the uploaded one."), Optional: true},
-			&Member{Name: "content_type", Type: text("The media type, if it differs from the uploaded one."), Optional: true},
+			optional("filename", "The file name, if it differs from the uploaded one."),
+			optional("content_type", "The media type, if it differs from the uploaded one."),
 		)
 	}()
 	fileMembers = ObjectOf(
@@ -99,21 +100,17 @@ func (t *Type) descriptionWithUpload() string {
 	if t.Kind != File {
 		return t.Description
 	}
-	var b strings.Builder
-	b.WriteString(strings.TrimSpace(t.Description))
-	if s := b.String(); s != "" {
-		if !strings.HasSuffix(s, ".") {
-			b.WriteByte('.')
-		}
-		b.WriteByte(' ')
+	description := strings.TrimSpace(t.Description)
+	if description != "" {
+		description = strings.TrimSuffix(description, ".") + ". "
 	}
 	to := "/files of this server"
 	if t.Upload != nil && *t.Upload != "" {
 		to = *t.Upload
 	}
-	fmt.Fprintf(&b, "A file. Upload it first: POST its bytes to %s with the credentials of this connection, "+
-		"its Content-Type and Content-Disposition: attachment; filename=\"…\"; the answer has the file_id "+
-		"to give here.", to)
+	description += fmt.Sprintf("A file. Upload it first: POST its bytes to %s with the credentials of this "+
+		"connection, its Content-Type and Content-Disposition: attachment; filename=\"…\"; the answer has the "+
+		"file_id to give here.", to)
 	var limits []string
 	if t.MaxSize > 0 {
 		limits = append(limits, fmt.Sprintf("have %d bytes", t.MaxSize))
@@ -122,9 +119,9 @@ func (t *Type) descriptionWithUpload() string {
 		limits = append(limits, "be "+strings.Join(t.MediaTypes, ", "))
 	}
 	if limits != nil {
-		fmt.Fprintf(&b, " It may %s.", strings.Join(limits, " and "))
+		description += fmt.Sprintf(" It may %s.", strings.Join(limits, " and "))
 	}
-	return b.String()
+	return description
 }
 
 // fileCheck checks the object that a caller sends for a file. A value passed on by another tool is

@@ -194,22 +194,19 @@ func (p *parser) defaultValue(t *Type, expr hclv2.Expression) (any, bool) {
 			"a file that may be left out, write optional(file).")
 		return nil, false
 	}
-	out, violations := t.Compile().Check(v)
-	if len(violations) == 0 {
-		if s, ok := v.(string); ok && len(t.Enum) == 0 && isSentence(s) {
-			p.Diags.Warnf(diag.RangeOf(expr.Range()), "Possible description", "The default is the string %s. Is this a "+
-				"description? Put it into the type: optional(%s(%s)).", quoteShort(s), t.Kind, quoteShort(s))
-		}
-		return out, true
-	}
 	hint := ""
-	if s, ok := v.(string); ok && t.Kind != String && isSentence(s) {
+	if s, ok := v.(string); ok && isSentence(s) {
 		hint = fmt.Sprintf(" Is this a description? Put it into the type: optional(%s(%s)).", t.Kind, quoteShort(s))
+	}
+	out, violations := t.Compile().Check(v)
+	if len(violations) == 0 && hint != "" && len(t.Enum) == 0 {
+		p.Diags.Warnf(diag.RangeOf(expr.Range()), "Possible description", "The default is the string %s.%s",
+			showJSON(v), hint)
 	}
 	for _, violation := range violations {
 		p.fail(expr.Range(), "Invalid default", "The default does not fit the type %s: %s.%s", t, violation, hint)
 	}
-	return nil, false
+	return out, len(violations) == 0
 }
 
 // isSentence guesses whether a string is a description rather than a value.

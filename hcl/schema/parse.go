@@ -119,8 +119,8 @@ func (p *parser) name(e *hclsyntax.ScopeTraversalExpr) *Type {
 		return p.reference(e)
 	}
 	if len(e.Traversal) > 1 {
-		return p.fail(e.Range(), "Invalid type",
-			"%s is not a type. Declare a type as type \"name\" { is = ... } and refer to it as type.name.", p.sourceOf(e))
+		return p.fail(e.Range(), "Invalid type", "%s is not a type. Declare a type as type \"name\" { is = ... } "+
+			"and refer to it as type.name.", p.sourceOf(e))
 	}
 	if kind, ok := scalars[root]; ok {
 		return &Type{Kind: kind, Upload: p.Uploads}
@@ -236,7 +236,8 @@ func (p *parser) members(expr hclv2.Expression) *Type {
 	t := &Type{Kind: Object}
 	pairs, ok := unwrap(expr).(*hclsyntax.ObjectConsExpr)
 	if !ok {
-		p.fail(expr.Range(), "Invalid type", "The members of an object are written in braces: object({ name = string }).")
+		p.fail(expr.Range(), "Invalid type",
+			"The members of an object are written in braces: object({ name = string }).")
 		t.broken = true
 		return t
 	}

@@ -27,8 +27,8 @@ var syntaxDetails = map[string]string{
 	"Missing newline after argument": "Each argument must be on its own line. The operators are && and ||; to join " +
 		"strings, write one template, \"${a} ${b}\".",
 	"Missing newline after block definition": "Nothing may follow the closing brace of a block on the same line.",
-	"Argument definition required": "A single-line block may contain only one argument and no block. Start a new line " +
-		"after its opening brace.",
+	"Argument definition required": "A single-line block may contain only one argument and no block. Start a new " +
+		"line after its opening brace.",
 	"Argument or block definition required": "An argument, `name = value`, or a block, `name \"label\" {`, is " +
 		"expected here.",
 	"Invalid block definition": "A block is written `name \"label\" {`, without an equals sign and with its opening " +
@@ -42,8 +42,8 @@ var syntaxDetails = map[string]string{
 	"Invalid expression":  "A value is expected here.",
 	"Invalid single-argument block definition": "A single-line block may contain only one argument. Write each " +
 		"argument on its own line.",
-	unclosedText: "The closing quote is missing: a quoted string ends on the line where it begins. Write a line break " +
-		"as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
+	unclosedText: "The closing quote is missing: a quoted string ends on the line where it begins. Write a line " +
+		"break as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
 	unclosedHeredoc: "The string is not closed. A quoted string needs its closing quote; a heredoc needs its marker " +
 		"alone on a line.",
 	"Invalid string literal": "This string must be constant. For a check or expect message with values, use the " +
