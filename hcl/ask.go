@@ -138,7 +138,7 @@ func (a *Ask) checkFallback(d *decode.Decoder) {
 		}
 		return
 	}
-	if fits, why := schema.Compatible(n.Type, want); !fits {
+	if why := schema.Mismatch(n.Type, want); why != "" {
 		d.Diags.Errorf(r, "Wrong type", noAnswer, why, a.fallbackPhrase())
 	}
 }

@@ -53,10 +53,10 @@ func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 		return
 	}
 	e.setForm(t)
-	for _, m := range t.FormMistakes() {
-		d.Errorf(rangeWithin(x.Range(), m.Range), "Not in a form", "%s", m.Detail)
-	}
 	for _, m := range t.Members {
+		if problem := m.FormError(); problem != "" {
+			d.Errorf(rangeWithin(x.Range(), m.Range), "Not in a form", "%s", problem)
+		}
 		if secretNamePattern.MatchString(m.Name) {
 			d.Diags.Warnf(diag.RangeOf(rangeWithin(x.Range(), m.Range)), "Secret in a form",
 				"%q looks like a secret. The client and its model may see the user's input, so the protocol "+

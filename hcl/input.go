@@ -108,9 +108,7 @@ func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schem
 	d.Body(block, spec)
 	written := block.Body.Attributes
 	if a := written["type"]; a != nil {
-		t, option, diags := schema.Parse(a.Expr, d.TypeEnv())
-		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
-		m.Type, m.Optional, m.HasDefault, m.Default = t, option.Optional, option.HasDefault, option.Default
+		schema.ParseMember(m, a.Expr, d.TypeEnv())
 	}
 	if in.noun != "input" || in.texts != nil {
 		if a := written["type"]; a != nil {
@@ -123,14 +121,11 @@ func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schem
 			continue
 		}
 		beside = true
-		t, diags := m.Type.With(a.AsHCLAttribute(), d.TypeEnv())
-		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
-		m.Type = t
+		m.Type = m.Type.With(a.AsHCLAttribute(), d.TypeEnv())
 	}
 	if a := written["default"]; a != nil {
-		v, ok, diags := m.Type.Default(a.Expr, d.TypeEnv())
-		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
-		m.Optional, m.HasDefault, m.Default = true, ok, v
+		m.Default, m.HasDefault = m.Type.Default(a.Expr, d.TypeEnv())
+		m.Optional = true
 	} else if m.HasDefault && beside {
 		in.checkDefault(d, m, written["type"].Expr)
 	}

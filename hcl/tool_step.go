@@ -87,7 +87,7 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 			continue
 		}
 		if ok {
-			if fits, why := schema.Compatible(n.Type, m.Type); !fits {
+			if why := schema.Mismatch(n.Type, m.Type); why != "" {
 				d.Errorf(a.Expr.Range(), "Wrong type", "The input %q of the tool %q does not take this value: %s.",
 					a.Name, target.Name, why)
 			} else if n.NullReason != "" && !m.Optional && !m.Type.AllowsNull() {

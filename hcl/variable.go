@@ -58,13 +58,8 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 			m.MarkFailed()
 		}
 	case v.def != nil:
-		before := len(d.Diags)
-		val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
-		if d.Diags[before:].HasErrors() {
-			ok, diags = false, nil // the declaration is invalid, which was reported
-		}
-		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
-		if m.Value = val; !ok {
+		var ok bool
+		if m.Value, ok = v.typ.Default(v.def, d.TypeEnv()); !ok {
 			m.MarkFailed()
 		}
 	default:

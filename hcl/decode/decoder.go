@@ -1,10 +1,9 @@
 package decode
 
 import (
-	"time"
-
 	"slices"
 	"strings"
+	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"

@@ -170,23 +170,24 @@ func (d *Decoder) Compiler(f Field) *hclexpr.Compiler {
 
 // DecodeType reads a type expression.
 func (d *Decoder) DecodeType(e hclsyntax.Expression) *schema.Type {
-	t, diags := schema.ParseType(e, d.TypeEnv())
-	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
-	return t
+	return schema.ParseType(e, d.TypeEnv())
 }
 
 // namedType resolves type.name.
-func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
+func (d *Decoder) namedType(name string, r hclv2.Range) *schema.Type {
 	if d.Deps != nil {
 		d.Deps.Types = append(d.Deps.Types, name)
 	}
-	return d.Env.NamedType(name, r)
+	t, diags := d.Env.NamedType(name, r)
+	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
+	return t
 }
 
 // TypeEnv returns the environment of type expressions in the file.
 func (d *Decoder) TypeEnv() schema.Env {
 	return schema.Env{
-		Type: d.namedType,
+		Diags: &d.Diags,
+		Type:  d.namedType,
 		Eval: func(e hclv2.Expression) (any, bool) {
 			n := d.CompileKnown(e.(hclsyntax.Expression), Field{})
 			return n.Value, n.Known

@@ -123,34 +123,28 @@ func compute(a, b any, float func(x, y float64) float64, exact func(z, x, y *big
 	if floatA || floatB {
 		return fromFloat(float(floats(a, b)))
 	}
-	x, err := rational(a)
-	if err != nil {
-		return nil, err
-	}
-	y, err := rational(b)
-	if err != nil {
-		return nil, err
+	x, y := rational(a), rational(b)
+	if x == nil || y == nil {
+		return nil, errTooManyDigits
 	}
 	return fromRational(exact(new(big.Rat), x, y))
 }
 
-// rational returns a number exactly. It rejects numbers that would be huge, such as 1e999999999.
-func rational(v any) (*big.Rat, error) {
+// rational returns a number exactly, or nil for one that would be huge, such as 1e999999999.
+func rational(v any) *big.Rat {
 	switch v := v.(type) {
 	case int:
-		return new(big.Rat).SetInt64(int64(v)), nil
+		return new(big.Rat).SetInt64(int64(v))
 	case float64:
-		return new(big.Rat).SetFloat64(v), nil
+		return new(big.Rat).SetFloat64(v)
 	case json.Number:
 		d := value.DecimalOf(v)
-		if len(d.Digits) > maxDigits || d.Exp > maxDigits || d.Exp < -maxDigits {
-			return nil, errTooManyDigits
-		}
-		if r, ok := new(big.Rat).SetString(string(v)); ok {
-			return r, nil
+		if len(d.Digits) <= maxDigits && d.Exp <= maxDigits && d.Exp >= -maxDigits {
+			r, _ := new(big.Rat).SetString(string(v))
+			return r
 		}
 	}
-	return nil, errTooManyDigits
+	return nil
 }
 
 // fromFloat returns f as a value: an int if it is an integer that a float64 holds exactly.

@@ -8,16 +8,6 @@ import (
 	"hatchel/hcl/value"
 )
 
-func conversionFunctions() []Function {
-	v := params(param("value", Any))
-	return []Function{
-		New("tostring", "Converts a number or a bool to a string; null stays null.", v, nullable(String), toString),
-		New("tonumber", "Converts a string to a number; null stays null.", v, nullable(Number), toNumber),
-		New("tobool", `Converts "true" or "false" to a bool; null stays null.`, v, nullable(Bool), toBool),
-		New("tolist", "Returns a list unchanged; null stays null.", v, follow(SameAsFirst), toList),
-	}
-}
-
 func toString(c *Context, a []any) (any, error) {
 	if a[0] == nil {
 		return nil, nil

@@ -11,22 +11,6 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-func dateFunctions() []Function {
-	at := param("time", String)
-	now := New("timestamp", "Returns the current time in UTC, in RFC 3339 format.", nil, fixed(String), timestamp)
-	now.CallOnly = true
-	return []Function{
-		now,
-		New("timeadd", `Adds a duration such as "-24h" or "1h30m" to a time.`,
-			params(at, param("duration", String)), fixed(String), timeAdd),
-		New("timecmp", "Returns -1, 0 or 1: the first time is earlier than, the same as or later than the second.",
-			params(at, param("other time", String)), fixed(Integer), timeCompare),
-		New("formatdate", `Formats a time by a layout such as "YYYY-MM-DD hh:mm:ss"; single quotes enclose `+
-			`literal text; the layout comes first.`,
-			params(param("layout", String), at), fixed(String), formatDate),
-	}
-}
-
 func timestamp(c *Context, _ []any) (any, error) {
 	if c.Now == nil {
 		return nil, errors.New("the current time is available only during a call")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,23 +13,6 @@ import (
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
 )
-
-func encodingFunctions() []Function {
-	text, data := params(param("text", String)), params(dataParam("data"))
-	return []Function{
-		New("jsonencode", "Encodes a value as JSON with sorted keys.",
-			params(param("value", Any)), fixed(String), jsonEncode),
-		New("jsondecode", "Decodes JSON.", text, fixed(Any), jsonDecode),
-		New("base64encode", "Encodes a string or bytes in base64.", data, fixed(String), base64Encode),
-		New("base64decode", "Decodes base64 to a string of UTF-8; use base64bytes for other data.",
-			text, fixed(String), base64Text),
-		New("base64bytes", "Decodes base64 to bytes.", text, fixed(Bytes), base64Bytes),
-		New("urlencode", "Escapes a string for a query string or a form.",
-			text, fixed(String), onText(url.QueryEscape)),
-		New("csvdecode", "Decodes CSV with a header line to a list of objects of strings.",
-			text, listOf(Object), csvDecode),
-	}
-}
 
 func jsonEncode(c *Context, a []any) (any, error) {
 	n, err := Size(a[0], c.Memory/2)

@@ -8,15 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-func fileFunctions() []Function {
-	name := params(param("name", String))
-	text := New("file", "Reads a text file of the configuration directory.", name, fixed(String), fileText)
-	encoded := New("filebase64", "Reads a file of the configuration directory as base64.",
-		name, fixed(String), fileBase64)
-	text.LoadOnly, encoded.LoadOnly = true, true
-	return []Function{text, encoded}
-}
-
 func readFile(c *Context, name string) ([]byte, error) {
 	if c.ReadFile == nil {
 		return nil, errors.New("files can be read only when the configuration is loaded")

@@ -11,16 +11,6 @@ import (
 	"hatchel/hcl/value"
 )
 
-func formatFunctions() []Function {
-	p := params(param("format", String), param("value", Any).variadic())
-	return []Function{
-		New("format", "Formats values by verbs, with width and precision: %s text, %d integer, %f decimal, "+
-			"%t bool, %q quoted, %v any value, %x hexadecimal.", p, fixed(String), formatText),
-		New("formatlist", "Formats once for every element of its lists; other values are used each time.",
-			p, listOf(String), formatList),
-	}
-}
-
 const maxWidth = 4096
 
 // verb is one %... of a format.
@@ -102,8 +92,11 @@ func parseVerb(s string) (v verb, rest string, err error) {
 // leadingNumber returns the number at the start of s, or 0 if there is none.
 func leadingNumber(s string) (n int, rest string) {
 	rest = strings.TrimLeft(s, "0123456789")
+	if len(rest) == len(s) {
+		return 0, s
+	}
 	n, err := strconv.Atoi(s[:len(s)-len(rest)])
-	if errors.Is(err, strconv.ErrRange) {
+	if err != nil {
 		n = maxWidth + 1
 	}
 	return n, rest
@@ -155,9 +148,9 @@ func (v verb) appendInteger(dst []byte, arg any) ([]byte, error) {
 		return fmt.Appendf(dst, v.spec(v.letter), i), nil
 	}
 	if value.IsNumber(arg) {
-		r, err := rational(arg)
-		if err != nil {
-			return dst, err
+		r := rational(arg)
+		if r == nil {
+			return dst, errTooManyDigits
 		}
 		if r.IsInt() {
 			return fmt.Appendf(dst, v.spec(v.letter), r.Num()), nil
@@ -170,9 +163,9 @@ func (v verb) appendFloat(dst []byte, arg any) ([]byte, error) {
 	if !value.IsNumber(arg) {
 		return dst, fmt.Errorf("%%%c takes a number, got %s", v.letter, kindOf(arg))
 	}
-	r, err := rational(arg)
-	if err != nil {
-		return dst, err
+	r := rational(arg)
+	if r == nil {
+		return dst, errTooManyDigits
 	}
 	if f, ok := arg.(float64); ok {
 		return fmt.Appendf(dst, v.spec(v.letter), f), nil

@@ -9,8 +9,6 @@ package functions
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
@@ -85,29 +83,6 @@ const (
 	Unify                         // the common type of all arguments, or any
 	ListOfFirst                   // a list of the type of the first argument
 )
-
-var table = sync.OnceValue(func() []Function {
-	all := slices.Concat(textFunctions(), regexFunctions(), formatFunctions(), listFunctions(), setFunctions(),
-		objectFunctions(), numberFunctions(), conversionFunctions(), encodingFunctions(), digestFunctions(),
-		dateFunctions(), fileFunctions(), linkFunctions())
-	slices.SortFunc(all, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
-	return all
-})
-
-// Table returns every function, sorted by name. The caller owns the slice.
-func Table() []Function { return slices.Clone(table()) }
-
-// Lookup returns the function called name.
-func Lookup(name string) (*Function, bool) {
-	all := table()
-	i, found := slices.BinarySearchFunc(all, name, func(f Function, name string) int {
-		return strings.Compare(f.Name, name)
-	})
-	if !found {
-		return nil, false
-	}
-	return &all[i], true
-}
 
 type impl = func(c *Context, args []any) (any, error)
 
@@ -216,25 +191,15 @@ func (p Param) convert(a any) (v any, changed bool, err error) {
 	}
 	ok := true
 	switch p.Kind {
-	case String:
-		if _, ok = v.(string); !ok && p.OrBytes {
-			_, ok = v.(value.Bytes)
-		}
-	case Number:
-		ok = value.IsNumber(v)
+	case Any:
 	case Integer:
 		if _, ok = v.(int); !ok {
 			v, ok = value.Int(v)
 			changed = true
 		}
-	case Bool:
-		_, ok = v.(bool)
-	case List:
-		_, ok = v.([]any)
-	case Object:
-		_, ok = v.(map[string]any)
-	case Bytes:
-		_, ok = v.(value.Bytes)
+	default:
+		kind := value.Kind(v)
+		ok = kind == p.Kind.String() || p.OrBytes && kind == "bytes"
 	}
 	if !ok {
 		return nil, false, fmt.Errorf("the %s must be %s, got %s", p.Name, p.Expected(), kindOf(a))
@@ -250,18 +215,3 @@ func kindOf(v any) string {
 	v, _ = value.Resolve(v)
 	return value.Kind(v)
 }
-
-func params(p ...Param) []Param { return p }
-
-func param(name string, kind Kind) Param { return Param{Name: name, Kind: kind} }
-
-// dataParam is a parameter that takes a string or bytes.
-func dataParam(name string) Param { return Param{Name: name, Kind: String, OrBytes: true} }
-
-func (p Param) optional() Param { p.Optional = true; return p }
-func (p Param) variadic() Param { p.Variadic, p.Optional = true, true; return p }
-
-func fixed(k Kind) Result        { return Result{Kind: k} }
-func listOf(k Kind) Result       { return Result{Kind: List, Elem: k} }
-func follow(f ResultRule) Result { return Result{Rule: f} }
-func nullable(k Kind) Result     { return Result{Kind: k, Nullable: true} }

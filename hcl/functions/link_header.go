@@ -6,13 +6,6 @@ import (
 	"strings"
 )
 
-func linkFunctions() []Function {
-	return []Function{
-		New("link", `Returns the URL of a relation such as "next" from the Link header of a response, or null.`,
-			params(param("headers", Object), param("relation", String)), nullable(String), link),
-	}
-}
-
 const linkParameter = `[ \t]*;[ \t]*([^=;, \t]*)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"?|([^ \t;,]*)))?`
 
 // linkPattern matches one <target>; name=value; ... of RFC 8288, up to the comma after it, and

@@ -10,39 +10,6 @@ import (
 	"hatchel/hcl/value"
 )
 
-func listFunctions() []Function {
-	list := param("list", List)
-	one, lists := params(list), params(list.variadic())
-	search := params(list, param("value", Any))
-	return []Function{
-		New("length", "Returns the number of characters of a string, elements of a list or members of an object.",
-			params(param("value", Any)), fixed(Integer), length),
-		New("concat", "Concatenates lists.", lists, follow(Unify), concat),
-		New("contains", "Reports whether a list has an element that equals a value.", search, fixed(Bool), contains),
-		New("distinct", "Removes duplicate elements and keeps the first of each.",
-			one, follow(SameAsFirst), distinct),
-		New("flatten", "Replaces lists in a list by their elements, at every depth.", one, listOf(Any), flatten),
-		New("reverse", "Reverses the order of the elements.", one, follow(SameAsFirst), reverse),
-		New("sort", `Sorts strings or numbers; the optional order is "asc" or "desc".`,
-			params(list, param("order", String).optional()), follow(SameAsFirst), sorted),
-		New("slice", "Returns the elements from a start index up to, but not including, an end index.",
-			params(list, param("start", Integer), param("end", Integer)), follow(SameAsFirst), slice),
-		New("element", "Returns the element at an index; an index beyond the end wraps around.",
-			params(list, param("index", Integer)), follow(ElemOfFirst), element),
-		New("index", "Returns the index of the first element that equals a value; fails if there is none.",
-			search, fixed(Integer), indexOf),
-		New("range", "Returns a list of numbers: range(limit), range(start, limit) or range(start, limit, step); "+
-			"the limit is excluded.",
-			params(param("start", Number), param("limit", Number).optional(), param("step", Number).optional()),
-			listOf(Number), numbers),
-		New("chunklist", "Splits a list into lists of a size; the last one may be shorter.",
-			params(list, param("size", Integer)), follow(ListOfFirst), chunks),
-		New("coalescelist", "Returns the first list that is not empty.", lists, follow(Unify), coalesceList),
-		New("alltrue", "Reports whether every element is true.", one, fixed(Bool), everyBool(true)),
-		New("anytrue", "Reports whether at least one element is true.", one, fixed(Bool), everyBool(false)),
-	}
-}
-
 func length(_ *Context, a []any) (any, error) {
 	switch v := a[0].(type) {
 	case string:
@@ -79,10 +46,7 @@ func indexOf(_ *Context, a []any) (any, error) {
 	if err == nil && i < 0 {
 		err = errors.New("the value is not in the list")
 	}
-	if err != nil {
-		return nil, err
-	}
-	return i, nil
+	return i, err
 }
 
 // find returns the index of a[1] in the list a[0], or -1.
@@ -201,8 +165,7 @@ func SortBy(list, keys []any, descending bool) error {
 func slice(_ *Context, a []any) (any, error) {
 	list, start, end := a[0].([]any), a[1].(int), a[2].(int)
 	if start < 0 || end < start || end > len(list) {
-		return nil, fmt.Errorf("the indexes %d and %d are out of range for a list of length %d",
-			start, end, len(list))
+		return nil, fmt.Errorf("the indexes %d and %d are out of range for a list of length %d", start, end, len(list))
 	}
 	return list[start:end:end], nil
 }
@@ -289,4 +252,46 @@ func everyBool(want bool) impl {
 		}
 		return want, nil
 	}
+}
+
+func intersection(c *Context, a []any) (any, error) {
+	out, err := distinct(c, a[:1])
+	for _, l := range a[1:] {
+		if err != nil {
+			return nil, err
+		}
+		out, err = filter(c, out.([]any), l.([]any), true)
+	}
+	return out, err
+}
+
+func subtract(c *Context, a []any) (any, error) {
+	out, err := distinct(c, a[:1])
+	if err != nil {
+		return nil, err
+	}
+	return filter(c, out.([]any), a[1].([]any), false)
+}
+
+// filter returns the elements of list that are in other, or those that are not.
+func filter(c *Context, list, other []any, included bool) (any, error) {
+	set := map[string]bool{}
+	for _, e := range other {
+		k, err := c.key(e)
+		if err != nil {
+			return nil, err
+		}
+		set[k] = true
+	}
+	out := []any{}
+	for _, e := range list {
+		k, err := c.key(e)
+		if err != nil {
+			return nil, err
+		}
+		if set[k] == included {
+			out = append(out, e)
+		}
+	}
+	return out, nil
 }

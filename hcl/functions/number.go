@@ -10,30 +10,6 @@ import (
 	"hatchel/hcl/value"
 )
 
-func numberFunctions() []Function {
-	number := param("number", Number)
-	one, several := params(number), params(param("number", Any).variadic())
-	return []Function{
-		New("abs", "Returns the absolute value of a number.", one, follow(SameAsFirst), abs),
-		New("ceil", "Rounds a number up to an integer.", one, fixed(Integer), rounding(ceil)),
-		New("floor", "Rounds a number down to an integer.", one, fixed(Integer), rounding(floor)),
-		New("round", "Rounds a number to the nearest integer; a half is rounded away from zero.",
-			one, fixed(Integer), rounding(round)),
-		New("signum", "Returns -1, 0 or 1 for a negative number, zero or a positive number.", one, fixed(Integer),
-			func(_ *Context, a []any) (any, error) { return value.Compare(a[0], 0), nil }),
-		New("pow", "Raises the first number to the power of the second.", params(number, param("power", Number)),
-			fixed(Number), func(_ *Context, a []any) (any, error) { return Power(a[0], a[1]) }),
-		New("log", "Returns the logarithm of the first number to the base of the second.",
-			params(number, param("base", Number)), fixed(Number), logarithm),
-		New("min", "Returns the smallest of numbers or lists of numbers.", several, fixed(Number), extreme(-1)),
-		New("max", "Returns the largest of numbers or lists of numbers.", several, fixed(Number), extreme(1)),
-		New("sum", "Adds the numbers of a list; the sum of an empty list is 0.",
-			params(param("list", List)), fixed(Number), sum),
-		New("parseint", "Parses an integer in a base from 2 to 62.",
-			params(param("text", String), param("base", Integer)), fixed(Integer), parseInt),
-	}
-}
-
 func abs(_ *Context, a []any) (any, error) {
 	if value.Compare(a[0], 0) < 0 {
 		return Negate(a[0])
@@ -41,14 +17,18 @@ func abs(_ *Context, a []any) (any, error) {
 	return a[0], nil
 }
 
+func signum(_ *Context, a []any) (any, error) { return value.Compare(a[0], 0), nil }
+
+func pow(_ *Context, a []any) (any, error) { return Power(a[0], a[1]) }
+
 func rounding(round func(r *big.Rat) *big.Int) impl {
 	return func(_ *Context, a []any) (any, error) {
 		if _, ok := a[0].(int); ok {
 			return a[0], nil
 		}
-		r, err := rational(a[0])
-		if err != nil {
-			return nil, err
+		r := rational(a[0])
+		if r == nil {
+			return nil, errTooManyDigits
 		}
 		return fromInt(round(r))
 	}

@@ -8,29 +8,6 @@ import (
 	"hatchel/hcl/value"
 )
 
-func objectFunctions() []Function {
-	object, key := param("object", Object), param("key", String)
-	one, named := params(object), params(object, key.variadic())
-	return []Function{
-		New("keys", "Returns the keys of an object, sorted.", one, listOf(String), keys),
-		New("values", "Returns the values of an object in the order of its sorted keys.", one, listOf(Any), values),
-		New("lookup", "Returns the value of a key, or the default if the key is missing; fails without a default.",
-			params(object, key, param("default", Any).optional()), fixed(Any), lookup),
-		New("merge", "Merges objects; later values replace earlier ones, and null is skipped.",
-			params(param("object", Any).variadic()), fixed(Object), merge),
-		New("zipmap", "Builds an object from a list of keys and a list of values.",
-			params(param("keys", List), param("values", List)), fixed(Object), zipmap),
-		New("transpose", "Inverts an object of lists of strings: every string becomes a key with the list of "+
-			"the keys that it was listed under.", one, fixed(Object), transpose),
-		New("pick", "Returns an object with only the given keys.", named, fixed(Object), pick),
-		New("omit", "Returns an object without the given keys.", named, fixed(Object), omit),
-		New("compact", "Removes nulls from lists and objects, at every depth.",
-			params(param("value", Any)), follow(SameAsFirst), compact),
-		New("coalesce", "Returns the first argument that is neither null nor an empty string.",
-			params(param("value", Any).variadic()), follow(Unify), coalesce),
-	}
-}
-
 func keys(c *Context, a []any) (any, error) {
 	return listMembers(c, a[0], func(k string, _ any) any { return k })
 }
@@ -82,17 +59,16 @@ func merge(c *Context, a []any) (any, error) {
 func zipmap(c *Context, a []any) (any, error) {
 	keys, values := a[0].([]any), a[1].([]any)
 	if len(keys) != len(values) {
-		return nil, fmt.Errorf("the lists must have the same length, got %d keys and %d values",
-			len(keys), len(values))
+		return nil, fmt.Errorf("the lists must have the same length, got %d keys and %d values", len(keys), len(values))
+	}
+	if err := c.entries(len(keys)); err != nil {
+		return nil, err
 	}
 	out := map[string]any{}
 	for i, k := range keys {
 		name, ok := k.(string)
 		if !ok {
 			return nil, fmt.Errorf("key %d must be a string, got %s", i, kindOf(k))
-		}
-		if err := c.entries(1); err != nil {
-			return nil, err
 		}
 		out[name] = values[i]
 	}

@@ -64,17 +64,6 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	return nil, fmt.Errorf("the pattern is not a regular expression: %s in %q", reason, bad.Expr)
 }
 
-func regexFunctions() []Function {
-	pattern, text := param("pattern", String), param("text", String)
-	return []Function{
-		New("regex", "Returns the first match of a pattern: a string, a list of its groups, or an object of its "+
-			"named groups; fails if nothing matches.", params(pattern, text), fixed(Any), regex),
-		New("regexall", "Returns a list of all matches of a pattern.", params(pattern, text), listOf(Any), regexAll),
-		New("regexreplace", "Replaces every match of a pattern; $1 and ${name} in the replacement are groups.",
-			params(text, pattern, param("replacement", String)), fixed(String), regexReplace),
-	}
-}
-
 func regex(c *Context, a []any) (any, error) {
 	re, err := c.Patterns.Compile(a[0].(string))
 	if err != nil {

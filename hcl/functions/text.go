@@ -12,46 +12,6 @@ import (
 
 // A character is a Unicode code point everywhere, as in maxLength of JSON Schema.
 
-func textFunctions() []Function {
-	text, part, separator := param("text", String), param("part", String), param("separator", String)
-	one := params(text)
-	withPrefix, withSuffix := params(text, param("prefix", String)), params(text, param("suffix", String))
-	return []Function{
-		New("upper", "Converts letters to upper case.", one, fixed(String), onText(strings.ToUpper)),
-		New("lower", "Converts letters to lower case.", one, fixed(String), onText(strings.ToLower)),
-		New("title", "Converts the first letter of each word to upper case.", one, fixed(String), onText(title)),
-		New("trimspace", "Removes white space from both ends.", one, fixed(String), onText(strings.TrimSpace)),
-		New("chomp", "Removes newlines from the end.", one, fixed(String),
-			onText(func(s string) string { return strings.TrimRight(s, "\r\n") })),
-		New("strrev", "Reverses the characters of a string.", one, fixed(String), onText(reverseText)),
-		New("trim", "Removes the characters of the second string from both ends of the first.",
-			params(text, param("characters", String)), fixed(String), onTexts(strings.Trim)),
-		New("trimprefix", "Removes the second string from the start of the first, if present.",
-			withPrefix, fixed(String), onTexts(strings.TrimPrefix)),
-		New("trimsuffix", "Removes the second string from the end of the first, if present.",
-			withSuffix, fixed(String), onTexts(strings.TrimSuffix)),
-		New("startswith", "Reports whether the first string starts with the second.",
-			withPrefix, fixed(Bool), onTexts(strings.HasPrefix)),
-		New("endswith", "Reports whether the first string ends with the second.",
-			withSuffix, fixed(Bool), onTexts(strings.HasSuffix)),
-		New("strcontains", "Reports whether the first string contains the second.",
-			params(text, part), fixed(Bool), onTexts(strings.Contains)),
-		New("split", "Splits a string at every separator; the separator comes first.",
-			params(separator, text), listOf(String), split),
-		New("join", "Joins the elements of a list with a separator; the separator comes first.",
-			params(separator, param("list", List)), fixed(String), join),
-		New("replace", "Replaces every occurrence of a string; use regexreplace for a pattern.",
-			params(text, part, param("replacement", String)), fixed(String), replace),
-		New("substr", "Returns a number of characters from an offset; a negative offset counts from the end, and "+
-			"the length -1 takes all the rest.",
-			params(text, param("offset", Integer), param("length", Integer)), fixed(String), substr),
-		New("indent", "Indents every line except the first by a number of spaces.",
-			params(param("spaces", Integer), text), fixed(String), indent),
-		New("repeat", "Repeats a string a number of times.",
-			params(text, param("count", Integer)), fixed(String), repeat),
-	}
-}
-
 func onText(f func(string) string) impl {
 	return func(c *Context, a []any) (any, error) {
 		s := a[0].(string)
@@ -66,6 +26,8 @@ func onText(f func(string) string) impl {
 func onTexts[T string | bool](f func(s, t string) T) impl {
 	return func(_ *Context, a []any) (any, error) { return f(a[0].(string), a[1].(string)), nil }
 }
+
+func chomp(s string) string { return strings.TrimRight(s, "\r\n") }
 
 func title(s string) string {
 	inWord := false

@@ -1,6 +1,9 @@
 package schema
 
 import (
+	"encoding/json"
+	"math/big"
+	"slices"
 	"unicode/utf8"
 
 	"hatchel/hcl/spelling"
@@ -34,10 +37,10 @@ func (c checkCompiler) textCheck(t *Type) check {
 			out = checkSize(t.MinLength, t.MaxLength, utf8.RuneCountInString(s), "character")
 		}
 		if t.Pattern != nil && !t.Pattern.MatchString(s) {
-			out = append(out, c.violation("must match the pattern "+t.Pattern.Source, v)...)
+			out = append(out, c.violation("must match the pattern "+t.Pattern.Source, describeValue(v))...)
 		}
 		if checkFormat(v) != nil {
-			out = append(out, c.violation("must be "+formats[t.Format], v)...)
+			out = append(out, c.violation("must be "+formats[t.Format], describeValue(v))...)
 		}
 		return v, false, out
 	}
@@ -60,13 +63,7 @@ func (c checkCompiler) enumCheck(t *Type) check {
 	var self check
 	self = func(v any, _ bool) (any, bool, []Violation) {
 		s, ok := v.(string)
-		if ok && few {
-			for _, e := range texts {
-				if e == s {
-					return v, false, nil
-				}
-			}
-		} else if ok && known[s] {
+		if ok && (few && slices.Contains(texts, s) || !few && known[s]) {
 			return v, false, nil
 		}
 		out, changed, violations := c.retryDecoded(need, v, self)
@@ -83,22 +80,25 @@ func (c checkCompiler) numberCheck(t *Type) check {
 	if t.Kind == Integer {
 		need = "must be an integer"
 	}
-	type bound struct {
-		limit any
-		ok    func(sign int) bool
-		need  string
+	type rule struct {
+		need string
+		ok   func(n any) bool
 	}
-	var bounds []bound
-	add := func(limit any, words string, ok func(int) bool) {
+	var rules []rule
+	add := func(limit any, words string, ok func(n any) bool) {
 		if limit != nil {
-			bounds = append(bounds, bound{limit, ok, "must be " + words + " " + showJSON(limit)})
+			rules = append(rules, rule{"must be " + words + " " + showJSON(limit), ok})
 		}
 	}
-	add(t.Min, "at least", func(sign int) bool { return sign >= 0 })
-	add(t.Max, "at most", func(sign int) bool { return sign <= 0 })
-	add(t.Above, "above", func(sign int) bool { return sign > 0 })
-	add(t.Below, "below", func(sign int) bool { return sign < 0 })
-	values := "must be one of " + listValues(enumValues(t))
+	add(t.Min, "at least", func(n any) bool { return value.Compare(n, t.Min) >= 0 })
+	add(t.Max, "at most", func(n any) bool { return value.Compare(n, t.Max) <= 0 })
+	add(t.Above, "above", func(n any) bool { return value.Compare(n, t.Above) > 0 })
+	add(t.Below, "below", func(n any) bool { return value.Compare(n, t.Below) < 0 })
+	add(t.MultipleOf, "a multiple of", func(n any) bool { return isMultiple(n, t.MultipleOf) })
+	if len(t.Enum) > 0 {
+		listed := func(n any) bool { return hasEnum(t.Enum, n) }
+		rules = append(rules, rule{"must be one of " + listValues(enumValues(t)), listed})
+	}
 	var self check
 	self = func(v any, _ bool) (any, bool, []Violation) {
 		if !value.IsNumber(v) || !value.IsFinite(v) {
@@ -108,30 +108,59 @@ func (c checkCompiler) numberCheck(t *Type) check {
 		if _, isInt := v.(int); !isInt && t.Kind == Integer {
 			whole, ok := integerOf(v)
 			if !ok {
-				return v, false, c.violation(need, v)
+				return v, false, c.violation(need, describeValue(v))
 			}
 			out, changed = whole, true
 		}
 		var violations []Violation
-		for i := range bounds {
-			if b := &bounds[i]; !b.ok(value.Compare(out, b.limit)) {
-				violations = append(violations, c.numberViolation(b.need, out)...)
+		for _, r := range rules {
+			if !r.ok(out) {
+				violations = append(violations, c.violation(r.need, showJSON(out))...)
 			}
-		}
-		if t.MultipleOf != nil && !isMultiple(out, t.MultipleOf) {
-			violations = append(violations, c.numberViolation("must be a multiple of "+showJSON(t.MultipleOf), out)...)
-		}
-		if len(t.Enum) > 0 && !hasEnum(t.Enum, out) {
-			violations = append(violations, c.numberViolation(values, out)...)
 		}
 		return out, changed, violations
 	}
 	return self
 }
 
-func (c checkCompiler) numberViolation(need string, v any) []Violation {
-	if c.sensitive {
-		return singleViolation(need)
+// maxIntegerDigits is how many digits an integer may have to be written without an exponent.
+const maxIntegerDigits = 400
+
+// integerOf returns a whole number as an int, or as its digits where an int cannot hold it.
+func integerOf(v any) (any, bool) {
+	if i, ok := v.(int); ok {
+		return i, true
 	}
-	return singleViolation(need + ", got " + showJSON(v))
+	d := value.DecimalOf(v)
+	if !d.IsInteger() {
+		return v, false
+	}
+	if i, ok := d.Int(); ok {
+		return i, true
+	}
+	if d.Exp > maxIntegerDigits {
+		return v, true
+	}
+	return json.Number(d.IntegerText()), true
+}
+
+// isMultiple reports whether n is an exact integer multiple of step.
+func isMultiple(n, step any) bool {
+	if a, ok := n.(int); ok {
+		if b, ok := step.(int); ok {
+			return a%b == 0
+		}
+	}
+	a, b := value.DecimalOf(n), value.DecimalOf(step)
+	if a.Digits == "" {
+		return true
+	}
+	shift := (a.Exp - len(a.Digits)) - (b.Exp - len(b.Digits))
+	if shift < 0 {
+		return false // a's last digit is not 0, and a multiple would have to end in zeros
+	}
+	x, _ := new(big.Int).SetString(a.Digits, 10)
+	m, _ := new(big.Int).SetString(b.Digits, 10)
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(shift)), m)
+	return x.Mul(x, power).Mod(x, m).Sign() == 0
 }

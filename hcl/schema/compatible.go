@@ -7,15 +7,10 @@ import (
 	"hatchel/hcl/spelling"
 )
 
-// Compatible reports whether values of type from can be passed where type to is expected, and if
-// not why. It rejects mismatches that are known at load: another kind, null, a value outside an
-// enum. Bounds and strings that must match an enum are checked during the call.
-func Compatible(from, to *Type) (ok bool, why string) {
-	why = mismatch(from, to)
-	return why == "", why
-}
-
-func mismatch(from, to *Type) string {
+// Mismatch returns why values of type from cannot be passed where type to is expected, or "" if they
+// can. It rejects mismatches that are known at load: another kind, null, a value outside an enum.
+// Bounds and strings that must match an enum are checked during the call.
+func Mismatch(from, to *Type) string {
 	if from.Kind == Any || to.Kind == Any {
 		return ""
 	}
@@ -38,20 +33,20 @@ func mismatch(from, to *Type) string {
 	}
 	switch {
 	case from.Elem != nil && to.Elem != nil:
-		if why := mismatch(from.Elem, to.Elem); why != "" {
+		if why := Mismatch(from.Elem, to.Elem); why != "" {
 			return "of its elements: " + why
 		}
 	case to.Kind == Object && from.Kind == Object:
 		return memberMismatch(from, to)
 	case to.Kind == Object && from.Kind == Map:
 		for _, m := range to.Members {
-			if why := mismatch(from.Elem, m.Type); why != "" {
+			if why := Mismatch(from.Elem, m.Type); why != "" {
 				return fmt.Sprintf("of its member %q: %s", m.Name, why)
 			}
 		}
 	case to.Kind == Map:
 		for _, m := range from.Members {
-			if why := mismatch(m.Type, to.Elem); why != "" {
+			if why := Mismatch(m.Type, to.Elem); why != "" {
 				return fmt.Sprintf("of its member %q: %s", m.Name, why)
 			}
 		}
@@ -75,7 +70,7 @@ func memberMismatch(from, to *Type) string {
 		if m.dropsNull() {
 			wanted = wanted.AsNullable()
 		}
-		if why := mismatch(given.Type, wanted); why != "" {
+		if why := Mismatch(given.Type, wanted); why != "" {
 			return fmt.Sprintf("of its member %q: %s", m.Name, why)
 		}
 	}

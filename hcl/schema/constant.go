@@ -39,7 +39,7 @@ func literalText(expr hclv2.Expression) (string, bool) {
 
 // constant returns the value of an expression that is known at load.
 func (p *parser) constant(expr hclv2.Expression) (any, bool) {
-	v, ok := p.env.Eval(expr)
+	v, ok := p.Eval(expr)
 	if !ok {
 		return nil, false
 	}
@@ -77,7 +77,7 @@ const maxShownSource = 80
 
 // sourceOf returns an expression as written, for a hint, or "..." if it is long.
 func (p *parser) sourceOf(expr hclv2.Expression) string {
-	text := unwrap(expr).Range().SliceBytes(p.env.Source)
+	text := unwrap(expr).Range().SliceBytes(p.Source)
 	if len(text) > maxShownSource || bytes.ContainsRune(text, '\n') {
 		return "..."
 	}

@@ -1,9 +1,10 @@
 package schema
 
 import (
-	"fmt"
-	"hatchel/hcl/value"
 	"strings"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/value"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -81,9 +82,8 @@ func (p *parser) enumValue(t *Type, e EnumValue, at hclv2.Range) {
 		p.fail(at, "Duplicate enum value", "The value %s is written twice.", showJSON(e.Value))
 		return
 	case isText && isSentence(s):
-		p.report(hclv2.DiagWarning, at, "Possible description",
-			fmt.Sprintf("The string %s is one of the values. Is this a description? Put it into string(%s, "+
-				"{ enum = [...] }).", quoteShort(s), quoteShort(s)))
+		p.Diags.Warnf(diag.RangeOf(at), "Possible description", "The string %s is one of the values. Is this a "+
+			"description? Put it into string(%s, { enum = [...] }).", quoteShort(s), quoteShort(s))
 	}
 	t.Enum = append(t.Enum, e)
 }

@@ -20,18 +20,17 @@ const maxNameLength = 255
 // an author can read.
 var (
 	fileForm = func() *Type {
-		id, err := NewPattern(fileID)
-		if err != nil {
-			panic(err)
-		}
+		id, _ := NewPattern(fileID)
 		longest := maxNameLength
+		optional := func(name, description string) *Member {
+			t := &Type{Kind: String, MaxLength: &longest, Description: description}
+			return &Member{Name: name, Type: t, Optional: true}
+		}
 		return ObjectOf(
 			&Member{Name: "file_id", Type: &Type{Kind: String, Pattern: id,
 				Description: "The file_id from the response to the upload."}},
-			&Member{Name: "filename", Type: &Type{Kind: String, MaxLength: &longest,
-				Description: "The file name, if it differs from the uploaded one."}, Optional: true},
-			&Member{Name: "content_type", Type: &Type{Kind: String, MaxLength: &longest,
-				Description: "The media type, if it differs from the uploaded one."}, Optional: true},
+			optional("filename", "The file name, if it differs from the uploaded one."),
+			optional("content_type", "The media type, if it differs from the uploaded one."),
 		)
 	}()
 	fileMembers = ObjectOf(
@@ -95,35 +94,23 @@ func holdsFile(t *Type, v any) bool {
 	return false
 }
 
-// uploadAddress returns the upload URL of a File, or "" for other kinds.
-func (e Env) uploadAddress(k Kind) *string {
-	if k != File {
-		return nil
-	}
-	return e.Uploads
-}
-
 // descriptionWithUpload returns the advertised description. For a file it explains how to upload
 // one.
 func (t *Type) descriptionWithUpload() string {
 	if t.Kind != File {
 		return t.Description
 	}
-	var b strings.Builder
-	b.WriteString(strings.TrimSpace(t.Description))
-	if s := b.String(); s != "" {
-		if !strings.HasSuffix(s, ".") {
-			b.WriteByte('.')
-		}
-		b.WriteByte(' ')
+	description := strings.TrimSpace(t.Description)
+	if description != "" {
+		description = strings.TrimSuffix(description, ".") + ". "
 	}
 	to := "/files of this server"
 	if t.Upload != nil && *t.Upload != "" {
 		to = *t.Upload
 	}
-	fmt.Fprintf(&b, "A file. Upload it first: POST its bytes to %s with the credentials of this connection, "+
-		"its Content-Type and Content-Disposition: attachment; filename=\"…\"; the answer has the file_id "+
-		"to give here.", to)
+	description += fmt.Sprintf("A file. Upload it first: POST its bytes to %s with the credentials of this "+
+		"connection, its Content-Type and Content-Disposition: attachment; filename=\"…\"; the answer has the "+
+		"file_id to give here.", to)
 	var limits []string
 	if t.MaxSize > 0 {
 		limits = append(limits, fmt.Sprintf("have %d bytes", t.MaxSize))
@@ -132,9 +119,9 @@ func (t *Type) descriptionWithUpload() string {
 		limits = append(limits, "be "+strings.Join(t.MediaTypes, ", "))
 	}
 	if limits != nil {
-		fmt.Fprintf(&b, " It may %s.", strings.Join(limits, " and "))
+		description += fmt.Sprintf(" It may %s.", strings.Join(limits, " and "))
 	}
-	return b.String()
+	return description
 }
 
 // fileCheck checks the object that a caller sends for a file. A value passed on by another tool is
@@ -171,9 +158,8 @@ func (p *parser) mediaTypes(t *Type, expr hclv2.Expression) {
 	for _, e := range list {
 		pattern, _ := e.(string)
 		if !IsMediaPattern(pattern) {
-			p.fail(expr.Range(), "Invalid keyword value",
-				"types lists media types, as in [\"application/pdf\", \"image/*\"], and %s is not a media type.",
-				describeValue(e))
+			p.fail(expr.Range(), "Invalid keyword value", "types lists media types, as in "+
+				"[\"application/pdf\", \"image/*\"], and %s is not a media type.", describeValue(e))
 			return
 		}
 		t.MediaTypes = append(t.MediaTypes, strings.ToLower(pattern))

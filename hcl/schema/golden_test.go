@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/value"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -34,34 +35,41 @@ func TestGoldens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			given := map[string]string{}
-			for _, f := range archive.Files {
-				given[f.Name] = string(f.Data)
-			}
-			typ, diags := inputs(t, given["types.hcl"])
+			typ, diags := inputs(t, section(archive, "types.hcl"))
 			got := map[string]string{"want": rendered(diags)}
 			if !diags.HasErrors() {
 				got["want.json"] = indented(t, typ.AppendSchema(nil))
 			}
-			if calls, ok := given["calls"]; ok {
+			if calls := section(archive, "calls"); calls != "" {
 				got["want.calls"] = called(typ, calls)
 			}
 			if *update {
 				rewrite(t, name, archive, got)
 				return
 			}
-			for _, f := range []string{"want", "want.json", "want.calls"} {
-				if got[f] != given[f] {
-					t.Errorf("%s differs.\ngot:\n%s\nwant:\n%s", f, got[f], given[f])
+			for _, f := range wanted {
+				if want := section(archive, f); got[f] != want {
+					t.Errorf("%s differs.\ngot:\n%s\nwant:\n%s", f, got[f], want)
 				}
 			}
 		})
 	}
 }
 
+var wanted = []string{"want", "want.json", "want.calls"}
+
+func section(archive *txtar.Archive, name string) string {
+	for _, f := range archive.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
 func rewrite(t *testing.T, name string, archive *txtar.Archive, got map[string]string) {
-	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "want") })
-	for _, f := range []string{"want", "want.json", "want.calls"} {
+	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return slices.Contains(wanted, f.Name) })
+	for _, f := range wanted {
 		if got[f] != "" {
 			archive.Files = append(archive.Files, txtar.File{Name: f, Data: []byte(got[f])})
 		}
@@ -72,48 +80,45 @@ func rewrite(t *testing.T, name string, archive *txtar.Archive, got map[string]s
 }
 
 // inputs reads type and input blocks as a tool has them.
-func inputs(t *testing.T, source string) (*Type, hclv2.Diagnostics) {
+func inputs(t *testing.T, source string) (*Type, diag.Diagnostics) {
 	file, diags := hclsyntax.ParseConfig([]byte(source), "types.hcl", hclv2.InitialPos)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	named := map[string]*Type{}
 	env := environment(source)
-	env.Type = func(name string, at hclv2.Range) (*Type, hclv2.Diagnostics) {
-		if named[name] == nil {
-			return nil, hclv2.Diagnostics{{Severity: hclv2.DiagError, Summary: "Unknown type", Detail: "There is no type." + name + ".", Subject: &at}}
-		}
-		return named[name], nil
-	}
 	var members []*Member
+	named := map[string]*Type{}
+	env.Type = func(name string, at hclv2.Range) *Type {
+		if named[name] == nil {
+			env.Diags.Errorf(diag.RangeOf(at), "Unknown type", "There is no type.%s.", name)
+		}
+		return named[name]
+	}
 	for _, block := range file.Body.(*hclsyntax.Body).Blocks {
 		attributes := block.Body.Attributes
 		if block.Type == "type" {
-			typ, more := ParseType(attributes["is"].Expr, env)
-			named[block.Labels[0]], diags = typ, append(diags, more...)
+			named[block.Labels[0]] = ParseType(attributes["is"].Expr, env)
 			continue
 		}
-		typ, option, more := Parse(attributes["type"].Expr, env)
-		diags = append(diags, more...)
+		m := &Member{Name: block.Labels[0]}
+		ParseMember(m, attributes["type"].Expr, env)
 		for _, name := range Keywords() {
 			if a, ok := attributes[name]; ok {
-				typ, more = typ.With(a.AsHCLAttribute(), env)
-				diags = append(diags, more...)
+				m.Type = m.Type.With(a.AsHCLAttribute(), env)
 			}
 		}
-		m := &Member{Name: block.Labels[0], Type: typ, Optional: option.Optional, HasDefault: option.HasDefault, Default: option.Default}
 		if a, ok := attributes["default"]; ok {
-			m.Default, m.HasDefault, more = typ.Default(a.Expr, env)
-			m.Optional, diags = true, append(diags, more...)
+			m.Default, m.HasDefault = m.Type.Default(a.Expr, env)
+			m.Optional = true
 		}
 		members = append(members, m)
 	}
-	return ObjectOf(members...), diags
+	return ObjectOf(members...), *env.Diags
 }
 
 // environment evaluates constants as the HCL library does.
 func environment(source string) Env {
-	return Env{Source: []byte(source), Eval: func(e hclv2.Expression) (any, bool) {
+	return Env{Diags: &diag.Diagnostics{}, Source: []byte(source), Eval: func(e hclv2.Expression) (any, bool) {
 		v, diags := e.Value(nil)
 		if diags.HasErrors() {
 			return nil, false
@@ -127,14 +132,10 @@ func environment(source string) Env {
 	}}
 }
 
-func rendered(diags hclv2.Diagnostics) string {
+func rendered(diags diag.Diagnostics) string {
 	var b strings.Builder
 	for _, d := range diags {
-		severity := "error"
-		if d.Severity == hclv2.DiagWarning {
-			severity = "warning"
-		}
-		fmt.Fprintf(&b, "%d:%d-%d: %s: %s\n    %s\n", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, severity, d.Summary, d.Detail)
+		fmt.Fprintf(&b, "%d:%d-%d: %s: %s\n    %s\n", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Severity, d.Summary, d.Detail)
 	}
 	return b.String()
 }

@@ -52,30 +52,19 @@ type schemaNode struct {
 	seen []string
 }
 
-func (n *schemaNode) take(key string) (any, bool) {
-	v, ok := n.raw[key]
+// take returns the value of a keyword, or nothing if it is absent or of another kind.
+func take[T any](n *schemaNode, key string) T {
+	v, _ := n.raw[key].(T)
 	n.seen = append(n.seen, key)
-	return v, ok
-}
-
-func (n *schemaNode) text(key string) string {
-	v, _ := n.take(key)
-	s, _ := v.(string)
-	return s
-}
-
-func (n *schemaNode) number(key string) any {
-	v, _ := n.take(key)
 	return v
 }
 
 func (n *schemaNode) count(key string) *int {
-	if v, ok := n.take(key); ok {
-		if i, ok := value.Int(v); ok {
-			return &i
-		}
-		n.exact = false
+	v := take[any](n, key)
+	if i, ok := value.Int(v); ok {
+		return &i
 	}
+	n.exact = n.exact && v == nil
 	return nil
 }
 
@@ -97,10 +86,9 @@ func (r *schemaReader) read(raw any) *Type {
 		return n.resolveRef(ref)
 	}
 	t := n.kind()
-	t.Title, t.Description, t.Header = n.text("title"), n.text("description"), n.text("x-mcp-header")
-	if v, ok := n.take("examples"); ok {
-		t.Examples, _ = v.([]any)
-	}
+	t.Title, t.Description, t.Header = take[string](n, "title"), take[string](n, "description"),
+		take[string](n, "x-mcp-header")
+	t.Examples = take[[]any](n, "examples")
 	for key := range m {
 		if !slices.Contains(n.seen, key) && !slices.Contains(annotationKeywords, key) {
 			r.exact = false
@@ -138,7 +126,7 @@ func (n *schemaNode) resolveRef(ref string) *Type {
 }
 
 func (n *schemaNode) kind() *Type {
-	declared, _ := n.take("type")
+	declared := take[any](n, "type")
 	nullable := false
 	if list, ok := declared.([]any); ok {
 		rest := slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == "null" })
@@ -157,8 +145,8 @@ func (n *schemaNode) kind() *Type {
 		if declared == "integer" {
 			t.Kind = Integer
 		}
-		t.Min, t.Max, t.MultipleOf = n.number("minimum"), n.number("maximum"), n.number("multipleOf")
-		t.Above, t.Below = n.number("exclusiveMinimum"), n.number("exclusiveMaximum")
+		t.Min, t.Max, t.MultipleOf = take[any](n, "minimum"), take[any](n, "maximum"), take[any](n, "multipleOf")
+		t.Above, t.Below = take[any](n, "exclusiveMinimum"), take[any](n, "exclusiveMaximum")
 	case "boolean":
 		t.Kind = Bool
 	case "null":
@@ -193,11 +181,11 @@ func (n *schemaNode) untyped() *Type {
 
 func (n *schemaNode) strings(t *Type) {
 	t.MinLength, t.MaxLength = n.count("minLength"), n.count("maxLength")
-	if source := n.text("pattern"); source != "" {
+	if source := take[string](n, "pattern"); source != "" {
 		t.Pattern, _ = NewPattern(source)
 		n.exact = n.exact && t.Pattern != nil
 	}
-	if name := n.text("format"); name != "" {
+	if name := take[string](n, "format"); name != "" {
 		if _, ok := formats[name]; ok {
 			t.Format = name
 		}
@@ -207,13 +195,12 @@ func (n *schemaNode) strings(t *Type) {
 // enum reads enum, const, and oneOf with titled constants.
 func (n *schemaNode) enum(t *Type) {
 	var values []EnumValue
-	if list, ok := n.raw["enum"].([]any); ok {
-		n.take("enum")
+	if list := take[[]any](n, "enum"); list != nil {
 		for _, v := range list {
 			values = append(values, EnumValue{Value: v})
 		}
 	} else if c, ok := n.raw["const"]; ok {
-		n.take("const")
+		take[any](n, "const")
 		values = []EnumValue{{Value: c}}
 	} else if list, ok := n.raw["oneOf"].([]any); ok {
 		for _, one := range list {
@@ -225,19 +212,16 @@ func (n *schemaNode) enum(t *Type) {
 			}
 			values = append(values, EnumValue{c, title})
 		}
-		n.take("oneOf")
+		take[any](n, "oneOf")
 	}
 	if len(values) == 0 {
 		return
 	}
 	without := slices.DeleteFunc(slices.Clone(values), func(e EnumValue) bool { return e.Value == nil })
-	if t.Nullable && len(without) == len(values) {
-		t.Nullable = false
-	}
+	t.Nullable = t.Nullable && len(without) < len(values)
 	for _, e := range without {
-		_, isText := e.Value.(string)
-		if t.Kind != String && t.Kind != Number && t.Kind != Integer || isText != (t.Kind == String) || !isText &&
-			!value.IsNumber(e.Value) {
+		kind := value.Kind(e.Value)
+		if kind != t.Kind.base().String() || kind != "string" && kind != "number" {
 			n.exact = false
 			return
 		}
@@ -251,14 +235,14 @@ func (n *schemaNode) enum(t *Type) {
 
 func (n *schemaNode) array(t *Type) {
 	t.Kind, t.Elem = List, &Type{}
-	if unique, _ := n.take("uniqueItems"); unique == true {
+	if take[bool](n, "uniqueItems") {
 		t.Kind = Set
 	}
 	if _, ok := n.raw["prefixItems"]; ok {
 		n.exact = false
 		return
 	}
-	if items, ok := n.take("items"); ok {
+	if items := take[any](n, "items"); items != nil {
 		t.Elem = n.read(items)
 	}
 	t.MinItems, t.MaxItems = n.count("minItems"), n.count("maxItems")
@@ -266,13 +250,10 @@ func (n *schemaNode) array(t *Type) {
 
 func (n *schemaNode) object(t *Type) {
 	t.Kind = Object
-	rest, restricted := n.take("additionalProperties")
-	properties, _ := n.raw["properties"].(map[string]any)
-	n.take("properties")
-	required, _ := n.raw["required"].([]any)
-	n.take("required")
+	rest := take[any](n, "additionalProperties")
+	properties, required := take[map[string]any](n, "properties"), take[[]any](n, "required")
 	if _, ok := n.raw["patternProperties"]; ok {
-		restricted, rest, n.exact = false, nil, false
+		rest, n.exact = nil, false
 	}
 	if _, schema := rest.(map[string]any); schema && len(properties) == 0 && len(required) == 0 {
 		t.Kind, t.Elem = Map, n.read(rest)
@@ -281,7 +262,7 @@ func (n *schemaNode) object(t *Type) {
 	} else if schema {
 		n.exact = false
 	}
-	t.Open = !restricted || rest != false
+	t.Open = rest != false
 	for _, name := range value.Keys(properties) {
 		m := &Member{Name: name, Type: n.read(properties[name]), Optional: !slices.Contains(required, any(name))}
 		n.memberDefault(m, properties[name])

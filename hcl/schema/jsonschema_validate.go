@@ -39,10 +39,9 @@ func (p *parser) rawSchema(t *Type, expr hclv2.Expression) {
 			return
 		}
 	}
-	if localRef(doc) {
-		p.fail(expr.Range(), "Invalid schema",
-			"A $ref to # would refer to the schema of the whole tool, which has no such part. Give the tool "+
-				"a whole schema, or write this one without $ref.")
+	if value.Contains(doc, isLocalRef) {
+		p.fail(expr.Range(), "Invalid schema", "A $ref to # would refer to the schema of the whole tool, which has "+
+			"no such part. Give the tool a whole schema, or write this one without $ref.")
 		return
 	}
 	library, err := compileLibrary(doc)
@@ -80,19 +79,12 @@ func (p *parser) rawKeywords(expr hclv2.Expression) ([]Keyword, bool) {
 	return out, true
 }
 
-func localRef(v any) bool {
-	switch v := v.(type) {
-	case []any:
-		return slices.ContainsFunc(v, localRef)
-	case map[string]any:
-		for k, e := range v {
-			if s, ok := e.(string); ok && strings.HasPrefix(s, "#") && (k == "$ref" || k == "$dynamicRef") ||
-				localRef(e) {
-				return true
-			}
-		}
-	}
-	return false
+// isLocalRef reports whether v is a schema with a reference into its own document.
+func isLocalRef(v any) bool {
+	m, _ := v.(map[string]any)
+	ref, _ := m["$ref"].(string)
+	dynamic, _ := m["$dynamicRef"].(string)
+	return strings.HasPrefix(ref, "#") || strings.HasPrefix(dynamic, "#")
 }
 
 // noLoader rejects references to other documents, because loading never accesses the network.
@@ -131,22 +123,14 @@ func compileLibrary(doc any) (*jsonschema.Schema, error) {
 	return nil, errors.New("it is not a valid JSON Schema 2020-12")
 }
 
-// hugeNumber reports whether v contains a number that is too large for exact arithmetic.
-func hugeNumber(v any) bool {
-	switch v := v.(type) {
-	case json.Number:
-		d := value.DecimalOf(v)
-		return d.Exp > 5000 || d.Exp < -5000
-	case []any:
-		return slices.ContainsFunc(v, hugeNumber)
-	case map[string]any:
-		for _, e := range v {
-			if hugeNumber(e) {
-				return true
-			}
-		}
+// isHuge reports whether v is a number that is too large for exact arithmetic.
+func isHuge(v any) bool {
+	n, ok := v.(json.Number)
+	if !ok {
+		return false
 	}
-	return false
+	d := value.DecimalOf(n)
+	return d.Exp > 5000 || d.Exp < -5000
 }
 
 // validateRaw validates a value with the library.
@@ -155,7 +139,7 @@ func validateRaw(s *jsonschema.Schema, v any, sensitive bool) []Violation {
 	if err != nil {
 		return []Violation{{Message: "could not be read"}}
 	}
-	if hugeNumber(v) {
+	if value.Contains(v, isHuge) {
 		return []Violation{{Message: "contains a number that is too large or too small"}}
 	}
 	if failure, ok := errors.AsType[*jsonschema.ValidationError](s.Validate(v)); ok {

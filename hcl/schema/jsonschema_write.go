@@ -20,7 +20,7 @@ func (t *Type) AppendSchema(dst []byte) []byte {
 }
 
 // AppendForm appends the schema of a form: an object whose members, in declared order, use only the
-// schemas that the protocol allows there. FormMistakes must have returned none.
+// schemas that the protocol allows there. No member may have a FormError.
 func (t *Type) AppendForm(dst []byte) []byte {
 	o := &jsonWriter{out: dst, form: true}
 	o.nest("{}", func() {

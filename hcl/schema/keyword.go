@@ -42,7 +42,7 @@ func keywords() []keyword {
 		{"min_items", many, count(func(t *Type) **int { return &t.MinItems })},
 		{"max_items", many, count(func(t *Type) **int { return &t.MaxItems })},
 		{"enum", []Kind{String, Number, Integer}, (*parser).enumKeyword},
-		{"max_size", []Kind{File}, func(p *parser, t *Type, e hclv2.Expression) { t.MaxSize = p.env.Size(e) }},
+		{"max_size", []Kind{File}, func(p *parser, t *Type, e hclv2.Expression) { t.MaxSize = p.Size(e) }},
 		{"types", []Kind{File}, (*parser).mediaTypes},
 		{"example", nil, (*parser).example},
 		{"title", nil, func(p *parser, t *Type, e hclv2.Expression) { t.Title = p.text(e, "title") }},
@@ -65,26 +65,21 @@ func Keywords() []string {
 }
 
 // With returns the type with a keyword that is written as an argument of the input, with the same
-// checks as inside the type. With panics unless the name is one of Keywords.
-func (t *Type) With(attr *hclv2.Attribute, env Env) (*Type, hclv2.Diagnostics) {
-	p := &parser{env: env}
+// checks as inside the type. The name must be one of Keywords.
+func (t *Type) With(attr *hclv2.Attribute, env Env) *Type {
+	p := &parser{env}
 	all := append(keywords(), inputKeywords()...)
 	i := slices.IndexFunc(all, func(k keyword) bool { return k.name == attr.Name })
-	if i < 0 {
-		panic("schema: no keyword " + attr.Name)
-	}
 	c := *t
 	p.set(all[i], &c, attr.NameRange, attr.Expr)
 	p.finish(&c, attr.Expr.Range())
-	return &c, p.diags
+	return &c
 }
 
 // Default returns the default of an input, converted to the type. It reports false if the default
 // does not fit.
-func (t *Type) Default(expr hclv2.Expression, env Env) (v any, ok bool, diags hclv2.Diagnostics) {
-	p := &parser{env: env}
-	v, ok = p.defaultValue(t, expr)
-	return v, ok, p.diags
+func (t *Type) Default(expr hclv2.Expression, env Env) (v any, ok bool) {
+	return (&parser{env}).defaultValue(t, expr)
 }
 
 // descriptionAndKeywords reads the description and the keywords of T(...). form is the beginning of
@@ -101,9 +96,8 @@ func (p *parser) descriptionAndKeywords(form string, args []hclv2.Expression, t 
 		args = args[1:]
 	}
 	if len(args) > 0 {
-		p.fail(between(args), "Too many arguments",
-			"After the description only keywords may follow: %s\"...\", { title = \"...\" }).%s", form,
-			valuesHint(t, args))
+		p.fail(between(args), "Too many arguments", "After the description only keywords may follow: "+
+			"%s\"...\", { title = \"...\" }).%s", form, valuesHint(t, args))
 	}
 	return t
 }
@@ -175,9 +169,8 @@ func (p *parser) unknownKeyword(t *Type, name string, at hclv2.Range, expr hclv2
 		p.fail(at, "Unknown keyword", "There is no keyword %q. Did you mean %s?", name, near)
 		return
 	}
-	p.fail(at, "Unknown keyword",
-		"There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes into schema = { ... }.", name,
-		t.Kind, strings.Join(fits, ", "))
+	p.fail(at, "Unknown keyword", "There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes "+
+		"into schema = { ... }.", name, t.Kind, strings.Join(fits, ", "))
 }
 
 func names(list []keyword) []string {
@@ -214,9 +207,9 @@ func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) 
 		p.fail(at, "Keyword does not apply", "%s does not apply to %s.%s", k.name, kind, k.alternative(t))
 		return
 	}
-	before, errors := *t, len(p.diags)
+	before, errors := *t, len(*p.Diags)
 	k.apply(p, t, expr)
-	if len(p.diags) > errors {
+	if len(*p.Diags) > errors {
 		return
 	}
 	if problem := contradiction(t); problem != "" {

@@ -1,12 +1,15 @@
 package schema
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
-
+	"hatchel/hcl/diag"
 	"hatchel/hcl/spelling"
 	"hatchel/hcl/value"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
 )
 
 func number(field func(*Type) *any) func(*parser, *Type, hclv2.Expression) {
@@ -88,9 +91,8 @@ func (p *parser) format(t *Type, expr hclv2.Expression) {
 		p.fail(expr.Range(), "Unknown format", "There is no format %q. Did you mean %q?", name, near)
 		return
 	}
-	p.fail(expr.Range(), "Unknown format",
-		"There is no format %q. The formats are %s; for anything else write a pattern.", name,
-		strings.Join(formatNames(), ", "))
+	p.fail(expr.Range(), "Unknown format", "There is no format %q. The formats are %s; for anything else write a "+
+		"pattern.", name, strings.Join(formatNames(), ", "))
 }
 
 func (p *parser) example(t *Type, expr hclv2.Expression) {
@@ -119,4 +121,97 @@ func (p *parser) header(t *Type, expr hclv2.Expression) {
 		return
 	}
 	t.Header = name
+}
+
+// contradiction names two bounds that no value can satisfy together.
+func contradiction(t *Type) string {
+	for _, c := range []struct {
+		low, high         any
+		lowName, highName string
+		open              bool
+	}{
+		{t.Min, t.Max, "min", "max", false},
+		{t.Above, t.Below, "above", "below", true},
+		{t.Min, t.Below, "min", "below", true},
+		{t.Above, t.Max, "above", "max", true},
+		{intOrNil(t.MinLength), intOrNil(t.MaxLength), "min_length", "max_length", false},
+		{intOrNil(t.MinItems), intOrNil(t.MaxItems), "min_items", "max_items", false},
+	} {
+		if c.low == nil || c.high == nil {
+			continue
+		}
+		if d := value.Compare(c.low, c.high); d > 0 || d == 0 && c.open {
+			return fmt.Sprintf("No value can satisfy %s = %s and %s = %s.", c.lowName, showJSON(c.low), c.highName,
+				showJSON(c.high))
+		}
+	}
+	return ""
+}
+
+func intOrNil(n *int) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+// finish runs the checks that involve several keywords: the values of an enumeration and the
+// example must satisfy all other keywords.
+func (p *parser) finish(t *Type, at hclv2.Range) {
+	if len(t.Enum) > 0 {
+		plain := *t
+		plain.Enum, plain.Nullable, plain.Extra, plain.library = nil, false, nil, nil
+		check := plain.Compile()
+		t.Enum = slices.DeleteFunc(slices.Clone(t.Enum), func(e EnumValue) bool {
+			_, violations := check.Check(e.Value)
+			if len(violations) > 0 {
+				p.fail(at, "Invalid enum value", "The value %s %s.", showJSON(e.Value), violations[0].Message)
+			}
+			return len(violations) > 0
+		})
+	}
+	if len(t.Examples) > 0 {
+		if _, violations := t.Compile().Check(t.Examples[0]); len(violations) > 0 {
+			p.fail(at, "Invalid example", "The example does not fit the type %s: %s.", t, violations[0])
+			t.Examples = nil
+		}
+	}
+}
+
+// defaultValue reads a default and converts it to the type.
+func (p *parser) defaultValue(t *Type, expr hclv2.Expression) (any, bool) {
+	v, ok := p.constant(expr)
+	if !ok {
+		return nil, false
+	}
+	if v == nil && !t.AllowsNull() {
+		p.fail(expr.Range(), "Invalid default", "null is not a value of %s. An optional value needs no default: "+
+			"optional(%s); a value that may be null is optional(nullable(%s), null).", t, t, t)
+		return nil, false
+	}
+	if holdsFile(t, v) {
+		p.fail(expr.Range(), "Invalid default", "A file is uploaded by the caller, so it cannot have a default. For "+
+			"a file that may be left out, write optional(file).")
+		return nil, false
+	}
+	hint := ""
+	if s, ok := v.(string); ok && isSentence(s) {
+		hint = fmt.Sprintf(" Is this a description? Put it into the type: optional(%s(%s)).", t.Kind, quoteShort(s))
+	}
+	out, violations := t.Compile().Check(v)
+	if len(violations) == 0 && hint != "" && len(t.Enum) == 0 {
+		p.Diags.Warnf(diag.RangeOf(expr.Range()), "Possible description", "The default is the string %s.%s",
+			showJSON(v), hint)
+	}
+	for _, violation := range violations {
+		p.fail(expr.Range(), "Invalid default", "The default does not fit the type %s: %s.%s", t, violation, hint)
+	}
+	return out, len(violations) == 0
+}
+
+// isSentence guesses whether a string is a description rather than a value.
+func isSentence(s string) bool {
+	words := len(strings.Fields(s))
+	first := s != "" && s[0] >= 'A' && s[0] <= 'Z'
+	return words >= 4 || words >= 3 && first || words >= 2 && strings.HasSuffix(s, ".")
 }

@@ -26,8 +26,9 @@ func FuzzChecksAgreeWithTheAdvertisedSchema(f *testing.F) {
 		if diags.HasErrors() {
 			t.Fatalf("%s: %v", source, diags)
 		}
-		typ, diags := ParseType(expr, environment(source))
-		if diags.HasErrors() {
+		env := environment(source)
+		typ := ParseType(expr, env)
+		if env.Diags.HasErrors() {
 			return // bounds that contradict each other
 		}
 		library := oracle(t, typ)

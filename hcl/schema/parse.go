@@ -1,24 +1,25 @@
 package schema
 
 import (
-	"fmt"
+	"cmp"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/spelling"
 	"hatchel/hcl/value"
 )
 
-// Env resolves the names and values in a type expression.
+// Env resolves the names and values in a type expression. Its functions report mistakes to Diags.
 type Env struct {
-	// Type returns the type declared as `type "name"`. For an unknown name or a cycle it adds a
-	// diagnostic at the range and returns nil.
-	Type func(name string, at hclv2.Range) (*Type, hclv2.Diagnostics)
-	// Eval returns the value of a constant expression, as defined by package value. It reports
-	// false, and the reason to the author, if there is none.
+	Diags *diag.Diagnostics
+	// Type returns the type declared as `type "name"`, or nil for an unknown name or a cycle.
+	Type func(name string, at hclv2.Range) *Type
+	// Eval returns the value of a constant expression, as defined by package value. It reports false
+	// if there is none.
 	Eval func(hclv2.Expression) (v any, ok bool)
-	// Size reads a number of bytes such as "10MiB". It reports a mistake to the author.
+	// Size reads a number of bytes such as "10MiB".
 	Size func(hclv2.Expression) int64
 	// Source is the text of the file, for hints.
 	Source []byte
@@ -26,64 +27,42 @@ type Env struct {
 	Uploads *string
 }
 
-// Option holds the arguments of optional(...).
-type Option struct {
-	Optional   bool
-	HasDefault bool
-	Default    any // a value that fits the type
-}
+// ParseMember reads the type of an input, which may be optional(...), into m. It reports every
+// mistake and always sets a type.
+func ParseMember(m *Member, expr hclv2.Expression, env Env) { (&parser{env}).member(m, expr) }
 
-// Parse reads the type of an input, which may be optional(...). It reports every mistake and always
-// returns a type.
-func Parse(expr hclv2.Expression, env Env) (*Type, Option, hclv2.Diagnostics) {
-	p := &parser{env: env}
-	t, option := p.member(expr)
-	return t, option, p.diags
-}
+// ParseType reads a type that cannot be optional: a result, a response, a named type. It reports
+// every mistake and always returns a type.
+func ParseType(expr hclv2.Expression, env Env) *Type { return (&parser{env}).parse(expr) }
 
-// ParseType reads a type that cannot be optional: a result, a response, a named type.
-func ParseType(expr hclv2.Expression, env Env) (*Type, hclv2.Diagnostics) {
-	p := &parser{env: env}
-	t := p.parse(expr)
-	return t, p.diags
-}
-
-type parser struct {
-	env   Env
-	diags hclv2.Diagnostics
-}
-
-func (p *parser) report(severity hclv2.DiagnosticSeverity, at hclv2.Range, summary, detail string) {
-	p.diags = append(p.diags, &hclv2.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at})
-}
+type parser struct{ Env }
 
 // fail reports a mistake and returns an invalid type, for where a type was expected.
 func (p *parser) fail(at hclv2.Range, summary, format string, args ...any) *Type {
-	p.report(hclv2.DiagError, at, summary, fmt.Sprintf(format, args...))
+	p.Diags.Errorf(diag.RangeOf(at), summary, format, args...)
 	return brokenType()
 }
 
 // member reads a type that may be optional.
-func (p *parser) member(expr hclv2.Expression) (*Type, Option) {
+func (p *parser) member(m *Member, expr hclv2.Expression) {
 	call := callOf(expr)
 	if call == nil || call.Name != "optional" {
-		return p.parse(expr), Option{}
+		m.Type = p.parse(expr)
+		return
 	}
-	option := Option{Optional: true}
+	m.Optional = true
 	if len(call.Arguments) == 0 {
-		return p.incomplete(expr.Range(), "optional"), option
+		m.Type = p.incomplete(expr.Range(), "optional")
+		return
 	}
-	t := p.parse(call.Arguments[0])
+	m.Type = p.parse(call.Arguments[0])
 	if len(call.Arguments) > 1 {
-		option.HasDefault = true
-		option.Default, option.HasDefault = p.defaultValue(t, call.Arguments[1])
+		m.Default, m.HasDefault = p.defaultValue(m.Type, call.Arguments[1])
 	}
 	if len(call.Arguments) > 2 {
-		p.fail(between(call.Arguments[2:]), "Too many arguments",
-			"optional(...) takes only a type and a default. A description goes into the type: optional(%s(\"...\")).",
-			t.Kind)
+		p.fail(between(call.Arguments[2:]), "Too many arguments", "optional(...) takes only a type and a default. "+
+			"A description goes into the type: optional(%s(\"...\")).", m.Type.Kind)
 	}
-	return t, option
 }
 
 func brokenType() *Type { return &Type{broken: true} }
@@ -110,28 +89,21 @@ func (p *parser) parse(expr hclv2.Expression) *Type {
 		return p.members(e)
 	case *hclsyntax.LiteralValueExpr:
 		if e.Val.IsNull() {
-			return p.fail(e.Range(), "Invalid type",
-				"null is not a type. A value that may be null has the type nullable(string), one that may "+
-					"be left out optional(string).")
+			return p.fail(e.Range(), "Invalid type", "null is not a type. A value that may be null has the type "+
+				"nullable(string), one that may be left out optional(string).")
 		}
-		return p.fail(e.Range(), "Invalid type",
-			"A type is needed here, not a value: string, number, integer, bool, any, list(...), set(...), "+
-				"map(...), object({...}), enum(...), file, nullable(...) or type.name.")
+		return p.fail(e.Range(), "Invalid type", "A type is needed here, not a value: string, number, integer, "+
+			"bool, any, list(...), set(...), map(...), object({...}), enum(...), file, nullable(...) or type.name.")
 	}
-	return p.fail(expr.Range(), "Invalid type",
-		"A type is written string, number, integer, bool, any, list(...), set(...), map(...), "+
-			"object({...}), enum(...), file, nullable(...) or type.name; it cannot be computed.")
+	return p.fail(expr.Range(), "Invalid type", "A type is written string, number, integer, bool, any, list(...), "+
+		"set(...), map(...), object({...}), enum(...), file, nullable(...) or type.name; it cannot be computed.")
 }
 
 func (p *parser) quoted(expr hclv2.Expression, text string) *Type {
 	at := expr.Range()
-	if kind, ok := scalars[text]; ok {
-		p.fail(at, "Quoted type", "Types are written without quotes: %s.", text)
-		return &Type{Kind: kind}
-	}
-	if rewritten, kind := aliasOf(text); rewritten != "" {
-		p.fail(at, "Quoted type", "Types are written without quotes: %s.", rewritten)
-		return kind
+	if written, t := namedType(text); written != "" {
+		p.fail(at, "Quoted type", "Types are written without quotes: %s.", written)
+		return t
 	}
 	return p.fail(at, "Quoted type", "A type is needed here, not a string. Types are written without quotes: "+
 		"string; a description goes into the type: string(\"...\").")
@@ -147,11 +119,11 @@ func (p *parser) name(e *hclsyntax.ScopeTraversalExpr) *Type {
 		return p.reference(e)
 	}
 	if len(e.Traversal) > 1 {
-		return p.fail(e.Range(), "Invalid type",
-			"%s is not a type. Declare a type as type \"name\" { is = ... } and refer to it as type.name.", p.sourceOf(e))
+		return p.fail(e.Range(), "Invalid type", "%s is not a type. Declare a type as type \"name\" { is = ... } "+
+			"and refer to it as type.name.", p.sourceOf(e))
 	}
 	if kind, ok := scalars[root]; ok {
-		return &Type{Kind: kind, Upload: p.env.uploadAddress(kind)}
+		return &Type{Kind: kind, Upload: p.Uploads}
 	}
 	if constructors[root] != "" {
 		return p.incomplete(e.Range(), root)
@@ -165,31 +137,23 @@ func (p *parser) incomplete(at hclv2.Range, name string) *Type {
 }
 
 func (p *parser) unknown(at hclv2.Range, name string) *Type {
-	if rewritten, t := aliasOf(name); rewritten != "" {
-		p.fail(at, "Unknown type", "There is no type %q. Write %s.", name, rewritten)
+	if written, t := namedType(name); written != "" {
+		p.fail(at, "Unknown type", "There is no type %q. Write %s.", name, written)
 		return t
 	}
 	if near := spelling.Nearest(name, typeNames); near != "" {
 		p.fail(at, "Unknown type", "There is no type %q. Did you mean %s?", name, near)
-		if kind, ok := scalars[near]; ok {
-			return &Type{Kind: kind}
-		}
-		return brokenType()
+		_, t := namedType(near)
+		return t
 	}
-	return p.fail(at, "Unknown type",
-		"There is no type %q. The types are string, number, integer, bool, any, list, set, map, object, "+
-			"enum, file and nullable; a declared type is written type.%s.", name, name)
+	return p.fail(at, "Unknown type", "There is no type %q. The types are string, number, integer, bool, any, list, "+
+		"set, map, object, enum, file and nullable; a declared type is written type.%s.", name, name)
 }
 
 func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {
 	if len(e.Traversal) == 2 {
-		if step, ok := e.Traversal[1].(hclv2.TraverseAttr); ok && p.env.Type != nil {
-			t, diags := p.env.Type(step.Name, e.Range())
-			p.diags = append(p.diags, diags...)
-			if t == nil {
-				return brokenType()
-			}
-			return t
+		if step, ok := e.Traversal[1].(hclv2.TraverseAttr); ok {
+			return cmp.Or(p.Type(step.Name, e.Range()), brokenType())
 		}
 	}
 	return p.fail(e.Range(), "Invalid type",
@@ -200,7 +164,7 @@ func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {
 func (p *parser) call(expr hclv2.Expression, call *hclv2.StaticCall) *Type {
 	args := call.Arguments
 	if kind, ok := scalars[call.Name]; ok {
-		t := &Type{Kind: kind, Upload: p.env.uploadAddress(kind)}
+		t := &Type{Kind: kind, Upload: p.Uploads}
 		if len(args) == 0 {
 			p.fail(expr.Range(), "Empty call", "Write %s without parentheses, or give it a description: %s(\"...\").",
 				call.Name, call.Name)
@@ -222,8 +186,9 @@ func (p *parser) call(expr hclv2.Expression, call *hclv2.StaticCall) *Type {
 	case "optional":
 		p.fail(expr.Range(), "Misplaced optional", "optional(...) must be outermost, for an input or a member of "+
 			"an object. A value that may be null has the type nullable(%s).", p.sourceOf(args[0]))
-		t, _ := p.member(expr)
-		return t
+		var m Member
+		p.member(&m, expr)
+		return m.Type
 	case "type":
 		return p.fail(expr.Range(), "Invalid type", "Refer to a declared type as type.name, without parentheses.")
 	}
@@ -255,7 +220,8 @@ func (p *parser) nullable(args []hclv2.Expression) *Type {
 
 func (p *parser) collection(name string, args []hclv2.Expression) *Type {
 	t := &Type{Kind: map[string]Kind{"list": List, "set": Set, "map": Map}[name]}
-	if text, ok := literalText(unwrap(args[0])); ok && !isTypeName(text) {
+	text, ok := literalText(unwrap(args[0]))
+	if written, _ := namedType(text); ok && written == "" {
 		p.fail(args[0].Range(), "Missing element type", "The type of the elements comes first: %s(string, %s).", name,
 			p.sourceOf(args[0]))
 		t.Elem = brokenType()
@@ -270,16 +236,15 @@ func (p *parser) members(expr hclv2.Expression) *Type {
 	t := &Type{Kind: Object}
 	pairs, ok := unwrap(expr).(*hclsyntax.ObjectConsExpr)
 	if !ok {
-		p.fail(expr.Range(), "Invalid type", "The members of an object are written in braces: object({ name = string }).")
+		p.fail(expr.Range(), "Invalid type",
+			"The members of an object are written in braces: object({ name = string }).")
 		t.broken = true
 		return t
 	}
 	for _, item := range pairs.Items {
 		name, ok := p.key(item.KeyExpr)
 		m := &Member{Name: name, Range: item.KeyExpr.Range()}
-		var option Option
-		m.Type, option = p.member(item.ValueExpr)
-		m.Optional, m.HasDefault, m.Default = option.Optional, option.HasDefault, option.Default
+		p.member(m, item.ValueExpr)
 		if !ok {
 			continue
 		}
@@ -303,7 +268,7 @@ func (p *parser) key(expr hclv2.Expression) (string, bool) {
 			return text, true
 		}
 		if n, ok := key.Wrapped.(*hclsyntax.LiteralValueExpr); ok {
-			if v, ok := p.env.Eval(n); ok && value.IsNumber(v) {
+			if v, ok := p.Eval(n); ok && value.IsNumber(v) {
 				return showJSON(v), true
 			}
 		}

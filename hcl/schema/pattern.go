@@ -20,8 +20,10 @@ type Pattern struct {
 // NewPattern compiles a pattern. Its error is a sentence for an author.
 func NewPattern(source string) (*Pattern, error) {
 	t := ecmaTranslator{src: source}
-	if err := t.run(); err != nil {
-		return nil, err
+	for t.at < len(t.src) {
+		if err := t.next(); err != nil {
+			return nil, err
+		}
 	}
 	re, err := regexp.Compile(t.out.String())
 	if bad, ok := errors.AsType[*syntax.Error](err); ok {
@@ -54,8 +56,8 @@ var regexpErrors = map[syntax.ErrorCode]string{
 // character class.
 const (
 	space    = `\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
-	notSpace = `\x00-\x08\x0e-\x1f\x21-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}` +
-		`\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+	notSpace = `\x00-\x08\x0e-\x1f\x21-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}` +
+		`\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
 	anything = `[^\n\r\x{2028}\x{2029}]`
 )
 
@@ -75,15 +77,6 @@ var (
 	property   = regexp.MustCompile(`^\\[pP]\{[^}]+\}`)
 	surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}`)
 )
-
-func (t *ecmaTranslator) run() error {
-	for t.at < len(t.src) {
-		if err := t.next(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func (t *ecmaTranslator) next() error {
 	rest := t.src[t.at:]

@@ -15,14 +15,15 @@ func typeOf(t *testing.T, source string) *Type {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	typ, diags := ParseType(expr, environment(source))
-	if diags.HasErrors() {
-		t.Fatal(diags)
+	env := environment(source)
+	typ := ParseType(expr, env)
+	if env.Diags.HasErrors() {
+		t.Fatal((*env.Diags)[0].Detail)
 	}
 	return typ
 }
 
-func TestCompatibleRefusesWhatIsKnownToBeWrong(t *testing.T) {
+func TestMismatchFindsWhatIsKnownToBeWrong(t *testing.T) {
 	for _, c := range []struct{ from, to, why string }{
 		{"string", "string", ""},
 		{"any", "integer", ""},
@@ -43,8 +44,7 @@ func TestCompatibleRefusesWhatIsKnownToBeWrong(t *testing.T) {
 		{"object({ a = string })", "map(string)", ""},
 		{"object({ a = string })", "map(number)", `of its member "a": it is string, and number is needed`},
 	} {
-		ok, why := Compatible(typeOf(t, c.from), typeOf(t, c.to))
-		if why != c.why || ok != (c.why == "") {
+		if why := Mismatch(typeOf(t, c.from), typeOf(t, c.to)); why != c.why {
 			t.Errorf("%s to %s: got %q, want %q", c.from, c.to, why, c.why)
 		}
 	}

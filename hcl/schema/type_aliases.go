@@ -18,37 +18,26 @@ var typeNames = []string{"string", "number", "integer", "bool", "any", "list", "
 
 // aliases maps type names of other languages to the types of this language.
 var aliases = map[string]string{
-	"int": "integer", "int32": "integer", "int64": "integer", "long": "integer", "uint": "integer",
+	"int": "integer", "int32": "integer", "int64": "integer", "long": "integer", "uint": "integer", "num": "number",
 	"float": "number", "float64": "number", "double": "number", "decimal": "number", "numeric": "number",
-	"num":     "number",
 	"boolean": "bool", "str": "string", "text": "string", "varchar": "string", "char": "string", "dynamic": "any",
-	"object": "object({ name = string })",
-	"array":  "list(string)", "tuple": "list(string)", "slice": "list(string)", "dict": "map(string)",
+	"array": "list(string)", "tuple": "list(string)", "slice": "list(string)", "dict": "map(string)",
 	"hash": "map(string)", "struct": "object({ name = string })", "record": "object({ name = string })",
-	"attachment": "file", "upload": "file", "blob": "file", "binary": "file",
+	"object": "object({ name = string })", "attachment": "file", "upload": "file", "blob": "file", "binary": "file",
 	"date": `string("...", { format = "date" })`, "datetime": `string("...", { format = "date-time" })`,
-	"timestamp": `string("...", { format = "date-time" })`,
-	"time":      `string("...", { format = "time" })`, "uuid": `string("...", { format = "uuid" })`,
-	"email": `string("...", { format = "email" })`, "url": `string("...", { format = "uri" })`,
-	"uri": `string("...", { format = "uri" })`,
+	"timestamp": `string("...", { format = "date-time" })`, "time": `string("...", { format = "time" })`,
+	"uuid": `string("...", { format = "uuid" })`, "email": `string("...", { format = "email" })`,
+	"url": `string("...", { format = "uri" })`, "uri": `string("...", { format = "uri" })`,
 }
 
-func isTypeName(text string) bool {
-	_, scalar := scalars[text]
-	return scalar || aliases[strings.ToLower(text)] != ""
-}
-
-// aliasOf returns the type that corresponds to a type name of another language, and the nearest
-// type name.
-func aliasOf(name string) (string, *Type) {
-	rewritten := aliases[strings.ToLower(name)]
-	if rewritten == "" {
-		return "", nil
+// namedType returns the type that a name of this or another language means, and how it is written,
+// or "" if the name is unknown.
+func namedType(name string) (written string, t *Type) {
+	written = name
+	if _, ok := scalars[name]; !ok {
+		written = aliases[strings.ToLower(name)]
 	}
-	word, _, _ := strings.Cut(rewritten, "(")
-	kind, scalar := scalars[word]
-	if !scalar {
-		return rewritten, brokenType()
-	}
-	return rewritten, &Type{Kind: kind}
+	word, _, _ := strings.Cut(written, "(")
+	kind, ok := scalars[word]
+	return written, &Type{Kind: kind, broken: !ok}
 }

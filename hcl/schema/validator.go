@@ -3,6 +3,8 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"hatchel/hcl/value"
 )
@@ -64,4 +66,150 @@ func (v *Validator) Values(arguments map[string]any) (map[string]any, []Violatio
 func (v *Validator) Check(val any) (any, []Violation) {
 	out, _, violations := v.check(val, false)
 	return out, limitViolations(violations)
+}
+
+// A check converts a value to its type or returns its violations. owned permits it to change lists
+// and objects in place; otherwise it copies them before a change. changed reports whether the
+// result differs from the value.
+type check func(v any, owned bool) (out any, changed bool, violations []Violation)
+
+// checkCompiler compiles types to checks.
+type checkCompiler struct {
+	sensitive bool // violations do not show values
+}
+
+func singleViolation(message string) []Violation { return []Violation{{Message: message}} }
+
+// violation describes a violation: the requirement, and what was found unless it is sensitive.
+func (c checkCompiler) violation(need, got string) []Violation {
+	if c.sensitive {
+		return singleViolation(need)
+	}
+	return singleViolation(need + ", got " + got)
+}
+
+func (c checkCompiler) compile(t *Type) check {
+	c.sensitive = c.sensitive || t.Sensitive
+	return c.wrapCheck(t, c.kindCheck(t))
+}
+
+// wrapCheck adds the parts common to all kinds: the library's check and the handling of null.
+func (c checkCompiler) wrapCheck(t *Type, inner check) check {
+	if t.library != nil {
+		inner = c.withLibrary(t, inner)
+	}
+	if !t.AllowsNull() || t.Kind == Any {
+		return inner
+	}
+	return func(v any, owned bool) (any, bool, []Violation) {
+		if v == nil && t.library == nil {
+			return nil, false, nil
+		} else if v == nil {
+			return nil, false, validateRaw(t.library, nil, c.sensitive)
+		}
+		return inner(v, owned)
+	}
+}
+
+// withLibrary adds the checks of the library. The library receives the original value without the
+// nulls that count as absent.
+func (c checkCompiler) withLibrary(t *Type, inner check) check {
+	return func(v any, owned bool) (any, bool, []Violation) {
+		raw := validateRaw(t.library, withoutNulls(t, v), c.sensitive)
+		out, changed, violations := inner(v, owned)
+		for _, r := range raw {
+			said := func(v Violation) bool { return strings.HasPrefix(v.Path, r.Path) }
+			if t.verbatim == nil || !slices.ContainsFunc(violations, said) {
+				violations = append(violations, r)
+			}
+		}
+		return out, changed, violations
+	}
+}
+
+// withoutNulls returns the value without the nulls of optional members.
+func withoutNulls(t *Type, v any) any {
+	if d, ok := v.(value.LazyJSON); ok {
+		v, _ = d.Value()
+	}
+	switch v := v.(type) {
+	case []any:
+		if t.Elem == nil {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = withoutNulls(t.Elem, e)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			m, ok := t.Lookup(k)
+			switch {
+			case ok && e == nil && m.dropsNull():
+			case ok:
+				out[k] = withoutNulls(m.Type, e)
+			case t.Kind == Map:
+				out[k] = withoutNulls(t.Elem, e)
+			default:
+				out[k] = e
+			}
+		}
+		return out
+	}
+	return v
+}
+
+// dropsNull reports whether null counts as absent.
+func (m *Member) dropsNull() bool { return m.Optional && !m.Type.Nullable && m.Type.Kind != Null }
+
+func (c checkCompiler) kindCheck(t *Type) check {
+	switch t.Kind {
+	case String:
+		return c.textCheck(t)
+	case Number, Integer:
+		return c.numberCheck(t)
+	case Bool:
+		return c.plain("must be true or false", func(v any) bool { _, ok := v.(bool); return ok })
+	case File:
+		return c.fileCheck()
+	case Bytes:
+		return c.plain("must be bytes", func(v any) bool { _, ok := v.(value.Bytes); return ok })
+	case Null:
+		return c.plain("must be null", func(v any) bool { return v == nil })
+	case List, Set:
+		return c.listCheck(t)
+	case Map:
+		return c.mapCheck(t)
+	case Object:
+		return c.objectCheck(t).check
+	}
+	return func(v any, _ bool) (any, bool, []Violation) { return v, false, nil }
+}
+
+// retryDecoded decodes a deferred value and checks it again, or returns a violation for a value of
+// the wrong kind.
+func (c checkCompiler) retryDecoded(need string, v any, again check) (any, bool, []Violation) {
+	d, ok := v.(value.LazyJSON)
+	if !ok {
+		return v, false, c.violation(need, describeValue(v))
+	}
+	decoded, err := d.Value()
+	if err != nil {
+		return v, false, singleViolation("could not be read")
+	}
+	out, _, violations := again(decoded, false)
+	return out, true, violations
+}
+
+func (c checkCompiler) plain(need string, is func(any) bool) check {
+	var self check
+	self = func(v any, _ bool) (any, bool, []Violation) {
+		if is(v) {
+			return v, false, nil
+		}
+		return c.retryDecoded(need, v, self)
+	}
+	return self
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,17 +76,13 @@ func prefix(key string, list []Violation) []Violation {
 	return list
 }
 
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
 func memberKey(name string) string {
-	for i, r := range name {
-		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && (r == '-' || r >= '0' && r <= '9') {
-			continue
-		}
-		return "[" + quoteShort(name) + "]"
+	if plainName.MatchString(name) {
+		return name
 	}
-	if name == "" {
-		return `[""]`
-	}
-	return name
+	return "[" + quoteShort(name) + "]"
 }
 
 func indexKey(i int) string { return "[" + strconv.Itoa(i) + "]" }
@@ -104,15 +101,11 @@ func quoteShort(s string) string {
 
 // clip truncates a string to shownRunes characters.
 func clip(s string) string {
-	if len(s) <= maxShownRunes {
-		return s
-	}
 	n := 0
 	for i := range s {
-		if n == maxShownRunes {
+		if n++; n > maxShownRunes {
 			return s[:i] + "…"
 		}
-		n++
 	}
 	return s
 }

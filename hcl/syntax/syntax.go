@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"strings"
 
 	"hatchel/hcl/diag"
@@ -26,8 +27,8 @@ var syntaxDetails = map[string]string{
 	"Missing newline after argument": "Each argument must be on its own line. The operators are && and ||; to join " +
 		"strings, write one template, \"${a} ${b}\".",
 	"Missing newline after block definition": "Nothing may follow the closing brace of a block on the same line.",
-	"Argument definition required": "A single-line block may contain only one argument and no block. Start a new line " +
-		"after its opening brace.",
+	"Argument definition required": "A single-line block may contain only one argument and no block. Start a new " +
+		"line after its opening brace.",
 	"Argument or block definition required": "An argument, `name = value`, or a block, `name \"label\" {`, is " +
 		"expected here.",
 	"Invalid block definition": "A block is written `name \"label\" {`, without an equals sign and with its opening " +
@@ -41,8 +42,8 @@ var syntaxDetails = map[string]string{
 	"Invalid expression":  "A value is expected here.",
 	"Invalid single-argument block definition": "A single-line block may contain only one argument. Write each " +
 		"argument on its own line.",
-	unclosedText: "The closing quote is missing: a quoted string ends on the line where it begins. Write a line break " +
-		"as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
+	unclosedText: "The closing quote is missing: a quoted string ends on the line where it begins. Write a line " +
+		"break as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
 	unclosedHeredoc: "The string is not closed. A quoted string needs its closing quote; a heredoc needs its marker " +
 		"alone on a line.",
 	"Invalid string literal": "This string must be constant. For a check or expect message with values, use the " +
@@ -67,10 +68,7 @@ func explainSyntaxErrors(in hclv2.Diagnostics, src []byte) diag.Diagnostics {
 		}
 	}
 	for _, d := range out {
-		d.Detail = strings.TrimSpace(d.Detail)
-		if better, ok := syntaxDetails[d.Summary]; ok {
-			d.Detail = better
-		}
+		d.Detail = cmp.Or(syntaxDetails[d.Summary], strings.TrimSpace(d.Detail))
 		explainMistake(d, src)
 		if len(strings.Fields(d.Summary)) > 5 {
 			d.Detail = strings.TrimSpace(d.Summary + ". " + d.Detail)
@@ -100,11 +98,7 @@ func Parse(name string, src []byte) (*hclsyntax.Body, diag.Diagnostics) {
 		return &hclsyntax.Body{}, diag.Diagnostics{d}
 	}
 	file, diags := hclsyntax.ParseConfig(src, name, hclv2.InitialPos)
-	body, ok := file.Body.(*hclsyntax.Body)
-	if !ok {
-		body = &hclsyntax.Body{}
-	}
-	return body, explainSyntaxErrors(diags, src)
+	return file.Body.(*hclsyntax.Body), explainSyntaxErrors(diags, src)
 }
 
 // Format rewrites a file in the canonical style. For a file with a syntax error the result is nil,

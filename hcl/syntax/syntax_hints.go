@@ -42,8 +42,8 @@ func explainMistake(d *diag.Diagnostic, src []byte) {
 	case "Invalid template control keyword":
 		d.Detail = "%{ begins an if or a for: %{if input.x} … %{endif}. To write it literally, use %%{."
 	case "Invalid escape sequence":
-		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight hexadecimal digits. ` +
-			`Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, a backslash is an ordinary character.`
+		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight hexadecimal ` +
+			`digits. Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, a backslash is an ordinary character.`
 	case "Missing newline after argument", "Invalid single-argument block definition":
 		if bytes.HasSuffix(before, []byte(`"`)) && len(after) > 0 && !unicode.IsSpace(rune(after[0])) &&
 			after[0] != ',' {

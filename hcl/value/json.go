@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,3 +74,120 @@ func appendObject(dst []byte, m map[string]any) (_ []byte, err error) {
 
 // AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte { return jsonscan.AppendString(dst, s) }
+
+// MaxDepth is the maximum nesting of arrays and objects in JSON that is decoded or compacted.
+const MaxDepth = 512
+
+// SyntaxError reports where and why a text is not JSON.
+type SyntaxError = jsonscan.SyntaxError
+
+// ErrTooDeep is wrapped by the SyntaxError about a text that is nested deeper than MaxDepth.
+var ErrTooDeep = jsonscan.ErrTooDeep
+
+// Decode decodes one JSON text. The value does not alias src. Duplicate keys, invalid UTF-8,
+// nesting beyond MaxDepth and text after the value are errors. Every error is a [*SyntaxError].
+func Decode(src []byte) (any, error) {
+	s := jsonscan.New(src, MaxDepth)
+	v, err := decodeValue(&s)
+	if err == nil && !s.AtEnd() {
+		err = s.Fail("more text after the value")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func decodeValue(s *jsonscan.Scanner) (any, error) {
+	switch c := s.Peek(); c {
+	case '"':
+		return s.Text()
+	case '{':
+		return decodeObject(s)
+	case '[':
+		return decodeList(s)
+	}
+	text, err := s.Value()
+	if err != nil {
+		return nil, err
+	}
+	switch text[0] {
+	case 't', 'f':
+		return text[0] == 't', nil
+	case 'n':
+		return nil, nil
+	}
+	return decodeNumber(text), nil
+}
+
+func decodeList(s *jsonscan.Scanner) (any, error) {
+	if err := s.EnterArray(); err != nil {
+		return nil, err
+	}
+	list := []any{}
+	for {
+		more, err := s.NextElement()
+		if err != nil || !more {
+			return list, err
+		}
+		v, err := decodeValue(s)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+}
+
+func decodeObject(s *jsonscan.Scanner) (any, error) {
+	mark, err := s.EnterObject()
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]any{}
+	for {
+		key, err := s.Key(mark)
+		if err != nil || key == nil {
+			return m, err
+		}
+		if _, duplicate := m[string(key)]; duplicate {
+			return nil, s.DuplicateKey(key)
+		}
+		v, err := decodeValue(s)
+		if err != nil {
+			return nil, err
+		}
+		m[string(key)] = v
+	}
+}
+
+// decodeNumber is Number for a text that is known to be a JSON number.
+func decodeNumber(text []byte) any {
+	if len(text) >= 18 { // it may not fit an int
+		return ParseNumber(string(text))
+	}
+	digits, negative := text, text[0] == '-'
+	if negative {
+		digits = text[1:]
+	}
+	n := 0
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return ParseNumber(string(text))
+		}
+		n = n*10 + int(c-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// Compact checks that src is one JSON text of at most MaxDepth levels, or empty, and removes a byte
+// order mark and the white space between its tokens, in place. Duplicate keys are accepted. On an
+// error, a [*SyntaxError], it returns the text compacted up to the error. Compact takes a few
+// nanoseconds a byte, so that a document that is never read need not be decoded.
+func Compact(src []byte) ([]byte, error) {
+	return jsonscan.Compact(bytes.TrimPrefix(src, byteOrderMark), MaxDepth)
+}

@@ -67,14 +67,25 @@ func ResolveAll(v any) (_ any, err error) {
 }
 
 func holdsDeferred(v any) bool {
-	switch v := v.(type) {
-	case LazyJSON:
+	return Contains(v, func(v any) bool { _, ok := v.(LazyJSON); return ok })
+}
+
+// Contains reports whether is holds for v or for a value in it, at any depth. It does not look into
+// a LazyJSON.
+func Contains(v any, is func(any) bool) bool {
+	if is(v) {
 		return true
+	}
+	switch v := v.(type) {
 	case []any:
-		return slices.ContainsFunc(v, holdsDeferred)
+		for _, e := range v {
+			if Contains(e, is) {
+				return true
+			}
+		}
 	case map[string]any:
 		for _, e := range v {
-			if holdsDeferred(e) {
+			if Contains(e, is) {
 				return true
 			}
 		}
