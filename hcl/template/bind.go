@@ -3,7 +3,6 @@ package template
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -83,29 +82,6 @@ func DescribeKind(v any) string {
 func (t Type) KnownText() (text string, known bool) {
 	text, isString := t.Constant.(string)
 	return text, isString && t.Known
-}
-
-// Interpolations returns the interpolations of nodes, including those of all branches and loops.
-func Interpolations(nodes []Node) iter.Seq[*Interpolation] {
-	return func(yield func(*Interpolation) bool) { walk(nodes, yield) }
-}
-
-func walk(nodes []Node, yield func(*Interpolation) bool) bool {
-	more := true
-	for _, n := range nodes {
-		switch n := n.(type) {
-		case *Interpolation:
-			more = yield(n)
-		case *If:
-			more = walk(n.Then, yield) && walk(n.Else, yield)
-		case *For:
-			more = walk(n.Body, yield)
-		}
-		if !more {
-			return false
-		}
-	}
-	return true
 }
 
 // States is the set of states in which a compiler can be after the renderings read so far, in the

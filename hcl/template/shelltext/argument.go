@@ -103,9 +103,24 @@ func (a *Arg) values() []*template.Interpolation {
 	case a.Value != nil:
 		return []*template.Interpolation{a.Value}
 	case a.Text != nil:
-		return slices.Collect(template.Interpolations(a.Text.Nodes))
+		return interpolations(a.Text.Nodes)
 	}
 	return nil
+}
+
+// interpolations returns the interpolations of nodes, including those of all branches and loops.
+func interpolations(nodes []template.Node) (all []*template.Interpolation) {
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *template.Interpolation:
+			all = append(all, n)
+		case *template.If:
+			all = append(append(all, interpolations(n.Then)...), interpolations(n.Else)...)
+		case *template.For:
+			all = append(all, interpolations(n.Body)...)
+		}
+	}
+	return all
 }
 
 // nullable reports whether the element may be omitted in a call.

@@ -142,13 +142,11 @@ func (s *optionScanner) run() {
 // scanOption reads one option and the argument that belongs to it.
 func (s *optionScanner) scanOption(w word) {
 	name, _, inline := strings.Cut(w.text, "=")
+	code := slices.Contains(strings.Fields(s.codes), name)
 	switch {
-	case slices.Contains(strings.Fields(s.codes), name):
-		s.codeGiven = true
-		s.scanArgument(w, name, inline || !w.constant, true)
-		return
-	case slices.Contains(strings.Fields(s.long), name):
-		s.scanArgument(w, name, inline || !w.constant, false)
+	case code || slices.Contains(strings.Fields(s.long), name):
+		s.codeGiven = s.codeGiven || code
+		s.scanArgument(w, name, inline || !w.constant, code)
 		if name == "--arg" || name == "--argjson" || name == "--slurpfile" || name == "--rawfile" {
 			s.at++
 		}

@@ -1,6 +1,7 @@
 package shelltext
 
 import (
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -147,24 +148,12 @@ func (c *scriptCompiler) checkContext(h *scriptValue, l *scriptText) {
 // doubleQuoted rewrites a single-quoted word with ${...} interpolations.
 func doubleQuoted(word string) string {
 	inner := strings.TrimSuffix(strings.TrimPrefix(word, "'"), "'")
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := 0; i < len(inner); i++ {
-		switch ch := inner[i]; {
-		case strings.HasPrefix(inner[i:], "$${"):
-			b.WriteString(`\$${`)
-			i += 2
-		case strings.HasPrefix(inner[i:], "${"):
-			end := max(strings.IndexByte(inner[i:], '}'), 0)
-			b.WriteString(inner[i : i+end+1])
-			i += end
-		case ch == '$' || ch == '`' || ch == '"' || ch == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(ch)
-		default:
-			b.WriteByte(ch)
+	return `"` + expandable.ReplaceAllStringFunc(inner, func(s string) string {
+		if strings.HasPrefix(s, "${") {
+			return s
 		}
-	}
-	b.WriteByte('"')
-	return b.String()
+		return `\` + s
+	}) + `"`
 }
+
+var expandable = regexp.MustCompile("\\$\\$\\{|\\$\\{[^}]*\\}|[$`\"\\\\]")

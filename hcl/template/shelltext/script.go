@@ -3,7 +3,6 @@ package shelltext
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -283,16 +282,14 @@ const cannotStand = `The shell would not read %[1]s as a value here: a backslash
 func (c *scriptCompiler) script(text string) *Script {
 	s := &Script{shell: c.shell, values: c.values}
 	prefix := unusedPrefix("HATCHEL_V", text)
-	var moves, drops strings.Builder
+	var moves []string
 	for i, h := range c.values {
 		name := prefix + strconv.Itoa(i)
-		s.names = append(s.names, name)
-		fmt.Fprintf(&moves, "%s=$%s ", h.variable, name)
-		drops.WriteString(" " + name)
+		s.names, moves = append(s.names, name), append(moves, h.variable+"=$"+name)
 	}
 	if len(c.values) > 0 {
 		// On the same line, so that line numbers of the shell match the source.
-		text = strings.TrimSuffix(moves.String(), " ") + "; unset" + drops.String() + "; " + text
+		text = strings.Join(moves, " ") + "; unset " + strings.Join(s.names, " ") + "; " + text
 	}
 	s.text = text
 	return s

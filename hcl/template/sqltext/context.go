@@ -53,17 +53,14 @@ func (c *checker) readHole(h *template.Interpolation, s state, out *states) {
 
 // rejectEnclosed reports an interpolation inside quotes or a comment.
 func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
+	if h.Func == "raw" && l.mode != inEscape {
+		return false
+	}
 	switch l.mode {
 	case inQuote, inEscape:
-		if h.Func == "raw" && l.mode == inQuote {
-			return false
-		}
 		l.Errorf(h.Range, "Value inside quotes", "%s", l.quotedValueHint(h))
 		l.mode = inQuote
 	case inLine, blockOpen, inBlock, blockStar, blockSlash:
-		if h.Func == "raw" {
-			return false
-		}
 		l.Errorf(h.Range, "Value inside a comment",
 			"A comment cannot hold a value. Move ${%s} out of the comment, or write $${ for the two characters.",
 			h.Source)
@@ -71,12 +68,9 @@ func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 			l.mode = inBlock
 		}
 	case inDollar:
-		if h.Func == "raw" {
-			return false
-		}
 		l.Errorf(h.Range, "Value inside dollar quotes",
-			"Text between %s and %s is one constant string. Close it before ${%s} and join the parts with ||.",
-			l.text, l.text, h.Source)
+			"Text between %[1]s and %[1]s is one constant string. Close it before ${%[2]s} and join the parts with ||.",
+			l.text, h.Source)
 		l.depth = 0
 	default:
 		return false

@@ -107,15 +107,7 @@ func newNamesOp(d Dialect, h *template.Interpolation) op {
 	fixed := true
 	var text []byte
 	for i, a := range h.Args {
-		var names []string
-		for _, t := range elementTypes(a.Type) {
-			texts, _ := knownTexts(t)
-			for _, n := range texts {
-				if !slices.Contains(names, n) {
-					names = append(names, n)
-				}
-			}
-		}
+		names, _ := knownNames(a.Type)
 		s.names = append(s.names, names)
 		if fixed = fixed && a.Type.Known && a.Type.Kind != template.List && len(names) == 1; fixed {
 			if i > 0 {

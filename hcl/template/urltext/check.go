@@ -161,7 +161,8 @@ func (c *checker) startChar(s state, ch, rest string, at func(int) hclv2.Range) 
 			return state{phase: path, dots: "x"}
 		}
 		c.Errorf(at(0), "Path must begin with /",
-			`The URL of a request over a connection begins with "/" or "?": write "/%s...".`, rest[:strings.IndexAny(rest+"/", "/?")])
+			`The URL of a request over a connection begins with "/" or "?": write "/%s...".`,
+			rest[:strings.IndexAny(rest+"/", "/?")])
 		return state{phase: path, dots: "x", first: true}
 	}
 	s.head += ch
@@ -185,10 +186,7 @@ func (c *checker) authorityChar(s state, ch string, at func(int) hclv2.Range) st
 	switch ch {
 	case "/", "?":
 		c.checkAuthority(s, at(len(s.head)))
-		if ch == "?" {
-			return state{phase: query, inName: true}
-		}
-		return state{phase: path}
+		return stateAfter(ch)
 	case "@":
 		c.Errorf(at(0), "User in a URL", `A URL must not hold a user or password. Use the auth block of a connection.`)
 		s.head = ""
@@ -196,6 +194,14 @@ func (c *checker) authorityChar(s state, ch string, at func(int) hclv2.Range) st
 	}
 	s.head += ch
 	return s
+}
+
+// stateAfter returns the state after the / or ? that ends the host or a segment.
+func stateAfter(ch string) state {
+	if ch == "?" {
+		return state{phase: query, inName: true}
+	}
+	return state{phase: path}
 }
 
 func (c *checker) checkAuthority(s state, r hclv2.Range) {
@@ -211,10 +217,7 @@ func (c *checker) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 		return state{phase: path, dots: "x"}
 	case ch == "/" || ch == "?":
 		c.endSegment(s, at)
-		if ch == "?" {
-			return state{phase: query, inName: true}
-		}
-		return state{phase: path}
+		return stateAfter(ch)
 	case ch == `\`:
 		c.Errorf(at(0), "Invalid character in URL", `Some servers take \ for /. Write /, or %%5C for the character.`)
 	case len(ch) > 1 || !pathChar(ch[0]):
@@ -224,21 +227,17 @@ func (c *checker) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 }
 
 func (c *checker) invalid(ch string, r hclv2.Range) {
-	if ch == "%" {
+	switch {
+	case ch == "%":
 		c.Errorf(r, "Wrong escape in URL",
 			`%% begins an escape of two digits, such as %%20. Write %%25 for the character.`)
-		return
-	}
-	if ch == "{" || ch == "}" {
-		if !c.braceHinted {
-			c.Errorf(r, "Invalid character in URL",
-				`A value is written ${input.x}, and %s is not allowed in a URL. Write %s for the character.`, ch,
-				escape(ch))
-		}
+	case ch != "{" && ch != "}":
+		c.Errorf(r, "Invalid character in URL", `The character %q is not allowed in a URL. Write %s.`, ch, escape(ch))
+	case !c.braceHinted:
 		c.braceHinted = true
-		return
+		c.Errorf(r, "Invalid character in URL",
+			`A value is written ${input.x}, and %s is not allowed in a URL. Write %s for the character.`, ch, escape(ch))
 	}
-	c.Errorf(r, "Invalid character in URL", `The character %q is not allowed in a URL. Write %s.`, ch, escape(ch))
 }
 
 // add appends a character to a segment.
@@ -291,7 +290,6 @@ func (c *checker) endSegment(s state, at func(int) hclv2.Range) {
 
 // checkEnd checks the states at the end of the template.
 func (c *checker) checkEnd(s state, r hclv2.Range) {
-	at := func(int) hclv2.Range { return r }
 	switch s.phase {
 	case start:
 		if !c.connection {
@@ -300,6 +298,6 @@ func (c *checker) checkEnd(s state, r hclv2.Range) {
 	case authority:
 		c.checkAuthority(s, r)
 	case path:
-		c.endSegment(s, at)
+		c.endSegment(s, func(int) hclv2.Range { return r })
 	}
 }
