@@ -142,7 +142,7 @@ func (b *block) execEffects() hcl.Effects {
 	returning := false
 	for _, s := range b.statements() {
 		f.Destructive = f.Destructive || mayLoseData(s)
-		returning = returning || returnsRows(s)
+		returning = returning || s.ReturnsRows()
 	}
 	members := changeMembers()
 	if returning || b.Exec.Listed {
@@ -160,9 +160,6 @@ func (b *block) execEffects() hcl.Effects {
 	}
 	return f
 }
-
-// returnsRows reports whether a statement under exec returns rows.
-func returnsRows(s *sqltext.Program) bool { return s.HasReturning() || s.ReturnsRows() }
 
 func rowMembers() []*schema.Member {
 	row := &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.Any}}

@@ -64,3 +64,11 @@ func (d *Diagnostics) HasErrorAt(at hclv2.Range) bool {
 		return e.Severity == hclv2.DiagError && e.Subject != nil && *e.Subject == at
 	})
 }
+
+// Result returns what was compiled, or nil if there are errors, and the diagnostics.
+func Result[T any](compiled *T, d *Diagnostics) (*T, hclv2.Diagnostics) {
+	if d.list.HasErrors() {
+		compiled = nil
+	}
+	return compiled, d.All()
+}

@@ -20,11 +20,7 @@ type Argv struct {
 // are errors. The diagnostic for an empty list has no range.
 func CompileArgv(args []Arg) (*Argv, hclv2.Diagnostics) {
 	var d template.Diagnostics
-	a := compileArgv(args, hclv2.Range{}, &d)
-	if d.HasErrors() {
-		return nil, d.All()
-	}
-	return a, d.All()
+	return template.Result(compileArgv(args, hclv2.Range{}, &d), &d)
 }
 
 func compileArgv(args []Arg, at hclv2.Range, d *template.Diagnostics) *Argv {
@@ -219,10 +215,8 @@ func (e *argvElement) bindText(b *binder) (bool, error) {
 		return false, err
 	}
 	text := string(b.buf)
-	if b.first != nil {
-		if err := b.rejectDash(text, b.first, b.mayBeginWithDash); err != nil {
-			return false, err
-		}
+	if err := b.rejectDash(text, b.first, b.first == nil || b.mayBeginWithDash); err != nil {
+		return false, err
 	}
 	if err := checkText(text, e.source()); err != nil {
 		return false, err

@@ -27,11 +27,7 @@ type Script struct {
 // #! line of bash. The Script is nil when there are errors.
 func CompileScript(t *template.Tree) (*Script, hclv2.Diagnostics) {
 	c := &scriptCompiler{tree: t}
-	s := c.compile()
-	if c.HasErrors() {
-		return nil, c.All()
-	}
-	return s, c.All()
+	return template.Result(c.compile(), &c.Diagnostics)
 }
 
 // Text returns the complete script, which first moves the values from the environment to shell

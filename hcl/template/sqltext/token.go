@@ -153,13 +153,10 @@ func (l *lexer) openParenthesis() {
 		frame = columns
 	case prev != word:
 	case w == "IN" || w == "NOT IN":
-		frame = elements
-		if l.frame() == special {
-			frame = group
+		if l.frame() != special {
+			frame = elements
 		}
-	case w == "USING" || w == "CONFLICT":
-		frame = names
-	case w == "SET":
+	case w == "USING" || w == "CONFLICT" || w == "SET":
 		frame = names
 	case keywordCalls[w]:
 		frame = special
