@@ -47,8 +47,8 @@ func (a *taintWalk) checkNumber(w *syntax.Word, sc scope) {
 func (a *taintWalk) rejectNumber(n syntax.Node, t taint) {
 	if t.level > trusted {
 		a.errorAt(n, "Value in arithmetic",
-			`A shell runs code inside arithmetic, and %s can be any text. Make the input an integer, or turn it into a `+
-				`number first: n=$(printf '%%d' "$x").`, t.from)
+			`A shell runs code inside arithmetic, and %s can be any text. Make the input an integer, or turn it into `+
+				`a number first: n=$(printf '%%d' "$x").`, t.from)
 	}
 }
 

@@ -86,7 +86,8 @@ func (a *taintWalk) reportCode(f codeWord) {
 	hint := scriptHint(f, interpolation(from))
 	switch {
 	case f.command:
-		a.errorAt(node, "Program depends on a call", `%s would run whatever program %s names. %s`, f.program, from, hint)
+		a.errorAt(node, "Program depends on a call", `%s would run whatever program %s names. %s`, f.program, from,
+			hint)
 	case f.file:
 		a.errorAt(node, "Program depends on a call",
 			`%s would run whatever file %s names. Write the file's name as text, or keep it below a fixed folder: `+

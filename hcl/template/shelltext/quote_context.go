@@ -130,7 +130,8 @@ func (c *scriptCompiler) checkContext(h *scriptValue, l *scriptText) {
 			`Shells differ on a pattern inside a here-document. Assign it first: x=${%s}.`, h.Source)
 	case h.context == ctxComment && loose:
 		c.Errorf(h.Range, "Value in a comment",
-			`A comment is not read, so %s would never be used. Remove it, or write $${...} to show it as text.`, h.Source)
+			`A comment is not read, so %s would never be used. Remove it, or write $${...} to show it as text.`,
+			h.Source)
 	case (h.context == ctxSingleQuoted || h.context == ctxDollarQuoted) && loose:
 		rewritten := ""
 		if word := l.source(offsets(h.enclosing)); word != "" && h.context == ctxSingleQuoted {

@@ -136,15 +136,15 @@ func (c *scriptCompiler) checkValue(h *template.Interpolation) {
 	switch h.Type.Kind {
 	case template.List:
 		c.Errorf(h.Range, "List in a script",
-			`%[1]s is a list, and a value in a script is one string. Write ${jsonencode(%[1]s)} or ${join("\n", %[1]s)}, `+
-				`or use command = [...], where each element becomes a word.`, h.Source)
+			`%[1]s is a list, and a value in a script is one string. Write ${jsonencode(%[1]s)} or ${join("\n", `+
+				`%[1]s)}, or use command = [...], where each element becomes a word.`, h.Source)
 	case template.Object:
 		c.Errorf(h.Range, "Object in a script",
 			`%[1]s is an object, and a value in a script is one string. Write ${jsonencode(%[1]s)}.`, h.Source)
 	case template.File:
 		c.Errorf(h.Range, "File in a script",
-			`%[1]s is a file, and a value in a script is one string. Write ${%[1]s.path} for a copy that the script can `+
-				`read, or send it with stdin = %[1]s.`, h.Source)
+			`%[1]s is a file, and a value in a script is one string. Write ${%[1]s.path} for a copy that the script `+
+				`can read, or send it with stdin = %[1]s.`, h.Source)
 	case template.Bytes:
 		c.Errorf(h.Range, "Bytes in a script",
 			`%[1]s is bytes, and a value in a script is one string. Send it with stdin = %[1]s, or write `+

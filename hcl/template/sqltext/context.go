@@ -192,8 +192,8 @@ func (l *lexer) contextAfterWord(h *template.Interpolation) {
 	}
 }
 
-var typeNames = template.WordSet(`DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMERIC DECIMAL INTEGER INT BIGINT TEXT BOOLEAN
-	UUID JSON JSONB`)
+var typeNames = template.WordSet(`DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMERIC DECIMAL INTEGER INT BIGINT TEXT
+	BOOLEAN UUID JSON JSONB`)
 
 // recordContext records the context of an interpolation, and reports one whose context differs
 // between renderings.
@@ -216,8 +216,8 @@ func (c *checker) requireName(h *template.Interpolation, where string) {
 
 func (c *checker) sortsByConstant(h *template.Interpolation) {
 	c.Errorf(h.Range, "Value instead of name",
-		"ORDER BY, GROUP BY and PARTITION BY with a value give every row the same rank: ${%s} is bound as a value, not "+
-			"as a column. %s", h.Source, nameHint(h))
+		"ORDER BY, GROUP BY and PARTITION BY with a value give every row the same rank: ${%s} is bound as a value, "+
+			"not as a column. %s", h.Source, nameHint(h))
 }
 
 func nameHint(h *template.Interpolation) string {

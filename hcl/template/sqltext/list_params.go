@@ -62,8 +62,8 @@ func (p *rowsParam) bind(b *binding) error {
 			return err
 		}
 		if width = len(row); width*len(rows) > most {
-			return fmt.Errorf("%s has %d rows of %d values, and one statement takes at most %d values: send at most %d "+
-				"rows at a time", p.hole.Source, len(rows), width, most, most/width)
+			return fmt.Errorf("%s has %d rows of %d values, and one statement takes at most %d values: send at most "+
+				"%d rows at a time", p.hole.Source, len(rows), width, most, most/width)
 		}
 		if i > 0 {
 			b.text = append(b.text, ',')

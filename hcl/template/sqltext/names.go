@@ -62,7 +62,8 @@ func (c *checker) checkNameType(a *template.Interpolation, qualified, first bool
 	}
 	if t.Nullable {
 		c.Errorf(a.Range, "Name may be null",
-			"%[1]s may be null, which cannot be a name. Give it a default, or guard it with %%{if %[1]s != null}.", a.Source)
+			"%[1]s may be null, which cannot be a name. Give it a default, or guard it with %%{if %[1]s != null}.",
+			a.Source)
 	}
 	for _, text := range names {
 		if text == "" || strings.IndexByte(text, 0) >= 0 {
@@ -137,8 +138,9 @@ func (c *checker) readRaw(h *template.Interpolation, s state, out *states) {
 	texts, ok := knownTexts(h.Args[0].Type)
 	if !ok || h.Args[0].Type.Nullable {
 		c.Errorf(h.Range, "Raw text not known",
-			"raw() inserts text into the statement, so it must be known when the file is loaded, and %s is not. To choose "+
-				"between strings by a value, index a map: raw(local.texts[input.x]), or use %%{if}.", h.Args[0].Source)
+			"raw() inserts text into the statement, so it must be known when the file is loaded, and %s is not. To "+
+				"choose between strings by a value, index a map: raw(local.texts[input.x]), or use "+
+				"%%{if}.", h.Args[0].Source)
 		l := c.lexerAt(s, c.end())
 		l.flush()
 		l.set(operator, "")

@@ -236,7 +236,8 @@ func (c *checker) invalid(ch string, r hclv2.Range) {
 	case !c.braceHinted:
 		c.braceHinted = true
 		c.Errorf(r, "Invalid character in URL",
-			`A value is written ${input.x}, and %s is not allowed in a URL. Write %s for the character.`, ch, escape(ch))
+			`A value is written ${input.x}, and %s is not allowed in a URL. Write %s for the character.`, ch,
+			escape(ch))
 	}
 }
 
