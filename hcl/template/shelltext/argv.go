@@ -78,7 +78,7 @@ func compileElements(args []Arg, ends map[*Arg]bool) []argvElement {
 	for i := range args {
 		out[i] = compileElement(&args[i], ends)
 		if i > 0 {
-			if s, ok := args[i-1].literal(); ok && isOption(s) {
+			if s, _ := args[i-1].literal(); isOption(s) {
 				out[i].option = s
 			}
 		}

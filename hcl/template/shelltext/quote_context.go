@@ -2,6 +2,7 @@ package shelltext
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -82,7 +83,7 @@ func contextOf(outer []syntax.Node) quoteContext {
 			return ctxArithmetic
 		case *syntax.ParamExp:
 			if w, ok := outer[min(i+1, len(outer)-1)].(*syntax.Word); ok && n.Exp != nil && w == n.Exp.Word {
-				pattern = pattern || isPattern(n.Exp.Op)
+				pattern = pattern || slices.Contains(patternOperators, n.Exp.Op)
 			} else if n.Repl != nil && ok {
 				pattern = true
 			} else {
@@ -106,14 +107,9 @@ func contextOf(outer []syntax.Node) quoteContext {
 	return ctxBare
 }
 
-func isPattern(op syntax.ParExpOperator) bool {
-	switch op {
-	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix,
-		syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
-		return true
-	}
-	return false
-}
+// patternOperators are the operators of ${x...} whose word is a pattern.
+var patternOperators = []syntax.ParExpOperator{syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix,
+	syntax.RemLargeSuffix, syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll}
 
 // checkContext reports an interpolation that the shell would not treat as a value.
 func (c *scriptCompiler) checkContext(h *scriptValue, l *scriptText) {

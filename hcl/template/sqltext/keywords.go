@@ -43,3 +43,11 @@ var pairs = map[[2]string]string{
 	{"ORDER", "BY"}: "ORDER BY", {"GROUP", "BY"}: "ORDER BY", {"PARTITION", "BY"}: "ORDER BY",
 	{"SIMILAR", "TO"}: "LIKE", {"SOUNDS", "LIKE"}: "LIKE",
 }
+
+// clauses are the lists that begin after a keyword.
+var clauses = map[string]byte{
+	"FROM": tables, "INTO": tables, "UPDATE": tables, "JOIN": tables, "SET": sets, "KEY UPDATE": sets,
+	"ORDER BY": sorting, "SELECT": values, "WHERE": values, "ON": values, "DISTINCT ON": values, "HAVING": values,
+	"LIMIT": values, "OFFSET": values, "VALUES": values, "RETURNING": values, "WHEN": values, "UNION": values,
+	"EXCEPT": values, "INTERSECT": values, "ROWS": values, "RANGE": values, "GROUPS": values,
+}

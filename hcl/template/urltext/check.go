@@ -2,6 +2,7 @@ package urltext
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 
@@ -98,15 +99,10 @@ func (c *checker) readLoop(n *template.For, in states) states {
 // readText advances the states over constant text.
 func (c *checker) readText(t *template.Text, in states) states {
 	for i := 0; i < len(t.Value); {
-		unit := 1
+		_, unit := utf8.DecodeRuneInString(t.Value[i:])
 		ch, escaped := decodePercent(t.Value[i:])
-		switch {
-		case escaped:
+		if escaped {
 			unit = 3
-		case t.Value[i] >= 0xc0:
-			for unit = 1; i+unit < len(t.Value) && t.Value[i+unit] >= 0x80 && t.Value[i+unit] < 0xc0; {
-				unit++
-			}
 		}
 		at := func(before int) hclv2.Range { return t.Place(max(0, i-before), min(i+unit, len(t.Value))) }
 		word := t.Value[i : i+unit]
