@@ -130,11 +130,8 @@ func (c *checker) generateInterpolation(h *template.Interpolation, next template
 // castOf returns a cast for a parameter that is compared only with NULL, whose type PostgreSQL
 // cannot infer.
 func castOf(t template.Type) string {
-	if t.Kind == template.List && t.Elem != nil && t.Elem.Kind != template.List {
-		if e := castOf(*t.Elem); e != "" {
-			return e + "[]"
-		}
-		return ""
+	if t.Kind == template.List && t.Elem != nil && casts[t.Elem.Kind] != "" {
+		return casts[t.Elem.Kind] + "[]"
 	}
 	return casts[t.Kind]
 }

@@ -45,8 +45,10 @@ func (p *param) eval(d Dialect, f template.Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, err = value.ResolveContent(v); err != nil {
-		return nil, err
+	if lazy, ok := v.(value.LazyJSON); ok {
+		if v, err = value.ResolveContent(lazy); err != nil {
+			return nil, err
+		}
 	}
 	list, isList := v.([]any)
 	switch {

@@ -44,22 +44,17 @@ type checker struct {
 func (c *checker) checkTree(t *template.Tree) {
 	states := c.readNodes(t.Nodes, states{{phase: start, first: c.connection}})
 	end := hclv2.Range{Filename: t.Range.Filename, Start: t.Range.End, End: t.Range.End}
-	if n := len(t.Nodes); n > 0 {
-		end = lastRange(t.Nodes[n-1], end)
+	if len(t.Nodes) > 0 {
+		switch n := t.Nodes[len(t.Nodes)-1].(type) {
+		case *template.Text:
+			end = n.Place(max(0, len(n.Value)-1), len(n.Value))
+		case *template.Interpolation:
+			end = n.Range
+		}
 	}
 	for _, s := range states {
 		c.checkEnd(s, end)
 	}
-}
-
-func lastRange(n template.Node, other hclv2.Range) hclv2.Range {
-	switch n := n.(type) {
-	case *template.Text:
-		return n.Place(max(0, len(n.Value)-1), len(n.Value))
-	case *template.Interpolation:
-		return n.Range
-	}
-	return other
 }
 
 func (c *checker) readNodes(nodes []template.Node, in states) states {
