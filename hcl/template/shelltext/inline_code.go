@@ -59,10 +59,7 @@ func nestedCommands(words []word) []codeWord {
 		return findExec(words)
 	}
 	for i := 1; i < len(words); i++ {
-		if !words[i].constant {
-			continue
-		}
-		if _, p, ok := lookup(words[i].text); !ok || !p.shell && p.operand != fileFirst {
+		if _, p, _ := lookup(words[i].text); !words[i].constant || !p.shell && p.operand != fileFirst {
 			continue
 		}
 		for _, f := range findCode(words[i:]) {

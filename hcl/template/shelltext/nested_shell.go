@@ -104,7 +104,7 @@ const inlinePrefix = "\x00"
 // inlineShell walks constant code of a shell: sh -c '... $1 ...' sh value.
 func (a *taintWalk) inlineShell(l simpleCommand) {
 	for i, w := range l.words {
-		if _, p, ok := lookup(w.text); ok && p.shell && w.constant {
+		if _, p, _ := lookup(w.text); p.shell && w.constant {
 			a.inlineCode(l, l.words[i+1:])
 		}
 	}

@@ -23,8 +23,8 @@ type Script struct {
 }
 
 // CompileScript checks a script and compiles it to constant text. It is run by /bin/sh and checked
-// as POSIX shell, unless its first line is the
-// #! line of bash. The Script is nil when there are errors.
+// as POSIX shell, unless its first line is the #! line of bash. The Script is nil when there are
+// errors.
 func CompileScript(t *template.Tree) (*Script, hclv2.Diagnostics) {
 	c := &scriptCompiler{tree: t}
 	return template.Result(c.compile(), &c.Diagnostics)
@@ -193,22 +193,21 @@ func (c *scriptCompiler) readInterpreter(l *scriptText) bool {
 }
 
 func (c *scriptCompiler) checkCharacters(l *scriptText) bool {
-	if i := strings.IndexByte(l.text, 0); i >= 0 {
-		c.Errorf(l.rangeOf(i, i+1), "NUL in a script", `A script cannot hold a NUL character.`)
-		return false
-	}
-	if i := strings.IndexByte(l.text, '\r'); i >= 0 {
-		c.Errorf(l.rangeOf(i, i+1), "Carriage return in script",
+	nul, carriageReturn := strings.IndexByte(l.text, 0), strings.IndexByte(l.text, '\r')
+	switch {
+	case nul >= 0:
+		c.Errorf(l.rangeOf(nul, nul+1), "NUL in a script", `A script cannot hold a NUL character.`)
+	case carriageReturn >= 0:
+		c.Errorf(l.rangeOf(carriageReturn, carriageReturn+1), "Carriage return in script",
 			`A shell reads a carriage return as part of the word before it. Save the file with line feeds only.`)
-		return false
-	}
-	if len(l.text) > maxWordSize-4096 {
+	case len(l.text) > maxWordSize-4096:
 		c.Errorf(c.tree.Range, "Script too long",
 			`A script can be at most %d bytes long, and this one is %d. Keep it in a file: script_file = "name.sh".`,
 			maxWordSize-4096, len(l.text))
-		return false
+	default:
+		return true
 	}
-	return true
+	return false
 }
 
 const maxScriptDepth = 500 // levels of the syntax tree; one $(...) has five
