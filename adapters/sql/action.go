@@ -78,7 +78,7 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 	statements := a.Exec.Statements()
 	executions := make([]execution, len(statements))
 	for i, s := range statements {
-		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.MaxRows}, wantsRows: returnsRows(s)}
+		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.MaxRows}, wantsRows: s.ReturnsRows()}
 	}
 	var out map[string]any
 	err := a.db.write(ctx, func(tx transaction) error {
@@ -105,7 +105,7 @@ func (a *action) execOutput(executions []execution) map[string]any {
 	if !a.Exec.Listed {
 		e := executions[0]
 		out := map[string]any{"affected": e.affected, "last_id": e.lastID}
-		if returnsRows(a.Exec.Statements()[0]) {
+		if a.Exec.Statements()[0].ReturnsRows() {
 			maps.Copy(out, e.result.output())
 		}
 		return out

@@ -136,7 +136,7 @@ func (b *block) execEffects() hcl.Effects {
 	returning := false
 	for _, s := range b.statements() {
 		f.Destructive = f.Destructive || mayLoseData(s)
-		returning = returning || returnsRows(s)
+		returning = returning || s.ReturnsRows()
 	}
 	members := changeMembers()
 	if returning || b.Exec.Listed {
@@ -154,9 +154,6 @@ func (b *block) execEffects() hcl.Effects {
 	}
 	return f
 }
-
-// returnsRows reports whether a statement under exec returns rows.
-func returnsRows(s *sqltext.Program) bool { return s.HasReturning() || s.ReturnsRows() }
 
 func rowMembers() []*schema.Member {
 	row := &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.Any}}

@@ -52,15 +52,27 @@ func (d *Diagnostics) HasErrors() bool { return d.list.HasErrors() }
 // positions that have an error.
 func (d *Diagnostics) All() hclv2.Diagnostics {
 	return slices.DeleteFunc(slices.Clone(d.list), func(w *hclv2.Diagnostic) bool {
-		return w.Severity == hclv2.DiagWarning && slices.ContainsFunc(d.list, func(e *hclv2.Diagnostic) bool {
-			return e.Severity == hclv2.DiagError && w.Subject != nil && e.Subject != nil && e.Subject.Overlaps(*w.Subject)
+		return w.Severity == hclv2.DiagWarning && d.hasError(func(at hclv2.Range) bool {
+			return w.Subject != nil && at.Overlaps(*w.Subject)
 		})
 	})
 }
 
 // HasErrorAt reports whether a mistake was reported at exactly this position.
 func (d *Diagnostics) HasErrorAt(at hclv2.Range) bool {
+	return d.hasError(func(other hclv2.Range) bool { return other == at })
+}
+
+func (d *Diagnostics) hasError(at func(hclv2.Range) bool) bool {
 	return slices.ContainsFunc(d.list, func(e *hclv2.Diagnostic) bool {
-		return e.Severity == hclv2.DiagError && e.Subject != nil && *e.Subject == at
+		return e.Severity == hclv2.DiagError && e.Subject != nil && at(*e.Subject)
 	})
+}
+
+// Result returns what was compiled, or nil if there are errors, and the diagnostics.
+func Result[T any](compiled *T, d *Diagnostics) (*T, hclv2.Diagnostics) {
+	if d.list.HasErrors() {
+		compiled = nil
+	}
+	return compiled, d.All()
 }

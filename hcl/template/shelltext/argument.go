@@ -103,9 +103,24 @@ func (a *Arg) values() []*template.Interpolation {
 	case a.Value != nil:
 		return []*template.Interpolation{a.Value}
 	case a.Text != nil:
-		return slices.Collect(template.Interpolations(a.Text.Nodes))
+		return interpolations(a.Text.Nodes)
 	}
 	return nil
+}
+
+// interpolations returns the interpolations of nodes, including those of all branches and loops.
+func interpolations(nodes []template.Node) (all []*template.Interpolation) {
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *template.Interpolation:
+			all = append(all, n)
+		case *template.If:
+			all = append(append(all, interpolations(n.Then)...), interpolations(n.Else)...)
+		case *template.For:
+			all = append(all, interpolations(n.Body)...)
+		}
+	}
+	return all
 }
 
 // nullable reports whether the element may be omitted in a call.
@@ -116,17 +131,14 @@ func (a *Arg) nullable() bool {
 	})
 }
 
-// source returns the source of an element, for hints.
+// source returns the source of an element, for hints. Only the constant words of a connection have
+// none.
 func (a *Arg) source() string {
-	switch {
-	case a.Source != "":
+	if a.Source != "" {
 		return a.Source
-	case a.Value != nil:
-		return a.Value.Source
-	case a.Text != nil:
-		return `"` + nodesSource(a.Text.Nodes) + `"`
 	}
-	return "this element"
+	text, _ := a.literal()
+	return `"` + escaper.Replace(text) + `"`
 }
 
 // valueSource returns the source of the first interpolation of a leaf, or else of the leaf.
@@ -138,21 +150,6 @@ func (a *Arg) valueSource() string {
 }
 
 var escaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "${", "$${", "%{", "%%{")
-
-func nodesSource(nodes []template.Node) string {
-	var b strings.Builder
-	for _, n := range nodes {
-		switch n := n.(type) {
-		case *template.Text:
-			b.WriteString(escaper.Replace(n.Value))
-		case *template.Interpolation:
-			b.WriteString("${" + n.Source + "}")
-		default:
-			b.WriteString("...")
-		}
-	}
-	return b.String()
-}
 
 // maxWordSize is the maximum size in bytes of one word or one NAME=value: the limit of Linux, with
 // room for the name.

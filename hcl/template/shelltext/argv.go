@@ -20,11 +20,7 @@ type Argv struct {
 // are errors. The diagnostic for an empty list has no range.
 func CompileArgv(args []Arg) (*Argv, hclv2.Diagnostics) {
 	var d template.Diagnostics
-	a := compileArgv(args, hclv2.Range{}, &d)
-	if d.HasErrors() {
-		return nil, d.All()
-	}
-	return a, d.All()
+	return template.Result(compileArgv(args, hclv2.Range{}, &d), &d)
 }
 
 func compileArgv(args []Arg, at hclv2.Range, d *template.Diagnostics) *Argv {
@@ -82,7 +78,7 @@ func compileElements(args []Arg, ends map[*Arg]bool) []argvElement {
 	for i := range args {
 		out[i] = compileElement(&args[i], ends)
 		if i > 0 {
-			if s, ok := args[i-1].literal(); ok && isOption(s) {
+			if s, _ := args[i-1].literal(); isOption(s) {
 				out[i].option = s
 			}
 		}
@@ -219,10 +215,8 @@ func (e *argvElement) bindText(b *binder) (bool, error) {
 		return false, err
 	}
 	text := string(b.buf)
-	if b.first != nil {
-		if err := b.rejectDash(text, b.first, b.mayBeginWithDash); err != nil {
-			return false, err
-		}
+	if err := b.rejectDash(text, b.first, b.first == nil || b.mayBeginWithDash); err != nil {
+		return false, err
 	}
 	if err := checkText(text, e.source()); err != nil {
 		return false, err

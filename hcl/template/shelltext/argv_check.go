@@ -44,12 +44,9 @@ func (c argvCheck) checkProgram(a *Arg) {
 // checkOptions reports an element that may be omitted after an option that is always present. A
 // group omits both.
 func (c argvCheck) checkOptions(args []Arg) {
-	for i := range args {
+	for i := 1; i < len(args); i++ {
 		a := &args[i]
-		if i == 0 || !a.nullable() {
-			continue
-		}
-		if option, ok := args[i-1].literal(); ok && isOption(option) {
+		if option, _ := args[i-1].literal(); isOption(option) && a.nullable() {
 			c.Errorf(a.Range, "Option may lose its value",
 				`%[1]s may be null and is then left out, but the %[2]q before it stays. Write both as one group, `+
 					`which is left out as a whole: [%[3]s, %[1]s]. If %[2]s takes no value, write it after %[1]s.`,

@@ -47,8 +47,8 @@ func (a *taintWalk) checkNumber(w *syntax.Word, sc scope) {
 func (a *taintWalk) rejectNumber(n syntax.Node, t taint) {
 	if t.level > trusted {
 		a.errorAt(n, "Value in arithmetic",
-			`A shell runs code inside arithmetic, and %s can be any text. Make the input an integer, or turn it into a `+
-				`number first: n=$(printf '%%d' "$x").`, t.from)
+			`A shell runs code inside arithmetic, and %s can be any text. Make the input an integer, or turn it into `+
+				`a number first: n=$(printf '%%d' "$x").`, t.from)
 	}
 }
 
@@ -62,17 +62,14 @@ func (a *taintWalk) rejectName(n syntax.Node, t taint) {
 
 // checkArithmetic walks an arithmetic expression, if there is one. Its result is always a number.
 func (a *taintWalk) checkArithmetic(x syntax.ArithmExpr, sc scope) {
-	switch x := x.(type) {
-	case *syntax.BinaryArithm:
-		a.checkArithmetic(x.X, sc)
-		a.checkArithmetic(x.Y, sc)
-	case *syntax.UnaryArithm:
-		a.checkArithmetic(x.X, sc)
-	case *syntax.ParenArithm:
-		a.checkArithmetic(x.X, sc)
-	case *syntax.FlagsArithm:
-		a.checkArithmetic(x.X, sc)
-	case *syntax.Word:
-		a.checkNumber(x, sc)
+	if x == nil {
+		return
 	}
+	syntax.Walk(x, func(n syntax.Node) bool {
+		w, isWord := n.(*syntax.Word)
+		if isWord {
+			a.checkNumber(w, sc)
+		}
+		return !isWord
+	})
 }

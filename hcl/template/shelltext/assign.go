@@ -55,12 +55,12 @@ func (a *taintWalk) declare(c *syntax.DeclClause, sc scope) {
 			switch option := as.Value.Lit(); {
 			case strings.HasPrefix(option, "-") && strings.Contains(option, "i"):
 				a.errorAt(as, "Value in arithmetic",
-					`With %[1]s the shell computes with whatever the variable is given, and a value of the call can be `+
-						`any text. Leave %[1]s out and compute where it is meant: n=$((n + 1)).`, option)
+					`With %[1]s the shell computes with whatever the variable is given, and a value of the call can `+
+						`be any text. Leave %[1]s out and compute where it is meant: n=$((n + 1)).`, option)
 			case strings.HasPrefix(option, "-") && strings.Contains(option, "n"):
 				a.errorAt(as, "Value as a variable's name",
-					`With %s a variable names another one, whose value cannot be checked. Use the other variable itself.`,
-					option)
+					`With %s a variable names another one, whose value cannot be checked. Use the other variable `+
+						`itself.`, option)
 			}
 		}
 		t := a.assignment(as, sc)

@@ -59,10 +59,7 @@ func nestedCommands(words []word) []codeWord {
 		return findExec(words)
 	}
 	for i := 1; i < len(words); i++ {
-		if !words[i].constant {
-			continue
-		}
-		if _, p, ok := lookup(words[i].text); !ok || !p.shell && p.operand != fileFirst {
+		if _, p, _ := lookup(words[i].text); !words[i].constant || !p.shell && p.operand != fileFirst {
 			continue
 		}
 		for _, f := range findCode(words[i:]) {
@@ -142,13 +139,11 @@ func (s *optionScanner) run() {
 // scanOption reads one option and the argument that belongs to it.
 func (s *optionScanner) scanOption(w word) {
 	name, _, inline := strings.Cut(w.text, "=")
+	code := slices.Contains(strings.Fields(s.codes), name)
 	switch {
-	case slices.Contains(strings.Fields(s.codes), name):
-		s.codeGiven = true
-		s.scanArgument(w, name, inline || !w.constant, true)
-		return
-	case slices.Contains(strings.Fields(s.long), name):
-		s.scanArgument(w, name, inline || !w.constant, false)
+	case code || slices.Contains(strings.Fields(s.long), name):
+		s.codeGiven = s.codeGiven || code
+		s.scanArgument(w, name, inline || !w.constant, code)
 		if name == "--arg" || name == "--argjson" || name == "--slurpfile" || name == "--rawfile" {
 			s.at++
 		}

@@ -68,8 +68,8 @@ func (a *taintWalk) lintDash(w word, program string, dangerous bool) {
 		hint = `Write ./ before it: "./` + interpolation(w.from) + `".`
 	}
 	if dangerous {
-		a.errorAt(w.node, "Value may be an option", `%s may begin with "-", and %s has options that run code. %s`, w.from,
-			program, hint)
+		a.errorAt(w.node, "Value may be an option",
+			`%s may begin with "-", and %s has options that run code. %s`, w.from, program, hint)
 		return
 	}
 	a.warnAt(w.node, "Value may be an option", `%s may begin with "-", which %s would read as an option. %s`, w.from,

@@ -86,7 +86,8 @@ func (a *taintWalk) reportCode(f codeWord) {
 	hint := scriptHint(f, interpolation(from))
 	switch {
 	case f.command:
-		a.errorAt(node, "Program depends on a call", `%s would run whatever program %s names. %s`, f.program, from, hint)
+		a.errorAt(node, "Program depends on a call", `%s would run whatever program %s names. %s`, f.program, from,
+			hint)
 	case f.file:
 		a.errorAt(node, "Program depends on a call",
 			`%s would run whatever file %s names. Write the file's name as text, or keep it below a fixed folder: `+
@@ -103,7 +104,7 @@ const inlinePrefix = "\x00"
 // inlineShell walks constant code of a shell: sh -c '... $1 ...' sh value.
 func (a *taintWalk) inlineShell(l simpleCommand) {
 	for i, w := range l.words {
-		if _, p, ok := lookup(w.text); ok && p.shell && w.constant {
+		if _, p, _ := lookup(w.text); p.shell && w.constant {
 			a.inlineCode(l, l.words[i+1:])
 		}
 	}

@@ -48,10 +48,7 @@ func CompilePipe(stages []Arg) (*Pipe, hclv2.Diagnostics) {
 		d.Errorf(at, "Pipe may be empty",
 			`At least one stage of a pipe must be there in every call: pipe = [["ps"], ["sort"]].`)
 	}
-	if d.HasErrors() {
-		return nil, d.All()
-	}
-	return p, d.All()
+	return template.Result(p, &d)
 }
 
 func compileStage(a *Arg, d *template.Diagnostics) stage {

@@ -1,6 +1,8 @@
 package shelltext
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -81,7 +83,7 @@ func contextOf(outer []syntax.Node) quoteContext {
 			return ctxArithmetic
 		case *syntax.ParamExp:
 			if w, ok := outer[min(i+1, len(outer)-1)].(*syntax.Word); ok && n.Exp != nil && w == n.Exp.Word {
-				pattern = pattern || isPattern(n.Exp.Op)
+				pattern = pattern || slices.Contains(patternOperators, n.Exp.Op)
 			} else if n.Repl != nil && ok {
 				pattern = true
 			} else {
@@ -105,14 +107,9 @@ func contextOf(outer []syntax.Node) quoteContext {
 	return ctxBare
 }
 
-func isPattern(op syntax.ParExpOperator) bool {
-	switch op {
-	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix,
-		syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
-		return true
-	}
-	return false
-}
+// patternOperators are the operators of ${x...} whose word is a pattern.
+var patternOperators = []syntax.ParExpOperator{syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix,
+	syntax.RemLargeSuffix, syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll}
 
 // checkContext reports an interpolation that the shell would not treat as a value.
 func (c *scriptCompiler) checkContext(h *scriptValue, l *scriptText) {
@@ -129,7 +126,8 @@ func (c *scriptCompiler) checkContext(h *scriptValue, l *scriptText) {
 			`Shells differ on a pattern inside a here-document. Assign it first: x=${%s}.`, h.Source)
 	case h.context == ctxComment && loose:
 		c.Errorf(h.Range, "Value in a comment",
-			`A comment is not read, so %s would never be used. Remove it, or write $${...} to show it as text.`, h.Source)
+			`A comment is not read, so %s would never be used. Remove it, or write $${...} to show it as text.`,
+			h.Source)
 	case (h.context == ctxSingleQuoted || h.context == ctxDollarQuoted) && loose:
 		rewritten := ""
 		if word := l.source(offsets(h.enclosing)); word != "" && h.context == ctxSingleQuoted {
@@ -147,24 +145,12 @@ func (c *scriptCompiler) checkContext(h *scriptValue, l *scriptText) {
 // doubleQuoted rewrites a single-quoted word with ${...} interpolations.
 func doubleQuoted(word string) string {
 	inner := strings.TrimSuffix(strings.TrimPrefix(word, "'"), "'")
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := 0; i < len(inner); i++ {
-		switch ch := inner[i]; {
-		case strings.HasPrefix(inner[i:], "$${"):
-			b.WriteString(`\$${`)
-			i += 2
-		case strings.HasPrefix(inner[i:], "${"):
-			end := max(strings.IndexByte(inner[i:], '}'), 0)
-			b.WriteString(inner[i : i+end+1])
-			i += end
-		case ch == '$' || ch == '`' || ch == '"' || ch == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(ch)
-		default:
-			b.WriteByte(ch)
+	return `"` + expandable.ReplaceAllStringFunc(inner, func(s string) string {
+		if strings.HasPrefix(s, "${") {
+			return s
 		}
-	}
-	b.WriteByte('"')
-	return b.String()
+		return `\` + s
+	}) + `"`
 }
+
+var expandable = regexp.MustCompile("\\$\\$\\{|\\$\\{[^}]*\\}|[$`\"\\\\]")

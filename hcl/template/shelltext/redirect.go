@@ -27,14 +27,13 @@ func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 		return sc
 	}
 	if t := a.word(r.Word, sc); t.level == tainted {
-		name := strings.Trim(a.sourceOf(r.Word), `"`)
 		if h := a.asValue(r.Word); h != nil {
 			a.errorAt(r.Word, "Value as a redirection target",
 				`%s would name any file. Keep it below a folder: %s${under("/folder", %s)}.`, t.from, r.Op, h.Source)
 		} else {
 			a.errorAt(r.Word, "Value as a redirection target",
-				`%s holds %s, which would name any file. Write the whole path as one value, `+
-					`${under("/folder", ...)}.`, cmp.Or(name, "The target"), t.from)
+				`%s holds %s, which would name any file. Write the whole path as one value, ${under("/folder", ...)}.`,
+				cmp.Or(strings.Trim(a.sourceOf(r.Word), `"`), "The target"), t.from)
 		}
 	}
 	switch {

@@ -3,7 +3,6 @@ package shelltext
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,15 +23,11 @@ type Script struct {
 }
 
 // CompileScript checks a script and compiles it to constant text. It is run by /bin/sh and checked
-// as POSIX shell, unless its first line is the
-// #! line of bash. The Script is nil when there are errors.
+// as POSIX shell, unless its first line is the #! line of bash. The Script is nil when there are
+// errors.
 func CompileScript(t *template.Tree) (*Script, hclv2.Diagnostics) {
 	c := &scriptCompiler{tree: t}
-	s := c.compile()
-	if c.HasErrors() {
-		return nil, c.All()
-	}
-	return s, c.All()
+	return template.Result(c.compile(), &c.Diagnostics)
 }
 
 // Text returns the complete script, which first moves the values from the environment to shell
@@ -141,15 +136,15 @@ func (c *scriptCompiler) checkValue(h *template.Interpolation) {
 	switch h.Type.Kind {
 	case template.List:
 		c.Errorf(h.Range, "List in a script",
-			`%[1]s is a list, and a value in a script is one string. Write ${jsonencode(%[1]s)} or ${join("\n", %[1]s)}, `+
-				`or use command = [...], where each element becomes a word.`, h.Source)
+			`%[1]s is a list, and a value in a script is one string. Write ${jsonencode(%[1]s)} or ${join("\n", `+
+				`%[1]s)}, or use command = [...], where each element becomes a word.`, h.Source)
 	case template.Object:
 		c.Errorf(h.Range, "Object in a script",
 			`%[1]s is an object, and a value in a script is one string. Write ${jsonencode(%[1]s)}.`, h.Source)
 	case template.File:
 		c.Errorf(h.Range, "File in a script",
-			`%[1]s is a file, and a value in a script is one string. Write ${%[1]s.path} for a copy that the script can `+
-				`read, or send it with stdin = %[1]s.`, h.Source)
+			`%[1]s is a file, and a value in a script is one string. Write ${%[1]s.path} for a copy that the script `+
+				`can read, or send it with stdin = %[1]s.`, h.Source)
 	case template.Bytes:
 		c.Errorf(h.Range, "Bytes in a script",
 			`%[1]s is bytes, and a value in a script is one string. Send it with stdin = %[1]s, or write `+
@@ -198,22 +193,21 @@ func (c *scriptCompiler) readInterpreter(l *scriptText) bool {
 }
 
 func (c *scriptCompiler) checkCharacters(l *scriptText) bool {
-	if i := strings.IndexByte(l.text, 0); i >= 0 {
-		c.Errorf(l.rangeOf(i, i+1), "NUL in a script", `A script cannot hold a NUL character.`)
-		return false
-	}
-	if i := strings.IndexByte(l.text, '\r'); i >= 0 {
-		c.Errorf(l.rangeOf(i, i+1), "Carriage return in script",
+	nul, carriageReturn := strings.IndexByte(l.text, 0), strings.IndexByte(l.text, '\r')
+	switch {
+	case nul >= 0:
+		c.Errorf(l.rangeOf(nul, nul+1), "NUL in a script", `A script cannot hold a NUL character.`)
+	case carriageReturn >= 0:
+		c.Errorf(l.rangeOf(carriageReturn, carriageReturn+1), "Carriage return in script",
 			`A shell reads a carriage return as part of the word before it. Save the file with line feeds only.`)
-		return false
-	}
-	if len(l.text) > maxWordSize-4096 {
+	case len(l.text) > maxWordSize-4096:
 		c.Errorf(c.tree.Range, "Script too long",
 			`A script can be at most %d bytes long, and this one is %d. Keep it in a file: script_file = "name.sh".`,
 			maxWordSize-4096, len(l.text))
-		return false
+	default:
+		return true
 	}
-	return true
+	return false
 }
 
 const maxScriptDepth = 500 // levels of the syntax tree; one $(...) has five
@@ -283,16 +277,14 @@ const cannotStand = `The shell would not read %[1]s as a value here: a backslash
 func (c *scriptCompiler) script(text string) *Script {
 	s := &Script{shell: c.shell, values: c.values}
 	prefix := unusedPrefix("HATCHEL_V", text)
-	var moves, drops strings.Builder
+	var moves []string
 	for i, h := range c.values {
 		name := prefix + strconv.Itoa(i)
-		s.names = append(s.names, name)
-		fmt.Fprintf(&moves, "%s=$%s ", h.variable, name)
-		drops.WriteString(" " + name)
+		s.names, moves = append(s.names, name), append(moves, h.variable+"=$"+name)
 	}
 	if len(c.values) > 0 {
 		// On the same line, so that line numbers of the shell match the source.
-		text = strings.TrimSuffix(moves.String(), " ") + "; unset" + drops.String() + "; " + text
+		text = strings.Join(moves, " ") + "; unset " + strings.Join(s.names, " ") + "; " + text
 	}
 	s.text = text
 	return s

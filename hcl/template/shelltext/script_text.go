@@ -88,6 +88,7 @@ func expansion(h *scriptValue) string {
 // rangeOf returns the source range of bytes: an interpolation's whole ${...}, or a part of constant
 // text.
 func (l *scriptText) rangeOf(from, to int) hclv2.Range {
+	from = min(from, len(l.text)-1) // an error can be after the end
 	to = max(to, from+1)
 	var out hclv2.Range
 	for _, p := range l.segments {
@@ -106,23 +107,7 @@ func (l *scriptText) rangeOf(from, to int) hclv2.Range {
 			out = hclv2.RangeBetween(out, r)
 		}
 	}
-	if out == (hclv2.Range{}) && len(l.segments) > 0 {
-		return l.endRange()
-	}
 	return out
-}
-
-// endRange returns the range of the last byte.
-func (l *scriptText) endRange() hclv2.Range {
-	for i := len(l.segments) - 1; i >= 0; i-- {
-		switch p := l.segments[i]; {
-		case p.value != nil:
-			return p.value.Range
-		case p.to > p.from:
-			return p.text.Place(p.to-p.from-1, p.to-p.from)
-		}
-	}
-	return hclv2.Range{}
 }
 
 // valuesIn returns the interpolations inside a node.

@@ -1,6 +1,7 @@
 package shelltext
 
 import (
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -199,19 +200,14 @@ func literalParts(b *strings.Builder, parts []syntax.WordPart) bool {
 	return true
 }
 
+// unescape removes the backslashes of a word outside quotes.
 func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-			if s[i] == '\n' {
-				continue
-			}
+	return escaped.ReplaceAllStringFunc(s, func(pair string) string {
+		if pair == "\\\n" {
+			return ""
 		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
+		return pair[1:]
+	})
 }
+
+var escaped = regexp.MustCompile(`(?s)\\.`)

@@ -136,8 +136,7 @@ func (c *checker) readLoop(n *template.For, in states) states {
 
 // loopParts returns the body of a loop without the %{if} that separates its rounds. Inside quotes
 // there is no separator: every byte is text.
-func (c *checker) loopParts(n *template.For, in states) (lead *template.If, rest []template.Node,
-	trail *template.If) {
+func (c *checker) loopParts(n *template.For, in states) (lead *template.If, rest []template.Node, trail *template.If) {
 	for _, s := range in {
 		if s.mode >= inQuote {
 			c.unseparated[n] = true
@@ -209,17 +208,13 @@ func (c *checker) checkEnd(after states) {
 	for _, s := range after {
 		l := c.lexerAt(s, c.end())
 		switch s.mode {
-		case inQuote, inEscape:
+		case inQuote, inEscape, inDollar:
 			c.errorAt(s.from, "Unclosed quote",
 				"The quote that begins here is not closed in every rendering of the template.")
 			continue
 		case inBlock, blockStar, blockSlash, blockOpen:
 			c.errorAt(s.from, "Unclosed comment",
 				"The comment that begins here is not closed in every rendering of the template.")
-			continue
-		case inDollar:
-			c.errorAt(s.from, "Unclosed quote",
-				"The quote that begins with %s is not closed in every rendering of the template.", s.text)
 			continue
 		}
 		l.flush()

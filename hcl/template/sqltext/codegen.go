@@ -9,7 +9,7 @@ import (
 
 // generate assembles the program of a valid template.
 func (c *checker) generate() *Program {
-	p := &Program{dialect: c.dialect, returning: c.returning, rows: c.returning}
+	p := &Program{dialect: c.dialect, rows: c.returning}
 	for v := range c.verbs {
 		if p.verb = v; len(c.verbs) > 1 {
 			p.verb = ""
@@ -47,13 +47,15 @@ func (c *checker) generateBlock(list []template.Node, separator *template.If) bl
 		}
 	}
 	for i, n := range list {
+		var next template.Node
+		if i+1 < len(list) {
+			next = list[i+1]
+		}
 		switch n := n.(type) {
 		case *template.Text:
 			text += n.Value
-			if i+1 < len(list) {
-				if h, ok := list[i+1].(*template.Interpolation); ok {
-					text = c.rewriteIn(text, n, h)
-				}
+			if h, ok := next.(*template.Interpolation); ok {
+				text = c.rewriteIn(text, n, h)
 			}
 		case *template.Interpolation:
 			if n.Func == "raw" && len(c.rawTexts[n]) == 1 {
@@ -61,10 +63,6 @@ func (c *checker) generateBlock(list []template.Node, separator *template.If) bl
 				continue
 			}
 			flush()
-			var next template.Node
-			if i+1 < len(list) {
-				next = list[i+1]
-			}
 			out = append(out, c.generateInterpolation(n, next))
 		case *template.If:
 			flush()
@@ -132,11 +130,8 @@ func (c *checker) generateInterpolation(h *template.Interpolation, next template
 // castOf returns a cast for a parameter that is compared only with NULL, whose type PostgreSQL
 // cannot infer.
 func castOf(t template.Type) string {
-	if t.Kind == template.List && t.Elem != nil && t.Elem.Kind != template.List {
-		if e := castOf(*t.Elem); e != "" {
-			return e + "[]"
-		}
-		return ""
+	if t.Kind == template.List && t.Elem != nil && casts[t.Elem.Kind] != "" {
+		return casts[t.Elem.Kind] + "[]"
 	}
 	return casts[t.Kind]
 }

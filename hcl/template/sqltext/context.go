@@ -53,17 +53,14 @@ func (c *checker) readHole(h *template.Interpolation, s state, out *states) {
 
 // rejectEnclosed reports an interpolation inside quotes or a comment.
 func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
+	if h.Func == "raw" && l.mode != inEscape {
+		return false
+	}
 	switch l.mode {
 	case inQuote, inEscape:
-		if h.Func == "raw" && l.mode == inQuote {
-			return false
-		}
 		l.Errorf(h.Range, "Value inside quotes", "%s", l.quotedValueHint(h))
 		l.mode = inQuote
 	case inLine, blockOpen, inBlock, blockStar, blockSlash:
-		if h.Func == "raw" {
-			return false
-		}
 		l.Errorf(h.Range, "Value inside a comment",
 			"A comment cannot hold a value. Move ${%s} out of the comment, or write $${ for the two characters.",
 			h.Source)
@@ -71,12 +68,9 @@ func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 			l.mode = inBlock
 		}
 	case inDollar:
-		if h.Func == "raw" {
-			return false
-		}
 		l.Errorf(h.Range, "Value inside dollar quotes",
-			"Text between %s and %s is one constant string. Close it before ${%s} and join the parts with ||.",
-			l.text, l.text, h.Source)
+			"Text between %[1]s and %[1]s is one constant string. Close it before ${%[2]s} and join the parts with ||.",
+			l.text, h.Source)
 		l.depth = 0
 	default:
 		return false
@@ -198,8 +192,8 @@ func (l *lexer) contextAfterWord(h *template.Interpolation) {
 	}
 }
 
-var typeNames = template.WordSet(`DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMERIC DECIMAL INTEGER INT BIGINT TEXT BOOLEAN
-	UUID JSON JSONB`)
+var typeNames = template.WordSet(`DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMERIC DECIMAL INTEGER INT BIGINT TEXT
+	BOOLEAN UUID JSON JSONB`)
 
 // recordContext records the context of an interpolation, and reports one whose context differs
 // between renderings.
@@ -222,8 +216,8 @@ func (c *checker) requireName(h *template.Interpolation, where string) {
 
 func (c *checker) sortsByConstant(h *template.Interpolation) {
 	c.Errorf(h.Range, "Value instead of name",
-		"ORDER BY, GROUP BY and PARTITION BY with a value give every row the same rank: ${%s} is bound as a value, not "+
-			"as a column. %s", h.Source, nameHint(h))
+		"ORDER BY, GROUP BY and PARTITION BY with a value give every row the same rank: ${%s} is bound as a value, "+
+			"not as a column. %s", h.Source, nameHint(h))
 }
 
 func nameHint(h *template.Interpolation) string {

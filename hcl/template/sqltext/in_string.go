@@ -19,7 +19,8 @@ func (l *lexer) quotedValueHint(h *template.Interpolation) string {
 	parts := l.splitString()
 	switch len(parts) {
 	case 0:
-		return rule + "Close the quotes before it and join the parts: " + l.concatenation("'a'", "${"+h.Source+"}") + "."
+		return rule + "Close the quotes before it and join the parts: " +
+			l.concatenation("'a'", "${"+h.Source+"}") + "."
 	case 1:
 		return rule + "Write it without quotes: " + parts[0] + "."
 	}

@@ -78,8 +78,7 @@ func (l *lexer) beginToken(c byte) bool {
 		l.mode = inNumber
 	case c == '$' && l.dialect == PostgreSQL:
 		l.mode, l.text = inTag, "$"
-	case c == '$' && l.dialect == SQLite, c == '@' && l.dialect == SQLite, c == '#' && l.dialect == SQLite,
-		c == '?' && l.dialect != PostgreSQL:
+	case l.dialect == SQLite && strings.IndexByte("$@#", c) >= 0, c == '?' && l.dialect != PostgreSQL:
 		l.rejectPlaceholder()
 	case c == '#' && l.dialect == MySQL:
 		l.mode = inLine
@@ -132,15 +131,11 @@ func (l *lexer) operatorByte(c byte) bool {
 		if l.dialect == MySQL {
 			l.mode = blockOpen
 		}
-	case strings.IndexByte(operatorBytes, c) < 0, c == '@' && l.dialect != PostgreSQL,
-		c == '#' && l.dialect != PostgreSQL,
-		c == '?' && l.dialect != PostgreSQL, c == '`' && l.dialect != PostgreSQL:
+	case strings.IndexByte(operatorBytes, c) < 0, l.dialect != PostgreSQL && strings.IndexByte("@#?`", c) >= 0:
 		l.endOperator()
 		return false
-	case len(l.text) < 8: // no relevant operator is longer, but the last byte may open a comment
-		l.text += string(c)
-	default:
-		l.text = l.text[:7] + string(c)
+	default: // no relevant operator is longer than 7 bytes, but the last byte may open a comment
+		l.text = l.text[:min(len(l.text), 7)] + string(c)
 	}
 	return true
 }
@@ -185,10 +180,9 @@ func (l *lexer) commentByte(c byte) bool {
 	case blockStar:
 		switch {
 		case c == '/':
+			l.mode = inBlock
 			if l.depth--; l.depth == 0 {
 				l.endComment()
-			} else {
-				l.mode = inBlock
 			}
 		case c != '*':
 			l.mode = inBlock

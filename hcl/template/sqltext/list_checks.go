@@ -13,14 +13,14 @@ func (c *checker) checkSingleValue(h *template.Interpolation, inElements bool) {
 	switch {
 	case inElements && strings.HasPrefix(h.Source, "join("):
 		c.Errorf(h.Range, "List inside parentheses",
-			"join(…) joins a list into one string, and each row would be compared with that whole string. Write IN ${…} "+
-				"with the list itself.")
+			"join(…) joins a list into one string, and each row would be compared with that whole string. Write IN "+
+				"${…} with the list itself.")
 	case inElements && isList:
 		c.Errorf(h.Range, "List inside parentheses", "A list adds its own parentheses. Write IN ${%s}.", h.Source)
 	case isList && c.dialect != PostgreSQL:
 		c.Errorf(h.Range, "List instead of value",
-			"${%[1]s} is a list, and %[2]s has no list values here. Write IN ${%[1]s} to compare with each element, or "+
-				"${jsonencode(%[1]s)} to bind its JSON.", h.Source, c.dialect)
+			"${%[1]s} is a list, and %[2]s has no list values here. Write IN ${%[1]s} to compare with each element, "+
+				"or ${jsonencode(%[1]s)} to bind its JSON.", h.Source, c.dialect)
 	}
 }
 
@@ -33,15 +33,15 @@ func (l *lexer) checkList(h *template.Interpolation, p *holeContext, list span) 
 		for _, e := range elementTypes(t) {
 			if kind := nestedKinds[e.Kind]; kind != "" {
 				l.Errorf(h.Range, "List of single values needed",
-					"IN compares with each element, and the elements of %[1]s are %[2]s. Write [for x in %[1]s : x.name] to "+
-						"take one value of each.", h.Source, kind)
+					"IN compares with each element, and the elements of %[1]s are %[2]s. Write [for x in %[1]s : "+
+						"x.name] to take one value of each.", h.Source, kind)
 				break
 			}
 		}
 		if slices.ContainsFunc(elementTypes(t), isNullable) {
 			l.Warnf(h.Range, "Comparison with null",
-				"An element of %[1]s may be null. IN never matches it, and NOT IN then matches no row at all. Leave it "+
-					"out: [for x in %[1]s : x if x != null].", h.Source)
+				"An element of %[1]s may be null. IN never matches it, and NOT IN then matches no row at all. Leave "+
+					"it out: [for x in %[1]s : x if x != null].", h.Source)
 		}
 	default:
 		l.Errorf(h.Range, "Value instead of list",
@@ -56,8 +56,8 @@ func (l *lexer) checkList(h *template.Interpolation, p *holeContext, list span) 
 	}
 	if list.text == nil || l.index == 0 || l.siblings[l.index-1] != template.Node(list.text) {
 		l.Errorf(h.Range, "IN in pieces",
-			"On PostgreSQL [NOT] IN ${%s} is rewritten as a whole. Write IN or NOT IN directly before it, in each branch.",
-			h.Source)
+			"On PostgreSQL [NOT] IN ${%s} is rewritten as a whole. Write IN or NOT IN directly before it, in each "+
+				"branch.", h.Source)
 		return
 	}
 	p.list = list
@@ -87,13 +87,13 @@ func (c *checker) checkRows(h *template.Interpolation, cols int) {
 			continue
 		case row.Kind == template.Object:
 			c.Errorf(h.Range, "Rows needed",
-				"VALUES takes rows that are lists, and the elements of %[1]s are objects. Write VALUES ${[for r in %[1]s : "+
-					"[r.a, r.b]]} with the members in the order of the columns.", h.Source)
+				"VALUES takes rows that are lists, and the elements of %[1]s are objects. Write VALUES ${[for r in "+
+					"%[1]s : [r.a, r.b]]} with the members in the order of the columns.", h.Source)
 			return
 		case row.Kind != template.List:
 			c.Errorf(h.Range, "Rows needed",
-				"VALUES takes a list of rows, each a list itself, and the elements of %[1]s are single values. Write VALUES "+
-					"${[for v in %[1]s : [v]]} for one column.", h.Source)
+				"VALUES takes a list of rows, each a list itself, and the elements of %[1]s are single values. Write "+
+					"VALUES ${[for v in %[1]s : [v]]} for one column.", h.Source)
 			return
 		case !known:
 			continue

@@ -62,8 +62,8 @@ func (p *rowsParam) bind(b *binding) error {
 			return err
 		}
 		if width = len(row); width*len(rows) > most {
-			return fmt.Errorf("%s has %d rows of %d values, and one statement takes at most %d values: send at most %d "+
-				"rows at a time", p.hole.Source, len(rows), width, most, most/width)
+			return fmt.Errorf("%s has %d rows of %d values, and one statement takes at most %d values: send at most "+
+				"%d rows at a time", p.hole.Source, len(rows), width, most, most/width)
 		}
 		if i > 0 {
 			b.text = append(b.text, ',')
@@ -107,15 +107,7 @@ func newNamesOp(d Dialect, h *template.Interpolation) op {
 	fixed := true
 	var text []byte
 	for i, a := range h.Args {
-		var names []string
-		for _, t := range elementTypes(a.Type) {
-			texts, _ := knownTexts(t)
-			for _, n := range texts {
-				if !slices.Contains(names, n) {
-					names = append(names, n)
-				}
-			}
-		}
+		names, _ := knownNames(a.Type)
 		s.names = append(s.names, names)
 		if fixed = fixed && a.Type.Known && a.Type.Kind != template.List && len(names) == 1; fixed {
 			if i > 0 {

@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"slices"
 	"strings"
 
 	"hatchel/hcl/template"
@@ -52,14 +53,8 @@ func (c *checker) checkNameType(a *template.Interpolation, qualified, first bool
 			"A list of names is the only argument of ident(). Write ${ident(%s)}.", a.Source)
 		return
 	}
-	var found []string
-	ok := true
-	for _, e := range elementTypes(t) {
-		texts, known := knownTexts(e)
-		ok = ok && known
-		found = append(found, texts...)
-	}
-	if !ok {
+	names, all := knownNames(t)
+	if !all {
 		c.Errorf(a.Range, "Name needs an enum",
 			"%s can be any text, so its names are not known at load. Give it the type enum(...) with the "+
 				"allowed names.", a.Source)
@@ -67,10 +62,10 @@ func (c *checker) checkNameType(a *template.Interpolation, qualified, first bool
 	}
 	if t.Nullable {
 		c.Errorf(a.Range, "Name may be null",
-			"%s may be null, which cannot be a name. Give it a default, or guard it with %%{if %s != null}.",
-			a.Source, a.Source)
+			"%[1]s may be null, which cannot be a name. Give it a default, or guard it with %%{if %[1]s != null}.",
+			a.Source)
 	}
-	for _, text := range found {
+	for _, text := range names {
 		if text == "" || strings.IndexByte(text, 0) >= 0 {
 			c.Errorf(a.Range, "Name not possible", "%s can be %q, which cannot be the name of a table or column.",
 				a.Source, text)
@@ -90,27 +85,39 @@ func elementTypes(t template.Type) []template.Type {
 	case t.Tuple != nil:
 		return t.Tuple
 	case t.Known:
-		return constantTypes(t.Constant)
+		list, ok := t.Constant.([]any)
+		if !ok {
+			break
+		}
+		types := make([]template.Type, len(list))
+		for i, e := range list {
+			types[i] = template.Type{Kind: constantKinds[value.Kind(e)], Known: true, Constant: e}
+		}
+		return types
 	case t.Elem != nil:
 		return []template.Type{*t.Elem}
 	}
 	return []template.Type{{}}
 }
 
-func constantTypes(v any) []template.Type {
-	list, ok := v.([]any)
-	if !ok {
-		return []template.Type{{}}
-	}
-	types := make([]template.Type, len(list))
-	for i, e := range list {
-		types[i] = template.Type{Kind: constantKinds[value.Kind(e)], Known: true, Constant: e}
-	}
-	return types
-}
-
 var constantKinds = map[string]template.Kind{"string": template.String, "bool": template.Bool,
 	"number": template.Number, "list": template.List, "object": template.Object}
+
+// knownNames returns the distinct strings that an argument of ident can be, in the author's order,
+// and reports whether it can be nothing else.
+func knownNames(t template.Type) (names []string, all bool) {
+	all = true
+	for _, e := range elementTypes(t) {
+		texts, known := knownTexts(e)
+		all = all && known
+		for _, text := range texts {
+			if !slices.Contains(names, text) {
+				names = append(names, text)
+			}
+		}
+	}
+	return names, all
+}
 
 // knownTexts returns all strings that a value of the type can be, if they are known.
 func knownTexts(t template.Type) ([]string, bool) {
@@ -131,8 +138,8 @@ func (c *checker) readRaw(h *template.Interpolation, s state, out *states) {
 	texts, ok := knownTexts(h.Args[0].Type)
 	if !ok || h.Args[0].Type.Nullable {
 		c.Errorf(h.Range, "Raw text not known",
-			"raw() inserts text into the statement, so it must be known when the file is loaded, and %s is "+
-				"not. To choose between strings by a value, index a map: raw(local.texts[input.x]), or use "+
+			"raw() inserts text into the statement, so it must be known when the file is loaded, and %s is not. To "+
+				"choose between strings by a value, index a map: raw(local.texts[input.x]), or use "+
 				"%%{if}.", h.Args[0].Source)
 		l := c.lexerAt(s, c.end())
 		l.flush()

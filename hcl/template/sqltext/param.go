@@ -45,8 +45,10 @@ func (p *param) eval(d Dialect, f template.Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, err = value.ResolveContent(v); err != nil {
-		return nil, err
+	if lazy, ok := v.(value.LazyJSON); ok {
+		if v, err = value.ResolveContent(lazy); err != nil {
+			return nil, err
+		}
 	}
 	list, isList := v.([]any)
 	switch {
@@ -109,21 +111,21 @@ func checkText(d Dialect, h *template.Interpolation, s string) error {
 	return nil
 }
 
+// elementArgument returns the argument for an element of a list.
+func elementArgument(d Dialect, h *template.Interpolation, v any) (any, error) {
+	if list, ok := v.([]any); ok && d == PostgreSQL {
+		return arrayArgument(h, list)
+	}
+	return scalarArgument(d, h, v)
+}
+
 // arrayArgument returns a list as PostgreSQL takes it: a slice of one Go type if all elements have
 // it.
 func arrayArgument(h *template.Interpolation, list []any) (any, error) {
 	out := make([]any, len(list))
 	var texts, ints, floats, bools int
 	for i, e := range list {
-		if nested, ok := e.([]any); ok {
-			inner, err := arrayArgument(h, nested)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = inner
-			continue
-		}
-		v, err := scalarArgument(PostgreSQL, h, e)
+		v, err := elementArgument(PostgreSQL, h, e)
 		if err != nil {
 			return nil, err
 		}

@@ -9,14 +9,13 @@ import (
 
 // A Program is a compiled template. It is immutable and safe for concurrent use.
 type Program struct {
-	dialect   Dialect
-	static    bool
-	text      string   // if static
-	params    []*param // if static
-	root      block
-	verb      string
-	returning bool
-	rows      bool
+	dialect Dialect
+	static  bool
+	text    string   // if static
+	params  []*param // if static
+	root    block
+	verb    string
+	rows    bool
 }
 
 // Bind renders the statement for one call and appends its arguments to args, in the order of the
@@ -58,10 +57,7 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 // that begins with WITH it is the main keyword. It is empty if renderings differ in it.
 func (p *Program) Verb() string { return p.verb }
 
-// HasReturning reports whether any rendering contains RETURNING.
-func (p *Program) HasReturning() bool { return p.returning }
-
-// ReturnsRows reports whether any rendering returns rows.
+// ReturnsRows reports whether any rendering returns rows, with RETURNING or as a query.
 func (p *Program) ReturnsRows() bool { return p.rows }
 
 // binding is the state of one rendering.
@@ -99,12 +95,7 @@ func (b *binding) addList(h *template.Interpolation, list []any, resolve func(an
 		if err != nil {
 			return err
 		}
-		if nested, ok := e.([]any); ok && b.dialect == PostgreSQL {
-			e, err = arrayArgument(h, nested)
-		} else {
-			e, err = scalarArgument(b.dialect, h, e)
-		}
-		if err != nil {
+		if e, err = elementArgument(b.dialect, h, e); err != nil {
 			return err
 		}
 		if i > 0 {

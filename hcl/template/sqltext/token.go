@@ -90,23 +90,11 @@ func (l *lexer) noteVerb(w string, before kind) {
 
 // noteClause records the list that a following comma continues.
 func (l *lexer) noteClause(w string) {
-	switch w {
-	case "FROM":
-		if l.frame() != special {
-			l.setClause(tables)
-		}
-	case "INTO":
-		l.setClause(tables)
+	if clause, ok := clauses[w]; ok && !(w == "FROM" && l.frame() == special) {
+		l.setClause(clause)
+	}
+	if w == "INTO" {
 		l.inInsertTarget, l.cols = true, 0
-	case "UPDATE", "JOIN":
-		l.setClause(tables)
-	case "SET", "KEY UPDATE":
-		l.setClause(sets)
-	case "ORDER BY":
-		l.setClause(sorting)
-	case "SELECT", "WHERE", "ON", "DISTINCT ON", "HAVING", "LIMIT", "OFFSET", "VALUES", "RETURNING", "WHEN", "UNION",
-		"EXCEPT", "INTERSECT", "ROWS", "RANGE", "GROUPS":
-		l.setClause(values)
 	}
 }
 
@@ -153,13 +141,10 @@ func (l *lexer) openParenthesis() {
 		frame = columns
 	case prev != word:
 	case w == "IN" || w == "NOT IN":
-		frame = elements
-		if l.frame() == special {
-			frame = group
+		if l.frame() != special {
+			frame = elements
 		}
-	case w == "USING" || w == "CONFLICT":
-		frame = names
-	case w == "SET":
+	case w == "USING" || w == "CONFLICT" || w == "SET":
 		frame = names
 	case keywordCalls[w]:
 		frame = special

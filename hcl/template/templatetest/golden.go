@@ -20,12 +20,26 @@ import (
 var update = flag.Bool("update", false, "rewrite the goldens")
 
 // Goldens runs every *.in file of the matching archives in testdata with the types of the archive,
-// and compares the output with the *.want file that follows. The flag -update rewrites these files.
+// and compares the output with the *.want file of the same name.
 func Goldens(t *testing.T, pattern string, run func(t *testing.T, types map[string]template.Type, in string) string) {
+	t.Helper()
+	Archives(t, pattern, func(t *testing.T, sections map[string]string, name string) (string, bool) {
+		name, isWant := strings.CutSuffix(name, ".want")
+		if !isWant {
+			return "", false
+		}
+		return run(t, Types(t, sections["types"]), strings.TrimSuffix(sections[name+".in"], "\n")), true
+	})
+}
+
+// Archives compares the sections of every matching archive in testdata with what got returns for
+// them. The flag -update rewrites them. For a section that is no output, got returns false.
+func Archives(t *testing.T, pattern string,
+	got func(t *testing.T, sections map[string]string, name string) (output string, isOutput bool)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", pattern))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no Goldens match %s: %v", pattern, err)
+		t.Fatalf("no archives match %s: %v", pattern, err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -33,28 +47,21 @@ func Goldens(t *testing.T, pattern string, run func(t *testing.T, types map[stri
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := txtar.Archive{Comment: archive.Comment}
-			types := map[string]template.Type{}
-			want := map[string]string{}
+			sections := map[string]string{}
 			for _, f := range archive.Files {
-				want[f.Name] = string(f.Data)
+				sections[f.Name] = string(f.Data)
 			}
-			for _, f := range archive.Files {
-				name, isCase := strings.CutSuffix(f.Name, ".in")
-				switch {
-				case f.Name == "types":
-					types = Types(t, string(f.Data))
-					out.Files = append(out.Files, f)
-				case isCase:
-					got := run(t, types, strings.TrimSuffix(string(f.Data), "\n"))
-					if got != want[name+".want"] && !*update {
-						t.Errorf("%s:\n%s\ngot:\n%s\nwant:\n%s", name, f.Data, got, want[name+".want"])
+			for i, f := range archive.Files {
+				output, isOutput := got(t, sections, f.Name)
+				if isOutput && output != string(f.Data) {
+					archive.Files[i].Data = []byte(output)
+					if !*update {
+						t.Errorf("%s:\n%s\nwant:\n%s", f.Name, output, f.Data)
 					}
-					out.Files = append(out.Files, f, txtar.File{Name: name + ".want", Data: []byte(got)})
 				}
 			}
 			if *update {
-				if err := os.WriteFile(file, txtar.Format(&out), 0o644); err != nil {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -62,19 +69,18 @@ func Goldens(t *testing.T, pattern string, run func(t *testing.T, types map[stri
 	}
 }
 
+var severities = map[hclv2.DiagnosticSeverity]string{hclv2.DiagError: "error", hclv2.DiagWarning: "warning"}
+
 // Render writes diagnostics as the goldens have them: place, severity, summary, detail.
 func Render(diags hclv2.Diagnostics) string {
 	var b strings.Builder
 	for _, d := range diags {
-		severity := "error"
-		if d.Severity == hclv2.DiagWarning {
-			severity = "warning"
+		at := hclv2.Range{}
+		if d.Subject != nil {
+			at = *d.Subject
 		}
-		if d.Subject == nil {
-			d.Subject = &hclv2.Range{}
-		}
-		fmt.Fprintf(&b, "%d:%d-%d:%d %s: %s\n  %s\n", d.Subject.Start.Line, d.Subject.Start.Column,
-			d.Subject.End.Line, d.Subject.End.Column, severity, d.Summary, d.Detail)
+		fmt.Fprintf(&b, "%d:%d-%d:%d %s: %s\n  %s\n", at.Start.Line, at.Start.Column, at.End.Line, at.End.Column,
+			severities[d.Severity], d.Summary, d.Detail)
 	}
 	return b.String()
 }

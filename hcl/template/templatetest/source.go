@@ -103,31 +103,32 @@ func step(p hclv2.Pos, text string) hclv2.Pos {
 	return p
 }
 
+// merge joins neighbouring texts.
 func merge(nodes []template.Node) []template.Node {
 	var out []template.Node
 	for _, n := range nodes {
-		t, ok := n.(*template.Text)
-		if !ok || len(out) == 0 {
-			out = append(out, n)
-			continue
-		}
-		last, ok := out[len(out)-1].(*template.Text)
-		if !ok {
-			out = append(out, n)
-			continue
-		}
-		border := len(last.Value)
-		out[len(out)-1] = &template.Text{Value: last.Value + t.Value, Place: func(from, to int) hclv2.Range {
-			if from >= border {
-				return t.Place(from-border, to-border)
+		if t, ok := n.(*template.Text); ok && len(out) > 0 {
+			if last, ok := out[len(out)-1].(*template.Text); ok {
+				out[len(out)-1] = join(last, t)
+				continue
 			}
-			if to <= border {
-				return last.Place(from, to)
-			}
-			return hclv2.RangeBetween(last.Place(from, border), t.Place(0, to-border))
-		}}
+		}
+		out = append(out, n)
 	}
 	return out
+}
+
+func join(a, b *template.Text) *template.Text {
+	border := len(a.Value)
+	return &template.Text{Value: a.Value + b.Value, Place: func(from, to int) hclv2.Range {
+		if from >= border {
+			return b.Place(from-border, to-border)
+		}
+		if to <= border {
+			return a.Place(from, to)
+		}
+		return hclv2.RangeBetween(a.Place(from, border), b.Place(0, to-border))
+	}}
 }
 
 // Hole returns the interpolation that computes e and is at r.

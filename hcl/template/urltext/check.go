@@ -2,6 +2,7 @@ package urltext
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 
@@ -43,22 +44,17 @@ type checker struct {
 func (c *checker) checkTree(t *template.Tree) {
 	states := c.readNodes(t.Nodes, states{{phase: start, first: c.connection}})
 	end := hclv2.Range{Filename: t.Range.Filename, Start: t.Range.End, End: t.Range.End}
-	if n := len(t.Nodes); n > 0 {
-		end = lastRange(t.Nodes[n-1], end)
+	if len(t.Nodes) > 0 {
+		switch n := t.Nodes[len(t.Nodes)-1].(type) {
+		case *template.Text:
+			end = n.Place(max(0, len(n.Value)-1), len(n.Value))
+		case *template.Interpolation:
+			end = n.Range
+		}
 	}
 	for _, s := range states {
 		c.checkEnd(s, end)
 	}
-}
-
-func lastRange(n template.Node, other hclv2.Range) hclv2.Range {
-	switch n := n.(type) {
-	case *template.Text:
-		return n.Place(max(0, len(n.Value)-1), len(n.Value))
-	case *template.Interpolation:
-		return n.Range
-	}
-	return other
 }
 
 func (c *checker) readNodes(nodes []template.Node, in states) states {
@@ -98,15 +94,10 @@ func (c *checker) readLoop(n *template.For, in states) states {
 // readText advances the states over constant text.
 func (c *checker) readText(t *template.Text, in states) states {
 	for i := 0; i < len(t.Value); {
-		unit := 1
+		_, unit := utf8.DecodeRuneInString(t.Value[i:])
 		ch, escaped := decodePercent(t.Value[i:])
-		switch {
-		case escaped:
+		if escaped {
 			unit = 3
-		case t.Value[i] >= 0xc0:
-			for unit = 1; i+unit < len(t.Value) && t.Value[i+unit] >= 0x80 && t.Value[i+unit] < 0xc0; {
-				unit++
-			}
 		}
 		at := func(before int) hclv2.Range { return t.Place(max(0, i-before), min(i+unit, len(t.Value))) }
 		word := t.Value[i : i+unit]
@@ -161,7 +152,8 @@ func (c *checker) startChar(s state, ch, rest string, at func(int) hclv2.Range) 
 			return state{phase: path, dots: "x"}
 		}
 		c.Errorf(at(0), "Path must begin with /",
-			`The URL of a request over a connection begins with "/" or "?": write "/%s...".`, rest[:strings.IndexAny(rest+"/", "/?")])
+			`The URL of a request over a connection begins with "/" or "?": write "/%s...".`,
+			rest[:strings.IndexAny(rest+"/", "/?")])
 		return state{phase: path, dots: "x", first: true}
 	}
 	s.head += ch
@@ -185,10 +177,7 @@ func (c *checker) authorityChar(s state, ch string, at func(int) hclv2.Range) st
 	switch ch {
 	case "/", "?":
 		c.checkAuthority(s, at(len(s.head)))
-		if ch == "?" {
-			return state{phase: query, inName: true}
-		}
-		return state{phase: path}
+		return stateAfter(ch)
 	case "@":
 		c.Errorf(at(0), "User in a URL", `A URL must not hold a user or password. Use the auth block of a connection.`)
 		s.head = ""
@@ -196,6 +185,14 @@ func (c *checker) authorityChar(s state, ch string, at func(int) hclv2.Range) st
 	}
 	s.head += ch
 	return s
+}
+
+// stateAfter returns the state after the / or ? that ends the host or a segment.
+func stateAfter(ch string) state {
+	if ch == "?" {
+		return state{phase: query, inName: true}
+	}
+	return state{phase: path}
 }
 
 func (c *checker) checkAuthority(s state, r hclv2.Range) {
@@ -211,10 +208,7 @@ func (c *checker) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 		return state{phase: path, dots: "x"}
 	case ch == "/" || ch == "?":
 		c.endSegment(s, at)
-		if ch == "?" {
-			return state{phase: query, inName: true}
-		}
-		return state{phase: path}
+		return stateAfter(ch)
 	case ch == `\`:
 		c.Errorf(at(0), "Invalid character in URL", `Some servers take \ for /. Write /, or %%5C for the character.`)
 	case len(ch) > 1 || !pathChar(ch[0]):
@@ -224,21 +218,18 @@ func (c *checker) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 }
 
 func (c *checker) invalid(ch string, r hclv2.Range) {
-	if ch == "%" {
+	switch {
+	case ch == "%":
 		c.Errorf(r, "Wrong escape in URL",
 			`%% begins an escape of two digits, such as %%20. Write %%25 for the character.`)
-		return
-	}
-	if ch == "{" || ch == "}" {
-		if !c.braceHinted {
-			c.Errorf(r, "Invalid character in URL",
-				`A value is written ${input.x}, and %s is not allowed in a URL. Write %s for the character.`, ch,
-				escape(ch))
-		}
+	case ch != "{" && ch != "}":
+		c.Errorf(r, "Invalid character in URL", `The character %q is not allowed in a URL. Write %s.`, ch, escape(ch))
+	case !c.braceHinted:
 		c.braceHinted = true
-		return
+		c.Errorf(r, "Invalid character in URL",
+			`A value is written ${input.x}, and %s is not allowed in a URL. Write %s for the character.`, ch,
+			escape(ch))
 	}
-	c.Errorf(r, "Invalid character in URL", `The character %q is not allowed in a URL. Write %s.`, ch, escape(ch))
 }
 
 // add appends a character to a segment.
@@ -291,7 +282,6 @@ func (c *checker) endSegment(s state, at func(int) hclv2.Range) {
 
 // checkEnd checks the states at the end of the template.
 func (c *checker) checkEnd(s state, r hclv2.Range) {
-	at := func(int) hclv2.Range { return r }
 	switch s.phase {
 	case start:
 		if !c.connection {
@@ -300,6 +290,6 @@ func (c *checker) checkEnd(s state, r hclv2.Range) {
 	case authority:
 		c.checkAuthority(s, r)
 	case path:
-		c.endSegment(s, at)
+		c.endSegment(s, func(int) hclv2.Range { return r })
 	}
 }

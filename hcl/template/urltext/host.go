@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -78,12 +79,10 @@ func checkData(s, source string, hosts []string) error {
 				escape(string([]byte{c})))
 		}
 	}
-	for _, h := range hosts {
-		if allows(h, scheme, strings.ToLower(authority)) {
-			return nil
-		}
-	}
-	if len(hosts) == 0 {
+	switch {
+	case slices.ContainsFunc(hosts, func(h string) bool { return allows(h, scheme, strings.ToLower(authority)) }):
+		return nil
+	case len(hosts) == 0:
 		return errors.New("no host is allowed for this request")
 	}
 	return fmt.Errorf("the host in %s is not allowed here; allowed are %s", source, strings.Join(hosts, ", "))

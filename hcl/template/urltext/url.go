@@ -27,10 +27,7 @@ func CompilePath(t *template.Tree) (*Path, hclv2.Diagnostics) {
 	c := &checker{connection: true}
 	t = inline(t, func(text string) bool { return text == "" })
 	c.checkTree(t)
-	if c.HasErrors() {
-		return nil, c.All()
-	}
-	return &Path{nodes: t.Nodes}, nil
+	return template.Result(&Path{nodes: t.Nodes}, &c.Diagnostics)
 }
 
 // Bind appends the escaped path of one call to dst. It begins with "/" or "?" unless it is empty.
@@ -61,10 +58,7 @@ func CompileURL(t *template.Tree) (*URL, hclv2.Diagnostics) {
 		c.checkTree(t)
 		u.nodes = t.Nodes
 	}
-	if c.HasErrors() {
-		return nil, c.All()
-	}
-	return u, nil
+	return template.Result(u, &c.Diagnostics)
 }
 
 func (c *checker) checkWholeURL(h *template.Interpolation) {

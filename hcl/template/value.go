@@ -3,9 +3,6 @@ package template
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
-	"slices"
-	"strings"
 
 	"hatchel/hcl/value"
 )
@@ -83,67 +80,4 @@ func DescribeKind(v any) string {
 func (t Type) KnownText() (text string, known bool) {
 	text, isString := t.Constant.(string)
 	return text, isString && t.Known
-}
-
-// Interpolations returns the interpolations of nodes, including those of all branches and loops.
-func Interpolations(nodes []Node) iter.Seq[*Interpolation] {
-	return func(yield func(*Interpolation) bool) { walk(nodes, yield) }
-}
-
-func walk(nodes []Node, yield func(*Interpolation) bool) bool {
-	more := true
-	for _, n := range nodes {
-		switch n := n.(type) {
-		case *Interpolation:
-			more = yield(n)
-		case *If:
-			more = walk(n.Then, yield) && walk(n.Else, yield)
-		case *For:
-			more = walk(n.Body, yield)
-		}
-		if !more {
-			return false
-		}
-	}
-	return true
-}
-
-// States is the set of states in which a compiler can be after the renderings read so far, in the
-// order in which they were found.
-type States[S comparable] []S
-
-// Add adds a state, and reports whether it is new.
-func (x *States[S]) Add(s S) bool {
-	if slices.Contains(*x, s) {
-		return false
-	}
-	*x = append(*x, s)
-	return true
-}
-
-// With returns the states of both sets.
-func (x States[S]) With(y States[S]) States[S] {
-	out := slices.Clone(x)
-	for _, s := range y {
-		out.Add(s)
-	}
-	return out
-}
-
-// Map returns the states to which step leads from the states of x.
-func (x States[S]) Map(step func(S) S) States[S] {
-	var out States[S]
-	for _, s := range x {
-		out.Add(step(s))
-	}
-	return out
-}
-
-// WordSet returns the set of the words in a list.
-func WordSet(list string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		set[w] = true
-	}
-	return set
 }
