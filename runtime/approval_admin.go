@@ -48,7 +48,7 @@ func (f *ForbiddenError) Error() string { return f.Why }
 
 func newForbiddenError(why string) error { return &ForbiddenError{why} }
 
-func (d *ApprovalAdmin) open(ctx context.Context) (err error) {
+func (d *ApprovalAdmin) open(ctx context.Context) error {
 	switch {
 	case d.g.Config.Approvals == nil:
 		return newForbiddenError("The configuration of this server has no approvals block, so approvals cannot be " +
@@ -63,8 +63,8 @@ func (d *ApprovalAdmin) open(ctx context.Context) (err error) {
 	if err := d.g.build.State.watch(ctx); err != nil {
 		return err
 	}
-	d.book, err = d.g.build.State.Approvals(ctx)
-	return err
+	d.book = d.g.build.State.Approvals()
+	return nil
 }
 
 // Close releases the configuration.

@@ -39,11 +39,7 @@ type testApprover struct {
 
 func newApprover(t testing.TB, h *Host) *testApprover {
 	t.Helper()
-	book, err := h.build.State.Approvals(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &testApprover{t, book}
+	return &testApprover{t, h.build.State.Approvals()}
 }
 
 // waitForPending waits until at least n approvals are pending, and returns all that are.

@@ -148,11 +148,7 @@ func (g *Generation) voidApprovals(before *Generation) {
 		return
 	}
 	ctx := g.env.Running
-	book, err := g.build.State.Approvals(ctx)
-	voided := 0
-	if err == nil {
-		voided, err = book.VoidAll(ctx, filters)
-	}
+	voided, err := g.build.State.Approvals().VoidAll(ctx, filters)
 	if err != nil && ctx.Err() == nil {
 		g.env.LogVoidFailure(ctx, err)
 	}

@@ -95,18 +95,14 @@ func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Appr
 		return nil, &limit.Error{Message: text, RetryAfter: time.Minute}
 	}
 	defer w.leave(c.action.Owner)
-	store, err := p.Env.State.Approvals(c.frame.Context)
-	if err != nil {
-		return nil, err
-	}
-	opened, reports := a, 0
+	store, opened, reports := p.Env.State.Approvals(), a, 0
 	report := func() {
 		reports++
 		// A step may report its own progress later, from 1 on.
 		c.action.Client.Progress(float64(reports)*1e-6, 0, "waits for approval "+opened.ID)
 	}
 	report()
-	err = p.runWhileWaiting(c, w, func(ctx context.Context, end context.CancelCauseFunc) (err error) {
+	err := p.runWhileWaiting(c, w, func(ctx context.Context, end context.CancelCauseFunc) (err error) {
 		a, err = store.Wait(ctx, a, progressInterval, func() {
 			report()
 			if !p.stillValid(c) {

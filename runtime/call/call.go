@@ -196,10 +196,11 @@ type Audit interface {
 
 // State is what calls keep in the state store beside tasks, idempotency keys and files.
 type State interface {
-	// Sealer returns what seals the state of paused calls in tokens.
-	Sealer(ctx context.Context) (*elicit.Sealer, error)
-	// Approvals returns the approvals that calls wait for.
-	Approvals(ctx context.Context) (*approval.Store, error)
+	// Sealer returns what seals the state of paused calls in tokens. The store is open: a
+	// configuration whose calls need it is not served before.
+	Sealer() *elicit.Sealer
+	// Approvals returns the approvals that calls wait for. The store is open like that of Sealer.
+	Approvals() *approval.Store
 	// Enqueue stores an event for delivery to a webhook. It ignores one that does not exist.
 	Enqueue(ctx context.Context, webhook string, e *webhook.Event) error
 }

@@ -90,17 +90,12 @@ func (t *Task) expiredEvent() *webhook.Event {
 // Event returns the event that a task has ended. Known is false while the task has not ended; a nil
 // event that is known is that of a task that does not exist any more.
 func (r *Registry) Event(ctx context.Context, id string) (e *webhook.Event, known bool, err error) {
-	store, err := r.lease.Process.Store(ctx)
-	if err != nil {
+	t, err := r.load(ctx, id)
+	switch {
+	case err != nil || t != nil && !t.IsFinal():
 		return nil, false, err
-	}
-	row, err := store.Record(ctx, Kind, id)
-	if err != nil || row == nil {
-		return nil, err == nil, err
-	}
-	t, err := decode(row)
-	if err != nil || !t.IsFinal() {
-		return nil, false, err
+	case t == nil:
+		return nil, true, nil
 	}
 	return t.finishedEvent(), true, nil
 }
