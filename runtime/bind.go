@@ -196,5 +196,5 @@ func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, er
 		return "", hcl.Range{}, nil
 	}
 	_, err = state.open(c.ctx)
-	return "This asks the client", o.AskRange(), err
+	return "This asks the client", o.AskRange, err
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -39,17 +40,10 @@ type processCaches struct {
 }
 
 func (b Build) withDefaults() *Build {
-	if b.Log == nil {
-		b.Log = slog.New(slog.DiscardHandler)
-	}
+	b.Log = cmp.Or(b.Log, slog.New(slog.DiscardHandler))
+	b.Connections, b.Issuers = cmp.Or(b.Connections, new(Connections)), cmp.Or(b.Issuers, new(auth.Issuers))
 	if b.Now == nil {
 		b.Now = time.Now
-	}
-	if b.Connections == nil {
-		b.Connections = new(Connections)
-	}
-	if b.Issuers == nil {
-		b.Issuers = new(auth.Issuers)
 	}
 	if b.State == nil {
 		b.State = newMemoryState()

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"slices"
@@ -45,13 +46,13 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	if o.Grace <= 0 {
 		o.Grace = 30 * time.Second
 	}
-	if o.Load.Cache == nil {
-		o.Load.Cache = hcl.NewCache()
-	}
+	o.Load.Cache = cmp.Or(o.Load.Cache, hcl.NewCache())
 	h := &Host{
 		options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil,
 	}
-	h.build.State.tasks.OnChange(h.taskChanged)
+	h.build.State.tasks.OnChange(func(id string, members []byte) {
+		h.notify(func(n Notifier) { n.TaskChanged(id, members) })
+	})
 	h.build.State.setDecisionRecorder(h.recordDecisions)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
@@ -191,10 +192,6 @@ func (h *Host) notify(tell func(Notifier)) {
 	if n := h.notifier.Load(); n != nil {
 		tell(*n)
 	}
-}
-
-func (h *Host) taskChanged(id string, members []byte) {
-	h.notify(func(n Notifier) { n.TaskChanged(id, members) })
 }
 
 // toolsChanged notifies that the lists of tools of these toolsets have changed.

@@ -271,10 +271,10 @@ func (s *State) health(ctx context.Context) *Health {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := remote.Ping(ctx)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return &Health{Error: "it does not answer in time"}
-	case err != nil:
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.New("it does not answer in time")
+	}
+	if err != nil {
 		return &Health{Error: err.Error()}
 	}
 	return &Health{OK: true}

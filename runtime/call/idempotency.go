@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"hatchel/adapters"
@@ -271,10 +271,6 @@ func deriveKey(key string, part any) string {
 	if key == "" {
 		return ""
 	}
-	text, _ := part.(string)
-	if n, ok := part.(int); ok {
-		text = strconv.Itoa(n)
-	}
-	sum := digest.Of("part", key, text)
+	sum := digest.Of("part", key, fmt.Sprint(part))
 	return hex.EncodeToString(sum[:16])
 }
