@@ -71,19 +71,19 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	if h.closed {
 		return nil
 	}
-	began := time.Now()
+	began, last := time.Now(), h.Current()
 	cfg, diags := hcl.Load(fsys, h.build.Set.Kinds(), h.options.Load)
 	if diags.HasErrors() {
-		h.recordFailedLoad(cfg, diags, began)
+		h.recordLoad(last, last, cfg, diags, began)
 		return diags
 	}
 	next, rejected := Compile(ctx, cfg, *h.build)
 	diags = append(diags, rejected...).Sort()
 	if next == nil {
-		h.recordFailedLoad(cfg, diags, began)
+		h.recordLoad(last, last, cfg, diags, began)
 		return diags
 	}
-	h.commit(next, diags, began)
+	h.commit(last, next, diags, began)
 	return diags
 }
 
@@ -92,8 +92,7 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 const maxProbeWait = 250 * time.Millisecond
 
 // commit makes next the current generation. It cannot fail.
-func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) {
-	last := h.current.Load()
+func (h *Host) commit(last, next *Generation, diags hcl.Diagnostics, began time.Time) {
 	next.inheritProbes(last)
 	probed, committed := make(chan struct{}), make(chan struct{})
 	next.probing.Go(func() { next.probeRows(probed, committed, h.toolsChanged) })
@@ -106,7 +105,7 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	if last.audit == nil {
 		h.build.State.recordDecisions("") // those that were stored while no audit log was open
 	}
-	h.recordLoad(last, next, diags, began)
+	h.recordLoad(last, next, next.Config, diags, began)
 	h.notify(func(n Notifier) { n.Retain(next.authenticator.StillValid) })
 	h.listsChanged(last, next)
 	h.resourcesChanged(last, next)

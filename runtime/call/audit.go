@@ -160,12 +160,17 @@ func (c *call) failedOutcome(ctx context.Context, failed *failure.Failure) strin
 	return audit.Failed
 }
 
-// interimOutcome returns the outcome of a call that continues later.
+// interimOutcome returns the outcome of a call that continues later, because it pauses, becomes a
+// task or is one already; empty for another one.
 func interimOutcome(err error) string {
-	if errors.As(err, new(*elicit.PausedError)) {
+	switch {
+	case err == nil: // the usual case allocates nothing
+	case errors.As(err, new(*elicit.PausedError)):
 		return audit.Asked
+	case err == errBecomesTask || errors.As(err, new(*existingTaskError)):
+		return audit.Task
 	}
-	return audit.Task
+	return ""
 }
 
 // addDecision adds to a record which rule has decided. Where no rule is about the call, everybody

@@ -17,12 +17,6 @@ import (
 	"hatchel/runtime/state"
 )
 
-// continuesLater reports whether a call is not over: it pauses, becomes a task, or is one already.
-func continuesLater(err error) bool {
-	return err != nil && (err == errBecomesTask ||
-		errors.As(err, new(*elicit.PausedError)) || errors.As(err, new(*existingTaskError)))
-}
-
 // minStateTTL is how long a client has at least to come back with answers.
 const minStateTTL = 10 * time.Minute
 

@@ -64,9 +64,8 @@ func (p *Program) serve(ctx context.Context, req *mcp.CallRequest, tasks bool) (
 	c.audit = p.beginAudit(req.Caller, req.Meta, req.Arguments)
 	err := p.execute(c, req, tasks)
 	var out mcp.Outcome
-	interim := ""
-	if continuesLater(err) {
-		interim = interimOutcome(err)
+	interim := interimOutcome(err)
+	if interim != "" {
 		out, err = p.answerInterim(ctx, c, req.Caller, err)
 	}
 	failed := failure.Of(err)
