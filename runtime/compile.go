@@ -195,6 +195,7 @@ func (c *compiler) gatherRules() {
 // makeViews makes what each toolset shows, with its lists.
 func (c *compiler) makeViews() {
 	c.g.fullView, c.g.emptyView = newView(c.g, nil), newView(c.g, new(hcl.Toolset))
+	c.g.emptyView.info = nil
 	c.g.views = map[string]*view{"": c.g.fullView}
 	for _, t := range c.g.Config.Toolsets {
 		c.g.views[t.Name] = newView(c.g, t)

@@ -50,9 +50,6 @@ type Generation struct {
 	pinned  sync.WaitGroup // tasks, and calls that wait for people: no grace period ends them
 }
 
-// Tools returns how many tools are listed.
-func (g *Generation) Tools() int { return g.List(mcp.Tools).Len() }
-
 // List returns a list with all that is listed there.
 func (g *Generation) List(of mcp.Listing) *mcp.List { return g.fullView.lists[of].Load() }
 

@@ -19,12 +19,7 @@ import (
 // request begins.
 
 // Info returns how the server introduces itself in a toolset; nil for an unknown toolset.
-func (h *Host) Info(toolset string) *mcp.Info {
-	if v := h.current.Load().views[toolset]; v != nil {
-		return v.info
-	}
-	return nil
-}
+func (h *Host) Info(toolset string) *mcp.Info { return h.current.Load().view(toolset).info }
 
 // List returns a list without what the caller may not call. In a toolset that was removed it is
 // empty.

@@ -107,7 +107,7 @@ func (h *Host) commit(last, next *Generation, diags hcl.Diagnostics, began time.
 	}
 	h.recordLoad(last, next, next.Config, diags, began)
 	h.notify(func(n Notifier) { n.Retain(next.authenticator.StillValid) })
-	h.listsChanged(last, next)
+	h.viewsChanged(last, next)
 	h.resourcesChanged(last, next)
 	close(committed)
 	h.retiring.Go(func() { next.voidApprovals(last) })
@@ -193,28 +193,27 @@ func (h *Host) notify(tell func(Notifier)) {
 	}
 }
 
+// listsChanged notifies of the lists that changes names for each toolset.
+func (h *Host) listsChanged(changes func(toolset string) mcp.Changes) {
+	h.notify(func(n Notifier) { n.ListsChanged(changes) })
+}
+
 // toolsChanged notifies that the lists of tools of these toolsets have changed.
 func (h *Host) toolsChanged(toolsets []string) {
-	h.notify(func(n Notifier) {
-		n.ListsChanged(func(toolset string) mcp.Changes {
-			return mcp.Changes{Tools: slices.Contains(toolsets, toolset)}
-		})
+	h.listsChanged(func(toolset string) mcp.Changes {
+		return mcp.Changes{Tools: slices.Contains(toolsets, toolset)}
 	})
 }
 
-// listsChanged notifies of the lists that differ between two generations.
-func (h *Host) listsChanged(last, next *Generation) {
-	differs := false
+// viewsChanged notifies of the lists that differ between two generations.
+func (h *Host) viewsChanged(last, next *Generation) {
+	changes := func(toolset string) mcp.Changes { return changedLists(last.view(toolset), next.view(toolset)) }
 	for _, g := range []*Generation{last, next} {
-		for name := range g.views {
-			differs = differs || changedLists(last.view(name), next.view(name)) != (mcp.Changes{})
+		for toolset := range g.views {
+			if changes(toolset) != (mcp.Changes{}) {
+				h.listsChanged(changes)
+				return
+			}
 		}
-	}
-	if differs {
-		h.notify(func(n Notifier) {
-			n.ListsChanged(func(toolset string) mcp.Changes {
-				return changedLists(last.view(toolset), next.view(toolset))
-			})
-		})
 	}
 }

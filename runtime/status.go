@@ -67,9 +67,9 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 	r := Readiness{
 		Ready:       !s.Loaded.IsZero(),
 		Revision:    g.Config.ID,
-		Tools:       g.List(mcp.Tools).Len(),
-		Prompts:     g.List(mcp.Prompts).Len(),
-		Resources:   g.List(mcp.Resources).Len() + g.List(mcp.Templates).Len(),
+		Tools:       g.Count("", mcp.Tools),
+		Prompts:     g.Count("", mcp.Prompts),
+		Resources:   g.Count("", mcp.Resources) + g.Count("", mcp.Templates),
 		Stale:       !s.Last.OK,
 		Diagnostics: s.Last.Diagnostics,
 		Connections: g.Health(ctx),
