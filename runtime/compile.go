@@ -136,7 +136,7 @@ func (c *compiler) removeStagedFiles() {
 		return
 	}
 	if err := files.RemoveStale(); err != nil {
-		c.build.Log.LogAttrs(c.ctx, slog.LevelWarn, "stale staged files not removed", slog.String("error", err.Error()))
+		c.g.env.LogFailure(c.ctx, slog.LevelWarn, "stale staged files not removed", err)
 	}
 }
 

@@ -143,8 +143,7 @@ func (h *Host) answerTask(ctx context.Context, t *task.Task, answers []byte) (bo
 	defer g.leave()
 	p, ok := g.programs[t.Tool]
 	if !ok || p.Decl.Digest != t.Digest {
-		const text = "The tool was changed while the task waited for an answer, so the task cannot continue. " +
-			"Call the tool again."
+		const text = "The tool was changed while the task waited for an answer. Call the tool again."
 		t.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: text})
 		return h.build.State.tasks.Save(ctx, t)
 	}

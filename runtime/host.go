@@ -102,9 +102,7 @@ func (h *Host) commit(last, next *Generation, diags hcl.Diagnostics, began time.
 	h.build.State.serveWebhooks(next)
 	h.current.Store(next)
 	h.build.caches.waiters.NotifyReload()
-	if last.audit == nil {
-		h.build.State.recordDecisions("") // those that were stored while no audit log was open
-	}
+	h.build.State.recordDecisions("") // that were stored while no audit log was open
 	h.recordLoad(last, next, next.Config, diags, began)
 	h.notify(func(n Notifier) { n.Retain(next.authenticator.StillValid) })
 	h.viewsChanged(last, next)

@@ -119,8 +119,8 @@ func (p *Program) restoreApproval(c *call) {
 	}
 	ctx := context.WithoutCancel(c.frame.Context)
 	if _, err := p.Env.State.Approvals().Return(ctx, a.Fingerprint, a.consumed); err != nil {
-		p.Env.Log.LogAttrs(ctx, slog.LevelWarn, "approval consumed by a call that did nothing",
-			slog.String("approval", a.consumed.ID), slog.String("error", p.Env.Scrubber.Text(err.Error())))
+		const text = "approval consumed by a call that did nothing"
+		p.Env.LogFailure(ctx, slog.LevelWarn, text, err, "approval", a.consumed.ID)
 	}
 	a.consumed = nil
 }
@@ -194,8 +194,7 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	a, isNew, err = p.Env.State.Approvals().Open(c.frame.Context, fingerprint, *r)
 	switch {
 	case errors.Is(err, approval.ErrTooManyOfCaller):
-		const text = "This call needs an approval, and %d calls of the same caller wait for one " +
-			"already, which is the " +
+		const text = "This call needs an approval, and %d calls of the same caller wait for one already, which is the " +
 			"limit. Nothing was done. Try again when some of them are decided, and make no other such call until then."
 		message := fmt.Sprintf(text, approval.MaxPendingPerCaller)
 		return nil, false, &limit.Error{Message: message, RetryAfter: time.Minute}

@@ -253,8 +253,7 @@ func (p *Program) voidApproval(c *call, store *approval.Store, a *approval.Appro
 // LogVoidFailure logs that approvals stay pending until they expire, although they are no longer
 // valid.
 func (e *Environment) LogVoidFailure(ctx context.Context, err error) {
-	e.Log.LogAttrs(ctx, slog.LevelWarn, "outdated approvals not voided, they stay pending until they expire",
-		slog.String("error", e.Scrubber.Text(err.Error())))
+	e.LogFailure(ctx, slog.LevelWarn, "outdated approvals not voided, they stay pending until they expire", err)
 }
 
 // ApprovalSubject is the prefix of the subject of an event about an approval, before its ID.
@@ -289,7 +288,6 @@ func (p *Program) enqueueApprovalEvents(c *call, a *approval.Approval) {
 		}
 	}
 	if err != nil {
-		p.Env.Log.LogAttrs(ctx, slog.LevelError, "webhook events of an approval not stored",
-			slog.String("approval", a.ID), slog.String("error", p.Env.Scrubber.Text(err.Error())))
+		p.Env.LogFailure(ctx, slog.LevelError, "webhook events of an approval not stored", err, "approval", a.ID)
 	}
 }

@@ -142,9 +142,14 @@ func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim s
 	return failed
 }
 
+// LogFailure logs why something has failed, without secrets. Attrs are keys and values.
+func (e *Environment) LogFailure(ctx context.Context, level slog.Level, text string, err error, attrs ...any) {
+	e.Log.Log(ctx, level, text, append(attrs, "error", e.Scrubber.Text(err.Error()))...)
+}
+
 // LogAuditFailure logs that a record is missing in the audit log.
 func (e *Environment) LogAuditFailure(ctx context.Context, err error) {
-	e.Log.LogAttrs(ctx, slog.LevelError, "audit log not writable", slog.String("error", err.Error()))
+	e.LogFailure(ctx, slog.LevelError, "audit log not writable", err)
 }
 
 // failedOutcome returns the outcome of a call that has failed.

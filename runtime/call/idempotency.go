@@ -229,8 +229,8 @@ func (c *call) finishKey(ctx context.Context, err error, failed *failure.Failure
 		finishErr = claim.Finish(ctx, idempotency.Done)
 	}
 	logFailure := func(err error) {
-		c.operation.Env.Log.LogAttrs(ctx, slog.LevelError, "outcome of idempotency key not stored",
-			slog.String("tool", c.operation.Decl.Name), slog.String("error", err.Error()))
+		const text = "outcome of idempotency key not stored"
+		c.operation.Env.LogFailure(ctx, slog.LevelError, text, err, "tool", c.operation.Decl.Name)
 	}
 	retryable := claim.Record.Status != idempotency.Started && errors.Is(finishErr, state.ErrUnavailable)
 	if finishErr != nil && !(retryable && claim.RetryFinish(logFailure)) {
