@@ -48,7 +48,7 @@ func (f *ForbiddenError) Error() string { return f.Why }
 
 func newForbiddenError(why string) error { return &ForbiddenError{why} }
 
-func (d *ApprovalAdmin) open(ctx context.Context) (err error) {
+func (d *ApprovalAdmin) open(ctx context.Context) error {
 	switch {
 	case d.g.Config.Approvals == nil:
 		return newForbiddenError("The configuration of this server has no approvals block, so approvals cannot be " +
@@ -63,8 +63,8 @@ func (d *ApprovalAdmin) open(ctx context.Context) (err error) {
 	if err := d.g.build.State.watch(ctx); err != nil {
 		return err
 	}
-	d.book, err = d.g.build.State.Approvals(ctx)
-	return err
+	d.book = d.g.build.State.Approvals()
+	return nil
 }
 
 // Close releases the configuration.
@@ -81,9 +81,8 @@ func (d *ApprovalAdmin) canDecide(tool string) bool {
 		d.frame.Tool = policy.ToolRoot(p.Tool())
 		var err error
 		if ok, err = d.g.Config.Approvals.Allow.Eval(d.frame, nil); err != nil {
-			d.g.log().LogAttrs(d.frame.Context, slog.LevelError, "approvals.allow failed, caller may not decide",
-				slog.String("tool", tool), slog.String("subject", d.caller.Subject),
-				slog.String("error", d.g.env.Scrubber.Text(err.Error())))
+			const text = "approvals.allow failed, caller may not decide"
+			d.g.env.LogFailure(d.frame.Context, slog.LevelError, text, err, "tool", tool, "subject", d.caller.Subject)
 			ok = false
 		}
 	}
@@ -233,8 +232,7 @@ func (h *Host) recordDecisions(ctx context.Context, book *approval.Store, id str
 				_, err = g.confirmDecision(ctx, book, a, audit.Caller{Subject: a.Proposal.By})
 			}
 			if err != nil {
-				g.log().LogAttrs(ctx, slog.LevelError, "approval decision failed",
-					slog.String("approval", id), slog.String("error", g.env.Scrubber.Text(err.Error())))
+				g.env.LogFailure(ctx, slog.LevelError, "approval decision failed", err, "approval", id)
 			}
 		}
 	})

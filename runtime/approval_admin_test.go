@@ -10,13 +10,12 @@ import (
 )
 
 func TestACallerWhoMayDecideNothingReadsNoList(t *testing.T) {
-	h := newWorld().host(t, `
+	h := newHost(t, `
 		auth {
 			api_key "ann" { sha256 = "`+fmt.Sprintf("%064x", 1)+`" }
 		}
 		approvals { allow = "'approvers' in caller.groups && tool.name == 't'" }
 	`+tool("t", "approval {}\ntext = \"done\"")+tool("u", "approval {}\ntext = \"done\""))
-	defer h.Close()
 	for _, c := range []struct {
 		groups []string
 		reads  bool

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -183,16 +184,10 @@ type Refusal struct {
 // recorded.
 func (h *Host) RecordRefusal(ctx context.Context, refusal Refusal) {
 	h.withAuditLog(func(g *Generation) {
-		caller := refusal.Caller
-		if caller == nil {
-			caller = &mcp.Caller{}
-		}
-		r := g.env.AuditRecord(caller, nil)
+		r := g.env.AuditRecord(cmp.Or(refusal.Caller, new(mcp.Caller)), nil)
 		r.Event, r.Outcome, r.Status = audit.EventRequest, audit.Refused, refusal.Status
 		r.URI, r.Message = g.env.Scrubber.Text(refusal.Path), g.env.Scrubber.Text(refusal.Reason)
-		if r.Caller.Key == "" {
-			r.Caller.Key = refusal.Key
-		}
+		r.Caller.Key = cmp.Or(r.Caller.Key, refusal.Key)
 		g.record(ctx, &r)
 	})
 }

@@ -12,23 +12,20 @@ import (
 	"testing"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
 )
 
-// audited is a Host that writes calls down, and the path of what it writes.
-func (w *world) audited(t testing.TB, src string) (*Host, string) {
+// newAuditedHost returns a Host with an audit log, and the path of that.
+func newAuditedHost(t testing.TB, src string, options ...func(*HostOptions)) (*Host, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: filepath.Dir(path), AuditLogs: new(AuditLogs)}, Load: hcl.Options{Getenv: secrets}})
-	t.Cleanup(h.Close)
-	load(t, h, "audit { file = \"audit.jsonl\" }\n"+src)
-	return h, path
+	audited := func(o *HostOptions) { o.Build.Dir, o.Build.AuditLogs = filepath.Dir(path), new(AuditLogs) }
+	return newHost(t, "audit { file = \"audit.jsonl\" }\n"+src, append(options, audited)...), path
 }
 
-// records are what the log holds about calls. Its chain must hold.
-func records(t testing.TB, path string) (all []audit.Record) {
+// readRecords returns the records of an audit log, whose chain must be intact.
+func readRecords(t testing.TB, path string) (all []audit.Record) {
 	t.Helper()
 	if v, err := audit.Verify(path); err != nil || v.Broken != nil {
 		t.Fatal(v, err)
@@ -46,8 +43,8 @@ func records(t testing.TB, path string) (all []audit.Record) {
 	return all
 }
 
-// story is what records say, in short.
-func story(all []audit.Record) string {
+// summarizeRecords returns the main members of records, a line for each.
+func summarizeRecords(all []audit.Record) string {
 	var lines []string
 	for _, r := range all {
 		parts := []string{r.Event, r.Kind, r.Name, r.Outcome, strings.Join(r.Steps, "+"), strings.Join(r.Asked, "+")}
@@ -57,13 +54,13 @@ func story(all []audit.Record) string {
 }
 
 func TestWhatChangesSomethingIsWrittenDownBeforeItIsDone(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	var path, before string
 	w.do["looks"] = func(context.Context, *adapters.Call) (any, error) {
-		before = story(records(t, path))
+		before = summarizeRecords(readRecords(t, path))
 		return nil, nil
 	}
-	h, path2 := w.audited(t, tool("t", `
+	h, path2 := newAuditedHost(t, tool("t", `
 input "n" { type = integer }
 step "one" {
   fake { do = "looks" }
@@ -75,15 +72,15 @@ step "two" {
 step "three" {
   fake { value = [input.n, input.n] }
 }
-result = "step.three.value"`)+tool("reads", `text = "x"`))
+result = "step.three.value"`)+tool("reads", `text = "x"`), w.use)
 	path = path2
-	ask(t, h, "t", `{"n":1}`)
-	ask(t, h, "reads", `{}`)
+	callTool(t, h, "t", `{"n":1}`)
+	callTool(t, h, "reads", `{}`)
 	if before != "intent tool t" {
 		t.Errorf("before it began: %q", before)
 	}
-	all := records(t, path)
-	if got := story(all); got != "intent tool t\ncall tool t ok one+three\ncall tool reads ok" {
+	all := readRecords(t, path)
+	if got := summarizeRecords(all); got != "intent tool t\ncall tool t ok one+three\ncall tool reads ok" {
 		t.Errorf("got\n%s", got)
 	}
 	if all[0].ID != all[1].ID || string(all[0].Arguments) != `{"n":1}` || all[1].Arguments != nil || all[1].Rows != 2 || all[1].Bytes == 0 {
@@ -95,20 +92,20 @@ result = "step.three.value"`)+tool("reads", `text = "x"`))
 }
 
 func TestNothingIsDoneThatCannotBeWrittenDown(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h, path := w.audited(t, tool("t", `fake { do = "count" }`)+tool("reads", `text = "x"`)+`
+	w := newFakeBackend()
+	count := w.addCounter()
+	h, path := newAuditedHost(t, tool("t", `fake { do = "count" }`)+tool("reads", `text = "x"`)+`
 prompt "p" {
   description = "A prompt."
   message "user" { text = "x" }
-}`)
+}`, w.use)
 	if err := os.Rename(path, path+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if got := ask(t, h, "t", `{}`); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "makes no call that it cannot write to its audit log") {
+	if got := callTool(t, h, "t", `{}`); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "makes no call that it cannot write to its audit log") {
 		t.Errorf("got %s", got)
 	}
-	if got := ask(t, h, "reads", `{}`); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "The result is withheld") {
+	if got := callTool(t, h, "reads", `{}`); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "The result is withheld") {
 		t.Errorf("got %s", got)
 	}
 	_, err := h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "p", Caller: &mcp.Caller{}})
@@ -127,18 +124,18 @@ prompt "p" {
 	if r := h.Readiness(t.Context()); r.Audit == nil || !r.Audit.OK || h.AuditUnavailable(t.Context()) {
 		t.Errorf("%+v", r.Audit)
 	}
-	if got := ask(t, h, "t", `{}`); strings.Contains(got, "isError") || count() != 1 {
+	if got := callTool(t, h, "t", `{}`); strings.Contains(got, "isError") || count() != 1 {
 		t.Errorf("got %s", got)
 	}
-	records(t, path)
+	readRecords(t, path)
 }
 
 func TestWhatNobodyMaySeeIsNotWrittenDown(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	w.do["tells"] = func(_ context.Context, c *adapters.Call) (any, error) {
 		return nil, &adapters.Fault{Message: fmt.Sprintf("no card %v for s3cr3t/\"tok\"en", c.Frame.Input["card"])}
 	}
-	h, path := w.audited(t, `secret "token" { env = "TOKEN" }
+	h, path := newAuditedHost(t, `secret "token" { env = "TOKEN" }
 `+tool("pay", `
 input "card" {
   type      = string
@@ -150,14 +147,14 @@ resource "doc" {
   uri_template = "doc://{key}"
   input "key" { sensitive = true }
   text = "x${input.key}"
-}`)
+}`, w.use)
 	for _, arguments := range []string{
 		`{"card":"4111-1111","to":{"name":"Ada"}}`,
 		`{"card":"4111-1111","to":{"name":"s3cr3t/\"tok\"en"}}`,
 		`{"crad":"4111-1111","to":{"name":"Ada","nip":"4111-3"}}`,
 		`{"card":["4111-1111"],"to":"8642"}`,
 	} {
-		ask(t, h, "pay", arguments)
+		callTool(t, h, "pay", arguments)
 	}
 	if _, err := h.ReadResource(t.Context(), &mcp.CallRequest{Name: "doc://4111-2", Caller: &mcp.Caller{}}); err != nil {
 		t.Error(err)
@@ -171,7 +168,7 @@ resource "doc" {
 			t.Errorf("%q is in\n%s", never, src)
 		}
 	}
-	all := records(t, path)
+	all := readRecords(t, path)
 	if got, want := string(all[0].Arguments), `{"card":"(secret)","to":{"name":"Ada"}}`; got != want {
 		t.Errorf("got %s", got)
 	}
@@ -190,17 +187,17 @@ resource "doc" {
 }
 
 func TestLargeArgumentsAreWrittenDownByTheirBeginningAndTheirDigest(t *testing.T) {
-	h, path := newWorld().audited(t, tool("t", "input \"text\" { type = string }\ntext = input.text"))
-	ask(t, h, "t", `{"text":"`+strings.Repeat("é", 20_000)+`"}`)
-	r := records(t, path)[0]
+	h, path := newAuditedHost(t, tool("t", "input \"text\" { type = string }\ntext = input.text"))
+	callTool(t, h, "t", `{"text":"`+strings.Repeat("é", 20_000)+`"}`)
+	r := readRecords(t, path)[0]
 	if len(r.Arguments) > 9<<10 || !strings.HasPrefix(string(r.Arguments), `"{\"text\":\"éé`) || r.ArgumentsSize != 40_011 || len(r.ArgumentsDigest) != 64 {
 		t.Errorf("%d bytes, %d, %q: %.40s", len(r.Arguments), r.ArgumentsSize, r.ArgumentsDigest, r.Arguments)
 	}
 }
 
 func TestEveryOutcomeIsWrittenDown(t *testing.T) {
-	w := newWorld()
-	w.counting()
+	w := newFakeBackend()
+	w.addCounter()
 	cancelled, cancel := context.WithCancel(t.Context())
 	w.do["fails"] = func(context.Context, *adapters.Call) (any, error) {
 		return nil, &adapters.Fault{Message: "no such order"}
@@ -208,7 +205,7 @@ func TestEveryOutcomeIsWrittenDown(t *testing.T) {
 	w.do["breaks"] = func(context.Context, *adapters.Call) (any, error) { return nil, errors.New("10.0.0.7 is down") }
 	w.do["panics"] = func(context.Context, *adapters.Call) (any, error) { panic("x") }
 	w.do["cancels"] = func(ctx context.Context, _ *adapters.Call) (any, error) { cancel(); return nil, ctx.Err() }
-	h, path := w.audited(t, tool("fails", `fake { do = "fails" }`)+tool("breaks", `fake { do = "breaks" }`)+tool("panics", `fake { do = "panics" }`)+tool("cancels", `fake { do = "cancels" }`)+
+	h, path := newAuditedHost(t, tool("fails", `fake { do = "fails" }`)+tool("breaks", `fake { do = "breaks" }`)+tool("panics", `fake { do = "panics" }`)+tool("cancels", `fake { do = "cancels" }`)+
 		tool("denied", "allow = \"caller.subject == 'ada'\"\ntext = \"x\"")+
 		tool("fault", "step \"s\" {\n  fault {\n    code    = 1001\n    message = \"No.\"\n  }\n}\ntext = \"x\"")+
 		tool("asks", deleting)+
@@ -220,9 +217,9 @@ func TestEveryOutcomeIsWrittenDown(t *testing.T) {
 resource "r" {
   uri  = "x://r"
   text = "x"
-}`)
+}`, w.use)
 	call := func(ctx context.Context, name string, change ...func(*mcp.CallRequest)) {
-		req := modern(name, `{}`, `{"elicitation":{}}`)
+		req := modernRequest(name, `{}`, `{"elicitation":{}}`)
 		req.Caller.Subject, req.Caller.Remote = "ada", "10.1.2.3:4"
 		for _, c := range change {
 			c(req)
@@ -239,7 +236,7 @@ resource "r" {
 	h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://r", Caller: &mcp.Caller{}})
 	h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://gone", Caller: &mcp.Caller{}})
 	h.RecordRefusal(t.Context(), Refusal{Status: 401, Reason: "The key is not known.", Path: "/mcp", Caller: &mcp.Caller{Remote: "10.9.9.9:1"}})
-	all := records(t, path)
+	all := readRecords(t, path)
 	want := `intent tool fails
 call tool fails failed fake
 intent tool breaks
@@ -258,7 +255,7 @@ call prompt p ok
 call resource r ok
 call resource refused
 request refused`
-	if got := story(all); got != want {
+	if got := summarizeRecords(all); got != want {
 		t.Errorf("got\n%s", got)
 	}
 	for _, r := range all {
@@ -274,25 +271,25 @@ request refused`
 }
 
 func TestAReplayedAnswerIsWrittenDownAsOne(t *testing.T) {
-	w := newWorld()
-	w.counting()
+	w := newFakeBackend()
+	w.addCounter()
 	w.do["fails"] = func(context.Context, *adapters.Call) (any, error) {
 		return nil, &adapters.Fault{Message: "no such order"}
 	}
-	h, path := w.audited(t, tool("reads", caching+`fake { do = "count" }`)+tool("pays", keyed+`fake { do = "count" }`)+tool("fails", keyed+`fake { do = "fails" }`))
+	h, path := newAuditedHost(t, tool("reads", caching+`fake { do = "count" }`)+tool("pays", keyed+`fake { do = "count" }`)+tool("fails", keyed+`fake { do = "fails" }`), w.use)
 	for _, name := range []string{"reads", "pays", "fails"} {
 		for range 2 {
 			arguments := `{}`
 			if name != "reads" {
 				arguments = `{"idempotency_key":"k"}`
 			}
-			outcomeFor(t, h, "ann", name, arguments)
+			callAs(t, h, "ann", name, arguments)
 		}
 	}
 	want := []string{"call reads ok", "call reads ok cache", "intent pays", "call pays ok", "call pays ok key", "intent fails", "call fails failed", "call fails refused key"}
-	all := records(t, path)
+	all := readRecords(t, path)
 	if len(all) != len(want) {
-		t.Fatalf("%d records: %s", len(all), story(all))
+		t.Fatalf("%d records: %s", len(all), summarizeRecords(all))
 	}
 	for i, r := range all {
 		if got := strings.Join(strings.Fields(r.Event+" "+r.Name+" "+r.Outcome+" "+r.Replayed), " "); got != want[i] {
@@ -305,53 +302,55 @@ func TestAReplayedAnswerIsWrittenDownAsOne(t *testing.T) {
 }
 
 func TestTasksAreWrittenDownWhenTheyBeginAndWhenTheyEnd(t *testing.T) {
-	w := newWorld()
-	w.counting()
+	w := newFakeBackend()
+	w.addCounter()
 	began := make(chan struct{})
 	w.do["holds"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
 		close(began)
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	h, path := w.audited(t, tool("t", task1h+`fake { do = "count" }`)+tool("holds", task1h+`fake { do = "holds" }`)+tool("asks", deleting))
-	id := start(t, h, "t").TaskID
-	eventually(t, func() bool { return getTask(t, h, id).Status == "completed" })
-	all := records(t, path)
+	h, path := newAuditedHost(t, tool("t", task1h+`fake { do = "count" }`)+tool("holds", task1h+`fake { do = "holds" }`)+tool("asks", deleting), w.use)
+	id := startTask(t, h, "t").TaskID
+	waitFor(t, func() bool { return getTask(t, h, id).Status == "completed" })
+	all := readRecords(t, path)
 	for _, r := range all {
 		if r.Task != id {
 			t.Errorf("%+v", r)
 		}
 	}
 	// The work may begin before the record of the call that became the task.
-	lines := strings.Split(story(all), "\n")
+	lines := strings.Split(summarizeRecords(all), "\n")
 	slices.Sort(lines)
 	if got := strings.Join(lines, "\n"); got != "call tool t ok fake\ncall tool t task\nintent tool t" {
 		t.Errorf("got\n%s", got)
 	}
-	id = start(t, h, "holds").TaskID
+	id = startTask(t, h, "holds").TaskID
 	<-began
-	if _, err := taskly(t, h, "tasks/cancel", id, ""); err != nil {
+	if _, err := taskRequest(t, h, "tasks/cancel", id, ""); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return strings.Contains(story(records(t, path)), "call tool holds cancelled fake") })
-	if got := story(records(t, path)); !strings.Contains(got, "request tool holds cancelled") {
+	waitFor(t, func() bool {
+		return strings.Contains(summarizeRecords(readRecords(t, path)), "call tool holds cancelled fake")
+	})
+	if got := summarizeRecords(readRecords(t, path)); !strings.Contains(got, "request tool holds cancelled") {
 		t.Errorf("got\n%s", got)
 	}
-	id = start(t, h, "asks").TaskID
-	eventually(t, func() bool { return getTask(t, h, id).Status == "input_required" })
+	id = startTask(t, h, "asks").TaskID
+	waitFor(t, func() bool { return getTask(t, h, id).Status == "input_required" })
 	updateTask(t, h, id, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":true}}}`)
-	eventually(t, func() bool { return getTask(t, h, id).Status == "completed" })
-	if got := story(records(t, path)); !strings.Contains(got, "call tool asks asked before+sure sure+name") || strings.Count(got, "intent tool asks") != 2 || !strings.Contains(got, "call tool asks ok sure+after") {
+	waitFor(t, func() bool { return getTask(t, h, id).Status == "completed" })
+	if got := summarizeRecords(readRecords(t, path)); !strings.Contains(got, "call tool asks asked before+sure sure+name") || strings.Count(got, "intent tool asks") != 2 || !strings.Contains(got, "call tool asks ok sure+after") {
 		t.Errorf("got\n%s", got)
 	}
 }
 
 // Calls go on while the log changes its place; none of them is missing.
 func TestAReloadLosesNoRecord(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
+	w := newFakeBackend()
+	count := w.addCounter()
 	src := tool("t", `fake { do = "count" }`)
-	h, path := w.audited(t, src)
+	h, path := newAuditedHost(t, src, w.use)
 	second := filepath.Join(filepath.Dir(path), "second.jsonl")
 	stop := make(chan struct{})
 	var all sync.WaitGroup
@@ -363,7 +362,7 @@ func TestAReloadLosesNoRecord(t *testing.T) {
 					return
 				default:
 				}
-				if got := ask(t, h, "t", `{}`); strings.Contains(got, "isError") {
+				if got := callTool(t, h, "t", `{}`); strings.Contains(got, "isError") {
 					t.Errorf("got %s", got)
 				}
 			}
@@ -377,7 +376,7 @@ func TestAReloadLosesNoRecord(t *testing.T) {
 	all.Wait()
 	h.AwaitRetired()
 	intents, ends := 0, 0
-	for _, r := range append(records(t, path), records(t, second)...) {
+	for _, r := range append(readRecords(t, path), readRecords(t, second)...) {
 		if r.Event == audit.EventIntent {
 			intents++
 		} else if r.Outcome == audit.OK {
@@ -391,19 +390,19 @@ func TestAReloadLosesNoRecord(t *testing.T) {
 
 func TestAReloadThatCannotWriteDownChangesNothing(t *testing.T) {
 	src := tool("t", `text = "x"`)
-	h, path := newWorld().audited(t, src)
+	h, path := newAuditedHost(t, src)
 	before := h.Current()
 	for file, want := range map[string]string{"no/audit.jsonl": "its directory does not exist", ".": "cannot be"} {
 		diags := h.Load(t.Context(), fileSystem("audit { file = \""+file+"\" }\n"+src))
-		if !diags.HasErrors() || h.Current() != before || file != "." && !strings.Contains(printed(diags), want) {
-			t.Errorf("%s: %s", file, printed(diags))
+		if !diags.HasErrors() || h.Current() != before || file != "." && !strings.Contains(printDiagnostics(diags), want) {
+			t.Errorf("%s: %s", file, printDiagnostics(diags))
 		}
 	}
-	if diags := h.Load(t.Context(), fileSystem("audit { stdout = true }\n"+src)); !strings.Contains(printed(diags), "standard output belongs to") {
-		t.Errorf("%s", printed(diags))
+	if diags := h.Load(t.Context(), fileSystem("audit { stdout = true }\n"+src)); !strings.Contains(printDiagnostics(diags), "standard output belongs to") {
+		t.Errorf("%s", printDiagnostics(diags))
 	}
-	ask(t, h, "t", `{}`)
-	if got := story(records(t, path)); got != "call tool t ok" {
+	callTool(t, h, "t", `{}`)
+	if got := summarizeRecords(readRecords(t, path)); got != "call tool t ok" {
 		t.Errorf("got %s", got)
 	}
 }

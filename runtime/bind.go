@@ -166,35 +166,29 @@ func markApprovalWaits(o *call.Operation) bool {
 // openState opens the state store if calls of the operation need it. With an error, reason says
 // what for.
 func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, err error) {
-	state := c.build.State
+	watch := func() error { return c.build.State.watch(c.ctx) }
+	open := func() error {
+		_, err := c.build.State.open(c.ctx)
+		return err
+	}
+	require := func(needed bool, open func() error, why string, where hcl.Range) {
+		if needed && err == nil {
+			reason, at, err = why, where, open()
+		}
+	}
 	if p := c.g.programs[o.Decl.Name]; o.Kind == "tool" {
 		t := p.Tool()
 		if t.Task != nil {
 			isAfter := func(s *hcl.Step) bool { return s.Name == t.Task.After && s.Name != "" }
 			p.TaskStage = 1 + slices.IndexFunc(o.Decl.Steps, isAfter)
-			if err := state.watch(c.ctx); err != nil {
-				return "Calls of this tool become tasks", o.Decl.Range, err
-			}
 		}
-		if t.Idempotency != nil {
-			if err := state.watch(c.ctx); err != nil {
-				return "Calls of this tool may have an idempotency key", o.Decl.Range, err
-			}
-		}
-		if p.HasRate() {
-			if _, err := state.open(c.ctx); err != nil {
-				return "Calls of this tool are rate limited", o.Decl.Range, err
-			}
-		}
+		require(t.Task != nil, watch, "Calls of this tool become tasks", o.Decl.Range)
+		require(t.Idempotency != nil, watch, "Calls of this tool may have an idempotency key", o.Decl.Range)
+		require(p.HasRate(), open, "Calls of this tool are rate limited", o.Decl.Range)
 		if len(p.Approvals) > 0 {
-			if err := state.watch(c.ctx); err != nil {
-				return "Calls of this tool need approvals", p.Approvals[0].DeclRange(), err
-			}
+			require(true, watch, "Calls of this tool need approvals", p.Approvals[0].DeclRange())
 		}
 	}
-	if !o.AsksClient {
-		return "", hcl.Range{}, nil
-	}
-	_, err = state.open(c.ctx)
-	return "This asks the client", o.AskRange(), err
+	require(o.AsksClient, open, "This asks the client", o.AskRange)
+	return reason, at, err
 }

@@ -201,8 +201,8 @@ tool "sum" {
 }
 `
 
-func newWorld() *world {
-	return &world{do: map[string]func(context.Context, *adapters.Call) (any, error){
+func newFakeBackend() *fakeBackend {
+	return &fakeBackend{do: map[string]func(context.Context, *adapters.Call) (any, error){
 		"panic": func(context.Context, *adapters.Call) (any, error) { panic("the test panics") },
 		"fault": func(context.Context, *adapters.Call) (any, error) {
 			return nil, &adapters.Fault{Message: "no such order", Status: 404, Cause: errors.New("cause")}
@@ -217,11 +217,11 @@ func newWorld() *world {
 			return 2, nil
 		},
 		"leaks": func(context.Context, *adapters.Call) (any, error) {
-			token, _ := secrets("TOKEN")
+			token, _ := getenv("TOKEN")
 			return map[string]any{"key " + token: 1, "list": document(`["x\u0073\u0033cr3t\/\"tok\"eny",12]`)}, nil
 		},
 		"tells": func(context.Context, *adapters.Call) (any, error) {
-			token, _ := secrets("TOKEN")
+			token, _ := getenv("TOKEN")
 			return nil, &adapters.Fault{Message: "refused with " + token + " as the key"}
 		},
 		"waits": func(ctx context.Context, _ *adapters.Call) (any, error) {
@@ -231,7 +231,7 @@ func newWorld() *world {
 	}}
 }
 
-// document is JSON that nobody looks into.
+// document is JSON that is not decoded.
 type document string
 
 func (d document) AppendJSON(dst []byte) []byte { return append(dst, d...) }
@@ -240,9 +240,8 @@ func (d document) Value() (any, error)          { return value.Decode([]byte(d))
 func TestCallsAreAnswered(t *testing.T) {
 	for _, c := range calls {
 		t.Run(strings.ReplaceAll(c.claim, " ", "_"), func(t *testing.T) {
-			h := newWorld().host(t, neighbours+"tool \"t\" {\ndescription = \"A tool.\"\n"+c.tool+"\n}\n")
-			defer h.Close()
-			if got := ask(t, h, "t", c.arguments); got != c.want {
+			h := newHost(t, neighbours+"tool \"t\" {\ndescription = \"A tool.\"\n"+c.tool+"\n}\n")
+			if got := callTool(t, h, "t", c.arguments); got != c.want {
 				t.Errorf("%s\n got %s\nwant %s", c.claim, got, c.want)
 			}
 		})
@@ -250,38 +249,35 @@ func TestCallsAreAnswered(t *testing.T) {
 }
 
 func TestOnlyListedToolsCanBeCalled(t *testing.T) {
-	h := newWorld().host(t, neighbours)
-	defer h.Close()
+	h := newHost(t, neighbours)
 	for _, name := range []string{"greet", "nothing"} {
-		if got := ask(t, h, name, `{"name":"x"}`); !strings.HasPrefix(got, "error: Unknown tool") {
+		if got := callTool(t, h, name, `{"name":"x"}`); !strings.HasPrefix(got, "error: Unknown tool") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
 }
 
 func TestNewestClientsGetResultsUnwrapped(t *testing.T) {
-	h := newWorld().host(t, neighbours)
-	defer h.Close()
+	h := newHost(t, neighbours)
 	want := `{"resultType":"complete","content":[{"type":"text","text":"3"}],"structuredContent":3}`
-	if got := askAs(t, h, mcp.Revision20260728, "sum", `{"list":[1,2]}`); got != want {
+	if got := callToolAt(t, h, mcp.Revision20260728, "sum", `{"list":[1,2]}`); got != want {
 		t.Errorf("got %s", got)
 	}
-	if got := askAs(t, h, mcp.Revision20250326, "sum", `{"list":[1,2]}`); got != `{"content":[{"type":"text","text":"3"}]}` {
+	if got := callToolAt(t, h, mcp.Revision20250326, "sum", `{"list":[1,2]}`); got != `{"content":[{"type":"text","text":"3"}]}` {
 		t.Errorf("a revision without structured content got %s", got)
 	}
 }
 
 func TestTimeoutEndsACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newWorld().host(t, `tool "t" {
+		h := newHost(t, `tool "t" {
 			description = "A tool."
 			timeout     = "60s"
 			fake { do = "waits" }
 			error = "Failed: ${error.message}"
 		}`)
-		defer h.Close()
 		began := time.Now()
-		got := ask(t, h, "t", `{}`)
+		got := callTool(t, h, "t", `{}`)
 		if want := `{"content":[{"type":"text","text":"Failed: timed out after 60s"}],"isError":true}`; got != want {
 			t.Errorf("got %s", got)
 		}
@@ -293,9 +289,9 @@ func TestTimeoutEndsACall(t *testing.T) {
 
 func TestRepeatAsksUntilTheAnswerIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, asked := newWorld(), 0
+		w, asked := newFakeBackend(), 0
 		w.do["counts"] = func(context.Context, *adapters.Call) (any, error) { asked++; return asked, nil }
-		h := w.host(t, `
+		h := newHost(t, `
 			tool "t" {
 			  description = "A tool."
 			  step "job" {
@@ -308,17 +304,16 @@ func TestRepeatAsksUntilTheAnswerIsFinal(t *testing.T) {
 			    expect "not odd" { that = "output.value % 2 == 1" }
 			  }
 			  text = "asked ${step.job.value} times"
-			}`)
-		defer h.Close()
+			}`, w.use)
 		began := time.Now()
-		if got := ask(t, h, "t", `{}`); got != `{"content":[{"type":"text","text":"asked 3 times"}]}` {
+		if got := callTool(t, h, "t", `{}`); got != `{"content":[{"type":"text","text":"asked 3 times"}]}` {
 			t.Errorf("got %s", got)
 		}
 		if took := time.Since(began); took != 4*time.Second {
 			t.Errorf("took %v", took)
 		}
 		asked = 10
-		if got := ask(t, h, "t", `{}`); !strings.Contains(got, "after 5 attempts") {
+		if got := callTool(t, h, "t", `{}`); !strings.Contains(got, "after 5 attempts") {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -326,7 +321,7 @@ func TestRepeatAsksUntilTheAnswerIsFinal(t *testing.T) {
 
 func TestFirstFailureStopsTheOtherElements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeBackend()
 		var mu sync.Mutex
 		begun := 0
 		w.do["second fails"] = func(ctx context.Context, call *adapters.Call) (any, error) {
@@ -340,7 +335,7 @@ func TestFirstFailureStopsTheOtherElements(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		h := w.host(t, `tool "t" {
+		h := newHost(t, `tool "t" {
 			description = "A tool."
 			step "all" {
 			  each     = [1, 2, 3, 4, 5, 6]
@@ -348,9 +343,8 @@ func TestFirstFailureStopsTheOtherElements(t *testing.T) {
 			  fake { do = "second fails" }
 			}
 			text = "done"
-		}`)
-		defer h.Close()
-		if got := ask(t, h, "t", `{}`); got != `{"content":[{"type":"text","text":"the second"}],"isError":true}` {
+		}`, w.use)
+		if got := callTool(t, h, "t", `{}`); got != `{"content":[{"type":"text","text":"the second"}],"isError":true}` {
 			t.Errorf("got %s", got)
 		}
 		if begun != 2 {
@@ -360,11 +354,10 @@ func TestFirstFailureStopsTheOtherElements(t *testing.T) {
 }
 
 func TestCancelledCallEnds(t *testing.T) {
-	h := newWorld().host(t, `tool "t" {
+	h := newHost(t, `tool "t" {
 		description = "A tool."
 		fake { do = "waits" }
 	}`)
-	defer h.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	out, err := h.CallTool(ctx, &mcp.CallRequest{Name: "t", Arguments: []byte("{}"), Caller: &mcp.Caller{}})
@@ -375,7 +368,7 @@ func TestCancelledCallEnds(t *testing.T) {
 
 // What went wrong stands at the end of a log. Values, and what is no log, read from their beginning.
 func TestOfALogTheEndIsKeptToo(t *testing.T) {
-	h := newWorld().host(t, `tool "log" {
+	h := newHost(t, `tool "log" {
 		description = "A tool."
 		max_text    = 400
 		input "lines" { type = integer }
@@ -418,16 +411,15 @@ func TestOfALogTheEndIsKeptToo(t *testing.T) {
 			value = range(input.lines)
 		}
 	}`)
-	defer h.Close()
 	for tool, want := range map[string]string{
 		"log":    `"this is line 0\\n.* line [0-9]+\\n\[Truncated: 400 bytes of 1589 bytes are shown, the beginning and the end\. Ask for less with other values of .lines.\.\]\\nthis is line [0-9]+\\n.*line 99"`,
 		"block":  `"this is line 0\\n.*are shown, the beginning and the end.*this is line 99"`,
 		"fails":  `"it failed: this is line 0.*\[Truncated: 400 bytes of [0-9.]+.* are shown, the beginning and the end\.\]\\nthis is line [0-9]+\\n.*line 99"`,
 		"values": `"\[0,1,.*\[Truncated: 400 bytes of [0-9]+ bytes are shown\. Ask for less with other values of .lines.\.\]"`,
 	} {
-		got := ask(t, h, tool, `{"lines": 100}`)
+		got := callTool(t, h, tool, `{"lines": 100}`)
 		if tool == "values" {
-			got = ask(t, h, tool, `{"lines": 200}`)
+			got = callTool(t, h, tool, `{"lines": 200}`)
 		}
 		if ok, err := regexp.MatchString(want, got); !ok || err != nil || len(got) > 2000 {
 			t.Errorf("%s: %s, %v", tool, got, err)
@@ -436,7 +428,7 @@ func TestOfALogTheEndIsKeptToo(t *testing.T) {
 }
 
 func TestLongTextIsCutAndSaysSo(t *testing.T) {
-	h := newWorld().host(t, `tool "t" {
+	h := newHost(t, `tool "t" {
 		description = "A tool."
 		max_text    = 400
 		input "lines" { type = integer }
@@ -448,25 +440,24 @@ func TestLongTextIsCutAndSaysSo(t *testing.T) {
 		input "n" { type = integer }
 		result = "range(input.n)"
 	}`)
-	defer h.Close()
-	got := ask(t, h, "t", `{"lines": 100}`)
+	got := callTool(t, h, "t", `{"lines": 100}`)
 	if !strings.Contains(got, `[Truncated: 400 bytes of 1590 bytes are shown. Ask for less with other values of `+"`lines`"+`.]`) || len(got) > 500 {
 		t.Errorf("got %d bytes: %s", len(got), got)
 	}
-	if got := ask(t, h, "t", `{"lines": 2}`); strings.Contains(got, "Cut") {
+	if got := callTool(t, h, "t", `{"lines": 2}`); strings.Contains(got, "Cut") {
 		t.Errorf("got %s", got)
 	}
 	// What programs read is whole, or it is not there.
-	if got := ask(t, h, "r", `{"n": 60}`); !strings.Contains(got, `58,59]}`) || !strings.Contains(got, "Truncated: ") {
+	if got := callTool(t, h, "r", `{"n": 60}`); !strings.Contains(got, `58,59]}`) || !strings.Contains(got, "Truncated: ") {
 		t.Errorf("got %s", got)
 	}
-	if got := ask(t, h, "r", `{"n": 500}`); !strings.Contains(got, "too large to send") || !strings.Contains(got, `"isError":true`) {
+	if got := callTool(t, h, "r", `{"n": 500}`); !strings.Contains(got, "too large to send") || !strings.Contains(got, `"isError":true`) {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestPlanSaysWhatWouldBeSent(t *testing.T) {
-	h := newWorld().host(t, `tool "t" {
+	h := newHost(t, `tool "t" {
 		description = "A tool."
 		input "n" { type = integer }
 		step "one" {
@@ -478,7 +469,6 @@ func TestPlanSaysWhatWouldBeSent(t *testing.T) {
 		}
 		text = "done"
 	}`)
-	defer h.Close()
 	p, _ := h.Current().Program("t")
 	plan, err := p.Plan(t.Context(), nil, []byte(`{"n": 4}`))
 	want := "step \"one\":\nwould answer 4\nstep \"two\":\n(only when step.one.value > 1)\nnot known before the steps above have run\n"
@@ -491,13 +481,12 @@ func TestPlanSaysWhatWouldBeSent(t *testing.T) {
 }
 
 func BenchmarkTextTool(b *testing.B) {
-	h := newWorld().host(b, `tool "t" {
+	h := newHost(b, `tool "t" {
 		description = "A tool."
 		input "name" { type = string("Who", { max_length = 80 }) }
 		input "number" { type = integer }
 		text = "Hello ${input.name}, you are number ${input.number} in line."
 	}`)
-	defer h.Close()
 	req := &mcp.CallRequest{Name: "t", Arguments: []byte(`{"name":"Ada","number":7}`), Caller: &mcp.Caller{Revision: mcp.Revision20251125}}
 	var dst []byte
 	b.ReportAllocs()

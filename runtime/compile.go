@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -39,17 +40,10 @@ type processCaches struct {
 }
 
 func (b Build) withDefaults() *Build {
-	if b.Log == nil {
-		b.Log = slog.New(slog.DiscardHandler)
-	}
+	b.Log = cmp.Or(b.Log, slog.New(slog.DiscardHandler))
+	b.Connections, b.Issuers = cmp.Or(b.Connections, new(Connections)), cmp.Or(b.Issuers, new(auth.Issuers))
 	if b.Now == nil {
 		b.Now = time.Now
-	}
-	if b.Connections == nil {
-		b.Connections = new(Connections)
-	}
-	if b.Issuers == nil {
-		b.Issuers = new(auth.Issuers)
 	}
 	if b.State == nil {
 		b.State = newMemoryState()
@@ -142,7 +136,7 @@ func (c *compiler) removeStagedFiles() {
 		return
 	}
 	if err := files.RemoveStale(); err != nil {
-		c.build.Log.LogAttrs(c.ctx, slog.LevelWarn, "stale staged files not removed", slog.String("error", err.Error()))
+		c.g.env.LogFailure(c.ctx, slog.LevelWarn, "stale staged files not removed", err)
 	}
 }
 
@@ -201,6 +195,7 @@ func (c *compiler) gatherRules() {
 // makeViews makes what each toolset shows, with its lists.
 func (c *compiler) makeViews() {
 	c.g.fullView, c.g.emptyView = newView(c.g, nil), newView(c.g, new(hcl.Toolset))
+	c.g.emptyView.info = nil
 	c.g.views = map[string]*view{"": c.g.fullView}
 	for _, t := range c.g.Config.Toolsets {
 		c.g.views[t.Name] = newView(c.g, t)

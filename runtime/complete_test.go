@@ -11,8 +11,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// completed is what a value is completed by, or the error.
-func completed(t testing.TB, h *Host, req *mcp.CompleteRequest) string {
+// complete returns the values that complete an argument, or the error.
+func complete(t testing.TB, h *Host, req *mcp.CompleteRequest) string {
 	t.Helper()
 	if req.Caller == nil {
 		req.Caller = &mcp.Caller{}
@@ -70,7 +70,7 @@ resource "r" {
 `
 
 func TestValuesAreCompleted(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	w.do["cities"] = func(_ context.Context, call *adapters.Call) (any, error) {
 		in := call.Frame.Input
 		if in["city"] == "rows" {
@@ -81,8 +81,7 @@ func TestValuesAreCompleted(t *testing.T) {
 	w.do["rows"] = func(context.Context, *adapters.Call) (any, error) {
 		return []any{map[string]any{"n": "x"}, map[string]any{"n": "y"}}, nil
 	}
-	h := w.host(t, completing)
-	defer h.Close()
+	h := newHost(t, completing, w.use)
 	for _, c := range []struct {
 		claim string
 		req   mcp.CompleteRequest
@@ -103,7 +102,7 @@ func TestValuesAreCompleted(t *testing.T) {
 		{"a tool that there is not", mcp.CompleteRequest{Kind: "tool", Name: "x"}, "error: Unknown tool: x (-32602)"},
 		{"a resource that there is not", mcp.CompleteRequest{Kind: "resource", Name: "x://"}, "error: Resource not found: x:// (-32602)"},
 	} {
-		if got := completed(t, h, &c.req); got != c.want {
+		if got := complete(t, h, &c.req); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.claim, got, c.want)
 		}
 	}
@@ -160,7 +159,7 @@ toolset "billing" {
 }
 `
 
-func names(t testing.TB, h *Host, toolset string, of mcp.Listing) (found []string) {
+func listNames(t testing.TB, h *Host, toolset string, of mcp.Listing) (found []string) {
 	t.Helper()
 	list := string(h.List(t.Context(), &mcp.Caller{Toolset: toolset}, of).AppendResult(nil, mcp.Revision20251125))
 	for _, part := range strings.Split(list, `{"name":"`)[1:] {
@@ -171,15 +170,14 @@ func names(t testing.TB, h *Host, toolset string, of mcp.Listing) (found []strin
 }
 
 func TestAToolsetShowsWhatItNamesAndNothingElse(t *testing.T) {
-	h := newWorld().host(t, shops)
-	defer h.Close()
+	h := newHost(t, shops)
 	for of, want := range map[mcp.Listing][]string{
 		mcp.Tools: {"invoice_read", "invoice_write"}, mcp.Prompts: {"invoice"}, mcp.Resources: {"invoice"}, mcp.Templates: nil,
 	} {
-		if found := names(t, h, "billing", of); !slices.Equal(found, want) {
+		if found := listNames(t, h, "billing", of); !slices.Equal(found, want) {
 			t.Errorf("list %d has %q", of, found)
 		}
-		if found := names(t, h, "gone", of); found != nil {
+		if found := listNames(t, h, "gone", of); found != nil {
 			t.Errorf("list %d of a toolset that there is not has %q", of, found)
 		}
 	}
@@ -191,8 +189,8 @@ func TestAToolsetShowsWhatItNamesAndNothingElse(t *testing.T) {
 		for got, want := range map[string]string{
 			getPrompt(t, h, toolset, "order", "{}"):    "error: Unknown prompt: order (-32602)",
 			readResource(t, h, toolset, "doc://order"): `error: Resource not found: doc://order (-32602) {"uri":"doc://order"}`,
-			completed(t, h, &mcp.CompleteRequest{Kind: "tool", Name: "order_read", Argument: "x", Caller: in(toolset)}):    "error: Unknown tool: order_read (-32602)",
-			completed(t, h, &mcp.CompleteRequest{Kind: "resource", Name: "doc://{x}", Argument: "x", Caller: in(toolset)}): "error: Resource not found: doc://{x} (-32602)",
+			complete(t, h, &mcp.CompleteRequest{Kind: "tool", Name: "order_read", Argument: "x", Caller: in(toolset)}):    "error: Unknown tool: order_read (-32602)",
+			complete(t, h, &mcp.CompleteRequest{Kind: "resource", Name: "doc://{x}", Argument: "x", Caller: in(toolset)}): "error: Resource not found: doc://{x} (-32602)",
 		} {
 			if got != want {
 				t.Errorf("%s\n got %s\nwant %s", toolset, got, want)
@@ -206,9 +204,9 @@ func TestAToolsetShowsWhatItNamesAndNothingElse(t *testing.T) {
 		t.Error(err)
 	}
 	for got, want := range map[string]string{
-		getPrompt(t, h, "billing", "invoice", "{}"):                                                                     `{"description":"A prompt.","messages":[{"role":"user","content":{"type":"text","text":"i"}}]}`,
-		readResource(t, h, "billing", "doc://invoice"):                                                                  `{"contents":[{"uri":"doc://invoice","mimeType":"text/plain","text":"i"}]}`,
-		completed(t, h, &mcp.CompleteRequest{Kind: "tool", Name: "invoice_read", Argument: "x", Caller: in("billing")}): "a",
+		getPrompt(t, h, "billing", "invoice", "{}"):                                                                    `{"description":"A prompt.","messages":[{"role":"user","content":{"type":"text","text":"i"}}]}`,
+		readResource(t, h, "billing", "doc://invoice"):                                                                 `{"contents":[{"uri":"doc://invoice","mimeType":"text/plain","text":"i"}]}`,
+		complete(t, h, &mcp.CompleteRequest{Kind: "tool", Name: "invoice_read", Argument: "x", Caller: in("billing")}): "a",
 	} {
 		if got != want {
 			t.Errorf("got %s\nwant %s", got, want)

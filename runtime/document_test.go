@@ -12,8 +12,8 @@ import (
 // ResourceUpdated makes an audience of the tests one that follows no resources.
 func (audience) ResourceUpdated(string) {}
 
-// got is what a request for a prompt or a resource is answered with: the members of the result, or the error.
-func got(d mcp.Document, err error) string {
+// documentText returns the result of a request for a prompt or a resource, or the error.
+func documentText(d mcp.Document, err error) string {
 	if err != nil {
 		var e *mcp.Error
 		if !errors.As(err, &e) {
@@ -33,16 +33,16 @@ func got(d mcp.Document, err error) string {
 
 func getPrompt(t testing.TB, h *Host, toolset, name, arguments string) string {
 	t.Helper()
-	return got(h.GetPrompt(t.Context(), &mcp.CallRequest{Name: name, Arguments: []byte(arguments), Caller: &mcp.Caller{Revision: mcp.Revision20251125, Toolset: toolset}}))
+	return documentText(h.GetPrompt(t.Context(), &mcp.CallRequest{Name: name, Arguments: []byte(arguments), Caller: &mcp.Caller{Revision: mcp.Revision20251125, Toolset: toolset}}))
 }
 
 func readResource(t testing.TB, h *Host, toolset, uri string) string {
 	t.Helper()
-	return got(h.ReadResource(t.Context(), &mcp.CallRequest{Name: uri, Caller: &mcp.Caller{Revision: mcp.Revision20251125, Toolset: toolset}}))
+	return documentText(h.ReadResource(t.Context(), &mcp.CallRequest{Name: uri, Caller: &mcp.Caller{Revision: mcp.Revision20251125, Toolset: toolset}}))
 }
 
 func TestPromptsAndResourcesAreListedWithAllThatIsSaidOfThem(t *testing.T) {
-	h := newWorld().host(t, `
+	h := newHost(t, `
 prompt "p" {
   title       = "P"
   description = "A prompt."
@@ -80,7 +80,6 @@ resource "hidden" {
   listed = false
   text   = "x"
 }`)
-	defer h.Close()
 	for of, want := range map[mcp.Listing]string{
 		mcp.Prompts: `{"prompts":[{"name":"bare","description":"Bare."},{"name":"p","title":"P","description":"A prompt.","icons":[{"src":"https://x.example/i.png","mimeType":"image/png","sizes":["48x48"]}],` +
 			`"arguments":[{"name":"style","title":"Style","description":"How much. One of short, long.","required":true},{"name":"n","description":"An integer."}]}]}`,
@@ -103,7 +102,7 @@ resource "hidden" {
 }
 
 func TestAPromptAndAResourceCanAskTheClient(t *testing.T) {
-	h := newWorld().host(t, `prompt "p" {
+	h := newHost(t, `prompt "p" {
   description = "A prompt."
   step "who" {
     ask "name" {
@@ -137,7 +136,6 @@ prompt "fault" {
   }
   message "user" { text = "x" }
 }`)
-	defer h.Close()
 	caller := &mcp.Caller{Revision: mcp.Revision20260728, Capabilities: []byte(`{"elicitation":{}}`)}
 	for name, c := range map[string]struct {
 		serve func(*mcp.CallRequest) (mcp.Document, error)
@@ -151,13 +149,13 @@ prompt "fault" {
 			t.Fatalf("%s: %v, %v", name, d, err)
 		}
 		again := &mcp.CallRequest{Name: name, Caller: caller, State: d.Questions.State, Answers: []byte(`{"name":{"action":"accept","content":{"name":"Ada"}}}`)}
-		if got := got(c.serve(again)); got != c.want {
+		if got := documentText(c.serve(again)); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", name, got, c.want)
 		}
-		if got := got(c.serve(again)); !strings.HasPrefix(got, "error: requestState was not issued") {
+		if got := documentText(c.serve(again)); !strings.HasPrefix(got, "error: requestState was not issued") {
 			t.Errorf("%s: a state was used twice: %s", name, got)
 		}
-		if got := got(c.serve(&mcp.CallRequest{Name: name, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})); !strings.HasPrefix(got, "error: ") {
+		if got := documentText(c.serve(&mcp.CallRequest{Name: name, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})); !strings.HasPrefix(got, "error: ") {
 			t.Errorf("%s: a client that cannot be asked got %s", name, got)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// someRules are rules at random about paying and the refund behind it.
-func someRules(r *rand.Rand) string {
+// randomRules returns random rules about the tools of the test.
+func randomRules(r *rand.Rand) string {
 	conditions := []string{"true", "false", "'a' in caller.groups", "'b' in caller.groups", "input.amount > 5", "caller.claims.level > 1", "caller.subject == 'eve'", "len(caller.groups) > 1"}
 	one := func() string { return conditions[r.IntN(len(conditions))] }
 	var b strings.Builder
@@ -43,12 +43,11 @@ func TestWhatIsExplainedIsWhatHappens(t *testing.T) {
 	const rounds = 150
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
-	callers := []*mcp.Caller{{Revision: mcp.Revision20260728}, who("ada", "a"), who("bob", "b"), who("cid", "a", "b"), who("eve")}
-	h := newWorld().host(t, "")
-	defer h.Close()
+	callers := []*mcp.Caller{{Revision: mcp.Revision20260728}, callerOf("ada", "a"), callerOf("bob", "b"), callerOf("cid", "a", "b"), callerOf("eve")}
+	h := newHost(t, "")
 	verdicts := map[string]int{}
 	for range rounds {
-		src := someRules(r)
+		src := randomRules(r)
 		load(t, h, src)
 		for _, caller := range callers {
 			listed := len(h.List(t.Context(), caller, mcp.Tools).Names()) == 1
@@ -58,7 +57,7 @@ func TestWhatIsExplainedIsWhatHappens(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				said, well := told(t, h, req)
+				said, well := callText(t, h, req)
 				verdicts[e.Verdict]++
 				agree := e.Listed == listed
 				switch {

@@ -50,9 +50,6 @@ type Generation struct {
 	pinned  sync.WaitGroup // tasks, and calls that wait for people: no grace period ends them
 }
 
-// Tools returns how many tools are listed.
-func (g *Generation) Tools() int { return g.List(mcp.Tools).Len() }
-
 // List returns a list with all that is listed there.
 func (g *Generation) List(of mcp.Listing) *mcp.List { return g.fullView.lists[of].Load() }
 
@@ -148,11 +145,7 @@ func (g *Generation) voidApprovals(before *Generation) {
 		return
 	}
 	ctx := g.env.Running
-	book, err := g.build.State.Approvals(ctx)
-	voided := 0
-	if err == nil {
-		voided, err = book.VoidAll(ctx, filters)
-	}
+	voided, err := g.build.State.Approvals().VoidAll(ctx, filters)
 	if err != nil && ctx.Err() == nil {
 		g.env.LogVoidFailure(ctx, err)
 	}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"slices"
@@ -45,13 +46,13 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	if o.Grace <= 0 {
 		o.Grace = 30 * time.Second
 	}
-	if o.Load.Cache == nil {
-		o.Load.Cache = hcl.NewCache()
-	}
+	o.Load.Cache = cmp.Or(o.Load.Cache, hcl.NewCache())
 	h := &Host{
 		options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil,
 	}
-	h.build.State.tasks.OnChange(h.taskChanged)
+	h.build.State.tasks.OnChange(func(id string, members []byte) {
+		h.notify(func(n Notifier) { n.TaskChanged(id, members) })
+	})
 	h.build.State.setDecisionRecorder(h.recordDecisions)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
@@ -70,19 +71,19 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	if h.closed {
 		return nil
 	}
-	began := time.Now()
+	began, last := time.Now(), h.Current()
 	cfg, diags := hcl.Load(fsys, h.build.Set.Kinds(), h.options.Load)
 	if diags.HasErrors() {
-		h.recordFailedLoad(cfg, diags, began)
+		h.recordLoad(last, last, cfg, diags, began)
 		return diags
 	}
 	next, rejected := Compile(ctx, cfg, *h.build)
 	diags = append(diags, rejected...).Sort()
 	if next == nil {
-		h.recordFailedLoad(cfg, diags, began)
+		h.recordLoad(last, last, cfg, diags, began)
 		return diags
 	}
-	h.commit(next, diags, began)
+	h.commit(last, next, diags, began)
 	return diags
 }
 
@@ -91,8 +92,7 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 const maxProbeWait = 250 * time.Millisecond
 
 // commit makes next the current generation. It cannot fail.
-func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) {
-	last := h.current.Load()
+func (h *Host) commit(last, next *Generation, diags hcl.Diagnostics, began time.Time) {
 	next.inheritProbes(last)
 	probed, committed := make(chan struct{}), make(chan struct{})
 	next.probing.Go(func() { next.probeRows(probed, committed, h.toolsChanged) })
@@ -102,12 +102,10 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	h.build.State.serveWebhooks(next)
 	h.current.Store(next)
 	h.build.caches.waiters.NotifyReload()
-	if last.audit == nil {
-		h.build.State.recordDecisions("") // those that were stored while no audit log was open
-	}
-	h.recordLoad(last, next, diags, began)
+	h.build.State.recordDecisions("") // that were stored while no audit log was open
+	h.recordLoad(last, next, next.Config, diags, began)
 	h.notify(func(n Notifier) { n.Retain(next.authenticator.StillValid) })
-	h.listsChanged(last, next)
+	h.viewsChanged(last, next)
 	h.resourcesChanged(last, next)
 	close(committed)
 	h.retiring.Go(func() { next.voidApprovals(last) })
@@ -193,32 +191,27 @@ func (h *Host) notify(tell func(Notifier)) {
 	}
 }
 
-func (h *Host) taskChanged(id string, members []byte) {
-	h.notify(func(n Notifier) { n.TaskChanged(id, members) })
+// listsChanged notifies of the lists that changes names for each toolset.
+func (h *Host) listsChanged(changes func(toolset string) mcp.Changes) {
+	h.notify(func(n Notifier) { n.ListsChanged(changes) })
 }
 
 // toolsChanged notifies that the lists of tools of these toolsets have changed.
 func (h *Host) toolsChanged(toolsets []string) {
-	h.notify(func(n Notifier) {
-		n.ListsChanged(func(toolset string) mcp.Changes {
-			return mcp.Changes{Tools: slices.Contains(toolsets, toolset)}
-		})
+	h.listsChanged(func(toolset string) mcp.Changes {
+		return mcp.Changes{Tools: slices.Contains(toolsets, toolset)}
 	})
 }
 
-// listsChanged notifies of the lists that differ between two generations.
-func (h *Host) listsChanged(last, next *Generation) {
-	differs := false
+// viewsChanged notifies of the lists that differ between two generations.
+func (h *Host) viewsChanged(last, next *Generation) {
+	changes := func(toolset string) mcp.Changes { return changedLists(last.view(toolset), next.view(toolset)) }
 	for _, g := range []*Generation{last, next} {
-		for name := range g.views {
-			differs = differs || changedLists(last.view(name), next.view(name)) != (mcp.Changes{})
+		for toolset := range g.views {
+			if changes(toolset) != (mcp.Changes{}) {
+				h.listsChanged(changes)
+				return
+			}
 		}
-	}
-	if differs {
-		h.notify(func(n Notifier) {
-			n.ListsChanged(func(toolset string) mcp.Changes {
-				return changedLists(last.view(toolset), next.view(toolset))
-			})
-		})
 	}
 }

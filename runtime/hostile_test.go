@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 	"hatchel/runtime/task"
@@ -48,14 +47,13 @@ resource "r" {
 `
 
 func TestWhoMayNotCallIsOfferedNothing(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	asked := 0
 	w.do["cities"] = func(context.Context, *adapters.Call) (any, error) {
 		asked++
 		return "Rome", nil
 	}
-	h := w.host(t, guarded)
-	defer h.Close()
+	h := newHost(t, guarded, w.use)
 	good, bad := &mcp.Caller{ClientInfo: []byte(`{"name":"good"}`)}, &mcp.Caller{ClientInfo: []byte(`{"name":"bad"}`)}
 	for _, c := range []struct {
 		caller             *mcp.Caller
@@ -72,7 +70,7 @@ func TestWhoMayNotCallIsOfferedNothing(t *testing.T) {
 	} {
 		before := asked
 		req := &mcp.CompleteRequest{Kind: "tool", Name: "t", Argument: c.argument, Context: []byte(c.filledIn), Caller: c.caller}
-		if got := completed(t, h, req); got != c.want {
+		if got := complete(t, h, req); got != c.want {
 			t.Errorf("%s with %s: got %q, want %q", c.argument, c.filledIn, got, c.want)
 		}
 		if c.want == "" && asked != before {
@@ -82,8 +80,7 @@ func TestWhoMayNotCallIsOfferedNothing(t *testing.T) {
 }
 
 func TestWhoMayNotReadMayNotFollow(t *testing.T) {
-	h := newWorld().host(t, guarded)
-	defer h.Close()
+	h := newHost(t, guarded)
 	good, bad := &mcp.Caller{ClientInfo: []byte(`{"name":"good"}`)}, &mcp.Caller{ClientInfo: []byte(`{"name":"bad"}`)}
 	if err := h.SubscribeResource(t.Context(), good, "doc://yes"); err != nil {
 		t.Error(err)
@@ -97,11 +94,10 @@ func TestWhoMayNotReadMayNotFollow(t *testing.T) {
 }
 
 func TestOnlySoManyDocumentsAreFollowedAtOnce(t *testing.T) {
-	h := newWorld().host(t, `resource "r" {
+	h := newHost(t, `resource "r" {
 		uri_template = "doc://{a}"
 		text         = input.a
 	}`)
-	defer h.Close()
 	uri := func(i int) string { return "doc://" + strconv.Itoa(i) }
 	follow := func(i int) error { return h.SubscribeResource(t.Context(), &mcp.Caller{}, uri(i)) }
 	for i := range 10000 {
@@ -123,7 +119,7 @@ func TestOnlySoManyDocumentsAreFollowedAtOnce(t *testing.T) {
 }
 
 func TestAPromptHasOnlySoMuchToSay(t *testing.T) {
-	h := newWorld().host(t, `prompt "p" {
+	h := newHost(t, `prompt "p" {
 		description = "Repeats itself."
 		argument "times" { type = string }
 		message "user" {
@@ -131,7 +127,6 @@ func TestAPromptHasOnlySoMuchToSay(t *testing.T) {
 			text = "again"
 		}
 	}`)
-	defer h.Close()
 	if got := getPrompt(t, h, "", "p", `{"times":"a,b"}`); strings.Count(got, "again") != 2 {
 		t.Errorf("got %s", got)
 	}
@@ -141,7 +136,7 @@ func TestAPromptHasOnlySoMuchToSay(t *testing.T) {
 }
 
 func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
-	w, dir := newWorld(), t.TempDir()
+	w, dir := newFakeBackend(), t.TempDir()
 	w.do["read"] = func(context.Context, *adapters.Call) (any, error) {
 		return nil, adapters.FileFault(fs.ErrNotExist, filepath.Join(dir, "docs", "a.txt"))
 	}
@@ -149,9 +144,7 @@ func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
 		return nil, adapters.FileFault(fs.ErrPermission, filepath.Join(dir, "docs", "b.txt"))
 	}
 	log := new(bytes.Buffer)
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: dir, Log: slog.New(slog.NewTextHandler(log, nil))}, Load: hcl.Options{Getenv: secrets}})
-	defer h.Close()
-	load(t, h, `resource "r" {
+	h := newHost(t, `resource "r" {
 		uri = "doc://a"
 		fake { do = "read" }
 	}
@@ -170,7 +163,7 @@ func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
 		description = "Reads a file."
 		fake { do = "refuse" }
 		message "user" { text = "x" }
-	}`)
+	}`, w.use, logTo(log, slog.LevelInfo), inDir(dir))
 	for want, got := range map[string]string{ // what is made of a file that is not there is not there itself
 		"a file of the resource was not found (-32602) {\"uri\":\"doc://a\"}": readResource(t, h, "", "doc://a"),
 		"a file of the prompt was not found (-32602)":                         getPrompt(t, h, "", "p", "{}"),
@@ -188,7 +181,7 @@ func TestWhereTheServerKeepsItsFilesIsNotTold(t *testing.T) {
 
 func TestFewLookAtAResourceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeBackend()
 		var now, most, all atomic.Int64
 		w.do["slow"] = func(context.Context, *adapters.Call) (any, error) {
 			n := now.Add(1)
@@ -198,15 +191,14 @@ func TestFewLookAtAResourceAtOnce(t *testing.T) {
 			time.Sleep(time.Second)
 			return "text", nil
 		}
-		h := w.host(t, `resource "r" {
+		h := newHost(t, `resource "r" {
 			uri_template = "doc://{a}"
 			refresh      = "3s"
 			fake {
 				do    = "slow"
 				value = input.a
 			}
-		}`)
-		defer h.Close()
+		}`, w.use)
 		var following sync.WaitGroup
 		for i := range 50 {
 			following.Go(func() {
@@ -224,8 +216,8 @@ func TestFewLookAtAResourceAtOnce(t *testing.T) {
 }
 
 func TestAFullStoreTakesNoNewTaskAndNoLargeState(t *testing.T) {
-	w := newWorld()
-	s := NewState(func(ctx context.Context) (state.Store, error) {
+	w := newFakeBackend()
+	s := withStore(t, func(ctx context.Context) (state.Store, error) {
 		store, err := state.Open(ctx, "")
 		if err == nil {
 			_, err = state.Secret(ctx, store)
@@ -233,10 +225,7 @@ func TestAFullStoreTakesNoNewTaskAndNoLargeState(t *testing.T) {
 		}
 		return store, err
 	})
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Grace: time.Second, Load: hcl.Options{Getenv: secrets}})
-	defer s.Close()
-	defer h.Close()
-	load(t, h, tool("task", task1h+`text = "done"`)+tool("asks", `
+	h := newHost(t, tool("task", task1h+`text = "done"`)+tool("asks", `
 		input "a" { type = string }
 		step "large" {
 			fake { value = input.a }
@@ -246,22 +235,22 @@ func TestAFullStoreTakesNoNewTaskAndNoLargeState(t *testing.T) {
 				elicit { message = "Sure?" }
 			}
 		}
-		text = step.large.value`))
-	if _, err := try(t, h, modern("task", `{}`, following)); !errors.Is(err, task.ErrFull) {
+		text = step.large.value`), w.use, s)
+	if _, err := tryCall(t, h, modernRequest("task", `{}`, following)); !errors.Is(err, task.ErrFull) {
 		t.Errorf("a task was created: %v", err)
 	}
-	if r := do(t, h, modern("asks", `{"a":"small"}`, everything)); r.RequestState == "" {
+	if r := mustCall(t, h, modernRequest("asks", `{"a":"small"}`, everything)); r.RequestState == "" {
 		t.Errorf("a state that the client carries needs no room: %+v", r)
 	}
-	if r := do(t, h, modern("asks", `{"a":"`+strings.Repeat("x", 20<<10)+`"}`, everything)); !r.IsError || !strings.Contains(r.text(), "could not be asked") {
+	if r := mustCall(t, h, modernRequest("asks", `{"a":"`+strings.Repeat("x", 20<<10)+`"}`, everything)); !r.IsError || !strings.Contains(r.text(), "could not be asked") {
 		t.Errorf("got %+v", r)
 	}
 }
 
 func TestWhatBecomesOfATaskIsBoundedToo(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	stored := make(chan *state.SQLite, 1)
-	s := NewState(func(ctx context.Context) (state.Store, error) {
+	s := withStore(t, func(ctx context.Context) (state.Store, error) {
 		store, err := state.Open(ctx, "")
 		stored <- store
 		return store, err
@@ -271,10 +260,7 @@ func TestWhatBecomesOfATaskIsBoundedToo(t *testing.T) {
 		<-goOn
 		return strings.Repeat("x", 20<<10), nil
 	}
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Grace: time.Second, Load: hcl.Options{Getenv: secrets}})
-	defer s.Close()
-	defer h.Close()
-	load(t, h, tool("holds", task1h+`
+	h := newHost(t, tool("holds", task1h+`
 		step "hold" {
 			fake { do = "hold" }
 		}
@@ -290,17 +276,17 @@ func TestWhatBecomesOfATaskIsBoundedToo(t *testing.T) {
 				elicit { message = "Two?" }
 			}
 		}
-		text = "done"`))
-	holds, asks := start(t, h, "holds").TaskID, start(t, h, "asks").TaskID
-	eventually(t, func() bool { return getTask(t, h, asks).Status == "input_required" })
+		text = "done"`), w.use, s)
+	holds, asks := startTask(t, h, "holds").TaskID, startTask(t, h, "asks").TaskID
+	waitFor(t, func() bool { return getTask(t, h, asks).Status == "input_required" })
 	(<-stored).SetQuota(1)
 	close(goOn)
-	eventually(t, func() bool { return getTask(t, h, holds).Status == "failed" })
+	waitFor(t, func() bool { return getTask(t, h, holds).Status == "failed" })
 	if r := getTask(t, h, holds); !strings.Contains(r.Message, "state store is full") {
 		t.Errorf("got %+v", r)
 	}
 	answer := func(size int) error {
-		_, err := taskly(t, h, "tasks/update", asks, `{"one":{"action":"accept","content":{"name":"`+strings.Repeat("x", size)+`"}}}`)
+		_, err := taskRequest(t, h, "tasks/update", asks, `{"one":{"action":"accept","content":{"name":"`+strings.Repeat("x", size)+`"}}}`)
 		return err
 	}
 	if err := answer(20 << 10); err != task.ErrFull {
@@ -312,15 +298,14 @@ func TestWhatBecomesOfATaskIsBoundedToo(t *testing.T) {
 }
 
 func TestACallThatIsCancelledWhileItResumesIsNoFaultOfTheServer(t *testing.T) {
-	w := newWorld()
-	w.counting()
-	h := w.host(t, tool("t", asking))
-	defer h.Close()
-	req := modern("t", `{}`, everything)
-	first := do(t, h, req)
+	w := newFakeBackend()
+	w.addCounter()
+	h := newHost(t, tool("t", asking), w.use)
+	req := modernRequest("t", `{}`, everything)
+	first := mustCall(t, h, req)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	out, err := h.CallTool(ctx, again(req, first.RequestState, `{"name":`+accept+`}`))
+	out, err := h.CallTool(ctx, retryRequest(req, first.RequestState, `{"name":`+accept+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}

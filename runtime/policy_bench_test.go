@@ -9,8 +9,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// ruled is a tool, and n rules that all have to be asked before it may be called.
-func ruled(rules int) string {
+// configWithRules returns a tool and n rules that are all evaluated before a call.
+func configWithRules(rules int) string {
 	var b strings.Builder
 	b.WriteString("tool \"pay\" {\n description = \"Pays.\"\n input \"amount\" { type = number }\n input \"vendor\" { type = string }\n text = \"${input.amount} ${input.vendor}\"\n}\n")
 	kinds := []string{
@@ -27,8 +27,8 @@ func ruled(rules int) string {
 	return b.String()
 }
 
-// payer is a caller whom the last of the policies lets pay.
-func payer(rules int) *mcp.Caller {
+// callerWithRules returns a caller whom the last of the rules allows.
+func callerWithRules(rules int) *mcp.Caller {
 	groups := []string{"one", "two"}
 	for i := range rules {
 		if i%5 == 3 {
@@ -38,11 +38,11 @@ func payer(rules int) *mcp.Caller {
 	return &mcp.Caller{Subject: "ada", Identity: &mcp.Identity{Subject: "ada", Groups: groups}}
 }
 
-// paid returns a function that pays once.
-func paid(t testing.TB, rules int) func() {
-	h := newWorld().host(t, ruled(rules))
+// newPayingCall returns a function that pays once.
+func newPayingCall(t testing.TB, rules int) func() {
+	h := newHost(t, configWithRules(rules))
 	t.Cleanup(h.Close)
-	req := &mcp.CallRequest{Name: "pay", Arguments: []byte(`{"amount": 12.5, "vendor": "north"}`), Caller: payer(rules)}
+	req := &mcp.CallRequest{Name: "pay", Arguments: []byte(`{"amount": 12.5, "vendor": "north"}`), Caller: callerWithRules(rules)}
 	var dst []byte
 	return func() {
 		out, err := h.CallTool(t.Context(), req)
@@ -56,7 +56,7 @@ func paid(t testing.TB, rules int) func() {
 // BenchmarkTwentyRules prints what 20 rules add to a call, and how many times as long it takes with them: with and without they run in turns, so that both see the
 // same machine.
 func BenchmarkTwentyRules(b *testing.B) {
-	without, with := paid(b, 0), paid(b, 20)
+	without, with := newPayingCall(b, 0), newPayingCall(b, 20)
 	var spent [2]time.Duration
 	for b.Loop() {
 		for i, call := range []func(){without, with} {
@@ -84,11 +84,10 @@ func BenchmarkListsOfCallers(b *testing.B) {
 			for i := range rules {
 				fmt.Fprintf(&src, "policy \"p%d\" {\n tools = [\"t%d*\"]\n deny = \"'g%d' in caller.groups\"\n}\n", i, i, i)
 			}
-			h := newWorld().host(b, src.String())
-			defer h.Close()
+			h := newHost(b, src.String())
 			var callers []*mcp.Caller
 			for i := range 10 {
-				callers = append(callers, who("ada", fmt.Sprintf("g%d", i)))
+				callers = append(callers, callerOf("ada", fmt.Sprintf("g%d", i)))
 			}
 			for b.Loop() {
 				for _, c := range callers {
@@ -102,12 +101,11 @@ func BenchmarkListsOfCallers(b *testing.B) {
 }
 
 func TestWhatNoRuleIsAboutIsNotAskedAbout(t *testing.T) {
-	h := newWorld().host(t, paying+`policy "pay" {
+	h := newHost(t, paying+`policy "pay" {
 		tools = ["pay"]
 		deny  = "caller.subject == 'eve'"
 	}
 	toolset "other" { tools = ["look"] }`)
-	defer h.Close()
 	g := h.Current()
 	if g.programs["look"].Rules != nil || g.programs["pay"].Rules == nil {
 		t.Error("rules are kept for the tool that they are not about")
@@ -118,7 +116,7 @@ func TestWhatNoRuleIsAboutIsNotAskedAbout(t *testing.T) {
 }
 
 func TestTwentyRulesCostLittle(t *testing.T) {
-	without, with := paid(t, 0), paid(t, 20)
+	without, with := newPayingCall(t, 0), newPayingCall(t, 20)
 	none, twenty := testing.AllocsPerRun(200, without), testing.AllocsPerRun(200, with)
 	if twenty > none+12 {
 		t.Errorf("a call takes %.0f allocations, and with 20 rules %.0f", none, twenty)

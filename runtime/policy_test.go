@@ -16,12 +16,12 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// who is a caller by this name in these groups.
-func who(subject string, groups ...string) *mcp.Caller {
+// callerOf returns a caller with this subject and these groups.
+func callerOf(subject string, groups ...string) *mcp.Caller {
 	return &mcp.Caller{Revision: mcp.Revision20260728, Subject: subject, Identity: &mcp.Identity{Subject: subject, Key: "test", Groups: groups}}
 }
 
-// paying is a tool that the policies of the tests are about, and one that they are not.
+// paying declares a tool that the policies of the tests are about, and another one.
 const paying = `
 tool "pay" {
   description = "Pays."
@@ -43,20 +43,20 @@ var decisions = []struct {
 	verdict, rule   string
 	told            string
 }{
-	{"without a rule everybody may call", ``, who("ada"), 1, "allowed", "default", "paid 1"},
-	{"a policy allows those whom it names", `policy "finance" { allow = "'finance' in caller.groups" }`, who("ada", "finance"), 1, "allowed", "policy.finance.allow", "paid 1"},
-	{"a policy that allows some denies others", `policy "finance" { allow = "'finance' in caller.groups" }`, who("ada", "sales"), 1, "denied", "policy.finance.allow", "Unknown tool: pay"},
+	{"without a rule everybody may call", ``, callerOf("ada"), 1, "allowed", "default", "paid 1"},
+	{"a policy allows those whom it names", `policy "finance" { allow = "'finance' in caller.groups" }`, callerOf("ada", "finance"), 1, "allowed", "policy.finance.allow", "paid 1"},
+	{"a policy that allows some denies others", `policy "finance" { allow = "'finance' in caller.groups" }`, callerOf("ada", "sales"), 1, "denied", "policy.finance.allow", "Unknown tool: pay"},
 	{"nobody is in no group", `policy "finance" { allow = "'finance' in caller.groups" }`, &mcp.Caller{}, 1, "denied", "policy.finance.allow", "Unknown tool: pay"},
 	{"the message is the policy's", `policy "finance" {
 		allow   = "'finance' in caller.groups || (input.amount ?? 0) < 5"
 		message = "Ask finance about ${input.amount}, ${caller.subject}: ${tool.name}."
-	}`, who("ada"), 7, "denied", "policy.finance.allow", "Ask finance about 7, ada: pay."},
+	}`, callerOf("ada"), 7, "denied", "policy.finance.allow", "Ask finance about 7, ada: pay."},
 	{"a deny goes before an allow", `policy "a" { allow = "true" }
-	policy "b" { deny = "(input.amount ?? 0) > 10" }`, who("ada"), 11, "denied", "policy.b.deny", "You are not allowed to make this call."},
+	policy "b" { deny = "(input.amount ?? 0) > 10" }`, callerOf("ada"), 11, "denied", "policy.b.deny", "You are not allowed to make this call."},
 	{"a deny that does not hold decides nothing", `policy "a" { allow = "true" }
-	policy "b" { deny = "(input.amount ?? 0) > 10" }`, who("ada"), 10, "allowed", "policy.a.allow", "paid 10"},
+	policy "b" { deny = "(input.amount ?? 0) > 10" }`, callerOf("ada"), 10, "allowed", "policy.a.allow", "paid 10"},
 	{"one of the policies that allow is enough", `policy "a" { allow = "'a' in caller.groups" }
-	policy "b" { allow = "'b' in caller.groups" }`, who("ada", "b"), 1, "allowed", "policy.b.allow", "paid 1"},
+	policy "b" { allow = "'b' in caller.groups" }`, callerOf("ada", "b"), 1, "allowed", "policy.b.allow", "paid 1"},
 	{"when no policy allows all are named and heard", `policy "a" {
 		allow   = "'a' in caller.groups && (input.amount ?? 0) > 0"
 		message = "Ask a."
@@ -68,54 +68,53 @@ var decisions = []struct {
 	policy "c" {
 		allow   = "'c' in caller.groups && (input.amount ?? 0) > 0"
 		message = "Ask a."
-	}`, who("ada"), 1, "denied", "policy.a.allow, policy.b.allow, policy.c.allow", "Ask a.\nAsk b."},
-	{"a policy that only denies allows everybody else", `policy "a" { deny = "caller.subject == 'eve'" }`, who("ada"), 1, "allowed", "default", "paid 1"},
+	}`, callerOf("ada"), 1, "denied", "policy.a.allow, policy.b.allow, policy.c.allow", "Ask a.\nAsk b."},
+	{"a policy that only denies allows everybody else", `policy "a" { deny = "caller.subject == 'eve'" }`, callerOf("ada"), 1, "allowed", "default", "paid 1"},
 	{"a policy about other tools decides nothing", `policy "a" {
 		tools = ["look"]
 		deny  = "true"
-	}`, who("ada"), 1, "allowed", "default", "paid 1"},
+	}`, callerOf("ada"), 1, "allowed", "default", "paid 1"},
 	{"patterns name tools", `policy "a" {
 		tools = ["p*"]
 		deny  = "true"
-	}`, who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
+	}`, callerOf("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
 	{"rules read what is said of the tool", `policy "a" { deny = "tool.kind == 'tool' && tool.name == 'pay' && tool.read_only && !tool.destructive && tool.idempotent && !tool.open_world && tool.title == ''" }`,
-		who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
-	{"by default nobody may call", `server { default = "deny" }`, who("ada"), 1, "denied", "default", "Unknown tool: pay"},
+		callerOf("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
+	{"by default nobody may call", `server { default = "deny" }`, callerOf("ada"), 1, "denied", "default", "Unknown tool: pay"},
 	{"what is denied by default is allowed by a policy", `server { default = "deny" }
-	policy "a" { allow = "caller.subject == 'ada'" }`, who("ada"), 1, "allowed", "policy.a.allow", "paid 1"},
+	policy "a" { allow = "caller.subject == 'ada'" }`, callerOf("ada"), 1, "allowed", "policy.a.allow", "paid 1"},
 	{"a policy that only denies allows nothing that is denied by default", `server { default = "deny" }
-	policy "a" { deny = "caller.subject == 'eve'" }`, who("ada"), 1, "denied", "default", "Unknown tool: pay"},
+	policy "a" { deny = "caller.subject == 'eve'" }`, callerOf("ada"), 1, "denied", "default", "Unknown tool: pay"},
 	{"an input that was left out is null", `policy "a" {
 		tools = ["pay"]
 		deny  = "input.note == null"
-	}`, who("ada"), 1, "denied", "policy.a.deny", "You are not allowed to make this call."},
-	{"a deny that cannot be computed denies", `policy "a" { deny = "caller.claims.level > (input.amount ?? 0)" }`, who("ada"), 1, "denied", "policy.a.deny",
+	}`, callerOf("ada"), 1, "denied", "policy.a.deny", "You are not allowed to make this call."},
+	{"a deny that cannot be computed denies", `policy "a" { deny = "caller.claims.level > (input.amount ?? 0)" }`, callerOf("ada"), 1, "denied", "policy.a.deny",
 		"This call was not made, because the server could not evaluate a rule about who may call. This is a problem on the server, not of the arguments."},
 	{"an allow that cannot be computed denies", `policy "a" { allow = "caller.claims.level > (input.amount ?? 0)" }
-	policy "b" { allow = "true" }`, who("ada"), 1, "denied", "policy.a.allow",
+	policy "b" { allow = "true" }`, callerOf("ada"), 1, "denied", "policy.a.allow",
 		"This call was not made, because the server could not evaluate a rule about who may call. This is a problem on the server, not of the arguments."},
-	{"a rule that spends what it may denies", `policy "a" { deny = "(input.amount ?? 0) > 0 && len(reduce(1..2000, #acc + #acc, 'xx')) > 0" }`, who("ada"), 1, "denied", "policy.a.deny",
+	{"a rule that spends what it may denies", `policy "a" { deny = "(input.amount ?? 0) > 0 && len(reduce(1..2000, #acc + #acc, 'xx')) > 0" }`, callerOf("ada"), 1, "denied", "policy.a.deny",
 		"This call was not made, because the server could not evaluate a rule about who may call. This is a problem on the server, not of the arguments."},
-	{"a deny that can never be computed conceals", `policy "a" { deny = "caller.claims.level > 3" }`, who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
+	{"a deny that can never be computed conceals", `policy "a" { deny = "caller.claims.level > 3" }`, callerOf("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
 	{"an allow that can never be computed conceals", `policy "a" { allow = "caller.claims.level > 3" }
-	policy "b" { allow = "true" }`, who("ada"), 1, "denied", "policy.a.allow", "Unknown tool: pay"},
-	{"a rule that spends what it may conceals", `policy "a" { deny = "len(reduce(1..2000, #acc + #acc, 'xx')) > 0" }`, who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
+	policy "b" { allow = "true" }`, callerOf("ada"), 1, "denied", "policy.a.allow", "Unknown tool: pay"},
+	{"a rule that spends what it may conceals", `policy "a" { deny = "len(reduce(1..2000, #acc + #acc, 'xx')) > 0" }`, callerOf("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
 	{"an allow that can never be computed does not conceal what one before it may allow", `policy "a" { allow = "(input.amount ?? 0) > 0" }
-	policy "b" { allow = "caller.claims.level > 3" }`, who("ada"), 1, "allowed", "policy.a.allow", "paid 1"},
+	policy "b" { allow = "caller.claims.level > 3" }`, callerOf("ada"), 1, "allowed", "policy.a.allow", "paid 1"},
 	{"who may never call is told of nothing, whatever the message", `policy "a" {
 		deny    = "caller.subject == 'ada'"
 		message = "Not you."
-	}`, who("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
-	{"who may never call is not told what is wrong with the arguments", `policy "a" { allow = "'finance' in caller.groups" }`, who("ada"), "much", "denied", "policy.a.allow", "Unknown tool: pay"},
-	{"who may call is told what is wrong with the arguments", `policy "a" { deny = "(input.amount ?? 0) > 10" }`, who("ada"), "much", "", "",
+	}`, callerOf("ada"), 1, "denied", "policy.a.deny", "Unknown tool: pay"},
+	{"who may never call is not told what is wrong with the arguments", `policy "a" { allow = "'finance' in caller.groups" }`, callerOf("ada"), "much", "denied", "policy.a.allow", "Unknown tool: pay"},
+	{"who may call is told what is wrong with the arguments", `policy "a" { deny = "(input.amount ?? 0) > 10" }`, callerOf("ada"), "much", "", "",
 		"The arguments are not valid, and nothing was done:\n- amount: must be a number, got the string \"much\""},
 }
 
 func TestPoliciesDecide(t *testing.T) {
 	for _, c := range decisions {
 		t.Run(strings.ReplaceAll(c.claim, " ", "_"), func(t *testing.T) {
-			h := newWorld().host(t, paying+c.declared)
-			defer h.Close()
+			h := newHost(t, paying+c.declared)
 			arguments := fmt.Appendf(nil, `{"amount": %v}`, c.amount)
 			if text, ok := c.amount.(string); ok {
 				arguments = fmt.Appendf(nil, `{"amount": %q}`, text)
@@ -125,7 +124,7 @@ func TestPoliciesDecide(t *testing.T) {
 			if err != nil || e.Verdict != c.verdict || e.Rule != c.rule {
 				t.Errorf("explained as %q by %q, want %q by %q (%v)", e.Verdict, e.Rule, c.verdict, c.rule, err)
 			}
-			got, well := told(t, h, req)
+			got, well := callText(t, h, req)
 			if got != c.told || well != (c.verdict == "allowed") {
 				t.Errorf("told %q, want %q", got, c.told)
 			}
@@ -136,8 +135,8 @@ func TestPoliciesDecide(t *testing.T) {
 	}
 }
 
-// told is what a call is answered with, and whether all went well.
-func told(t testing.TB, h *Host, req *mcp.CallRequest) (text string, well bool) {
+// callText returns the text of the result of a call, and whether it succeeded.
+func callText(t testing.TB, h *Host, req *mcp.CallRequest) (text string, well bool) {
 	t.Helper()
 	out, err := h.CallTool(t.Context(), req)
 	var e *mcp.Error
@@ -147,11 +146,11 @@ func told(t testing.TB, h *Host, req *mcp.CallRequest) (text string, well bool) 
 	case err != nil:
 		t.Fatal(err)
 	}
-	return texted(out), !out.IsError
+	return outcomeText(out), !out.IsError
 }
 
-// texted is the text of an outcome.
-func texted(out mcp.Outcome) string {
+// outcomeText returns the text of an outcome.
+func outcomeText(out mcp.Outcome) string {
 	var r callReply
 	if err := json.Unmarshal(out.AppendResult(nil, mcp.Revision20260728), &r); err != nil {
 		return err.Error()
@@ -160,16 +159,14 @@ func texted(out mcp.Outcome) string {
 }
 
 func TestARuleThatCannotBeComputedHidesAndIsLoggedOnce(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	var log bytes.Buffer
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, nil))}})
-	defer h.Close()
-	load(t, h, paying+`policy "broken" {
+	h := newHost(t, paying+`policy "broken" {
 		tools = ["pay"]
 		deny  = "caller.claims.level > 3"
-	}`)
+	}`, w.use, logTo(&log, slog.LevelInfo))
 	for range 3 {
-		if got := seen(h, who("ada")); got != "look |  |  | " {
+		if got := visibleTools(h, callerOf("ada")); got != "look |  |  | " {
 			t.Errorf("seen %s", got)
 		}
 	}
@@ -177,7 +174,7 @@ func TestARuleThatCannotBeComputedHidesAndIsLoggedOnce(t *testing.T) {
 		t.Errorf("logged %q", got)
 	}
 	log.Reset()
-	if got, _ := told(t, h, &mcp.CallRequest{Name: "pay", Arguments: []byte(`{"amount":1}`), Caller: who("ada")}); got != "Unknown tool: pay" {
+	if got, _ := callText(t, h, &mcp.CallRequest{Name: "pay", Arguments: []byte(`{"amount":1}`), Caller: callerOf("ada")}); got != "Unknown tool: pay" {
 		t.Error(got)
 	}
 	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "decision=denied") || !strings.Contains(got, "rule=policy.broken.deny") || !strings.Contains(got, "correlation_id=") {
@@ -186,17 +183,15 @@ func TestARuleThatCannotBeComputedHidesAndIsLoggedOnce(t *testing.T) {
 }
 
 func TestEveryDecisionIsLoggedWithItsRule(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	var log bytes.Buffer
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}})
-	defer h.Close()
-	load(t, h, divided)
+	h := newHost(t, divided, w.use, logTo(&log, slog.LevelDebug))
 	for _, c := range []struct {
 		caller *mcp.Caller
 		want   string
-	}{{who("ada", "b"), "decision=allowed rule=tool.b.allow"}, {who("eve"), "decision=denied rule=tool.b.allow"}} {
+	}{{callerOf("ada", "b"), "decision=allowed rule=tool.b.allow"}, {callerOf("eve"), "decision=denied rule=tool.b.allow"}} {
 		log.Reset()
-		told(t, h, &mcp.CallRequest{Name: "b", Caller: c.caller})
+		callText(t, h, &mcp.CallRequest{Name: "b", Caller: c.caller})
 		if !strings.Contains(log.String(), c.want) {
 			t.Errorf("want %s, logged %q", c.want, log.String())
 		}
@@ -204,7 +199,7 @@ func TestEveryDecisionIsLoggedWithItsRule(t *testing.T) {
 }
 
 func TestWhatMayNotBeCalledIsNotReadWrittenCompletedOrFollowed(t *testing.T) {
-	h := newWorld().host(t, divided+`
+	h := newHost(t, divided+`
 prompt "c" {
   description = "C."
   argument "size" { type = enum("small", "large") }
@@ -216,11 +211,10 @@ policy "completed" {
   allow   = "'b' in caller.groups"
   deny    = "input.amount > 10"
 }`)
-	defer h.Close()
 	for _, c := range []struct {
 		caller *mcp.Caller
 		may    bool
-	}{{who("ada", "b"), true}, {who("eve"), false}} {
+	}{{callerOf("ada", "b"), true}, {callerOf("eve"), false}} {
 		check := func(what string, err error) {
 			var e *mcp.Error
 			if c.may != (err == nil) || !c.may && (!errors.As(err, &e) || !slices.Contains([]string{"Unknown prompt: q", "Resource not found: f://x", "Resource not found: doc://s"}, e.Message)) {
@@ -239,7 +233,7 @@ policy "completed" {
 				want = "error: Unknown prompt: c (-32602)"
 			}
 			req := &mcp.CompleteRequest{Kind: "prompt", Name: "c", Argument: "size", Context: []byte(filled), Caller: c.caller}
-			if got := completed(t, h, req); got != want {
+			if got := complete(t, h, req); got != want {
 				t.Errorf("with %q %s completes %q", filled, c.caller.Subject, got)
 			}
 		}
@@ -247,10 +241,10 @@ policy "completed" {
 }
 
 func TestWhatAToolCallsIsDecidedToo(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	done := 0
 	w.do["act"] = func(context.Context, *adapters.Call) (any, error) { done++; return "done", nil }
-	h := w.host(t, `
+	h := newHost(t, `
 tool "inner" {
   description = "Inner."
   fake { do = "act" }
@@ -266,24 +260,22 @@ policy "inner" {
   tools   = ["inner"]
   allow   = "'a' in caller.groups"
   message = "inner is not for you"
-}`)
-	defer h.Close()
+}`, w.use)
 	for _, c := range []struct {
 		caller *mcp.Caller
 		want   string
 		done   int
-	}{{who("ada", "a"), "done", 1}, {who("eve"), "inner is not for you", 0}} {
+	}{{callerOf("ada", "a"), "done", 1}, {callerOf("eve"), "inner is not for you", 0}} {
 		done = 0
 		out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "outer", Caller: c.caller})
-		if err != nil || texted(out) != c.want || done != c.done {
-			t.Errorf("%s: told %q, %v, and it was done %d times", c.caller.Subject, texted(out), err, done)
+		if err != nil || outcomeText(out) != c.want || done != c.done {
+			t.Errorf("%s: told %q, %v, and it was done %d times", c.caller.Subject, outcomeText(out), err, done)
 		}
 	}
 }
 
 func TestAReportNamesPolicies(t *testing.T) {
-	h := newWorld().host(t, divided)
-	defer h.Close()
+	h := newHost(t, divided)
 	load(t, h, divided+`policy "more" { deny = "false" }`)
 	if got := h.Status().Last.Added; !slices.Equal(got, []string{"policy more"}) {
 		t.Errorf("added %q", got)
@@ -295,7 +287,7 @@ func TestAReportNamesPolicies(t *testing.T) {
 }
 
 func TestSecretsStayOutOfWhatTheDeniedAreTold(t *testing.T) {
-	h := newWorld().host(t, neighbours+`
+	h := newHost(t, neighbours+`
 tool "x" {
   description = "X."
   input "a" { type = string }
@@ -306,25 +298,23 @@ policy "p" {
   deny    = "input.a != ''"
   message = "not ${input.a}"
 }`)
-	defer h.Close()
-	secret, _ := secrets("TOKEN")
+	secret, _ := getenv("TOKEN")
 	arguments := fmt.Appendf(nil, `{"a": %q}`, secret)
-	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "x", Arguments: arguments, Caller: who("ada")})
-	if err != nil || texted(out) != "not (secret)" {
-		t.Errorf("told %q, %v", texted(out), err)
+	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "x", Arguments: arguments, Caller: callerOf("ada")})
+	if err != nil || outcomeText(out) != "not (secret)" {
+		t.Errorf("told %q, %v", outcomeText(out), err)
 	}
 }
 
 func TestExplainSaysWhatEveryRuleSays(t *testing.T) {
-	h := newWorld().host(t, paying+`
+	h := newHost(t, paying+`
 policy "finance" {
   tools = ["pay"]
   allow = "'finance' in caller.groups"
   deny  = "input.amount > 10"
 }`)
-	defer h.Close()
 	explained := func(arguments string) call.Explanation {
-		e, err := h.Current().Explain(t.Context(), "tool", &mcp.CallRequest{Name: "pay", Arguments: []byte(arguments), Caller: who("ada", "finance")})
+		e, err := h.Current().Explain(t.Context(), "tool", &mcp.CallRequest{Name: "pay", Arguments: []byte(arguments), Caller: callerOf("ada", "finance")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +336,7 @@ policy "finance" {
 		t.Errorf("%+v", e)
 	}
 	for kind, name := range map[string]string{"tool": "nothing", "prompt": "nothing", "resource": "doc://nothing"} {
-		if _, err := h.Current().Explain(t.Context(), kind, &mcp.CallRequest{Name: name, Caller: who("ada")}); err == nil {
+		if _, err := h.Current().Explain(t.Context(), kind, &mcp.CallRequest{Name: name, Caller: callerOf("ada")}); err == nil {
 			t.Errorf("there is no %s, and it is explained", kind)
 		}
 	}

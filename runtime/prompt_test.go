@@ -127,8 +127,7 @@ var prompts = []struct{ claim, prompt, arguments, want string }{
 func TestPromptsAreWritten(t *testing.T) {
 	for _, c := range prompts {
 		t.Run(strings.ReplaceAll(c.claim, " ", "_"), func(t *testing.T) {
-			h := newWorld().host(t, neighbours+"prompt \"p\" {\ndescription = \"A prompt.\"\n"+c.prompt+"\n}\n")
-			defer h.Close()
+			h := newHost(t, neighbours+"prompt \"p\" {\ndescription = \"A prompt.\"\n"+c.prompt+"\n}\n")
 			if got := getPrompt(t, h, "", "p", c.arguments); got != c.want {
 				t.Errorf("%s\n got %s\nwant %s", c.claim, got, c.want)
 			}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
@@ -27,13 +26,12 @@ func tool(name, body string) string {
 }
 
 func TestFailedLoadChangesNothing(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, tool("t", `fake { do = "one" }`))
-	defer h.Close()
+	w := newFakeBackend()
+	h := newHost(t, tool("t", `fake { do = "one" }`), w.use)
 	before, list := h.Current(), h.List(t.Context(), &mcp.Caller{}, mcp.Tools)
 	told := 0
 	h.SetNotifier(audience(func() { told++ }))
-	w.read()
+	w.takeJournal()
 	for name, src := range map[string]string{
 		"syntax":     `tool "t" {`,
 		"meaning":    tool("u", `text = "${input.x}"`),
@@ -46,9 +44,9 @@ func TestFailedLoadChangesNothing(t *testing.T) {
 		}
 		if name == "backend" {
 			if n, _ := diags.Counts(); n != 2 {
-				t.Errorf("not all refusals are reported: %s", printed(diags))
+				t.Errorf("not all refusals are reported: %s", printDiagnostics(diags))
 			}
-			if j := w.read(); !slices.Equal(j, []string{"bind a", "undo a"}) {
+			if j := w.takeJournal(); !slices.Equal(j, []string{"bind a", "undo a"}) {
 				t.Errorf("journal %q", j)
 			}
 		}
@@ -63,14 +61,13 @@ func TestFailedLoadChangesNothing(t *testing.T) {
 			t.Errorf("%s: readiness %+v", name, r)
 		}
 	}
-	if j := w.read(); len(j) != 0 {
+	if j := w.takeJournal(); len(j) != 0 {
 		t.Errorf("journal %q", j)
 	}
 }
 
 func TestReportNamesWhatDiffers(t *testing.T) {
-	h := newWorld().host(t, tool("a", `text = "1"`)+tool("b", `text = "1"`)+tool("c", `text = "1"`))
-	defer h.Close()
+	h := newHost(t, tool("a", `text = "1"`)+tool("b", `text = "1"`)+tool("c", `text = "1"`))
 	load(t, h, tool("a", `text = "1"`)+tool("b", `text = "2"`)+tool("d", `text = "1"`))
 	r := h.Status().Last
 	if !slices.Equal(r.Added, []string{"d"}) || !slices.Equal(r.Removed, []string{"c"}) || !slices.Equal(r.Changed, []string{"b"}) || r.Unchanged != 1 || !r.OK {
@@ -79,8 +76,7 @@ func TestReportNamesWhatDiffers(t *testing.T) {
 }
 
 func TestClientsAreToldOnlyWhenTheListReadsDifferently(t *testing.T) {
-	h := newWorld().host(t, tool("a", `text = "1"`))
-	defer h.Close()
+	h := newHost(t, tool("a", `text = "1"`))
 	told := 0
 	h.SetNotifier(audience(func() { told++ }))
 	load(t, h, tool("a", `text = "2"`))
@@ -94,8 +90,7 @@ func TestClientsAreToldOnlyWhenTheListReadsDifferently(t *testing.T) {
 }
 
 func TestRetiredGenerationAdmitsNoCall(t *testing.T) {
-	h := newWorld().host(t, tool("t", `text = "1"`))
-	defer h.Close()
+	h := newHost(t, tool("t", `text = "1"`))
 	old := h.Current()
 	load(t, h, tool("t", `text = "2"`))
 	h.retiring.Wait()
@@ -110,14 +105,14 @@ func TestRetiredGenerationAdmitsNoCall(t *testing.T) {
 }
 
 func TestClosedHostAdmitsNoCall(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, tool("t", `fake { do = "one" }`))
+	w := newFakeBackend()
+	h := newHost(t, tool("t", `fake { do = "one" }`), w.use)
 	h.Close()
 	h.Close()
-	if got := ask(t, h, "t", `{}`); !strings.Contains(got, "shutting down") {
+	if got := callTool(t, h, "t", `{}`); !strings.Contains(got, "shutting down") {
 		t.Errorf("got %s", got)
 	}
-	if j := w.read(); !slices.Equal(j, []string{"bind one", "undo one"}) {
+	if j := w.takeJournal(); !slices.Equal(j, []string{"bind one", "undo one"}) {
 		t.Errorf("journal %q", j)
 	}
 	if diags := h.Load(t.Context(), fileSystem(tool("t", `text = "2"`))); diags != nil || len(h.Current().sorted) != 1 || h.Current().enter() {
@@ -127,19 +122,19 @@ func TestClosedHostAdmitsNoCall(t *testing.T) {
 
 func TestCallsEndOnTheGenerationTheyBeganWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeBackend()
 		release := make(chan struct{})
 		w.do["held"] = func(context.Context, *adapters.Call) (any, error) { <-release; return "old", nil }
-		h := w.host(t, tool("t", `fake { do = "held" }`))
+		h := newHost(t, tool("t", `fake { do = "held" }`), w.use)
 		got := make(chan string, 1)
-		go func() { got <- ask(t, h, "t", `{}`) }()
+		go func() { got <- callTool(t, h, "t", `{}`) }()
 		synctest.Wait()
 		load(t, h, tool("t", `fake { value = "new" }`))
-		if now := ask(t, h, "t", `{}`); !strings.Contains(now, "new") {
+		if now := callTool(t, h, "t", `{}`); !strings.Contains(now, "new") {
 			t.Errorf("a call that began later got %s", now)
 		}
 		synctest.Wait()
-		if j := w.read(); slices.Contains(j, "undo held") {
+		if j := w.takeJournal(); slices.Contains(j, "undo held") {
 			t.Error("a backend was closed under a call")
 		}
 		close(release)
@@ -147,7 +142,7 @@ func TestCallsEndOnTheGenerationTheyBeganWith(t *testing.T) {
 			t.Errorf("the call that began before got %s", old)
 		}
 		h.Close()
-		if j := w.read(); len(j) != 2 || !slices.Contains(j, "undo held") {
+		if j := w.takeJournal(); len(j) != 2 || !slices.Contains(j, "undo held") {
 			t.Errorf("journal %q", j)
 		}
 	})
@@ -155,10 +150,10 @@ func TestCallsEndOnTheGenerationTheyBeganWith(t *testing.T) {
 
 func TestCallsOfAReplacedConfigurationAreCancelledAfterTheGracePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newWorld().host(t, tool("t", `fake { do = "waits" }`))
+		h := newHost(t, tool("t", `fake { do = "waits" }`))
 		began := time.Now()
 		got := make(chan string, 1)
-		go func() { got <- ask(t, h, "t", `{}`) }()
+		go func() { got <- callTool(t, h, "t", `{}`) }()
 		synctest.Wait()
 		load(t, h, tool("t", `text = "2"`))
 		if said := <-got; !strings.Contains(said, "configuration was replaced") || time.Since(began) != 10*time.Second {
@@ -169,25 +164,24 @@ func TestCallsOfAReplacedConfigurationAreCancelledAfterTheGracePeriod(t *testing
 }
 
 func TestComputationEndsWithItsGeneration(t *testing.T) {
-	h := newWorld().host(t, tool("t", `result = "len(filter(1..200000, # % 7 == 3))"`))
-	defer h.Close()
+	h := newHost(t, tool("t", `result = "len(filter(1..200000, # % 7 == 3))"`))
 	h.Current().cancel(call.ErrReplaced)
-	if said := ask(t, h, "t", `{}`); !strings.Contains(said, "configuration was replaced") {
+	if said := callTool(t, h, "t", `{}`); !strings.Contains(said, "configuration was replaced") {
 		t.Errorf("got %s", said)
 	}
 }
 
 func TestCallThatIgnoresItsCancellationDoesNotHoldUpTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeBackend()
 		release := make(chan struct{})
 		w.do["deaf"] = func(context.Context, *adapters.Call) (any, error) { <-release; return nil, nil }
-		h := w.host(t, tool("t", `fake { do = "deaf" }`))
+		h := newHost(t, tool("t", `fake { do = "deaf" }`), w.use)
 		done := make(chan struct{})
-		go func() { ask(t, h, "t", `{}`); close(done) }()
+		go func() { callTool(t, h, "t", `{}`); close(done) }()
 		synctest.Wait()
 		h.Close()
-		if j := w.read(); !slices.Contains(j, "undo deaf") {
+		if j := w.takeJournal(); !slices.Contains(j, "undo deaf") {
 			t.Errorf("journal %q", j)
 		}
 		close(release)
@@ -196,41 +190,41 @@ func TestCallThatIgnoresItsCancellationDoesNotHoldUpTheRest(t *testing.T) {
 }
 
 func TestUnchangedConnectionsSurviveAndRemovedOnesClose(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	db := func(label, name string) string {
 		return fmt.Sprintf("connection \"db\" %q { name = %q }\n", label, name)
 	}
 	use := func(label string) string { return tool("use_"+label, fmt.Sprintf("fake %q { value = 1 }", label)) }
-	h := w.host(t, db("x", "x1")+db("y", "y1")+use("x")+use("y"))
-	if j := w.read(); !slices.Equal(j, []string{"open x1", "open y1", "bind ", "bind "}) {
+	h := newHost(t, db("x", "x1")+db("y", "y1")+use("x")+use("y"), w.use)
+	if j := w.takeJournal(); !slices.Equal(j, []string{"open x1", "open y1", "bind ", "bind "}) {
 		t.Fatalf("journal %q", j)
 	}
 	load(t, h, db("x", "x1")+db("y", "y2")+use("x")+use("y"))
 	h.retiring.Wait()
-	if j := w.read(); !slices.Equal(j, []string{"open y2", "bind ", "bind ", "undo ", "undo ", "close y1"}) {
+	if j := w.takeJournal(); !slices.Equal(j, []string{"open y2", "bind ", "bind ", "undo ", "undo ", "close y1"}) {
 		t.Errorf("journal %q", j)
 	}
 	load(t, h, db("y", "y2")+use("y"))
 	h.retiring.Wait()
-	if j := w.read(); !slices.Equal(j, []string{"bind ", "undo ", "undo ", "close x1"}) {
+	if j := w.takeJournal(); !slices.Equal(j, []string{"bind ", "undo ", "undo ", "close x1"}) {
 		t.Errorf("journal %q", j)
 	}
 	// A load that fails gives back what it had taken, and closes only what it had opened.
 	if !h.Load(t.Context(), fileSystem(db("y", "y2")+db("z", "z1")+use("y")+tool("z", "fake \"z\" {\nvalue = 1\nrefuse = true\n}"))).HasErrors() {
 		t.Fatal("loaded")
 	}
-	if j := w.read(); !slices.Equal(j, []string{"open z1", "bind ", "undo ", "close z1"}) {
+	if j := w.takeJournal(); !slices.Equal(j, []string{"open z1", "bind ", "undo ", "close z1"}) {
 		t.Errorf("journal %q", j)
 	}
 	h.Close()
-	if j := w.read(); !slices.Equal(j, []string{"undo ", "close y2"}) || len(h.build.Connections.open) != 0 {
+	if j := w.takeJournal(); !slices.Equal(j, []string{"undo ", "close y2"}) || len(h.build.Connections.open) != 0 {
 		t.Errorf("journal %q", j)
 	}
 }
 
 func TestRowsAreLearnedWhenTheDatabaseAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeBackend()
 		var mu sync.Mutex
 		down := true
 		w.ping = func() error {
@@ -247,10 +241,10 @@ func TestRowsAreLearnedWhenTheDatabaseAnswers(t *testing.T) {
 			return schema.ListOf(schema.ObjectOf(&schema.Member{Name: "id", Type: &schema.Type{Kind: schema.Integer}})), nil
 		}
 		src := `connection "db" "x" { name = "x" }` + "\n" + tool("t", "fake \"x\" {\nrows = true\nvalue = []\n}")
-		h := w.host(t, src)
+		h := newHost(t, src, w.use)
 		told := make(chan struct{}, 10)
 		h.SetNotifier(audience(func() { told <- struct{}{} }))
-		if list := advertised(h); strings.Contains(list, `"id"`) || !strings.Contains(list, `"outputSchema"`) {
+		if list := listedTools(h); strings.Contains(list, `"id"`) || !strings.Contains(list, `"outputSchema"`) {
 			t.Errorf("list %s", list)
 		}
 		if r := h.Readiness(t.Context()); !r.Ready || len(r.Connections) != 1 || r.Connections[0].OK {
@@ -260,7 +254,7 @@ func TestRowsAreLearnedWhenTheDatabaseAnswers(t *testing.T) {
 		down = false
 		mu.Unlock()
 		<-told
-		if list := advertised(h); !strings.Contains(list, `"id":{"type":"integer"}`) {
+		if list := listedTools(h); !strings.Contains(list, `"id":{"type":"integer"}`) {
 			t.Errorf("list %s", list)
 		}
 		// What is known of a tool that did not change is not asked again, and clients are told nothing.
@@ -275,33 +269,32 @@ func TestRowsAreLearnedWhenTheDatabaseAnswers(t *testing.T) {
 	})
 }
 
-func advertised(h *Host) string {
+func listedTools(h *Host) string {
 	return string(h.Current().List(mcp.Tools).AppendResult(nil, mcp.Revision20260728))
 }
 
 func TestProbeReportsWhatTheOtherSideRefuses(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	w.probe = func() (*schema.Type, error) { return nil, errors.New("there is no table \"orders\"") }
-	h := w.host(t, tool("t", `fake { value = 1 }`))
-	defer h.Close()
+	h := newHost(t, tool("t", `fake { value = 1 }`), w.use)
 	diags := h.Current().Probe(t.Context())
-	if got := printed(diags); got != "tools.hcl:3:1: error: Backend refused\n     = there is no table \"orders\"\n" {
+	if got := printDiagnostics(diags); got != "tools.hcl:3:1: error: Backend refused\n     = there is no table \"orders\"\n" {
 		t.Errorf("got %s", got)
 	}
 	w.ping = func() error { return errors.New("nobody listens") }
 	load(t, h, `connection "db" "x" { name = "x" }`+"\n"+tool("t", `fake "x" { value = 1 }`))
 	diags = h.Current().Probe(t.Context())
-	if got := printed(diags); got != "tools.hcl:1:1: error: Connection does not answer\n     = nobody listens\n" {
+	if got := printDiagnostics(diags); got != "tools.hcl:1:1: error: Connection does not answer\n     = nobody listens\n" {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestFiveHundredReloadsLeakNothing(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, tool("t", `fake { value = 0 }`))
+	w := newFakeBackend()
+	h := newHost(t, tool("t", `fake { value = 0 }`), w.use)
 	step := func(i int) {
 		load(t, h, fmt.Sprintf("connection \"db\" \"x\" { name = \"x%d\" }\n", i%7)+tool("t", fmt.Sprintf("fake \"x\" { value = %d }", i)))
-		if got := ask(t, h, "t", `{}`); !strings.Contains(got, fmt.Sprintf(`"text":"%d"`, i)) {
+		if got := callTool(t, h, "t", `{}`); !strings.Contains(got, fmt.Sprintf(`"text":"%d"`, i)) {
 			t.Fatalf("after reload %d: %s", i, got)
 		}
 	}
@@ -330,7 +323,7 @@ func TestFiveHundredReloadsLeakNothing(t *testing.T) {
 	}
 	h.Close()
 	opened, closed := 0, 0
-	for _, line := range w.read() {
+	for _, line := range w.takeJournal() {
 		switch strings.Fields(line)[0] {
 		case "open", "bind":
 			opened++
@@ -360,8 +353,7 @@ func TestNoCallFailsWhileFilesChange(t *testing.T) {
 		}
 	}
 	write("stays.hcl", tool("stays", `text = "here"`))
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: newWorld().set(), Dir: dir}, Load: hcl.Options{}})
-	defer h.Close()
+	h := newHost(t, "", inDir(dir))
 	loads := make(chan struct{}, 1000)
 	reload := func() {
 		files, err := folder.Snapshot()
@@ -380,7 +372,7 @@ func TestNoCallFailsWhileFilesChange(t *testing.T) {
 	for range 8 {
 		running.Go(func() {
 			for ctx.Err() == nil {
-				if got := ask(t, h, "stays", `{}`); got != `{"content":[{"type":"text","text":"here"}]}` {
+				if got := callTool(t, h, "stays", `{}`); got != `{"content":[{"type":"text","text":"here"}]}` {
 					t.Errorf("got %s", got)
 					return
 				}
@@ -401,7 +393,7 @@ func TestNoCallFailsWhileFilesChange(t *testing.T) {
 		}
 	}
 	has := func(name, text string) func() bool {
-		return func() bool { return strings.Contains(ask(t, h, name, `{}`), text) }
+		return func() bool { return strings.Contains(callTool(t, h, name, `{}`), text) }
 	}
 	for i := range 20 {
 		write("sub/many.hcl", tool("many", fmt.Sprintf(`text = "version %d"`, i)))
@@ -420,10 +412,10 @@ func TestNoCallFailsWhileFilesChange(t *testing.T) {
 	running.Wait()
 }
 
-// audience is told that the list of tools has changed.
+// audience is a Notifier that calls a function when the list of tools has changed.
 type audience func()
 
 func (a audience) ListsChanged(func(toolset string) mcp.Changes) { a() }
 
-// reloadTime is how long anything that has to happen may take on a busy machine.
+// reloadTime is how long a reload may take on a busy machine.
 const reloadTime = time.Minute

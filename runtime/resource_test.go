@@ -66,11 +66,10 @@ var resources = []struct{ claim, resource, uri, want string }{
 func TestResourcesAreRead(t *testing.T) {
 	for _, c := range resources {
 		t.Run(strings.ReplaceAll(c.claim, " ", "_"), func(t *testing.T) {
-			w := newWorld()
+			w := newFakeBackend()
 			w.do["bytes"] = func(context.Context, *adapters.Call) (any, error) { return value.Bytes("hi"), nil }
 			w.do["huge"] = func(context.Context, *adapters.Call) (any, error) { return strings.Repeat("x", 17<<20), nil }
-			h := w.host(t, neighbours+"resource \"r\" {\n"+c.resource+"\n}\n")
-			defer h.Close()
+			h := newHost(t, neighbours+"resource \"r\" {\n"+c.resource+"\n}\n", w.use)
 			if got := readResource(t, h, "", c.uri); got != c.want {
 				t.Errorf("%s\n got %.500s\nwant %s", c.claim, got, c.want)
 			}
@@ -79,7 +78,7 @@ func TestResourcesAreRead(t *testing.T) {
 }
 
 func TestOneDocumentGoesBeforeAFamilyAndTheNameDecidesAmongFamilies(t *testing.T) {
-	h := newWorld().host(t, `
+	h := newHost(t, `
 resource "b" {
   uri_template = "doc://{x}"
   text = "b ${input.x}"
@@ -92,7 +91,6 @@ resource "c" {
   uri  = "doc://one"
   text = "c"
 }`)
-	defer h.Close()
 	for uri, want := range map[string]string{"doc://one": `"c"`, "doc://two": `"a two"`} {
 		if got := readResource(t, h, "", uri); !strings.Contains(got, `"text":`+want) {
 			t.Errorf("%s: %s", uri, got)
@@ -101,7 +99,7 @@ resource "c" {
 }
 
 func TestHowLongADocumentMayBeKeptIsTold(t *testing.T) {
-	h := newWorld().host(t, `
+	h := newHost(t, `
 resource "public" {
   uri  = "doc://public"
   text = "x"
@@ -114,7 +112,6 @@ resource "silent" {
   uri  = "doc://silent"
   text = "x"
 }`)
-	defer h.Close()
 	read := func(uri string) mcp.Document {
 		d, err := h.ReadResource(t.Context(), &mcp.CallRequest{Name: uri, Caller: &mcp.Caller{}})
 		if err != nil {

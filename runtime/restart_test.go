@@ -12,28 +12,14 @@ import (
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
 	"hatchel/runtime/state"
 	"hatchel/runtime/task"
 )
 
-// remembering is a Host whose state is in a file.
-func (w *world) remembering(t testing.TB, path, src string) *Host {
-	t.Helper()
-	s := NewState(func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Grace: 10 * time.Second, Load: hcl.Options{Getenv: secrets}})
-	t.Cleanup(func() {
-		h.Close()
-		s.Close()
-	})
-	load(t, h, src)
-	return h
-}
-
 func TestTasksOutliveTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	w := newWorld()
-	count := w.counting()
+	w := newFakeBackend()
+	count := w.addCounter()
 	held := make(chan struct{}, 1)
 	w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
 		held <- struct{}{}
@@ -41,14 +27,14 @@ func TestTasksOutliveTheProcess(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	src := tool("t", task1h+`text = "done"`) + tool("asks", deleting) + tool("holds", task1h+"step \"hold\" {\n  fake { do = \"held\" }\n}\ntext = \"done\"")
-	h := w.remembering(t, path, src)
-	over, waits, works := start(t, h, "t").TaskID, start(t, h, "asks").TaskID, start(t, h, "holds").TaskID
-	eventually(t, func() bool {
+	h := newHost(t, src, w.use, storedIn(t, path))
+	over, waits, works := startTask(t, h, "t").TaskID, startTask(t, h, "asks").TaskID, startTask(t, h, "holds").TaskID
+	waitFor(t, func() bool {
 		return getTask(t, h, over).Status == "completed" && getTask(t, h, waits).Status == "input_required"
 	})
 	<-held
 	h.Close()
-	h = w.remembering(t, path, src)
+	h = newHost(t, src, w.use, storedIn(t, path))
 	if r := getTask(t, h, over); r.Status != "completed" || r.Result.text() != "done" {
 		t.Errorf("%+v", r)
 	}
@@ -56,7 +42,7 @@ func TestTasksOutliveTheProcess(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	updateTask(t, h, waits, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":true}}}`)
-	settled(t, h)
+	waitForTasks(t, h)
 	if r := getTask(t, h, waits); r.Status != "completed" || r.Result.text() != "Ada true 1 2" || count() != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -77,10 +63,9 @@ func TestWhatADeadProcessWorkedOnWasInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		dead.process.Close() // its heartbeat ends
-		w := newWorld()
-		count := w.counting()
-		h := w.remembering(t, path, tool("t", task1h+"step \"pay\" {\n  fake { do = \"count\" }\n}\ntext = \"done\""))
-		defer h.Close()
+		w := newFakeBackend()
+		count := w.addCounter()
+		h := newHost(t, tool("t", task1h+"step \"pay\" {\n  fake { do = \"count\" }\n}\ntext = \"done\""), w.use, storedIn(t, path))
 		if r := getTask(t, h, left.ID()); r.Status != "working" {
 			t.Errorf("at once: %+v", r)
 		}
@@ -98,14 +83,14 @@ func TestWhatADeadProcessWorkedOnWasInterrupted(t *testing.T) {
 func TestProcessesShareTasks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		count := w.counting()
-		release := w.holding()
+		w := newFakeBackend()
+		count := w.addCounter()
+		release := w.addHeld()
 		src := tool("asks", deleting) + tool("holds", task1h+"timeout = \"50m\"\nfake { do = \"held\" }\ntext = \"done\"")
-		a, b := w.remembering(t, path, src), w.remembering(t, path, src)
+		a, b := newHost(t, src, w.use, storedIn(t, path)), newHost(t, src, w.use, storedIn(t, path))
 		defer a.Close()
 		defer b.Close()
-		held, lost, asks := start(t, a, "holds").TaskID, start(t, a, "holds").TaskID, start(t, a, "asks").TaskID
+		held, lost, asks := startTask(t, a, "holds").TaskID, startTask(t, a, "holds").TaskID, startTask(t, a, "asks").TaskID
 		time.Sleep(30 * time.Minute)
 		if r := getTask(t, b, held); r.Status != "working" {
 			t.Errorf("what another process works on: %+v", r)
@@ -117,12 +102,12 @@ func TestProcessesShareTasks(t *testing.T) {
 			})
 		}
 		both.Wait()
-		if _, err := taskly(t, b, "tasks/cancel", lost, ""); err != nil {
+		if _, err := taskRequest(t, b, "tasks/cancel", lost, ""); err != nil {
 			t.Error(err)
 		}
 		close(release)
-		settled(t, a)
-		settled(t, b)
+		waitForTasks(t, a)
+		waitForTasks(t, b)
 		for _, h := range []*Host{a, b} {
 			if r := getTask(t, h, asks); r.Status != "completed" || r.Result.text() != "Ada true 1 2" {
 				t.Errorf("%+v", r)
@@ -142,42 +127,39 @@ func TestProcessesShareTasks(t *testing.T) {
 
 func TestAStateThatCannotBeKeptIsSaidWhereItIsNeeded(t *testing.T) {
 	broken := true
-	s := NewState(func(ctx context.Context) (state.Store, error) {
+	s := withStore(t, func(ctx context.Context) (state.Store, error) {
 		if broken {
 			return nil, errors.New("the disk is on fire")
 		}
 		return state.Open(ctx, "")
 	})
-	defer s.Close()
-	w := newWorld()
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Load: hcl.Options{Getenv: secrets}})
-	defer h.Close()
-	load(t, h, tool("plain", `text = "plain"`))
+	w := newFakeBackend()
+	h := newHost(t, tool("plain", `text = "plain"`), w.use, s)
 	for line, body := range map[string]string{"5:1": task1h + `text = "done"`, "7:1": "step \"s\" {\n  ask \"q\" {\n    roots { }\n  }\n}\ntext = \"done\""} {
 		diags := h.Load(t.Context(), fileSystem(tool("plain", `text = "plain"`)+tool("t", body)))
-		if got := printed(diags); !strings.Contains(got, "tools.hcl:"+line+": error: State cannot be kept") || !strings.Contains(got, "the disk is on fire") {
+		if got := printDiagnostics(diags); !strings.Contains(got, "tools.hcl:"+line+": error: State cannot be kept") || !strings.Contains(got, "the disk is on fire") {
 			t.Errorf("got %s", got)
 		}
 	}
 	broken = false
 	load(t, h, tool("t", task1h+`text = "done"`))
-	id := start(t, h, "t").TaskID
-	settled(t, h)
+	id := startTask(t, h, "t").TaskID
+	waitForTasks(t, h)
 	if r := getTask(t, h, id); r.Status != "completed" {
 		t.Errorf("%+v", r)
 	}
 }
 
-// eventually asks until something is so.
-func eventually(t testing.TB, so func() bool) {
+// waitFor waits until a condition holds.
+func waitFor(t testing.TB, condition func() bool) {
 	t.Helper()
 	limit, tick := time.After(time.Minute), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()
-	for !so() {
+	for !condition() {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatal("it does not happen")
+			t.Fatal("the condition does not hold in time")
 		}
 	}
 }

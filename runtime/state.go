@@ -69,7 +69,8 @@ func newState(s *State) *State {
 	s.process = state.NewProcess(s.openStore)
 	s.keys = idempotency.NewLease(s.process)
 	s.outbox = webhook.New(s.resolveEvent)
-	s.tasks = task.NewRegistry(s.process, s.current, s)
+	isOpen := func() bool { return s.current() != nil }
+	s.tasks = task.NewRegistry(s.process, isOpen, s)
 	s.files = files.NewStore(s.process)
 	return s
 }
@@ -121,14 +122,11 @@ func (s *State) openStore(ctx context.Context) (state.Store, error) {
 	return opened.Store, nil
 }
 
-// current returns the store if it is open, and else nil.
-func (s *State) current() state.Store {
+// current returns the open store, and nil when it is not open.
+func (s *State) current() *openState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.opened == nil {
-		return nil
-	}
-	return s.opened.Store
+	return s.opened
 }
 
 // openIfExists opens the store if it exists already or is declared, and returns nil otherwise.
@@ -165,7 +163,7 @@ func (s *State) watch(ctx context.Context) error {
 // record.
 func (s *State) onRemoteChange(ctx context.Context, opened *openState, kind, name string) {
 	if kind == "" || kind == task.Kind {
-		s.tasks.OnRemoteChange(ctx, opened.Store, name)
+		s.tasks.OnRemoteChange(ctx, name)
 	}
 	opened.book.NotifyChange(kind, name)
 	if kind == "" || kind == webhook.Kind {
@@ -196,22 +194,10 @@ func (s *State) setDecisionRecorder(record decisionRecorder) {
 }
 
 // Approvals implements call.State.
-func (s *State) Approvals(ctx context.Context) (*approval.Store, error) {
-	opened, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return opened.book, nil
-}
+func (s *State) Approvals() *approval.Store { return s.current().book }
 
 // Sealer implements call.State.
-func (s *State) Sealer(ctx context.Context) (*elicit.Sealer, error) {
-	opened, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return opened.sealer, nil
-}
+func (s *State) Sealer() *elicit.Sealer { return s.current().sealer }
 
 // Enqueue implements call.State and task.Events.
 func (s *State) Enqueue(ctx context.Context, name string, e *webhook.Event) error {
@@ -247,11 +233,11 @@ func (s *State) resolveEvent(ctx context.Context, subject string) (*webhook.Even
 // approvalEvent returns the event that an approval was decided or has expired. Known is false while
 // it is pending.
 func (s *State) approvalEvent(ctx context.Context, id string) (e *webhook.Event, known bool, err error) {
-	book, err := s.Approvals(ctx)
+	opened, err := s.open(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	a, err := book.Find(ctx, id)
+	a, err := opened.book.Find(ctx, id)
 	if err != nil || a == nil {
 		return nil, err == nil, err
 	}
@@ -274,17 +260,21 @@ func (s *State) approvalEvent(ctx context.Context, id string) (e *webhook.Event,
 
 // health pings the store; nil for a store that is not open or not remote.
 func (s *State) health(ctx context.Context) *Health {
-	remote, ok := s.current().(state.RemoteStore)
+	opened := s.current()
+	if opened == nil {
+		return nil
+	}
+	remote, ok := opened.Store.(state.RemoteStore)
 	if !ok {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := remote.Ping(ctx)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return &Health{Error: "it does not answer in time"}
-	case err != nil:
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.New("it does not answer in time")
+	}
+	if err != nil {
 		return &Health{Error: err.Error()}
 	}
 	return &Health{OK: true}
@@ -305,4 +295,52 @@ func (s *State) Close() error {
 	opened := s.opened
 	s.opened = nil
 	return opened.Close()
+}
+
+// enabledWebhooks returns the webhooks of a configuration that are enabled, by name.
+func enabledWebhooks(c *hcl.Config) map[string]webhook.Endpoint {
+	hooks := make(map[string]webhook.Endpoint, len(c.Webhooks))
+	for _, w := range c.Webhooks {
+		if w.Disabled {
+			continue
+		}
+		hooks[w.Name] = webhook.Endpoint{
+			Name: w.Name, URL: w.URL.Reveal(), Origin: w.DisplayAddress(), Keys: w.Keys(), Timeout: w.Timeout,
+			Retention: w.Retention,
+		}
+	}
+	return hooks
+}
+
+// serveWebhooks delivers events to the webhooks of a generation from now on.
+func (s *State) serveWebhooks(g *Generation) {
+	for _, name := range g.Config.DisabledWebhooks() {
+		g.log().Info("webhook disabled, its url is null", "webhook", name)
+	}
+	s.outbox.Configure(webhook.Config{Hooks: enabledWebhooks(g.Config), Agent: "hatchel/" + g.build.Version, Log: g.log()})
+}
+
+// startDelivery delivers the events that are stored, if there can be any.
+func (s *State) startDelivery(ctx context.Context) error {
+	store, err := s.openIfExists(ctx)
+	if err != nil || store == nil {
+		return err
+	}
+	s.outbox.Open(ctx, store)
+	return s.watch(ctx)
+}
+
+// startUploadCleanup removes interrupted uploads, if there can be any. Where the store cannot be
+// opened, the next upload tries again.
+func (s *State) startUploadCleanup(ctx context.Context) {
+	if store, err := s.openIfExists(ctx); err == nil && store != nil {
+		s.files.StartCleanup()
+	}
+}
+
+// webhookHealth returns how the webhooks of a configuration do, with the disabled ones.
+func (s *State) webhookHealth(ctx context.Context, c *hcl.Config) []webhook.Health {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	return s.outbox.Health(ctx, c.DisabledWebhooks()...)
 }

@@ -67,9 +67,9 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 	r := Readiness{
 		Ready:       !s.Loaded.IsZero(),
 		Revision:    g.Config.ID,
-		Tools:       g.List(mcp.Tools).Len(),
-		Prompts:     g.List(mcp.Prompts).Len(),
-		Resources:   g.List(mcp.Resources).Len() + g.List(mcp.Templates).Len(),
+		Tools:       g.Count("", mcp.Tools),
+		Prompts:     g.Count("", mcp.Prompts),
+		Resources:   g.Count("", mcp.Resources) + g.Count("", mcp.Templates),
 		Stale:       !s.Last.OK,
 		Diagnostics: s.Last.Diagnostics,
 		Connections: g.Health(ctx),
@@ -83,30 +83,17 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 	return r
 }
 
-func (h *Host) recordFailedLoad(cfg *hcl.Config, diags hcl.Diagnostics, began time.Time) {
-	g := h.current.Load()
-	h.setReport(Report{
-		Revision: g.Config.ID, Unchanged: len(g.parts()), Added: []string{}, Removed: []string{}, Changed: []string{},
-		Diagnostics: diags, Sources: cfg.Sources, Duration: millisecondsSince(began),
-	}, time.Time{})
-}
-
-func (h *Host) recordLoad(last, next *Generation, diags hcl.Diagnostics, began time.Time) {
+// recordLoad records what a load came to. A load that has failed serves what was served before: its
+// next generation is the last one.
+func (h *Host) recordLoad(last, next *Generation, cfg *hcl.Config, diags hcl.Diagnostics, began time.Time) {
 	r := compare(last, next)
-	r.Revision, r.Diagnostics, r.Sources, r.OK = next.Config.ID, diags, next.Config.Sources, true
-	r.Duration = millisecondsSince(began)
-	h.setReport(r, time.Now())
-}
-
-func (h *Host) setReport(r Report, loaded time.Time) {
-	if r.Diagnostics == nil {
-		r.Diagnostics = hcl.Diagnostics{}
-	}
+	r.OK, r.Revision, r.Sources, r.Duration = next != last, next.Config.ID, cfg.Sources, millisecondsSince(began)
+	r.Diagnostics = append(hcl.Diagnostics{}, diags...)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.status.Last = r
-	if !loaded.IsZero() {
-		h.status.Loaded = loaded
+	if r.OK {
+		h.status.Loaded = time.Now()
 	}
 }
 

@@ -34,8 +34,7 @@ toolset "s" { tools = ["t"] }
 `
 
 func TestAReportNamesAllThatAConfigurationOffers(t *testing.T) {
-	h := newWorld().host(t, offered)
-	defer h.Close()
+	h := newHost(t, offered)
 	if got := h.Status().Last.Added; !slices.Equal(got, []string{"t", "prompt p", "prompt q", "resource f", "resource r", "toolset s"}) {
 		t.Errorf("added %q", got)
 	}
@@ -73,9 +72,9 @@ func TestAReportNamesAllThatAConfigurationOffers(t *testing.T) {
 }
 
 func TestWhatPromptsAndResourcesSendIsProbedToo(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	w.probe = func() (*schema.Type, error) { return nil, errors.New("there is no such table") }
-	h := w.host(t, `prompt "p" {
+	h := newHost(t, `prompt "p" {
   description = "A prompt."
   fake { value = 1 }
   message "user" { text = "x" }
@@ -89,9 +88,8 @@ resource "r" {
     }
   }
   fake { value = input.x }
-}`)
-	defer h.Close()
-	got := printed(h.Current().Probe(t.Context()))
+}`, w.use)
+	got := printDiagnostics(h.Current().Probe(t.Context()))
 	for _, line := range []string{"tools.hcl:3:3", "tools.hcl:11:7", "tools.hcl:14:3"} {
 		if !strings.Contains(got, line+": error: Backend refused") {
 			t.Errorf("nothing is said of %s:\n%s", line, got)

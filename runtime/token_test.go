@@ -12,7 +12,7 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// withToken is ada, who has signed in with a token; an empty one is another credential.
+// withToken makes the caller ada with a token; an empty token is another credential.
 func withToken(token string) func(*mcp.Caller) {
 	return func(c *mcp.Caller) {
 		c.Subject, c.Identity = "ada", &mcp.Identity{Subject: "ada", Key: "https://login.example"}
@@ -22,8 +22,8 @@ func withToken(token string) func(*mcp.Caller) {
 	}
 }
 
-// telling has the backend "token" give the token that a call has.
-func (w *world) telling() {
+// addToken adds the backend "token", which returns the token of its call.
+func (w *fakeBackend) addToken() {
 	w.do["token"] = func(_ context.Context, c *adapters.Call) (any, error) {
 		if c.Token == nil {
 			return "none", nil
@@ -34,9 +34,9 @@ func (w *world) telling() {
 }
 
 func TestACallHasTheTokenOfItsCaller(t *testing.T) {
-	w := newWorld()
-	w.telling()
-	h := w.host(t, tool("t", `fake { do = "token" }`)+tool("outer", `
+	w := newFakeBackend()
+	w.addToken()
+	h := newHost(t, tool("t", `fake { do = "token" }`)+tool("outer", `
 step "inner" {
   tool "t" {}
 }
@@ -45,15 +45,15 @@ step "each" {
   parallel = 2
   fake { do = "token" }
 }
-text = "${step.inner.result} ${step.each[0].value} ${step.each[1].value}"`))
+text = "${step.inner.result} ${step.each[0].value} ${step.each[1].value}"`), w.use)
 	for token, want := range map[string]string{"s3cr3t-t0k3n": "s3cr3t-t0k3n s3cr3t-t0k3n s3cr3t-t0k3n", "": "none none none"} {
-		req := modern("outer", `{}`, `{}`)
+		req := modernRequest("outer", `{}`, `{}`)
 		withToken(token)(req.Caller)
-		if r := do(t, h, req); r.text() != want {
+		if r := mustCall(t, h, req); r.text() != want {
 			t.Errorf("got %+v", r)
 		}
 	}
-	if r := do(t, h, modern("outer", `{}`, `{}`)); r.text() != "none none none" {
+	if r := mustCall(t, h, modernRequest("outer", `{}`, `{}`)); r.text() != "none none none" {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -61,8 +61,8 @@ text = "${step.inner.result} ${step.each[0].value} ${step.each[1].value}"`))
 // A task goes on with the token of who answers it; what is remembered of it holds none.
 func TestTokensAreNotRemembered(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	w := newWorld()
-	w.telling()
+	w := newFakeBackend()
+	w.addToken()
 	w.do["shown"] = func(_ context.Context, c *adapters.Call) (any, error) { return c.Token != nil, nil }
 	src := tool("t", task1h+`
 step "before" {
@@ -78,24 +78,24 @@ step "after" {
 }
 text = "${step.before.value} ${step.after.value}"`)
 	for answered, want := range map[string]string{"s3cr3t-tw0": "true s3cr3t-tw0", "": "true none"} {
-		h := w.remembering(t, path, src)
-		req := modern("t", `{}`, following)
+		h := newHost(t, src, w.use, storedIn(t, path))
+		req := modernRequest("t", `{}`, following)
 		withToken("s3cr3t-0ne")(req.Caller)
-		id := do(t, h, req).TaskID
+		id := mustCall(t, h, req).TaskID
 		status := func() *callReply {
-			r, err := taskly(t, h, "tasks/get", id, "", withToken(""))
+			r, err := taskRequest(t, h, "tasks/get", id, "", withToken(""))
 			if err != nil {
 				t.Fatal(err)
 			}
 			return r
 		}
-		eventually(t, func() bool { return status().Status == "input_required" })
+		waitFor(t, func() bool { return status().Status == "input_required" })
 		h.Close()
-		h = w.remembering(t, path, src)
-		if _, err := taskly(t, h, "tasks/update", id, `{"sure":{"action":"accept","content":{}}}`, withToken(answered)); err != nil {
+		h = newHost(t, src, w.use, storedIn(t, path))
+		if _, err := taskRequest(t, h, "tasks/update", id, `{"sure":{"action":"accept","content":{}}}`, withToken(answered)); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, func() bool { return status().Status == "completed" })
+		waitFor(t, func() bool { return status().Status == "completed" })
 		if r := status(); r.Result.text() != want {
 			t.Errorf("got %+v", r.Result)
 		}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -78,12 +79,7 @@ func (f *Files) Redeem(
 		return nil, err
 	}
 	t.Length, t.Rules = u.Length, f.rules
-	if t.Name == "" {
-		t.Name = u.Name
-	}
-	if t.Type == "" {
-		t.Type = u.Type
-	}
+	t.Name, t.Type = cmp.Or(t.Name, u.Name), cmp.Or(t.Type, u.Type)
 	return f.take(ctx, t, in)
 }
 

@@ -68,8 +68,7 @@ func newView(g *Generation, t *hcl.Toolset) *view {
 
 // logRuleError logs that a rule hides what it applies to, because it could not be evaluated.
 func (g *Generation) logRuleError(ctx context.Context, d policy.Decision) {
-	g.log().LogAttrs(ctx, slog.LevelWarn, "policy rule failed, hiding what it applies to",
-		slog.String("rule", d.Rule), slog.String("error", g.env.Scrubber.Text(d.Cause.Error())))
+	g.env.LogFailure(ctx, slog.LevelWarn, "policy rule failed, hiding what it applies to", d.Cause, "rule", d.Rule)
 }
 
 // listFor returns a list as a caller sees it.

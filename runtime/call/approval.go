@@ -91,11 +91,7 @@ func (p *Program) consumeGiven(c *call) (bool, error) {
 	if !p.stillValid(c) {
 		return false, p.supersededError()
 	}
-	store, err := p.Env.State.Approvals(c.frame.Context)
-	if err != nil {
-		return false, err
-	}
-	consumed, err := store.Use(c.frame.Context, given)
+	consumed, err := p.Env.State.Approvals().Use(c.frame.Context, given)
 	if err != nil {
 		return false, c.contextCause(err)
 	}
@@ -122,13 +118,9 @@ func (p *Program) restoreApproval(c *call) {
 		return
 	}
 	ctx := context.WithoutCancel(c.frame.Context)
-	store, err := p.Env.State.Approvals(ctx)
-	if err == nil {
-		_, err = store.Return(ctx, a.Fingerprint, a.consumed)
-	}
-	if err != nil {
-		p.Env.Log.LogAttrs(ctx, slog.LevelWarn, "approval consumed by a call that did nothing",
-			slog.String("approval", a.consumed.ID), slog.String("error", p.Env.Scrubber.Text(err.Error())))
+	if _, err := p.Env.State.Approvals().Return(ctx, a.Fingerprint, a.consumed); err != nil {
+		const text = "approval consumed by a call that did nothing"
+		p.Env.LogFailure(ctx, slog.LevelWarn, text, err, "approval", a.consumed.ID)
 	}
 	a.consumed = nil
 }
@@ -190,10 +182,6 @@ func rejectionError(reason string) error {
 // openApproval returns the approval that a call like this waits for or was given, or else a new
 // one.
 func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err error) {
-	store, err := p.Env.State.Approvals(c.frame.Context)
-	if err != nil {
-		return nil, false, err
-	}
 	fingerprint, err := p.approvalFingerprint(c)
 	if err != nil {
 		return nil, false, c.evalError(err)
@@ -203,11 +191,10 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 		return nil, false, err
 	}
 	c.approval.Fingerprint = fingerprint
-	a, isNew, err = store.Open(c.frame.Context, fingerprint, *r)
+	a, isNew, err = p.Env.State.Approvals().Open(c.frame.Context, fingerprint, *r)
 	switch {
 	case errors.Is(err, approval.ErrTooManyOfCaller):
-		const text = "This call needs an approval, and %d calls of the same caller wait for one " +
-			"already, which is the " +
+		const text = "This call needs an approval, and %d calls of the same caller wait for one already, which is the " +
 			"limit. Nothing was done. Try again when some of them are decided, and make no other such call until then."
 		message := fmt.Sprintf(text, approval.MaxPendingPerCaller)
 		return nil, false, &limit.Error{Message: message, RetryAfter: time.Minute}
@@ -235,12 +222,9 @@ func (p *Program) checkSameKey(c *call, a *approval.Approval, isNew bool) (bool,
 	if err != nil || !started || !isNew {
 		return started, err
 	}
-	store, err := p.Env.State.Approvals(c.frame.Context)
-	if err == nil {
-		const reason = "the call was made already, with the same idempotency key"
-		decision := approval.Decision{By: "server", At: time.Now(), Reason: reason}
-		_, err = store.Decide(c.frame.Context, a.ID, false, decision)
-	}
+	const reason = "the call was made already, with the same idempotency key"
+	decision := approval.Decision{By: approval.Server, At: time.Now(), Reason: reason}
+	_, err = p.Env.State.Approvals().Decide(c.frame.Context, a.ID, false, decision)
 	if errors.As(err, new(*approval.DecidedError)) {
 		err = nil
 	}

@@ -204,11 +204,11 @@ func indentLines(text string) string { return strings.ReplaceAll(text, "\n", "\n
 func (p *Program) approvalMessage(c *call, rules []*ApprovalRule) string {
 	var messages []string
 	for _, r := range rules {
-		text := ""
-		if r.decl.Message != nil {
-			text = strings.TrimSpace(c.hideInputs(failure.Render(r.decl.Message, c.frame)))
-			text = indentLines(approval.EscapeText(text))
+		if r.decl.Message == nil {
+			continue
 		}
+		text := strings.TrimSpace(c.hideInputs(failure.Render(r.decl.Message, c.frame)))
+		text = indentLines(approval.EscapeText(text))
 		if text != "" && !slices.Contains(messages, text) {
 			messages = append(messages, text)
 		}

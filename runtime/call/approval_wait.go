@@ -95,18 +95,14 @@ func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Appr
 		return nil, &limit.Error{Message: text, RetryAfter: time.Minute}
 	}
 	defer w.leave(c.action.Owner)
-	store, err := p.Env.State.Approvals(c.frame.Context)
-	if err != nil {
-		return nil, err
-	}
-	opened, reports := a, 0
+	store, opened, reports := p.Env.State.Approvals(), a, 0
 	report := func() {
 		reports++
 		// A step may report its own progress later, from 1 on.
 		c.action.Client.Progress(float64(reports)*1e-6, 0, "waits for approval "+opened.ID)
 	}
 	report()
-	err = p.runWhileWaiting(c, w, func(ctx context.Context, end context.CancelCauseFunc) (err error) {
+	err := p.runWhileWaiting(c, w, func(ctx context.Context, end context.CancelCauseFunc) (err error) {
 		a, err = store.Wait(ctx, a, progressInterval, func() {
 			report()
 			if !p.stillValid(c) {
@@ -257,8 +253,7 @@ func (p *Program) voidApproval(c *call, store *approval.Store, a *approval.Appro
 // LogVoidFailure logs that approvals stay pending until they expire, although they are no longer
 // valid.
 func (e *Environment) LogVoidFailure(ctx context.Context, err error) {
-	e.Log.LogAttrs(ctx, slog.LevelWarn, "outdated approvals not voided, they stay pending until they expire",
-		slog.String("error", e.Scrubber.Text(err.Error())))
+	e.LogFailure(ctx, slog.LevelWarn, "outdated approvals not voided, they stay pending until they expire", err)
 }
 
 // ApprovalSubject is the prefix of the subject of an event about an approval, before its ID.
@@ -293,7 +288,6 @@ func (p *Program) enqueueApprovalEvents(c *call, a *approval.Approval) {
 		}
 	}
 	if err != nil {
-		p.Env.Log.LogAttrs(ctx, slog.LevelError, "webhook events of an approval not stored",
-			slog.String("approval", a.ID), slog.String("error", p.Env.Scrubber.Text(err.Error())))
+		p.Env.LogFailure(ctx, slog.LevelError, "webhook events of an approval not stored", err, "approval", a.ID)
 	}
 }

@@ -142,9 +142,14 @@ func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim s
 	return failed
 }
 
+// LogFailure logs why something has failed, without secrets. Attrs are keys and values.
+func (e *Environment) LogFailure(ctx context.Context, level slog.Level, text string, err error, attrs ...any) {
+	e.Log.Log(ctx, level, text, append(attrs, "error", e.Scrubber.Text(err.Error()))...)
+}
+
 // LogAuditFailure logs that a record is missing in the audit log.
 func (e *Environment) LogAuditFailure(ctx context.Context, err error) {
-	e.Log.LogAttrs(ctx, slog.LevelError, "audit log not writable", slog.String("error", err.Error()))
+	e.LogFailure(ctx, slog.LevelError, "audit log not writable", err)
 }
 
 // failedOutcome returns the outcome of a call that has failed.
@@ -160,12 +165,17 @@ func (c *call) failedOutcome(ctx context.Context, failed *failure.Failure) strin
 	return audit.Failed
 }
 
-// interimOutcome returns the outcome of a call that continues later.
+// interimOutcome returns the outcome of a call that continues later, because it pauses, becomes a
+// task or is one already; empty for another one.
 func interimOutcome(err error) string {
-	if errors.As(err, new(*elicit.PausedError)) {
+	switch {
+	case err == nil: // the usual case allocates nothing
+	case errors.As(err, new(*elicit.PausedError)):
 		return audit.Asked
+	case err == errBecomesTask || errors.As(err, new(*existingTaskError)):
+		return audit.Task
 	}
-	return audit.Task
+	return ""
 }
 
 // addDecision adds to a record which rule has decided. Where no rule is about the call, everybody

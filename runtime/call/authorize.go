@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -137,19 +138,12 @@ func (o *Operation) explainRules(
 	c := o.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
 	failed := failure.Of(o.admitRecovered(c, in))
-	if o.Rules == nil {
-		e := Explanation{
-			Verdict: string(policy.Allowed), Rule: "default", Invalid: c.publicMessage(failed), Listed: listed,
-			Rules: []policy.RuleState{},
-		}
-		p.explainApprovals(c, &e, failed != nil)
-		return e
-	}
-	before := o.Rules.Decide(&policy.Evaluation{Frame: c.frame, BeforeInputs: true})
+	rules := cmp.Or(o.Rules, new(policy.Rules))
+	before := rules.Decide(&policy.Evaluation{Frame: c.frame, BeforeInputs: true})
 	hidden := before.Verdict == policy.Denied
 	e := Explanation{Listed: listed && !hidden, Rules: []policy.RuleState{}, hidden: hidden}
 	d := c.access.decision
-	beforeInputs := d.Verdict == policy.Undecided || d.BeforeInputs
+	beforeInputs := failed != nil && (d.Verdict == policy.Undecided || d.BeforeInputs)
 	switch d.Verdict {
 	case policy.Undecided:
 		d, e.Invalid = before, c.publicMessage(failed)
@@ -157,7 +151,7 @@ func (o *Operation) explainRules(
 		e.Message = c.publicMessage(failed)
 	}
 	e.Verdict, e.Rule = string(d.Verdict), d.Rule
-	for _, rule := range o.Rules.All() {
+	for _, rule := range rules.All() {
 		e.Rules = append(e.Rules, rule.State(&policy.Evaluation{Frame: c.frame, BeforeInputs: beforeInputs}))
 	}
 	p.explainApprovals(c, &e, beforeInputs)
@@ -217,10 +211,8 @@ type RuleText struct {
 // ListRules returns the rules about the operation. DenyByDefault is that of the server.
 func (o *Operation) ListRules(denyByDefault bool) OperationRules {
 	out := OperationRules{Kind: o.Kind, Name: o.Decl.Name, Rules: []RuleText{}}
-	if o.Rules != nil {
-		for _, r := range o.Rules.All() {
-			out.Rules = append(out.Rules, RuleText{r.Name, r.Condition.Source(), r.Condition.Range})
-		}
+	for _, r := range cmp.Or(o.Rules, new(policy.Rules)).All() {
+		out.Rules = append(out.Rules, RuleText{r.Name, r.Condition.Source(), r.Condition.Range})
 	}
 	if !o.Rules.HasAllow() {
 		out.Default = string(policy.Allowed)

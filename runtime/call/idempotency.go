@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"hatchel/adapters"
@@ -229,8 +229,8 @@ func (c *call) finishKey(ctx context.Context, err error, failed *failure.Failure
 		finishErr = claim.Finish(ctx, idempotency.Done)
 	}
 	logFailure := func(err error) {
-		c.operation.Env.Log.LogAttrs(ctx, slog.LevelError, "outcome of idempotency key not stored",
-			slog.String("tool", c.operation.Decl.Name), slog.String("error", err.Error()))
+		const text = "outcome of idempotency key not stored"
+		c.operation.Env.LogFailure(ctx, slog.LevelError, text, err, "tool", c.operation.Decl.Name)
 	}
 	retryable := claim.Record.Status != idempotency.Started && errors.Is(finishErr, state.ErrUnavailable)
 	if finishErr != nil && !(retryable && claim.RetryFinish(logFailure)) {
@@ -271,10 +271,6 @@ func deriveKey(key string, part any) string {
 	if key == "" {
 		return ""
 	}
-	text, _ := part.(string)
-	if n, ok := part.(int); ok {
-		text = strconv.Itoa(n)
-	}
-	sum := digest.Of("part", key, text)
+	sum := digest.Of("part", key, fmt.Sprint(part))
 	return hex.EncodeToString(sum[:16])
 }

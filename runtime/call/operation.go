@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/policy"
@@ -28,10 +29,11 @@ type Operation struct {
 	Writer *result.Writer
 	Probed atomic.Bool // the backends were asked whether the operation works
 
-	AsksClient           bool     // a step asks the client
-	MayWaitForApproval   bool     // a step may wait for an approval
-	RequiredCapabilities []string // of the client, also for the tools that steps call
-	RequiredScopes       []string // of the caller, also for the tools that steps call
+	AsksClient           bool      // a step, or an approval, asks the client
+	AskRange             hcl.Range // of the first step that asks the client; else of the operation
+	MayWaitForApproval   bool      // a step may wait for an approval
+	RequiredCapabilities []string  // of the client, also for the tools that steps call
+	RequiredScopes       []string  // of the caller, also for the tools that steps call
 
 	errorText         *hcl.TextTemplate // reports failures; nil for their own messages
 	hasEffects        bool
@@ -41,7 +43,7 @@ type Operation struct {
 
 // Init makes the operation of a declaration, without its steps and rules.
 func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, errorText *hcl.TextTemplate) {
-	o.Env, o.Kind, o.Decl, o.errorText = env, kind, decl, errorText
+	o.Env, o.Kind, o.Decl, o.AskRange, o.errorText = env, kind, decl, decl.Range, errorText
 	o.Writer = result.NewWriter(kind, decl, env.Scrubber)
 	o.hasEffects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Effects.ReadOnly })
 	o.hasSensitiveInput = result.HasSensitive(decl.Input)
@@ -55,7 +57,9 @@ func (o *Operation) Label() string { return o.Kind + " " + o.Decl.Name }
 // connection, nil for none.
 func (o *Operation) AddStep(decl *hcl.Step, action adapters.Action, guard *adapters.ConnectionGuard) {
 	o.Steps = append(o.Steps, &Step{Decl: decl, Action: action, guard: guard})
-	o.AsksClient = o.AsksClient || isAskGroup(action)
+	if _, asks := action.(*elicit.AskGroup); asks && !o.AsksClient {
+		o.AsksClient, o.AskRange = true, decl.Range
+	}
 }
 
 // CallsTools returns the tools that steps of the operation call.
@@ -131,16 +135,6 @@ func (o *Operation) CheckScopes(c *mcp.Caller) error {
 		return nil
 	}
 	return mcp.InsufficientScope(o.RequiredScopes)
-}
-
-// AskRange returns where the first step is that asks the client; else where the operation is.
-func (o *Operation) AskRange() hcl.Range {
-	for _, s := range o.Steps {
-		if isAskGroup(s.Action) {
-			return s.Decl.Range
-		}
-	}
-	return o.Decl.Range
 }
 
 // inputs are the arguments of a call: as they came, as another tool computed them, or as texts.

@@ -17,12 +17,6 @@ import (
 	"hatchel/runtime/state"
 )
 
-// continuesLater reports whether a call is not over: it pauses, becomes a task, or is one already.
-func continuesLater(err error) bool {
-	return err != nil && (err == errBecomesTask ||
-		errors.As(err, new(*elicit.PausedError)) || errors.As(err, new(*existingTaskError)))
-}
-
 // minStateTTL is how long a client has at least to come back with answers.
 const minStateTTL = 10 * time.Minute
 
@@ -39,11 +33,7 @@ func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Q
 		return nil, err
 	}
 	until := time.Now().Add(max(p.Timeout, minStateTTL))
-	token := ""
-	sealer, err := c.operation.Env.State.Sealer(ctx)
-	if err == nil {
-		token, err = sealer.Seal(ctx, frozen, request, until)
-	}
+	token, err := c.operation.Env.State.Sealer().Seal(ctx, frozen, request, until)
 	const text = "the client could not be asked, because the state store, which holds the call until the answer comes, " +
 		"is %s. Nothing after the question was done"
 	switch {
@@ -89,11 +79,7 @@ func (c *call) openState() error {
 	if err != nil {
 		return err
 	}
-	sealer, err := c.operation.Env.State.Sealer(c.frame.Context)
-	if err != nil {
-		return err
-	}
-	frozen, err := sealer.Open(c.frame.Context, c.elicitation.State, request)
+	frozen, err := c.operation.Env.State.Sealer().Open(c.frame.Context, c.elicitation.State, request)
 	if err != nil {
 		return failure.Unavailable(err)
 	}

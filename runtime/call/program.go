@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
@@ -42,14 +43,7 @@ func NewProgram(env *Environment, tool *hcl.Tool, limits []limit.Limit) *Program
 func (p *Program) Tool() *hcl.Tool { return p.tool }
 
 // HasRate reports whether calls are subject to a rate, which is counted in the state store.
-func (p *Program) HasRate() bool {
-	for _, l := range p.limits {
-		if l.HasRate() {
-			return true
-		}
-	}
-	return false
-}
+func (p *Program) HasRate() bool { return slices.ContainsFunc(p.limits, limit.Limit.HasRate) }
 
 // Run serves one call and reports it. A failure that a model should read is in the Outcome; an
 // error is one of the protocol.
@@ -70,9 +64,8 @@ func (p *Program) serve(ctx context.Context, req *mcp.CallRequest, tasks bool) (
 	c.audit = p.beginAudit(req.Caller, req.Meta, req.Arguments)
 	err := p.execute(c, req, tasks)
 	var out mcp.Outcome
-	interim := ""
-	if continuesLater(err) {
-		interim = interimOutcome(err)
+	interim := interimOutcome(err)
+	if interim != "" {
 		out, err = p.answerInterim(ctx, c, req.Caller, err)
 	}
 	failed := failure.Of(err)

@@ -94,7 +94,7 @@ func (s *Step) runOnce(call *adapters.Call) (any, error) {
 		}
 	}
 	out, err := s.repeat(call)
-	if err != nil && s.Decl.ContinueOnError && call.Frame.Context.Err() == nil && !continuesLater(err) {
+	if err != nil && s.Decl.ContinueOnError && call.Frame.Context.Err() == nil && interimOutcome(err) == "" {
 		return map[string]any{"error": failure.Of(err).ErrorRoot("")}, nil
 	}
 	return out, err

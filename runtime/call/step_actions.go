@@ -31,11 +31,6 @@ func BuiltinAction(b *hcl.Backend, scrubber *result.Scrubber) adapters.Action {
 	return nil
 }
 
-func isAskGroup(action adapters.Action) bool {
-	_, ok := action.(*elicit.AskGroup)
-	return ok
-}
-
 // Do implements adapters.Action.
 func (b *builtin) Do(ctx context.Context, call *adapters.Call) (_ adapters.Result, err error) {
 	switch block := b.block.(type) {

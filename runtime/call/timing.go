@@ -84,18 +84,17 @@ func (c *call) contextCause(err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
+	text := "the call was cancelled"
 	timedOut := c.onlyComputes() && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch stop := context.Cause(c.timing.stopCtx); {
 	case timedOut || errors.Is(context.Cause(ctx), errTimeout):
-		text := "timed out after " + failure.FormatDuration(c.operation.Decl.Timeout)
-		return &adapters.Fault{Message: text, Cause: err}
+		text = "timed out after " + failure.FormatDuration(c.operation.Decl.Timeout)
 	case errors.Is(stop, ErrStopped):
-		return &adapters.Fault{Message: "stopped because the server was stopped", Cause: err}
+		text = "stopped because the server was stopped"
 	case errors.Is(stop, ErrReplaced):
-		const text = "stopped because the server's configuration was replaced while the tool ran; call it again"
-		return &adapters.Fault{Message: text, Cause: err}
+		text = "stopped because the server's configuration was replaced while the tool ran; call it again"
 	}
-	return &adapters.Fault{Message: "the call was cancelled", Cause: err}
+	return &adapters.Fault{Message: text, Cause: err}
 }
 
 // evalError returns the error of an expression, whose text is written for the model.

@@ -5,10 +5,15 @@
 package limit
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/ctxtime"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/state"
@@ -105,4 +110,229 @@ func (e *Error) Error() string { return e.Message }
 // Failure implements the interface of package failure.
 func (e *Error) Failure() *failure.Failure {
 	return &failure.Failure{Message: e.Message, Refused: true, RetryAfter: e.RetryAfter}
+}
+
+// Limiter counts the calls of limited tools that run or wait in this process. It outlives
+// generations.
+type Limiter struct {
+	open func(context.Context) (state.Store, error)
+
+	mu      sync.Mutex
+	buckets map[Key]*bucket // guarded by mu, with what is in them
+	swept   time.Time       // guarded by mu
+}
+
+// bucket counts the calls of one key.
+type bucket struct {
+	running   int
+	queued    int           // calls that wait for the rate
+	waiters   []*waiter     // calls that wait for others to end, first in, first out
+	notBefore time.Time     // when the rate of rule admits the next call, as far as this process knows
+	rule      *hcl.Limit    // the limit that notBefore belongs to
+	reserving chan struct{} // has room for the one call that reserves at the rate; nil until one does
+}
+
+// waiter is a call in a queue.
+type waiter struct {
+	maxRunning int
+	ready      chan struct{} // closed when the call is counted as running
+}
+
+// New returns a Limiter that counts rates in the store that open returns.
+func New(open func(context.Context) (state.Store, error)) *Limiter {
+	return &Limiter{open: open, buckets: map[Key]*bucket{}}
+}
+
+// Acquire counts a call under key, after it has waited for its turn where the limit allows that.
+// The error is an [Error] when the limit rejects the call. The caller must call Release when the
+// call has ended.
+func (l *Limiter) Acquire(ctx context.Context, key Key, limit Limit) error {
+	deadline := time.Now().Add(limit.rule.MaxWait)
+	if err := l.acquireSlot(ctx, key, limit, deadline); err != nil {
+		return err
+	}
+	if !limit.HasRate() {
+		return nil
+	}
+	if err := l.acquireRate(ctx, key, limit, deadline); err != nil {
+		l.Release(key)
+		return err
+	}
+	return nil
+}
+
+// Readmit counts a call that was admitted before, regardless of the limit.
+func (l *Limiter) Readmit(key Key) {
+	l.update(key, func(b *bucket) { b.running++ })
+}
+
+// Release reports the end of a call.
+func (l *Limiter) Release(key Key) {
+	l.update(key, func(b *bucket) {
+		b.running--
+		b.admitWaiters()
+	})
+}
+
+// update changes the bucket of a key.
+func (l *Limiter) update(key Key, change func(*bucket)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l.bucket(key))
+}
+
+// acquireSlot counts a call as running.
+func (l *Limiter) acquireSlot(ctx context.Context, key Key, limit Limit, deadline time.Time) error {
+	l.mu.Lock()
+	b := l.bucket(key)
+	if limit.rule.Concurrency == 0 || b.running < limit.rule.Concurrency && len(b.waiters) == 0 {
+		b.running++
+		l.mu.Unlock()
+		return nil
+	}
+	if len(b.waiters) >= limit.rule.Queue {
+		l.mu.Unlock()
+		return limit.errTooMany()
+	}
+	w := &waiter{limit.rule.Concurrency, make(chan struct{})}
+	b.waiters = append(b.waiters, w)
+	l.mu.Unlock()
+	err := w.wait(ctx, deadline, limit)
+	if err == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.Index(b.waiters, w); i >= 0 {
+		b.waiters = slices.Delete(b.waiters, i, i+1)
+		return err
+	}
+	b.running-- // it was admitted in the meantime
+	b.admitWaiters()
+	return err
+}
+
+// wait returns nil when the call is admitted before the deadline.
+func (w *waiter) wait(ctx context.Context, deadline time.Time, limit Limit) error {
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case <-w.ready:
+		return nil
+	case <-timer.C:
+		return limit.errTooMany()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// admitWaiters counts those calls as running whose turn it is.
+func (b *bucket) admitWaiters() {
+	for len(b.waiters) > 0 && b.running < b.waiters[0].maxRunning {
+		b.running++
+		close(b.waiters[0].ready)
+		b.waiters = b.waiters[1:]
+	}
+}
+
+// bucket returns the bucket of a key. The caller holds mu. Idle buckets are removed once a minute.
+func (l *Limiter) bucket(key Key) *bucket {
+	if now := time.Now(); now.Sub(l.swept) > time.Minute {
+		l.swept = now
+		for key, b := range l.buckets {
+			if b.running == 0 && b.queued == 0 && len(b.waiters) == 0 && !now.Before(b.notBefore) {
+				delete(l.buckets, key)
+			}
+		}
+	}
+	b := l.buckets[key]
+	if b == nil {
+		b = new(bucket)
+		l.buckets[key] = b
+	}
+	return b
+}
+
+// acquireRate waits until the rate admits a call. Without the state store, no call is admitted.
+func (l *Limiter) acquireRate(ctx context.Context, key Key, limit Limit, deadline time.Time) error {
+	delay, err := l.reserve(ctx, key, limit, deadline)
+	if delay == 0 || err != nil {
+		return err
+	}
+	defer l.addQueued(key, -1)
+	return ctxtime.Sleep(ctx, delay)
+}
+
+// reserve takes the next turn at the rate and returns how long the call has to wait for it; a call
+// that has to wait counts as queued. Where calls may wait, they reserve one at a time, so that the
+// queue does not overflow.
+func (l *Limiter) reserve(
+	ctx context.Context, key Key, limit Limit, deadline time.Time,
+) (delay time.Duration, err error) {
+	if limit.rule.Queue > 0 {
+		reserving := l.reserving(key)
+		select {
+		case reserving <- struct{}{}:
+			defer func() { <-reserving }()
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	maxWait, retryAfter := l.maxWait(key, limit, deadline)
+	if retryAfter > 0 {
+		return 0, limit.errRateLimited(retryAfter)
+	}
+	store, err := l.open(ctx)
+	if err != nil {
+		return 0, rateUnavailable(err)
+	}
+	delay, ok, err := store.Reserve(ctx, key.String(), limit.rate(), maxWait)
+	switch {
+	case err != nil:
+		return 0, rateUnavailable(err)
+	case !ok:
+		l.update(key, func(b *bucket) { b.notBefore, b.rule = time.Now().Add(delay), limit.rule })
+		return 0, limit.errRateLimited(delay)
+	case delay > 0:
+		l.addQueued(key, 1)
+	}
+	return delay, nil
+}
+
+func rateUnavailable(err error) error {
+	const text = "the calls of this tool are rate limited, and the state store that counts them is unavailable. " +
+		"Nothing was done; try again in a moment"
+	return &adapters.Fault{Message: text, Cause: failure.StateError(err), NotSent: true}
+}
+
+// reserving returns a channel with room for the one call that reserves. Its bucket stays: the call
+// is running.
+func (l *Limiter) reserving(key Key) (reserving chan struct{}) {
+	l.update(key, func(b *bucket) {
+		if b.reserving == nil {
+			b.reserving = make(chan struct{}, 1)
+		}
+		reserving = b.reserving
+	})
+	return reserving
+}
+
+// maxWait returns how long a call may wait for its turn. Where the turn is known to come later,
+// retryAfter says when: callers that repeat a rejected call do not load the state store.
+func (l *Limiter) maxWait(key Key, limit Limit, deadline time.Time) (maxWait, retryAfter time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, now := l.bucket(key), time.Now()
+	if b.queued < limit.rule.Queue {
+		maxWait = max(deadline.Sub(now), 0)
+	}
+	if next := b.notBefore.Sub(now); b.rule == limit.rule && next > maxWait {
+		return 0, next
+	}
+	return maxWait, 0
+}
+
+// addQueued changes how many calls wait for the rate.
+func (l *Limiter) addQueued(key Key, n int) {
+	l.update(key, func(b *bucket) { b.queued += n })
 }

@@ -25,9 +25,9 @@ type Events interface {
 // Registry knows the tasks of a server: those that this process works on, and what the store holds.
 // A task that waits for its client has no goroutine. Its methods may be called concurrently.
 type Registry struct {
-	lease   *state.Lease
-	current func() state.Store
-	events  Events
+	lease  *state.Lease
+	isOpen func() bool // reports whether the store is open
+	events Events
 
 	mu       sync.Mutex
 	onChange func(id string, members []byte) // guarded by mu
@@ -54,12 +54,11 @@ const (
 	stopAfter  = 10 * time.Second // before Close gives up waiting for running tasks
 )
 
-// NewRegistry returns the registry of a process. Current returns the store when it is open, and
-// else nil.
-func NewRegistry(process *state.Process, current func() state.Store, events Events) *Registry {
+// NewRegistry returns the registry of a process. IsOpen reports whether the store is open.
+func NewRegistry(process *state.Process, isOpen func() bool, events Events) *Registry {
 	idle := make(chan struct{})
 	close(idle)
-	r := &Registry{current: current, events: events, running: map[*Run]struct{}{}, idle: idle}
+	r := &Registry{isOpen: isOpen, events: events, running: map[*Run]struct{}{}, idle: idle}
 	r.lease = &state.Lease{Process: process, Kind: Kind, TTL: orphanTTL, OnOrphan: r.failInterrupted}
 	return r
 }
@@ -175,25 +174,30 @@ func (r *Registry) notify(t *Task) {
 	}
 }
 
-// Find returns a task of a caller; mcp.UnknownTask for one that is not theirs.
-func (r *Registry) Find(ctx context.Context, id string, c *mcp.Caller) (*Task, error) {
-	store := r.current()
-	if store == nil {
-		return nil, mcp.UnknownTask(id)
+// load returns a task; nil for none.
+func (r *Registry) load(ctx context.Context, id string) (*Task, error) {
+	store, err := r.lease.Process.Store(ctx)
+	if err != nil {
+		return nil, err
 	}
 	row, err := store.Record(ctx, Kind, id)
-	if err != nil {
+	if err != nil || row == nil {
 		return nil, err
 	}
-	if row == nil {
+	return decode(row)
+}
+
+// Find returns a task of a caller; mcp.UnknownTask for one that is not theirs.
+func (r *Registry) Find(ctx context.Context, id string, c *mcp.Caller) (*Task, error) {
+	if !r.isOpen() { // there is none, and the store is not opened for that
 		return nil, mcp.UnknownTask(id)
 	}
-	t, err := decode(row)
+	t, err := r.load(ctx, id)
+	if err == nil && (t == nil || !t.belongsTo(c)) {
+		err = mcp.UnknownTask(id)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !t.belongsTo(c) {
-		return nil, mcp.UnknownTask(id)
 	}
 	return t, nil
 }
@@ -258,13 +262,13 @@ func (r *Registry) stop(id string, cause error) {
 }
 
 // OnRemoteChange is called when another process has changed a task, or, with an empty id, any task.
-func (r *Registry) OnRemoteChange(ctx context.Context, store state.Store, id string) {
+func (r *Registry) OnRemoteChange(ctx context.Context, id string) {
 	ids := []string{id}
 	if id == "" {
 		ids = r.runningIDs()
 	}
 	for _, id := range ids {
-		r.refresh(ctx, store, id)
+		r.refresh(ctx, id)
 	}
 }
 
@@ -279,19 +283,15 @@ func (r *Registry) runningIDs() (ids []string) {
 
 // refresh ends the work on a task that another process has taken or ended, and tells its
 // subscribers here. A task that cannot be read now is noticed when it is saved next.
-func (r *Registry) refresh(ctx context.Context, store state.Store, id string) {
+func (r *Registry) refresh(ctx context.Context, id string) {
 	r.saveMu.Lock()
 	defer r.saveMu.Unlock()
-	row, err := store.Record(ctx, Kind, id)
-	if err != nil || row == nil {
-		return
-	}
-	t, err := decode(row)
-	if err != nil {
+	t, err := r.load(ctx, id)
+	if err != nil || t == nil {
 		return
 	}
 	switch {
-	case row.Owner == r.lease.Process.Name():
+	case t.row.Owner == r.lease.Process.Name():
 	case t.Status == Cancelled:
 		r.stop(id, ErrCancelled)
 	default:

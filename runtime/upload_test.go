@@ -28,8 +28,8 @@ tool "t" {
 }
 `
 
-// given is a file of an owner, and the arguments that name it.
-func given(t *testing.T, g *Generation, owner, content string) (*files.File, []byte) {
+// uploadFor uploads a file of an owner, and returns it with arguments that refer to it.
+func uploadFor(t *testing.T, g *Generation, owner, content string) (*files.File, []byte) {
 	t.Helper()
 	f, err := g.UploadLocal(t.Context(), files.Upload{Owner: owner, Name: "a.txt", Length: -1}, strings.NewReader(content))
 	if err != nil {
@@ -40,10 +40,9 @@ func given(t *testing.T, g *Generation, owner, content string) (*files.File, []b
 
 func TestCopiesLastAsLongAsTheCall(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	w := newWorld()
+	w := newFakeBackend()
 	var paths []string
-	h := w.host(t, takesFiles)
-	defer h.Close()
+	h := newHost(t, takesFiles, w.use)
 	w.do = map[string]func(context.Context, *adapters.Call) (any, error){"read": func(_ context.Context, call *adapters.Call) (any, error) {
 		path, err := call.Frame.Input["scan"].(value.File).Member("path")
 		if err != nil {
@@ -59,7 +58,7 @@ func TestCopiesLastAsLongAsTheCall(t *testing.T) {
 		paths = append(paths, path.(string))
 		return nil, nil
 	}}
-	_, raw := given(t, h.Current(), "", "content")
+	_, raw := uploadFor(t, h.Current(), "", "content")
 	for range 2 {
 		out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "t", Arguments: raw, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
 		if err != nil || out.IsError {
@@ -77,12 +76,11 @@ func TestCopiesLastAsLongAsTheCall(t *testing.T) {
 }
 
 func TestWhereNoToolTakesFilesThereAreNone(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, `tool "t" {
+	w := newFakeBackend()
+	h := newHost(t, `tool "t" {
   description = "Takes no files."
   fake { do = "x" }
-}`)
-	defer h.Close()
+}`, w.use)
 	if _, err := h.Files(t.Context(), &mcp.Caller{}, false); err != ErrNoFiles {
 		t.Errorf("files: %v", err)
 	}

@@ -4,35 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/state"
 )
 
-// world is a backend `fake` and connections `db` whose behaviour a test writes, and the journal of what was opened and closed.
-type world struct {
+// fakeBackend is the backend `fake` and the connections `db`, whose behaviour a test defines. Its journal says what was opened and closed.
+type fakeBackend struct {
 	mu      sync.Mutex
 	journal []string                                                      // guarded by mu
-	do      map[string]func(context.Context, *adapters.Call) (any, error) // by the block's `do`; without one the value is given back
+	do      map[string]func(context.Context, *adapters.Call) (any, error) // by the block's `do`; without one the value is returned
 	probe   func() (*schema.Type, error)
 	ping    func() error
 	version func(input map[string]any) (string, error) // of what a block would read
 }
 
-func (w *world) note(format string, args ...any) {
+func (w *fakeBackend) record(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.journal = append(w.journal, fmt.Sprintf(format, args...))
 }
 
-func (w *world) read() []string {
+func (w *fakeBackend) takeJournal() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := w.journal
@@ -72,11 +76,11 @@ func (b *fakeBlock) Describe(*hcl.Connection) (hcl.Effects, error) {
 
 type fakeAction struct {
 	*fakeBlock
-	world *world
+	backend *fakeBackend
 }
 
 func (a *fakeAction) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
-	if do := a.world.do[a.fakeBlock.Do]; do != nil {
+	if do := a.backend.do[a.fakeBlock.Do]; do != nil {
 		v, err := do(ctx, call)
 		return adapters.Result{Value: map[string]any{"value": v}}, err
 	}
@@ -89,10 +93,10 @@ func (a *fakeAction) Do(ctx context.Context, call *adapters.Call) (adapters.Resu
 }
 
 func (a *fakeAction) Probe(context.Context) (*schema.Type, error) {
-	if a.world.probe == nil {
+	if a.backend.probe == nil {
 		return nil, nil
 	}
-	return a.world.probe()
+	return a.backend.probe()
 }
 
 func (a *fakeAction) Plan(call *adapters.Call) (string, error) {
@@ -109,30 +113,30 @@ func (c *fakeConnection) spec() hcl.Spec {
 	return hcl.Spec{hcl.Attr(&c.Name, "name", "What the journal calls it.")}
 }
 
-type fakeHandle struct{ world *world }
+type fakeHandle struct{ backend *fakeBackend }
 
 func (h fakeHandle) Ping(context.Context) error {
-	if h.world.ping == nil {
+	if h.backend.ping == nil {
 		return nil
 	}
-	return h.world.ping()
+	return h.backend.ping()
 }
 
-func (w *world) set() adapters.Set {
+func (w *fakeBackend) adapters() adapters.Set {
 	bind := func(ctx context.Context, b *fakeBlock, env adapters.Env) (adapters.Action, error) {
 		if b.Refuse {
 			return nil, hcl.Blame(&b.Refuse, "the test refuses this block")
 		}
-		w.note("bind %s", b.Do)
-		env.Defer(func() error { w.note("undo %s", b.Do); return nil })
+		w.record("bind %s", b.Do)
+		env.Defer(func() error { w.record("undo %s", b.Do); return nil })
 		return &fakeAction{b, w}, nil
 	}
 	open := func(ctx context.Context, c *fakeConnection, env adapters.Env) (any, error) {
 		if c.Name == "broken" {
 			return nil, errors.New("the test refuses this connection")
 		}
-		w.note("open %s", c.Name)
-		env.Defer(func() error { w.note("close %s", c.Name); return nil })
+		w.record("open %s", c.Name)
+		env.Defer(func() error { w.record("close %s", c.Name); return nil })
 		return fakeHandle{w}, nil
 	}
 	return adapters.Set{
@@ -141,8 +145,8 @@ func (w *world) set() adapters.Set {
 	}
 }
 
-// holding makes the backend "held", which answers old when it is released, unless its call ends before.
-func (w *world) holding() (release chan struct{}) {
+// addHeld adds the backend "held", which returns "old" when release is closed, unless its call ends before.
+func (w *fakeBackend) addHeld() (release chan struct{}) {
 	release = make(chan struct{})
 	w.do["held"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
 		select {
@@ -155,15 +159,51 @@ func (w *world) holding() (release chan struct{}) {
 	return release
 }
 
-// host returns a Host over the world that has loaded src, and must have.
-func (w *world) host(t testing.TB, src string) *Host {
+// use makes the backend that of a Host.
+func (w *fakeBackend) use(o *HostOptions) { o.Build.Set = w.adapters() }
+
+// newHost returns a Host that has loaded src. Its backend is a new one unless an option says
+// otherwise. It is closed with the test.
+func newHost(t testing.TB, src string, options ...func(*HostOptions)) *Host {
 	t.Helper()
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir()}, Grace: 10 * time.Second, Load: hcl.Options{Vars: nil, Getenv: secrets}})
+	o := HostOptions{Build: Build{Dir: t.TempDir()}, Grace: 10 * time.Second, Load: hcl.Options{Getenv: getenv}}
+	newFakeBackend().use(&o)
+	for _, set := range options {
+		set(&o)
+	}
+	h := NewHost(context.WithoutCancel(t.Context()), o)
+	t.Cleanup(h.Close)
 	load(t, h, src)
 	return h
 }
 
-func secrets(name string) (string, bool) {
+// inBubble runs a test with a Host in a bubble of synctest.
+func inBubble(t *testing.T, src string, option func(*HostOptions), test func(t *testing.T, h *Host)) {
+	synctest.Test(t, func(t *testing.T) { test(t, newHost(t, src, option)) })
+}
+
+// storedIn keeps the state of a Host in a file.
+func storedIn(t testing.TB, path string) func(*HostOptions) {
+	return withStore(t, func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })
+}
+
+// logTo has a Host write its log to a writer.
+func logTo(w io.Writer, level slog.Level) func(*HostOptions) {
+	log := slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	return func(o *HostOptions) { o.Build.Log = log }
+}
+
+// inDir sets the configuration directory of a Host.
+func inDir(dir string) func(*HostOptions) { return func(o *HostOptions) { o.Build.Dir = dir } }
+
+// withStore keeps the state of a Host in a store.
+func withStore(t testing.TB, open func(context.Context) (state.Store, error)) func(*HostOptions) {
+	s := NewState(open)
+	t.Cleanup(func() { s.Close() })
+	return func(o *HostOptions) { o.Build.State = s }
+}
+
+func getenv(name string) (string, bool) {
 	if name == "TOKEN" {
 		return `s3cr3t/"tok"en`, true
 	}
@@ -173,25 +213,25 @@ func secrets(name string) (string, bool) {
 func load(t testing.TB, h *Host, src string) {
 	t.Helper()
 	if diags := h.Load(t.Context(), fileSystem(src)); diags.HasErrors() {
-		t.Fatalf("load: %s", printed(diags))
+		t.Fatalf("load: %s", printDiagnostics(diags))
 	}
 }
 
 func fileSystem(src string) fstest.MapFS { return fstest.MapFS{"tools.hcl": {Data: []byte(src)}} }
 
-func printed(diags hcl.Diagnostics) string {
+func printDiagnostics(diags hcl.Diagnostics) string {
 	var b strings.Builder
 	diags.Print(&b, nil)
 	return b.String()
 }
 
-// ask calls a tool and returns the result as a client reads it.
-func ask(t testing.TB, h *Host, tool, arguments string) string {
+// callTool calls a tool and returns the result as a client reads it.
+func callTool(t testing.TB, h *Host, tool, arguments string) string {
 	t.Helper()
-	return askAs(t, h, mcp.Revision20251125, tool, arguments)
+	return callToolAt(t, h, mcp.Revision20251125, tool, arguments)
 }
 
-func askAs(t testing.TB, h *Host, r mcp.Revision, tool, arguments string) string {
+func callToolAt(t testing.TB, h *Host, r mcp.Revision, tool, arguments string) string {
 	t.Helper()
 	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: tool, Arguments: []byte(arguments), Caller: &mcp.Caller{Revision: r}})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// follower is an audience that follows tasks.
+// follower is a Notifier that records the changes of tasks.
 type follower struct {
 	mu   sync.Mutex
 	said []string // guarded by mu
@@ -33,7 +33,7 @@ func (f *follower) TaskChanged(id string, members []byte) {
 
 func TestWhoFollowsATaskIsToldWhatBecomesOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newWorld().host(t, tool("t", task1h+`
+		h := newHost(t, tool("t", task1h+`
 step "half" {
   progress {
     done    = 1
@@ -55,13 +55,12 @@ step "sure" {
   }
 }
 text = "done"`))
-		defer h.Close()
 		f := new(follower)
 		h.SetNotifier(f)
-		id := start(t, h, "t").TaskID
-		settled(t, h)
+		id := startTask(t, h, "t").TaskID
+		waitForTasks(t, h)
 		updateTask(t, h, id, `{"sure":{"action":"accept"}}`)
-		settled(t, h)
+		waitForTasks(t, h)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if want := []string{"working 1 of 2", "working Almost.", "input_required  sure", "working", "completed"}; !slices.Equal(f.said, want) {
@@ -72,7 +71,7 @@ text = "done"`))
 
 func TestOfManyReportsOfATaskTheLastIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeBackend()
 		w.do["reports"] = func(_ context.Context, call *adapters.Call) (any, error) {
 			for n := range 1000 {
 				call.Progress(float64(n+1), 1000, "")
@@ -83,16 +82,15 @@ func TestOfManyReportsOfATaskTheLastIsKept(t *testing.T) {
 			call.Progress(2, 0, "too late to be told")
 			return "done", nil
 		}
-		h := w.host(t, tool("t", task1h+"timeout = \"1h\"\nfake { do = \"reports\" }"))
-		defer h.Close()
+		h := newHost(t, tool("t", task1h+"timeout = \"1h\"\nfake { do = \"reports\" }"), w.use)
 		f := new(follower)
 		h.SetNotifier(f)
-		id := start(t, h, "t").TaskID
+		id := startTask(t, h, "t").TaskID
 		time.Sleep(30 * time.Second)
 		if r := getTask(t, h, id); r.Message != "1000 of 1000" {
 			t.Errorf("%+v", r)
 		}
-		settled(t, h)
+		waitForTasks(t, h)
 		time.Sleep(time.Minute)
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -105,26 +103,25 @@ func TestOfManyReportsOfATaskTheLastIsKept(t *testing.T) {
 
 func TestAReloadLeavesTasksAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		release := w.holding()
-		w.counting()
-		h := w.host(t, tool("t", task1h+"timeout = \"1h\"\nfake { do = \"held\" }")+tool("asks", deleting))
-		defer h.Close()
-		works, waits, changed := start(t, h, "t").TaskID, start(t, h, "asks").TaskID, ""
+		w := newFakeBackend()
+		release := w.addHeld()
+		w.addCounter()
+		h := newHost(t, tool("t", task1h+"timeout = \"1h\"\nfake { do = \"held\" }")+tool("asks", deleting), w.use)
+		works, waits, changed := startTask(t, h, "t").TaskID, startTask(t, h, "asks").TaskID, ""
 		synctest.Wait()
 		load(t, h, tool("t", `fake { do = "next" }`)+tool("asks", deleting)+tool("changes", deleting))
-		changed = start(t, h, "changes").TaskID
+		changed = startTask(t, h, "changes").TaskID
 		time.Sleep(time.Minute) // past the grace period of calls
 		load(t, h, tool("t", `text = "new"`)+tool("asks", deleting)+tool("changes", strings.Replace(deleting, "Sure?", "Really?", 1)))
 		time.Sleep(time.Minute)
-		j := w.read()
+		j := w.takeJournal()
 		if slices.Contains(j, "undo held") || !slices.Contains(j, "undo next") {
 			t.Errorf("journal %q", j)
 		}
 		updateTask(t, h, waits, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":true}}}`)
 		updateTask(t, h, changed, `{"name":`+accept+`}`)
 		close(release)
-		settled(t, h)
+		waitForTasks(t, h)
 		if r := getTask(t, h, works); r.Status != "completed" || r.Result.text() != "old" {
 			t.Errorf("%+v", r)
 		}
@@ -135,7 +132,7 @@ func TestAReloadLeavesTasksAlone(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		synctest.Wait()
-		if j := w.read(); !slices.Contains(j, "undo held") {
+		if j := w.takeJournal(); !slices.Contains(j, "undo held") {
 			t.Errorf("journal %q", j)
 		}
 	})
@@ -143,27 +140,26 @@ func TestAReloadLeavesTasksAlone(t *testing.T) {
 
 func TestAReloadLeavesToolsThatTasksCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		release := w.holding()
-		h := w.host(t, tool("t", task1h+"timeout = \"1h\"\nstep \"one\" {\n  tool \"inner\" {}\n}\ntext = \"it was ${step.one.text}\"")+tool("inner", "timeout = \"1h\"\nfake { do = \"held\" }\ntext = \"${output.value}\"")+tool("slow", `fake { do = "waits" }`))
-		defer h.Close()
-		works := start(t, h, "t").TaskID
+		w := newFakeBackend()
+		release := w.addHeld()
+		h := newHost(t, tool("t", task1h+"timeout = \"1h\"\nstep \"one\" {\n  tool \"inner\" {}\n}\ntext = \"it was ${step.one.text}\"")+tool("inner", "timeout = \"1h\"\nfake { do = \"held\" }\ntext = \"${output.value}\"")+tool("slow", `fake { do = "waits" }`), w.use)
+		works := startTask(t, h, "t").TaskID
 		said := make(chan string, 1)
-		go func() { said <- ask(t, h, "slow", `{}`) }() // which the grace period of the reload ends
+		go func() { said <- callTool(t, h, "slow", `{}`) }() // which the grace period of the reload ends
 		synctest.Wait()
 		load(t, h, tool("t", `text = "new"`))
 		if got := <-said; !strings.Contains(got, "configuration was replaced") {
 			t.Errorf("%s", got)
 		}
 		close(release)
-		settled(t, h)
+		waitForTasks(t, h)
 		if r := getTask(t, h, works); r.Status != "completed" || r.Result.text() != "it was old" {
 			t.Errorf("%s: %s", r.Status, r.Result.text())
 		}
 	})
 }
 
-// impatient is an audience that answers a task the moment it asks.
+// impatient is a Notifier that answers the questions of a task at once.
 type impatient struct {
 	follower
 	asked chan string
@@ -176,7 +172,7 @@ func (i *impatient) TaskChanged(id string, members []byte) {
 }
 
 func TestATaskIsAnsweredTheMomentItAsks(t *testing.T) {
-	h := newWorld().host(t, tool("t", task1h+`
+	h := newHost(t, tool("t", task1h+`
 step "one" {
   ask "one" {
     elicit { message = "One?" }
@@ -188,7 +184,6 @@ step "two" {
   }
 }
 text = "done"`))
-	defer h.Close()
 	const many = 50
 	i := &impatient{asked: make(chan string, 2*many)}
 	h.SetNotifier(i)
@@ -196,7 +191,7 @@ text = "done"`))
 	for range 4 {
 		all.Go(func() {
 			for id := range i.asked {
-				if _, err := taskly(t, h, "tasks/update", id, `{"one":{"action":"accept"},"two":{"action":"accept"}}`); err != nil {
+				if _, err := taskRequest(t, h, "tasks/update", id, `{"one":{"action":"accept"},"two":{"action":"accept"}}`); err != nil {
 					t.Error(err)
 				}
 			}
@@ -204,12 +199,12 @@ text = "done"`))
 	}
 	var ids []string
 	for range many {
-		ids = append(ids, start(t, h, "t").TaskID)
+		ids = append(ids, startTask(t, h, "t").TaskID)
 	}
 	for _, id := range ids {
-		eventually(t, func() bool { return getTask(t, h, id).Status == "completed" })
+		waitFor(t, func() bool { return getTask(t, h, id).Status == "completed" })
 	}
 	close(i.asked)
 	all.Wait()
-	settled(t, h)
+	waitForTasks(t, h)
 }

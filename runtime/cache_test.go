@@ -17,42 +17,42 @@ import (
 const caching = "read_only = true\ncache { ttl = \"1m\" }\n"
 
 func TestAnAnswerIsKeptForAsLongAsItSays(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
+	w := newFakeBackend()
+	count := w.addCounter()
 	src := tool("t", caching+`
 		input "a" { type = optional(integer) }
 		fake { do = "count" }
 		text = "answer ${output.value} to ${input.a == null ? 0 : input.a}"
 	`)
-	w.within(t, src, func(t *testing.T, h *Host) {
-		first := outcomeFor(t, h, "ann", "t", `{"a":1}`)
+	inBubble(t, src, w.use, func(t *testing.T, h *Host) {
+		first := callAs(t, h, "ann", "t", `{"a":1}`)
 		for range 3 {
-			if again := outcomeFor(t, h, "ann", "t", `{ "a": 1.0 }`); again != first || !strings.Contains(again, "answer 1 to 1") {
+			if again := callAs(t, h, "ann", "t", `{ "a": 1.0 }`); again != first || !strings.Contains(again, "answer 1 to 1") {
 				t.Errorf("first %s, then %s", first, again)
 			}
 		}
-		outcomeFor(t, h, "ann", "t", `{"a":2}`)
-		outcomeFor(t, h, "ben", "t", `{"a":1}`)
+		callAs(t, h, "ann", "t", `{"a":2}`)
+		callAs(t, h, "ben", "t", `{"a":1}`)
 		if n := count(); n != 3 {
 			t.Errorf("it ran %d times for two questions and two callers", n)
 		}
 		load(t, h, src+"\n# changed\n")
-		if outcomeFor(t, h, "ann", "t", `{"a":1}`); count() != 3 {
+		if callAs(t, h, "ann", "t", `{"a":1}`); count() != 3 {
 			t.Error("it is forgotten although the tool has not changed")
 		}
 		time.Sleep(time.Minute)
-		if outcomeFor(t, h, "ann", "t", `{"a":1}`); count() != 4 {
+		if callAs(t, h, "ann", "t", `{"a":1}`); count() != 4 {
 			t.Error("it is kept for longer")
 		}
 		load(t, h, strings.Replace(src, "answer", "other", 1))
-		if got := outcomeFor(t, h, "ann", "t", `{"a":1}`); !strings.Contains(got, "other 5") {
+		if got := callAs(t, h, "ann", "t", `{"a":1}`); !strings.Contains(got, "other 5") {
 			t.Errorf("what the tool has answered before it changed: %s", got)
 		}
 	})
 }
 
 func TestAKeptAnswerIsTheSameInEveryForm(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	w.do["value"] = func(context.Context, *adapters.Call) (any, error) {
 		return map[string]any{"whole": 3.0, "null": nil, "list": []any{1, "x"}, "$odd": document(`{"a":[1.50]}`)}, nil
 	}
@@ -74,9 +74,9 @@ func TestAKeptAnswerIsTheSameInEveryForm(t *testing.T) {
 		}`,
 		`fake { value = "just text" }`,
 	} {
-		h := w.host(t, tool("t", caching+body))
+		h := newHost(t, tool("t", caching+body), w.use)
 		for _, r := range []mcp.Revision{mcp.Revision20260728, mcp.Revision20250326} {
-			if first, again := askAs(t, h, r, "t", `{}`), askAs(t, h, r, "t", `{}`); first != again {
+			if first, again := callToolAt(t, h, r, "t", `{}`), callToolAt(t, h, r, "t", `{}`); first != again {
 				t.Errorf("%s\nfirst %s\nthen  %s", body, first, again)
 			}
 		}
@@ -85,9 +85,9 @@ func TestAKeptAnswerIsTheSameInEveryForm(t *testing.T) {
 }
 
 func TestTheKeyOfACacheSaysWhatTheAnswerDependsOn(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", `
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", `
 		read_only = true
 		input "day" { type = string }
 		input "note" { type = string }
@@ -98,40 +98,38 @@ func TestTheKeyOfACacheSaysWhatTheAnswerDependsOn(t *testing.T) {
 		}
 		fake { do = "count" }
 		text = "${output.value} ${input.note}"
-	`))
-	defer h.Close()
+	`), w.use)
 	for _, who := range []string{"ann", "ben"} {
-		if got := outcomeFor(t, h, who, "t", `{"day":"1","note":"`+who+`"}`); !strings.Contains(got, "1 ann") {
+		if got := callAs(t, h, who, "t", `{"day":"1","note":"`+who+`"}`); !strings.Contains(got, "1 ann") {
 			t.Error(got)
 		}
 	}
-	if outcomeFor(t, h, "ann", "t", `{"day":"2","note":"ann"}`); count() != 2 {
+	if callAs(t, h, "ann", "t", `{"day":"2","note":"ann"}`); count() != 2 {
 		t.Errorf("it ran %d times", count())
 	}
 }
 
 func TestWhoMayNotCallIsNotAnsweredFromTheCache(t *testing.T) {
-	h := newWorld().host(t, tool("t", "allow = \"caller.subject == 'ann'\"\n"+strings.Replace(caching, `{ ttl = "1m" }`, "{\nttl = \"1m\"\nscope = \"public\"\n}", 1)+`text = "for ann"`))
-	defer h.Close()
-	outcomeFor(t, h, "ann", "t", `{}`)
-	if got := outcomeFor(t, h, "ben", "t", `{}`); strings.Contains(got, "for ann") {
+	h := newHost(t, tool("t", "allow = \"caller.subject == 'ann'\"\n"+strings.Replace(caching, `{ ttl = "1m" }`, "{\nttl = \"1m\"\nscope = \"public\"\n}", 1)+`text = "for ann"`))
+	callAs(t, h, "ann", "t", `{}`)
+	if got := callAs(t, h, "ben", "t", `{}`); strings.Contains(got, "for ann") {
 		t.Error(got)
 	}
 }
 
 func TestCallsThatAskTheSameAtOnceWaitForOne(t *testing.T) {
-	s := newSlow()
+	s := newSlowBackend()
 	ran := 0
 	slow := s.do["slow"]
 	s.do["slow"] = func(ctx context.Context, c *adapters.Call) (any, error) { ran++; return slow(ctx, c) }
-	s.within(t, tool("t", caching+`fake { do = "slow" }`), func(t *testing.T, h *Host) {
+	inBubble(t, tool("t", caching+`fake { do = "slow" }`), s.use, func(t *testing.T, h *Host) {
 		s.end = make(chan struct{})
 		said := make(chan string, 30)
 		for range 20 {
-			go func() { said <- outcomeFor(t, h, "ann", "t", `{}`) }()
+			go func() { said <- callAs(t, h, "ann", "t", `{}`) }()
 		}
 		synctest.Wait()
-		impatient := outcomeIn(deadline(t, time.Second), h, "ann", "t", `{}`)
+		impatient := callWithContext(contextWithTimeout(t, time.Second), h, "ann", "t", `{}`)
 		close(s.end)
 		for range 20 {
 			if got := <-said; !strings.Contains(got, "done") {
@@ -145,15 +143,15 @@ func TestCallsThatAskTheSameAtOnceWaitForOne(t *testing.T) {
 }
 
 func TestWhoWaitsForOneThatGoesAwayTriesItself(t *testing.T) {
-	s := newSlow()
-	s.within(t, tool("t", caching+`fake { do = "slow" }`), func(t *testing.T, h *Host) {
+	s := newSlowBackend()
+	inBubble(t, tool("t", caching+`fake { do = "slow" }`), s.use, func(t *testing.T, h *Host) {
 		s.end = make(chan struct{})
 		gone, cancel := context.WithCancel(t.Context())
 		said := make(chan string, 10)
-		go func() { said <- outcomeIn(gone, h, "ann", "t", `{}`) }()
+		go func() { said <- callWithContext(gone, h, "ann", "t", `{}`) }()
 		synctest.Wait()
 		for range 3 {
-			go func() { said <- outcomeFor(t, h, "ann", "t", `{}`) }()
+			go func() { said <- callAs(t, h, "ann", "t", `{}`) }()
 		}
 		synctest.Wait()
 		cancel()
@@ -174,7 +172,7 @@ func TestWhoWaitsForOneThatGoesAwayTriesItself(t *testing.T) {
 }
 
 func TestAFailureIsSharedAndNotKept(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	ran, mu := 0, sync.Mutex{}
 	w.do["fails"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
 		mu.Lock()
@@ -185,70 +183,68 @@ func TestAFailureIsSharedAndNotKept(t *testing.T) {
 		time.Sleep(time.Second)
 		return nil, &adapters.Fault{Message: fmt.Sprint("failure ", ran)}
 	}
-	w.within(t, tool("t", caching+`fake { do = "fails" }`), func(t *testing.T, h *Host) {
+	inBubble(t, tool("t", caching+`fake { do = "fails" }`), w.use, func(t *testing.T, h *Host) {
 		said := make(chan string, 10)
 		for range 3 {
-			go func() { said <- outcomeFor(t, h, "ann", "t", `{}`) }()
+			go func() { said <- callAs(t, h, "ann", "t", `{}`) }()
 		}
 		for range 3 {
 			if got := <-said; !strings.Contains(got, "failure 1") {
 				t.Error(got)
 			}
 		}
-		if got := outcomeFor(t, h, "ann", "t", `{}`); !strings.Contains(got, "failure 2") {
+		if got := callAs(t, h, "ann", "t", `{}`); !strings.Contains(got, "failure 2") {
 			t.Errorf("a failure is kept: %s", got)
 		}
-		if got := outcomeFor(t, h, "ann", "t", `{}`); !strings.Contains(got, "problem on the server") {
+		if got := callAs(t, h, "ann", "t", `{}`); !strings.Contains(got, "problem on the server") {
 			t.Error(got)
 		}
-		if got := outcomeFor(t, h, "ann", "t", `{}`); !strings.Contains(got, "failure 4") {
+		if got := callAs(t, h, "ann", "t", `{}`); !strings.Contains(got, "failure 4") {
 			t.Errorf("after a panic: %s", got)
 		}
 	})
 }
 
 func TestAKeptAnswerDoesNotCount(t *testing.T) {
-	new(world).within(t, tool("t", caching+"limit { rate = \"1/h\" }\ninput \"a\" { type = integer }\ntext = \"done ${input.a}\""), func(t *testing.T, h *Host) {
+	inBubble(t, tool("t", caching+"limit { rate = \"1/h\" }\ninput \"a\" { type = integer }\ntext = \"done ${input.a}\""), new(fakeBackend).use, func(t *testing.T, h *Host) {
 		for range 3 {
-			if got := outcomeFor(t, h, "ann", "t", `{"a":1}`); limited(got) {
+			if got := callAs(t, h, "ann", "t", `{"a":1}`); isLimited(got) {
 				t.Error(got)
 			}
 		}
-		if got := outcomeFor(t, h, "ann", "t", `{"a":2}`); !limited(got) {
+		if got := callAs(t, h, "ann", "t", `{"a":2}`); !isLimited(got) {
 			t.Error(got)
 		}
 	})
 }
 
 func TestAToolIsAnsweredFromTheCacheAsAStepToo(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("rate", caching+`fake { do = "count" }
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("rate", caching+`fake { do = "count" }
 		result = "{n: output.value}"`)+tool("t", `
 		step "a" {
 			tool "rate" {}
 		}
-		result = "step.a.result.n + 10"`))
-	defer h.Close()
+		result = "step.a.result.n + 10"`), w.use)
 	for range 2 {
-		if got := outcomeFor(t, h, "ann", "t", `{}`); !strings.Contains(got, "11") || count() != 1 {
+		if got := callAs(t, h, "ann", "t", `{}`); !strings.Contains(got, "11") || count() != 1 {
 			t.Errorf("%s after %d", got, count())
 		}
 	}
 }
 
 func TestAnAnswerThatIsTooLargeToBeKeptIsGiven(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
+	w := newFakeBackend()
+	count := w.addCounter()
 	inner := w.do["count"]
 	w.do["large"] = func(ctx context.Context, c *adapters.Call) (any, error) {
 		inner(ctx, c)
 		return strings.Repeat("x", result.MaxCached+1), nil
 	}
-	h := w.host(t, tool("t", caching+"max_text = \"1KiB\"\nfake { do = \"large\" }"))
-	defer h.Close()
+	h := newHost(t, tool("t", caching+"max_text = \"1KiB\"\nfake { do = \"large\" }"), w.use)
 	for i := range 2 {
-		if got := outcomeFor(t, h, "ann", "t", `{}`); !strings.Contains(got, "xxx") || count() != i+1 {
+		if got := callAs(t, h, "ann", "t", `{}`); !strings.Contains(got, "xxx") || count() != i+1 {
 			t.Errorf("%d: %.100s", count(), got)
 		}
 	}

@@ -31,26 +31,22 @@ const refunding = `
 	text = "refund ${output.value}"
 `
 
-// desk is who decides at a Host.
-type testDesk struct {
+// testApprover decides the approvals of a Host.
+type testApprover struct {
 	t    testing.TB
 	book *approval.Store
 }
 
-func deskOf(t testing.TB, h *Host) *testDesk {
+func newApprover(t testing.TB, h *Host) *testApprover {
 	t.Helper()
-	book, err := h.build.State.Approvals(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &testDesk{t, book}
+	return &testApprover{t, h.build.State.Approvals()}
 }
 
-// pending are those that wait, at least n of them.
-func (d *testDesk) pending(n int) []*approval.Approval {
+// waitForPending waits until at least n approvals are pending, and returns all that are.
+func (d *testApprover) waitForPending(n int) []*approval.Approval {
 	d.t.Helper()
 	var all []*approval.Approval
-	eventually(d.t, func() bool {
+	waitFor(d.t, func() bool {
 		list, _, err := d.book.List(d.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 2000})
 		if err != nil {
 			d.t.Fatal(err)
@@ -68,36 +64,36 @@ func (d *testDesk) pending(n int) []*approval.Approval {
 	return all
 }
 
-func (d *testDesk) decide(a *approval.Approval, approved bool, reason string) {
+func (d *testApprover) decide(a *approval.Approval, approved bool, reason string) {
 	d.t.Helper()
 	if _, err := d.book.Decide(d.t.Context(), a.ID, approved, approval.Decision{By: "os:op", At: time.Now(), Reason: reason}); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-// later makes a call that may wait, and gives what will be answered.
-func later(t testing.TB, h *Host, who, tool, arguments string) <-chan string {
-	return laterIn(t.Context(), t, h, who, tool, arguments)
+// startCall begins a call that may wait, and returns a channel with its result.
+func startCall(t testing.TB, h *Host, who, tool, arguments string) <-chan string {
+	return startCallWithContext(t.Context(), t, h, who, tool, arguments)
 }
 
-func laterIn(ctx context.Context, t testing.TB, h *Host, who, tool, arguments string) <-chan string {
+func startCallWithContext(ctx context.Context, t testing.TB, h *Host, who, tool, arguments string) <-chan string {
 	said := make(chan string, 1)
-	go func() { said <- outcomeIn(ctx, h, who, tool, arguments) }()
+	go func() { said <- callWithContext(ctx, h, who, tool, arguments) }()
 	return said
 }
 
-func refused(said string) bool { return strings.Contains(said, `"isError":true`) }
+func isRefused(said string) bool { return strings.Contains(said, `"isError":true`) }
 
 func TestACallWaitsUntilAnOperatorHasDecided(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h, path := w.audited(t, tool("refund", refunding))
-	desk := deskOf(t, h)
-	if got := outcomeFor(t, h, "ann", "refund", `{"amount":5}`); refused(got) || count() != 1 {
+	w := newFakeBackend()
+	count := w.addCounter()
+	h, path := newAuditedHost(t, tool("refund", refunding), w.use)
+	approver := newApprover(t, h)
+	if got := callAs(t, h, "ann", "refund", `{"amount":5}`); isRefused(got) || count() != 1 {
 		t.Fatalf("a small one: %s", got)
 	}
-	said := later(t, h, "ann", "refund", `{"amount":500,"card":"4711-0815"}`)
-	a := desk.pending(1)[0]
+	said := startCall(t, h, "ann", "refund", `{"amount":500,"card":"4711-0815"}`)
+	a := approver.waitForPending(1)[0]
 	if count() != 1 {
 		t.Error("it did not wait")
 	}
@@ -115,20 +111,20 @@ func TestACallWaitsUntilAnOperatorHasDecided(t *testing.T) {
 			t.Errorf("the reviewer is shown %q", text)
 		}
 	}
-	desk.decide(a, true, "known customer")
-	if got := <-said; refused(got) || !strings.Contains(got, "refund 2") || count() != 2 {
+	approver.decide(a, true, "known customer")
+	if got := <-said; isRefused(got) || !strings.Contains(got, "refund 2") || count() != 2 {
 		t.Errorf("approved: %s", got)
 	}
-	said = later(t, h, "ann", "refund", `{"amount":500,"card":"4711-0815"}`)
-	again := desk.pending(1)[0]
+	said = startCall(t, h, "ann", "refund", `{"amount":500,"card":"4711-0815"}`)
+	again := approver.waitForPending(1)[0]
 	if again.ID == a.ID {
 		t.Error("an approval counts twice")
 	}
-	desk.decide(again, false, "twice the same")
-	if got := <-said; !refused(got) || !strings.Contains(got, "twice the same") || count() != 2 {
+	approver.decide(again, false, "twice the same")
+	if got := <-said; !isRefused(got) || !strings.Contains(got, "twice the same") || count() != 2 {
 		t.Errorf("rejected: %s", got)
 	}
-	all := records(t, path)
+	all := readRecords(t, path)
 	var told []string
 	for _, r := range all {
 		line := r.Event + " " + r.Outcome
@@ -144,53 +140,53 @@ func TestACallWaitsUntilAnOperatorHasDecided(t *testing.T) {
 }
 
 func TestAnApprovalIsForOneCallOnly(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
+	w := newFakeBackend()
+	count := w.addCounter()
 	path := filepath.Join(t.TempDir(), "state.db")
 	src := tool("refund", refunding) + "toolset \"pay\" {\n  tools = [\"refund\"]\n}\n"
-	h := w.remembering(t, path, src)
-	desk := deskOf(t, h)
+	h := newHost(t, src, w.use, storedIn(t, path))
+	approver := newApprover(t, h)
 	gone, leave := context.WithCancel(t.Context())
-	said := laterIn(gone, t, h, "ann", "refund", `{"amount":500}`)
-	a := desk.pending(1)[0]
+	said := startCallWithContext(gone, t, h, "ann", "refund", `{"amount":500}`)
+	a := approver.waitForPending(1)[0]
 	leave()
 	<-said
-	desk.decide(a, true, "")
+	approver.decide(a, true, "")
 
-	others := []<-chan string{later(t, h, "ann", "refund", `{"amount":501}`), later(t, h, "ben", "refund", `{"amount":500}`)}
+	others := []<-chan string{startCall(t, h, "ann", "refund", `{"amount":501}`), startCall(t, h, "ben", "refund", `{"amount":500}`)}
 	toolset := make(chan string, 1)
 	go func() {
 		out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "refund", Arguments: []byte(`{"amount":500}`), Caller: &mcp.Caller{Revision: mcp.Revision20260728, Subject: "ann", Toolset: "pay"}})
 		toolset <- fmt.Sprint(string(out.AppendResult(nil, mcp.Revision20260728)), err)
 	}()
-	for _, b := range desk.pending(3) {
-		desk.decide(b, false, "")
+	for _, b := range approver.waitForPending(3) {
+		approver.decide(b, false, "")
 	}
 	for _, said := range append(others, toolset) {
-		if got := <-said; !refused(got) || count() != 0 {
+		if got := <-said; !isRefused(got) || count() != 0 {
 			t.Errorf("something else is approved with it: %s", got)
 		}
 	}
 
 	// The server is restarted, and the same call uses it; of two at once one does.
 	h.Close()
-	h = w.remembering(t, path, src)
-	desk = deskOf(t, h)
-	first, second := later(t, h, "ann", "refund", `{"amount":5e2}`), later(t, h, "ann", "refund", `{"amount":500}`)
-	b := desk.pending(1)[0]
+	h = newHost(t, src, w.use, storedIn(t, path))
+	approver = newApprover(t, h)
+	first, second := startCall(t, h, "ann", "refund", `{"amount":5e2}`), startCall(t, h, "ann", "refund", `{"amount":500}`)
+	b := approver.waitForPending(1)[0]
 	if count() != 1 || b.ID == a.ID {
 		t.Errorf("%d were done", count())
 	}
-	desk.decide(b, false, "no")
-	if one, two := <-first, <-second; refused(one) == refused(two) || count() != 1 {
+	approver.decide(b, false, "no")
+	if one, two := <-first, <-second; isRefused(one) == isRefused(two) || count() != 1 {
 		t.Errorf("%s and %s", one, two)
 	}
 }
 
 func TestAPolicyAsksForApprovalAndAllowsNothing(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", "input \"n\" { type = optional(integer, 0) }\nfake { do = \"count\" }")+`
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", "input \"n\" { type = optional(integer, 0) }\nfake { do = \"count\" }")+`
 		policy "large" {
 			tools   = ["t"]
 			approve = "input.n > 10"
@@ -203,43 +199,41 @@ func TestAPolicyAsksForApprovalAndAllowsNothing(t *testing.T) {
 			allow   = "caller.subject == 'ann' || input.n < 0"
 			message = "Only Ann."
 		}
-	`)
-	defer h.Close()
-	desk := deskOf(t, h)
-	if got := outcomeFor(t, h, "ben", "t", `{"n":20}`); !refused(got) || !strings.Contains(got, "Only Ann") {
+	`, w.use)
+	approver := newApprover(t, h)
+	if got := callAs(t, h, "ben", "t", `{"n":20}`); !isRefused(got) || !strings.Contains(got, "Only Ann") {
 		t.Error(got)
 	}
-	if got := outcomeFor(t, h, "ann", "t", `{"n":1}`); refused(got) || count() != 1 {
+	if got := callAs(t, h, "ann", "t", `{"n":1}`); isRefused(got) || count() != 1 {
 		t.Error(got)
 	}
-	said := later(t, h, "ann", "t", `{"n":20}`)
-	all := desk.pending(1)
+	said := startCall(t, h, "ann", "t", `{"n":20}`)
+	all := approver.waitForPending(1)
 	if len(all) != 1 || all[0].Message != "Large: 20." || fmt.Sprint(all[0].Rules) != "[policy.large.approve]" {
 		t.Errorf("%+v", all[0].Request)
 	}
-	desk.decide(all[0], true, "")
-	if got := <-said; refused(got) || count() != 2 {
+	approver.decide(all[0], true, "")
+	if got := <-said; isRefused(got) || count() != 2 {
 		t.Error(got)
 	}
 }
 
 func TestARuleThatCannotBeComputedDenies(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", "input \"n\" { type = list(integer) }\nfake { do = \"count\" }")+"policy \"p\" { approve = \"input.n[3] > 1\" }\n"+
-		tool("u", "input \"n\" { type = list(integer) }\napproval { when = \"input.n[3] > 1\" }\nfake { do = \"count\" }"))
-	defer h.Close()
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", "input \"n\" { type = list(integer) }\nfake { do = \"count\" }")+"policy \"p\" { approve = \"input.n[3] > 1\" }\n"+
+		tool("u", "input \"n\" { type = list(integer) }\napproval { when = \"input.n[3] > 1\" }\nfake { do = \"count\" }"), w.use)
 	for _, name := range []string{"t", "u"} {
-		if got := outcomeFor(t, h, "ann", name, `{"n":[1]}`); !refused(got) || !strings.Contains(got, "could not evaluate a rule") || count() != 0 {
+		if got := callAs(t, h, "ann", name, `{"n":[1]}`); !isRefused(got) || !strings.Contains(got, "could not evaluate a rule") || count() != 0 {
 			t.Error(got)
 		}
 	}
 }
 
 func TestPromptsAndResourcesNeedNoApprovalOfTheirOwn(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", `fake { do = "count" }`)+`
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", `fake { do = "count" }`)+`
 		prompt "p" {
 			description = "x"
 			message "user" { text = "hello" }
@@ -249,8 +243,7 @@ func TestPromptsAndResourcesNeedNoApprovalOfTheirOwn(t *testing.T) {
 			text = "hello"
 		}
 		policy "all" { approve = "true" }
-	`)
-	defer h.Close()
+	`, w.use)
 	caller := &mcp.Caller{Revision: mcp.Revision20260728}
 	if _, err := h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "p", Caller: caller}); err != nil {
 		t.Error(err)
@@ -258,22 +251,21 @@ func TestPromptsAndResourcesNeedNoApprovalOfTheirOwn(t *testing.T) {
 	if _, err := h.ReadResource(t.Context(), &mcp.CallRequest{Name: "x://r", Caller: caller}); err != nil {
 		t.Error(err)
 	}
-	said := later(t, h, "ann", "t", `{}`)
-	deskOf(t, h).decide(deskOf(t, h).pending(1)[0], false, "no")
-	if got := <-said; !refused(got) || count() != 0 {
+	said := startCall(t, h, "ann", "t", `{}`)
+	newApprover(t, h).decide(newApprover(t, h).waitForPending(1)[0], false, "no")
+	if got := <-said; !isRefused(got) || count() != 0 {
 		t.Error(got)
 	}
 }
 
 func TestWhoHasAskedForTooMuchKeepsNobodyElseFromAsking(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("refund", refunding))
-	defer h.Close()
-	desk, now := deskOf(t, h), time.Now()
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("refund", refunding), w.use)
+	approver, now := newApprover(t, h), time.Now()
 	var first *approval.Approval
 	for i := range approval.MaxPendingPerCaller {
-		a, _, err := desk.book.Open(t.Context(), fmt.Sprint(i), approval.Request{Tool: "refund", Caller: approval.Requester{Subject: "ann"}, RequestedAt: now, Deadline: now.Add(time.Hour + time.Duration(i)*time.Millisecond)})
+		a, _, err := approver.book.Open(t.Context(), fmt.Sprint(i), approval.Request{Tool: "refund", Caller: approval.Requester{Subject: "ann"}, RequestedAt: now, Deadline: now.Add(time.Hour + time.Duration(i)*time.Millisecond)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,16 +273,16 @@ func TestWhoHasAskedForTooMuchKeepsNobodyElseFromAsking(t *testing.T) {
 			first = a
 		}
 	}
-	if got := outcomeFor(t, h, "ann", "refund", `{"amount":500}`); !refused(got) || !strings.Contains(got, "1024 calls of the same caller wait") || !strings.Contains(got, "Nothing was done") || !strings.Contains(got, `"retryAfter":`) {
+	if got := callAs(t, h, "ann", "refund", `{"amount":500}`); !isRefused(got) || !strings.Contains(got, "1024 calls of the same caller wait") || !strings.Contains(got, "Nothing was done") || !strings.Contains(got, `"retryAfter":`) {
 		t.Errorf("one more: %s", got)
 	}
 	for n, who := range []string{"bob", "ann"} {
 		if who == "ann" {
-			desk.decide(first, false, "")
+			approver.decide(first, false, "")
 		}
-		said := later(t, h, who, "refund", `{"amount":500}`)
-		desk.decide(desk.pending(approval.MaxPendingPerCaller + 1 - n)[0], true, "") // its time ends first
-		if got := <-said; refused(got) || count() != n+1 {
+		said := startCall(t, h, who, "refund", `{"amount":500}`)
+		approver.decide(approver.waitForPending(approval.MaxPendingPerCaller + 1 - n)[0], true, "") // its time ends first
+		if got := <-said; isRefused(got) || count() != n+1 {
 			t.Errorf("%s: %s", who, got)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// divided is of each kind, allowed to one group each.
+// divided declares operations of each kind, of which some are allowed to one group.
 const divided = `
 tool "a" {
   description = "A."
@@ -52,8 +52,8 @@ policy "documents" {
 }
 `
 
-// seen are the names that each list shows a caller.
-func seen(h *Host, c *mcp.Caller) string {
+// visibleTools returns the names that each list shows a caller.
+func visibleTools(h *Host, c *mcp.Caller) string {
 	var all []string
 	for _, of := range []mcp.Listing{mcp.Tools, mcp.Prompts, mcp.Resources, mcp.Templates} {
 		all = append(all, strings.Join(h.List(context.Background(), c, of).Names(), ","))
@@ -62,23 +62,22 @@ func seen(h *Host, c *mcp.Caller) string {
 }
 
 func TestWhatACallerMayNotCallIsNotListedForThem(t *testing.T) {
-	h := newWorld().host(t, divided)
-	defer h.Close()
-	if got := seen(h, who("ada", "a", "b")); got != "a,b | p,q | r,s | f" {
+	h := newHost(t, divided)
+	if got := visibleTools(h, callerOf("ada", "a", "b")); got != "a,b | p,q | r,s | f" {
 		t.Errorf("who may call everything sees %s", got)
 	}
-	for _, c := range []*mcp.Caller{{}, who("eve"), who("ada", "a")} {
-		if got := seen(h, c); got != "a | p | r | " {
+	for _, c := range []*mcp.Caller{{}, callerOf("eve"), callerOf("ada", "a")} {
+		if got := visibleTools(h, c); got != "a | p | r | " {
 			t.Errorf("%s sees %s", c.Subject, got)
 		}
 	}
-	inside := who("eve")
+	inside := callerOf("eve")
 	inside.Toolset = "some"
-	if got := seen(h, inside); got != " |  |  | " {
+	if got := visibleTools(h, inside); got != " |  |  | " {
 		t.Errorf("in the toolset eve sees %s", got)
 	}
 	for of, private := range map[mcp.Listing]bool{mcp.Tools: true, mcp.Prompts: true, mcp.Resources: true, mcp.Templates: true} {
-		for _, c := range []*mcp.Caller{who("ada", "b"), who("eve")} {
+		for _, c := range []*mcp.Caller{callerOf("ada", "b"), callerOf("eve")} {
 			answer := string(h.List(t.Context(), c, of).AppendResult(nil, mcp.Revision20260728))
 			if strings.Contains(answer, `"cacheScope":"private"`) != private {
 				t.Errorf("a list that depends on the caller is for everybody: %s", answer)
@@ -88,7 +87,7 @@ func TestWhatACallerMayNotCallIsNotListedForThem(t *testing.T) {
 }
 
 func TestWhatDependsOnNobodyIsListedForEverybodyAlike(t *testing.T) {
-	h := newWorld().host(t, divided[:strings.Index(divided, "policy ")]+`policy "none" {
+	h := newHost(t, divided[:strings.Index(divided, "policy ")]+`policy "none" {
 		tools = ["a"]
 		deny  = "tool.read_only"
 	}
@@ -96,19 +95,18 @@ func TestWhatDependsOnNobodyIsListedForEverybodyAlike(t *testing.T) {
 		resources = ["f"]
 		deny      = "input.x == 'no'"
 	}`)
-	defer h.Close()
-	if got := seen(h, who("ada", "b")); got != "b | p,q | r,s | f" {
+	if got := visibleTools(h, callerOf("ada", "b")); got != "b | p,q | r,s | f" {
 		t.Errorf("seen %s", got)
 	}
 	for _, of := range []mcp.Listing{mcp.Prompts, mcp.Resources, mcp.Templates} {
-		if answer := string(h.List(t.Context(), who("ada"), of).AppendResult(nil, mcp.Revision20260728)); strings.Contains(answer, "private") {
+		if answer := string(h.List(t.Context(), callerOf("ada"), of).AppendResult(nil, mcp.Revision20260728)); strings.Contains(answer, "private") {
 			t.Errorf("nothing depends on the caller, and the list is private: %s", answer)
 		}
 	}
 }
 
 func TestWhatReadsInputsHidesNothing(t *testing.T) {
-	h := newWorld().host(t, paying+`
+	h := newHost(t, paying+`
 policy "large" {
   tools = ["pay"]
   deny  = "input.amount > 10 && 'finance' not in caller.groups"
@@ -117,19 +115,17 @@ policy "own" {
   tools = ["pay"]
   allow = "input.note == caller.subject"
 }`)
-	defer h.Close()
-	if got := seen(h, who("eve")); got != "look,pay |  |  | " {
+	if got := visibleTools(h, callerOf("eve")); got != "look,pay |  |  | " {
 		t.Errorf("seen %s", got)
 	}
 }
 
 func TestClientsAreToldWhenAReloadDecidesOtherwise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newWorld().host(t, divided)
-		defer h.Close()
-		e := newEar()
+		h := newHost(t, divided)
+		e := newRecordingNotifier()
 		h.SetNotifier(e)
-		eve := who("eve")
+		eve := callerOf("eve")
 		if err := h.SubscribeResource(t.Context(), eve, "doc://r"); err != nil {
 			t.Fatal(err)
 		}
@@ -137,18 +133,18 @@ func TestClientsAreToldWhenAReloadDecidesOtherwise(t *testing.T) {
 			tools = ["a"]
 			deny  = "caller.subject == 'nobody' && length(input) > 3"
 		}`)
-		e.hears(t)
+		e.expect(t)
 		load(t, h, divided+`policy "eve" { deny = "caller.subject == 'eve'" }`)
-		e.hears(t, `"" {true true true}`, "doc://r")
-		if got := seen(h, eve); got != " |  |  | " {
+		e.expect(t, `"" {true true true}`, "doc://r")
+		if got := visibleTools(h, eve); got != " |  |  | " {
 			t.Errorf("eve sees %s", got)
 		}
 		load(t, h, divided+"\n"+`policy "eve" { deny = "caller.subject == 'eve'" } # as before`)
-		e.hears(t)
+		e.expect(t)
 		load(t, h, divided+`locals { bad = "mallory" }`+"\n"+`policy "eve" { deny = "caller.subject == local.bad" }`)
-		e.hears(t, `"" {true true true}`, "doc://r")
+		e.expect(t, `"" {true true true}`, "doc://r")
 		load(t, h, divided+`locals { bad = "eve" }`+"\n"+`policy "eve" { deny = "caller.subject == local.bad" }`)
-		e.hears(t, `"" {true true true}`, "doc://r")
+		e.expect(t, `"" {true true true}`, "doc://r")
 	})
 }
 
@@ -158,9 +154,8 @@ func TestListsOfCallersAreMadeOnceAndNotWithoutBound(t *testing.T) {
 	for i := range many {
 		fmt.Fprintf(&src, "tool \"t%d\" {\n description = \"T.\"\n allow = \"'g%d' in caller.groups\"\n text = \"x\"\n}\n", i, i)
 	}
-	h := newWorld().host(t, src.String())
-	defer h.Close()
-	one, same, other := who("ada", "g1", "g2"), who("bob", "g2", "g1"), who("eve", "g1")
+	h := newHost(t, src.String())
+	one, same, other := callerOf("ada", "g1", "g2"), callerOf("bob", "g2", "g1"), callerOf("eve", "g1")
 	if h.List(t.Context(), one, mcp.Tools) != h.List(t.Context(), same, mcp.Tools) {
 		t.Error("callers who may call the same have each a list of their own")
 	}
@@ -174,7 +169,7 @@ func TestListsOfCallersAreMadeOnceAndNotWithoutBound(t *testing.T) {
 				groups = append(groups, fmt.Sprintf("g%d", i))
 			}
 		}
-		if got := h.List(t.Context(), who("x", groups...), mcp.Tools).Len(); got != len(groups) {
+		if got := h.List(t.Context(), callerOf("x", groups...), mcp.Tools).Len(); got != len(groups) {
 			t.Fatalf("%d tools for %q", got, groups)
 		}
 	}

@@ -14,29 +14,27 @@ import (
 )
 
 func TestAStateIsGoodOnce(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, tool("t", asking))
-	defer h.Close()
-	first := modern("t", `{}`, `{"elicitation":{}}`)
-	a := do(t, h, first)
-	next := again(first, a.RequestState, `{"name":`+accept+`}`)
-	if b := do(t, h, next); b.keys() != "color" {
+	w := newFakeBackend()
+	h := newHost(t, tool("t", asking), w.use)
+	first := modernRequest("t", `{}`, `{"elicitation":{}}`)
+	a := mustCall(t, h, first)
+	next := retryRequest(first, a.RequestState, `{"name":`+accept+`}`)
+	if b := mustCall(t, h, next); b.keys() != "color" {
 		t.Fatalf("%+v", b)
 	}
-	if b, err := try(t, h, next); !refusedState(err) {
+	if b, err := tryCall(t, h, next); !isInvalidState(err) {
 		t.Errorf("the state was good again: %+v %v", b, err)
 	}
 }
 
 func TestAStateIsGoodForNothingElse(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	src := tool("t", asking) + tool("u", asking) + tool("quiet", `text = "quiet"`)
-	h := w.host(t, src)
-	defer h.Close()
+	h := newHost(t, src, w.use)
 	ask := func() (*mcp.CallRequest, string) {
-		req := modern("t", `{"n":1,"m":{"a":1,"b":[2]}}`, `{"elicitation":{}}`)
+		req := modernRequest("t", `{"n":1,"m":{"a":1,"b":[2]}}`, `{"elicitation":{}}`)
 		req.Caller.Subject, req.Caller.ClientInfo = "ada", []byte(`{"name":"x"}`)
-		return req, do(t, h, req).RequestState
+		return req, mustCall(t, h, req).RequestState
 	}
 	for name, change := range map[string]func(*mcp.CallRequest){
 		"another tool":        func(r *mcp.CallRequest) { r.Name = "u" },
@@ -53,49 +51,48 @@ func TestAStateIsGoodForNothingElse(t *testing.T) {
 		"a word":              func(r *mcp.CallRequest) { r.State = "state" },
 	} {
 		req, state := ask()
-		foreign := again(req, state, `{"name":`+accept+`}`)
+		foreign := retryRequest(req, state, `{"name":`+accept+`}`)
 		caller := *req.Caller
 		foreign.Caller = &caller
 		change(foreign)
 		p, _ := h.Current().Program(foreign.Name)
-		if out, err := p.Run(t.Context(), foreign); !refusedState(err) {
+		if out, err := p.Run(t.Context(), foreign); !isInvalidState(err) {
 			t.Errorf("%s: %+v %v", name, out, err)
 		}
-		if b := do(t, h, again(req, state, `{"name":`+accept+`}`)); b.keys() != "color" {
+		if b := mustCall(t, h, retryRequest(req, state, `{"name":`+accept+`}`)); b.keys() != "color" {
 			t.Errorf("%s: the state is not good any more: %+v", name, b)
 		}
 	}
 	req, state := ask()
-	same := again(req, state, `{"name":`+accept+`}`)
+	same := retryRequest(req, state, `{"name":`+accept+`}`)
 	same.Arguments = []byte(` { "m" : {"b":[2.0], "a":1}, "n":1.0}`)
-	if b := do(t, h, same); b.keys() != "color" {
+	if b := mustCall(t, h, same); b.keys() != "color" {
 		t.Errorf("the same arguments in other words: %+v", b)
 	}
 	req, state = ask()
 	load(t, h, strings.Replace(src, "Who?", "Who is it?", 1))
-	if out, err := try(t, h, again(req, state, `{"name":`+accept+`}`)); !refusedState(err) {
+	if out, err := tryCall(t, h, retryRequest(req, state, `{"name":`+accept+`}`)); !isInvalidState(err) {
 		t.Errorf("a tool that was changed: %+v %v", out, err)
 	}
 }
 
 func TestAStateOfWhichABitWasChangedIsRefused(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, tool("t", asking))
-	defer h.Close()
-	req := modern("t", `{}`, `{"elicitation":{}}`)
-	state := do(t, h, req).RequestState
+	w := newFakeBackend()
+	h := newHost(t, tool("t", asking), w.use)
+	req := modernRequest("t", `{}`, `{"elicitation":{}}`)
+	state := mustCall(t, h, req).RequestState
 	for i := range len(state) {
 		for _, other := range []byte{'A', '_', '!', state[i] ^ 1} {
 			if other == state[i] {
 				continue
 			}
 			forged := state[:i] + string(rune(other)) + state[i+1:]
-			if out, err := try(t, h, again(req, forged, `{"name":`+accept+`}`)); !refusedState(err) {
+			if out, err := tryCall(t, h, retryRequest(req, forged, `{"name":`+accept+`}`)); !isInvalidState(err) {
 				t.Fatalf("byte %d: %+v %v", i, out, err)
 			}
 		}
 	}
-	if b := do(t, h, again(req, state, `{"name":`+accept+`}`)); b.keys() != "color" {
+	if b := mustCall(t, h, retryRequest(req, state, `{"name":`+accept+`}`)); b.keys() != "color" {
 		t.Errorf("%+v", b)
 	}
 }
@@ -103,7 +100,7 @@ func TestAStateOfWhichABitWasChangedIsRefused(t *testing.T) {
 func TestAStateExpires(t *testing.T) {
 	for timeout, life := range map[string]time.Duration{"1m": 10 * time.Minute, "30m": 30 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newWorld().host(t, tool("t", `
+			h := newHost(t, tool("t", `
 step "who" {
   ask "name" {
     timeout = "`+timeout+`"
@@ -111,15 +108,14 @@ step "who" {
   }
 }
 text = "done"`))
-			defer h.Close()
-			req := modern("t", `{}`, everything)
-			a, b := do(t, h, req), do(t, h, req)
+			req := modernRequest("t", `{}`, everything)
+			a, b := mustCall(t, h, req), mustCall(t, h, req)
 			time.Sleep(life - time.Second)
-			if r := do(t, h, again(req, a.RequestState, `{"name":{"action":"accept"}}`)); r.text() != "done" {
+			if r := mustCall(t, h, retryRequest(req, a.RequestState, `{"name":{"action":"accept"}}`)); r.text() != "done" {
 				t.Errorf("%+v", r)
 			}
 			time.Sleep(time.Second)
-			if r, err := try(t, h, again(req, b.RequestState, `{"name":{"action":"accept"}}`)); !refusedState(err) {
+			if r, err := tryCall(t, h, retryRequest(req, b.RequestState, `{"name":{"action":"accept"}}`)); !isInvalidState(err) {
 				t.Errorf("%+v %v", r, err)
 			}
 		})
@@ -127,12 +123,12 @@ text = "done"`))
 }
 
 func TestWhatIsLargeStaysWithTheServer(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	large := strings.Repeat("x", 3*8<<10)
 	w.do["large"] = func(context.Context, *adapters.Call) (any, error) {
 		return []any{large, value.Bytes("\xff\x00"), "\xfe", map[string]any{"$bytes": "no", "": 1.5}}, nil
 	}
-	h := w.host(t, tool("t", `
+	h := newHost(t, tool("t", `
 step "large" {
   fake { do = "large" }
 }
@@ -141,26 +137,25 @@ step "sure" {
     elicit { message = "Sure?" }
   }
 }
-result = "{size: length(step.large.value[0]), bytes: base64encode(step.large.value[1]), last: step.large.value[3]}"`))
-	defer h.Close()
-	req := modern("t", `{}`, everything)
-	a := do(t, h, req)
+result = "{size: length(step.large.value[0]), bytes: base64encode(step.large.value[1]), last: step.large.value[3]}"`), w.use)
+	req := modernRequest("t", `{}`, everything)
+	a := mustCall(t, h, req)
 	if n := len(a.RequestState); n > 200 {
 		t.Errorf("the state has %d bytes", n)
 	}
-	b := do(t, h, again(req, a.RequestState, `{"sure":{"action":"accept"}}`))
+	b := mustCall(t, h, retryRequest(req, a.RequestState, `{"sure":{"action":"accept"}}`))
 	if want := fmt.Sprintf(`{"bytes":"/wA=","last":{"":1.5,"$bytes":"no"},"size":%d}`, len(large)); b.text() != want {
 		t.Errorf("got %s", b.text())
 	}
-	if r, err := try(t, h, again(req, a.RequestState, `{"sure":{"action":"accept"}}`)); !refusedState(err) {
+	if r, err := tryCall(t, h, retryRequest(req, a.RequestState, `{"sure":{"action":"accept"}}`)); !isInvalidState(err) {
 		t.Errorf("%+v %v", r, err)
 	}
 }
 
 func TestWhatIsTooLargeToBeRememberedEndsTheCall(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	w.do["large"] = func(context.Context, *adapters.Call) (any, error) { return strings.Repeat("x", 4<<20), nil }
-	h := w.host(t, tool("t", task1h+`
+	h := newHost(t, tool("t", task1h+`
 step "large" {
   fake { do = "large" }
 }
@@ -169,13 +164,12 @@ step "sure" {
     elicit { message = "Sure?" }
   }
 }
-text = "done ${step.sure.sure.action}"`))
-	defer h.Close()
-	if r := do(t, h, modern("t", `{}`, everything)); !r.IsError || !strings.Contains(r.text(), "too large to be stored") {
+text = "done ${step.sure.sure.action}"`), w.use)
+	if r := mustCall(t, h, modernRequest("t", `{}`, everything)); !r.IsError || !strings.Contains(r.text(), "too large to be stored") {
 		t.Errorf("%+v", r)
 	}
-	id := start(t, h, "t").TaskID
-	settled(t, h)
+	id := startTask(t, h, "t").TaskID
+	waitForTasks(t, h)
 	if r := getTask(t, h, id); r.Status != "completed" || !r.Result.IsError || !strings.Contains(r.Result.text(), "too large to be stored") {
 		t.Errorf("%+v", r)
 	}

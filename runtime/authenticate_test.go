@@ -11,13 +11,13 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// knownKey is the auth block of a key.
-func knownKey(name, key string) string {
+// apiKeyBlock returns an auth block with one key.
+func apiKeyBlock(name, key string) string {
 	return fmt.Sprintf("auth {\n  api_key %q { sha256 = \"%x\" }\n}\n", name, sha256.Sum256([]byte(key)))
 }
 
-// arrives is a caller who makes a request over HTTP with a key, as those find out whom the host knows now.
-func arrives(t *testing.T, h *Host, key string) *mcp.Caller {
+// authenticateKey returns the caller of a request over HTTP with a key; an empty key is none.
+func authenticateKey(t *testing.T, h *Host, key string) *mcp.Caller {
 	t.Helper()
 	c := &mcp.Caller{Revision: mcp.Revision20260728, Capabilities: []byte(following), Header: http.Header{}}
 	if key == "" {
@@ -31,16 +31,15 @@ func arrives(t *testing.T, h *Host, key string) *mcp.Caller {
 	return c
 }
 
-// turnedAway reports whether an error is that who asks is not known.
-func turnedAway(err error) bool {
+// isUnauthorized reports whether an error says that the caller is not authenticated.
+func isUnauthorized(err error) bool {
 	var e *mcp.Error
 	return errors.As(err, &e) && e.Code == mcp.CodeUnauthorized
 }
 
 func TestARequestIsServedByTheConfigurationThatKnowsWhoMadeIt(t *testing.T) {
 	const tool = "tool \"t\" {\n description = \"A tool.\"\n text = \"${coalesce(caller.subject, \"nobody\")}\"\n}\nresource \"r\" {\n uri = \"x://r\"\n text = \"x\"\n}\nprompt \"p\" {\n description = \"A prompt.\"\n message \"user\" { text = \"x\" }\n}\n"
-	h := newWorld().host(t, tool)
-	defer h.Close()
+	h := newHost(t, tool)
 	asks := func(c *mcp.Caller) (errs []error) {
 		for _, ask := range []func() error{
 			func() error {
@@ -70,7 +69,7 @@ func TestARequestIsServedByTheConfigurationThatKnowsWhoMadeIt(t *testing.T) {
 	check := func(what string, c *mcp.Caller, served bool) {
 		t.Helper()
 		for i, err := range asks(c) {
-			if served && err != nil || !served && !turnedAway(err) {
+			if served && err != nil || !served && !isUnauthorized(err) {
 				t.Errorf("%s, request %d: %v", what, i, err)
 			}
 		}
@@ -78,16 +77,16 @@ func TestARequestIsServedByTheConfigurationThatKnowsWhoMadeIt(t *testing.T) {
 			t.Errorf("%s: %d tools are listed", what, n)
 		}
 	}
-	nobody := arrives(t, h, "")
+	nobody := authenticateKey(t, h, "")
 	check("nobody, where nobody is asked", nobody, true)
-	load(t, h, tool+knownKey("ada", "the key of ada 012345"))
-	ada := arrives(t, h, "the key of ada 012345")
+	load(t, h, tool+apiKeyBlock("ada", "the key of ada 012345"))
+	ada := authenticateKey(t, h, "the key of ada 012345")
 	check("nobody, where somebody is known", nobody, false)
 	check("ada", ada, true)
 	check("who has started the process", &mcp.Caller{Revision: mcp.Revision20260728}, true)
-	load(t, h, tool+"# changed\n"+knownKey("ada", "the key of ada 012345"))
+	load(t, h, tool+"# changed\n"+apiKeyBlock("ada", "the key of ada 012345"))
 	check("ada, after a reload", ada, true)
-	load(t, h, tool+knownKey("ada", "another key of ada 012345"))
+	load(t, h, tool+apiKeyBlock("ada", "another key of ada 012345"))
 	check("ada with the key before", ada, false)
 	load(t, h, tool)
 	check("ada, where nobody is asked", ada, false)
@@ -95,21 +94,20 @@ func TestARequestIsServedByTheConfigurationThatKnowsWhoMadeIt(t *testing.T) {
 
 func TestWhoStandsNoMoreIsLetGoAtTheReload(t *testing.T) {
 	const tool = "tool \"t\" {\n description = \"A tool.\"\n text = \"x\"\n}\n"
-	h := newWorld().host(t, tool+knownKey("ada", "the key of ada 012345"))
-	defer h.Close()
-	ada, let := arrives(t, h, "the key of ada 012345").Identity, &departures{}
+	h := newHost(t, tool+apiKeyBlock("ada", "the key of ada 012345"))
+	ada, let := authenticateKey(t, h, "the key of ada 012345").Identity, &departures{}
 	h.SetNotifier(let)
-	load(t, h, tool+"# changed\n"+knownKey("ada", "the key of ada 012345"))
+	load(t, h, tool+"# changed\n"+apiKeyBlock("ada", "the key of ada 012345"))
 	if !let.stands(ada) || let.stands(nil) {
 		t.Error("ada was let go, or nobody was not")
 	}
-	load(t, h, tool+knownKey("bob", "the key of bob 012345"))
+	load(t, h, tool+apiKeyBlock("bob", "the key of bob 012345"))
 	if let.stands(ada) {
 		t.Error("ada was not let go")
 	}
 }
 
-// departures remembers who stands.
+// departures records which callers stay authenticated.
 type departures struct {
 	audience
 	stands func(*mcp.Identity) bool
@@ -119,7 +117,7 @@ func (d *departures) ListsChanged(func(string) mcp.Changes)  {}
 func (d *departures) Retain(stands func(*mcp.Identity) bool) { d.stands = stands }
 
 func TestScopesAreThoseOfAllThatACallTakes(t *testing.T) {
-	h := newWorld().host(t, `
+	h := newHost(t, `
 		tool "inner" {
 		  description = "A tool."
 		  scopes      = ["b", "a"]
@@ -138,7 +136,6 @@ func TestScopesAreThoseOfAllThatACallTakes(t *testing.T) {
 		  scopes = ["c"]
 		  text   = "x"
 		}`)
-	defer h.Close()
 	ask := func(scopes ...string) error {
 		c := &mcp.Caller{Revision: mcp.Revision20260728, Identity: &mcp.Identity{Subject: "ada", Scopes: scopes}}
 		_, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "outer", Arguments: []byte(`{}`), Caller: c})
@@ -164,8 +161,8 @@ func TestScopesAreThoseOfAllThatACallTakes(t *testing.T) {
 }
 
 func TestTasksAndQuestionsAreThoseOfTheirCaller(t *testing.T) {
-	w := newWorld()
-	h := w.host(t, `
+	w := newFakeBackend()
+	h := newHost(t, `
 		tool "t" {
 		  description = "A tool."
 		  task {}
@@ -178,31 +175,30 @@ func TestTasksAndQuestionsAreThoseOfTheirCaller(t *testing.T) {
 		    }
 		  }
 		  text = "${caller.subject} of ${caller.claims.tenant}, ${caller.groups[0]}"
-		}`)
-	defer h.Close()
+		}`, w.use)
 	identity := func(key, subject string) func(*mcp.Caller) {
 		return func(c *mcp.Caller) {
 			c.Identity = &mcp.Identity{Subject: subject, Key: key, Claims: []byte(`{"tenant":"t1"}`), Groups: []string{"finance"}}
 			c.Subject = subject
 		}
 	}
-	req := modern("t", `{}`, following)
+	req := modernRequest("t", `{}`, following)
 	identity("one", "ada")(req.Caller)
-	id := do(t, h, req).TaskID
-	eventually(t, func() bool {
-		r, err := taskly(t, h, "tasks/get", id, "", identity("one", "ada"))
+	id := mustCall(t, h, req).TaskID
+	waitFor(t, func() bool {
+		r, err := taskRequest(t, h, "tasks/get", id, "", identity("one", "ada"))
 		return err == nil && r.Status == "input_required"
 	})
 	for what, who := range map[string]func(*mcp.Caller){"another": identity("one", "bob"), "one of that name": identity("two", "ada"), "nobody": func(*mcp.Caller) {}} {
-		if _, err := taskly(t, h, "tasks/get", id, "", who); !unknownTask(err) {
+		if _, err := taskRequest(t, h, "tasks/get", id, "", who); !isUnknownTask(err) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := taskly(t, h, "tasks/update", id, `{"name":{"action":"accept","content":{"name":"x"}}}`, identity("one", "ada")); err != nil {
+	if _, err := taskRequest(t, h, "tasks/update", id, `{"name":{"action":"accept","content":{"name":"x"}}}`, identity("one", "ada")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool {
-		r, err := taskly(t, h, "tasks/get", id, "", identity("one", "ada"))
+	waitFor(t, func() bool {
+		r, err := taskRequest(t, h, "tasks/get", id, "", identity("one", "ada"))
 		return err == nil && r.Status == "completed" && r.Result.text() == "ada of t1, finance"
 	})
 }

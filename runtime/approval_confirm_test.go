@@ -34,16 +34,16 @@ const confirming = `
 	text = "deleted ${input.n}"
 `
 
-func agreed(action string, approve any) string {
+func confirmation(action string, approve any) string {
 	return fmt.Sprintf(`{"approval.caller":{"action":%q,"content":{"approve":%v}}}`, action, approve)
 }
 
 func TestTheUserOfTheClientAgreesOrNothingIsDone(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h, path := w.audited(t, tool("t", confirming))
-	first := modern("t", `{"n":7}`, `{"elicitation":{}}`)
-	r := do(t, h, first)
+	w := newFakeBackend()
+	count := w.addCounter()
+	h, path := newAuditedHost(t, tool("t", confirming), w.use)
+	first := modernRequest("t", `{"n":7}`, `{"elicitation":{}}`)
+	r := mustCall(t, h, first)
 	if r.keys() != "approval.caller" || count() != 0 {
 		t.Fatalf("%+v", r)
 	}
@@ -53,33 +53,33 @@ func TestTheUserOfTheClientAgreesOrNothingIsDone(t *testing.T) {
 			t.Errorf("no %s in %s", want, asked)
 		}
 	}
-	for _, no := range []string{agreed("decline", false), agreed("cancel", true), agreed("accept", false), agreed("accept", `"yes"`), `{"approval.caller":{"action":"accept"}}`, `{"approval.caller":1}`} {
-		state := do(t, h, first).RequestState
-		if r := do(t, h, again(first, state, no)); !r.IsError || !strings.Contains(r.text(), "not approved") || count() != 0 {
+	for _, no := range []string{confirmation("decline", false), confirmation("cancel", true), confirmation("accept", false), confirmation("accept", `"yes"`), `{"approval.caller":{"action":"accept"}}`, `{"approval.caller":1}`} {
+		state := mustCall(t, h, first).RequestState
+		if r := mustCall(t, h, retryRequest(first, state, no)); !r.IsError || !strings.Contains(r.text(), "not approved") || count() != 0 {
 			t.Errorf("%s: %+v", no, r)
 		}
 	}
 	// Who was not asked cannot agree, and what was agreed to is one call.
-	if r := do(t, h, again(first, "", agreed("accept", true))); r.keys() != "approval.caller" {
+	if r := mustCall(t, h, retryRequest(first, "", confirmation("accept", true))); r.keys() != "approval.caller" {
 		t.Errorf("it agrees to itself: %+v", r)
 	}
-	state := do(t, h, first).RequestState
-	other := modern("t", `{"n":8}`, `{"elicitation":{}}`)
-	if _, err := try(t, h, again(other, state, agreed("accept", true))); !refusedState(err) {
+	state := mustCall(t, h, first).RequestState
+	other := modernRequest("t", `{"n":8}`, `{"elicitation":{}}`)
+	if _, err := tryCall(t, h, retryRequest(other, state, confirmation("accept", true))); !isInvalidState(err) {
 		t.Errorf("other arguments: %v", err)
 	}
-	r = do(t, h, again(first, state, agreed("accept", true)))
+	r = mustCall(t, h, retryRequest(first, state, confirmation("accept", true)))
 	if r.keys() != "name" || count() != 1 {
 		t.Fatalf("%+v after %d", r, count())
 	}
-	if _, err := try(t, h, again(first, state, agreed("accept", true))); !refusedState(err) {
+	if _, err := tryCall(t, h, retryRequest(first, state, confirmation("accept", true))); !isInvalidState(err) {
 		t.Errorf("a second time: %v", err)
 	}
-	if r = do(t, h, again(first, r.RequestState, `{"name":{"action":"accept","content":{"name":"Ada"}}}`)); r.text() != "deleted 7" || count() != 1 {
+	if r = mustCall(t, h, retryRequest(first, r.RequestState, `{"name":{"action":"accept","content":{"name":"Ada"}}}`)); r.text() != "deleted 7" || count() != 1 {
 		t.Errorf("%+v", r)
 	}
 	agreements := 0
-	for _, r := range records(t, path) {
+	for _, r := range readRecords(t, path) {
 		if r.Approval != nil && r.Approval.By == "caller" && r.Approval.Rules[0] == "tool.t.approval" && (r.Event == "intent" || r.Outcome == "ok") {
 			agreements++
 		}
@@ -90,17 +90,16 @@ func TestTheUserOfTheClientAgreesOrNothingIsDone(t *testing.T) {
 }
 
 func TestWhoCannotBeAskedToAgreeIsRefused(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", confirming))
-	defer h.Close()
-	if _, err := try(t, h, modern("t", `{}`, `{}`)); err == nil || !strings.Contains(err.Error(), "elicitation") {
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", confirming), w.use)
+	if _, err := tryCall(t, h, modernRequest("t", `{}`, `{}`)); err == nil || !strings.Contains(err.Error(), "elicitation") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := try(t, h, modern("t", `{}`, `{"elicitation":{"url":{}}}`)); err == nil {
+	if _, err := tryCall(t, h, modernRequest("t", `{}`, `{"elicitation":{"url":{}}}`)); err == nil {
 		t.Error("a form is shown to who knows pages only")
 	}
-	if got := ask(t, h, "t", `{}`); !refused(got) || !strings.Contains(got, "elicitation") || count() != 0 {
+	if got := callTool(t, h, "t", `{}`); !isRefused(got) || !strings.Contains(got, "elicitation") || count() != 0 {
 		t.Error(got)
 	}
 }
@@ -113,14 +112,13 @@ func TestALegacyClientsUserAgrees(t *testing.T) {
 		{"", "did not answer"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
-			count := w.counting()
-			h := w.host(t, tool("t", "timeout = \"1s\"\napproval {\n  by      = \"caller\"\n  timeout = \"2m\"\n}\nfake { do = \"count\" }\ntext = \"done\""))
-			defer h.Close()
-			c := connect(t, h, `{"elicitation":{}}`)
-			defer c.end()
+			w := newFakeBackend()
+			count := w.addCounter()
+			h := newHost(t, tool("t", "timeout = \"1s\"\napproval {\n  by      = \"caller\"\n  timeout = \"2m\"\n}\nfake { do = \"count\" }\ntext = \"done\""), w.use)
+			c := connectLegacyClient(t, h, `{"elicitation":{}}`)
+			defer c.close()
 			c.call("t")
-			for _, q := range c.asked(1) {
+			for _, q := range c.waitForQuestions(1) {
 				time.Sleep(time.Minute)
 				if answer.sent != "" {
 					c.answer(q, answer.sent)
@@ -138,7 +136,7 @@ func TestALegacyClientsUserAgrees(t *testing.T) {
 					}
 				}
 			}
-			if got := c.text(); !strings.Contains(got, answer.want) || (count() == 1) != (answer.want == "done") {
+			if got := c.resultText(); !strings.Contains(got, answer.want) || (count() == 1) != (answer.want == "done") {
 				t.Errorf("%s: got %s after %d", answer.sent, got, count())
 			}
 		})
@@ -146,22 +144,22 @@ func TestALegacyClientsUserAgrees(t *testing.T) {
 }
 
 func TestAnOperatorIsAskedForWhatTheUserWants(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
+	w := newFakeBackend()
+	count := w.addCounter()
 	path := filepath.Join(t.TempDir(), "state.db")
-	h := w.remembering(t, path, tool("t", "approval { by = \"caller\" }\napproval {}\nfake { do = \"count\" }\ntext = \"done\""))
-	desk := deskOf(t, h)
-	first := modern("t", `{}`, following)
-	r := do(t, h, first)
-	if r.keys() != "approval.caller" || len(desk.pending(0)) != 0 {
+	h := newHost(t, tool("t", "approval { by = \"caller\" }\napproval {}\nfake { do = \"count\" }\ntext = \"done\""), w.use, storedIn(t, path))
+	approver := newApprover(t, h)
+	first := modernRequest("t", `{}`, following)
+	r := mustCall(t, h, first)
+	if r.keys() != "approval.caller" || len(approver.waitForPending(0)) != 0 {
 		t.Fatalf("%+v", r)
 	}
-	r = do(t, h, again(first, r.RequestState, agreed("accept", true)))
+	r = mustCall(t, h, retryRequest(first, r.RequestState, confirmation("accept", true)))
 	if r.ResultType != "task" {
 		t.Fatalf("%+v", r)
 	}
-	desk.decide(desk.pending(1)[0], true, "")
-	eventually(t, func() bool { return getTask(t, h, r.TaskID).Status == "completed" })
+	approver.decide(approver.waitForPending(1)[0], true, "")
+	waitFor(t, func() bool { return getTask(t, h, r.TaskID).Status == "completed" })
 	if got := getTask(t, h, r.TaskID).Result.text(); got != "done" || count() != 1 {
 		t.Errorf("%s after %d", got, count())
 	}
@@ -174,16 +172,16 @@ func TestACallThatWaitsForAnOperatorIsATaskWhereTheClientCanFollow(t *testing.T)
 		"a tool with keys":     keyed + "approval { timeout = \"2h\" }\nfake { do = \"count\" }\ntext = \"done\"",
 	} {
 		t.Run(claim, func(t *testing.T) {
-			w := newWorld()
-			count := w.counting()
+			w := newFakeBackend()
+			count := w.addCounter()
 			arguments := `{}`
 			if strings.Contains(src, "idempotency") {
 				arguments = `{"idempotency_key":"k"}`
 			}
-			w.within(t, tool("t", src), func(t *testing.T, h *Host) {
-				desk := deskOf(t, h)
+			inBubble(t, tool("t", src), w.use, func(t *testing.T, h *Host) {
+				approver := newApprover(t, h)
 				begin := func() string {
-					r := do(t, h, modern("t", arguments, following))
+					r := mustCall(t, h, modernRequest("t", arguments, following))
 					if r.ResultType != "task" {
 						t.Fatalf("%+v", r)
 					}
@@ -191,12 +189,12 @@ func TestACallThatWaitsForAnOperatorIsATaskWhereTheClientCanFollow(t *testing.T)
 					return r.TaskID
 				}
 				id := begin()
-				a := desk.pending(1)[0]
+				a := approver.waitForPending(1)[0]
 				if r := getTask(t, h, id); r.Status != "working" || !strings.Contains(r.Message, a.ID) || count() != 0 {
 					t.Errorf("%+v", r)
 				}
 				time.Sleep(90 * time.Minute)
-				desk.decide(a, true, "")
+				approver.decide(a, true, "")
 				synctest.Wait()
 				time.Sleep(time.Second)
 				if r := getTask(t, h, id); r.Status != "completed" || r.Result == nil || r.Result.text() != "done" || count() != 1 {
@@ -207,13 +205,13 @@ func TestACallThatWaitsForAnOperatorIsATaskWhereTheClientCanFollow(t *testing.T)
 				}
 				// Rejected, cancelled, and the end of the server.
 				id = begin()
-				desk.decide(desk.pending(1)[0], false, "not today")
+				approver.decide(approver.waitForPending(1)[0], false, "not today")
 				synctest.Wait()
 				if r := getTask(t, h, id); r.Status != "completed" || !strings.Contains(r.Result.text(), "not today") || count() != 1 {
 					t.Errorf("%+v", r)
 				}
 				id = begin()
-				if _, err := taskly(t, h, "tasks/cancel", id, ""); err != nil {
+				if _, err := taskRequest(t, h, "tasks/cancel", id, ""); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -223,7 +221,7 @@ func TestACallThatWaitsForAnOperatorIsATaskWhereTheClientCanFollow(t *testing.T)
 				id = begin()
 				h.StopWaiting()
 				synctest.Wait()
-				settled(t, h)
+				waitForTasks(t, h)
 				if r := getTask(t, h, id); !strings.Contains(fmt.Sprintf("%+v %+v", r, r.Result), "shutting down") || count() != 1 {
 					t.Errorf("%+v", r)
 				}
@@ -233,23 +231,23 @@ func TestACallThatWaitsForAnOperatorIsATaskWhereTheClientCanFollow(t *testing.T)
 }
 
 func TestTwoTasksWithOneKeyAreDoneOnce(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
+	w := newFakeBackend()
+	count := w.addCounter()
 	path := filepath.Join(t.TempDir(), "state.db")
-	h := w.remembering(t, path, tool("t", keyed+"approval {}\nfake { do = \"count\" }\ntext = \"done\""))
-	desk := deskOf(t, h)
+	h := newHost(t, tool("t", keyed+"approval {}\nfake { do = \"count\" }\ntext = \"done\""), w.use, storedIn(t, path))
+	approver := newApprover(t, h)
 	var ids []string
 	for range 2 {
-		r := do(t, h, modern("t", `{"idempotency_key":"k"}`, following))
+		r := mustCall(t, h, modernRequest("t", `{"idempotency_key":"k"}`, following))
 		ids = append(ids, r.TaskID)
 	}
-	waiting := desk.pending(1)
+	waiting := approver.waitForPending(1)
 	if len(waiting) != 1 {
 		t.Errorf("asked %d times", len(waiting))
 	}
-	desk.decide(waiting[0], true, "")
+	approver.decide(waiting[0], true, "")
 	for _, id := range ids {
-		eventually(t, func() bool { return getTask(t, h, id).Status == "completed" })
+		waitFor(t, func() bool { return getTask(t, h, id).Status == "completed" })
 	}
 	one, two := getTask(t, h, ids[0]).Result.text(), getTask(t, h, ids[1]).Result.text()
 	if count() != 1 || one != "done" && two != "done" {
@@ -259,17 +257,16 @@ func TestTwoTasksWithOneKeyAreDoneOnce(t *testing.T) {
 
 func TestAClientIsToldThatItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.counting()
-		h := w.host(t, tool("t", "approval {}\nfake { do = \"count\" }\ntext = \"done\""))
-		defer h.Close()
-		c := connect(t, h, `{}`)
-		defer c.end()
+		w := newFakeBackend()
+		w.addCounter()
+		h := newHost(t, tool("t", "approval {}\nfake { do = \"count\" }\ntext = \"done\""), w.use)
+		c := connectLegacyClient(t, h, `{}`)
+		defer c.close()
 		c.call("t")
 		said := <-c.said
 		params, _ := said["params"].(map[string]any)
-		desk := deskOf(t, h)
-		a := desk.pending(1)[0]
+		approver := newApprover(t, h)
+		a := approver.waitForPending(1)[0]
 		if text, _ := params["message"].(string); said["method"] != "notifications/progress" || !strings.Contains(text, a.ID) {
 			t.Fatalf("told %v", said)
 		}
@@ -278,7 +275,7 @@ func TestAClientIsToldThatItWaits(t *testing.T) {
 		if n := len(c.said); n < 2 {
 			t.Errorf("told %d times in 10 s", n)
 		}
-		desk.decide(a, true, "")
+		approver.decide(a, true, "")
 		for said := range c.said {
 			if said["id"] != nil {
 				if !strings.Contains(fmt.Sprint(said), "done") {

@@ -14,18 +14,18 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// terminal is a client of the legacy era on a pair of streams. Its answers are written by the test.
-type terminal struct {
+// legacyClient is a client of an earlier revision on a pair of streams. The test writes its answers.
+type legacyClient struct {
 	t    *testing.T
 	in   io.WriteCloser
 	said chan map[string]any // what the server says
 }
 
-// connect has a client of these capabilities served until the test ends, which is one of a bubble of synctest.
-func connect(t *testing.T, h *Host, capabilities string) *terminal {
+// connectLegacyClient connects a client with these capabilities until the test ends. The test must run in a bubble.
+func connectLegacyClient(t *testing.T, h *Host, capabilities string) *legacyClient {
 	fromClient, in := io.Pipe()
 	out, toClient := io.Pipe()
-	c := &terminal{t, in, make(chan map[string]any, 100)}
+	c := &legacyClient{t, in, make(chan map[string]any, 100)}
 	go func() {
 		mcp.New(h, mcp.Options{}).Serve(t.Context(), fromClient, toClient)
 		toClient.Close()
@@ -41,31 +41,31 @@ func connect(t *testing.T, h *Host, capabilities string) *terminal {
 		}
 		close(c.said)
 	}()
-	c.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`, capabilities)
+	c.send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`, capabilities)
 	<-c.said
-	c.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return c
 }
 
-// end hangs up, and waits until the server has noticed.
-func (c *terminal) end() {
+// close closes the connection, and waits until the server has noticed.
+func (c *legacyClient) close() {
 	c.in.Close()
 	for range c.said {
 	}
 }
 
-func (c *terminal) say(format string, args ...any) { fmt.Fprintf(c.in, format+"\n", args...) }
+func (c *legacyClient) send(format string, args ...any) { fmt.Fprintf(c.in, format+"\n", args...) }
 
-func (c *terminal) call(tool string) {
-	c.say(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"_meta":{"progressToken":"p"}}}`, tool)
+func (c *legacyClient) call(tool string) {
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"_meta":{"progressToken":"p"}}}`, tool)
 }
 
-func (c *terminal) answer(to map[string]any, result string) {
-	c.say(`{"jsonrpc":"2.0","id":%q,"result":%s}`, to["id"], result)
+func (c *legacyClient) answer(to map[string]any, result string) {
+	c.send(`{"jsonrpc":"2.0","id":%q,"result":%s}`, to["id"], result)
 }
 
-// asked is the next question, by its message.
-func (c *terminal) asked(n int) map[string]map[string]any {
+// waitForQuestions waits for the next n questions, and returns them by their messages.
+func (c *legacyClient) waitForQuestions(n int) map[string]map[string]any {
 	c.t.Helper()
 	out := map[string]map[string]any{}
 	for range n {
@@ -80,8 +80,8 @@ func (c *terminal) asked(n int) map[string]map[string]any {
 	return out
 }
 
-// text is what the call came to.
-func (c *terminal) text() string {
+// resultText returns the result of the call.
+func (c *legacyClient) resultText() string {
 	c.t.Helper()
 	m := <-c.said
 	r, _ := m["result"].(map[string]any)
@@ -119,21 +119,20 @@ text = "${step.s.name.content.name} ${step.s.page.action} ${step.after.value}"
 
 func TestALegacyClientIsAskedWhileTheCallWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.counting()
-		h := w.host(t, tool("t", two))
-		defer h.Close()
-		c := connect(t, h, `{"elicitation":{"form":{},"url":{}}}`)
-		defer c.end()
+		w := newFakeBackend()
+		w.addCounter()
+		h := newHost(t, tool("t", two), w.use)
+		c := connectLegacyClient(t, h, `{"elicitation":{"form":{},"url":{}}}`)
+		defer c.close()
 		c.call("t")
-		q := c.asked(2)
+		q := c.waitForQuestions(2)
 		if p := q["Look."]["params"].(map[string]any); p["mode"] != "url" || p["elicitationId"] == nil {
 			t.Errorf("got %v", p)
 		}
 		time.Sleep(time.Minute) // the timeout of the tool does not count it
 		c.answer(q["Look."], `{"action":"accept"}`)
 		c.answer(q["Who?"], accept)
-		if got := c.text(); got != "Ada accept 2" {
+		if got := c.resultText(); got != "Ada accept 2" {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -141,24 +140,23 @@ func TestALegacyClientIsAskedWhileTheCallWaits(t *testing.T) {
 
 func TestALegacyClientIsAskedThreeTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		count := w.counting()
-		h := w.host(t, tool("t", two))
-		defer h.Close()
-		c := connect(t, h, `{"elicitation":{"form":{},"url":{}}}`)
-		defer c.end()
+		w := newFakeBackend()
+		count := w.addCounter()
+		h := newHost(t, tool("t", two), w.use)
+		c := connectLegacyClient(t, h, `{"elicitation":{"form":{},"url":{}}}`)
+		defer c.close()
 		c.call("t")
-		q := c.asked(2)
+		q := c.waitForQuestions(2)
 		c.answer(q["Look."], `{"action":"accept"}`)
 		for range 2 {
 			c.answer(q["Who?"], `{"action":"accept","content":{"name":7}}`)
-			q = c.asked(1)
+			q = c.waitForQuestions(1)
 			if text := q["Who?"]["params"].(map[string]any)["message"].(string); !strings.Contains(text, "must be a string") {
 				t.Errorf("got %q", text)
 			}
 		}
 		c.answer(q["Who?"], `{"action":"accept","content":{}}`)
-		if got := c.text(); !strings.Contains(got, `"name" is not valid: name: is required`) || count() != 1 {
+		if got := c.resultText(); !strings.Contains(got, `"name" is not valid: name: is required`) || count() != 1 {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -167,30 +165,29 @@ func TestALegacyClientIsAskedThreeTimes(t *testing.T) {
 func TestALegacyClientThatDoesNotAnswerEndsTheCall(t *testing.T) {
 	for _, c := range []struct {
 		claim  string
-		happen func(c *terminal, q map[string]map[string]any)
+		happen func(c *legacyClient, q map[string]map[string]any)
 		after  time.Duration
 		want   string
 	}{
-		{"the time for an answer passes", func(c *terminal, q map[string]map[string]any) {}, 2 * time.Minute, `did not answer the question "name" within 2m`},
-		{"the client refuses", func(c *terminal, q map[string]map[string]any) {
-			c.say(`{"jsonrpc":"2.0","id":%q,"error":{"code":-1,"message":"User rejected it"}}`, q["Look."]["id"])
+		{"the time for an answer passes", func(c *legacyClient, q map[string]map[string]any) {}, 2 * time.Minute, `did not answer the question "name" within 2m`},
+		{"the client refuses", func(c *legacyClient, q map[string]map[string]any) {
+			c.send(`{"jsonrpc":"2.0","id":%q,"error":{"code":-1,"message":"User rejected it"}}`, q["Look."]["id"])
 		}, 0, `rejected the question "page": User rejected it`},
-		{"the user declines", func(c *terminal, q map[string]map[string]any) {
+		{"the user declines", func(c *legacyClient, q map[string]map[string]any) {
 			c.answer(q["Look."], `{"action":"accept"}`)
 			c.answer(q["Who?"], `{"action":"decline"}`)
 		}, 0, "declined to answer"},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				count := w.counting()
-				h := w.host(t, tool("t", two))
-				defer h.Close()
-				client := connect(t, h, `{"elicitation":{"form":{},"url":{}}}`)
-				defer client.end()
+				w := newFakeBackend()
+				count := w.addCounter()
+				h := newHost(t, tool("t", two), w.use)
+				client := connectLegacyClient(t, h, `{"elicitation":{"form":{},"url":{}}}`)
+				defer client.close()
 				began := time.Now()
 				client.call("t")
-				q := client.asked(2)
+				q := client.waitForQuestions(2)
 				c.happen(client, q)
 				m := <-client.said
 				for m["method"] == "notifications/cancelled" { // of the questions that nobody has to answer any more
@@ -209,26 +206,25 @@ func TestALegacyClientThatDoesNotAnswerEndsTheCall(t *testing.T) {
 
 func TestACallThatWaitsForALegacyClientOutlivesAReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.counting()
-		h := w.host(t, tool("t", two))
-		defer h.Close()
-		c := connect(t, h, `{"elicitation":{"form":{},"url":{}}}`)
-		defer c.end()
+		w := newFakeBackend()
+		w.addCounter()
+		h := newHost(t, tool("t", two), w.use)
+		c := connectLegacyClient(t, h, `{"elicitation":{"form":{},"url":{}}}`)
+		defer c.close()
 		c.call("t")
-		q := c.asked(2)
+		q := c.waitForQuestions(2)
 		load(t, h, tool("t", `text = "new"`))
 		time.Sleep(100 * time.Second) // much longer than the grace period
-		if j := w.read(); slices.Contains(j, "undo count") {
+		if j := w.takeJournal(); slices.Contains(j, "undo count") {
 			t.Error("what the call needs is closed")
 		}
 		c.answer(q["Look."], `{"action":"accept"}`)
 		c.answer(q["Who?"], accept)
-		if got := c.text(); got != "Ada accept 2" {
+		if got := c.resultText(); got != "Ada accept 2" {
 			t.Errorf("got %s", got)
 		}
 		synctest.Wait()
-		if j := w.read(); !slices.Contains(j, "undo count") {
+		if j := w.takeJournal(); !slices.Contains(j, "undo count") {
 			t.Errorf("the old configuration is not undone: %q", j)
 		}
 	})
@@ -237,13 +233,13 @@ func TestACallThatWaitsForALegacyClientOutlivesAReload(t *testing.T) {
 func TestACallThatWaitsForALegacyClientEndsWithTheServer(t *testing.T) {
 	for _, replaced := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
-			w.counting()
-			h := w.host(t, tool("t", two))
-			c := connect(t, h, `{"elicitation":{"form":{},"url":{}}}`)
-			defer c.end()
+			w := newFakeBackend()
+			w.addCounter()
+			h := newHost(t, tool("t", two), w.use)
+			c := connectLegacyClient(t, h, `{"elicitation":{"form":{},"url":{}}}`)
+			defer c.close()
 			c.call("t")
-			c.asked(2)
+			c.waitForQuestions(2)
 			if replaced {
 				load(t, h, tool("t", `text = "new"`))
 			}
@@ -265,7 +261,7 @@ func TestACallThatWaitsForALegacyClientEndsWithTheServer(t *testing.T) {
 
 func TestStepsTellTheClientWhatHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newWorld().host(t, `secret "token" { env = "TOKEN" }`+"\n"+tool("t", `
+		h := newHost(t, `secret "token" { env = "TOKEN" }`+"\n"+tool("t", `
 step "begin" {
   log {
     message = "Begun ${base64decode("czNjcjN0LyJ0b2siZW4=")}"
@@ -301,10 +297,9 @@ step "never" {
   fail { message = "never" }
 }
 text = "done"`))
-		defer h.Close()
-		c := connect(t, h, `{}`)
-		defer c.end()
-		c.say(`{"jsonrpc":"2.0","id":9,"method":"logging/setLevel","params":{"level":"info"}}`)
+		c := connectLegacyClient(t, h, `{}`)
+		defer c.close()
+		c.send(`{"jsonrpc":"2.0","id":9,"method":"logging/setLevel","params":{"level":"info"}}`)
 		<-c.said
 		began := time.Now()
 		c.call("t")

@@ -66,15 +66,14 @@ var questions = []struct{ claim, ask, capabilities, answer, want string }{
 func TestQuestions(t *testing.T) {
 	for _, c := range questions {
 		t.Run(c.claim, func(t *testing.T) {
-			h := newWorld().host(t, tool("t", "step \"s\" {\nask \"q\" {\n"+c.ask+"\n}\n}\nresult = \"step.s.q\""))
-			defer h.Close()
-			req := modern("t", `{}`, c.capabilities)
-			r := do(t, h, req)
+			h := newHost(t, tool("t", "step \"s\" {\nask \"q\" {\n"+c.ask+"\n}\n}\nresult = \"step.s.q\""))
+			req := modernRequest("t", `{}`, c.capabilities)
+			r := mustCall(t, h, req)
 			if c.answer != "" {
 				if r.keys() != "q" {
 					t.Fatalf("%+v", r)
 				}
-				r = do(t, h, again(req, r.RequestState, `{"q":`+c.answer+`}`))
+				r = mustCall(t, h, retryRequest(req, r.RequestState, `{"q":`+c.answer+`}`))
 			}
 			got := r.text()
 			if r.IsError {
@@ -88,7 +87,7 @@ func TestQuestions(t *testing.T) {
 }
 
 func TestAQuestionReadsAsItsAuthorWroteIt(t *testing.T) {
-	h := newWorld().host(t, `secret "token" { env = "TOKEN" }`+"\n"+tool("t", `
+	h := newHost(t, `secret "token" { env = "TOKEN" }`+"\n"+tool("t", `
 input "words" { type = list(string) }
 step "s" {
   ask "form" {
@@ -128,8 +127,7 @@ step "s" {
   }
 }
 text = "done"`))
-	defer h.Close()
-	out, err := h.CallTool(t.Context(), modern("t", `{"words":["a b","s3cr3t/\"tok\"en"]}`, `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`))
+	out, err := h.CallTool(t.Context(), modernRequest("t", `{"words":["a b","s3cr3t/\"tok\"en"]}`, `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`))
 	if err != nil || out.Questions == nil {
 		t.Fatalf("%+v %v", out, err)
 	}

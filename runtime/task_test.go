@@ -16,8 +16,8 @@ import (
 
 const following = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 
-// taskly asks about a task.
-func taskly(t testing.TB, h *Host, method, id, answers string, change ...func(*mcp.Caller)) (*callReply, error) {
+// taskRequest makes a request about a task.
+func taskRequest(t testing.TB, h *Host, method, id, answers string, change ...func(*mcp.Caller)) (*callReply, error) {
 	t.Helper()
 	caller := &mcp.Caller{Revision: mcp.Revision20260728, Capabilities: []byte(following)}
 	for _, c := range change {
@@ -36,7 +36,7 @@ func taskly(t testing.TB, h *Host, method, id, answers string, change ...func(*m
 
 func getTask(t testing.TB, h *Host, id string) *callReply {
 	t.Helper()
-	r, err := taskly(t, h, "tasks/get", id, "")
+	r, err := taskRequest(t, h, "tasks/get", id, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,20 +45,20 @@ func getTask(t testing.TB, h *Host, id string) *callReply {
 
 func updateTask(t testing.TB, h *Host, id, answers string) {
 	t.Helper()
-	if _, err := taskly(t, h, "tasks/update", id, answers); err != nil {
+	if _, err := taskRequest(t, h, "tasks/update", id, answers); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func unknownTask(err error) bool {
+func isUnknownTask(err error) bool {
 	var e *mcp.Error
 	return errors.As(err, &e) && e.Code == mcp.CodeInvalidParams && strings.Contains(e.Message, "Unknown task")
 }
 
-// start calls a tool and gives the task that the call became.
-func start(t testing.TB, h *Host, tool string) *callReply {
+// startTask calls a tool and returns the task that the call became.
+func startTask(t testing.TB, h *Host, tool string) *callReply {
 	t.Helper()
-	r := do(t, h, modern(tool, `{}`, following))
+	r := mustCall(t, h, modernRequest(tool, `{}`, following))
 	if r.ResultType != "task" || r.TaskID == "" || r.Status != "working" || r.Result != nil {
 		t.Fatalf("%+v", r)
 	}
@@ -78,11 +78,10 @@ func TestATaskComesToWhatTheCallWouldHave(t *testing.T) {
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newWorld().host(t, tool("t", task1h+c.tool))
-				defer h.Close()
-				id := start(t, h, "t").TaskID
+				h := newHost(t, tool("t", task1h+c.tool))
+				id := startTask(t, h, "t").TaskID
 				synctest.Wait()
-				settled(t, h)
+				waitForTasks(t, h)
 				r := getTask(t, h, id)
 				got := r.Message
 				if r.Result != nil {
@@ -96,8 +95,8 @@ func TestATaskComesToWhatTheCallWouldHave(t *testing.T) {
 	}
 }
 
-// settled waits until no task is worked on.
-func settled(t testing.TB, h *Host) {
+// waitForTasks waits until no task is running.
+func waitForTasks(t testing.TB, h *Host) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -107,20 +106,19 @@ func settled(t testing.TB, h *Host) {
 }
 
 func TestOnlyWhoCanFollowATaskGetsOne(t *testing.T) {
-	h := newWorld().host(t, tool("may", task1h+`text = "now"`)+tool("must", "task {\n  mode = \"required\"\n}\ntext = \"now\""))
-	defer h.Close()
-	if r := do(t, h, modern("may", `{}`, `{}`)); r.text() != "now" || r.ResultType != "complete" {
+	h := newHost(t, tool("may", task1h+`text = "now"`)+tool("must", "task {\n  mode = \"required\"\n}\ntext = \"now\""))
+	if r := mustCall(t, h, modernRequest("may", `{}`, `{}`)); r.text() != "now" || r.ResultType != "complete" {
 		t.Errorf("%+v", r)
 	}
-	_, err := try(t, h, modern("must", `{}`, `{}`))
+	_, err := tryCall(t, h, modernRequest("must", `{}`, `{}`))
 	var e *mcp.Error
 	if !errors.As(err, &e) || e.Code != mcp.CodeMissingCapability || string(e.Data) != `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}` {
 		t.Errorf("got %v", err)
 	}
-	if got := ask(t, h, "must", `{}`); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "tasks") {
+	if got := callTool(t, h, "must", `{}`); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "tasks") {
 		t.Errorf("got %s", got)
 	}
-	if got := ask(t, h, "may", `{}`); !strings.Contains(got, "now") {
+	if got := callTool(t, h, "may", `{}`); !strings.Contains(got, "now") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -150,12 +148,11 @@ text = "${step.sure.name.content.name} ${step.sure.sure.content.confirm} ${step.
 `
 
 func TestATaskWaitsForItsClient(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", deleting))
-	defer h.Close()
-	id := start(t, h, "t").TaskID
-	settled(t, h)
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", deleting), w.use)
+	id := startTask(t, h, "t").TaskID
+	waitForTasks(t, h)
 	r := getTask(t, h, id)
 	if r.Status != "input_required" || r.keys() != "name sure" || r.InputRequests["sure"].Method != "elicitation/create" {
 		t.Fatalf("%+v", r)
@@ -181,7 +178,7 @@ func TestATaskWaitsForItsClient(t *testing.T) {
 		t.Errorf("%d steps ran", n)
 	}
 	updateTask(t, h, id, `{"name.2":`+accept+`}`)
-	settled(t, h)
+	waitForTasks(t, h)
 	if r := getTask(t, h, id); r.Status != "completed" || r.Result.text() != "Ada true 1 2" || r.keys() != "" {
 		t.Errorf("%+v", r)
 	}
@@ -192,34 +189,32 @@ func TestATaskWaitsForItsClient(t *testing.T) {
 }
 
 func TestAUserWhoDeclinesEndsTheTask(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", deleting))
-	defer h.Close()
-	id := start(t, h, "t").TaskID
-	settled(t, h)
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", deleting), w.use)
+	id := startTask(t, h, "t").TaskID
+	waitForTasks(t, h)
 	updateTask(t, h, id, `{"sure":{"action":"decline"}}`)
-	settled(t, h)
+	waitForTasks(t, h)
 	if r := getTask(t, h, id); r.Status != "completed" || !r.Result.IsError || !strings.Contains(r.Result.text(), "declined") || count() != 1 {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestWhatIsAskedBeforeATaskIsAskedOfTheCall(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", strings.Replace(deleting, `"optional"`, "\"required\"\n  after = \"sure\"", 1)))
-	defer h.Close()
-	req := modern("t", `{}`, following)
-	a := do(t, h, req)
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", strings.Replace(deleting, `"optional"`, "\"required\"\n  after = \"sure\"", 1)), w.use)
+	req := modernRequest("t", `{}`, following)
+	a := mustCall(t, h, req)
 	if a.ResultType != "input_required" || a.TaskID != "" || a.keys() != "name sure" {
 		t.Fatalf("%+v", a)
 	}
-	b := do(t, h, again(req, a.RequestState, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":false}}}`))
+	b := mustCall(t, h, retryRequest(req, a.RequestState, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":false}}}`))
 	if b.ResultType != "task" || b.RequestState != "" {
 		t.Fatalf("%+v", b)
 	}
-	settled(t, h)
+	waitForTasks(t, h)
 	if r := getTask(t, h, b.TaskID); r.Status != "completed" || r.Result.text() != "Ada false 1 2" || count() != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -227,21 +222,20 @@ func TestWhatIsAskedBeforeATaskIsAskedOfTheCall(t *testing.T) {
 
 func TestATaskIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeBackend()
 		ended := make(chan error, 1)
 		w.do["waits"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
 			return nil, ctx.Err()
 		}
-		w.counting()
-		h := w.host(t, tool("t", task1h+`fake { do = "waits" }`)+tool("asks", deleting))
-		defer h.Close()
-		works, waits := start(t, h, "t").TaskID, start(t, h, "asks").TaskID
+		w.addCounter()
+		h := newHost(t, tool("t", task1h+`fake { do = "waits" }`)+tool("asks", deleting), w.use)
+		works, waits := startTask(t, h, "t").TaskID, startTask(t, h, "asks").TaskID
 		synctest.Wait()
 		for _, id := range []string{works, waits} {
 			for range 2 {
-				if _, err := taskly(t, h, "tasks/cancel", id, ""); err != nil {
+				if _, err := taskRequest(t, h, "tasks/cancel", id, ""); err != nil {
 					t.Error(err)
 				}
 			}
@@ -250,7 +244,7 @@ func TestATaskIsCancelled(t *testing.T) {
 			}
 		}
 		<-ended
-		settled(t, h)
+		waitForTasks(t, h)
 		updateTask(t, h, waits, `{"name":`+accept+`}`)
 		for _, id := range []string{works, waits} {
 			if r := getTask(t, h, id); r.Status != "cancelled" || r.Result != nil {
@@ -261,51 +255,49 @@ func TestATaskIsCancelled(t *testing.T) {
 }
 
 func TestATaskOfAnotherDoesNotExist(t *testing.T) {
-	w := newWorld()
-	w.counting()
-	h := w.host(t, tool("t", deleting))
-	defer h.Close()
-	req := modern("t", `{}`, following)
+	w := newFakeBackend()
+	w.addCounter()
+	h := newHost(t, tool("t", deleting), w.use)
+	req := modernRequest("t", `{}`, following)
 	req.Caller.Subject = "ada"
-	id := do(t, h, req).TaskID
-	settled(t, h)
+	id := mustCall(t, h, req).TaskID
+	waitForTasks(t, h)
 	for name, change := range map[string]func(*mcp.Caller){
 		"nobody":          func(*mcp.Caller) {},
 		"another":         func(c *mcp.Caller) { c.Subject = "bob" },
 		"another toolset": func(c *mcp.Caller) { c.Subject, c.Toolset = "ada", "set" },
 	} {
 		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
-			if r, err := taskly(t, h, method, id, `{"sure":{"action":"decline"}}`, change); !unknownTask(err) {
+			if r, err := taskRequest(t, h, method, id, `{"sure":{"action":"decline"}}`, change); !isUnknownTask(err) {
 				t.Errorf("%s %s: %+v %v", name, method, r, err)
 			}
 		}
 	}
-	if _, err := taskly(t, h, "tasks/get", strings.Repeat("0", len(id)), ""); !unknownTask(err) {
+	if _, err := taskRequest(t, h, "tasks/get", strings.Repeat("0", len(id)), ""); !isUnknownTask(err) {
 		t.Errorf("got %v", err)
 	}
-	if r, err := taskly(t, h, "tasks/get", id, "", func(c *mcp.Caller) { c.Subject = "ada" }); err != nil || r.keys() != "name sure" {
+	if r, err := taskRequest(t, h, "tasks/get", id, "", func(c *mcp.Caller) { c.Subject = "ada" }); err != nil || r.keys() != "name sure" {
 		t.Errorf("%+v %v", r, err)
 	}
 }
 
 func TestATaskIsForgottenWhenItsTimeHasPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeBackend()
 		ended := make(chan error, 1)
 		w.do["waits"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
 			return nil, ctx.Err()
 		}
-		h := w.host(t, tool("t", strings.Replace(task1h, "\n}", "\n  ttl = \"10m\"\n}", 1)+"timeout = \"1h\"\nfake { do = \"waits\" }"))
-		defer h.Close()
-		id := start(t, h, "t").TaskID
+		h := newHost(t, tool("t", strings.Replace(task1h, "\n}", "\n  ttl = \"10m\"\n}", 1)+"timeout = \"1h\"\nfake { do = \"waits\" }"), w.use)
+		id := startTask(t, h, "t").TaskID
 		time.Sleep(10*time.Minute - time.Second)
 		if r := getTask(t, h, id); r.Status != "working" {
 			t.Errorf("%+v", r)
 		}
 		time.Sleep(2 * time.Second)
-		if r, err := taskly(t, h, "tasks/get", id, ""); !unknownTask(err) {
+		if r, err := taskRequest(t, h, "tasks/get", id, ""); !isUnknownTask(err) {
 			t.Errorf("%+v %v", r, err)
 		}
 		if err := <-ended; !errors.Is(err, task.ErrTimedOut) {
@@ -315,10 +307,9 @@ func TestATaskIsForgottenWhenItsTimeHasPassed(t *testing.T) {
 }
 
 func TestWhoWaitsForTheAnswerGetsNoTask(t *testing.T) {
-	h := newWorld().host(t, tool("t", "task {\n  mode = \"required\"\n}\ntext = \"done\""))
-	defer h.Close()
+	h := newHost(t, tool("t", "task {\n  mode = \"required\"\n}\ntext = \"done\""))
 	p, _ := h.Current().Program("t")
-	out, err := p.RunToEnd(t.Context(), modern("t", `{}`, `{}`))
+	out, err := p.RunToEnd(t.Context(), modernRequest("t", `{}`, `{}`))
 	if err != nil || !strings.Contains(string(out.AppendResult(nil, mcp.Revision20260728)), "done") {
 		t.Errorf("%+v %v", out, err)
 	}

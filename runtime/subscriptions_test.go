@@ -16,36 +16,36 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// ear is an audience that writes down what it is told.
-type ear struct {
+// recordingNotifier is a Notifier that records what it is called with.
+type recordingNotifier struct {
 	audience
 	mu    sync.Mutex
 	heard []string // guarded by mu
 }
 
-func newEar() *ear { return &ear{audience: func() {}} }
+func newRecordingNotifier() *recordingNotifier { return &recordingNotifier{audience: func() {}} }
 
-func (e *ear) note(what string) {
+func (e *recordingNotifier) add(what string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.heard = append(e.heard, what)
 }
 
-func (e *ear) ResourceUpdated(uri string) { e.note(uri) }
+func (e *recordingNotifier) ResourceUpdated(uri string) { e.add(uri) }
 
-// Retain makes it one that holds nobody.
-func (e *ear) Retain(func(*mcp.Identity) bool) {}
+// Retain does nothing: there are no sessions.
+func (e *recordingNotifier) Retain(func(*mcp.Identity) bool) {}
 
-func (e *ear) ListsChanged(in func(string) mcp.Changes) {
+func (e *recordingNotifier) ListsChanged(in func(string) mcp.Changes) {
 	for _, toolset := range []string{"", "billing", "gone"} {
 		if c := in(toolset); c != (mcp.Changes{}) {
-			e.note(fmt.Sprintf("%q %v", toolset, c))
+			e.add(fmt.Sprintf("%q %v", toolset, c))
 		}
 	}
 }
 
-// hears fails unless exactly this was told since the last time.
-func (e *ear) hears(t testing.TB, want ...string) {
+// expect fails unless exactly these calls were recorded since the last time.
+func (e *recordingNotifier) expect(t testing.TB, want ...string) {
 	t.Helper()
 	synctest.Wait()
 	e.mu.Lock()
@@ -58,15 +58,15 @@ func (e *ear) hears(t testing.TB, want ...string) {
 
 // Version makes the backend of the tests one that tells of changes, where the test says of what.
 func (a *fakeAction) Version(_ context.Context, call *adapters.Call) (string, error) {
-	if a.world.version == nil {
+	if a.backend.version == nil {
 		return "", errors.New("nothing is known")
 	}
-	return a.world.version(call.Frame.Input)
+	return a.backend.version(call.Frame.Input)
 }
 
 func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, e := newWorld(), newEar()
+		w, e := newFakeBackend(), newRecordingNotifier()
 		var mu sync.Mutex
 		text, reads := "one", 0
 		set := func(s string) { mu.Lock(); defer mu.Unlock(); text = s }
@@ -79,12 +79,11 @@ func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
 			}
 			return text, nil
 		}
-		h := w.host(t, `resource "r" {
+		h := newHost(t, `resource "r" {
 			uri     = "doc://a"
 			refresh = "3s"
 			fake { do = "text" }
-		}`)
-		defer h.Close()
+		}`, w.use)
 		h.SetNotifier(e)
 		time.Sleep(time.Minute)
 		if reads != 0 {
@@ -101,26 +100,26 @@ func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
 		}
 		set("two")
 		time.Sleep(3*time.Second + time.Millisecond)
-		e.hears(t, "doc://a")
+		e.expect(t, "doc://a")
 		time.Sleep(time.Minute)
-		e.hears(t)
+		e.expect(t)
 		// What cannot be read for a while has not changed.
 		set("")
 		time.Sleep(10 * time.Second)
 		set("two")
 		time.Sleep(10 * time.Second)
-		e.hears(t)
+		e.expect(t)
 		h.UnsubscribeResource("", "doc://a")
 		set("three")
 		time.Sleep(3 * time.Second)
-		e.hears(t, "doc://a")
+		e.expect(t, "doc://a")
 		h.UnsubscribeResource("", "doc://a")
 		h.UnsubscribeResource("", "doc://a") // once too often is nothing
 		synctest.Wait()
 		set("four")
 		before := reads
 		time.Sleep(time.Minute)
-		e.hears(t)
+		e.expect(t)
 		if reads != before {
 			t.Errorf("read %d times after the last has gone", reads-before)
 		}
@@ -129,7 +128,7 @@ func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
 
 func TestAFileThatChangesIsNoticedWithoutBeingRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, e := newWorld(), newEar()
+		w, e := newFakeBackend(), newRecordingNotifier()
 		var mu sync.Mutex
 		versions, reads := map[any]string{"a": "1", "b": "1"}, 0
 		w.version = func(in map[string]any) (string, error) {
@@ -138,12 +137,11 @@ func TestAFileThatChangesIsNoticedWithoutBeingRead(t *testing.T) {
 			return versions[in["name"]], nil
 		}
 		w.do["text"] = func(context.Context, *adapters.Call) (any, error) { reads++; return "text", nil }
-		h := w.host(t, `resource "r" {
+		h := newHost(t, `resource "r" {
 			uri_template = "doc://{name}"
 			fake { do = "text" }
 			text = "${input.name}"
-		}`)
-		defer h.Close()
+		}`, w.use)
 		h.SetNotifier(e)
 		for _, uri := range []string{"doc://a", "doc://b"} {
 			if err := h.SubscribeResource(t.Context(), &mcp.Caller{}, uri); err != nil {
@@ -154,9 +152,9 @@ func TestAFileThatChangesIsNoticedWithoutBeingRead(t *testing.T) {
 		versions["b"] = "2"
 		mu.Unlock()
 		time.Sleep(time.Second)
-		e.hears(t, "doc://b")
+		e.expect(t, "doc://b")
 		time.Sleep(time.Minute)
-		e.hears(t)
+		e.expect(t)
 		if reads != 0 {
 			t.Errorf("read %d times", reads)
 		}
@@ -165,13 +163,12 @@ func TestAFileThatChangesIsNoticedWithoutBeingRead(t *testing.T) {
 
 func TestAReloadTellsThoseWhoFollowWhatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, e := newWorld(), newEar()
+		w, e := newFakeBackend(), newRecordingNotifier()
 		doc := func(name, text string) string {
 			return fmt.Sprintf("resource %q {\nuri = \"doc://%s\"\ntext = %q\n}\n", name, name, text)
 		}
 		fake := "resource \"fake\" {\nuri = \"doc://fake\"\nrefresh = \"3s\"\nfake {\nvalue = 1\n}\n}\n"
-		h := w.host(t, doc("a", "1")+doc("b", "1")+doc("c", "1")+fake)
-		defer h.Close()
+		h := newHost(t, doc("a", "1")+doc("b", "1")+doc("c", "1")+fake, w.use)
 		h.SetNotifier(e)
 		for _, uri := range []string{"doc://a", "doc://b", "doc://fake"} {
 			if err := h.SubscribeResource(t.Context(), &mcp.Caller{}, uri); err != nil {
@@ -179,39 +176,38 @@ func TestAReloadTellsThoseWhoFollowWhatChanged(t *testing.T) {
 			}
 		}
 		load(t, h, doc("a", "2")+doc("b", "1")+doc("c", "2")+fake)
-		e.hears(t, "doc://a")
+		e.expect(t, "doc://a")
 		load(t, h, doc("a", "2")+doc("c", "3")+fake)
-		e.hears(t, `"" {false false true}`, "doc://b")
+		e.expect(t, `"" {false false true}`, "doc://b")
 		load(t, h, doc("a", "2")+doc("b", "1")+fake+tool("t", `text = "x"`))
-		e.hears(t, `"" {true false true}`, "doc://b")
+		e.expect(t, `"" {true false true}`, "doc://b")
 		load(t, h, doc("a", "2")+doc("b", "1")+"resource \"fake\" {\nuri = \"doc://fake\"\nrefresh = \"4s\"\nfake {\nvalue = 2\n}\n}\n"+tool("t", `text = "x"`))
-		e.hears(t, "doc://fake")
+		e.expect(t, "doc://fake")
 		time.Sleep(time.Minute)
-		e.hears(t)
+		e.expect(t)
 	})
 }
 
 func TestEachToolsetIsToldOfItsOwnLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, e := newWorld(), newEar()
-		h := w.host(t, shops)
-		defer h.Close()
+		w, e := newFakeBackend(), newRecordingNotifier()
+		h := newHost(t, shops, w.use)
 		h.SetNotifier(e)
 		load(t, h, shops+"tool \"order_write\" {\ndescription = \"Write.\"\ntext = \"w\"\n}\n")
-		e.hears(t, `"" {true false false}`)
+		e.expect(t, `"" {true false false}`)
 		load(t, h, shops+"tool \"invoice_list\" {\ndescription = \"List.\"\ntext = \"l\"\n}\n")
-		e.hears(t, `"" {true false false}`, `"billing" {true false false}`)
+		e.expect(t, `"" {true false false}`, `"billing" {true false false}`)
 		load(t, h, `prompt "invoice" {
 			description = "Another prompt."
 			message "user" { text = "i" }
 		}
 		toolset "billing" { prompts = ["*"] }`)
-		e.hears(t, `"" {true true true}`, `"billing" {true true true}`)
+		e.expect(t, `"" {true true true}`, `"billing" {true true true}`)
 		load(t, h, `prompt "invoice" {
 			description = "Another prompt."
 			message "user" { text = "changed, and the list does not show it" }
 		}`)
-		e.hears(t, `"billing" {false true false}`) // it is gone, with its prompts
+		e.expect(t, `"billing" {false true false}`) // it is gone, with its prompts
 	})
 }
 
@@ -227,15 +223,14 @@ resource "b" {
   text = "x"
 }
 `
-		e := newEar()
-		h := newWorld().host(t, docs+`toolset "billing" { resources = ["a"] }`)
-		defer h.Close()
+		e := newRecordingNotifier()
+		h := newHost(t, docs+`toolset "billing" { resources = ["a"] }`)
 		h.SetNotifier(e)
 		if err := h.SubscribeResource(t.Context(), &mcp.Caller{Toolset: "billing"}, "doc://a"); err != nil {
 			t.Fatal(err)
 		}
 		load(t, h, docs+`toolset "billing" { resources = ["b"] }`)
-		e.hears(t, `"billing" {false false true}`, "doc://a")
+		e.expect(t, `"billing" {false false true}`, "doc://a")
 	})
 }
 
@@ -257,8 +252,7 @@ auth {
 	ada := &mcp.Caller{Subject: "ada", Identity: &mcp.Identity{Subject: "ada", Groups: []string{"staff"}, Scopes: []string{"b"}}}
 	eve := &mcp.Caller{Subject: "eve", Identity: &mcp.Identity{Subject: "eve"}}
 	billing := &mcp.Caller{Toolset: "billing"}
-	h := newWorld().host(t, docs)
-	defer h.Close()
+	h := newHost(t, docs)
 	for _, c := range []struct{ declared, may string }{
 		{``, "ada a, ada b, eve a"},
 		{`policy "p" {
@@ -296,12 +290,12 @@ auth {
 
 func TestClosingEndsAllThatIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		h := w.host(t, `resource "r" {
+		w := newFakeBackend()
+		h := newHost(t, `resource "r" {
 			uri_template = "doc://{x}"
 			refresh      = "1s"
 			fake { value = input.x }
-		}`)
+		}`, w.use)
 		for i := range 50 {
 			if err := h.SubscribeResource(t.Context(), &mcp.Caller{}, fmt.Sprintf("doc://%d", i)); err != nil {
 				t.Fatal(err)
@@ -317,13 +311,12 @@ func TestClosingEndsAllThatIsFollowed(t *testing.T) {
 
 func TestFollowingGivesUpWithWhoAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		h := w.host(t, `resource "r" {
+		w := newFakeBackend()
+		h := newHost(t, `resource "r" {
 			uri     = "doc://a"
 			refresh = "1s"
 			fake { do = "waits" }
-		}`)
-		defer h.Close()
+		}`, w.use)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := h.SubscribeResource(ctx, &mcp.Caller{}, "doc://a"); !errors.Is(err, context.DeadlineExceeded) {

@@ -39,7 +39,7 @@ func (r *callReply) text() string {
 	return strings.Join(all, "\n")
 }
 
-// keys are what is asked.
+// keys returns the keys of the questions.
 func (r *callReply) keys() string {
 	asked := map[string]any{}
 	for key := range r.InputRequests {
@@ -50,17 +50,17 @@ func (r *callReply) keys() string {
 
 const everything = `{"elicitation":{},"sampling":{},"roots":{}}`
 
-// modern is a request of a modern client.
-func modern(tool, arguments, capabilities string) *mcp.CallRequest {
+// modernRequest returns the request of a modern client.
+func modernRequest(tool, arguments, capabilities string) *mcp.CallRequest {
 	return &mcp.CallRequest{Name: tool, Arguments: []byte(arguments), Caller: &mcp.Caller{Revision: mcp.Revision20260728, Capabilities: []byte(capabilities)}}
 }
 
-// again is the request of a client that was asked before.
-func again(req *mcp.CallRequest, state, answers string) *mcp.CallRequest {
+// retryRequest returns the request that brings the answers of the client.
+func retryRequest(req *mcp.CallRequest, state, answers string) *mcp.CallRequest {
 	return &mcp.CallRequest{Name: req.Name, Arguments: req.Arguments, Caller: req.Caller, State: state, Answers: []byte(answers)}
 }
 
-func try(t testing.TB, h *Host, req *mcp.CallRequest) (*callReply, error) {
+func tryCall(t testing.TB, h *Host, req *mcp.CallRequest) (*callReply, error) {
 	t.Helper()
 	out, err := h.CallTool(t.Context(), req)
 	if err != nil {
@@ -77,23 +77,23 @@ func try(t testing.TB, h *Host, req *mcp.CallRequest) (*callReply, error) {
 	return r, nil
 }
 
-func do(t testing.TB, h *Host, req *mcp.CallRequest) *callReply {
+func mustCall(t testing.TB, h *Host, req *mcp.CallRequest) *callReply {
 	t.Helper()
-	r, err := try(t, h, req)
+	r, err := tryCall(t, h, req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// refusedState reports whether an error is that a state is not good.
-func refusedState(err error) bool {
+// isInvalidState reports whether an error refuses a state token.
+func isInvalidState(err error) bool {
 	var e *mcp.Error
 	return errors.As(err, &e) && e.Code == mcp.CodeInvalidParams && strings.Contains(e.Message, "requestState")
 }
 
-// counting is a backend that counts how often it was called.
-func (w *world) counting() (count func() int) {
+// addCounter adds the backend "count", and returns a function that says how often it was called.
+func (w *fakeBackend) addCounter() (count func() int) {
 	n := 0
 	w.do["count"] = func(context.Context, *adapters.Call) (any, error) {
 		w.mu.Lock()
@@ -146,20 +146,19 @@ text = "${step.who.name.content.name} ${step.color.color.content.color} ${step.f
 `
 
 func TestAStepThatRanNeverRunsAgain(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", asking))
-	defer h.Close()
-	first := modern("t", `{}`, everything)
-	a := do(t, h, first)
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", asking), w.use)
+	first := modernRequest("t", `{}`, everything)
+	a := mustCall(t, h, first)
 	if a.ResultType != "input_required" || a.keys() != "folders name" {
 		t.Fatalf("%+v", a)
 	}
-	b := do(t, h, again(first, a.RequestState, `{"name":`+accept+`,"folders":{"roots":[]}}`))
+	b := mustCall(t, h, retryRequest(first, a.RequestState, `{"name":`+accept+`,"folders":{"roots":[]}}`))
 	if b.keys() != "color" || b.InputRequests["color"].Params["message"] != "Which colour, Ada?" || b.RequestState == a.RequestState {
 		t.Fatalf("%+v", b)
 	}
-	c := do(t, h, again(first, b.RequestState, `{"color":{"action":"accept","content":{"color":"red"}}}`))
+	c := mustCall(t, h, retryRequest(first, b.RequestState, `{"color":{"action":"accept","content":{"color":"red"}}}`))
 	if c.text() != "Ada red true" || c.ResultType != "complete" {
 		t.Errorf("%+v", c)
 	}
@@ -169,12 +168,11 @@ func TestAStepThatRanNeverRunsAgain(t *testing.T) {
 }
 
 func TestAnswersThatCannotBeUsedAreAskedForAgain(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", asking))
-	defer h.Close()
-	req := modern("t", `{}`, everything)
-	state := do(t, h, req).RequestState
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", asking), w.use)
+	req := modernRequest("t", `{}`, everything)
+	state := mustCall(t, h, req).RequestState
 	for _, c := range []struct{ answers, asked, complains string }{
 		{`{}`, "folders name", ""},
 		{`{"nobody":{},"color":{"action":"accept","content":{"color":"red"}}}`, "folders name", ""},
@@ -184,14 +182,14 @@ func TestAnswersThatCannotBeUsedAreAskedForAgain(t *testing.T) {
 		{`{"name":{"action":"accept"},"folders":{"roots":[{"uri":"file:///a"}]}}`, "name", "is required"},
 		{`{"folders":null}`, "name", ""},
 	} {
-		r := do(t, h, again(req, state, c.answers))
+		r := mustCall(t, h, retryRequest(req, state, c.answers))
 		message, _ := r.InputRequests["name"].Params["message"].(string)
 		if r.ResultType != "input_required" || r.keys() != c.asked || !strings.HasPrefix(message, "Who?") || !strings.Contains(message, c.complains) || c.complains == "" && message != "Who?" {
 			t.Errorf("%s: %+v", c.answers, r)
 		}
 		state = r.RequestState
 	}
-	if r := do(t, h, again(req, state, `{"name":`+accept+`}`)); r.keys() != "color" {
+	if r := mustCall(t, h, retryRequest(req, state, `{"name":`+accept+`}`)); r.keys() != "color" {
 		t.Errorf("%+v", r)
 	}
 	if n := count(); n != 1 {
@@ -200,19 +198,18 @@ func TestAnswersThatCannotBeUsedAreAskedForAgain(t *testing.T) {
 }
 
 func TestAnswersMayComeWithTheFirstRequest(t *testing.T) {
-	w := newWorld()
-	w.counting()
-	h := w.host(t, tool("t", asking))
-	defer h.Close()
-	req := modern("t", `{}`, `{"elicitation":{}}`)
-	r := do(t, h, again(req, "", `{"name":`+accept+`,"color":{"action":"accept","content":{"color":"red"}},"else":1}`))
+	w := newFakeBackend()
+	w.addCounter()
+	h := newHost(t, tool("t", asking), w.use)
+	req := modernRequest("t", `{}`, `{"elicitation":{}}`)
+	r := mustCall(t, h, retryRequest(req, "", `{"name":`+accept+`,"color":{"action":"accept","content":{"color":"red"}},"else":1}`))
 	if r.keys() != "color" {
 		t.Errorf("answers are for the round that comes next: %+v", r)
 	}
 }
 
 func TestAStepThatMayFailStillAsks(t *testing.T) {
-	h := newWorld().host(t, tool("t", `
+	h := newHost(t, tool("t", `
 step "s" {
   on_error = "continue"
   ask "q" {
@@ -220,30 +217,28 @@ step "s" {
   }
 }
 text = "${step.s.error == null ? "yes" : step.s.error.message}"`))
-	defer h.Close()
-	req := modern("t", `{}`, everything)
+	req := modernRequest("t", `{}`, everything)
 	for answer, want := range map[string]string{"accept": "yes", "decline": `The user declined to answer the question "q".`} {
-		r := do(t, h, req)
+		r := mustCall(t, h, req)
 		if r.keys() != "q" {
 			t.Fatalf("%+v", r)
 		}
-		if r = do(t, h, again(req, r.RequestState, `{"q":{"action":"`+answer+`"}}`)); r.text() != want || r.IsError {
+		if r = mustCall(t, h, retryRequest(req, r.RequestState, `{"q":{"action":"`+answer+`"}}`)); r.text() != want || r.IsError {
 			t.Errorf("%s: %+v", answer, r)
 		}
 	}
 }
 
 func TestWhatIsCalledByAToolCannotAsk(t *testing.T) {
-	h := newWorld().host(t, tool("a", `text = "a"`))
-	defer h.Close()
+	h := newHost(t, tool("a", `text = "a"`))
 	diags := h.Load(t.Context(), fileSystem(tool("inner", asking)+tool("outer", "step \"s\" {\n  tool \"inner\" {\n  }\n}\ntext = step.s.text")))
-	if !diags.HasErrors() || !strings.Contains(printed(diags), `The tool "inner" asks the client`) {
-		t.Errorf("got %s", printed(diags))
+	if !diags.HasErrors() || !strings.Contains(printDiagnostics(diags), `The tool "inner" asks the client`) {
+		t.Errorf("got %s", printDiagnostics(diags))
 	}
 }
 
 func TestPromptsAskToo(t *testing.T) {
-	h := newWorld().host(t, `
+	h := newHost(t, `
 prompt "p" {
   description = "A prompt."
   step "s" {
@@ -257,44 +252,42 @@ prompt "p" {
   message "user" { text = "Tell of ${step.s.q.content.topic}" }
 }
 `+tool("t", `text = "t"`))
-	defer h.Close()
-	req := modern("p", `{}`, everything)
+	req := modernRequest("p", `{}`, everything)
 	d, err := h.GetPrompt(t.Context(), req)
 	if err != nil || d.Questions == nil || d.Questions.Ask[0].Key != "q" {
 		t.Fatalf("%+v %v", d, err)
 	}
-	next := again(req, d.Questions.State, `{"q":{"action":"accept","content":{"topic":"owls"}}}`)
+	next := retryRequest(req, d.Questions.State, `{"q":{"action":"accept","content":{"topic":"owls"}}}`)
 	if d, err = h.GetPrompt(t.Context(), next); err != nil || !strings.Contains(string(d.Members.AppendJSON(nil)), "Tell of owls") {
 		t.Errorf("%+v %v", d, err)
 	}
-	if _, err := h.GetPrompt(t.Context(), next); !refusedState(err) {
+	if _, err := h.GetPrompt(t.Context(), next); !isInvalidState(err) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestWhatAClientMustBeAbleToDoIsSaidFirst(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("inner", "requires = [\"sampling\"]\nfake { do = \"count\" }")+tool("outer", "requires = [\"elicitation.url\"]\nstep \"s\" {\n  tool \"inner\" {\n  }\n}\ntext = step.s.text"))
-	defer h.Close()
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("inner", "requires = [\"sampling\"]\nfake { do = \"count\" }")+tool("outer", "requires = [\"elicitation.url\"]\nstep \"s\" {\n  tool \"inner\" {\n  }\n}\ntext = step.s.text"), w.use)
 	for _, c := range []struct{ tool, capabilities, missing string }{
 		{"inner", `{}`, `{"requiredCapabilities":{"sampling":{}}}`},
 		{"outer", `{"sampling":{}}`, `{"requiredCapabilities":{"elicitation":{"url":{}}}}`},
 		{"outer", `{"elicitation":{"url":{}}}`, `{"requiredCapabilities":{"sampling":{}}}`},
 	} {
-		_, err := try(t, h, modern(c.tool, `{}`, c.capabilities))
+		_, err := tryCall(t, h, modernRequest(c.tool, `{}`, c.capabilities))
 		var e *mcp.Error
 		if !errors.As(err, &e) || e.Code != mcp.CodeMissingCapability || string(e.Data) != c.missing {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if got := ask(t, h, "inner", `{}`); !strings.Contains(got, `capability \"sampling\"`) || !strings.Contains(got, `"isError":true`) {
+	if got := callTool(t, h, "inner", `{}`); !strings.Contains(got, `capability \"sampling\"`) || !strings.Contains(got, `"isError":true`) {
 		t.Errorf("got %s", got)
 	}
 	if n := count(); n != 0 {
 		t.Errorf("it was called %d times", n)
 	}
-	if r := do(t, h, modern("outer", `{}`, `{"elicitation":{"url":{}},"sampling":{}}`)); r.IsError || count() != 1 {
+	if r := mustCall(t, h, modernRequest("outer", `{}`, `{"elicitation":{"url":{}},"sampling":{}}`)); r.IsError || count() != 1 {
 		t.Errorf("%+v", r)
 	}
 }

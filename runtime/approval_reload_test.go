@@ -11,11 +11,11 @@ import (
 	"hatchel/runtime/approval"
 )
 
-// isVoid waits until an approval is, and checks that who decides about it is told so.
-func (d *testDesk) isVoid(a *approval.Approval, why string) {
+// checkVoid waits until an approval is void, and checks the reason that approvers read.
+func (d *testApprover) checkVoid(a *approval.Approval, why string) {
 	d.t.Helper()
 	var now *approval.Approval
-	eventually(d.t, func() (is bool) {
+	waitFor(d.t, func() (is bool) {
 		var err error
 		if now, err = d.book.Find(d.t.Context(), a.ID); err != nil || now == nil {
 			d.t.Fatal(now, err)
@@ -44,62 +44,59 @@ func (d *testDesk) isVoid(a *approval.Approval, why string) {
 }
 
 func TestWhatWaitsForARemovedToolEnds(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("refund", refunding))
-	defer h.Close()
-	desk := deskOf(t, h)
-	waits := later(t, h, "ann", "refund", `{"amount":500}`)
-	a := desk.pending(1)[0]
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("refund", refunding), w.use)
+	approver := newApprover(t, h)
+	waits := startCall(t, h, "ann", "refund", `{"amount":500}`)
+	a := approver.waitForPending(1)[0]
 	load(t, h, tool("other", `text = "x"`))
-	if got := <-waits; !refused(got) || !strings.Contains(got, "This tool was removed") || count() != 0 {
+	if got := <-waits; !isRefused(got) || !strings.Contains(got, "This tool was removed") || count() != 0 {
 		t.Error(got)
 	}
-	desk.isVoid(a, "the tool was removed")
+	approver.checkVoid(a, "the tool was removed")
 }
 
 func TestWhatNobodyWaitsForAnyMoreIsVoidToo(t *testing.T) {
-	w := newWorld()
-	w.counting()
+	w := newFakeBackend()
+	w.addCounter()
 	src := tool("refund", refunding) + tool("same", "approval {}\ntext = \"same\"")
-	h := w.host(t, src)
-	defer h.Close()
-	desk := deskOf(t, h)
+	h := newHost(t, src, w.use)
+	approver := newApprover(t, h)
 	ctx, hangUp := context.WithCancel(t.Context())
-	left := laterIn(ctx, t, h, "ann", "refund", `{"amount":500}`)
-	a := desk.pending(1)[0]
+	left := startCallWithContext(ctx, t, h, "ann", "refund", `{"amount":500}`)
+	a := approver.waitForPending(1)[0]
 	hangUp()
 	<-left
-	stays := later(t, h, "ann", "same", `{}`)
+	stays := startCall(t, h, "ann", "same", `{}`)
 	var other *approval.Approval
-	for _, x := range desk.pending(2) {
+	for _, x := range approver.waitForPending(2) {
 		if x.ID != a.ID {
 			other = x
 		}
 	}
 	load(t, h, strings.Replace(src, "pays", "gives", 1))
-	desk.isVoid(a, "configuration of the tool was changed")
-	desk.decide(other, true, "")
-	if got := <-stays; refused(got) {
+	approver.checkVoid(a, "configuration of the tool was changed")
+	approver.decide(other, true, "")
+	if got := <-stays; isRefused(got) {
 		t.Errorf("a tool that has not changed: %s", got)
 	}
 }
 
 func TestATaskThatWaitsEndsWhenItsToolChanges(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
+	w := newFakeBackend()
+	count := w.addCounter()
 	src := tool("t", "task {}\napproval { timeout = \"1h\" }\nfake { do = \"count\" }\ntext = \"done\"")
-	h := w.host(t, src)
-	defer h.Close()
-	desk := deskOf(t, h)
-	id := do(t, h, modern("t", `{}`, following)).TaskID
-	a := desk.pending(1)[0]
+	h := newHost(t, src, w.use)
+	approver := newApprover(t, h)
+	id := mustCall(t, h, modernRequest("t", `{}`, following)).TaskID
+	a := approver.waitForPending(1)[0]
 	load(t, h, strings.Replace(src, "done", "did", 1))
-	eventually(t, func() bool {
-		r, err := taskly(t, h, "tasks/get", id, "")
+	waitFor(t, func() bool {
+		r, err := taskRequest(t, h, "tasks/get", id, "")
 		return err == nil && r.Status == "completed" && r.Result.IsError && strings.Contains(r.Result.text(), "configuration of this tool was changed")
 	})
-	desk.isVoid(a, "configuration of the tool was changed")
+	approver.checkVoid(a, "configuration of the tool was changed")
 	if count() != 0 {
 		t.Errorf("%d done", count())
 	}
@@ -107,54 +104,54 @@ func TestATaskThatWaitsEndsWhenItsToolChanges(t *testing.T) {
 
 // Two processes share what they remember, and one of them serves another configuration for a while.
 func TestAProcessEndsNothingThatAnotherHasAskedFor(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
+	w := newFakeBackend()
+	count := w.addCounter()
 	src := tool("refund", refunding)
 	next, path := strings.Replace(src, "pays", "gives", 1), filepath.Join(t.TempDir(), "state.db")
-	old, early := w.remembering(t, path, src), w.remembering(t, path, src)
-	desk := deskOf(t, old)
+	old, early := newHost(t, src, w.use, storedIn(t, path)), newHost(t, src, w.use, storedIn(t, path))
+	approver := newApprover(t, old)
 
-	waits := later(t, old, "ann", "refund", `{"amount":500}`)
-	a := desk.pending(1)[0]
+	waits := startCall(t, old, "ann", "refund", `{"amount":500}`)
+	a := approver.waitForPending(1)[0]
 	load(t, early, next)
 	early.AwaitRetired()
-	if now, err := desk.book.Find(t.Context(), a.ID); err != nil || now.Status != approval.Pending {
+	if now, err := approver.book.Find(t.Context(), a.ID); err != nil || now.Status != approval.Pending {
 		t.Fatalf("%+v %v", now, err)
 	}
-	desk.decide(a, true, "")
-	if got := <-waits; refused(got) || count() != 1 {
+	approver.decide(a, true, "")
+	if got := <-waits; isRefused(got) || count() != 1 {
 		t.Errorf("%d done: %s", count(), got)
 	}
 
 	// The same call waits in both. Where it counts no more it ends, and takes with it what was asked for there; where it does, it asks afresh.
 	load(t, early, src)
-	ends := later(t, early, "ann", "refund", `{"amount":600}`)
-	a = desk.pending(1)[0]
-	goesOn := later(t, old, "ann", "refund", `{"amount":600}`)
-	eventually(t, func() bool { return old.build.caches.waiters.Len() == 1 })
+	ends := startCall(t, early, "ann", "refund", `{"amount":600}`)
+	a = approver.waitForPending(1)[0]
+	goesOn := startCall(t, old, "ann", "refund", `{"amount":600}`)
+	waitFor(t, func() bool { return old.build.caches.waiters.Len() == 1 })
 	load(t, early, next)
-	if got := <-ends; !refused(got) || !strings.Contains(got, "configuration of this tool was changed") {
+	if got := <-ends; !isRefused(got) || !strings.Contains(got, "configuration of this tool was changed") {
 		t.Error(got)
 	}
-	desk.isVoid(a, "configuration of the tool was changed")
-	desk.decide(desk.pending(1)[0], true, "")
-	if got := <-goesOn; refused(got) || count() != 2 {
+	approver.checkVoid(a, "configuration of the tool was changed")
+	approver.decide(approver.waitForPending(1)[0], true, "")
+	if got := <-goesOn; isRefused(got) || count() != 2 {
 		t.Errorf("%d done: %s", count(), got)
 	}
 
 	// And one that joins what another has asked for leaves that as it is.
 	load(t, early, src)
-	goesOn = later(t, old, "ann", "refund", `{"amount":700}`)
-	a = desk.pending(1)[0]
-	ends = later(t, early, "ann", "refund", `{"amount":700}`)
-	eventually(t, func() bool { return early.build.caches.waiters.Len() == 1 })
+	goesOn = startCall(t, old, "ann", "refund", `{"amount":700}`)
+	a = approver.waitForPending(1)[0]
+	ends = startCall(t, early, "ann", "refund", `{"amount":700}`)
+	waitFor(t, func() bool { return early.build.caches.waiters.Len() == 1 })
 	load(t, early, next)
-	if got := <-ends; !refused(got) {
+	if got := <-ends; !isRefused(got) {
 		t.Error(got)
 	}
 	early.AwaitRetired()
-	desk.decide(a, true, "")
-	if got := <-goesOn; refused(got) || count() != 3 {
+	approver.decide(a, true, "")
+	if got := <-goesOn; isRefused(got) || count() != 3 {
 		t.Errorf("%d done: %s", count(), got)
 	}
 }

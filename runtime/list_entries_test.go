@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/hcl"
 	"hatchel/runtime/mcp"
 )
 
 func TestToolsAreListedWithAllThatIsSaidOfThem(t *testing.T) {
-	h := newWorld().host(t, `
+	h := newHost(t, `
 server { page_size = 10 }
 tool "plain" {
   title       = "Plain"
@@ -33,7 +32,6 @@ tool "hidden" {
   text        = "x"
 }
 `)
-	defer h.Close()
 	head := `{"name":"plain","title":"Plain","description":"A tool.","icons":[{"src":"https://x.example/i.png","mimeType":"image/png","sizes":["48x48"]}],` +
 		`"inputSchema":{"type":"object","properties":{"region":{"type":"string","description":"Where","x-mcp-header":"Region"}},"required":["region"],"additionalProperties":false},"outputSchema":`
 	tail := `,"annotations":{"title":"Plain","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}`
@@ -43,10 +41,10 @@ tool "hidden" {
 	if got := string(h.Current().List(mcp.Tools).AppendResult(nil, mcp.Revision20251125)); got != legacy {
 		t.Errorf("legacy\n got %s\nwant %s", got, legacy)
 	}
-	if got := advertised(h); !strings.HasPrefix(got, modern) {
+	if got := listedTools(h); !strings.HasPrefix(got, modern) {
 		t.Errorf("modern\n got %s\nwant %s", got, modern)
 	}
-	if !json.Valid([]byte(advertised(h))) {
+	if !json.Valid([]byte(listedTools(h))) {
 		t.Error("the list is not JSON")
 	}
 	req := &mcp.CallRequest{Name: "plain", Arguments: []byte(`{"region":"eu"}`), Caller: &mcp.Caller{Revision: mcp.Revision20260728, Header: http.Header{"Mcp-Param-Region": {"us"}}}}
@@ -60,12 +58,9 @@ tool "hidden" {
 }
 
 func TestLogHasTheCauseAndNoSecret(t *testing.T) {
-	w := newWorld()
+	w := newFakeBackend()
 	var log bytes.Buffer
-	build := Build{Set: w.set(), Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, nil))}
-	h := NewHost(t.Context(), HostOptions{Build: build, Load: hcl.Options{Getenv: secrets}})
-	defer h.Close()
-	load(t, h, neighbours+tool("fault", `fake { do = "fault" }`)+tool("tells", `fake { do = "tells" }`)+tool("broken", `fake { do = "broken" }`))
+	h := newHost(t, neighbours+tool("fault", `fake { do = "fault" }`)+tool("tells", `fake { do = "tells" }`)+tool("broken", `fake { do = "broken" }`), w.use, logTo(&log, slog.LevelInfo))
 	out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "fault", Arguments: []byte("{}"), Caller: &mcp.Caller{}})
 	if err != nil || out.Meta == nil {
 		t.Fatalf("got %v, %v", out, err)
@@ -79,13 +74,13 @@ func TestLogHasTheCauseAndNoSecret(t *testing.T) {
 		t.Errorf("log %s", line)
 	}
 	log.Reset()
-	ask(t, h, "broken", "{}")
+	callTool(t, h, "broken", "{}")
 	if line := log.String(); !strings.Contains(line, "level=ERROR") || !strings.Contains(line, `cause="a host and a query"`) {
 		t.Errorf("log %s", line)
 	}
 	log.Reset()
-	ask(t, h, "greet", "{}")
-	ask(t, h, "tells", "{}")
+	callTool(t, h, "greet", "{}")
+	callTool(t, h, "tells", "{}")
 	if line := log.String(); line != "" {
 		t.Errorf("what the caller was told is logged without being asked for: %s", line)
 	}

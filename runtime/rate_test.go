@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hatchel/hcl"
 	"hatchel/runtime/state"
 )
 
@@ -23,13 +22,13 @@ const sixAMinute = `tool "x" {
 
 func TestARateIsHeldByAllThatShareAState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
-	w := newWorld()
-	a, b := w.remembering(t, path, sixAMinute), w.remembering(t, path, sixAMinute)
+	w := newFakeBackend()
+	a, b := newHost(t, sixAMinute, w.use, storedIn(t, path)), newHost(t, sixAMinute, w.use, storedIn(t, path))
 	var all sync.WaitGroup
 	var passed atomic.Int64
 	for i := range 18 {
 		all.Go(func() {
-			if !limited(outcomeFor(t, []*Host{a, b}[i%2], "ann", "x", `{}`)) {
+			if !isLimited(callAs(t, []*Host{a, b}[i%2], "ann", "x", `{}`)) {
 				passed.Add(1)
 			}
 		})
@@ -39,15 +38,15 @@ func TestARateIsHeldByAllThatShareAState(t *testing.T) {
 		t.Errorf("%d of 18 calls have passed", passed.Load())
 	}
 	a.Close()
-	if again := w.remembering(t, path, sixAMinute); !limited(outcomeFor(t, again, "ann", "x", `{}`)) || limited(outcomeFor(t, again, "ben", "x", `{}`)) {
+	if again := newHost(t, sixAMinute, w.use, storedIn(t, path)); !isLimited(callAs(t, again, "ann", "x", `{}`)) || isLimited(callAs(t, again, "ben", "x", `{}`)) {
 		t.Error("what was counted is forgotten with the process")
 	}
 }
 
 func TestWhatCannotBeCountedIsNotDone(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h, store := w.sometimes(t, filepath.Join(t.TempDir(), "state.db"), `tool "x" {
+	w := newFakeBackend()
+	count := w.addCounter()
+	h, store := newFlakyHost(t, filepath.Join(t.TempDir(), "state.db"), `tool "x" {
 		description = "x"
 		limit { rate = "6/m" }
 		fake { do = "count" }
@@ -56,47 +55,42 @@ func TestWhatCannotBeCountedIsNotDone(t *testing.T) {
 		description = "y"
 		limit { concurrency = 1 }
 		text = "done"
-	}`)
-	store.away.Store(true)
+	}`, w.use)
+	store.unavailable.Store(true)
 	for range 3 {
-		if said := outcomeFor(t, h, "ann", "x", `{}`); !strings.Contains(said, `"isError":true`) || !strings.Contains(said, "the calls of this tool are rate limited") || count() != 0 {
+		if said := callAs(t, h, "ann", "x", `{}`); !strings.Contains(said, `"isError":true`) || !strings.Contains(said, "the calls of this tool are rate limited") || count() != 0 {
 			t.Errorf("it is done %d times: %s", count(), said)
 		}
 	}
-	if said := outcomeFor(t, h, "ann", "y", `{}`); !strings.Contains(said, "done") {
+	if said := callAs(t, h, "ann", "y", `{}`); !strings.Contains(said, "done") {
 		t.Errorf("a tool without a rate: %s", said)
 	}
-	store.away.Store(false)
-	if said := outcomeFor(t, h, "ann", "x", `{}`); strings.Contains(said, "isError") || count() != 1 {
+	store.unavailable.Store(false)
+	if said := callAs(t, h, "ann", "x", `{}`); strings.Contains(said, "isError") || count() != 1 {
 		t.Errorf("when it is back: %s", said)
 	}
 }
 
 func TestWithoutARateNothingIsRemembered(t *testing.T) {
 	var opened atomic.Int64
-	s := NewState(func(context.Context) (state.Store, error) {
+	s := withStore(t, func(context.Context) (state.Store, error) {
 		opened.Add(1)
 		return nil, errors.New("there is no place for it")
 	})
-	w := newWorld()
-	h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Load: hcl.Options{Getenv: secrets}})
-	t.Cleanup(func() {
-		h.Close()
-		s.Close()
-	})
-	load(t, h, `server {
+	w := newFakeBackend()
+	h := newHost(t, `server {
 		limit { concurrency = 2 }
 	}
 	tool "x" {
 		description = "x"
 		limit { concurrency = 1 }
 		text = "done"
-	}`)
-	if said := outcomeFor(t, h, "ann", "x", `{}`); !strings.Contains(said, "done") || opened.Load() != 0 {
+	}`, w.use, s)
+	if said := callAs(t, h, "ann", "x", `{}`); !strings.Contains(said, "done") || opened.Load() != 0 {
 		t.Errorf("the state is opened %d times: %s", opened.Load(), said)
 	}
 	diags := h.Load(t.Context(), fileSystem(sixAMinute))
-	if got := printed(diags); !strings.Contains(got, "State cannot be kept") || !strings.Contains(got, "are rate limited") || !strings.Contains(got, "there is no place for it") || opened.Load() != 1 {
+	if got := printDiagnostics(diags); !strings.Contains(got, "State cannot be kept") || !strings.Contains(got, "are rate limited") || !strings.Contains(got, "there is no place for it") || opened.Load() != 1 {
 		t.Errorf("with a rate it is opened %d times: %s", opened.Load(), got)
 	}
 }
@@ -104,21 +98,21 @@ func TestWithoutARateNothingIsRemembered(t *testing.T) {
 func TestACallThatIsRefusedAgainDoesNotTroubleTheStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
-		h, store := new(world).sometimes(t, path, `tool "x" {
+		h, store := newFlakyHost(t, path, `tool "x" {
 			description = "x"
 			limit { rate = "1/m" }
 			text = "done"
-		}`)
-		outcomeFor(t, h, "ann", "x", `{}`)
-		outcomeFor(t, h, "ann", "x", `{}`)
-		store.away.Store(true)
+		}`, new(fakeBackend).use)
+		callAs(t, h, "ann", "x", `{}`)
+		callAs(t, h, "ann", "x", `{}`)
+		store.unavailable.Store(true)
 		time.Sleep(30 * time.Second)
-		if said := outcomeFor(t, h, "ann", "x", `{}`); !limited(said) || !strings.Contains(said, "Try again in 30s") {
+		if said := callAs(t, h, "ann", "x", `{}`); !isLimited(said) || !strings.Contains(said, "Try again in 30s") {
 			t.Errorf("half a minute later: %s", said)
 		}
-		store.away.Store(false)
+		store.unavailable.Store(false)
 		time.Sleep(30 * time.Second)
-		if said := outcomeFor(t, h, "ann", "x", `{}`); limited(said) {
+		if said := callAs(t, h, "ann", "x", `{}`); isLimited(said) {
 			t.Errorf("a minute later: %s", said)
 		}
 	})
@@ -128,9 +122,9 @@ func TestACallThatIsRefusedAgainDoesNotTroubleTheStore(t *testing.T) {
 func BenchmarkRate(b *testing.B) {
 	for name, limit := range map[string]string{"without": "", "with": "limit {\n rate = \"1000000/s\"\n queue = 1\n}\n"} {
 		b.Run(name, func(b *testing.B) {
-			h := newWorld().remembering(b, filepath.Join(b.TempDir(), "state.db"), tool("x", limit+`text = "done"`))
+			h := newHost(b, tool("x", limit+`text = "done"`), storedIn(b, filepath.Join(b.TempDir(), "state.db")))
 			for b.Loop() {
-				if said := outcomeFor(b, h, "ann", "x", `{}`); limited(said) {
+				if said := callAs(b, h, "ann", "x", `{}`); isLimited(said) {
 					b.Fatal(said)
 				}
 			}
@@ -140,14 +134,14 @@ func BenchmarkRate(b *testing.B) {
 
 func TestALooserRateHoldsFromTheNextTurnOn(t *testing.T) {
 	rate := func(r string) string { return tool("x", "limit { rate = \""+r+"\" }\ntext = \"done\"") }
-	new(world).within(t, rate("1/d"), func(t *testing.T, h *Host) {
-		if limited(outcomeFor(t, h, "ann", "x", `{}`)) || !limited(outcomeFor(t, h, "ann", "x", `{}`)) {
+	inBubble(t, rate("1/d"), new(fakeBackend).use, func(t *testing.T, h *Host) {
+		if isLimited(callAs(t, h, "ann", "x", `{}`)) || !isLimited(callAs(t, h, "ann", "x", `{}`)) {
 			t.Fatal("one a day is not one")
 		}
 		load(t, h, rate("1/s"))
-		outcomeFor(t, h, "ann", "x", `{}`) // is counted by the new rate
+		callAs(t, h, "ann", "x", `{}`) // is counted by the new rate
 		time.Sleep(2 * time.Second)
-		if got := outcomeFor(t, h, "ann", "x", `{}`); limited(got) {
+		if got := callAs(t, h, "ann", "x", `{}`); isLimited(got) {
 			t.Error(got)
 		}
 	})

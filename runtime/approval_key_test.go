@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/idempotency"
@@ -19,15 +18,15 @@ import (
 )
 
 func TestAKeyIsFreeWhileItsCallWaitsForApproval(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
+	w := newFakeBackend()
+	count := w.addCounter()
 	path := filepath.Join(t.TempDir(), "state.db")
 	src := tool("t", keyed+"approval {}\nfake { do = \"count\" }\ntext = \"done ${output.value}\"")
-	h := w.remembering(t, path, src)
-	desk := deskOf(t, h)
+	h := newHost(t, src, w.use, storedIn(t, path))
+	approver := newApprover(t, h)
 	gone, leave := context.WithCancel(t.Context())
-	said := laterIn(gone, t, h, "ann", "t", `{"idempotency_key":"k"}`)
-	a := desk.pending(1)[0]
+	said := startCallWithContext(gone, t, h, "ann", "t", `{"idempotency_key":"k"}`)
+	a := approver.waitForPending(1)[0]
 	k := idempotency.New(h.build.State.keys, digest.Of("idempotency", "t", "ann", "k").String(), "", time.Hour)
 	if d, err := k.Find(t.Context()); d != nil || err != nil {
 		t.Errorf("something was begun: %v %v", d, err)
@@ -35,44 +34,43 @@ func TestAKeyIsFreeWhileItsCallWaitsForApproval(t *testing.T) {
 	leave()
 	<-said
 	h.Close() // as a crash would leave it
-	h = w.remembering(t, path, src)
-	desk = deskOf(t, h)
+	h = newHost(t, src, w.use, storedIn(t, path))
+	approver = newApprover(t, h)
 	var all []<-chan string
 	for range 3 {
-		all = append(all, later(t, h, "ann", "t", `{"idempotency_key":"k"}`))
+		all = append(all, startCall(t, h, "ann", "t", `{"idempotency_key":"k"}`))
 	}
-	if b := desk.pending(1); len(b) != 1 || b[0].ID != a.ID {
+	if b := approver.waitForPending(1); len(b) != 1 || b[0].ID != a.ID {
 		t.Errorf("asked again: %v", b)
 	}
-	desk.decide(a, true, "")
+	approver.decide(a, true, "")
 	for _, said := range all {
-		if got := <-said; refused(got) || !strings.Contains(got, "done 1") {
+		if got := <-said; isRefused(got) || !strings.Contains(got, "done 1") {
 			t.Error(got)
 		}
 	}
-	if got := outcomeFor(t, h, "ann", "t", `{"idempotency_key":"k"}`); !strings.Contains(got, "done 1") || count() != 1 {
+	if got := callAs(t, h, "ann", "t", `{"idempotency_key":"k"}`); !strings.Contains(got, "done 1") || count() != 1 {
 		t.Errorf("the answer of the key takes an approval: %s", got)
 	}
 }
 
 func TestWhatNeedsApprovalIsNotAnsweredFromTheCache(t *testing.T) {
-	w := newWorld()
-	count := w.counting()
-	h := w.host(t, tool("t", "read_only = true\ninput \"n\" { type = integer }\ninput \"m\" { type = optional(integer) }\ncache {\n  ttl = \"1h\"\n  key = input.n\n}\napproval { when = \"input.m != null\" }\nfake { do = \"count\" }"))
-	defer h.Close()
-	desk := deskOf(t, h)
-	outcomeFor(t, h, "ann", "t", `{"n":1}`)
-	if outcomeFor(t, h, "ann", "t", `{"n":1}`); count() != 1 {
+	w := newFakeBackend()
+	count := w.addCounter()
+	h := newHost(t, tool("t", "read_only = true\ninput \"n\" { type = integer }\ninput \"m\" { type = optional(integer) }\ncache {\n  ttl = \"1h\"\n  key = input.n\n}\napproval { when = \"input.m != null\" }\nfake { do = \"count\" }"), w.use)
+	approver := newApprover(t, h)
+	callAs(t, h, "ann", "t", `{"n":1}`)
+	if callAs(t, h, "ann", "t", `{"n":1}`); count() != 1 {
 		t.Error("nothing is kept")
 	}
-	said := later(t, h, "ann", "t", `{"n":1,"m":2}`)
-	desk.decide(desk.pending(1)[0], true, "")
-	if got := <-said; refused(got) || count() != 2 {
+	said := startCall(t, h, "ann", "t", `{"n":1,"m":2}`)
+	approver.decide(approver.waitForPending(1)[0], true, "")
+	if got := <-said; isRefused(got) || count() != 2 {
 		t.Errorf("after %d: %s", count(), got)
 	}
 }
 
-// forgetting is a store in which approvals cannot be remembered, or not be used up.
+// forgetting is a store that fails to add or to replace approvals.
 type forgetting struct {
 	state.Store
 	adds, replaces error
@@ -102,21 +100,18 @@ func TestWhatCannotBeRememberedIsNotApproved(t *testing.T) {
 		"a store that goes away meanwhile": {&forgetting{replaces: state.ErrUnavailable}, "try again in a moment"},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			w := newWorld()
-			count := w.counting()
-			s := NewState(func(ctx context.Context) (_ state.Store, err error) {
+			w := newFakeBackend()
+			count := w.addCounter()
+			s := withStore(t, func(ctx context.Context) (_ state.Store, err error) {
 				c.store.Store, err = state.Open(ctx, "")
 				return c.store, err
 			})
-			defer s.Close()
-			h := NewHost(t.Context(), HostOptions{Build: Build{Set: w.set(), Dir: t.TempDir(), State: s}, Load: hcl.Options{Getenv: secrets}})
-			defer h.Close()
-			load(t, h, tool("t", "approval {}\nfake { do = \"count\" }"))
-			said := later(t, h, "ann", "t", `{}`)
+			h := newHost(t, tool("t", "approval {}\nfake { do = \"count\" }"), w.use, s)
+			said := startCall(t, h, "ann", "t", `{}`)
 			if c.store.adds == nil {
-				deskOf(t, h).decide(deskOf(t, h).pending(1)[0], true, "")
+				newApprover(t, h).decide(newApprover(t, h).waitForPending(1)[0], true, "")
 			}
-			if got := <-said; !refused(got) || !strings.Contains(got, c.want) || count() != 0 {
+			if got := <-said; !isRefused(got) || !strings.Contains(got, c.want) || count() != 0 {
 				t.Errorf("after %d: %s", count(), got)
 			}
 		})
@@ -130,15 +125,14 @@ func TestWebhooksAreToldOnceThatAnOperatorIsAsked(t *testing.T) {
 		got <- string(body)
 	}))
 	defer service.Close()
-	w := newWorld()
-	w.counting()
-	h := w.host(t, fmt.Sprintf("webhook \"ops\" {\n  url    = %q\n  secret = \"0123456789012345678901234567\"\n}\n", service.URL)+
-		tool("t", "input \"pin\" {\n  type      = string\n  sensitive = true\n}\napproval {\n  message = \"Really? ${input.pin}\"\n  notify  = [\"ops\"]\n}\nfake { do = \"count\" }\ntext = input.pin"))
-	defer h.Close()
-	desk := deskOf(t, h)
+	w := newFakeBackend()
+	w.addCounter()
+	h := newHost(t, fmt.Sprintf("webhook \"ops\" {\n  url    = %q\n  secret = \"0123456789012345678901234567\"\n}\n", service.URL)+
+		tool("t", "input \"pin\" {\n  type      = string\n  sensitive = true\n}\napproval {\n  message = \"Really? ${input.pin}\"\n  notify  = [\"ops\"]\n}\nfake { do = \"count\" }\ntext = input.pin"), w.use)
+	approver := newApprover(t, h)
 	ctx, leave := context.WithCancel(t.Context())
-	first, second := laterIn(ctx, t, h, "ann", "t", `{"pin":"12345678"}`), laterIn(ctx, t, h, "ann", "t", `{"pin":"12345678"}`)
-	a := desk.pending(1)[0]
+	first, second := startCallWithContext(ctx, t, h, "ann", "t", `{"pin":"12345678"}`), startCallWithContext(ctx, t, h, "ann", "t", `{"pin":"12345678"}`)
+	a := approver.waitForPending(1)[0]
 	var body string
 	select {
 	case body = <-got:

@@ -9,7 +9,7 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// concealing holds what tells of a tool before its arguments are looked at: scopes, a header, a capability, a task.
+// concealing declares what could reveal a tool before its arguments are read: scopes, a header, a capability, a task.
 const concealing = `
 tool "hidden" {
   description = "For the staff."
@@ -43,10 +43,10 @@ resource "hidden" {
 
 // Who may never have something is answered as if there was nothing of its name, to the letter, whatever is wrong with the request beside that.
 func TestWhatIsConcealedIsAnsweredAsWhatIsNotThere(t *testing.T) {
-	w := newWorld()
-	h, path := w.audited(t, concealing)
+	w := newFakeBackend()
+	h, path := newAuditedHost(t, concealing, w.use)
 	for _, revision := range []mcp.Revision{mcp.Revision20251125, mcp.Revision20260728} {
-		caller := who("eve", "guests")
+		caller := callerOf("eve", "guests")
 		caller.Revision = revision
 		for _, arguments := range []string{`{"a":"x"}`, `{"a":1}`, `{"b":2}`, ``, `[`} {
 			ask := func(name string) *mcp.CallRequest {
@@ -85,7 +85,7 @@ func TestWhatIsConcealedIsAnsweredAsWhatIsNotThere(t *testing.T) {
 		}
 	}
 	named := map[string]bool{}
-	for _, r := range records(t, path) {
+	for _, r := range readRecords(t, path) {
 		if r.Decision == "denied" && r.Outcome == "refused" {
 			named[r.Kind+" "+r.Rule] = true
 		}
@@ -95,7 +95,7 @@ func TestWhatIsConcealedIsAnsweredAsWhatIsNotThere(t *testing.T) {
 			t.Errorf("the audit log does not name %s: %v", want, named)
 		}
 	}
-	if got, _ := told(t, h, &mcp.CallRequest{Name: "listed", Arguments: []byte(`{"a":"no"}`), Caller: who("eve")}); got != "You are not allowed to make this call." {
+	if got, _ := callText(t, h, &mcp.CallRequest{Name: "listed", Arguments: []byte(`{"a":"no"}`), Caller: callerOf("eve")}); got != "You are not allowed to make this call." {
 		t.Errorf("of a tool that is listed: %s", got)
 	}
 }
