@@ -96,7 +96,7 @@ func (s *Server) subscribe(
 	ctx context.Context, sub *subscription, c *Caller, f listenFilter,
 ) (acknowledgement []byte, any bool, refused error) {
 	sub.subscribeLists(f.lists...)
-	uris, refused := s.subscribeAll(ctx, c, f.uris, sub.resources.add)
+	uris, refused := s.subscribeAll(ctx, c, f.uris, sub.addResource)
 	tasks, err := s.subscribeAll(ctx, c, f.tasks, sub.subscribeTask)
 	if any = len(f.lists)+len(uris)+len(tasks) > 0; any {
 		return sub.acknowledgement(f.lists, uris, tasks), true, nil

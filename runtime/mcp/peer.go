@@ -83,10 +83,10 @@ func (s *Server) updatePeer(ctx context.Context, m *message, rc requestContext) 
 	case invalid != nil:
 		return invalid
 	case string(m.method) == "resources/unsubscribe": // succeeds without a subscription, too
-		rc.peer.subscription.resources.remove(uri)
+		rc.peer.subscription.removeResource(uri)
 		return nil
 	}
-	if err := rc.peer.subscription.resources.add(ctx, rc.caller, uri); err != nil {
+	if err := rc.peer.subscription.addResource(ctx, rc.caller, uri); err != nil {
 		return s.protocolError(ctx, m, err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"strconv"
+	"sync"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -12,8 +13,12 @@ type subscription struct {
 	id         []byte // of the subscriptions/listen, as sent; nil for a legacy client
 	toolset    string
 	mailbox    mailbox
-	resources  resourceSubscriptions
+	server     *Server
 	lookUpTask func(id string) ([]byte, error) // returns the state of a task, and may block; nil if delivery must not
+
+	mu        sync.Mutex
+	resources map[string]*resourceSubscription // by URI; nil after close; guarded by mu
+	last      *Caller                          // who subscribed last and probably subscribes again; guarded by mu
 
 	topics map[topic]struct{} // guarded by subscriptionRegistry.mu
 	closed bool               // guarded by subscriptionRegistry.mu
@@ -21,9 +26,10 @@ type subscription struct {
 
 // newSubscription returns a subscription without topics. Its owner must close it.
 func (s *Server) newSubscription(toolset string, id []byte) *subscription {
-	sub := &subscription{id: id, toolset: toolset, topics: make(map[topic]struct{})}
-	sub.resources = resourceSubscriptions{subscription: sub, server: s, byURI: make(map[string]*resourceSubscription)}
-	return sub
+	return &subscription{
+		id: id, toolset: toolset, server: s,
+		resources: make(map[string]*resourceSubscription), topics: make(map[topic]struct{}),
+	}
 }
 
 // start starts the delivery: ready is called whenever there is something to drain after there was
@@ -36,13 +42,13 @@ func (sub *subscription) start(ready func()) {
 // subscribeLists subscribes to lists of the toolset.
 func (sub *subscription) subscribeLists(kinds ...topicKind) {
 	for _, kind := range kinds {
-		sub.resources.server.subscriptions.add(sub, topic{kind, sub.toolset})
+		sub.server.subscriptions.add(sub, topic{kind, sub.toolset})
 	}
 }
 
 // subscribeTask subscribes to a task. The first notification is its current state.
 func (sub *subscription) subscribeTask(ctx context.Context, c *Caller, id string) error {
-	s, t := sub.resources.server, topic{taskTopic, id}
+	s, t := sub.server, topic{taskTopic, id}
 	s.subscriptions.add(sub, t) // first, so that no change is missed
 	members, err := s.taskState(ctx, c, id)
 	if err != nil {
@@ -55,8 +61,16 @@ func (sub *subscription) subscribeTask(ctx context.Context, c *Caller, id string
 
 // close ends the subscription. It may be called again.
 func (sub *subscription) close() {
-	sub.resources.server.subscriptions.unsubscribe(sub)
-	sub.resources.close()
+	sub.server.subscriptions.unsubscribe(sub)
+	sub.mu.Lock()
+	resources := sub.resources
+	sub.resources = nil
+	sub.mu.Unlock()
+	for uri, one := range resources {
+		if one.followed {
+			sub.server.unfollow(sub.toolset, uri)
+		}
+	}
 }
 
 // drain calls send with up to limit notifications, whose memory is reused. It reports whether there
@@ -75,7 +89,7 @@ func (sub *subscription) drain(limit int, send func(frame []byte)) (more bool) {
 				continue // the task no longer exists
 			}
 		}
-		if n.topic.kind == resourceTopic && !sub.resources.mayNotify(n.topic.name) {
+		if n.topic.kind == resourceTopic && !sub.mayNotify(n.topic.name) {
 			continue
 		}
 		b.b = sub.appendNotification(b.b[:0], n.topic, n.payload)

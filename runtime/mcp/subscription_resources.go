@@ -1,24 +1,10 @@
 package mcp
 
-import (
-	"context"
-	"sync"
-)
+import "context"
 
-// resourceSubscriptions are the resources of one subscription. Each is followed once by the
-// Handler.
-type resourceSubscriptions struct {
-	subscription *subscription
-	server       *Server
-
-	mu     sync.Mutex
-	byURI  map[string]*resourceSubscription // guarded by mu
-	closed bool                             // guarded by mu
-	last   *Caller                          // who subscribed last and probably subscribes again; guarded by mu
-}
-
-// resourceSubscription is a subscription to one resource, possibly pending. Its booleans are
-// guarded by resourceSubscriptions.mu.
+// resourceSubscription is a subscription to one resource, possibly pending. The Handler follows the
+// resource for it. Its booleans are
+// guarded by subscription.mu.
 type resourceSubscription struct {
 	started  chan struct{} // closed when the Handler has returned
 	err      error         // of the Handler, when started is closed
@@ -31,56 +17,39 @@ type resourceSubscription struct {
 // them.
 const maxResources = 1000
 
-// add subscribes to a resource. If there is a subscription already, add waits for it.
-func (r *resourceSubscriptions) add(ctx context.Context, c *Caller, uri string) error {
-	r.mu.Lock()
-	if existing := r.byURI[uri]; existing != nil || r.closed {
-		r.mu.Unlock()
+// addResource subscribes to a resource. If there is a subscription already, it waits for that.
+func (sub *subscription) addResource(ctx context.Context, c *Caller, uri string) error {
+	sub.mu.Lock()
+	if existing := sub.resources[uri]; existing != nil || sub.resources == nil {
+		sub.mu.Unlock()
 		return existing.wait(ctx)
 	}
-	if len(r.byURI) >= maxResources {
-		r.mu.Unlock()
+	if len(sub.resources) >= maxResources {
+		sub.mu.Unlock()
 		return errorf(CodeBusy,
 			"The limit of %d resource subscriptions is reached. Unsubscribe from one of them first", maxResources)
 	}
-	r.last = c.Snapshot(r.last)
-	added := &resourceSubscription{started: make(chan struct{}), caller: r.last}
-	r.byURI[uri] = added
-	r.server.subscriptions.add(r.subscription, topic{resourceTopic, uri}) // first, so that no change is missed
-	r.mu.Unlock()
+	sub.last = c.Snapshot(sub.last)
+	added := &resourceSubscription{started: make(chan struct{}), caller: sub.last}
+	sub.resources[uri] = added
+	sub.server.subscriptions.add(sub, topic{resourceTopic, uri}) // first, so that no change is missed
+	sub.mu.Unlock()
 
-	added.err = r.server.follow(ctx, c, uri) // may block
+	added.err = sub.server.follow(ctx, c, uri) // may block
 	defer close(added.started)
-	r.mu.Lock()
-	current := r.byURI[uri] == added // it has not been removed meanwhile
+	sub.mu.Lock()
+	current := sub.resources[uri] == added // it has not been removed meanwhile
 	switch {
 	case current && added.err != nil:
-		r.removeLocked(uri)
+		sub.removeLocked(uri)
 	case current:
 		added.followed = true
 	}
-	r.mu.Unlock()
+	sub.mu.Unlock()
 	if !current && added.err == nil {
-		r.server.unfollow(r.subscription.toolset, uri)
+		sub.server.unfollow(sub.toolset, uri)
 	}
 	return added.err
-}
-
-// mayNotify reports whether the recipient is notified of the resource. A caller that may no longer
-// read it is notified once, so that its client finds out.
-func (r *resourceSubscriptions) mayNotify(uri string) bool {
-	r.mu.Lock()
-	one := r.byURI[uri]
-	r.mu.Unlock()
-	if one == nil {
-		return false
-	}
-	may := r.server.mayFollow(one.caller, uri)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before := one.revoked
-	one.revoked = !may
-	return may || !before
 }
 
 // wait waits until the Handler has returned and returns its error. It returns nil for nil.
@@ -96,39 +65,38 @@ func (r *resourceSubscription) wait(ctx context.Context) error {
 	}
 }
 
-func (r *resourceSubscriptions) removeLocked(uri string) {
-	delete(r.byURI, uri)
-	r.server.subscriptions.remove(r.subscription, topic{resourceTopic, uri})
+// mayNotify reports whether the recipient is notified of the resource. A caller that may no longer
+// read it is notified once, so that its client finds out.
+func (sub *subscription) mayNotify(uri string) bool {
+	sub.mu.Lock()
+	one := sub.resources[uri]
+	sub.mu.Unlock()
+	if one == nil {
+		return false
+	}
+	may := sub.server.mayFollow(one.caller, uri)
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	before := one.revoked
+	one.revoked = !may
+	return may || !before
 }
 
-// remove ends the subscription to a resource, if there is one.
-func (r *resourceSubscriptions) remove(uri string) {
-	r.mu.Lock()
-	one := r.byURI[uri]
+// removeResource ends the subscription to a resource, if there is one.
+func (sub *subscription) removeResource(uri string) {
+	sub.mu.Lock()
+	one := sub.resources[uri]
 	followed := one != nil && one.followed
-	if one != nil {
-		r.removeLocked(uri)
-	}
-	r.mu.Unlock()
+	sub.removeLocked(uri)
+	sub.mu.Unlock()
 	if followed {
-		r.server.unfollow(r.subscription.toolset, uri)
+		sub.server.unfollow(sub.toolset, uri)
 	}
 }
 
-// close ends all subscriptions. Later calls of add do nothing.
-func (r *resourceSubscriptions) close() {
-	r.mu.Lock()
-	var followed []string
-	for uri, one := range r.byURI {
-		if one.followed {
-			followed = append(followed, uri)
-		}
-	}
-	r.closed, r.byURI = true, nil
-	r.mu.Unlock()
-	for _, uri := range followed {
-		r.server.unfollow(r.subscription.toolset, uri)
-	}
+func (sub *subscription) removeLocked(uri string) {
+	delete(sub.resources, uri)
+	sub.server.subscriptions.remove(sub, topic{resourceTopic, uri})
 }
 
 // recoverError is deferred. It makes a panic an error.
