@@ -29,7 +29,7 @@ func (s *Server) postLegacy(resp *postResponse, p *packet, version string) {
 		resp.fail(errorf(CodeInvalidRequest, "The header Mcp-Session-Id is missing. "+
 			"Send initialize first, then repeat the id of its reply"), m.id)
 	default:
-		if resp.session = s.sessions.find(id, resp.view.toolset, resp.identity); resp.session == nil {
+		if resp.session = s.sessions.find(id, resp.toolset, resp.identity); resp.session == nil {
 			http.Error(resp.w, sessionNotFound, http.StatusNotFound)
 			return
 		}
@@ -48,14 +48,14 @@ func (s *Server) openSession(resp *postResponse, m *message, id string) {
 		return
 	}
 	defer s.calls.Release(1)
-	p, err := s.newPeer(m, resp.view.toolset)
+	p, err := s.newPeer(m, resp.toolset)
 	if err != nil {
 		resp.finish(err.appendReply(nil, m.id), http.StatusOK)
 		return
 	}
 	sess := s.sessions.open(p, rand.Text(), resp.identity.WithoutToken())
 	resp.w.Header()[headerSession] = []string{sess.id}
-	resp.finish(p.appendInitializeReply(nil, m, resp.view.info), http.StatusOK)
+	resp.finish(p.appendInitializeReply(nil, m, resp.info), http.StatusOK)
 }
 
 // serveSession acts on a packet of a session.
@@ -164,7 +164,7 @@ func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]b
 	c := resp.session.caller()
 	c.Session, c.Remote, c.Header = resp.session.id, resp.r.RemoteAddr, resp.r.Header
 	c.setIdentity(resp.identity)
-	dst, err = s.reply(request.ctx, dst, m, requestContext{c, resp.session.peer, resp, resp.view.info})
+	dst, err = s.reply(request.ctx, dst, m, requestContext{c, resp.session.peer, resp, resp.info})
 	if request.cancelled() {
 		return nil, nil
 	}

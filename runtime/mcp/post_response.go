@@ -13,7 +13,8 @@ type postResponse struct {
 	w           http.ResponseWriter
 	r           *http.Request
 	server      *Server
-	view        view
+	toolset     string
+	info        *Info     // as of the start of the request
 	identity    *Identity // nil for unauthenticated clients
 	accepts     acceptedTypes
 	requestSize int      // in bytes
