@@ -81,7 +81,7 @@ func TestAFormIsAskedForInTheFewFormsOfTheProtocol(t *testing.T) {
 		`"status":{"type":"string","enum":["active","inactive"],"default":"active"},` +
 		`"size":{"type":"string","oneOf":[{"const":"s","title":"Small"},{"const":"l","title":"Large"}]},` +
 		`"old":{"type":"string","description":"Legacy","enum":["a","b"],"enumNames":["A","B"]},` +
-		`"days":{"type":"array","description":"Days","minItems":1,"maxItems":2,"items":{"type":"string","enum":["mon","tue"]}},` +
+		`"days":{"type":"array","description":"Days","items":{"type":"string","enum":["mon","tue"]},"minItems":1,"maxItems":2},` +
 		`"colors":{"type":"array","items":{"anyOf":[{"const":"r","title":"Red"},{"const":"b","title":"Blue"}]},"default":["r"]}},` +
 		`"required":["name","size","old","days"]}`
 	if got := string(asks["form"].Elicit.AppendSchema(nil)); got != want {

@@ -19,8 +19,8 @@ type Backend struct {
 	Config     any         // the adapter's own type, or one of these
 	Connection *Connection // named by the label; nil for none
 	Effects    Effects
-	Range      diag.Range
-	ranges     map[any]diag.Range
+	Range      Range
+	ranges     map[any]Range
 }
 
 // Effects are the properties of a backend that hold for every call.
@@ -59,7 +59,7 @@ func (d DefaultResult) isSet() bool { return d.Member != "" || d.Text != "" || l
 
 // Diagnose converts an error of Describe, Check or of binding the backend into diagnostics, placed
 // at the blamed argument or at the block.
-func (b *Backend) Diagnose(err error) diag.Diagnostics {
+func (b *Backend) Diagnose(err error) Diagnostics {
 	return diag.ToDiagnostics(err, "Backend refused", b.Range, b.ranges)
 }
 
@@ -102,7 +102,7 @@ func newBlockSpecs(kinds Kinds) *blockSpecs {
 	}
 	s.backends = append(s.backends, decode.Blocks("tool", "name", "", nil, ignore))
 	s.operation = decode.Join(s.backends, decode.Spec{decode.Blocks("step", "name", "", nil, ignore)},
-		expectSpec(new([]*Check)), s.stepBlocks)
+		decode.Spec{expectField(new([]*Check))}, s.stepBlocks)
 	return s
 }
 
@@ -116,11 +116,11 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 	if a, own := findStepBlock(b.Type); own {
 		kind = a.BackendKind
 	}
-	out := &Backend{Kind: kind.Name, Range: diag.RangeOf(b.DefRange())}
+	out := &Backend{Kind: kind.Name, Range: headerRange(b)}
 	out.Connection = w.findConnection(kind, b)
 
 	inner := *d
-	inner.Diags, inner.Ranges, inner.MissingValue = nil, map[any]diag.Range{}, false
+	inner.Diags, inner.Ranges, inner.MissingValue = nil, map[any]Range{}, false
 	inner.HasConnection = kind.ConnectionRequired || len(b.Labels) > 0 && len(kind.Connections) > 0
 	if out.Connection != nil {
 		if ck, ok := w.loader.findConnectionKind(out.Connection.Kind); ok {
@@ -131,7 +131,7 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		}
 	}
 	config, spec := kind.New()
-	inner.Body(b.Body, spec, b.DefRange())
+	inner.Body(b, spec)
 	out.Config, out.ranges = config, inner.Ranges
 	out.Effects = Effects{Output: eval.AnyType, unknown: true}
 	// the missing part was reported

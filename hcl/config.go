@@ -1,6 +1,8 @@
 package hcl
 
 import (
+	"iter"
+
 	"hatchel/hcl/decode"
 	"hatchel/hcl/template/sqltext"
 )
@@ -26,6 +28,28 @@ type Config struct {
 	Secrets     []string          // all known secrets, for scrubbing output
 	// a file or a top-level block could not be read, so its declarations are missing
 	Partial bool
+}
+
+// operations returns the operations of all tools, prompts and resources with their lists: "tools",
+// "prompts" or "resources".
+func (c *Config) operations() iter.Seq2[string, *Operation] {
+	return func(yield func(string, *Operation) bool) {
+		for _, t := range c.Tools {
+			if !yield("tools", &t.Operation) {
+				return
+			}
+		}
+		for _, p := range c.Prompts {
+			if !yield("prompts", &p.Operation) {
+				return
+			}
+		}
+		for _, r := range c.Resources {
+			if !yield("resources", &r.Operation) {
+				return
+			}
+		}
+	}
 }
 
 // Kinds are the blocks that adapters add to the language.

@@ -1,8 +1,10 @@
 package hcl
 
 import (
+	"cmp"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -19,10 +21,10 @@ type Connection struct {
 	Config any
 	Limits ConnectionLimits
 	Digest string // of the whole block, so that an unchanged connection keeps its pool
-	Range  diag.Range
+	Range  Range
 
-	callerSpecific bool       // its requests depend on the caller
-	onBehalfOf     diag.Range // of the argument that makes it act on behalf of the caller; empty for none
+	callerSpecific bool  // its requests depend on the caller
+	onBehalfOf     Range // of the argument that makes it act on behalf of the caller; empty for none
 }
 
 // decodeConnections decodes the connection blocks.
@@ -39,8 +41,8 @@ func (l *loader) decodeConnections() {
 		config, spec := kind.New()
 		deps := &dependencies{}
 		d.Scope, d.Deps = callerScope(l.base), &deps.Dependencies
-		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: diag.RangeOf(b.DefRange())}
-		d.Body(b.Body, decode.Join(spec, conn.Limits.spec()), b.DefRange())
+		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: headerRange(b.Block)}
+		d.Body(b.Block, decode.Join(spec, conn.Limits.spec()))
 		conn.callerSpecific = d.Deps.Caller
 		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
 			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
@@ -58,9 +60,8 @@ func (l *loader) decodeConnections() {
 		l.connectionsByKind[kind.Name][name] = conn
 		l.globals.connections = append(l.globals.connections, conn)
 	})
-	sort.Slice(l.globals.connections, func(i, j int) bool {
-		a, b := l.globals.connections[i], l.globals.connections[j]
-		return a.Kind < b.Kind || a.Kind == b.Kind && a.Name < b.Name
+	slices.SortFunc(l.globals.connections, func(a, b *Connection) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
 }
 
@@ -73,11 +74,10 @@ func (l *loader) checkTokenExchange() {
 		}
 	}
 	for _, c := range l.globals.connections {
-		if c.onBehalfOf != (diag.Range{}) && !l.partial {
-			l.diags = append(l.diags, &diag.Diagnostic{Summary: "No token to exchange",
-				Detail: "The connection " + c.Name +
-					" exchanges the caller's token, but the server accepts no tokens. Declare auth { jwt { … } " +
-					"}, or remove exchange.", Subject: c.onBehalfOf})
+		if c.onBehalfOf != (Range{}) && !l.partial {
+			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange",
+				Detail: "The connection " + c.Name + " exchanges the caller's token, but the server accepts no " +
+					"tokens. Declare auth { jwt { … } }, or remove exchange.", Subject: c.onBehalfOf})
 		}
 	}
 }
@@ -122,12 +122,10 @@ const (
 
 func (g *ConnectionLimits) spec() decode.Spec {
 	return decode.Spec{
-		decode.PositiveInt(&g.Concurrency, "concurrency",
-			"The maximum number of blocks, over all tools, that use the connection at once. Others wait "+
-				"until their timeout. Unlimited by default."),
-		decode.Block(&g.Breaker, "breaker",
-			"Stops sending requests to a failing backend for `cooldown`: calls that need it fail at once, "+
-				"and then one call tries again.", (*Breaker).spec),
+		decode.PositiveInt(&g.Concurrency, "concurrency", "The maximum number of blocks, over all tools, that use "+
+			"the connection at once. Others wait until their timeout. Unlimited by default."),
+		decode.Block(&g.Breaker, "breaker", "Stops sending requests to a failing backend for `cooldown`: calls that "+
+			"need it fail at once, and then one call tries again.", (*Breaker).spec),
 	}
 }
 

@@ -221,7 +221,7 @@ func (l *loader) warnUnused() {
 	}
 	for _, b := range l.blocks["connection"] {
 		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] &&
-			c.Range == diag.RangeOf(b.DefRange()) {
+			c.Range == headerRange(b.Block) {
 			l.diags.Warnf(c.Range, "Unused connection", "The connection %q is never used.", c.Name)
 		}
 	}

@@ -26,9 +26,8 @@ func (i *Idempotency) spec() decode.Spec {
 
 // idempotencyField declares the idempotency block.
 func (t *toolDecoder) idempotencyField() decode.Field {
-	return decode.Block(&t.tool.Idempotency, "idempotency",
-		"Adds the input idempotency_key: calls with the same key and arguments are executed once and return "+
-			"the same result.", (*Idempotency).spec)
+	return decode.Block(&t.tool.Idempotency, "idempotency", "Adds the input idempotency_key: calls with the same key "+
+		"and arguments are executed once and return the same result.", (*Idempotency).spec)
 }
 
 // addKeyInput adds the input that holds the key.
@@ -63,8 +62,7 @@ func (t *toolDecoder) addKeyInput() {
 // checkKeyUseful reports an idempotency block in a read-only tool.
 func (t *toolDecoder) checkKeyUseful() {
 	if t.tool.Idempotency != nil && t.tool.ReadOnly && !t.dec.Diags.HasErrors() {
-		t.dec.Diags.Warnf(diag.RangeOf(t.blockRange("idempotency")), "Nothing to repeat",
-			"The tool is read-only, so repeated calls are harmless and a key has no effect. Remove "+
-				"idempotency, or use cache.")
+		t.dec.Diags.Warnf(diag.RangeOf(t.blockRange("idempotency")), "Nothing to repeat", "The tool is read-only, so "+
+			"repeated calls are harmless and a key has no effect. Remove idempotency, or use cache.")
 	}
 }

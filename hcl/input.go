@@ -24,13 +24,13 @@ type inputs struct {
 	members          []*schema.Member
 	verbatim         *schema.Type // a verbatim schema
 	verbatimExpr     hclsyntax.Expression
-	labelRanges      map[string]diag.Range
+	labelRanges      map[string]Range
 	completionBlocks map[string]*hclsyntax.Block // complete blocks, by input
 	partial          bool                        // further inputs have mistakes, which were reported
 }
 
 func newInputs(w *operationDecoder) *inputs {
-	return &inputs{operation: w, noun: "input", labelRanges: map[string]diag.Range{}}
+	return &inputs{operation: w, noun: "input", labelRanges: map[string]Range{}}
 }
 
 func (in *inputs) spec() decode.Spec {
@@ -107,7 +107,7 @@ func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schem
 	if in.texts != nil {
 		spec, m.Type = argumentSpec(), eval.StringType
 	}
-	d.Body(block.Body, spec, block.DefRange())
+	d.Body(block, spec)
 	written := block.Body.Attributes
 	if a := written["type"]; a != nil {
 		t, option, diags := schema.Parse(a.Expr, d.TypeEnv())
@@ -152,7 +152,7 @@ func (in *inputs) decodeSchema(d *decode.Decoder, e hclsyntax.Expression) {
 	if !n.Known {
 		return
 	}
-	t, _, err := schema.FromJSONSchema(n.Value)
+	t, err := schema.FromJSONSchema(n.Value)
 	if err != nil {
 		d.Errorf(e.Range(), "Invalid JSON Schema", "%s.", diag.ToSentence(err.Error()))
 	}

@@ -18,7 +18,6 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
@@ -29,7 +28,7 @@ type Options struct {
 	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil for an empty one
 	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
 	Cache      *Cache                            // reuses unchanged parts of the previous load; may be nil
-	Now        func() time.Time                  // the clock of expressions; nil for time.Now
+	Now        func() time.Time                  // the clock of expirations; nil for time.Now
 	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for
 	// sequential calls
 	Parallel func(n int, do func(i int))
@@ -37,7 +36,7 @@ type Options struct {
 
 // Load reads a configuration and reports every mistake of every file in one pass. The Config is
 // never nil; it may be used only if the diagnostics have no errors.
-func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
+func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	defer opts.Cache.lock()()
 	l := newLoader(fsys, kinds, opts)
 	files := l.readSources()
@@ -88,14 +87,14 @@ type loader struct {
 	*blockSpecs
 
 	config   *Config
-	diags    diag.Diagnostics
+	diags    Diagnostics
 	blocks   map[string][]sourceBlock
 	partial  bool // a file could not be read, so missing declarations are not reported
 	used     map[*Connection]bool
 	notified map[string]bool // the webhooks that a block names
 	env      decode.Env
 	tools    map[string]*toolDecoder // by name, for steps that call tools
-	declared map[string]diag.Range   // where each name was first declared, by "kind name"
+	declared map[string]Range        // where each name was first declared, by "kind name"
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
@@ -120,17 +119,15 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		used:       map[*Connection]bool{},
 		notified:   map[string]bool{},
 		blockSpecs: newBlockSpecs(kinds),
-		declared:   map[string]diag.Range{},
+		declared:   map[string]Range{},
 	}
 	l.env = decode.Env{
-		CompileEnv: hclexpr.CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(exprlang.Cache)},
+		CompileEnv: hclexpr.CompileEnv{Functions: l.functionContext},
+		Now:        opts.Now,
 		UploadURL:  &l.config.Files.uploadURL,
-		NamedType: func(name string, r hclv2.Range) (*schema.Type,
-			hclv2.Diagnostics) {
-			return l.types.resolve(name, r)
-		},
 	}
 	l.types = &lazyTypes{loader: l, blocks: map[string]sourceBlock{}, done: map[string]*schema.Type{}}
+	l.env.NamedType = l.types.resolve
 	return l
 }
 
@@ -258,15 +255,18 @@ func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
 	}
 }
 
-func invalidName(noun, name string, r hclv2.Range) *diag.Diagnostic {
-	return &diag.Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r),
+func invalidName(noun, name string, r hclv2.Range) *Diagnostic {
+	return &Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r),
 		Detail: fmt.Sprintf("The name of %s is used in expressions, so it must start with a letter and "+
 			"consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)}
 }
 
+// headerRange returns the range of the type and the labels of a block.
+func headerRange(b *hclsyntax.Block) Range { return diag.RangeOf(b.DefRange()) }
+
 // newDecoder returns a Decoder for the blocks of a file.
 func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
-	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]diag.Range{}}
+	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{}}
 }
 
 // configID returns the digest of all inputs of the configuration.
@@ -284,12 +284,20 @@ func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock
 	for _, b := range l.blocks[name] {
 		d := l.newDecoder(b.file)
 		do(d, b)
-		l.report(d)
+		l.diags = append(l.diags, d.Diags...)
 	}
 }
 
-// report moves the diagnostics of a Decoder to the loader.
-func (l *loader) report(d *decode.Decoder) {
-	l.diags = append(l.diags, d.Diags...)
-	d.Diags = nil
+// onlyBlock is eachBlock for a type of which there may be one block; further ones are reported and
+// not decoded.
+func (l *loader) onlyBlock(name string, do func(d *decode.Decoder, b sourceBlock)) {
+	l.eachBlock(name, func(d *decode.Decoder, b sourceBlock) {
+		first := l.blocks[name][0]
+		if b.Block == first.Block {
+			do(d, b)
+			return
+		}
+		d.Errorf(b.DefRange(), "Duplicate "+name, "There may be only one %s block; the first is at %s:%d.", name,
+			first.file.name, first.DefRange().Start.Line)
+	})
 }

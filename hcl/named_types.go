@@ -45,7 +45,7 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	s.path = append(s.path, name)
 	var t *schema.Type
 	d := s.loader.newDecoder(b.file)
-	d.Body(b.Body, typeSpec(&t), b.DefRange())
+	d.Body(b.Block, typeSpec(&t))
 	s.loader.diags = append(s.loader.diags, d.Diags...)
 	s.path = s.path[:len(s.path)-1]
 	if t == nil {

@@ -6,7 +6,6 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -18,7 +17,7 @@ type Prompt struct {
 	Description string
 	Icons       []*Icon
 	Messages    []*PromptMessage
-	Error       *hclexpr.TextTemplate
+	Error       *TextTemplate
 }
 
 // promptDecoder decodes a prompt block.
@@ -86,14 +85,13 @@ func (p *promptDecoder) decode() {
 	d, b := p.dec, p.block
 	p.checkName()
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
-	d.CheckNames(b.Body, head, body, said, failure, p.loader.blockSpecs.operation)
-	d.Fields(b.Body, head, b.DefRange())
+	d.CheckNames(b.Block, head, body, said, failure, p.loader.blockSpecs.operation)
+	d.Fields(b.Block, head)
 	p.inputs.buildInputType()
 	d.Scope = p.scope()
-	d.Fields(b.Body, body, b.DefRange())
-	d.NonNull = d.NonNull.AddPaths(p.prompt.Allow.NonNullWhenTrue())
+	d.Fields(b.Block, body)
 	p.decodeSteps()
-	d.Fields(b.Body, said, b.DefRange())
+	d.Fields(b.Block, said)
 	p.decodeErrorText(failure)
 	p.requireReadOnly("A prompt is chosen by the user")
 	p.checkDescription(p.prompt.Description)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/uritemplate"
 )
 
@@ -22,14 +21,14 @@ type Resource struct {
 	MimeType    string                // empty if it depends on the content: see MediaType
 	Size        int                   // in bytes; 0 if unknown
 	Annotations *Annotations
-	Text        *hclexpr.TextTemplate // exactly one of Text, Data and Body is set
-	Data        *hclexpr.Expr         // bytes, or a base64 string
+	Text        *TextTemplate // exactly one of Text, Data and Body is set
+	Data        *Expr         // bytes, or a base64 string
 	// the output of the backend if neither is set: a text, bytes, or a value that is sent as JSON
-	Body *hclexpr.Expr
+	Body *Expr
 	// polling interval for subscribers; 0 for notifications on file changes only
 	Refresh   time.Duration
 	CacheHint *CacheHint // nil for none
-	Error     *hclexpr.TextTemplate
+	Error     *TextTemplate
 }
 
 // minRefresh is the minimum polling interval.
@@ -87,15 +86,13 @@ func (r *resourceDecoder) headSpec() decode.Spec {
 		decode.ExactlyOneOf("the URI",
 			decode.Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\"."),
 			decode.Attr(&r.template, "uri_template",
-				"The URI template of a family of documents, as in \"orders://{id}{?page}\". Each variable "+
-					"is read as input.<name>. {x} matches no slash, {+x} may, and {/x}, {?x,y} and {&x} are "+
-					"optional.")),
+				"The URI template of a family of documents, as in \"orders://{id}{?page}\". Each variable is read as "+
+					"input.<name>. {x} matches no slash, {+x} may, and {/x}, {?x,y} and {&x} are optional.")),
 		decode.Spec{
 			decode.Attr(&r.resource.Title, "title", "The display name."),
 			decode.Attr(&r.resource.Description, "description", "The content of the resource, for models and users."),
-			decode.Attr(&r.resource.MimeType, "mime_type",
-				"The media type. By default text/plain for a text, application/json for a value, and "+
-					"derived from the file name extension for a file."),
+			decode.Attr(&r.resource.MimeType, "mime_type", "The media type. By default text/plain for a text, "+
+				"application/json for a value, and derived from the file name extension for a file."),
 			decode.PositiveInt(&r.resource.Size, "size",
 				"The size in bytes, if it is known. For a constant text or data it is computed."),
 			decode.Attr(&r.resource.Listed, "listed",
@@ -103,9 +100,8 @@ func (r *resourceDecoder) headSpec() decode.Spec {
 			r.enabledField(),
 			r.requiresField(),
 			r.timeoutField("The timeout for reading."),
-			decode.Attr(&r.resource.Refresh, "refresh",
-				"How often the resource is polled for its subscribers. By default they are notified of a "+
-					"reload and of a changed file only."),
+			decode.Attr(&r.resource.Refresh, "refresh", "How often the resource is polled for its subscribers. By "+
+				"default they are notified of a reload and of a changed file only."),
 			decode.Block(&r.cache, "cache", "How long clients may cache the resource.", (*cacheBlock).spec),
 			annotationsField(&r.resource.Annotations),
 			iconsField(&r.resource.Icons, "Icons of the resource."),
@@ -126,15 +122,14 @@ func (r *resourceDecoder) decode() {
 	d, b := r.dec, r.block
 	r.checkName()
 	head, body, hold, failure := r.headSpec(), r.bodySpec(), r.dataSpec(), errorSpec(&r.resource.Error, "a failure")
-	d.CheckNames(b.Body, head, body, hold, failure, r.loader.blockSpecs.operation)
-	d.Fields(b.Body, head, b.DefRange())
+	d.CheckNames(b.Block, head, body, hold, failure, r.loader.blockSpecs.operation)
+	d.Fields(b.Block, head)
 	r.decodeURI()
 	r.inputs.buildInputType()
 	d.Scope = r.scope()
-	d.Fields(b.Body, body, b.DefRange())
-	d.NonNull = d.NonNull.AddPaths(r.resource.Allow.NonNullWhenTrue())
+	d.Fields(b.Block, body)
 	r.decodeSteps()
-	d.Fields(b.Body, hold, b.DefRange())
+	d.Fields(b.Block, hold)
 	r.decodeBody()
 	r.decodeErrorText(failure)
 	r.requireReadOnly("A resource can be read at any time")
@@ -192,8 +187,7 @@ func (r *resourceDecoder) decodeCache() {
 	}
 	r.resource.CacheHint = &CacheHint{TTL: r.cache.TTL, Private: r.cache.Scope != "public"}
 	if r.cache.Scope == "public" && (r.resource.Allow != nil || len(r.resource.Scopes) > 0) {
-		r.dec.Errorf(r.blockRange("cache"), "Contradictory cache scope",
-			"scope = \"public\" shares content between callers, but `allow` or `scopes` restricts who may "+
-				"read it. Write scope = \"private\".")
+		r.dec.Errorf(r.blockRange("cache"), "Contradictory cache scope", "scope = \"public\" shares content between "+
+			"callers, but `allow` or `scopes` restricts who may read it. Write scope = \"private\".")
 	}
 }

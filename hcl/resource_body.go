@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/media"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
@@ -45,7 +44,7 @@ func (r *resourceDecoder) decodeBody() {
 }
 
 // backendBody returns the output of a backend that is the document, and its media type if known.
-func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
+func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 	d := b.Effects.Default
 	name := cmp.Or(d.Document, d.Text, d.Member)
 	if name == "" && len(d.Members) == 0 {
@@ -74,7 +73,7 @@ func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
 	if d.Document != "" {
 		kind = b.Effects.MimeType
 	}
-	return &hclexpr.Expr{Typed: n, Range: b.Range}, kind
+	return &Expr{Typed: n, Range: b.Range}, kind
 }
 
 // checkData checks constant data and sets its size.
@@ -95,9 +94,8 @@ func (r *resourceDecoder) checkData() {
 	case string:
 		content, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {
-			d.Errorf(r.attrRange("data"), "Invalid base64",
-				"data takes bytes or a base64 string, and this string is not base64. For plain text use "+
-					"`text`; to read a file, filebase64(\"logo.png\").")
+			d.Errorf(r.attrRange("data"), "Invalid base64", "data takes bytes or a base64 string, and this string is "+
+				"not base64. For plain text use `text`; to read a file, filebase64(\"logo.png\").")
 			return
 		}
 		size = len(content)

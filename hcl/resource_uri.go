@@ -88,9 +88,8 @@ func (r *resourceDecoder) setOptional(m *schema.Member, v uritemplate.Variable) 
 		return
 	}
 	if m.Optional {
-		r.dec.Errorf(m.Range, "Variable is required",
-			"Every URI of this template contains {%s}, so the input is always present: remove optional and "+
-				"the default.", v.Name)
+		r.dec.Errorf(m.Range, "Variable is required", "Every URI of this template contains {%s}, so the input is "+
+			"always present: remove optional and the default.", v.Name)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"sync"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-
-	"hatchel/hcl/diag"
 )
 
 // cachedBlock is a decoded tool, prompt or resource that the next load can reuse if its file is
@@ -15,7 +13,7 @@ type cachedBlock struct {
 	result          any // *Tool, *Prompt or *Resource
 	enabled         bool
 	descriptionRefs []descriptionRef
-	diags           diag.Diagnostics
+	diags           Diagnostics
 	deps            *dependencies
 }
 

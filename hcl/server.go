@@ -1,6 +1,8 @@
 package hcl
 
 import (
+	"cmp"
+
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -42,12 +44,18 @@ func (s *Server) spec() decode.Spec {
 		decode.Attr(&s.Version, "version", "The version of the server's tools.").DefaultDoc("0.0.0"),
 		decode.Attr(&s.Instructions, "instructions", "Instructions for models that use the tools."),
 		decode.Attr(&s.Website, "website", "A page about the server."),
-		decode.Attr(&s.PageSize, "page_size", "The page size of lists.").DefaultDoc("200"),
+		decode.Attr(&s.PageSize, "page_size", "The page size of lists.").DefaultDoc("200").Check(s.checkPageSize),
 		decode.BoolChoice(&s.DenyByDefault, "default",
 			"Whether to allow or deny calls that no policy and no allow decides.", "allow", "deny").DefaultDoc("allow"),
 		limitField(&s.Limit, "A limit on the rate and concurrency of all tools together, in addition to the "+
 			"limits of the tools. By default, with auth, each caller may run 10 calls at once, and 100 more wait."),
 		iconsField(&s.Icons, "Icons of the server."),
+	}
+}
+
+func (s *Server) checkPageSize(d *decode.Decoder, e hclsyntax.Expression) {
+	if s.PageSize < 0 || s.PageSize > maxPageSize {
+		d.Errorf(e.Range(), "Invalid page size", "The page size is 1 to %d.", maxPageSize)
 	}
 }
 
@@ -95,27 +103,8 @@ func iconsField(dst *[]*Icon, doc string) decode.Field {
 
 func (l *loader) decodeServer() {
 	s := &l.globals.server
-	for i, b := range l.blocks["server"] {
-		if i > 0 {
-			first := l.blocks["server"][0]
-			l.errorf(b.DefRange(), "Duplicate server", "There may be only one server block; the first is at %s:%d.",
-				first.file.name, first.DefRange().Start.Line)
-			continue
-		}
-		d := l.newDecoder(b.file)
-		d.Body(b.Body, s.spec(), b.DefRange())
-		l.diags = append(l.diags, d.Diags...)
-		if s.PageSize < 0 || s.PageSize > maxPageSize {
-			l.errorf(b.Body.Attributes["page_size"].Expr.Range(), "Invalid page size", "The page size is 1 to %d.",
-				maxPageSize)
-		}
-	}
-	if s.Name == "" {
-		s.Name = "hatchel"
-	}
-	if s.Version == "" {
-		s.Version = "0.0.0"
-	}
+	l.onlyBlock("server", func(d *decode.Decoder, b sourceBlock) { d.Body(b.Block, s.spec()) })
+	s.Name, s.Version = cmp.Or(s.Name, "hatchel"), cmp.Or(s.Version, "0.0.0")
 	if s.PageSize <= 0 {
 		s.PageSize = defaultPageSize
 	}

@@ -9,9 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval"
 	"hatchel/hcl/syntax"
 )
 
@@ -20,7 +18,7 @@ type sourceFile struct {
 	name        string
 	src         []byte
 	body        *hclsyntax.Body
-	diags       diag.Diagnostics // of the syntax
+	diags       Diagnostics // of the syntax
 	digest      [sha256.Size]byte
 	exposed     int            // number of exposed blocks
 	cached      []*cachedBlock // decoded blocks of the previous load, in order
@@ -77,10 +75,10 @@ func (l *loader) reportUnreadable(name string, err error) {
 	case errors.Is(err, fs.ErrPermission):
 		why = "permission is denied"
 	}
-	what, where := "this file", diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1},
+	what, where := "this file", Range{File: name, Start: diag.Pos{Line: 1, Column: 1},
 		End: diag.Pos{Line: 1, Column: 1}}
 	if name == "." {
-		what, where = "the folder", diag.Range{}
+		what, where = "the folder", Range{}
 	}
 	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", diag.ToSentence(what), why)
 }
@@ -103,12 +101,12 @@ func newSourceFile(name string, src []byte) *sourceFile {
 
 // finalDiagnostics sorts the diagnostics and drops follow-up errors: for a file with a syntax error
 // only that error is shown.
-func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnostics {
+func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
 	broken := map[string]bool{}
 	for _, f := range files {
 		broken[f.name] = f.diags.HasErrors()
 	}
-	var out diag.Diagnostics
+	var out Diagnostics
 	for _, d := range diags {
 		if !broken[d.Subject.File] {
 			out = append(out, d)
@@ -118,29 +116,4 @@ func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnost
 		out = append(out, f.diags...)
 	}
 	return out.Sort()
-}
-
-// decodeSingleton decodes the only block of a type, in the scope of load; a second one is reported.
-func (l *loader) decodeSingleton(kind string, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
-	return l.decodeSingletonIn(kind, l.base, spec)
-}
-
-// decodeSingletonIn is decodeSingleton with another scope.
-func (l *loader) decodeSingletonIn(kind string, in *eval.Scope, spec decode.Spec) (d *decode.Decoder, b sourceBlock,
-	ok bool) {
-	for i, b := range l.blocks[kind] {
-		if i > 0 {
-			first := l.blocks[kind][0]
-			l.errorf(b.DefRange(), "Duplicate "+kind, "There may be only one %s block; the first is at %s:%d.", kind,
-				first.file.name, first.DefRange().Start.Line)
-		}
-	}
-	if len(l.blocks[kind]) == 0 {
-		return nil, sourceBlock{}, false
-	}
-	b = l.blocks[kind][0]
-	d = l.newDecoder(b.file)
-	d.Scope = in
-	d.Body(b.Body, spec, b.DefRange())
-	return d, b, true
 }

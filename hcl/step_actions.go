@@ -9,15 +9,14 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/value"
 )
 
 // Progress is the progress block: it sends a progress notification.
 type Progress struct {
-	Done    *hclexpr.Expr // a number
-	Total   *hclexpr.Expr // a number, nil when unknown
-	Message *hclexpr.TextTemplate
+	Done    *Expr // a number
+	Total   *Expr // a number, nil when unknown
+	Message *TextTemplate
 }
 
 func (p *Progress) spec() decode.Spec {
@@ -36,8 +35,8 @@ func (p *Progress) Describe(*Connection) (Effects, error) { return noEffects, ni
 type Log struct {
 	Level   string // as in RFC 5424: "debug" to "emergency"
 	Logger  string
-	Message *hclexpr.TextTemplate // with Data, one of the two
-	Data    *hclexpr.Expr
+	Message *TextTemplate // with Data, one of the two
+	Data    *Expr
 }
 
 func (l *Log) spec() decode.Spec {
@@ -59,21 +58,15 @@ func (l *Log) Describe(*Connection) (Effects, error) { return noEffects, nil }
 // Wait is the wait block; one of For and Seconds is set.
 type Wait struct {
 	For     time.Duration
-	Seconds *hclexpr.Expr // a number, computed for the call
-	Detach  bool          // closes the connection of a client that can resume it
+	Seconds *Expr // a number, computed for the call
+	Detach  bool  // closes the connection of a client that can resume it
 }
 
 func (w *Wait) spec() decode.Spec {
-	constant := decode.PositiveDuration(&w.For, "for", "The duration of the wait.")
-	inner := constant.DecodeAttr
-	constant.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, f decode.Field) {
-		before := len(d.Diags)
-		inner(d, e, f)
-		d.Diags[before:].ReplaceDetails(map[string]string{
-			"Value not available here": "for must be known at load. For a wait that depends on the call, " +
-				"write seconds = …, a number.",
-		})
-	}
+	constant := decode.PositiveDuration(&w.For, "for", "The duration of the wait.").ReplaceDetails(map[string]string{
+		"Value not available here": "for must be known at load. For a wait that depends on the call, " +
+			"write seconds = …, a number.",
+	})
 	return decode.Join(
 		decode.ExactlyOneOf("the duration",
 			constant,
@@ -109,7 +102,7 @@ func (w *Wait) Duration(f *eval.Frame) (time.Duration, error) {
 }
 
 // Fail is the fail block: it ends the call as failed, with a message for the model.
-type Fail struct{ Message *hclexpr.TextTemplate }
+type Fail struct{ Message *TextTemplate }
 
 func (f *Fail) spec() decode.Spec {
 	return decode.Spec{decode.MessageAttr(&f.Message, "message",
@@ -122,8 +115,8 @@ func (f *Fail) Describe(*Connection) (Effects, error) { return noEffects, nil }
 // ProtocolFault is the fault block: it ends the request with a protocol error.
 type ProtocolFault struct {
 	Code    int
-	Message *hclexpr.TextTemplate
-	Data    *hclexpr.Expr // nil for none
+	Message *TextTemplate
+	Data    *Expr // nil for none
 }
 
 // JSON-RPC error codes that a fault may use; the others of the range are reserved.
@@ -137,26 +130,20 @@ const (
 
 func (f *ProtocolFault) spec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("code", "integer", "The error code. Custom codes are outside of -32768 to -32000.",
-			f.decodeCode).DefaultDoc("-32602"),
+		decode.Attr(&f.Code, "code",
+			"The error code. Custom codes are outside of -32768 to -32000.").DefaultDoc("-32602").Check(f.checkCode),
 		decode.MessageAttr(&f.Message, "message", "The error message: what is wrong with the request.").Require(),
 		decode.Attr(&f.Data, "data", "Additional data of the error."),
 	}
 }
 
-func (f *ProtocolFault) decodeCode(d *decode.Decoder, e hclsyntax.Expression) {
-	code, ok := d.Known(e, decode.Field{Name: "code"}, "integer").(int)
-	if !ok {
-		return
-	}
-	if code >= minReservedCode && code <= maxReservedCode && code != invalidParams && code != internalError {
+func (f *ProtocolFault) checkCode(d *decode.Decoder, e hclsyntax.Expression) {
+	if c := f.Code; c >= minReservedCode && c <= maxReservedCode && c != invalidParams && c != internalError {
 		d.Errorf(e.Range(), "Reserved error code",
 			"The codes from %d to %d are reserved by the protocol. Write %d for an invalid request, %d for "+
-				"a server error, or a custom code such as "+
-				"1001.", minReservedCode, maxReservedCode, invalidParams, internalError)
-		return
+				"a server error, or a custom code such as 1001.", minReservedCode, maxReservedCode, invalidParams,
+			internalError)
 	}
-	f.Code = code
 }
 
 // Describe implements Describer: no effects.

@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
@@ -28,10 +27,10 @@ type Tool struct {
 	Idempotent  bool
 	OpenWorld   bool
 
-	Result           *hclexpr.Program // nil for the default result of the backend
+	Result           *Program // nil for the default result of the backend
 	Content          []*Content
-	Text             *hclexpr.TextTemplate
-	Error            *hclexpr.TextTemplate
+	Text             *TextTemplate
+	Error            *TextTemplate
 	Returns          *schema.Type // declared type of the structured result; nil for none
 	ReturnsValidator *schema.Validator
 }
@@ -56,9 +55,9 @@ func (l *loader) declareTool(b sourceBlock) *toolDecoder {
 	t := newToolDecoder(l, b)
 	t.checkName()
 	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
-	t.dec.CheckNames(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure,
+	t.dec.CheckNames(b.Block, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure,
 		decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.loader.blockSpecs.operation)
-	t.dec.Fields(b.Body, t.specs.head, b.DefRange())
+	t.dec.Fields(b.Block, t.specs.head)
 	t.addKeyInput()
 	t.inputs.buildInputType()
 	return t
@@ -86,16 +85,14 @@ func (t *toolDecoder) headSpec() decode.Spec {
 		decode.Attr(&t.openWorld, "open_world",
 			"Whether the tool reaches systems other than the declared ones. Derived from the backend by default."),
 		t.timeoutField("The timeout of a whole call."),
-		decode.Attr(&t.tool.MaxText, "max_text",
-			"The maximum amount of text that a model receives. Longer text is truncated, with a "+
-				"notice.").DefaultDoc("64KiB"),
+		decode.Attr(&t.tool.MaxText, "max_text", "The maximum amount of text that a model receives. Longer text is "+
+			"truncated, with a notice.").DefaultDoc("64KiB"),
 		t.requiresField(),
 		t.enabledField(),
 		limitField(&t.tool.Limit, "A limit on the rate and concurrency of the tool."),
 		t.idempotencyField(),
-		decode.Attr(&t.tool.Listed, "listed",
-			"Whether clients can see and call the tool. A tool that is not listed can be called by steps of "+
-				"other tools.").DefaultDoc("true"),
+		decode.Attr(&t.tool.Listed, "listed", "Whether clients can see and call the tool. A tool that is not listed "+
+			"can be called by steps of other tools.").DefaultDoc("true"),
 		iconsField(&t.tool.Icons, "Icons of the tool."),
 		decode.Custom("schema", "JSON Schema",
 			"The input schema as a JSON Schema, as in jsondecode(file(\"x.json\")), in place of input blocks.",
@@ -105,24 +102,16 @@ func (t *toolDecoder) headSpec() decode.Spec {
 
 func (t *toolDecoder) answerSpec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("returns", "type",
-			"The type of the structured result. Results are validated against it, and clients receive it as "+
-				"the output schema.", func(d *decode.Decoder, e hclsyntax.Expression) {
-				t.tool.Returns = d.DecodeType(e)
-				d.RejectFileType(t.tool.Returns, e, "a result")
-				t.tool.ReturnsValidator = t.tool.Returns.Compile()
-			}),
+		decode.Custom("returns", "type", "The type of the structured result. Results are validated against it, and "+
+			"clients receive it as the output schema.", func(d *decode.Decoder, e hclsyntax.Expression) {
+			t.tool.Returns = d.DecodeType(e)
+			d.RejectFileType(t.tool.Returns, e, "a result")
+			t.tool.ReturnsValidator = t.tool.Returns.Compile()
+		}),
 		decode.Attr(&t.tool.Result, "result", "The structured result. By default the output of the backend."),
 		decode.Attr(&t.tool.Text, "text", "The text of the result. By default the structured result as JSON."),
-		decode.Blocks("content", "kind",
-			"One content item, in written order, when one text is not enough. The label is text, image, "+
-				"audio, resource or "+
-				"link.", func() decode.Spec { return contentSpec(&Content{}) },
-			func(d *decode.Decoder, b *hclsyntax.Block) {
-				if c := decodeContent(d, b); c != nil {
-					t.tool.Content = append(t.tool.Content, c)
-				}
-			}),
+		contentBlocks(&t.tool.Content, "One content item, in written order, when one text is not enough. The label "+
+			"is text, image, audio, resource or link."),
 	}
 }
 
@@ -131,16 +120,16 @@ func (t *toolDecoder) decode() {
 	d, b := t.dec, t.block
 	d.Scope = t.scope()
 	before := d.Scope
-	d.Fields(b.Body, t.specs.body, b.DefRange())
-	d.NonNull = d.NonNull.AddPaths(t.tool.Allow.NonNullWhenTrue())
+	d.Fields(b.Block, t.specs.body)
 	t.decodeApprovals()
 	d.Deps.Caller = false // access rules and approvals do not make the result depend on the caller
 	t.decodeSteps()
-	d.Fields(b.Body, decode.Spec{t.taskField()}, b.DefRange())
+	d.Fields(b.Block, decode.Spec{t.taskField()})
+	t.checkTask()
 	t.checkHasResult()
 	t.decodeResult()
 	d.Scope = before
-	d.Fields(b.Body, decode.Spec{t.cacheField()}, b.DefRange())
+	d.Fields(b.Block, decode.Spec{t.cacheField()})
 	t.deriveEffects()
 	t.checkKeyUseful()
 	t.checkCacheable()
@@ -153,7 +142,7 @@ func (t *toolDecoder) decode() {
 // decodeResult decodes the result of the tool.
 func (t *toolDecoder) decodeResult() {
 	d, b := t.dec, t.block
-	d.Fields(b.Body, t.specs.answer, b.DefRange())
+	d.Fields(b.Block, t.specs.answer)
 	t.decodeErrorText(t.specs.failure)
 }
 

@@ -48,7 +48,7 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	name := b.label(0)
 	l.checkIdentifier("variable", name, b.LabelRanges[0])
 	v := &variableBlock{typ: eval.AnyType}
-	d.Body(b.Body, v.spec(), b.DefRange())
+	d.Body(b.Block, v.spec())
 	m := &eval.Member{Type: v.typ, Known: true}
 	text, source, given := l.givenValue(name, v.Env)
 	switch {
@@ -72,7 +72,6 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	if m.Value == nil && m.Known {
 		m.NullReason = "var." + name + " is null"
 	}
-	l.report(d)
 	if l.declare("variable", name, b) {
 		l.variables[name] = m
 	}
@@ -107,7 +106,7 @@ func (l *loader) givenValue(name, env string) (text, source string, ok bool) {
 func (l *loader) checkStrayVariables() {
 	for _, name := range diag.SortedNames(l.opts.Vars) {
 		if l.variables[name] == nil {
-			l.diags.Errorf(diag.Range{}, "Unknown variable",
+			l.diags.Errorf(Range{}, "Unknown variable",
 				"A value is set for %q, but no file declares that variable.%s", name,
 				diag.DidYouMean(name, diag.SortedNames(l.variables)))
 		}
@@ -137,7 +136,7 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 
 // ParseVars parses a variables file with lines `name = value`, like Terraform's .tfvars. Values
 // that are not strings are returned as JSON.
-func ParseVars(name string, src []byte) (map[string]string, diag.Diagnostics) {
+func ParseVars(name string, src []byte) (map[string]string, Diagnostics) {
 	body, diags := syntax.Parse(name, src)
 	if diags.HasErrors() {
 		return nil, diags

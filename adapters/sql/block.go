@@ -35,9 +35,10 @@ func (b *block) spec() hcl.Spec {
 			`A whole statement written by the caller, such as input.sql. It requires a connection with mode = "ro".`),
 	)
 	return hcl.Join(
-		hcl.EachField(&b.Each, "each",
+		hcl.Spec{hcl.EachField(&b.Each, "each",
 			"A list or map. The statements run once for each element, all in one transaction. "+
-				"They read the element as each.key and each.value.", statement...),
+				"They read the element as each.key and each.value.")},
+		statement,
 		hcl.Spec{hcl.PositiveInt(&b.MaxRows, "max_rows",
 			"The maximum number of rows returned. output.truncated is true if there were more.").DefaultDoc("1000")},
 	)

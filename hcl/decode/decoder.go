@@ -1,20 +1,16 @@
 package decode
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
-	"hatchel/hcl/value"
 )
 
 // Decoder decodes the bodies of one file into configurations.
@@ -40,13 +36,17 @@ func (d *Decoder) Errorf(r hclv2.Range, summary, format string, args ...any) {
 }
 
 // Body decodes the body of a block and reports arguments and blocks that the spec does not have.
-func (d *Decoder) Body(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
+// What its fields add to the scope and prove not null ends with it.
+func (d *Decoder) Body(b *hclsyntax.Block, spec Spec) {
+	around, known := d.Scope, d.NonNull
 	d.CheckNames(b, spec)
-	d.Fields(b, spec, def)
+	d.Fields(b, spec)
+	d.Scope, d.NonNull = around, known
 }
 
-// Fields decodes some of the arguments and blocks of a body.
-func (d *Decoder) Fields(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
+// Fields decodes some of the arguments and blocks of the body of a block.
+func (d *Decoder) Fields(block *hclsyntax.Block, spec Spec) {
+	b, def := block.Body, block.DefRange()
 	var written map[*group][]string
 	typos := d.Typos // of this body, not of nested ones
 	for i := range spec {
@@ -129,99 +129,6 @@ func (d *Decoder) checkGroups(b *hclsyntax.Body, spec Spec, written map[*group][
 	}
 }
 
-// decodeValue decodes one argument into dst.
-func (d *Decoder) decodeValue(dst any, e hclsyntax.Expression, f Field) {
-	switch dst := dst.(type) {
-	case *string:
-		*dst, _ = d.Known(e, f, "string").(string)
-	case *SecretText:
-		f.Secret = true
-		s, _ := d.Known(e, f, "string").(string)
-		*dst = SecretText(s)
-	case *bool:
-		*dst, _ = d.Known(e, f, "bool").(bool)
-	case **bool:
-		if b, ok := d.Known(e, f, "bool").(bool); ok {
-			*dst = &b
-		}
-	case *int:
-		*dst, _ = d.Known(e, f, "integer").(int)
-	case *float64:
-		*dst, _ = value.Float(d.Known(e, f, "number"))
-	case *[]string:
-		*dst = Items[string](d, e, f, "strings")
-	case *[]int:
-		*dst = Items[int](d, e, f, "integers")
-	case *time.Duration:
-		*dst = d.Duration(e, f)
-	case *Size:
-		*dst = d.Size(e, f)
-	case **schema.Type:
-		*dst = d.DecodeType(e)
-		d.RejectFileType(*dst, e, "an answer")
-	default:
-		d.DecodeComputed(dst, e, f)
-	}
-}
-
-// Known evaluates an expression at load and checks the kind of its value.
-func (d *Decoder) Known(e hclsyntax.Expression, f Field, want string) any {
-	n := d.CompileKnown(e, f)
-	if !n.Known {
-		return nil
-	}
-	ok := false
-	switch n.Value.(type) {
-	case string:
-		ok = want == "string"
-	case bool:
-		ok = want == "bool"
-	case int:
-		ok = want == "integer" || want == "number"
-	case float64:
-		ok = want == "number"
-	case []any:
-		ok = want == "list"
-	}
-	if !ok {
-		hint := ""
-		if text, isText := n.Value.(string); isText && want == "list" {
-			hint = fmt.Sprintf(" Write [%q].", text)
-		}
-		d.Errorf(e.Range(), "Wrong type", "%s takes %s, not %s.%s", f.Name, diag.WithArticle(want),
-			eval.TypePhrase(eval.TypeOf(n.Value)), hint)
-		return nil
-	}
-	return n.Value
-}
-
-func (d *Decoder) CompileKnown(e hclsyntax.Expression, f Field) eval.TypedExpr {
-	s := d.LoadScope
-	if f.Secret {
-		s = s.WithSecrets(eval.AllowSecrets)
-	}
-	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
-	n := c.Compile(e, hclexpr.LexicalEnv{})
-	d.Diags = append(d.Diags, c.Diags...)
-	d.MissingValue = d.MissingValue || !n.Known
-	return n
-}
-
-// Items reads a list of strings or integers.
-func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of string) (out []T) {
-	elems, _ := d.Known(e, f, "list").([]any)
-	for _, v := range elems {
-		item, ok := v.(T)
-		if !ok {
-			d.Errorf(e.Range(), "Wrong type", "%s is a list of %s, and one element is %s.", f.Name, of,
-				eval.TypePhrase(eval.TypeOf(v)))
-			return out
-		}
-		out = append(out, item)
-	}
-	return out
-}
-
 // RejectFileType reports a type that contains a file where callers cannot send one.
 func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
 	if t.HoldsFile() {
@@ -233,7 +140,7 @@ func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what st
 // FieldRange returns the range of an argument, or of the block if the argument is not set.
 func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) hclv2.Range {
 	if r, ok := d.Ranges[field]; ok {
-		return hclv2.Range{Filename: r.File, Start: hclv2.Pos(r.Start), End: hclv2.Pos(r.End)}
+		return toHCL(r)
 	}
 	return b.DefRange()
 }

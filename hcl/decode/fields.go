@@ -14,7 +14,6 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 )
 
 // Constructors of fields that several blocks share.
@@ -25,31 +24,19 @@ func Choice(dst *string, name, doc string, among ...string) Field {
 	for i, word := range among {
 		quoted[i] = strconv.Quote(word)
 	}
-	return Custom(name, strings.Join(quoted, " or "), doc, func(d *Decoder, e hclsyntax.Expression) {
-		d.Ranges[dst] = diag.RangeOf(e.Range())
-		word, ok := d.Known(e, Field{Name: name}, "string").(string)
-		if !ok {
-			return
+	f := Attr(dst, name, doc).TypeDoc(strings.Join(quoted, " or "))
+	return f.Check(func(d *Decoder, e hclsyntax.Expression) {
+		if !slices.Contains(among, *dst) {
+			d.Errorf(e.Range(), "Unknown choice", "%s is %s, not %q.%s", name, diag.JoinOr(quoted), *dst,
+				diag.DidYouMean(*dst, among))
 		}
-		if !slices.Contains(among, word) {
-			d.Errorf(e.Range(), "Unknown choice", "%s is %s, not %q.%s", name, diag.JoinOr(quoted), word,
-				diag.DidYouMean(word, among))
-			return
-		}
-		*dst = word
 	})
 }
 
 // BoolChoice declares an argument that takes one of two words; the second sets dst.
 func BoolChoice(dst *bool, name, doc string, words ...string) Field {
 	var word string
-	f := Choice(&word, name, doc, words...)
-	choose := f.DecodeAttr
-	f.DecodeAttr = func(d *Decoder, e hclsyntax.Expression, _ Field) {
-		choose(d, e, f)
-		*dst = word == words[1]
-	}
-	return f
+	return Choice(&word, name, doc, words...).Then(func(*Decoder, hclsyntax.Expression) { *dst = word == words[1] })
 }
 
 // RangedFloat declares a number from 0 to high, known at load.
@@ -58,43 +45,36 @@ func RangedFloat(dst **float64, name, doc string, high float64) Field {
 	if math.IsInf(high, 1) {
 		kind = "number from 0"
 	}
-	return Custom(name, kind, doc, func(d *Decoder, e hclsyntax.Expression) {
-		n, ok := value.Float(d.Known(e, Field{Name: name}, "number"))
-		switch {
-		case !ok:
-		case n < 0 || n > high:
+	return Attr(dst, name, doc).TypeDoc(kind).Check(func(d *Decoder, e hclsyntax.Expression) {
+		if n := **dst; n < 0 || n > high {
 			d.Errorf(e.Range(), "Number out of range", "%s is a %s, not %s.", name, kind,
 				strconv.FormatFloat(n, 'g', -1, 64))
-		default:
-			*dst = &n
 		}
 	})
 }
 
 // PositiveInt declares a whole number that is known at load and greater than 0.
 func PositiveInt(dst *int, name, doc string) Field {
-	f := Custom(name, "integer", doc, func(d *Decoder, e hclsyntax.Expression) {
-		n, ok := d.Known(e, Field{Name: name}, "integer").(int)
-		switch {
-		case !ok:
-		case n < 1:
-			d.Errorf(e.Range(), "Number out of range", "%s must be at least 1, not %d.", name, n)
-		default:
-			*dst = n
+	return Attr(dst, name, doc).Check(func(d *Decoder, e hclsyntax.Expression) {
+		if *dst < 1 {
+			d.Errorf(e.Range(), "Number out of range", "%s must be at least 1, not %d.", name, *dst)
 		}
 	})
-	f.Target = dst
-	return f
+}
+
+// PositiveDuration declares a duration that is known at load and longer than zero.
+func PositiveDuration(dst *time.Duration, name, doc string) Field {
+	return Attr(dst, name, doc).Check(func(d *Decoder, e hclsyntax.Expression) {
+		if *dst == 0 {
+			d.Errorf(e.Range(), "Invalid duration", `%s must be longer than zero, as in "30s" or "5m".`, name)
+		}
+	})
 }
 
 // NumberExpr declares a number that is computed for every call.
 func NumberExpr(dst **hclexpr.Expr, name, doc string) Field {
-	return Custom(name, "number", doc, func(d *Decoder, e hclsyntax.Expression) {
-		before := len(d.Diags)
-		d.DecodeComputed(dst, e, Field{Name: name})
-		n := (*dst).Typed
-		switch {
-		case len(d.Diags) > before:
+	return Attr(dst, name, doc).TypeDoc("number").Check(func(d *Decoder, e hclsyntax.Expression) {
+		switch n := (*dst).Typed; {
 		case n.NullReason != "":
 			d.Errorf(e.Range(), "Value may be null",
 				"%s, and %s takes a number. Guard it with a condition, or write coalesce(…, 0).",
@@ -105,27 +85,26 @@ func NumberExpr(dst **hclexpr.Expr, name, doc string) Field {
 	})
 }
 
-// MessageAttr declares a required, non-empty message.
+// MessageAttr declares a non-empty message.
 func MessageAttr(dst **hclexpr.TextTemplate, name, doc string) Field {
-	return Custom(name, "template", doc, func(d *Decoder, e hclsyntax.Expression) {
-		before := len(d.Diags)
-		d.DecodeComputed(dst, e, Field{Name: name})
-		if text, known := (*dst).Known(); known && strings.TrimSpace(text) == "" && len(d.Diags) == before {
+	return Attr(dst, name, doc).Check(func(d *Decoder, e hclsyntax.Expression) {
+		if text, known := (*dst).Known(); known && strings.TrimSpace(text) == "" {
 			d.Errorf(e.Range(), "Empty text", "%s is empty. Write a non-empty string.", name)
 		}
 	})
 }
 
-// PositiveDuration declares a duration that is known at load and longer than zero.
-func PositiveDuration(dst *time.Duration, name, doc string) Field {
-	f := Custom(name, "duration", doc, func(d *Decoder, e hclsyntax.Expression) {
-		before := len(d.Diags)
-		if *dst = d.Duration(e, Field{Name: name}); *dst == 0 && len(d.Diags) == before && !d.MissingValue {
-			d.Errorf(e.Range(), "Invalid duration", `%s must be longer than zero, as in "30s" or "5m".`, name)
+// StringSet declares a list of strings that is known at load. Keep reports an invalid element at r
+// and returns the element to add to dst, or "" for none. Repeated elements are added once.
+func StringSet(dst *[]string, name, typ, doc string, keep func(d *Decoder, r diag.Range, elem string) string) Field {
+	return Custom(name, typ, doc, func(d *Decoder, e hclsyntax.Expression) {
+		for i, elem := range Items[string](d, e, Field{Name: name}, "strings") {
+			elem = keep(d, diag.RangeOf(ElementRange(e, i)), elem)
+			if elem != "" && !slices.Contains(*dst, elem) {
+				*dst = append(*dst, elem)
+			}
 		}
 	})
-	f.Target = dst
-	return f
 }
 
 // ElementRange returns the range of an element of a list, or of the whole expression if it is not a

@@ -51,9 +51,8 @@ var nestedBlockHints = []hint{
 	{"argument", "input", ` Only prompts have arguments; here, declare inputs: input "name" { … }.`},
 	{
 		"variable", "input",
-		` A value from the caller is an input: input "name" { type = string }. A variable is declared at ` +
-			`the top level of a file,  ` +
-			`and is known when it is loaded.`,
+		` A value from the caller is an input: input "name" { type = string }. A variable is declared at the top ` +
+			`level of a file,  and is known when it is loaded.`,
 	},
 }
 
@@ -69,23 +68,14 @@ var blockHints = []hint{
 		" Calls are limited: put limit in a tool, or in server for all tools together. " +
 			"How many use a connection at once is its concurrency.",
 	},
-	{
-		"breaker", "",
-		` A breaker belongs in a connection: connection "http" "name" { breaker { … } }.`,
-	},
+	{"breaker", "", ` A breaker belongs in a connection: connection "http" "name" { breaker { … } }.`},
 	{"sandbox", "", ` A sandbox confines programs: it belongs in a shell block, or in a connection "shell".`},
-	{
-		"provider", "",
-		` In place of a provider, declare a connection: connection "http" "name" { … }.`,
-	},
+	{"provider", "", ` In place of a provider, declare a connection: connection "http" "name" { … }.`},
 	{"data", "", ` In place of a data source, write a tool, a resource, or a step: tool "name" { http { get ` +
 		`= "…" } }.`},
 	{"output", "", " The output of a tool is its result or its text; named values belong in locals."},
 	{"module", "", " One folder is one server, and every .hcl file below it is loaded; files are not named."},
-	{
-		"terraform", "",
-		" Server information belongs in server { … }, and the state store in state { … }.",
-	},
+	{"terraform", "", " Server information belongs in server { … }, and the state store in state { … }."},
 	{
 		"dynamic", "",
 		` Blocks cannot be generated. To repeat work for every element, write a step: step "name" { each = ` +
@@ -96,10 +86,7 @@ var blockHints = []hint{
 		` The constraints of a value belong in its type, as in string("A name", { pattern = "^[a-z]+$" }); ` +
 			`what several must be is a check of the tool.`,
 	},
-	{
-		"precondition", "",
-		` A precondition is a check of the tool: check "message" { that = "input.n > 0" }.`,
-	},
+	{"precondition", "", ` A precondition is a check of the tool: check "message" { that = "input.n > 0" }.`},
 	{
 		"postcondition", "",
 		` A condition on the output is an expect of its step: expect "message" { that = "output.row != null" }.`,

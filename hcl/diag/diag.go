@@ -1,10 +1,10 @@
 package diag
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -26,6 +26,9 @@ func (s Severity) String() string {
 	return "error"
 }
 
+// MarshalText encodes the severity by its name.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Pos is a position in a file. Line and Column count from 1, Column in user-perceived characters;
 // Byte counts from 0.
 type Pos struct {
@@ -44,10 +47,10 @@ type Range struct {
 // Diagnostic reports one problem to the author. Summary is a constant of two to five words; Detail
 // says what was found, what is accepted, and what to write.
 type Diagnostic struct {
-	Severity Severity
-	Summary  string
-	Detail   string
-	Subject  Range
+	Severity Severity `json:"severity"`
+	Summary  string   `json:"summary"`
+	Detail   string   `json:"detail"`
+	Subject  Range    `json:"range,omitzero"`
 }
 
 // Diagnostics are the problems found by a load, a compile or a check. They are never returned as an
@@ -56,23 +59,17 @@ type Diagnostics []*Diagnostic
 
 // Errorf adds an error.
 func (ds *Diagnostics) Errorf(r Range, summary, format string, args ...any) {
-	*ds = append(*ds, &Diagnostic{Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r})
+	*ds = append(*ds, &Diagnostic{Error, summary, fmt.Sprintf(format, args...), r})
 }
 
 // Warnf adds a warning.
 func (ds *Diagnostics) Warnf(r Range, summary, format string, args ...any) {
-	*ds = append(*ds, &Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, args...),
-		Subject: r})
+	*ds = append(*ds, &Diagnostic{Warning, summary, fmt.Sprintf(format, args...), r})
 }
 
 // HasErrors reports whether there is an error.
 func (ds Diagnostics) HasErrors() bool {
-	for _, d := range ds {
-		if d.Severity == Error {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ds, func(d *Diagnostic) bool { return d.Severity == Error })
 }
 
 // Counts returns the numbers of errors and warnings.
@@ -89,24 +86,11 @@ func (ds Diagnostics) Counts() (errors, warnings int) {
 
 // Sort sorts by position, errors before warnings at the same position, and removes duplicates.
 func (ds Diagnostics) Sort() Diagnostics {
-	sort.SliceStable(ds, func(i, j int) bool {
-		a, b := ds[i], ds[j]
-		switch {
-		case a.Subject.File != b.Subject.File:
-			return a.Subject.File < b.Subject.File
-		case a.Subject.Start.Byte != b.Subject.Start.Byte:
-			return a.Subject.Start.Byte < b.Subject.Start.Byte
-		}
-		return a.Severity < b.Severity
+	slices.SortStableFunc(ds, func(a, b *Diagnostic) int {
+		return cmp.Or(strings.Compare(a.Subject.File, b.Subject.File),
+			cmp.Compare(a.Subject.Start.Byte, b.Subject.Start.Byte), cmp.Compare(a.Severity, b.Severity))
 	})
-	var kept Diagnostics
-	for i, d := range ds {
-		if i > 0 && *d == *ds[i-1] {
-			continue
-		}
-		kept = append(kept, d)
-	}
-	return kept
+	return slices.CompactFunc(slices.Clone(ds), func(a, b *Diagnostic) bool { return *a == *b })
 }
 
 // ReplaceDetails replaces the details of diagnostics, by their summaries.
@@ -174,8 +158,7 @@ func ToDiagnostics(err error, summary string, block Range, places map[any]Range)
 		return ds
 	}
 	d := &Diagnostic{Summary: summary, Detail: err.Error(), Subject: block}
-	var b *Blamed
-	if errors.As(err, &b) {
+	if b, ok := errors.AsType[*Blamed](err); ok {
 		if r, ok := places[b.field]; ok {
 			d.Subject = r
 		}

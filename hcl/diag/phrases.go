@@ -1,7 +1,9 @@
 package diag
 
 import (
-	"sort"
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"hatchel/hcl/spelling"
@@ -9,15 +11,10 @@ import (
 
 // Phrases for diagnostics.
 
-func SortedNames[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for n := range m {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
-}
+// SortedNames returns the keys of m, sorted.
+func SortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
+// DidYouMean returns a suggestion for a misspelled name, or "".
 func DidYouMean(name string, among []string) string {
 	if s := spelling.Nearest(name, among); s != "" {
 		return ` Did you mean "` + s + `"?`
@@ -27,10 +24,7 @@ func DidYouMean(name string, among []string) string {
 
 // SuggestOr returns a suggestion for a misspelled name, or otherwise.
 func SuggestOr(name string, among []string, otherwise string) string {
-	if s := DidYouMean(name, among); s != "" {
-		return s
-	}
-	return otherwise
+	return cmp.Or(DidYouMean(name, among), otherwise)
 }
 
 // ListNames returns " intro a, b, c.", or "" for no names; long lists are shortened.
@@ -39,7 +33,7 @@ func ListNames(intro string, names []string) string {
 	case len(names) == 0:
 		return ""
 	case len(names) > 12:
-		names = append(append([]string(nil), names[:12]...), "…")
+		names = append(slices.Clone(names[:12]), "…")
 	}
 	return intro + strings.Join(names, ", ") + "."
 }

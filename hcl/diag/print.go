@@ -2,7 +2,6 @@ package diag
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -23,18 +22,15 @@ func (ds Diagnostics) Print(w io.Writer, sources map[string][]byte) error {
 }
 
 func (d *Diagnostic) print(w io.Writer, src []byte) error {
-	if d.Subject.File == "" {
-		fmt.Fprintf(w, "%s: %s\n", d.Severity, d.Summary)
-	} else {
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column, d.Severity,
-			d.Summary)
+	if d.Subject.File != "" {
+		fmt.Fprintf(w, "%s:%d:%d: ", d.Subject.File, d.Subject.Start.Line, d.Subject.Start.Column)
 	}
+	fmt.Fprintf(w, "%s: %s\n", d.Severity, d.Summary)
 	if line, ok := lineAt(src, d.Subject.Start.Byte); ok {
 		line, lead, length := d.window(line)
-		gutter := fmt.Sprintf("%4d | ", d.Subject.Start.Line)
-		fmt.Fprintf(w, "%s%s\n", gutter, strings.ReplaceAll(line, "\t", " "))
-		fmt.Fprintf(w, "%s| %s%s\n", strings.Repeat(" ", len(gutter)-2), strings.Repeat(" ", lead),
-			strings.Repeat("^", length))
+		number := fmt.Sprintf("%4d", d.Subject.Start.Line)
+		fmt.Fprintf(w, "%s | %s\n", number, strings.ReplaceAll(line, "\t", " "))
+		fmt.Fprintf(w, "%*s | %*s%s\n", len(number), "", lead, "", strings.Repeat("^", length))
 	}
 	_, err := fmt.Fprintf(w, "     = %s\n", strings.ReplaceAll(d.Detail, "\n", "\n       "))
 	return err
@@ -76,21 +72,4 @@ func lineAt(src []byte, offset int) (string, bool) {
 		to = offset + i
 	}
 	return strings.TrimRight(string(src[from:to]), "\r"), true
-}
-
-// MarshalJSON encodes severity, summary, detail and range.
-func (d *Diagnostic) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Severity string `json:"severity"`
-		Summary  string `json:"summary"`
-		Detail   string `json:"detail"`
-		Range    *Range `json:"range,omitempty"`
-	}{d.Severity.String(), d.Summary, d.Detail, d.subjectRange()})
-}
-
-func (d *Diagnostic) subjectRange() *Range {
-	if d.Subject.File == "" {
-		return nil
-	}
-	return &d.Subject
 }

@@ -2,6 +2,8 @@ package eval
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,9 +30,21 @@ type Frame struct {
 	Failure   map[string]any // of a failed call: message, status, code, step
 
 	Functions functions.Context
+	Lenient   bool   // a missing member reads as null
+	Vars      []any  // loop variables, by slot
+	Loops     []Loop // rounds of the predicates of a program, innermost last
 	locals    *callLocals
-	Vars      []any // loop variables, by slot
-	Lenient   bool  // a missing member reads as null
+	call      *Frame // in the frame of a program, the frame of its call
+	args      []any  // arguments of the functions that are being called, innermost last
+	steps     int    // that were spent
+	maxSteps  int    // 0 for no limit
+	nextCheck int    // the context is checked when as many steps were spent
+}
+
+// Loop is one round of a predicate.
+type Loop struct {
+	Item, Acc any
+	Index     int
 }
 
 // Each is the element of a step's each: Key is the index in a list or the key in a map.
@@ -61,20 +75,45 @@ func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
 // Fork returns a Frame with the same values for another goroutine, whose context is ctx.
 func (f *Frame) Fork(ctx context.Context) *Frame {
 	g := *f
-	g.Context = ctx
-	g.Vars = append([]any(nil), f.Vars...)
+	g.Context, g.args = ctx, nil
+	g.Vars = slices.Clone(f.Vars)
 	return &g
 }
 
-// Local returns a local of the call. It is computed when it is first read.
-func (f *Frame) Local(name string, eval func(*Frame) (any, error)) (any, error) {
+// Start makes f the frame of a program that reads the values of call within its own limits. Output
+// is the value of the root output.
+func (f *Frame) Start(call *Frame, output any, maxSteps, memory int, patterns *functions.Patterns) {
+	vars, loops, args := f.Vars, f.Loops, f.args
+	*f = *call
+	f.call, f.Output, f.Vars, f.Loops, f.args = call, output, vars, loops, args
+	f.steps, f.maxSteps, f.nextCheck = 0, maxSteps, checkEvery
+	f.Functions.Memory, f.Functions.Patterns = memory, patterns
+}
+
+// Clear drops every reference to values of the call before the frame of a program is pooled.
+func (f *Frame) Clear() {
+	clear(f.Vars)
+	clear(f.Loops[:cap(f.Loops)])
+	clear(f.args[:cap(f.args)])
+	*f = Frame{Vars: f.Vars, Loops: f.Loops[:0], args: f.args[:0]}
+}
+
+// Local returns a local of the call. It is computed when it is first read, with the budget of the
+// call and loop variables of its own.
+func (f *Frame) Local(name string, eval Func) (any, error) {
+	if f.call != nil {
+		return f.call.Local(name, eval)
+	}
 	f.locals.mu.Lock()
 	known, ok := f.locals.values[name]
 	f.locals.mu.Unlock()
 	if ok {
 		return known.value, known.err
 	}
+	around := f.Vars
+	f.Vars = nil
 	v, err := eval(f)
+	f.Vars = around
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
 	if known, ok := f.locals.values[name]; ok {
@@ -119,6 +158,43 @@ func (f *Frame) BindVar(slot int, v any) {
 	f.Vars[slot] = v
 }
 
+// checkEvery is how many steps are done between two checks of the context.
+const checkEvery = 2048
+
+var errSteps = errors.New("the program needs too many steps; filter or page the data first")
+
+// SpendSteps accounts for n steps. Its error says that the limit is exceeded, or that the call has
+// ended.
+func (f *Frame) SpendSteps(n int) error {
+	f.steps += n
+	if f.steps < f.nextCheck {
+		return nil
+	}
+	f.nextCheck = f.steps + checkEvery
+	if f.maxSteps > 0 && f.steps > f.maxSteps {
+		return errSteps
+	}
+	return f.CheckContext()
+}
+
+// Error is a sentence for the model or the person who made the call, with a cause that the sentence
+// does not quote.
+type Error struct {
+	Message string
+	Cause   error
+}
+
+func (e *Error) Error() string { return e.Message }
+func (e *Error) Unwrap() error { return e.Cause }
+
+// CheckContext fails if the call has ended.
+func (f *Frame) CheckContext() error {
+	if f.Context == nil || f.Context.Err() == nil {
+		return nil
+	}
+	return &Error{"the time of the call is over", context.Cause(f.Context)}
+}
+
 const iterationCost = 64 // bytes that every iteration is charged for
 
 // SpendIteration charges for one iteration of a loop. It fails if the context has ended or the
@@ -150,9 +226,9 @@ func (f *Frame) SpendBytes(v any) error {
 	return err
 }
 
-// FileArgument returns an uploaded file as argument i of fn: its bytes, which are charged for, or
+// fileArgument returns an uploaded file as argument i of fn: its bytes, which are charged for, or
 // the file itself.
-func (f *Frame) FileArgument(fn *functions.Function, i int, file value.File) (any, error) {
+func (f *Frame) fileArgument(fn *functions.Function, i int, file value.File) (any, error) {
 	p, _ := fn.Param(i)
 	if p.Kind != functions.Bytes && !p.OrBytes {
 		return file, nil

@@ -12,9 +12,7 @@ func EachRoot(key, elem *schema.Type) *Root {
 	return &Root{Noun: "member of each", Type: AnyType, Members: map[string]*Member{
 		"key": {Local: true, Type: key, Eval: func(f *Frame) (any, error) { return f.Each.Key, nil }},
 		"value": {Local: true, Type: elem, NullReason: NullableReason("each.value", elem),
-			Eval: func(f *Frame) (any, error) {
-				return f.Each.Value, nil
-			}},
+			Eval: func(f *Frame) (any, error) { return f.Each.Value, nil }},
 	}}
 }
 

@@ -114,6 +114,24 @@ func (m *Member) MarkFailed() {
 	m.Eval = func(*Frame) (any, error) { return nil, nil }
 }
 
+// ProgramValue is the value of the root for expr programs. It has the type ProgramType.
+func (r *Root) ProgramValue(f *Frame) (any, error) {
+	if r.Value != nil {
+		return r.Value(f)
+	}
+	out := make(map[string]any, len(r.Members))
+	for name, m := range r.Members {
+		if m.Sensitive {
+			continue
+		}
+		var err error
+		if out[name], err = m.Resolve(f); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // ProgramType is the type of the root for expr programs: an object of its members, without
 // sensitive ones. It is not safe for concurrent use until it was called once.
 func (r *Root) ProgramType() *schema.Type {

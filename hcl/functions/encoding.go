@@ -126,8 +126,8 @@ func csvDecode(c *Context, a []any) (any, error) {
 }
 
 func csvError(err error) error {
-	var bad *csv.ParseError
-	if !errors.As(err, &bad) {
+	bad, ok := errors.AsType[*csv.ParseError](err)
+	if !ok {
 		return errors.New("the text is not CSV")
 	}
 	what := "is malformed"

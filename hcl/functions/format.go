@@ -25,18 +25,13 @@ const maxWidth = 4096
 
 // verb is one %... of a format.
 type verb struct {
-	flags            string
-	width, precision int // -1 if absent
-	argument         int // the explicit index, from 1, or 0
-	letter           rune
+	options  string // flags, width and precision as written
+	argument int    // the explicit index, from 1, or 0
+	letter   rune
 }
 
 func formatText(c *Context, a []any) (any, error) {
-	s, err := sprintf(c, a[0].(string), a[1:])
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return sprintf(c, a[0].(string), a[1:])
 }
 
 func sprintf(c *Context, format string, args []any) (string, error) {
@@ -81,54 +76,41 @@ func sprintf(c *Context, format string, args []any) (string, error) {
 }
 
 func parseVerb(s string) (v verb, rest string, err error) {
-	n := len(s) - len(strings.TrimLeft(s, "+-# 0"))
-	v.flags, s = s[:n], s[n:]
-	v.width, s = leadingNumber(s)
-	v.precision = -1
-	if after, ok := strings.CutPrefix(s, "."); ok {
-		v.precision, s = leadingNumber(after)
-		v.precision = max(v.precision, 0)
+	width, rest := leadingNumber(strings.TrimLeft(s, "+-# 0"))
+	precision := 0
+	if after, ok := strings.CutPrefix(rest, "."); ok {
+		precision, rest = leadingNumber(after)
 	}
-	if after, ok := strings.CutPrefix(s, "["); ok {
-		v.argument, s = leadingNumber(after)
-		if s, ok = strings.CutPrefix(s, "]"); !ok || v.argument < 1 {
+	v.options = s[:len(s)-len(rest)]
+	if after, ok := strings.CutPrefix(rest, "["); ok {
+		v.argument, rest = leadingNumber(after)
+		if rest, ok = strings.CutPrefix(rest, "]"); !ok || v.argument < 1 {
 			return v, "", errors.New("an index in the format is written %[1]s")
 		}
 	}
-	if s == "" {
+	if rest == "" {
 		return v, "", errors.New("the format ends in the middle of a verb; a percent sign is written %%")
 	}
-	if v.width > maxWidth || v.precision > maxWidth {
+	if width > maxWidth || precision > maxWidth {
 		return v, "", fmt.Errorf("a width or precision is more than %d", maxWidth)
 	}
-	v.letter, n = utf8.DecodeRuneInString(s)
-	return v, s[n:], nil
+	letter, n := utf8.DecodeRuneInString(rest)
+	v.letter = letter
+	return v, rest[n:], nil
 }
 
-// leadingNumber returns the number at the start of s, or -1 if there is none.
-func leadingNumber(s string) (int, string) {
-	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
-	if n == 0 {
-		return -1, s
+// leadingNumber returns the number at the start of s, or 0 if there is none.
+func leadingNumber(s string) (n int, rest string) {
+	rest = strings.TrimLeft(s, "0123456789")
+	n, err := strconv.Atoi(s[:len(s)-len(rest)])
+	if errors.Is(err, strconv.ErrRange) {
+		n = maxWidth + 1
 	}
-	i, err := strconv.Atoi(s[:n])
-	if err != nil {
-		i = maxWidth + 1
-	}
-	return i, s[n:]
+	return n, rest
 }
 
 // spec returns the verb in the notation of package fmt, with another letter.
-func (v verb) spec(letter rune) string {
-	b := append([]byte{'%'}, v.flags...)
-	if v.width >= 0 {
-		b = strconv.AppendInt(b, int64(v.width), 10)
-	}
-	if v.precision >= 0 {
-		b = strconv.AppendInt(append(b, '.'), int64(v.precision), 10)
-	}
-	return string(utf8.AppendRune(b, letter))
-}
+func (v verb) spec(letter rune) string { return "%" + v.options + string(letter) }
 
 func (v verb) append(dst []byte, arg any) ([]byte, error) {
 	arg, err := value.Resolve(arg)
@@ -149,9 +131,6 @@ func (v verb) append(dst []byte, arg any) ([]byte, error) {
 		s, err := value.Text(arg)
 		if err != nil {
 			return dst, err
-		}
-		if value.IsNumber(arg) && v.precision < 0 {
-			s = strings.TrimPrefix(s, "+")
 		}
 		return fmt.Appendf(dst, v.spec('s'), s), nil
 	case 't':

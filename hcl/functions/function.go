@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -62,10 +63,8 @@ func (p Param) Expected() string {
 		return "any value"
 	case p.Kind == Bytes:
 		return "bytes"
-	case p.Kind == Integer || p.Kind == Object:
-		return "an " + p.Kind.String()
 	}
-	return "a " + p.Kind.String()
+	return diag.WithArticle(p.Kind.String())
 }
 
 // Result describes the type of the result.
@@ -112,17 +111,17 @@ func Lookup(name string) (*Function, bool) {
 
 type impl = func(c *Context, args []any) (any, error)
 
-// New returns a function whose Call checks the arguments against params before it calls impl. In
-// the arguments of impl every Deferred is decoded and every Integer is an int; absent optional
-// arguments are left out. The errors of impl need not name the function.
-func New(name, doc string, params []Param, result Result, impl func(c *Context, args []any) (any, error)) Function {
+// New returns a function whose Call checks the arguments against params before call. In the
+// arguments of call every Deferred is decoded and every Integer is an int; absent optional
+// arguments are left out. The errors of call need not name the function.
+func New(name, doc string, params []Param, result Result, call impl) Function {
 	f := Function{Name: name, Doc: doc, Params: params, Result: result}
 	f.Call = func(c *Context, args []any) (any, error) {
 		args, err := f.convertArguments(args)
 		if err != nil {
 			return nil, err
 		}
-		v, err := impl(c, args)
+		v, err := call(c, args)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

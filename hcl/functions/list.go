@@ -95,12 +95,11 @@ func find(a []any) (int, error) {
 	return slices.IndexFunc(a[0].([]any), func(e any) bool { return value.Equal(e, a[1]) }), nil
 }
 
-func distinct(c *Context, a []any) (any, error) { return distinctOf(c, a[0].([]any)) }
-
-func distinctOf(c *Context, lists ...[]any) (any, error) {
+// distinct returns the distinct elements of all lists.
+func distinct(c *Context, lists []any) (any, error) {
 	seen, out := map[string]bool{}, []any{}
 	for _, list := range lists {
-		for _, e := range list {
+		for _, e := range list.([]any) {
 			k, err := c.key(e)
 			if err != nil {
 				return nil, err

@@ -90,55 +90,48 @@ func checkSize(v any) error {
 // more than limit bytes or more than value.MaxDepth levels, and walks no further than that. A value
 // that has a Size may be walked recursively.
 func Size(v any, limit int) (int, error) {
-	s := sizer{left: limit}
-	if err := s.subtract(v, 0); err != nil {
-		return 0, err
-	}
-	return limit - s.left, nil
+	left := limit
+	err := subtractSize(&left, v, 0)
+	return limit - left, err
 }
 
-type sizer struct{ left int }
-
-func (s *sizer) subtract(v any, depth int) error {
+func subtractSize(left *int, v any, depth int) error {
 	if depth > value.MaxDepth {
 		return fmt.Errorf("the value is nested more than %d levels deep", value.MaxDepth)
 	}
 	switch v := v.(type) {
 	case string:
-		s.left -= len(v) + 2
+		*left -= len(v) + 2
 	case json.Number:
-		s.left -= len(v)
+		*left -= len(v)
 	case value.Bytes:
-		s.left -= len(v)
+		*left -= len(v)
 	case value.LazyJSON:
-		s.left -= deferredSize(v)
+		if sized, ok := v.(interface{ Len() int }); ok {
+			*left -= sized.Len()
+		} else {
+			*left -= len(v.AppendJSON(nil))
+		}
 	case []any:
-		s.left -= 2
+		*left -= 2
 		for _, e := range v {
-			if err := s.subtract(e, depth+1); err != nil {
+			if err := subtractSize(left, e, depth+1); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
-		s.left -= 2
+		*left -= 2
 		for k, e := range v {
-			s.left -= len(k) + 3
-			if err := s.subtract(e, depth+1); err != nil {
+			*left -= len(k) + 3
+			if err := subtractSize(left, e, depth+1); err != nil {
 				return err
 			}
 		}
 	default:
-		s.left -= 4
+		*left -= 4
 	}
-	if s.left--; s.left < 0 {
+	if *left--; *left < 0 {
 		return ErrMemory
 	}
 	return nil
-}
-
-func deferredSize(d value.LazyJSON) int {
-	if sized, ok := d.(interface{ Len() int }); ok {
-		return sized.Len()
-	}
-	return len(d.AppendJSON(nil))
 }

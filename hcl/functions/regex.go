@@ -50,8 +50,8 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("the pattern is longer than %d bytes", maxPatternLength)
 	}
 	re, err := regexp.Compile(pattern)
-	var bad *syntax.Error
-	if !errors.As(err, &bad) {
+	bad, invalid := errors.AsType[*syntax.Error](err)
+	if !invalid {
 		return re, err
 	}
 	reason := string(bad.Code)

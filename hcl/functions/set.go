@@ -4,7 +4,7 @@ func setFunctions() []Function {
 	list := param("list", List)
 	return []Function{
 		New("setunion", "Returns every value that is in one of the lists, once.",
-			params(list.variadic()), follow(Unify), union),
+			params(list.variadic()), follow(Unify), distinct),
 		New("setintersection", "Returns every value of the first list that is in all other lists, once.",
 			params(list, list.variadic()), follow(SameAsFirst), intersection),
 		New("setsubtract", "Returns every value of the first list that is not in the second, once.",
@@ -12,16 +12,8 @@ func setFunctions() []Function {
 	}
 }
 
-func union(c *Context, a []any) (any, error) {
-	lists := make([][]any, len(a))
-	for i, l := range a {
-		lists[i] = l.([]any)
-	}
-	return distinctOf(c, lists...)
-}
-
 func intersection(c *Context, a []any) (any, error) {
-	out, err := distinct(c, a)
+	out, err := distinct(c, a[:1])
 	for _, l := range a[1:] {
 		if err != nil {
 			return nil, err
@@ -32,7 +24,7 @@ func intersection(c *Context, a []any) (any, error) {
 }
 
 func subtract(c *Context, a []any) (any, error) {
-	out, err := distinct(c, a)
+	out, err := distinct(c, a[:1])
 	if err != nil {
 		return nil, err
 	}

@@ -2,21 +2,12 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
+	"hatchel/hcl/spelling"
 	"hatchel/hcl/value"
 )
-
-func (c checkCompiler) checkSize(t *Type, n int, noun string) []Violation {
-	if t.MinItems != nil && n < *t.MinItems {
-		return singleViolation(fmt.Sprintf("must have at least %s, got %d", countNoun(*t.MinItems, noun), n))
-	}
-	if t.MaxItems != nil && n > *t.MaxItems {
-		return singleViolation(fmt.Sprintf("must have at most %s, got %d", countNoun(*t.MaxItems, noun), n))
-	}
-	return nil
-}
 
 func (c checkCompiler) listCheck(t *Type) check {
 	elem := c.compile(t.Elem)
@@ -27,7 +18,7 @@ func (c checkCompiler) listCheck(t *Type) check {
 		if !ok {
 			return c.retryDecoded("must be a list", v, self)
 		}
-		violations := c.checkSize(t, len(list), "item")
+		violations := checkSize(t.MinItems, t.MaxItems, len(list), "item")
 		if t.Kind == Set {
 			violations = append(violations, findDuplicate(list)...)
 		}
@@ -103,12 +94,112 @@ func (c checkCompiler) mapCheck(t *Type) check {
 				d.edit()[k] = out
 			}
 		}
-		slices.SortStableFunc(violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
-		violations = append(c.checkSize(t, len(m), "member"), violations...)
-		if !d.changed {
-			return v, false, violations
-		}
+		violations = append(checkSize(t.MinItems, t.MaxItems, len(m), "member"), sortByPath(violations)...)
 		return d.result(violations)
 	}
 	return self
+}
+
+// A field is one member of an object with its compiled check.
+type field struct {
+	*Member
+	check     check
+	dropsNull bool
+}
+
+func (c checkCompiler) objectCheck(t *Type) *objectChecker {
+	o := &objectChecker{checkCompiler: c, names: t.MemberNames(), open: t.Open, noun: "member"}
+	for _, m := range t.Members {
+		o.fields = append(o.fields, field{m, o.compile(m.Type), m.dropsNull()})
+	}
+	return o
+}
+
+// objectChecker is the check of an object.
+type objectChecker struct {
+	checkCompiler
+	fields []field
+	names  []string
+	open   bool
+	noun   string // "member" or "argument", for messages
+}
+
+// copyOnWrite is an object that is copied before its first change, unless it is owned.
+type copyOnWrite struct {
+	members        map[string]any
+	owned, changed bool
+}
+
+func (d *copyOnWrite) edit() map[string]any {
+	if !d.owned && !d.changed {
+		out := make(map[string]any, len(d.members)+1)
+		maps.Copy(out, d.members)
+		d.members = out
+	}
+	d.changed = true
+	return d.members
+}
+
+// result returns the results of a check for the object.
+func (d *copyOnWrite) result(violations []Violation) (any, bool, []Violation) {
+	return d.members, d.changed && !d.owned, violations
+}
+
+func (o *objectChecker) check(v any, owned bool) (any, bool, []Violation) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return o.retryDecoded("must be an object", v, o.check)
+	}
+	var violations []Violation
+	d := copyOnWrite{members: m, owned: owned}
+	known, sent := 0, len(m)
+	for i := range o.fields {
+		f := &o.fields[i]
+		e, present := d.members[f.Name]
+		if present {
+			known++
+		}
+		if present && (e != nil || !f.dropsNull) {
+			out, changed, vs := f.check(e, owned)
+			if vs != nil {
+				violations = append(violations, prefix(memberKey(f.Name), vs)...)
+			}
+			if changed {
+				d.edit()[f.Name] = out
+			}
+			continue
+		}
+		switch {
+		case f.HasDefault:
+			d.edit()[f.Name] = f.Default
+		case present:
+			delete(d.edit(), f.Name)
+		case !f.Optional:
+			violations = append(violations, Violation{memberKey(f.Name), "is required"})
+		}
+	}
+	if known < sent && !o.open {
+		violations = append(violations, o.unknown(m)...)
+	}
+	return d.result(violations)
+}
+
+// unknown reports members that the type does not have.
+func (o *objectChecker) unknown(m map[string]any) []Violation {
+	var names []string
+	for k := range m {
+		if !slices.Contains(o.names, k) {
+			names = append(names, k)
+		}
+	}
+	slices.Sort(names)
+	var out []Violation
+	for _, k := range names {
+		message := fmt.Sprintf("unknown %s %s", o.noun, quoteShort(k))
+		if near := spelling.Nearest(k, o.names); near != "" {
+			message += "; did you mean " + quoteShort(near) + "?"
+		}
+		out = append(out, Violation{Message: message})
+	}
+	return out
 }

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"unicode/utf8"
 
 	"hatchel/hcl/spelling"
@@ -20,36 +19,25 @@ func (c checkCompiler) textCheck(t *Type) check {
 	if len(t.Enum) > 0 {
 		return c.enumCheck(t)
 	}
-	valid := func(string) bool { return true }
+	checkFormat := func(any) error { return nil }
 	if t.Format != "" {
-		valid = formats[t.Format].valid
+		checkFormat = formatTests()[t.Format].Validate
 	}
-	free := t.Format == "" && t.Pattern == nil && t.MinLength == nil && t.MaxLength == nil
 	var self check
 	self = func(v any, _ bool) (any, bool, []Violation) {
 		s, ok := v.(string)
 		if !ok {
 			return c.retryDecoded("must be a string", v, self)
 		}
-		if free || (t.MinLength == nil && (t.MaxLength == nil || len(s) <= *t.MaxLength)) && valid(s) &&
-			(t.Pattern == nil || t.Pattern.Match(s)) {
-			return v, false, nil
-		}
 		var out []Violation
-		n := utf8.RuneCountInString(s)
-		if t.MinLength != nil && n < *t.MinLength {
-			out = append(out, Violation{Message: fmt.Sprintf("must have at least %s, got %d",
-				countNoun(*t.MinLength, "character"), n)})
+		if t.MinLength != nil || t.MaxLength != nil && len(s) > *t.MaxLength {
+			out = checkSize(t.MinLength, t.MaxLength, utf8.RuneCountInString(s), "character")
 		}
-		if t.MaxLength != nil && n > *t.MaxLength {
-			out = append(out, Violation{Message: fmt.Sprintf("must have at most %s, got %d",
-				countNoun(*t.MaxLength, "character"), n)})
-		}
-		if t.Pattern != nil && !t.Pattern.Match(s) {
+		if t.Pattern != nil && !t.Pattern.MatchString(s) {
 			out = append(out, c.violation("must match the pattern "+t.Pattern.Source, v)...)
 		}
-		if !valid(s) {
-			out = append(out, c.violation("must be "+formats[t.Format].what, v)...)
+		if checkFormat(v) != nil {
+			out = append(out, c.violation("must be "+formats[t.Format], v)...)
 		}
 		return v, false, out
 	}

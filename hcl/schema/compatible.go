@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 
 	"hatchel/hcl/spelling"
 )
@@ -27,7 +28,7 @@ func mismatch(from, to *Type) string {
 	if from.Kind == Null {
 		return ""
 	}
-	if baseKind(from.Kind) != baseKind(to.Kind) {
+	if from.Kind.base() != to.Kind.base() {
 		return fmt.Sprintf("it is %s, and %s is needed", from, to)
 	}
 	for _, e := range from.Enum {
@@ -80,26 +81,14 @@ func memberMismatch(from, to *Type) string {
 	}
 	for _, m := range from.Members {
 		if _, ok := to.Lookup(m.Name); !ok && !to.Open {
+			why := fmt.Sprintf("it has a member %q that is not accepted", m.Name)
 			if near := spelling.Nearest(m.Name, to.MemberNames()); near != "" {
-				return fmt.Sprintf("it has a member %q that is not accepted; did you mean %q?", m.Name, near)
+				why += fmt.Sprintf("; did you mean %q?", near)
 			}
-			return fmt.Sprintf("it has a member %q that is not accepted", m.Name)
+			return why
 		}
 	}
 	return ""
-}
-
-// baseKind maps kinds with the same set of values to one of them.
-func baseKind(k Kind) Kind {
-	switch k {
-	case Integer:
-		return Number
-	case Set:
-		return List
-	case Map:
-		return Object
-	}
-	return k
 }
 
 // Unify returns the narrowest type that contains the values of both types, or Any if they differ in
@@ -125,59 +114,43 @@ func Unify(a, b *Type) *Type {
 	return out
 }
 
+// unifyNonNull merges two types without null. Two maps, or two objects with the same names, keep
+// their kind; other objects become a map.
 func unifyNonNull(a, b *Type) *Type {
-	if baseKind(a.Kind) != baseKind(b.Kind) {
+	if a.Kind.base() != b.Kind.base() {
 		return &Type{}
 	}
-	kind := a.Kind
+	out := &Type{Kind: a.Kind}
 	if a.Kind != b.Kind {
-		kind = baseKind(a.Kind)
+		out.Kind = a.Kind.base()
 	}
-	out := &Type{Kind: kind}
-	switch baseKind(kind) {
-	case String, Number:
-		if len(a.Enum) > 0 && len(b.Enum) > 0 {
-			out.Enum = append(out.Enum, a.Enum...)
-			for _, e := range b.Enum {
-				if !hasEnum(a.Enum, e.Value) {
-					out.Enum = append(out.Enum, e)
-				}
+	switch {
+	case len(a.Enum) > 0 && len(b.Enum) > 0:
+		out.Enum = slices.Clone(a.Enum)
+		for _, e := range b.Enum {
+			if !hasEnum(a.Enum, e.Value) {
+				out.Enum = append(out.Enum, e)
 			}
 		}
-	case List:
+	case a.Elem != nil && b.Elem != nil:
 		out.Elem = Unify(a.Elem, b.Elem)
-	case Object:
-		return unifyObjects(a, b)
-	}
-	return out
-}
-
-// unifyObjects merges two maps, or two objects with the same names. Other pairs become a map of the
-// common type of their members.
-func unifyObjects(a, b *Type) *Type {
-	if a.Kind == Object && b.Kind == Object && sameNames(a, b) {
-		out := &Type{Kind: Object, Open: a.Open || b.Open}
+	case a.Kind == Object && b.Kind == Object && sameNames(a, b):
+		out.Open = a.Open || b.Open
 		for _, m := range a.Members {
 			o, _ := b.Lookup(m.Name)
 			out.Members = append(out.Members, &Member{Name: m.Name, Type: Unify(m.Type, o.Type),
 				Optional: m.Optional || o.Optional})
 		}
-		return out
+	case out.Kind == Object:
+		return &Type{Kind: Map, Elem: &Type{}}
 	}
-	if a.Kind == Map && b.Kind == Map {
-		return &Type{Kind: Map, Elem: Unify(a.Elem, b.Elem)}
-	}
-	return &Type{Kind: Map, Elem: &Type{}}
+	return out
 }
 
+// sameNames reports whether two objects have members of the same names.
 func sameNames(a, b *Type) bool {
-	if len(a.Members) != len(b.Members) {
-		return false
-	}
-	for _, m := range a.Members {
-		if _, ok := b.Lookup(m.Name); !ok {
-			return false
-		}
-	}
-	return true
+	return len(a.Members) == len(b.Members) && !slices.ContainsFunc(a.Members, func(m *Member) bool {
+		_, ok := b.Lookup(m.Name)
+		return !ok
+	})
 }

@@ -3,23 +3,19 @@ package schema
 import (
 	"fmt"
 	"hatchel/hcl/value"
+	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // enum reads enum("a", "b") or enum({ a = "Title of a" }).
-func (p *parser) enum(expr hclv2.Expression, args []hclv2.Expression) *Type {
+func (p *parser) enum(args []hclv2.Expression) *Type {
 	t := &Type{Kind: String}
-	if len(args) == 0 {
-		p.fail(expr.Range(), "Incomplete type", "%s", incomplete("enum", constructorExamples["enum"]))
-		t.broken = true
-		return t
-	}
 	if list, ok := unwrap(args[0]).(*hclsyntax.TupleConsExpr); ok && len(args) == 1 {
-		p.fail(list.Range(), "Invalid enum value", "The values are written without brackets: enum%s.",
-			sourceOf(&hclsyntax.FunctionCallExpr{Args: list.Exprs}))
-		args = exprsOf(list)
+		p.fail(list.Range(), "Invalid enum value", "The values are written without brackets: enum(%s).",
+			strings.Trim(p.sourceOf(list), "[]"))
+		args = list.ExprList()
 	}
 	if isObject(args[0]) {
 		if len(args) > 1 {
@@ -40,14 +36,6 @@ func (p *parser) enum(expr hclv2.Expression, args []hclv2.Expression) *Type {
 
 const describedEnum = `With a description and keywords it is written string("...", { enum = ["a", "b"] }).`
 
-func exprsOf(list *hclsyntax.TupleConsExpr) []hclv2.Expression {
-	out := make([]hclv2.Expression, len(list.Exprs))
-	for i, e := range list.Exprs {
-		out[i] = e
-	}
-	return out
-}
-
 func enumKind(values []EnumValue) Kind {
 	kind := String
 	for i, v := range values {
@@ -67,22 +55,16 @@ func enumKind(values []EnumValue) Kind {
 // values adds the values of enum("a", "b"): all strings, or all numbers.
 func (p *parser) values(t *Type, args []hclv2.Expression) {
 	for _, arg := range args {
-		if name := hclv2.ExprAsKeyword(unwrap(arg)); name != "" && p.isBareWord(arg) {
+		if word, ok := unwrap(arg).(*hclsyntax.ScopeTraversalExpr); ok && len(word.Traversal) == 1 {
+			name := word.Traversal.RootName()
 			p.fail(arg.Range(), "Unquoted enum value", "A value is written in quotes: %q.", name)
 			t.Enum = append(t.Enum, EnumValue{Value: name})
 			continue
 		}
-		v, ok := p.constant(arg)
-		if !ok {
-			continue
+		if v, ok := p.constant(arg); ok {
+			p.enumValue(t, EnumValue{Value: v}, arg.Range())
 		}
-		p.enumValue(t, EnumValue{Value: v}, arg.Range())
 	}
-}
-
-func (p *parser) isBareWord(expr hclv2.Expression) bool {
-	_, ok := unwrap(expr).(*hclsyntax.ScopeTraversalExpr)
-	return ok
 }
 
 func (p *parser) enumValue(t *Type, e EnumValue, at hclv2.Range) {
@@ -109,7 +91,7 @@ func (p *parser) enumValue(t *Type, e EnumValue, at hclv2.Range) {
 // titles adds the values of enum({ open = "Open orders" }) in written order.
 func (p *parser) titles(t *Type, braces *hclsyntax.ObjectConsExpr) {
 	if len(braces.Items) == 0 {
-		p.fail(braces.Range(), "Incomplete type", "%s", incomplete("enum", constructorExamples["enum"]))
+		p.incomplete(braces.Range(), "enum")
 	}
 	for _, item := range braces.Items {
 		name, ok := p.key(item.KeyExpr)
@@ -125,7 +107,7 @@ func (p *parser) enumKeyword(t *Type, expr hclv2.Expression) {
 	t.Enum = nil
 	switch e := unwrap(expr).(type) {
 	case *hclsyntax.TupleConsExpr:
-		p.values(t, exprsOf(e))
+		p.values(t, e.ExprList())
 	case *hclsyntax.ObjectConsExpr:
 		p.titles(t, e)
 	default:
@@ -139,20 +121,12 @@ func (p *parser) enumKeyword(t *Type, expr hclv2.Expression) {
 			p.enumValue(t, EnumValue{Value: v}, expr.Range())
 		}
 	}
-	if len(t.Enum) == 0 {
-		if isEmptyList(expr) {
-			p.fail(expr.Range(), "Invalid keyword value", "enum needs at least one value.")
-		}
-		return
+	if list, ok := unwrap(expr).(*hclsyntax.TupleConsExpr); ok && len(list.Exprs) == 0 {
+		p.fail(expr.Range(), "Invalid keyword value", "enum needs at least one value.")
 	}
-	if !t.broken && value.IsNumber(t.Enum[0].Value) == (t.Kind == String) {
+	if len(t.Enum) > 0 && !t.broken && value.IsNumber(t.Enum[0].Value) == (t.Kind == String) {
 		p.fail(expr.Range(), "Invalid keyword value", "The type is %s, and %s is not a value of it.", t.Kind,
 			showJSON(t.Enum[0].Value))
 		t.Enum = nil
 	}
-}
-
-func isEmptyList(expr hclv2.Expression) bool {
-	list, ok := unwrap(expr).(*hclsyntax.TupleConsExpr)
-	return ok && len(list.Exprs) == 0
 }

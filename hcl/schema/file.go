@@ -124,18 +124,15 @@ func (t *Type) descriptionWithUpload() string {
 	fmt.Fprintf(&b, "A file. Upload it first: POST its bytes to %s with the credentials of this connection, "+
 		"its Content-Type and Content-Disposition: attachment; filename=\"…\"; the answer has the file_id "+
 		"to give here.", to)
-	if t.MaxSize > 0 || t.MediaTypes != nil {
-		b.WriteString(" It may ")
-		if t.MaxSize > 0 {
-			fmt.Fprintf(&b, "have %d bytes", t.MaxSize)
-		}
-		if t.MaxSize > 0 && t.MediaTypes != nil {
-			b.WriteString(" and ")
-		}
-		if t.MediaTypes != nil {
-			b.WriteString("be " + strings.Join(t.MediaTypes, ", "))
-		}
-		b.WriteByte('.')
+	var limits []string
+	if t.MaxSize > 0 {
+		limits = append(limits, fmt.Sprintf("have %d bytes", t.MaxSize))
+	}
+	if t.MediaTypes != nil {
+		limits = append(limits, "be "+strings.Join(t.MediaTypes, ", "))
+	}
+	if limits != nil {
+		fmt.Fprintf(&b, " It may %s.", strings.Join(limits, " and "))
 	}
 	return b.String()
 }
@@ -163,15 +160,6 @@ func (t *Type) Refuses(f value.FileInfo) string {
 			quoteShort(f.Type), quoteShort(f.Sniffed))
 	}
 	return ""
-}
-
-func (p *parser) maxSize(t *Type, expr hclv2.Expression) {
-	if p.env.Size == nil {
-		return
-	}
-	n, diags := p.env.Size(expr)
-	p.diags = append(p.diags, diags...)
-	t.MaxSize = n
 }
 
 func (p *parser) mediaTypes(t *Type, expr hclv2.Expression) {

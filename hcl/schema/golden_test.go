@@ -15,6 +15,7 @@ import (
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 	"golang.org/x/tools/txtar"
 )
 
@@ -77,12 +78,13 @@ func inputs(t *testing.T, source string) (*Type, hclv2.Diagnostics) {
 		t.Fatal(diags)
 	}
 	named := map[string]*Type{}
-	env := Env{Type: func(name string, at hclv2.Range) (*Type, hclv2.Diagnostics) {
+	env := environment(source)
+	env.Type = func(name string, at hclv2.Range) (*Type, hclv2.Diagnostics) {
 		if named[name] == nil {
 			return nil, hclv2.Diagnostics{{Severity: hclv2.DiagError, Summary: "Unknown type", Detail: "There is no type." + name + ".", Subject: &at}}
 		}
 		return named[name], nil
-	}}
+	}
 	var members []*Member
 	for _, block := range file.Body.(*hclsyntax.Body).Blocks {
 		attributes := block.Body.Attributes
@@ -107,6 +109,22 @@ func inputs(t *testing.T, source string) (*Type, hclv2.Diagnostics) {
 		members = append(members, m)
 	}
 	return ObjectOf(members...), diags
+}
+
+// environment evaluates constants as the HCL library does.
+func environment(source string) Env {
+	return Env{Source: []byte(source), Eval: func(e hclv2.Expression) (any, bool) {
+		v, diags := e.Value(nil)
+		if diags.HasErrors() {
+			return nil, false
+		}
+		text, err := ctyjson.SimpleJSONValue{Value: v}.MarshalJSON()
+		if err != nil {
+			return nil, false
+		}
+		out, err := value.Decode(text)
+		return out, err == nil
+	}}
 }
 
 func rendered(diags hclv2.Diagnostics) string {

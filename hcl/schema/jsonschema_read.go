@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -8,32 +9,29 @@ import (
 )
 
 // FromJSONSchema returns the type of a tool's arguments from a complete, decoded JSON Schema. The
-// schema is advertised unchanged. It is converted to a type as far as the language allows; exact
-// reports whether the type is equivalent. Otherwise the JSON Schema library enforces the rest.
-// Values in raw are those of package value; the error is a sentence for an author.
-func FromJSONSchema(raw any) (t *Type, exact bool, err error) {
+// schema is advertised unchanged. It is converted to a type as far as the language allows, and the
+// JSON Schema library enforces the rest. Values in raw are those of package value; the error is a
+// sentence for an author.
+func FromJSONSchema(raw any) (*Type, error) {
+	open := &Type{Kind: Object, Open: true}
 	if _, ok := raw.(map[string]any); !ok {
-		return &Type{Kind: Object, Open: true}, false, errNotObject{describeValue(raw)}
+		return open, errors.New("a schema is an object, not " + describeValue(raw))
 	}
 	library, err := compileLibrary(raw)
 	if err != nil {
-		return &Type{Kind: Object, Open: true}, false, err
+		return open, err
 	}
 	r := schemaReader{root: raw, exact: true}
-	t = r.read(raw)
+	t := r.read(raw)
 	if t.Kind != Object && t.Kind != Map {
-		t, r.exact = &Type{Kind: Object, Open: true}, false
+		t, r.exact = open, false
 	}
 	t.verbatim = &raw
 	if !r.exact {
 		t.library = library
 	}
-	return t, r.exact, nil
+	return t, nil
 }
-
-type errNotObject struct{ got string }
-
-func (e errNotObject) Error() string { return "a schema is an object, not " + e.got }
 
 // schemaReader turns raw schemas into types that accept at least what the schemas accept.
 type schemaReader struct {
@@ -184,13 +182,8 @@ func (n *schemaNode) untyped() *Type {
 	if c, ok := n.raw["const"]; ok && values == nil {
 		values = []any{c}
 	}
-	for _, v := range values {
-		if _, ok := v.(string); !ok {
-			values = nil
-			break
-		}
-	}
-	if len(values) == 0 {
+	notText := func(v any) bool { _, ok := v.(string); return !ok }
+	if len(values) == 0 || slices.ContainsFunc(values, notText) {
 		return &Type{}
 	}
 	t := &Type{Kind: String}

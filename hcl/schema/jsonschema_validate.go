@@ -106,10 +106,8 @@ func compileLibrary(doc any) (*jsonschema.Schema, error) {
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
 	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(patternEngine)
-	for _, f := range customFormats() {
-		c.RegisterFormat(f)
-	}
+	c.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) { return NewPattern(source) })
+	c.RegisterFormat(regexFormat)
 	const name = "hatchel:schema"
 	if err := c.AddResource(name, doc); err != nil {
 		return nil, errors.New("it is not JSON")
@@ -118,19 +116,16 @@ func compileLibrary(doc any) (*jsonschema.Schema, error) {
 	if err == nil {
 		return compiled, nil
 	}
-	var invalid *jsonschema.SchemaValidationError
-	if cause := (*jsonschema.ValidationError)(nil); errors.As(err, &invalid) && errors.As(invalid.Err, &cause) {
-		if list := libraryViolations(cause, false); len(list) > 0 {
-			return nil, errors.New(list[0].String())
+	switch err := err.(type) {
+	case *jsonschema.SchemaValidationError:
+		if cause, ok := errors.AsType[*jsonschema.ValidationError](err.Err); ok {
+			if list := libraryViolations(cause, false); len(list) > 0 {
+				return nil, errors.New(list[0].String())
+			}
 		}
-	}
-	var load *jsonschema.LoadURLError
-	if errors.As(err, &load) {
-		return nil, fmt.Errorf("it refers to %s, and other documents are not loaded", load.URL)
-	}
-	var anchor *jsonschema.AnchorNotFoundError
-	var pointer *jsonschema.JSONPointerNotFoundError
-	if errors.As(err, &anchor) || errors.As(err, &pointer) {
+	case *jsonschema.LoadURLError:
+		return nil, fmt.Errorf("it refers to %s, and other documents are not loaded", err.URL)
+	case *jsonschema.AnchorNotFoundError, *jsonschema.JSONPointerNotFoundError:
 		return nil, errors.New("a $ref in it refers to nothing")
 	}
 	return nil, errors.New("it is not a valid JSON Schema 2020-12")
@@ -163,11 +158,8 @@ func validateRaw(s *jsonschema.Schema, v any, sensitive bool) []Violation {
 	if hugeNumber(v) {
 		return []Violation{{Message: "contains a number that is too large or too small"}}
 	}
-	var failure *jsonschema.ValidationError
-	if err := s.Validate(v); errors.As(err, &failure) {
-		list := libraryViolations(failure, sensitive)
-		slices.SortStableFunc(list, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
-		return list
+	if failure, ok := errors.AsType[*jsonschema.ValidationError](s.Validate(v)); ok {
+		return sortByPath(libraryViolations(failure, sensitive))
 	}
 	return nil
 }
@@ -182,17 +174,15 @@ func libraryViolations(e *jsonschema.ValidationError, sensitive bool) []Violatio
 		}
 		return out
 	}
-	path := ""
-	for _, token := range e.InstanceLocation {
-		if _, err := strconv.Atoi(token); err == nil {
-			path += "[" + token + "]"
-		} else if key := memberKey(token); path == "" || key[0] == '[' {
-			path += key
-		} else {
-			path += "." + key
+	out := singleViolation(libraryMessage(e.ErrorKind, sensitive) + alternatives(e, sensitive))
+	for _, token := range slices.Backward(e.InstanceLocation) {
+		key := memberKey(token)
+		if i, err := strconv.Atoi(token); err == nil {
+			key = indexKey(i)
 		}
+		prefix(key, out)
 	}
-	return []Violation{{Path: path, Message: libraryMessage(e.ErrorKind, sensitive) + alternatives(e, sensitive)}}
+	return out
 }
 
 // alternatives explains why a value matches none of the alternatives.
@@ -242,7 +232,7 @@ func libraryMessage(k jsonschema.ErrorKind, sensitive bool) string {
 		return "must match the pattern " + k.Want + tail(k.Got)
 	case *kind.Format:
 		if f, ok := formats[k.Want]; ok {
-			return "must be " + f.what + tail(k.Got)
+			return "must be " + f + tail(k.Got)
 		}
 		return "must have the format " + k.Want + tail(k.Got)
 	case *kind.FalseSchema:
@@ -258,19 +248,6 @@ func libraryMessage(k jsonschema.ErrorKind, sensitive bool) string {
 		return "matches none of the alternatives in oneOf"
 	case *kind.Contains:
 		return "must contain an item that matches \"contains\""
-	}
-	if message := limitMessage(k); message != "" {
-		return message
-	}
-	if path := k.KeywordPath(); len(path) > 0 {
-		return fmt.Sprintf("does not satisfy the schema keyword %q", path[0])
-	}
-	return "does not satisfy the schema"
-}
-
-// limitMessage describes the violated bound of a number or a length, or returns "".
-func limitMessage(k jsonschema.ErrorKind) string {
-	switch k := k.(type) {
 	case *kind.Minimum:
 		return "must be at least " + rat(k.Want)
 	case *kind.Maximum:
@@ -282,19 +259,22 @@ func limitMessage(k jsonschema.ErrorKind) string {
 	case *kind.MultipleOf:
 		return "must be a multiple of " + rat(k.Want)
 	case *kind.MinLength:
-		return fmt.Sprintf("must have at least %s, got %d", countNoun(k.Want, "character"), k.Got)
+		return sizeMessage("at least", k.Want, k.Got, "character")
 	case *kind.MaxLength:
-		return fmt.Sprintf("must have at most %s, got %d", countNoun(k.Want, "character"), k.Got)
+		return sizeMessage("at most", k.Want, k.Got, "character")
 	case *kind.MinItems:
-		return fmt.Sprintf("must have at least %s, got %d", countNoun(k.Want, "item"), k.Got)
+		return sizeMessage("at least", k.Want, k.Got, "item")
 	case *kind.MaxItems:
-		return fmt.Sprintf("must have at most %s, got %d", countNoun(k.Want, "item"), k.Got)
+		return sizeMessage("at most", k.Want, k.Got, "item")
 	case *kind.MinProperties:
-		return fmt.Sprintf("must have at least %s, got %d", countNoun(k.Want, "member"), k.Got)
+		return sizeMessage("at least", k.Want, k.Got, "member")
 	case *kind.MaxProperties:
-		return fmt.Sprintf("must have at most %s, got %d", countNoun(k.Want, "member"), k.Got)
+		return sizeMessage("at most", k.Want, k.Got, "member")
 	}
-	return ""
+	if path := k.KeywordPath(); len(path) > 0 {
+		return fmt.Sprintf("does not satisfy the schema keyword %q", path[0])
+	}
+	return "does not satisfy the schema"
 }
 
 func rat(r *big.Rat) string {
@@ -311,14 +291,6 @@ func quotedList(names []string) string {
 		sorted[i] = quoteShort(n)
 	}
 	return strings.Join(sorted, ", ")
-}
-
-// countNoun writes a count with its noun.
-func countNoun(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 func duplicateMessage(first, second int) string {

@@ -1,7 +1,8 @@
 package schema
 
 import (
-	"strconv"
+	"cmp"
+	"slices"
 
 	"hatchel/hcl/value"
 )
@@ -9,193 +10,226 @@ import (
 // AppendSchema appends the type's JSON Schema 2020-12. Members and keywords are in declared order,
 // so the output is deterministic.
 func (t *Type) AppendSchema(dst []byte) []byte {
+	o := &jsonWriter{out: dst}
 	if t.verbatim != nil {
-		return appendValue(dst, *t.verbatim)
+		o.value(*t.verbatim)
+	} else {
+		t.write(o, nil)
 	}
-	return t.appendSchema(dst, nil)
+	return o.out
 }
 
-// appendValue appends a constant of the configuration, which always has a JSON form.
-func appendValue(dst []byte, v any) []byte {
-	dst, err := value.AppendJSON(dst, v)
-	if err != nil {
-		panic("schema: " + err.Error())
-	}
-	return dst
+// AppendForm appends the schema of a form: an object whose members, in declared order, use only the
+// schemas that the protocol allows there. FormMistakes must have returned none.
+func (t *Type) AppendForm(dst []byte) []byte {
+	o := &jsonWriter{out: dst, form: true}
+	o.nest("{}", func() {
+		o.text("type", "object")
+		t.writeMembers(o)
+	})
+	return o.out
 }
 
-// jsonWriter appends the members of one JSON object.
+// jsonWriter appends the members of JSON objects and the elements of lists.
 type jsonWriter struct {
 	out   []byte
-	comma bool
+	comma bool // the innermost object or list has an element
+	form  bool // writes a form
 }
 
-func (o *jsonWriter) key(name string) {
+// nest writes an object or a list, whose content write writes.
+func (o *jsonWriter) nest(brackets string, write func()) {
+	o.out, o.comma = append(o.out, brackets[0]), false
+	write()
+	o.out, o.comma = append(o.out, brackets[1]), true
+}
+
+// next begins an element.
+func (o *jsonWriter) next() {
 	if o.comma {
 		o.out = append(o.out, ',')
 	}
 	o.comma = true
+}
+
+func (o *jsonWriter) key(name string) {
+	o.next()
 	o.out = append(value.AppendString(o.out, name), ':')
 }
 
 func (o *jsonWriter) text(name, v string) {
 	if v != "" {
-		o.key(name)
-		o.out = value.AppendString(o.out, v)
+		o.always(name, v)
 	}
 }
 
 func (o *jsonWriter) any(name string, v any) {
 	if v != nil {
-		o.key(name)
-		o.out = appendValue(o.out, v)
+		o.always(name, v)
 	}
 }
 
-func (o *jsonWriter) count(name string, n *int) {
-	if n != nil {
-		o.key(name)
-		o.out = strconv.AppendInt(o.out, int64(*n), 10)
-	}
-}
-
-func (o *jsonWriter) truth(name string, v bool) {
+// always writes a member whose value may be null.
+func (o *jsonWriter) always(name string, v any) {
 	o.key(name)
-	o.out = strconv.AppendBool(o.out, v)
+	o.value(v)
 }
 
-var jsonTypes = [...]string{String: "string", Number: "number", Integer: "integer", Bool: "boolean", List: "array",
-	Set: "array", Map: "object", Object: "object", File: "object", Bytes: "string", Null: "null"}
+// value appends a constant of the configuration, which always has a JSON form.
+func (o *jsonWriter) value(v any) {
+	var err error
+	if o.out, err = value.AppendJSON(o.out, v); err != nil {
+		panic("schema: " + err.Error())
+	}
+}
 
-// appendSchema appends the schema of t as that of member m, which may be nil.
-func (t *Type) appendSchema(dst []byte, m *Member) []byte {
-	o := &jsonWriter{out: append(dst, '{')}
-	if t.Kind != Any {
-		o.key("type")
-		if t.Nullable && t.Kind != Null {
-			o.out = append(append(append(o.out, `["`...), jsonTypes[t.Kind]...), `","null"]`...)
-		} else {
-			o.out = value.AppendString(o.out, jsonTypes[t.Kind])
-		}
+// write writes the schema of t as that of member m, which may be nil.
+func (t *Type) write(o *jsonWriter, m *Member) {
+	o.nest("{}", func() { t.writeKeywords(o, m) })
+}
+
+func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
+	name := kinds[t.Kind].json
+	if t.Nullable && t.Kind != Any && t.Kind != Null {
+		o.any("type", []any{name, "null"})
+	} else {
+		o.text("type", name)
 	}
 	o.text("title", t.Title)
 	o.text("description", t.descriptionWithUpload())
-	t.appendContent(o)
-	t.appendEnum(o)
-	o.any("minimum", t.Min)
-	o.any("maximum", t.Max)
-	o.any("exclusiveMinimum", t.Above)
-	o.any("exclusiveMaximum", t.Below)
-	o.any("multipleOf", t.MultipleOf)
-	o.count("minLength", t.MinLength)
-	o.count("maxLength", t.MaxLength)
-	if t.Pattern != nil {
-		o.text("pattern", t.Pattern.Source)
+	t.writeContent(o)
+	t.writeEnum(o, "oneOf")
+	if !o.form || len(t.Enum) == 0 {
+		t.writeBounds(o)
 	}
-	o.text("format", t.Format)
 	if m != nil && m.HasDefault {
-		o.key("default")
-		o.out = appendValue(o.out, m.Default)
+		o.always("default", m.Default)
 	}
 	if len(t.Examples) > 0 {
 		o.any("examples", t.Examples)
 	}
 	o.text("x-mcp-header", t.Header)
-	for _, k := range t.Extra {
-		o.key(k.Name)
-		o.out = appendValue(o.out, k.Value)
-	}
-	return append(o.out, '}')
+	t.writeExtra(o)
 }
 
-func (t *Type) appendContent(o *jsonWriter) {
+func (t *Type) writeBounds(o *jsonWriter) {
+	o.any("minimum", t.Min)
+	o.any("maximum", t.Max)
+	o.any("exclusiveMinimum", t.Above)
+	o.any("exclusiveMaximum", t.Below)
+	o.any("multipleOf", t.MultipleOf)
+	o.any("minLength", intOrNil(t.MinLength))
+	o.any("maxLength", intOrNil(t.MaxLength))
+	if t.Pattern != nil {
+		o.text("pattern", t.Pattern.Source)
+	}
+	o.text("format", t.Format)
+}
+
+func (t *Type) writeExtra(o *jsonWriter) {
+	for _, k := range t.Extra {
+		o.always(k.Name, k.Value)
+	}
+}
+
+func (t *Type) writeContent(o *jsonWriter) {
 	switch t.Kind {
 	case Bytes:
 		o.text("contentEncoding", "base64")
 	case List, Set:
-		if t.Elem.Kind != Any || t.Elem.described() {
+		switch {
+		case o.form:
 			o.key("items")
-			o.out = t.Elem.AppendSchema(o.out)
+			o.nest("{}", func() { t.Elem.writeChoiceItems(o) })
+		case t.Elem.Kind != Any || t.Elem.described():
+			o.key("items")
+			t.Elem.write(o, nil)
 		}
 		if t.Kind == Set {
-			o.truth("uniqueItems", true)
+			o.any("uniqueItems", true)
 		}
-		o.count("minItems", t.MinItems)
-		o.count("maxItems", t.MaxItems)
+		o.any("minItems", intOrNil(t.MinItems))
+		o.any("maxItems", intOrNil(t.MaxItems))
 	case Map:
 		o.key("additionalProperties")
-		o.out = t.Elem.AppendSchema(o.out)
-		o.count("minProperties", t.MinItems)
-		o.count("maxProperties", t.MaxItems)
+		t.Elem.write(o, nil)
+		o.any("minProperties", intOrNil(t.MinItems))
+		o.any("maxProperties", intOrNil(t.MaxItems))
 	case Object:
-		t.appendMembers(o)
+		t.writeMembers(o)
 	case File:
-		fileForm.appendMembers(o)
+		fileForm.writeMembers(o)
 	}
 }
 
 // described reports whether the schema of an Any is not empty.
 func (t *Type) described() bool {
-	return t.verbatim != nil || t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 ||
-		len(t.Enum) > 0
+	return t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 || len(t.Enum) > 0
 }
 
-func (t *Type) appendMembers(o *jsonWriter) {
+func (t *Type) writeMembers(o *jsonWriter) {
+	var required []any
 	o.key("properties")
-	properties := &jsonWriter{out: append(o.out, '{')}
-	required := []any{}
-	for _, m := range t.Members {
-		properties.key(m.Name)
-		if m.Type.verbatim != nil {
-			properties.out = m.Type.AppendSchema(properties.out)
-		} else {
-			properties.out = m.Type.appendSchema(properties.out, m)
+	o.nest("{}", func() {
+		for _, m := range t.Members {
+			o.key(m.Name)
+			m.Type.write(o, m)
+			if !m.Optional {
+				required = append(required, m.Name)
+			}
 		}
-		if !m.Optional {
-			required = append(required, m.Name)
-		}
-	}
-	o.out = append(properties.out, '}')
-	if len(required) > 0 {
+	})
+	if required != nil {
 		o.any("required", required)
 	}
-	if !t.Open {
-		o.truth("additionalProperties", false)
+	if !t.Open && !o.form {
+		o.any("additionalProperties", false)
 	}
 }
 
-// appendEnum writes titled values as oneOf with const and title, the form that clients of the
-// protocol show to people.
-func (t *Type) appendEnum(o *jsonWriter) {
+func (t *Type) hasTitles() bool {
+	return slices.ContainsFunc(t.Enum, func(e EnumValue) bool { return e.Title != "" })
+}
+
+// writeEnum writes the values of an enumeration: as an enum, or with titles as a list of constants
+// under the given keyword, the form that clients of the protocol show to people.
+func (t *Type) writeEnum(o *jsonWriter, keyword string) {
 	if len(t.Enum) == 0 {
 		return
 	}
-	titled := false
-	values := make([]any, 0, len(t.Enum)+1)
-	for _, e := range t.Enum {
-		titled = titled || e.Title != ""
-		values = append(values, e.Value)
-	}
-	if !titled {
+	if !t.hasTitles() {
+		values := enumValues(t)
 		if t.Nullable {
 			values = append(values, nil)
 		}
 		o.any("enum", values)
 		return
 	}
-	o.key("oneOf")
-	o.out = append(o.out, '[')
-	for i, e := range t.Enum {
-		if i > 0 {
-			o.out = append(o.out, ',')
+	o.key(keyword)
+	o.nest("[]", func() {
+		for _, e := range t.Enum {
+			title := e.Title
+			if o.form { // the protocol requires a title
+				title = cmp.Or(title, e.Value.(string))
+			}
+			o.next()
+			o.nest("{}", func() {
+				o.any("const", e.Value)
+				o.text("title", title)
+			})
 		}
-		one := &jsonWriter{out: append(o.out, '{')}
-		one.any("const", e.Value)
-		one.text("title", e.Title)
-		o.out = append(one.out, '}')
+		if t.Nullable {
+			o.next()
+			o.value(map[string]any{"const": nil})
+		}
+	})
+}
+
+// writeChoiceItems writes the schema of the elements of a multiple choice in a form.
+func (t *Type) writeChoiceItems(o *jsonWriter) {
+	if !t.hasTitles() {
+		o.text("type", "string")
 	}
-	if t.Nullable {
-		o.out = append(o.out, `,{"const":null}`...)
-	}
-	o.out = append(o.out, ']')
+	t.writeEnum(o, "anyOf")
+	t.writeExtra(o)
 }

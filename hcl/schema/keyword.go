@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/spelling"
 )
 
@@ -40,7 +42,7 @@ func keywords() []keyword {
 		{"min_items", many, count(func(t *Type) **int { return &t.MinItems })},
 		{"max_items", many, count(func(t *Type) **int { return &t.MaxItems })},
 		{"enum", []Kind{String, Number, Integer}, (*parser).enumKeyword},
-		{"max_size", []Kind{File}, (*parser).maxSize},
+		{"max_size", []Kind{File}, func(p *parser, t *Type, e hclv2.Expression) { t.MaxSize = p.env.Size(e) }},
 		{"types", []Kind{File}, (*parser).mediaTypes},
 		{"example", nil, (*parser).example},
 		{"title", nil, func(p *parser, t *Type, e hclv2.Expression) { t.Title = p.text(e, "title") }},
@@ -59,11 +61,7 @@ func inputKeywords() []keyword {
 
 // Keywords returns the names that With accepts.
 func Keywords() []string {
-	var names []string
-	for _, k := range append(keywords(), inputKeywords()...) {
-		names = append(names, k.name)
-	}
-	return names
+	return names(append(keywords(), inputKeywords()...))
 }
 
 // With returns the type with a keyword that is written as an argument of the input, with the same
@@ -166,18 +164,13 @@ var keywordAliases = map[string]string{
 
 func (p *parser) unknownKeyword(t *Type, name string, at hclv2.Range, expr hclv2.Expression) {
 	if answer, ok := misplacedKeywords[name]; ok {
-		answer = strings.NewReplacer("TYPE", t.Kind.String(), "VALUE", sourceOf(expr)).Replace(answer)
+		answer = strings.NewReplacer("TYPE", t.Kind.String(), "VALUE", p.sourceOf(expr)).Replace(answer)
 		p.fail(at, "Misplaced keyword", "%s is not a keyword of a type. %s", name, answer)
 		return
 	}
-	fits := applicableKeywords(t)
-	near := keywordAliases[strings.ToLower(name)]
-	if near == "" {
-		near = spelling.Nearest(name, fits)
-	}
-	if near == "" {
-		near = spelling.Nearest(name, names(keywords()))
-	}
+	fits := names(slices.DeleteFunc(keywords(), func(k keyword) bool { return !k.appliesTo(t) }))
+	near := cmp.Or(keywordAliases[strings.ToLower(name)], spelling.Nearest(name, fits),
+		spelling.Nearest(name, names(keywords())))
 	if near != "" {
 		p.fail(at, "Unknown keyword", "There is no keyword %q. Did you mean %s?", name, near)
 		return
@@ -191,17 +184,6 @@ func names(list []keyword) []string {
 	var out []string
 	for _, k := range list {
 		out = append(out, k.name)
-	}
-	return out
-}
-
-// applicableKeywords returns the keywords that apply to a type.
-func applicableKeywords(t *Type) []string {
-	var out []string
-	for _, k := range keywords() {
-		if k.appliesTo(t) {
-			out = append(out, k.name)
-		}
 	}
 	return out
 }
@@ -225,7 +207,11 @@ var counterparts = map[string]map[Kind]string{
 // set applies one keyword, and reverts it if it contradicts another.
 func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) {
 	if !k.appliesTo(t) {
-		p.fail(at, "Keyword does not apply", "%s does not apply to %s.%s", k.name, article(t.Kind), p.alternative(k, t))
+		kind := "any"
+		if t.Kind != Any {
+			kind = diag.WithArticle(t.Kind.String())
+		}
+		p.fail(at, "Keyword does not apply", "%s does not apply to %s.%s", k.name, kind, k.alternative(t))
 		return
 	}
 	before, errors := *t, len(p.diags)
@@ -239,7 +225,8 @@ func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) 
 	}
 }
 
-func (p *parser) alternative(k keyword, t *Type) string {
+// alternative returns a hint for a type to which the keyword does not apply.
+func (k keyword) alternative(t *Type) string {
 	elements := ""
 	if t.Elem != nil && k.appliesTo(t.Elem) && misplacedKeywords[k.name] == "" {
 		elements = fmt.Sprintf(" For the elements, write it inside: %s(%s(\"...\", { %s = ... })).", t.Kind,
@@ -251,27 +238,9 @@ func (p *parser) alternative(k keyword, t *Type) string {
 	if elements != "" {
 		return elements
 	}
-	return fmt.Sprintf(" It applies to %s.", kindList(k.kinds))
-}
-
-func kindList(kinds []Kind) string {
-	var out []string
-	for _, k := range kinds {
-		out = append(out, k.String())
+	var kinds []string
+	for _, kind := range k.kinds {
+		kinds = append(kinds, kind.String())
 	}
-	if len(out) == 1 {
-		return out[0]
-	}
-	return strings.Join(out[:len(out)-1], ", ") + " and " + out[len(out)-1]
-}
-
-// article names a kind in a sentence.
-func article(k Kind) string {
-	switch k {
-	case Integer, Object:
-		return "an " + k.String()
-	case Any, Null, Bytes:
-		return k.String()
-	}
-	return "a " + k.String()
+	return fmt.Sprintf(" It applies to %s.", diag.JoinAnd(kinds))
 }

@@ -15,10 +15,13 @@ type Env struct {
 	// Type returns the type declared as `type "name"`. For an unknown name or a cycle it adds a
 	// diagnostic at the range and returns nil.
 	Type func(name string, at hclv2.Range) (*Type, hclv2.Diagnostics)
-	// Eval returns the value of a constant expression, as defined by package value.
-	Eval func(hclv2.Expression) (any, hclv2.Diagnostics)
-	// Size reads a number of bytes such as "10MiB". It adds its own diagnostics.
-	Size func(hclv2.Expression) (int64, hclv2.Diagnostics)
+	// Eval returns the value of a constant expression, as defined by package value. It reports
+	// false, and the reason to the author, if there is none.
+	Eval func(hclv2.Expression) (v any, ok bool)
+	// Size reads a number of bytes such as "10MiB". It reports a mistake to the author.
+	Size func(hclv2.Expression) int64
+	// Source is the text of the file, for hints.
+	Source []byte
 	// Uploads is the URL for uploading files.
 	Uploads *string
 }
@@ -54,8 +57,10 @@ func (p *parser) report(severity hclv2.DiagnosticSeverity, at hclv2.Range, summa
 	p.diags = append(p.diags, &hclv2.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at})
 }
 
-func (p *parser) fail(at hclv2.Range, summary, format string, args ...any) {
+// fail reports a mistake and returns an invalid type, for where a type was expected.
+func (p *parser) fail(at hclv2.Range, summary, format string, args ...any) *Type {
 	p.report(hclv2.DiagError, at, summary, fmt.Sprintf(format, args...))
+	return brokenType()
 }
 
 // member reads a type that may be optional.
@@ -66,8 +71,7 @@ func (p *parser) member(expr hclv2.Expression) (*Type, Option) {
 	}
 	option := Option{Optional: true}
 	if len(call.Arguments) == 0 {
-		p.fail(expr.Range(), "Missing type", "optional(...) needs a type, like optional(string).")
-		return brokenType(), option
+		return p.incomplete(expr.Range(), "optional"), option
 	}
 	t := p.parse(call.Arguments[0])
 	if len(call.Arguments) > 1 {
@@ -97,7 +101,7 @@ func (p *parser) parse(expr hclv2.Expression) *Type {
 			return p.quoted(e, text)
 		}
 	case *hclsyntax.TemplateWrapExpr:
-		return p.quoted(e, sourceOf(e.Wrapped))
+		return p.quoted(e, p.sourceOf(e.Wrapped))
 	case *hclsyntax.TupleConsExpr:
 		p.fail(e.Range(), "Invalid type", "A list type is written list(string), with the type of its elements.")
 		return &Type{Kind: List, Elem: brokenType()}
@@ -106,20 +110,17 @@ func (p *parser) parse(expr hclv2.Expression) *Type {
 		return p.members(e)
 	case *hclsyntax.LiteralValueExpr:
 		if e.Val.IsNull() {
-			p.fail(e.Range(), "Invalid type",
+			return p.fail(e.Range(), "Invalid type",
 				"null is not a type. A value that may be null has the type nullable(string), one that may "+
 					"be left out optional(string).")
-			return brokenType()
 		}
-		p.fail(e.Range(), "Invalid type",
+		return p.fail(e.Range(), "Invalid type",
 			"A type is needed here, not a value: string, number, integer, bool, any, list(...), set(...), "+
 				"map(...), object({...}), enum(...), file, nullable(...) or type.name.")
-		return brokenType()
 	}
-	p.fail(expr.Range(), "Invalid type",
+	return p.fail(expr.Range(), "Invalid type",
 		"A type is written string, number, integer, bool, any, list(...), set(...), map(...), "+
 			"object({...}), enum(...), file, nullable(...) or type.name; it cannot be computed.")
-	return brokenType()
 }
 
 func (p *parser) quoted(expr hclv2.Expression, text string) *Type {
@@ -132,9 +133,8 @@ func (p *parser) quoted(expr hclv2.Expression, text string) *Type {
 		p.fail(at, "Quoted type", "Types are written without quotes: %s.", rewritten)
 		return kind
 	}
-	p.fail(at, "Quoted type", "A type is needed here, not a string. Types are written without quotes: "+
+	return p.fail(at, "Quoted type", "A type is needed here, not a string. Types are written without quotes: "+
 		"string; a description goes into the type: string(\"...\").")
-	return brokenType()
 }
 
 var scalars = map[string]Kind{"string": String, "number": Number, "integer": Integer, "bool": Bool, "any": Any,
@@ -147,31 +147,21 @@ func (p *parser) name(e *hclsyntax.ScopeTraversalExpr) *Type {
 		return p.reference(e)
 	}
 	if len(e.Traversal) > 1 {
-		p.fail(e.Range(), "Invalid type",
-			"%s is not a type. Declare a type as type \"name\" { is = ... } and refer to it as type.name.", sourceOf(e))
-		return brokenType()
+		return p.fail(e.Range(), "Invalid type",
+			"%s is not a type. Declare a type as type \"name\" { is = ... } and refer to it as type.name.", p.sourceOf(e))
 	}
 	if kind, ok := scalars[root]; ok {
 		return &Type{Kind: kind, Upload: p.env.uploadAddress(kind)}
 	}
-	if form, ok := constructorExamples[root]; ok {
-		p.fail(e.Range(), "Incomplete type", "%s", incomplete(root, form))
-		return brokenType()
+	if constructors[root] != "" {
+		return p.incomplete(e.Range(), root)
 	}
 	return p.unknown(e.Range(), root)
 }
 
-func incomplete(name, form string) string {
-	switch name {
-	case "list", "set", "map":
-		return fmt.Sprintf("%s needs the type of its elements, like %s; write %s(any) for elements of every type.",
-			name, form, name)
-	case "object":
-		return "object needs its members, like " + form + "; write map(any) for an object with unknown members."
-	case "enum":
-		return "enum needs its values, like " + form + "."
-	}
-	return name + " needs a type, like " + form + "."
+// incomplete reports a constructor without arguments.
+func (p *parser) incomplete(at hclv2.Range, name string) *Type {
+	return p.fail(at, "Incomplete type", "%s needs %s.", name, constructors[name])
 }
 
 func (p *parser) unknown(at hclv2.Range, name string) *Type {
@@ -186,10 +176,9 @@ func (p *parser) unknown(at hclv2.Range, name string) *Type {
 		}
 		return brokenType()
 	}
-	p.fail(at, "Unknown type",
+	return p.fail(at, "Unknown type",
 		"There is no type %q. The types are string, number, integer, bool, any, list, set, map, object, "+
 			"enum, file and nullable; a declared type is written type.%s.", name, name)
-	return brokenType()
 }
 
 func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {
@@ -203,9 +192,8 @@ func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {
 			return t
 		}
 	}
-	p.fail(e.Range(), "Invalid type",
+	return p.fail(e.Range(), "Invalid type",
 		"Declare a type as type \"name\" { is = ... } and refer to it as type.name, with exactly one name.")
-	return brokenType()
 }
 
 // call reads T(...).
@@ -219,32 +207,25 @@ func (p *parser) call(expr hclv2.Expression, call *hclv2.StaticCall) *Type {
 		}
 		return p.descriptionAndKeywords(call.Name+"(", args, t)
 	}
+	if len(args) == 0 && constructors[call.Name] != "" {
+		return p.incomplete(expr.Range(), call.Name)
+	}
 	switch call.Name {
-	case "list", "set", "map", "nullable":
-		if len(args) == 0 {
-			p.fail(expr.Range(), "Incomplete type", "%s", incomplete(call.Name, constructorExamples[call.Name]))
-			return brokenType()
-		}
-		if call.Name == "nullable" {
-			return p.nullable(args)
-		}
+	case "list", "set", "map":
 		return p.collection(call.Name, args)
+	case "nullable":
+		return p.nullable(args)
 	case "object":
-		if len(args) == 0 {
-			p.fail(expr.Range(), "Incomplete type", "%s", incomplete("object", constructorExamples["object"]))
-			return brokenType()
-		}
 		return p.descriptionAndKeywords("object({...}, ", args[1:], p.members(args[0]))
 	case "enum":
-		return p.enum(expr, args)
+		return p.enum(args)
 	case "optional":
-		p.fail(expr.Range(), "Misplaced optional",
-			"optional(...) must be outermost, for an input or a member of an object. %s", nullableHint(args))
+		p.fail(expr.Range(), "Misplaced optional", "optional(...) must be outermost, for an input or a member of "+
+			"an object. A value that may be null has the type nullable(%s).", p.sourceOf(args[0]))
 		t, _ := p.member(expr)
 		return t
 	case "type":
-		p.fail(expr.Range(), "Invalid type", "Refer to a declared type as type.name, without parentheses.")
-		return brokenType()
+		return p.fail(expr.Range(), "Invalid type", "Refer to a declared type as type.name, without parentheses.")
 	}
 	t := p.unknown(call.NameRange, call.Name)
 	if t.Kind != Any {
@@ -253,18 +234,10 @@ func (p *parser) call(expr hclv2.Expression, call *hclv2.StaticCall) *Type {
 	return t
 }
 
-func nullableHint(args []hclv2.Expression) string {
-	inner := "string"
-	if len(args) > 0 {
-		inner = sourceOf(args[0])
-	}
-	return fmt.Sprintf("A value that may be null has the type nullable(%s).", inner)
-}
-
 func (p *parser) nullable(args []hclv2.Expression) *Type {
 	if call := callOf(args[0]); call != nil && call.Name == "optional" && len(call.Arguments) > 0 {
 		p.fail(args[0].Range(), "Misplaced optional", "optional(...) must be outermost: optional(nullable(%s)).",
-			sourceOf(call.Arguments[0]))
+			p.sourceOf(call.Arguments[0]))
 		args = append([]hclv2.Expression{call.Arguments[0]}, args[1:]...)
 	}
 	t := p.parse(args[0])
@@ -284,7 +257,7 @@ func (p *parser) collection(name string, args []hclv2.Expression) *Type {
 	t := &Type{Kind: map[string]Kind{"list": List, "set": Set, "map": Map}[name]}
 	if text, ok := literalText(unwrap(args[0])); ok && !isTypeName(text) {
 		p.fail(args[0].Range(), "Missing element type", "The type of the elements comes first: %s(string, %s).", name,
-			sourceOf(args[0]))
+			p.sourceOf(args[0]))
 		t.Elem = brokenType()
 		return p.descriptionAndKeywords(name+"(..., ", args, t)
 	}
@@ -297,8 +270,7 @@ func (p *parser) members(expr hclv2.Expression) *Type {
 	t := &Type{Kind: Object}
 	pairs, ok := unwrap(expr).(*hclsyntax.ObjectConsExpr)
 	if !ok {
-		p.fail(expr.Range(), "Invalid type",
-			"The members of an object are written in braces: object({ name = string }).")
+		p.fail(expr.Range(), "Invalid type", "The members of an object are written in braces: object({ name = string }).")
 		t.broken = true
 		return t
 	}
@@ -331,7 +303,7 @@ func (p *parser) key(expr hclv2.Expression) (string, bool) {
 			return text, true
 		}
 		if n, ok := key.Wrapped.(*hclsyntax.LiteralValueExpr); ok {
-			if v, ok := literal(n); ok && value.IsNumber(v) {
+			if v, ok := p.env.Eval(n); ok && value.IsNumber(v) {
 				return showJSON(v), true
 			}
 		}

@@ -1,12 +1,12 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // Pattern is a regular expression of JSON Schema: ECMA 262 with the u flag, unanchored. Only
@@ -24,53 +24,30 @@ func NewPattern(source string) (*Pattern, error) {
 		return nil, err
 	}
 	re, err := regexp.Compile(t.out.String())
-	if err != nil {
-		return nil, describeRegexpError(err)
+	if bad, ok := errors.AsType[*syntax.Error](err); ok {
+		return nil, errors.New(cmp.Or(regexpErrors[bad.Code], "it is not a valid regular expression"))
 	}
 	return &Pattern{Source: source, re: re}, nil
 }
 
-// Match reports whether s contains a match.
-func (p *Pattern) Match(s string) bool { return p.re.MatchString(s) }
-
-// MatchString and String make a Pattern the engine of the JSON Schema library.
+// MatchString reports whether s contains a match. With String, it makes a Pattern a regular
+// expression of the JSON Schema library.
 func (p *Pattern) MatchString(s string) bool { return p.re.MatchString(s) }
 func (p *Pattern) String() string            { return p.Source }
 
-func patternEngine(source string) (jsonschema.Regexp, error) {
-	p, err := NewPattern(source)
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-// describeRegexpError describes an error of Go's regexp parser.
-func describeRegexpError(err error) error {
-	what := "it is not a valid regular expression"
-	message := err.Error()
-	for _, c := range []struct{ sign, words string }{
-		{"missing closing ]", "a [ is not closed"},
-		{"missing closing )", "a ( is not closed"},
-		{"unexpected )", "a ) is unmatched; write \\) for the character"},
-		{"missing argument to repetition", "a repetition such as * or + has nothing before it to repeat"},
-		{"invalid nested repetition",
-			"two repetitions follow each other; possessive forms such as *+ are not available"},
-		{"invalid repeat count", "a repetition may count up to 1000"},
-		{"invalid character class range", "a range in [...] runs backwards or names an unknown class"},
-		{"invalid named capture", "the name of a (?<name>...) is not valid"},
-		{"duplicate capture", "two groups have the same name"},
-		{"trailing backslash", "it ends in a single backslash"},
-		{"invalid escape", "an escape is not known"},
-		{"expression too large", "it is too large once its repetitions are written out"},
-		{"nests too deeply", "it nests too deeply"},
-	} {
-		if strings.Contains(message, c.sign) {
-			what = c.words
-			break
-		}
-	}
-	return errors.New(what)
+// regexpErrors describes the errors of Go's regexp parser.
+var regexpErrors = map[syntax.ErrorCode]string{
+	syntax.ErrMissingBracket:        "a [ is not closed",
+	syntax.ErrMissingParen:          "a ( is not closed",
+	syntax.ErrUnexpectedParen:       "a ) is unmatched; write \\) for the character",
+	syntax.ErrMissingRepeatArgument: "a repetition such as * or + has nothing before it to repeat",
+	syntax.ErrInvalidRepeatOp:       "two repetitions follow each other; possessive forms such as *+ are not available",
+	syntax.ErrInvalidRepeatSize:     "a repetition may count up to 1000",
+	syntax.ErrInvalidCharRange:      "a range in [...] runs backwards or names an unknown class",
+	syntax.ErrInvalidNamedCapture:   "the name of a (?<name>...) is not valid or is used twice",
+	syntax.ErrInvalidEscape:         "an escape is not known",
+	syntax.ErrLarge:                 "it is too large once its repetitions are written out",
+	syntax.ErrNestingDepth:          "it nests too deeply",
 }
 
 // The characters that \s matches in ECMA 262, and those that it does not match, as the inside of a

@@ -28,7 +28,7 @@ func TestPatternsMatchAsClientsMatchThem(t *testing.T) {
 		p, err := NewPattern(c.pattern)
 		if err != nil {
 			t.Errorf("%s: %v", c.pattern, err)
-		} else if p.Match(c.text) != c.match {
+		} else if p.MatchString(c.text) != c.match {
 			t.Errorf("%s on %q: want %v", c.pattern, c.text, c.match)
 		}
 	}

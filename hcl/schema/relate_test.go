@@ -15,7 +15,7 @@ func typeOf(t *testing.T, source string) *Type {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	typ, diags := ParseType(expr, Env{})
+	typ, diags := ParseType(expr, environment(source))
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -35,11 +35,31 @@ const (
 	Null  // for outputs only
 )
 
-var kindNames = [...]string{"any", "string", "number", "integer", "bool", "list", "set", "map", "object", "file",
-	"bytes", "null"}
+// kinds describes the kinds: the name in the language, the type in JSON Schema, the kind in a
+// template, and the kind whose values include those of this one.
+var kinds = [...]struct {
+	name, json string
+	template   template.Kind
+	base       Kind
+}{
+	Any:     {"any", "", template.Any, Any},
+	String:  {"string", "string", template.String, String},
+	Number:  {"number", "number", template.Number, Number},
+	Integer: {"integer", "integer", template.Integer, Number},
+	Bool:    {"bool", "boolean", template.Bool, Bool},
+	List:    {"list", "array", template.List, List},
+	Set:     {"set", "array", template.List, List},
+	Map:     {"map", "object", template.Object, Object},
+	Object:  {"object", "object", template.Object, Object},
+	File:    {"file", "object", template.File, File},
+	Bytes:   {"bytes", "string", template.Bytes, Bytes},
+	Null:    {"null", "null", template.Any, Null},
+}
 
 // String returns the kind's name in the language.
-func (k Kind) String() string { return kindNames[k] }
+func (k Kind) String() string { return kinds[k].name }
+
+func (k Kind) base() Kind { return kinds[k].base }
 
 // Type is one type of the language. It is immutable; With returns a changed copy.
 type Type struct {
@@ -169,14 +189,11 @@ func (t *Type) String() string {
 
 func (t *Type) bare() string {
 	if len(t.Enum) > 0 {
-		var b strings.Builder
+		values := make([]string, len(t.Enum))
 		for i, e := range t.Enum {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(showJSON(e.Value))
+			values[i] = showJSON(e.Value)
 		}
-		return "enum(" + b.String() + ")"
+		return "enum(" + strings.Join(values, ", ") + ")"
 	}
 	switch t.Kind {
 	case List, Set, Map:
@@ -206,31 +223,16 @@ func (m *Member) text() string {
 
 // TemplateType converts the type for the contextual compilers.
 func (t *Type) TemplateType() template.Type {
-	out := template.Type{Nullable: t.AllowsNull()}
-	switch t.Kind {
-	case String:
-		out.Kind = template.String
-		if len(t.Enum) > 0 {
-			out.Kind = template.Enum
-			for _, e := range t.Enum {
-				out.Values = append(out.Values, e.Value.(string))
-			}
+	out := template.Type{Kind: kinds[t.Kind].template, Nullable: t.AllowsNull()}
+	if t.Kind == String && len(t.Enum) > 0 {
+		out.Kind = template.Enum
+		for _, e := range t.Enum {
+			out.Values = append(out.Values, e.Value.(string))
 		}
-	case Number:
-		out.Kind = template.Number
-	case Integer:
-		out.Kind = template.Integer
-	case Bool:
-		out.Kind = template.Bool
-	case List, Set:
+	}
+	if out.Kind == template.List {
 		elem := t.Elem.TemplateType()
-		out.Kind, out.Elem = template.List, &elem
-	case Map, Object:
-		out.Kind = template.Object
-	case File:
-		out.Kind = template.File
-	case Bytes:
-		out.Kind = template.Bytes
+		out.Elem = &elem
 	}
 	return out
 }

@@ -2,11 +2,15 @@ package schema
 
 import "strings"
 
-// constructorExamples shows how each type constructor is written. A constructor without arguments
-// is reported with its form.
-var constructorExamples = map[string]string{
-	"list": "list(string)", "set": "set(string)", "map": "map(number)", "object": "object({ name = string })",
-	"enum": `enum("a", "b")`, "optional": "optional(string)", "nullable": "nullable(string)",
+// constructors holds what each type constructor needs.
+var constructors = map[string]string{
+	"list":     "the type of its elements, like list(string); write list(any) for elements of every type",
+	"set":      "the type of its elements, like set(string); write set(any) for elements of every type",
+	"map":      "the type of its elements, like map(number); write map(any) for elements of every type",
+	"object":   "its members, like object({ name = string }); write map(any) for an object with unknown members",
+	"enum":     `its values, like enum("a", "b")`,
+	"optional": "a type, like optional(string)",
+	"nullable": "a type, like nullable(string)",
 }
 
 var typeNames = []string{"string", "number", "integer", "bool", "any", "list", "set", "map", "object", "enum", "file",

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -34,6 +35,29 @@ func limitViolations(list []Violation) []Violation {
 	}
 	return append(list[:maxViolations:maxViolations],
 		Violation{Message: "there are further violations; fix these first"})
+}
+
+func sortByPath(list []Violation) []Violation {
+	slices.SortStableFunc(list, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
+	return list
+}
+
+// checkSize checks a number of characters, items or members.
+func checkSize(low, high *int, n int, noun string) []Violation {
+	switch {
+	case low != nil && n < *low:
+		return singleViolation(sizeMessage("at least", *low, n, noun))
+	case high != nil && n > *high:
+		return singleViolation(sizeMessage("at most", *high, n, noun))
+	}
+	return nil
+}
+
+func sizeMessage(bound string, limit, got int, noun string) string {
+	if limit != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("must have %s %d %s, got %d", bound, limit, noun, got)
 }
 
 // prefix prepends the key of an element or member to the paths of its violations.

@@ -1,11 +1,13 @@
 package syntax
 
 import (
-	"hatchel/hcl/diag"
 	"strings"
+
+	"hatchel/hcl/diag"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
 // maxSyntaxErrors is the number of diagnostics shown for a file with a syntax error; later ones are
@@ -16,36 +18,35 @@ const maxSyntaxErrors = 2
 const (
 	unclosedInterpolation = "Unclosed template interpolation sequence"
 	unclosedText          = "Invalid multi-line string"
-
-	unclosedHeredoc = "Unterminated template string"
+	unclosedHeredoc       = "Unterminated template string"
 )
 
 // syntaxDetails replaces details of the parser that do not explain the fix.
 var syntaxDetails = map[string]string{
-	"Missing newline after argument": "Each argument must be on its own line. The operators are " +
-		"&& and ||; to join strings, write one template, \"${a} ${b}\".",
+	"Missing newline after argument": "Each argument must be on its own line. The operators are && and ||; to join " +
+		"strings, write one template, \"${a} ${b}\".",
 	"Missing newline after block definition": "Nothing may follow the closing brace of a block on the same line.",
-	"Argument definition required": "A single-line block may contain only one argument and no " +
-		"block. Start a new line after its opening brace.",
-	"Argument or block definition required": "An argument, `name = value`, or a block, `name \"label\" " +
-		"{`, is expected here.",
-	"Invalid block definition": "A block is written `name \"label\" {`, without an equals " +
-		"sign and with its opening brace on the same line.",
+	"Argument definition required": "A single-line block may contain only one argument and no block. Start a new line " +
+		"after its opening brace.",
+	"Argument or block definition required": "An argument, `name = value`, or a block, `name \"label\" {`, is " +
+		"expected here.",
+	"Invalid block definition": "A block is written `name \"label\" {`, without an equals sign and with its opening " +
+		"brace on the same line.",
 	"Unclosed configuration block": "This block, or one inside it, has no closing brace.",
 	unclosedInterpolation:          "The ${ has no closing brace before the end of the template.",
-	"Unexpected end of template": "A %{if ...} needs its %{endif}, and a %{for ...} its " +
-		"%{endfor}, before the end of the template.",
+	"Unexpected end of template": "A %{if ...} needs its %{endif}, and a %{for ...} its %{endfor}, before the end of " +
+		"the template.",
 	"Attribute redefined": "This argument is already set in the same block.",
 	"Missing expression":  "The value is missing.",
 	"Invalid expression":  "A value is expected here.",
-	"Invalid single-argument block definition": "A single-line block may contain only one argument. Write " +
-		"each argument on its own line.",
-	unclosedText: "The closing quote is missing: a quoted string ends on the " +
-		"line where it begins. Write a line break as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
-	unclosedHeredoc: "The string is not closed. A quoted string needs its " +
-		"closing quote; a heredoc needs its marker alone on a line.",
-	"Invalid string literal": "This string must be constant. For a check or expect " +
-		"message with values, use the argument `message = \"…\"`; to write ${ literally, use $${.",
+	"Invalid single-argument block definition": "A single-line block may contain only one argument. Write each " +
+		"argument on its own line.",
+	unclosedText: "The closing quote is missing: a quoted string ends on the line where it begins. Write a line break " +
+		"as \\n, or write the text as a heredoc, <<TEXT … TEXT.",
+	unclosedHeredoc: "The string is not closed. A quoted string needs its closing quote; a heredoc needs its marker " +
+		"alone on a line.",
+	"Invalid string literal": "This string must be constant. For a check or expect message with values, use the " +
+		"argument `message = \"…\"`; to write ${ literally, use $${.",
 }
 
 // explainSyntaxErrors converts the diagnostics of the parser, with better details where there are
@@ -104,4 +105,13 @@ func Parse(name string, src []byte) (*hclsyntax.Body, diag.Diagnostics) {
 		body = &hclsyntax.Body{}
 	}
 	return body, explainSyntaxErrors(diags, src)
+}
+
+// Format rewrites a file in the canonical style. For a file with a syntax error the result is nil,
+// with diagnostics.
+func Format(name string, src []byte) ([]byte, diag.Diagnostics) {
+	if _, diags := Parse(name, src); diags.HasErrors() {
+		return nil, diags
+	}
+	return hclwrite.Format(src), nil
 }

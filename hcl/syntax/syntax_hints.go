@@ -3,11 +3,12 @@ package syntax
 import (
 	"bytes"
 	"fmt"
-	"hatchel/hcl/diag"
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"hatchel/hcl/diag"
 )
 
 // Hints for syntax errors that come from habits of other languages or from a missing quote. The
@@ -41,9 +42,8 @@ func explainMistake(d *diag.Diagnostic, src []byte) {
 	case "Invalid template control keyword":
 		d.Detail = "%{ begins an if or a for: %{if input.x} … %{endif}. To write it literally, use %%{."
 	case "Invalid escape sequence":
-		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight ` +
-			`hexadecimal digits. Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, a backslash is an ` +
-			`ordinary character.`
+		d.Detail = `A backslash begins an escape: \n, \r, \t, \", \\, \u and four or \U and eight hexadecimal digits. ` +
+			`Write \\ for a backslash; in a heredoc, <<TEXT … TEXT, a backslash is an ordinary character.`
 	case "Missing newline after argument", "Invalid single-argument block definition":
 		if bytes.HasSuffix(before, []byte(`"`)) && len(after) > 0 && !unicode.IsSpace(rune(after[0])) &&
 			after[0] != ',' {
@@ -86,8 +86,7 @@ func explainCharacter(d *diag.Diagnostic, after []byte) {
 	case r == '\r':
 		d.Detail = "This is a carriage return without a line feed. Save the file with Unix or Windows line endings."
 	case unicode.IsSpace(r) || !unicode.IsPrint(r):
-		d.Detail = fmt.Sprintf("The invisible character %U is not a space of the language. Replace it with "+
-			"a space, or remove it.", r)
+		d.Detail = fmt.Sprintf("The invisible character %U is not a space. Replace it with a space, or remove it.", r)
 	default:
 		d.Detail = fmt.Sprintf("The character %q is not allowed here.", r)
 	}
@@ -113,6 +112,32 @@ func explainHeredoc(d *diag.Diagnostic, src []byte) {
 		}
 		at += m[1] + end[1]
 	}
+}
+
+// shellExpansionPattern matches ${...} expansions of a shell such as ${f%.log}, ${f:-other}, ${#f}
+// and ${a[@]}. It is applied only at syntax errors, because some forms, like ${a/b}, are also valid
+// here.
+var shellExpansionPattern = regexp.MustCompile(`\$\{(?:[#!][\pL_]\w*|(?:[\pL_]\w*|\d)` +
+	`(?:\[[@*]\]|:[-=+?]|%|#|/|\^|,|@)[^}\n]*|[@*#?$!-])\}`)
+
+// explainShellExpansion replaces a syntax error caused by a shell expansion, and reports whether
+// there is one. A # in an expansion begins a comment that hides the closing brace, so the parser
+// reports another line.
+func explainShellExpansion(d *diag.Diagnostic, src []byte) bool {
+	for _, m := range shellExpansionPattern.FindAllIndex(src, -1) {
+		start, text := posAt(src, m[0]), string(src[m[0]:m[1]])
+		escaped := m[0] > 0 && src[m[0]-1] == '$'
+		near := start.Line == d.Subject.Start.Line || start.Line < d.Subject.Start.Line && strings.Contains(text, "#")
+		if escaped || !near {
+			continue
+		}
+		d.Subject.Start, d.Subject.End = start, posAt(src, m[1])
+		d.Summary = "Expansion of a shell"
+		d.Detail = fmt.Sprintf("${ begins a value of the configuration, and %s is a shell expansion. Write $%s.",
+			text, text)
+		return true
+	}
+	return false
 }
 
 // posAt returns the position of a byte.

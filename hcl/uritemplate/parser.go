@@ -2,6 +2,7 @@ package uritemplate
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +16,8 @@ type templateParser struct {
 	pattern strings.Builder
 	before  string // the operator of the expression just before, "x" for {x}; empty after a literal
 	inQuery bool   // a literal began the query
-	queries bool   // a query expression follows somewhere
+	// reserved matches a character of {+x}, which ends before a query expression
+	reserved string
 }
 
 // Parse parses a template. Its error is for the author and describes a template that is invalid or
@@ -25,7 +27,10 @@ func Parse(raw string) (*Template, error) {
 		return nil, fmt.Errorf("the maximum length of a template is %d bytes, and this one has %d", maxTemplateSize,
 			len(raw))
 	}
-	p := &templateParser{out: &Template{raw: raw}, queries: strings.Contains(raw, "{?") || strings.Contains(raw, "{&")}
+	p := &templateParser{out: &Template{raw: raw}, reserved: reservedValue}
+	if strings.Contains(raw, "{?") || strings.Contains(raw, "{&") {
+		p.reserved = pathValue
+	}
 	p.pattern.WriteByte('^')
 	for rest := raw; rest != ""; {
 		literal, after, opened := strings.Cut(rest, "{")
@@ -45,11 +50,10 @@ func Parse(raw string) (*Template, error) {
 		rest = behind
 	}
 	p.pattern.WriteByte('$')
-	whole, err := regexp.Compile(p.pattern.String())
-	if err != nil {
+	var err error
+	if p.out.whole, err = regexp.Compile(p.pattern.String()); err != nil {
 		return nil, fmt.Errorf("it is too complex to match URIs")
 	}
-	p.out.whole = whole
 	return p.out, nil
 }
 
@@ -61,7 +65,7 @@ func (p *templateParser) addLiteral(text string) error {
 		return fmt.Errorf("unmatched }: a variable is written {name}")
 	}
 	if bad := invalidURIChar(text); bad != "" {
-		return fmt.Errorf("%q is not allowed in a URI: write it as %s", bad, percentEncode(bad))
+		return fmt.Errorf("%q is not allowed in a URI: write it as %s", bad, url.PathEscape(bad))
 	}
 	if len(p.out.variables) == 0 {
 		p.out.prefix = text
@@ -113,7 +117,7 @@ func (p *templateParser) addExpression(inside, behind string) error {
 	case "?", "&":
 		p.addParameters(op, names)
 	case "+":
-		p.addGroup(first, p.reserved())
+		p.addGroup(first, p.reserved)
 	default:
 		p.addGroup(first, plainValue)
 	}
@@ -122,10 +126,7 @@ func (p *templateParser) addExpression(inside, behind string) error {
 
 // declareVariable declares a variable.
 func (p *templateParser) declareVariable(name, op string) error {
-	bare := strings.TrimRight(name, "*")
-	if cut := strings.IndexByte(bare, ':'); cut >= 0 {
-		bare = bare[:cut]
-	}
+	bare, _, _ := strings.Cut(strings.TrimRight(name, "*"), ":")
 	switch {
 	case bare != name && variableName.MatchString(bare):
 		return fmt.Errorf("{%s} cannot be matched against a URI; write {%s}", name, bare)
@@ -139,16 +140,8 @@ func (p *templateParser) declareVariable(name, op string) error {
 	return nil
 }
 
-func (p *templateParser) reserved() string {
-	if p.queries {
-		return pathValue
-	}
-	return reservedValue
-}
-
 func (p *templateParser) addGroup(name, value string) {
-	p.out.names = append(p.out.names, name)
-	fmt.Fprintf(&p.pattern, "(%s+)", value)
+	fmt.Fprintf(&p.pattern, "(?P<%s>%s+)", name, value)
 }
 
 // addSegments adds {/x,y}: the second segment requires the first.
@@ -162,7 +155,6 @@ func (p *templateParser) addSegments(names []string) {
 
 // addParameters adds {?x,y} and {&x,y}. Match rejects repeated parameters.
 func (p *templateParser) addParameters(op string, names []string) {
-	p.out.query = true
 	pair := "(?:" + strings.Join(names, "|") + ")=" + plainValue + "*"
 	if op == "?" {
 		fmt.Fprintf(&p.pattern, `(?:\?(%s(?:&%s)*)?)?`, pair, pair)

@@ -22,10 +22,8 @@ const (
 // variables take as much as they can.
 type Template struct {
 	raw       string
-	prefix    string // the constant beginning of every URI
-	whole     *regexp.Regexp
-	names     []string // of the groups of the expression
-	query     bool     // the last group is the query
+	prefix    string         // the constant beginning of every URI
+	whole     *regexp.Regexp // with a named group for each path variable, and an unnamed one for a query
 	variables []Variable
 }
 
@@ -55,14 +53,18 @@ func (t *Template) Match(uri string) (map[string]string, bool) {
 		return nil, false
 	}
 	values := make(map[string]string, len(t.variables))
-	for i, name := range t.names {
-		from, to := found[2*i+2], found[2*i+3]
-		if from >= 0 && !decodeInto(values, name, uri[from:to]) {
-			return nil, false
+	for i, name := range t.whole.SubexpNames() {
+		from, to := found[2*i], found[2*i+1]
+		if i == 0 || from < 0 {
+			continue
 		}
-	}
-	if last := len(found) - 2; t.query && found[last] >= 0 {
-		for pair := range strings.SplitSeq(uri[found[last]:found[last+1]], "&") {
+		if name != "" {
+			if !decodeInto(values, name, uri[from:to]) {
+				return nil, false
+			}
+			continue
+		}
+		for pair := range strings.SplitSeq(uri[from:to], "&") {
 			if name, text, there := strings.Cut(pair, "="); there && !decodeInto(values, name, text) {
 				return nil, false
 			}
@@ -90,23 +92,15 @@ const (
 	pathValue     = `(?:[A-Za-z0-9\-._~!*'()\x{80}-\x{10FFFF}:/\[\]@$+,;=]|%[0-9A-Fa-f]{2})`
 )
 
-var expressionNames = regexp.MustCompile(`[A-Za-z0-9_]+`)
+var (
+	pathExpression  = regexp.MustCompile(`\{[^?&}][^}]*\}`)
+	expressionNames = regexp.MustCompile(`[A-Za-z0-9_]+`)
+)
 
 // Form returns the template without the names of path variables: templates with equal forms match
 // the same URIs.
 func (t *Template) Form() string {
-	var out strings.Builder
-	for rest := t.Raw(); rest != ""; {
-		literal, after, _ := strings.Cut(rest, "{")
-		inside, behind, _ := strings.Cut(after, "}")
-		out.WriteString(literal)
-		if inside != "" && !strings.ContainsAny(inside[:1], "?&") {
-			inside = expressionNames.ReplaceAllString(inside, "x")
-		}
-		if inside != "" {
-			out.WriteString("{" + inside + "}")
-		}
-		rest = behind
-	}
-	return out.String()
+	return pathExpression.ReplaceAllStringFunc(t.raw, func(expression string) string {
+		return expressionNames.ReplaceAllString(expression, "x")
+	})
 }

@@ -2,22 +2,19 @@ package uritemplate
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 )
 
 var (
 	scheme  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
-	uriPart = regexp.MustCompile(`^(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*`)
+	uriPart = regexp.MustCompile(`(?s)^(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*(.?)`)
 )
 
 // invalidURIChar returns the first character that is not allowed in a URI, or "".
 func invalidURIChar(text string) string {
-	rest := text[len(uriPart.FindString(text)):]
-	for _, r := range rest {
-		return string(r)
-	}
-	return ""
+	return uriPart.FindStringSubmatch(text)[1]
 }
 
 // CheckURI checks the URI of a resource. Its error is for the author.
@@ -35,7 +32,7 @@ func CheckURI(uri string) error {
 	case bad == "%":
 		return fmt.Errorf("a literal %% is written %%25")
 	case bad != "":
-		return fmt.Errorf("%q is not allowed in a URI: write it as %s", bad, percentEncode(bad))
+		return fmt.Errorf("%q is not allowed in a URI: write it as %s", bad, url.PathEscape(bad))
 	}
 	return nil
 }
@@ -46,13 +43,6 @@ func MissingScheme(uri string) error {
 		uri = "app"
 	}
 	return fmt.Errorf("a URI begins with a scheme, as in \"config://%s\"", strings.TrimLeft(uri, ":/"))
-}
-
-func percentEncode(char string) (out string) {
-	for i := range len(char) {
-		out += fmt.Sprintf("%%%02X", char[i])
-	}
-	return out
 }
 
 // HasScheme reports whether a text begins with a URI scheme.

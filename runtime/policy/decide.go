@@ -36,7 +36,6 @@ type Evaluation struct {
 	Partial      bool         // inputs are missing: a deny rule that fails without them does not deny
 	CallResults  *RuleResults // of the same call; nil when they are not kept
 
-	buffer   hcl.EvalBuffer
 	anyEntry bool // CallResults are of all entries of a list
 }
 
@@ -49,7 +48,7 @@ func (e *Evaluation) eval(r *Rule) (holds, open bool, err error) {
 	if kept && e.CallResults.known&r.bit != 0 {
 		return e.CallResults.holds&r.bit != 0, false, nil
 	}
-	holds, err = e.buffer.Eval(r.Condition, e.Frame)
+	holds, err = r.Condition.Eval(e.Frame, nil)
 	if kept && err == nil {
 		e.CallResults.known |= r.bit
 		if holds {

@@ -206,7 +206,7 @@ func describeApprovalError(w http.ResponseWriter, err error) *Error {
 			"Approval not found. Decided approvals are kept for 7 days, and expired ones for an hour")
 	case errors.Is(err, approval.ErrCursor):
 		return newError(http.StatusUnprocessableEntity, "after must be the next of an earlier page")
-	case errors.As(err, new(*runtime.UnrecordedDecisionError)):
+	case errors.As(err, new(*runtime.UnrecordedError)):
 		return newError(http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, state.ErrUnavailable), errors.Is(err, state.ErrFull):
 		w.Header().Set("Retry-After", "1")

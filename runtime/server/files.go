@@ -141,7 +141,7 @@ func describeFileError(w http.ResponseWriter, r *http.Request, err error) *Error
 		return newError(http.StatusTooManyRequests, "Too many uploads at once. Wait until some of yours are complete")
 	case errors.Is(err, files.ErrTruncated), r.Context().Err() != nil:
 		return newError(http.StatusBadRequest, "The upload ended before it was complete. Nothing was stored")
-	case errors.As(err, new(*runtime.UnrecordedFileError)):
+	case errors.As(err, new(*runtime.UnrecordedError)):
 		return newError(http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, state.ErrUnavailable):
 		w.Header().Set("Retry-After", "1")

@@ -16,9 +16,8 @@ const Width = 80
 // WriteOverview writes the list of all blocks.
 func (r *Reference) WriteOverview(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	writeParagraph(out, "", "A configuration is HCL. A template is text with ${...} interpolations. An expression "+
-		"is an expr program in quotes, "+
-		`as in when = "input.id > 0".`)
+	writeParagraph(out, "", "A configuration is HCL. A template is text with ${...} interpolations. An expression is "+
+		"an expr program in quotes, "+`as in when = "input.id > 0".`)
 	for _, g := range r.Groups {
 		fmt.Fprintf(out, "\n%s\n", g.Title)
 		rows := make([][2]string, len(g.Blocks))

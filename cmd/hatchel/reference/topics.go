@@ -36,8 +36,7 @@ var topics = []*Topic{
 	{"types", "How types are written", []Section{
 		{
 			Text: "A type says which values an input accepts. Clients see it as JSON Schema, and the server " +
-				"validates arguments " +
-				"against it.",
+				"validates arguments against it.",
 			Column: "type",
 			Rows: [][2]string{
 				{"string number integer bool any", "One value."},
@@ -45,9 +44,8 @@ var topics = []*Topic{
 				{"object({ id = integer, note = optional(string) })", "A value with named members."},
 				{`enum("open", "paid")`, "One of some values."},
 				{`enum({ open = "Open orders" })`, "One of some values, each with a title."},
-				{`file("A scan", { max_size = "10MiB", types = ["image/*"] })`,
-					"A file that the caller has uploaded with POST /files. " +
-						"For inputs of tools. See hatchel docs files."},
+				{`file("A scan", { max_size = "10MiB", types = ["image/*"] })`, "A file that the caller has uploaded " +
+					"with POST /files. For inputs of tools. See hatchel docs files."},
 				{"optional(T)", "May be omitted, and is null then. For inputs and members."},
 				{"optional(T, default)", "May be omitted, and has the default then."},
 				{"nullable(T)", "May be null."},
@@ -70,30 +68,25 @@ input "tags" { type = optional(list(string, { max_items = 5 }), []) }`,
 				{"secret.<name>", "A secret. Only in templates, and only in arguments that may contain secrets; " +
 					"hatchel docs BLOCK marks them."},
 				{"input.<name>", "An argument of the call or prompt, or a variable of the URI, validated and with " +
-					"its default. In complete " +
-					"the typed text; the other inputs are strings or null."},
+					"its default. In complete the typed text; the other inputs are strings or null."},
 				{"input.<file>.<member>", "Of an input with the type file: file_id, filename, content_type, size " +
 					"and sha256. In templates also " +
 					"path, a copy for the programs of the call, and url, a signed URL of this server."},
 				{"output", "The output of the backend of a tool. In a step and its expect blocks, that of the step."},
-				{"step.<name>", "The result of an earlier step; null when it was skipped. With each it is a list " +
-					"or a map. Of a step with ask " +
-					"blocks: step.<name>.<ask>."},
+				{"step.<name>", "The result of an earlier step; null when it was skipped. With each it is a list or " +
+					"a map. Of a step with ask blocks: step.<name>.<ask>."},
 				{"each.key each.value", "The current element, in a block with each."},
 				{"caller", "The authenticated caller: caller.subject, which may be null, caller.groups, " +
-					"caller.scopes, caller.claims, and " +
-					"caller.headers, those that the auth block lists. As the client reports it: caller.client and " +
-					"caller.capabilities, as in " +
-					"'sampling' in caller.capabilities."},
+					"caller.scopes, caller.claims, and caller.headers, those that the auth block lists. As the " +
+					"client reports it: caller.client and caller.capabilities, as in 'sampling' in " +
+					"caller.capabilities."},
 				{"error", "In error texts: error.message, error.status, error.code, error.step."},
 			},
 		},
 		{Text: "The members of output are listed with each backend: hatchel docs http, sql, shell, csv, file."},
-		{Text: "In a template, ${input.name} is an interpolation; %{if input.name != null} ... %{else} ... " +
-			"%{endif} and %{for r in " +
-			"input.rows} ... %{endfor} control its text; $${ writes ${, and %%{ writes %{. " +
-			"An expression has no ${...}: " +
-			`when = "input.name != null".`},
+		{Text: "In a template, ${input.name} is an interpolation; %{if input.name != null} ... %{else} ... %{endif} " +
+			"and %{for r in input.rows} ... %{endfor} control its text; $${ writes ${, and %%{ writes %{. An " +
+			"expression has no ${...}: " + `when = "input.name != null".`},
 	}},
 	{"functions", "What templates and expressions can call", []Section{
 		{Text: "These functions are available in templates and in expressions.", Column: "function", List: true,

@@ -24,93 +24,51 @@ func (c *compiler) compileSequence(n *ast.SequenceNode) typedExpr {
 
 func (c *compiler) compileArray(n *ast.ArrayNode) typedExpr {
 	elem := eval.AnyType
-	evals := make([]evalFunc, len(n.Nodes))
+	elems := make([]typedExpr, len(n.Nodes))
 	for i, part := range n.Nodes {
-		t := c.compile(part)
-		evals[i] = t.Eval
+		elems[i] = c.compile(part)
 		if i == 0 {
-			elem = t.Type
+			elem = elems[i].Type
 		} else {
-			elem = unifyTypes(elem, t.Type)
+			elem = unifyTypes(elem, elems[i].Type)
 		}
 	}
-	return computed(schema.ListOf(elem), c.spanOf(n), func(f *frame) (any, error) {
-		if err := f.call.Spend(24 + 16*len(evals)); err != nil {
-			return nil, err
-		}
-		list := make([]any, len(evals))
-		for i, e := range evals {
-			v, err := e(f)
-			if err != nil {
-				return nil, err
-			}
-			list[i] = v
-		}
-		return list, nil
-	})
-}
-
-// objectPair is one member of an object that a program writes.
-type objectPair struct {
-	name  string
-	key   evalFunc // nil when the name is known
-	value evalFunc
+	return eval.ListOf(elem, elems)
 }
 
 func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
-	pairs := make([]objectPair, len(n.Pairs))
+	entries := make([]eval.Entry, len(n.Pairs))
 	t := &schema.Type{Kind: schema.Object}
 	known := true
 	for i, p := range n.Pairs {
 		p := p.(*ast.PairNode)
 		key, val := c.compile(p.Key), c.compile(p.Value)
-		pairs[i].value = val.Eval
+		entries[i].Value = val.Eval
 		name, isText := key.Value.(string)
-		if !key.Known || !isText {
+		if !isText {
 			c.checkKind(p.Key, key, schema.String)
-			pairs[i].key, known = key.Eval, false
+			entries[i].Key, known = evalKey(key.Eval), false
 			continue
 		}
 		if _, twice := t.Lookup(name); twice {
-			c.report(key.at, "Duplicate key", "The object already has the key %q.", name)
+			c.report(c.spanOf(p.Key), "Duplicate key", "The object already has the key %q.", name)
 		}
-		pairs[i].name = name
+		entries[i].Name = name
 		t.Members = append(t.Members, &schema.Member{Name: name, Type: val.Type})
 	}
 	if !known {
 		t = &schema.Type{Kind: schema.Map}
 	}
-	return computed(t, c.spanOf(n), func(f *frame) (any, error) {
-		if err := f.call.Spend(48 + 64*len(pairs)); err != nil {
-			return nil, err
-		}
-		m := make(map[string]any, len(pairs))
-		for i := range pairs {
-			p := &pairs[i]
-			v, err := p.value(f)
-			if err != nil {
-				return nil, err
-			}
-			name := p.name
-			if p.key != nil {
-				if name, err = evalKey(f, p.key); err != nil {
-					return nil, err
-				}
-			}
-			m[name] = v
-		}
-		return m, nil
-	})
+	return eval.ObjectOf(t, entries)
 }
 
-func evalKey(f *frame, key evalFunc) (string, error) {
-	k, err := key(f)
-	if err != nil {
-		return "", err
+func evalKey(key eval.Func) func(*eval.Frame) (string, error) {
+	return func(f *eval.Frame) (string, error) {
+		k, err := key(f)
+		name, ok := k.(string)
+		if err == nil && !ok {
+			err = fmt.Errorf("a key must be a string, got %s", value.Kind(k))
+		}
+		return name, err
 	}
-	name, ok := k.(string)
-	if !ok {
-		return "", fmt.Errorf("a key must be a string, got %s", value.Kind(k))
-	}
-	return name, nil
 }

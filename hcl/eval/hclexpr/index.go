@@ -1,7 +1,6 @@
 package hclexpr
 
 import (
-	"fmt"
 	"strconv"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -23,9 +22,8 @@ func (c *Compiler) compileIndex(e *hclsyntax.IndexExpr, in LexicalEnv) eval.Type
 // compileElement compiles n[key] for a key that is not a constant text.
 func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	c.checkNotNull(n, r)
-	out := eval.TypedExpr{Phrase: fmt.Sprintf("%s[%s]", eval.Subject(n), indexPhrase(key)), Type: eval.AnyType,
-		Known: n.Known && key.Known, Sensitive: n.Sensitive || key.Sensitive, CallerSpecific: n.CallerSpecific ||
-			key.CallerSpecific}
+	what := eval.Subject(n)
+	out := eval.TypedExpr{Phrase: what + "[" + indexPhrase(key) + "]", Type: eval.AnyType}.DependOn(n, key)
 	switch n.Type.Kind {
 	case schema.List, schema.Set, schema.Map:
 		out.Type = n.Type.Elem
@@ -41,22 +39,19 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range, in Lexic
 			eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
 		return eval.Broken()
 	}
-	what := eval.Subject(n)
+	collection, index := n.Eval, key.Eval
 	out.Eval = func(f *eval.Frame) (any, error) {
-		v, err := n.Eval(f)
+		v, err := collection(f)
 		if err != nil {
 			return nil, err
 		}
-		k, err := key.Eval(f)
+		k, err := index(f)
 		if err != nil {
 			return nil, err
 		}
 		return eval.ElementAt(f, v, k, what)
 	}
-	if out.Known {
-		return c.foldConstant(out, r)
-	}
-	return out
+	return c.foldConstant(out, r)
 }
 
 // indexPhrase is the phrase for an index in a sentence.
@@ -89,16 +84,12 @@ func enumOfMembers(collection eval.TypedExpr) *schema.Type {
 }
 
 func commonMemberType(t *schema.Type) *schema.Type {
-	var common *schema.Type
-	for _, m := range t.Members {
-		if common == nil {
-			common = m.Type
-			continue
-		}
-		common = schema.Unify(common, m.Type)
-	}
-	if common == nil {
+	if len(t.Members) == 0 {
 		return eval.AnyType
+	}
+	common := t.Members[0].Type
+	for _, m := range t.Members[1:] {
+		common = schema.Unify(common, m.Type)
 	}
 	return common
 }

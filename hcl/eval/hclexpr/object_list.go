@@ -12,45 +12,43 @@ import (
 )
 
 func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eval.TypedExpr {
-	type entry struct{ key, val eval.TypedExpr }
-	entries := make([]entry, 0, len(e.Items))
-	t := &schema.Type{Kind: schema.Object}
-	n := eval.Combine[*eval.Frame](t)
-	seen := map[string]bool{}
-	for _, item := range e.Items {
+	entries := make([]eval.Entry, len(e.Items))
+	parts := make([]eval.TypedExpr, 0, 2*len(e.Items))
+	members := &schema.Type{Kind: schema.Object}
+	t := members
+	for i, item := range e.Items {
 		key := c.compileKey(item.KeyExpr, in)
 		val := c.compileNamed(key, item.ValueExpr, in)
-		entries = append(entries, entry{key, val})
-		n = eval.Combine(n.Type, n, key, val)
-		name, ok := key.Value.(string)
-		switch {
-		case !ok:
-			n.Type = &schema.Type{Kind: schema.Map, Elem: eval.AnyType}
-		case seen[name]:
+		parts = append(parts, key, val)
+		entries[i].Value = val.Eval
+		name, known := key.Value.(string)
+		if !known {
+			entries[i].Key = objectKey(key.Eval)
+			t = &schema.Type{Kind: schema.Map, Elem: eval.AnyType}
+			continue
+		}
+		if _, twice := members.Lookup(name); twice {
 			c.Errorf(item.KeyExpr.Range(), "Duplicate key", "The key %q is written twice in this object.", name)
-		default:
-			seen[name] = true
-			t.Members = append(t.Members, &schema.Member{Name: name, Type: val.TypeWithNull()})
 		}
+		entries[i].Name = name
+		members.Members = append(members.Members, &schema.Member{Name: name, Type: val.TypeWithNull()})
 	}
-	n.Eval = func(f *eval.Frame) (any, error) {
-		m := make(map[string]any, len(entries))
-		for _, en := range entries {
-			k, err := en.key.Eval(f)
-			if err != nil {
-				return nil, err
-			}
-			name, err := value.Text(k)
-			if err != nil || k == nil {
-				return nil, fmt.Errorf("the key of an object must be a string, got %s", value.Kind(k))
-			}
-			if m[name], err = en.val.Eval(f); err != nil {
-				return nil, err
-			}
+	return c.foldConstant(eval.ObjectOf(t, entries).DependOn(parts...), e.Range())
+}
+
+// objectKey computes a key of an object, which is text or can be written as text.
+func objectKey(key eval.Func) func(*eval.Frame) (string, error) {
+	return func(f *eval.Frame) (string, error) {
+		k, err := key(f)
+		if err != nil {
+			return "", err
 		}
-		return m, nil
+		name, err := value.Text(k)
+		if err != nil || k == nil {
+			return "", fmt.Errorf("the key of an object must be a string, got %s", value.Kind(k))
+		}
+		return name, nil
 	}
-	return c.foldConstant(n, e.Range())
 }
 
 // compileNamed compiles the value of a member.
@@ -83,24 +81,12 @@ func (c *Compiler) compileTuple(e *hclsyntax.TupleConsExpr, in LexicalEnv) eval.
 	elems := make([]eval.TypedExpr, len(e.Exprs))
 	elem := eval.AnyType
 	for i, x := range e.Exprs {
-		el := c.Compile(x, in)
-		elems[i] = el
+		elems[i] = c.Compile(x, in)
 		if i == 0 {
-			elem = el.TypeWithNull()
+			elem = elems[i].TypeWithNull()
 		} else {
-			elem = schema.Unify(elem, el.TypeWithNull())
+			elem = schema.Unify(elem, elems[i].TypeWithNull())
 		}
 	}
-	n := eval.Combine(schema.ListOf(elem), elems...)
-	n.Eval = func(f *eval.Frame) (any, error) {
-		list := make([]any, len(elems))
-		for i, el := range elems {
-			var err error
-			if list[i], err = el.Eval(f); err != nil {
-				return nil, err
-			}
-		}
-		return list, nil
-	}
-	return c.foldConstant(n, e.Range())
+	return c.foldConstant(eval.ListOf(elem, elems).DependOn(elems...), e.Range())
 }

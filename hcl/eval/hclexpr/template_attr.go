@@ -157,13 +157,13 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 		return a
 	case *hclsyntax.ConditionalExpr:
 		cond := c.compileBool(x.Condition, in)
-		yes, no := in.NonNull.Branches(c.nonNullWhen(x.Condition, in))
+		yes, no := in.NonNull.Branches(cond)
 		then, els := c.compileArg(x.TrueResult, LexicalEnv{yes, in.vars}), c.compileArg(x.FalseResult,
 			LexicalEnv{no, in.vars})
 		a.Cond, a.Then, a.Else = asTemplateValue(cond), &then, &els
 		return a
 	}
-	if isNullLiteral(e) {
+	if l, ok := e.(*hclsyntax.LiteralValueExpr); ok && l.Val.IsNull() {
 		return a
 	}
 	a.Value = c.compileInterpolation(e, e.Range(), in)

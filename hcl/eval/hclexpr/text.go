@@ -18,29 +18,17 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 	if len(e.Parts) == 0 {
 		return eval.Constant("")
 	}
-	var t *template.Tree
-	read := c.trackReads(func() {
-		t = c.compileTree(e, in)
+	return c.compileDerived(e.Range(), func() eval.TypedExpr {
+		t := c.compileTree(e, in)
 		c.checkTextParts(t.Nodes)
 		c.warnEmbedded(c.Name, t.Nodes)
-	})
-	n := eval.TypedExpr{Type: eval.StringType, Known: read.Known(), Sensitive: read.Sensitive,
-		CallerSpecific: read.Caller}
-	if c.Nulls == eval.PropagateNull {
-		n.NullReason = nullableInterpolation(t.Nodes)
-	}
-	w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
-	n.Eval = func(f *eval.Frame) (any, error) {
-		out, err := w.append(nil, f)
-		if err != nil {
-			if err == errNullText {
-				return nil, nil
-			}
-			return nil, err
+		w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
+		n := eval.TypedExpr{Type: eval.StringType, Eval: w.text}
+		if c.Nulls == eval.PropagateNull {
+			n.NullReason = nullableInterpolation(t.Nodes)
 		}
-		return string(out), nil
-	}
-	return c.foldConstant(n, e.Range())
+		return n
+	})
 }
 
 // checkTextParts reports values that cannot be a part of a text.
@@ -91,6 +79,17 @@ type textWriter struct {
 	nulls eval.NullPolicy
 }
 
+func (w textWriter) text(f *eval.Frame) (any, error) {
+	out, err := w.append(nil, f)
+	switch {
+	case err == errNullText:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return string(out), nil
+}
+
 func (w textWriter) append(dst []byte, f *eval.Frame) ([]byte, error) {
 	var err error
 	for _, n := range w.nodes {
@@ -116,7 +115,7 @@ func (w textWriter) append(dst []byte, f *eval.Frame) ([]byte, error) {
 }
 
 func (w textWriter) branch(dst []byte, n *template.If, f *eval.Frame) ([]byte, error) {
-	ok, err := eval.EvalBool[template.Frame](f, n.Cond)
+	ok, err := eval.Bool(n.Cond(f))
 	if err != nil {
 		return dst, err
 	}

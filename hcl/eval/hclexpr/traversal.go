@@ -112,11 +112,8 @@ func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.T
 	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Sensitive: sensitive,
 		CallerSpecific: name == "caller"}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !known, Sensitive: sensitive, Caller: n.CallerSpecific})
-	if known {
-		n.Known = true
-		return c.foldConstant(n, at)
-	}
-	return n
+	n.Known = known
+	return c.foldConstant(n, at)
 }
 
 // afterInterpolation reports whether a name follows ${.
@@ -187,7 +184,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		m, ok := n.Type.Lookup(name)
 		if !ok {
 			c.Errorf(r, "Unknown member", "%s has no member %q.%s", eval.SubjectCapitalized(n), name,
-				diag.SuggestOr(name, n.Type.MemberNames(), diag.ListHas(n.Type.MemberNames())+nestedPath(n, name)))
+				diag.SuggestOr(name, n.Type.MemberNames(), diag.ListHas(n.Type.MemberNames())+eval.NestedMember(n.Path, n.Type, name)))
 			return eval.Broken()
 		}
 		out.Type = m.Type
@@ -240,28 +237,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		}
 		return eval.MemberOf(f, v, name, what, optional)
 	}
-	if out.Known {
-		return c.foldConstant(out, r)
-	}
-	return out
-}
-
-// nestedPath suggests the member of another member that has the name.
-func nestedPath(n eval.TypedExpr, name string) string {
-	within := ""
-	for _, m := range n.Type.Members {
-		if _, ok := m.Type.Lookup(name); !ok {
-			continue
-		}
-		if within != "" {
-			return ""
-		}
-		within = m.Name
-	}
-	if within == "" || n.Path == "" {
-		return ""
-	}
-	return " Write " + n.Path + "." + within + "." + name + "."
+	return c.foldConstant(out, r)
 }
 
 // checkNotNull reports access to a member or an element of a value that may be null.

@@ -74,7 +74,7 @@ func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
 
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
 	cond := c.compileBool(e.Condition, in)
-	yes, no := in.NonNull.Branches(c.nonNullWhen(e.Condition, in))
+	yes, no := in.NonNull.Branches(cond)
 	return &template.If{
 		Cond:  asTemplateValue(cond),
 		Then:  c.compileNodes(e.TrueResult, LexicalEnv{yes, in.vars}),
@@ -83,35 +83,24 @@ func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEn
 	}
 }
 
-func (c *Compiler) compileForDirective(e *hclsyntax.ForExpr, in LexicalEnv) (loop *template.For) {
-	c.trackLoop(func() { loop = c.compileForDirectiveParts(e, in) })
-	return loop
-}
-
-func (c *Compiler) compileForDirectiveParts(e *hclsyntax.ForExpr, in LexicalEnv) *template.For {
-	coll := c.Compile(e.CollExpr, in)
-	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
-	body, keySlot := in, -1
-	if e.KeyVar != "" {
-		body, keySlot = c.bindLoopVar(e.KeyVar, keyType, coll, body)
-	}
-	body, valSlot := c.bindLoopVar(e.ValVar, elemType, coll, body)
-	loop := &forLoop{coll: coll, keySlot: keySlot, valSlot: valSlot, what: eval.Subject(coll)}
-	nodes := c.compileNodes(e.ValExpr, body)
+func (c *Compiler) compileForDirective(e *hclsyntax.ForExpr, in LexicalEnv) *template.For {
+	var loop *forLoop
+	var nodes []template.Node
+	c.trackReads(func() {
+		loop, in = c.compileForHead(e, in)
+		nodes = c.compileNodes(e.ValExpr, in)
+	})
 	written := literalSize(nodes)
-	return &template.For{
-		Range: e.CollExpr.Range(),
-		Body:  nodes,
-		Over: func(f template.Frame, body func(template.Frame) error) error {
-			g := f.(*eval.Frame)
-			return loop.run(g, func() error {
-				if err := g.Functions.Spend(written); err != nil {
-					return err
-				}
-				return body(f)
-			})
-		},
+	over := func(f template.Frame, body func(template.Frame) error) error {
+		g := f.(*eval.Frame)
+		return loop.run(g, func() error {
+			if err := g.Functions.Spend(written); err != nil {
+				return err
+			}
+			return body(f)
+		})
 	}
+	return &template.For{Range: e.CollExpr.Range(), Body: nodes, Over: over}
 }
 
 // literalSize is the largest number of literal bytes that one iteration writes, without nested
