@@ -196,7 +196,7 @@ func (r *Resource) Sum(
 func (o *Operation) serveDocument(
 	ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error,
 ) (mcp.Document, error) {
-	c := o.newCallOf(ctx, req.Caller, requestClient{req})
+	c := o.newCallOf(ctx, req.Caller, req)
 	defer c.unpin()
 	c.audit = o.beginAudit(req.Caller, req.Meta, req.Arguments)
 	if c.audit != nil && o.Kind == "resource" && !o.hasSensitiveInput {

@@ -59,15 +59,10 @@ func Resume(
 // Interactive reports whether the client is asked while the call waits.
 func (x *Exchange) Interactive() bool { return x.req != nil }
 
-// detacher is a client that can come back later for its answer.
-type detacher interface {
-	Detach(retry time.Duration) bool
-}
-
 // Detach closes the connection and asks the client to come back after retry. It reports whether it
 // has.
 func (x *Exchange) Detach(retry time.Duration) bool {
-	c, ok := x.Client.(detacher)
+	c, ok := x.Client.(interface{ Detach(time.Duration) bool })
 	return ok && c.Detach(retry)
 }
 

@@ -88,8 +88,8 @@ func (s *fakeHandler) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.O
 	case "steps":
 		req.Progress(1, 3, "one")
 		req.Progress(1, 3, "again")
-		req.Log(mcp.LevelDebug, "shop", []byte(`"too fine"`))
-		req.Log(mcp.LevelWarning, "shop", []byte(`{"low":true}`))
+		req.Log("debug", "shop", []byte(`"too fine"`))
+		req.Log("warning", "shop", []byte(`{"low":true}`))
 		req.Progress(2.5, 0, "")
 		return text("done")
 	case "wait":

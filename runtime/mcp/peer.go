@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync/atomic"
 )
 
@@ -10,7 +11,7 @@ import (
 type peer struct {
 	revision           Revision
 	info, capabilities []byte
-	logLevel           atomic.Int32 // the minimum Level of log messages
+	logLevel           atomic.Int32 // as in Caller
 	inflight           inflightRequests
 	requests           clientRequests
 	subscription       *subscription
@@ -44,7 +45,7 @@ func (s *Server) newPeer(m *message, toolset string) (*peer, *Error) {
 		requests:     clientRequests{pending: make(map[string]*clientRequest)},
 		subscription: s.newSubscription(toolset, nil),
 	}
-	p.logLevel.Store(int32(LevelInfo))
+	p.logLevel.Store(int32(slices.Index(levelNames, "info")))
 	return p, nil
 }
 
@@ -57,7 +58,7 @@ func (p *peer) appendInitializeReply(dst []byte, m *message, i *Info) []byte {
 func (p *peer) caller() *Caller {
 	return &Caller{
 		Revision: p.revision, Toolset: p.subscription.toolset, ClientInfo: p.info, Capabilities: p.capabilities,
-		logLevel: Level(p.logLevel.Load()),
+		logLevel: int(p.logLevel.Load()),
 	}
 }
 
