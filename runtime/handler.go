@@ -45,7 +45,7 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 	defer g.leave()
 	p := g.view(req.Caller.Toolset).tools[req.Name]
 	if p == nil {
-		return mcp.Outcome{}, g.recordUnknown(ctx, "tool", req, mcp.UnknownTool(req.Name))
+		return mcp.Outcome{}, g.recordUnknown(ctx, "tool", req)
 	}
 	return p.Run(ctx, req)
 }
@@ -64,7 +64,7 @@ func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Documen
 func (g *Generation) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	p := g.view(req.Caller.Toolset).prompts[req.Name]
 	if p == nil {
-		return mcp.Document{}, g.recordUnknown(ctx, "prompt", req, mcp.UnknownPrompt(req.Name))
+		return mcp.Document{}, g.recordUnknown(ctx, "prompt", req)
 	}
 	return p.Get(ctx, req)
 }
@@ -83,7 +83,7 @@ func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Docu
 func (g *Generation) Read(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	r, variables := g.view(req.Caller.Toolset).resource(req.Name)
 	if r == nil {
-		return mcp.Document{}, g.recordUnknown(ctx, "resource", req, mcp.UnknownResource(req.Name))
+		return mcp.Document{}, g.recordUnknown(ctx, "resource", req)
 	}
 	return r.Read(ctx, req, variables)
 }

@@ -16,7 +16,7 @@ func (h *Host) SubscribeResource(ctx context.Context, caller *mcp.Caller, uri st
 	}
 	r, variables := g.view(caller.Toolset).resource(uri)
 	if r == nil {
-		err = mcp.UnknownResource(uri)
+		err = mcp.Unknown("resource", uri)
 	} else {
 		err = r.CheckSubscribe(ctx, caller, uri, variables)
 	}

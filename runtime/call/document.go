@@ -72,7 +72,7 @@ func (r *Resource) writeContents(c *call, uri string) error {
 	}
 	scrubber := r.Env.Scrubber
 	dst := value.AppendString(append(c.result.Blocks, `"contents":[{"uri":`...), uri)
-	dst = result.AppendMember(dst, "mimeType", r.Resource.MediaType(uri, v))
+	dst = mcp.AppendMember(dst, "mimeType", r.Resource.MediaType(uri, v))
 	size := 0
 	switch v := v.(type) {
 	case value.Bytes:

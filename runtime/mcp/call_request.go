@@ -122,7 +122,7 @@ func (r *CallRequest) Progress(progress, total float64, message string) {
 	if total > 0 && !math.IsInf(total, 0) {
 		b.b = strconv.AppendFloat(append(b.b, `,"total":`...), total, 'f', -1, 64)
 	}
-	b.b = append(appendMember(b.b, "message", message), "}}"...)
+	b.b = append(AppendMember(b.b, "message", message), "}}"...)
 	r.wire.notify(b.b)
 }
 
@@ -136,7 +136,7 @@ func (r *CallRequest) Log(level, logger string, data []byte) {
 	defer b.release()
 	b.b = append(b.b, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":`...)
 	b.b = jsonscan.AppendString(b.b, level)
-	b.b = append(append(appendMember(b.b, "logger", logger), `,"data":`...), data...)
+	b.b = append(append(AppendMember(b.b, "logger", logger), `,"data":`...), data...)
 	b.b = append(b.b, "}}"...)
 	r.send(b.b)
 }

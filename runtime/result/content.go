@@ -19,16 +19,16 @@ func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, 
 	case "link":
 		dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), r.expr(b.URI))
 		dst = value.AppendString(append(dst, `,"name":`...), r.expr(b.Name))
-		dst = AppendMember(dst, "title", r.expr(b.Title))
-		dst = AppendMember(dst, "description", string(r.text(b.Description)))
-		dst = AppendMember(dst, "mimeType", b.MimeType)
+		dst = mcp.AppendMember(dst, "title", r.expr(b.Title))
+		dst = mcp.AppendMember(dst, "description", string(r.text(b.Description)))
+		dst = mcp.AppendMember(dst, "mimeType", b.MimeType)
 		if b.Size > 0 {
 			dst = strconv.AppendInt(append(dst, `,"size":`...), int64(b.Size), 10)
 		}
 		dst = append(dst, '}')
 	case "resource":
 		dst = value.AppendString(append(dst, `{"type":"resource","resource":{"uri":`...), r.expr(b.URI))
-		dst = AppendMember(dst, "mimeType", b.MimeType)
+		dst = mcp.AppendMember(dst, "mimeType", b.MimeType)
 		if b.Data == nil {
 			dst = value.AppendString(append(dst, `,"text":`...), w.modelText(r.text(b.Text)))
 		} else {
@@ -64,7 +64,7 @@ func AppendAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]byte, er
 		members = strconv.AppendFloat(append(members, `,"priority":`...), *a.Priority, 'f', -1, 64)
 	}
 	r := renderer{frame: f}
-	members = AppendMember(members, "lastModified", r.expr(a.LastModified))
+	members = mcp.AppendMember(members, "lastModified", r.expr(a.LastModified))
 	members = bytes.TrimPrefix(members, []byte{','})
 	return append(append(append(dst, `,"annotations":{`...), members...), '}'), r.err
 }
@@ -100,14 +100,6 @@ func (r *renderer) base64(e *hcl.Expr) (text string) {
 	}
 	text, _ = v.(string)
 	return text
-}
-
-// AppendMember appends a comma and a member of an object; an empty text appends nothing.
-func AppendMember(dst []byte, key, text string) []byte {
-	if text == "" {
-		return dst
-	}
-	return value.AppendString(append(append(append(dst, ",\""...), key...), "\":"...), text)
 }
 
 // Writer writes the texts and content blocks of one operation: without secrets, and truncated.

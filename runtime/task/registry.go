@@ -175,25 +175,25 @@ func (r *Registry) notify(t *Task) {
 	}
 }
 
-// Find returns a task of a caller; mcp.UnknownTask for one that is not theirs.
+// Find returns a task of a caller; mcp.Unknown for one that is not theirs.
 func (r *Registry) Find(ctx context.Context, id string, c *mcp.Caller) (*Task, error) {
 	store := r.current()
 	if store == nil {
-		return nil, mcp.UnknownTask(id)
+		return nil, mcp.Unknown("task", id)
 	}
 	row, err := store.Record(ctx, Kind, id)
 	if err != nil {
 		return nil, err
 	}
 	if row == nil {
-		return nil, mcp.UnknownTask(id)
+		return nil, mcp.Unknown("task", id)
 	}
 	t, err := decode(row)
 	if err != nil {
 		return nil, err
 	}
 	if !t.belongsTo(c) {
-		return nil, mcp.UnknownTask(id)
+		return nil, mcp.Unknown("task", id)
 	}
 	return t, nil
 }
