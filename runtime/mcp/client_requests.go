@@ -12,15 +12,9 @@ import (
 // clientRequests are the requests to one legacy client that it has not answered yet.
 type clientRequests struct {
 	mu      sync.Mutex
-	last    uint64                    // the number of the last request; guarded by mu
-	pending map[string]*clientRequest // by id; guarded by mu
-	closed  error                     // why nothing can be asked any more; guarded by mu
-}
-
-// clientRequest is one request to the client.
-type clientRequest struct {
-	id       string
-	response chan clientResponse // buffered for the only response
+	last    uint64                         // the number of the last request; guarded by mu
+	pending map[string]chan clientResponse // buffered for the only response, by id; guarded by mu
+	closed  error                          // why nothing can be asked any more; guarded by mu
 }
 
 type clientResponse struct {
@@ -28,27 +22,29 @@ type clientResponse struct {
 	err    error
 }
 
-// add registers a request. If its sender stops waiting, it must call remove.
-func (c *clientRequests) add() (*clientRequest, error) {
+// add registers a request and returns its id. If its sender stops waiting for the response, it must
+// call remove.
+func (c *clientRequests) add() (id string, response <-chan clientResponse, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed != nil {
-		return nil, c.closed
+		return "", nil, c.closed
 	}
 	c.last++
 	// The ids of clients are usually numbers, and some clients confuse them with those of the
 	// server.
-	r := &clientRequest{"ask-" + strconv.FormatUint(c.last, 10), make(chan clientResponse, 1)}
-	c.pending[r.id] = r
-	return r, nil
+	id = "ask-" + strconv.FormatUint(c.last, 10)
+	pending := make(chan clientResponse, 1)
+	c.pending[id] = pending
+	return id, pending, nil
 }
 
-// remove reports whether the request was still pending. If not, its response is in r.response.
-func (c *clientRequests) remove(r *clientRequest) bool {
+// remove reports whether the request was still pending. If not, there is a response.
+func (c *clientRequests) remove(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, pending := c.pending[r.id]
-	delete(c.pending, r.id)
+	_, pending := c.pending[id]
+	delete(c.pending, id)
 	return pending
 }
 
@@ -58,14 +54,14 @@ func (c *clientRequests) resolve(m *message) {
 	id, _ := jsonscan.Text(m.id)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.pending[id]
+	response := c.pending[id]
 	switch {
-	case r == nil:
+	case response == nil:
 		return
 	case m.failure != nil:
-		r.response <- clientResponse{err: parseClientError(m.failure)}
+		response <- clientResponse{err: parseClientError(m.failure)}
 	default:
-		r.response <- clientResponse{result: bytes.Clone(m.result)}
+		response <- clientResponse{result: bytes.Clone(m.result)}
 	}
 	delete(c.pending, id)
 }
@@ -78,8 +74,8 @@ func (c *clientRequests) close(cause error) {
 		return
 	}
 	c.closed = cause
-	for _, r := range c.pending {
-		r.response <- clientResponse{err: cause}
+	for _, response := range c.pending {
+		response <- clientResponse{err: cause}
 	}
 	c.pending = nil
 }

@@ -103,7 +103,7 @@ const noticesPerChunk = 16
 // deliver sends the notifications of sub. It reports whether the subscription ends with a reply.
 func (s *Server) deliver(ctx context.Context, resp *postResponse, sub *subscription) bool {
 	wake := make(chan struct{}, 1)
-	sub.start(trySend(wake))
+	sub.mailbox.open(trySend(wake))
 	alive := time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
 	for closing := false; !closing; {

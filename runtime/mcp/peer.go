@@ -42,7 +42,7 @@ func (s *Server) newPeer(m *message, toolset string) (*peer, *Error) {
 		info:         bytes.Clone(info),
 		capabilities: bytes.Clone(capabilities),
 		inflight:     newInflightRequests(s.options.CallsPerSession),
-		requests:     clientRequests{pending: make(map[string]*clientRequest)},
+		requests:     clientRequests{pending: make(map[string]chan clientResponse)},
 		subscription: s.newSubscription(toolset, nil),
 	}
 	p.logLevel.Store(int32(slices.Index(levelNames, "info")))

@@ -90,32 +90,32 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 	if requests == nil {
 		return nil, ErrUnreachable
 	}
-	sent, err := requests.add()
+	id, response, err := requests.add()
 	if err != nil {
 		return nil, err
 	}
-	if !r.send(q.append(nil, sent.id)) {
-		requests.remove(sent)
+	if !r.send(q.append(nil, id)) {
+		requests.remove(id)
 		return nil, ErrUnreachable
 	}
 	check := time.NewTicker(disconnectCheckInterval)
 	defer check.Stop()
 	for {
 		select {
-		case resp := <-sent.response:
+		case resp := <-response:
 			return resp.result, resp.err
 		case <-ctx.Done():
-			if !requests.remove(sent) {
-				resp := <-sent.response
+			if !requests.remove(id) {
+				resp := <-response
 				return resp.result, resp.err
 			}
 			cause := context.Cause(ctx)
 			if !errors.Is(cause, errSessionEnded) { // the end of the session cancels its questions
-				r.send(appendCancelled(nil, sent.id))
+				r.send(appendCancelled(nil, id))
 			}
 			return nil, cause
 		case <-check.C:
-			if r.wire.disconnected() && requests.remove(sent) {
+			if r.wire.disconnected() && requests.remove(id) {
 				return nil, ErrUnreachable
 			}
 		}

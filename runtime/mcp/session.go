@@ -107,7 +107,7 @@ func (t *sessions) open(p *peer, id string, owner *Identity) *session {
 		peer: p, id: id, owner: owner, lastUse: time.Now(), ended: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 	sess.log.init(t)
-	sess.subscription.start(trySend(sess.wake))
+	sess.subscription.mailbox.open(trySend(sess.wake))
 	sess.mu.Lock()
 	sess.expiry = time.AfterFunc(t.idle, func() { t.expire(sess) })
 	sess.mu.Unlock()

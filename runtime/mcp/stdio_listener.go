@@ -65,7 +65,7 @@ func (c *stdioConn) startListener(l *stdioListener, acknowledgement []byte) {
 	defer c.mu.Unlock()
 	if c.listeners[string(l.id)] == l {
 		c.writer.enqueueLine(acknowledgement)
-		l.start(func() { c.writer.enqueueSubscription(l.subscription) })
+		l.mailbox.open(func() { c.writer.enqueueSubscription(l.subscription) })
 	}
 }
 

@@ -32,13 +32,6 @@ func (s *Server) newSubscription(toolset string, id []byte) *subscription {
 	}
 }
 
-// start starts the delivery: ready is called whenever there is something to drain after there was
-// nothing. It must not block.
-func (sub *subscription) start(ready func()) {
-	sub.mailbox.ready = ready
-	sub.mailbox.open()
-}
-
 // subscribeLists subscribes to lists of the toolset.
 func (sub *subscription) subscribeLists(kinds ...topicKind) {
 	for _, kind := range kinds {
