@@ -2,7 +2,6 @@ package result
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"fmt"
 	"strconv"
@@ -115,7 +114,7 @@ type Writer struct {
 
 // NewWriter returns the Writer of an operation. Kind is "tool", "prompt", ….
 func NewWriter(kind string, op *hcl.Operation, scrubber *Scrubber) *Writer {
-	return &Writer{Scrubber: scrubber, MaxText: cmp.Or(int(op.MaxText), DefaultMaxText), Hint: Hint(kind, op)}
+	return &Writer{Scrubber: scrubber, MaxText: int(op.MaxText), Hint: Hint(kind, op)}
 }
 
 // Truncate shortens a text to the maximum for a model. It keeps the end of a log, because errors
@@ -155,11 +154,14 @@ func (w *Writer) AppendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.Fr
 			if m.Each != nil {
 				inner.Each = &elements[i]
 			}
-			var err error
-			if dst, err = w.appendMessage(dst, len(dst) == first, m, &inner); err != nil {
-				return dst, err
+			ok, err := EvalCondition(m.When, &inner)
+			if ok && err == nil {
+				dst, err = w.appendBlocks(dst, m.Role, m.Content, &inner)
 			}
-			if err := CheckDocumentSize(len(dst) - first); err != nil {
+			if err == nil {
+				err = CheckDocumentSize(len(dst) - first)
+			}
+			if err != nil {
 				return dst, err
 			}
 		}
@@ -167,26 +169,28 @@ func (w *Writer) AppendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.Fr
 	return append(dst, ']'), nil
 }
 
-func (w *Writer) appendMessage(dst []byte, first bool, m *hcl.PromptMessage, f *hcl.Frame) ([]byte, error) {
-	if ok, err := EvalCondition(m.When, f); err != nil || !ok {
-		return dst, err
-	}
-	for _, block := range m.Content {
+// appendBlocks appends the content blocks whose condition is true to an array: each as a message of
+// the role, if there is one.
+func (w *Writer) appendBlocks(dst []byte, role string, blocks []*hcl.Content, f *hcl.Frame) ([]byte, error) {
+	for _, block := range blocks {
 		if ok, err := EvalCondition(block.When, f); err != nil {
 			return dst, err
 		} else if !ok {
 			continue
 		}
-		if !first {
+		if dst[len(dst)-1] != '[' {
 			dst = append(dst, ',')
 		}
-		first = false
+		if role != "" {
+			dst = append(value.AppendString(append(dst, `{"role":`...), role), `,"content":`...)
+		}
 		var err error
-		dst = append(value.AppendString(append(dst, `{"role":`...), m.Role), `,"content":`...)
 		if dst, err = w.AppendBlock(dst, block, f); err != nil {
 			return dst, err
 		}
-		dst = append(dst, '}')
+		if role != "" {
+			dst = append(dst, '}')
+		}
 	}
 	return dst, nil
 }

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 
@@ -63,10 +64,8 @@ func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
 	if r.HasValue && s.defaults.structured && revision >= mcp.Revision20250618 {
 		r.pending = 2
 		out.Structured = (*structuredPart)(r.Buffers)
-		if t := s.OutputType(); t != nil {
-			out.Wrap = !IsObject(t)
-		} else {
-			out.Wrap = len(r.Structured) == 0 || r.Structured[0] != '{'
+		if out.Wrap = !bytes.HasPrefix(r.Structured, []byte{'{'}); s.OutputType() != nil {
+			out.Wrap = !IsObject(s.OutputType())
 		}
 	}
 	return out
