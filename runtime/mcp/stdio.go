@@ -31,7 +31,7 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	defer cancel(nil)
 	c := &stdioConn{
 		server: s, toolset: t.name, initialInfo: info, ctx: ctx, writer: lineWriter{w: out},
-		listeners: make(map[string]*stdioListener), inflightModern: newInflightRequests(s.options.CallsPerSession),
+		listeners: make(map[string]*subscription), inflightModern: newInflightRequests(s.options.CallsPerSession),
 	}
 	c.writer.room.L = &c.writer.mu
 	c.writer.failed = func(err error) { cancel(fmt.Errorf("writing messages: %w", err)) }
@@ -75,8 +75,8 @@ type stdioConn struct {
 	over       bool       // Serve is about to return, and lines are dropped; guarded by processing
 
 	mu        sync.Mutex
-	peer      *peer                     // after initialize; guarded by mu
-	listeners map[string]*stdioListener // by id as sent; guarded by mu
+	peer      *peer                    // after initialize; guarded by mu
+	listeners map[string]*subscription // by id as sent; guarded by mu
 }
 
 func (c *stdioConn) notify(frame []byte) { c.writer.writeLine(frame) }

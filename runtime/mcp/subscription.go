@@ -14,6 +14,7 @@ type subscription struct {
 	toolset    string
 	mailbox    mailbox
 	server     *Server
+	cancel     context.CancelFunc              // cancels a pending subscribe; nil if its caller does
 	lookUpTask func(id string) ([]byte, error) // returns the state of a task, and may block; nil if delivery must not
 
 	mu        sync.Mutex
