@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -85,20 +86,16 @@ func (x *Exchange) acceptAnswers(answers []byte) error {
 func (x *Exchange) askAll(asks []*hcl.Ask, questions []mcp.Question) error {
 	ctx, end := x.call.BeginAsking(questions)
 	defer end()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	answers, errs := make([]any, len(asks)), make([]error, len(asks))
-	var all sync.WaitGroup
+	answers := make([]any, len(asks))
+	group, ctx := errgroup.WithContext(ctx)
 	for i := range asks {
-		all.Go(func() {
-			if answers[i], errs[i] = x.AskOne(ctx, asks[i], questions[i]); errs[i] != nil {
-				cancel(errs[i])
-			}
+		group.Go(func() (err error) {
+			answers[i], err = x.AskOne(ctx, asks[i], questions[i])
+			return err
 		})
 	}
-	all.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := group.Wait(); err != nil {
+		return err
 	}
 	x.Sent = make(map[string]any, len(asks))
 	for i, a := range asks {

@@ -56,7 +56,8 @@ func (c *Caller) same(d *Caller) bool {
 		bytes.Equal(c.ClientInfo, d.ClientInfo) && bytes.Equal(c.Capabilities, d.Capabilities)
 }
 
-func (c *Caller) setIdentity(i *Identity) {
+// SetIdentity sets Identity, which may be nil, and Subject.
+func (c *Caller) SetIdentity(i *Identity) {
 	if c.Identity = i; i != nil {
 		c.Subject = i.Subject
 	}

@@ -157,7 +157,7 @@ func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]b
 	})()
 	c := resp.session.caller()
 	c.Session, c.Remote, c.Header = resp.session.id, resp.r.RemoteAddr, resp.r.Header
-	c.setIdentity(resp.identity)
+	c.SetIdentity(resp.identity)
 	dst, err = s.reply(request.ctx, dst, m, requestContext{c, resp.session.peer, resp, resp.info})
 	if request.cancelled() {
 		return nil, nil

@@ -24,7 +24,7 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 		return
 	}
 	c := &Caller{Toolset: resp.toolset, Remote: resp.r.RemoteAddr, Header: resp.r.Header}
-	c.setIdentity(resp.identity)
+	c.SetIdentity(resp.identity)
 	if err := checkMeta(m, c); err != nil {
 		resp.finish(err.appendReply(nil, m.id), http.StatusBadRequest)
 		return
