@@ -33,7 +33,8 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 	defer s.listeners.Release(1)
 	ctx, cancel := s.streams.open(r.Context())
 	defer cancel()
-	defer sess.addConnection()()
+	sess.connections.Add(1)
+	defer sess.connections.Add(-1)
 	if from.stream == 0 {
 		defer sess.attachReader(cancel)()
 	}

@@ -23,12 +23,13 @@ type session struct {
 	ended chan struct{}
 	wake  chan struct{} // receives when the subscription has notifications
 
+	connections atomic.Int32 // that read events of the session
+
 	mu           sync.Mutex
 	lastUse      time.Time          // guarded by mu
 	over         bool               // guarded by mu
 	expiry       *time.Timer        // ends the session when it is idle; guarded by mu
 	cancelReader context.CancelFunc // ends the connection that reads the session's own stream; guarded by mu
-	connections  int                // that read events of the session; guarded by mu
 }
 
 // touch records that the session is used. It reports false if the session has ended.
