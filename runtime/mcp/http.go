@@ -9,11 +9,6 @@ import (
 	"time"
 )
 
-// ServeHTTP serves the one endpoint of the protocol. The http.Server should have a
-// ReadHeaderTimeout, but neither a ReadTimeout nor a WriteTimeout: the Server sets deadlines for
-// each request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.For("").ServeHTTP(w, r) }
-
 // reject refuses a request before its body is read. The client has BodyTimeout to finish sending
 // it.
 func (s *Server) reject(w http.ResponseWriter, status int, problem string) {

@@ -127,10 +127,12 @@ type Toolset struct {
 }
 
 // For returns the toolset that the Handler calls by this name; "" is the whole server. It need not
-// exist yet. A Toolset is an [http.Handler], like the Server itself.
+// exist yet. A Toolset is an [http.Handler].
 func (s *Server) For(toolset string) Toolset { return Toolset{s, toolset} }
 
-// ServeHTTP is [Server.ServeHTTP] for one toolset. If it does not exist, the status is 404.
+// ServeHTTP serves the one endpoint of the protocol. If the toolset does not exist, the status is 404.
+// The http.Server should have a ReadHeaderTimeout, but neither a ReadTimeout nor a WriteTimeout:
+// deadlines are set for each request.
 func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := t.server
 	if problem := checkSource(r); problem != "" {

@@ -12,16 +12,11 @@ import (
 	"time"
 )
 
-// Serve serves one client that writes one message a line to in and reads one message a line from
-// out, in both eras. It returns nil after the end of in, when the requests in progress have been
-// answered. If ctx ends first, the requests are cancelled, in is closed, and Serve returns the
-// cause. A reader that Close does not wake keeps one goroutine until it returns; a writer that
-// blocks forever blocks Serve.
-func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
-	return s.For("").Serve(ctx, in, out)
-}
-
-// Serve is [Server.Serve] for one toolset. It is an error if the toolset does not exist.
+// Serve serves one client of the toolset, which must exist, that writes one message a line to in and
+// reads one message a line from out, in both eras. It returns nil after the end of in, when the
+// requests in progress have been answered. If ctx ends first, the requests are cancelled, in is
+// closed, and Serve returns the cause. A reader that Close does not wake keeps one goroutine until it
+// returns; a writer that blocks forever blocks Serve.
 func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	s, info := t.server, t.server.handler.Info(t.name)
 	if info == nil {
