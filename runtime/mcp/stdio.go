@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -46,7 +47,7 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	c.processing.Unlock()
 	c.subscribing.Wait()
 	c.closeListeners()
-	if p := c.currentPeer(); p != nil {
+	if p := c.peer.Load(); p != nil {
 		p.requests.close(ErrUnreachable)
 		p.subscription.close()
 	}
@@ -69,15 +70,16 @@ type stdioConn struct {
 	processing sync.Mutex // held while a line is processed
 	over       bool       // Serve is about to return, and lines are dropped; guarded by processing
 
+	peer atomic.Pointer[peer] // after initialize
+
 	mu        sync.Mutex
-	peer      *peer                    // after initialize; guarded by mu
 	listeners map[string]*subscription // by id as sent; guarded by mu
 }
 
 func (c *stdioConn) notify(frame []byte) { c.writer.writeLine(frame) }
 
 func (c *stdioConn) clientRequests() *clientRequests {
-	if p := c.currentPeer(); p != nil {
+	if p := c.peer.Load(); p != nil {
 		return &p.requests
 	}
 	return nil
@@ -158,7 +160,7 @@ func (c *stdioConn) processLine(line *buffer) {
 		line.release()
 		return
 	}
-	b := &lineBatch{conn: c, packet: p, line: line, peer: c.currentPeer()}
+	b := &lineBatch{conn: c, packet: p, line: line, peer: c.peer.Load()}
 	var invalid *Error
 	switch {
 	case p.batch && len(p.messages) == 0:
@@ -175,12 +177,6 @@ func (c *stdioConn) processLine(line *buffer) {
 	b.release()
 }
 
-func (c *stdioConn) currentPeer() *peer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer
-}
-
 // info returns the current Info, or the initial one if the toolset no longer exists.
 func (c *stdioConn) info() *Info {
 	if i := c.server.handler.Info(c.toolset); i != nil {
@@ -193,7 +189,7 @@ func (c *stdioConn) info() *Info {
 func (c *stdioConn) cancel(id []byte) {
 	c.inflightModern.cancel(id, errCancelled)
 	c.removeListener(id, nil)
-	if p := c.currentPeer(); p != nil {
+	if p := c.peer.Load(); p != nil {
 		p.inflight.cancel(id, errCancelled)
 	}
 }

@@ -54,21 +54,19 @@ func (b *lineBatch) processMessage(m *message) {
 
 // initialize returns the reply to initialize.
 func (c *stdioConn) initialize(m *message, batch bool) []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var p *peer
 	err := errInitialized
 	switch {
 	case batch:
 		err = errorf(CodeInvalidRequest, "initialize cannot be part of a batch")
-	case c.peer == nil:
+	case c.peer.Load() == nil:
 		p, err = c.server.newPeer(m, c.toolset)
 	}
 	if err != nil {
 		return err.appendReply(nil, m.id)
 	}
 	p.subscription.mailbox.open(func() { c.writer.enqueueSubscription(p.subscription) })
-	c.peer = p
+	c.peer.Store(p)
 	return p.appendInitializeReply(nil, m, c.info())
 }
 
