@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 )
 
 // APIKey is one api_key block. The key itself is not kept.
@@ -44,10 +43,10 @@ func (k *apiKeyDecoder) spec() decode.Spec {
 		})
 }
 
-func (k *apiKeyDecoder) decodeDigest(d *decode.Decoder, e hclsyntax.Expression) {
+func (k *apiKeyDecoder) decodeDigest(d *decode.Decoder, r Range) {
 	b, err := hex.DecodeString(k.digest)
 	if err != nil || len(b) != sha256.Size {
-		d.Errorf(e.Range(), "Invalid key digest", "sha256 is the digest of the key as 64 hexadecimal digits, as "+
+		d.Diags.Errorf(r, "Invalid key digest", "sha256 is the digest of the key as 64 hexadecimal digits, as "+
 			"printed by: printf %%s \"$KEY\" | sha256sum. This value has %d characters.", len(k.digest))
 		return
 	}
@@ -57,23 +56,22 @@ func (k *apiKeyDecoder) decodeDigest(d *decode.Decoder, e hclsyntax.Expression) 
 // minKeyLength is the minimum number of characters of a key, to prevent guessing.
 const minKeyLength = 16
 
-func (k *apiKeyDecoder) hashSecret(d *decode.Decoder, e hclsyntax.Expression) {
+func (k *apiKeyDecoder) hashSecret(d *decode.Decoder, r Range) {
 	if len(k.secret) < minKeyLength {
-		d.Errorf(e.Range(), "Weak key",
+		d.Diags.Errorf(r, "Weak key",
 			"A key of fewer than %d characters can be guessed. Generate one with: openssl rand -hex 32.", minKeyLength)
 	}
 	k.key.Digest = sha256.Sum256([]byte(k.secret))
 }
 
-func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, e hclsyntax.Expression) {
+func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, r Range) {
 	t, err := time.Parse(time.RFC3339, k.expires)
 	switch {
 	case err != nil:
-		d.Errorf(e.Range(), "Invalid time",
+		d.Diags.Errorf(r, "Invalid time",
 			"expires is a date and time with an offset like \"2027-01-01T00:00:00Z\", not %q.", k.expires)
 	case !t.After(d.Env.Now()):
-		d.Diags.Warnf(diag.RangeOf(e.Range()), "Expired key",
-			"The key has expired. Remove the block, or issue another key.")
+		d.Diags.Warnf(r, "Expired key", "The key has expired. Remove the block, or issue another key.")
 	}
 	k.key.Expires = t
 }

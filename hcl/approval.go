@@ -24,9 +24,6 @@ const (
 	maxApprovalTimeout     = 7 * 24 * time.Hour
 )
 
-// newApproval returns an approval with the defaults: by an operator, within five minutes.
-func newApproval(r Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
-
 func (a *Approval) whenField() decode.Field {
 	return decode.Guard(&a.When, "when",
 		"Which calls need approval: an expression over caller, input and tool. By default every call does.")
@@ -50,9 +47,9 @@ func (a *Approval) askSpec() decode.Spec {
 
 func approvalSpec(a *Approval) decode.Spec { return append(decode.Spec{a.whenField()}, a.askSpec()...) }
 
-func (a *Approval) checkTimeout(d *decode.Decoder, e hclsyntax.Expression) {
+func (a *Approval) checkTimeout(d *decode.Decoder, r Range) {
 	if a.Timeout > maxApprovalTimeout {
-		d.Errorf(e.Range(), "Approval timeout too long",
+		d.Diags.Errorf(r, "Approval timeout too long",
 			"Pending approvals are kept for at most 7 days: write timeout = \"168h\" or less.")
 	}
 }
@@ -63,7 +60,7 @@ func (t *toolDecoder) approvalField() decode.Field {
 		"what it would do. If several blocks apply, all of them are required. An approval is for one call "+
 		"only.", func() decode.Spec { return approvalSpec(&Approval{}) },
 		func(d *decode.Decoder, b *hclsyntax.Block) {
-			a := newApproval(headerRange(b))
+			a := &Approval{Range: headerRange(b)}
 			t.tool.Approvals = append(t.tool.Approvals, a)
 			a.decode(d, b, approvalSpec(a))
 		})
@@ -80,7 +77,7 @@ func (t *toolDecoder) decodeApprovals() {
 
 // approvalField declares the approval block of a policy.
 func (p *Policy) approvalField() decode.Field {
-	p.Approval = newApproval(p.Range)
+	p.Approval = &Approval{Timeout: defaultApprovalTimeout, Range: p.Range}
 	return decode.Field{Name: "approval",
 		Doc: "Who approves the calls that the rule approve selects, and how. By default an operator, within " +
 			"5 minutes.", NestedSpec: func() decode.Spec { return (&Approval{}).askSpec() },
@@ -110,7 +107,7 @@ func (t *Tool) asksUser() bool {
 // checkApproveRule reports mistakes in the rule approve of a policy.
 func (p *Policy) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
 	_, rule := b.Body.Attributes["approve"]
-	how, block := p.Approval, findBlock(b.Body, "approval") != nil
+	how, block := p.Approval, decode.FindBlock(b.Body, "approval") != nil
 	switch {
 	case !rule && block:
 		d.Diags.Errorf(how.Range, "Approval without rule", "The block says how calls are approved, but no rule says "+

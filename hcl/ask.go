@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 )
@@ -101,23 +100,22 @@ func (w *operationDecoder) decodeAsk(b *hclsyntax.Block) *Ask {
 
 // checkAskKey checks the name of an answer.
 func (w *operationDecoder) checkAskKey(a *Ask, b *hclsyntax.Block) {
-	d, r := w.dec, b.LabelRanges[0]
+	d, r := w.dec, labelRange(b)
 	first, twice := w.askKeys[a.Key]
+	checkIdentifier(&d.Diags, "question", a.Key, r)
 	switch {
-	case !hclsyntax.ValidIdentifier(a.Key):
-		d.Diags = append(d.Diags, invalidName("question", a.Key, r))
 	case a.Key == "error":
-		d.Errorf(r, "Invalid name",
+		d.Diags.Errorf(r, "Invalid name",
 			"error is the name of a failed step's error, so it cannot name an answer. Choose another name.")
 	case twice:
-		d.Errorf(r, "Duplicate question",
+		d.Diags.Errorf(r, "Duplicate question",
 			"There is already a question %q in line %d. Names of questions must be unique within one %s.", a.Key,
 			first.Start.Line, w.noun)
 	default:
 		if w.askKeys == nil {
 			w.askKeys = map[string]Range{}
 		}
-		w.askKeys[a.Key] = diag.RangeOf(r)
+		w.askKeys[a.Key] = r
 	}
 }
 

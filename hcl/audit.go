@@ -1,8 +1,6 @@
 package hcl
 
 import (
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"hatchel/hcl/decode"
 )
 
@@ -43,16 +41,16 @@ func (a *Audit) spec() decode.Spec {
 	)
 }
 
-func (a *Audit) checkStdout(d *decode.Decoder, e hclsyntax.Expression) {
+func (a *Audit) checkStdout(d *decode.Decoder, r Range) {
 	if !a.Stdout {
-		d.Errorf(e.Range(), "No audit destination",
+		d.Diags.Errorf(r, "No audit destination",
 			"stdout must be true. To write records to a file instead, remove stdout and set file.")
 	}
 }
 
-func (a *Audit) checkRotate(d *decode.Decoder, e hclsyntax.Expression) {
+func (a *Audit) checkRotate(d *decode.Decoder, r Range) {
 	if a.Rotate < minRotate {
-		d.Errorf(e.Range(), "Invalid size", "A file that is rotated every %s is too small. The minimum is %s.",
+		d.Diags.Errorf(r, "Invalid size", "A file that is rotated every %s is too small. The minimum is %s.",
 			a.Rotate, decode.Size(minRotate))
 	}
 }

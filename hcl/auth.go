@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 )
 
 // Auth is the auth block: API keys, JWT issuers and request headers.
@@ -51,6 +50,27 @@ func checkHeader(d *decode.Decoder, r Range, name string) string {
 			"identity of the caller is available as caller.subject, caller.groups and caller.claims.", name)
 	}
 	return lower
+}
+
+// decodeIssuer decodes a jwt block.
+func (a *Auth) decodeIssuer(d *decode.Decoder, b *hclsyntax.Block) {
+	j := &JWT{Range: headerRange(b)}
+	before := len(d.Diags)
+	d.Body(b, j.spec())
+	if d.Diags[before:].HasErrors() || d.MissingValue {
+		return
+	}
+	if j.Algorithms == nil {
+		j.Algorithms = []string{"RS256", "ES256", "EdDSA"}
+	}
+	for _, other := range a.Issuers {
+		if other.Issuer == j.Issuer {
+			d.Errorf(b.DefRange(), "Duplicate issuer", "The issuer %q is already declared at %s:%d.", other.Issuer,
+				other.Range.File, other.Range.Start.Line)
+			return
+		}
+	}
+	a.Issuers = append(a.Issuers, j)
 }
 
 // decodeTLS decodes the tls block.
@@ -96,9 +116,9 @@ func scopesField(dst *[]string, name, doc string) decode.Field {
 func (w *operationDecoder) requiredScopesField() decode.Field {
 	return scopesField(&w.op.Scopes, "scopes",
 		"The scopes that the caller's token must have, as in [\"orders:write\"]. A caller without them is "+
-			"told which scopes to request.").Check(func(d *decode.Decoder, e hclsyntax.Expression) {
+			"told which scopes to request.").Check(func(d *decode.Decoder, r Range) {
 		if len(w.op.Scopes) > 0 && len(w.loader.blocks["auth"]) == 0 && !w.loader.partial {
-			d.Diags.Warnf(diag.RangeOf(e.Range()), "Scopes without auth",
+			d.Diags.Warnf(r, "Scopes without auth",
 				"Scopes cannot be checked without authentication. Declare it, as in auth { jwt { … } }.")
 		}
 	})

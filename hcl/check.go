@@ -4,7 +4,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"hatchel/hcl/eval/hclexpr"
 )
 
@@ -44,7 +43,7 @@ func decodeCheck(d *decode.Decoder, b *hclsyntax.Block) *Check {
 	c := &Check{Range: headerRange(b)}
 	spec := checkSpec(c)
 	if b.Type == "check" { // all failing checks are reported, so a message cannot rely on the others
-		spec[0] = spec[0].Then(func(d *decode.Decoder, _ hclsyntax.Expression) { d.NonNull = nil })
+		spec[0] = spec[0].Then(func(d *decode.Decoder, _ Range) { d.NonNull = nil })
 	}
 	d.Body(b, spec)
 	switch {
@@ -54,7 +53,7 @@ func decodeCheck(d *decode.Decoder, b *hclsyntax.Block) *Check {
 		d.Errorf(b.LabelRanges[0], "Two messages",
 			"Set the message in the label or in the argument `message`, not in both.")
 	case len(b.Labels) == 1:
-		c.Message = hclexpr.LiteralTemplate(b.Labels[0], diag.RangeOf(b.LabelRanges[0]))
+		c.Message = hclexpr.LiteralTemplate(b.Labels[0], labelRange(b))
 	case c.Message == nil:
 		d.Errorf(b.DefRange(), "Missing message",
 			"A %s block needs an error message for the caller: `%s \"the order is not paid\" {`.", b.Type, b.Type)

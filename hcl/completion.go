@@ -49,13 +49,7 @@ func (c *Completion) resultSpec() decode.Spec {
 // decodeCompletion reads the completion of an input. A block is decoded after all inputs, because
 // it can read them.
 func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
-	written := b.Body.Attributes["complete"]
-	var block *hclsyntax.Block
-	for _, nested := range b.Body.Blocks {
-		if nested.Type == "complete" && block == nil {
-			block = nested
-		}
-	}
+	written, block := b.Body.Attributes["complete"], decode.FindBlock(b.Body, "complete")
 	switch {
 	case written == nil && block == nil:
 	case written != nil && block != nil:

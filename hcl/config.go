@@ -1,8 +1,6 @@
 package hcl
 
 import (
-	"iter"
-
 	"hatchel/hcl/decode"
 	"hatchel/hcl/template/sqltext"
 )
@@ -30,26 +28,24 @@ type Config struct {
 	Partial bool
 }
 
-// operations returns the operations of all tools, prompts and resources with their lists: "tools",
-// "prompts" or "resources".
-func (c *Config) operations() iter.Seq2[string, *Operation] {
-	return func(yield func(string, *Operation) bool) {
-		for _, t := range c.Tools {
-			if !yield("tools", &t.Operation) {
-				return
-			}
-		}
-		for _, p := range c.Prompts {
-			if !yield("prompts", &p.Operation) {
-				return
-			}
-		}
-		for _, r := range c.Resources {
-			if !yield("resources", &r.Operation) {
-				return
-			}
-		}
+// listedOperation is an operation with the name of its list: tools, prompts or resources.
+type listedOperation struct {
+	list string
+	*Operation
+}
+
+// operations returns the operations of all tools, prompts and resources.
+func (c *Config) operations() (all []listedOperation) {
+	for _, t := range c.Tools {
+		all = append(all, listedOperation{"tools", &t.Operation})
 	}
+	for _, p := range c.Prompts {
+		all = append(all, listedOperation{"prompts", &p.Operation})
+	}
+	for _, r := range c.Resources {
+		all = append(all, listedOperation{"resources", &r.Operation})
+	}
+	return all
 }
 
 // Kinds are the blocks that adapters add to the language.

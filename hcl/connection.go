@@ -3,11 +3,7 @@ package hcl
 import (
 	"cmp"
 	"slices"
-	"sort"
-	"strings"
 	"time"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
@@ -31,16 +27,13 @@ type Connection struct {
 func (l *loader) decodeConnections() {
 	l.eachBlock("connection", func(d *decode.Decoder, b sourceBlock) {
 		kind, ok := l.connectionKind(b)
-		name := b.label(1)
-		if !ok {
-			return
-		}
-		if !l.declare("connection", kind.Name+" "+name, b) {
+		name := b.Labels[1]
+		if !ok || !l.declare("connection", kind.Name+" "+name, b) {
 			return
 		}
 		config, spec := kind.New()
 		deps := &dependencies{}
-		d.Scope, d.Deps = callerScope(l.base), &deps.Dependencies
+		d.Scope, d.Deps = l.base.DuringCall().With("caller", callerRoot()), &deps.Dependencies
 		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: headerRange(b.Block)}
 		d.Body(b.Block, decode.Join(spec, conn.Limits.spec()))
 		conn.callerSpecific = d.Deps.Caller
@@ -61,7 +54,7 @@ func (l *loader) decodeConnections() {
 		l.globals.connections = append(l.globals.connections, conn)
 	})
 	slices.SortFunc(l.globals.connections, func(a, b *Connection) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -69,7 +62,7 @@ func (l *loader) decodeConnections() {
 // token.
 func (l *loader) checkTokenExchange() {
 	for _, b := range l.blocks["auth"] {
-		if slices.ContainsFunc(b.Body.Blocks, func(in *hclsyntax.Block) bool { return in.Type == "jwt" }) {
+		if decode.FindBlock(b.Body, "jwt") != nil {
 			return
 		}
 	}
@@ -83,22 +76,13 @@ func (l *loader) checkTokenExchange() {
 }
 
 func (l *loader) connectionKind(b sourceBlock) (ConnectionKind, bool) {
-	var names []string
-	for _, k := range l.kinds.Connections {
-		if k.Name == b.label(0) {
-			return k, true
-		}
-		names = append(names, k.Name)
+	kind, ok := l.connectionKinds[b.Labels[0]]
+	if !ok {
+		names := diag.SortedNames(l.connectionKinds)
+		l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.Labels[0],
+			diag.SuggestOr(b.Labels[0], names, diag.ListAre(names)))
 	}
-	sort.Strings(names)
-	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0),
-		diag.SuggestOr(b.label(0), names, diag.ListAre(names)))
-	return ConnectionKind{}, false
-}
-
-// callerScope returns the scope of a connection's headers: of a call they can read only caller.
-func callerScope(base *eval.Scope) *eval.Scope {
-	return base.DuringCall().With("caller", callerRoot())
+	return kind, ok
 }
 
 // ConnectionLimits limits the use of a connection.

@@ -48,9 +48,9 @@ func contentSpec(c *Content) decode.Spec {
 	)
 }
 
-func (c *Content) checkSize(d *decode.Decoder, e hclsyntax.Expression) {
+func (c *Content) checkSize(d *decode.Decoder, r Range) {
 	if c.Size < 0 {
-		d.Errorf(e.Range(), "Number out of range", "size is a number of bytes, not %d.", c.Size)
+		d.Diags.Errorf(r, "Number out of range", "size is a number of bytes, not %d.", c.Size)
 	}
 }
 
@@ -142,8 +142,8 @@ func annotationsField(dst **Annotations) decode.Field {
 
 func (a *Annotations) spec() decode.Spec {
 	return decode.Spec{
-		decode.StringSet(&a.Audience, "audience", "list of strings", `The intended audience: "user", "assistant" or both.`,
-			checkAudience),
+		decode.StringSet(&a.Audience, "audience", "list of strings",
+			`The intended audience: "user", "assistant" or both.`, checkAudience),
 		decode.RangedFloat(&a.Priority, "priority", "The importance: 1 is required, 0 is entirely optional.", 1),
 		decode.Attr(&a.LastModified, "last_modified",
 			`When the content last changed, as in "2026-01-31T15:04:05Z".`).Check(a.checkLastModified),
@@ -159,10 +159,10 @@ func checkAudience(d *decode.Decoder, r Range, role string) string {
 	return role
 }
 
-func (a *Annotations) checkLastModified(d *decode.Decoder, e hclsyntax.Expression) {
+func (a *Annotations) checkLastModified(d *decode.Decoder, r Range) {
 	text, known := a.LastModified.Known()
 	if _, err := time.Parse(time.RFC3339, text); known && err != nil {
-		d.Errorf(e.Range(), "Invalid time",
+		d.Diags.Errorf(r, "Invalid time",
 			"last_modified is a date and time with an offset like \"2026-01-31T15:04:05Z\", not %q.", text)
 	}
 }

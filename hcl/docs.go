@@ -20,7 +20,7 @@ type BlockReference struct {
 // Reference documents every block of the language and of the adapters.
 func Reference(kinds Kinds) []BlockReference {
 	l := newLoader(nil, kinds, Options{})
-	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{Labels: []string{""}}}
+	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{}}
 	t := newToolDecoder(l, bare)
 	step := &Step{}
 	backends := " Backends are " + strings.Join(backendNames(kinds), ", ") + "."
@@ -91,7 +91,7 @@ func Reference(kinds Kinds) []BlockReference {
 			"It reads the typed text as input.<name>, and every other input as a string, or null while it " +
 			"is empty. Clients receive at most 100 values.", completeSpec(&Completion{})},
 		{"cache", "cache", "How long clients may cache a resource. Sent to clients of revision 2026-07-28 and later.",
-			(&cacheBlock{}).spec()},
+			(&CacheHint{}).spec()},
 		{"cache", "tool cache", "In a read-only tool: caches its results. Concurrent calls with the same " +
 			"key share one execution; failures are not cached.", (&ResultCache{}).spec()},
 		{"idempotency", "idempotency",

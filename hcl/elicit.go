@@ -66,7 +66,8 @@ func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 }
 
 // secretNamePattern matches names that secrets usually have.
-var secretNamePattern = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|api_?key|private_?key|access_?token|card_?number)($|_)`)
+var secretNamePattern = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|` +
+	`api_?key|private_?key|access_?token|card_?number)($|_)`)
 
 // rangeWithin returns part if it lies within whole, else whole: a type may be declared elsewhere.
 func rangeWithin(whole, part hclv2.Range) hclv2.Range {
@@ -80,13 +81,13 @@ func (e *Elicit) urlField() decode.Field {
 	f := decode.Attr(&e.URL, "url",
 		"A page to open instead of a form. The host is constant; arguments can be part of the path or query.")
 	const host = "Host depends on a call"
-	return f.Check(func(d *decode.Decoder, x hclsyntax.Expression) {
-		if e.URL.NeedsHosts() {
-			d.Errorf(x.Range(), host, "")
-		}
-	}).Then(func(d *decode.Decoder, _ hclsyntax.Expression) {
+	f = f.Check(func(d *decode.Decoder, r Range) {
 		e.Fields, e.Validator = nil, nil
-	}).ReplaceDetails(map[string]string{ // hints for requests do not apply to a page
+		if e.URL.NeedsHosts() {
+			d.Diags.Errorf(r, host, "")
+		}
+	})
+	return f.ReplaceDetails(map[string]string{ // hints for requests do not apply to a page
 		host:              "The host of the page must be constant: write \"https://host/${…}\".",
 		"URL has no host": "The page needs a complete URL: write \"https://host/path\".",
 		"User in a URL":   "A URL that is shown to users must not hold a user name or password.",

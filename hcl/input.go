@@ -100,9 +100,7 @@ func (in *inputs) decodeInput(d *decode.Decoder, block *hclsyntax.Block) {
 // decodeMember reads the type of an input and its keywords.
 func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schema.Member {
 	m := &schema.Member{Name: block.Labels[0], Type: eval.AnyType, Range: block.LabelRanges[0]}
-	if !hclsyntax.ValidIdentifier(m.Name) {
-		d.Diags = append(d.Diags, invalidName(in.noun, m.Name, m.Range))
-	}
+	checkIdentifier(&d.Diags, in.noun, m.Name, labelRange(block))
 	spec := inputSpec()
 	if in.texts != nil {
 		spec, m.Type = argumentSpec(), eval.StringType

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 )
@@ -55,35 +53,35 @@ func (j *JWT) spec() decode.Spec {
 	}
 }
 
-func (j *JWT) checkIssuer(d *decode.Decoder, e hclsyntax.Expression) {
+func (j *JWT) checkIssuer(d *decode.Decoder, r Range) {
 	if why := urlProblem(j.Issuer); why != "" {
-		d.Errorf(e.Range(), "Invalid issuer", "The issuer is a URL such as \"https://id.example\": %s.", why)
+		d.Diags.Errorf(r, "Invalid issuer", "The issuer is a URL such as \"https://id.example\": %s.", why)
 	}
 }
 
-func (j *JWT) checkAudience(d *decode.Decoder, e hclsyntax.Expression) {
+func (j *JWT) checkAudience(d *decode.Decoder, r Range) {
 	if j.Audience == "" {
-		d.Errorf(e.Range(), "Missing audience",
+		d.Diags.Errorf(r, "Missing audience",
 			"Tokens for any audience would be accepted. Write the name of this server as registered at the issuer.")
 	}
 }
 
-func (j *JWT) checkJWKS(d *decode.Decoder, e hclsyntax.Expression) {
+func (j *JWT) checkJWKS(d *decode.Decoder, r Range) {
 	if why := urlProblem(j.JWKS); why != "" && j.JWKS != "" {
-		d.Errorf(e.Range(), "Invalid key address", "jwks is a URL such as \"https://id.example/keys\": %s.", why)
+		d.Diags.Errorf(r, "Invalid key address", "jwks is a URL such as \"https://id.example/keys\": %s.", why)
 	}
 }
 
-func (j *JWT) checkClockSkew(d *decode.Decoder, e hclsyntax.Expression) {
+func (j *JWT) checkClockSkew(d *decode.Decoder, r Range) {
 	if j.ClockSkew > maxClockSkew {
-		d.Errorf(e.Range(), "Clock skew too large",
+		d.Diags.Errorf(r, "Clock skew too large",
 			"Expired tokens would be accepted for that long. The maximum is 10m; clocks usually differ by seconds.")
 	}
 }
 
-func (j *JWT) checkAlgorithms(d *decode.Decoder, e hclsyntax.Expression) {
+func (j *JWT) checkAlgorithms(d *decode.Decoder, r Range) {
 	if len(j.Algorithms) == 0 {
-		d.Errorf(e.Range(), "No algorithm", "Without an algorithm no token can be verified. Write some of %s.",
+		d.Diags.Errorf(r, "No algorithm", "Without an algorithm no token can be verified. Write some of %s.",
 			diag.JoinOr(signatureAlgorithms))
 	}
 }
@@ -100,27 +98,6 @@ func checkAlgorithm(d *decode.Decoder, r Range, name string) string {
 			diag.SuggestOr(name, signatureAlgorithms, diag.ListAre(signatureAlgorithms)))
 	}
 	return name
-}
-
-// decodeIssuer decodes a jwt block.
-func (a *Auth) decodeIssuer(d *decode.Decoder, b *hclsyntax.Block) {
-	j := &JWT{Range: headerRange(b)}
-	before := len(d.Diags)
-	d.Body(b, j.spec())
-	if d.Diags[before:].HasErrors() || d.MissingValue {
-		return
-	}
-	if j.Algorithms == nil {
-		j.Algorithms = []string{"RS256", "ES256", "EdDSA"}
-	}
-	for _, other := range a.Issuers {
-		if other.Issuer == j.Issuer {
-			d.Errorf(b.DefRange(), "Duplicate issuer", "The issuer %q is already declared at %s:%d.", other.Issuer,
-				other.Range.File, other.Range.Start.Line)
-			return
-		}
-	}
-	a.Issuers = append(a.Issuers, j)
 }
 
 // urlProblem explains why a URL is not trustworthy, or returns "". Loopback URLs may use http.

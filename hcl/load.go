@@ -7,8 +7,8 @@
 package hcl
 
 import (
-	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"time"
 
@@ -37,7 +37,11 @@ type Options struct {
 // Load reads a configuration and reports every mistake of every file in one pass. The Config is
 // never nil; it may be used only if the diagnostics have no errors.
 func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
-	defer opts.Cache.lock()()
+	if opts.Cache == nil {
+		opts.Cache = NewCache()
+	}
+	opts.Cache.mu.Lock()
+	defer opts.Cache.mu.Unlock()
 	l := newLoader(fsys, kinds, opts)
 	files := l.readSources()
 	for _, f := range files {
@@ -70,19 +74,10 @@ type sourceBlock struct {
 	index int // among the exposed blocks of the file
 }
 
-// label returns the label at i, or empty.
-func (b sourceBlock) label(i int) string {
-	if i < len(b.Labels) {
-		return b.Labels[i]
-	}
-	return ""
-}
-
 // loader is the state of one Load.
 type loader struct {
 	*globals
 	files fileReader
-	kinds Kinds
 	opts  Options
 	*blockSpecs
 
@@ -113,7 +108,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	}
 	l := &loader{
 		globals: newGlobals(),
-		files:   fileReader{fsys: fsys}, kinds: kinds, opts: opts,
+		files:   fileReader{fsys: fsys}, opts: opts,
 		config:     &Config{Sources: map[string][]byte{}},
 		blocks:     map[string][]sourceBlock{},
 		used:       map[*Connection]bool{},
@@ -249,20 +244,29 @@ func (l *loader) declareAt(noun, name string, r hclv2.Range) bool {
 }
 
 // checkIdentifier reports a name that cannot be used in an expression.
-func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
+func checkIdentifier(diags *Diagnostics, noun, name string, r Range) {
 	if !hclsyntax.ValidIdentifier(name) {
-		l.diags = append(l.diags, invalidName(noun, name, r))
+		diags.Errorf(r, "Invalid name", "The name of %s is used in expressions, so it must start with a letter and "+
+			"consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)
 	}
 }
 
-func invalidName(noun, name string, r hclv2.Range) *Diagnostic {
-	return &Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r),
-		Detail: fmt.Sprintf("The name of %s is used in expressions, so it must start with a letter and "+
-			"consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)}
+// exposedNamePattern matches a name that the protocol allows.
+var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// checkExposedName reports an invalid label of a block; purpose says what depends on it.
+func checkExposedName(d *decode.Decoder, b *hclsyntax.Block, noun, purpose string) {
+	if !exposedNamePattern.MatchString(b.Labels[0]) {
+		d.Errorf(b.LabelRanges[0], "Invalid "+noun+" name",
+			"The name of a %s %s: 1 to 64 letters, digits, _, - and ., not %q.", noun, purpose, b.Labels[0])
+	}
 }
 
 // headerRange returns the range of the type and the labels of a block.
 func headerRange(b *hclsyntax.Block) Range { return diag.RangeOf(b.DefRange()) }
+
+// labelRange returns the range of the first label of a block.
+func labelRange(b *hclsyntax.Block) Range { return diag.RangeOf(b.LabelRanges[0]) }
 
 // newDecoder returns a Decoder for the blocks of a file.
 func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {

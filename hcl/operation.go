@@ -3,12 +3,8 @@ package hcl
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
-
-	hclv2 "github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
@@ -43,19 +39,16 @@ func (w *Operation) HasNamedSteps() bool { return len(w.Steps) > 0 && w.Steps[0]
 
 // operationDecoder decodes the Operation of a block.
 type operationDecoder struct {
-	noun            string // the block type: "tool", "prompt", …
-	op              *Operation
-	block           sourceBlock
-	singleBackend   bool // it has one backend and no steps
-	loader          *loader
-	dec             *decode.Decoder
-	deps            *dependencies // dependencies of the block
-	inputs          *inputs
-	input           *eval.Root
-	descriptionRefs []descriptionRef
-	cached          *cachedBlock // of the previous load; if set, nothing is decoded
+	*decodedBlock
+	cached        bool   // the previous load decoded the block, so nothing is decoded
+	noun          string // the block type: "tool", "prompt", …
+	block         sourceBlock
+	singleBackend bool // it has one backend and no steps
+	loader        *loader
+	dec           *decode.Decoder
+	inputs        *inputs
+	input         *eval.Root
 
-	enabled     bool
 	calls       []*toolCallSite
 	results     map[string]*eval.Member // of the steps so far, by name
 	askKeys     map[string]Range        // ranges of the questions, by key
@@ -64,10 +57,9 @@ type operationDecoder struct {
 }
 
 func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
-	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText,
-		headerRange(b.Block)
-	w := &operationDecoder{noun: noun, op: work, block: b, loader: l, dec: l.newDecoder(b.file),
-		deps: &dependencies{}, enabled: true, results: map[string]*eval.Member{}}
+	work.Timeout, work.MaxText, work.Range = defaultTimeout, defaultMaxText, headerRange(b.Block)
+	w := &operationDecoder{decodedBlock: &decodedBlock{op: work, enabled: true, deps: &dependencies{}}, noun: noun,
+		block: b, loader: l, dec: l.newDecoder(b.file), results: map[string]*eval.Member{}}
 	w.dec.Deps = &w.deps.Dependencies
 	w.inputs = newInputs(w)
 	return w
@@ -78,19 +70,9 @@ const (
 	defaultMaxText = 64 << 10
 )
 
-// exposedNamePattern matches a name that the protocol allows.
-var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
-// checkExposedName reports an invalid label of a block; purpose says what depends on it.
-func checkExposedName(d *decode.Decoder, b *hclsyntax.Block, noun, purpose string) {
-	if !exposedNamePattern.MatchString(b.Labels[0]) {
-		d.Errorf(b.LabelRanges[0], "Invalid "+noun+" name",
-			"The name of a %s %s: 1 to 64 letters, digits, _, - and ., not %q.", noun, purpose, b.Labels[0])
-	}
-}
-
-// checkName reports a name that the protocol does not allow.
-func (w *operationDecoder) checkName() {
+// decodeName reads the label, and reports a name that the protocol does not allow.
+func (w *operationDecoder) decodeName() {
+	w.op.Name = w.block.Labels[0]
 	if !exposedNamePattern.MatchString(w.op.Name) {
 		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name",
 			"The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s, not %q.",
@@ -150,17 +132,7 @@ func (w *operationDecoder) has(names ...string) bool {
 			return true
 		}
 	}
-	return findBlock(w.block.Body, names...) != nil
-}
-
-// findBlock returns the first block of a body with one of these names; nil for none.
-func findBlock(b *hclsyntax.Body, names ...string) *hclsyntax.Block {
-	for _, nested := range b.Blocks {
-		if slices.Contains(names, nested.Type) {
-			return nested
-		}
-	}
-	return nil
+	return decode.FindBlock(w.block.Body, names...) != nil
 }
 
 // digest returns the digest of the block and everything it refers to.
@@ -174,18 +146,18 @@ func (w *operationDecoder) digestCalls() {
 }
 
 // blockRange returns the range of the header of a nested block.
-func (w *operationDecoder) blockRange(name string) hclv2.Range {
-	if b := findBlock(w.block.Body, name); b != nil {
-		return b.DefRange()
+func (w *operationDecoder) blockRange(name string) Range {
+	if b := decode.FindBlock(w.block.Body, name); b != nil {
+		return headerRange(b)
 	}
-	return w.block.DefRange()
+	return w.op.Range
 }
 
-func (w *operationDecoder) attrRange(name string) hclv2.Range {
+func (w *operationDecoder) attrRange(name string) Range {
 	if a, ok := w.block.Body.Attributes[name]; ok {
-		return a.Expr.Range()
+		return diag.RangeOf(a.Expr.Range())
 	}
-	return w.block.DefRange()
+	return w.op.Range
 }
 
 var (

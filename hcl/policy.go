@@ -59,7 +59,7 @@ func (p *Policy) ruleSpec() decode.Spec {
 func (l *loader) decodePolicies() {
 	known := l.collectExposedNames()
 	l.eachBlock("policy", func(d *decode.Decoder, b sourceBlock) {
-		p := &Policy{Name: b.label(0), Range: headerRange(b.Block)}
+		p := &Policy{Name: b.Labels[0], Range: headerRange(b.Block)}
 		deps := &dependencies{}
 		d.Deps = &deps.Dependencies
 		checkExposedName(d, b.Block, "policy", "appears in its decisions")
@@ -101,9 +101,9 @@ func (p *Policy) decode(d *decode.Decoder, b sourceBlock, l *loader, known expos
 
 // operations returns the operations to which the policy applies.
 func (p *Policy) operations(c *Config) (works []*Operation) {
-	for list, w := range c.operations() {
-		if p.appliesTo(list, w.Name) {
-			works = append(works, w)
+	for _, w := range c.operations() {
+		if p.appliesTo(w.list, w.Name) {
+			works = append(works, w.Operation)
 		}
 	}
 	return works
@@ -115,7 +115,7 @@ func (p *Policy) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) 
 		return
 	}
 	for _, r := range c.Resources {
-		if r.CacheHint != nil && !r.CacheHint.Private && p.AppliesToResource(r.Name) {
+		if r.CacheHint != nil && r.CacheHint.Public && p.AppliesToResource(r.Name) {
 			d.Errorf(b.DefRange(), "Contradictory cache scope",
 				"Access to the resource %q depends on the caller, but its cache has scope = \"public\", "+
 					"which shares content between callers. Write scope = \"private\" there.", r.Name)
@@ -127,8 +127,7 @@ func (p *Policy) checkPublicCaches(d *decode.Decoder, b sourceBlock, c *Config) 
 func readsCaller(c *Condition) bool { return c != nil && c.Reads("caller") }
 
 var toolRootType = schema.ObjectOf(
-	&schema.Member{Name: "kind", Type: &schema.Type{Kind: schema.String,
-		Enum: []schema.EnumValue{{Value: "tool"}, {Value: "prompt"}, {Value: "resource"}}}},
+	&schema.Member{Name: "kind", Type: enumOf("tool", "prompt", "resource")},
 	&schema.Member{Name: "name", Type: eval.StringType},
 	&schema.Member{Name: "title", Type: eval.StringType},
 	&schema.Member{Name: "read_only", Type: eval.BoolType},
@@ -139,8 +138,7 @@ var toolRootType = schema.ObjectOf(
 
 // toolRoot returns the root tool for the rules of policies.
 func toolRoot() *eval.Root {
-	return &eval.Root{Noun: "member of tool", Type: toolRootType,
-		Value: func(f *eval.Frame) (any, error) { return f.Tool, nil }}
+	return callRoot("tool", toolRootType, func(f *eval.Frame) any { return f.Tool })
 }
 
 // inputsRoot returns the root input for several operations, each of which has some of the inputs.

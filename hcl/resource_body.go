@@ -6,6 +6,7 @@ import (
 	"mime"
 	"strings"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/media"
 	"hatchel/hcl/schema"
@@ -32,12 +33,12 @@ func (r *resourceDecoder) decodeBody() {
 			"A resource with steps needs text = \"${step.<name>…}\", or data.")
 	default:
 		d.Errorf(r.block.DefRange(), "Empty resource", "A resource needs a text, data, a backend (%s), or steps.",
-			strings.Join(r.loader.backendNames(), ", "))
+			strings.Join(diag.SortedNames(r.loader.backendKinds), ", "))
 	}
 	if res.MimeType == "" {
 		res.MimeType = kind
 	} else if _, _, err := mime.ParseMediaType(res.MimeType); err != nil || !strings.Contains(res.MimeType, "/") {
-		d.Errorf(r.attrRange("mime_type"), "Invalid media type",
+		d.Diags.Errorf(r.attrRange("mime_type"), "Invalid media type",
 			"A media type is two names separated by a slash, as in \"text/markdown\" or \"image/png\", not %q.",
 			res.MimeType)
 	}
@@ -69,9 +70,12 @@ func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 	if m, ok := b.Effects.Output.Lookup(name); ok {
 		n.Type = m.Type
 	}
-	kind := typeOfResult(n.Type)
-	if d.Document != "" {
+	kind := "application/json"
+	switch {
+	case d.Document != "":
 		kind = b.Effects.MimeType
+	case n.Type.Kind == schema.String:
+		kind = "text/plain"
 	}
 	return &Expr{Typed: n, Range: b.Range}, kind
 }
@@ -81,7 +85,8 @@ func (r *resourceDecoder) checkData() {
 	res, d := r.resource, r.dec
 	e := res.Data
 	if t := e.Type(); t.Kind != schema.Bytes && t.Kind != schema.String && t.Kind != schema.Any {
-		d.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a base64 string, not %s.", eval.TypePhrase(t))
+		d.Diags.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a base64 string, not %s.",
+			eval.TypePhrase(t))
 		return
 	}
 	if !e.Constant() {
@@ -94,8 +99,8 @@ func (r *resourceDecoder) checkData() {
 	case string:
 		content, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {
-			d.Errorf(r.attrRange("data"), "Invalid base64", "data takes bytes or a base64 string, and this string is "+
-				"not base64. For plain text use `text`; to read a file, filebase64(\"logo.png\").")
+			d.Diags.Errorf(r.attrRange("data"), "Invalid base64", "data takes bytes or a base64 string, and this "+
+				"string is not base64. For plain text use `text`; to read a file, filebase64(\"logo.png\").")
 			return
 		}
 		size = len(content)
@@ -125,14 +130,6 @@ func (r *Resource) MediaType(uri string, body any) string {
 	case value.Bytes:
 		return "application/octet-stream"
 	case string:
-		return "text/plain"
-	}
-	return "application/json"
-}
-
-// typeOfResult returns the media type of a value of a type.
-func typeOfResult(t *schema.Type) string {
-	if t.Kind == schema.String {
 		return "text/plain"
 	}
 	return "application/json"

@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 )
 
 // Sample asks the model of the client.
@@ -49,8 +48,7 @@ func (s *Sample) spec() decode.Spec {
 func (s *Sample) promptField() decode.Field {
 	var text *TextTemplate
 	return decode.MessageAttr(&text, "prompt", "The text of one user message; short for one message block.").Then(
-		func(_ *decode.Decoder, e hclsyntax.Expression) {
-			r := diag.RangeOf(e.Range())
+		func(_ *decode.Decoder, r Range) {
 			content := []*Content{{Kind: "text", Text: text, Range: r}}
 			s.Messages = []*PromptMessage{{Role: "user", Content: content, Range: r}}
 		})

@@ -33,8 +33,8 @@ func (l *loader) decodeSecrets() {
 }
 
 func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
-	name := b.label(0)
-	l.checkIdentifier("secret", name, b.LabelRanges[0])
+	name := b.Labels[0]
+	checkIdentifier(&l.diags, "secret", name, labelRange(b.Block))
 	s := &secretBlock{}
 	d.Body(b.Block, s.spec())
 	m := &eval.Member{Type: eval.StringType, Known: true, Sensitive: true}

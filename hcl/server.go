@@ -53,9 +53,9 @@ func (s *Server) spec() decode.Spec {
 	}
 }
 
-func (s *Server) checkPageSize(d *decode.Decoder, e hclsyntax.Expression) {
+func (s *Server) checkPageSize(d *decode.Decoder, r Range) {
 	if s.PageSize < 0 || s.PageSize > maxPageSize {
-		d.Errorf(e.Range(), "Invalid page size", "The page size is 1 to %d.", maxPageSize)
+		d.Diags.Errorf(r, "Invalid page size", "The page size is 1 to %d.", maxPageSize)
 	}
 }
 
@@ -63,8 +63,7 @@ var iconType = schema.ListOf(schema.ObjectOf(
 	&schema.Member{Name: "src", Type: eval.StringType},
 	&schema.Member{Name: "mime_type", Type: eval.StringType, Optional: true},
 	&schema.Member{Name: "sizes", Type: schema.ListOf(eval.StringType), Optional: true},
-	&schema.Member{Name: "theme", Type: &schema.Type{Kind: schema.String,
-		Enum: []schema.EnumValue{{Value: "light"}, {Value: "dark"}}}, Optional: true},
+	&schema.Member{Name: "theme", Type: enumOf("light", "dark"), Optional: true},
 )).Compile()
 
 // iconsField declares the argument icons: a list of { src, mime_type, sizes, theme }.
@@ -82,19 +81,16 @@ func iconsField(dst *[]*Icon, doc string) decode.Field {
 						"theme = \"dark\" }; only src is required.", diag.ToSentence(x.String()))
 			}
 			items, _ := v.([]any)
+			text := func(v any) string {
+				s, _ := v.(string)
+				return s
+			}
 			for _, item := range items {
-				m, ok := item.(map[string]any)
-				if !ok {
-					continue
-				}
-				icon := &Icon{}
-				icon.Src, _ = m["src"].(string)
-				icon.MimeType, _ = m["mime_type"].(string)
-				icon.Theme, _ = m["theme"].(string)
+				m, _ := item.(map[string]any)
+				icon := &Icon{Src: text(m["src"]), MimeType: text(m["mime_type"]), Theme: text(m["theme"])}
 				sizes, _ := m["sizes"].([]any)
 				for _, s := range sizes {
-					text, _ := s.(string)
-					icon.Sizes = append(icon.Sizes, text)
+					icon.Sizes = append(icon.Sizes, text(s))
 				}
 				*dst = append(*dst, icon)
 			}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
-	"hatchel/hcl/syntax"
 )
 
 // sourceFile is one parsed file.
@@ -20,9 +20,9 @@ type sourceFile struct {
 	body        *hclsyntax.Body
 	diags       Diagnostics // of the syntax
 	digest      [sha256.Size]byte
-	exposed     int            // number of exposed blocks
-	cached      []*cachedBlock // decoded blocks of the previous load, in order
-	decodedWith *globals       // the globals that they were decoded with
+	exposed     int             // number of exposed blocks
+	cached      []*decodedBlock // decoded blocks of the previous load, in order
+	decodedWith *globals        // the globals that they were decoded with
 	// the bodies of cached blocks were dropped, because syntax takes several times the memory of
 	// the decoded blocks
 	bodiesDropped bool
@@ -83,22 +83,6 @@ func (l *loader) reportUnreadable(name string, err error) {
 	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", diag.ToSentence(what), why)
 }
 
-// parseSource parses one file. A file that exceeds the limits of the parser is rejected first.
-func parseSource(s *sourceFile) *sourceFile {
-	s.body, s.diags = syntax.Parse(s.name, s.src)
-	return s
-}
-
-func newSourceFile(name string, src []byte) *sourceFile {
-	h := sha256.New()
-	h.Write([]byte(name))
-	h.Write([]byte{0})
-	h.Write(src)
-	s := &sourceFile{name: name, src: src, body: &hclsyntax.Body{}}
-	h.Sum(s.digest[:0])
-	return s
-}
-
 // finalDiagnostics sorts the diagnostics and drops follow-up errors: for a file with a syntax error
 // only that error is shown.
 func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
@@ -106,12 +90,7 @@ func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
 	for _, f := range files {
 		broken[f.name] = f.diags.HasErrors()
 	}
-	var out Diagnostics
-	for _, d := range diags {
-		if !broken[d.Subject.File] {
-			out = append(out, d)
-		}
-	}
+	out := slices.DeleteFunc(diags, func(d *Diagnostic) bool { return broken[d.Subject.File] })
 	for _, f := range files {
 		out = append(out, f.diags...)
 	}

@@ -47,14 +47,14 @@ func (l *loader) decodeState() {
 
 // fileField declares the name of a file that the server writes, known at load; purpose is its content.
 func fileField(dst *string, name, purpose, example, doc string) decode.Field {
-	return decode.Attr(dst, name, doc).Check(func(d *decode.Decoder, e hclsyntax.Expression) {
+	return decode.Attr(dst, name, doc).Check(func(d *decode.Decoder, r Range) {
 		file := *dst
 		*dst = ""
 		switch {
 		case strings.TrimSpace(file) == "" || strings.HasSuffix(file, "/") || strings.ContainsRune(file, 0):
-			d.Errorf(e.Range(), "Invalid "+purpose+" file", "%s names a file, as in %q, not %q.", name, example, file)
+			d.Diags.Errorf(r, "Invalid "+purpose+" file", "%s names a file, as in %q, not %q.", name, example, file)
 		case strings.HasSuffix(file, ".hcl"):
-			d.Errorf(e.Range(), "Invalid "+purpose+" file",
+			d.Diags.Errorf(r, "Invalid "+purpose+" file",
 				"%q would be loaded as part of the configuration. Rename it to %q.", file, example)
 		default:
 			*dst = file

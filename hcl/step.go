@@ -37,21 +37,18 @@ type Repeat struct {
 func (w *operationDecoder) decodeSteps() {
 	var backends, steps []*hclsyntax.Block
 	for _, b := range w.block.Body.Blocks {
-		if w.loader.isBackend(b.Type) {
+		switch {
+		case w.loader.isBackend(b.Type):
 			backends = append(backends, b)
-		}
-		if b.Type == "step" {
+			if b.Type == "tool" && !w.singleBackend {
+				w.dec.Errorf(b.DefRange(), "Tool outside a step",
+					"Call another tool in a step: step \"name\" { tool \"other\" { … } }.")
+			}
+		case b.Type == "step":
 			steps = append(steps, b)
-		}
-		if isStepBlock(b.Type) {
+		case isStepBlock(b.Type):
 			w.dec.Errorf(b.DefRange(), "Block outside a step", "%s belongs in a step: step \"name\" { %s … }.",
 				b.Type, b.Type)
-		}
-	}
-	for _, b := range backends {
-		if b.Type == "tool" && !w.singleBackend {
-			w.dec.Errorf(b.DefRange(), "Tool outside a step",
-				"Call another tool in a step: step \"name\" { tool \"other\" { … } }.")
 		}
 	}
 	switch {
@@ -93,7 +90,7 @@ func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
 
 // checkNoBackend checks an operation that only computes.
 func (w *operationDecoder) checkNoBackend() {
-	if expect := findBlock(w.block.Body, "expect"); expect != nil {
+	if expect := decode.FindBlock(w.block.Body, "expect"); expect != nil {
 		w.dec.Errorf(expect.DefRange(), "Nothing to expect",
 			"expect checks the output of a backend, and this %s has none. Use check to check the %ss.", w.noun,
 			w.inputs.noun)
@@ -167,9 +164,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 // checkStepName reports a duplicate name and an unreachable step.
 func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 	d := w.dec
-	if !hclsyntax.ValidIdentifier(s.Name) {
-		d.Diags = append(d.Diags, invalidName("step", s.Name, b.LabelRanges[0]))
-	}
+	checkIdentifier(&d.Diags, "step", s.Name, labelRange(b))
 	if w.results[s.Name] != nil {
 		d.Errorf(b.LabelRanges[0], "Duplicate step", "There is already a step %q in this %s.", s.Name, w.noun)
 	}
@@ -232,9 +227,10 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 	}
 	if len(found) == 0 {
 		if !w.hasUnknownBlock(b) {
+			backends := append(diag.SortedNames(w.loader.backendKinds), "tool")
 			w.dec.Errorf(b.DefRange(), "Missing backend",
-				"A step has one backend (%s), or one or more ask, or one of %s.",
-				strings.Join(append(w.loader.backendNames(), "tool"), ", "), diag.JoinOr(stepBlockNames()))
+				"A step has one backend (%s), or one or more ask, or one of %s.", strings.Join(backends, ", "),
+				diag.JoinOr(stepBlockNames()))
 		}
 		return &Backend{Effects: Effects{Output: eval.AnyType}, Range: headerRange(b)}
 	}

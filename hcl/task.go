@@ -49,6 +49,6 @@ func (t *toolDecoder) checkTask() {
 	if len(names) == 0 {
 		why = " The tool has no steps: without `after` a call becomes a task at once."
 	}
-	written := findBlock(t.block.Body, "task").Body.Attributes["after"]
+	written := decode.FindBlock(t.block.Body, "task").Body.Attributes["after"]
 	t.dec.Errorf(written.Expr.Range(), "Unknown step", "There is no step %q in this tool.%s", after, why)
 }

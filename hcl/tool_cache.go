@@ -68,13 +68,13 @@ func (t *toolDecoder) checkCacheable() {
 	case !t.tool.ReadOnly && t.readOnly == nil && slices.ContainsFunc(t.tool.Steps,
 		func(s *Step) bool { return s.Backend.Effects.unknown }):
 	case !t.tool.ReadOnly:
-		d.Errorf(at, "Results cannot be cached", "This tool may change something, so its results cannot be cached. "+
-			"Write read_only = true if it changes nothing.")
+		d.Diags.Errorf(at, "Results cannot be cached", "This tool may change something, so its results cannot be "+
+			"cached. Write read_only = true if it changes nothing.")
 	case t.tool.Task != nil:
-		d.Errorf(at, "Results cannot be cached",
+		d.Diags.Errorf(at, "Results cannot be cached",
 			"The calls of this tool become tasks, which are not cached. Remove task or cache.")
 	case len(t.askKeys) > 0:
-		d.Errorf(at, "Results cannot be cached",
+		d.Diags.Errorf(at, "Results cannot be cached",
 			"This tool asks the client, so its results cannot be shared between clients.")
 	}
 }

@@ -3,7 +3,6 @@ package hcl
 import (
 	"strings"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -24,7 +23,7 @@ type ToolCall struct {
 // toolCallSite is a step that calls another tool, recorded to find cycles.
 type toolCallSite struct {
 	call       *ToolCall
-	labelRange hclv2.Range
+	labelRange Range
 }
 
 // decodeToolCall decodes the backend `tool`: its arguments are the inputs of the other tool.
@@ -47,7 +46,7 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	}
 	call := &ToolCall{Name: target.tool.Name, Tool: target.tool, Inputs: w.decodeToolInputs(target.tool, b)}
 	out.Config = call
-	w.calls = append(w.calls, &toolCallSite{call, b.LabelRanges[0]})
+	w.calls = append(w.calls, &toolCallSite{call, labelRange(b)})
 	return out
 }
 
@@ -124,7 +123,7 @@ func (l *loader) checkCycles(decls []*toolDecoder) {
 		for _, c := range t.calls {
 			switch state[c.call.Tool] {
 			case 1:
-				l.errorf(c.labelRange, "Tool calls itself",
+				l.diags.Errorf(c.labelRange, "Tool calls itself",
 					"%s → %s is a cycle: a tool cannot call itself, directly or through other tools.",
 					strings.Join(path, " → "), c.call.Name)
 			case 0:
@@ -148,11 +147,11 @@ func (w *operationDecoder) checkCalledToolsAsk() (diags Diagnostics) {
 	for _, c := range w.calls {
 		switch {
 		case c.call.Tool.Asks():
-			diags.Errorf(diag.RangeOf(c.labelRange), "Nested tool asks the client",
+			diags.Errorf(c.labelRange, "Nested tool asks the client",
 				"The tool %q asks the client, and only a tool that the client called can do that. Ask in a "+
 					"step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
 		case c.call.Tool.asksUser():
-			diags.Errorf(diag.RangeOf(c.labelRange), "Nested tool asks the client", "Calls of the tool %q may need "+
+			diags.Errorf(c.labelRange, "Nested tool asks the client", "Calls of the tool %q may need "+
 				"the approval of the client's user, and only a tool that the client called can ask for that. Write "+
 				"by = \"operator\" there, or move the approval into the tool that clients call.", c.call.Name)
 		}

@@ -83,7 +83,7 @@ func (t *Toolset) spec(known exposedNames) decode.Spec {
 func (l *loader) decodeToolsets() {
 	known := l.collectExposedNames()
 	l.eachBlock("toolset", func(d *decode.Decoder, b sourceBlock) {
-		t := &Toolset{Name: b.label(0), Range: headerRange(b.Block)}
+		t := &Toolset{Name: b.Labels[0], Range: headerRange(b.Block)}
 		if !exposedNamePattern.MatchString(t.Name) || strings.Trim(t.Name, ".") == "" {
 			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is part of its URL, "+
 				"/mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, not %q.", t.Name)
@@ -109,8 +109,8 @@ type exposedNames struct {
 // collectExposedNames returns the names of all tools, prompts and resources.
 func (l *loader) collectExposedNames() exposedNames {
 	names := map[string][]string{}
-	for list, w := range l.config.operations() {
-		names[list] = append(names[list], w.Name)
+	for _, w := range l.config.operations() {
+		names[w.list] = append(names[w.list], w.Name)
 	}
 	return exposedNames{names, l.partial}
 }
@@ -128,8 +128,9 @@ func (o exposedNames) namesField(dst *[]string, list, doc string) decode.Field {
 	names, noun := o.names[list], strings.TrimSuffix(list, "s")
 	return decode.StringSet(dst, list, "list of names", doc,
 		func(d *decode.Decoder, r Range, pattern string) string {
+			matches := func(name string) bool { return matchesPattern(pattern, name) }
 			switch {
-			case o.partial || slices.ContainsFunc(names, func(name string) bool { return matchesPattern(pattern, name) }):
+			case o.partial || slices.ContainsFunc(names, matches):
 			case strings.Contains(pattern, "*"):
 				d.Diags.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", noun, pattern,
 					diag.SuggestOr(pattern, names, diag.ListAre(names)))

@@ -6,10 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 )
 
@@ -49,12 +46,12 @@ func (f *Files) spec() decode.Spec {
 	}
 }
 
-func (f *Files) checkMaxSize(d *decode.Decoder, e hclsyntax.Expression) {
+func (f *Files) checkMaxSize(d *decode.Decoder, r Range) {
 	switch {
 	case f.MaxSize > maxUpload:
-		d.Errorf(e.Range(), "Invalid size", "The maximum size of an uploaded file is %s.", decode.Size(maxUpload))
+		d.Diags.Errorf(r, "Invalid size", "The maximum size of an uploaded file is %s.", decode.Size(maxUpload))
 	case f.MaxSize < minUpload:
-		d.Errorf(e.Range(), "Invalid size", "This is only %s. Add the unit, as in \"4MiB\".", f.MaxSize)
+		d.Diags.Errorf(r, "Invalid size", "This is only %s. Add the unit, as in \"4MiB\".", f.MaxSize)
 	}
 }
 
@@ -67,24 +64,24 @@ func checkMediaType(d *decode.Decoder, r Range, pattern string) string {
 	return strings.ToLower(pattern)
 }
 
-func (f *Files) checkTypes(d *decode.Decoder, e hclsyntax.Expression) {
+func (f *Files) checkTypes(d *decode.Decoder, r Range) {
 	if len(f.Types) == 0 {
-		d.Errorf(e.Range(), "Invalid media type",
+		d.Diags.Errorf(r, "Invalid media type",
 			"types lists media types, as in [\"application/pdf\", \"image/*\"]. Remove it to accept all types.")
 	}
 }
 
-func (f *Files) checkTTL(d *decode.Decoder, e hclsyntax.Expression) {
+func (f *Files) checkTTL(d *decode.Decoder, r Range) {
 	if f.TTL < minUploadTTL || f.TTL > maxUploadTTL {
-		d.Errorf(e.Range(), "Invalid duration", "The duration must be from 1m to 720h.")
+		d.Diags.Errorf(r, "Invalid duration", "The duration must be from 1m to 720h.")
 	}
 }
 
-func (f *Files) checkBaseURL(d *decode.Decoder, e hclsyntax.Expression) {
+func (f *Files) checkBaseURL(d *decode.Decoder, r Range) {
 	u, err := url.Parse(f.BaseURL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" || u.ForceQuery {
-		d.Errorf(e.Range(), "Invalid base URL",
+		d.Diags.Errorf(r, "Invalid base URL",
 			"base_url is the public URL of this server, as in \"https://tools.example.com\", not %q.", f.BaseURL)
 		f.BaseURL = ""
 		return
@@ -126,7 +123,7 @@ func (in *inputs) checkFileLimits(d *decode.Decoder, m *schema.Member) {
 				"block.", strings.Join(t.MediaTypes, ", "), strings.Join(taken.Types, ", "))
 		}
 		if decode.Size(t.MaxSize) > taken.MaxSize {
-			d.Diags.Warnf(diag.RangeOf(m.Range), "File too large", "The input takes %s, but uploads are limited to "+
+			d.Warnf(m.Range, "File too large", "The input takes %s, but uploads are limited to "+
 				"%s. Reduce max_size here, or raise it in the files block.", decode.Size(t.MaxSize), taken.MaxSize)
 		}
 	})

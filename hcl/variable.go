@@ -2,14 +2,12 @@ package hcl
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
@@ -45,8 +43,8 @@ func (l *loader) decodeVariables() {
 }
 
 func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
-	name := b.label(0)
-	l.checkIdentifier("variable", name, b.LabelRanges[0])
+	name := b.Labels[0]
+	checkIdentifier(&l.diags, "variable", name, labelRange(b.Block))
 	v := &variableBlock{typ: eval.AnyType}
 	d.Body(b.Block, v.spec())
 	m := &eval.Member{Type: v.typ, Known: true}
@@ -60,8 +58,13 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 			m.MarkFailed()
 		}
 	case v.def != nil:
-		var ok bool
-		if m.Value, ok = decodeVariableDefault(d, v); !ok {
+		before := len(d.Diags)
+		val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
+		if d.Diags[before:].HasErrors() {
+			ok, diags = false, nil // the declaration is invalid, which was reported
+		}
+		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
+		if m.Value = val; !ok {
 			m.MarkFailed()
 		}
 	default:
@@ -75,16 +78,6 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	if l.declare("variable", name, b) {
 		l.variables[name] = m
 	}
-}
-
-func decodeVariableDefault(d *decode.Decoder, v *variableBlock) (any, bool) {
-	before := len(d.Diags)
-	val, ok, diags := v.typ.Default(v.def, d.TypeEnv())
-	if d.Diags[before:].HasErrors() {
-		return nil, false // the declaration is invalid, which was reported
-	}
-	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
-	return val, ok
 }
 
 func (l *loader) givenValue(name, env string) (text, source string, ok bool) {
@@ -124,14 +117,7 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 		v = decoded
 	}
 	v, violations := t.Compile().Check(v)
-	if len(violations) > 0 {
-		var all []string
-		for _, x := range violations {
-			all = append(all, x.String())
-		}
-		return nil, strings.Join(all, "; ")
-	}
-	return v, ""
+	return v, joinViolations(violations)
 }
 
 // ParseVars parses a variables file with lines `name = value`, like Terraform's .tfvars. Values
@@ -142,22 +128,22 @@ func ParseVars(name string, src []byte) (map[string]string, Diagnostics) {
 		return nil, diags
 	}
 	vars := map[string]string{}
-	c := hclexpr.NewCompiler(&hclexpr.CompileEnv{}, src, nil, nil)
+	d := &decode.Decoder{Env: &decode.Env{}, Src: src}
 	for _, b := range body.Blocks {
-		c.Errorf(b.TypeRange, "Unexpected block", "A variables file contains names and values: `name = value`.")
+		d.Errorf(b.TypeRange, "Unexpected block", "A variables file contains names and values: `name = value`.")
 	}
 	for _, a := range sortedAttributes(body.Attributes) {
 		key := a.Name
-		n := c.Compile(a.Expr, hclexpr.LexicalEnv{})
+		n := d.CompileKnown(a.Expr, decode.Field{})
 		if text, ok := n.Value.(string); ok {
 			vars[key] = text
 			continue
 		}
 		b, err := value.AppendJSON(nil, n.Value)
 		if err != nil {
-			c.Errorf(a.Expr.Range(), "Invalid value", "The value of %q cannot be written as JSON.", key)
+			d.Errorf(a.Expr.Range(), "Invalid value", "The value of %q cannot be written as JSON.", key)
 		}
 		vars[key] = string(b)
 	}
-	return vars, c.Diags.Sort()
+	return vars, d.Diags.Sort()
 }

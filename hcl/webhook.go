@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -88,7 +87,7 @@ func webhookKey(secret string) ([]byte, bool) {
 // decodeWebhooks decodes the webhook blocks.
 func (l *loader) decodeWebhooks() {
 	l.eachBlock("webhook", func(d *decode.Decoder, b sourceBlock) {
-		w := &Webhook{Name: b.label(0), Range: headerRange(b.Block)}
+		w := &Webhook{Name: b.Labels[0], Range: headerRange(b.Block)}
 		checkExposedName(d, b.Block, "webhook", "identifies its deliveries")
 		d.Body(b.Block, w.spec())
 		if !d.Diags.HasErrors() && !d.MissingValue {
@@ -135,7 +134,7 @@ func (w *Webhook) secretField() decode.Field {
 		for i, v := range all {
 			switch text := v.(type) {
 			case string:
-				checkSecret(d, decode.ElementRange(e, i), text)
+				checkSecret(d, diag.RangeOf(decode.ElementRange(e, i)), text)
 				w.Secrets = append(w.Secrets, decode.SecretText(text))
 			case nil:
 			default:
@@ -147,13 +146,13 @@ func (w *Webhook) secretField() decode.Field {
 }
 
 // checkSecret reports an invalid secret without showing it.
-func checkSecret(d *decode.Decoder, where hclv2.Range, secret string) {
+func checkSecret(d *decode.Decoder, r Range, secret string) {
 	switch key, ok := webhookKey(secret); {
 	case !ok:
-		d.Errorf(where, "Invalid webhook secret", "whsec_ must be followed by base64 with padding.")
+		d.Diags.Errorf(r, "Invalid webhook secret", "whsec_ must be followed by base64 with padding.")
 	case len(key) < minWebhookSecret:
-		d.Errorf(where, "Weak webhook secret", "A secret of fewer than %d bytes can be guessed, and anyone who knows "+
-			"it can forge events. Generate one with: openssl rand -base64 32.", minWebhookSecret)
+		d.Diags.Errorf(r, "Weak webhook secret", "A secret of fewer than %d bytes can be guessed, and anyone who "+
+			"knows it can forge events. Generate one with: openssl rand -base64 32.", minWebhookSecret)
 	}
 }
 
@@ -166,24 +165,24 @@ func (w *Webhook) checkAddress(d *decode.Decoder, b *hclsyntax.Block) {
 	u, err := url.Parse(w.URL.Reveal())
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
-		d.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "url is a complete URL such as "+
+		d.Diags.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "url is a complete URL such as "+
 			"\"https://ops.example/hooks\", with https and a host, or null for a disabled webhook.")
 	case u.User != nil || u.Fragment != "":
-		d.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "The URL of a webhook must not have a user name, "+
-			"password or fragment: receivers verify the sender by the signature.")
+		d.Diags.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "The URL of a webhook must not have a user "+
+			"name, password or fragment: receivers verify the sender by the signature.")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		d.Diags.Warnf(diag.RangeOf(d.FieldRange(&w.URL, b)), "Webhook without TLS",
+		d.Diags.Warnf(d.FieldRange(&w.URL, b), "Webhook without TLS",
 			"With http, events can be read in transit, including the arguments of calls that need approval. Use https.")
 	}
 	if len(w.Secrets) == 0 {
-		d.Errorf(d.FieldRange(&w.Secrets, b), "Missing webhook secret", "The webhook has a URL but no secret for "+
-			"signing events; the secret is null. Set it, or make url null as well.")
+		d.Diags.Errorf(d.FieldRange(&w.Secrets, b), "Missing webhook secret", "The webhook has a URL but no secret "+
+			"for signing events; the secret is null. Set it, or make url null as well.")
 	}
 }
 
 // webhooksField declares a list of webhooks, by name.
 func webhooksField(dst *[]string, name, doc string) decode.Field {
-	f := decode.StringSet(dst, name, "list of webhooks", doc,
+	return decode.StringSet(dst, name, "list of webhooks", doc,
 		func(d *decode.Decoder, r Range, hook string) string {
 			if known := d.Env.Webhooks; !slices.Contains(known, hook) {
 				if !d.Env.Partial {
@@ -194,14 +193,11 @@ func webhooksField(dst *[]string, name, doc string) decode.Field {
 			}
 			d.Deps.Webhooks = append(d.Deps.Webhooks, hook)
 			return hook
-		})
-	read := f.DecodeAttr
-	f.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, f decode.Field) {
+		}).Wrap(func(d *decode.Decoder, e hclsyntax.Expression, read func()) {
 		if !rejectWebhookReferences(d, e) {
-			read(d, e, f)
+			read()
 		}
-	}
-	return f
+	})
 }
 
 // rejectWebhookReferences reports references such as webhook.ops: webhooks are not values; they are

@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"time"
+
 	"slices"
 	"strings"
 
@@ -9,9 +11,21 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
 )
+
+// Env is the environment for decoding the bodies of a configuration. The loader completes it as it
+// proceeds.
+type Env struct {
+	hclexpr.CompileEnv
+	Now       func() time.Time
+	NamedType func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics)
+	UploadURL *string  // the upload URL; the target of the pointer is set during the load
+	Webhooks  []string // that are declared
+	Partial   bool     // a file could not be read, so missing declarations are not reported
+}
 
 // Decoder decodes the bodies of one file into configurations.
 type Decoder struct {
@@ -35,6 +49,11 @@ func (d *Decoder) Errorf(r hclv2.Range, summary, format string, args ...any) {
 	d.Diags.Errorf(diag.RangeOf(r), summary, format, args...)
 }
 
+// Warnf adds a warning.
+func (d *Decoder) Warnf(r hclv2.Range, summary, format string, args ...any) {
+	d.Diags.Warnf(diag.RangeOf(r), summary, format, args...)
+}
+
 // Body decodes the body of a block and reports arguments and blocks that the spec does not have.
 // What its fields add to the scope and prove not null ends with it.
 func (d *Decoder) Body(b *hclsyntax.Block, spec Spec) {
@@ -45,33 +64,25 @@ func (d *Decoder) Body(b *hclsyntax.Block, spec Spec) {
 }
 
 // Fields decodes some of the arguments and blocks of the body of a block.
-func (d *Decoder) Fields(block *hclsyntax.Block, spec Spec) {
-	b, def := block.Body, block.DefRange()
-	var written map[*group][]string
+func (d *Decoder) Fields(b *hclsyntax.Block, spec Spec) {
 	typos := d.Typos // of this body, not of nested ones
 	for i := range spec {
 		f := &spec[i]
 		found := false
-		if f.DecodeAttr != nil {
-			if a, ok := b.Attributes[f.Name]; ok {
-				found = true
+		if f.isArgument() {
+			var a *hclsyntax.Attribute
+			if a, found = b.Body.Attributes[f.Name]; found {
 				f.DecodeAttr(d, a.Expr, *f)
 			}
 		} else {
-			found = d.decodeBlocks(b, *f)
-		}
-		if found && f.group != nil {
-			if written == nil {
-				written = map[*group][]string{}
-			}
-			written[f.group] = append(written[f.group], f.Name)
+			found = d.decodeBlocks(b.Body, *f)
 		}
 		if !found && f.Required && !typos[f.Name] {
-			d.Errorf(def, "Missing argument", "%q is required here: %s", f.Name, f.Doc)
+			d.Errorf(b.DefRange(), "Missing argument", "%q is required here: %s", f.Name, f.Doc)
 		}
 	}
 	d.Typos = typos
-	d.checkGroups(b, spec, written, def)
+	d.checkGroups(b, spec)
 }
 
 func (d *Decoder) decodeBlocks(b *hclsyntax.Body, f Field) bool {
@@ -94,7 +105,7 @@ func (d *Decoder) decodeBlocks(b *hclsyntax.Body, f Field) bool {
 	return found
 }
 
-func (d *Decoder) checkGroups(b *hclsyntax.Body, spec Spec, written map[*group][]string, def hclv2.Range) {
+func (d *Decoder) checkGroups(b *hclsyntax.Block, spec Spec) {
 	var seen []*group
 	for i := range spec {
 		g := spec[i].group
@@ -102,45 +113,46 @@ func (d *Decoder) checkGroups(b *hclsyntax.Body, spec Spec, written map[*group][
 			continue
 		}
 		seen = append(seen, g)
-		var names []string
-		for i := range spec {
-			if spec[i].group == g {
-				names = append(names, spec[i].Name)
-			}
-		}
-		switch n := len(written[g]); {
-		case n == 0 && g.required && !slices.ContainsFunc(names, func(name string) bool { return d.Typos[name] }):
-			d.Errorf(def, "Missing argument", "%s is required: write one of %s.", diag.ToSentence(g.what),
-				strings.Join(names, ", "))
-		case n > 1:
-			second := written[g][1]
-			r := def
-			if a, ok := b.Attributes[second]; ok {
-				r = a.NameRange
-			}
-			for _, nested := range b.Blocks {
-				if nested.Type == second {
-					r = nested.DefRange()
+		var names, written []string
+		for j := range spec {
+			if name := spec[j].Name; spec[j].group == g {
+				names = append(names, name)
+				if b.Body.Attributes[name] != nil || FindBlock(b.Body, name) != nil {
+					written = append(written, name)
 				}
 			}
+		}
+		switch typo := func(name string) bool { return d.Typos[name] }; {
+		case len(written) == 0 && g.required && !slices.ContainsFunc(names, typo):
+			d.Errorf(b.DefRange(), "Missing argument", "%s is required: write one of %s.", diag.ToSentence(g.what),
+				strings.Join(names, ", "))
+		case len(written) > 1:
+			var r hclv2.Range
+			if a, ok := b.Body.Attributes[written[1]]; ok {
+				r = a.NameRange
+			} else {
+				r = FindBlock(b.Body, written[1]).DefRange()
+			}
 			d.Errorf(r, "Too many arguments", "%s is already given by %q: write one of %s.", diag.ToSentence(g.what),
-				written[g][0], strings.Join(names, ", "))
+				written[0], strings.Join(names, ", "))
 		}
 	}
 }
 
-// RejectFileType reports a type that contains a file where callers cannot send one.
-func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
-	if t.HoldsFile() {
-		d.Errorf(e.Range(), "Misplaced file",
-			"A file is uploaded by a caller, so only an input can have this type, not %s.", what)
+// FindBlock returns the first block of a body with one of these names; nil for none.
+func FindBlock(b *hclsyntax.Body, names ...string) *hclsyntax.Block {
+	for _, nested := range b.Blocks {
+		if slices.Contains(names, nested.Type) {
+			return nested
+		}
 	}
+	return nil
 }
 
 // FieldRange returns the range of an argument, or of the block if the argument is not set.
-func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) hclv2.Range {
+func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) diag.Range {
 	if r, ok := d.Ranges[field]; ok {
-		return toHCL(r)
+		return r
 	}
-	return b.DefRange()
+	return diag.RangeOf(b.DefRange())
 }

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -49,7 +50,8 @@ type group struct {
 // Value lists the types that arguments can be decoded into. The type determines when the value is
 // known: plain types at load; Expr, StringExpr, KeyValues and the like are computed for every call.
 type Value interface {
-	string | bool | int | float64 | *float64 | *bool | []string | []int | time.Duration | Size | SecretText | *schema.Type |
+	string | bool | int | float64 | *bool | *float64 | []string | []int |
+		time.Duration | Size | SecretText | *schema.Type |
 		*hclexpr.Expr | *hclexpr.StringExpr | *hclexpr.TextTemplate | *hclexpr.KeyValues |
 		*hclexpr.SQL | *hclexpr.Script | *hclexpr.Argv | *hclexpr.Pipe |
 		*hclexpr.RequestURL | *hclexpr.Condition | *hclexpr.Program
@@ -77,10 +79,8 @@ func Block[T any](dst **T, name, doc string, spec func(*T) Spec) Field {
 
 // Custom declares an argument with its own decode function.
 func Custom(name, typ, doc string, read func(*Decoder, hclsyntax.Expression)) Field {
-	return Field{Name: name, Type: typ, Doc: doc, DecodeAttr: func(d *Decoder, e hclsyntax.Expression,
-		_ Field) {
-		read(d, e)
-	}}
+	decode := func(d *Decoder, e hclsyntax.Expression, _ Field) { read(d, e) }
+	return Field{Name: name, Type: typ, Doc: doc, DecodeAttr: decode}
 }
 
 // Blocks declares a repeatable block with a label, or without one if label is empty.
@@ -92,7 +92,7 @@ func Blocks(name, label, doc string, nested func() Spec, read func(*Decoder, *hc
 // and can read each.key and each.value; the adapter sets Frame.Each of a fork of the frame.
 func EachField(dst **hclexpr.Expr, name, doc string) Field {
 	f := Attr(dst, name, doc).AllowFile()
-	return f.Then(func(d *Decoder, _ hclsyntax.Expression) {
+	return f.Then(func(d *Decoder, _ diag.Range) {
 		key, elem := d.eachTypes(*dst)
 		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
 	})
@@ -100,7 +100,7 @@ func EachField(dst **hclexpr.Expr, name, doc string) Field {
 
 // Guard declares a condition on which the fields after it in the spec can rely.
 func Guard(dst **hclexpr.Condition, name, doc string) Field {
-	return Attr(dst, name, doc).Then(func(d *Decoder, _ hclsyntax.Expression) {
+	return Attr(dst, name, doc).Then(func(d *Decoder, _ diag.Range) {
 		d.NonNull = d.NonNull.Add((*dst).NonNullWhenTrue())
 	})
 }
@@ -109,40 +109,42 @@ func Guard(dst **hclexpr.Condition, name, doc string) Field {
 // fields.
 func WithOutput(t *schema.Type, fields ...Field) Spec {
 	for i, f := range fields {
-		inner := f.DecodeAttr
-		fields[i].DecodeAttr = func(d *Decoder, e hclsyntax.Expression, f Field) {
+		fields[i] = f.Wrap(func(d *Decoder, _ hclsyntax.Expression, read func()) {
 			around := d.Scope
 			d.Scope = around.With("output", eval.OutputRoot(t))
-			inner(d, e, f)
+			read()
 			d.Scope = around
-		}
+		})
 	}
 	return fields
 }
 
-// Then makes an argument call do after it was decoded.
-func (f Field) Then(do func(*Decoder, hclsyntax.Expression)) Field {
-	read := f.DecodeAttr
-	f.DecodeAttr = func(d *Decoder, e hclsyntax.Expression, f Field) {
-		read(d, e, f)
-		do(d, e)
-	}
+// Wrap makes do decode an argument, which calls read to decode it as before.
+func (f Field) Wrap(do func(d *Decoder, e hclsyntax.Expression, read func())) Field {
+	inner := f.DecodeAttr
+	f.DecodeAttr = func(d *Decoder, e hclsyntax.Expression, f Field) { do(d, e, func() { inner(d, e, f) }) }
 	return f
 }
 
-// Check makes an argument call valid after it was decoded without a mistake.
-func (f Field) Check(valid func(*Decoder, hclsyntax.Expression)) Field {
-	read := f.DecodeAttr
-	f.DecodeAttr = func(d *Decoder, e hclsyntax.Expression, f Field) {
+// Then makes an argument call do with its range after it was decoded.
+func (f Field) Then(do func(d *Decoder, r diag.Range)) Field {
+	return f.Wrap(func(d *Decoder, e hclsyntax.Expression, read func()) {
+		read()
+		do(d, diag.RangeOf(e.Range()))
+	})
+}
+
+// Check makes an argument call valid with its range after it was decoded without a mistake.
+func (f Field) Check(valid func(d *Decoder, r diag.Range)) Field {
+	return f.Wrap(func(d *Decoder, e hclsyntax.Expression, read func()) {
 		before, missing := len(d.Diags), d.MissingValue
 		d.MissingValue = false
-		read(d, e, f)
+		read()
 		if len(d.Diags) == before && !d.MissingValue {
-			valid(d, e)
+			valid(d, diag.RangeOf(e.Range()))
 		}
 		d.MissingValue = d.MissingValue || missing
-	}
-	return f
+	})
 }
 
 // CheckBlock makes a block call valid after it was decoded without a mistake.
@@ -160,13 +162,11 @@ func (f Field) CheckBlock(valid func(*Decoder, *hclsyntax.Block)) Field {
 
 // ReplaceDetails replaces the details of the diagnostics about an argument, by their summaries.
 func (f Field) ReplaceDetails(details map[string]string) Field {
-	read := f.DecodeAttr
-	f.DecodeAttr = func(d *Decoder, e hclsyntax.Expression, f Field) {
+	return f.Wrap(func(d *Decoder, _ hclsyntax.Expression, read func()) {
 		before := len(d.Diags)
-		read(d, e, f)
+		read()
 		d.Diags[before:].ReplaceDetails(details)
-	}
-	return f
+	})
 }
 
 // TypeDoc documents the type of an argument, where that of its value says too little.
@@ -206,17 +206,7 @@ func grouped(g *group, fields Spec) Spec {
 }
 
 // Join concatenates the parts of a Spec.
-func Join(parts ...Spec) Spec {
-	n := 0
-	for _, p := range parts {
-		n += len(p)
-	}
-	all := make(Spec, 0, n)
-	for _, p := range parts {
-		all = append(all, p...)
-	}
-	return all
-}
+func Join(parts ...Spec) Spec { return slices.Concat(parts...) }
 
 // Nested returns the Spec of a nested block, for the reference.
 func (f Field) Nested() Spec {

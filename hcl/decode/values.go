@@ -2,8 +2,10 @@ package decode
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
@@ -59,20 +61,8 @@ func (d *Decoder) Known(e hclsyntax.Expression, f Field, want string) any {
 	if !n.Known {
 		return nil
 	}
-	ok := false
-	switch n.Value.(type) {
-	case string:
-		ok = want == "string"
-	case bool:
-		ok = want == "bool"
-	case int:
-		ok = want == "integer" || want == "number"
-	case float64:
-		ok = want == "number"
-	case []any:
-		ok = want == "list"
-	}
-	if !ok {
+	_, isInt := n.Value.(int)
+	if kind := value.Kind(n.Value); kind != want && !(isInt && want == "integer") {
 		hint := ""
 		if text, isText := n.Value.(string); isText && want == "list" {
 			hint = fmt.Sprintf(" Write [%q].", text)
@@ -109,6 +99,28 @@ func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of strin
 		out = append(out, item)
 	}
 	return out
+}
+
+// StringSet declares a list of strings that is known at load. Keep reports an invalid element at r
+// and returns the element to add to dst, or "" for none. Repeated elements are added once.
+func StringSet(dst *[]string, name, typ, doc string, keep func(d *Decoder, r diag.Range, elem string) string) Field {
+	return Custom(name, typ, doc, func(d *Decoder, e hclsyntax.Expression) {
+		for i, elem := range Items[string](d, e, Field{Name: name}, "strings") {
+			elem = keep(d, diag.RangeOf(ElementRange(e, i)), elem)
+			if elem != "" && !slices.Contains(*dst, elem) {
+				*dst = append(*dst, elem)
+			}
+		}
+	})
+}
+
+// ElementRange returns the range of an element of a list, or of the whole expression if it is not a
+// list literal.
+func ElementRange(e hclsyntax.Expression, i int) hclv2.Range {
+	if list, ok := e.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
+		return list.Exprs[i].Range()
+	}
+	return e.Range()
 }
 
 // decodeComputed decodes an argument that is computed for every call.
@@ -154,4 +166,50 @@ func (d *Decoder) Compiler(f Field) *hclexpr.Compiler {
 		s = s.WithSecrets(eval.AllowSecrets)
 	}
 	return hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
+}
+
+// DecodeType reads a type expression.
+func (d *Decoder) DecodeType(e hclsyntax.Expression) *schema.Type {
+	t, diags := schema.ParseType(e, d.TypeEnv())
+	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
+	return t
+}
+
+// namedType resolves type.name.
+func (d *Decoder) namedType(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
+	if d.Deps != nil {
+		d.Deps.Types = append(d.Deps.Types, name)
+	}
+	return d.Env.NamedType(name, r)
+}
+
+// TypeEnv returns the environment of type expressions in the file.
+func (d *Decoder) TypeEnv() schema.Env {
+	return schema.Env{
+		Type: d.namedType,
+		Eval: func(e hclv2.Expression) (any, bool) {
+			n := d.CompileKnown(e.(hclsyntax.Expression), Field{})
+			return n.Value, n.Known
+		},
+		Size:    func(e hclv2.Expression) int64 { return int64(d.Size(e.(hclsyntax.Expression), Field{})) },
+		Source:  d.Src,
+		Uploads: d.Env.UploadURL,
+	}
+}
+
+// eachTypes returns the types of each.key and each.value.
+func (d *Decoder) eachTypes(e *hclexpr.Expr) (key, elem *schema.Type) {
+	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, d.Scope, d.Deps)
+	at := hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start), End: hclv2.Pos(e.Range.End)}
+	key, elem = c.ElementTypes(e.Typed, at)
+	d.Diags = append(d.Diags, c.Diags...)
+	return key, elem
+}
+
+// RejectFileType reports a type that contains a file where callers cannot send one.
+func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
+	if t.HoldsFile() {
+		d.Errorf(e.Range(), "Misplaced file",
+			"A file is uploaded by a caller, so only an input can have this type, not %s.", what)
+	}
 }

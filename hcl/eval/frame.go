@@ -30,15 +30,20 @@ type Frame struct {
 	Failure   map[string]any // of a failed call: message, status, code, step
 
 	Functions functions.Context
-	Lenient   bool   // a missing member reads as null
-	Vars      []any  // loop variables, by slot
-	Loops     []Loop // rounds of the predicates of a program, innermost last
+	Lenient   bool // a missing member reads as null
 	locals    *callLocals
-	call      *Frame // in the frame of a program, the frame of its call
+	*Scratch  // nil until it is needed
+}
+
+// Scratch is the working memory of expressions and programs.
+type Scratch struct {
+	Vars      []any  // variables of loops and of let, by slot
+	Loops     []Loop // rounds of the predicates of a program, innermost last
 	args      []any  // arguments of the functions that are being called, innermost last
-	steps     int    // that were spent
-	maxSteps  int    // 0 for no limit
-	nextCheck int    // the context is checked when as many steps were spent
+	call      *Frame // of the running program; nil if none runs
+	steps     int    // that the program has spent
+	maxSteps  int
+	nextCheck int // the context is checked when as many steps were spent
 }
 
 // Loop is one round of a predicate.
@@ -75,18 +80,20 @@ func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
 // Fork returns a Frame with the same values for another goroutine, whose context is ctx.
 func (f *Frame) Fork(ctx context.Context) *Frame {
 	g := *f
-	g.Context, g.args = ctx, nil
-	g.Vars = slices.Clone(f.Vars)
+	g.Context = ctx
+	if f.Scratch != nil {
+		g.Scratch = &Scratch{Vars: slices.Clone(f.Vars)}
+	}
 	return &g
 }
 
 // Start makes f the frame of a program that reads the values of call within its own limits. Output
 // is the value of the root output.
 func (f *Frame) Start(call *Frame, output any, maxSteps, memory int, patterns *functions.Patterns) {
-	vars, loops, args := f.Vars, f.Loops, f.args
+	scratch := f.Scratch
 	*f = *call
-	f.call, f.Output, f.Vars, f.Loops, f.args = call, output, vars, loops, args
-	f.steps, f.maxSteps, f.nextCheck = 0, maxSteps, checkEvery
+	f.Output, f.Scratch = output, scratch
+	f.call, f.steps, f.maxSteps, f.nextCheck = call, 0, maxSteps, checkEvery
 	f.Functions.Memory, f.Functions.Patterns = memory, patterns
 }
 
@@ -95,13 +102,14 @@ func (f *Frame) Clear() {
 	clear(f.Vars)
 	clear(f.Loops[:cap(f.Loops)])
 	clear(f.args[:cap(f.args)])
-	*f = Frame{Vars: f.Vars, Loops: f.Loops[:0], args: f.args[:0]}
+	*f.Scratch = Scratch{Vars: f.Vars, Loops: f.Loops[:0], args: f.args[:0]}
+	*f = Frame{Scratch: f.Scratch}
 }
 
 // Local returns a local of the call. It is computed when it is first read, with the budget of the
 // call and loop variables of its own.
 func (f *Frame) Local(name string, eval Func) (any, error) {
-	if f.call != nil {
+	if f.Scratch != nil && f.call != nil {
 		return f.call.Local(name, eval)
 	}
 	f.locals.mu.Lock()
@@ -110,10 +118,10 @@ func (f *Frame) Local(name string, eval Func) (any, error) {
 	if ok {
 		return known.value, known.err
 	}
-	around := f.Vars
-	f.Vars = nil
+	around := f.Scratch
+	f.Scratch = nil
 	v, err := eval(f)
-	f.Vars = around
+	f.Scratch = around
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
 	if known, ok := f.locals.values[name]; ok {
@@ -152,6 +160,9 @@ func (f *Frame) RestoreLocals(locals map[string]any) {
 
 // BindVar sets a loop variable. Slots are assigned at load; nested loops never share one.
 func (f *Frame) BindVar(slot int, v any) {
+	if f.Scratch == nil {
+		f.Scratch = new(Scratch)
+	}
 	for len(f.Vars) <= slot {
 		f.Vars = append(f.Vars, nil)
 	}
@@ -171,7 +182,7 @@ func (f *Frame) SpendSteps(n int) error {
 		return nil
 	}
 	f.nextCheck = f.steps + checkEvery
-	if f.maxSteps > 0 && f.steps > f.maxSteps {
+	if f.steps > f.maxSteps {
 		return errSteps
 	}
 	return f.CheckContext()

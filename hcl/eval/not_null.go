@@ -49,11 +49,6 @@ func (n *NonNull) Shadow(name string) *NonNull {
 	return &NonNull{n.path, rest}
 }
 
-// Branches returns the sets for the two branches of a condition.
-func (n *NonNull) Branches(cond TypedExpr) (yes, no *NonNull) {
-	return n.Add(cond.NonNullWhenTrue()), n.Add(cond.WhenFalse)
-}
-
 // NonNullWhenTrue are the traversals that are not null if the value is true. A traversal that gives
 // true is not null itself.
 func (e TypedExpr) NonNullWhenTrue() []string {
@@ -70,10 +65,10 @@ func Prefixes(path string) (out []string) {
 			out = append(out, path[:i])
 		}
 	}
-	if path == "" {
-		return nil
+	if path != "" {
+		out = append(out, path)
 	}
-	return append(out, path)
+	return out
 }
 
 // intersect returns the traversals that are in both lists.

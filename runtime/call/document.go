@@ -45,7 +45,7 @@ func (r *Resource) Read(
 	}
 	d.Private = true // unless the configuration says otherwise
 	if hint := r.Resource.CacheHint; hint != nil {
-		d.TTL, d.Private = hint.TTL, hint.Private
+		d.TTL, d.Private = hint.TTL, !hint.Public
 	}
 	return d, nil
 }

@@ -99,19 +99,18 @@ func (t *Topic) WriteText(w io.Writer) error {
 		if s.Code != "" {
 			fmt.Fprintf(out, "\n  %s\n", strings.ReplaceAll(s.Code, "\n", "\n  "))
 		}
-		rows := s.rows()
 		if s.List {
-			for _, row := range rows {
+			for _, row := range s.Rows {
 				fmt.Fprintln(out)
 				writeParagraph(out, "", row[0])
 				writeParagraph(out, "    ", row[1])
 			}
 			continue
 		}
-		if len(rows) > 0 && s.Text != "" {
+		if len(s.Rows) > 0 && s.Text != "" {
 			fmt.Fprintln(out)
 		}
-		writeColumns(out, rows)
+		writeColumns(out, s.Rows)
 	}
 	return out.Flush()
 }

@@ -47,7 +47,7 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 		base = c.compile(n.Node)
 	}
 	key := c.compile(n.Property)
-	t := computed(c.typeOfMember(n, base, key), compileAccess(base.Eval, key, n.Optional))
+	t := computed(c.typeOfMember(n, base, key), compileAccess(base, key, n.Optional))
 	t.Read = base.Read
 	mayEnd := n.Optional && (base.Type.Nullable || base.Type.Kind == schema.Null)
 	t.NullByChain = base.NullByChain || mayEnd
@@ -67,29 +67,23 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 	return t
 }
 
-func compileAccess(base eval.Func, key typedExpr, optional bool) eval.Func {
-	if name, isText := key.Value.(string); isText {
-		return func(f *eval.Frame) (any, error) {
-			b, err := base(f)
-			if err != nil {
-				return nil, err
-			}
-			if m, ok := b.(map[string]any); ok {
-				return m[name], nil
-			}
-			return elementOf(b, name, optional)
-		}
+func compileAccess(base, key typedExpr, optional bool) eval.Func {
+	name, isText := key.Value.(string)
+	if !isText {
+		return eval.Binary(nil, base, key, func(_ *eval.Frame, b, k any) (any, error) {
+			return elementOf(b, k, optional)
+		}).Eval
 	}
+	inner := base.Eval
 	return func(f *eval.Frame) (any, error) {
-		b, err := base(f)
+		b, err := inner(f)
 		if err != nil {
 			return nil, err
 		}
-		k, err := key.Eval(f)
-		if err != nil {
-			return nil, err
+		if m, ok := b.(map[string]any); ok {
+			return m[name], nil
 		}
-		return elementOf(b, k, optional)
+		return elementOf(b, name, optional)
 	}
 }
 
@@ -98,9 +92,6 @@ func compileAccess(base eval.Func, key typedExpr, optional bool) eval.Func {
 func elementOf(base, key any, optional bool) (any, error) {
 	base, err := eval.Resolve(base)
 	if err != nil {
-		return nil, err
-	}
-	if key, err = eval.Resolve(key); err != nil {
 		return nil, err
 	}
 	switch b := base.(type) {
@@ -192,11 +183,20 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 
 func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 	noun, where := "member", ""
-	switch r := c.roots[base.Path]; {
-	case r != nil && r.Members != nil && !strings.HasPrefix(r.Noun, noun):
+	if r := c.roots[base.Path]; r != nil && r.Members != nil {
+		if m := r.Members[name]; m != nil && m.Sensitive {
+			c.report(at, "Secret in a program", "%[1]s holds a secret, which a program cannot read. Use it where a "+
+				"secret is allowed, as in a header or env: ${%[1]s}.", base.Path+"."+name)
+			return
+		}
+		if why := r.Unavailable[name]; why != "" {
+			c.report(at, "Value not available here", "%s", why)
+			return
+		}
 		noun = r.Noun
-	case c.isRoot(base.Path):
-		where = strings.Join(eval.SplitPath(base.Path), ".")
+	}
+	if c.isRoot(base.Path) && strings.HasPrefix(noun, "member") {
+		noun, where = "member", strings.Join(eval.SplitPath(base.Path), ".")
 	}
 	candidates := slices.Sorted(slices.Values(base.Type.MemberNames()))
 	hint := diag.DidYouMean(name, candidates)
@@ -250,7 +250,7 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 		if isList {
 			return list[a:b:b], nil
 		}
-		return sliceText(s, a, b), nil
+		return s[byteOffset(s, a):byteOffset(s, b)], nil
 	})
 }
 
@@ -280,17 +280,13 @@ func evalBound(f *eval.Frame, bound eval.Func, size int) (int, error) {
 	return min(max(i, 0), size), nil
 }
 
-// sliceText is a part of a text, by the number of its characters.
-func sliceText(s string, from, to int) string {
-	n, start := 0, len(s)
+// byteOffset is the place of the n-th character of a text.
+func byteOffset(s string, n int) int {
 	for i := range s {
-		if n == from {
-			start = i
+		if n == 0 {
+			return i
 		}
-		if n == to {
-			return s[start:i]
-		}
-		n++
+		n--
 	}
-	return s[start:]
+	return len(s)
 }

@@ -56,11 +56,11 @@ func (c *compiler) compileCondition(n ast.Node) typedExpr {
 
 func (c *compiler) compileLogical(n *ast.BinaryNode, open bool) typedExpr {
 	l := c.compileCondition(n.Left)
-	yes, no := c.nonNull.Branches(l)
-	if !open {
-		yes = no
+	known := l.WhenFalse
+	if open {
+		known = l.NonNullWhenTrue()
 	}
-	return eval.Logical(l, c.withNonNull(yes, n.Right, c.compileCondition), open)
+	return eval.Logical(l, c.withNonNull(known, n.Right, c.compileCondition), open)
 }
 
 func (c *compiler) compileUnary(n *ast.UnaryNode) typedExpr {
@@ -72,9 +72,9 @@ func (c *compiler) compileUnary(n *ast.UnaryNode) typedExpr {
 
 func (c *compiler) compileConditional(n *ast.ConditionalNode) typedExpr {
 	cond := c.compileCondition(n.Cond)
-	yes, no := c.nonNull.Branches(cond)
-	a, b := c.withNonNull(yes, n.Exp1, c.compile), c.withNonNull(no, n.Exp2, c.compile)
-	return eval.Conditional(unifyTypes(a.Type, b.Type), cond, a, b)
+	yes := c.withNonNull(cond.NonNullWhenTrue(), n.Exp1, c.compile)
+	no := c.withNonNull(cond.WhenFalse, n.Exp2, c.compile)
+	return eval.Conditional(unifyTypes(yes.Type, no.Type), cond, yes, no)
 }
 
 // compileCoalesce compiles ??, which gives its right side if the left side is null.
@@ -162,16 +162,8 @@ func isTextAndNumber(a, b *schema.Type) bool {
 
 func (c *compiler) compileOrdering(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	c.checkOperands(n, l, r, "compared")
-	holds, left, right := eval.Ordering(n.Operator), l.Eval, r.Eval
-	t := computed(eval.BoolType, func(f *eval.Frame) (any, error) {
-		a, err := left(f)
-		if err != nil {
-			return nil, err
-		}
-		b, err := right(f)
-		if err != nil {
-			return nil, err
-		}
+	holds := eval.Ordering(n.Operator)
+	t := eval.Binary(eval.BoolType, l, r, func(_ *eval.Frame, a, b any) (any, error) {
 		order, err := compare(a, b)
 		if err != nil {
 			return nil, err
@@ -190,31 +182,15 @@ func compare(a, b any) (int, error) {
 		if y, ok := b.(int); ok {
 			return cmp.Compare(x, y), nil
 		}
-	case float64:
-		if y, ok := b.(float64); ok {
-			return value.Compare(x, y), nil
-		}
 	case string:
 		if y, ok := b.(string); ok {
 			return strings.Compare(x, y), nil
 		}
 	}
-	a, err := eval.Resolve(a)
-	if err != nil {
-		return 0, err
-	}
-	if b, err = eval.Resolve(b); err != nil {
-		return 0, err
-	}
 	if value.IsNumber(a) && value.IsNumber(b) {
 		return value.Compare(a, b), nil
 	}
-	x, ok := a.(string)
-	y, too := b.(string)
-	if !ok || !too {
-		return 0, fmt.Errorf("a %s cannot be compared with a %s", value.Kind(a), value.Kind(b))
-	}
-	return strings.Compare(x, y), nil
+	return 0, fmt.Errorf("a %s cannot be compared with a %s", value.Kind(a), value.Kind(b))
 }
 
 // checkOperands reports two operands that can neither be numbers nor strings, and operands that may
@@ -264,12 +240,7 @@ func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 }
 
 func (c *compiler) compileArithmetic(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	compute := eval.Arithmetic(n.Operator)
-	if compute == nil {
-		// unreachable: the parser knows only the operators of Arithmetic.
-		c.report(c.spanOf(n), "Unknown operator", "There is no operator %q in programs.", n.Operator)
-		return eval.Broken()
-	}
+	compute := eval.Arithmetic(n.Operator) // the parser knows only its operators
 	ok := c.checkKind(n.Left, l, schema.Number)
 	ok = c.checkKind(n.Right, r, schema.Number) && ok
 	t := eval.NumberType

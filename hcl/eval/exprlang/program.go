@@ -15,8 +15,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/expr-lang/expr/ast"
-
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
@@ -43,17 +41,19 @@ const (
 	WantBool             // true or false, never null
 )
 
-// Program is a compiled source. It is immutable and safe for concurrent use.
+// Program is a compiled source. It is immutable and safe for concurrent use. Its lists of
+// traversals are sorted.
 type Program struct {
-	src              string
-	run              eval.Func
-	want             Want
-	reads            []string
-	nonNullWhenTrue  []string
-	nonNullWhenFalse []string
-	limits           limits
-	patterns         functions.Patterns
-	frames           sync.Pool
+	Source           string
+	Reads            []string // the traversals that it reads; one stands for everything below it
+	NonNullWhenTrue  []string // the traversals that are certainly not null if it gives true
+	NonNullWhenFalse []string // the traversals that are certainly not null if it gives false
+
+	run      eval.Func
+	want     Want
+	limits   limits
+	patterns functions.Patterns
+	frames   sync.Pool
 }
 
 // Problem is one mistake in a program, found at load. Offset and Length are in bytes and lie inside
@@ -77,7 +77,7 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 	}
 	c := compiler{
 		src: tree.source, locate: tree.locate, brackets: tree.brackets,
-		roots: env.Roots, nonNull: env.NonNull, spans: map[ast.Node]span{},
+		roots: env.Roots, nonNull: env.NonNull,
 	}
 	t := c.compile(tree.root)
 	c.checkResult(tree.root, t, want)
@@ -86,12 +86,12 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	p := &Program{
-		src: src, run: t.Eval, want: want, reads: dropCovered(c.reads),
-		nonNullWhenTrue: c.rootPaths(t.WhenTrue), nonNullWhenFalse: c.rootPaths(t.WhenFalse),
+		Source: src, Reads: dropCovered(c.reads), run: t.Eval, want: want,
+		NonNullWhenTrue: c.rootPaths(t.WhenTrue), NonNullWhenFalse: c.rootPaths(t.WhenFalse),
 		limits: limits{steps: 10_000_000, memory: functions.DefaultMemory, result: 16 << 20},
 	}
 	vars := c.vars
-	p.frames.New = func() any { return &eval.Frame{Vars: make([]any, vars)} }
+	p.frames.New = func() any { return &eval.Frame{Scratch: &eval.Scratch{Vars: make([]any, vars)}} }
 	return p, c.problems
 }
 
@@ -114,20 +114,6 @@ func dropCovered(paths []string) (out []string) {
 	return out
 }
 
-// Source returns the text that was compiled.
-func (p *Program) Source() string { return p.src }
-
-// Reads returns the traversals that the program reads, sorted. One stands for everything below it.
-func (p *Program) Reads() []string { return p.reads }
-
-// NonNullWhenTrue returns the traversals that are certainly not null if the program gives true,
-// sorted.
-func (p *Program) NonNullWhenTrue() []string { return p.nonNullWhenTrue }
-
-// NonNullWhenFalse returns the traversals that are certainly not null if the program gives false,
-// sorted.
-func (p *Program) NonNullWhenFalse() []string { return p.nonNullWhenFalse }
-
 // Run computes the program from the values of a call, which it does not change; output is the value
 // of the root output. Its error is an *eval.Error. The result may hold a value.LazyJSON that the
 // program has not decoded.
@@ -135,23 +121,24 @@ func (p *Program) Run(call *eval.Frame, output any) (out any, err error) {
 	f := p.frames.Get().(*eval.Frame)
 	defer func() {
 		if r := recover(); r != nil {
-			out, err = nil, &eval.Error{Message: "the program failed unexpectedly", Cause: fmt.Errorf("panic: %v", r)}
+			err = &eval.Error{Message: "the program failed unexpectedly", Cause: fmt.Errorf("panic: %v", r)}
 			return // the frame is in an unknown state
 		}
 		f.Clear()
 		p.frames.Put(f)
 	}()
 	f.Start(call, output, p.limits.steps, p.limits.memory, &p.patterns)
-	if err = f.CheckContext(); err == nil {
-		out, err = p.run(f)
+	if err := f.CheckContext(); err != nil {
+		return nil, err
 	}
+	v, err := p.run(f)
 	if err == nil {
-		out, err = p.checkOutput(out)
+		v, err = p.checkOutput(v)
 	}
 	if err != nil {
 		return nil, asError(err)
 	}
-	return out, nil
+	return v, nil
 }
 
 // asError makes an error a sentence for the one who made the call.
@@ -171,13 +158,9 @@ func (p *Program) checkOutput(out any) (any, error) {
 	switch v := out.(type) {
 	case bool:
 		return v, nil
-	case []any, map[string]any:
+	case string, []any, map[string]any:
 		if _, err := functions.Size(v, p.limits.result); err != nil {
 			return nil, err
-		}
-	case string:
-		if len(v) > p.limits.result {
-			return nil, functions.ErrMemory
 		}
 	}
 	if p.want != WantBool {

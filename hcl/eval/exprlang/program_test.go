@@ -169,8 +169,8 @@ func render(t *testing.T, name, src string) string {
 			fmt.Fprintf(&b, "%s %s\n", title, strings.Join(list, " "))
 		}
 	}
-	paths("reads", p.Reads())
-	paths("not null when true:", p.NonNullWhenTrue())
+	paths("reads", p.Reads)
+	paths("not null when true:", p.NonNullWhenTrue)
 	return b.String()
 }
 

@@ -16,27 +16,20 @@ import (
 // compileCall compiles a function call. try and can belong to the language; all other functions are
 // in the table.
 func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
-	switch {
-	case e.Name == "try" || e.Name == "can":
+	switch e.Name {
+	case "try", "can":
 		return c.compileTry(e, in)
-	case e.Name == "under":
+	case "under":
 		return c.compileUnder(e, in)
-	case templateFuncs[e.Name]:
-		for _, a := range e.Args {
-			c.Compile(a, in)
-		}
-		c.Errorf(e.NameRange, "Function not available here", "%s", map[string]string{
-			"ident": "ident(...) quotes the name of a table or column. It can only be used in SQL.",
-			"raw":   "raw(...) inserts a text that is known at load into SQL. It can only be used in SQL.",
-			"path": "path(...) inserts several segments into the path of a URL. It can only be used in the path " +
-				"of a request.",
-		}[e.Name])
-		return eval.Broken()
 	}
 	fn, ok := functions.Lookup(e.Name)
 	if !ok {
-		c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name,
-			eval.SuggestFunction(e.Name, functionsOfLanguage))
+		if why := templateFuncs[e.Name].onlyIn; why != "" {
+			c.Errorf(e.NameRange, "Function not available here", "%s", why)
+		} else {
+			c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name,
+				eval.SuggestFunction(e.Name, functionsOfLanguage))
+		}
 		for _, a := range e.Args {
 			c.Compile(a, in)
 		}

@@ -135,10 +135,8 @@ func LiteralValue(v cty.Value) any {
 }
 
 func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEnv) eval.TypedExpr {
-	cond := c.compileBool(e.Condition, in)
-	yes, no := in.NonNull.Branches(cond)
-	a := c.Compile(e.TrueResult, LexicalEnv{yes, in.vars})
-	b := c.Compile(e.FalseResult, LexicalEnv{no, in.vars})
+	cond, yes, no := c.compileCondition(e.Condition, in)
+	a, b := c.Compile(e.TrueResult, yes), c.Compile(e.FalseResult, no)
 	n := eval.Conditional(eval.UnifyTypes(a, b), cond, a, b).DependOn(a, b, cond)
 	if n.Known {
 		chosen := b
@@ -150,6 +148,14 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 	}
 	n.NullReason = cmp.Or(a.NullReason, b.NullReason)
 	return n
+}
+
+// compileCondition compiles a condition. It returns what is known where it is true, and where it is
+// false.
+func (c *Compiler) compileCondition(e hclsyntax.Expression, in LexicalEnv) (cond eval.TypedExpr, yes, no LexicalEnv) {
+	cond = c.compileBool(e, in)
+	return cond, LexicalEnv{in.NonNull.Add(cond.NonNullWhenTrue()), in.vars},
+		LexicalEnv{in.NonNull.Add(cond.WhenFalse), in.vars}
 }
 
 // compileBool compiles an expression that must be true or false.
@@ -196,12 +202,7 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 }
 
 // sourceText is the source text of a range.
-func (c *Compiler) sourceText(r hclv2.Range) string {
-	if r.Start.Byte < 0 || r.End.Byte > len(c.src) || r.Start.Byte > r.End.Byte {
-		return ""
-	}
-	return string(c.src[r.Start.Byte:r.End.Byte])
-}
+func (c *Compiler) sourceText(r hclv2.Range) string { return string(r.SliceBytes(c.src)) }
 
 // functions is the context of functions that are computed at load.
 func (c *Compiler) functions() functions.Context {

@@ -35,7 +35,7 @@ func (c *Condition) Eval(f *eval.Frame, output any) (bool, error) {
 }
 
 // Source is the text of the program.
-func (p *Program) Source() string { return p.program.Source() }
+func (p *Program) Source() string { return p.program.Source }
 
 // Reads reports whether the program reads a root.
 func (p *Program) Reads(root string) bool { return slices.Contains(p.reads, root) }
@@ -67,7 +67,7 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 	want exprlang.Want) *Program {
 	out := &Program{Range: diag.RangeOf(e.Range())}
 	t, ok := e.(*hclsyntax.TemplateExpr)
-	if !ok || !t.IsStringLiteral() && !isPlainText(t) {
+	if !ok || !isPlainText(t) {
 		c.Errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.",
 			name, name, c.asProgram(e))
 		return out
@@ -87,14 +87,6 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 			severity = diag.Warning
 		}
 		from, to := min(x.Offset, len(text.Value)), min(x.Offset+x.Length, len(text.Value))
-		if local, secret := c.secretLocal(text.Value[:to]); secret && !x.Warning {
-			x.Summary, x.Detail = "Secret in a program",
-				local+" holds a secret, which a program cannot read. Use it where a secret is allowed, as in a "+
-					"header or env: ${"+local+"}."
-		}
-		if why := c.laterStepReason(text.Value[:from], text.Value[from:to]); why != "" && !x.Warning {
-			x.Summary, x.Detail = "Value not available here", why
-		}
 		c.Diags = append(c.Diags, &diag.Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail,
 			Subject: diag.RangeOf(text.Place(from, to))})
 	}
@@ -141,7 +133,7 @@ func (c *Compiler) programText(t *hclsyntax.TemplateExpr) *template.Text {
 
 // recordReads records what the program reads.
 func (c *Compiler) recordReads(p *Program) {
-	for _, read := range p.program.Reads() {
+	for _, read := range p.program.Reads {
 		path := eval.SplitPath(read)
 		name := path[0]
 		r, _ := c.Scope.Find(name)
@@ -163,34 +155,13 @@ func (c *Compiler) recordReads(p *Program) {
 	}
 }
 
-// laterStepReason says why a step cannot be read where a program names it, or "".
-func (c *Compiler) laterStepReason(before, name string) string {
-	r, _ := c.Scope.Find("step")
-	if r == nil || !strings.HasSuffix(before, "step.") || r.Members[name] != nil {
-		return ""
-	}
-	return r.Unavailable[name]
-}
-
-// secretLocal reports whether a text ends with a local that holds a secret, which programs cannot
-// read.
-func (c *Compiler) secretLocal(text string) (name string, secret bool) {
-	i := strings.LastIndex(text, "local.")
-	r, _ := c.Scope.Find("local")
-	if i < 0 || r == nil {
-		return "", false
-	}
-	m := r.Members[text[i+len("local."):]]
-	return text[i:], m != nil && m.Sensitive
-}
-
 // NonNullWhenTrue returns the traversals that are certainly not null if the condition is true. A
 // nil Condition has none.
 func (c *Condition) NonNullWhenTrue() []string {
 	if c == nil || c.program == nil {
 		return nil
 	}
-	return c.program.NonNullWhenTrue()
+	return c.program.NonNullWhenTrue
 }
 
 // NonNullWhenFalse returns the traversals that are certainly not null if the condition is false. A
@@ -199,5 +170,5 @@ func (c *Condition) NonNullWhenFalse() []string {
 	if c == nil || c.program == nil {
 		return nil
 	}
-	return c.program.NonNullWhenFalse()
+	return c.program.NonNullWhenFalse
 }

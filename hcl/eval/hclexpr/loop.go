@@ -1,6 +1,7 @@
 package hclexpr
 
 import (
+	"cmp"
 	"fmt"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -14,13 +15,10 @@ import (
 // loopVar is a variable of a loop; next is that of the loop around it. The variable of a splat has
 // no name.
 type loopVar struct {
-	name       string
-	phrase     string // in sentences, if it has no name
-	slot       int
-	typ        *schema.Type
-	nullReason string
-	sensitive  bool // the collection holds a secret
-	next       *loopVar
+	name string
+	slot int
+	expr eval.TypedExpr
+	next *loopVar
 }
 
 func (v *loopVar) find(name string) *loopVar {
@@ -34,25 +32,24 @@ func (v *loopVar) find(name string) *loopVar {
 
 // loopVariable compiles reading a loop variable.
 func (c *Compiler) loopVariable(v *loopVar, in LexicalEnv) eval.TypedExpr {
-	slot := v.slot
-	c.reads.Loop = max(c.reads.Loop, eval.MaxLoopVars-slot)
-	n := eval.TypedExpr{Type: v.typ, NullReason: v.nullReason, Path: v.name, Phrase: v.phrase,
-		Sensitive: v.sensitive, Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	c.reads.Loop = max(c.reads.Loop, eval.MaxLoopVars-v.slot)
+	n := v.expr
 	if in.NonNull.Has(v.name) {
 		n.NullReason = ""
 	}
 	return n
 }
 
-// bindLoopVar declares a variable of a loop over something. Its values are of type t.
-func (c *Compiler) bindLoopVar(name string, t *schema.Type, over eval.TypedExpr, in LexicalEnv) (LexicalEnv, int) {
+// bindLoopVar declares a variable of a loop over something. Its values are of type t. Phrase is
+// what a sentence calls it if it has no name.
+func (c *Compiler) bindLoopVar(name, phrase string, t *schema.Type, over eval.TypedExpr,
+	in LexicalEnv) (LexicalEnv, int) {
 	slot := c.slots
 	c.slots++
-	v := &loopVar{name: name, slot: slot, typ: t, next: in.vars, sensitive: over.Sensitive}
-	if t.Nullable {
-		v.nullReason = name + " may be null"
-	}
-	return LexicalEnv{in.NonNull.Shadow(name), v}, slot
+	read := eval.TypedExpr{Type: t, Path: name, Phrase: phrase, Sensitive: over.Sensitive,
+		NullReason: eval.NullableReason(cmp.Or(name, phrase), t),
+		Eval:       func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	return LexicalEnv{in.NonNull.Shadow(name), &loopVar{name, slot, read, in.vars}}, slot
 }
 
 // ElementTypes returns the types of keys and elements in a loop over n, and reports what is no
@@ -99,36 +96,39 @@ func (c *Compiler) trackReads(compile func()) eval.ReadSet {
 func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExpr {
 	loop, body := c.compileForHead(e, in)
 	if e.CondExpr != nil {
-		loop.cond = c.compileBool(e.CondExpr, body)
-		body.NonNull, _ = body.NonNull.Branches(loop.cond)
+		var cond eval.TypedExpr
+		cond, body, _ = c.compileCondition(e.CondExpr, body)
+		loop.cond = cond.Eval
 	}
-	if e.KeyExpr == nil {
-		loop.val = c.Compile(e.ValExpr, body)
-		return eval.TypedExpr{Type: schema.ListOf(loop.val.TypeWithNull()), Eval: loop.list}
+	if e.KeyExpr != nil {
+		loop.key = objectKey(c.Compile(e.KeyExpr, body).Eval)
 	}
-	loop.key = objectKey(c.Compile(e.KeyExpr, body).Eval)
-	loop.val = c.Compile(e.ValExpr, body)
-	elem := loop.val.TypeWithNull()
-	if e.Group {
-		elem = schema.ListOf(elem)
+	val := c.Compile(e.ValExpr, body)
+	loop.val = chargeForText(val.Eval)
+	switch elem := val.TypeWithNull(); {
+	case e.KeyExpr == nil:
+		return eval.TypedExpr{Type: schema.ListOf(elem), Eval: loop.list}
+	case e.Group:
+		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, Eval: loop.object}
+	default:
+		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: elem}, Eval: loop.object}
 	}
-	return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: elem}, Eval: loop.object}
 }
 
 // compileForHead compiles the collection of a loop, and declares its variables for the body.
 func (c *Compiler) compileForHead(e *hclsyntax.ForExpr, in LexicalEnv) (*forLoop, LexicalEnv) {
 	coll := c.Compile(e.CollExpr, in)
 	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
-	loop := &forLoop{coll: coll, keySlot: -1, group: e.Group, what: eval.Subject(coll)}
+	loop := &forLoop{coll: coll.Eval, keySlot: -1, group: e.Group, what: eval.Subject(coll)}
 	if e.KeyVar != "" {
-		in, loop.keySlot = c.bindLoopVar(e.KeyVar, keyType, coll, in)
+		in, loop.keySlot = c.bindLoopVar(e.KeyVar, "", keyType, coll, in)
 	}
-	in, loop.valSlot = c.bindLoopVar(e.ValVar, elemType, coll, in)
+	in, loop.valSlot = c.bindLoopVar(e.ValVar, "", elemType, coll, in)
 	return loop, in
 }
 
 type forLoop struct {
-	coll, cond, val  eval.TypedExpr
+	coll, cond, val  eval.Func // cond is nil if there is no condition
 	key              func(*eval.Frame) (string, error)
 	keySlot, valSlot int // keySlot is -1 if there is no variable for the key
 	group            bool
@@ -137,7 +137,7 @@ type forLoop struct {
 
 // run calls do for every element of a list, by index, or of a map, sorted by key.
 func (l *forLoop) run(f *eval.Frame, do func() error) error {
-	v, err := eval.Resolved(l.coll.Eval(f))
+	v, err := eval.Resolved(l.coll(f))
 	if err != nil {
 		return err
 	}
@@ -166,27 +166,29 @@ func (l *forLoop) round(f *eval.Frame, key, elem any, do func() error) error {
 		f.BindVar(l.keySlot, key)
 	}
 	f.BindVar(l.valSlot, elem)
-	if l.cond.Eval != nil {
-		if ok, err := eval.Bool(l.cond.Eval(f)); err != nil || !ok {
+	if l.cond != nil {
+		if ok, err := eval.Bool(l.cond(f)); err != nil || !ok {
 			return err
 		}
 	}
 	return do()
 }
 
-// value computes the value of one round, and charges for it.
-func (l *forLoop) value(f *eval.Frame) (any, error) {
-	v, err := l.val.Eval(f)
-	if err == nil {
-		err = f.SpendBytes(v)
+// chargeForText returns a value in a loop that is charged for what it writes.
+func chargeForText(compute eval.Func) eval.Func {
+	return func(f *eval.Frame) (any, error) {
+		v, err := compute(f)
+		if err == nil {
+			err = f.SpendBytes(v)
+		}
+		return v, err
 	}
-	return v, err
 }
 
 func (l *forLoop) list(f *eval.Frame) (any, error) {
 	out := []any{}
 	err := l.run(f, func() error {
-		v, err := l.value(f)
+		v, err := l.val(f)
 		out = append(out, v)
 		return err
 	})
@@ -200,7 +202,7 @@ func (l *forLoop) object(f *eval.Frame) (any, error) {
 		if err != nil {
 			return err
 		}
-		v, err := l.value(f)
+		v, err := l.val(f)
 		if err != nil {
 			return err
 		}
@@ -233,10 +235,9 @@ func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.Type
 	if src.NullReason != "" {
 		elem = elem.NotNull()
 	}
-	body, slot := c.bindLoopVar("", elem, src, in)
-	body.vars.phrase = eval.Subject(src) + "[*]"
-	loop := &forLoop{coll: src, val: c.Compile(e.Each, body), keySlot: -1, valSlot: slot}
-	loop.coll.Eval = func(f *eval.Frame) (any, error) {
+	body, slot := c.bindLoopVar("", eval.Subject(src)+"[*]", elem, src, in)
+	val := c.Compile(e.Each, body)
+	coll := func(f *eval.Frame) (any, error) {
 		v, err := eval.Resolved(src.Eval(f))
 		if _, ok := v.([]any); ok || err != nil {
 			return v, err
@@ -246,7 +247,8 @@ func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.Type
 		}
 		return []any{v}, nil
 	}
-	return eval.TypedExpr{Type: schema.ListOf(loop.val.TypeWithNull()), Eval: loop.list}
+	loop := &forLoop{coll: coll, val: chargeForText(val.Eval), keySlot: -1, valSlot: slot}
+	return eval.TypedExpr{Type: schema.ListOf(val.TypeWithNull()), Eval: loop.list}
 }
 
 // splatElement compiles reading the element of a splat.

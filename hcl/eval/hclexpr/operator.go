@@ -27,13 +27,12 @@ func (c *Compiler) compileBinary(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.
 }
 
 func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
-	a := c.compileBool(e.LHS, in)
-	yes, no := in.NonNull.Branches(a)
+	a, open, no := c.compileCondition(e.LHS, in)
 	and := e.Op == hclsyntax.OpLogicalAnd
 	if !and {
-		yes = no
+		open = no
 	}
-	b := c.compileBool(e.RHS, LexicalEnv{yes, in.vars})
+	b := c.compileBool(e.RHS, open)
 	return c.foldConstant(eval.Logical(a, b, and).DependOn(a, b), e.Range())
 }
 
@@ -47,14 +46,7 @@ func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eva
 	return c.foldConstant(eval.Equality(a, b, e.Op == hclsyntax.OpNotEqual, equal).DependOn(a, b), e.Range())
 }
 
-func equal(_ *eval.Frame, a, b any) (bool, error) {
-	a, err := eval.Resolve(a)
-	if err != nil {
-		return false, err
-	}
-	b, err = eval.Resolve(b)
-	return err == nil && value.Equal(a, b), err
-}
+func equal(_ *eval.Frame, a, b any) (bool, error) { return value.Equal(a, b), nil }
 
 // compileArithmetic compiles an operator that takes two numbers: it computes another, or compares
 // them.

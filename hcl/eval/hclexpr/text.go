@@ -39,15 +39,14 @@ func (c *Compiler) checkTextParts(nodes []template.Node) {
 			switch {
 			case x.Type.Nullable && c.Nulls == eval.RejectNull:
 				c.Errorf(x.Range, "Value may be null",
-					`%s may be null here, but a text cannot contain null. Write ${coalesce(%s, "")}, or put the `+
-						`part into %%{if %s != null} … %%{endif}.`, x.Source, x.Source, x.Source)
+					`%s may be null here, but a text cannot contain null. Write ${coalesce(%[1]s, "")}, or put the `+
+						`part into %%{if %[1]s != null} … %%{endif}.`, x.Source)
 			case x.Type.Kind == template.File:
 				c.Errorf(x.Range, "File in text",
-					"%s is a file, which is no text. Write ${%s.filename}, ${%s.url} or ${base64encode(%s)}.",
-					x.Source, x.Source, x.Source, x.Source)
+					"%s is a file, which is no text. Write ${%[1]s.filename}, ${%[1]s.url} or ${base64encode(%[1]s)}.",
+					x.Source)
 			case x.Type.Kind == template.Bytes:
-				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which are no text. Write ${base64encode(%s)}.",
-					x.Source, x.Source)
+				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which are no text. Write ${base64encode(%[1]s)}.", x.Source)
 			case x.Func != "" && x.Func != "under":
 				c.Errorf(x.Range, "Function not available here",
 					"%s(...) can only be used in SQL or in the path of a request.", x.Func)
@@ -81,13 +80,13 @@ type textWriter struct {
 
 func (w textWriter) text(f *eval.Frame) (any, error) {
 	out, err := w.append(nil, f)
-	switch {
-	case err == errNullText:
+	switch err {
+	case nil:
+		return string(out), nil
+	case errNullText:
 		return nil, nil
-	case err != nil:
-		return nil, err
 	}
-	return string(out), nil
+	return nil, err
 }
 
 func (w textWriter) append(dst []byte, f *eval.Frame) ([]byte, error) {

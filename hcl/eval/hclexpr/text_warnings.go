@@ -6,8 +6,51 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/template"
 )
+
+// foreignPlaceholder matches what is a value in other template languages: {{ input.x }}, $input.x,
+// {% if … %}. It does not match other names, because a template for another program may be sent as
+// text.
+var foreignPlaceholder = regexp.MustCompile(`\{\{-?\s*(` + rootName + `(?:[\w.-]*\w)?)\s*-?\}\}` +
+	`|\$(` + rootName + `(?:[\w.]*\w)?)|\{%-?\s*(?:if|for|else|endif|endfor)\b[^}]*%\}`)
+
+const rootName = `(?:input|var|local|step|output|each|secret|caller)\.[A-Za-z_]`
+
+// warnPlaceholder warns about text that looks like a value or a directive of another template
+// language.
+func (c *Compiler) warnPlaceholder(t *template.Text) {
+	for _, m := range foreignPlaceholder.FindAllStringSubmatchIndex(t.Value, -1) {
+		at, whole := t.Place(m[0], m[1]), t.Value[m[0]:m[1]]
+		from := max(m[2], m[4])
+		if from < 0 {
+			c.warnf(at, "Not a template", "This sends the text %s. Directives are written %%{if …}, %%{else}, "+
+				"%%{endif}, %%{for …} and %%{endfor}.", whole)
+			continue
+		}
+		c.warnf(at, "Not a template", "This sends the text %s. A value is written ${%s}.", whole,
+			t.Value[from:max(m[3], m[5])])
+	}
+}
+
+// warnReference warns about a text like "output.path", which is sent as it is.
+func (c *Compiler) warnReference(e hclsyntax.Expression) {
+	t, ok := e.(*hclsyntax.TemplateExpr)
+	if !ok || !t.IsStringLiteral() {
+		return
+	}
+	s, _ := LiteralValue(t.Parts[0].(*hclsyntax.LiteralValueExpr).Val).(string)
+	root, _, _ := strings.Cut(s, ".")
+	if r, _ := c.Scope.Find(root); r != nil && referenceText.MatchString(s) {
+		c.warnf(e.Range(), "Looks like a reference", `This sends the text %s. To send the value, write "${%s}".`,
+			s, s)
+	}
+}
+
+// referenceText matches a text of the form a.b.c.
+var referenceText = regexp.MustCompile(`^\w+(\.\w*)+$`)
 
 // embeddedLanguage is a language that another system parses out of a text. A value in the text is
 // not one complete value to that system.
