@@ -27,7 +27,7 @@ func connectLegacyClient(t *testing.T, h *Host, capabilities string) *legacyClie
 	out, toClient := io.Pipe()
 	c := &legacyClient{t, in, make(chan map[string]any, 100)}
 	go func() {
-		mcp.New(h, mcp.Options{}).Serve(t.Context(), fromClient, toClient)
+		mcp.New(h, mcp.Options{}).For("").Serve(t.Context(), fromClient, toClient)
 		toClient.Close()
 	}()
 	go func() {

@@ -157,7 +157,8 @@ func (g *Generation) record(ctx context.Context, r *audit.Record) {
 }
 
 // recordUnknown records a request for something that does not exist, and returns its error.
-func (g *Generation) recordUnknown(ctx context.Context, kind string, req *mcp.CallRequest, err *mcp.Error) error {
+func (g *Generation) recordUnknown(ctx context.Context, kind string, req *mcp.CallRequest) error {
+	err := mcp.Unknown(kind, req.Name)
 	if g.audit == nil {
 		return err
 	}

@@ -93,16 +93,16 @@ func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequ
 		if p, ok := g.programs[req.Name]; ok {
 			return p.Explain(ctx, req), nil
 		}
-		return call.Explanation{}, mcp.UnknownTool(req.Name)
+		return call.Explanation{}, mcp.Unknown("tool", req.Name)
 	case "prompt":
 		if p := g.fullView.prompts[req.Name]; p != nil {
 			return p.Explain(ctx, req)
 		}
-		return call.Explanation{}, mcp.UnknownPrompt(req.Name)
+		return call.Explanation{}, mcp.Unknown("prompt", req.Name)
 	}
 	r, variables := g.fullView.resource(req.Name)
 	if r == nil {
-		return call.Explanation{}, mcp.UnknownResource(req.Name)
+		return call.Explanation{}, mcp.Unknown("resource", req.Name)
 	}
 	return r.Explain(ctx, req, variables), nil
 }

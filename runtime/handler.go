@@ -40,7 +40,7 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 	defer g.leave()
 	p := g.view(req.Caller.Toolset).tools[req.Name]
 	if p == nil {
-		return mcp.Outcome{}, g.recordUnknown(ctx, "tool", req, mcp.UnknownTool(req.Name))
+		return mcp.Outcome{}, g.recordUnknown(ctx, "tool", req)
 	}
 	return p.Run(ctx, req)
 }
@@ -59,7 +59,7 @@ func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Documen
 func (g *Generation) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	p := g.view(req.Caller.Toolset).prompts[req.Name]
 	if p == nil {
-		return mcp.Document{}, g.recordUnknown(ctx, "prompt", req, mcp.UnknownPrompt(req.Name))
+		return mcp.Document{}, g.recordUnknown(ctx, "prompt", req)
 	}
 	return p.Get(ctx, req)
 }
@@ -78,7 +78,7 @@ func (h *Host) ReadResource(ctx context.Context, req *mcp.CallRequest) (mcp.Docu
 func (g *Generation) Read(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
 	r, variables := g.view(req.Caller.Toolset).resource(req.Name)
 	if r == nil {
-		return mcp.Document{}, g.recordUnknown(ctx, "resource", req, mcp.UnknownResource(req.Name))
+		return mcp.Document{}, g.recordUnknown(ctx, "resource", req)
 	}
 	return r.Read(ctx, req, variables)
 }
@@ -208,7 +208,7 @@ func (h *Host) SubscribeResource(ctx context.Context, caller *mcp.Caller, uri st
 	}
 	r, variables := g.view(caller.Toolset).resource(uri)
 	if r == nil {
-		err = mcp.UnknownResource(uri)
+		err = mcp.Unknown("resource", uri)
 	} else {
 		err = r.CheckSubscribe(ctx, caller, uri, variables)
 	}

@@ -16,7 +16,7 @@ import (
 func toolEntry(p *call.Program) mcp.Entry {
 	t, output := p.Tool(), p.Shaper.OutputType()
 	head := value.AppendString([]byte(`{"name":`), t.Name)
-	head = result.AppendMember(head, "title", t.Title)
+	head = mcp.AppendMember(head, "title", t.Title)
 	head = value.AppendString(append(head, `,"description":`...), t.Description)
 	head = appendIcons(head, t.Icons)
 	head = t.Input.AppendSchema(append(head, `,"inputSchema":`...))
@@ -56,8 +56,8 @@ func appendToolAnnotations(dst []byte, t *hcl.Tool) []byte {
 // promptEntry returns a prompt as it is listed.
 func promptEntry(p *hcl.Prompt) mcp.Entry {
 	e := value.AppendString([]byte(`{"name":`), p.Name)
-	e = result.AppendMember(e, "title", p.Title)
-	e = result.AppendMember(e, "description", p.Description)
+	e = mcp.AppendMember(e, "title", p.Title)
+	e = mcp.AppendMember(e, "description", p.Description)
 	e = appendIcons(e, p.Icons)
 	if arguments := p.Arguments(); len(arguments) > 0 {
 		e = append(appendPromptArguments(append(e, `,"arguments":[`...), arguments), ']')
@@ -72,8 +72,8 @@ func appendPromptArguments(dst []byte, arguments []hcl.PromptArgument) []byte {
 			dst = append(dst, ',')
 		}
 		dst = value.AppendString(append(dst, `{"name":`...), a.Name)
-		dst = result.AppendMember(dst, "title", a.Title)
-		dst = result.AppendMember(dst, "description", a.Description)
+		dst = mcp.AppendMember(dst, "title", a.Title)
+		dst = mcp.AppendMember(dst, "description", a.Description)
 		if a.Required {
 			dst = append(dst, `,"required":true`...)
 		}
@@ -86,13 +86,13 @@ func appendPromptArguments(dst []byte, arguments []hcl.PromptArgument) []byte {
 func resourceEntry(r *hcl.Resource) mcp.Entry {
 	e := value.AppendString([]byte(`{"name":`), r.Name)
 	if r.Template != nil {
-		e = result.AppendMember(e, "uriTemplate", r.Template.Raw())
+		e = mcp.AppendMember(e, "uriTemplate", r.Template.Raw())
 	} else {
-		e = result.AppendMember(e, "uri", r.URI)
+		e = mcp.AppendMember(e, "uri", r.URI)
 	}
-	e = result.AppendMember(e, "title", r.Title)
-	e = result.AppendMember(e, "description", r.Description)
-	e = result.AppendMember(e, "mimeType", r.MimeType)
+	e = mcp.AppendMember(e, "title", r.Title)
+	e = mcp.AppendMember(e, "description", r.Description)
+	e = mcp.AppendMember(e, "mimeType", r.MimeType)
 	if r.Size > 0 && r.Template == nil {
 		e = strconv.AppendInt(append(e, `,"size":`...), int64(r.Size), 10)
 	}

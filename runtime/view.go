@@ -168,12 +168,12 @@ func (v *view) completable(req *mcp.CompleteRequest) (*call.Operation, error) {
 		if p := v.tools[req.Name]; p != nil {
 			return &p.Operation, nil
 		}
-		return nil, mcp.UnknownTool(req.Name)
+		return nil, mcp.Unknown("tool", req.Name)
 	case "prompt":
 		if p := v.prompts[req.Name]; p != nil {
 			return &p.Operation, nil
 		}
-		return nil, mcp.UnknownPrompt(req.Name)
+		return nil, mcp.Unknown("prompt", req.Name)
 	}
 	for _, r := range v.templates {
 		if r.Resource.Template.Raw() == req.Name {
@@ -183,7 +183,7 @@ func (v *view) completable(req *mcp.CompleteRequest) (*call.Operation, error) {
 	if r, _ := v.resource(req.Name); r != nil {
 		return &r.Operation, nil
 	}
-	return nil, mcp.UnknownResource(req.Name)
+	return nil, mcp.Unknown("resource", req.Name)
 }
 
 // serverInfo returns how the server introduces itself in a toolset; nil is no toolset.

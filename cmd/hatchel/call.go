@@ -175,7 +175,7 @@ func (f *callFlags) printPlan(
 // reports as unknown.
 func (f *callFlags) explainNotVisible(program *call.Program, err error) error {
 	name := program.Tool().Name
-	unknown := mcp.UnknownTool(name)
+	unknown := mcp.Unknown("tool", name)
 	if err == nil || err.Error() != unknown.Error() && err.Error() != unknown.Message {
 		return err
 	}

@@ -9,6 +9,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -54,9 +55,7 @@ func New(a *hcl.Auth, o Options) *Authenticator {
 	if a == nil && certificates == nil {
 		return nil
 	}
-	if a == nil {
-		a = &hcl.Auth{}
-	}
+	a = cmp.Or(a, &hcl.Auth{})
 	c := &Authenticator{
 		certificates: certificates, issuers: map[string]*issuerConfig{}, grants: map[string]bool{}, now: o.Now,
 	}

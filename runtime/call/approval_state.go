@@ -127,7 +127,7 @@ func (p *Program) findRequiredApprovals(c *call) error {
 		if r.when != nil {
 			required, err := r.when.Eval(c.frame, nil)
 			if err != nil {
-				c.access.decision = policy.DeniedByError(r.Name, err)
+				c.access.decision = policy.Decision{Verdict: policy.Denied, Rule: r.Name, Cause: err}
 				return c.denialError()
 			}
 			if !required {

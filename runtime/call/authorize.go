@@ -24,7 +24,7 @@ func (o *Operation) checkVisible(c *call, name string) error {
 	case d.Verdict == policy.Denied:
 		d.BeforeInputs = true
 		c.access.decision = d
-		return &policy.NotVisibleError{As: o.notFound(name), Cause: d.Cause}
+		return &policy.NotVisibleError{As: mcp.Unknown(o.Kind, name), Cause: d.Cause}
 	case !o.Rules.ReadsInputs():
 		c.access.decision, c.access.preauthorized = d, true
 	}
@@ -121,7 +121,7 @@ func (o *Operation) explain(
 ) Explanation {
 	e := o.explainRules(ctx, req.Caller, in, listed, p)
 	if e.hidden {
-		e.Message = o.notFound(req.Name).Message
+		e.Message = mcp.Unknown(o.Kind, req.Name).Message
 		return e
 	}
 	if failed := failure.Of(o.CheckScopes(req.Caller)); failed != nil {

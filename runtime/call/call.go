@@ -280,19 +280,6 @@ func (c *clientInfo) Value() (any, error) {
 	return value.Decode(c.ClientInfo)
 }
 
-// requestClient is the client that has made a request, as backends know it.
-type requestClient struct{ *mcp.CallRequest }
-
-// Log implements adapters.Client.
-func (c requestClient) Log(level, logger string, data []byte) {
-	c.CallRequest.Log(levels[level], logger, data)
-}
-
-var levels = map[string]mcp.Level{
-	"debug": mcp.LevelDebug, "info": mcp.LevelInfo, "notice": mcp.LevelNotice, "warning": mcp.LevelWarning,
-	"error": mcp.LevelError, "critical": mcp.LevelCritical, "alert": mcp.LevelAlert, "emergency": mcp.LevelEmergency,
-}
-
 // checkClient rejects a caller without the required scopes and a client without the required
 // capabilities. It lets the call ask any other client: while the call waits where the client can be
 // asked then, otherwise by pausing.

@@ -217,7 +217,7 @@ func FuzzPausedCall(f *testing.F) {
 	f.Add(`{"at":0,"steps":{},"approval":"{\\"stage\\":\\"asked\\"}","key":"k"}`)
 	p := compile(f, uploadingTool)
 	f.Fuzz(func(t *testing.T, frozen string) {
-		c := p.newCall(t.Context(), anonymous, requestClient{&mcp.CallRequest{}})
+		c := p.newCall(t.Context(), anonymous, &mcp.CallRequest{})
 		defer c.release()
 		next := &c.progress.nextStep
 		if c.thaw([]byte(frozen)) == nil && (*next < 0 || *next > len(p.Steps) || c.frame.Steps == nil) {

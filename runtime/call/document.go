@@ -72,7 +72,7 @@ func (r *Resource) writeContents(c *call, uri string) error {
 	}
 	scrubber := r.Env.Scrubber
 	dst := value.AppendString(append(c.result.Blocks, `"contents":[{"uri":`...), uri)
-	dst = result.AppendMember(dst, "mimeType", r.Resource.MediaType(uri, v))
+	dst = mcp.AppendMember(dst, "mimeType", r.Resource.MediaType(uri, v))
 	size := 0
 	switch v := v.(type) {
 	case value.Bytes:
@@ -196,7 +196,7 @@ func (r *Resource) Sum(
 func (o *Operation) serveDocument(
 	ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error,
 ) (mcp.Document, error) {
-	c := o.newCallOf(ctx, req.Caller, requestClient{req})
+	c := o.newCallOf(ctx, req.Caller, req)
 	defer c.unpin()
 	c.audit = o.beginAudit(req.Caller, req.Meta, req.Arguments)
 	if c.audit != nil && o.Kind == "resource" && !o.hasSensitiveInput {

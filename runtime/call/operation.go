@@ -117,17 +117,6 @@ func (o *Operation) admitRecovered(c *call, in inputs) error {
 	return failure.Try(func() error { return o.admit(c, in) })
 }
 
-// notFound returns the answer to a request for a name, or a URI, that does not exist.
-func (o *Operation) notFound(name string) *mcp.Error {
-	switch o.Kind {
-	case "tool":
-		return mcp.UnknownTool(name)
-	case "prompt":
-		return mcp.UnknownPrompt(name)
-	}
-	return mcp.UnknownResource(name)
-}
-
 // CheckScopes rejects a caller without the scopes that the operation requires. Without
 // authentication nobody has scopes, and none are required.
 func (o *Operation) CheckScopes(c *mcp.Caller) error {

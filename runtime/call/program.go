@@ -58,7 +58,7 @@ func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outco
 }
 
 func (p *Program) serve(ctx context.Context, req *mcp.CallRequest, tasks bool) (mcp.Outcome, error) {
-	c := p.newCallOf(ctx, req.Caller, requestClient{req})
+	c := p.newCallOf(ctx, req.Caller, req)
 	defer c.unpin()
 	defer c.release()
 	c.audit = p.beginAudit(req.Caller, req.Meta, req.Arguments)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -59,15 +62,10 @@ func Resume(
 // Interactive reports whether the client is asked while the call waits.
 func (x *Exchange) Interactive() bool { return x.req != nil }
 
-// detacher is a client that can come back later for its answer.
-type detacher interface {
-	Detach(retry time.Duration) bool
-}
-
 // Detach closes the connection and asks the client to come back after retry. It reports whether it
 // has.
 func (x *Exchange) Detach(retry time.Duration) bool {
-	c, ok := x.Client.(detacher)
+	c, ok := x.Client.(interface{ Detach(time.Duration) bool })
 	return ok && c.Detach(retry)
 }
 
@@ -88,20 +86,16 @@ func (x *Exchange) acceptAnswers(answers []byte) error {
 func (x *Exchange) askAll(asks []*hcl.Ask, questions []mcp.Question) error {
 	ctx, end := x.call.BeginAsking(questions)
 	defer end()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	answers, errs := make([]any, len(asks)), make([]error, len(asks))
-	var all sync.WaitGroup
+	answers := make([]any, len(asks))
+	group, ctx := errgroup.WithContext(ctx)
 	for i := range asks {
-		all.Go(func() {
-			if answers[i], errs[i] = x.AskOne(ctx, asks[i], questions[i]); errs[i] != nil {
-				cancel(errs[i])
-			}
+		group.Go(func() (err error) {
+			answers[i], err = x.AskOne(ctx, asks[i], questions[i])
+			return err
 		})
 	}
-	all.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := group.Wait(); err != nil {
+		return err
 	}
 	x.Sent = make(map[string]any, len(asks))
 	for i, a := range asks {
@@ -132,4 +126,148 @@ func (x *Exchange) AskOne(ctx context.Context, a *hcl.Ask, q mcp.Question) (any,
 		return nil, nil // no object, so it is asked again
 	}
 	return v, nil
+}
+
+// AskGroup is the action of a step that asks the client: all its questions at once.
+type AskGroup struct{ Asks []*hcl.Ask }
+
+// Do returns an object of the answers by key. The error is a [PausedError] where the client cannot
+// be asked while the call waits and answers are missing; the step is run again when there are more.
+func (g *AskGroup) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+	x, ok := call.Client.(*Exchange)
+	if !ok {
+		return adapters.Result{}, failure.Refusal("This asks the client, and no client can be asked here.")
+	}
+	answers, err := x.Ask(g, call.Frame)
+	if err != nil {
+		return adapters.Result{}, err
+	}
+	return adapters.Result{Value: answers}, nil
+}
+
+// Plan implements adapters.Planner.
+func (g *AskGroup) Plan(*adapters.Call) (string, error) {
+	keys := make([]string, len(g.Asks))
+	for i, a := range g.Asks {
+		keys[i] = a.Key
+	}
+	return "asks the client: " + strings.Join(keys, ", "), nil
+}
+
+// PausedError is a call that resumes when its client has answered.
+type PausedError struct {
+	Questions []mcp.Question
+	Timeout   time.Duration // how long the client has
+}
+
+func (e *PausedError) Error() string { return "the call waits for the client" }
+
+// maxTries is how often a question is asked while the call waits.
+const maxTries = 3
+
+// Ask asks the questions of a group that are not answered yet, and returns all answers.
+func (x *Exchange) Ask(g *AskGroup, f *hcl.Frame) (map[string]any, error) {
+	if x.Done == nil {
+		x.Done = map[string]any{}
+		for _, a := range g.Asks {
+			if ok, err := result.EvalCondition(a.When, f); err != nil {
+				return nil, failure.AsFault(err)
+			} else if !ok {
+				x.Done[a.Key] = nil
+			}
+		}
+	}
+	for try := 0; ; try++ {
+		pending, err := x.Pending(g, f)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case len(pending) == 0:
+			done := x.Done
+			x.Done, x.invalid = nil, nil
+			return done, nil
+		case try == maxTries:
+			const text = "The client's answer to %q is not valid: %s"
+			return nil, failure.Refusal(fmt.Sprintf(text, pending[0].Key, x.invalid[pending[0].Key]))
+		}
+		questions := make([]mcp.Question, len(pending))
+		for i, a := range pending {
+			if questions[i], err = x.Question(a, f); err != nil {
+				return nil, err
+			}
+		}
+		if !x.Interactive() {
+			return nil, &PausedError{questions, longestTimeout(pending)}
+		}
+		if err := x.askAll(pending, questions); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Pending accepts the answers that have come, and returns the questions that have to be asked:
+// those without a valid answer that this client can answer.
+func (x *Exchange) Pending(g *AskGroup, f *hcl.Frame) (pending []*hcl.Ask, err error) {
+	sent := x.Sent
+	x.Sent, x.invalid = nil, nil
+	for _, a := range g.Asks {
+		if _, done := x.Done[a.Key]; done {
+			continue
+		}
+		if v, ok := sent[a.Key]; ok {
+			if ok, err = x.acceptAnswer(a, v); err != nil {
+				return nil, err
+			} else if ok {
+				continue
+			}
+		}
+		if capability := CapabilityFor(a); HasCapability(x.Caller, capability) {
+			pending = append(pending, a)
+		} else if err := x.fallback(a, capability, f); err != nil {
+			return nil, err
+		}
+	}
+	return pending, nil
+}
+
+// acceptAnswer parses an answer, and reports whether it is valid.
+func (x *Exchange) acceptAnswer(a *hcl.Ask, sent any) (bool, error) {
+	answer, err := a.ParseResponse(sent)
+	var declined *hcl.DeclinedError
+	var invalid *hcl.InvalidAnswerError
+	switch {
+	case err == nil:
+		x.Done[a.Key] = answer
+		return true, nil
+	case errors.As(err, &declined):
+		return false, failure.Refusal(declined.Error())
+	case errors.As(err, &invalid):
+		if x.invalid == nil {
+			x.invalid = map[string]string{}
+		}
+		x.invalid[a.Key] = invalid.Error()
+		return false, nil
+	}
+	return false, err
+}
+
+// fallback answers for a client that cannot be asked.
+func (x *Exchange) fallback(a *hcl.Ask, capability string, f *hcl.Frame) error {
+	if a.Fallback == nil {
+		const text = "The question %q requires a client with the capability %q, and yours does not declare it. " +
+			"Nothing after the question was done."
+		return failure.Refusal(fmt.Sprintf(text, a.Key, capability))
+	}
+	answer, err := a.FallbackAnswer(f)
+	if err != nil {
+		return failure.AsFault(err)
+	}
+	x.Done[a.Key] = answer
+	return nil
+}
+
+// longestTimeout returns how long the client has for all of the questions.
+func longestTimeout(asks []*hcl.Ask) time.Duration {
+	return slices.MaxFunc(asks, func(a, b *hcl.Ask) int { return int(a.Timeout - b.Timeout) }).Timeout
 }

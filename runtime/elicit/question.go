@@ -8,7 +8,6 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
 )
 
 // Question returns an ask as the request that the client gets.
@@ -73,7 +72,7 @@ func (x *Exchange) samplingParams(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
 	if len(s.Stop) > 0 {
 		dst = mcp.AppendStrings(append(dst, `,"stopSequences":`...), s.Stop)
 	}
-	dst = result.AppendMember(dst, "includeContext", s.Include)
+	dst = mcp.AppendMember(dst, "includeContext", s.Include)
 	return append(appendPreferences(dst, s), '}'), nil
 }
 

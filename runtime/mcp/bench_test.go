@@ -139,7 +139,7 @@ func minimalHandler(text string) http.Handler {
 func BenchmarkCall(b *testing.B) {
 	for _, size := range []int{20, 100 << 10} {
 		constant := newConstantHandler(1, size)
-		server := mcp.New(constant, mcp.Options{})
+		server := mcp.New(constant, mcp.Options{}).For("")
 		run := func(name string, s *benchRequest, h http.Handler) {
 			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
 				b.ReportAllocs()
@@ -158,7 +158,7 @@ func BenchmarkCall(b *testing.B) {
 }
 
 func BenchmarkListThousandTools(b *testing.B) {
-	server := mcp.New(newConstantHandler(1000, 1), mcp.Options{})
+	server := mcp.New(newConstantHandler(1000, 1), mcp.Options{}).For("")
 	s := modernRequest("tools/list", "", modernList)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -172,7 +172,7 @@ func BenchmarkStreamsCall(b *testing.B) {
 	in, client := io.Pipe()
 	replies := make(lineCounter, 64)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(context.Background(), in, replies) }()
+	go func() { served <- server.For("").Serve(context.Background(), in, replies) }()
 	b.ReportAllocs()
 	b.SetParallelism(8)
 	n := 0

@@ -122,21 +122,21 @@ func (r *CallRequest) Progress(progress, total float64, message string) {
 	if total > 0 && !math.IsInf(total, 0) {
 		b.b = strconv.AppendFloat(append(b.b, `,"total":`...), total, 'f', -1, 64)
 	}
-	b.b = append(appendMember(b.b, "message", message), "}}"...)
+	b.b = append(AppendMember(b.b, "message", message), "}}"...)
 	r.wire.notify(b.b)
 }
 
-// Log sends a log message to the client if it asked for messages of this level. The data is encoded
-// JSON.
-func (r *CallRequest) Log(level Level, logger string, data []byte) {
-	if r.Caller.logLevel == 0 || level < r.Caller.logLevel {
+// Log sends a log message to the client if it asked for messages of this level of RFC 5424. The data
+// is encoded JSON.
+func (r *CallRequest) Log(level, logger string, data []byte) {
+	if r.Caller.logLevel == 0 || slices.Index(levelNames, level) < r.Caller.logLevel {
 		return
 	}
 	b := borrowBuffer()
 	defer b.release()
 	b.b = append(b.b, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":`...)
-	b.b = jsonscan.AppendString(b.b, level.String())
-	b.b = append(append(appendMember(b.b, "logger", logger), `,"data":`...), data...)
+	b.b = jsonscan.AppendString(b.b, level)
+	b.b = append(append(AppendMember(b.b, "logger", logger), `,"data":`...), data...)
 	b.b = append(b.b, "}}"...)
 	r.send(b.b)
 }
@@ -156,27 +156,11 @@ func (r *CallRequest) end() {
 	r.mu.Unlock()
 }
 
-// Level is the severity of a log message to the client.
-type Level int
-
-// The levels of RFC 5424, least severe first. The zero Level is none of them.
-const (
-	LevelDebug Level = iota + 1
-	LevelInfo
-	LevelNotice
-	LevelWarning
-	LevelError
-	LevelCritical
-	LevelAlert
-	LevelEmergency
-)
-
+// levelNames are the levels of RFC 5424, least severe first. The first name is that of no level.
 var levelNames = []string{"", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-func (l Level) String() string { return levelNames[l] }
-
-// parseLevel returns the level that a scanned value names, or 0.
-func parseLevel(value []byte) Level {
+// parseLevel returns the index in levelNames of the level that a scanned value names, or 0.
+func parseLevel(value []byte) int {
 	name, _ := jsonscan.Text(value)
-	return Level(max(0, slices.Index(levelNames, name)))
+	return max(0, slices.Index(levelNames, name))
 }

@@ -23,7 +23,7 @@ type Caller struct {
 	Remote       string      // the network address of the client; "" on a pair of streams
 	Header       http.Header // of the HTTP request; nil on a pair of streams
 
-	logLevel Level
+	logLevel int // the index in levelNames of the least severe level that is sent; 0 for none
 }
 
 // Owner returns what sessions, tasks and states are bound to: [Identity.Owner], or Subject if there
@@ -56,7 +56,8 @@ func (c *Caller) same(d *Caller) bool {
 		bytes.Equal(c.ClientInfo, d.ClientInfo) && bytes.Equal(c.Capabilities, d.Capabilities)
 }
 
-func (c *Caller) setIdentity(i *Identity) {
+// SetIdentity sets Identity, which may be nil, and Subject.
+func (c *Caller) SetIdentity(i *Identity) {
 	if c.Identity = i; i != nil {
 		c.Subject = i.Subject
 	}

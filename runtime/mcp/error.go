@@ -41,26 +41,15 @@ func errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// UnknownTool returns the error for a tool that does not exist.
-func UnknownTool(name string) *Error {
-	return invalidParams("Unknown tool: %s", jsonscan.Excerpt(name))
-}
-
-// UnknownPrompt returns the error for a prompt that does not exist.
-func UnknownPrompt(name string) *Error {
-	return invalidParams("Unknown prompt: %s", jsonscan.Excerpt(name))
-}
-
-// UnknownResource returns the error for a URI without a resource.
-func UnknownResource(uri string) *Error {
-	e := invalidParams("Resource not found: %s", jsonscan.Excerpt(uri))
-	e.Data = append(jsonscan.AppendString([]byte(`{"uri":`), uri), '}')
+// Unknown returns the error for a tool, a prompt, a resource or a task that does not exist, or that
+// the caller may not know of. Kind is one of these words, and the name of a resource is its URI.
+func Unknown(kind, name string) *Error {
+	if kind != "resource" {
+		return invalidParams("Unknown %s: %s", kind, jsonscan.Excerpt(name))
+	}
+	e := invalidParams("Resource not found: %s", jsonscan.Excerpt(name))
+	e.Data = append(jsonscan.AppendString([]byte(`{"uri":`), name), '}')
 	return e
-}
-
-// UnknownTask returns the error for a task that does not exist or belongs to another caller.
-func UnknownTask(id string) *Error {
-	return invalidParams("Unknown task: %s", jsonscan.Excerpt(id))
 }
 
 // InvalidState returns the error for a requestState that the server did not issue to this caller

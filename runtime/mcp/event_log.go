@@ -12,7 +12,7 @@ import (
 // that returns with the id of the last event that it has seen. Stream 0 is the session's own; every
 // other stream belongs to one POST. New events replace old ones.
 type eventLog struct {
-	budget *eventBudget
+	sessions *sessions // whose logs share a limit
 
 	mu          sync.Mutex
 	over        bool                // no client can return, so nothing is kept; guarded by mu
@@ -42,8 +42,8 @@ const (
 	maxEventBytes = 1 << 20
 )
 
-func (l *eventLog) init(budget *eventBudget) {
-	l.budget = budget
+func (l *eventLog) init(t *sessions) {
+	l.sessions = t
 	l.open = map[uint64]struct{}{0: {}}
 	l.more = make(chan struct{})
 }
@@ -60,7 +60,7 @@ func (l *eventLog) openStream() uint64 {
 // add adds a copy of frame as the next event of a stream.
 func (l *eventLog) add(stream uint64, frame []byte) event {
 	e := l.append(stream, frame)
-	l.budget.evictIdle()
+	l.sessions.evictIdle()
 	return e
 }
 
@@ -102,7 +102,7 @@ func (l *eventLog) dropOldest(n int) {
 
 func (l *eventLog) resize(by int) {
 	l.size += by
-	l.budget.used.Add(int64(by))
+	l.sessions.eventBytes.Add(int64(by))
 }
 
 func (l *eventLog) wakeReaders() {

@@ -87,7 +87,7 @@ func (s *fakeHandler) callAskingTool(ctx context.Context, req *mcp.CallRequest) 
 	case "sampler":
 		return mcp.Outcome{}, mcp.MissingCapability("sampling")
 	}
-	return mcp.Outcome{}, mcp.UnknownTool(req.Name)
+	return mcp.Outcome{}, mcp.Unknown("tool", req.Name)
 }
 
 // answerText describes the result of a question.
@@ -146,7 +146,7 @@ func (s *fakeHandler) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appen
 	case req.ID == "broken":
 		return nil, errors.New("secret detail")
 	case req.ID != "parcel":
-		return nil, mcp.UnknownTask(req.ID)
+		return nil, mcp.Unknown("task", req.ID)
 	case req.Method == "tasks/get":
 		return mcp.Raw(task + `,"status":"completed","result":{"content":[]}`), nil
 	case req.Method == "tasks/update" && string(req.Answers) != `{"who":{"action":"decline"}}`:

@@ -88,8 +88,8 @@ func (s *fakeHandler) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.O
 	case "steps":
 		req.Progress(1, 3, "one")
 		req.Progress(1, 3, "again")
-		req.Log(mcp.LevelDebug, "shop", []byte(`"too fine"`))
-		req.Log(mcp.LevelWarning, "shop", []byte(`{"low":true}`))
+		req.Log("debug", "shop", []byte(`"too fine"`))
+		req.Log("warning", "shop", []byte(`{"low":true}`))
 		req.Progress(2.5, 0, "")
 		return text("done")
 	case "wait":
@@ -120,21 +120,21 @@ func (s *fakeHandler) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.O
 type toolsOnly struct{}
 
 func (toolsOnly) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	return mcp.Document{}, mcp.UnknownPrompt(req.Name)
+	return mcp.Document{}, mcp.Unknown("prompt", req.Name)
 }
 func (toolsOnly) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	return mcp.Document{}, mcp.UnknownResource(req.Name)
+	return mcp.Document{}, mcp.Unknown("resource", req.Name)
 }
 func (toolsOnly) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
-	return mcp.Completion{}, mcp.UnknownPrompt(req.Name)
+	return mcp.Completion{}, mcp.Unknown("prompt", req.Name)
 }
 func (toolsOnly) SubscribeResource(_ context.Context, _ *mcp.Caller, uri string) error {
-	return mcp.UnknownResource(uri)
+	return mcp.Unknown("resource", uri)
 }
 func (toolsOnly) UnsubscribeResource(string, string) {}
 func (toolsOnly) MayNotify(*mcp.Caller, string) bool { return true }
 func (toolsOnly) Task(_ context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
-	return nil, mcp.UnknownTask(req.ID)
+	return nil, mcp.Unknown("task", req.ID)
 }
 
 // changed is the change of a Handler with only tools.

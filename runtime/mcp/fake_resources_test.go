@@ -66,7 +66,7 @@ func (*fakeResources) GetPrompt(_ context.Context, req *mcp.CallRequest) (mcp.Do
 	case "panics":
 		panic("secret detail")
 	}
-	return mcp.Document{}, mcp.UnknownPrompt(req.Name)
+	return mcp.Document{}, mcp.Unknown("prompt", req.Name)
 }
 
 func (*fakeResources) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp.Document, error) {
@@ -85,7 +85,7 @@ func (*fakeResources) ReadResource(_ context.Context, req *mcp.CallRequest) (mcp
 	case "note://breaks":
 		return mcp.Document{}, errors.New("secret detail")
 	}
-	return mcp.Document{}, mcp.UnknownResource(req.Name)
+	return mcp.Document{}, mcp.Unknown("resource", req.Name)
 }
 
 func (*fakeResources) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp.Completion, error) {
@@ -104,7 +104,7 @@ func (*fakeResources) Complete(_ context.Context, req *mcp.CompleteRequest) (mcp
 	case "fail":
 		return mcp.Completion{}, errors.New("secret detail")
 	case "gone":
-		return mcp.Completion{}, mcp.UnknownPrompt(req.Name)
+		return mcp.Completion{}, mcp.Unknown("prompt", req.Name)
 	}
 	return mcp.Completion{Values: []string{summary}, Total: 1}, nil
 }
@@ -116,7 +116,7 @@ func (s *fakeResources) SubscribeResource(_ context.Context, c *mcp.Caller, uri 
 	case uri == "note://panics":
 		panic("secret detail")
 	case uri == "note://nowhere" || !strings.HasPrefix(uri, "note://"):
-		return mcp.UnknownResource(uri)
+		return mcp.Unknown("resource", uri)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,11 +9,6 @@ import (
 	"time"
 )
 
-// ServeHTTP serves the one endpoint of the protocol. The http.Server should have a
-// ReadHeaderTimeout, but neither a ReadTimeout nor a WriteTimeout: the Server sets deadlines for
-// each request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.For("").ServeHTTP(w, r) }
-
 // reject refuses a request before its body is read. The client has BodyTimeout to finish sending
 // it.
 func (s *Server) reject(w http.ResponseWriter, status int, problem string) {
@@ -23,9 +18,10 @@ func (s *Server) reject(w http.ResponseWriter, status int, problem string) {
 }
 
 // servePost reads a packet and serves it in its era.
-func (s *Server) servePost(w http.ResponseWriter, r *http.Request, v view) {
+func (s *Server) servePost(w http.ResponseWriter, r *http.Request, toolset string, info *Info) {
 	resp := &postResponse{
-		w: w, r: r, server: s, view: v, identity: IdentityOf(r.Context()), accepts: parseAccept(r.Header),
+		w: w, r: r, server: s, toolset: toolset, info: info,
+		identity: IdentityOf(r.Context()), accepts: parseAccept(r.Header),
 	}
 	if !hasJSONBody(r.Header) {
 		s.reject(w, http.StatusUnsupportedMediaType, "The Content-Type must be application/json")

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"net/http"
+	"slices"
 	"sync"
 )
 
@@ -29,7 +31,7 @@ func (s *Server) postLegacy(resp *postResponse, p *packet, version string) {
 		resp.fail(errorf(CodeInvalidRequest, "The header Mcp-Session-Id is missing. "+
 			"Send initialize first, then repeat the id of its reply"), m.id)
 	default:
-		if resp.session = s.sessions.find(id, resp.view.toolset, resp.identity); resp.session == nil {
+		if resp.session = s.sessions.find(id, resp.toolset, resp.identity); resp.session == nil {
 			http.Error(resp.w, sessionNotFound, http.StatusNotFound)
 			return
 		}
@@ -48,14 +50,14 @@ func (s *Server) openSession(resp *postResponse, m *message, id string) {
 		return
 	}
 	defer s.calls.Release(1)
-	p, err := s.newPeer(m, resp.view.toolset)
+	p, err := s.newPeer(m, resp.toolset)
 	if err != nil {
 		resp.finish(err.appendReply(nil, m.id), http.StatusOK)
 		return
 	}
 	sess := s.sessions.open(p, rand.Text(), resp.identity.WithoutToken())
 	resp.w.Header()[headerSession] = []string{sess.id}
-	resp.finish(p.appendInitializeReply(nil, m, resp.view.info), http.StatusOK)
+	resp.finish(p.appendInitializeReply(nil, m, resp.info), http.StatusOK)
 }
 
 // serveSession acts on a packet of a session.
@@ -76,22 +78,19 @@ func (s *Server) serveSession(resp *postResponse, p *packet) {
 			resp.session.handleNotification(m)
 		}
 	}
-	reply := borrowBuffer()
-	defer reply.release()
 	switch {
 	case replies == 0:
 		resp.w.WriteHeader(http.StatusAccepted)
 	case p.batch:
 		resp.startKeepAlive()
-		if reply.b = s.replyBatch(resp, p, reply.b); len(reply.b) == 0 {
-			reply.b = nil
-		}
-		resp.finish(reply.b, http.StatusOK)
+		resp.finish(s.replyBatch(resp, p), http.StatusOK)
 	default:
 		m := &p.messages[0]
 		if mayBlock(m.method) {
 			resp.startKeepAlive()
 		}
+		reply := borrowBuffer()
+		defer reply.release()
 		frame, err := s.replyInSession(resp, m, reply.b)
 		if frame != nil {
 			reply.b = frame
@@ -100,9 +99,9 @@ func (s *Server) serveSession(resp *postResponse, p *packet) {
 	}
 }
 
-// replyBatch answers the requests of a batch concurrently and appends the array of replies. It
-// appends nothing if the client has cancelled all of them.
-func (s *Server) replyBatch(resp *postResponse, p *packet, dst []byte) []byte {
+// replyBatch answers the requests of a batch concurrently and returns the array of replies; nil if the
+// client has cancelled all of them.
+func (s *Server) replyBatch(resp *postResponse, p *packet) []byte {
 	replies := make([][]byte, len(p.messages))
 	var wg sync.WaitGroup
 	for i := range p.messages {
@@ -115,21 +114,16 @@ func (s *Server) replyBatch(resp *postResponse, p *packet, dst []byte) []byte {
 		}
 	}
 	wg.Wait()
-	for _, reply := range replies {
-		if reply == nil {
-			continue
-		}
-		if len(dst) == 0 {
-			dst = append(dst, '[')
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, reply...)
+	return joinReplies(replies)
+}
+
+// joinReplies returns the array of the replies that are not nil; nil if there is none.
+func joinReplies(replies [][]byte) []byte {
+	replies = slices.DeleteFunc(replies, func(reply []byte) bool { return reply == nil })
+	if len(replies) == 0 {
+		return nil
 	}
-	if len(dst) > 0 {
-		dst = append(dst, ']')
-	}
-	return dst
+	return append(append([]byte{'['}, bytes.Join(replies, []byte{','})...), ']')
 }
 
 // sessionStatus returns the status of a reply in a session. It is 200 for all errors except those
@@ -163,8 +157,8 @@ func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]b
 	})()
 	c := resp.session.caller()
 	c.Session, c.Remote, c.Header = resp.session.id, resp.r.RemoteAddr, resp.r.Header
-	c.setIdentity(resp.identity)
-	dst, err = s.reply(request.ctx, dst, m, requestContext{c, resp.session.peer, resp, resp.view.info})
+	c.SetIdentity(resp.identity)
+	dst, err = s.reply(request.ctx, dst, m, requestContext{c, resp.session.peer, resp, resp.info})
 	if request.cancelled() {
 		return nil, nil
 	}

@@ -23,8 +23,8 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 		resp.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	c := &Caller{Toolset: resp.view.toolset, Remote: resp.r.RemoteAddr, Header: resp.r.Header}
-	c.setIdentity(resp.identity)
+	c := &Caller{Toolset: resp.toolset, Remote: resp.r.RemoteAddr, Header: resp.r.Header}
+	c.SetIdentity(resp.identity)
 	if err := checkMeta(m, c); err != nil {
 		resp.finish(err.appendReply(nil, m.id), http.StatusBadRequest)
 		return
@@ -44,7 +44,7 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 	reply := borrowBuffer()
 	defer reply.release()
 	var err *Error
-	reply.b, err = s.reply(resp.r.Context(), reply.b, m, requestContext{c, nil, resp, resp.view.info})
+	reply.b, err = s.reply(resp.r.Context(), reply.b, m, requestContext{c, nil, resp, resp.info})
 	status := http.StatusOK
 	if err != nil {
 		status = statusOf(err)
@@ -79,7 +79,7 @@ func (s *Server) listenHTTP(resp *postResponse, m *message, c *Caller) {
 	defer s.listeners.Release(1)
 	ctx, cancel := s.streams.open(resp.r.Context())
 	defer cancel()
-	sub := s.newSubscription(resp.view.toolset, bytes.Clone(m.id))
+	sub := s.newSubscription(resp.toolset, bytes.Clone(m.id))
 	defer sub.close()
 	sub.lookUpTask = func(id string) ([]byte, error) { return s.taskState(ctx, c, id) }
 	resp.startKeepAlive()
@@ -93,7 +93,7 @@ func (s *Server) listenHTTP(resp *postResponse, m *message, c *Caller) {
 	if any && !s.deliver(ctx, resp, sub) {
 		return
 	}
-	resp.finish(sub.endReply(resp.view.info), http.StatusOK)
+	resp.finish(sub.endReply(resp.info), http.StatusOK)
 }
 
 // noticesPerChunk is how many notifications are sent at once. Each may be as large as the result of
@@ -103,7 +103,7 @@ const noticesPerChunk = 16
 // deliver sends the notifications of sub. It reports whether the subscription ends with a reply.
 func (s *Server) deliver(ctx context.Context, resp *postResponse, sub *subscription) bool {
 	wake := make(chan struct{}, 1)
-	sub.start(trySend(wake))
+	sub.mailbox.open(trySend(wake))
 	alive := time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
 	for closing := false; !closing; {

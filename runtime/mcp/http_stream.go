@@ -9,12 +9,12 @@ import (
 
 // serveGet sends the events of a session: those of its own stream, or those of the POST that the
 // client's last event belongs to.
-func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, v view) {
+func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string) {
 	if !parseAccept(r.Header).events {
 		http.Error(w, "The Accept header must allow text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	sess := s.findSession(w, r, v.toolset)
+	sess := s.findSession(w, r, toolset)
 	if sess == nil {
 		return
 	}
@@ -33,7 +33,8 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, v view) {
 	defer s.listeners.Release(1)
 	ctx, cancel := s.streams.open(r.Context())
 	defer cancel()
-	defer sess.addConnection()()
+	sess.connections.Add(1)
+	defer sess.connections.Add(-1)
 	if from.stream == 0 {
 		defer sess.attachReader(cancel)()
 	}
@@ -93,8 +94,8 @@ func (s *Server) sendEvents(ctx context.Context, w http.ResponseWriter, sess *se
 }
 
 // serveDelete ends a session.
-func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, v view) {
-	sess := s.findSession(w, r, v.toolset)
+func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, toolset string) {
+	sess := s.findSession(w, r, toolset)
 	if sess == nil {
 		return
 	}

@@ -27,14 +27,14 @@ type Info struct {
 func NewInfo(s ServerInfo) *Info {
 	b := jsonscan.AppendString([]byte(`{"name":`), s.Name)
 	b = jsonscan.AppendString(append(b, `,"version":`...), s.Version)
-	b = appendMember(b, "title", s.Title)
-	b = appendMember(b, "description", s.Description)
-	b = appendMember(b, "websiteUrl", s.WebsiteURL)
+	b = AppendMember(b, "title", s.Title)
+	b = AppendMember(b, "description", s.Description)
+	b = AppendMember(b, "websiteUrl", s.WebsiteURL)
 	if len(s.Icons) > 0 {
 		b = append(AppendIcons(append(b, `,"icons":[`...), s.Icons), ']')
 	}
 	i := &Info{implementation: append(b, '}')}
-	i.instructions = appendMember(nil, "instructions", s.Instructions)
+	i.instructions = AppendMember(nil, "instructions", s.Instructions)
 	i.tail = append(i.appendServerInfo([]byte(`,"_meta":{`)), "}}"...)
 	return i
 }
@@ -59,17 +59,17 @@ func AppendIcons(dst []byte, icons []Icon) []byte {
 			dst = append(dst, ',')
 		}
 		dst = jsonscan.AppendString(append(dst, `{"src":`...), icon.Src)
-		dst = appendMember(dst, "mimeType", icon.MIMEType)
+		dst = AppendMember(dst, "mimeType", icon.MIMEType)
 		if len(icon.Sizes) > 0 {
 			dst = AppendStrings(append(dst, `,"sizes":`...), icon.Sizes)
 		}
-		dst = append(appendMember(dst, "theme", icon.Theme), '}')
+		dst = append(AppendMember(dst, "theme", icon.Theme), '}')
 	}
 	return dst
 }
 
-// appendMember appends `,"key":"value"`, or nothing if value is empty.
-func appendMember(dst []byte, key, value string) []byte {
+// AppendMember appends `,"key":"value"`, or nothing if value is empty.
+func AppendMember(dst []byte, key, value string) []byte {
 	if value == "" {
 		return dst
 	}

@@ -89,7 +89,7 @@ func TestResultsCanBeEncodedWithoutAServer(t *testing.T) {
 	}
 	req := &CallRequest{Name: "a", Arguments: []byte("{}"), Caller: &Caller{Revision: Revision20260728}}
 	req.Progress(1, 2, "dropped")
-	req.Log(LevelEmergency, "", Raw("1"))
+	req.Log("emergency", "", Raw("1"))
 }
 
 func TestPartOfAListIsEncodedLikeAListOfItsOwn(t *testing.T) {

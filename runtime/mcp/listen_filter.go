@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -96,7 +97,7 @@ func (s *Server) subscribe(
 	ctx context.Context, sub *subscription, c *Caller, f listenFilter,
 ) (acknowledgement []byte, any bool, refused error) {
 	sub.subscribeLists(f.lists...)
-	uris, refused := s.subscribeAll(ctx, c, f.uris, sub.resources.add)
+	uris, refused := s.subscribeAll(ctx, c, f.uris, sub.addResource)
 	tasks, err := s.subscribeAll(ctx, c, f.tasks, sub.subscribeTask)
 	if any = len(f.lists)+len(uris)+len(tasks) > 0; any {
 		return sub.acknowledgement(f.lists, uris, tasks), true, nil
@@ -110,16 +111,15 @@ func (s *Server) subscribeAll(
 	ctx context.Context, c *Caller, names []string, subscribe func(context.Context, *Caller, string) error,
 ) (subscribed []string, refused error) {
 	errs := make([]error, len(names))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, maxConcurrentSubscribes)
+	var group errgroup.Group
+	group.SetLimit(maxConcurrentSubscribes)
 	for i, name := range names {
-		slots <- struct{}{}
-		wg.Go(func() {
+		group.Go(func() error {
 			errs[i] = subscribe(ctx, c, name)
-			<-slots
+			return nil
 		})
 	}
-	wg.Wait()
+	group.Wait()
 	for i, err := range errs {
 		if err == nil {
 			subscribed = append(subscribed, names[i])

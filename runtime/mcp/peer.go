@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync/atomic"
 )
 
@@ -10,7 +11,7 @@ import (
 type peer struct {
 	revision           Revision
 	info, capabilities []byte
-	logLevel           atomic.Int32 // the minimum Level of log messages
+	logLevel           atomic.Int32 // as in Caller
 	inflight           inflightRequests
 	requests           clientRequests
 	subscription       *subscription
@@ -41,10 +42,10 @@ func (s *Server) newPeer(m *message, toolset string) (*peer, *Error) {
 		info:         bytes.Clone(info),
 		capabilities: bytes.Clone(capabilities),
 		inflight:     newInflightRequests(s.options.CallsPerSession),
-		requests:     clientRequests{pending: make(map[string]*clientRequest)},
+		requests:     clientRequests{pending: make(map[string]chan clientResponse)},
 		subscription: s.newSubscription(toolset, nil),
 	}
-	p.logLevel.Store(int32(LevelInfo))
+	p.logLevel.Store(int32(slices.Index(levelNames, "info")))
 	return p, nil
 }
 
@@ -57,7 +58,7 @@ func (p *peer) appendInitializeReply(dst []byte, m *message, i *Info) []byte {
 func (p *peer) caller() *Caller {
 	return &Caller{
 		Revision: p.revision, Toolset: p.subscription.toolset, ClientInfo: p.info, Capabilities: p.capabilities,
-		logLevel: Level(p.logLevel.Load()),
+		logLevel: int(p.logLevel.Load()),
 	}
 }
 
@@ -83,10 +84,10 @@ func (s *Server) updatePeer(ctx context.Context, m *message, rc requestContext) 
 	case invalid != nil:
 		return invalid
 	case string(m.method) == "resources/unsubscribe": // succeeds without a subscription, too
-		rc.peer.subscription.resources.remove(uri)
+		rc.peer.subscription.removeResource(uri)
 		return nil
 	}
-	if err := rc.peer.subscription.resources.add(ctx, rc.caller, uri); err != nil {
+	if err := rc.peer.subscription.addResource(ctx, rc.caller, uri); err != nil {
 		return s.protocolError(ctx, m, err)
 	}
 	return nil

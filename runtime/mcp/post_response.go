@@ -13,7 +13,8 @@ type postResponse struct {
 	w           http.ResponseWriter
 	r           *http.Request
 	server      *Server
-	view        view
+	toolset     string
+	info        *Info     // as of the start of the request
 	identity    *Identity // nil for unauthenticated clients
 	accepts     acceptedTypes
 	requestSize int      // in bytes
@@ -264,7 +265,7 @@ func (resp *postResponse) disconnected() bool {
 	d := &resp.disconnect
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.detached && resp.r.Context().Err() == nil || resp.session.connected() {
+	if !d.detached && resp.r.Context().Err() == nil || resp.session.connections.Load() > 0 {
 		d.since = time.Time{}
 		return false
 	}
@@ -272,22 +273,4 @@ func (resp *postResponse) disconnected() bool {
 		d.since = time.Now()
 	}
 	return resp.server.isClosing() || time.Since(d.since) >= returnTimeout
-}
-
-// addConnection counts a connection that reads events of the session until done is called.
-func (sess *session) addConnection() (done func()) {
-	sess.mu.Lock()
-	defer sess.mu.Unlock()
-	sess.connections++
-	return func() {
-		sess.mu.Lock()
-		defer sess.mu.Unlock()
-		sess.connections--
-	}
-}
-
-func (sess *session) connected() bool {
-	sess.mu.Lock()
-	defer sess.mu.Unlock()
-	return sess.connections > 0
 }

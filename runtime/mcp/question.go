@@ -1,9 +1,13 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"sync"
 	"time"
 
 	"hatchel/hcl/jsonscan"
@@ -51,7 +55,7 @@ func (q *Questions) appendResult(dst []byte, server *Info) []byte {
 	if len(q.Ask) > 0 {
 		dst = append(dst, '}')
 	}
-	return server.endResult(appendMember(dst, "requestState", q.State), Revision20260728)
+	return server.endResult(AppendMember(dst, "requestState", q.State), Revision20260728)
 }
 
 // ErrUnreachable reports that the client cannot be asked: it does not accept events, it is modern,
@@ -90,32 +94,32 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 	if requests == nil {
 		return nil, ErrUnreachable
 	}
-	sent, err := requests.add()
+	id, response, err := requests.add()
 	if err != nil {
 		return nil, err
 	}
-	if !r.send(q.append(nil, sent.id)) {
-		requests.remove(sent)
+	if !r.send(q.append(nil, id)) {
+		requests.remove(id)
 		return nil, ErrUnreachable
 	}
 	check := time.NewTicker(disconnectCheckInterval)
 	defer check.Stop()
 	for {
 		select {
-		case resp := <-sent.response:
+		case resp := <-response:
 			return resp.result, resp.err
 		case <-ctx.Done():
-			if !requests.remove(sent) {
-				resp := <-sent.response
+			if !requests.remove(id) {
+				resp := <-response
 				return resp.result, resp.err
 			}
 			cause := context.Cause(ctx)
 			if !errors.Is(cause, errSessionEnded) { // the end of the session cancels its questions
-				r.send(appendCancelled(nil, sent.id))
+				r.send(appendCancelled(nil, id))
 			}
 			return nil, cause
 		case <-check.C:
-			if r.wire.disconnected() && requests.remove(sent) {
+			if r.wire.disconnected() && requests.remove(id) {
 				return nil, ErrUnreachable
 			}
 		}
@@ -125,4 +129,82 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 func appendCancelled(dst []byte, id string) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
 	return append(jsonscan.AppendString(dst, id), "}}"...)
+}
+
+// clientRequests are the requests to one legacy client that it has not answered yet.
+type clientRequests struct {
+	mu      sync.Mutex
+	last    uint64                         // the number of the last request; guarded by mu
+	pending map[string]chan clientResponse // buffered for the only response, by id; guarded by mu
+	closed  error                          // why nothing can be asked any more; guarded by mu
+}
+
+type clientResponse struct {
+	result []byte
+	err    error
+}
+
+// add registers a request and returns its id. If its sender stops waiting for the response, it must
+// call remove.
+func (c *clientRequests) add() (id string, response <-chan clientResponse, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed != nil {
+		return "", nil, c.closed
+	}
+	c.last++
+	// The ids of clients are usually numbers, and some clients confuse them with those of the
+	// server.
+	id = "ask-" + strconv.FormatUint(c.last, 10)
+	pending := make(chan clientResponse, 1)
+	c.pending[id] = pending
+	return id, pending, nil
+}
+
+// remove reports whether the request was still pending. If not, there is a response.
+func (c *clientRequests) remove(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, pending := c.pending[id]
+	delete(c.pending, id)
+	return pending
+}
+
+// resolve delivers a response of the client. A response to a request that is not pending is
+// ignored.
+func (c *clientRequests) resolve(m *message) {
+	id, _ := jsonscan.Text(m.id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	response := c.pending[id]
+	switch {
+	case response == nil:
+		return
+	case m.failure != nil:
+		response <- clientResponse{err: parseClientError(m.failure)}
+	default:
+		response <- clientResponse{result: bytes.Clone(m.result)}
+	}
+	delete(c.pending, id)
+}
+
+// close fails all pending and future requests with cause.
+func (c *clientRequests) close(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed != nil {
+		return
+	}
+	c.closed = cause
+	for _, response := range c.pending {
+		response <- clientResponse{err: cause}
+	}
+	c.pending = nil
+}
+
+// parseClientError reads the error member of a response, as far as it is well-formed.
+func parseClientError(failure []byte) *ClientError {
+	e := &ClientError{Code: CodeInternalError}
+	json.Unmarshal(failure, e)
+	return e
 }

@@ -95,8 +95,7 @@ func beginResult(dst []byte, r Revision) []byte {
 
 // protocolError returns the error that the client receives for an error of the Handler.
 func (s *Server) protocolError(ctx context.Context, m *message, err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return s.internalError(ctx, m, err)

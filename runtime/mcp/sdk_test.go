@@ -19,7 +19,7 @@ import (
 // transports connect the official client to a server.
 var transports = map[string]func(t *testing.T, s *mcp.Server) sdk.Transport{
 	"http": func(t *testing.T, s *mcp.Server) sdk.Transport {
-		web := httptest.NewServer(s)
+		web := httptest.NewServer(s.For(""))
 		t.Cleanup(web.Close)
 		t.Cleanup(func() { shutdown(t, s) })
 		return &sdk.StreamableClientTransport{Endpoint: web.URL}
@@ -29,7 +29,7 @@ var transports = map[string]func(t *testing.T, s *mcp.Server) sdk.Transport{
 		toClient, fromServer := io.Pipe()
 		served := make(chan error, 1)
 		go func() {
-			served <- s.Serve(context.Background(), toServer, fromServer)
+			served <- s.For("").Serve(context.Background(), toServer, fromServer)
 			fromServer.Close()
 		}()
 		t.Cleanup(func() {

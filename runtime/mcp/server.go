@@ -28,18 +28,18 @@ type Server struct {
 // New returns a server for h.
 func New(h Handler, o Options) *Server {
 	o = o.withDefaults()
-	s := &Server{
-		handler:       h,
-		options:       o,
-		calls:         semaphore.NewWeighted(maxCalls),
-		listeners:     semaphore.NewWeighted(maxListeners),
-		sessions:      sessions{limit: o.Sessions, idle: o.SessionIdle, byID: make(map[string]*session)},
+	return &Server{
+		handler:   h,
+		options:   o,
+		calls:     semaphore.NewWeighted(maxCalls),
+		listeners: semaphore.NewWeighted(maxListeners),
+		sessions: sessions{
+			limit: o.Sessions, idle: o.SessionIdle, eventLimit: o.SessionEvents, byID: make(map[string]*session),
+		},
 		streams:       httpStreams{active: make(map[*httpStream]struct{})},
 		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*subscription]struct{})},
 		closing:       make(chan struct{}),
 	}
-	s.sessions.budget.sessions, s.sessions.budget.limit = &s.sessions, o.SessionEvents
-	return s
 }
 
 // Changes are the lists that have changed.
@@ -127,34 +127,30 @@ type Toolset struct {
 }
 
 // For returns the toolset that the Handler calls by this name; "" is the whole server. It need not
-// exist yet. A Toolset is an [http.Handler], like the Server itself.
+// exist yet. A Toolset is an [http.Handler].
 func (s *Server) For(toolset string) Toolset { return Toolset{s, toolset} }
 
-// view is a toolset as one request sees it.
-type view struct {
-	toolset string
-	info    *Info // as of the start of the request
-}
-
-// ServeHTTP is [Server.ServeHTTP] for one toolset. If it does not exist, the status is 404.
+// ServeHTTP serves the one endpoint of the protocol. If the toolset does not exist, the status is 404.
+// The http.Server should have a ReadHeaderTimeout, but neither a ReadTimeout nor a WriteTimeout:
+// deadlines are set for each request.
 func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := t.server
 	if problem := checkSource(r); problem != "" {
 		s.reject(w, http.StatusForbidden, problem)
 		return
 	}
-	v := view{t.name, s.handler.Info(t.name)}
-	if v.info == nil {
+	info := s.handler.Info(t.name)
+	if info == nil {
 		s.reject(w, http.StatusNotFound, "Toolset not found")
 		return
 	}
 	switch r.Method {
 	case http.MethodPost:
-		s.servePost(w, r, v)
+		s.servePost(w, r, t.name, info)
 	case http.MethodGet:
-		s.serveGet(w, r, v)
+		s.serveGet(w, r, t.name)
 	case http.MethodDelete:
-		s.serveDelete(w, r, v)
+		s.serveDelete(w, r, t.name)
 	default:
 		w.Header().Set("Allow", "POST, GET, DELETE")
 		s.reject(w, http.StatusMethodNotAllowed, "Only POST, GET and DELETE are supported")

@@ -23,12 +23,13 @@ type session struct {
 	ended chan struct{}
 	wake  chan struct{} // receives when the subscription has notifications
 
+	connections atomic.Int32 // that read events of the session
+
 	mu           sync.Mutex
 	lastUse      time.Time          // guarded by mu
 	over         bool               // guarded by mu
 	expiry       *time.Timer        // ends the session when it is idle; guarded by mu
 	cancelReader context.CancelFunc // ends the connection that reads the session's own stream; guarded by mu
-	connections  int                // that read events of the session; guarded by mu
 }
 
 // touch records that the session is used. It reports false if the session has ended.
@@ -87,11 +88,15 @@ func (sess *session) end() {
 	sess.log.drop(true)
 }
 
-// sessions are the open sessions.
+// sessions are the open sessions. When the events that they keep exceed eventLimit, the sessions
+// that were idle longest drop theirs, and their clients miss them if they return.
 type sessions struct {
-	limit  int
-	idle   time.Duration
-	budget eventBudget
+	limit      int
+	idle       time.Duration
+	eventLimit int64 // bytes
+
+	eventBytes atomic.Int64
+	evicting   sync.Mutex // held while events are dropped
 
 	mu   sync.Mutex
 	byID map[string]*session // guarded by mu
@@ -102,8 +107,8 @@ func (t *sessions) open(p *peer, id string, owner *Identity) *session {
 	sess := &session{
 		peer: p, id: id, owner: owner, lastUse: time.Now(), ended: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
-	sess.log.init(&t.budget)
-	sess.subscription.start(trySend(sess.wake))
+	sess.log.init(t)
+	sess.subscription.mailbox.open(trySend(sess.wake))
 	sess.mu.Lock()
 	sess.expiry = time.AfterFunc(t.idle, func() { t.expire(sess) })
 	sess.mu.Unlock()
@@ -185,28 +190,18 @@ func (t *sessions) byIdleness() []*session {
 	})
 }
 
-// eventBudget limits the memory of the events that all sessions keep. When it is exceeded, the
-// sessions that were idle longest drop their events, and their clients miss them if they return.
-type eventBudget struct {
-	sessions *sessions
-	limit    int64 // bytes
-	used     atomic.Int64
-
-	evicting sync.Mutex
-}
-
-// evictIdle drops events until the budget has some room. No lock of a session may be held.
-func (b *eventBudget) evictIdle() {
-	if b.used.Load() <= b.limit {
+// evictIdle drops events until there is some room for more. No lock of a session may be held.
+func (t *sessions) evictIdle() {
+	if t.eventBytes.Load() <= t.eventLimit {
 		return
 	}
-	b.evicting.Lock()
-	defer b.evicting.Unlock()
-	if b.used.Load() <= b.limit {
+	t.evicting.Lock()
+	defer t.evicting.Unlock()
+	if t.eventBytes.Load() <= t.eventLimit {
 		return
 	}
-	for _, sess := range b.sessions.byIdleness() {
-		if b.used.Load() <= b.limit-b.limit/8 {
+	for _, sess := range t.byIdleness() {
+		if t.eventBytes.Load() <= t.eventLimit-t.eventLimit/8 {
 			return
 		}
 		sess.log.drop(false)

@@ -8,20 +8,16 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// Serve serves one client that writes one message a line to in and reads one message a line from
-// out, in both eras. It returns nil after the end of in, when the requests in progress have been
-// answered. If ctx ends first, the requests are cancelled, in is closed, and Serve returns the
-// cause. A reader that Close does not wake keeps one goroutine until it returns; a writer that
-// blocks forever blocks Serve.
-func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
-	return s.For("").Serve(ctx, in, out)
-}
-
-// Serve is [Server.Serve] for one toolset. It is an error if the toolset does not exist.
+// Serve serves one client of the toolset, which must exist, that writes one message a line to in and
+// reads one message a line from out, in both eras. It returns nil after the end of in, when the
+// requests in progress have been answered. If ctx ends first, the requests are cancelled, in is
+// closed, and Serve returns the cause. A reader that Close does not wake keeps one goroutine until it
+// returns; a writer that blocks forever blocks Serve.
 func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	s, info := t.server, t.server.handler.Info(t.name)
 	if info == nil {
@@ -31,7 +27,7 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	defer cancel(nil)
 	c := &stdioConn{
 		server: s, toolset: t.name, initialInfo: info, ctx: ctx, writer: lineWriter{w: out},
-		listeners: make(map[string]*stdioListener), inflightModern: newInflightRequests(s.options.CallsPerSession),
+		listeners: make(map[string]*subscription), inflightModern: newInflightRequests(s.options.CallsPerSession),
 	}
 	c.writer.room.L = &c.writer.mu
 	c.writer.failed = func(err error) { cancel(fmt.Errorf("writing messages: %w", err)) }
@@ -51,7 +47,7 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	c.processing.Unlock()
 	c.subscribing.Wait()
 	c.closeListeners()
-	if p := c.currentPeer(); p != nil {
+	if p := c.peer.Load(); p != nil {
 		p.requests.close(ErrUnreachable)
 		p.subscription.close()
 	}
@@ -74,15 +70,16 @@ type stdioConn struct {
 	processing sync.Mutex // held while a line is processed
 	over       bool       // Serve is about to return, and lines are dropped; guarded by processing
 
+	peer atomic.Pointer[peer] // after initialize
+
 	mu        sync.Mutex
-	peer      *peer                     // after initialize; guarded by mu
-	listeners map[string]*stdioListener // by id as sent; guarded by mu
+	listeners map[string]*subscription // by id as sent; guarded by mu
 }
 
 func (c *stdioConn) notify(frame []byte) { c.writer.writeLine(frame) }
 
 func (c *stdioConn) clientRequests() *clientRequests {
-	if p := c.currentPeer(); p != nil {
+	if p := c.peer.Load(); p != nil {
 		return &p.requests
 	}
 	return nil
@@ -163,7 +160,7 @@ func (c *stdioConn) processLine(line *buffer) {
 		line.release()
 		return
 	}
-	b := &lineBatch{conn: c, packet: p, line: line, peer: c.currentPeer()}
+	b := &lineBatch{conn: c, packet: p, line: line, peer: c.peer.Load()}
 	var invalid *Error
 	switch {
 	case p.batch && len(p.messages) == 0:
@@ -180,12 +177,6 @@ func (c *stdioConn) processLine(line *buffer) {
 	b.release()
 }
 
-func (c *stdioConn) currentPeer() *peer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer
-}
-
 // info returns the current Info, or the initial one if the toolset no longer exists.
 func (c *stdioConn) info() *Info {
 	if i := c.server.handler.Info(c.toolset); i != nil {
@@ -198,7 +189,7 @@ func (c *stdioConn) info() *Info {
 func (c *stdioConn) cancel(id []byte) {
 	c.inflightModern.cancel(id, errCancelled)
 	c.removeListener(id, nil)
-	if p := c.currentPeer(); p != nil {
+	if p := c.peer.Load(); p != nil {
 		p.inflight.cancel(id, errCancelled)
 	}
 }

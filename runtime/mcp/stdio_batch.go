@@ -1,6 +1,9 @@
 package mcp
 
-import "sync"
+import (
+	"bytes"
+	"sync"
+)
 
 // lineBatch is the content of one line, until all of its requests have been answered.
 type lineBatch struct {
@@ -10,8 +13,8 @@ type lineBatch struct {
 	peer   *peer // nil before initialize
 
 	mu      sync.Mutex
-	pending int    // replies that are not complete yet; guarded by mu
-	replies []byte // of a batch, so far; guarded by mu
+	pending int      // replies that are not complete yet; guarded by mu
+	replies [][]byte // of a batch, so far; guarded by mu
 }
 
 // process acts on the messages in their order.
@@ -51,21 +54,19 @@ func (b *lineBatch) processMessage(m *message) {
 
 // initialize returns the reply to initialize.
 func (c *stdioConn) initialize(m *message, batch bool) []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var p *peer
 	err := errInitialized
 	switch {
 	case batch:
 		err = errorf(CodeInvalidRequest, "initialize cannot be part of a batch")
-	case c.peer == nil:
+	case c.peer.Load() == nil:
 		p, err = c.server.newPeer(m, c.toolset)
 	}
 	if err != nil {
 		return err.appendReply(nil, m.id)
 	}
-	p.subscription.start(func() { c.writer.enqueueSubscription(p.subscription) })
-	c.peer = p
+	p.subscription.mailbox.open(func() { c.writer.enqueueSubscription(p.subscription) })
+	c.peer.Store(p)
 	return p.appendInitializeReply(nil, m, c.info())
 }
 
@@ -142,20 +143,17 @@ func (b *lineBatch) replyNow(frame []byte) {
 // released.
 func (b *lineBatch) addReply(frame []byte) {
 	b.mu.Lock()
-	if frame != nil {
-		if !b.packet.batch {
-			b.conn.writer.writeLine(frame)
-		} else {
-			if len(b.replies) > 0 {
-				b.replies = append(b.replies, ',')
-			}
-			b.replies = append(b.replies, frame...)
-		}
+	if b.packet.batch {
+		b.replies = append(b.replies, bytes.Clone(frame))
+	} else if frame != nil {
+		b.conn.writer.writeLine(frame)
 	}
 	b.pending--
 	last := b.pending == 0
-	if last && len(b.replies) > 0 {
-		b.conn.writer.writeLine(append(append([]byte{'['}, b.replies...), ']'))
+	if last && b.packet.batch {
+		if frame := joinReplies(b.replies); frame != nil {
+			b.conn.writer.writeLine(frame)
+		}
 	}
 	b.mu.Unlock()
 	if last {

@@ -5,18 +5,13 @@ import (
 	"context"
 )
 
-// stdioListener is a subscriptions/listen on a pair of streams.
-type stdioListener struct {
-	*subscription
-	cancel context.CancelFunc // cancels the start of the subscription
-}
-
 // listen starts a subscription in a goroutine.
 func (b *lineBatch) listen(m *message, caller *Caller) {
 	c := b.conn
 	filter, err := m.listenFilter(caller)
 	ctx, cancel := context.WithCancel(c.ctx)
-	l := &stdioListener{c.server.newSubscription(c.toolset, bytes.Clone(m.id)), cancel}
+	l := c.server.newSubscription(c.toolset, bytes.Clone(m.id))
+	l.cancel = cancel
 	if err == nil {
 		err = c.addListener(l)
 	}
@@ -29,7 +24,7 @@ func (b *lineBatch) listen(m *message, caller *Caller) {
 	c.writer.waitForRoom()
 	c.subscribing.Go(func() {
 		defer cancel()
-		acknowledgement, any, refused := c.server.subscribe(ctx, l.subscription, caller, filter)
+		acknowledgement, any, refused := c.server.subscribe(ctx, l, caller, filter)
 		switch {
 		case refused != nil:
 			if c.removeListener(l.id, l) {
@@ -45,7 +40,7 @@ func (b *lineBatch) listen(m *message, caller *Caller) {
 	})
 }
 
-func (c *stdioConn) addListener(l *stdioListener) *Error {
+func (c *stdioConn) addListener(l *subscription) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, exists := c.listeners[string(l.id)]; exists {
@@ -60,18 +55,18 @@ func (c *stdioConn) addListener(l *stdioListener) *Error {
 
 // startListener sends the acknowledgement and starts the notifications, unless l has been
 // cancelled.
-func (c *stdioConn) startListener(l *stdioListener, acknowledgement []byte) {
+func (c *stdioConn) startListener(l *subscription, acknowledgement []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listeners[string(l.id)] == l {
 		c.writer.enqueueLine(acknowledgement)
-		l.start(func() { c.writer.enqueueSubscription(l.subscription) })
+		l.mailbox.open(func() { c.writer.enqueueSubscription(l) })
 	}
 }
 
 // removeListener ends the listener with this id. If only is set, it ends no other listener than
 // that. It reports whether it has ended one.
-func (c *stdioConn) removeListener(id []byte, only *stdioListener) bool {
+func (c *stdioConn) removeListener(id []byte, only *subscription) bool {
 	c.mu.Lock()
 	l := c.listeners[string(id)]
 	if l == nil || only != nil && l != only {
@@ -92,7 +87,7 @@ func (c *stdioConn) closeListeners() {
 	c.listeners = nil
 	c.mu.Unlock()
 	for _, l := range all {
-		c.writer.enqueueLast(l.subscription, l.endReply(c.info()))
+		c.writer.enqueueLast(l, l.endReply(c.info()))
 		l.close()
 	}
 }

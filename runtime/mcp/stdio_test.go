@@ -21,7 +21,7 @@ func serveOverPipes(t *testing.T, s *mcp.Server) (client *io.PipeWriter, replies
 	replies, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.Serve(t.Context(), in, out)
+		ended <- s.For("").Serve(t.Context(), in, out)
 		out.Close()
 	}()
 	return client, replies, ended
@@ -31,7 +31,7 @@ func TestLongLineIsRefusedAndTheStreamContinues(t *testing.T) {
 	s := mcp.New(newFakeHandler(), mcp.Options{MaxFrame: 1000})
 	in := strings.NewReader(strings.Repeat("x", 200_000) + "\n" + expand(fmt.Sprintf(modernEcho, 1)))
 	var out strings.Builder
-	if err := s.Serve(t.Context(), io.NopCloser(in), &out); err != nil {
+	if err := s.For("").Serve(t.Context(), io.NopCloser(in), &out); err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -45,7 +45,7 @@ func TestCallsInProgressAreAnsweredAfterTheEndOfInput(t *testing.T) {
 		s := mcp.New(newFakeHandler(), mcp.Options{})
 		in := strings.NewReader(expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","META"}}` + "\n"))
 		var out strings.Builder
-		if err := s.Serve(t.Context(), io.NopCloser(in), &out); err != nil || !strings.Contains(out.String(), "at last") {
+		if err := s.For("").Serve(t.Context(), io.NopCloser(in), &out); err != nil || !strings.Contains(out.String(), "at last") {
 			t.Errorf("%v, %q", err, out.String())
 		}
 	})
@@ -59,7 +59,7 @@ func TestEndOfContextCancelsCalls(t *testing.T) {
 		in, client := io.Pipe()
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)
-		go func() { served <- s.Serve(ctx, in, io.Discard) }()
+		go func() { served <- s.For("").Serve(ctx, in, io.Discard) }()
 		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","META"}}`+"\n"))
 		<-handler.started
 		cancel()
@@ -78,7 +78,7 @@ func TestPeerThatDoesNotReadDelaysNoNotification(t *testing.T) {
 		in, client := io.Pipe()
 		replies, out := io.Pipe()
 		served := make(chan error, 1)
-		go func() { served <- s.Serve(t.Context(), in, out) }()
+		go func() { served <- s.For("").Serve(t.Context(), in, out) }()
 		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"META"}}`+"\n"))
 		synctest.Wait() // the acknowledgement is being written, and the client does not read it
 		for range 1000 {
@@ -112,7 +112,7 @@ func TestFailedWriteCancelsCalls(t *testing.T) {
 		in, client := io.Pipe()
 		replies, out := io.Pipe()
 		served := make(chan error, 1)
-		go func() { served <- s.Serve(t.Context(), in, out) }()
+		go func() { served <- s.For("").Serve(t.Context(), in, out) }()
 		io.WriteString(client, expand(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","META"}}`+"\n"))
 		replies.Close()
 		io.WriteString(client, expand(fmt.Sprintf(modernEcho, 2)))
@@ -129,7 +129,7 @@ func TestConcurrentCallsGetTheirOwnReplies(t *testing.T) {
 	replies, out := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- s.Serve(t.Context(), in, out)
+		served <- s.For("").Serve(t.Context(), in, out)
 		out.Close()
 	}()
 	const n = 2000

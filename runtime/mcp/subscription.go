@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"strconv"
+	"sync"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -12,8 +13,13 @@ type subscription struct {
 	id         []byte // of the subscriptions/listen, as sent; nil for a legacy client
 	toolset    string
 	mailbox    mailbox
-	resources  resourceSubscriptions
+	server     *Server
+	cancel     context.CancelFunc              // cancels a pending subscribe; nil if its caller does
 	lookUpTask func(id string) ([]byte, error) // returns the state of a task, and may block; nil if delivery must not
+
+	mu        sync.Mutex
+	resources map[string]*resourceSubscription // by URI; nil after close; guarded by mu
+	last      *Caller                          // who subscribed last and probably subscribes again; guarded by mu
 
 	topics map[topic]struct{} // guarded by subscriptionRegistry.mu
 	closed bool               // guarded by subscriptionRegistry.mu
@@ -21,28 +27,22 @@ type subscription struct {
 
 // newSubscription returns a subscription without topics. Its owner must close it.
 func (s *Server) newSubscription(toolset string, id []byte) *subscription {
-	sub := &subscription{id: id, toolset: toolset, topics: make(map[topic]struct{})}
-	sub.resources = resourceSubscriptions{subscription: sub, server: s, byURI: make(map[string]*resourceSubscription)}
-	return sub
-}
-
-// start starts the delivery: ready is called whenever there is something to drain after there was
-// nothing. It must not block.
-func (sub *subscription) start(ready func()) {
-	sub.mailbox.ready = ready
-	sub.mailbox.open()
+	return &subscription{
+		id: id, toolset: toolset, server: s,
+		resources: make(map[string]*resourceSubscription), topics: make(map[topic]struct{}),
+	}
 }
 
 // subscribeLists subscribes to lists of the toolset.
 func (sub *subscription) subscribeLists(kinds ...topicKind) {
 	for _, kind := range kinds {
-		sub.resources.server.subscriptions.add(sub, topic{kind, sub.toolset})
+		sub.server.subscriptions.add(sub, topic{kind, sub.toolset})
 	}
 }
 
 // subscribeTask subscribes to a task. The first notification is its current state.
 func (sub *subscription) subscribeTask(ctx context.Context, c *Caller, id string) error {
-	s, t := sub.resources.server, topic{taskTopic, id}
+	s, t := sub.server, topic{taskTopic, id}
 	s.subscriptions.add(sub, t) // first, so that no change is missed
 	members, err := s.taskState(ctx, c, id)
 	if err != nil {
@@ -55,8 +55,16 @@ func (sub *subscription) subscribeTask(ctx context.Context, c *Caller, id string
 
 // close ends the subscription. It may be called again.
 func (sub *subscription) close() {
-	sub.resources.server.subscriptions.unsubscribe(sub)
-	sub.resources.close()
+	sub.server.subscriptions.unsubscribe(sub)
+	sub.mu.Lock()
+	resources := sub.resources
+	sub.resources = nil
+	sub.mu.Unlock()
+	for uri, one := range resources {
+		if one.followed {
+			sub.server.unfollow(sub.toolset, uri)
+		}
+	}
 }
 
 // drain calls send with up to limit notifications, whose memory is reused. It reports whether there
@@ -75,7 +83,7 @@ func (sub *subscription) drain(limit int, send func(frame []byte)) (more bool) {
 				continue // the task no longer exists
 			}
 		}
-		if n.topic.kind == resourceTopic && !sub.resources.mayNotify(n.topic.name) {
+		if n.topic.kind == resourceTopic && !sub.mayNotify(n.topic.name) {
 			continue
 		}
 		b.b = sub.appendNotification(b.b[:0], n.topic, n.payload)
@@ -160,4 +168,133 @@ func (sub *subscription) endReply(i *Info) []byte {
 	dst := append([]byte(`{"jsonrpc":"2.0","id":`), sub.id...)
 	dst = append(dst, `,"result":{"resultType":"complete","_meta":{`...)
 	return append(i.appendServerInfo(append(sub.appendID(dst), ',')), "}}}"...)
+}
+
+// resourceSubscription is a subscription to one resource, possibly pending. The Handler follows the
+// resource for it. Its booleans are
+// guarded by subscription.mu.
+type resourceSubscription struct {
+	started  chan struct{} // closed when the Handler has returned
+	err      error         // of the Handler, when started is closed
+	caller   *Caller       // who subscribed
+	followed bool          // the Handler has returned nil
+	revoked  bool          // the caller may no longer be notified and has been notified once since
+}
+
+// maxResources is the maximum number of resources of one subscription. The Handler watches each of
+// them.
+const maxResources = 1000
+
+// addResource subscribes to a resource. If there is a subscription already, it waits for that.
+func (sub *subscription) addResource(ctx context.Context, c *Caller, uri string) error {
+	sub.mu.Lock()
+	if existing := sub.resources[uri]; existing != nil || sub.resources == nil {
+		sub.mu.Unlock()
+		return existing.wait(ctx)
+	}
+	if len(sub.resources) >= maxResources {
+		sub.mu.Unlock()
+		return errorf(CodeBusy,
+			"The limit of %d resource subscriptions is reached. Unsubscribe from one of them first", maxResources)
+	}
+	sub.last = c.Snapshot(sub.last)
+	added := &resourceSubscription{started: make(chan struct{}), caller: sub.last}
+	sub.resources[uri] = added
+	sub.server.subscriptions.add(sub, topic{resourceTopic, uri}) // first, so that no change is missed
+	sub.mu.Unlock()
+
+	added.err = sub.server.follow(ctx, c, uri) // may block
+	defer close(added.started)
+	sub.mu.Lock()
+	current := sub.resources[uri] == added // it has not been removed meanwhile
+	switch {
+	case current && added.err != nil:
+		sub.removeLocked(uri)
+	case current:
+		added.followed = true
+	}
+	sub.mu.Unlock()
+	if !current && added.err == nil {
+		sub.server.unfollow(sub.toolset, uri)
+	}
+	return added.err
+}
+
+// wait waits until the Handler has returned and returns its error. It returns nil for nil.
+func (r *resourceSubscription) wait(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	select {
+	case <-r.started:
+		return r.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// mayNotify reports whether the recipient is notified of the resource. A caller that may no longer
+// read it is notified once, so that its client finds out.
+func (sub *subscription) mayNotify(uri string) bool {
+	sub.mu.Lock()
+	one := sub.resources[uri]
+	sub.mu.Unlock()
+	if one == nil {
+		return false
+	}
+	may := sub.server.mayFollow(one.caller, uri)
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	before := one.revoked
+	one.revoked = !may
+	return may || !before
+}
+
+// removeResource ends the subscription to a resource, if there is one.
+func (sub *subscription) removeResource(uri string) {
+	sub.mu.Lock()
+	one := sub.resources[uri]
+	followed := one != nil && one.followed
+	sub.removeLocked(uri)
+	sub.mu.Unlock()
+	if followed {
+		sub.server.unfollow(sub.toolset, uri)
+	}
+}
+
+func (sub *subscription) removeLocked(uri string) {
+	delete(sub.resources, uri)
+	sub.server.subscriptions.remove(sub, topic{resourceTopic, uri})
+}
+
+// recoverError is deferred. It makes a panic an error.
+func recoverError(err *error) {
+	if p := recover(); p != nil {
+		*err = panicError(p)
+	}
+}
+
+// follow calls Follow of the Handler. A panic is an error.
+func (s *Server) follow(ctx context.Context, c *Caller, uri string) (err error) {
+	defer recoverError(&err)
+	return s.handler.SubscribeResource(ctx, c, uri)
+}
+
+// mayFollow calls MayFollow of the Handler. After a panic the result is false.
+func (s *Server) mayFollow(c *Caller, uri string) (may bool) {
+	defer s.logPanic("subscription check failed", uri)
+	return s.handler.MayNotify(c, uri)
+}
+
+// unfollow calls Unfollow of the Handler. No client may be waiting, so a panic is only logged.
+func (s *Server) unfollow(toolset, uri string) {
+	defer s.logPanic("unsubscribe failed", uri)
+	s.handler.UnsubscribeResource(toolset, uri)
+}
+
+// logPanic is deferred. It logs a panic about a resource.
+func (s *Server) logPanic(message, uri string) {
+	if p := recover(); p != nil {
+		s.options.Logger.Error(message, "uri", uri, "error", panicError(p))
+	}
 }

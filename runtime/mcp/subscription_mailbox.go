@@ -9,21 +9,12 @@ import (
 // about a topic, the latest. So a recipient that does not read takes bounded memory, loses nothing
 // and delays nobody.
 type mailbox struct {
-	ready func() // called when there is something to take after there was nothing; must not block
-
 	mu       sync.Mutex
-	state    mailboxState     // guarded by mu
+	ready    func()           // as in open; nil before; guarded by mu
+	closed   bool             // guarded by mu
 	order    []topic          // of the queued notifications; guarded by mu
 	payloads map[topic][]byte // of the queued notifications; nil for none, or if it is looked up later; guarded by mu
 }
-
-type mailboxState int
-
-const (
-	mailboxPaused mailboxState = iota // queues notifications until it is opened
-	mailboxOpen
-	mailboxClosed
-)
 
 // topic is something that can change.
 type topic struct {
@@ -56,7 +47,7 @@ func (b *mailbox) putIfAbsent(t topic, payload []byte) { b.enqueue(t, payload, f
 func (b *mailbox) enqueue(t topic, payload []byte, replace bool) {
 	b.mu.Lock()
 	_, queued := b.payloads[t]
-	if b.state == mailboxClosed || queued && !replace {
+	if b.closed || queued && !replace {
 		b.mu.Unlock()
 		return
 	}
@@ -67,10 +58,10 @@ func (b *mailbox) enqueue(t topic, payload []byte, replace bool) {
 		b.payloads = make(map[topic][]byte)
 	}
 	b.payloads[t] = payload
-	first := b.state == mailboxOpen && len(b.order) == 1 && !queued
+	ready, first := b.ready, len(b.order) == 1 && !queued
 	b.mu.Unlock()
-	if first {
-		b.ready()
+	if ready != nil && first {
+		ready()
 	}
 }
 
@@ -85,16 +76,15 @@ func (b *mailbox) drop(t topic) {
 	b.order = slices.DeleteFunc(b.order, func(queued topic) bool { return queued == t })
 }
 
-// open starts the delivery.
-func (b *mailbox) open() {
+// open starts the delivery: ready is called whenever there is something to take after there was
+// nothing. It must not block.
+func (b *mailbox) open(ready func()) {
 	b.mu.Lock()
-	first := b.state == mailboxPaused && len(b.order) > 0
-	if b.state == mailboxPaused {
-		b.state = mailboxOpen
-	}
+	b.ready = ready
+	waiting := len(b.order) > 0
 	b.mu.Unlock()
-	if first {
-		b.ready()
+	if waiting {
+		ready()
 	}
 }
 
@@ -102,7 +92,7 @@ func (b *mailbox) open() {
 func (b *mailbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.state, b.order, b.payloads = mailboxClosed, nil, nil
+	b.closed, b.order, b.payloads = true, nil, nil
 }
 
 // take removes up to limit notifications, if the mailbox is open, and reports whether there are
@@ -110,7 +100,7 @@ func (b *mailbox) close() {
 func (b *mailbox) take(limit int) (notices []notice, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.state != mailboxOpen || len(b.order) == 0 {
+	if b.ready == nil || len(b.order) == 0 {
 		return nil, false
 	}
 	n := min(limit, len(b.order))

@@ -109,7 +109,7 @@ func TestUnfollowIsCalledWhenTheStreamsEnd(t *testing.T) {
 		s := mcp.New(handler, mcp.Options{})
 		in, client := io.Pipe()
 		served := make(chan error, 1)
-		go func() { served <- s.Serve(t.Context(), in, io.Discard) }()
+		go func() { served <- s.For("").Serve(t.Context(), in, io.Discard) }()
 		expect := func(want int) {
 			t.Helper()
 			synctest.Wait()
@@ -262,7 +262,7 @@ func TestSlowFollowSendsKeepAlives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := slowFollowHandler{newFakeHandler(), make(chan string, 10), make(chan struct{})}
 		s := mcp.New(h, mcp.Options{})
-		client, stop := startHTTP(t, s)
+		client, stop := startHTTP(t, s.For(""))
 		v := &testClient{t: t, client: client}
 		time.AfterFunc(25*time.Second, func() { close(h.allowed) })
 		got := v.listen(t.Context(), `"resourceSubscriptions":["note://a"]`)

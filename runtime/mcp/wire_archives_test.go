@@ -60,7 +60,7 @@ func connectStreams(t *testing.T, w *conversation) (disconnect func()) {
 	replies, out := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- w.server.Serve(t.Context(), in, out)
+		served <- w.server.For("").Serve(t.Context(), in, out)
 		out.Close()
 	}()
 	go func() {
@@ -136,7 +136,7 @@ func startHTTP(t *testing.T, h http.Handler) (client *http.Client, stop func()) 
 
 // connectHTTP sends each line as a POST with the headers that a correct client sends.
 func connectHTTP(t *testing.T, w *conversation) (disconnect func()) {
-	client, stop := startHTTP(t, w.server)
+	client, stop := startHTTP(t, w.server.For(""))
 	var session, revision string
 	w.send = func(line string) {
 		var m struct {

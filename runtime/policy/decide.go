@@ -175,12 +175,6 @@ func (e *RuleError) Failure() *failure.Failure {
 	return &failure.Failure{Message: e.Error(), Refused: true, Cause: e.Cause, ID: failure.NewID()}
 }
 
-// DeniedByError returns the decision of a rule that is part of no policy and could not be
-// evaluated.
-func DeniedByError(rule string, cause error) Decision {
-	return Decision{Verdict: Denied, Rule: rule, Cause: cause}
-}
-
 // Err returns why a call is denied, in the words of the policies that deny it; nil when it is not.
 func (d *Decision) Err(f *hcl.Frame) error {
 	switch {

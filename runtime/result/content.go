@@ -3,8 +3,10 @@ package result
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"strconv"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
@@ -19,16 +21,16 @@ func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, 
 	case "link":
 		dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), r.expr(b.URI))
 		dst = value.AppendString(append(dst, `,"name":`...), r.expr(b.Name))
-		dst = AppendMember(dst, "title", r.expr(b.Title))
-		dst = AppendMember(dst, "description", string(r.text(b.Description)))
-		dst = AppendMember(dst, "mimeType", b.MimeType)
+		dst = mcp.AppendMember(dst, "title", r.expr(b.Title))
+		dst = mcp.AppendMember(dst, "description", string(r.text(b.Description)))
+		dst = mcp.AppendMember(dst, "mimeType", b.MimeType)
 		if b.Size > 0 {
 			dst = strconv.AppendInt(append(dst, `,"size":`...), int64(b.Size), 10)
 		}
 		dst = append(dst, '}')
 	case "resource":
 		dst = value.AppendString(append(dst, `{"type":"resource","resource":{"uri":`...), r.expr(b.URI))
-		dst = AppendMember(dst, "mimeType", b.MimeType)
+		dst = mcp.AppendMember(dst, "mimeType", b.MimeType)
 		if b.Data == nil {
 			dst = value.AppendString(append(dst, `,"text":`...), w.modelText(r.text(b.Text)))
 		} else {
@@ -64,7 +66,7 @@ func AppendAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]byte, er
 		members = strconv.AppendFloat(append(members, `,"priority":`...), *a.Priority, 'f', -1, 64)
 	}
 	r := renderer{frame: f}
-	members = AppendMember(members, "lastModified", r.expr(a.LastModified))
+	members = mcp.AppendMember(members, "lastModified", r.expr(a.LastModified))
 	members = bytes.TrimPrefix(members, []byte{','})
 	return append(append(append(dst, `,"annotations":{`...), members...), '}'), r.err
 }
@@ -102,14 +104,6 @@ func (r *renderer) base64(e *hcl.Expr) (text string) {
 	return text
 }
 
-// AppendMember appends a comma and a member of an object; an empty text appends nothing.
-func AppendMember(dst []byte, key, text string) []byte {
-	if text == "" {
-		return dst
-	}
-	return value.AppendString(append(append(append(dst, ",\""...), key...), "\":"...), text)
-}
-
 // Writer writes the texts and content blocks of one operation: without secrets, and truncated.
 type Writer struct {
 	Scrubber *Scrubber
@@ -120,20 +114,13 @@ type Writer struct {
 
 // NewWriter returns the Writer of an operation. Kind is "tool", "prompt", ….
 func NewWriter(kind string, op *hcl.Operation, scrubber *Scrubber) *Writer {
-	w := &Writer{Scrubber: scrubber, MaxText: DefaultMaxText, Hint: Hint(kind, op)}
-	if op.MaxText > 0 {
-		w.MaxText = int(op.MaxText)
-	}
-	return w
+	return &Writer{Scrubber: scrubber, MaxText: int(op.MaxText), Hint: Hint(kind, op)}
 }
 
 // Truncate shortens a text to the maximum for a model. It keeps the end of a log, because errors
 // are there.
 func (w *Writer) Truncate(text []byte, hint string) []byte {
-	switch {
-	case len(text) <= w.MaxText:
-		return text
-	case w.KeepEnd:
+	if w.KeepEnd {
 		return truncateMiddle(text, w.MaxText, hint)
 	}
 	return TruncateText(text, w.MaxText, hint)
@@ -148,4 +135,75 @@ func (w *Writer) Message(text string) string {
 // modelText returns a text as a model receives it.
 func (w *Writer) modelText(text []byte) string {
 	return string(w.Truncate(w.Scrubber.Bytes(text), w.Hint))
+}
+
+// AppendMessages appends an array of those messages whose condition is true: one message of the
+// protocol for every content block.
+func (w *Writer) AppendMessages(dst []byte, list []*hcl.PromptMessage, f *hcl.Frame) ([]byte, error) {
+	dst = append(dst, '[')
+	first := len(dst)
+	for _, m := range list {
+		inner, elements := *f, []hcl.Each{{}}
+		if m.Each != nil {
+			var err error
+			if elements, _, err = EvalElements(m.Each, f); err != nil {
+				return dst, err
+			}
+		}
+		for i := range elements {
+			if m.Each != nil {
+				inner.Each = &elements[i]
+			}
+			ok, err := EvalCondition(m.When, &inner)
+			if ok && err == nil {
+				dst, err = w.appendBlocks(dst, m.Role, m.Content, &inner)
+			}
+			if err == nil {
+				err = CheckDocumentSize(len(dst) - first)
+			}
+			if err != nil {
+				return dst, err
+			}
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+// appendBlocks appends the content blocks whose condition is true to an array: each as a message of
+// the role, if there is one.
+func (w *Writer) appendBlocks(dst []byte, role string, blocks []*hcl.Content, f *hcl.Frame) ([]byte, error) {
+	for _, block := range blocks {
+		if ok, err := EvalCondition(block.When, f); err != nil {
+			return dst, err
+		} else if !ok {
+			continue
+		}
+		if dst[len(dst)-1] != '[' {
+			dst = append(dst, ',')
+		}
+		if role != "" {
+			dst = append(value.AppendString(append(dst, `{"role":`...), role), `,"content":`...)
+		}
+		var err error
+		if dst, err = w.AppendBlock(dst, block, f); err != nil {
+			return dst, err
+		}
+		if role != "" {
+			dst = append(dst, '}')
+		}
+	}
+	return dst, nil
+}
+
+// maxDocumentSize is the maximum size of a prompt or a resource in bytes. They are sent completely
+// or not at all.
+const maxDocumentSize = 16 << 20
+
+// CheckDocumentSize fails for a document that is too large to send.
+func CheckDocumentSize(size int) error {
+	if size <= maxDocumentSize {
+		return nil
+	}
+	const text = "it holds %s, and no more than %s can be sent"
+	return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size), hcl.Size(maxDocumentSize))}
 }

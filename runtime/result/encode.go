@@ -1,10 +1,13 @@
 package result
 
 import (
+	"bytes"
 	"fmt"
+	"sync"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
@@ -61,10 +64,8 @@ func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
 	if r.HasValue && s.defaults.structured && revision >= mcp.Revision20250618 {
 		r.pending = 2
 		out.Structured = (*structuredPart)(r.Buffers)
-		if t := s.OutputType(); t != nil {
-			out.Wrap = !IsObject(t)
-		} else {
-			out.Wrap = len(r.Structured) == 0 || r.Structured[0] != '{'
+		if out.Wrap = !bytes.HasPrefix(r.Structured, []byte{'{'}); s.OutputType() != nil {
+			out.Wrap = !IsObject(s.OutputType())
 		}
 	}
 	return out
@@ -102,4 +103,88 @@ func (r *Result) Rows() int {
 		}
 	}
 	return 0
+}
+
+// Buffers is the memory of one reply. It is reused once the protocol has taken all of its parts.
+type Buffers struct {
+	Structured []byte // the structured result, encoded
+	Text       []byte // of the one text block
+	Blocks     []byte // the content blocks, or the members of a document, encoded
+
+	note         []byte // a text block after the text; empty for none
+	textIsResult bool   // the text block is the structured result
+	pending      int    // parts that the protocol has not taken
+}
+
+var buffersPool = sync.Pool{New: func() any { return new(Buffers) }}
+
+// BorrowBuffers returns empty buffers. The caller hands them to the protocol, or calls Release.
+func BorrowBuffers() *Buffers { return buffersPool.Get().(*Buffers) }
+
+// Release lets another call use the buffers.
+func (b *Buffers) Release() {
+	const maxPooled = 1 << 20 // larger ones are left to the garbage collector
+	if cap(b.Structured)+cap(b.Text)+cap(b.Blocks) > maxPooled {
+		return
+	}
+	*b = Buffers{Structured: b.Structured[:0], Text: b.Text[:0], Blocks: b.Blocks[:0], note: b.note[:0]}
+	buffersPool.Put(b)
+}
+
+// Size returns how many bytes the reply has.
+func (b *Buffers) Size() int { return len(b.Structured) + len(b.Text) + len(b.Blocks) }
+
+func (b *Buffers) partTaken() {
+	if b.pending--; b.pending == 0 {
+		b.Release()
+	}
+}
+
+// DocumentMembers hands the blocks to the protocol as the members of a result.
+func (b *Buffers) DocumentMembers() mcp.Appender {
+	b.pending = 1
+	return (*documentMembers)(b)
+}
+
+// The parts of a reply as the protocol takes them.
+type (
+	contentPart     Buffers
+	structuredPart  Buffers
+	documentMembers Buffers
+)
+
+// AppendJSON implements mcp.Appender.
+func (p *contentPart) AppendJSON(dst []byte) []byte {
+	switch {
+	case len(p.Blocks) > 0:
+		dst = append(dst, p.Blocks...)
+	case p.textIsResult:
+		dst = p.appendTexts(dst, p.Structured)
+	default:
+		dst = p.appendTexts(dst, p.Text)
+	}
+	(*Buffers)(p).partTaken()
+	return dst
+}
+
+func (p *contentPart) appendTexts(dst, text []byte) []byte {
+	dst = jsonscan.AppendString(append(dst, `[{"type":"text","text":`...), text)
+	if len(p.note) > 0 {
+		dst = jsonscan.AppendString(append(dst, `},{"type":"text","text":`...), p.note)
+	}
+	return append(dst, "}]"...)
+}
+
+// AppendJSON implements mcp.Appender.
+func (p *structuredPart) AppendJSON(dst []byte) []byte {
+	dst = append(dst, p.Structured...)
+	(*Buffers)(p).partTaken()
+	return dst
+}
+
+// AppendJSON implements mcp.Appender.
+func (p *documentMembers) AppendJSON(dst []byte) []byte {
+	dst = append(dst, p.Blocks...)
+	(*Buffers)(p).partTaken()
+	return dst
 }

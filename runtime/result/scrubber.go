@@ -85,12 +85,7 @@ func base64Forms(secret string) (codes []string) {
 
 // containsSecret reports whether any secret occurs.
 func (s *Scrubber) containsSecret(b []byte) bool {
-	for _, f := range s.forms {
-		if bytes.Contains(b, f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.forms, func(f []byte) bool { return bytes.Contains(b, f) })
 }
 
 // Bytes returns a text without secrets, and without the beginnings of secrets that were truncated.

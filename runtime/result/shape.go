@@ -139,18 +139,8 @@ func (s *Shaper) appendContent(dst []byte, f *hcl.Frame) (_ []byte, err error) {
 		}
 		dst = s.appendTextBlock(dst, text)
 	}
-	for _, block := range s.tool.Content {
-		if ok, err := EvalCondition(block.When, f); err != nil {
-			return nil, err
-		} else if !ok {
-			continue
-		}
-		if len(dst) > 1 {
-			dst = append(dst, ',')
-		}
-		if dst, err = s.AppendBlock(dst, block, f); err != nil {
-			return nil, err
-		}
+	if dst, err = s.appendBlocks(dst, "", s.tool.Content, f); err != nil {
+		return nil, err
 	}
 	return s.Scrubber.JSON(append(dst, ']')), nil
 }

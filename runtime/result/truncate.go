@@ -8,9 +8,6 @@ import (
 	"hatchel/hcl"
 )
 
-// DefaultMaxText is the default maximum size of a text for a model, in bytes.
-const DefaultMaxText = 64 << 10
-
 // Hint returns a sentence that explains how to get a smaller result. Kind is "tool", "prompt", ….
 func Hint(kind string, op *hcl.Operation) string {
 	var names []string

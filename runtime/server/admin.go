@@ -19,12 +19,8 @@ const adminGroup = "admin"
 // must be written can be. An operator also gets the details: failed reloads, connections, state and
 // webhooks.
 func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
-	ready, stopping := !s.Host.Status().Loaded.IsZero() && !s.Host.AuditUnavailable(r.Context()), false
-	select {
-	case <-s.stopping:
-		ready, stopping = false, true
-	default:
-	}
+	stopping := s.stopping.Load()
+	ready := !stopping && !s.Host.Status().Loaded.IsZero() && !s.Host.AuditUnavailable(r.Context())
 	status := http.StatusOK
 	if !ready {
 		status = http.StatusServiceUnavailable

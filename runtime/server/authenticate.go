@@ -80,10 +80,8 @@ func closeIfUnread(w http.ResponseWriter, r *http.Request) {
 
 // callerOf returns what is known of the caller of a request.
 func callerOf(r *http.Request) *mcp.Caller {
-	c := &mcp.Caller{Remote: r.RemoteAddr, Header: r.Header, Identity: mcp.IdentityOf(r.Context())}
-	if c.Identity != nil {
-		c.Subject = c.Identity.Subject
-	}
+	c := &mcp.Caller{Remote: r.RemoteAddr, Header: r.Header}
+	c.SetIdentity(mcp.IdentityOf(r.Context()))
 	return c
 }
 

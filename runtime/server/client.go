@@ -145,8 +145,7 @@ func (c *Client) responseError(status int, text []byte) error {
 
 // connectionError explains why a server did not answer.
 func (c *Client) connectionError(err error, method string) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL
 	}
 	connected := !errors.As(err, new(*net.OpError)) && !errors.As(err, new(*tls.CertificateVerificationError))

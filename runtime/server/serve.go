@@ -54,7 +54,7 @@ func (s *Server) Serve(ctx, force context.Context, l net.Listener) error {
 		return fmt.Errorf("the listener failed: %w", err)
 	case <-ctx.Done():
 	}
-	close(s.stopping)
+	s.stopping.Store(true)
 	err := s.shutdown(force)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalWriteTimeout)
 	defer cancel()

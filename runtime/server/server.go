@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
@@ -28,12 +29,12 @@ type Options struct {
 type Server struct {
 	Options
 	mcp      *mcp.Server
-	stopping chan struct{} // closed when the shutdown begins
+	stopping atomic.Bool // the shutdown has begun
 }
 
 // New returns a Server and makes it the receiver of the host's notifications.
 func New(o Options) *Server {
-	s := &Server{Options: o, mcp: mcp.New(o.Host, mcp.Options{Logger: o.Log}), stopping: make(chan struct{})}
+	s := &Server{Options: o, mcp: mcp.New(o.Host, mcp.Options{Logger: o.Log})}
 	o.Host.SetNotifier(s.mcp)
 	return s
 }

@@ -50,10 +50,11 @@ func (p *poller) run(changed bool) {
 	if changed {
 		p.notify()
 	}
-	versions, stop := tickerIf(p.versioned, versionInterval)
-	defer stop()
-	readings, stop := tickerIf(p.refresh > 0, p.refresh)
-	defer stop()
+	var versions <-chan time.Time
+	if p.versioned {
+		versions = time.Tick(versionInterval)
+	}
+	readings := time.Tick(p.refresh) // nil for 0
 	for {
 		changed := false
 		select {
@@ -76,15 +77,6 @@ func (p *poller) notify() {
 	if p.ctx.Err() == nil {
 		p.registry.server.NotifyUpdated(p.subscription.uri)
 	}
-}
-
-// tickerIf returns the channel of a ticker; one that never ticks when ticks is not set.
-func tickerIf(ticks bool, d time.Duration) (<-chan time.Time, func()) {
-	if !ticks {
-		return nil, func() {}
-	}
-	t := time.NewTicker(d)
-	return t.C, t.Stop
 }
 
 // checkVersion reports whether the backends tell another version than before.

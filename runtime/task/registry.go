@@ -187,14 +187,14 @@ func (r *Registry) load(ctx context.Context, id string) (*Task, error) {
 	return decode(row)
 }
 
-// Find returns a task of a caller; mcp.UnknownTask for one that is not theirs.
+// Find returns a task of a caller; mcp.Unknown for one that is not theirs.
 func (r *Registry) Find(ctx context.Context, id string, c *mcp.Caller) (*Task, error) {
 	if !r.isOpen() { // there is none, and the store is not opened for that
-		return nil, mcp.UnknownTask(id)
+		return nil, mcp.Unknown("task", id)
 	}
 	t, err := r.load(ctx, id)
 	if err == nil && (t == nil || !t.belongsTo(c)) {
-		err = mcp.UnknownTask(id)
+		err = mcp.Unknown("task", id)
 	}
 	if err != nil {
 		return nil, err

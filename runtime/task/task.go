@@ -13,7 +13,6 @@ import (
 
 	"hatchel/hcl/value"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
 	"hatchel/runtime/state"
 	"hatchel/runtime/webhook"
 )
@@ -161,7 +160,7 @@ func (t *Task) MatchAnswers(answers []byte) (sent map[string]any, pending []Ques
 func (t *Task) AppendMembers(dst []byte, detailed bool) []byte {
 	dst = value.AppendString(append(dst, `"taskId":`...), t.row.Name)
 	dst = value.AppendString(append(dst, `,"status":`...), t.Status)
-	dst = result.AppendMember(dst, "statusMessage", t.Message)
+	dst = mcp.AppendMember(dst, "statusMessage", t.Message)
 	dst = value.AppendString(append(dst, `,"createdAt":`...), formatTime(t.Created))
 	dst = value.AppendString(append(dst, `,"lastUpdatedAt":`...), formatTime(t.Updated))
 	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), t.TTL, 10)
