@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
+
+	"hatchel/hcl"
 )
 
 // Directory is the directory that contains the files of a block. No file name leads out of it, be it with
@@ -37,6 +39,15 @@ type File struct {
 	Path   string   // absolute
 	parent *os.Root // the directory that contains the file
 	name   string   // in parent
+}
+
+// OpenRendered opens the file that an argument of a block names in a call. Errors are *Fault.
+func (d Directory) OpenRendered(f *hcl.Frame, name *hcl.StringExpr) (*File, error) {
+	text, err := name.Render(f)
+	if err != nil {
+		return nil, &Fault{Message: err.Error()}
+	}
+	return d.Open(text)
 }
 
 // Open resolves a name in the directory. The parts of a name are separated by "/", and all but the last

@@ -75,17 +75,17 @@ type fakeAction struct {
 	world *world
 }
 
-func (a *fakeAction) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a *fakeAction) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if do := a.world.do[a.fakeBlock.Do]; do != nil {
 		v, err := do(ctx, call)
-		return adapters.Result{Value: map[string]any{"value": v}}, err
+		return map[string]any{"value": v}, err
 	}
 	var v any
 	var err error
 	if a.Value != nil {
 		v, err = a.Value.Eval(call.Frame)
 	}
-	return adapters.Result{Value: map[string]any{"value": v}}, err
+	return map[string]any{"value": v}, err
 }
 
 func (a *fakeAction) Probe(context.Context) (*schema.Type, error) {

@@ -26,41 +26,34 @@ type reader struct {
 }
 
 // Do implements adapters.Action.
-func (r *reader) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (r *reader) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	target, lines, err := r.prepare(call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	defer target.Close()
 	file, err := target.OpenRead()
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return adapters.Result{}, adapters.FileFault(err, target.Path)
+		return nil, adapters.FileFault(err, target.Path)
 	}
 	out := map[string]any{"path": target.Path, "size": int(info.Size())}
-	if err := r.read(ctx, file, lines, out); err != nil {
-		return adapters.Result{}, err
-	}
-	return adapters.Result{Value: out}, nil
+	return out, r.read(ctx, file, lines, out)
 }
 
 func (r *reader) prepare(f *hcl.Frame) (*adapters.File, lineRange, error) {
-	name, err := r.block.Read.Render(f)
-	if err != nil {
-		return nil, lineRange{}, &adapters.Fault{Message: err.Error()}
-	}
 	lines, err := r.lineRange(f)
 	if err != nil {
 		return nil, lineRange{}, err
 	}
-	target, err := r.dir.Open(name)
+	target, err := r.dir.OpenRendered(f, r.block.Read)
 	return target, lines, err
 }
 

@@ -58,10 +58,11 @@ func (c *connection) spec() hcl.Spec {
 // Check implements hcl.Checker.
 func (c *connection) Check() error {
 	var checks adapters.Checks
-	if u, err := url.Parse(c.BaseURL); err != nil || u.Host == "" || !isHTTP(u) {
-		checks.Refuse(true, &c.BaseURL, `base_url must be a URL with http or https and a host, such as `+
-			`"https://shop.example/api/v1".`)
-	} else {
+	u, err := url.Parse(c.BaseURL)
+	isURL := err == nil && u.Host != "" && isHTTP(u)
+	checks.Refuse(!isURL, &c.BaseURL,
+		`base_url must be a URL with http or https and a host, such as "https://shop.example/api/v1".`)
+	if isURL {
 		checks.Refuse(u.User != nil, &c.BaseURL, "base_url must not contain a user name or password. "+
 			"Write auth { basic = { username = …, password = secret.… } } instead.")
 		checks.Refuse(u.RawQuery != "" || u.ForceQuery || u.Fragment != "", &c.BaseURL,

@@ -203,11 +203,7 @@ func lowerCaseHeaders(h nethttp.Header) map[string]any {
 		if !ok {
 			lower = strings.ToLower(name)
 		}
-		if len(values) == 1 {
-			out[lower] = values[0]
-		} else {
-			out[lower] = strings.Join(values, ", ")
-		}
+		out[lower] = strings.Join(values, ", ")
 	}
 	return out
 }

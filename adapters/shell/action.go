@@ -69,13 +69,13 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 }
 
 // Do implements adapters.Action.
-func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	p, err := a.plan(call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	if a.timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, a.timeout, errTimeout)
@@ -89,13 +89,13 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	}
 	j, err := p.start(a.programs)
 	if err != nil {
-		return adapters.Result{}, p.startFault(err)
+		return nil, p.startFault(err)
 	}
 	defer j.close()
 	j.stop = stop
 	exits, stopped := j.wait(ctx)
 	if stopped {
-		return adapters.Result{}, a.stoppedError(ctx, p, j)
+		return nil, a.stoppedError(ctx, p, j)
 	}
 	return a.result(p, j, exits)
 }
@@ -113,14 +113,14 @@ func (a *action) stoppedError(ctx context.Context, p *commandPlan, j *job) error
 }
 
 // result checks the exit codes and reads the output.
-func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (adapters.Result, error) {
+func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (any, error) {
 	code := 0
 	for i, e := range exits {
 		if i < len(exits)-1 && e.isBrokenPipe() {
 			continue
 		}
 		if e.err != nil || !slices.Contains(a.okCodes, e.code) {
-			return adapters.Result{}, p.exitFault(i, e, j)
+			return nil, p.exitFault(i, e, j)
 		}
 		if e.code != 0 {
 			code = e.code
@@ -131,7 +131,7 @@ func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (adapters.Re
 		output["stderr"] = j.stderr.captured.text(p.secrets)
 	}
 	if err := a.block.parseOutput(j.stdout.captured, output); err != nil {
-		return adapters.Result{}, p.outputFault(err, j)
+		return nil, p.outputFault(err, j)
 	}
-	return adapters.Result{Value: output}, nil
+	return output, nil
 }

@@ -94,28 +94,19 @@ func (j *job) end() {
 	timer := time.NewTimer(gracePeriod)
 	defer timer.Stop()
 	if !j.limitExceeded.Load() {
-		j.signal(syscall.SIGTERM)
+		sandbox.Signal(j.programs, syscall.SIGTERM)
 		select {
 		case <-j.done:
 		case <-timer.C:
 		}
 	}
-	j.signal(syscall.SIGKILL)
+	sandbox.Signal(j.programs, syscall.SIGKILL)
 	j.limitReading()
 	timer.Reset(unkillableAfter)
 	select {
 	case <-j.exited:
 	case <-timer.C:
 		close(j.stuck)
-	}
-}
-
-// signal sends a signal to the process group of each program. No program may be reaped yet.
-func (j *job) signal(sig syscall.Signal) {
-	for _, p := range j.programs {
-		if syscall.Kill(-p.Pid, sig) != nil {
-			_ = syscall.Kill(p.Pid, sig)
-		}
 	}
 }
 
@@ -155,7 +146,7 @@ func (j *job) closeInput() {
 
 // abort ends a job of which not all programs could be started.
 func (j *job) abort() {
-	j.signal(syscall.SIGKILL)
+	sandbox.Signal(j.programs, syscall.SIGKILL)
 	if j.workspace != nil {
 		j.workspace.KillRemaining()
 	}

@@ -23,7 +23,7 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 }
 
 // Do implements adapters.Action. It runs the statements of the block in one transaction.
-func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	var out map[string]any
 	var err error
 	switch {
@@ -35,9 +35,9 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 		out, err = a.runCallerStatement(ctx, call)
 	}
 	if err != nil {
-		return adapters.Result{}, a.toFault(ctx, err)
+		return nil, a.toFault(ctx, err)
 	}
-	return adapters.Result{Value: out}, nil
+	return out, nil
 }
 
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {

@@ -60,12 +60,11 @@ var safeName = regexp.MustCompile(`^[\pL\pN_$.,"\x60 ()-]{1,200}$`)
 // toFault converts an error of an engine. It quotes a mistake in a statement only to the caller who wrote
 // the statement.
 func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault {
-	var commit *commitLostError
 	var row *pgproto3.ExceededMaxBodyLenErr
 	r, known := readReport(err)
 	message := r.message
 	switch {
-	case errors.As(err, &commit):
+	case errors.Is(err, errCommitLost):
 		message = msgCommitUnknown
 	case errors.As(err, &row):
 		message = msgRowTooLarge

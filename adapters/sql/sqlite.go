@@ -142,7 +142,7 @@ func (s *sqliteDatabase) openConn(dsn string) (*sqliteConn, error) {
 		return nil, err
 	}
 	c := &sqliteConn{database: s, raw: raw.(*sqlite3.SQLiteConn), columns: map[*string]*sqliteColumns{}}
-	if err := c.prepareControl(); err != nil {
+	if err := c.prepareControls(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	s.watchdog.add(c)
@@ -162,7 +162,7 @@ func (s *sqliteDatabase) read(ctx context.Context, use func(transaction) error) 
 		tx := sqliteReadTx{conn: c}
 		err := use(&tx)
 		if tx.begun {
-			err = errors.Join(err, c.control(c.rollback))
+			err = errors.Join(err, c.control(rollback))
 		}
 		return err
 	})
@@ -178,9 +178,9 @@ func (s *sqliteDatabase) write(ctx context.Context, use func(transaction) error)
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = c.control(c.commit)
+			err = c.control(commit)
 		}
-		if err != nil && !c.raw.AutoCommit() && c.control(c.rollback) != nil {
+		if err != nil && !c.raw.AutoCommit() && c.control(rollback) != nil {
 			c.broken = true
 		}
 		return err
@@ -192,7 +192,7 @@ func (s *sqliteDatabase) write(ctx context.Context, use func(transaction) error)
 func (s *sqliteDatabase) beginWrite(ctx context.Context, c *sqliteConn) error {
 	deadline := time.Now().Add(s.config.BusyTimeout)
 	for {
-		err := c.control(c.beginImmediate)
+		err := c.control(beginImmediate)
 		var e sqlite3.Error
 		if err == nil || !errors.As(err, &e) || e.Code != sqlite3.ErrBusy || time.Now().After(deadline) {
 			return err

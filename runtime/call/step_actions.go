@@ -45,21 +45,21 @@ type progressAction struct {
 }
 
 // Do implements adapters.Action.
-func (a progressAction) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a progressAction) Do(_ context.Context, call *adapters.Call) (any, error) {
 	done, err := evalNumber(a.Done, call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	total, err := evalNumber(a.Total, call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	text := ""
 	if a.Message != nil {
 		text = a.scrubber.Text(failure.Render(a.Message, call.Frame))
 	}
 	call.Progress(done, total, text)
-	return adapters.Result{}, nil
+	return nil, nil
 }
 
 // Plan implements adapters.Planner.
@@ -90,18 +90,18 @@ type logAction struct {
 }
 
 // Do implements adapters.Action.
-func (a logAction) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a logAction) Do(_ context.Context, call *adapters.Call) (any, error) {
 	var data []byte
 	if a.Message != nil {
 		data = value.AppendString(nil, failure.Render(a.Message, call.Frame))
 	} else {
 		var err error
 		if data, err = evalJSON(a.Data, call.Frame); err != nil {
-			return adapters.Result{}, err
+			return nil, err
 		}
 	}
 	call.Log(a.Level, a.Logger, a.scrubber.JSON(data))
-	return adapters.Result{}, nil
+	return nil, nil
 }
 
 // Plan implements adapters.Planner.
@@ -126,15 +126,15 @@ func evalJSON(e *hcl.Expr, f *hcl.Frame) ([]byte, error) {
 type waitAction struct{ *hcl.Wait }
 
 // Do implements adapters.Action.
-func (a waitAction) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a waitAction) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	d, err := a.Duration(call.Frame)
 	if err != nil {
-		return adapters.Result{}, failure.AsFault(err)
+		return nil, failure.AsFault(err)
 	}
 	if client, ok := call.Client.(detacher); ok && a.Detach {
 		client.Detach(d)
 	}
-	return adapters.Result{}, ctxtime.Sleep(ctx, d)
+	return nil, ctxtime.Sleep(ctx, d)
 }
 
 // Plan implements adapters.Planner.
@@ -147,8 +147,8 @@ func (a waitAction) Plan(call *adapters.Call) (string, error) {
 type failAction struct{ *hcl.Fail }
 
 // Do implements adapters.Action.
-func (a failAction) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
-	return adapters.Result{}, &adapters.Fault{Message: failure.Render(a.Message, call.Frame)}
+func (a failAction) Do(_ context.Context, call *adapters.Call) (any, error) {
+	return nil, &adapters.Fault{Message: failure.Render(a.Message, call.Frame)}
 }
 
 // Plan implements adapters.Planner.
@@ -163,16 +163,16 @@ type faultAction struct {
 }
 
 // Do implements adapters.Action.
-func (a faultAction) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a faultAction) Do(_ context.Context, call *adapters.Call) (any, error) {
 	e := &mcp.Error{Code: a.Code, Message: a.scrubber.Text(failure.Render(a.Message, call.Frame))}
 	if a.Data != nil {
 		data, err := evalJSON(a.Data, call.Frame)
 		if err != nil {
-			return adapters.Result{}, err
+			return nil, err
 		}
 		e.Data = a.scrubber.JSON(data)
 	}
-	return adapters.Result{}, e
+	return nil, e
 }
 
 // Plan implements adapters.Planner.
@@ -192,10 +192,10 @@ func ToolAction(target *Program, inputs *hcl.KeyValues) adapters.Action {
 }
 
 // Do calls the tool as a client does, as the caller of the outer call, and returns {result, text}.
-func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	values, err := t.evalInputs(call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	c := t.target.newCall(ctx, call.Frame.Caller, call.Client)
 	defer c.result.Release()
@@ -205,17 +205,17 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 	if err := t.target.run(c, inputs{values: values}); err != nil {
 		f := failure.Of(err)
 		if f.Internal || f.Protocol != nil {
-			return adapters.Result{}, err
+			return nil, err
 		}
-		return adapters.Result{}, &adapters.Fault{
+		return nil, &adapters.Fault{
 			Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, RetryAfter: f.RetryAfter,
 		}
 	}
 	text, err := c.result.AsText()
 	if err != nil {
-		return adapters.Result{}, c.contextCause(err)
+		return nil, c.contextCause(err)
 	}
-	return adapters.Result{Value: map[string]any{"result": c.result.Value, "text": text}}, nil
+	return map[string]any{"result": c.result.Value, "text": text}, nil
 }
 
 // Plan implements adapters.Planner.

@@ -77,15 +77,6 @@ func (p *processSet) candidates(last int) (pids []int) {
 	return pids
 }
 
-// signal sends a signal to the process groups of the programs. No program may be reaped yet.
-func (p *processSet) signal(sig unix.Signal) {
-	for _, program := range p.programs {
-		if unix.Kill(-program.Pid, sig) != nil {
-			_ = unix.Kill(program.Pid, sig)
-		}
-	}
-}
-
 // openLoadavg opens the file that tells which process ID was assigned last. One descriptor serves all calls.
 var openLoadavg = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/loadavg") })
 

@@ -20,6 +20,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Sandbox confines the programs of one configuration block. It is safe for concurrent use.
+type Sandbox struct {
+	Policy
+	abi        ABI
+	filter     filter
+	rlimits    rlimits
+	readRules  []pathRule // for Policy.Read, without the files of the system
+	writeRules []pathRule // for Policy.Write
+	writable   []string   // Policy.Write without symbolic links
+
+	mu     sync.Mutex
+	idle   []*Workspace // guarded by mu
+	closed bool         // guarded by mu
+}
+
 // The reasons of an UnsupportedError.
 const (
 	noLandlock = "Programs are confined by Landlock, which Linux has since 5.13. The kernel of this machine " +

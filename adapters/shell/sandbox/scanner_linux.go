@@ -208,7 +208,7 @@ func (p *processSet) judge(members []int, last int) {
 		p.scan.ended = true
 		p.scan.exceeding.Go(func() {
 			p.scan.onExceeded(err)
-			p.signal(unix.SIGKILL)
+			Signal(p.programs, unix.SIGKILL)
 			p.killStragglers()
 		})
 	}

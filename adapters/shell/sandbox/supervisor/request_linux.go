@@ -61,7 +61,7 @@ func newRequest(n *notification) (r *request, errno unix.Errno) {
 	switch {
 	case strings.HasPrefix(r.path, "/"):
 	case dir == unix.AT_FDCWD:
-		r.base, errno = t.openDir()
+		r.base, errno = t.open("cwd", unix.ENOENT)
 	default:
 		r.base, errno = t.openFile(dir)
 	}
