@@ -98,6 +98,15 @@ func PlanText(data []byte, maxBytes int) string {
 	return fmt.Sprintf("%s… %s%d more bytes]", head, OmittedPrefix, len(data)-len(head))
 }
 
+// SplitLines returns the lines of a text without their line breaks, as a value of the language.
+func SplitLines(text string) []any {
+	lines := []any{}
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"))
+	}
+	return lines
+}
+
 // FirstRunes returns a text truncated at its end to at most maxRunes characters, including the ellipsis.
 func FirstRunes(text string, maxRunes int) string {
 	n := 0

@@ -5,7 +5,6 @@ package file
 import (
 	"cmp"
 	"context"
-
 	"strings"
 	"unicode/utf8"
 

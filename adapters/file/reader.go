@@ -74,7 +74,7 @@ func (r *reader) read(ctx context.Context, file *os.File, lines lineRange, out m
 	}
 	switch r.format {
 	case asLines:
-		out["lines"] = splitLines(text)
+		out["lines"] = adapters.SplitLines(text)
 	case asCSV:
 		out["rows"], err = decodeCSV(text, r.delimiter, path)
 	case asJSON:

@@ -165,7 +165,7 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 		defer cancel()
 	}
 	if r.stream != nil {
-		ctx = r.stream.attach(ctx)
+		ctx = context.WithValue(ctx, streamKey{}, r.stream)
 	}
 	resp, err := a.service.send(ctx, a.method, address, r.header, r.body)
 	if err != nil {

@@ -46,14 +46,6 @@ func (a *auth) check(checks *adapters.Checks) {
 	}
 }
 
-// onBehalfOf returns the field that makes requests on behalf of the caller, or nil if it is not set.
-func (a *auth) onBehalfOf() any {
-	if a == nil || a.OAuth2 == nil || !a.OAuth2.Exchange {
-		return nil
-	}
-	return &a.OAuth2.Exchange
-}
-
 // authorizer adds credentials to a request. In a dry run it fetches no token.
 type authorizer interface {
 	authorize(ctx context.Context, f *hcl.Frame, r *compiledRequest) error

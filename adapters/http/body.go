@@ -1,10 +1,8 @@
 package http
 
 import (
-	"context"
 	"fmt"
 	"io"
-	nethttp "net/http"
 	"strings"
 
 	"hatchel/adapters"
@@ -195,17 +193,5 @@ func (r *bodyReader) Close() error {
 	return r.current.Close()
 }
 
+// streamKey is the key of the body stream in the context of a request.
 type streamKey struct{}
-
-// attach returns a context whose request is sent with this body.
-func (s *bodyStream) attach(ctx context.Context) context.Context {
-	return context.WithValue(ctx, streamKey{}, s)
-}
-
-// setStream sets the body of a request to the stream attached to its context.
-func setStream(req *nethttp.Request) {
-	if s, ok := req.Context().Value(streamKey{}).(*bodyStream); ok {
-		req.ContentLength, req.GetBody = s.size, s.open
-		req.Body, _ = s.open()
-	}
-}

@@ -84,7 +84,12 @@ func (c *connection) Check() error {
 func isHTTP(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
 
 // OnBehalf implements hcl.OnBehalf.
-func (c *connection) OnBehalf() any { return c.Auth.onBehalfOf() }
+func (c *connection) OnBehalf() any {
+	if c.Auth == nil || c.Auth.OAuth2 == nil || !c.Auth.OAuth2.Exchange {
+		return nil
+	}
+	return &c.Auth.OAuth2.Exchange
+}
 
 // open returns the handle of a connection. It reads the TLS files and does not connect.
 func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {

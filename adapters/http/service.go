@@ -70,7 +70,10 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 // fixBody sets the body of a request to the attached stream, and marks an empty body as empty. Otherwise
 // net/http would start a goroutine to find out whether it is empty.
 func fixBody(_ *resty.Client, req *nethttp.Request) error {
-	setStream(req)
+	if s, ok := req.Context().Value(streamKey{}).(*bodyStream); ok {
+		req.ContentLength, req.GetBody = s.size, s.open
+		req.Body, _ = s.open()
+	}
 	if req.ContentLength == 0 && req.Body != nil {
 		req.Body, req.GetBody = nethttp.NoBody, nil
 	}
@@ -98,12 +101,8 @@ var (
 	errTooManyRedirects = errors.New("too many redirects")
 )
 
+// noRedirectKey is the key of a true value in the context of a request that follows no redirects.
 type noRedirectKey struct{}
-
-// withoutRedirects returns a context whose requests follow no redirects.
-func withoutRedirects(ctx context.Context) context.Context {
-	return context.WithValue(ctx, noRedirectKey{}, true)
-}
 
 // checkRedirect follows redirects on the host of the first request only. An upgrade from http to https is
 // the same host, a downgrade is not.

@@ -171,11 +171,10 @@ func (t *tokens) fetch(of subject) (*token, error) {
 	}
 	header["User-Agent"] = t.service.userAgent
 	timeout := cmp.Or(t.service.timeout, defaultTimeout)
-	ctx, cancel := context.WithTimeout(t.ctx, timeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(t.ctx, noRedirectKey{}, true), timeout)
 	defer cancel()
 	requested := time.Now()
-	resp, err := t.service.send(
-		withoutRedirects(ctx), nethttp.MethodPost, t.config.TokenURL, header, []byte(form.Encode()))
+	resp, err := t.service.send(ctx, nethttp.MethodPost, t.config.TokenURL, header, []byte(form.Encode()))
 	var raw []byte
 	if err == nil {
 		defer resp.Body.Close()

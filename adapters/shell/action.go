@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"syscall"
 	"time"
 
 	"hatchel/adapters"
@@ -116,8 +117,8 @@ func (a *action) stoppedError(ctx context.Context, p *commandPlan, j *job) error
 func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (any, error) {
 	code := 0
 	for i, e := range exits {
-		if i < len(exits)-1 && e.isBrokenPipe() {
-			continue
+		if i < len(exits)-1 && e.code == 128+int(syscall.SIGPIPE) { // also as reported by a shell
+			continue // nobody reads the output of the program any more
 		}
 		if e.err != nil || !slices.Contains(a.okCodes, e.code) {
 			return nil, p.exitFault(i, e, j)

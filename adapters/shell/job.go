@@ -129,14 +129,6 @@ func (j *job) reap() []exitStatus {
 	return exits
 }
 
-// feed writes the standard input of the first program.
-func (j *job) feed(data []byte) {
-	j.writing.Go(func() {
-		_, _ = j.stdin.Write(data) // a program need not read all of it
-		j.stdin.Close()
-	})
-}
-
 func (j *job) closeInput() {
 	if j.stdin != nil {
 		j.stdin.Close()
@@ -179,10 +171,4 @@ func newExitStatus(state *os.ProcessState, err error) exitStatus {
 		return exitStatus{code: 128 + int(status.Signal()), signal: status.Signal()}
 	}
 	return exitStatus{code: status.ExitStatus()}
-}
-
-// isBrokenPipe reports whether the program ended because nobody read its output any more. A shell
-// reports the same of a program that it ran.
-func (e exitStatus) isBrokenPipe() bool {
-	return e.code == 128+int(syscall.SIGPIPE)
 }

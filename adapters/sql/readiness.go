@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -21,21 +22,14 @@ func (e *unreachableError) Error() string {
 	if errors.As(e.cause, &inner) {
 		return inner.Error()
 	}
-	return "the database is not reachable: " + connectReason(e.cause)
+	reason := adapters.DialReason(e.cause)
+	if r, ok := readReport(e.cause); ok {
+		reason = r.text
+	}
+	return "the database is not reachable: " + cmp.Or(reason, e.cause.Error())
 }
 
 func (e *unreachableError) Unwrap() error { return e.cause }
-
-// connectReason returns why a server or the network refused a connection.
-func connectReason(err error) string {
-	if r, ok := readReport(err); ok {
-		return r.text
-	}
-	if reason := adapters.DialReason(err); reason != "" {
-		return reason
-	}
-	return err.Error()
-}
 
 // readiness delays calls until the first connection is made. The first call connects and the others
 // wait for its attempt. After a failure all calls fail for retryInterval.

@@ -129,7 +129,12 @@ func (p *processSet) killStragglers() {
 		}
 	}
 	awaitExits(killed)
-	p.reapOrphans(killed)
+	// Orphans become children of this process if it is the first one of a container. Other parents reap them.
+	for _, pid := range killed {
+		if p.contains(pid) { // otherwise it is reaped, and the ID may be another process's
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+	}
 }
 
 // awaitExits waits until killed processes have ended, or for as long as the kernel may take.
@@ -141,16 +146,6 @@ func awaitExits(killed []int) {
 				break
 			}
 			time.Sleep(time.Millisecond)
-		}
-	}
-}
-
-// reapOrphans reaps the ended processes that are children of this process, as orphans become those of the first
-// process of a container. The others have parents that reap them.
-func (p *processSet) reapOrphans(ended []int) {
-	for _, pid := range ended {
-		if p.contains(pid) { // otherwise it is reaped, and the ID may be another process's
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
 	}
 }

@@ -169,7 +169,8 @@ func (p *processSet) mayExceed(last int, isScan bool) bool {
 // all if no process has started since the last one.
 func judgeSets(sets []*processSet, last int) {
 	found := map[*processSet][]int{}
-	if slices.ContainsFunc(sets, func(p *processSet) bool { return p.hasChanged(last) }) {
+	mayHaveChanged := func(p *processSet) bool { return p.scan.members == nil || last == 0 || last != p.scan.countedAt }
+	if slices.ContainsFunc(sets, mayHaveChanged) {
 		oldest := slices.MinFunc(sets, func(a, b *processSet) int { return a.created.Compare(b.created) })
 		for _, pid := range oldest.candidates(last) {
 			session, err := unix.Getsid(pid)
@@ -186,11 +187,6 @@ func judgeSets(sets []*processSet, last int) {
 	for _, p := range sets {
 		p.judge(found[p], last)
 	}
-}
-
-// hasChanged reports whether the set may have other members than those found last.
-func (p *processSet) hasChanged(last int) bool {
-	return p.scan.members == nil || last == 0 || last != p.scan.countedAt
 }
 
 // judge ends the processes if they exceed a limit. Without members, those found before are still valid.
