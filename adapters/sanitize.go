@@ -109,14 +109,10 @@ func SplitLines(text string) []any {
 
 // FirstRunes returns a text truncated at its end to at most maxRunes characters, including the ellipsis.
 func FirstRunes(text string, maxRunes int) string {
-	n := 0
-	for i := range text {
-		if n == maxRunes-1 && utf8.RuneCountInString(text[i:]) > 1 {
-			return text[:i] + "…"
-		}
-		n++
+	if utf8.RuneCountInString(text) <= maxRunes {
+		return text
 	}
-	return text
+	return string([]rune(text)[:maxRunes-1]) + "…"
 }
 
 // LastRunes returns a text truncated at its beginning to at most maxRunes characters, including the ellipsis.
@@ -125,11 +121,5 @@ func LastRunes(text string, maxRunes int) string {
 	if excess <= 0 {
 		return text
 	}
-	for i := range text {
-		if excess < 0 {
-			return "…" + text[i:]
-		}
-		excess--
-	}
-	return text
+	return "…" + string([]rune(text)[excess+1:])
 }

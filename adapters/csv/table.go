@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -192,7 +193,7 @@ func (t *table) cellText(v any) (string, error) {
 
 // escapeFormula treats a text that a spreadsheet would interpret as a formula as the block demands.
 func (t *table) escapeFormula(s string) (string, error) {
-	if t.formulas == formulasKeep || s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) || isNumber(s) {
+	if t.formulas == formulasKeep || s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) || plainNumber.MatchString(s) {
 		return s, nil
 	}
 	if t.formulas == formulasRefuse {
@@ -201,18 +202,8 @@ func (t *table) escapeFormula(s string) (string, error) {
 	return "'" + s, nil
 }
 
-// isNumber reports whether a text is a number without an exponent, such as a decimal of a database.
-func isNumber(s string) bool {
-	if s[0] == '-' || s[0] == '+' {
-		s = s[1:]
-	}
-	whole, fraction, dotted := strings.Cut(s, ".")
-	return isDigits(whole) && (!dotted || isDigits(fraction))
-}
-
-func isDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
-}
+// plainNumber matches a number without an exponent, such as a decimal of a database.
+var plainNumber = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]+)?$`)
 
 // appendCell appends a cell. It adds quotes where RFC 4180 requires them, and where a reader could mistake
 // a space or another delimiter.
