@@ -193,7 +193,8 @@ func (t *table) cellText(v any) (string, error) {
 
 // escapeFormula treats a text that a spreadsheet would interpret as a formula as the block demands.
 func (t *table) escapeFormula(s string) (string, error) {
-	if t.formulas == formulasKeep || s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) || plainNumber.MatchString(s) {
+	isFormula := s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) && !plainNumber.MatchString(s)
+	if t.formulas == formulasKeep || !isFormula {
 		return s, nil
 	}
 	if t.formulas == formulasRefuse {

@@ -43,7 +43,8 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	a := &action{
 		block: b, configDir: env.Dir, dir: adapters.Absolute(env.Dir, conn.Dir), okCodes: []int{0},
 		timeout: cmp.Or(b.Timeout, conn.Timeout), env: []*hcl.KeyValues{conn.Env, b.Env},
-		inherited: slices.Concat(conn.InheritEnv, b.InheritEnv), rules: cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()),
+		inherited: slices.Concat(conn.InheritEnv, b.InheritEnv),
+		rules:     cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()),
 	}
 	for _, codes := range [][]int{conn.OKCodes, b.OKCodes} {
 		if codes != nil {

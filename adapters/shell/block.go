@@ -102,8 +102,8 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 	_, known := formats[b.Parse]
 	checks.Refuse(!known && b.Parse != parseText, &b.Parse, "parse must be %q, %q, %q or %q, not %q.",
 		parseText, parseJSON, parseJSONLines, parseLines, b.Parse)
-	checks.Refuse(b.Stderr != "" && b.Stderr != stderrMerge, &b.Stderr, "stderr must be %q or omitted, not %q. If it is "+
-		"omitted, the error output is output.stderr.", stderrMerge, b.Stderr)
+	checks.Refuse(b.Stderr != "" && b.Stderr != stderrMerge, &b.Stderr, "stderr must be %q or omitted, not %q. If it "+
+		"is omitted, the error output is output.stderr.", stderrMerge, b.Stderr)
 	if conn != nil && b.Command == nil && len(conn.Config.(*connection).Command) > 0 {
 		var field any = &b.ScriptFile
 		switch {
@@ -112,15 +112,15 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 		case b.Script != nil:
 			field = &b.Script
 		}
-		checks.Refuse(true, field, "The connection %q begins a command, which only command = [...] can continue. Use a "+
-			"connection without a command here.", conn.Name)
+		checks.Refuse(true, field, "The connection %q begins a command, which only command = [...] can continue. Use "+
+			"a connection without a command here.", conn.Name)
 	}
 	program := b.readsCode()
-	checks.Refuse(program != "", &b.Stdin, "%s runs its standard input as code, so a caller must not choose it. Give it "+
-		"a constant program, as in script = ..., and pass the value as an argument.", program)
+	checks.Refuse(program != "", &b.Stdin, "%s runs its standard input as code, so a caller must not choose it. Give "+
+		"it a constant program, as in script = ..., and pass the value as an argument.", program)
 	for _, name := range b.Env.Names() {
-		checks.Refuse(loadsCode(name), &b.Env, "%s decides which code runs, and the env of a block can hold values of a "+
-			"call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
+		checks.Refuse(loadsCode(name), &b.Env, "%s decides which code runs, and the env of a block can hold values of "+
+			"a call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
 			"env = { %[1]s = ... } }.", name)
 	}
 	b.Sandbox.check(checks)

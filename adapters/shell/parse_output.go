@@ -91,8 +91,6 @@ func newNotJSONError(err error, text []byte, line int) error {
 	line += bytes.Count(before, []byte("\n"))
 	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 	excerpt := adapters.Sanitize(string(text[at:min(at+4*maxExcerptRunes, len(text))]), nil)
-	return &notJSONError{
-		message: fmt.Sprintf("wrote something that is not JSON: line %d, column %d: %s", line, column, syntaxErr.Reason),
-		excerpt: adapters.FirstRunes(excerpt, maxExcerptRunes),
-	}
+	message := fmt.Sprintf("wrote something that is not JSON: line %d, column %d: %s", line, column, syntaxErr.Reason)
+	return &notJSONError{message, adapters.FirstRunes(excerpt, maxExcerptRunes)}
 }

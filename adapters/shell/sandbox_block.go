@@ -61,8 +61,8 @@ func (s *sandboxBlock) spec() hcl.Spec {
 			DefaultDoc("no limit but timeout"),
 		hcl.Attr(&s.OpenFiles, "open_files", "How many files each program may have open.").RenamedFrom("files").
 			DefaultDoc(fmt.Sprint(defaultOpenFiles)),
-		hcl.Attr((*hcl.Size)(&s.FileSize), "file_size", "How large a written file may become. The number of files is not limited.").
-			DefaultDoc(`"1GiB"`),
+		hcl.Attr((*hcl.Size)(&s.FileSize), "file_size",
+			"How large a written file may become. The number of files is not limited.").DefaultDoc(`"1GiB"`),
 		hcl.Attr(&s.Processes, "processes", "How many processes a call may have at the same time, with sixteen "+
 			"threads for each.").DefaultDoc(fmt.Sprint(defaultProcesses)),
 	}

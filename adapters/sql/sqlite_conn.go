@@ -97,7 +97,7 @@ func (c *sqliteConn) interruptIfDone() bool {
 		return false
 	}
 	if c.call.Err() != nil {
-		_, _ = c.controls[interrupt].ExecContext(c.database.alreadyDone, nil) // always fails, because it is interrupted too
+		_, _ = c.controls[interrupt].ExecContext(c.database.alreadyDone, nil) // fails, because it is interrupted too
 	}
 	return true
 }
@@ -141,7 +141,8 @@ func (c *sqliteConn) execute(ctx context.Context, e *execution) error {
 	if err := c.bind(e.args); err != nil {
 		return err
 	}
-	result, err := c.raw.QueryContext(c.database.neverDone, trimTerminator(e.text), c.args) // the watchdog interrupts it
+	// The watchdog interrupts the statement.
+	result, err := c.raw.QueryContext(c.database.neverDone, trimTerminator(e.text), c.args)
 	if err != nil {
 		return err
 	}

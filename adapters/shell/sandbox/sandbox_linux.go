@@ -41,8 +41,8 @@ const (
 		"does not have it, or it is turned off (lsm= on the kernel command line). Turn it on, run the server on " +
 		"a newer kernel, or write sandbox { mode = \"none\" } to give the programs all rights of the server."
 	foreignProc = "The server looks up confined programs in /proc, which is not mounted or belongs to another PID " +
-		"namespace than the server. Mount it anew (unshare --mount-proc), or write sandbox { mode = \"none\" } to give " +
-		"the programs all rights of the server."
+		"namespace than the server. Mount it anew (unshare --mount-proc), or write sandbox { mode = \"none\" } to " +
+		"give the programs all rights of the server."
 	noListener = "The server decides which modes, groups and times of files a confined program may change, and " +
 		"the kernel does not forward these system calls to it: something around the server, such as a container " +
 		"runtime, listens to system calls itself or forbids seccomp (%v). Run the server elsewhere, or write " +
