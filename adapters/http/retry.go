@@ -83,13 +83,10 @@ func (r *retry) policy(repeatable bool) *retryPolicy {
 
 // next reports whether a failed attempt is retried, and the delay before that.
 func (p *retryPolicy) next(f *failure, attempt int, repeatable bool) (time.Duration, bool) {
-	if p == nil || attempt >= p.Attempts || f.permanent || f.RetryAfter > maxRetryAfter {
-		return 0, false
-	}
-	if f.Status != 0 && !p.statuses.contains(f.Status) {
-		return 0, false
-	}
-	if f.Status == 0 && (!p.network || !repeatable && !f.unsent) {
+	switch {
+	case p == nil, attempt >= p.Attempts, f.permanent, f.RetryAfter > maxRetryAfter,
+		f.Status != 0 && !p.statuses.contains(f.Status),
+		f.Status == 0 && (!p.network || !repeatable && !f.unsent):
 		return 0, false
 	}
 	wait := min(p.Backoff<<(attempt-1), maxBackoff)

@@ -86,11 +86,8 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 		defer cancel()
 		ctx = limited
 	}
-	var stop context.CancelCauseFunc
-	if a.sandbox != nil {
-		ctx, stop = context.WithCancelCause(ctx)
-		defer stop(nil)
-	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	j, err := p.start(a.programs)
 	if err != nil {
 		return nil, p.startFault(err)

@@ -40,8 +40,7 @@ const stderrMerge = "merge"
 
 const defaultMaxOutput = 1 << 20
 
-const docInheritEnv = "Names of variables to pass on from the server's environment, in addition to PATH, HOME and " +
-	"TMPDIR."
+const docInheritEnv = "Names of further variables than PATH, HOME and TMPDIR to pass on from the server's environment."
 
 func (b *block) spec() hcl.Spec {
 	b.Parse, b.MaxOutput = parseText, defaultMaxOutput
@@ -65,21 +64,18 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.InheritEnv, "inherit_env", docInheritEnv),
 			hcl.Attr(&b.Dir, "dir", "The working directory. To keep a value below a directory, write "+
 				"under(\"directory\", value).").DefaultDoc("the connection's, else the configuration directory"),
-			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that mean success; all others fail the call. If a "+
-				"signal ends a program, the code is 128 plus the signal's number.").
-				DefaultDoc("the connection's, else [0]"),
+			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that mean success; all others fail the call. A signal "+
+				"is the code 128 plus its number.").DefaultDoc("the connection's, else [0]"),
 			hcl.Attr(&b.MaxOutput, "max_output", "How much of stdout, and of stderr, is kept. The middle of a "+
 				"longer text is removed. Longer data fails the call.").DefaultDoc(`"1MiB"`),
 			hcl.Attr(&b.Stderr, "stderr", "\"merge\" writes the error output to stdout, in the order of writing.").
 				DefaultDoc("separate"),
 			hcl.Attr(&b.Parse, "parse", "How stdout is read: \"text\", \"json\", \"jsonl\" (one JSON value a line) "+
 				"or \"lines\".").DefaultDoc(`"text"`),
-			hcl.Attr(&b.Timeout, "timeout", "How long the block may take.").
-				DefaultDoc("the connection's, else the tool's"),
-			hcl.Block(&b.Sandbox, "sandbox",
-				"The permissions of the programs; replaces the sandbox of the connection. "+
-					"Without a sandbox, programs read the configuration directory and the system's programs, write "+
-					"to a temporary directory of their own (TMPDIR), and have no network.", (*sandboxBlock).spec),
+			hcl.Attr(&b.Timeout, "timeout", "The block's time limit.").DefaultDoc("the connection's, else the tool's"),
+			hcl.Block(&b.Sandbox, "sandbox", "The permissions of the programs; replaces the sandbox of the "+
+				"connection. Without a sandbox, programs read the configuration directory and the system's programs, "+
+				"write to a temporary directory of their own (TMPDIR), and have no network.", (*sandboxBlock).spec),
 		},
 	)
 }

@@ -80,9 +80,7 @@ func (t *resultSet) addRow() []any {
 		t.cells = make([]any, 0, 2*n)
 	}
 	start := len(t.cells)
-	for range n {
-		t.cells = append(t.cells, nil)
-	}
+	t.cells = append(t.cells, make([]any, n)...)
 	t.size += 16 * n
 	return t.cells[start : start+n : start+n]
 }
