@@ -31,14 +31,11 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	}
 	defer target.Close()
 	out := map[string]any{"path": target.Path, "count": len(t.rows)}
-	makeData := func(existing *os.File, size int64) ([]byte, error) {
-		var data []byte
+	makeData := func(existing *os.File, size int64) (data []byte, err error) {
 		if size > 0 {
-			separator, err := a.checkExisting(existing, size, t, target.Path)
-			if err != nil {
+			if data, err = a.checkExisting(existing, size, t, target.Path); err != nil {
 				return nil, err
 			}
-			data = separator
 		}
 		return t.encode(ctx, data, a.block.Header && size == 0)
 	}

@@ -29,13 +29,12 @@ func (a *action) newTable(unresolved any) (*table, error) {
 	if err != nil {
 		return nil, &adapters.Fault{Message: err.Error(), Cause: err}
 	}
-	rows, ok := v.([]any)
-	if !ok {
+	var ok bool
+	if t.rows, ok = v.([]any); !ok {
 		return nil, &adapters.Fault{Message: "the rows must be a list of objects, not " + value.Kind(v)}
 	}
-	t.rows = rows
 	if t.columns == nil {
-		t.columns, err = columnsOf(unresolved, rows)
+		t.columns, err = columnsOf(unresolved, t.rows)
 	}
 	return t, err
 }
@@ -99,13 +98,12 @@ func notObject(i int, row any) error {
 const ctxCheckInterval = 4096
 
 // encode appends the records of the table, with a header if requested.
-func (t *table) encode(ctx context.Context, dst []byte, header bool) ([]byte, error) {
+func (t *table) encode(ctx context.Context, dst []byte, header bool) (_ []byte, err error) {
 	if header && len(t.columns) > 0 {
 		names := make([]any, len(t.columns))
 		for i, name := range t.columns {
 			names[i] = name
 		}
-		var err error
 		if dst, err = t.appendRecord(dst, 0, names); err != nil {
 			return nil, err
 		}
@@ -118,7 +116,6 @@ func (t *table) encode(ctx context.Context, dst []byte, header bool) ([]byte, er
 		if err := t.fillCells(cells, i, row); err != nil {
 			return nil, err
 		}
-		var err error
 		if dst, err = t.appendRecord(dst, i+1, cells); err != nil {
 			return nil, err
 		}

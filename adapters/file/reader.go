@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"syscall"
@@ -114,7 +113,8 @@ func (r *reader) Version(_ context.Context, call *adapters.Call) (string, error)
 	if err != nil || !info.Mode().IsRegular() {
 		return "none", nil
 	}
-	return fmt.Sprintf("%d %d %d", info.ModTime().UnixNano(), info.Size(), inode(info)), nil
+	inode := info.Sys().(*syscall.Stat_t).Ino // distinguishes a file from one that replaced it
+	return fmt.Sprintf("%d %d %d", info.ModTime().UnixNano(), info.Size(), inode), nil
 }
 
 // lineRange is the lines from first to last, counted from 1.
@@ -227,12 +227,4 @@ func (r *ctxReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return r.src.Read(p)
-}
-
-// inode returns the number that distinguishes a file from one that replaced it.
-func inode(info fs.FileInfo) uint64 {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(s.Ino)
-	}
-	return 0
 }
