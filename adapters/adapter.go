@@ -93,10 +93,11 @@ type Env struct {
 }
 
 // Action runs one backend block for any number of concurrent calls. Do returns promptly when ctx
-// ends and does not modify call.Frame. It returns a *Fault for failures that the model can act on,
-// and any other error for failures it cannot.
+// ends and does not modify call.Frame. It returns the root output: an object whose members the backend
+// documents. It returns a *Fault for failures that the model can act on, and any other error for failures it
+// cannot.
 type Action interface {
-	Do(ctx context.Context, call *Call) (Result, error)
+	Do(ctx context.Context, call *Call) (output any, err error)
 }
 
 // Call is one call of an Action.
@@ -136,12 +137,6 @@ func (NopClient) Progress(done, total float64, message string) {}
 
 // Log implements Client.
 func (NopClient) Log(level, logger string, data []byte) {}
-
-// Result is what Do returns. Value is the root output: an object whose members the backend
-// documents.
-type Result struct {
-	Value any
-}
 
 // Fault is a failure that the model can act on. Message is for the model: what happened and what to
 // change, without hosts, statements or secrets. Cause is for the log.

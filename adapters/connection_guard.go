@@ -37,23 +37,23 @@ func NewConnectionGuard(name string, limits hcl.ConnectionLimits) *ConnectionGua
 
 // Do runs a call of an action within the limits. A call that exceeds them
 // fails with a Fault and is not sent.
-func (g *ConnectionGuard) Do(ctx context.Context, a Action, call *Call) (Result, error) {
+func (g *ConnectionGuard) Do(ctx context.Context, a Action, call *Call) (any, error) {
 	if g == nil {
 		return a.Do(ctx, call)
 	}
 	if err := g.acquireSlot(ctx); err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	defer g.releaseSlot()
 	trial, err := g.checkBreaker()
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	seen := healthUnknown
 	defer func() { g.record(seen, trial) }() // also after a panic, which ends a trial
-	r, err := a.Do(ctx, call)
+	output, err := a.Do(ctx, call)
 	seen = healthAfter(ctx, err)
-	return r, err
+	return output, err
 }
 
 // acquireSlot waits until another call may run, or until ctx ends.

@@ -14,8 +14,8 @@ import (
 
 type actionFunc func(context.Context) error
 
-func (f actionFunc) Do(ctx context.Context, _ *adapters.Call) (adapters.Result, error) {
-	return adapters.Result{}, f(ctx)
+func (f actionFunc) Do(ctx context.Context, _ *adapters.Call) (any, error) {
+	return nil, f(ctx)
 }
 
 var (

@@ -6,9 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"unicode"
+
+	"hatchel/hcl"
 )
 
 // Directory is the directory that contains the files of a block. No file name leads out of it, be it with
@@ -37,6 +40,15 @@ type File struct {
 	Path   string   // absolute
 	parent *os.Root // the directory that contains the file
 	name   string   // in parent
+}
+
+// OpenRendered opens the file that an argument of a block names in a call. Errors are *Fault.
+func (d Directory) OpenRendered(f *hcl.Frame, name *hcl.StringExpr) (*File, error) {
+	text, err := name.Render(f)
+	if err != nil {
+		return nil, &Fault{Message: err.Error()}
+	}
+	return d.Open(text)
 }
 
 // Open resolves a name in the directory. The parts of a name are separated by "/", and all but the last
@@ -125,7 +137,7 @@ func nameError(name string) string {
 			return "leads out of the directory with .."
 		case strings.HasPrefix(part, "."):
 			return "is hidden; no part of a name may begin with a dot"
-		case isDeviceName(part):
+		case deviceName.MatchString(part):
 			return "is the name of a device on some systems"
 		case len(part) > 255:
 			return "is too long"
@@ -137,16 +149,8 @@ func nameError(name string) string {
 	return ""
 }
 
-// isDeviceName reports names that Windows reserves for devices, with any extension and also on a shared
-// drive.
-func isDeviceName(part string) bool {
-	stem, _, _ := strings.Cut(strings.ToUpper(part), ".")
-	switch stem = strings.TrimRight(stem, " "); stem {
-	case "CON", "PRN", "AUX", "NUL":
-		return true
-	}
-	return len(stem) == 4 && (stem[:3] == "COM" || stem[:3] == "LPT") && stem[3] >= '1' && stem[3] <= '9'
-}
+// deviceName matches names that Windows reserves for devices, with any extension and also on a shared drive.
+var deviceName = regexp.MustCompile(`(?i)^(CON|PRN|AUX|NUL|(COM|LPT)[1-9]) *(\.|$)`)
 
 // FileFault converts the error of a file operation to a *Fault that names the path. It returns a *Fault
 // unchanged.

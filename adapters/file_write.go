@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/hcl/schema"
 	"hatchel/internal/ctxtime"
 	"hatchel/internal/filelock"
 )
@@ -30,6 +31,21 @@ func IfExistsAttr(dst *string, appendDoc string) hcl.Field {
 		`"append" ` + appendDoc + "."
 	return hcl.Choice(dst, "if_exists", doc, string(ExistsFail), string(ExistsReplace), string(ExistsAppend)).
 		DefaultDoc(`"fail"`)
+}
+
+// WriteEffects returns the effects of a block that writes a file. Its output has the path of the file and a
+// number.
+func (i IfExists) WriteEffects(number string) hcl.Effects {
+	return hcl.Effects{
+		Output: schema.ObjectOf(
+			&schema.Member{Name: "path", Type: &schema.Type{Kind: schema.String}},
+			&schema.Member{Name: number, Type: &schema.Type{Kind: schema.Integer}},
+		),
+		Default:     hcl.DefaultResult{Members: []string{"path", number}},
+		Writes:      true,
+		Destructive: i == ExistsReplace,
+		Idempotent:  i == ExistsReplace,
+	}
 }
 
 // Phrase returns the beginning of a plan that writes a file.

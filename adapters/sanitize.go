@@ -98,16 +98,21 @@ func PlanText(data []byte, maxBytes int) string {
 	return fmt.Sprintf("%s… %s%d more bytes]", head, OmittedPrefix, len(data)-len(head))
 }
 
+// SplitLines returns the lines of a text without their line breaks, as a value of the language.
+func SplitLines(text string) []any {
+	lines := []any{}
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"))
+	}
+	return lines
+}
+
 // FirstRunes returns a text truncated at its end to at most maxRunes characters, including the ellipsis.
 func FirstRunes(text string, maxRunes int) string {
-	n := 0
-	for i := range text {
-		if n == maxRunes-1 && utf8.RuneCountInString(text[i:]) > 1 {
-			return text[:i] + "…"
-		}
-		n++
+	if utf8.RuneCountInString(text) <= maxRunes {
+		return text
 	}
-	return text
+	return string([]rune(text)[:maxRunes-1]) + "…"
 }
 
 // LastRunes returns a text truncated at its beginning to at most maxRunes characters, including the ellipsis.
@@ -116,11 +121,5 @@ func LastRunes(text string, maxRunes int) string {
 	if excess <= 0 {
 		return text
 	}
-	for i := range text {
-		if excess < 0 {
-			return "…" + text[i:]
-		}
-		excess--
-	}
-	return text
+	return "…" + string([]rune(text)[excess+1:])
 }

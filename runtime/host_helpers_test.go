@@ -79,17 +79,17 @@ type fakeAction struct {
 	backend *fakeBackend
 }
 
-func (a *fakeAction) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a *fakeAction) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if do := a.backend.do[a.fakeBlock.Do]; do != nil {
 		v, err := do(ctx, call)
-		return adapters.Result{Value: map[string]any{"value": v}}, err
+		return map[string]any{"value": v}, err
 	}
 	var v any
 	var err error
 	if a.Value != nil {
 		v, err = a.Value.Eval(call.Frame)
 	}
-	return adapters.Result{Value: map[string]any{"value": v}}, err
+	return map[string]any{"value": v}, err
 }
 
 func (a *fakeAction) Probe(context.Context) (*schema.Type, error) {

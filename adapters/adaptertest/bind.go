@@ -161,9 +161,9 @@ func (b *BoundTool) Do(ctx context.Context, arguments string) (map[string]any, e
 	if err != nil {
 		return nil, err
 	}
-	out, ok := res.Value.(map[string]any)
+	out, ok := res.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("the output is a %T, not an object", res.Value)
+		return nil, fmt.Errorf("the output is a %T, not an object", res)
 	}
 	return out, nil
 }

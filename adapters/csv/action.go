@@ -21,39 +21,29 @@ type action struct {
 }
 
 // Do implements adapters.Action. If it fails, nothing was written.
-func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	target, t, err := a.prepare(call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	defer target.Close()
 	out := map[string]any{"path": target.Path, "count": len(t.rows)}
-	makeData := func(existing *os.File, size int64) ([]byte, error) {
-		var data []byte
+	makeData := func(existing *os.File, size int64) (data []byte, err error) {
 		if size > 0 {
-			separator, err := a.checkExisting(existing, size, t, target.Path)
-			if err != nil {
+			if data, err = a.checkExisting(existing, size, t, target.Path); err != nil {
 				return nil, err
 			}
-			data = separator
 		}
 		return t.encode(ctx, data, a.block.Header && size == 0)
 	}
 	accept := func() error { return call.CheckOutput(out) }
-	if err := target.Write(ctx, adapters.IfExists(a.block.IfExists), makeData, accept); err != nil {
-		return adapters.Result{}, err
-	}
-	return adapters.Result{Value: out}, nil
+	return out, target.Write(ctx, adapters.IfExists(a.block.IfExists), makeData, accept)
 }
 
 func (a *action) prepare(f *hcl.Frame) (*adapters.File, *table, error) {
-	name, err := a.block.File.Render(f)
-	if err != nil {
-		return nil, nil, &adapters.Fault{Message: err.Error()}
-	}
 	rows, err := a.block.Rows.Eval(f)
 	if err != nil {
 		return nil, nil, &adapters.Fault{Message: err.Error()}
@@ -62,7 +52,7 @@ func (a *action) prepare(f *hcl.Frame) (*adapters.File, *table, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	target, err := a.dir.Open(name)
+	target, err := a.dir.OpenRendered(f, a.block.File)
 	return target, t, err
 }
 

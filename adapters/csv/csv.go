@@ -64,17 +64,7 @@ func (b *block) spec() hcl.Spec {
 func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 	var checks adapters.Checks
 	b.check(&checks)
-	replaces := b.IfExists == string(adapters.ExistsReplace)
-	return hcl.Effects{
-		Output: schema.ObjectOf(
-			&schema.Member{Name: "path", Type: &schema.Type{Kind: schema.String}},
-			&schema.Member{Name: "count", Type: &schema.Type{Kind: schema.Integer}},
-		),
-		Default:     hcl.DefaultResult{Members: []string{"path", "count"}},
-		Writes:      true,
-		Destructive: replaces,
-		Idempotent:  replaces,
-	}, checks.Err()
+	return adapters.IfExists(b.IfExists).WriteEffects("count"), checks.Err()
 }
 
 func (b *block) check(checks *adapters.Checks) {

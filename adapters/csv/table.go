@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,13 +29,12 @@ func (a *action) newTable(unresolved any) (*table, error) {
 	if err != nil {
 		return nil, &adapters.Fault{Message: err.Error(), Cause: err}
 	}
-	rows, ok := v.([]any)
-	if !ok {
+	var ok bool
+	if t.rows, ok = v.([]any); !ok {
 		return nil, &adapters.Fault{Message: "the rows must be a list of objects, not " + value.Kind(v)}
 	}
-	t.rows = rows
 	if t.columns == nil {
-		t.columns, err = columnsOf(unresolved, rows)
+		t.columns, err = columnsOf(unresolved, t.rows)
 	}
 	return t, err
 }
@@ -98,13 +98,12 @@ func notObject(i int, row any) error {
 const ctxCheckInterval = 4096
 
 // encode appends the records of the table, with a header if requested.
-func (t *table) encode(ctx context.Context, dst []byte, header bool) ([]byte, error) {
+func (t *table) encode(ctx context.Context, dst []byte, header bool) (_ []byte, err error) {
 	if header && len(t.columns) > 0 {
 		names := make([]any, len(t.columns))
 		for i, name := range t.columns {
 			names[i] = name
 		}
-		var err error
 		if dst, err = t.appendRecord(dst, 0, names); err != nil {
 			return nil, err
 		}
@@ -117,7 +116,6 @@ func (t *table) encode(ctx context.Context, dst []byte, header bool) ([]byte, er
 		if err := t.fillCells(cells, i, row); err != nil {
 			return nil, err
 		}
-		var err error
 		if dst, err = t.appendRecord(dst, i+1, cells); err != nil {
 			return nil, err
 		}
@@ -192,7 +190,8 @@ func (t *table) cellText(v any) (string, error) {
 
 // escapeFormula treats a text that a spreadsheet would interpret as a formula as the block demands.
 func (t *table) escapeFormula(s string) (string, error) {
-	if t.formulas == formulasKeep || s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) || isNumber(s) {
+	isFormula := s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) && !plainNumber.MatchString(s)
+	if t.formulas == formulasKeep || !isFormula {
 		return s, nil
 	}
 	if t.formulas == formulasRefuse {
@@ -201,18 +200,8 @@ func (t *table) escapeFormula(s string) (string, error) {
 	return "'" + s, nil
 }
 
-// isNumber reports whether a text is a number without an exponent, such as a decimal of a database.
-func isNumber(s string) bool {
-	if s[0] == '-' || s[0] == '+' {
-		s = s[1:]
-	}
-	whole, fraction, dotted := strings.Cut(s, ".")
-	return isDigits(whole) && (!dotted || isDigits(fraction))
-}
-
-func isDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
-}
+// plainNumber matches a number without an exponent, such as a decimal of a database.
+var plainNumber = regexp.MustCompile(`^[-+]?[0-9]+(\.[0-9]+)?$`)
 
 // appendCell appends a cell. It adds quotes where RFC 4180 requires them, and where a reader could mistake
 // a space or another delimiter.

@@ -19,16 +19,6 @@ func decodeText(raw []byte, path string) (string, error) {
 	return string(raw), nil
 }
 
-// splitLines returns the lines of a text without their line breaks.
-func splitLines(text string) []any {
-	lines := []any{}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		lines = append(lines, strings.TrimSuffix(line, "\r"))
-	}
-	return lines
-}
-
 func decodeJSON(text, path string) (any, error) {
 	v, err := value.Decode([]byte(strings.TrimPrefix(text, byteOrderMark)))
 	var syntax *value.SyntaxError

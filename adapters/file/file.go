@@ -5,7 +5,6 @@ package file
 import (
 	"cmp"
 	"context"
-
 	"strings"
 	"unicode/utf8"
 
@@ -77,21 +76,10 @@ func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 	var checks adapters.Checks
 	if b.Write != nil {
 		b.checkWrite(&checks)
-		return b.writeEffects(), checks.Err()
+		return adapters.IfExists(b.IfExists).WriteEffects("size"), checks.Err()
 	}
 	b.checkRead(&checks)
 	return b.readEffects(), checks.Err()
-}
-
-func (b *block) writeEffects() hcl.Effects {
-	replaces := b.IfExists == string(adapters.ExistsReplace)
-	return hcl.Effects{
-		Output:      schema.ObjectOf(fileMembers()...),
-		Default:     hcl.DefaultResult{Members: []string{"path", "size"}},
-		Writes:      true,
-		Destructive: replaces,
-		Idempotent:  replaces,
-	}
 }
 
 func (b *block) readEffects() hcl.Effects {
@@ -114,15 +102,12 @@ func (b *block) readEffects() hcl.Effects {
 	default:
 		effects.Default.Text, effects.Default.Document, effects.MimeType = name, name, b.mimeType()
 	}
-	effects.Output = schema.ObjectOf(append([]*schema.Member{{Name: name, Type: t}}, fileMembers()...)...)
+	effects.Output = schema.ObjectOf(
+		&schema.Member{Name: name, Type: t},
+		&schema.Member{Name: "path", Type: text},
+		&schema.Member{Name: "size", Type: &schema.Type{Kind: schema.Integer}},
+	)
 	return effects
-}
-
-func fileMembers() []*schema.Member {
-	return []*schema.Member{
-		{Name: "path", Type: &schema.Type{Kind: schema.String}},
-		{Name: "size", Type: &schema.Type{Kind: schema.Integer}},
-	}
 }
 
 // mimeType returns the type that the file name implies, or "" if the name is not known at load.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"syscall"
@@ -26,41 +25,34 @@ type reader struct {
 }
 
 // Do implements adapters.Action.
-func (r *reader) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (r *reader) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	target, lines, err := r.prepare(call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	defer target.Close()
 	file, err := target.OpenRead()
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return adapters.Result{}, adapters.FileFault(err, target.Path)
+		return nil, adapters.FileFault(err, target.Path)
 	}
 	out := map[string]any{"path": target.Path, "size": int(info.Size())}
-	if err := r.read(ctx, file, lines, out); err != nil {
-		return adapters.Result{}, err
-	}
-	return adapters.Result{Value: out}, nil
+	return out, r.read(ctx, file, lines, out)
 }
 
 func (r *reader) prepare(f *hcl.Frame) (*adapters.File, lineRange, error) {
-	name, err := r.block.Read.Render(f)
-	if err != nil {
-		return nil, lineRange{}, &adapters.Fault{Message: err.Error()}
-	}
 	lines, err := r.lineRange(f)
 	if err != nil {
 		return nil, lineRange{}, err
 	}
-	target, err := r.dir.Open(name)
+	target, err := r.dir.OpenRendered(f, r.block.Read)
 	return target, lines, err
 }
 
@@ -81,7 +73,7 @@ func (r *reader) read(ctx context.Context, file *os.File, lines lineRange, out m
 	}
 	switch r.format {
 	case asLines:
-		out["lines"] = splitLines(text)
+		out["lines"] = adapters.SplitLines(text)
 	case asCSV:
 		out["rows"], err = decodeCSV(text, r.delimiter, path)
 	case asJSON:
@@ -121,7 +113,8 @@ func (r *reader) Version(_ context.Context, call *adapters.Call) (string, error)
 	if err != nil || !info.Mode().IsRegular() {
 		return "none", nil
 	}
-	return fmt.Sprintf("%d %d %d", info.ModTime().UnixNano(), info.Size(), inode(info)), nil
+	inode := info.Sys().(*syscall.Stat_t).Ino // distinguishes a file from one that replaced it
+	return fmt.Sprintf("%d %d %d", info.ModTime().UnixNano(), info.Size(), inode), nil
 }
 
 // lineRange is the lines from first to last, counted from 1.
@@ -234,12 +227,4 @@ func (r *ctxReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return r.src.Read(p)
-}
-
-// inode returns the number that distinguishes a file from one that replaced it.
-func inode(info fs.FileInfo) uint64 {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(s.Ino)
-	}
-	return 0
 }

@@ -18,31 +18,23 @@ type writer struct {
 }
 
 // Do implements adapters.Action. If it fails, nothing was written.
-func (w *writer) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (w *writer) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	target, data, err := w.prepare(call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	defer target.Close()
 	out := map[string]any{"path": target.Path}
-	err = target.Write(ctx, w.ifExists, func(_ *os.File, size int64) ([]byte, error) {
+	return out, target.Write(ctx, w.ifExists, func(_ *os.File, size int64) ([]byte, error) {
 		out["size"] = int(size) + len(data)
 		return data, nil
 	}, func() error { return call.CheckOutput(out) })
-	if err != nil {
-		return adapters.Result{}, err
-	}
-	return adapters.Result{Value: out}, nil
 }
 
 func (w *writer) prepare(f *hcl.Frame) (*adapters.File, []byte, error) {
-	name, err := w.block.Write.Render(f)
-	if err != nil {
-		return nil, nil, &adapters.Fault{Message: err.Error()}
-	}
 	v, err := w.block.Content.Eval(f)
 	if err == nil {
 		v, err = value.ResolveContent(v)
@@ -54,7 +46,7 @@ func (w *writer) prepare(f *hcl.Frame) (*adapters.File, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	target, err := w.dir.Open(name)
+	target, err := w.dir.OpenRendered(f, w.block.Write)
 	return target, data, err
 }
 

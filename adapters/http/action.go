@@ -31,31 +31,22 @@ type action struct {
 }
 
 // Do implements adapters.Action.
-func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
-	r, err := a.compile(ctx, call, nextPage{})
-	if err != nil {
-		return adapters.Result{}, err
-	}
-	out, err := a.roundTrip(ctx, r)
-	if err != nil {
-		return adapters.Result{}, err
-	}
-	return adapters.Result{Value: out}, nil
-}
-
-// compile builds the request of a call.
-func (a *action) compile(ctx context.Context, call *adapters.Call, page nextPage) (*compiledRequest, error) {
 	r := &compiledRequest{call: call}
-	if !isRead(a.method) {
-		r.idempotencyKey = call.Key
+	if err := a.compile(ctx, call.Frame, nextPage{}, r); err != nil {
+		return nil, err
 	}
-	return r, a.fill(ctx, call.Frame, page, r)
+	return a.roundTrip(ctx, r)
 }
 
-func (a *action) fill(ctx context.Context, f *hcl.Frame, page nextPage, r *compiledRequest) error {
+// compile sets the parts of the request of a call, or of a dry run.
+func (a *action) compile(ctx context.Context, f *hcl.Frame, page nextPage, r *compiledRequest) error {
+	if !r.dryRun && !isRead(a.method) {
+		r.idempotencyKey = r.call.Key
+	}
 	if err := a.setAddress(f, page, r); err != nil {
 		return err
 	}
@@ -174,7 +165,7 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 		defer cancel()
 	}
 	if r.stream != nil {
-		ctx = r.stream.attach(ctx)
+		ctx = context.WithValue(ctx, streamKey{}, r.stream)
 	}
 	resp, err := a.service.send(ctx, a.method, address, r.header, r.body)
 	if err != nil {
@@ -187,7 +178,7 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 // Plan implements adapters.Planner. It returns the request line, the headers and the body.
 func (a *action) Plan(call *adapters.Call) (string, error) {
 	r := &compiledRequest{dryRun: true}
-	if err := a.fill(call.Frame.Context, call.Frame, nextPage{}, r); err != nil {
+	if err := a.compile(call.Frame.Context, call.Frame, nextPage{}, r); err != nil {
 		return "", err
 	}
 	var out strings.Builder

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"slices"
 
 	"hatchel/adapters"
@@ -47,14 +46,6 @@ func (a *auth) check(checks *adapters.Checks) {
 	}
 }
 
-// onBehalfOf returns the field that makes requests on behalf of the caller, or nil if it is not set.
-func (a *auth) onBehalfOf() any {
-	if a == nil || a.OAuth2 == nil || !a.OAuth2.Exchange {
-		return nil
-	}
-	return &a.OAuth2.Exchange
-}
-
 // authorizer adds credentials to a request. In a dry run it fetches no token.
 type authorizer interface {
 	authorize(ctx context.Context, f *hcl.Frame, r *compiledRequest) error
@@ -75,9 +66,10 @@ func (a *auth) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) er
 	case a.Header != nil:
 		return r.addHeaders(f, a.Header)
 	case a.Query != nil:
-		return eachText(f, a.Query, "query parameter ", func(name, text string) {
+		return eachEntry(f, a.Query, "query parameter ", scalar, func(name, text string, _ bool) error {
 			r.addSecret(text)
 			r.setQuery(name, text, true)
+			return nil
 		})
 	}
 	token := a.Bearer.Reveal()
@@ -87,28 +79,13 @@ func (a *auth) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) er
 
 func (r *compiledRequest) setBasicAuth(f *hcl.Frame, entries *hcl.KeyValues) error {
 	parts := map[string]string{}
-	if err := eachText(f, entries, "", func(name, text string) { parts[name] = text }); err != nil {
-		return err
-	}
+	err := eachEntry(f, entries, "", scalar, func(name, text string, _ bool) error {
+		parts[name] = text
+		return nil
+	})
 	encoded := base64.StdEncoding.EncodeToString([]byte(parts["username"] + ":" + parts["password"]))
 	r.setAuthorization("Basic ", encoded, encoded, parts["password"])
-	return nil
-}
-
-// eachText calls do with the text of each entry of a map argument; kind precedes its name in a message.
-func eachText(f *hcl.Frame, entries *hcl.KeyValues, kind string, do func(name, text string)) error {
-	list, err := entries.Eval(f)
-	if err != nil {
-		return &adapters.Fault{Message: err.Error()}
-	}
-	for _, e := range list {
-		text, err := scalar(e.Value)
-		if err != nil {
-			return &adapters.Fault{Message: fmt.Sprintf("the %s%s %v", kind, e.Name, err)}
-		}
-		do(e.Name, text)
-	}
-	return nil
+	return err
 }
 
 // setAuthorization sets the Authorization header and records its secrets.

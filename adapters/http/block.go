@@ -33,7 +33,8 @@ type block struct {
 
 // methods are the methods of requests. The argument of each holds the address.
 var methods = [6]string{
-	nethttp.MethodGet, nethttp.MethodPost, nethttp.MethodPut, nethttp.MethodPatch, nethttp.MethodDelete, nethttp.MethodHead,
+	nethttp.MethodGet, nethttp.MethodPost, nethttp.MethodPut,
+	nethttp.MethodPatch, nethttp.MethodDelete, nethttp.MethodHead,
 }
 
 // Values of the argument as.

@@ -1,10 +1,8 @@
 package http
 
 import (
-	"context"
 	"fmt"
 	"io"
-	nethttp "net/http"
 	"strings"
 
 	"hatchel/adapters"
@@ -79,7 +77,7 @@ func (b *body) encodeJSON(f *hcl.Frame, edit func(any) (any, error)) ([]byte, er
 
 func (b *body) encodeForm(f *hcl.Frame, r *compiledRequest) ([]byte, error) {
 	form := []byte{}
-	err := eachEntry(f, b.Form, "form field", func(name string, texts []string, secret bool) error {
+	err := eachEntry(f, b.Form, "form field ", scalars, func(name string, texts []string, secret bool) error {
 		for _, text := range texts {
 			if secret {
 				r.addSecret(text)
@@ -141,19 +139,16 @@ type bodyStream struct {
 	size   int64
 }
 
-// piece is a text or a file.
-type piece struct {
-	text string
-	file value.File
-}
+// piece opens a text or a file.
+type piece func() (io.ReadCloser, error)
 
-func (s *bodyStream) addText(text []byte) {
-	s.pieces = append(s.pieces, piece{text: string(text)})
+func (s *bodyStream) addText(text string) {
+	s.pieces = append(s.pieces, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
 	s.size += int64(len(text))
 }
 
 func (s *bodyStream) addFile(f value.File) {
-	s.pieces = append(s.pieces, piece{file: f})
+	s.pieces = append(s.pieces, f.Open)
 	s.size += f.Info().Size
 }
 
@@ -172,14 +167,11 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 			if len(r.rest) == 0 {
 				return 0, io.EOF
 			}
-			next := r.rest[0]
-			if r.rest = r.rest[1:]; next.file == nil {
-				r.current = io.NopCloser(strings.NewReader(next.text))
-			} else if file, err := next.file.Open(); err != nil {
+			current, err := r.rest[0]()
+			if err != nil {
 				return 0, err
-			} else {
-				r.current = file
 			}
+			r.current, r.rest = current, r.rest[1:]
 		}
 		n, err := r.current.Read(p)
 		if err == io.EOF {
@@ -201,17 +193,5 @@ func (r *bodyReader) Close() error {
 	return r.current.Close()
 }
 
+// streamKey is the key of the body stream in the context of a request.
 type streamKey struct{}
-
-// attach returns a context whose request is sent with this body.
-func (s *bodyStream) attach(ctx context.Context) context.Context {
-	return context.WithValue(ctx, streamKey{}, s)
-}
-
-// setStream sets the body of a request to the stream attached to its context.
-func setStream(req *nethttp.Request) {
-	if s, ok := req.Context().Value(streamKey{}).(*bodyStream); ok {
-		req.ContentLength, req.GetBody = s.size, s.open
-		req.Body, _ = s.open()
-	}
-}

@@ -43,7 +43,7 @@ func (r *compiledRequest) addSecret(text string) {
 
 // addQuery adds the query parameters of a call. A list repeats its parameter.
 func (r *compiledRequest) addQuery(f *hcl.Frame, entries *hcl.KeyValues) error {
-	return eachEntry(f, entries, "query parameter", func(name string, texts []string, secret bool) error {
+	return eachEntry(f, entries, "query parameter ", scalars, func(name string, texts []string, secret bool) error {
 		for _, text := range texts {
 			r.query = append(r.query, parameter{name, text, secret})
 			if secret {
@@ -137,20 +137,22 @@ func scalars(v any) ([]string, error) {
 	return texts, nil
 }
 
-// eachEntry calls do with the texts of each entry of a map argument; kind names an entry in a message.
-func eachEntry(
-	f *hcl.Frame, entries *hcl.KeyValues, kind string, do func(name string, texts []string, secret bool) error,
+// eachEntry calls do with each entry of a map argument; kind precedes its name in a message, and convert is
+// scalar or scalars.
+func eachEntry[T any](
+	f *hcl.Frame, entries *hcl.KeyValues, kind string, convert func(any) (T, error),
+	do func(name string, converted T, secret bool) error,
 ) error {
 	list, err := entries.Eval(f)
 	if err != nil {
 		return &adapters.Fault{Message: err.Error()}
 	}
 	for _, e := range list {
-		texts, err := scalars(e.Value)
+		converted, err := convert(e.Value)
 		if err != nil {
-			return &adapters.Fault{Message: fmt.Sprintf("the %s %s %v", kind, e.Name, err)}
+			return &adapters.Fault{Message: fmt.Sprintf("the %s%s %v", kind, e.Name, err)}
 		}
-		if err := do(e.Name, texts, entries.Secret(e.Name)); err != nil {
+		if err := do(e.Name, converted, entries.Secret(e.Name)); err != nil {
 			return err
 		}
 	}
@@ -194,7 +196,7 @@ func isHeaderValue(s string) bool { return httpguts.ValidHeaderFieldValue(s) }
 
 // addHeaders sets the headers of a call. A list repeats its header.
 func (r *compiledRequest) addHeaders(f *hcl.Frame, entries *hcl.KeyValues) error {
-	return eachEntry(f, entries, "header", func(name string, texts []string, secret bool) error {
+	return eachEntry(f, entries, "header ", scalars, func(name string, texts []string, secret bool) error {
 		if reason := headerNameError(name); reason != "" {
 			return &adapters.Fault{Message: "the " + reason}
 		}

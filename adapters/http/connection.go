@@ -58,10 +58,11 @@ func (c *connection) spec() hcl.Spec {
 // Check implements hcl.Checker.
 func (c *connection) Check() error {
 	var checks adapters.Checks
-	if u, err := url.Parse(c.BaseURL); err != nil || u.Host == "" || !isHTTP(u) {
-		checks.Refuse(true, &c.BaseURL, `base_url must be a URL with http or https and a host, such as `+
-			`"https://shop.example/api/v1".`)
-	} else {
+	u, err := url.Parse(c.BaseURL)
+	isURL := err == nil && u.Host != "" && isHTTP(u)
+	checks.Refuse(!isURL, &c.BaseURL,
+		`base_url must be a URL with http or https and a host, such as "https://shop.example/api/v1".`)
+	if isURL {
 		checks.Refuse(u.User != nil, &c.BaseURL, "base_url must not contain a user name or password. "+
 			"Write auth { basic = { username = …, password = secret.… } } instead.")
 		checks.Refuse(u.RawQuery != "" || u.ForceQuery || u.Fragment != "", &c.BaseURL,
@@ -83,7 +84,12 @@ func (c *connection) Check() error {
 func isHTTP(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
 
 // OnBehalf implements hcl.OnBehalf.
-func (c *connection) OnBehalf() any { return c.Auth.onBehalfOf() }
+func (c *connection) OnBehalf() any {
+	if c.Auth == nil || c.Auth.OAuth2 == nil || !c.Auth.OAuth2.Exchange {
+		return nil
+	}
+	return &c.Auth.OAuth2.Exchange
+}
 
 // open returns the handle of a connection. It reads the TLS files and does not connect.
 func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {

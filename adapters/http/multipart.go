@@ -18,8 +18,8 @@ func (b *body) encodeMultipart(f *hcl.Frame, r *compiledRequest) (contentType st
 	if err != nil {
 		return "", err
 	}
-	var buf bytes.Buffer
-	w := &multipartWriter{buf: &buf, parts: multipart.NewWriter(&buf), stream: new(bodyStream), dryRun: r.dryRun}
+	w := &multipartWriter{dryRun: r.dryRun}
+	w.parts = multipart.NewWriter(&w.text)
 	for _, e := range entries {
 		v, err := resolveUnlessFile(e.Value)
 		if err != nil {
@@ -45,14 +45,10 @@ func (b *body) encodeMultipart(f *hcl.Frame, r *compiledRequest) (contentType st
 			}
 		}
 	}
-	if err := w.parts.Close(); err != nil {
-		return "", err
-	}
-	if w.stream.pieces == nil {
-		r.body = buf.Bytes()
-	} else {
-		w.stream.addText(buf.Bytes())
-		r.stream = w.stream
+	_ = w.parts.Close() // a buffer accepts every write
+	if r.body = w.text.Bytes(); w.stream.pieces != nil {
+		w.stream.addText(w.text.String())
+		r.body, r.stream = nil, &w.stream
 	}
 	return w.parts.FormDataContentType(), nil
 }
@@ -132,11 +128,11 @@ func (p *part) setMembers(m map[string]any) error {
 	return nil
 }
 
-// multipartWriter collects text in buf, and moves it to stream before each uploaded file.
+// multipartWriter collects text, and moves it to stream before each uploaded file.
 type multipartWriter struct {
-	buf    *bytes.Buffer
-	parts  *multipart.Writer
-	stream *bodyStream
+	text   bytes.Buffer
+	parts  *multipart.Writer // writes to text
+	stream bodyStream
 	dryRun bool
 }
 
@@ -150,10 +146,7 @@ func (w *multipartWriter) write(p part) error {
 		h.Set("Content-Disposition", multipart.FileContentDisposition(p.name, p.filename))
 		h.Set("Content-Type", p.contentType)
 	}
-	out, err := w.parts.CreatePart(h)
-	if err != nil {
-		return err
-	}
+	out, _ := w.parts.CreatePart(h)
 	switch {
 	case w.dryRun && p.upload != nil:
 		info := p.upload.Info()
@@ -161,12 +154,12 @@ func (w *multipartWriter) write(p part) error {
 	case w.dryRun && p.isFile:
 		p.content = fmt.Appendf(nil, "(%d bytes)", len(p.content))
 	case p.upload != nil:
-		w.stream.addText(w.buf.Bytes())
+		w.stream.addText(w.text.String())
 		w.stream.addFile(p.upload)
-		w.buf.Reset()
+		w.text.Reset()
 		return nil
 	}
-	_, err = out.Write(p.content)
+	_, err := out.Write(p.content)
 	return err
 }
 

@@ -57,23 +57,15 @@ type paginatedAction struct {
 }
 
 // Do implements adapters.Action. If a page fails, the call fails.
-func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
-	out, err := a.readPages(ctx, call)
-	if err != nil {
-		return adapters.Result{}, err
-	}
-	return adapters.Result{Value: out}, nil
-}
-
-func (a *paginatedAction) readPages(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	items, seen := []any{}, map[string]bool{}
 	var page nextPage
 	for n := 1; ; n++ {
-		r, err := a.compile(ctx, call, page)
-		if err != nil {
+		r := &compiledRequest{call: call}
+		if err := a.compile(ctx, call.Frame, page, r); err != nil {
 			return nil, markSent(err, n > 1)
 		}
 		out, err := a.roundTrip(ctx, r)

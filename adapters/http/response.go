@@ -173,7 +173,8 @@ func checkResponse(v *schema.Validator, body any) (any, *failure) {
 	for _, violation := range violations[:min(len(violations), maxViolations)] {
 		list = append(list, violation.String())
 	}
-	return nil, newPermanentFailure("the service's response does not have the expected type: "+strings.Join(list, "; "), nil)
+	message := "the service's response does not have the expected type: " + strings.Join(list, "; ")
+	return nil, newPermanentFailure(message, nil)
 }
 
 // decodeText decodes text in UTF-8 or in one of the Latin encodings that servers still send.
@@ -189,7 +190,8 @@ func decodeText(raw []byte, contentType string) (any, *failure) {
 			return string(raw), nil
 		}
 	default:
-		message = fmt.Sprintf("the service's response is text in %s, which is not supported", adapters.FirstRunes(charset, 40))
+		charset = adapters.FirstRunes(charset, 40)
+		message = fmt.Sprintf("the service's response is text in %s, which is not supported", charset)
 	}
 	return nil, newPermanentFailure(message+`; the tool must use as = "bytes"`, nil)
 }
@@ -203,11 +205,7 @@ func lowerCaseHeaders(h nethttp.Header) map[string]any {
 		if !ok {
 			lower = strings.ToLower(name)
 		}
-		if len(values) == 1 {
-			out[lower] = values[0]
-		} else {
-			out[lower] = strings.Join(values, ", ")
-		}
+		out[lower] = strings.Join(values, ", ")
 	}
 	return out
 }

@@ -56,10 +56,9 @@ func (r *retry) check(checks *adapters.Checks) {
 
 // retryPolicy is a retry block in the form used by calls. A nil policy retries nothing.
 type retryPolicy struct {
-	attempts int
+	*retry
 	statuses statuses
 	network  bool
-	backoff  time.Duration
 }
 
 var (
@@ -70,7 +69,7 @@ var (
 
 // policy returns the policy for requests that are safe to repeat, or not.
 func (r *retry) policy(repeatable bool) *retryPolicy {
-	p := &retryPolicy{attempts: r.Attempts, statuses: retryableStatuses, network: true, backoff: r.Backoff}
+	p := &retryPolicy{retry: r, statuses: retryableStatuses, network: true}
 	switch {
 	case r.On != nil:
 		p.network = slices.Contains(r.On, onNetwork)
@@ -84,16 +83,13 @@ func (r *retry) policy(repeatable bool) *retryPolicy {
 
 // next reports whether a failed attempt is retried, and the delay before that.
 func (p *retryPolicy) next(f *failure, attempt int, repeatable bool) (time.Duration, bool) {
-	if p == nil || attempt >= p.attempts || f.permanent || f.RetryAfter > maxRetryAfter {
+	switch {
+	case p == nil, attempt >= p.Attempts, f.permanent, f.RetryAfter > maxRetryAfter,
+		f.Status != 0 && !p.statuses.contains(f.Status),
+		f.Status == 0 && (!p.network || !repeatable && !f.unsent):
 		return 0, false
 	}
-	if f.Status != 0 && !p.statuses.contains(f.Status) {
-		return 0, false
-	}
-	if f.Status == 0 && (!p.network || !repeatable && !f.unsent) {
-		return 0, false
-	}
-	wait := min(p.backoff<<(attempt-1), maxBackoff)
+	wait := min(p.Backoff<<(attempt-1), maxBackoff)
 	wait = wait/2 + rand.N(wait/2+1)
 	return max(wait, f.RetryAfter), true
 }

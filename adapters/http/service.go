@@ -20,10 +20,11 @@ import (
 // service is an HTTP service with its pool of connections. It is the handle of a connection block; a
 // block without a connection has a service of its own. It is immutable and safe for concurrent use.
 type service struct {
-	client    *resty.Client
-	transport *nethttp.Transport
-	userAgent []string
-	ctx       context.Context // for work that outlives a call; env.Defer ends that work
+	client       *resty.Client
+	clientForGet *resty.Client // sends a GET with a body, and costs a GET without one more
+	transport    *nethttp.Transport
+	userAgent    []string
+	ctx          context.Context // for work that outlives a call; env.Defer ends that work
 
 	base       string // the base_url without a trailing slash; empty without a connection
 	headers    *hcl.KeyValues
@@ -53,24 +54,28 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 	}
 	// There is no cookie jar, because callers must not share a session.
 	client := resty.NewWithClient(&nethttp.Client{Transport: t, CheckRedirect: checkRedirect(redirects)})
-	client.SetDoNotParseResponse(true).SetDisableWarn(true).SetAllowGetMethodPayload(true).SetPreRequestHook(fixBody)
+	client.SetDoNotParseResponse(true).SetDisableWarn(true).SetPreRequestHook(fixBody)
 	env.Defer(func() error {
 		t.CloseIdleConnections()
 		return nil
 	})
 	return &service{
-		client:    client,
-		transport: t,
-		userAgent: []string{"hatchel/" + env.Version},
-		ctx:       context.WithoutCancel(ctx),
-		maxBody:   defaultMaxBody,
+		client:       client,
+		clientForGet: client.Clone().SetAllowGetMethodPayload(true),
+		transport:    t,
+		userAgent:    []string{"hatchel/" + env.Version},
+		ctx:          context.WithoutCancel(ctx),
+		maxBody:      defaultMaxBody,
 	}
 }
 
 // fixBody sets the body of a request to the attached stream, and marks an empty body as empty. Otherwise
 // net/http would start a goroutine to find out whether it is empty.
 func fixBody(_ *resty.Client, req *nethttp.Request) error {
-	setStream(req)
+	if s, ok := req.Context().Value(streamKey{}).(*bodyStream); ok {
+		req.ContentLength, req.GetBody = s.size, s.open
+		req.Body, _ = s.open()
+	}
 	if req.ContentLength == 0 && req.Body != nil {
 		req.Body, req.GetBody = nethttp.NoBody, nil
 	}
@@ -81,7 +86,11 @@ func fixBody(_ *resty.Client, req *nethttp.Request) error {
 func (s *service) send(
 	ctx context.Context, method, address string, header nethttp.Header, body []byte,
 ) (*nethttp.Response, error) {
-	req := s.client.R().SetContext(ctx)
+	client := s.client
+	if method == nethttp.MethodGet && body != nil {
+		client = s.clientForGet
+	}
+	req := client.R().SetContext(ctx)
 	req.Header = header
 	if body != nil {
 		req.SetBody(bytes.NewReader(body))
@@ -98,12 +107,8 @@ var (
 	errTooManyRedirects = errors.New("too many redirects")
 )
 
+// noRedirectKey is the key of a true value in the context of a request that follows no redirects.
 type noRedirectKey struct{}
-
-// withoutRedirects returns a context whose requests follow no redirects.
-func withoutRedirects(ctx context.Context) context.Context {
-	return context.WithValue(ctx, noRedirectKey{}, true)
-}
 
 // checkRedirect follows redirects on the host of the first request only. An upgrade from http to https is
 // the same host, a downgrade is not.

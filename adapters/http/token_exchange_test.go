@@ -106,7 +106,7 @@ func callAs(t *testing.T, b *adaptertest.BoundTool, ctx context.Context, caller,
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprint(out.Value.(map[string]any)["body"]), nil
+	return fmt.Sprint(out.(map[string]any)["body"]), nil
 }
 
 func inAnHour() time.Time { return time.Now().Add(time.Hour) }

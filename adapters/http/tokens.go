@@ -171,24 +171,19 @@ func (t *tokens) fetch(of subject) (*token, error) {
 	}
 	header["User-Agent"] = t.service.userAgent
 	timeout := cmp.Or(t.service.timeout, defaultTimeout)
-	ctx, cancel := context.WithTimeout(t.ctx, timeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(t.ctx, noRedirectKey{}, true), timeout)
 	defer cancel()
 	requested := time.Now()
-	status, raw, err := t.post(ctx, header, []byte(form.Encode()))
+	resp, err := t.service.send(ctx, nethttp.MethodPost, t.config.TokenURL, header, []byte(form.Encode()))
+	var raw []byte
+	if err == nil {
+		defer resp.Body.Close()
+		raw, err = readBody(resp, maxTokenResponse)
+	}
 	if err != nil {
 		failed := networkFailure(err, timeout)
 		return nil, signInFault(failed.Message, failed.Cause)
 	}
 	_, credentials, _ := strings.Cut(header.Get("Authorization"), " ")
-	return t.config.parseResponse(status, raw, requested, of, credentials)
-}
-
-func (t *tokens) post(ctx context.Context, header nethttp.Header, form []byte) (int, []byte, error) {
-	resp, err := t.service.send(withoutRedirects(ctx), nethttp.MethodPost, t.config.TokenURL, header, form)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer resp.Body.Close()
-	raw, err := readBody(resp, maxTokenResponse)
-	return resp.StatusCode, raw, err
+	return t.config.parseResponse(resp.StatusCode, raw, requested, of, credentials)
 }

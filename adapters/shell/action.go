@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"hatchel/adapters"
@@ -40,7 +43,8 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	a := &action{
 		block: b, configDir: env.Dir, dir: adapters.Absolute(env.Dir, conn.Dir), okCodes: []int{0},
 		timeout: cmp.Or(b.Timeout, conn.Timeout), env: []*hcl.KeyValues{conn.Env, b.Env},
-		inherited: slices.Concat(conn.InheritEnv, b.InheritEnv), rules: cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()),
+		inherited: slices.Concat(conn.InheritEnv, b.InheritEnv),
+		rules:     cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()),
 	}
 	for _, codes := range [][]int{conn.OKCodes, b.OKCodes} {
 		if codes != nil {
@@ -69,33 +73,30 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 }
 
 // Do implements adapters.Action.
-func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	p, err := a.plan(call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	if a.timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, a.timeout, errTimeout)
 		defer cancel()
 		ctx = limited
 	}
-	var stop context.CancelCauseFunc
-	if a.sandbox != nil {
-		ctx, stop = context.WithCancelCause(ctx)
-		defer stop(nil)
-	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	j, err := p.start(a.programs)
 	if err != nil {
-		return adapters.Result{}, p.startFault(err)
+		return nil, p.startFault(err)
 	}
 	defer j.close()
 	j.stop = stop
 	exits, stopped := j.wait(ctx)
 	if stopped {
-		return adapters.Result{}, a.stoppedError(ctx, p, j)
+		return nil, a.stoppedError(ctx, p, j)
 	}
 	return a.result(p, j, exits)
 }
@@ -113,14 +114,14 @@ func (a *action) stoppedError(ctx context.Context, p *commandPlan, j *job) error
 }
 
 // result checks the exit codes and reads the output.
-func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (adapters.Result, error) {
+func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (any, error) {
 	code := 0
 	for i, e := range exits {
-		if i < len(exits)-1 && e.isBrokenPipe() {
-			continue
+		if i < len(exits)-1 && e.code == 128+int(syscall.SIGPIPE) { // also as reported by a shell
+			continue // nobody reads the output of the program any more
 		}
 		if e.err != nil || !slices.Contains(a.okCodes, e.code) {
-			return adapters.Result{}, p.exitFault(i, e, j)
+			return nil, p.exitFault(i, e, j)
 		}
 		if e.code != 0 {
 			code = e.code
@@ -131,7 +132,103 @@ func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (adapters.Re
 		output["stderr"] = j.stderr.captured.text(p.secrets)
 	}
 	if err := a.block.parseOutput(j.stdout.captured, output); err != nil {
-		return adapters.Result{}, p.outputFault(err, j)
+		return nil, p.outputFault(err, j)
 	}
-	return adapters.Result{Value: output}, nil
+	return output, nil
+}
+
+// Plan implements adapters.Planner. It shows the commands in shell syntax, the directory, the environment, what the
+// programs may do, and the standard input.
+func (a *action) Plan(call *adapters.Call) (string, error) {
+	p, err := a.plan(call.Frame)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for i, argv := range p.stages {
+		if i > 0 {
+			out.WriteString(" | ")
+		}
+		for k, arg := range argv {
+			if k > 0 {
+				out.WriteByte(' ')
+			}
+			out.WriteString(quote(arg))
+		}
+	}
+	fmt.Fprintf(&out, "\nin %s\n", quote(p.dir))
+	for _, v := range p.variables {
+		shown := quote(v.value)
+		if v.secret {
+			shown = hcl.Hidden
+		}
+		fmt.Fprintf(&out, "env %s=%s\n", v.name, shown)
+	}
+	if len(a.inherited) > 0 {
+		fmt.Fprintf(&out, "env inherited: %s\n", strings.Join(a.inherited, " "))
+	}
+	a.describeSandbox(&out)
+	if p.stdinFile != "" {
+		fmt.Fprintf(&out, "stdin %s\n", p.stdinFile)
+	} else if p.stdin != nil {
+		fmt.Fprintf(&out, "stdin %d bytes:\n%s\n", len(p.stdin), adapters.PlanText(p.stdin, maxShownInput))
+	}
+	return adapters.Scrub(out.String(), p.secrets), nil
+}
+
+// describeSandbox writes what the programs may do in addition to the default.
+func (a *action) describeSandbox(out *strings.Builder) {
+	if a.sandbox == nil {
+		out.WriteString("not confined\n")
+		return
+	}
+	if a.rules.Network {
+		out.WriteString("with network\n")
+	}
+	if a.rules.Modes {
+		out.WriteString("may change modes, groups and times of all files of the server's user\n")
+	}
+	for _, path := range absoluteAll(a.configDir, a.rules.Read) {
+		fmt.Fprintf(out, "may read %s\n", quote(path))
+	}
+	for _, path := range absoluteAll(a.configDir, a.rules.Write) {
+		fmt.Fprintf(out, "may write %s\n", quote(path))
+	}
+}
+
+// maxShownInput is how many bytes of the standard input a dry run shows.
+const maxShownInput = 4 << 10
+
+const unquotedChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
+
+// quote writes an argument in shell syntax. Characters that control a terminal become escapes, which bash and zsh read.
+func quote(arg string) string {
+	if arg != "" && strings.Trim(arg, unquotedChars) == "" {
+		return arg
+	}
+	if !strings.ContainsFunc(arg, isTerminalControl) {
+		return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	var out strings.Builder
+	out.WriteString("$'")
+	for _, r := range arg {
+		switch {
+		case r == '\'' || r == '\\':
+			out.WriteByte('\\')
+			out.WriteRune(r)
+		case r < 0x80 && isTerminalControl(r):
+			fmt.Fprintf(&out, `\x%02x`, r)
+		case isTerminalControl(r):
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String() + "'"
+}
+
+// isTerminalControl reports whether a terminal does anything else with a character than to show it.
+func isTerminalControl(r rune) bool {
+	return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e ||
+		r >= 0x2066 && r <= 0x2069
 }

@@ -40,8 +40,7 @@ const stderrMerge = "merge"
 
 const defaultMaxOutput = 1 << 20
 
-const docInheritEnv = "Names of variables to pass on from the server's environment, in addition to PATH, HOME and " +
-	"TMPDIR."
+const docInheritEnv = "Names of further variables than PATH, HOME and TMPDIR to pass on from the server's environment."
 
 func (b *block) spec() hcl.Spec {
 	b.Parse, b.MaxOutput = parseText, defaultMaxOutput
@@ -65,21 +64,18 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.InheritEnv, "inherit_env", docInheritEnv),
 			hcl.Attr(&b.Dir, "dir", "The working directory. To keep a value below a directory, write "+
 				"under(\"directory\", value).").DefaultDoc("the connection's, else the configuration directory"),
-			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that mean success; all others fail the call. If a "+
-				"signal ends a program, the code is 128 plus the signal's number.").
-				DefaultDoc("the connection's, else [0]"),
+			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that mean success; all others fail the call. A signal "+
+				"is the code 128 plus its number.").DefaultDoc("the connection's, else [0]"),
 			hcl.Attr(&b.MaxOutput, "max_output", "How much of stdout, and of stderr, is kept. The middle of a "+
 				"longer text is removed. Longer data fails the call.").DefaultDoc(`"1MiB"`),
 			hcl.Attr(&b.Stderr, "stderr", "\"merge\" writes the error output to stdout, in the order of writing.").
 				DefaultDoc("separate"),
 			hcl.Attr(&b.Parse, "parse", "How stdout is read: \"text\", \"json\", \"jsonl\" (one JSON value a line) "+
 				"or \"lines\".").DefaultDoc(`"text"`),
-			hcl.Attr(&b.Timeout, "timeout", "How long the block may take.").
-				DefaultDoc("the connection's, else the tool's"),
-			hcl.Block(&b.Sandbox, "sandbox",
-				"The permissions of the programs; replaces the sandbox of the connection. "+
-					"Without a sandbox, programs read the configuration directory and the system's programs, write "+
-					"to a temporary directory of their own (TMPDIR), and have no network.", (*sandboxBlock).spec),
+			hcl.Attr(&b.Timeout, "timeout", "The block's time limit.").DefaultDoc("the connection's, else the tool's"),
+			hcl.Block(&b.Sandbox, "sandbox", "The permissions of the programs; replaces the sandbox of the "+
+				"connection. Without a sandbox, programs read the configuration directory and the system's programs, "+
+				"write to a temporary directory of their own (TMPDIR), and have no network.", (*sandboxBlock).spec),
 		},
 	)
 }
@@ -102,8 +98,8 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 	_, known := formats[b.Parse]
 	checks.Refuse(!known && b.Parse != parseText, &b.Parse, "parse must be %q, %q, %q or %q, not %q.",
 		parseText, parseJSON, parseJSONLines, parseLines, b.Parse)
-	checks.Refuse(b.Stderr != "" && b.Stderr != stderrMerge, &b.Stderr, "stderr must be %q or omitted, not %q. If it is "+
-		"omitted, the error output is output.stderr.", stderrMerge, b.Stderr)
+	checks.Refuse(b.Stderr != "" && b.Stderr != stderrMerge, &b.Stderr, "stderr must be %q or omitted, not %q. If it "+
+		"is omitted, the error output is output.stderr.", stderrMerge, b.Stderr)
 	if conn != nil && b.Command == nil && len(conn.Config.(*connection).Command) > 0 {
 		var field any = &b.ScriptFile
 		switch {
@@ -112,15 +108,15 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 		case b.Script != nil:
 			field = &b.Script
 		}
-		checks.Refuse(true, field, "The connection %q begins a command, which only command = [...] can continue. Use a "+
-			"connection without a command here.", conn.Name)
+		checks.Refuse(true, field, "The connection %q begins a command, which only command = [...] can continue. Use "+
+			"a connection without a command here.", conn.Name)
 	}
 	program := b.readsCode()
-	checks.Refuse(program != "", &b.Stdin, "%s runs its standard input as code, so a caller must not choose it. Give it "+
-		"a constant program, as in script = ..., and pass the value as an argument.", program)
+	checks.Refuse(program != "", &b.Stdin, "%s runs its standard input as code, so a caller must not choose it. Give "+
+		"it a constant program, as in script = ..., and pass the value as an argument.", program)
 	for _, name := range b.Env.Names() {
-		checks.Refuse(loadsCode(name), &b.Env, "%s decides which code runs, and the env of a block can hold values of a "+
-			"call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
+		checks.Refuse(loadsCode(name), &b.Env, "%s decides which code runs, and the env of a block can hold values of "+
+			"a call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
 			"env = { %[1]s = ... } }.", name)
 	}
 	b.Sandbox.check(checks)

@@ -88,12 +88,9 @@ func (c *capture) text(secrets []string) string {
 
 // trimPartialRune removes the beginning of a character from the end of b.
 func trimPartialRune(b []byte) []byte {
-	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(b[i]) {
-			if !utf8.FullRune(b[i:]) {
-				return b[:i]
-			}
-			break
+	for i := max(0, len(b)-utf8.UTFMax); i < len(b); i++ {
+		if utf8.RuneStart(b[i]) && !utf8.FullRune(b[i:]) {
+			return b[:i]
 		}
 	}
 	return b

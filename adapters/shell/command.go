@@ -57,7 +57,10 @@ func (c *command) start(programs *programLookup) (*job, error) {
 		return nil, err
 	}
 	if j.stdin != nil {
-		j.feed(c.stdin)
+		j.writing.Go(func() {
+			_, _ = j.stdin.Write(c.stdin) // a program need not read all of it
+			j.stdin.Close()
+		})
 	}
 	return j, nil
 }
@@ -134,8 +137,11 @@ func (c *command) startProgram(j *job, programs *programLookup, argv []string, f
 			return nil, err
 		}
 		p, err := start(file, argv, attr)
-		if err == nil || retried || !errors.Is(err, os.ErrNotExist) || !programs.forget(argv[0]) {
+		if err == nil || retried || !errors.Is(err, os.ErrNotExist) {
 			return p, err
+		}
+		if _, moved := programs.cache.LoadAndDelete(argv[0]); !moved {
+			return nil, err
 		}
 	}
 }
@@ -168,12 +174,6 @@ func (l *programLookup) find(name, path string) (string, error) {
 		l.cache.Store(name, file)
 	}
 	return file, err
-}
-
-// forget removes a program that was moved from the cache, and reports whether it was there.
-func (l *programLookup) forget(name string) bool {
-	_, found := l.cache.LoadAndDelete(name)
-	return found
 }
 
 // searchPath searches the directories of a PATH. Relative ones are skipped, because the result would depend on the

@@ -94,28 +94,19 @@ func (j *job) end() {
 	timer := time.NewTimer(gracePeriod)
 	defer timer.Stop()
 	if !j.limitExceeded.Load() {
-		j.signal(syscall.SIGTERM)
+		sandbox.Signal(j.programs, syscall.SIGTERM)
 		select {
 		case <-j.done:
 		case <-timer.C:
 		}
 	}
-	j.signal(syscall.SIGKILL)
+	sandbox.Signal(j.programs, syscall.SIGKILL)
 	j.limitReading()
 	timer.Reset(unkillableAfter)
 	select {
 	case <-j.exited:
 	case <-timer.C:
 		close(j.stuck)
-	}
-}
-
-// signal sends a signal to the process group of each program. No program may be reaped yet.
-func (j *job) signal(sig syscall.Signal) {
-	for _, p := range j.programs {
-		if syscall.Kill(-p.Pid, sig) != nil {
-			_ = syscall.Kill(p.Pid, sig)
-		}
 	}
 }
 
@@ -138,14 +129,6 @@ func (j *job) reap() []exitStatus {
 	return exits
 }
 
-// feed writes the standard input of the first program.
-func (j *job) feed(data []byte) {
-	j.writing.Go(func() {
-		_, _ = j.stdin.Write(data) // a program need not read all of it
-		j.stdin.Close()
-	})
-}
-
 func (j *job) closeInput() {
 	if j.stdin != nil {
 		j.stdin.Close()
@@ -155,7 +138,7 @@ func (j *job) closeInput() {
 
 // abort ends a job of which not all programs could be started.
 func (j *job) abort() {
-	j.signal(syscall.SIGKILL)
+	sandbox.Signal(j.programs, syscall.SIGKILL)
 	if j.workspace != nil {
 		j.workspace.KillRemaining()
 	}
@@ -188,10 +171,4 @@ func newExitStatus(state *os.ProcessState, err error) exitStatus {
 		return exitStatus{code: 128 + int(status.Signal()), signal: status.Signal()}
 	}
 	return exitStatus{code: status.ExitStatus()}
-}
-
-// isBrokenPipe reports whether the program ended because nobody read its output any more. A shell
-// reports the same of a program that it ran.
-func (e exitStatus) isBrokenPipe() bool {
-	return e.code == 128+int(syscall.SIGPIPE)
 }

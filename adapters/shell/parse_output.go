@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"hatchel/adapters"
@@ -35,7 +34,7 @@ func (b *block) parseOutput(stdout *capture, output map[string]any) (err error) 
 		return fmt.Errorf("wrote %s, but at most %s can be read as data; request less",
 			hcl.Size(stdout.total), hcl.Size(stdout.limit))
 	case f.decode == nil: // lines of the text without secrets and invalid bytes
-		output[f.member] = splitLines(output["stdout"].(string))
+		output[f.member] = adapters.SplitLines(output["stdout"].(string))
 	default:
 		output[f.member], err = f.decode(stdout.buf)
 	}
@@ -92,17 +91,6 @@ func newNotJSONError(err error, text []byte, line int) error {
 	line += bytes.Count(before, []byte("\n"))
 	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 	excerpt := adapters.Sanitize(string(text[at:min(at+4*maxExcerptRunes, len(text))]), nil)
-	return &notJSONError{
-		message: fmt.Sprintf("wrote something that is not JSON: line %d, column %d: %s", line, column, syntaxErr.Reason),
-		excerpt: adapters.FirstRunes(excerpt, maxExcerptRunes),
-	}
-}
-
-// splitLines returns the lines of a text without their line ends.
-func splitLines(text string) []any {
-	list := []any{}
-	for line := range strings.Lines(text) {
-		list = append(list, strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"))
-	}
-	return list
+	message := fmt.Sprintf("wrote something that is not JSON: line %d, column %d: %s", line, column, syntaxErr.Reason)
+	return &notJSONError{message, adapters.FirstRunes(excerpt, maxExcerptRunes)}
 }

@@ -3,8 +3,8 @@ package shell
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
-	"time"
 
 	"hatchel/adapters"
 	"hatchel/adapters/shell/sandbox"
@@ -14,16 +14,8 @@ import (
 // sandboxBlock is a sandbox block: what programs may do in addition to reading the configuration directory and the
 // files of the system.
 type sandboxBlock struct {
-	Mode      string
-	Read      []string
-	Write     []string
-	Network   bool
-	Modes     bool
-	Memory    hcl.Size
-	CPU       time.Duration
-	OpenFiles int
-	FileSize  hcl.Size
-	Processes int
+	Mode           string
+	sandbox.Policy // as written: paths may be relative, and Path is not set
 }
 
 // modeNone is the only value of mode.
@@ -42,7 +34,9 @@ const (
 
 // newSandboxBlock returns the default, which holds where no sandbox block is written.
 func newSandboxBlock() *sandboxBlock {
-	return &sandboxBlock{OpenFiles: defaultOpenFiles, FileSize: defaultFileSize, Processes: defaultProcesses}
+	return &sandboxBlock{Policy: sandbox.Policy{
+		OpenFiles: defaultOpenFiles, FileSize: defaultFileSize, Processes: defaultProcesses,
+	}}
 }
 
 func (s *sandboxBlock) spec() hcl.Spec {
@@ -61,14 +55,14 @@ func (s *sandboxBlock) spec() hcl.Spec {
 			DefaultDoc("false: no sockets"),
 		hcl.Attr(&s.Modes, "modes", "Lets programs change modes, groups and times of all files that the "+
 			"server's user owns.").DefaultDoc("false: only of files that may be written"),
-		hcl.Attr(&s.Memory, "memory", "How much memory each program, and all programs of a call together, may use.").
+		hcl.Attr(s.memory(), "memory", "How much memory each program, and all programs of a call together, may use.").
 			DefaultDoc("no limit"),
 		hcl.Attr(&s.CPU, "cpu", "How much CPU time each program, and all programs of a call together, may use.").
 			DefaultDoc("no limit but timeout"),
 		hcl.Attr(&s.OpenFiles, "open_files", "How many files each program may have open.").RenamedFrom("files").
 			DefaultDoc(fmt.Sprint(defaultOpenFiles)),
-		hcl.Attr(&s.FileSize, "file_size", "How large a written file may become. The number of files is not limited.").
-			DefaultDoc(`"1GiB"`),
+		hcl.Attr((*hcl.Size)(&s.FileSize), "file_size",
+			"How large a written file may become. The number of files is not limited.").DefaultDoc(`"1GiB"`),
 		hcl.Attr(&s.Processes, "processes", "How many processes a call may have at the same time, with sixteen "+
 			"threads for each.").DefaultDoc(fmt.Sprint(defaultProcesses)),
 	}
@@ -87,8 +81,8 @@ func (s *sandboxBlock) check(checks *adapters.Checks) {
 		minOpenFiles, maxOpenFiles, s.OpenFiles)
 	checks.Refuse(s.Processes < 1 || s.Processes > maxProcesses, &s.Processes,
 		"processes must be from 1 to %d, not %d.", maxProcesses, s.Processes)
-	checks.Refuse(s.Memory != 0 && s.Memory < minMemory, &s.Memory,
-		"memory must be a size such as \"256MiB\". With %s no program can start.", s.Memory)
+	checks.Refuse(s.Memory != 0 && s.Memory < minMemory, s.memory(),
+		"memory must be a size such as \"256MiB\". With %s no program can start.", s.memory())
 	for _, field := range []*[]string{&s.Read, &s.Write} {
 		for _, path := range *field {
 			checks.Refuse(path == "" || strings.HasPrefix(path, "~") || strings.ContainsAny(path, "*?\x00"), field,
@@ -100,9 +94,11 @@ func (s *sandboxBlock) check(checks *adapters.Checks) {
 
 // hasRules reports whether anything but the mode is set.
 func (s *sandboxBlock) hasRules() bool {
-	return s.Read != nil || s.Write != nil || s.Network || s.Modes || s.Memory != 0 || s.CPU != 0 ||
-		s.OpenFiles != defaultOpenFiles || s.FileSize != defaultFileSize || s.Processes != defaultProcesses
+	return !reflect.DeepEqual(s.Policy, newSandboxBlock().Policy)
 }
+
+// memory returns the field that memory is decoded into.
+func (s *sandboxBlock) memory() *hcl.Size { return (*hcl.Size)(&s.Memory) }
 
 // checkPaths rejects paths that do not exist, relative to the configuration directory: what is put there later was not
 // reviewed.
@@ -126,21 +122,14 @@ func (s *sandboxBlock) checkPaths(configDir string) error {
 
 // policy returns what the programs of a block may do whose PATH is path.
 func (s *sandboxBlock) policy(b *block, conn *connection, configDir, path string) sandbox.Policy {
-	p := sandbox.Policy{
-		Read: []string{configDir}, Path: path, Network: s.Network, Modes: s.Modes,
-		Memory: int64(s.Memory), CPU: s.CPU,
-		OpenFiles: s.OpenFiles, FileSize: int64(s.FileSize), Processes: s.Processes,
-	}
-	if conn.Dir != "" {
-		p.Read = append(p.Read, adapters.Absolute(configDir, conn.Dir))
-	}
+	dirs := []string{"", conn.Dir} // the configuration directory itself, and below it
 	if b.Dir != nil {
 		if dir, known := b.Dir.Known(); known {
-			p.Read = append(p.Read, adapters.Absolute(configDir, dir))
+			dirs = append(dirs, dir)
 		}
 	}
-	p.Read = append(p.Read, absoluteAll(configDir, s.Read)...)
-	p.Write = absoluteAll(configDir, s.Write)
+	p := s.Policy
+	p.Path, p.Read, p.Write = path, absoluteAll(configDir, append(dirs, s.Read...)), absoluteAll(configDir, s.Write)
 	return p
 }
 

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
+	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
 	"hatchel/hcl/value"
 )
@@ -23,7 +26,7 @@ func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error
 }
 
 // Do implements adapters.Action. It runs the statements of the block in one transaction.
-func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	var out map[string]any
 	var err error
 	switch {
@@ -35,9 +38,9 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 		out, err = a.runCallerStatement(ctx, call)
 	}
 	if err != nil {
-		return adapters.Result{}, a.toFault(ctx, err)
+		return nil, a.toFault(ctx, err)
 	}
-	return adapters.Result{Value: out}, nil
+	return out, nil
 }
 
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
@@ -179,4 +182,143 @@ func (a *action) toFault(ctx context.Context, err error) error {
 		return &adapters.Fault{Message: message, Cause: down.cause, Unavailable: true}
 	}
 	return toFault(err, a.dialect, a.Statement != nil)
+}
+
+const (
+	maxPlannedElements = 20
+	maxPlannedValue    = 2000 // bytes
+)
+
+// Plan implements adapters.Planner. It returns the text of the statements with their bound values.
+func (a *action) Plan(call *adapters.Call) (string, error) {
+	plan, err := a.plan(call)
+	if err != nil {
+		return plan, a.toFault(call.Frame.Context, err)
+	}
+	return plan, nil
+}
+
+func (a *action) plan(call *adapters.Call) (string, error) {
+	if a.Statement != nil {
+		text, _, err := a.callerStatement(call)
+		if err != nil {
+			return "", err
+		}
+		return "a read-only statement on " + a.connection + "\n" + text + "\n", nil
+	}
+	var out strings.Builder
+	kind := "a read-only query"
+	if a.Exec != nil {
+		kind = "one transaction"
+	}
+	fmt.Fprintf(&out, "%s on %s\n", kind, a.connection)
+	elements := 0
+	err := a.forEachElement(call.Frame.Context, call.Frame, func(f *hcl.Frame) error {
+		if elements++; elements > maxPlannedElements {
+			return nil
+		}
+		if a.Each != nil {
+			fmt.Fprintf(&out, "for %v:\n", f.Each.Key)
+		}
+		return a.planStatements(&out, f)
+	})
+	if elements > maxPlannedElements {
+		fmt.Fprintf(&out, "%sthe same for %d more elements]\n", adapters.OmittedPrefix, elements-maxPlannedElements)
+	}
+	return out.String(), err
+}
+
+func (a *action) planStatements(out *strings.Builder, f *hcl.Frame) error {
+	for _, s := range a.statements() {
+		var e execution
+		if err := e.bind(s, f); err != nil {
+			return err
+		}
+		out.WriteString(strings.TrimSpace(e.text) + "\n")
+		for i, v := range e.args {
+			fmt.Fprintf(out, "  %d: %s\n", i+1, formatPlanned(v))
+		}
+	}
+	return nil
+}
+
+// formatPlanned formats a bound value for a plan.
+func formatPlanned(v any) string {
+	if b, ok := v.([]byte); ok {
+		return fmt.Sprintf("%s%d bytes]", adapters.OmittedPrefix, len(b))
+	}
+	b, err := value.AppendJSON(nil, untypedList(v))
+	if err != nil {
+		return fmt.Sprintf("a value that cannot be shown (%s)", err)
+	}
+	return adapters.PlanText(b, maxPlannedValue)
+}
+
+// untypedList converts the typed lists that sqltext binds, such as []int64, to []any.
+func untypedList(v any) any {
+	list := reflect.ValueOf(v)
+	if list.Kind() != reflect.Slice {
+		return v
+	}
+	out := make([]any, list.Len())
+	for i := range out {
+		out[i] = list.Index(i).Interface()
+		if n, ok := out[i].(int64); ok {
+			out[i] = int(n)
+		}
+	}
+	return out
+}
+
+// Probe implements adapters.Prober. It prepares every rendering of the statements that sqltext samples,
+// and returns the type of a query's rows if all renderings agree on it.
+func (a *action) Probe(ctx context.Context) (*schema.Type, error) {
+	var errs []error
+	var rows *schema.Type
+	agree := true
+	for _, s := range a.statements() {
+		for n, sample := range s.Samples() {
+			info, err := a.db.describe(ctx, sample.Text, a.Exec != nil)
+			if err != nil {
+				if down := new(unreachableError); errors.As(err, &down) || ctx.Err() != nil {
+					return nil, pingError(ctx, err)
+				}
+				errs = append(errs, hcl.Blame(s, "The database rejects %s: %s.",
+					sampleName(sample), quoteEngine(authorMessage(err, a.dialect))))
+				break
+			}
+			if info.params != sample.Params {
+				errs = append(errs, hcl.Blame(s, "The database finds %d parameters in %s, but there are %d values.",
+					info.params, sampleName(sample), sample.Params))
+				break
+			}
+			t := rowType(info.columns)
+			if n > 0 && (rows == nil || t.String() != rows.String()) {
+				agree = false
+			}
+			rows = t
+		}
+	}
+	if errs != nil || a.Query == nil || !agree || rows == nil {
+		return nil, errors.Join(errs...)
+	}
+	return schema.ListOf(rows), nil
+}
+
+func sampleName(s sqltext.Sample) string {
+	if s.Label != "" {
+		return "the statement when " + s.Label
+	}
+	return "the statement"
+}
+
+func rowType(columns []column) *schema.Type {
+	if columns == nil {
+		return nil
+	}
+	var members []*schema.Member
+	for _, c := range newResultColumns(columns).columns {
+		members = append(members, &schema.Member{Name: c.name, Type: c.typ})
+	}
+	return schema.ObjectOf(members...)
 }

@@ -42,7 +42,7 @@ func BenchmarkPointQuery(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				dst = res.Value.(map[string]any)["rows"].(value.LazyJSON).AppendJSON(dst[:0])
+				dst = res.(map[string]any)["rows"].(value.LazyJSON).AppendJSON(dst[:0])
 			}
 		})
 	}

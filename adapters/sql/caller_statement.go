@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hatchel/adapters"
@@ -78,10 +79,6 @@ func writesOutsideTables(text string) bool {
 	notWord := func(r rune) bool {
 		return !(r == '_' || r == '$' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r > 127)
 	}
-	for _, word := range strings.FieldsFunc(quotedMySQLText.ReplaceAllString(text, " ' "), notWord) {
-		if word == "INTO" {
-			return true
-		}
-	}
-	return false
+	words := strings.FieldsFunc(quotedMySQLText.ReplaceAllString(text, " ' "), notWord)
+	return slices.Contains(words, "INTO")
 }

@@ -75,7 +75,8 @@ func (c *serverConnection) Check() error {
 		_, err = pgxpool.ParseConfig(c.URL.Reveal())
 	}
 	if err != nil { // it may quote the password
-		return hcl.Blame(&c.URL, "url is not the address of a %v database, such as %s.", c.dialect, exampleURLs[c.dialect])
+		example := exampleURLs[c.dialect]
+		return hcl.Blame(&c.URL, "url is not the address of a %v database, such as %s.", c.dialect, example)
 	}
 	return nil
 }

@@ -60,12 +60,11 @@ var safeName = regexp.MustCompile(`^[\pL\pN_$.,"\x60 ()-]{1,200}$`)
 // toFault converts an error of an engine. It quotes a mistake in a statement only to the caller who wrote
 // the statement.
 func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault {
-	var commit *commitLostError
 	var row *pgproto3.ExceededMaxBodyLenErr
 	r, known := readReport(err)
 	message := r.message
 	switch {
-	case errors.As(err, &commit):
+	case errors.Is(err, errCommitLost):
 		message = msgCommitUnknown
 	case errors.As(err, &row):
 		message = msgRowTooLarge
@@ -171,8 +170,8 @@ var mysqlMessages = map[uint16]string{
 	1792: msgReadOnly, 1290: msgReadOnly, 1836: msgReadOnly,
 	1213: msgDeadlock, 1205: msgBusy, 3572: msgBusy, 1020: msgBusy,
 	1969: msgTimeout, 3024: msgTimeout, 1317: msgTimeout,
-	1044: msgForbidden, 1142: msgForbidden, 1143: msgForbidden, 1227: msgForbidden, 1370: msgForbidden, 1419: msgForbidden,
-	1021: msgFull, 1114: msgFull, 1153: msgTooLarge, 1301: msgTooLarge,
+	1044: msgForbidden, 1142: msgForbidden, 1143: msgForbidden, 1227: msgForbidden, 1370: msgForbidden,
+	1419: msgForbidden, 1021: msgFull, 1114: msgFull, 1153: msgTooLarge, 1301: msgTooLarge,
 	1053: msgLost, 1077: msgLost, 1152: msgLost, 1184: msgLost, 2006: msgLost, 2013: msgLost,
 	1054: msgStatement, 1064: msgStatement, 1109: msgStatement, 1146: msgStatement, 1052: msgStatement,
 	1055: msgStatement, 1056: msgStatement, 1060: msgStatement, 1066: msgStatement, 1110: msgStatement,
@@ -213,8 +212,8 @@ var sqliteMessages = map[int]string{
 	int(sqlite3.ErrBusy): msgBusy, int(sqlite3.ErrLocked): msgBusy,
 	int(sqlite3.ErrReadonly): msgReadOnly, int(sqlite3.ErrAuth): msgReadOnly,
 	int(sqlite3.ErrFull): msgFull, int(sqlite3.ErrTooBig): msgTooLarge,
-	int(sqlite3.ErrError): msgStatement, int(sqlite3.ErrRange): msgStatement,
-	int(sqlite3.ErrCorrupt): sqliteDamaged, int(sqlite3.ErrNotADB): sqliteDamaged, int(sqlite3.ErrFormat): sqliteDamaged,
+	int(sqlite3.ErrError): msgStatement, int(sqlite3.ErrRange): msgStatement, int(sqlite3.ErrCorrupt): sqliteDamaged,
+	int(sqlite3.ErrNotADB): sqliteDamaged, int(sqlite3.ErrFormat): sqliteDamaged,
 }
 
 const (

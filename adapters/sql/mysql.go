@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"sync"
@@ -172,7 +173,7 @@ func (m *mysqlDatabase) transact(ctx context.Context, access string, use func(tr
 		}
 		c.broken = true
 		if e := new(mysql.MySQLError); !errors.As(err, &e) {
-			return &commitLostError{hideBadConn(err)}
+			return fmt.Errorf("%w: %w", errCommitLost, hideBadConn(err))
 		}
 		return err
 	})

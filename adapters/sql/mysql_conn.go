@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -29,7 +30,7 @@ type mysqlDriverConn interface {
 type mysqlConn struct {
 	database   *mysqlDatabase
 	raw        mysqlDriverConn
-	id         int64                                   // of the connection on the server
+	id         string                                  // of the connection on the server
 	statements *simplelru.LRU[string, *mysqlStatement] // by text
 	used       bool
 	access     string        // of the session: READ ONLY or READ WRITE
@@ -77,12 +78,7 @@ func (c *mysqlConn) readID(ctx context.Context) error {
 	if err := rows.Next(row[:]); err != nil {
 		return errors.Join(err, rows.Close())
 	}
-	switch id := row[0].(type) {
-	case int64:
-		c.id = id
-	case uint64:
-		c.id = int64(id)
-	}
+	c.id = fmt.Sprint(row[0])
 	return rows.Close()
 }
 
@@ -221,7 +217,7 @@ func (c *mysqlConn) setTimeLimit(ctx context.Context) error {
 
 // kill ends a connection on the server together with its statement. It returns once the server has
 // accepted a KILL, or after maxKillWait. The KILL is repeated in the background.
-func (m *mysqlDatabase) kill(ctx context.Context, id int64) {
+func (m *mysqlDatabase) kill(ctx context.Context, id string) {
 	accepted, accept := context.WithTimeout(context.WithoutCancel(ctx), maxKillWait)
 	defer accept()
 	m.kills.Go(func() {
@@ -233,7 +229,7 @@ func (m *mysqlDatabase) kill(ctx context.Context, id int64) {
 
 // killLoop repeats KILL until the connection is gone or maxKillTime is over, and calls accepted after
 // every KILL that the server accepts.
-func (m *mysqlDatabase) killLoop(id int64, accepted func()) {
+func (m *mysqlDatabase) killLoop(id string, accepted func()) {
 	ctx, cancel := context.WithTimeout(m.readiness.ctx, maxKillTime)
 	defer cancel()
 	var c *mysqlConn // nil while the server cannot be reached
@@ -249,7 +245,7 @@ func (m *mysqlDatabase) killLoop(id int64, accepted func()) {
 			}
 		}
 		if c != nil {
-			err := c.exec(ctx, "KILL "+strconv.FormatInt(id, 10))
+			err := c.exec(ctx, "KILL "+id)
 			switch e := new(mysql.MySQLError); {
 			case errors.As(err, &e):
 				return // the connection is gone, or the server does not permit the KILL

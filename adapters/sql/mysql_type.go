@@ -15,7 +15,7 @@ import (
 var (
 	mysqlInteger = columnType{nullable(schema.Integer, ""), convertNumber}
 	mysqlFloat   = columnType{nullable(schema.Number, ""), convertNumber}
-	mysqlTime    = columnType{nullable(schema.String, "RFC 3339"), func(b []byte) any { return formatTimestamp(string(b)) }}
+	mysqlTime    = columnType{nullable(schema.String, "RFC 3339"), convertTime}
 	mysqlBytes   = columnType{nullable(schema.String, "base64"), convertBytes}
 
 	// mysqlTypes are the types by the driver's name for them. All others are text.
@@ -83,6 +83,8 @@ func convertMySQL(v any, t columnType, size *int) any {
 }
 
 func convertBytes(b []byte) any { return base64.StdEncoding.EncodeToString(b) }
+
+func convertTime(b []byte) any { return formatTimestamp(string(b)) }
 
 func convertBits(b []byte) any {
 	var n uint64

@@ -2,6 +2,8 @@ package sql
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"strconv"
 
@@ -125,19 +127,13 @@ func (p *postgresDatabase) write(ctx context.Context, use func(transaction) erro
 		}
 		_, err := conn.Exec(ctx, "COMMIT").ReadAll()
 		if err != nil && conn.IsClosed() {
-			return &commitLostError{err}
+			return fmt.Errorf("%w: %w", errCommitLost, err)
 		}
 		return err
 	})
 }
 
-// commitLostError reports that the connection ended during a commit.
-type commitLostError struct{ cause error }
-
-func (e *commitLostError) Error() string {
-	return "the connection ended during the commit: " + e.cause.Error()
-}
-func (e *commitLostError) Unwrap() error { return e.cause }
+var errCommitLost = errors.New("the connection ended during the commit")
 
 func (p *postgresDatabase) describe(ctx context.Context, text string, _ bool) (info statementInfo, err error) {
 	err = p.withConn(ctx, func(conn *pgconn.PgConn) error {

@@ -247,29 +247,23 @@ func pgScalar(dst []byte, v any) []byte {
 		return strconv.AppendFloat(dst, v, 'g', -1, 64)
 	case []byte:
 		return append(dst, v...)
-	case []string:
-		return pgArray(dst, v)
-	case []int64:
-		return pgArray(dst, v)
-	case []float64:
-		return pgArray(dst, v)
-	case []bool:
-		return pgArray(dst, v)
 	case []any:
 		return pgArray(dst, v)
+	case []string, []int64, []float64, []bool:
+		return pgArray(dst, untypedList(v).([]any))
 	}
 	dst, _ = value.AppendJSON(dst, v) // sqltext binds only values that have a JSON form
 	return dst
 }
 
 // pgArray encodes an array with every element in quotes.
-func pgArray[T any](dst []byte, list []T) []byte {
+func pgArray(dst []byte, list []any) []byte {
 	dst = append(dst, '{')
 	for i, elem := range list {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		switch elem := any(elem).(type) {
+		switch elem := elem.(type) {
 		case nil:
 			dst = append(dst, "NULL"...)
 		case []any:

@@ -50,11 +50,6 @@ func newResultColumns(columns []column) *resultColumns {
 	return c
 }
 
-// sameNames reports whether both have columns of the same names in the same order.
-func (c *resultColumns) sameNames(other *resultColumns) bool {
-	return slices.EqualFunc(c.columns, other.columns, func(a, b column) bool { return a.name == b.name })
-}
-
 // resultSet holds the rows of a result. It is a Deferred list of objects whose JSON has the members in
 // the order of the columns. It does not change after the call that made it has returned.
 type resultSet struct {
@@ -85,9 +80,7 @@ func (t *resultSet) addRow() []any {
 		t.cells = make([]any, 0, 2*n)
 	}
 	start := len(t.cells)
-	for range n {
-		t.cells = append(t.cells, nil)
-	}
+	t.cells = append(t.cells, make([]any, n)...)
 	t.size += 16 * n
 	return t.cells[start : start+n : start+n]
 }
@@ -178,7 +171,8 @@ func (r firstRow) Value() (any, error) { return r.result.object(0), nil }
 // setColumns sets the columns of the rows added next. All executions of one result have the same
 // columns.
 func (t *resultSet) setColumns(c *resultColumns) error {
-	if t.columns != nil && t.columns != c && !t.columns.sameNames(c) {
+	sameName := func(a, b column) bool { return a.name == b.name }
+	if t.columns != nil && t.columns != c && !slices.EqualFunc(t.columns.columns, c.columns, sameName) {
 		return modelError{errDifferentColumns}
 	}
 	t.columns = c

@@ -6,7 +6,12 @@
 package sql
 
 import (
+	"context"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/hcl/template/sqltext"
 )
 
@@ -36,4 +41,66 @@ func Connectors() []adapters.Connector {
 		connectors[i].Kind.Dialect = dialects[c.Kind.Name]
 	}
 	return connectors
+}
+
+// database runs the transactions of all blocks that share one connection block. It connects on first
+// use. Its methods return the error of the context, *unreachableError, the error of use, or an error
+// of the engine, which toFault converts.
+type database interface {
+	adapters.Health
+
+	// read runs use in a transaction in which the engine refuses every write, and rolls it back.
+	read(ctx context.Context, use func(transaction) error) error
+	// write runs use in a transaction that is committed if and only if use returns nil.
+	write(ctx context.Context, use func(transaction) error) error
+	// describe prepares a statement without running it.
+	describe(ctx context.Context, text string, writes bool) (statementInfo, error)
+}
+
+// transaction executes statements one at a time.
+type transaction interface {
+	run(ctx context.Context, e *execution) error
+}
+
+// execution is a statement with its bound values, and its outcome.
+type execution struct {
+	text      string
+	args      []any      // as sqltext binds them
+	verb      string     // as sqltext reports it; empty if unknown
+	wantsRows bool       // the statement may return rows
+	byCaller  bool       // the caller wrote the text, so the prepared statement is not kept
+	last      bool       // no other statement follows in the transaction
+	result    *resultSet // receives the rows; may hold rows of an earlier execution
+
+	affected int
+	lastID   any // int or nil
+}
+
+// bind sets the text and the values of the execution for one frame.
+func (e *execution) bind(s *sqltext.Program, f *hcl.Frame) (err error) {
+	if e.text, e.args, err = s.Bind(f, e.args[:0]); err != nil {
+		return modelError{err}
+	}
+	return nil
+}
+
+// insertsRow reports whether the statement may have generated an id.
+func (e *execution) insertsRow() bool { return e.verb == "INSERT" || e.verb == "REPLACE" }
+
+// changesRows are the verbs whose affected rows are counted.
+var changesRows = wordSet("INSERT REPLACE UPDATE DELETE")
+
+// maxPrepared is the maximum number of statements kept prepared on one connection.
+const maxPrepared = 128
+
+// newLRU returns a cache for the prepared statements of a connection.
+func newLRU[S any](onEvict func(text string, s S)) *simplelru.LRU[string, S] {
+	cache, _ := simplelru.NewLRU(maxPrepared, onEvict) // fails for size 0 only
+	return cache
+}
+
+// statementInfo is what an engine reports about a prepared statement.
+type statementInfo struct {
+	params  int
+	columns []column // nil if the statement returns no rows
 }

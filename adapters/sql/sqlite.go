@@ -8,7 +8,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -142,7 +144,7 @@ func (s *sqliteDatabase) openConn(dsn string) (*sqliteConn, error) {
 		return nil, err
 	}
 	c := &sqliteConn{database: s, raw: raw.(*sqlite3.SQLiteConn), columns: map[*string]*sqliteColumns{}}
-	if err := c.prepareControl(); err != nil {
+	if err := c.prepareControls(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	s.watchdog.add(c)
@@ -162,7 +164,7 @@ func (s *sqliteDatabase) read(ctx context.Context, use func(transaction) error) 
 		tx := sqliteReadTx{conn: c}
 		err := use(&tx)
 		if tx.begun {
-			err = errors.Join(err, c.control(c.rollback))
+			err = errors.Join(err, c.control(rollback))
 		}
 		return err
 	})
@@ -178,9 +180,9 @@ func (s *sqliteDatabase) write(ctx context.Context, use func(transaction) error)
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = c.control(c.commit)
+			err = c.control(commit)
 		}
-		if err != nil && !c.raw.AutoCommit() && c.control(c.rollback) != nil {
+		if err != nil && !c.raw.AutoCommit() && c.control(rollback) != nil {
 			c.broken = true
 		}
 		return err
@@ -192,7 +194,7 @@ func (s *sqliteDatabase) write(ctx context.Context, use func(transaction) error)
 func (s *sqliteDatabase) beginWrite(ctx context.Context, c *sqliteConn) error {
 	deadline := time.Now().Add(s.config.BusyTimeout)
 	for {
-		err := c.control(c.beginImmediate)
+		err := c.control(beginImmediate)
 		var e sqlite3.Error
 		if err == nil || !errors.As(err, &e) || e.Code != sqlite3.ErrBusy || time.Now().After(deadline) {
 			return err
@@ -250,3 +252,42 @@ func (s *sqliteDatabase) describe(ctx context.Context, text string, writes bool)
 	})
 	return info, err
 }
+
+// Operations of SQLite's authorizer that the driver does not name.
+const (
+	authorizeFunction  = 31
+	authorizeRecursive = 33
+)
+
+// authorize is the authorizer of a reader. It refuses everything that does more than read: writes,
+// transactions, ATTACH, which could open another file, and every PRAGMA that sets something.
+func (c *sqliteConn) authorize(op int, first, second, _ string) int {
+	if c.preparingControl.Load() {
+		return sqlite3.SQLITE_OK
+	}
+	switch op {
+	case sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, authorizeRecursive:
+		return sqlite3.SQLITE_OK
+	case authorizeFunction:
+		if !deniedFunctions.MatchString(second) {
+			return sqlite3.SQLITE_OK
+		}
+	case sqlite3.SQLITE_PRAGMA:
+		name := strings.ToLower(first)
+		if schemaPragmas[name] || second == "" && settingPragmas[name] {
+			return sqlite3.SQLITE_OK
+		}
+	}
+	return sqlite3.SQLITE_DENY
+}
+
+var (
+	// deniedFunctions load code or change what the session may do.
+	deniedFunctions = regexp.MustCompile(`(?i)^(load_extension|authenticate|auth_|fts3_tokenizer)`)
+	// schemaPragmas report the schema, with or without an argument.
+	schemaPragmas = wordSet("table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list " +
+		"database_list collation_list function_list compile_options foreign_key_check")
+	// settingPragmas report a setting, and change it if they have an argument.
+	settingPragmas = wordSet("user_version schema_version encoding application_id page_count page_size " +
+		"journal_mode data_version")
+)

@@ -27,34 +27,44 @@ type sqliteConn struct {
 	// preparingControl makes the authorizer accept a control statement.
 	preparingControl atomic.Bool
 
-	beginImmediate, begin, commit, rollback, changes, interrupt *sqlite3.SQLiteStmt
+	controls [len(controlTexts)]*sqlite3.SQLiteStmt
 
 	mu   sync.Mutex
 	call context.Context // of the call that uses the connection, or nil; guarded by mu
 }
 
-// prepareControl prepares the statements that control transactions. They are not in the driver's cache,
+// controlStatement is a statement that controls transactions. These statements are not in the driver's cache,
 // which could evict them.
-func (c *sqliteConn) prepareControl() error {
-	for _, control := range []struct {
-		stmt **sqlite3.SQLiteStmt
-		text string
-	}{
-		{&c.beginImmediate, "BEGIN IMMEDIATE"}, {&c.begin, "BEGIN"}, {&c.commit, "COMMIT"},
-		{&c.rollback, "ROLLBACK"}, {&c.changes, "SELECT changes(), last_insert_rowid()"}, {&c.interrupt, "SELECT 1"},
-	} {
-		s, err := c.raw.Prepare(control.text)
+type controlStatement int
+
+const (
+	beginImmediate controlStatement = iota
+	begin
+	commit
+	rollback
+	readChanges
+	interrupt
+)
+
+var controlTexts = [...]string{
+	beginImmediate: "BEGIN IMMEDIATE", begin: "BEGIN", commit: "COMMIT", rollback: "ROLLBACK",
+	readChanges: "SELECT changes(), last_insert_rowid()", interrupt: "SELECT 1",
+}
+
+func (c *sqliteConn) prepareControls() error {
+	for i, text := range controlTexts {
+		s, err := c.raw.Prepare(text)
 		if err != nil {
 			return err
 		}
-		*control.stmt = s.(*sqlite3.SQLiteStmt)
+		c.controls[i] = s.(*sqlite3.SQLiteStmt)
 	}
 	return nil
 }
 
 func (c *sqliteConn) close() error {
 	c.database.watchdog.remove(c)
-	for _, s := range []*sqlite3.SQLiteStmt{c.beginImmediate, c.begin, c.commit, c.rollback, c.changes, c.interrupt} {
+	for _, s := range c.controls {
 		if s != nil {
 			_ = s.Close() // repeats the error of the last execution
 		}
@@ -63,9 +73,9 @@ func (c *sqliteConn) close() error {
 }
 
 // control runs a control statement.
-func (c *sqliteConn) control(s *sqlite3.SQLiteStmt) error {
+func (c *sqliteConn) control(s controlStatement) error {
 	c.preparingControl.Store(true)
-	_, err := s.Exec(nil)
+	_, err := c.controls[s].Exec(nil)
 	c.preparingControl.Store(false)
 	return err
 }
@@ -87,7 +97,7 @@ func (c *sqliteConn) interruptIfDone() bool {
 		return false
 	}
 	if c.call.Err() != nil {
-		_, _ = c.interrupt.ExecContext(c.database.alreadyDone, nil) // always fails, because it is interrupted too
+		_, _ = c.controls[interrupt].ExecContext(c.database.alreadyDone, nil) // fails, because it is interrupted too
 	}
 	return true
 }
@@ -101,7 +111,7 @@ func (c *sqliteConn) run(ctx context.Context, e *execution) error {
 	if !changesRows[e.verb] {
 		return nil
 	}
-	rows, err := c.changes.Query(nil)
+	rows, err := c.controls[readChanges].Query(nil)
 	if err != nil {
 		return err
 	}
@@ -131,7 +141,8 @@ func (c *sqliteConn) execute(ctx context.Context, e *execution) error {
 	if err := c.bind(e.args); err != nil {
 		return err
 	}
-	result, err := c.raw.QueryContext(c.database.neverDone, trimTerminator(e.text), c.args) // the watchdog interrupts it
+	// The watchdog interrupts the statement.
+	result, err := c.raw.QueryContext(c.database.neverDone, trimTerminator(e.text), c.args)
 	if err != nil {
 		return err
 	}
@@ -224,7 +235,7 @@ type sqliteReadTx struct {
 
 func (tx *sqliteReadTx) run(ctx context.Context, e *execution) error {
 	if !tx.begun && !e.last {
-		if err := tx.conn.control(tx.conn.begin); err != nil {
+		if err := tx.conn.control(begin); err != nil {
 			return err
 		}
 		tx.begun = true

@@ -135,8 +135,7 @@ func (s *Step) repeat(call *adapters.Call) (any, error) {
 func (s *Step) do(call *adapters.Call) (any, error) {
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
-		r, err := s.guard.Do(call.Frame.Context, s.Action, call)
-		return r.Value, err
+		return s.guard.Do(call.Frame.Context, s.Action, call)
 	}
 	checked := false
 	accept := func(output any) error {
@@ -144,11 +143,11 @@ func (s *Step) do(call *adapters.Call) (any, error) {
 		return s.checkExpectations(call.Frame, output)
 	}
 	call.CheckOutput = accept
-	r, err := s.guard.Do(call.Frame.Context, s.Action, call)
+	output, err := s.guard.Do(call.Frame.Context, s.Action, call)
 	if err == nil && !checked {
-		err = accept(r.Value)
+		err = accept(output)
 	}
-	return r.Value, err
+	return output, err
 }
 
 func acceptAll(any) error { return nil }

@@ -32,7 +32,7 @@ func BuiltinAction(b *hcl.Backend, scrubber *result.Scrubber) adapters.Action {
 }
 
 // Do implements adapters.Action.
-func (b *builtin) Do(ctx context.Context, call *adapters.Call) (_ adapters.Result, err error) {
+func (b *builtin) Do(ctx context.Context, call *adapters.Call) (_ any, err error) {
 	switch block := b.block.(type) {
 	case *hcl.Progress:
 		err = b.reportProgress(block, call)
@@ -45,7 +45,7 @@ func (b *builtin) Do(ctx context.Context, call *adapters.Call) (_ adapters.Resul
 	case *hcl.ProtocolFault:
 		err = b.protocolError(block, call)
 	}
-	return adapters.Result{}, err
+	return nil, err
 }
 
 // Plan implements adapters.Planner.
@@ -161,10 +161,10 @@ func ToolAction(target *Program, inputs *hcl.KeyValues) adapters.Action {
 }
 
 // Do calls the tool as a client does, as the caller of the outer call, and returns {result, text}.
-func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
+func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	values, err := t.evalInputs(call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
 	c := t.target.newCall(ctx, call.Frame.Caller, call.Client)
 	defer c.result.Release()
@@ -174,17 +174,17 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (adapters.Result
 	if err := t.target.run(c, inputs{values: values}); err != nil {
 		f := failure.Of(err)
 		if f.Internal || f.Protocol != nil {
-			return adapters.Result{}, err
+			return nil, err
 		}
-		return adapters.Result{}, &adapters.Fault{
+		return nil, &adapters.Fault{
 			Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, RetryAfter: f.RetryAfter,
 		}
 	}
 	text, err := c.result.AsText()
 	if err != nil {
-		return adapters.Result{}, c.contextCause(err)
+		return nil, c.contextCause(err)
 	}
-	return adapters.Result{Value: map[string]any{"result": c.result.Value, "text": text}}, nil
+	return map[string]any{"result": c.result.Value, "text": text}, nil
 }
 
 // Plan implements adapters.Planner.

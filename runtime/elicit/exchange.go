@@ -133,16 +133,16 @@ type AskGroup struct{ Asks []*hcl.Ask }
 
 // Do returns an object of the answers by key. The error is a [PausedError] where the client cannot
 // be asked while the call waits and answers are missing; the step is run again when there are more.
-func (g *AskGroup) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+func (g *AskGroup) Do(_ context.Context, call *adapters.Call) (any, error) {
 	x, ok := call.Client.(*Exchange)
 	if !ok {
-		return adapters.Result{}, failure.Refusal("This asks the client, and no client can be asked here.")
+		return nil, failure.Refusal("This asks the client, and no client can be asked here.")
 	}
 	answers, err := x.Ask(g, call.Frame)
 	if err != nil {
-		return adapters.Result{}, err
+		return nil, err
 	}
-	return adapters.Result{Value: answers}, nil
+	return answers, nil
 }
 
 // Plan implements adapters.Planner.

@@ -41,22 +41,53 @@ var denyRules = []struct {
 const (
 	anyBit      = ^uint32(0) // for process IDs: not 0, which is the calling process itself
 	ioprioGroup = 2          // a bit of IOPRIO_WHO_PGRP and IOPRIO_WHO_USER
+
+	setDelegation = 1040 // F_SETDELEG
 )
 
-// argMasks lists bits of arguments that a call must not have. Calls that change another process are limited to the
-// calling process, because the server has the same user.
-var argMasks = []struct{ number, argument, bits uint32 }{
-	{unix.SYS_CLONE, 0, unix.CLONE_NEWUSER | unix.CLONE_PARENT},
-	{unix.SYS_UNSHARE, 0, unix.CLONE_NEWUSER},
-	{unix.SYS_PRLIMIT64, 0, anyBit},
-	{unix.SYS_SCHED_SETAFFINITY, 0, anyBit},
-	{unix.SYS_SCHED_SETSCHEDULER, 0, anyBit},
-	{unix.SYS_SCHED_SETPARAM, 0, anyBit},
-	{unix.SYS_SCHED_SETATTR, 0, anyBit},
-	{unix.SYS_SETPRIORITY, 0, unix.PRIO_USER},
-	{unix.SYS_SETPRIORITY, 1, anyBit},
-	{unix.SYS_IOPRIO_SET, 0, ioprioGroup},
-	{unix.SYS_IOPRIO_SET, 1, anyBit},
+// argRules lists the arguments with which a call is denied, or allowed before a later line denies it.
+var argRules = []struct {
+	number uint32
+	then   verdict
+	when   []condition // one of them holds
+}{
+	{unix.SYS_CLONE, deny(unix.EPERM), []condition{hasBits(0, unix.CLONE_NEWUSER|unix.CLONE_PARENT)}},
+	{unix.SYS_UNSHARE, deny(unix.EPERM), []condition{hasBits(0, unix.CLONE_NEWUSER)}},
+
+	// Calls that change another process are limited to the calling process, because the server has the same user.
+	{unix.SYS_PRLIMIT64, deny(unix.EPERM), []condition{hasBits(0, anyBit)}},
+	{unix.SYS_SCHED_SETAFFINITY, deny(unix.EPERM), []condition{hasBits(0, anyBit)}},
+	{unix.SYS_SCHED_SETSCHEDULER, deny(unix.EPERM), []condition{hasBits(0, anyBit)}},
+	{unix.SYS_SCHED_SETPARAM, deny(unix.EPERM), []condition{hasBits(0, anyBit)}},
+	{unix.SYS_SCHED_SETATTR, deny(unix.EPERM), []condition{hasBits(0, anyBit)}},
+	{unix.SYS_SETPRIORITY, deny(unix.EPERM), []condition{hasBits(0, unix.PRIO_USER), hasBits(1, anyBit)}},
+	{unix.SYS_IOPRIO_SET, deny(unix.EPERM), []condition{hasBits(0, ioprioGroup), hasBits(1, anyBit)}},
+
+	// Landlock controls ioctl commands for devices only. File systems have commands that change a file which is open
+	// for reading, or other files. These have a type that is denied below, but other file systems have them, too, and
+	// they write to files that are open for writing only.
+	{unix.SYS_IOCTL, allow, []condition{
+		isEqual(1, unix.FICLONE), isEqual(1, unix.FICLONERANGE), isEqual(1, unix.FIDEDUPERANGE),
+	}},
+	// The flags of files, their generation, their verity and their encryption.
+	{unix.SYS_IOCTL, deny(unix.EOPNOTSUPP), []condition{
+		isEqual(1, unix.FS_IOC_SETFLAGS),
+		isEqual(1, 0x401c5820), // FS_IOC_FSSETXATTR
+		isEqual(1, 0x40087602), // FS_IOC_SETVERSION
+		isEqual(1, 0x40086604), // EXT4_IOC_SETVERSION_OLD
+		isEqual(1, 0x40047211), // FAT_IOCTL_SET_ATTRIBUTES
+		isEqual(1, unix.FS_IOC_ENABLE_VERITY), isEqual(1, unix.FS_IOC_SET_ENCRYPTION_POLICY),
+		isEqual(1, unix.FS_IOC_ADD_ENCRYPTION_KEY), isEqual(1, unix.FS_IOC_REMOVE_ENCRYPTION_KEY),
+	}},
+	// All commands, by their second byte, of file systems that make and remove directories and snapshots by commands,
+	// without asking Landlock: btrfs and bcachefs.
+	{unix.SYS_IOCTL, deny(unix.EOPNOTSUPP), []condition{
+		isEqual(1, 0x9400).masked(0xff00), isEqual(1, 0xbc00).masked(0xff00),
+	}},
+
+	// Leases and delegations, with which the owner of a file that is open for reading can block every process that
+	// opens it. The error is that of a file system without leases.
+	{unix.SYS_FCNTL, deny(unix.EINVAL), []condition{isEqual(1, unix.F_SETLEASE), isEqual(1, setDelegation)}},
 }
 
 // syscallRules are rules by system call number. Calls without one are allowed.
@@ -70,11 +101,11 @@ func newSyscallRules(key filterKey, arch string) syscallRules {
 			s[number] = rule{fallback: deny(d.errno)}
 		}
 	}
-	for _, m := range argMasks {
-		s.addClause(m.number, deny(unix.EPERM), hasBits(m.argument, m.bits))
+	for _, r := range argRules {
+		for _, c := range r.when {
+			s.addClause(r.number, r.then, c)
+		}
 	}
-	s.allowOtherIoctls()
-	s.denyLeases()
 	s.superviseAttrs(key.modes, arch)
 	if !key.controlsTruncate {
 		s.denyTruncate(arch)
@@ -132,51 +163,6 @@ func (s syscallRules) denySockets() {
 			{[]condition{isEqual(1, unix.SOCK_SEQPACKET).masked(typeMask)}, allow},
 		},
 		fallback: deny(unix.EACCES),
-	}
-}
-
-// Landlock controls ioctl commands for devices only. File systems have commands that change a file
-// which is open for reading, or other files.
-
-// deniedIoctls change the flags of files, their generation, their verity and their encryption.
-var deniedIoctls = []uint32{
-	unix.FS_IOC_SETFLAGS,
-	0x401c5820, // FS_IOC_FSSETXATTR
-	0x40087602, // FS_IOC_SETVERSION
-	0x40086604, // EXT4_IOC_SETVERSION_OLD
-	0x40047211, // FAT_IOCTL_SET_ATTRIBUTES
-	unix.FS_IOC_ENABLE_VERITY, unix.FS_IOC_SET_ENCRYPTION_POLICY,
-	unix.FS_IOC_ADD_ENCRYPTION_KEY, unix.FS_IOC_REMOVE_ENCRYPTION_KEY,
-}
-
-// deniedIoctlTypes are the second byte of all commands of a file system that makes and removes
-// directories and snapshots by commands, without asking Landlock: btrfs and bcachefs.
-var deniedIoctlTypes = []uint32{0x9400, 0xbc00}
-
-// allowedIoctls have a denied type, but other file systems have them, too. They write to files that
-// are open for writing only.
-var allowedIoctls = []uint32{unix.FICLONE, unix.FICLONERANGE, unix.FIDEDUPERANGE}
-
-// allowOtherIoctls denies the commands above.
-func (s syscallRules) allowOtherIoctls() {
-	const command, typeMask = 1, 0xff00
-	for _, c := range allowedIoctls {
-		s.addClause(unix.SYS_IOCTL, allow, isEqual(command, c))
-	}
-	for _, c := range deniedIoctls {
-		s.addClause(unix.SYS_IOCTL, deny(unix.EOPNOTSUPP), isEqual(command, c))
-	}
-	for _, t := range deniedIoctlTypes {
-		s.addClause(unix.SYS_IOCTL, deny(unix.EOPNOTSUPP), isEqual(command, t).masked(typeMask))
-	}
-}
-
-// denyLeases denies the fcntl commands with which the owner of a file that is open for reading can
-// block every process that opens it. The error is that of a file system without leases.
-func (s syscallRules) denyLeases() {
-	const command, setDelegation = 1, 1040
-	for _, c := range []uint32{unix.F_SETLEASE, setDelegation} {
-		s.addClause(unix.SYS_FCNTL, deny(unix.EINVAL), isEqual(command, c))
 	}
 }
 

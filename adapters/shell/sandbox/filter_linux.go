@@ -96,8 +96,8 @@ type filterKey struct{ network, modes, controlsTruncate bool }
 func newFilter(p Policy, abi ABI) (filter, error) {
 	arch, ok := auditArch[runtime.GOARCH]
 	if !ok {
-		return nil, &UnsupportedError{fmt.Sprintf("Programs cannot be confined on %s. Write sandbox { mode = \"none\" } "+
-			"to give them all rights of the server.", runtime.GOARCH)}
+		return nil, &UnsupportedError{fmt.Sprintf("Programs cannot be confined on %s. Write sandbox { mode = \"none\" "+
+			"} to give them all rights of the server.", runtime.GOARCH)}
 	}
 	key := filterKey{p.Network, p.Modes, abi.controlsTruncate()}
 	if f, ok := filters.Load(key); ok {

@@ -77,15 +77,6 @@ func (p *processSet) candidates(last int) (pids []int) {
 	return pids
 }
 
-// signal sends a signal to the process groups of the programs. No program may be reaped yet.
-func (p *processSet) signal(sig unix.Signal) {
-	for _, program := range p.programs {
-		if unix.Kill(-program.Pid, sig) != nil {
-			_ = unix.Kill(program.Pid, sig)
-		}
-	}
-}
-
 // openLoadavg opens the file that tells which process ID was assigned last. One descriptor serves all calls.
 var openLoadavg = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/loadavg") })
 
@@ -138,7 +129,12 @@ func (p *processSet) killStragglers() {
 		}
 	}
 	awaitExits(killed)
-	p.reapOrphans(killed)
+	// Orphans become children of this process if it is the first one of a container. Other parents reap them.
+	for _, pid := range killed {
+		if p.contains(pid) { // otherwise it is reaped, and the ID may be another process's
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+	}
 }
 
 // awaitExits waits until killed processes have ended, or for as long as the kernel may take.
@@ -150,16 +146,6 @@ func awaitExits(killed []int) {
 				break
 			}
 			time.Sleep(time.Millisecond)
-		}
-	}
-}
-
-// reapOrphans reaps the ended processes that are children of this process, as orphans become those of the first
-// process of a container. The others have parents that reap them.
-func (p *processSet) reapOrphans(ended []int) {
-	for _, pid := range ended {
-		if p.contains(pid) { // otherwise it is reaped, and the ID may be another process's
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
 	}
 }

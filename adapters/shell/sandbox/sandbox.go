@@ -15,8 +15,8 @@ package sandbox
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -34,21 +34,6 @@ type Policy struct {
 	OpenFiles int           // for each process
 	FileSize  int64         // in bytes, for each written file
 	Processes int           // at the same time
-}
-
-// Sandbox confines the programs of one configuration block. It is safe for concurrent use.
-type Sandbox struct {
-	Policy
-	abi        ABI
-	filter     filter
-	rlimits    rlimits
-	readRules  []pathRule // for Policy.Read, without the files of the system
-	writeRules []pathRule // for Policy.Write
-	writable   []string   // Policy.Write without symbolic links
-
-	mu     sync.Mutex
-	idle   []*Workspace // guarded by mu
-	closed bool         // guarded by mu
 }
 
 // ABI is a version of Landlock, as numbered by the kernel; 0 means that there is none.
@@ -100,10 +85,7 @@ func splitPath(path string) (dirs []string) {
 
 // isWithin reports whether a path is one of some directories or below one, judged by its name.
 func isWithin(path string, dirs []string) bool {
-	for _, dir := range dirs {
-		if path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+	})
 }

@@ -9,11 +9,8 @@ import (
 	"runtime"
 )
 
-type filter struct{}
-
-type rlimits struct{}
-
-type pathRule struct{}
+// Sandbox is never made.
+type Sandbox struct{ Policy }
 
 // LandlockABI returns 0: there is no Landlock.
 func LandlockABI() ABI { return 0 }

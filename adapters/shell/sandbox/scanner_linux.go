@@ -137,9 +137,9 @@ func (s *scanner) setThresholds() {
 	atomic.StoreInt32((*int32)(unsafe.Pointer(&C.sandbox_sampler.scan_threshold)), int32(scan))
 }
 
-// setThresholds sets the least process IDs from which on the set may exceed a limit. Process and thread IDs are assigned
-// in ascending order: a set has grown by at most the number of IDs assigned since it was counted. Between two scans only
-// many new processes matter.
+// setThresholds sets the least process IDs from which on the set may exceed a limit. Process and thread IDs are
+// assigned in ascending order: a set has grown by at most the number of IDs assigned since it was counted. Between two
+// scans only many new processes matter.
 func (p *processSet) setThresholds() {
 	sample := p.scan.countedAt + p.limits.Processes
 	scan := 0
@@ -158,8 +158,8 @@ func (p *processSet) threadThreshold() int {
 	return p.scan.threadsAt + threadsPerProcess*p.limits.Processes - p.scan.threads + 1
 }
 
-// mayExceed reports whether the set may exceed a limit when last is the process ID that was assigned last. A smaller one
-// than before means that the IDs have started again.
+// mayExceed reports whether the set may exceed a limit when last is the process ID that was assigned last. A smaller
+// one than before means that the IDs have started again.
 func (p *processSet) mayExceed(last int, isScan bool) bool {
 	return last == 0 || last < p.scan.countedAt || int64(last) >= p.scan.sampleThreshold.Load() ||
 		isScan && int64(last) >= p.scan.scanThreshold.Load()
@@ -169,7 +169,8 @@ func (p *processSet) mayExceed(last int, isScan bool) bool {
 // all if no process has started since the last one.
 func judgeSets(sets []*processSet, last int) {
 	found := map[*processSet][]int{}
-	if slices.ContainsFunc(sets, func(p *processSet) bool { return p.hasChanged(last) }) {
+	mayHaveChanged := func(p *processSet) bool { return p.scan.members == nil || last == 0 || last != p.scan.countedAt }
+	if slices.ContainsFunc(sets, mayHaveChanged) {
 		oldest := slices.MinFunc(sets, func(a, b *processSet) int { return a.created.Compare(b.created) })
 		for _, pid := range oldest.candidates(last) {
 			session, err := unix.Getsid(pid)
@@ -188,11 +189,6 @@ func judgeSets(sets []*processSet, last int) {
 	}
 }
 
-// hasChanged reports whether the set may have other members than those found last.
-func (p *processSet) hasChanged(last int) bool {
-	return p.scan.members == nil || last == 0 || last != p.scan.countedAt
-}
-
 // judge ends the processes if they exceed a limit. Without members, those found before are still valid.
 func (p *processSet) judge(members []int, last int) {
 	p.scan.judging.Lock()
@@ -208,7 +204,7 @@ func (p *processSet) judge(members []int, last int) {
 		p.scan.ended = true
 		p.scan.exceeding.Go(func() {
 			p.scan.onExceeded(err)
-			p.signal(unix.SIGKILL)
+			Signal(p.programs, unix.SIGKILL)
 			p.killStragglers()
 		})
 	}

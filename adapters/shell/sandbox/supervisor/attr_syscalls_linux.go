@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"runtime"
 	"slices"
 	"unsafe"
 
@@ -62,15 +61,6 @@ var commonAttrSyscalls = []AttrSyscall{
 
 // ModeArg returns the index of the argument that holds a file mode, if the call has one.
 func (c AttrSyscall) ModeArg() (index uint32, ok bool) { return uint32(c.value), c.kind == attrMode }
-
-func findAttrSyscall(number uint32) (AttrSyscall, bool) {
-	calls := AttrSyscalls[runtime.GOARCH]
-	i := slices.IndexFunc(calls, func(c AttrSyscall) bool { return c.Number == number })
-	if i < 0 {
-		return AttrSyscall{}, false
-	}
-	return calls[i], true
-}
 
 // attrChange holds the new attributes of a file.
 type attrChange struct {

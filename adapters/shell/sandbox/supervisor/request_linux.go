@@ -1,6 +1,8 @@
 package supervisor
 
 import (
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -22,10 +24,12 @@ const knownFlags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH
 // newRequest reads the arguments of a call. The caller closes the request, also after an error, which is the error
 // that the call returns.
 func newRequest(n *notification) (r *request, errno unix.Errno) {
-	c, ok := findAttrSyscall(uint32(n.number))
-	if !ok {
+	calls := AttrSyscalls[runtime.GOARCH]
+	i := slices.IndexFunc(calls, func(c AttrSyscall) bool { return c.Number == uint32(n.number) })
+	if i < 0 {
 		return nil, unix.EPERM
 	}
+	c := calls[i]
 	t, flags := tracee(n.thread), uint32(0)
 	if c.flags != noArg {
 		flags = uint32(n.arguments[c.flags])
@@ -61,7 +65,7 @@ func newRequest(n *notification) (r *request, errno unix.Errno) {
 	switch {
 	case strings.HasPrefix(r.path, "/"):
 	case dir == unix.AT_FDCWD:
-		r.base, errno = t.openDir()
+		r.base, errno = t.open("cwd", unix.ENOENT)
 	default:
 		r.base, errno = t.openFile(dir)
 	}

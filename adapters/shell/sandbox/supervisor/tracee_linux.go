@@ -68,11 +68,6 @@ func readPair[T any](t tracee, addr uint64) (pair [2]T, errno unix.Errno) {
 	return pair, errno
 }
 
-// openDir opens the working directory of the tracee.
-func (t tracee) openDir() (int, unix.Errno) {
-	return t.open("cwd", unix.ENOENT)
-}
-
 // openFile opens the file of one of the tracee's descriptors anew, with O_PATH. Closing a duplicate of the descriptor
 // would release the locks that the server holds on the same file.
 func (t tracee) openFile(fd int32) (int, unix.Errno) {
@@ -90,11 +85,6 @@ func (t tracee) open(name string, missing unix.Errno) (int, unix.Errno) {
 	return fd, 0
 }
 
-// readStatus returns the content of /proc/TID/status.
-func (t tracee) readStatus() ([]byte, error) {
-	return os.ReadFile(fmt.Sprintf("/proc/%d/status", t))
-}
-
 // identity is what the kernel checks when a thread accesses files.
 type identity struct {
 	user, group  int // of the file system
@@ -110,7 +100,7 @@ const keptCapabilities = capabilities(1) << unix.CAP_DAC_OVERRIDE
 
 // readIdentity reads the identity of a thread.
 func readIdentity(t tracee) (identity, error) {
-	status, err := t.readStatus()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t))
 	if err != nil {
 		return identity{}, err
 	}

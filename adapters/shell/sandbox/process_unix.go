@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"os"
 	"syscall"
 	"unsafe"
 )
@@ -17,6 +18,15 @@ func WaitExit(pid int) {
 			syscall.WEXITED|syscall.WNOWAIT, 0, 0)
 		if errno != syscall.EINTR {
 			return
+		}
+	}
+}
+
+// Signal sends a signal to the process group of each program. No program may be reaped yet.
+func Signal(programs []*os.Process, sig syscall.Signal) {
+	for _, p := range programs {
+		if syscall.Kill(-p.Pid, sig) != nil {
+			_ = syscall.Kill(p.Pid, sig)
 		}
 	}
 }
