@@ -27,10 +27,10 @@ func newAuditedHost(t testing.TB, src string, options ...func(*HostOptions)) (*H
 // readRecords returns the records of an audit log, whose chain must be intact.
 func readRecords(t testing.TB, path string) (all []audit.Record) {
 	t.Helper()
-	if v, err := audit.Verify(path); err != nil || v.Broken != nil {
+	if v, err := audit.Verify(t.Context(), audit.File(path)); err != nil || v.Broken != nil {
 		t.Fatal(v, err)
 	}
-	err := audit.Read(path, func(l *audit.Line) bool {
+	err := audit.File(path).Read(t.Context(), func(l *audit.Line) bool {
 		r, ok := l.Record()
 		if ok && r.ID != "" {
 			all = append(all, r)

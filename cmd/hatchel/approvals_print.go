@@ -22,23 +22,25 @@ func (f *approvalsFlags) list(cmd *cobra.Command, source approvalSource, all boo
 	if all {
 		q.Status = ""
 	}
-	var rows []*approvalRow
+	texts, rows := []json.RawMessage{}, []*approvalRow{}
 	for {
-		page, next, err := source.list(cmd.Context(), q)
+		page, next, err := source.ListApprovals(cmd.Context(), q)
 		if err != nil {
 			return approvalFailure("", err)
 		}
-		rows = append(rows, page...)
+		for _, text := range page {
+			a, err := decodeRow(text)
+			if err != nil {
+				return approvalFailure("", err)
+			}
+			texts, rows = append(texts, approval.EscapeJSON(text)), append(rows, a)
+		}
 		if q.After = next; next == "" {
 			break
 		}
 	}
 	switch {
 	case f.asJSON:
-		texts := make([]json.RawMessage, len(rows))
-		for i, a := range rows {
-			texts[i] = approval.EscapeJSON(a.text)
-		}
 		return printJSON(cmd.OutOrStdout(), texts)
 	case len(rows) == 0 && all:
 		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: no approvals")
@@ -128,12 +130,15 @@ func shorten(text string, maxLength int) string {
 }
 
 // printRow prints all of an approval.
-func (f *approvalsFlags) printRow(cmd *cobra.Command, a *approvalRow) error {
-	out := cmd.OutOrStdout()
+func (f *approvalsFlags) printRow(cmd *cobra.Command, text []byte) error {
+	out, now := cmd.OutOrStdout(), time.Now()
 	if f.asJSON {
-		return printJSON(out, json.RawMessage(approval.EscapeJSON(a.text)))
+		return printJSON(out, json.RawMessage(approval.EscapeJSON(text)))
 	}
-	now := time.Now()
+	a, err := decodeRow(text)
+	if err != nil {
+		return approvalFailure("", err)
+	}
 	lines := [][2]string{
 		{"id", a.ID},
 		{"status", statusText(a, now)},
@@ -182,18 +187,15 @@ func formatTime(t, now time.Time) string {
 
 func requesterDetails(w *approval.Requester) string {
 	text := requester(w)
-	if w.Key != "" && w.Key != w.Subject {
-		text += ", authenticated by " + w.Key
+	addIf := func(applies bool, fact string) {
+		if applies {
+			text += fact
+		}
 	}
-	if w.Remote != "" && w.Subject != "" {
-		text += ", from " + w.Remote
-	}
-	if w.Client != "" {
-		text += ", client " + w.Client
-	}
-	if len(w.Groups) > 0 {
-		text += "; groups " + strings.Join(w.Groups, ", ")
-	}
+	addIf(w.Key != "" && w.Key != w.Subject, ", authenticated by "+w.Key)
+	addIf(w.Remote != "" && w.Subject != "", ", from "+w.Remote)
+	addIf(w.Client != "", ", client "+w.Client)
+	addIf(len(w.Groups) > 0, "; groups "+strings.Join(w.Groups, ", "))
 	return text
 }
 
@@ -206,9 +208,13 @@ func indentJSON(text json.RawMessage) string {
 }
 
 // printDecision confirms a decision.
-func (f *approvalsFlags) printDecision(cmd *cobra.Command, a *approvalRow, verb string) error {
+func (f *approvalsFlags) printDecision(cmd *cobra.Command, text []byte, verb string) error {
 	if f.asJSON {
-		return f.printRow(cmd, a)
+		return f.printRow(cmd, text)
+	}
+	a, err := decodeRow(text)
+	if err != nil {
+		return approvalFailure("", err)
 	}
 	decided := "approved" // it may be used already
 	switch {

@@ -102,14 +102,9 @@ func (l *loadFlags) values(stderr io.Writer) (map[string]string, error) {
 		}
 		maps.Copy(vars, values)
 	}
-	for _, text := range l.vars {
-		name, value, err := splitPair("var", text)
-		if err != nil {
-			return nil, err
-		}
-		vars[name] = value
-	}
-	return vars, nil
+	flags, err := splitPairs("var", l.vars)
+	maps.Copy(vars, flags)
+	return vars, err
 }
 
 // loadedFolder is a configuration directory that was decoded, and compiled when it has no errors.
@@ -202,9 +197,7 @@ func (l *loadFlags) complete(cmd *cobra.Command, dir string, words func(*runtime
 
 // prefixPaths returns diagnostics and sources with file names that terminals and editors can open:
 // relative to the current directory.
-func prefixPaths(
-	path string, diags hcl.Diagnostics, sources map[string][]byte,
-) (hcl.Diagnostics, map[string][]byte) {
+func prefixPaths(path string, diags hcl.Diagnostics, sources map[string][]byte) (hcl.Diagnostics, map[string][]byte) {
 	prefixed := make(hcl.Diagnostics, len(diags))
 	for i, d := range diags {
 		c := *d

@@ -35,9 +35,8 @@ type Log struct {
 	tail         *partialTail // the end of the file that is not a record; nil when there is none
 	unterminated bool         // the last line of the file lacks its line break
 	ownRecord    *Record      // to be written before all others; nil when there is none
-	out          []byte       // reused, as are ends and heads
-	ends         []int
-	heads        []chainHead
+	out          []byte       // reused, as is ends
+	ends         []lineEnd
 
 	// file is nil for a stream, and after Close. It is changed under both writing and syncing, so
 	// that either of them guards a read.
@@ -107,7 +106,7 @@ func (l *Log) checkUnchanged() error {
 	if l.file == nil {
 		return errClosed
 	}
-	if !l.isInPlace() {
+	if !isAt(l.path, l.file) {
 		return errMoved
 	}
 	switch info, err := l.file.Stat(); {
@@ -148,7 +147,7 @@ func (l *Log) sync(sequence int64) error {
 		return errClosed
 	}
 	upTo := l.written.Load()
-	if !l.isInPlace() {
+	if !isAt(l.path, l.file) {
 		l.syncFailed.Store(true)
 		return errMoved
 	}
@@ -168,13 +167,6 @@ func (l *Log) markBroken(err error) {
 	l.syncFailed.Store(true)
 }
 
-// isInPlace reports whether the path still leads to the file.
-func (l *Log) isInPlace() bool {
-	there, err := os.Stat(l.path)
-	here, statErr := l.file.Stat()
-	return err == nil && statErr == nil && os.SameFile(there, here)
-}
-
 // SetLimits sets the limits from now on.
 func (l *Log) SetLimits(limits Limits) {
 	l.mu.Lock()
@@ -187,19 +179,15 @@ func (l *Log) SetLimits(limits Limits) {
 func (l *Log) Check(context.Context) error {
 	err := l.LastError()
 	if err == nil {
-		if err := l.checkFile(); err != nil || !l.syncFailed.Load() {
+		l.writing.Lock()
+		err := l.checkUnchanged()
+		l.writing.Unlock()
+		if err != nil || !l.syncFailed.Load() {
 			return err
 		}
 		return l.sync(l.written.Load())
 	}
 	return l.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: err.Error()}, true)
-}
-
-// checkFile is checkUnchanged between two records.
-func (l *Log) checkFile() error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	return l.checkUnchanged()
 }
 
 // Close records that this process writes no more, and closes the file. An error is about what could

@@ -90,10 +90,7 @@ func (l *Log) open() (err error) {
 	if err := l.Append(opened, true); err != nil {
 		return operator.FileError(err, "it cannot be written")
 	}
-	if err := syncDir(filepath.Dir(l.path)); err != nil {
-		return operator.FileError(err, "its directory cannot be written")
-	}
-	return nil
+	return operator.FileError(syncDir(filepath.Dir(l.path)), "its directory cannot be written")
 }
 
 // findHead finds the last record: in the file, or, when that has no record yet, in the last full
@@ -134,10 +131,8 @@ func (l *Log) readTail(f *os.File, from int64) error {
 		return nil
 	}
 	l.tail = newPartialTail()
-	if _, err := io.Copy(l.tail, io.NewSectionReader(f, from, l.size-from)); err != nil {
-		return operator.FileError(err, "it cannot be read")
-	}
-	return nil
+	_, err := io.Copy(l.tail, io.NewSectionReader(f, from, l.size-from))
+	return operator.FileError(err, "it cannot be read")
 }
 
 // looksLikeLog reports whether a file without a record may be a log whose first line is incomplete.
@@ -170,17 +165,14 @@ const tailWindow = 256 << 10
 
 // lastRecord finds the last record of a file, and the offset of what follows it. The offset is one
 // byte beyond the end of the file when the record lacks its line break.
-func lastRecord(f io.ReadSeeker) (head chainHead, end int64, err error) {
+func lastRecord(f *os.File) (head chainHead, end int64, err error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return head, 0, err
 	}
 	for window := min(tailWindow, size); window > 0; window = min(window*8, size) {
-		if _, err := f.Seek(size-window, io.SeekStart); err != nil {
-			return head, 0, err
-		}
 		b := make([]byte, window)
-		if _, err := io.ReadFull(f, b); err != nil {
+		if _, err := f.ReadAt(b, size-window); err != nil {
 			return head, 0, err
 		}
 		for to := len(b); to > 0; {

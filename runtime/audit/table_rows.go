@@ -84,36 +84,29 @@ func timeOf(members []byte) string {
 // pageSize is how many rows are read at once.
 const pageSize = 1000
 
-// ReadTable calls each with every record of the log in a database, in the order in which they were
-// written, until each reports false. The File of a line is the table, and its Number is the
-// sequence.
-func ReadTable(ctx context.Context, address string, each func(*Line) bool) error {
-	conn, err := postgres.Connect(ctx, address)
+// Database is the address of a PostgreSQL database with a log.
+type Database string
+
+// String does not reveal the address.
+func (Database) String() string { return "the database" }
+
+// Read implements Source. The File of a line is the table, and its Number is the sequence.
+func (d Database) Read(ctx context.Context, each func(*Line) bool) error {
+	conn, err := postgres.Connect(ctx, string(d))
 	if err != nil {
 		return err
 	}
-	defer disconnect(ctx, conn)
+	defer postgres.Disconnect(ctx, conn)
 	_, _, err = readRows(ctx, conn, 0, each)
 	return err
 }
 
-func disconnect(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	conn.Close(ctx)
-}
-
 // readRows reads the rows after a sequence. It returns the last sequence that it has read, and
 // whether each has accepted all rows.
-func readRows(
-	ctx context.Context, conn *pgx.Conn, after int64, each func(*Line) bool,
-) (last int64, goOn bool, err error) {
+func readRows(ctx context.Context, conn *pgx.Conn, after int64, each func(*Line) bool) (int64, bool, error) {
 	for {
 		const query = "SELECT seq, time, hash, line FROM hatchel_audit WHERE seq > $1 ORDER BY seq LIMIT $2"
-		rows, err := conn.Query(ctx, query, after, pageSize)
-		if err != nil {
-			return after, false, postgres.DescribeError(ctx, err)
-		}
+		rows, _ := conn.Query(ctx, query, after, pageSize) // CollectRows returns the error, too
 		page, err := pgx.CollectRows(rows, func(from pgx.CollectableRow) (row, error) { return scanRow(from) })
 		if err != nil {
 			return after, false, readError(ctx, err)
@@ -121,10 +114,8 @@ func readRows(
 		for i := range page {
 			r := &page[i]
 			after = r.sequence
-			l := &Line{
-				File: tableName, Number: int(r.sequence), Text: r.line, Terminated: true, mismatch: !r.isConsistent(),
-			}
-			if !each(l) {
+			l := Line{File: tableName, Number: int(r.sequence), Text: r.line, Terminated: true}
+			if l.mismatch = !r.isConsistent(); !each(&l) {
 				return after, false, nil
 			}
 		}
@@ -143,14 +134,13 @@ func readError(ctx context.Context, err error) error {
 	return postgres.DescribeError(ctx, err)
 }
 
-// FollowTable is like ReadTable, and then continues with new records until ctx ends or each reports
-// false. It waits while the database is unavailable.
-func FollowTable(ctx context.Context, address string, each func(*Line) bool) error {
-	conn, err := postgres.Connect(ctx, address)
+// Follow implements Source. It waits while the database is unavailable.
+func (d Database) Follow(ctx context.Context, each func(*Line) bool) error {
+	conn, err := postgres.Connect(ctx, string(d))
 	if err != nil {
 		return err
 	}
-	defer func() { disconnect(ctx, conn) }()
+	defer func() { postgres.Disconnect(ctx, conn) }()
 	last, began := int64(0), false
 	for {
 		var goOn bool
@@ -166,18 +156,9 @@ func FollowTable(ctx context.Context, address string, each func(*Line) bool) err
 			return nil
 		}
 		if conn.IsClosed() {
-			if next, err := postgres.Connect(ctx, address); err == nil {
+			if next, err := postgres.Connect(ctx, string(d)); err == nil {
 				conn = next
 			}
 		}
 	}
-}
-
-// VerifyTable verifies the log in a database as Verify does, and compares the columns of each row
-// with its line.
-func VerifyTable(ctx context.Context, address string) (*Verdict, error) {
-	v := &verifier{open: map[string]bool{}}
-	v.Table = true
-	err := ReadTable(ctx, address, v.line)
-	return v.verdict(), err
 }

@@ -35,7 +35,6 @@ func (f *Folder) Watch(ctx context.Context, changed func()) {
 		running.Go(w.listen)
 	}
 	w.watchFolders()
-	w.lastSeen = f.fingerprint()
 	// A change between the last snapshot and the start of the watch would otherwise go unnoticed.
 	w.checkFolder(ctx, changed)
 	ticker := time.NewTicker(scanInterval)
@@ -114,9 +113,9 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 			break
 		}
 	}
+	// The fingerprint stays that of before the reads: a change since then must not go unnoticed.
 	changed()
 	w.watchFolders()
-	w.lastSeen = w.folder.fingerprint()
 }
 
 // readIfChanged reads the folder and reports whether the result is new. The snapshot is nil when
@@ -187,17 +186,13 @@ func (w *watcher) isRelevant(e fsnotify.Event) bool {
 // waitQuiet waits until no more events arrive, at most maxQuietWait, and reports whether ctx is
 // still active.
 func (w *watcher) waitQuiet(ctx context.Context) bool {
-	end := time.NewTimer(maxQuietWait)
-	defer end.Stop()
-	still := time.NewTimer(quietPeriod)
-	defer still.Stop()
+	end := time.After(maxQuietWait)
 	for {
 		select {
 		case <-w.wake:
-			still.Reset(quietPeriod)
-		case <-still.C:
+		case <-time.After(quietPeriod):
 			return true
-		case <-end.C:
+		case <-end:
 			return true
 		case <-ctx.Done():
 			return false

@@ -30,7 +30,8 @@ type Postgres struct {
 }
 
 var postgresStatements = newStatements("hatchel_records",
-	"EXISTS (SELECT FROM hatchel_owners AS o WHERE o.name = owner AND o.expires > "+databaseNow+")")
+	"EXISTS (SELECT FROM hatchel_owners AS o WHERE o.name = owner AND o.expires > "+databaseNow+")",
+	postgresReserve, postgresReserveFirst)
 
 const (
 	callTimeout    = 10 * time.Second // of one method call
@@ -79,7 +80,7 @@ func CheckPostgres(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(bounded)
+	defer postgres.Disconnect(ctx, conn)
 	_, err = findTables(bounded, conn)
 	return postgres.DescribeError(ctx, err)
 }
@@ -92,7 +93,7 @@ func (p *Postgres) Close() error {
 
 // Ping implements Remote.
 func (p *Postgres) Ping(ctx context.Context) error {
-	return p.run(ctx, func(ctx context.Context, _ session) error { return p.checkTables(ctx) })
+	return p.run(ctx, writes, func(ctx context.Context, _ session) error { return p.checkTables(ctx) })
 }
 
 // checkTables returns an error when the tables are gone, or another version of this program has
@@ -107,7 +108,7 @@ func (p *Postgres) checkTables(ctx context.Context) error {
 
 // Heartbeat implements Store.
 func (p *Postgres) Heartbeat(ctx context.Context, owner string, until time.Time) error {
-	return p.run(ctx, func(ctx context.Context, _ session) error {
+	return p.run(ctx, writes, func(ctx context.Context, _ session) error {
 		const statement = "INSERT INTO hatchel_owners (name, expires) VALUES ($1, " + databaseNow + " + $2) " +
 			"ON CONFLICT (name) DO UPDATE SET expires = excluded.expires"
 		_, err := p.pool.Exec(ctx, statement, owner, time.Until(until).Milliseconds())
@@ -115,19 +116,10 @@ func (p *Postgres) Heartbeat(ctx context.Context, owner string, until time.Time)
 	})
 }
 
-// read implements database.
-func (p *Postgres) read(ctx context.Context, do func(context.Context, session) error) error {
-	return p.run(ctx, do)
-}
-
-// write implements database.
-func (p *Postgres) write(ctx context.Context, do func(context.Context, session) error) error {
-	return p.run(ctx, do)
-}
-
-// run runs one method call. It tries a second time when the first try has certainly not reached the
-// database, because the connection was lost.
-func (p *Postgres) run(ctx context.Context, do func(context.Context, session) error) error {
+// run implements database. Statements say themselves that they do not wait for the disk. It tries a
+// second time when the first try has certainly not reached the database, because the connection was
+// lost.
+func (p *Postgres) run(ctx context.Context, _ access, do func(context.Context, session) error) error {
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := do(bounded, p)
@@ -156,14 +148,78 @@ func (p *Postgres) execute(ctx context.Context, statement string, arguments ...a
 	return err == nil && tag.RowsAffected() > 0, err
 }
 
+// withClock adds nothing: the database has a clock.
+func (p *Postgres) withClock(arguments ...any) []any { return arguments }
+
 func (p *Postgres) queryRow(ctx context.Context, query string, arguments ...any) scanner {
 	return p.pool.QueryRow(ctx, query, arguments...)
 }
 
 func (p *Postgres) list(ctx context.Context, query string, arguments ...any) ([]*Record, error) {
-	rows, err := p.pool.Query(ctx, query, arguments...)
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := p.pool.Query(ctx, query, arguments...) // CollectRows returns the error, too
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Record, error) { return scanRecord(row) })
 }
+
+const (
+	measureInterval = 5 * time.Second
+	measureSize     = "SELECT (SELECT coalesce(sum(octet_length(body) + $1), 0) FROM hatchel_records) + " +
+		"(SELECT count(*) * $2 FROM hatchel_rates)"
+)
+
+// reserveBytes adds n to the size. What other processes add is noticed within 5 seconds.
+func (p *Postgres) reserveBytes(ctx context.Context, limit int64, n int) (err error) {
+	size, recent := p.addSize(0)
+	if !recent {
+		size, err = p.measure(ctx)
+	}
+	for more := true; more && err == nil && size >= limit; {
+		if more, err = p.sweep(ctx); err == nil {
+			size, err = p.measure(ctx)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case size >= limit:
+		return ErrFull
+	}
+	p.addSize(n)
+	return nil
+}
+
+// addSize adds to the size and returns it, and whether it was measured recently.
+func (p *Postgres) addSize(n int) (size int64, recent bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.size += int64(n)
+	return p.size, !p.measured.IsZero() && time.Since(p.measured) < measureInterval
+}
+
+func (p *Postgres) measure(ctx context.Context) (size int64, err error) {
+	if err := p.pool.QueryRow(ctx, measureSize, recordRowSize, rateRowSize).Scan(&size); err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.size, p.measured = size, time.Now()
+	return size, nil
+}
+
+// sweep removes expired rows, but only one batch of records so that no call waits long. It reports
+// whether more records have expired.
+func (p *Postgres) sweep(ctx context.Context) (more bool, err error) {
+	const expired = "DELETE FROM hatchel_records WHERE ctid = ANY (ARRAY (" +
+		"SELECT ctid FROM hatchel_records WHERE expires <= $1 LIMIT $2)) AND expires <= $1"
+	tag, err := p.pool.Exec(ctx, expired, now(), sweepBatch)
+	if err != nil {
+		return false, err
+	}
+	if _, err := p.pool.Exec(ctx, "DELETE FROM hatchel_owners WHERE expires <= "+databaseNow); err != nil {
+		return false, err
+	}
+	_, err = p.pool.Exec(ctx, "DELETE FROM hatchel_rates WHERE next / 1000 < "+databaseNow)
+	return tag.RowsAffected() == sweepBatch, err
+}
+
+// databaseNow is the clock of the database in milliseconds.
+const databaseNow = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
