@@ -13,7 +13,6 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -173,7 +172,7 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 		}
 	default:
 		hint := ""
-		if _, ok := functions.Lookup(name); ok {
+		if isFunction(name) {
 			hint = fmt.Sprintf(" Write %s(%s).", name, c.source(n.Node))
 		}
 		c.report(at, "Member of a value", "%s has no members.%s", capitalize(eval.TypePhrase(t)), hint)
