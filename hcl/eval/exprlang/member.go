@@ -31,10 +31,10 @@ func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 		return v, err
 	}
 	if t.NullByChain {
-		t.Type = c.withoutRuledOutNull(t.Path, t.Type.AsNullable())
+		t.Type = t.Type.AsNullable()
 	}
 	t.NullByChain = false
-	return t
+	return c.narrow(t)
 }
 
 func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
@@ -56,7 +56,7 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 		if base.Read == base.Path {
 			t.Read = t.Path
 		}
-		t.Type = c.withoutRuledOutNull(t.Path, t.Type)
+		t = c.narrow(t)
 	}
 	if r := c.roots[base.Read]; r != nil && base.Read == base.Path {
 		if m := r.Members[name]; m != nil && !m.Sensitive {
