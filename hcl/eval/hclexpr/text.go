@@ -15,9 +15,6 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 	if e.IsStringLiteral() {
 		return eval.Constant(LiteralValue(e.Parts[0].(*hclsyntax.LiteralValueExpr).Val))
 	}
-	if len(e.Parts) == 0 {
-		return eval.Constant("")
-	}
 	return c.compileDerived(e.Range(), func() eval.TypedExpr {
 		t := c.compileTree(e, in)
 		c.checkTextParts(t.Nodes)
