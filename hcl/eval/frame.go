@@ -219,6 +219,15 @@ func (f *Frame) SpendIteration() error {
 	return f.Functions.Spend(iterationCost)
 }
 
+// chargeProgram charges a program for n bytes that it allocates. Expressions of HCL are charged by
+// their loops.
+func (f *Frame) chargeProgram(n int) error {
+	if f.Scratch == nil || f.call == nil {
+		return nil
+	}
+	return f.Functions.Spend(n)
+}
+
 // SpendBytes charges for writing v as text: a loop can write one large value any number of times.
 func (f *Frame) SpendBytes(v any) error {
 	switch v := v.(type) {

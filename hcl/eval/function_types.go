@@ -26,31 +26,30 @@ func Accepts(p functions.Param, t *schema.Type) bool {
 	return p.Kind == functions.Any || CanBe(t, p.Kind) || isBytes && (p.OrBytes || p.Kind == functions.Bytes)
 }
 
-// ResultType is the type of what fn returns for arguments of these types. Unify gives the common
-// type of two arguments. The result may be null where fn says so, and where an argument that it
-// returns may be; the latter is not a part of the type if the types of args have no null.
-func ResultType(fn *functions.Function, args []*schema.Type,
-	unify func(a, b *schema.Type) *schema.Type) *schema.Type {
-	t := typeOfKind(fn.Result.Kind)
-	if fn.Result.Kind == functions.List {
-		t = schema.ListOf(typeOfKind(fn.Result.Elem))
-	}
+// ResultType is the type of what fn returns for these arguments. Unify gives the common type of two
+// arguments. The result may be null where fn says so, and where an argument that it returns may be;
+// neither is a part of the type.
+func ResultType(fn *functions.Function, args []TypedExpr, unify func(a, b *schema.Type) *schema.Type) *schema.Type {
 	if len(args) > 0 {
+		t := args[0].Type.NotNull()
 		switch fn.Result.Rule {
 		case functions.SameAsFirst:
-			t = args[0]
+			return t
 		case functions.ElemOfFirst:
-			t = ElemType(args[0])
+			return ElemType(t)
 		case functions.ListOfFirst:
-			t = schema.ListOf(args[0])
+			return schema.ListOf(t)
 		case functions.Unify:
-			t = args[0]
 			for _, a := range args[1:] {
-				t = unify(t, a)
+				t = unify(t, a.Type.NotNull())
 			}
+			return t
 		}
 	}
-	return t
+	if fn.Result.Kind == functions.List {
+		return schema.ListOf(typeOfKind(fn.Result.Elem))
+	}
+	return typeOfKind(fn.Result.Kind)
 }
 
 // SuggestFunction suggests what to write instead of a function that does not exist. More are the

@@ -95,7 +95,7 @@ func Binary(t *schema.Type, l, r TypedExpr, compute func(f *Frame, a, b any) (an
 // ListOf returns a list of elements, which are of type elem.
 func ListOf(elem *schema.Type, elems []TypedExpr) TypedExpr {
 	return TypedExpr{Type: schema.ListOf(elem), Eval: func(f *Frame) (any, error) {
-		if err := f.Functions.Spend(24 + 16*len(elems)); err != nil {
+		if err := f.chargeProgram(24 + 16*len(elems)); err != nil {
 			return nil, err
 		}
 		list := make([]any, len(elems))
@@ -120,7 +120,7 @@ type Entry struct {
 // ObjectOf returns an object of type t.
 func ObjectOf(t *schema.Type, entries []Entry) TypedExpr {
 	return TypedExpr{Type: t, Eval: func(f *Frame) (any, error) {
-		if err := f.Functions.Spend(48 + 64*len(entries)); err != nil {
+		if err := f.chargeProgram(48 + 64*len(entries)); err != nil {
 			return nil, err
 		}
 		m := make(map[string]any, len(entries))

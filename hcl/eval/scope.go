@@ -3,7 +3,6 @@ package eval
 import (
 	"maps"
 	"slices"
-	"sort"
 
 	"hatchel/hcl/schema"
 )
@@ -49,7 +48,7 @@ func (s *Scope) Readable() (names []string) {
 		}
 		seen[s.name] = true
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	return names
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
-	"hatchel/hcl/schema"
 )
 
 func (c *compiler) compileCall(n *ast.CallNode) typedExpr {
@@ -65,7 +64,11 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 		c.checkArgument(fn, p, a, typed[i])
 	}
 	c.warnSplitOrder(name, at, typed, args)
-	return eval.Call(resultType(fn, typed), fn, typed, false)
+	t := programType(eval.ResultType(fn, typed, unifyTypes))
+	if fn.Result.Nullable {
+		t = t.AsNullable()
+	}
+	return eval.Call(t, fn, typed, false)
 }
 
 func isFunction(name string) bool {
@@ -119,18 +122,4 @@ func (c *compiler) reportUnknownFunction(name string, at span) {
 	}
 	hint := eval.SuggestFunction(name, slices.Sorted(maps.Keys(builtins)))
 	c.report(at, "Unknown function", "There is no function %q.%s", name, hint)
-}
-
-// resultType is the type of what a function returns. Arguments that may be null were reported, so
-// that the type is that for arguments that are not.
-func resultType(fn *functions.Function, args []typedExpr) *schema.Type {
-	types := make([]*schema.Type, len(args))
-	for i, a := range args {
-		types[i] = a.Type.NotNull()
-	}
-	t := programType(eval.ResultType(fn, types, unifyTypes))
-	if fn.Result.Nullable {
-		return t.AsNullable()
-	}
-	return t
 }

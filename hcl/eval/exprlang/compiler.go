@@ -149,14 +149,6 @@ func (c *compiler) withNonNull(paths []string, part ast.Node, compile func(ast.N
 	return t
 }
 
-// withoutRuledOutNull is the type of a traversal, without null where that is ruled out.
-func (c *compiler) withoutRuledOutNull(path string, t *schema.Type) *schema.Type {
-	if t.Nullable && c.nonNull.Has(path) {
-		return t.NotNull()
-	}
-	return t
-}
-
 // isRoot reports whether a traversal begins at a root.
 func (c *compiler) isRoot(path string) bool {
 	name, _, _ := strings.Cut(path, ".")

@@ -13,7 +13,6 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -32,10 +31,10 @@ func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 		return v, err
 	}
 	if t.NullByChain {
-		t.Type = c.withoutRuledOutNull(t.Path, t.Type.AsNullable())
+		t.Type = t.Type.AsNullable()
 	}
 	t.NullByChain = false
-	return t
+	return c.narrow(t)
 }
 
 func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
@@ -57,7 +56,7 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 		if base.Read == base.Path {
 			t.Read = t.Path
 		}
-		t.Type = c.withoutRuledOutNull(t.Path, t.Type)
+		t = c.narrow(t)
 	}
 	if r := c.roots[base.Read]; r != nil && base.Read == base.Path {
 		if m := r.Members[name]; m != nil && !m.Sensitive {
@@ -173,7 +172,7 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 		}
 	default:
 		hint := ""
-		if _, ok := functions.Lookup(name); ok {
+		if isFunction(name) {
 			hint = fmt.Sprintf(" Write %s(%s).", name, c.source(n.Node))
 		}
 		c.report(at, "Member of a value", "%s has no members.%s", capitalize(eval.TypePhrase(t)), hint)

@@ -88,9 +88,9 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 	elem := elemType(list.Type)
 	body := elem
 	if len(n.Arguments) > 1 {
-		c.scopes = append(c.scopes, scope{typ: elem, path: c.newPath(), acc: n.Name == "reduce"})
-		predicate := c.compile(n.Arguments[1])
-		c.scopes = c.scopes[:len(c.scopes)-1]
+		item := typedExpr{Type: elem, Path: c.newPath(),
+			Eval: func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Item, nil }}
+		predicate := c.compileInScope(scope{expr: item, acc: n.Name == "reduce"}, n.Arguments[1])
 		p.body, body = predicate.Eval, predicate.Type
 		if gives != schema.Any {
 			at := n.Arguments[1]

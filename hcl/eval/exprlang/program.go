@@ -98,7 +98,8 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 // rootPaths returns the traversals that begin at a root, sorted, each once. A root itself is never
 // null.
 func (c *compiler) rootPaths(paths []string) []string {
-	out := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !c.isRoot(p) || !strings.Contains(p, ".") })
+	isNoMember := func(p string) bool { return !c.isRoot(p) || !strings.Contains(p, ".") }
+	out := slices.DeleteFunc(slices.Clone(paths), isNoMember)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -107,7 +108,8 @@ func (c *compiler) rootPaths(paths []string) []string {
 func dropCovered(paths []string) (out []string) {
 	slices.Sort(paths)
 	for _, p := range paths {
-		if !slices.ContainsFunc(out, func(q string) bool { return p == q || strings.HasPrefix(p, q+".") }) {
+		isCovered := func(by string) bool { return p == by || strings.HasPrefix(p, by+".") }
+		if !slices.ContainsFunc(out, isCovered) {
 			out = append(out, p)
 		}
 	}

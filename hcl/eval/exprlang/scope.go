@@ -1,6 +1,7 @@
 package exprlang
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,38 +11,45 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/schema"
 )
 
 // scope is a variable that let declares, or the element of a predicate, which has no name.
 type scope struct {
 	name string
-	slot int
-	typ  *schema.Type
-	path string // starts with a text that is no root
-	acc  bool   // the predicate is that of reduce, which knows #acc
+	expr typedExpr // reads the value
+	acc  bool      // the predicate is that of reduce, which knows #acc
 }
 
-// traversal is a part that reads a value of the environment, without null where that is ruled out.
-func (c *compiler) traversal(t *schema.Type, path string, e eval.Func) typedExpr {
-	return typedExpr{Type: c.withoutRuledOutNull(path, t), Path: path, Eval: e}
+// compileInScope compiles a part in which a variable is known.
+func (c *compiler) compileInScope(s scope, n ast.Node) typedExpr {
+	c.scopes = append(c.scopes, s)
+	t := c.compile(n)
+	c.scopes = c.scopes[:len(c.scopes)-1]
+	return t
+}
+
+// narrow returns a traversal without null where that is ruled out.
+func (c *compiler) narrow(t typedExpr) typedExpr {
+	if t.Type.Nullable && c.nonNull.Has(t.Path) {
+		t.Type = t.Type.NotNull()
+	}
+	return t
 }
 
 func (c *compiler) compileIdentifier(n *ast.IdentifierNode) typedExpr {
+	name := n.Value
 	for _, s := range slices.Backward(c.scopes) {
-		if s.name != "" && s.name == n.Value {
-			return c.traversal(s.typ, s.path, func(f *eval.Frame) (any, error) { return f.Vars[s.slot], nil })
+		if s.name != "" && s.name == name {
+			return c.narrow(s.expr)
 		}
 	}
-	if r, ok := c.roots[n.Value]; ok {
-		t := c.traversal(programType(r.ProgramType()), n.Value, r.ProgramValue)
-		t.Read = n.Value
-		return t
+	if r, ok := c.roots[name]; ok {
+		return c.narrow(typedExpr{Type: programType(r.ProgramType()), Path: name, Read: name, Eval: r.ProgramValue})
 	}
-	if n.Value == "null" {
+	if name == "null" {
 		return null
 	}
-	c.reportUnknownName(n.Value, c.spanOf(n))
+	c.reportUnknownName(name, c.spanOf(n))
 	return eval.Broken()
 }
 
@@ -87,8 +95,7 @@ func (c *compiler) compileElement(n *ast.PointerNode) typedExpr {
 		}
 		switch {
 		case n.Name == "":
-			return c.traversal(s.typ, s.path,
-				func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Item, nil })
+			return c.narrow(s.expr)
 		case n.Name == "index":
 			return computed(eval.IntegerType,
 				func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Index, nil })
@@ -109,13 +116,9 @@ func (c *compiler) compileLet(n *ast.VariableDeclaratorNode) typedExpr {
 	}
 	slot := c.vars
 	c.vars++
-	path := v.Path
-	if path == "" {
-		path = c.newPath()
-	}
-	c.scopes = append(c.scopes, scope{name: n.Name, slot: slot, typ: v.Type, path: path})
-	body := c.compile(n.Expr)
-	c.scopes = c.scopes[:len(c.scopes)-1]
+	read := typedExpr{Type: v.Type, Path: cmp.Or(v.Path, c.newPath()),
+		Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	body := c.compileInScope(scope{name: n.Name, expr: read}, n.Expr)
 	bound, run := v.Eval, body.Eval
 	body.Path, body.Read = "", ""
 	body.Eval = func(f *eval.Frame) (any, error) {

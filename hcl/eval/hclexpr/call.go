@@ -43,15 +43,10 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	if !c.checkCall(e, fn, args) {
 		return eval.Broken()
 	}
-	types := make([]*schema.Type, len(args))
-	for i, a := range args {
-		types[i] = a.Type
-	}
-	t := eval.ResultType(fn, types, schema.Unify)
 	if (eval.TypedExpr{}).DependOn(args...).Sensitive {
 		fn = redactErrors(fn)
 	}
-	n := eval.Call(t, fn, args, e.ExpandFinal).DependOn(args...)
+	n := eval.Call(eval.ResultType(fn, args, schema.Unify), fn, args, e.ExpandFinal).DependOn(args...)
 	n.Known = n.Known && !fn.CallOnly
 	switch {
 	case e.Name == "coalesce":
@@ -62,19 +57,18 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	return c.foldConstant(n, e.Range())
 }
 
+// checkCall reports arguments that fn does not take. It returns whether there are none.
 func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Function, args []eval.TypedExpr) bool {
-	ok := true
+	reported := len(c.Diags)
 	switch {
 	case fn.CallOnly && !c.Scope.Call:
 		c.Errorf(e.Range(), "Function not available here",
 			"%s depends on the moment of a call, but this value is computed once, when the file is loaded. Use it "+
 				"in a tool.", fn.Name)
-		ok = false
 	case fn.LoadOnly && !(eval.TypedExpr{}).DependOn(args...).Known:
 		c.Errorf(e.Range(), "Known name needed",
 			"%s reads the file when the configuration is loaded, so the name must be known then. To read a file "+
 				"during a call, use a file block.", fn.Name)
-		ok = false
 	}
 	if !e.ExpandFinal {
 		if err := fn.CheckCount(len(args)); err != nil {
@@ -90,7 +84,6 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 		if !eval.Accepts(p, a.Type) {
 			c.Errorf(e.Args[i].Range(), "Wrong argument type", "%s: the %s must be %s, this is %s.",
 				fn.Name, p.Name, p.Expected(), eval.TypePhrase(a.Type))
-			ok = false
 		} else if a.NullReason != "" && (p.Kind != functions.Any || fn.Name == "length") {
 			want := p.Expected()
 			if p.Kind == functions.Any {
@@ -99,10 +92,9 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 			c.Errorf(e.Args[i].Range(), "Value may be null",
 				"%s, but %s takes %s. Check it with a condition, or write coalesce(%s, …).",
 				eval.NullSentence(a), fn.Name, want, c.sourceText(e.Args[i].Range()))
-			ok = false
 		}
 	}
-	return ok
+	return len(c.Diags) == reported
 }
 
 // redactErrors returns fn with errors that quote nothing, for arguments that hold secrets: even the

@@ -99,7 +99,7 @@ func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr
 	case *hclsyntax.ForExpr:
 		return c.compileDerived(e.Range(), func() eval.TypedExpr { return c.compileFor(e, in) })
 	case *hclsyntax.AnonSymbolExpr:
-		return c.splatElement(in)
+		return c.loopVariable(in.vars.find(""), in)
 	}
 	// The parser leaves an unknown expression where the syntax is invalid, and has reported it.
 	c.reads.Call = true
@@ -186,7 +186,7 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 		return eval.Broken()
 	}
 	// the parts of a value may be shared, so that its size can double with every line
-	if size, err := functions.Size(v, maxConstantSize); err != nil || size > maxConstantSize {
+	if _, err := functions.Size(v, maxConstantSize); err != nil {
 		c.Errorf(r, "Value too large",
 			"A value that is known when the configuration is loaded may have at most %d MiB and %d levels.",
 			maxConstantSize>>20, value.MaxDepth)

@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/template"
+	"hatchel/hcl/value"
 )
 
 // Program is an expr program in an argument, which computes a value from the values of a call.
@@ -66,13 +67,12 @@ func (c *Compiler) CompileCondition(e hclsyntax.Expression, known *eval.NonNull,
 func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, name string,
 	want exprlang.Want) *Program {
 	out := &Program{Range: diag.RangeOf(e.Range())}
-	t, ok := e.(*hclsyntax.TemplateExpr)
-	if !ok || !isPlainText(t) {
-		c.Errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %s = %s.",
-			name, name, c.asProgram(e))
+	text, ok := c.programText(e)
+	if !ok {
+		c.Errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %[1]s = %s.",
+			name, c.asProgram(e))
 		return out
 	}
-	text := c.programText(t)
 	env := exprlang.Env{Roots: map[string]*eval.Root{}, NonNull: known}
 	for _, name := range c.Scope.Readable() {
 		// roots that may hold secrets, and the error of a failed call, are not for programs
@@ -108,27 +108,22 @@ func (c *Compiler) asProgram(e hclsyntax.Expression) string {
 	return `"` + strings.ReplaceAll(src, `"`, "'") + `"`
 }
 
-func isPlainText(t *hclsyntax.TemplateExpr) bool {
-	for _, p := range t.Parts {
-		l, ok := p.(*hclsyntax.LiteralValueExpr)
-		if !ok {
-			return false
-		}
-		if _, isText := LiteralValue(l.Val).(string); !isText {
-			return false
-		}
+// programText is the text of a program, with the places of its bytes. It is not ok if the expression
+// is more than a text.
+func (c *Compiler) programText(e hclsyntax.Expression) (text *template.Text, ok bool) {
+	t, ok := e.(*hclsyntax.TemplateExpr)
+	if !ok || slices.ContainsFunc(t.Parts, func(part hclsyntax.Expression) bool {
+		l, ok := part.(*hclsyntax.LiteralValueExpr)
+		return !ok || value.Kind(LiteralValue(l.Val)) != "string"
+	}) {
+		return nil, false
 	}
-	return true
-}
-
-// programText is the text of a program, with the places of its bytes.
-func (c *Compiler) programText(t *hclsyntax.TemplateExpr) *template.Text {
 	if nodes := c.compileNodes(t, LexicalEnv{}); len(nodes) == 1 {
 		if text, ok := nodes[0].(*template.Text); ok {
-			return text
+			return text, true
 		}
 	}
-	return &template.Text{Place: func(int, int) hclv2.Range { return t.Range() }}
+	return &template.Text{Place: func(int, int) hclv2.Range { return t.Range() }}, true
 }
 
 // recordReads records what the program reads.
@@ -149,7 +144,9 @@ func (c *Compiler) recordReads(p *Program) {
 		for key, m := range r.Members {
 			if (len(path) == 1 || path[1] == key) && !m.Sensitive {
 				c.markUse(m)
-				p.members = append(p.members, m)
+				if !slices.Contains(p.members, m) {
+					p.members = append(p.members, m)
+				}
 			}
 		}
 	}

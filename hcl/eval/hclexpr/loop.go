@@ -250,11 +250,3 @@ func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.Type
 	loop := &forLoop{coll: coll, val: chargeForText(val.Eval), keySlot: -1, valSlot: slot}
 	return eval.TypedExpr{Type: schema.ListOf(val.TypeWithNull()), Eval: loop.list}
 }
-
-// splatElement compiles reading the element of a splat.
-func (c *Compiler) splatElement(in LexicalEnv) eval.TypedExpr {
-	if v := in.vars.find(""); v != nil {
-		return c.loopVariable(v, in)
-	}
-	return eval.Broken()
-}

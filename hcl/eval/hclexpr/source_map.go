@@ -108,16 +108,3 @@ func advancePos(p hclv2.Pos, src string, n int) hclv2.Pos {
 	p.Byte += n
 	return p
 }
-
-func concatTexts(a, b *template.Text) *template.Text {
-	border := len(a.Value)
-	return &template.Text{Value: a.Value + b.Value, Place: func(from, to int) hclv2.Range {
-		switch {
-		case to <= border:
-			return a.Place(from, to)
-		case from >= border:
-			return b.Place(from-border, to-border)
-		}
-		return hclv2.RangeBetween(a.Place(from, border), b.Place(0, to-border))
-	}}
-}

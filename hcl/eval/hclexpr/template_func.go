@@ -55,7 +55,8 @@ func underValue(args []*template.Interpolation) template.Value {
 			}
 			var ok bool
 			if texts[i], ok = v.(string); !ok {
-				return nil, fmt.Errorf("under: the %s must be a string, got %s", []string{"folder", "name"}[i], value.Kind(v))
+				what := []string{"folder", "name"}[i]
+				return nil, fmt.Errorf("under: the %s must be a string, got %s", what, value.Kind(v))
 			}
 		}
 		return resolveUnder(f.(*eval.Frame).Base, texts[0], texts[1])

@@ -15,9 +15,6 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 	if e.IsStringLiteral() {
 		return eval.Constant(LiteralValue(e.Parts[0].(*hclsyntax.LiteralValueExpr).Val))
 	}
-	if len(e.Parts) == 0 {
-		return eval.Constant("")
-	}
 	return c.compileDerived(e.Range(), func() eval.TypedExpr {
 		t := c.compileTree(e, in)
 		c.checkTextParts(t.Nodes)
@@ -46,7 +43,8 @@ func (c *Compiler) checkTextParts(nodes []template.Node) {
 					"%s is a file, which is no text. Write ${%[1]s.filename}, ${%[1]s.url} or ${base64encode(%[1]s)}.",
 					x.Source)
 			case x.Type.Kind == template.Bytes:
-				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which are no text. Write ${base64encode(%[1]s)}.", x.Source)
+				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which are no text. Write ${base64encode(%[1]s)}.",
+					x.Source)
 			case x.Func != "" && x.Func != "under":
 				c.Errorf(x.Range, "Function not available here",
 					"%s(...) can only be used in SQL or in the path of a request.", x.Func)

@@ -9,7 +9,6 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template"
-	"hatchel/hcl/value"
 )
 
 // compileTree compiles a template, or another expression in its place, to the nodes of a template.
@@ -22,7 +21,7 @@ func (c *Compiler) compileNodes(e hclsyntax.Expression, in LexicalEnv) []templat
 	case *hclsyntax.TemplateExpr:
 		var out []template.Node
 		for _, part := range e.Parts {
-			out = appendMerged(out, c.compilePart(part, in)...)
+			out = append(out, c.compilePart(part, in))
 		}
 		return out
 	case *hclsyntax.TemplateWrapExpr:
@@ -35,24 +34,23 @@ func (c *Compiler) compileNodes(e hclsyntax.Expression, in LexicalEnv) []templat
 
 // compilePart compiles one part of a template. Only a literal is text; ${"x"} is an interpolation
 // like any other.
-func (c *Compiler) compilePart(e hclsyntax.Expression, in LexicalEnv) []template.Node {
+func (c *Compiler) compilePart(e hclsyntax.Expression, in LexicalEnv) template.Node {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
-		v := LiteralValue(e.Val)
-		if value.Kind(v) == "string" && !c.startsWith(e.SrcRange, "${") {
-			text := c.literalText(v.(string), e.SrcRange)
+		if decoded, ok := LiteralValue(e.Val).(string); ok && !c.startsWith(e.SrcRange, "${") {
+			text := c.literalText(decoded, e.SrcRange)
 			c.warnPlaceholder(text)
-			return []template.Node{text}
+			return text
 		}
 		c.warnShellParameter(e)
 	case *hclsyntax.ConditionalExpr:
 		if c.startsWith(e.SrcRange, "%{") {
-			return []template.Node{c.compileIfDirective(e, in)}
+			return c.compileIfDirective(e, in)
 		}
 	case *hclsyntax.TemplateJoinExpr:
-		return []template.Node{c.compileForDirective(e.Tuple.(*hclsyntax.ForExpr), in)}
+		return c.compileForDirective(e.Tuple.(*hclsyntax.ForExpr), in)
 	}
-	return []template.Node{c.compileInterpolation(e, c.interpolationRange(e.Range()), in)}
+	return c.compileInterpolation(e, c.interpolationRange(e.Range()), in)
 }
 
 // warnShellParameter warns about a number that is probably meant as a shell parameter.
@@ -152,21 +150,6 @@ func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in Lex
 		}
 	}
 	return t
-}
-
-// appendMerged appends nodes and merges neighbouring texts, because the parser splits a literal at
-// every line and escape.
-func appendMerged(out []template.Node, more ...template.Node) []template.Node {
-	for _, n := range more {
-		if t, ok := n.(*template.Text); ok && len(out) > 0 {
-			if last, ok := out[len(out)-1].(*template.Text); ok {
-				out[len(out)-1] = concatTexts(last, t)
-				continue
-			}
-		}
-		out = append(out, n)
-	}
-	return out
 }
 
 // interpolationRange extends the range of an expression to the ${ } around it.
