@@ -18,10 +18,15 @@ type Directory struct{ path string }
 
 // NewDirectory returns a directory; a relative path starts at base.
 func NewDirectory(base, path string) Directory {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(base, path)
+	return Directory{filepath.Clean(Absolute(base, path))}
+}
+
+// Absolute returns an absolute path unchanged, and any other path as one that starts at base.
+func Absolute(base, path string) string {
+	if filepath.IsAbs(path) {
+		return path
 	}
-	return Directory{filepath.Clean(path)}
+	return filepath.Join(base, path)
 }
 
 // Path returns the absolute path of a file name, for results and faults.

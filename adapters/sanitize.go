@@ -2,6 +2,7 @@ package adapters
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -82,6 +83,19 @@ func Sanitize(text string, secrets []string) string {
 		return r
 	}, text)
 	return Scrub(strings.Join(strings.Fields(text), " "), secrets)
+}
+
+// PlanText returns data as a plan shows it: data that is not text by its size, and of a longer text than
+// maxBytes only the beginning.
+func PlanText(data []byte, maxBytes int) string {
+	switch {
+	case !utf8.Valid(data):
+		return fmt.Sprintf("%s%d bytes]", OmittedPrefix, len(data))
+	case len(data) <= maxBytes:
+		return string(data)
+	}
+	head := strings.ToValidUTF8(string(data[:maxBytes]), "")
+	return fmt.Sprintf("%s… %s%d more bytes]", head, OmittedPrefix, len(data)-len(head))
 }
 
 // FirstRunes returns a text truncated at its end to at most maxRunes characters, including the ellipsis.

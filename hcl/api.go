@@ -48,7 +48,6 @@ type (
 	RequestURL   = hclexpr.RequestURL
 	Program      = hclexpr.Program
 	Condition    = hclexpr.Condition
-	EvalBuffer   = hclexpr.EvalBuffer
 )
 
 // Attr declares an argument that is decoded into dst; see decode.Attr.
@@ -81,11 +80,8 @@ func PositiveDuration(dst *time.Duration, name, doc string) Field {
 	return decode.PositiveDuration(dst, name, doc)
 }
 
-// EachField declares the argument each and the fields computed for every element; see
-// decode.EachField.
-func EachField(dst **Expr, name, doc string, fields ...Field) Spec {
-	return decode.EachField(dst, name, doc, fields...)
-}
+// EachField declares the argument each; see decode.EachField.
+func EachField(dst **Expr, name, doc string) Field { return decode.EachField(dst, name, doc) }
 
 // WithOutput makes the root output readable in fields; see decode.WithOutput.
 func WithOutput(t *schema.Type, fields ...Field) Spec { return decode.WithOutput(t, fields...) }

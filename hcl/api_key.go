@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 )
 
 // APIKey is one api_key block. The key itself is not kept.
@@ -18,93 +17,81 @@ type APIKey struct {
 	Groups  []string
 	Scopes  []string
 	Expires time.Time // zero for never
-	Range   diag.Range
+	Range   Range
 }
 
 // apiKeyDecoder decodes an api_key block.
 type apiKeyDecoder struct {
-	key    APIKey
-	Secret decode.SecretText
+	key     APIKey
+	digest  string // in hexadecimal
+	secret  decode.SecretText
+	expires string
 }
 
 func (k *apiKeyDecoder) spec() decode.Spec {
 	return decode.Join(
 		decode.ExactlyOneOf("the key",
-			decode.Custom("sha256", "64 hexadecimal digits",
-				"The SHA-256 digest of the key, so that the key itself is not in the file: printf %s "+
-					"\"$KEY\" | sha256sum.", k.decodeDigest),
-			decode.Attr(&k.Secret, "secret", "The key itself, as in secret.ci_key. At least 16 characters.")),
+			decode.Attr(&k.digest, "sha256", "The SHA-256 digest of the key, so that the key itself is not in the "+
+				"file: printf %s \"$KEY\" | sha256sum.").TypeDoc("64 hexadecimal digits").Check(k.decodeDigest),
+			decode.Attr(&k.secret, "secret",
+				"The key itself, as in secret.ci_key. At least 16 characters.").Check(k.hashSecret)),
 		decode.Spec{
 			decode.Attr(&k.key.Groups, "groups", "The groups of a caller that sends the key: caller.groups."),
 			scopesField(&k.key.Scopes, "scopes", "The scopes granted to the key: caller.scopes."),
-			decode.Custom("expires", "date and time",
-				"When the key expires, as in \"2027-01-01T00:00:00Z\". By default a key does not expire.",
-				k.decodeExpires),
+			decode.Attr(&k.expires, "expires", "When the key expires, as in \"2027-01-01T00:00:00Z\". By default a "+
+				"key does not expire.").TypeDoc("date and time").Check(k.decodeExpires),
 		})
 }
 
-func (k *apiKeyDecoder) decodeDigest(d *decode.Decoder, e hclsyntax.Expression) {
-	text, ok := d.Known(e, decode.Field{Name: "sha256"}, "string").(string)
-	if !ok {
-		return
-	}
-	b, err := hex.DecodeString(text)
+func (k *apiKeyDecoder) decodeDigest(d *decode.Decoder, r Range) {
+	b, err := hex.DecodeString(k.digest)
 	if err != nil || len(b) != sha256.Size {
-		d.Errorf(e.Range(), "Invalid key digest",
-			"sha256 is the digest of the key as 64 hexadecimal digits, as printed by: printf %%s \"$KEY\" | "+
-				"sha256sum. This value has %d characters.", len(text))
+		d.Diags.Errorf(r, "Invalid key digest", "sha256 is the digest of the key as 64 hexadecimal digits, as "+
+			"printed by: printf %%s \"$KEY\" | sha256sum. This value has %d characters.", len(k.digest))
 		return
 	}
 	k.key.Digest = [sha256.Size]byte(b)
 }
 
-func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, e hclsyntax.Expression) {
-	text, ok := d.Known(e, decode.Field{Name: "expires"}, "string").(string)
-	if !ok {
-		return
+// minKeyLength is the minimum number of characters of a key, to prevent guessing.
+const minKeyLength = 16
+
+func (k *apiKeyDecoder) hashSecret(d *decode.Decoder, r Range) {
+	if len(k.secret) < minKeyLength {
+		d.Diags.Errorf(r, "Weak key",
+			"A key of fewer than %d characters can be guessed. Generate one with: openssl rand -hex 32.", minKeyLength)
 	}
-	t, err := time.Parse(time.RFC3339, text)
+	k.key.Digest = sha256.Sum256([]byte(k.secret))
+}
+
+func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, r Range) {
+	t, err := time.Parse(time.RFC3339, k.expires)
 	switch {
 	case err != nil:
-		d.Errorf(e.Range(), "Invalid time",
-			"expires is a date and time with an offset like \"2027-01-01T00:00:00Z\", not %q.", text)
+		d.Diags.Errorf(r, "Invalid time",
+			"expires is a date and time with an offset like \"2027-01-01T00:00:00Z\", not %q.", k.expires)
 	case !t.After(d.Env.Now()):
-		d.Diags.Warnf(diag.RangeOf(e.Range()), "Expired key",
-			"The key has expired. Remove the block, or issue another key.")
+		d.Diags.Warnf(r, "Expired key", "The key has expired. Remove the block, or issue another key.")
 	}
 	k.key.Expires = t
 }
 
-// minKeyLength is the minimum number of characters of a key, to prevent guessing.
-const minKeyLength = 16
-
 // decodeKey decodes an api_key.
-func (a *authDecoder) decodeKey(d *decode.Decoder, b *hclsyntax.Block) {
+func (a *Auth) decodeKey(d *decode.Decoder, b *hclsyntax.Block) {
 	k := new(apiKeyDecoder)
-	k.key.Range = diag.RangeOf(b.DefRange())
+	k.key.Range = headerRange(b)
 	if len(b.Labels) != 1 {
 		d.Errorf(b.DefRange(), "Wrong number of labels", "An api_key block is written `api_key \"name\" {`.")
 	} else {
 		k.key.Name = b.Labels[0]
-		if !exposedNamePattern.MatchString(k.key.Name) {
-			d.Errorf(b.LabelRanges[0], "Invalid key name",
-				"The name of a key identifies its sender in logs and policies: 1 to 64 letters, digits, _, "+
-					"- and ., not %q.", k.key.Name)
-		}
+		checkExposedName(d, b, "key", "identifies its sender in logs and policies")
 	}
 	before := len(d.Diags)
-	d.Body(b.Body, k.spec(), b.DefRange())
-	secret := k.Secret.Reveal()
-	switch {
-	case d.Diags[before:].HasErrors():
+	d.Body(b, k.spec())
+	if d.Diags[before:].HasErrors() {
 		return
-	case k.key.Digest == [sha256.Size]byte{} && len(secret) < minKeyLength && !d.MissingValue:
-		d.Errorf(d.FieldRange(&k.Secret, b), "Weak key",
-			"A key of fewer than %d characters can be guessed. Generate one with: openssl rand -hex 32.", minKeyLength)
-	case secret != "":
-		k.key.Digest = sha256.Sum256([]byte(secret))
 	}
-	for _, other := range a.auth.Keys {
+	for _, other := range a.Keys {
 		if other.Name == k.key.Name {
 			d.Errorf(b.DefRange(), "Duplicate api_key", "The key %q is already declared at %s:%d.", other.Name,
 				other.Range.File, other.Range.Start.Line)
@@ -116,5 +103,5 @@ func (a *authDecoder) decodeKey(d *decode.Decoder, b *hclsyntax.Block) {
 			return
 		}
 	}
-	a.auth.Keys = append(a.auth.Keys, &k.key)
+	a.Keys = append(a.Keys, &k.key)
 }

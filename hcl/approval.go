@@ -1,23 +1,22 @@
 package hcl
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 )
 
 // Approval is one approval block: it requires consent before a call has any effect.
 type Approval struct {
-	When     *hclexpr.Condition // nil for every call; in a policy, the rule approve
-	ByCaller bool               // the user of the client decides; otherwise an operator, out of band
+	When     *Condition // nil for every call; in a policy, the rule approve
+	ByCaller bool       // the user of the client decides; otherwise an operator, out of band
 	Timeout  time.Duration
-	Message  *hclexpr.TextTemplate // nil for a default text
-	Notify   []string              // the webhooks to notify when approval is requested
-	Range    diag.Range
+	Message  *TextTemplate // nil for a default text
+	Notify   []string      // the webhooks to notify when approval is requested
+	Range    Range
 }
 
 const (
@@ -25,46 +24,45 @@ const (
 	maxApprovalTimeout     = 7 * 24 * time.Hour
 )
 
-// newApproval returns an approval with the defaults: by an operator, within five minutes.
-func newApproval(r diag.Range) *Approval { return &Approval{Timeout: defaultApprovalTimeout, Range: r} }
-
-func (a *Approval) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&a.When, "when",
-		"Which calls need approval: an expression over caller, input and tool. By default every call does.")}
+func (a *Approval) whenField() decode.Field {
+	return decode.Guard(&a.When, "when",
+		"Which calls need approval: an expression over caller, input and tool. By default every call does.")
 }
 
 func (a *Approval) askSpec() decode.Spec {
 	a.Timeout = defaultApprovalTimeout
 	return decode.Spec{
-		decode.BoolChoice(&a.ByCaller, "by",
-			`"operator": an approver decides with hatchel approvals or over HTTP, out of reach of the `+
-				`model. This proves that the holder of an approver's credential agreed to what was shown, `+
-				`not that it was a person. "caller": the client asks its user. This proves only what the `+
-				`client reports.`, "operator", "caller").DefaultDoc(`"operator"`),
-		decode.PositiveDuration(&a.Timeout, "timeout",
-			"The time to decide, at most 168h; then the call is rejected. The timeout of the tool is paused "+
-				"meanwhile.").DefaultDoc("5m"),
-		decode.MessageAttr(&a.Message, "message",
-			"The text shown to the approver, above what the call would do. By default a sentence with the "+
-				"name of the tool."),
-		webhooksField(&a.Notify, "notify",
-			"The webhooks that are notified when approval is requested and when it is decided. Only with by "+
-				"= \"operator\"."),
+		decode.BoolChoice(&a.ByCaller, "by", `"operator": an approver decides with hatchel approvals or over HTTP, `+
+			`out of reach of the model. This proves that the holder of an approver's credential agreed to what was `+
+			`shown, not that it was a person. "caller": the client asks its user. This proves only what the client `+
+			`reports.`, "operator", "caller").DefaultDoc(`"operator"`),
+		decode.PositiveDuration(&a.Timeout, "timeout", "The time to decide, at most 168h; then the call is rejected. "+
+			"The timeout of the tool is paused meanwhile.").DefaultDoc("5m").Check(a.checkTimeout),
+		decode.MessageAttr(&a.Message, "message", "The text shown to the approver, above what the call would do. By "+
+			"default a sentence with the name of the tool."),
+		webhooksField(&a.Notify, "notify", "The webhooks that are notified when approval is requested and when it is "+
+			"decided. Only with by = \"operator\"."),
 	}
 }
 
-func approvalSpec(a *Approval) decode.Spec { return decode.Join(a.whenSpec(), a.askSpec()) }
+func approvalSpec(a *Approval) decode.Spec { return append(decode.Spec{a.whenField()}, a.askSpec()...) }
+
+func (a *Approval) checkTimeout(d *decode.Decoder, r Range) {
+	if a.Timeout > maxApprovalTimeout {
+		d.Diags.Errorf(r, "Approval timeout too long",
+			"Pending approvals are kept for at most 7 days: write timeout = \"168h\" or less.")
+	}
+}
 
 // approvalField declares the approval blocks of a tool.
 func (t *toolDecoder) approvalField() decode.Field {
-	return decode.Blocks("approval", "",
-		"Requires approval before the call does anything; the approver is shown what it would do. If "+
-			"several blocks apply, all of them are required. An approval is for one call "+
-			"only.", func() decode.Spec { return approvalSpec(&Approval{}) },
+	return decode.Blocks("approval", "", "Requires approval before the call does anything; the approver is shown "+
+		"what it would do. If several blocks apply, all of them are required. An approval is for one call "+
+		"only.", func() decode.Spec { return approvalSpec(&Approval{}) },
 		func(d *decode.Decoder, b *hclsyntax.Block) {
-			a := newApproval(diag.RangeOf(b.DefRange()))
+			a := &Approval{Range: headerRange(b)}
 			t.tool.Approvals = append(t.tool.Approvals, a)
-			decodeApproval(d, a, b, a.whenSpec(), a.askSpec())
+			a.decode(d, b, approvalSpec(a))
 		})
 }
 
@@ -73,41 +71,28 @@ func (t *toolDecoder) decodeApprovals() {
 	d := t.dec
 	around := d.Scope
 	d.Scope = around.With("tool", toolRoot())
-	d.Fields(t.block.Body, decode.Spec{t.approvalField()}, t.block.DefRange())
+	d.Fields(t.block.Block, decode.Spec{t.approvalField()})
 	d.Scope = around
 }
 
 // approvalField declares the approval block of a policy.
-func (p *policyDecoder) approvalField() decode.Field {
-	p.policy.Approval = newApproval(p.policy.Range)
+func (p *Policy) approvalField() decode.Field {
+	p.Approval = &Approval{Timeout: defaultApprovalTimeout, Range: p.Range}
 	return decode.Field{Name: "approval",
 		Doc: "Who approves the calls that the rule approve selects, and how. By default an operator, within " +
 			"5 minutes.", NestedSpec: func() decode.Spec { return (&Approval{}).askSpec() },
 		DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
-			a := p.policy.Approval
-			a.Range = diag.RangeOf(b.DefRange())
+			a := p.Approval
+			a.Range = headerRange(b)
 			known := d.NonNull
-			d.NonNull = known.AddPaths(p.policy.Approve.NonNullWhenTrue())
-			decodeApproval(d, a, b, nil, a.askSpec())
+			d.NonNull = known.Add(p.Approve.NonNullWhenTrue())
+			a.decode(d, b, a.askSpec())
 			d.NonNull = known
 		}}
 }
 
-// decodeApproval decodes one approval block: first its condition, then the rest, which may rely on
-// the condition.
-func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, ask decode.Spec) {
-	d.CheckNames(b.Body, when, ask)
-	known := d.NonNull
-	d.Fields(b.Body, when, b.DefRange())
-	if a.When != nil {
-		d.NonNull = known.AddPaths(a.When.NonNullWhenTrue())
-	}
-	d.Fields(b.Body, ask, b.DefRange())
-	d.NonNull = known
-	if a.Timeout > maxApprovalTimeout {
-		d.Errorf(b.Body.Attributes["timeout"].Expr.Range(), "Approval timeout too long",
-			"Pending approvals are kept for at most 7 days: write timeout = \"168h\" or less.")
-	}
+func (a *Approval) decode(d *decode.Decoder, b *hclsyntax.Block, spec decode.Spec) {
+	d.Body(b, spec)
 	if notify, ok := b.Body.Attributes["notify"]; ok && a.ByCaller {
 		d.Errorf(notify.NameRange, "Notification not possible",
 			"by = \"caller\" asks the user of the client directly. Remove notify, or write by = \"operator\".")
@@ -116,88 +101,66 @@ func decodeApproval(d *decode.Decoder, a *Approval, b *hclsyntax.Block, when, as
 
 // asksUser reports whether the tool itself may require the consent of the client's user.
 func (t *Tool) asksUser() bool {
-	for _, a := range t.Approvals {
-		if a.ByCaller {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Approvals, func(a *Approval) bool { return a.ByCaller })
 }
 
 // checkApproveRule reports mistakes in the rule approve of a policy.
-func (p *policyDecoder) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
+func (p *Policy) checkApproveRule(d *decode.Decoder, b sourceBlock, c *Config) {
 	_, rule := b.Body.Attributes["approve"]
-	how, block := p.policy.Approval, false
-	for _, nested := range b.Body.Blocks {
-		block = block || nested.Type == "approval"
-	}
+	how, block := p.Approval, decode.FindBlock(b.Body, "approval") != nil
 	switch {
 	case !rule && block:
-		d.Diags.Errorf(how.Range, "Approval without rule",
-			"The block says how calls are approved, but no rule says which calls. Add one, as in: approve = "+
-				"\"input.amount > 1000\".")
-	case rule && !p.policy.AppliesToAll && b.Body.Attributes["tools"] == nil:
-		d.Errorf(b.Body.Attributes["approve"].NameRange, "Only tools are approved",
-			"The policy applies to prompts and resources, and approve applies only to tool calls. Name "+
-				"tools in tools = [\"invoice_*\"].")
+		d.Diags.Errorf(how.Range, "Approval without rule", "The block says how calls are approved, but no rule says "+
+			"which calls. Add one, as in: approve = \"input.amount > 1000\".")
+	case rule && !p.AppliesToAll && b.Body.Attributes["tools"] == nil:
+		d.Errorf(b.Body.Attributes["approve"].NameRange, "Only tools are approved", "The policy applies to prompts "+
+			"and resources, and approve applies only to tool calls. Name tools in tools = [\"invoice_*\"].")
 	case rule && how.ByCaller:
-		for _, called := range p.policy.toolsCalledBySteps(c) {
+		for _, called := range p.toolsCalledBySteps(c) {
 			d.Diags.Errorf(how.Range, "Nested tool asks the client",
 				"The tool %q is called by a step of %q, and only a tool that the client called can ask the "+
 					"client. Write by = \"operator\", or exclude the tool from this policy.", called[0], called[1])
 		}
 	}
 	if !rule {
-		p.policy.Approval = nil
+		p.Approval = nil
 	}
 }
 
 // toolsCalledBySteps returns the tools of the policy that steps call, each with its caller.
 func (p *Policy) toolsCalledBySteps(c *Config) (called [][2]string) {
-	look := func(w *Operation) {
+	for _, w := range c.operations() {
 		for _, s := range w.Steps {
 			if call, ok := s.Backend.Config.(*ToolCall); ok && call.Tool != nil && p.AppliesToTool(call.Name) {
 				called = append(called, [2]string{call.Name, w.Name})
 			}
 		}
 	}
-	for _, t := range c.Tools {
-		look(&t.Operation)
-	}
-	for _, x := range c.Prompts {
-		look(&x.Operation)
-	}
-	for _, r := range c.Resources {
-		look(&r.Operation)
-	}
 	return called
 }
 
 // Approvals is the approvals block: who may decide pending approvals over HTTP.
 type Approvals struct {
-	Allow *hclexpr.Condition // over caller (the approver) and tool (the called tool)
-	Range diag.Range
+	Allow *Condition // over caller (the approver) and tool (the called tool)
+	Range Range
 }
 
 func (a *Approvals) spec() decode.Spec {
-	return decode.Spec{decode.Attr(&a.Allow, "allow",
-		"Who may decide: an expression over caller (the approver) and tool (the called tool). A caller "+
-			"cannot decide about their own call.").Require()}
+	return decode.Spec{decode.Attr(&a.Allow, "allow", "Who may decide: an expression over caller (the approver) and "+
+		"tool (the called tool). A caller cannot decide about their own call.").Require()}
 }
 
 // decodeApprovers decodes the approvals block.
 func (l *loader) decodeApprovers() {
-	a := &Approvals{}
-	d, b, ok := l.decodeSingletonIn("approvals", l.call.With("tool", toolRoot()), a.spec())
-	if !ok {
-		return
-	}
-	a.Range = diag.RangeOf(b.DefRange())
-	if len(l.blocks["auth"]) == 0 && !l.partial {
-		d.Errorf(b.DefRange(), "Approvals without auth",
-			"Approvers cannot be identified without authentication. Declare it, as in auth { jwt { … } }, "+
-				"or remove this block and decide with hatchel approvals on this machine.")
-	}
-	l.diags = append(l.diags, d.Diags...)
-	l.config.Approvals = a
+	l.onlyBlock("approvals", func(d *decode.Decoder, b sourceBlock) {
+		a := &Approvals{Range: headerRange(b.Block)}
+		d.Scope = l.call.With("tool", toolRoot())
+		d.Body(b.Block, a.spec())
+		if len(l.blocks["auth"]) == 0 && !l.partial {
+			d.Errorf(b.DefRange(), "Approvals without auth",
+				"Approvers cannot be identified without authentication. Declare it, as in auth { jwt { … } }, "+
+					"or remove this block and decide with hatchel approvals on this machine.")
+		}
+		l.config.Approvals = a
+	})
 }

@@ -7,9 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
@@ -20,14 +18,14 @@ type AskGroup struct{ Asks []*Ask }
 
 // Ask is one question to the client. One of Elicit, Sample and Roots is set.
 type Ask struct {
-	Key      string             // unique among all questions of a tool, a prompt or a resource
-	When     *hclexpr.Condition // if false, the question is skipped and its answer is null
-	Timeout  time.Duration      // for the client to answer
-	Fallback *hclexpr.Expr      // the answer for a client that cannot be asked; nil rejects its calls
+	Key      string        // unique among all questions of a tool, a prompt or a resource
+	When     *Condition    // if false, the question is skipped and its answer is null
+	Timeout  time.Duration // for the client to answer
+	Fallback *Expr         // the answer for a client that cannot be asked; nil rejects its calls
 	Elicit   *Elicit
 	Sample   *Sample
 	Roots    *Roots
-	Range    diag.Range
+	Range    Range
 
 	fallback *schema.Validator
 }
@@ -42,14 +40,11 @@ func (w *Operation) Asks() bool {
 
 const defaultAskTimeout = 5 * time.Minute
 
-func (a *Ask) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&a.When, "when",
-		"The question is skipped when this is false; its answer is then null.")}
-}
-
-func (a *Ask) questionSpec() decode.Spec {
+func (a *Ask) spec() decode.Spec {
 	a.Timeout = defaultAskTimeout
 	return decode.Join(
+		decode.Spec{decode.Guard(&a.When, "when",
+			"The question is skipped when this is false; its answer is then null.")},
 		decode.ExactlyOneOf("the question",
 			decode.Block(&a.Elicit, "elicit",
 				"Asks the user to fill in a form or to open a page. Returns action and content.", (*Elicit).spec),
@@ -59,17 +54,13 @@ func (a *Ask) questionSpec() decode.Spec {
 				"Asks for the folders that the user has opened. Returns roots, a list of uri and name.",
 				func(*Roots) decode.Spec { return nil })),
 		decode.Spec{
-			decode.PositiveDuration(&a.Timeout, "timeout",
-				"The time for the client to answer. The timeouts of the step and the tool are paused "+
-					"meanwhile.").DefaultDoc("5m"),
-			decode.Attr(&a.Fallback, "fallback",
-				"The answer for clients that cannot be asked: the fields of the form, the text of the "+
-					"model, or the list of roots. Without a fallback their calls are rejected."),
+			decode.PositiveDuration(&a.Timeout, "timeout", "The time for the client to answer. The timeouts of the "+
+				"step and the tool are paused meanwhile.").DefaultDoc("5m"),
+			decode.Attr(&a.Fallback, "fallback", "The answer for clients that cannot be asked: the fields of the "+
+				"form, the text of the model, or the list of roots. Without a fallback their calls are rejected."),
 		},
 	)
 }
-
-func askSpec(a *Ask) decode.Spec { return decode.Join(a.whenSpec(), a.questionSpec()) }
 
 // decodeAskGroup decodes the ask blocks of a step.
 func (w *operationDecoder) decodeAskGroup(step *hclsyntax.Block, asks []*hclsyntax.Block) *Backend {
@@ -88,7 +79,7 @@ func (w *operationDecoder) decodeAskGroup(step *hclsyntax.Block, asks []*hclsynt
 		answers = append(answers, &schema.Member{Name: a.Key, Type: t})
 	}
 	return &Backend{Kind: "ask", Config: r, Effects: Effects{Output: schema.ObjectOf(answers...), ReadOnly: true,
-		Idempotent: true}, Range: diag.RangeOf(step.DefRange())}
+		Idempotent: true}, Range: headerRange(step)}
 }
 
 // decodeAsk decodes one ask block; nil when it has no key.
@@ -98,14 +89,9 @@ func (w *operationDecoder) decodeAsk(b *hclsyntax.Block) *Ask {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "An ask block is written `ask \"name\" {`.")
 		return nil
 	}
-	a := &Ask{Key: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
+	a := &Ask{Key: b.Labels[0], Range: headerRange(b)}
 	w.checkAskKey(a, b)
-	spec, known := askSpec(a), d.NonNull
-	d.CheckNames(b.Body, spec)
-	d.Fields(b.Body, spec[:1], b.DefRange())
-	d.NonNull = known.AddPaths(a.When.NonNullWhenTrue())
-	d.Fields(b.Body, spec[1:], b.DefRange())
-	d.NonNull = known
+	d.Body(b, a.spec())
 	if a.Fallback != nil {
 		a.checkFallback(d)
 	}
@@ -114,23 +100,22 @@ func (w *operationDecoder) decodeAsk(b *hclsyntax.Block) *Ask {
 
 // checkAskKey checks the name of an answer.
 func (w *operationDecoder) checkAskKey(a *Ask, b *hclsyntax.Block) {
-	d, r := w.dec, b.LabelRanges[0]
+	d, r := w.dec, labelRange(b)
 	first, twice := w.askKeys[a.Key]
+	checkIdentifier(&d.Diags, "question", a.Key, r)
 	switch {
-	case !hclsyntax.ValidIdentifier(a.Key):
-		d.Diags = append(d.Diags, invalidName("question", a.Key, r))
 	case a.Key == "error":
-		d.Errorf(r, "Invalid name",
+		d.Diags.Errorf(r, "Invalid name",
 			"error is the name of a failed step's error, so it cannot name an answer. Choose another name.")
 	case twice:
-		d.Errorf(r, "Duplicate question",
+		d.Diags.Errorf(r, "Duplicate question",
 			"There is already a question %q in line %d. Names of questions must be unique within one %s.", a.Key,
 			first.Start.Line, w.noun)
 	default:
 		if w.askKeys == nil {
-			w.askKeys = map[string]diag.Range{}
+			w.askKeys = map[string]Range{}
 		}
-		w.askKeys[a.Key] = diag.RangeOf(r)
+		w.askKeys[a.Key] = r
 	}
 }
 

@@ -26,12 +26,14 @@ type InvalidAnswerError struct {
 	Violations []schema.Violation
 }
 
-func (w *InvalidAnswerError) Error() string {
-	said := make([]string, len(w.Violations))
-	for i, v := range w.Violations {
-		said[i] = v.String()
+func (w *InvalidAnswerError) Error() string { return joinViolations(w.Violations) }
+
+func joinViolations(violations []schema.Violation) string {
+	texts := make([]string, len(violations))
+	for i, v := range violations {
+		texts[i] = v.String()
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(texts, "; ")
 }
 
 var (
@@ -58,14 +60,14 @@ func (a *Ask) outputType() *schema.Type {
 	case a.Elicit == nil:
 		return eval.AnyType // the mistake was reported
 	}
-	actions := &schema.Type{Kind: schema.String, Enum: []schema.EnumValue{{Value: "accept"}}}
+	actions := []string{"accept"}
 	if a.Elicit.ContinueOnDecline {
-		actions.Enum = append(actions.Enum, schema.EnumValue{Value: "decline"}, schema.EnumValue{Value: "cancel"})
+		actions = append(actions, "decline", "cancel")
 	}
 	if a.Fallback != nil {
-		actions.Enum = append(actions.Enum, schema.EnumValue{Value: "fallback"})
+		actions = append(actions, "fallback")
 	}
-	action := &schema.Member{Name: "action", Type: actions}
+	action := &schema.Member{Name: "action", Type: enumOf(actions...)}
 	if a.Elicit.Fields == nil {
 		return schema.ObjectOf(action)
 	}
@@ -149,28 +151,29 @@ func (a *Ask) invalidAnswer(path, message string) error {
 
 func (a *Ask) decodeElicitation(m map[string]any) (map[string]any, error) {
 	action, _ := m["action"].(string)
-	form := a.Elicit.Fields != nil
+	answer := map[string]any{"action": action}
+	if a.Elicit.Fields != nil {
+		answer["content"] = nil
+	}
 	switch action {
 	case "accept":
 	case "decline", "cancel":
 		if !a.Elicit.ContinueOnDecline {
 			return nil, &DeclinedError{a.Key, action}
 		}
-		if !form {
-			return map[string]any{"action": action}, nil
-		}
-		return map[string]any{"action": action, "content": nil}, nil
+		return answer, nil
 	default:
 		return nil, a.invalidAnswer("action", `must be "accept", "decline" or "cancel"`)
 	}
-	if !form {
-		return map[string]any{"action": action}, nil
+	if a.Elicit.Fields == nil {
+		return answer, nil
 	}
 	content, violations := a.Elicit.Validator.Check(dropUnasked(a.Elicit.Fields, m["content"]))
 	if len(violations) > 0 {
 		return nil, &InvalidAnswerError{a.Key, violations}
 	}
-	return map[string]any{"action": action, "content": content}, nil
+	answer["content"] = content
+	return answer, nil
 }
 
 // dropUnasked removes members that the form does not have: the schema of a form cannot forbid

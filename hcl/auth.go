@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 )
 
 // Auth is the auth block: API keys, JWT issuers and request headers.
@@ -16,23 +15,20 @@ type Auth struct {
 	Keys    []*APIKey // by name
 	Issuers []*JWT    // in written order; issuers are unique
 	Headers []string  // request headers that expressions may read, in lower case
-	Range   diag.Range
+	Range   Range
 }
 
-// authDecoder decodes an auth block.
-type authDecoder struct{ auth *Auth }
-
-func (a *authDecoder) spec() decode.Spec {
+func (a *Auth) spec() decode.Spec {
 	return decode.Spec{
 		decode.Blocks("api_key", "name",
 			"An API key that a client sends as `Authorization: Bearer …` or `X-API-Key`. The label becomes "+
 				"caller.subject.", func() decode.Spec { return new(apiKeyDecoder).spec() }, a.decodeKey),
 		decode.Blocks("jwt", "", "An issuer of access tokens, which clients send as `Authorization: Bearer "+
 			"…`. Tokens are verified with the issuer's public keys, which are fetched and cached.",
-			func() decode.Spec { return new(jwtDecoder).spec() }, a.decodeIssuer),
-		decode.Custom("headers", "list of names",
+			func() decode.Spec { return new(JWT).spec() }, a.decodeIssuer),
+		decode.StringSet(&a.Headers, "headers", "list of names",
 			"Request headers that expressions may read, as in caller.headers[\"x-tenant\"]. Clients can "+
-				"send any value, so use only headers that a proxy in front of the server sets.", a.decodeHeaders),
+				"send any value, so use only headers that a proxy in front of the server sets.", checkHeader),
 	}
 }
 
@@ -42,48 +38,63 @@ var headerNamePattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$"
 // credentialHeaders hold credentials of callers, which are never passed on.
 var credentialHeaders = []string{"authorization", "cookie", "proxy-authorization", "x-api-key"}
 
-func (a *authDecoder) decodeHeaders(d *decode.Decoder, e hclsyntax.Expression) {
-	for i, name := range decode.Items[string](d, e, decode.Field{Name: "headers"}, "strings") {
-		lower := strings.ToLower(name)
-		switch {
-		case !headerNamePattern.MatchString(name):
-			d.Errorf(decode.ElementRange(e, i), "Invalid header name",
-				"%q is not the name of a header: use letters, digits and -.", name)
-		case slices.Contains(credentialHeaders, lower):
-			d.Errorf(decode.ElementRange(e, i), "Credential header",
-				"%s holds the caller's credential, which is never passed on. The identity of the caller is "+
-					"available as caller.subject, caller.groups and caller.claims.", name)
-		case !slices.Contains(a.auth.Headers, lower):
-			a.auth.Headers = append(a.auth.Headers, lower)
+// checkHeader checks the name of a header that expressions may read, and returns it in lower case.
+func checkHeader(d *decode.Decoder, r Range, name string) string {
+	lower := strings.ToLower(name)
+	switch {
+	case !headerNamePattern.MatchString(name):
+		d.Diags.Errorf(r, "Invalid header name", "%q is not the name of a header: use letters, digits and -.", name)
+		return ""
+	case slices.Contains(credentialHeaders, lower):
+		d.Diags.Errorf(r, "Credential header", "%s holds the caller's credential, which is never passed on. The "+
+			"identity of the caller is available as caller.subject, caller.groups and caller.claims.", name)
+	}
+	return lower
+}
+
+// decodeIssuer decodes a jwt block.
+func (a *Auth) decodeIssuer(d *decode.Decoder, b *hclsyntax.Block) {
+	j := &JWT{Range: headerRange(b)}
+	before := len(d.Diags)
+	d.Body(b, j.spec())
+	if d.Diags[before:].HasErrors() || d.MissingValue {
+		return
+	}
+	if j.Algorithms == nil {
+		j.Algorithms = []string{"RS256", "ES256", "EdDSA"}
+	}
+	for _, other := range a.Issuers {
+		if other.Issuer == j.Issuer {
+			d.Errorf(b.DefRange(), "Duplicate issuer", "The issuer %q is already declared at %s:%d.", other.Issuer,
+				other.Range.File, other.Range.Start.Line)
+			return
 		}
 	}
+	a.Issuers = append(a.Issuers, j)
 }
 
 // decodeTLS decodes the tls block.
 func (l *loader) decodeTLS() {
-	t := &TLS{}
-	if d, b, ok := l.decodeSingleton("tls", t.spec()); ok {
-		t.Range = diag.RangeOf(b.DefRange())
-		l.diags = append(l.diags, d.Diags...)
-		l.config.TLS = t
-	}
+	l.onlyBlock("tls", func(d *decode.Decoder, b sourceBlock) {
+		l.config.TLS = &TLS{Range: headerRange(b.Block)}
+		d.Body(b.Block, l.config.TLS.spec())
+	})
 }
 
 // decodeAuth decodes the auth block.
 func (l *loader) decodeAuth() {
-	a := &authDecoder{auth: &Auth{}}
-	if d, b, ok := l.decodeSingleton("auth", a.spec()); ok {
-		a.auth.Range = diag.RangeOf(b.DefRange())
-		if len(a.auth.Keys)+len(a.auth.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue &&
+	l.onlyBlock("auth", func(d *decode.Decoder, b sourceBlock) {
+		a := &Auth{Range: headerRange(b.Block)}
+		d.Body(b.Block, a.spec())
+		if len(a.Keys)+len(a.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue &&
 			(l.config.TLS == nil || l.config.TLS.ClientCA == "") {
 			d.Errorf(b.DefRange(), "Empty auth",
 				"No credentials declared, so every request would be rejected. Add api_key \"ci\" { … } or jwt { … }.")
 		}
-		slices.SortFunc(a.auth.Keys, func(x, y *APIKey) int { return strings.Compare(x.Name, y.Name) })
-		l.diags = append(l.diags, d.Diags...)
-		l.config.Auth = a.auth
-		l.env.Authenticated, l.env.CallerHeaders = true, a.auth.Headers
-	}
+		slices.SortFunc(a.Keys, func(x, y *APIKey) int { return strings.Compare(x.Name, y.Name) })
+		l.config.Auth = a
+		l.env.Authenticated, l.env.CallerHeaders = true, a.Headers
+	})
 }
 
 // scopePattern matches a scope (RFC 6749, section 3.3).
@@ -91,33 +102,26 @@ var scopePattern = regexp.MustCompile(`^[!#-\[\]-~]{1,200}$`)
 
 // scopesField declares a list of scopes.
 func scopesField(dst *[]string, name, doc string) decode.Field {
-	return decode.Custom(name, "list of scopes", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
-		for i, scope := range decode.Items[string](d, e, decode.Field{Name: name}, "strings") {
-			switch {
-			case !scopePattern.MatchString(scope):
-				d.Errorf(decode.ElementRange(e, i), "Invalid scope",
+	return decode.StringSet(dst, name, "list of scopes", doc,
+		func(d *decode.Decoder, r Range, scope string) string {
+			if !scopePattern.MatchString(scope) {
+				d.Diags.Errorf(r, "Invalid scope",
 					"A scope is a word without spaces, quotes or backslashes, as in \"orders:write\", not %q.", scope)
-			case !slices.Contains(*dst, scope):
-				*dst = append(*dst, scope)
 			}
-		}
-	})
+			return scope
+		})
 }
 
 // requiredScopesField declares the scopes that the caller needs.
 func (w *operationDecoder) requiredScopesField() decode.Field {
-	f := scopesField(&w.op.Scopes, "scopes",
+	return scopesField(&w.op.Scopes, "scopes",
 		"The scopes that the caller's token must have, as in [\"orders:write\"]. A caller without them is "+
-			"told which scopes to request.")
-	read := f.DecodeAttr
-	f.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, _ decode.Field) {
-		read(d, e, f)
+			"told which scopes to request.").Check(func(d *decode.Decoder, r Range) {
 		if len(w.op.Scopes) > 0 && len(w.loader.blocks["auth"]) == 0 && !w.loader.partial {
-			d.Diags.Warnf(diag.RangeOf(e.Range()), "Scopes without auth",
+			d.Diags.Warnf(r, "Scopes without auth",
 				"Scopes cannot be checked without authentication. Declare it, as in auth { jwt { … } }.")
 		}
-	}
-	return f
+	})
 }
 
 // TLS is the tls block: the server's certificate and the authorities of client certificates. Paths
@@ -126,17 +130,15 @@ type TLS struct {
 	Cert     string
 	Key      string
 	ClientCA string // empty for no client certificates
-	Range    diag.Range
+	Range    Range
 }
 
 func (t *TLS) spec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&t.Cert, "cert",
-			"The PEM file with the server's certificate and the intermediate certificates. It is reloaded "+
-				"when it changes.").Require(),
+		decode.Attr(&t.Cert, "cert", "The PEM file with the server's certificate and the intermediate certificates. "+
+			"It is reloaded when it changes.").Require(),
 		decode.Attr(&t.Key, "key", "The PEM file with the private key.").Require(),
-		decode.Attr(&t.ClientCA, "client_ca",
-			"A PEM file of certificate authorities. A client certificate signed by one of them "+
-				"authenticates the caller that it names."),
+		decode.Attr(&t.ClientCA, "client_ca", "A PEM file of certificate authorities. A client certificate signed by "+
+			"one of them authenticates the caller that it names."),
 	}
 }

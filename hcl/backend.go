@@ -19,8 +19,8 @@ type Backend struct {
 	Config     any         // the adapter's own type, or one of these
 	Connection *Connection // named by the label; nil for none
 	Effects    Effects
-	Range      diag.Range
-	ranges     map[any]diag.Range
+	Range      Range
+	ranges     map[any]Range
 }
 
 // Effects are the properties of a backend that hold for every call.
@@ -59,50 +59,40 @@ func (d DefaultResult) isSet() bool { return d.Member != "" || d.Text != "" || l
 
 // Diagnose converts an error of Describe, Check or of binding the backend into diagnostics, placed
 // at the blamed argument or at the block.
-func (b *Backend) Diagnose(err error) diag.Diagnostics {
+func (b *Backend) Diagnose(err error) Diagnostics {
 	return diag.ToDiagnostics(err, "Backend refused", b.Range, b.ranges)
 }
 
-func (l *loader) findBackendKind(name string) (BackendKind, bool) {
-	for _, k := range l.kinds.Backends {
-		if k.Name == name {
-			return k, true
-		}
-	}
-	return BackendKind{}, false
-}
-
 func (l *loader) isBackend(name string) bool {
-	_, ok := l.findBackendKind(name)
+	_, ok := l.backendKinds[name]
 	return ok || name == "tool"
 }
 
-func (l *loader) backendNames() []string {
-	var names []string
-	for _, k := range l.kinds.Backends {
-		names = append(names, k.Name)
-	}
-	sort.Strings(names)
-	return names
-}
-
-// blockSpecs are specs that accept blocks in a body; the blocks' own contents are checked by their
-// decoders. They are built once per load, because a configuration has thousands of bodies.
+// blockSpecs are the kinds of adapters by name, and specs that accept their blocks in a body; the
+// blocks' own contents are checked by their decoders. They are built once per load, because a
+// configuration has thousands of bodies.
 type blockSpecs struct {
-	backends   decode.Spec
-	stepBlocks decode.Spec
-	operation  decode.Spec // backends and steps
+	backendKinds    map[string]BackendKind
+	connectionKinds map[string]ConnectionKind
+	backends        decode.Spec
+	stepBlocks      decode.Spec
+	operation       decode.Spec // backends and steps
 }
 
 func newBlockSpecs(kinds Kinds) *blockSpecs {
 	ignore := func(*decode.Decoder, *hclsyntax.Block) {}
-	s := &blockSpecs{stepBlocks: stepBlockSpecs()}
+	s := &blockSpecs{stepBlocks: stepBlockSpecs(), backendKinds: map[string]BackendKind{},
+		connectionKinds: map[string]ConnectionKind{}}
+	for _, k := range kinds.Connections {
+		s.connectionKinds[k.Name] = k
+	}
 	for _, k := range kinds.Backends {
+		s.backendKinds[k.Name] = k
 		s.backends = append(s.backends, decode.Blocks(k.Name, "connection", "", nil, ignore))
 	}
 	s.backends = append(s.backends, decode.Blocks("tool", "name", "", nil, ignore))
 	s.operation = decode.Join(s.backends, decode.Spec{decode.Blocks("step", "name", "", nil, ignore)},
-		expectSpec(new([]*Check)), s.stepBlocks)
+		decode.Spec{expectField(new([]*Check))}, s.stepBlocks)
 	return s
 }
 
@@ -112,26 +102,24 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		return w.decodeToolCall(b)
 	}
 	d := w.dec
-	kind, _ := w.loader.findBackendKind(b.Type)
+	kind := w.loader.backendKinds[b.Type]
 	if a, own := findStepBlock(b.Type); own {
 		kind = a.BackendKind
 	}
-	out := &Backend{Kind: kind.Name, Range: diag.RangeOf(b.DefRange())}
+	out := &Backend{Kind: kind.Name, Range: headerRange(b)}
 	out.Connection = w.findConnection(kind, b)
 
 	inner := *d
-	inner.Diags, inner.Ranges, inner.MissingValue = nil, map[any]diag.Range{}, false
+	inner.Diags, inner.Ranges, inner.MissingValue = nil, map[any]Range{}, false
 	inner.HasConnection = kind.ConnectionRequired || len(b.Labels) > 0 && len(kind.Connections) > 0
 	if out.Connection != nil {
-		if ck, ok := w.loader.findConnectionKind(out.Connection.Kind); ok {
-			inner.Dialect = ck.Dialect
-		}
+		inner.Dialect = w.loader.connectionKinds[out.Connection.Kind].Dialect
 		if own, ok := out.Connection.Config.(interface{ Words() []string }); ok {
 			inner.ArgvPrefix = own.Words()
 		}
 	}
 	config, spec := kind.New()
-	inner.Body(b.Body, spec, b.DefRange())
+	inner.Body(b, spec)
 	out.Config, out.ranges = config, inner.Ranges
 	out.Effects = Effects{Output: eval.AnyType, unknown: true}
 	// the missing part was reported
@@ -151,15 +139,6 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 	return out
 }
 
-func (l *loader) findConnectionKind(kind string) (ConnectionKind, bool) {
-	for _, k := range l.kinds.Connections {
-		if k.Name == kind {
-			return k, true
-		}
-	}
-	return ConnectionKind{}, false
-}
-
 // findConnection returns the connection that the label of a backend names.
 func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connection {
 	d, names := w.dec, w.loader.connectionNames(kind)
@@ -173,13 +152,13 @@ func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) 
 		return nil
 	case len(b.Labels) == 0:
 		return nil
-	case len(kind.Connections) == 0 && isStepBlock(kind.Name):
-		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block takes no label: `%s {`.",
-			diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
-		return nil
 	case len(kind.Connections) == 0:
-		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block has no connection, so it takes no label: `%s {`.",
-			diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name)
+		why := " has no connection, so it"
+		if isStepBlock(kind.Name) {
+			why = ""
+		}
+		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block%s takes no label: `%s {`.",
+			diag.ToSentence(diag.WithArticle(kind.Name)), why, kind.Name)
 		return nil
 	}
 	var found *Connection

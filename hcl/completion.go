@@ -7,7 +7,6 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -18,7 +17,7 @@ type Completion struct {
 	Operation
 	Values []string
 	// a list of strings; nil for the first column, the lines or the list of the output
-	Result *hclexpr.Program
+	Result *Program
 }
 
 const defaultCompletionTimeout = 5 * time.Second
@@ -43,21 +42,14 @@ func (c *Completion) headSpec() decode.Spec {
 }
 
 func (c *Completion) resultSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&c.Result, "result",
-		"The list of suggestions. By default the first column of the rows, the lines, or the list that the "+
-			"backend returns.")}
+	return decode.Spec{decode.Attr(&c.Result, "result", "The list of suggestions. By default the first column of the "+
+		"rows, the lines, or the list that the backend returns.")}
 }
 
 // decodeCompletion reads the completion of an input. A block is decoded after all inputs, because
 // it can read them.
 func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsyntax.Block) {
-	written := b.Body.Attributes["complete"]
-	var block *hclsyntax.Block
-	for _, nested := range b.Body.Blocks {
-		if nested.Type == "complete" && block == nil {
-			block = nested
-		}
-	}
+	written, block := b.Body.Attributes["complete"], decode.FindBlock(b.Body, "complete")
 	switch {
 	case written == nil && block == nil:
 	case written != nil && block != nil:
@@ -142,20 +134,19 @@ func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.
 	c.op.Input = schema.ObjectOf(c.inputs.members...)
 	c.op.Validator = c.op.Input.Compile()
 
-	d.CheckNames(b.Body, completeSpec(out), c.loader.blockSpecs.backends)
-	d.Fields(b.Body, out.headSpec(), b.DefRange())
+	d.CheckNames(b, completeSpec(out), c.loader.blockSpecs.backends)
+	d.Fields(b, out.headSpec())
 	d.Scope = c.scope()
 	c.decodeSteps()
 	switch {
 	case len(out.Steps) == 0 && !d.Diags.HasErrors():
-		d.Errorf(b.DefRange(), "Missing backend",
-			"A complete block has one backend that looks up the values. For constant values write `complete "+
-				"= [\"a\", \"b\"]`.")
+		d.Errorf(b.DefRange(), "Missing backend", "A complete block has one backend that looks up the values. For "+
+			"constant values write `complete = [\"a\", \"b\"]`.")
 	case len(out.Steps) == 1 && !out.Steps[0].Backend.Effects.Default.isSet() && !c.has("result"):
 		d.Errorf(b.DefRange(), "No result",
 			"The output of this backend has no list. Set result to an expression that returns a list of strings.")
 	}
-	d.Fields(b.Body, out.resultSpec(), b.DefRange())
+	d.Fields(b, out.resultSpec())
 	c.requireReadOnly("A completion runs on every keystroke")
 	out.Digest = c.digest()
 	w.dec.Diags = append(w.dec.Diags, d.Diags...)

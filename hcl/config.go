@@ -28,6 +28,26 @@ type Config struct {
 	Partial bool
 }
 
+// listedOperation is an operation with the name of its list: tools, prompts or resources.
+type listedOperation struct {
+	list string
+	*Operation
+}
+
+// operations returns the operations of all tools, prompts and resources.
+func (c *Config) operations() (all []listedOperation) {
+	for _, t := range c.Tools {
+		all = append(all, listedOperation{"tools", &t.Operation})
+	}
+	for _, p := range c.Prompts {
+		all = append(all, listedOperation{"prompts", &p.Operation})
+	}
+	for _, r := range c.Resources {
+		all = append(all, listedOperation{"resources", &r.Operation})
+	}
+	return all
+}
+
 // Kinds are the blocks that adapters add to the language.
 type Kinds struct {
 	Backends    []BackendKind

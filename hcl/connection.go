@@ -1,11 +1,9 @@
 package hcl
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 	"time"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
@@ -19,28 +17,25 @@ type Connection struct {
 	Config any
 	Limits ConnectionLimits
 	Digest string // of the whole block, so that an unchanged connection keeps its pool
-	Range  diag.Range
+	Range  Range
 
-	callerSpecific bool       // its requests depend on the caller
-	onBehalfOf     diag.Range // of the argument that makes it act on behalf of the caller; empty for none
+	callerSpecific bool  // its requests depend on the caller
+	onBehalfOf     Range // of the argument that makes it act on behalf of the caller; empty for none
 }
 
 // decodeConnections decodes the connection blocks.
 func (l *loader) decodeConnections() {
 	l.eachBlock("connection", func(d *decode.Decoder, b sourceBlock) {
 		kind, ok := l.connectionKind(b)
-		name := b.label(1)
-		if !ok {
-			return
-		}
-		if !l.declare("connection", kind.Name+" "+name, b) {
+		name := b.Labels[1]
+		if !ok || !l.declare("connection", kind.Name+" "+name, b) {
 			return
 		}
 		config, spec := kind.New()
 		deps := &dependencies{}
-		d.Scope, d.Deps = callerScope(l.base), &deps.Dependencies
-		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: diag.RangeOf(b.DefRange())}
-		d.Body(b.Body, decode.Join(spec, conn.Limits.spec()), b.DefRange())
+		d.Scope, d.Deps = l.base.DuringCall().With("caller", callerRoot()), &deps.Dependencies
+		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: headerRange(b.Block)}
+		d.Body(b.Block, decode.Join(spec, conn.Limits.spec()))
 		conn.callerSpecific = d.Deps.Caller
 		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
 			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
@@ -58,9 +53,8 @@ func (l *loader) decodeConnections() {
 		l.connectionsByKind[kind.Name][name] = conn
 		l.globals.connections = append(l.globals.connections, conn)
 	})
-	sort.Slice(l.globals.connections, func(i, j int) bool {
-		a, b := l.globals.connections[i], l.globals.connections[j]
-		return a.Kind < b.Kind || a.Kind == b.Kind && a.Name < b.Name
+	slices.SortFunc(l.globals.connections, func(a, b *Connection) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -68,37 +62,27 @@ func (l *loader) decodeConnections() {
 // token.
 func (l *loader) checkTokenExchange() {
 	for _, b := range l.blocks["auth"] {
-		if slices.ContainsFunc(b.Body.Blocks, func(in *hclsyntax.Block) bool { return in.Type == "jwt" }) {
+		if decode.FindBlock(b.Body, "jwt") != nil {
 			return
 		}
 	}
 	for _, c := range l.globals.connections {
-		if c.onBehalfOf != (diag.Range{}) && !l.partial {
-			l.diags = append(l.diags, &diag.Diagnostic{Summary: "No token to exchange",
-				Detail: "The connection " + c.Name +
-					" exchanges the caller's token, but the server accepts no tokens. Declare auth { jwt { … } " +
-					"}, or remove exchange.", Subject: c.onBehalfOf})
+		if c.onBehalfOf != (Range{}) && !l.partial {
+			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange",
+				Detail: "The connection " + c.Name + " exchanges the caller's token, but the server accepts no " +
+					"tokens. Declare auth { jwt { … } }, or remove exchange.", Subject: c.onBehalfOf})
 		}
 	}
 }
 
 func (l *loader) connectionKind(b sourceBlock) (ConnectionKind, bool) {
-	var names []string
-	for _, k := range l.kinds.Connections {
-		if k.Name == b.label(0) {
-			return k, true
-		}
-		names = append(names, k.Name)
+	kind, ok := l.connectionKinds[b.Labels[0]]
+	if !ok {
+		names := diag.SortedNames(l.connectionKinds)
+		l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.Labels[0],
+			diag.SuggestOr(b.Labels[0], names, diag.ListAre(names)))
 	}
-	sort.Strings(names)
-	l.errorf(b.LabelRanges[0], "Unknown connection kind", "There is no kind of connection %q.%s", b.label(0),
-		diag.SuggestOr(b.label(0), names, diag.ListAre(names)))
-	return ConnectionKind{}, false
-}
-
-// callerScope returns the scope of a connection's headers: of a call they can read only caller.
-func callerScope(base *eval.Scope) *eval.Scope {
-	return base.DuringCall().With("caller", callerRoot())
+	return kind, ok
 }
 
 // ConnectionLimits limits the use of a connection.
@@ -122,12 +106,10 @@ const (
 
 func (g *ConnectionLimits) spec() decode.Spec {
 	return decode.Spec{
-		decode.PositiveInt(&g.Concurrency, "concurrency",
-			"The maximum number of blocks, over all tools, that use the connection at once. Others wait "+
-				"until their timeout. Unlimited by default."),
-		decode.Block(&g.Breaker, "breaker",
-			"Stops sending requests to a failing backend for `cooldown`: calls that need it fail at once, "+
-				"and then one call tries again.", (*Breaker).spec),
+		decode.PositiveInt(&g.Concurrency, "concurrency", "The maximum number of blocks, over all tools, that use "+
+			"the connection at once. Others wait until their timeout. Unlimited by default."),
+		decode.Block(&g.Breaker, "breaker", "Stops sending requests to a failing backend for `cooldown`: calls that "+
+			"need it fail at once, and then one call tries again.", (*Breaker).spec),
 	}
 }
 

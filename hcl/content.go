@@ -10,29 +10,28 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 )
 
 // Content is one content block of a result.
 type Content struct {
 	Kind        string // "text", "image", "audio", "resource" or "link"
-	When        *hclexpr.Condition
-	Text        *hclexpr.TextTemplate
-	Data        *hclexpr.Expr // bytes, or a base64 string
+	When        *Condition
+	Text        *TextTemplate
+	Data        *Expr // bytes, or a base64 string
 	MimeType    string
-	URI         *hclexpr.StringExpr
-	Name        *hclexpr.StringExpr
-	Title       *hclexpr.StringExpr
-	Description *hclexpr.TextTemplate // the description of a link
-	Size        int                   // of the target of a link in bytes; 0 if unknown
+	URI         *StringExpr
+	Name        *StringExpr
+	Title       *StringExpr
+	Description *TextTemplate // the description of a link
+	Size        int           // of the target of a link in bytes; 0 if unknown
 
 	Annotations *Annotations
-	Range       diag.Range
+	Range       Range
 }
 
 func contentSpec(c *Content) decode.Spec {
 	return decode.Join(
-		decode.Spec{decode.Attr(&c.When, "when", "The content is omitted when this is false.")},
+		decode.Spec{decode.Guard(&c.When, "when", "The content is omitted when this is false.")},
 		decode.AtMostOneOf("the content",
 			decode.Attr(&c.Text, "text", "A text."),
 			decode.Attr(&c.Data, "data",
@@ -43,10 +42,26 @@ func contentSpec(c *Content) decode.Spec {
 			decode.Attr(&c.Name, "name", "The name of a link."),
 			decode.Attr(&c.Title, "title", "The display name of a link."),
 			decode.Attr(&c.Description, "description", "The description of a link's target."),
-			decode.Attr(&c.Size, "size", "The size of a link's target in bytes."),
+			decode.Attr(&c.Size, "size", "The size of a link's target in bytes.").Check(c.checkSize),
 			annotationsField(&c.Annotations),
 		},
 	)
+}
+
+func (c *Content) checkSize(d *decode.Decoder, r Range) {
+	if c.Size < 0 {
+		d.Diags.Errorf(r, "Number out of range", "size is a number of bytes, not %d.", c.Size)
+	}
+}
+
+// contentBlocks declares content blocks.
+func contentBlocks(dst *[]*Content, doc string) decode.Field {
+	return decode.Blocks("content", "kind", doc, func() decode.Spec { return contentSpec(&Content{}) },
+		func(d *decode.Decoder, b *hclsyntax.Block) {
+			if c := decodeContent(d, b); c != nil {
+				*dst = append(*dst, c)
+			}
+		})
 }
 
 // contentKind lists the arguments of one kind of content, besides when and annotations.
@@ -74,7 +89,7 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A content block is written `content \"text\" {`.")
 		return nil
 	}
-	c := &Content{Kind: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
+	c := &Content{Kind: b.Labels[0], Range: headerRange(b)}
 	i := slices.IndexFunc(contentKinds, func(k contentKind) bool { return k.name == c.Kind })
 	if i < 0 {
 		var kinds []string
@@ -86,17 +101,8 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 			diag.SuggestOr(c.Kind, kinds, diag.ListAre(kinds)))
 		return nil
 	}
-	spec, known := contentSpec(c), d.NonNull
-	d.CheckNames(b.Body, spec)
-	d.Fields(b.Body, spec[:1], b.DefRange())
-	d.NonNull = known.AddPaths(c.When.NonNullWhenTrue())
-	d.Fields(b.Body, spec[1:], b.DefRange())
-	d.NonNull = known
+	d.Body(b, contentSpec(c))
 	contentKinds[i].checkArguments(d, b)
-	if c.Size < 0 {
-		d.Errorf(b.Body.Attributes["size"].Expr.Range(), "Number out of range", "size is a number of bytes, not %d.",
-			c.Size)
-	}
 	return c
 }
 
@@ -125,9 +131,9 @@ func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
 
 // Annotations are the audience, priority and modification time of a content item.
 type Annotations struct {
-	Audience     []string            // "user", "assistant"
-	Priority     *float64            // from 0 to 1
-	LastModified *hclexpr.StringExpr // a time as in RFC 3339
+	Audience     []string    // "user", "assistant"
+	Priority     *float64    // from 0 to 1
+	LastModified *StringExpr // a time as in RFC 3339
 }
 
 func annotationsField(dst **Annotations) decode.Field {
@@ -136,31 +142,27 @@ func annotationsField(dst **Annotations) decode.Field {
 
 func (a *Annotations) spec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("audience", "list of strings", `The intended audience: "user", "assistant" or both.`,
-			a.decodeAudience),
+		decode.StringSet(&a.Audience, "audience", "list of strings",
+			`The intended audience: "user", "assistant" or both.`, checkAudience),
 		decode.RangedFloat(&a.Priority, "priority", "The importance: 1 is required, 0 is entirely optional.", 1),
-		decode.Custom("last_modified", "template", `When the content last changed, as in "2026-01-31T15:04:05Z".`,
-			a.decodeLastModified),
+		decode.Attr(&a.LastModified, "last_modified",
+			`When the content last changed, as in "2026-01-31T15:04:05Z".`).Check(a.checkLastModified),
 	}
 }
 
 var roles = []string{"user", "assistant"}
 
-func (a *Annotations) decodeAudience(d *decode.Decoder, e hclsyntax.Expression) {
-	a.Audience = decode.Items[string](d, e, decode.Field{Name: "audience"}, "strings")
-	for i, who := range a.Audience {
-		if !slices.Contains(roles, who) {
-			d.Errorf(decode.ElementRange(e, i), "Unknown choice",
-				"audience lists \"user\" and \"assistant\", not %q.", who)
-		}
+func checkAudience(d *decode.Decoder, r Range, role string) string {
+	if !slices.Contains(roles, role) {
+		d.Diags.Errorf(r, "Unknown choice", "audience lists \"user\" and \"assistant\", not %q.", role)
 	}
+	return role
 }
 
-func (a *Annotations) decodeLastModified(d *decode.Decoder, e hclsyntax.Expression) {
-	d.DecodeComputed(&a.LastModified, e, decode.Field{Name: "last_modified"})
+func (a *Annotations) checkLastModified(d *decode.Decoder, r Range) {
 	text, known := a.LastModified.Known()
 	if _, err := time.Parse(time.RFC3339, text); known && err != nil {
-		d.Errorf(e.Range(), "Invalid time",
+		d.Diags.Errorf(r, "Invalid time",
 			"last_modified is a date and time with an offset like \"2026-01-31T15:04:05Z\", not %q.", text)
 	}
 }

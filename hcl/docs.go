@@ -20,7 +20,7 @@ type BlockReference struct {
 // Reference documents every block of the language and of the adapters.
 func Reference(kinds Kinds) []BlockReference {
 	l := newLoader(nil, kinds, Options{})
-	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{Labels: []string{""}}}
+	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{}}
 	t := newToolDecoder(l, bare)
 	step := &Step{}
 	backends := " Backends are " + strings.Join(backendNames(kinds), ", ") + "."
@@ -35,10 +35,9 @@ func Reference(kinds Kinds) []BlockReference {
 		{"locals", "locals", "Named values. At the top level they are computed at load; in a tool, for each " +
 			"call. Read as local.name.", nil},
 		{`type "name"`, "type", "A named type. Refer to it as type.name.", typeSpec(new(*schema.Type))},
-		{"auth", "auth", "Authentication: API keys, JWT issuers and client certificates. With this block " +
-			"every HTTP request must be authenticated, except /healthz and the status of /readyz. Without " +
-			"it the server accepts only connections from this machine. At most " +
-			"one.", (&authDecoder{auth: &Auth{}}).spec()},
+		{"auth", "auth", "Authentication: API keys, JWT issuers and client certificates. With this block every HTTP " +
+			"request must be authenticated, except /healthz and the status of /readyz. Without it the server accepts " +
+			"only connections from this machine. At most one.", new(Auth).spec()},
 		{"tls", "tls", "Serves HTTPS. At most one.", (&TLS{}).spec()},
 		{"audit", "audit", "The audit log: caller, tool, arguments, policy decision and outcome of every " +
 			"call. A call that cannot be recorded is not made. At most one.", (&Audit{}).spec()},
@@ -51,11 +50,10 @@ func Reference(kinds Kinds) []BlockReference {
 			"/files/uploads returns a one-time URL for uploading one file without a credential. Only the " +
 			"caller who uploaded a file can use it. At most one.", (&Files{}).spec()},
 		{`webhook "name"`, "webhook",
-			"A receiver of events from approvals (approval.requested, approval.decided) and tasks " +
-				"(task.finished) that name it in notify. The body is JSON, {type, timestamp, data}, signed " +
-				"according to Standard Webhooks in the headers webhook-id, webhook-timestamp and " +
-				"webhook-signature. An event without a 2xx response is sent again with the same webhook-id, " +
-				"also after a restart.", (&Webhook{}).spec()},
+			"A receiver of events from approvals (approval.requested, approval.decided) and tasks (task.finished) " +
+				"that name it in notify. The body is JSON, {type, timestamp, data}, signed according to Standard " +
+				"Webhooks in the headers webhook-id, webhook-timestamp and webhook-signature. An event without a 2xx " +
+				"response is sent again with the same webhook-id, also after a restart.", (&Webhook{}).spec()},
 		{`tool "name"`, "tool", "A tool that clients can call. It has one backend block, or steps, or " +
 			"neither if it only computes." + backends, toolSpec(t)},
 		{`prompt "name"`, "prompt",
@@ -68,17 +66,16 @@ func Reference(kinds Kinds) []BlockReference {
 				"program.", resourceSpec(newResourceDecoder(l, bare))},
 		{`toolset "name"`, "toolset",
 			"A subset of the tools, prompts and resources, served at /mcp/<name> or with serve --toolset.",
-			(&toolsetDecoder{toolset: &Toolset{}}).spec()},
+			new(Toolset).spec(exposedNames{})},
 		{`policy "name"`, "policy",
-			"Access rules for the tools, prompts and resources that it names, or for all of them if it " +
-				"names none. A deny that is true overrides every allow. A call that is allowed and for " +
-				"which an approve is true waits for approval. If policies have an allow, at least one must " +
-				"be true; the allow of the tool itself must also be true. A call that no rule decides is " +
-				"decided by default in the server block. A rule that cannot be evaluated denies. Rules read " +
-				"caller, input and tool, which has kind (tool, prompt or resource), name, title, read_only, " +
-				"destructive, idempotent and open_world; an input that not all of them have may be null. " +
-				"Callers do not see what they may not call in lists, unless the rule reads " +
-				"inputs.", (&policyDecoder{policy: &Policy{}}).spec()},
+			"Access rules for the tools, prompts and resources that it names, or for all of them if it names none. A " +
+				"deny that is true overrides every allow. A call that is allowed and for which an approve is true " +
+				"waits for approval. If policies have an allow, at least one must be true; the allow of the tool " +
+				"itself must also be true. A call that no rule decides is decided by default in the server block. A " +
+				"rule that cannot be evaluated denies. Rules read caller, input and tool, which has kind (tool, " +
+				"prompt or resource), name, title, read_only, destructive, idempotent and open_world; an input that " +
+				"not all of them have may be null. Callers do not see what they may not call in lists, unless the " +
+				"rule reads inputs.", new(Policy).spec()},
 		{"approvals", "approvals",
 			"Who may decide pending approvals over HTTP: GET /approvals, POST /approvals/ID/approve and " +
 				"POST /approvals/ID/reject. Without this block nobody may. On the machine of the server, " +
@@ -94,7 +91,7 @@ func Reference(kinds Kinds) []BlockReference {
 			"It reads the typed text as input.<name>, and every other input as a string, or null while it " +
 			"is empty. Clients receive at most 100 values.", completeSpec(&Completion{})},
 		{"cache", "cache", "How long clients may cache a resource. Sent to clients of revision 2026-07-28 and later.",
-			(&cacheBlock{}).spec()},
+			(&CacheHint{}).spec()},
 		{"cache", "tool cache", "In a read-only tool: caches its results. Concurrent calls with the same " +
 			"key share one execution; failures are not cached.", (&ResultCache{}).spec()},
 		{"idempotency", "idempotency",
@@ -104,7 +101,7 @@ func Reference(kinds Kinds) []BlockReference {
 				"Idempotency-Key.", (&Idempotency{}).spec()},
 		{"limit", "limit", "In a tool or in server: limits the rate and concurrency of calls. Calls beyond " +
 			"the limit are rejected with the time to retry. Results from a cache or for a repeated " +
-			"idempotency key do not count.", new(Limit).spec("caller")},
+			"idempotency key do not count.", new(Limit).spec()},
 		{"breaker", "breaker", "In a connection: stops sending requests to a failing backend for a while.",
 			(&Breaker{}).spec()},
 		{`check "message"`, "check",
@@ -115,12 +112,10 @@ func Reference(kinds Kinds) []BlockReference {
 			checkSpec(&Check{})},
 		{`step "name"`, "step", "One step of a tool, a prompt or a resource: one backend block, one of " +
 			"progress, log, wait, fail and fault, or ask blocks. Later steps read its result as step.name, " +
-			"which is null if it was " +
-			"skipped." + backends, decode.Join(step.eachSpec(), step.whenSpec(), step.repeatSpec(),
-			expectSpec(&step.Expects))},
+			"which is null if it was skipped." + backends, decode.Join(step.headSpec(), step.outputSpec())},
 		{`ask "name"`, "ask", "A question to the client, in a step. All ask blocks of a step are sent " +
 			"together, and each answer is read as step.<step>.<ask>. Steps that are done are not repeated " +
-			"when the client answers.", askSpec(&Ask{})},
+			"when the client answers.", new(Ask).spec()},
 		{"elicit", "elicit", "In an ask: a form for the user to fill in, or a page to open. Returns action, " +
 			"which is \"accept\", \"decline\", \"cancel\" or \"fallback\", and for a form content, the " +
 			"user's input, which is null after a decline.", (&Elicit{}).spec()},
@@ -160,9 +155,8 @@ func Reference(kinds Kinds) []BlockReference {
 		}
 		refs = append(refs, BlockReference{name, k.Name, k.Doc, spec})
 	}
-	return append(refs, BlockReference{`tool "other"`, "tool step",
-		"Calls another tool as the backend of a step. The arguments are the inputs of that tool. Returns " +
-			"output.result and output.text.", nil})
+	return append(refs, BlockReference{`tool "other"`, "tool step", "Calls another tool as the backend of a step. " +
+		"The arguments are the inputs of that tool. Returns output.result and output.text.", nil})
 }
 
 func backendNames(kinds Kinds) (names []string) {

@@ -8,17 +8,16 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
 // Elicit asks the user to fill in a form, or to open a URL.
 type Elicit struct {
-	Message *hclexpr.TextTemplate
+	Message *TextTemplate
 	// the fields of the form, an empty object for a confirmation; nil with a URL
 	Fields    *schema.Type
 	Validator *schema.Validator
-	URL       *hclexpr.RequestURL // instead of a form
+	URL       *RequestURL // instead of a form
 	// on_decline = "continue": declining and cancelling are answers; otherwise they end the call
 	ContinueOnDecline bool
 }
@@ -31,12 +30,9 @@ func (e *Elicit) spec() decode.Spec {
 	return decode.Join(
 		decode.Spec{decode.MessageAttr(&e.Message, "message", "The question to the user.").Require()},
 		decode.AtMostOneOf("the question",
-			decode.Custom("fields", "type",
-				"The fields of the form: an object of strings, numbers, bools, enums and lists of enums. "+
-					"Without fields the user only confirms.", e.decodeFields),
-			decode.Custom("url", "URL",
-				"A page to open instead of a form. The host is constant; arguments can be part of the path or query.",
-				e.decodeURL)),
+			decode.Custom("fields", "type", "The fields of the form: an object of strings, numbers, bools, enums and "+
+				"lists of enums. Without fields the user only confirms.", e.decodeFields),
+			e.urlField()),
 		decode.Spec{decode.BoolChoice(&e.ContinueOnDecline, "on_decline",
 			`"fail" ends the call when the user declines or cancels; "continue" continues without content.`, "fail",
 			"continue").DefaultDoc("fail")},
@@ -81,15 +77,17 @@ func rangeWithin(whole, part hclv2.Range) hclv2.Range {
 	return whole
 }
 
-func (e *Elicit) decodeURL(d *decode.Decoder, x hclsyntax.Expression) {
-	before := len(d.Diags)
-	d.DecodeComputed(&e.URL, x, decode.Field{Name: "url"})
-	e.Fields, e.Validator = nil, nil
+func (e *Elicit) urlField() decode.Field {
+	f := decode.Attr(&e.URL, "url",
+		"A page to open instead of a form. The host is constant; arguments can be part of the path or query.")
 	const host = "Host depends on a call"
-	if len(d.Diags) == before && e.URL.NeedsHosts() {
-		d.Errorf(x.Range(), host, "")
-	}
-	d.Diags[before:].ReplaceDetails(map[string]string{ // hints for requests do not apply to a page
+	f = f.Check(func(d *decode.Decoder, r Range) {
+		e.Fields, e.Validator = nil, nil
+		if e.URL.NeedsHosts() {
+			d.Diags.Errorf(r, host, "")
+		}
+	})
+	return f.ReplaceDetails(map[string]string{ // hints for requests do not apply to a page
 		host:              "The host of the page must be constant: write \"https://host/${…}\".",
 		"URL has no host": "The page needs a complete URL: write \"https://host/path\".",
 		"User in a URL":   "A URL that is shown to users must not hold a user name or password.",

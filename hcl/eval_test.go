@@ -39,7 +39,10 @@ tool "t" {
   input "rows" { type = list(object({ id = integer, name = optional(string), tags = optional(list(string)) })) }
   input "map" { type = map(any) }
   input "any" { type = any }
-  locals { twice = "${input.s}${input.s}" }
+  locals {
+    twice  = "${input.s}${input.s}"
+    letter = [for x in ["a", "b"] : "${x}${input.n}"]
+  }
   value {
     json = EXPRESSION
   }
@@ -91,30 +94,33 @@ func frameOf(t testing.TB, input map[string]any) *eval.Frame {
 
 func TestExpressionsComputeNativeValues(t *testing.T) {
 	for expression, want := range map[string]any{
-		`1`:                                  1,
-		`1.0`:                                1,
-		`1.5`:                                1.5,
-		`9007199254740993`:                   9007199254740993,
-		`123456789012345678901234567890`:     json.Number("123456789012345678901234567890"),
-		`0.1234567890123456789`:              json.Number("0.1234567890123456789"),
-		`local.big + 1`:                      json.Number("123456789012345678901234567891"),
-		`9223372036854775807 + 1`:            json.Number("9223372036854775808"),
-		`input.any.deep.list[0].id`:          json.Number("12345678901234567890"),
-		`input.any.deep.list[*].id`:          []any{json.Number("12345678901234567890")},
-		`0.5 + 0.25`:                         0.75,
-		`7 / 2`:                              3.5,
-		`6 / 2`:                              3,
-		`7 % 3`:                              1,
-		`-input.n`:                           -7,
-		`input.n * input.f`:                  17.5,
-		`"x"`:                                "x",
-		`"$${x} %%{y} \u00e9 \n"`:            "${x} %{y} é \n",
-		`"${input.n}"`:                       7,
-		`"${input.n} "`:                      "7 ",
-		`"a${input.f}b${input.ok}"`:          "a2.5btrue",
-		`"<${input.s}>"`:                     "<e\u0301 \U0001F600>",
-		`input.s`:                            "e\u0301 \U0001F600",
-		`local.twice`:                        "e\u0301 \U0001F600e\u0301 \U0001F600",
+		`1`:                              1,
+		`1.0`:                            1,
+		`1.5`:                            1.5,
+		`9007199254740993`:               9007199254740993,
+		`123456789012345678901234567890`: json.Number("123456789012345678901234567890"),
+		`0.1234567890123456789`:          json.Number("0.1234567890123456789"),
+		`local.big + 1`:                  json.Number("123456789012345678901234567891"),
+		`9223372036854775807 + 1`:        json.Number("9223372036854775808"),
+		`input.any.deep.list[0].id`:      json.Number("12345678901234567890"),
+		`input.any.deep.list[*].id`:      []any{json.Number("12345678901234567890")},
+		`0.5 + 0.25`:                     0.75,
+		`7 / 2`:                          3.5,
+		`6 / 2`:                          3,
+		`7 % 3`:                          1,
+		`-input.n`:                       -7,
+		`input.n * input.f`:              17.5,
+		`"x"`:                            "x",
+		`"$${x} %%{y} \u00e9 \n"`:        "${x} %{y} é \n",
+		`"${input.n}"`:                   7,
+		`"${input.n} "`:                  "7 ",
+		`"a${input.f}b${input.ok}"`:      "a2.5btrue",
+		`"<${input.s}>"`:                 "<e\u0301 \U0001F600>",
+		`input.s`:                        "e\u0301 \U0001F600",
+		`local.twice`:                    "e\u0301 \U0001F600e\u0301 \U0001F600",
+		// a local with a loop, computed inside a loop, does not change the variable of the outer loop
+		`[for y in ["c"] : "${local.letter[0]}${y}"]`: []any{"a7c"},
+
 		`{ (input.s) = 1 }`:                  map[string]any{"e\u0301 \U0001F600": 1},
 		`null`:                               nil,
 		`input.none`:                         nil,

@@ -20,7 +20,6 @@ type globals struct {
 	variables         map[string]*eval.Member
 	secrets           map[string]*eval.Member
 	local             map[string]*eval.Member
-	lazyLocals        *lazyLocals
 	types             *lazyTypes
 	connectionsByKind map[string]map[string]*Connection // by kind and name
 	connections       []*Connection
@@ -52,7 +51,7 @@ func (l *loader) reuseGlobals() {
 		Without("step", "There are no steps before this one. A later step can read this one as step.<name>.").
 		Without("each", "each is the current element of a step or statement with `each = …`, and there is none here.").
 		Without("error", "error describes a failure and can be read only in the tool's `error` text.")
-	if before := l.opts.Cache.reusableGlobals(l.key); before != nil {
+	if before := l.opts.Cache.globals; before != nil && before.key == l.key {
 		l.globals.copyUsage(before)
 		l.globals = before
 	}
@@ -208,20 +207,16 @@ func (l *loader) warnUnused() {
 	if l.partial || l.diags.HasErrors() {
 		return
 	}
-	for _, b := range l.blocks["variable"] {
-		if m := l.variables[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused variable", "The variable %q is never used.",
-				b.label(0))
-		}
-	}
-	for _, b := range l.blocks["secret"] {
-		if m := l.secrets[b.label(0)]; m != nil && !m.Used {
-			l.diags.Warnf(diag.RangeOf(b.LabelRanges[0]), "Unused secret", "The secret %q is never used.", b.label(0))
+	for noun, members := range map[string]map[string]*eval.Member{"variable": l.variables, "secret": l.secrets} {
+		for _, b := range l.blocks[noun] {
+			if m := members[b.Labels[0]]; m != nil && !m.Used {
+				l.diags.Warnf(labelRange(b.Block), "Unused "+noun, "The %s %q is never used.", noun, b.Labels[0])
+			}
 		}
 	}
 	for _, b := range l.blocks["connection"] {
-		if c := l.connectionsByKind[b.label(0)][b.label(1)]; c != nil && !l.used[c] &&
-			c.Range == diag.RangeOf(b.DefRange()) {
+		if c := l.connectionsByKind[b.Labels[0]][b.Labels[1]]; c != nil && !l.used[c] &&
+			c.Range == headerRange(b.Block) {
 			l.diags.Warnf(c.Range, "Unused connection", "The connection %q is never used.", c.Name)
 		}
 	}

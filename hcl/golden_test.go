@@ -173,7 +173,7 @@ func listed(c *Config) (out []byte) {
 		}
 		out = fmt.Appendf(out, " mime_type %q size %d", r.MimeType, r.Size)
 		if r.CacheHint != nil {
-			out = fmt.Appendf(out, " ttl %s private %t", r.CacheHint.TTL, r.CacheHint.Private)
+			out = fmt.Appendf(out, " ttl %s private %t", r.CacheHint.TTL, !r.CacheHint.Public)
 		}
 		if r.Refresh > 0 {
 			out = fmt.Appendf(out, " refresh %s", r.Refresh)

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 )
 
@@ -26,9 +25,8 @@ func (i *Idempotency) spec() decode.Spec {
 
 // idempotencyField declares the idempotency block.
 func (t *toolDecoder) idempotencyField() decode.Field {
-	return decode.Block(&t.tool.Idempotency, "idempotency",
-		"Adds the input idempotency_key: calls with the same key and arguments are executed once and return "+
-			"the same result.", (*Idempotency).spec)
+	return decode.Block(&t.tool.Idempotency, "idempotency", "Adds the input idempotency_key: calls with the same key "+
+		"and arguments are executed once and return the same result.", (*Idempotency).spec)
 }
 
 // addKeyInput adds the input that holds the key.
@@ -52,7 +50,8 @@ func (t *toolDecoder) addKeyInput() {
 	}
 	least, most := 1, 255
 	printable, _ := schema.NewPattern("^[!-~]+$")
-	in.members = append(in.members, &schema.Member{Name: KeyInput, Optional: true, Range: t.blockRange("idempotency"),
+	block := decode.FindBlock(t.block.Body, "idempotency")
+	in.members = append(in.members, &schema.Member{Name: KeyInput, Optional: true, Range: block.DefRange(),
 		Type: &schema.Type{
 			Kind: schema.String, MinLength: &least, MaxLength: &most, Pattern: printable,
 			Description: "A unique string for this operation, such as a UUID. Calls with the same key are " +
@@ -63,8 +62,7 @@ func (t *toolDecoder) addKeyInput() {
 // checkKeyUseful reports an idempotency block in a read-only tool.
 func (t *toolDecoder) checkKeyUseful() {
 	if t.tool.Idempotency != nil && t.tool.ReadOnly && !t.dec.Diags.HasErrors() {
-		t.dec.Diags.Warnf(diag.RangeOf(t.blockRange("idempotency")), "Nothing to repeat",
-			"The tool is read-only, so repeated calls are harmless and a key has no effect. Remove "+
-				"idempotency, or use cache.")
+		t.dec.Diags.Warnf(t.blockRange("idempotency"), "Nothing to repeat", "The tool is read-only, so "+
+			"repeated calls are harmless and a key has no effect. Remove idempotency, or use cache.")
 	}
 }

@@ -24,13 +24,13 @@ type inputs struct {
 	members          []*schema.Member
 	verbatim         *schema.Type // a verbatim schema
 	verbatimExpr     hclsyntax.Expression
-	labelRanges      map[string]diag.Range
+	labelRanges      map[string]Range
 	completionBlocks map[string]*hclsyntax.Block // complete blocks, by input
 	partial          bool                        // further inputs have mistakes, which were reported
 }
 
 func newInputs(w *operationDecoder) *inputs {
-	return &inputs{operation: w, noun: "input", labelRanges: map[string]diag.Range{}}
+	return &inputs{operation: w, noun: "input", labelRanges: map[string]Range{}}
 }
 
 func (in *inputs) spec() decode.Spec {
@@ -100,14 +100,12 @@ func (in *inputs) decodeInput(d *decode.Decoder, block *hclsyntax.Block) {
 // decodeMember reads the type of an input and its keywords.
 func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schema.Member {
 	m := &schema.Member{Name: block.Labels[0], Type: eval.AnyType, Range: block.LabelRanges[0]}
-	if !hclsyntax.ValidIdentifier(m.Name) {
-		d.Diags = append(d.Diags, invalidName(in.noun, m.Name, m.Range))
-	}
+	checkIdentifier(&d.Diags, in.noun, m.Name, labelRange(block))
 	spec := inputSpec()
 	if in.texts != nil {
 		spec, m.Type = argumentSpec(), eval.StringType
 	}
-	d.Body(block.Body, spec, block.DefRange())
+	d.Body(block, spec)
 	written := block.Body.Attributes
 	if a := written["type"]; a != nil {
 		schema.ParseMember(m, a.Expr, d.TypeEnv())

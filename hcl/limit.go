@@ -51,16 +51,15 @@ const (
 	defaultMaxWait = 10 * time.Second
 )
 
-func (l *Limit) spec(per string) decode.Spec {
-	l.MaxWait, l.Shared = defaultMaxWait, per == "tool"
+func (l *Limit) spec() decode.Spec {
+	l.MaxWait = defaultMaxWait
 	return decode.Spec{
-		decode.Custom("rate", "rate",
-			"The maximum rate of calls, as in \"10/m\", per second (s), minute (m), hour (h) or day (d). "+
-				"Processes that share a state store count together.", l.decodeRate),
+		decode.Custom("rate", "rate", "The maximum rate of calls, as in \"10/m\", per second (s), minute (m), hour "+
+			"(h) or day (d). Processes that share a state store count together.", l.decodeRate),
 		decode.PositiveInt(&l.Burst, "burst",
 			"The number of calls that may arrive at once before the rate applies.").DefaultDoc("the calls of the rate"),
 		decode.BoolChoice(&l.Shared, "per", `"caller" limits each caller separately, "tool" all callers together.`,
-			"caller", "tool").DefaultDoc(strconv.Quote(per)),
+			"caller", "tool").DefaultDoc(`"caller"`),
 		decode.PositiveInt(&l.Concurrency, "concurrency", "The maximum number of concurrent calls in one process."),
 		decode.PositiveInt(&l.Queue, "queue",
 			"The maximum number of waiting calls; further calls are rejected. By default no call waits."),
@@ -71,16 +70,8 @@ func (l *Limit) spec(per string) decode.Spec {
 
 // limitField declares a limit block.
 func limitField(dst **Limit, doc string) decode.Field {
-	return decode.Field{Name: "limit", Doc: doc, NestedSpec: func() decode.Spec { return new(Limit).spec("caller") },
-		DecodeBlock: func(d *decode.Decoder, b *hclsyntax.Block) {
-			l := new(Limit)
-			before := len(d.Diags)
-			d.Body(b.Body, l.spec("caller"), b.DefRange())
-			if len(d.Diags) == before {
-				l.check(d, b)
-			}
-			*dst = l
-		}}
+	return decode.Block(dst, "limit", doc, (*Limit).spec).CheckBlock(
+		func(d *decode.Decoder, b *hclsyntax.Block) { (*dst).check(d, b) })
 }
 
 // check reports arguments without effect, and sets the default burst.
@@ -107,9 +98,8 @@ func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
 	}
 	text, ok := n.Value.(string)
 	if !ok {
-		d.Errorf(e.Range(), "Invalid rate",
-			`A rate is a number of calls per unit of time in quotes, as in "5/s", "10/m", "100/h" or `+
-				`"1000/d", not %s.`, eval.TypePhrase(eval.TypeOf(n.Value)))
+		d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls per unit of time in quotes, as in "5/s", `+
+			`"10/m", "100/h" or "1000/d", not %s.`, eval.TypePhrase(eval.TypeOf(n.Value)))
 		return
 	}
 	count, unit, _ := strings.Cut(text, "/")

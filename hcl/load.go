@@ -7,8 +7,8 @@
 package hcl
 
 import (
-	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"time"
 
@@ -18,7 +18,6 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
@@ -29,7 +28,7 @@ type Options struct {
 	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil for an empty one
 	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
 	Cache      *Cache                            // reuses unchanged parts of the previous load; may be nil
-	Now        func() time.Time                  // the clock of expressions; nil for time.Now
+	Now        func() time.Time                  // the clock of expirations; nil for time.Now
 	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for
 	// sequential calls
 	Parallel func(n int, do func(i int))
@@ -37,8 +36,12 @@ type Options struct {
 
 // Load reads a configuration and reports every mistake of every file in one pass. The Config is
 // never nil; it may be used only if the diagnostics have no errors.
-func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, diag.Diagnostics) {
-	defer opts.Cache.lock()()
+func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
+	if opts.Cache == nil {
+		opts.Cache = NewCache()
+	}
+	opts.Cache.mu.Lock()
+	defer opts.Cache.mu.Unlock()
 	l := newLoader(fsys, kinds, opts)
 	files := l.readSources()
 	for _, f := range files {
@@ -71,31 +74,22 @@ type sourceBlock struct {
 	index int // among the exposed blocks of the file
 }
 
-// label returns the label at i, or empty.
-func (b sourceBlock) label(i int) string {
-	if i < len(b.Labels) {
-		return b.Labels[i]
-	}
-	return ""
-}
-
 // loader is the state of one Load.
 type loader struct {
 	*globals
 	files fileReader
-	kinds Kinds
 	opts  Options
 	*blockSpecs
 
 	config   *Config
-	diags    diag.Diagnostics
+	diags    Diagnostics
 	blocks   map[string][]sourceBlock
 	partial  bool // a file could not be read, so missing declarations are not reported
 	used     map[*Connection]bool
 	notified map[string]bool // the webhooks that a block names
 	env      decode.Env
 	tools    map[string]*toolDecoder // by name, for steps that call tools
-	declared map[string]diag.Range   // where each name was first declared, by "kind name"
+	declared map[string]Range        // where each name was first declared, by "kind name"
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
@@ -114,23 +108,21 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	}
 	l := &loader{
 		globals: newGlobals(),
-		files:   fileReader{fsys: fsys}, kinds: kinds, opts: opts,
+		files:   fileReader{fsys: fsys}, opts: opts,
 		config:     &Config{Sources: map[string][]byte{}},
 		blocks:     map[string][]sourceBlock{},
 		used:       map[*Connection]bool{},
 		notified:   map[string]bool{},
 		blockSpecs: newBlockSpecs(kinds),
-		declared:   map[string]diag.Range{},
+		declared:   map[string]Range{},
 	}
 	l.env = decode.Env{
-		CompileEnv: hclexpr.CompileEnv{Now: opts.Now, Functions: l.functionContext, Programs: new(exprlang.Cache)},
+		CompileEnv: hclexpr.CompileEnv{Functions: l.functionContext},
+		Now:        opts.Now,
 		UploadURL:  &l.config.Files.uploadURL,
-		NamedType: func(name string, r hclv2.Range) (*schema.Type,
-			hclv2.Diagnostics) {
-			return l.types.resolve(name, r)
-		},
 	}
 	l.types = &lazyTypes{loader: l, blocks: map[string]sourceBlock{}, done: map[string]*schema.Type{}}
+	l.env.NamedType = l.types.resolve
 	return l
 }
 
@@ -252,21 +244,33 @@ func (l *loader) declareAt(noun, name string, r hclv2.Range) bool {
 }
 
 // checkIdentifier reports a name that cannot be used in an expression.
-func (l *loader) checkIdentifier(noun, name string, r hclv2.Range) {
+func checkIdentifier(diags *Diagnostics, noun, name string, r Range) {
 	if !hclsyntax.ValidIdentifier(name) {
-		l.diags = append(l.diags, invalidName(noun, name, r))
+		diags.Errorf(r, "Invalid name", "The name of %s is used in expressions, so it must start with a letter and "+
+			"consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)
 	}
 }
 
-func invalidName(noun, name string, r hclv2.Range) *diag.Diagnostic {
-	return &diag.Diagnostic{Summary: "Invalid name", Subject: diag.RangeOf(r),
-		Detail: fmt.Sprintf("The name of %s is used in expressions, so it must start with a letter and "+
-			"consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)}
+// exposedNamePattern matches a name that the protocol allows.
+var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// checkExposedName reports an invalid label of a block; purpose says what depends on it.
+func checkExposedName(d *decode.Decoder, b *hclsyntax.Block, noun, purpose string) {
+	if !exposedNamePattern.MatchString(b.Labels[0]) {
+		d.Errorf(b.LabelRanges[0], "Invalid "+noun+" name",
+			"The name of a %s %s: 1 to 64 letters, digits, _, - and ., not %q.", noun, purpose, b.Labels[0])
+	}
 }
+
+// headerRange returns the range of the type and the labels of a block.
+func headerRange(b *hclsyntax.Block) Range { return diag.RangeOf(b.DefRange()) }
+
+// labelRange returns the range of the first label of a block.
+func labelRange(b *hclsyntax.Block) Range { return diag.RangeOf(b.LabelRanges[0]) }
 
 // newDecoder returns a Decoder for the blocks of a file.
 func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
-	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]diag.Range{}}
+	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{}}
 }
 
 // configID returns the digest of all inputs of the configuration.
@@ -284,12 +288,20 @@ func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock
 	for _, b := range l.blocks[name] {
 		d := l.newDecoder(b.file)
 		do(d, b)
-		l.report(d)
+		l.diags = append(l.diags, d.Diags...)
 	}
 }
 
-// report moves the diagnostics of a Decoder to the loader.
-func (l *loader) report(d *decode.Decoder) {
-	l.diags = append(l.diags, d.Diags...)
-	d.Diags = nil
+// onlyBlock is eachBlock for a type of which there may be one block; further ones are reported and
+// not decoded.
+func (l *loader) onlyBlock(name string, do func(d *decode.Decoder, b sourceBlock)) {
+	l.eachBlock(name, func(d *decode.Decoder, b sourceBlock) {
+		first := l.blocks[name][0]
+		if b.Block == first.Block {
+			do(d, b)
+			return
+		}
+		d.Errorf(b.DefRange(), "Duplicate "+name, "There may be only one %s block; the first is at %s:%d.", name,
+			first.file.name, first.DefRange().Start.Line)
+	})
 }

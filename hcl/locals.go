@@ -1,8 +1,8 @@
 package hcl
 
 import (
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -13,86 +13,89 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 )
 
-// lazyLocals evaluates locals blocks on demand, so that their order does not matter.
+// lazyLocals computes the locals of a scope on demand, so that their order does not matter.
 type lazyLocals struct {
-	exprs map[string]localExpr
-	path  []string // being evaluated, for cycles
+	attrs   map[string]*hclsyntax.Attribute
+	members map[string]*eval.Member // the computed ones, and those of the scope around
+	path    []string                // being computed, for cycles
+	compute func(a *hclsyntax.Attribute) *eval.Member
+	diags   *Diagnostics
 }
 
-type localExpr struct {
-	attr *hclsyntax.Attribute
-	file *sourceFile
+// resolve computes one local after the locals that it reads.
+func (s *lazyLocals) resolve(name string) {
+	a := s.attrs[name]
+	if a == nil || s.members[name] != nil {
+		return
+	}
+	if slices.Contains(s.path, name) {
+		s.diags.Errorf(diag.RangeOf(a.NameRange), "Local refers to itself", "local.%s is part of its own value: %s.",
+			name, strings.Join(append(s.path, name), " → "))
+		s.members[name] = &eval.Member{Local: true}
+		s.members[name].MarkFailed()
+		return
+	}
+	s.path = append(s.path, name)
+	for _, t := range a.Expr.Variables() {
+		if t.RootName() == "local" && len(t) > 1 {
+			if other, ok := hclexpr.TraverserName(t[1]); ok {
+				s.resolve(other)
+			}
+		}
+	}
+	s.path = s.path[:len(s.path)-1]
+	if s.members[name] == nil {
+		s.members[name] = s.compute(a)
+	}
 }
 
 // decodeLocals evaluates the locals blocks of all files.
 func (l *loader) decodeLocals() {
-	l.lazyLocals = &lazyLocals{exprs: map[string]localExpr{}}
+	var all []*hclsyntax.Attribute
+	files := map[*hclsyntax.Attribute]*sourceFile{}
+	set := &lazyLocals{attrs: map[string]*hclsyntax.Attribute{}, members: l.local, diags: &l.diags}
+	set.compute = func(a *hclsyntax.Attribute) *eval.Member { return l.evalLocal(a, files[a]) }
 	for _, b := range l.blocks["locals"] {
-		for _, nested := range b.Body.Blocks {
-			l.errorf(nested.TypeRange, "Unexpected block", "A locals block holds names and values: `%s = …`.",
-				nested.Type)
-		}
-		for _, name := range diag.SortedNames(b.Body.Attributes) {
-			a := b.Body.Attributes[name]
-			key := "local " + name
-			if first, twice := l.declared[key]; twice {
-				l.errorf(a.NameRange, "Duplicate local", "local.%s is already declared at %s:%d.", name, first.File,
-					first.Start.Line)
-				continue
+		rejectBlocks(&l.diags, b.Body)
+		for _, a := range sortedAttributes(b.Body.Attributes) {
+			if l.declareAt("local", a.Name, a.NameRange) {
+				all, set.attrs[a.Name], files[a] = append(all, a), a, b.file
 			}
-			l.declared[key] = diag.RangeOf(a.NameRange)
-			l.lazyLocals.exprs[name] = localExpr{a, b.file}
 		}
 	}
 	l.base = l.base.With("local", l.knownRoot("local", l.local))
-	names := diag.SortedNames(l.lazyLocals.exprs)
-	sort.SliceStable(names, func(i, j int) bool {
-		a, b := l.lazyLocals.exprs[names[i]].attr, l.lazyLocals.exprs[names[j]].attr
-		return a.SrcRange.Start.Byte < b.SrcRange.Start.Byte
-	})
-	for _, name := range names {
-		l.evalLocal(name)
+	for _, a := range all {
+		set.resolve(a.Name)
 	}
 	l.resolveTypes()
 	l.digestValues()
 }
 
-// evalLocal evaluates one local after the ones it reads.
-func (l *loader) evalLocal(name string) {
-	e, ok := l.lazyLocals.exprs[name]
-	if !ok || l.local[name] != nil {
-		return
+// rejectBlocks reports blocks in a locals block.
+func rejectBlocks(diags *Diagnostics, b *hclsyntax.Body) {
+	for _, nested := range b.Blocks {
+		diags.Errorf(diag.RangeOf(nested.TypeRange), "Unexpected block",
+			"A locals block holds names and values: `%s = …`.", nested.Type)
 	}
-	if slices.Contains(l.lazyLocals.path, name) {
-		l.errorf(e.attr.NameRange, "Local refers to itself", "local.%s is part of its own value: %s.", name,
-			strings.Join(append(l.lazyLocals.path, name), " → "))
-		l.local[name] = &eval.Member{}
-		l.local[name].MarkFailed()
-		return
-	}
-	l.lazyLocals.path = append(l.lazyLocals.path, name)
-	for _, other := range localsReadBy(e.attr.Expr) {
-		l.evalLocal(other)
-	}
-	l.lazyLocals.path = l.lazyLocals.path[:len(l.lazyLocals.path)-1]
-	if l.local[name] != nil {
-		return
-	}
-	d := l.newDecoder(e.file)
-	n := d.CompileKnown(e.attr.Expr, decode.Field{Name: name, Secret: true})
+}
+
+// evalLocal evaluates one local at load.
+func (l *loader) evalLocal(a *hclsyntax.Attribute, file *sourceFile) *eval.Member {
+	d := l.newDecoder(file)
+	n := d.CompileKnown(a.Expr, decode.Field{Secret: true})
 	l.diags = append(l.diags, d.Diags...)
-	if !n.Known && len(d.Diags) == 0 && !l.readsFailedValue(e.attr.Expr) {
-		l.errorf(e.attr.Expr.Range(), "Value not known",
-			"local.%s must be known at load. For a value of a call, use a locals block inside the tool.", name)
+	if !n.Known && len(d.Diags) == 0 && !l.readsFailedValue(a.Expr) {
+		l.errorf(a.Expr.Range(), "Value not known",
+			"local.%s must be known at load. For a value of a call, use a locals block inside the tool.", a.Name)
 	}
 	m := &eval.Member{Type: n.Type, Known: true, Value: n.Value, Sensitive: n.Sensitive}
 	switch {
 	case !n.Known:
 		m.MarkFailed()
 	case n.Value == nil:
-		m.NullReason = "local." + name + " is null"
+		m.NullReason = "local." + a.Name + " is null"
 	}
-	l.local[name] = m
+	return m
 }
 
 // readsFailedValue reports whether an expression reads a value that failed to load, which was
@@ -111,26 +114,13 @@ func (l *loader) readsFailedValue(e hclsyntax.Expression) bool {
 	return false
 }
 
-// lazyToolLocals compiles the locals blocks of a tool on demand, so that their order does not
-// matter.
-type lazyToolLocals struct {
-	attrs   map[string]*hclsyntax.Attribute
-	members map[string]*eval.Member // including top-level locals
-	path    []string                // being compiled, for cycles
-}
-
 // decodeLocals adds the locals of a tool. They are computed on first read, so checks before them do
 // not narrow them.
 func (w *operationDecoder) decodeLocals(d *decode.Decoder, b *hclsyntax.Block) {
-	for _, nested := range b.Body.Blocks {
-		d.Errorf(nested.TypeRange, "Unexpected block", "A locals block holds names and values: `%s = …`.", nested.Type)
-	}
+	rejectBlocks(&d.Diags, b.Body)
 	around, _ := d.Scope.Find("local")
-	set := &lazyToolLocals{attrs: map[string]*hclsyntax.Attribute{},
-		members: make(map[string]*eval.Member, len(around.Members)+len(b.Body.Attributes))}
-	for name, m := range around.Members {
-		set.members[name] = m
-	}
+	set := &lazyLocals{attrs: map[string]*hclsyntax.Attribute{}, members: maps.Clone(around.Members), diags: &d.Diags}
+	set.compute = func(a *hclsyntax.Attribute) *eval.Member { return compileLocal(d, a) }
 	attrs := sortedAttributes(b.Body.Attributes)
 	for _, a := range attrs {
 		if set.members[a.Name] != nil {
@@ -143,64 +133,26 @@ func (w *operationDecoder) decodeLocals(d *decode.Decoder, b *hclsyntax.Block) {
 	d.Scope = d.Scope.With("local", &eval.Root{Noun: "local", Members: set.members, Type: eval.AnyType,
 		Partial: around.Partial})
 	for _, a := range attrs {
-		if set.attrs[a.Name] == a {
-			set.compileLocal(d, a.Name)
-		}
+		set.resolve(a.Name)
 	}
 }
 
 // sortedAttributes returns the attributes of a body in written order.
 func sortedAttributes(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
-	attrs := make([]*hclsyntax.Attribute, 0, len(attributes))
-	for _, a := range attributes {
-		attrs = append(attrs, a)
-	}
-	sort.Slice(attrs, func(i, j int) bool { return attrs[i].SrcRange.Start.Byte < attrs[j].SrcRange.Start.Byte })
-	return attrs
+	return slices.SortedFunc(maps.Values(attributes),
+		func(a, b *hclsyntax.Attribute) int { return a.SrcRange.Start.Byte - b.SrcRange.Start.Byte })
 }
 
-// compileLocal compiles one local, after the locals that it reads.
-func (s *lazyToolLocals) compileLocal(d *decode.Decoder, name string) {
-	a := s.attrs[name]
-	if a == nil || s.members[name] != nil {
-		return
-	}
-	if slices.Contains(s.path, name) {
-		d.Errorf(a.NameRange, "Local refers to itself", "local.%s is part of its own value: %s.", name,
-			strings.Join(append(s.path, name), " → "))
-		m := &eval.Member{Local: true}
-		m.MarkFailed()
-		s.members[name] = m
-		return
-	}
-	s.path = append(s.path, name)
-	for _, other := range localsReadBy(a.Expr) {
-		s.compileLocal(d, other)
-	}
-	s.path = s.path[:len(s.path)-1]
-	if s.members[name] != nil {
-		return
-	}
-	c := d.Compiler(decode.Field{Name: name, Secret: true})
+// compileLocal compiles one local of a tool.
+func compileLocal(d *decode.Decoder, a *hclsyntax.Attribute) *eval.Member {
+	c := d.Compiler(decode.Field{Secret: true})
 	n := c.Compile(a.Expr, hclexpr.LexicalEnv{})
 	d.Diags = append(d.Diags, c.Diags...)
 	m := &eval.Member{Local: true, Type: n.Type, Known: n.Known, Value: n.Value, Sensitive: n.Sensitive,
 		CallerSpecific: n.CallerSpecific}
-	m.Eval = func(f *eval.Frame) (any, error) { return f.Local(name, n.Eval) }
+	m.Eval = func(f *eval.Frame) (any, error) { return f.Local(a.Name, n.Eval) }
 	if n.NullReason != "" {
-		m.NullReason = "local." + name + " may be null"
+		m.NullReason = "local." + a.Name + " may be null"
 	}
-	s.members[name] = m
-}
-
-// localsReadBy returns the locals that an expression reads.
-func localsReadBy(e hclsyntax.Expression) (names []string) {
-	for _, t := range e.Variables() {
-		if t.RootName() == "local" && len(t) > 1 {
-			if name, ok := hclexpr.TraverserName(t[1]); ok {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
+	return m
 }

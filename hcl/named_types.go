@@ -45,7 +45,7 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	s.path = append(s.path, name)
 	var t *schema.Type
 	d := s.loader.newDecoder(b.file)
-	d.Body(b.Body, typeSpec(&t), b.DefRange())
+	d.Body(b.Block, typeSpec(&t))
 	s.loader.diags = append(s.loader.diags, d.Diags...)
 	s.path = s.path[:len(s.path)-1]
 	if t == nil {
@@ -95,9 +95,9 @@ func (s *lazyTypes) digest(name string) string {
 // declareTypes indexes the type blocks. Each is resolved when it is first named.
 func (l *loader) declareTypes() {
 	for _, b := range l.blocks["type"] {
-		l.checkIdentifier("type", b.label(0), b.LabelRanges[0])
-		if l.declare("type", b.label(0), b) {
-			l.types.blocks[b.label(0)] = b
+		checkIdentifier(&l.diags, "type", b.Labels[0], labelRange(b.Block))
+		if l.declare("type", b.Labels[0], b) {
+			l.types.blocks[b.Labels[0]] = b
 		}
 	}
 }

@@ -3,17 +3,12 @@ package hcl
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
-
-	hclv2 "github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/spelling"
 )
@@ -30,12 +25,12 @@ type Operation struct {
 	Validator   *schema.Validator
 	Completions map[string]*Completion // by input
 	Checks      []*Check
-	Allow       *hclexpr.Condition // nil to allow everyone
-	Scopes      []string           // that the caller needs
-	Steps       []*Step            // a single backend is one step without name; empty for a pure computation
+	Allow       *Condition // nil to allow everyone
+	Scopes      []string   // that the caller needs
+	Steps       []*Step    // a single backend is one step without name; empty for a pure computation
 
 	Digest string // of the block and everything it refers to
-	Range  diag.Range
+	Range  Range
 }
 
 // HasNamedSteps reports whether the operation is written as steps, whose results are read as
@@ -44,31 +39,27 @@ func (w *Operation) HasNamedSteps() bool { return len(w.Steps) > 0 && w.Steps[0]
 
 // operationDecoder decodes the Operation of a block.
 type operationDecoder struct {
-	noun            string // the block type: "tool", "prompt", …
-	op              *Operation
-	block           sourceBlock
-	singleBackend   bool // it has one backend and no steps
-	loader          *loader
-	dec             *decode.Decoder
-	deps            *dependencies // dependencies of the block
-	inputs          *inputs
-	input           *eval.Root
-	descriptionRefs []descriptionRef
-	cached          *cachedBlock // of the previous load; if set, nothing is decoded
+	*decodedBlock
+	cached        bool   // the previous load decoded the block, so nothing is decoded
+	noun          string // the block type: "tool", "prompt", …
+	block         sourceBlock
+	singleBackend bool // it has one backend and no steps
+	loader        *loader
+	dec           *decode.Decoder
+	inputs        *inputs
+	input         *eval.Root
 
-	enabled     bool
 	calls       []*toolCallSite
 	results     map[string]*eval.Member // of the steps so far, by name
-	askKeys     map[string]diag.Range   // ranges of the questions, by key
+	askKeys     map[string]Range        // ranges of the questions, by key
 	endedBy     string                  // the step that ends every call, or ""
 	unavailable map[string]string       // later steps, and why they cannot be read yet
 }
 
 func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
-	work.Name, work.Timeout, work.MaxText, work.Range = b.label(0), defaultTimeout, defaultMaxText,
-		diag.RangeOf(b.DefRange())
-	w := &operationDecoder{noun: noun, op: work, block: b, loader: l, dec: l.newDecoder(b.file),
-		deps: &dependencies{}, enabled: true, results: map[string]*eval.Member{}}
+	work.Timeout, work.MaxText, work.Range = defaultTimeout, defaultMaxText, headerRange(b.Block)
+	w := &operationDecoder{decodedBlock: &decodedBlock{op: work, enabled: true, deps: &dependencies{}}, noun: noun,
+		block: b, loader: l, dec: l.newDecoder(b.file), results: map[string]*eval.Member{}}
 	w.dec.Deps = &w.deps.Dependencies
 	w.inputs = newInputs(w)
 	return w
@@ -79,11 +70,9 @@ const (
 	defaultMaxText = 64 << 10
 )
 
-// exposedNamePattern matches a name that the protocol allows.
-var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
-// checkName reports a name that the protocol does not allow.
-func (w *operationDecoder) checkName() {
+// decodeName reads the label, and reports a name that the protocol does not allow.
+func (w *operationDecoder) decodeName() {
+	w.op.Name = w.block.Labels[0]
 	if !exposedNamePattern.MatchString(w.op.Name) {
 		w.dec.Errorf(w.block.LabelRanges[0], "Invalid "+w.noun+" name",
 			"The protocol allows 1 to 64 letters, digits, _, - and . in the name of %s, not %q.",
@@ -102,7 +91,7 @@ func (w *operationDecoder) timeoutField(doc string) decode.Field {
 }
 
 // errorSpec declares the message of a failure; what describes the failure in the reference.
-func errorSpec(dst **hclexpr.TextTemplate, what string) decode.Spec {
+func errorSpec(dst **TextTemplate, what string) decode.Spec {
 	return decode.Spec{decode.Attr(dst, "error",
 		"The text of "+what+". It can read error.message, error.status, error.code and error.step.")}
 }
@@ -112,14 +101,9 @@ func (w *operationDecoder) bodySpec() decode.Spec {
 	return decode.Spec{
 		decode.Blocks("locals", "",
 			"Named values of the call. Each is computed once per call, when it is first read.", nil, w.decodeLocals),
-		decode.Blocks("check", "message", "A precondition on the arguments. The label is the error for the caller.",
-			func() decode.Spec { return checkSpec(&Check{}) }, func(d *decode.Decoder, b *hclsyntax.Block) {
-				check := decodeCheck(d, b)
-				w.op.Checks = append(w.op.Checks, check)
-				d.NonNull = d.NonNull.AddPaths(check.That.NonNullWhenTrue()) // narrows everything after it
-			}),
+		checkBlocks(&w.op.Checks, "check", "A precondition on the arguments. The label is the error for the caller."),
 		w.requiredScopesField(),
-		decode.Attr(&w.op.Allow, "allow",
+		decode.Guard(&w.op.Allow, "allow",
 			"Who may call: an expression over caller and input. Policies can only restrict this further."),
 	}
 }
@@ -137,7 +121,7 @@ func (w *operationDecoder) decodeErrorText(spec decode.Spec) {
 	d.NonNull = nil // a failed check is one of the failures
 	d.Scope = before.With("error", errorRoot()).Without("output",
 		"The backend failed, so there is no output. Use error.message.")
-	d.Fields(w.block.Body, spec, w.block.DefRange())
+	d.Fields(w.block.Block, spec)
 	d.Scope = before
 }
 
@@ -148,10 +132,7 @@ func (w *operationDecoder) has(names ...string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(w.block.Body.Blocks, func(b *hclsyntax.Block) bool {
-		return slices.Contains(names,
-			b.Type)
-	})
+	return decode.FindBlock(w.block.Body, names...) != nil
 }
 
 // digest returns the digest of the block and everything it refers to.
@@ -165,20 +146,18 @@ func (w *operationDecoder) digestCalls() {
 }
 
 // blockRange returns the range of the header of a nested block.
-func (w *operationDecoder) blockRange(name string) hclv2.Range {
-	for _, b := range w.block.Body.Blocks {
-		if b.Type == name {
-			return b.DefRange()
-		}
+func (w *operationDecoder) blockRange(name string) Range {
+	if b := decode.FindBlock(w.block.Body, name); b != nil {
+		return headerRange(b)
 	}
-	return w.block.DefRange()
+	return w.op.Range
 }
 
-func (w *operationDecoder) attrRange(name string) hclv2.Range {
+func (w *operationDecoder) attrRange(name string) Range {
 	if a, ok := w.block.Body.Attributes[name]; ok {
-		return a.Expr.Range()
+		return diag.RangeOf(a.Expr.Range())
 	}
-	return w.block.DefRange()
+	return w.op.Range
 }
 
 var (
@@ -189,7 +168,7 @@ var (
 // descriptionRef is a name in backquotes in a description that does not exist in its block.
 type descriptionRef struct {
 	name    string
-	warning *diag.Diagnostic
+	warning *Diagnostic
 }
 
 // checkDescription checks the description of a block. Names in backquotes must be an input, a word
@@ -217,7 +196,7 @@ func (w *operationDecoder) checkDescription(text string) {
 				string(src[own.End.Byte:w.block.CloseBraceRange.End.Byte])
 		}
 		if near := spelling.Nearest(m[1], w.op.Input.MemberNames()); near != "" || !strings.Contains(elsewhere, m[1]) {
-			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &diag.Diagnostic{
+			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &Diagnostic{
 				Severity: diag.Warning, Summary: "Description names an unknown " + w.inputs.noun,
 				Subject: diag.RangeOf(a.Expr.Range()),
 				Detail: fmt.Sprintf("The description mentions `%s`, but there is no such %s.%s", m[1], w.inputs.noun,

@@ -1,12 +1,10 @@
 package hcl
 
 import (
-	"sort"
 	"strings"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -18,7 +16,7 @@ type Prompt struct {
 	Description string
 	Icons       []*Icon
 	Messages    []*PromptMessage
-	Error       *hclexpr.TextTemplate
+	Error       *TextTemplate
 }
 
 // promptDecoder decodes a prompt block.
@@ -30,31 +28,14 @@ type promptDecoder struct {
 func newPromptDecoder(l *loader, b sourceBlock) *promptDecoder {
 	p := &promptDecoder{prompt: &Prompt{}}
 	p.operationDecoder = newOperationDecoder(l, b, "prompt", &p.prompt.Operation)
+	p.result = p.prompt
 	p.inputs.noun, p.inputs.texts = "argument", &textInputs{"an argument of a prompt", true}
 	return p
 }
 
 // decodePrompts decodes the prompt blocks. The tools are complete by now.
 func (l *loader) decodePrompts() {
-	blocks := l.blocks["prompt"]
-	decls := make([]*promptDecoder, len(blocks))
-	l.opts.Parallel(len(decls), func(i int) {
-		if w := cachedOperation(blocks[i]); w != nil {
-			decls[i] = &promptDecoder{prompt: w.cached.result.(*Prompt), operationDecoder: w}
-			return
-		}
-		decls[i] = newPromptDecoder(l, blocks[i])
-		decls[i].decode()
-		decls[i].dropBody()
-	})
-	for _, p := range decls {
-		l.commit(p.operationDecoder, p.prompt)
-		l.diags = append(l.diags, p.checkCalledToolsAsk()...)
-		if l.declare("prompt", p.prompt.Name, p.block) && p.enabled {
-			l.config.Prompts = append(l.config.Prompts, p.prompt)
-		}
-	}
-	sort.Slice(l.config.Prompts, func(i, j int) bool { return l.config.Prompts[i].Name < l.config.Prompts[j].Name })
+	l.decodeOperations("prompt", func(b sourceBlock) *operationDecoder { return newPromptDecoder(l, b).decode() })
 }
 
 // promptSpec is the spec of a prompt block without its backend, in the order of the reference.
@@ -82,18 +63,17 @@ func (p *promptDecoder) messageSpec() decode.Spec {
 		"One message, in written order. The label is user or assistant.").Require()}
 }
 
-func (p *promptDecoder) decode() {
+func (p *promptDecoder) decode() *operationDecoder {
 	d, b := p.dec, p.block
-	p.checkName()
+	p.decodeName()
 	head, body, said, failure := p.headSpec(), p.bodySpec(), p.messageSpec(), errorSpec(&p.prompt.Error, "a failure")
-	d.CheckNames(b.Body, head, body, said, failure, p.loader.blockSpecs.operation)
-	d.Fields(b.Body, head, b.DefRange())
+	d.CheckNames(b.Block, head, body, said, failure, p.loader.blockSpecs.operation)
+	d.Fields(b.Block, head)
 	p.inputs.buildInputType()
 	d.Scope = p.scope()
-	d.Fields(b.Body, body, b.DefRange())
-	d.NonNull = d.NonNull.AddPaths(p.prompt.Allow.NonNullWhenTrue())
+	d.Fields(b.Block, body)
 	p.decodeSteps()
-	d.Fields(b.Body, said, b.DefRange())
+	d.Fields(b.Block, said)
 	p.decodeErrorText(failure)
 	p.requireReadOnly("A prompt is chosen by the user")
 	p.checkDescription(p.prompt.Description)
@@ -101,6 +81,7 @@ func (p *promptDecoder) decode() {
 	p.warnUnusedInputs()
 	p.prompt.Digest = p.digest()
 	p.digestCalls()
+	return p.operationDecoder
 }
 
 // PromptArgument is an argument of a prompt as clients see it.

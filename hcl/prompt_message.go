@@ -7,24 +7,22 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 )
 
 // PromptMessage is one message block of a prompt: one message of the protocol for every content
 // item.
 type PromptMessage struct {
 	Role    string // "user" or "assistant"
-	When    *hclexpr.Condition
-	Each    *hclexpr.Expr // repeats the message for every element of a list or map; nil for one message
+	When    *Condition
+	Each    *Expr // repeats the message for every element of a list or map; nil for one message
 	Content []*Content
-	Range   diag.Range
+	Range   Range
 }
 
 // messageBlock is a message block being decoded; text is short for one content item.
 type messageBlock struct {
 	*PromptMessage
-	Text *hclexpr.TextTemplate
+	Text *TextTemplate
 }
 
 // messageBlocks declares the message blocks of a prompt or a sample block.
@@ -39,32 +37,14 @@ func messageBlocks(dst *[]*PromptMessage, doc string) decode.Field {
 }
 
 func (m *messageBlock) spec() decode.Spec {
-	return decode.Join(m.eachSpec(), m.whenSpec(), m.bodySpec())
-}
-
-func (m *messageBlock) eachSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&m.Each, "each",
-		"A list or map: the message is repeated for every element, which it reads as each.key and "+
-			"each.value.").AllowFile()}
-}
-
-func (m *messageBlock) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&m.When, "when",
-		"The message is omitted when this is false; with each, evaluated for every element.")}
-}
-
-func (m *messageBlock) bodySpec() decode.Spec {
 	return decode.Spec{
+		decode.EachField(&m.Each, "each",
+			"A list or map: the message is repeated for every element, which it reads as each.key and each.value."),
+		decode.Guard(&m.When, "when",
+			"The message is omitted when this is false; with each, evaluated for every element."),
 		decode.Attr(&m.Text, "text", "The text; short for one content \"text\" block."),
-		decode.Blocks("content", "kind",
-			"One content item, in written order. The label is text, image, audio, resource or link. Clients "+
-				"receive one message for "+
-				"each.", func() decode.Spec { return contentSpec(&Content{}) },
-			func(d *decode.Decoder, b *hclsyntax.Block) {
-				if c := decodeContent(d, b); c != nil {
-					m.Content = append(m.Content, c)
-				}
-			}),
+		contentBlocks(&m.Content, "One content item, in written order. The label is text, image, audio, resource or "+
+			"link. Clients receive one message for each."),
 	}
 }
 
@@ -74,7 +54,7 @@ func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A message block is written `message \"user\" {`.")
 		return nil
 	}
-	m := &messageBlock{PromptMessage: &PromptMessage{Role: b.Labels[0], Range: diag.RangeOf(b.DefRange())}}
+	m := &messageBlock{PromptMessage: &PromptMessage{Role: b.Labels[0], Range: headerRange(b)}}
 	if !slices.Contains(roles, m.Role) {
 		hint := diag.DidYouMean(m.Role, roles)
 		if m.Role == "system" {
@@ -83,17 +63,7 @@ func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 		d.Errorf(b.LabelRanges[0], "Unknown role", "The role of a message is \"user\" or \"assistant\", not %q.%s",
 			m.Role, hint)
 	}
-	d.CheckNames(b.Body, m.spec())
-	around, known := d.Scope, d.NonNull
-	d.Fields(b.Body, m.eachSpec(), b.DefRange())
-	if m.Each != nil {
-		key, elem := d.EachTypes(m.Each)
-		d.Scope = around.With("each", eval.EachRoot(key, elem))
-	}
-	d.Fields(b.Body, m.whenSpec(), b.DefRange())
-	d.NonNull = known.AddPaths(m.When.NonNullWhenTrue())
-	d.Fields(b.Body, m.bodySpec(), b.DefRange())
-	d.Scope, d.NonNull = around, known
+	d.Body(b, m.spec())
 	written, text := b.Body.Attributes["text"]
 	switch {
 	case text && len(m.Content) > 0:

@@ -6,8 +6,8 @@ import (
 	"mime"
 	"strings"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/media"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
@@ -33,19 +33,19 @@ func (r *resourceDecoder) decodeBody() {
 			"A resource with steps needs text = \"${step.<name>…}\", or data.")
 	default:
 		d.Errorf(r.block.DefRange(), "Empty resource", "A resource needs a text, data, a backend (%s), or steps.",
-			strings.Join(r.loader.backendNames(), ", "))
+			strings.Join(diag.SortedNames(r.loader.backendKinds), ", "))
 	}
 	if res.MimeType == "" {
 		res.MimeType = kind
 	} else if _, _, err := mime.ParseMediaType(res.MimeType); err != nil || !strings.Contains(res.MimeType, "/") {
-		d.Errorf(r.attrRange("mime_type"), "Invalid media type",
+		d.Diags.Errorf(r.attrRange("mime_type"), "Invalid media type",
 			"A media type is two names separated by a slash, as in \"text/markdown\" or \"image/png\", not %q.",
 			res.MimeType)
 	}
 }
 
 // backendBody returns the output of a backend that is the document, and its media type if known.
-func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
+func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 	d := b.Effects.Default
 	name := cmp.Or(d.Document, d.Text, d.Member)
 	if name == "" && len(d.Members) == 0 {
@@ -70,11 +70,14 @@ func (r *resourceDecoder) backendBody(b *Backend) (*hclexpr.Expr, string) {
 	if m, ok := b.Effects.Output.Lookup(name); ok {
 		n.Type = m.Type
 	}
-	kind := typeOfResult(n.Type)
-	if d.Document != "" {
+	kind := "application/json"
+	switch {
+	case d.Document != "":
 		kind = b.Effects.MimeType
+	case n.Type.Kind == schema.String:
+		kind = "text/plain"
 	}
-	return &hclexpr.Expr{Typed: n, Range: b.Range}, kind
+	return &Expr{Typed: n, Range: b.Range}, kind
 }
 
 // checkData checks constant data and sets its size.
@@ -82,7 +85,8 @@ func (r *resourceDecoder) checkData() {
 	res, d := r.resource, r.dec
 	e := res.Data
 	if t := e.Type(); t.Kind != schema.Bytes && t.Kind != schema.String && t.Kind != schema.Any {
-		d.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a base64 string, not %s.", eval.TypePhrase(t))
+		d.Diags.Errorf(r.attrRange("data"), "Wrong type", "data takes bytes or a base64 string, not %s.",
+			eval.TypePhrase(t))
 		return
 	}
 	if !e.Constant() {
@@ -95,9 +99,8 @@ func (r *resourceDecoder) checkData() {
 	case string:
 		content, err := base64.StdEncoding.DecodeString(v)
 		if err != nil {
-			d.Errorf(r.attrRange("data"), "Invalid base64",
-				"data takes bytes or a base64 string, and this string is not base64. For plain text use "+
-					"`text`; to read a file, filebase64(\"logo.png\").")
+			d.Diags.Errorf(r.attrRange("data"), "Invalid base64", "data takes bytes or a base64 string, and this "+
+				"string is not base64. For plain text use `text`; to read a file, filebase64(\"logo.png\").")
 			return
 		}
 		size = len(content)
@@ -127,14 +130,6 @@ func (r *Resource) MediaType(uri string, body any) string {
 	case value.Bytes:
 		return "application/octet-stream"
 	case string:
-		return "text/plain"
-	}
-	return "application/json"
-}
-
-// typeOfResult returns the media type of a value of a type.
-func typeOfResult(t *schema.Type) string {
-	if t.Kind == schema.String {
 		return "text/plain"
 	}
 	return "application/json"

@@ -2,21 +2,24 @@ package hcl
 
 import (
 	"crypto/sha256"
+	"slices"
+	"strings"
 	"sync"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"hatchel/hcl/syntax"
 
-	"hatchel/hcl/diag"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// cachedBlock is a decoded tool, prompt or resource that the next load can reuse if its file is
-// unchanged and it does not depend on other tools or on files.
-type cachedBlock struct {
-	result          any // *Tool, *Prompt or *Resource
+// decodedBlock is what a tool, prompt or resource block was decoded into. The next load can reuse it
+// if its file is unchanged and it does not depend on other tools or on files.
+type decodedBlock struct {
+	op              *Operation
+	result          any // the *Tool, *Prompt or *Resource that op belongs to; nil for a completion
 	enabled         bool
 	descriptionRefs []descriptionRef
-	diags           diag.Diagnostics
-	deps            *dependencies
+	diags           Diagnostics
+	deps            *dependencies // dependencies of the block
 }
 
 // dropStaleBlocks removes blocks that were decoded with other globals, and parses their dropped
@@ -27,7 +30,7 @@ func (l *loader) dropStaleBlocks(files []*sourceFile) {
 		if f.decodedWith == l.globals {
 			continue
 		}
-		f.decodedWith, f.cached = l.globals, make([]*cachedBlock, f.exposed)
+		f.decodedWith, f.cached = l.globals, make([]*decodedBlock, f.exposed)
 		if f.bodiesDropped {
 			bare = append(bare, f)
 		}
@@ -51,7 +54,7 @@ func (l *loader) dropStaleBlocks(files []*sourceFile) {
 // reparse parses a file again and returns its exposed blocks with their bodies.
 func (s *sourceFile) reparse() (offered []*hclsyntax.Block) {
 	s.bodiesDropped = false
-	parseSource(s)
+	s.body, s.diags = syntax.Parse(s.name, s.src)
 	for _, b := range s.body.Blocks {
 		if known, exposed, _ := findBlockType(b.Type); exposed && len(b.Labels) == known.labels {
 			offered = append(offered, b)
@@ -63,9 +66,39 @@ func (s *sourceFile) reparse() (offered []*hclsyntax.Block) {
 // cachedOperation returns the reusable operation of a block from the previous load; nil for none.
 func cachedOperation(b sourceBlock) *operationDecoder {
 	if k := b.file.cached[b.index]; k != nil {
-		return &operationDecoder{block: b, descriptionRefs: k.descriptionRefs, cached: k, enabled: k.enabled}
+		return &operationDecoder{block: b, decodedBlock: k, cached: true}
 	}
 	return nil
+}
+
+// decodeOperations decodes the prompt or the resource blocks, those of unchanged files excepted, and
+// adds the enabled ones to the configuration, sorted by name. The tools that they call are complete.
+func (l *loader) decodeOperations(kind string, decode func(b sourceBlock) *operationDecoder) {
+	blocks := l.blocks[kind]
+	all := make([]*operationDecoder, len(blocks))
+	l.opts.Parallel(len(all), func(i int) {
+		if all[i] = cachedOperation(blocks[i]); all[i] == nil {
+			all[i] = decode(blocks[i])
+			all[i].dropBody()
+		}
+	})
+	for _, w := range all {
+		l.commit(w)
+		l.diags = append(l.diags, w.checkCalledToolsAsk()...)
+		if !l.declare(kind, w.op.Name, w.block) || !w.enabled {
+			continue
+		}
+		switch made := w.result.(type) {
+		case *Prompt:
+			l.config.Prompts = append(l.config.Prompts, made)
+		case *Resource:
+			if l.claimURI(made) {
+				l.config.Resources = append(l.config.Resources, made)
+			}
+		}
+	}
+	slices.SortFunc(l.config.Prompts, func(a, b *Prompt) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(l.config.Resources, func(a, b *Resource) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // reusable reports whether a decoded block depends only on its file and the globals.
@@ -80,18 +113,16 @@ func (w *operationDecoder) dropBody() {
 }
 
 // commit collects the results of a block and keeps them for the next load.
-func (l *loader) commit(w *operationDecoder, made any) {
-	k := w.cached
-	if k == nil {
-		k = &cachedBlock{result: made, enabled: w.enabled, descriptionRefs: w.descriptionRefs, diags: w.dec.Diags,
-			deps: w.deps}
+func (l *loader) commit(w *operationDecoder) {
+	if !w.cached {
+		w.diags = w.dec.Diags
 		if f := w.block.file; w.reusable() {
-			f.cached[w.block.index], f.bodiesDropped = k, true
+			f.cached[w.block.index], f.bodiesDropped = w.decodedBlock, true
 		}
 	}
-	l.markUsed(k.deps)
-	l.diags = append(l.diags, k.diags...)
-	for _, s := range k.descriptionRefs {
+	l.markUsed(w.deps)
+	l.diags = append(l.diags, w.diags...)
+	for _, s := range w.descriptionRefs {
 		if l.tools[s.name] == nil {
 			l.diags = append(l.diags, s.warning)
 		}
@@ -110,39 +141,19 @@ type Cache struct {
 // NewCache returns an empty Cache.
 func NewCache() *Cache { return &Cache{} }
 
-// lock locks the cache for a whole load and returns the function that unlocks it.
-func (c *Cache) lock() (unlock func()) {
-	if c == nil {
-		return func() {}
-	}
-	c.mu.Lock()
-	return c.mu.Unlock
-}
-
 // parseFile returns the syntax of a file, from the previous load if the file is unchanged.
 func (c *Cache) parseFile(name string, src []byte) *sourceFile {
-	s := newSourceFile(name, src)
-	if c != nil {
-		if known := c.files[s.digest]; known != nil {
-			return known
-		}
+	digest := sha256.Sum256(slices.Concat([]byte(name), []byte{0}, src))
+	if known := c.files[digest]; known != nil {
+		return known
 	}
-	return parseSource(s)
-}
-
-// reusableGlobals returns the globals of the previous load if they have this key.
-func (c *Cache) reusableGlobals(key string) *globals {
-	if c == nil || c.globals == nil || c.globals.key != key {
-		return nil
-	}
-	return c.globals
+	s := &sourceFile{name: name, src: src, digest: digest}
+	s.body, s.diags = syntax.Parse(name, src)
+	return s
 }
 
 // store keeps these files and drops all others.
 func (c *Cache) store(files []*sourceFile, g *globals) {
-	if c == nil {
-		return
-	}
 	c.files = make(map[[sha256.Size]byte]*sourceFile, len(files))
 	for _, f := range files {
 		c.files[f.digest] = f

@@ -6,14 +6,12 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 )
 
 // Sample asks the model of the client.
 type Sample struct {
 	Messages     []*PromptMessage
-	System       *hclexpr.TextTemplate // nil for none
+	System       *TextTemplate // nil for none
 	MaxTokens    int
 	Temperature  *float64
 	Stop         []string
@@ -29,10 +27,7 @@ const defaultMaxTokens = 1000
 func (s *Sample) spec() decode.Spec {
 	s.MaxTokens = defaultMaxTokens
 	return decode.Join(
-		decode.ExactlyOneOf("the messages for the model",
-			decode.Custom("prompt", "template", "The text of one user message; short for one message block.",
-				s.decodePrompt),
-			s.messagesField()),
+		decode.ExactlyOneOf("the messages for the model", s.promptField(), s.messagesField()),
 		decode.Spec{
 			decode.MessageAttr(&s.System, "system", "The system prompt."),
 			decode.PositiveInt(&s.MaxTokens, "max_tokens",
@@ -50,28 +45,24 @@ func (s *Sample) spec() decode.Spec {
 	)
 }
 
-func (s *Sample) decodePrompt(d *decode.Decoder, e hclsyntax.Expression) {
-	var text *hclexpr.TextTemplate
-	decode.MessageAttr(&text, "prompt", "").DecodeAttr(d, e, decode.Field{})
-	r := diag.RangeOf(e.Range())
-	s.Messages = []*PromptMessage{{Role: "user", Content: []*Content{{Kind: "text", Text: text, Range: r}}, Range: r}}
+func (s *Sample) promptField() decode.Field {
+	var text *TextTemplate
+	return decode.MessageAttr(&text, "prompt", "The text of one user message; short for one message block.").Then(
+		func(_ *decode.Decoder, r Range) {
+			content := []*Content{{Kind: "text", Text: text, Range: r}}
+			s.Messages = []*PromptMessage{{Role: "user", Content: content, Range: r}}
+		})
 }
 
 // messagesField declares message blocks and rejects content that models of clients cannot read.
 func (s *Sample) messagesField() decode.Field {
-	f := messageBlocks(&s.Messages,
-		"One message of the conversation, in written order. The label is user or assistant; the last one "+
-			"must be from the user.")
-	inner := f.DecodeBlock
-	f.DecodeBlock = func(d *decode.Decoder, b *hclsyntax.Block) {
-		inner(d, b)
+	return messageBlocks(&s.Messages, "One message of the conversation, in written order. The label is user or "+
+		"assistant; the last one must be from the user.").CheckBlock(func(d *decode.Decoder, b *hclsyntax.Block) {
 		for _, nested := range b.Body.Blocks {
-			if nested.Type == "content" && len(nested.Labels) == 1 &&
-				(nested.Labels[0] == "resource" || nested.Labels[0] == "link") {
+			if kind := nested.Labels[0]; kind == "resource" || kind == "link" {
 				d.Errorf(nested.LabelRanges[0], "Unknown content type",
-					"The model of the client accepts text, image and audio, not %s. Send it as text.", nested.Labels[0])
+					"The model of the client accepts text, image and audio, not %s. Send it as text.", kind)
 			}
 		}
-	}
-	return f
+	})
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
@@ -62,8 +60,12 @@ var callerType = schema.ObjectOf(
 
 // callerRoot returns the root caller.
 func callerRoot() *eval.Root {
-	return &eval.Root{Noun: "member of caller", Type: callerType,
-		Value: func(f *eval.Frame) (any, error) { return f.Caller, nil }}
+	return callRoot("caller", callerType, func(f *eval.Frame) any { return f.Caller })
+}
+
+// callRoot returns a root whose members are those of a type, with its value in a call.
+func callRoot(name string, t *schema.Type, of func(*eval.Frame) any) *eval.Root {
+	return &eval.Root{Noun: "member of " + name, Type: t, Value: func(f *eval.Frame) (any, error) { return of(f), nil }}
 }
 
 var errorType = schema.ObjectOf(
@@ -75,8 +77,7 @@ var errorType = schema.ObjectOf(
 
 // errorRoot returns the root error.
 func errorRoot() *eval.Root {
-	return &eval.Root{Noun: "member of error", Type: errorType,
-		Value: func(f *eval.Frame) (any, error) { return f.Failure, nil }}
+	return callRoot("error", errorType, func(f *eval.Frame) any { return f.Failure })
 }
 
 // capabilities are the names of client capabilities. "elicitation" means forms; a dot separates a
@@ -88,30 +89,30 @@ var capabilities = []string{"elicitation", "elicitation.url", "roots", "sampling
 func Capabilities() []string { return slices.Clone(capabilities) }
 
 // capabilityType is the enum of these names.
-var capabilityType = func() *schema.Type {
+var capabilityType = enumOf(capabilities...)
+
+func enumOf(words ...string) *schema.Type {
 	t := &schema.Type{Kind: schema.String}
-	for _, name := range capabilities {
-		t.Enum = append(t.Enum, schema.EnumValue{Value: name})
+	for _, word := range words {
+		t.Enum = append(t.Enum, schema.EnumValue{Value: word})
 	}
 	return t
-}()
+}
 
 // requiresField declares the capabilities that the client must have.
 func (w *operationDecoder) requiresField() decode.Field {
-	return decode.Custom("requires", "list of capabilities",
-		"The capabilities that the client must have: "+diag.JoinOr(capabilities)+". Calls of other clients "+
-			"are rejected with the reason.", func(d *decode.Decoder, e hclsyntax.Expression) {
-			for i, name := range decode.Items[string](d, e, decode.Field{Name: "requires"}, "strings") {
-				switch {
-				case name == "elicitation.form":
-					d.Errorf(decode.ElementRange(e, i), "Unknown capability",
-						"For a client that can show a form, write \"elicitation\".")
-				case !slices.Contains(capabilities, name):
-					d.Errorf(decode.ElementRange(e, i), "Unknown capability", "There is no capability %q.%s", name,
-						diag.SuggestOr(name, capabilities, diag.ListAre(capabilities)))
-				case !slices.Contains(w.op.Requires, name):
-					w.op.Requires = append(w.op.Requires, name)
-				}
-			}
-		})
+	return decode.StringSet(&w.op.Requires, "requires", "list of capabilities", "The capabilities that the client "+
+		"must have: "+diag.JoinOr(capabilities)+". Calls of other clients are rejected with the "+
+		"reason.", checkCapability)
+}
+
+func checkCapability(d *decode.Decoder, r Range, name string) string {
+	switch {
+	case name == "elicitation.form":
+		d.Diags.Errorf(r, "Unknown capability", "For a client that can show a form, write \"elicitation\".")
+	case !slices.Contains(capabilities, name):
+		d.Diags.Errorf(r, "Unknown capability", "There is no capability %q.%s", name,
+			diag.SuggestOr(name, capabilities, diag.ListAre(capabilities)))
+	}
+	return name
 }

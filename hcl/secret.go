@@ -18,9 +18,8 @@ func (s *secretBlock) spec() decode.Spec {
 	return decode.Join(
 		decode.ExactlyOneOf("the source of the secret",
 			decode.Attr(&s.Env, "env", "The environment variable that holds the secret."),
-			decode.Attr(&s.File, "file",
-				"The file that holds the secret, relative to the configuration directory. A trailing line "+
-					"break is removed.")),
+			decode.Attr(&s.File, "file", "The file that holds the secret, relative to the configuration directory. A "+
+				"trailing line break is removed.")),
 		decode.Spec{decode.Attr(&s.Optional, "optional",
 			"Whether the secret may be unset; it is then null.").DefaultDoc("false")},
 	)
@@ -34,10 +33,10 @@ func (l *loader) decodeSecrets() {
 }
 
 func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
-	name := b.label(0)
-	l.checkIdentifier("secret", name, b.LabelRanges[0])
+	name := b.Labels[0]
+	checkIdentifier(&l.diags, "secret", name, labelRange(b.Block))
 	s := &secretBlock{}
-	d.Body(b.Body, s.spec(), b.DefRange())
+	d.Body(b.Block, s.spec())
 	m := &eval.Member{Type: eval.StringType, Known: true, Sensitive: true}
 	text, ok, where := l.readSecret(s)
 	switch {
@@ -53,7 +52,6 @@ func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	default:
 		m.MarkFailed()
 	}
-	l.report(d)
 	if l.declare("secret", name, b) {
 		l.secrets[name] = m
 	}

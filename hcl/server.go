@@ -1,6 +1,8 @@
 package hcl
 
 import (
+	"cmp"
+
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -42,7 +44,7 @@ func (s *Server) spec() decode.Spec {
 		decode.Attr(&s.Version, "version", "The version of the server's tools.").DefaultDoc("0.0.0"),
 		decode.Attr(&s.Instructions, "instructions", "Instructions for models that use the tools."),
 		decode.Attr(&s.Website, "website", "A page about the server."),
-		decode.Attr(&s.PageSize, "page_size", "The page size of lists.").DefaultDoc("200"),
+		decode.Attr(&s.PageSize, "page_size", "The page size of lists.").DefaultDoc("200").Check(s.checkPageSize),
 		decode.BoolChoice(&s.DenyByDefault, "default",
 			"Whether to allow or deny calls that no policy and no allow decides.", "allow", "deny").DefaultDoc("allow"),
 		limitField(&s.Limit, "A limit on the rate and concurrency of all tools together, in addition to the "+
@@ -51,12 +53,17 @@ func (s *Server) spec() decode.Spec {
 	}
 }
 
+func (s *Server) checkPageSize(d *decode.Decoder, r Range) {
+	if s.PageSize < 0 || s.PageSize > maxPageSize {
+		d.Diags.Errorf(r, "Invalid page size", "The page size is 1 to %d.", maxPageSize)
+	}
+}
+
 var iconType = schema.ListOf(schema.ObjectOf(
 	&schema.Member{Name: "src", Type: eval.StringType},
 	&schema.Member{Name: "mime_type", Type: eval.StringType, Optional: true},
 	&schema.Member{Name: "sizes", Type: schema.ListOf(eval.StringType), Optional: true},
-	&schema.Member{Name: "theme", Type: &schema.Type{Kind: schema.String,
-		Enum: []schema.EnumValue{{Value: "light"}, {Value: "dark"}}}, Optional: true},
+	&schema.Member{Name: "theme", Type: enumOf("light", "dark"), Optional: true},
 )).Compile()
 
 // iconsField declares the argument icons: a list of { src, mime_type, sizes, theme }.
@@ -74,19 +81,16 @@ func iconsField(dst *[]*Icon, doc string) decode.Field {
 						"theme = \"dark\" }; only src is required.", diag.ToSentence(x.String()))
 			}
 			items, _ := v.([]any)
+			text := func(v any) string {
+				s, _ := v.(string)
+				return s
+			}
 			for _, item := range items {
-				m, ok := item.(map[string]any)
-				if !ok {
-					continue
-				}
-				icon := &Icon{}
-				icon.Src, _ = m["src"].(string)
-				icon.MimeType, _ = m["mime_type"].(string)
-				icon.Theme, _ = m["theme"].(string)
+				m, _ := item.(map[string]any)
+				icon := &Icon{Src: text(m["src"]), MimeType: text(m["mime_type"]), Theme: text(m["theme"])}
 				sizes, _ := m["sizes"].([]any)
 				for _, s := range sizes {
-					text, _ := s.(string)
-					icon.Sizes = append(icon.Sizes, text)
+					icon.Sizes = append(icon.Sizes, text(s))
 				}
 				*dst = append(*dst, icon)
 			}
@@ -95,27 +99,8 @@ func iconsField(dst *[]*Icon, doc string) decode.Field {
 
 func (l *loader) decodeServer() {
 	s := &l.globals.server
-	for i, b := range l.blocks["server"] {
-		if i > 0 {
-			first := l.blocks["server"][0]
-			l.errorf(b.DefRange(), "Duplicate server", "There may be only one server block; the first is at %s:%d.",
-				first.file.name, first.DefRange().Start.Line)
-			continue
-		}
-		d := l.newDecoder(b.file)
-		d.Body(b.Body, s.spec(), b.DefRange())
-		l.diags = append(l.diags, d.Diags...)
-		if s.PageSize < 0 || s.PageSize > maxPageSize {
-			l.errorf(b.Body.Attributes["page_size"].Expr.Range(), "Invalid page size", "The page size is 1 to %d.",
-				maxPageSize)
-		}
-	}
-	if s.Name == "" {
-		s.Name = "hatchel"
-	}
-	if s.Version == "" {
-		s.Version = "0.0.0"
-	}
+	l.onlyBlock("server", func(d *decode.Decoder, b sourceBlock) { d.Body(b.Block, s.spec()) })
+	s.Name, s.Version = cmp.Or(s.Name, "hatchel"), cmp.Or(s.Version, "0.0.0")
 	if s.PageSize <= 0 {
 		s.PageSize = defaultPageSize
 	}

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval"
-	"hatchel/hcl/syntax"
 )
 
 // sourceFile is one parsed file.
@@ -20,11 +18,11 @@ type sourceFile struct {
 	name        string
 	src         []byte
 	body        *hclsyntax.Body
-	diags       diag.Diagnostics // of the syntax
+	diags       Diagnostics // of the syntax
 	digest      [sha256.Size]byte
-	exposed     int            // number of exposed blocks
-	cached      []*cachedBlock // decoded blocks of the previous load, in order
-	decodedWith *globals       // the globals that they were decoded with
+	exposed     int             // number of exposed blocks
+	cached      []*decodedBlock // decoded blocks of the previous load, in order
+	decodedWith *globals        // the globals that they were decoded with
 	// the bodies of cached blocks were dropped, because syntax takes several times the memory of
 	// the decoded blocks
 	bodiesDropped bool
@@ -77,70 +75,24 @@ func (l *loader) reportUnreadable(name string, err error) {
 	case errors.Is(err, fs.ErrPermission):
 		why = "permission is denied"
 	}
-	what, where := "this file", diag.Range{File: name, Start: diag.Pos{Line: 1, Column: 1},
+	what, where := "this file", Range{File: name, Start: diag.Pos{Line: 1, Column: 1},
 		End: diag.Pos{Line: 1, Column: 1}}
 	if name == "." {
-		what, where = "the folder", diag.Range{}
+		what, where = "the folder", Range{}
 	}
 	l.diags.Errorf(where, "Unreadable configuration", "%s could not be read: %s.", diag.ToSentence(what), why)
 }
 
-// parseSource parses one file. A file that exceeds the limits of the parser is rejected first.
-func parseSource(s *sourceFile) *sourceFile {
-	s.body, s.diags = syntax.Parse(s.name, s.src)
-	return s
-}
-
-func newSourceFile(name string, src []byte) *sourceFile {
-	h := sha256.New()
-	h.Write([]byte(name))
-	h.Write([]byte{0})
-	h.Write(src)
-	s := &sourceFile{name: name, src: src, body: &hclsyntax.Body{}}
-	h.Sum(s.digest[:0])
-	return s
-}
-
 // finalDiagnostics sorts the diagnostics and drops follow-up errors: for a file with a syntax error
 // only that error is shown.
-func finalDiagnostics(files []*sourceFile, diags diag.Diagnostics) diag.Diagnostics {
+func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
 	broken := map[string]bool{}
 	for _, f := range files {
 		broken[f.name] = f.diags.HasErrors()
 	}
-	var out diag.Diagnostics
-	for _, d := range diags {
-		if !broken[d.Subject.File] {
-			out = append(out, d)
-		}
-	}
+	out := slices.DeleteFunc(diags, func(d *Diagnostic) bool { return broken[d.Subject.File] })
 	for _, f := range files {
 		out = append(out, f.diags...)
 	}
 	return out.Sort()
-}
-
-// decodeSingleton decodes the only block of a type, in the scope of load; a second one is reported.
-func (l *loader) decodeSingleton(kind string, spec decode.Spec) (d *decode.Decoder, b sourceBlock, ok bool) {
-	return l.decodeSingletonIn(kind, l.base, spec)
-}
-
-// decodeSingletonIn is decodeSingleton with another scope.
-func (l *loader) decodeSingletonIn(kind string, in *eval.Scope, spec decode.Spec) (d *decode.Decoder, b sourceBlock,
-	ok bool) {
-	for i, b := range l.blocks[kind] {
-		if i > 0 {
-			first := l.blocks[kind][0]
-			l.errorf(b.DefRange(), "Duplicate "+kind, "There may be only one %s block; the first is at %s:%d.", kind,
-				first.file.name, first.DefRange().Start.Line)
-		}
-	}
-	if len(l.blocks[kind]) == 0 {
-		return nil, sourceBlock{}, false
-	}
-	b = l.blocks[kind][0]
-	d = l.newDecoder(b.file)
-	d.Scope = in
-	d.Body(b.Body, spec, b.DefRange())
-	return d, b, true
 }

@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -9,26 +10,25 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 )
 
 // Step is one step of a tool.
 type Step struct {
 	Name            string // empty for the only backend of its operation
-	When            *hclexpr.Condition
-	Each            *hclexpr.Expr
+	When            *Condition
+	Each            *Expr
 	Parallel        int  // number of elements of Each processed at once; at least 1
 	ContinueOnError bool // on_error = "continue"
 	Repeat          *Repeat
 	Backend         *Backend
 	Expects         []*Check
-	Range           diag.Range
+	Range           Range
 }
 
 // Repeat is the repeat block: it repeats a backend until a condition is true.
 type Repeat struct {
-	Until *hclexpr.Condition
+	Until *Condition
 	Every time.Duration
 	Max   int
 }
@@ -37,21 +37,18 @@ type Repeat struct {
 func (w *operationDecoder) decodeSteps() {
 	var backends, steps []*hclsyntax.Block
 	for _, b := range w.block.Body.Blocks {
-		if w.loader.isBackend(b.Type) {
+		switch {
+		case w.loader.isBackend(b.Type):
 			backends = append(backends, b)
-		}
-		if b.Type == "step" {
+			if b.Type == "tool" && !w.singleBackend {
+				w.dec.Errorf(b.DefRange(), "Tool outside a step",
+					"Call another tool in a step: step \"name\" { tool \"other\" { … } }.")
+			}
+		case b.Type == "step":
 			steps = append(steps, b)
-		}
-		if isStepBlock(b.Type) {
+		case isStepBlock(b.Type):
 			w.dec.Errorf(b.DefRange(), "Block outside a step", "%s belongs in a step: step \"name\" { %s … }.",
 				b.Type, b.Type)
-		}
-	}
-	for _, b := range backends {
-		if b.Type == "tool" && !w.singleBackend {
-			w.dec.Errorf(b.DefRange(), "Tool outside a step",
-				"Call another tool in a step: step \"name\" { tool \"other\" { … } }.")
 		}
 	}
 	switch {
@@ -84,47 +81,46 @@ func (w *operationDecoder) decodeSteps() {
 
 // decodeSingleBackend decodes the single backend, whose output is the root output.
 func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
-	s := &Step{Parallel: 1, Range: diag.RangeOf(b.DefRange())}
+	s := &Step{Parallel: 1, Range: headerRange(b)}
 	s.Backend = w.decodeBackend(b)
 	w.op.Steps = []*Step{s}
 	w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
-	w.dec.Fields(w.block.Body, expectSpec(&s.Expects), w.block.DefRange())
+	w.dec.Fields(w.block.Block, decode.Spec{expectField(&s.Expects)})
 }
 
 // checkNoBackend checks an operation that only computes.
 func (w *operationDecoder) checkNoBackend() {
-	for _, nested := range w.block.Body.Blocks {
-		if nested.Type == "expect" {
-			w.dec.Errorf(nested.DefRange(), "Nothing to expect",
-				"expect checks the output of a backend, and this %s has none. Use check to check the %ss.", w.noun,
-				w.inputs.noun)
-		}
+	if expect := decode.FindBlock(w.block.Body, "expect"); expect != nil {
+		w.dec.Errorf(expect.DefRange(), "Nothing to expect",
+			"expect checks the output of a backend, and this %s has none. Use check to check the %ss.", w.noun,
+			w.inputs.noun)
 	}
 	if w.dec.Diags.HasErrors() {
 		w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(eval.AnyType)) // the invalid part may be the backend
 	}
 }
 
-func (s *Step) whenSpec() decode.Spec {
-	return decode.Spec{decode.Attr(&s.When, "when",
-		"The step is skipped when this is false; with each, evaluated for every element.")}
-}
-
-func (s *Step) eachSpec() decode.Spec {
+// headSpec is the spec of what is decoded before the backend.
+func (s *Step) headSpec() decode.Spec {
 	return decode.Spec{
-		decode.Attr(&s.Each, "each",
-			"A list or map: the step runs for every element, and step.<name> is the list or map of "+
-				"results.").AllowFile(),
+		decode.EachField(&s.Each, "each",
+			"A list or map: the step runs for every element, and step.<name> is the list or map of results."),
 		decode.Attr(&s.Parallel, "parallel", "The number of elements processed at once.").DefaultDoc("1"),
 		decode.BoolChoice(&s.ContinueOnError, "on_error",
 			`"fail" ends the call; "continue" continues and sets step.<name>.error.message.`, "fail",
 			"continue").DefaultDoc("fail"),
+		decode.Guard(&s.When, "when",
+			"The step is skipped when this is false; with each, evaluated for every element."),
 	}
 }
 
-func (s *Step) repeatSpec() decode.Spec {
-	return decode.Spec{decode.Block(&s.Repeat, "repeat",
-		"Repeats the backend until a condition is true, within the timeout of the tool.", (*Repeat).spec)}
+// outputSpec is the spec of what reads the output of the backend.
+func (s *Step) outputSpec() decode.Spec {
+	return decode.Spec{
+		decode.Block(&s.Repeat, "repeat",
+			"Repeats the backend until a condition is true, within the timeout of the tool.", (*Repeat).spec),
+		expectField(&s.Expects),
+	}
 }
 
 func (r *Repeat) spec() decode.Spec {
@@ -142,25 +138,18 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 		d.Errorf(b.TypeRange, "Wrong number of labels", "A step block is written `step \"name\" {`.")
 		return
 	}
-	s := &Step{Name: b.Labels[0], Range: diag.RangeOf(b.DefRange())}
+	s := &Step{Name: b.Labels[0], Range: headerRange(b)}
 	w.checkStepName(s, b)
-	each, guard, answer := s.eachSpec(), s.whenSpec(), decode.Join(s.repeatSpec(), expectSpec(&s.Expects))
-	d.CheckNames(b.Body, each, guard, answer, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
+	head, output := s.headSpec(), s.outputSpec()
+	d.CheckNames(b, head, output, w.loader.blockSpecs.backends, w.loader.blockSpecs.stepBlocks)
 
 	around, known := d.Scope, d.NonNull
-	d.Scope = d.Scope.Without("output",
-		"output is the result of the backend, which is not available here. It can be read in the step's "+
-			"expect and repeat.")
-	d.Fields(b.Body, each, b.DefRange())
-	if s.Each != nil {
-		key, elem := d.EachTypes(s.Each)
-		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
-	}
-	d.Fields(b.Body, guard, b.DefRange())
-	d.NonNull = known.AddPaths(s.When.NonNullWhenTrue())
+	d.Scope = d.Scope.Without("output", "output is the result of the backend, which is not available here. It can be "+
+		"read in the step's expect and repeat.")
+	d.Fields(b, head)
 	s.Backend = w.decodeStepBackend(b)
 	d.Scope = d.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
-	d.Fields(b.Body, answer, b.DefRange())
+	d.Fields(b, output)
 	d.Scope, d.NonNull = around, known
 
 	s.Parallel = max(s.Parallel, 1)
@@ -175,9 +164,7 @@ func (w *operationDecoder) decodeStep(b *hclsyntax.Block) {
 // checkStepName reports a duplicate name and an unreachable step.
 func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 	d := w.dec
-	if !hclsyntax.ValidIdentifier(s.Name) {
-		d.Diags = append(d.Diags, invalidName("step", s.Name, b.LabelRanges[0]))
-	}
+	checkIdentifier(&d.Diags, "step", s.Name, labelRange(b))
 	if w.results[s.Name] != nil {
 		d.Errorf(b.LabelRanges[0], "Duplicate step", "There is already a step %q in this %s.", s.Name, w.noun)
 	}
@@ -190,7 +177,7 @@ func (w *operationDecoder) checkStepName(s *Step, b *hclsyntax.Block) {
 // publishStep makes the result of a step readable for later steps.
 func (w *operationDecoder) publishStep(s *Step) {
 	if s.Backend.endsCall() {
-		w.dec.NonNull = w.dec.NonNull.AddPaths(s.When.NonNullWhenFalse())
+		w.dec.NonNull = w.dec.NonNull.Add(s.When.NonNullWhenFalse())
 		if s.When == nil {
 			w.endedBy = s.Name
 		}
@@ -240,11 +227,12 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 	}
 	if len(found) == 0 {
 		if !w.hasUnknownBlock(b) {
+			backends := append(diag.SortedNames(w.loader.backendKinds), "tool")
 			w.dec.Errorf(b.DefRange(), "Missing backend",
-				"A step has one backend (%s), or one or more ask, or one of %s.",
-				strings.Join(append(w.loader.backendNames(), "tool"), ", "), diag.JoinOr(stepBlockNames()))
+				"A step has one backend (%s), or one or more ask, or one of %s.", strings.Join(backends, ", "),
+				diag.JoinOr(stepBlockNames()))
 		}
-		return &Backend{Effects: Effects{Output: eval.AnyType}, Range: diag.RangeOf(b.DefRange())}
+		return &Backend{Effects: Effects{Output: eval.AnyType}, Range: headerRange(b)}
 	}
 	for _, extra := range found[1:] {
 		w.dec.Errorf(extra.DefRange(), "Two backends",
@@ -258,12 +246,8 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 
 // hasUnknownBlock reports whether a step has an unknown block, which may be meant as its backend.
 func (w *operationDecoder) hasUnknownBlock(b *hclsyntax.Block) bool {
-	for _, nested := range b.Body.Blocks {
-		if nested.Type != "repeat" && nested.Type != "expect" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.Body.Blocks,
+		func(b *hclsyntax.Block) bool { return b.Type != "repeat" && b.Type != "expect" })
 }
 
 // resultMember returns the member step.<name> for later steps.
@@ -315,10 +299,10 @@ func nonNullAfter(s *Step, known *eval.NonNull) *eval.NonNull {
 	}
 	for _, e := range s.Expects {
 		for _, path := range e.That.NonNullWhenTrue() {
-			if path[0] == "output" {
-				path = append([]string{"step", s.Name}, path[1:]...)
+			if rest, ok := strings.CutPrefix(path, "output."); ok {
+				path = "step." + s.Name + "." + rest
 			}
-			known = known.AddPaths([][]string{path})
+			known = known.Add([]string{path})
 		}
 	}
 	return known

@@ -3,21 +3,23 @@ package hcl
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 // Progress is the progress block: it sends a progress notification.
 type Progress struct {
-	Done    *hclexpr.Expr // a number
-	Total   *hclexpr.Expr // a number, nil when unknown
-	Message *hclexpr.TextTemplate
+	Done    *Expr // a number
+	Total   *Expr // a number, nil when unknown
+	Message *TextTemplate
 }
 
 func (p *Progress) spec() decode.Spec {
@@ -36,8 +38,8 @@ func (p *Progress) Describe(*Connection) (Effects, error) { return noEffects, ni
 type Log struct {
 	Level   string // as in RFC 5424: "debug" to "emergency"
 	Logger  string
-	Message *hclexpr.TextTemplate // with Data, one of the two
-	Data    *hclexpr.Expr
+	Message *TextTemplate // with Data, one of the two
+	Data    *Expr
 }
 
 func (l *Log) spec() decode.Spec {
@@ -59,21 +61,15 @@ func (l *Log) Describe(*Connection) (Effects, error) { return noEffects, nil }
 // Wait is the wait block; one of For and Seconds is set.
 type Wait struct {
 	For     time.Duration
-	Seconds *hclexpr.Expr // a number, computed for the call
-	Detach  bool          // closes the connection of a client that can resume it
+	Seconds *Expr // a number, computed for the call
+	Detach  bool  // closes the connection of a client that can resume it
 }
 
 func (w *Wait) spec() decode.Spec {
-	constant := decode.PositiveDuration(&w.For, "for", "The duration of the wait.")
-	inner := constant.DecodeAttr
-	constant.DecodeAttr = func(d *decode.Decoder, e hclsyntax.Expression, f decode.Field) {
-		before := len(d.Diags)
-		inner(d, e, f)
-		d.Diags[before:].ReplaceDetails(map[string]string{
-			"Value not available here": "for must be known at load. For a wait that depends on the call, " +
-				"write seconds = …, a number.",
-		})
-	}
+	constant := decode.PositiveDuration(&w.For, "for", "The duration of the wait.").ReplaceDetails(map[string]string{
+		"Value not available here": "for must be known at load. For a wait that depends on the call, " +
+			"write seconds = …, a number.",
+	})
 	return decode.Join(
 		decode.ExactlyOneOf("the duration",
 			constant,
@@ -109,7 +105,7 @@ func (w *Wait) Duration(f *eval.Frame) (time.Duration, error) {
 }
 
 // Fail is the fail block: it ends the call as failed, with a message for the model.
-type Fail struct{ Message *hclexpr.TextTemplate }
+type Fail struct{ Message *TextTemplate }
 
 func (f *Fail) spec() decode.Spec {
 	return decode.Spec{decode.MessageAttr(&f.Message, "message",
@@ -122,8 +118,8 @@ func (f *Fail) Describe(*Connection) (Effects, error) { return noEffects, nil }
 // ProtocolFault is the fault block: it ends the request with a protocol error.
 type ProtocolFault struct {
 	Code    int
-	Message *hclexpr.TextTemplate
-	Data    *hclexpr.Expr // nil for none
+	Message *TextTemplate
+	Data    *Expr // nil for none
 }
 
 // JSON-RPC error codes that a fault may use; the others of the range are reserved.
@@ -137,27 +133,125 @@ const (
 
 func (f *ProtocolFault) spec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("code", "integer", "The error code. Custom codes are outside of -32768 to -32000.",
-			f.decodeCode).DefaultDoc("-32602"),
+		decode.Attr(&f.Code, "code",
+			"The error code. Custom codes are outside of -32768 to -32000.").DefaultDoc("-32602").Check(f.checkCode),
 		decode.MessageAttr(&f.Message, "message", "The error message: what is wrong with the request.").Require(),
 		decode.Attr(&f.Data, "data", "Additional data of the error."),
 	}
 }
 
-func (f *ProtocolFault) decodeCode(d *decode.Decoder, e hclsyntax.Expression) {
-	code, ok := d.Known(e, decode.Field{Name: "code"}, "integer").(int)
-	if !ok {
-		return
-	}
-	if code >= minReservedCode && code <= maxReservedCode && code != invalidParams && code != internalError {
-		d.Errorf(e.Range(), "Reserved error code",
+func (f *ProtocolFault) checkCode(d *decode.Decoder, r Range) {
+	if c := f.Code; c >= minReservedCode && c <= maxReservedCode && c != invalidParams && c != internalError {
+		d.Diags.Errorf(r, "Reserved error code",
 			"The codes from %d to %d are reserved by the protocol. Write %d for an invalid request, %d for "+
-				"a server error, or a custom code such as "+
-				"1001.", minReservedCode, maxReservedCode, invalidParams, internalError)
-		return
+				"a server error, or a custom code such as 1001.", minReservedCode, maxReservedCode, invalidParams,
+			internalError)
 	}
-	f.Code = code
 }
 
 // Describe implements Describer: no effects.
 func (f *ProtocolFault) Describe(*Connection) (Effects, error) { return noEffects, nil }
+
+// stepBlock is a step block of the language itself. It is decoded like a backend, without an
+// adapter.
+type stepBlock struct {
+	BackendKind
+	allowed  []string // arguments of the step that may accompany it
+	endsCall bool     // it ends every call
+}
+
+var (
+	allowedWithAction = []string{"when", "each", "parallel"}
+	allowedWithEnd    = []string{"when"}
+	allowedWithAsk    = []string{"when", "on_error", "expect"}
+)
+
+var stepBlocks = []stepBlock{
+	{BackendKind{
+		Name: "progress",
+		Doc:  "Sends a progress notification to clients that requested it. Used in a step, which then has no result.",
+		New:  func() (Describer, decode.Spec) { p := &Progress{}; return p, p.spec() },
+	}, allowedWithAction, false},
+	{BackendKind{
+		Name: "log",
+		Doc:  "Sends a log message to clients that enabled its level. Used in a step, which then has no result.",
+		New:  func() (Describer, decode.Spec) { l := &Log{Level: "info"}; return l, l.spec() },
+	}, allowedWithAction, false},
+	{BackendKind{
+		Name: "wait",
+		Doc:  "Waits. Used in a step, which then has no result.",
+		New:  func() (Describer, decode.Spec) { w := &Wait{}; return w, w.spec() },
+	}, allowedWithAction, false},
+	{BackendKind{
+		Name: "fail",
+		Doc: "Ends the call as failed, with a message for the model. Used in a step, usually with a `when`; " +
+			"later steps can rely on its condition being false.",
+		New: func() (Describer, decode.Spec) { f := &Fail{}; return f, f.spec() },
+	}, allowedWithEnd, true},
+	{BackendKind{
+		Name: "fault",
+		Doc: "Ends the request with a protocol error, for a request that is itself invalid; the model does " +
+			"not see it. Used in a step, usually with a `when`.",
+		New: func() (Describer, decode.Spec) { f := &ProtocolFault{Code: invalidParams}; return f, f.spec() },
+	}, allowedWithEnd, true},
+}
+
+func findStepBlock(name string) (stepBlock, bool) {
+	for _, a := range stepBlocks {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return stepBlock{}, false
+}
+
+func stepBlockNames() (names []string) {
+	for _, a := range stepBlocks {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// isStepBlock reports whether a block belongs to steps only and is not a backend of an adapter.
+func isStepBlock(name string) bool {
+	_, ok := findStepBlock(name)
+	return ok || name == "ask"
+}
+
+// stepBlockSpecs accept the step blocks of the language in a body; their contents are checked by
+// their decoders.
+func stepBlockSpecs() (spec decode.Spec) {
+	ignore := func(*decode.Decoder, *hclsyntax.Block) {}
+	for _, a := range stepBlocks {
+		spec = append(spec, decode.Blocks(a.Name, "", "", nil, ignore))
+	}
+	return append(spec, decode.Blocks("ask", "name", "", nil, ignore))
+}
+
+// noEffects are the effects of a block that changes nothing and has no output.
+var noEffects = Effects{Output: &schema.Type{Kind: schema.Null}, ReadOnly: true, Idempotent: true}
+
+// hasResult reports whether a step has a result that can be read.
+func (b *Backend) hasResult() bool { return b.Effects.Output.Kind != schema.Null }
+
+// endsCall reports whether the block ends the call.
+func (b *Backend) endsCall() bool {
+	a, own := findStepBlock(b.Kind)
+	return own && a.endsCall
+}
+
+// checkMetaArguments reports arguments of a step that do not apply to its kind of block.
+func (w *operationDecoder) checkMetaArguments(b *hclsyntax.Block, kind string, may []string) {
+	for _, name := range []string{"each", "parallel", "on_error"} {
+		if a := b.Body.Attributes[name]; a != nil && !slices.Contains(may, name) {
+			w.dec.Errorf(a.NameRange, "Does not apply here", "A step with %s takes %s, not %s.", kind,
+				strings.Join(may, ", "), name)
+		}
+	}
+	for _, nested := range b.Body.Blocks {
+		if name := nested.Type; (name == "repeat" || name == "expect") && !slices.Contains(may, name) {
+			w.dec.Errorf(nested.TypeRange, "Does not apply here", "A step with %s takes %s, not %s.", kind,
+				strings.Join(may, ", "), name)
+		}
+	}
+}

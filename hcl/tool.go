@@ -1,12 +1,13 @@
 package hcl
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 )
 
@@ -28,10 +29,10 @@ type Tool struct {
 	Idempotent  bool
 	OpenWorld   bool
 
-	Result           *hclexpr.Program // nil for the default result of the backend
+	Result           *Program // nil for the default result of the backend
 	Content          []*Content
-	Text             *hclexpr.TextTemplate
-	Error            *hclexpr.TextTemplate
+	Text             *TextTemplate
+	Error            *TextTemplate
 	Returns          *schema.Type // declared type of the structured result; nil for none
 	ReturnsValidator *schema.Validator
 }
@@ -48,29 +49,30 @@ type toolDecoder struct {
 func newToolDecoder(l *loader, b sourceBlock) *toolDecoder {
 	t := &toolDecoder{tool: &Tool{Listed: true}}
 	t.operationDecoder = newOperationDecoder(l, b, "tool", &t.tool.Operation)
+	t.result = t.tool
+	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), decode.Spec{t.approvalField(), t.taskField(), t.cacheField()},
+		t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
 	return t
 }
 
 // declareTool reads the name, the description and the inputs.
 func (l *loader) declareTool(b sourceBlock) *toolDecoder {
 	t := newToolDecoder(l, b)
-	t.checkName()
-	t.specs = toolSpecs{t.headSpec(), t.bodySpec(), t.answerSpec(), errorSpec(&t.tool.Error, "a failed call")}
-	t.dec.CheckNames(b.Body, t.specs.head, t.specs.body, t.specs.answer, t.specs.failure,
-		decode.Spec{t.approvalField(), t.taskField(), t.cacheField()}, t.loader.blockSpecs.operation)
-	t.dec.Fields(b.Body, t.specs.head, b.DefRange())
+	t.decodeName()
+	s := &t.specs
+	t.dec.CheckNames(b.Block, s.head, s.body, s.blocks, s.answer, s.failure, t.loader.blockSpecs.operation)
+	t.dec.Fields(b.Block, s.head)
 	t.addKeyInput()
 	t.inputs.buildInputType()
 	return t
 }
 
 // toolSpecs are the parts of the spec of a tool block, in decoding order.
-type toolSpecs struct{ head, body, answer, failure decode.Spec }
+type toolSpecs struct{ head, body, blocks, answer, failure decode.Spec }
 
 // toolSpec is the spec of a tool block without its backend, in the order of the reference.
 func toolSpec(t *toolDecoder) decode.Spec {
-	return decode.Join(t.headSpec(), t.bodySpec(), decode.Spec{t.approvalField(), t.taskField(), t.cacheField()},
-		t.answerSpec(), errorSpec(&t.tool.Error, "a failed call"))
+	return decode.Join(t.specs.head, t.specs.body, t.specs.blocks, t.specs.answer, t.specs.failure)
 }
 
 func (t *toolDecoder) headSpec() decode.Spec {
@@ -86,16 +88,14 @@ func (t *toolDecoder) headSpec() decode.Spec {
 		decode.Attr(&t.openWorld, "open_world",
 			"Whether the tool reaches systems other than the declared ones. Derived from the backend by default."),
 		t.timeoutField("The timeout of a whole call."),
-		decode.Attr(&t.tool.MaxText, "max_text",
-			"The maximum amount of text that a model receives. Longer text is truncated, with a "+
-				"notice.").DefaultDoc("64KiB"),
+		decode.Attr(&t.tool.MaxText, "max_text", "The maximum amount of text that a model receives. Longer text is "+
+			"truncated, with a notice.").DefaultDoc("64KiB"),
 		t.requiresField(),
 		t.enabledField(),
 		limitField(&t.tool.Limit, "A limit on the rate and concurrency of the tool."),
 		t.idempotencyField(),
-		decode.Attr(&t.tool.Listed, "listed",
-			"Whether clients can see and call the tool. A tool that is not listed can be called by steps of "+
-				"other tools.").DefaultDoc("true"),
+		decode.Attr(&t.tool.Listed, "listed", "Whether clients can see and call the tool. A tool that is not listed "+
+			"can be called by steps of other tools.").DefaultDoc("true"),
 		iconsField(&t.tool.Icons, "Icons of the tool."),
 		decode.Custom("schema", "JSON Schema",
 			"The input schema as a JSON Schema, as in jsondecode(file(\"x.json\")), in place of input blocks.",
@@ -105,24 +105,16 @@ func (t *toolDecoder) headSpec() decode.Spec {
 
 func (t *toolDecoder) answerSpec() decode.Spec {
 	return decode.Spec{
-		decode.Custom("returns", "type",
-			"The type of the structured result. Results are validated against it, and clients receive it as "+
-				"the output schema.", func(d *decode.Decoder, e hclsyntax.Expression) {
-				t.tool.Returns = d.DecodeType(e)
-				d.RejectFileType(t.tool.Returns, e, "a result")
-				t.tool.ReturnsValidator = t.tool.Returns.Compile()
-			}),
+		decode.Custom("returns", "type", "The type of the structured result. Results are validated against it, and "+
+			"clients receive it as the output schema.", func(d *decode.Decoder, e hclsyntax.Expression) {
+			t.tool.Returns = d.DecodeType(e)
+			d.RejectFileType(t.tool.Returns, e, "a result")
+			t.tool.ReturnsValidator = t.tool.Returns.Compile()
+		}),
 		decode.Attr(&t.tool.Result, "result", "The structured result. By default the output of the backend."),
 		decode.Attr(&t.tool.Text, "text", "The text of the result. By default the structured result as JSON."),
-		decode.Blocks("content", "kind",
-			"One content item, in written order, when one text is not enough. The label is text, image, "+
-				"audio, resource or "+
-				"link.", func() decode.Spec { return contentSpec(&Content{}) },
-			func(d *decode.Decoder, b *hclsyntax.Block) {
-				if c := decodeContent(d, b); c != nil {
-					t.tool.Content = append(t.tool.Content, c)
-				}
-			}),
+		contentBlocks(&t.tool.Content, "One content item, in written order, when one text is not enough. The label "+
+			"is text, image, audio, resource or link."),
 	}
 }
 
@@ -131,16 +123,17 @@ func (t *toolDecoder) decode() {
 	d, b := t.dec, t.block
 	d.Scope = t.scope()
 	before := d.Scope
-	d.Fields(b.Body, t.specs.body, b.DefRange())
-	d.NonNull = d.NonNull.AddPaths(t.tool.Allow.NonNullWhenTrue())
+	d.Fields(b.Block, t.specs.body)
 	t.decodeApprovals()
 	d.Deps.Caller = false // access rules and approvals do not make the result depend on the caller
 	t.decodeSteps()
-	d.Fields(b.Body, decode.Spec{t.taskField()}, b.DefRange())
+	d.Fields(b.Block, decode.Spec{t.taskField()})
+	t.checkTask()
 	t.checkHasResult()
-	t.decodeResult()
+	d.Fields(b.Block, t.specs.answer)
+	t.decodeErrorText(t.specs.failure)
 	d.Scope = before
-	d.Fields(b.Body, decode.Spec{t.cacheField()}, b.DefRange())
+	d.Fields(b.Block, decode.Spec{t.cacheField()})
 	t.deriveEffects()
 	t.checkKeyUseful()
 	t.checkCacheable()
@@ -148,13 +141,6 @@ func (t *toolDecoder) decode() {
 	t.decodeCompletions()
 	t.warnUnusedInputs()
 	t.tool.Digest = t.digest()
-}
-
-// decodeResult decodes the result of the tool.
-func (t *toolDecoder) decodeResult() {
-	d, b := t.dec, t.block
-	d.Fields(b.Body, t.specs.answer, b.DefRange())
-	t.decodeErrorText(t.specs.failure)
 }
 
 // checkHasResult reports a tool that does nothing, and one without a result whose backend has no
@@ -167,9 +153,113 @@ func (t *toolDecoder) checkHasResult() {
 	case len(t.tool.Steps) == 0 && !t.dec.Diags.HasErrors():
 		t.dec.Errorf(t.block.DefRange(), "Tool does nothing",
 			"A tool needs a backend (%s), steps, or at least a result or a text.",
-			strings.Join(t.loader.backendNames(), ", "))
+			strings.Join(diag.SortedNames(t.loader.backendKinds), ", "))
 	case len(t.tool.Steps) == 1 && !t.tool.HasNamedSteps() && !t.tool.Steps[0].Backend.Effects.Default.isSet():
 		t.dec.Errorf(t.block.DefRange(), "No result",
 			"The output of this backend has no default result. Set result, text or content.")
 	}
+}
+
+// decodeTools decodes the tool blocks: first the inputs of all, so that each can call the others,
+// then the rest.
+func (l *loader) decodeTools() {
+	blocks := l.blocks["tool"]
+	decls := make([]*toolDecoder, len(blocks))
+	l.opts.Parallel(len(decls), func(i int) {
+		if w := cachedOperation(blocks[i]); w != nil {
+			decls[i] = &toolDecoder{tool: w.result.(*Tool), operationDecoder: w}
+			return
+		}
+		decls[i] = l.declareTool(blocks[i])
+	})
+	byName := make(map[string]*toolDecoder, len(decls))
+	for _, t := range decls {
+		if l.declare("tool", t.tool.Name, t.block) {
+			byName[t.tool.Name] = t
+		}
+	}
+	l.tools = byName
+	l.opts.Parallel(len(decls), func(i int) {
+		if t := decls[i]; !t.cached {
+			t.decode()
+			t.dropBody()
+		}
+	})
+	for _, t := range decls {
+		l.commit(t.operationDecoder)
+	}
+	l.checkCycles(decls)
+	l.warnConfusableNames(byName)
+	for _, name := range diag.SortedNames(byName) {
+		if t := byName[name]; t.enabled {
+			l.config.Tools = append(l.config.Tools, t.tool)
+		}
+	}
+}
+
+// warnConfusableNames warns about names that models would confuse.
+func (l *loader) warnConfusableNames(tools map[string]*toolDecoder) {
+	seen := make(map[string]string, len(tools))
+	separators := strings.NewReplacer("-", "", "_", "", ".", "")
+	for _, name := range diag.SortedNames(tools) {
+		plain := separators.Replace(strings.ToLower(name))
+		if other, ok := seen[plain]; ok {
+			l.diags.Warnf(labelRange(tools[name].block.Block), "Easily confused names",
+				"The tools %q and %q differ only in case or separators; models will confuse them.", other, name)
+			continue
+		}
+		seen[plain] = name
+	}
+}
+
+// deriveEffects derives the annotations of the tool from its backends, and rejects contradictions.
+func (t *toolDecoder) deriveEffects() {
+	derived := Effects{ReadOnly: true, Idempotent: true}
+	for _, s := range t.tool.Steps {
+		f := s.Backend.Effects
+		derived.ReadOnly = derived.ReadOnly && f.ReadOnly
+		derived.Writes = derived.Writes || f.Writes
+		derived.Destructive = derived.Destructive || f.Destructive
+		derived.Idempotent = derived.Idempotent && (f.Idempotent || f.ReadOnly)
+		derived.OpenWorld = derived.OpenWorld || f.OpenWorld
+	}
+	pick := func(said *bool, otherwise bool) bool {
+		if said != nil {
+			return *said
+		}
+		return otherwise
+	}
+	t.tool.ReadOnly = pick(t.readOnly, derived.ReadOnly)
+	t.tool.Destructive = pick(t.destructive, derived.Destructive) && !(t.tool.ReadOnly && t.destructive == nil)
+	t.tool.Idempotent = pick(t.idempotent, derived.Idempotent)
+	t.tool.OpenWorld = pick(t.openWorld, derived.OpenWorld)
+	switch {
+	case t.readOnly != nil && *t.readOnly && derived.Writes:
+		t.dec.Diags.Errorf(t.attrRange("read_only"), "Contradictory annotation",
+			"read_only = true contradicts the backend of this tool, which changes something.")
+	case t.tool.ReadOnly && t.tool.Destructive:
+		t.dec.Diags.Errorf(t.attrRange("destructive"), "Contradictory annotation",
+			"A tool cannot be read_only and destructive at once.")
+	}
+}
+
+// requireReadOnly reports backends that change something in a read-only operation.
+func (w *operationDecoder) requireReadOnly(why string) {
+	for _, s := range w.op.Steps {
+		if changesData(s.Backend, map[*Tool]bool{}) {
+			w.dec.Diags.Errorf(s.Backend.Range, "Effect not allowed",
+				"%s, so it must not change anything. This %s block does; use a tool for changes.", why, s.Backend.Kind)
+		}
+	}
+}
+
+// changesData reports whether a backend certainly changes something, directly or through called
+// tools. Seen holds the visited tools.
+func changesData(b *Backend, seen map[*Tool]bool) bool {
+	call, ok := b.Config.(*ToolCall)
+	if !ok || seen[call.Tool] {
+		return b.Effects.Writes
+	}
+	seen[call.Tool] = true
+	return slices.ContainsFunc(call.Tool.Steps, func(s *Step) bool { return changesData(s.Backend, seen) })
 }

@@ -7,15 +7,13 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
-	"hatchel/hcl/eval/hclexpr"
 )
 
 // ResultCache is the cache block of a read-only tool.
 type ResultCache struct {
 	TTL    time.Duration
-	Key    *hclexpr.Expr // the cache key; nil for all inputs
-	Public bool          // callers share results
+	Key    *Expr // the cache key; nil for all inputs
+	Public bool  // callers share results
 }
 
 func (m *ResultCache) spec() decode.Spec {
@@ -42,24 +40,21 @@ func (t *toolDecoder) decodeCache(d *decode.Decoder, b *hclsyntax.Block) {
 	t.tool.Cache = m
 	reads := t.deps.callerSpecific()
 	d.Deps.Caller = false
-	d.Body(b.Body, m.spec(), b.DefRange())
+	d.Body(b, m.spec())
 	behalf := slices.ContainsFunc(t.deps.connections,
-		func(c *Connection) bool { return c.onBehalfOf != (diag.Range{}) })
+		func(c *Connection) bool { return c.onBehalfOf != (Range{}) })
 	switch keyed := d.Deps.Caller; {
 	case !m.Public:
 	case behalf:
-		d.Errorf(b.DefRange(), "Contradictory cache scope",
-			"scope = \"public\" shares results between callers, but this tool uses a connection on behalf "+
-				"of the caller. Write scope = \"private\".")
+		d.Errorf(b.DefRange(), "Contradictory cache scope", "scope = \"public\" shares results between callers, but "+
+			"this tool uses a connection on behalf of the caller. Write scope = \"private\".")
 	case keyed && len(t.calls) == 0:
 	case reads && !keyed:
-		d.Errorf(b.DefRange(), "Contradictory cache scope",
-			"scope = \"public\" shares results between callers, but this tool reads caller. Write scope = "+
-				"\"private\", or a key, as in key = [caller.groups].")
+		d.Errorf(b.DefRange(), "Contradictory cache scope", "scope = \"public\" shares results between callers, but "+
+			"this tool reads caller. Write scope = \"private\", or a key, as in key = [caller.groups].")
 	case len(t.calls) > 0:
-		d.Errorf(b.DefRange(), "Contradictory cache scope",
-			"scope = \"public\" shares results between callers, but this tool calls other tools, which may "+
-				"read caller. Write scope = \"private\".")
+		d.Errorf(b.DefRange(), "Contradictory cache scope", "scope = \"public\" shares results between callers, but "+
+			"this tool calls other tools, which may read caller. Write scope = \"private\".")
 	}
 }
 
@@ -73,14 +68,13 @@ func (t *toolDecoder) checkCacheable() {
 	case !t.tool.ReadOnly && t.readOnly == nil && slices.ContainsFunc(t.tool.Steps,
 		func(s *Step) bool { return s.Backend.Effects.unknown }):
 	case !t.tool.ReadOnly:
-		d.Errorf(at, "Results cannot be cached",
-			"This tool may change something, so its results cannot be cached. Write read_only = true if it "+
-				"changes nothing.")
+		d.Diags.Errorf(at, "Results cannot be cached", "This tool may change something, so its results cannot be "+
+			"cached. Write read_only = true if it changes nothing.")
 	case t.tool.Task != nil:
-		d.Errorf(at, "Results cannot be cached",
+		d.Diags.Errorf(at, "Results cannot be cached",
 			"The calls of this tool become tasks, which are not cached. Remove task or cache.")
 	case len(t.askKeys) > 0:
-		d.Errorf(at, "Results cannot be cached",
+		d.Diags.Errorf(at, "Results cannot be cached",
 			"This tool asks the client, so its results cannot be shared between clients.")
 	}
 }

@@ -3,7 +3,6 @@ package hcl
 import (
 	"strings"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -18,19 +17,19 @@ import (
 type ToolCall struct {
 	Name   string // of the other tool
 	Tool   *Tool  // set after all tools are decoded
-	Inputs *hclexpr.KeyValues
+	Inputs *KeyValues
 }
 
 // toolCallSite is a step that calls another tool, recorded to find cycles.
 type toolCallSite struct {
 	call       *ToolCall
-	labelRange hclv2.Range
+	labelRange Range
 }
 
 // decodeToolCall decodes the backend `tool`: its arguments are the inputs of the other tool.
 func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	d := w.dec
-	out := &Backend{Kind: "tool", Range: diag.RangeOf(b.DefRange()), ranges: map[any]diag.Range{},
+	out := &Backend{Kind: "tool", Range: headerRange(b), ranges: map[any]Range{},
 		Effects: Effects{Output: toolOutput, Default: DefaultResult{Member: "result"}}}
 	if len(b.Labels) != 1 {
 		d.Errorf(b.TypeRange, "Missing tool name", "A tool block in a step names the tool to call: `tool \"name\" {`.")
@@ -47,7 +46,7 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	}
 	call := &ToolCall{Name: target.tool.Name, Tool: target.tool, Inputs: w.decodeToolInputs(target.tool, b)}
 	out.Config = call
-	w.calls = append(w.calls, &toolCallSite{call, b.LabelRanges[0]})
+	w.calls = append(w.calls, &toolCallSite{call, labelRange(b)})
 	return out
 }
 
@@ -62,9 +61,9 @@ func hasInput(t *Tool, input string) bool {
 }
 
 // decodeToolInputs checks the arguments of a call of another tool against its inputs.
-func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *hclexpr.KeyValues {
+func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *KeyValues {
 	d := w.dec
-	out := &hclexpr.KeyValues{Range: diag.RangeOf(b.DefRange())}
+	out := &KeyValues{Range: headerRange(b)}
 	for _, nested := range b.Body.Blocks {
 		d.Errorf(nested.TypeRange, "Unexpected block",
 			"A tool block in a step holds the inputs of the tool: `name = value`.")
@@ -77,9 +76,8 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *h
 		n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: d.NonNull})
 		d.Diags = append(d.Diags, c.Diags...)
 		if a.Name == KeyInput && target.Idempotency != nil {
-			d.Errorf(a.NameRange, "Key of a step",
-				"An idempotency key belongs to the call of a client, not to a step. Use idempotency in the "+
-					"tool that clients call; its backends receive derived keys.")
+			d.Errorf(a.NameRange, "Key of a step", "An idempotency key belongs to the call of a client, not to a "+
+				"step. Use idempotency in the tool that clients call; its backends receive derived keys.")
 			continue
 		}
 		m, ok := target.Input.Lookup(a.Name)
@@ -125,7 +123,7 @@ func (l *loader) checkCycles(decls []*toolDecoder) {
 		for _, c := range t.calls {
 			switch state[c.call.Tool] {
 			case 1:
-				l.errorf(c.labelRange, "Tool calls itself",
+				l.diags.Errorf(c.labelRange, "Tool calls itself",
 					"%s → %s is a cycle: a tool cannot call itself, directly or through other tools.",
 					strings.Join(path, " → "), c.call.Name)
 			case 0:
@@ -145,18 +143,17 @@ func (l *loader) checkCycles(decls []*toolDecoder) {
 
 // checkCalledToolsAsk reports steps that call tools which ask the client. The tools must be
 // complete.
-func (w *operationDecoder) checkCalledToolsAsk() (diags diag.Diagnostics) {
+func (w *operationDecoder) checkCalledToolsAsk() (diags Diagnostics) {
 	for _, c := range w.calls {
 		switch {
 		case c.call.Tool.Asks():
-			diags.Errorf(diag.RangeOf(c.labelRange), "Nested tool asks the client",
+			diags.Errorf(c.labelRange, "Nested tool asks the client",
 				"The tool %q asks the client, and only a tool that the client called can do that. Ask in a "+
 					"step of this %s, before the one that needs the answer.", c.call.Name, w.noun)
 		case c.call.Tool.asksUser():
-			diags.Errorf(diag.RangeOf(c.labelRange), "Nested tool asks the client",
-				"Calls of the tool %q may need the approval of the client's user, and only a tool that the "+
-					"client called can ask for that. Write by = \"operator\" there, or move the approval "+
-					"into the tool that clients call.", c.call.Name)
+			diags.Errorf(c.labelRange, "Nested tool asks the client", "Calls of the tool %q may need "+
+				"the approval of the client's user, and only a tool that the client called can ask for that. Write "+
+				"by = \"operator\" there, or move the approval into the tool that clients call.", c.call.Name)
 		}
 	}
 	return diags

@@ -2,26 +2,24 @@ package hcl
 
 import (
 	"slices"
-	"sort"
 	"strings"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/uritemplate"
 )
 
-// Toolset is a subset of the tools, prompts and resources with its own URL. Each list holds names
-// or patterns with *.
+// Targets are tools, prompts and resources that a block names: each list holds names, or patterns
+// with * for any characters.
+type Targets struct{ Tools, Prompts, Resources []string }
+
+// Toolset is a subset of the tools, prompts and resources with its own URL.
 type Toolset struct {
 	Name         string
 	Title        string
 	Instructions string // empty for those of the server
-	Tools        []string
-	Prompts      []string
-	Resources    []string
-	Range        diag.Range
+	Targets
+	Range Range
 }
 
 // HasTool reports whether the toolset contains the tool. A nil Toolset contains everything.
@@ -32,6 +30,20 @@ func (t *Toolset) HasPrompt(name string) bool { return t == nil || matchesAny(t.
 
 // HasResource reports whether the toolset contains the resource.
 func (t *Toolset) HasResource(name string) bool { return t == nil || matchesAny(t.Resources, name) }
+
+// names reports whether the list has a name that matches.
+func (t *Targets) names(list, name string) bool {
+	switch list {
+	case "tools":
+		return matchesAny(t.Tools, name)
+	case "prompts":
+		return matchesAny(t.Prompts, name)
+	}
+	return matchesAny(t.Resources, name)
+}
+
+// isEmpty reports whether nothing is named.
+func (t *Targets) isEmpty() bool { return len(t.Tools)+len(t.Prompts)+len(t.Resources) == 0 }
 
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matchesPattern(p, name) })
@@ -58,47 +70,34 @@ func matchesPattern(pattern, name string) bool {
 	return true
 }
 
-// toolsetDecoder decodes a toolset block.
-type toolsetDecoder struct {
-	exposedNames
-	toolset *Toolset
-}
-
-func (t *toolsetDecoder) spec() decode.Spec {
-	const doc = " in the toolset: names, or patterns with * for any characters."
-	return decode.Spec{
-		decode.Attr(&t.toolset.Title, "title", "The display name."),
-		decode.Attr(&t.toolset.Instructions, "instructions",
+func (t *Toolset) spec(known exposedNames) decode.Spec {
+	return append(decode.Spec{
+		decode.Attr(&t.Title, "title", "The display name."),
+		decode.Attr(&t.Instructions, "instructions",
 			"Instructions for models that use the toolset. By default those of the server."),
-		t.namesField(&t.toolset.Tools, "tools", "The tools"+doc),
-		t.namesField(&t.toolset.Prompts, "prompts", "The prompts"+doc),
-		t.namesField(&t.toolset.Resources, "resources", "The resources"+doc),
-	}
+	}, t.Targets.spec(known, " in the toolset: names, or patterns with * for any characters.")...)
 }
 
 // decodeToolsets decodes the toolset blocks, after the tools, prompts and resources that they can
 // name.
 func (l *loader) decodeToolsets() {
-	offered := l.collectExposedNames()
+	known := l.collectExposedNames()
 	l.eachBlock("toolset", func(d *decode.Decoder, b sourceBlock) {
-		t := &toolsetDecoder{offered, &Toolset{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}}
-		if !exposedNamePattern.MatchString(t.toolset.Name) || strings.Trim(t.toolset.Name, ".") == "" {
-			d.Errorf(b.LabelRanges[0], "Invalid toolset name",
-				"The name of a toolset is part of its URL, /mcp/<name>: 1 to 64 letters, digits, _, - and "+
-					"., not only dots, not %q.", t.toolset.Name)
+		t := &Toolset{Name: b.Labels[0], Range: headerRange(b.Block)}
+		if !exposedNamePattern.MatchString(t.Name) || strings.Trim(t.Name, ".") == "" {
+			d.Errorf(b.LabelRanges[0], "Invalid toolset name", "The name of a toolset is part of its URL, "+
+				"/mcp/<name>: 1 to 64 letters, digits, _, - and ., not only dots, not %q.", t.Name)
 		}
-		d.Body(b.Body, t.spec(), b.DefRange())
-		if len(t.toolset.Tools)+len(t.toolset.Prompts)+len(t.toolset.Resources) == 0 && !d.Diags.HasErrors() &&
-			!d.MissingValue {
+		d.Body(b.Block, t.spec(known))
+		if t.isEmpty() && !d.Diags.HasErrors() && !d.MissingValue {
 			d.Errorf(b.DefRange(), "Empty toolset",
 				"The toolset is empty. Name tools = [\"invoice_*\"], prompts or resources.")
 		}
-		l.report(d)
-		if l.declare("toolset", t.toolset.Name, b) {
-			l.config.Toolsets = append(l.config.Toolsets, t.toolset)
+		if l.declare("toolset", t.Name, b) {
+			l.config.Toolsets = append(l.config.Toolsets, t)
 		}
 	})
-	sort.Slice(l.config.Toolsets, func(i, j int) bool { return l.config.Toolsets[i].Name < l.config.Toolsets[j].Name })
+	slices.SortFunc(l.config.Toolsets, func(a, b *Toolset) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // exposedNames are the names of all tools, prompts and resources, for blocks that refer to them.
@@ -110,45 +109,39 @@ type exposedNames struct {
 // collectExposedNames returns the names of all tools, prompts and resources.
 func (l *loader) collectExposedNames() exposedNames {
 	names := map[string][]string{}
-	for _, t := range l.config.Tools {
-		names["tools"] = append(names["tools"], t.Name)
-	}
-	for _, p := range l.config.Prompts {
-		names["prompts"] = append(names["prompts"], p.Name)
-	}
-	for _, r := range l.config.Resources {
-		names["resources"] = append(names["resources"], r.Name)
+	for _, w := range l.config.operations() {
+		names[w.list] = append(names[w.list], w.Name)
 	}
 	return exposedNames{names, l.partial}
 }
 
-// namesField declares a list of names and patterns, each of which must match something.
-func (o exposedNames) namesField(dst *[]string, noun, doc string) decode.Field {
-	return decode.Custom(noun, "list of names", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
-		*dst = decode.Items[string](d, e, decode.Field{Name: noun}, "strings")
-		names := o.names[noun]
-		for i, pattern := range *dst {
-			r := decode.ElementRange(e, i)
-			if o.partial || slices.ContainsFunc(names, func(name string) bool {
-				return matchesPattern(pattern,
-					name)
-			}) {
-				continue
-			}
-			single := strings.TrimSuffix(noun, "s")
-			if strings.Contains(pattern, "*") {
-				d.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", single, pattern,
+// spec declares the lists, each element of which must match a known name; doc ends their texts.
+func (t *Targets) spec(known exposedNames, doc string) decode.Spec {
+	return decode.Spec{
+		known.namesField(&t.Tools, "tools", "The tools"+doc),
+		known.namesField(&t.Prompts, "prompts", "The prompts"+doc),
+		known.namesField(&t.Resources, "resources", "The resources"+doc),
+	}
+}
+
+func (o exposedNames) namesField(dst *[]string, list, doc string) decode.Field {
+	names, noun := o.names[list], strings.TrimSuffix(list, "s")
+	return decode.StringSet(dst, list, "list of names", doc,
+		func(d *decode.Decoder, r Range, pattern string) string {
+			matches := func(name string) bool { return matchesPattern(pattern, name) }
+			switch {
+			case o.partial || slices.ContainsFunc(names, matches):
+			case strings.Contains(pattern, "*"):
+				d.Diags.Errorf(r, "Pattern without match", "No %s has a name like %q.%s", noun, pattern,
 					diag.SuggestOr(pattern, names, diag.ListAre(names)))
-				continue
-			}
-			if noun == "resources" && uritemplate.HasScheme(pattern) {
-				d.Errorf(r, "Unknown resource",
+			case list == "resources" && uritemplate.HasScheme(pattern):
+				d.Diags.Errorf(r, "Unknown resource",
 					"A resource is referred to by the label of its block, and %q looks like a URI.%s", pattern,
 					diag.ListAre(names))
-				continue
+			default:
+				d.Diags.Errorf(r, "Unknown "+noun, "There is no %s %q.%s", noun, pattern,
+					diag.SuggestOr(pattern, names, diag.ListAre(names)))
 			}
-			d.Errorf(r, "Unknown "+single, "There is no %s %q.%s", single, pattern,
-				diag.SuggestOr(pattern, names, diag.ListAre(names)))
-		}
-	})
+			return pattern
+		})
 }

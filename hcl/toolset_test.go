@@ -14,7 +14,7 @@ func TestAToolsetHoldsWhatItsPatternsName(t *testing.T) {
 		{"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"*", "a.b", true}, {"a*", "a", true}, {"a*", "ba", false}, {"*a", "ba", true},
 		{"a*a", "a", false}, {"a*a", "aa", true}, {"a*b*c", "aXbYc", true}, {"a*b*c", "acb", false}, {"*b*", "abc", true}, {"a**c", "abc", true}, {"a*b*b*c", "abc", false},
 	} {
-		s := &Toolset{Tools: []string{"other", c.pattern}}
+		s := &Toolset{Targets: Targets{Tools: []string{"other", c.pattern}}}
 		if got := s.HasTool(c.name); got != c.want {
 			t.Errorf("%q in %q: %t", c.name, c.pattern, got)
 		}

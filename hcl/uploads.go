@@ -2,13 +2,11 @@ package hcl
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"hatchel/hcl/decode"
-	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 )
 
@@ -18,7 +16,7 @@ type Files struct {
 	Types   []string      // media types, as in "image/*"; nil for all
 	TTL     time.Duration // retention of a file
 	BaseURL string        // public URL of the server, without a trailing /; empty if not declared
-	Range   diag.Range    // zero for no block
+	Range   Range         // zero for no block
 
 	uploadURL string // upload URL; empty with an empty BaseURL
 }
@@ -35,101 +33,83 @@ const (
 func (f *Files) spec() decode.Spec {
 	f.MaxSize, f.TTL = defaultMaxUpload, defaultUploadTTL
 	return decode.Spec{
-		decode.Custom("max_size", "size", "The maximum size of a file. An input may set a lower max_size.",
-			f.decodeMaxSize).DefaultDoc("32MiB"),
-		decode.Custom("types", "list of strings",
+		decode.Attr(&f.MaxSize, "max_size",
+			"The maximum size of a file. An input may set a lower max_size.").DefaultDoc("32MiB").Check(f.checkMaxSize),
+		decode.StringSet(&f.Types, "types", "list of strings",
 			"The accepted media types, as in [\"application/pdf\", \"image/*\"]. Both the declared type and "+
-				"the type detected from the bytes must match. By default all types are accepted.", f.decodeTypes),
-		decode.Custom("ttl", "duration", "How long a file is kept after its upload.", f.decodeTTL).DefaultDoc("24h"),
-		decode.Custom("base_url", "string",
-			"The public URL of this server, as in \"https://tools.example.com\". It is required for "+
-				"input.<name>.url, and tells callers where to upload. Without it, URLs in responses begin "+
-				"with /files.", f.decodeBaseURL),
+				"the type detected from the bytes must match. By default all types are accepted.",
+			checkMediaType).Check(f.checkTypes),
+		decode.Attr(&f.TTL, "ttl", "How long a file is kept after its upload.").DefaultDoc("24h").Check(f.checkTTL),
+		decode.Attr(&f.BaseURL, "base_url", "The public URL of this server, as in \"https://tools.example.com\". It "+
+			"is required for input.<name>.url, and tells callers where to upload. Without it, URLs in responses "+
+			"begin with /files.").Check(f.checkBaseURL),
 	}
 }
 
-func (f *Files) decodeMaxSize(d *decode.Decoder, e hclsyntax.Expression) {
-	before := len(d.Diags)
-	size := d.Size(e, decode.Field{Name: "max_size"})
+func (f *Files) checkMaxSize(d *decode.Decoder, r Range) {
 	switch {
-	case len(d.Diags) > before || size == 0: // the value is unknown
-	case size > maxUpload:
-		d.Errorf(e.Range(), "Invalid size", "The maximum size of an uploaded file is %s.", decode.Size(maxUpload))
-	case size < minUpload:
-		d.Errorf(e.Range(), "Invalid size", "This is only %s. Add the unit, as in \"4MiB\".", size)
-	default:
-		f.MaxSize = size
+	case f.MaxSize > maxUpload:
+		d.Diags.Errorf(r, "Invalid size", "The maximum size of an uploaded file is %s.", decode.Size(maxUpload))
+	case f.MaxSize < minUpload:
+		d.Diags.Errorf(r, "Invalid size", "This is only %s. Add the unit, as in \"4MiB\".", f.MaxSize)
 	}
 }
 
-func (f *Files) decodeTypes(d *decode.Decoder, e hclsyntax.Expression) {
-	list, ok := d.Known(e, decode.Field{Name: "types"}, "list").([]any)
-	if !ok {
-		return
+func checkMediaType(d *decode.Decoder, r Range, pattern string) string {
+	if !schema.IsMediaPattern(pattern) {
+		d.Diags.Errorf(r, "Invalid media type",
+			"types lists media types, as in [\"application/pdf\", \"image/*\"], and %q is not a media type.", pattern)
+		return ""
 	}
-	for _, v := range list {
-		pattern, _ := v.(string)
-		if !schema.IsMediaPattern(pattern) {
-			d.Errorf(e.Range(), "Invalid media type",
-				"types lists media types, as in [\"application/pdf\", \"image/*\"], and %q is not a media type.",
-				pattern)
-			return
-		}
-		f.Types = append(f.Types, strings.ToLower(pattern))
-	}
-	if len(list) == 0 {
-		d.Errorf(e.Range(), "Invalid media type",
+	return strings.ToLower(pattern)
+}
+
+func (f *Files) checkTypes(d *decode.Decoder, r Range) {
+	if len(f.Types) == 0 {
+		d.Diags.Errorf(r, "Invalid media type",
 			"types lists media types, as in [\"application/pdf\", \"image/*\"]. Remove it to accept all types.")
 	}
 }
 
-func (f *Files) decodeTTL(d *decode.Decoder, e hclsyntax.Expression) {
-	before := len(d.Diags)
-	f.TTL = d.Duration(e, decode.Field{Name: "ttl"})
-	if len(d.Diags) == before && (f.TTL < minUploadTTL || f.TTL > maxUploadTTL) {
-		d.Errorf(e.Range(), "Invalid duration", "The duration must be from 1m to 720h.")
+func (f *Files) checkTTL(d *decode.Decoder, r Range) {
+	if f.TTL < minUploadTTL || f.TTL > maxUploadTTL {
+		d.Diags.Errorf(r, "Invalid duration", "The duration must be from 1m to 720h.")
 	}
 }
 
-func (f *Files) decodeBaseURL(d *decode.Decoder, e hclsyntax.Expression) {
-	text, ok := d.Known(e, decode.Field{Name: "base_url"}, "string").(string)
-	if !ok {
-		return
-	}
-	u, err := url.Parse(text)
+func (f *Files) checkBaseURL(d *decode.Decoder, r Range) {
+	u, err := url.Parse(f.BaseURL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" || u.ForceQuery {
-		d.Errorf(e.Range(), "Invalid base URL",
-			"base_url is the public URL of this server, as in \"https://tools.example.com\", not %q.", text)
+		d.Diags.Errorf(r, "Invalid base URL",
+			"base_url is the public URL of this server, as in \"https://tools.example.com\", not %q.", f.BaseURL)
+		f.BaseURL = ""
 		return
 	}
-	f.BaseURL = strings.TrimRight(text, "/")
+	f.BaseURL = strings.TrimRight(f.BaseURL, "/")
 	f.uploadURL = f.BaseURL + "/files"
 }
 
 // decodeFiles decodes the files block.
 func (l *loader) decodeFiles() {
 	f := &l.config.Files
-	d, b, ok := l.decodeSingleton("files", f.spec())
-	if ok {
-		f.Range = diag.RangeOf(b.DefRange())
-		l.diags = append(l.diags, d.Diags...)
-	}
+	l.onlyBlock("files", func(d *decode.Decoder, b sourceBlock) {
+		d.Body(b.Block, f.spec())
+		if f.MaxSize < minUpload {
+			f.MaxSize = defaultMaxUpload // the mistake was reported
+		}
+		f.Range = headerRange(b.Block)
+	})
 	l.env.FileURLs = f.BaseURL != ""
 }
 
 // AcceptsUploads reports whether callers may upload files: there is a files block, or a tool takes
 // a file.
 func (c *Config) AcceptsUploads() bool {
-	if c.Files.Range != (diag.Range{}) {
+	if c.Files.Range != (Range{}) {
 		return true
 	}
-	for _, t := range c.Tools {
-		if t.Input.HoldsFile() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Tools, func(t *Tool) bool { return t.Input.HoldsFile() })
 }
 
 // checkFileLimits reports an input whose files could never be uploaded, because of the limits of
@@ -138,15 +118,13 @@ func (in *inputs) checkFileLimits(d *decode.Decoder, m *schema.Member) {
 	taken := &in.operation.loader.config.Files
 	m.Type.EachFile(func(t *schema.Type) {
 		if !schema.MediaOverlap(taken.Types, t.MediaTypes) {
-			d.Errorf(m.Range, "File never accepted",
-				"The input takes %s, but the files block accepts only %s, so no file for this input can be "+
-					"uploaded. Add its types to types in the files "+
-					"block.", strings.Join(t.MediaTypes, ", "), strings.Join(taken.Types, ", "))
+			d.Errorf(m.Range, "File never accepted", "The input takes %s, but the files block accepts only %s, so no "+
+				"file for this input can be uploaded. Add its types to types in the files "+
+				"block.", strings.Join(t.MediaTypes, ", "), strings.Join(taken.Types, ", "))
 		}
 		if decode.Size(t.MaxSize) > taken.MaxSize {
-			d.Diags.Warnf(diag.RangeOf(m.Range), "File too large",
-				"The input takes %s, but uploads are limited to %s. Reduce max_size here, or raise it in "+
-					"the files block.", decode.Size(t.MaxSize), taken.MaxSize)
+			d.Warnf(m.Range, "File too large", "The input takes %s, but uploads are limited to "+
+				"%s. Reduce max_size here, or raise it in the files block.", decode.Size(t.MaxSize), taken.MaxSize)
 		}
 	})
 }

@@ -2,14 +2,12 @@ package hcl
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/syntax"
 	"hatchel/hcl/value"
@@ -45,10 +43,10 @@ func (l *loader) decodeVariables() {
 }
 
 func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
-	name := b.label(0)
-	l.checkIdentifier("variable", name, b.LabelRanges[0])
+	name := b.Labels[0]
+	checkIdentifier(&l.diags, "variable", name, labelRange(b.Block))
 	v := &variableBlock{typ: eval.AnyType}
-	d.Body(b.Body, v.spec(), b.DefRange())
+	d.Body(b.Block, v.spec())
 	m := &eval.Member{Type: v.typ, Known: true}
 	text, source, given := l.givenValue(name, v.Env)
 	switch {
@@ -72,7 +70,6 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	if m.Value == nil && m.Known {
 		m.NullReason = "var." + name + " is null"
 	}
-	l.report(d)
 	if l.declare("variable", name, b) {
 		l.variables[name] = m
 	}
@@ -97,7 +94,7 @@ func (l *loader) givenValue(name, env string) (text, source string, ok bool) {
 func (l *loader) checkStrayVariables() {
 	for _, name := range diag.SortedNames(l.opts.Vars) {
 		if l.variables[name] == nil {
-			l.diags.Errorf(diag.Range{}, "Unknown variable",
+			l.diags.Errorf(Range{}, "Unknown variable",
 				"A value is set for %q, but no file declares that variable.%s", name,
 				diag.DidYouMean(name, diag.SortedNames(l.variables)))
 		}
@@ -115,40 +112,33 @@ func parseVariable(t *schema.Type, text string) (v any, problem string) {
 		v = decoded
 	}
 	v, violations := t.Compile().Check(v)
-	if len(violations) > 0 {
-		var all []string
-		for _, x := range violations {
-			all = append(all, x.String())
-		}
-		return nil, strings.Join(all, "; ")
-	}
-	return v, ""
+	return v, joinViolations(violations)
 }
 
 // ParseVars parses a variables file with lines `name = value`, like Terraform's .tfvars. Values
 // that are not strings are returned as JSON.
-func ParseVars(name string, src []byte) (map[string]string, diag.Diagnostics) {
+func ParseVars(name string, src []byte) (map[string]string, Diagnostics) {
 	body, diags := syntax.Parse(name, src)
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	vars := map[string]string{}
-	c := hclexpr.NewCompiler(&hclexpr.CompileEnv{}, src, nil, nil)
+	d := &decode.Decoder{Env: &decode.Env{}, Src: src}
 	for _, b := range body.Blocks {
-		c.Errorf(b.TypeRange, "Unexpected block", "A variables file contains names and values: `name = value`.")
+		d.Errorf(b.TypeRange, "Unexpected block", "A variables file contains names and values: `name = value`.")
 	}
 	for _, a := range sortedAttributes(body.Attributes) {
 		key := a.Name
-		n := c.Compile(a.Expr, hclexpr.LexicalEnv{})
+		n := d.CompileKnown(a.Expr, decode.Field{})
 		if text, ok := n.Value.(string); ok {
 			vars[key] = text
 			continue
 		}
 		b, err := value.AppendJSON(nil, n.Value)
 		if err != nil {
-			c.Errorf(a.Expr.Range(), "Invalid value", "The value of %q cannot be written as JSON.", key)
+			d.Errorf(a.Expr.Range(), "Invalid value", "The value of %q cannot be written as JSON.", key)
 		}
 		vars[key] = string(b)
 	}
-	return vars, c.Diags.Sort()
+	return vars, d.Diags.Sort()
 }

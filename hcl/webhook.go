@@ -4,11 +4,9 @@ import (
 	"encoding/base64"
 	"net/url"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -27,7 +25,7 @@ type Webhook struct {
 	Secrets   []decode.SecretText
 	Timeout   time.Duration
 	Retention time.Duration // how long a delivery is retried
-	Range     diag.Range
+	Range     Range
 }
 
 const (
@@ -43,9 +41,8 @@ func (w *Webhook) spec() decode.Spec {
 		w.urlField().Require(),
 		w.secretField().Require(),
 		decode.PositiveDuration(&w.Timeout, "timeout", "The timeout of one delivery.").DefaultDoc("10s"),
-		decode.PositiveDuration(&w.Retention, "retention",
-			"How long delivery of an event is retried, at growing intervals. Then it fails "+
-				"permanently.").DefaultDoc("24h").RenamedFrom("keep"),
+		decode.PositiveDuration(&w.Retention, "retention", "How long delivery of an event is retried, at growing "+
+			"intervals. Then it fails permanently.").DefaultDoc("24h").RenamedFrom("keep"),
 	}
 }
 
@@ -63,7 +60,7 @@ func (c *Config) DisabledWebhooks() (names []string) {
 func (w *Webhook) DisplayAddress() string {
 	u, err := url.Parse(w.URL.Reveal())
 	if err != nil {
-		return diag.Hidden
+		return Hidden
 	}
 	return u.Scheme + "://" + u.Host
 }
@@ -90,21 +87,17 @@ func webhookKey(secret string) ([]byte, bool) {
 // decodeWebhooks decodes the webhook blocks.
 func (l *loader) decodeWebhooks() {
 	l.eachBlock("webhook", func(d *decode.Decoder, b sourceBlock) {
-		w := &Webhook{Name: b.label(0), Range: diag.RangeOf(b.DefRange())}
-		if !exposedNamePattern.MatchString(w.Name) {
-			d.Errorf(b.LabelRanges[0], "Invalid webhook name",
-				"The name of a webhook identifies its deliveries: 1 to 64 letters, digits, _, - and ., not %q.", w.Name)
-		}
-		d.Body(b.Body, w.spec(), b.DefRange())
+		w := &Webhook{Name: b.Labels[0], Range: headerRange(b.Block)}
+		checkExposedName(d, b.Block, "webhook", "identifies its deliveries")
+		d.Body(b.Block, w.spec())
 		if !d.Diags.HasErrors() && !d.MissingValue {
 			w.checkAddress(d, b.Block)
 		}
-		l.report(d)
 		if l.declare("webhook", w.Name, b) {
 			l.config.Webhooks = append(l.config.Webhooks, w)
 		}
 	})
-	sort.Slice(l.config.Webhooks, func(i, j int) bool { return l.config.Webhooks[i].Name < l.config.Webhooks[j].Name })
+	slices.SortFunc(l.config.Webhooks, func(a, b *Webhook) int { return strings.Compare(a.Name, b.Name) })
 	for _, w := range l.config.Webhooks {
 		l.env.Webhooks = append(l.env.Webhooks, w.Name)
 	}
@@ -112,57 +105,54 @@ func (l *loader) decodeWebhooks() {
 
 // urlField declares the URL of a webhook, which is null for a disabled one.
 func (w *Webhook) urlField() decode.Field {
-	return decode.Custom("url", "string, secret allowed",
-		"The URL that events are posted to. With null the webhook is disabled. With http to another "+
-			"machine, events can be read in transit, which causes a warning. Redirects are not "+
-			"followed.", func(d *decode.Decoder, e hclsyntax.Expression) {
-			d.Ranges[&w.URL] = diag.RangeOf(e.Range())
-			switch n := d.CompileKnown(e, decode.Field{Name: "url", Secret: true}); text := n.Value.(type) {
-			case string:
-				w.URL = decode.SecretText(text)
-			case nil:
-				w.Disabled = n.Known
-			default:
-				d.Errorf(e.Range(), "Wrong type", "url takes a string, not %s.", eval.TypePhrase(eval.TypeOf(text)))
-			}
-		})
+	return decode.Custom("url", "string, secret allowed", "The URL that events are posted to. With null the webhook "+
+		"is disabled. With http to another machine, events can be read in transit, which causes a warning. Redirects "+
+		"are not followed.", func(d *decode.Decoder, e hclsyntax.Expression) {
+		d.Ranges[&w.URL] = diag.RangeOf(e.Range())
+		switch n := d.CompileKnown(e, decode.Field{Name: "url", Secret: true}); text := n.Value.(type) {
+		case string:
+			w.URL = decode.SecretText(text)
+		case nil:
+			w.Disabled = n.Known
+		default:
+			d.Errorf(e.Range(), "Wrong type", "url takes a string, not %s.", eval.TypePhrase(eval.TypeOf(text)))
+		}
+	})
 }
 
 // secretField declares the secrets of a webhook: one, or several during rotation.
 func (w *Webhook) secretField() decode.Field {
-	return decode.Custom("secret", "string or list of strings, secret allowed",
-		"The secret for signing requests, as in secret.hook: at least 24 characters, or whsec_ and the key "+
-			"in base64. During rotation a list: requests are signed with each secret, and nulls are "+
-			"ignored.", func(d *decode.Decoder, e hclsyntax.Expression) {
-			d.Ranges[&w.Secrets] = diag.RangeOf(e.Range())
-			n := d.CompileKnown(e, decode.Field{Name: "secret", Secret: true})
-			all, ok := n.Value.([]any)
-			if !ok {
-				all = []any{n.Value}
+	return decode.Custom("secret", "string or list of strings, secret allowed", "The secret for signing requests, as "+
+		"in secret.hook: at least 24 characters, or whsec_ and the key in base64. During rotation a list: requests "+
+		"are signed with each secret, and nulls are ignored.", func(d *decode.Decoder, e hclsyntax.Expression) {
+		d.Ranges[&w.Secrets] = diag.RangeOf(e.Range())
+		n := d.CompileKnown(e, decode.Field{Name: "secret", Secret: true})
+		all, ok := n.Value.([]any)
+		if !ok {
+			all = []any{n.Value}
+		}
+		for i, v := range all {
+			switch text := v.(type) {
+			case string:
+				checkSecret(d, diag.RangeOf(decode.ElementRange(e, i)), text)
+				w.Secrets = append(w.Secrets, decode.SecretText(text))
+			case nil:
+			default:
+				d.Errorf(decode.ElementRange(e, i), "Wrong type",
+					"secret takes a string or a list of strings, not %s.", eval.TypePhrase(eval.TypeOf(text)))
 			}
-			for i, v := range all {
-				switch text := v.(type) {
-				case string:
-					checkSecret(d, decode.ElementRange(e, i), text)
-					w.Secrets = append(w.Secrets, decode.SecretText(text))
-				case nil:
-				default:
-					d.Errorf(decode.ElementRange(e, i), "Wrong type",
-						"secret takes a string or a list of strings, not %s.", eval.TypePhrase(eval.TypeOf(text)))
-				}
-			}
-		})
+		}
+	})
 }
 
 // checkSecret reports an invalid secret without showing it.
-func checkSecret(d *decode.Decoder, where hclv2.Range, secret string) {
+func checkSecret(d *decode.Decoder, r Range, secret string) {
 	switch key, ok := webhookKey(secret); {
 	case !ok:
-		d.Errorf(where, "Invalid webhook secret", "whsec_ must be followed by base64 with padding.")
+		d.Diags.Errorf(r, "Invalid webhook secret", "whsec_ must be followed by base64 with padding.")
 	case len(key) < minWebhookSecret:
-		d.Errorf(where, "Weak webhook secret",
-			"A secret of fewer than %d bytes can be guessed, and anyone who knows it can forge events. "+
-				"Generate one with: openssl rand -base64 32.", minWebhookSecret)
+		d.Diags.Errorf(r, "Weak webhook secret", "A secret of fewer than %d bytes can be guessed, and anyone who "+
+			"knows it can forge events. Generate one with: openssl rand -base64 32.", minWebhookSecret)
 	}
 }
 
@@ -175,42 +165,37 @@ func (w *Webhook) checkAddress(d *decode.Decoder, b *hclsyntax.Block) {
 	u, err := url.Parse(w.URL.Reveal())
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
-		d.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL",
-			"url is a complete URL such as \"https://ops.example/hooks\", with https and a host, or null "+
-				"for a disabled webhook.")
+		d.Diags.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "url is a complete URL such as "+
+			"\"https://ops.example/hooks\", with https and a host, or null for a disabled webhook.")
 	case u.User != nil || u.Fragment != "":
-		d.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL",
-			"The URL of a webhook must not have a user name, password or fragment: receivers verify the "+
-				"sender by the signature.")
+		d.Diags.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "The URL of a webhook must not have a user "+
+			"name, password or fragment: receivers verify the sender by the signature.")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		d.Diags.Warnf(diag.RangeOf(d.FieldRange(&w.URL, b)), "Webhook without TLS",
+		d.Diags.Warnf(d.FieldRange(&w.URL, b), "Webhook without TLS",
 			"With http, events can be read in transit, including the arguments of calls that need approval. Use https.")
 	}
 	if len(w.Secrets) == 0 {
-		d.Errorf(d.FieldRange(&w.Secrets, b), "Missing webhook secret",
-			"The webhook has a URL but no secret for signing events; the secret is null. Set it, or make "+
-				"url null as well.")
+		d.Diags.Errorf(d.FieldRange(&w.Secrets, b), "Missing webhook secret", "The webhook has a URL but no secret "+
+			"for signing events; the secret is null. Set it, or make url null as well.")
 	}
 }
 
 // webhooksField declares a list of webhooks, by name.
 func webhooksField(dst *[]string, name, doc string) decode.Field {
-	return decode.Custom(name, "list of webhooks", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
-		known := d.Env.Webhooks
-		if rejectWebhookReferences(d, e) {
-			return
-		}
-		for i, hook := range decode.Items[string](d, e, decode.Field{Name: name}, "strings") {
-			switch {
-			case !slices.Contains(known, hook):
+	return decode.StringSet(dst, name, "list of webhooks", doc,
+		func(d *decode.Decoder, r Range, hook string) string {
+			if known := d.Env.Webhooks; !slices.Contains(known, hook) {
 				if !d.Env.Partial {
-					d.Errorf(decode.ElementRange(e, i), "Unknown webhook", "There is no webhook %q.%s", hook,
+					d.Diags.Errorf(r, "Unknown webhook", "There is no webhook %q.%s", hook,
 						diag.SuggestOr(hook, known, listWebhooks(known)))
 				}
-			case !slices.Contains(*dst, hook):
-				*dst = append(*dst, hook)
-				d.Deps.Webhooks = append(d.Deps.Webhooks, hook)
+				return ""
 			}
+			d.Deps.Webhooks = append(d.Deps.Webhooks, hook)
+			return hook
+		}).Wrap(func(d *decode.Decoder, e hclsyntax.Expression, read func()) {
+		if !rejectWebhookReferences(d, e) {
+			read()
 		}
 	})
 }

@@ -157,7 +157,7 @@ func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval
 
 // Decide approves or rejects a call. With an audit log the decision is recorded before it takes
 // effect. The error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's
-// own call, or an UnrecordedDecisionError when the decision could not be recorded and was not made.
+// own call, or an UnrecordedError when the decision could not be recorded and was not made.
 func (d *ApprovalAdmin) Decide(
 	ctx context.Context, id string, approved bool, reason string,
 ) (*approval.Approval, error) {
@@ -172,26 +172,20 @@ func (d *ApprovalAdmin) Decide(
 	if d.g.audit == nil && !a.Audited {
 		return d.book.Decide(ctx, a.ID, approved, decision)
 	}
-	proposal := approval.Proposal{Approved: approved, Decision: decision}
-	p, err := d.book.Propose(ctx, a.ID, proposal, d.g.env.Process.Name())
-	if err != nil {
+	if a, err = d.book.Propose(ctx, a.ID, approved, decision, true); err != nil {
 		return nil, err
 	}
-	return d.g.confirmDecision(ctx, d.book, p, d.g.env.AuditedCaller(d.caller))
+	return d.g.confirmDecision(ctx, d.book, a, d.g.env.AuditedCaller(d.caller))
 }
 
-// UnrecordedDecisionError reports that a decision was not made, because it could not be recorded.
-type UnrecordedDecisionError struct{ Cause error }
-
-func (u *UnrecordedDecisionError) Error() string {
-	return "Nothing was decided, because the server cannot write its audit log. The server's log has the reason"
-}
+const unrecordedDecision = "Nothing was decided, because the server cannot write its audit log. The server's log has " +
+	"the reason"
 
 var errNoAudit = errors.New("the configuration had an audit block when the approval was requested, and has none now")
 
-// decisionRecord returns the audit record of a proposed decision.
-func decisionRecord(p *approval.Proposal, by audit.Caller) audit.Record {
-	a, decision := p.Approval, "rejected"
+// decisionRecord returns the audit record of the decision that is proposed for an approval.
+func decisionRecord(a *approval.Approval, by audit.Caller) audit.Record {
+	p, decision := a.Proposal, "rejected"
 	if p.Approved {
 		decision = "approved"
 	}
@@ -199,43 +193,49 @@ func decisionRecord(p *approval.Proposal, by audit.Caller) audit.Record {
 		Time: time.Now(), Event: audit.EventApproval, ID: a.ID, Kind: "tool", Name: a.Tool, Caller: by,
 		Decision: decision, Rule: strings.Join(a.Rules, ", "), Revision: a.Revision,
 		Approval: &audit.Approval{
-			ID: a.ID, Requester: a.Caller.Subject, Rules: a.Rules,
-			By: p.Decision.By, At: p.Decision.At, Reason: p.Decision.Reason,
+			ID: a.ID, Requester: a.Caller.Subject, Rules: a.Rules, By: p.By, At: p.At, Reason: p.Reason,
 		},
 	}
 }
 
-// confirmDecision records a decision and makes it effective. A decision that cannot be recorded is
-// withdrawn.
+// confirmDecision records the decision that is proposed for an approval and makes it effective. A
+// decision that cannot be recorded is withdrawn.
 func (g *Generation) confirmDecision(
-	ctx context.Context, book *approval.Store, p *approval.Proposal, by audit.Caller,
+	ctx context.Context, book *approval.Store, a *approval.Approval, by audit.Caller,
 ) (*approval.Approval, error) {
 	ctx = context.WithoutCancel(ctx) // a recorded decision must become effective
 	err := errNoAudit
 	if g.audit != nil {
-		r := decisionRecord(p, by)
+		r := decisionRecord(a, by)
 		err = g.audit.Append(&r, true)
 	}
 	if err != nil {
 		g.env.LogAuditFailure(ctx, err)
-		if _, failed := book.Withdraw(ctx, p); failed != nil {
+		if failed := book.Withdraw(ctx, a); failed != nil {
 			return nil, failed
 		}
-		return nil, &UnrecordedDecisionError{err}
+		return nil, &UnrecordedError{unrecordedDecision, err}
 	}
-	return book.Confirm(ctx, p)
+	return book.Confirm(ctx, a)
 }
 
-// recordDecision records the stored decision of another process, unless a third one does.
-func (h *Host) recordDecision(ctx context.Context, book *approval.Store, id string) {
+// recordDecisions records the decision of an approval that another process has stored, or those of
+// all approvals when the ID is empty, unless a third process does.
+func (h *Host) recordDecisions(ctx context.Context, book *approval.Store, id string) {
 	h.withAuditLog(func(g *Generation) {
-		p, err := book.Claim(ctx, id, g.env.Process.Name())
-		if err == nil && p != nil {
-			_, err = g.confirmDecision(ctx, book, p, audit.Caller{Subject: p.Decision.By})
+		ids := []string{id}
+		if id == "" {
+			ids, _ = book.Unclaimed(ctx) // the next change or start tries again
 		}
-		if err != nil {
-			g.log().LogAttrs(ctx, slog.LevelError, "approval decision failed",
-				slog.String("approval", id), slog.String("error", g.env.Scrubber.Text(err.Error())))
+		for _, id := range ids {
+			a, err := book.Claim(ctx, id)
+			if err == nil && a != nil {
+				_, err = g.confirmDecision(ctx, book, a, audit.Caller{Subject: a.Proposal.By})
+			}
+			if err != nil {
+				g.log().LogAttrs(ctx, slog.LevelError, "approval decision failed",
+					slog.String("approval", id), slog.String("error", g.env.Scrubber.Text(err.Error())))
+			}
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"hatchel/hcl"
@@ -25,39 +24,10 @@ type auditLog interface {
 }
 
 // AuditLogs are the audit logs of all generations. A log at the same place is shared by the
-// generations that declare it, so that its chain survives reloads, and is closed with the last of
-// them. Its methods may be called concurrently.
+// generations that declare it, so that its chain survives reloads.
 type AuditLogs struct {
 	Stdout io.Writer // for a log on standard output; nil when that belongs to the client
-
-	mu   sync.Mutex
-	open map[string]*sharedLog // by location; guarded by mu
-}
-
-type sharedLog struct {
-	log   auditLog
-	users int // guarded by AuditLogs.mu
-}
-
-// acquire returns the log of a block, which it opens when no generation has, and the function that
-// gives it back. The error is a sentence for the author of the configuration.
-func (as *AuditLogs) acquire(ctx context.Context, decl *hcl.Audit, dir string) (auditLog, func() error, error) {
-	location := auditLocation(decl, dir)
-	as.mu.Lock()
-	defer as.mu.Unlock()
-	s := as.open[location]
-	if s == nil {
-		log, err := as.openLog(ctx, decl, location)
-		if err != nil {
-			return nil, nil, err
-		}
-		if s = (&sharedLog{log: log}); as.open == nil {
-			as.open = map[string]*sharedLog{}
-		}
-		as.open[location] = s
-	}
-	s.users++
-	return s.log, func() error { return as.release(location, s) }, nil
+	shared[auditLog]
 }
 
 // auditLocation returns the path of a file or the address of a database; empty for standard output.
@@ -92,16 +62,6 @@ func (as *AuditLogs) openLog(ctx context.Context, decl *hcl.Audit, location stri
 	return audit.Stream(as.Stdout)
 }
 
-func (as *AuditLogs) release(location string, s *sharedLog) error {
-	as.mu.Lock()
-	defer as.mu.Unlock() // until it is closed, because a log must not be opened twice
-	if s.users--; s.users > 0 {
-		return nil
-	}
-	delete(as.open, location)
-	return s.log.Close()
-}
-
 func auditLimits(decl *hcl.Audit) audit.Limits {
 	return audit.Limits{MaxFileSize: int64(decl.Rotate), MaxFiles: decl.MaxFiles}
 }
@@ -113,13 +73,26 @@ func (g *Generation) applyAuditLimits() {
 	}
 }
 
+// UnrecordedError reports that nothing was done about a file or an approval, because it could not be
+// recorded. Message is for the caller.
+type UnrecordedError struct {
+	Message string
+	Cause   error
+}
+
+func (u *UnrecordedError) Error() string { return u.Message }
+
+func (u *UnrecordedError) Unwrap() error { return u.Cause }
+
 // openAudit opens the audit log, if one is declared and this program keeps one.
 func (c *compiler) openAudit() {
 	decl := c.g.Config.Audit
 	if decl == nil || c.build.AuditLogs == nil {
 		return
 	}
-	log, release, err := c.build.AuditLogs.acquire(c.g.env.Running, decl, c.build.Dir)
+	logs, location := c.build.AuditLogs, auditLocation(decl, c.build.Dir)
+	open := func() (auditLog, error) { return logs.openLog(c.g.env.Running, decl, location) }
+	log, release, err := logs.acquire(location, open, auditLog.Close)
 	if err != nil {
 		detail := "The audit log " + decl.File + " cannot be opened: " + err.Error() + "."
 		switch {
@@ -136,24 +109,18 @@ func (c *compiler) openAudit() {
 	c.g.audit, c.g.env.Audit = log, log
 }
 
-// AuditHealth says whether requests can be recorded.
-type AuditHealth struct {
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
-}
-
 // auditHealth checks the audit log, and tries again after a failed record; nil when requests are
 // not recorded.
-func (g *Generation) auditHealth(ctx context.Context) *AuditHealth {
+func (g *Generation) auditHealth(ctx context.Context) *Health {
 	if g.audit == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	if err := g.audit.Check(ctx); err != nil {
-		return &AuditHealth{Error: g.env.Scrubber.Text(err.Error())}
+		return &Health{Error: g.env.Scrubber.Text(err.Error())}
 	}
-	return &AuditHealth{OK: true}
+	return &Health{OK: true}
 }
 
 // AuditUnavailable reports whether no call can be made, because none can be recorded.

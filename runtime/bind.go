@@ -131,9 +131,8 @@ func (c *compiler) checkRequirements() {
 }
 
 func (c *compiler) reportMovedState() {
-	const text = "The state store is open at the place that the configuration named before, and does " +
-		"not move while the " +
-		"server runs. Restart the server to keep the state elsewhere."
+	const text = "The state store is open at the place that the configuration named before, and does not move while " +
+		"the server runs. Restart the server to keep the state elsewhere."
 	var at hcl.Range
 	if declared := c.g.Config.State; declared != nil {
 		at = declared.Range

@@ -11,7 +11,6 @@ import (
 	"hatchel/runtime/call"
 	"hatchel/runtime/files"
 	"hatchel/runtime/limit"
-	"hatchel/runtime/mcp"
 	"hatchel/runtime/policy"
 	"hatchel/runtime/result"
 )
@@ -56,7 +55,7 @@ func (b Build) withDefaults() *Build {
 		b.State = newMemoryState()
 	}
 	if b.caches == nil {
-		b.caches = &processCaches{limit.New(b.State.open), result.NewCache(), call.NewWaiters()}
+		b.caches = &processCaches{limit.New(b.State.openStore), result.NewCache(), call.NewWaiters()}
 	}
 	return &b
 }
@@ -117,7 +116,7 @@ func (c *compiler) makeEnvironment() {
 	g, b, cfg := c.g, c.build, c.g.Config
 	env := &call.Environment{
 		Dir: b.Dir, Now: b.Now, Log: b.Log, Revision: cfg.ID, Scrubber: result.NewScrubber(cfg.Secrets),
-		Webhooks: enabledWebhooks(cfg), Generation: g, State: b.State, Limiter: b.caches.limiter,
+		Generation: g, State: b.State, Limiter: b.caches.limiter,
 		Results: b.caches.results, Waiters: b.caches.waiters, Tasks: b.State.tasks, Keys: b.State.keys,
 		Process: b.State.process, Files: b.State.files,
 	}
@@ -166,7 +165,9 @@ func (c *compiler) openAuthentication() {
 
 func (c *compiler) openConnections() {
 	for _, conn := range c.g.Config.Connections {
-		opened, release, err := c.build.Connections.acquire(c.ctx, conn, c.build)
+		open := func() (*connection, error) { return openConnection(c.ctx, conn, c.build) }
+		key := conn.Kind + " " + conn.Name + " " + conn.Digest
+		opened, release, err := c.build.Connections.acquire(key, open, (*connection).close)
 		if err != nil {
 			c.report("Invalid connection", err.Error(), conn.Range)
 			continue
@@ -199,16 +200,9 @@ func (c *compiler) gatherRules() {
 
 // makeViews makes what each toolset shows, with its lists.
 func (c *compiler) makeViews() {
-	c.g.fullView = newView(c.g, nil)
+	c.g.fullView, c.g.emptyView = newView(c.g, nil), newView(c.g, new(hcl.Toolset))
 	c.g.views = map[string]*view{"": c.g.fullView}
 	for _, t := range c.g.Config.Toolsets {
 		c.g.views[t.Name] = newView(c.g, t)
 	}
-	for _, v := range c.g.views {
-		for _, of := range []mcp.Listing{mcp.Prompts, mcp.Resources, mcp.Templates} {
-			v.encodeList(of, c.g)
-		}
-	}
-	c.g.listsStale.Store(true)
-	c.g.publish()
 }

@@ -10,41 +10,71 @@ import (
 	"hatchel/hcl"
 )
 
-// Connections are the open connections of all generations. A connection whose block did not change
-// is shared by the generations that declare it, and is closed with the last of them. Its methods
-// may be called concurrently.
-type Connections struct {
+// shared are open things that generations share: by a key, each is opened for the first generation
+// that needs it, and closed with the last one. Its methods may be called concurrently.
+type shared[T any] struct {
 	mu   sync.Mutex
-	open map[string]*connection // by kind, name and digest; guarded by mu
+	open map[string]*sharedThing[T] // guarded by mu
 }
+
+type sharedThing[T any] struct {
+	thing T
+	users int           // none while it is being closed; guarded by shared.mu
+	gone  chan struct{} // closed when it is closed
+}
+
+// acquire returns the thing of a key, which it opens when no generation has, and the function that
+// gives it back. Nothing is opened again before it is closed.
+func (s *shared[T]) acquire(
+	key string, open func() (T, error), closeThing func(T) error,
+) (thing T, release func() error, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.open[key]
+	for ; t != nil && t.users == 0; t = s.open[key] {
+		s.mu.Unlock()
+		<-t.gone
+		s.mu.Lock()
+	}
+	if t == nil {
+		if thing, err = open(); err != nil {
+			return thing, nil, err
+		}
+		t = &sharedThing[T]{thing: thing, gone: make(chan struct{})}
+		if s.open == nil {
+			s.open = map[string]*sharedThing[T]{}
+		}
+		s.open[key] = t
+	}
+	t.users++
+	return t.thing, func() error { return s.release(key, t, closeThing) }, nil
+}
+
+func (s *shared[T]) release(key string, t *sharedThing[T], closeThing func(T) error) error {
+	s.mu.Lock()
+	t.users--
+	last := t.users == 0
+	s.mu.Unlock()
+	if !last {
+		return nil
+	}
+	err := closeThing(t.thing)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, key)
+	close(t.gone)
+	return err
+}
+
+// Connections are the open connections of all generations. A connection whose block did not change
+// is shared by the generations that declare it.
+type Connections struct{ shared[*connection] }
 
 // connection is one open connection block.
 type connection struct {
 	handle   any
 	guard    *adapters.ConnectionGuard
-	users    int // guarded by Connections.mu
 	cleanups cleanups
-}
-
-// acquire returns a connection, which it opens when no generation has, and the function that gives
-// it back.
-func (cs *Connections) acquire(ctx context.Context, conn *hcl.Connection, b *Build) (*connection, func() error, error) {
-	key := conn.Kind + " " + conn.Name + " " + conn.Digest
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	c := cs.open[key]
-	if c == nil {
-		var err error
-		if c, err = openConnection(ctx, conn, b); err != nil {
-			return nil, nil, err
-		}
-		if cs.open == nil {
-			cs.open = map[string]*connection{}
-		}
-		cs.open[key] = c
-	}
-	c.users++
-	return c, func() error { return cs.release(key, c) }, nil
 }
 
 func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*connection, error) {
@@ -66,19 +96,7 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 	return c, nil
 }
 
-func (cs *Connections) release(key string, c *connection) error {
-	cs.mu.Lock()
-	c.users--
-	last := c.users == 0
-	if last {
-		delete(cs.open, key)
-	}
-	cs.mu.Unlock()
-	if last {
-		return c.cleanups.run()
-	}
-	return nil
-}
+func (c *connection) close() error { return c.cleanups.run() }
 
 // cleanups undo what their owner has opened. They run once, newest first.
 type cleanups struct {

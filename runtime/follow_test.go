@@ -211,7 +211,7 @@ func TestEachToolsetIsToldOfItsOwnLists(t *testing.T) {
 			description = "Another prompt."
 			message "user" { text = "changed, and the list does not show it" }
 		}`)
-		e.hears(t, `"billing" {true true true}`) // it is gone
+		e.hears(t, `"billing" {false true false}`) // it is gone, with its prompts
 	})
 }
 

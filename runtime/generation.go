@@ -1,10 +1,12 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
@@ -33,6 +35,7 @@ type Generation struct {
 	completions map[*hcl.Completion]*call.Completion
 	views       map[string]*view // by toolset
 	fullView    *view            // all that is listed; its name is empty
+	emptyView   *view            // of an unknown toolset
 	listsStale  atomic.Bool      // a database has told more of its rows since the lists of tools were encoded
 	publishing  sync.Mutex       // held while lists are encoded
 
@@ -64,19 +67,11 @@ func (g *Generation) Info() *mcp.Info { return g.fullView.info }
 // Count returns how many entries a list of a toolset has, of which a caller may see fewer; 0 for an
 // unknown toolset.
 func (g *Generation) Count(toolset string, of mcp.Listing) int {
-	if v := g.view(toolset); v != nil {
-		return v.lists[of].Load().Len()
-	}
-	return 0
+	return g.view(toolset).lists[of].Load().Len()
 }
 
-// view returns what a toolset shows; nil for an unknown toolset.
-func (g *Generation) view(toolset string) *view {
-	if toolset == "" {
-		return g.fullView
-	}
-	return g.views[toolset]
-}
+// view returns what a toolset shows; nothing for an unknown toolset.
+func (g *Generation) view(toolset string) *view { return cmp.Or(g.views[toolset], g.emptyView) }
 
 // Program returns a tool by its name, also one that is not listed.
 func (g *Generation) Program(name string) (*call.Program, bool) {
@@ -103,7 +98,7 @@ func (g *Generation) Explain(ctx context.Context, kind string, req *mcp.CallRequ
 		}
 		return call.Explanation{}, mcp.UnknownTool(req.Name)
 	case "prompt":
-		if p := g.fullView.prompt(req.Name); p != nil {
+		if p := g.fullView.prompts[req.Name]; p != nil {
 			return p.Explain(ctx, req)
 		}
 		return call.Explanation{}, mcp.UnknownPrompt(req.Name)
@@ -167,3 +162,117 @@ func (g *Generation) voidApprovals(before *Generation) {
 }
 
 func (g *Generation) log() *slog.Logger { return g.build.Log }
+
+const (
+	// retiredBit is set in Generation.calls when no more calls are admitted.
+	retiredBit = 1 << 40
+	// forceStopAfter is how long cancelled calls have to end before their backends are closed.
+	forceStopAfter = 10 * time.Second
+)
+
+// enter admits a call, unless the generation is retired. A call that was admitted must leave.
+func (g *Generation) enter() bool {
+	if g.calls.Add(1) < retiredBit {
+		return true
+	}
+	g.leave()
+	return false
+}
+
+func (g *Generation) leave() {
+	if g.calls.Add(-1) == retiredBit {
+		g.once.Do(func() { close(g.drained) })
+	}
+}
+
+// Pin implements call.Generation.
+func (g *Generation) Pin() {
+	g.pinned.Add(1)
+	g.leave()
+}
+
+// Unpin implements call.Generation.
+func (g *Generation) Unpin() {
+	g.calls.Add(1)
+	g.pinned.Done()
+}
+
+// Retain implements call.Generation.
+func (g *Generation) Retain() { g.pinned.Add(1) }
+
+// Release implements call.Generation.
+func (g *Generation) Release() { g.pinned.Done() }
+
+// retire admits no more calls, waits for those that run, and closes the generation. Calls that are
+// left after the grace period, or once stopNow is closed, are cancelled; pinned calls are cancelled
+// only once stopNow is closed.
+func (g *Generation) retire(grace time.Duration, stopNow <-chan struct{}) {
+	if g.calls.Add(retiredBit) == retiredBit {
+		g.once.Do(func() { close(g.drained) })
+	}
+	if !waitUntil(g.drained, grace, stopNow) {
+		cause := call.ErrReplaced
+		if waitUntil(stopNow, 0, nil) {
+			cause = call.ErrStopped
+		}
+		g.cancel(cause)
+		if !waitUntil(g.drained, forceStopAfter, nil) {
+			g.log().Warn("cancelled calls did not end, closing their backends", "calls", g.calls.Load()-retiredBit)
+		}
+	}
+	g.awaitPinned(stopNow)
+	g.close()
+}
+
+// awaitPinned waits for pinned calls and tasks.
+func (g *Generation) awaitPinned(stopNow <-chan struct{}) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.pinned.Wait()
+	}()
+	select {
+	case <-ended:
+		return
+	case <-stopNow:
+	}
+	g.cancelPinned(call.ErrStopped)
+	if !waitUntil(ended, forceStopAfter, nil) {
+		g.log().Warn("cancelled tasks or waiting calls did not end, closing their backends")
+	}
+}
+
+// Close closes a generation that no Host has.
+func (g *Generation) Close() {
+	now := make(chan struct{})
+	close(now)
+	g.retire(0, now)
+}
+
+func (g *Generation) close() {
+	g.cancel(nil)
+	g.cancelPinned(nil)
+	g.probing.Wait()
+	if err := g.cleanups.run(); err != nil {
+		g.log().Warn("configuration not closed cleanly", "error", err)
+	}
+}
+
+// waitUntil reports whether done is closed before d has passed and before interrupt, which may be
+// nil, is closed.
+func waitUntil(done <-chan struct{}, d time.Duration, interrupt <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	case <-interrupt:
+	}
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}

@@ -3,9 +3,11 @@ package runtime
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/auth"
 	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
@@ -18,7 +20,7 @@ import (
 
 // Info returns how the server introduces itself in a toolset; nil for an unknown toolset.
 func (h *Host) Info(toolset string) *mcp.Info {
-	if v := h.current.Load().view(toolset); v != nil {
+	if v := h.current.Load().views[toolset]; v != nil {
 		return v.info
 	}
 	return nil
@@ -28,10 +30,10 @@ func (h *Host) Info(toolset string) *mcp.Info {
 // empty.
 func (h *Host) List(ctx context.Context, caller *mcp.Caller, of mcp.Listing) *mcp.List {
 	g := h.current.Load()
-	if v := g.view(caller.Toolset); v != nil && g.isAuthenticated(caller) {
-		return v.listFor(ctx, caller, of)
+	if !g.isAuthenticated(caller) {
+		return g.emptyView.lists[of].Load()
 	}
-	return mcp.NewList(of, nil, mcp.ListOptions{})
+	return g.view(caller.Toolset).listFor(ctx, caller, of)
 }
 
 // CallTool serves one tools/call.
@@ -41,7 +43,7 @@ func (h *Host) CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome,
 		return mcp.Outcome{}, err
 	}
 	defer g.leave()
-	p := g.view(req.Caller.Toolset).tool(req.Name)
+	p := g.view(req.Caller.Toolset).tools[req.Name]
 	if p == nil {
 		return mcp.Outcome{}, g.recordUnknown(ctx, "tool", req, mcp.UnknownTool(req.Name))
 	}
@@ -60,7 +62,7 @@ func (h *Host) GetPrompt(ctx context.Context, req *mcp.CallRequest) (mcp.Documen
 
 // Prompt serves one prompts/get from this generation.
 func (g *Generation) Prompt(ctx context.Context, req *mcp.CallRequest) (mcp.Document, error) {
-	p := g.view(req.Caller.Toolset).prompt(req.Name)
+	p := g.view(req.Caller.Toolset).prompts[req.Name]
 	if p == nil {
 		return mcp.Document{}, g.recordUnknown(ctx, "prompt", req, mcp.UnknownPrompt(req.Name))
 	}
@@ -164,4 +166,41 @@ func (h *Host) answerError(err error) error {
 		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: h.Current().env.Scrubber.Text(f.Message)}
 	}
 	return err
+}
+
+// Authenticator returns what authenticates callers now; nil without authentication.
+func (h *Host) Authenticator() *auth.Authenticator { return h.current.Load().authenticator }
+
+// Certificates returns the certificates of TLS; nil when the configuration has none.
+func (h *Host) Certificates() *auth.Certificates { return h.current.Load().certificates }
+
+// isAuthenticated reports whether the generation may serve a request as far as that depends on who
+// makes it: a caller over HTTP has a credential that is valid in this configuration, and a caller
+// on stdio has started the process.
+func (g *Generation) isAuthenticated(c *mcp.Caller) bool {
+	return c.Header == nil || g.authenticator.StillValid(c.Identity)
+}
+
+// stillKnown is isAuthenticated, also for the caller of a call that has become a task in the
+// meantime.
+func (g *Generation) stillKnown(c *mcp.Caller) bool {
+	if i := c.Identity; c.Header == nil && i != nil && i.Grant != "" {
+		return g.authenticator.StillValid(i)
+	}
+	return g.isAuthenticated(c)
+}
+
+// admit is pin for the request of a caller. A request that was admitted must leave.
+func (h *Host) admit(ctx context.Context, c *mcp.Caller) (*Generation, error) {
+	g := h.pin()
+	switch {
+	case g == nil:
+		return nil, errClosed
+	case !g.isAuthenticated(c):
+		g.leave()
+		err := mcp.Unauthorized()
+		h.RecordRefusal(ctx, Refusal{Status: http.StatusUnauthorized, Reason: err.Message, Caller: c})
+		return nil, err
+	}
+	return g, nil
 }

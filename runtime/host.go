@@ -52,7 +52,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 		options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil,
 	}
 	h.build.State.tasks.OnChange(h.taskChanged)
-	h.build.State.setDecisionRecorder(h.recordDecision)
+	h.build.State.setDecisionRecorder(h.recordDecisions)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
 	h.build.current = h.Current
@@ -102,7 +102,9 @@ func (h *Host) commit(next *Generation, diags hcl.Diagnostics, began time.Time) 
 	h.build.State.serveWebhooks(next)
 	h.current.Store(next)
 	h.build.caches.waiters.NotifyReload()
-	h.build.State.recordStoredDecisions()
+	if last.audit == nil {
+		h.build.State.recordDecisions("") // those that were stored while no audit log was open
+	}
 	h.recordLoad(last, next, diags, began)
 	h.notify(func(n Notifier) { n.Retain(next.authenticator.StillValid) })
 	h.listsChanged(last, next)
@@ -199,8 +201,7 @@ func (h *Host) taskChanged(id string, members []byte) {
 func (h *Host) toolsChanged(toolsets []string) {
 	h.notify(func(n Notifier) {
 		n.ListsChanged(func(toolset string) mcp.Changes {
-			return mcp.Changes{Tools: slices.Contains(toolsets,
-				toolset)}
+			return mcp.Changes{Tools: slices.Contains(toolsets, toolset)}
 		})
 	})
 }
@@ -216,8 +217,7 @@ func (h *Host) listsChanged(last, next *Generation) {
 	if differs {
 		h.notify(func(n Notifier) {
 			n.ListsChanged(func(toolset string) mcp.Changes {
-				return changedLists(last.view(toolset),
-					next.view(toolset))
+				return changedLists(last.view(toolset), next.view(toolset))
 			})
 		})
 	}

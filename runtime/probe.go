@@ -94,11 +94,11 @@ func splitReachable(all []probe, failing map[string]error) (reachable, left []pr
 
 // probeWebhooks reports the webhooks that cannot be connected to.
 func (g *Generation) probeWebhooks(ctx context.Context) (diags hcl.Diagnostics) {
-	reasons := make([]string, len(g.Config.Webhooks))
+	reasons, hooks := make([]string, len(g.Config.Webhooks)), enabledWebhooks(g.Config)
 	var running sync.WaitGroup
 	for i, w := range g.Config.Webhooks {
 		if !w.Disabled {
-			running.Go(func() { reasons[i] = webhook.CheckConnection(ctx, g.env.Webhooks[w.Name]) })
+			running.Go(func() { reasons[i] = webhook.CheckConnection(ctx, hooks[w.Name]) })
 		}
 	}
 	running.Wait()

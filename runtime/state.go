@@ -6,14 +6,11 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/call"
-	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
 	"hatchel/runtime/files"
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/state"
@@ -25,9 +22,9 @@ import (
 // files, webhook events and the key of state tokens. It outlives generations. Make one with
 // NewState or NewDeclaredState.
 type State struct {
-	openStore func(context.Context, *hcl.State) (state.Store, error)
-	exists    func(*hcl.State) bool // reports whether a store exists already; nil when none does
-	declared  bool                  // the configuration says where the store is
+	openFrom func(context.Context, *hcl.State) (state.Store, error)
+	exists   func(*hcl.State) bool // reports whether a store exists already; nil when none does
+	declared bool                  // the configuration says where the store is
 
 	process *state.Process
 	keys    *state.Lease
@@ -36,22 +33,28 @@ type State struct {
 	files   *files.Store
 
 	mu             sync.Mutex
-	config         *hcl.State      // guarded by mu
-	store          state.Store     // nil until it is needed; guarded by mu
-	sealer         *elicit.Sealer  // of store; guarded by mu
-	book           *approval.Store // of store; guarded by mu
-	watching       bool            // changes by other processes are noticed; guarded by mu
+	config         *hcl.State // guarded by mu
+	opened         *openState // nil until it is needed; guarded by mu
+	watching       bool       // changes by other processes are noticed; guarded by mu
 	recordDecision decisionRecorder
 }
 
-// decisionRecorder records a decision that was stored by a process without the audit log.
+// openState is the open store, and what is made of it.
+type openState struct {
+	state.Store
+	sealer *elicit.Sealer
+	book   *approval.Store
+}
+
+// decisionRecorder records the decision of an approval that was stored by a process without the audit
+// log, or those of all approvals when the ID is empty.
 type decisionRecorder func(ctx context.Context, book *approval.Store, id string)
 
 // NewState returns a State. Open is called when the store is needed first, and again after it
 // failed; its error is a sentence for the author of the configuration.
 func NewState(open func(context.Context) (state.Store, error)) *State {
-	openStore := func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }
-	return newState(&State{openStore: openStore})
+	openFrom := func(ctx context.Context, _ *hcl.State) (state.Store, error) { return open(ctx) }
+	return newState(&State{openFrom: openFrom})
 }
 
 // NewDeclaredState returns a State that is kept where the configuration says; open gets nil when it
@@ -59,14 +62,14 @@ func NewState(open func(context.Context) (state.Store, error)) *State {
 func NewDeclaredState(
 	open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool,
 ) *State {
-	return newState(&State{openStore: open, exists: exists, declared: true})
+	return newState(&State{openFrom: open, exists: exists, declared: true})
 }
 
 func newState(s *State) *State {
-	s.process = state.NewProcess(s.open)
+	s.process = state.NewProcess(s.openStore)
 	s.keys = idempotency.NewLease(s.process)
 	s.outbox = webhook.New(s.resolveEvent)
-	s.tasks = task.NewRegistry(s.process, s.current, taskEvents{s})
+	s.tasks = task.NewRegistry(s.process, s.current, s)
 	s.files = files.NewStore(s.process)
 	return s
 }
@@ -81,21 +84,21 @@ func newMemoryState() *State {
 func (s *State) configure(config *hcl.State) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.declared && s.store != nil && !s.config.Same(config) {
+	if s.declared && s.opened != nil && !s.config.Same(config) {
 		return false
 	}
 	s.config = config
 	return true
 }
 
-// open returns the store, and opens it when it is not open.
-func (s *State) open(ctx context.Context) (state.Store, error) {
+// open returns the open store, and opens it when it is not open.
+func (s *State) open(ctx context.Context) (*openState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.store != nil {
-		return s.store, nil
+	if s.opened != nil {
+		return s.opened, nil
 	}
-	store, err := s.openStore(ctx, s.config)
+	store, err := s.openFrom(ctx, s.config)
 	if err != nil {
 		return nil, err
 	}
@@ -104,22 +107,34 @@ func (s *State) open(ctx context.Context) (state.Store, error) {
 		store.Close()
 		return nil, err
 	}
-	s.store, s.sealer, s.book = store, sealer, approval.NewStore(store)
-	s.book.OnChange(func(id string) { s.outbox.Resolve(call.DecisionEventID(id)) })
-	return store, nil
+	s.opened = &openState{store, sealer, approval.NewStore(store)}
+	s.opened.book.OnChange(func(id string) { s.outbox.Resolve(call.DecisionEventID(id)) })
+	return s.opened, nil
+}
+
+// openStore is open for those who need only the store.
+func (s *State) openStore(ctx context.Context) (state.Store, error) {
+	opened, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return opened.Store, nil
 }
 
 // current returns the store if it is open, and else nil.
 func (s *State) current() state.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.store
+	if s.opened == nil {
+		return nil
+	}
+	return s.opened.Store
 }
 
 // openIfExists opens the store if it exists already or is declared, and returns nil otherwise.
-func (s *State) openIfExists(ctx context.Context) (state.Store, error) {
+func (s *State) openIfExists(ctx context.Context) (*openState, error) {
 	s.mu.Lock()
-	exists := s.store != nil || s.config != nil || s.exists != nil && s.exists(s.config)
+	exists := s.opened != nil || s.config != nil || s.exists != nil && s.exists(s.config)
 	s.mu.Unlock()
 	if !exists {
 		return nil, nil
@@ -130,7 +145,7 @@ func (s *State) openIfExists(ctx context.Context) (state.Store, error) {
 // watch opens the store and, from the first call on, handles what other processes change or leave
 // behind.
 func (s *State) watch(ctx context.Context) error {
-	store, err := s.open(ctx)
+	opened, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,7 +155,7 @@ func (s *State) watch(ctx context.Context) error {
 		return nil
 	}
 	s.watching = s.process.Go(func(ctx context.Context) {
-		store.Watch(ctx, func(kind, name string) { s.onRemoteChange(ctx, store, kind, name) })
+		opened.Watch(ctx, func(kind, name string) { s.onRemoteChange(ctx, opened, kind, name) })
 	})
 	s.tasks.Watch()
 	return nil
@@ -148,50 +163,28 @@ func (s *State) watch(ctx context.Context) error {
 
 // onRemoteChange is called when another process has changed a record, or, with an empty kind, any
 // record.
-func (s *State) onRemoteChange(ctx context.Context, store state.Store, kind, name string) {
+func (s *State) onRemoteChange(ctx context.Context, opened *openState, kind, name string) {
 	if kind == "" || kind == task.Kind {
-		s.tasks.OnRemoteChange(ctx, store, name)
+		s.tasks.OnRemoteChange(ctx, opened.Store, name)
 	}
-	if kind == task.Kind {
-		return
-	}
-	s.mu.Lock()
-	book := s.book
-	s.mu.Unlock()
-	book.NotifyChange(kind, name)
+	opened.book.NotifyChange(kind, name)
 	if kind == "" || kind == webhook.Kind {
 		s.outbox.Wake()
 	}
-	if kind == "" || kind == approval.ProposalKind {
+	if kind == "" || kind == approval.Kind {
 		s.recordDecisions(name)
 	}
 }
 
-// recordStoredDecisions records the decisions that were stored while no audit log was open.
-func (s *State) recordStoredDecisions() {
-	if s.current() != nil {
-		s.recordDecisions("")
-	}
-}
-
-// recordDecisions records the decision of a proposal, or those of all proposals when the name is
-// empty. It does not wait.
-func (s *State) recordDecisions(name string) {
+// recordDecisions records the decision of an approval that waits for that, or those of all approvals
+// when the ID is empty. It does not wait, and does nothing before the store is open.
+func (s *State) recordDecisions(id string) {
 	s.mu.Lock()
-	book, record := s.book, s.recordDecision
+	opened, record := s.opened, s.recordDecision
 	s.mu.Unlock()
-	if record == nil {
-		return
+	if record != nil && opened != nil {
+		s.process.Go(func(ctx context.Context) { record(ctx, opened.book, id) })
 	}
-	s.process.Go(func(ctx context.Context) {
-		ids := []string{approval.ProposedApproval(name)}
-		if name == "" {
-			ids, _ = book.Proposals(ctx) // a reload or the next change tries again
-		}
-		for _, id := range ids {
-			record(ctx, book, id)
-		}
-	})
 }
 
 // setDecisionRecorder sets what records decisions that were stored by processes without the audit
@@ -204,67 +197,41 @@ func (s *State) setDecisionRecorder(record decisionRecorder) {
 
 // Approvals implements call.State.
 func (s *State) Approvals(ctx context.Context) (*approval.Store, error) {
-	if _, err := s.open(ctx); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.book, nil
-}
-
-func (s *State) openSealer(ctx context.Context) (*elicit.Sealer, error) {
-	if _, err := s.open(ctx); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sealer, nil
-}
-
-// Seal implements call.State.
-func (s *State) Seal(ctx context.Context, frozen []byte, request digest.Digest, until time.Time) (string, error) {
-	sealer, err := s.openSealer(ctx)
-	if err != nil {
-		return "", err
-	}
-	return sealer.Seal(ctx, frozen, request, until)
-}
-
-// Unseal implements call.State.
-func (s *State) Unseal(ctx context.Context, token string, request digest.Digest) ([]byte, error) {
-	sealer, err := s.openSealer(ctx)
+	opened, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	frozen, err := sealer.Open(ctx, token, request)
-	return frozen, failure.Unavailable(err)
+	return opened.book, nil
 }
 
-// Enqueue implements call.State.
-func (s *State) Enqueue(ctx context.Context, hook webhook.Endpoint, e *webhook.Event) error {
-	store, err := s.open(ctx)
+// Sealer implements call.State.
+func (s *State) Sealer(ctx context.Context) (*elicit.Sealer, error) {
+	opened, err := s.open(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.outbox.Open(ctx, store)
-	if err := s.watch(ctx); err != nil {
-		return err
-	}
-	return s.outbox.Enqueue(ctx, store, hook, e)
+	return opened.sealer, nil
 }
 
-// taskEvents implements task.Events.
-type taskEvents struct{ state *State }
-
-func (e taskEvents) Enqueue(ctx context.Context, name string, event *webhook.Event) error {
-	hook, ok := e.state.outbox.Endpoint(name)
+// Enqueue implements call.State and task.Events.
+func (s *State) Enqueue(ctx context.Context, name string, e *webhook.Event) error {
+	hook, ok := s.outbox.Endpoint(name)
 	if !ok {
-		return nil // it was removed from the configuration
+		return nil // it is disabled, or was removed from the configuration
 	}
-	return e.state.Enqueue(ctx, hook, event)
+	opened, err := s.open(ctx)
+	if err == nil {
+		s.outbox.Open(ctx, opened)
+		err = s.watch(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return s.outbox.Enqueue(ctx, opened, hook, e)
 }
 
-func (e taskEvents) Release(id string) { e.state.outbox.Resolve(id) }
+// Resolve implements task.Events.
+func (s *State) Resolve(id string) { s.outbox.Resolve(id) }
 
 // resolveEvent implements webhook.Settled.
 func (s *State) resolveEvent(ctx context.Context, subject string) (*webhook.Event, bool, error) {
@@ -305,14 +272,8 @@ func (s *State) approvalEvent(ctx context.Context, id string) (e *webhook.Event,
 	return e, err == nil, err
 }
 
-// StateHealth says whether the state store is available.
-type StateHealth struct {
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
-}
-
 // health pings the store; nil for a store that is not open or not remote.
-func (s *State) health(ctx context.Context) *StateHealth {
+func (s *State) health(ctx context.Context) *Health {
 	remote, ok := s.current().(state.RemoteStore)
 	if !ok {
 		return nil
@@ -322,11 +283,11 @@ func (s *State) health(ctx context.Context) *StateHealth {
 	err := remote.Ping(ctx)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return &StateHealth{Error: "it does not answer in time"}
+		return &Health{Error: "it does not answer in time"}
 	case err != nil:
-		return &StateHealth{Error: err.Error()}
+		return &Health{Error: err.Error()}
 	}
-	return &StateHealth{OK: true}
+	return &Health{OK: true}
 }
 
 // Close ends tasks that are still running, and closes the store. The hosts that use the State must
@@ -338,10 +299,10 @@ func (s *State) Close() error {
 	s.files.Close() // what cannot be removed now is removed at the next start
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.store == nil {
+	if s.opened == nil {
 		return nil
 	}
-	store := s.store
-	s.store = nil
-	return store.Close()
+	opened := s.opened
+	s.opened = nil
+	return opened.Close()
 }

@@ -3,9 +3,12 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/webhook"
 )
@@ -42,8 +45,8 @@ type Readiness struct {
 	Stale       bool               `json:"stale"`       // the folder holds a configuration that could not be loaded
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
 	Connections []ConnectionHealth `json:"connections"`
-	State       *StateHealth       `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
-	Audit       *AuditHealth       `json:"audit,omitempty"` // nil when calls are not written down
+	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
+	Audit       *Health            `json:"audit,omitempty"` // nil when calls are not written down
 	Webhooks    []webhook.Health   `json:"webhooks,omitempty"`
 }
 
@@ -160,4 +163,57 @@ func compare(last, next *Generation) Report {
 
 func millisecondsSince(began time.Time) float64 {
 	return float64(time.Since(began).Microseconds()) / 1000
+}
+
+// pingTimeout is how long a server has to answer a health check.
+const pingTimeout = time.Second
+
+// Health says whether the state store, or the audit log, is available.
+type Health struct {
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// connectionProbe is a connection whose health is reported.
+type connectionProbe struct {
+	name  string
+	conn  adapters.Health // nil when it cannot be pinged
+	guard *adapters.ConnectionGuard
+}
+
+// ConnectionHealth says whether a connection answers.
+type ConnectionHealth struct {
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Error   string `json:"error,omitempty"`
+	Breaker string `json:"breaker,omitempty"` // "closed", "open" or "half-open"; empty for a connection without one
+	err     error
+}
+
+// Health pings the connections that can be pinged, all at once. Of others that have a circuit
+// breaker it returns that.
+func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
+	out := make([]ConnectionHealth, len(g.health))
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	var running sync.WaitGroup
+	for i, h := range g.health {
+		running.Go(func() {
+			var err error
+			if h.conn != nil {
+				err = ping(ctx, h.conn)
+			}
+			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State(), err: err}
+			if err != nil {
+				out[i].Error = g.env.Scrubber.Text(err.Error())
+			}
+		})
+	}
+	running.Wait()
+	return out
+}
+
+func ping(ctx context.Context, h adapters.Health) (err error) {
+	defer failure.Recover(&err)
+	return h.Ping(ctx)
 }

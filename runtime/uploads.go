@@ -47,17 +47,8 @@ func (h *Host) Files(ctx context.Context, c *mcp.Caller, signed bool) (*Files, e
 // Close releases the configuration.
 func (f *Files) Close() { f.g.leave() }
 
-// UnrecordedFileError is why a file was not accepted, sent or removed, or a URL not signed: it
-// cannot be recorded.
-type UnrecordedFileError struct{ Cause error }
-
-func (u *UnrecordedFileError) Error() string {
-	return "Nothing was done. This server does nothing with files that it cannot write to its audit " +
-		"log, and the audit " +
-		"log is unavailable at the moment. The server's log has the reason"
-}
-
-func (u *UnrecordedFileError) Unwrap() error { return u.Cause }
+const unrecordedFile = "Nothing was done. This server does nothing with files that it cannot write to its audit log, " +
+	"and the audit log is unavailable at the moment. The server's log has the reason"
 
 // Upload stores a file of the caller.
 func (f *Files) Upload(ctx context.Context, u files.Upload, in io.Reader) (*files.File, error) {
@@ -201,7 +192,7 @@ func (f *Files) append(ctx context.Context, r *audit.Record, durable bool) error
 	r.Time = time.Now()
 	if err := f.g.audit.Append(r, durable); err != nil {
 		f.g.env.LogAuditFailure(ctx, err)
-		return &UnrecordedFileError{err}
+		return &UnrecordedError{unrecordedFile, err}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
@@ -11,8 +12,7 @@ import (
 	"hatchel/runtime/policy"
 )
 
-// view is what one address shows of a generation: all that is listed, or what a toolset names. A
-// nil view shows nothing.
+// view is what one address shows of a generation: all that is listed, or what a toolset names.
 type view struct {
 	build     *Build
 	info      *mcp.Info
@@ -34,53 +34,36 @@ func newView(g *Generation, t *hcl.Toolset) *view {
 		build: g.build, info: serverInfo(g.Config.Server, t), tools: map[string]*call.Program{},
 		prompts: map[string]*call.Prompt{}, byURI: map[string]*call.Resource{},
 	}
+	var rules [listCount]map[string]*policy.Rules
+	for of := range rules {
+		rules[of] = map[string]*policy.Rules{}
+	}
 	for _, p := range g.sorted {
 		if p.Tool().Listed && t.HasTool(p.Decl.Name) {
-			v.tools[p.Decl.Name] = p
+			v.tools[p.Decl.Name], rules[mcp.Tools][p.Decl.Name] = p, p.Rules
 		}
 	}
 	for _, p := range g.prompts {
 		if t.HasPrompt(p.Decl.Name) {
-			v.prompts[p.Decl.Name] = p
+			v.prompts[p.Decl.Name], rules[mcp.Prompts][p.Decl.Name] = p, p.Rules
 		}
 	}
 	for _, r := range g.resources {
-		if !t.HasResource(r.Decl.Name) {
+		switch {
+		case !t.HasResource(r.Decl.Name):
 			continue
+		case r.Resource.Template == nil:
+			v.byURI[r.Resource.URI], rules[mcp.Resources][r.Decl.Name] = r, r.Rules
+		default:
+			v.templates, rules[mcp.Templates][r.Decl.Name] = append(v.templates, r), r.Rules
 		}
 		v.resources = append(v.resources, r)
-		if r.Resource.Template == nil {
-			v.byURI[r.Resource.URI] = r
-		} else {
-			v.templates = append(v.templates, r)
-		}
 	}
-	v.buildFilters(g)
+	for of := range rules {
+		v.filters[of] = policy.NewListFilter(rules[of], g.logRuleError)
+		v.encodeList(mcp.Listing(of), g)
+	}
 	return v
-}
-
-// buildFilters makes the filters of the lists.
-func (v *view) buildFilters(g *Generation) {
-	var all [listCount]map[string]*policy.Rules
-	for of := range all {
-		all[of] = map[string]*policy.Rules{}
-	}
-	for _, p := range v.tools {
-		all[mcp.Tools][p.Decl.Name] = p.Rules
-	}
-	for _, p := range v.prompts {
-		all[mcp.Prompts][p.Decl.Name] = p.Rules
-	}
-	for _, r := range v.resources {
-		of := mcp.Resources
-		if r.Resource.Template != nil {
-			of = mcp.Templates
-		}
-		all[of][r.Decl.Name] = r.Rules
-	}
-	for of, rules := range all {
-		v.filters[of] = policy.NewListFilter(rules, g.logRuleError)
-	}
 }
 
 // logRuleError logs that a rule hides what it applies to, because it could not be evaluated.
@@ -105,12 +88,8 @@ func (v *view) encodeList(of mcp.Listing, g *Generation) bool {
 	perCaller := v.filters[of] != nil && v.filters[of].PerCaller()
 	options := mcp.ListOptions{PageSize: g.Config.Server.PageSize, Private: perCaller}
 	next := mcp.NewList(of, v.entries(of), options)
-	last := v.lists[of].Load()
-	if last != nil && last.Revision() == next.Revision() {
-		return false
-	}
-	v.lists[of].Store(next)
-	return true
+	last := v.lists[of].Swap(next)
+	return last == nil || last.Revision() != next.Revision()
 }
 
 func (v *view) entries(of mcp.Listing) (entries []mcp.Entry) {
@@ -149,11 +128,8 @@ func (g *Generation) publish() (changed []string) {
 	return changed
 }
 
-// revision identifies a list and what is hidden from it; empty for a nil view.
+// revision identifies a list and what is hidden from it.
 func (v *view) revision(of mcp.Listing) string {
-	if v == nil {
-		return ""
-	}
 	revision := v.lists[of].Load().Revision()
 	if filter := v.filters[of]; filter != nil {
 		revision += " " + filter.Digest()
@@ -161,7 +137,7 @@ func (v *view) revision(of mcp.Listing) string {
 	return revision
 }
 
-// changedLists returns which lists differ between two views. A view may be nil.
+// changedLists returns which lists differ between two views.
 func changedLists(last, next *view) mcp.Changes {
 	differs := func(of mcp.Listing) bool { return last.revision(of) != next.revision(of) }
 	return mcp.Changes{
@@ -170,33 +146,14 @@ func changedLists(last, next *view) mcp.Changes {
 	}
 }
 
-// tool returns a tool; nil when the view does not show it.
-func (v *view) tool(name string) *call.Program {
-	if v == nil {
-		return nil
-	}
-	return v.tools[name]
-}
-
-// prompt returns a prompt; nil when the view does not show it.
-func (v *view) prompt(name string) *call.Prompt {
-	if v == nil {
-		return nil
-	}
-	return v.prompts[name]
-}
-
 // resource returns the resource at a URI and the variables of the URI. A document goes before
 // templates, and these go by name.
 func (v *view) resource(uri string) (*call.Resource, map[string]string) {
-	if v == nil {
-		return nil, nil
-	}
 	if r, ok := v.byURI[uri]; ok {
 		return r, map[string]string{}
 	}
 	for _, r := range v.templates {
-		if variables, ok := r.Match(uri); ok {
+		if variables, ok := r.Resource.Template.Match(uri); ok {
 			return r, variables
 		}
 	}
@@ -209,21 +166,19 @@ func (v *view) resource(uri string) (*call.Resource, map[string]string) {
 func (v *view) completable(req *mcp.CompleteRequest) (*call.Operation, error) {
 	switch req.Kind {
 	case "tool":
-		if p := v.tool(req.Name); p != nil {
+		if p := v.tools[req.Name]; p != nil {
 			return &p.Operation, nil
 		}
 		return nil, mcp.UnknownTool(req.Name)
 	case "prompt":
-		if p := v.prompt(req.Name); p != nil {
+		if p := v.prompts[req.Name]; p != nil {
 			return &p.Operation, nil
 		}
 		return nil, mcp.UnknownPrompt(req.Name)
 	}
-	if v != nil {
-		for _, r := range v.templates {
-			if r.Resource.Template.Raw() == req.Name {
-				return &r.Operation, nil
-			}
+	for _, r := range v.templates {
+		if r.Resource.Template.Raw() == req.Name {
+			return &r.Operation, nil
 		}
 	}
 	if r, _ := v.resource(req.Name); r != nil {
@@ -235,18 +190,11 @@ func (v *view) completable(req *mcp.CompleteRequest) (*call.Operation, error) {
 // serverInfo returns how the server introduces itself in a toolset; nil is no toolset.
 func serverInfo(s hcl.Server, t *hcl.Toolset) *mcp.Info {
 	info := mcp.ServerInfo{
-		Name:         s.Name,
-		Version:      s.Version,
-		Title:        s.Title,
-		WebsiteURL:   s.Website,
-		Icons:        icons(s.Icons),
+		Name: s.Name, Version: s.Version, Title: s.Title, WebsiteURL: s.Website, Icons: icons(s.Icons),
 		Instructions: s.Instructions,
 	}
-	if t != nil && t.Title != "" {
-		info.Title = t.Title
-	}
-	if t != nil && t.Instructions != "" {
-		info.Instructions = t.Instructions
+	if t != nil {
+		info.Title, info.Instructions = cmp.Or(t.Title, s.Title), cmp.Or(t.Instructions, s.Instructions)
 	}
 	return mcp.NewInfo(info)
 }

@@ -2,7 +2,9 @@ package csv
 
 import (
 	"context"
+	stdcsv "encoding/csv"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -77,4 +79,63 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 	}
 	phrase, text := adapters.IfExists(a.block.IfExists).Phrase(), strings.ReplaceAll(string(data), "\r\n", "\n")
 	return fmt.Sprintf("%s %s, %d rows:\n\n%s", phrase, target.Path, len(t.rows), text), nil
+}
+
+// maxHeader is the maximum number of bytes that are read to find the first line of a file.
+const maxHeader = 1 << 20
+
+// checkExisting checks that the file has the columns of the table, and adopts its line breaks. It returns
+// the line break that is missing at the end of the file, if any.
+func (a *action) checkExisting(f *os.File, size int64, t *table, path string) ([]byte, error) {
+	head := make([]byte, min(size, maxHeader))
+	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
+		return nil, adapters.FileFault(err, path)
+	}
+	first := strings.TrimPrefix(string(head), "\ufeff")
+	if i := strings.IndexByte(first, '\n'); i > 0 && first[i-1] != '\r' || i == 0 {
+		t.newline = "\n"
+	}
+	if a.block.Header && len(t.rows)+len(t.columns) > 0 {
+		if err := a.checkHeader(first, t, path); err != nil {
+			return nil, err
+		}
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, size-1); err != nil {
+		return nil, adapters.FileFault(err, path)
+	}
+	if last[0] != '\n' {
+		return []byte(t.newline), nil
+	}
+	return nil, nil
+}
+
+func (a *action) checkHeader(text string, t *table, path string) error {
+	r := stdcsv.NewReader(strings.NewReader(text))
+	r.Comma, r.FieldsPerRecord = a.delimiter, -1
+	columns, err := r.Read()
+	if err != nil {
+		return &adapters.Fault{Message: "the first line does not contain the names of columns: " + path, Cause: err}
+	}
+	if t.hasColumns(columns) {
+		return nil
+	}
+	return &adapters.Fault{Message: fmt.Sprintf("the file has the columns %s, but the rows have the columns %s: %s",
+		joinNames(columns), joinNames(t.columns), path)}
+}
+
+// joinNames lists the names of columns in a message. It truncates long lists and names.
+func joinNames(columns []string) string {
+	const maxNames, maxName = 20, 60
+	var list []string
+	for _, name := range columns[:min(len(columns), maxNames)] {
+		list = append(list, adapters.FirstRunes(name, maxName))
+	}
+	if more := len(columns) - maxNames; more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
+	}
+	if list == nil {
+		return "none"
+	}
+	return strings.Join(list, ", ")
 }

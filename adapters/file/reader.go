@@ -1,9 +1,15 @@
 package file
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"math"
 	"os"
+	"syscall"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -97,4 +103,143 @@ func (r *reader) Plan(call *adapters.Call) (string, error) {
 		return fmt.Sprintf("read %s as %s\n", target.Path, r.format), nil
 	}
 	return fmt.Sprintf("read %s as %s, %s\n", target.Path, r.format, lines), nil
+}
+
+// Version implements adapters.Versioned. It changes when the file is written or replaced, also by a file
+// of the same size. A name without a regular file has the version "none".
+func (r *reader) Version(_ context.Context, call *adapters.Call) (string, error) {
+	name, err := r.block.Read.Render(call.Frame)
+	if err != nil {
+		return "", &adapters.Fault{Message: err.Error()}
+	}
+	target, err := r.dir.Open(name)
+	if err != nil {
+		return "none", nil
+	}
+	defer target.Close()
+	info, err := target.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return "none", nil
+	}
+	return fmt.Sprintf("%d %d %d", info.ModTime().UnixNano(), info.Size(), inode(info)), nil
+}
+
+// lineRange is the lines from first to last, counted from 1.
+type lineRange struct{ first, last int }
+
+func (l lineRange) isAll() bool { return l.first == 1 && l.last == math.MaxInt }
+
+func (l lineRange) String() string {
+	if l.last == math.MaxInt {
+		return fmt.Sprintf("from line %d", l.first)
+	}
+	return fmt.Sprintf("lines %d to %d", l.first, l.last)
+}
+
+// lineRange returns the lines that a call reads. Null means the beginning or the end of the file.
+func (r *reader) lineRange(f *hcl.Frame) (l lineRange, err error) {
+	if l.first, err = lineNumber(r.block.First, f, "first", 1); err != nil {
+		return l, err
+	}
+	if l.last, err = lineNumber(r.block.Last, f, "last", math.MaxInt); err != nil {
+		return l, err
+	}
+	if l.last < l.first {
+		return l, &adapters.Fault{Message: fmt.Sprintf("the last line (%d) is before the first (%d)", l.last, l.first)}
+	}
+	return l, nil
+}
+
+func lineNumber(e *hcl.Expr, f *hcl.Frame, name string, ifNull int) (int, error) {
+	if e == nil {
+		return ifNull, nil
+	}
+	v, err := e.Eval(f)
+	if err == nil {
+		v, err = value.Resolve(v)
+	}
+	if err != nil {
+		return 0, &adapters.Fault{Message: err.Error()}
+	}
+	if v == nil {
+		return ifNull, nil
+	}
+	n, ok := value.Int(v)
+	if !ok || n < 1 {
+		return 0, &adapters.Fault{Message: fmt.Sprintf("%s must be a line number of at least 1", name)}
+	}
+	return n, nil
+}
+
+// readLines reads a range of lines, or the whole file, up to the maximum size. It skips the lines before
+// the range without storing them.
+func (r *reader) readLines(ctx context.Context, file *os.File, lines lineRange, path string) ([]byte, error) {
+	src := &ctxReader{ctx: ctx, src: file}
+	if lines.isAll() {
+		raw, err := io.ReadAll(io.LimitReader(src, r.maxSize+1))
+		if err == nil && int64(len(raw)) > r.maxSize {
+			err = r.tooLarge(path)
+		}
+		return raw, toFault(ctx, err, path)
+	}
+	in := bufio.NewReaderSize(src, 64<<10)
+	var out []byte
+	for n := 1; n <= lines.last; {
+		part, err := in.ReadSlice('\n')
+		if n >= lines.first {
+			out = append(out, part...)
+		}
+		if int64(len(out)) > r.maxSize {
+			return nil, r.tooLarge(path)
+		}
+		switch {
+		case err == nil:
+			n++
+		case errors.Is(err, bufio.ErrBufferFull): // the line continues
+		case err == io.EOF:
+			return out, nil
+		default:
+			return nil, toFault(ctx, err, path)
+		}
+	}
+	return out, nil
+}
+
+func toFault(ctx context.Context, err error, path string) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return adapters.FileFault(err, path)
+}
+
+func (r *reader) tooLarge(path string) error {
+	hint := ""
+	if r.block.First != nil || r.block.Last != nil {
+		hint = "; request fewer lines"
+	}
+	return &adapters.Fault{Message: fmt.Sprintf("the content is larger than %s%s: %s", hcl.Size(r.maxSize), hint, path)}
+}
+
+// ctxReader fails when its context ends.
+type ctxReader struct {
+	ctx context.Context
+	src io.Reader
+}
+
+func (r *ctxReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.src.Read(p)
+}
+
+// inode returns the number that distinguishes a file from one that replaced it.
+func inode(info fs.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Ino)
+	}
+	return 0
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -92,8 +91,5 @@ func (w *writer) Plan(call *adapters.Call) (string, error) {
 		info := upload.Info()
 		return fmt.Sprintf("%s %s %s\n", phrase, target.Path, info.Summary()), nil
 	}
-	if !utf8.Valid(data) {
-		return fmt.Sprintf("%s %s: %s%d bytes]\n", phrase, target.Path, adapters.OmittedPrefix, len(data)), nil
-	}
-	return fmt.Sprintf("%s %s:\n\n%s\n", phrase, target.Path, data), nil
+	return fmt.Sprintf("%s %s:\n\n%s\n", phrase, target.Path, adapters.PlanText(data, len(data))), nil
 }

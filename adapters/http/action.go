@@ -3,7 +3,11 @@ package http
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	nethttp "net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"hatchel/adapters"
@@ -31,7 +35,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	if err := ctx.Err(); err != nil {
 		return adapters.Result{}, err
 	}
-	r, err := a.compile(ctx, call, nil)
+	r, err := a.compile(ctx, call, nextPage{})
 	if err != nil {
 		return adapters.Result{}, err
 	}
@@ -42,29 +46,16 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (adapters.Result, 
 	return adapters.Result{Value: out}, nil
 }
 
-// nextPage is how the request of a later page differs from the block.
-type nextPage struct {
-	url   string                          // the whole URL of the page; empty if it is the block's
-	query *parameter                      // the parameter that selects the page
-	edit  func(jsonBody any) (any, error) // sets the member of the body that selects the page
-}
-
-// compile builds the request of a call; page is nil for the first page.
-func (a *action) compile(ctx context.Context, call *adapters.Call, page *nextPage) (*compiledRequest, error) {
-	r := &compiledRequest{method: a.method, call: call}
+// compile builds the request of a call.
+func (a *action) compile(ctx context.Context, call *adapters.Call, page nextPage) (*compiledRequest, error) {
+	r := &compiledRequest{call: call}
 	if !isRead(a.method) {
 		r.idempotencyKey = call.Key
 	}
-	err := a.fill(ctx, call.Frame, page, r)
-	if f := new(adapters.Fault); page != nil && errors.As(err, &f) && f.NotSent {
-		sent := *f
-		sent.NotSent = false // the requests of earlier pages were sent
-		return nil, &sent
-	}
-	return r, err
+	return r, a.fill(ctx, call.Frame, page, r)
 }
 
-func (a *action) fill(ctx context.Context, f *hcl.Frame, page *nextPage, r *compiledRequest) error {
+func (a *action) fill(ctx context.Context, f *hcl.Frame, page nextPage, r *compiledRequest) error {
 	if err := a.setAddress(f, page, r); err != nil {
 		return err
 	}
@@ -73,18 +64,14 @@ func (a *action) fill(ctx context.Context, f *hcl.Frame, page *nextPage, r *comp
 			return err
 		}
 	}
-	var edit func(any) (any, error)
-	if page != nil {
-		edit = page.edit
-		if page.query != nil {
-			r.setQuery(*page.query)
-		}
+	if page.param != "" { // after the credentials, which may be parameters
+		r.setQuery(page.param, page.cursor, false)
 	}
-	return a.block.Body.fill(f, r, edit)
+	return a.block.Body.fill(f, r, page.edit)
 }
 
-func (a *action) setAddress(f *hcl.Frame, page *nextPage, r *compiledRequest) (err error) {
-	if page != nil && page.url != "" {
+func (a *action) setAddress(f *hcl.Frame, page nextPage, r *compiledRequest) (err error) {
+	if page.url != "" {
 		r.target = []byte(page.url)
 		return nil
 	}
@@ -145,8 +132,8 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 			return nil, err
 		}
 		sent = sent || !failed.unsent
-		failed.neverSent = !sent
-		if failed.status == nethttp.StatusUnauthorized && !renewed {
+		failed.Unavailable, failed.NotSent = failed.isOutage(), !sent
+		if failed.Status == nethttp.StatusUnauthorized && !renewed {
 			if renewed = a.renewToken(ctx, r); renewed {
 				continue
 			}
@@ -163,20 +150,20 @@ func (a *action) finalError(ctx context.Context, failed *failure) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
-	if failed.status == 0 && !failed.unsent && !a.repeatable {
-		failed.message += unknownOutcome
+	if failed.Status == 0 && !failed.unsent && !a.repeatable {
+		failed.Message += unknownOutcome
 	}
-	return failed.fault()
+	return &failed.Fault
 }
 
 // renewToken replaces a fetched token that the service has rejected.
 func (a *action) renewToken(ctx context.Context, r *compiledRequest) bool {
-	renewable, ok := a.service.authorizer.(tokenAuthorizer)
+	tokens, ok := a.service.authorizer.(*tokens)
 	if !ok {
 		return false
 	}
-	renewable.invalidate(r)
-	return renewable.authorize(ctx, nil, r) == nil
+	tokens.invalidate(r)
+	return tokens.authorize(ctx, nil, r) == nil
 }
 
 // attempt sends the request once and reads the response.
@@ -195,4 +182,32 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 	}
 	defer resp.Body.Close()
 	return a.read(resp, r)
+}
+
+// Plan implements adapters.Planner. It returns the request line, the headers and the body.
+func (a *action) Plan(call *adapters.Call) (string, error) {
+	r := &compiledRequest{dryRun: true}
+	if err := a.fill(call.Frame.Context, call.Frame, nextPage{}, r); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s %s\n", a.method, r.address())
+	for _, name := range slices.Sorted(maps.Keys(r.header)) {
+		for _, v := range r.header[name] {
+			fmt.Fprintf(&out, "%s: %s\n", name, v)
+		}
+	}
+	if r.body != nil {
+		fmt.Fprintf(&out, "\n%s\n", adapters.PlanText(r.body, len(r.body)))
+	}
+	return adapters.Scrub(out.String(), r.secrets), nil
+}
+
+// Plan implements adapters.Planner. It returns the request of the first page.
+func (a *paginatedAction) Plan(call *adapters.Call) (string, error) {
+	first, err := a.action.Plan(call)
+	if err != nil || a.paginate.MaxPages == 1 {
+		return first, err
+	}
+	return fmt.Sprintf("%s\nand the next pages, at most %d in total\n", first, a.paginate.MaxPages), nil
 }

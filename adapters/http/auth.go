@@ -60,50 +60,54 @@ type authorizer interface {
 	authorize(ctx context.Context, f *hcl.Frame, r *compiledRequest) error
 }
 
-// tokenAuthorizer is an authorizer that fetches tokens.
-type tokenAuthorizer interface {
-	authorizer
-	// invalidate drops the token of a request, which the service has rejected.
-	invalidate(r *compiledRequest)
+func (a *auth) authorizer(s *service, env adapters.Env) authorizer {
+	if a.OAuth2 != nil {
+		return newTokens(a.OAuth2, s, env)
+	}
+	return a
 }
 
-func (a *auth) authorizer(s *service, env adapters.Env) authorizer {
+// authorize implements authorizer for credentials that the configuration contains.
+func (a *auth) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) error {
 	switch {
 	case a.Basic != nil:
-		return basicAuth{a.Basic}
+		return r.setBasicAuth(f, a.Basic)
 	case a.Header != nil:
-		return headerKeys{a.Header}
+		return r.addHeaders(f, a.Header)
 	case a.Query != nil:
-		return queryKeys{a.Query}
-	case a.OAuth2 != nil:
-		return a.OAuth2.authorizer(s, env)
+		return eachText(f, a.Query, "query parameter ", func(name, text string) {
+			r.addSecret(text)
+			r.setQuery(name, text, true)
+		})
 	}
-	return bearerToken(a.Bearer)
-}
-
-type bearerToken hcl.SecretText
-
-func (b bearerToken) authorize(_ context.Context, _ *hcl.Frame, r *compiledRequest) error {
-	token := hcl.SecretText(b).Reveal()
+	token := a.Bearer.Reveal()
 	r.setAuthorization("Bearer ", token, token)
 	return nil
 }
 
-type basicAuth struct{ entries *hcl.KeyValues }
-
-func (b basicAuth) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) error {
-	entries, err := b.entries.Eval(f)
-	if err != nil {
-		return &adapters.Fault{Message: err.Error()}
-	}
+func (r *compiledRequest) setBasicAuth(f *hcl.Frame, entries *hcl.KeyValues) error {
 	parts := map[string]string{}
-	for _, e := range entries {
-		if parts[e.Name], err = scalar(e.Value); err != nil {
-			return &adapters.Fault{Message: fmt.Sprintf("the %s %v", e.Name, err)}
-		}
+	if err := eachText(f, entries, "", func(name, text string) { parts[name] = text }); err != nil {
+		return err
 	}
 	encoded := base64.StdEncoding.EncodeToString([]byte(parts["username"] + ":" + parts["password"]))
 	r.setAuthorization("Basic ", encoded, encoded, parts["password"])
+	return nil
+}
+
+// eachText calls do with the text of each entry of a map argument; kind precedes its name in a message.
+func eachText(f *hcl.Frame, entries *hcl.KeyValues, kind string, do func(name, text string)) error {
+	list, err := entries.Eval(f)
+	if err != nil {
+		return &adapters.Fault{Message: err.Error()}
+	}
+	for _, e := range list {
+		text, err := scalar(e.Value)
+		if err != nil {
+			return &adapters.Fault{Message: fmt.Sprintf("the %s%s %v", kind, e.Name, err)}
+		}
+		do(e.Name, text)
+	}
 	return nil
 }
 
@@ -114,28 +118,4 @@ func (r *compiledRequest) setAuthorization(scheme, credentials string, secrets .
 	}
 	r.secrets = append(r.secrets, secrets...)
 	r.header["Authorization"] = []string{scheme + credentials}
-}
-
-type headerKeys struct{ entries *hcl.KeyValues }
-
-func (k headerKeys) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) error {
-	return r.addHeaders(f, k.entries)
-}
-
-type queryKeys struct{ entries *hcl.KeyValues }
-
-func (k queryKeys) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) error {
-	entries, err := k.entries.Eval(f)
-	if err != nil {
-		return &adapters.Fault{Message: err.Error()}
-	}
-	for _, e := range entries {
-		text, err := scalar(e.Value)
-		if err != nil {
-			return &adapters.Fault{Message: fmt.Sprintf("the query parameter %s %v", e.Name, err)}
-		}
-		r.addSecret(text)
-		r.setQuery(parameter{e.Name, text, true})
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	nethttp "net/http"
 	"slices"
@@ -10,11 +11,12 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template/urltext"
 )
 
 // block is an http block.
 type block struct {
-	Get, Post, Put, Patch, Delete, Head *hcl.RequestURL
+	addresses [6]*hcl.RequestURL // by index in methods; one is set
 
 	Query    *hcl.KeyValues
 	Headers  *hcl.KeyValues
@@ -29,6 +31,11 @@ type block struct {
 	Paginate *paginate
 }
 
+// methods are the methods of requests. The argument of each holds the address.
+var methods = [6]string{
+	nethttp.MethodGet, nethttp.MethodPost, nethttp.MethodPut, nethttp.MethodPatch, nethttp.MethodDelete, nethttp.MethodHead,
+}
+
 // Values of the argument as.
 const (
 	asJSON  = "json"
@@ -38,16 +45,16 @@ const (
 
 func (b *block) spec() hcl.Spec {
 	b.As, b.OKStatus = asJSON, []string{"2xx"}
+	verbs := make(hcl.Spec, len(methods))
+	for i, method := range methods {
+		doc := "The address of a " + method + "."
+		if method == nethttp.MethodGet {
+			doc = "The address of a GET: a path below the connection's base_url, or a whole URL."
+		}
+		verbs[i] = hcl.Attr(&b.addresses[i], strings.ToLower(method), doc).AllowSecret()
+	}
 	return hcl.Join(
-		hcl.ExactlyOneOf("the request",
-			hcl.Attr(&b.Get, "get",
-				"The address of a GET: a path below the connection's base_url, or a whole URL.").AllowSecret(),
-			hcl.Attr(&b.Post, "post", "The address of a POST.").AllowSecret(),
-			hcl.Attr(&b.Put, "put", "The address of a PUT.").AllowSecret(),
-			hcl.Attr(&b.Patch, "patch", "The address of a PATCH.").AllowSecret(),
-			hcl.Attr(&b.Delete, "delete", "The address of a DELETE.").AllowSecret(),
-			hcl.Attr(&b.Head, "head", "The address of a HEAD.").AllowSecret(),
-		),
+		hcl.ExactlyOneOf("the request", verbs...),
 		hcl.Spec{
 			hcl.Attr(&b.Query, "query",
 				"Query parameters. Null omits a parameter, a list repeats it.").AllowSecret(),
@@ -77,15 +84,9 @@ func (b *block) spec() hcl.Spec {
 // verb returns the method and the field of the address that the author wrote. Both are zero if there is
 // none.
 func (b *block) verb() (method string, address **hcl.RequestURL) {
-	for _, v := range []struct {
-		method  string
-		address **hcl.RequestURL
-	}{
-		{nethttp.MethodGet, &b.Get}, {nethttp.MethodPost, &b.Post}, {nethttp.MethodPut, &b.Put},
-		{nethttp.MethodPatch, &b.Patch}, {nethttp.MethodDelete, &b.Delete}, {nethttp.MethodHead, &b.Head},
-	} {
-		if *v.address != nil {
-			return v.method, v.address
+	for i := range b.addresses {
+		if b.addresses[i] != nil {
+			return methods[i], &b.addresses[i]
 		}
 	}
 	return "", new(*hcl.RequestURL)
@@ -126,30 +127,45 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 		effects.Default = hcl.DefaultResult{Document: "body"}
 	}
 	var checks adapters.Checks
-	b.check(&checks)
-	b.checkHosts(&checks, conn)
+	b.check(&checks, conn)
 	return effects, checks.Err()
 }
 
-func (b *block) check(checks *adapters.Checks) {
+func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
+	method, address := b.verb()
 	checks.Refuse(b.Response != nil && b.As != asJSON, &b.Response,
 		"response is the type of a JSON response, but this response is decoded as %s.", b.As)
-	if _, err := parseStatuses(b.OKStatus); err != nil {
-		checks.Refuse(true, &b.OKStatus, "%v", err)
-	}
-	checks.Refuse(b.Head != nil && b.Body.isSet(), &b.Head, "A HEAD request has no body.")
+	_, err := parseStatuses(b.OKStatus)
+	checks.Refuse(err != nil, &b.OKStatus, "%v", err)
+	checks.Refuse(method == nethttp.MethodHead && b.Body.isSet(), address, "A HEAD request has no body.")
 	if b.Body.Raw != nil {
-		switch b.Body.Raw.Type().Kind {
-		case schema.List, schema.Set, schema.Map, schema.Object:
-			checks.Refuse(true, &b.Body.Raw, "body must be text or bytes. Write json = … to send a value as JSON.")
-		}
+		compound := []schema.Kind{schema.List, schema.Set, schema.Map, schema.Object}
+		checks.Refuse(slices.Contains(compound, b.Body.Raw.Type().Kind), &b.Body.Raw,
+			"body must be text or bytes. Write json = … to send a value as JSON.")
 	}
 	checkHeaderNames(checks, &b.Headers, b.Headers.Names())
 	if b.Retry != nil {
 		b.Retry.check(checks)
 	}
 	if b.Paginate != nil {
-		b.Paginate.check(checks, b)
+		checks.Refuse(b.As != asJSON || method == nethttp.MethodHead, &b.Paginate,
+			"Pages are decoded as JSON. Remove as, and use a method whose response has a body.")
+		b.Paginate.check(checks, b.Body.JSON != nil)
+	}
+	b.checkHosts(checks, conn, address)
+}
+
+// checkHosts requires hosts if the host of the address is a value of the call, and rejects it otherwise.
+func (b *block) checkHosts(checks *adapters.Checks, conn *hcl.Connection, address **hcl.RequestURL) {
+	needed := conn == nil && (*address).NeedsHosts()
+	checks.Refuse(conn != nil && b.Hosts != nil, &b.Hosts, "The host is that of the connection. Remove hosts.")
+	checks.Refuse(needed && len(b.Hosts) == 0, address, "The host of this address is a value of the call, so the "+
+		`block must list the allowed hosts: hosts = ["api.example.com"].`)
+	checks.Refuse(conn == nil && !needed && b.Hosts != nil, &b.Hosts,
+		"The host is part of the address. Remove hosts, or make the whole address a value of the call.")
+	for _, host := range b.Hosts {
+		checks.Refuse(!urltext.ValidHost(host), &b.Hosts,
+			`%q is not a host. Write one such as "api.example.com", "*.example.com" or "localhost:8080".`, host)
 	}
 }
 
@@ -195,14 +211,8 @@ func bind(ctx context.Context, b *block, env adapters.Env) (adapters.Action, err
 	}
 	method, address := b.verb()
 	a := &action{
-		block: b, service: s, method: method, address: *address,
-		timeout: s.timeout, maxBody: int64(s.maxBody), repeatable: b.repeatable(),
-	}
-	if b.Timeout > 0 {
-		a.timeout = b.Timeout
-	}
-	if b.MaxBody > 0 {
-		a.maxBody = int64(b.MaxBody)
+		block: b, service: s, method: method, address: *address, timeout: cmp.Or(b.Timeout, s.timeout),
+		maxBody: int64(cmp.Or(b.MaxBody, s.maxBody)), repeatable: b.repeatable(),
 	}
 	a.okStatus, _ = parseStatuses(b.OKStatus)
 	if b.Hosts != nil {

@@ -1,19 +1,24 @@
 package http
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	nethttp "net/http"
 	"net/url"
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/value"
 )
 
 // compiledRequest is a request with all values of a call.
 type compiledRequest struct {
-	method         string
 	target         []byte // the URL without the parameters in query
 	query          []parameter
 	header         nethttp.Header
@@ -38,41 +43,32 @@ func (r *compiledRequest) addSecret(text string) {
 
 // addQuery adds the query parameters of a call. A list repeats its parameter.
 func (r *compiledRequest) addQuery(f *hcl.Frame, entries *hcl.KeyValues) error {
-	list, err := entries.Eval(f)
-	if err != nil {
-		return &adapters.Fault{Message: err.Error()}
-	}
-	for _, e := range list {
-		texts, err := scalars(e.Value)
-		if err != nil {
-			return &adapters.Fault{Message: fmt.Sprintf("the query parameter %s %v", e.Name, err)}
-		}
-		secret := entries.Secret(e.Name)
+	return eachEntry(f, entries, "query parameter", func(name string, texts []string, secret bool) error {
 		for _, text := range texts {
-			r.query = append(r.query, parameter{e.Name, text, secret})
+			r.query = append(r.query, parameter{name, text, secret})
 			if secret {
 				r.addSecret(text)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// setQuery replaces all parameters of the same name.
-func (r *compiledRequest) setQuery(p parameter) {
+// setQuery replaces all parameters of a name.
+func (r *compiledRequest) setQuery(name, text string, secret bool) {
 	if path, query, ok := strings.Cut(string(r.target), "?"); ok {
 		parts := slices.DeleteFunc(strings.Split(query, "&"), func(part string) bool {
 			key, _, _ := strings.Cut(part, "=")
 			key, err := url.QueryUnescape(key)
-			return err == nil && key == p.name
+			return err == nil && key == name
 		})
 		if len(parts) > 0 {
 			path += "?" + strings.Join(parts, "&")
 		}
 		r.target = []byte(path)
 	}
-	r.query = slices.DeleteFunc(r.query, func(other parameter) bool { return other.name == p.name })
-	r.query = append(r.query, p)
+	r.query = slices.DeleteFunc(r.query, func(p parameter) bool { return p.name == name })
+	r.query = append(r.query, parameter{name, text, secret})
 }
 
 // address returns the whole URL.
@@ -80,20 +76,141 @@ func (r *compiledRequest) address() string {
 	if len(r.query) == 0 {
 		return string(r.target)
 	}
-	separator := byte('?')
 	dst := r.target
-	if strings.IndexByte(string(dst), '?') >= 0 {
-		separator = '&'
+	if bytes.IndexByte(dst, '?') < 0 {
+		dst = append(dst, '?')
 	}
 	for _, p := range r.query {
-		dst = append(append(dst, separator), url.QueryEscape(p.name)...)
-		dst = append(dst, '=')
-		if r.dryRun && p.secret {
-			dst = append(dst, hcl.Hidden...)
-		} else {
-			dst = append(dst, url.QueryEscape(p.text)...)
-		}
-		separator = '&'
+		dst = r.appendParameter(dst, p)
 	}
 	return string(dst)
+}
+
+// appendParameter appends name=text to a query or a form. A dry run hides secrets.
+func (r *compiledRequest) appendParameter(dst []byte, p parameter) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '?' {
+		dst = append(dst, '&')
+	}
+	dst = append(append(dst, url.QueryEscape(p.name)...), '=')
+	if r.dryRun && p.secret {
+		return append(dst, hcl.Hidden...)
+	}
+	return append(dst, url.QueryEscape(p.text)...)
+}
+
+// scalar returns the text of one value in a header, a query or a form. Its errors complete a sentence
+// whose subject is the entry.
+func scalar(v any) (string, error) {
+	v, err := value.Resolve(v)
+	if err != nil {
+		return "", err
+	}
+	switch v.(type) {
+	case string, bool:
+	case nil:
+		return "", errors.New("has a null in a list")
+	case []any, map[string]any:
+		return "", fmt.Errorf("must be a string, a number, a bool or a list of them, not %s; jsonencode(…) converts "+
+			"it to a string", diag.WithArticle(value.Kind(v)))
+	case value.Bytes:
+		return "", errors.New("must be text, not bytes; base64encode(…) converts them to text")
+	}
+	return value.Text(v)
+}
+
+// scalars returns the texts of a value or of the elements of a list.
+func scalars(v any) ([]string, error) {
+	v, err := value.Resolve(v)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	texts := make([]string, len(list))
+	for i, e := range list {
+		if texts[i], err = scalar(e); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+// eachEntry calls do with the texts of each entry of a map argument; kind names an entry in a message.
+func eachEntry(
+	f *hcl.Frame, entries *hcl.KeyValues, kind string, do func(name string, texts []string, secret bool) error,
+) error {
+	list, err := entries.Eval(f)
+	if err != nil {
+		return &adapters.Fault{Message: err.Error()}
+	}
+	for _, e := range list {
+		texts, err := scalars(e.Value)
+		if err != nil {
+			return &adapters.Fault{Message: fmt.Sprintf("the %s %s %v", kind, e.Name, err)}
+		}
+		if err := do(e.Name, texts, entries.Secret(e.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reservedHeaders cannot be set by an author, because they follow from the connection or the body.
+var reservedHeaders = map[string]string{
+	"Host":              "the host is part of the address",
+	"Content-Length":    "it is computed from the body",
+	"Transfer-Encoding": "it follows from the body",
+	"Accept-Encoding":   "responses are compressed and decompressed automatically",
+	"Connection":        "connections are reused automatically",
+	"Upgrade":           "connections use HTTP only",
+	"Te":                "it follows from the connection",
+	"Trailer":           "it follows from the body",
+	"Proxy-Connection":  "it follows from the environment",
+}
+
+// checkHeaderNames reports header names that cannot be sent.
+func checkHeaderNames(checks *adapters.Checks, field any, names []string) {
+	for _, name := range names {
+		reason := headerNameError(name)
+		checks.Refuse(reason != "", field, "The %s.", reason)
+	}
+}
+
+// headerNameError returns why a header cannot be sent, or "".
+func headerNameError(name string) string {
+	if !httpguts.ValidHeaderFieldName(name) {
+		return fmt.Sprintf("header name %q is not valid: use letters, digits and -", name)
+	}
+	if reason, ok := reservedHeaders[nethttp.CanonicalHeaderKey(name)]; ok {
+		return fmt.Sprintf("header %s cannot be set: %s", name, reason)
+	}
+	return ""
+}
+
+// isHeaderValue reports whether a text has no line break and no other control character but tabs.
+func isHeaderValue(s string) bool { return httpguts.ValidHeaderFieldValue(s) }
+
+// addHeaders sets the headers of a call. A list repeats its header.
+func (r *compiledRequest) addHeaders(f *hcl.Frame, entries *hcl.KeyValues) error {
+	return eachEntry(f, entries, "header", func(name string, texts []string, secret bool) error {
+		if reason := headerNameError(name); reason != "" {
+			return &adapters.Fault{Message: "the " + reason}
+		}
+		for i, text := range texts {
+			if !isHeaderValue(text) {
+				message := fmt.Sprintf("the header %s must not contain a line break or another control character", name)
+				return &adapters.Fault{Message: message}
+			}
+			if secret {
+				r.secrets = append(r.secrets, text, strings.TrimSpace(strings.TrimPrefix(text, "Bearer ")))
+				if r.dryRun {
+					texts[i] = hcl.Hidden
+				}
+			}
+		}
+		r.header[nethttp.CanonicalHeaderKey(name)] = texts
+		return nil
+	})
 }

@@ -6,10 +6,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"mime"
 	"net"
 	nethttp "net/http"
 	"net/url"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,22 +23,19 @@ import (
 
 // failure is an attempt that did not succeed.
 type failure struct {
-	message    string
-	cause      error
-	status     int           // of a rejected response; 0 if there is none
-	retryAfter time.Duration // requested by the service
-	unsent     bool          // nothing of the request can have reached the service
-	permanent  bool          // another attempt would fail too
-
-	neverSent bool // no attempt was sent
+	adapters.Fault      // of the call, if this is its last attempt
+	unsent         bool // nothing of the request can have reached the service
+	permanent      bool // another attempt would fail too
 }
 
-func (f *failure) fault() *adapters.Fault {
-	down := f.status >= 500 || f.status == nethttp.StatusTooManyRequests || f.status == 0 && (f.unsent || !f.permanent)
-	return &adapters.Fault{
-		Message: f.message, Cause: f.cause, Status: f.status,
-		Unavailable: down, NotSent: f.neverSent, RetryAfter: f.retryAfter,
-	}
+// newPermanentFailure returns the failure of a response that another attempt would get too.
+func newPermanentFailure(message string, cause error) *failure {
+	return &failure{Fault: adapters.Fault{Message: message, Cause: cause}, permanent: true}
+}
+
+// isOutage reports whether the service is unavailable.
+func (f *failure) isOutage() bool {
+	return f.Status >= 500 || f.Status == nethttp.StatusTooManyRequests || f.Status == 0 && (f.unsent || !f.permanent)
 }
 
 // unknownOutcome is appended if a request that writes may have been carried out.
@@ -46,7 +46,7 @@ const msgBroken = "the connection to the service was closed before the response 
 // networkFailure converts an error of the network or of reading the response. The timeout is that of the
 // attempt, or 0.
 func networkFailure(err error, timeout time.Duration) *failure {
-	f := &failure{cause: withoutURL(err), message: msgBroken}
+	f := &failure{Fault: adapters.Fault{Cause: withoutURL(err), Message: msgBroken}}
 	var op *net.OpError
 	step := ""
 	if errors.As(err, &op) {
@@ -54,28 +54,28 @@ func networkFailure(err error, timeout time.Duration) *failure {
 	}
 	f.unsent = step == "dial" || step == "proxyconnect"
 	if message := tlsMessage(err, step); message != "" {
-		f.message, f.permanent, f.unsent = message, true, true
+		f.Message, f.permanent, f.unsent = message, true, true
 		return f
 	}
 	if message := permanentMessage(err); message != "" {
-		f.message, f.permanent = message, true
+		f.Message, f.permanent = message, true
 		return f
 	}
 	switch dns := (*net.DNSError)(nil); {
 	case errors.As(err, &dns):
-		f.message, f.unsent = "the service's host name could not be resolved", true
+		f.Message, f.unsent = "the service's host name could not be resolved", true
 	case errors.Is(err, syscall.ECONNREFUSED):
-		f.message = "the service refuses connections; it may be down"
+		f.Message = "the service refuses connections; it may be down"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		f.message = "the service is not reachable from this server"
+		f.Message = "the service is not reachable from this server"
 	case isTimeout(err) && f.unsent:
-		f.message = "the service did not accept the connection in time"
+		f.Message = "the service did not accept the connection in time"
 	case isTimeout(err) && timeout > 0:
-		f.message = fmt.Sprintf("the service did not respond within %v", timeout)
+		f.Message = fmt.Sprintf("the service did not respond within %v", timeout)
 	case isTimeout(err):
-		f.message = "the service did not respond in time"
+		f.Message = "the service did not respond in time"
 	case f.unsent:
-		f.message = "no connection to the service could be made"
+		f.Message = "no connection to the service could be made"
 	}
 	return f
 }
@@ -145,17 +145,19 @@ func isTimeout(err error) bool {
 
 // statusFailure returns the failure for a response whose status is not in ok_status.
 func statusFailure(status int, h nethttp.Header, excerpt string) *failure {
-	f := &failure{status: status, retryAfter: parseRetryAfter(h), message: "the service returned " + statusText(status)}
+	f := &failure{Fault: adapters.Fault{
+		Message: "the service returned " + statusText(status), Status: status, RetryAfter: parseRetryAfter(h),
+	}}
 	if status/100 == 3 && h.Get("Location") != "" {
-		f.message += ", a redirect that is not followed"
+		f.Message += ", a redirect that is not followed"
 	}
 	if excerpt != "" {
-		f.message += ": " + excerpt
+		f.Message += ": " + excerpt
 	}
-	if f.retryAfter > 0 {
-		f.message += fmt.Sprintf(" (retry after %v)", f.retryAfter.Round(time.Second))
+	if f.RetryAfter > 0 {
+		f.Message += fmt.Sprintf(" (retry after %v)", f.RetryAfter.Round(time.Second))
 	}
-	f.cause = errors.New(f.message)
+	f.Cause = errors.New(f.Message)
 	return f
 }
 
@@ -167,3 +169,32 @@ func statusText(status int) string {
 type tooLargeError struct{ limit int64 }
 
 func (e *tooLargeError) Error() string { return fmt.Sprintf("response larger than %d bytes", e.limit) }
+
+const (
+	maxExcerptBytes = 8 << 10 // read of a response that is quoted
+	maxExcerpt      = 300     // characters
+)
+
+var (
+	invisibleHTML = regexp.MustCompile(`(?is)<(script|style|head)\b.*?</(script|style|head)>|<!--.*?-->`)
+	htmlTag       = regexp.MustCompile(`<[^>]*>`)
+)
+
+// excerpt returns the part of a response that a message quotes: one line of printable text without the
+// secrets of the request. It is empty for binary content.
+func excerpt(body []byte, contentType string, secrets []string) string {
+	kind, _, _ := mime.ParseMediaType(contentType)
+	family, _, _ := strings.Cut(kind, "/")
+	if slices.Contains([]string{"image", "audio", "video"}, family) ||
+		kind == "application/octet-stream" || kind == "application/pdf" {
+		return ""
+	}
+	if len(body) == maxExcerptBytes {
+		body = adapters.SanitizeHead(body, secrets)
+	}
+	text := adapters.Scrub(string(body), secrets) // before tags are removed, which could be part of a secret
+	if kind == "text/html" {
+		text = htmlTag.ReplaceAllString(invisibleHTML.ReplaceAllString(text, " "), " ")
+	}
+	return adapters.FirstRunes(adapters.Sanitize(text, secrets), maxExcerpt)
+}

@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -41,11 +43,9 @@ func (p *paginate) spec() hcl.Spec {
 	)
 }
 
-func (p *paginate) check(checks *adapters.Checks, b *block) {
-	checks.Refuse(b.As != asJSON || b.Head != nil, &b.Paginate,
-		"Pages are decoded as JSON. Remove as, and use a method whose response has a body.")
+func (p *paginate) check(checks *adapters.Checks, sendsJSON bool) {
 	if path, ok := strings.CutPrefix(p.Param, jsonPrefix); ok {
-		checks.Refuse(b.Body.JSON == nil || strings.Contains("."+path+".", ".."), &p.Param,
+		checks.Refuse(!sendsJSON || strings.Contains("."+path+".", ".."), &p.Param,
 			`%q must name a member of the JSON body, such as "json.variables.after". Write json = { … }.`, p.Param)
 	}
 }
@@ -70,15 +70,15 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (adapters
 
 func (a *paginatedAction) readPages(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	items, seen := []any{}, map[string]bool{}
-	var page *nextPage
+	var page nextPage
 	for n := 1; ; n++ {
 		r, err := a.compile(ctx, call, page)
 		if err != nil {
-			return nil, err
+			return nil, markSent(err, n > 1)
 		}
 		out, err := a.roundTrip(ctx, r)
 		if err != nil {
-			return nil, err
+			return nil, markSent(err, n > 1)
 		}
 		if items, err = a.appendItems(call.Frame, out, items); err != nil {
 			return nil, err
@@ -100,6 +100,17 @@ func (a *paginatedAction) readPages(ctx context.Context, call *adapters.Call) (m
 		}
 		call.Progress(float64(n), 0, fmt.Sprintf("page %d, %d items", n, len(items)))
 	}
+}
+
+// markSent returns the error of a page. If earlier pages were sent, it does not report that nothing was.
+func markSent(err error, earlier bool) error {
+	f := new(adapters.Fault)
+	if !earlier || !errors.As(err, &f) || !f.NotSent {
+		return err
+	}
+	sent := *f
+	sent.NotSent = false
+	return &sent
 }
 
 // evalOnPage evaluates an expression on the output of a page; what names it in messages.
@@ -125,7 +136,7 @@ func (a *paginatedAction) appendItems(f *hcl.Frame, out map[string]any, items []
 	case nil:
 		return items, nil
 	}
-	return nil, &adapters.Fault{Message: "the items of a page must be a list, not " + withArticle(value.Kind(v))}
+	return nil, &adapters.Fault{Message: "the items of a page must be a list, not " + diag.WithArticle(value.Kind(v))}
 }
 
 // cursor returns the reference to the next page, or "" if there is none.
@@ -141,30 +152,36 @@ func (a *paginatedAction) cursor(f *hcl.Frame, out map[string]any) (string, erro
 	return text, nil
 }
 
+// nextPage is how the request of a later page differs from that of the first one.
+type nextPage struct {
+	url           string                          // the whole URL of the page; empty if it is the block's
+	param, cursor string                          // the query parameter that selects the page, and its text
+	edit          func(jsonBody any) (any, error) // sets the member of the body that selects the page
+}
+
 // nextPage returns how the next page is requested after the request of this one.
-func (a *paginatedAction) nextPage(cursor string, current *compiledRequest) (*nextPage, error) {
+func (a *paginatedAction) nextPage(cursor string, current *compiledRequest) (page nextPage, err error) {
 	param := a.paginate.Param
 	if path, ok := strings.CutPrefix(param, jsonPrefix); ok {
-		return &nextPage{edit: func(body any) (any, error) {
-			return withValueAt(body, strings.Split(path, "."), cursor)
-		}}, nil
+		page.edit = func(body any) (any, error) { return withValueAt(body, strings.Split(path, "."), cursor) }
+		return page, nil
 	}
 	if param != "" {
-		return &nextPage{query: &parameter{name: param, text: cursor}}, nil
+		return nextPage{param: param, cursor: cursor}, nil
 	}
 	base, err := url.Parse(current.address())
 	if err != nil {
-		return nil, err
+		return page, err
 	}
 	next, err := base.Parse(cursor)
 	switch {
 	case err != nil:
-		return nil, &adapters.Fault{Message: "the reference to the next page is not a URL", Cause: err}
+		return page, &adapters.Fault{Message: "the reference to the next page is not a URL", Cause: err}
 	case !sameOrigin(base, next) || next.User != nil:
-		return nil, &adapters.Fault{Message: "the next page is on another host, which is not followed"}
+		return page, &adapters.Fault{Message: "the next page is on another host, which is not followed"}
 	}
 	next.Fragment, next.RawFragment = "", ""
-	return &nextPage{url: next.String()}, nil
+	return nextPage{url: next.String()}, nil
 }
 
 // withValueAt returns a copy of body with a value at a path. It does not modify body, and shares the
@@ -180,7 +197,7 @@ func withValueAt(body any, path []string, v any) (any, error) {
 	m, ok := body.(map[string]any)
 	if !ok && body != nil {
 		return nil, fmt.Errorf("the body cannot have the member %q for the next page, because it is %s there",
-			path[0], withArticle(value.Kind(body)))
+			path[0], diag.WithArticle(value.Kind(body)))
 	}
 	out := make(map[string]any, len(m)+1)
 	maps.Copy(out, m)

@@ -8,6 +8,7 @@ import (
 	"mime"
 	nethttp "net/http"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
@@ -95,48 +96,67 @@ func (a *action) decode(raw []byte, contentType string, r *compiledRequest) (any
 	case asBytes:
 		return value.Bytes(raw), nil
 	case asText:
-		text, err := decodeText(raw, contentType)
-		if err != nil {
-			return nil, &failure{message: err.Error(), permanent: true}
-		}
-		return text, nil
+		return decodeText(raw, contentType)
 	}
 	text, err := value.Compact(raw)
 	if err != nil {
 		return nil, notJSONFailure(err, text, contentType, r)
 	}
-	if len(text) > 0 {
-		doc := &jsonDocument{raw: text}
-		if a.response == nil {
-			return doc, nil
-		}
-		v, err := doc.Value()
-		if err != nil {
-			return nil, &failure{message: err.Error(), cause: err, permanent: true}
-		}
-		return checkResponse(a.response, v)
-	}
 	if a.response == nil {
-		return nil, nil
+		if len(text) == 0 {
+			return nil, nil
+		}
+		return &jsonDocument{raw: text}, nil
 	}
-	return checkResponse(a.response, nil)
+	var v any
+	if len(text) > 0 {
+		if v, err = decodeJSON(text); err != nil {
+			return nil, newPermanentFailure(err.Error(), err)
+		}
+	}
+	return checkResponse(a.response, v)
+}
+
+// jsonDocument is the JSON body of a response. Its syntax is checked, and it is decoded on first use.
+type jsonDocument struct {
+	raw  []byte // compact; never modified
+	once sync.Once
+	v    any
+	err  error
+}
+
+// AppendJSON implements value.LazyJSON.
+func (d *jsonDocument) AppendJSON(dst []byte) []byte { return append(dst, d.raw...) }
+
+// Value implements value.LazyJSON. It fails if an object has a duplicate key.
+func (d *jsonDocument) Value() (any, error) {
+	d.once.Do(func() { d.v, d.err = decodeJSON(d.raw) })
+	return d.v, d.err
+}
+
+func decodeJSON(raw []byte) (any, error) {
+	v, err := value.Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the service's response cannot be decoded: %w", err)
+	}
+	return v, nil
 }
 
 func notJSONFailure(err error, raw []byte, contentType string, r *compiledRequest) *failure {
-	f := &failure{permanent: true, cause: err, message: "the service's response is not JSON"}
+	f := newPermanentFailure("the service's response is not JSON", err)
 	if errors.Is(err, value.ErrTooDeep) {
-		f.message = "the service's response is nested too deeply"
+		f.Message = "the service's response is nested too deeply"
 		return f
 	}
 	switch kind, _, err := mime.ParseMediaType(contentType); {
 	case err != nil:
 	case strings.HasSuffix(kind, "json"):
-		f.message += ", although its content type is"
+		f.Message += ", although its content type is"
 	default:
-		f.message += " but " + adapters.FirstRunes(kind, 60)
+		f.Message += " but " + adapters.FirstRunes(kind, 60)
 	}
 	if text := excerpt(raw[:min(len(raw), maxExcerptBytes)], contentType, r.secrets); text != "" {
-		f.message += ": " + text
+		f.Message += ": " + text
 	}
 	return f
 }
@@ -153,26 +173,25 @@ func checkResponse(v *schema.Validator, body any) (any, *failure) {
 	for _, violation := range violations[:min(len(violations), maxViolations)] {
 		list = append(list, violation.String())
 	}
-	message := "the service's response does not have the expected type: " + strings.Join(list, "; ")
-	return nil, &failure{message: message, permanent: true}
+	return nil, newPermanentFailure("the service's response does not have the expected type: "+strings.Join(list, "; "), nil)
 }
 
 // decodeText decodes text in UTF-8 or in one of the Latin encodings that servers still send.
-func decodeText(raw []byte, contentType string) (string, error) {
+func decodeText(raw []byte, contentType string) (any, *failure) {
+	message := "the service's response is not UTF-8 text"
 	_, params, _ := mime.ParseMediaType(contentType)
 	switch charset := strings.ToLower(params["charset"]); charset {
 	case "iso-8859-1", "latin1", "windows-1252":
-		text, err := charmap.Windows1252.NewDecoder().Bytes(raw)
-		return string(text), err
+		text, _ := charmap.Windows1252.NewDecoder().Bytes(raw) // every byte is a character
+		return string(text), nil
 	case "", "utf-8", "utf8", "us-ascii":
 		if utf8.Valid(raw) {
 			return string(raw), nil
 		}
-		return "", errors.New(`the service's response is not UTF-8 text; the tool must use as = "bytes"`)
 	default:
-		return "", fmt.Errorf(`the service's response is text in %s, which is not supported; the tool must use `+
-			`as = "bytes"`, adapters.FirstRunes(charset, 40))
+		message = fmt.Sprintf("the service's response is text in %s, which is not supported", adapters.FirstRunes(charset, 40))
 	}
+	return nil, newPermanentFailure(message+`; the tool must use as = "bytes"`, nil)
 }
 
 // lowerCaseHeaders returns the headers with names in lower case. Repeated headers are joined as RFC 9110

@@ -2,8 +2,10 @@ package http
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	nethttp "net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -46,9 +48,9 @@ func (r *retry) check(checks *adapters.Checks) {
 	checks.Refuse(r.Attempts < 1 || r.Attempts > maxAttempts, &r.Attempts,
 		"attempts must be between 1 and %d.", maxAttempts)
 	for _, on := range r.On {
-		if _, err := parseStatus(on); err != nil {
-			checks.Refuse(on != onNetwork, &r.On, "%v. Or write %q for connections that fail or break.", err, onNetwork)
-		}
+		_, err := parseStatuses([]string{on})
+		checks.Refuse(err != nil && on != onNetwork, &r.On, "%v. Or write %q for connections that fail or break.",
+			err, onNetwork)
 	}
 }
 
@@ -82,18 +84,18 @@ func (r *retry) policy(repeatable bool) *retryPolicy {
 
 // next reports whether a failed attempt is retried, and the delay before that.
 func (p *retryPolicy) next(f *failure, attempt int, repeatable bool) (time.Duration, bool) {
-	if p == nil || attempt >= p.attempts || f.permanent || f.retryAfter > maxRetryAfter {
+	if p == nil || attempt >= p.attempts || f.permanent || f.RetryAfter > maxRetryAfter {
 		return 0, false
 	}
-	if f.status != 0 && !p.statuses.contains(f.status) {
+	if f.Status != 0 && !p.statuses.contains(f.Status) {
 		return 0, false
 	}
-	if f.status == 0 && (!p.network || !repeatable && !f.unsent) {
+	if f.Status == 0 && (!p.network || !repeatable && !f.unsent) {
 		return 0, false
 	}
 	wait := min(p.backoff<<(attempt-1), maxBackoff)
 	wait = wait/2 + rand.N(wait/2+1)
-	return max(wait, f.retryAfter), true
+	return max(wait, f.RetryAfter), true
 }
 
 // waitForRetry waits, and reports whether the call has time left afterwards. It does not wait if the
@@ -113,4 +115,32 @@ func parseRetryAfter(h nethttp.Header) time.Duration {
 		return max(time.Until(at), 0)
 	}
 	return 0
+}
+
+// statuses are the statuses that patterns such as "2xx" and "404" match.
+type statuses []statusRange
+
+type statusRange struct{ from, to int }
+
+func (s statuses) contains(status int) bool {
+	return slices.ContainsFunc(s, func(r statusRange) bool { return r.from <= status && status <= r.to })
+}
+
+var statusPattern = regexp.MustCompile(`^[1-5](\d\d|[xX]{2})$`)
+
+// parseStatuses parses patterns such as "2xx" and "404".
+func parseStatuses(patterns []string) (all statuses, err error) {
+	for _, p := range patterns {
+		if !statusPattern.MatchString(p) {
+			return nil, fmt.Errorf(`%q is not a status. Write one such as "404", or a class such as "2xx"`, p)
+		}
+		status, err := strconv.Atoi(p)
+		if err != nil { // a class
+			from := int(p[0]-'0') * 100
+			all = append(all, statusRange{from, from + 99})
+			continue
+		}
+		all = append(all, statusRange{status, status})
+	}
+	return all, nil
 }

@@ -20,11 +20,10 @@ import (
 // service is an HTTP service with its pool of connections. It is the handle of a connection block; a
 // block without a connection has a service of its own. It is immutable and safe for concurrent use.
 type service struct {
-	client       *resty.Client
-	clientForGet *resty.Client // sends a GET with a body, which client would omit
-	transport    *nethttp.Transport
-	userAgent    []string
-	ctx          context.Context // for work that outlives a call; env.Defer ends that work
+	client    *resty.Client
+	transport *nethttp.Transport
+	userAgent []string
+	ctx       context.Context // for work that outlives a call; env.Defer ends that work
 
 	base       string // the base_url without a trailing slash; empty without a connection
 	headers    *hcl.KeyValues
@@ -54,18 +53,17 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 	}
 	// There is no cookie jar, because callers must not share a session.
 	client := resty.NewWithClient(&nethttp.Client{Transport: t, CheckRedirect: checkRedirect(redirects)})
-	client.SetDoNotParseResponse(true).SetDisableWarn(true).SetPreRequestHook(fixBody)
+	client.SetDoNotParseResponse(true).SetDisableWarn(true).SetAllowGetMethodPayload(true).SetPreRequestHook(fixBody)
 	env.Defer(func() error {
 		t.CloseIdleConnections()
 		return nil
 	})
 	return &service{
-		client:       client,
-		clientForGet: client.Clone().SetAllowGetMethodPayload(true),
-		transport:    t,
-		userAgent:    []string{"hatchel/" + env.Version},
-		ctx:          context.WithoutCancel(ctx),
-		maxBody:      defaultMaxBody,
+		client:    client,
+		transport: t,
+		userAgent: []string{"hatchel/" + env.Version},
+		ctx:       context.WithoutCancel(ctx),
+		maxBody:   defaultMaxBody,
 	}
 }
 
@@ -83,11 +81,7 @@ func fixBody(_ *resty.Client, req *nethttp.Request) error {
 func (s *service) send(
 	ctx context.Context, method, address string, header nethttp.Header, body []byte,
 ) (*nethttp.Response, error) {
-	client := s.client
-	if method == nethttp.MethodGet && body != nil {
-		client = s.clientForGet
-	}
-	req := client.R().SetContext(ctx)
+	req := s.client.R().SetContext(ctx)
 	req.Header = header
 	if body != nil {
 		req.SetBody(bytes.NewReader(body))

@@ -1,9 +1,9 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -38,20 +38,14 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 		conn = &connection{}
 	}
 	a := &action{
-		block: b, configDir: env.Dir, dir: env.Dir, okCodes: []int{0}, timeout: conn.Timeout,
-		env: []*hcl.KeyValues{conn.Env, b.Env}, inherited: slices.Concat(conn.InheritEnv, b.InheritEnv),
-		rules: effectiveSandbox(b, conn),
-	}
-	if conn.Dir != "" {
-		a.dir = absolute(env.Dir, conn.Dir)
+		block: b, configDir: env.Dir, dir: adapters.Absolute(env.Dir, conn.Dir), okCodes: []int{0},
+		timeout: cmp.Or(b.Timeout, conn.Timeout), env: []*hcl.KeyValues{conn.Env, b.Env},
+		inherited: slices.Concat(conn.InheritEnv, b.InheritEnv), rules: cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()),
 	}
 	for _, codes := range [][]int{conn.OKCodes, b.OKCodes} {
 		if codes != nil {
 			a.okCodes = codes
 		}
-	}
-	if b.Timeout > 0 {
-		a.timeout = b.Timeout
 	}
 	a.baseEnv = newEnvironment(a.inherited...)
 	path := a.baseEnv.get("PATH")
@@ -68,20 +62,10 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	if a.sandbox != nil {
 		env.Defer(a.sandbox.Close)
 	}
-	if b.ScriptFile != "" {
-		if a.scriptArgv, err = scriptFileCommand(env.Dir, &b.ScriptFile); err != nil {
-			return nil, err
-		}
+	if b.Command == nil && b.Pipe == nil && b.Script == nil {
+		a.scriptArgv, err = scriptFileCommand(env.Dir, &b.ScriptFile)
 	}
-	return a, nil
-}
-
-// absolute returns a path that is relative to dir, unless it is absolute.
-func absolute(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
+	return a, err
 }
 
 // Do implements adapters.Action.

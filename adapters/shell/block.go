@@ -1,10 +1,9 @@
 package shell
 
 import (
-	"errors"
-	"slices"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 )
@@ -91,44 +90,42 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 		Output: b.outputType(), Default: hcl.DefaultResult{Text: "stdout"},
 		Log: true, Destructive: true, OpenWorld: true,
 	}
-	switch b.Parse {
-	case parseJSON, parseJSONLines:
-		effects.Default = hcl.DefaultResult{Member: "json"}
-	case parseLines:
-		effects.Default = hcl.DefaultResult{Member: "lines"}
+	if f, ok := formats[b.Parse]; ok {
+		effects.Default = hcl.DefaultResult{Member: f.member}
 	}
-	return effects, errors.Join(b.check(conn)...)
+	var checks adapters.Checks
+	b.check(&checks, conn)
+	return effects, checks.Err()
 }
 
-func (b *block) check(conn *hcl.Connection) (errs []error) {
-	if !slices.Contains([]string{parseText, parseJSON, parseJSONLines, parseLines}, b.Parse) {
-		errs = append(errs, hcl.Blame(&b.Parse, "parse must be %q, %q, %q or %q, not %q.",
-			parseText, parseJSON, parseJSONLines, parseLines, b.Parse))
-	}
-	if b.Stderr != "" && b.Stderr != stderrMerge {
-		errs = append(errs, hcl.Blame(&b.Stderr, "stderr must be %q or omitted, not %q. If it is omitted, the "+
-			"error output "+
-			"is output.stderr.", stderrMerge, b.Stderr))
-	}
+func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
+	_, known := formats[b.Parse]
+	checks.Refuse(!known && b.Parse != parseText, &b.Parse, "parse must be %q, %q, %q or %q, not %q.",
+		parseText, parseJSON, parseJSONLines, parseLines, b.Parse)
+	checks.Refuse(b.Stderr != "" && b.Stderr != stderrMerge, &b.Stderr, "stderr must be %q or omitted, not %q. If it is "+
+		"omitted, the error output is output.stderr.", stderrMerge, b.Stderr)
 	if conn != nil && b.Command == nil && len(conn.Config.(*connection).Command) > 0 {
-		errs = append(errs, b.rejectCommandPrefix(conn))
-	}
-	if program := b.readsCode(); program != "" {
-		errs = append(errs, hcl.Blame(&b.Stdin, "%s runs its standard input as code, so a caller must not "+
-			"choose it. Give "+
-			"it a constant program, as in script = ..., and pass the value as an argument.", program))
-	}
-	for _, name := range b.Env.Names() {
-		if loadsCode(name) {
-			errs = append(errs, hcl.Blame(&b.Env, "%s decides which code runs, and the env of a block can hold "+
-				"values of a "+
-				"call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
-				"env = { %s = ... } }.", name, name))
+		var field any = &b.ScriptFile
+		switch {
+		case b.Pipe != nil:
+			field = &b.Pipe
+		case b.Script != nil:
+			field = &b.Script
 		}
+		checks.Refuse(true, field, "The connection %q begins a command, which only command = [...] can continue. Use a "+
+			"connection without a command here.", conn.Name)
 	}
-	errs = append(errs, b.Sandbox.check()...)
-	errs = append(errs, checkExitCodes(&b.OKCodes)...)
-	return append(errs, checkVariableNames(&b.Env, b.Env.Names(), &b.InheritEnv, b.InheritEnv)...)
+	program := b.readsCode()
+	checks.Refuse(program != "", &b.Stdin, "%s runs its standard input as code, so a caller must not choose it. Give it "+
+		"a constant program, as in script = ..., and pass the value as an argument.", program)
+	for _, name := range b.Env.Names() {
+		checks.Refuse(loadsCode(name), &b.Env, "%s decides which code runs, and the env of a block can hold values of a "+
+			"call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
+			"env = { %[1]s = ... } }.", name)
+	}
+	b.Sandbox.check(checks)
+	checkExitCodes(checks, &b.OKCodes)
+	checkVariableNames(checks, &b.Env, &b.InheritEnv)
 }
 
 // readsCode returns the name of the program that would run stdin as code, if stdin depends on the
@@ -146,26 +143,10 @@ func (b *block) readsCode() string {
 	return ""
 }
 
-// rejectCommandPrefix reports that only a command can continue the command of a connection.
-func (b *block) rejectCommandPrefix(conn *hcl.Connection) error {
-	var field any = &b.ScriptFile
-	switch {
-	case b.Pipe != nil:
-		field = &b.Pipe
-	case b.Script != nil:
-		field = &b.Script
-	}
-	return hcl.Blame(field, "The connection %q begins a command, which only command = [...] can continue. Use a "+
-		"connection without a command here.", conn.Name)
-}
-
-func checkExitCodes(codes *[]int) (errs []error) {
+func checkExitCodes(checks *adapters.Checks, codes *[]int) {
 	for _, code := range *codes {
-		if code < 0 || code > 255 {
-			errs = append(errs, hcl.Blame(codes, "An exit code must be from 0 to 255, not %d.", code))
-		}
+		checks.Refuse(code < 0 || code > 255, codes, "An exit code must be from 0 to 255, not %d.", code)
 	}
-	return errs
 }
 
 // outputType returns the type of output.
@@ -176,13 +157,8 @@ func (b *block) outputType() *schema.Type {
 		{Name: "stderr", Type: text},
 		{Name: "code", Type: &schema.Type{Kind: schema.Integer}},
 	}
-	switch b.Parse {
-	case parseJSON:
-		members = append(members, &schema.Member{Name: "json", Type: &schema.Type{Kind: schema.Any}})
-	case parseJSONLines:
-		members = append(members, &schema.Member{Name: "json", Type: schema.ListOf(&schema.Type{Kind: schema.Any})})
-	case parseLines:
-		members = append(members, &schema.Member{Name: "lines", Type: schema.ListOf(text)})
+	if f, ok := formats[b.Parse]; ok {
+		members = append(members, &schema.Member{Name: f.member, Type: f.typ})
 	}
 	return schema.ObjectOf(members...)
 }

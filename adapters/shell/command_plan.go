@@ -75,7 +75,7 @@ func (a *action) planDir(f *hcl.Frame, p *commandPlan) error {
 			return err
 		}
 	}
-	p.dir, p.shownDir = absolute(a.configDir, path), path
+	p.dir, p.shownDir = adapters.Absolute(a.configDir, path), path
 	return nil
 }
 
@@ -159,19 +159,12 @@ func (a *action) planStdin(f *hcl.Frame, p *commandPlan) error {
 		return nil
 	case value.Bytes:
 		p.stdin = v
-	case string:
-		p.stdin = []byte(v)
-	case value.LazyJSON:
-		p.stdin = v.AppendJSON(nil)
 	default:
 		text, err := value.Text(v)
 		if err != nil {
 			return err
 		}
 		p.stdin = []byte(text)
-	}
-	if p.stdin == nil {
-		p.stdin = []byte{}
 	}
 	return nil
 }

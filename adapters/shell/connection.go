@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"hatchel/adapters"
@@ -42,13 +41,13 @@ func (c *connection) Words() []string { return c.Command }
 
 // Check implements hcl.Checked.
 func (c *connection) Check() error {
-	errs := checkExitCodes(&c.OKCodes)
-	if len(c.Command) > 0 && c.Command[0] == "" {
-		errs = append(errs, hcl.Blame(&c.Command, "The first element of a command names the program and must "+
-			"not be empty."))
-	}
-	errs = append(errs, c.Sandbox.check()...)
-	return errors.Join(append(errs, checkVariableNames(&c.Env, c.Env.Names(), &c.InheritEnv, c.InheritEnv)...)...)
+	var checks adapters.Checks
+	checkExitCodes(&checks, &c.OKCodes)
+	checks.Refuse(len(c.Command) > 0 && c.Command[0] == "", &c.Command,
+		"The first element of a command names the program and must not be empty.")
+	c.Sandbox.check(&checks)
+	checkVariableNames(&checks, &c.Env, &c.InheritEnv)
+	return checks.Err()
 }
 
 func open(_ context.Context, c *connection, env adapters.Env) (any, error) {

@@ -3,7 +3,6 @@ package shell
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -43,7 +42,7 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 	if p.stdinFile != "" {
 		fmt.Fprintf(&out, "stdin %s\n", p.stdinFile)
 	} else if p.stdin != nil {
-		fmt.Fprintf(&out, "stdin %s\n", describeInput(p.stdin))
+		fmt.Fprintf(&out, "stdin %d bytes:\n%s\n", len(p.stdin), adapters.PlanText(p.stdin, maxShownInput))
 	}
 	return adapters.Scrub(out.String(), p.secrets), nil
 }
@@ -71,18 +70,6 @@ func (a *action) describeSandbox(out *strings.Builder) {
 // maxShownInput is how many bytes of the standard input a dry run shows.
 const maxShownInput = 4 << 10
 
-func describeInput(stdin []byte) string {
-	n := len(stdin)
-	if !utf8.Valid(stdin) {
-		return fmt.Sprintf("%s%d bytes]", adapters.OmittedPrefix, n)
-	}
-	if n <= maxShownInput {
-		return fmt.Sprintf("%d bytes:\n%s", n, stdin)
-	}
-	head := strings.ToValidUTF8(string(stdin[:maxShownInput]), "")
-	return fmt.Sprintf("%d bytes:\n%s… %s%d bytes more]", n, head, adapters.OmittedPrefix, n-len(head))
-}
-
 const unquotedChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 
 // quote writes an argument in shell syntax. Characters that control a terminal become escapes, which bash and zsh read.
@@ -99,8 +86,6 @@ func quote(arg string) string {
 		switch {
 		case r == '\'' || r == '\\':
 			out.WriteByte('\\')
-			out.WriteRune(r)
-		case r == utf8.RuneError:
 			out.WriteRune(r)
 		case r < 0x80 && isTerminalControl(r):
 			fmt.Fprintf(&out, `\x%02x`, r)

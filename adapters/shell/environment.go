@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/value"
 )
 
@@ -58,8 +60,8 @@ func variableText(name string, v any) (string, error) {
 	}
 	switch v := v.(type) {
 	case []any, map[string]any:
-		return "", fmt.Errorf("the variable %s must be a text, but its value is %s; use jsonencode(...) to "+
-			"convert it", name, withArticle(value.Kind(v)))
+		return "", fmt.Errorf("the variable %s must be a text, but its value is %s; use jsonencode(...) to convert it",
+			name, diag.WithArticle(value.Kind(v)))
 	case value.Bytes:
 		return "", fmt.Errorf("the variable %s must be a text, but its value is bytes; use base64encode(...) to "+
 			"convert it", name)
@@ -77,25 +79,38 @@ func isVariableName(name string) bool {
 }
 
 // checkVariableNames rejects names that no variable can have.
-func checkVariableNames(env **hcl.KeyValues, names []string, inheritEnv *[]string, inherited []string) (errs []error) {
-	for _, name := range names {
-		if !isVariableName(name) {
-			errs = append(errs, hcl.Blame(env, "%q is not a variable name: it is empty, or contains an equals "+
-				"sign or NUL.", name))
-		}
+func checkVariableNames(checks *adapters.Checks, env **hcl.KeyValues, inherited *[]string) {
+	for _, name := range (*env).Names() {
+		checks.Refuse(!isVariableName(name), env,
+			"%q is not a variable name: it is empty, or contains an equals sign or NUL.", name)
 	}
-	for _, name := range inherited {
-		if !isVariableName(name) {
-			errs = append(errs, hcl.Blame(inheritEnv, "%q is not a variable name. inherit_env lists names, as in "+
-				"[\"KUBECONFIG\"]; set values in env.", name))
-		}
+	for _, name := range *inherited {
+		checks.Refuse(!isVariableName(name), inherited,
+			"%q is not a variable name. inherit_env lists names, as in [\"KUBECONFIG\"]; set values in env.", name)
 	}
-	return errs
 }
 
-func withArticle(noun string) string {
-	if noun == "object" {
-		return "an object"
-	}
-	return "a " + noun
+// codeLoadingVars are variables that make programs run code: they contain code, or the place of code. A call must not
+// set them.
+var codeLoadingVars = strings.Fields(`
+	PATH SHELL ENV BASH_ENV SHELLOPTS BASHOPTS IFS PS4 PROMPT_COMMAND CDPATH ZDOTDIR GCONV_PATH
+	EDITOR VISUAL PAGER BROWSER MANPAGER LESSOPEN LESSCLOSE SSH_ASKPASS SUDO_ASKPASS
+	GIT_SSH GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND
+	GIT_ASKPASS GIT_EXEC_PATH GIT_TEMPLATE_DIR
+	PERL5OPT PERL5LIB PERLLIB PERL5DB PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONINSPECT RUBYOPT RUBYLIB
+	NODE_OPTIONS NODE_PATH PHPRC PHP_INI_SCAN_DIR LUA_INIT LUA_PATH LUA_CPATH
+	JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH MAKEFLAGS GNUMAKEFLAGS TAR_OPTIONS
+	AWKPATH AWKLIBPATH RSYNC_RSH CVS_RSH OPENSSL_CONF
+`)
+
+// codeLoadingPrefixes begin the names of further ones: those of the dynamic linker, functions that bash imports, and
+// the configuration of git.
+var codeLoadingPrefixes = []string{
+	"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_",
+}
+
+// loadsCode reports whether a variable makes programs run code.
+func loadsCode(name string) bool {
+	return slices.Contains(codeLoadingVars, name) ||
+		slices.ContainsFunc(codeLoadingPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

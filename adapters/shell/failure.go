@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"syscall"
 	"time"
 
@@ -29,6 +30,14 @@ func (p *commandPlan) stageName(stage int) string {
 		return fmt.Sprintf("%s (command %d of %d)", name, stage+1, len(p.stages))
 	}
 	return name
+}
+
+// subject returns how all programs are called at the beginning of a sentence.
+func (p *commandPlan) subject() (programs, were string) {
+	if len(p.stages) > 1 {
+		return "the commands", "were"
+	}
+	return p.stageName(0), "was"
 }
 
 // exitFault returns the fault of a program with an exit code that does not mean success.
@@ -74,10 +83,8 @@ func (p *commandPlan) tail(s *stream) string {
 
 // timeoutFault returns the fault of programs that took too long.
 func (p *commandPlan) timeoutFault(timeout time.Duration, j *job) error {
-	message := fmt.Sprintf("%s did not finish within %v and was stopped", p.stageName(0), timeout)
-	if len(p.stages) > 1 {
-		message = fmt.Sprintf("the commands did not finish within %v and were stopped", timeout)
-	}
+	programs, were := p.subject()
+	message := fmt.Sprintf("%s did not finish within %v and %s stopped", programs, timeout, were)
 	return p.stopFault(message, errTimeout, j)
 }
 
@@ -90,11 +97,8 @@ func (p *commandPlan) limitFault(e *sandbox.LimitError, j *job) error {
 	case sandbox.Memory:
 		limit = fmt.Sprintf("%v of memory", hcl.Size(e.Limit))
 	}
-	message := fmt.Sprintf("%s was stopped: more than the limit of %s", p.stageName(0), limit)
-	if len(p.stages) > 1 {
-		message = "the commands were stopped: more than the limit of " + limit
-	}
-	return p.stopFault(message, e, j)
+	programs, were := p.subject()
+	return p.stopFault(fmt.Sprintf("%s %s stopped: more than the limit of %s", programs, were, limit), e, j)
 }
 
 // stopFault returns the fault of programs that the server has stopped.
@@ -149,8 +153,7 @@ func (p *commandPlan) startFault(err error) error {
 		f.Cause = errors.Join(err, p.sandboxHint(f.Message))
 	case errors.Is(err, syscall.ENOEXEC):
 		f.Message = fmt.Sprintf("the file %s is not a program of this system; a script needs a first line that "+
-			"names its "+
-			"interpreter", name)
+			"names its interpreter", name)
 	case errors.Is(err, syscall.E2BIG):
 		f.Message = "the arguments and the environment of the command are too long; send less"
 	default:
@@ -166,4 +169,36 @@ func resourceMessage(err error) string {
 		}
 	}
 	return "the program could not be started"
+}
+
+// Messages that programs write when the kernel denies access to a file, or when they find no
+// network.
+var (
+	fileDenied = regexp.MustCompile(`(?i)permission denied|operation not permitted|insufficient permissions|` +
+		`\bEACCES\b|\bEPERM\b`)
+	networkDenied = regexp.MustCompile(`(?i)could(?: not|n't) (?:connect|resolve)|failed to connect|network is ` +
+		`unreachable|name resolution|resolve host|\bsocket\b.*(?:permission denied|operation not permitted)`)
+)
+
+// Hints are for the log, which the author of the tool reads. The model cannot change the sandbox.
+var (
+	errNoNetworkHint = errors.New("the sandbox of the tool has no network, which may be the reason: sandbox { " +
+		"network = true } allows it")
+	errFileHint = errors.New("the sandbox of the tool may be the reason: besides the configuration directory " +
+		"and the system's files, programs read what sandbox { read = […] } names, and write to TMPDIR and what " +
+		"write = […] names")
+)
+
+// sandboxHint returns how the sandbox may be the reason of a failure with an output, or nil. It is
+// a guess: the kernel does not report what it denies.
+func (p *commandPlan) sandboxHint(output string) error {
+	switch {
+	case p.sandbox == nil:
+		return nil
+	case !p.sandbox.Network && networkDenied.MatchString(output):
+		return errNoNetworkHint
+	case fileDenied.MatchString(output):
+		return errFileHint
+	}
+	return nil
 }

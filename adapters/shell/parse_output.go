@@ -9,26 +9,35 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
-// parseOutput adds what standard output contains to the output. The error is a phrase for the model
-// that follows the name of the program.
+// format is how a value of the argument parse reads standard output. It adds a member to the output.
+type format struct {
+	member string
+	typ    *schema.Type
+	decode func([]byte) (any, error) // its error is a phrase for the model that follows the name of the program
+}
+
+var formats = map[string]format{
+	parseJSON:      {"json", &schema.Type{Kind: schema.Any}, decodeJSON},
+	parseJSONLines: {"json", schema.ListOf(&schema.Type{Kind: schema.Any}), decodeJSONLines},
+	parseLines:     {"lines", schema.ListOf(&schema.Type{Kind: schema.String}), nil},
+}
+
+// parseOutput adds what standard output contains to the output.
 func (b *block) parseOutput(stdout *capture, output map[string]any) (err error) {
-	if b.Parse == parseText {
-		return nil
-	}
-	if stdout.omitted() > 0 {
+	f, ok := formats[b.Parse]
+	switch {
+	case !ok:
+	case stdout.omitted() > 0:
 		return fmt.Errorf("wrote %s, but at most %s can be read as data; request less",
 			hcl.Size(stdout.total), hcl.Size(stdout.limit))
-	}
-	switch b.Parse {
-	case parseJSON:
-		output["json"], err = decodeJSON(stdout.buf)
-	case parseJSONLines:
-		output["json"], err = decodeJSONLines(stdout.buf)
-	case parseLines:
-		output["lines"] = splitLines(output["stdout"].(string))
+	case f.decode == nil: // lines of the text without secrets and invalid bytes
+		output[f.member] = splitLines(output["stdout"].(string))
+	default:
+		output[f.member], err = f.decode(stdout.buf)
 	}
 	return err
 }
@@ -84,8 +93,7 @@ func newNotJSONError(err error, text []byte, line int) error {
 	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 	excerpt := adapters.Sanitize(string(text[at:min(at+4*maxExcerptRunes, len(text))]), nil)
 	return &notJSONError{
-		message: fmt.Sprintf("wrote something that is not JSON: line %d, column %d: "+
-			"%s", line, column, syntaxErr.Reason),
+		message: fmt.Sprintf("wrote something that is not JSON: line %d, column %d: %s", line, column, syntaxErr.Reason),
 		excerpt: adapters.FirstRunes(excerpt, maxExcerptRunes),
 	}
 }

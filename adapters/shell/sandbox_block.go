@@ -1,12 +1,12 @@
 package shell
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/adapters/shell/sandbox"
 	"hatchel/hcl"
 )
@@ -74,42 +74,28 @@ func (s *sandboxBlock) spec() hcl.Spec {
 	}
 }
 
-func (s *sandboxBlock) check() (errs []error) {
+func (s *sandboxBlock) check(checks *adapters.Checks) {
 	if s == nil {
-		return nil
+		return
 	}
-	if s.Mode != "" && s.Mode != modeNone {
-		errs = append(errs, hcl.Blame(&s.Mode, "mode must be %q or omitted, not %q. If it is omitted, programs "+
-			"are confined.", modeNone, s.Mode))
-	}
-	if s.Mode == modeNone && s.hasRules() {
-		errs = append(errs, hcl.Blame(&s.Mode, "mode = %q turns the sandbox off, so no other argument can be "+
-			"set. Remove "+
-			"mode, or the other arguments.", modeNone))
-	}
-	if s.OpenFiles < minOpenFiles || s.OpenFiles > maxOpenFiles {
-		errs = append(errs, hcl.Blame(&s.OpenFiles, "open_files must be from %d to %d, not %d. Each program "+
-			"starts with %d "+
-			"open files.", minOpenFiles, maxOpenFiles, s.OpenFiles, minOpenFiles))
-	}
-	if s.Processes < 1 || s.Processes > maxProcesses {
-		errs = append(errs, hcl.Blame(&s.Processes, "processes must be from 1 to %d, not "+
-			"%d.", maxProcesses, s.Processes))
-	}
-	if s.Memory != 0 && s.Memory < minMemory {
-		errs = append(errs, hcl.Blame(&s.Memory, "memory must be a size such as \"256MiB\". With %s no program "+
-			"can start.", s.Memory))
-	}
+	checks.Refuse(s.Mode != "" && s.Mode != modeNone, &s.Mode,
+		"mode must be %q or omitted, not %q. If it is omitted, programs are confined.", modeNone, s.Mode)
+	checks.Refuse(s.Mode == modeNone && s.hasRules(), &s.Mode, "mode = %q turns the sandbox off, so no other argument "+
+		"can be set. Remove mode, or the other arguments.", modeNone)
+	checks.Refuse(s.OpenFiles < minOpenFiles || s.OpenFiles > maxOpenFiles, &s.OpenFiles,
+		"open_files must be from %d to %d, not %d. Each program starts with %[1]d open files.",
+		minOpenFiles, maxOpenFiles, s.OpenFiles)
+	checks.Refuse(s.Processes < 1 || s.Processes > maxProcesses, &s.Processes,
+		"processes must be from 1 to %d, not %d.", maxProcesses, s.Processes)
+	checks.Refuse(s.Memory != 0 && s.Memory < minMemory, &s.Memory,
+		"memory must be a size such as \"256MiB\". With %s no program can start.", s.Memory)
 	for _, field := range []*[]string{&s.Read, &s.Write} {
 		for _, path := range *field {
-			if path == "" || strings.HasPrefix(path, "~") || strings.ContainsAny(path, "*?\x00") {
-				errs = append(errs, hcl.Blame(field, "%q is not a path. Write a file or a directory, absolute "+
-					"or relative to "+
-					"the configuration directory, without ~ and wildcards.", path))
-			}
+			checks.Refuse(path == "" || strings.HasPrefix(path, "~") || strings.ContainsAny(path, "*?\x00"), field,
+				"%q is not a path. Write a file or a directory, absolute or relative to the configuration directory, "+
+					"without ~ and wildcards.", path)
 		}
 	}
-	return errs
 }
 
 // hasRules reports whether anything but the mode is set.
@@ -124,31 +110,18 @@ func (s *sandboxBlock) checkPaths(configDir string) error {
 	if s == nil {
 		return nil
 	}
-	var errs []error
+	var checks adapters.Checks
 	for _, arg := range []struct {
 		paths *[]string
 		fix   string
 	}{{&s.Read, "Correct the path, or remove it."}, {&s.Write, "Create it first, or name its parent directory."}} {
 		for _, path := range *arg.paths {
-			if _, err := os.Stat(absolute(configDir, path)); err != nil {
-				errs = append(errs, hcl.Blame(arg.paths, "The file or directory %q does not exist, or the "+
-					"server cannot open "+
-					"it. %s", path, arg.fix))
-			}
+			_, err := os.Stat(adapters.Absolute(configDir, path))
+			checks.Refuse(err != nil, arg.paths,
+				"The file or directory %q does not exist, or the server cannot open it. %s", path, arg.fix)
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// effectiveSandbox returns the sandbox block that holds for a block: its own, that of its connection, or the default.
-func effectiveSandbox(b *block, conn *connection) *sandboxBlock {
-	switch {
-	case b.Sandbox != nil:
-		return b.Sandbox
-	case conn.Sandbox != nil:
-		return conn.Sandbox
-	}
-	return newSandboxBlock()
+	return checks.Err()
 }
 
 // policy returns what the programs of a block may do whose PATH is path.
@@ -159,11 +132,11 @@ func (s *sandboxBlock) policy(b *block, conn *connection, configDir, path string
 		OpenFiles: s.OpenFiles, FileSize: int64(s.FileSize), Processes: s.Processes,
 	}
 	if conn.Dir != "" {
-		p.Read = append(p.Read, absolute(configDir, conn.Dir))
+		p.Read = append(p.Read, adapters.Absolute(configDir, conn.Dir))
 	}
 	if b.Dir != nil {
 		if dir, known := b.Dir.Known(); known {
-			p.Read = append(p.Read, absolute(configDir, dir))
+			p.Read = append(p.Read, adapters.Absolute(configDir, dir))
 		}
 	}
 	p.Read = append(p.Read, absoluteAll(configDir, s.Read)...)
@@ -173,7 +146,7 @@ func (s *sandboxBlock) policy(b *block, conn *connection, configDir, path string
 
 func absoluteAll(dir string, paths []string) (all []string) {
 	for _, path := range paths {
-		all = append(all, absolute(dir, path))
+		all = append(all, adapters.Absolute(dir, path))
 	}
 	return all
 }

@@ -20,9 +20,8 @@ const maxShebang = 256
 func scriptFileCommand(configDir string, field *string) ([]string, error) {
 	name := *field
 	if !filepath.IsLocal(name) {
-		return nil, hcl.Blame(field, "A script file must be in the configuration directory: %q must be relative "+
-			"and must "+
-			"not leave it with \"..\".", name)
+		return nil, hcl.Blame(field, "A script file must be in the configuration directory: %q must be relative and "+
+			"must not leave it with \"..\".", name)
 	}
 	f, err := os.OpenInRoot(configDir, name)
 	switch {
@@ -31,9 +30,8 @@ func scriptFileCommand(configDir string, field *string) ([]string, error) {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, hcl.Blame(field, "The file %q cannot be read: permission denied.", name)
 	case err != nil:
-		return nil, hcl.Blame(field, "The file %q cannot be opened within the configuration directory. A "+
-			"symbolic link may "+
-			"lead out of it.", name)
+		return nil, hcl.Blame(field, "The file %q cannot be opened within the configuration directory. A symbolic "+
+			"link may lead out of it.", name)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {

@@ -178,5 +178,5 @@ func (a *action) toFault(ctx context.Context, err error) error {
 		message := fmt.Sprintf("the database %q is unavailable; try again later", a.connection)
 		return &adapters.Fault{Message: message, Cause: down.cause, Unavailable: true}
 	}
-	return a.db.toFault(err, a.Statement != nil)
+	return toFault(err, a.dialect, a.Statement != nil)
 }

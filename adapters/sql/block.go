@@ -35,18 +35,12 @@ func (b *block) spec() hcl.Spec {
 			`A whole statement written by the caller, such as input.sql. It requires a connection with mode = "ro".`),
 	)
 	return hcl.Join(
-		hcl.EachField(&b.Each, "each",
-			"A list or map. The statements run once for each element, all in one transaction. "+
-				"They read the element as each.key and each.value.", statement...),
+		hcl.Spec{hcl.EachField(&b.Each, "each", "A list or map. The statements run once for each element, all in one "+
+			"transaction. They read the element as each.key and each.value.")},
+		statement,
 		hcl.Spec{hcl.PositiveInt(&b.MaxRows, "max_rows",
 			"The maximum number of rows returned. output.truncated is true if there were more.").DefaultDoc("1000")},
 	)
-}
-
-// connectionConfig is what a block needs to know about its connection at load.
-type connectionConfig interface {
-	readOnly() bool
-	dialect() sqltext.Dialect
 }
 
 const (
@@ -62,10 +56,10 @@ const (
 func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	var checks adapters.Checks
 	if conn != nil {
-		c := conn.Config.(connectionConfig)
-		b.connection, b.dialect = conn.Name, c.dialect()
-		checks.Refuse(b.Exec != nil && c.readOnly(), &b.Exec, needsReadWrite, conn.Name)
-		checks.Refuse(b.Statement != nil && !c.readOnly(), &b.Statement, needsReadOnly, conn.Name)
+		readOnly := conn.Config.(interface{ readOnly() bool }).readOnly()
+		b.connection, b.dialect = conn.Name, dialects[conn.Kind]
+		checks.Refuse(b.Exec != nil && readOnly, &b.Exec, needsReadWrite, conn.Name)
+		checks.Refuse(b.Statement != nil && !readOnly, &b.Statement, needsReadOnly, conn.Name)
 	}
 	checks.Refuse(b.Query != nil && b.Query.Listed, &b.Query,
 		"query takes one statement. Use a list under exec, or several steps.")

@@ -22,11 +22,6 @@ type database interface {
 	write(ctx context.Context, use func(transaction) error) error
 	// describe prepares a statement without running it.
 	describe(ctx context.Context, text string, writes bool) (statementInfo, error)
-	// authorMessage returns what the engine reports about a mistake in a statement.
-	authorMessage(err error) string
-	// toFault converts an error of the engine. If the caller wrote the statement, the fault quotes
-	// what the engine reports about it.
-	toFault(err error, byCaller bool) *adapters.Fault
 }
 
 // transaction executes statements one at a time.

@@ -1,13 +1,22 @@
 package sql
 
 import (
+	"cmp"
+	"errors"
 	"regexp"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/mattn/go-sqlite3"
+
 	"hatchel/adapters"
+	"hatchel/hcl/template/sqltext"
 )
 
-// Messages that several engines share.
+// Messages for the model. In some of them, % is the name of a key, a column or a constraint. A message that
+// ends with a colon is followed by what the engine reports.
 const (
 	msgReadOnly    = "the statement would write, but this tool only reads; nothing was changed"
 	msgBusy        = "the database is busy with another change; nothing was changed, try again"
@@ -15,11 +24,18 @@ const (
 	msgTimeout     = "the statement exceeded the time limit of the database; request less data at a time"
 	msgFull        = "the database has no space left; nothing was changed"
 	msgTooLarge    = "a value is larger than the database accepts"
+	msgRowTooLarge = "one row of the result is larger than the limit of 32 MiB; request less of it"
 	msgForbidden   = "the database account that the server uses lacks the permission for this"
 	msgRejected    = "the database rejected the statement"
+	msgRaised      = "the database rejected it: "
 	msgNumberRange = "a number is out of range for its column; nothing was changed"
 	msgTextLength  = "a string is longer than its column allows; nothing was changed"
+	msgCharacter   = "a string has a character that the database cannot store"
 	msgDivision    = "the statement divides by zero for these values"
+	msgUnique      = "a row with the same % already exists; nothing was changed"
+	msgNotNull     = "% must not be null; nothing was changed"
+	msgCheck       = "a value violates the constraint % of the database; nothing was changed"
+	msgStatement   = "the statement was rejected: "
 	msgLost        = "the connection to the database was lost; nothing was changed, try again"
 
 	msgCommitUnknown = "the connection to the database was lost during the commit; it is not known whether the " +
@@ -28,51 +44,192 @@ const (
 		"nothing was changed"
 	msgToolMistake = "the statement of this tool does not match the database; this is a mistake in the tool's " +
 		"definition, not in the arguments"
-
-	lostForAuthor = "the connection was lost"
 )
 
-func newFault(cause error, message string) *adapters.Fault {
-	return &adapters.Fault{Message: message, Cause: cause}
+// unnamed are the messages to use instead of those with a name if the name is not safe.
+var unnamed = map[string]string{
+	msgUnique:  "such a row already exists; nothing was changed",
+	msgNotNull: "a required value is null; nothing was changed",
+	msgCheck:   "a value violates a constraint of the database; nothing was changed",
 }
 
 // safeName matches names of tables, columns and constraints. Other texts could hold the definition
 // of a rule, or data.
 var safeName = regexp.MustCompile(`^[\pL\pN_$.,"\x60 ()-]{1,200}$`)
 
-// withName inserts a name for % in a message, or returns the other message if the name is not safe.
-func withName(message, name, otherwise string) string {
-	if !safeName.MatchString(name) {
-		return otherwise
+// toFault converts an error of an engine. It quotes a mistake in a statement only to the caller who wrote
+// the statement.
+func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault {
+	var commit *commitLostError
+	var row *pgproto3.ExceededMaxBodyLenErr
+	r, known := readReport(err)
+	message := r.message
+	switch {
+	case errors.As(err, &commit):
+		message = msgCommitUnknown
+	case errors.As(err, &row):
+		message = msgRowTooLarge
+	case !known && dialect != sqltext.SQLite:
+		message = msgLost
+	case message == "":
+		message = msgRejected
+	case message == msgStatement && !byCaller:
+		message = msgToolMistake
 	}
-	return strings.ReplaceAll(message, "%", name)
-}
-
-func uniqueMessage(key string) string {
-	return withName("a row with the same % already exists; nothing was changed", key,
-		"such a row already exists; nothing was changed")
-}
-
-func notNullMessage(column string) string {
-	return withName("% must not be null; nothing was changed", column,
-		"a required value is null; nothing was changed")
-}
-
-func checkMessage(constraint string) string {
-	return withName("a value violates the constraint % of the database; nothing was changed", constraint,
-		"a value violates a constraint of the database; nothing was changed")
-}
-
-// statementFault reports a mistake in a statement. It quotes the engine only to the caller who
-// wrote the statement.
-func statementFault(cause error, engineMessage string, byCaller bool) *adapters.Fault {
-	if !byCaller {
-		return newFault(cause, msgToolMistake)
+	if otherwise, ok := unnamed[message]; ok && !safeName.MatchString(r.name) {
+		message = otherwise
+	} else if ok {
+		message = strings.Replace(message, "%", r.name, 1)
 	}
-	return newFault(cause, "the statement was rejected: "+quoteEngine(engineMessage))
+	if strings.HasSuffix(message, ": ") {
+		message += quoteEngine(r.text)
+	}
+	return &adapters.Fault{Message: message, Cause: err}
+}
+
+// authorMessage returns what an engine reports about a mistake in a statement.
+func authorMessage(err error, dialect sqltext.Dialect) string {
+	r, known := readReport(err)
+	switch {
+	case r.message == msgReadOnly:
+		return msgReadOnly
+	case known && r.hint != "":
+		return r.text + " (" + r.hint + ")"
+	case known:
+		return r.text
+	case dialect == sqltext.SQLite:
+		return err.Error()
+	}
+	return "the connection was lost"
 }
 
 // quoteEngine returns a message of the database on one line and limits its length.
 func quoteEngine(message string) string {
 	return adapters.FirstRunes(adapters.Sanitize(message, nil), 300)
+}
+
+// report is what an engine reports about a failed statement.
+type report struct {
+	message string // for the model; empty if the code of the error has none
+	name    string // of the violated key, column or constraint
+	text    string // what the engine says
+	hint    string // what the engine suggests
+}
+
+// readReport returns the report of an engine, if the error is one.
+func readReport(err error) (r report, ok bool) {
+	var postgres *pgconn.PgError
+	var maria *mysql.MySQLError
+	var lite sqlite3.Error
+	switch {
+	case errors.As(err, &postgres):
+		return readPostgresReport(postgres), true
+	case errors.As(err, &maria):
+		return readMySQLReport(maria), true
+	case errors.As(err, &lite):
+		return readSQLiteReport(lite, err), true
+	}
+	return r, false
+}
+
+// postgresMessages are the messages for SQLSTATE codes, and for their classes of two characters.
+var postgresMessages = map[string]string{
+	"23505": msgUnique, "23P01": msgUnique, "23502": msgNotNull, "23514": msgCheck,
+	"23503": msgForeignKey, "23001": msgForeignKey,
+	"22003": msgNumberRange, "22001": msgTextLength, "22021": msgCharacter, "22P05": msgCharacter, "22012": msgDivision,
+	"22P02": postgresWrongType, "22007": postgresWrongType, "22008": postgresWrongType, "22023": postgresWrongType,
+	"25006": msgReadOnly, "42501": msgForbidden, "P0001": msgRaised,
+	"40P01": msgDeadlock, "40001": msgDeadlock, "55P03": msgBusy, "57014": msgTimeout, "25P03": msgTimeout,
+	"53100": msgFull, "54000": msgTooLarge, "53400": msgTooLarge,
+	"57": msgLost, "08": msgLost, "53": msgLost,
+	"42": msgStatement, "0A": msgStatement, "22": msgStatement, "21": msgStatement,
+}
+
+const postgresWrongType = "a value does not have the type that the database requires: "
+
+// readPostgresReport finds the columns of a key in "Key (a, b)=(1, 2) already exists.".
+func readPostgresReport(e *pgconn.PgError) report {
+	var key string
+	if columns, _, ok := strings.Cut(e.Detail, ")=("); ok && strings.HasPrefix(columns, "Key (") {
+		key = columns[len("Key ("):]
+	}
+	return report{
+		message: cmp.Or(postgresMessages[e.Code], postgresMessages[e.Code[:min(2, len(e.Code))]]),
+		name:    cmp.Or(key, e.ColumnName, e.ConstraintName),
+		text:    e.Message,
+		hint:    e.Hint,
+	}
+}
+
+const unknownSystemVariable = 1193
+
+var mysqlMessages = map[uint16]string{
+	1062: msgUnique, 1586: msgUnique, 1048: msgNotNull, 1364: msgNotNull, 3819: msgCheck, 4025: msgCheck,
+	1216: msgForeignKey, 1217: msgForeignKey, 1451: msgForeignKey, 1452: msgForeignKey,
+	1264: msgNumberRange, 1690: msgNumberRange, 1406: msgTextLength, 1365: msgDivision, 1644: msgRaised,
+	1265: mysqlWrongType, 1292: mysqlWrongType, 1366: mysqlWrongType, 1411: mysqlWrongType, 1525: mysqlWrongType,
+	1792: msgReadOnly, 1290: msgReadOnly, 1836: msgReadOnly,
+	1213: msgDeadlock, 1205: msgBusy, 3572: msgBusy, 1020: msgBusy,
+	1969: msgTimeout, 3024: msgTimeout, 1317: msgTimeout,
+	1044: msgForbidden, 1142: msgForbidden, 1143: msgForbidden, 1227: msgForbidden, 1370: msgForbidden, 1419: msgForbidden,
+	1021: msgFull, 1114: msgFull, 1153: msgTooLarge, 1301: msgTooLarge,
+	1053: msgLost, 1077: msgLost, 1152: msgLost, 1184: msgLost, 2006: msgLost, 2013: msgLost,
+	1054: msgStatement, 1064: msgStatement, 1109: msgStatement, 1146: msgStatement, 1052: msgStatement,
+	1055: msgStatement, 1056: msgStatement, 1060: msgStatement, 1066: msgStatement, 1110: msgStatement,
+	1111: msgStatement, 1136: msgStatement, 1149: msgStatement, 1210: msgStatement, 1222: msgStatement,
+	1241: msgStatement, 1242: msgStatement, 1247: msgStatement, 1305: msgStatement, 1318: msgStatement,
+	1327: msgStatement, 1582: msgStatement,
+}
+
+const mysqlWrongType = "a value does not have the type that the database requires; nothing was changed"
+
+var (
+	duplicateKey  = regexp.MustCompile(`for key '([^']*)'$`) // what precedes it is data
+	nameInMessage = regexp.MustCompile("['`]([^'`]*)['`]")
+)
+
+func readMySQLReport(e *mysql.MySQLError) report {
+	r := report{message: mysqlMessages[e.Number], text: e.Message}
+	pattern := nameInMessage
+	if r.message == msgUnique {
+		pattern = duplicateKey
+	}
+	if found := pattern.FindStringSubmatch(e.Message); found != nil {
+		r.name = found[1]
+	}
+	return r
+}
+
+// sqliteMessages are the messages for result codes and extended result codes.
+var sqliteMessages = map[int]string{
+	int(sqlite3.ErrConstraintUnique):     msgUnique,
+	int(sqlite3.ErrConstraintPrimaryKey): msgUnique,
+	int(sqlite3.ErrConstraintRowID):      msgUnique,
+	int(sqlite3.ErrConstraintNotNull):    msgNotNull,
+	int(sqlite3.ErrConstraintCheck):      msgCheck,
+	int(sqlite3.ErrConstraintForeignKey): msgForeignKey,
+	int(sqlite3.ErrConstraintTrigger):    "the database rejected the change: ",
+	int(sqlite3.ErrConstraint):           sqliteWrongType, int(sqlite3.ErrMismatch): sqliteWrongType,
+	int(sqlite3.ErrBusy): msgBusy, int(sqlite3.ErrLocked): msgBusy,
+	int(sqlite3.ErrReadonly): msgReadOnly, int(sqlite3.ErrAuth): msgReadOnly,
+	int(sqlite3.ErrFull): msgFull, int(sqlite3.ErrTooBig): msgTooLarge,
+	int(sqlite3.ErrError): msgStatement, int(sqlite3.ErrRange): msgStatement,
+	int(sqlite3.ErrCorrupt): sqliteDamaged, int(sqlite3.ErrNotADB): sqliteDamaged, int(sqlite3.ErrFormat): sqliteDamaged,
+}
+
+const (
+	sqliteWrongType = "a value has a type that its column does not accept; nothing was changed"
+	sqliteDamaged   = "the database file is damaged or is not a SQLite database; its owner must check it"
+)
+
+func readSQLiteReport(e sqlite3.Error, wrapped error) report {
+	_, constraint, _ := strings.Cut(e.Error(), " constraint failed: ")
+	if e.ExtendedCode == sqlite3.ErrConstraintCheck && strings.ContainsAny(constraint, " ()") {
+		constraint = "" // an unnamed constraint is reported by its expression
+	}
+	return report{
+		message: cmp.Or(sqliteMessages[int(e.ExtendedCode)], sqliteMessages[int(e.Code)]),
+		name:    constraint,
+		text:    wrapped.Error(),
+	}
 }

@@ -12,23 +12,18 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
 )
 
 var errInvalidURL = errors.New("the url of the connection is not valid")
 
 // parseMySQLURL parses a URL, or the notation of the driver: user:password@tcp(host:port)/name. Its
-// errors do not quote the text, which holds a password.
+// errors may quote the password.
 func parseMySQLURL(text string) (*mysql.Config, error) {
 	if rest, ok := strings.CutPrefix(text, "mariadb://"); ok {
 		text = "mysql://" + rest
 	}
 	if !strings.HasPrefix(text, "mysql://") {
-		config, err := mysql.ParseDSN(text)
-		if err != nil {
-			return nil, errInvalidURL
-		}
-		return config, nil
+		return mysql.ParseDSN(text)
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -36,7 +31,7 @@ func parseMySQLURL(text string) (*mysql.Config, error) {
 	}
 	config, err := mysql.ParseDSN("/?" + u.RawQuery)
 	if err != nil {
-		return nil, errInvalidURL
+		return nil, err
 	}
 	config.User = u.User.Username()
 	config.Passwd, _ = u.User.Password()
@@ -47,28 +42,19 @@ func parseMySQLURL(text string) (*mysql.Config, error) {
 	return config, nil
 }
 
-func checkMySQLURL(c *serverConnection) error {
-	if _, err := parseMySQLURL(c.URL.Reveal()); err != nil {
-		return hcl.Blame(&c.URL,
-			`url is not the address of a MySQL database, such as "mysql://user:password@host:3306/name?tls=true".`)
-	}
-	return nil
-}
-
 // mysqlDatabase is one MySQL or MariaDB database.
 type mysqlDatabase struct {
 	config    *serverConnection
 	connector driver.Connector
 	pool      *pool[*mysqlConn]
 	readiness *readiness
-	types     mysqlTypes
 	kills     sync.WaitGroup // kill loops; they end with readiness
 }
 
 func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
 	config, err := parseMySQLURL(c.URL.Reveal())
 	if err != nil {
-		return nil, err
+		return nil, errInvalidURL
 	}
 	// These settings are part of the security model: one statement at a time, values never inside its
 	// text, no files of this machine.
@@ -87,7 +73,7 @@ func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any,
 	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO," +
 		"NO_ENGINE_SUBSTITUTION'"
 	config.Params["time_zone"] = "'+00:00'"
-	m := &mysqlDatabase{config: c, types: mysqlTypes{decimalsAsNumbers: c.Decimals == "number"}}
+	m := &mysqlDatabase{config: c}
 	if m.connector, err = mysql.NewConnector(config); err != nil {
 		return nil, errInvalidURL
 	}
@@ -108,7 +94,7 @@ func (m *mysqlDatabase) connect(ctx context.Context) (*mysqlConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &mysqlConn{raw: raw.(mysqlDriverConn), timeout: m.config.Timeout}
+	c := &mysqlConn{database: m, raw: raw.(mysqlDriverConn)}
 	c.statements = newLRU(func(_ string, s *mysqlStatement) { _ = s.stmt.Close() })
 	if err := c.readID(ctx); err != nil {
 		return nil, errors.Join(err, c.close())
@@ -174,7 +160,7 @@ func (m *mysqlDatabase) transact(ctx context.Context, access string, use func(tr
 		if err := c.begin(ctx, access); err != nil {
 			return err
 		}
-		err := use(&mysqlTransaction{m, c})
+		err := use(c)
 		if err != nil || access == "READ ONLY" {
 			if c.exec(ctx, "ROLLBACK") != nil {
 				c.broken = true
@@ -222,7 +208,7 @@ func (m *mysqlDatabase) describe(ctx context.Context, text string, writes bool) 
 			result:    &resultSet{maxRows: 1},
 			wantsRows: true,
 		}
-		if err := (&mysqlTransaction{m, c}).run(ctx, e); err == nil && e.result.columns != nil {
+		if err := c.run(ctx, e); err == nil && e.result.columns != nil {
 			info.columns = e.result.columns.columns
 		}
 		c.statements.Remove(e.text)

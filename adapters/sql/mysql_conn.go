@@ -5,9 +5,14 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"math"
+	"strconv"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"hatchel/internal/ctxtime"
 )
 
 // mysqlDriverConn is the interface of the driver's connections.
@@ -22,20 +27,21 @@ type mysqlDriverConn interface {
 
 // mysqlConn is one connection to a MySQL or MariaDB server.
 type mysqlConn struct {
+	database   *mysqlDatabase
 	raw        mysqlDriverConn
 	id         int64                                   // of the connection on the server
 	statements *simplelru.LRU[string, *mysqlStatement] // by text
 	used       bool
 	access     string        // of the session: READ ONLY or READ WRITE
-	timeout    time.Duration // of a statement; 0 means no limit
 	limit      time.Duration // of a statement, as set in the session
 	broken     bool
 }
 
 // mysqlStatement is prepared on one connection.
 type mysqlStatement struct {
-	stmt    driver.Stmt
-	columns *mysqlColumns
+	stmt             driver.Stmt
+	columns          *typedColumns
+	names, typeNames []string // of the columns, as the driver reports them
 }
 
 func (c *mysqlConn) close() error { return c.raw.Close() }
@@ -94,22 +100,17 @@ func (c *mysqlConn) prepare(ctx context.Context, text string) (*mysqlStatement, 
 	return s, nil
 }
 
-// mysqlTransaction is an open transaction on a connection.
-type mysqlTransaction struct {
-	database *mysqlDatabase
-	conn     *mysqlConn
-}
-
-func (tx *mysqlTransaction) run(ctx context.Context, e *execution) error {
+// run implements transaction.
+func (c *mysqlConn) run(ctx context.Context, e *execution) error {
 	if e.byCaller { // it has no values, so it is not prepared; the session accepts one statement at a time
-		tx.conn.broken = true // the statement may have set variables and taken locks
-		rows, err := tx.conn.raw.QueryContext(ctx, e.text, nil)
+		c.broken = true // the statement may have set variables and taken locks
+		rows, err := c.raw.QueryContext(ctx, e.text, nil)
 		if err != nil {
 			return err
 		}
-		return tx.readRows(ctx, rows, new(mysqlStatement), e)
+		return c.readRows(ctx, rows, new(mysqlStatement), e)
 	}
-	s, err := tx.conn.prepare(ctx, e.text)
+	s, err := c.prepare(ctx, e.text)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (tx *mysqlTransaction) run(ctx context.Context, e *execution) error {
 		if err != nil {
 			return err
 		}
-		return tx.readRows(ctx, rows, s, e)
+		return c.readRows(ctx, rows, s, e)
 	}
 	result, err := s.stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 	if err != nil {
@@ -144,9 +145,9 @@ func (tx *mysqlTransaction) run(ctx context.Context, e *execution) error {
 // readRows reads rows up to the limits of the result, and counts all rows of RETURNING. If many more
 // rows follow, it kills the connection and marks it as broken, because the kill may hit a later
 // statement.
-func (tx *mysqlTransaction) readRows(ctx context.Context, rows driver.Rows, s *mysqlStatement, e *execution) error {
+func (c *mysqlConn) readRows(ctx context.Context, rows driver.Rows, s *mysqlStatement, e *execution) error {
 	names := rows.Columns()
-	columns := tx.database.types.columnsOf(s, rows, names)
+	columns := c.database.columnsOf(s, rows, names)
 	var err error
 	if len(names) > 0 {
 		err = e.result.setColumns(&columns.resultColumns)
@@ -160,20 +161,20 @@ func (tx *mysqlTransaction) readRows(ctx context.Context, rows driver.Rows, s *m
 		total++
 		if row := e.result.addRow(); row != nil {
 			for i, v := range values {
-				row[i] = columns.types[i].convert(v, &e.result.size)
+				row[i] = convertMySQL(v, columns.types[i], &e.result.size)
 			}
 			continue
 		}
 		if skipped++; skipped > maxDrainedRows && !changesRows[e.verb] {
-			tx.conn.broken = true
-			tx.database.kill(ctx, tx.conn.id)
+			c.broken = true
+			c.database.kill(ctx, c.id)
 			break
 		}
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	if closeErr := rows.Close(); err == nil && !tx.conn.broken {
+	if closeErr := rows.Close(); err == nil && !c.broken {
 		err = closeErr
 	}
 	e.affected, e.lastID = 0, nil
@@ -181,4 +182,86 @@ func (tx *mysqlTransaction) readRows(ctx context.Context, rows driver.Rows, s *m
 		e.affected = total
 	}
 	return err
+}
+
+// A server can ignore a KILL that arrives after a statement was sent and before it begins. So each
+// statement also has a time limit on the server, and KILL is repeated until the connection is gone.
+const (
+	maxKillWait      = 10 * time.Second // how long a call waits for the first KILL
+	maxKillTime      = 30 * time.Second // how long KILL is repeated
+	maxKillPause     = time.Second
+	timeLimitMargin  = time.Second // lets the call end first and report its own error
+	initialKillPause = 5 * time.Millisecond
+)
+
+// setTimeLimit limits how long the server runs a statement: until the call ends, and no longer than the
+// timeout of the connection. The remaining time is rounded up to seconds, so that the limit rarely
+// changes. MariaDB and MySQL use different variables; MySQL applies the limit to queries only.
+func (c *mysqlConn) setTimeLimit(ctx context.Context) error {
+	limit := c.database.config.Timeout
+	if deadline, ok := ctx.Deadline(); ok {
+		seconds := math.Ceil(max(0, time.Until(deadline)).Seconds())
+		left := time.Duration(seconds)*time.Second + timeLimitMargin
+		if limit == 0 || left < limit {
+			limit = left
+		}
+	}
+	if limit == c.limit {
+		return nil
+	}
+	err := c.exec(ctx, "SET max_statement_time = "+strconv.FormatFloat(limit.Seconds(), 'f', 3, 64))
+	if e := new(mysql.MySQLError); errors.As(err, &e) && e.Number == unknownSystemVariable {
+		err = c.exec(ctx, "SET max_execution_time = "+strconv.FormatInt(limit.Milliseconds(), 10))
+	}
+	if err == nil {
+		c.limit = limit
+	}
+	return err
+}
+
+// kill ends a connection on the server together with its statement. It returns once the server has
+// accepted a KILL, or after maxKillWait. The KILL is repeated in the background.
+func (m *mysqlDatabase) kill(ctx context.Context, id int64) {
+	accepted, accept := context.WithTimeout(context.WithoutCancel(ctx), maxKillWait)
+	defer accept()
+	m.kills.Go(func() {
+		defer accept()
+		m.killLoop(id, accept)
+	})
+	<-accepted.Done()
+}
+
+// killLoop repeats KILL until the connection is gone or maxKillTime is over, and calls accepted after
+// every KILL that the server accepts.
+func (m *mysqlDatabase) killLoop(id int64, accepted func()) {
+	ctx, cancel := context.WithTimeout(m.readiness.ctx, maxKillTime)
+	defer cancel()
+	var c *mysqlConn // nil while the server cannot be reached
+	defer func() {
+		if c != nil {
+			_ = c.close()
+		}
+	}()
+	for pause := initialKillPause; ; pause = min(2*pause, maxKillPause) {
+		if c == nil {
+			if raw, err := m.connector.Connect(ctx); err == nil {
+				c = &mysqlConn{raw: raw.(mysqlDriverConn)}
+			}
+		}
+		if c != nil {
+			err := c.exec(ctx, "KILL "+strconv.FormatInt(id, 10))
+			switch e := new(mysql.MySQLError); {
+			case errors.As(err, &e):
+				return // the connection is gone, or the server does not permit the KILL
+			case err != nil:
+				_ = c.close()
+				c = nil
+			default:
+				accepted()
+			}
+		}
+		if ctxtime.Sleep(ctx, pause) != nil {
+			return
+		}
+	}
 }

@@ -77,11 +77,7 @@ func formatPlanned(v any) string {
 	if err != nil {
 		return fmt.Sprintf("a value that cannot be shown (%s)", err)
 	}
-	if len(b) > maxPlannedValue {
-		head := strings.ToValidUTF8(string(b[:maxPlannedValue]), "")
-		return fmt.Sprintf("%s… %s%d more bytes]", head, adapters.OmittedPrefix, len(b)-len(head))
-	}
-	return string(b)
+	return adapters.PlanText(b, maxPlannedValue)
 }
 
 // untypedList converts the typed lists that sqltext binds, such as []int64, to []any.

@@ -11,16 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
 )
-
-func checkPostgresURL(c *serverConnection) error {
-	if _, err := pgxpool.ParseConfig(c.URL.Reveal()); err != nil { // err may quote the password
-		return hcl.Blame(&c.URL, "url is not the address of a PostgreSQL database, such as "+
-			`"postgres://user:password@host:5432/name?sslmode=verify-full".`)
-	}
-	return nil
-}
 
 // postgresDatabase is one PostgreSQL database.
 type postgresDatabase struct {
@@ -62,7 +53,7 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 		return err
 	}
 	p := &postgresDatabase{config: c}
-	p.types.decimalsAsNumbers = c.Decimals == "number"
+	p.types.decimalsAsNumbers = c.decimalsAsNumbers()
 	if p.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return nil, errInvalidURL
 	}

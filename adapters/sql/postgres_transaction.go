@@ -187,7 +187,7 @@ func (tx *pgTransaction) rollback(ctx context.Context, cause error) error {
 // pgStatement is prepared on one connection.
 type pgStatement struct {
 	description *pgconn.StatementDescription
-	columns     *pgColumns
+	columns     *typedColumns
 }
 
 // pgStatementCache holds the prepared statements of one connection by their text.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
-	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,30 +15,18 @@ import (
 	"hatchel/hcl/value"
 )
 
-// pgType converts the text form of a value.
-type pgType struct {
-	schema  *schema.Type
-	convert func([]byte) any
-}
-
 // pgTypes are the types of one database: those that every server has, and those it learned.
 type pgTypes struct {
 	decimalsAsNumbers bool
-	learned           sync.Map // uint32 → pgType
-}
-
-// pgColumns are the columns of a result.
-type pgColumns struct {
-	resultColumns
-	types []pgType
+	learned           sync.Map // uint32 → columnType
 }
 
 // columnsOf returns the columns of a statement. A prepared statement keeps them.
-func (ts *pgTypes) columnsOf(st *pgStatement, fields []pgconn.FieldDescription) *pgColumns {
+func (ts *pgTypes) columnsOf(st *pgStatement, fields []pgconn.FieldDescription) *typedColumns {
 	if st != nil && st.columns != nil {
 		return st.columns
 	}
-	found := &pgColumns{}
+	found := &typedColumns{}
 	var columns []column
 	for _, f := range fields {
 		t := ts.typeOf(f.DataTypeOID)
@@ -53,26 +40,20 @@ func (ts *pgTypes) columnsOf(st *pgStatement, fields []pgconn.FieldDescription) 
 	return found
 }
 
-func nullable(k schema.Kind, doc string) *schema.Type {
-	return &schema.Type{Kind: k, Nullable: true, Description: doc}
-}
-
 var (
-	pgText    = pgType{nullable(schema.String, ""), convertString}
-	pgTime    = pgType{nullable(schema.String, "RFC 3339"), func(b []byte) any { return pgTimestamp(string(b)) }}
-	pgInteger = pgType{nullable(schema.Integer, ""), convertInteger}
-	pgFloat   = pgType{nullable(schema.Number, ""), convertFloat}
-	pgJSON    = pgType{&schema.Type{Kind: schema.Any}, convertJSON}
+	pgTime    = columnType{nullable(schema.String, "RFC 3339"), func(b []byte) any { return pgTimestamp(string(b)) }}
+	pgInteger = columnType{nullable(schema.Integer, ""), convertInteger}
+	pgFloat   = columnType{nullable(schema.Number, ""), convertFloat}
 
-	pgBuiltinTypes = map[uint32]pgType{
+	pgBuiltinTypes = map[uint32]columnType{
 		pgtype.BoolOID: {nullable(schema.Bool, ""), func(b []byte) any { return len(b) > 0 && b[0] == 't' }},
 		pgtype.Int2OID: pgInteger, pgtype.Int4OID: pgInteger, pgtype.Int8OID: pgInteger, pgtype.OIDOID: pgInteger,
 		pgtype.Float4OID: pgFloat, pgtype.Float8OID: pgFloat,
-		pgtype.NumericOID:   {nullable(schema.String, "decimal"), convertString},
+		pgtype.NumericOID:   decimalText,
 		pgtype.ByteaOID:     {nullable(schema.String, "base64"), convertBytea},
-		pgtype.JSONOID:      pgJSON,
-		pgtype.JSONBOID:     pgJSON,
-		pgtype.DateOID:      {nullable(schema.String, "date"), convertString},
+		pgtype.JSONOID:      jsonType,
+		pgtype.JSONBOID:     jsonType,
+		pgtype.DateOID:      dateType,
 		pgtype.TimestampOID: pgTime, pgtype.TimestamptzOID: pgTime,
 		pgtype.IntervalOID: {nullable(schema.String, "ISO 8601 duration"), convertString},
 		pgtype.UUIDOID:     {&schema.Type{Kind: schema.String, Nullable: true, Format: "uuid"}, convertString},
@@ -95,9 +76,9 @@ var (
 const firstUserOID = 16384
 
 // typeOf returns the type with an OID. Values of an unknown type are returned as text.
-func (ts *pgTypes) typeOf(oid uint32) pgType {
+func (ts *pgTypes) typeOf(oid uint32) columnType {
 	if oid == pgtype.NumericOID && ts.decimalsAsNumbers {
-		return pgType{nullable(schema.Number, "decimal"), convertDecimal}
+		return decimalNumber
 	}
 	if t, ok := pgBuiltinTypes[oid]; ok {
 		return t
@@ -106,9 +87,9 @@ func (ts *pgTypes) typeOf(oid uint32) pgType {
 		return arrayOf(ts.typeOf(elem))
 	}
 	if t, ok := ts.learned.Load(oid); ok {
-		return t.(pgType)
+		return t.(columnType)
 	}
-	return pgText
+	return textType
 }
 
 // learn queries the server for types that users have created, to find out which ones are arrays.
@@ -126,7 +107,7 @@ func (ts *pgTypes) learn(ctx context.Context, conn *pgconn.PgConn, fields []pgco
 		if result.Err != nil {
 			return result.Err
 		}
-		t := pgText
+		t := textType
 		if len(result.Rows) == 1 && string(result.Rows[0][1]) == "t" {
 			elem, err := strconv.ParseUint(string(result.Rows[0][0]), 10, 32)
 			if err != nil {
@@ -137,40 +118,6 @@ func (ts *pgTypes) learn(ctx context.Context, conn *pgconn.PgConn, fields []pgco
 		ts.learned.Store(f.DataTypeOID, t)
 	}
 	return nil
-}
-
-func convertString(b []byte) any { return string(b) }
-
-func convertInteger(b []byte) any {
-	n, err := strconv.Atoi(string(b))
-	if err != nil {
-		return string(b)
-	}
-	return n
-}
-
-// convertFloat returns nil for NaN and the infinities, which JSON does not have.
-func convertFloat(b []byte) any {
-	f, err := strconv.ParseFloat(string(b), 64)
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil
-	}
-	return f
-}
-
-func convertDecimal(b []byte) any {
-	if len(b) == 0 || b[len(b)-1] < '0' || b[len(b)-1] > '9' { // NaN, Infinity
-		return nil
-	}
-	return value.ParseNumber(string(b))
-}
-
-func convertJSON(b []byte) any {
-	v, err := value.Decode(b)
-	if err != nil { // the type json allows duplicate keys
-		return string(b)
-	}
-	return v
 }
 
 func convertBytea(b []byte) any {
@@ -198,16 +145,16 @@ func pgTimestamp(s string) string {
 	return s[:date] + "T" + clock + "Z"
 }
 
-func arrayOf(elem pgType) pgType {
+func arrayOf(elem columnType) columnType {
 	list := schema.ListOf(elem.schema)
 	if elem.schema.Kind != schema.Any { // the type of an array does not fix its dimensions
 		list = schema.ListOf(&schema.Type{Kind: schema.Any, Description: elem.schema.Kind.String()})
 	}
-	return pgType{list.AsNullable(), func(b []byte) any { return parseArray(b, elem) }}
+	return columnType{list.AsNullable(), func(b []byte) any { return parseArray(b, elem) }}
 }
 
 // parseArray parses the text form of an array: {1,NULL,"a \"b\"",{…}}, optionally after its bounds.
-func parseArray(b []byte, elem pgType) any {
+func parseArray(b []byte, elem columnType) any {
 	start := strings.IndexByte(string(b), '{')
 	if start < 0 {
 		return string(b)
@@ -219,7 +166,7 @@ func parseArray(b []byte, elem pgType) any {
 type arrayParser struct {
 	text []byte
 	at   int
-	elem pgType
+	elem columnType
 }
 
 func (p *arrayParser) list() []any {
@@ -261,4 +208,82 @@ func (p *arrayParser) quoted() []byte {
 	}
 	p.at++
 	return out
+}
+
+// pgArguments encodes bound values as text, which the server parses as the type of the parameter. So a
+// number can be bound to a text parameter, and a string to a date, an enum or a JSON document. Bytes are
+// sent in binary.
+func pgArguments(types []uint32, args []any) (values [][]byte, formats []int16) {
+	values = make([][]byte, len(args))
+	for i, v := range args {
+		if raw, ok := v.([]byte); ok {
+			values[i] = raw
+			if i < len(types) && types[i] == pgtype.ByteaOID {
+				if formats == nil {
+					formats = make([]int16, len(args))
+				}
+				formats[i] = 1
+			}
+			continue
+		}
+		if v != nil {
+			values[i] = pgScalar(make([]byte, 0, 16), v)
+		}
+	}
+	return values, formats
+}
+
+func pgScalar(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return append(dst, v...)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case float64:
+		return strconv.AppendFloat(dst, v, 'g', -1, 64)
+	case []byte:
+		return append(dst, v...)
+	case []string:
+		return pgArray(dst, v)
+	case []int64:
+		return pgArray(dst, v)
+	case []float64:
+		return pgArray(dst, v)
+	case []bool:
+		return pgArray(dst, v)
+	case []any:
+		return pgArray(dst, v)
+	}
+	dst, _ = value.AppendJSON(dst, v) // sqltext binds only values that have a JSON form
+	return dst
+}
+
+// pgArray encodes an array with every element in quotes.
+func pgArray[T any](dst []byte, list []T) []byte {
+	dst = append(dst, '{')
+	for i, elem := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		switch elem := any(elem).(type) {
+		case nil:
+			dst = append(dst, "NULL"...)
+		case []any:
+			dst = pgArray(dst, elem)
+		default:
+			dst = append(dst, '"')
+			for _, c := range pgScalar(nil, elem) {
+				if c == '"' || c == '\\' {
+					dst = append(dst, '\\')
+				}
+				dst = append(dst, c)
+			}
+			dst = append(dst, '"')
+		}
+	}
+	return append(dst, '}')
 }

@@ -23,7 +23,7 @@ func (a *action) Probe(ctx context.Context) (*schema.Type, error) {
 					return nil, pingError(ctx, err)
 				}
 				errs = append(errs, hcl.Blame(s, "The database rejects %s: %s.",
-					sampleName(sample), quoteEngine(a.db.authorMessage(err))))
+					sampleName(sample), quoteEngine(authorMessage(err, a.dialect))))
 				break
 			}
 			if info.params != sample.Params {

@@ -7,9 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	driver "github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"hatchel/adapters"
 )
 
@@ -31,13 +28,8 @@ func (e *unreachableError) Unwrap() error { return e.cause }
 
 // connectReason returns why a server or the network refused a connection.
 func connectReason(err error) string {
-	var postgres *pgconn.PgError
-	var mysql *driver.MySQLError
-	switch {
-	case errors.As(err, &postgres):
-		return postgres.Message
-	case errors.As(err, &mysql):
-		return mysql.Message
+	if r, ok := readReport(err); ok {
+		return r.text
 	}
 	if reason := adapters.DialReason(err); reason != "" {
 		return reason

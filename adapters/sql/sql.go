@@ -20,6 +20,11 @@ func Adapter() adapters.Adapter {
 	return adapters.New("sql", blockDoc, (*block).spec, bind).WithConnections(true, "sqlite", "postgres", "mysql")
 }
 
+// dialects are the dialects of the connections by their kind.
+var dialects = map[string]sqltext.Dialect{
+	"sqlite": sqltext.SQLite, "postgres": sqltext.PostgreSQL, "mysql": sqltext.MySQL,
+}
+
 // Connectors returns the kinds of database connections.
 func Connectors() []adapters.Connector {
 	connectors := []adapters.Connector{
@@ -27,8 +32,8 @@ func Connectors() []adapters.Connector {
 		adapters.NewConnector("postgres", "A PostgreSQL database.", (*serverConnection).postgresSpec, openPostgres),
 		adapters.NewConnector("mysql", "A MySQL or MariaDB database.", (*serverConnection).mysqlSpec, openMySQL),
 	}
-	for i, dialect := range []sqltext.Dialect{sqltext.SQLite, sqltext.PostgreSQL, sqltext.MySQL} {
-		connectors[i].Kind.Dialect = dialect
+	for i, c := range connectors {
+		connectors[i].Kind.Dialect = dialects[c.Kind.Name]
 	}
 	return connectors
 }

@@ -38,12 +38,12 @@ type sqliteDatabase struct {
 }
 
 func openSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
-	s := &sqliteDatabase{config: c, file: c.File, watchdog: newWatchdog(), neverDone: context.WithoutCancel(ctx)}
-	alreadyDone, cancel := context.WithCancel(s.neverDone)
+	neverDone := context.WithoutCancel(ctx)
+	alreadyDone, cancel := context.WithCancel(neverDone)
 	cancel()
-	s.alreadyDone = alreadyDone
-	if !filepath.IsAbs(s.file) {
-		s.file = filepath.Join(env.Dir, s.file)
+	s := &sqliteDatabase{
+		config: c, file: adapters.Absolute(env.Dir, c.File), watchdog: newWatchdog(),
+		neverDone: neverDone, alreadyDone: alreadyDone,
 	}
 	s.readers = newPool(c.MaxReaders, s.openReader)
 	s.writer = newPool(1, s.openWriter)
@@ -62,11 +62,10 @@ func (s *sqliteDatabase) close() error {
 // connect opens the first connection. If the mode allows writing it is the writer, which creates the
 // file.
 func (s *sqliteDatabase) connect(ctx context.Context) error {
-	pool := s.readers
-	if !s.config.readOnly() {
-		pool = s.writer
+	if s.config.readOnly() {
+		return s.readers.check(ctx)
 	}
-	return pool.check(ctx)
+	return s.writer.check(ctx)
 }
 
 func (s *sqliteDatabase) dsn(mode string, options url.Values) string {
@@ -142,17 +141,11 @@ func (s *sqliteDatabase) openConn(dsn string) (*sqliteConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &sqliteConn{
-		raw:         raw.(*sqlite3.SQLiteConn),
-		columns:     map[*string]*sqliteColumns{},
-		neverDone:   s.neverDone,
-		alreadyDone: s.alreadyDone,
-	}
+	c := &sqliteConn{database: s, raw: raw.(*sqlite3.SQLiteConn), columns: map[*string]*sqliteColumns{}}
 	if err := c.prepareControl(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	s.watchdog.add(c)
-	c.onClose = func() { s.watchdog.remove(c) }
 	return c, nil
 }
 
@@ -223,7 +216,7 @@ func (s *sqliteDatabase) withConn(ctx context.Context, pool *pool[*sqliteConn], 
 	s.watchdog.wake()
 	returned := false // false after a panic
 	defer func() {
-		c.clearCall()
+		c.setCall(nil)
 		pool.release(c, returned && !c.broken)
 	}()
 	err = use(c)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,17 +17,15 @@ import (
 // sqliteConn is one connection to a SQLite file, lent to one call at a time. The writer's connection is
 // also its transaction.
 type sqliteConn struct {
-	raw     *sqlite3.SQLiteConn
-	columns map[*string]*sqliteColumns // of prepared statements, by the address of the driver's column names
-	args    []driver.NamedValue
-	row     []driver.Value
-	broken  bool
-	onClose func()
+	database *sqliteDatabase
+	raw      *sqlite3.SQLiteConn
+	columns  map[*string]*sqliteColumns // of prepared statements, by the address of the driver's column names
+	args     []driver.NamedValue
+	row      []driver.Value
+	broken   bool
 
 	// preparingControl makes the authorizer accept a control statement.
 	preparingControl atomic.Bool
-
-	neverDone, alreadyDone context.Context
 
 	beginImmediate, begin, commit, rollback, changes, interrupt *sqlite3.SQLiteStmt
 
@@ -54,9 +53,7 @@ func (c *sqliteConn) prepareControl() error {
 }
 
 func (c *sqliteConn) close() error {
-	if c.onClose != nil {
-		c.onClose()
-	}
+	c.database.watchdog.remove(c)
 	for _, s := range []*sqlite3.SQLiteStmt{c.beginImmediate, c.begin, c.commit, c.rollback, c.changes, c.interrupt} {
 		if s != nil {
 			_ = s.Close() // repeats the error of the last execution
@@ -73,22 +70,16 @@ func (c *sqliteConn) control(s *sqlite3.SQLiteStmt) error {
 	return err
 }
 
-// setCall records the context of the call that uses the connection.
+// setCall records the context of the call that uses the connection; nil if none does.
 func (c *sqliteConn) setCall(ctx context.Context) {
 	c.mu.Lock()
 	c.call = ctx
 	c.mu.Unlock()
 }
 
-func (c *sqliteConn) clearCall() {
-	c.mu.Lock()
-	c.call = nil
-	c.mu.Unlock()
-}
-
 // interruptIfDone interrupts the running statement if its call has ended, and reports whether there is
 // a call. The driver interrupts a connection whose context has ended, so another statement is run with
-// such a context. The mutex keeps clearCall waiting, so that no later call is hit.
+// such a context. The mutex keeps setCall waiting, so that no later call is hit.
 func (c *sqliteConn) interruptIfDone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +87,7 @@ func (c *sqliteConn) interruptIfDone() bool {
 		return false
 	}
 	if c.call.Err() != nil {
-		_, _ = c.interrupt.ExecContext(c.alreadyDone, nil) // always fails, because it is interrupted too
+		_, _ = c.interrupt.ExecContext(c.database.alreadyDone, nil) // always fails, because it is interrupted too
 	}
 	return true
 }
@@ -140,7 +131,7 @@ func (c *sqliteConn) execute(ctx context.Context, e *execution) error {
 	if err := c.bind(e.args); err != nil {
 		return err
 	}
-	result, err := c.raw.QueryContext(c.neverDone, trimTerminator(e.text), c.args) // the watchdog interrupts it
+	result, err := c.raw.QueryContext(c.database.neverDone, trimTerminator(e.text), c.args) // the watchdog interrupts it
 	if err != nil {
 		return err
 	}
@@ -239,4 +230,32 @@ func (tx *sqliteReadTx) run(ctx context.Context, e *execution) error {
 		tx.begun = true
 	}
 	return tx.conn.execute(ctx, e)
+}
+
+// sqliteToken matches one token. The first group is a comment or space, all others are quoted text, a
+// semicolon or anything else.
+var sqliteToken = regexp.MustCompile("(?s)(--[^\n]*|/\\*.*?(?:\\*/|$)|[ \t\r\n\f]+)|" +
+	"'[^']*'?|\"[^\"]*\"?|`[^`]*`?|\\[[^\\]]*\\]?|;|[^-/'\"`\\[; \t\r\n\f]+|.")
+
+// trimTerminator removes the semicolon that ends a statement, and the comments after it. The driver
+// would run what follows a semicolon as another statement and return the rows of that one.
+func trimTerminator(text string) string {
+	first := strings.IndexByte(text, ';')
+	switch {
+	case first < 0:
+		return text
+	case strings.Trim(text[first:], "; \t\r\n\f") == "":
+		return text[:first]
+	}
+	end := len(text)
+	for _, at := range sqliteToken.FindAllStringSubmatchIndex(text, -1) {
+		switch isBlank := at[2] >= 0; {
+		case isBlank:
+		case text[at[0]] != ';':
+			end = len(text)
+		case end == len(text):
+			end = at[0]
+		}
+	}
+	return text[:end]
 }

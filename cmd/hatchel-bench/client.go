@@ -3,10 +3,12 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -14,8 +16,8 @@ import (
 	"hatchel/cmd/hatchel-bench/process"
 )
 
-// client calls one server over one connection. It speaks HTTP and JSON-RPC by hand, because it
-// shares the machine with what it measures and must cost little.
+// client calls one server over one connection. It sends prepared requests, because it shares the
+// machine with what it measures and must cost little.
 type client struct {
 	row      *callRow
 	check    *checker
@@ -165,8 +167,8 @@ func replyID(line []byte) (int, error) {
 // httpConn reads HTTP responses from a connection.
 type httpConn struct {
 	in      *bufio.Reader
-	body    []byte // of the last response
-	session string // as the last response named it
+	body    bytes.Buffer // of the last response
+	session string       // as the last response with a session named it
 }
 
 // dialHTTP returns a client on a keep-alive connection.
@@ -182,82 +184,98 @@ func dialHTTP(host string) (*client, *httpConn, error) {
 
 // receive returns the body of the next response, which must be a success.
 func (h *httpConn) receive() ([]byte, error) {
-	status, err := h.read()
-	if err == nil && status/100 != 2 {
-		err = fmt.Errorf("a request was answered %d %.300s", status, h.body)
+	res, err := http.ReadResponse(h.in, nil)
+	if err != nil {
+		return nil, err
 	}
-	return h.body, err
+	h.session = cmp.Or(res.Header.Get("Mcp-Session-Id"), h.session)
+	h.body.Reset()
+	if _, err = h.body.ReadFrom(res.Body); err == nil && res.StatusCode/100 != 2 {
+		err = fmt.Errorf("a request was answered %s %.300s", res.Status, h.body.Bytes())
+	}
+	return h.body.Bytes(), err
 }
 
-var (
-	contentLength    = []byte("content-length:")
-	transferEncoding = []byte("transfer-encoding:")
-	sessionHeader    = []byte("mcp-session-id:")
+// era is one of the two ways in which a client speaks MCP.
+type era string
+
+const (
+	legacy era = "2025-11-25"
+	modern era = "2026-07-28"
 )
 
-func (h *httpConn) read() (status int, err error) {
-	line, err := h.in.ReadSlice('\n')
-	if err != nil {
-		return 0, err
-	}
-	if len(line) < 12 {
-		return 0, fmt.Errorf("status line %q", line)
-	}
-	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return 0, fmt.Errorf("status line %q", line)
-	}
-	length, chunked := 0, false
-	for {
-		if line, err = h.in.ReadSlice('\n'); err != nil {
-			return 0, err
-		}
-		if len(line) <= 2 {
-			break
-		}
-		switch {
-		case headerIs(line, contentLength):
-			length, err = strconv.Atoi(string(bytes.TrimSpace(line[len(contentLength):])))
-		case headerIs(line, transferEncoding):
-			chunked = true
-		case headerIs(line, sessionHeader):
-			h.session = string(bytes.TrimSpace(line[len(sessionHeader):]))
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-	h.body = h.body[:0]
-	if !chunked {
-		return status, h.take(length)
-	}
-	for {
-		if line, err = h.in.ReadSlice('\n'); err != nil {
-			return 0, err
-		}
-		size, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 16, 32)
-		if err != nil {
-			return 0, err
-		}
-		if err := h.take(int(size)); err != nil {
-			return 0, err
-		}
-		if _, err := h.in.Discard(len("\r\n")); err != nil || size == 0 {
-			return status, err
-		}
-	}
+var eras = []era{legacy, modern}
+
+// The id of a request is always ten digits, so that a prepared request is sent again by overwriting
+// them.
+const (
+	idDigits = 10
+	firstID  = 1_000_000_000
+)
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientInfo":{"name":"hatchel-bench","version":"1.0.0"},` +
+	`"io.modelcontextprotocol/clientCapabilities":{}}`
+
+// request is one prepared message whose id can be replaced in place.
+type request struct {
+	bytes []byte
+	id    []byte // the digits inside bytes
 }
 
-func headerIs(line, name []byte) bool {
-	return len(line) > len(name) && bytes.EqualFold(line[:len(name)], name)
+func (r *request) number(id int) { strconv.AppendInt(r.id[:0], int64(id), 10) }
+
+// body is the JSON-RPC message of a call of tool, or of tools/list when tool is empty.
+func body(e era, tool, arguments string) []byte {
+	method, params, meta := "tools/list", "", ""
+	if tool != "" {
+		method, params = "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments)
+	}
+	if e == modern {
+		if meta = modernMeta; tool != "" {
+			meta = "," + modernMeta
+		}
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s%s}}`, firstID, method, params, meta)
 }
 
-// take appends the next n bytes to the body.
-func (h *httpConn) take(n int) error {
-	at := len(h.body)
-	if cap(h.body) < at+n {
-		h.body = append(make([]byte, 0, at+n+at/2), h.body...)
+const initializeBody = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+	`"capabilities":{},"clientInfo":{"name":"hatchel-bench","version":"1.0.0"}}}`
+
+const initializedBody = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+
+// httpRequest is the message as one HTTP request; extra are whole header lines.
+func httpRequest(host string, body []byte, extra string) *request {
+	head := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+		"Accept: application/json, text/event-stream\r\n%sContent-Length: %d\r\n\r\n", host, extra, len(body))
+	return prepare(append([]byte(head), body...))
+}
+
+// lineRequest is the message as one line of stdio, which has no headers.
+func lineRequest(body []byte, _ string) *request {
+	return prepare(append(bytes.Clone(body), '\n'))
+}
+
+func prepare(message []byte) *request {
+	r := &request{bytes: message}
+	if at := bytes.LastIndex(message, strconv.AppendInt([]byte(`"id":`), firstID, 10)); at >= 0 {
+		r.id = message[at+len(`"id":`):][:idDigits]
 	}
-	h.body = h.body[:at+n]
-	_, err := io.ReadFull(h.in, h.body[at:])
-	return err
+	return r
+}
+
+// callHeaders are the header lines of one call in one era; session is empty where there is none.
+func callHeaders(e era, tool, session string) string {
+	if e == modern {
+		lines := "MCP-Protocol-Version: 2026-07-28\r\n"
+		if tool == "" {
+			return lines + "Mcp-Method: tools/list\r\n"
+		}
+		return lines + "Mcp-Method: tools/call\r\nMcp-Name: " + tool + "\r\n"
+	}
+	lines := "MCP-Protocol-Version: 2025-11-25\r\n"
+	if session != "" {
+		lines += "Mcp-Session-Id: " + session + "\r\n"
+	}
+	return lines
 }

@@ -67,7 +67,7 @@ var layers = []struct {
 // dependency that is not listed is forbidden outside of tests.
 var owners = map[string][]string{
 	"github.com/hashicorp/hcl/":               {"hcl", "hcl/*"},
-	"github.com/hashicorp/golang-lru/":        {"adapters/http", "adapters/sql"},
+	"github.com/hashicorp/golang-lru/":        {"adapters/http", "adapters/sql", "runtime/result"},
 	"github.com/zclconf/go-cty/":              {"hcl", "hcl/*"},
 	"github.com/expr-lang/expr/":              {"hcl/eval/exprlang"},
 	"github.com/santhosh-tekuri/jsonschema/":  {"hcl/schema"},
@@ -83,6 +83,8 @@ var owners = map[string][]string{
 	"github.com/go-sql-driver/mysql":          {"adapters/sql"},
 	"github.com/golang-jwt/jwt/":              {"runtime/auth", "runtime/auth/issuertest"},
 	"github.com/go-jose/go-jose/":             {"runtime/auth", "runtime/auth/issuertest"},
+	"golang.org/x/sync/":                      {"runtime/mcp"},
+	"golang.org/x/time/":                      {"runtime/auth"},
 	"github.com/fsnotify/fsnotify":            {"runtime/source"},
 	"github.com/spf13/cobra":                  {"cmd/hatchel"},
 	"github.com/rogpeppe/go-internal/diff":    {"cmd/hatchel"},

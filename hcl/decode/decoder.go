@@ -1,10 +1,10 @@
 package decode
 
 import (
-	"fmt"
+	"time"
+
 	"slices"
 	"strings"
-	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,8 +14,18 @@ import (
 	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
-	"hatchel/hcl/value"
 )
+
+// Env is the environment for decoding the bodies of a configuration. The loader completes it as it
+// proceeds.
+type Env struct {
+	hclexpr.CompileEnv
+	Now       func() time.Time
+	NamedType func(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics)
+	UploadURL *string  // the upload URL; the target of the pointer is set during the load
+	Webhooks  []string // that are declared
+	Partial   bool     // a file could not be read, so missing declarations are not reported
+}
 
 // Decoder decodes the bodies of one file into configurations.
 type Decoder struct {
@@ -39,39 +49,40 @@ func (d *Decoder) Errorf(r hclv2.Range, summary, format string, args ...any) {
 	d.Diags.Errorf(diag.RangeOf(r), summary, format, args...)
 }
 
-// Body decodes the body of a block and reports arguments and blocks that the spec does not have.
-func (d *Decoder) Body(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
-	d.CheckNames(b, spec)
-	d.Fields(b, spec, def)
+// Warnf adds a warning.
+func (d *Decoder) Warnf(r hclv2.Range, summary, format string, args ...any) {
+	d.Diags.Warnf(diag.RangeOf(r), summary, format, args...)
 }
 
-// Fields decodes some of the arguments and blocks of a body.
-func (d *Decoder) Fields(b *hclsyntax.Body, spec Spec, def hclv2.Range) {
-	var written map[*group][]string
+// Body decodes the body of a block and reports arguments and blocks that the spec does not have.
+// What its fields add to the scope and prove not null ends with it.
+func (d *Decoder) Body(b *hclsyntax.Block, spec Spec) {
+	around, known := d.Scope, d.NonNull
+	d.CheckNames(b, spec)
+	d.Fields(b, spec)
+	d.Scope, d.NonNull = around, known
+}
+
+// Fields decodes some of the arguments and blocks of the body of a block.
+func (d *Decoder) Fields(b *hclsyntax.Block, spec Spec) {
 	typos := d.Typos // of this body, not of nested ones
 	for i := range spec {
 		f := &spec[i]
 		found := false
-		if f.DecodeAttr != nil {
-			if a, ok := b.Attributes[f.Name]; ok {
-				found = true
+		if f.isArgument() {
+			var a *hclsyntax.Attribute
+			if a, found = b.Body.Attributes[f.Name]; found {
 				f.DecodeAttr(d, a.Expr, *f)
 			}
 		} else {
-			found = d.decodeBlocks(b, *f)
-		}
-		if found && f.group != nil {
-			if written == nil {
-				written = map[*group][]string{}
-			}
-			written[f.group] = append(written[f.group], f.Name)
+			found = d.decodeBlocks(b.Body, *f)
 		}
 		if !found && f.Required && !typos[f.Name] {
-			d.Errorf(def, "Missing argument", "%q is required here: %s", f.Name, f.Doc)
+			d.Errorf(b.DefRange(), "Missing argument", "%q is required here: %s", f.Name, f.Doc)
 		}
 	}
 	d.Typos = typos
-	d.checkGroups(b, spec, written, def)
+	d.checkGroups(b, spec)
 }
 
 func (d *Decoder) decodeBlocks(b *hclsyntax.Body, f Field) bool {
@@ -94,7 +105,7 @@ func (d *Decoder) decodeBlocks(b *hclsyntax.Body, f Field) bool {
 	return found
 }
 
-func (d *Decoder) checkGroups(b *hclsyntax.Body, spec Spec, written map[*group][]string, def hclv2.Range) {
+func (d *Decoder) checkGroups(b *hclsyntax.Block, spec Spec) {
 	var seen []*group
 	for i := range spec {
 		g := spec[i].group
@@ -102,138 +113,46 @@ func (d *Decoder) checkGroups(b *hclsyntax.Body, spec Spec, written map[*group][
 			continue
 		}
 		seen = append(seen, g)
-		var names []string
-		for i := range spec {
-			if spec[i].group == g {
-				names = append(names, spec[i].Name)
-			}
-		}
-		switch n := len(written[g]); {
-		case n == 0 && g.required && !slices.ContainsFunc(names, func(name string) bool { return d.Typos[name] }):
-			d.Errorf(def, "Missing argument", "%s is required: write one of %s.", diag.ToSentence(g.what),
-				strings.Join(names, ", "))
-		case n > 1:
-			second := written[g][1]
-			r := def
-			if a, ok := b.Attributes[second]; ok {
-				r = a.NameRange
-			}
-			for _, nested := range b.Blocks {
-				if nested.Type == second {
-					r = nested.DefRange()
+		var names, written []string
+		for j := range spec {
+			if name := spec[j].Name; spec[j].group == g {
+				names = append(names, name)
+				if b.Body.Attributes[name] != nil || FindBlock(b.Body, name) != nil {
+					written = append(written, name)
 				}
 			}
+		}
+		switch typo := func(name string) bool { return d.Typos[name] }; {
+		case len(written) == 0 && g.required && !slices.ContainsFunc(names, typo):
+			d.Errorf(b.DefRange(), "Missing argument", "%s is required: write one of %s.", diag.ToSentence(g.what),
+				strings.Join(names, ", "))
+		case len(written) > 1:
+			var r hclv2.Range
+			if a, ok := b.Body.Attributes[written[1]]; ok {
+				r = a.NameRange
+			} else {
+				r = FindBlock(b.Body, written[1]).DefRange()
+			}
 			d.Errorf(r, "Too many arguments", "%s is already given by %q: write one of %s.", diag.ToSentence(g.what),
-				written[g][0], strings.Join(names, ", "))
+				written[0], strings.Join(names, ", "))
 		}
 	}
 }
 
-// decodeValue decodes one argument into dst.
-func (d *Decoder) decodeValue(dst any, e hclsyntax.Expression, f Field) {
-	switch dst := dst.(type) {
-	case *string:
-		*dst, _ = d.Known(e, f, "string").(string)
-	case *SecretText:
-		f.Secret = true
-		s, _ := d.Known(e, f, "string").(string)
-		*dst = SecretText(s)
-	case *bool:
-		*dst, _ = d.Known(e, f, "bool").(bool)
-	case **bool:
-		if b, ok := d.Known(e, f, "bool").(bool); ok {
-			*dst = &b
+// FindBlock returns the first block of a body with one of these names; nil for none.
+func FindBlock(b *hclsyntax.Body, names ...string) *hclsyntax.Block {
+	for _, nested := range b.Blocks {
+		if slices.Contains(names, nested.Type) {
+			return nested
 		}
-	case *int:
-		*dst, _ = d.Known(e, f, "integer").(int)
-	case *float64:
-		*dst, _ = value.Float(d.Known(e, f, "number"))
-	case *[]string:
-		*dst = Items[string](d, e, f, "strings")
-	case *[]int:
-		*dst = Items[int](d, e, f, "integers")
-	case *time.Duration:
-		*dst = d.Duration(e, f)
-	case *Size:
-		*dst = d.Size(e, f)
-	case **schema.Type:
-		*dst = d.DecodeType(e)
-		d.RejectFileType(*dst, e, "an answer")
-	default:
-		d.DecodeComputed(dst, e, f)
 	}
-}
-
-// Known evaluates an expression at load and checks the kind of its value.
-func (d *Decoder) Known(e hclsyntax.Expression, f Field, want string) any {
-	n := d.CompileKnown(e, f)
-	if !n.Known {
-		return nil
-	}
-	ok := false
-	switch n.Value.(type) {
-	case string:
-		ok = want == "string"
-	case bool:
-		ok = want == "bool"
-	case int:
-		ok = want == "integer" || want == "number"
-	case float64:
-		ok = want == "number"
-	case []any:
-		ok = want == "list"
-	}
-	if !ok {
-		hint := ""
-		if text, isText := n.Value.(string); isText && want == "list" {
-			hint = fmt.Sprintf(" Write [%q].", text)
-		}
-		d.Errorf(e.Range(), "Wrong type", "%s takes %s, not %s.%s", f.Name, diag.WithArticle(want),
-			eval.TypePhrase(eval.TypeOf(n.Value)), hint)
-		return nil
-	}
-	return n.Value
-}
-
-func (d *Decoder) CompileKnown(e hclsyntax.Expression, f Field) eval.TypedExpr {
-	s := d.LoadScope
-	if f.Secret {
-		s = s.WithSecrets(eval.AllowSecrets)
-	}
-	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
-	n := c.Compile(e, hclexpr.LexicalEnv{})
-	d.Diags = append(d.Diags, c.Diags...)
-	d.MissingValue = d.MissingValue || !n.Known
-	return n
-}
-
-// Items reads a list of strings or integers.
-func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of string) (out []T) {
-	elems, _ := d.Known(e, f, "list").([]any)
-	for _, v := range elems {
-		item, ok := v.(T)
-		if !ok {
-			d.Errorf(e.Range(), "Wrong type", "%s is a list of %s, and one element is %s.", f.Name, of,
-				eval.TypePhrase(eval.TypeOf(v)))
-			return out
-		}
-		out = append(out, item)
-	}
-	return out
-}
-
-// RejectFileType reports a type that contains a file where callers cannot send one.
-func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
-	if t.HoldsFile() {
-		d.Errorf(e.Range(), "Misplaced file",
-			"A file is uploaded by a caller, so only an input can have this type, not %s.", what)
-	}
+	return nil
 }
 
 // FieldRange returns the range of an argument, or of the block if the argument is not set.
-func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) hclv2.Range {
+func (d *Decoder) FieldRange(field any, b *hclsyntax.Block) diag.Range {
 	if r, ok := d.Ranges[field]; ok {
-		return hclv2.Range{Filename: r.File, Start: hclv2.Pos(r.Start), End: hclv2.Pos(r.End)}
+		return r
 	}
-	return b.DefRange()
+	return diag.RangeOf(b.DefRange())
 }

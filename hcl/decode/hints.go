@@ -16,45 +16,31 @@ type hint struct {
 var argumentHints = []hint{
 	{"required", "type default", " An input is required unless its type is optional(…)."},
 	{"method url path", "get post", ` The method is the argument and its value the path: get = "/path".`},
-	{
-		"params args parameters", "query exec",
-		" Write the value in the statement, as in ${input.x}: it is bound as a parameter.",
-	},
-	{
-		"value default", "env file optional",
-		` A secret is not written in the configuration: env = "NAME" names its environment variable.`,
-	},
+	{"params args parameters", "query exec",
+		" Write the value in the statement, as in ${input.x}: it is bound as a parameter."},
+	{"value default", "env file optional",
+		` A secret is not written in the configuration: env = "NAME" names its environment variable.`},
 	{"type", "is", " The type is set by is = object({ … })."},
 	{"count for_each", "each", " Write each = input.list, and read its elements as each.value."},
-	{
-		"count for_each", "step",
-		` To repeat work for every element, write a step: step "name" { each = input.list … }.`,
-	},
+	{"count for_each", "step",
+		` To repeat work for every element, write a step: step "name" { each = input.list … }.`},
 	{"depends_on", "", " Steps run in the order in which they are written."},
 	{"sensitive", "env default", ` A sensitive value is a secret: secret "name" { env = "NAME" }.`},
 	{"nullable", "type default", " Nullability is part of the type: nullable(string)."},
-	{
-		"enabled disabled", "url retention",
-		" A webhook is disabled when its url is null, for example an unset secret with optional = true.",
-	},
+	{"enabled disabled", "url retention",
+		" A webhook is disabled when its url is null, for example an unset secret with optional = true."},
 	{"groups subjects roles", "allow deny", ` Check them in a rule: allow = "'finance' in caller.groups".`},
 }
 
 // nestedBlockHints apply to nested blocks and are tried before blockHints.
 var nestedBlockHints = []hint{
-	{
-		"sqlite postgres postgresql mysql mariadb", "sql",
-		` The block is named sql, and its label is the connection: sql "name" { … }.`,
-	},
+	{"sqlite postgres postgresql mysql mariadb", "sql",
+		` The block is named sql, and its label is the connection: sql "name" { … }.`},
 	{"elicit sample roots", "ask", ` A question belongs in an ask, and an ask in a step: ask "name" { @ … }.`},
 	{"input", "argument", ` A prompt has arguments: argument "name" { … }. They are read as input.name.`},
 	{"argument", "input", ` Only prompts have arguments; here, declare inputs: input "name" { … }.`},
-	{
-		"variable", "input",
-		` A value from the caller is an input: input "name" { type = string }. A variable is declared at ` +
-			`the top level of a file,  ` +
-			`and is known when it is loaded.`,
-	},
+	{"variable", "input", ` A value from the caller is an input: input "name" { type = string }. A variable is ` +
+		`declared at the top level of a file, and is known when it is loaded.`},
 }
 
 // blockHints apply to all blocks.
@@ -64,46 +50,23 @@ var blockHints = []hint{
 	{"approval", "", " Approvals apply to tool calls: an approval belongs in a tool, or in a policy with approve."},
 	{"idempotency task", "", ` It belongs in a tool: tool "name" { @ { … } }.`},
 	{"cache", "", " Only read-only tools and resources can be cached: a cache belongs in one of them."},
-	{
-		"limit", "",
-		" Calls are limited: put limit in a tool, or in server for all tools together. " +
-			"How many use a connection at once is its concurrency.",
-	},
-	{
-		"breaker", "",
-		` A breaker belongs in a connection: connection "http" "name" { breaker { … } }.`,
-	},
+	{"limit", "", " Calls are limited: put limit in a tool, or in server for all tools together. " +
+		"How many use a connection at once is its concurrency."},
+	{"breaker", "", ` A breaker belongs in a connection: connection "http" "name" { breaker { … } }.`},
 	{"sandbox", "", ` A sandbox confines programs: it belongs in a shell block, or in a connection "shell".`},
-	{
-		"provider", "",
-		` In place of a provider, declare a connection: connection "http" "name" { … }.`,
-	},
+	{"provider", "", ` In place of a provider, declare a connection: connection "http" "name" { … }.`},
 	{"data", "", ` In place of a data source, write a tool, a resource, or a step: tool "name" { http { get ` +
 		`= "…" } }.`},
 	{"output", "", " The output of a tool is its result or its text; named values belong in locals."},
 	{"module", "", " One folder is one server, and every .hcl file below it is loaded; files are not named."},
-	{
-		"terraform", "",
-		" Server information belongs in server { … }, and the state store in state { … }.",
-	},
-	{
-		"dynamic", "",
-		` Blocks cannot be generated. To repeat work for every element, write a step: step "name" { each = ` +
-			`input.list … }.`,
-	},
-	{
-		"validation", "",
-		` The constraints of a value belong in its type, as in string("A name", { pattern = "^[a-z]+$" }); ` +
-			`what several must be is a check of the tool.`,
-	},
-	{
-		"precondition", "",
-		` A precondition is a check of the tool: check "message" { that = "input.n > 0" }.`,
-	},
-	{
-		"postcondition", "",
-		` A condition on the output is an expect of its step: expect "message" { that = "output.row != null" }.`,
-	},
+	{"terraform", "", " Server information belongs in server { … }, and the state store in state { … }."},
+	{"dynamic", "", ` Blocks cannot be generated. To repeat work for every element, write a step: step "name" { each ` +
+		`= input.list … }.`},
+	{"validation", "", ` The constraints of a value belong in its type, as in string("A name", { pattern = ` +
+		`"^[a-z]+$" }); what several must be is a check of the tool.`},
+	{"precondition", "", ` A precondition is a check of the tool: check "message" { that = "input.n > 0" }.`},
+	{"postcondition", "",
+		` A condition on the output is an expect of its step: expect "message" { that = "output.row != null" }.`},
 	{"provisioner", "", " Programs are run by a shell block in a tool or a step."},
 }
 

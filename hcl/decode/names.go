@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -10,13 +11,14 @@ import (
 )
 
 // CheckNames reports arguments and blocks that the parts of a spec do not have.
-func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
+func (d *Decoder) CheckNames(block *hclsyntax.Block, parts ...Spec) {
+	b := block.Body
 	d.Typos = nil
 	for name, a := range b.Attributes {
-		f, known := findField(parts, name, true)
+		f := findField(parts, name, true)
 		switch {
-		case known && f.DecodeAttr != nil:
-		case known:
+		case f != nil && f.isArgument():
+		case f != nil:
 			d.Errorf(a.NameRange, "Block needed", "%s is a block: write `%s { … }` without the equals sign.", name,
 				name)
 		case renamedTo(parts, name) != "":
@@ -32,10 +34,10 @@ func (d *Decoder) CheckNames(b *hclsyntax.Body, parts ...Spec) {
 		}
 	}
 	for _, nested := range b.Blocks {
-		f, known := findField(parts, nested.Type, false)
+		f := findField(parts, nested.Type, false)
 		switch {
-		case known && f.DecodeAttr == nil:
-		case known:
+		case f != nil && !f.isArgument():
+		case f != nil:
 			d.Errorf(nested.TypeRange, "Argument needed", "%s is an argument: write `%s = …`.", nested.Type,
 				nested.Type)
 		default:
@@ -64,37 +66,43 @@ func (d *Decoder) noteMeant(name string) {
 	d.Typos[name] = true
 }
 
+// fields returns the fields of the parts of a spec.
+func fields(parts []Spec) iter.Seq[*Field] {
+	return func(yield func(*Field) bool) {
+		for _, spec := range parts {
+			for i := range spec {
+				if !yield(&spec[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // renamedTo returns the current name of a renamed argument, or "".
 func renamedTo(parts []Spec, name string) string {
-	for _, spec := range parts {
-		for i := range spec {
-			if spec[i].formerly == name && name != "" {
-				return spec[i].Name
-			}
+	for f := range fields(parts) {
+		if f.formerly == name {
+			return f.Name
 		}
 	}
 	return ""
 }
 
-// findField returns the field of a name, as an argument or as a block if both exist.
-func findField(parts []Spec, name string, argument bool) (found *Field, known bool) {
-	for _, spec := range parts {
-		for i := range spec {
-			if spec[i].Name != name {
-				continue
-			}
-			if found = &spec[i]; argument == (found.DecodeAttr != nil) {
-				return found, true
-			}
+// findField returns the field of a name, as an argument or as a block if both exist; nil for none.
+func findField(parts []Spec, name string, argument bool) (found *Field) {
+	for f := range fields(parts) {
+		if f.Name == name && (found == nil || argument == f.isArgument()) {
+			found = f
 		}
 	}
-	return found, found != nil
+	return found
 }
 
 func fieldNames(parts []Spec) (all, attrs, blocks []string) {
-	for _, f := range Join(parts...) {
+	for f := range fields(parts) {
 		all = append(all, f.Name)
-		if f.DecodeAttr != nil {
+		if f.isArgument() {
 			attrs = append(attrs, f.Name)
 		} else {
 			blocks = append(blocks, f.Name)
@@ -105,11 +113,11 @@ func fieldNames(parts []Spec) (all, attrs, blocks []string) {
 
 // argumentHint returns the nested block that has a misplaced argument, or otherwise.
 func argumentHint(name string, parts []Spec, otherwise string) string {
-	for _, f := range Join(parts...) {
-		if f.DecodeAttr != nil {
+	for f := range fields(parts) {
+		if f.isArgument() {
 			continue
 		}
-		if inner, known := findField([]Spec{f.Nested()}, name, true); known && inner.DecodeAttr != nil {
+		if inner := findField([]Spec{f.Nested()}, name, true); inner != nil && inner.isArgument() {
 			return " It belongs in the block " + f.Name + ": " + f.Name + " { " + name + " = … }."
 		}
 	}

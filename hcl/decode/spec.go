@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -37,6 +39,8 @@ type Field struct {
 	NestedSpec  func() Spec // of a block, for the reference
 }
 
+func (f *Field) isArgument() bool { return f.DecodeAttr != nil }
+
 // group is a set of mutually exclusive arguments.
 type group struct {
 	what     string
@@ -46,7 +50,8 @@ type group struct {
 // Value lists the types that arguments can be decoded into. The type determines when the value is
 // known: plain types at load; Expr, StringExpr, KeyValues and the like are computed for every call.
 type Value interface {
-	string | bool | int | float64 | *bool | []string | []int | time.Duration | Size | SecretText | *schema.Type |
+	string | bool | int | float64 | *bool | *float64 | []string | []int |
+		time.Duration | Size | SecretText | *schema.Type |
 		*hclexpr.Expr | *hclexpr.StringExpr | *hclexpr.TextTemplate | *hclexpr.KeyValues |
 		*hclexpr.SQL | *hclexpr.Script | *hclexpr.Argv | *hclexpr.Pipe |
 		*hclexpr.RequestURL | *hclexpr.Condition | *hclexpr.Program
@@ -54,7 +59,7 @@ type Value interface {
 
 // Attr declares an argument that is decoded into dst.
 func Attr[T Value](dst *T, name, doc string) Field {
-	return Field{Name: name, Doc: doc, Type: typeName(dst), Target: dst,
+	return Field{Name: name, Doc: doc, Type: typeNames[reflect.TypeFor[T]()], Target: dst,
 		DecodeAttr: func(d *Decoder, e hclsyntax.Expression, f Field) {
 			d.Ranges[dst] = diag.RangeOf(e.Range())
 			d.decodeValue(any(dst), e, f)
@@ -67,17 +72,15 @@ func Block[T any](dst **T, name, doc string, spec func(*T) Spec) Field {
 		DecodeBlock: func(d *Decoder, b *hclsyntax.Block) {
 			d.Ranges[dst] = diag.RangeOf(b.DefRange())
 			v := new(T)
-			d.Body(b.Body, spec(v), b.DefRange())
+			d.Body(b, spec(v))
 			*dst = v
 		}}
 }
 
 // Custom declares an argument with its own decode function.
 func Custom(name, typ, doc string, read func(*Decoder, hclsyntax.Expression)) Field {
-	return Field{Name: name, Type: typ, Doc: doc, DecodeAttr: func(d *Decoder, e hclsyntax.Expression,
-		_ Field) {
-		read(d, e)
-	}}
+	decode := func(d *Decoder, e hclsyntax.Expression, _ Field) { read(d, e) }
+	return Field{Name: name, Type: typ, Doc: doc, DecodeAttr: decode}
 }
 
 // Blocks declares a repeatable block with a label, or without one if label is empty.
@@ -85,39 +88,89 @@ func Blocks(name, label, doc string, nested func() Spec, read func(*Decoder, *hc
 	return Field{Name: name, Label: label, Doc: doc, Many: true, NestedSpec: nested, DecodeBlock: read}
 }
 
-// EachField declares the argument each, a list or map. The fields are computed for every element
+// EachField declares a list or map. The fields after it in the spec are computed for every element
 // and can read each.key and each.value; the adapter sets Frame.Each of a fork of the frame.
-func EachField(dst **hclexpr.Expr, name, doc string, fields ...Field) Spec {
-	each := Attr(dst, name, doc).AllowFile()
-	for i, f := range fields {
-		inner := f.DecodeAttr
-		fields[i].DecodeAttr = func(d *Decoder, e hclsyntax.Expression, f Field) {
-			around := d.Scope
-			if *dst != nil {
-				key, elem := d.EachTypes(*dst)
-				d.Scope = around.With("each", eval.EachRoot(key, elem))
-			}
-			inner(d, e, f)
-			d.Scope = around
-		}
-	}
-	return append(Spec{each}, fields...)
+func EachField(dst **hclexpr.Expr, name, doc string) Field {
+	f := Attr(dst, name, doc).AllowFile()
+	return f.Then(func(d *Decoder, _ diag.Range) {
+		key, elem := d.eachTypes(*dst)
+		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
+	})
+}
+
+// Guard declares a condition on which the fields after it in the spec can rely.
+func Guard(dst **hclexpr.Condition, name, doc string) Field {
+	return Attr(dst, name, doc).Then(func(d *Decoder, _ diag.Range) {
+		d.NonNull = d.NonNull.Add((*dst).NonNullWhenTrue())
+	})
 }
 
 // WithOutput makes the root output, the current output of the backend of type t, readable in
 // fields.
 func WithOutput(t *schema.Type, fields ...Field) Spec {
 	for i, f := range fields {
-		inner := f.DecodeAttr
-		fields[i].DecodeAttr = func(d *Decoder, e hclsyntax.Expression, f Field) {
+		fields[i] = f.Wrap(func(d *Decoder, _ hclsyntax.Expression, read func()) {
 			around := d.Scope
 			d.Scope = around.With("output", eval.OutputRoot(t))
-			inner(d, e, f)
+			read()
 			d.Scope = around
-		}
+		})
 	}
 	return fields
 }
+
+// Wrap makes do decode an argument, which calls read to decode it as before.
+func (f Field) Wrap(do func(d *Decoder, e hclsyntax.Expression, read func())) Field {
+	inner := f.DecodeAttr
+	f.DecodeAttr = func(d *Decoder, e hclsyntax.Expression, f Field) { do(d, e, func() { inner(d, e, f) }) }
+	return f
+}
+
+// Then makes an argument call do with its range after it was decoded.
+func (f Field) Then(do func(d *Decoder, r diag.Range)) Field {
+	return f.Wrap(func(d *Decoder, e hclsyntax.Expression, read func()) {
+		read()
+		do(d, diag.RangeOf(e.Range()))
+	})
+}
+
+// Check makes an argument call valid with its range after it was decoded without a mistake.
+func (f Field) Check(valid func(d *Decoder, r diag.Range)) Field {
+	return f.Wrap(func(d *Decoder, e hclsyntax.Expression, read func()) {
+		before, missing := len(d.Diags), d.MissingValue
+		d.MissingValue = false
+		read()
+		if len(d.Diags) == before && !d.MissingValue {
+			valid(d, diag.RangeOf(e.Range()))
+		}
+		d.MissingValue = d.MissingValue || missing
+	})
+}
+
+// CheckBlock makes a block call valid after it was decoded without a mistake.
+func (f Field) CheckBlock(valid func(*Decoder, *hclsyntax.Block)) Field {
+	read := f.DecodeBlock
+	f.DecodeBlock = func(d *Decoder, b *hclsyntax.Block) {
+		before := len(d.Diags)
+		read(d, b)
+		if len(d.Diags) == before {
+			valid(d, b)
+		}
+	}
+	return f
+}
+
+// ReplaceDetails replaces the details of the diagnostics about an argument, by their summaries.
+func (f Field) ReplaceDetails(details map[string]string) Field {
+	return f.Wrap(func(d *Decoder, _ hclsyntax.Expression, read func()) {
+		before := len(d.Diags)
+		read()
+		d.Diags[before:].ReplaceDetails(details)
+	})
+}
+
+// TypeDoc documents the type of an argument, where that of its value says too little.
+func (f Field) TypeDoc(text string) Field { f.Type = text; return f }
 
 // Require makes an argument or block mandatory.
 func (f Field) Require() Field { f.Required = true; return f }
@@ -153,17 +206,7 @@ func grouped(g *group, fields Spec) Spec {
 }
 
 // Join concatenates the parts of a Spec.
-func Join(parts ...Spec) Spec {
-	n := 0
-	for _, p := range parts {
-		n += len(p)
-	}
-	all := make(Spec, 0, n)
-	for _, p := range parts {
-		all = append(all, p...)
-	}
-	return all
-}
+func Join(parts ...Spec) Spec { return slices.Concat(parts...) }
 
 // Nested returns the Spec of a nested block, for the reference.
 func (f Field) Nested() Spec {
@@ -182,50 +225,31 @@ func (f Field) Choice() (what string, must bool) {
 	return f.group.what, f.group.required
 }
 
-func typeName(dst any) string {
-	switch dst.(type) {
-	case *string:
-		return "string"
-	case *bool, **bool:
-		return "bool"
-	case *int:
-		return "integer"
-	case *float64:
-		return "number"
-	case *[]string:
-		return "list of strings"
-	case *[]int:
-		return "list of integers"
-	case *time.Duration:
-		return "duration"
-	case *Size:
-		return "size"
-	case *SecretText:
-		return "string, secret allowed"
-	case **schema.Type:
-		return "type"
-	case **hclexpr.Expr:
-		return "value"
-	case **hclexpr.StringExpr, **hclexpr.TextTemplate:
-		return "template"
-	case **hclexpr.KeyValues:
-		return "map of values"
-	case **hclexpr.SQL:
-		return "SQL"
-	case **hclexpr.Script:
-		return "shell script"
-	case **hclexpr.Argv:
-		return "list of words"
-	case **hclexpr.Pipe:
-		return "list of commands"
-	case **hclexpr.RequestURL:
-		return "URL"
-	case **hclexpr.Condition:
-		return "expr, true or false"
-	case **hclexpr.Program:
-		return "expr"
-	}
-	return ""
+// typeNames are the names of the types of Value in the reference.
+var typeNames = map[reflect.Type]string{
+	reflect.TypeFor[string]():                "string",
+	reflect.TypeFor[bool]():                  "bool",
+	reflect.TypeFor[*bool]():                 "bool",
+	reflect.TypeFor[int]():                   "integer",
+	reflect.TypeFor[float64]():               "number",
+	reflect.TypeFor[*float64]():              "number",
+	reflect.TypeFor[[]string]():              "list of strings",
+	reflect.TypeFor[[]int]():                 "list of integers",
+	reflect.TypeFor[time.Duration]():         "duration",
+	reflect.TypeFor[Size]():                  "size",
+	reflect.TypeFor[SecretText]():            "string, secret allowed",
+	reflect.TypeFor[*schema.Type]():          "type",
+	reflect.TypeFor[*hclexpr.Expr]():         "value",
+	reflect.TypeFor[*hclexpr.StringExpr]():   "template",
+	reflect.TypeFor[*hclexpr.TextTemplate](): "template",
+	reflect.TypeFor[*hclexpr.KeyValues]():    "map of values",
+	reflect.TypeFor[*hclexpr.SQL]():          "SQL",
+	reflect.TypeFor[*hclexpr.Script]():       "shell script",
+	reflect.TypeFor[*hclexpr.Argv]():         "list of words",
+	reflect.TypeFor[*hclexpr.Pipe]():         "list of commands",
+	reflect.TypeFor[*hclexpr.RequestURL]():   "URL",
+	reflect.TypeFor[*hclexpr.Condition]():    "expr, true or false",
+	reflect.TypeFor[*hclexpr.Program]():      "expr",
 }
 
 func (f Field) argument() hclexpr.Argument {

@@ -36,10 +36,6 @@ func MemberOf(f *Frame, v any, name, what string, optional bool) (any, error) {
 // ElementAt reads an element of a list by its index, or a member of a map by its key. What is the
 // phrase for the value in errors.
 func ElementAt(f *Frame, v, key any, what string) (any, error) {
-	v, err := Resolve(v)
-	if err != nil {
-		return nil, err
-	}
 	switch v := v.(type) {
 	case []any:
 		i, ok := value.Int(key)

@@ -2,6 +2,8 @@ package eval
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,9 +30,26 @@ type Frame struct {
 	Failure   map[string]any // of a failed call: message, status, code, step
 
 	Functions functions.Context
+	Lenient   bool // a missing member reads as null
 	locals    *callLocals
-	Vars      []any // loop variables, by slot
-	Lenient   bool  // a missing member reads as null
+	*Scratch  // nil until it is needed
+}
+
+// Scratch is the working memory of expressions and programs.
+type Scratch struct {
+	Vars      []any  // variables of loops and of let, by slot
+	Loops     []Loop // rounds of the predicates of a program, innermost last
+	args      []any  // arguments of the functions that are being called, innermost last
+	call      *Frame // of the running program; nil if none runs
+	steps     int    // that the program has spent
+	maxSteps  int
+	nextCheck int // the context is checked when as many steps were spent
+}
+
+// Loop is one round of a predicate.
+type Loop struct {
+	Item, Acc any
+	Index     int
 }
 
 // Each is the element of a step's each: Key is the index in a list or the key in a map.
@@ -62,19 +81,47 @@ func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
 func (f *Frame) Fork(ctx context.Context) *Frame {
 	g := *f
 	g.Context = ctx
-	g.Vars = append([]any(nil), f.Vars...)
+	if f.Scratch != nil {
+		g.Scratch = &Scratch{Vars: slices.Clone(f.Vars)}
+	}
 	return &g
 }
 
-// Local returns a local of the call. It is computed when it is first read.
-func (f *Frame) Local(name string, eval func(*Frame) (any, error)) (any, error) {
+// Start makes f the frame of a program that reads the values of call within its own limits. Output
+// is the value of the root output.
+func (f *Frame) Start(call *Frame, output any, maxSteps, memory int, patterns *functions.Patterns) {
+	scratch := f.Scratch
+	*f = *call
+	f.Output, f.Scratch = output, scratch
+	f.call, f.steps, f.maxSteps, f.nextCheck = call, 0, maxSteps, checkEvery
+	f.Functions.Memory, f.Functions.Patterns = memory, patterns
+}
+
+// Clear drops every reference to values of the call before the frame of a program is pooled.
+func (f *Frame) Clear() {
+	clear(f.Vars)
+	clear(f.Loops[:cap(f.Loops)])
+	clear(f.args[:cap(f.args)])
+	*f.Scratch = Scratch{Vars: f.Vars, Loops: f.Loops[:0], args: f.args[:0]}
+	*f = Frame{Scratch: f.Scratch}
+}
+
+// Local returns a local of the call. It is computed when it is first read, with the budget of the
+// call and loop variables of its own.
+func (f *Frame) Local(name string, eval Func) (any, error) {
+	if f.Scratch != nil && f.call != nil {
+		return f.call.Local(name, eval)
+	}
 	f.locals.mu.Lock()
 	known, ok := f.locals.values[name]
 	f.locals.mu.Unlock()
 	if ok {
 		return known.value, known.err
 	}
+	around := f.Scratch
+	f.Scratch = nil
 	v, err := eval(f)
+	f.Scratch = around
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
 	if known, ok := f.locals.values[name]; ok {
@@ -113,10 +160,50 @@ func (f *Frame) RestoreLocals(locals map[string]any) {
 
 // BindVar sets a loop variable. Slots are assigned at load; nested loops never share one.
 func (f *Frame) BindVar(slot int, v any) {
+	if f.Scratch == nil {
+		f.Scratch = new(Scratch)
+	}
 	for len(f.Vars) <= slot {
 		f.Vars = append(f.Vars, nil)
 	}
 	f.Vars[slot] = v
+}
+
+// checkEvery is how many steps are done between two checks of the context.
+const checkEvery = 2048
+
+var errSteps = errors.New("the program needs too many steps; filter or page the data first")
+
+// SpendSteps accounts for n steps. Its error says that the limit is exceeded, or that the call has
+// ended.
+func (f *Frame) SpendSteps(n int) error {
+	f.steps += n
+	if f.steps < f.nextCheck {
+		return nil
+	}
+	f.nextCheck = f.steps + checkEvery
+	if f.steps > f.maxSteps {
+		return errSteps
+	}
+	return f.CheckContext()
+}
+
+// Error is a sentence for the model or the person who made the call, with a cause that the sentence
+// does not quote.
+type Error struct {
+	Message string
+	Cause   error
+}
+
+func (e *Error) Error() string { return e.Message }
+func (e *Error) Unwrap() error { return e.Cause }
+
+// CheckContext fails if the call has ended.
+func (f *Frame) CheckContext() error {
+	if f.Context == nil || f.Context.Err() == nil {
+		return nil
+	}
+	return &Error{"the time of the call is over", context.Cause(f.Context)}
 }
 
 const iterationCost = 64 // bytes that every iteration is charged for
@@ -150,9 +237,9 @@ func (f *Frame) SpendBytes(v any) error {
 	return err
 }
 
-// FileArgument returns an uploaded file as argument i of fn: its bytes, which are charged for, or
+// fileArgument returns an uploaded file as argument i of fn: its bytes, which are charged for, or
 // the file itself.
-func (f *Frame) FileArgument(fn *functions.Function, i int, file value.File) (any, error) {
+func (f *Frame) fileArgument(fn *functions.Function, i int, file value.File) (any, error) {
 	p, _ := fn.Param(i)
 	if p.Kind != functions.Bytes && !p.OrBytes {
 		return file, nil

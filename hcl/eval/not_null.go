@@ -1,6 +1,9 @@
 package eval
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // NonNull is the set of traversals that are certainly not null where an expression stands. A set is
 // never changed; nil is the empty one.
@@ -22,32 +25,12 @@ func (n *NonNull) Has(path string) bool {
 	return false
 }
 
-// HasPath is Has for the names of a traversal.
-func (n *NonNull) HasPath(path []string) bool { return n != nil && n.Has(joinPath(path)) }
-
 // Add returns the set with more traversals.
 func (n *NonNull) Add(paths []string) *NonNull {
 	for _, p := range paths {
 		n = &NonNull{p, n}
 	}
 	return n
-}
-
-// AddPaths is Add for the names of traversals.
-func (n *NonNull) AddPaths(paths [][]string) *NonNull {
-	for _, path := range paths {
-		n = &NonNull{joinPath(path), n}
-	}
-	return n
-}
-
-// joinPath writes the names of a traversal as one text. A dot in a name does not separate names.
-func joinPath(path []string) string {
-	names := make([]string, len(path))
-	for i, name := range path {
-		names[i] = strings.ReplaceAll(name, ".", "\x00")
-	}
-	return strings.Join(names, ".")
 }
 
 // Shadow returns the set without the traversals that begin with a name to which a loop gives
@@ -66,15 +49,46 @@ func (n *NonNull) Shadow(name string) *NonNull {
 	return &NonNull{n.path, rest}
 }
 
-// Branches returns the sets for the two branches of a condition.
-func (n *NonNull) Branches(whenTrue, whenFalse []string) (yes, no *NonNull) {
-	return n.Add(whenTrue), n.Add(whenFalse)
+// NonNullWhenTrue are the traversals that are not null if the value is true. A traversal that gives
+// true is not null itself.
+func (e TypedExpr) NonNullWhenTrue() []string {
+	if e.Path != "" {
+		return Prefixes(e.Path)
+	}
+	return e.WhenTrue
 }
 
-// AppendFingerprint appends a text that equal sets share.
-func (n *NonNull) AppendFingerprint(dst []byte) []byte {
-	for ; n != nil; n = n.next {
-		dst = append(append(dst, n.path...), '\n')
+// Prefixes returns a traversal and everything on the way to it.
+func Prefixes(path string) (out []string) {
+	for i := range len(path) {
+		if path[i] == '.' {
+			out = append(out, path[:i])
+		}
 	}
-	return dst
+	if path != "" {
+		out = append(out, path)
+	}
+	return out
+}
+
+// intersect returns the traversals that are in both lists.
+func intersect(a, b []string) (both []string) {
+	for _, p := range a {
+		if slices.Contains(b, p) {
+			both = append(both, p)
+		}
+	}
+	return both
+}
+
+// MemberPath is the traversal to a member. A dot in its name does not separate names.
+func MemberPath(path, name string) string { return path + "." + strings.ReplaceAll(name, ".", "\x00") }
+
+// SplitPath returns the names of a traversal.
+func SplitPath(path string) []string {
+	names := strings.Split(path, ".")
+	for i, name := range names {
+		names[i] = strings.ReplaceAll(name, "\x00", ".")
+	}
+	return names
 }

@@ -1,9 +1,210 @@
 package eval
 
 import (
+	"fmt"
+	"slices"
+
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 )
+
+// Not returns the opposite of a condition.
+func Not(e TypedExpr) TypedExpr {
+	inner := e.Eval
+	return TypedExpr{Type: BoolType, WhenTrue: e.WhenFalse, WhenFalse: e.NonNullWhenTrue(),
+		Eval: func(f *Frame) (any, error) {
+			ok, err := Bool(inner(f))
+			return !ok, err
+		}}
+}
+
+// Logical combines two conditions by && or ||. The right one is computed only if the left one
+// leaves the answer open, which is when it gives open.
+func Logical(l, r TypedExpr, open bool) TypedExpr {
+	first, second := l.Eval, r.Eval
+	t := TypedExpr{Type: BoolType, Eval: func(f *Frame) (any, error) {
+		if ok, err := Bool(first(f)); ok != open || err != nil {
+			return ok, err
+		}
+		return Bool(second(f))
+	}}
+	if open {
+		t.WhenTrue = slices.Concat(l.NonNullWhenTrue(), r.NonNullWhenTrue())
+		t.WhenFalse = intersect(l.WhenFalse, r.WhenFalse)
+	} else {
+		t.WhenTrue = intersect(l.NonNullWhenTrue(), r.NonNullWhenTrue())
+		t.WhenFalse = slices.Concat(l.WhenFalse, r.WhenFalse)
+	}
+	return t
+}
+
+// Conditional returns an expression of type t that gives yes or no.
+func Conditional(t *schema.Type, cond, yes, no TypedExpr) TypedExpr {
+	holds, then, otherwise := cond.Eval, yes.Eval, no.Eval
+	return TypedExpr{Type: t, Eval: func(f *Frame) (any, error) {
+		ok, err := Bool(holds(f))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return then(f)
+		}
+		return otherwise(f)
+	}}
+}
+
+// Equality compares two values by == or, if negate is set, by !=.
+func Equality(l, r TypedExpr, negate bool, equal func(f *Frame, a, b any) (bool, error)) TypedExpr {
+	t := Binary(BoolType, l, r, func(f *Frame, a, b any) (any, error) {
+		ok, err := equal(f, a, b)
+		return ok != negate, err
+	})
+	switch {
+	case r.IsNull():
+		t.WhenFalse = Prefixes(l.Path)
+	case l.IsNull():
+		t.WhenFalse = Prefixes(r.Path)
+	case r.Known:
+		t.WhenTrue = Prefixes(l.Path)
+	case l.Known:
+		t.WhenTrue = Prefixes(r.Path)
+	}
+	if negate {
+		t.WhenTrue, t.WhenFalse = t.WhenFalse, t.WhenTrue
+	}
+	return t
+}
+
+// Binary returns an expression of type t that compute computes from two values.
+func Binary(t *schema.Type, l, r TypedExpr, compute func(f *Frame, a, b any) (any, error)) TypedExpr {
+	left, right := l.Eval, r.Eval
+	return TypedExpr{Type: t, Eval: func(f *Frame) (any, error) {
+		a, err := Resolved(left(f))
+		if err != nil {
+			return nil, err
+		}
+		b, err := Resolved(right(f))
+		if err != nil {
+			return nil, err
+		}
+		return compute(f, a, b)
+	}}
+}
+
+// ListOf returns a list of elements, which are of type elem.
+func ListOf(elem *schema.Type, elems []TypedExpr) TypedExpr {
+	return TypedExpr{Type: schema.ListOf(elem), Eval: func(f *Frame) (any, error) {
+		if err := f.Functions.Spend(24 + 16*len(elems)); err != nil {
+			return nil, err
+		}
+		list := make([]any, len(elems))
+		for i := range elems {
+			v, err := elems[i].Eval(f)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = v
+		}
+		return list, nil
+	}}
+}
+
+// Entry is one member of an object. Name is its name if Key is nil.
+type Entry struct {
+	Name  string
+	Key   func(*Frame) (string, error)
+	Value Func
+}
+
+// ObjectOf returns an object of type t.
+func ObjectOf(t *schema.Type, entries []Entry) TypedExpr {
+	return TypedExpr{Type: t, Eval: func(f *Frame) (any, error) {
+		if err := f.Functions.Spend(48 + 64*len(entries)); err != nil {
+			return nil, err
+		}
+		m := make(map[string]any, len(entries))
+		for i := range entries {
+			e := &entries[i]
+			name := e.Name
+			if e.Key != nil {
+				var err error
+				if name, err = e.Key(f); err != nil {
+					return nil, err
+				}
+			}
+			v, err := e.Value(f)
+			if err != nil {
+				return nil, err
+			}
+			m[name] = v
+		}
+		return m, nil
+	}}
+}
+
+// Call calls a function. If spread is set, the elements of the last argument are arguments.
+func Call(t *schema.Type, fn *functions.Function, args []TypedExpr, spread bool) TypedExpr {
+	evals := make([]Func, len(args))
+	for i, a := range args {
+		evals[i] = a.Eval
+	}
+	return TypedExpr{Type: t, Eval: func(f *Frame) (any, error) {
+		if f.Scratch == nil {
+			f.Scratch = new(Scratch)
+		}
+		base := len(f.args)
+		err := f.pushArguments(fn, evals)
+		if err == nil && spread {
+			err = f.spreadArgument(fn)
+		}
+		var v any
+		if err == nil {
+			v, err = fn.Call(&f.Functions, f.args[base:])
+		}
+		f.args = f.args[:base]
+		return v, err
+	}}
+}
+
+// pushArguments computes the arguments of a function. In a program, large ones cost more steps.
+func (f *Frame) pushArguments(fn *functions.Function, evals []Func) error {
+	steps := 1
+	for i, e := range evals {
+		v, err := e(f)
+		if err != nil {
+			return err
+		}
+		switch x := v.(type) {
+		case string:
+			steps += len(x) / 64
+		case []any:
+			steps += len(x) / 4
+		case value.Bytes:
+			steps += len(x) / 64
+		case value.File:
+			if v, err = f.fileArgument(fn, i, x); err != nil {
+				return err
+			}
+		}
+		f.args = append(f.args, v)
+	}
+	if f.call == nil {
+		return nil
+	}
+	return f.SpendSteps(steps)
+}
+
+// spreadArgument replaces the last argument of a function by its elements.
+func (f *Frame) spreadArgument(fn *functions.Function) error {
+	last := len(f.args) - 1
+	list, ok := f.args[last].([]any)
+	if !ok {
+		return fmt.Errorf("%s: a list is expected before `...`", fn.Name)
+	}
+	f.args = append(f.args[:last], list...)
+	return nil
+}
 
 // arithmetic are the operators that compute a number from two. They are exact: integers that leave
 // the range of int, and decimals that a float64 does not hold, keep their digits.

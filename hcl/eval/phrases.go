@@ -1,6 +1,10 @@
 package eval
 
-import "strings"
+import (
+	"strings"
+
+	"hatchel/hcl/schema"
+)
 
 // SubjectCapitalized is Subject at the beginning of a sentence.
 func SubjectCapitalized(n TypedExpr) string {
@@ -27,4 +31,23 @@ func Subject(n TypedExpr) string {
 		return n.Phrase
 	}
 	return "this value"
+}
+
+// NestedMember suggests the only member of a value of type t at path that itself has a member of
+// that name.
+func NestedMember(path string, t *schema.Type, name string) string {
+	within := ""
+	for _, m := range t.Members {
+		if _, ok := m.Type.Lookup(name); !ok {
+			continue
+		}
+		if within != "" {
+			return ""
+		}
+		within = m.Name
+	}
+	if within == "" || path == "" {
+		return ""
+	}
+	return " Write " + path + "." + within + "." + name + "."
 }

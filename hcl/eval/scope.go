@@ -114,6 +114,24 @@ func (m *Member) MarkFailed() {
 	m.Eval = func(*Frame) (any, error) { return nil, nil }
 }
 
+// ProgramValue is the value of the root for expr programs. It has the type ProgramType.
+func (r *Root) ProgramValue(f *Frame) (any, error) {
+	if r.Value != nil {
+		return r.Value(f)
+	}
+	out := make(map[string]any, len(r.Members))
+	for name, m := range r.Members {
+		if m.Sensitive {
+			continue
+		}
+		var err error
+		if out[name], err = m.Resolve(f); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // ProgramType is the type of the root for expr programs: an object of its members, without
 // sensitive ones. It is not safe for concurrent use until it was called once.
 func (r *Root) ProgramType() *schema.Type {
@@ -134,4 +152,54 @@ func (r *Root) ProgramType() *schema.Type {
 	}
 	r.programType = t
 	return t
+}
+
+// OutputRoot is the root output: what a backend returned, of type t.
+func OutputRoot(t *schema.Type) *Root {
+	return &Root{Noun: "member of output", Type: t, Value: func(f *Frame) (any, error) { return f.Output, nil }}
+}
+
+// EachRoot is the root each: the current element of a loop over a list or a map.
+func EachRoot(key, elem *schema.Type) *Root {
+	return &Root{Noun: "member of each", Type: AnyType, Members: map[string]*Member{
+		"key": {Local: true, Type: key, Eval: func(f *Frame) (any, error) { return f.Each.Key, nil }},
+		"value": {Local: true, Type: elem, NullReason: NullableReason("each.value", elem),
+			Eval: func(f *Frame) (any, error) { return f.Each.Value, nil }},
+	}}
+}
+
+// NullableReason says why a value of type t at path may be null. It is empty if it may not.
+func NullableReason(path string, t *schema.Type) string {
+	if t.Nullable {
+		return path + " may be null"
+	}
+	return ""
+}
+
+// ReadSet says what the parts compiled so far depend on. The zero value depends on nothing.
+type ReadSet struct {
+	Call      bool // a value of the call, or an invalid part
+	Sensitive bool
+	Caller    bool // the caller's identity
+	Loop      int  // MaxLoopVars minus the lowest slot that is read of loops around; 0 for none
+}
+
+const MaxLoopVars = 1 << 30
+
+// Union returns what either set depends on.
+func (r ReadSet) Union(s ReadSet) ReadSet {
+	return ReadSet{r.Call || s.Call, r.Sensitive || s.Sensitive, r.Caller || s.Caller, max(r.Loop, s.Loop)}
+}
+
+// Known reports whether everything that was read is known at load.
+func (r ReadSet) Known() bool { return !r.Call && r.Loop == 0 }
+
+// Dependencies record what a block reads of other declarations. They belong to one block.
+type Dependencies struct {
+	Members     []*Member
+	Types       []string
+	Webhooks    []string // that it notifies
+	Caller      bool     // the caller's identity
+	ReadsFiles  bool     // files of the configuration directory, other than .hcl
+	FilesDigest string   // digest of those files
 }

@@ -21,10 +21,13 @@ const (
 	PrintNull                       // it reads "null"
 )
 
-// Typed is a compiled expression: a function that computes its value from an F, and what is known
-// of the value at load. Eval is safe for concurrent use with different Fs.
-type Typed[F any] struct {
-	Eval           func(F) (any, error)
+// Func computes a value of a call. It is safe for concurrent use with different Frames.
+type Func = func(*Frame) (any, error)
+
+// TypedExpr is a compiled expression: a function that computes its value, and what is known of the
+// value at load.
+type TypedExpr struct {
+	Eval           Func
 	Type           *schema.Type
 	NullReason     string // why the value may be null here; empty when it is not
 	Known          bool   // the value does not depend on a call
@@ -33,44 +36,43 @@ type Typed[F any] struct {
 	CallerSpecific bool   // it depends on the caller's identity
 	Path           string // the traversal that the expression is, if it is nothing else
 	Phrase         string // what a sentence calls the value when it has no Path
-}
+	// The traversals that are certainly not null if the value is true, or false.
+	WhenTrue, WhenFalse []string
 
-// TypedExpr is an expression that is computed from the values of a call.
-type TypedExpr = Typed[*Frame]
+	Read        string // in a program, the part of a traversal that is known at load
+	NullByChain bool   // in a program, an optional step of the traversal may end it with null
+}
 
 // TypeWithNull is the type of a place that holds the value, which may be null where the value may
 // be.
-func (e Typed[F]) TypeWithNull() *schema.Type {
+func (e TypedExpr) TypeWithNull() *schema.Type {
 	if e.NullReason != "" {
 		return e.Type.AsNullable()
 	}
 	return e.Type
 }
 
-// ConstantOf returns an expression of a constant.
-func ConstantOf[F any](v any, t *schema.Type) Typed[F] {
-	e := Typed[F]{Type: t, Known: true, Value: v, Eval: func(F) (any, error) { return v, nil }}
+// IsNull reports whether the value is known to be null.
+func (e TypedExpr) IsNull() bool { return e.Known && e.Value == nil }
+
+// Constant returns an expression of a constant.
+func Constant(v any) TypedExpr {
+	e := TypedExpr{Type: TypeOf(v), Known: true, Value: v, Eval: func(*Frame) (any, error) { return v, nil }}
 	if v == nil {
 		e.NullReason = "it is null"
 	}
 	return e
 }
 
-// BrokenOf stands for an expression that did not compile. Its type is any, so that no other mistake
+// Broken stands for an expression that did not compile. Its type is any, so that no other mistake
 // is reported because of it.
-func BrokenOf[F any]() Typed[F] {
-	return Typed[F]{Type: AnyType, Eval: func(F) (any, error) { return nil, nil }}
+func Broken() TypedExpr {
+	return TypedExpr{Type: AnyType, Eval: func(*Frame) (any, error) { return nil, nil }}
 }
 
-// Constant is ConstantOf for an expression of a call. The type follows from the value.
-func Constant(v any) TypedExpr { return ConstantOf[*Frame](v, TypeOf(v)) }
-
-// Broken is BrokenOf for an expression of a call.
-func Broken() TypedExpr { return BrokenOf[*Frame]() }
-
-// Combine returns an expression of which is known what follows from its parts. Its Eval is not set.
-func Combine[F any](t *schema.Type, parts ...Typed[F]) Typed[F] {
-	e := Typed[F]{Type: t, Known: true}
+// DependOn returns the expression with what follows from its parts. It is known if all of them are.
+func (e TypedExpr) DependOn(parts ...TypedExpr) TypedExpr {
+	e.Known = true
 	for _, p := range parts {
 		e.Known = e.Known && p.Known
 		e.Sensitive = e.Sensitive || p.Sensitive
@@ -82,24 +84,20 @@ func Combine[F any](t *schema.Type, parts ...Typed[F]) Typed[F] {
 // UnifyTypes is the type of a value that is one of two. Null takes the type of the other.
 func UnifyTypes(a, b TypedExpr) *schema.Type {
 	switch {
-	case a.Known && a.Value == nil:
+	case a.IsNull():
 		return b.Type
-	case b.Known && b.Value == nil:
+	case b.IsNull():
 		return a.Type
 	}
 	return schema.Unify(a.Type, b.Type)
 }
 
-// EvalBool computes a condition.
-func EvalBool[F any](f F, e func(F) (any, error)) (bool, error) {
-	v, err := e(f)
+// Bool is the result of a condition.
+func Bool(v any, err error) (bool, error) {
 	if b, ok := v.(bool); ok && err == nil {
 		return b, nil
 	}
-	if err == nil {
-		v, err = Resolve(v)
-	}
-	if err != nil {
+	if v, err = Resolved(v, err); err != nil {
 		return false, err
 	}
 	b, ok := v.(bool)
@@ -109,32 +107,16 @@ func EvalBool[F any](f F, e func(F) (any, error)) (bool, error) {
 	return b, nil
 }
 
-// EvalPair computes two expressions, and decodes what they give.
-func EvalPair[F any](f F, a, b func(F) (any, error)) (x, y any, err error) {
-	if x, err = EvalResolved(f, a); err != nil {
-		return nil, nil, err
+// Resolved is the result of an expression, decoded if it is still JSON.
+func Resolved(v any, err error) (any, error) {
+	if _, deferred := v.(value.LazyJSON); !deferred || err != nil {
+		return v, err
 	}
-	y, err = EvalResolved(f, b)
-	return x, y, err
-}
-
-// EvalResolved computes an expression, and decodes what it gives.
-func EvalResolved[F any](f F, e func(F) (any, error)) (any, error) {
-	v, err := e(f)
-	if err != nil {
-		return nil, err
-	}
-	if _, deferred := v.(value.LazyJSON); !deferred {
-		return v, nil
-	}
-	return Resolve(v)
-}
-
-// Resolve decodes a value that is still JSON.
-func Resolve(v any) (any, error) {
-	v, err := value.Resolve(v)
-	if err != nil {
+	if v, err = value.Resolve(v); err != nil {
 		return nil, errors.New("a value of the answer is not valid JSON")
 	}
 	return v, nil
 }
+
+// Resolve decodes a value that is still JSON.
+func Resolve(v any) (any, error) { return Resolved(v, nil) }

@@ -2,7 +2,34 @@
 // when the process ends in any way.
 package filelock
 
-import "errors"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
 
-// ErrUnsupported is returned on systems whose file locks do not end with the process.
-var ErrUnsupported = errors.New("this system has no file locks that end with the process")
+// TryLock takes the exclusive lock of an open file without waiting. It reports false when another
+// open file holds the lock. Locks of two open files of one process exclude each other, too.
+func TryLock(f *os.File) (bool, error) {
+	// Fd would make the file blocking.
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	for {
+		var locked error
+		err := raw.Control(func(fd uintptr) {
+			locked = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB)
+		})
+		switch {
+		case err != nil:
+			return false, err
+		case locked == nil:
+			return true, nil
+		case errors.Is(locked, syscall.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(locked, syscall.EINTR):
+			return false, locked
+		}
+	}
+}

@@ -11,9 +11,8 @@ import (
 
 // Kinds of records in the state store.
 const (
-	Kind         = "approval"
-	ProposalKind = "approval.proposal" // a decision that is being recorded; see Proposed
-	pendingKind  = "approval.pending"  // one for each pending approval, in the group of its caller
+	Kind        = "approval"
+	pendingKind = "approval.pending" // one for each pending approval, in the group of its caller
 )
 
 // Status is the state of an approval.
@@ -45,11 +44,12 @@ type Requester struct {
 	Subject string   `json:"subject,omitempty"`
 	Key     string   `json:"key,omitempty"`
 	Groups  []string `json:"groups,omitempty"`
-	Client  string   `json:"client,omitempty"`
 	Remote  string   `json:"remote,omitempty"`
+	Client  string   `json:"client,omitempty"`
 }
 
-// Request is what an approver decides about. Approvers see all of it, so it must hold no secrets.
+// Request is what an approver decides about. Approvers see all of it, so it must hold no secrets. Its
+// author bounds its size.
 type Request struct {
 	Tool        string          `json:"tool"`
 	Title       string          `json:"title,omitempty"`
@@ -76,12 +76,23 @@ type Decision struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
+// Proposal is a decision that has no effect yet, because it is not in the audit log. While there is
+// one nobody else can decide. It is dropped 30 seconds after a process has begun to record it; before
+// that, when the approval expires.
+type Proposal struct {
+	Approved bool `json:"approved"`
+	Decision
+	Claimed bool      `json:"claimed,omitempty"` // a process records it
+	Until   time.Time `json:"until"`             // when it is dropped
+}
+
 // Approval is a request and its status.
 type Approval struct {
-	ID     string
-	Status Status
+	ID     string `json:"-"`
+	Status Status `json:"-"`
 	Request
-	Decision *Decision // nil while nobody has decided
+	Decision *Decision `json:"decision,omitempty"` // nil while nobody has decided
+	Proposal *Proposal `json:"proposal,omitempty"` // of a pending approval; nil for none
 
 	record *state.Record // as it was read
 }
@@ -134,8 +145,4 @@ func (e *DecidedError) Error() string {
 		return fmt.Sprintf("%s approved it at %s, and it was not used in time", d.By, at)
 	}
 	return fmt.Sprintf("%s approved it at %s", d.By, at)
-}
-
-func alreadyDecided(a *Approval) *DecidedError {
-	return &DecidedError{Status: a.Status, Decision: a.Decision}
 }

@@ -7,5 +7,6 @@
 // in time is not given. [Store.Void] ends a pending approval that no longer applies.
 //
 // A decision that must be in an audit log before it takes effect is made in two steps:
-// [Store.Propose] keeps others from deciding, and [Store.Confirm] makes the decision effective.
+// [Store.Propose] stores it with the approval, which keeps others from deciding, and [Store.Confirm]
+// makes it effective. A process that cannot record it leaves it to one that calls [Store.Claim].
 package approval

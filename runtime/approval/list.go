@@ -47,23 +47,21 @@ func (b *Store) List(ctx context.Context, q ListQuery) (list []*Entry, next stri
 	}
 	list = make([]*Entry, 0, len(records))
 	for _, r := range records {
-		e, err := decodeEntry(r, now)
+		e, err := decodeEntry(r)
 		if err != nil {
 			return nil, "", err
 		}
 		list = append(list, e)
 	}
-	if len(records) == q.Limit {
-		next = cursorOf(records[len(records)-1])
+	if len(list) == q.Limit {
+		next = list[len(list)-1].Cursor()
 	}
 	return list, next, nil
 }
 
 // Cursor returns the cursor of the page after a page that ends with e.
-func (e *Entry) Cursor() string { return cursorOf(e.record) }
-
-func cursorOf(r *state.Record) string {
-	return strconv.FormatInt(r.Due.UnixMilli(), 36) + "-" + r.Name
+func (e *Entry) Cursor() string {
+	return strconv.FormatInt(e.record.Due.UnixMilli(), 36) + "-" + e.ID
 }
 
 func parseCursor(cursor string) (*state.Record, error) {
@@ -75,25 +73,49 @@ func parseCursor(cursor string) (*state.Record, error) {
 	return &state.Record{Kind: Kind, Name: name, Due: time.UnixMilli(at)}, nil
 }
 
-// expirePage is how many records are read at once.
-const expirePage = 256
+// pageSize is how many records are read at once.
+const pageSize = 256
 
 // expireOverdue stores of one page of pending or approved approvals that they have expired, and
 // returns how many it has found.
 func (b *Store) expireOverdue(ctx context.Context, open Status) (int, error) {
-	q := state.Query{Kind: Kind, Group: string(open), Until: time.Now(), Limit: expirePage}
+	q := state.Query{Kind: Kind, Group: string(open), Until: time.Now(), Limit: pageSize}
 	records, err := b.store.List(ctx, q)
 	if err != nil {
 		return 0, err
 	}
 	for _, r := range records {
-		a, err := decodeApproval(r, time.Now())
-		if err != nil {
-			return 0, err
+		a, err := decodeApproval(r)
+		if err == nil {
+			_, err = b.expire(ctx, a)
 		}
-		if _, err := b.expire(ctx, a); err != nil {
+		if err != nil {
 			return 0, err
 		}
 	}
 	return len(records), nil
+}
+
+// eachPending calls do with every pending approval, until that returns an error.
+func (b *Store) eachPending(ctx context.Context, do func(*Entry) error) error {
+	q := state.Query{Kind: Kind, Group: string(Pending), Limit: pageSize}
+	for {
+		records, err := b.store.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			e, err := decodeEntry(r)
+			if err == nil {
+				err = do(e)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(records) < q.Limit {
+			return nil
+		}
+		q.After = records[len(records)-1]
+	}
 }

@@ -1,7 +1,6 @@
 package approval_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,17 +9,14 @@ import (
 	"hatchel/runtime/state"
 )
 
-func proposal(who string) approval.Proposal {
-	return approval.Proposal{Approved: true, Decision: by(who)}
-}
-
-func propose(t testing.TB, b *approval.Store, a *approval.Approval, who, writer string) *approval.Proposal {
+// propose proposes to approve; with claim the caller records the decision.
+func propose(t testing.TB, b *approval.Store, a *approval.Approval, who string, claim bool) *approval.Approval {
 	t.Helper()
-	p, err := b.Propose(t.Context(), a.ID, proposal(who), writer)
+	proposed, err := b.Propose(t.Context(), a.ID, true, by(who), claim)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return proposed
 }
 
 func TestProposal(t *testing.T) {
@@ -28,14 +24,14 @@ func TestProposal(t *testing.T) {
 		books := bothBooks(open)
 		here, there := books[0], books[1]
 		a := openNew(t, here, "x")
-		p := propose(t, here, a, "bob", "here")
+		p := propose(t, here, a, "bob", true)
 		t.Run("has no effect before it is confirmed", func(t *testing.T) {
 			if use(t, there, a) {
 				t.Error("the approval was used")
 			}
 		})
 		t.Run("keeps others from proposing", func(t *testing.T) {
-			_, err := there.Propose(t.Context(), a.ID, proposal("eve"), "there")
+			_, err := there.Propose(t.Context(), a.ID, true, by("eve"), true)
 			if already := alreadyDecided(t, err); already.Error() != "bob is deciding it right now" {
 				t.Errorf("Propose fails with %v", err)
 			}
@@ -46,8 +42,8 @@ func TestProposal(t *testing.T) {
 				t.Errorf("Decide fails with %v", err)
 			}
 		})
-		t.Run("with a writer cannot be claimed", func(t *testing.T) {
-			if p, err := there.Claim(t.Context(), a.ID, "there"); p != nil || err != nil {
+		t.Run("cannot be claimed again", func(t *testing.T) {
+			if p, err := there.Claim(t.Context(), a.ID); p != nil || err != nil {
 				t.Errorf("Claim = %+v, %v", p, err)
 			}
 		})
@@ -61,30 +57,38 @@ func TestProposal(t *testing.T) {
 			}
 		})
 		t.Run("is gone then", func(t *testing.T) {
-			if ids, err := there.Proposals(t.Context()); len(ids) != 0 || err != nil {
-				t.Errorf("Proposals = %v, %v", ids, err)
+			if got := find(t, there, a.ID); got.Proposal != nil {
+				t.Errorf("the proposal is %+v", got.Proposal)
 			}
 		})
 	})
 }
 
-func TestOneWriterClaimsAProposal(t *testing.T) {
+func TestOneProcessClaimsAProposal(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, open func() state.Store) {
 		books := bothBooks(open)
 		a := openNew(t, books[0], "x")
-		p := propose(t, books[0], a, "bob", "")
+		openNew(t, books[0], "undecided")
+		propose(t, books[0], openNew(t, books[0], "claimed"), "eve", true)
+		p := propose(t, books[0], a, "bob", false)
+		if ids, err := books[1].Unclaimed(t.Context()); len(ids) != 1 || ids[0] != a.ID || err != nil {
+			t.Errorf("Unclaimed = %v, %v", ids, err)
+		}
 		claimed := concurrently(func(i int) bool {
-			got, err := books[i%2].Claim(t.Context(), a.ID, "writer")
+			got, err := books[i%2].Claim(t.Context(), a.ID)
 			if err != nil {
 				t.Error(err)
 			}
 			return got != nil
 		})
 		if claimed != 1 {
-			t.Errorf("%d writers have claimed it", claimed)
+			t.Errorf("%d processes have claimed it", claimed)
 		}
-		if gone, err := books[0].Withdraw(t.Context(), p); gone || err != nil {
-			t.Errorf("Withdraw of the claimed proposal = %t, %v", gone, err)
+		if err := books[0].Withdraw(t.Context(), p); err != nil {
+			t.Error(err)
+		}
+		if got := find(t, books[0], a.ID); got.Proposal == nil || !got.Proposal.Claimed {
+			t.Errorf("the claimed proposal was withdrawn: %+v", got.Proposal)
 		}
 	})
 }
@@ -93,14 +97,31 @@ func TestDroppedProposalChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := newBook(t)
 		a := openNew(t, b, "x")
-		p := propose(t, b, a, "eve", "")
-		if gone, err := b.Withdraw(t.Context(), p); !gone || err != nil {
-			t.Fatalf("Withdraw = %t, %v", gone, err)
+		if err := b.Withdraw(t.Context(), propose(t, b, a, "eve", true)); err != nil {
+			t.Fatal(err)
 		}
-		propose(t, b, a, "eve", "a process that dies")
+		propose(t, b, a, "eve", true) // by a process that dies
 		time.Sleep(time.Minute)
 		if got := decide(t, b, a, false); got.Decision.By != "bob" {
 			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func TestUnclaimedProposalWaitsForTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := newBook(t)
+		a := openNew(t, b, "x")
+		propose(t, b, a, "bob", false)
+		time.Sleep(5*time.Minute - time.Second)
+		_, err := b.Decide(t.Context(), a.ID, false, by("ann"))
+		if already := alreadyDecided(t, err); already.Decision == nil || already.Decision.By != "bob" {
+			t.Errorf("Decide fails with %v", err)
+		}
+		time.Sleep(2 * time.Second)
+		_, err = b.Decide(t.Context(), a.ID, false, by("ann"))
+		if already := alreadyDecided(t, err); already.Status != approval.Expired {
+			t.Errorf("Decide fails with %v", err)
 		}
 	})
 }
@@ -109,11 +130,11 @@ func TestLateWithdrawLeavesLaterProposalAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := newBook(t)
 		a := openNew(t, b, "x")
-		late := propose(t, b, a, "bob", "writer")
-		time.Sleep(time.Minute) // it expires
-		p := propose(t, b, a, "eve", "writer")
-		if gone, err := b.Withdraw(t.Context(), late); !gone || err != nil {
-			t.Errorf("Withdraw = %t, %v", gone, err)
+		late := propose(t, b, a, "bob", true)
+		time.Sleep(time.Minute) // it is dropped
+		p := propose(t, b, a, "eve", true)
+		if err := b.Withdraw(t.Context(), late); err != nil {
+			t.Error(err)
 		}
 		_, err := b.Decide(t.Context(), a.ID, false, by("ann"))
 		if already := alreadyDecided(t, err); already.Decision == nil || already.Decision.By != "eve" {
@@ -125,12 +146,27 @@ func TestLateWithdrawLeavesLaterProposalAlone(t *testing.T) {
 	})
 }
 
+func TestRecordedDecisionTakesEffectAfterItsProposalWasDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := newBook(t)
+		a := openNew(t, b, "x")
+		p := propose(t, b, a, "bob", true)
+		time.Sleep(time.Minute)
+		if err := b.Withdraw(t.Context(), propose(t, b, a, "eve", true)); err != nil {
+			t.Error(err)
+		}
+		if got, err := b.Confirm(t.Context(), p); err != nil || got.Status != approval.Approved || got.Decision.By != "bob" {
+			t.Errorf("Confirm = %+v, %v", got, err)
+		}
+	})
+}
+
 func TestProposalInTimeTakesEffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := newBook(t)
 		a := openNew(t, b, "x")
 		time.Sleep(5*time.Minute - time.Second)
-		p := propose(t, b, a, "bob", "writer")
+		p := propose(t, b, a, "bob", true)
 		waited := make(chan approval.Status, 1)
 		go func() {
 			got, err := b.Wait(t.Context(), a, 0, nil)
@@ -145,42 +181,6 @@ func TestProposalInTimeTakesEffect(t *testing.T) {
 		}
 		if s := <-waited; s != approval.Approved {
 			t.Errorf("the status is %s", s)
-		}
-	})
-}
-
-// eager is a store that confirms proposals before Add returns.
-type eager struct {
-	state.Store
-	confirm func(id string)
-}
-
-func (e *eager) Add(ctx context.Context, r *state.Record) (*state.Record, error) {
-	before, err := e.Store.Add(ctx, r)
-	if r.Kind == approval.ProposalKind && err == nil && before == nil {
-		e.confirm(approval.ProposedApproval(r.Name))
-	}
-	return before, err
-}
-
-func TestProposalMayBeConfirmedBeforeProposeReturns(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, open func() state.Store) {
-		server := approval.NewStore(open())
-		here := approval.NewStore(&eager{open(), func(id string) {
-			p, err := server.Claim(t.Context(), id, "server")
-			if err != nil || p == nil {
-				t.Fatalf("%v %v", p, err)
-			}
-			if _, err := server.Confirm(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
-		}})
-		a := openNew(t, here, "x")
-		if _, err := here.Propose(t.Context(), a.ID, proposal("bob"), ""); err != nil {
-			t.Error(err)
-		}
-		if got := find(t, here, a.ID); got.Status != approval.Approved || got.Decision.By != "bob" {
-			t.Errorf("got %+v", got)
 		}
 	})
 }

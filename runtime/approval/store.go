@@ -35,18 +35,17 @@ func (b *Store) OnChange(onChange func(id string)) { b.onChange = onChange }
 // none, it requests a new one and reports that it is new. It fails with [ErrTooManyPending] or
 // [ErrTooManyOfCaller] when too many are pending; then nothing was requested.
 func (b *Store) Open(ctx context.Context, purpose string, r Request) (a *Approval, isNew bool, err error) {
-	r.truncate()
 	for {
 		existing, err := b.store.ByUniqueKey(ctx, Kind, purpose)
 		if err != nil {
 			return nil, false, err
 		}
 		if existing != nil {
-			a, err := decodeApproval(existing, time.Now())
-			if err != nil || a.Status != Expired {
-				return a, false, err
+			a, err := decodeApproval(existing)
+			if err == nil {
+				a, err = b.expire(ctx, a)
 			}
-			if a, err = b.expire(ctx, a); err != nil || a != nil && a.Status == Pending {
+			if err != nil || a != nil && (a.Status == Pending || a.Status == Approved) {
 				return a, false, err
 			}
 			continue
@@ -63,12 +62,13 @@ func (b *Store) Open(ctx context.Context, purpose string, r Request) (a *Approva
 
 // add stores a new approval. It returns nil when another caller has done so for the same purpose.
 func (b *Store) add(ctx context.Context, purpose string, r Request) (*Approval, error) {
-	body, err := encodeBody(&content{Request: r})
+	a := &Approval{ID: newID(time.Now()), Status: Pending, Request: r}
+	body, err := a.encodeBody()
 	if err != nil {
 		return nil, err
 	}
 	record := &state.Record{
-		Kind: Kind, Name: newID(time.Now()), UniqueKey: purpose, Group: string(Pending), Version: 1,
+		Kind: Kind, Name: a.ID, UniqueKey: purpose, Group: string(Pending), Version: 1,
 		Due: r.Deadline.Truncate(time.Millisecond), Expires: r.Deadline.Add(undecidedRetention), Body: body,
 	}
 	if existing, err := b.store.Add(ctx, record); err != nil || existing != nil {
@@ -81,7 +81,8 @@ func (b *Store) add(ctx context.Context, purpose string, r Request) (*Approval, 
 			Due: record.Due, Expires: record.Due, NoNotify: true,
 		})
 	}
-	return &Approval{ID: record.Name, Status: Pending, Request: r, record: record}, nil
+	a.record = record
+	return a, nil
 }
 
 func (w *Requester) identified() bool { return w.Subject != "" || w.Key != "" }
@@ -114,10 +115,10 @@ func (b *Store) checkLimits(ctx context.Context, w Requester) error {
 		case expired:
 			return ErrTooManyPending
 		}
-		for range maxPending / expirePage {
+		for range maxPending / pageSize {
 			if n, err := b.expireOverdue(ctx, Pending); err != nil {
 				return err
-			} else if n < expirePage {
+			} else if n < pageSize {
 				break
 			}
 		}
@@ -134,7 +135,7 @@ func (b *Store) Find(ctx context.Context, id string) (*Approval, error) {
 	if err != nil || r == nil {
 		return nil, err
 	}
-	return decodeApproval(r, time.Now())
+	return decodeApproval(r)
 }
 
 // Use uses up an approval, and reports whether the caller may act on it: exactly one of any number of
@@ -183,7 +184,7 @@ func (b *Store) setStatus(ctx context.Context, a *Approval, s Status) (bool, err
 		r.Expires = latest(r.Due, time.Now()).Add(decidedRetention)
 	}
 	var err error
-	if r.Body, err = encodeBody(&content{a.Request, a.Decision}); err != nil {
+	if r.Body, err = a.encodeBody(); err != nil {
 		return false, err
 	}
 	replaced, err := b.store.Replace(ctx, &r)
@@ -191,7 +192,7 @@ func (b *Store) setStatus(ctx context.Context, a *Approval, s Status) (bool, err
 		return false, err
 	}
 	a.record, a.Status = &r, s
-	if s != Used && a.Caller.identified() {
+	if s != Used && s != Pending && a.Caller.identified() {
 		// After a failure it expires by itself.
 		b.store.Remove(ctx, &state.Record{Kind: pendingKind, Name: a.ID, Version: 1, NoNotify: true})
 	}

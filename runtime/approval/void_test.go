@@ -14,7 +14,7 @@ import (
 // void reports whether an approval was voided.
 func void(t testing.TB, b *approval.Store, a *approval.Approval) bool {
 	t.Helper()
-	voided, err := b.Void(t.Context(), a, "the tool was removed")
+	voided, err := b.Void(t.Context(), a.ID, "the tool was removed")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestVoidApproval(t *testing.T) {
 			})
 		}
 		t.Run("cannot be proposed", func(t *testing.T) {
-			_, err := b.Propose(t.Context(), a.ID, proposal("ann"), "writer")
+			_, err := b.Propose(t.Context(), a.ID, true, by("ann"), true)
 			alreadyDecided(t, err)
 		})
 		t.Run("cannot be voided again", func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestVoidLeavesDecisionsAlone(t *testing.T) {
 	}
 	t.Run("proposed", func(t *testing.T) {
 		a := openNew(t, b, "proposed")
-		p, err := b.Propose(t.Context(), a.ID, proposal("ann"), "writer")
+		p, err := b.Propose(t.Context(), a.ID, true, by("ann"), true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,8 +142,8 @@ func TestVoidNeverBeatsAProposal(t *testing.T) {
 		for i := range 100 {
 			a := openNew(t, books[0], fmt.Sprint(i))
 			var voiding sync.WaitGroup
-			voiding.Go(func() { books[0].Void(t.Context(), a, "the tool was removed") })
-			p, err := books[1].Propose(t.Context(), a.ID, proposal("ann"), "writer")
+			voiding.Go(func() { books[0].Void(t.Context(), a.ID, "the tool was removed") })
+			p, err := books[1].Propose(t.Context(), a.ID, true, by("ann"), true)
 			voiding.Wait()
 			switch {
 			case errors.As(err, new(*approval.DecidedError)):

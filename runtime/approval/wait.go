@@ -52,7 +52,7 @@ const minRecheck = time.Second
 // when the approval is no longer pending.
 func (b *Store) reload(ctx context.Context, a *Approval) (*Approval, time.Duration, error) {
 	current, err := b.Find(ctx, a.ID)
-	if current != nil && current.Status == Expired {
+	if current != nil {
 		current, err = b.expire(ctx, current)
 	}
 	switch {
@@ -68,22 +68,15 @@ func (b *Store) reload(ctx context.Context, a *Approval) (*Approval, time.Durati
 	return current, 0, nil
 }
 
-// expire stores that an approval has expired, and returns it as it is then. It stays pending while an
+// expire stores that an approval has expired, if it has, and returns it as it is then. It stays pending while an
 // approver is deciding it: a decision in time counts, even if it takes a moment to be recorded.
 func (b *Store) expire(ctx context.Context, a *Approval) (*Approval, error) {
 	if a.Status != Expired || a.record.UniqueKey == "" {
 		return a, nil
 	}
-	if a.record.Group == string(Pending) {
-		proposal, err := b.store.ByUniqueKey(ctx, ProposalKind, a.ID)
-		if err != nil {
-			return nil, err
-		}
-		if proposal != nil {
-			pending := *a
-			pending.Status = Pending
-			return &pending, nil
-		}
+	if a.Proposal != nil {
+		a.Status = Pending
+		return a, nil
 	}
 	changed, err := b.setStatus(ctx, a, Expired)
 	if err != nil || changed {
@@ -95,17 +88,15 @@ func (b *Store) expire(ctx context.Context, a *Approval) (*Approval, error) {
 // NotifyChange passes on a change of another process, as announced by state.Store.Watch. It does not read
 // the store.
 func (b *Store) NotifyChange(kind, name string) {
-	switch {
-	case kind == "":
+	switch kind {
+	case "":
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for _, waiters := range b.waiters {
 			signal(waiters)
 		}
-	case kind == Kind:
+	case Kind:
 		b.announce(name)
-	case kind == ProposalKind:
-		b.announce(ProposedApproval(name))
 	}
 }
 

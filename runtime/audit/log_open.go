@@ -2,18 +2,16 @@ package audit
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"hatchel/internal/filelock"
+	"hatchel/internal/operator"
 )
 
 const (
@@ -21,27 +19,6 @@ const (
 	lockSuffix = ".lock"
 	nextSuffix = ".next" // of the new file during a rotation
 )
-
-// operatorError is an error with a message for the operator.
-type operatorError string
-
-func (e operatorError) Error() string { return string(e) }
-
-func fileError(err error, otherwise string) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return operatorError("its directory does not exist")
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return operatorError("permission denied")
-	case errors.Is(err, syscall.ENOTDIR):
-		return operatorError("a part of its path is not a directory")
-	case errors.Is(err, syscall.EISDIR):
-		return operatorError("it is a directory, not a file")
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return operatorError("the disk is full")
-	}
-	return operatorError(otherwise)
-}
 
 // Open opens the log in a file and continues its chain. It creates a missing file. No other process
 // can open the log before Close. An error is a sentence for the operator, without the path.
@@ -72,18 +49,18 @@ func Stream(w io.Writer) (*Log, error) {
 func lockLog(name string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
-		return nil, fileError(err, "its lock file cannot be created")
+		return nil, operator.FileError(err, "its lock file cannot be created")
 	}
 	if locked, err := filelock.TryLock(f); err != nil || !locked {
 		holder, _ := io.ReadAll(io.LimitReader(f, 32))
 		f.Close()
 		if err != nil {
-			return nil, operatorError("it cannot be locked: " + err.Error())
+			return nil, operator.Error("it cannot be locked: " + err.Error())
 		}
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(holder))); err == nil {
-			return nil, operatorError(fmt.Sprintf("process %d has it open, and only one process can write it", pid))
+			return nil, operator.Error(fmt.Sprintf("process %d has it open, and only one process can write it", pid))
 		}
-		return nil, operatorError("another process has it open, and only one process can write it")
+		return nil, operator.Error("another process has it open, and only one process can write it")
 	}
 	if err := f.Truncate(0); err == nil {
 		f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
@@ -94,16 +71,16 @@ func lockLog(name string) (io.Closer, error) {
 func (l *Log) open() (err error) {
 	info, err := os.Stat(l.path)
 	if err == nil && !info.Mode().IsRegular() {
-		return operatorError("it is not a regular file")
+		return operator.Error("it is not a regular file")
 	}
 	os.Remove(l.path + nextSuffix) // of an interrupted rotation
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, fileMode)
 	if err != nil {
-		return fileError(err, "it cannot be opened")
+		return operator.FileError(err, "it cannot be opened")
 	}
 	l.file = f
 	if l.size, err = f.Seek(0, io.SeekEnd); err != nil {
-		return fileError(err, "it cannot be read")
+		return operator.FileError(err, "it cannot be read")
 	}
 	if err := l.findHead(f); err != nil {
 		return err
@@ -111,10 +88,10 @@ func (l *Log) open() (err error) {
 	l.written.Store(l.head.sequence)
 	opened := &Record{Time: time.Now(), Event: EventOpened, File: filepath.Base(l.path), Process: os.Getpid()}
 	if err := l.Append(opened, true); err != nil {
-		return fileError(err, "it cannot be written")
+		return operator.FileError(err, "it cannot be written")
 	}
 	if err := syncDir(filepath.Dir(l.path)); err != nil {
-		return fileError(err, "its directory cannot be written")
+		return operator.FileError(err, "its directory cannot be written")
 	}
 	return nil
 }
@@ -124,16 +101,16 @@ func (l *Log) open() (err error) {
 func (l *Log) findHead(f *os.File) error {
 	head, end, err := lastRecord(f)
 	if err != nil {
-		return fileError(err, "it cannot be read")
+		return operator.FileError(err, "it cannot be read")
 	}
 	if head.sequence == 0 {
 		if l.size > 0 && !looksLikeLog(f) {
-			return operatorError("it is not an audit log, or its end is damaged: " +
+			return operator.Error("it is not an audit log, or its end is damaged: " +
 				"`hatchel audit --verify` shows where. Configure another file")
 		}
 		full, err := findFullFiles(l.path)
 		if err != nil {
-			return fileError(err, "its directory cannot be read")
+			return operator.FileError(err, "its directory cannot be read")
 		}
 		if len(full) > 0 {
 			if head, err = headOf(full[len(full)-1].name); err != nil {
@@ -158,7 +135,7 @@ func (l *Log) readTail(f *os.File, from int64) error {
 	}
 	l.tail = newPartialTail()
 	if _, err := io.Copy(l.tail, io.NewSectionReader(f, from, l.size-from)); err != nil {
-		return fileError(err, "it cannot be read")
+		return operator.FileError(err, "it cannot be read")
 	}
 	return nil
 }
@@ -177,12 +154,12 @@ func looksLikeLog(f *os.File) bool {
 func headOf(name string) (chainHead, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return chainHead{}, fileError(err, "the file before it cannot be read")
+		return chainHead{}, operator.FileError(err, "the file before it cannot be read")
 	}
 	defer f.Close()
 	head, _, err := lastRecord(f)
 	if err != nil || head.sequence == 0 {
-		return chainHead{}, operatorError("the file before it, " + filepath.Base(name) +
+		return chainHead{}, operator.Error("the file before it, " + filepath.Base(name) +
 			", has no record at its end: `hatchel audit --verify` shows the damage")
 	}
 	return head, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/operator"
 	"hatchel/runtime/postgres"
 )
 
@@ -159,7 +160,7 @@ func (t *Table) write(ctx context.Context, b *batch) (*rowBatch, error) {
 	sent, err := t.tryWrite(ctx, b, nil)
 	for attempt := 0; err != nil; attempt++ {
 		t.ready = false
-		if known := postgres.OperatorError(""); errors.As(err, &known) {
+		if known := operator.Error(""); errors.As(err, &known) {
 			return nil, err
 		}
 		if postgres.IsReadOnly(err) || !errors.As(err, new(*pgconn.PgError)) {
@@ -180,7 +181,7 @@ func (t *Table) write(ctx context.Context, b *batch) (*rowBatch, error) {
 // not known, or nil; it returns the rows that are committed, or may be.
 func (t *Table) tryWrite(ctx context.Context, b *batch, sent *rowBatch) (*rowBatch, error) {
 	if !t.ready {
-		if err := prepareTable(ctx, t.pool); err != nil {
+		if err := postgres.CreateTables(ctx, t.pool, createLock, tableSchema, checkTable); err != nil {
 			return sent, err
 		}
 		t.ready = true

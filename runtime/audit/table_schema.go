@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hatchel/internal/operator"
 	"hatchel/runtime/postgres"
 )
 
@@ -33,23 +33,23 @@ ALTER TABLE hatchel_audit ENABLE ALWAYS TRIGGER hatchel_audit_only_added;
 `
 
 const (
-	errEncoding  = postgres.OperatorError("its encoding is not UTF-8")
-	errUnguarded = postgres.OperatorError("records in its table hatchel_audit can be changed: " +
+	errEncoding  = operator.Error("its encoding is not UTF-8")
+	errUnguarded = operator.Error("records in its table hatchel_audit can be changed: " +
 		"the trigger hatchel_audit_only_added is missing or disabled")
-	errForeign    = postgres.OperatorError("its table hatchel_audit belongs to another program")
-	errChangedEnd = postgres.OperatorError("the last record of its table hatchel_audit was changed: " +
+	errForeign    = operator.Error("its table hatchel_audit belongs to another program")
+	errChangedEnd = operator.Error("the last record of its table hatchel_audit was changed: " +
 		"`hatchel audit --verify` shows the details")
-	errOther = postgres.OperatorError("its table hatchel_audit was replaced, or a record in it was changed: " +
+	errOther = operator.Error("its table hatchel_audit was replaced, or a record in it was changed: " +
 		"`hatchel audit --verify` shows the details. Restart the server to continue with the existing records")
-	errSlow        = postgres.OperatorError("it does not answer in time")
-	errGone        = postgres.OperatorError("its table hatchel_audit no longer exists")
-	errNotAccepted = postgres.OperatorError("its table hatchel_audit does not accept records: " +
+	errSlow        = operator.Error("it does not answer in time")
+	errGone        = operator.Error("its table hatchel_audit no longer exists")
+	errNotAccepted = operator.Error("its table hatchel_audit does not accept records: " +
 		"a rule or a trigger of the database keeps them out")
 )
 
 // goneError returns the error of a table whose last records were removed.
 func goneError(last, written int64) error {
-	return postgres.OperatorError(fmt.Sprintf("records were removed from its table hatchel_audit: the last one is %d, "+
+	return operator.Error(fmt.Sprintf("records were removed from its table hatchel_audit: the last one is %d, "+
 		"and %d was written. Restart the server to continue from the last one", last, written))
 }
 
@@ -71,32 +71,8 @@ const selectState = "SELECT " + isGuarded + `, t.oid,
 // numbers run out.
 const maxSequence = 1 << 62
 
-// querier is a connection, a pool or a transaction.
-type querier interface {
-	QueryRow(ctx context.Context, query string, arguments ...any) pgx.Row
-}
-
-// prepareTable creates the table if it is missing. A role that may not create tables can use an
-// existing one.
-func prepareTable(ctx context.Context, pool *pgxpool.Pool) error {
-	exists, err := checkTable(ctx, pool)
-	if err != nil || exists {
-		return err
-	}
-	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", createLock); err != nil {
-			return err
-		}
-		if exists, err := checkTable(ctx, tx); exists || err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, tableSchema)
-		return err
-	})
-}
-
 // checkTable reports whether the table exists, and rejects one that must not be written to.
-func checkTable(ctx context.Context, db querier) (exists bool, err error) {
+func checkTable(ctx context.Context, db postgres.Querier) (exists bool, err error) {
 	// No connection has a cached plan of this query, unlike of one that names the table.
 	const query = `SELECT t.columns IS NOT NULL, coalesce(t.columns, 0), coalesce(t.guarded, false),
 			current_setting('server_encoding')
@@ -124,7 +100,7 @@ func checkTable(ctx context.Context, db querier) (exists bool, err error) {
 }
 
 // checkLastRow rejects a table whose last row is inconsistent: no record could follow it.
-func checkLastRow(ctx context.Context, db querier) error {
+func checkLastRow(ctx context.Context, db postgres.Querier) error {
 	r, err := scanRow(db.QueryRow(ctx, selectLast))
 	if err == pgx.ErrNoRows {
 		return nil
@@ -139,20 +115,11 @@ func checkLastRow(ctx context.Context, db querier) error {
 func CheckTable(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	conn, err := connect(ctx, address)
+	conn, err := postgres.Connect(ctx, address)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
 	_, err = checkTable(ctx, conn)
 	return postgres.DescribeError(context.WithoutCancel(ctx), err)
-}
-
-func connect(ctx context.Context, address string) (*pgx.Conn, error) {
-	config, err := postgres.Config(address, 1)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
-	return conn, postgres.DescribeError(context.WithoutCancel(ctx), err)
 }

@@ -154,7 +154,7 @@ func (c *Certificates) grant() string { return c.files().grant }
 // identify authenticates the caller of a connection by its client certificate.
 func (c *Certificates) identify(state *tls.ConnectionState, now time.Time) (*mcp.Identity, *Refusal) {
 	if c == nil || state == nil || len(state.VerifiedChains) == 0 {
-		return nil, missingCredential()
+		return nil, missingCredential
 	}
 	f := c.files()
 	cert := state.VerifiedChains[0][0]
@@ -189,16 +189,9 @@ func identityOfCertificate(cert *x509.Certificate, grant string) (*mcp.Identity,
 	if !isValidSubject(subject) {
 		return nil, invalidToken("The certificate has no name")
 	}
-	claims, err := json.Marshal(struct {
-		Subject string   `json:"subject"`
-		Issuer  string   `json:"issuer"`
-		Serial  string   `json:"serial"`
-		URIs    []string `json:"uris"`
-		Names   []string `json:"names"`
-		Emails  []string `json:"emails"`
-	}{
-		cert.Subject.String(), cert.Issuer.String(), cert.SerialNumber.Text(16), uris,
-		append([]string{}, cert.DNSNames...), append([]string{}, cert.EmailAddresses...),
+	claims, err := json.Marshal(map[string]any{
+		"subject": cert.Subject.String(), "issuer": cert.Issuer.String(), "serial": cert.SerialNumber.Text(16),
+		"uris": uris, "names": append([]string{}, cert.DNSNames...), "emails": append([]string{}, cert.EmailAddresses...),
 	})
 	if err != nil {
 		return nil, invalidToken("The certificate cannot be read")

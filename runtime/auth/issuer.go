@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"hatchel/hcl"
 )
@@ -64,21 +65,19 @@ const (
 )
 
 func newIssuer(j *hcl.JWT, o Options) *issuer {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxResponseHeaderBytes = 64 << 10
 	i := &issuer{url: j.Issuer, jwks: j.JWKS, client: &http.Client{
-		Timeout: requestTimeout,
-		Transport: &http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            (&net.Dialer{Timeout: requestTimeout}).DialContext,
-			TLSHandshakeTimeout:    requestTimeout,
-			ForceAttemptHTTP2:      true,
-			MaxIdleConnsPerHost:    2,
-			IdleConnTimeout:        time.Minute,
-			MaxResponseHeaderBytes: 64 << 10,
-		},
+		Timeout:   requestTimeout,
+		Transport: transport,
 		// Keys must come from the declared host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	i.keySet = keySet{fetch: i.fetchKeys, log: o.Log.With("issuer", j.Issuer), now: o.Now, attempts: maxAttempts}
+	i.keySet = keySet{
+		fetch: i.fetchKeys, log: o.Log.With("issuer", j.Issuer), now: o.Now,
+		attempts: rate.NewLimiter(rate.Every(attemptInterval), maxAttempts),
+	}
+	i.ctx, i.cancel = context.WithCancel(context.Background())
 	return i
 }
 

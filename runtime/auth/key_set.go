@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/time/rate"
 )
 
 // A token with an unknown key ID makes the server load the keys of the issuer again. Anybody can write
@@ -31,20 +32,26 @@ var errUnknownKey = errors.New("unknown key")
 
 // keySet is the public keys of an issuer.
 type keySet struct {
-	fetch func(context.Context) ([]json.RawMessage, error)
-	log   *slog.Logger
-	now   func() time.Time
+	fetch  func(context.Context) ([]json.RawMessage, error)
+	log    *slog.Logger
+	now    func() time.Time
+	ctx    context.Context // of attempts to load the keys
+	cancel context.CancelFunc
 
 	mu       sync.Mutex
 	keys     []jose.JSONWebKey // guarded by mu
 	fetched  time.Time         // when keys were loaded; zero before; guarded by mu
 	failed   error             // of the last attempt; guarded by mu
-	attempts int               // that may be started now; guarded by mu
-	earned   time.Time         // when attempts was last increased; guarded by mu
+	attempts *rate.Limiter     // of attempts
 	current  *attempt          // in progress; nil when there is none; guarded by mu
-	closed   bool              // guarded by mu
 
 	running sync.WaitGroup
+}
+
+// attempt is one attempt to load the keys.
+type attempt struct {
+	done  chan struct{}
+	began time.Time
 }
 
 // find returns the keys that may have signed a token with this key ID, which may be empty, and
@@ -96,54 +103,43 @@ func supports(public any, algorithm string) bool {
 	return false
 }
 
-// attempt is one attempt to load the keys.
-type attempt struct {
-	done   chan struct{}
-	began  time.Time
-	cancel context.CancelFunc
-}
-
 // refresh loads the keys and waits for that, unless too many attempts were made. A caller with stale
 // keys waits until staleWait after the attempt began. Concurrent callers share an attempt, and a
 // failed one leaves the keys as they are. The error is that of ctx.
 func (s *keySet) refresh(ctx context.Context, hasStale bool) error {
-	a := s.joinAttempt(ctx)
+	a := s.joinAttempt()
 	if a == nil {
 		return nil
 	}
-	var enough <-chan time.Time
+	waiting := ctx
 	if hasStale {
-		timer := time.NewTimer(staleWait - time.Since(a.began))
-		defer timer.Stop()
-		enough = timer.C
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithDeadline(ctx, a.began.Add(staleWait))
+		defer cancel()
 	}
 	select {
 	case <-a.done:
 		return nil
-	case <-enough:
-		return nil
-	case <-ctx.Done():
+	case <-waiting.Done():
 		return ctx.Err()
 	}
 }
 
-// joinAttempt returns the attempt in progress, or starts one that outlives ctx. It returns nil when no
-// attempt may be started.
-func (s *keySet) joinAttempt(ctx context.Context) *attempt {
+// joinAttempt returns the attempt in progress, or starts one. It returns nil when no attempt may be
+// started.
+func (s *keySet) joinAttempt() *attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.current != nil || s.closed || !s.takeAttempt() {
-		return s.current
+	if s.current == nil && s.ctx.Err() == nil && s.attempts.AllowN(s.now(), 1) {
+		s.current = &attempt{make(chan struct{}), time.Now()}
+		s.running.Go(s.load)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*requestTimeout)
-	a := &attempt{make(chan struct{}), time.Now(), cancel}
-	s.current = a
-	s.running.Go(func() { s.load(ctx, a) })
-	return a
+	return s.current
 }
 
-func (s *keySet) load(ctx context.Context, a *attempt) {
-	defer a.cancel()
+func (s *keySet) load() {
+	ctx, cancel := context.WithTimeout(s.ctx, 2*requestTimeout)
+	defer cancel()
 	raw, err := s.fetch(ctx)
 	keys := signingKeys(raw)
 	if err == nil && len(keys) == 0 {
@@ -151,43 +147,22 @@ func (s *keySet) load(ctx context.Context, a *attempt) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer close(a.done)
+	close(s.current.done)
 	s.current, s.failed = nil, err
 	switch {
 	case err == nil:
 		s.keys, s.fetched = keys, s.now()
-	case !s.closed:
+	case s.ctx.Err() == nil:
 		s.log.Warn("keys of an issuer not loaded", "error", err.Error())
 	}
 }
 
 // close cancels the attempt in progress and waits for its end. No other is started.
 func (s *keySet) close() {
-	s.mu.Lock()
-	s.closed = true
-	if s.current != nil {
-		s.current.cancel()
-	}
+	s.mu.Lock() // so that no attempt is being started
+	s.cancel()
 	s.mu.Unlock()
 	s.running.Wait()
-}
-
-// takeAttempt uses up one attempt, or reports false. The caller holds mu.
-func (s *keySet) takeAttempt() bool {
-	now := s.now()
-	if s.attempts < maxAttempts {
-		if n := int(now.Sub(s.earned) / attemptInterval); n > 0 {
-			s.attempts = min(s.attempts+n, maxAttempts)
-			s.earned = now
-		}
-	} else {
-		s.earned = now
-	}
-	if s.attempts == 0 {
-		return false
-	}
-	s.attempts--
-	return true
 }
 
 // signingKeys decodes the public keys for signatures. It skips keys of unknown types.

@@ -23,24 +23,17 @@ func invalidToken(why string) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, Reason: why, code: "invalid_token"}
 }
 
-func unknownCredential() *Refusal {
-	return invalidToken("The key or token is not known to this server")
-}
-
-func missingCredential() *Refusal {
-	return &Refusal{
-		Status: http.StatusUnauthorized,
-		Reason: "Authentication is required, and the request has no credential",
+var (
+	unknownCredential = invalidToken("The key or token is not known to this server")
+	missingCredential = &Refusal{
+		Status: http.StatusUnauthorized, Reason: "Authentication is required, and the request has no credential",
 	}
-}
-
-// issuerUnavailable is returned when a token cannot be verified.
-func issuerUnavailable() *Refusal {
-	return &Refusal{
+	// issuerUnavailable is returned when a token cannot be verified.
+	issuerUnavailable = &Refusal{
 		Status: http.StatusServiceUnavailable,
 		Reason: "The token cannot be verified, because its issuer is not available. Try again shortly",
 	}
-}
+)
 
 // Challenge sets the headers of the response to a refused request (RFC 6750, section 3; RFC 9728,
 // section 5.1).

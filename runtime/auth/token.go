@@ -46,12 +46,12 @@ func newIssuerConfig(j *hcl.JWT, o Options) *issuerConfig {
 // issuer, signed with one of its keys by a declared algorithm, for this server, and valid now.
 func (c *Authenticator) identifyToken(ctx context.Context, text string) (*mcp.Identity, *Refusal) {
 	if len(text) > maxTokenBytes || strings.Count(text, ".") != 2 {
-		return nil, unknownCredential()
+		return nil, unknownCredential
 	}
 	claims := jwt.MapClaims{}
-	token, _, err := jwt.NewParser(jwt.WithStrictDecoding()).ParseUnverified(text, claims)
+	token, parts, err := jwt.NewParser(jwt.WithStrictDecoding()).ParseUnverified(text, claims)
 	if err != nil {
-		return nil, unknownCredential()
+		return nil, unknownCredential
 	}
 	name, _ := claims["iss"].(string)
 	config := c.issuers[name]
@@ -61,11 +61,11 @@ func (c *Authenticator) identifyToken(ctx context.Context, text string) (*mcp.Id
 	claims, err = config.verify(ctx, token, text)
 	switch {
 	case errors.Is(err, errUnavailable):
-		return nil, issuerUnavailable()
+		return nil, issuerUnavailable
 	case err != nil:
 		return nil, invalidToken(tokenFault(err))
 	}
-	return config.identify(claims, text)
+	return config.identify(claims, text, parts[1])
 }
 
 var (
@@ -111,10 +111,8 @@ func tokenFault(err error) string {
 }
 
 // identify returns the identity that a verified token is about.
-func (c *issuerConfig) identify(claims jwt.MapClaims, text string) (*mcp.Identity, *Refusal) {
+func (c *issuerConfig) identify(claims jwt.MapClaims, text, payload string) (*mcp.Identity, *Refusal) {
 	subject, _ := claims["sub"].(string)
-	_, payload, _ := strings.Cut(text, ".")
-	payload, _, _ = strings.Cut(payload, ".")
 	encoded, err := base64.RawURLEncoding.DecodeString(payload)
 	if !isValidSubject(subject) || err != nil {
 		return nil, invalidToken("The token has no valid subject")

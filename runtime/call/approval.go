@@ -34,14 +34,14 @@ func (p *Program) awaitApprovals(c *call) error {
 	if decide := approverFrom(c.frame.Context); decide != nil {
 		return p.askApprover(c, decide)
 	}
-	if len(a.userRules) > 0 && (a.stage == approvalOpen || a.stage == approvalAsked) {
+	if len(a.userRules) > 0 && (a.Stage == approvalOpen || a.Stage == approvalAsked) {
 		if err := p.askUser(c); err != nil {
 			return err
 		}
-		a.stage = approvalConfirmed
+		a.Stage = approvalConfirmed
 	}
 	if len(a.operatorRules) == 0 {
-		a.stage = approvalComplete
+		a.Stage = approvalComplete
 		return nil
 	}
 	for a.given == nil { // another call may consume the approval before this one
@@ -59,7 +59,7 @@ func (p *Program) consumeApproval(c *call) error {
 	if a == nil {
 		return nil
 	}
-	if a.stage != approvalComplete {
+	if a.Stage != approvalComplete {
 		consumed, err := p.consumeGiven(c)
 		if err != nil {
 			return err
@@ -71,7 +71,7 @@ func (p *Program) consumeApproval(c *call) error {
 			}
 			return errApprovalUsed
 		}
-		a.stage = approvalComplete
+		a.Stage = approvalComplete
 	}
 	if len(p.Steps) == 0 {
 		c.timing.compute.until = time.Now().Add(p.Decl.Timeout)
@@ -124,7 +124,7 @@ func (p *Program) restoreApproval(c *call) {
 	ctx := context.WithoutCancel(c.frame.Context)
 	store, err := p.Env.State.Approvals(ctx)
 	if err == nil {
-		_, err = store.Return(ctx, a.fingerprint, a.consumed)
+		_, err = store.Return(ctx, a.Fingerprint, a.consumed)
 	}
 	if err != nil {
 		p.Env.Log.LogAttrs(ctx, slog.LevelWarn, "approval consumed by a call that did nothing",
@@ -151,7 +151,7 @@ func (p *Program) awaitOperator(c *call) error {
 	}
 	if a.Status == approval.Pending {
 		if c.progress.mayBecomeTask {
-			c.approval.stage, c.approval.given = approvalWaiting, nil
+			c.approval.Stage, c.approval.given = approvalWaiting, nil
 			c.approval.maxWait = time.Until(a.Deadline)
 			return errBecomesTask
 		}
@@ -159,7 +159,7 @@ func (p *Program) awaitOperator(c *call) error {
 			return err
 		}
 	}
-	c.approval.record = auditApproval(a)
+	c.approval.Record = auditApproval(a)
 	switch a.Status {
 	case approval.Approved:
 		c.approval.given = a
@@ -202,7 +202,7 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	if err != nil {
 		return nil, false, err
 	}
-	c.approval.fingerprint = fingerprint
+	c.approval.Fingerprint = fingerprint
 	a, isNew, err = store.Open(c.frame.Context, fingerprint, *r)
 	switch {
 	case errors.Is(err, approval.ErrTooManyOfCaller):

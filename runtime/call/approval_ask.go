@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,17 +53,23 @@ func (p *Program) askApprover(c *call, decide Approver) error {
 	if err != nil {
 		return failure.Refusal(err.Error())
 	}
-	a.record = &audit.Approval{By: by.By, At: by.At, Reason: by.Reason, Rules: r.Rules}
+	a.Record = &audit.Approval{By: by.By, At: by.At, Reason: by.Reason, Rules: r.Rules}
 	if !approved {
 		return rejectionError(by.Reason)
 	}
-	a.stage = approvalComplete
+	a.Stage = approvalComplete
 	return nil
 }
 
 // approvalKey is the key of the question whether the user of the client approves a call. No ask
 // block has such a key.
 const approvalKey = "approval.caller"
+
+// shortestTimeout returns how long rules may wait.
+func shortestTimeout(rules []*ApprovalRule) time.Duration {
+	byTimeout := func(a, b *ApprovalRule) int { return cmp.Compare(a.decl.Timeout, b.decl.Timeout) }
+	return slices.MinFunc(rules, byTimeout).decl.Timeout
+}
 
 // confirmationAsk returns that question without its text: a form with one box, which is not ticked.
 func confirmationAsk(timeout time.Duration) *hcl.Ask {
@@ -78,12 +85,10 @@ func confirmationAsk(timeout time.Duration) *hcl.Ask {
 
 const (
 	missingConfirmation = failure.Refusal("The user has not approved this call. Nothing was done.")
-	noUserToAsk         = failure.Refusal("This call needs the approval of the client's user, who " +
-		"cannot be asked here. " +
-		"Nothing was done.")
-	stoppedWhileAsking = failure.Refusal("The server is shutting down, and this call waits for the " +
-		"approval of its user. " +
-		"Nothing was done. Call again when the server is back.")
+	noUserToAsk         = failure.Refusal("This call needs the approval of the client's user, who cannot be asked " +
+		"here. Nothing was done.")
+	stoppedWhileAsking = failure.Refusal("The server is shutting down, and this call waits for the approval of its " +
+		"user. Nothing was done. Call again when the server is back.")
 )
 
 // askUser asks the user of the client for their approval. Where the client cannot be asked while
@@ -93,27 +98,25 @@ func (p *Program) askUser(c *call) error {
 	if x == nil {
 		return noUserToAsk
 	}
-	byTimeout := func(a, b *ApprovalRule) int { return int(a.decl.Timeout - b.decl.Timeout) }
-	timeout := slices.MinFunc(a.userRules, byTimeout).decl.Timeout
-	ask := confirmationAsk(timeout)
+	ask := confirmationAsk(shortestTimeout(a.userRules))
 	sent, answered := x.Sent[approvalKey]
 	delete(x.Sent, approvalKey)
-	before := a.fingerprint
+	before := a.Fingerprint
 	var err error
-	if a.fingerprint, err = p.approvalFingerprint(c); err != nil {
+	if a.Fingerprint, err = p.approvalFingerprint(c); err != nil {
 		return c.evalError(err)
 	}
 	capability := elicit.CapabilityFor(ask)
 	switch {
-	case a.stage == approvalAsked && answered && a.fingerprint == before: // the user was asked about this very call
+	case a.Stage == approvalAsked && answered && a.Fingerprint == before: // the user was asked about this very call
 	case !elicit.HasCapability(x.Caller, capability):
 		return elicit.CapabilityError(x.Caller, capability)
 	default:
-		if sent, err = p.sendConfirmation(c, ask, timeout); err != nil {
+		if sent, err = p.sendConfirmation(c, ask); err != nil {
 			return err
 		}
 	}
-	a.record = &audit.Approval{By: "caller", At: time.Now(), Rules: ruleNames(a.userRules)}
+	a.Record = &audit.Approval{By: "caller", At: time.Now(), Rules: ruleNames(a.userRules)}
 	answer, err := ask.ParseResponse(sent)
 	if err != nil {
 		return missingConfirmation
@@ -129,14 +132,14 @@ func (p *Program) askUser(c *call) error {
 }
 
 // sendConfirmation asks the user and returns the answer.
-func (p *Program) sendConfirmation(c *call, ask *hcl.Ask, timeout time.Duration) (sent any, err error) {
+func (p *Program) sendConfirmation(c *call, ask *hcl.Ask) (sent any, err error) {
 	q, err := p.confirmationQuestion(c, ask)
 	if err != nil {
 		return nil, err
 	}
-	c.approval.stage = approvalAsked
+	c.approval.Stage = approvalAsked
 	if !c.elicitation.Interactive() {
-		return nil, &elicit.PausedError{Questions: []mcp.Question{q}, Timeout: timeout}
+		return nil, &elicit.PausedError{Questions: []mcp.Question{q}, Timeout: ask.Timeout}
 	}
 	c.audit.addQuestions([]mcp.Question{q})
 	err = p.runWhileWaiting(c, p.Env.Waiters, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
@@ -180,13 +183,11 @@ func (p *Program) approvalRequest(c *call, rules []*ApprovalRule) (*approval.Req
 	if err != nil {
 		return nil, err
 	}
-	byTimeout := func(a, b *ApprovalRule) int { return int(a.decl.Timeout - b.decl.Timeout) }
-	timeout := slices.MinFunc(rules, byTimeout).decl.Timeout
 	now := time.Now()
 	r := &approval.Request{
 		Tool: p.Decl.Name, Title: p.tool.Title, Message: p.approvalMessage(c, rules), Effect: effect,
 		Rules: ruleNames(rules), Caller: p.requester(c), Revision: p.Env.Revision, Seal: p.approvalSeal(),
-		RequestedAt: now, Deadline: now.Add(timeout), Audited: p.Env.Audit != nil,
+		RequestedAt: now, Deadline: now.Add(shortestTimeout(rules)), Audited: p.Env.Audit != nil,
 	}
 	var record audit.Record
 	c.addArguments(&record)
@@ -221,32 +222,15 @@ func (p *Program) approvalMessage(c *call, rules []*ApprovalRule) string {
 	return fmt.Sprintf("A call of the tool %q.", p.Decl.Name)
 }
 
-// requester returns who makes the call, or the call that it is a step of.
+// requester returns who makes the call, or the call that it is a step of, with a short name of the
+// client.
 func (p *Program) requester(c *call) approval.Requester {
-	if caller := c.callerOrOuter(); caller != nil {
-		who := p.Env.AuditedCaller(caller)
-		return approval.Requester{
-			Subject: who.Subject, Key: who.Key, Groups: who.Groups, Client: clientName(who), Remote: who.Remote,
-		}
+	r := approval.Requester(p.Env.AuditedCaller(c.callerOrOuter()))
+	r.Client = approval.EscapeText(strings.ReplaceAll(r.Client, "\n", " "))
+	if len(r.Client) > maxClientName {
+		r.Client = r.Client[:result.CutBefore([]byte(r.Client), maxClientName)] + "…"
 	}
-	var who approval.Requester
-	who.Subject, _ = c.frame.Caller["subject"].(string)
-	groups, _ := c.frame.Caller["groups"].([]any)
-	for _, g := range groups {
-		if text, ok := g.(string); ok {
-			who.Groups = append(who.Groups, text)
-		}
-	}
-	return who
-}
-
-// clientName returns what the client of a caller calls itself, truncated.
-func clientName(who audit.Caller) string {
-	name := approval.EscapeText(strings.ReplaceAll(who.Client, "\n", " "))
-	if len(name) > maxClientName {
-		name = name[:result.CutBefore([]byte(name), maxClientName)] + "…"
-	}
-	return name
+	return r
 }
 
 // describeEffect returns what the call would send, as its plan says it. A call that cannot be shown

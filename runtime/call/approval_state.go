@@ -1,6 +1,7 @@
 package call
 
 import (
+	"encoding/json"
 	"maps"
 	"strconv"
 	"time"
@@ -85,20 +86,25 @@ func ruleNames(rules []*ApprovalRule) []string {
 // approvalState is which approvals a call needs, and how far these are. It belongs to the goroutine
 // of the call.
 type approvalState struct {
-	stage         string
+	frozenApproval
 	userRules     []*ApprovalRule // to be approved by the user of the client
 	operatorRules []*ApprovalRule // to be approved by an operator
 	given         *approval.Approval
 	consumed      *approval.Approval // was given, and consumed by this call
-	fingerprint   string             // of what is to be approved
-	record        *audit.Approval    // who has decided
 
 	maxWait        time.Duration        // how long a task may wait for an operator
 	task           string               // the task that the call has become while it waits
 	sameKeyStarted func() (bool, error) // whether another call with the same key has started; nil without a key
 }
 
-// The stages of approvals, as they are stored with a frozen call.
+// frozenApproval is the part of an approvalState that is stored with a frozen call, as JSON.
+type frozenApproval struct {
+	Stage       string          `json:"stage"`
+	Fingerprint string          `json:"fingerprint"`      // of what is to be approved
+	Record      *audit.Approval `json:"record,omitempty"` // who has decided
+}
+
+// The stages of approvals.
 const (
 	approvalOpen      = ""
 	approvalAsked     = "asked"     // the user of the client was asked
@@ -109,7 +115,7 @@ const (
 
 // findRequiredApprovals finds out which approvals a call needs, unless they are complete.
 func (p *Program) findRequiredApprovals(c *call) error {
-	if len(p.Approvals) == 0 || c.approval != nil && c.approval.stage == approvalComplete {
+	if len(p.Approvals) == 0 || c.approval != nil && c.approval.Stage == approvalComplete {
 		return nil
 	}
 	a := c.approval
@@ -117,10 +123,9 @@ func (p *Program) findRequiredApprovals(c *call) error {
 		a = new(approvalState)
 	}
 	c.frame.Tool = p.toolRoot
-	var buffer hcl.EvalBuffer
 	for _, r := range p.Approvals {
 		if r.when != nil {
-			required, err := buffer.Eval(r.when, c.frame)
+			required, err := r.when.Eval(c.frame, nil)
 			if err != nil {
 				c.access.decision = policy.DeniedByError(r.Name, err)
 				return c.denialError()
@@ -152,7 +157,7 @@ func (a *approvalState) rules() []*ApprovalRule {
 // isComplete reports whether everybody has approved. The approval of an operator may still have to
 // be consumed.
 func (a *approvalState) isComplete() bool {
-	return a == nil || a.stage == approvalComplete || a.given != nil
+	return a == nil || a.Stage == approvalComplete || a.given != nil
 }
 
 // auditRecord returns who has decided; nil when nobody was asked.
@@ -160,43 +165,17 @@ func (a *approvalState) auditRecord() *audit.Approval {
 	if a == nil {
 		return nil
 	}
-	return a.record
+	return a.Record
 }
 
-// freeze returns what is stored with a frozen call.
-func (a *approvalState) freeze() map[string]any {
-	m := map[string]any{"stage": a.stage, "fingerprint": a.fingerprint}
-	if r := a.record; r != nil {
-		rules := make([]any, len(r.Rules))
-		for i, name := range r.Rules {
-			rules[i] = name
-		}
-		m["id"], m["by"], m["at"], m["reason"], m["rules"] = r.ID, r.By, r.At.Format(time.RFC3339Nano), r.Reason, rules
+// thawApproval returns the state of which a frozen call has this part.
+func thawApproval(frozen any) (*approvalState, error) {
+	a := new(approvalState)
+	text, ok := frozen.(string)
+	if !ok || json.Unmarshal([]byte(text), &a.frozenApproval) != nil {
+		return nil, errFrozenCall
 	}
-	return m
-}
-
-// thawApprovalState returns the state that freeze has written.
-func thawApprovalState(m map[string]any) *approvalState {
-	a := &approvalState{}
-	a.stage, _ = m["stage"].(string)
-	a.fingerprint, _ = m["fingerprint"].(string)
-	rules, recorded := m["rules"].([]any)
-	if !recorded {
-		return a
-	}
-	r := &audit.Approval{}
-	r.ID, _ = m["id"].(string)
-	r.By, _ = m["by"].(string)
-	r.Reason, _ = m["reason"].(string)
-	at, _ := m["at"].(string)
-	r.At, _ = time.Parse(time.RFC3339Nano, at)
-	for _, name := range rules {
-		text, _ := name.(string)
-		r.Rules = append(r.Rules, text)
-	}
-	a.record = r
-	return a
+	return a, nil
 }
 
 // approvalFingerprint identifies what is approved: this tool as it is configured, these arguments,

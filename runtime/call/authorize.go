@@ -2,8 +2,10 @@ package call
 
 import (
 	"context"
+	"strings"
 
 	"hatchel/adapters"
+	"hatchel/hcl"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/policy"
@@ -34,21 +36,14 @@ func (o *Operation) checkVisibleRequest(ctx context.Context, caller *mcp.Caller,
 	if !o.Rules.DecidesBeforeInputs() {
 		return nil
 	}
-	c := o.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
+	c := o.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
-	c.remoteAddr = caller.Remote
-	failed := failure.Of(c.checkVisibleRecovered(name))
+	failed := failure.Of(failure.Try(func() error { return o.checkVisible(c, name) }))
 	if failed == nil {
 		return nil
 	}
 	c.logOutcome(ctx, failed)
 	return c.protocolError(failed)
-}
-
-// checkVisibleRecovered is checkVisible with panics as errors.
-func (c *call) checkVisibleRecovered(name string) (err error) {
-	defer failure.Recover(&err)
-	return c.operation.checkVisible(c, name)
 }
 
 // authorize decides whether the caller may make the call, unless that was decided without its
@@ -82,4 +77,165 @@ func (c *call) denialError() error {
 		return c.evalError(cause)
 	}
 	return c.access.decision.Err(c.frame)
+}
+
+// Explanation says how the rules decide about one call of one caller. The call is not made.
+type Explanation struct {
+	// Verdict is "allowed", "denied", "approve", or "" when it depends on inputs that are not valid.
+	Verdict string `json:"verdict"`
+	// Rule decides: policy.finance.deny, tool.pay.allow, tool.pay.scopes, default; several separated by
+	// commas.
+	Rule string `json:"rule"`
+
+	Message string             `json:"told,omitempty"`    // to the caller of a call that is denied
+	Invalid string             `json:"invalid,omitempty"` // what is wrong with the inputs
+	Listed  bool               `json:"listed"`            // for this caller
+	Rules   []policy.RuleState `json:"rules"`             // all that apply, in the order in which they are evaluated
+
+	hidden bool // from this caller, whatever the inputs are
+}
+
+// Explain says how the rules decide about a call of a tool.
+func (p *Program) Explain(ctx context.Context, req *mcp.CallRequest) Explanation {
+	return p.explain(ctx, req, inputs{raw: req.Arguments}, p.tool.Listed, p)
+}
+
+// Explain says how the rules decide about getting a prompt. The error is one of the protocol.
+func (p *Prompt) Explain(ctx context.Context, req *mcp.CallRequest) (Explanation, error) {
+	in := textArguments(req.Arguments)
+	if in.err != nil {
+		return Explanation{}, in.err
+	}
+	return p.explain(ctx, req, in, true, nil), nil
+}
+
+// Explain says how the rules decide about reading a URI with these variables.
+func (r *Resource) Explain(ctx context.Context, req *mcp.CallRequest, variables map[string]string) Explanation {
+	return r.explain(ctx, req, inputs{texts: variables}, r.Resource.Listed, nil)
+}
+
+// explain says what the rules decide, unless the caller lacks a scope, which is required before.
+func (o *Operation) explain(
+	ctx context.Context, req *mcp.CallRequest, in inputs, listed bool, p *Program,
+) Explanation {
+	e := o.explainRules(ctx, req.Caller, in, listed, p)
+	if e.hidden {
+		e.Message = o.notFound(req.Name).Message
+		return e
+	}
+	if failed := failure.Of(o.CheckScopes(req.Caller)); failed != nil {
+		e.Verdict, e.Rule = string(policy.Denied), o.Kind+"."+o.Decl.Name+".scopes"
+		e.Message = failed.Message
+	}
+	return e
+}
+
+// explainRules admits a call like any other, and goes no further.
+func (o *Operation) explainRules(
+	ctx context.Context, caller *mcp.Caller, in inputs, listed bool, p *Program,
+) Explanation {
+	c := o.newCallOf(ctx, caller, adapters.NopClient{})
+	defer c.result.Release()
+	failed := failure.Of(o.admitRecovered(c, in))
+	if o.Rules == nil {
+		e := Explanation{
+			Verdict: string(policy.Allowed), Rule: "default", Invalid: c.publicMessage(failed), Listed: listed,
+			Rules: []policy.RuleState{},
+		}
+		p.explainApprovals(c, &e, failed != nil)
+		return e
+	}
+	before := o.Rules.Decide(&policy.Evaluation{Frame: c.frame, BeforeInputs: true})
+	hidden := before.Verdict == policy.Denied
+	e := Explanation{Listed: listed && !hidden, Rules: []policy.RuleState{}, hidden: hidden}
+	d := c.access.decision
+	beforeInputs := d.Verdict == policy.Undecided || d.BeforeInputs
+	switch d.Verdict {
+	case policy.Undecided:
+		d, e.Invalid = before, c.publicMessage(failed)
+	case policy.Denied:
+		e.Message = c.publicMessage(failed)
+	}
+	e.Verdict, e.Rule = string(d.Verdict), d.Rule
+	for _, rule := range o.Rules.All() {
+		e.Rules = append(e.Rules, rule.State(&policy.Evaluation{Frame: c.frame, BeforeInputs: beforeInputs}))
+	}
+	p.explainApprovals(c, &e, beforeInputs)
+	return e
+}
+
+// explainApprovals says which approvals a call needs that is allowed. BeforeInputs is set where its
+// inputs are not valid. A nil Program needs none.
+func (p *Program) explainApprovals(c *call, e *Explanation, beforeInputs bool) {
+	if p == nil {
+		return
+	}
+	c.frame.Tool = p.toolRoot
+	required, open, failed := []string(nil), false, ""
+	for _, r := range p.Approvals {
+		s := policy.RuleState{Rule: r.Name, Program: r.Program(), Says: "true", Range: r.Range()}
+		if r.when != nil {
+			s = policy.NewRule(r.Name, r.when).State(&policy.Evaluation{Frame: c.frame, BeforeInputs: beforeInputs})
+		}
+		e.Rules = append(e.Rules, s)
+		switch s.Says {
+		case "true":
+			required = append(required, r.Name)
+		case "error":
+			failed = r.Name
+		case "":
+			open = true
+		}
+	}
+	switch {
+	case e.Verdict != string(policy.Allowed):
+	case failed != "":
+		e.Verdict, e.Rule, e.Message = string(policy.Denied), failed, (&policy.RuleError{}).Error()
+	case required != nil:
+		e.Verdict, e.Rule = string(policy.NeedsApproval), strings.Join(required, ", ")
+	case open:
+		e.Verdict, e.Rule = string(policy.Undecided), ""
+	}
+}
+
+// OperationRules are the rules about something that is served, in the order in which they are
+// evaluated.
+type OperationRules struct {
+	Kind    string     `json:"kind"`
+	Name    string     `json:"name"`
+	Rules   []RuleText `json:"rules"`
+	Default string     `json:"default,omitempty"` // "allowed" or "denied", where no rule allows
+}
+
+// RuleText is one rule as it is written.
+type RuleText struct {
+	Rule    string    `json:"rule"`
+	Program string    `json:"program"`
+	Range   hcl.Range `json:"range"`
+}
+
+// ListRules returns the rules about the operation. DenyByDefault is that of the server.
+func (o *Operation) ListRules(denyByDefault bool) OperationRules {
+	out := OperationRules{Kind: o.Kind, Name: o.Decl.Name, Rules: []RuleText{}}
+	if o.Rules != nil {
+		for _, r := range o.Rules.All() {
+			out.Rules = append(out.Rules, RuleText{r.Name, r.Condition.Source(), r.Condition.Range})
+		}
+	}
+	if !o.Rules.HasAllow() {
+		out.Default = string(policy.Allowed)
+		if denyByDefault {
+			out.Default = string(policy.Denied)
+		}
+	}
+	return out
+}
+
+// ListRules returns the rules about the tool, with those about approvals.
+func (p *Program) ListRules(denyByDefault bool) OperationRules {
+	out := p.Operation.ListRules(denyByDefault)
+	for _, r := range p.Approvals {
+		out.Rules = append(out.Rules, RuleText{r.Name, r.Program(), r.Range()})
+	}
+	return out
 }

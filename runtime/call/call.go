@@ -2,17 +2,24 @@ package call
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/audit"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
+	"hatchel/runtime/files"
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/policy"
 	"hatchel/runtime/result"
+	"hatchel/runtime/state"
+	"hatchel/runtime/task"
+	"hatchel/runtime/webhook"
 )
 
 // call is one running call of an operation. It belongs to one goroutine.
@@ -89,22 +96,23 @@ func (o *Operation) newCall(ctx context.Context, caller map[string]any, client a
 	return c
 }
 
-// setCaller makes the call that of a caller.
-func (c *call) setCaller(caller *mcp.Caller) {
-	c.action.Owner = caller.Owner()
+// newCallOf is newCall for a call that a caller requests.
+func (o *Operation) newCallOf(ctx context.Context, caller *mcp.Caller, client adapters.Client) *call {
+	c := o.newCall(ctx, CallerRoot(caller), client)
+	c.caller, c.remoteAddr, c.action.Owner = caller, caller.Remote, caller.Owner()
 	if caller.Identity != nil {
 		c.action.Token = caller.Identity.Token
 	}
+	return c
 }
 
 // callerOrOuter returns the caller of the call, or of the call that it is a step of; nil for none.
 func (c *call) callerOrOuter() *mcp.Caller {
-	for t := timeoutOf(c.frame.Context); c.caller == nil && t != nil; t = t.outer {
-		if t.call.caller != nil {
-			return t.call.caller
-		}
+	caller := c.caller
+	for t := timeoutOf(c.frame.Context); caller == nil && t != nil; t = t.outer {
+		caller = t.call.caller
 	}
-	return c.caller
+	return caller
 }
 
 // release gives back the limits and the staged files of the call.
@@ -139,4 +147,59 @@ func (c *call) releaseLimits() {
 		c.operation.Env.Limiter.Release(key)
 	}
 	c.limits = nil
+}
+
+// Environment is what the calls of one generation need of the server. It is made at compile time
+// and immutable.
+type Environment struct {
+	Dir      string // the configuration directory
+	Now      func() time.Time
+	Log      *slog.Logger
+	Revision string // of the configuration
+	Scrubber *result.Scrubber
+	Uploads  *files.Rules // of uploaded files; nil where no operation takes any
+
+	Running context.Context // ends when calls must end, except for pinned ones
+	Pinned  context.Context // ends when pinned calls must end
+
+	Generation Generation
+	Audit      Audit // nil where calls are not recorded
+	State      State
+	Limiter    *limit.Limiter
+	Results    *result.Cache
+	Waiters    *Waiters
+	Tasks      *task.Registry
+	Keys       *state.Lease // of idempotency keys
+	Process    *state.Process
+	Files      *files.Store
+}
+
+// Generation is the lifetime of the configuration that calls are served from.
+type Generation interface {
+	// Pin lets a call that has entered the generation run for as long as it takes. Unpin undoes
+	// that.
+	Pin()
+	Unpin()
+	// Retain keeps the generation open for work that has not entered it. Release undoes that.
+	Retain()
+	Release()
+	// Serving returns the tool of a name as it is served now, nil for none, and whether its caller,
+	// who may be nil, is known there.
+	Serving(tool string, caller *mcp.Caller) (p *Program, known bool)
+}
+
+// Audit is where calls are recorded.
+type Audit interface {
+	// Append adds a record. After an error, what the record is about must not happen.
+	Append(r *audit.Record, durable bool) error
+}
+
+// State is what calls keep in the state store beside tasks, idempotency keys and files.
+type State interface {
+	// Sealer returns what seals the state of paused calls in tokens.
+	Sealer(ctx context.Context) (*elicit.Sealer, error)
+	// Approvals returns the approvals that calls wait for.
+	Approvals(ctx context.Context) (*approval.Store, error)
+	// Enqueue stores an event for delivery to a webhook. It ignores one that does not exist.
+	Enqueue(ctx context.Context, webhook string, e *webhook.Event) error
 }

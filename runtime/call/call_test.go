@@ -214,10 +214,10 @@ func FuzzPausedCall(f *testing.F) {
 	f.Add(`{"at":1,"spent":0,"steps":{"a":{"$bytes":"AA=="}},"locals":{"x":1},"done":{"q":null}}`)
 	f.Add(`{"at":0,"steps":{}}`)
 	f.Add(`{"at":-1,"spent":1.5,"steps":{"$float":"NaN"},"locals":[],"done":7,"input":{}}`)
-	f.Add(`{"at":0,"steps":{},"approval":{"stage":"asked","rules":["x"]},"key":"k"}`)
+	f.Add(`{"at":0,"steps":{},"approval":"{\\"stage\\":\\"asked\\"}","key":"k"}`)
 	p := compile(f, uploadingTool)
 	f.Fuzz(func(t *testing.T, frozen string) {
-		c := p.newCall(t.Context(), anonymous, (*requestClient)(&mcp.CallRequest{}))
+		c := p.newCall(t.Context(), anonymous, requestClient{&mcp.CallRequest{}})
 		defer c.release()
 		next := &c.progress.nextStep
 		if c.thaw([]byte(frozen)) == nil && (*next < 0 || *next > len(p.Steps) || c.frame.Steps == nil) {

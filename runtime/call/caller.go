@@ -2,7 +2,6 @@ package call
 
 import (
 	"context"
-	"time"
 
 	"hatchel/hcl/value"
 	"hatchel/runtime/elicit"
@@ -84,27 +83,12 @@ func (c *clientInfo) Value() (any, error) {
 }
 
 // requestClient is the client that has made a request, as backends know it.
-type requestClient mcp.CallRequest
-
-// Progress implements adapters.Client.
-func (c *requestClient) Progress(done, total float64, message string) {
-	(*mcp.CallRequest)(c).Progress(done, total, message)
-}
+type requestClient struct{ *mcp.CallRequest }
 
 // Log implements adapters.Client.
-func (c *requestClient) Log(level, logger string, data []byte) {
-	(*mcp.CallRequest)(c).Log(levels[level], logger, data)
+func (c requestClient) Log(level, logger string, data []byte) {
+	c.CallRequest.Log(levels[level], logger, data)
 }
-
-// detacher is a client that can come back for its result after its connection was closed.
-type detacher interface {
-	// Detach closes the connection and asks the client to come back after retry. It reports whether
-	// it has.
-	Detach(retry time.Duration) bool
-}
-
-// Detach implements detacher.
-func (c *requestClient) Detach(retry time.Duration) bool { return (*mcp.CallRequest)(c).Detach(retry) }
 
 var levels = map[string]mcp.Level{
 	"debug": mcp.LevelDebug, "info": mcp.LevelInfo, "notice": mcp.LevelNotice, "warning": mcp.LevelWarning,

@@ -82,8 +82,7 @@ func (o *Operation) mayComplete(ctx context.Context, req *mcp.CompleteRequest) b
 	if o.Rules == nil {
 		return true
 	}
-	c := o.newCall(ctx, CallerRoot(req.Caller), adapters.NopClient{})
-	c.setCaller(req.Caller)
+	c := o.newCallOf(ctx, req.Caller, adapters.NopClient{})
 	defer c.result.Release()
 	c.frame.Input = o.Decl.ParsePartial(o.knownInputs(req))
 	return o.Rules.Decide(&policy.Evaluation{Frame: c.frame, Partial: true}).Verdict == policy.Allowed
@@ -107,10 +106,8 @@ func (o *Operation) knownInputs(req *mcp.CompleteRequest) map[string]string {
 
 // values returns the values from the backend, each once.
 func (l *Completion) values(ctx context.Context, req *mcp.CompleteRequest) (values []string, err error) {
-	c := l.newCall(ctx, CallerRoot(req.Caller), adapters.NopClient{})
-	c.setCaller(req.Caller)
+	c := l.newCallOf(ctx, req.Caller, adapters.NopClient{})
 	defer c.result.Release()
-	c.remoteAddr = req.Caller.Remote
 	values, err = l.lookup(c, l.knownInputs(req))
 	failed := failure.Of(err)
 	c.logOutcome(ctx, failed)

@@ -2,36 +2,207 @@ package call
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/value"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
+
+// Resource is one compiled resource: one document, or those of a URI template.
+type Resource struct {
+	Operation
+	Resource *hcl.Resource
+	Probes   chan struct{} // holds one for every subscription that reads the resource now
+}
+
+// maxProbes is how many subscriptions read one resource at once: its backend is there for calls,
+// too.
+const maxProbes = 8
+
+// NewResource returns a resource without its steps and rules.
+func NewResource(env *Environment, decl *hcl.Resource) *Resource {
+	r := &Resource{Resource: decl, Probes: make(chan struct{}, maxProbes)}
+	r.Init(env, "resource", &decl.Operation, decl.Error)
+	return r
+}
+
+// Read serves one resources/read of a URI with these variables.
+func (r *Resource) Read(
+	ctx context.Context, req *mcp.CallRequest, variables map[string]string,
+) (mcp.Document, error) {
+	write := func(c *call) error { return r.writeContents(c, req.Name) }
+	d, err := r.serveDocument(ctx, req, inputs{texts: variables}, write)
+	if err != nil {
+		return d, withURI(req.Name, err)
+	}
+	d.Private = true // unless the configuration says otherwise
+	if hint := r.Resource.CacheHint; hint != nil {
+		d.TTL, d.Private = hint.TTL, !hint.Public
+	}
+	return d, nil
+}
+
+// withURI adds the URI to an error without data.
+func withURI(uri string, err error) error {
+	var known *mcp.Error
+	if !errors.As(err, &known) || known.Data != nil {
+		return err
+	}
+	out := *known
+	out.Data = append(value.AppendString([]byte(`{"uri":`), uri), '}')
+	return &out
+}
+
+// writeContents writes the document at a URI.
+func (r *Resource) writeContents(c *call, uri string) error {
+	v, err := r.evalDocument(c.frame)
+	if err != nil {
+		return c.evalError(err)
+	}
+	if r.Resource.Text == nil && r.Resource.Data == nil && result.IsPartial(c.frame.Output) {
+		return &adapters.Fault{Message: "the limit of rows or pages was reached, and a part of a document is not sent"}
+	}
+	scrubber := r.Env.Scrubber
+	dst := value.AppendString(append(c.result.Blocks, `"contents":[{"uri":`...), uri)
+	dst = result.AppendMember(dst, "mimeType", r.Resource.MediaType(uri, v))
+	size := 0
+	switch v := v.(type) {
+	case value.Bytes:
+		size = len(v)
+		dst = append(base64.StdEncoding.AppendEncode(append(dst, `,"blob":"`...), scrubber.Bytes(v)), '"')
+	case string:
+		size = len(v)
+		dst = value.AppendString(append(dst, `,"text":`...), scrubber.Text(v))
+	default:
+		b, err := value.AppendJSON(nil, v)
+		if err != nil {
+			_, err = result.AppendText(nil, v)
+			return c.evalError(err)
+		}
+		size = len(b)
+		dst = value.AppendString(append(dst, `,"text":`...), string(scrubber.JSON(b)))
+	}
+	c.result.Blocks = append(dst, "}]"...)
+	return result.CheckDocumentSize(size)
+}
+
+// evalDocument returns the document: a text, bytes, or a value that is sent as JSON.
+func (r *Resource) evalDocument(f *hcl.Frame) (any, error) {
+	switch {
+	case r.Resource.Text != nil:
+		text, err := r.Resource.Text.Append(nil, f)
+		return string(text), err
+	case r.Resource.Data != nil:
+		v, err := result.EvalData(r.Resource.Data, f)
+		if text, ok := v.(string); ok {
+			raw, err := base64.StdEncoding.DecodeString(text)
+			return value.Bytes(raw), err
+		}
+		return v, err
+	}
+	return r.Resource.Body.Eval(f)
+}
+
+// CheckSubscribe returns why a caller may not subscribe to a URI, as an error of the protocol; nil
+// if they may.
+func (r *Resource) CheckSubscribe(
+	ctx context.Context, caller *mcp.Caller, uri string, variables map[string]string,
+) error {
+	if err := r.checkVisibleRequest(ctx, caller, uri); err != nil {
+		return err
+	}
+	if err := r.CheckScopes(caller); err != nil {
+		return err
+	}
+	c := r.newCallOf(ctx, caller, adapters.NopClient{})
+	defer c.result.Release()
+	failed := failure.Of(r.admitRecovered(c, inputs{texts: variables}))
+	if failed == nil {
+		return nil
+	}
+	c.logOutcome(ctx, failed)
+	return withURI(uri, c.protocolError(failed))
+}
+
+// MaySubscribe reports whether CheckSubscribe allows a caller, and logs nothing.
+func (r *Resource) MaySubscribe(ctx context.Context, caller *mcp.Caller, variables map[string]string) bool {
+	switch {
+	case r.CheckScopes(caller) != nil:
+		return false
+	case r.Rules == nil:
+		return true
+	}
+	c := r.newCallOf(ctx, caller, adapters.NopClient{})
+	defer c.result.Release()
+	return r.admitRecovered(c, inputs{texts: variables}) == nil
+}
+
+// IsVersioned reports whether a backend of the resource can tell of changes without being read.
+func (r *Resource) IsVersioned() bool {
+	for _, s := range r.Steps {
+		if _, ok := s.Versioned(); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Version returns what the backends say of the document that they would read for a caller. A
+// backend that depends on the output of another one says nothing.
+func (r *Resource) Version(
+	ctx context.Context, caller *mcp.Caller, variables map[string]string,
+) (version string, err error) {
+	c := r.newCallOf(ctx, caller, adapters.NopClient{})
+	defer c.result.Release()
+	defer failure.Recover(&err)
+	if err := r.admit(c, inputs{texts: variables}); err != nil {
+		return "", err
+	}
+	for _, s := range r.Steps {
+		if action, ok := s.Versioned(); ok {
+			v, err := action.Version(c.frame.Context, &c.action)
+			if err == nil {
+				version += v
+			}
+			version += "\n"
+		}
+	}
+	return version, nil
+}
+
+// Sum reads the document for a caller and returns its digest.
+func (r *Resource) Sum(
+	ctx context.Context, caller *mcp.Caller, uri string, variables map[string]string,
+) (sum [sha256.Size]byte, err error) {
+	c := r.newCallOf(ctx, caller, adapters.NopClient{})
+	defer c.result.Release()
+	defer failure.Recover(&err)
+	if err = r.run(c, inputs{texts: variables}); err == nil {
+		err = r.writeContents(c, uri)
+	}
+	return sha256.Sum256(c.result.Blocks), err
+}
 
 // serveDocument serves a request for a prompt or a resource. Write puts the members of the result
 // into the blocks of the reply. A failure is an error of the protocol, because no model reads it.
 func (o *Operation) serveDocument(
 	ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error,
 ) (mcp.Document, error) {
-	c := o.newCall(ctx, CallerRoot(req.Caller), (*requestClient)(req))
+	c := o.newCallOf(ctx, req.Caller, requestClient{req})
 	defer c.unpin()
-	c.remoteAddr = req.Caller.Remote
-	c.setCaller(req.Caller)
 	c.audit = o.beginAudit(req.Caller, req.Meta, req.Arguments)
 	if c.audit != nil && o.Kind == "resource" && !o.hasSensitiveInput {
 		c.audit.common.URI = o.Env.Scrubber.Text(req.Name)
 	}
-	err := c.checkVisibleRecovered(req.Name)
-	if err == nil {
-		err = c.checkClient(req)
-	}
-	if err == nil {
-		err = c.writeRecovered(in, write)
-	}
+	err := o.writeDocument(c, req, in, write)
 	var paused *elicit.PausedError
 	var questions *mcp.Questions
 	interim := ""
@@ -52,10 +223,16 @@ func (o *Operation) serveDocument(
 	return mcp.Document{Members: c.result.DocumentMembers()}, nil
 }
 
-// writeRecovered carries out a call and writes its document. A panic is its error.
-func (c *call) writeRecovered(in inputs, write func(*call) error) (err error) {
+// writeDocument runs a call that a client requests, and writes its document. A panic is its error.
+func (o *Operation) writeDocument(c *call, req *mcp.CallRequest, in inputs, write func(*call) error) (err error) {
 	defer failure.Recover(&err)
-	if err := c.operation.run(c, in); err != nil {
+	if err := o.checkVisible(c, req.Name); err != nil {
+		return err
+	}
+	if err := c.checkClient(req); err != nil {
+		return err
+	}
+	if err := o.run(c, in); err != nil {
 		return err
 	}
 	return write(c)

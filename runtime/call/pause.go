@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -37,16 +39,18 @@ func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Q
 		return nil, err
 	}
 	until := time.Now().Add(max(p.Timeout, minStateTTL))
-	token, err := c.operation.Env.State.Seal(ctx, frozen, request, until)
+	token := ""
+	sealer, err := c.operation.Env.State.Sealer(ctx)
+	if err == nil {
+		token, err = sealer.Seal(ctx, frozen, request, until)
+	}
+	const text = "the client could not be asked, because the state store, which holds the call until the answer comes, " +
+		"is %s. Nothing after the question was done"
 	switch {
 	case errors.Is(err, state.ErrUnavailable):
-		const text = "the client could not be asked, because the state store, which holds the call until the answer " +
-			"comes, is unavailable. Nothing after the question was done"
-		return nil, &adapters.Fault{Message: text, Cause: err}
+		return nil, &adapters.Fault{Message: fmt.Sprintf(text, "unavailable"), Cause: err}
 	case errors.Is(err, state.ErrFull):
-		const text = "the client could not be asked, because the state store, which holds the call until the answer " +
-			"comes, is full. Nothing after the question was done"
-		return nil, &adapters.Fault{Message: text, Cause: err}
+		return nil, &adapters.Fault{Message: fmt.Sprintf(text, "full"), Cause: err}
 	case err != nil:
 		return nil, c.contextCause(err)
 	}
@@ -76,7 +80,7 @@ func (c *call) resume() error {
 		return c.contextCause(err)
 	}
 	// A call that waited for approval has not entered its limits.
-	c.progress.resumed = c.approval == nil || c.approval.stage == approvalComplete
+	c.progress.resumed = c.approval == nil || c.approval.Stage == approvalComplete
 	return nil
 }
 
@@ -85,9 +89,13 @@ func (c *call) openState() error {
 	if err != nil {
 		return err
 	}
-	frozen, err := c.operation.Env.State.Unseal(c.frame.Context, c.elicitation.State, request)
+	sealer, err := c.operation.Env.State.Sealer(c.frame.Context)
 	if err != nil {
 		return err
+	}
+	frozen, err := sealer.Open(c.frame.Context, c.elicitation.State, request)
+	if err != nil {
+		return failure.Unavailable(err)
 	}
 	return c.thaw(frozen)
 }
@@ -110,7 +118,8 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 		m["done"] = c.elicitation.Done
 	}
 	if c.approval != nil {
-		m["approval"] = c.approval.freeze()
+		text, _ := json.Marshal(c.approval.frozenApproval) // texts and times
+		m["approval"] = string(text)
 	}
 	if c.reuse.claim != nil && c.mayHaveActed(nil) {
 		m["key"] = c.reuse.claim.Name()
@@ -147,8 +156,10 @@ func (c *call) thaw(frozen []byte) error {
 	}
 	c.progress.nextStep, c.timing.offset, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
 	c.reuse.resumedKey, _ = m["key"].(string)
-	if state, ok := m["approval"].(map[string]any); ok {
-		c.approval = thawApprovalState(state)
+	if state, ok := m["approval"]; ok {
+		if c.approval, err = thawApproval(state); err != nil {
+			return err
+		}
 	}
 	if locals, ok := m["locals"].(map[string]any); ok {
 		c.frame.RestoreLocals(locals)

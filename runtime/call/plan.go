@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 // checks the arguments as a call does, and authorizes the caller unless that is nil. What depends
 // on the output of a step is said to. An error is a sentence for the caller.
 func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte) (plan string, err error) {
-	c := p.newCall(ctx, CallerRoot(caller), adapters.NopClient{})
+	c := p.newCallOf(ctx, cmp.Or(caller, new(mcp.Caller)), adapters.NopClient{})
 	defer c.result.Release()
 	defer func() {
 		if err != nil {
@@ -39,7 +40,6 @@ func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte
 // admitPlan is admit for a call that is not made. Without a caller nothing is authorized.
 func (p *Program) admitPlan(c *call, caller *mcp.Caller, in inputs) error {
 	if caller != nil {
-		c.setCaller(caller)
 		if err := p.checkVisible(c, p.Decl.Name); err != nil {
 			return err
 		}

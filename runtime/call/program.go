@@ -64,12 +64,9 @@ func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outco
 }
 
 func (p *Program) serve(ctx context.Context, req *mcp.CallRequest, tasks bool) (mcp.Outcome, error) {
-	c := p.newCall(ctx, CallerRoot(req.Caller), (*requestClient)(req))
+	c := p.newCallOf(ctx, req.Caller, requestClient{req})
 	defer c.unpin()
 	defer c.release()
-	c.caller = req.Caller
-	c.setCaller(req.Caller)
-	c.remoteAddr = req.Caller.Remote
 	c.audit = p.beginAudit(req.Caller, req.Meta, req.Arguments)
 	err := p.execute(c, req, tasks)
 	var out mcp.Outcome

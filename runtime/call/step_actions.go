@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -13,22 +14,19 @@ import (
 	"hatchel/runtime/result"
 )
 
+// builtin is the action of a block of a step that is not a backend. Its output is null.
+type builtin struct {
+	block    any
+	scrubber *result.Scrubber
+}
+
 // BuiltinAction returns the action of a block of a step that is not a backend; nil for a backend.
-// Its output is null.
 func BuiltinAction(b *hcl.Backend, scrubber *result.Scrubber) adapters.Action {
 	switch block := b.Config.(type) {
-	case *hcl.Progress:
-		return progressAction{block, scrubber}
-	case *hcl.Log:
-		return logAction{block, scrubber}
-	case *hcl.Wait:
-		return waitAction{block}
-	case *hcl.Fail:
-		return failAction{block}
-	case *hcl.ProtocolFault:
-		return faultAction{block, scrubber}
 	case *hcl.AskGroup:
 		return &elicit.AskGroup{Asks: block.Asks}
+	case *hcl.Progress, *hcl.Log, *hcl.Wait, *hcl.Fail, *hcl.ProtocolFault:
+		return &builtin{block, scrubber}
 	}
 	return nil
 }
@@ -38,33 +36,58 @@ func isAskGroup(action adapters.Action) bool {
 	return ok
 }
 
-// progressAction reports to the client how far the call is.
-type progressAction struct {
-	*hcl.Progress
-	scrubber *result.Scrubber
-}
-
 // Do implements adapters.Action.
-func (a progressAction) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
-	done, err := evalNumber(a.Done, call.Frame)
-	if err != nil {
-		return adapters.Result{}, err
+func (b *builtin) Do(ctx context.Context, call *adapters.Call) (_ adapters.Result, err error) {
+	switch block := b.block.(type) {
+	case *hcl.Progress:
+		err = b.reportProgress(block, call)
+	case *hcl.Log:
+		err = b.log(block, call)
+	case *hcl.Wait:
+		err = wait(ctx, block, call)
+	case *hcl.Fail:
+		err = &adapters.Fault{Message: failure.Render(block.Message, call.Frame)}
+	case *hcl.ProtocolFault:
+		err = b.protocolError(block, call)
 	}
-	total, err := evalNumber(a.Total, call.Frame)
-	if err != nil {
-		return adapters.Result{}, err
-	}
-	text := ""
-	if a.Message != nil {
-		text = a.scrubber.Text(failure.Render(a.Message, call.Frame))
-	}
-	call.Progress(done, total, text)
-	return adapters.Result{}, nil
+	return adapters.Result{}, err
 }
 
 // Plan implements adapters.Planner.
-func (a progressAction) Plan(*adapters.Call) (string, error) {
-	return "reports progress to the client", nil
+func (b *builtin) Plan(call *adapters.Call) (plan string, err error) {
+	switch block := b.block.(type) {
+	case *hcl.Progress:
+		plan = "reports progress to the client"
+	case *hcl.Log:
+		plan = "sends a log message to the client: " + block.Level
+	case *hcl.Wait:
+		var d time.Duration
+		d, err = block.Duration(call.Frame)
+		plan = "waits " + failure.FormatDuration(d)
+	case *hcl.Fail:
+		plan = "fails the call: " + failure.Render(block.Message, call.Frame)
+	case *hcl.ProtocolFault:
+		plan = "answers with a protocol error: " + failure.Render(block.Message, call.Frame)
+	}
+	return plan, err
+}
+
+// reportProgress reports to the client how far the call is.
+func (b *builtin) reportProgress(block *hcl.Progress, call *adapters.Call) error {
+	done, err := evalNumber(block.Done, call.Frame)
+	if err != nil {
+		return err
+	}
+	total, err := evalNumber(block.Total, call.Frame)
+	if err != nil {
+		return err
+	}
+	text := ""
+	if block.Message != nil {
+		text = b.scrubber.Text(failure.Render(block.Message, call.Frame))
+	}
+	call.Progress(done, total, text)
+	return nil
 }
 
 // evalNumber evaluates a number; nil is 0.
@@ -83,36 +106,21 @@ func evalNumber(e *hcl.Expr, f *hcl.Frame) (float64, error) {
 	return n, nil
 }
 
-// logAction sends a message to the log of the client.
-type logAction struct {
-	*hcl.Log
-	scrubber *result.Scrubber
-}
-
-// Do implements adapters.Action.
-func (a logAction) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
+// log sends a message to the log of the client.
+func (b *builtin) log(block *hcl.Log, call *adapters.Call) (err error) {
 	var data []byte
-	if a.Message != nil {
-		data = value.AppendString(nil, failure.Render(a.Message, call.Frame))
-	} else {
-		var err error
-		if data, err = evalJSON(a.Data, call.Frame); err != nil {
-			return adapters.Result{}, err
-		}
+	if block.Message != nil {
+		data = value.AppendString(nil, failure.Render(block.Message, call.Frame))
+	} else if data, err = evalJSON(block.Data, call.Frame); err != nil {
+		return err
 	}
-	call.Log(a.Level, a.Logger, a.scrubber.JSON(data))
-	return adapters.Result{}, nil
-}
-
-// Plan implements adapters.Planner.
-func (a logAction) Plan(*adapters.Call) (string, error) {
-	return "sends a log message to the client: " + a.Level, nil
+	call.Log(block.Level, block.Logger, b.scrubber.JSON(data))
+	return nil
 }
 
 // evalJSON evaluates an expression and encodes its value.
-func evalJSON(e *hcl.Expr, f *hcl.Frame) ([]byte, error) {
+func evalJSON(e *hcl.Expr, f *hcl.Frame) (b []byte, err error) {
 	v, err := e.Eval(f)
-	var b []byte
 	if err == nil {
 		b, err = value.AppendJSON(nil, v)
 	}
@@ -122,62 +130,28 @@ func evalJSON(e *hcl.Expr, f *hcl.Frame) ([]byte, error) {
 	return b, nil
 }
 
-// waitAction waits.
-type waitAction struct{ *hcl.Wait }
-
-// Do implements adapters.Action.
-func (a waitAction) Do(ctx context.Context, call *adapters.Call) (adapters.Result, error) {
-	d, err := a.Duration(call.Frame)
+func wait(ctx context.Context, block *hcl.Wait, call *adapters.Call) error {
+	d, err := block.Duration(call.Frame)
 	if err != nil {
-		return adapters.Result{}, failure.AsFault(err)
+		return failure.AsFault(err)
 	}
-	if client, ok := call.Client.(detacher); ok && a.Detach {
-		client.Detach(d)
+	if client, ok := call.Client.(interface{ Detach(time.Duration) bool }); ok && block.Detach {
+		client.Detach(d) // the client comes back for its result after d
 	}
-	return adapters.Result{}, ctxtime.Sleep(ctx, d)
+	return ctxtime.Sleep(ctx, d)
 }
 
-// Plan implements adapters.Planner.
-func (a waitAction) Plan(call *adapters.Call) (string, error) {
-	d, err := a.Duration(call.Frame)
-	return "waits " + failure.FormatDuration(d), err
-}
-
-// failAction fails the call.
-type failAction struct{ *hcl.Fail }
-
-// Do implements adapters.Action.
-func (a failAction) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
-	return adapters.Result{}, &adapters.Fault{Message: failure.Render(a.Message, call.Frame)}
-}
-
-// Plan implements adapters.Planner.
-func (a failAction) Plan(call *adapters.Call) (string, error) {
-	return "fails the call: " + failure.Render(a.Message, call.Frame), nil
-}
-
-// faultAction answers the request with an error of the protocol.
-type faultAction struct {
-	*hcl.ProtocolFault
-	scrubber *result.Scrubber
-}
-
-// Do implements adapters.Action.
-func (a faultAction) Do(_ context.Context, call *adapters.Call) (adapters.Result, error) {
-	e := &mcp.Error{Code: a.Code, Message: a.scrubber.Text(failure.Render(a.Message, call.Frame))}
-	if a.Data != nil {
-		data, err := evalJSON(a.Data, call.Frame)
+// protocolError returns the error of the protocol that answers the request.
+func (b *builtin) protocolError(block *hcl.ProtocolFault, call *adapters.Call) error {
+	e := &mcp.Error{Code: block.Code, Message: b.scrubber.Text(failure.Render(block.Message, call.Frame))}
+	if block.Data != nil {
+		data, err := evalJSON(block.Data, call.Frame)
 		if err != nil {
-			return adapters.Result{}, err
+			return err
 		}
-		e.Data = a.scrubber.JSON(data)
+		e.Data = b.scrubber.JSON(data)
 	}
-	return adapters.Result{}, e
-}
-
-// Plan implements adapters.Planner.
-func (a faultAction) Plan(call *adapters.Call) (string, error) {
-	return "answers with a protocol error: " + failure.Render(a.Message, call.Frame), nil
+	return e
 }
 
 // toolCall is the action of a step that calls another tool.

@@ -68,7 +68,7 @@ func (p *Program) taskTTL(c *call) time.Duration {
 	if p.tool.Task != nil {
 		ttl = p.tool.Task.TTL
 	}
-	if c.approval != nil && c.approval.stage == approvalWaiting {
+	if c.approval != nil && c.approval.Stage == approvalWaiting {
 		ttl += c.approval.maxWait
 	}
 	return ttl
@@ -90,10 +90,9 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 	defer p.Env.Generation.Release()
 	ctx, t := run.Context(), run.Task
 	caller := t.Caller()
-	c := p.newCall(ctx, CallerRoot(caller), run)
+	c := p.newCallOf(ctx, caller, run)
 	defer c.release()
-	c.caller, c.timing.stopCtx, c.progress.onStep, c.limits = caller, ctx, run.SetStep, limits
-	c.setCaller(caller)
+	c.timing.stopCtx, c.progress.onStep, c.limits = ctx, run.SetStep, limits
 	if c.audit = p.beginAudit(caller, nil, nil); c.audit != nil {
 		c.audit.common.Task = t.ID()
 	}
@@ -144,7 +143,7 @@ func (p *Program) resumeTask(c *call, t *task.Task, sent map[string]any) (err er
 	if err := c.restoreFrom(t, sent); err != nil {
 		return err
 	}
-	if c.approval != nil && c.approval.stage == approvalWaiting { // nothing was done yet
+	if c.approval != nil && c.approval.Stage == approvalWaiting { // nothing was done yet
 		c.approval.task = t.ID()
 		return p.run(c, inputs{admitted: true})
 	}
@@ -225,7 +224,7 @@ func (p *Program) checkAnswers(
 	ctx context.Context, t *task.Task, sent map[string]any,
 ) (again []mcp.Question, complete bool, err error) {
 	defer failure.Recover(&err)
-	c := p.newCall(ctx, CallerRoot(t.Caller()), adapters.NopClient{})
+	c := p.newCallOf(ctx, t.Caller(), adapters.NopClient{})
 	defer c.result.Release()
 	if err := c.restoreFrom(t, sent); err != nil {
 		return nil, false, err

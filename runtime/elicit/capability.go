@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"hatchel/hcl"
-	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 )
@@ -56,14 +55,7 @@ type Capabilities mcp.Caller
 
 // AppendJSON implements value.Deferred.
 func (c *Capabilities) AppendJSON(dst []byte) []byte {
-	dst = append(dst, '[')
-	for i, name := range c.names() {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = jsonscan.AppendString(dst, name)
-	}
-	return append(dst, ']')
+	return mcp.AppendStrings(dst, c.names())
 }
 
 // Value implements value.Deferred.

@@ -71,14 +71,7 @@ func (x *Exchange) samplingParams(s *hcl.Sample, f *hcl.Frame) ([]byte, error) {
 	}
 	dst = appendNumber(dst, "temperature", s.Temperature)
 	if len(s.Stop) > 0 {
-		dst = append(dst, `,"stopSequences":[`...)
-		for i, stop := range s.Stop {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = value.AppendString(dst, stop)
-		}
-		dst = append(dst, ']')
+		dst = mcp.AppendStrings(append(dst, `,"stopSequences":`...), s.Stop)
 	}
 	dst = result.AppendMember(dst, "includeContext", s.Include)
 	return append(appendPreferences(dst, s), '}'), nil

@@ -44,6 +44,12 @@ func Recover(err *error) {
 	}
 }
 
+// Try calls do and returns its error. A panic is its error.
+func Try(do func() error) (err error) {
+	defer Recover(&err)
+	return do()
+}
+
 // FormatDuration writes a duration as a configuration does: 60s, 500ms, 5m.
 func FormatDuration(d time.Duration) string {
 	switch {

@@ -4,9 +4,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"hatchel/internal/filelock"
 )
@@ -51,6 +53,12 @@ func (s *Store) newDir() (string, error) {
 	}
 	path := filepath.Join(s.dir.path, strings.ToLower(rand.Text()))
 	return path, os.Mkdir(path, 0o700)
+}
+
+// ownedByUser reports whether a file belongs to the user of this process.
+func ownedByUser(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Getuid()
 }
 
 func isGone(path string) bool {

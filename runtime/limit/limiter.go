@@ -2,10 +2,14 @@ package limit
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/ctxtime"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/state"
 )
 
@@ -60,18 +64,22 @@ func (l *Limiter) Acquire(ctx context.Context, key Key, limit Limit) error {
 
 // Readmit counts a call that was admitted before, regardless of the limit.
 func (l *Limiter) Readmit(key Key) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.bucket(key).running++
+	l.update(key, func(b *bucket) { b.running++ })
 }
 
 // Release reports the end of a call.
 func (l *Limiter) Release(key Key) {
+	l.update(key, func(b *bucket) {
+		b.running--
+		b.admitWaiters()
+	})
+}
+
+// update changes the bucket of a key.
+func (l *Limiter) update(key Key, change func(*bucket)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.bucket(key)
-	b.running--
-	b.admitWaiters()
+	change(l.bucket(key))
 }
 
 // acquireSlot counts a call as running.
@@ -96,11 +104,9 @@ func (l *Limiter) acquireSlot(ctx context.Context, key Key, limit Limit, deadlin
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i, other := range b.waiters {
-		if other == w {
-			b.waiters = append(b.waiters[:i], b.waiters[i+1:]...)
-			return err
-		}
+	if i := slices.Index(b.waiters, w); i >= 0 {
+		b.waiters = slices.Delete(b.waiters, i, i+1)
+		return err
 	}
 	b.running-- // it was admitted in the meantime
 	b.admitWaiters()
@@ -146,4 +152,88 @@ func (l *Limiter) bucket(key Key) *bucket {
 		l.buckets[key] = b
 	}
 	return b
+}
+
+// acquireRate waits until the rate admits a call. Without the state store, no call is admitted.
+func (l *Limiter) acquireRate(ctx context.Context, key Key, limit Limit, deadline time.Time) error {
+	delay, err := l.reserve(ctx, key, limit, deadline)
+	if delay == 0 || err != nil {
+		return err
+	}
+	defer l.addQueued(key, -1)
+	return ctxtime.Sleep(ctx, delay)
+}
+
+// reserve takes the next turn at the rate and returns how long the call has to wait for it; a call
+// that has to wait counts as queued. Where calls may wait, they reserve one at a time, so that the
+// queue does not overflow.
+func (l *Limiter) reserve(
+	ctx context.Context, key Key, limit Limit, deadline time.Time,
+) (delay time.Duration, err error) {
+	if limit.rule.Queue > 0 {
+		reserving := l.reserving(key)
+		select {
+		case reserving <- struct{}{}:
+			defer func() { <-reserving }()
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	maxWait, retryAfter := l.maxWait(key, limit, deadline)
+	if retryAfter > 0 {
+		return 0, limit.errRateLimited(retryAfter)
+	}
+	store, err := l.open(ctx)
+	if err != nil {
+		return 0, rateUnavailable(err)
+	}
+	delay, ok, err := store.Reserve(ctx, key.String(), limit.rate(), maxWait)
+	switch {
+	case err != nil:
+		return 0, rateUnavailable(err)
+	case !ok:
+		l.update(key, func(b *bucket) { b.notBefore, b.rule = time.Now().Add(delay), limit.rule })
+		return 0, limit.errRateLimited(delay)
+	case delay > 0:
+		l.addQueued(key, 1)
+	}
+	return delay, nil
+}
+
+func rateUnavailable(err error) error {
+	const text = "the calls of this tool are rate limited, and the state store that counts them is unavailable. " +
+		"Nothing was done; try again in a moment"
+	return &adapters.Fault{Message: text, Cause: failure.StateError(err), NotSent: true}
+}
+
+// reserving returns a channel with room for the one call that reserves. Its bucket stays: the call
+// is running.
+func (l *Limiter) reserving(key Key) (reserving chan struct{}) {
+	l.update(key, func(b *bucket) {
+		if b.reserving == nil {
+			b.reserving = make(chan struct{}, 1)
+		}
+		reserving = b.reserving
+	})
+	return reserving
+}
+
+// maxWait returns how long a call may wait for its turn. Where the turn is known to come later,
+// retryAfter says when: callers that repeat a rejected call do not load the state store.
+func (l *Limiter) maxWait(key Key, limit Limit, deadline time.Time) (maxWait, retryAfter time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, now := l.bucket(key), time.Now()
+	if b.queued < limit.rule.Queue {
+		maxWait = max(deadline.Sub(now), 0)
+	}
+	if next := b.notBefore.Sub(now); b.rule == limit.rule && next > maxWait {
+		return 0, next
+	}
+	return maxWait, 0
+}
+
+// addQueued changes how many calls wait for the rate.
+func (l *Limiter) addQueued(key Key, n int) {
+	l.update(key, func(b *bucket) { b.queued += n })
 }

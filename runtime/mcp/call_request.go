@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -59,13 +60,13 @@ func newCallRequest(m *message, rc requestContext) (*CallRequest, *Error) {
 	case m.arguments == nil || string(m.arguments) == "null":
 		req.Arguments = []byte("{}")
 	case !isObject(m.arguments):
-		return nil, errorf(CodeInvalidParams, "params.arguments must be an object")
+		return nil, invalidParams("params.arguments must be an object")
 	}
 	if isObject(m.meta) {
 		req.Meta = m.meta
 	}
 	if problem := checkID(m.progressToken); problem != "" {
-		return nil, errorf(CodeInvalidParams, "params._meta.progressToken %s", problem)
+		return nil, invalidParams("params._meta.progressToken %s", problem)
 	}
 	if rc.caller.Revision.Modern() {
 		return req, req.readAnswers(m)
@@ -76,7 +77,7 @@ func newCallRequest(m *message, rc requestContext) (*CallRequest, *Error) {
 // readAnswers reads the answers of a modern caller to earlier questions.
 func (r *CallRequest) readAnswers(m *message) (invalid *Error) {
 	if m.inputResponses != nil && !isObject(m.inputResponses) {
-		return errorf(CodeInvalidParams, "params.inputResponses must be an object")
+		return invalidParams("params.inputResponses must be an object")
 	}
 	r.Answers = m.inputResponses
 	if m.requestState != nil {
@@ -153,4 +154,29 @@ func (r *CallRequest) end() {
 	r.mu.Lock()
 	r.over = true
 	r.mu.Unlock()
+}
+
+// Level is the severity of a log message to the client.
+type Level int
+
+// The levels of RFC 5424, least severe first. The zero Level is none of them.
+const (
+	LevelDebug Level = iota + 1
+	LevelInfo
+	LevelNotice
+	LevelWarning
+	LevelError
+	LevelCritical
+	LevelAlert
+	LevelEmergency
+)
+
+var levelNames = []string{"", "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+func (l Level) String() string { return levelNames[l] }
+
+// parseLevel returns the level that a scanned value names, or 0.
+func parseLevel(value []byte) Level {
+	name, _ := jsonscan.Text(value)
+	return Level(max(0, slices.Index(levelNames, name)))
 }

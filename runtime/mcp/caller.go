@@ -2,7 +2,11 @@ package mcp
 
 import (
 	"bytes"
+	"context"
+	"maps"
 	"net/http"
+	"slices"
+	"time"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -35,7 +39,7 @@ func (c *Caller) Owner() string {
 // request, its header and its token. If last, the snapshot of an earlier request, is the same as c,
 // Snapshot returns last.
 func (c *Caller) Snapshot(last *Caller) *Caller {
-	if last != nil && last.Same(c) {
+	if last != nil && last.same(c) {
 		return last
 	}
 	return &Caller{
@@ -44,9 +48,9 @@ func (c *Caller) Snapshot(last *Caller) *Caller {
 	}
 }
 
-// Same reports whether c and d differ only in what each request brings along: session, address and
+// same reports whether c and d differ only in what each request brings along: session, address and
 // header.
-func (c *Caller) Same(d *Caller) bool {
+func (c *Caller) same(d *Caller) bool {
 	return c.Revision == d.Revision && c.Toolset == d.Toolset && c.Subject == d.Subject &&
 		c.Identity.same(d.Identity) &&
 		bytes.Equal(c.ClientInfo, d.ClientInfo) && bytes.Equal(c.Capabilities, d.Capabilities)
@@ -66,4 +70,83 @@ func (c *Caller) Can(capability ...string) bool {
 	}
 	v, ok := jsonscan.Lookup(c.Capabilities, capability...)
 	return ok && string(v) != "null" && string(v) != "false"
+}
+
+// Identity describes an authenticated caller. It is read-only.
+type Identity struct {
+	// Subject is the name in the key, the token or the certificate.
+	Subject string `json:"subject"`
+	// Key is what authenticates the subject: the name of a key, the URL of an issuer, or
+	// tls:client_ca.
+	Key string `json:"key"`
+	// Groups are those that the caller belongs to.
+	Groups []string `json:"groups,omitempty"`
+	// Scopes are those that were granted.
+	Scopes []string `json:"scopes,omitempty"`
+	// Claims are those of a token or a certificate: an encoded JSON object, or nil.
+	Claims []byte `json:"claims,omitempty"`
+	// Headers are those headers of the request that may be read, by lower-case name.
+	Headers map[string]string `json:"headers,omitempty"`
+
+	// Grant identifies what the configuration declares about the credential. It changes with the
+	// declaration.
+	Grant string `json:"-"`
+	// Expires is when the credential expires; zero for never. Streams end at that time.
+	Expires time.Time `json:"-"`
+	// Token returns the token of the request and its expiry. It is nil for other credentials. It is
+	// used for token exchange only and is never stored.
+	Token func() (text string, until time.Time) `json:"-"`
+	// Metadata is the URL of the protected resource metadata for clients, or "".
+	Metadata string `json:"-"`
+}
+
+// Owner returns what sessions, tasks and states are bound to: the subject together with what
+// authenticates it. The owner of nil is "".
+func (i *Identity) Owner() string {
+	if i == nil {
+		return ""
+	}
+	return i.Key + "\n" + i.Subject // no Key has a line break
+}
+
+// WithoutToken returns the identity without the token, to be stored. It is nil for nil.
+func (i *Identity) WithoutToken() *Identity {
+	if i == nil || i.Token == nil {
+		return i
+	}
+	kept := *i
+	kept.Token = nil
+	return &kept
+}
+
+// MissingScopes returns those of the scopes that were not granted.
+func (i *Identity) MissingScopes(scopes []string) (missing []string) {
+	for _, s := range scopes {
+		if !slices.Contains(i.Scopes, s) {
+			missing = append(missing, s)
+		}
+	}
+	return missing
+}
+
+// same reports whether a call cannot tell i and j apart.
+func (i *Identity) same(j *Identity) bool {
+	if i == nil || j == nil {
+		return i == j
+	}
+	return i.Owner() == j.Owner() && i.Grant == j.Grant && string(i.Claims) == string(j.Claims) &&
+		slices.Equal(i.Groups, j.Groups) && slices.Equal(i.Scopes, j.Scopes) && maps.Equal(i.Headers, j.Headers)
+}
+
+type identityKey struct{}
+
+// WithIdentity returns a context for an HTTP request of an authenticated caller.
+func WithIdentity(ctx context.Context, i *Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, i)
+}
+
+// IdentityOf returns the identity that WithIdentity has set, or nil.
+func IdentityOf(ctx context.Context) *Identity {
+	i, _ := ctx.Value(identityKey{}).(*Identity)
+	return i
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"sync"
 
@@ -38,9 +39,6 @@ func (c *clientRequests) add() (*clientRequest, error) {
 	// The ids of clients are usually numbers, and some clients confuse them with those of the
 	// server.
 	r := &clientRequest{"ask-" + strconv.FormatUint(c.last, 10), make(chan clientResponse, 1)}
-	if c.pending == nil {
-		c.pending = make(map[string]*clientRequest)
-	}
 	c.pending[r.id] = r
 	return r, nil
 }
@@ -86,14 +84,9 @@ func (c *clientRequests) close(cause error) {
 	c.pending = nil
 }
 
-// parseClientError reads the error member of a response.
+// parseClientError reads the error member of a response, as far as it is well-formed.
 func parseClientError(failure []byte) *ClientError {
 	e := &ClientError{Code: CodeInternalError}
-	if code, ok := jsonscan.Lookup(failure, "code"); ok {
-		if n, err := strconv.Atoi(string(code)); err == nil {
-			e.Code = n
-		}
-	}
-	e.Message, _ = jsonscan.LookupText(failure, "message")
+	json.Unmarshal(failure, e)
 	return e
 }

@@ -2,6 +2,9 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 
 	"hatchel/hcl/jsonscan"
@@ -39,17 +42,16 @@ func (s *Server) complete(ctx context.Context, dst []byte, m *message, rc reques
 	if err != nil {
 		return dst, s.protocolError(ctx, m, err)
 	}
-	return rc.endResult(c.appendMembers(beginResult(dst, rc.caller.Revision))), nil
+	return rc.info.endResult(c.appendMembers(beginResult(dst, rc.caller.Revision)), rc.caller.Revision), nil
 }
 
 func (m *message) completeRequest() (*CompleteRequest, *Error) {
 	req := &CompleteRequest{}
-	kind, ok := jsonscan.LookupText(m.ref, "type")
+	kind, ok := jsonscan.LookupText(m.params, "ref", "type")
 	name := "name"
 	switch {
 	case !ok:
-		return nil, errorf(CodeInvalidParams,
-			"params.ref must be an object with a type, which is ref/prompt or ref/resource")
+		return nil, invalidParams("params.ref must be an object with a type, which is ref/prompt or ref/resource")
 	case kind == "ref/prompt":
 		req.Kind = "prompt"
 	case kind == "ref/tool":
@@ -57,27 +59,24 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 	case kind == "ref/resource":
 		req.Kind, name = "resource", "uri"
 	default:
-		return nil, errorf(CodeInvalidParams, "params.ref.type must be ref/prompt or ref/resource, got %q",
+		return nil, invalidParams("params.ref.type must be ref/prompt or ref/resource, got %q",
 			jsonscan.Excerpt(kind))
 	}
-	if req.Name, ok = jsonscan.LookupText(m.ref, name); !ok {
-		return nil, errorf(CodeInvalidParams, "params.ref.%s must be a string", name)
+	if req.Name, ok = jsonscan.LookupText(m.params, "ref", name); !ok {
+		return nil, invalidParams("params.ref.%s must be a string", name)
 	}
-	if req.Argument, ok = jsonscan.LookupText(m.argument, "name"); !ok {
-		return nil, errorf(CodeInvalidParams, "params.argument must be an object with a name, a string")
+	if req.Argument, ok = jsonscan.LookupText(m.params, "argument", "name"); !ok {
+		return nil, invalidParams("params.argument must be an object with a name, a string")
 	}
-	if req.Value, ok = jsonscan.LookupText(m.argument, "value"); !ok {
-		return nil, errorf(CodeInvalidParams, "params.argument.value must be a string")
+	if req.Value, ok = jsonscan.LookupText(m.params, "argument", "value"); !ok {
+		return nil, invalidParams("params.argument.value must be a string")
 	}
-	if m.context == nil || string(m.context) == "null" {
-		return req, nil
+	if known := m.param("context"); known != nil && string(known) != "null" && !isObject(known) {
+		return nil, invalidParams("params.context must be an object")
 	}
-	if !isObject(m.context) {
-		return nil, errorf(CodeInvalidParams, "params.context must be an object")
-	}
-	if arguments, ok := jsonscan.Lookup(m.context, "arguments"); ok {
+	if arguments, ok := jsonscan.Lookup(m.params, "context", "arguments"); ok {
 		if !isObjectOfStrings(arguments) {
-			return nil, errorf(CodeInvalidParams, "params.context.arguments must be an object of strings")
+			return nil, invalidParams("params.context.arguments must be an object of strings")
 		}
 		req.Context = arguments
 	}
@@ -86,28 +85,15 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 
 // isObjectOfStrings reports whether a scanned value is an object whose values are strings.
 func isObjectOfStrings(value []byte) bool {
-	s := jsonscan.New(value, len(value))
-	if s.Peek() != '{' {
-		return false
-	}
-	mark, err := s.EnterObject()
-	for err == nil {
-		key, invalid := s.Key(mark)
-		if invalid != nil || key == nil {
-			return invalid == nil
-		}
-		if s.Peek() != '"' {
-			return false
-		}
-		_, err = s.Value()
-	}
-	return false
+	var members map[string]*string // nil is null
+	err := json.Unmarshal(value, &members)
+	return err == nil && members != nil && !slices.Contains(slices.Collect(maps.Values(members)), nil)
 }
 
 // appendMembers appends the members of the result.
 func (c *Completion) appendMembers(dst []byte) []byte {
 	values := c.Values[:min(len(c.Values), maxCompletionValues)]
-	dst = appendStrings(append(dst, `"completion":{"values":`...), values)
+	dst = AppendStrings(append(dst, `"completion":{"values":`...), values)
 	if c.Total > 0 {
 		dst = strconv.AppendInt(append(dst, `,"total":`...), int64(c.Total), 10)
 	}

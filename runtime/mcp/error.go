@@ -43,31 +43,30 @@ func errorf(code int, format string, args ...any) *Error {
 
 // UnknownTool returns the error for a tool that does not exist.
 func UnknownTool(name string) *Error {
-	return errorf(CodeInvalidParams, "Unknown tool: %s", jsonscan.Excerpt(name))
+	return invalidParams("Unknown tool: %s", jsonscan.Excerpt(name))
 }
 
 // UnknownPrompt returns the error for a prompt that does not exist.
 func UnknownPrompt(name string) *Error {
-	return errorf(CodeInvalidParams, "Unknown prompt: %s", jsonscan.Excerpt(name))
+	return invalidParams("Unknown prompt: %s", jsonscan.Excerpt(name))
 }
 
 // UnknownResource returns the error for a URI without a resource.
 func UnknownResource(uri string) *Error {
-	e := errorf(CodeInvalidParams, "Resource not found: %s", jsonscan.Excerpt(uri))
+	e := invalidParams("Resource not found: %s", jsonscan.Excerpt(uri))
 	e.Data = append(jsonscan.AppendString([]byte(`{"uri":`), uri), '}')
 	return e
 }
 
 // UnknownTask returns the error for a task that does not exist or belongs to another caller.
 func UnknownTask(id string) *Error {
-	return errorf(CodeInvalidParams, "Unknown task: %s", jsonscan.Excerpt(id))
+	return invalidParams("Unknown task: %s", jsonscan.Excerpt(id))
 }
 
 // InvalidState returns the error for a requestState that the server did not issue to this caller
 // for this request, or that has expired.
 func InvalidState() *Error {
-	return errorf(CodeInvalidParams,
-		"requestState was not issued for this request, or it has expired. Call again without it")
+	return invalidParams("requestState was not issued for this request, or it has expired. Call again without it")
 }
 
 // MissingCapability returns the error for a client that does not declare a required capability. The
@@ -88,7 +87,7 @@ func MissingCapability(capability ...string) *Error {
 func InsufficientScope(scopes []string) *Error {
 	e := errorf(CodeForbidden, "Insufficient scope: this requires %s", strings.Join(scopes, " "))
 	e.scopes = scopes
-	e.Data = append(appendStrings([]byte(`{"requiredScopes":`), scopes), '}')
+	e.Data = append(AppendStrings([]byte(`{"requiredScopes":`), scopes), '}')
 	return e
 }
 
@@ -98,7 +97,7 @@ func Unauthorized() *Error {
 }
 
 func unsupportedVersion(requested string) *Error {
-	data := appendStrings([]byte(`{"supported":`), revisions)
+	data := AppendStrings([]byte(`{"supported":`), revisions)
 	data = append(jsonscan.AppendString(append(data, `,"requested":`...), requested), '}')
 	return &Error{Code: CodeUnsupportedVersion, Message: "Unsupported protocol version", Data: data}
 }
@@ -114,6 +113,10 @@ func parseError(err error) *Error {
 		return errorf(CodeParseError, "Parse error")
 	}
 	return errorf(CodeParseError, "Parse error at byte %d: %s", syntax.Offset, syntax.Reason)
+}
+
+func invalidParams(format string, args ...any) *Error {
+	return errorf(CodeInvalidParams, format, args...)
 }
 
 func invalidRequest(reason string) *Error {
@@ -154,8 +157,8 @@ func (e *Error) appendReply(dst, id []byte) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendStrings appends an array of strings.
-func appendStrings[T ~string](dst []byte, list []T) []byte {
+// AppendStrings appends an array of strings as encoded JSON.
+func AppendStrings[T ~string](dst []byte, list []T) []byte {
 	dst = append(dst, '[')
 	for i, s := range list {
 		if i > 0 {

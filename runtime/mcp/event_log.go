@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,20 +72,11 @@ func (l *eventLog) append(stream uint64, frame []byte) event {
 		return event{eventID{stream, l.lastSeq}, frame}
 	}
 	e := event{eventID{stream, l.lastSeq}, bytes.Clone(frame)}
-	before := l.size
 	l.events = append(l.events, e)
-	l.size += len(frame)
-	dropped := 0
-	for len(l.events)-dropped > maxEvents || l.size > maxEventBytes && len(l.events)-dropped > 1 {
-		oldest := l.events[dropped]
-		l.size -= len(oldest.frame)
-		if oldest.stream == 0 {
-			l.lastDropped = oldest.seq
-		}
-		dropped++
+	l.resize(len(frame))
+	for len(l.events) > maxEvents || l.size > maxEventBytes && len(l.events) > 1 {
+		l.dropOldest(1)
 	}
-	l.events = append(l.events[:0], l.events[dropped:]...)
-	l.budget.used.Add(int64(l.size - before))
 	l.wakeReaders()
 	return e
 }
@@ -93,14 +85,24 @@ func (l *eventLog) append(stream uint64, frame []byte) event {
 func (l *eventLog) drop(final bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, e := range l.events {
+	l.dropOldest(len(l.events))
+	l.events, l.over = nil, l.over || final
+	l.wakeReaders()
+}
+
+func (l *eventLog) dropOldest(n int) {
+	for _, e := range l.events[:n] {
+		l.resize(-len(e.frame))
 		if e.stream == 0 {
 			l.lastDropped = e.seq
 		}
 	}
-	l.budget.used.Add(int64(-l.size))
-	l.events, l.size, l.over = nil, 0, l.over || final
-	l.wakeReaders()
+	l.events = slices.Delete(l.events, 0, n)
+}
+
+func (l *eventLog) resize(by int) {
+	l.size += by
+	l.budget.used.Add(int64(by))
 }
 
 func (l *eventLog) wakeReaders() {

@@ -20,6 +20,10 @@ const (
 	headerLastEvent = "Last-Event-Id"
 )
 
+func headerMismatch(format string, args ...any) *Error {
+	return errorf(CodeHeaderMismatch, format, args...)
+}
+
 // singleHeader returns the value of a header that may be given once. The key must be canonical.
 func singleHeader(h http.Header, key string) (value string, err *Error) {
 	switch values := h[key]; len(values) {
@@ -28,7 +32,7 @@ func singleHeader(h http.Header, key string) (value string, err *Error) {
 	case 1:
 		return values[0], nil
 	}
-	return "", errorf(CodeHeaderMismatch, "The header %s is given more than once", key)
+	return "", headerMismatch("The header %s is given more than once", key)
 }
 
 // checkHeaders checks the headers that repeat parts of a modern message, so that proxies can rely
@@ -38,10 +42,9 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 		inBody, ok := jsonscan.Text(m.metaVersion)
 		switch {
 		case version == "":
-			return errorf(CodeHeaderMismatch, "The header MCP-Protocol-Version is missing")
+			return headerMismatch("The header MCP-Protocol-Version is missing")
 		case ok && inBody != version:
-			return errorf(CodeHeaderMismatch,
-				"The header MCP-Protocol-Version does not match params._meta, which says %q",
+			return headerMismatch("The header MCP-Protocol-Version does not match params._meta, which says %q",
 				jsonscan.Excerpt(inBody))
 		}
 	}
@@ -50,10 +53,9 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 	case err != nil:
 		return err
 	case method == "":
-		return errorf(CodeHeaderMismatch, "The header Mcp-Method is missing")
+		return headerMismatch("The header Mcp-Method is missing")
 	case method != string(m.method):
-		return errorf(CodeHeaderMismatch,
-			"The header Mcp-Method does not match the method, which is %q", jsonscan.Excerpt(m.method))
+		return headerMismatch("The header Mcp-Method does not match the method, which is %q", jsonscan.Excerpt(m.method))
 	}
 	return m.checkNameHeader(h)
 }
@@ -71,13 +73,12 @@ func (m *message) checkNameHeader(h http.Header) *Error {
 	case err != nil:
 		return err
 	case name == "":
-		return errorf(CodeHeaderMismatch, "The header Mcp-Name is missing")
+		return headerMismatch("The header Mcp-Name is missing")
 	case name == inBody:
 		return nil
 	}
 	if decoded, ok := decodeHeader(name); !ok || decoded != inBody {
-		return errorf(CodeHeaderMismatch,
-			"The header Mcp-Name does not match params.%s, which is %q", member, jsonscan.Excerpt(inBody))
+		return headerMismatch("The header Mcp-Name does not match params.%s, which is %q", member, jsonscan.Excerpt(inBody))
 	}
 	return nil
 }
@@ -127,20 +128,18 @@ func (in HeaderInput) check(h http.Header, arguments []byte) *Error {
 	switch {
 	case !ok || string(value) == "null":
 		if given {
-			return errorf(CodeHeaderMismatch, "The header %s repeats the argument %q, which is absent",
-				in.key, argument)
+			return headerMismatch("The header %s repeats the argument %q, which is absent", in.key, argument)
 		}
 		return nil
 	case !given:
-		return errorf(CodeHeaderMismatch, "The header %s is missing. It must repeat the argument %q",
-			in.key, argument)
+		return headerMismatch("The header %s is missing. It must repeat the argument %q", in.key, argument)
 	}
 	decoded, ok := decodeHeader(encoded)
 	if !ok {
-		return errorf(CodeHeaderMismatch, "The header %s is not valid Base64", in.key)
+		return headerMismatch("The header %s is not valid Base64", in.key)
 	}
 	if !sameValue(decoded, value) {
-		return errorf(CodeHeaderMismatch, "The header %s does not match the argument %q", in.key, argument)
+		return headerMismatch("The header %s does not match the argument %q", in.key, argument)
 	}
 	return nil
 }

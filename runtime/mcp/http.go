@@ -1,7 +1,7 @@
 package mcp
 
 import (
-	"errors"
+	"bytes"
 	"io"
 	"mime"
 	"net/http"
@@ -17,7 +17,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.For("").S
 // reject refuses a request before its body is read. The client has BodyTimeout to finish sending
 // it.
 func (s *Server) reject(w http.ResponseWriter, status int, problem string) {
-	http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.BodyTimeout))
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	w.Header().Set("Connection", "close")
 	http.Error(w, problem, status)
 }
@@ -78,42 +78,24 @@ var errEmptyBatch = &Error{Code: CodeInvalidRequest, Message: "The batch is empt
 // closed after the reply; the read deadline remains, because net/http reads the rest of the body.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *buffer) (status int, problem string) {
 	rc := http.NewResponseController(w)
-	rc.SetReadDeadline(time.Now().Add(s.options.BodyTimeout))
-	err := errTooLarge
-	if r.ContentLength <= s.options.MaxBody {
-		err = body.readFrom(r.Body, s.options.MaxBody)
+	rc.SetReadDeadline(time.Now().Add(bodyTimeout))
+	limit, read := s.options.MaxBody, bytes.NewBuffer(body.b)
+	var err error
+	if r.ContentLength <= limit {
+		_, err = read.ReadFrom(io.LimitReader(r.Body, limit+1))
 	}
-	if err == nil {
+	body.b = read.Bytes()
+	switch {
+	case max(r.ContentLength, int64(len(body.b))) > limit:
+		status, problem = http.StatusRequestEntityTooLarge, "The request is larger than this server accepts"
+	case err != nil:
+		status, problem = http.StatusBadRequest, "The request body could not be read completely"
+	default:
 		rc.SetReadDeadline(time.Time{})
 		return 0, ""
 	}
 	w.Header().Set("Connection", "close")
-	if err == errTooLarge {
-		return http.StatusRequestEntityTooLarge, "The request is larger than this server accepts"
-	}
-	return http.StatusBadRequest, "The request body could not be read completely"
-}
-
-var errTooLarge = errors.New("too large")
-
-// readFrom reads everything up to limit bytes.
-func (b *buffer) readFrom(r io.Reader, limit int64) error {
-	r = io.LimitReader(r, limit+1)
-	for {
-		if len(b.b) == cap(b.b) {
-			b.b = append(b.b, 0)[:len(b.b)]
-		}
-		n, err := r.Read(b.b[len(b.b):cap(b.b)])
-		b.b = b.b[:len(b.b)+n]
-		switch {
-		case int64(len(b.b)) > limit:
-			return errTooLarge
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
-	}
+	return status, problem
 }
 
 func hasJSONBody(h http.Header) bool {

@@ -47,7 +47,7 @@ func (s *Server) openSession(resp *postResponse, m *message, id string) {
 		resp.fail(err, m.id)
 		return
 	}
-	defer s.calls.release()
+	defer s.calls.Release(1)
 	p, err := s.newPeer(m, resp.view.toolset)
 	if err != nil {
 		resp.finish(err.appendReply(nil, m.id), http.StatusOK)
@@ -148,7 +148,7 @@ func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]b
 	if err := s.admit(); err != nil {
 		return err.appendReply(dst, m.id), nil
 	}
-	defer s.calls.release()
+	defer s.calls.Release(1)
 	// A legacy client may return for the events of a stream, so a closed connection alone cancels
 	// nothing.
 	request, err := resp.session.inflight.begin(context.WithoutCancel(resp.r.Context()), m.id)
@@ -164,7 +164,7 @@ func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]b
 	c := resp.session.caller()
 	c.Session, c.Remote, c.Header = resp.session.id, resp.r.RemoteAddr, resp.r.Header
 	c.setIdentity(resp.identity)
-	dst, err = s.replyToPeer(request.ctx, dst, m, resp.session.peer, requestContext{c, resp, resp.view.info})
+	dst, err = s.reply(request.ctx, dst, m, requestContext{c, resp.session.peer, resp, resp.view.info})
 	if request.cancelled() {
 		return nil, nil
 	}

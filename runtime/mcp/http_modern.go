@@ -37,14 +37,14 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 		resp.fail(err, m.id)
 		return
 	}
-	defer s.calls.release()
+	defer s.calls.Release(1)
 	if mayBlock(m.method) {
 		resp.startKeepAlive()
 	}
 	reply := borrowBuffer()
 	defer reply.release()
 	var err *Error
-	reply.b, err = s.reply(resp.r.Context(), reply.b, m, requestContext{c, resp, resp.view.info})
+	reply.b, err = s.reply(resp.r.Context(), reply.b, m, requestContext{c, nil, resp, resp.view.info})
 	status := http.StatusOK
 	if err != nil {
 		status = statusOf(err)
@@ -67,16 +67,16 @@ func (s *Server) listenHTTP(resp *postResponse, m *message, c *Caller) {
 	filter, err := m.listenFilter(c)
 	switch {
 	case err == nil && resp.requestSize > maxListenSize:
-		err = errorf(CodeInvalidParams, "A subscription request is limited to %d bytes, and this one has %d",
+		err = invalidParams("A subscription request is limited to %d bytes, and this one has %d",
 			maxListenSize, resp.requestSize)
-	case err == nil && !s.listeners.acquire():
+	case err == nil && !s.acquire(s.listeners):
 		err = errorf(CodeBusy, "Too many concurrent subscriptions. Try again shortly")
 	}
 	if err != nil {
 		resp.fail(err, m.id)
 		return
 	}
-	defer s.listeners.release()
+	defer s.listeners.Release(1)
 	ctx, cancel := s.streams.open(resp.r.Context())
 	defer cancel()
 	sub := s.newSubscription(resp.view.toolset, bytes.Clone(m.id))
@@ -104,7 +104,7 @@ const noticesPerChunk = 16
 func (s *Server) deliver(ctx context.Context, resp *postResponse, sub *subscription) bool {
 	wake := make(chan struct{}, 1)
 	sub.start(trySend(wake))
-	alive := time.NewTicker(s.options.KeepAlive)
+	alive := time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
 	for closing := false; !closing; {
 		chunk := []byte(nil)

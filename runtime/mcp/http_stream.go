@@ -26,11 +26,11 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, v view) {
 			return
 		}
 	}
-	if !s.listeners.acquire() {
+	if !s.acquire(s.listeners) {
 		http.Error(w, "Too many concurrent event streams. Try again shortly", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.listeners.release()
+	defer s.listeners.Release(1)
 	ctx, cancel := s.streams.open(r.Context())
 	defer cancel()
 	defer sess.addConnection()()
@@ -45,7 +45,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, v view) {
 
 // sendEvents sends the events after from until the stream, the session or ctx ends.
 func (s *Server) sendEvents(ctx context.Context, w http.ResponseWriter, sess *session, from eventID) {
-	alive := time.NewTicker(s.options.KeepAlive)
+	alive := time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
 	var wake chan struct{}
 	if from.stream == 0 {
@@ -150,9 +150,6 @@ func (t *httpStreams) open(ctx context.Context) (_ context.Context, cancel conte
 	stream := &httpStream{identity, cancel}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.active == nil {
-		t.active = make(map[*httpStream]struct{})
-	}
 	t.active[stream] = struct{}{}
 	return ctx, func() {
 		t.mu.Lock()

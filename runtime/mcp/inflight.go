@@ -27,6 +27,10 @@ type inflightRequest struct {
 	id     string
 }
 
+func newInflightRequests(limit int) inflightRequests {
+	return inflightRequests{limit: limit, byID: make(map[string]*inflightRequest)}
+}
+
 // begin registers a request. The caller must call done after the reply.
 func (f *inflightRequests) begin(parent context.Context, id []byte) (*inflightRequest, *Error) {
 	f.mu.Lock()
@@ -38,9 +42,6 @@ func (f *inflightRequests) begin(parent context.Context, id []byte) (*inflightRe
 	key := string(id)
 	if _, exists := f.byID[key]; exists {
 		return nil, duplicateID(id)
-	}
-	if f.byID == nil {
-		f.byID = make(map[string]*inflightRequest)
 	}
 	ctx, cancel := context.WithCancelCause(parent)
 	r := &inflightRequest{ctx, cancel, f, key}

@@ -43,9 +43,10 @@ func (i *Info) appendServerInfo(dst []byte) []byte {
 	return append(append(dst, `"`+keyServerInfo+`":`...), i.implementation...)
 }
 
-// appendEnd closes a modern result that has no metadata of its own. A nil Info adds no metadata.
-func (i *Info) appendEnd(dst []byte) []byte {
-	if i == nil {
+// endResult closes a result that has no metadata of its own. Every modern result names the server; a
+// nil Info adds no metadata.
+func (i *Info) endResult(dst []byte, r Revision) []byte {
+	if i == nil || !r.Modern() {
 		return append(dst, '}')
 	}
 	return append(dst, i.tail...)
@@ -60,7 +61,7 @@ func AppendIcons(dst []byte, icons []Icon) []byte {
 		dst = jsonscan.AppendString(append(dst, `{"src":`...), icon.Src)
 		dst = appendMember(dst, "mimeType", icon.MIMEType)
 		if len(icon.Sizes) > 0 {
-			dst = appendStrings(append(dst, `,"sizes":`...), icon.Sizes)
+			dst = AppendStrings(append(dst, `,"sizes":`...), icon.Sizes)
 		}
 		dst = append(appendMember(dst, "theme", icon.Theme), '}')
 	}
@@ -92,7 +93,7 @@ func (i *Info) appendInitializeResult(dst []byte, r Revision) []byte {
 
 // appendDiscoverResult appends the result of server/discover.
 func (i *Info) appendDiscoverResult(dst []byte) []byte {
-	dst = appendStrings(append(dst, `{"resultType":"complete","supportedVersions":`...), revisions)
+	dst = AppendStrings(append(dst, `{"resultType":"complete","supportedVersions":`...), revisions)
 	dst = append(append(dst, `,"capabilities":`+modernCapabilities...), i.instructions...)
-	return i.appendEnd(append(dst, `,"ttlMs":0,"cacheScope":"public"`...))
+	return i.endResult(append(dst, `,"ttlMs":0,"cacheScope":"public"`...), Revision20260728)
 }

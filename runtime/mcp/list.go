@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -52,11 +53,7 @@ type joinedEntries struct {
 func NewList(of Listing, entries []Entry, o ListOptions) *List {
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
-	l := &List{of: of, pageSize: o.PageSize}
-	if l.pageSize <= 0 {
-		l.pageSize = 1000
-	}
-	l.cacheHints = appendCacheHints(nil, o.TTL, o.Private)
+	l := &List{of: of, pageSize: cmp.Or(o.PageSize, 1000), cacheHints: appendCacheHints(nil, o.TTL, o.Private)}
 	for _, e := range entries {
 		l.names = append(l.names, e.Name)
 		l.legacy.add(e.Legacy)
@@ -135,75 +132,61 @@ func (l *List) Revision() string { return l.revision }
 func (l *List) Len() int { return len(l.names) }
 
 // AppendResult appends the result in revision r with all entries and without metadata.
-func (l *List) AppendResult(dst []byte, r Revision) []byte { return append(l.appendAll(dst, r), '}') }
+func (l *List) AppendResult(dst []byte, r Revision) []byte { return (*Info)(nil).AppendList(dst, l, r) }
 
 // AppendList appends the result in revision r with all entries, as a server with this Info returns
 // it.
 func (i *Info) AppendList(dst []byte, l *List, r Revision) []byte {
-	rc := requestContext{caller: &Caller{Revision: r}, info: i}
-	return rc.endResult(l.appendAll(dst, r))
-}
-
-func (l *List) appendAll(dst []byte, r Revision) []byte {
-	return l.appendCacheHints(l.appendEntries(beginResult(dst, r), 0, len(l.names), r), r)
-}
-
-func (l *List) appendCacheHints(dst []byte, r Revision) []byte {
-	if r.Modern() {
-		return append(dst, l.cacheHints...)
-	}
-	return dst
+	return i.endResult(l.appendEntries(dst, 0, len(l.names), r), r)
 }
 
 // list appends a page of one of the lists.
 func (s *Server) list(ctx context.Context, dst []byte, m *message, rc requestContext, of Listing) ([]byte, *Error) {
-	after := ""
-	if m.cursor != nil && string(m.cursor) != "null" {
-		cursor, ok := jsonscan.Text(m.cursor)
-		if ok {
-			after, ok = parseCursor(cursor)
-		}
-		if !ok {
-			return dst, errorf(CodeInvalidParams, "cursor was not issued by this server")
+	after, ok := "", true
+	if cursor := m.param("cursor"); cursor != nil && string(cursor) != "null" {
+		if after, ok = jsonscan.Text(cursor); ok {
+			after, ok = parseCursor(after)
 		}
 	}
+	if !ok {
+		return dst, invalidParams("cursor was not issued by this server")
+	}
 	l, r := s.handler.List(ctx, rc.caller, of), rc.caller.Revision
-	return rc.endResult(l.appendCacheHints(l.appendPage(beginResult(dst, r), after, r), r)), nil
+	return rc.info.endResult(l.appendPage(dst, after, r), r), nil
 }
 
 var listMembers = [...]string{
 	Tools: `"tools":[`, Prompts: `"prompts":[`, Resources: `"resources":[`, Templates: `"resourceTemplates":[`,
 }
 
-// appendPage appends the members `"tools":[…]` (or another list) and, unless it is the last page,
-// `,"nextCursor":"…"` of the page after the entry named after.
+// appendPage appends a result up to its metadata, with the page after the entry named after.
 func (l *List) appendPage(dst []byte, after string, r Revision) []byte {
-	from := 0
-	if after != "" {
-		from = sort.Search(len(l.names), func(i int) bool { return l.names[i] > after })
-	}
-	to := min(from+l.pageSize, len(l.names))
-	dst = l.appendEntries(dst, from, to, r)
-	if to < len(l.names) {
-		dst = append(appendCursor(append(dst, `,"nextCursor":"`...), l.names[to-1]), '"')
-	}
-	return dst
+	from := sort.Search(len(l.names), func(i int) bool { return l.names[i] > after })
+	return l.appendEntries(dst, from, min(from+l.pageSize, len(l.names)), r)
 }
 
-// appendEntries appends the member `"tools":[…]` (or another list) with the entries from one index
-// up to another.
+// appendEntries appends a result up to its metadata: the member `"tools":[…]` (or another list) with
+// the entries from one index up to another, and unless these are the last, the cursor of the next
+// page.
 func (l *List) appendEntries(dst []byte, from, to int, r Revision) []byte {
 	entries := &l.legacy
 	if r.Modern() {
 		entries = &l.modern
 	}
-	dst = append(dst, listMembers[l.of]...)
+	dst = append(beginResult(dst, r), listMembers[l.of]...)
 	if l.picked == nil {
 		dst = append(dst, entries.slice(from, to)...)
 	} else {
-		dst = entries.appendPicked(dst, l.picked[from:max(from, to)])
+		dst = entries.appendPicked(dst, l.picked[from:to])
 	}
-	return append(dst, ']')
+	dst = append(dst, ']')
+	if to < len(l.names) {
+		dst = append(appendCursor(append(dst, `,"nextCursor":"`...), l.names[to-1]), '"')
+	}
+	if r.Modern() {
+		dst = append(dst, l.cacheHints...)
+	}
+	return dst
 }
 
 // A cursor contains the name of the last entry of the previous page. It stays valid while the list

@@ -1,8 +1,11 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 
 	"hatchel/hcl/jsonscan"
@@ -10,7 +13,7 @@ import (
 
 // listenFilter is the filter of a subscriptions/listen.
 type listenFilter struct {
-	lists       Changes
+	lists       []topicKind
 	uris, tasks []string
 }
 
@@ -23,13 +26,16 @@ var listFilters = [...]string{
 
 // listenFilter reads params.notifications. Tasks are an extension, which the client must declare.
 func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
-	if !isObject(m.notifications) {
-		return f, errorf(CodeInvalidParams, "params.notifications must be an object")
+	if !isObject(m.param("notifications")) {
+		return f, invalidParams("params.notifications must be an object")
 	}
-	for i, subscribed := range []*bool{&f.lists.Tools, &f.lists.Prompts, &f.lists.Resources} {
-		v, ok := jsonscan.Lookup(m.notifications, listFilters[i])
-		if *subscribed = string(v) == "true"; ok && !*subscribed && string(v) != "false" {
-			return f, errorf(CodeInvalidParams, "params.notifications.%s must be true or false", listFilters[i])
+	for kind, member := range listFilters {
+		v, ok := jsonscan.Lookup(m.params, "notifications", member)
+		switch {
+		case string(v) == "true":
+			f.lists = append(f.lists, topicKind(kind))
+		case ok && string(v) != "false":
+			return f, invalidParams("params.notifications.%s must be true or false", member)
 		}
 	}
 	if f.uris, err = m.filterNames("resourceSubscriptions"); err != nil {
@@ -47,16 +53,16 @@ func (m *message) listenFilter(c *Caller) (f listenFilter, err *Error) {
 // filterNames reads a member of params.notifications that is an array of strings. It returns nil if
 // there is none.
 func (m *message) filterNames(key string) ([]string, *Error) {
-	value, ok := jsonscan.Lookup(m.notifications, key)
+	value, ok := jsonscan.Lookup(m.params, "notifications", key)
 	if !ok {
 		return nil, nil
 	}
 	names, ok := distinctStrings(value)
 	switch {
 	case !ok:
-		return nil, errorf(CodeInvalidParams, "params.notifications.%s must be an array of strings", key)
+		return nil, invalidParams("params.notifications.%s must be an array of strings", key)
 	case len(names) > maxResources:
-		return nil, errorf(CodeInvalidParams, "params.notifications.%s has %d elements; the maximum is %d",
+		return nil, invalidParams("params.notifications.%s has %d elements; the maximum is %d",
 			key, len(names), maxResources)
 	}
 	return names, nil
@@ -65,28 +71,18 @@ func (m *message) filterNames(key string) ([]string, *Error) {
 // distinctStrings returns the elements of a scanned array of strings, without duplicates. It
 // reports false for any other value.
 func distinctStrings(value []byte) (list []string, ok bool) {
-	s := jsonscan.New(value, len(value))
-	if s.Peek() != '[' || s.EnterArray() != nil {
+	var elements []*string // nil is null
+	if json.Unmarshal(value, &elements) != nil || elements == nil || slices.Contains(elements, nil) {
 		return nil, false
 	}
 	seen := make(map[string]bool)
-	for {
-		more, err := s.NextElement()
-		if err != nil || !more {
-			return list, err == nil
-		}
-		if s.Peek() != '"' {
-			return nil, false
-		}
-		text, err := s.Text()
-		if err != nil {
-			return nil, false
-		}
-		if !seen[text] {
-			seen[text] = true
-			list = append(list, text)
+	for _, e := range elements {
+		if !seen[*e] {
+			seen[*e] = true
+			list = append(list, *e)
 		}
 	}
+	return list, true
 }
 
 // maxConcurrentSubscribes is how many resources or tasks of one subscriptions/listen the Handler is
@@ -99,19 +95,13 @@ const maxConcurrentSubscribes = 16
 func (s *Server) subscribe(
 	ctx context.Context, sub *subscription, c *Caller, f listenFilter,
 ) (acknowledgement []byte, any bool, refused error) {
-	sub.lists = f.lists
-	sub.subscribeLists()
-	uris, uriErr := s.subscribeAll(ctx, c, f.uris, sub.resources.add)
-	tasks, taskErr := s.subscribeAll(ctx, c, f.tasks, sub.subscribeTask)
-	any = sub.lists != Changes{} || len(uris)+len(tasks) > 0
-	switch {
-	case any:
-	case uriErr != nil:
-		refused = uriErr
-	default:
-		refused = taskErr
+	sub.subscribeLists(f.lists...)
+	uris, refused := s.subscribeAll(ctx, c, f.uris, sub.resources.add)
+	tasks, err := s.subscribeAll(ctx, c, f.tasks, sub.subscribeTask)
+	if any = len(f.lists)+len(uris)+len(tasks) > 0; any {
+		return sub.acknowledgement(f.lists, uris, tasks), true, nil
 	}
-	return sub.acknowledgement(uris, tasks), any, refused
+	return sub.acknowledgement(nil, nil, nil), false, cmp.Or(refused, err)
 }
 
 // subscribeAll calls subscribe for every name. It returns the names that succeeded and the first

@@ -15,8 +15,7 @@ type message struct {
 	version, id, method, params, result, failure []byte
 
 	// Members of params.
-	name, uri, taskID, arguments, cursor, meta, protocolVersion, capabilities, clientInfo []byte
-	requestID, level, notifications, inputResponses, requestState, ref, argument, context []byte
+	name, uri, arguments, inputResponses, requestState, meta []byte
 
 	// Members of params._meta.
 	metaVersion, metaClient, metaCapabilities, metaLevel, progressToken []byte
@@ -49,7 +48,7 @@ func (m *message) subject() (member string, value []byte) {
 	case "resources/read":
 		return "uri", m.uri
 	case "tasks/get", "tasks/update", "tasks/cancel":
-		return "taskId", m.taskID
+		return "taskId", m.param("taskId")
 	}
 	return "", nil
 }
@@ -64,7 +63,7 @@ func (m *message) subjectName() (string, *Error) {
 func stringParam(member string, value []byte) (string, *Error) {
 	s, ok := jsonscan.Text(value)
 	if !ok {
-		return "", errorf(CodeInvalidParams, "params.%s must be a string", member)
+		return "", invalidParams("params.%s must be a string", member)
 	}
 	return s, nil
 }
@@ -147,138 +146,98 @@ func (m *message) read(s *jsonscan.Scanner) error {
 		_, err := s.Value()
 		return err
 	}
-	mark, err := s.EnterObject()
-	for err == nil {
-		var key []byte
-		if key, err = s.Key(mark); key == nil {
-			break
-		}
-		var slot *[]byte
-		switch string(key) {
-		case "jsonrpc":
-			slot = &m.version
-		case "id":
-			slot = &m.id
-		case "method":
-			slot = &m.method
-		case "params":
-			err = m.readParams(s)
-			continue
-		case "result":
-			slot = &m.result
-		case "error":
-			slot = &m.failure
-		}
-		err = readValue(s, slot)
-	}
+	err := m.readMembers(s, messageSlot)
 	if err == nil {
 		m.validate()
 	}
 	return err
 }
 
-// readValue reads a value into slot, or drops it if slot is nil.
-func readValue(s *jsonscan.Scanner, slot *[]byte) error {
-	v, err := s.Value()
-	if slot != nil {
-		*slot = v
-	}
-	return err
-}
+// slotFunc returns where the value of a member is kept, or nil to drop it. If the member is an
+// object whose members are kept, too, it also returns where.
+type slotFunc func(m *message, key []byte) (slot *[]byte, members slotFunc)
 
-func (m *message) readParams(s *jsonscan.Scanner) error {
-	c := s.Peek()
-	start := s.Pos()
-	if c != '{' {
-		v, err := s.Value()
-		if string(v) != "null" {
-			m.params = v
-		}
-		return err
-	}
+// readMembers reads an object.
+func (m *message) readMembers(s *jsonscan.Scanner, slotOf slotFunc) error {
 	mark, err := s.EnterObject()
 	for err == nil {
-		var key []byte
+		var key, value []byte
 		if key, err = s.Key(mark); key == nil {
 			break
 		}
-		if string(key) == "_meta" {
-			err = m.readMeta(s)
-			continue
+		slot, members := slotOf(m, key)
+		if members != nil && s.Peek() == '{' {
+			start := s.Pos()
+			err = m.readMembers(s, members)
+			value = s.Since(start)
+		} else {
+			value, err = s.Value()
 		}
-		err = readValue(s, m.paramSlot(key))
+		if slot != nil {
+			*slot = value
+		}
 	}
-	m.params = s.Since(start)
 	return err
 }
 
-func (m *message) paramSlot(key []byte) *[]byte {
+func messageSlot(m *message, key []byte) (slot *[]byte, members slotFunc) {
+	switch string(key) {
+	case "jsonrpc":
+		return &m.version, nil
+	case "id":
+		return &m.id, nil
+	case "method":
+		return &m.method, nil
+	case "params":
+		return &m.params, paramSlot
+	case "result":
+		return &m.result, nil
+	case "error":
+		return &m.failure, nil
+	}
+	return nil, nil
+}
+
+// paramSlot keeps the members of params that calls have. The methods that are called less often
+// look up theirs with param.
+func paramSlot(m *message, key []byte) (slot *[]byte, members slotFunc) {
 	switch string(key) {
 	case "name":
-		return &m.name
+		return &m.name, nil
 	case "uri":
-		return &m.uri
-	case "taskId":
-		return &m.taskID
+		return &m.uri, nil
 	case "arguments":
-		return &m.arguments
-	case "cursor":
-		return &m.cursor
-	case "protocolVersion":
-		return &m.protocolVersion
-	case "capabilities":
-		return &m.capabilities
-	case "clientInfo":
-		return &m.clientInfo
-	case "requestId":
-		return &m.requestID
-	case "level":
-		return &m.level
-	case "notifications":
-		return &m.notifications
-	case "ref":
-		return &m.ref
-	case "argument":
-		return &m.argument
-	case "context":
-		return &m.context
+		return &m.arguments, nil
 	case "inputResponses":
-		return &m.inputResponses
+		return &m.inputResponses, nil
 	case "requestState":
-		return &m.requestState
+		return &m.requestState, nil
+	case "_meta":
+		return &m.meta, metaSlot
 	}
-	return nil
+	return nil, nil
 }
 
-func (m *message) readMeta(s *jsonscan.Scanner) error {
-	c := s.Peek()
-	start := s.Pos()
-	if c != '{' {
-		return readValue(s, &m.meta)
+func metaSlot(m *message, key []byte) (slot *[]byte, members slotFunc) {
+	switch string(key) {
+	case keyProtocolVersion:
+		return &m.metaVersion, nil
+	case keyClientInfo:
+		return &m.metaClient, nil
+	case keyClientCapabilities:
+		return &m.metaCapabilities, nil
+	case keyLogLevel:
+		return &m.metaLevel, nil
+	case "progressToken":
+		return &m.progressToken, nil
 	}
-	mark, err := s.EnterObject()
-	for err == nil {
-		var key []byte
-		if key, err = s.Key(mark); key == nil {
-			break
-		}
-		var slot *[]byte
-		switch string(key) {
-		case keyProtocolVersion:
-			slot = &m.metaVersion
-		case keyClientInfo:
-			slot = &m.metaClient
-		case keyClientCapabilities:
-			slot = &m.metaCapabilities
-		case keyLogLevel:
-			slot = &m.metaLevel
-		case "progressToken":
-			slot = &m.progressToken
-		}
-		err = readValue(s, slot)
-	}
-	m.meta = s.Since(start)
-	return err
+	return nil, nil
+}
+
+// param returns a member of params that no field keeps, or nil.
+func (m *message) param(name string) []byte {
+	value, _ := jsonscan.Lookup(m.params, name)
+	return value
 }
 
 // maxIDLength is the maximum length of an id or a progress token in bytes. They are repeated in
@@ -314,7 +273,7 @@ func (m *message) validate() {
 		if bytes.IndexByte(m.method, '\\') >= 0 {
 			m.method = jsonscan.Unescape(nil, m.method)
 		}
-		if m.params != nil && m.params[0] != '{' {
+		if m.params != nil && m.params[0] != '{' && string(m.params) != "null" {
 			m.invalid = "params must be an object"
 		}
 	case m.id == nil || (m.result == nil) == (m.failure == nil):

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 	"time"
@@ -18,63 +19,51 @@ type Document struct {
 
 // callTool appends the result of tools/call.
 func (s *Server) callTool(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
-	req, invalid := newCallRequest(m, rc)
-	if invalid != nil {
-		return dst, invalid
-	}
-	o, err := handle(ctx, req, s.handler.CallTool)
+	o, _, err := handle(ctx, s, m, rc, s.handler.CallTool)
 	if err != nil {
-		return dst, s.protocolError(ctx, m, err)
+		return dst, err
 	}
 	return o.appendResult(dst, rc.caller.Revision, rc.info), nil
 }
 
-// getPrompt appends the result of prompts/get.
-func (s *Server) getPrompt(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
-	req, invalid := newCallRequest(m, rc)
-	if invalid != nil {
-		return dst, invalid
-	}
-	d, err := handle(ctx, req, s.handler.GetPrompt)
-	if err != nil {
-		return dst, s.protocolError(ctx, m, err)
-	}
-	if d.Questions != nil {
-		return d.Questions.appendResult(dst, rc.info), nil
-	}
-	return rc.endResult(d.Members.AppendJSON(beginResult(dst, rc.caller.Revision))), nil
-}
-
-// readResource appends the result of resources/read.
-func (s *Server) readResource(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
-	req, invalid := newCallRequest(m, rc)
-	if invalid != nil {
-		return dst, invalid
-	}
-	d, err := handle(ctx, req, s.handler.ReadResource)
-	if err != nil {
-		return dst, s.protocolError(ctx, m, err)
-	}
-	if d.Questions != nil {
+// appendDocument appends the result of prompts/get or resources/read.
+func (s *Server) appendDocument(
+	ctx context.Context, dst []byte, m *message, rc requestContext,
+	method func(context.Context, *CallRequest) (Document, error),
+) ([]byte, *Error) {
+	d, req, err := handle(ctx, s, m, rc, method)
+	switch {
+	case err != nil:
+		return dst, err
+	case d.Questions != nil:
 		return d.Questions.appendResult(dst, rc.info), nil
 	}
 	dst = d.Members.AppendJSON(beginResult(dst, rc.caller.Revision))
-	if rc.caller.Revision.Modern() {
+	if rc.caller.Revision.Modern() && string(m.method) == "resources/read" {
 		ttl, private := d.TTL, d.Private
 		if req.Answers != nil || req.State != "" { // the result depends on more than the request
 			ttl, private = 0, true
 		}
 		dst = appendCacheHints(dst, ttl, private)
 	}
-	return rc.endResult(dst), nil
+	return rc.info.endResult(dst, rc.caller.Revision), nil
 }
 
 // handle calls a method of the Handler and ends the request afterwards, also after a panic.
 func handle[T any](
-	ctx context.Context, req *CallRequest, method func(context.Context, *CallRequest) (T, error),
-) (T, error) {
+	ctx context.Context, s *Server, m *message, rc requestContext,
+	method func(context.Context, *CallRequest) (T, error),
+) (result T, req *CallRequest, failed *Error) {
+	req, failed = newCallRequest(m, rc)
+	if failed != nil {
+		return result, nil, failed
+	}
 	defer req.end()
-	return method(ctx, req)
+	result, err := method(ctx, req)
+	if err != nil {
+		failed = s.protocolError(ctx, m, err)
+	}
+	return result, req, failed
 }
 
 // appendCacheHints appends the members that tell a modern client how long it may cache a result.
@@ -84,4 +73,124 @@ func appendCacheHints(dst []byte, ttl time.Duration, private bool) []byte {
 		return append(dst, `,"cacheScope":"private"`...)
 	}
 	return append(dst, `,"cacheScope":"public"`...)
+}
+
+// Outcome is the result of a tool call.
+type Outcome struct {
+	Content    Appender // an array of content blocks; nil means an empty array
+	Structured Appender // structuredContent, or nil; omitted in revisions without it
+	IsError    bool
+	Meta       Appender // _meta, an object, or nil
+
+	// Wrap says that Structured is wrapped as {"result": …} for revisions up to 2025-11-25, like
+	// the output schema that they see.
+	Wrap bool
+
+	Questions *Questions // instead of all else: input that is required first; for modern callers only
+
+	// Task, instead of all else, is the members of the task that the call has become, as encoded
+	// JSON without braces. It is only for callers that declare TasksExtension.
+	Task Appender
+}
+
+// AppendResult appends the result of tools/call in revision r, without the metadata of a server.
+func (o *Outcome) AppendResult(dst []byte, r Revision) []byte { return o.appendResult(dst, r, nil) }
+
+func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
+	switch {
+	case o.Questions != nil:
+		return o.Questions.appendResult(dst, server)
+	case o.Task != nil:
+		return server.endResult(o.Task.AppendJSON(append(dst, `{"resultType":"task",`...)), r)
+	}
+	modern := r.Modern()
+	dst = append(beginResult(dst, r), `"content":`...)
+	if o.Content != nil {
+		dst = o.Content.AppendJSON(dst)
+	} else {
+		dst = append(dst, "[]"...)
+	}
+	if o.Structured != nil && r.hasStructuredContent() {
+		wrap := o.Wrap && !modern
+		dst = append(dst, `,"structuredContent":`...)
+		if wrap {
+			dst = append(dst, `{"result":`...)
+		}
+		dst = o.Structured.AppendJSON(dst)
+		if wrap {
+			dst = append(dst, '}')
+		}
+	}
+	if o.IsError {
+		dst = append(dst, `,"isError":true`...)
+	}
+	if o.Meta == nil {
+		return server.endResult(dst, r)
+	}
+	dst = o.Meta.AppendJSON(append(dst, `,"_meta":`...))
+	if modern && server != nil {
+		dst = server.addToMeta(dst)
+	}
+	return append(dst, '}')
+}
+
+// addToMeta adds serverInfo to the metadata of an outcome, the object at the end of dst.
+func (i *Info) addToMeta(dst []byte) []byte {
+	dst, isObject := bytes.CutSuffix(dst, []byte{'}'})
+	if !isObject {
+		panic("the metadata of an outcome is not an object")
+	}
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(i.appendServerInfo(dst), '}')
+}
+
+// TaskRequest is one request about a task. Its slices alias memory that is reused after the reply.
+type TaskRequest struct {
+	Method  string // "tasks/get", "tasks/update" or "tasks/cancel"
+	ID      string
+	Answers []byte // inputResponses of tasks/update: an object as encoded JSON
+	Caller  *Caller
+}
+
+// TasksExtension is the capability of clients that support tasks: Caller.Can("extensions",
+// TasksExtension).
+const TasksExtension = "io.modelcontextprotocol/tasks"
+
+// serveTask appends the result of tasks/get, tasks/update or tasks/cancel.
+func (s *Server) serveTask(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
+	if !rc.caller.Can("extensions", TasksExtension) {
+		return dst, MissingCapability("extensions", TasksExtension)
+	}
+	id, invalid := m.subjectName()
+	if invalid != nil {
+		return dst, invalid
+	}
+	req := &TaskRequest{Method: string(m.method), ID: id, Caller: rc.caller}
+	if req.Method == "tasks/update" {
+		if req.Answers = m.inputResponses; !isObject(req.Answers) {
+			return dst, invalidParams("params.inputResponses must be an object")
+		}
+	}
+	members, err := s.handler.Task(ctx, req)
+	if err != nil {
+		return dst, s.protocolError(ctx, m, err)
+	}
+	dst = append(dst, `{"resultType":"complete"`...)
+	if members != nil {
+		dst = members.AppendJSON(append(dst, ','))
+	}
+	return rc.info.endResult(dst, rc.caller.Revision), nil
+}
+
+// taskState returns the members of the object that tasks/get returns. A panic of the Handler is an
+// error.
+func (s *Server) taskState(ctx context.Context, caller *Caller, id string) (members []byte, err error) {
+	defer recoverError(&err)
+	state, err := s.handler.Task(ctx, &TaskRequest{Method: "tasks/get", ID: id, Caller: caller})
+	if err != nil {
+		return nil, err
+	}
+	return state.AppendJSON(nil), nil
 }

@@ -4,37 +4,27 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 )
 
 // checkSource refuses requests that a web page has a browser send: a page may send requests to any
 // address, and may resolve a name of its own to this machine (DNS rebinding). It returns a
 // sentence, or "".
-func (o *Options) checkSource(r *http.Request) string {
-	local := isLoopback(r)
-	host := hostname(r.Host)
-	known := local && isLocalName(host) ||
-		slices.ContainsFunc(o.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
-	if !known && (local || len(o.Hosts) > 0) {
+func checkSource(r *http.Request) string {
+	local, host := isLoopback(r), hostname(r.Host)
+	if local && !isLocalName(host) {
 		return "The Host header names a host that this server does not serve"
 	}
 	origins := r.Header["Origin"]
 	if len(origins) == 0 {
 		return ""
 	}
-	origin := origins[0]
-	if len(origins) == 1 {
-		if slices.Contains(o.Origins, origin) {
+	u, err := url.Parse(origins[0])
+	if len(origins) == 1 && err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		// An unknown name may be one that the page resolves to this machine; an address cannot be.
+		own := strings.EqualFold(u.Host, r.Host) && (local || net.ParseIP(host) != nil)
+		if own || local && isLocalName(u.Hostname()) {
 			return ""
-		}
-		if u, err := url.Parse(origin); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-			// An unknown name may be one that the page resolves to this machine; an address cannot
-			// be.
-			own := strings.EqualFold(u.Host, r.Host) && (known || net.ParseIP(host) != nil)
-			if own || local && isLocalName(u.Hostname()) {
-				return ""
-			}
 		}
 	}
 	return "The Origin header names an origin that may not use this server"
@@ -47,7 +37,7 @@ func (s *Server) CheckSource(r *http.Request) string {
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
 		return "A page of another site has sent this request"
 	}
-	return s.options.checkSource(r)
+	return checkSource(r)
 }
 
 // isLoopback reports whether the request arrived at an address that only this machine can reach.

@@ -24,34 +24,33 @@ func batchesNotSupported(r Revision) *Error {
 
 // newPeer returns the peer that sent initialize. It keeps nothing of m.
 func (s *Server) newPeer(m *message, toolset string) (*peer, *Error) {
-	version, invalid := stringParam("protocolVersion", m.protocolVersion)
+	version, invalid := stringParam("protocolVersion", m.param("protocolVersion"))
+	capabilities, info := m.param("capabilities"), m.param("clientInfo")
 	switch {
 	case invalid != nil:
 		return nil, invalid
-	case m.capabilities != nil && !isObject(m.capabilities):
-		return nil, errorf(CodeInvalidParams, "params.capabilities must be an object")
-	case m.clientInfo != nil && !isObject(m.clientInfo):
-		return nil, errorf(CodeInvalidParams, "params.clientInfo must be an object")
-	case len(m.clientInfo)+len(m.capabilities) > maxClientSize:
-		return nil, errorf(CodeInvalidParams,
-			"params.clientInfo and params.capabilities have more than %d bytes", maxClientSize)
+	case capabilities != nil && !isObject(capabilities):
+		return nil, invalidParams("params.capabilities must be an object")
+	case info != nil && !isObject(info):
+		return nil, invalidParams("params.clientInfo must be an object")
+	case len(info)+len(capabilities) > maxClientSize:
+		return nil, invalidParams("params.clientInfo and params.capabilities have more than %d bytes", maxClientSize)
 	}
 	p := &peer{
 		revision:     negotiate(version),
-		info:         bytes.Clone(m.clientInfo),
-		capabilities: bytes.Clone(m.capabilities),
-		inflight:     inflightRequests{limit: s.options.CallsPerSession},
+		info:         bytes.Clone(info),
+		capabilities: bytes.Clone(capabilities),
+		inflight:     newInflightRequests(s.options.CallsPerSession),
+		requests:     clientRequests{pending: make(map[string]*clientRequest)},
 		subscription: s.newSubscription(toolset, nil),
 	}
-	p.subscription.lists = Changes{Tools: true, Prompts: true, Resources: true}
 	p.logLevel.Store(int32(LevelInfo))
 	return p, nil
 }
 
 // appendInitializeReply appends the reply to initialize.
 func (p *peer) appendInitializeReply(dst []byte, m *message, i *Info) []byte {
-	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":`...)
-	return append(i.appendInitializeResult(dst, p.revision), '}')
+	return append(i.appendInitializeResult(m.beginReply(dst), p.revision), '}')
 }
 
 // caller returns the peer as the Handler sees it.
@@ -65,60 +64,39 @@ func (p *peer) caller() *Caller {
 func (p *peer) handleNotification(m *message) {
 	switch string(m.method) {
 	case "notifications/initialized":
-		p.subscription.subscribeLists()
+		p.subscription.subscribeLists(toolListTopic, promptListTopic, resourceListTopic)
 	case "notifications/cancelled":
-		p.inflight.cancel(m.requestID, errCancelled)
+		p.inflight.cancel(m.param("requestId"), errCancelled)
 	}
 }
 
-// replyToPeer is reply with the methods that change the session.
-func (s *Server) replyToPeer(
-	ctx context.Context, dst []byte, m *message, p *peer, rc requestContext,
-) ([]byte, *Error) {
-	var err *Error
+// updatePeer serves the methods that change a session, and ping, which does not.
+func (s *Server) updatePeer(ctx context.Context, m *message, rc requestContext) *Error {
 	switch string(m.method) {
+	case "ping":
+		return nil
 	case "logging/setLevel":
-		err = p.setLevel(m)
-	case "resources/subscribe":
-		err = s.subscribeResource(ctx, m, p, rc)
-	case "resources/unsubscribe":
-		err = p.unsubscribeResource(m)
-	default:
-		return s.reply(ctx, dst, m, rc)
+		return rc.peer.setLevel(m)
 	}
-	if err != nil {
-		return err.appendReply(dst, m.id), err
-	}
-	return append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":{}}`...), nil
-}
-
-func (p *peer) setLevel(m *message) *Error {
-	level := parseLevel(m.level)
-	if level == 0 {
-		return errorf(CodeInvalidParams,
-			"params.level must be one of debug, info, notice, warning, error, critical, alert, emergency")
-	}
-	p.logLevel.Store(int32(level))
-	return nil
-}
-
-// subscribeResource serves resources/subscribe.
-func (s *Server) subscribeResource(ctx context.Context, m *message, p *peer, rc requestContext) *Error {
 	uri, invalid := stringParam("uri", m.uri)
-	if invalid != nil {
+	switch {
+	case invalid != nil:
 		return invalid
+	case string(m.method) == "resources/unsubscribe": // succeeds without a subscription, too
+		rc.peer.subscription.resources.remove(uri)
+		return nil
 	}
-	if err := p.subscription.resources.add(ctx, rc.caller, uri); err != nil {
+	if err := rc.peer.subscription.resources.add(ctx, rc.caller, uri); err != nil {
 		return s.protocolError(ctx, m, err)
 	}
 	return nil
 }
 
-// unsubscribeResource serves resources/unsubscribe. It succeeds without a subscription, too.
-func (p *peer) unsubscribeResource(m *message) *Error {
-	uri, invalid := stringParam("uri", m.uri)
-	if invalid == nil {
-		p.subscription.resources.remove(uri)
+func (p *peer) setLevel(m *message) *Error {
+	level := parseLevel(m.param("level"))
+	if level == 0 {
+		return invalidParams("params.level must be one of debug, info, notice, warning, error, critical, alert, emergency")
 	}
-	return invalid
+	p.logLevel.Store(int32(level))
+	return nil
 }

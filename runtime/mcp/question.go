@@ -51,7 +51,7 @@ func (q *Questions) appendResult(dst []byte, server *Info) []byte {
 	if len(q.Ask) > 0 {
 		dst = append(dst, '}')
 	}
-	return server.appendEnd(appendMember(dst, "requestState", q.State))
+	return server.endResult(appendMember(dst, "requestState", q.State), Revision20260728)
 }
 
 // ErrUnreachable reports that the client cannot be asked: it does not accept events, it is modern,

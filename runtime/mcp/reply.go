@@ -11,14 +11,14 @@ import (
 // requestContext is the caller of a request and the connection to it.
 type requestContext struct {
 	caller *Caller
+	peer   *peer // the session of the request; nil in the modern era
 	wire   wire
 	info   *Info // as of the start of the request
 }
 
-// reply appends the reply to a request of either era. It serves every method except initialize,
-// subscriptions/listen and those that change a session. An error is part of the reply already; it
-// is returned for the transport to choose a status. Panics of the Handler and of its Appenders end
-// here.
+// reply appends the reply to a request of either era. It serves every method except initialize and
+// subscriptions/listen. An error is part of the reply already; it is returned for the transport to
+// choose a status. Panics of the Handler and of its Appenders end here.
 func (s *Server) reply(ctx context.Context, dst []byte, m *message, rc requestContext) (out []byte, failed *Error) {
 	start := len(dst)
 	defer func() {
@@ -27,12 +27,16 @@ func (s *Server) reply(ctx context.Context, dst []byte, m *message, rc requestCo
 			out = failed.appendReply(dst[:start], m.id)
 		}
 	}()
-	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":`...)
-	dst, err := s.appendResult(ctx, dst, m, rc)
+	dst, err := s.appendResult(ctx, m.beginReply(dst), m, rc)
 	if err != nil {
 		return err.appendReply(dst[:start], m.id), err
 	}
 	return append(dst, '}'), nil
+}
+
+// beginReply opens the reply to a request with a result.
+func (m *message) beginReply(dst []byte) []byte {
+	return append(append(append(dst, `{"jsonrpc":"2.0","id":`...), m.id...), `,"result":`...)
 }
 
 func (s *Server) appendResult(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
@@ -45,13 +49,13 @@ func (s *Server) appendResult(ctx context.Context, dst []byte, m *message, rc re
 	case "prompts/list":
 		return s.list(ctx, dst, m, rc, Prompts)
 	case "prompts/get":
-		return s.getPrompt(ctx, dst, m, rc)
+		return s.appendDocument(ctx, dst, m, rc, s.handler.GetPrompt)
 	case "resources/list":
 		return s.list(ctx, dst, m, rc, Resources)
 	case "resources/templates/list":
 		return s.list(ctx, dst, m, rc, Templates)
 	case "resources/read":
-		return s.readResource(ctx, dst, m, rc)
+		return s.appendDocument(ctx, dst, m, rc, s.handler.ReadResource)
 	case "completion/complete":
 		return s.complete(ctx, dst, m, rc)
 	case "tasks/get", "tasks/update", "tasks/cancel":
@@ -62,9 +66,9 @@ func (s *Server) appendResult(ctx context.Context, dst []byte, m *message, rc re
 		if modern {
 			return rc.info.appendDiscoverResult(dst), nil
 		}
-	case "ping":
+	case "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
 		if !modern {
-			return append(dst, "{}"...), nil
+			return append(dst, "{}"...), s.updatePeer(ctx, m, rc)
 		}
 	}
 	return dst, methodNotFound(m.method)
@@ -87,14 +91,6 @@ func beginResult(dst []byte, r Revision) []byte {
 		return append(dst, `{"resultType":"complete",`...)
 	}
 	return append(dst, '{')
-}
-
-// endResult closes a result that has no metadata of its own. Every modern result names the server.
-func (rc *requestContext) endResult(dst []byte) []byte {
-	if rc.caller.Revision.Modern() {
-		return append(dst, rc.info.tail...)
-	}
-	return append(dst, '}')
 }
 
 // protocolError returns the error that the client receives for an error of the Handler.

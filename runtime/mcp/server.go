@@ -1,17 +1,22 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"net/http"
 	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Server serves a Handler. Use [New] to create one. Its methods are safe for concurrent use.
 type Server struct {
 	handler       Handler
 	options       Options
-	calls         semaphore // requests in progress
-	listeners     semaphore // event streams that wait for something to happen
+	calls         *semaphore.Weighted // requests in progress
+	listeners     *semaphore.Weighted // event streams that wait for something to happen
 	sessions      sessions
 	streams       httpStreams
 	subscriptions subscriptionRegistry
@@ -24,12 +29,14 @@ type Server struct {
 func New(h Handler, o Options) *Server {
 	o = o.withDefaults()
 	s := &Server{
-		handler:   h,
-		options:   o,
-		calls:     semaphore{limit: o.Calls},
-		listeners: semaphore{limit: o.Listeners},
-		sessions:  sessions{limit: o.Sessions, idle: o.SessionIdle},
-		closing:   make(chan struct{}),
+		handler:       h,
+		options:       o,
+		calls:         semaphore.NewWeighted(maxCalls),
+		listeners:     semaphore.NewWeighted(maxListeners),
+		sessions:      sessions{limit: o.Sessions, idle: o.SessionIdle, byID: make(map[string]*session)},
+		streams:       httpStreams{active: make(map[*httpStream]struct{})},
+		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*subscription]struct{})},
+		closing:       make(chan struct{}),
 	}
 	s.sessions.budget.sessions, s.sessions.budget.limit = &s.sessions, o.SessionEvents
 	return s
@@ -64,34 +71,51 @@ func (s *Server) Retain(valid func(*Identity) bool) {
 // the requests in progress. If ctx ends first, it returns the cause, and the remaining requests end
 // with their connections. Shutdown may be called again to wait longer.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.closeOnce.Do(func() {
-		s.calls.close()
-		s.listeners.close()
-		close(s.closing)
-	})
-	if err := s.listeners.wait(ctx); err != nil {
-		return err
+	s.closeOnce.Do(func() { close(s.closing) })
+	if s.listeners.Acquire(ctx, maxListeners) != nil {
+		return context.Cause(ctx)
 	}
-	if err := s.calls.wait(ctx); err != nil {
-		return err
+	s.listeners.Release(maxListeners)
+	if s.calls.Acquire(ctx, maxCalls) != nil {
+		return context.Cause(ctx)
 	}
+	s.calls.Release(maxCalls)
 	s.sessions.closeAll()
 	return nil
 }
 
 var errClosing = &Error{Code: CodeBusy, Message: "The server is shutting down"}
 
+// acquire reports whether a place in the semaphore is acquired: there is one, and the server is not
+// shutting down.
+func (s *Server) acquire(places *semaphore.Weighted) bool {
+	if !places.TryAcquire(1) {
+		return false
+	}
+	if s.isClosing() { // checked last, so that Shutdown waits for every place that stays acquired
+		places.Release(1)
+		return false
+	}
+	return true
+}
+
 // admit acquires s.calls for a request, or returns the error to answer with.
 func (s *Server) admit() *Error {
-	if s.calls.acquire() {
+	switch {
+	case s.acquire(s.calls):
 		return nil
+	case s.isClosing():
+		return errClosing
 	}
+	return errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly", maxCalls)
+}
+
+func (s *Server) isClosing() bool {
 	select {
 	case <-s.closing:
-		return errClosing
+		return true
 	default:
-		return errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly",
-			s.options.Calls)
+		return false
 	}
 }
 
@@ -115,7 +139,7 @@ type view struct {
 // ServeHTTP is [Server.ServeHTTP] for one toolset. If it does not exist, the status is 404.
 func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := t.server
-	if problem := s.options.checkSource(r); problem != "" {
+	if problem := checkSource(r); problem != "" {
 		s.reject(w, http.StatusForbidden, problem)
 		return
 	}
@@ -136,3 +160,42 @@ func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.reject(w, http.StatusMethodNotAllowed, "Only POST, GET and DELETE are supported")
 	}
 }
+
+// Options configures a server. Zero values mean the defaults named in the comments.
+type Options struct {
+	Logger *slog.Logger // receives failures; nil discards them
+
+	MaxBody  int64 // bytes of an HTTP request: 4 MiB
+	MaxFrame int   // bytes of a line: 16 MiB
+	MaxDepth int   // levels of nesting: 64
+
+	Sessions        int           // over HTTP; the session that was idle longest is evicted: 4096
+	SessionIdle     time.Duration // after which an idle session ends: 30 minutes
+	SessionEvents   int64         // bytes of events that all sessions keep for returning clients: 64 MiB
+	CallsPerSession int           // concurrent requests of a session or a pair of streams: 128
+}
+
+func (o Options) withDefaults() Options {
+	return Options{
+		Logger:          cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+		MaxBody:         cmp.Or(o.MaxBody, 4<<20),
+		MaxFrame:        cmp.Or(o.MaxFrame, 16<<20),
+		MaxDepth:        cmp.Or(o.MaxDepth, 64),
+		Sessions:        cmp.Or(o.Sessions, 4096),
+		SessionIdle:     cmp.Or(o.SessionIdle, 30*time.Minute),
+		SessionEvents:   cmp.Or(o.SessionEvents, 64<<20),
+		CallsPerSession: cmp.Or(o.CallsPerSession, 128),
+	}
+}
+
+// The limits that all servers share.
+const (
+	maxCalls     = 4096  // concurrent requests of all clients
+	maxListeners = 16384 // event streams of all clients that wait for something to happen
+
+	firstByteTimeout  = 5 * time.Second  // after which keep-alives of a pending call begin
+	keepAliveInterval = 15 * time.Second // between keep-alives
+	bodyTimeout       = 30 * time.Second // for a peer to send its request
+	sendTimeout       = 30 * time.Second // for a peer to accept a part of a reply
+	returnTimeout     = 30 * time.Second // for a disconnected client to return for a question
+)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -109,16 +110,9 @@ func (t *sessions) open(p *peer, id string, owner *Identity) *session {
 	t.mu.Lock()
 	var evicted *session
 	if len(t.byID) >= t.limit {
-		var oldest time.Time
-		for _, other := range t.byID {
-			if used := other.lastUsed(); evicted == nil || used.Before(oldest) {
-				evicted, oldest = other, used
-			}
-		}
+		byLastUse := func(a, b *session) int { return a.lastUsed().Compare(b.lastUsed()) }
+		evicted = slices.MinFunc(slices.Collect(maps.Values(t.byID)), byLastUse)
 		delete(t.byID, evicted.id)
-	}
-	if t.byID == nil {
-		t.byID = make(map[string]*session)
 	}
 	t.byID[id] = sess
 	t.mu.Unlock()
@@ -180,27 +174,15 @@ func (t *sessions) closeAll() { t.retain(func(*Identity) bool { return false }) 
 
 // byIdleness returns the sessions, the one that was idle longest first.
 func (t *sessions) byIdleness() []*session {
-	type entry struct {
-		session *session
-		lastUse time.Time
-	}
 	t.mu.Lock()
-	all := make([]entry, 0, len(t.byID))
+	lastUse := make(map[*session]time.Time, len(t.byID))
 	for _, sess := range t.byID {
-		all = append(all, entry{session: sess})
+		lastUse[sess] = sess.lastUsed()
 	}
 	t.mu.Unlock()
-	for i := range all {
-		all[i].lastUse = all[i].session.lastUsed()
-	}
-	slices.SortFunc(all, func(a, b entry) int {
-		return cmp.Or(a.lastUse.Compare(b.lastUse), cmp.Compare(a.session.id, b.session.id))
+	return slices.SortedFunc(maps.Keys(lastUse), func(a, b *session) int {
+		return cmp.Or(lastUse[a].Compare(lastUse[b]), cmp.Compare(a.id, b.id))
 	})
-	out := make([]*session, len(all))
-	for i := range all {
-		out[i] = all[i].session
-	}
-	return out
 }
 
 // eventBudget limits the memory of the events that all sessions keep. When it is exceeded, the

@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -29,7 +31,7 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	defer cancel(nil)
 	c := &stdioConn{
 		server: s, toolset: t.name, initialInfo: info, ctx: ctx, writer: lineWriter{w: out},
-		inflightModern: inflightRequests{limit: s.options.CallsPerSession},
+		listeners: make(map[string]*stdioListener), inflightModern: newInflightRequests(s.options.CallsPerSession),
 	}
 	c.writer.room.L = &c.writer.mu
 	c.writer.failed = func(err error) { cancel(fmt.Errorf("writing messages: %w", err)) }
@@ -199,4 +201,17 @@ func (c *stdioConn) cancel(id []byte) {
 	if p := c.currentPeer(); p != nil {
 		p.inflight.cancel(id, errCancelled)
 	}
+}
+
+// Stdin returns the standard input. If it is a pipe or a socket, its reads do not occupy a thread
+// and end when it is closed. The function restore undoes this for other processes that share it.
+func Stdin() (in *os.File, restore func()) {
+	info, err := os.Stdin.Stat()
+	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 ||
+		syscall.SetNonblock(syscall.Stdin, true) != nil {
+		return os.Stdin, func() {}
+	}
+	// The runtime polls a File only if the descriptor is in non-blocking mode when the File is
+	// created.
+	return os.NewFile(uintptr(syscall.Stdin), "stdin"), func() { syscall.SetNonblock(syscall.Stdin, false) }
 }

@@ -1,9 +1,6 @@
 package mcp
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
 // lineBatch is the content of one line, until all of its requests have been answered.
 type lineBatch struct {
@@ -37,7 +34,7 @@ func (b *lineBatch) processMessage(m *message) {
 		}
 	case !m.isRequest():
 		if string(m.method) == "notifications/cancelled" {
-			c.cancel(m.requestID)
+			c.cancel(m.param("requestId"))
 		} else if b.peer != nil {
 			b.peer.handleNotification(m)
 		}
@@ -82,31 +79,23 @@ func (b *lineBatch) serveModern(m *message) {
 		b.listen(m, caller)
 		return
 	}
-	b.answer(m, &b.conn.inflightModern, func(ctx context.Context, dst []byte) []byte {
-		dst, _ = b.conn.server.reply(ctx, dst, m, requestContext{caller, b.conn, b.conn.info()})
-		return dst
-	})
+	b.answer(m, &b.conn.inflightModern, caller, nil)
 }
 
 func (b *lineBatch) serveLegacy(m *message) {
-	p, s := b.peer, b.conn.server
+	p := b.peer
 	if p == nil { // a ping before initialize
 		p = &peer{
-			revision: legacyRevisions[0], inflight: inflightRequests{limit: 1},
-			subscription: s.newSubscription(b.conn.toolset, nil),
+			revision: legacyRevisions[0], inflight: newInflightRequests(1),
+			subscription: b.conn.server.newSubscription(b.conn.toolset, nil),
 		}
 	}
-	b.answer(m, &p.inflight, func(ctx context.Context, dst []byte) []byte {
-		dst, _ = s.replyToPeer(ctx, dst, m, p, requestContext{p.caller(), b.conn, b.conn.info()})
-		return dst
-	})
+	b.answer(m, &p.inflight, p.caller(), p)
 }
 
-// answer sends the reply that reply appends, unless the client has cancelled the request. A request
-// that may block gets its own goroutine.
-func (b *lineBatch) answer(
-	m *message, inflight *inflightRequests, reply func(ctx context.Context, dst []byte) []byte,
-) {
+// answer sends the reply to a request, unless the client has cancelled it. A request that may block
+// gets its own goroutine.
+func (b *lineBatch) answer(m *message, inflight *inflightRequests, caller *Caller, p *peer) {
 	s := b.conn.server
 	if err := s.admit(); err != nil {
 		b.replyNow(err.appendReply(nil, m.id))
@@ -114,16 +103,16 @@ func (b *lineBatch) answer(
 	}
 	request, err := inflight.begin(b.conn.ctx, m.id)
 	if err != nil {
-		s.calls.release()
+		s.calls.Release(1)
 		b.replyNow(err.appendReply(nil, m.id))
 		return
 	}
 	b.expectReply()
 	run := func() {
-		defer s.calls.release()
+		defer s.calls.Release(1)
 		buf := borrowBuffer()
 		defer buf.release()
-		buf.b = reply(request.ctx, buf.b)
+		buf.b, _ = s.reply(request.ctx, buf.b, m, requestContext{caller, p, b.conn, b.conn.info()})
 		frame := buf.b
 		if request.cancelled() {
 			frame = nil

@@ -54,9 +54,6 @@ func (c *stdioConn) addListener(l *stdioListener) *Error {
 	if len(c.listeners) >= c.server.options.CallsPerSession {
 		return errorf(CodeBusy, "Too many concurrent subscriptions")
 	}
-	if c.listeners == nil {
-		c.listeners = make(map[string]*stdioListener)
-	}
 	c.listeners[string(l.id)] = l
 	return nil
 }

@@ -11,19 +11,18 @@ import (
 type subscription struct {
 	id         []byte // of the subscriptions/listen, as sent; nil for a legacy client
 	toolset    string
-	lists      Changes // the lists whose changes are notified
 	mailbox    mailbox
 	resources  resourceSubscriptions
 	lookUpTask func(id string) ([]byte, error) // returns the state of a task, and may block; nil if delivery must not
 
-	topics map[topic]struct{} // the resources and tasks; guarded by subscriptionRegistry.mu
+	topics map[topic]struct{} // guarded by subscriptionRegistry.mu
 	closed bool               // guarded by subscriptionRegistry.mu
 }
 
 // newSubscription returns a subscription without topics. Its owner must close it.
 func (s *Server) newSubscription(toolset string, id []byte) *subscription {
 	sub := &subscription{id: id, toolset: toolset, topics: make(map[topic]struct{})}
-	sub.resources = resourceSubscriptions{subscription: sub, server: s}
+	sub.resources = resourceSubscriptions{subscription: sub, server: s, byURI: make(map[string]*resourceSubscription)}
 	return sub
 }
 
@@ -34,8 +33,12 @@ func (sub *subscription) start(ready func()) {
 	sub.mailbox.open()
 }
 
-// subscribeLists subscribes to the lists.
-func (sub *subscription) subscribeLists() { sub.resources.server.subscriptions.addLists(sub) }
+// subscribeLists subscribes to lists of the toolset.
+func (sub *subscription) subscribeLists(kinds ...topicKind) {
+	for _, kind := range kinds {
+		sub.resources.server.subscriptions.add(sub, topic{kind, sub.toolset})
+	}
+}
 
 // subscribeTask subscribes to a task. The first notification is its current state.
 func (sub *subscription) subscribeTask(ctx context.Context, c *Caller, id string) error {
@@ -54,19 +57,6 @@ func (sub *subscription) subscribeTask(ctx context.Context, c *Caller, id string
 func (sub *subscription) close() {
 	sub.resources.server.subscriptions.unsubscribe(sub)
 	sub.resources.close()
-}
-
-// putChanges queues notifications about those lists that sub is subscribed to.
-func (sub *subscription) putChanges(c Changes) {
-	if c.Tools && sub.lists.Tools {
-		sub.mailbox.put(topic{kind: toolListTopic}, nil)
-	}
-	if c.Prompts && sub.lists.Prompts {
-		sub.mailbox.put(topic{kind: promptListTopic}, nil)
-	}
-	if c.Resources && sub.lists.Resources {
-		sub.mailbox.put(topic{kind: resourceListTopic}, nil)
-	}
 }
 
 // drain calls send with up to limit notifications, whose memory is reused. It reports whether there
@@ -140,20 +130,18 @@ func (sub *subscription) appendID(dst []byte) []byte {
 }
 
 // acknowledgement returns the first message of a subscriptions/listen: what it is subscribed to.
-func (sub *subscription) acknowledgement(uris, tasks []string) []byte {
+func (sub *subscription) acknowledgement(lists []topicKind, uris, tasks []string) []byte {
 	dst := []byte(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{`)
 	dst = append(sub.appendID(dst), `},"notifications":{`...)
 	start := len(dst)
-	for i, subscribed := range []bool{sub.lists.Tools, sub.lists.Prompts, sub.lists.Resources} {
-		if subscribed {
-			dst = append(strconv.AppendQuote(appendComma(dst, start), listFilters[i]), ":true"...)
-		}
+	for _, kind := range lists {
+		dst = append(strconv.AppendQuote(appendComma(dst, start), listFilters[kind]), ":true"...)
 	}
 	if len(uris) > 0 {
-		dst = appendStrings(append(appendComma(dst, start), `"resourceSubscriptions":`...), uris)
+		dst = AppendStrings(append(appendComma(dst, start), `"resourceSubscriptions":`...), uris)
 	}
 	if len(tasks) > 0 {
-		dst = appendStrings(append(appendComma(dst, start), `"taskIds":`...), tasks)
+		dst = AppendStrings(append(appendComma(dst, start), `"taskIds":`...), tasks)
 	}
 	return append(dst, "}}}"...)
 }

@@ -1,6 +1,9 @@
 package mcp
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // mailbox is the queue of notifications for one recipient. It contains at most one notification
 // about a topic, the latest. So a recipient that does not read takes bounded memory, loses nothing
@@ -25,7 +28,7 @@ const (
 // topic is something that can change.
 type topic struct {
 	kind topicKind
-	name string // the URI of a resource, or the id of a task
+	name string // the toolset of a list, the URI of a resource, or the id of a task
 }
 
 type topicKind int
@@ -79,12 +82,7 @@ func (b *mailbox) drop(t topic) {
 		return
 	}
 	delete(b.payloads, t)
-	for i := range b.order {
-		if b.order[i] == t {
-			b.order = append(b.order[:i], b.order[i+1:]...)
-			return
-		}
-	}
+	b.order = slices.DeleteFunc(b.order, func(queued topic) bool { return queued == t })
 }
 
 // open starts the delivery.

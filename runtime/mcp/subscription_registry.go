@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -10,56 +11,37 @@ import (
 // subscriptionRegistry finds the subscriptions that a change concerns.
 type subscriptionRegistry struct {
 	mu      sync.Mutex
-	lists   index[string] // by toolset; guarded by mu
-	byTopic index[topic]  // resources and tasks; guarded by mu
-}
-
-// index maps keys to sets of subscriptions.
-type index[K comparable] map[K]map[*subscription]struct{}
-
-func (i *index[K]) add(key K, sub *subscription) {
-	if *i == nil {
-		*i = make(index[K])
-	}
-	if (*i)[key] == nil {
-		(*i)[key] = make(map[*subscription]struct{})
-	}
-	(*i)[key][sub] = struct{}{}
-}
-
-func (i index[K]) remove(key K, sub *subscription) {
-	delete(i[key], sub)
-	if len(i[key]) == 0 {
-		delete(i, key)
-	}
-}
-
-// addLists subscribes sub to the lists that it names.
-func (r *subscriptionRegistry) addLists(sub *subscription) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !sub.closed && sub.lists != (Changes{}) {
-		r.lists.add(sub.toolset, sub)
-	}
+	byTopic map[topic]map[*subscription]struct{} // guarded by mu
 }
 
 // add subscribes sub to t.
 func (r *subscriptionRegistry) add(sub *subscription, t topic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !sub.closed {
-		r.byTopic.add(t, sub)
-		sub.topics[t] = struct{}{}
+	if sub.closed {
+		return
 	}
+	if r.byTopic[t] == nil {
+		r.byTopic[t] = make(map[*subscription]struct{})
+	}
+	r.byTopic[t][sub] = struct{}{}
+	sub.topics[t] = struct{}{}
 }
 
 // remove undoes add and drops a queued notification.
 func (r *subscriptionRegistry) remove(sub *subscription, t topic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.byTopic.remove(t, sub)
-	delete(sub.topics, t)
+	r.removeLocked(sub, t)
 	sub.mailbox.drop(t)
+}
+
+func (r *subscriptionRegistry) removeLocked(sub *subscription, t topic) {
+	delete(sub.topics, t)
+	delete(r.byTopic[t], sub)
+	if len(r.byTopic[t]) == 0 {
+		delete(r.byTopic, t)
+	}
 }
 
 // unsubscribe removes sub for good.
@@ -67,28 +49,29 @@ func (r *subscriptionRegistry) unsubscribe(sub *subscription) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	sub.closed = true
-	r.lists.remove(sub.toolset, sub)
 	for t := range sub.topics {
-		r.byTopic.remove(t, sub)
+		r.removeLocked(sub, t)
 	}
 	sub.mailbox.close()
 }
 
 // notifyLists notifies all subscriptions of the changed lists of their toolset.
 func (r *subscriptionRegistry) notifyLists(in func(toolset string) Changes) {
+	toolsets := make(map[string]bool)
 	r.mu.Lock()
-	toolsets := slices.Collect(maps.Keys(r.lists))
+	for t := range r.byTopic {
+		if t.kind <= resourceListTopic {
+			toolsets[t.name] = true
+		}
+	}
 	r.mu.Unlock()
-	for _, toolset := range toolsets {
+	for toolset := range toolsets {
 		c := in(toolset)
-		if c == (Changes{}) {
-			continue
+		for kind, changed := range []bool{c.Tools, c.Prompts, c.Resources} {
+			if changed {
+				r.notify(topic{topicKind(kind), toolset}, nil)
+			}
 		}
-		r.mu.Lock()
-		for sub := range r.lists[toolset] {
-			sub.putChanges(c)
-		}
-		r.mu.Unlock()
 	}
 }
 
@@ -97,13 +80,13 @@ func (r *subscriptionRegistry) notifyLists(in func(toolset string) Changes) {
 func (r *subscriptionRegistry) renotify(sub *subscription) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	sub.putChanges(sub.lists)
-	for t := range sub.topics {
+	byKind := func(a, b topic) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) }
+	for _, t := range slices.SortedFunc(maps.Keys(sub.topics), byKind) {
 		sub.mailbox.put(t, nil)
 	}
 }
 
-// notify notifies the subscriptions to a resource or a task.
+// notify notifies the subscriptions to a topic.
 func (r *subscriptionRegistry) notify(t topic, payload []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

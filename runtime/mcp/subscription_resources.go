@@ -45,9 +45,6 @@ func (r *resourceSubscriptions) add(ctx context.Context, c *Caller, uri string) 
 	}
 	r.last = c.Snapshot(r.last)
 	added := &resourceSubscription{started: make(chan struct{}), caller: r.last}
-	if r.byURI == nil {
-		r.byURI = make(map[string]*resourceSubscription)
-	}
 	r.byURI[uri] = added
 	r.server.subscriptions.add(r.subscription, topic{resourceTopic, uri}) // first, so that no change is missed
 	r.mu.Unlock()
@@ -134,13 +131,16 @@ func (r *resourceSubscriptions) close() {
 	}
 }
 
+// recoverError is deferred. It makes a panic an error.
+func recoverError(err *error) {
+	if p := recover(); p != nil {
+		*err = panicError(p)
+	}
+}
+
 // follow calls Follow of the Handler. A panic is an error.
 func (s *Server) follow(ctx context.Context, c *Caller, uri string) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicError(p)
-		}
-	}()
+	defer recoverError(&err)
 	return s.handler.SubscribeResource(ctx, c, uri)
 }
 

@@ -1,7 +1,12 @@
 package policy
 
 import (
+	"slices"
+	"strings"
+
 	"hatchel/hcl"
+	"hatchel/runtime/failure"
+	"hatchel/runtime/mcp"
 )
 
 // Verdict is the result of evaluating rules.
@@ -31,8 +36,7 @@ type Evaluation struct {
 	Partial      bool         // inputs are missing: a deny rule that fails without them does not deny
 	CallResults  *RuleResults // of the same call; nil when they are not kept
 
-	buffer hcl.EvalBuffer
-	shared map[*Rule]bool // results of rules that are the same for everything; nil when they are not kept
+	anyEntry bool // CallResults are of all entries of a list
 }
 
 // eval evaluates one rule. It is open when the rule reads inputs that are not there yet.
@@ -40,23 +44,16 @@ func (e *Evaluation) eval(r *Rule) (holds, open bool, err error) {
 	if e.BeforeInputs && r.readsInputs {
 		return false, true, nil
 	}
-	shared := e.shared != nil && !r.readsInputs && !r.readsTool
-	if holds, ok := e.shared[r]; ok && shared {
-		return holds, false, nil
-	}
-	kept := e.CallResults != nil && !r.readsInputs
+	kept := e.CallResults != nil && !r.readsInputs && !(e.anyEntry && r.readsTool)
 	if kept && e.CallResults.known&r.bit != 0 {
 		return e.CallResults.holds&r.bit != 0, false, nil
 	}
-	holds, err = e.buffer.Eval(r.Condition, e.Frame)
+	holds, err = r.Condition.Eval(e.Frame, nil)
 	if kept && err == nil {
 		e.CallResults.known |= r.bit
 		if holds {
 			e.CallResults.holds |= r.bit
 		}
-	}
-	if shared && err == nil {
-		e.shared[r] = holds
 	}
 	return holds, false, err
 }
@@ -144,4 +141,65 @@ func (r *Rule) State(e *Evaluation) RuleState {
 		s.Says = "false"
 	}
 	return s
+}
+
+// NotVisibleError is a request for something that the caller may not call whatever the inputs are.
+// It is not in their lists, so they are answered as if it did not exist. Only the log and the audit
+// log name the rule.
+type NotVisibleError struct {
+	As    *mcp.Error // the error for the caller
+	Cause error      // why the rule could not be evaluated; nil when it could
+}
+
+func (e *NotVisibleError) Error() string { return e.As.Message }
+
+// Failure implements the interface of package failure.
+func (e *NotVisibleError) Failure() *failure.Failure {
+	f := &failure.Failure{Message: e.As.Message, Code: e.As.Code, Refused: true, Protocol: e.As, Cause: e.Cause}
+	if e.Cause != nil {
+		f.ID = failure.NewID()
+	}
+	return f
+}
+
+// RuleError is a call that is denied because a rule could not be evaluated.
+type RuleError struct{ Cause error }
+
+func (e *RuleError) Error() string {
+	return "This call was not made, because the server could not evaluate a rule about who may call. " +
+		"This is a problem on the server, not of the arguments."
+}
+
+// Failure implements the interface of package failure.
+func (e *RuleError) Failure() *failure.Failure {
+	return &failure.Failure{Message: e.Error(), Refused: true, Cause: e.Cause, ID: failure.NewID()}
+}
+
+// DeniedByError returns the decision of a rule that is part of no policy and could not be
+// evaluated.
+func DeniedByError(rule string, cause error) Decision {
+	return Decision{Verdict: Denied, Rule: rule, Cause: cause}
+}
+
+// Err returns why a call is denied, in the words of the policies that deny it; nil when it is not.
+func (d *Decision) Err(f *hcl.Frame) error {
+	switch {
+	case d.Verdict != Denied:
+		return nil
+	case d.Cause != nil:
+		return &RuleError{d.Cause}
+	}
+	var messages []string
+	for _, r := range d.rules {
+		if r.message == nil {
+			continue
+		}
+		if text := failure.Render(r.message, f); !slices.Contains(messages, text) {
+			messages = append(messages, text)
+		}
+	}
+	if len(messages) == 0 {
+		return failure.Refusal("You are not allowed to make this call.")
+	}
+	return failure.Refusal(strings.Join(messages, "\n"))
 }

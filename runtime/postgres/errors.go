@@ -5,23 +5,22 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"hatchel/internal/operator"
 )
 
-// OperatorError is an error in words for the operator.
-type OperatorError string
-
-func (r OperatorError) Error() string { return string(r) }
-
 // ErrMalformedAddress is the error of a malformed address.
-const ErrMalformedAddress = OperatorError("its address cannot be parsed. " +
+const ErrMalformedAddress = operator.Error("its address cannot be parsed. " +
 	"The format is postgres://user:password@host:5432/database?sslmode=verify-full")
 
-// ErrUnavailable is the error of a database that is unavailable for now. Whether the operation took effect is
-// not known.
-var ErrUnavailable = errors.New("the database is unavailable")
+// ErrUnavailable is the error of a database that is unavailable for now. Whether the operation took
+// effect is not known.
+var ErrUnavailable = errors.New("the store is unavailable")
 
-// unavailable is a [OperatorError] that is [ErrUnavailable].
-type unavailable struct{ OperatorError }
+// unavailable is an error in words for the operator that is [ErrUnavailable].
+type unavailable string
+
+func (u unavailable) Error() string { return string(u) }
 
 func (unavailable) Is(target error) bool { return target == ErrUnavailable }
 
@@ -37,23 +36,23 @@ func IsReadOnly(err error) bool {
 // faults are the errors that an operator can do something about, by SQLSTATE:
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 var faults = map[string]error{
-	"28000": OperatorError("it rejects the user"),
-	"28P01": OperatorError("it rejects the user or the password"),
-	"3D000": OperatorError("it has no such database"),
-	"3F000": OperatorError("its search_path has no schema for the tables"),
-	"42501": OperatorError("its user may not create, or not use, the tables: " +
+	"28000": operator.Error("it rejects the user"),
+	"28P01": operator.Error("it rejects the user or the password"),
+	"3D000": operator.Error("it has no such database"),
+	"3F000": operator.Error("its search_path has no schema for the tables"),
+	"42501": operator.Error("its user may not create, or not use, the tables: " +
 		"grant CREATE on the schema, or access to the tables"),
-	readOnlyTransaction: unavailable{"it does not accept writes"},
-	"53300":             unavailable{"it accepts no more connections"},
-	"53100":             unavailable{"its disk is full"},
-	"53200":             unavailable{"it is out of memory"},
-	"55P03":             unavailable{"it does not answer in time"},
-	"57014":             unavailable{"it does not answer in time"},
-	"57P01":             unavailable{"it was stopped"},
-	"57P02":             unavailable{"it was stopped"},
-	"57P03":             unavailable{"it is starting or stopping"},
-	"40P01":             unavailable{"it was too busy"},
-	"40001":             unavailable{"it was too busy"},
+	readOnlyTransaction: unavailable("it does not accept writes"),
+	"53300":             unavailable("it accepts no more connections"),
+	"53100":             unavailable("its disk is full"),
+	"53200":             unavailable("it is out of memory"),
+	"55P03":             unavailable("it does not answer in time"),
+	"57014":             unavailable("it does not answer in time"),
+	"57P01":             unavailable("it was stopped"),
+	"57P02":             unavailable("it was stopped"),
+	"57P03":             unavailable("it is starting or stopping"),
+	"40P01":             unavailable("it was too busy"),
+	"40001":             unavailable("it was too busy"),
 }
 
 // DescribeError turns an error of the driver into one for the operator. It is [ErrUnavailable] when the database is
@@ -62,7 +61,7 @@ var faults = map[string]error{
 func DescribeError(ctx context.Context, err error) error {
 	var e *pgconn.PgError
 	switch {
-	case err == nil, errors.As(err, new(OperatorError)), errors.As(err, new(unavailable)):
+	case err == nil, errors.As(err, new(operator.Error)), errors.As(err, new(unavailable)):
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -70,11 +69,11 @@ func DescribeError(ctx context.Context, err error) error {
 		if fault := faults[e.Code]; fault != nil {
 			return fault
 		}
-		return OperatorError("it has rejected a statement with SQLSTATE " + e.Code)
+		return operator.Error("it has rejected a statement with SQLSTATE " + e.Code)
 	case errors.As(err, new(*pgconn.ConnectError)):
-		return unavailable{"it cannot be reached"}
+		return unavailable("it cannot be reached")
 	case errors.Is(err, context.DeadlineExceeded):
-		return unavailable{"it does not answer in time"}
+		return unavailable("it does not answer in time")
 	}
-	return unavailable{"the connection to it was lost"}
+	return unavailable("the connection to it was lost")
 }

@@ -1,11 +1,17 @@
 package result
 
 import (
-	"container/list"
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"math"
 	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"hatchel/hcl/value"
 	"hatchel/runtime/digest"
 )
 
@@ -13,10 +19,9 @@ import (
 // outlives generations: a changed tool has other digests.
 type Cache struct {
 	mu       sync.Mutex
-	entries  map[digest.Digest]*list.Element // of *cacheEntry; guarded by mu
-	recent   *list.List                      // the same, most recently used first; guarded by mu
-	size     int                             // bytes, about; guarded by mu
-	inflight map[digest.Digest]*Flight       // guarded by mu
+	entries  *simplelru.LRU[digest.Digest, cacheEntry] // guarded by mu
+	size     int                                       // bytes, about; guarded by mu
+	inflight map[digest.Digest]*Flight                 // guarded by mu
 }
 
 // maxCacheSize is how many bytes of results a process caches. The least recently used are removed
@@ -24,7 +29,6 @@ type Cache struct {
 const maxCacheSize = 64 << 20
 
 type cacheEntry struct {
-	key    digest.Digest
 	result *Cached
 	until  time.Time
 }
@@ -39,9 +43,10 @@ type Flight struct {
 
 // NewCache returns an empty Cache.
 func NewCache() *Cache {
-	return &Cache{
-		entries: map[digest.Digest]*list.Element{}, recent: list.New(), inflight: map[digest.Digest]*Flight{},
-	}
+	c := &Cache{inflight: map[digest.Digest]*Flight{}}
+	// The error is that of a limit of 0.
+	c.entries, _ = simplelru.NewLRU(math.MaxInt, func(_ digest.Digest, e cacheEntry) { c.size -= e.result.size() })
+	return c
 }
 
 // Join returns a cached result, or else a flight: to wait for, or, where owner is set, to perform
@@ -49,14 +54,10 @@ func NewCache() *Cache {
 func (c *Cache) Join(key digest.Digest) (result *Cached, flight *Flight, owner bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element := c.entries[key]; element != nil {
-		entry := element.Value.(*cacheEntry)
-		if time.Now().Before(entry.until) {
-			c.recent.MoveToFront(element)
-			return entry.result, nil, false
-		}
-		c.remove(element)
+	if entry, ok := c.entries.Get(key); ok && time.Now().Before(entry.until) {
+		return entry.result, nil, false
 	}
+	c.entries.Remove(key)
 	if flight := c.inflight[key]; flight != nil {
 		return nil, flight, false
 	}
@@ -74,17 +75,10 @@ func (c *Cache) Finish(key digest.Digest, flight *Flight, ttl time.Duration) {
 	if flight.Result == nil {
 		return
 	}
-	c.entries[key] = c.recent.PushFront(&cacheEntry{key, flight.Result, time.Now().Add(ttl)})
+	c.entries.Add(key, cacheEntry{flight.Result, time.Now().Add(ttl)})
 	for c.size += flight.Result.size(); c.size > maxCacheSize; {
-		c.remove(c.recent.Back())
+		c.entries.RemoveOldest()
 	}
-}
-
-// remove removes an entry. The caller holds mu.
-func (c *Cache) remove(element *list.Element) {
-	entry := c.recent.Remove(element).(*cacheEntry)
-	delete(c.entries, entry.key)
-	c.size -= entry.result.size()
 }
 
 // Wait returns nil when the flight is finished, or the error of ctx if that ends before.
@@ -96,3 +90,65 @@ func (f *Flight) Wait(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// MaxCached is the maximum size in bytes of a result that is cached or kept for an idempotency key.
+const MaxCached = 4 << 20
+
+var errTooLarge = errors.New("the result of a call is too large to be cached")
+
+// Cached is a shaped result before it is encoded, so that another call can have the same result.
+type Cached struct {
+	Value     json.RawMessage `json:"value,omitempty"` // nil when there is none
+	Plain     bool            `json:"plain,omitempty"` // the value is a string
+	HasText   bool            `json:"has_text,omitempty"`
+	Text      []byte          `json:"text,omitempty"`
+	Blocks    []byte          `json:"blocks,omitempty"`
+	HasBlocks bool            `json:"has_blocks,omitempty"`
+	Partial   bool            `json:"partial,omitempty"`
+}
+
+// Cached returns a copy of a shaped result that can be cached. It fails for a result that is too
+// large.
+func (r *Result) Cached() (_ *Cached, err error) {
+	c := &Cached{
+		HasText: r.HasText, Text: bytes.Clone(r.Text), HasBlocks: r.HasBlocks, Blocks: bytes.Clone(r.Blocks),
+		Partial: r.Partial,
+	}
+	if r.HasValue {
+		_, c.Plain = r.Value.(string)
+		if c.Value, err = value.AppendJSON(nil, r.Value); err != nil {
+			return nil, err
+		}
+	}
+	if c.size() > MaxCached {
+		return nil, errTooLarge
+	}
+	return c, nil
+}
+
+// Restore makes r the result that c was copied from.
+func (r *Result) Restore(c *Cached) (err error) {
+	*r = Result{
+		HasValue: c.Value != nil, HasText: c.HasText, HasBlocks: c.HasBlocks, Partial: c.Partial, Buffers: r.Buffers,
+	}
+	r.Text, r.Blocks = append(r.Text[:0], c.Text...), append(r.Blocks[:0], c.Blocks...)
+	switch {
+	case c.Plain:
+		r.Value, err = lazyJSON(c.Value).Value()
+	case c.Value != nil:
+		r.Value = lazyJSON(c.Value)
+	}
+	return err
+}
+
+// size returns about how many bytes the result takes.
+func (c *Cached) size() int { return len(c.Value) + len(c.Text) + len(c.Blocks) + 256 }
+
+// lazyJSON is an encoded value that is decoded when something reads it.
+type lazyJSON json.RawMessage
+
+// AppendJSON implements value.Deferred.
+func (v lazyJSON) AppendJSON(dst []byte) []byte { return append(dst, v...) }
+
+// Value implements value.Deferred.
+func (v lazyJSON) Value() (any, error) { return value.Decode(v) }

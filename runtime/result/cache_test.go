@@ -23,8 +23,8 @@ func TestCacheIsBounded(t *testing.T) {
 			t.Fatalf("a result in use was removed after %d", i)
 		}
 	}
-	if c.size > maxCacheSize || len(c.entries) != c.recent.Len() || len(c.entries) < 50 {
-		t.Errorf("%d entries of %d bytes", len(c.entries), c.size)
+	if c.size > maxCacheSize || c.entries.Len() < 50 {
+		t.Errorf("%d entries of %d bytes", c.entries.Len(), c.size)
 	}
 	if cached, _, _ := c.Join(digest.Of("199")); cached == nil {
 		t.Error("the newest result was removed")

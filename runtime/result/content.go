@@ -1,31 +1,49 @@
 package result
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strconv"
 
 	"hatchel/hcl"
 	"hatchel/hcl/value"
+	"hatchel/runtime/mcp"
 )
 
 // AppendBlock appends one content block of the protocol.
-func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) (_ []byte, err error) {
+func (w *Writer) AppendBlock(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
+	r := renderer{frame: f}
 	switch b.Kind {
 	case "text":
-		var text []byte
-		text, err = renderTemplate(b.Text, f)
-		dst = w.appendTextBlock(dst, text)
+		dst = w.appendTextBlock(dst, r.text(b.Text))
 	case "link":
-		dst, err = appendLink(dst, b, f)
+		dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), r.expr(b.URI))
+		dst = value.AppendString(append(dst, `,"name":`...), r.expr(b.Name))
+		dst = AppendMember(dst, "title", r.expr(b.Title))
+		dst = AppendMember(dst, "description", string(r.text(b.Description)))
+		dst = AppendMember(dst, "mimeType", b.MimeType)
+		if b.Size > 0 {
+			dst = strconv.AppendInt(append(dst, `,"size":`...), int64(b.Size), 10)
+		}
+		dst = append(dst, '}')
 	case "resource":
-		dst, err = w.appendEmbedded(dst, b, f)
-	default:
-		dst, err = appendMedia(dst, b, f)
+		dst = value.AppendString(append(dst, `{"type":"resource","resource":{"uri":`...), r.expr(b.URI))
+		dst = AppendMember(dst, "mimeType", b.MimeType)
+		if b.Data == nil {
+			dst = value.AppendString(append(dst, `,"text":`...), w.modelText(r.text(b.Text)))
+		} else {
+			dst = value.AppendString(append(dst, `,"blob":`...), r.base64(b.Data))
+		}
+		dst = append(dst, "}}"...)
+	default: // an image or audio
+		dst = append(append(append(dst, `{"type":"`...), b.Kind...), `","data":`...)
+		dst = value.AppendString(append(value.AppendString(dst, r.base64(b.Data)), `,"mimeType":`...), b.MimeType)
+		dst = append(dst, '}')
 	}
-	if err != nil || b.Annotations == nil {
-		return dst, err
+	if b.Annotations == nil || r.err != nil {
+		return dst, r.err
 	}
-	dst, err = AppendAnnotations(dst[:len(dst)-1], b.Annotations, f)
+	dst, err := AppendAnnotations(dst[:len(dst)-1], b.Annotations, f)
 	return append(dst, '}'), err
 }
 
@@ -33,101 +51,55 @@ func (w *Writer) appendTextBlock(dst, text []byte) []byte {
 	return append(value.AppendString(append(dst, `{"type":"text","text":`...), w.modelText(text)), '}')
 }
 
-// appendMedia appends an image or audio.
-func appendMedia(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
-	data, err := evalBase64(b.Data, f)
-	dst = value.AppendString(append(append(append(dst, `{"type":"`...), b.Kind...), `","data":`...), data)
-	return append(value.AppendString(append(dst, `,"mimeType":`...), b.MimeType), '}'), err
-}
-
-// appendLink appends a link to a resource.
-func appendLink(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
-	uri, err := renderExpr(b.URI, f)
-	if err != nil {
-		return dst, err
-	}
-	name, err := renderExpr(b.Name, f)
-	if err != nil {
-		return dst, err
-	}
-	title, err := renderExpr(b.Title, f)
-	if err != nil {
-		return dst, err
-	}
-	dst = value.AppendString(append(dst, `{"type":"resource_link","uri":`...), uri)
-	dst = value.AppendString(append(dst, `,"name":`...), name)
-	dst = AppendMember(dst, "title", title)
-	note, err := renderTemplate(b.Description, f)
-	dst = AppendMember(dst, "description", string(note))
-	dst = AppendMember(dst, "mimeType", b.MimeType)
-	if b.Size > 0 {
-		dst = strconv.AppendInt(append(dst, `,"size":`...), int64(b.Size), 10)
-	}
-	return append(dst, '}'), err
-}
-
-// appendEmbedded appends an embedded resource: text or data.
-func (w *Writer) appendEmbedded(dst []byte, b *hcl.Content, f *hcl.Frame) ([]byte, error) {
-	uri, err := renderExpr(b.URI, f)
-	if err != nil {
-		return dst, err
-	}
-	dst = value.AppendString(append(dst, `{"type":"resource","resource":{"uri":`...), uri)
-	dst = AppendMember(dst, "mimeType", b.MimeType)
-	if b.Data == nil {
-		text, err := renderTemplate(b.Text, f)
-		return append(value.AppendString(append(dst, `,"text":`...), w.modelText(text)), "}}"...), err
-	}
-	data, err := evalBase64(b.Data, f)
-	return append(value.AppendString(append(dst, `,"blob":`...), data), "}}"...), err
-}
-
 // AppendAnnotations appends the annotations of a content block as a member; nil appends nothing.
 func AppendAnnotations(dst []byte, a *hcl.Annotations, f *hcl.Frame) ([]byte, error) {
 	if a == nil {
 		return dst, nil
 	}
-	modified, err := renderExpr(a.LastModified, f)
-	if err != nil {
-		return dst, err
-	}
-	dst = append(dst, `,"annotations":{`...)
-	start := len(dst)
-	for i, role := range a.Audience {
-		if i == 0 {
-			dst = append(dst, `,"audience":[`...)
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = value.AppendString(dst, role)
-	}
+	var members []byte
 	if len(a.Audience) > 0 {
-		dst = append(dst, ']')
+		members = mcp.AppendStrings([]byte(`,"audience":`), a.Audience)
 	}
 	if a.Priority != nil {
-		dst = strconv.AppendFloat(append(dst, `,"priority":`...), *a.Priority, 'f', -1, 64)
+		members = strconv.AppendFloat(append(members, `,"priority":`...), *a.Priority, 'f', -1, 64)
 	}
-	dst = AppendMember(dst, "lastModified", modified)
-	if len(dst) > start {
-		dst = append(dst[:start], dst[start+1:]...) // the first comma
-	}
-	return append(dst, '}'), nil
+	r := renderer{frame: f}
+	members = AppendMember(members, "lastModified", r.expr(a.LastModified))
+	members = bytes.TrimPrefix(members, []byte{','})
+	return append(append(append(dst, `,"annotations":{`...), members...), '}'), r.err
 }
 
-// renderTemplate returns the text of a template; nil is empty.
-func renderTemplate(m *hcl.TextTemplate, f *hcl.Frame) ([]byte, error) {
-	if m == nil {
-		return nil, nil
-	}
-	return m.Append(nil, f)
+// renderer renders parts of a content block until one fails. What is not declared is empty.
+type renderer struct {
+	frame *hcl.Frame
+	err   error // of the part that failed
 }
 
-// renderExpr returns the text of an expression; nil is empty.
-func renderExpr(t *hcl.StringExpr, f *hcl.Frame) (string, error) {
-	if t == nil {
-		return "", nil
+func (r *renderer) text(t *hcl.TextTemplate) (text []byte) {
+	if t != nil && r.err == nil {
+		text, r.err = t.Append(nil, r.frame)
 	}
-	return t.Render(f)
+	return text
+}
+
+func (r *renderer) expr(e *hcl.StringExpr) (text string) {
+	if e != nil && r.err == nil {
+		text, r.err = e.Render(r.frame)
+	}
+	return text
+}
+
+func (r *renderer) base64(e *hcl.Expr) (text string) {
+	if r.err != nil {
+		return ""
+	}
+	var v any
+	v, r.err = EvalData(e, r.frame)
+	if raw, ok := v.(value.Bytes); ok {
+		return base64.StdEncoding.EncodeToString(raw)
+	}
+	text, _ = v.(string)
+	return text
 }
 
 // AppendMember appends a comma and a member of an object; an empty text appends nothing.
@@ -138,11 +110,42 @@ func AppendMember(dst []byte, key, text string) []byte {
 	return value.AppendString(append(append(append(dst, ",\""...), key...), "\":"...), text)
 }
 
-func evalBase64(e *hcl.Expr, f *hcl.Frame) (string, error) {
-	v, err := EvalData(e, f)
-	if raw, ok := v.(value.Bytes); ok {
-		return base64.StdEncoding.EncodeToString(raw), err
+// Writer writes the texts and content blocks of one operation: without secrets, and truncated.
+type Writer struct {
+	Scrubber *Scrubber
+	MaxText  int    // maximum bytes of a text for a model
+	Hint     string // a sentence that explains how to get a smaller result
+	KeepEnd  bool   // texts may be logs, so truncation keeps the end, too
+}
+
+// NewWriter returns the Writer of an operation. Kind is "tool", "prompt", ….
+func NewWriter(kind string, op *hcl.Operation, scrubber *Scrubber) *Writer {
+	w := &Writer{Scrubber: scrubber, MaxText: DefaultMaxText, Hint: Hint(kind, op)}
+	if op.MaxText > 0 {
+		w.MaxText = int(op.MaxText)
 	}
-	text, _ := v.(string)
-	return text, err
+	return w
+}
+
+// Truncate shortens a text to the maximum for a model. It keeps the end of a log, because errors
+// are there.
+func (w *Writer) Truncate(text []byte, hint string) []byte {
+	switch {
+	case len(text) <= w.MaxText:
+		return text
+	case w.KeepEnd:
+		return truncateMiddle(text, w.MaxText, hint)
+	}
+	return TruncateText(text, w.MaxText, hint)
+}
+
+// Message returns a message as it leaves the process: without secrets, and truncated without a
+// hint.
+func (w *Writer) Message(text string) string {
+	return string(w.Truncate(w.Scrubber.Bytes([]byte(text)), ""))
+}
+
+// modelText returns a text as a model receives it.
+func (w *Writer) modelText(text []byte) string {
+	return string(w.Truncate(w.Scrubber.Bytes(text), w.Hint))
 }

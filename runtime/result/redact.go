@@ -36,15 +36,23 @@ func Redact(v any, t *schema.Type) any {
 
 var sensitiveType = &schema.Type{Sensitive: true}
 
-// MemberType returns the type of a member of an object or a map. An undeclared member is sensitive.
+// MemberType returns the type of a member of an object or a map; nil for nil. An undeclared member is
+// sensitive.
 func MemberType(t *schema.Type, name string) *schema.Type {
-	if t.Kind != schema.Object {
-		return t.Elem
+	if t == nil || t.Kind != schema.Object {
+		return elemType(t)
 	}
 	if m, ok := t.Lookup(name); ok {
 		return m.Type
 	}
 	return sensitiveType
+}
+
+func elemType(t *schema.Type) *schema.Type {
+	if t == nil {
+		return nil
+	}
+	return t.Elem
 }
 
 // HasSensitive reports whether any part of a type is sensitive.
@@ -60,19 +68,11 @@ func SensitiveTexts(dst []string, v any, t *schema.Type, within bool) []string {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, e := range v {
-			var of *schema.Type
-			if t != nil {
-				of = MemberType(t, name)
-			}
-			dst = SensitiveTexts(dst, e, of, within)
+			dst = SensitiveTexts(dst, e, MemberType(t, name), within)
 		}
 	case []any:
 		for _, e := range v {
-			var of *schema.Type
-			if t != nil {
-				of = t.Elem
-			}
-			dst = SensitiveTexts(dst, e, of, within)
+			dst = SensitiveTexts(dst, e, elemType(t), within)
 		}
 	case nil, bool:
 	default:

@@ -29,11 +29,8 @@ const (
 // serveApprovals answers GET /approvals, GET /approvals/ID, POST /approvals/ID/approve and POST
 // /approvals/ID/reject.
 func (s *Server) serveApprovals(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if err := s.handleApprovals(w, r); err != nil {
-		s.writeApprovalError(w, r, err)
-	}
+	handle := func() error { return s.handleApprovals(w, r) }
+	s.serveAPI(w, r, handle, func(err error) *Error { return describeApprovalError(w, err) })
 }
 
 // handleApprovals answers a request about approvals, or returns an error and has written nothing.
@@ -92,19 +89,17 @@ func listApprovals(w http.ResponseWriter, r *http.Request, approvals *runtime.Ap
 	if err != nil {
 		return err
 	}
-	started, out := false, []byte(nil)
+	w.Header().Set("Content-Type", "application/json")
+	started, out := false, []byte(`{"approvals":[`)
 	next, err := approvals.List(r.Context(), q, func(part []*approval.Entry) error {
 		for _, a := range part {
-			if !started {
-				w.Header().Set("Content-Type", "application/json")
-				out, started = append(out, `{"approvals":[`...), true
-			} else {
+			if started {
 				out = append(out, ',')
 			}
-			out = a.AppendJSON(append(out, '\n'))
+			out, started = a.AppendJSON(append(out, '\n')), true
 		}
-		if len(out) == 0 {
-			return nil // an empty write would send the status
+		if !started {
+			return nil // a write would send the status
 		}
 		_, err := w.Write(out)
 		out = out[:0]
@@ -115,9 +110,6 @@ func listApprovals(w http.ResponseWriter, r *http.Request, approvals *runtime.Ap
 		panic(http.ErrAbortHandler) // the client must not take the response for complete
 	case err != nil:
 		return err
-	case !started:
-		w.Header().Set("Content-Type", "application/json")
-		out = append(out, `{"approvals":[`...)
 	}
 	out = append(out, ']')
 	if next != "" {
@@ -202,34 +194,24 @@ func CheckReason(reason string) (string, error) {
 	return reason, nil
 }
 
-func (s *Server) writeApprovalError(w http.ResponseWriter, r *http.Request, err error) {
-	var forbid *runtime.ForbiddenError
+// describeApprovalError returns the response to an error about approvals, and sets the header that
+// belongs to it.
+func describeApprovalError(w http.ResponseWriter, err error) *Error {
 	var decided *approval.DecidedError
-	var failed *Error
 	switch {
-	case errors.As(err, &forbid):
-		s.refuse(w, r, forbidden(forbid.Why))
-		return
-	case errors.As(err, &failed):
 	case errors.As(err, &decided):
-		failed = &Error{http.StatusConflict, capitalize(decided.Error()), decided.Status, decided.Decision}
+		return &Error{http.StatusConflict, capitalize(decided.Error()), decided.Status, decided.Decision}
 	case errors.Is(err, approval.ErrNotFound):
-		failed = &Error{HTTPStatus: http.StatusNotFound,
-			Message: "Approval not found. Decided approvals are kept for " +
-				"7 days, and expired ones for an hour"}
+		return newError(http.StatusNotFound,
+			"Approval not found. Decided approvals are kept for 7 days, and expired ones for an hour")
 	case errors.Is(err, approval.ErrCursor):
-		failed = &Error{HTTPStatus: http.StatusUnprocessableEntity,
-			Message: "after must be the next of an earlier page"}
-	case errors.As(err, new(*runtime.UnrecordedDecisionError)):
-		failed = &Error{HTTPStatus: http.StatusServiceUnavailable, Message: err.Error()}
+		return newError(http.StatusUnprocessableEntity, "after must be the next of an earlier page")
+	case errors.As(err, new(*runtime.UnrecordedError)):
+		return newError(http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, state.ErrUnavailable), errors.Is(err, state.ErrFull):
 		w.Header().Set("Retry-After", "1")
-		failed = &Error{HTTPStatus: http.StatusServiceUnavailable,
-			Message: "The state store is unavailable, and it is " +
-				"unknown whether the decision was made. Look at the approval in a moment"}
-	default:
-		failed = s.internalError(r, err)
+		return newError(http.StatusServiceUnavailable, "The state store is unavailable, and it is "+
+			"unknown whether the decision was made. Look at the approval in a moment")
 	}
-	closeIfUnread(w, r)
-	writeJSON(w, failed.HTTPStatus, failed)
+	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"hatchel/runtime"
 	"hatchel/runtime/files"
@@ -26,11 +25,8 @@ func isSignedFile(r *http.Request) bool {
 // serveFiles answers POST /files, POST /files/uploads, PUT /files/uploads/ID with a signature, and
 // GET, HEAD and DELETE of /files/ID.
 func (s *Server) serveFiles(w http.ResponseWriter, r *http.Request, signed bool) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if err := s.handleFiles(w, r, signed); err != nil {
-		s.writeFileError(w, r, err)
-	}
+	handle := func() error { return s.handleFiles(w, r, signed) }
+	s.serveAPI(w, r, handle, func(err error) *Error { return describeFileError(w, r, err) })
 }
 
 // handleFiles answers a request about files, or returns an error and has written nothing.
@@ -120,56 +116,36 @@ func setFileHeaders(w http.ResponseWriter, file *files.File) {
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-func (s *Server) writeFileError(w http.ResponseWriter, r *http.Request, err error) {
-	var forbid *runtime.ForbiddenError
-	switch {
-	case errors.As(err, &forbid):
-		s.refuse(w, r, forbidden(forbid.Why))
-		return
-	case errors.Is(err, files.ErrSignature):
-		s.refuse(w, r, forbidden("The URL is not signed, or its signature has expired"))
-		return
-	}
-	failed := s.fileError(w, r, err)
-	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
-	closeIfUnread(w, r)
-	s.audit(r, failed.HTTPStatus, failed.Message)
-	writeJSON(w, failed.HTTPStatus, failed)
-}
-
-// fileError converts an error of the file store to a response, and sets the headers that belong to
-// it.
-func (s *Server) fileError(w http.ResponseWriter, r *http.Request, err error) *Error {
-	var failed *Error
+// describeFileError returns the response to an error of the file store, and sets the headers that
+// belong to it.
+func describeFileError(w http.ResponseWriter, r *http.Request, err error) *Error {
 	var tooLarge *files.TooLargeError
 	var badType *files.TypeError
-	fail := func(status int, message string) *Error { return &Error{HTTPStatus: status, Message: message} }
 	switch {
-	case errors.As(err, &failed):
-		return failed
 	case errors.As(err, &tooLarge):
-		return fail(http.StatusRequestEntityTooLarge, capitalize(tooLarge.Error()))
+		return newError(http.StatusRequestEntityTooLarge, capitalize(tooLarge.Error()))
 	case errors.As(err, &badType):
-		return fail(http.StatusUnsupportedMediaType, capitalize(badType.Error()))
+		return newError(http.StatusUnsupportedMediaType, capitalize(badType.Error()))
 	case errors.Is(err, runtime.ErrNoFiles):
-		return fail(http.StatusNotFound, "Not found. No tool of this server takes files")
+		return newError(http.StatusNotFound, "Not found. No tool of this server takes files")
 	case errors.Is(err, files.ErrNotFound):
-		return fail(http.StatusNotFound, "File not found. It belongs to another caller, was removed, or has expired")
+		const text = "File not found. It belongs to another caller, was removed, or has expired"
+		return newError(http.StatusNotFound, text)
 	case errors.Is(err, files.ErrQuotaExceeded):
-		return fail(http.StatusInsufficientStorage,
+		return newError(http.StatusInsufficientStorage,
 			"Your files exceed the quota in number or size. Remove some, or wait until they expire")
 	case errors.Is(err, state.ErrFull):
-		return fail(http.StatusInsufficientStorage, "The server has no space left for the file. Try again later")
+		return newError(http.StatusInsufficientStorage, "The server has no space left for the file. Try again later")
 	case errors.Is(err, files.ErrTooManyUploads):
 		w.Header().Set("Retry-After", "1")
-		return fail(http.StatusTooManyRequests, "Too many uploads at once. Wait until some of yours are complete")
+		return newError(http.StatusTooManyRequests, "Too many uploads at once. Wait until some of yours are complete")
 	case errors.Is(err, files.ErrTruncated), r.Context().Err() != nil:
-		return fail(http.StatusBadRequest, "The upload ended before it was complete. Nothing was stored")
-	case errors.As(err, new(*runtime.UnrecordedFileError)):
-		return fail(http.StatusServiceUnavailable, err.Error())
+		return newError(http.StatusBadRequest, "The upload ended before it was complete. Nothing was stored")
+	case errors.As(err, new(*runtime.UnrecordedError)):
+		return newError(http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, state.ErrUnavailable):
 		w.Header().Set("Retry-After", "1")
-		return fail(http.StatusServiceUnavailable, "The state store is unavailable. Try again in a moment")
+		return newError(http.StatusServiceUnavailable, "The state store is unavailable. Try again in a moment")
 	}
-	return s.internalError(r, err)
+	return nil
 }

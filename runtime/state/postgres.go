@@ -5,13 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hatchel/internal/operator"
 	"hatchel/runtime/postgres"
 )
 
@@ -20,15 +20,17 @@ import (
 // database; the clocks of the processes may differ by less than [MaxClockSkew].
 type Postgres struct {
 	pool    *pgxpool.Pool
-	channel string       // on which changes are announced
-	origin  string       // of this store, in announcements
-	quota   atomic.Int64 // bytes
+	channel string // on which changes are announced
+	origin  string // of this store, in announcements
+	recordStore
 
 	mu       sync.Mutex
-	swept    time.Time // when expired rows were last removed; guarded by mu
 	size     int64     // bytes, when they were measured, and what this process has added since; guarded by mu
 	measured time.Time // guarded by mu
 }
+
+var postgresStatements = newStatements("hatchel_records",
+	"EXISTS (SELECT FROM hatchel_owners AS o WHERE o.name = owner AND o.expires > "+databaseNow+")")
 
 const (
 	callTimeout    = 10 * time.Second // of one method call
@@ -49,35 +51,38 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 		return nil, postgres.ErrMalformedAddress
 	}
 	p := &Postgres{pool: pool, origin: rand.Text()}
+	p.statements, p.db = postgresStatements, p
 	p.SetQuota(defaultQuotaBytes)
-	if p.channel, err = preparePostgres(ctx, pool); err != nil {
+	if err := p.prepare(ctx); err != nil {
 		pool.Close()
-		return nil, postgresError(ctx, err)
+		return nil, postgres.DescribeError(ctx, err)
 	}
-	p.swept = time.Now().Add(-sweepInterval)
+	p.sweepSoon()
 	return p, nil
+}
+
+// prepare creates missing tables, and finds the name of the channel that belongs to the tables.
+func (p *Postgres) prepare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := postgres.CreateTables(ctx, p.pool, schemaLock, postgresSchema, findTables); err != nil {
+		return err
+	}
+	return p.pool.QueryRow(ctx, "SELECT 'hatchel_' || 'hatchel_records'::regclass::oid").Scan(&p.channel)
 }
 
 // CheckPostgres returns why OpenPostgres would fail. It creates nothing.
 func CheckPostgres(ctx context.Context, address string) error {
-	config, err := postgres.Config(address, 1)
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	conn, err := postgres.Connect(bounded, address)
 	if err != nil {
 		return err
 	}
-	bounded, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	conn, err := pgx.ConnectConfig(bounded, config.ConnConfig)
-	if err != nil {
-		return postgresError(ctx, err)
-	}
 	defer conn.Close(bounded)
 	_, err = findTables(bounded, conn)
-	return postgresError(ctx, err)
+	return postgres.DescribeError(ctx, err)
 }
-
-// SetQuota sets the quota in bytes: Add fails when the store is larger. The default is 1 GiB. As much
-// again is reserved for changes and follow-up records.
-func (p *Postgres) SetQuota(bytes int64) { p.quota.Store(bytes) }
 
 // Close implements Store.
 func (p *Postgres) Close() error {
@@ -87,7 +92,7 @@ func (p *Postgres) Close() error {
 
 // Ping implements Remote.
 func (p *Postgres) Ping(ctx context.Context) error {
-	return p.run(ctx, p.checkTables)
+	return p.run(ctx, func(ctx context.Context, _ session) error { return p.checkTables(ctx) })
 }
 
 // checkTables returns an error when the tables are gone, or another version of this program has
@@ -95,14 +100,14 @@ func (p *Postgres) Ping(ctx context.Context) error {
 func (p *Postgres) checkTables(ctx context.Context) error {
 	exist, err := findTables(ctx, p.pool)
 	if err == nil && !exist {
-		err = operatorError("its tables no longer exist")
+		err = operator.Error("its tables no longer exist")
 	}
 	return err
 }
 
 // Heartbeat implements Store.
 func (p *Postgres) Heartbeat(ctx context.Context, owner string, until time.Time) error {
-	return p.run(ctx, func(ctx context.Context) error {
+	return p.run(ctx, func(ctx context.Context, _ session) error {
 		const statement = "INSERT INTO hatchel_owners (name, expires) VALUES ($1, " + databaseNow + " + $2) " +
 			"ON CONFLICT (name) DO UPDATE SET expires = excluded.expires"
 		_, err := p.pool.Exec(ctx, statement, owner, time.Until(until).Milliseconds())
@@ -110,14 +115,24 @@ func (p *Postgres) Heartbeat(ctx context.Context, owner string, until time.Time)
 	})
 }
 
+// read implements database.
+func (p *Postgres) read(ctx context.Context, do func(context.Context, session) error) error {
+	return p.run(ctx, do)
+}
+
+// write implements database.
+func (p *Postgres) write(ctx context.Context, do func(context.Context, session) error) error {
+	return p.run(ctx, do)
+}
+
 // run runs one method call. It tries a second time when the first try has certainly not reached the
 // database, because the connection was lost.
-func (p *Postgres) run(ctx context.Context, do func(context.Context) error) error {
+func (p *Postgres) run(ctx context.Context, do func(context.Context, session) error) error {
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := do(bounded)
+	err := do(bounded, p)
 	if err != nil && pgconn.SafeToRetry(err) {
-		err = do(bounded)
+		err = do(bounded, p)
 	}
 	if err != nil {
 		if postgres.IsReadOnly(err) {
@@ -126,16 +141,29 @@ func (p *Postgres) run(ctx context.Context, do func(context.Context) error) erro
 		if isUndefined(err) {
 			err = cmp.Or(p.checkTables(bounded), err)
 		}
-		return postgresError(ctx, err)
+		return postgres.DescribeError(ctx, err)
 	}
 	if p.sweepDue() {
-		p.sweepSome(bounded)
+		if more, _ := p.sweep(bounded); more {
+			p.sweepSoon()
+		}
 	}
 	return nil
 }
 
-// execute reports whether a statement has changed or returned a row.
 func (p *Postgres) execute(ctx context.Context, statement string, arguments ...any) (bool, error) {
 	tag, err := p.pool.Exec(ctx, statement, arguments...)
 	return err == nil && tag.RowsAffected() > 0, err
+}
+
+func (p *Postgres) queryRow(ctx context.Context, query string, arguments ...any) scanner {
+	return p.pool.QueryRow(ctx, query, arguments...)
+}
+
+func (p *Postgres) list(ctx context.Context, query string, arguments ...any) ([]*Record, error) {
+	rows, err := p.pool.Query(ctx, query, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Record, error) { return scanRecord(row) })
 }

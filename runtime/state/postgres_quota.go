@@ -2,22 +2,17 @@ package state
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
-	recordRowSize   = 256 // approximate bytes of a record without its body
 	rateRowSize     = 128 // approximate bytes of a row of hatchel_rates
 	measureInterval = 5 * time.Second
 	measureSize     = "SELECT (SELECT coalesce(sum(octet_length(body) + $1), 0) FROM hatchel_records) + " +
 		"(SELECT count(*) * $2 FROM hatchel_rates)"
 )
 
-// reserveBytes returns ErrFull when the store has limit bytes or more, even without expired rows.
-// Otherwise it adds n to the size. What other processes add is noticed within 5 seconds.
+// reserveBytes adds n to the size. What other processes add is noticed within 5 seconds.
 func (p *Postgres) reserveBytes(ctx context.Context, limit int64, n int) (err error) {
 	size, recent := p.addSize(0)
 	if !recent {
@@ -54,44 +49,6 @@ func (p *Postgres) measure(ctx context.Context) (size int64, err error) {
 	defer p.mu.Unlock()
 	p.size, p.measured = size, time.Now()
 	return size, nil
-}
-
-// checkGrowth returns ErrFull when the body of a record grows and the store is full.
-func (p *Postgres) checkGrowth(ctx context.Context, r *Record) error {
-	if len(r.Body) <= smallBody {
-		return nil
-	}
-	full := p.reserveBytes(ctx, 2*p.quota.Load(), 0)
-	if full != ErrFull {
-		return full
-	}
-	var before int
-	const query = "SELECT octet_length(body) FROM hatchel_records WHERE kind = $1 AND name = $2"
-	err := p.pool.QueryRow(ctx, query, r.Kind, r.Name).Scan(&before)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && len(r.Body) <= before {
-		return nil
-	}
-	return errors.Join(err, full)
-}
-
-// sweepDue reports true once per interval.
-func (p *Postgres) sweepDue() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if time.Since(p.swept) < sweepInterval {
-		return false
-	}
-	p.swept = time.Now()
-	return true
-}
-
-// sweepSome removes expired rows. The next call continues if there are more or after an error.
-func (p *Postgres) sweepSome(ctx context.Context) {
-	if more, _ := p.sweep(ctx); more {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.swept = time.Time{}
-	}
 }
 
 // sweep removes expired rows, but only one batch of records so that no call waits long. It reports

@@ -26,8 +26,6 @@ func (p *Postgres) payload(kind, name string) string {
 	return p.origin
 }
 
-// change executes a statement that changes r, announces the change unless it is quiet, and reports
-// whether a row was changed.
 func (p *Postgres) change(ctx context.Context, r *Record, statement string, arguments ...any) (bool, error) {
 	if !r.NoNotify {
 		arguments = append(arguments, p.channel, p.payload(r.Kind, r.Name))

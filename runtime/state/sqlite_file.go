@@ -5,7 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"hatchel/internal/operator"
 )
 
 // createFile creates the file and its directory if they are missing, and makes sure that only the
@@ -14,39 +15,27 @@ import (
 // release the locks that this process has on it.
 func createFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fileError(err, "its directory cannot be created")
+		return operator.FileError(err, "its directory cannot be created")
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		return f.Close()
 	}
 	if !errors.Is(err, fs.ErrExist) {
-		return fileError(err, "it cannot be created")
+		return operator.FileError(err, "it cannot be created")
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return fileError(err, "its permissions cannot be read")
+		return operator.FileError(err, "its permissions cannot be read")
 	case info.IsDir():
-		return operatorError("it is a directory, not a file")
+		return operator.Error("it is a directory, not a file")
 	case !info.Mode().IsRegular():
-		return operatorError("it is not a regular file")
+		return operator.Error("it is not a regular file")
 	case info.Mode().Perm()&0o077 != 0:
 		if err := os.Chmod(path, 0o600); err != nil {
-			return operatorError("other users can read it, and its permissions cannot be changed")
+			return operator.Error("other users can read it, and its permissions cannot be changed")
 		}
 	}
 	return nil
-}
-
-func fileError(err error, otherwise string) error {
-	switch {
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return operatorError("permission denied")
-	case errors.Is(err, syscall.ENOTDIR):
-		return operatorError("a part of its path is not a directory")
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return operatorError("the disk is full")
-	}
-	return operatorError(otherwise)
 }

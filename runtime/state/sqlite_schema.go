@@ -2,12 +2,13 @@ package state
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/mattn/go-sqlite3"
+
+	"hatchel/internal/operator"
 )
 
 const (
@@ -33,32 +34,27 @@ CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, origin TEXT NOT NULL
 	name TEXT NOT NULL, made INTEGER NOT NULL);
 `
 
-// operatorError is an error with a message for the operator.
-type operatorError string
-
-func (e operatorError) Error() string { return string(e) }
-
 // createSchema creates the tables in an empty file. It rejects a file of another program, and one
 // of another version of the schema.
-func createSchema(ctx context.Context, tx *sql.Tx) error {
+func createSchema(ctx context.Context, t session) error {
 	var version, application, objects int
 	for query, value := range map[string]*int{
 		"PRAGMA user_version":                &version,
 		"PRAGMA application_id":              &application,
 		"SELECT count(*) FROM sqlite_schema": &objects,
 	} {
-		if err := tx.QueryRowContext(ctx, query).Scan(value); err != nil {
+		if err := t.queryRow(ctx, query).Scan(value); err != nil {
 			return err
 		}
 	}
 	switch {
 	case objects == 0:
 	case application != sqliteApplication || version < 1:
-		return operatorError("it is the database of another program")
+		return operator.Error("it is the database of another program")
 	default:
 		return checkVersion(version, sqliteVersion)
 	}
-	_, err := tx.ExecContext(ctx, sqliteSchema+"PRAGMA user_version = "+strconv.Itoa(sqliteVersion)+
+	_, err := t.execute(ctx, sqliteSchema+"PRAGMA user_version = "+strconv.Itoa(sqliteVersion)+
 		"; PRAGMA application_id = "+strconv.Itoa(sqliteApplication))
 	return err
 }
@@ -67,10 +63,10 @@ func createSchema(ctx context.Context, tx *sql.Tx) error {
 func checkVersion(found, supported int) error {
 	switch {
 	case found > supported:
-		return operatorError(fmt.Sprintf(
+		return operator.Error(fmt.Sprintf(
 			"it was written by a newer version of this program (schema %d, supported is %d)", found, supported))
 	case found < supported:
-		return operatorError(fmt.Sprintf("it was written by an older version of this program (schema %d, "+
+		return operator.Error(fmt.Sprintf("it was written by an older version of this program (schema %d, "+
 			"supported is %d): remove it, or configure another location", found, supported))
 	}
 	return nil
@@ -78,7 +74,7 @@ func checkVersion(found, supported int) error {
 
 // sqliteError turns an error of opening a file into one for the operator.
 func sqliteError(err error) error {
-	var known operatorError
+	var known operator.Error
 	if errors.As(err, &known) {
 		return known
 	}
@@ -88,13 +84,13 @@ func sqliteError(err error) error {
 	}
 	switch e.Code {
 	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt, sqlite3.ErrFormat:
-		return operatorError("it is not a database, or it is damaged")
+		return operator.Error("it is not a database, or it is damaged")
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
-		return operatorError("another process has locked it")
+		return operator.Error("another process has locked it")
 	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrAuth, sqlite3.ErrCantOpen:
-		return operatorError("it is not writable")
+		return operator.Error("it is not writable")
 	case sqlite3.ErrFull:
-		return operatorError("the disk is full")
+		return operator.Error("the disk is full")
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"hatchel/internal/ctxtime"
@@ -12,16 +11,6 @@ const (
 	watchInterval   = 250 * time.Millisecond
 	changeRetention = 5 * time.Minute // of the rows of changes
 )
-
-// announce adds a change for the watchers of other processes, unless it is quiet.
-func (s *SQLite) announce(ctx context.Context, tx *sql.Tx, r *Record) error {
-	if !s.shared || r.NoNotify {
-		return nil
-	}
-	const statement = "INSERT INTO changes (origin, kind, name, made) VALUES (?, ?, ?, ?)"
-	_, err := tx.ExecContext(ctx, statement, s.origin, r.Kind, r.Name, now())
-	return err
-}
 
 // Watch implements Store. It polls four times a second, unless no other process can have the store
 // open.
@@ -51,7 +40,7 @@ type sqliteWatch struct {
 func (w *sqliteWatch) poll(ctx context.Context) {
 	began := time.Now()
 	if began.Sub(w.polled) > changeRetention/2 {
-		if w.store.db.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM changes").Scan(&w.last) == nil {
+		if w.store.durable.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM changes").Scan(&w.last) == nil {
 			w.polled = began
 			w.changed("", "")
 		}
@@ -72,7 +61,7 @@ type change struct{ kind, name string }
 // read returns the changes that other processes have made since the last one that was read.
 func (w *sqliteWatch) read(ctx context.Context) (changes []change, err error) {
 	const query = "SELECT id, origin, kind, name FROM changes WHERE id > ? ORDER BY id"
-	rows, err := w.store.db.QueryContext(ctx, query, w.last)
+	rows, err := w.store.durable.QueryContext(ctx, query, w.last)
 	if err != nil {
 		return nil, err
 	}

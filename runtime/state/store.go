@@ -2,19 +2,21 @@ package state
 
 import (
 	"context"
-	"errors"
 	"time"
+
+	"hatchel/internal/operator"
+	"hatchel/runtime/postgres"
 )
 
 // ErrFull is returned when the quota of the store is used up. Add fails first; [Records.Reserve] of a new name,
 // and Replace with a body that has grown beyond a few KiB, fail at twice the quota.
-var ErrFull = errors.New("the state store is full")
+var ErrFull error = operator.Error("the state store is full")
 
 // ErrUnavailable is returned while the store is unavailable. Whether the operation took effect is not known.
-var ErrUnavailable = errors.New("the state store is unavailable")
+var ErrUnavailable = postgres.ErrUnavailable
 
 // ErrKeyTaken is returned when the unique key of a record belongs to another record.
-var ErrKeyTaken = errors.New("the unique key belongs to another record")
+var ErrKeyTaken error = operator.Error("the unique key belongs to another record")
 
 // MaxClockSkew is more than the clocks of processes that share a Store may differ by. Records expire by these
 // clocks, so a record that every process must see until a time has to expire that much later.

@@ -5,7 +5,6 @@
 package subscribe
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -93,25 +92,13 @@ func (r *Registry) add(caller *mcp.Caller, uri string, resource *call.Resource) 
 		const text = "There are too many subscriptions to resources. Try again later"
 		return nil, &mcp.Error{Code: mcp.CodeBusy, Message: text}
 	case s == nil:
-		s = &subscription{uri: uri, caller: r.retainCaller(caller), subscribers: map[string]int{}}
+		r.lastCaller = caller.Snapshot(r.lastCaller)
+		s = &subscription{uri: uri, caller: r.lastCaller, subscribers: map[string]int{}}
 		r.byURI[uri] = s
 		r.startPolling(s, resource, false)
 	}
 	s.subscribers[caller.Toolset]++
 	return s.poller, nil
-}
-
-// retainCaller returns the caller without memory that is reused and without the headers of the
-// request. A caller with many subscriptions is retained once. It is called with mu held.
-func (r *Registry) retainCaller(c *mcp.Caller) *mcp.Caller {
-	if last := r.lastCaller; last != nil && last.Same(c) {
-		return last
-	}
-	r.lastCaller = &mcp.Caller{
-		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity.WithoutToken(), Subject: c.Subject,
-		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
-	}
-	return r.lastCaller
 }
 
 // Unsubscribe removes one subscription.

@@ -45,7 +45,7 @@ func (r *Registry) enqueueEvents(ctx context.Context, t *Task) error {
 // releaseEvents has the event of a task that has ended delivered at once.
 func (r *Registry) releaseEvents(t *Task) {
 	if len(t.Notify) > 0 && t.IsFinal() {
-		r.events.Release(t.eventID())
+		r.events.Resolve(t.eventID())
 	}
 }
 

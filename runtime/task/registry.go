@@ -18,8 +18,8 @@ import (
 type Events interface {
 	// Enqueue stores an event for a webhook; it ignores one that does not exist.
 	Enqueue(ctx context.Context, webhook string, e *webhook.Event) error
-	// Release has a stored event delivered whose subject has come to its end.
-	Release(id string)
+	// Resolve has a stored event delivered whose subject has come to its end.
+	Resolve(id string)
 }
 
 // Registry knows the tasks of a server: those that this process works on, and what the store holds.
@@ -34,7 +34,6 @@ type Registry struct {
 	running  map[*Run]struct{}               // guarded by mu
 	closed   bool                            // no task begins any more; guarded by mu
 	idle     chan struct{}                   // closed while nothing runs; guarded by mu
-	watching bool                            // orphans are handled; guarded by mu
 
 	saveMu sync.Mutex // held while a task is saved and reported, so that nobody is told of an older state last
 }
@@ -72,15 +71,8 @@ func (r *Registry) OnChange(onChange func(id string, members []byte)) {
 	r.onChange = onChange
 }
 
-// Watch has the tasks of dead processes ended, from the first call on.
-func (r *Registry) Watch() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.watching {
-		r.watching = true
-		r.lease.Watch()
-	}
-}
+// Watch has the tasks of dead processes ended. It must be called once.
+func (r *Registry) Watch() { r.lease.Watch() }
 
 // failInterrupted ends a task whose process has died.
 func (r *Registry) failInterrupted(ctx context.Context, _ state.Store, row *state.Record) error {

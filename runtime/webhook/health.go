@@ -2,6 +2,10 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +46,8 @@ func (o *Outbox) Health(ctx context.Context, disabled ...string) []Health {
 			h.readPending(ctx, store)
 		}
 		if !h.Disabled && h.Error == "" && h.Pending > 0 {
-			h.Error = o.lastFailure(h.Name)
+			e := o.stateOf(h.Name)
+			h.Error = e.lastFailure()
 		}
 	}
 	slices.SortFunc(all, func(a, b Health) int { return strings.Compare(a.Name, b.Name) })
@@ -69,4 +74,35 @@ func (h *Health) readPending(ctx context.Context, store state.Records) {
 		at := time.UnixMilli(oldest.Created).UTC()
 		h.Oldest, h.Error = &at, oldest.Error
 	}
+}
+
+// CheckConnection connects to the receiver of a webhook, or to the proxy in front of it, and sends no request.
+// It returns the reason of a failure for the operator, without the URL, or an empty string.
+func CheckConnection(ctx context.Context, h Endpoint) string {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	to, err := url.Parse(h.URL)
+	if err != nil {
+		return connectionFailure(err, false).message
+	}
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: to})
+	if err != nil {
+		return "the environment has an invalid proxy address"
+	}
+	if proxy != nil {
+		to = proxy
+	}
+	dial, port := new(net.Dialer).DialContext, "80"
+	if to.Scheme == "https" {
+		dial, port = new(tls.Dialer).DialContext, "443"
+	}
+	if to.Port() != "" {
+		port = to.Port()
+	}
+	conn, err := dial(ctx, "tcp", net.JoinHostPort(to.Hostname(), port))
+	if err != nil {
+		return connectionFailure(err, false).message
+	}
+	conn.Close()
+	return ""
 }

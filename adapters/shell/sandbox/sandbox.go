@@ -3,7 +3,7 @@
 // A [Sandbox] holds the rules of one configuration block. Each call acquires a [Workspace], starts its programs in it,
 // and releases it. The mechanisms, all of which hold before the first instruction of a program:
 //
-//   - Landlock rules for files (landlock_linux.go, ruleset_linux.go),
+//   - Landlock rules for files (landlock_linux.go),
 //   - a seccomp filter for system calls that Landlock does not know (filter_linux.go, deny_rules_linux.go),
 //   - resource limits, a session of its own, a lower priority and few capabilities (spawn_linux.c),
 //   - limits on what the programs of a call use together (scanner_linux.go),

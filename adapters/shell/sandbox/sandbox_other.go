@@ -22,8 +22,7 @@ func LandlockABI() ABI { return 0 }
 func New(Policy, ABI) (*Sandbox, error) {
 	return nil, &UnsupportedError{fmt.Sprintf("Programs are confined by Landlock, which this build for %s does not "+
 		"support. Run the server on Linux, built with cgo, or write sandbox { mode = \"none\" } to give the "+
-		"programs "+
-		"all rights of the server.", runtime.GOOS)}
+		"programs all rights of the server.", runtime.GOOS)}
 }
 
 // Workspace is never made.

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -191,25 +192,12 @@ func (w *Workspace) makeRemovable() {
 		return
 	}
 	defer root.Close()
-	dirs := []string{"."}
-	for len(dirs) > 0 {
-		name := dirs[len(dirs)-1]
-		dirs = dirs[:len(dirs)-1]
-		if info, err := root.Lstat(name); err != nil || !info.IsDir() || root.Chmod(name, 0o700) != nil {
-			continue
+	_ = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() { // it is read afterwards
+			_ = root.Chmod(name, 0o700)
 		}
-		dir, err := root.Open(name)
-		if err != nil {
-			continue
-		}
-		entries, _ := dir.ReadDir(-1)
-		dir.Close()
-		for _, e := range entries {
-			if e.IsDir() {
-				dirs = append(dirs, filepath.Join(name, e.Name()))
-			}
-		}
-	}
+		return nil
+	})
 }
 
 // openClosedDir opens a directory that a program may have closed, also to the server. A link that the program has put

@@ -18,6 +18,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hatchel/internal/ctxtime"
 )
 
 // useHTTP connects a client over HTTP and sends a few requests.
@@ -104,7 +106,7 @@ func (r *run) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sleep(ctx, time.Duration(rand.IntN(4000))*time.Millisecond)
+	ctxtime.Sleep(ctx, time.Duration(rand.IntN(4000))*time.Millisecond)
 	r.count("listener came and went")
 	return nil
 }
@@ -122,7 +124,7 @@ const guestFile = "tool \"guest\" {\n  description = \"Present for a moment.\"\n
 
 // edit does one thing that an author does.
 func (r *run) edit(ctx context.Context) error {
-	sleep(ctx, time.Duration(rand.IntN(300))*time.Millisecond)
+	ctxtime.Sleep(ctx, time.Duration(rand.IntN(300))*time.Millisecond)
 	ctx = context.WithoutCancel(ctx) // no edit is left half-done
 	switch n := rand.IntN(10); {
 	case n < 5:
@@ -186,7 +188,7 @@ var malformedHeaders = []string{
 // sendMalformed sends a request that is wrong in more ways than one. The answer must not be an
 // internal error.
 func (r *run) sendMalformed(ctx context.Context) error {
-	conn, err := r.open(ctx)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", r.server.Host)
 	if err != nil {
 		return err
 	}
@@ -223,7 +225,7 @@ func (r *run) stall(ctx context.Context) error {
 }
 
 func (r *run) sendAndWait(ctx context.Context, event, request string) error {
-	conn, err := r.open(ctx)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", r.server.Host)
 	if err != nil {
 		return err
 	}
@@ -232,7 +234,7 @@ func (r *run) sendAndWait(ctx context.Context, event, request string) error {
 	conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
 	conn.Write([]byte(request)) // the server may stop reading
 	r.count(event)
-	sleep(ctx, time.Duration(rand.IntN(3000))*time.Millisecond)
+	ctxtime.Sleep(ctx, time.Duration(rand.IntN(3000))*time.Millisecond)
 	return nil
 }
 
@@ -248,9 +250,4 @@ func (r *run) rawRequest(method, params string) string {
 func (r *run) rawHead(method, path, extra string) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
 		"Accept: application/json, text/event-stream\r\n%s", method, path, r.server.Host, extra)
-}
-
-func (r *run) open(ctx context.Context) (net.Conn, error) {
-	var dialer net.Dialer
-	return dialer.DialContext(ctx, "tcp", r.server.Host)
 }

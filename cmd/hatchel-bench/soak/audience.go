@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hatchel/internal/ctxtime"
 )
 
 // audience is all listeners of a run. When listeners are notified of a topic, one reader reads it
@@ -190,7 +192,7 @@ func (a *audience) expect(c *change, burst bool) {
 func (a *audience) await(ctx context.Context, c *change) (due int, delays durations, missing int) {
 	for deadline := time.Now().Add(stepTimeout); ; {
 		due, delays, missing = a.check(c)
-		if missing == 0 || time.Now().After(deadline) || sleep(ctx, 5*time.Millisecond) != nil {
+		if missing == 0 || time.Now().After(deadline) || ctxtime.Sleep(ctx, 5*time.Millisecond) != nil {
 			return due, delays, missing
 		}
 	}

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hatchel/cmd/hatchel-bench/process"
+	"hatchel/internal/ctxtime"
 )
 
 // loadRun is a Load in progress.
@@ -92,13 +94,10 @@ func (r *loadRun) hold(ctx context.Context) (err error) {
 	r.Logf("%d listeners subscribed after %v", r.Listeners, time.Since(started).Round(time.Millisecond))
 	called := make(chan error, 1)
 	go func() { called <- r.call(ctx, r.Duration, r.Rate) }()
-	err = r.change(ctx)
-	if failed := <-called; err == nil {
-		err = failed
+	if err := cmp.Or(r.change(ctx), <-called); err != nil {
+		return err
 	}
-	if err == nil {
-		r.during, err = process.ReadUsage(r.server.PID())
-	}
+	r.during, err = process.ReadUsage(r.server.PID())
 	return err
 }
 
@@ -119,7 +118,7 @@ func (r *loadRun) change(ctx context.Context) error {
 		r.expect(c, repeat > 1)
 		for i := range repeat {
 			if i > 0 {
-				sleep(ctx, 40*time.Millisecond)
+				ctxtime.Sleep(ctx, 40*time.Millisecond)
 			}
 			if err := r.folder.apply(ctx, c, session); err != nil {
 				return err
@@ -133,7 +132,7 @@ func (r *loadRun) change(ctx context.Context) error {
 			r.fail("lost change", "%s: %d listeners do not know it", c.kind, missing)
 			r.lost += missing
 		}
-		if err := sleep(ctx, time.Until(next)); err != nil {
+		if err := ctxtime.Sleep(ctx, time.Until(next)); err != nil {
 			return err
 		}
 	}
@@ -201,7 +200,7 @@ func (r *loadRun) call(ctx context.Context, d time.Duration, rate int) error {
 	start := time.Now()
 	for n := range int(d.Seconds() * float64(rate)) {
 		at := start.Add(time.Duration(n) * time.Second / time.Duration(rate))
-		if err := sleep(ctx, time.Until(at)); err != nil {
+		if err := ctxtime.Sleep(ctx, time.Until(at)); err != nil {
 			return err
 		}
 		due <- at

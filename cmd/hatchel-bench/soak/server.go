@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hatchel/cmd/hatchel-bench/process"
+	"hatchel/internal/ctxtime"
 )
 
 // startServer serves the folder at path on a free port. State is kept beside the folder.
@@ -67,7 +68,7 @@ func idleUsage(ctx context.Context, p *process.Process, limit process.Usage) (pr
 			return process.Usage{}, err
 		}
 		http.DefaultClient.CloseIdleConnections()
-		if err := sleep(ctx, time.Second); err != nil {
+		if err := ctxtime.Sleep(ctx, time.Second); err != nil {
 			return process.Usage{}, err
 		}
 	}
@@ -76,7 +77,7 @@ func idleUsage(ctx context.Context, p *process.Process, limit process.Usage) (pr
 		if err != nil || isWithin(now, limit) || time.Now().After(deadline) {
 			return now, err
 		}
-		if err := sleep(ctx, 500*time.Millisecond); err != nil {
+		if err := ctxtime.Sleep(ctx, 500*time.Millisecond); err != nil {
 			return now, err
 		}
 	}
@@ -103,16 +104,4 @@ func (r *Report) failAlarms(log string) error {
 		r.fail("log: "+kind[:min(len(kind), 60)], "%s", strings.TrimSpace(a))
 	}
 	return err
-}
-
-// sleep waits for d, or returns the cause when ctx ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

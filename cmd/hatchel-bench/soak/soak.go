@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hatchel/cmd/hatchel-bench/process"
+	"hatchel/internal/ctxtime"
 )
 
 // stepTimeout is how long a single step may take on a busy machine.
@@ -136,7 +137,7 @@ func (r *run) actAll(ctx context.Context, d time.Duration) error {
 					}
 					if err != nil && acting.Err() == nil {
 						r.fail(a.name, "%v", err)
-						sleep(acting, 50*time.Millisecond)
+						ctxtime.Sleep(acting, 50*time.Millisecond)
 					}
 				}
 			})

@@ -42,8 +42,8 @@ func (r *Reference) index() string {
 func (g *Group) markdown() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s# %s\n\n%s\n", generated, g.Title, g.Doc)
-	for _, b := range g.Blocks {
-		b.each(func(b *Block) { b.writeMarkdown(&out) })
+	for _, b := range g.all {
+		b.writeMarkdown(&out)
 	}
 	return out.String()
 }
@@ -106,15 +106,13 @@ func (r *Reference) defaults() string {
 	out.WriteString(generated + "# Defaults\n\nThe default of every argument that has one.\n")
 	for _, g := range r.Groups {
 		var rows []string
-		for _, b := range g.Blocks {
-			b.each(func(b *Block) {
-				for _, f := range b.Spec {
-					if f.Default != "" {
-						rows = append(rows,
-							fmt.Sprintf("| [`%s`](%s) | `%s` | %s |", b.Title(), b.link(), f.Name, escape(f.Default)))
-					}
+		for _, b := range g.all {
+			for _, f := range b.Spec {
+				if f.Default != "" {
+					rows = append(rows,
+						fmt.Sprintf("| [`%s`](%s) | `%s` | %s |", b.Title(), b.link(), f.Name, escape(f.Default)))
 				}
-			})
+			}
 		}
 		if rows != nil {
 			fmt.Fprintf(&out, "\n## %s\n\n| block | argument | default |\n|---|---|---|\n%s\n", g.Title,
@@ -134,9 +132,9 @@ func (t *Topic) markdown() string {
 		if s.Code != "" {
 			fmt.Fprintf(&out, "\n```hcl\n%s\n```\n", s.Code)
 		}
-		if rows := s.rows(); len(rows) > 0 {
+		if len(s.Rows) > 0 {
 			fmt.Fprintf(&out, "\n| %s | description |\n|---|---|\n", s.Column)
-			for _, row := range rows {
+			for _, row := range s.Rows {
 				fmt.Fprintf(&out, "| `%s` | %s |\n", strings.ReplaceAll(row[0], "|", `\|`), escape(row[1]))
 			}
 		}

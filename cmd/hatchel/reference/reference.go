@@ -10,6 +10,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 )
 
 // Reference documents every block of the language and of the adapters. It is immutable.
@@ -17,6 +18,7 @@ type Reference struct {
 	Groups []*Group
 	Topics []*Topic
 	blocks []*Block // those of all groups, in order
+	all    []*Block // the same, each followed by those inside it that have no page of their own
 }
 
 // Group is a page of the reference.
@@ -25,6 +27,7 @@ type Group struct {
 	Title  string
 	Doc    string
 	Blocks []*Block
+	all    []*Block // with those inside them that have no page of their own
 }
 
 // Block documents a kind of block in one place. A block inside another one has a Block of its own,
@@ -51,8 +54,7 @@ var groupKeys = []struct {
 		[]string{"breaker"}},
 	{"tools", "Tools, prompts and resources", "Blocks that clients can call and read, and their parts.",
 		[]string{"tool", "prompt", "resource", "toolset", "input", "argument", "message", "complete", "content",
-			"annotations",
-			"cache", "tool cache"}},
+			"annotations", "cache", "tool cache"}},
 	{"backends", "Backends", "What a tool, a prompt, a resource or a step does: one of these blocks.",
 		[]string{"tool step"}},
 	{"steps", "Steps", "The steps of a tool, a prompt or a resource, checks, and questions to the client.",
@@ -69,7 +71,7 @@ var examples embed.FS
 
 // New returns the reference of the language with the blocks of some adapters.
 func New(kinds hcl.Kinds) *Reference {
-	r := &Reference{Topics: topics}
+	r := &Reference{Topics: newTopics()}
 	refs := map[string]hcl.BlockReference{}
 	keys := map[string][]string{} // of the blocks of adapters, by group
 	for _, ref := range hcl.Reference(kinds) {
@@ -103,6 +105,7 @@ func New(kinds hcl.Kinds) *Reference {
 // that page.
 func (r *Reference) addChildren(b *Block) {
 	b.children = map[string]*Block{}
+	r.all, b.group.all = append(r.all, b), append(b.group.all, b)
 	for _, f := range b.Spec {
 		if f.Type != "" {
 			continue
@@ -153,16 +156,6 @@ func (b *Block) Title() string {
 	return b.Name + " in " + b.Parent.Title()
 }
 
-// each calls do with a block and with those inside it that have no page of their own.
-func (b *Block) each(do func(*Block)) {
-	do(b)
-	for _, f := range b.Spec {
-		if child := b.children[f.Name]; child != nil && child.Parent == b {
-			child.each(do)
-		}
-	}
-}
-
 // Find returns the blocks that a topic names: the block of that key and those that belong to it, or
 // all blocks of that name, wherever they are.
 func (r *Reference) Find(topic string) (found []*Block) {
@@ -174,22 +167,19 @@ func (r *Reference) Find(topic string) (found []*Block) {
 			found = append(found, b)
 		}
 	}
-	for _, b := range r.blocks {
-		b.each(func(nested *Block) {
-			inFound := slices.ContainsFunc(found,
-				func(f *Block) bool { return strings.HasPrefix(nested.Key+" ", f.Key+" ") })
-			if !inFound && (nested.Key == topic || strings.HasSuffix(nested.Key, " "+topic)) {
-				found = append(found, nested)
-			}
-		})
+	for _, b := range r.all {
+		inFound := slices.ContainsFunc(found, func(f *Block) bool { return strings.HasPrefix(b.Key+" ", f.Key+" ") })
+		if !inFound && (b.Key == topic || strings.HasSuffix(b.Key, " "+topic)) {
+			found = append(found, b)
+		}
 	}
 	return found
 }
 
 // Keys returns what hatchel docs accepts: the keys of all blocks and topics.
 func (r *Reference) Keys() (keys []string) {
-	for _, b := range r.blocks {
-		b.each(func(nested *Block) { keys = append(keys, nested.Key) })
+	for _, b := range r.all {
+		keys = append(keys, b.Key)
 	}
 	for _, t := range r.Topics {
 		keys = append(keys, t.Key)
@@ -209,12 +199,10 @@ func (r *Reference) Topic(key string) *Topic {
 
 // Holders returns the keys of the blocks that have an argument.
 func (r *Reference) Holders(argument string) (keys []string) {
-	for _, b := range r.blocks {
-		b.each(func(nested *Block) {
-			if hasField(nested.Spec, argument) {
-				keys = append(keys, nested.Key)
-			}
-		})
+	for _, b := range r.all {
+		if hasField(b.Spec, argument) {
+			keys = append(keys, b.Key)
+		}
 	}
 	return keys
 }
@@ -260,12 +248,10 @@ func choiceRule(spec decode.Spec, f decode.Field) string {
 	if names[0] != f.Name {
 		return ""
 	}
-	last := len(names) - 1
-	list := strings.Join(names[:last], ", ") + " and " + names[last]
 	if required {
-		return "Exactly one of " + list + " must be set."
+		return "Exactly one of " + diag.JoinAnd(names) + " must be set."
 	}
-	return "At most one of " + list + " may be set."
+	return "At most one of " + diag.JoinAnd(names) + " may be set."
 }
 
 // firstSentence returns the beginning of a text up to the first full stop.

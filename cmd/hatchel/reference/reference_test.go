@@ -39,13 +39,11 @@ func TestEveryBlockIsInOneGroup(t *testing.T) {
 
 func TestBlocksWithTheSameNameHaveDifferentTitles(t *testing.T) {
 	keys := map[string]string{}
-	for _, b := range newReference().blocks {
-		b.each(func(b *Block) {
-			if other := keys[b.Title()]; other != "" {
-				t.Errorf("%s and %s have the title %s", other, b.Key, b.Title())
-			}
-			keys[b.Title()] = b.Key
-		})
+	for _, b := range newReference().all {
+		if other := keys[b.Title()]; other != "" {
+			t.Errorf("%s and %s have the title %s", other, b.Key, b.Title())
+		}
+		keys[b.Title()] = b.Key
 	}
 }
 

@@ -15,19 +15,17 @@ func (r *Reference) Search(w io.Writer, word string) (bool, error) {
 			rows = append(rows, [2]string{place, sentence})
 		}
 	}
-	for _, b := range r.blocks {
-		b.each(func(b *Block) {
-			add(b.Key, b.Doc)
-			for _, f := range b.Spec {
-				if child := b.children[f.Name]; child == nil || child.Parent != b {
-					add(b.Key+": "+f.Name, f.Doc)
-				}
+	for _, b := range r.all {
+		add(b.Key, b.Doc)
+		for _, f := range b.Spec {
+			if child := b.children[f.Name]; child == nil || child.Parent != b {
+				add(b.Key+": "+f.Name, f.Doc)
 			}
-		})
+		}
 	}
 	for _, t := range r.Topics {
 		for _, s := range t.Sections {
-			for _, row := range s.rows() {
+			for _, row := range s.Rows {
 				add(t.Key+": "+row[0], row[1])
 			}
 		}

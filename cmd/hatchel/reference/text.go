@@ -16,9 +16,8 @@ const Width = 80
 // WriteOverview writes the list of all blocks.
 func (r *Reference) WriteOverview(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	writeParagraph(out, "", "A configuration is HCL. A template is text with ${...} interpolations. An expression "+
-		"is an expr program in quotes, "+
-		`as in when = "input.id > 0".`)
+	writeParagraph(out, "", "A configuration is HCL. A template is text with ${...} interpolations. An expression is "+
+		"an expr program in quotes, "+`as in when = "input.id > 0".`)
 	for _, g := range r.Groups {
 		fmt.Fprintf(out, "\n%s\n", g.Title)
 		rows := make([][2]string, len(g.Blocks))
@@ -100,19 +99,18 @@ func (t *Topic) WriteText(w io.Writer) error {
 		if s.Code != "" {
 			fmt.Fprintf(out, "\n  %s\n", strings.ReplaceAll(s.Code, "\n", "\n  "))
 		}
-		rows := s.rows()
 		if s.List {
-			for _, row := range rows {
+			for _, row := range s.Rows {
 				fmt.Fprintln(out)
 				writeParagraph(out, "", row[0])
 				writeParagraph(out, "    ", row[1])
 			}
 			continue
 		}
-		if len(rows) > 0 && s.Text != "" {
+		if len(s.Rows) > 0 && s.Text != "" {
 			fmt.Fprintln(out)
 		}
-		writeColumns(out, rows)
+		writeColumns(out, s.Rows)
 	}
 	return out.Flush()
 }

@@ -22,110 +22,95 @@ type Section struct {
 	Column string // heading of the first column of the table
 	List   bool   // the table is written as a list on a terminal
 	Rows   [][2]string
-	rowsOf func() [][2]string // replaces Rows
 }
 
-func (s *Section) rows() [][2]string {
-	if s.rowsOf != nil {
-		return s.rowsOf()
-	}
-	return s.Rows
-}
+// newTopics returns the topics, in the order of the overview.
+func newTopics() []*Topic { return []*Topic{typesTopic, namesTopic, functionsTopic(), limitsTopic} }
 
-var topics = []*Topic{
-	{"types", "How types are written", []Section{
-		{
-			Text: "A type says which values an input accepts. Clients see it as JSON Schema, and the server " +
-				"validates arguments " +
-				"against it.",
-			Column: "type",
-			Rows: [][2]string{
-				{"string number integer bool any", "One value."},
-				{"list(T) set(T) map(T)", "Values of one type. A set has no duplicates; a map has string keys."},
-				{"object({ id = integer, note = optional(string) })", "A value with named members."},
-				{`enum("open", "paid")`, "One of some values."},
-				{`enum({ open = "Open orders" })`, "One of some values, each with a title."},
-				{`file("A scan", { max_size = "10MiB", types = ["image/*"] })`,
-					"A file that the caller has uploaded with POST /files. " +
-						"For inputs of tools. See hatchel docs files."},
-				{"optional(T)", "May be omitted, and is null then. For inputs and members."},
-				{"optional(T, default)", "May be omitted, and has the default then."},
-				{"nullable(T)", "May be null."},
-				{"type.name", `The type that a type "name" block declares.`},
-			},
+var typesTopic = &Topic{"types", "How types are written", []Section{
+	{
+		Text: "A type says which values an input accepts. Clients see it as JSON Schema, and the server " +
+			"validates arguments against it.",
+		Column: "type",
+		Rows: [][2]string{
+			{"string number integer bool any", "One value."},
+			{"list(T) set(T) map(T)", "Values of one type. A set has no duplicates; a map has string keys."},
+			{"object({ id = integer, note = optional(string) })", "A value with named members."},
+			{`enum("open", "paid")`, "One of some values."},
+			{`enum({ open = "Open orders" })`, "One of some values, each with a title."},
+			{`file("A scan", { max_size = "10MiB", types = ["image/*"] })`, "A file that the caller has " +
+				"uploaded with POST /files. For inputs of tools. See hatchel docs files."},
+			{"optional(T)", "May be omitted, and is null then. For inputs and members."},
+			{"optional(T, default)", "May be omitted, and has the default then."},
+			{"nullable(T)", "May be null."},
+			{"type.name", `The type that a type "name" block declares.`},
 		},
-		{
-			Text: "Every type except enum accepts a description and keywords, also inside optional and nullable:",
-			Code: `input "name" { type = string("Who to greet", { max_length = 80 }) }
+	},
+	{
+		Text: "Every type except enum accepts a description and keywords, also inside optional and nullable:",
+		Code: `input "name" { type = string("Who to greet", { max_length = 80 }) }
 input "tags" { type = optional(list(string, { max_items = 5 }), []) }`,
+	},
+	{Text: "An input can have the keywords as arguments instead. hatchel docs input describes each."},
+}}
+
+var namesTopic = &Topic{"names", "What templates and expressions can read", []Section{
+	{
+		Column: "name",
+		Rows: [][2]string{
+			{"var.<name>", "A variable. Known at load."},
+			{"local.<name>", "A local value of the file or of the tool."},
+			{"secret.<name>", "A secret. Only in templates, and only in arguments that may contain secrets; " +
+				"hatchel docs BLOCK marks them."},
+			{"input.<name>", "An argument of the call or prompt, or a variable of the URI, validated and " +
+				"with its default. In complete the typed text; the other inputs are strings or null."},
+			{"input.<file>.<member>", "Of an input with the type file: file_id, filename, content_type, size " +
+				"and sha256. In templates also " +
+				"path, a copy for the programs of the call, and url, a signed URL of this server."},
+			{"output", "The output of the backend of a tool. In a step and its expect blocks, that of the step."},
+			{"step.<name>", "The result of an earlier step; null when it was skipped. With each it is a list " +
+				"or a map. Of a step with ask blocks: step.<name>.<ask>."},
+			{"each.key each.value", "The current element, in a block with each."},
+			{"caller", "The authenticated caller: caller.subject, which may be null, caller.groups, caller.scopes, " +
+				"caller.claims, and caller.headers, those that the auth block lists. As the client reports it: " +
+				"caller.client and caller.capabilities, as in 'sampling' in caller.capabilities."},
+			{"error", "In error texts: error.message, error.status, error.code, error.step."},
 		},
-		{Text: "An input can have the keywords as arguments instead. hatchel docs input describes each."},
-	}},
-	{"names", "What templates and expressions can read", []Section{
-		{
-			Column: "name",
-			Rows: [][2]string{
-				{"var.<name>", "A variable. Known at load."},
-				{"local.<name>", "A local value of the file or of the tool."},
-				{"secret.<name>", "A secret. Only in templates, and only in arguments that may contain secrets; " +
-					"hatchel docs BLOCK marks them."},
-				{"input.<name>", "An argument of the call or prompt, or a variable of the URI, validated and with " +
-					"its default. In complete " +
-					"the typed text; the other inputs are strings or null."},
-				{"input.<file>.<member>", "Of an input with the type file: file_id, filename, content_type, size " +
-					"and sha256. In templates also " +
-					"path, a copy for the programs of the call, and url, a signed URL of this server."},
-				{"output", "The output of the backend of a tool. In a step and its expect blocks, that of the step."},
-				{"step.<name>", "The result of an earlier step; null when it was skipped. With each it is a list " +
-					"or a map. Of a step with ask " +
-					"blocks: step.<name>.<ask>."},
-				{"each.key each.value", "The current element, in a block with each."},
-				{"caller", "The authenticated caller: caller.subject, which may be null, caller.groups, " +
-					"caller.scopes, caller.claims, and " +
-					"caller.headers, those that the auth block lists. As the client reports it: caller.client and " +
-					"caller.capabilities, as in " +
-					"'sampling' in caller.capabilities."},
-				{"error", "In error texts: error.message, error.status, error.code, error.step."},
-			},
-		},
-		{Text: "The members of output are listed with each backend: hatchel docs http, sql, shell, csv, file."},
-		{Text: "In a template, ${input.name} is an interpolation; %{if input.name != null} ... %{else} ... " +
-			"%{endif} and %{for r in " +
-			"input.rows} ... %{endfor} control its text; $${ writes ${, and %%{ writes %{. " +
-			"An expression has no ${...}: " +
-			`when = "input.name != null".`},
-	}},
-	{"functions", "What templates and expressions can call", []Section{
+	},
+	{Text: "The members of output are listed with each backend: hatchel docs http, sql, shell, csv, file."},
+	{Text: "In a template, ${input.name} is an interpolation; %{if input.name != null} ... %{else} ... " +
+		"%{endif} and %{for r in input.rows} ... %{endfor} control its text; $${ writes ${, and %%{ writes " +
+		"%{. An expression has no ${...}: " + `when = "input.name != null".`},
+}}
+
+// functionsTopic lists the functions of their tables.
+func functionsTopic() *Topic {
+	return &Topic{"functions", "What templates and expressions can call", []Section{
 		{Text: "These functions are available in templates and in expressions.", Column: "function", List: true,
-			rowsOf: func() (rows [][2]string) {
-				for _, f := range functions.Table() {
-					rows = append(rows, [2]string{f.Name + "(" + strings.Join(parameters(f), ", ") + ")", f.Doc})
-				}
-				return rows
-			}},
+			Rows: rowsOf(functions.Table(), func(f functions.Function) (usage, doc string) {
+				return f.Name + "(" + strings.Join(parameters(f), ", ") + ")", f.Doc
+			})},
 		{Text: "These are available in the templates of one language only.", Column: "function", List: true,
-			rowsOf: func() (rows [][2]string) {
-				for _, f := range hcl.TemplateFunctions() {
-					rows = append(rows, [2]string{f.Usage, f.Doc})
-				}
-				return rows
-			}},
+			Rows: rowsOf(hcl.TemplateFunctions(),
+				func(f hcl.FunctionReference) (usage, doc string) { return f.Usage, f.Doc })},
 		{Text: "These are available in expressions only. A predicate reads the element as # and its members " +
-			"as .name: " +
-			"output.rows | filter(.amount > 0).", Column: "function", List: true, rowsOf: func() (rows [][2]string) {
-			for _, f := range exprlang.Builtins() {
-				rows = append(rows, [2]string{f.Usage, f.Doc})
-			}
-			return rows
-		}},
-	}},
-	{"limits", "Fixed limits", []Section{
-		{
-			Text:   "These limits are not configurable. Those with an argument are in hatchel docs BLOCK.",
-			Column: "limit",
-			Rows:   limitRows,
-		},
-	}},
+			"as .name: output.rows | filter(.amount > 0).", Column: "function", List: true,
+			Rows: rowsOf(exprlang.Builtins(), func(f exprlang.Builtin) (usage, doc string) { return f.Usage, f.Doc })},
+	}}
+}
+
+var limitsTopic = &Topic{"limits", "Fixed limits", []Section{
+	{Text: "These limits are not configurable. Those with an argument are in hatchel docs BLOCK.",
+		Column: "limit", Rows: limitRows},
+}}
+
+// rowsOf returns the rows of the functions of a table.
+func rowsOf[T any](all []T, row func(T) (usage, doc string)) [][2]string {
+	rows := make([][2]string, len(all))
+	for i, f := range all {
+		rows[i][0], rows[i][1] = row(f)
+	}
+	return rows
 }
 
 // parameters returns the parameters of a function, with optional ones in brackets.

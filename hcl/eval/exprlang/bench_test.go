@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -18,9 +17,11 @@ func benchmark(b *testing.B, src string, env Env, roots map[string]any) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	f := frameOf(roots)
+	f.Context = ctx
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.Run(ctx, roots); err != nil {
+		if _, err := p.Run(f, f.Output); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -52,7 +53,7 @@ func BenchmarkFilterMegabyte(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	benchmark(b, `output.rows | filter(.amount > 500 && .paid)`, Env{Roots: map[string]*schema.Type{"output": nil}}, map[string]any{"output": map[string]any{"rows": rows}})
+	benchmark(b, `output.rows | filter(.amount > 500 && .paid)`, openEnv(), map[string]any{"output": map[string]any{"rows": rows}})
 }
 
 func BenchmarkMapMegabyte(b *testing.B) {
@@ -60,7 +61,7 @@ func BenchmarkMapMegabyte(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	benchmark(b, `output.rows | map({{id: .id, total: .amount * 2}})`, Env{Roots: map[string]*schema.Type{"output": nil}}, map[string]any{"output": map[string]any{"rows": rows}})
+	benchmark(b, `output.rows | map({{id: .id, total: .amount * 2}})`, openEnv(), map[string]any{"output": map[string]any{"rows": rows}})
 }
 
 func BenchmarkDecodeMegabyte(b *testing.B) {

@@ -1,10 +1,12 @@
 package exprlang
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"strings"
 
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 )
 
 // Builtin is a function that only programs have, in addition to the table of package functions.
@@ -20,17 +22,15 @@ func Builtins() []Builtin {
 	for _, b := range builtins {
 		out = append(out, b.Builtin)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	slices.SortFunc(out, func(a, b Builtin) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
 type builtin struct {
 	Builtin
-	predicate bool                // compiled by compilePredicateCall
-	fn        *functions.Function // otherwise
+	gives schema.Kind         // what the predicate must give; any for every value
+	fn    *functions.Function // nil for a function with a predicate
 }
-
-func isBuiltin(name string) bool { _, ok := builtins[name]; return ok }
 
 // removedBuiltins are functions of expr that programs do not have, with what to write instead.
 var removedBuiltins = map[string]string{
@@ -58,89 +58,94 @@ const onlyInTemplates = "it binds a value inside ${...} of a template."
 
 var builtins = func() map[string]builtin {
 	all := map[string]builtin{}
-	for _, b := range []Builtin{
-		{"all", "all(list, predicate)", "Reports whether the predicate holds for every element."},
-		{"any", "any(list, predicate)", "Reports whether the predicate holds for some element."},
-		{"none", "none(list, predicate)", "Reports whether the predicate holds for no element."},
-		{"one", "one(list, predicate)", "Reports whether the predicate holds for exactly one element."},
-		{"filter", "filter(list, predicate)", "Returns the elements for which the predicate holds."},
-		{"map", "map(list, predicate)", "Returns what the predicate gives for each element."},
-		{"count", "count(list, predicate?)", "Counts the elements for which the predicate holds, or that are true."},
-		{"sum", "sum(list, predicate?)", "Adds the numbers of a list, or what the predicate gives for each element."},
-		{"find", "find(list, predicate)", "Returns the first element for which the predicate holds, or null."},
-		{"findIndex", "findIndex(list, predicate)",
+	for _, p := range []struct {
+		gives      schema.Kind
+		usage, doc string
+	}{
+		{schema.Bool, "all(list, predicate)", "Reports whether the predicate holds for every element."},
+		{schema.Bool, "any(list, predicate)", "Reports whether the predicate holds for some element."},
+		{schema.Bool, "none(list, predicate)", "Reports whether the predicate holds for no element."},
+		{schema.Bool, "one(list, predicate)", "Reports whether the predicate holds for exactly one element."},
+		{schema.Bool, "filter(list, predicate)", "Returns the elements for which the predicate holds."},
+		{schema.Any, "map(list, predicate)", "Returns what the predicate gives for each element."},
+		{schema.Bool, "count(list, predicate?)",
+			"Counts the elements for which the predicate holds, or that are true."},
+		{schema.Number, "sum(list, predicate?)",
+			"Adds the numbers of a list, or what the predicate gives for each element."},
+		{schema.Bool, "find(list, predicate)", "Returns the first element for which the predicate holds, or null."},
+		{schema.Bool, "findIndex(list, predicate)",
 			"Returns the index of the first element for which the predicate holds, or null."},
-		{"findLast", "findLast(list, predicate)", "Returns the last element for which the predicate holds, or null."},
-		{"findLastIndex", "findLastIndex(list, predicate)",
+		{schema.Bool, "findLast(list, predicate)",
+			"Returns the last element for which the predicate holds, or null."},
+		{schema.Bool, "findLastIndex(list, predicate)",
 			"Returns the index of the last element for which the predicate holds, or null."},
-		{"groupBy", "groupBy(list, predicate)",
+		{schema.Any, "groupBy(list, predicate)",
 			"Returns an object of lists: the elements by what the predicate gives, as text."},
-		{"countBy", "countBy(list, predicate)",
+		{schema.Any, "countBy(list, predicate)",
 			"Returns an object of numbers: how many elements there are by what the predicate gives, as text."},
-		{"sortBy", "sortBy(list, predicate, order?)",
+		{schema.Any, "sortBy(list, predicate, order?)",
 			"Sorts by what the predicate gives, \"asc\" or \"desc\"; equal elements keep their order."},
-		{"reduce", "reduce(list, predicate, initial?)",
+		{schema.Any, "reduce(list, predicate, initial?)",
 			"Computes one value from all elements; #acc is the value so far."},
 	} {
-		all[b.Name] = builtin{Builtin: b, predicate: true}
+		name, _, _ := strings.Cut(p.usage, "(")
+		all[name] = builtin{Builtin{name, p.usage, p.doc}, p.gives, nil}
 	}
 	for _, fn := range plainBuiltins() {
-		all[fn.Name] = builtin{Builtin: Builtin{fn.Name, signature(&fn), fn.Doc}, fn: &fn}
+		all[fn.Name] = builtin{Builtin{fn.Name, signature(&fn), fn.Doc}, schema.Any, &fn}
 	}
 	return all
 }()
 
 func plainBuiltins() []functions.Function {
-	one := func(name string, k functions.Kind) []functions.Param { return []functions.Param{{Name: name, Kind: k}} }
-	two := func(a string, k functions.Kind, b string, l functions.Kind) []functions.Param {
-		return []functions.Param{{Name: a, Kind: k}, {Name: b, Kind: l}}
-	}
-	fixed := func(k functions.Kind) functions.Result { return functions.Result{Kind: k} }
+	type params = []functions.Param
+	list := params{{Name: "list", Kind: functions.List}}
+	anything := params{{Name: "value", Kind: functions.Any}}
+	texts := params{{Name: "text", Kind: functions.String}, {Name: "part", Kind: functions.String}}
+	integers := params{{Name: "a", Kind: functions.Integer}, {Name: "b", Kind: functions.Integer}}
 	elem := functions.Result{Rule: functions.ElemOfFirst, Nullable: true}
 	same := functions.Result{Rule: functions.SameAsFirst}
+	fixed := func(k functions.Kind) functions.Result { return functions.Result{Kind: k} }
 	out := []functions.Function{
-		functions.New("first", "Returns the first element, or null.", one("list", functions.List), elem, atEnd(true)),
-		functions.New("last", "Returns the last element, or null.", one("list", functions.List), elem, atEnd(false)),
+		functions.New("first", "Returns the first element, or null.", list, elem, first),
+		functions.New("last", "Returns the last element, or null.", list, elem, last),
 		functions.New("take", "Returns the first elements, as many as there are at most.",
-			two("list", functions.List, "count", functions.Integer), same, take),
+			append(list[:1:1], functions.Param{Name: "count", Kind: functions.Integer}), same, take),
 		functions.New("get", "Returns a member or an element, or null where there is none.",
-			two("value", functions.Any, "key", functions.Any), fixed(functions.Any), get),
-		functions.New("mean", "Returns the average of numbers; an empty list gives 0.", one("list", functions.List),
-			fixed(functions.Number), mean),
-		functions.New("median", "Returns the number in the middle of the sorted numbers; an empty list gives 0.",
-			one("list", functions.List), fixed(functions.Number), median),
+			append(anything[:1:1], functions.Param{Name: "key", Kind: functions.Any}), fixed(functions.Any), get),
+		functions.New("mean", "Returns the average of numbers; an empty list gives 0.", list, fixed(functions.Number),
+			mean),
+		functions.New("median", "Returns the number in the middle of the sorted numbers; an empty list gives 0.", list,
+			fixed(functions.Number), median),
 		functions.New("toPairs", "Returns a list of [key, value] of an object, sorted by key.",
-			one("object", functions.Object), functions.Result{Kind: functions.List, Elem: functions.List}, toPairs),
-		functions.New("fromPairs", "Returns an object of a list of [key, value].", one("list", functions.List),
-			fixed(functions.Object), fromPairs),
-		functions.New("type", "Returns the kind of a value: null, bool, number, string, list or object.",
-			one("value", functions.Any), fixed(functions.String), typeName),
-		functions.New("int", "Returns an integer of a number, without its fraction, or of a text.",
-			one("value", functions.Any), fixed(functions.Integer), toInt),
-		functions.New("indexOf", "Returns how many characters stand before a part of a text, or -1.", two("text",
-			functions.String, "part", functions.String), fixed(functions.Integer), position(strings.Index)),
+			params{{Name: "object", Kind: functions.Object}},
+			functions.Result{Kind: functions.List, Elem: functions.List}, toPairs),
+		functions.New("fromPairs", "Returns an object of a list of [key, value].", list, fixed(functions.Object),
+			fromPairs),
+		functions.New("type", "Returns the kind of a value: null, bool, number, string, list or object.", anything,
+			fixed(functions.String), typeName),
+		functions.New("int", "Returns an integer of a number, without its fraction, or of a text.", anything,
+			fixed(functions.Integer), toInt),
+		functions.New("indexOf", "Returns how many characters stand before a part of a text, or -1.", texts,
+			fixed(functions.Integer), position(strings.Index)),
 		functions.New("lastIndexOf", "Returns how many characters stand before the last occurrence of a part, or -1.",
-			two("text", functions.String, "part",
-				functions.String), fixed(functions.Integer), position(strings.LastIndex)),
-		functions.New("string", "Converts any value to text, lists and objects to JSON.", one("value", functions.Any),
+			texts, fixed(functions.Integer), position(strings.LastIndex)),
+		functions.New("string", "Converts any value to text, lists and objects to JSON.", anything,
 			fixed(functions.String), toText),
+		functions.New("bitnot", "Inverts every bit.", integers[:1], fixed(functions.Integer),
+			func(_ *functions.Context, a []any) (any, error) { return ^a[0].(int), nil }),
 	}
 	for name, twin := range map[string]string{"len": "length", "uniq": "distinct", "toJSON": "jsonencode",
 		"fromJSON": "jsondecode", "toBase64": "base64encode", "fromBase64": "base64decode", "float": "tonumber"} {
-		fn, ok := functions.Lookup(twin)
-		if ok {
-			alias := *fn
-			alias.Name, alias.Doc = name, "The same as "+twin+"."
-			out = append(out, alias)
-		}
+		fn, _ := functions.Lookup(twin)
+		alias := *fn
+		alias.Name, alias.Doc = name, "The same as "+twin+"."
+		out = append(out, alias)
 	}
 	for name, op := range bitwise {
-		out = append(out, functions.New(name, op.doc, two("a", functions.Integer, "b", functions.Integer),
-			fixed(functions.Integer), op.call))
+		out = append(out, functions.New(name, op.doc, integers, fixed(functions.Integer), op.call))
 	}
-	return append(out, functions.New("bitnot", "Inverts every bit.", one("a", functions.Integer),
-		fixed(functions.Integer),
-		func(_ *functions.Context, a []any) (any, error) { return ^a[0].(int), nil }))
+	return out
 }
 
 var bitwise = map[string]bitOperation{

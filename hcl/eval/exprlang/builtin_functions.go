@@ -12,17 +12,20 @@ import (
 	"hatchel/hcl/value"
 )
 
-func atEnd(first bool) func(*functions.Context, []any) (any, error) {
-	return func(_ *functions.Context, a []any) (any, error) {
-		list := a[0].([]any)
-		switch {
-		case len(list) == 0:
-			return nil, nil
-		case first:
-			return list[0], nil
-		}
-		return list[len(list)-1], nil
+func first(_ *functions.Context, a []any) (any, error) {
+	list := a[0].([]any)
+	if len(list) == 0 {
+		return nil, nil
 	}
+	return list[0], nil
+}
+
+func last(_ *functions.Context, a []any) (any, error) {
+	list := a[0].([]any)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return list[len(list)-1], nil
 }
 
 func take(_ *functions.Context, a []any) (any, error) {
@@ -42,17 +45,23 @@ func get(_ *functions.Context, a []any) (any, error) {
 	return v, nil
 }
 
+func checkNumbers(list []any) error {
+	for _, e := range list {
+		if !value.IsNumber(e) {
+			return fmt.Errorf("every element must be a number, got %s", value.Kind(e))
+		}
+	}
+	return nil
+}
+
 func mean(_ *functions.Context, a []any) (any, error) {
 	list := a[0].([]any)
-	if len(list) == 0 {
-		return 0, nil
+	err := checkNumbers(list)
+	if len(list) == 0 || err != nil {
+		return 0, err
 	}
 	var total any = 0
 	for _, e := range list {
-		if !value.IsNumber(e) {
-			return nil, fmt.Errorf("every element must be a number, got %s", value.Kind(e))
-		}
-		var err error
 		if total, err = functions.Add(total, e); err != nil {
 			return nil, err
 		}
@@ -62,19 +71,14 @@ func mean(_ *functions.Context, a []any) (any, error) {
 
 func median(c *functions.Context, a []any) (any, error) {
 	list := a[0].([]any)
-	if len(list) == 0 {
-		return 0, nil
+	err := checkNumbers(list)
+	if err == nil {
+		err = c.Spend(16 * len(list))
 	}
-	for _, e := range list {
-		if !value.IsNumber(e) {
-			return nil, fmt.Errorf("every element must be a number, got %s", value.Kind(e))
-		}
+	if len(list) == 0 || err != nil {
+		return 0, err
 	}
-	if err := c.Spend(16 * len(list)); err != nil {
-		return nil, err
-	}
-	sorted := slices.Clone(list)
-	slices.SortFunc(sorted, value.Compare)
+	sorted := slices.SortedFunc(slices.Values(list), value.Compare)
 	middle := len(sorted) / 2
 	if len(sorted)%2 == 1 {
 		return sorted[middle], nil

@@ -1,8 +1,6 @@
 package exprlang
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +10,6 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 )
 
 func (c *compiler) compileCall(n *ast.CallNode) typedExpr {
@@ -24,17 +21,17 @@ func (c *compiler) compileCall(n *ast.CallNode) typedExpr {
 			c.report(c.spanOf(callee.Property), "Method call",
 				"Values have no methods. A function takes its value as an argument: %s(%s).", name.Value,
 				c.source(callee.Node))
-			return broken(c.spanOf(n))
+			return eval.Broken()
 		}
 	}
 	// unreachable: the parser rejects calls of other expressions.
 	c.report(c.fullSpan(n), "Not a function", "Only functions of the table can be called.")
-	return broken(c.spanOf(n))
+	return eval.Broken()
 }
 
 func (c *compiler) compileBuiltin(n *ast.BuiltinNode) typedExpr {
-	if b := builtins[n.Name]; b.predicate && (n.Name != "sum" || len(n.Arguments) > 1) {
-		return c.compilePredicateCall(n)
+	if b := builtins[n.Name]; b.Name != "" && b.fn == nil && (n.Name != "sum" || len(n.Arguments) > 1) {
+		return c.compilePredicateCall(n, b.gives)
 	}
 	return c.compileFunction(n.Name, c.spanOf(n), n.Arguments)
 }
@@ -43,26 +40,23 @@ func (c *compiler) compileBuiltin(n *ast.BuiltinNode) typedExpr {
 func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedExpr {
 	fn, ok := functions.Lookup(name)
 	if !ok {
-		b, there := builtins[name]
-		if !there || b.predicate {
-			c.reportUnknownFunction(name, at)
-			for _, a := range args {
-				c.compile(a)
-			}
-			return broken(at)
+		fn = builtins[name].fn
+	}
+	if fn == nil {
+		c.reportUnknownFunction(name, at)
+		for _, a := range args {
+			c.compile(a)
 		}
-		fn = b.fn
+		return eval.Broken()
 	}
 	if fn.LoadOnly {
-		c.report(at, "Known at load only",
-			"%s reads the configuration directory. Name the result in locals, as ${%s(...)} there, and read "+
-				"local.name here.",
-			name, name)
-		return broken(at)
+		c.report(at, "Known at load only", "%s reads the configuration directory. Name the result in locals, "+
+			"as ${%[1]s(...)} there, and read local.name here.", name)
+		return eval.Broken()
 	}
 	if err := fn.CheckCount(len(args)); err != nil {
 		c.report(at, "Wrong number of arguments", "%v: %s.%s", err, signature(fn), argumentCountHints[name])
-		return broken(at)
+		return eval.Broken()
 	}
 	typed := make([]typedExpr, len(args))
 	for i, a := range args {
@@ -71,7 +65,12 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 		c.checkArgument(fn, p, a, typed[i])
 	}
 	c.warnSplitOrder(name, at, typed, args)
-	return computed(resultType(fn, typed), at, invoke(fn, typed))
+	return eval.Call(resultType(fn, typed), fn, typed, false)
+}
+
+func isFunction(name string) bool {
+	_, ok := functions.Lookup(name)
+	return ok || builtins[name].Name != ""
 }
 
 // argumentCountHints are what a call with the wrong number of arguments may have meant.
@@ -98,8 +97,8 @@ func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n as
 	case !eval.Accepts(p, t.Type):
 		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.",
 			fn.Name, p.Name, p.Expected(), eval.TypePhrase(t.Type))
-	case t.Type.Nullable:
-		c.reportNullable(n)
+	default:
+		c.checkNotNull(n, t)
 	}
 }
 
@@ -134,40 +133,4 @@ func resultType(fn *functions.Function, args []typedExpr) *schema.Type {
 		return t.AsNullable()
 	}
 	return t
-}
-
-// invoke computes the arguments of a function and calls it. Large arguments cost more steps.
-func invoke(fn *functions.Function, args []typedExpr) evalFunc {
-	evals := make([]evalFunc, len(args))
-	for i, a := range args {
-		evals[i] = a.Eval
-	}
-	return func(f *frame) (any, error) {
-		base := len(f.args)
-		steps := 1
-		for _, e := range evals {
-			v, err := e(f)
-			if err != nil {
-				return nil, err
-			}
-			switch v := v.(type) {
-			case string:
-				steps += len(v) / 64
-			case []any:
-				steps += len(v) / 4
-			case value.Bytes:
-				steps += len(v) / 64
-			}
-			f.args = append(f.args, v)
-		}
-		if err := f.spendSteps(steps); err != nil {
-			return nil, err
-		}
-		v, err := fn.Call(&f.call, f.args[base:])
-		f.args = f.args[:base]
-		if errors.Is(err, functions.ErrMemory) {
-			return nil, fmt.Errorf("%s: %s", fn.Name, errorSentence(err))
-		}
-		return v, err
-	}
 }

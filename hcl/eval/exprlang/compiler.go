@@ -16,45 +16,25 @@ import (
 type compiler struct {
 	src      string
 	locate   func(file.Location) span
-	env      Env
+	roots    map[string]*eval.Root
 	problems []Problem
-	reads    [][]string
+	reads    []string
 	scopes   []scope       // of let and of predicates, innermost last
 	nonNull  *eval.NonNull // what is not null where the current part stands
 	vars     int
 	paths    int // how many paths newPath has made
 	brackets []span
-	spans    map[ast.Node]span
 }
 
-// typedExpr is a compiled part of a program.
-type typedExpr struct {
-	eval.Typed[*frame]
-	path             []string // the traversal that it is, or nil
-	read             []string // the part of a traversal that is known at load
-	mayBeNullByChain bool     // an optional step of the traversal may end it with null
-	at               span
-	// The traversals that are certainly not null if the part gives true, or false.
-	whenTrue, whenFalse [][]string
-}
+// typedExpr is a compiled part of a program. Its Type says whether it may be null.
+type typedExpr = eval.TypedExpr
 
 func (c *compiler) report(at span, summary, format string, args ...any) {
-	c.problems = append(c.problems, Problem{
-		Offset: at.from, Length: at.to - at.from, Summary: summary, Detail: fmt.Sprintf(format, args...),
-	})
-}
-
-// broken stands for a part that has a problem. What is around it gets none because of it.
-func broken(at span) typedExpr { return typedExpr{Typed: eval.BrokenOf[*frame](), at: at} }
-
-func constant(v any, t *schema.Type, at span) typedExpr {
-	return typedExpr{Typed: eval.ConstantOf[*frame](v, t), at: at}
+	c.problems = append(c.problems, *newProblem(at, summary, format, args...))
 }
 
 // computed returns a part that e computes.
-func computed(t *schema.Type, at span, e evalFunc) typedExpr {
-	return typedExpr{Typed: eval.Typed[*frame]{Type: t, Eval: e}, at: at}
-}
+func computed(t *schema.Type, e eval.Func) typedExpr { return typedExpr{Type: t, Eval: e} }
 
 // checkResult checks what the whole program gives.
 func (c *compiler) checkResult(n ast.Node, t typedExpr, want Want) {
@@ -73,54 +53,30 @@ func (c *compiler) checkResult(n ast.Node, t typedExpr, want Want) {
 // compile compiles a part and records what it reads.
 func (c *compiler) compile(n ast.Node) typedExpr {
 	t := c.compileNode(n)
-	if t.read != nil {
-		c.reads = append(c.reads, t.read)
-	}
-	switch n.(type) {
-	case *ast.MemberNode, *ast.CallNode, *ast.BuiltinNode, *ast.BinaryNode, *ast.SliceNode:
-		t.Eval = withSpan(t.Eval, c.fullSpan(n))
+	if t.Read != "" {
+		c.reads = append(c.reads, t.Read)
 	}
 	return t
 }
 
-// withSpan places errors, unless an inner part has placed them.
-func withSpan(e evalFunc, at span) evalFunc {
-	return func(f *frame) (any, error) {
-		v, err := e(f)
-		if err == nil || err == errSkipped {
-			return v, err
-		}
-		if _, ok := err.(*EvalError); !ok {
-			err = &EvalError{Message: errorSentence(err), Offset: at.from, Length: at.to - at.from}
-		}
-		return nil, err
-	}
-}
-
-func (c *compiler) isRoot(name string) bool {
-	_, ok := c.env.Roots[name]
-	return ok
-}
-
 // compileNode compiles a part that may be the inner step of a traversal.
 func (c *compiler) compileNode(n ast.Node) typedExpr {
-	at := c.spanOf(n)
 	switch n := n.(type) {
 	case *ast.NilNode:
-		return constant(nil, eval.NullType, at)
+		return null
 	case *ast.BoolNode:
-		return constant(n.Value, eval.BoolType, at)
+		return eval.Constant(n.Value)
 	case *ast.IntegerNode:
-		return constant(n.Value, eval.IntegerType, at)
+		return eval.Constant(n.Value)
 	case *ast.FloatNode:
 		if n.Value == float64(int(n.Value)) && n.Value < 1<<53 {
-			return constant(int(n.Value), eval.IntegerType, at)
+			return eval.Constant(int(n.Value))
 		}
-		return constant(n.Value, eval.NumberType, at)
+		return eval.Constant(n.Value)
 	case *ast.StringNode:
-		return constant(n.Value, eval.StringType, at)
+		return eval.Constant(n.Value)
 	case *ast.BytesNode:
-		return constant(value.Bytes(n.Value), eval.BytesType, at)
+		return eval.Constant(value.Bytes(n.Value))
 	case *ast.IdentifierNode:
 		return c.compileIdentifier(n)
 	case *ast.PointerNode:
@@ -154,8 +110,15 @@ func (c *compiler) compileNode(n ast.Node) typedExpr {
 	}
 	// unreachable: every node of the parser has a case.
 	c.report(c.fullSpan(n), "Unknown expression", "This part of expr does not exist in programs.")
-	return broken(at)
+	return eval.Broken()
 }
+
+// null is the constant null. Its type says so, which is not needed for the constants of HCL.
+var null = func() typedExpr {
+	t := eval.Constant(nil)
+	t.Type = eval.NullType
+	return t
+}()
 
 // checkKind reports a part that cannot be of the kind, or that may be null.
 func (c *compiler) checkKind(n ast.Node, t typedExpr, k schema.Kind) bool {
@@ -164,17 +127,107 @@ func (c *compiler) checkKind(n ast.Node, t typedExpr, k schema.Kind) bool {
 			capitalize(eval.TypePhrase(&schema.Type{Kind: k})), eval.TypePhrase(t.Type))
 		return false
 	}
-	if t.Type.Nullable {
-		c.reportNullable(n)
-		return false
-	}
-	return true
+	return c.checkNotNull(n, t)
 }
 
-func (c *compiler) reportNullable(n ast.Node) {
-	w := c.source(n)
-	c.report(c.fullSpan(n), "Value may be null",
-		"%s may be null here. Give it a default, (%s ?? ...), or check first: %s != null && ...", w, w, w)
+// checkNotNull reports a part that may be null.
+func (c *compiler) checkNotNull(n ast.Node, t typedExpr) bool {
+	if t.Type.Nullable {
+		w := c.source(n)
+		c.report(c.fullSpan(n), "Value may be null",
+			"%s may be null here. Give it a default, (%s ?? ...), or check first: %s != null && ...", w, w, w)
+	}
+	return !t.Type.Nullable
+}
+
+// withNonNull compiles a part that runs only when the traversals are not null.
+func (c *compiler) withNonNull(paths []string, part ast.Node, compile func(ast.Node) typedExpr) typedExpr {
+	around := c.nonNull
+	c.nonNull = around.Add(paths)
+	t := compile(part)
+	c.nonNull = around
+	return t
+}
+
+// withoutRuledOutNull is the type of a traversal, without null where that is ruled out.
+func (c *compiler) withoutRuledOutNull(path string, t *schema.Type) *schema.Type {
+	if t.Nullable && c.nonNull.Has(path) {
+		return t.NotNull()
+	}
+	return t
+}
+
+// isRoot reports whether a traversal begins at a root.
+func (c *compiler) isRoot(path string) bool {
+	name, _, _ := strings.Cut(path, ".")
+	return c.roots[name] != nil
 }
 
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func newProblem(at span, summary, format string, args ...any) *Problem {
+	return &Problem{Offset: at.from, Length: at.to - at.from, Summary: summary, Detail: fmt.Sprintf(format, args...)}
+}
+
+func (c *compiler) compileSequence(n *ast.SequenceNode) typedExpr {
+	var last typedExpr
+	for _, part := range n.Nodes {
+		last = c.compile(part)
+	}
+	if len(n.Nodes) > 1 {
+		c.report(c.fullSpan(n.Nodes[0]), "Unused expression",
+			"Only the last of several expressions is the result. Remove this one, or name it with let.")
+	}
+	return last
+}
+
+func (c *compiler) compileArray(n *ast.ArrayNode) typedExpr {
+	elem := eval.AnyType
+	elems := make([]typedExpr, len(n.Nodes))
+	for i, part := range n.Nodes {
+		elems[i] = c.compile(part)
+		if i == 0 {
+			elem = elems[i].Type
+		} else {
+			elem = unifyTypes(elem, elems[i].Type)
+		}
+	}
+	return eval.ListOf(elem, elems)
+}
+
+func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
+	entries := make([]eval.Entry, len(n.Pairs))
+	t := &schema.Type{Kind: schema.Object}
+	known := true
+	for i, p := range n.Pairs {
+		p := p.(*ast.PairNode)
+		key, val := c.compile(p.Key), c.compile(p.Value)
+		entries[i].Value = val.Eval
+		name, isText := key.Value.(string)
+		if !isText {
+			c.checkKind(p.Key, key, schema.String)
+			entries[i].Key, known = evalKey(key.Eval), false
+			continue
+		}
+		if _, twice := t.Lookup(name); twice {
+			c.report(c.spanOf(p.Key), "Duplicate key", "The object already has the key %q.", name)
+		}
+		entries[i].Name = name
+		t.Members = append(t.Members, &schema.Member{Name: name, Type: val.Type})
+	}
+	if !known {
+		t = &schema.Type{Kind: schema.Map}
+	}
+	return eval.ObjectOf(t, entries)
+}
+
+func evalKey(key eval.Func) func(*eval.Frame) (string, error) {
+	return func(f *eval.Frame) (string, error) {
+		k, err := key(f)
+		name, ok := k.(string)
+		if err == nil && !ok {
+			err = fmt.Errorf("a key must be a string, got %s", value.Kind(k))
+		}
+		return name, err
+	}
+}

@@ -3,6 +3,7 @@ package exprlang
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,8 +12,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
-	"hatchel/hcl/schema"
 )
 
 func FuzzCompileAndRunStayWithinBounds(f *testing.F) {
@@ -28,10 +29,8 @@ func FuzzCompileAndRunStayWithinBounds(f *testing.F) {
 			}
 		}
 	}
-	open := Env{Roots: map[string]*schema.Type{"input": nil, "output": nil, "step": nil}}
 	f.Fuzz(func(t *testing.T, src string) {
-		for _, env := range []Env{testEnv(), open} {
-			env.Limits = Limits{Steps: 50_000, Memory: 1 << 20, Result: 1 << 20}
+		for _, env := range []Env{testEnv(), openEnv()} {
 			began := time.Now()
 			p, problems := Compile(src, env, WantAny)
 			if p == nil && len(problems) == 0 {
@@ -46,6 +45,7 @@ func FuzzCompileAndRunStayWithinBounds(f *testing.F) {
 				}
 			}
 			if p != nil {
+				p.limits = limits{steps: 50_000, memory: 1 << 20, result: 1 << 20}
 				check(t, p)
 			}
 			if took := time.Since(began); took > maxDuration {
@@ -56,9 +56,9 @@ func FuzzCompileAndRunStayWithinBounds(f *testing.F) {
 }
 
 func check(t *testing.T, p *Program) {
-	v, err := p.Run(context.Background(), roots(t))
-	var fault *EvalError
-	if err != nil && (!errors.As(err, &fault) || fault.Cause != nil) {
+	v, err := p.Run(frameOf(roots(t)), roots(t)["output"])
+	var fault *eval.Error
+	if err != nil && (!errors.As(err, &fault) || errors.Is(err, context.Canceled)) || strings.Contains(fmt.Sprint(err), "unexpectedly") {
 		t.Fatalf("%v, %v", err, errors.Unwrap(err))
 	}
 	if err == nil {

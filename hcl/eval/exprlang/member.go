@@ -3,6 +3,7 @@ package exprlang
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,17 +24,17 @@ var errSkipped = errors.New("skipped")
 func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 	t := c.compileNode(n.Node)
 	inner := t.Eval
-	t.Eval = func(f *frame) (any, error) {
+	t.Eval = func(f *eval.Frame) (any, error) {
 		v, err := inner(f)
 		if err == errSkipped {
 			return nil, nil
 		}
 		return v, err
 	}
-	if t.mayBeNullByChain {
-		t.Type = c.withoutRuledOutNull(t.path, t.Type.AsNullable())
+	if t.NullByChain {
+		t.Type = c.withoutRuledOutNull(t.Path, t.Type.AsNullable())
 	}
-	t.mayBeNullByChain = false
+	t.NullByChain = false
 	return t
 }
 
@@ -46,44 +47,43 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 		base = c.compile(n.Node)
 	}
 	key := c.compile(n.Property)
-	t := computed(c.typeOfMember(n, base, key), key.at, compileAccess(base.Eval, key, n.Optional))
-	t.read = base.read
+	t := computed(c.typeOfMember(n, base, key), compileAccess(base, key, n.Optional))
+	t.Read = base.Read
 	mayEnd := n.Optional && (base.Type.Nullable || base.Type.Kind == schema.Null)
-	t.mayBeNullByChain = base.mayBeNullByChain || mayEnd
+	t.NullByChain = base.NullByChain || mayEnd
 	name, isText := key.Value.(string)
-	if isText && base.path != nil {
-		t.path = append(base.path[:len(base.path):len(base.path)], name)
-		if base.read != nil && len(base.read) == len(base.path) {
-			t.read = t.path
+	if isText && base.Path != "" {
+		t.Path = eval.MemberPath(base.Path, name)
+		if base.Read == base.Path {
+			t.Read = t.Path
 		}
-		t.Type = c.withoutRuledOutNull(t.path, t.Type)
+		t.Type = c.withoutRuledOutNull(t.Path, t.Type)
+	}
+	if r := c.roots[base.Read]; r != nil && base.Read == base.Path {
+		if m := r.Members[name]; m != nil && !m.Sensitive {
+			t.Eval = m.Resolve
+		}
 	}
 	return t
 }
 
-func compileAccess(base evalFunc, key typedExpr, optional bool) evalFunc {
-	if name, isText := key.Value.(string); isText {
-		return func(f *frame) (any, error) {
-			b, err := base(f)
-			if err != nil {
-				return nil, err
-			}
-			if m, ok := b.(map[string]any); ok {
-				return m[name], nil
-			}
-			return elementOf(b, name, optional)
-		}
+func compileAccess(base, key typedExpr, optional bool) eval.Func {
+	name, isText := key.Value.(string)
+	if !isText {
+		return eval.Binary(nil, base, key, func(_ *eval.Frame, b, k any) (any, error) {
+			return elementOf(b, k, optional)
+		}).Eval
 	}
-	return func(f *frame) (any, error) {
-		b, err := base(f)
+	inner := base.Eval
+	return func(f *eval.Frame) (any, error) {
+		b, err := inner(f)
 		if err != nil {
 			return nil, err
 		}
-		k, err := key.Eval(f)
-		if err != nil {
-			return nil, err
+		if m, ok := b.(map[string]any); ok {
+			return m[name], nil
 		}
-		return elementOf(b, k, optional)
+		return elementOf(b, name, optional)
 	}
 }
 
@@ -92,9 +92,6 @@ func compileAccess(base evalFunc, key typedExpr, optional bool) evalFunc {
 func elementOf(base, key any, optional bool) (any, error) {
 	base, err := eval.Resolve(base)
 	if err != nil {
-		return nil, err
-	}
-	if key, err = eval.Resolve(key); err != nil {
 		return nil, err
 	}
 	switch b := base.(type) {
@@ -141,13 +138,12 @@ func keyPhrase(key any) string {
 
 // typeOfMember checks one step of a traversal.
 func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.Type {
-	t := base.Type
+	t, at := base.Type, c.spanOf(n.Property)
 	name, isText := key.Value.(string)
 	if t.Nullable && !n.Optional {
-		at := c.fullSpan(n.Node)
-		w := c.src[at.from:at.to]
-		c.report(at, "Value may be null", "%s may be null here. Write %s?.%s, or check first: %s != null && ...",
-			w, w, c.src[key.at.from:key.at.to], w)
+		w := c.source(n.Node)
+		c.report(c.fullSpan(n.Node), "Value may be null",
+			"%s may be null here. Write %s?.%s, or check first: %s != null && ...", w, w, c.src[at.from:at.to], w)
 		return eval.AnyType
 	}
 	switch t.Kind {
@@ -158,7 +154,7 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 		} else if m := memberType(t, name); m != nil {
 			return m
 		} else {
-			c.reportUnknownMember(base, name, key.at)
+			c.reportUnknownMember(base, name, at)
 		}
 	case schema.Map:
 		if c.checkKind(n.Property, key, schema.String) {
@@ -166,10 +162,8 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 		}
 	case schema.List:
 		if isText {
-			c.report(key.at, "Member of a list",
-				"A list has no member \"%[1]s\". Read one element, %[2]s[0].%[1]s, or all of them: map(%[2]s, "+
-					".%[1]s).",
-				name, c.source(n.Node))
+			c.report(at, "Member of a list", "A list has no member \"%[1]s\". Read one element, %[2]s[0].%[1]s, "+
+				"or all of them: map(%[2]s, .%[1]s).", name, c.source(n.Node))
 		} else if c.checkKind(n.Property, key, schema.Integer) {
 			return elemType(t)
 		}
@@ -182,20 +176,27 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 		if _, ok := functions.Lookup(name); ok {
 			hint = fmt.Sprintf(" Write %s(%s).", name, c.source(n.Node))
 		}
-		c.report(key.at, "Member of a value", "%s has no members.%s", capitalize(eval.TypePhrase(t)), hint)
+		c.report(at, "Member of a value", "%s has no members.%s", capitalize(eval.TypePhrase(t)), hint)
 	}
 	return eval.AnyType
 }
 
-// rootMemberNouns are what the members of a root are called.
-var rootMemberNouns = map[string]string{"input": "input", "var": "variable", "local": "local", "step": "step"}
-
 func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 	noun, where := "member", ""
-	if len(base.path) == 1 && rootMemberNouns[base.path[0]] != "" {
-		noun = rootMemberNouns[base.path[0]]
-	} else if base.path != nil && c.isRoot(base.path[0]) {
-		where = strings.Join(base.path, ".")
+	if r := c.roots[base.Path]; r != nil && r.Members != nil {
+		if m := r.Members[name]; m != nil && m.Sensitive {
+			c.report(at, "Secret in a program", "%[1]s holds a secret, which a program cannot read. Use it where a "+
+				"secret is allowed, as in a header or env: ${%[1]s}.", base.Path+"."+name)
+			return
+		}
+		if why := r.Unavailable[name]; why != "" {
+			c.report(at, "Value not available here", "%s", why)
+			return
+		}
+		noun = r.Noun
+	}
+	if c.isRoot(base.Path) && strings.HasPrefix(noun, "member") {
+		noun, where = "member", strings.Join(eval.SplitPath(base.Path), ".")
 	}
 	candidates := slices.Sorted(slices.Values(base.Type.MemberNames()))
 	hint := diag.DidYouMean(name, candidates)
@@ -203,28 +204,12 @@ func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 		if len(candidates) > 0 && len(candidates) <= 12 {
 			hint = " There are: " + strings.Join(candidates, ", ") + "."
 		}
-		if within := onlyNestedMember(base.Type, name); within != "" && where != "" {
-			hint += " Write " + where + "." + within + "." + name + "."
-		}
+		hint += eval.NestedMember(where, base.Type, name)
 	}
 	if where != "" {
 		where = " in " + where
 	}
 	c.report(at, "Unknown "+noun, "There is no %s %q%s.%s", noun, name, where, hint)
-}
-
-// onlyNestedMember is the only member that has a member of that name, or empty.
-func onlyNestedMember(t *schema.Type, name string) (within string) {
-	for _, m := range t.Members {
-		if memberType(programType(m.Type), name) == nil {
-			continue
-		}
-		if within != "" {
-			return ""
-		}
-		within = m.Name
-	}
-	return within
 }
 
 // compileSlice compiles x[from:to] of a list or a string.
@@ -233,20 +218,12 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 	if !eval.CanBe(base.Type, schema.List) && !eval.CanBe(base.Type, schema.String) {
 		c.report(c.fullSpan(n.Node), "Wrong type", "A list or a string is expected, this is %s.",
 			eval.TypePhrase(base.Type))
-	} else if base.Type.Nullable {
-		c.reportNullable(n.Node)
+	} else {
+		c.checkNotNull(n.Node, base)
 	}
-	bound := func(n ast.Node) evalFunc {
-		if n == nil {
-			return nil
-		}
-		t := c.compile(n)
-		c.checkKind(n, t, schema.Integer)
-		return t.Eval
-	}
-	from, to := bound(n.From), bound(n.To)
-	return computed(base.Type, c.spanOf(n), func(f *frame) (any, error) {
-		v, err := eval.EvalResolved(f, base.Eval)
+	operand, from, to := base.Eval, c.compileBound(n.From, 0), c.compileBound(n.To, math.MaxInt)
+	return computed(base.Type, func(f *eval.Frame) (any, error) {
+		v, err := eval.Resolved(operand(f))
 		if err != nil {
 			return nil, err
 		}
@@ -261,11 +238,11 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 		default:
 			return nil, fmt.Errorf("cannot take a part of a %s", value.Kind(v))
 		}
-		a, err := evalBound(f, from, 0, size)
+		a, err := evalBound(f, from, size)
 		if err != nil {
 			return nil, err
 		}
-		b, err := evalBound(f, to, size, size)
+		b, err := evalBound(f, to, size)
 		if err != nil {
 			return nil, err
 		}
@@ -273,16 +250,23 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 		if isList {
 			return list[a:b:b], nil
 		}
-		return sliceText(s, a, b), nil
+		return s[byteOffset(s, a):byteOffset(s, b)], nil
 	})
 }
 
-// evalBound computes a bound of a slice. A negative bound counts from the end.
-func evalBound(f *frame, bound evalFunc, absent, size int) (int, error) {
-	if bound == nil {
-		return absent, nil
+// compileBound compiles a bound of a slice.
+func (c *compiler) compileBound(n ast.Node, absent int) eval.Func {
+	if n == nil {
+		return eval.Constant(absent).Eval
 	}
-	v, err := eval.EvalResolved(f, bound)
+	t := c.compile(n)
+	c.checkKind(n, t, schema.Integer)
+	return t.Eval
+}
+
+// evalBound computes a bound of a slice. A negative bound counts from the end.
+func evalBound(f *eval.Frame, bound eval.Func, size int) (int, error) {
+	v, err := eval.Resolved(bound(f))
 	if err != nil {
 		return 0, err
 	}
@@ -296,17 +280,13 @@ func evalBound(f *frame, bound evalFunc, absent, size int) (int, error) {
 	return min(max(i, 0), size), nil
 }
 
-// sliceText is a part of a text, by the number of its characters.
-func sliceText(s string, from, to int) string {
-	n, start := 0, len(s)
+// byteOffset is the place of the n-th character of a text.
+func byteOffset(s string, n int) int {
 	for i := range s {
-		if n == from {
-			start = i
+		if n == 0 {
+			return i
 		}
-		if n == to {
-			return s[start:i]
-		}
-		n++
+		n--
 	}
-	return s[start:]
+	return len(s)
 }

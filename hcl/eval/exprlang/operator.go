@@ -1,7 +1,10 @@
 package exprlang
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,13 +23,14 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 		return c.compileLogical(n, true)
 	case "||", "or":
 		return c.compileLogical(n, false)
-	case "??":
-		return c.compileCoalesce(n)
 	}
 	l, r := c.compile(n.Left), c.compile(n.Right)
 	switch n.Operator {
+	case "??":
+		return c.compileCoalesce(l, r)
 	case "==", "!=":
-		return c.compileEquality(n, l, r)
+		c.checkComparable(n, l, r)
+		return eval.Equality(l, r, n.Operator == "!=", equal)
 	case "<", "<=", ">", ">=":
 		return c.compileOrdering(n, l, r)
 	case "in":
@@ -43,42 +47,57 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 	return c.compileArithmetic(n, l, r)
 }
 
-func (c *compiler) compileEquality(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	c.checkComparable(n, l, r)
-	isNull := func(t typedExpr) bool { return t.Known && t.Value == nil }
-	var same, differs [][]string // what is not null if both are equal, or not
-	switch {
-	case isNull(r):
-		differs = prefixes(l.path)
-	case isNull(l):
-		differs = prefixes(r.path)
-	case r.Known:
-		same = prefixes(l.path)
-	case l.Known:
-		same = prefixes(r.path)
-	}
-	negate := n.Operator == "!="
-	t := computed(eval.BoolType, c.spanOf(n), func(f *frame) (any, error) {
-		a, err := l.Eval(f)
-		if err != nil {
-			return nil, err
-		}
-		b, err := r.Eval(f)
-		if err != nil {
-			return nil, err
-		}
-		ok, err := equal(f, a, b)
-		return ok != negate, err
-	})
-	t.whenTrue, t.whenFalse = same, differs
-	if negate {
-		t.whenTrue, t.whenFalse = differs, same
-	}
+// compileCondition compiles a part that must give a bool.
+func (c *compiler) compileCondition(n ast.Node) typedExpr {
+	t := c.compile(n)
+	c.checkKind(n, t, schema.Bool)
 	return t
 }
 
+func (c *compiler) compileLogical(n *ast.BinaryNode, open bool) typedExpr {
+	l := c.compileCondition(n.Left)
+	known := l.WhenFalse
+	if open {
+		known = l.NonNullWhenTrue()
+	}
+	return eval.Logical(l, c.withNonNull(known, n.Right, c.compileCondition), open)
+}
+
+func (c *compiler) compileUnary(n *ast.UnaryNode) typedExpr {
+	if n.Operator != "!" && n.Operator != "not" {
+		return c.compileSign(n)
+	}
+	return eval.Not(c.compileCondition(n.Node))
+}
+
+func (c *compiler) compileConditional(n *ast.ConditionalNode) typedExpr {
+	cond := c.compileCondition(n.Cond)
+	yes := c.withNonNull(cond.NonNullWhenTrue(), n.Exp1, c.compile)
+	no := c.withNonNull(cond.WhenFalse, n.Exp2, c.compile)
+	return eval.Conditional(unifyTypes(yes.Type, no.Type), cond, yes, no)
+}
+
+// compileCoalesce compiles ??, which gives its right side if the left side is null.
+func (c *compiler) compileCoalesce(l, r typedExpr) typedExpr {
+	t := l.Type
+	switch {
+	case t.Kind == schema.Null:
+		t = r.Type
+	case t.Nullable:
+		t = unifyTypes(t.NotNull(), r.Type)
+	}
+	left, right := l.Eval, r.Eval
+	return computed(t, func(f *eval.Frame) (any, error) {
+		v, err := left(f)
+		if decoded, derr := eval.Resolved(v, err); derr != nil || decoded != nil {
+			return v, derr
+		}
+		return right(f)
+	})
+}
+
 // equal compares two values. Large values are charged for.
-func equal(f *frame, a, b any) (bool, error) {
+func equal(f *eval.Frame, a, b any) (bool, error) {
 	switch x := a.(type) {
 	case string:
 		if y, ok := b.(string); ok {
@@ -104,7 +123,7 @@ func equal(f *frame, a, b any) (bool, error) {
 	for _, v := range []any{a, b} {
 		size, err := functions.Size(v, functions.MaxComparedSize)
 		if err == nil {
-			err = f.spendSteps(size / 16)
+			err = f.SpendSteps(size / 16)
 		}
 		if err != nil {
 			return false, err
@@ -124,18 +143,16 @@ func (c *compiler) checkComparable(n *ast.BinaryNode, l, r typedExpr) {
 			capitalize(eval.TypePhrase(l.Type)), eval.TypePhrase(r.Type), hint)
 		return
 	}
-	for _, pair := range [][2]typedExpr{{l, r}, {r, l}} {
-		if s, isText := pair[1].Value.(string); isText {
-			c.checkEnum(pair[1].at, s, pair[0].Type, "The value is never %q.%s It is one of: %s.")
-		}
-	}
+	c.checkEnum(n.Right, r, l.Type, "The value is never %q.%s It is one of: %s.")
+	c.checkEnum(n.Left, l, r.Type, "The value is never %q.%s It is one of: %s.")
 }
 
-// checkEnum reports a text that no value of the type can be. Format takes the text, a suggestion
-// and the texts that are possible.
-func (c *compiler) checkEnum(at span, text string, t *schema.Type, format string) {
-	if texts := enumTexts(t); texts != nil && !slices.Contains(texts, text) {
-		c.report(at, "Never equal", format, text, diag.DidYouMean(text, texts), strings.Join(texts, ", "))
+// checkEnum reports a constant text that no value of the type can be. Format takes the text, a
+// suggestion and the texts that are possible.
+func (c *compiler) checkEnum(n ast.Node, constant typedExpr, t *schema.Type, format string) {
+	text, isText := constant.Value.(string)
+	if texts := enumTexts(t); isText && texts != nil && !slices.Contains(texts, text) {
+		c.report(c.spanOf(n), "Never equal", format, text, diag.DidYouMean(text, texts), strings.Join(texts, ", "))
 	}
 }
 
@@ -144,30 +161,17 @@ func isTextAndNumber(a, b *schema.Type) bool {
 }
 
 func (c *compiler) compileOrdering(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	numbers, texts := c.checkOperands(n, l, r, "compared")
-	if !numbers && !texts {
-		t := broken(c.spanOf(n))
-		t.Type = eval.BoolType
-		return t
-	}
+	c.checkOperands(n, l, r, "compared")
 	holds := eval.Ordering(n.Operator)
-	t := computed(eval.BoolType, c.spanOf(n), func(f *frame) (any, error) {
-		a, err := l.Eval(f)
-		if err != nil {
-			return nil, err
-		}
-		b, err := r.Eval(f)
-		if err != nil {
-			return nil, err
-		}
+	t := eval.Binary(eval.BoolType, l, r, func(_ *eval.Frame, a, b any) (any, error) {
 		order, err := compare(a, b)
 		if err != nil {
 			return nil, err
 		}
 		return holds(order), nil
 	})
-	t.whenTrue = unionPaths(prefixes(l.path), prefixes(r.path))
-	t.whenFalse = t.whenTrue
+	t.WhenTrue = slices.Concat(eval.Prefixes(l.Path), eval.Prefixes(r.Path))
+	t.WhenFalse = t.WhenTrue
 	return t
 }
 
@@ -176,33 +180,17 @@ func compare(a, b any) (int, error) {
 	switch x := a.(type) {
 	case int:
 		if y, ok := b.(int); ok {
-			return value.Compare(x, y), nil
-		}
-	case float64:
-		if y, ok := b.(float64); ok {
-			return value.Compare(x, y), nil
+			return cmp.Compare(x, y), nil
 		}
 	case string:
 		if y, ok := b.(string); ok {
 			return strings.Compare(x, y), nil
 		}
 	}
-	a, err := eval.Resolve(a)
-	if err != nil {
-		return 0, err
-	}
-	if b, err = eval.Resolve(b); err != nil {
-		return 0, err
-	}
 	if value.IsNumber(a) && value.IsNumber(b) {
 		return value.Compare(a, b), nil
 	}
-	x, ok := a.(string)
-	y, too := b.(string)
-	if !ok || !too {
-		return 0, fmt.Errorf("a %s cannot be compared with a %s", value.Kind(a), value.Kind(b))
-	}
-	return strings.Compare(x, y), nil
+	return 0, fmt.Errorf("a %s cannot be compared with a %s", value.Kind(a), value.Kind(b))
 }
 
 // checkOperands reports two operands that can neither be numbers nor strings, and operands that may
@@ -210,25 +198,117 @@ func compare(a, b any) (int, error) {
 func (c *compiler) checkOperands(n *ast.BinaryNode, l, r typedExpr, verb string) (numbers, texts bool) {
 	numbers = eval.CanBe(l.Type, schema.Number) && eval.CanBe(r.Type, schema.Number)
 	texts = eval.CanBe(l.Type, schema.String) && eval.CanBe(r.Type, schema.String)
-	if !numbers && !texts {
-		hint := ""
-		switch {
-		case verb == "added" && isTextAndNumber(l.Type, r.Type):
-			hint = " Write tostring(...) around the number, or use format."
-		case verb == "added" && l.Type.Kind == schema.List:
-			hint = " concat(a, b) joins lists."
-		case isTextAndNumber(l.Type, r.Type):
-			hint = " tonumber(...) reads a number from a string."
+	if numbers || texts {
+		c.checkNotNull(n.Left, l)
+		c.checkNotNull(n.Right, r)
+		return numbers, texts
+	}
+	hint := ""
+	switch {
+	case verb == "added" && isTextAndNumber(l.Type, r.Type):
+		hint = " Write tostring(...) around the number, or use format."
+	case verb == "added" && l.Type.Kind == schema.List:
+		hint = " concat(a, b) joins lists."
+	case isTextAndNumber(l.Type, r.Type):
+		hint = " tonumber(...) reads a number from a string."
+	}
+	c.report(c.fullSpan(n), "Wrong types", "%s and %s cannot be %s.%s",
+		capitalize(eval.TypePhrase(l.Type)), eval.TypePhrase(r.Type), verb, hint)
+	return false, false
+}
+
+// compileAdd compiles +, which adds two numbers or joins two strings.
+func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
+	numbers, texts := c.checkOperands(n, l, r, "added")
+	t := eval.AnyType
+	switch {
+	case numbers && (eval.IsNumeric(l.Type) || eval.IsNumeric(r.Type)):
+		t = eval.ArithmeticType("+", l.Type, r.Type)
+	case texts && (l.Type.Kind == schema.String || r.Type.Kind == schema.String):
+		t = eval.StringType
+	}
+	return eval.Binary(t, l, r, func(f *eval.Frame, a, b any) (any, error) {
+		x, ok := a.(string)
+		if y, too := b.(string); ok && too {
+			return x + y, f.Functions.Spend(len(x) + len(y))
 		}
-		c.report(c.fullSpan(n), "Wrong types", "%s and %s cannot be %s.%s",
-			capitalize(eval.TypePhrase(l.Type)), eval.TypePhrase(r.Type), verb, hint)
-		return false, false
+		if value.IsNumber(a) && value.IsNumber(b) {
+			return functions.Add(a, b)
+		}
+		return nil, fmt.Errorf("a %s and a %s cannot be added", value.Kind(a), value.Kind(b))
+	})
+}
+
+func (c *compiler) compileArithmetic(n *ast.BinaryNode, l, r typedExpr) typedExpr {
+	compute := eval.Arithmetic(n.Operator) // the parser knows only its operators
+	ok := c.checkKind(n.Left, l, schema.Number)
+	ok = c.checkKind(n.Right, r, schema.Number) && ok
+	t := eval.NumberType
+	if ok {
+		t = eval.ArithmeticType(n.Operator, l.Type, r.Type)
 	}
-	if l.Type.Nullable {
-		c.reportNullable(n.Left)
+	return eval.Binary(t, l, r, func(_ *eval.Frame, a, b any) (any, error) {
+		if value.IsNumber(a) && value.IsNumber(b) {
+			return compute(a, b)
+		}
+		if value.IsNumber(a) {
+			a = b
+		}
+		return nil, fmt.Errorf("a number is expected beside %q, got %s", n.Operator, value.Kind(a))
+	})
+}
+
+// compileSign compiles the operators - and + in front of a number.
+func (c *compiler) compileSign(n *ast.UnaryNode) typedExpr {
+	inner := c.compile(n.Node)
+	c.checkKind(n.Node, inner, schema.Number)
+	t := inner.Type
+	if !eval.IsNumeric(t) {
+		t = eval.NumberType
 	}
-	if r.Type.Nullable {
-		c.reportNullable(n.Right)
+	negative := n.Operator == "-"
+	if v, ok := inner.Value.(int); ok && negative {
+		return eval.Constant(-v)
 	}
-	return numbers, texts
+	operand := inner.Eval
+	return computed(t, func(f *eval.Frame) (any, error) {
+		v, err := eval.Resolved(operand(f))
+		switch {
+		case err != nil:
+			return nil, err
+		case !value.IsNumber(v):
+			return nil, fmt.Errorf("a number is expected after %q, got %s", n.Operator, value.Kind(v))
+		case negative:
+			return functions.Negate(v)
+		}
+		return v, nil
+	})
+}
+
+// compileRange compiles a..b, the list of the integers from a to b.
+func (c *compiler) compileRange(n *ast.BinaryNode, l, r typedExpr) typedExpr {
+	c.checkKind(n.Left, l, schema.Integer)
+	c.checkKind(n.Right, r, schema.Integer)
+	return eval.Binary(schema.ListOf(eval.IntegerType), l, r, func(f *eval.Frame, a, b any) (any, error) {
+		from, ok := value.Int(a)
+		to, too := value.Int(b)
+		switch {
+		case !ok || !too:
+			return nil, errors.New("the bounds of .. must be integers")
+		case to < from:
+			return []any{}, nil
+		}
+		count := uint64(to) - uint64(from)
+		if count >= math.MaxInt32 {
+			return nil, functions.ErrMemory
+		}
+		if err := f.Functions.Spend(int(count+1) * 24); err != nil {
+			return nil, err
+		}
+		list := make([]any, int(count)+1)
+		for i := range list {
+			list[i] = from + i
+		}
+		return list, nil
+	})
 }

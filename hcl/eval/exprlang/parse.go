@@ -1,7 +1,6 @@
 package exprlang
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -32,14 +31,14 @@ func parse(src string) (*parsedSource, *Problem) {
 	}
 	r, err := tokenize(src)
 	if err != nil {
-		return nil, r.lexError(err)
+		return nil, r.explain(err)
 	}
 	if p := r.tooDeep(); p != nil {
 		return nil, p
 	}
 	tree, err := parser.Parse(r.renameCallables())
 	if err != nil {
-		return nil, r.parseError(err)
+		return nil, r.explain(err)
 	}
 	return &parsedSource{source: src, root: tree.Node, locate: r.locate, brackets: r.brackets()}, nil
 }
@@ -48,47 +47,37 @@ func parse(src string) (*parsedSource, *Problem) {
 func checkSource(src string) *Problem {
 	switch {
 	case strings.TrimSpace(src) == "":
-		return &Problem{Length: len(src), Summary: "Empty program",
-			Detail: "An expr program is expected, for example \"input.count > 0\"."}
+		return newProblem(span{0, len(src)}, "Empty program",
+			"An expr program is expected, for example \"input.count > 0\".")
 	case len(src) > maxSource:
-		return &Problem{Offset: maxSource, Length: len(src) - maxSource, Summary: "Program too long",
-			Detail: fmt.Sprintf("A program has at most %d bytes.", maxSource)}
+		return newProblem(span{maxSource, len(src)}, "Program too long", "A program has at most %d bytes.", maxSource)
 	case !utf8.ValidString(src):
 		// unreachable: a configuration file is UTF-8.
-		return &Problem{Length: len(src), Summary: "Invalid text", Detail: "A program is UTF-8 text."}
+		return newProblem(span{0, len(src)}, "Invalid text", "A program is UTF-8 text.")
 	}
-	if i := strings.Index(src, "${"); i >= 0 {
-		n := len("${")
-		detail := "A program names values directly, without ${...}."
-		if end := strings.IndexByte(src[i:], '}'); end > 0 {
-			n = end + 1
-			detail = fmt.Sprintf("A program names values directly: write %s, without ${...}.",
-				strings.TrimSpace(src[i+2:i+end]))
-		}
-		return &Problem{Offset: i, Length: n, Summary: "Template in a program", Detail: detail}
+	i := strings.Index(src, "${")
+	if i < 0 {
+		return nil
 	}
-	return nil
+	if name, _, closed := strings.Cut(src[i+len("${"):], "}"); closed {
+		return newProblem(span{i, i + len("${}") + len(name)}, "Template in a program",
+			"A program names values directly: write %s, without ${...}.", strings.TrimSpace(name))
+	}
+	return newProblem(span{i, i + len("${")}, "Template in a program",
+		"A program names values directly, without ${...}.")
 }
 
 // sourceMap maps locations of the parser, which count characters, to bytes.
 func sourceMap(src string) func(file.Location) span {
-	ascii := true
-	for i := range len(src) {
-		ascii = ascii && src[i] < utf8.RuneSelf
+	at := make([]int, 0, len(src)+1)
+	for i := range src {
+		at = append(at, i)
 	}
-	offsets := func(n int) int { return min(max(n, 0), len(src)) }
-	if !ascii {
-		var at []int
-		for i := range src {
-			at = append(at, i)
-		}
-		at = append(at, len(src))
-		offsets = func(n int) int { return at[min(max(n, 0), len(at)-1)] }
-	}
+	at = append(at, len(src))
+	offset := func(n int) int { return at[min(max(n, 0), len(at)-1)] }
 	return func(l file.Location) span {
-		s := span{offsets(l.From), offsets(l.To)}
-		s.to = max(s.to, s.from)
-		return s
+		from := offset(l.From)
+		return span{from, max(offset(l.To), from)}
 	}
 }
 
@@ -153,36 +142,39 @@ func (r *tokenStream) endsOperand(i int) bool {
 	if i < 0 {
 		return false
 	}
-	switch t := r.tokens[i]; t.Kind {
-	case lexer.Operator:
+	if t := r.tokens[i]; t.Kind == lexer.Operator {
 		return t.Value == "#" || t.Value == "not" && r.endsOperand(i-1)
-	case lexer.Bracket:
-		return strings.Contains(")]}", t.Value)
 	}
-	return true
+	return !r.opens(i)
 }
+
+// opens reports whether token i is an opening bracket.
+func (r *tokenStream) opens(i int) bool {
+	return r.tokens[i].Kind == lexer.Bracket && strings.Contains("([{", r.tokens[i].Value)
+}
+
+// closes reports whether token i is a closing bracket.
+func (r *tokenStream) closes(i int) bool { return r.tokens[i].Kind == lexer.Bracket && !r.opens(i) }
 
 // closing returns the index of the token that closes the bracket at open, or -1.
 func (r *tokenStream) closing(open int) int {
 	depth := 0
 	for i := open; i < len(r.tokens); i++ {
-		if r.tokens[i].Kind != lexer.Bracket {
-			continue
-		}
-		if strings.Contains("([{", r.tokens[i].Value) {
+		if r.opens(i) {
 			depth++
-		} else if depth--; depth == 0 {
-			return i
+		} else if r.closes(i) {
+			if depth--; depth == 0 {
+				return i
+			}
 		}
 	}
 	return -1
 }
 
 // brackets returns the spans from each opening bracket to the end of its closing bracket.
-func (r *tokenStream) brackets() []span {
-	var out []span
-	for i, t := range r.tokens {
-		if t.Kind == lexer.Bracket && strings.Contains("([{", t.Value) {
+func (r *tokenStream) brackets() (out []span) {
+	for i := range r.tokens {
+		if r.opens(i) {
 			if end := r.closing(i); end >= 0 {
 				out = append(out, span{r.at(i).from, r.at(end).to})
 			}

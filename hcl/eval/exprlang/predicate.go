@@ -1,11 +1,13 @@
 package exprlang
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/expr-lang/expr/ast"
 
 	"hatchel/hcl/eval"
+	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -13,30 +15,30 @@ import (
 // predicateCall is a compiled call of a function that takes a predicate.
 type predicateCall struct {
 	name     string
-	list     evalFunc
-	body     evalFunc // the predicate; nil stands for the element itself
+	list     eval.Func
+	body     eval.Func // the predicate; nil stands for the element itself
 	backward bool
 }
 
 // forEach calls do for every element, with what the predicate gives for it, until do reports that
 // there is no more to do.
-func (p *predicateCall) forEach(f *frame, do func(item, v any, index int) (more bool, err error)) error {
+func (p *predicateCall) forEach(f *eval.Frame, do func(item, v any, index int) (more bool, err error)) error {
 	list, err := p.elements(f)
 	if err != nil {
 		return err
 	}
-	depth := len(f.loops)
-	f.loops = append(f.loops, loop{})
+	depth := len(f.Loops)
+	f.Loops = append(f.Loops, eval.Loop{})
 	for i := range list {
 		at := i
 		if p.backward {
 			at = len(list) - 1 - i
 		}
-		if err := f.spendSteps(1); err != nil {
+		if err := f.SpendSteps(1); err != nil {
 			return err
 		}
-		round := &f.loops[depth]
-		round.item, round.index = list[at], at
+		round := &f.Loops[depth]
+		round.Item, round.Index = list[at], at
 		v := list[at]
 		if p.body != nil {
 			if v, err = p.body(f); err != nil {
@@ -51,27 +53,26 @@ func (p *predicateCall) forEach(f *frame, do func(item, v any, index int) (more 
 			break
 		}
 	}
-	f.loops = f.loops[:depth]
+	f.Loops = f.Loops[:depth]
 	return nil
 }
 
 // elements computes the list.
-func (p *predicateCall) elements(f *frame) ([]any, error) {
-	v, err := eval.EvalResolved(f, p.list)
-	if err != nil {
-		return nil, err
+func (p *predicateCall) elements(f *eval.Frame) ([]any, error) {
+	v, err := eval.Resolved(p.list(f))
+	if list, ok := v.([]any); ok || err != nil {
+		return list, err
 	}
-	switch v := v.(type) {
-	case []any:
-		return v, nil
-	case map[string]any:
-		return nil, fmt.Errorf("%s goes through a list, got object; values(...) or toPairs(...) makes one", p.name)
+	hint := ""
+	if _, ok := v.(map[string]any); ok {
+		hint = "; values(...) or toPairs(...) makes one"
 	}
-	return nil, fmt.Errorf("%s goes through a list, got %s", p.name, value.Kind(v))
+	return nil, fmt.Errorf("%s goes through a list, got %s%s", p.name, value.Kind(v), hint)
 }
 
-// compilePredicateCall compiles a call of a function that takes a predicate.
-func (c *compiler) compilePredicateCall(n *ast.BuiltinNode) typedExpr {
+// compilePredicateCall compiles a call of a function that takes a predicate, which must give a
+// value of kind gives.
+func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) typedExpr {
 	name := n.Name
 	if at := c.spanOf(n); c.src[at.from:at.to] == "countBy" { // renameCallables has renamed it
 		name = "countBy"
@@ -91,48 +92,50 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode) typedExpr {
 		predicate := c.compile(n.Arguments[1])
 		c.scopes = c.scopes[:len(c.scopes)-1]
 		p.body, body = predicate.Eval, predicate.Type
-		c.checkPredicate(n, predicate)
+		if gives != schema.Any {
+			at := n.Arguments[1]
+			if p, ok := at.(*ast.PredicateNode); ok {
+				at = p.Node
+			}
+			c.checkKind(at, predicate, gives)
+		}
 	}
-	var t *schema.Type
-	var run evalFunc
 	switch name {
 	case "filter":
-		t, run = list.Type.NotNull(), p.filter
+		return computed(list.Type.NotNull(), p.filter)
 	case "map":
-		t, run = schema.ListOf(body), p.mapAll
+		return computed(schema.ListOf(body), p.mapAll)
 	case "all":
-		t, run = eval.BoolType, p.find(false, func(found bool, _ any, _ int) any { return !found })
+		return computed(eval.BoolType, p.find(false, func(found bool, _ any, _ int) any { return !found }))
 	case "none":
-		t, run = eval.BoolType, p.find(true, func(found bool, _ any, _ int) any { return !found })
+		return computed(eval.BoolType, p.find(true, func(found bool, _ any, _ int) any { return !found }))
 	case "any":
-		t, run = eval.BoolType, p.find(true, func(found bool, _ any, _ int) any { return found })
+		return computed(eval.BoolType, p.find(true, func(found bool, _ any, _ int) any { return found }))
 	case "find", "findLast":
-		t, run = elem.AsNullable(), p.find(true, func(_ bool, item any, _ int) any { return item })
+		return computed(elem.AsNullable(), p.find(true, func(_ bool, item any, _ int) any { return item }))
 	case "findIndex", "findLastIndex":
-		t, run = eval.IntegerType.AsNullable(), p.find(true, indexIfFound)
+		return computed(eval.IntegerType.AsNullable(), p.find(true, indexIfFound))
 	case "one":
-		t, run = eval.BoolType, p.exactlyOne
+		return computed(eval.BoolType, p.count(2, func(n int) any { return n == 1 }))
 	case "count":
-		t, run = eval.IntegerType, p.count
+		return computed(eval.IntegerType, p.count(-1, func(n int) any { return n }))
 	case "sum":
-		t, run = eval.NumberType, p.sum
 		if body.Kind == schema.Integer {
-			t = eval.IntegerType
+			return computed(eval.IntegerType, p.sum)
 		}
+		return computed(eval.NumberType, p.sum)
 	case "groupBy":
-		t, run = &schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, p.groupBy
+		return computed(&schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, p.groupBy(16, addToList))
 	case "countBy":
-		t, run = &schema.Type{Kind: schema.Map, Elem: eval.IntegerType}, p.countBy
+		return computed(&schema.Type{Kind: schema.Map, Elem: eval.IntegerType}, p.groupBy(0, addToCount))
 	case "sortBy":
-		t, run = list.Type.NotNull(), p.sortBy(c.compileArgument(n, 2, schema.String))
-	case "reduce":
-		t, run = eval.AnyType, p.reduce(c.compileArgument(n, 2, schema.Any))
+		return computed(list.Type.NotNull(), p.sortBy(c.compileArgument(n, 2, schema.String)))
 	}
-	return computed(t, c.spanOf(n), run)
+	return computed(eval.AnyType, p.reduce(c.compileArgument(n, 2, schema.Any)))
 }
 
 // compileArgument compiles an argument after the predicate. It returns nil if there is none.
-func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k schema.Kind) evalFunc {
+func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k schema.Kind) eval.Func {
 	if len(n.Arguments) <= i {
 		return nil
 	}
@@ -143,19 +146,6 @@ func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k schema.Kind) eva
 	return t.Eval
 }
 
-func (c *compiler) checkPredicate(n *ast.BuiltinNode, body typedExpr) {
-	at := n.Arguments[1]
-	if p, ok := at.(*ast.PredicateNode); ok {
-		at = p.Node
-	}
-	switch n.Name {
-	case "filter", "all", "none", "any", "one", "count", "find", "findLast", "findIndex", "findLastIndex":
-		c.checkKind(at, body, schema.Bool)
-	case "sum":
-		c.checkKind(at, body, schema.Number)
-	}
-}
-
 func predicateResult(v any) (bool, error) {
 	b, ok := v.(bool)
 	if !ok {
@@ -164,7 +154,7 @@ func predicateResult(v any) (bool, error) {
 	return b, nil
 }
 
-func (p *predicateCall) filter(f *frame) (any, error) {
+func (p *predicateCall) filter(f *eval.Frame) (any, error) {
 	out := []any{}
 	err := p.forEach(f, func(item, v any, _ int) (bool, error) {
 		ok, err := predicateResult(v)
@@ -172,24 +162,24 @@ func (p *predicateCall) filter(f *frame) (any, error) {
 			return err == nil, err
 		}
 		out = append(out, item)
-		return true, f.call.Spend(16)
+		return true, f.Functions.Spend(16)
 	})
 	return out, err
 }
 
-func (p *predicateCall) mapAll(f *frame) (any, error) {
+func (p *predicateCall) mapAll(f *eval.Frame) (any, error) {
 	out := []any{}
 	err := p.forEach(f, func(_, v any, _ int) (bool, error) {
 		out = append(out, v)
-		return true, f.call.Spend(16)
+		return true, f.Functions.Spend(16)
 	})
 	return out, err
 }
 
 // find looks for the first element for which the predicate gives want. Result makes the value of
 // the call of it; its item is nil if nothing was found.
-func (p *predicateCall) find(want bool, result func(found bool, item any, index int) any) evalFunc {
-	return func(f *frame) (any, error) {
+func (p *predicateCall) find(want bool, result func(found bool, item any, index int) any) eval.Func {
+	return func(f *eval.Frame) (any, error) {
 		found, at := false, 0
 		var element any
 		err := p.forEach(f, func(item, v any, i int) (bool, error) {
@@ -210,24 +200,131 @@ func indexIfFound(found bool, _ any, index int) any {
 	return index
 }
 
-func (p *predicateCall) exactlyOne(f *frame) (any, error) {
-	n, err := p.countUntil(f, 2)
-	return n == 1, err
+// count counts the elements for which the predicate holds, and stops at enough.
+func (p *predicateCall) count(enough int, result func(n int) any) eval.Func {
+	return func(f *eval.Frame) (any, error) {
+		n := 0
+		err := p.forEach(f, func(_, v any, _ int) (bool, error) {
+			ok, err := predicateResult(v)
+			if ok {
+				n++
+			}
+			return n != enough, err
+		})
+		return result(n), err
+	}
 }
 
-func (p *predicateCall) count(f *frame) (any, error) {
-	n, err := p.countUntil(f, -1)
-	return n, err
-}
-
-// countUntil counts the elements for which the predicate holds, and stops at enough.
-func (p *predicateCall) countUntil(f *frame, enough int) (n int, err error) {
-	err = p.forEach(f, func(_, v any, _ int) (bool, error) {
-		ok, err := predicateResult(v)
-		if ok {
-			n++
+func (p *predicateCall) sum(f *eval.Frame) (any, error) {
+	var total any = 0
+	err := p.forEach(f, func(_, v any, _ int) (_ bool, err error) {
+		if !value.IsNumber(v) {
+			return false, fmt.Errorf("sum adds numbers, got %s", value.Kind(v))
 		}
-		return n != enough, err
+		total, err = functions.Add(total, v)
+		return true, err
 	})
-	return n, err
+	return total, err
+}
+
+// groupKey is the text by which an element is grouped.
+func groupKey(v any) (string, error) {
+	v, err := eval.Resolve(v)
+	if err != nil {
+		return "", err
+	}
+	switch v.(type) {
+	case []any, map[string]any, value.Bytes:
+		return "", fmt.Errorf("what is grouped by must be a string, a number, a bool or null, got %s", value.Kind(v))
+	}
+	return value.Text(v)
+}
+
+// groupBy groups the elements by what the predicate gives. Add returns a group, which is nil at
+// first, with one more element, for which it allocates cost bytes.
+func (p *predicateCall) groupBy(cost int, add func(group, item any) any) eval.Func {
+	return func(f *eval.Frame) (any, error) {
+		out := map[string]any{}
+		err := p.forEach(f, func(item, v any, _ int) (bool, error) {
+			k, err := groupKey(v)
+			if err != nil {
+				return false, err
+			}
+			group, there := out[k]
+			out[k] = add(group, item)
+			if there {
+				return true, f.Functions.Spend(cost)
+			}
+			return true, f.Functions.Spend(cost + 64 + len(k))
+		})
+		return out, err
+	}
+}
+
+func addToList(group, item any) any {
+	list, _ := group.([]any)
+	return append(list, item)
+}
+
+func addToCount(group, _ any) any {
+	n, _ := group.(int)
+	return n + 1
+}
+
+func (p *predicateCall) sortBy(order eval.Func) eval.Func {
+	if order == nil {
+		order = eval.Constant("asc").Eval
+	}
+	return func(f *eval.Frame) (any, error) {
+		o, err := order(f)
+		if err != nil {
+			return nil, err
+		}
+		if o != "asc" && o != "desc" {
+			return nil, errors.New(`sortBy: the order must be "asc" or "desc"`)
+		}
+		items, keys := []any{}, []any{}
+		err = p.forEach(f, func(item, v any, _ int) (bool, error) {
+			items, keys = append(items, item), append(keys, v)
+			return true, f.Functions.Spend(64)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := functions.SortBy(items, keys, o == "desc"); err != nil {
+			return nil, fmt.Errorf("sortBy: %w", err)
+		}
+		return items, nil
+	}
+}
+
+// reduce computes one value from all elements. Without an initial value it starts with the first
+// element.
+func (p *predicateCall) reduce(initial eval.Func) eval.Func {
+	return func(f *eval.Frame) (any, error) {
+		list, err := p.elements(f)
+		if err != nil {
+			return nil, err
+		}
+		var acc any
+		first := 0
+		switch {
+		case initial != nil:
+			acc, err = initial(f)
+		case len(list) > 0:
+			first, acc = 1, list[0]
+		default:
+			err = errors.New("reduce has nothing to start from: the list is empty and there is no initial value")
+		}
+		depth := len(f.Loops)
+		f.Loops = append(f.Loops, eval.Loop{})
+		for i := first; i < len(list) && err == nil; i++ {
+			if err = f.SpendSteps(1); err == nil {
+				f.Loops[depth] = eval.Loop{Item: list[i], Index: i, Acc: acc}
+				acc, err = p.body(f)
+			}
+		}
+		f.Loops = f.Loops[:depth]
+		return acc, err
+	}
 }

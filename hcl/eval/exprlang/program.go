@@ -9,47 +9,28 @@
 package exprlang
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
-	"time"
-
-	"github.com/expr-lang/expr/ast"
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
-	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
 // Env is what a program can read.
 type Env struct {
-	Roots   map[string]*schema.Type
-	NonNull *eval.NonNull    // what is certainly not null where the program stands
-	Now     func() time.Time // the clock of timestamp(); nil makes it fail
-	Limits  Limits
+	Roots   map[string]*eval.Root
+	NonNull *eval.NonNull // what is certainly not null where the program stands
 }
 
-// Limits bound one run. A zero field stands for its default.
-type Limits struct {
-	Steps  int // rounds of loops and calls of functions; 10 million
-	Memory int // bytes that the run may allocate, kept or not; 64 MiB
-	Result int // bytes of the result as JSON; 16 MiB
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.Steps == 0 {
-		l.Steps = 10_000_000
-	}
-	if l.Memory == 0 {
-		l.Memory = functions.DefaultMemory
-	}
-	if l.Result == 0 {
-		l.Result = 16 << 20
-	}
-	return l
+// limits bound one run.
+type limits struct {
+	steps  int // rounds of loops and calls of functions
+	memory int // bytes that the run may allocate, kept or not
+	result int // bytes of the result as JSON
 }
 
 // Want is what a program must give.
@@ -60,30 +41,43 @@ const (
 	WantBool             // true or false, never null
 )
 
-// Program is a compiled source. It is immutable and safe for concurrent use.
+// Program is a compiled source. It is immutable and safe for concurrent use. Its lists of
+// traversals are sorted.
 type Program struct {
-	src              string
-	run              evalFunc
-	want             Want
-	reads            [][]string
-	nonNullWhenTrue  [][]string
-	nonNullWhenFalse [][]string
-	env              Env
-	patterns         functions.Patterns
-	frames           sync.Pool
+	Source           string
+	Reads            []string // the traversals that it reads; one stands for everything below it
+	NonNullWhenTrue  []string // the traversals that are certainly not null if it gives true
+	NonNullWhenFalse []string // the traversals that are certainly not null if it gives false
+
+	run      eval.Func
+	want     Want
+	limits   limits
+	patterns functions.Patterns
+	frames   sync.Pool
 }
+
+// Problem is one mistake in a program, found at load. Offset and Length are in bytes and lie inside
+// the source; Length is at least 1 unless the source ends there.
+type Problem struct {
+	Offset, Length int
+	Summary        string // two to five constant words
+	Detail         string // what was found, what is accepted, and the nearest name or the corrected text
+	Warning        bool   // the program can be run nevertheless
+}
+
+// span is a half-open byte interval of the source.
+type span struct{ from, to int }
 
 // Compile checks a source against its environment. The program is nil if a problem is not a
 // warning.
 func Compile(src string, env Env, want Want) (*Program, []Problem) {
-	env.Limits = env.Limits.withDefaults()
 	tree, problem := parse(src)
 	if problem != nil {
 		return nil, []Problem{*problem}
 	}
 	c := compiler{
 		src: tree.source, locate: tree.locate, brackets: tree.brackets,
-		env: env, nonNull: env.NonNull, spans: map[ast.Node]span{},
+		roots: env.Roots, nonNull: env.NonNull,
 	}
 	t := c.compile(tree.root)
 	c.checkResult(tree.root, t, want)
@@ -92,56 +86,71 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	p := &Program{
-		src: src, run: t.Eval, want: want, env: env, reads: dropCovered(c.reads),
-		nonNullWhenTrue: c.rootPaths(t.whenTrue), nonNullWhenFalse: c.rootPaths(t.whenFalse),
+		Source: src, Reads: dropCovered(c.reads), run: t.Eval, want: want,
+		NonNullWhenTrue: c.rootPaths(t.WhenTrue), NonNullWhenFalse: c.rootPaths(t.WhenFalse),
+		limits: limits{steps: 10_000_000, memory: functions.DefaultMemory, result: 16 << 20},
 	}
 	vars := c.vars
-	p.frames.New = func() any { return &frame{vars: make([]any, vars)} }
+	p.frames.New = func() any { return &eval.Frame{Scratch: &eval.Scratch{Vars: make([]any, vars)}} }
 	return p, c.problems
 }
 
-// Source returns the text that was compiled.
-func (p *Program) Source() string { return p.src }
-
-// Reads returns the traversals that the program reads, sorted. One stands for everything below it.
-func (p *Program) Reads() [][]string { return p.reads }
-
-// NonNullWhenTrue returns the traversals that are certainly not null if the program gives true,
-// sorted.
-func (p *Program) NonNullWhenTrue() [][]string { return p.nonNullWhenTrue }
-
-// NonNullWhenFalse returns the traversals that are certainly not null if the program gives false,
-// sorted.
-func (p *Program) NonNullWhenFalse() [][]string { return p.nonNullWhenFalse }
-
-// Run computes the program from the roots of one call, which it does not change. Its error is an
-// *EvalError. The result may hold a value.Deferred that the program has not decoded.
-func (p *Program) Run(ctx context.Context, roots map[string]any) (out any, err error) {
-	f := p.frames.Get().(*frame)
-	defer func() {
-		if r := recover(); r != nil {
-			out, err = nil, p.evalError("the program failed unexpectedly", fmt.Errorf("panic: %v", r))
-			return // the frame is in an unknown state
-		}
-		f.clear()
-		p.frames.Put(f)
-	}()
-	f.start(ctx, p, roots)
-	if err := f.checkContext(); err != nil {
-		return nil, err
-	}
-	if out, err = p.run(f); err != nil {
-		if placed, ok := err.(*EvalError); ok {
-			return nil, placed
-		}
-		return nil, p.evalError(errorSentence(err), nil)
-	}
-	return p.checkOutput(out)
+// rootPaths returns the traversals that begin at a root, sorted, each once. A root itself is never
+// null.
+func (c *compiler) rootPaths(paths []string) []string {
+	out := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !c.isRoot(p) || !strings.Contains(p, ".") })
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
-// evalError is an error of the whole program.
-func (p *Program) evalError(message string, cause error) error {
-	return &EvalError{Message: message, Length: len(p.src), Cause: cause}
+// dropCovered sorts traversals and drops those below another one.
+func dropCovered(paths []string) (out []string) {
+	slices.Sort(paths)
+	for _, p := range paths {
+		if !slices.ContainsFunc(out, func(q string) bool { return p == q || strings.HasPrefix(p, q+".") }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Run computes the program from the values of a call, which it does not change; output is the value
+// of the root output. Its error is an *eval.Error. The result may hold a value.LazyJSON that the
+// program has not decoded.
+func (p *Program) Run(call *eval.Frame, output any) (out any, err error) {
+	f := p.frames.Get().(*eval.Frame)
+	defer func() {
+		if r := recover(); r != nil {
+			err = &eval.Error{Message: "the program failed unexpectedly", Cause: fmt.Errorf("panic: %v", r)}
+			return // the frame is in an unknown state
+		}
+		f.Clear()
+		p.frames.Put(f)
+	}()
+	f.Start(call, output, p.limits.steps, p.limits.memory, &p.patterns)
+	if err := f.CheckContext(); err != nil {
+		return nil, err
+	}
+	v, err := p.run(f)
+	if err == nil {
+		v, err = p.checkOutput(v)
+	}
+	if err != nil {
+		return nil, asError(err)
+	}
+	return v, nil
+}
+
+// asError makes an error a sentence for the one who made the call.
+func asError(err error) error {
+	if _, ok := err.(*eval.Error); ok {
+		return err
+	}
+	message := err.Error()
+	if errors.Is(err, functions.ErrMemory) {
+		message += "; filter the data or pick fewer members"
+	}
+	return &eval.Error{Message: message, Cause: err}
 }
 
 // checkOutput enforces the limit of the result, and that a condition gives true or false.
@@ -149,13 +158,9 @@ func (p *Program) checkOutput(out any) (any, error) {
 	switch v := out.(type) {
 	case bool:
 		return v, nil
-	case []any, map[string]any:
-		if _, err := functions.Size(v, p.env.Limits.Result); err != nil {
-			return nil, p.evalError(errorSentence(err), nil)
-		}
-	case string:
-		if len(v) > p.env.Limits.Result {
-			return nil, p.evalError(errorSentence(functions.ErrMemory), nil)
+	case string, []any, map[string]any:
+		if _, err := functions.Size(v, p.limits.result); err != nil {
+			return nil, err
 		}
 	}
 	if p.want != WantBool {
@@ -165,15 +170,5 @@ func (p *Program) checkOutput(out any) (any, error) {
 	if b, ok := decoded.(bool); ok && err == nil {
 		return b, nil
 	}
-	return nil, p.evalError("must give true or false, got "+value.Kind(decoded), nil)
-}
-
-// appendFingerprint appends a text that environments share which a program cannot tell apart. Their
-// clocks and limits are the same.
-func (e Env) appendFingerprint(dst []byte) []byte {
-	for _, name := range slices.Sorted(maps.Keys(e.Roots)) {
-		dst = append(append(dst, name...), ':')
-		dst = appendFingerprint(dst, e.Roots[name])
-	}
-	return e.NonNull.AppendFingerprint(append(dst, '\n'))
+	return nil, errors.New("must give true or false, got " + value.Kind(decoded))
 }

@@ -3,6 +3,7 @@ package exprlang
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -16,11 +17,7 @@ import (
 // compileIn compiles in, which looks for an element in a list or for a member in an object.
 func (c *compiler) compileIn(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	c.checkIn(n, l, r)
-	return computed(eval.BoolType, c.spanOf(n), func(f *frame) (any, error) {
-		a, b, err := eval.EvalPair(f, l.Eval, r.Eval)
-		if err != nil {
-			return nil, err
-		}
+	return eval.Binary(eval.BoolType, l, r, func(f *eval.Frame, a, b any) (any, error) {
 		switch b := b.(type) {
 		case nil:
 			return false, nil
@@ -30,7 +27,7 @@ func (c *compiler) compileIn(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 			return isText && there, nil
 		case []any:
 			for _, e := range b {
-				if err := f.spendSteps(1); err != nil {
+				if err := f.SpendSteps(1); err != nil {
 					return nil, err
 				}
 				if ok, err := equal(f, e, a); ok || err != nil {
@@ -58,13 +55,13 @@ func (c *compiler) checkIn(n *ast.BinaryNode, l, r typedExpr) {
 		c.report(c.fullSpan(n), "Never equal", "%s is never in a list whose elements are each %s.",
 			capitalize(eval.TypePhrase(l.Type)), eval.TypePhrase(elem))
 	}
-	if s, ok := l.Value.(string); ok && isList {
-		c.checkEnum(l.at, s, elem, "No element is ever %q.%s Each is one of: %s.")
+	if isList {
+		c.checkEnum(n.Left, l, elem, "No element is ever %q.%s Each is one of: %s.")
 	}
 	if array, ok := n.Right.(*ast.ArrayNode); ok {
 		for _, e := range array.Nodes {
 			if s, ok := e.(*ast.StringNode); ok {
-				c.checkEnum(c.spanOf(e), s.Value, l.Type, "The value is never %q.%s It is one of: %s.")
+				c.checkEnum(e, eval.Constant(s.Value), l.Type, "The value is never %q.%s It is one of: %s.")
 			}
 		}
 	}
@@ -78,26 +75,20 @@ func (c *compiler) compileTextSearch(n *ast.BinaryNode, l, r typedExpr) typedExp
 	if l.Type.Kind == schema.List && n.Operator == "contains" {
 		c.report(c.fullSpan(n), "Wrong type", "The operator contains searches a text. For a list write %s in %s.",
 			c.source(n.Right), c.source(n.Left))
-		t := broken(c.spanOf(n))
-		t.Type = eval.BoolType
-		return t
+		return computed(eval.BoolType, nil)
 	}
 	search := textSearches[n.Operator]
 	return c.compileTextOperator(n, l, r,
-		func(_ *frame, s, part string) (bool, error) { return search(s, part), nil })
+		func(_ *eval.Frame, s, part string) (bool, error) { return search(s, part), nil })
 }
 
 // compileTextOperator compiles an operator between two texts. It gives false if one of them is
 // null.
 func (c *compiler) compileTextOperator(n *ast.BinaryNode, l, r typedExpr,
-	holds func(f *frame, s, part string) (bool, error)) typedExpr {
+	holds func(f *eval.Frame, s, part string) (bool, error)) typedExpr {
 	c.checkTextOrNull(n.Left, l)
 	c.checkTextOrNull(n.Right, r)
-	t := computed(eval.BoolType, c.spanOf(n), func(f *frame) (any, error) {
-		a, b, err := eval.EvalPair(f, l.Eval, r.Eval)
-		if err != nil {
-			return nil, err
-		}
+	t := eval.Binary(eval.BoolType, l, r, func(f *eval.Frame, a, b any) (any, error) {
 		if a == nil || b == nil {
 			return false, nil
 		}
@@ -109,12 +100,12 @@ func (c *compiler) compileTextOperator(n *ast.BinaryNode, l, r typedExpr,
 			}
 			return nil, fmt.Errorf("a string is expected beside %q, got %s", n.Operator, value.Kind(a))
 		}
-		if err := f.spendSteps(1 + len(s)/64); err != nil {
+		if err := f.SpendSteps(1 + len(s)/64); err != nil {
 			return nil, err
 		}
 		return holds(f, s, part)
 	})
-	t.whenTrue = unionPaths(prefixes(l.path), prefixes(r.path))
+	t.WhenTrue = slices.Concat(eval.Prefixes(l.Path), eval.Prefixes(r.Path))
 	return t
 }
 
@@ -130,18 +121,18 @@ func (c *compiler) compileMatches(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	if pattern, ok := r.Value.(string); ok {
 		var err error
 		if fixed, err = (*functions.Patterns)(nil).Compile(pattern); err != nil {
-			c.report(r.at, "Invalid pattern", "%s.", capitalize(err.Error()))
+			c.report(c.spanOf(n.Right), "Invalid pattern", "%s.", capitalize(err.Error()))
 		}
 	}
-	return c.compileTextOperator(n, l, r, func(f *frame, s, pattern string) (bool, error) {
+	return c.compileTextOperator(n, l, r, func(f *eval.Frame, s, pattern string) (bool, error) {
 		re := fixed
 		if re == nil {
 			var err error
-			if re, err = f.call.Patterns.Compile(pattern); err != nil {
+			if re, err = f.Functions.Patterns.Compile(pattern); err != nil {
 				return false, err
 			}
 		}
-		if err := f.spendSteps(len(s) / 8); err != nil {
+		if err := f.SpendSteps(len(s) / 8); err != nil {
 			return false, err
 		}
 		return re.MatchString(s), nil

@@ -2,7 +2,6 @@ package exprlang
 
 import (
 	"slices"
-	"strconv"
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
@@ -45,10 +44,10 @@ func elemType(t *schema.Type) *schema.Type { return programType(eval.ElemType(t)
 // null.
 func memberType(t *schema.Type, name string) *schema.Type {
 	m, ok := t.Lookup(name)
-	switch {
-	case !ok:
+	if !ok {
 		return nil
-	case m.Optional && !m.HasDefault:
+	}
+	if m.Optional && !m.HasDefault {
 		return programType(m.Type).AsNullable()
 	}
 	return programType(m.Type)
@@ -68,10 +67,8 @@ func enumTexts(t *schema.Type) (texts []string) {
 
 // mayEqual reports whether a value of one type can be equal to a value of the other.
 func mayEqual(a, b *schema.Type) bool {
-	if a.Kind == schema.Null || b.Kind == schema.Null || a.Nullable && b.Nullable {
-		return true
-	}
-	return b.Kind == schema.Any || eval.CanBe(a, b.Kind)
+	return a.Kind == schema.Null || b.Kind == schema.Null || a.Nullable && b.Nullable || b.Kind == schema.Any ||
+		eval.CanBe(a, b.Kind)
 }
 
 // unifyTypes is the type of a value that has one type or the other. Unlike schema.Unify it knows
@@ -113,28 +110,4 @@ func unifyTypes(a, b *schema.Type) *schema.Type {
 		out.Enum = a.Enum
 	}
 	return out
-}
-
-// appendFingerprint appends a text that types share which programs cannot tell apart.
-func appendFingerprint(dst []byte, t *schema.Type) []byte {
-	t = programType(t)
-	dst = strconv.AppendInt(dst, int64(t.Kind), 10)
-	if t.Nullable {
-		dst = append(dst, '?')
-	}
-	for _, v := range enumTexts(t) {
-		dst = strconv.AppendQuote(dst, v)
-	}
-	if t.Elem != nil {
-		dst = append(appendFingerprint(append(dst, '['), t.Elem), ']')
-	}
-	if t.Kind == schema.Object {
-		dst = append(dst, '{')
-		for _, m := range t.Members {
-			dst = strconv.AppendQuote(dst, m.Name)
-			dst = appendFingerprint(dst, memberType(t, m.Name))
-		}
-		dst = append(dst, '}')
-	}
-	return dst
 }

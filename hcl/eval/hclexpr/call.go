@@ -11,33 +11,25 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 )
 
 // compileCall compiles a function call. try and can belong to the language; all other functions are
 // in the table.
 func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
-	switch {
-	case e.Name == "try" || e.Name == "can":
+	switch e.Name {
+	case "try", "can":
 		return c.compileTry(e, in)
-	case e.Name == "under":
+	case "under":
 		return c.compileUnder(e, in)
-	case templateFuncs[e.Name]:
-		for _, a := range e.Args {
-			c.Compile(a, in)
-		}
-		c.Errorf(e.NameRange, "Function not available here", "%s", map[string]string{
-			"ident": "ident(...) quotes the name of a table or column. It can only be used in SQL.",
-			"raw":   "raw(...) inserts a text that is known at load into SQL. It can only be used in SQL.",
-			"path": "path(...) inserts several segments into the path of a URL. It can only be used in the path " +
-				"of a request.",
-		}[e.Name])
-		return eval.Broken()
 	}
 	fn, ok := functions.Lookup(e.Name)
 	if !ok {
-		c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name,
-			eval.SuggestFunction(e.Name, functionsOfLanguage))
+		if why := templateFuncs[e.Name].onlyIn; why != "" {
+			c.Errorf(e.NameRange, "Function not available here", "%s", why)
+		} else {
+			c.Errorf(e.NameRange, "Unknown function", "There is no function %q.%s", e.Name,
+				eval.SuggestFunction(e.Name, functionsOfLanguage))
+		}
 		for _, a := range e.Args {
 			c.Compile(a, in)
 		}
@@ -51,15 +43,21 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	if !c.checkCall(e, fn, args) {
 		return eval.Broken()
 	}
-	t, null := resultType(fn, args)
-	n := eval.Combine(t, args...)
-	n.Known, n.NullReason = n.Known && !fn.CallOnly, null
-	n.Eval = bindCall(fn, args, e.ExpandFinal)
-	if n.Sensitive {
-		n.Eval = bindCall(redactErrors(fn), args, e.ExpandFinal)
+	types := make([]*schema.Type, len(args))
+	for i, a := range args {
+		types[i] = a.Type
 	}
-	if e.Name == "coalesce" {
-		n.NullReason = c.coalesceNull(args)
+	t := eval.ResultType(fn, types, schema.Unify)
+	if (eval.TypedExpr{}).DependOn(args...).Sensitive {
+		fn = redactErrors(fn)
+	}
+	n := eval.Call(t, fn, args, e.ExpandFinal).DependOn(args...)
+	n.Known = n.Known && !fn.CallOnly
+	switch {
+	case e.Name == "coalesce":
+		n.NullReason = coalesceNull(args)
+	case fn.Result.Nullable:
+		n.NullReason = fn.Name + " may give null"
 	}
 	return c.foldConstant(n, e.Range())
 }
@@ -72,7 +70,7 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 			"%s depends on the moment of a call, but this value is computed once, when the file is loaded. Use it "+
 				"in a tool.", fn.Name)
 		ok = false
-	case fn.LoadOnly && !eval.Combine(nil, args...).Known:
+	case fn.LoadOnly && !(eval.TypedExpr{}).DependOn(args...).Known:
 		c.Errorf(e.Range(), "Known name needed",
 			"%s reads the file when the configuration is loaded, so the name must be known then. To read a file "+
 				"during a call, use a file block.", fn.Name)
@@ -107,32 +105,6 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 	return ok
 }
 
-// bindCall returns a call of fn. If spread is set, the elements of the last argument are arguments.
-func bindCall(fn *functions.Function, args []eval.TypedExpr, spread bool) func(*eval.Frame) (any, error) {
-	return func(f *eval.Frame) (any, error) {
-		values := make([]any, len(args))
-		for i, a := range args {
-			var err error
-			if values[i], err = a.Eval(f); err != nil {
-				return nil, err
-			}
-			if _, isFile := values[i].(value.File); isFile {
-				if values[i], err = f.FileArgument(fn, i, values[i].(value.File)); err != nil {
-					return nil, err
-				}
-			}
-		}
-		if spread {
-			last, ok := values[len(values)-1].([]any)
-			if !ok {
-				return nil, fmt.Errorf("%s: a list is expected before `...`", fn.Name)
-			}
-			values = append(values[:len(values)-1:len(values)-1], last...)
-		}
-		return fn.Call(&f.Functions, values)
-	}
-}
-
 // redactErrors returns fn with errors that quote nothing, for arguments that hold secrets: even the
 // beginning of a quoted value could reveal one.
 func redactErrors(fn *functions.Function) *functions.Function {
@@ -147,22 +119,8 @@ func redactErrors(fn *functions.Function) *functions.Function {
 	return &quiet
 }
 
-// resultType is the type of what fn returns, and why that may be null.
-func resultType(fn *functions.Function, args []eval.TypedExpr) (*schema.Type, string) {
-	types := make([]*schema.Type, len(args))
-	for i, a := range args {
-		types[i] = a.Type
-	}
-	null := ""
-	if fn.Result.Nullable {
-		null = fn.Name + " may give null"
-	}
-	return eval.ResultType(fn, types, schema.Unify), null
-}
-
 // coalesceNull says why the result may be null, which it may be only if every argument may.
-func (c *Compiler) coalesceNull(args []eval.TypedExpr) string {
-	null := ""
+func coalesceNull(args []eval.TypedExpr) (null string) {
 	for _, a := range args {
 		if a.NullReason == "" {
 			return ""
@@ -175,60 +133,55 @@ func (c *Compiler) coalesceNull(args []eval.TypedExpr) string {
 // compileTry compiles try, which gives the first argument that can be computed, and can, which says
 // whether its argument can be computed. What may be null or missing is allowed in both.
 func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
-	if len(e.Args) == 0 || e.Name == "can" && len(e.Args) != 1 {
+	can := e.Name == "can"
+	if len(e.Args) == 0 || can && len(e.Args) != 1 {
 		form := "try takes a value and a fallback, as in try(x.y, null)"
-		if e.Name == "can" {
+		if can {
 			form = "can takes one value, and reports whether it can be computed"
 		}
 		c.Errorf(e.Range(), "Wrong number of arguments", "%s.", form)
 		return eval.Broken()
 	}
-	guarded := c.Nulls
-	c.Nulls = eval.PrintNull
+	guarded, last := c.Nulls, len(e.Args)-1
 	args := make([]eval.TypedExpr, len(e.Args))
-	n := eval.TypedExpr{Known: true}
 	for i, a := range e.Args {
-		if i == len(e.Args)-1 {
+		c.Nulls = eval.PrintNull
+		if i == last && !can {
 			c.Nulls = guarded
-			if e.Name == "can" {
-				c.Nulls = eval.PrintNull
-			}
 		}
 		args[i] = c.Compile(a, in)
-		n.Known = n.Known && args[i].Known
-		n.Sensitive = n.Sensitive || args[i].Sensitive
-		if i == 0 {
-			n.Type = args[i].Type
-		} else {
-			n.Type = eval.UnifyTypes(eval.TypedExpr{Type: n.Type}, args[i])
-		}
 	}
 	c.Nulls = guarded
-	n.NullReason = args[len(args)-1].NullReason
-	n.Eval = func(f *eval.Frame) (any, error) {
-		strict := *f
-		strict.Lenient = false
-		var err error
+	n := eval.TypedExpr{Type: args[0].Type, NullReason: args[last].NullReason}.DependOn(args...)
+	n.CallerSpecific = false // the fallback is for callers without the value
+	for _, a := range args[1:] {
+		n.Type = eval.UnifyTypes(eval.TypedExpr{Type: n.Type}, a)
+	}
+	n.Eval = func(f *eval.Frame) (v any, err error) {
 		for _, a := range args {
-			var v any
-			v, err = a.Eval(&strict)
-			f.Functions.Memory = strict.Functions.Memory // failed attempts are charged for
-			if err == nil && (v != nil || len(args) == 1) {
+			if v, err = attempt(f, a.Eval); err == nil && (v != nil || last == 0) {
 				return v, nil
 			}
 		}
 		return nil, err
 	}
-	if e.Name == "can" {
+	if can {
 		n.Type, n.NullReason = eval.BoolType, ""
 		n.Eval = func(f *eval.Frame) (any, error) {
-			strict := *f
-			strict.Lenient = false
-			_, err := args[0].Eval(&strict)
+			_, err := attempt(f, args[0].Eval)
 			return err == nil, nil
 		}
 	}
 	return c.foldConstant(n, e.Range())
+}
+
+// attempt computes a value for which a missing member is an error. A failed attempt is charged for.
+func attempt(f *eval.Frame, compute eval.Func) (any, error) {
+	strict := *f
+	strict.Lenient = false
+	v, err := compute(&strict)
+	f.Functions.Memory = strict.Functions.Memory
+	return v, err
 }
 
 func (c *Compiler) compileUnder(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {

@@ -4,8 +4,8 @@
 package hclexpr
 
 import (
+	"cmp"
 	"math/big"
-	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -13,7 +13,6 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/eval/exprlang"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
@@ -36,10 +35,8 @@ type Compiler struct {
 
 // CompileEnv is what all expressions of a configuration are compiled with.
 type CompileEnv struct {
-	Now func() time.Time // the clock of expr programs
 	// the context of functions that are computed at load; nil for the default
 	Functions     func(*eval.Dependencies) functions.Context
-	Programs      *exprlang.Cache
 	FileURLs      bool     // uploaded files have addresses
 	Authenticated bool     // there is an auth block
 	CallerHeaders []string // that auth lists, in lower case
@@ -86,7 +83,7 @@ func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr
 	case *hclsyntax.IndexExpr:
 		return c.compileIndex(e, in)
 	case *hclsyntax.SplatExpr:
-		return c.compileSplat(e, in)
+		return c.compileDerived(e.Range(), func() eval.TypedExpr { return c.compileSplat(e, in) })
 	case *hclsyntax.ConditionalExpr:
 		return c.compileConditional(e, in)
 	case *hclsyntax.BinaryOpExpr:
@@ -100,7 +97,7 @@ func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr
 	case *hclsyntax.TupleConsExpr:
 		return c.compileTuple(e, in)
 	case *hclsyntax.ForExpr:
-		return c.compileFor(e, in)
+		return c.compileDerived(e.Range(), func() eval.TypedExpr { return c.compileFor(e, in) })
 	case *hclsyntax.AnonSymbolExpr:
 		return c.splatElement(in)
 	}
@@ -138,39 +135,27 @@ func LiteralValue(v cty.Value) any {
 }
 
 func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEnv) eval.TypedExpr {
-	cond := c.compileBool(e.Condition, in)
-	yes, no := in.NonNull.Branches(c.nonNullWhen(e.Condition, in))
-	a := c.Compile(e.TrueResult, LexicalEnv{yes, in.vars})
-	b := c.Compile(e.FalseResult, LexicalEnv{no, in.vars})
-	if cond.Known && a.Known && b.Known {
+	cond, yes, no := c.compileCondition(e.Condition, in)
+	a, b := c.Compile(e.TrueResult, yes), c.Compile(e.FalseResult, no)
+	n := eval.Conditional(eval.UnifyTypes(a, b), cond, a, b).DependOn(a, b, cond)
+	if n.Known {
 		chosen := b
 		if cond.Value == true {
 			chosen = a
 		}
-		chosen.Sensitive = a.Sensitive || b.Sensitive || cond.Sensitive
-		chosen.Path = ""
+		chosen.Sensitive, chosen.Path = n.Sensitive, ""
 		return chosen
 	}
-	null := a.NullReason
-	if null == "" {
-		null = b.NullReason
-	}
-	return eval.TypedExpr{
-		Type:           eval.UnifyTypes(a, b),
-		NullReason:     null,
-		Sensitive:      a.Sensitive || b.Sensitive || cond.Sensitive,
-		CallerSpecific: a.CallerSpecific || b.CallerSpecific || cond.CallerSpecific,
-		Eval: func(f *eval.Frame) (any, error) {
-			ok, err := eval.EvalBool(f, cond.Eval)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				return a.Eval(f)
-			}
-			return b.Eval(f)
-		},
-	}
+	n.NullReason = cmp.Or(a.NullReason, b.NullReason)
+	return n
+}
+
+// compileCondition compiles a condition. It returns what is known where it is true, and where it is
+// false.
+func (c *Compiler) compileCondition(e hclsyntax.Expression, in LexicalEnv) (cond eval.TypedExpr, yes, no LexicalEnv) {
+	cond = c.compileBool(e, in)
+	return cond, LexicalEnv{in.NonNull.Add(cond.NonNullWhenTrue()), in.vars},
+		LexicalEnv{in.NonNull.Add(cond.WhenFalse), in.vars}
 }
 
 // compileBool compiles an expression that must be true or false.
@@ -209,6 +194,7 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 	}
 	folded := eval.Constant(v)
 	folded.Sensitive, folded.Path, folded.Phrase = n.Sensitive, n.Path, n.Phrase
+	folded.WhenTrue, folded.WhenFalse = n.WhenTrue, n.WhenFalse
 	if n.Type.Kind != schema.Any && v != nil {
 		folded.Type = n.Type
 	}
@@ -216,12 +202,7 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 }
 
 // sourceText is the source text of a range.
-func (c *Compiler) sourceText(r hclv2.Range) string {
-	if r.Start.Byte < 0 || r.End.Byte > len(c.src) || r.Start.Byte > r.End.Byte {
-		return ""
-	}
-	return string(c.src[r.Start.Byte:r.End.Byte])
-}
+func (c *Compiler) sourceText(r hclv2.Range) string { return string(r.SliceBytes(c.src)) }
 
 // functions is the context of functions that are computed at load.
 func (c *Compiler) functions() functions.Context {

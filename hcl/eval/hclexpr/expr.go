@@ -1,7 +1,7 @@
 package hclexpr
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -27,10 +27,9 @@ func (e *Expr) Constant() bool { return e.Typed.Known }
 
 // Type is the type of the value.
 func (e *Expr) Type() *schema.Type {
-	if e.Typed.NullReason != "" {
-		return e.Typed.Type.AsNullable()
-	}
-	return e.Typed.Type.NotNull()
+	t := e.Typed
+	t.Type = t.Type.NotNull()
+	return t.TypeWithNull()
 }
 
 // StringExpr is a string that is computed for every call. It is never null.
@@ -42,14 +41,11 @@ type StringExpr struct {
 // Render computes the string. Numbers and bools are written as text.
 func (t *StringExpr) Render(f *eval.Frame) (string, error) {
 	v, err := t.node.Eval(f)
+	if err == nil && v == nil {
+		err = errors.New("a text is expected, got null")
+	}
 	if err != nil {
 		return "", err
-	}
-	switch v := v.(type) {
-	case string:
-		return v, nil
-	case nil:
-		return "", fmt.Errorf("a text is expected, got null")
 	}
 	return value.Text(v)
 }
@@ -116,37 +112,6 @@ func (c *Compiler) CompileText(e hclsyntax.Expression, in LexicalEnv) *TextTempl
 	return &TextTemplate{textWriter{t.Nodes, eval.PrintNull}, diag.RangeOf(e.Range())}
 }
 
-// warnReference warns about a text like "output.path", which is sent as it is.
-func (c *Compiler) warnReference(e hclsyntax.Expression) {
-	t, ok := e.(*hclsyntax.TemplateExpr)
-	if !ok || !t.IsStringLiteral() {
-		return
-	}
-	s, _ := LiteralValue(t.Parts[0].(*hclsyntax.LiteralValueExpr).Val).(string)
-	if root, _ := c.Scope.Find(referenceRoot(s)); root != nil {
-		c.warnf(e.Range(), "Looks like a reference", `This sends the text %s. To send the value, write "${%s}".`,
-			s, s)
-	}
-}
-
-// referenceRoot returns the first name of a text of the form a.b.c, or "".
-func referenceRoot(s string) string {
-	root, dots := "", 0
-	for i, r := range s {
-		switch {
-		case r == '.':
-			if dots == 0 {
-				root = s[:i]
-			}
-			dots++
-		case r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9':
-		default:
-			return ""
-		}
-	}
-	return root
-}
-
 // LiteralTemplate returns the template of a text without values.
 func LiteralTemplate(text string, r diag.Range) *TextTemplate {
 	return &TextTemplate{textWriter{nodes: []template.Node{&template.Text{Value: text}}, nulls: eval.PrintNull}, r}
@@ -157,4 +122,25 @@ type Argument struct {
 	Name       string
 	TakesFiles bool // it takes the bytes of uploaded files
 	FixedKeys  bool // the keys of its KeyValues must be known at load
+}
+
+// RejectFileValue reports an uploaded file, or a value that holds one, in an argument that does not
+// take files.
+func (c *Compiler) RejectFileValue(n eval.TypedExpr, e hclsyntax.Expression, a Argument) {
+	if a.TakesFiles || !n.Type.HoldsFile() {
+		return
+	}
+	what := "holds a file"
+	if n.Type.Kind == schema.File {
+		what = "is a file"
+	}
+	name := eval.Subject(n)
+	if n.Path == "" || n.Type.Kind != schema.File {
+		name = "input.name"
+	}
+	c.Errorf(e.Range(), "File has no text",
+		"%s %s, which %s does not take. Use a member, %s.filename or %s.url, or base64encode(%s). Bytes are sent "+
+			"by multipart and body of an http block, stdin of a program, content of a file block, and parameters "+
+			"in SQL; a program reads the copy %s.path.", eval.Subject(n), what, a.Name, name, name, name,
+		name)
 }

@@ -2,6 +2,7 @@ package hclexpr
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -16,7 +17,7 @@ import (
 // identity: then the call fails.
 type KeyValues struct {
 	pairs   []keyValueExpr // in written order
-	mapExpr *Expr          // if the map itself is an expression
+	mapExpr eval.TypedExpr // if the map itself is an expression
 	Range   diag.Range
 }
 
@@ -35,14 +36,14 @@ type KeyValue struct {
 
 // Eval computes the values in written order, or sorted by name if the map itself is an expression.
 // A nil KeyValues has none.
-func (e *KeyValues) Eval(f *eval.Frame) ([]KeyValue, error) {
+func (e *KeyValues) Eval(f *eval.Frame) (out []KeyValue, err error) {
 	if e == nil {
 		return nil, nil
 	}
-	if e.mapExpr != nil {
+	if e.mapExpr.Eval != nil {
 		return e.evalMap(f)
 	}
-	out := make([]KeyValue, 0, len(e.pairs))
+	out = make([]KeyValue, 0, len(e.pairs))
 	for _, w := range e.pairs {
 		k, err := w.key.Eval(f)
 		if err != nil {
@@ -56,27 +57,15 @@ func (e *KeyValues) Eval(f *eval.Frame) ([]KeyValue, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v == nil {
-			if w.value.CallerSpecific {
-				return nil, missingCallerValue(name)
-			}
-			continue
+		if out, err = appendValue(out, KeyValue{name, v, w.rng}, w.value); err != nil {
+			return nil, err
 		}
-		out = append(out, KeyValue{name, v, w.rng})
 	}
 	return out, nil
 }
 
-// missingCallerValue is the error for a value that the caller's identity does not have.
-func missingCallerValue(name string) error {
-	return fmt.Errorf("%s needs a part of the caller's identity that is missing", name)
-}
-
-func (e *KeyValues) evalMap(f *eval.Frame) ([]KeyValue, error) {
-	v, err := e.mapExpr.Eval(f)
-	if err == nil {
-		v, err = eval.Resolve(v)
-	}
+func (e *KeyValues) evalMap(f *eval.Frame) (out []KeyValue, err error) {
+	v, err := eval.Resolved(e.mapExpr.Eval(f))
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -84,14 +73,21 @@ func (e *KeyValues) evalMap(f *eval.Frame) ([]KeyValue, error) {
 	if !ok {
 		return nil, fmt.Errorf("an object is expected, got %s", value.Kind(v))
 	}
-	var out []KeyValue
 	for _, k := range value.Keys(m) {
-		switch {
-		case m[k] != nil:
-			out = append(out, KeyValue{k, m[k], e.Range})
-		case e.mapExpr.Typed.CallerSpecific:
-			return nil, missingCallerValue(k)
+		if out, err = appendValue(out, KeyValue{k, m[k], e.Range}, e.mapExpr); err != nil {
+			return nil, err
 		}
+	}
+	return out, nil
+}
+
+// appendValue appends a value that from gave, unless it is null.
+func appendValue(out []KeyValue, v KeyValue, from eval.TypedExpr) ([]KeyValue, error) {
+	switch {
+	case v.Value != nil:
+		return append(out, v), nil
+	case from.CallerSpecific:
+		return nil, fmt.Errorf("%s needs a part of the caller's identity that is missing", v.Name)
 	}
 	return out, nil
 }
@@ -111,18 +107,9 @@ func (e *KeyValues) Names() (names []string) {
 
 // Secret reports whether the value of that name may hold a secret.
 func (e *KeyValues) Secret(name string) bool {
-	if e == nil {
-		return false
-	}
-	if e.mapExpr != nil {
-		return e.mapExpr.Typed.Sensitive
-	}
-	for _, w := range e.pairs {
-		if w.key.Value == name && w.value.Sensitive {
-			return true
-		}
-	}
-	return false
+	return e != nil && (e.mapExpr.Sensitive || slices.ContainsFunc(e.pairs, func(w keyValueExpr) bool {
+		return w.key.Value == name && w.value.Sensitive
+	}))
 }
 
 // CompileKeyValues compiles a map of values.
@@ -156,9 +143,7 @@ func (c *Compiler) CompileKeyValues(e hclsyntax.Expression, in LexicalEnv, a Arg
 func (c *Compiler) compileMap(e hclsyntax.Expression, in LexicalEnv, a Argument) *KeyValues {
 	n := c.Compile(e, in)
 	c.RejectFileValue(n, e, a)
-	switch n.Type.Kind {
-	case schema.Object, schema.Map, schema.Any:
-	default:
+	if !eval.CanBe(n.Type, schema.Map) {
 		c.Errorf(e.Range(), "Wrong type", "%s takes a map such as { name = value }, this is %s.", a.Name,
 			eval.TypePhrase(n.Type))
 	}
@@ -166,7 +151,7 @@ func (c *Compiler) compileMap(e hclsyntax.Expression, in LexicalEnv, a Argument)
 		c.Errorf(e.Range(), "Known names needed",
 			"The names in %s must be known at load. Write them out, as in { name = value }.", a.Name)
 	}
-	return &KeyValues{mapExpr: &Expr{n, diag.RangeOf(e.Range())}, Range: diag.RangeOf(e.Range())}
+	return &KeyValues{mapExpr: n, Range: diag.RangeOf(e.Range())}
 }
 
 // Add appends a value under a name that is known at load.

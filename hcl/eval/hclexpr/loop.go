@@ -1,6 +1,7 @@
 package hclexpr
 
 import (
+	"cmp"
 	"fmt"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -14,14 +15,10 @@ import (
 // loopVar is a variable of a loop; next is that of the loop around it. The variable of a splat has
 // no name.
 type loopVar struct {
-	name       string
-	phrase     string // in sentences, if it has no name
-	slot       int
-	typ        *schema.Type
-	nullReason string
-	next       *loopVar
-
-	sensitive bool // the collection holds a secret
+	name string
+	slot int
+	expr eval.TypedExpr
+	next *loopVar
 }
 
 func (v *loopVar) find(name string) *loopVar {
@@ -35,24 +32,24 @@ func (v *loopVar) find(name string) *loopVar {
 
 // loopVariable compiles reading a loop variable.
 func (c *Compiler) loopVariable(v *loopVar, in LexicalEnv) eval.TypedExpr {
-	slot := v.slot
-	c.reads.Loop = max(c.reads.Loop, eval.MaxLoopVars-slot)
+	c.reads.Loop = max(c.reads.Loop, eval.MaxLoopVars-v.slot)
+	n := v.expr
 	if in.NonNull.Has(v.name) {
-		v = &loopVar{name: v.name, phrase: v.phrase, typ: v.typ, sensitive: v.sensitive}
+		n.NullReason = ""
 	}
-	return eval.TypedExpr{Type: v.typ, NullReason: v.nullReason, Path: v.name, Phrase: v.phrase,
-		Sensitive: v.sensitive, Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	return n
 }
 
-// bindLoopVar declares a variable of a loop over something. Its values are of type t.
-func (c *Compiler) bindLoopVar(name string, t *schema.Type, over eval.TypedExpr, in LexicalEnv) (LexicalEnv, int) {
+// bindLoopVar declares a variable of a loop over something. Its values are of type t. Phrase is
+// what a sentence calls it if it has no name.
+func (c *Compiler) bindLoopVar(name, phrase string, t *schema.Type, over eval.TypedExpr,
+	in LexicalEnv) (LexicalEnv, int) {
 	slot := c.slots
 	c.slots++
-	v := &loopVar{name: name, slot: slot, typ: t, next: in.vars, sensitive: over.Sensitive}
-	if t.Nullable {
-		v.nullReason = name + " may be null"
-	}
-	return LexicalEnv{in.NonNull.Shadow(name), v}, slot
+	read := eval.TypedExpr{Type: t, Path: name, Phrase: phrase, Sensitive: over.Sensitive,
+		NullReason: eval.NullableReason(cmp.Or(name, phrase), t),
+		Eval:       func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
+	return LexicalEnv{in.NonNull.Shadow(name), &loopVar{name, slot, read, in.vars}}, slot
 }
 
 // ElementTypes returns the types of keys and elements in a loop over n, and reports what is no
@@ -74,107 +71,126 @@ func (c *Compiler) ElementTypes(n eval.TypedExpr, r hclv2.Range) (key, elem *sch
 	return eval.AnyType, eval.AnyType
 }
 
-// forEach calls do for every element of a list, by index, or of a map, sorted by key.
-func forEach(v any, what string, do func(key, elem any) error) error {
-	v, err := eval.Resolve(v)
+// compileDerived computes what is known of an expression from what its parts read.
+func (c *Compiler) compileDerived(r hclv2.Range, compile func() eval.TypedExpr) eval.TypedExpr {
+	var n eval.TypedExpr
+	read := c.trackReads(func() { n = compile() })
+	n.Sensitive, n.CallerSpecific, n.Known = read.Sensitive, read.Caller, read.Known()
+	return c.foldConstant(n, r)
+}
+
+// trackReads returns what the expressions that compile compiles read. They do not depend on
+// variables of loops inside them.
+func (c *Compiler) trackReads(compile func()) eval.ReadSet {
+	first, outer := c.slots, c.reads
+	c.reads = eval.ReadSet{}
+	compile()
+	if eval.MaxLoopVars-c.reads.Loop >= first {
+		c.reads.Loop = 0
+	}
+	inner := c.reads
+	c.reads = outer.Union(inner)
+	return inner
+}
+
+func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExpr {
+	loop, body := c.compileForHead(e, in)
+	if e.CondExpr != nil {
+		var cond eval.TypedExpr
+		cond, body, _ = c.compileCondition(e.CondExpr, body)
+		loop.cond = cond.Eval
+	}
+	if e.KeyExpr != nil {
+		loop.key = objectKey(c.Compile(e.KeyExpr, body).Eval)
+	}
+	val := c.Compile(e.ValExpr, body)
+	loop.val = chargeForText(val.Eval)
+	switch elem := val.TypeWithNull(); {
+	case e.KeyExpr == nil:
+		return eval.TypedExpr{Type: schema.ListOf(elem), Eval: loop.list}
+	case e.Group:
+		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, Eval: loop.object}
+	default:
+		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: elem}, Eval: loop.object}
+	}
+}
+
+// compileForHead compiles the collection of a loop, and declares its variables for the body.
+func (c *Compiler) compileForHead(e *hclsyntax.ForExpr, in LexicalEnv) (*forLoop, LexicalEnv) {
+	coll := c.Compile(e.CollExpr, in)
+	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
+	loop := &forLoop{coll: coll.Eval, keySlot: -1, group: e.Group, what: eval.Subject(coll)}
+	if e.KeyVar != "" {
+		in, loop.keySlot = c.bindLoopVar(e.KeyVar, "", keyType, coll, in)
+	}
+	in, loop.valSlot = c.bindLoopVar(e.ValVar, "", elemType, coll, in)
+	return loop, in
+}
+
+type forLoop struct {
+	coll, cond, val  eval.Func // cond is nil if there is no condition
+	key              func(*eval.Frame) (string, error)
+	keySlot, valSlot int // keySlot is -1 if there is no variable for the key
+	group            bool
+	what             string
+}
+
+// run calls do for every element of a list, by index, or of a map, sorted by key.
+func (l *forLoop) run(f *eval.Frame, do func() error) error {
+	v, err := eval.Resolved(l.coll(f))
 	if err != nil {
 		return err
 	}
 	switch v := v.(type) {
 	case []any:
-		for i, e := range v {
-			if err := do(i, e); err != nil {
-				return err
-			}
+		for i := 0; i < len(v) && err == nil; i++ {
+			err = l.round(f, i, v[i], do)
 		}
-		return nil
+		return err
 	case map[string]any:
 		for _, k := range value.Keys(v) {
-			if err := do(k, v[k]); err != nil {
+			if err := l.round(f, k, v[k], do); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return fmt.Errorf("a loop needs a list or a map, but %s is %s", what, value.Kind(v))
+	return fmt.Errorf("a loop needs a list or a map, but %s is %s", l.what, value.Kind(v))
 }
 
-func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExpr {
-	var n eval.TypedExpr
-	read := c.trackLoop(func() { n = c.compileForParts(e, in) })
-	n.Sensitive, n.CallerSpecific, n.Known = read.Sensitive, read.Caller, read.Known()
-	return c.foldConstant(n, e.Range())
-}
-
-func (c *Compiler) compileForParts(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExpr {
-	coll := c.Compile(e.CollExpr, in)
-	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
-	body, keySlot := in, -1
-	if e.KeyVar != "" {
-		body, keySlot = c.bindLoopVar(e.KeyVar, keyType, coll, body)
-	}
-	body, valSlot := c.bindLoopVar(e.ValVar, elemType, coll, body)
-	var n, cond, key eval.TypedExpr
-	if e.CondExpr != nil {
-		cond = c.compileBool(e.CondExpr, body)
-		yes, _ := body.NonNull.Branches(c.nonNullWhen(e.CondExpr, body))
-		body.NonNull = yes
-	}
-	if e.KeyExpr != nil {
-		key = c.Compile(e.KeyExpr, body)
-	}
-	val := c.Compile(e.ValExpr, body)
-	loop := &forLoop{coll: coll, cond: cond, key: key, val: val, keySlot: keySlot, valSlot: valSlot, group: e.Group,
-		what: eval.Subject(coll)}
-	if e.KeyExpr != nil {
-		n.Type, n.Eval = &schema.Type{Kind: schema.Map, Elem: val.TypeWithNull()}, loop.object
-		if e.Group {
-			n.Type = &schema.Type{Kind: schema.Map, Elem: schema.ListOf(val.TypeWithNull())}
-		}
-	} else {
-		n.Type, n.Eval = schema.ListOf(val.TypeWithNull()), loop.list
-	}
-	return n
-}
-
-type forLoop struct {
-	coll, cond, key, val eval.TypedExpr
-	keySlot, valSlot     int
-	group                bool
-	what                 string
-}
-
-func (l *forLoop) run(f *eval.Frame, do func() error) error {
-	v, err := l.coll.Eval(f)
-	if err != nil {
+func (l *forLoop) round(f *eval.Frame, key, elem any, do func() error) error {
+	if err := f.SpendIteration(); err != nil {
 		return err
 	}
-	return forEach(v, l.what, func(k, e any) error {
-		if err := f.SpendIteration(); err != nil {
+	if l.keySlot >= 0 {
+		f.BindVar(l.keySlot, key)
+	}
+	f.BindVar(l.valSlot, elem)
+	if l.cond != nil {
+		if ok, err := eval.Bool(l.cond(f)); err != nil || !ok {
 			return err
 		}
-		if l.keySlot >= 0 {
-			f.BindVar(l.keySlot, k)
+	}
+	return do()
+}
+
+// chargeForText returns a value in a loop that is charged for what it writes.
+func chargeForText(compute eval.Func) eval.Func {
+	return func(f *eval.Frame) (any, error) {
+		v, err := compute(f)
+		if err == nil {
+			err = f.SpendBytes(v)
 		}
-		f.BindVar(l.valSlot, e)
-		if l.cond.Eval != nil {
-			if ok, err := eval.EvalBool(f, l.cond.Eval); err != nil || !ok {
-				return err
-			}
-		}
-		return do()
-	})
+		return v, err
+	}
 }
 
 func (l *forLoop) list(f *eval.Frame) (any, error) {
 	out := []any{}
 	err := l.run(f, func() error {
-		v, err := l.val.Eval(f)
-		if err != nil {
-			return err
-		}
+		v, err := l.val(f)
 		out = append(out, v)
-		return f.SpendBytes(v)
+		return err
 	})
 	return out, err
 }
@@ -182,30 +198,24 @@ func (l *forLoop) list(f *eval.Frame) (any, error) {
 func (l *forLoop) object(f *eval.Frame) (any, error) {
 	out := map[string]any{}
 	err := l.run(f, func() error {
-		k, err := l.key.Eval(f)
+		name, err := l.key(f)
 		if err != nil {
 			return err
 		}
-		name, err := value.Text(k)
-		if err != nil || k == nil {
-			return fmt.Errorf("the key of an object must be a string, got %s", value.Kind(k))
-		}
-		v, err := l.val.Eval(f)
-		if err == nil {
-			err = f.SpendBytes(v)
-		}
+		v, err := l.val(f)
 		if err != nil {
 			return err
 		}
-		if l.group {
-			group, _ := out[name].([]any)
+		before, twice := out[name]
+		switch {
+		case l.group:
+			group, _ := before.([]any)
 			out[name] = append(group, v)
-			return nil
-		}
-		if _, twice := out[name]; twice {
+		case twice:
 			return fmt.Errorf("two elements have the key %q; write `...` after the value to group them", name)
+		default:
+			out[name] = v
 		}
-		out[name] = v
 		return nil
 	})
 	return out, err
@@ -214,13 +224,6 @@ func (l *forLoop) object(f *eval.Frame) (any, error) {
 // compileSplat compiles list[*].name: the member of every element. Null is taken as an empty list,
 // any other value as a list of one.
 func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.TypedExpr {
-	var n eval.TypedExpr
-	read := c.trackLoop(func() { n = c.compileSplatParts(e, in) })
-	n.Sensitive, n.CallerSpecific, n.Known = read.Sensitive, read.Caller, read.Known()
-	return c.foldConstant(n, e.Range())
-}
-
-func (c *Compiler) compileSplatParts(e *hclsyntax.SplatExpr, in LexicalEnv) eval.TypedExpr {
 	src := c.Compile(e.Source, in)
 	elem := src.Type
 	switch src.Type.Kind {
@@ -232,38 +235,20 @@ func (c *Compiler) compileSplatParts(e *hclsyntax.SplatExpr, in LexicalEnv) eval
 	if src.NullReason != "" {
 		elem = elem.NotNull()
 	}
-	body, slot := c.bindLoopVar("", elem, src, in)
-	body.vars.phrase = eval.Subject(src) + "[*]"
+	body, slot := c.bindLoopVar("", eval.Subject(src)+"[*]", elem, src, in)
 	val := c.Compile(e.Each, body)
-	n := eval.TypedExpr{Type: schema.ListOf(val.TypeWithNull())}
-	n.Eval = func(f *eval.Frame) (any, error) {
-		v, err := src.Eval(f)
-		if err == nil {
-			v, err = eval.Resolve(v)
+	coll := func(f *eval.Frame) (any, error) {
+		v, err := eval.Resolved(src.Eval(f))
+		if _, ok := v.([]any); ok || err != nil {
+			return v, err
 		}
-		if err != nil {
-			return nil, err
+		if v == nil {
+			return []any{}, nil
 		}
-		elems, ok := v.([]any)
-		if !ok && v != nil {
-			elems = []any{v}
-		}
-		out := make([]any, len(elems))
-		for i, el := range elems {
-			if err := f.SpendIteration(); err != nil {
-				return nil, err
-			}
-			f.BindVar(slot, el)
-			if out[i], err = val.Eval(f); err == nil {
-				err = f.SpendBytes(out[i])
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
+		return []any{v}, nil
 	}
-	return n
+	loop := &forLoop{coll: coll, val: chargeForText(val.Eval), keySlot: -1, valSlot: slot}
+	return eval.TypedExpr{Type: schema.ListOf(val.TypeWithNull()), Eval: loop.list}
 }
 
 // splatElement compiles reading the element of a splat.

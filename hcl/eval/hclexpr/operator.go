@@ -12,12 +12,8 @@ import (
 
 var operatorText = map[*hclsyntax.Operation]string{
 	hclsyntax.OpAdd: "+", hclsyntax.OpSubtract: "-", hclsyntax.OpMultiply: "*", hclsyntax.OpDivide: "/",
-	hclsyntax.OpModulo: "%", hclsyntax.OpNegate: "-",
-	hclsyntax.OpGreaterThan: ">", hclsyntax.OpGreaterThanOrEqual: ">=", hclsyntax.OpLessThan: "<",
-	hclsyntax.OpLessThanOrEqual: "<=",
-	hclsyntax.OpEqual:           "==", hclsyntax.OpNotEqual: "!=", hclsyntax.OpLogicalAnd: "&&",
-	hclsyntax.OpLogicalOr:  "||",
-	hclsyntax.OpLogicalNot: "!",
+	hclsyntax.OpModulo: "%", hclsyntax.OpGreaterThan: ">", hclsyntax.OpGreaterThanOrEqual: ">=",
+	hclsyntax.OpLessThan: "<", hclsyntax.OpLessThanOrEqual: "<=",
 }
 
 func (c *Compiler) compileBinary(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
@@ -30,45 +26,27 @@ func (c *Compiler) compileBinary(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.
 	return c.compileArithmetic(e, in)
 }
 
-// compileLogical compiles && and ||. The right side is computed only if the left side leaves the
-// answer open.
 func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
-	a := c.compileBool(e.LHS, in)
-	yes, no := in.NonNull.Branches(c.nonNullWhen(e.LHS, in))
-	open, stop := yes, false
-	if e.Op == hclsyntax.OpLogicalOr {
-		open, stop = no, true
+	a, open, no := c.compileCondition(e.LHS, in)
+	and := e.Op == hclsyntax.OpLogicalAnd
+	if !and {
+		open = no
 	}
-	b := c.compileBool(e.RHS, LexicalEnv{open, in.vars})
-	n := eval.Combine(eval.BoolType, a, b)
-	n.Eval = func(f *eval.Frame) (any, error) {
-		v, err := eval.EvalBool(f, a.Eval)
-		if err != nil || v == stop {
-			return v, err
-		}
-		return eval.EvalBool(f, b.Eval)
-	}
-	return c.foldConstant(n, e.Range())
+	b := c.compileBool(e.RHS, open)
+	return c.foldConstant(eval.Logical(a, b, and).DependOn(a, b), e.Range())
 }
 
 func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
 	a, b := c.Compile(e.LHS, in), c.Compile(e.RHS, in)
 	if a.Type.Kind != schema.Any && b.Type.Kind != schema.Any && !eval.CanBe(a.Type, b.Type.Kind) &&
-		!(a.Known && a.Value == nil) && !(b.Known && b.Value == nil) {
+		!a.IsNull() && !b.IsNull() {
 		c.warnf(e.Range(), "Comparison never true", "%s is %s and %s is %s. They are never equal.",
 			eval.SubjectCapitalized(a), eval.TypePhrase(a.Type), eval.Subject(b), eval.TypePhrase(b.Type))
 	}
-	negate := e.Op == hclsyntax.OpNotEqual
-	n := eval.Combine(eval.BoolType, a, b)
-	n.Eval = func(f *eval.Frame) (any, error) {
-		x, y, err := eval.EvalPair(f, a.Eval, b.Eval)
-		if err != nil {
-			return nil, err
-		}
-		return value.Equal(x, y) != negate, nil
-	}
-	return c.foldConstant(n, e.Range())
+	return c.foldConstant(eval.Equality(a, b, e.Op == hclsyntax.OpNotEqual, equal).DependOn(a, b), e.Range())
 }
+
+func equal(_ *eval.Frame, a, b any) (bool, error) { return value.Equal(a, b), nil }
 
 // compileArithmetic compiles an operator that takes two numbers: it computes another, or compares
 // them.
@@ -79,15 +57,7 @@ func (c *Compiler) compileArithmetic(e *hclsyntax.BinaryOpExpr, in LexicalEnv) e
 	if eval.Ordering(op) == nil {
 		t = eval.ArithmeticType(op, a.Type, b.Type)
 	}
-	n := eval.Combine(t, a, b)
-	n.Eval = func(f *eval.Frame) (any, error) {
-		x, y, err := eval.EvalPair(f, a.Eval, b.Eval)
-		if err != nil {
-			return nil, err
-		}
-		return compute(op, x, y)
-	}
-	return c.foldConstant(n, e.Range())
+	return c.foldConstant(eval.Binary(t, a, b, compute(op)).DependOn(a, b), e.Range())
 }
 
 // compileNumber compiles an operand that must be a number.
@@ -111,38 +81,26 @@ func (c *Compiler) compileNumber(e hclsyntax.Expression, op string, in LexicalEn
 }
 
 // compute applies an operator to two values, which must be numbers.
-func compute(op string, a, b any) (any, error) {
-	for _, v := range []any{a, b} {
-		if !value.IsNumber(v) {
-			return nil, fmt.Errorf("%s takes numbers, got %s", op, value.Kind(v))
+func compute(op string) func(f *eval.Frame, a, b any) (any, error) {
+	holds, result := eval.Ordering(op), eval.Arithmetic(op)
+	return func(_ *eval.Frame, a, b any) (any, error) {
+		for _, v := range []any{a, b} {
+			if !value.IsNumber(v) {
+				return nil, fmt.Errorf("%s takes numbers, got %s", op, value.Kind(v))
+			}
 		}
+		if holds != nil {
+			return holds(value.Compare(a, b)), nil
+		}
+		return result(a, b)
 	}
-	if holds := eval.Ordering(op); holds != nil {
-		return holds(value.Compare(a, b)), nil
-	}
-	return eval.Arithmetic(op)(a, b)
 }
 
 func (c *Compiler) compileUnary(e *hclsyntax.UnaryOpExpr, in LexicalEnv) eval.TypedExpr {
 	if e.Op == hclsyntax.OpLogicalNot {
 		a := c.compileBool(e.Val, in)
-		a.Type, a.Path = eval.BoolType, ""
-		inner := a
-		a.Eval = func(f *eval.Frame) (any, error) {
-			v, err := eval.EvalBool(f, inner.Eval)
-			return !v, err
-		}
-		return c.foldConstant(a, e.Range())
+		return c.foldConstant(eval.Not(a).DependOn(a), e.Range())
 	}
 	a := c.compileNumber(e.Val, "-", in)
-	inner := a.Eval
-	a.Path = ""
-	a.Eval = func(f *eval.Frame) (any, error) {
-		v, err := inner(f)
-		if err != nil {
-			return nil, err
-		}
-		return compute("-", 0, v)
-	}
-	return c.foldConstant(a, e.Range())
+	return c.foldConstant(eval.Binary(a.Type, eval.Constant(0), a, compute("-")).DependOn(a), e.Range())
 }

@@ -44,37 +44,19 @@ func (c *Compiler) CompileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sql
 	return s
 }
 
-// Script is a shell script. Its text never depends on a call.
-type Script struct {
-	script *shelltext.Script
-	Range  diag.Range
-}
-
-// Env returns the values of a call as NAME=value.
-func (s *Script) Env(f *eval.Frame) ([]string, error) { return s.script.Env(f) }
-
-// Argv is the command that runs the script.
-func (s *Script) Argv() []string { return s.script.Argv() }
+// Commands, which never contain values of a call as code; see package shelltext.
+type (
+	Script = shelltext.Script
+	Argv   = shelltext.Argv
+	Pipe   = shelltext.Pipe
+)
 
 // CompileScript compiles a shell script.
 func (c *Compiler) CompileScript(e hclsyntax.Expression, in LexicalEnv) *Script {
 	s, diags := shelltext.CompileScript(c.compileTree(e, in))
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
-	return &Script{s, diag.RangeOf(e.Range())}
+	return s
 }
-
-// Argv is a command as a list of words.
-type Argv struct {
-	argv  *shelltext.Argv
-	Range diag.Range
-}
-
-// ReadsProgram names the program that executes its standard input, where values of a call are not
-// allowed, or returns "".
-func (a *Argv) ReadsProgram() string { return a.argv.ReadsProgram() }
-
-// Bind appends the words of the command for one call.
-func (a *Argv) Bind(f *eval.Frame, dst []string) ([]string, error) { return a.argv.Bind(f, dst) }
 
 // CompileArgv compiles a command. Prefix are the words of its connection, which come before its
 // own.
@@ -89,26 +71,13 @@ func (c *Compiler) CompileArgv(e hclsyntax.Expression, in LexicalEnv, prefix []s
 	}
 	var all []shelltext.Arg
 	for _, w := range prefix {
-		all = append(all, shelltext.Arg{Text: &template.Tree{Nodes: []template.Node{c.literalText(w, e.Range())},
-			Range: e.Range()}, Range: e.Range()})
+		text := &template.Tree{Nodes: []template.Node{c.literalText(w, e.Range())}, Range: e.Range()}
+		all = append(all, shelltext.Arg{Text: text, Range: e.Range()})
 	}
 	a, diags := shelltext.CompileArgv(append(all, args...))
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
-	return &Argv{a, diag.RangeOf(e.Range())}
+	return a
 }
-
-// Pipe is a list of commands. Each reads what the previous one writes.
-type Pipe struct {
-	pipe  *shelltext.Pipe
-	Range diag.Range
-}
-
-// ReadsProgram names the program of the first command that executes its standard input, or returns
-// "".
-func (p *Pipe) ReadsProgram() string { return p.pipe.ReadsProgram() }
-
-// Bind returns the words of every command for one call.
-func (p *Pipe) Bind(f *eval.Frame) ([][]string, error) { return p.pipe.Bind(f) }
 
 // CompilePipe compiles a list of commands.
 func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv) *Pipe {
@@ -122,7 +91,7 @@ func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv) *Pipe {
 	}
 	p, diags := shelltext.CompilePipe(stages)
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
-	return &Pipe{p, diag.RangeOf(e.Range())}
+	return p
 }
 
 // listElements compiles the elements of a list, which must be written out.
@@ -156,14 +125,12 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 		}
 		return a
 	case *hclsyntax.ConditionalExpr:
-		cond := c.compileBool(x.Condition, in)
-		yes, no := in.NonNull.Branches(c.nonNullWhen(x.Condition, in))
-		then, els := c.compileArg(x.TrueResult, LexicalEnv{yes, in.vars}), c.compileArg(x.FalseResult,
-			LexicalEnv{no, in.vars})
+		cond, yes, no := c.compileCondition(x.Condition, in)
+		then, els := c.compileArg(x.TrueResult, yes), c.compileArg(x.FalseResult, no)
 		a.Cond, a.Then, a.Else = asTemplateValue(cond), &then, &els
 		return a
 	}
-	if isNullLiteral(e) {
+	if l, ok := e.(*hclsyntax.LiteralValueExpr); ok && l.Val.IsNull() {
 		return a
 	}
 	a.Value = c.compileInterpolation(e, e.Range(), in)
@@ -172,50 +139,34 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 
 // RequestURL is the URL of a request: a path below the base URL of a connection, or a whole URL.
 type RequestURL struct {
-	bind       func(template.Frame, []byte) ([]byte, error)
-	needsHosts bool
-	constant   string
-	url        *urltext.URL // nil for a path
-	Range      diag.Range
+	bind func(template.Frame, []byte) ([]byte, error)
+	url  *urltext.URL // nil for a path
 }
 
 // WithHosts returns the URL with the hosts that it may name if the host is a value. Each must be
 // accepted by urltext.ValidHost.
 func (a *RequestURL) WithHosts(hosts []string) *RequestURL {
-	b := *a
-	if a.url != nil {
-		b.bind = a.url.Within(hosts).Bind
+	if a.url == nil {
+		return a
 	}
-	return &b
+	return &RequestURL{a.url.Within(hosts).Bind, a.url}
 }
 
 // Bind appends the URL for one call. Every value is escaped for its place.
 func (a *RequestURL) Bind(f *eval.Frame, dst []byte) ([]byte, error) { return a.bind(f, dst) }
 
 // NeedsHosts reports whether the host is a value, so that the allowed hosts must be listed.
-func (a *RequestURL) NeedsHosts() bool { return a.needsHosts }
+func (a *RequestURL) NeedsHosts() bool { return a.url != nil && a.url.HostsNeeded() }
 
 // CompileURL compiles the URL of a request. If the block has a connection, linked, it is a path.
 func (c *Compiler) CompileURL(e hclsyntax.Expression, in LexicalEnv, linked bool) *RequestURL {
 	t := c.compileTree(e, in)
-	a := &RequestURL{Range: diag.RangeOf(e.Range())}
-	if len(t.Nodes) == 1 {
-		if text, ok := t.Nodes[0].(*template.Text); ok {
-			a.constant = text.Value
-		}
-	}
 	if linked {
 		p, diags := urltext.CompilePath(t)
 		c.Diags = append(c.Diags, diag.FromHCL(diags)...)
-		if p != nil {
-			a.bind = p.Bind
-		}
-		return a
+		return &RequestURL{bind: p.Bind}
 	}
 	u, diags := urltext.CompileURL(t)
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
-	if u != nil {
-		a.bind, a.needsHosts, a.url = u.Bind, u.HostsNeeded(), u
-	}
-	return a
+	return &RequestURL{u.Bind, u}
 }

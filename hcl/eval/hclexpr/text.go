@@ -18,29 +18,17 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 	if len(e.Parts) == 0 {
 		return eval.Constant("")
 	}
-	var t *template.Tree
-	read := c.trackReads(func() {
-		t = c.compileTree(e, in)
+	return c.compileDerived(e.Range(), func() eval.TypedExpr {
+		t := c.compileTree(e, in)
 		c.checkTextParts(t.Nodes)
 		c.warnEmbedded(c.Name, t.Nodes)
-	})
-	n := eval.TypedExpr{Type: eval.StringType, Known: read.Known(), Sensitive: read.Sensitive,
-		CallerSpecific: read.Caller}
-	if c.Nulls == eval.PropagateNull {
-		n.NullReason = nullableInterpolation(t.Nodes)
-	}
-	w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
-	n.Eval = func(f *eval.Frame) (any, error) {
-		out, err := w.append(nil, f)
-		if err != nil {
-			if err == errNullText {
-				return nil, nil
-			}
-			return nil, err
+		w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
+		n := eval.TypedExpr{Type: eval.StringType, Eval: w.text}
+		if c.Nulls == eval.PropagateNull {
+			n.NullReason = nullableInterpolation(t.Nodes)
 		}
-		return string(out), nil
-	}
-	return c.foldConstant(n, e.Range())
+		return n
+	})
 }
 
 // checkTextParts reports values that cannot be a part of a text.
@@ -51,15 +39,14 @@ func (c *Compiler) checkTextParts(nodes []template.Node) {
 			switch {
 			case x.Type.Nullable && c.Nulls == eval.RejectNull:
 				c.Errorf(x.Range, "Value may be null",
-					`%s may be null here, but a text cannot contain null. Write ${coalesce(%s, "")}, or put the `+
-						`part into %%{if %s != null} … %%{endif}.`, x.Source, x.Source, x.Source)
+					`%s may be null here, but a text cannot contain null. Write ${coalesce(%[1]s, "")}, or put the `+
+						`part into %%{if %[1]s != null} … %%{endif}.`, x.Source)
 			case x.Type.Kind == template.File:
 				c.Errorf(x.Range, "File in text",
-					"%s is a file, which is no text. Write ${%s.filename}, ${%s.url} or ${base64encode(%s)}.",
-					x.Source, x.Source, x.Source, x.Source)
+					"%s is a file, which is no text. Write ${%[1]s.filename}, ${%[1]s.url} or ${base64encode(%[1]s)}.",
+					x.Source)
 			case x.Type.Kind == template.Bytes:
-				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which are no text. Write ${base64encode(%s)}.",
-					x.Source, x.Source)
+				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which are no text. Write ${base64encode(%[1]s)}.", x.Source)
 			case x.Func != "" && x.Func != "under":
 				c.Errorf(x.Range, "Function not available here",
 					"%s(...) can only be used in SQL or in the path of a request.", x.Func)
@@ -91,6 +78,17 @@ type textWriter struct {
 	nulls eval.NullPolicy
 }
 
+func (w textWriter) text(f *eval.Frame) (any, error) {
+	out, err := w.append(nil, f)
+	switch err {
+	case nil:
+		return string(out), nil
+	case errNullText:
+		return nil, nil
+	}
+	return nil, err
+}
+
 func (w textWriter) append(dst []byte, f *eval.Frame) ([]byte, error) {
 	var err error
 	for _, n := range w.nodes {
@@ -116,7 +114,7 @@ func (w textWriter) append(dst []byte, f *eval.Frame) ([]byte, error) {
 }
 
 func (w textWriter) branch(dst []byte, n *template.If, f *eval.Frame) ([]byte, error) {
-	ok, err := eval.EvalBool[template.Frame](f, n.Cond)
+	ok, err := eval.Bool(n.Cond(f))
 	if err != nil {
 		return dst, err
 	}

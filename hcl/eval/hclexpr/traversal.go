@@ -1,7 +1,11 @@
 package hclexpr
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 
@@ -24,13 +28,8 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.Typed
 		c.reportUnknownRoot(t, why)
 		return eval.Broken()
 	}
-	if len(t) == 1 {
-		return c.compileRoot(r, name, t.SourceRange())
-	}
-	if r.Members == nil {
-		n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, CallerSpecific: name == "caller"}
-		c.reads.Call, c.reads.Caller = true, c.reads.Caller || n.CallerSpecific
-		return c.compileSteps(n, t[1:], in)
+	if len(t) == 1 || r.Members == nil {
+		return c.compileSteps(c.compileRoot(r, name, t.SourceRange()), t[1:], in)
 	}
 	key, ok := TraverserName(t[1])
 	if !ok {
@@ -81,12 +80,8 @@ func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in 
 				"auth blocks, headers, query, env and connection settings.", path)
 	}
 	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value,
-		Sensitive: m.Sensitive, Path: path, Eval: m.Eval, CallerSpecific: m.CallerSpecific}
+		Sensitive: m.Sensitive, Path: path, Eval: m.Resolve, CallerSpecific: m.CallerSpecific}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Caller: n.CallerSpecific})
-	if m.Known {
-		v := m.Value
-		n.Eval = func(*eval.Frame) (any, error) { return v, nil }
-	}
 	if in.NonNull.Has(path) {
 		n.NullReason = ""
 	}
@@ -112,17 +107,8 @@ func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.T
 	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Sensitive: sensitive,
 		CallerSpecific: name == "caller"}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !known, Sensitive: sensitive, Caller: n.CallerSpecific})
-	if known {
-		n.Known = true
-		return c.foldConstant(n, at)
-	}
-	return n
-}
-
-// afterInterpolation reports whether a name follows ${.
-func (c *Compiler) afterInterpolation(r hclv2.Range) bool {
-	at := r.Start.Byte
-	return at >= 2 && at <= len(c.src) && string(c.src[at-2:at]) == "${"
+	n.Known = known
+	return c.foldConstant(n, at)
 }
 
 func (c *Compiler) reportUnknownRoot(t hclv2.Traversal, why string) {
@@ -145,7 +131,7 @@ func (c *Compiler) reportUnknownRoot(t hclv2.Traversal, why string) {
 	switch {
 	case name == "path" && len(t) > 1:
 		detail += ` The name of a file is relative to the configuration directory, as in file("x.txt").`
-	case len(t) == 1 && c.afterInterpolation(r):
+	case len(t) == 1 && bytes.HasSuffix(c.src[:r.Start.Byte], []byte("${")):
 		detail += " If ${ is meant for a shell, write $${."
 	case len(t) == 1:
 		detail += " Texts are written in quotes."
@@ -156,16 +142,10 @@ func (c *Compiler) reportUnknownRoot(t hclv2.Traversal, why string) {
 // compileSteps compiles what follows a value: .name and [index].
 func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
 	for _, s := range steps {
-		switch s := s.(type) {
-		case hclv2.TraverseAttr:
-			n = c.compileAttribute(n, s.Name, traverserNameRange(s), in)
-		case hclv2.TraverseIndex:
-			key := LiteralValue(s.Key)
-			if name, ok := key.(string); ok {
-				n = c.compileAttribute(n, name, s.SrcRange, in)
-				continue
-			}
-			n = c.compileElement(n, eval.Constant(key), s.SrcRange, in)
+		if name, ok := TraverserName(s); ok {
+			n = c.compileAttribute(n, name, traverserNameRange(s), in)
+		} else if index, ok := s.(hclv2.TraverseIndex); ok {
+			n = c.compileElement(n, eval.Constant(LiteralValue(index.Key)), index.SrcRange)
 		}
 	}
 	return n
@@ -183,34 +163,27 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 	}
 	optional := false
 	switch n.Type.Kind {
-	case schema.Object:
-		m, ok := n.Type.Lookup(name)
+	case schema.Object, schema.File:
+		t, subject := n.Type, eval.SubjectCapitalized(n)
+		if t.Kind == schema.File {
+			t, subject = schema.FileMembers(), subject+" is a file and"
+		}
+		m, ok := t.Lookup(name)
 		if !ok {
-			c.Errorf(r, "Unknown member", "%s has no member %q.%s", eval.SubjectCapitalized(n), name,
-				diag.SuggestOr(name, n.Type.MemberNames(), diag.ListHas(n.Type.MemberNames())+nestedPath(n, name)))
+			names := t.MemberNames()
+			c.Errorf(r, "Unknown member", "%s has no member %q.%s", subject, name,
+				diag.SuggestOr(name, names, diag.ListHas(names)+eval.NestedMember(n.Path, n.Type, name)))
 			return eval.Broken()
 		}
 		out.Type = m.Type
-		if m.Type.Nullable || m.Optional && !m.HasDefault {
-			optional = true
-			out.NullReason = fmt.Sprintf("%s is optional, so it may be null here", eval.Subject(out))
-			if m.Type.Nullable {
-				out.NullReason = fmt.Sprintf("%s may be null", eval.Subject(out))
-			}
+		optional = m.Type.Nullable || m.Optional && !m.HasDefault
+		if optional {
+			out.NullReason = cmp.Or(eval.NullableReason(eval.Subject(out), m.Type),
+				eval.Subject(out)+" is optional, so it may be null here")
 		}
-	case schema.File:
-		m, ok := schema.FileMembers().Lookup(name)
-		if !ok {
-			c.Errorf(r, "Unknown member", "%s is a file and has no member %q.%s", eval.SubjectCapitalized(n), name,
-				diag.SuggestOr(name, schema.FileMembers().MemberNames(),
-					diag.ListHas(schema.FileMembers().MemberNames())))
-			return eval.Broken()
-		}
-		if out.Type = m.Type; name == "url" && !c.env.FileURLs {
-			c.Errorf(r, "Address not known",
-				`%s needs the public URL of this server. Write files { base_url = "https://…" } at the top of a `+
-					`file.`,
-				eval.Subject(out))
+		if n.Type.Kind == schema.File && name == "url" && !c.env.FileURLs {
+			c.Errorf(r, "Address not known", `%s needs the public URL of this server. Write files { base_url = `+
+				`"https://…" } at the top of a file.`, eval.Subject(out))
 		}
 	case schema.Map:
 		if n.Path == "caller.headers" {
@@ -240,28 +213,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		}
 		return eval.MemberOf(f, v, name, what, optional)
 	}
-	if out.Known {
-		return c.foldConstant(out, r)
-	}
-	return out
-}
-
-// nestedPath suggests the member of another member that has the name.
-func nestedPath(n eval.TypedExpr, name string) string {
-	within := ""
-	for _, m := range n.Type.Members {
-		if _, ok := m.Type.Lookup(name); !ok {
-			continue
-		}
-		if within != "" {
-			return ""
-		}
-		within = m.Name
-	}
-	if within == "" || n.Path == "" {
-		return ""
-	}
-	return " Write " + n.Path + "." + within + "." + name + "."
+	return c.foldConstant(out, r)
 }
 
 // checkNotNull reports access to a member or an element of a value that may be null.
@@ -271,7 +223,7 @@ func (c *Compiler) checkNotNull(n eval.TypedExpr, r hclv2.Range) {
 	}
 	hint := "check it with a condition"
 	if n.Path != "" {
-		hint = fmt.Sprintf("check it: `%s != null ? … : …`, or `%%{if %s != null}` in a template", n.Path, n.Path)
+		hint = fmt.Sprintf("check it: `%s != null ? … : …`, or `%%{if %[1]s != null}` in a template", n.Path)
 	}
 	c.Errorf(r, "Value may be null", "%s, but null has no members; %s.", eval.NullSentence(n), hint)
 }
@@ -296,4 +248,20 @@ func traverserNameRange(s hclv2.Traverser) hclv2.Range {
 		r.Start.Column++
 	}
 	return r
+}
+
+// checkCallerHeader reports a header that auth does not list. It is never set, so that a rule that
+// reads it decides the same for every caller.
+func (c *Compiler) checkCallerHeader(name string, place diag.Range) {
+	if !c.env.Authenticated || slices.Contains(c.env.CallerHeaders, name) {
+		return
+	}
+	lower := strings.ToLower(name)
+	if slices.Contains(c.env.CallerHeaders, lower) {
+		c.Diags.Errorf(place, "Header not listed",
+			`Names of headers are written in lower case: caller.headers["%s"], or ['%[1]s'] in a program.`, lower)
+		return
+	}
+	c.Diags.Errorf(place, "Header not listed", "The auth block does not list the header %q, so it is never set. "+
+		"Write headers = [%q] in auth if the sender of the header can be trusted.", name, lower)
 }

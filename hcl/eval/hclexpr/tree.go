@@ -1,7 +1,7 @@
 package hclexpr
 
 import (
-	"strings"
+	"bytes"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,9 +14,7 @@ import (
 
 // compileTree compiles a template, or another expression in its place, to the nodes of a template.
 func (c *Compiler) compileTree(e hclsyntax.Expression, in LexicalEnv) *template.Tree {
-	t := &template.Tree{Range: e.Range()}
-	t.Nodes = c.compileNodes(e, in)
-	return t
+	return &template.Tree{Range: e.Range(), Nodes: c.compileNodes(e, in)}
 }
 
 func (c *Compiler) compileNodes(e hclsyntax.Expression, in LexicalEnv) []template.Node {
@@ -68,50 +66,33 @@ func (c *Compiler) warnShellParameter(e *hclsyntax.LiteralValueExpr) {
 }
 
 func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
-	return r.Start.Byte >= 0 && r.Start.Byte <= len(c.src) &&
-		strings.HasPrefix(string(c.src[r.Start.Byte:min(r.Start.Byte+len(s), len(c.src))]), s)
+	return bytes.HasPrefix(c.src[r.Start.Byte:], []byte(s))
 }
 
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
-	cond := c.compileBool(e.Condition, in)
-	yes, no := in.NonNull.Branches(c.nonNullWhen(e.Condition, in))
-	return &template.If{
-		Cond:  asTemplateValue(cond),
-		Then:  c.compileNodes(e.TrueResult, LexicalEnv{yes, in.vars}),
-		Else:  c.compileNodes(e.FalseResult, LexicalEnv{no, in.vars}),
-		Range: e.Condition.Range(),
-	}
+	cond, yes, no := c.compileCondition(e.Condition, in)
+	return &template.If{Cond: asTemplateValue(cond), Then: c.compileNodes(e.TrueResult, yes),
+		Else: c.compileNodes(e.FalseResult, no), Range: e.Condition.Range()}
 }
 
-func (c *Compiler) compileForDirective(e *hclsyntax.ForExpr, in LexicalEnv) (loop *template.For) {
-	c.trackLoop(func() { loop = c.compileForDirectiveParts(e, in) })
-	return loop
-}
-
-func (c *Compiler) compileForDirectiveParts(e *hclsyntax.ForExpr, in LexicalEnv) *template.For {
-	coll := c.Compile(e.CollExpr, in)
-	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
-	body, keySlot := in, -1
-	if e.KeyVar != "" {
-		body, keySlot = c.bindLoopVar(e.KeyVar, keyType, coll, body)
-	}
-	body, valSlot := c.bindLoopVar(e.ValVar, elemType, coll, body)
-	loop := &forLoop{coll: coll, keySlot: keySlot, valSlot: valSlot, what: eval.Subject(coll)}
-	nodes := c.compileNodes(e.ValExpr, body)
+func (c *Compiler) compileForDirective(e *hclsyntax.ForExpr, in LexicalEnv) *template.For {
+	var loop *forLoop
+	var nodes []template.Node
+	c.trackReads(func() {
+		loop, in = c.compileForHead(e, in)
+		nodes = c.compileNodes(e.ValExpr, in)
+	})
 	written := literalSize(nodes)
-	return &template.For{
-		Range: e.CollExpr.Range(),
-		Body:  nodes,
-		Over: func(f template.Frame, body func(template.Frame) error) error {
-			g := f.(*eval.Frame)
-			return loop.run(g, func() error {
-				if err := g.Functions.Spend(written); err != nil {
-					return err
-				}
-				return body(f)
-			})
-		},
+	over := func(f template.Frame, body func(template.Frame) error) error {
+		g := f.(*eval.Frame)
+		return loop.run(g, func() error {
+			if err := g.Functions.Spend(written); err != nil {
+				return err
+			}
+			return body(f)
+		})
 	}
+	return &template.For{Range: e.CollExpr.Range(), Body: nodes, Over: over}
 }
 
 // literalSize is the largest number of literal bytes that one iteration writes, without nested
@@ -130,19 +111,19 @@ func literalSize(nodes []template.Node) int {
 }
 
 // compileInterpolation compiles one ${...}.
-func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range,
-	in LexicalEnv) *template.Interpolation {
+func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, in LexicalEnv) *template.Interpolation {
 	h := &template.Interpolation{Range: r, Source: c.sourceText(e.Range())}
 	call, ok := e.(*hclsyntax.FunctionCallExpr)
-	if !ok || !templateFuncs[call.Name] {
+	if !ok || templateFuncs[call.Name].takes == "" {
 		n := c.Compile(e, in)
 		if n.Type.Kind == schema.Bytes && n.Known {
 			n.Type = eval.AnyType
 		}
-		h.Value, h.Type = asTemplateValue(n), c.templateType(e, n, in)
+		h.Type = c.templateType(e, n, in)
 		if in.vars != nil {
-			h.Value = spendValue(h.Value)
+			n.Eval = chargeForText(n.Eval)
 		}
+		h.Value = asTemplateValue(n)
 		return h
 	}
 	h.Func = call.Name
@@ -153,24 +134,10 @@ func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range,
 	return h
 }
 
-// templateFuncs are the functions whose meaning depends on the template around them.
-var templateFuncs = map[string]bool{"ident": true, "raw": true, "path": true, "under": true}
-
 // asTemplateValue adapts an expression to the compilers of templates, whose frames are opaque.
 func asTemplateValue(n eval.TypedExpr) template.Value {
 	compute := n.Eval
 	return func(f template.Frame) (any, error) { return compute(f.(*eval.Frame)) }
-}
-
-// spendValue adapts a value in a loop, which is charged for what it writes.
-func spendValue(compute template.Value) template.Value {
-	return func(f template.Frame) (any, error) {
-		v, err := compute(f)
-		if err == nil {
-			err = f.(*eval.Frame).SpendBytes(v)
-		}
-		return v, err
-	}
 }
 
 // templateType is what the compilers of templates may know of a value.
@@ -191,40 +158,27 @@ func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in Lex
 // every line and escape.
 func appendMerged(out []template.Node, more ...template.Node) []template.Node {
 	for _, n := range more {
-		t, ok := n.(*template.Text)
-		if !ok || len(out) == 0 {
-			out = append(out, n)
-			continue
+		if t, ok := n.(*template.Text); ok && len(out) > 0 {
+			if last, ok := out[len(out)-1].(*template.Text); ok {
+				out[len(out)-1] = concatTexts(last, t)
+				continue
+			}
 		}
-		last, ok := out[len(out)-1].(*template.Text)
-		if !ok {
-			out = append(out, n)
-			continue
-		}
-		out[len(out)-1] = concatTexts(last, t)
+		out = append(out, n)
 	}
 	return out
 }
 
 // interpolationRange extends the range of an expression to the ${ } around it.
 func (c *Compiler) interpolationRange(r hclv2.Range) hclv2.Range {
-	start := r.Start.Byte
-	for start > 0 && (c.src[start-1] == ' ' || c.src[start-1] == '~' || c.src[start-1] == '\t') {
-		start--
-	}
-	if start < 2 || string(c.src[start-2:start]) != "${" {
+	before := bytes.TrimRight(c.src[:r.Start.Byte], " ~\t")
+	after := bytes.TrimLeft(c.src[r.End.Byte:], " ~\t")
+	if !bytes.HasSuffix(before, []byte("${")) || !bytes.HasPrefix(after, []byte("}")) {
 		return r
 	}
-	end := r.End.Byte
-	for end < len(c.src) && (c.src[end] == ' ' || c.src[end] == '~' || c.src[end] == '\t') {
-		end++
-	}
-	if end >= len(c.src) || c.src[end] != '}' {
-		return r
-	}
-	r.Start.Column -= r.Start.Byte - (start - 2)
-	r.Start.Byte = start - 2
-	r.End.Column += end + 1 - r.End.Byte
-	r.End.Byte = end + 1
+	start, end := len(before)-len("${"), len(c.src)-len(after)+len("}")
+	r.Start.Column -= r.Start.Byte - start
+	r.End.Column += end - r.End.Byte
+	r.Start.Byte, r.End.Byte = start, end
 	return r
 }

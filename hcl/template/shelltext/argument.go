@@ -1,6 +1,8 @@
 package shelltext
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -25,68 +27,93 @@ type Arg struct {
 // literal returns the text of a constant element.
 func (a *Arg) literal() (string, bool) {
 	if a.Value != nil {
-		s, ok := a.Value.Type.Constant.(string)
-		return s, ok && a.Value.Type.Known
+		return a.Value.Type.KnownText()
 	}
 	if a.Text == nil {
 		return "", false
 	}
-	var b strings.Builder
+	text := ""
 	for _, n := range a.Text.Nodes {
+		part, known := "", false
 		switch n := n.(type) {
 		case *template.Text:
-			b.WriteString(n.Value)
+			part, known = n.Value, true
 		case *template.Interpolation:
-			s, ok := n.Type.Constant.(string)
-			if !n.Type.Known || !ok {
-				return "", false
-			}
-			b.WriteString(s)
-		default:
+			part, known = n.Type.KnownText()
+		}
+		if !known {
 			return "", false
 		}
+		text += part
 	}
-	return b.String(), true
+	return text, true
+}
+
+// leaves returns the elements of an element's branches and groups, or the element itself.
+func (a *Arg) leaves() []*Arg {
+	switch {
+	case a.Cond != nil:
+		return append(a.Then.leaves(), a.Else.leaves()...)
+	case a.Group != nil:
+		var all []*Arg
+		for i := range a.Group {
+			all = append(all, a.Group[i].leaves()...)
+		}
+		return all
+	}
+	return []*Arg{a}
+}
+
+// conditions returns the number of conditions in an element.
+func (a *Arg) conditions() int {
+	n := 0
+	if a.Cond != nil {
+		n = 1 + a.Then.conditions() + a.Else.conditions()
+	}
+	for i := range a.Group {
+		n += a.Group[i].conditions()
+	}
+	return n
+}
+
+// choose appends the words of an element for one combination of branches. Each condition takes one
+// of bits.
+func (a *Arg) choose(bits *int, out []*Arg) []*Arg {
+	switch {
+	case a.Cond != nil:
+		branch := a.Then
+		if *bits&1 == 1 {
+			branch = a.Else
+		}
+		*bits >>= 1
+		return branch.choose(bits, out)
+	case a.Group != nil:
+		for i := range a.Group {
+			out = a.Group[i].choose(bits, out)
+		}
+	case a.Text != nil || a.Value != nil:
+		out = append(out, a)
+	}
+	return out
+}
+
+// values returns the interpolations of a leaf.
+func (a *Arg) values() []*template.Interpolation {
+	switch {
+	case a.Value != nil:
+		return []*template.Interpolation{a.Value}
+	case a.Text != nil:
+		return slices.Collect(template.Interpolations(a.Text.Nodes))
+	}
+	return nil
 }
 
 // nullable reports whether the element may be omitted in a call.
 func (a *Arg) nullable() bool {
-	switch {
-	case a.Text != nil:
-		return nullableNodes(a.Text.Nodes)
-	case a.Value != nil:
-		return a.Value.Type.Nullable
-	case a.Group != nil:
-		for i := range a.Group {
-			if a.Group[i].nullable() {
-				return true
-			}
-		}
-		return false
-	case a.Cond != nil:
-		return a.Then.nullable() || a.Else.nullable()
-	}
-	return true
-}
-
-func nullableNodes(nodes []template.Node) bool {
-	for _, n := range nodes {
-		switch n := n.(type) {
-		case *template.Interpolation:
-			if n.Type.Nullable {
-				return true
-			}
-		case *template.If:
-			if nullableNodes(n.Then) || nullableNodes(n.Else) {
-				return true
-			}
-		case *template.For:
-			if nullableNodes(n.Body) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.leaves(), func(leaf *Arg) bool {
+		return leaf.Text == nil && leaf.Value == nil ||
+			slices.ContainsFunc(leaf.values(), func(h *template.Interpolation) bool { return h.Type.Nullable })
+	})
 }
 
 // source returns the source of an element, for hints.
@@ -100,6 +127,14 @@ func (a *Arg) source() string {
 		return `"` + nodesSource(a.Text.Nodes) + `"`
 	}
 	return "this element"
+}
+
+// valueSource returns the source of the first interpolation of a leaf, or else of the leaf.
+func (a *Arg) valueSource() string {
+	if values := a.values(); len(values) > 0 {
+		return values[0].Source
+	}
+	return a.source()
 }
 
 var escaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "${", "$${", "%{", "%%{")
@@ -119,17 +154,26 @@ func nodesSource(nodes []template.Node) string {
 	return b.String()
 }
 
-// walkValues calls visit for every interpolation of a template.
-func walkValues(nodes []template.Node, visit func(*template.Interpolation)) {
-	for _, n := range nodes {
-		switch n := n.(type) {
-		case *template.Interpolation:
-			visit(n)
-		case *template.If:
-			walkValues(n.Then, visit)
-			walkValues(n.Else, visit)
-		case *template.For:
-			walkValues(n.Body, visit)
-		}
+// maxWordSize is the maximum size in bytes of one word or one NAME=value: the limit of Linux, with
+// room for the name.
+const maxWordSize = 128<<10 - 64
+
+// scalarText returns a value as a text that a program can be given. For null, present is false.
+func scalarText(v any, source string) (text string, present bool, err error) {
+	text, present, err = template.ScalarText(v, source)
+	if err == nil {
+		err = checkText(text, source)
 	}
+	return text, present, err
+}
+
+func checkText(text, source string) error {
+	if strings.IndexByte(text, 0) >= 0 {
+		return fmt.Errorf("%s holds a NUL character, which no program can be given; send it without", source)
+	}
+	if len(text) > maxWordSize {
+		return fmt.Errorf("%s is %d bytes long, and a program can be given at most %d in one value; send less",
+			source, len(text), maxWordSize)
+	}
+	return nil
 }

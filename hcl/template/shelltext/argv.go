@@ -19,25 +19,28 @@ type Argv struct {
 // CompileArgv checks every list of words that the elements can produce. The Argv is nil if there
 // are errors. The diagnostic for an empty list has no range.
 func CompileArgv(args []Arg) (*Argv, hclv2.Diagnostics) {
-	var d diagnostics
+	var d template.Diagnostics
 	a := compileArgv(args, hclv2.Range{}, &d)
-	if d.list.HasErrors() {
-		return nil, d.final()
+	if d.HasErrors() {
+		return nil, d.All()
 	}
-	return a, d.list
+	return a, d.All()
 }
 
-func compileArgv(args []Arg, at hclv2.Range, d *diagnostics) *Argv {
-	c := argvCheck{diagnostics: d}
-	if len(args) == 0 {
-		d.errorf(at, "Empty command", `A command is a list of words, the first is the program: ["ls", "-l"].`)
-		return nil
-	}
-	c.checkProgram(&args[0])
-	c.checkElements(args)
+func compileArgv(args []Arg, at hclv2.Range, d *template.Diagnostics) *Argv {
 	a := &Argv{}
+	if len(args) == 0 {
+		d.Errorf(at, "Empty command", `A command is a list of words, the first is the program: ["ls", "-l"].`)
+		return a
+	}
+	c := argvCheck{d}
+	c.checkProgram(&args[0])
+	for i := range args {
+		c.checkElement(&args[i])
+	}
+	c.checkOptions(args)
 	c.checkCode(a, args)
-	a.elements = compileElements(args, c.doubleDashes(args))
+	a.elements = compileElements(args, doubleDashes(args))
 	return a
 }
 
@@ -50,13 +53,13 @@ func (a *Argv) ReadsProgram() string { return a.codeReader }
 func (a *Argv) Bind(f template.Frame, dst []string) ([]string, error) {
 	b := binder{frame: f, words: dst}
 	for i := range a.elements {
-		present, err := a.elements[i].bind(&b)
+		e := &a.elements[i]
+		present, err := e.bind(&b)
 		if err != nil {
 			return dst, err
 		}
-		if !present && a.elements[i].option != "" {
-			return dst, fmt.Errorf("%s is null, and %s needs a value after it", a.elements[i].name,
-				a.elements[i].option)
+		if !present && e.option != "" {
+			return dst, fmt.Errorf("%s is null, and %s needs a value after it", e.source(), e.option)
 		}
 	}
 	return b.words, nil
@@ -64,18 +67,14 @@ func (a *Argv) Bind(f template.Frame, dst []string) ([]string, error) {
 
 // argvElement is one compiled Arg.
 type argvElement struct {
-	name             string // its source
+	*Arg
 	constant         string // if fixed
 	fixed            bool
-	endsOptions      bool // it is the -- that ends the options
-	nodes            []template.Node
-	interpolation    *template.Interpolation
-	group            []argvElement
-	cond             template.Value
-	then, els        *argvElement
+	endsOptions      bool   // it is the -- that ends the options
 	option           string // the constant option before it
-	isNull           bool
-	mayBeginWithDash bool // the value may begin with a dash
+	mayBeginWithDash bool   // the value may begin with a dash
+	group            []argvElement
+	then, els        *argvElement // of a condition
 }
 
 func compileElements(args []Arg, ends map[*Arg]bool) []argvElement {
@@ -92,23 +91,17 @@ func compileElements(args []Arg, ends map[*Arg]bool) []argvElement {
 }
 
 func compileElement(a *Arg, ends map[*Arg]bool) argvElement {
-	e := argvElement{name: a.source(), endsOptions: ends[a]}
-	if s, ok := a.literal(); ok {
-		e.constant, e.fixed = s, true
-		return e
-	}
+	e := argvElement{Arg: a, endsOptions: ends[a]}
+	e.constant, e.fixed = a.literal()
 	switch {
-	case a.Text != nil:
-		e.nodes = a.Text.Nodes
+	case e.fixed:
 	case a.Value != nil:
-		e.interpolation, e.mayBeginWithDash = a.Value, isAuthored(a.Value)
+		e.mayBeginWithDash = isAuthored(a.Value)
 	case a.Group != nil:
 		e.group = compileElements(a.Group, ends)
 	case a.Cond != nil:
 		then, els := compileElement(a.Then, ends), compileElement(a.Else, ends)
-		e.cond, e.then, e.els = a.Cond, &then, &els
-	default:
-		e.isNull = true
+		e.then, e.els = &then, &els
 	}
 	return e
 }
@@ -131,9 +124,9 @@ type binder struct {
 	words            []string
 	optionsEnded     bool // a literal -- was rendered
 	buf              []byte
-	started          bool // the first byte of the element was rendered
-	startsTainted    bool // the caller chooses it
-	mayBeginWithDash bool // it may be a dash
+	started          bool                    // the first byte of the element was rendered
+	first            *template.Interpolation // the value that it belongs to, or nil
+	mayBeginWithDash bool                    // it may be a dash
 }
 
 // bind appends the words of one element. It reports false if the element is null.
@@ -143,14 +136,14 @@ func (e *argvElement) bind(b *binder) (present bool, err error) {
 		b.words = append(b.words, e.constant)
 		b.optionsEnded = b.optionsEnded || e.endsOptions
 		return true, nil
-	case e.interpolation != nil:
+	case e.Value != nil:
 		return e.bindInterpolation(b)
-	case e.nodes != nil:
+	case e.Text != nil:
 		return e.bindText(b)
-	case e.group != nil:
+	case e.Group != nil:
 		return e.bindGroup(b)
-	case e.cond != nil:
-		yes, err := truth(e.cond, b.frame)
+	case e.Cond != nil:
+		yes, err := template.Truth(e.Cond, b.frame)
 		if err != nil {
 			return false, err
 		}
@@ -160,21 +153,6 @@ func (e *argvElement) bind(b *binder) (present bool, err error) {
 		return e.els.bind(b)
 	}
 	return false, nil
-}
-
-func truth(cond template.Value, f template.Frame) (bool, error) {
-	v, err := cond(f)
-	if err != nil {
-		return false, err
-	}
-	if v, err = value.Resolve(v); err != nil {
-		return false, err
-	}
-	yes, ok := v.(bool)
-	if !ok {
-		return false, fmt.Errorf("a condition must be true or false, and it is %s", article(value.Kind(v)))
-	}
-	return yes, nil
 }
 
 func (e *argvElement) bindGroup(b *binder) (bool, error) {
@@ -193,11 +171,8 @@ func (e *argvElement) bindGroup(b *binder) (bool, error) {
 }
 
 func (e *argvElement) bindInterpolation(b *binder) (bool, error) {
-	v, err := e.interpolation.Value(b.frame)
+	v, err := e.Value.Resolve(b.frame)
 	if err != nil {
-		return false, err
-	}
-	if v, err = value.Resolve(v); err != nil {
 		return false, err
 	}
 	list, isList := v.([]any)
@@ -216,39 +191,40 @@ func (e *argvElement) bindInterpolation(b *binder) (bool, error) {
 }
 
 func (e *argvElement) bindScalar(b *binder, v any) (bool, error) {
-	text, number, ok, err := scalarText(v, e.interpolation.Source)
-	if err != nil || !ok {
+	text, present, err := scalarText(v, e.Value.Source)
+	if err != nil || !present {
 		return false, err
 	}
-	if err := rejectDash(b, text, e.interpolation.Source, number || e.mayBeginWithDash); err != nil {
+	if err := b.rejectDash(text, e.Value, e.mayBeginWithDash || value.IsNumber(v)); err != nil {
 		return false, err
 	}
 	b.words = append(b.words, text)
 	return true, nil
 }
 
-func rejectDash(b *binder, text, source string, fine bool) error {
-	if b.optionsEnded || fine || text == "" || text[0] != '-' {
+// rejectDash rejects a word that the program would read as an option and whose first byte belongs
+// to a value of the call.
+func (b *binder) rejectDash(text string, h *template.Interpolation, mayBeginWithDash bool) error {
+	if b.optionsEnded || mayBeginWithDash || text == "" || text[0] != '-' {
 		return nil
 	}
 	return fmt.Errorf("%s begins with \"-\", which the program would read as an option; send a value that "+
-		"begins with another character", source)
+		"begins with another character", h.Source)
 }
 
 func (e *argvElement) bindText(b *binder) (bool, error) {
-	b.buf, b.started, b.startsTainted = b.buf[:0], false, false
-	source := ""
-	present, err := b.render(e.nodes, &source)
+	b.buf, b.started, b.first = b.buf[:0], false, nil
+	present, err := b.render(e.Text.Nodes)
 	if err != nil || !present {
 		return false, err
 	}
 	text := string(b.buf)
-	if b.startsTainted {
-		if err := rejectDash(b, text, source, b.mayBeginWithDash); err != nil {
+	if b.first != nil {
+		if err := b.rejectDash(text, b.first, b.mayBeginWithDash); err != nil {
 			return false, err
 		}
 	}
-	if err := checkText(text, e.name); err != nil {
+	if err := checkText(text, e.source()); err != nil {
 		return false, err
 	}
 	b.words = append(b.words, text)
@@ -257,7 +233,7 @@ func (e *argvElement) bindText(b *binder) (bool, error) {
 
 // render appends a template to buf and records the origin of its first byte. It reports false if a
 // value is null.
-func (b *binder) render(nodes []template.Node, source *string) (bool, error) {
+func (b *binder) render(nodes []template.Node) (bool, error) {
 	for _, n := range nodes {
 		present, err := true, error(nil)
 		switch n := n.(type) {
@@ -265,21 +241,17 @@ func (b *binder) render(nodes []template.Node, source *string) (bool, error) {
 			b.started = b.started || n.Value != ""
 			b.buf = append(b.buf, n.Value...)
 		case *template.Interpolation:
-			present, err = b.renderInterpolation(n, source)
+			present, err = b.renderInterpolation(n)
 		case *template.If:
-			var yes bool
-			if yes, err = truth(n.Cond, b.frame); err == nil {
-				branch := n.Else
-				if yes {
-					branch = n.Then
-				}
-				present, err = b.render(branch, source)
+			var branch []template.Node
+			if branch, err = n.Branch(b.frame); err == nil {
+				present, err = b.render(branch)
 			}
 		case *template.For:
 			outer := b.frame
 			err = n.Over(b.frame, func(f template.Frame) error {
 				b.frame = f
-				ok, err := b.render(n.Body, source)
+				ok, err := b.render(n.Body)
 				present = present && ok
 				return err
 			})
@@ -292,13 +264,17 @@ func (b *binder) render(nodes []template.Node, source *string) (bool, error) {
 	return true, nil
 }
 
-func (b *binder) renderInterpolation(h *template.Interpolation, source *string) (bool, error) {
-	text, number, ok, err := scalar(h, b.frame)
-	if err != nil || !ok {
+func (b *binder) renderInterpolation(h *template.Interpolation) (bool, error) {
+	v, err := h.Resolve(b.frame)
+	if err != nil {
+		return false, err
+	}
+	text, present, err := scalarText(v, h.Source)
+	if err != nil || !present {
 		return false, err
 	}
 	if !b.started && text != "" {
-		b.started, b.startsTainted, b.mayBeginWithDash, *source = true, true, number || isAuthored(h), h.Source
+		b.started, b.first, b.mayBeginWithDash = true, h, value.IsNumber(v) || isAuthored(h)
 	}
 	b.buf = append(b.buf, text...)
 	return true, nil

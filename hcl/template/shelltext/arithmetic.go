@@ -23,7 +23,7 @@ func (a *taintWalk) test(x syntax.TestExpr, sc scope) {
 		a.test(x.Y, sc)
 	case *syntax.UnaryTest:
 		if w, ok := x.X.(*syntax.Word); ok && (x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar) {
-			a.variableName(w, sc)
+			a.rejectName(w, a.word(w, sc))
 			return
 		}
 		a.test(x.X, sc)
@@ -40,22 +40,27 @@ func (a *taintWalk) checkNumber(w *syntax.Word, sc scope) {
 	if lit := w.Lit(); strings.Trim(lit, "0123456789") != "" {
 		t = t.max(a.variable(lit, sc))
 	}
+	a.rejectNumber(w, t)
+}
+
+// rejectNumber reports a value in arithmetic.
+func (a *taintWalk) rejectNumber(n syntax.Node, t taint) {
 	if t.level > trusted {
-		a.errorAt(w, "Value in arithmetic", arithmeticDetail, t.from)
+		a.errorAt(n, "Value in arithmetic",
+			`A shell runs code inside arithmetic, and %s can be any text. Make the input an integer, or turn it into a `+
+				`number first: n=$(printf '%%d' "$x").`, t.from)
 	}
 }
 
-const arithmeticDetail = `A shell runs code inside arithmetic, and %s can be any text. Make the input an ` +
-	`integer, or turn it into a number first: n=$(printf '%%d' "$x").`
-
-func (a *taintWalk) variableName(w *syntax.Word, sc scope) {
-	if t := a.word(w, sc); t.level > trusted {
-		a.errorAt(w, "Value as a variable's name",
+// rejectName reports a value as a variable's name.
+func (a *taintWalk) rejectName(n syntax.Node, t taint) {
+	if t.level > trusted {
+		a.errorAt(n, "Value as a variable's name",
 			`A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
 	}
 }
 
-// checkArithmetic walks an arithmetic expression, whose result is always a number.
+// checkArithmetic walks an arithmetic expression, if there is one. Its result is always a number.
 func (a *taintWalk) checkArithmetic(x syntax.ArithmExpr, sc scope) {
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:

@@ -4,62 +4,62 @@ import "strings"
 
 // builtin follows and checks the builtin commands of the shell.
 func (a *taintWalk) builtin(l simpleCommand, name string) {
+	first, operands := l.words[0], l.words[1:]
 	switch name {
 	case "set":
-		a.setCommand(l)
+		a.setCommand(l, operands)
 	case "read", "mapfile", "readarray":
 		a.readCommand(l, name)
 	case "unset":
-		a.rejectNames(l, 1)
+		a.rejectNames(operands)
 	case "getopts":
-		a.rejectNames(l, 2)
-		a.assign(l.args[0], "OPTARG", a.flow.args[l.function])
-		if len(l.words) > 2 && l.words[2].constant {
-			a.assign(l.args[2], l.words[2].text, a.flow.args[l.function])
+		a.assign(first.node, "OPTARG", a.args[l.function])
+		if len(operands) > 1 {
+			a.rejectNames(operands[1:])
+			if operands[1].constant {
+				a.assign(operands[1].node, operands[1].text, a.args[l.function])
+			}
 		}
 	case "export", "readonly", "local", "declare", "typeset", "let":
-		for i := 1; i < len(l.args); i++ {
-			if eq := strings.Contains(l.words[i].text, "="); !eq || name == "let" {
-				a.rejectName(l, i)
-			} else if n, _, _ := strings.Cut(l.words[i].text, "="); n != "" {
-				a.assign(l.args[i], n, l.taints[i])
+		for _, w := range operands {
+			if n, _, ok := strings.Cut(w.text, "="); !ok || name == "let" {
+				a.rejectName(w.node, w.taint)
+			} else if n != "" {
+				a.assign(w.node, n, w.taint)
 			}
 		}
 	case "printf":
-		a.printf(l)
+		a.printf(operands)
 	case "test", "[":
-		a.testCommand(l)
+		a.testCommand(operands)
 	case "cd", "pushd", "popd":
-		a.assign(l.args[0], "PWD", maxTaint(l.taints).concatenated())
-		a.assign(l.args[0], "OLDPWD", maxTaint(l.taints).concatenated())
+		a.assign(first.node, "PWD", maxTaint(l.words).concatenated())
+		a.assign(first.node, "OLDPWD", maxTaint(l.words).concatenated())
 	case "tee":
-		a.flow.join(a.flow.vars, files, l.stdin)
+		a.join(a.vars, files, l.stdin)
 	case "env", "sudo", "doas", "alias":
-		for i := 1; i < len(l.args); i++ {
-			if n, _, ok := strings.Cut(l.words[i].text, "="); ok && n != "" {
-				a.assign(l.args[i], n, l.taints[i])
+		for _, w := range operands {
+			n, code, ok := strings.Cut(w.text, "=")
+			if ok && n != "" {
+				a.assign(w.node, n, w.taint)
 			}
-		}
-		if name == "alias" {
-			for i := 1; i < len(l.args); i++ {
-				if _, code, ok := strings.Cut(l.words[i].text, "="); ok && l.words[i].constant {
-					a.inline(l.args[i], code, l.scope)
-				}
+			if ok && name == "alias" && w.constant {
+				a.inline(w.node, code, l.scope)
 			}
 		}
 	case "trap":
-		if len(l.words) > 1 && l.words[1].constant {
-			a.inline(l.args[1], l.words[1].text, l.scope)
+		if len(operands) > 0 && operands[0].constant {
+			a.inline(operands[0].node, operands[0].text, l.scope)
 		}
 	case "eval":
 		code, all := "", true
-		for _, w := range l.words[1:] {
+		for _, w := range operands {
 			code, all = code+" "+w.text, all && w.constant
 		}
-		if all && len(l.args) > 1 {
-			a.inline(l.args[1], code, l.scope)
-		} else if a.anyTainted && maxTaint(l.taints).level == trusted {
-			a.warnAt(l.args[0], "Code in eval",
+		if all && len(operands) > 0 {
+			a.inline(operands[0].node, code, l.scope)
+		} else if a.anyTainted && maxTaint(l.words).level == trusted {
+			a.warnAt(first.node, "Code in eval",
 				`The code that eval runs cannot be checked: if it reads a variable that holds a value of the call, `+
 					`that value may become code. Write the command out.`)
 		}
@@ -67,18 +67,15 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 }
 
 // setCommand follows set, whose operands become the positional parameters.
-func (a *taintWalk) setCommand(l simpleCommand) {
+func (a *taintWalk) setCommand(l simpleCommand, operands []word) {
 	ended := false
-	for i := 1; i < len(l.args); i++ {
-		w := l.words[i]
-		if w.constant && w.text == "--" {
-			ended = true
+	for _, w := range operands {
+		ended = ended || w.constant && w.text == "--"
+		if !ended && w.level == tainted && w.text == "" {
+			a.errorAt(w.node, "Option chosen by a call",
+				`%s may begin with "-" and change how the shell works. Write set -- before it.`, w.from)
 		}
-		if !ended && l.taints[i].level == tainted && w.text == "" {
-			a.errorAt(l.args[i], "Option chosen by a call",
-				`%s may begin with "-" and change how the shell works. Write set -- before it.`, l.taints[i].from)
-		}
-		a.flow.join(a.flow.args, l.function, l.taints[i])
+		a.join(a.args, l.function, w.taint)
 	}
 }
 
@@ -93,80 +90,69 @@ func (a *taintWalk) readCommand(l simpleCommand, name string) {
 	if name != "read" {
 		takes = "dnOsuCc"
 	}
-	for i := 1; i < len(l.args); i++ {
-		w := l.words[i]
-		if !w.constant {
-			a.rejectName(l, i)
-			continue
-		}
-		if strings.HasPrefix(w.text, "-") {
-			if last := w.text[len(w.text)-1:]; strings.Contains(takes, last) && i+1 < len(l.args) {
+	for i := 1; i < len(l.words); i++ {
+		switch w := l.words[i]; {
+		case !w.constant:
+			a.rejectName(w.node, w.taint)
+		case !strings.HasPrefix(w.text, "-"):
+			a.assign(w.node, w.text, l.stdin)
+		default:
+			if last := w.text[len(w.text)-1:]; strings.Contains(takes, last) && i+1 < len(l.words) {
 				i++
 				if last == "C" {
-					a.rejectName(l, i)
+					a.rejectName(l.words[i].node, l.words[i].taint)
 				}
 			}
-			continue
 		}
-		a.assign(l.args[i], w.text, l.stdin)
 	}
-	a.assign(l.args[0], "REPLY", l.stdin)
-	a.assign(l.args[0], "MAPFILE", l.stdin)
+	a.assign(l.words[0].node, "REPLY", l.stdin)
+	a.assign(l.words[0].node, "MAPFILE", l.stdin)
 }
 
-func (a *taintWalk) rejectNames(l simpleCommand, from int) {
-	for i := from; i < len(l.args); i++ {
-		a.rejectName(l, i)
-	}
-}
-
-// rejectName reports a value as a variable's name.
-func (a *taintWalk) rejectName(l simpleCommand, i int) {
-	if t := l.taints[i]; t.level > trusted {
-		a.errorAt(l.args[i], "Value as a variable's name",
-			`A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
+// rejectNames reports values in words that name variables.
+func (a *taintWalk) rejectNames(words []word) {
+	for _, w := range words {
+		a.rejectName(w.node, w.taint)
 	}
 }
 
 // printf checks printf, whose format is a language of its own, and which with -v assigns a
 // variable.
-func (a *taintWalk) printf(l simpleCommand) {
-	i := 1
-	if len(l.args) > 2 && l.words[1].constant && l.words[1].text == "-v" {
-		a.rejectName(l, 2)
-		if l.words[2].constant {
+func (a *taintWalk) printf(operands []word) {
+	if len(operands) > 1 && operands[0].constant && operands[0].text == "-v" {
+		name := operands[1]
+		a.rejectName(name.node, name.taint)
+		if name.constant {
 			t := taint{}
-			if !writesNumbersOnly("printf", l.words[2:]) {
-				t = maxTaint(l.taints[3:]).concatenated()
+			if !writesNumbersOnly("printf", operands[1:]) {
+				t = maxTaint(operands[2:]).concatenated()
 			}
-			a.assign(l.args[2], l.words[2].text, t)
+			a.assign(name.node, name.text, t)
 		}
-		i = 3
+		operands = operands[2:]
 	}
-	if i < len(l.args) && l.words[i].constant && l.words[i].text == "--" {
-		i++
+	if len(operands) > 0 && operands[0].constant && operands[0].text == "--" {
+		operands = operands[1:]
 	}
-	if i < len(l.args) && l.taints[i].level > trusted {
-		a.errorAt(l.args[i], "Value in a format",
-			`printf would take %% and backslashes in %s as directions. Write printf '%%s\n' ${...}.`, l.taints[i].from)
+	if len(operands) > 0 && operands[0].level > trusted {
+		a.errorAt(operands[0].node, "Value in a format",
+			`printf would take %% and backslashes in %s as directions. Write printf '%%s\n' ${...}.`, operands[0].from)
 	}
 }
 
 // testCommand checks [ ... ] and test.
-func (a *taintWalk) testCommand(l simpleCommand) {
-	for i := 1; i < len(l.args); i++ {
-		if !l.words[i].constant {
+func (a *taintWalk) testCommand(operands []word) {
+	for i, w := range operands {
+		if !w.constant {
 			continue
 		}
-		switch l.words[i].text {
+		switch w.text {
 		case "-v", "-R":
-			if i+1 < len(l.args) {
-				a.rejectName(l, i+1)
-			}
+			a.rejectNames(operands[i+1 : min(i+2, len(operands))])
 		case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
-			for _, j := range []int{i - 1, i + 1} {
-				if a.bash && j > 0 && j < len(l.args) && l.taints[j].level > trusted {
-					a.errorAt(l.args[j], "Value in arithmetic", arithmeticDetail, l.taints[j].from)
+			for _, side := range operands[max(i-1, 0):min(i+2, len(operands))] {
+				if a.bash {
+					a.rejectNumber(side.node, side.taint)
 				}
 			}
 		}

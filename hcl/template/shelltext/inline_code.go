@@ -1,17 +1,22 @@
 package shelltext
 
 import (
+	"cmp"
 	"path"
+	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // word is the part of one word of a command line that is known at load.
 type word struct {
-	text             string // the constant text before the first value
-	constant         bool   // it contains no value, so text is complete
-	callerControlled bool   // it contains a value whose text the caller chooses
-	confined         bool   // it is a path below a folder that the author chose
-	index            int    // its index in the command line
+	text     string // the constant text before the first value
+	constant bool   // it contains no value, so text is complete
+	taint
+
+	arg  *Arg         // in a list of words
+	node *syntax.Word // in a script
 }
 
 // codeWord is a word with a value that a program would run as code.
@@ -35,13 +40,12 @@ func findCode(words []word) []codeWord {
 	if len(words) == 0 || !words[0].constant {
 		return nil
 	}
-	name, p, ok := lookup(words[0].text)
+	s, ok := newOptionScanner(words)
 	if !ok {
 		return nestedCommands(words)
 	}
-	s := &optionScanner{name: name, commandSpec: p, words: words}
 	s.run()
-	if p.operand == data {
+	if s.operand == data {
 		s.found = append(s.found, nestedCommands(words)...)
 	}
 	return s.found
@@ -91,10 +95,7 @@ func findExec(words []word) []codeWord {
 }
 
 func innerCommand(outer string, words []word) []codeWord {
-	if len(words) == 0 {
-		return nil
-	}
-	if !words[0].constant {
+	if len(words) > 0 && !words[0].constant {
 		return []codeWord{{word: words[0], program: outer, command: true, hint: hintFixed}}
 	}
 	return findCode(words)
@@ -111,6 +112,15 @@ type optionScanner struct {
 	codeGiven    bool // an option contained the code
 	hasC         bool // the shell has the option -c
 	optionsEnded bool // all further words are operands
+}
+
+// newOptionScanner returns a scanner of a command line whose program is known.
+func newOptionScanner(words []word) (*optionScanner, bool) {
+	if len(words) == 0 || !words[0].constant {
+		return nil, false
+	}
+	name, spec, ok := lookup(words[0].text)
+	return &optionScanner{name: name, commandSpec: spec, words: words}, ok
 }
 
 func (s *optionScanner) run() {
@@ -133,11 +143,11 @@ func (s *optionScanner) run() {
 func (s *optionScanner) scanOption(w word) {
 	name, _, inline := strings.Cut(w.text, "=")
 	switch {
-	case contains(s.codes, name):
+	case slices.Contains(strings.Fields(s.codes), name):
 		s.codeGiven = true
 		s.scanArgument(w, name, inline || !w.constant, true)
 		return
-	case contains(s.long, name):
+	case slices.Contains(strings.Fields(s.long), name):
 		s.scanArgument(w, name, inline || !w.constant, false)
 		if name == "--arg" || name == "--argjson" || name == "--slurpfile" || name == "--rawfile" {
 			s.at++
@@ -152,16 +162,13 @@ func (s *optionScanner) scanOption(w word) {
 	for i := 1; i < len(w.text); i++ {
 		letter := w.text[i : i+1]
 		last := i == len(w.text)-1 && w.constant
+		code := strings.Contains(s.code, letter)
 		switch {
 		case s.shell && letter == "c":
 			s.hasC = true
-			continue
-		case strings.Contains(s.code, letter):
-			s.codeGiven = true
-			s.scanArgument(w, "-"+letter, !last, true)
-			return
-		case strings.Contains(s.takes, letter):
-			s.scanArgument(w, "-"+letter, !last, false)
+		case code || strings.Contains(s.takes, letter):
+			s.codeGiven = s.codeGiven || code
+			s.scanArgument(w, "-"+letter, !last, code)
 			return
 		}
 	}
@@ -227,81 +234,64 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 }
 
 func (s *optionScanner) report(w word, option string, strict bool) {
-	s.found = append(s.found, codeWord{word: w, program: s.name, option: option, strict: strict, hint: s.hint})
+	s.found = append(s.found, codeWord{word: w, program: s.name, option: option, strict: strict,
+		hint: cmp.Or(s.hint, hintFixed)})
 }
 
 // readsProgram reports whether a command line contains no program for its interpreter, which then
 // runs its input.
 func readsProgram(words []word) (string, bool) {
-	if len(words) == 0 || !words[0].constant {
-		return "", false
-	}
-	name, p, ok := lookup(words[0].text)
+	s, ok := newOptionScanner(words)
 	if !ok {
 		return "", false
 	}
-	s := &optionScanner{name: name, commandSpec: p, words: words}
-	if p.operand == command {
+	if s.operand == command {
 		for i := range words[1:] {
-			if inner, ok := readsProgram(words[i+1:]); ok && words[i+1].constant {
+			if inner, ok := readsProgram(words[i+1:]); ok {
 				return inner, true
 			}
 		}
 		return "", false
 	}
 	for i, w := range words[1:] {
-		if p.operand == codeFirst && (w.text == "-f" || w.text == "--file" || w.text == "--from-file") &&
+		if s.operand == codeFirst && (w.text == "-f" || w.text == "--file" || w.text == "--from-file") &&
 			i+2 < len(words) && standardFile(words[i+2].text) || w.text == "-f-" {
-			return name, true
+			return s.name, true
 		}
 	}
-	if !p.stdin {
+	if !s.stdin {
 		return "", false
 	}
 	for _, w := range words[1:] {
-		if w.constant && p.operand == data && (w.text == "-f" || strings.HasPrefix(w.text, "--file")) {
+		if w.constant && s.operand == data && (w.text == "-f" || strings.HasPrefix(w.text, "--file")) {
 			return "", false
 		}
-		if w.constant && (standardFile(w.text) || p.shell && w.text == "-s") {
-			return name, true
+		if w.constant && (standardFile(w.text) || s.shell && w.text == "-s") {
+			return s.name, true
 		}
 	}
 	s.run()
-	if s.codeGiven || s.hasC {
-		return "", false
-	}
-	return name, s.operands <= s.skip || p.operand == data
+	return s.name, !s.codeGiven && !s.hasC && (s.operands <= s.skip || s.operand == data)
 }
 
 // standardFile reports whether a file name may denote the standard input.
 func standardFile(name string) bool {
-	return name == "-" || name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name,
-		"/proc/")
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
+	return name == "-" || name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") ||
+		strings.HasPrefix(name, "/proc/")
 }
 
 // unwrap removes programs that only run another one: sudo nice cmd becomes cmd.
 func unwrap(words []word) []word {
-	for len(words) > 0 && words[0].constant {
-		name, p, ok := lookup(words[0].text)
-		if !ok || p.operand != command {
-			break
+	for {
+		s, ok := newOptionScanner(words)
+		if !ok || s.operand != command {
+			return words
 		}
-		s := &optionScanner{name: name, commandSpec: p, words: words}
-		s.commandSpec.operand = fileFirst // stops at the first word of the inner command
+		s.operand = fileFirst // stops at the first word of the inner command
 		s.run()
 		if s.at >= len(words) {
-			break
+			return words
 		}
 		words = words[s.at:]
 	}
-	return words
 }

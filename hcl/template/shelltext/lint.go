@@ -1,6 +1,11 @@
 package shelltext
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+
+	"hatchel/hcl/template"
+)
 
 // lint warns about commands that are allowed but often wrong.
 func (a *taintWalk) lint(l simpleCommand, name string) {
@@ -8,11 +13,11 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 		return
 	}
 	if name == "echo" {
-		for i, t := range l.taints {
-			if t.level == tainted {
-				a.warnAt(l.args[i], "Value given to echo",
+		for _, w := range l.words {
+			if w.level == tainted {
+				a.warnAt(w.node, "Value given to echo",
 					`echo changes backslashes and takes -n and -e for options. Write printf '%%s\n' %s.`,
-					orDefault(a.sourceOf(l.args[i]), "..."))
+					cmp.Or(a.sourceOf(w.node), "..."))
 			}
 		}
 		return
@@ -39,50 +44,41 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 			"awk")) {
 			return
 		}
-		a.lintFolder(l, w)
-		if processOf(l.args[w.index]) != nil {
-			continue
-		}
-		if !w.callerControlled || w.confined || w.constant || w.text != "" {
+		a.lintFolder(w)
+		if processOf(w.node) != nil || w.level != tainted || w.constant || w.text != "" {
 			continue
 		}
 		if before := words[i-1]; i > 1 && before.constant && isOption(before.text) && !bareOptions[inner] {
 			continue
 		}
-		a.lintDash(l, w, inner, dangerous)
+		a.lintDash(w, inner, dangerous)
 	}
 }
 
 // noOptions are commands without relevant options after the first word.
-var noOptions = set("printf", "test", "[", ":", "true", "false", "exit", "return", "shift", "set", "export",
-	"readonly", "local", "read", "sleep", "eval", "trap", "alias", ".", "source", "unset", "let", "expr", "basename",
-	"dirname", "break", "continue")
+var noOptions = template.WordSet(`printf test [ : true false exit return shift set export readonly local read sleep eval
+	trap alias . source unset let expr basename dirname break continue`)
 
 // bareOptions are programs whose options rarely take an argument.
-var bareOptions = set("rm", "ls", "cat", "cp", "mv", "rmdir", "ln", "chmod", "chown", "touch", "wc")
+var bareOptions = template.WordSet("rm ls cat cp mv rmdir ln chmod chown touch wc")
 
-func (a *taintWalk) lintDash(l simpleCommand, w word, program string, dangerous bool) {
-	from := l.taints[w.index].from
-	hint := `Write -- before it: ` + program + ` ... -- ` + interpolation(from) + `.`
+func (a *taintWalk) lintDash(w word, program string, dangerous bool) {
+	hint := `Write -- before it: ` + program + ` ... -- ` + interpolation(w.from) + `.`
 	if program == "find" {
-		hint = `Write ./ before it: "./` + interpolation(from) + `".`
+		hint = `Write ./ before it: "./` + interpolation(w.from) + `".`
 	}
 	if dangerous {
-		a.errorAt(l.args[w.index], "Value may be an option",
-			`%s may begin with "-", and %s has options that run code. %s`, from, program, hint)
+		a.errorAt(w.node, "Value may be an option", `%s may begin with "-", and %s has options that run code. %s`, w.from,
+			program, hint)
 		return
 	}
-	a.warnAt(l.args[w.index], "Value may be an option", `%s may begin with "-", which %s would read as an option. %s`,
-		from, program, hint)
+	a.warnAt(w.node, "Value may be an option", `%s may begin with "-", which %s would read as an option. %s`, w.from,
+		program, hint)
 }
 
-func (a *taintWalk) lintFolder(l simpleCommand, w word) {
-	if !w.callerControlled || w.constant {
-		return
-	}
-	if dir, ok := looksLikeFolder(w.text); ok {
-		a.warnAt(l.args[w.index], "Path may leave its folder",
-			`%s may hold "..". To stay below the folder write ${under(%q, %s)}.`, l.taints[w.index].from, dir,
-			l.taints[w.index].from)
+func (a *taintWalk) lintFolder(w word) {
+	if dir, ok := looksLikeFolder(w.text); ok && w.level > trusted && !w.constant {
+		a.warnAt(w.node, "Path may leave its folder",
+			`%[1]s may hold "..". To stay below the folder write ${under(%[2]q, %[1]s)}.`, w.from, dir)
 	}
 }

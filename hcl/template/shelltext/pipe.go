@@ -1,6 +1,7 @@
 package shelltext
 
 import (
+	"cmp"
 	"errors"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -19,92 +20,59 @@ type stage struct {
 	argv      *Argv // nil for a condition, or with a nil cond for no command
 	cond      template.Value
 	then, els *stage
+
+	codeReader       string // the program that runs its standard input as code, in any branch
+	callerControlled bool   // a word contains text that the caller chooses
+	alwaysRuns       bool   // it has a command in every call
 }
 
 // CompilePipe checks the stages of a pipe. Each is a Group, a literal null, or a condition between
 // them. The Pipe is nil if there are errors. The diagnostic for an empty pipe has no range.
 func CompilePipe(stages []Arg) (*Pipe, hclv2.Diagnostics) {
-	var d diagnostics
+	var d template.Diagnostics
+	var at hclv2.Range
 	p := &Pipe{}
-	sure := false
+	fedByCaller, sure := false, false
 	for i := range stages {
-		p.stages = append(p.stages, compileStage(&stages[i], &d))
-		if reader := p.stages[i].codeReader(); reader != "" && p.fedByCaller(i) {
-			d.errorf(stages[i].Range, "Value in a program's code",
-				`%s runs its standard input as code, and here the input contains a value of the call. Give it `+
-					`its program as constant text and the value as an argument.`, reader)
+		at = stages[0].Range
+		s := compileStage(&stages[i], &d)
+		if s.codeReader != "" && fedByCaller {
+			d.Errorf(stages[i].Range, "Value in a program's code",
+				`%s runs its standard input as code, and here the input contains a value of the call. Give it its `+
+					`program as constant text and the value as an argument.`, s.codeReader)
 		}
-		sure = sure || p.stages[i].alwaysRuns()
+		fedByCaller, sure = fedByCaller || s.callerControlled, sure || s.alwaysRuns
+		p.stages = append(p.stages, s)
 	}
-	if !sure && !d.list.HasErrors() {
-		var at hclv2.Range
-		if len(stages) > 0 {
-			at = stages[0].Range
-		}
-		d.errorf(at, "Pipe may be empty",
+	if !sure && !d.HasErrors() {
+		d.Errorf(at, "Pipe may be empty",
 			`At least one stage of a pipe must be there in every call: pipe = [["ps"], ["sort"]].`)
 	}
-	if d.list.HasErrors() {
-		return nil, d.final()
+	if d.HasErrors() {
+		return nil, d.All()
 	}
-	return p, d.list
+	return p, d.All()
 }
 
-func compileStage(a *Arg, d *diagnostics) stage {
+func compileStage(a *Arg, d *template.Diagnostics) stage {
 	switch {
 	case a.Group != nil:
-		return stage{argv: compileArgv(a.Group, a.Range, d)}
+		argv := compileArgv(a.Group, a.Range, d)
+		return stage{argv: argv, codeReader: argv.codeReader, callerControlled: argv.callerControlled, alwaysRuns: true}
 	case a.Cond != nil:
 		then, els := compileStage(a.Then, d), compileStage(a.Else, d)
-		return stage{cond: a.Cond, then: &then, els: &els}
+		return stage{cond: a.Cond, then: &then, els: &els, codeReader: cmp.Or(then.codeReader, els.codeReader),
+			callerControlled: then.callerControlled || els.callerControlled,
+			alwaysRuns:       then.alwaysRuns && els.alwaysRuns}
 	case a.Text != nil || a.Value != nil:
-		d.errorf(a.Range, "Stage is not a list",
-			`Each stage of a pipe is a written list of words or null, and this is %s. Write [%s].`, a.source(),
-			a.source())
+		d.Errorf(a.Range, "Stage is not a list",
+			`Each stage of a pipe is a written list of words or null, and this is %[1]s. Write [%[1]s].`, a.source())
 	}
 	return stage{}
 }
 
 // ReadsProgram returns the program of a first stage that runs its standard input as code, or "".
-func (p *Pipe) ReadsProgram() string { return p.stages[0].codeReader() }
-
-// fedByCaller reports whether a stage before i has a word whose text the caller chooses.
-func (p *Pipe) fedByCaller(i int) bool {
-	for _, s := range p.stages[:i] {
-		if s.callerControlled() {
-			return true
-		}
-	}
-	return false
-}
-
-// codeReader returns the program of the stage that runs its input as code, in any branch.
-func (s *stage) codeReader() string {
-	switch {
-	case s.argv != nil:
-		return s.argv.codeReader
-	case s.cond == nil:
-		return ""
-	case s.then.codeReader() != "":
-		return s.then.codeReader()
-	}
-	return s.els.codeReader()
-}
-
-func (s *stage) callerControlled() bool {
-	if s.cond != nil {
-		return s.then.callerControlled() || s.els.callerControlled()
-	}
-	return s.argv != nil && s.argv.callerControlled
-}
-
-// alwaysRuns reports whether the stage has a command in every call.
-func (s *stage) alwaysRuns() bool {
-	if s.cond != nil {
-		return s.then.alwaysRuns() && s.els.alwaysRuns()
-	}
-	return s.argv != nil
-}
+func (p *Pipe) ReadsProgram() string { return p.stages[0].codeReader }
 
 // Bind returns the words of every stage of one call, and at least one stage. The error is a
 // sentence for the model that made the call.
@@ -134,7 +102,7 @@ func (s *stage) choose(f template.Frame) (*Argv, error) {
 	if s.cond == nil {
 		return s.argv, nil
 	}
-	yes, err := truth(s.cond, f)
+	yes, err := template.Truth(s.cond, f)
 	if err != nil {
 		return nil, err
 	}

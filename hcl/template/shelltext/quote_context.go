@@ -14,11 +14,10 @@ func findContexts(file *syntax.File, l *scriptText) {
 			at[p.from] = p.value
 		}
 	}
-	within := func(from, to syntax.Pos, s quoteContext) {
-		for _, p := range l.segments {
-			if p.value != nil && p.from >= int(from.Offset()) && p.to <= int(to.Offset()) &&
-				p.value.context == ctxNone {
-				p.value.context = s
+	unexpanded := func(n syntax.Node, context quoteContext) {
+		for _, h := range l.valuesIn(n) {
+			if h.context == ctxNone {
+				h.context, h.enclosing = context, n
 			}
 		}
 	}
@@ -36,16 +35,20 @@ func findContexts(file *syntax.File, l *scriptText) {
 				h.context = contextOf(stack[:len(stack)-1])
 			}
 		case *syntax.SglQuoted:
-			s := ctxSingleQuoted
 			if n.Dollar {
-				s = ctxDollarQuoted
+				unexpanded(n, ctxDollarQuoted)
+			} else {
+				unexpanded(n, ctxSingleQuoted)
 			}
-			within(n.Pos(), n.End(), s)
 		case *syntax.Comment:
-			within(n.Pos(), n.End(), ctxComment)
+			unexpanded(n, ctxComment)
+		case *syntax.CmdSubst:
+			for _, h := range l.valuesIn(n) {
+				h.backquoted = h.backquoted || n.Backquotes
+			}
 		case *syntax.Redirect:
 			if n.Hdoc != nil && rawDelimiter(n.Word) {
-				within(n.Hdoc.Pos(), n.Hdoc.End(), ctxRawHereDoc)
+				unexpanded(n.Hdoc, ctxRawHereDoc)
 			}
 		}
 		return true
@@ -112,54 +115,33 @@ func isPattern(op syntax.ParExpOperator) bool {
 }
 
 // checkContext reports an interpolation that the shell would not treat as a value.
-func (c *scriptCompiler) checkContext(h *scriptValue, file *syntax.File, l *scriptText) {
+func (c *scriptCompiler) checkContext(h *scriptValue, l *scriptText) {
 	loose := callerControlled(h.Type)
-	switch h.context {
-	case ctxNone:
-		c.errorf(h.Range, "Value not allowed here", cannotStand, h.Source, h.Source)
-	case ctxRawHereDoc:
-		c.errorf(h.Range, "Value in a quoted here-document",
-			`The shell expands nothing in a here-document whose delimiter is quoted. Write the delimiter `+
-				`without quotes, <<EOF, and a backslash before each $ and backquote that is meant literally.`)
-	case ctxHereDocPattern:
-		c.errorf(h.Range, "Value not allowed here",
+	switch {
+	case h.context == ctxNone:
+		c.Errorf(h.Range, "Value not allowed here", cannotStand, h.Source)
+	case h.context == ctxRawHereDoc:
+		c.Errorf(h.Range, "Value in a quoted here-document",
+			`The shell expands nothing in a here-document whose delimiter is quoted. Write the delimiter without `+
+				`quotes, <<EOF, and a backslash before each $ and backquote that is meant literally.`)
+	case h.context == ctxHereDocPattern:
+		c.Errorf(h.Range, "Value not allowed here",
 			`Shells differ on a pattern inside a here-document. Assign it first: x=${%s}.`, h.Source)
-	case ctxComment:
-		if loose {
-			c.errorf(h.Range, "Value in a comment",
-				`A comment is not read, so %s would never be used. Remove it, or write $${...} to show it as text.`,
-				h.Source)
+	case h.context == ctxComment && loose:
+		c.Errorf(h.Range, "Value in a comment",
+			`A comment is not read, so %s would never be used. Remove it, or write $${...} to show it as text.`, h.Source)
+	case (h.context == ctxSingleQuoted || h.context == ctxDollarQuoted) && loose:
+		rewritten := ""
+		if word := l.source(offsets(h.enclosing)); word != "" && h.context == ctxSingleQuoted {
+			rewritten = ": " + doubleQuoted(word)
 		}
-	case ctxSingleQuoted, ctxDollarQuoted:
-		if loose {
-			c.rejectSingleQuoted(h, file, l)
-		}
+		c.Errorf(h.Range, "Value in single quotes",
+			`The shell expands nothing in single quotes. Write the word in double quotes%s.`, rewritten)
 	}
-	if loose && backquoted(h, file, l) {
-		c.errorf(h.Range, "Value in backquotes",
+	if loose && h.backquoted {
+		c.Errorf(h.Range, "Value in backquotes",
 			`The shell parses the code in backquotes twice. Write $( ... ) instead of backquotes.`)
 	}
-}
-
-// rejectSingleQuoted reports a free value in single quotes; the hint writes the word in double
-// quotes.
-func (c *scriptCompiler) rejectSingleQuoted(h *scriptValue, file *syntax.File, l *scriptText) {
-	from := offsetOf(h, l)
-	word, around := "", (*syntax.SglQuoted)(nil)
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if q, ok := n.(*syntax.SglQuoted); ok && int(q.Pos().Offset()) <= from && from < int(q.End().Offset()) {
-			around = q
-		}
-		return true
-	})
-	if around != nil {
-		word = l.source(int(around.Pos().Offset()), int(around.End().Offset()))
-	}
-	hint := `Write the word in double quotes.`
-	if word != "" && around != nil && !around.Dollar {
-		hint = `Write the word in double quotes: ` + doubleQuoted(word) + `.`
-	}
-	c.errorf(h.Range, "Value in single quotes", `The shell expands nothing in single quotes. %s`, hint)
 }
 
 // doubleQuoted rewrites a single-quoted word with ${...} interpolations.
@@ -185,24 +167,4 @@ func doubleQuoted(word string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-func offsetOf(h *scriptValue, l *scriptText) int {
-	for _, p := range l.segments {
-		if p.value == h {
-			return p.from
-		}
-	}
-	return -1
-}
-
-func backquoted(h *scriptValue, file *syntax.File, l *scriptText) bool {
-	from, found := offsetOf(h, l), false
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if q, ok := n.(*syntax.CmdSubst); ok && q.Backquotes {
-			found = found || int(q.Pos().Offset()) <= from && from < int(q.End().Offset())
-		}
-		return true
-	})
-	return found
 }

@@ -1,6 +1,7 @@
 package shelltext
 
 import (
+	"cmp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -11,19 +12,17 @@ import (
 func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		sc.stdin, sc.top = taint{}, false
-		if r.Hdoc != nil && !rawDelimiter(r.Word) {
-			sc.stdin = a.parts(r.Hdoc.Parts, sc).concatenated()
+		if r.Hdoc == nil || rawDelimiter(r.Word) {
+			return sc.reading(taint{})
 		}
-		return sc
+		return sc.reading(a.parts(r.Hdoc.Parts, sc.reading(taint{})).concatenated())
 	case syntax.WordHdoc:
-		sc.stdin, sc.top = a.word(r.Word, sc).concatenated(), false
-		return sc
+		return sc.reading(a.word(r.Word, sc).concatenated())
 	}
 	if p := processOf(r.Word); p != nil {
 		t := a.process(p, sc)
 		if r.Op == syntax.RdrIn {
-			sc.stdin, sc.top = t, false
+			return sc.reading(t)
 		}
 		return sc
 	}
@@ -35,15 +34,15 @@ func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 		} else {
 			a.errorAt(r.Word, "Value as a redirection target",
 				`%s holds %s, which would name any file. Write the whole path as one value, `+
-					`${under("/folder", ...)}.`, orDefault(name, "The target"), t.from)
+					`${under("/folder", ...)}.`, cmp.Or(name, "The target"), t.from)
 		}
 	}
 	switch {
 	case r.N != nil && r.N.Value != "0":
 	case r.Op == syntax.RdrIn, r.Op == syntax.RdrInOut:
-		sc.stdin, sc.top = a.flow.vars[files], false
+		return sc.reading(a.vars[files])
 	case r.Op == syntax.DplIn:
-		sc.stdin, sc.top = a.unknownTaint(), false
+		return sc.reading(a.unknownTaint())
 	}
 	return sc
 }
@@ -57,7 +56,7 @@ func (a *taintWalk) noteFileOutput(s *syntax.Stmt, out taint) {
 		switch r.Op {
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut:
 			if r.Word.Lit() != "/dev/null" && processOf(r.Word) == nil {
-				a.flow.join(a.flow.vars, files, out)
+				a.join(a.vars, files, out)
 			}
 		}
 	}

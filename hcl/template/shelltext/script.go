@@ -1,8 +1,10 @@
 package shelltext
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,10 +29,10 @@ type Script struct {
 func CompileScript(t *template.Tree) (*Script, hclv2.Diagnostics) {
 	c := &scriptCompiler{tree: t}
 	s := c.compile()
-	if c.list.HasErrors() {
-		return nil, c.final()
+	if c.HasErrors() {
+		return nil, c.All()
 	}
-	return s, c.final()
+	return s, c.All()
 }
 
 // Text returns the complete script, which first moves the values from the environment to shell
@@ -38,14 +40,18 @@ func CompileScript(t *template.Tree) (*Script, hclv2.Diagnostics) {
 func (s *Script) Text() string { return s.text }
 
 // Argv returns the command that runs the script.
-func (s *Script) Argv() []string { return append(append([]string(nil), s.shell...), "-c", s.text) }
+func (s *Script) Argv() []string { return append(slices.Clone(s.shell), "-c", s.text) }
 
 // Env returns the environment for the values of one call, as NAME=value. A null is empty. The error
 // is a sentence for the model that made the call.
 func (s *Script) Env(f template.Frame) ([]string, error) {
 	env := make([]string, len(s.values))
 	for i, h := range s.values {
-		text, _, _, err := scalar(h.Interpolation, f)
+		v, err := h.Resolve(f)
+		if err != nil {
+			return nil, err
+		}
+		text, _, err := scalarText(v, h.Source)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +61,7 @@ func (s *Script) Env(f template.Frame) ([]string, error) {
 }
 
 type scriptCompiler struct {
-	diagnostics
+	template.Diagnostics
 	tree   *template.Tree
 	values []*scriptValue
 	shell  []string
@@ -68,7 +74,7 @@ func (c *scriptCompiler) compile() *Script {
 	}
 	first := render(c.tree.Nodes, c.values, parameterOf)
 	if strings.TrimSpace(first.text) == "" {
-		c.errorf(c.tree.Range, "Empty script", `A script needs at least one command.`)
+		c.Errorf(c.tree.Range, "Empty script", `A script needs at least one command.`)
 		return nil
 	}
 	if !c.readInterpreter(first) || !c.checkCharacters(first) {
@@ -80,7 +86,7 @@ func (c *scriptCompiler) compile() *Script {
 	}
 	findContexts(file, first)
 	for _, h := range c.values {
-		c.checkContext(h, file, first)
+		c.checkContext(h, first)
 	}
 	final := render(c.tree.Nodes, c.values, expansion)
 	placed := c.parse(final)
@@ -88,7 +94,7 @@ func (c *scriptCompiler) compile() *Script {
 		return nil
 	}
 	c.verify(placed, final)
-	trackTaint(&c.diagnostics, placed, final, c.values, c.lang == syntax.LangBash)
+	trackTaint(&c.Diagnostics, placed, final, c.values, c.lang == syntax.LangBash)
 	return c.script(final.text)
 }
 
@@ -104,11 +110,11 @@ func (c *scriptCompiler) nameValues() bool {
 			c.values = append(c.values, &scriptValue{Interpolation: n})
 			c.checkValue(n)
 		case *template.If:
-			c.errorf(n.Range, "Structure in a script",
+			c.Errorf(n.Range, "Structure in a script",
 				`The text of a script is the same in every call, so %%{if} has no place in it. Let the `+
 					`shell decide: if [ ${...} = true ]; then ...; fi.`)
 		case *template.For:
-			c.errorf(n.Range, "Structure in a script",
+			c.Errorf(n.Range, "Structure in a script",
 				`The text of a script is the same in every call, so %%{for} has no place in it. Give the `+
 					`list as JSON, ${jsonencode(...)}, or as words of a command = [...].`)
 		}
@@ -117,7 +123,7 @@ func (c *scriptCompiler) nameValues() bool {
 	for i, h := range c.values {
 		h.variable = prefix + strconv.Itoa(i)
 	}
-	return !c.list.HasErrors()
+	return !c.HasErrors()
 }
 
 // unusedPrefix extends a prefix until no name in the text begins with it.
@@ -129,25 +135,25 @@ func unusedPrefix(prefix, text string) string {
 }
 
 func (c *scriptCompiler) checkValue(h *template.Interpolation) {
-	if c.rejectFunction(h) {
+	if rejectFunction(&c.Diagnostics, h) {
 		return
 	}
 	switch h.Type.Kind {
 	case template.List:
-		c.errorf(h.Range, "List in a script",
-			`%s is a list, and a value in a script is one string. Write ${jsonencode(%s)} or ${join("\n", `+
-				`%s)}, or use command = [...], where each element becomes a word.`, h.Source, h.Source, h.Source)
+		c.Errorf(h.Range, "List in a script",
+			`%[1]s is a list, and a value in a script is one string. Write ${jsonencode(%[1]s)} or ${join("\n", %[1]s)}, `+
+				`or use command = [...], where each element becomes a word.`, h.Source)
 	case template.Object:
-		c.errorf(h.Range, "Object in a script",
-			`%s is an object, and a value in a script is one string. Write ${jsonencode(%s)}.`, h.Source, h.Source)
+		c.Errorf(h.Range, "Object in a script",
+			`%[1]s is an object, and a value in a script is one string. Write ${jsonencode(%[1]s)}.`, h.Source)
 	case template.File:
-		c.errorf(h.Range, "File in a script",
-			`%s is a file, and a value in a script is one string. Write ${%s.path} for a copy that the script `+
-				`can read, or send it with stdin = %s.`, h.Source, h.Source, h.Source)
+		c.Errorf(h.Range, "File in a script",
+			`%[1]s is a file, and a value in a script is one string. Write ${%[1]s.path} for a copy that the script can `+
+				`read, or send it with stdin = %[1]s.`, h.Source)
 	case template.Bytes:
-		c.errorf(h.Range, "Bytes in a script",
-			`%s is bytes, and a value in a script is one string. Send it with stdin = %s, or write `+
-				`${base64encode(%s)}.`, h.Source, h.Source, h.Source)
+		c.Errorf(h.Range, "Bytes in a script",
+			`%[1]s is bytes, and a value in a script is one string. Send it with stdin = %[1]s, or write `+
+				`${base64encode(%[1]s)}.`, h.Source)
 	}
 }
 
@@ -175,14 +181,14 @@ func (c *scriptCompiler) readInterpreter(l *scriptText) bool {
 	case "bash":
 		c.lang = syntax.LangBash
 	default:
-		c.errorf(l.rangeOf(0, len(line)+2), "Interpreter is not a shell",
+		c.Errorf(l.rangeOf(0, len(line)+2), "Interpreter is not a shell",
 			`A script is run by sh or bash. For another interpreter keep the program in a file and write `+
-				`command = [%q, "file", ...].`, orDefault(name, "python3"))
+				`command = [%q, "file", ...].`, cmp.Or(name, "python3"))
 		return false
 	}
 	for _, w := range words[1:] {
 		if w[0] != '-' && w[0] != '+' || strings.Contains(w, "c") && w[1] != '-' || strings.Contains(w, "$") {
-			c.errorf(l.rangeOf(0, len(line)+2), "Wrong interpreter options",
+			c.Errorf(l.rangeOf(0, len(line)+2), "Wrong interpreter options",
 				`After the shell only options such as -e are allowed, not %q.`, w)
 			return false
 		}
@@ -191,25 +197,18 @@ func (c *scriptCompiler) readInterpreter(l *scriptText) bool {
 	return true
 }
 
-func orDefault(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
-}
-
 func (c *scriptCompiler) checkCharacters(l *scriptText) bool {
 	if i := strings.IndexByte(l.text, 0); i >= 0 {
-		c.errorf(l.rangeOf(i, i+1), "NUL in a script", `A script cannot hold a NUL character.`)
+		c.Errorf(l.rangeOf(i, i+1), "NUL in a script", `A script cannot hold a NUL character.`)
 		return false
 	}
 	if i := strings.IndexByte(l.text, '\r'); i >= 0 {
-		c.errorf(l.rangeOf(i, i+1), "Carriage return in script",
+		c.Errorf(l.rangeOf(i, i+1), "Carriage return in script",
 			`A shell reads a carriage return as part of the word before it. Save the file with line feeds only.`)
 		return false
 	}
 	if len(l.text) > maxWordSize-4096 {
-		c.errorf(c.tree.Range, "Script too long",
+		c.Errorf(c.tree.Range, "Script too long",
 			`A script can be at most %d bytes long, and this one is %d. Keep it in a file: script_file = "name.sh".`,
 			maxWordSize-4096, len(l.text))
 		return false
@@ -235,31 +234,27 @@ func tooDeep(file *syntax.File) bool {
 }
 
 func (c *scriptCompiler) parse(l *scriptText) *syntax.File {
-	file, err := syntax.NewParser(syntax.Variant(c.lang), syntax.KeepComments(true)).Parse(strings.NewReader(l.text),
-		"")
-	var wrong syntax.ParseError
-	var lang syntax.LangError
-	switch {
-	case err == nil && tooDeep(file):
-		c.errorf(c.tree.Range, "Script nested too deeply",
+	parser := syntax.NewParser(syntax.Variant(c.lang), syntax.KeepComments(true))
+	file, err := parser.Parse(strings.NewReader(l.text), "")
+	if err == nil && !tooDeep(file) {
+		return file
+	}
+	if err == nil {
+		c.Errorf(c.tree.Range, "Script nested too deeply",
 			`Commands of a script may be nested %d levels deep. Give the inner ones a name: result=$(...).`,
 			maxScriptDepth)
-	case err == nil:
-		return file
-	case errors.As(err, &wrong):
-		at := int(wrong.Pos.Offset())
-		c.errorf(l.rangeOf(at, at+1), "Shell syntax error", `The shell cannot read this script: %s.`, wrong.Text)
-	case errors.As(err, &lang):
+	} else if lang, ok := errors.AsType[syntax.LangError](err); ok {
 		at := int(lang.Pos.Offset())
 		hint := `Write it in POSIX shell, or begin the script with a line "#!/bin/bash".`
 		if c.lang == syntax.LangBash {
 			hint = `The script is run by bash.`
 		}
-		c.errorf(l.rangeOf(at, at+1), "Not in this shell", `%s: not known to the shell that runs the script. %s`,
+		c.Errorf(l.rangeOf(at, at+1), "Not in this shell", `%s: not known to the shell that runs the script. %s`,
 			lang.Feature, hint)
-	default:
-		// unreachable: the parser returns no other errors.
-		c.errorf(c.tree.Range, "Shell syntax error", `The shell cannot read this script.`)
+	} else {
+		wrong, _ := errors.AsType[syntax.ParseError](err) // the parser returns no other errors
+		at := int(wrong.Pos.Offset())
+		c.Errorf(l.rangeOf(at, at+1), "Shell syntax error", `The shell cannot read this script: %s.`, wrong.Text)
 	}
 	return nil
 }
@@ -277,13 +272,13 @@ func (c *scriptCompiler) verify(file *syntax.File, l *scriptText) {
 		if h := p.value; h != nil && h.context != ctxComment && h.context != ctxRawHereDoc && h.context != ctxNone &&
 			seen[p.from+strings.Index(expansion(h), "$")] != h.variable {
 			// unreachable: checkContext has rejected such values.
-			c.errorf(h.Range, "Value not allowed here", cannotStand, h.Source, h.Source)
+			c.Errorf(h.Range, "Value not allowed here", cannotStand, h.Source)
 		}
 	}
 }
 
-const cannotStand = `The shell would not read %s as a value here: a backslash or a $ before it, or the ` +
-	`syntax around it, changes its meaning. Assign it first, x=${%s}, and use "$x".`
+const cannotStand = `The shell would not read %[1]s as a value here: a backslash or a $ before it, or the syntax ` +
+	`around it, changes its meaning. Assign it first, x=${%[1]s}, and use "$x".`
 
 func (c *scriptCompiler) script(text string) *Script {
 	s := &Script{shell: c.shell, values: c.values}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
+	"mvdan.cc/sh/v3/syntax"
 
 	"hatchel/hcl/template"
 )
@@ -25,8 +26,10 @@ type segment struct {
 // scriptValue is an interpolation of a script and its quoting context.
 type scriptValue struct {
 	*template.Interpolation
-	variable string
-	context  quoteContext
+	variable   string
+	context    quoteContext
+	enclosing  syntax.Node // the quotes, comment or here-document in which the shell expands nothing, or nil
+	backquoted bool        // inside `...`
 }
 
 // quoteContext is the way in which the shell reads a position of a script.
@@ -85,9 +88,7 @@ func expansion(h *scriptValue) string {
 // rangeOf returns the source range of bytes: an interpolation's whole ${...}, or a part of constant
 // text.
 func (l *scriptText) rangeOf(from, to int) hclv2.Range {
-	if to <= from {
-		to = from + 1
-	}
+	to = max(to, from+1)
 	var out hclv2.Range
 	for _, p := range l.segments {
 		if p.to <= from || p.from >= to || p.from == p.to {
@@ -123,6 +124,20 @@ func (l *scriptText) endRange() hclv2.Range {
 	}
 	return hclv2.Range{}
 }
+
+// valuesIn returns the interpolations inside a node.
+func (l *scriptText) valuesIn(n syntax.Node) []*scriptValue {
+	var values []*scriptValue
+	from, to := offsets(n)
+	for _, p := range l.segments {
+		if p.value != nil && p.from >= from && p.to <= to {
+			values = append(values, p.value)
+		}
+	}
+	return values
+}
+
+func offsets(n syntax.Node) (from, to int) { return int(n.Pos().Offset()), int(n.End().Offset()) }
 
 // source returns a part of the script as written, on one line, or "" if it is too long to repeat.
 func (l *scriptText) source(from, to int) string {

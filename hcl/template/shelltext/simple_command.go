@@ -2,17 +2,18 @@ package shelltext
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"hatchel/hcl/template"
 )
 
 // simpleCommand is one simple command of a script.
 type simpleCommand struct {
 	scope
-	args   []*syntax.Word
-	words  []word
-	taints []taint
+	words []word
 }
 
 // call walks a simple command: assignments and words.
@@ -23,40 +24,39 @@ func (a *taintWalk) call(c *syntax.CallExpr, sc scope) taint {
 	if len(c.Args) == 0 {
 		return taint{}
 	}
-	l := simpleCommand{scope: sc, args: c.Args}
-	for i, w := range c.Args {
-		l.words = append(l.words, a.describeWord(w, sc, i))
-		l.taints = append(l.taints, a.splitWord(w, sc))
+	l := simpleCommand{scope: sc}
+	for _, w := range c.Args {
+		l.words = append(l.words, a.describeWord(w, sc))
 	}
 	return a.line(l)
 }
 
 func (a *taintWalk) line(l simpleCommand) taint {
-	if t := l.taints[0]; t.level > trusted {
-		a.errorAt(l.args[0], "Program depends on a call",
+	program := l.words[0]
+	if program.level > trusted {
+		a.errorAt(program.node, "Program depends on a call",
 			`%s would choose the program to run. Write the program's name as text; to choose among several `+
-				`write case ${...} in name) ... ;; esac.`, t.from)
-		return maxTaint(l.taints)
+				`write case ${...} in name) ... ;; esac.`, program.from)
+		return maxTaint(l.words)
 	}
-	if !l.words[0].constant {
+	if !program.constant {
 		return a.output(l, "")
 	}
-	name := path.Base(l.words[0].text)
-	if f, ok := a.functions[l.words[0].text]; ok && f != nil {
-		return a.function(l, l.words[0].text)
+	if a.functions[program.text] {
+		return a.function(l, program.text)
 	}
+	name := path.Base(program.text)
 	if !a.bash && a.nested == nil && bashOnly[name] {
-		a.errorAt(l.args[0], "Not in this shell",
+		a.errorAt(program.node, "Not in this shell",
 			`%s is not known to the POSIX shell that runs this script. Write it in POSIX shell, or begin `+
 				`the script with a line "#!/bin/bash".`, name)
-		return maxTaint(l.taints)
+		return maxTaint(l.words)
 	}
 	switch name {
 	case "command", "builtin", "exec":
-		for i := 1; i < len(l.args); i++ {
-			if w := l.words[i]; !w.constant || !strings.HasPrefix(w.text, "-") {
-				return a.line(l.dropWords(i))
-			}
+		if i := slices.IndexFunc(l.words[1:], isOperand); i >= 0 {
+			l.words = l.words[1+i:]
+			return a.line(l)
 		}
 	}
 	a.builtin(l, name)
@@ -66,73 +66,59 @@ func (a *taintWalk) line(l simpleCommand) taint {
 }
 
 // bashOnly are commands that a POSIX shell lacks, or that have another meaning in another sh.
-var bashOnly = set("[[", "((", "declare", "typeset", "let", "source", "function", "mapfile", "readarray", "shopt",
-	"select", "coproc", "builtin", "compgen", "complete", "enable", "pushd", "popd")
+var bashOnly = template.WordSet(`[[ (( declare typeset let source function mapfile readarray shopt select coproc builtin
+	compgen complete enable pushd popd`)
 
-// dropWords returns the command that begins at word i of the line.
-func (l simpleCommand) dropWords(i int) simpleCommand {
-	l.args, l.taints = l.args[i:], l.taints[i:]
-	l.words = append([]word(nil), l.words[i:]...)
-	for j := range l.words {
-		l.words[j].index = j
-	}
-	return l
-}
+// isOperand reports whether a word is not a constant option.
+func isOperand(w word) bool { return !w.constant || !strings.HasPrefix(w.text, "-") }
 
-func maxTaint(list []taint) (t taint) {
-	for _, u := range list {
-		t = t.max(u)
+func maxTaint(words []word) (t taint) {
+	for _, w := range words {
+		t = t.max(w.taint)
 	}
 	return t
 }
 
 // function follows a call of a function of the script.
 func (a *taintWalk) function(l simpleCommand, name string) taint {
-	a.flow.join(a.flow.args, name, maxTaint(l.taints[1:]))
-	a.flow.join(a.flow.stdin, name, l.stdin)
+	a.join(a.args, name, maxTaint(l.words[1:]))
+	a.join(a.stdin, name, l.stdin)
 	a.piped[name] = a.piped[name] || !l.top
-	return a.flow.out[name]
+	return a.out[name]
 }
 
 // output returns the taint of a program's output: that of its words and its input, unless it writes
 // only numbers.
 func (a *taintWalk) output(l simpleCommand, name string) taint {
-	t := maxTaint(l.taints).concatenated()
-	reads := !l.top || filters[name]
-	if reads {
-		t = t.max(l.stdin).max(a.flow.vars[files])
-	}
 	if writesNumbersOnly(name, l.words) {
 		return taint{}
+	}
+	t := maxTaint(l.words).concatenated()
+	if !l.top || filters[name] {
+		t = t.max(l.stdin).max(a.vars[files])
 	}
 	return t
 }
 
 // filters read the standard input without an option or operand.
-var filters = set("cat", "head", "tail", "sed", "awk", "gawk", "mawk", "jq", "yq", "grep", "egrep", "fgrep", "tr",
-	"cut", "sort", "uniq", "tee", "rev", "tac", "nl", "paste", "fold", "fmt",
-	"xargs", "sh", "bash", "python3", "python", "perl", "ruby", "node", "base64", "xxd", "od", "dd", "bc", "dc",
-	"column", "join", "comm", "iconv", "expand", "gzip", "gunzip", "zcat")
+var filters = template.WordSet(`cat head tail sed awk gawk mawk jq yq grep egrep fgrep tr cut sort uniq tee rev tac nl
+	paste fold fmt xargs sh bash python3 python perl ruby node base64 xxd od dd bc dc column join comm iconv expand gzip
+	gunzip zcat`)
 
 // writesNumbersOnly reports whether a program writes nothing but numbers.
 func writesNumbersOnly(name string, words []word) bool {
 	switch name {
 	case "wc":
-		for _, w := range words[1:] {
-			if !w.constant || !strings.HasPrefix(w.text, "-") {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(words[1:], isOperand)
 	case "grep", "egrep", "fgrep":
 		files := 0
 		for _, w := range words[1:] {
-			if !w.constant || !strings.HasPrefix(w.text, "-") {
+			if isOperand(w) {
 				files++
 			}
 		}
-		return files <= 2 && len(words) > 1 && words[1].constant && strings.HasPrefix(words[1].text, "-") &&
-			!strings.HasPrefix(words[1].text, "--") && strings.Contains(words[1].text, "c")
+		return files <= 2 && len(words) > 1 && !isOperand(words[1]) && !strings.HasPrefix(words[1].text, "--") &&
+			strings.Contains(words[1].text, "c")
 	case "printf":
 		if len(words) < 2 || !words[1].constant {
 			return false

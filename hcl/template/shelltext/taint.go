@@ -31,23 +31,11 @@ func (t taint) concatenated() taint {
 	return t
 }
 
-// taintState is the state of an analysis. Taints in it only increase.
-type taintState struct {
-	vars    map[string]taint // by variable, for all functions together
-	args    map[string]taint // positional parameters by function; "" is the script
-	stdin   map[string]taint // the input of functions, by name
-	out     map[string]taint // the output of functions, by name
-	changed bool
-}
-
-func newTaintState() *taintState {
-	return &taintState{vars: map[string]taint{}, args: map[string]taint{}, stdin: map[string]taint{},
-		out: map[string]taint{}}
-}
-
-func (f *taintState) join(m map[string]taint, name string, t taint) {
+// join records the taint of a variable, or of a function's parameters, input or output. Taints only
+// increase.
+func (a *taintWalk) join(m map[string]taint, name string, t taint) {
 	if t.level > m[name].level {
 		m[name] = t
-		f.changed = true
+		a.changed = true
 	}
 }

@@ -4,13 +4,16 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"hatchel/hcl/template"
 )
 
 // trackTaint follows the values of a call through a script until a fixed point is reached, and then
 // reports values that the shell would run as code. The analysis ignores order: a variable that
 // holds a value anywhere holds it everywhere.
-func trackTaint(d *diagnostics, file *syntax.File, l *scriptText, holes []*scriptValue, bash bool) {
-	a := &taintWalk{diagnostics: d, scriptText: l, flow: newTaintState(), functions: map[string]*syntax.FuncDecl{},
+func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, holes []*scriptValue, bash bool) {
+	a := &taintWalk{Diagnostics: d, scriptText: l, vars: map[string]taint{}, args: map[string]taint{},
+		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{},
 		values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: bash}
 	for _, h := range holes {
 		a.values[h.variable] = h
@@ -21,33 +24,34 @@ func trackTaint(d *diagnostics, file *syntax.File, l *scriptText, holes []*scrip
 				t.level = confined
 			}
 		}
-		a.flow.vars[h.variable] = t
+		a.vars[h.variable] = t
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
-			a.functions[f.Name.Value] = f
+			a.functions[f.Name.Value] = true
 		}
 		return true
 	})
 	top := scope{stdin: taint{level: tainted, from: standardInput}, top: true}
-	for {
-		a.flow.changed, a.visited = false, map[visit]taint{}
+	for done := false; !done; {
+		done = a.report
+		a.changed, a.visited = false, map[visit]taint{}
 		a.stmts(file.Stmts, top)
-		if !a.flow.changed {
-			break
-		}
+		a.report = !a.changed
 	}
-	a.report, a.visited = true, map[visit]taint{}
-	a.stmts(file.Stmts, top)
 }
 
 // taintWalk walks a script. Every method that takes a scope returns the taint of its node: of the
 // output that it may write, or the value that it has.
 type taintWalk struct {
-	*diagnostics
+	*template.Diagnostics
 	*scriptText
-	flow       *taintState
-	functions  map[string]*syntax.FuncDecl
+	vars       map[string]taint // by variable, for all functions together
+	args       map[string]taint // positional parameters by function; "" is the script
+	stdin      map[string]taint // the input of functions, by name
+	out        map[string]taint // the output of functions, by name
+	changed    bool             // a taint increased in this round
+	functions  map[string]bool
 	values     map[string]*scriptValue
 	piped      map[string]bool // functions with an input
 	bash       bool
@@ -69,17 +73,21 @@ type scope struct {
 	top      bool // the standard input is that of the tool, which most commands do not read
 }
 
+// reading returns the scope with a standard input of its own.
+func (sc scope) reading(stdin taint) scope {
+	sc.stdin, sc.top = stdin, false
+	return sc
+}
+
 func (a *taintWalk) errorAt(n syntax.Node, summary, format string, args ...any) {
 	if a.report {
-		from, to := a.span(n)
-		a.errorf(a.rangeOf(from, to), summary, format, args...)
+		a.Errorf(a.rangeOf(a.span(n)), summary, format, args...)
 	}
 }
 
 func (a *taintWalk) warnAt(n syntax.Node, summary, format string, args ...any) {
 	if a.report {
-		from, to := a.span(n)
-		a.warnf(a.rangeOf(from, to), summary, format, args...)
+		a.Warnf(a.rangeOf(a.span(n)), summary, format, args...)
 	}
 }
 
@@ -87,15 +95,12 @@ func (a *taintWalk) span(n syntax.Node) (from, to int) {
 	if a.nested != nil {
 		return a.nested.from, a.nested.to
 	}
-	return int(n.Pos().Offset()), int(n.End().Offset())
+	return offsets(n)
 }
 
 // sourceOf returns the source of a node, with ${...} for values.
 func (a *taintWalk) sourceOf(n syntax.Node) string {
-	from, to := a.span(n)
-	s := a.source(from, to)
-	s = strings.ReplaceAll(s, `"${`, `${`)
-	return s
+	return strings.ReplaceAll(a.source(a.span(n)), `"${`, `${`)
 }
 
 func (a *taintWalk) stmts(list []*syntax.Stmt, sc scope) (out taint) {
@@ -124,12 +129,15 @@ func (a *taintWalk) command(c syntax.Command, sc scope) taint {
 	case *syntax.BinaryCmd:
 		out := a.stmt(c.X, sc)
 		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
-			sc.stdin, sc.top = out, false
-			return a.stmt(c.Y, sc)
+			return a.stmt(c.Y, sc.reading(out))
 		}
 		return out.max(a.stmt(c.Y, sc))
 	case *syntax.IfClause:
-		return a.ifClause(c, sc)
+		var out taint
+		for ; c != nil; c = c.Else {
+			out = out.max(a.stmts(c.Cond, sc)).max(a.stmts(c.Then, sc))
+		}
+		return out
 	case *syntax.WhileClause:
 		return a.stmts(c.Cond, sc).max(a.stmts(c.Do, sc))
 	case *syntax.ForClause:
@@ -160,8 +168,7 @@ func (a *taintWalk) command(c syntax.Command, sc scope) taint {
 	case *syntax.FuncDecl:
 		if c.Name != nil {
 			name := c.Name.Value
-			a.flow.join(a.flow.out, name, a.stmt(c.Body, scope{function: name, stdin: a.flow.stdin[name],
-				top: !a.piped[name]}))
+			a.join(a.out, name, a.stmt(c.Body, scope{function: name, stdin: a.stdin[name], top: !a.piped[name]}))
 		}
 	case *syntax.ArithmCmd:
 		a.checkArithmetic(c.X, sc)
@@ -178,8 +185,7 @@ func (a *taintWalk) command(c syntax.Command, sc scope) taint {
 			return a.stmt(c.Stmt, sc)
 		}
 	case *syntax.CoprocClause:
-		sc.stdin, sc.top = a.unknownTaint(), false
-		return a.stmt(c.Stmt, sc)
+		return a.stmt(c.Stmt, sc.reading(a.unknownTaint()))
 	}
 	return taint{}
 }
@@ -192,18 +198,10 @@ func onlySubshell(c *syntax.Subshell) (*syntax.Subshell, bool) {
 	return inner, ok
 }
 
-func (a *taintWalk) ifClause(c *syntax.IfClause, sc scope) taint {
-	out := a.stmts(c.Cond, sc).max(a.stmts(c.Then, sc))
-	if c.Else != nil {
-		out = out.max(a.ifClause(c.Else, sc))
-	}
-	return out
-}
-
 func (a *taintWalk) loop(l syntax.Loop, sc scope) {
 	switch l := l.(type) {
 	case *syntax.WordIter:
-		t := a.flow.args[sc.function]
+		t := a.args[sc.function]
 		if l.InPos.IsValid() {
 			t = taint{}
 			for _, w := range l.Items {
@@ -213,9 +211,7 @@ func (a *taintWalk) loop(l syntax.Loop, sc scope) {
 		a.assign(l.Name, l.Name.Value, t)
 	case *syntax.CStyleLoop:
 		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
-			if x != nil {
-				a.checkArithmetic(x, sc)
-			}
+			a.checkArithmetic(x, sc)
 		}
 	}
 }

@@ -51,13 +51,12 @@ func (a *taintWalk) part(p syntax.WordPart, sc scope) taint {
 type visit struct {
 	node  syntax.WordPart
 	scope scope
-	loose bool
 }
 
 // visitOnce visits the commands inside a word once in each round. A word is visited for several
 // reasons, and without this the visits would double with every level of nesting.
 func (a *taintWalk) visitOnce(p syntax.WordPart, sc scope, look func() taint) taint {
-	v := visit{p, sc, a.anyTainted}
+	v := visit{p, sc}
 	t, known := a.visited[v]
 	if !known {
 		t = look()
@@ -70,8 +69,7 @@ func (a *taintWalk) visitOnce(p syntax.WordPart, sc scope, look func() taint) ta
 // read unknown input.
 func (a *taintWalk) process(p *syntax.ProcSubst, sc scope) taint {
 	if p.Op == syntax.CmdOut {
-		sc.stdin, sc.top = a.unknownTaint(), false
-		a.stmts(p.Stmts, sc)
+		a.stmts(p.Stmts, sc.reading(a.unknownTaint()))
 		return taint{}
 	}
 	return a.stmts(p.Stmts, sc).concatenated()
@@ -89,13 +87,13 @@ func (a *taintWalk) unknownTaint() taint {
 func (a *taintWalk) variable(name string, sc scope) taint {
 	switch {
 	case name == "@" || name == "*" || name != "0" && strings.Trim(name, "0123456789") == "" && name != "":
-		return a.flow.args[sc.function]
+		return a.args[sc.function]
 	case name == "0" && strings.HasPrefix(sc.function, inlinePrefix):
-		return a.flow.args[sc.function]
+		return a.args[sc.function]
 	case name == "_" || name == "BASH_REMATCH" || name == "BASH_ARGV" || name == "DIRSTACK":
 		return a.unknownTaint()
 	}
-	return a.flow.vars[name]
+	return a.vars[name]
 }
 
 // parameter returns the taint of $x, ${x...}, $1, $@ and similar expansions.
@@ -113,17 +111,13 @@ func (a *taintWalk) parameter(p *syntax.ParamExp, sc scope) taint {
 	if p.Length {
 		return taint{}
 	}
-	if p.Excl && p.Names == 0 && t.level > trusted {
-		a.errorAt(p, "Value as a variable's name",
-			`A shell runs code inside the name of a variable, and %s can be any text. Write the name as text.`, t.from)
+	if p.Excl && p.Names == 0 {
+		a.rejectName(p, t)
 	}
 	if p.Slice != nil {
 		t = t.concatenated()
-		for _, x := range []syntax.ArithmExpr{p.Slice.Offset, p.Slice.Length} {
-			if x != nil {
-				a.checkArithmetic(x, sc)
-			}
-		}
+		a.checkArithmetic(p.Slice.Offset, sc)
+		a.checkArithmetic(p.Slice.Length, sc)
 	}
 	if p.Repl != nil {
 		t = t.max(a.word(p.Repl.Orig, sc)).max(a.word(p.Repl.With, sc)).concatenated()
@@ -180,13 +174,11 @@ func (a *taintWalk) warnUnquoted(w *syntax.Word, sc scope) {
 }
 
 // describeWord returns a word as commandSpecs see it: the constant text up to the first expansion.
-func (a *taintWalk) describeWord(w *syntax.Word, sc scope, index int) word {
-	t := a.word(w, sc)
-	out := word{index: index, callerControlled: t.level > trusted, confined: t.level == confined, constant: true}
-	var b strings.Builder
-	out.constant = literalParts(&b, w.Parts)
-	out.text = b.String()
-	return out
+func (a *taintWalk) describeWord(w *syntax.Word, sc scope) word {
+	t := a.splitWord(w, sc)
+	var text strings.Builder
+	constant := literalParts(&text, w.Parts)
+	return word{text: text.String(), constant: constant, taint: t, node: w}
 }
 
 func literalParts(b *strings.Builder, parts []syntax.WordPart) bool {

@@ -1,7 +1,6 @@
 package sqltext
 
 import (
-	"fmt"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -15,15 +14,17 @@ const (
 	maxDepth  = 200 // of parentheses
 )
 
+// states is the set of possible states after the renderings read so far.
+type states = template.States[state]
+
 // checker walks a template with sets of states, collects all mistakes, and determines the context
 // of each interpolation.
 type checker struct {
+	template.Diagnostics
 	dialect  Dialect
 	tree     *template.Tree
 	contexts map[*template.Interpolation]holeContext
 	rawTexts map[*template.Interpolation][]*template.Text // of each raw(...)
-	diags    hclv2.Diagnostics
-	seen     map[seenKey]bool
 
 	unseparated map[*template.For]bool // loops inside quotes
 
@@ -35,37 +36,9 @@ type checker struct {
 	verbs     map[string]bool
 }
 
-type seenKey struct {
-	at      hclv2.Range
-	summary string
-}
-
-// report adds a diagnostic once for each position and summary, because other renderings repeat it.
-func (c *checker) report(severity hclv2.DiagnosticSeverity, at hclv2.Range, summary, detail string) {
-	key := seenKey{at, summary}
-	if c.seen[key] {
-		return
-	}
-	c.seen[key] = true
-	c.diags = append(c.diags, &hclv2.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at})
-}
-
-// hasErrorAt reports whether a mistake was found at exactly this place.
-func (c *checker) hasErrorAt(at hclv2.Range) bool {
-	for _, d := range c.diags {
-		if *d.Subject == at && d.Severity == hclv2.DiagError {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *checker) errorAt(at hclv2.Range, summary, format string, args ...any) {
-	c.report(hclv2.DiagError, at, summary, fmt.Sprintf(format, args...))
-}
-
-func (c *checker) errorf(at span, summary, format string, args ...any) {
-	c.errorAt(c.rangeOf(at), summary, format, args...)
+// errorAt reports a mistake in a part of a text node.
+func (c *checker) errorAt(at span, summary, format string, args ...any) {
+	c.Errorf(c.rangeOf(at), summary, format, args...)
 }
 
 func (c *checker) rangeOf(at span) hclv2.Range {
@@ -76,37 +49,32 @@ func (c *checker) rangeOf(at span) hclv2.Range {
 }
 
 // readNodes reads the nodes in order, starting in every state of in.
-func (c *checker) readNodes(list []template.Node, in stateSet) stateSet {
+func (c *checker) readNodes(list []template.Node, in states) states {
 	for i := range list {
 		in = c.readNode(list, i, in)
 	}
 	return in
 }
 
-func (c *checker) readNode(list []template.Node, i int, in stateSet) stateSet {
+func (c *checker) readNode(list []template.Node, i int, in states) states {
 	siblings, index := c.siblings, c.index
 	c.siblings, c.index = list, i
 	defer func() { c.siblings, c.index = siblings, index }()
-	var out stateSet
 	switch n := list[i].(type) {
 	case *template.Text:
-		for _, s := range in {
-			out.add(c.readText(n, s))
-		}
+		return in.Map(func(s state) state { return c.readText(n, s) })
 	case *template.Interpolation:
+		var out states
 		for _, s := range in {
 			c.readHole(n, s, &out)
 		}
+		return out
 	case *template.If:
-		out = c.readNodes(n.Then, in)
-		for _, s := range c.readNodes(n.Else, in) {
-			out.add(s)
-		}
-		out = c.limitStates(out, n.Range)
+		return c.limitStates(c.readNodes(n.Then, in).With(c.readNodes(n.Else, in)), n.Range)
 	case *template.For:
-		out = c.readLoop(n, in)
+		return c.readLoop(n, in)
 	}
-	return out
+	return nil
 }
 
 func (c *checker) readText(t *template.Text, s state) state {
@@ -115,28 +83,35 @@ func (c *checker) readText(t *template.Text, s state) state {
 	return l.state
 }
 
+// lexerAt returns a lexer without text, which reports mistakes at a range.
+func (c *checker) lexerAt(s state, at hclv2.Range) lexer {
+	return lexer{checker: c, state: s, node: span{text: &template.Text{Place: placeAt(at)}}}
+}
+
+func placeAt(at hclv2.Range) func(int, int) hclv2.Range {
+	return func(int, int) hclv2.Range { return at }
+}
+
 const maxLoops = 5 // %{for} inside %{for}
 
 // readLoop reads the body for zero, one, two and more rounds, until a round adds no new state.
-func (c *checker) readLoop(n *template.For, in stateSet) stateSet {
+func (c *checker) readLoop(n *template.For, in states) states {
 	if c.loops++; c.loops > maxLoops { // each level multiplies the rounds that are read
-		c.errorAt(n.Range, "Loops nested too deeply",
+		c.Errorf(n.Range, "Loops nested too deeply",
 			"Loops of a statement may nest %d deep. Build one flat list of the inner elements in locals.", maxLoops)
 		c.loops--
 		return in
 	}
 	defer func() { c.loops-- }()
 	lead, body, trail := c.loopParts(n, in)
-	exits := append(stateSet(nil), in...)
-	entries, fresh := stateSet{}, in
+	exits := in
+	entries, fresh := states{}, in
 	for round := 0; len(fresh) > 0; round++ {
 		if round > 0 && lead != nil {
 			fresh = c.readNodes(lead.Then, fresh)
 		}
 		out := c.readNodes(body, fresh)
-		for _, s := range out {
-			exits.add(s)
-		}
+		exits = exits.With(out)
 		if trail != nil {
 			out = c.readNodes(trail.Then, out)
 		}
@@ -145,12 +120,12 @@ func (c *checker) readLoop(n *template.For, in stateSet) stateSet {
 			if round > 2 {
 				s.widen()
 			}
-			if entries.add(s) {
-				fresh.add(s)
+			if entries.Add(s) {
+				fresh.Add(s)
 			}
 		}
 		if len(entries) > maxStates || round > maxRounds {
-			c.errorAt(n.Range, "Loop without fixed structure",
+			c.Errorf(n.Range, "Loop without fixed structure",
 				"Every iteration of this loop leaves the statement in another state, for example with an "+
 					"open parenthesis or quote. An iteration must close what it opens.")
 			return in
@@ -161,7 +136,7 @@ func (c *checker) readLoop(n *template.For, in stateSet) stateSet {
 
 // loopParts returns the body of a loop without the %{if} that separates its rounds. Inside quotes
 // there is no separator: every byte is text.
-func (c *checker) loopParts(n *template.For, in stateSet) (lead *template.If, rest []template.Node,
+func (c *checker) loopParts(n *template.For, in states) (lead *template.If, rest []template.Node,
 	trail *template.If) {
 	for _, s := range in {
 		if s.mode >= inQuote {
@@ -219,31 +194,31 @@ func asSeparator(n template.Node) *template.If {
 }
 
 // limitStates limits the number of states.
-func (c *checker) limitStates(states stateSet, at hclv2.Range) stateSet {
-	if len(states) <= maxStates {
-		return states
+func (c *checker) limitStates(after states, at hclv2.Range) states {
+	if len(after) <= maxStates {
+		return after
 	}
-	c.errorAt(at, "Too many renderings",
+	c.Errorf(at, "Too many renderings",
 		"The text that follows can have more than %d different meanings, depending on the branches before "+
 			"it. Close every quote and parenthesis in the branch that opens it.", maxStates)
-	return states[:1]
+	return after[:1]
 }
 
 // checkEnd checks the states at the end of the template.
-func (c *checker) checkEnd(states stateSet) {
-	for _, s := range states {
-		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.endRange}}}
+func (c *checker) checkEnd(after states) {
+	for _, s := range after {
+		l := c.lexerAt(s, c.end())
 		switch s.mode {
 		case inQuote, inEscape:
-			c.errorf(s.from, "Unclosed quote",
+			c.errorAt(s.from, "Unclosed quote",
 				"The quote that begins here is not closed in every rendering of the template.")
 			continue
 		case inBlock, blockStar, blockSlash, blockOpen:
-			c.errorf(s.from, "Unclosed comment",
+			c.errorAt(s.from, "Unclosed comment",
 				"The comment that begins here is not closed in every rendering of the template.")
 			continue
 		case inDollar:
-			c.errorf(s.from, "Unclosed quote",
+			c.errorAt(s.from, "Unclosed quote",
 				"The quote that begins with %s is not closed in every rendering of the template.", s.text)
 			continue
 		}
@@ -252,18 +227,18 @@ func (c *checker) checkEnd(states stateSet) {
 			l.sortsByConstant(l.sortKey)
 		}
 		if l.nested() {
-			c.errorf(l.open, "Unclosed parenthesis",
+			c.errorAt(l.open, "Unclosed parenthesis",
 				"The parenthesis is not closed in every rendering of the template.")
 		}
 		if l.verb == "" {
-			c.errorAt(c.tree.Range, "Empty statement",
+			c.Errorf(c.tree.Range, "Empty statement",
 				"The template can render to nothing. A statement needs at least its first word in every rendering.")
 		}
 		c.verbs[l.verb] = true
 	}
 }
 
-func (c *checker) endRange(int, int) hclv2.Range {
+func (c *checker) end() hclv2.Range {
 	end := c.tree.Range
 	end.Start = end.End
 	return end

@@ -1,10 +1,8 @@
 package sqltext
 
 import (
-	"fmt"
+	"cmp"
 	"regexp"
-
-	hclv2 "github.com/hashicorp/hcl/v2"
 
 	"hatchel/hcl/template"
 )
@@ -37,9 +35,9 @@ func (c *checker) generate() *Program {
 	return p
 }
 
-// generateBlock assembles the steps of nodes. Adjacent texts are joined. gap is the %{if} that
-// separates the rounds of the loop whose body the nodes are.
-func (c *checker) generateBlock(list []template.Node, gap *template.If) block {
+// generateBlock assembles the steps of nodes. Adjacent texts are joined. The separator is the %{if}
+// that separates the rounds of the loop whose body the nodes are.
+func (c *checker) generateBlock(list []template.Node, separator *template.If) block {
 	var out block
 	text := ""
 	flush := func() {
@@ -70,29 +68,18 @@ func (c *checker) generateBlock(list []template.Node, gap *template.If) block {
 			out = append(out, c.generateInterpolation(n, next))
 		case *template.If:
 			flush()
-			out = append(out, &branch{cond: n.Cond, then: c.generateBlock(n.Then, nil),
-				other: c.generateBlock(n.Else, nil), separates: n == gap, key: n, at: directiveAt("if", n.Range)})
+			out = append(out, &branch{node: n, then: c.generateBlock(n.Then, nil), other: c.generateBlock(n.Else, nil),
+				separates: n == separator})
 		case *template.For:
 			flush()
 			lead, _, trail := c.loopParts(n, nil)
-			l := &loop{over: n.Over, key: n, at: directiveAt("for", n.Range), separatorFirst: lead != nil}
-			if lead == nil {
-				lead = trail
-			}
-			if lead != nil {
-				l.separator = lead
-			}
-			l.body = c.generateBlock(n.Body, lead)
-			out = append(out, l)
+			between := cmp.Or(lead, trail)
+			out = append(out, &loop{node: n, body: c.generateBlock(n.Body, between), separator: between,
+				separatorFirst: lead != nil})
 		}
 	}
 	flush()
 	return out
-}
-
-// directiveAt identifies a directive by the position of its condition or collection.
-func directiveAt(what string, at hclv2.Range) string {
-	return fmt.Sprintf("%%{%s} at line %d, column %d", what, at.Start.Line, at.Start.Column)
 }
 
 // rewriteIn replaces [NOT] IN, which t describes, at the end of text by the array comparison of
@@ -119,16 +106,20 @@ func (c *checker) generateInterpolation(h *template.Interpolation, next template
 	case asName:
 		return newNamesOp(c.dialect, h)
 	case asRaw:
-		return newRawOp(h, c.rawTexts[h])
+		op := &rawOp{arg: h.Args[0]}
+		for _, t := range c.rawTexts[h] {
+			op.texts = append(op.texts, t.Value)
+		}
+		return op
 	case asRows:
-		return &rowsParam{hole: h, cols: p.cols, dialect: c.dialect}
+		return &rowsParam{hole: h, cols: p.cols}
 	case asList:
 		if c.dialect != PostgreSQL {
-			return &listParam{hole: h, dialect: c.dialect}
+			return &listParam{hole: h}
 		}
-		return &param{value: h.Value, hole: h, dialect: c.dialect, kind: listOnly, before: "(", after: ")"}
+		return &param{hole: h, kind: listOnly, before: "(", after: ")"}
 	}
-	v := &param{value: h.Value, hole: h, dialect: c.dialect, kind: single}
+	v := &param{hole: h, kind: single}
 	if c.dialect == PostgreSQL && !p.single && (h.Type.Kind == template.List || h.Type.Kind == template.Any) {
 		v.kind = valueOrArray
 	}
@@ -147,17 +138,10 @@ func castOf(t template.Type) string {
 		}
 		return ""
 	}
-	switch t.Kind {
-	case template.String, template.Enum, template.Object:
-		return "::text"
-	case template.Integer:
-		return "::bigint"
-	case template.Number:
-		return "::numeric"
-	case template.Bool:
-		return "::boolean"
-	case template.Bytes, template.File:
-		return "::bytea"
-	}
-	return ""
+	return casts[t.Kind]
+}
+
+var casts = map[template.Kind]string{
+	template.String: "::text", template.Enum: "::text", template.Object: "::text", template.Integer: "::bigint",
+	template.Number: "::numeric", template.Bool: "::boolean", template.Bytes: "::bytea", template.File: "::bytea",
 }

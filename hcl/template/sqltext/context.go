@@ -2,8 +2,7 @@ package sqltext
 
 import (
 	"fmt"
-
-	hclv2 "github.com/hashicorp/hcl/v2"
+	"strings"
 
 	"hatchel/hcl/template"
 )
@@ -29,13 +28,10 @@ type holeContext struct {
 }
 
 // readHole reads an interpolation from state s and adds the states after it to out.
-func (c *checker) readHole(h *template.Interpolation, s state, out *stateSet) {
-	l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: func(int,
-		int) hclv2.Range {
-		return h.Range
-	}}}}
+func (c *checker) readHole(h *template.Interpolation, s state, out *states) {
+	l := c.lexerAt(s, h.Range)
 	if l.rejectEnclosed(h) {
-		out.add(l.state)
+		out.Add(l.state)
 		return
 	}
 	switch h.Func {
@@ -47,12 +43,12 @@ func (c *checker) readHole(h *template.Interpolation, s state, out *stateSet) {
 	case "":
 		l.readValue(h)
 	default:
-		c.errorAt(h.Range, "Function not allowed here",
+		c.Errorf(h.Range, "Function not allowed here",
 			"%s() has no meaning in SQL. Write the value alone: it is bound as a parameter.", h.Func)
 		l.token(interpolation, "")
 	}
 	l.mode, l.interpolation = afterInterpolation, h
-	out.add(l.state)
+	out.Add(l.state)
 }
 
 // rejectEnclosed reports an interpolation inside quotes or a comment.
@@ -62,13 +58,13 @@ func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 		if h.Func == "raw" && l.mode == inQuote {
 			return false
 		}
-		l.errorAt(h.Range, "Value inside quotes", "%s", l.quotedValueHint(h))
+		l.Errorf(h.Range, "Value inside quotes", "%s", l.quotedValueHint(h))
 		l.mode = inQuote
 	case inLine, blockOpen, inBlock, blockStar, blockSlash:
 		if h.Func == "raw" {
 			return false
 		}
-		l.errorAt(h.Range, "Value inside a comment",
+		l.Errorf(h.Range, "Value inside a comment",
 			"A comment cannot hold a value. Move ${%s} out of the comment, or write $${ for the two characters.",
 			h.Source)
 		if l.mode != inLine {
@@ -78,7 +74,7 @@ func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 		if h.Func == "raw" {
 			return false
 		}
-		l.errorAt(h.Range, "Value inside dollar quotes",
+		l.Errorf(h.Range, "Value inside dollar quotes",
 			"Text between %s and %s is one constant string. Close it before ${%s} and join the parts with ||.",
 			l.text, l.text, h.Source)
 		l.depth = 0
@@ -156,30 +152,26 @@ func (l *lexer) checkValueContext(h *template.Interpolation) {
 	clause, frame := l.clause(), l.frame()
 	switch l.prev {
 	case start:
-		l.errorAt(h.Range, "Value without statement",
+		l.Errorf(h.Range, "Value without statement",
 			"A statement cannot begin with a value. Write the statement's text in the template. To run a "+
 				"statement that the caller sends, use `statement = ...` on a read-only connection.")
 	case word:
 		l.contextAfterWord(h)
 	case name, ident, literal, escaped, closed, interpolation:
 		l.missingOperator(h, "An operator, a keyword or a comma is missing before it.")
-	case open:
-		if frame == columns || frame == names {
-			l.requireName(h, "here, in a list of columns,")
-		}
-	case comma:
+	case open, comma:
 		switch {
 		case frame == columns || frame == names:
-			l.requireName(h, "here, in a list of columns,")
-		case clause == tables:
-			l.requireName(h, "here, in a list of tables,")
-		case clause == sets:
-			l.requireName(h, "here, before the = of SET,")
+			l.requireName(h, "Here, in a list of columns,")
+		case l.prev == comma && clause == tables:
+			l.requireName(h, "Here, in a list of tables,")
+		case l.prev == comma && clause == sets:
+			l.requireName(h, "Here, before the = of SET,")
 		}
 	case dot:
-		l.requireName(h, "after a dot")
+		l.requireName(h, "After a dot")
 	case cast:
-		l.errorAt(h.Range, "Value instead of name",
+		l.Errorf(h.Range, "Value instead of name",
 			"Only the name of a type is allowed after ::. Write the type itself, or raw(...) with types "+
 				"that are known at load.")
 	}
@@ -192,12 +184,12 @@ func (l *lexer) contextAfterWord(h *template.Interpolation) {
 		w == "INTERVAL" && l.dialect == MySQL,
 		w == "ORDER BY", w == "DISTINCT ON", w == "IS NOT", w == "IS DISTINCT FROM":
 	case beforeName[w], w == "KEY UPDATE":
-		l.requireName(h, "after "+w)
+		l.requireName(h, "After "+w)
 	case beforeValue[w]:
 	case w == "ANY" || w == "SOME" || w == "ALL":
-		l.errorAt(h.Range, "Parentheses missing", "%s takes its list in parentheses: %s(${%s}).", w, w, h.Source)
+		l.Errorf(h.Range, "Parentheses missing", "%s takes its list in parentheses: %s(${%s}).", w, w, h.Source)
 	case typeNames[w]:
-		l.errorAt(h.Range, "Missing operator", "%s is only allowed before a quoted string. Write CAST(${%s} AS %s).",
+		l.Errorf(h.Range, "Missing operator", "%s is only allowed before a quoted string. Write CAST(${%s} AS %s).",
 			w, h.Source, w)
 	default:
 		l.missingOperator(h, "An operator, a keyword or a comma is missing before it; or write "+
@@ -206,8 +198,8 @@ func (l *lexer) contextAfterWord(h *template.Interpolation) {
 	}
 }
 
-var typeNames = wordSet("DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMERIC DECIMAL INTEGER INT BIGINT TEXT " +
-	"BOOLEAN UUID JSON JSONB")
+var typeNames = template.WordSet(`DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMERIC DECIMAL INTEGER INT BIGINT TEXT BOOLEAN
+	UUID JSON JSONB`)
 
 // recordContext records the context of an interpolation, and reports one whose context differs
 // between renderings.
@@ -215,8 +207,8 @@ func (c *checker) recordContext(h *template.Interpolation, p holeContext) {
 	old, ok := c.contexts[h]
 	if ok && old.mode == p.mode && old.cols != p.cols {
 		p.cols = 0
-	} else if ok && old != p && !c.hasErrorAt(h.Range) {
-		c.errorAt(h.Range, "Value with two meanings",
+	} else if ok && old != p && !c.HasErrorAt(h.Range) {
+		c.Errorf(h.Range, "Value with two meanings",
 			"Depending on the branches before it, ${%s} is bound in different ways, such as after IN and "+
 				"after =. Write it in each branch.", h.Source)
 	}
@@ -224,61 +216,44 @@ func (c *checker) recordContext(h *template.Interpolation, p holeContext) {
 }
 
 func (c *checker) requireName(h *template.Interpolation, where string) {
-	hint := fmt.Sprintf("Write ${ident(%s)}: its names are known and quoted.", h.Source)
-	if h.Type.Kind != template.Enum && !h.Type.Known {
-		hint = fmt.Sprintf("Give it the type enum(...) with the allowed names, and write ${ident(%s)}.", h.Source)
-	}
-	c.errorAt(h.Range, "Value instead of name", "%s only a name is allowed, and ${%s} is bound as a value. %s",
-		upperFirst(where), h.Source, hint)
+	c.Errorf(h.Range, "Value instead of name", "%s only a name is allowed, and ${%s} is bound as a value. %s", where,
+		h.Source, nameHint(h))
 }
 
 func (c *checker) sortsByConstant(h *template.Interpolation) {
-	hint := fmt.Sprintf("Write ${ident(%s)}.", h.Source)
+	c.Errorf(h.Range, "Value instead of name",
+		"ORDER BY, GROUP BY and PARTITION BY with a value give every row the same rank: ${%s} is bound as a value, not "+
+			"as a column. %s", h.Source, nameHint(h))
+}
+
+func nameHint(h *template.Interpolation) string {
 	if h.Type.Kind != template.Enum && !h.Type.Known {
-		hint = fmt.Sprintf("Give it the type enum(...) with the allowed columns, and write ${ident(%s)}.", h.Source)
+		return fmt.Sprintf("Give it the type enum(...) with the allowed names, and write ${ident(%s)}.", h.Source)
 	}
-	c.errorAt(h.Range, "Value instead of name",
-		"ORDER BY, GROUP BY and PARTITION BY with a value give every row the same rank: ${%s} is bound as a "+
-			"value, not as a column. %s", h.Source, hint)
+	return fmt.Sprintf("Write ${ident(%s)}: its names are known and quoted.", h.Source)
 }
 
 func (c *checker) missingOperator(h *template.Interpolation, what string) {
-	c.errorAt(h.Range, "Missing operator", "${%s} is one complete value. %s", h.Source, what)
+	c.Errorf(h.Range, "Missing operator", "${%s} is one complete value. %s", h.Source, what)
 }
 
 func (c *checker) missingSpace(h *template.Interpolation) {
 	if h.Func == "ident" {
-		c.errorAt(h.Range, "Missing space around a value",
+		c.Errorf(h.Range, "Missing space around a value",
 			"ident() gives a whole quoted name, so only a dot may touch it. List the whole names in the "+
 				"enum, or separate them with a space.")
 		return
 	}
-	c.errorAt(h.Range, "Missing space around a value",
-		"${%s} is one complete value, so no letter, digit or quote may touch it. Separate it with a space; "+
-			"join strings with %s; a name that depends on a value is ${ident(...)} of an enum that lists the "+
-			"whole names.",
+	c.Errorf(h.Range, "Missing space around a value",
+		"${%s} is one complete value, so no letter, digit or quote may touch it. Separate it with a space; join "+
+			"strings with %s; a name that depends on a value is ${ident(...)} of an enum that lists the whole names.",
 		h.Source, c.concatenation("'a'", "${"+h.Source+"}"))
 }
 
 // concatenation returns the dialect's syntax for joining strings.
 func (c *checker) concatenation(parts ...string) string {
-	if len(parts) == 1 {
-		return parts[0]
+	if c.dialect == MySQL && len(parts) > 1 {
+		return "CONCAT(" + strings.Join(parts, ", ") + ")"
 	}
-	sep, out := " || ", ""
-	if c.dialect == MySQL {
-		sep = ", "
-	}
-	for i, p := range parts {
-		if i > 0 {
-			out += sep
-		}
-		out += p
-	}
-	if c.dialect == MySQL {
-		return "CONCAT(" + out + ")"
-	}
-	return out
+	return strings.Join(parts, " || ")
 }
-
-func upperFirst(s string) string { return upper(s[0]) + s[1:] }

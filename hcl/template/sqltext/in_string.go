@@ -2,7 +2,6 @@ package sqltext
 
 import (
 	"fmt"
-	"strings"
 
 	"hatchel/hcl/template"
 )
@@ -17,81 +16,53 @@ func (l *lexer) quotedValueHint(h *template.Interpolation) string {
 	if l.quote != '\'' && !(l.quote == '"' && l.dialect == MySQL) {
 		return rule + "A name that depends on a value is ${ident(...)} of an enum that lists the whole names."
 	}
-	first := l.index
-	for ; first >= 0; first-- {
-		if l.siblings[first] == template.Node(l.from.text) {
-			break
-		}
-		if !isStringPart(l.siblings[first]) {
-			return rule + l.joinHint(h)
-		}
-	}
-	if first < 0 {
-		return rule + l.joinHint(h)
-	}
-	parts, ok := l.splitString(first)
-	if !ok {
-		return rule + l.joinHint(h)
-	}
-	if len(parts) == 1 {
+	parts := l.splitString()
+	switch len(parts) {
+	case 0:
+		return rule + "Close the quotes before it and join the parts: " + l.concatenation("'a'", "${"+h.Source+"}") + "."
+	case 1:
 		return rule + "Write it without quotes: " + parts[0] + "."
 	}
 	return rule + "Write " + l.concatenation(parts...) + "."
 }
 
-func (l *lexer) joinHint(h *template.Interpolation) string {
-	return "Close the quotes before it and join the parts: " + l.concatenation("'a'", "${"+h.Source+"}") + "."
-}
-
-func isStringPart(n template.Node) bool {
-	if h, ok := n.(*template.Interpolation); ok {
-		return h.Func == ""
+// splitString splits the string that the lexer is in into quoted texts and interpolations. It
+// returns nothing for a string with other parts.
+func (l *lexer) splitString() (parts []string) {
+	rest := l.siblings
+	for len(rest) > 0 && rest[0] != template.Node(l.from.text) {
+		rest = rest[1:]
 	}
-	_, ok := n.(*template.Text)
-	return ok
-}
-
-// splitString splits the string that begins in siblings[first] into quoted texts and
-// interpolations.
-func (l *lexer) splitString(first int) ([]string, bool) {
-	open := l.siblings[first].(*template.Text).Value
-	begin := l.from.from
-	quote := string(l.quote)
-	prefix := ""
+	prefix, from := "", l.from.from+1
 	if l.text == "E" {
 		prefix = "E"
 	}
-	var parts []string
-	text, rest := open[begin+1:], l.siblings[first+1:]
-	for {
-		end := closingQuote(text, l.quote, l.backslash)
-		piece := text
-		if end >= 0 {
-			piece = text[:end]
-		}
-		if piece != "" {
-			parts = append(parts, prefix+quote+piece+quote)
-		}
-		if end >= 0 {
-			return parts, true
-		}
-		text = ""
-		if len(rest) == 0 {
-			return nil, false
-		}
-		switch n := rest[0].(type) {
+	quote := string(l.quote)
+	for _, n := range rest {
+		switch n := n.(type) {
 		case *template.Interpolation:
 			if n.Func != "" {
-				return nil, false
+				return nil
 			}
 			parts = append(parts, "${"+n.Source+"}")
 		case *template.Text:
-			text = n.Value
+			piece := n.Value[from:]
+			from = 0
+			end := closingQuote(piece, l.quote, l.backslash)
+			if end >= 0 {
+				piece = piece[:end]
+			}
+			if piece != "" {
+				parts = append(parts, prefix+quote+piece+quote)
+			}
+			if end >= 0 {
+				return parts
+			}
 		default:
-			return nil, false
+			return nil
 		}
-		rest = rest[1:]
 	}
+	return nil
 }
 
 // closingQuote returns the index of the closing quote in s, or -1.
@@ -109,13 +80,4 @@ func closingQuote(s string, quote byte, slash bool) int {
 		}
 	}
 	return -1
-}
-
-// quotedList lists quoted strings for a sentence.
-func quotedList(list []string) string {
-	const most = 8
-	if len(list) > most {
-		return `"` + strings.Join(list[:most], `", "`) + `" and more`
-	}
-	return `"` + strings.Join(list, `", "`) + `"`
 }

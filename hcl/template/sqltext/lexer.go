@@ -23,7 +23,7 @@ func (l *lexer) read() {
 // step reads one byte. It reports false if the byte ended the current token and must be read again.
 func (l *lexer) step(c byte) bool {
 	if c == 0 {
-		l.errorf(l.here(), "Zero byte in SQL",
+		l.errorAt(l.here(), "Zero byte in SQL",
 			"A statement cannot hold a zero byte: a server would stop reading there. Remove it.")
 		return true
 	}
@@ -174,7 +174,7 @@ func (l *lexer) commentByte(c byte) bool {
 		if l.from.text == at.text {
 			at.from = l.from.from
 		}
-		l.errorf(at, "Executable comment",
+		l.errorAt(at, "Executable comment",
 			"The server executes the text inside /*! ... */. Write the text without the comment.")
 	case inBlock:
 		if c == '*' {
@@ -210,7 +210,7 @@ func (l *lexer) endComment() { l.mode, l.depth, l.text, l.from = plain, 0, "", s
 
 func (l *lexer) openQuote(c byte, slash bool) {
 	if c == '\'' && l.prev == escaped {
-		l.errorf(l.here(), "Two strings in a row",
+		l.errorAt(l.here(), "Two strings in a row",
 			"A string that follows an E'...' string continues it, and its backslashes are escapes too. Join "+
 				"them with ||.")
 	}
@@ -308,7 +308,7 @@ func (l *lexer) rejectPlaceholder() {
 	if l.from.text == l.node.text {
 		from = min(from, l.from.from)
 	}
-	l.errorf(span{l.node.text, from, end}, "Hand-written placeholder",
+	l.errorAt(span{l.node.text, from, end}, "Hand-written placeholder",
 		"%s would be a parameter without a value. Write the value itself, as in ${input.x}: it is bound as "+
 			"a parameter.", text[from:end])
 	l.mode = inNumber

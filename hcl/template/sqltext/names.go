@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/template"
+	"hatchel/hcl/value"
 )
 
 // readIdent reads ident(...) and checks that all possible names are known at load.
@@ -11,16 +12,16 @@ func (l *lexer) readIdent(h *template.Interpolation) {
 	l.endTokenBefore(h)
 	switch {
 	case l.prev == start:
-		l.errorAt(h.Range, "Name in wrong place", "A statement cannot begin with a name.")
+		l.Errorf(h.Range, "Name in wrong place", "A statement cannot begin with a name.")
 	case l.prev == word && (l.word == "VALUES" || l.word == "LIMIT" || l.word == "OFFSET" || l.word == "INTERVAL" ||
 		l.word == "FETCH"),
 		l.prev == word && (l.word == "IN" || l.word == "NOT IN") && l.frame() != special:
-		l.errorAt(h.Range, "Name in wrong place",
+		l.Errorf(h.Range, "Name in wrong place",
 			"A value belongs after %s, not the name of a table or column. Write ${%s} without ident().", l.word,
-			firstSource(h))
+			h.FirstArg().Source)
 	}
 	if len(h.Args) == 0 {
-		l.errorAt(h.Range, "Name missing",
+		l.Errorf(h.Range, "Name missing",
 			"ident() takes the name, a list of names, or a schema and a name: ${ident(input.sort)}.")
 	}
 	for i, a := range h.Args {
@@ -31,13 +32,6 @@ func (l *lexer) readIdent(h *template.Interpolation) {
 	}
 	l.recordContext(h, holeContext{mode: asName})
 	l.token(ident, "")
-}
-
-func firstSource(h *template.Interpolation) string {
-	if len(h.Args) > 0 {
-		return h.Args[0].Source
-	}
-	return h.Source
 }
 
 // addColumns adds the number of columns in a list of names, which was counted as one column.
@@ -54,7 +48,7 @@ func addColumns(cols int, h *template.Interpolation) int {
 func (c *checker) checkNameType(a *template.Interpolation, qualified, first bool) {
 	t := a.Type
 	if t.Kind == template.List && qualified {
-		c.errorAt(a.Range, "List instead of value",
+		c.Errorf(a.Range, "List instead of value",
 			"A list of names is the only argument of ident(). Write ${ident(%s)}.", a.Source)
 		return
 	}
@@ -66,24 +60,24 @@ func (c *checker) checkNameType(a *template.Interpolation, qualified, first bool
 		found = append(found, texts...)
 	}
 	if !ok {
-		c.errorAt(a.Range, "Name needs an enum",
+		c.Errorf(a.Range, "Name needs an enum",
 			"%s can be any text, so its names are not known at load. Give it the type enum(...) with the "+
 				"allowed names.", a.Source)
 		return
 	}
 	if t.Nullable {
-		c.errorAt(a.Range, "Name may be null",
+		c.Errorf(a.Range, "Name may be null",
 			"%s may be null, which cannot be a name. Give it a default, or guard it with %%{if %s != null}.",
 			a.Source, a.Source)
 	}
 	for _, text := range found {
 		if text == "" || strings.IndexByte(text, 0) >= 0 {
-			c.errorAt(a.Range, "Name not possible", "%s can be %q, which cannot be the name of a table or column.",
+			c.Errorf(a.Range, "Name not possible", "%s can be %q, which cannot be the name of a table or column.",
 				a.Source, text)
 		} else if schema, table, dotted := strings.Cut(text, "."); dotted && first && !qualified {
-			c.report(warning, a.Range, "Dot inside a name",
-				"\""+text+"\" is quoted as one name with a dot in it. For a name in a schema or of a table "+
-					"write ${ident(\""+schema+"\", \""+table+"\")} or put the part before the dot in the text.")
+			c.Warnf(a.Range, "Dot inside a name",
+				`"%s" is quoted as one name with a dot in it. For a name in a schema or of a table write `+
+					`${ident("%s", "%s")} or put the part before the dot in the text.`, text, schema, table)
 		}
 	}
 }
@@ -110,61 +104,48 @@ func constantTypes(v any) []template.Type {
 	}
 	types := make([]template.Type, len(list))
 	for i, e := range list {
-		types[i] = template.Type{Kind: constantKind(e), Known: true, Constant: e}
+		types[i] = template.Type{Kind: constantKinds[value.Kind(e)], Known: true, Constant: e}
 	}
 	return types
 }
 
-func constantKind(v any) template.Kind {
-	switch v.(type) {
-	case string:
-		return template.String
-	case bool:
-		return template.Bool
-	case []any:
-		return template.List
-	case map[string]any:
-		return template.Object
-	case nil:
-		return template.Any
-	}
-	return template.Number
-}
+var constantKinds = map[string]template.Kind{"string": template.String, "bool": template.Bool,
+	"number": template.Number, "list": template.List, "object": template.Object}
 
 // knownTexts returns all strings that a value of the type can be, if they are known.
 func knownTexts(t template.Type) ([]string, bool) {
-	if s, ok := t.Constant.(string); ok && t.Known {
+	if s, known := t.KnownText(); known {
 		return []string{s}, true
 	}
 	return t.Values, len(t.Values) > 0
 }
 
 // readRaw reads raw(...): every possible text, as if the author had written it there.
-func (c *checker) readRaw(h *template.Interpolation, s state, out *stateSet) {
+func (c *checker) readRaw(h *template.Interpolation, s state, out *states) {
 	c.recordContext(h, holeContext{mode: asRaw})
 	if len(h.Args) != 1 {
-		c.errorAt(h.Range, "Raw text missing", "raw() takes one string that is known at load.")
-		out.add(s)
+		c.Errorf(h.Range, "Raw text missing", "raw() takes one string that is known at load.")
+		out.Add(s)
 		return
 	}
 	texts, ok := knownTexts(h.Args[0].Type)
 	if !ok || h.Args[0].Type.Nullable {
-		c.errorAt(h.Range, "Raw text not known",
+		c.Errorf(h.Range, "Raw text not known",
 			"raw() inserts text into the statement, so it must be known when the file is loaded, and %s is "+
 				"not. To choose between strings by a value, index a map: raw(local.texts[input.x]), or use "+
 				"%%{if}.", h.Args[0].Source)
-		l := lexer{checker: c, state: s, node: span{text: &template.Text{Place: c.endRange}}}
+		l := c.lexerAt(s, c.end())
 		l.flush()
 		l.set(operator, "")
-		out.add(l.state)
+		out.Add(l.state)
 		return
 	}
 	if c.rawTexts[h] == nil {
 		for _, text := range texts {
-			c.rawTexts[h] = append(c.rawTexts[h], &template.Text{Value: text, Place: rangeOf(h)})
+			c.rawTexts[h] = append(c.rawTexts[h], &template.Text{Value: text, Place: placeAt(h.Range)})
 		}
 	}
 	for _, t := range c.rawTexts[h] {
-		out.add(c.readText(t, s))
+		out.Add(c.readText(t, s))
 	}
 }

@@ -22,17 +22,17 @@ const (
 
 // param is an interpolation that is bound as one parameter.
 type param struct {
-	value         template.Value
 	hole          *template.Interpolation
-	dialect       Dialect
 	kind          paramKind
 	before, after string
 }
 
-func (p *param) bind(b *binding) error {
-	v, err := p.eval(b.frame)
-	if err != nil {
-		return err
+func (p *param) bind(b *binding) (err error) {
+	var v any
+	if b.sampler == nil {
+		if v, err = p.eval(b.dialect, b.frame); err != nil {
+			return err
+		}
 	}
 	b.text = append(b.text, p.before...)
 	b.add(v)
@@ -40,15 +40,13 @@ func (p *param) bind(b *binding) error {
 	return nil
 }
 
-func (p *param) eval(f template.Frame) (any, error) {
-	v, err := p.value(f)
+func (p *param) eval(d Dialect, f template.Frame) (any, error) {
+	v, err := p.hole.Value(f)
 	if err != nil {
 		return nil, err
 	}
-	if d, ok := v.(value.LazyJSON); ok {
-		if v, err = value.ResolveContent(d); err != nil {
-			return nil, err
-		}
+	if v, err = value.ResolveContent(v); err != nil {
+		return nil, err
 	}
 	list, isList := v.([]any)
 	switch {
@@ -57,11 +55,11 @@ func (p *param) eval(f template.Frame) (any, error) {
 	case p.kind == listOnly && v != nil:
 		return nil, errNotList(p.hole, v)
 	}
-	return scalarArgument(p.dialect, p.hole, v)
+	return scalarArgument(d, p.hole, v)
 }
 
 func errNotList(h *template.Interpolation, v any) error {
-	return fmt.Errorf("%s must be a list here, not %s", h.Source, describeKind(v))
+	return fmt.Errorf("%s must be a list here, not %s", h.Source, template.DescribeKind(v))
 }
 
 // scalarArgument returns the argument for a scalar value.
@@ -94,7 +92,7 @@ func scalarArgument(d Dialect, h *template.Interpolation, v any) (any, error) {
 	case []any:
 		return nil, fmt.Errorf("%s must be one value here, not a list", h.Source)
 	}
-	return nil, fmt.Errorf("%s is %s, which cannot be bound in SQL", h.Source, describeKind(v))
+	return nil, fmt.Errorf("%s is %s, which cannot be bound in SQL", h.Source, template.DescribeKind(v))
 }
 
 // checkText rejects zero characters, which PostgreSQL cannot store.
@@ -168,15 +166,4 @@ func (d Dialect) placeholder(dst []byte, n int) []byte {
 		return strconv.AppendInt(append(dst, '$'), int64(n), 10)
 	}
 	return append(dst, '?')
-}
-
-func describeKind(v any) string {
-	switch k := value.Kind(v); k {
-	case "null", "bytes":
-		return k
-	case "object":
-		return "an object"
-	default:
-		return "a " + k
-	}
 }

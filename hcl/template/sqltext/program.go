@@ -26,7 +26,7 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 	if p.static {
 		out = args
 		for _, a := range p.params {
-			v, err := a.eval(f)
+			v, err := a.eval(p.dialect, f)
 			if err != nil {
 				return "", args, err
 			}
@@ -70,10 +70,20 @@ type binding struct {
 	frame   template.Frame
 	text    []byte
 	args    []any
-	base    int // len(args) before the first
+	base    int      // len(args) before the first
+	sampler *sampler // chooses the values of a sample; nil in a call
 }
 
 var bindings = sync.Pool{New: func() any { return new(binding) }}
+
+// resolve returns the value of an interpolation in a call, or in a sample the value that sampled
+// chooses.
+func (b *binding) resolve(h *template.Interpolation, sampled func(*sampler) any) (any, error) {
+	if b.sampler != nil {
+		return sampled(b.sampler), nil
+	}
+	return h.Resolve(b.frame)
+}
 
 // add appends an argument and its placeholder.
 func (b *binding) add(v any) {
@@ -81,10 +91,34 @@ func (b *binding) add(v any) {
 	b.text = b.dialect.placeholder(b.text, len(b.args)-b.base)
 }
 
+// addList appends the elements of a list as arguments, with commas between them and a closing
+// parenthesis after them.
+func (b *binding) addList(h *template.Interpolation, list []any, resolve func(any) (any, error)) error {
+	for i, e := range list {
+		e, err := resolve(e)
+		if err != nil {
+			return err
+		}
+		if nested, ok := e.([]any); ok && b.dialect == PostgreSQL {
+			e, err = arrayArgument(h, nested)
+		} else {
+			e, err = scalarArgument(b.dialect, h, e)
+		}
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			b.text = append(b.text, ',')
+		}
+		b.add(e)
+	}
+	b.text = append(b.text, ')')
+	return nil
+}
+
 // An op renders one part of a template.
 type op interface {
 	bind(*binding) error
-	sample(*sampler)
 }
 
 type block []op
@@ -105,24 +139,18 @@ func (t literalText) bind(b *binding) error {
 	return nil
 }
 
-// branch is an %{if}. gap is set if the branch separates the rounds of a loop: a space replaces its
-// text where it is not taken.
+// branch is an %{if}. If it separates the rounds of a loop, a space replaces its text where it is
+// not taken.
 type branch struct {
-	cond        template.Value
+	node        *template.If
 	then, other block
 	separates   bool
-	key         any
-	at          string
 }
 
 func (s *branch) bind(b *binding) error {
-	v, err := s.cond(b.frame)
+	yes, err := s.taken(b)
 	if err != nil {
 		return err
-	}
-	yes, ok := v.(bool)
-	if !ok {
-		return fmt.Errorf("a condition of the statement is not true or false but %s", describeKind(v))
 	}
 	if yes {
 		return s.then.bind(b)
@@ -134,18 +162,19 @@ func (s *branch) bind(b *binding) error {
 }
 
 type loop struct {
-	over template.Loop
+	node *template.For
 	body block
-	key  any
-	at   string
 
-	separator      any  // the key of the branch in the body that separates the rounds
-	separatorFirst bool // it is the first node of the body, not the last
+	separator      *template.If // the branch in the body that separates the rounds, or nil
+	separatorFirst bool         // it is the first node of the body, not the last
 }
 
 func (s *loop) bind(b *binding) error {
+	if b.sampler != nil {
+		return s.sample(b)
+	}
 	outer := b.frame
-	err := s.over(outer, func(f template.Frame) error {
+	err := s.node.Over(outer, func(f template.Frame) error {
 		b.frame = f
 		if len(b.args)-b.base > b.dialect.maxParams() {
 			return nil // Bind reports the error; the rest need not be rendered

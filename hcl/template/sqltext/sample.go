@@ -1,6 +1,13 @@
 package sqltext
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
+	"hatchel/hcl/template"
+)
 
 // A Sample is a rendering to prepare against a real database.
 type Sample struct {
@@ -21,21 +28,21 @@ func (p *Program) Samples() []Sample {
 	if p.static {
 		return []Sample{{Text: p.text, Params: len(p.params)}}
 	}
-	full := &sampler{dialect: p.dialect}
-	p.root.sample(full)
-	out := []Sample{full.result("")}
-	seen := map[string]bool{out[0].Text: true}
+	var out []Sample
+	seen := map[string]bool{}
 	try := func(s *sampler, label string) {
-		if len(out) == maxSamples {
+		b := &binding{dialect: p.dialect, sampler: s}
+		if len(out) == maxSamples || p.root.bind(b) != nil {
 			return
 		}
-		p.root.sample(s)
-		if r := s.result(label); !seen[r.Text] {
-			seen[r.Text] = true
-			out = append(out, r)
+		if text := strings.TrimSpace(string(b.text)); !seen[text] {
+			seen[text] = true
+			out = append(out, Sample{Text: text, Params: len(b.args), Label: label})
 		}
 	}
-	try(&sampler{dialect: p.dialect, bare: true}, "every branch not taken, loops and lists empty")
+	full := &sampler{}
+	try(full, "")
+	try(&sampler{bare: true}, "every branch not taken, loops and lists empty")
 	// Choices inside a branch are found while the branch is taken or skipped, and appended then.
 	choices, known := full.choices, map[any]bool{}
 	for i := 0; i < len(choices) && len(out) < maxSamples; i++ {
@@ -48,7 +55,7 @@ func (p *Program) Samples() []Sample {
 			if n == c.usual {
 				continue
 			}
-			s := &sampler{dialect: p.dialect, vary: c.key, to: n}
+			s := &sampler{vary: c.key, to: n}
 			try(s, c.label(n))
 			choices = append(choices, s.choices...)
 		}
@@ -63,147 +70,96 @@ type choice struct {
 	label        func(int) string
 }
 
-// sampler renders one sample.
+// sampler chooses the branches, rounds and values of one sample.
 type sampler struct {
-	dialect     Dialect
-	text        []byte
-	params      int
 	bare        bool
 	vary        any // the key of the choice that varies
 	to          int
 	choices     []choice
 	bodies      int
-	separatorOn map[any]bool // by separator: whether this round includes its text
-}
-
-func (s *sampler) result(label string) Sample {
-	return Sample{Text: strings.TrimSpace(string(s.text)), Params: s.params, Label: label}
+	separatorOn map[*template.If]bool // whether this round includes the separator's text
 }
 
 // choose returns the option of a choice in this sample. The barest sample takes the first option of
 // each.
-func (s *sampler) choose(c choice) int {
-	s.choices = append(s.choices, c)
+func (s *sampler) choose(key any, count, usual int, label func(int) string) int {
+	s.choices = append(s.choices, choice{key, count, usual, label})
 	switch {
 	case s.bare:
 		return 0
-	case s.vary == c.key:
+	case s.vary == key:
 		return s.to
 	}
-	return c.usual
+	return usual
 }
 
-func (s *sampler) add() {
-	s.params++
-	s.text = s.dialect.placeholder(s.text, s.params)
-}
-
-func (steps block) sample(s *sampler) {
-	for _, st := range steps {
-		st.sample(s)
+// chooseText returns one of the texts that an interpolation can be, or "" if there is none.
+func (s *sampler) chooseText(function string, h *template.Interpolation, texts []string) string {
+	if len(texts) == 0 {
+		return ""
 	}
+	return texts[s.choose(function+h.Source, len(texts), 0,
+		func(n int) string { return h.Source + " = \"" + texts[n] + "\"" })]
 }
 
-func (t literalText) sample(s *sampler) { s.text = append(s.text, t...) }
-
-func (p *param) sample(s *sampler) {
-	s.text = append(s.text, p.before...)
-	s.add()
-	s.text = append(s.text, p.after...)
+// taken reports whether a call or a sample takes a branch.
+func (s *branch) taken(b *binding) (bool, error) {
+	switch {
+	case b.sampler == nil:
+		return template.Truth(s.node.Cond, b.frame)
+	case s.separates:
+		return b.sampler.separatorOn[s.node], nil
+	}
+	return b.sampler.choose(s.node, 2, 1,
+		func(int) string { return directiveAt("if", s.node.Range) + " not taken" }) == 1, nil
 }
 
-func (p *branch) sample(s *sampler) {
-	if p.separates {
-		if s.separatorOn[p.key] {
-			p.then.sample(s)
-		} else {
-			s.text = append(s.text, ' ')
+func (s *loop) sample(b *binding) error {
+	rounds := b.sampler.choose(s.node, 3, 1, func(n int) string {
+		return []string{"no round", "one round", "two rounds"}[n] + " of " + directiveAt("for", s.node.Range)
+	})
+	for round := range rounds {
+		if b.sampler.bodies++; b.sampler.bodies > maxBodies {
+			return nil
 		}
-		return
-	}
-	taken := s.choose(choice{p.key, 2, 1, func(int) string { return p.at + " not taken" }})
-	if taken == 1 {
-		p.then.sample(s)
-	} else {
-		p.other.sample(s)
-	}
-}
-
-func (p *loop) sample(s *sampler) {
-	n := s.choose(choice{p.key, 3, 1, func(n int) string {
-		return []string{"no round", "one round", "two rounds"}[n] +
-			" of " + p.at
-	}})
-	for round := range n {
-		if s.bodies++; s.bodies > maxBodies {
-			return
-		}
-		if p.separator != nil {
-			if s.separatorOn == nil {
-				s.separatorOn = map[any]bool{}
+		if s.separator != nil {
+			if b.sampler.separatorOn == nil {
+				b.sampler.separatorOn = map[*template.If]bool{}
 			}
-			s.separatorOn[p.separator] = p.separatorFirst && round > 0 || !p.separatorFirst && round < n-1
+			b.sampler.separatorOn[s.separator] = s.separatorFirst && round > 0 || !s.separatorFirst && round < rounds-1
 		}
-		p.body.sample(s)
+		if err := s.body.bind(b); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-func (p *listParam) sample(s *sampler) {
-	n := s.choose(choice{p.hole.Source, 3, 2, func(n int) string {
+// directiveAt identifies a directive by the position of its condition or collection.
+func directiveAt(what string, at hclv2.Range) string {
+	return fmt.Sprintf("%%{%s} at line %d, column %d", what, at.Start.Line, at.Start.Column)
+}
+
+// sampled returns a list of nulls.
+func (p *listParam) sampled(s *sampler) any {
+	return make([]any, s.choose(p.hole.Source, 3, 2, func(n int) string {
 		return []string{"no element", "one element", "two elements"}[n] + " in " + p.hole.Source
-	}})
-	s.text = append(s.text, p.opening(n)...)
-	for i := range n {
-		if i > 0 {
-			s.text = append(s.text, ',')
-		}
-		s.add()
-	}
-	s.text = append(s.text, ')')
+	}))
 }
 
-func (p *rowsParam) sample(s *sampler) {
-	n := 1 + s.choose(choice{p.hole.Source, 2, 1, func(int) string { return "one row in " + p.hole.Source }})
-	width := p.width()
-	for i := range n {
-		if i > 0 {
-			s.text = append(s.text, ',')
-		}
-		s.text = append(s.text, '(')
-		for j := range width {
-			if j > 0 {
-				s.text = append(s.text, ',')
-			}
-			s.add()
-		}
-		s.text = append(s.text, ')')
-	}
-}
-
-// width returns the number of values in a row: that of the type's rows if it is known, else the
-// number of columns, and at least 1.
-func (p *rowsParam) width() int {
+// sampled returns rows of nulls: as many as the type's rows have if that is known, else one for
+// each column, and at least one.
+func (p *rowsParam) sampled(s *sampler) any {
+	width := max(p.cols, 1)
 	for _, row := range elementTypes(p.hole.Type) {
 		if n, ok := knownLength(row); ok && n > 0 {
-			return n
+			width = n
+			break
 		}
 	}
-	return max(p.cols, 1)
-}
-
-func (p *namesOp) sample(s *sampler) {
-	for i, a := range p.hole.Args {
-		if i > 0 {
-			s.text = append(s.text, '.')
-		}
-		n := s.choose(choice{"ident " + a.Source, len(p.order[i]), 0,
-			func(n int) string { return a.Source + " = \"" + p.order[i][n] + "\"" }})
-		s.text = s.dialect.quote(s.text, p.order[i][n])
+	rows := make([]any, 1+s.choose(p.hole.Source, 2, 1, func(int) string { return "one row in " + p.hole.Source }))
+	for i := range rows {
+		rows[i] = make([]any, width)
 	}
-}
-
-func (p *rawOp) sample(s *sampler) {
-	n := s.choose(choice{"raw " + p.arg.Source, len(p.texts), 0,
-		func(n int) string { return p.arg.Source + " = \"" + p.texts[n] + "\"" }})
-	s.text = append(s.text, p.texts[n]...)
+	return rows
 }

@@ -66,12 +66,11 @@ func Compile(t *template.Tree, d Dialect) (*Program, hclv2.Diagnostics) {
 		contexts:    map[*template.Interpolation]holeContext{},
 		rawTexts:    map[*template.Interpolation][]*template.Text{},
 		unseparated: map[*template.For]bool{},
-		seen:        map[seenKey]bool{},
 		verbs:       map[string]bool{},
 	}
-	c.checkEnd(c.readNodes(t.Nodes, stateSet{initial()}))
-	if c.diags.HasErrors() {
-		return nil, c.diags
+	c.checkEnd(c.readNodes(t.Nodes, states{initial()}))
+	if c.HasErrors() {
+		return nil, c.All()
 	}
-	return c.generate(), c.diags
+	return c.generate(), c.All()
 }

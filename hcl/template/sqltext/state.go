@@ -131,17 +131,3 @@ func (s *state) widen() {
 		s.cols = -1
 	}
 }
-
-// stateSet is the set of possible states after the renderings read so far, in the order in which
-// they were found.
-type stateSet []state
-
-func (x *stateSet) add(s state) bool {
-	for i := range *x {
-		if (*x)[i] == s {
-			return false
-		}
-	}
-	*x = append(*x, s)
-	return true
-}

@@ -11,7 +11,7 @@ func (l *lexer) token(k kind, w string) {
 // onToken checks a token against the tokens before it, which the state still holds.
 func (l *lexer) onToken(k kind, w string) {
 	if l.ended {
-		l.errorf(l.tokenSpan(), "More than one statement",
+		l.errorAt(l.tokenSpan(), "More than one statement",
 			"A statement ends at its semicolon, and this template is one statement. Write several as a "+
 				"list: [\"...\", \"...\"].")
 		l.ended = false
@@ -116,7 +116,7 @@ func (l *lexer) endOperator() {
 		ident, closed}, l.prev) {
 		at := l.tokenSpan()
 		at.to = at.from + 1
-		l.errorf(at, "Hand-written placeholder",
+		l.errorAt(at, "Hand-written placeholder",
 			"? is written where a value belongs. Write the value itself, as in ${input.x}: it is bound as a parameter.")
 	}
 	l.token(operator, op)
@@ -173,7 +173,7 @@ func (l *lexer) openParenthesis() {
 	}
 	if len(l.frames) > 2*maxDepth {
 		if !l.tooDeep {
-			l.errorf(l.here(), "Parentheses too deep", "Parentheses are nested more than %d deep.", maxDepth)
+			l.errorAt(l.here(), "Parentheses too deep", "Parentheses are nested more than %d deep.", maxDepth)
 		}
 		l.tooDeep = true
 		return
@@ -187,7 +187,7 @@ func (l *lexer) closeParenthesis(c byte) {
 		return
 	}
 	if !l.nested() || (l.frame() == index) != (c == ']') {
-		l.errorf(l.here(), "Unmatched parenthesis",
+		l.errorAt(l.here(), "Unmatched parenthesis",
 			"This closes a parenthesis that is not open in every rendering of the template.")
 		l.token(closed, "")
 		return

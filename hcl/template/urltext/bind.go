@@ -1,7 +1,6 @@
 package urltext
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,6 +17,19 @@ type binder struct {
 	query   bool                    // the path has ended
 	segment int                     // index of the segment in dst
 	pending *template.Interpolation // the last value in the segment
+}
+
+// bind appends a URL whose path begins after head slashes.
+func bind(nodes []template.Node, f template.Frame, dst []byte, head int) ([]byte, error) {
+	b := binder{frame: f, dst: dst, head: head, segment: len(dst)}
+	err := b.nodes(nodes)
+	if err == nil && !b.query {
+		err = b.endSegment("")
+	}
+	if err != nil {
+		return dst, err
+	}
+	return b.dst, nil
 }
 
 func (b *binder) nodes(nodes []template.Node) error {
@@ -37,19 +49,20 @@ func (b *binder) node(n template.Node) error {
 		if n.Func == "path" && !b.query {
 			return b.segments(n)
 		}
-		return b.value(n)
-	case *template.If:
-		v, err := n.Cond(b.frame)
+		text, err := scalar(n, b.frame)
 		if err != nil {
 			return err
 		}
-		switch yes, ok := v.(bool); {
-		case !ok:
-			return fmt.Errorf("a condition must be true or false, and it is a %s", value.Kind(v))
-		case yes:
-			return b.nodes(n.Then)
+		b.dst = appendEscaped(b.dst, text)
+		if !b.query {
+			b.pending = n
 		}
-		return b.nodes(n.Else)
+	case *template.If:
+		branch, err := n.Branch(b.frame)
+		if err != nil {
+			return err
+		}
+		return b.nodes(branch)
 	case *template.For:
 		outer := b.frame
 		err := n.Over(outer, func(f template.Frame) error {
@@ -91,41 +104,18 @@ func (b *binder) endSegment(rest string) error {
 	}
 	source := b.pending.Source
 	b.pending = nil
-	if rest == "" {
-		return checkSegment(string(b.dst[b.segment:]), source)
-	}
 	return checkSegment(string(b.dst[b.segment:])+rest, source)
-}
-
-func (b *binder) value(h *template.Interpolation) error {
-	text, err := scalar(h, b.frame)
-	if err != nil {
-		return err
-	}
-	b.dst = appendEscaped(b.dst, text)
-	if !b.query {
-		b.pending = h
-	}
-	return nil
 }
 
 // segments appends the segments that path() returns.
 func (b *binder) segments(h *template.Interpolation) error {
-	v, err := resolve(h, b.frame)
+	v, err := h.Resolve(b.frame)
 	if err != nil {
 		return err
 	}
-	source := h.Source
-	if len(h.Args) > 0 {
-		source = h.Args[0].Source
-	}
-	var parts []any
-	switch v := v.(type) {
-	case []any:
-		parts = v
-	case nil:
-		return errNull(source)
-	default:
+	source := h.FirstArg().Source
+	parts, ok := v.([]any)
+	if !ok {
 		text, err := scalarText(v, source)
 		if err != nil {
 			return err
@@ -157,16 +147,8 @@ func (b *binder) segments(h *template.Interpolation) error {
 	return nil
 }
 
-func resolve(h *template.Interpolation, f template.Frame) (any, error) {
-	v, err := h.Value(f)
-	if err != nil {
-		return nil, err
-	}
-	return value.Resolve(v)
-}
-
 func scalar(h *template.Interpolation, f template.Frame) (string, error) {
-	v, err := resolve(h, f)
+	v, err := h.Resolve(f)
 	if err != nil {
 		return "", err
 	}
@@ -174,17 +156,9 @@ func scalar(h *template.Interpolation, f template.Frame) (string, error) {
 }
 
 func scalarText(v any, source string) (string, error) {
-	switch v := v.(type) {
-	case string:
-		return v, nil
-	case int, float64, bool, json.Number:
-		return value.Text(v)
-	case nil:
-		return "", errNull(source)
+	text, present, err := template.ScalarText(v, source)
+	if err == nil && !present {
+		err = errors.New(source + " is null, and the URL needs a value there")
 	}
-	return "", fmt.Errorf("%s must be a single value in a URL, and it is of the kind %s", source, value.Kind(v))
-}
-
-func errNull(source string) error {
-	return errors.New(source + " is null, and the URL needs a value there")
+	return text, err
 }

@@ -1,13 +1,15 @@
 package urltext
 
 import (
-	"fmt"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 
 	"hatchel/hcl/template"
 )
+
+// phase is a part of a URL.
+type phase int
 
 const (
 	start     phase = iota // before or inside the scheme
@@ -16,33 +18,30 @@ const (
 	query
 )
 
+// state is the position of a rendering in a URL. Renderings with equal states do not differ from
+// there on.
+type state struct {
+	phase           phase
+	head            string                  // the scheme or the host so far
+	first           bool                    // in the first segment
+	dots            string                  // the segment so far if it is "", "." or "..", else "x"
+	value           *template.Interpolation // the last value in the segment
+	hasEscapedSlash bool                    // the constant text contains an escaped separator
+	fromPathFunc    bool                    // the value is a path()
+	inName          bool                    // in a query: before =
+}
+
+type states = template.States[state]
+
 // checker processes all renderings of a template in parallel.
 type checker struct {
-	diags       hclv2.Diagnostics
-	seen        map[string]bool
+	template.Diagnostics
 	connection  bool
 	braceHinted bool // the hint about writing a value was given
 }
 
-func (c *checker) errorf(r hclv2.Range, summary, format string, args ...any) {
-	key := fmt.Sprint(r, summary)
-	if c.seen[key] {
-		return
-	}
-	if c.seen == nil {
-		c.seen = map[string]bool{}
-	}
-	c.seen[key] = true
-	c.diags = append(c.diags, &hclv2.Diagnostic{Severity: hclv2.DiagError, Summary: summary,
-		Detail: fmt.Sprintf(format, args...), Subject: &r})
-}
-
 func (c *checker) checkTree(t *template.Tree) {
-	states := []state{{phase: start}}
-	if c.connection {
-		states[0].first = true
-	}
-	states = c.readNodes(t.Nodes, states)
+	states := c.readNodes(t.Nodes, states{{phase: start, first: c.connection}})
 	end := hclv2.Range{Filename: t.Range.Filename, Start: t.Range.End, End: t.Range.End}
 	if n := len(t.Nodes); n > 0 {
 		end = lastRange(t.Nodes[n-1], end)
@@ -62,15 +61,15 @@ func lastRange(n template.Node, other hclv2.Range) hclv2.Range {
 	return other
 }
 
-func (c *checker) readNodes(nodes []template.Node, in []state) []state {
+func (c *checker) readNodes(nodes []template.Node, in states) states {
 	for _, n := range nodes {
 		switch n := n.(type) {
 		case *template.Text:
 			in = c.readText(n, in)
 		case *template.Interpolation:
-			in = mapStates(in, func(s state) state { return c.readInterpolation(n, s) })
+			in = in.Map(func(s state) state { return c.readInterpolation(n, s) })
 		case *template.If:
-			in = union(c.readNodes(n.Then, in), c.readNodes(n.Else, in))
+			in = c.readNodes(n.Then, in).With(c.readNodes(n.Else, in))
 		case *template.For:
 			in = c.readLoop(n, in)
 		}
@@ -80,15 +79,15 @@ func (c *checker) readNodes(nodes []template.Node, in []state) []state {
 
 // readLoop adds rounds until they add no new state. Loops before the path are rejected, because a
 // host would have unlimited forms.
-func (c *checker) readLoop(n *template.For, in []state) []state {
+func (c *checker) readLoop(n *template.For, in states) states {
 	for _, s := range in {
 		if s.phase == authority || s.phase == start && !c.connection {
-			c.errorf(n.Range, "Host depends on a call", `A loop cannot build the scheme or the host of a URL.`)
+			c.Errorf(n.Range, "Host depends on a call", `A loop cannot build the scheme or the host of a URL.`)
 			return in
 		}
 	}
 	for {
-		out := union(in, c.readNodes(n.Body, in))
+		out := in.With(c.readNodes(n.Body, in))
 		if len(out) == len(in) {
 			return in
 		}
@@ -97,7 +96,7 @@ func (c *checker) readLoop(n *template.For, in []state) []state {
 }
 
 // readText advances the states over constant text.
-func (c *checker) readText(t *template.Text, in []state) []state {
+func (c *checker) readText(t *template.Text, in states) states {
 	for i := 0; i < len(t.Value); {
 		unit := 1
 		ch, escaped := decodePercent(t.Value[i:])
@@ -111,7 +110,7 @@ func (c *checker) readText(t *template.Text, in []state) []state {
 		}
 		at := func(before int) hclv2.Range { return t.Place(max(0, i-before), min(i+unit, len(t.Value))) }
 		word := t.Value[i : i+unit]
-		in = mapStates(in, func(s state) state {
+		in = in.Map(func(s state) state {
 			if escaped {
 				return c.escaped(s, ch, at)
 			}
@@ -125,7 +124,7 @@ func (c *checker) readText(t *template.Text, in []state) []state {
 // readChar processes one character of constant text, in UTF-8.
 func (c *checker) readChar(s state, ch, rest string, at func(int) hclv2.Range) state {
 	if ch == "#" {
-		c.errorf(at(0), "Fragment in a URL",
+		c.Errorf(at(0), "Fragment in a URL",
 			`A fragment, # and the text after it, is never sent. Leave it out, or write %%23 for the character.`)
 		return s
 	}
@@ -156,13 +155,13 @@ func (c *checker) startChar(s state, ch, rest string, at func(int) hclv2.Range) 
 		case ch == "?":
 			return state{phase: query, inName: true}
 		case strings.HasPrefix(rest, "http://") || strings.HasPrefix(rest, "https://"):
-			c.errorf(at(0), "Whole URL with a connection",
+			c.Errorf(at(0), "Whole URL with a connection",
 				`The connection already has the host: write the part after its base_url, such as "/orders". `+
 					`For another host, leave out the connection's name.`)
 			return state{phase: path, dots: "x"}
 		}
-		c.errorf(at(0), "Path must begin with /",
-			`The URL of a request over a connection begins with "/" or "?": write "/%s...".`, upTo(rest, "/?"))
+		c.Errorf(at(0), "Path must begin with /",
+			`The URL of a request over a connection begins with "/" or "?": write "/%s...".`, rest[:strings.IndexAny(rest+"/", "/?")])
 		return state{phase: path, dots: "x", first: true}
 	}
 	s.head += ch
@@ -174,19 +173,12 @@ func (c *checker) startChar(s state, ch, rest string, at func(int) hclv2.Range) 
 		return s
 	}
 	if ch == "/" && len(s.head) == 1 {
-		c.errorf(at(0), "URL has no host",
+		c.Errorf(at(0), "URL has no host",
 			`Without a connection a URL is written whole: "https://host/path". With one, name it: http "name" { ... }.`)
 	} else {
-		c.errorf(at(0), "Unknown scheme", `A URL begins with "https://" or "http://".`)
+		c.Errorf(at(0), "Unknown scheme", `A URL begins with "https://" or "http://".`)
 	}
 	return state{phase: path, dots: "x"}
-}
-
-func upTo(s, stops string) string {
-	if i := strings.IndexAny(s, stops); i >= 0 {
-		return s[:i]
-	}
-	return s
 }
 
 func (c *checker) authorityChar(s state, ch string, at func(int) hclv2.Range) state {
@@ -198,7 +190,7 @@ func (c *checker) authorityChar(s state, ch string, at func(int) hclv2.Range) st
 		}
 		return state{phase: path}
 	case "@":
-		c.errorf(at(0), "User in a URL", `A URL must not hold a user or password. Use the auth block of a connection.`)
+		c.Errorf(at(0), "User in a URL", `A URL must not hold a user or password. Use the auth block of a connection.`)
 		s.head = ""
 		return s
 	}
@@ -208,14 +200,14 @@ func (c *checker) authorityChar(s state, ch string, at func(int) hclv2.Range) st
 
 func (c *checker) checkAuthority(s state, r hclv2.Range) {
 	if why := authorityProblem(s.head); why != "" {
-		c.errorf(r, "Wrong host", `The host %q %s.`, s.head, why)
+		c.Errorf(r, "Wrong host", `The host %q %s.`, s.head, why)
 	}
 }
 
 func (c *checker) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 	switch {
 	case ch == "/" && s.first && s.dots == "" && s.value == nil && !s.fromPathFunc && c.connection:
-		c.errorf(at(1), "Host in a path", `A path that begins with // names another host. Write one /.`)
+		c.Errorf(at(1), "Host in a path", `A path that begins with // names another host. Write one /.`)
 		return state{phase: path, dots: "x"}
 	case ch == "/" || ch == "?":
 		c.endSegment(s, at)
@@ -224,7 +216,7 @@ func (c *checker) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 		}
 		return state{phase: path}
 	case ch == `\`:
-		c.errorf(at(0), "Invalid character in URL", `Some servers take \ for /. Write /, or %%5C for the character.`)
+		c.Errorf(at(0), "Invalid character in URL", `Some servers take \ for /. Write /, or %%5C for the character.`)
 	case len(ch) > 1 || !pathChar(ch[0]):
 		c.invalid(ch, at(0))
 	}
@@ -233,34 +225,33 @@ func (c *checker) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 
 func (c *checker) invalid(ch string, r hclv2.Range) {
 	if ch == "%" {
-		c.errorf(r, "Wrong escape in URL",
+		c.Errorf(r, "Wrong escape in URL",
 			`%% begins an escape of two digits, such as %%20. Write %%25 for the character.`)
 		return
 	}
 	if ch == "{" || ch == "}" {
 		if !c.braceHinted {
-			c.errorf(r, "Invalid character in URL",
+			c.Errorf(r, "Invalid character in URL",
 				`A value is written ${input.x}, and %s is not allowed in a URL. Write %s for the character.`, ch,
 				escape(ch))
 		}
 		c.braceHinted = true
 		return
 	}
-	c.errorf(r, "Invalid character in URL", `The character %q is not allowed in a URL. Write %s.`, ch, escape(ch))
+	c.Errorf(r, "Invalid character in URL", `The character %q is not allowed in a URL. Write %s.`, ch, escape(ch))
 }
 
 // add appends a character to a segment.
 func (c *checker) add(s state, ch string, at func(int) hclv2.Range) state {
 	if s.fromPathFunc {
-		c.errorf(at(0), "Text after path()",
+		c.Errorf(at(0), "Text after path()",
 			`path() gives whole segments, so only a / may follow it. Put the text into the value, or write `+
 				`one ${...} for one segment.`)
 		s.fromPathFunc = false
 	}
-	switch {
-	case ch == "." && len(s.dots) < 2 && s.dots != "x":
+	if ch == "." && len(s.dots) < 2 && s.dots != "x" {
 		s.dots += "."
-	default:
+	} else {
 		s.dots = "x"
 	}
 	return s
@@ -288,11 +279,11 @@ func (c *checker) escaped(s state, ch byte, at func(int) hclv2.Range) state {
 func (c *checker) endSegment(s state, at func(int) hclv2.Range) {
 	switch {
 	case s.value != nil && s.hasEscapedSlash:
-		c.errorf(s.value.Range, "Value next to an escaped slash",
+		c.Errorf(s.value.Range, "Value next to an escaped slash",
 			`A value and an escaped slash in one segment look like a value that holds a slash. Put the `+
 				`whole segment into the value, or write path().`)
 	case s.value == nil && !s.fromPathFunc && (s.dots == "." || s.dots == ".."):
-		c.errorf(at(len(s.dots)), "Dots in a path",
+		c.Errorf(at(len(s.dots)), "Dots in a path",
 			`The segment %q and the segment before it are removed before a URL is sent. Write the path without them.`,
 			s.dots)
 	}
@@ -304,7 +295,7 @@ func (c *checker) checkEnd(s state, r hclv2.Range) {
 	switch s.phase {
 	case start:
 		if !c.connection {
-			c.errorf(r, "URL has no host", `A URL is written whole: "https://host/path".`)
+			c.Errorf(r, "URL has no host", `A URL is written whole: "https://host/path".`)
 		}
 	case authority:
 		c.checkAuthority(s, r)

@@ -1,6 +1,7 @@
 package urltext
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strings"
 )
@@ -10,7 +11,7 @@ const upperHex = "0123456789ABCDEF"
 // appendEscaped appends s with all bytes except letters, digits and -._~ as %XX, which is correct
 // in a segment and in a query value.
 func appendEscaped(dst []byte, s string) []byte {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if c := s[i]; unreserved(c) {
 			dst = append(dst, c)
 		} else {
@@ -32,25 +33,14 @@ func pathChar(c byte) bool { return unreserved(c) || strings.IndexByte("!$&'()*+
 
 func queryChar(c byte) bool { return pathChar(c) || c == '/' || c == '?' }
 
-func unhex(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10
-	case c >= 'A' && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
-}
-
 // decodePercent reads %XX at the start of s.
 func decodePercent(s string) (c byte, ok bool) {
 	if len(s) < 3 || s[0] != '%' {
 		return 0, false
 	}
-	hi, lo := unhex(s[1]), unhex(s[2])
-	return byte(hi<<4 | lo), hi >= 0 && lo >= 0
+	var decoded [1]byte
+	_, err := hex.Decode(decoded[:], []byte(s[1:3]))
+	return decoded[0], err == nil
 }
 
 // decode decodes every %XX once.

@@ -1,6 +1,7 @@
 package urltext
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -94,13 +95,7 @@ func allows(entry, scheme, authority string) bool {
 	host, port := splitPort(authority)
 	wantHost, wantPort := splitPort(entry)
 	usual := map[string]string{"http": "80", "https": "443"}[scheme]
-	if port == "" {
-		port = usual
-	}
-	if wantPort == "" {
-		wantPort = usual
-	}
-	if port != wantPort {
+	if cmp.Or(port, usual) != cmp.Or(wantPort, usual) {
 		return false
 	}
 	if below, ok := strings.CutPrefix(wantHost, "*."); ok {

@@ -1,6 +1,10 @@
 package urltext
 
 import (
+	"slices"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+
 	"hatchel/hcl/template"
 )
 
@@ -10,10 +14,7 @@ func (c *checker) readInterpolation(h *template.Interpolation, s state) state {
 	case start:
 		return c.startInterpolation(h)
 	case authority:
-		c.errorf(h.Range, "Host depends on a call",
-			`A value cannot be a part of a URL's scheme, host or port, and %s is one here. Write the host `+
-				`as text, one tool for each, or take the whole URL as a value, "${%s}", and list the hosts `+
-				`it may have: hosts = ["api.example.com"].`, h.Source, h.Source)
+		c.rejectHost(h)
 		s.head = "host" // one mistake is enough
 		return s
 	case query:
@@ -25,20 +26,24 @@ func (c *checker) readInterpolation(h *template.Interpolation, s state) state {
 
 func (c *checker) startInterpolation(h *template.Interpolation) state {
 	if c.connection {
-		c.errorf(h.Range, "Path must begin with /",
+		c.Errorf(h.Range, "Path must begin with /",
 			`A value at the beginning could change the host of the connection. Begin with "/": "/${%s}".`, h.Source)
-		return state{phase: path, value: h, dots: "x"}
+	} else {
+		c.rejectHost(h)
 	}
-	c.errorf(h.Range, "Host depends on a call",
-		`A value cannot be a part of a URL's scheme, host or port, and %s is one here. Write the host as `+
-			`text, or take the whole URL as a value, "${%s}", and list the hosts it may have: hosts = `+
-			`["api.example.com"].`, h.Source, h.Source)
 	return state{phase: path, value: h, dots: "x"}
+}
+
+func (c *checker) rejectHost(h *template.Interpolation) {
+	c.Errorf(h.Range, "Host depends on a call",
+		`A value cannot be a part of a URL's scheme, host or port, and %[1]s is one here. Write the host as text, one `+
+			`tool for each, or take the whole URL as a value, "${%[1]s}", and list the hosts it may have: `+
+			`hosts = ["api.example.com"].`, h.Source)
 }
 
 func (c *checker) pathInterpolation(h *template.Interpolation, s state) state {
 	if s.fromPathFunc {
-		c.errorf(h.Range, "Text after path()",
+		c.Errorf(h.Range, "Text after path()",
 			`path() gives whole segments, so only a / may follow it. Write a / before ${%s}.`, h.Source)
 		return s
 	}
@@ -49,10 +54,10 @@ func (c *checker) pathInterpolation(h *template.Interpolation, s state) state {
 		s.dots = "x"
 		return s
 	}
-	if c.isNullable(h) {
-		c.errorf(h.Range, "Null in a path",
-			`%s may be null, and a path has no way to express that. Write the path for it: %%{if %s != `+
-				`null}/${%s}%%{endif}, or give the input a default.`, h.Source, h.Source, h.Source)
+	if isNullable(h) {
+		c.Errorf(h.Range, "Null in a path",
+			`%[1]s may be null, and a path has no way to express that. Write the path for it: %%{if %[1]s != `+
+				`null}/${%[1]s}%%{endif}, or give the input a default.`, h.Source)
 	}
 	c.checkConstant(h)
 	s.value = h
@@ -61,22 +66,19 @@ func (c *checker) pathInterpolation(h *template.Interpolation, s state) state {
 
 // pathFunc reads an interpolation path(...).
 func (c *checker) pathFunc(h *template.Interpolation, s state) state {
-	arg := h
-	if len(h.Args) > 0 {
-		arg = h.Args[0]
-	}
+	arg := h.FirstArg()
 	if s.dots != "" || s.value != nil || s.hasEscapedSlash {
-		c.errorf(h.Range, "Text before path()",
+		c.Errorf(h.Range, "Text before path()",
 			`path() gives whole segments, so it must follow a /. Write a / before it, or one ${...} for one segment.`)
 	}
-	if c.isNullable(arg) {
-		c.errorf(h.Range, "Null in a path",
-			`%s may be null, and a path has no way to express that. Write the path for it: %%{if %s != `+
-				`null}/${%s}%%{endif}.`, arg.Source, arg.Source, h.Source)
+	if isNullable(arg) {
+		c.Errorf(h.Range, "Null in a path",
+			`%[1]s may be null, and a path has no way to express that. Write the path for it: %%{if %[1]s != `+
+				`null}/${%[2]s}%%{endif}.`, arg.Source, h.Source)
 	}
 	switch arg.Type.Kind {
 	case template.Object, template.Bytes, template.File:
-		c.errorf(h.Range, "No text for a URL", `path() takes a list of names or a string with /, and %s is neither.`,
+		c.Errorf(h.Range, "No text for a URL", `path() takes a list of names or a string with /, and %s is neither.`,
 			arg.Source)
 	}
 	return state{phase: path, first: s.first, fromPathFunc: true}
@@ -84,27 +86,27 @@ func (c *checker) pathFunc(h *template.Interpolation, s state) state {
 
 func (c *checker) queryInterpolation(h *template.Interpolation, s state) {
 	if h.Func == "path" {
-		c.errorf(h.Range, "Function of another context",
-			`path() is for paths. In a query write the value alone: ${%s}.`, argument(h))
+		c.Errorf(h.Range, "Function of another context",
+			`path() is for paths. In a query write the value alone: ${%s}.`, h.FirstArg().Source)
 		return
 	}
 	if !c.checkScalar(h) {
 		return
 	}
 	if s.inName && h.Type.Kind != template.Enum && !h.Type.Known {
-		c.errorf(h.Range, "Value as a parameter's name",
-			`%s would choose which parameter is sent. Write the name as text, "?name=${%s}", or make the `+
-				`input an enum.`, h.Source, h.Source)
+		c.Errorf(h.Range, "Value as a parameter's name",
+			`%[1]s would choose which parameter is sent. Write the name as text, "?name=${%[1]s}", or make the `+
+				`input an enum.`, h.Source)
 	}
-	if c.isNullable(h) {
-		c.errorf(h.Range, "Null in a query", `%s may be null. Write query = { name = %s }, which leaves it out then.`,
-			h.Source, h.Source)
+	if isNullable(h) {
+		c.Errorf(h.Range, "Null in a query",
+			`%[1]s may be null. Write query = { name = %[1]s }, which leaves it out then.`, h.Source)
 	}
 }
 
 // isNullable reports whether an interpolation can be null as far as is known. A value of unknown
 // type is checked during the call.
-func (c *checker) isNullable(h *template.Interpolation) bool {
+func isNullable(h *template.Interpolation) bool {
 	return h.Type.Nullable && h.Type.Kind != template.Any
 }
 
@@ -112,30 +114,33 @@ func (c *checker) isNullable(h *template.Interpolation) bool {
 func (c *checker) checkScalar(h *template.Interpolation) bool {
 	switch h.Func {
 	case "ident", "raw":
-		c.errorf(h.Range, "Function of another context", `%s() belongs to SQL. Write the value alone: ${%s}.`, h.Func,
-			argument(h))
+		c.Errorf(h.Range, "Function of another context", `%s() belongs to SQL. Write the value alone: ${%s}.`, h.Func,
+			h.FirstArg().Source)
 		return false
 	case "under":
-		c.errorf(h.Range, "Function of another context", `under() is for files. In a URL write path(): ${path(%s)}.`,
-			lastArgument(h))
+		name := h
+		if len(h.Args) > 0 {
+			name = h.Args[len(h.Args)-1]
+		}
+		c.Errorf(h.Range, "Function of another context", `under() is for files. In a URL write path(): ${path(%s)}.`,
+			name.Source)
 		return false
 	}
 	switch h.Type.Kind {
 	case template.List:
-		c.errorf(h.Range, "List in a URL",
-			`%s is a list. In a path write ${path(%s)}, one segment an element; in a query write query = { `+
-				`name = %s } or ${join(",", %s)}.`, h.Source, h.Source, h.Source, h.Source)
+		c.Errorf(h.Range, "List in a URL",
+			`%[1]s is a list. In a path write ${path(%[1]s)}, one segment an element; in a query write `+
+				`query = { name = %[1]s } or ${join(",", %[1]s)}.`, h.Source)
 	case template.Object:
-		c.errorf(h.Range, "No text for a URL",
-			`%s is an object, and a part of a URL is one string. Name the member that is meant: %s.id.`, h.Source,
-			h.Source)
+		c.Errorf(h.Range, "No text for a URL",
+			`%[1]s is an object, and a part of a URL is one string. Name the member that is meant: %[1]s.id.`, h.Source)
 	case template.File:
-		c.errorf(h.Range, "No text for a URL",
-			`%s is a file, and a part of a URL is one string. Name what is meant, ${%s.filename}, or send the `+
-				`file in the request: body = %s.`, h.Source, h.Source, h.Source)
+		c.Errorf(h.Range, "No text for a URL",
+			`%[1]s is a file, and a part of a URL is one string. Name what is meant, ${%[1]s.filename}, or send the `+
+				`file in the request: body = %[1]s.`, h.Source)
 	case template.Bytes:
-		c.errorf(h.Range, "No text for a URL", `%s is bytes, and a part of a URL is text. Write ${base64encode(%s)}.`,
-			h.Source, h.Source)
+		c.Errorf(h.Range, "No text for a URL",
+			`%[1]s is bytes, and a part of a URL is text. Write ${base64encode(%[1]s)}.`, h.Source)
 	default:
 		return true
 	}
@@ -145,26 +150,35 @@ func (c *checker) checkScalar(h *template.Interpolation) bool {
 // checkConstant applies the checks of a call to a value that is known at load. Adjacent text may
 // make the value valid, so it reports only values that are invalid in any text.
 func (c *checker) checkConstant(h *template.Interpolation) {
-	text, ok := h.Type.Constant.(string)
-	if !h.Type.Known || !ok || text == "" || text == "." || text == ".." {
+	text, known := h.Type.KnownText()
+	if !known || text == "" || text == "." || text == ".." {
 		return
 	}
 	if err := checkSegment(escape(text), h.Source); err != nil {
-		c.errorf(h.Range, "Value is not a segment",
-			`%s is %q, and a value in a path is one segment. For several write ${path(%s)}.`, h.Source, text, h.Source)
+		c.Errorf(h.Range, "Value is not a segment",
+			`%[1]s is %[2]q, and a value in a path is one segment. For several write ${path(%[1]s)}.`, h.Source, text)
 	}
 }
 
-func argument(h *template.Interpolation) string {
-	if len(h.Args) == 0 {
-		return h.Source
+// inline converts leading values that are known at load to text, as long as head accepts the text
+// before them.
+func inline(t *template.Tree, head func(string) bool) *template.Tree {
+	out := &template.Tree{Nodes: slices.Clone(t.Nodes), Range: t.Range}
+	text := ""
+	for i, n := range out.Nodes {
+		switch n := n.(type) {
+		case *template.Text:
+			text += n.Value
+		case *template.Interpolation:
+			s, known := n.Type.KnownText()
+			if !known || n.Func != "" || !head(text) {
+				return out
+			}
+			out.Nodes[i] = &template.Text{Value: s, Place: func(int, int) hclv2.Range { return n.Range }}
+			text += s
+		default:
+			return out
+		}
 	}
-	return h.Args[0].Source
-}
-
-func lastArgument(h *template.Interpolation) string {
-	if len(h.Args) == 0 {
-		return h.Source
-	}
-	return h.Args[len(h.Args)-1].Source
+	return out
 }

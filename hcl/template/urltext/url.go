@@ -1,6 +1,13 @@
+// Package urltext compiles templates of URLs. [CompilePath] compiles the part after the base URL of
+// a connection, [CompileURL] a complete URL.
+//
+// A compiled template guarantees that a value of a call is one segment of a path, several complete
+// segments with path(), or one value of a query. A value never changes the scheme, the host, the
+// port, the number of segments or the names in a query, however often a server decodes the URL.
 package urltext
 
 import (
+	"slices"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -18,29 +25,17 @@ type Path struct {
 // is nil if there are errors.
 func CompilePath(t *template.Tree) (*Path, hclv2.Diagnostics) {
 	c := &checker{connection: true}
-	nodes := inline(t.Nodes, func(text string) bool { return text == "" })
-	c.checkTree(&template.Tree{Nodes: nodes, Range: t.Range})
-	if c.diags.HasErrors() {
-		return nil, c.diags
+	t = inline(t, func(text string) bool { return text == "" })
+	c.checkTree(t)
+	if c.HasErrors() {
+		return nil, c.All()
 	}
-	return &Path{nodes: nodes}, c.diags
+	return &Path{nodes: t.Nodes}, nil
 }
 
 // Bind appends the escaped path of one call to dst. It begins with "/" or "?" unless it is empty.
 // The error is a sentence for the model that made the call; dst is then returned unchanged.
 func (p *Path) Bind(f template.Frame, dst []byte) ([]byte, error) { return bind(p.nodes, f, dst, 0) }
-
-func bind(nodes []template.Node, f template.Frame, dst []byte, head int) ([]byte, error) {
-	b := binder{frame: f, dst: dst, head: head, segment: len(dst)}
-	err := b.nodes(nodes)
-	if err == nil && !b.query {
-		err = b.endSegment("")
-	}
-	if err != nil {
-		return dst, err
-	}
-	return b.dst, nil
-}
 
 // A URL is a complete URL. It is immutable and safe for concurrent use.
 type URL struct {
@@ -53,59 +48,35 @@ type URL struct {
 // are constant text, unless the template is a single value. The URL is nil if there are errors.
 func CompileURL(t *template.Tree) (*URL, hclv2.Diagnostics) {
 	c := &checker{}
+	u := &URL{}
 	if len(t.Nodes) == 1 {
 		if h, ok := t.Nodes[0].(*template.Interpolation); ok && !h.Type.Known {
-			return c.wholeURL(h)
+			u.data = h
 		}
 	}
-	nodes := inline(t.Nodes, func(text string) bool {
-		return strings.Count(text, "/") < 3 && !strings.Contains(text,
-			"?")
-	})
-	c.checkTree(&template.Tree{Nodes: nodes, Range: t.Range})
-	if c.diags.HasErrors() {
-		return nil, c.diags
+	if u.data != nil {
+		c.checkWholeURL(u.data)
+	} else {
+		t = inline(t, func(text string) bool { return strings.Count(text, "/") < 3 && !strings.Contains(text, "?") })
+		c.checkTree(t)
+		u.nodes = t.Nodes
 	}
-	return &URL{nodes: nodes}, c.diags
+	if c.HasErrors() {
+		return nil, c.All()
+	}
+	return u, nil
 }
 
-func (c *checker) wholeURL(h *template.Interpolation) (*URL, hclv2.Diagnostics) {
+func (c *checker) checkWholeURL(h *template.Interpolation) {
 	switch {
 	case h.Func == "path":
-		c.errorf(h.Range, "Host depends on a call",
+		c.Errorf(h.Range, "Host depends on a call",
 			`path() gives segments of a path, and no host comes before it. Write "https://host/${%s}".`, h.Source)
-	case c.checkScalar(h) && c.isNullable(h):
-		c.errorf(h.Range, "Null in a URL",
+	case c.checkScalar(h) && isNullable(h):
+		c.Errorf(h.Range, "Null in a URL",
 			`%s may be null, and a request needs a URL. Guard the step with when, or make the input required.`,
 			h.Source)
 	}
-	if c.diags.HasErrors() {
-		return nil, c.diags
-	}
-	return &URL{data: h}, c.diags
-}
-
-// inline converts leading values that are known at load to text, as long as head accepts the text
-// before them.
-func inline(nodes []template.Node, head func(string) bool) []template.Node {
-	out := append([]template.Node(nil), nodes...)
-	text := ""
-	for i, n := range out {
-		switch n := n.(type) {
-		case *template.Text:
-			text += n.Value
-		case *template.Interpolation:
-			s, ok := n.Type.Constant.(string)
-			if !ok || !n.Type.Known || n.Func != "" || !head(text) {
-				return out
-			}
-			out[i] = &template.Text{Value: s, Place: func(int, int) hclv2.Range { return n.Range }}
-			text += s
-		default:
-			return out
-		}
-	}
-	return out
 }
 
 // HostsNeeded reports whether the complete URL is a value. Then the author must list the allowed
@@ -114,7 +85,7 @@ func (u *URL) HostsNeeded() bool { return u.data != nil }
 
 // Within returns the URL restricted to hosts, each of which must satisfy ValidHost.
 func (u *URL) Within(hosts []string) *URL {
-	return &URL{nodes: u.nodes, data: u.data, hosts: append([]string(nil), hosts...)}
+	return &URL{nodes: u.nodes, data: u.data, hosts: slices.Clone(hosts)}
 }
 
 // Bind appends the escaped URL of one call to dst. A URL that is a value is rejected unless its

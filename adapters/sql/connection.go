@@ -1,0 +1,116 @@
+package sql
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hatchel/adapters"
+	"hatchel/hcl"
+	"hatchel/hcl/template/sqltext"
+)
+
+// connectionMode is the argument mode of every database connection.
+type connectionMode struct{ Mode string }
+
+func (m *connectionMode) attr() hcl.Field {
+	m.Mode = "rw"
+	return hcl.Choice(&m.Mode, "mode", `"ro" makes the connection read-only; "rw" lets exec write.`, "ro", "rw").
+		DefaultDoc(`"rw"`)
+}
+
+func (m *connectionMode) readOnly() bool { return m.Mode == "ro" }
+
+// serverConnection is a connection "postgres" or "mysql" block.
+type serverConnection struct {
+	connectionMode
+	URL            hcl.SecretText
+	MaxConnections int
+	MaxIdle        time.Duration
+	ConnectTimeout time.Duration
+	Timeout        time.Duration
+	Decimals       string
+
+	dialect sqltext.Dialect
+}
+
+// exampleURLs are addresses of databases.
+var exampleURLs = map[sqltext.Dialect]string{
+	sqltext.PostgreSQL: `"postgres://user:password@host:5432/name?sslmode=verify-full"`,
+	sqltext.MySQL:      `"mysql://user:password@host:3306/name?tls=true"`,
+}
+
+func (c *serverConnection) postgresSpec() hcl.Spec { return c.spec(sqltext.PostgreSQL) }
+func (c *serverConnection) mysqlSpec() hcl.Spec    { return c.spec(sqltext.MySQL) }
+
+func (c *serverConnection) spec(dialect sqltext.Dialect) hcl.Spec {
+	c.dialect = dialect
+	c.MaxConnections, c.MaxIdle, c.ConnectTimeout, c.Decimals = 10, 5*time.Minute, 5*time.Second, "text"
+	return hcl.Spec{
+		hcl.Attr(&c.URL, "url", "The address and the credentials of the database, such as "+exampleURLs[dialect]+
+			". TLS is an option of the URL.").Require(),
+		c.attr(),
+		hcl.PositiveInt(&c.MaxConnections, "max_connections",
+			"The maximum number of statements that run at the same time.").DefaultDoc("10"),
+		hcl.Attr(&c.MaxIdle, "max_idle_time", "How long an unused connection stays open.").DefaultDoc(`"5m"`),
+		hcl.PositiveDuration(&c.ConnectTimeout, "connect_timeout", "The time limit for connecting.").DefaultDoc(`"5s"`),
+		hcl.Attr(&c.Timeout, "timeout",
+			"The time limit that the server enforces for one statement.").DefaultDoc("the time limit of the call"),
+		hcl.Choice(&c.Decimals, "decimals", `The type of decimals in the output: "text" is a string with every digit, `+
+			`"number" is a JSON number with every digit.`, "text", "number").DefaultDoc(`"text"`),
+	}
+}
+
+func (c *serverConnection) decimalsAsNumbers() bool { return c.Decimals == "number" }
+
+// Check implements hcl.Checker.
+func (c *serverConnection) Check() error {
+	var err error
+	switch {
+	case c.URL == "":
+	case c.dialect == sqltext.MySQL:
+		_, err = parseMySQLURL(c.URL.Reveal())
+	default:
+		_, err = pgxpool.ParseConfig(c.URL.Reveal())
+	}
+	if err != nil { // it may quote the password
+		return hcl.Blame(&c.URL, "url is not the address of a %v database, such as %s.", c.dialect, exampleURLs[c.dialect])
+	}
+	return nil
+}
+
+// sqliteConnection is a connection "sqlite" block.
+type sqliteConnection struct {
+	connectionMode
+	File        string
+	Init        string
+	BusyTimeout time.Duration
+	MaxReaders  int
+}
+
+func (c *sqliteConnection) spec() hcl.Spec {
+	c.BusyTimeout, c.MaxReaders = 5*time.Second, max(4, runtime.NumCPU())
+	return hcl.Spec{
+		hcl.Attr(&c.File, "file", "The database file. A relative path starts at the configuration directory. "+
+			`With mode = "rw" a missing file is created, but not a missing directory.`).Require(),
+		c.attr(),
+		hcl.Attr(&c.Init, "init", "Statements that run when the database is first opened for writing, "+
+			`such as file("schema.sql"). They must be idempotent, because they run again after every restart.`),
+		hcl.Attr(&c.BusyTimeout, "busy_timeout",
+			"How long a statement waits for another process that locks the file.").DefaultDoc(`"5s"`),
+		hcl.PositiveInt(&c.MaxReaders, "max_readers",
+			"The maximum number of queries that run at the same time. Writes run one at a time.").
+			RenamedFrom("readers").DefaultDoc("one per processor, at least 4"),
+	}
+}
+
+// Check implements hcl.Checker.
+func (c *sqliteConnection) Check() error {
+	var checks adapters.Checks
+	checks.Refuse(c.File == "", &c.File, "file must not be empty.")
+	checks.Refuse(c.File == ":memory:", &c.File,
+		"A database in memory would be a different one for every connection. Name a file.")
+	checks.Refuse(c.Init != "" && c.readOnly(), &c.Init, `init writes, but mode is "ro".`)
+	return checks.Err()
+}

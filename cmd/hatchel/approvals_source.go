@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/server"
+	"hatchel/runtime/state"
+)
+
+// localApprovals decides in the state store, which servers may have open at the same time.
+type localApprovals struct {
+	store   state.Store
+	book    *approval.Store
+	audited bool // decisions are recorded in an audit log before they take effect
+
+	cancel   context.CancelFunc
+	watching sync.WaitGroup
+}
+
+// openLocal opens the state of a directory. Errors in the configuration matter only when they hide
+// where the state is and --state does not say: tools may need secrets that an operator does not
+// have.
+func (f *approvalsFlags) openLocal(ctx context.Context, stderr io.Writer) (approvalSource, error) {
+	folder, err := f.decode(f.dir, stderr)
+	if err != nil {
+		return nil, err
+	}
+	cfg := folder.config
+	if folder.diags.HasErrors() && f.state == "" && !knowsState(cfg) {
+		return nil, failf("%s has %s, and the location of its state is unknown: "+
+			"run hatchel validate %s, or name the file with --state",
+			f.dir, countDiagnostics(folder.diags), f.dir)
+	}
+	if err := checkStateExists(f.state, folder.dir, cfg.State); err != nil {
+		return nil, err
+	}
+	store, err := server.OpenState(ctx, f.state, folder.dir, cfg.State)
+	if err != nil {
+		return nil, failf("%s", err)
+	}
+	l := &localApprovals{store: store, book: approval.NewStore(store)}
+	l.audited = cfg.Audit != nil && (cfg.Audit.Stdout || cfg.Audit.File != "" || cfg.Audit.Postgres != "")
+	ctx, l.cancel = context.WithCancel(ctx)
+	l.watching.Go(func() { store.Watch(ctx, l.book.NotifyChange) })
+	return l, nil
+}
+
+// knowsState reports whether a configuration with errors declares the location of the state.
+func knowsState(cfg *hcl.Config) bool {
+	if cfg.State == nil {
+		return !cfg.Partial
+	}
+	return cfg.State.SQLite != "" || cfg.State.Postgres != ""
+}
+
+// checkStateExists returns an error for a state file that no server has created, because opening it
+// would create it.
+func checkStateExists(file, dir string, block *hcl.State) error {
+	if block != nil && block.Postgres != "" {
+		return nil
+	}
+	path, err := server.StatePath(file, dir, block)
+	if err != nil {
+		return failf("%s", err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return failf("%s cannot be read: %s. A server creates it with the first approval; "+
+			"approvals of a server elsewhere are decided with --server URL", path, reason(err))
+	}
+	return nil
+}
+
+func (l *localApprovals) close() {
+	l.cancel()
+	l.watching.Wait()
+	l.store.Close()
+}
+
+func (l *localApprovals) list(ctx context.Context, q approval.ListQuery) ([]*approvalRow, string, error) {
+	entries, next, err := l.book.List(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	rows := make([]*approvalRow, len(entries))
+	for i, e := range entries {
+		if rows[i], err = decodeRow(e.AppendJSON(nil)); err != nil {
+			return nil, "", err
+		}
+	}
+	return rows, next, nil
+}
+
+func (l *localApprovals) find(ctx context.Context, id string) (*approvalRow, error) {
+	a, err := l.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return rowOf(a)
+}
+
+func (l *localApprovals) load(ctx context.Context, id string) (*approval.Approval, error) {
+	a, err := l.book.Find(ctx, id)
+	if err == nil && a == nil {
+		err = approval.ErrNotFound
+	}
+	return a, err
+}
+
+func rowOf(a *approval.Approval) (*approvalRow, error) {
+	text, err := a.AppendJSON(nil)
+	if err != nil {
+		return nil, err
+	}
+	return decodeRow(text)
+}
+
+func (l *localApprovals) decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error) {
+	a, err := l.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	d := approval.Decision{By: localUser(), At: time.Now().UTC().Truncate(time.Microsecond), Reason: reason}
+	if l.audited || a.Audited {
+		a, err = l.propose(ctx, a.ID, approved, d)
+	} else {
+		a, err = l.book.Decide(ctx, a.ID, approved, d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rowOf(a)
+}
+
+// recordTimeout is the time that a running server has to record a decision before the command
+// returns.
+const recordTimeout = 5 * time.Second
+
+// propose stores a decision for the server that has the audit log, and waits until it has taken
+// effect. The approval is still pending when no server has recorded the decision in time; the next
+// one to start does.
+func (l *localApprovals) propose(
+	ctx context.Context, id string, approved bool, d approval.Decision,
+) (*approval.Approval, error) {
+	a, err := l.book.Propose(ctx, id, approved, d, false)
+	if err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	decided, err := l.book.Wait(bounded, a, 0, nil)
+	if err != nil && bounded.Err() != nil {
+		decided, err = l.book.Find(context.WithoutCancel(ctx), id)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case decided == nil:
+		return nil, approval.ErrNotFound
+	case decided.Status == approval.Pending && decided.Proposal == nil:
+		return nil, failf("nothing was decided: the server could not record the decision in its audit log; its log " +
+			"has the reason")
+	case decided.Status != approval.Pending && !isDecision(decided.Decision, d):
+		return nil, &approval.DecidedError{Status: decided.Status, Decision: decided.Decision}
+	}
+	return decided, nil
+}
+
+// isDecision reports whether an approval was decided by d.
+func isDecision(of *approval.Decision, d approval.Decision) bool {
+	return of != nil && of.By == d.By && of.At.Equal(d.At)
+}
+
+// keyVariable holds the credential, because other users of the machine can read command lines.
+const keyVariable = "HATCHEL_KEY"
+
+// remoteApprovals decides over the HTTP API of a server.
+type remoteApprovals struct{ *server.Client }
+
+// newRemoteApprovals returns the source for a server, given its base URL or that of its MCP
+// endpoint.
+func newRemoteApprovals(address string) (approvalSource, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
+		return nil, misusef("--server requires the URL of a server, as in https://example.com, and got %q", address)
+	}
+	if u.Scheme == "http" && !server.IsLoopback(u.Host) && u.Hostname() != "localhost" {
+		return nil, misusef("--server: http would send the key to %s unencrypted. Use https", u.Host)
+	}
+	key := os.Getenv(keyVariable)
+	if key == "" {
+		return nil, misusef("--server requires your API key or token in the environment variable %s", keyVariable)
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, misusef("--server: the value of %s is not a valid key", keyVariable)
+	}
+	base := strings.TrimSuffix(strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), "/mcp")
+	return remoteApprovals{server.NewClient(base, key, "hatchel/"+release())}, nil
+}
+
+func (r remoteApprovals) close() { r.Close() }
+
+func (r remoteApprovals) list(ctx context.Context, q approval.ListQuery) ([]*approvalRow, string, error) {
+	texts, next, err := r.ListApprovals(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	rows := make([]*approvalRow, len(texts))
+	for i, text := range texts {
+		if rows[i], err = decodeRow(approval.EscapeJSON(text)); err != nil {
+			return nil, "", err
+		}
+	}
+	return rows, next, nil
+}
+
+func (r remoteApprovals) find(ctx context.Context, id string) (*approvalRow, error) {
+	text, err := r.FindApproval(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return decodeRow(approval.EscapeJSON(text))
+}
+
+func (r remoteApprovals) decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error) {
+	text, err := r.DecideApproval(ctx, id, approved, reason)
+	if err != nil {
+		return nil, err
+	}
+	return decodeRow(approval.EscapeJSON(text))
+}

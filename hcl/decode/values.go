@@ -1,0 +1,216 @@
+package decode
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/exprlang"
+	"hatchel/hcl/eval/hclexpr"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// decodeValue decodes one argument into dst.
+func (d *Decoder) decodeValue(dst any, e hclsyntax.Expression, f Field) {
+	switch dst := dst.(type) {
+	case *string:
+		*dst, _ = d.Known(e, f, "string").(string)
+	case *SecretText:
+		f.Secret = true
+		s, _ := d.Known(e, f, "string").(string)
+		*dst = SecretText(s)
+	case *bool:
+		*dst, _ = d.Known(e, f, "bool").(bool)
+	case **bool:
+		if b, ok := d.Known(e, f, "bool").(bool); ok {
+			*dst = &b
+		}
+	case *int:
+		*dst, _ = d.Known(e, f, "integer").(int)
+	case *float64:
+		*dst, _ = value.Float(d.Known(e, f, "number"))
+	case **float64:
+		if n, ok := value.Float(d.Known(e, f, "number")); ok {
+			*dst = &n
+		}
+	case *[]string:
+		*dst = Items[string](d, e, f, "strings")
+	case *[]int:
+		*dst = Items[int](d, e, f, "integers")
+	case *time.Duration:
+		*dst = d.Duration(e, f)
+	case *Size:
+		*dst = d.Size(e, f)
+	case **schema.Type:
+		*dst = d.DecodeType(e)
+		d.RejectFileType(*dst, e, "an answer")
+	default:
+		d.decodeComputed(dst, e, f)
+	}
+}
+
+// Known evaluates an expression at load and checks the kind of its value.
+func (d *Decoder) Known(e hclsyntax.Expression, f Field, want string) any {
+	n := d.CompileKnown(e, f)
+	if !n.Known {
+		return nil
+	}
+	_, isInt := n.Value.(int)
+	if kind := value.Kind(n.Value); kind != want && !(isInt && want == "integer") {
+		hint := ""
+		if text, isText := n.Value.(string); isText && want == "list" {
+			hint = fmt.Sprintf(" Write [%q].", text)
+		}
+		d.Errorf(e.Range(), "Wrong type", "%s takes %s, not %s.%s", f.Name, diag.WithArticle(want),
+			eval.TypePhrase(eval.TypeOf(n.Value)), hint)
+		return nil
+	}
+	return n.Value
+}
+
+func (d *Decoder) CompileKnown(e hclsyntax.Expression, f Field) eval.TypedExpr {
+	s := d.LoadScope
+	if f.Secret {
+		s = s.WithSecrets(eval.AllowSecrets)
+	}
+	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
+	n := c.Compile(e, hclexpr.LexicalEnv{})
+	d.Diags = append(d.Diags, c.Diags...)
+	d.MissingValue = d.MissingValue || !n.Known
+	return n
+}
+
+// Items reads a list of strings or integers.
+func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of string) (out []T) {
+	elems, _ := d.Known(e, f, "list").([]any)
+	for _, v := range elems {
+		item, ok := v.(T)
+		if !ok {
+			d.Errorf(e.Range(), "Wrong type", "%s is a list of %s, and one element is %s.", f.Name, of,
+				eval.TypePhrase(eval.TypeOf(v)))
+			return out
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// StringSet declares a list of strings that is known at load. Keep reports an invalid element at r
+// and returns the element to add to dst, or "" for none. Repeated elements are added once.
+func StringSet(dst *[]string, name, typ, doc string, keep func(d *Decoder, r diag.Range, elem string) string) Field {
+	return Custom(name, typ, doc, func(d *Decoder, e hclsyntax.Expression) {
+		for i, elem := range Items[string](d, e, Field{Name: name}, "strings") {
+			elem = keep(d, diag.RangeOf(ElementRange(e, i)), elem)
+			if elem != "" && !slices.Contains(*dst, elem) {
+				*dst = append(*dst, elem)
+			}
+		}
+	})
+}
+
+// ElementRange returns the range of an element of a list, or of the whole expression if it is not a
+// list literal.
+func ElementRange(e hclsyntax.Expression, i int) hclv2.Range {
+	if list, ok := e.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
+		return list.Exprs[i].Range()
+	}
+	return e.Range()
+}
+
+// decodeComputed decodes an argument that is computed for every call.
+func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
+	c := d.Compiler(f)
+	c.Name = f.Name
+	in := hclexpr.LexicalEnv{NonNull: d.NonNull}
+	switch dst := dst.(type) {
+	case **hclexpr.Expr:
+		n := c.Compile(e, in)
+		c.RejectFileValue(n, e, f.argument())
+		*dst = &hclexpr.Expr{Typed: n, Range: diag.RangeOf(e.Range())}
+	case **hclexpr.StringExpr:
+		*dst = c.CompileString(e, in, f.argument())
+	case **hclexpr.TextTemplate:
+		*dst = c.CompileText(e, in)
+	case **hclexpr.KeyValues:
+		*dst = c.CompileKeyValues(e, in, f.argument())
+	case **hclexpr.SQL:
+		*dst = c.CompileSQL(e, in, d.Dialect)
+		for i, s := range (*dst).Statements() {
+			d.Ranges[s] = (*dst).StatementRange(i)
+		}
+	case **hclexpr.Script:
+		*dst = c.CompileScript(e, in)
+	case **hclexpr.Argv:
+		*dst = c.CompileArgv(e, in, d.ArgvPrefix)
+	case **hclexpr.Pipe:
+		*dst = c.CompilePipe(e, in)
+	case **hclexpr.RequestURL:
+		*dst = c.CompileURL(e, in, d.HasConnection)
+	case **hclexpr.Condition:
+		*dst = c.CompileCondition(e, d.NonNull, f.Name)
+	case **hclexpr.Program:
+		*dst = c.CompileProgram(e, d.NonNull, f.Name, exprlang.WantAny)
+	}
+	d.Diags = append(d.Diags, c.Diags...)
+}
+
+func (d *Decoder) Compiler(f Field) *hclexpr.Compiler {
+	s := d.Scope
+	if f.Secret {
+		s = s.WithSecrets(eval.AllowSecrets)
+	}
+	return hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
+}
+
+// DecodeType reads a type expression.
+func (d *Decoder) DecodeType(e hclsyntax.Expression) *schema.Type {
+	return schema.ParseType(e, d.TypeEnv())
+}
+
+// namedType resolves type.name.
+func (d *Decoder) namedType(name string, r hclv2.Range) *schema.Type {
+	if d.Deps != nil {
+		d.Deps.Types = append(d.Deps.Types, name)
+	}
+	t, diags := d.Env.NamedType(name, r)
+	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
+	return t
+}
+
+// TypeEnv returns the environment of type expressions in the file.
+func (d *Decoder) TypeEnv() schema.Env {
+	return schema.Env{
+		Diags: &d.Diags,
+		Type:  d.namedType,
+		Eval: func(e hclv2.Expression) (any, bool) {
+			n := d.CompileKnown(e.(hclsyntax.Expression), Field{})
+			return n.Value, n.Known
+		},
+		Size:    func(e hclv2.Expression) int64 { return int64(d.Size(e.(hclsyntax.Expression), Field{})) },
+		Source:  d.Src,
+		Uploads: d.Env.UploadURL,
+	}
+}
+
+// eachTypes returns the types of each.key and each.value.
+func (d *Decoder) eachTypes(e *hclexpr.Expr) (key, elem *schema.Type) {
+	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, d.Scope, d.Deps)
+	at := hclv2.Range{Filename: e.Range.File, Start: hclv2.Pos(e.Range.Start), End: hclv2.Pos(e.Range.End)}
+	key, elem = c.ElementTypes(e.Typed, at)
+	d.Diags = append(d.Diags, c.Diags...)
+	return key, elem
+}
+
+// RejectFileType reports a type that contains a file where callers cannot send one.
+func (d *Decoder) RejectFileType(t *schema.Type, e hclsyntax.Expression, what string) {
+	if t.HoldsFile() {
+		d.Errorf(e.Range(), "Misplaced file",
+			"A file is uploaded by a caller, so only an input can have this type, not %s.", what)
+	}
+}

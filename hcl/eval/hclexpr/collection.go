@@ -1,0 +1,167 @@
+package hclexpr
+
+import (
+	"fmt"
+	"strconv"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+func (c *Compiler) compileIndex(e *hclsyntax.IndexExpr, in LexicalEnv) eval.TypedExpr {
+	n, key := c.Compile(e.Collection, in), c.Compile(e.Key, in)
+	if name, ok := key.Value.(string); ok && key.Known {
+		return c.compileAttribute(n, name, e.BracketRange, in)
+	}
+	return c.compileElement(n, key, e.BracketRange)
+}
+
+// compileElement compiles n[key] for a key that is not a constant text.
+func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.TypedExpr {
+	c.checkNotNull(n, r)
+	what := eval.Subject(n)
+	out := eval.Binary(eval.AnyType, n, key, func(f *eval.Frame, v, k any) (any, error) {
+		return eval.ElementAt(f, v, k, what)
+	}).DependOn(n, key)
+	out.Phrase = what + "[" + indexPhrase(key) + "]"
+	switch n.Type.Kind {
+	case schema.List, schema.Set, schema.Map:
+		out.Type = n.Type.Elem
+		out.NullReason = eval.NullableReason(out.Phrase, n.Type.Elem)
+	case schema.Object:
+		out.Type = commonMemberType(n.Type)
+		if enum := enumOfMembers(n); enum != nil {
+			out.Type = enum
+		}
+	case schema.Any:
+	default:
+		c.Errorf(r, "Not a list", "%s is %s. Only lists, maps and objects have elements.",
+			eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
+		return eval.Broken()
+	}
+	return c.foldConstant(out, r)
+}
+
+// indexPhrase is the phrase for an index in a sentence.
+func indexPhrase(key eval.TypedExpr) string {
+	if i, ok := key.Value.(int); ok && key.Known {
+		return strconv.Itoa(i)
+	}
+	if key.Path != "" {
+		return key.Path
+	}
+	return "…"
+}
+
+// enumOfMembers is the type of an index into a constant map of texts: an enumeration of those
+// texts, which raw() accepts. It is nil for anything else.
+func enumOfMembers(collection eval.TypedExpr) *schema.Type {
+	m, ok := collection.Value.(map[string]any)
+	if !collection.Known || !ok {
+		return nil
+	}
+	t := &schema.Type{Kind: schema.String}
+	for _, k := range value.Keys(m) {
+		s, ok := m[k].(string)
+		if !ok {
+			return nil
+		}
+		t.Enum = append(t.Enum, schema.EnumValue{Value: s})
+	}
+	return t
+}
+
+func commonMemberType(t *schema.Type) *schema.Type {
+	if len(t.Members) == 0 {
+		return eval.AnyType
+	}
+	common := t.Members[0].Type
+	for _, m := range t.Members[1:] {
+		common = schema.Unify(common, m.Type)
+	}
+	return common
+}
+
+func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eval.TypedExpr {
+	entries := make([]eval.Entry, len(e.Items))
+	parts := make([]eval.TypedExpr, 0, 2*len(e.Items))
+	members := &schema.Type{Kind: schema.Object}
+	t := members
+	for i, item := range e.Items {
+		key := c.compileKey(item.KeyExpr, in)
+		val := c.compileNamed(key, item.ValueExpr, in)
+		parts = append(parts, key, val)
+		entries[i].Value = val.Eval
+		name, known := key.Value.(string)
+		if !known {
+			entries[i].Key = objectKey(key.Eval)
+			t = &schema.Type{Kind: schema.Map, Elem: eval.AnyType}
+			continue
+		}
+		if _, twice := members.Lookup(name); twice {
+			c.Errorf(item.KeyExpr.Range(), "Duplicate key", "The key %q is written twice in this object.", name)
+		}
+		entries[i].Name = name
+		members.Members = append(members.Members, &schema.Member{Name: name, Type: val.TypeWithNull()})
+	}
+	return c.foldConstant(eval.ObjectOf(t, entries).DependOn(parts...), e.Range())
+}
+
+// objectKey computes a key of an object, which is text or can be written as text.
+func objectKey(key eval.Func) func(*eval.Frame) (string, error) {
+	return func(f *eval.Frame) (string, error) {
+		k, err := key(f)
+		if err != nil {
+			return "", err
+		}
+		name, err := value.Text(k)
+		if err != nil || k == nil {
+			return "", fmt.Errorf("the key of an object must be a string, got %s", value.Kind(k))
+		}
+		return name, nil
+	}
+}
+
+// compileNamed compiles the value of a member.
+func (c *Compiler) compileNamed(key eval.TypedExpr, e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
+	around := c.Name
+	c.Name, _ = key.Value.(string)
+	n := c.Compile(e, in)
+	c.Name = around
+	return n
+}
+
+// compileKey compiles the key of an object. A bare word is a literal.
+func (c *Compiler) compileKey(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
+	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
+		if word := hclv2.ExprAsKeyword(k.Wrapped); word != "" && !k.ForceNonLiteral {
+			return eval.Constant(word)
+		}
+		e = k.Wrapped
+	}
+	n := c.Compile(e, in)
+	if n.Known && n.Value != nil {
+		if text, err := value.Text(n.Value); err == nil {
+			return eval.Constant(text)
+		}
+	}
+	return n
+}
+
+func (c *Compiler) compileTuple(e *hclsyntax.TupleConsExpr, in LexicalEnv) eval.TypedExpr {
+	elems := make([]eval.TypedExpr, len(e.Exprs))
+	elem := eval.AnyType
+	for i, x := range e.Exprs {
+		elems[i] = c.Compile(x, in)
+		if i == 0 {
+			elem = elems[i].TypeWithNull()
+		} else {
+			elem = schema.Unify(elem, elems[i].TypeWithNull())
+		}
+	}
+	return c.foldConstant(eval.ListOf(elem, elems).DependOn(elems...), e.Range())
+}

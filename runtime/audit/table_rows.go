@@ -1,0 +1,183 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"hatchel/internal/ctxtime"
+	"hatchel/internal/operator"
+	"hatchel/runtime/postgres"
+)
+
+// row is a row of the table.
+type row struct {
+	sequence int64
+	time     time.Time
+	hash     string
+	line     []byte
+}
+
+func scanRow(from pgx.Row) (r row, err error) {
+	err = from.Scan(&r.sequence, &r.time, &r.hash, &r.line)
+	return r, err
+}
+
+// isConsistent reports whether the line matches its hash and the other columns.
+func (r *row) isConsistent() bool {
+	_, head, ok := parseLine(r.line)
+	_, members, _ := bytes.Cut(r.line, []byte{','})
+	return ok && head.sequence == r.sequence && string(head.hash[:]) == r.hash &&
+		timeOf(members) == r.time.UTC().Format(timeFormat)
+}
+
+// rowBatch is the rows of one transaction.
+type rowBatch struct {
+	head      chainHead // of the last row
+	sequences []int64
+	times     []string
+	hashes    []string
+	lines     []string
+}
+
+// encodeRows returns the rows of a batch. In the first batch of a process the record that it writes
+// comes first.
+func (t *Table) encodeRows(head chainHead, b *batch) *rowBatch {
+	rows := &rowBatch{head: head}
+	if !t.opened {
+		opened := &Record{Time: time.Now(), Event: EventOpened, File: tableName, Process: os.Getpid(), Host: hostName()}
+		rows.add(opened.append(nil))
+	}
+	from := 0
+	for _, to := range b.ends {
+		rows.add(b.members[from:to])
+		from = to
+	}
+	return rows
+}
+
+func (b *rowBatch) add(members []byte) {
+	if !utf8.Valid(members) { // the database accepts nothing else
+		members = bytes.ToValidUTF8(members, []byte("\uFFFD"))
+	}
+	line, head := b.head.link(nil, members)
+	b.head = head
+	b.sequences = append(b.sequences, head.sequence)
+	b.times = append(b.times, timeOf(members))
+	b.hashes = append(b.hashes, string(head.hash[:]))
+	b.lines = append(b.lines, string(line[:len(line)-1]))
+}
+
+// timeOf returns the time of a record, which is its first member.
+func timeOf(members []byte) string {
+	rest, _ := bytes.CutPrefix(members, []byte(`"time":"`))
+	text, _, _ := bytes.Cut(rest, []byte{'"'})
+	return string(text)
+}
+
+// pageSize is how many rows are read at once.
+const pageSize = 1000
+
+// ReadTable calls each with every record of the log in a database, in the order in which they were
+// written, until each reports false. The File of a line is the table, and its Number is the
+// sequence.
+func ReadTable(ctx context.Context, address string, each func(*Line) bool) error {
+	conn, err := postgres.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer disconnect(ctx, conn)
+	_, _, err = readRows(ctx, conn, 0, each)
+	return err
+}
+
+func disconnect(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	conn.Close(ctx)
+}
+
+// readRows reads the rows after a sequence. It returns the last sequence that it has read, and
+// whether each has accepted all rows.
+func readRows(
+	ctx context.Context, conn *pgx.Conn, after int64, each func(*Line) bool,
+) (last int64, goOn bool, err error) {
+	for {
+		const query = "SELECT seq, time, hash, line FROM hatchel_audit WHERE seq > $1 ORDER BY seq LIMIT $2"
+		rows, err := conn.Query(ctx, query, after, pageSize)
+		if err != nil {
+			return after, false, postgres.DescribeError(ctx, err)
+		}
+		page, err := pgx.CollectRows(rows, func(from pgx.CollectableRow) (row, error) { return scanRow(from) })
+		if err != nil {
+			return after, false, readError(ctx, err)
+		}
+		for i := range page {
+			r := &page[i]
+			after = r.sequence
+			l := &Line{
+				File: tableName, Number: int(r.sequence), Text: r.line, Terminated: true, mismatch: !r.isConsistent(),
+			}
+			if !each(l) {
+				return after, false, nil
+			}
+		}
+		if len(page) < pageSize {
+			return after, true, nil
+		}
+	}
+}
+
+// readError returns the error of a failed query for the operator.
+func readError(ctx context.Context, err error) error {
+	const undefinedTable = "42P01"
+	if e := new(pgconn.PgError); errors.As(err, &e) && e.Code == undefinedTable {
+		return operator.Error("it has no table hatchel_audit: no server has written to it yet")
+	}
+	return postgres.DescribeError(ctx, err)
+}
+
+// FollowTable is like ReadTable, and then continues with new records until ctx ends or each reports
+// false. It waits while the database is unavailable.
+func FollowTable(ctx context.Context, address string, each func(*Line) bool) error {
+	conn, err := postgres.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { disconnect(ctx, conn) }()
+	last, began := int64(0), false
+	for {
+		var goOn bool
+		last, goOn, err = readRows(ctx, conn, last, each)
+		switch {
+		case ctx.Err() != nil || err == nil && !goOn:
+			return nil
+		case err != nil && (!began || !errors.Is(err, postgres.ErrUnavailable)):
+			return err
+		}
+		began = true
+		if ctxtime.Sleep(ctx, followInterval) != nil {
+			return nil
+		}
+		if conn.IsClosed() {
+			if next, err := postgres.Connect(ctx, address); err == nil {
+				conn = next
+			}
+		}
+	}
+}
+
+// VerifyTable verifies the log in a database as Verify does, and compares the columns of each row
+// with its line.
+func VerifyTable(ctx context.Context, address string) (*Verdict, error) {
+	v := &verifier{open: map[string]bool{}}
+	v.Table = true
+	err := ReadTable(ctx, address, v.line)
+	return v.verdict(), err
+}
