@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -114,7 +113,7 @@ func (ds Diagnostics) Scrub(secrets []string) Diagnostics {
 		if len(secret) < minSecretLength {
 			continue
 		}
-		quoted := strconv.Quote(secret)
+		quoted := fmt.Sprintf("%q", secret)
 		pairs = append(pairs, secret, Hidden, quoted[1:len(quoted)-1], Hidden)
 	}
 	if pairs == nil {

@@ -51,20 +51,20 @@ func TestMismatchFindsWhatIsKnownToBeWrong(t *testing.T) {
 }
 
 func TestUnifyHoldsTheValuesOfBoth(t *testing.T) {
-	for _, c := range []struct{ a, b, want string }{
-		{"string", "string", "string"},
-		{"string", "integer", "any"},
-		{"integer", "number", "number"},
-		{"nullable(integer)", "integer", "nullable(integer)"},
-		{`enum("a")`, `enum("a", "b")`, `enum("a", "b")`},
-		{`enum("a")`, "string", "string"},
-		{"list(integer)", "set(number)", "list(number)"},
-		{"object({ a = integer })", "object({ a = optional(string) })", "object({ a = optional(any) })"},
-		{"object({ a = integer })", "object({ b = string })", "map(any)"},
-		{"any", "string", "any"},
+	for types, want := range map[[2]string]string{
+		{"string", "string"}:             "string",
+		{"string", "integer"}:            "any",
+		{"integer", "number"}:            "number",
+		{"nullable(integer)", "integer"}: "nullable(integer)",
+		{`enum("a")`, `enum("a", "b")`}:  `enum("a", "b")`,
+		{`enum("a")`, "string"}:          "string",
+		{"list(integer)", "set(number)"}: "list(number)",
+		{"object({ a = integer })", "object({ a = optional(string) })"}: "object({ a = optional(any) })",
+		{"object({ a = integer })", "object({ b = string })"}:           "map(any)",
+		{"any", "string"}: "any",
 	} {
-		if got := Unify(typeOf(t, c.a), typeOf(t, c.b)).String(); got != c.want {
-			t.Errorf("%s and %s: got %s, want %s", c.a, c.b, got, c.want)
+		if got := Unify(typeOf(t, types[0]), typeOf(t, types[1])).String(); got != want {
+			t.Errorf("%s and %s: got %s, want %s", types[0], types[1], got, want)
 		}
 	}
 	if got := Unify(&Type{Kind: Null}, typeOf(t, "string")).String(); got != "nullable(string)" {

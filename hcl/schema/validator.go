@@ -32,23 +32,21 @@ func (t *Type) Compile() *Validator {
 // returns them converted, with defaults applied at every depth, or every violation. The result does
 // not alias raw.
 func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
-	var arguments any
-	var err error
-	if len(raw) > 0 {
-		arguments, err = value.Decode(raw)
+	if len(raw) == 0 {
+		return v.Values(map[string]any{})
 	}
-	var syntax *value.SyntaxError
-	if errors.As(err, &syntax) {
+	arguments, err := value.Decode(raw)
+	if syntax, ok := errors.AsType[*value.SyntaxError](err); ok {
 		return nil, singleViolation(fmt.Sprintf("the arguments are not valid JSON: %s at byte %d", syntax.Reason,
 			syntax.Offset))
 	}
-	if arguments == nil {
-		arguments = map[string]any{}
+	switch arguments := arguments.(type) {
+	case nil:
+		return v.Values(map[string]any{})
+	case map[string]any:
+		return v.Values(arguments)
 	}
-	if _, ok := arguments.(map[string]any); !ok {
-		return nil, singleViolation("the arguments must be an object, got " + describeValue(arguments))
-	}
-	return v.Values(arguments.(map[string]any))
+	return nil, singleViolation("the arguments must be an object, got " + describeValue(arguments))
 }
 
 // Values validates decoded arguments of a call, which it may change. It returns them converted,
