@@ -189,8 +189,8 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	a, isNew, err = p.Env.State.Approvals().Open(c.frame.Context, fingerprint, *r)
 	switch {
 	case errors.Is(err, approval.ErrTooManyOfCaller):
-		const text = "This call needs an approval, and %d calls of the same caller wait for one already, which is the " +
-			"limit. Nothing was done. Try again when some of them are decided, and make no other such call until then."
+		const text = "This call needs an approval, and %d calls of the same caller wait for one already, which is " +
+			"the limit. Nothing was done. Try again when some of them are decided; make no other such call until then."
 		message := fmt.Sprintf(text, approval.MaxPendingPerCaller)
 		return nil, false, &limit.Error{Message: message, RetryAfter: time.Minute}
 	case errors.Is(err, approval.ErrTooManyPending):
