@@ -317,7 +317,8 @@ func (s *State) serveWebhooks(g *Generation) {
 	for _, name := range g.Config.DisabledWebhooks() {
 		g.log().Info("webhook disabled, its url is null", "webhook", name)
 	}
-	s.outbox.Configure(webhook.Config{Hooks: enabledWebhooks(g.Config), Agent: "hatchel/" + g.build.Version, Log: g.log()})
+	agent := "hatchel/" + g.build.Version
+	s.outbox.Configure(webhook.Config{Hooks: enabledWebhooks(g.Config), Agent: agent, Log: g.log()})
 }
 
 // startDelivery delivers the events that are stored, if there can be any.

@@ -132,16 +132,11 @@ func (p *Program) awaitOperator(c *call) error {
 	if err != nil {
 		return err
 	}
-	started, err := p.checkSameKey(c, a, isNew)
-	switch {
-	case err != nil:
+	if err := p.checkSameKey(c, a, isNew); err != nil {
 		return err
-	case started:
-		return errSameKeyStarted
-	case a.Status == approval.Pending:
-		p.enqueueApprovalEvents(c, a)
 	}
 	if a.Status == approval.Pending {
+		p.enqueueApprovalEvents(c, a)
 		if c.progress.mayBecomeTask {
 			c.approval.Stage, c.approval.given = approvalWaiting, nil
 			c.approval.maxWait = time.Until(a.Deadline)
@@ -194,8 +189,8 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	a, isNew, err = p.Env.State.Approvals().Open(c.frame.Context, fingerprint, *r)
 	switch {
 	case errors.Is(err, approval.ErrTooManyOfCaller):
-		const text = "This call needs an approval, and %d calls of the same caller wait for one already, which is the " +
-			"limit. Nothing was done. Try again when some of them are decided, and make no other such call until then."
+		const text = "This call needs an approval, and %d calls of the same caller wait for one already, which is " +
+			"the limit. Nothing was done. Try again when some of them are decided; make no other such call until then."
 		message := fmt.Sprintf(text, approval.MaxPendingPerCaller)
 		return nil, false, &limit.Error{Message: message, RetryAfter: time.Minute}
 	case errors.Is(err, approval.ErrTooManyPending):
@@ -212,23 +207,27 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	return a, isNew, nil
 }
 
-// checkSameKey reports whether another call with the same key has started. That call may have
-// consumed the approval, so that this one has opened a new one for nothing, which it rejects.
-func (p *Program) checkSameKey(c *call, a *approval.Approval, isNew bool) (bool, error) {
+// checkSameKey fails with errSameKeyStarted when another call with the same key has started. That
+// call may have consumed the approval, so that this one has opened a new one for nothing, which it
+// rejects.
+func (p *Program) checkSameKey(c *call, a *approval.Approval, isNew bool) error {
 	if c.approval.sameKeyStarted == nil {
-		return false, nil
+		return nil
 	}
 	started, err := c.approval.sameKeyStarted()
-	if err != nil || !started || !isNew {
-		return started, err
+	switch {
+	case err != nil || !started:
+		return err
+	case !isNew:
+		return errSameKeyStarted
 	}
 	const reason = "the call was made already, with the same idempotency key"
 	decision := approval.Decision{By: approval.Server, At: time.Now(), Reason: reason}
 	_, err = p.Env.State.Approvals().Decide(c.frame.Context, a.ID, false, decision)
-	if errors.As(err, new(*approval.DecidedError)) {
-		err = nil
+	if err == nil || errors.As(err, new(*approval.DecidedError)) {
+		return errSameKeyStarted
 	}
-	return true, err
+	return err
 }
 
 func auditApproval(a *approval.Approval) *audit.Approval {

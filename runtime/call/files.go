@@ -195,7 +195,7 @@ func (c *call) restoreFiles(v any) (any, error) {
 	case elicit.FileRef:
 		f, err := c.fileSet().find(v, map[string]*files.File{})
 		if errors.Is(err, files.ErrNotFound) {
-			const text = "the file %q was not found: it has expired or was removed. Upload it again, and repeat the call"
+			const text = "the file %q was not found: it has expired or was removed. Upload it again and repeat the call"
 			return nil, &adapters.Fault{Message: fmt.Sprintf(text, v["filename"]), Cause: err}
 		}
 		return f, err

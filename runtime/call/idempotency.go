@@ -35,9 +35,9 @@ type existingTaskError struct{ task *task.Task }
 func (e *existingTaskError) Error() string { return "the call is a task already" }
 
 const (
-	outcomeUnknown = failure.Refusal("A call with this idempotency_key was interrupted, and its outcome is " +
-		"unknown: it may have taken effect. It is not carried out again. Find out whether it did; to do it once more, " +
-		"use a new key.")
+	outcomeUnknown = failure.Refusal("A call with this idempotency_key was interrupted, and its outcome is unknown: " +
+		"it may have taken effect. It is not carried out again. Find out whether it did; to do it once more, use a " +
+		"new key.")
 	keyInProgress = failure.Refusal("A call with this idempotency_key is still in progress. This one has done " +
 		"nothing. Ask again later, with the same key.")
 	keyOfOtherArguments = failure.Refusal("This idempotency_key was used before, with other arguments, and nothing " +

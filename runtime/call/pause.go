@@ -34,8 +34,8 @@ func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Q
 	}
 	until := time.Now().Add(max(p.Timeout, minStateTTL))
 	token, err := c.operation.Env.State.Sealer().Seal(ctx, frozen, request, until)
-	const text = "the client could not be asked, because the state store, which holds the call until the answer comes, " +
-		"is %s. Nothing after the question was done"
+	const text = "the client could not be asked, because the state store, which holds the call until the answer " +
+		"comes, is %s. Nothing after the question was done"
 	switch {
 	case errors.Is(err, state.ErrUnavailable):
 		return nil, &adapters.Fault{Message: fmt.Sprintf(text, "unavailable"), Cause: err}
