@@ -142,7 +142,7 @@ func (a *action) finalError(ctx context.Context, failed *failure) error {
 		return ctx.Err()
 	}
 	if failed.Status == 0 && !failed.unsent && !a.repeatable {
-		failed.Message += unknownOutcome
+		failed.Message += "; it is not known whether the request was carried out"
 	}
 	return &failed.Fault
 }

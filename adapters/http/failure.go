@@ -38,15 +38,11 @@ func (f *failure) isOutage() bool {
 	return f.Status >= 500 || f.Status == nethttp.StatusTooManyRequests || f.Status == 0 && (f.unsent || !f.permanent)
 }
 
-// unknownOutcome is appended if a request that writes may have been carried out.
-const unknownOutcome = "; it is not known whether the request was carried out"
-
-const msgBroken = "the connection to the service was closed before the response was complete"
-
 // networkFailure converts an error of the network or of reading the response. The timeout is that of the
 // attempt, or 0.
 func networkFailure(err error, timeout time.Duration) *failure {
-	f := &failure{Fault: adapters.Fault{Cause: withoutURL(err), Message: msgBroken}}
+	f := &failure{Fault: adapters.Fault{Cause: withoutURL(err)}}
+	f.Message = "the connection to the service was closed before the response was complete"
 	var op *net.OpError
 	step := ""
 	if errors.As(err, &op) {

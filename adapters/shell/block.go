@@ -40,7 +40,7 @@ const stderrMerge = "merge"
 
 const defaultMaxOutput = 1 << 20
 
-const docInheritEnv = "Names of further variables than PATH, HOME and TMPDIR to pass on from the server's environment."
+const docInheritEnv = "Names of variables to pass on from the server's environment, besides PATH, HOME and TMPDIR."
 
 func (b *block) spec() hcl.Spec {
 	b.Parse, b.MaxOutput = parseText, defaultMaxOutput
@@ -64,8 +64,8 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.InheritEnv, "inherit_env", docInheritEnv),
 			hcl.Attr(&b.Dir, "dir", "The working directory. To keep a value below a directory, write "+
 				"under(\"directory\", value).").DefaultDoc("the connection's, else the configuration directory"),
-			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that mean success; all others fail the call. A signal "+
-				"is the code 128 plus its number.").DefaultDoc("the connection's, else [0]"),
+			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that mean success; all others fail the call. A program "+
+				"that a signal ends has the code 128 plus its number.").DefaultDoc("the connection's, else [0]"),
 			hcl.Attr(&b.MaxOutput, "max_output", "How much of stdout, and of stderr, is kept. The middle of a "+
 				"longer text is removed. Longer data fails the call.").DefaultDoc(`"1MiB"`),
 			hcl.Attr(&b.Stderr, "stderr", "\"merge\" writes the error output to stdout, in the order of writing.").
