@@ -105,7 +105,7 @@ func (f *followedFile) read(each func(*Line) bool) error {
 	if _, err := f.file.Seek(f.offset, io.SeekStart); err != nil {
 		return err
 	}
-	_, _, err := readLines(f.file, filepath.Clean(f.path), f.number, func(l *Line) bool {
+	_, err := readLines(f.file, filepath.Clean(f.path), f.number, func(l *Line) bool {
 		if !l.Terminated {
 			return false
 		}

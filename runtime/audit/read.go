@@ -48,7 +48,7 @@ func Read(path string, each func(*Line) bool) error {
 				return err
 			}
 		}
-		_, goOn, err := readLines(f, name, 0, each)
+		goOn, err := readLines(f, name, 0, each)
 		if f != last {
 			f.Close()
 		}
@@ -91,9 +91,9 @@ func isAt(path string, f *os.File) bool {
 	return err == nil && statErr == nil && os.SameFile(there, here)
 }
 
-// readLines reads lines; the number of the first one is before + 1. It returns how many lines it has
-// read, and whether each has accepted all of them.
-func readLines(f io.Reader, name string, before int, each func(*Line) bool) (n int, goOn bool, err error) {
+// readLines reads lines; the number of the first one is before + 1. It reports whether each has
+// accepted all of them.
+func readLines(f io.Reader, name string, before int, each func(*Line) bool) (goOn bool, err error) {
 	in := bufio.NewReaderSize(f, 64<<10)
 	l := Line{File: name, Number: before}
 	var long []byte
@@ -108,17 +108,17 @@ func readLines(f io.Reader, name string, before int, each func(*Line) bool) (n i
 			long = long[:0]
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return l.Number - before, false, err
+			return false, err
 		}
 		if len(part) > 0 {
 			l.Number++
 			l.Text, l.Terminated = bytes.CutSuffix(part, []byte("\n"))
 			if !each(&l) {
-				return l.Number - before, false, nil
+				return false, nil
 			}
 		}
 		if err != nil {
-			return l.Number - before, true, nil
+			return true, nil
 		}
 	}
 }
