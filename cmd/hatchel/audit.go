@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -263,4 +264,75 @@ func checkAudit(ctx context.Context, block *hcl.Audit) hcl.Diagnostics {
 		}}
 	}
 	return nil
+}
+
+// printRecord prints a record in one line.
+func printRecord(w io.Writer, r *audit.Record) {
+	target := strings.TrimSpace(r.Kind + " " + r.Name)
+	if r.Event == audit.EventFile {
+		target = r.Name
+	}
+	if r.URI != "" {
+		target = strings.TrimSpace(target + " " + r.URI)
+	}
+	parts := []string{
+		r.Time.Format("2006-01-02T15:04:05.000Z"), fmt.Sprintf("%-9s", eventWord(r)),
+		target, auditCaller(&r.Caller), string(r.Arguments),
+	}
+	if r.Duration > 0 {
+		parts = append(parts, fmt.Sprintf("%.1fms", r.Duration))
+	}
+	if r.Event == audit.EventFile && r.Kind != "ticket" {
+		parts = append(parts, strconv.Itoa(r.Bytes)+" bytes")
+	}
+	if r.Event == audit.EventFile && r.Outcome != audit.OK {
+		parts = append(parts, r.Outcome)
+	}
+	switch a := r.Approval; {
+	case r.Event == audit.EventApproval && a != nil:
+		parts = append(parts, "requested by "+a.Requester, "approval "+a.ID, a.Reason)
+	case r.Rule != "" && r.Rule != "default" || r.Decision == "denied":
+		parts = append(parts, r.Decision+" by "+r.Rule)
+	}
+	if a := r.Approval; a != nil && r.Event != audit.EventApproval && a.By != "" {
+		parts = append(parts, "approval "+a.ID+" by "+a.By)
+	}
+	if r.Replayed != "" {
+		parts = append(parts, "replayed by the "+r.Replayed)
+	}
+	if r.Task != "" {
+		parts = append(parts, "task "+r.Task)
+	}
+	if r.LostBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%d bytes before this record are not valid", r.LostBytes))
+	}
+	parts = append(parts, r.File, strings.Join(r.Removed, " "), r.Message)
+	parts = slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" })
+	fmt.Fprintln(w, strings.TrimRight(printable(strings.Join(parts, "  ")), " "))
+}
+
+// eventWord names the event of a record in one word.
+func eventWord(r *audit.Record) string {
+	switch r.Event {
+	case audit.EventCall, audit.EventRequest:
+		return r.Outcome
+	case audit.EventIntent:
+		return "started"
+	case audit.EventApproval:
+		return r.Decision
+	case audit.EventFile:
+		return r.Kind
+	}
+	return r.Event
+}
+
+func auditCaller(c *audit.Caller) string {
+	caller := c.Subject
+	if c.Key != "" && c.Key != caller {
+		caller = strings.TrimSpace(caller + " (" + c.Key + ")")
+	}
+	if c.Remote != "" {
+		caller = strings.TrimSpace(caller + " from " + c.Remote)
+	}
+	return caller
 }

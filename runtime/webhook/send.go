@@ -5,12 +5,16 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-resty/resty/v2"
@@ -75,4 +79,83 @@ func signature(key []byte, id, timestamp string, body []byte) string {
 	io.WriteString(mac, id+"."+timestamp+".")
 	mac.Write(body)
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// failure is the reason why an attempt did not succeed.
+type failure struct {
+	message     string        // for the operator; it holds nothing of the URL
+	retryAfter  time.Duration // that the receiver has asked for
+	permanent   bool          // the receiver will never accept the event
+	unavailable bool          // every other delivery would fail now, too
+	stopped     bool          // this process has cancelled the request
+}
+
+// wait returns how long the receiver has asked to wait; a nil failure asks for nothing.
+func (f *failure) wait() time.Duration {
+	if f == nil {
+		return 0
+	}
+	return f.retryAfter
+}
+
+// connectionFailure describes a request without a response. It does not pass on errors of net/http,
+// because they hold the URL.
+func connectionFailure(err error, stopped bool) *failure {
+	var (
+		dns    *net.DNSError
+		verify *tls.CertificateVerificationError
+		host   x509.HostnameError
+		record tls.RecordHeaderError
+		slow   interface{ Timeout() bool }
+	)
+	message := "the connection to the receiver failed"
+	switch {
+	case errors.As(err, &host):
+		message = "the certificate of the receiver is for another name"
+	case errors.As(err, &verify):
+		message = "the certificate of the receiver is not trusted here"
+	case errors.As(err, &record):
+		message = "the TLS handshake with the receiver failed"
+	case errors.As(err, &dns):
+		message = "the name of the receiver could not be resolved"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		message = "the receiver refuses connections"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
+		message = "the receiver did not answer in time"
+	}
+	return &failure{message: message, stopped: stopped, unavailable: !stopped}
+}
+
+// responseFailure describes a response other than success; nil means success.
+func responseFailure(resp *http.Response) *failure {
+	if resp.StatusCode/100 == 2 {
+		return nil
+	}
+	status := strings.TrimSpace(strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
+	if resp.StatusCode/100 == 3 {
+		status += "; redirects are not followed"
+	}
+	f := &failure{
+		message:    "the receiver answered " + status,
+		retryAfter: parseRetryAfter(resp.Header.Get("Retry-After")),
+		permanent:  resp.StatusCode == http.StatusGone,
+	}
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		f.unavailable = true
+	}
+	return f
+}
+
+const maxRetryAfter = 365 * 24 * time.Hour
+
+// parseRetryAfter parses seconds or a date (RFC 9110, section 10.2.3). Anything else is 0.
+func parseRetryAfter(text string) time.Duration {
+	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
 }
