@@ -3,8 +3,10 @@ package source
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -61,22 +63,21 @@ const timestampResolution = 2 * time.Second
 func (f *Folder) fingerprint() (g fingerprint) {
 	now, out := time.Now(), []byte(nil)
 	note := func(name string, info fs.FileInfo, err error) {
-		if err != nil || info == nil {
+		switch {
+		case err != nil:
 			out = fmt.Appendf(out, "%s!\n", name)
-			return
-		}
-		if info.IsDir() {
+		case info.IsDir():
 			out = fmt.Appendf(out, "%s/\n", name)
-			return
+		default:
+			out = fmt.Appendf(out, "%s %d %d %d\n", name, info.Size(), info.ModTime().UnixNano(), inode(info))
+			g.recent = g.recent || now.Sub(info.ModTime()).Abs() < timestampResolution
 		}
-		out = fmt.Appendf(out, "%s %d %d %d\n", name, info.Size(), info.ModTime().UnixNano(), inode(info))
-		g.recent = g.recent || now.Sub(info.ModTime()).Abs() < timestampResolution
 	}
 	if err := walk(f.dir, note); err != nil {
 		return fingerprint{text: "gone"}
 	}
 	if last := f.latest(); last != nil {
-		for _, name := range sortedKeys(last.requestedFiles()) {
+		for _, name := range slices.Sorted(maps.Keys(last.requestedFiles())) {
 			info, err := os.Stat(filepath.Join(f.dir, filepath.FromSlash(name)))
 			note(name, info, err)
 		}
@@ -92,15 +93,4 @@ func inode(info fs.FileInfo) uint64 {
 		return uint64(s.Ino)
 	}
 	return 0
-}
-
-// readIfChanged reads the folder and reports whether it differs from the last snapshot. The
-// snapshot is nil when the folder cannot be read.
-func (f *Folder) readIfChanged() (*Snapshot, bool) {
-	s, err := readFolder(f.dir)
-	if err != nil {
-		return nil, false
-	}
-	last := f.latest()
-	return s, last == nil || !s.equal(last)
 }

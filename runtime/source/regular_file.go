@@ -44,25 +44,21 @@ func (u fileError) Error() string  { return string(u) }
 func (u fileError) Reason() string { return string(u) }
 
 func readRegularFile(f *os.File, name string, maxSize int64, err error) ([]byte, error) {
-	refuse := func(why fileError) ([]byte, error) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: why}
-	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !info.Mode().IsRegular():
-		return refuse("it is not a regular file")
-	case info.Size() > maxSize:
-		return refuse(fileError(fmt.Sprintf("it has more than %d bytes", maxSize)))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fileError("it is not a regular file")}
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err == nil && int64(len(content)) > maxSize {
-		return refuse(fileError(fmt.Sprintf("it has more than %d bytes", maxSize)))
+		why := fileError(fmt.Sprintf("it has more than %d bytes", maxSize))
+		return nil, &fs.PathError{Op: "read", Path: name, Err: why}
 	}
 	return content, err
 }

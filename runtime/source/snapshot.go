@@ -6,10 +6,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,15 +34,9 @@ type contentDigest [sha256.Size]byte
 type node struct {
 	name    string // its base name
 	content []byte
-	err     error // why it could not be read
-	entries []fs.DirEntry
+	err     error         // why it could not be read
+	entries []fs.DirEntry // sorted
 	folder  bool
-}
-
-func (n *node) sorted() []fs.DirEntry {
-	list := append([]fs.DirEntry(nil), n.entries...)
-	sort.Slice(list, func(i, j int) bool { return list[i].Name() < list[j].Name() })
-	return list
 }
 
 // maxFolders limits a walk, so that cycles of links end.
@@ -52,8 +47,8 @@ const maxFolders = 100_000
 func readFolder(dir string) (*Snapshot, error) {
 	s := &Snapshot{dir: dir, nodes: map[string]*node{}, otherFiles: map[string]contentDigest{}}
 	err := walk(dir, func(name string, info fs.FileInfo, err error) {
-		n, at := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err},
-			filepath.Join(dir, filepath.FromSlash(name))
+		at := filepath.Join(dir, filepath.FromSlash(name))
+		n := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}
 		if !n.folder && err == nil {
 			n.content, n.err = readSource(at)
 		}
@@ -151,8 +146,8 @@ func (w *walker) folder(at string, above []fs.FileInfo) error {
 				w.visit(name, nil, err)
 			}
 		case info.IsDir():
-			if isAncestor(info, above) {
-				continue
+			if slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, info) }) {
+				continue // a link to a folder above it
 			}
 			w.visit(name, info, nil)
 			if err := w.folder(name, append(above[:len(above):len(above)], info)); err != nil {
@@ -165,16 +160,6 @@ func (w *walker) folder(at string, above []fs.FileInfo) error {
 	return nil
 }
 
-// isAncestor reports whether a folder is one of the folders above it, which happens through a link.
-func isAncestor(info fs.FileInfo, above []fs.FileInfo) bool {
-	for _, a := range above {
-		if os.SameFile(a, info) {
-			return true
-		}
-	}
-	return false
-}
-
 // equal reports whether two snapshots have the same content, including the other files that were
 // read from before.
 func (s *Snapshot) equal(before *Snapshot) bool {
@@ -183,8 +168,8 @@ func (s *Snapshot) equal(before *Snapshot) bool {
 	}
 	for name, n := range s.nodes {
 		o, ok := before.nodes[name]
-		if !ok || n.folder != o.folder || !bytes.Equal(n.content, o.content) || errors.Is(n.err,
-			fs.ErrPermission) != errors.Is(o.err, fs.ErrPermission) || (n.err == nil) != (o.err == nil) {
+		if !ok || n.folder != o.folder || !bytes.Equal(n.content, o.content) || (n.err == nil) != (o.err == nil) ||
+			errors.Is(n.err, fs.ErrPermission) != errors.Is(o.err, fs.ErrPermission) {
 			return false
 		}
 	}
@@ -200,11 +185,7 @@ func (s *Snapshot) equal(before *Snapshot) bool {
 func (s *Snapshot) requestedFiles() map[string]contentDigest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make(map[string]contentDigest, len(s.otherFiles))
-	for name, d := range s.otherFiles {
-		out[name] = d
-	}
-	return out
+	return maps.Clone(s.otherFiles)
 }
 
 // readOther reads a file that is not part of the snapshot. The digest of one that cannot be read is
@@ -241,7 +222,7 @@ func (s *Snapshot) ReadDir(name string) ([]fs.DirEntry, error) {
 	if !ok || !n.folder {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
 	}
-	return n.sorted(), nil
+	return slices.Clone(n.entries), nil
 }
 
 // Stat describes a file or folder of the snapshot.
@@ -277,7 +258,7 @@ func (o *openFile) Size() int64                { return o.node.Size() }
 
 // ReadDir returns the next n entries of a folder, or all remaining ones.
 func (o *openFile) ReadDir(n int) ([]fs.DirEntry, error) {
-	left := o.node.sorted()[o.nextEntry:]
+	left := slices.Clone(o.entries[o.nextEntry:])
 	if n > 0 && len(left) == 0 {
 		return nil, io.EOF
 	}

@@ -2,10 +2,8 @@ package source
 
 import (
 	"context"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -124,11 +122,12 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 // readIfChanged reads the folder and reports whether the result is new. The snapshot is nil when
 // the folder cannot be read.
 func (w *watcher) readIfChanged() (*Snapshot, bool) {
-	s, differs := w.folder.readIfChanged()
-	if s == nil {
+	s, err := readFolder(w.folder.dir)
+	if err != nil {
 		return nil, !w.unreadable
 	}
-	return s, differs || w.unreadable
+	last := w.folder.latest()
+	return s, w.unreadable || last == nil || !s.equal(last)
 }
 
 // watchFolders watches every folder of the configuration.
@@ -172,8 +171,7 @@ func (w *watcher) isRelevant(e fsnotify.Event) bool {
 	case filepath.Ext(base) == ".hcl" || strings.HasPrefix(base, "..") || followed:
 		return true
 	case e.Has(fsnotify.Create):
-		info, err := os.Stat(e.Name)
-		if err == nil && info.IsDir() {
+		if info, err := os.Stat(e.Name); err == nil && info.IsDir() {
 			return true
 		}
 	}
@@ -206,5 +204,3 @@ func (w *watcher) waitQuiet(ctx context.Context) bool {
 		}
 	}
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
