@@ -3,7 +3,6 @@ package files
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base32"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -27,8 +26,7 @@ type File struct {
 	value.FileInfo
 	Expires time.Time
 
-	owner  string // group of the owner
-	chunks int
+	owner string // its group
 }
 
 // metadata is the body of the record of a file.
@@ -38,7 +36,6 @@ type metadata struct {
 	Sniffed  string `json:"sniffed,omitempty"`
 	Size     int64  `json:"size"` // of an upload in progress, the size that is reserved for it
 	SHA256   string `json:"sha256,omitempty"`
-	Chunks   int    `json:"chunks,omitempty"`
 	Complete bool   `json:"complete,omitempty"`
 }
 
@@ -46,7 +43,7 @@ var errMalformed = errors.New("the record of an uploaded file is malformed")
 
 func decodeMetadata(r *state.Record) (metadata, error) {
 	var m metadata
-	if err := json.Unmarshal(r.Body, &m); err != nil || m.Size < 0 || m.Chunks < 0 {
+	if err := json.Unmarshal(r.Body, &m); err != nil || m.Size < 0 {
 		return metadata{}, errMalformed
 	}
 	return m, nil
@@ -66,10 +63,8 @@ func decodeFile(r *state.Record) (*File, error) {
 	if err != nil || !m.Complete || !time.Now().Before(r.Expires) {
 		return nil, err
 	}
-	facts := value.FileInfo{
-		ID: r.Name, Name: m.Name, Type: m.Type, Sniffed: m.Sniffed, Size: m.Size, SHA256: m.SHA256,
-	}
-	return &File{FileInfo: facts, Expires: r.Expires, owner: r.Group, chunks: m.Chunks}, nil
+	info := value.FileInfo{ID: r.Name, Name: m.Name, Type: m.Type, Sniffed: m.Sniffed, Size: m.Size, SHA256: m.SHA256}
+	return &File{FileInfo: info, Expires: r.Expires, owner: r.Group}, nil
 }
 
 // OwnedBy reports whether this owner has uploaded the file.
@@ -83,20 +78,13 @@ func ownerGroup(owner string) string {
 }
 
 const (
-	idPrefix  = "file_"
-	idDigits  = "abcdefghijklmnopqrstuvwxyz234567"
-	idLength  = 26 // without the prefix: 16 bytes in base 32
-	idEntropy = 16
+	idPrefix = "file_"
+	idDigits = "abcdefghijklmnopqrstuvwxyz234567"
+	idLength = 26 // without the prefix: 130 bits
 )
 
-var idEncoding = base32.NewEncoding(idDigits).WithPadding(base32.NoPadding)
-
 // newID returns an unguessable ID.
-func newID() string {
-	var b [idEntropy]byte
-	rand.Read(b[:])
-	return idPrefix + idEncoding.EncodeToString(b[:])
-}
+func newID() string { return idPrefix + strings.ToLower(rand.Text()[:idLength]) }
 
 // isID reports whether s has the form of a file ID.
 func isID(s string) bool {

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -150,22 +151,18 @@ func (p *uploadInProgress) checkQuota(ctx context.Context) error {
 func (p *uploadInProgress) receive(ctx context.Context, in io.Reader) (*File, error) {
 	m := metadata{Name: CleanName(p.Name)}
 	sum := sha256.New()
-	buffer := make([]byte, chunkSize)
-	if p.Length >= 0 {
-		buffer = buffer[:min(p.Length+1, chunkSize)]
-	}
+	var chunk bytes.Buffer
 	for {
-		n, err := fill(in, buffer)
-		chunk := buffer[:n]
-		if err := p.checkChunk(&m, chunk); err != nil {
+		chunk.Reset()
+		_, err := io.CopyN(&chunk, in, chunkSize)
+		if err := p.checkChunk(&m, chunk.Bytes()); err != nil {
 			return nil, err
 		}
-		if n > 0 {
-			sum.Write(chunk)
-			if err := p.addChunk(ctx, chunk); err != nil {
+		if chunk.Len() > 0 {
+			sum.Write(chunk.Bytes())
+			if err := p.addChunk(ctx, chunk.Bytes()); err != nil {
 				return nil, err
 			}
-			m.Chunks = p.chunks
 		}
 		switch {
 		case err == nil:
@@ -180,22 +177,12 @@ func (p *uploadInProgress) receive(ctx context.Context, in io.Reader) (*File, er
 	}
 }
 
-// fill reads until the buffer is full. The error is io.EOF when in has ended before.
-func fill(in io.Reader, buffer []byte) (n int, err error) {
-	for n < len(buffer) && err == nil {
-		var m int
-		m, err = in.Read(buffer[n:])
-		n += m
-	}
-	return n, err
-}
-
 // checkChunk applies the rules to a chunk and adds its size. The first chunk gives the media type.
 func (p *uploadInProgress) checkChunk(m *metadata, chunk []byte) error {
 	if m.Size += int64(len(chunk)); m.Size > p.Rules.MaxSize || p.Length >= 0 && m.Size > p.Length {
 		return &TooLargeError{p.Rules.MaxSize}
 	}
-	if m.Chunks > 0 {
+	if p.chunks > 0 {
 		return nil
 	}
 	m.Sniffed = http.DetectContentType(chunk[:min(len(chunk), sniffLength)])

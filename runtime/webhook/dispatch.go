@@ -18,20 +18,16 @@ const (
 // dispatch starts due deliveries, and sleeps until the next one is due or it is woken up.
 func (o *Outbox) dispatch(ctx context.Context) {
 	for {
-		timer := time.NewTimer(time.Hour)
-		if next := o.startDue(ctx); next.IsZero() {
-			timer.Stop()
-		} else {
-			timer.Reset(max(time.Until(next), 0))
+		var due <-chan time.Time
+		if next := o.startDue(ctx); !next.IsZero() {
+			due = time.After(time.Until(next))
 		}
 		select {
 		case <-o.wake:
-		case <-timer.C:
+		case <-due:
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
-		timer.Stop()
 	}
 }
 
@@ -58,18 +54,18 @@ func earlier(a, b time.Time) time.Time {
 // startDueOf starts the deliveries that are due for one webhook, and returns when to look again.
 func (o *Outbox) startDueOf(ctx context.Context, h Endpoint, s Config) (next time.Time) {
 	next = o.resolvePending(ctx, h, s) // which makes more of them due
-	if until := o.pausedUntil(h.Name); until.After(time.Now()) {
-		return earlier(next, until)
+	if e := o.stateOf(h.Name); e.pausedUntil.After(time.Now()) {
+		return earlier(next, e.pausedUntil)
 	}
 	records, err := o.store.List(ctx, state.Query{Kind: Kind, Group: h.Name, Limit: deliveriesPage})
 	if err != nil {
 		return time.Now().Add(storeRetry)
 	}
 	for _, r := range records {
-		switch {
-		case r.Due.After(time.Now()):
+		if r.Due.After(time.Now()) {
 			return earlier(next, r.Due)
-		case o.freeSlots(h.Name) <= 0:
+		}
+		if e := o.stateOf(h.Name); e.freeSlots() <= 0 {
 			return next // until a request ends
 		}
 		next = earlier(next, o.start(ctx, r, h, s))
@@ -85,12 +81,6 @@ func afterPage(records []*state.Record) time.Time {
 	return time.Now().Add(nextPageDelay)
 }
 
-func (o *Outbox) freeSlots(hook string) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.endpoint(hook).freeSlots()
-}
-
 // start starts one delivery unless another process does, and returns when to look at it again. A
 // delivery is claimed by its due time: others leave it alone until the claim has run out.
 func (o *Outbox) start(ctx context.Context, r *state.Record, h Endpoint, s Config) time.Time {
@@ -99,8 +89,8 @@ func (o *Outbox) start(ctx context.Context, r *state.Record, h Endpoint, s Confi
 		return time.Time{}
 	}
 	now := time.Now()
-	if message := o.lastFailure(h.Name); message != "" && now.After(time.UnixMilli(d.Until)) {
-		o.recordOutcome(d, h, s, &failure{message: message})
+	if e := o.stateOf(h.Name); e.lastFailure() != "" && now.After(time.UnixMilli(d.Until)) {
+		o.recordOutcome(d, h, s, &failure{message: e.lastError})
 		return now
 	}
 	claimedUntil := now.Add(h.Timeout + claimMargin)

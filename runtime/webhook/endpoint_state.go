@@ -12,7 +12,7 @@ type endpointState struct {
 	sending     int             // requests in flight
 	resolved    map[string]bool // deliveries that Ready has named
 	failures    int             // in a row
-	pausedUntil time.Time
+	pausedUntil time.Time       // until when nothing is sent; may be in the past
 	lastError   string
 }
 
@@ -33,12 +33,18 @@ func (o *Outbox) endpoint(hook string) *endpointState {
 	return e
 }
 
-func (e *endpointState) addResolved(name string) { e.resolved[name] = true }
-
 func (e *endpointState) unavailable() bool { return e.failures >= maxConcurrent }
 
 // succeeded ends the backoff.
 func (e *endpointState) succeeded() { e.failures, e.pausedUntil, e.lastError = 0, time.Time{}, "" }
+
+// lastFailure returns the last error of an unavailable receiver, or an empty string.
+func (e *endpointState) lastFailure() string {
+	if e.unavailable() {
+		return e.lastError
+	}
+	return ""
+}
 
 // freeSlots returns how many more requests may be sent.
 func (e *endpointState) freeSlots() int {
@@ -68,19 +74,9 @@ func (o *Outbox) recordAttempt(hook string, failed *failure, now time.Time) {
 	}
 }
 
-// pausedUntil returns until when nothing is sent to a webhook. The time may be in the past.
-func (o *Outbox) pausedUntil(hook string) time.Time {
+// stateOf returns what is known of the receiver of a webhook now.
+func (o *Outbox) stateOf(hook string) endpointState {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.endpoint(hook).pausedUntil
-}
-
-// lastFailure returns the last error of an unavailable receiver, or an empty string.
-func (o *Outbox) lastFailure(hook string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if e := o.endpoint(hook); e.unavailable() {
-		return e.lastError
-	}
-	return ""
+	return *o.endpoint(hook)
 }

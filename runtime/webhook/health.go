@@ -46,7 +46,8 @@ func (o *Outbox) Health(ctx context.Context, disabled ...string) []Health {
 			h.readPending(ctx, store)
 		}
 		if !h.Disabled && h.Error == "" && h.Pending > 0 {
-			h.Error = o.lastFailure(h.Name)
+			e := o.stateOf(h.Name)
+			h.Error = e.lastFailure()
 		}
 	}
 	slices.SortFunc(all, func(a, b Health) int { return strings.Compare(a.Name, b.Name) })

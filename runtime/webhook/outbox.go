@@ -125,7 +125,7 @@ func (o *Outbox) Wake() {
 func (o *Outbox) Resolve(id string) {
 	o.mu.Lock()
 	for hook := range o.service.Hooks {
-		o.endpoint(hook).addResolved(deliveryName(hook, id))
+		o.endpoint(hook).resolved[deliveryName(hook, id)] = true
 	}
 	o.mu.Unlock()
 	o.Wake()
