@@ -57,11 +57,14 @@ func (m *metadata) encode() []byte {
 	return body
 }
 
-// decodeFile returns the file of a record, or nil when its upload is not complete.
+// decodeFile returns the file of a record, or [ErrNotFound] when its upload is not complete.
 func decodeFile(r *state.Record) (*File, error) {
 	m, err := decodeMetadata(r)
-	if err != nil || !m.Complete || !time.Now().Before(r.Expires) {
+	if err != nil {
 		return nil, err
+	}
+	if !m.Complete || !time.Now().Before(r.Expires) {
+		return nil, ErrNotFound
 	}
 	info := value.FileInfo{ID: r.Name, Name: m.Name, Type: m.Type, Sniffed: m.Sniffed, Size: m.Size, SHA256: m.SHA256}
 	return &File{FileInfo: info, Expires: r.Expires, owner: r.Group}, nil

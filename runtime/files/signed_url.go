@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,7 +30,11 @@ const (
 var ErrSignature = errors.New("the URL is not signed, or has expired")
 
 // signature returns the signature of a URL that allows a method for a file until expires.
-func signature(ctx context.Context, store state.Store, method, id, expires string) (string, error) {
+func (s *Store) signature(ctx context.Context, method, id, expires string) (string, error) {
+	store, err := s.process.Store(ctx)
+	if err != nil {
+		return "", err
+	}
 	secret, err := state.Secret(ctx, store)
 	if err != nil {
 		return "", err
@@ -45,12 +50,8 @@ func signature(ctx context.Context, store state.Store, method, id, expires strin
 
 // sign returns a signed URL below a path. It is relative to the server when path is.
 func (s *Store) sign(ctx context.Context, method, path, id string, until time.Time) (string, error) {
-	store, err := s.process.Store(ctx)
-	if err != nil {
-		return "", err
-	}
 	expires := strconv.FormatInt(until.Unix(), 10)
-	text, err := signature(ctx, store, method, id, expires)
+	text, err := s.signature(ctx, method, id, expires)
 	if err != nil {
 		return "", err
 	}
@@ -60,10 +61,7 @@ func (s *Store) sign(ctx context.Context, method, path, id string, until time.Ti
 // SignedURL returns a signed download URL of a file: whoever has it can read the file, for an hour at
 // most. Without a base the URL is relative to the server.
 func (s *Store) SignedURL(ctx context.Context, base string, f *File) (string, error) {
-	until := time.Now().Add(downloadTTL)
-	if f.Expires.Before(until) {
-		until = f.Expires
-	}
+	until := slices.MinFunc([]time.Time{f.Expires, time.Now().Add(downloadTTL)}, time.Time.Compare)
 	return s.sign(ctx, allowGet, base+"/files/", f.ID, until)
 }
 
@@ -87,11 +85,7 @@ func (s *Store) verify(ctx context.Context, method, id string, query url.Values)
 	if err != nil || time.Now().Unix() >= until {
 		return ErrSignature
 	}
-	store, err := s.process.Store(ctx)
-	if err != nil {
-		return err
-	}
-	want, err := signature(ctx, store, method, id, expires)
+	want, err := s.signature(ctx, method, id, expires)
 	if err == nil && !hmac.Equal([]byte(want), []byte(query.Get("signature"))) {
 		err = ErrSignature
 	}
@@ -160,16 +154,12 @@ func (s *Store) ConsumeTicket(ctx context.Context, id string, query url.Values) 
 	if err := s.verify(ctx, allowPut, id, query); err != nil {
 		return Upload{}, err
 	}
-	store, err := s.process.Store(ctx)
-	if err != nil {
-		return Upload{}, err
-	}
-	r, err := store.Record(ctx, kindTicket, id)
+	store, r, err := s.findRecord(ctx, kindTicket, id)
 	if err != nil {
 		return Upload{}, err
 	}
 	var t ticket
-	if r == nil || json.Unmarshal(r.Body, &t) != nil {
+	if json.Unmarshal(r.Body, &t) != nil {
 		return Upload{}, ErrNotFound
 	}
 	if !s.startUpload(r.Group) {

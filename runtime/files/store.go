@@ -90,22 +90,24 @@ func (s *Store) Find(ctx context.Context, id string) (*File, error) {
 	if !isID(id) {
 		return nil, ErrNotFound
 	}
+	_, r, err := s.findRecord(ctx, kindFile, id)
+	if err != nil {
+		return nil, err
+	}
+	return decodeFile(r)
+}
+
+// findRecord returns a record and the store that has it, or [ErrNotFound].
+func (s *Store) findRecord(ctx context.Context, kind, name string) (state.Store, *state.Record, error) {
 	store, err := s.process.Store(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r, err := store.Record(ctx, kindFile, id)
-	if err != nil {
-		return nil, err
-	}
-	if r == nil {
-		return nil, ErrNotFound
-	}
-	f, err := decodeFile(r)
-	if err == nil && f == nil {
+	r, err := store.Record(ctx, kind, name)
+	if err == nil && r == nil {
 		err = ErrNotFound
 	}
-	return f, err
+	return store, r, err
 }
 
 // FindOwned returns the file of an ID if this owner has uploaded it, or [ErrNotFound].
@@ -120,17 +122,16 @@ func (s *Store) FindOwned(ctx context.Context, owner, id string) (*File, error) 
 // Open returns a reader of the bytes of a file, which it loads chunk by chunk. A read fails with
 // [ErrNotFound] when the file is removed meanwhile.
 func (s *Store) Open(ctx context.Context, f *File) io.ReadCloser {
-	return &reader{ctx: ctx, process: s.process, file: f, left: f.Size}
+	return &reader{ctx: ctx, store: s, file: f, left: f.Size}
 }
 
 // Remove removes a file, and reports whether there was one.
 func (s *Store) Remove(ctx context.Context, f *File) (bool, error) {
-	store, err := s.process.Store(ctx)
-	if err != nil {
-		return false, err
-	}
-	r, err := store.Record(ctx, kindFile, f.ID)
-	if err != nil || r == nil {
+	store, r, err := s.findRecord(ctx, kindFile, f.ID)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return false, nil
+	case err != nil:
 		return false, err
 	}
 	return removeFile(ctx, store, r)
@@ -175,13 +176,13 @@ func removeOrphan(ctx context.Context, store state.Store, r *state.Record) error
 
 // reader reads a file and holds one chunk of it. It belongs to one goroutine.
 type reader struct {
-	ctx     context.Context
-	process *state.Process
-	file    *File
-	next    int    // number of the next chunk
-	left    int64  // unread bytes, including those of chunk
-	chunk   []byte // loaded and unread
-	err     error
+	ctx   context.Context
+	store *Store
+	file  *File
+	next  int    // number of the next chunk
+	left  int64  // unread bytes, including those of chunk
+	chunk []byte // loaded and unread
+	err   error
 }
 
 // Read implements io.Reader.
@@ -201,16 +202,12 @@ func (r *reader) loadChunk() error {
 	if r.left == 0 {
 		return io.EOF
 	}
-	store, err := r.process.Store(r.ctx)
+	_, c, err := r.store.findRecord(r.ctx, kindChunk, chunkName(r.file.ID, r.next))
 	if err != nil {
-		return err
+		return err // ErrNotFound when the file was removed or has expired meanwhile
 	}
-	c, err := store.Record(r.ctx, kindChunk, chunkName(r.file.ID, r.next))
-	switch {
-	case err != nil:
-		return err
-	case c == nil || len(c.Body) == 0 || int64(len(c.Body)) > r.left:
-		return ErrNotFound // the file was removed or has expired meanwhile
+	if len(c.Body) == 0 || int64(len(c.Body)) > r.left {
+		return ErrNotFound
 	}
 	r.chunk = c.Body
 	r.next++
