@@ -92,8 +92,7 @@ type output[Item any] struct {
 }
 
 // listTool implements a tool that returns a list as text and as structured content.
-func listTool[In, Item any](name, description string,
-	work func(context.Context, In) ([]Item, error)) *implementation {
+func listTool[In, Item any](name, description string, work func(context.Context, In) ([]Item, error)) *implementation {
 	return &implementation{
 		floor: newFloor(func(ctx context.Context, in In) (callResult, error) {
 			list, err := work(ctx, in)

@@ -99,14 +99,19 @@ func (l *localApprovals) list(ctx context.Context, q approval.ListQuery) ([]*app
 }
 
 func (l *localApprovals) find(ctx context.Context, id string) (*approvalRow, error) {
-	a, err := l.book.Find(ctx, id)
-	switch {
-	case err != nil:
+	a, err := l.load(ctx, id)
+	if err != nil {
 		return nil, err
-	case a == nil:
-		return nil, approval.ErrNotFound
 	}
 	return rowOf(a)
+}
+
+func (l *localApprovals) load(ctx context.Context, id string) (*approval.Approval, error) {
+	a, err := l.book.Find(ctx, id)
+	if err == nil && a == nil {
+		err = approval.ErrNotFound
+	}
+	return a, err
 }
 
 func rowOf(a *approval.Approval) (*approvalRow, error) {
@@ -118,12 +123,9 @@ func rowOf(a *approval.Approval) (*approvalRow, error) {
 }
 
 func (l *localApprovals) decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error) {
-	a, err := l.book.Find(ctx, id)
-	switch {
-	case err != nil:
+	a, err := l.load(ctx, id)
+	if err != nil {
 		return nil, err
-	case a == nil:
-		return nil, approval.ErrNotFound
 	}
 	d := approval.Decision{By: localUser(), At: time.Now().UTC().Truncate(time.Microsecond), Reason: reason}
 	if l.audited || a.Audited {

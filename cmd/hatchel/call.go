@@ -24,14 +24,11 @@ import (
 
 // callFlags are the flags of call.
 type callFlags struct {
-	loadFlags
+	requestFlags
 	answerFlags
-	approveFlag
 	callerFlags
-	dir    string
 	args   []string
 	dryRun bool
-	asJSON bool
 }
 
 func callCommand() *cobra.Command {
@@ -78,16 +75,13 @@ terminal, use --approve.
 			return names
 		}),
 	}
-	f.loadFlags.register(cmd)
-	dirFlag(cmd, &f.dir)
+	f.requestFlags.register(cmd, "tools/call")
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.args, "arg", nil,
 		"argument of the tool, `NAME=VALUE`, or NAME=@FILE for a file; repeat a name for a list")
 	f.callerFlags.register(cmd)
 	f.answerFlags.register(cmd)
-	f.approveFlag.register(cmd)
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and send nothing")
-	fs.BoolVar(&f.asJSON, "json", false, "print the result of tools/call as JSON")
 	for _, name := range []string{"json", "answer", "approve"} {
 		cmd.MarkFlagsMutuallyExclusive("dry-run", name)
 	}

@@ -32,9 +32,6 @@ func writeStarter(cmd *cobra.Command, dir string) error {
 	if err := checkVacant(dir, files); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return failf("%s cannot be created: %s", dir, reason(err))
-	}
 	if err := os.CopyFS(dir, files); err != nil {
 		return failf("%s cannot be written: %s", dir, reason(err))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -36,6 +37,21 @@ func (l *loadFlags) register(cmd *cobra.Command) {
 func dirFlag(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVarP(dir, "dir", "C", ".", "configuration `DIRECTORY`")
 	cmd.MarkFlagDirname("dir")
+}
+
+// requestFlags are the flags of the commands that make one request of a directory.
+type requestFlags struct {
+	loadFlags
+	approveFlag
+	dir    string
+	asJSON bool
+}
+
+func (r *requestFlags) register(cmd *cobra.Command, method string) {
+	r.loadFlags.register(cmd)
+	r.approveFlag.register(cmd)
+	dirFlag(cmd, &r.dir)
+	cmd.Flags().BoolVar(&r.asJSON, "json", false, "print the result of "+method+" as JSON")
 }
 
 const maxSecretFile = 1 << 20 // bytes
@@ -84,9 +100,7 @@ func (l *loadFlags) values(stderr io.Writer) (map[string]string, error) {
 		if diags.HasErrors() {
 			return nil, &exitError{code: exitFailed}
 		}
-		for k, v := range values {
-			vars[k] = v
-		}
+		maps.Copy(vars, values)
 	}
 	for _, text := range l.vars {
 		name, value, err := splitPair("var", text)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,6 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/spelling"
-	"hatchel/runtime"
 	"hatchel/runtime/mcp"
 )
 
@@ -31,49 +31,32 @@ func printJSON(w io.Writer, v any) error {
 	return nil
 }
 
+// count is a number of things with a name.
+type count struct {
+	n    int
+	noun string
+}
+
+// joinCounts returns a phrase as in "2 tools, 1 prompt", or none when all numbers are 0.
+func joinCounts(separator, none string, counts ...count) string {
+	var parts []string
+	for _, c := range counts {
+		if c.n > 0 {
+			parts = append(parts, plural(c.n, c.noun))
+		}
+	}
+	return cmp.Or(strings.Join(parts, separator), none)
+}
+
 // countDiagnostics returns a phrase as in "2 errors and 1 warning".
 func countDiagnostics(diags hcl.Diagnostics) string {
 	errs, warnings := diags.Counts()
-	switch {
-	case errs == 0 && warnings == 0:
-		return "no errors"
-	case warnings == 0:
-		return plural(errs, "error")
-	case errs == 0:
-		return plural(warnings, "warning")
-	}
-	return plural(errs, "error") + " and " + plural(warnings, "warning")
+	return joinCounts(" and ", "no errors", count{errs, "error"}, count{warnings, "warning"})
 }
 
-// capabilityCount holds the numbers of tools, prompts and resources of a server.
-type capabilityCount struct{ tools, prompts, resources int }
-
-// countCapabilities counts the capabilities of a toolset; the toolset "" has all of them.
-func countCapabilities(g *runtime.Generation, toolset string) capabilityCount {
-	return capabilityCount{
-		tools:     g.Count(toolset, mcp.Tools),
-		prompts:   g.Count(toolset, mcp.Prompts),
-		resources: g.Count(toolset, mcp.Resources) + g.Count(toolset, mcp.Templates),
-	}
-}
-
-func (c capabilityCount) isEmpty() bool { return c == capabilityCount{} }
-
-// String returns a phrase as in "2 tools, 1 prompt".
-func (c capabilityCount) String() string {
-	var parts []string
-	for _, p := range []struct {
-		n    int
-		noun string
-	}{{c.tools, "tool"}, {c.prompts, "prompt"}, {c.resources, "resource"}} {
-		if p.n > 0 {
-			parts = append(parts, plural(p.n, p.noun))
-		}
-	}
-	if parts == nil {
-		return "nothing"
-	}
-	return strings.Join(parts, ", ")
+// countCapabilities returns a phrase as in "2 tools, 1 prompt".
+func countCapabilities(tools, prompts, resources int) string {
+	return joinCounts(", ", "nothing", count{tools, "tool"}, count{prompts, "prompt"}, count{resources, "resource"})
 }
 
 func plural(n int, noun string) string {

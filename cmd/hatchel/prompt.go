@@ -15,12 +15,9 @@ import (
 
 // promptFlags are the flags of prompt.
 type promptFlags struct {
-	loadFlags
+	requestFlags
 	answerFlags
-	approveFlag
-	dir    string
-	args   []string
-	asJSON bool
+	args []string
 }
 
 func promptCommand() *cobra.Command {
@@ -38,12 +35,9 @@ func promptCommand() *cobra.Command {
 			return names
 		}),
 	}
-	f.loadFlags.register(cmd)
-	dirFlag(cmd, &f.dir)
+	f.requestFlags.register(cmd, "prompts/get")
 	cmd.Flags().StringArrayVar(&f.args, "arg", nil, "argument of the prompt, `NAME=VALUE`; may be repeated")
 	f.answerFlags.register(cmd)
-	f.approveFlag.register(cmd)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result of prompts/get as JSON")
 	return cmd
 }
 

@@ -10,16 +10,8 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// readFlags are the flags of read.
-type readFlags struct {
-	loadFlags
-	approveFlag
-	dir    string
-	asJSON bool
-}
-
 func readCommand() *cobra.Command {
-	f := new(readFlags)
+	f := new(requestFlags)
 	cmd := &cobra.Command{
 		Use:   "read [-C DIR] URI",
 		Short: "Read a resource",
@@ -27,13 +19,10 @@ func readCommand() *cobra.Command {
 binary data as raw bytes. The URI is that of a resource, or matches the template of
 one.`,
 		Args:              oneArg("read requires the URI of a resource"),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return readResource(cmd, f, args[0]) },
 		ValidArgsFunction: f.completions(&f.dir, resourceCompletions),
 	}
-	f.loadFlags.register(cmd)
-	dirFlag(cmd, &f.dir)
-	f.approveFlag.register(cmd)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result of resources/read as JSON")
+	f.register(cmd, "resources/read")
 	return cmd
 }
 
@@ -46,7 +35,7 @@ func resourceCompletions(g *runtime.Generation) (uris []string) {
 	return uris
 }
 
-func (f *readFlags) run(cmd *cobra.Command, uri string) error {
+func readResource(cmd *cobra.Command, f *requestFlags, uri string) error {
 	f.audits = commandAudits(cmd)
 	g, err := f.mustCompile(cmd.Context(), f.dir, cmd.ErrOrStderr())
 	if err != nil {
@@ -60,11 +49,7 @@ func (f *readFlags) run(cmd *cobra.Command, uri string) error {
 	if err != nil {
 		return protocolFailure(err)
 	}
-	return f.print(cmd, documentJSON(d))
-}
-
-func (f *readFlags) print(cmd *cobra.Command, result []byte) error {
-	out := cmd.OutOrStdout()
+	out, result := cmd.OutOrStdout(), documentJSON(d)
 	if f.asJSON {
 		fmt.Fprintf(out, "%s\n", result)
 		return nil

@@ -183,11 +183,13 @@ func (f *serveFlags) checkAuth(
 
 // serve serves until ctx ends, or over standard input and output until the client has gone.
 func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string, s *server.Server) error {
-	count := countCapabilities(s.Host.Current(), f.toolset)
-	if count.isEmpty() {
+	g := s.Host.Current()
+	tools, prompts := g.Count(f.toolset, mcp.Tools), g.Count(f.toolset, mcp.Prompts)
+	resources := g.Count(f.toolset, mcp.Resources) + g.Count(f.toolset, mcp.Templates)
+	if tools+prompts+resources == 0 {
 		s.Log.Warn("configuration declares no tools, prompts or resources", "directory", s.Reloader.Folder.Dir())
 	}
-	ready := fmt.Sprintf("hatchel: serving %s from %s", count, path)
+	ready := fmt.Sprintf("hatchel: serving %s from %s", countCapabilities(tools, prompts, resources), path)
 	force, stop := secondSignal(ctx)
 	defer stop()
 	if f.stdio {

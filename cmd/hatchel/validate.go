@@ -106,7 +106,7 @@ func (r *validateResult) print(cmd *cobra.Command, folder *loadedFolder) error {
 		fmt.Fprintf(out, "%s: no .hcl files found\n", name)
 		return nil
 	}
-	count := capabilityCount{r.Tools, r.Prompts, r.Resources}
+	count := countCapabilities(r.Tools, r.Prompts, r.Resources)
 	fmt.Fprintf(out, "%s: %s, %s\n", name, count, countDiagnostics(folder.diags))
 	for _, webhook := range r.DisabledWebhooks {
 		fmt.Fprintf(out, "webhook %q is disabled, because its url is null\n", webhook)

@@ -188,7 +188,7 @@ var malformedHeaders = []string{
 // sendMalformed sends a request that is wrong in more ways than one. The answer must not be an
 // internal error.
 func (r *run) sendMalformed(ctx context.Context) error {
-	conn, err := r.open(ctx)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", r.server.Host)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (r *run) stall(ctx context.Context) error {
 }
 
 func (r *run) sendAndWait(ctx context.Context, event, request string) error {
-	conn, err := r.open(ctx)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", r.server.Host)
 	if err != nil {
 		return err
 	}
@@ -250,9 +250,4 @@ func (r *run) rawRequest(method, params string) string {
 func (r *run) rawHead(method, path, extra string) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
 		"Accept: application/json, text/event-stream\r\n%s", method, path, r.server.Host, extra)
-}
-
-func (r *run) open(ctx context.Context) (net.Conn, error) {
-	var dialer net.Dialer
-	return dialer.DialContext(ctx, "tcp", r.server.Host)
 }
