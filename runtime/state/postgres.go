@@ -30,7 +30,8 @@ type Postgres struct {
 }
 
 var postgresStatements = newStatements("hatchel_records",
-	"EXISTS (SELECT FROM hatchel_owners AS o WHERE o.name = owner AND o.expires > "+databaseNow+")")
+	"EXISTS (SELECT FROM hatchel_owners AS o WHERE o.name = owner AND o.expires > "+databaseNow+")",
+	postgresReserve, postgresReserveFirst)
 
 const (
 	callTimeout    = 10 * time.Second // of one method call
@@ -92,7 +93,7 @@ func (p *Postgres) Close() error {
 
 // Ping implements Remote.
 func (p *Postgres) Ping(ctx context.Context) error {
-	return p.run(ctx, func(ctx context.Context, _ session) error { return p.checkTables(ctx) })
+	return p.run(ctx, writes, func(ctx context.Context, _ session) error { return p.checkTables(ctx) })
 }
 
 // checkTables returns an error when the tables are gone, or another version of this program has
@@ -107,7 +108,7 @@ func (p *Postgres) checkTables(ctx context.Context) error {
 
 // Heartbeat implements Store.
 func (p *Postgres) Heartbeat(ctx context.Context, owner string, until time.Time) error {
-	return p.run(ctx, func(ctx context.Context, _ session) error {
+	return p.run(ctx, writes, func(ctx context.Context, _ session) error {
 		const statement = "INSERT INTO hatchel_owners (name, expires) VALUES ($1, " + databaseNow + " + $2) " +
 			"ON CONFLICT (name) DO UPDATE SET expires = excluded.expires"
 		_, err := p.pool.Exec(ctx, statement, owner, time.Until(until).Milliseconds())
@@ -115,19 +116,10 @@ func (p *Postgres) Heartbeat(ctx context.Context, owner string, until time.Time)
 	})
 }
 
-// read implements database.
-func (p *Postgres) read(ctx context.Context, do func(context.Context, session) error) error {
-	return p.run(ctx, do)
-}
-
-// write implements database.
-func (p *Postgres) write(ctx context.Context, do func(context.Context, session) error) error {
-	return p.run(ctx, do)
-}
-
-// run runs one method call. It tries a second time when the first try has certainly not reached the
-// database, because the connection was lost.
-func (p *Postgres) run(ctx context.Context, do func(context.Context, session) error) error {
+// run implements database. Statements say themselves that they do not wait for the disk. It tries a
+// second time when the first try has certainly not reached the database, because the connection was
+// lost.
+func (p *Postgres) run(ctx context.Context, _ access, do func(context.Context, session) error) error {
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := do(bounded, p)
@@ -155,6 +147,9 @@ func (p *Postgres) execute(ctx context.Context, statement string, arguments ...a
 	tag, err := p.pool.Exec(ctx, statement, arguments...)
 	return err == nil && tag.RowsAffected() > 0, err
 }
+
+// withClock adds nothing: the database has a clock.
+func (p *Postgres) withClock(arguments ...any) []any { return arguments }
 
 func (p *Postgres) queryRow(ctx context.Context, query string, arguments ...any) scanner {
 	return p.pool.QueryRow(ctx, query, arguments...)

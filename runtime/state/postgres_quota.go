@@ -6,7 +6,6 @@ import (
 )
 
 const (
-	rateRowSize     = 128 // approximate bytes of a row of hatchel_rates
 	measureInterval = 5 * time.Second
 	measureSize     = "SELECT (SELECT coalesce(sum(octet_length(body) + $1), 0) FROM hatchel_records) + " +
 		"(SELECT count(*) * $2 FROM hatchel_rates)"

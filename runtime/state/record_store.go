@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// recordStore is what the stores of both databases have in common: all of [Records] but Reserve.
+// recordStore implements [Records] for both databases.
 type recordStore struct {
 	*statements
 	db    database
@@ -19,13 +19,19 @@ type recordStore struct {
 
 // database is one of the two databases of a recordStore.
 type database interface {
-	// read runs do, which changes nothing.
-	read(ctx context.Context, do func(context.Context, session) error) error
-
-	// write runs do, which may be called again after an error that has changed nothing. In SQLite all
-	// of it is one transaction, in PostgreSQL each statement is.
-	write(ctx context.Context, do func(context.Context, session) error) error
+	// run runs do, which may be called again after an error that has changed nothing. In SQLite all
+	// that do writes is one transaction, in PostgreSQL each statement is.
+	run(ctx context.Context, a access, do func(context.Context, session) error) error
 }
+
+// access says what a function does with a database.
+type access int
+
+const (
+	reads   access = iota // it changes nothing
+	writes                // what it writes is on the disk afterwards
+	relaxed               // what it writes survives the process, but not the machine
+)
 
 // session runs statements.
 type session interface {
@@ -39,21 +45,25 @@ type session interface {
 	queryRow(ctx context.Context, query string, arguments ...any) scanner
 	list(ctx context.Context, query string, arguments ...any) ([]*Record, error)
 
+	// withClock returns the arguments of a statement on rates, with those that say the time.
+	withClock(arguments ...any) []any
+
 	// reserveBytes returns ErrFull when the store has limit bytes or more, even without expired rows.
 	// Otherwise n bytes may be added.
 	reserveBytes(ctx context.Context, limit int64, n int) error
 }
 
-// statements are the statements on records. Placeholders are numbered in the order of their first
+// statements are the statements that differ. Placeholders are numbered in the order of their first
 // use, so that both databases read them alike; in those that select records $1 is the current time.
 type statements struct {
-	ownerAlive string // condition
-	selectAll  string // without conditions
+	ownerAlive, reserve, reserveFirst string
+
+	selectAll string // without conditions
 	selectName, selectKey, selectConflict,
 	insert, update, remove, removeConflicts, removeKey, bodySize, count string
 }
 
-func newStatements(table, ownerAlive string) *statements {
+func newStatements(table, ownerAlive, reserve, reserveFirst string) *statements {
 	const (
 		conflicting = " $1 AND kind = $2 AND (name = $3 OR unique_key = $4 AND unique_key <> '')"
 		columns     = "kind, name, unique_key, grp, version, due, expires, owner, body"
@@ -62,6 +72,8 @@ func newStatements(table, ownerAlive string) *statements {
 	remove := "DELETE FROM " + table + " WHERE "
 	return &statements{
 		ownerAlive:     ownerAlive,
+		reserve:        reserve,
+		reserveFirst:   reserveFirst,
 		selectAll:      selectAll,
 		selectName:     selectAll + " WHERE expires > $1 AND kind = $2 AND name = $3",
 		selectKey:      selectAll + " WHERE expires > $1 AND kind = $2 AND unique_key = $3 AND unique_key <> ''",
@@ -92,7 +104,7 @@ func (s *recordStore) SetQuota(bytes int64) { s.quota.Store(bytes) }
 
 // Add implements Records.
 func (s *recordStore) Add(ctx context.Context, r *Record) (existing *Record, err error) {
-	err = s.db.write(ctx, func(ctx context.Context, t session) (err error) {
+	err = s.db.run(ctx, writes, func(ctx context.Context, t session) (err error) {
 		for { // again when the existing record has expired or was removed meanwhile
 			full := t.reserveBytes(ctx, r.Priority.limit(s.quota.Load()), len(r.Body)+recordRowSize)
 			if full == nil {
@@ -133,7 +145,7 @@ func (s *recordStore) ByUniqueKey(ctx context.Context, kind, key string) (*Recor
 }
 
 func (s *recordStore) findRecord(ctx context.Context, query, kind, key string) (r *Record, err error) {
-	err = s.db.read(ctx, func(ctx context.Context, t session) (err error) {
+	err = s.db.run(ctx, reads, func(ctx context.Context, t session) (err error) {
 		r, err = scanRecord(t.queryRow(ctx, query, now(), kind, key))
 		return err
 	})
@@ -142,7 +154,7 @@ func (s *recordStore) findRecord(ctx context.Context, query, kind, key string) (
 
 // Replace implements Records.
 func (s *recordStore) Replace(ctx context.Context, r *Record) (replaced bool, err error) {
-	err = s.db.write(ctx, func(ctx context.Context, t session) (err error) {
+	err = s.db.run(ctx, writes, func(ctx context.Context, t session) (err error) {
 		if err := s.checkGrowth(ctx, t, r); err != nil {
 			return err
 		}
@@ -186,7 +198,7 @@ func (s *recordStore) checkGrowth(ctx context.Context, t session, r *Record) err
 
 // Remove implements Records.
 func (s *recordStore) Remove(ctx context.Context, r *Record) (removed bool, err error) {
-	err = s.db.write(ctx, func(ctx context.Context, t session) (err error) {
+	err = s.db.run(ctx, writes, func(ctx context.Context, t session) (err error) {
 		removed, err = t.change(ctx, r, s.remove, r.Kind, r.Name, r.Version, now())
 		return err
 	})
@@ -196,7 +208,7 @@ func (s *recordStore) Remove(ctx context.Context, r *Record) (removed bool, err 
 // List implements Records.
 func (s *recordStore) List(ctx context.Context, q Query) (list []*Record, err error) {
 	clauses, arguments := q.clauses(s.ownerAlive)
-	err = s.db.read(ctx, func(ctx context.Context, t session) (err error) {
+	err = s.db.run(ctx, reads, func(ctx context.Context, t session) (err error) {
 		list, err = t.list(ctx, s.selectAll+clauses, arguments...)
 		return err
 	})
@@ -205,7 +217,7 @@ func (s *recordStore) List(ctx context.Context, q Query) (list []*Record, err er
 
 // Count implements Records.
 func (s *recordStore) Count(ctx context.Context, kind, group string) (n int, err error) {
-	err = s.db.read(ctx, func(ctx context.Context, t session) error {
+	err = s.db.run(ctx, reads, func(ctx context.Context, t session) error {
 		return t.queryRow(ctx, s.count, kind, group, now()).Scan(&n)
 	})
 	return n, err

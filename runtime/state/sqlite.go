@@ -19,7 +19,7 @@ import (
 // Other processes may have the same file open.
 type SQLite struct {
 	durable *sql.DB
-	relaxed *sql.DB        // the same file without a sync per commit: commits survive the process, not the machine
+	relaxed *sql.DB        // the same file without a sync per commit
 	reader  *sqliteSession // outside of transactions
 	shared  bool           // other processes may have the file open
 	origin  string         // of this store, in the table changes
@@ -27,7 +27,7 @@ type SQLite struct {
 }
 
 var sqliteStatements = newStatements("records",
-	"EXISTS (SELECT 1 FROM owners WHERE owners.name = owner AND owners.expires > $1)")
+	"EXISTS (SELECT 1 FROM owners WHERE owners.name = owner AND owners.expires > $1)", sqliteReserve, sqliteReserveFirst)
 
 const (
 	busyTimeout   = 10 * time.Second // for locks of other processes
@@ -84,7 +84,7 @@ func openConnection(name string) (*sql.DB, error) {
 // once while several processes create it.
 func (s *SQLite) prepare(ctx context.Context) error {
 	for began := time.Now(); ; {
-		err := s.write(ctx, createSchema)
+		err := s.run(ctx, writes, createSchema)
 		var e sqlite3.Error
 		if !errors.As(err, &e) || e.Code != sqlite3.ErrBusy || time.Since(began) > busyTimeout {
 			return err
@@ -98,18 +98,15 @@ func (s *SQLite) prepare(ctx context.Context) error {
 // Close implements Store.
 func (s *SQLite) Close() error { return errors.Join(s.relaxed.Close(), s.durable.Close()) }
 
-// read implements database.
-func (s *SQLite) read(ctx context.Context, do func(context.Context, session) error) error {
-	return do(ctx, s.reader)
-}
-
-// write implements database.
-func (s *SQLite) write(ctx context.Context, do func(context.Context, session) error) error {
-	return s.transact(ctx, s.durable, do)
-}
-
-// transact runs a transaction that may write. It has the file for itself.
-func (s *SQLite) transact(ctx context.Context, db *sql.DB, do func(context.Context, session) error) error {
+// run implements database. A transaction has the file for itself.
+func (s *SQLite) run(ctx context.Context, a access, do func(context.Context, session) error) error {
+	db := s.durable
+	switch a {
+	case reads:
+		return do(ctx, s.reader)
+	case relaxed:
+		db = s.relaxed
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -138,7 +135,7 @@ func (s *SQLite) transact(ctx context.Context, db *sql.DB, do func(context.Conte
 
 // Heartbeat implements Store.
 func (s *SQLite) Heartbeat(ctx context.Context, owner string, until time.Time) error {
-	return s.write(ctx, func(ctx context.Context, t session) error {
+	return s.run(ctx, writes, func(ctx context.Context, t session) error {
 		const statement = "INSERT OR REPLACE INTO owners (name, expires) VALUES (?, ?)"
 		_, err := t.execute(ctx, statement, owner, until.UnixMilli())
 		return err

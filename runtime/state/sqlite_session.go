@@ -56,6 +56,11 @@ func (t *sqliteSession) list(ctx context.Context, query string, arguments ...any
 	return list, rows.Err()
 }
 
+// withClock adds the clock of this process.
+func (t *sqliteSession) withClock(arguments ...any) []any {
+	return append(arguments, time.Now().UnixMicro())
+}
+
 // reserveBytes looks at the size of the file.
 func (t *sqliteSession) reserveBytes(ctx context.Context, limit int64, _ int) (err error) {
 	for more := true; err == nil; {
