@@ -30,10 +30,10 @@ func (w *world) audited(t testing.TB, src string) (*Host, string) {
 // records are what the log holds about calls. Its chain must hold.
 func records(t testing.TB, path string) (all []audit.Record) {
 	t.Helper()
-	if v, err := audit.Verify(path); err != nil || v.Broken != nil {
+	if v, err := audit.Verify(t.Context(), audit.File(path)); err != nil || v.Broken != nil {
 		t.Fatal(v, err)
 	}
-	err := audit.Read(path, func(l *audit.Line) bool {
+	err := audit.File(path).Read(t.Context(), func(l *audit.Line) bool {
 		r, ok := l.Record()
 		if ok && r.ID != "" {
 			all = append(all, r)

@@ -194,7 +194,7 @@ func (o *approvalServer) runCommand(environ []string, args ...string) (code int,
 func (o *approvalServer) decisionRecords() (records []audit.Record) {
 	o.t.Helper()
 	file := filepath.Join(o.dir, "audit.jsonl")
-	if err := audit.Read(file, func(l *audit.Line) bool {
+	if err := audit.File(file).Read(o.t.Context(), func(l *audit.Line) bool {
 		if r, ok := l.Record(); ok && r.Event == audit.EventApproval {
 			records = append(records, r)
 		}
@@ -202,7 +202,7 @@ func (o *approvalServer) decisionRecords() (records []audit.Record) {
 	}); err != nil {
 		o.t.Fatal(err)
 	}
-	if v, err := audit.Verify(file); err != nil || v.Broken != nil {
+	if v, err := audit.Verify(o.t.Context(), audit.File(file)); err != nil || v.Broken != nil {
 		o.t.Errorf("the log does not verify: %v %v", v, err)
 	}
 	return records

@@ -92,11 +92,15 @@ func (f *auditFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if f.verify {
-		return log.verify(cmd.Context(), cmd.OutOrStdout())
+		return verifyLog(cmd.Context(), cmd.OutOrStdout(), log)
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	defer out.Flush()
-	return log.read(cmd.Context(), f.follow, func(l *audit.Line) bool {
+	read := log.Read
+	if f.follow {
+		read = log.Follow
+	}
+	err = read(cmd.Context(), func(l *audit.Line) bool {
 		r, ok := l.Record()
 		switch {
 		case !ok:
@@ -110,42 +114,46 @@ func (f *auditFlags) run(cmd *cobra.Command, path string) error {
 		}
 		return !f.follow || out.Flush() == nil
 	})
+	if err != nil {
+		return readFailure(log, err)
+	}
+	return nil
 }
 
 // locate returns the log in a file, or the log that a directory declares.
-func (f *auditFlags) locate(path string, stderr io.Writer) (auditLog, error) {
+func (f *auditFlags) locate(path string, stderr io.Writer) (audit.Source, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if files, err := audit.Files(path); err != nil || len(files) == 0 {
-			return auditLog{}, failf("%s cannot be found: it does not exist", path)
+			return nil, failf("%s cannot be found: it does not exist", path)
 		}
-		return auditLog{file: path}, nil // only rotated files exist
+		return audit.File(path), nil // only rotated files exist
 	case err != nil:
-		return auditLog{}, failf("%s cannot be read: %s", path, reason(err))
+		return nil, failf("%s cannot be read: %s", path, reason(err))
 	case !info.IsDir():
-		return auditLog{file: path}, nil
+		return audit.File(path), nil
 	}
 	folder, err := f.decode(path, stderr)
 	if err != nil {
-		return auditLog{}, err
+		return nil, err
 	}
 	errs := countDiagnostics(folder.diags)
 	switch block := folder.config.Audit; {
 	case block == nil && folder.diags.HasErrors():
-		return auditLog{}, failf("%s has %s: run hatchel validate %s, or name the file of the log", path, errs, path)
+		return nil, failf("%s has %s: run hatchel validate %s, or name the file of the log", path, errs, path)
 	case block == nil:
-		return auditLog{}, failf("%s declares no audit log. Declare audit { file = \"audit.jsonl\" }", path)
+		return nil, failf("%s declares no audit log. Declare audit { file = \"audit.jsonl\" }", path)
 	case block.Stdout:
-		return auditLog{}, failf("the audit log of %s goes to standard output: name the file that collects it", path)
+		return nil, failf("the audit log of %s goes to standard output: name the file that collects it", path)
 	case block.Postgres != "":
-		return auditLog{address: block.Postgres}, nil
+		return audit.Database(block.Postgres.Reveal()), nil
 	case block.File == "":
-		return auditLog{}, failf("%s has %s: run hatchel validate %s", path, errs, path)
+		return nil, failf("%s has %s: run hatchel validate %s", path, errs, path)
 	case filepath.IsAbs(block.File):
-		return auditLog{file: block.File}, nil
+		return audit.File(block.File), nil
 	default:
-		return auditLog{file: filepath.Join(path, filepath.FromSlash(block.File))}, nil
+		return audit.File(filepath.Join(path, filepath.FromSlash(block.File))), nil
 	}
 }
 
@@ -197,58 +205,21 @@ func matchAny(pattern string, texts ...string) bool {
 	})
 }
 
-// auditLog is the place of an audit log: a file, or the address of a database.
-type auditLog struct {
-	file    string
-	address hcl.SecretText
-}
-
-func (l auditLog) String() string {
-	if l.address != "" {
-		return "the database"
-	}
-	return l.file
-}
-
-// read calls each with every record, and with follow also with those that are written later.
-func (l auditLog) read(ctx context.Context, follow bool, each func(*audit.Line) bool) (err error) {
-	switch {
-	case l.address != "" && follow:
-		err = audit.FollowTable(ctx, l.address.Reveal(), each)
-	case l.address != "":
-		err = audit.ReadTable(ctx, l.address.Reveal(), each)
-	case follow:
-		err = audit.Follow(ctx, l.file, each)
-	default:
-		err = audit.Read(l.file, each)
-	}
-	return l.readFailure(err)
-}
-
-func (l auditLog) readFailure(err error) error {
-	if err == nil {
-		return nil
-	}
-	return failf("%s cannot be read: %s", l, reason(err))
-}
-
-// verify checks the hash chain.
-func (l auditLog) verify(ctx context.Context, w io.Writer) error {
-	var v *audit.Verdict
-	var err error
-	if l.address != "" {
-		v, err = audit.VerifyTable(ctx, l.address.Reveal())
-	} else {
-		v, err = audit.Verify(l.file)
-	}
+// verifyLog checks the hash chain of a log.
+func verifyLog(ctx context.Context, w io.Writer, log audit.Source) error {
+	v, err := audit.Verify(ctx, log)
 	switch {
 	case err != nil:
-		return l.readFailure(err)
+		return readFailure(log, err)
 	case v.Broken != nil:
 		return failf("%s", v)
 	}
-	fmt.Fprintf(w, "%s: %s\n", l, v)
+	fmt.Fprintf(w, "%s: %s\n", log, v)
 	return nil
+}
+
+func readFailure(log audit.Source, err error) error {
+	return failf("%s cannot be read: %s", log, reason(err))
 }
 
 // checkAudit checks that the database of an audit block can be used.

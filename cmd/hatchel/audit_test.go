@@ -78,13 +78,13 @@ func TestEveryEffectOfAKilledProcessHasARecord(t *testing.T) {
 	answered := map[string]bool{}
 	for round := range rounds {
 		payUntilKilled(t, dir, round, random.IntN(60), answered)
-		if v, err := audit.Verify(filepath.Join(dir, "audit.jsonl")); err != nil || v.Broken != nil {
+		if v, err := audit.Verify(t.Context(), audit.File(filepath.Join(dir, "audit.jsonl"))); err != nil || v.Broken != nil {
 			t.Fatalf("after %d times: %v %v", round+1, v, err)
 		}
 	}
 	begun, ended := map[string]bool{}, map[string]string{}
 	ids := map[string]string{}
-	err := audit.Read(filepath.Join(dir, "audit.jsonl"), func(l *audit.Line) bool {
+	err := audit.File(filepath.Join(dir, "audit.jsonl")).Read(t.Context(), func(l *audit.Line) bool {
 		r, _ := l.Record()
 		switch r.Event {
 		case audit.EventIntent:

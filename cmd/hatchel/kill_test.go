@@ -365,9 +365,9 @@ func (c *killTest) eachRecord(give func(audit.Record)) {
 		return true
 	}
 	file := filepath.Join(c.dir, "audit.jsonl")
-	verify, pass := func() (*audit.Verdict, error) { return audit.Verify(file) }, func() error { return audit.Read(file, read) }
+	verify, pass := func() (*audit.Verdict, error) { return audit.Verify(c.t.Context(), audit.File(file)) }, func() error { return audit.File(file).Read(c.t.Context(), read) }
 	if c.database != "" {
-		verify, pass = func() (*audit.Verdict, error) { return audit.VerifyTable(c.t.Context(), c.database) }, func() error { return audit.ReadTable(c.t.Context(), c.database, read) }
+		verify, pass = func() (*audit.Verdict, error) { return audit.Verify(c.t.Context(), audit.Database(c.database)) }, func() error { return audit.Database(c.database).Read(c.t.Context(), read) }
 	}
 	if v, err := verify(); err != nil || v.Broken != nil {
 		c.t.Fatal(v, err)

@@ -90,12 +90,12 @@ func TestAllProcessesShareOneAuditLog(t *testing.T) {
 		}
 		calling.Wait()
 	}
-	v, err := audit.VerifyTable(t.Context(), database)
+	v, err := audit.Verify(t.Context(), audit.Database(database))
 	if err != nil || v.Broken != nil || v.First != 1 {
 		t.Fatal(v, err)
 	}
 	begun, ended := map[string]string{}, map[string]bool{}
-	err = audit.ReadTable(t.Context(), database, func(l *audit.Line) bool {
+	err = audit.Database(database).Read(t.Context(), func(l *audit.Line) bool {
 		switch r, _ := l.Record(); r.Event {
 		case audit.EventIntent:
 			begun[r.ID] = string(r.Arguments)

@@ -86,10 +86,10 @@ func (b *replicatedServer) runWithDatabase(args ...string) (code int, out, errs 
 // auditRecords verifies the audit log and returns its records.
 func (b *replicatedServer) auditRecords() (all []audit.Record) {
 	b.t.Helper()
-	if v, err := audit.VerifyTable(b.t.Context(), b.database); err != nil || v.Broken != nil || v.First != 1 {
+	if v, err := audit.Verify(b.t.Context(), audit.Database(b.database)); err != nil || v.Broken != nil || v.First != 1 {
 		b.t.Errorf("the chain does not hold: %+v %v", v, err)
 	}
-	err := audit.ReadTable(b.t.Context(), b.database, func(l *audit.Line) bool {
+	err := audit.Database(b.database).Read(b.t.Context(), func(l *audit.Line) bool {
 		r, _ := l.Record()
 		all = append(all, r)
 		return true

@@ -4,7 +4,7 @@
 // [Open] opens the log in a file, [Log.Append] adds a record, and [Verify] reads the whole log and
 // names the first line that was changed. A record is in the file when Append returns, so that it
 // survives the process; a durable record is on the disk, so that it survives the machine as well.
-// [OpenTable], [Table.Append] and [VerifyTable] do the same with a table of a PostgreSQL database, in
+// [OpenTable] and [Table.Append] do the same with a table of a PostgreSQL database, in
 // which any number of processes write one chain of the same lines.
 //
 // The chain reveals records that were changed, removed or inserted. Whoever can write the files, or

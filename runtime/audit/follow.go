@@ -14,8 +14,8 @@ import (
 // followInterval is the pause between two looks for new records.
 const followInterval = 200 * time.Millisecond
 
-// Follow is like Read, and then continues with new lines until ctx ends or each reports false.
-func Follow(ctx context.Context, path string, each func(*Line) bool) error {
+// Follow implements Source.
+func (f File) Follow(ctx context.Context, each func(*Line) bool) error {
 	last := int64(0)
 	eachNew := func(l *Line) bool {
 		_, head, ok := parseLine(l.Text)
@@ -31,14 +31,14 @@ func Follow(ctx context.Context, path string, each func(*Line) bool) error {
 	}
 	goOn := true
 	next := func(l *Line) bool { goOn = goOn && eachNew(l); return goOn }
-	f := followedFile{path: path}
-	defer f.close()
-	f.open()
-	if err := Read(path, next); err != nil && !errors.Is(err, os.ErrNotExist) || !goOn {
+	current := followedFile{path: string(f)}
+	defer current.close()
+	current.open()
+	if err := f.Read(ctx, next); err != nil && !errors.Is(err, os.ErrNotExist) || !goOn {
 		return err
 	}
 	for goOn {
-		if err := f.poll(next); err != nil {
+		if err := current.poll(next); err != nil {
 			return err
 		}
 		if ctxtime.Sleep(ctx, followInterval) != nil {
@@ -77,12 +77,11 @@ func (f *followedFile) poll(each func(*Line) bool) error {
 			return err
 		}
 	}
-	there, err := os.Stat(f.path)
-	if err != nil {
+	if _, err := os.Stat(f.path); err != nil {
 		return nil // in the middle of a rotation, or before the first file
 	}
 	if f.file != nil {
-		if here, err := f.file.Stat(); err == nil && os.SameFile(here, there) {
+		if isAt(f.path, f.file) {
 			return nil
 		}
 		if err := f.read(each); err != nil {
@@ -94,7 +93,7 @@ func (f *followedFile) poll(each func(*Line) bool) error {
 	f.open()
 	// Several files may have become full since the last poll. Lines that were read before are
 	// skipped.
-	if err := Read(f.path, each); err != nil && !errors.Is(err, os.ErrNotExist) || f.file == nil {
+	if err := File(f.path).Read(context.Background(), each); err != nil && !errors.Is(err, os.ErrNotExist) || f.file == nil {
 		return err
 	}
 	return f.read(each)

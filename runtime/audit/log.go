@@ -107,7 +107,7 @@ func (l *Log) checkUnchanged() error {
 	if l.file == nil {
 		return errClosed
 	}
-	if !l.isInPlace() {
+	if !isAt(l.path, l.file) {
 		return errMoved
 	}
 	switch info, err := l.file.Stat(); {
@@ -148,7 +148,7 @@ func (l *Log) sync(sequence int64) error {
 		return errClosed
 	}
 	upTo := l.written.Load()
-	if !l.isInPlace() {
+	if !isAt(l.path, l.file) {
 		l.syncFailed.Store(true)
 		return errMoved
 	}
@@ -168,13 +168,6 @@ func (l *Log) markBroken(err error) {
 	l.syncFailed.Store(true)
 }
 
-// isInPlace reports whether the path still leads to the file.
-func (l *Log) isInPlace() bool {
-	there, err := os.Stat(l.path)
-	here, statErr := l.file.Stat()
-	return err == nil && statErr == nil && os.SameFile(there, here)
-}
-
 // SetLimits sets the limits from now on.
 func (l *Log) SetLimits(limits Limits) {
 	l.mu.Lock()
@@ -187,19 +180,15 @@ func (l *Log) SetLimits(limits Limits) {
 func (l *Log) Check(context.Context) error {
 	err := l.LastError()
 	if err == nil {
-		if err := l.checkFile(); err != nil || !l.syncFailed.Load() {
+		l.writing.Lock()
+		err := l.checkUnchanged()
+		l.writing.Unlock()
+		if err != nil || !l.syncFailed.Load() {
 			return err
 		}
 		return l.sync(l.written.Load())
 	}
 	return l.Append(&Record{Time: time.Now(), Event: EventRecovered, Message: err.Error()}, true)
-}
-
-// checkFile is checkUnchanged between two records.
-func (l *Log) checkFile() error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	return l.checkUnchanged()
 }
 
 // Close records that this process writes no more, and closes the file. An error is about what could

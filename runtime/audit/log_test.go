@@ -31,7 +31,7 @@ func open(t testing.TB, path string, limits Limits) *Log {
 
 func verify(t testing.TB, path string) *Verdict {
 	t.Helper()
-	v, err := Verify(path)
+	v, err := Verify(t.Context(), File(path))
 	check(t, err)
 	return v
 }
@@ -64,7 +64,7 @@ func written(t testing.TB, path string, records int) [][]byte {
 
 func events(t testing.TB, path string) (all []Record) {
 	t.Helper()
-	check(t, Read(path, func(l *Line) bool {
+	check(t, File(path).Read(t.Context(), func(l *Line) bool {
 		if r, ok := l.Record(); ok {
 			all = append(all, r)
 		}
@@ -254,7 +254,7 @@ func TestFollowMissesNothing(t *testing.T) {
 	var seen []int64
 	done := make(chan error, 1)
 	go func() {
-		done <- Follow(ctx, path, func(line *Line) bool {
+		done <- File(path).Follow(ctx, func(line *Line) bool {
 			if r, ok := line.Record(); ok {
 				seen = append(seen, r.Sequence)
 				return r.Name != "last"

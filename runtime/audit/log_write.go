@@ -23,6 +23,9 @@ func (t *partialTail) Write(p []byte) (int, error) {
 
 func (t *partialTail) digest() string { return hex.EncodeToString(t.sum.Sum(nil)) }
 
+// maxReused is the size up to which the buffer of a batch is kept for the next.
+const maxReused = 1 << 20
+
 // write appends a batch to the file, and before it what the log has to record about the file. Lines
 // that are completely in the file are records, even if the write failed after them. The caller holds
 // writing.
@@ -48,7 +51,10 @@ func (l *Log) write(b *batch) {
 	}
 	b.added, b.err = max(complete-own, 0), err
 	b.first = l.head.sequence - int64(b.added) + 1
-	l.out, l.ends, l.heads = reusable(out), ends, heads
+	l.out, l.ends, l.heads = out, ends, heads
+	if cap(out) > maxReused {
+		l.out = nil
+	}
 }
 
 // encodeBatch returns the lines of a batch and of the log's own record, where each line ends, and the
@@ -92,12 +98,4 @@ func (l *Log) sink() io.Writer {
 		return l.stream
 	}
 	return l.file
-}
-
-// reusable returns a buffer for the next batch, unless it is huge.
-func reusable(b []byte) []byte {
-	if cap(b) > 1<<20 {
-		return nil
-	}
-	return b
 }

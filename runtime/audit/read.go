@@ -3,6 +3,7 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -28,9 +29,22 @@ func (l *Line) Record() (Record, bool) {
 	return r, true
 }
 
-// Read calls each with every line of a log, in the order in which they were written, until each
-// reports false.
-func Read(path string, each func(*Line) bool) error {
+// Source is a log that can be read: a [File] or a [Database].
+type Source interface {
+	// Read calls each with every line of the log, in the order in which they were written, until each
+	// reports false.
+	Read(ctx context.Context, each func(*Line) bool) error
+
+	// Follow is like Read, and then continues with new lines until ctx ends or each reports false.
+	Follow(ctx context.Context, each func(*Line) bool) error
+}
+
+// File is the path of a log in files.
+type File string
+
+// Read implements Source. It ignores the context.
+func (f File) Read(_ context.Context, each func(*Line) bool) error {
+	path := string(f)
 	files, last, err := openFiles(path)
 	if err != nil {
 		return err
@@ -68,8 +82,8 @@ func openFiles(path string) (files []string, last *os.File, err error) {
 			return nil, nil, err
 		}
 		files, err = Files(path)
-		noLast := len(files) == 0 || files[len(files)-1] != path
-		if err == nil && (last == nil) == noLast && isAt(path, last) {
+		hasLast := len(files) > 0 && files[len(files)-1] == path
+		if err == nil && (last != nil) == hasLast && (!hasLast || isAt(path, last)) {
 			return files, last, nil
 		}
 		if last != nil {
@@ -81,12 +95,9 @@ func openFiles(path string) (files []string, last *os.File, err error) {
 	}
 }
 
-// isAt reports whether a path leads to an open file, or to no file when f is nil.
-func isAt(path string, f *os.File) bool {
+// isAt reports whether a path leads to an open file.
+func isAt(path string, f interface{ Stat() (os.FileInfo, error) }) bool {
 	there, err := os.Stat(path)
-	if f == nil {
-		return err != nil
-	}
 	here, statErr := f.Stat()
 	return err == nil && statErr == nil && os.SameFile(there, here)
 }

@@ -178,7 +178,7 @@ func TestRecordIsWrittenOnceOverLostConnections(t *testing.T) {
 		t.Fatal(v)
 	}
 	seen := map[string]bool{}
-	check(t, ReadTable(t.Context(), direct, func(line *Line) bool {
+	check(t, Database(direct).Read(t.Context(), func(line *Line) bool {
 		if rec, _ := line.Record(); rec.Event == EventCall {
 			if seen[rec.Name] {
 				t.Errorf("%s is there twice", rec.Name)

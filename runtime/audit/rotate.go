@@ -99,7 +99,7 @@ func (l *Log) rotate(limits Limits, n int64) error {
 
 // startFile renames the file and puts an empty one in its place. The caller holds syncing.
 func (l *Log) startFile(fullName string) error {
-	if !l.isInPlace() {
+	if !isAt(l.path, l.file) {
 		return errMoved
 	}
 	if err := l.file.Sync(); err != nil {

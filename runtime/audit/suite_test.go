@@ -34,9 +34,9 @@ func filed(t testing.TB) *logged {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	return &logged{
 		open:   func(t testing.TB) sink { return open(t, path, Limits{MaxFileSize: 20_000}) },
-		read:   func(_ context.Context, each func(*Line) bool) error { return Read(path, each) },
-		follow: func(ctx context.Context, each func(*Line) bool) error { return Follow(ctx, path, each) },
-		verify: func(context.Context) (*Verdict, error) { return Verify(path) },
+		read:   func(_ context.Context, each func(*Line) bool) error { return File(path).Read(t.Context(), each) },
+		follow: func(ctx context.Context, each func(*Line) bool) error { return File(path).Follow(ctx, each) },
+		verify: func(context.Context) (*Verdict, error) { return Verify(t.Context(), File(path)) },
 	}
 }
 
@@ -44,9 +44,9 @@ func tabled(t testing.TB) *logged {
 	address, _ := postgrestest.Schema(t)
 	return &logged{
 		open:   func(t testing.TB) sink { return openTable(t, address) },
-		read:   func(ctx context.Context, each func(*Line) bool) error { return ReadTable(ctx, address, each) },
-		follow: func(ctx context.Context, each func(*Line) bool) error { return FollowTable(ctx, address, each) },
-		verify: func(ctx context.Context) (*Verdict, error) { return VerifyTable(ctx, address) },
+		read:   func(ctx context.Context, each func(*Line) bool) error { return Database(address).Read(ctx, each) },
+		follow: func(ctx context.Context, each func(*Line) bool) error { return Database(address).Follow(ctx, each) },
+		verify: func(ctx context.Context) (*Verdict, error) { return Verify(ctx, Database(address)) },
 	}
 }
 

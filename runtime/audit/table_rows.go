@@ -84,11 +84,15 @@ func timeOf(members []byte) string {
 // pageSize is how many rows are read at once.
 const pageSize = 1000
 
-// ReadTable calls each with every record of the log in a database, in the order in which they were
-// written, until each reports false. The File of a line is the table, and its Number is the
-// sequence.
-func ReadTable(ctx context.Context, address string, each func(*Line) bool) error {
-	conn, err := postgres.Connect(ctx, address)
+// Database is the address of a PostgreSQL database with a log.
+type Database string
+
+// String does not reveal the address.
+func (Database) String() string { return "the database" }
+
+// Read implements Source. The File of a line is the table, and its Number is the sequence.
+func (d Database) Read(ctx context.Context, each func(*Line) bool) error {
+	conn, err := postgres.Connect(ctx, string(d))
 	if err != nil {
 		return err
 	}
@@ -143,10 +147,9 @@ func readError(ctx context.Context, err error) error {
 	return postgres.DescribeError(ctx, err)
 }
 
-// FollowTable is like ReadTable, and then continues with new records until ctx ends or each reports
-// false. It waits while the database is unavailable.
-func FollowTable(ctx context.Context, address string, each func(*Line) bool) error {
-	conn, err := postgres.Connect(ctx, address)
+// Follow implements Source. It waits while the database is unavailable.
+func (d Database) Follow(ctx context.Context, each func(*Line) bool) error {
+	conn, err := postgres.Connect(ctx, string(d))
 	if err != nil {
 		return err
 	}
@@ -166,18 +169,9 @@ func FollowTable(ctx context.Context, address string, each func(*Line) bool) err
 			return nil
 		}
 		if conn.IsClosed() {
-			if next, err := postgres.Connect(ctx, address); err == nil {
+			if next, err := postgres.Connect(ctx, string(d)); err == nil {
 				conn = next
 			}
 		}
 	}
-}
-
-// VerifyTable verifies the log in a database as Verify does, and compares the columns of each row
-// with its line.
-func VerifyTable(ctx context.Context, address string) (*Verdict, error) {
-	v := &verifier{open: map[string]bool{}}
-	v.Table = true
-	err := ReadTable(ctx, address, v.line)
-	return v.verdict(), err
 }

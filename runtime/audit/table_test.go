@@ -44,7 +44,7 @@ func openTable(t testing.TB, address string) *Table {
 
 func verified(t testing.TB, address string) *Verdict {
 	t.Helper()
-	v, err := VerifyTable(t.Context(), address)
+	v, err := Verify(t.Context(), Database(address))
 	check(t, err)
 	return v
 }
@@ -71,7 +71,7 @@ func TestProcessesWriteOneChain(t *testing.T) {
 	}
 	writing.Wait()
 	log := &logged{
-		read: func(ctx context.Context, each func(*Line) bool) error { return ReadTable(ctx, address, each) },
+		read: func(ctx context.Context, each func(*Line) bool) error { return Database(address).Read(ctx, each) },
 	}
 	once(t, log, processes*callers*each)
 	if v := verified(t, address); v.Broken != nil || v.Records != processes*callers*each+processes || v.First != 1 || !strings.Contains(v.String(), "in the table hatchel_audit, from 1 to 483") {
@@ -175,7 +175,7 @@ func TestErrorsHoldNothingOfTheAddress(t *testing.T) {
 		if _, err := OpenTable(t.Context(), a); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("got %v", err)
 		}
-		if err := ReadTable(t.Context(), a, func(*Line) bool { return true }); err == nil || strings.Contains(err.Error(), "hunter2") {
+		if err := Database(a).Read(t.Context(), func(*Line) bool { return true }); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -31,11 +32,12 @@ type Break struct {
 // String returns the place and the reason.
 func (b *Break) String() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Reason) }
 
-// Verify reads all files of a log, and compares every record with its hash and with the record before
-// it. The error is about files that cannot be read.
-func Verify(path string) (*Verdict, error) {
+// Verify reads a whole log, and compares every record with its hash and with the record before it, and
+// the columns of a row with its line. The error is about what cannot be read.
+func Verify(ctx context.Context, log Source) (*Verdict, error) {
 	v := &verifier{open: map[string]bool{}}
-	err := Read(path, v.line)
+	_, v.Table = log.(Database)
+	err := log.Read(ctx, v.line)
 	return v.verdict(), err
 }
 
@@ -112,8 +114,8 @@ func (v *verifier) checkLink(l *Line, r *Record, before chainHead) *Break {
 		return &Break{l.File, l.Number, reason}
 	case !isFirst && !restarts && before != v.head:
 		return v.gap(l, before)
-	case v.tail != nil && !v.describesTail(r):
-		return v.tailStart
+	case v.tail != nil && (r.Event != EventRepaired || r.LostBytes != v.tail.bytes || r.LostDigest != v.tail.digest()):
+		return v.tailStart // the record does not say that the lines before it are not records
 	}
 	return nil
 }
@@ -129,11 +131,6 @@ func (v *verifier) addTail(l *Line) {
 	}
 	v.tail.Write(l.Text)
 	v.tailOpen, v.tailEnd = !l.Terminated, l.Number
-}
-
-// describesTail reports whether a record says that the lines before it are not records.
-func (v *verifier) describesTail(r *Record) bool {
-	return r.Event == EventRepaired && r.LostBytes == v.tail.bytes && r.LostDigest == v.tail.digest()
 }
 
 // gap returns how the chain is broken before a record.

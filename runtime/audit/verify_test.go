@@ -32,7 +32,7 @@ func TestVerifyAcceptsRemovedOldFiles(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := Verify(path); err != nil || v.Broken != nil || v.First == 1 {
+	if v, err := Verify(t.Context(), File(path)); err != nil || v.Broken != nil || v.First == 1 {
 		t.Errorf("%v, %v", v, err)
 	}
 }
