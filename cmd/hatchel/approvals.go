@@ -22,33 +22,31 @@ type approvalsFlags struct {
 	asJSON bool
 }
 
-// approvalRow is an approval as it is read from the state store or from a server.
+// approvalRow is an approval as a source shows it.
 type approvalRow struct {
 	ID     string          `json:"id"`
 	Status approval.Status `json:"status"`
 	approval.Request
 	Decision *approval.Decision `json:"decision"`
-
-	text json.RawMessage // as it was received
 }
 
 func decodeRow(text []byte) (*approvalRow, error) {
-	a := &approvalRow{text: text}
-	if err := json.Unmarshal(text, a); err != nil || a.ID == "" {
+	a := new(approvalRow)
+	if err := json.Unmarshal(approval.EscapeJSON(text), a); err != nil || a.ID == "" {
 		return nil, errors.New("the approval cannot be decoded")
 	}
 	return a, nil
 }
 
-// approvalSource is where approvals are read and decided: the state store, or a server. Errors are
-// those of package approval, or those of this package.
+// approvalSource is where approvals are read and decided: the state store, or a server. Approvals are
+// JSON, as a server shows them. Errors are those of package approval, or those of this package.
 type approvalSource interface {
-	list(ctx context.Context, q approval.ListQuery) (rows []*approvalRow, next string, err error)
-	find(ctx context.Context, id string) (*approvalRow, error)
-	// decide returns a row that is still pending when the decision takes effect after a server has
-	// recorded it.
-	decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error)
-	close()
+	ListApprovals(ctx context.Context, q approval.ListQuery) (approvals []json.RawMessage, next string, err error)
+	FindApproval(ctx context.Context, id string) ([]byte, error)
+	// DecideApproval returns an approval that is still pending when the decision takes effect after a
+	// server has recorded it.
+	DecideApproval(ctx context.Context, id string, approved bool, reason string) ([]byte, error)
+	Close()
 }
 
 func approvalsCommand() *cobra.Command {
@@ -111,11 +109,11 @@ func (f *approvalsFlags) showCommand() *cobra.Command {
 		ValidArgsFunction: f.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.withSource(cmd, func(source approvalSource) error {
-				a, err := source.find(cmd.Context(), args[0])
+				text, err := source.FindApproval(cmd.Context(), args[0])
 				if err != nil {
 					return approvalFailure(args[0], err)
 				}
-				return f.printRow(cmd, a)
+				return f.printRow(cmd, text)
 			})
 		},
 	}
@@ -142,11 +140,11 @@ The exit code is 1 when it was decided before, has expired, or does not exist.`,
 				return misusef("--reason: %s", err)
 			}
 			return f.withSource(cmd, func(source approvalSource) error {
-				a, err := source.decide(cmd.Context(), args[0], verb == "approve", checked)
+				text, err := source.DecideApproval(cmd.Context(), args[0], verb == "approve", checked)
 				if err != nil {
 					return approvalFailure(args[0], err)
 				}
-				return f.printDecision(cmd, a, verb)
+				return f.printDecision(cmd, text, verb)
 			})
 		},
 	}
@@ -160,7 +158,7 @@ func (f *approvalsFlags) withSource(cmd *cobra.Command, do func(approvalSource) 
 	if err != nil {
 		return err
 	}
-	defer source.close()
+	defer source.Close()
 	return do(source)
 }
 
@@ -203,9 +201,11 @@ func (f *approvalsFlags) completeID(cmd *cobra.Command, args []string, _ string)
 	}
 	f.withSource(cmd, func(source approvalSource) error {
 		q := approval.ListQuery{Status: approval.Pending, Limit: server.ApprovalPageSize}
-		rows, _, err := source.list(cmd.Context(), q)
-		for _, a := range rows {
-			words = append(words, a.ID+"\t"+printable(a.Tool+": "+joinLines(a.Message)))
+		texts, _, err := source.ListApprovals(cmd.Context(), q)
+		for _, text := range texts {
+			if a, err := decodeRow(text); err == nil {
+				words = append(words, a.ID+"\t"+printable(a.Tool+": "+joinLines(a.Message)))
+			}
 		}
 		return err
 	})

@@ -22,23 +22,25 @@ func (f *approvalsFlags) list(cmd *cobra.Command, source approvalSource, all boo
 	if all {
 		q.Status = ""
 	}
-	var rows []*approvalRow
+	texts, rows := []json.RawMessage{}, []*approvalRow{}
 	for {
-		page, next, err := source.list(cmd.Context(), q)
+		page, next, err := source.ListApprovals(cmd.Context(), q)
 		if err != nil {
 			return approvalFailure("", err)
 		}
-		rows = append(rows, page...)
+		for _, text := range page {
+			a, err := decodeRow(text)
+			if err != nil {
+				return approvalFailure("", err)
+			}
+			texts, rows = append(texts, approval.EscapeJSON(text)), append(rows, a)
+		}
 		if q.After = next; next == "" {
 			break
 		}
 	}
 	switch {
 	case f.asJSON:
-		texts := make([]json.RawMessage, len(rows))
-		for i, a := range rows {
-			texts[i] = approval.EscapeJSON(a.text)
-		}
 		return printJSON(cmd.OutOrStdout(), texts)
 	case len(rows) == 0 && all:
 		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: no approvals")
@@ -128,12 +130,15 @@ func shorten(text string, maxLength int) string {
 }
 
 // printRow prints all of an approval.
-func (f *approvalsFlags) printRow(cmd *cobra.Command, a *approvalRow) error {
-	out := cmd.OutOrStdout()
+func (f *approvalsFlags) printRow(cmd *cobra.Command, text []byte) error {
+	out, now := cmd.OutOrStdout(), time.Now()
 	if f.asJSON {
-		return printJSON(out, json.RawMessage(approval.EscapeJSON(a.text)))
+		return printJSON(out, json.RawMessage(approval.EscapeJSON(text)))
 	}
-	now := time.Now()
+	a, err := decodeRow(text)
+	if err != nil {
+		return approvalFailure("", err)
+	}
 	lines := [][2]string{
 		{"id", a.ID},
 		{"status", statusText(a, now)},
@@ -206,9 +211,13 @@ func indentJSON(text json.RawMessage) string {
 }
 
 // printDecision confirms a decision.
-func (f *approvalsFlags) printDecision(cmd *cobra.Command, a *approvalRow, verb string) error {
+func (f *approvalsFlags) printDecision(cmd *cobra.Command, text []byte, verb string) error {
 	if f.asJSON {
-		return f.printRow(cmd, a)
+		return f.printRow(cmd, text)
+	}
+	a, err := decodeRow(text)
+	if err != nil {
+		return approvalFailure("", err)
 	}
 	decided := "approved" // it may be used already
 	switch {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,11 @@ func TestATruncatedApprovalIsMarked(t *testing.T) {
 		var shown, list bytes.Buffer
 		cmd := &cobra.Command{}
 		cmd.SetOut(&shown)
-		if err := new(approvalsFlags).printRow(cmd, a); err != nil {
+		text, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := new(approvalsFlags).printRow(cmd, text); err != nil {
 			t.Fatal(err)
 		}
 		if err := printTable(&list, []*approvalRow{a}, false, time.Now()); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/url"
 	"os"
@@ -78,32 +79,31 @@ func checkStateExists(file, dir string, block *hcl.State) error {
 	return nil
 }
 
-func (l *localApprovals) close() {
+// Close implements approvalSource.
+func (l *localApprovals) Close() {
 	l.cancel()
 	l.watching.Wait()
 	l.store.Close()
 }
 
-func (l *localApprovals) list(ctx context.Context, q approval.ListQuery) ([]*approvalRow, string, error) {
+// ListApprovals implements approvalSource.
+func (l *localApprovals) ListApprovals(
+	ctx context.Context, q approval.ListQuery,
+) (approvals []json.RawMessage, next string, err error) {
 	entries, next, err := l.book.List(ctx, q)
-	if err != nil {
-		return nil, "", err
+	for _, e := range entries {
+		approvals = append(approvals, e.AppendJSON(nil))
 	}
-	rows := make([]*approvalRow, len(entries))
-	for i, e := range entries {
-		if rows[i], err = decodeRow(e.AppendJSON(nil)); err != nil {
-			return nil, "", err
-		}
-	}
-	return rows, next, nil
+	return approvals, next, err
 }
 
-func (l *localApprovals) find(ctx context.Context, id string) (*approvalRow, error) {
+// FindApproval implements approvalSource.
+func (l *localApprovals) FindApproval(ctx context.Context, id string) ([]byte, error) {
 	a, err := l.load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return rowOf(a)
+	return a.AppendJSON(nil)
 }
 
 func (l *localApprovals) load(ctx context.Context, id string) (*approval.Approval, error) {
@@ -114,15 +114,8 @@ func (l *localApprovals) load(ctx context.Context, id string) (*approval.Approva
 	return a, err
 }
 
-func rowOf(a *approval.Approval) (*approvalRow, error) {
-	text, err := a.AppendJSON(nil)
-	if err != nil {
-		return nil, err
-	}
-	return decodeRow(text)
-}
-
-func (l *localApprovals) decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error) {
+// DecideApproval implements approvalSource.
+func (l *localApprovals) DecideApproval(ctx context.Context, id string, approved bool, reason string) ([]byte, error) {
 	a, err := l.load(ctx, id)
 	if err != nil {
 		return nil, err
@@ -136,7 +129,7 @@ func (l *localApprovals) decide(ctx context.Context, id string, approved bool, r
 	if err != nil {
 		return nil, err
 	}
-	return rowOf(a)
+	return a.AppendJSON(nil)
 }
 
 // recordTimeout is the time that a running server has to record a decision before the command
@@ -179,9 +172,6 @@ func (l *localApprovals) stillProposed(ctx context.Context, p *approval.Proposal
 // keyVariable holds the credential, because other users of the machine can read command lines.
 const keyVariable = "HATCHEL_KEY"
 
-// remoteApprovals decides over the HTTP API of a server.
-type remoteApprovals struct{ *server.Client }
-
 // newRemoteApprovals returns the source for a server, given its base URL or that of its MCP
 // endpoint.
 func newRemoteApprovals(address string) (approvalSource, error) {
@@ -201,37 +191,5 @@ func newRemoteApprovals(address string) (approvalSource, error) {
 		return nil, misusef("--server: the value of %s is not a valid key", keyVariable)
 	}
 	base := strings.TrimSuffix(strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), "/mcp")
-	return remoteApprovals{server.NewClient(base, key, "hatchel/"+release())}, nil
-}
-
-func (r remoteApprovals) close() { r.Close() }
-
-func (r remoteApprovals) list(ctx context.Context, q approval.ListQuery) ([]*approvalRow, string, error) {
-	texts, next, err := r.ListApprovals(ctx, q)
-	if err != nil {
-		return nil, "", err
-	}
-	rows := make([]*approvalRow, len(texts))
-	for i, text := range texts {
-		if rows[i], err = decodeRow(approval.EscapeJSON(text)); err != nil {
-			return nil, "", err
-		}
-	}
-	return rows, next, nil
-}
-
-func (r remoteApprovals) find(ctx context.Context, id string) (*approvalRow, error) {
-	text, err := r.FindApproval(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return decodeRow(approval.EscapeJSON(text))
-}
-
-func (r remoteApprovals) decide(ctx context.Context, id string, approved bool, reason string) (*approvalRow, error) {
-	text, err := r.DecideApproval(ctx, id, approved, reason)
-	if err != nil {
-		return nil, err
-	}
-	return decodeRow(approval.EscapeJSON(text))
+	return server.NewClient(base, key, "hatchel/"+release()), nil
 }
