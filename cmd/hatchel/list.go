@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
@@ -103,9 +104,13 @@ func printCapabilities(w io.Writer, g *runtime.Generation, visible func(mcp.List
 		heading string
 		lines   []string
 	}{
-		{"Tools", toolLines(g, visible(mcp.Tools))},
-		{"Prompts", promptLines(g, visible(mcp.Prompts))},
-		{"Resources", resourceLines(g, resources)},
+		{"Tools", capabilityLines(g.Config.Tools, visible(mcp.Tools), func(t *hcl.Tool) [3]string {
+			return [3]string{t.Name, inputNames(t.Input), firstLine(t.Description)}
+		})},
+		{"Prompts", capabilityLines(g.Config.Prompts, visible(mcp.Prompts), func(p *hcl.Prompt) [3]string {
+			return [3]string{p.Name, inputNames(p.Input), firstLine(p.Description)}
+		})},
+		{"Resources", capabilityLines(g.Config.Resources, resources, resourceColumns)},
 		{"Toolsets", toolsetLines(g)},
 	}
 	onlyTools := true
@@ -132,35 +137,23 @@ func printCapabilities(w io.Writer, g *runtime.Generation, visible func(mcp.List
 	return nil
 }
 
-func toolLines(g *runtime.Generation, visible []string) (lines []string) {
-	for _, t := range g.Config.Tools {
-		if slices.Contains(visible, t.Name) {
-			lines = append(lines, t.Name+"\t"+inputNames(t.Input)+"\t"+firstLine(t.Description))
+// capabilityLines returns the columns of the capabilities whose names are visible; the first column is
+// the name.
+func capabilityLines[T any](all []T, visible []string, columns func(T) [3]string) (lines []string) {
+	for _, capability := range all {
+		if line := columns(capability); slices.Contains(visible, line[0]) {
+			lines = append(lines, strings.Join(line[:], "\t"))
 		}
 	}
 	return lines
 }
 
-func promptLines(g *runtime.Generation, visible []string) (lines []string) {
-	for _, p := range g.Config.Prompts {
-		if slices.Contains(visible, p.Name) {
-			lines = append(lines, p.Name+"\t"+inputNames(p.Input)+"\t"+firstLine(p.Description))
-		}
+func resourceColumns(r *hcl.Resource) [3]string {
+	uri := r.URI
+	if r.Template != nil {
+		uri = r.Template.Raw()
 	}
-	return lines
-}
-
-func resourceLines(g *runtime.Generation, visible []string) (lines []string) {
-	for _, r := range g.Config.Resources {
-		uri := r.URI
-		if r.Template != nil {
-			uri = r.Template.Raw()
-		}
-		if slices.Contains(visible, r.Name) {
-			lines = append(lines, r.Name+"\t"+uri+"\t"+firstLine(r.Description))
-		}
-	}
-	return lines
+	return [3]string{r.Name, uri, firstLine(r.Description)}
 }
 
 func toolsetLines(g *runtime.Generation) (lines []string) {

@@ -24,18 +24,14 @@ func tuneForLoad() {
 	}
 }
 
-// trimmer returns the memory of a load to the system when no other load follows.
-type trimmer struct{ timer *time.Timer }
-
-func newTrimmer() *trimmer {
+// newTrimmer returns a stopped timer that returns the memory of a load to the system. It is reset to
+// trimAfterLoads after each load, so that it waits when another load follows.
+func newTrimmer() *time.Timer {
 	tune := os.Getenv("GOGC") == ""
-	t := &trimmer{time.AfterFunc(time.Hour, func() { trim(tune) })}
-	t.timer.Stop()
-	return t
+	timer := time.AfterFunc(time.Hour, func() { trim(tune) })
+	timer.Stop()
+	return timer
 }
-
-func (t *trimmer) schedule() { t.timer.Reset(trimAfterLoads) }
-func (t *trimmer) stop()     { t.timer.Stop() }
 
 func trim(tune bool) {
 	debug.FreeOSMemory()

@@ -54,11 +54,7 @@ func (f *promptFlags) run(cmd *cobra.Command, name string) error {
 	defer g.Close()
 	at := slices.IndexFunc(g.Config.Prompts, func(p *hcl.Prompt) bool { return p.Name == name })
 	if at < 0 {
-		names := make([]string, len(g.Config.Prompts))
-		for i, p := range g.Config.Prompts {
-			names[i] = p.Name
-		}
-		return notFound("prompt", name, f.dir, names)
+		return notFound("prompt", name, f.dir, g.List(mcp.Prompts).Names())
 	}
 	p, err := f.prompter(cmd, &g.Config.Prompts[at].Operation)
 	if err != nil {

@@ -141,15 +141,10 @@ func (p *prompter) answer(ctx context.Context, questions []mcp.Question) ([]byte
 	for _, q := range questions {
 		if answer, ok := p.answers[q.Key]; ok {
 			answers[q.Key] = answer
-		} else if p.terminal == nil {
-			missing = append(missing, q.Key)
+			continue
 		}
-	}
-	if len(missing) > 0 {
-		return nil, failf("%s", p.hint(missing))
-	}
-	for _, q := range questions {
-		if _, ok := answers[q.Key]; ok {
+		if p.terminal == nil {
+			missing = append(missing, q.Key)
 			continue
 		}
 		answer, err := p.terminal.ask(ctx, p.name, p.asks[q.Key], q)
@@ -160,6 +155,9 @@ func (p *prompter) answer(ctx context.Context, questions []mcp.Question) ([]byte
 			return nil, failf("the answer cannot be read: %s", reason(err))
 		}
 		answers[q.Key] = answer
+	}
+	if len(missing) > 0 {
+		return nil, failf("%s", p.hint(missing))
 	}
 	out, err := value.AppendJSON(nil, answers)
 	if err != nil {

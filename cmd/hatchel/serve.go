@@ -106,9 +106,9 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) erro
 	})
 	defer host.Close()
 	trimmer := newTrimmer()
-	defer trimmer.stop()
+	defer trimmer.Stop()
 	reloader := &server.Reloader{Folder: folder, Host: host, Log: log, Loaded: func(report runtime.Report) {
-		trimmer.schedule()
+		trimmer.Reset(trimAfterLoads)
 		f.printDiagnostics(cmd, path, log, report)
 	}}
 	if err := loadFirst(cmd, reloader, path); err != nil {

@@ -101,22 +101,16 @@ func (f *failure) wait() time.Duration {
 // connectionFailure describes a request without a response. It does not pass on errors of net/http,
 // because they hold the URL.
 func connectionFailure(err error, stopped bool) *failure {
-	var (
-		dns    *net.DNSError
-		verify *tls.CertificateVerificationError
-		host   x509.HostnameError
-		record tls.RecordHeaderError
-		slow   interface{ Timeout() bool }
-	)
+	var slow interface{ Timeout() bool }
 	message := "the connection to the receiver failed"
 	switch {
-	case errors.As(err, &host):
+	case errors.As(err, new(x509.HostnameError)):
 		message = "the certificate of the receiver is for another name"
-	case errors.As(err, &verify):
+	case errors.As(err, new(*tls.CertificateVerificationError)):
 		message = "the certificate of the receiver is not trusted here"
-	case errors.As(err, &record):
+	case errors.As(err, new(tls.RecordHeaderError)):
 		message = "the TLS handshake with the receiver failed"
-	case errors.As(err, &dns):
+	case errors.As(err, new(*net.DNSError)):
 		message = "the name of the receiver could not be resolved"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		message = "the receiver refuses connections"
