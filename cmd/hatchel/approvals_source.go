@@ -87,9 +87,8 @@ func (l *localApprovals) Close() {
 }
 
 // ListApprovals implements approvalSource.
-func (l *localApprovals) ListApprovals(
-	ctx context.Context, q approval.ListQuery,
-) (approvals []json.RawMessage, next string, err error) {
+func (l *localApprovals) ListApprovals(ctx context.Context, q approval.ListQuery) ([]json.RawMessage, string, error) {
+	var approvals []json.RawMessage
 	entries, next, err := l.book.List(ctx, q)
 	for _, e := range entries {
 		approvals = append(approvals, e.AppendJSON(nil))

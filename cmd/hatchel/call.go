@@ -157,9 +157,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	return f.print(cmd, out, p)
 }
 
-func (f *callFlags) printPlan(
-	cmd *cobra.Command, program *call.Program, caller *mcp.Caller, arguments []byte,
-) error {
+func (f *callFlags) printPlan(cmd *cobra.Command, program *call.Program, caller *mcp.Caller, arguments []byte) error {
 	if !f.isSet() {
 		caller = nil
 	}
@@ -215,9 +213,7 @@ func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *prompter) erro
 type uploadFunc func(name string) (any, error)
 
 // arguments returns the JSON object that a client would send.
-func (f *callFlags) arguments(
-	cmd *cobra.Command, p *call.Program, args []string, upload uploadFunc,
-) ([]byte, error) {
+func (f *callFlags) arguments(cmd *cobra.Command, p *call.Program, args []string, upload uploadFunc) ([]byte, error) {
 	switch {
 	case len(args) == 0:
 		return argumentObject(p, f.args, upload)

@@ -202,9 +202,7 @@ func (l *loadFlags) complete(cmd *cobra.Command, dir string, words func(*runtime
 
 // prefixPaths returns diagnostics and sources with file names that terminals and editors can open:
 // relative to the current directory.
-func prefixPaths(
-	path string, diags hcl.Diagnostics, sources map[string][]byte,
-) (hcl.Diagnostics, map[string][]byte) {
+func prefixPaths(path string, diags hcl.Diagnostics, sources map[string][]byte) (hcl.Diagnostics, map[string][]byte) {
 	prefixed := make(hcl.Diagnostics, len(diags))
 	for i, d := range diags {
 		c := *d

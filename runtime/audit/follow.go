@@ -93,7 +93,8 @@ func (f *followedFile) poll(each func(*Line) bool) error {
 	f.open()
 	// Several files may have become full since the last poll. Lines that were read before are
 	// skipped.
-	if err := File(f.path).Read(context.Background(), each); err != nil && !errors.Is(err, os.ErrNotExist) || f.file == nil {
+	err := File(f.path).Read(context.Background(), each)
+	if err != nil && !errors.Is(err, os.ErrNotExist) || f.file == nil {
 		return err
 	}
 	return f.read(each)

@@ -109,15 +109,10 @@ func disconnect(ctx context.Context, conn *pgx.Conn) {
 
 // readRows reads the rows after a sequence. It returns the last sequence that it has read, and
 // whether each has accepted all rows.
-func readRows(
-	ctx context.Context, conn *pgx.Conn, after int64, each func(*Line) bool,
-) (last int64, goOn bool, err error) {
+func readRows(ctx context.Context, conn *pgx.Conn, after int64, each func(*Line) bool) (int64, bool, error) {
 	for {
 		const query = "SELECT seq, time, hash, line FROM hatchel_audit WHERE seq > $1 ORDER BY seq LIMIT $2"
-		rows, err := conn.Query(ctx, query, after, pageSize)
-		if err != nil {
-			return after, false, postgres.DescribeError(ctx, err)
-		}
+		rows, _ := conn.Query(ctx, query, after, pageSize) // CollectRows returns the error, too
 		page, err := pgx.CollectRows(rows, func(from pgx.CollectableRow) (row, error) { return scanRow(from) })
 		if err != nil {
 			return after, false, readError(ctx, err)
@@ -125,10 +120,8 @@ func readRows(
 		for i := range page {
 			r := &page[i]
 			after = r.sequence
-			l := &Line{
-				File: tableName, Number: int(r.sequence), Text: r.line, Terminated: true, mismatch: !r.isConsistent(),
-			}
-			if !each(l) {
+			l := Line{File: tableName, Number: int(r.sequence), Text: r.line, Terminated: true}
+			if l.mismatch = !r.isConsistent(); !each(&l) {
 				return after, false, nil
 			}
 		}

@@ -156,9 +156,6 @@ func (p *Postgres) queryRow(ctx context.Context, query string, arguments ...any)
 }
 
 func (p *Postgres) list(ctx context.Context, query string, arguments ...any) ([]*Record, error) {
-	rows, err := p.pool.Query(ctx, query, arguments...)
-	if err != nil {
-		return nil, err
-	}
+	rows, _ := p.pool.Query(ctx, query, arguments...) // CollectRows returns the error, too
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Record, error) { return scanRecord(row) })
 }

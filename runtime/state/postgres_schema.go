@@ -16,9 +16,9 @@ const (
 	schemaLock      = 0x48544C53 // advisory lock of the process that creates the tables
 )
 
-// postgresSchema creates all tables, of the version postgresVersion. Times are milliseconds since 1970, those in hatchel_rates
-// microseconds. hatchel_owners and hatchel_rates use the clock of the database, all others that of a
-// process.
+// postgresSchema creates all tables, of the version postgresVersion. Times are milliseconds since 1970,
+// those in hatchel_rates microseconds. hatchel_owners and hatchel_rates use the clock of the database,
+// all others that of a process.
 const postgresSchema = `
 CREATE TABLE hatchel_state (version integer NOT NULL);
 CREATE TABLE hatchel_records (kind text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,

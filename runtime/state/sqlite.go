@@ -27,7 +27,7 @@ type SQLite struct {
 }
 
 var sqliteStatements = newStatements("records",
-	"EXISTS (SELECT 1 FROM owners WHERE owners.name = owner AND owners.expires > $1)", sqliteReserve, sqliteReserveFirst)
+	"EXISTS (SELECT 1 FROM owners AS o WHERE o.name = owner AND o.expires > $1)", sqliteReserve, sqliteReserveFirst)
 
 const (
 	busyTimeout   = 10 * time.Second // for locks of other processes
