@@ -50,10 +50,7 @@ func parseAnswer(ask *hcl.Ask, text string) (map[string]any, error) {
 }
 
 func decodeAnswer(ask *hcl.Ask, text string) (map[string]any, error) {
-	v, err := value.Decode([]byte(text))
-	if err != nil {
-		v = nil
-	}
+	v, _ := value.Decode([]byte(text)) // nil for a text that is not JSON
 	switch {
 	case ask.Sample != nil:
 		if s, ok := v.(string); ok {

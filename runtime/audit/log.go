@@ -35,9 +35,8 @@ type Log struct {
 	tail         *partialTail // the end of the file that is not a record; nil when there is none
 	unterminated bool         // the last line of the file lacks its line break
 	ownRecord    *Record      // to be written before all others; nil when there is none
-	out          []byte       // reused, as are ends and heads
-	ends         []int
-	heads        []chainHead
+	out          []byte       // reused, as is ends
+	ends         []lineEnd
 
 	// file is nil for a stream, and after Close. It is changed under both writing and syncing, so
 	// that either of them guards a read.

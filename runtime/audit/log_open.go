@@ -170,17 +170,14 @@ const tailWindow = 256 << 10
 
 // lastRecord finds the last record of a file, and the offset of what follows it. The offset is one
 // byte beyond the end of the file when the record lacks its line break.
-func lastRecord(f io.ReadSeeker) (head chainHead, end int64, err error) {
+func lastRecord(f *os.File) (head chainHead, end int64, err error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return head, 0, err
 	}
 	for window := min(tailWindow, size); window > 0; window = min(window*8, size) {
-		if _, err := f.Seek(size-window, io.SeekStart); err != nil {
-			return head, 0, err
-		}
 		b := make([]byte, window)
-		if _, err := io.ReadFull(f, b); err != nil {
+		if _, err := f.ReadAt(b, size-window); err != nil {
 			return head, 0, err
 		}
 		for to := len(b); to > 0; {

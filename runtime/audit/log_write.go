@@ -30,19 +30,20 @@ const maxReused = 1 << 20
 // that are completely in the file are records, even if the write failed after them. The caller holds
 // writing.
 func (l *Log) write(b *batch) {
-	out, ends, heads := l.encodeBatch(b)
+	out, ends := l.encodeBatch(b)
 	own := len(ends) - len(b.ends)
 	n, err := l.sink().Write(out)
 	l.size += int64(n)
 	complete := 0
-	for complete < len(ends) && ends[complete]-1 <= n {
+	for complete < len(ends) && ends[complete].offset-1 <= n {
 		complete++
 	}
 	switch {
 	case complete > 0:
-		l.head, l.tail, l.ownRecord, l.unterminated = heads[complete-1], nil, nil, ends[complete-1] > n
+		last := ends[complete-1]
+		l.head, l.tail, l.ownRecord, l.unterminated = last.head, nil, nil, last.offset > n
 		l.written.Store(l.head.sequence)
-		l.addTail(out[min(ends[complete-1], n):n])
+		l.addTail(out[min(last.offset, n):n])
 	case l.unterminated && n > 0:
 		l.unterminated = false
 		l.addTail(out[1:n])
@@ -51,35 +52,42 @@ func (l *Log) write(b *batch) {
 	}
 	b.added, b.err = max(complete-own, 0), err
 	b.first = l.head.sequence - int64(b.added) + 1
-	l.out, l.ends, l.heads = out, ends, heads
+	l.out, l.ends = out, ends
 	if cap(out) > maxReused {
 		l.out = nil
 	}
 }
 
-// encodeBatch returns the lines of a batch and of the log's own record, where each line ends, and the
-// head of the chain after each line.
-func (l *Log) encodeBatch(b *batch) (out []byte, ends []int, heads []chainHead) {
-	out, ends, heads = l.out[:0], l.ends[:0], l.heads[:0]
+// lineEnd is where a line of a batch ends.
+type lineEnd struct {
+	offset int
+	head   chainHead // of the chain after the line
+}
+
+// encodeBatch returns the lines of a batch, and before them the log's own record.
+func (l *Log) encodeBatch(b *batch) (out []byte, ends []lineEnd) {
+	out, ends = l.out[:0], l.ends[:0]
 	if l.unterminated || l.tail != nil {
 		out = append(out, '\n')
+	}
+	head := l.head
+	add := func(members []byte) {
+		out, head = head.link(out, members)
+		ends = append(ends, lineEnd{len(out), head})
 	}
 	own := l.ownRecord
 	if l.tail != nil {
 		own = &Record{Time: time.Now(), Event: EventRepaired, LostBytes: l.tail.bytes, LostDigest: l.tail.digest()}
 	}
-	head := l.head
 	if own != nil {
-		out, head = head.link(out, own.append(nil))
-		ends, heads = append(ends, len(out)), append(heads, head)
+		add(own.append(nil))
 	}
 	from := 0
 	for _, to := range b.ends {
-		out, head = head.link(out, b.members[from:to])
-		ends, heads = append(ends, len(out)), append(heads, head)
+		add(b.members[from:to])
 		from = to
 	}
-	return out, ends, heads
+	return out, ends
 }
 
 // addTail adds bytes to the end of the file that is not a record.
