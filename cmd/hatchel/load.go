@@ -102,14 +102,9 @@ func (l *loadFlags) values(stderr io.Writer) (map[string]string, error) {
 		}
 		maps.Copy(vars, values)
 	}
-	for _, text := range l.vars {
-		name, value, err := splitPair("var", text)
-		if err != nil {
-			return nil, err
-		}
-		vars[name] = value
-	}
-	return vars, nil
+	flags, err := splitPairs("var", l.vars)
+	maps.Copy(vars, flags)
+	return vars, err
 }
 
 // loadedFolder is a configuration directory that was decoded, and compiled when it has no errors.

@@ -1,7 +1,9 @@
 package files
 
 import (
+	"maps"
 	"mime"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -58,15 +60,11 @@ func truncateName(name string) string {
 
 // extension returns the extension of a name if it is safe in a path: at most eight letters and digits.
 func extension(name string) string {
-	i := strings.LastIndexByte(name, '.')
-	if i < 0 || len(name)-i > 9 || len(name)-i < 2 {
+	ext := strings.ToLower(path.Ext(name))
+	if len(ext) < 2 || len(ext) > 9 || strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
 		return ""
 	}
-	ext := strings.ToLower(name[i+1:])
-	if strings.Trim(ext, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
-		return ""
-	}
-	return "." + ext
+	return ext
 }
 
 const defaultType = "application/octet-stream"
@@ -78,11 +76,7 @@ func CleanType(text string) string {
 	if err != nil || !strings.Contains(kind, "/") || strings.Contains(kind, "*") {
 		return defaultType
 	}
-	if charset, ok := params["charset"]; ok {
-		params = map[string]string{"charset": charset}
-	} else {
-		params = nil
-	}
+	maps.DeleteFunc(params, func(name, _ string) bool { return name != "charset" })
 	if out := mime.FormatMediaType(kind, params); out != "" && len(out) <= maxNameLength {
 		return out
 	}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -158,7 +159,7 @@ func (o *Outbox) recordOutcome(d *delivery, h Endpoint, s Config, failed *failur
 	if failed != nil {
 		attrs = append(attrs, slog.String("error", failed.message))
 	}
-	switch due, retry := d.nextAttempt(now, failed.wait()); {
+	switch due, retry := d.nextAttempt(now, cmp.Or(failed, &failure{}).retryAfter); {
 	case failed == nil:
 		s.Log.LogAttrs(o.ctx, slog.LevelDebug, "webhook event delivered", attrs...)
 		d.end()

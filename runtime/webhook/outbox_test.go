@@ -72,7 +72,7 @@ func TestSignatureCoversIDTimeAndBody(t *testing.T) {
 		stamp, h := strconv.FormatInt(at.Unix(), 10), http.Header{}
 		h.Set("webhook-id", id)
 		h.Set("webhook-timestamp", stamp)
-		h.Set("webhook-signature", signature([]byte(secret), id, stamp, []byte(body)))
+		h.Set("webhook-signature", signatures([][]byte{[]byte(secret)}, id, stamp, []byte(body)))
 		return h
 	}
 	now := time.Now()

@@ -63,22 +63,17 @@ func (o *Outbox) send(ctx context.Context, d *delivery, h Endpoint, agent string
 	return responseFailure(resp.RawResponse)
 }
 
-// signatures returns one signature for each key, so that keys can be rotated: a receiver needs to
-// know only one of them.
+// signatures returns one signature of version 1 of Standard Webhooks for each key, so that keys can be
+// rotated: a receiver needs to know only one of them.
 func signatures(keys [][]byte, id, timestamp string, body []byte) string {
 	all := make([]string, len(keys))
 	for i, key := range keys {
-		all[i] = signature(key, id, timestamp, body)
+		mac := hmac.New(sha256.New, key)
+		io.WriteString(mac, id+"."+timestamp+".")
+		mac.Write(body)
+		all[i] = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 	}
 	return strings.Join(all, " ")
-}
-
-// signature returns a signature of version 1 of Standard Webhooks.
-func signature(key []byte, id, timestamp string, body []byte) string {
-	mac := hmac.New(sha256.New, key)
-	io.WriteString(mac, id+"."+timestamp+".")
-	mac.Write(body)
-	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // failure is the reason why an attempt did not succeed.
@@ -88,14 +83,6 @@ type failure struct {
 	permanent   bool          // the receiver will never accept the event
 	unavailable bool          // every other delivery would fail now, too
 	stopped     bool          // this process has cancelled the request
-}
-
-// wait returns how long the receiver has asked to wait; a nil failure asks for nothing.
-func (f *failure) wait() time.Duration {
-	if f == nil {
-		return 0
-	}
-	return f.retryAfter
 }
 
 // connectionFailure describes a request without a response. It does not pass on errors of net/http,
