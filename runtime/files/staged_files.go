@@ -2,12 +2,18 @@ package files
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
+
+	"hatchel/internal/filelock"
 )
 
 // StagedFiles are the files of one call as programs read them: by path, in a directory of their own,
@@ -82,4 +88,124 @@ func (c *StagedFiles) Close() error {
 	dir := c.dir
 	c.dir = ""
 	return os.RemoveAll(dir)
+}
+
+// processDir is the directory of this process for staged files. Its lock tells other processes
+// whether this one is alive.
+type processDir struct {
+	path string
+	lock *os.File // held until the process ends
+}
+
+const lockSuffix = ".lock"
+
+// parentDir returns the directory that holds the directories of all processes of this user.
+func parentDir() (string, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("hatchel-files-%d", os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err == nil && (!info.IsDir() || info.Mode().Perm() != 0o700 || !ownedByUser(info)) {
+		err = fmt.Errorf("%s is not a directory that only this user can access", dir)
+	}
+	return dir, err
+}
+
+// newDir makes a directory with a name that nobody can guess. It makes the directory of the process
+// first, also when a cleaner of temporary files has removed it.
+func (s *Store) newDir() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir == nil || isGone(s.dir.path) {
+		dir, err := newProcessDir()
+		if err != nil {
+			return "", err
+		}
+		s.dir = dir
+	}
+	path := filepath.Join(s.dir.path, strings.ToLower(rand.Text()))
+	return path, os.Mkdir(path, 0o700)
+}
+
+// ownedByUser reports whether a file belongs to the user of this process.
+func ownedByUser(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Getuid()
+}
+
+func isGone(path string) bool {
+	_, err := os.Lstat(path)
+	return err != nil
+}
+
+func newProcessDir() (*processDir, error) {
+	parent, err := parentDir()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		path := filepath.Join(parent, strings.ToLower(rand.Text()))
+		lock, locked, err := openLocked(path+lockSuffix, os.O_CREATE|os.O_EXCL)
+		if err != nil {
+			return nil, err
+		}
+		if !locked || isGone(path+lockSuffix) { // Sweep of another process was faster
+			lock.Close()
+			continue
+		}
+		return &processDir{path, lock}, os.Mkdir(path, 0o700)
+	}
+}
+
+// openLocked opens a file and tries to lock it.
+func openLocked(name string, flag int) (f *os.File, locked bool, err error) {
+	if f, err = os.OpenFile(name, os.O_RDWR|flag, 0o600); err != nil {
+		return nil, false, err
+	}
+	if locked, err = filelock.TryLock(f); err != nil {
+		f.Close()
+		return nil, false, err
+	}
+	return f, locked, nil
+}
+
+// RemoveStale removes the staged files of processes that were killed.
+func RemoveStale() error {
+	parent, err := parentDir()
+	if err != nil {
+		return err
+	}
+	locks, err := filepath.Glob(filepath.Join(parent, "*"+lockSuffix))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range locks {
+		lock, locked, err := openLocked(name, 0)
+		if err != nil {
+			continue // another process sweeps, too
+		}
+		if locked {
+			errs = append(errs, os.RemoveAll(strings.TrimSuffix(name, lockSuffix)), os.Remove(name))
+		}
+		lock.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// Close removes the staged files of this process. It is called when no call needs them any more.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir == nil {
+		return nil
+	}
+	dir := s.dir
+	s.dir = nil
+	return errors.Join(os.RemoveAll(dir.path), os.Remove(dir.path+lockSuffix), dir.lock.Close())
 }

@@ -1,10 +1,15 @@
 package state
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+
+	"github.com/mattn/go-sqlite3"
 
 	"hatchel/internal/operator"
 )
@@ -38,4 +43,88 @@ func createFile(path string) error {
 		}
 	}
 	return nil
+}
+
+const (
+	sqliteVersion     = 5          // of the schema, in user_version
+	sqliteApplication = 0x48544C53 // in application_id, to recognize our files
+)
+
+// sqliteSchema creates all tables. Times are milliseconds since 1970, those in rates microseconds.
+// The table changes is for processes that watch.
+const sqliteSchema = `
+CREATE TABLE records (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, unique_key TEXT NOT NULL,
+	grp TEXT NOT NULL, version INTEGER NOT NULL, due INTEGER NOT NULL, expires INTEGER NOT NULL,
+	body BLOB NOT NULL, owner TEXT NOT NULL DEFAULT '');
+CREATE UNIQUE INDEX records_named ON records (kind, name);
+CREATE UNIQUE INDEX records_unique_key ON records (kind, unique_key) WHERE unique_key <> '';
+CREATE INDEX records_expire ON records (expires);
+CREATE INDEX records_due ON records (kind, due, name) WHERE due > 0;
+CREATE INDEX records_grouped ON records (kind, grp, due, name, expires) WHERE due > 0;
+CREATE INDEX records_owned ON records (kind, due, name) WHERE owner <> '';
+CREATE TABLE owners (name TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE rates (name TEXT PRIMARY KEY, next INTEGER NOT NULL, wait INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, origin TEXT NOT NULL, kind TEXT NOT NULL,
+	name TEXT NOT NULL, made INTEGER NOT NULL);
+`
+
+// createSchema creates the tables in an empty file. It rejects a file of another program, and one
+// of another version of the schema.
+func createSchema(ctx context.Context, t session) error {
+	var version, application, objects int
+	for query, value := range map[string]*int{
+		"PRAGMA user_version":                &version,
+		"PRAGMA application_id":              &application,
+		"SELECT count(*) FROM sqlite_schema": &objects,
+	} {
+		if err := t.queryRow(ctx, query).Scan(value); err != nil {
+			return err
+		}
+	}
+	switch {
+	case objects == 0:
+	case application != sqliteApplication || version < 1:
+		return operator.Error("it is the database of another program")
+	default:
+		return checkVersion(version, sqliteVersion)
+	}
+	_, err := t.execute(ctx, sqliteSchema+"PRAGMA user_version = "+strconv.Itoa(sqliteVersion)+
+		"; PRAGMA application_id = "+strconv.Itoa(sqliteApplication))
+	return err
+}
+
+// checkVersion returns an error unless the version of a schema is the supported one.
+func checkVersion(found, supported int) error {
+	switch {
+	case found > supported:
+		return operator.Error(fmt.Sprintf(
+			"it was written by a newer version of this program (schema %d, supported is %d)", found, supported))
+	case found < supported:
+		return operator.Error(fmt.Sprintf("it was written by an older version of this program (schema %d, "+
+			"supported is %d): remove it, or configure another location", found, supported))
+	}
+	return nil
+}
+
+// sqliteError turns an error of opening a file into one for the operator.
+func sqliteError(err error) error {
+	var known operator.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt, sqlite3.ErrFormat:
+		return operator.Error("it is not a database, or it is damaged")
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return operator.Error("another process has locked it")
+	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrAuth, sqlite3.ErrCantOpen:
+		return operator.Error("it is not writable")
+	case sqlite3.ErrFull:
+		return operator.Error("the disk is full")
+	}
+	return err
 }
