@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -250,15 +249,14 @@ func printRecord(w io.Writer, r *audit.Record) {
 		r.Time.Format("2006-01-02T15:04:05.000Z"), fmt.Sprintf("%-9s", eventWord(r)),
 		target, auditCaller(&r.Caller), string(r.Arguments),
 	}
-	if r.Duration > 0 {
-		parts = append(parts, fmt.Sprintf("%.1fms", r.Duration))
+	addIf := func(applies bool, format string, fact any) {
+		if applies {
+			parts = append(parts, fmt.Sprintf(format, fact))
+		}
 	}
-	if r.Event == audit.EventFile && r.Kind != "ticket" {
-		parts = append(parts, strconv.Itoa(r.Bytes)+" bytes")
-	}
-	if r.Event == audit.EventFile && r.Outcome != audit.OK {
-		parts = append(parts, r.Outcome)
-	}
+	addIf(r.Duration > 0, "%.1fms", r.Duration)
+	addIf(r.Event == audit.EventFile && r.Kind != "ticket", "%d bytes", r.Bytes)
+	addIf(r.Event == audit.EventFile && r.Outcome != audit.OK, "%s", r.Outcome)
 	switch a := r.Approval; {
 	case r.Event == audit.EventApproval && a != nil:
 		parts = append(parts, "requested by "+a.Requester, "approval "+a.ID, a.Reason)
@@ -268,15 +266,9 @@ func printRecord(w io.Writer, r *audit.Record) {
 	if a := r.Approval; a != nil && r.Event != audit.EventApproval && a.By != "" {
 		parts = append(parts, "approval "+a.ID+" by "+a.By)
 	}
-	if r.Replayed != "" {
-		parts = append(parts, "replayed by the "+r.Replayed)
-	}
-	if r.Task != "" {
-		parts = append(parts, "task "+r.Task)
-	}
-	if r.LostBytes > 0 {
-		parts = append(parts, fmt.Sprintf("%d bytes before this record are not valid", r.LostBytes))
-	}
+	addIf(r.Replayed != "", "replayed by the %s", r.Replayed)
+	addIf(r.Task != "", "task %s", r.Task)
+	addIf(r.LostBytes > 0, "%d bytes before this record are not valid", r.LostBytes)
 	parts = append(parts, r.File, strings.Join(r.Removed, " "), r.Message)
 	parts = slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" })
 	fmt.Fprintln(w, strings.TrimRight(printable(strings.Join(parts, "  ")), " "))

@@ -12,20 +12,22 @@ type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// FileError describes why a file cannot be used. The sentence otherwise is for the errors about which
-// there is nothing more to say.
-func FileError(err error, otherwise Error) Error {
+// FileError describes why a file cannot be used; nil stays nil. The sentence otherwise is for the
+// errors about which there is nothing more to say.
+func FileError(err error, otherwise Error) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return "its directory does not exist"
+		return Error("its directory does not exist")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return "permission denied"
+		return Error("permission denied")
 	case errors.Is(err, syscall.ENOTDIR):
-		return "a part of its path is not a directory"
+		return Error("a part of its path is not a directory")
 	case errors.Is(err, syscall.EISDIR):
-		return "it is a directory, not a file"
+		return Error("it is a directory, not a file")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "the disk is full"
+		return Error("the disk is full")
 	}
 	return otherwise
 }

@@ -90,10 +90,7 @@ func (l *Log) open() (err error) {
 	if err := l.Append(opened, true); err != nil {
 		return operator.FileError(err, "it cannot be written")
 	}
-	if err := syncDir(filepath.Dir(l.path)); err != nil {
-		return operator.FileError(err, "its directory cannot be written")
-	}
-	return nil
+	return operator.FileError(syncDir(filepath.Dir(l.path)), "its directory cannot be written")
 }
 
 // findHead finds the last record: in the file, or, when that has no record yet, in the last full
@@ -134,10 +131,8 @@ func (l *Log) readTail(f *os.File, from int64) error {
 		return nil
 	}
 	l.tail = newPartialTail()
-	if _, err := io.Copy(l.tail, io.NewSectionReader(f, from, l.size-from)); err != nil {
-		return operator.FileError(err, "it cannot be read")
-	}
-	return nil
+	_, err := io.Copy(l.tail, io.NewSectionReader(f, from, l.size-from))
+	return operator.FileError(err, "it cannot be read")
 }
 
 // looksLikeLog reports whether a file without a record may be a log whose first line is incomplete.
