@@ -187,18 +187,15 @@ func formatTime(t, now time.Time) string {
 
 func requesterDetails(w *approval.Requester) string {
 	text := requester(w)
-	if w.Key != "" && w.Key != w.Subject {
-		text += ", authenticated by " + w.Key
+	addIf := func(applies bool, fact string) {
+		if applies {
+			text += fact
+		}
 	}
-	if w.Remote != "" && w.Subject != "" {
-		text += ", from " + w.Remote
-	}
-	if w.Client != "" {
-		text += ", client " + w.Client
-	}
-	if len(w.Groups) > 0 {
-		text += "; groups " + strings.Join(w.Groups, ", ")
-	}
+	addIf(w.Key != "" && w.Key != w.Subject, ", authenticated by "+w.Key)
+	addIf(w.Remote != "" && w.Subject != "", ", from "+w.Remote)
+	addIf(w.Client != "", ", client "+w.Client)
+	addIf(len(w.Groups) > 0, "; groups "+strings.Join(w.Groups, ", "))
 	return text
 }
 

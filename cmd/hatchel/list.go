@@ -24,10 +24,9 @@ type listFlags struct {
 }
 
 // listKinds are the values of --kind.
-var listKinds = []struct {
-	name string
-	list mcp.Listing
-}{{"tools", mcp.Tools}, {"prompts", mcp.Prompts}, {"resources", mcp.Resources}, {"templates", mcp.Templates}}
+var listKinds = map[string]mcp.Listing{
+	"tools": mcp.Tools, "prompts": mcp.Prompts, "resources": mcp.Resources, "templates": mcp.Templates,
+}
 
 func listCommand() *cobra.Command {
 	f := new(listFlags)
@@ -88,12 +87,11 @@ func (f *listFlags) listing(cmd *cobra.Command) (mcp.Listing, error) {
 	if cmd.Flags().Changed("kind") && !f.asJSON {
 		return 0, misusef("--kind requires --json")
 	}
-	for _, kind := range listKinds {
-		if kind.name == f.kind {
-			return kind.list, nil
-		}
+	kind, ok := listKinds[f.kind]
+	if !ok {
+		return 0, misusef("--kind must be tools, prompts, resources or templates, and is %q", f.kind)
 	}
-	return 0, misusef("--kind must be tools, prompts, resources or templates, and is %q", f.kind)
+	return kind, nil
 }
 
 // printCapabilities prints the capabilities whose names are visible, one a line. Kinds have

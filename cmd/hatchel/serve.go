@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -255,6 +256,8 @@ func unknownToolset(path, name string, host *runtime.Host) error {
 	return failf("%s declares no toolset %q. It declares %s", path, name, strings.Join(names, ", "))
 }
 
+var logLevels = []string{"debug", "info", "warn", "error"}
+
 // logFlags are the flags for the log that a server writes to standard error.
 type logFlags struct {
 	level  string
@@ -264,7 +267,7 @@ type logFlags struct {
 func (l *logFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&l.level, "log-level", "info", "minimum `LEVEL` of log lines: debug, info, warn or error")
 	cmd.Flags().StringVar(&l.format, "log-format", "text", "`FORMAT` of log lines: text or json")
-	completeWords(cmd, "log-level", "debug", "info", "warn", "error")
+	completeWords(cmd, "log-level", logLevels...)
 	completeWords(cmd, "log-format", "text", "json")
 }
 
@@ -296,10 +299,7 @@ func (l *logFlags) logFailure(ctx context.Context, log *slog.Logger, err error) 
 
 func (l *logFlags) logger(stderr io.Writer) (*slog.Logger, error) {
 	var level slog.Level
-	switch l.level {
-	case "debug", "info", "warn", "error":
-		level.UnmarshalText([]byte(l.level))
-	default:
+	if !slices.Contains(logLevels, l.level) || level.UnmarshalText([]byte(l.level)) != nil {
 		return nil, misusef("--log-level must be debug, info, warn or error, and is %q", l.level)
 	}
 	options := &slog.HandlerOptions{Level: level}

@@ -172,18 +172,15 @@ func (v *Verdict) String() string {
 	}
 	fmt.Fprintf(&b, "the chain holds: %s in %s, from %d to %d, whose hash is %s",
 		plural(v.Records, "record"), where, v.First, v.Last, v.Hash)
-	if v.First > 1 {
-		b.WriteString("; older " + older + " were removed")
+	addIf := func(applies bool, fact string) {
+		if applies {
+			b.WriteString("; " + fact)
+		}
 	}
-	if v.Repairs > 0 {
-		fmt.Fprintf(&b, "; %s at the end of a file, recorded as repaired", plural(int64(v.Repairs), "partial record"))
-	}
-	if v.Partial {
-		b.WriteString("; the last line is incomplete")
-	}
-	if v.OpenCalls > 0 {
-		fmt.Fprintf(&b, "; %s started and not ended", plural(int64(v.OpenCalls), "call"))
-	}
+	addIf(v.First > 1, "older "+older+" were removed")
+	addIf(v.Repairs > 0, plural(int64(v.Repairs), "partial record")+" at the end of a file, recorded as repaired")
+	addIf(v.Partial, "the last line is incomplete")
+	addIf(v.OpenCalls > 0, plural(int64(v.OpenCalls), "call")+" started and not ended")
 	return b.String()
 }
 
