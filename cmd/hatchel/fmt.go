@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,8 +16,11 @@ import (
 	"hatchel/hcl/syntax"
 )
 
-// fmtFlags are the flags of fmt.
-type fmtFlags struct{ check, diff bool }
+// fmtFlags are the flags of fmt, and how many files it has found to change and to be broken.
+type fmtFlags struct {
+	check, diff     bool
+	changed, broken int
+}
 
 func fmtCommand() *cobra.Command {
 	var f fmtFlags
@@ -46,28 +50,21 @@ reported and not changed.`,
 }
 
 func (f *fmtFlags) run(cmd *cobra.Command, paths []string) error {
-	changed, broken := 0, 0
 	for _, path := range paths {
 		names, err := hclFiles(path)
 		if err != nil {
 			return failf("%s cannot be read: %s", path, reason(err))
 		}
 		for _, name := range names {
-			isChanged, isBroken, err := f.formatFile(cmd, name)
-			switch {
-			case err != nil:
+			if err := f.formatFile(cmd, name); err != nil {
 				return err
-			case isBroken:
-				broken++
-			case isChanged:
-				changed++
 			}
 		}
 	}
 	switch {
-	case broken > 0:
-		return failf("%s with syntax errors, not changed", plural(broken, "file"))
-	case f.check && changed > 0:
+	case f.broken > 0:
+		return failf("%s with syntax errors, not changed", plural(f.broken, "file"))
+	case f.check && f.changed > 0:
 		return &exitError{code: exitFailed}
 	}
 	return nil
@@ -101,18 +98,21 @@ func hclFiles(path string) (names []string, err error) {
 }
 
 // formatFile formats one file. A broken file has syntax errors, which are printed.
-func (f *fmtFlags) formatFile(cmd *cobra.Command, name string) (changed, broken bool, err error) {
+func (f *fmtFlags) formatFile(cmd *cobra.Command, name string) error {
 	src, err := readFile(cmd, name)
 	if err != nil {
-		return false, false, failf("%s cannot be read: %s", name, reason(err))
+		return failf("%s cannot be read: %s", name, reason(err))
 	}
 	formatted, diags := syntax.Format(name, src)
 	if diags.HasErrors() {
 		diags.Print(cmd.ErrOrStderr(), map[string][]byte{name: src})
-		return false, true, nil
+		f.broken++
+		return nil
 	}
-	out := cmd.OutOrStdout()
-	changed = !bytes.Equal(src, formatted)
+	out, changed := cmd.OutOrStdout(), !bytes.Equal(src, formatted)
+	if changed {
+		f.changed++
+	}
 	if changed && f.diff {
 		out.Write(diff.Diff(name, src, name, formatted))
 	}
@@ -127,9 +127,9 @@ func (f *fmtFlags) formatFile(cmd *cobra.Command, name string) (changed, broken 
 		}
 	}
 	if err != nil {
-		return false, false, failf("%s cannot be written: %s", name, reason(err))
+		return failf("%s cannot be written: %s", name, reason(err))
 	}
-	return changed, false, nil
+	return nil
 }
 
 func readFile(cmd *cobra.Command, name string) ([]byte, error) {
@@ -156,13 +156,7 @@ func replaceFile(name string, content []byte) error {
 	}
 	defer os.Remove(temp.Name())
 	_, err = temp.Write(content)
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	if err := os.Chmod(temp.Name(), info.Mode().Perm()); err != nil {
+	if err = errors.Join(err, temp.Chmod(info.Mode().Perm()), temp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temp.Name(), target)

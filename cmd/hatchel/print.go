@@ -187,8 +187,7 @@ func showSpinner(w io.Writer, operation string) (stop func()) {
 	stopping := make(chan struct{})
 	var spinning sync.WaitGroup
 	spinning.Go(func() {
-		start, timer := time.Now(), time.NewTimer(time.Second)
-		defer timer.Stop()
+		start, pause := time.Now(), time.Second
 		for n := 0; ; n++ {
 			select {
 			case <-stopping:
@@ -196,9 +195,9 @@ func showSpinner(w io.Writer, operation string) (stop func()) {
 					fmt.Fprint(w, "\r\x1b[K")
 				}
 				return
-			case <-timer.C:
+			case <-time.After(pause):
 				fmt.Fprintf(w, "\r%c %s (%ds)", `|/-\`[n%4], operation, int(time.Since(start).Seconds()))
-				timer.Reset(120 * time.Millisecond)
+				pause = 120 * time.Millisecond
 			}
 		}
 	})

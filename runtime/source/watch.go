@@ -187,17 +187,13 @@ func (w *watcher) isRelevant(e fsnotify.Event) bool {
 // waitQuiet waits until no more events arrive, at most maxQuietWait, and reports whether ctx is
 // still active.
 func (w *watcher) waitQuiet(ctx context.Context) bool {
-	end := time.NewTimer(maxQuietWait)
-	defer end.Stop()
-	still := time.NewTimer(quietPeriod)
-	defer still.Stop()
+	end := time.After(maxQuietWait)
 	for {
 		select {
 		case <-w.wake:
-			still.Reset(quietPeriod)
-		case <-still.C:
+		case <-time.After(quietPeriod):
 			return true
-		case <-end.C:
+		case <-end:
 			return true
 		case <-ctx.Done():
 			return false
