@@ -35,7 +35,6 @@ func (f *Folder) Watch(ctx context.Context, changed func()) {
 		running.Go(w.listen)
 	}
 	w.watchFolders()
-	w.lastSeen = f.fingerprint()
 	// A change between the last snapshot and the start of the watch would otherwise go unnoticed.
 	w.checkFolder(ctx, changed)
 	ticker := time.NewTicker(scanInterval)
@@ -114,9 +113,9 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 			break
 		}
 	}
+	// The fingerprint stays that of before the reads: a change since then must not go unnoticed.
 	changed()
 	w.watchFolders()
-	w.lastSeen = w.folder.fingerprint()
 }
 
 // readIfChanged reads the folder and reports whether the result is new. The snapshot is nil when
