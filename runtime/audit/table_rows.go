@@ -96,15 +96,9 @@ func (d Database) Read(ctx context.Context, each func(*Line) bool) error {
 	if err != nil {
 		return err
 	}
-	defer disconnect(ctx, conn)
+	defer postgres.Disconnect(ctx, conn)
 	_, _, err = readRows(ctx, conn, 0, each)
 	return err
-}
-
-func disconnect(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	conn.Close(ctx)
 }
 
 // readRows reads the rows after a sequence. It returns the last sequence that it has read, and
@@ -146,7 +140,7 @@ func (d Database) Follow(ctx context.Context, each func(*Line) bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { disconnect(ctx, conn) }()
+	defer func() { postgres.Disconnect(ctx, conn) }()
 	last, began := int64(0), false
 	for {
 		var goOn bool

@@ -119,7 +119,7 @@ func CheckTable(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx)
+	defer postgres.Disconnect(ctx, conn)
 	_, err = checkTable(ctx, conn)
 	return postgres.DescribeError(context.WithoutCancel(ctx), err)
 }

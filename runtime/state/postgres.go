@@ -80,7 +80,7 @@ func CheckPostgres(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(bounded)
+	defer postgres.Disconnect(ctx, conn)
 	_, err = findTables(bounded, conn)
 	return postgres.DescribeError(ctx, err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hatchel/internal/ctxtime"
+	"hatchel/runtime/postgres"
 )
 
 const (
@@ -48,11 +49,7 @@ func (p *Postgres) listen(ctx context.Context, changed func(kind, name string)) 
 	if err != nil {
 		return
 	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		conn.Close(closing)
-	}()
+	defer postgres.Disconnect(ctx, conn)
 	if !succeeds(ctx, conn, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()) {
 		return
 	}

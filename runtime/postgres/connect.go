@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -40,4 +41,11 @@ func Connect(ctx context.Context, address string) (*pgx.Conn, error) {
 	}
 	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	return conn, DescribeError(context.WithoutCancel(ctx), err)
+}
+
+// Disconnect closes a connection, also after ctx has ended, and waits up to a second for it.
+func Disconnect(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	conn.Close(ctx)
 }
