@@ -191,7 +191,8 @@ func identityOfCertificate(cert *x509.Certificate, grant string) (*mcp.Identity,
 	}
 	claims, _ := json.Marshal(map[string]any{
 		"subject": cert.Subject.String(), "issuer": cert.Issuer.String(), "serial": cert.SerialNumber.Text(16),
-		"uris": uris, "names": append([]string{}, cert.DNSNames...), "emails": append([]string{}, cert.EmailAddresses...),
+		"uris": uris, "names": append([]string{}, cert.DNSNames...),
+		"emails": append([]string{}, cert.EmailAddresses...),
 	})
 	return &mcp.Identity{
 		Subject: subject, Key: certificateKey, Groups: cert.Subject.OrganizationalUnit,

@@ -91,10 +91,6 @@ func unsupportedVersion(requested string) *Error {
 	return &Error{Code: CodeUnsupportedVersion, Message: "Unsupported protocol version", Data: data}
 }
 
-func methodNotFound(method []byte) *Error {
-	return errorf(CodeMethodNotFound, "Method not found: %s", jsonscan.Excerpt(method))
-}
-
 // parseError returns the error for a text that is not acceptable JSON.
 func parseError(err error) *Error {
 	var syntax *jsonscan.SyntaxError

@@ -118,29 +118,22 @@ func (l *eventLog) endStream(stream uint64) {
 	l.wakeReaders()
 }
 
-// eventBatch is the part of a stream after an event.
-type eventBatch struct {
-	from   eventID // the event before the batch; later than asked for if events of stream 0 were dropped
-	events []event
-	open   bool            // the stream may get more events
-	more   <-chan struct{} // closed when it does
-}
-
-// after returns what follows the event id on its stream.
-func (l *eventLog) after(id eventID) eventBatch {
+// after returns the events that follow an event on its stream, and whether the stream may get more,
+// when more is closed. From is the event before them, which is later than id if events of stream 0
+// were dropped.
+func (l *eventLog) after(id eventID) (from eventID, events []event, open bool, more <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id.stream == 0 {
 		id.seq = max(id.seq, l.lastDropped)
 	}
-	batch := eventBatch{from: id, more: l.more}
 	for _, e := range l.events {
 		if e.stream == id.stream && e.seq > id.seq {
-			batch.events = append(batch.events, e)
+			events = append(events, e)
 		}
 	}
-	_, batch.open = l.open[id.stream]
-	return batch
+	_, open = l.open[id.stream]
+	return id, events, open, l.more
 }
 
 // lastSent returns the last event of stream 0 that was sent, after which a reader without an id

@@ -57,7 +57,8 @@ func checkHeaders(h http.Header, version string, m *message) *Error {
 	case method == "":
 		return headerMismatch("The header Mcp-Method is missing")
 	case method != string(m.method):
-		return headerMismatch("The header Mcp-Method does not match the method, which is %q", jsonscan.Excerpt(m.method))
+		return headerMismatch("The header Mcp-Method does not match the method, which is %q",
+			jsonscan.Excerpt(m.method))
 	}
 	return m.checkNameHeader(h)
 }
@@ -80,7 +81,8 @@ func (m *message) checkNameHeader(h http.Header) *Error {
 		return nil
 	}
 	if decoded, ok := decodeHeader(name); !ok || decoded != inBody {
-		return headerMismatch("The header Mcp-Name does not match params.%s, which is %q", member, jsonscan.Excerpt(inBody))
+		return headerMismatch("The header Mcp-Name does not match params.%s, which is %q", member,
+			jsonscan.Excerpt(inBody))
 	}
 	return nil
 }

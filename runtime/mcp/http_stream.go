@@ -58,26 +58,26 @@ func (s *Server) sendEvents(ctx context.Context, w http.ResponseWriter, sess *se
 			// A few at a time, so that the log still has the client's last event.
 			undrained = sess.subscription.drain(maxEvents/4, func(frame []byte) { sess.log.add(0, frame) })
 		}
-		batch := sess.log.after(from)
-		if batch.from != from {
-			from = batch.from
+		last, events, open, more := sess.log.after(from)
+		if last != from {
+			from = last
 			s.subscriptions.renotify(sess.subscription)
 		}
-		for _, event := range batch.events {
+		for _, event := range events {
 			if ctx.Err() != nil || s.send(w, event.append(nil)) != nil {
 				return
 			}
 			sess.log.markSent(event)
 			from = event.eventID
 		}
-		if !batch.open {
+		if !open {
 			return
 		}
 		if undrained {
 			continue
 		}
 		select {
-		case <-batch.more:
+		case <-more:
 		case <-wake:
 		case <-alive.C:
 			if s.send(w, []byte(keepAliveComment)) != nil {

@@ -106,15 +106,12 @@ func parse(data []byte, maxDepth int) (*packet, error) {
 }
 
 func (p *packet) read() error {
-	s := &p.scan
-	p.batch = s.Peek() == '['
-	if err := p.readMessages(s); err != nil {
-		return err
+	p.batch = p.scan.Peek() == '['
+	err := p.readMessages(&p.scan)
+	if err == nil && !p.scan.AtEnd() {
+		err = p.scan.Fail("more text after the message")
 	}
-	if !s.AtEnd() {
-		return s.Fail("more text after the message")
-	}
-	return nil
+	return err
 }
 
 func (p *packet) readMessages(s *jsonscan.Scanner) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 )
 
@@ -96,7 +97,7 @@ func (s *Server) updatePeer(ctx context.Context, m *message, rc requestContext) 
 func (p *peer) setLevel(m *message) *Error {
 	level := parseLevel(m.param("level"))
 	if level == 0 {
-		return invalidParams("params.level must be one of debug, info, notice, warning, error, critical, alert, emergency")
+		return invalidParams("params.level must be one of %s", strings.Join(levelNames[1:], ", "))
 	}
 	p.logLevel.Store(int32(level))
 	return nil

@@ -71,7 +71,7 @@ func (s *Server) appendResult(ctx context.Context, dst []byte, m *message, rc re
 			return append(dst, "{}"...), s.updatePeer(ctx, m, rc)
 		}
 	}
-	return dst, methodNotFound(m.method)
+	return dst, errorf(CodeMethodNotFound, "Method not found: %s", jsonscan.Excerpt(m.method))
 }
 
 // mayBlock reports whether a request may have to wait. The others are answered from memory and need
