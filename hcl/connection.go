@@ -68,9 +68,8 @@ func (l *loader) checkTokenExchange() {
 	}
 	for _, c := range l.globals.connections {
 		if c.onBehalfOf != (Range{}) && !l.partial {
-			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange",
-				Detail: "The connection " + c.Name + " exchanges the caller's token, but the server accepts no " +
-					"tokens. Declare auth { jwt { … } }, or remove exchange.", Subject: c.onBehalfOf})
+			l.diags.Errorf(c.onBehalfOf, "No token to exchange", "The connection %s exchanges the caller's token, but "+
+				"the server accepts no tokens. Declare auth { jwt { … } }, or remove exchange.", c.Name)
 		}
 	}
 }

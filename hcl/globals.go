@@ -214,9 +214,8 @@ func (l *loader) warnUnused() {
 			}
 		}
 	}
-	for _, b := range l.blocks["connection"] {
-		if c := l.connectionsByKind[b.Labels[0]][b.Labels[1]]; c != nil && !l.used[c] &&
-			c.Range == headerRange(b.Block) {
+	for _, c := range l.connections {
+		if !l.used[c] {
 			l.diags.Warnf(c.Range, "Unused connection", "The connection %q is never used.", c.Name)
 		}
 	}

@@ -29,14 +29,6 @@ type inputs struct {
 	partial          bool                        // further inputs have mistakes, which were reported
 }
 
-func newInputs(w *operationDecoder) *inputs {
-	return &inputs{operation: w, noun: "input", labelRanges: map[string]Range{}}
-}
-
-func (in *inputs) spec() decode.Spec {
-	return decode.Spec{decode.Blocks("input", "name", "One argument of the tool.", inputSpec, in.decodeInput)}
-}
-
 var inputDocs = map[string]string{
 	"title": "The display name.", "description": "The meaning of the value, for the model or user that provides it.",
 	"example": "An example value.", "sensitive": "Whether the value is kept out of logs and errors.",
@@ -111,10 +103,8 @@ func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schem
 		t, option, diags := schema.Parse(a.Expr, d.TypeEnv())
 		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 		m.Type, m.Optional, m.HasDefault, m.Default = t, option.Optional, option.HasDefault, option.Default
-	}
-	if in.noun != "input" || in.texts != nil {
-		if a := written["type"]; a != nil {
-			d.RejectFileType(m.Type, a.Expr, diag.WithArticle(in.noun)+" that arrives as a text")
+		if in.texts != nil {
+			d.RejectFileType(t, a.Expr, diag.WithArticle(in.noun)+" that arrives as a text")
 		}
 	}
 	beside := false
@@ -131,17 +121,13 @@ func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schem
 		v, ok, diags := m.Type.Default(a.Expr, d.TypeEnv())
 		d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 		m.Optional, m.HasDefault, m.Default = true, ok, v
-	} else if m.HasDefault && beside {
-		in.checkDefault(d, m, written["type"].Expr)
+	} else if m.HasDefault && beside { // a keyword may exclude the default inside the type
+		if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
+			d.Errorf(written["type"].Expr.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun,
+				violations[0])
+		}
 	}
 	return m
-}
-
-// checkDefault reports a default inside the type that a keyword of the input excludes.
-func (in *inputs) checkDefault(d *decode.Decoder, m *schema.Member, at hclsyntax.Expression) {
-	if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
-		d.Errorf(at.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun, violations[0])
-	}
 }
 
 // decodeSchema reads the whole input schema as JSON Schema.
@@ -217,7 +203,7 @@ func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schem
 		switch {
 		case !known:
 			values[name] = text // the validator rejects it
-		case text != "" || !m.Optional || takesEmpty(m.Type):
+		case text != "" || !m.Optional || m.Type.Kind == schema.String && len(m.Type.Enum) == 0:
 			values[name] = parseText(m.Type, text)
 		}
 	}
@@ -239,9 +225,6 @@ func (w *Operation) ParsePartial(given map[string]string) map[string]any {
 	}
 	return values
 }
-
-// takesEmpty reports whether an empty text can be a value of the type.
-func takesEmpty(t *schema.Type) bool { return t.Kind == schema.String && len(t.Enum) == 0 }
 
 // parseText parses a text for a type. A text that cannot be parsed stays a string, which the
 // validator rejects.

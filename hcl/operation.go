@@ -61,7 +61,7 @@ func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation)
 	w := &operationDecoder{decodedBlock: &decodedBlock{op: work, enabled: true, deps: &dependencies{}}, noun: noun,
 		block: b, loader: l, dec: l.newDecoder(b.file), results: map[string]*eval.Member{}}
 	w.dec.Deps = &w.deps.Dependencies
-	w.inputs = newInputs(w)
+	w.inputs = &inputs{operation: w, noun: "input", labelRanges: map[string]Range{}}
 	return w
 }
 

@@ -204,7 +204,7 @@ func (w *operationDecoder) declareSteps(steps []*hclsyntax.Block) {
 			w.unavailable[b.Labels[0]] = "The step \"" + b.Labels[0] + "\" runs later: steps run in written order."
 		}
 	}
-	w.dec.Scope = w.dec.Scope.With("step", stepRoot(nil, w.unavailable))
+	w.dec.Scope = w.dec.Scope.With("step", stepRoot(map[string]*eval.Member{}, w.unavailable))
 }
 
 func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
