@@ -61,26 +61,29 @@ func (l *loader) reuseGlobals() {
 	}
 }
 
+// members returns the values known at load, by the roots that they belong to.
+func (g *globals) members() map[string]map[string]*eval.Member {
+	return map[string]map[string]*eval.Member{"var": g.variables, "secret": g.secrets, "local": g.local}
+}
+
 // copyUsage copies which declarations this load has used so far.
 func (g *globals) copyUsage(to *globals) {
-	for _, sets := range [][2]map[string]*eval.Member{{g.variables, to.variables}, {g.secrets, to.secrets},
-		{g.local, to.local}} {
-		for name, m := range sets[0] {
-			sets[1][name].Used = m.Used
+	for root, set := range to.members() {
+		for name, m := range g.members()[root] {
+			set[name].Used = m.Used
 		}
 	}
 }
 
 // digestValues computes the digest of every value known at load, for the digests of its readers.
 func (l *loader) digestValues() {
-	for noun, set := range map[string]map[string]*eval.Member{"var": l.variables, "secret": l.secrets,
-		"local": l.local} {
+	for root, set := range l.members() {
 		for name, m := range set {
 			text, err := value.AppendJSON(nil, m.Value)
 			if err != nil { // it holds bytes
 				text = fmt.Append(nil, m.Value)
 			}
-			m.Digest = eval.HashParts(noun, name, string(text))
+			m.Digest = eval.HashParts(root, name, string(text))
 		}
 	}
 }
