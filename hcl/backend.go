@@ -104,7 +104,7 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 	d := w.dec
 	kind := w.loader.backendKinds[b.Type]
 	if a, own := findStepBlock(b.Type); own {
-		kind = a.BackendKind
+		kind = BackendKind{Name: a.Name, New: a.New}
 	}
 	out := &Backend{Kind: kind.Name, Range: headerRange(b)}
 	out.Connection = w.findConnection(kind, b)
@@ -181,7 +181,8 @@ func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) 
 		if len(names) == 0 {
 			hint = ` Declare one: connection "` + kind.Connections[0] + `" "` + name + `" { … }.`
 		}
-		d.Errorf(b.LabelRanges[0], "Unknown "+"connection", "There is no connection %q for %s "+"block.%s", name, article, hint)
+		d.Errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", name, article,
+			hint)
 	}
 	return found
 }
