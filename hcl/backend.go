@@ -2,7 +2,6 @@ package hcl
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -163,8 +162,8 @@ func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) 
 	}
 	name := b.Labels[0]
 	var found *Connection
-	for _, k := range kind.Connections {
-		if c := w.loader.connectionsByKind[k][name]; c != nil {
+	for _, c := range w.loader.connections {
+		if c.Name == name && slices.Contains(kind.Connections, c.Kind) {
 			if found != nil {
 				d.Errorf(b.LabelRanges[0], "Ambiguous connection", "Two connections named %q can be used by %s "+
 					"block: %s and %s. Rename one.", name, article, found.Kind,
@@ -187,10 +186,13 @@ func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) 
 	return found
 }
 
-func (l *loader) connectionNames(kind BackendKind) (names []string) {
-	for _, k := range kind.Connections {
-		names = append(names, diag.SortedNames(l.connectionsByKind[k])...)
+// connectionNames returns the names of the connections that a backend can use.
+func (l *loader) connectionNames(kind BackendKind) []string {
+	names := map[string]bool{}
+	for _, c := range l.connections {
+		if slices.Contains(kind.Connections, c.Kind) {
+			names[c.Name] = true
+		}
 	}
-	sort.Strings(names)
-	return slices.Compact(names)
+	return diag.SortedNames(names)
 }

@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -55,7 +56,7 @@ func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsy
 	case written != nil && block != nil:
 		d.Errorf(block.DefRange(), "Two completions",
 			"complete = … already lists the values. Remove it or the complete block.")
-	case !canComplete(m.Type):
+	case !slices.Contains([]schema.Kind{schema.String, schema.Integer, schema.Number}, m.Type.Kind):
 		more := "complete lists strings and numbers."
 		if m.Type.Kind == schema.Bool {
 			more = "true and false are suggested automatically."
@@ -70,11 +71,6 @@ func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsy
 		}
 		in.completionBlocks[m.Name] = block
 	}
-}
-
-// canComplete reports whether values of the type can be chosen from a list of strings.
-func canComplete(t *schema.Type) bool {
-	return t.Kind == schema.String || t.Kind == schema.Integer || t.Kind == schema.Number
 }
 
 func (in *inputs) setCompletion(name string, c *Completion) {

@@ -42,15 +42,11 @@ func (l *loader) decodeConnections() {
 		}
 		conn.Digest = l.blockDigest(b, deps)
 		l.markUsed(deps)
-		l.files.digest = eval.HashParts(l.files.digest, d.Deps.FilesDigest)
+		l.filesDigest = eval.HashParts(l.filesDigest, d.Deps.FilesDigest)
 		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
 			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), "Invalid connection", conn.Range,
 				d.Ranges)...)
 		}
-		if l.connectionsByKind[kind.Name] == nil {
-			l.connectionsByKind[kind.Name] = map[string]*Connection{}
-		}
-		l.connectionsByKind[kind.Name][name] = conn
 		l.globals.connections = append(l.globals.connections, conn)
 	})
 	slices.SortFunc(l.globals.connections, func(a, b *Connection) int {

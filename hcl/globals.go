@@ -16,24 +16,24 @@ import (
 // connections. If a reload does not change them, it keeps the previous globals, so that tools of
 // unchanged files can be reused.
 type globals struct {
-	key               string // digest of all their sources
-	variables         map[string]*eval.Member
-	secrets           map[string]*eval.Member
-	local             map[string]*eval.Member
-	types             *lazyTypes
-	connectionsByKind map[string]map[string]*Connection // by kind and name
-	connections       []*Connection
-	server            Server
-	secretValues      []string    // the values of all secrets
-	inputsDigest      string      // digest of variables, secrets and the environment
-	base              *eval.Scope // the scope at load
-	call              *eval.Scope // the scope of a call before its first step
-	patterns          *functions.Patterns
+	key          string // digest of all their sources
+	variables    map[string]*eval.Member
+	secrets      map[string]*eval.Member
+	local        map[string]*eval.Member
+	types        *lazyTypes
+	connections  []*Connection
+	server       Server
+	secretValues []string    // the values of all secrets
+	inputsDigest string      // digest of variables, secrets and the environment
+	base         *eval.Scope // the scope at load
+	call         *eval.Scope // the scope of a call before its first step
+	patterns     *functions.Patterns
 }
 
 // reuseGlobals takes over the globals of the previous load if they are unchanged.
 func (l *loader) reuseGlobals() {
-	parts := []string{l.environmentDigest(), l.files.digest, fmt.Sprint(l.partial)}
+	l.inputsDigest = l.environmentDigest()
+	parts := []string{l.inputsDigest, l.filesDigest, fmt.Sprint(l.partial)}
 	for _, kind := range diag.SortedNames(l.blocks) {
 		if _, exposed, _ := findBlockType(kind); exposed {
 			continue
@@ -132,30 +132,20 @@ func (l *loader) markUsed(u *dependencies) {
 }
 
 // environmentDigest returns the digest of variables, secrets and the environment.
-func (l *loader) environmentDigest() string {
-	if l.inputsDigest != "" {
-		return l.inputsDigest
-	}
+func (g *globals) environmentDigest() string {
 	var parts []string
-	for _, set := range []map[string]*eval.Member{l.variables, l.secrets} {
+	for _, set := range []map[string]*eval.Member{g.variables, g.secrets} {
 		for _, name := range diag.SortedNames(set) {
 			parts = append(parts, name, fmt.Sprint(set[name].Value))
 		}
 	}
-	l.inputsDigest = eval.HashParts(parts...)
-	return l.inputsDigest
-}
-
-// fileReader reads files for functions during a load.
-type fileReader struct {
-	fsys   fs.FS
-	digest string // digests of the files read for the globals
+	return eval.HashParts(parts...)
 }
 
 // functionContext returns the context of functions that are computed at load. The files that they
 // read become dependencies of deps, or of the globals if deps is nil.
 func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
-	fsys := l.files.fsys
+	fsys := l.fsys
 	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns,
 		ReadFile: func(name string) ([]byte, error) {
 			clean := path.Clean(name)
@@ -166,7 +156,7 @@ func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 			if deps != nil {
 				deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))
 			} else {
-				l.files.digest = eval.HashParts(l.files.digest, clean, string(b))
+				l.filesDigest = eval.HashParts(l.filesDigest, clean, string(b))
 			}
 			return b, err
 		}}
@@ -183,12 +173,11 @@ func newGlobals() *globals {
 			"known. Write a constant.")
 	}
 	return &globals{
-		base:              base,
-		variables:         map[string]*eval.Member{},
-		secrets:           map[string]*eval.Member{},
-		local:             map[string]*eval.Member{},
-		connectionsByKind: map[string]map[string]*Connection{},
-		patterns:          new(functions.Patterns),
+		base:      base,
+		variables: map[string]*eval.Member{},
+		secrets:   map[string]*eval.Member{},
+		local:     map[string]*eval.Member{},
+		patterns:  new(functions.Patterns),
 	}
 }
 

@@ -97,10 +97,9 @@ func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
 		return
 	}
 	text, ok := n.Value.(string)
+	got := strconv.Quote(text)
 	if !ok {
-		d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls per unit of time in quotes, as in "5/s", `+
-			`"10/m", "100/h" or "1000/d", not %s.`, eval.TypePhrase(eval.TypeOf(n.Value)))
-		return
+		got = eval.TypePhrase(eval.TypeOf(n.Value))
 	}
 	count, unit, _ := strings.Cut(text, "/")
 	calls, err := strconv.Atoi(strings.TrimSpace(count))
@@ -110,6 +109,6 @@ func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
 			return
 		}
 	}
-	d.Errorf(e.Range(), "Invalid rate",
-		`A rate is a number of calls per unit of time, as in "5/s", "10/m", "100/h" or "1000/d", not %q.`, text)
+	d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls per unit of time in quotes, as in "5/s", "10/m", `+
+		`"100/h" or "1000/d", not %s.`, got)
 }
