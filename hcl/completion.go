@@ -21,8 +21,6 @@ type Completion struct {
 	Result *Program
 }
 
-const defaultCompletionTimeout = 5 * time.Second
-
 // completeFields declare the argument and the block complete, which decodeCompletion reads.
 func completeFields() decode.Spec {
 	const doc = "The suggestions while a user types the value: a constant list, or a block with a backend " +
@@ -38,7 +36,7 @@ func completeFields() decode.Spec {
 func completeSpec(c *Completion) decode.Spec { return decode.Join(c.headSpec(), c.resultSpec()) }
 
 func (c *Completion) headSpec() decode.Spec {
-	c.Timeout = defaultCompletionTimeout
+	c.Timeout = 5 * time.Second
 	return decode.Spec{decode.PositiveDuration(&c.Timeout, "timeout", "The timeout of a lookup.").DefaultDoc("5s")}
 }
 

@@ -93,12 +93,6 @@ type Breaker struct {
 	Cooldown time.Duration // during which nothing is sent
 }
 
-const (
-	defaultFailures = 5
-	defaultWindow   = 30 * time.Second
-	defaultCooldown = 30 * time.Second
-)
-
 func (g *ConnectionLimits) spec() decode.Spec {
 	return decode.Spec{
 		decode.PositiveInt(&g.Concurrency, "concurrency", "The maximum number of blocks, over all tools, that use "+
@@ -109,7 +103,7 @@ func (g *ConnectionLimits) spec() decode.Spec {
 }
 
 func (b *Breaker) spec() decode.Spec {
-	b.Failures, b.Window, b.Cooldown = defaultFailures, defaultWindow, defaultCooldown
+	b.Failures, b.Window, b.Cooldown = 5, 30*time.Second, 30*time.Second
 	return decode.Spec{
 		decode.PositiveInt(&b.Failures, "failures",
 			"The number of consecutive failures that opens the circuit: no response, a timeout, or a "+
