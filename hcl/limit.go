@@ -46,13 +46,10 @@ var rateUnits = []struct {
 	per          time.Duration
 }{{"s", "second", time.Second}, {"m", "minute", time.Minute}, {"h", "hour", time.Hour}, {"d", "day", 24 * time.Hour}}
 
-const (
-	maxRate        = 1_000_000
-	defaultMaxWait = 10 * time.Second
-)
+const maxRate = 1_000_000
 
 func (l *Limit) spec() decode.Spec {
-	l.MaxWait = defaultMaxWait
+	l.MaxWait = 10 * time.Second
 	return decode.Spec{
 		decode.Custom("rate", "rate", "The maximum rate of calls, as in \"10/m\", per second (s), minute (m), hour "+
 			"(h) or day (d). Processes that share a state store count together.", l.decodeRate),
