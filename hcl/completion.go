@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -54,7 +53,7 @@ func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsy
 	case written != nil && block != nil:
 		d.Errorf(block.DefRange(), "Two completions",
 			"complete = … already lists the values. Remove it or the complete block.")
-	case !slices.Contains([]schema.Kind{schema.String, schema.Integer, schema.Number}, m.Type.Kind):
+	case m.Type.Kind != schema.String && m.Type.Kind != schema.Integer && m.Type.Kind != schema.Number:
 		more := "complete lists strings and numbers."
 		if m.Type.Kind == schema.Bool {
 			more = "true and false are suggested automatically."

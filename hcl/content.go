@@ -2,7 +2,6 @@ package hcl
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -111,8 +110,8 @@ func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
 			elsewhere = elsewhere || slices.Contains(other.arguments(), a.Name)
 		}
 		if elsewhere && !slices.Contains(own, a.Name) {
-			d.Errorf(a.NameRange, "Does not apply here", "content %q does not take %s. It takes %s.", name, a.Name,
-				strings.Join(own, ", "))
+			d.Errorf(a.NameRange, "Does not apply here", "content %q does not take %s.%s", name, a.Name,
+				diag.ListNames(" It takes ", own))
 		}
 	}
 	for _, needed := range k.needs {
@@ -122,7 +121,7 @@ func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
 	}
 	if !either {
 		d.Errorf(b.DefRange(), "Missing argument", "content %q is empty: write %s.", name,
-			strings.Join(k.either, " or "))
+			diag.JoinOr(k.either))
 	}
 }
 
