@@ -38,10 +38,8 @@ func (w *Operation) Asks() bool {
 	return slices.ContainsFunc(w.Steps, func(s *Step) bool { return s.Backend.Kind == "ask" })
 }
 
-const defaultAskTimeout = 5 * time.Minute
-
 func (a *Ask) spec() decode.Spec {
-	a.Timeout = defaultAskTimeout
+	a.Timeout = 5 * time.Minute
 	return decode.Join(
 		decode.Spec{decode.Guard(&a.When, "when",
 			"The question is skipped when this is false; its answer is then null.")},

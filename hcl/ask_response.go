@@ -179,17 +179,14 @@ func (a *Ask) decodeElicitation(m map[string]any) (map[string]any, error) {
 // dropUnasked removes members that the form does not have: the schema of a form cannot forbid
 // additional members.
 func dropUnasked(form *schema.Type, content any) any {
-	if content == nil {
-		return map[string]any{}
-	}
 	m, ok := content.(map[string]any)
-	if !ok {
+	if !ok && content != nil {
 		return content
 	}
 	out := make(map[string]any, len(m))
-	for _, f := range form.Members {
-		if v, sent := m[f.Name]; sent {
-			out[f.Name] = v
+	for name, v := range m {
+		if _, asked := form.Lookup(name); asked {
+			out[name] = v
 		}
 	}
 	return out

@@ -2,7 +2,6 @@ package hcl
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -104,7 +103,7 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 	d := w.dec
 	kind := w.loader.backendKinds[b.Type]
 	if a, own := findStepBlock(b.Type); own {
-		kind = a.BackendKind
+		kind = BackendKind{Name: a.Name, New: a.New}
 	}
 	out := &Backend{Kind: kind.Name, Range: headerRange(b)}
 	out.Connection = w.findConnection(kind, b)
@@ -141,14 +140,14 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 
 // findConnection returns the connection that the label of a backend names.
 func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) *Connection {
-	d, names := w.dec, w.loader.connectionNames(kind)
+	d, names, article := w.dec, w.loader.connectionNames(kind), diag.WithArticle(kind.Name)
 	switch {
 	case len(b.Labels) > 1:
 		d.Errorf(b.LabelRanges[1], "Unexpected label", "%s block has one label, the name of its connection.",
-			diag.ToSentence(diag.WithArticle(kind.Name)))
+			diag.ToSentence(article))
 	case len(b.Labels) == 0 && kind.ConnectionRequired:
 		d.Errorf(b.TypeRange, "Missing connection", "%s block names its connection: `%s \"name\" {`.%s",
-			diag.ToSentence(diag.WithArticle(kind.Name)), kind.Name, diag.ListAre(names))
+			diag.ToSentence(article), kind.Name, diag.ListAre(names))
 		return nil
 	case len(b.Labels) == 0:
 		return nil
@@ -158,40 +157,42 @@ func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) 
 			why = ""
 		}
 		d.Errorf(b.LabelRanges[0], "Unexpected label", "%s block%s takes no label: `%s {`.",
-			diag.ToSentence(diag.WithArticle(kind.Name)), why, kind.Name)
+			diag.ToSentence(article), why, kind.Name)
 		return nil
 	}
+	name := b.Labels[0]
 	var found *Connection
-	for _, k := range kind.Connections {
-		if c := w.loader.connectionsByKind[k][b.Labels[0]]; c != nil {
+	for _, c := range w.loader.connections {
+		if c.Name == name && slices.Contains(kind.Connections, c.Kind) {
 			if found != nil {
-				d.Errorf(b.LabelRanges[0], "Ambiguous connection",
-					"Two connections named %q can be used by %s block: %s and %s. Rename one.", b.Labels[0],
-					diag.WithArticle(kind.Name), found.Kind, c.Kind)
+				d.Errorf(b.LabelRanges[0], "Ambiguous connection", "Two connections named %q can be used by %s "+
+					"block: %s and %s. Rename one.", name, article, found.Kind,
+					c.Kind)
 			}
 			found = c
 		}
 	}
-	if found == nil {
-		if w.loader.partial {
-			return nil // it may be declared in an unreadable file
-		}
-		hint := diag.SuggestOr(b.Labels[0], names, diag.ListAre(names))
+	switch {
+	case found != nil:
+		w.deps.connections = append(w.deps.connections, found)
+	case !w.loader.partial: // otherwise it may be declared in an unreadable file
+		hint := diag.SuggestOr(name, names, diag.ListAre(names))
 		if len(names) == 0 {
-			hint = ` Declare one: connection "` + kind.Connections[0] + `" "` + b.Labels[0] + `" { … }.`
+			hint = ` Declare one: connection "` + kind.Connections[0] + `" "` + name + `" { … }.`
 		}
-		d.Errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", b.Labels[0],
-			diag.WithArticle(kind.Name), hint)
-		return nil
+		d.Errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", name, article,
+			hint)
 	}
-	w.deps.connections = append(w.deps.connections, found)
 	return found
 }
 
-func (l *loader) connectionNames(kind BackendKind) (names []string) {
-	for _, k := range kind.Connections {
-		names = append(names, diag.SortedNames(l.connectionsByKind[k])...)
+// connectionNames returns the names of the connections that a backend can use.
+func (l *loader) connectionNames(kind BackendKind) []string {
+	names := map[string]bool{}
+	for _, c := range l.connections {
+		if slices.Contains(kind.Connections, c.Kind) {
+			names[c.Name] = true
+		}
 	}
-	sort.Strings(names)
-	return slices.Compact(names)
+	return diag.SortedNames(names)
 }

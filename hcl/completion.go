@@ -20,8 +20,6 @@ type Completion struct {
 	Result *Program
 }
 
-const defaultCompletionTimeout = 5 * time.Second
-
 // completeFields declare the argument and the block complete, which decodeCompletion reads.
 func completeFields() decode.Spec {
 	const doc = "The suggestions while a user types the value: a constant list, or a block with a backend " +
@@ -37,7 +35,7 @@ func completeFields() decode.Spec {
 func completeSpec(c *Completion) decode.Spec { return decode.Join(c.headSpec(), c.resultSpec()) }
 
 func (c *Completion) headSpec() decode.Spec {
-	c.Timeout = defaultCompletionTimeout
+	c.Timeout = 5 * time.Second
 	return decode.Spec{decode.PositiveDuration(&c.Timeout, "timeout", "The timeout of a lookup.").DefaultDoc("5s")}
 }
 
@@ -55,7 +53,7 @@ func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsy
 	case written != nil && block != nil:
 		d.Errorf(block.DefRange(), "Two completions",
 			"complete = … already lists the values. Remove it or the complete block.")
-	case !canComplete(m.Type):
+	case m.Type.Kind != schema.String && m.Type.Kind != schema.Integer && m.Type.Kind != schema.Number:
 		more := "complete lists strings and numbers."
 		if m.Type.Kind == schema.Bool {
 			more = "true and false are suggested automatically."
@@ -70,11 +68,6 @@ func (in *inputs) decodeCompletion(d *decode.Decoder, m *schema.Member, b *hclsy
 		}
 		in.completionBlocks[m.Name] = block
 	}
-}
-
-// canComplete reports whether values of the type can be chosen from a list of strings.
-func canComplete(t *schema.Type) bool {
-	return t.Kind == schema.String || t.Kind == schema.Integer || t.Kind == schema.Number
 }
 
 func (in *inputs) setCompletion(name string, c *Completion) {

@@ -42,15 +42,11 @@ func (l *loader) decodeConnections() {
 		}
 		conn.Digest = l.blockDigest(b, deps)
 		l.markUsed(deps)
-		l.files.digest = eval.HashParts(l.files.digest, d.Deps.FilesDigest)
+		l.filesDigest = eval.HashParts(l.filesDigest, d.Deps.FilesDigest)
 		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
 			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), "Invalid connection", conn.Range,
 				d.Ranges)...)
 		}
-		if l.connectionsByKind[kind.Name] == nil {
-			l.connectionsByKind[kind.Name] = map[string]*Connection{}
-		}
-		l.connectionsByKind[kind.Name][name] = conn
 		l.globals.connections = append(l.globals.connections, conn)
 	})
 	slices.SortFunc(l.globals.connections, func(a, b *Connection) int {
@@ -68,9 +64,8 @@ func (l *loader) checkTokenExchange() {
 	}
 	for _, c := range l.globals.connections {
 		if c.onBehalfOf != (Range{}) && !l.partial {
-			l.diags = append(l.diags, &Diagnostic{Summary: "No token to exchange",
-				Detail: "The connection " + c.Name + " exchanges the caller's token, but the server accepts no " +
-					"tokens. Declare auth { jwt { … } }, or remove exchange.", Subject: c.onBehalfOf})
+			l.diags.Errorf(c.onBehalfOf, "No token to exchange", "The connection %s exchanges the caller's token, but "+
+				"the server accepts no tokens. Declare auth { jwt { … } }, or remove exchange.", c.Name)
 		}
 	}
 }
@@ -98,12 +93,6 @@ type Breaker struct {
 	Cooldown time.Duration // during which nothing is sent
 }
 
-const (
-	defaultFailures = 5
-	defaultWindow   = 30 * time.Second
-	defaultCooldown = 30 * time.Second
-)
-
 func (g *ConnectionLimits) spec() decode.Spec {
 	return decode.Spec{
 		decode.PositiveInt(&g.Concurrency, "concurrency", "The maximum number of blocks, over all tools, that use "+
@@ -114,7 +103,7 @@ func (g *ConnectionLimits) spec() decode.Spec {
 }
 
 func (b *Breaker) spec() decode.Spec {
-	b.Failures, b.Window, b.Cooldown = defaultFailures, defaultWindow, defaultCooldown
+	b.Failures, b.Window, b.Cooldown = 5, 30*time.Second, 30*time.Second
 	return decode.Spec{
 		decode.PositiveInt(&b.Failures, "failures",
 			"The number of consecutive failures that opens the circuit: no response, a timeout, or a "+

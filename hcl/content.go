@@ -2,8 +2,6 @@ package hcl
 
 import (
 	"slices"
-	"sort"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -66,7 +64,6 @@ func contentBlocks(dst *[]*Content, doc string) decode.Field {
 
 // contentKind lists the arguments of one kind of content, besides when and annotations.
 type contentKind struct {
-	name   string
 	needs  []string
 	either []string // one of these is required too
 	takes  []string
@@ -75,12 +72,12 @@ type contentKind struct {
 // arguments returns the names of all arguments.
 func (k contentKind) arguments() []string { return slices.Concat(k.needs, k.either, k.takes) }
 
-var contentKinds = []contentKind{
-	{name: "text", needs: []string{"text"}},
-	{name: "image", needs: []string{"data", "mime_type"}},
-	{name: "audio", needs: []string{"data", "mime_type"}},
-	{name: "resource", needs: []string{"uri"}, either: []string{"text", "data"}, takes: []string{"mime_type"}},
-	{name: "link", needs: []string{"uri", "name"}, takes: []string{"title", "description", "size", "mime_type"}},
+var contentKinds = map[string]contentKind{
+	"text":     {needs: []string{"text"}},
+	"image":    {needs: []string{"data", "mime_type"}},
+	"audio":    {needs: []string{"data", "mime_type"}},
+	"resource": {needs: []string{"uri"}, either: []string{"text", "data"}, takes: []string{"mime_type"}},
+	"link":     {needs: []string{"uri", "name"}, takes: []string{"title", "description", "size", "mime_type"}},
 }
 
 // decodeContent decodes a content block.
@@ -90,42 +87,41 @@ func decodeContent(d *decode.Decoder, b *hclsyntax.Block) *Content {
 		return nil
 	}
 	c := &Content{Kind: b.Labels[0], Range: headerRange(b)}
-	i := slices.IndexFunc(contentKinds, func(k contentKind) bool { return k.name == c.Kind })
-	if i < 0 {
-		var kinds []string
-		for _, k := range contentKinds {
-			kinds = append(kinds, k.name)
-		}
-		sort.Strings(kinds)
+	kind, ok := contentKinds[c.Kind]
+	if !ok {
+		kinds := diag.SortedNames(contentKinds)
 		d.Errorf(b.LabelRanges[0], "Unknown content type", "There is no content %q.%s", c.Kind,
 			diag.SuggestOr(c.Kind, kinds, diag.ListAre(kinds)))
 		return nil
 	}
 	d.Body(b, contentSpec(c))
-	contentKinds[i].checkArguments(d, b)
+	kind.checkArguments(d, b)
 	return c
 }
 
 // checkArguments reports missing and unknown arguments of a kind of content.
 func (k contentKind) checkArguments(d *decode.Decoder, b *hclsyntax.Block) {
+	own, name := k.arguments(), b.Labels[0]
 	either := len(k.either) == 0
 	for _, a := range sortedAttributes(b.Body.Attributes) {
 		either = either || slices.Contains(k.either, a.Name)
-		elsewhere := slices.ContainsFunc(contentKinds,
-			func(other contentKind) bool { return slices.Contains(other.arguments(), a.Name) })
-		if own := k.arguments(); elsewhere && !slices.Contains(own, a.Name) {
-			d.Errorf(a.NameRange, "Does not apply here", "content %q does not take %s. It takes %s.", k.name, a.Name,
-				strings.Join(own, ", "))
+		elsewhere := false
+		for _, other := range contentKinds {
+			elsewhere = elsewhere || slices.Contains(other.arguments(), a.Name)
+		}
+		if elsewhere && !slices.Contains(own, a.Name) {
+			d.Errorf(a.NameRange, "Does not apply here", "content %q does not take %s.%s", name, a.Name,
+				diag.ListNames(" It takes ", own))
 		}
 	}
-	for _, name := range k.needs {
-		if _, written := b.Body.Attributes[name]; !written {
-			d.Errorf(b.DefRange(), "Missing argument", "content %q needs %q.", name, k.name)
+	for _, needed := range k.needs {
+		if b.Body.Attributes[needed] == nil {
+			d.Errorf(b.DefRange(), "Missing argument", "content %q needs %q.", name, needed)
 		}
 	}
 	if !either {
-		d.Errorf(b.DefRange(), "Missing argument", "content %q is empty: write %s.", k.name,
-			strings.Join(k.either, " or "))
+		d.Errorf(b.DefRange(), "Missing argument", "content %q is empty: write %s.", name,
+			diag.JoinOr(k.either))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 )
 
@@ -23,7 +24,7 @@ func Reference(kinds Kinds) []BlockReference {
 	bare := sourceBlock{file: &sourceFile{}, Block: &hclsyntax.Block{}}
 	t := newToolDecoder(l, bare)
 	step := &Step{}
-	backends := " Backends are " + strings.Join(backendNames(kinds), ", ") + "."
+	backends := " Backends are " + strings.Join(diag.SortedNames(l.backendKinds), ", ") + "."
 	refs := []BlockReference{
 		{"server", "server", "Information about the server for clients. At most one.", (&Server{}).spec()},
 		{`variable "name"`, "variable",
@@ -157,13 +158,6 @@ func Reference(kinds Kinds) []BlockReference {
 	}
 	return append(refs, BlockReference{`tool "other"`, "tool step", "Calls another tool as the backend of a step. " +
 		"The arguments are the inputs of that tool. Returns output.result and output.text.", nil})
-}
-
-func backendNames(kinds Kinds) (names []string) {
-	for _, k := range kinds.Backends {
-		names = append(names, k.Name)
-	}
-	return names
 }
 
 // FunctionReference documents a function.

@@ -16,24 +16,24 @@ import (
 // connections. If a reload does not change them, it keeps the previous globals, so that tools of
 // unchanged files can be reused.
 type globals struct {
-	key               string // digest of all their sources
-	variables         map[string]*eval.Member
-	secrets           map[string]*eval.Member
-	local             map[string]*eval.Member
-	types             *lazyTypes
-	connectionsByKind map[string]map[string]*Connection // by kind and name
-	connections       []*Connection
-	server            Server
-	secretValues      []string    // the values of all secrets
-	inputsDigest      string      // digest of variables, secrets and the environment
-	base              *eval.Scope // the scope at load
-	call              *eval.Scope // the scope of a call before its first step
-	patterns          *functions.Patterns
+	key          string // digest of all their sources
+	variables    map[string]*eval.Member
+	secrets      map[string]*eval.Member
+	local        map[string]*eval.Member
+	types        *lazyTypes
+	connections  []*Connection
+	server       Server
+	secretValues []string    // the values of all secrets
+	inputsDigest string      // digest of variables, secrets and the environment
+	base         *eval.Scope // the scope at load
+	call         *eval.Scope // the scope of a call before its first step
+	patterns     *functions.Patterns
 }
 
 // reuseGlobals takes over the globals of the previous load if they are unchanged.
 func (l *loader) reuseGlobals() {
-	parts := []string{l.environmentDigest(), l.files.digest, fmt.Sprint(l.partial)}
+	l.inputsDigest = l.environmentDigest()
+	parts := []string{l.inputsDigest, l.filesDigest, fmt.Sprint(l.partial)}
 	for _, kind := range diag.SortedNames(l.blocks) {
 		if _, exposed, _ := findBlockType(kind); exposed {
 			continue
@@ -61,26 +61,29 @@ func (l *loader) reuseGlobals() {
 	}
 }
 
+// members returns the values known at load, by the roots that they belong to.
+func (g *globals) members() map[string]map[string]*eval.Member {
+	return map[string]map[string]*eval.Member{"var": g.variables, "secret": g.secrets, "local": g.local}
+}
+
 // copyUsage copies which declarations this load has used so far.
 func (g *globals) copyUsage(to *globals) {
-	for _, sets := range [][2]map[string]*eval.Member{{g.variables, to.variables}, {g.secrets, to.secrets},
-		{g.local, to.local}} {
-		for name, m := range sets[0] {
-			sets[1][name].Used = m.Used
+	for root, set := range to.members() {
+		for name, m := range g.members()[root] {
+			set[name].Used = m.Used
 		}
 	}
 }
 
 // digestValues computes the digest of every value known at load, for the digests of its readers.
 func (l *loader) digestValues() {
-	for noun, set := range map[string]map[string]*eval.Member{"var": l.variables, "secret": l.secrets,
-		"local": l.local} {
+	for root, set := range l.members() {
 		for name, m := range set {
 			text, err := value.AppendJSON(nil, m.Value)
 			if err != nil { // it holds bytes
 				text = fmt.Append(nil, m.Value)
 			}
-			m.Digest = eval.HashParts(noun, name, string(text))
+			m.Digest = eval.HashParts(root, name, string(text))
 		}
 	}
 }
@@ -129,30 +132,20 @@ func (l *loader) markUsed(u *dependencies) {
 }
 
 // environmentDigest returns the digest of variables, secrets and the environment.
-func (l *loader) environmentDigest() string {
-	if l.inputsDigest != "" {
-		return l.inputsDigest
-	}
+func (g *globals) environmentDigest() string {
 	var parts []string
-	for _, set := range []map[string]*eval.Member{l.variables, l.secrets} {
+	for _, set := range []map[string]*eval.Member{g.variables, g.secrets} {
 		for _, name := range diag.SortedNames(set) {
 			parts = append(parts, name, fmt.Sprint(set[name].Value))
 		}
 	}
-	l.inputsDigest = eval.HashParts(parts...)
-	return l.inputsDigest
-}
-
-// fileReader reads files for functions during a load.
-type fileReader struct {
-	fsys   fs.FS
-	digest string // digests of the files read for the globals
+	return eval.HashParts(parts...)
 }
 
 // functionContext returns the context of functions that are computed at load. The files that they
 // read become dependencies of deps, or of the globals if deps is nil.
 func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
-	fsys := l.files.fsys
+	fsys := l.fsys
 	return functions.Context{Memory: functions.DefaultMemory, Patterns: l.patterns,
 		ReadFile: func(name string) ([]byte, error) {
 			clean := path.Clean(name)
@@ -163,7 +156,7 @@ func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 			if deps != nil {
 				deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))
 			} else {
-				l.files.digest = eval.HashParts(l.files.digest, clean, string(b))
+				l.filesDigest = eval.HashParts(l.filesDigest, clean, string(b))
 			}
 			return b, err
 		}}
@@ -180,12 +173,11 @@ func newGlobals() *globals {
 			"known. Write a constant.")
 	}
 	return &globals{
-		base:              base,
-		variables:         map[string]*eval.Member{},
-		secrets:           map[string]*eval.Member{},
-		local:             map[string]*eval.Member{},
-		connectionsByKind: map[string]map[string]*Connection{},
-		patterns:          new(functions.Patterns),
+		base:      base,
+		variables: map[string]*eval.Member{},
+		secrets:   map[string]*eval.Member{},
+		local:     map[string]*eval.Member{},
+		patterns:  new(functions.Patterns),
 	}
 }
 
@@ -214,9 +206,8 @@ func (l *loader) warnUnused() {
 			}
 		}
 	}
-	for _, b := range l.blocks["connection"] {
-		if c := l.connectionsByKind[b.Labels[0]][b.Labels[1]]; c != nil && !l.used[c] &&
-			c.Range == headerRange(b.Block) {
+	for _, c := range l.connections {
+		if !l.used[c] {
 			l.diags.Warnf(c.Range, "Unused connection", "The connection %q is never used.", c.Name)
 		}
 	}

@@ -15,10 +15,8 @@ type Idempotency struct {
 // KeyInput is the input that holds the key of a call.
 const KeyInput = "idempotency_key"
 
-const defaultKeyTTL = 24 * time.Hour
-
 func (i *Idempotency) spec() decode.Spec {
-	i.TTL = defaultKeyTTL
+	i.TTL = 24 * time.Hour
 	return decode.Spec{decode.PositiveDuration(&i.TTL, "ttl",
 		"How long a key and its result are kept.").DefaultDoc("24h")}
 }

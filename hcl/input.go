@@ -29,25 +29,16 @@ type inputs struct {
 	partial          bool                        // further inputs have mistakes, which were reported
 }
 
-func newInputs(w *operationDecoder) *inputs {
-	return &inputs{operation: w, noun: "input", labelRanges: map[string]Range{}}
-}
-
-func (in *inputs) spec() decode.Spec {
-	return decode.Spec{decode.Blocks("input", "name", "One argument of the tool.", inputSpec, in.decodeInput)}
-}
-
 var inputDocs = map[string]string{
 	"title": "The display name.", "description": "The meaning of the value, for the model or user that provides it.",
 	"example": "An example value.", "sensitive": "Whether the value is kept out of logs and errors.",
-	"header": "The HTTP header in which clients repeat the input, for proxies.",
-	"enum":   "The allowed values.", "min": "The minimum.", "max": "The maximum.", "above": "The exclusive minimum.",
-	"below":       "The exclusive maximum.",
-	"multiple_of": "The value must be a multiple of this number.", "min_length": "The minimum number of characters.",
-	"max_length": "The maximum number of characters.",
-	"pattern":    "A regular expression that the value must match.",
-	"format":     "date, date-time, email, uri, uuid and the like; it is enforced.",
-	"min_items":  "The minimum number of elements.", "max_items": "The maximum number of elements.",
+	"header": "The HTTP header in which clients repeat the input, for proxies.", "enum": "The allowed values.",
+	"min": "The minimum.", "max": "The maximum.", "above": "The exclusive minimum.",
+	"below": "The exclusive maximum.", "multiple_of": "The value must be a multiple of this number.",
+	"min_length": "The minimum number of characters.", "max_length": "The maximum number of characters.",
+	"pattern":   "A regular expression that the value must match.",
+	"format":    "date, date-time, email, uri, uuid and the like; it is enforced.",
+	"min_items": "The minimum number of elements.", "max_items": "The maximum number of elements.",
 	"max_size": "The maximum size of a file, as in \"10MiB\".",
 	"types":    "The allowed media types of a file, as in [\"application/pdf\", \"image/*\"].",
 	"schema":   "Additional JSON Schema keywords, as an object.",
@@ -109,9 +100,7 @@ func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schem
 	written := block.Body.Attributes
 	if a := written["type"]; a != nil {
 		schema.ParseMember(m, a.Expr, d.TypeEnv())
-	}
-	if in.noun != "input" || in.texts != nil {
-		if a := written["type"]; a != nil {
+		if in.texts != nil {
 			d.RejectFileType(m.Type, a.Expr, diag.WithArticle(in.noun)+" that arrives as a text")
 		}
 	}
@@ -126,17 +115,13 @@ func (in *inputs) decodeMember(d *decode.Decoder, block *hclsyntax.Block) *schem
 	if a := written["default"]; a != nil {
 		m.Default, m.HasDefault = m.Type.Default(a.Expr, d.TypeEnv())
 		m.Optional = true
-	} else if m.HasDefault && beside {
-		in.checkDefault(d, m, written["type"].Expr)
+	} else if m.HasDefault && beside { // a keyword may exclude the default inside the type
+		if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
+			d.Errorf(written["type"].Expr.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun,
+				violations[0])
+		}
 	}
 	return m
-}
-
-// checkDefault reports a default inside the type that a keyword of the input excludes.
-func (in *inputs) checkDefault(d *decode.Decoder, m *schema.Member, at hclsyntax.Expression) {
-	if _, violations := m.Type.Compile().Check(m.Default); len(violations) > 0 {
-		d.Errorf(at.Range(), "Invalid default", "The default does not fit the %s: %s.", in.noun, violations[0])
-	}
 }
 
 // decodeSchema reads the whole input schema as JSON Schema.
@@ -212,7 +197,7 @@ func (w *Operation) ParseTexts(given map[string]string) (map[string]any, []schem
 		switch {
 		case !known:
 			values[name] = text // the validator rejects it
-		case text != "" || !m.Optional || takesEmpty(m.Type):
+		case text != "" || !m.Optional || m.Type.Kind == schema.String && len(m.Type.Enum) == 0:
 			values[name] = parseText(m.Type, text)
 		}
 	}
@@ -234,9 +219,6 @@ func (w *Operation) ParsePartial(given map[string]string) map[string]any {
 	}
 	return values
 }
-
-// takesEmpty reports whether an empty text can be a value of the type.
-func takesEmpty(t *schema.Type) bool { return t.Kind == schema.String && len(t.Enum) == 0 }
 
 // parseText parses a text for a type. A text that cannot be parsed stays a string, which the
 // validator rejects.

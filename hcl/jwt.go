@@ -28,13 +28,10 @@ type JWT struct {
 var signatureAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
 	"EdDSA"}
 
-const (
-	defaultClockSkew = time.Minute
-	maxClockSkew     = 10 * time.Minute
-)
+const maxClockSkew = 10 * time.Minute
 
 func (j *JWT) spec() decode.Spec {
-	j.GroupsClaim, j.ClockSkew = "groups", defaultClockSkew
+	j.GroupsClaim, j.ClockSkew = "groups", time.Minute
 	return decode.Spec{
 		decode.Attr(&j.Issuer, "issuer",
 			"The issuer's URL, exactly as in the claim iss of its tokens.").Require().Check(j.checkIssuer),

@@ -46,13 +46,10 @@ var rateUnits = []struct {
 	per          time.Duration
 }{{"s", "second", time.Second}, {"m", "minute", time.Minute}, {"h", "hour", time.Hour}, {"d", "day", 24 * time.Hour}}
 
-const (
-	maxRate        = 1_000_000
-	defaultMaxWait = 10 * time.Second
-)
+const maxRate = 1_000_000
 
 func (l *Limit) spec() decode.Spec {
-	l.MaxWait = defaultMaxWait
+	l.MaxWait = 10 * time.Second
 	return decode.Spec{
 		decode.Custom("rate", "rate", "The maximum rate of calls, as in \"10/m\", per second (s), minute (m), hour "+
 			"(h) or day (d). Processes that share a state store count together.", l.decodeRate),
@@ -97,10 +94,9 @@ func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
 		return
 	}
 	text, ok := n.Value.(string)
+	got := strconv.Quote(text)
 	if !ok {
-		d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls per unit of time in quotes, as in "5/s", `+
-			`"10/m", "100/h" or "1000/d", not %s.`, eval.TypePhrase(eval.TypeOf(n.Value)))
-		return
+		got = eval.TypePhrase(eval.TypeOf(n.Value))
 	}
 	count, unit, _ := strings.Cut(text, "/")
 	calls, err := strconv.Atoi(strings.TrimSpace(count))
@@ -110,6 +106,6 @@ func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
 			return
 		}
 	}
-	d.Errorf(e.Range(), "Invalid rate",
-		`A rate is a number of calls per unit of time, as in "5/s", "10/m", "100/h" or "1000/d", not %q.`, text)
+	d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls per unit of time in quotes, as in "5/s", "10/m", `+
+		`"100/h" or "1000/d", not %s.`, got)
 }

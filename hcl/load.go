@@ -77,8 +77,9 @@ type sourceBlock struct {
 // loader is the state of one Load.
 type loader struct {
 	*globals
-	files fileReader
-	opts  Options
+	fsys        fs.FS
+	filesDigest string // of the files that functions read for the globals
+	opts        Options
 	*blockSpecs
 
 	config   *Config
@@ -108,7 +109,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	}
 	l := &loader{
 		globals: newGlobals(),
-		files:   fileReader{fsys: fsys}, opts: opts,
+		fsys:    fsys, opts: opts,
 		config:     &Config{Sources: map[string][]byte{}},
 		blocks:     map[string][]sourceBlock{},
 		used:       map[*Connection]bool{},
@@ -275,7 +276,7 @@ func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
 
 // configID returns the digest of all inputs of the configuration.
 func (l *loader) configID(files []*sourceFile) string {
-	parts := []string{l.environmentDigest()}
+	parts := []string{l.inputsDigest}
 	for _, f := range files {
 		parts = append(parts, f.name, string(f.digest[:]))
 	}

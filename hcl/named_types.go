@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,19 +49,15 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	d.Body(b.Block, typeSpec(&t))
 	s.loader.diags = append(s.loader.diags, d.Diags...)
 	s.path = s.path[:len(s.path)-1]
-	if t == nil {
-		t = eval.AnyType
-	}
+	s.done[name] = cmp.Or(t, eval.AnyType)
 	left := maxTypeParts
 	// repeated nesting of types grows exponentially
 	if countParts(t, &left); left < 0 {
-		t = eval.AnyType
-		s.done[name] = t
+		s.done[name] = eval.AnyType
 		return fail("Type too large",
 			"type.%s has more than %d parts, including nested types. Use any for some of them.", name, maxTypeParts)
 	}
-	s.done[name] = t
-	return t, nil
+	return s.done[name], nil
 }
 
 const maxTypeParts = 10_000 // of a type: members and elements at every depth

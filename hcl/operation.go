@@ -57,18 +57,13 @@ type operationDecoder struct {
 }
 
 func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
-	work.Timeout, work.MaxText, work.Range = defaultTimeout, defaultMaxText, headerRange(b.Block)
+	work.Timeout, work.MaxText, work.Range = 60*time.Second, 64<<10, headerRange(b.Block)
 	w := &operationDecoder{decodedBlock: &decodedBlock{op: work, enabled: true, deps: &dependencies{}}, noun: noun,
 		block: b, loader: l, dec: l.newDecoder(b.file), results: map[string]*eval.Member{}}
 	w.dec.Deps = &w.deps.Dependencies
-	w.inputs = newInputs(w)
+	w.inputs = &inputs{operation: w, noun: "input", labelRanges: map[string]Range{}}
 	return w
 }
-
-const (
-	defaultTimeout = 60 * time.Second
-	defaultMaxText = 64 << 10
-)
 
 // decodeName reads the label, and reports a name that the protocol does not allow.
 func (w *operationDecoder) decodeName() {

@@ -71,7 +71,7 @@ func decodeMessage(d *decode.Decoder, b *hclsyntax.Block) *PromptMessage {
 			"text is short for one content \"text\" block, and there are content blocks. Write it as one of them.")
 	case text:
 		m.Content = []*Content{{Kind: "text", Text: m.Text, Range: diag.RangeOf(written.SrcRange)}}
-	case len(m.Content) == 0 && len(b.Body.Blocks) == 0 && !d.Typos["text"]:
+	case len(m.Content) == 0 && len(b.Body.Blocks) == 0 && !slices.Contains(d.Typos, "text"):
 		d.Errorf(b.DefRange(), "Empty message", "A message needs a text or content blocks.")
 	}
 	return m.PromptMessage

@@ -68,9 +68,9 @@ func (r *resourceDecoder) headSpec() decode.Spec {
 	return decode.Join(
 		decode.ExactlyOneOf("the URI",
 			decode.Attr(&r.resource.URI, "uri", "The URI, as in \"config://app\".").Check(r.checkURI),
-			decode.Attr(&r.template, "uri_template",
-				"The URI template of a family of documents, as in \"orders://{id}{?page}\". Each variable is read as "+
-					"input.<name>. {x} matches no slash, {+x} may, and {/x}, {?x,y} and {&x} are optional.").Check(r.decodeTemplate)),
+			decode.Attr(&r.template, "uri_template", "The URI template of a family of documents, as in "+
+				"\"orders://{id}{?page}\". Each variable is read as input.<name>. {x} matches no slash, {+x} may, "+
+				"and {/x}, {?x,y} and {&x} are optional.").Check(r.decodeTemplate)),
 		decode.Spec{
 			decode.Attr(&r.resource.Title, "title", "The display name."),
 			decode.Attr(&r.resource.Description, "description", "The content of the resource, for models and users."),
@@ -188,8 +188,8 @@ func (r *resourceDecoder) decodeTemplate(d *decode.Decoder, at Range) {
 	case err != nil:
 		d.Diags.Errorf(at, "Invalid URI template", "%s.", diag.ToSentence(err.Error()))
 	case len(t.Variables()) == 0:
-		d.Diags.Errorf(at, "Template without variables",
-			"A URI template needs a variable, as in \"orders://{id}\". For a single document write uri = %q.", r.template)
+		d.Diags.Errorf(at, "Template without variables", "A URI template needs a variable, as in \"orders://{id}\". "+
+			"For a single document write uri = %q.", r.template)
 	default:
 		r.resource.Template = t
 	}

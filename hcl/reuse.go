@@ -143,7 +143,10 @@ func NewCache() *Cache { return &Cache{} }
 
 // parseFile returns the syntax of a file, from the previous load if the file is unchanged.
 func (c *Cache) parseFile(name string, src []byte) *sourceFile {
-	digest := sha256.Sum256(slices.Concat([]byte(name), []byte{0}, src))
+	h := sha256.New()
+	h.Write([]byte(name + "\x00"))
+	h.Write(src)
+	digest := [sha256.Size]byte(h.Sum(nil))
 	if known := c.files[digest]; known != nil {
 		return known
 	}

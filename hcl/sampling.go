@@ -22,10 +22,8 @@ type Sample struct {
 	Include      string // "none", "thisServer" or "allServers"; empty leaves it to the client
 }
 
-const defaultMaxTokens = 1000
-
 func (s *Sample) spec() decode.Spec {
-	s.MaxTokens = defaultMaxTokens
+	s.MaxTokens = 1000
 	return decode.Join(
 		decode.ExactlyOneOf("the messages for the model", s.promptField(), s.messagesField()),
 		decode.Spec{

@@ -36,9 +36,6 @@ func inputMember(m *schema.Member) *eval.Member {
 
 // stepRoot returns the root step: the results of earlier steps.
 func stepRoot(members map[string]*eval.Member, later map[string]string) *eval.Root {
-	if members == nil {
-		members = map[string]*eval.Member{}
-	}
 	return &eval.Root{Noun: "step", Members: members, Unavailable: later, Type: eval.AnyType}
 }
 

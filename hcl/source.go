@@ -32,7 +32,7 @@ type sourceFile struct {
 // with a dot are skipped.
 func (l *loader) readSources() []*sourceFile {
 	var files []*sourceFile
-	err := fs.WalkDir(l.files.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(l.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		hidden := strings.HasPrefix(path.Base(name), ".") && name != "."
 		switch {
 		case err != nil:
@@ -46,7 +46,7 @@ func (l *loader) readSources() []*sourceFile {
 		case entry.IsDir() || hidden || path.Ext(name) != ".hcl":
 			return nil
 		}
-		src, err := fs.ReadFile(l.files.fsys, name)
+		src, err := fs.ReadFile(l.fsys, name)
 		if err != nil {
 			l.reportUnreadable(name, err)
 			return nil

@@ -48,16 +48,12 @@ func (l *loader) decodeState() {
 // fileField declares the name of a file that the server writes, known at load; purpose is its content.
 func fileField(dst *string, name, purpose, example, doc string) decode.Field {
 	return decode.Attr(dst, name, doc).Check(func(d *decode.Decoder, r Range) {
-		file := *dst
-		*dst = ""
-		switch {
+		switch file := *dst; {
 		case strings.TrimSpace(file) == "" || strings.HasSuffix(file, "/") || strings.ContainsRune(file, 0):
 			d.Diags.Errorf(r, "Invalid "+purpose+" file", "%s names a file, as in %q, not %q.", name, example, file)
 		case strings.HasSuffix(file, ".hcl"):
 			d.Diags.Errorf(r, "Invalid "+purpose+" file",
 				"%q would be loaded as part of the configuration. Rename it to %q.", file, example)
-		default:
-			*dst = file
 		}
 	})
 }

@@ -204,7 +204,7 @@ func (w *operationDecoder) declareSteps(steps []*hclsyntax.Block) {
 			w.unavailable[b.Labels[0]] = "The step \"" + b.Labels[0] + "\" runs later: steps run in written order."
 		}
 	}
-	w.dec.Scope = w.dec.Scope.With("step", stepRoot(nil, w.unavailable))
+	w.dec.Scope = w.dec.Scope.With("step", stepRoot(map[string]*eval.Member{}, w.unavailable))
 }
 
 func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
@@ -226,7 +226,8 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 		return w.decodeAskGroup(b, asks)
 	}
 	if len(found) == 0 {
-		if !w.hasUnknownBlock(b) {
+		unknown := func(b *hclsyntax.Block) bool { return b.Type != "repeat" && b.Type != "expect" }
+		if !slices.ContainsFunc(b.Body.Blocks, unknown) { // an unknown block may be meant as the backend
 			backends := append(diag.SortedNames(w.loader.backendKinds), "tool")
 			w.dec.Errorf(b.DefRange(), "Missing backend",
 				"A step has one backend (%s), or one or more ask, or one of %s.", strings.Join(backends, ", "),
@@ -242,12 +243,6 @@ func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
 		w.checkMetaArguments(b, a.Name, a.allowed)
 	}
 	return w.decodeBackend(found[0])
-}
-
-// hasUnknownBlock reports whether a step has an unknown block, which may be meant as its backend.
-func (w *operationDecoder) hasUnknownBlock(b *hclsyntax.Block) bool {
-	return slices.ContainsFunc(b.Body.Blocks,
-		func(b *hclsyntax.Block) bool { return b.Type != "repeat" && b.Type != "expect" })
 }
 
 // resultMember returns the member step.<name> for later steps.

@@ -43,6 +43,7 @@ type Log struct {
 }
 
 func (l *Log) spec() decode.Spec {
+	l.Level = "info"
 	return decode.Join(
 		decode.Spec{
 			decode.Choice(&l.Level, "level", "The severity.", "debug", "info", "notice", "warning", "error",
@@ -132,6 +133,7 @@ const (
 )
 
 func (f *ProtocolFault) spec() decode.Spec {
+	f.Code = invalidParams
 	return decode.Spec{
 		decode.Attr(&f.Code, "code",
 			"The error code. Custom codes are outside of -32768 to -32000.").DefaultDoc("-32602").Check(f.checkCode),
@@ -155,9 +157,10 @@ func (f *ProtocolFault) Describe(*Connection) (Effects, error) { return noEffect
 // stepBlock is a step block of the language itself. It is decoded like a backend, without an
 // adapter.
 type stepBlock struct {
-	BackendKind
-	allowed  []string // arguments of the step that may accompany it
-	endsCall bool     // it ends every call
+	Name, Doc string
+	New       func() (Describer, decode.Spec)
+	allowed   []string // arguments of the step that may accompany it
+	endsCall  bool     // it ends every call
 }
 
 var (
@@ -167,33 +170,25 @@ var (
 )
 
 var stepBlocks = []stepBlock{
-	{BackendKind{
-		Name: "progress",
-		Doc:  "Sends a progress notification to clients that requested it. Used in a step, which then has no result.",
-		New:  func() (Describer, decode.Spec) { p := &Progress{}; return p, p.spec() },
-	}, allowedWithAction, false},
-	{BackendKind{
-		Name: "log",
-		Doc:  "Sends a log message to clients that enabled its level. Used in a step, which then has no result.",
-		New:  func() (Describer, decode.Spec) { l := &Log{Level: "info"}; return l, l.spec() },
-	}, allowedWithAction, false},
-	{BackendKind{
-		Name: "wait",
-		Doc:  "Waits. Used in a step, which then has no result.",
-		New:  func() (Describer, decode.Spec) { w := &Wait{}; return w, w.spec() },
-	}, allowedWithAction, false},
-	{BackendKind{
-		Name: "fail",
-		Doc: "Ends the call as failed, with a message for the model. Used in a step, usually with a `when`; " +
-			"later steps can rely on its condition being false.",
-		New: func() (Describer, decode.Spec) { f := &Fail{}; return f, f.spec() },
-	}, allowedWithEnd, true},
-	{BackendKind{
-		Name: "fault",
-		Doc: "Ends the request with a protocol error, for a request that is itself invalid; the model does " +
-			"not see it. Used in a step, usually with a `when`.",
-		New: func() (Describer, decode.Spec) { f := &ProtocolFault{Code: invalidParams}; return f, f.spec() },
-	}, allowedWithEnd, true},
+	{"progress", "Sends a progress notification to clients that requested it. Used in a step, which then has no " +
+		"result.", newAction[Progress], allowedWithAction, false},
+	{"log", "Sends a log message to clients that enabled its level. Used in a step, which then has no result.",
+		newAction[Log], allowedWithAction, false},
+	{"wait", "Waits. Used in a step, which then has no result.", newAction[Wait], allowedWithAction, false},
+	{"fail", "Ends the call as failed, with a message for the model. Used in a step, usually with a `when`; later " +
+		"steps can rely on its condition being false.", newAction[Fail], allowedWithEnd, true},
+	{"fault", "Ends the request with a protocol error, for a request that is itself invalid; the model does not see " +
+		"it. Used in a step, usually with a `when`.", newAction[ProtocolFault], allowedWithEnd, true},
+}
+
+// newAction returns a new configuration of a step block and its spec.
+func newAction[T any, P interface {
+	*T
+	Describer
+	spec() decode.Spec
+}]() (Describer, decode.Spec) {
+	p := P(new(T))
+	return p, p.spec()
 }
 
 func findStepBlock(name string) (stepBlock, bool) {

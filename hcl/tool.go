@@ -76,7 +76,7 @@ func toolSpec(t *toolDecoder) decode.Spec {
 }
 
 func (t *toolDecoder) headSpec() decode.Spec {
-	return decode.Join(decode.Spec{
+	return decode.Spec{
 		decode.Attr(&t.tool.Title, "title", "The display name."),
 		decode.Attr(&t.tool.Description, "description",
 			"What the tool does and when to use it. The model chooses tools by this text.").Require(),
@@ -100,7 +100,8 @@ func (t *toolDecoder) headSpec() decode.Spec {
 		decode.Custom("schema", "JSON Schema",
 			"The input schema as a JSON Schema, as in jsondecode(file(\"x.json\")), in place of input blocks.",
 			t.inputs.decodeSchema),
-	}, t.inputs.spec())
+		decode.Blocks("input", "name", "One argument of the tool.", inputSpec, t.inputs.decodeInput),
+	}
 }
 
 func (t *toolDecoder) answerSpec() decode.Spec {

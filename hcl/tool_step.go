@@ -37,10 +37,9 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 	}
 	target := w.loader.tools[b.Labels[0]]
 	if target == nil {
-		if !w.loader.partial {
+		if names := diag.SortedNames(w.loader.tools); !w.loader.partial {
 			d.Errorf(b.LabelRanges[0], "Unknown tool", "There is no tool %q.%s", b.Labels[0],
-				diag.SuggestOr(b.Labels[0], diag.SortedNames(w.loader.tools),
-					diag.ListAre(diag.SortedNames(w.loader.tools))))
+				diag.SuggestOr(b.Labels[0], names, diag.ListAre(names)))
 		}
 		return out
 	}
@@ -54,11 +53,6 @@ var toolOutput = schema.ObjectOf(
 	&schema.Member{Name: "result", Type: eval.AnyType},
 	&schema.Member{Name: "text", Type: eval.StringType},
 )
-
-func hasInput(t *Tool, input string) bool {
-	_, ok := t.Input.Lookup(input)
-	return ok
-}
 
 // decodeToolInputs checks the arguments of a call of another tool against its inputs.
 func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *KeyValues {
@@ -98,8 +92,8 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 		out.Add(a.Name, n, diag.RangeOf(a.Expr.Range()))
 	}
 	for _, m := range target.Input.Members {
-		if near := spelling.Nearest(m.Name, diag.SortedNames(given)); !m.Optional && !given[m.Name] &&
-			(near == "" || hasInput(target, near)) {
+		near := spelling.Nearest(m.Name, diag.SortedNames(given))
+		if _, isInput := target.Input.Lookup(near); !m.Optional && !given[m.Name] && (near == "" || isInput) {
 			d.Errorf(b.DefRange(), "Missing input", "The tool %q needs the input %q.", target.Name, m.Name)
 		}
 	}

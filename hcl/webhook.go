@@ -163,15 +163,16 @@ func (w *Webhook) checkAddress(d *decode.Decoder, b *hclsyntax.Block) {
 		return
 	}
 	u, err := url.Parse(w.URL.Reveal())
+	at := d.FieldRange(&w.URL, b)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
-		d.Diags.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "url is a complete URL such as "+
+		d.Diags.Errorf(at, "Invalid webhook URL", "url is a complete URL such as "+
 			"\"https://ops.example/hooks\", with https and a host, or null for a disabled webhook.")
 	case u.User != nil || u.Fragment != "":
-		d.Diags.Errorf(d.FieldRange(&w.URL, b), "Invalid webhook URL", "The URL of a webhook must not have a user "+
+		d.Diags.Errorf(at, "Invalid webhook URL", "The URL of a webhook must not have a user "+
 			"name, password or fragment: receivers verify the sender by the signature.")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		d.Diags.Warnf(d.FieldRange(&w.URL, b), "Webhook without TLS",
+		d.Diags.Warnf(at, "Webhook without TLS",
 			"With http, events can be read in transit, including the arguments of calls that need approval. Use https.")
 	}
 	if len(w.Secrets) == 0 {

@@ -194,28 +194,3 @@ func newRemoteApprovals(address string) (approvalSource, error) {
 	base := strings.TrimSuffix(strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), "/mcp")
 	return server.NewClient(base, key, "hatchel/"+release()), nil
 }
-
-// keyVariable holds the credential, because other users of the machine can read command lines.
-const keyVariable = "HATCHEL_KEY"
-
-// newRemoteApprovals returns the source for a server, given its base URL or that of its MCP
-// endpoint.
-func newRemoteApprovals(address string) (approvalSource, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
-		u.Fragment != "" {
-		return nil, misusef("--server requires the URL of a server, as in https://example.com, and got %q", address)
-	}
-	if u.Scheme == "http" && !server.IsLoopback(u.Host) && u.Hostname() != "localhost" {
-		return nil, misusef("--server: http would send the key to %s unencrypted. Use https", u.Host)
-	}
-	key := os.Getenv(keyVariable)
-	if key == "" {
-		return nil, misusef("--server requires your API key or token in the environment variable %s", keyVariable)
-	}
-	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, misusef("--server: the value of %s is not a valid key", keyVariable)
-	}
-	base := strings.TrimSuffix(strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), "/mcp")
-	return server.NewClient(base, key, "hatchel/"+release()), nil
-}

@@ -40,7 +40,7 @@ type Decoder struct {
 	Deps          *eval.Dependencies // of the current tool; nil outside of tools
 	// a value needed at load is missing, which was reported at its source
 	MissingValue bool
-	Typos        map[string]bool
+	Typos        []string // the arguments that misspelled or former names stand for
 	Diags        diag.Diagnostics
 }
 
@@ -76,7 +76,7 @@ func (d *Decoder) Fields(b *hclsyntax.Block, spec Spec) {
 		} else {
 			found = d.decodeBlocks(b.Body, *f)
 		}
-		if !found && f.Required && !typos[f.Name] {
+		if !found && f.Required && !slices.Contains(typos, f.Name) {
 			d.Errorf(b.DefRange(), "Missing argument", "%q is required here: %s", f.Name, f.Doc)
 		}
 	}
@@ -121,7 +121,7 @@ func (d *Decoder) checkGroups(b *hclsyntax.Block, spec Spec) {
 				}
 			}
 		}
-		switch typo := func(name string) bool { return d.Typos[name] }; {
+		switch typo := func(name string) bool { return slices.Contains(d.Typos, name) }; {
 		case len(written) == 0 && g.required && !slices.ContainsFunc(names, typo):
 			d.Errorf(b.DefRange(), "Missing argument", "%s is required: write one of %s.", diag.ToSentence(g.what),
 				strings.Join(names, ", "))

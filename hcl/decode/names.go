@@ -23,7 +23,7 @@ func (d *Decoder) CheckNames(block *hclsyntax.Block, parts ...Spec) {
 				name)
 		case renamedTo(parts, name) != "":
 			present := renamedTo(parts, name)
-			d.noteMeant(present)
+			d.Typos = append(d.Typos, present)
 			d.Errorf(a.NameRange, "Renamed argument", "%q was renamed to %q. Write %s = ….", name, present, present)
 		default:
 			all, attrs, _ := fieldNames(parts)
@@ -52,18 +52,10 @@ func (d *Decoder) CheckNames(block *hclsyntax.Block, parts ...Spec) {
 // noteTypo records the argument that a misspelled name was meant to be, so that it is not reported
 // as missing too.
 func (d *Decoder) noteTypo(name string, among []string) {
-	d.noteMeant(spelling.Nearest(name, among))
+	d.Typos = append(d.Typos, spelling.Nearest(name, among))
 	if name == "type" && slices.Contains(among, "is") {
-		d.noteMeant("is")
+		d.Typos = append(d.Typos, "is")
 	}
-}
-
-// noteMeant records that an argument was set under another name.
-func (d *Decoder) noteMeant(name string) {
-	if d.Typos == nil {
-		d.Typos = map[string]bool{}
-	}
-	d.Typos[name] = true
 }
 
 // fields returns the fields of the parts of a spec.

@@ -9,15 +9,12 @@ import (
 // because those of the system differ from machine to machine.
 var typesByExtension = map[string]string{
 	".txt": "text/plain", ".log": "text/plain", ".md": "text/markdown", ".html": "text/html", ".htm": "text/html",
-	".css": "text/css", ".csv": "text/csv",
-	".js": "text/javascript", ".mjs": "text/javascript", ".json": "application/json", ".jsonl": "application/jsonl",
-	".xml":  "application/xml",
+	".css": "text/css", ".csv": "text/csv", ".js": "text/javascript", ".mjs": "text/javascript",
+	".json": "application/json", ".jsonl": "application/jsonl", ".xml": "application/xml",
 	".yaml": "application/yaml", ".yml": "application/yaml", ".toml": "application/toml", ".sql": "application/sql",
-	".pdf": "application/pdf",
-	".zip": "application/zip", ".gz": "application/gzip", ".png": "image/png", ".jpg": "image/jpeg",
-	".jpeg": "image/jpeg", ".gif": "image/gif",
-	".webp": "image/webp", ".svg": "image/svg+xml", ".ico": "image/vnd.microsoft.icon", ".wav": "audio/wav",
-	".mp3": "audio/mpeg", ".ogg": "audio/ogg",
+	".pdf": "application/pdf", ".zip": "application/zip", ".gz": "application/gzip", ".png": "image/png",
+	".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".svg": "image/svg+xml",
+	".ico": "image/vnd.microsoft.icon", ".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg",
 	".flac": "audio/flac", ".mp4": "video/mp4", ".webm": "video/webm",
 }
 
