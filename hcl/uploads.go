@@ -93,8 +93,9 @@ func (f *Files) checkBaseURL(d *decode.Decoder, r Range) {
 // decodeFiles decodes the files block.
 func (l *loader) decodeFiles() {
 	f := &l.config.Files
+	spec := f.spec() // sets the defaults, which hold without a block, too
 	l.onlyBlock("files", func(d *decode.Decoder, b sourceBlock) {
-		d.Body(b.Block, f.spec())
+		d.Body(b.Block, spec)
 		if f.MaxSize < minUpload {
 			f.MaxSize = defaultMaxUpload // the mistake was reported
 		}
