@@ -10,6 +10,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 )
 
 // Plan says what a call with these arguments would send, without sending it. It validates and
@@ -96,24 +97,47 @@ func (p *Program) planSteps(c *call) (string, error) {
 
 // plan says what one step would send. Later is set for every step but the first.
 func (s *Step) plan(c *call, later bool) (string, error) {
-	var notes []string
-	if s.Decl.When != nil {
-		notes = append(notes, "only when "+s.Decl.When.Source())
-	}
-	if s.Decl.Each != nil {
-		notes = append(notes, "for each element of its list")
-	}
 	note := ""
-	if len(notes) > 0 {
-		note = "(" + strings.Join(notes, ", ") + ")\n"
+	if s.Decl.When != nil {
+		note = "(only when " + s.Decl.When.Source() + ")\n"
 	}
 	planner, ok := s.Action.(adapters.Planner)
 	if !ok {
 		return note + "a " + s.Decl.Backend.Kind + " block, whose plan is not known before it is called", nil
 	}
-	text, err := planner.Plan(&c.action)
-	if err != nil && (later || s.Decl.Each != nil) {
+	plan := func() (string, error) { return planner.Plan(&c.action) }
+	if s.Decl.Each != nil {
+		plan = func() (string, error) { return s.planElements(c, planner) }
+	}
+	text, err := plan()
+	if err != nil && later {
 		return note + "not known before the steps above have run", nil
 	}
 	return note + text, err
+}
+
+// maxPlannedElements bounds the elements of each that a plan spells out.
+const maxPlannedElements = 20
+
+// planElements says what a step with each would send, element by element.
+func (s *Step) planElements(c *call, planner adapters.Planner) (string, error) {
+	elements, _, err := result.EvalElements(s.Decl.Each, c.frame)
+	if err != nil {
+		return "", err
+	}
+	defer func() { c.frame.Each = nil }()
+	var out strings.Builder
+	fmt.Fprintf(&out, "(for each of %d elements)\n", len(elements))
+	for i := range elements[:min(len(elements), maxPlannedElements)] {
+		c.frame.Each = &elements[i]
+		text, err := planner.Plan(&c.action)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(strings.TrimRight(text, "\n") + "\n")
+	}
+	if more := len(elements) - maxPlannedElements; more > 0 {
+		fmt.Fprintf(&out, "(and %d more)\n", more)
+	}
+	return out.String(), nil
 }
