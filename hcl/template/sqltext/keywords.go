@@ -24,6 +24,9 @@ var (
 	// Functions whose arguments are separated by keywords.
 	keywordCalls = template.WordSet(`EXTRACT SUBSTRING SUBSTR TRIM OVERLAY POSITION MID`)
 
+	// Keywords of an INSERT from its columns to the last VALUES that fills them.
+	betweenColumnsAndRows = template.WordSet(`VALUES VALUE OVERRIDING SYSTEM USER UNION EXCEPT INTERSECT ALL`)
+
 	// The main keyword of a statement that begins with WITH.
 	mainVerbs = template.WordSet(`SELECT INSERT UPDATE DELETE MERGE REPLACE VALUES TABLE`)
 

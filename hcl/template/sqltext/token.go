@@ -88,13 +88,17 @@ func (l *lexer) noteVerb(w string, before kind) {
 	}
 }
 
-// noteClause records the list that a following comma continues.
+// noteClause records the list that a following comma continues, and forgets the columns of an
+// INSERT before any VALUES that does not fill them.
 func (l *lexer) noteClause(w string) {
 	if clause, ok := clauses[w]; ok && !(w == "FROM" && l.frame() == special) {
 		l.setClause(clause)
 	}
+	if l.frame() != columns && !betweenColumnsAndRows[w] {
+		l.cols = 0
+	}
 	if w == "INTO" {
-		l.inInsertTarget, l.cols = true, 0
+		l.inInsertTarget = true
 	}
 }
 
