@@ -72,6 +72,7 @@ func TestRequestsThatMayNotDecideAreRefused(t *testing.T) {
 		{"unknown ID", "bob", "POST", "/approvals/0123456789ABCDEF/approve", "{}", nil, 404, "Approval not found"},
 		{"invalid ID", "bob", "GET", "/approvals/../x", "", nil, 404, ""},
 		{"unknown verb", "bob", "POST", "/approvals/" + id + "/delete", "{}", nil, 404, "Not found"},
+		{"no ID", "bob", "POST", "/approvals//approve", "{}", nil, 404, "Not found"},
 		{"GET to decide", "bob", "GET", decide, "", nil, 405, "Use POST"},
 		{"POST to an approval", "bob", "POST", "/approvals/" + id, "{}", nil, 405, "Use GET"},
 		{"DELETE", "bob", "DELETE", "/approvals/" + id, "", nil, 405, "Use GET"},

@@ -3,9 +3,7 @@ package mcp
 import (
 	"encoding/base64"
 	"math"
-	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -177,63 +175,4 @@ func decodeHeader(value string) (string, bool) {
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(content)
 	return string(b), err == nil && !strings.ContainsAny(content, "\r\n") // the decoder skips line breaks
-}
-
-// checkSource refuses requests that a web page has a browser send: a page may send requests to any
-// address, and may resolve a name of its own to this machine (DNS rebinding). It returns a
-// sentence, or "".
-func checkSource(r *http.Request) string {
-	local, host := isLoopback(r), hostname(r.Host)
-	if local && !isLocalName(host) {
-		return "The Host header names a host that this server does not serve"
-	}
-	origins := r.Header["Origin"]
-	if len(origins) == 0 {
-		return ""
-	}
-	u, err := url.Parse(origins[0])
-	if len(origins) == 1 && err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		// An unknown name may be one that the page resolves to this machine; an address cannot be.
-		own := strings.EqualFold(u.Host, r.Host) && (local || net.ParseIP(host) != nil)
-		if own || local && isLocalName(u.Hostname()) {
-			return ""
-		}
-	}
-	return "The Origin header names an origin that may not use this server"
-}
-
-// CheckSource returns why a request to another endpoint of the same HTTP server is refused, as a
-// sentence, or "". It is refused like one to this endpoint, and if a page of another site has sent
-// it.
-func (s *Server) CheckSource(r *http.Request) string {
-	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
-		return "A page of another site has sent this request"
-	}
-	return checkSource(r)
-}
-
-// isLoopback reports whether the request arrived at an address that only this machine can reach.
-func isLoopback(r *http.Request) bool {
-	switch a := r.Context().Value(http.LocalAddrContextKey).(type) {
-	case *net.TCPAddr:
-		return a.IP.IsLoopback()
-	case *net.UnixAddr:
-		return true
-	}
-	return false
-}
-
-// hostname returns the host without its port and brackets.
-func hostname(hostport string) string {
-	if strings.HasPrefix(hostport, "[") {
-		if end := strings.IndexByte(hostport, ']'); end > 0 {
-			return hostport[1:end]
-		}
-	}
-	host, _, _ := strings.Cut(hostport, ":")
-	return host
-}
-
-func isLocalName(host string) bool {
-	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
 }

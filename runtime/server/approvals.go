@@ -44,7 +44,7 @@ func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
 	if decides {
 		methods = []string{http.MethodPost}
 	}
-	if verb != "" && !decides || r.URL.Path == "/approvals/" {
+	if verb != "" && !decides || id == "" && r.URL.Path != "/approvals" {
 		return newError(http.StatusNotFound,
 			"Not found. The paths are /approvals, /approvals/ID, /approvals/ID/approve and /approvals/ID/reject")
 	}
