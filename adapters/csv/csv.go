@@ -53,7 +53,7 @@ func (b *block) spec() hcl.Spec {
 		hcl.Attr(&b.Delimiter, "delimiter", "The character between cells.").DefaultDoc(`","`),
 		adapters.IfExistsAttr(&b.IfExists, "adds the rows to it if it has the same columns"),
 		hcl.Choice(&b.Formulas, "formulas", "What happens to text that a spreadsheet would interpret as a formula, "+
-			"because it begins with =, +, -, @, a tab or a carriage return: "+
+			"because it begins with =, +, -, @ or a full-width form of these, a tab or a line break: "+
 			`"escape" writes a ' before it, "refuse" fails the call, "keep" writes it unchanged. `+
 			"Numbers are not formulas.",
 			formulasEscape, formulasRefuse, formulasKeep).DefaultDoc(`"escape"`),

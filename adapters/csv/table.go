@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
@@ -188,14 +189,19 @@ func (t *table) cellText(v any) (string, error) {
 	return value.Text(v)
 }
 
+// formulaStarts are the characters at which a spreadsheet begins to interpret a cell, with their
+// full-width forms.
+const formulaStarts = "=+-@\t\r\n＝＋－＠"
+
 // escapeFormula treats a text that a spreadsheet would interpret as a formula as the block demands.
 func (t *table) escapeFormula(s string) (string, error) {
-	isFormula := s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) && !plainNumber.MatchString(s)
+	first, _ := utf8.DecodeRuneInString(s)
+	isFormula := s != "" && strings.ContainsRune(formulaStarts, first) && !plainNumber.MatchString(s)
 	if t.formulas == formulasKeep || !isFormula {
 		return s, nil
 	}
 	if t.formulas == formulasRefuse {
-		return "", fmt.Errorf("the text begins with %q, so a spreadsheet would interpret it as a formula", s[:1])
+		return "", fmt.Errorf("the text begins with %q, so a spreadsheet would interpret it as a formula", string(first))
 	}
 	return "'" + s, nil
 }
