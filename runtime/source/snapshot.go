@@ -111,18 +111,24 @@ func walk(dir string, visit func(name string, info fs.FileInfo, err error)) erro
 	if !info.IsDir() {
 		return &fs.PathError{Op: "read", Path: dir, Err: errors.New("not a folder")}
 	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
 	visit(".", info, nil)
-	w := &walker{root: dir, visit: visit}
-	return w.folder(".", []fs.FileInfo{info})
+	w := &walker{root: dir, real: real, visit: visit}
+	return w.folder(".", []fs.FileInfo{info}, false)
 }
 
 type walker struct {
 	root    string
+	real    string // root without links
 	visit   func(name string, info fs.FileInfo, err error)
 	folders int
 }
 
-func (w *walker) folder(at string, above []fs.FileInfo) error {
+// folder visits what a folder contains. Linked is set below a link to a folder.
+func (w *walker) folder(at string, above []fs.FileInfo, linked bool) error {
 	if w.folders++; w.folders > maxFolders {
 		return errors.New("there are too many folders below it")
 	}
@@ -139,7 +145,12 @@ func (w *walker) folder(at string, above []fs.FileInfo) error {
 		if strings.HasPrefix(e.Name(), ".") || !isFile && e.Type().IsRegular() {
 			continue
 		}
-		info, err := os.Stat(filepath.Join(w.root, filepath.FromSlash(name)))
+		file := filepath.Join(w.root, filepath.FromSlash(name))
+		throughLink := linked || e.Type() == fs.ModeSymlink
+		info, err := os.Stat(file)
+		if err == nil && isFile && throughLink {
+			err = w.checkInside(file)
+		}
 		switch {
 		case err != nil:
 			if isFile {
@@ -150,12 +161,25 @@ func (w *walker) folder(at string, above []fs.FileInfo) error {
 				continue // a link to a folder above it
 			}
 			w.visit(name, info, nil)
-			if err := w.folder(name, append(above[:len(above):len(above)], info)); err != nil {
+			if err := w.folder(name, append(above[:len(above):len(above)], info), throughLink); err != nil {
 				return err
 			}
 		case isFile:
 			w.visit(name, info, nil)
 		}
+	}
+	return nil
+}
+
+// checkInside refuses a file that links lead to outside of the configuration directory: its lines
+// would be quoted in diagnostics.
+func (w *walker) checkInside(file string) error {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return err
+	}
+	if inside, err := filepath.Rel(w.real, real); err != nil || !filepath.IsLocal(inside) {
+		return fileError("a link leads to it outside of the configuration directory")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -224,6 +225,37 @@ func TestLinksInCirclesEnd(t *testing.T) {
 	}
 	if _, err := s.ReadFile("gone.hcl"); err == nil {
 		t.Error("a link to nowhere was read")
+	}
+}
+
+// A line of a file outside of the folder must not be quoted in a diagnostic.
+func TestLinksOutOfTheFolderAreRefused(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	must(t, os.WriteFile(filepath.Join(outside, "secret.hcl"), []byte("password"), 0o644))
+	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "sub", "a.hcl"), []byte("1"), 0o644))
+	for name, target := range map[string]string{
+		"file.hcl":   filepath.Join(outside, "secret.hcl"),
+		"folder":     outside,
+		"inside.hcl": filepath.Join(dir, "sub", "a.hcl"),
+		"again":      "sub",
+	} {
+		must(t, os.Symlink(target, filepath.Join(dir, name)))
+	}
+	// the folder may be reached by a link itself
+	link := filepath.Join(t.TempDir(), "current")
+	must(t, os.Symlink(dir, link))
+	s, err := readFolder(link)
+	must(t, err)
+	for _, name := range []string{"file.hcl", "folder/secret.hcl"} {
+		if b, err := s.ReadFile(name); len(b) > 0 || err == nil || !strings.Contains(err.Error(), "outside") {
+			t.Errorf("%s: got %q, %v", name, b, err)
+		}
+	}
+	for _, name := range []string{"inside.hcl", "again/a.hcl"} {
+		if b, err := s.ReadFile(name); err != nil || string(b) != "1" {
+			t.Errorf("%s: got %q, %v", name, b, err)
+		}
 	}
 }
 
