@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"hatchel/adapters"
@@ -51,7 +52,11 @@ func (c *compiler) bind(o *call.Operation) {
 
 func (c *compiler) bindSteps(o *call.Operation) {
 	for _, step := range o.Decl.Steps {
-		action, diags := c.bindBackend(step.Backend)
+		log := c.build.Log.With(o.Kind, o.Decl.Name)
+		if step.Name != "" {
+			log = log.With("step", step.Name)
+		}
+		action, diags := c.bindBackend(step.Backend, log)
 		c.diags = append(c.diags, diags...)
 		var guard *adapters.ConnectionGuard
 		if opened := c.connections[step.Backend.Connection]; opened != nil {
@@ -63,7 +68,7 @@ func (c *compiler) bindSteps(o *call.Operation) {
 }
 
 // bindBackend returns the action of one backend.
-func (c *compiler) bindBackend(b *hcl.Backend) (adapters.Action, hcl.Diagnostics) {
+func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Action, hcl.Diagnostics) {
 	if decl, ok := b.Config.(*hcl.ToolCall); ok {
 		target, ok := c.g.programs[decl.Name]
 		if !ok {
@@ -79,7 +84,7 @@ func (c *compiler) bindBackend(b *hcl.Backend) (adapters.Action, hcl.Diagnostics
 		return nil, b.Diagnose(fmt.Errorf("this program has no backend %q", b.Kind))
 	}
 	env := c.build.adapterEnv(&c.g.cleanups)
-	env.Log = env.Log.With("backend", b.Kind)
+	env.Log = log.With("backend", b.Kind)
 	if b.Connection != nil {
 		opened, ok := c.connections[b.Connection]
 		if !ok {

@@ -112,7 +112,7 @@ func (b *BoundTool) env(handle any) adapters.Env {
 	return adapters.Env{
 		Dir:        b.Dir,
 		Connection: handle,
-		Log:        slog.New(slog.NewTextHandler(b.Log, nil)),
+		Log:        slog.New(slog.NewTextHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Version:    "test",
 		Defer:      func(f func() error) { b.cleanups = append(b.cleanups, f) },
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"syscall"
@@ -29,6 +30,7 @@ type action struct {
 	programs   *programLookup
 	rules      *sandboxBlock
 	sandbox    *sandbox.Sandbox // nil: the programs have all rights of the server
+	log        *slog.Logger
 }
 
 // errTimeout is the cause of a cancelled call that took longer than the timeout of its block.
@@ -43,8 +45,8 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	a := &action{
 		block: b, configDir: env.Dir, dir: adapters.Absolute(env.Dir, conn.Dir), okCodes: []int{0},
 		timeout: cmp.Or(b.Timeout, conn.Timeout), env: []*hcl.KeyValues{conn.Env, b.Env},
-		inherited: slices.Concat(conn.InheritEnv, b.InheritEnv),
-		rules:     cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()),
+		inherited: slices.Concat(conn.InheritEnv, b.InheritEnv), log: env.Log,
+		rules: cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()),
 	}
 	for _, codes := range [][]int{conn.OKCodes, b.OKCodes} {
 		if codes != nil {
@@ -98,7 +100,25 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if stopped {
 		return nil, a.stoppedError(ctx, p, j)
 	}
-	return a.result(p, j, exits)
+	r, err := a.result(p, j, exits)
+	if err == nil {
+		a.logErrorOutput(ctx, p, j)
+	}
+	return r, err
+}
+
+// logErrorOutput logs the error output of programs that succeeded: the caller may never see it. It
+// is a warning if the sandbox may be its reason.
+func (a *action) logErrorOutput(ctx context.Context, p *commandPlan, j *job) {
+	if j.stderr == nil || len(j.stderr.captured.buf) == 0 {
+		return
+	}
+	text, level := p.tail(j.stderr), slog.LevelDebug
+	attrs := []slog.Attr{slog.String("stderr", text)}
+	if hint := p.sandboxHint(text); hint != nil {
+		level, attrs = slog.LevelWarn, append(attrs, slog.String("hint", hint.Error()))
+	}
+	a.log.LogAttrs(ctx, level, "error output of a program that succeeded", attrs...)
 }
 
 // stoppedError returns the error of a call that was stopped.

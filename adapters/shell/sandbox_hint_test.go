@@ -2,7 +2,10 @@ package shell
 
 import (
 	"errors"
+	"strings"
 	"testing"
+
+	"hatchel/adapters/adaptertest"
 )
 
 // TestSandboxHint: the log names the argument of the sandbox that may be missing. The message for the model does not.
@@ -26,6 +29,34 @@ func TestSandboxHint(t *testing.T) {
 			f := runFault(t, c.block, `{}`)
 			if c.want == nil && f.Cause != nil || !errors.Is(f.Cause, c.want) && c.want != nil {
 				t.Errorf("cause %v of: %s", f.Cause, f.Message)
+			}
+		})
+	}
+}
+
+// A program that succeeds may have failed in part. Its error output is in no answer unless the author asks for it.
+func TestErrorOutputOfASuccessIsLogged(t *testing.T) {
+	for name, c := range map[string]struct{ block, want string }{
+		"a denied file": {
+			`script = "echo 'cat: /srv/x: Permission denied' >&2"`,
+			`level=WARN msg="error output of a program that succeeded" stderr="cat: /srv/x: Permission denied" hint="the sandbox of`,
+		},
+		"anything else": {
+			`script = "echo deprecated >&2"`,
+			`level=DEBUG msg="error output of a program that succeeded" stderr=deprecated`,
+		},
+		"a secret": {"script = \"echo the key is $KEY >&2\"\nenv = { KEY = secret.k }", `stderr="the key is (secret)"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTool(c.block)
+			s.HCL = `secret "k" { env = "K" }` + s.HCL
+			s.Env = map[string]string{"K": "very-secret-value"}
+			b := adaptertest.Bind(t, s)
+			if _, err := b.Do(t.Context(), `{}`); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(b.Log.String(), c.want) {
+				t.Errorf("logged %s", b.Log)
 			}
 		})
 	}
