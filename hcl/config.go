@@ -22,6 +22,7 @@ type Config struct {
 	Toolsets    []*Toolset        // by name
 	Policies    []*Policy         // by name
 	Approvals   *Approvals        // nil if nobody may decide over HTTP
+	Settings    []Setting         // all blocks but those of tools, prompts, resources, values and types
 	Sources     map[string][]byte // by path, as they were read
 	Secrets     []string          // all known secrets, for scrubbing output
 	// a file or a top-level block could not be read, so its declarations are missing
@@ -46,6 +47,12 @@ func (c *Config) operations() (all []listedOperation) {
 		all = append(all, listedOperation{"resources", &r.Operation})
 	}
 	return all
+}
+
+// Setting is a block that decides how calls are served.
+type Setting struct {
+	Name   string // its first line, such as "connection http shop"
+	Digest string // of the block and everything it refers to
 }
 
 // Kinds are the blocks that adapters add to the language.

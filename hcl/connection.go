@@ -7,7 +7,6 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval"
 )
 
 // Connection is one decoded connection block.
@@ -32,17 +31,14 @@ func (l *loader) decodeConnections() {
 			return
 		}
 		config, spec := kind.New()
-		deps := &dependencies{}
-		d.Scope, d.Deps = l.base.DuringCall().With("caller", callerRoot()), &deps.Dependencies
+		d.Scope = l.base.DuringCall().With("caller", callerRoot())
 		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: headerRange(b.Block)}
 		d.Body(b.Block, decode.Join(spec, conn.Limits.spec()))
 		conn.callerSpecific = d.Deps.Caller
 		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
 			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
 		}
-		conn.Digest = l.blockDigest(b, deps)
-		l.markUsed(deps)
-		l.filesDigest = eval.HashParts(l.filesDigest, d.Deps.FilesDigest)
+		conn.Digest = l.blockDigest(b, &dependencies{Dependencies: *d.Deps})
 		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
 			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), "Invalid connection", conn.Range,
 				d.Ranges)...)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
@@ -85,6 +86,18 @@ func (l *loader) digestValues() {
 			}
 			m.Digest = eval.HashParts(root, name, string(text))
 		}
+	}
+}
+
+// recordBlock records what a block other than a tool, prompt or resource reads, and its digest for
+// the report of a load. Values and types count where they are read.
+func (l *loader) recordBlock(b sourceBlock, read *eval.Dependencies) {
+	deps := &dependencies{Dependencies: *read}
+	l.markUsed(deps)
+	l.filesDigest = eval.HashParts(l.filesDigest, read.FilesDigest)
+	if !slices.Contains([]string{"type", "variable", "secret", "locals"}, b.Type) {
+		name := strings.Join(append([]string{b.Type}, b.Labels...), " ")
+		l.config.Settings = append(l.config.Settings, Setting{name, l.blockDigest(b, deps)})
 	}
 }
 

@@ -288,7 +288,9 @@ func (l *loader) configID(files []*sourceFile) string {
 func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock)) {
 	for _, b := range l.blocks[name] {
 		d := l.newDecoder(b.file)
+		d.Deps = &eval.Dependencies{}
 		do(d, b)
+		l.recordBlock(b, d.Deps)
 		l.diags = append(l.diags, d.Diags...)
 	}
 }

@@ -60,12 +60,9 @@ func (l *loader) decodePolicies() {
 	known := l.collectExposedNames()
 	l.eachBlock("policy", func(d *decode.Decoder, b sourceBlock) {
 		p := &Policy{Name: b.Labels[0], Range: headerRange(b.Block)}
-		deps := &dependencies{}
-		d.Deps = &deps.Dependencies
 		checkExposedName(d, b.Block, "policy", "appears in its decisions")
 		p.decode(d, b, l, known)
-		p.Digest = l.blockDigest(b, deps)
-		l.markUsed(deps)
+		p.Digest = l.blockDigest(b, &dependencies{Dependencies: *d.Deps})
 		if l.declare("policy", p.Name, b) {
 			l.config.Policies = append(l.config.Policies, p)
 		}

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 )
 
 // Report is what one load came to. Tools are called by their names, everything else as "prompt
-// review", "resource orders" or "toolset billing".
+// review", "policy finance" or "connection http shop".
 type Report struct {
 	Revision    string          `json:"revision"` // of what is served after it
 	Added       []string        `json:"added"`
@@ -100,7 +99,7 @@ func (h *Host) recordLoad(last, next *Generation, cfg *hcl.Config, diags hcl.Dia
 // servedPart is one thing that a generation offers, as it is called in a report.
 type servedPart struct{ name, digest string }
 
-// parts are the tools, then the prompts, resources, toolsets and policies, each by name.
+// parts are the tools, prompts and resources by name, and then all other blocks.
 func (g *Generation) parts() (all []servedPart) {
 	for _, p := range g.sorted {
 		all = append(all, servedPart{p.Decl.Name, p.Decl.Digest})
@@ -111,13 +110,8 @@ func (g *Generation) parts() (all []servedPart) {
 	for _, r := range g.resources {
 		all = append(all, servedPart{r.Label(), r.Decl.Digest})
 	}
-	for _, t := range g.Config.Toolsets {
-		said := *t
-		said.Range = hcl.Range{}
-		all = append(all, servedPart{"toolset " + t.Name, fmt.Sprintf("%#v", said)})
-	}
-	for _, p := range g.Config.Policies {
-		all = append(all, servedPart{"policy " + p.Name, p.Digest})
+	for _, s := range g.Config.Settings {
+		all = append(all, servedPart{s.Name, s.Digest})
 	}
 	return all
 }
