@@ -148,6 +148,19 @@ func (h *Host) withAuditLog(do func(*Generation)) {
 	}
 }
 
+// recordReload records that next is served instead of last, in the audit log of next, or else of
+// last.
+func recordReload(last, next *Generation, c *Change) {
+	g := next
+	if g.audit == nil {
+		g = last
+	}
+	if g.audit != nil {
+		g.record(g.env.Running, &audit.Record{Event: audit.EventReload, Revision: next.Config.ID, Previous: c.Previous,
+			Added: c.Added, Changed: c.Changed, Removed: c.Removed})
+	}
+}
+
 // record adds a record of a request that is no call.
 func (g *Generation) record(ctx context.Context, r *audit.Record) {
 	r.Time, r.ID = time.Now(), rand.Text()

@@ -38,7 +38,8 @@ type Host struct {
 	retiring sync.WaitGroup
 
 	mu     sync.Mutex
-	status Status // guarded by mu
+	status Status           // guarded by mu
+	served []servedRevision // the latest, in order; guarded by mu
 }
 
 // NewHost returns a Host that has no tools until something is loaded.

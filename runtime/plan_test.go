@@ -4,7 +4,7 @@ import "testing"
 
 // The plan of a step with each reads the elements, as the step itself does.
 func TestPlanOfEachNamesEveryElement(t *testing.T) {
-	h := newWorld().host(t, `tool "t" {
+	h := newHost(t, `tool "t" {
 		description = "A tool."
 		input "xs" { type = list(integer) }
 		step "s" {
@@ -13,7 +13,6 @@ func TestPlanOfEachNamesEveryElement(t *testing.T) {
 		}
 		text = "done"
 	}`)
-	defer h.Close()
 	p, _ := h.Current().Program("t")
 	for _, c := range []struct{ name, arguments, want string }{
 		{"of two", `{"xs":[1,2]}`, "step \"s\":\n(for each of 2 elements)\nwould answer 2\nwould answer 3\n"},

@@ -12,14 +12,20 @@ import (
 	"hatchel/runtime/webhook"
 )
 
-// Report is what one load came to. Tools are called by their names, everything else as "prompt
-// review", "policy finance" or "connection http shop".
+// Change is how a configuration differs from another. Tools are called by their names, everything
+// else as "prompt review", "policy finance" or "connection http shop".
+type Change struct {
+	Previous  string   `json:"previous,omitempty"` // the revision of the other; empty for none
+	Added     []string `json:"added"`
+	Removed   []string `json:"removed"`
+	Changed   []string `json:"changed"`
+	Unchanged int      `json:"unchanged"`
+}
+
+// Report is what one load came to.
 type Report struct {
-	Revision    string          `json:"revision"` // of what is served after it
-	Added       []string        `json:"added"`
-	Removed     []string        `json:"removed"`
-	Changed     []string        `json:"changed"`
-	Unchanged   int             `json:"unchanged"`
+	Revision string `json:"revision"` // of what is served after it
+	Change
 	Duration    float64         `json:"duration_ms"`
 	Diagnostics hcl.Diagnostics `json:"diagnostics"`
 	OK          bool            `json:"-"`
@@ -31,6 +37,7 @@ type Report struct {
 type Status struct {
 	Last   Report    // of the last load that was tried
 	Loaded time.Time // when what is served was loaded; zero before the first
+	Change *Change   // of the last load that changed something after the first; nil for none
 }
 
 // Readiness is what a probe of a deployment reads.
@@ -41,7 +48,8 @@ type Readiness struct {
 	Prompts     int                `json:"prompts"`
 	Resources   int                `json:"resources"` // and templates
 	Loaded      *time.Time         `json:"loaded,omitempty"`
-	Stale       bool               `json:"stale"`       // the folder holds a configuration that could not be loaded
+	Stale       bool               `json:"stale"` // the folder holds a configuration that could not be loaded
+	LastChange  *Change            `json:"last_change,omitempty"`
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
 	Connections []ConnectionHealth `json:"connections"`
 	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
@@ -70,6 +78,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		Prompts:     g.Count("", mcp.Prompts),
 		Resources:   g.Count("", mcp.Resources) + g.Count("", mcp.Templates),
 		Stale:       !s.Last.OK,
+		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,
 		Connections: g.Health(ctx),
 		State:       h.build.State.health(ctx),
@@ -85,15 +94,56 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 // recordLoad records what a load came to. A load that has failed serves what was served before: its
 // next generation is the last one.
 func (h *Host) recordLoad(last, next *Generation, cfg *hcl.Config, diags hcl.Diagnostics, began time.Time) {
-	r := compare(last, next)
-	r.OK, r.Revision, r.Sources, r.Duration = next != last, next.Config.ID, cfg.Sources, millisecondsSince(began)
-	r.Diagnostics = append(hcl.Diagnostics{}, diags...)
+	r := Report{
+		Revision: next.Config.ID, Change: compare(last, next), Sources: cfg.Sources, OK: next != last,
+		Diagnostics: append(hcl.Diagnostics{}, diags...), Duration: millisecondsSince(began),
+	}
+	h.setReport(r)
+	if r.OK && r.Previous != "" && r.Previous != r.Revision {
+		recordReload(last, next, &r.Change)
+	}
+}
+
+func (h *Host) setReport(r Report) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.status.Last = r
-	if r.OK {
-		h.status.Loaded = time.Now()
+	if !r.OK {
+		return
 	}
+	h.status.Loaded = time.Now()
+	if r.Previous == r.Revision {
+		return
+	}
+	if r.Previous != "" {
+		h.status.Change = &r.Change
+	}
+	h.served = append(h.served, h.current.Load().revision())
+	h.served = h.served[max(0, len(h.served)-maxServed):]
+}
+
+// maxServed is how many of the latest revisions a Host can report the differences to.
+const maxServed = 64
+
+// servedRevision is what a generation served.
+type servedRevision struct {
+	id    string
+	parts []servedPart
+}
+
+func (g *Generation) revision() servedRevision { return servedRevision{g.Config.ID, g.parts()} }
+
+// ChangeSince returns how the served configuration differs from the one with a revision. It reports
+// whether this Host has served that revision lately.
+func (h *Host) ChangeSince(revision string) (Change, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.served {
+		if s.id == revision {
+			return s.compare(h.served[len(h.served)-1]), true
+		}
+	}
+	return Change{Added: []string{}, Removed: []string{}, Changed: []string{}}, false
 }
 
 // servedPart is one thing that a generation offers, as it is called in a report.
@@ -116,30 +166,32 @@ func (g *Generation) parts() (all []servedPart) {
 	return all
 }
 
-// compare says what differs between two generations.
-func compare(last, next *Generation) Report {
-	r := Report{Added: []string{}, Removed: []string{}, Changed: []string{}}
+// compare returns how a generation differs from another.
+func compare(last, next *Generation) Change { return last.revision().compare(next.revision()) }
+
+func (s servedRevision) compare(next servedRevision) Change {
+	c := Change{Previous: s.id, Added: []string{}, Removed: []string{}, Changed: []string{}}
 	before := map[string]string{}
-	for _, p := range last.parts() {
+	for _, p := range s.parts {
 		before[p.name] = p.digest
 	}
-	for _, p := range next.parts() {
+	for _, p := range next.parts {
 		switch digest, ok := before[p.name]; {
 		case !ok:
-			r.Added = append(r.Added, p.name)
+			c.Added = append(c.Added, p.name)
 		case digest != p.digest:
-			r.Changed = append(r.Changed, p.name)
+			c.Changed = append(c.Changed, p.name)
 		default:
-			r.Unchanged++
+			c.Unchanged++
 		}
 		delete(before, p.name)
 	}
-	for _, p := range last.parts() {
+	for _, p := range s.parts {
 		if _, gone := before[p.name]; gone {
-			r.Removed = append(r.Removed, p.name)
+			c.Removed = append(c.Removed, p.name)
 		}
 	}
-	return r
+	return c
 }
 
 func millisecondsSince(began time.Time) float64 {

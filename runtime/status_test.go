@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -94,5 +95,66 @@ resource "r" {
 		if !strings.Contains(got, line+": error: Backend refused") {
 			t.Errorf("nothing is said of %s:\n%s", line, got)
 		}
+	}
+}
+
+// Who may call what is decided by blocks that no list shows.
+func TestAReportNamesTheBlocksThatDecideWhoMayCall(t *testing.T) {
+	const before = `
+server { name = "a" }
+variable "group" {
+  type    = string
+  default = "staff"
+}
+policy "p" { allow = "var.group in caller.groups" }
+policy "q" { allow = "true" }
+tool "t" {
+  description = "A tool."
+  text        = "x"
+}`
+	for _, c := range []struct {
+		name, old, new          string
+		added, removed, changed []string
+	}{
+		{"a rule", `allow = "true"`, `deny = "true"`, nil, nil, []string{"policy q"}},
+		{"a value that a rule reads", `"staff"`, `"interns"`, nil, nil, []string{"policy p"}},
+		{"the server", `name = "a"`, `name = "b"`, nil, nil, []string{"server"}},
+		{"a policy fewer", `policy "q" { allow = "true" }`, "", nil, []string{"policy q"}, nil},
+		{"a block more", "tool", "toolset \"s\" { tools = [\"t\"] }\ntool", []string{"toolset s"}, nil, nil},
+		{"a comment", "tool", "# nothing\ntool", nil, nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHost(t, before)
+			first := h.Status().Last.Revision
+			load(t, h, strings.Replace(before, c.old, c.new, 1))
+			got := h.Status().Last
+			if !slices.Equal(got.Added, c.added) || !slices.Equal(got.Removed, c.removed) || !slices.Equal(got.Changed, c.changed) {
+				t.Errorf("got %+v", got.Change)
+			}
+			if since, known := h.ChangeSince(first); !known || !slices.Equal(since.Changed, c.changed) {
+				t.Errorf("since %s: %+v, %t", first, since, known)
+			}
+		})
+	}
+}
+
+func TestAReloadIsRecordedWithBothRevisions(t *testing.T) {
+	const policy = "policy \"p\" { allow = \"true\" }\n"
+	h, path := newAuditedHost(t, policy+tool("t", `text = "x"`))
+	first := h.Status().Last.Revision
+	const audited = "audit { file = \"audit.jsonl\" }\n"
+	load(t, h, audited+policy+tool("t", `text = "x"`)) // nothing has changed
+	load(t, h, audited+strings.Replace(policy, "allow", "deny", 1)+tool("t", `text = "x"`)+tool("u", `text = "y"`))
+	load(t, h, tool("u", `text = "y"`)) // the log itself is removed
+	var got []string
+	for _, r := range readRecords(t, path) {
+		got = append(got, fmt.Sprint(r.Event, " +", r.Added, " ~", r.Changed, " -", r.Removed))
+		if r.Previous != first || r.Revision == first {
+			t.Errorf("from %s to %s, served was %s", r.Previous, r.Revision, first)
+		}
+		first = r.Revision
+	}
+	if want := []string{"reload +[u] ~[policy p] -[]", "reload +[] ~[] -[t audit policy p]"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }

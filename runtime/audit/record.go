@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -17,6 +18,7 @@ const (
 	// EventFile is about a file of a caller. Kind is "upload", "download", "removal" or "ticket".
 	EventFile = "file"
 
+	EventReload    = "reload"    // another configuration is served
 	EventOpened    = "opened"    // a process starts to write
 	EventClosed    = "closed"    // a process has ended normally
 	EventRotated   = "rotated"   // first record after a full file
@@ -73,10 +75,13 @@ type Record struct {
 	SHA256   string    `json:"sha256,omitempty"` // of a file
 	Duration float64   `json:"ms,omitempty"`
 	Revision string    `json:"revision,omitempty"` // of the configuration
-	TraceID  string    `json:"trace,omitempty"`    // from the traceparent of the caller
+	Previous string    `json:"previous,omitempty"` // of a reload: the revision that it has replaced
+	Added    []string  `json:"added,omitempty"`    // of a reload: tools and other blocks
+	Changed  []string  `json:"changed,omitempty"`
+	TraceID  string    `json:"trace,omitempty"` // from the traceparent of the caller
 
 	File       string   `json:"file,omitempty"`       // that was full, or was opened
-	Removed    []string `json:"removed,omitempty"`    // surplus files that were removed
+	Removed    []string `json:"removed,omitempty"`    // surplus files; of a reload, blocks
 	LostBytes  int64    `json:"lost_bytes,omitempty"` // bytes that are not a record
 	LostDigest string   `json:"lost_sha256,omitempty"`
 	Process    int      `json:"process,omitempty"`
@@ -145,6 +150,9 @@ func (r *Record) append(dst []byte) []byte {
 		dst = strconv.AppendFloat(append(dst, `,"ms":`...), r.Duration, 'f', -1, 64)
 	}
 	dst = appendText(dst, "revision", r.Revision)
+	dst = appendText(dst, "previous", r.Previous)
+	dst = appendTexts(dst, "added", r.Added)
+	dst = appendTexts(dst, "changed", r.Changed)
 	dst = appendText(dst, "trace", r.TraceID)
 	dst = appendText(dst, "file", r.File)
 	dst = appendTexts(dst, "removed", r.Removed)
@@ -183,6 +191,9 @@ func appendTexts(dst []byte, key string, list []string) []byte {
 			dst = append(dst, ',')
 		}
 		dst = value.AppendString(dst, truncate(s))
+	}
+	if more := len(list) - maxTexts; more > 0 {
+		dst = value.AppendString(append(dst, ','), fmt.Sprintf("and %d more", more))
 	}
 	return append(dst, ']')
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
@@ -38,7 +39,8 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveReload reloads the configuration directory. A configuration with errors is answered with 422
-// and its diagnostics.
+// and its diagnostics. The differences are those to the configuration before, or to the revision
+// ?since=.
 func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 	reason := s.whyNotOperator(r)
 	if reason == "" {
@@ -54,6 +56,10 @@ func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 	}
 	// The load continues when the client goes away.
 	report, err := s.Reloader.Reload(context.WithoutCancel(r.Context()), "POST /admin/reload")
+	since, known := r.URL.Query().Get("since"), true
+	if since != "" && err == nil {
+		report.Change, known = s.Host.ChangeSince(since)
+	}
 	switch {
 	case err != nil:
 		if p := new(fs.PathError); errors.As(err, &p) {
@@ -62,6 +68,9 @@ func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The configuration directory cannot be read: "+err.Error(), http.StatusInternalServerError)
 	case !report.OK:
 		writeJSON(w, http.StatusUnprocessableEntity, report)
+	case !known:
+		http.Error(w, "The configuration was loaded, its revision is "+report.Revision+". This process has not served "+
+			"the revision "+strconv.Quote(since)+" lately, so it cannot report what changed since.", http.StatusNotFound)
 	default:
 		writeJSON(w, http.StatusOK, report)
 	}
