@@ -103,7 +103,9 @@ type Action interface {
 // Call is one call of an Action.
 type Call struct {
 	Frame *hcl.Frame
-	// Accept checks an output against the expect blocks of the step. An Action that can still undo
+	// Timeout is that of the whole tool, prompt or resource, of which the action may have less left.
+	Timeout time.Duration
+	// CheckOutput checks an output against the expect blocks of the step. An Action that can still undo
 	// its effect calls it before the effect is final, and returns its error. For all others the
 	// runtime checks the output after Do.
 	CheckOutput func(output any) error

@@ -51,8 +51,9 @@ func (g *ConnectionGuard) Do(ctx context.Context, a Action, call *Call) (any, er
 	}
 	seen := healthUnknown
 	defer func() { g.record(seen, trial) }() // also after a panic, which ends a trial
+	began := time.Now()
 	output, err := a.Do(ctx, call)
-	seen = healthAfter(ctx, err)
+	seen = healthAfter(ctx, err, time.Since(began) >= call.Timeout/2)
 	return output, err
 }
 
@@ -112,15 +113,17 @@ const (
 	unhealthy
 )
 
-func healthAfter(ctx context.Context, err error) health {
+// healthAfter judges the backend by the result of a call. Most of the call's time must have been
+// the backend's for a timeout to count: earlier steps may have left it next to none.
+func healthAfter(ctx context.Context, err error, hadMostOfTime bool) health {
 	var f *Fault
 	switch {
 	case err == nil:
 		return healthy
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && hadMostOfTime:
 		return unhealthy
 	case ctx.Err() != nil:
-		return healthUnknown // the caller canceled the call
+		return healthUnknown // the caller canceled the call, or its time was over
 	case errors.As(err, &f) && f.Unavailable:
 		return unhealthy
 	case errors.As(err, &f) && f.Status != 0:

@@ -31,7 +31,7 @@ func newBreaker(failures int, window, cooldown time.Duration) *adapters.Connecti
 // callWith makes a call through the guard whose action returns an error.
 func callWith(t *testing.T, g *adapters.ConnectionGuard, err error) error {
 	t.Helper()
-	_, got := g.Do(t.Context(), actionFunc(func(context.Context) error { return err }), nil)
+	_, got := g.Do(t.Context(), actionFunc(func(context.Context) error { return err }), &adapters.Call{})
 	return got
 }
 
@@ -90,7 +90,7 @@ func TestBreaker(t *testing.T) {
 					t.Errorf("a second call during the trial returned %v", err)
 				}
 				return down
-			}), nil)
+			}), &adapters.Call{})
 			if err != down {
 				t.Errorf("the trial returned %v", err)
 			}
@@ -110,10 +110,10 @@ func TestBreaker(t *testing.T) {
 			time.Sleep(time.Second)
 			func() {
 				defer func() { _ = recover() }()
-				g.Do(t.Context(), actionFunc(func(context.Context) error { panic("in the adapter") }), nil)
+				g.Do(t.Context(), actionFunc(func(context.Context) error { panic("in the adapter") }), &adapters.Call{})
 			}()
 			ctx, cancel := context.WithCancel(t.Context())
-			g.Do(ctx, actionFunc(func(ctx context.Context) error { cancel(); return ctx.Err() }), nil)
+			g.Do(ctx, actionFunc(func(ctx context.Context) error { cancel(); return ctx.Err() }), &adapters.Call{})
 			if err := callWith(t, g, nil); err != nil {
 				t.Errorf("the third trial returned %v", err)
 			}
@@ -123,8 +123,16 @@ func TestBreaker(t *testing.T) {
 			g := newBreaker(1, time.Second, time.Second)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			g.Do(ctx, actionFunc(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }), nil)
+			g.Do(ctx, actionFunc(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }), &adapters.Call{})
 			wantState(t, g, "open")
+		},
+		"does not count a timeout that earlier steps used up": func(t *testing.T) {
+			g := newBreaker(1, time.Second, time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+			defer cancel()
+			wait := actionFunc(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+			g.Do(ctx, wait, &adapters.Call{Timeout: time.Minute})
+			wantState(t, g, "closed")
 		},
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
@@ -138,7 +146,7 @@ func TestConcurrencyLimit(t *testing.T) {
 		running := make(chan int, 10)
 		action := actionFunc(func(context.Context) error { running <- 1; <-release; <-running; return nil })
 		for range 5 {
-			go g.Do(t.Context(), action, nil)
+			go g.Do(t.Context(), action, &adapters.Call{})
 		}
 		synctest.Wait()
 		if n := len(running); n != 2 {
@@ -146,7 +154,7 @@ func TestConcurrencyLimit(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := g.Do(ctx, actionFunc(func(context.Context) error { t.Error("the call was run"); return nil }), nil)
+		_, err := g.Do(ctx, actionFunc(func(context.Context) error { t.Error("the call was run"); return nil }), &adapters.Call{})
 		var f *adapters.Fault
 		if !errors.As(err, &f) || !f.NotSent || !strings.Contains(f.Message, "busy") {
 			t.Errorf("a call that timed out while waiting returned %v", err)

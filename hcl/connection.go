@@ -103,7 +103,8 @@ func (b *Breaker) spec() decode.Spec {
 	return decode.Spec{
 		decode.PositiveInt(&b.Failures, "failures",
 			"The number of consecutive failures that opens the circuit: no response, a timeout, or a "+
-				"response that reports an outage. A response that rejects a request does not count.").DefaultDoc("5"),
+				"response that reports an outage. A response that rejects a request does not count, nor does the "+
+				"timeout of a tool whose earlier steps took most of its time.").DefaultDoc("5"),
 		decode.PositiveDuration(&b.Window, "window",
 			"The period within which the failures must occur.").DefaultDoc("30s"),
 		decode.PositiveDuration(&b.Cooldown, "cooldown",

@@ -149,6 +149,10 @@ func TestAStepWaitsForItsOperator(t *testing.T) {
 		text = "done"
 	`)
 	w.do["slow"] = func(ctx context.Context, c *adapters.Call) (any, error) {
+		// Drivers and retries read the deadline. The time of the wait does not count.
+		if until, ok := ctx.Deadline(); !ok || time.Until(until) > 5*time.Second || time.Until(until) < 4*time.Second {
+			t.Errorf("the deadline is in %v, %t", time.Until(until), ok)
+		}
 		select {
 		case <-time.After(4 * time.Second):
 			return "slow", nil

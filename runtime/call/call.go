@@ -93,7 +93,7 @@ func (o *Operation) newCall(ctx context.Context, caller map[string]any, client a
 		c.frame.Context = &c.timing.compute
 	}
 	c.frame.Caller = caller
-	c.action = adapters.Call{Frame: c.frame, Client: client}
+	c.action = adapters.Call{Frame: c.frame, Timeout: o.Decl.Timeout, Client: client}
 	return c
 }
 

@@ -230,7 +230,8 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 	for range workers {
 		running.Go(func() {
 			action := adapters.Call{
-				Frame: c.frame.Fork(ctx), Client: client, Owner: c.action.Owner, Token: c.action.Token,
+				Frame: c.frame.Fork(ctx), Timeout: c.action.Timeout, Client: client, Owner: c.action.Owner,
+				Token: c.action.Token,
 			}
 			for failed.Load() == nil {
 				i := int(taken.Add(1)) - 1

@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 var (
 	ErrReplaced = errors.New("the configuration was replaced")
 	ErrStopped  = errors.New("the server was stopped")
-	errTimeout  = errors.New("the timeout of the call has passed")
+	errTimeout  = fmt.Errorf("the timeout of the call has passed: %w", context.DeadlineExceeded)
 )
 
 // startTimeout bounds what the call does from here on: by its timeout, of which elapsed has passed,
@@ -151,6 +152,37 @@ type pausableTimeout struct {
 
 type pausableTimeoutKey struct{}
 
+// timeoutContext is a context that a pausableTimeout ends. Its deadline moves while a step waits.
+type timeoutContext struct {
+	context.Context
+	timeout *pausableTimeout
+}
+
+// Deadline implements context.Context.
+func (c timeoutContext) Deadline() (time.Time, bool) {
+	deadline := c.timeout.deadline()
+	if outer, ok := c.Context.Deadline(); ok && outer.Before(deadline) {
+		return outer, true
+	}
+	return deadline, true
+}
+
+// Err implements context.Context.
+func (c timeoutContext) Err() error {
+	if err := c.Context.Err(); err == nil || context.Cause(c.Context) != errTimeout {
+		return err
+	}
+	return context.DeadlineExceeded
+}
+
+// Value implements context.Context.
+func (c timeoutContext) Value(key any) any {
+	if key == (pausableTimeoutKey{}) {
+		return c.timeout
+	}
+	return c.Context.Value(key)
+}
+
 // startPausableTimeout is startTimeout for a call with steps that may wait for people.
 func (c *call) startPausableTimeout(elapsed time.Duration) {
 	before := c.frame.Context
@@ -161,7 +193,7 @@ func (c *call) startPausableTimeout(elapsed time.Duration) {
 	}
 	t.timer = time.AfterFunc(t.left, t.expire)
 	unhook := context.AfterFunc(c.timing.stopCtx, func() { end(nil) })
-	c.frame.Context = context.WithValue(ctx, pausableTimeoutKey{}, t)
+	c.frame.Context = timeoutContext{ctx, t}
 	c.timing.stop = func() {
 		unhook()
 		t.timer.Stop()
@@ -175,6 +207,16 @@ func (c *call) startPausableTimeout(elapsed time.Duration) {
 func timeoutOf(ctx context.Context) *pausableTimeout {
 	t, _ := ctx.Value(pausableTimeoutKey{}).(*pausableTimeout)
 	return t
+}
+
+// deadline returns when the call ends if no step waits from now on.
+func (t *pausableTimeout) deadline() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.paused > 0 {
+		return time.Now().Add(t.left)
+	}
+	return t.started.Add(t.left)
 }
 
 // pause is called when a step begins to wait.
