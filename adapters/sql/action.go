@@ -179,7 +179,7 @@ func (a *action) toFault(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.As(err, &down):
 		message := fmt.Sprintf("the database %q is unavailable; try again later", a.connection)
-		return &adapters.Fault{Message: message, Cause: down.cause, Unavailable: true}
+		return &adapters.Fault{Message: message, Cause: down.cause, Unavailable: down.lost(), NotSent: true}
 	}
 	return toFault(err, a.dialect, a.Statement != nil)
 }

@@ -67,7 +67,7 @@ func (p *pool[C]) acquire(ctx context.Context) (c C, err error) {
 		if ctx.Err() != nil {
 			return c, ctx.Err()
 		}
-		return c, &unreachableError{err}
+		return c, &unreachableError{cause: err}
 	}
 	return c, nil
 }
@@ -150,7 +150,17 @@ func (p *pool[C]) check(ctx context.Context) error {
 const retryInterval = 2 * time.Second
 
 // unreachableError reports that there is no connection to the database. Its text is for the operator.
-type unreachableError struct{ cause error }
+type unreachableError struct {
+	cause    error
+	repeated bool // it is that of an earlier attempt
+}
+
+// lost reports whether the database did not answer when this call tried to connect. An answer, such
+// as that there are too many connections, says that the server is there.
+func (e *unreachableError) lost() bool {
+	_, answered := readReport(e.cause)
+	return !answered && !e.repeated
+}
 
 func (e *unreachableError) Error() string {
 	var inner *unreachableError
@@ -209,7 +219,7 @@ func (r *readiness) wait(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failure != nil {
-		return &unreachableError{r.failure}
+		return &unreachableError{cause: r.failure}
 	}
 	return nil
 }
@@ -223,9 +233,9 @@ func (r *readiness) startAttempt() (done chan struct{}, err error) {
 	case r.ready.Load():
 		return nil, nil
 	case r.failure != nil && time.Now().Before(r.retryAt):
-		return nil, &unreachableError{r.failure}
+		return nil, &unreachableError{r.failure, true}
 	case r.ctx.Err() != nil:
-		return nil, &unreachableError{r.ctx.Err()}
+		return nil, &unreachableError{cause: r.ctx.Err()}
 	case r.pending == nil:
 		r.pending = make(chan struct{})
 		r.attempt.Go(r.connect)
@@ -251,12 +261,16 @@ func (r *readiness) record(err error) {
 	r.ready.Store(err == nil)
 }
 
-// markDown records that the database went away.
+// markDown records that the database went away, unless the server itself has refused one more
+// connection: those that are open still work.
 func (r *readiness) markDown(err error) *unreachableError {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.record(err)
-	return &unreachableError{err}
+	down := &unreachableError{cause: err}
+	if down.lost() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.record(err)
+	}
+	return down
 }
 
 // close cancels the current attempt and waits for its end.

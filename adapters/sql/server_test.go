@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,6 +14,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	driver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
@@ -502,4 +506,57 @@ func TestProbeOnServers(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A server that has no room for one more connection serves those that are open.
+func TestRefusedConnectionShutsNobodyElseOut(t *testing.T) {
+	s := connect(t, "postgres")
+	super := server{kind: "postgres", url: os.Getenv("HATCHEL_TEST_POSTGRES_SUPERUSER")}
+	if super.url == "" {
+		t.Skip("HATCHEL_TEST_POSTGRES_SUPERUSER is not set")
+	}
+	super.run(t, "DROP ROLE IF EXISTS hatchel_one")
+	super.run(t, "CREATE ROLE hatchel_one LOGIN CONNECTION LIMIT 1")
+	t.Cleanup(func() { super.run(t, "DROP ROLE hatchel_one") })
+	s.url = regexp.MustCompile(`//[^@]*@`).ReplaceAllString(s.url, "//hatchel_one@")
+	b := s.bind(t, "", `query = "SELECT 1 AS a"`)
+	err := b.Handle("db").(database).read(t.Context(), func(tx transaction) error {
+		if err := tx.run(t.Context(), &execution{text: "SELECT 1", result: &resultSet{maxRows: 1}}); err != nil {
+			return err
+		}
+		var f *adapters.Fault
+		if _, err := b.Do(t.Context(), `{}`); !errors.As(err, &f) || f.Unavailable || !f.NotSent {
+			t.Errorf("a call without a connection: %+v, %v", f, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Do(t.Context(), `{}`); err != nil {
+		t.Errorf("a call after the refused one: %v", err)
+	}
+}
+
+func TestAnswerOfAServerIsNoLostDatabase(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		lost bool
+	}{
+		"PostgreSQL is full": {&pgconn.PgError{Code: "53300", Message: "too many connections"}, false},
+		"MariaDB is full":    {&driver.MySQLError{Number: 1040, Message: "Too many connections"}, false},
+		"no answer":          {&net.OpError{Op: "dial", Err: errors.New("connection refused")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReadiness(t.Context(), time.Second, func(context.Context) error { return nil })
+			defer r.close()
+			if err := r.wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r.markDown(c.err)
+			if err := r.wait(t.Context()); (err != nil) != c.lost {
+				t.Errorf("the next call: %v", err)
+			}
+		})
+	}
 }
