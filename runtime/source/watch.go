@@ -92,14 +92,19 @@ func (w *watcher) listen() {
 }
 
 // checkFolder reads the folder until two reads agree, and calls changed when they differ from the
-// last snapshot.
+// last snapshot. It remembers a fingerprint only if the folder kept it while the last snapshot was
+// read again: a folder that changed and changed back would otherwise look like that snapshot.
 func (w *watcher) checkFolder(ctx context.Context, changed func()) {
-	w.lastSeen = w.folder.fingerprint()
+	before := w.folder.fingerprint()
+	w.lastSeen = fingerprint{}
 	for {
 		first, differs := w.readIfChanged()
 		still := settlePeriod
 		if first == nil {
 			still = scanInterval // replacing a folder takes longer than replacing a file
+		}
+		if !differs && w.folder.fingerprint() == before {
+			w.lastSeen = before
 		}
 		if !differs || ctxtime.Sleep(ctx, still) != nil {
 			return
@@ -113,7 +118,6 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 			break
 		}
 	}
-	// The fingerprint stays that of before the reads: a change since then must not go unnoticed.
 	changed()
 	w.watchFolders()
 }
