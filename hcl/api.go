@@ -34,6 +34,7 @@ type (
 	Field      = decode.Field
 	Value      = decode.Value
 	Size       = decode.Size
+	Statuses   = decode.Statuses
 	SecretText = decode.SecretText
 
 	Expr         = hclexpr.Expr

@@ -21,7 +21,7 @@ type block struct {
 	Query    *hcl.KeyValues
 	Headers  *hcl.KeyValues
 	Body     body
-	OKStatus []string
+	OKStatus hcl.Statuses
 	As       string
 	Response *schema.Type
 	Hosts    []string
@@ -45,7 +45,7 @@ const (
 )
 
 func (b *block) spec() hcl.Spec {
-	b.As, b.OKStatus = asJSON, []string{"2xx"}
+	b.As, b.OKStatus = asJSON, hcl.Statuses{"2xx"}
 	verbs := make(hcl.Spec, len(methods))
 	for i, method := range methods {
 		doc := "The address of a " + method + "."
@@ -65,7 +65,7 @@ func (b *block) spec() hcl.Spec {
 		b.Body.spec(),
 		hcl.Spec{
 			hcl.Attr(&b.OKStatus, "ok_status",
-				"The statuses of successful responses. Any other status fails the call.").DefaultDoc(`["2xx"]`),
+				"The statuses of successful responses, such as 201 or \"2xx\". Any other status fails the call.").DefaultDoc(`["2xx"]`),
 			hcl.Choice(&b.As, "as", "How the body of the response is decoded.", asJSON, asText, asBytes).
 				DefaultDoc(`"json"`),
 			hcl.Attr(&b.Response, "response", "The type of a JSON response, which is checked. Members that the type "+

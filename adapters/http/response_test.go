@@ -118,9 +118,11 @@ func TestRejectedStatusIsAFaultWithAnExcerpt(t *testing.T) {
 
 func TestStatusInOKStatusIsASuccess(t *testing.T) {
 	s := serve(t, respondWith(404, "application/json", `{"found": false}`))
-	out, err := adaptertest.Bind(t, source(s.URL, "", "", "    get = \"/\"\n    ok_status = [\"2xx\", \"404\"]")).Do(t.Context(), `{}`)
-	if err != nil || out["status"] != 404 {
-		t.Errorf("%v, %v", out, err)
+	for _, statuses := range []string{`["2xx", "404"]`, `["2xx", 404]`} {
+		out, err := adaptertest.Bind(t, source(s.URL, "", "", "    get = \"/\"\n    ok_status = "+statuses)).Do(t.Context(), `{}`)
+		if err != nil || out["status"] != 404 {
+			t.Errorf("%s: %v, %v", statuses, out, err)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // retry is a retry block.
 type retry struct {
 	Attempts int
-	On       []string
+	On       hcl.Statuses
 	Backoff  time.Duration
 }
 

@@ -50,7 +50,7 @@ type group struct {
 // Value lists the types that arguments can be decoded into. The type determines when the value is
 // known: plain types at load; Expr, StringExpr, KeyValues and the like are computed for every call.
 type Value interface {
-	string | bool | int | float64 | *bool | *float64 | []string | []int |
+	string | bool | int | float64 | *bool | *float64 | []string | []int | Statuses |
 		time.Duration | Size | SecretText | *schema.Type |
 		*hclexpr.Expr | *hclexpr.StringExpr | *hclexpr.TextTemplate | *hclexpr.KeyValues |
 		*hclexpr.SQL | *hclexpr.Script | *hclexpr.Argv | *hclexpr.Pipe |
@@ -235,6 +235,7 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[*float64]():              "number",
 	reflect.TypeFor[[]string]():              "list of strings",
 	reflect.TypeFor[[]int]():                 "list of integers",
+	reflect.TypeFor[Statuses]():              "list of integers and strings",
 	reflect.TypeFor[time.Duration]():         "duration",
 	reflect.TypeFor[Size]():                  "size",
 	reflect.TypeFor[SecretText]():            "string, secret allowed",

@@ -3,6 +3,7 @@ package decode
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -41,6 +42,8 @@ func (d *Decoder) decodeValue(dst any, e hclsyntax.Expression, f Field) {
 		}
 	case *[]string:
 		*dst = Items[string](d, e, f, "strings")
+	case *Statuses:
+		*dst = d.statuses(e, f)
 	case *[]int:
 		*dst = Items[int](d, e, f, "integers")
 	case *time.Duration:
@@ -97,6 +100,26 @@ func Items[T string | int](d *Decoder, e hclsyntax.Expression, f Field, of strin
 			return out
 		}
 		out = append(out, item)
+	}
+	return out
+}
+
+// Statuses is a list of HTTP statuses, such as 404 or "4xx", and of other words. An integer is read
+// as its digits.
+type Statuses []string
+
+func (d *Decoder) statuses(e hclsyntax.Expression, f Field) (out Statuses) {
+	elems, _ := d.Known(e, f, "list").([]any)
+	for _, v := range elems {
+		switch v := v.(type) {
+		case string:
+			out = append(out, v)
+		case int:
+			out = append(out, strconv.Itoa(v))
+		default:
+			d.Errorf(e.Range(), "Wrong type", "%s is a list of statuses, as in [201, \"3xx\"], and one element is %s.",
+				f.Name, eval.TypePhrase(eval.TypeOf(v)))
+		}
 	}
 	return out
 }
