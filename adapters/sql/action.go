@@ -307,7 +307,7 @@ func (a *action) Probe(ctx context.Context) (*schema.Type, error) {
 
 func sampleName(s sqltext.Sample) string {
 	if s.Label != "" {
-		return "the statement when " + s.Label
+		return "the statement with " + s.Label
 	}
 	return "the statement"
 }

@@ -161,11 +161,24 @@ func TestProbeOfSQLite(t *testing.T) {
 		"returns the columns": {"SELECT id, at FROM items WHERE id = ${input.id}", "list(object({ id = any, at = any }))", ""},
 		"reports an unknown column": {"SELECT nam FROM items WHERE id = ${input.id}", "",
 			"The database rejects the statement: no such column: nam."},
+		"takes branches of one condition together": {
+			"SELECT id%{if input.id != 1}, at AS x%{endif} FROM items %{if (input.id!=1)}ORDER BY x%{endif}", "", "",
+		},
+		"takes either a branch or its negation": {
+			"SELECT id%{if !(input.id == 1)}, at AS x%{endif} FROM items ORDER BY %{if input.id == 1} id %{else} x %{endif}", "", "",
+		},
+		"reports a branch of the negation": {
+			"SELECT id%{if input.id == 1}, at AS x%{endif} FROM items %{if input.id != 1}ORDER BY x%{endif}", "",
+			"The database rejects the statement with every condition false, loops and lists empty: no such column: x.",
+		},
 		"reports a write": {"PRAGMA user_version = 5", "", "The database rejects the statement: " + msgReadOnly + "."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := adaptertest.Bind(t, sqliteSource(t, idInput, fmt.Sprintf("query = %q", c.query)))
 			rows, err := b.Action.(adapters.Prober).Probe(t.Context())
+			if err == nil && rows == nil {
+				return // the columns depend on the call
+			}
 			if err == nil {
 				wantEqual(t, rows.String(), c.rows)
 				return

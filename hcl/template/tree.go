@@ -38,7 +38,11 @@ type Interpolation struct {
 type If struct {
 	Cond       Value // computes a bool
 	Then, Else []Node
-	Range      hclv2.Range // of the condition
+	// Key identifies the condition without its negations. Negated is set when the condition is true
+	// where that of the key is false.
+	Key     string
+	Negated bool
+	Range   hclv2.Range // of the condition
 }
 
 // For is %{for}: Body is rendered for every element of a list or map.

@@ -2,6 +2,7 @@ package hclexpr
 
 import (
 	"bytes"
+	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -69,8 +70,41 @@ func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
 
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
 	cond, yes, no := c.compileCondition(e.Condition, in)
+	key, negated := c.conditionKey(e.Condition)
 	return &template.If{Cond: asTemplateValue(cond), Then: c.compileNodes(e.TrueResult, yes),
-		Else: c.compileNodes(e.FalseResult, no), Range: e.Condition.Range()}
+		Else: c.compileNodes(e.FalseResult, no), Key: key, Negated: negated, Range: e.Condition.Range()}
+}
+
+// conditionKey returns the tokens of a condition, which is the same for a condition and its negation,
+// and whether it is negated.
+func (c *Compiler) conditionKey(e hclsyntax.Expression) (key string, negated bool) {
+	switch e := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return c.conditionKey(e.Expression)
+	case *hclsyntax.UnaryOpExpr:
+		if e.Op == hclsyntax.OpLogicalNot {
+			key, negated = c.conditionKey(e.Val)
+			return key, !negated
+		}
+	case *hclsyntax.BinaryOpExpr:
+		if e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual {
+			return c.tokensOf(e.LHS) + "==" + c.tokensOf(e.RHS), e.Op == hclsyntax.OpNotEqual
+		}
+	}
+	return c.tokensOf(e), false
+}
+
+// tokensOf returns the source of an expression without its white space and comments.
+func (c *Compiler) tokensOf(e hclsyntax.Expression) string {
+	var out strings.Builder
+	tokens, _ := hclsyntax.LexExpression([]byte(c.sourceText(e.Range())), "", hclv2.InitialPos)
+	for _, t := range tokens {
+		if t.Type != hclsyntax.TokenNewline && t.Type != hclsyntax.TokenComment {
+			out.Write(t.Bytes)
+			out.WriteByte(' ')
+		}
+	}
+	return out.String()
 }
 
 func (c *Compiler) compileForDirective(e *hclsyntax.ForExpr, in LexicalEnv) *template.For {

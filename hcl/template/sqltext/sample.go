@@ -21,9 +21,10 @@ const (
 	maxBodies  = 256 // of all loops in one sample
 )
 
-// Samples returns at most 64 distinct renderings: the fullest, in which every %{if} is taken, every
+// Samples returns at most 64 distinct renderings: the fullest, in which every condition holds, every
 // loop has one round and every list two elements; the barest; and variations of the fullest in one
-// branch, loop, list, name or raw text each. Interpolations with the same source vary together.
+// branch, loop, list, name or raw text each. Interpolations with the same source vary together, and
+// so do branches with the same condition or its negation.
 func (p *Program) Samples() []Sample {
 	if p.static {
 		return []Sample{{Text: p.text, Params: len(p.params)}}
@@ -42,7 +43,7 @@ func (p *Program) Samples() []Sample {
 	}
 	full := &sampler{}
 	try(full, "")
-	try(&sampler{bare: true}, "every branch not taken, loops and lists empty")
+	try(&sampler{bare: true}, "every condition false, loops and lists empty")
 	// Choices inside a branch are found while the branch is taken or skipped, and appended then.
 	choices, known := full.choices, map[any]bool{}
 	for i := 0; i < len(choices) && len(out) < maxSamples; i++ {
@@ -110,8 +111,13 @@ func (s *branch) taken(b *binding) (bool, error) {
 	case s.separates:
 		return b.sampler.separatorOn[s.node], nil
 	}
-	return b.sampler.choose(s.node, 2, 1,
-		func(int) string { return directiveAt("if", s.node.Range) + " not taken" }) == 1, nil
+	word := " not taken"
+	if s.node.Negated {
+		word = " taken"
+	}
+	holds := b.sampler.choose("if "+s.node.Key, 2, 1,
+		func(int) string { return directiveAt("if", s.node.Range) + word }) == 1
+	return holds != s.node.Negated, nil
 }
 
 func (s *loop) sample(b *binding) error {
