@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // cells reads CSV as RFC 4180 has it, byte for byte, which encoding/csv does not: it changes line breaks within cells.
@@ -55,7 +56,7 @@ func cells(t *testing.T, src string) (rows [][]string) {
 
 // guarded is a cell that no spreadsheet computes.
 func guarded(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + text
 	}
 	return text

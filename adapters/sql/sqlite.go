@@ -218,7 +218,7 @@ func (s *sqliteDatabase) withConn(ctx context.Context, pool *pool[*sqliteConn], 
 	s.watchdog.wake()
 	returned := false // false after a panic
 	defer func() {
-		c.setCall(nil)
+		c.endCall()
 		pool.release(c, returned && !c.broken)
 	}()
 	err = use(c)

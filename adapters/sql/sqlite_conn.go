@@ -80,16 +80,23 @@ func (c *sqliteConn) control(s controlStatement) error {
 	return err
 }
 
-// setCall records the context of the call that uses the connection; nil if none does.
+// setCall records the context of the call that uses the connection.
 func (c *sqliteConn) setCall(ctx context.Context) {
 	c.mu.Lock()
 	c.call = ctx
 	c.mu.Unlock()
 }
 
+// endCall records that no call uses the connection.
+func (c *sqliteConn) endCall() {
+	c.mu.Lock()
+	c.call = nil
+	c.mu.Unlock()
+}
+
 // interruptIfDone interrupts the running statement if its call has ended, and reports whether there is
 // a call. The driver interrupts a connection whose context has ended, so another statement is run with
-// such a context. The mutex keeps setCall waiting, so that no later call is hit.
+// such a context. The mutex keeps endCall waiting, so that no later call is hit.
 func (c *sqliteConn) interruptIfDone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
