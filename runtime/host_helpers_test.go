@@ -145,6 +145,17 @@ func (w *fakeBackend) adapters() adapters.Set {
 	}
 }
 
+// addWaiting adds the action waits, which ends when its context does and sends the cause.
+func (w *fakeBackend) addWaiting() (ended chan error) {
+	ended = make(chan error, 1)
+	w.do["waits"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}
+	return ended
+}
+
 // addHeld adds the backend "held", which returns "old" when release is closed, unless its call ends before.
 func (w *fakeBackend) addHeld() (release chan struct{}) {
 	release = make(chan struct{})

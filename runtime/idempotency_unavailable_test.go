@@ -48,14 +48,28 @@ func (a *flakyStore) Reserve(ctx context.Context, name string, of state.Rate, ma
 	return a.Store.Reserve(ctx, name, of, maxWait)
 }
 
+// withStoreAround makes a host use store, which wraps the store in a file; wrapped is where it keeps that.
+func withStoreAround(t *testing.T, path string, store state.Store, wrapped *state.Store) func(*HostOptions) {
+	return withStore(t, func(ctx context.Context) (_ state.Store, err error) {
+		*wrapped, err = state.Open(ctx, path)
+		return store, err
+	})
+}
+
 // newFlakyHost returns a Host with a flakyStore in a file.
 func newFlakyHost(t *testing.T, path, src string, option func(*HostOptions)) (*Host, *flakyStore) {
 	t.Helper()
 	store := new(flakyStore)
-	return newHost(t, src, option, withStore(t, func(ctx context.Context) (_ state.Store, err error) {
-		store.Store, err = state.Open(ctx, path)
-		return store, err
-	})), store
+	return newHost(t, src, option, withStoreAround(t, path, store, &store.Store)), store
+}
+
+// newKeyedHost returns a Host with a flakyStore in a file, whose tool t counts its calls by keys.
+func newKeyedHost(t *testing.T, path string) (h *Host, store *flakyStore, count func() int) {
+	t.Helper()
+	w := newFakeBackend()
+	count = w.addCounter()
+	h, store = newFlakyHost(t, path, tool("t", keyed+`fake { do = "count" }`), w.use)
+	return h, store, count
 }
 
 func TestWhatACallWithAKeyCameToWaitsForAStoreThatIsAway(t *testing.T) {
@@ -63,9 +77,7 @@ func TestWhatACallWithAKeyCameToWaitsForAStoreThatIsAway(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "state.db")
 			synctest.Test(t, func(t *testing.T) {
-				w := newFakeBackend()
-				count := w.addCounter()
-				h, store := newFlakyHost(t, path, tool("t", keyed+`fake { do = "count" }`), w.use)
+				h, store, count := newKeyedHost(t, path)
 				store.unavailable.Store(true)
 				store.silentReplace.Store(late)
 				began := time.Now()
@@ -91,9 +103,7 @@ func TestWhatACallWithAKeyCameToWaitsForAStoreThatIsAway(t *testing.T) {
 func TestWhatHasBegunWithoutAnybodyBeingToldFreesItsKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeBackend()
-		count := w.addCounter()
-		h, store := newFlakyHost(t, path, tool("t", keyed+`fake { do = "count" }`), w.use)
+		h, store, count := newKeyedHost(t, path)
 		store.silentAdd.Store(true)
 		first := callAs(t, h, "", "t", `{"idempotency_key":"k"}`)
 		if count() != 0 {
@@ -109,9 +119,7 @@ func TestWhatHasBegunWithoutAnybodyBeingToldFreesItsKey(t *testing.T) {
 func TestAServerThatStopsDoesNotWaitForAStoreThatIsAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeBackend()
-		count := w.addCounter()
-		h, store := newFlakyHost(t, path, tool("t", keyed+`fake { do = "count" }`), w.use)
+		h, store, count := newKeyedHost(t, path)
 		store.unavailable.Store(true)
 		callAs(t, h, "", "t", `{"idempotency_key":"k"}`)
 		began := time.Now()

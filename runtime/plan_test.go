@@ -15,8 +15,8 @@ func TestPlanOfEachNamesEveryElement(t *testing.T) {
 	}`)
 	p, _ := h.Current().Program("t")
 	for _, c := range []struct{ name, arguments, want string }{
-		{"of two", `{"xs":[1,2]}`, "step \"s\":\n(for each of 2 elements)\nwould answer 2\nwould answer 3\n"},
-		{"of none", `{"xs":[]}`, "step \"s\":\n(for each of 0 elements)\n"},
+		{"of two", `{"xs":[1,2]}`, "step \"s\":\n(once for each element, 2 in all)\nwould answer 2\nwould answer 3\n"},
+		{"of none", `{"xs":[]}`, "step \"s\":\n(once for each element, 0 in all)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if plan, err := p.Plan(t.Context(), nil, []byte(c.arguments)); err != nil || plan != c.want {

@@ -95,8 +95,8 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 // next generation is the last one.
 func (h *Host) recordLoad(last, next *Generation, cfg *hcl.Config, diags hcl.Diagnostics, began time.Time) {
 	r := Report{
-		Revision: next.Config.ID, Change: compare(last, next), Sources: cfg.Sources, OK: next != last,
-		Diagnostics: append(hcl.Diagnostics{}, diags...), Duration: millisecondsSince(began),
+		Revision: next.Config.ID, Change: last.revision().compare(next.revision()), Sources: cfg.Sources,
+		OK: next != last, Diagnostics: append(hcl.Diagnostics{}, diags...), Duration: millisecondsSince(began),
 	}
 	h.setReport(r)
 	if r.OK && r.Previous != "" && r.Previous != r.Revision {
@@ -166,9 +166,7 @@ func (g *Generation) parts() (all []servedPart) {
 	return all
 }
 
-// compare returns how a generation differs from another.
-func compare(last, next *Generation) Change { return last.revision().compare(next.revision()) }
-
+// compare returns how the next revision differs.
 func (s servedRevision) compare(next servedRevision) Change {
 	c := Change{Previous: s.id, Added: []string{}, Removed: []string{}, Changed: []string{}}
 	before := map[string]string{}

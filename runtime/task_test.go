@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hatchel/adapters"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/task"
 )
@@ -223,12 +222,7 @@ func TestWhatIsAskedBeforeATaskIsAskedOfTheCall(t *testing.T) {
 func TestATaskIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeBackend()
-		ended := make(chan error, 1)
-		w.do["waits"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
-			<-ctx.Done()
-			ended <- context.Cause(ctx)
-			return nil, ctx.Err()
-		}
+		ended := w.addWaiting()
 		w.addCounter()
 		h := newHost(t, tool("t", task1h+`fake { do = "waits" }`)+tool("asks", deleting), w.use)
 		works, waits := startTask(t, h, "t").TaskID, startTask(t, h, "asks").TaskID
@@ -284,12 +278,7 @@ func TestATaskOfAnotherDoesNotExist(t *testing.T) {
 func TestATaskIsForgottenWhenItsTimeHasPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeBackend()
-		ended := make(chan error, 1)
-		w.do["waits"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
-			<-ctx.Done()
-			ended <- context.Cause(ctx)
-			return nil, ctx.Err()
-		}
+		ended := w.addWaiting()
 		h := newHost(t, tool("t", strings.Replace(task1h, "\n}", "\n  ttl = \"10m\"\n}", 1)+"timeout = \"1h\"\nfake { do = \"waits\" }"), w.use)
 		id := startTask(t, h, "t").TaskID
 		time.Sleep(10*time.Minute - time.Second)

@@ -38,10 +38,7 @@ func (s *interruptedStore) Replace(ctx context.Context, r *state.Record) (bool, 
 func newInterruptedHost(t *testing.T, path, src string, option func(*HostOptions)) (*Host, *interruptedStore) {
 	t.Helper()
 	store := new(interruptedStore)
-	return newHost(t, src, option, withStore(t, func(ctx context.Context) (_ state.Store, err error) {
-		store.Store, err = state.Open(ctx, path)
-		return store, err
-	})), store
+	return newHost(t, src, option, withStoreAround(t, path, store, &store.Store)), store
 }
 
 func TestWhatATaskCameToWaitsForAStoreThatIsAway(t *testing.T) {

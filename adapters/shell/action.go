@@ -118,7 +118,7 @@ func (a *action) logErrorOutput(ctx context.Context, p *commandPlan, j *job) {
 	if hint := p.sandboxHint(text); hint != nil {
 		level, attrs = slog.LevelWarn, append(attrs, slog.String("hint", hint.Error()))
 	}
-	a.log.LogAttrs(ctx, level, "error output of a program that succeeded", attrs...)
+	a.log.LogAttrs(ctx, level, "program succeeded with error output", attrs...)
 }
 
 // stoppedError returns the error of a call that was stopped.

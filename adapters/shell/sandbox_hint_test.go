@@ -39,11 +39,11 @@ func TestErrorOutputOfASuccessIsLogged(t *testing.T) {
 	for name, c := range map[string]struct{ block, want string }{
 		"a denied file": {
 			`script = "echo 'cat: /srv/x: Permission denied' >&2"`,
-			`level=WARN msg="error output of a program that succeeded" stderr="cat: /srv/x: Permission denied" hint="the sandbox of`,
+			`level=WARN msg="program succeeded with error output" stderr="cat: /srv/x: Permission denied" hint="the sandbox of`,
 		},
 		"anything else": {
 			`script = "echo deprecated >&2"`,
-			`level=DEBUG msg="error output of a program that succeeded" stderr=deprecated`,
+			`level=DEBUG msg="program succeeded with error output" stderr=deprecated`,
 		},
 		"a secret": {"script = \"echo the key is $KEY >&2\"\nenv = { KEY = secret.k }", `stderr="the key is (secret)"`},
 	} {

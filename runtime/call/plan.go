@@ -127,7 +127,7 @@ func (s *Step) planElements(c *call, planner adapters.Planner) (string, error) {
 	}
 	defer func() { c.frame.Each = nil }()
 	var out strings.Builder
-	fmt.Fprintf(&out, "(for each of %d elements)\n", len(elements))
+	fmt.Fprintf(&out, "(once for each element, %d in all)\n", len(elements))
 	for i := range elements[:min(len(elements), maxPlannedElements)] {
 		c.frame.Each = &elements[i]
 		text, err := planner.Plan(&c.action)
