@@ -71,6 +71,24 @@ func compileStage(a *Arg, d *template.Diagnostics) stage {
 // ReadsProgram returns the program of a first stage that runs its standard input as code, or "".
 func (p *Pipe) ReadsProgram() string { return p.stages[0].codeReader }
 
+// Constants returns the words that are the same in every call, of all stages and branches.
+func (p *Pipe) Constants() (words []string) {
+	for i := range p.stages {
+		words = p.stages[i].appendConstants(words)
+	}
+	return words
+}
+
+func (s *stage) appendConstants(words []string) []string {
+	switch {
+	case s.cond != nil:
+		return s.els.appendConstants(s.then.appendConstants(words))
+	case s.argv != nil:
+		return append(words, s.argv.Constants()...)
+	}
+	return words
+}
+
 // Bind returns the words of every stage of one call, and at least one stage. The error is a
 // sentence for the model that made the call.
 func (p *Pipe) Bind(f template.Frame) ([][]string, error) {
