@@ -60,11 +60,11 @@ func TestCallHasOneLineAtInfo(t *testing.T) {
 		},
 		{
 			"a list says how many rows it has", "rows", `{}`, ann,
-			`level=INFO msg="call answered" tool=rows subject=ann outcome=ok ms=N rows=3 bytes=7 remote=192.0.2.7:4000`,
+			`level=INFO msg="call answered" tool=rows subject=ann outcome=ok ms=N rows=3 bytes=7 remote=192.0.2.7:4000 decision=allowed rule=default`,
 		},
 		{
 			"a refusal names the rule", "rows", `{}`, eve,
-			`level=INFO msg="call refused" tool=rows subject=eve outcome=refused ms=N remote=192.0.2.7:4000 rule=policy.nobody.deny ` +
+			`level=INFO msg="call refused" tool=rows subject=eve outcome=refused ms=N remote=192.0.2.7:4000 decision=denied rule=policy.nobody.deny ` +
 				`message="Unknown tool: rows"`,
 		},
 		{

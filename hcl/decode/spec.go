@@ -31,6 +31,7 @@ type Field struct {
 	Many     bool   // the block may be repeated
 	Label    string // the meaning of the block's label; empty for a block without label
 
+	omitsAbsent bool   // of an Expr, see OmitAbsent
 	formerly    string // the former name of the argument
 	group       *group
 	Target      any // the pointer decoded into
@@ -180,6 +181,9 @@ func (f Field) AllowSecret() Field { f.Secret = true; return f }
 
 // AllowFile allows an uploaded file in the argument, which receives its bytes.
 func (f Field) AllowFile() Field { f.Files = true; return f }
+
+// OmitAbsent leaves members that are absent out of the objects that are written in the argument.
+func (f Field) OmitAbsent() Field { f.omitsAbsent = true; return f }
 
 // FixedKeys requires that the keys of KeyValues are known at load.
 func (f Field) FixedKeys() Field { f.Fixed = true; return f }

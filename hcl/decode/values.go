@@ -153,6 +153,9 @@ func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 	in := hclexpr.LexicalEnv{NonNull: d.NonNull}
 	switch dst := dst.(type) {
 	case **hclexpr.Expr:
+		if f.omitsAbsent {
+			c.OmitAbsent(e)
+		}
 		n := c.Compile(e, in)
 		c.RejectFileValue(n, e, f.argument())
 		*dst = &hclexpr.Expr{Typed: n, Range: diag.RangeOf(e.Range())}

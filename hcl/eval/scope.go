@@ -95,7 +95,8 @@ type Member struct {
 	CallerSpecific bool // it depends on the caller's identity
 	Local          bool // it belongs to one operation
 	Used           bool
-	Digest         string // of its name and value, for globals
+	Digest         string            // of its name and value, for globals
+	Absent         func(*Frame) bool // see TypedExpr
 }
 
 // Resolve returns the member's value in one call.

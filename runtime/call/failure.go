@@ -120,8 +120,11 @@ func (c *call) appendLogAttrs(
 	if c.remoteAddr != "" {
 		to = append(to, slog.String("remote", c.remoteAddr))
 	}
-	if d := c.access.decision; d.Verdict == policy.Denied {
-		to = append(to, slog.String("rule", d.Rule))
+	if id := c.traceID(); id != "" {
+		to = append(to, slog.String("trace_id", id))
+	}
+	if d := c.access.decision; d.Verdict != policy.Undecided {
+		to = append(to, slog.String("decision", string(d.Verdict)), slog.String("rule", d.Rule))
 	}
 	if f == nil {
 		return to

@@ -44,7 +44,7 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 // and its diagnostics. The differences are those to the configuration before, or to the revision
 // ?since=.
 func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
-	if !s.admitOperator(w, r) {
+	if !s.admitOperator(w, r, http.MethodPost) {
 		return
 	}
 	// The load continues when the client goes away.
@@ -69,24 +69,27 @@ func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveLogLevel changes the level of the log, until the process ends.
+// serveLogLevel answers with the level of the log. POST changes it first, until the process ends.
 func (s *Server) serveLogLevel(w http.ResponseWriter, r *http.Request) {
-	if !s.admitOperator(w, r) {
+	if !s.admitOperator(w, r, http.MethodGet, http.MethodPost) {
 		return
 	}
-	name := r.URL.Query().Get("level")
-	level, ok := logging.ParseLevel(name)
-	if !ok {
-		http.Error(w, "?level= is one of "+strings.Join(logging.Levels, ", ")+", and is "+strconv.Quote(name),
-			http.StatusBadRequest)
-		return
+	if r.Method == http.MethodPost {
+		name := r.URL.Query().Get("level")
+		level, ok := logging.ParseLevel(name)
+		if !ok {
+			http.Error(w, "?level= is one of "+strings.Join(logging.Levels, ", ")+", and is "+strconv.Quote(name),
+				http.StatusBadRequest)
+			return
+		}
+		s.Log.SetLevel(level, "POST /admin/log")
 	}
-	s.Log.SetLevel(level, "POST /admin/log")
-	w.WriteHeader(http.StatusNoContent)
+	writeJSON(w, http.StatusOK, map[string]string{"level": logging.LevelName(s.Log.Level())})
 }
 
-// admitOperator reports whether a request is a POST of an operator. It answers any other one.
-func (s *Server) admitOperator(w http.ResponseWriter, r *http.Request) bool {
+// admitOperator reports whether a request is one of an operator with an accepted method. It answers any other
+// one.
+func (s *Server) admitOperator(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 	reason := s.whyNotOperator(r)
 	if reason == "" {
 		reason = s.mcp.CheckSource(r) // a browser sends an operator's client certificate for any page
@@ -95,7 +98,7 @@ func (s *Server) admitOperator(w http.ResponseWriter, r *http.Request) bool {
 		s.refuse(w, r, forbidden(reason))
 		return false
 	}
-	err := checkMethod(w, r, http.MethodPost)
+	err := checkMethod(w, r, methods...)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusMethodNotAllowed)
 	}

@@ -96,6 +96,9 @@ func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eva
 		val := c.compileNamed(key, item.ValueExpr, in)
 		parts = append(parts, key, val)
 		entries[i].Value = val.Eval
+		if c.omitting[e] && !val.CallerSpecific {
+			entries[i].Absent = val.Absent
+		}
 		name, known := key.Value.(string)
 		if !known {
 			entries[i].Key = objectKey(key.Eval)
@@ -109,6 +112,40 @@ func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eva
 		members.Members = append(members.Members, &schema.Member{Name: name, Type: val.TypeWithNull()})
 	}
 	return c.foldConstant(eval.ObjectOf(t, entries).DependOn(parts...), e.Range())
+}
+
+// OmitAbsent makes the objects that are written in e leave out a member that is one reference to something
+// optional, when that is absent. A missing part of the caller's identity is never left out.
+func (c *Compiler) OmitAbsent(e hclsyntax.Expression) {
+	switch e := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		c.OmitAbsent(e.Expression)
+	case *hclsyntax.TemplateWrapExpr:
+		c.OmitAbsent(e.Wrapped)
+	case *hclsyntax.ConditionalExpr:
+		c.OmitAbsent(e.TrueResult)
+		c.OmitAbsent(e.FalseResult)
+	case *hclsyntax.FunctionCallExpr:
+		for _, a := range e.Args {
+			if e.Name == "merge" {
+				c.OmitAbsent(a)
+			}
+		}
+	case *hclsyntax.ForExpr:
+		c.OmitAbsent(e.ValExpr)
+	case *hclsyntax.TupleConsExpr:
+		for _, x := range e.Exprs {
+			c.OmitAbsent(x)
+		}
+	case *hclsyntax.ObjectConsExpr:
+		if c.omitting == nil {
+			c.omitting = map[*hclsyntax.ObjectConsExpr]bool{}
+		}
+		c.omitting[e] = true
+		for _, item := range e.Items {
+			c.OmitAbsent(item.ValueExpr)
+		}
+	}
 }
 
 // objectKey computes a key of an object, which is text or can be written as text.

@@ -31,6 +31,8 @@ type Compiler struct {
 	Name  string             // of the argument or member that is compiled
 	Diags diag.Diagnostics
 	env   *CompileEnv
+
+	omitting map[*hclsyntax.ObjectConsExpr]bool // see OmitAbsent
 }
 
 // CompileEnv is what all expressions of a configuration are compiled with.

@@ -133,9 +133,9 @@ func rejectFunction(d *template.Diagnostics, h *template.Interpolation) bool {
 	switch h.Func {
 	case "ident", "raw":
 		d.Errorf(h.Range, "Function of another context", `%s() belongs to SQL. Write the value alone: %s.`, h.Func, arg)
-	case "path":
+	case "path", "segment":
 		d.Errorf(h.Range, "Function of another context",
-			`path() belongs to URLs. For a file below a folder write under("/folder", %s).`, arg)
+			`%s() belongs to URLs. For a file below a folder write under("/folder", %s).`, h.Func, arg)
 	default:
 		return false
 	}
