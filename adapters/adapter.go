@@ -87,6 +87,8 @@ type Env struct {
 	Connection any          // the handle of the connection that the block names, or nil
 	Log        *slog.Logger // for causes that the caller must not see
 	Version    string       // of the program, for a User-Agent
+	// Warn reports a warning about a field of the block's configuration, or of its connection's. Only bind has it.
+	Warn func(field any, summary, detail string)
 	// Defer registers a cleanup function. Cleanups run in reverse order when the generation is
 	// retired, or immediately if the load fails.
 	Defer func(func() error)

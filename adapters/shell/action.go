@@ -59,7 +59,9 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	err := b.Sandbox.checkPaths(env.Dir)
 	if a.rules.Mode != modeNone {
 		var sandboxErr error
-		a.sandbox, sandboxErr = sandbox.New(a.rules.policy(b, conn, env.Dir, path), abi)
+		if a.sandbox, sandboxErr = sandbox.New(a.rules.policy(b, conn, env.Dir, path), abi); sandboxErr == nil {
+			a.rules.warn(env, a.sandbox)
+		}
 		err = errors.Join(sandboxErr, err)
 	}
 	if err != nil {

@@ -34,6 +34,9 @@ func (a *action) plan(f *hcl.Frame) (*commandPlan, error) {
 	p := &commandPlan{command: command{
 		mergeStderr: a.block.Stderr == stderrMerge, maxOutput: int(a.block.MaxOutput), sandbox: a.sandbox,
 	}}
+	around := f.Resolved
+	f.Resolved = &p.resolved
+	defer func() { f.Resolved = around }()
 	for _, part := range []func(*hcl.Frame, *commandPlan) error{a.planArgv, a.planDir, a.planEnv, a.planStdin} {
 		if err := part(f, p); err != nil {
 			return nil, &adapters.Fault{Message: err.Error()}

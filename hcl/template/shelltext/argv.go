@@ -47,6 +47,23 @@ func compileArgv(args []Arg, at hclv2.Range, stdin taint, d *template.Diagnostic
 	return a, c.checkCode(args, stdin)
 }
 
+// Constants returns the words that are the same in every call, of all branches.
+func (a *Argv) Constants() []string { return constants(a.elements) }
+
+func constants(elements []argvElement) (words []string) {
+	for _, e := range elements {
+		switch {
+		case e.fixed:
+			words = append(words, e.constant)
+		case e.Cond != nil:
+			words = append(words, constants([]argvElement{*e.then, *e.els})...)
+		default:
+			words = append(words, constants(e.group)...)
+		}
+	}
+	return words
+}
+
 // Bind appends the words of one call to dst. The error is a sentence for the model that made the
 // call.
 func (a *Argv) Bind(f template.Frame, dst []string) ([]string, error) {
