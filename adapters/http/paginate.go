@@ -26,6 +26,8 @@ type paginate struct {
 
 const (
 	defaultMaxPages = 10
+	bodiesInItems   = 4 // the items of all pages may have this many times the size of a body
+	minValueSize    = 32
 	jsonPrefix      = "json."
 )
 
@@ -46,7 +48,8 @@ func (p *paginate) spec() hcl.Spec {
 				`null" or "link(output.headers, 'next')". output.page counts from 1, and output.count is the number `+
 				`of items so far. Null, false and an empty string end the list.`).Require()),
 		hcl.Spec{hcl.PositiveInt(&p.MaxPages, "max_pages",
-			"The maximum number of pages. output.truncated is true if there were more.").DefaultDoc("10")},
+			"The maximum number of pages. output.truncated is true if there were more, or if the items of all pages "+
+				"are larger than four times max_body, where every value counts 32 bytes or more.").DefaultDoc("10")},
 	)
 }
 
@@ -83,6 +86,7 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 		return nil, err
 	}
 	items, sent := []any{}, map[[sha256.Size]byte]bool{}
+	left := bodiesInItems * a.maxBody
 	var page nextPage
 	for n := 1; ; n++ {
 		r := &compiledRequest{call: call}
@@ -104,7 +108,12 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, pageItems...)
+		for _, item := range pageItems {
+			if left -= sizeOf(item); left < 0 {
+				return map[string]any{"items": items, "pages": n, "truncated": true}, nil
+			}
+			items = append(items, item)
+		}
 		out["page_items"], out["count"] = pageItems, len(items)
 		next, err := a.next(call.Frame, out)
 		if err != nil {
@@ -118,6 +127,29 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 		}
 		call.Progress(float64(n), 0, fmt.Sprintf("page %d, %d items", n, len(items)))
 	}
+}
+
+// sizeOf returns the size of an item: that of its texts, where every value counts minValueSize or more. Otherwise
+// items could take fifty times the size of the body that they come from, such as [{},{},…].
+func sizeOf(item any) int64 {
+	size := int64(minValueSize)
+	switch v := item.(type) {
+	case string:
+		return max(size, int64(len(v)))
+	case []any:
+		for _, e := range v {
+			size += sizeOf(e)
+		}
+	case map[string]any:
+		for name, e := range v {
+			size += int64(len(name)) + sizeOf(e)
+		}
+	case value.LazyJSON:
+		if decoded, err := v.Value(); err == nil {
+			return sizeOf(decoded)
+		}
+	}
+	return size
 }
 
 // digest identifies the page that a request reads.

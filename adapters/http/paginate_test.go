@@ -130,6 +130,27 @@ func TestMaxPages(t *testing.T) {
 	}
 }
 
+// All pages together are limited, whatever they consist of: the memory of a million empty objects is not that of
+// their text.
+func TestItemsOfAllPagesAreLimited(t *testing.T) {
+	for item, want := range map[string]int{
+		`0`: 128, `{}`: 128, `[[]]`: 64, `{"a":{}}`: 63, `"` + strings.Repeat("x", 64) + `"`: 64,
+		`{"` + strings.Repeat("x", 32) + `":1}`: 42,
+	} {
+		t.Run(item, func(t *testing.T) {
+			s := serve(t, respond(`{"items": [`+strings.Repeat(item+",", 14)+item+`]}`))
+			b := adaptertest.Bind(t, source(s.URL, `  max_body = "1KiB"`, "", paginated(`get = "/list"`, "page", "output.page + 1")))
+			out, err := b.Do(t.Context(), `{}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(out["items"].([]any)); got != want || out["truncated"] != true || s.count() != got/15+1 {
+				t.Errorf("%d items of %d pages, truncated %v", got, s.count(), out["truncated"])
+			}
+		})
+	}
+}
+
 func TestBadPagesAreRejected(t *testing.T) {
 	for page, want := range map[string]string{
 		`{"items": [], "next": "same"}`:                   "the pages form a loop: the request for page 3 is the same as that for an earlier page",

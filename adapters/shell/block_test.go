@@ -144,6 +144,14 @@ func TestBlockInheritsFromConnection(t *testing.T) {
 	}
 }
 
+func TestOptionsOfTheAuthorAreChosenByACall(t *testing.T) {
+	out := mustRun(t, `command = ["sh", "-c", "echo \"$@\"", "sh", { a = "-x" }[input.s], ["-y", "-z"][input.n], "-${input.n == 0 ? "p" : "q"}", input.n == 0 ? "-c" : input.t]`,
+		`{"s": "a", "n": 0}`)
+	if out["stdout"] != "-x -y -p -c\n" {
+		t.Error(out)
+	}
+}
+
 func TestScriptFiles(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{
