@@ -141,6 +141,7 @@ func (t *toolDecoder) decode() {
 	t.checkDescription(t.tool.Description)
 	t.decodeCompletions()
 	t.warnUnusedInputs()
+	t.requireWhole()
 	t.tool.Digest = t.digest()
 }
 

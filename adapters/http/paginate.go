@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,8 @@ type paginate struct {
 	Param    string
 	Items    *hcl.Program
 	Next     *hcl.Program
-	MaxPages int
+	MaxPages int // 0 for the default
+	Truncate bool
 }
 
 const (
@@ -29,7 +31,6 @@ const (
 )
 
 func (p *paginate) spec() hcl.Spec {
-	p.MaxPages = defaultMaxPages
 	return hcl.Join(
 		hcl.Spec{hcl.Attr(&p.Param, "param", "The query parameter that selects the next page, or a member of the JSON "+
 			`body such as "json.variables.after". Without it, next is the URL of the next page.`)},
@@ -39,7 +40,8 @@ func (p *paginate) spec() hcl.Spec {
 				`"link(output.headers, 'next')". Null, false and an empty string end the list.`).Require(),
 		),
 		hcl.Spec{hcl.PositiveInt(&p.MaxPages, "max_pages",
-			"The maximum number of pages. output.truncated is true if there were more.").DefaultDoc("10")},
+			"The maximum number of pages. output.truncated is true if there were more.").DefaultDoc("10"),
+			hcl.TruncateAttr(&p.Truncate, "max_pages")},
 	)
 }
 
@@ -48,6 +50,24 @@ func (p *paginate) check(checks *adapters.Checks, sendsJSON bool) {
 		checks.Refuse(!sendsJSON || strings.Contains("."+path+".", ".."), &p.Param,
 			`%q must name a member of the JSON body, such as "json.variables.after". Write json = { … }.`, p.Param)
 	}
+}
+
+// maxPages returns the maximum number of pages of a call.
+func (p *paginate) maxPages() int { return cmp.Or(p.MaxPages, defaultMaxPages) }
+
+// unlimited returns why the items are certainly cut once there are enough of them, or nil.
+func (p *paginate) unlimited() error {
+	if p == nil || p.Truncate || p.MaxPages > 0 {
+		return nil
+	}
+	return hcl.Blame(&p.Next, "All pages are read, and max_pages is %d by default.", defaultMaxPages)
+}
+
+// cut reports to the call that there are more pages than were read.
+func (p *paginate) cut(call *adapters.Call, pages, items int) error {
+	return call.Truncate(adapters.Cut{Members: []string{"items"}, Limit: fmt.Sprintf("max_pages = %d", p.maxPages()),
+		Argument: "max_pages", Seen: fmt.Sprintf("there is more after %d pages with %d items", pages, items),
+		Allowed: p.Truncate})
 }
 
 // paginatedAction is the action of a block that reads all pages.
@@ -79,8 +99,11 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 		if err != nil {
 			return nil, err
 		}
-		if cursor == "" || n >= a.paginate.MaxPages {
-			return map[string]any{"items": items, "pages": n, "truncated": cursor != ""}, nil
+		if cursor == "" || n >= a.paginate.maxPages() {
+			if cursor != "" {
+				err = a.paginate.cut(call, n, len(items))
+			}
+			return map[string]any{"items": items, "pages": n, "truncated": cursor != ""}, err
 		}
 		if seen[cursor] {
 			return nil, &adapters.Fault{Message: fmt.Sprintf(

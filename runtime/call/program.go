@@ -191,6 +191,9 @@ func (p *Program) recordStart(c *call) error {
 
 // shape makes the result of the outputs of the steps.
 func (p *Program) shape(c *call) error {
+	if !p.Decl.HasNamedSteps() {
+		c.result.Cut = c.action.Cut
+	}
 	if err := p.Shaper.Shape(&c.result, c.frame); err != nil {
 		return c.contextCause(err)
 	}

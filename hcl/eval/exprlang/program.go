@@ -17,6 +17,7 @@ import (
 
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -45,9 +46,10 @@ const (
 // traversals are sorted.
 type Program struct {
 	Source           string
-	Reads            []string // the traversals that it reads; one stands for everything below it
-	NonNullWhenTrue  []string // the traversals that are certainly not null if it gives true
-	NonNullWhenFalse []string // the traversals that are certainly not null if it gives false
+	Reads            []string       // the traversals that it reads; one stands for everything below it
+	NonNullWhenTrue  []string       // the traversals that are certainly not null if it gives true
+	NonNullWhenFalse []string       // the traversals that are certainly not null if it gives false
+	Whole            []*schema.Type // of the values that it uses as all there is
 
 	run      eval.Func
 	want     Want
@@ -86,7 +88,7 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	p := &Program{
-		Source: src, Reads: dropCovered(c.reads), run: t.Eval, want: want,
+		Source: src, Reads: dropCovered(c.reads), Whole: c.whole, run: t.Eval, want: want,
 		NonNullWhenTrue: c.rootPaths(t.WhenTrue), NonNullWhenFalse: c.rootPaths(t.WhenFalse),
 		limits: limits{steps: 10_000_000, memory: functions.DefaultMemory, result: 16 << 20},
 	}

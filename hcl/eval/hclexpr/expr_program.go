@@ -94,7 +94,10 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 		return out
 	}
 	out.program = p
-	c.recordReads(out)
+	for _, t := range p.Whole {
+		c.deps.RequireWhole(t, out.Range)
+	}
+	c.recordReads(out, want == exprlang.WantBool)
 	return out
 }
 
@@ -126,14 +129,18 @@ func (c *Compiler) programText(e hclsyntax.Expression) (text *template.Text, ok 
 	return &template.Text{Place: func(int, int) hclv2.Range { return t.Range() }}, true
 }
 
-// recordReads records what the program reads.
-func (c *Compiler) recordReads(p *Program) {
+// recordReads records what the program reads. What a limit may have cut must be whole for a test,
+// and where no answer says that it is not.
+func (c *Compiler) recordReads(p *Program, test bool) {
 	for _, read := range p.program.Reads {
 		path := eval.SplitPath(read)
 		name := path[0]
 		r, _ := c.Scope.Find(name)
 		if name == "caller" && c.deps != nil {
 			c.deps.Caller = true
+		}
+		if test || !r.Delivers {
+			c.deps.RequireWhole(r.TypeAt(path[1:]), p.Range)
 		}
 		if len(path) > 2 && name == "caller" && path[1] == "headers" {
 			c.checkCallerHeader(path[2], p.Range)

@@ -1,0 +1,45 @@
+package hcl
+
+import (
+	"fmt"
+	"slices"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/schema"
+)
+
+// TruncateAttr declares the argument truncate of a block whose output limit may cut.
+func TruncateAttr(dst *bool, limit string) Field {
+	return Attr(dst, "truncate", "Whether the tool may work with what "+limit+" has cut. Otherwise a cut output can "+
+		"only be the answer of a tool with one backend, which says so; every other use of it fails the call.").
+		DefaultDoc("false")
+}
+
+// CutMember returns a member of an output that a limit of the block may cut.
+func CutMember(name string, t *schema.Type) *schema.Member {
+	return &schema.Member{Name: name, Type: t.AsCut(&schema.Cut{Member: name})}
+}
+
+// requireWhole tells each backend which members of its output are used as all there is. It warns
+// about a limit that its author did not write and that will cut them.
+func (w *operationDecoder) requireWhole() {
+	for _, s := range w.op.Steps {
+		b := s.Backend
+		before := len(b.Whole)
+		var use Range
+		for _, cut := range b.Effects.Output.HeldCuts() {
+			if at, used := w.deps.Whole[cut]; used && !slices.Contains(b.Whole, cut.Member) {
+				b.Whole, use = append(b.Whole, cut.Member), at
+			}
+		}
+		if len(b.Whole) == before {
+			continue
+		}
+		for _, x := range diag.ToDiagnostics(b.Effects.Unlimited, "Limit not written", b.Range, b.ranges) {
+			x.Severity = diag.Warning
+			x.Detail += fmt.Sprintf(" Line %d uses all of them, so calls fail when there are more. Write the limit, or "+
+				"truncate = true to work with a part.", use.Start.Line)
+			w.dec.Diags = append(w.dec.Diags, x)
+		}
+	}
+}
