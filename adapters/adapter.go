@@ -123,6 +123,9 @@ type Call struct {
 	// Key is the idempotency key of this call, block and element. A backend that supports such keys
 	// performs the same key once. It is empty if the call has none.
 	Key string
+	// Traceparent is the W3C trace context of the request, which a backend sends on to its service. It is valid, or
+	// empty for a request without one.
+	Traceparent string
 	// Client receives notifications about the call. Its methods may only be called in the goroutine
 	// of Do.
 	Client

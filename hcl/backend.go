@@ -119,7 +119,7 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 	if out.Connection != nil {
 		inner.Dialect = w.loader.connectionKinds[out.Connection.Kind].Dialect
 		if own, ok := out.Connection.Config.(interface{ Words() []string }); ok {
-			inner.ArgvPrefix = own.Words()
+			inner.Command.Prefix = own.Words()
 		}
 	}
 	config, spec := kind.New()

@@ -25,6 +25,7 @@ type compiledRequest struct {
 	body           []byte      // nil if there is none
 	stream         *bodyStream // replaces body if the body has uploaded files
 	idempotencyKey string      // of the call; a header of the author overrides it
+	traceparent    string      // of the call; a header of the author overrides it
 	secrets        []string
 	fetchedToken   string         // a token that is not part of the configuration
 	call           *adapters.Call // nil for a dry run

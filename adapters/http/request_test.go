@@ -103,6 +103,20 @@ func TestJSONLeavesOutReferencesToWhatIsAbsent(t *testing.T) {
 	}
 }
 
+func TestSegmentSendsItsSlashesEscaped(t *testing.T) {
+	s := serve(t, respond(`{}`))
+	b := adaptertest.Bind(t, source(s.URL, "", `  input "project" { type = string }`,
+		`    get = "/projects/${segment(input.project)}/files/${segment("src/${input.project}")}"`))
+	if _, err := b.Do(t.Context(), `{"project": "group/my project"}`); err != nil {
+		t.Fatal(err)
+	}
+	if want := "/projects/group%2Fmy%20project/files/src%2Fgroup%2Fmy%20project"; s.last().RequestURI != want {
+		t.Errorf("requested %s, want %s", s.last().RequestURI, want)
+	}
+	_, err := b.Do(t.Context(), `{"project": "group/../../admin"}`)
+	wantPart(t, wantFault(t, err).Message, `is ".."`)
+}
+
 func TestMultipart(t *testing.T) {
 	s := serve(t, respond(`{}`))
 	b := adaptertest.Bind(t, source(s.URL, "", `  input "v" { type = string }`, `    post = "/x"

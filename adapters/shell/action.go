@@ -140,7 +140,11 @@ func (a *action) result(call *adapters.Call, p *commandPlan, j *job, exits []exi
 		if i < len(exits)-1 && e.code == 128+int(syscall.SIGPIPE) { // also as reported by a shell
 			continue // nobody reads the output of the program any more
 		}
-		if e.err != nil || !slices.Contains(a.okCodes, e.code) {
+		accepted := a.okCodes
+		if p.okCodes != nil {
+			accepted = p.okCodes[i]
+		}
+		if e.err != nil || !slices.Contains(accepted, e.code) {
 			return nil, p.exitFault(i, e, j)
 		}
 		if e.code != 0 {

@@ -33,6 +33,7 @@ type Field struct {
 
 	omitsAbsent bool   // of an Expr, see OmitAbsent
 	formerly    string // the former name of the argument
+	last        bool   // it is decoded after the other fields
 	group       *group
 	Target      any // the pointer decoded into
 	DecodeAttr  func(*Decoder, hclsyntax.Expression, Field)
@@ -97,6 +98,23 @@ func EachField(dst **hclexpr.Expr, name, doc string) Field {
 		key, elem := d.eachTypes(*dst)
 		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
 	})
+}
+
+// CommandFields declares what to run, one of several arguments, with the standard input and the
+// environment that its checks know.
+func CommandFields(run Spec, stdin **hclexpr.Expr, stdinDoc string, env **hclexpr.KeyValues, envDoc string) Spec {
+	for i := range run {
+		run[i].last = true
+	}
+	return append(ExactlyOneOf("what to run", run...),
+		Attr(stdin, "stdin", stdinDoc).AllowFile().Then(func(d *Decoder, r diag.Range) {
+			if (*stdin).CallerText() {
+				d.Command.Inputs.Stdin = string(d.Src[r.Start.Byte:r.End.Byte])
+			}
+		}),
+		Attr(env, "env", envDoc).AllowSecret().FixedKeys().Then(func(d *Decoder, _ diag.Range) {
+			d.Command.Inputs.Env = (*env).CallerValues(d.Src)
+		}))
 }
 
 // Guard declares a condition on which the fields after it in the spec can rely.

@@ -29,7 +29,7 @@ type Interpolation struct {
 	Source string      // the source between ${ and }, for hints
 	Range  hclv2.Range // the whole ${...}
 	Type   Type        // the type of the value as known at load
-	// "ident", "raw", "path" or "under" for a call of that contextual function, else ""
+	// "ident", "raw", "path", "segment" or "under" for a call of that contextual function, else ""
 	Func string
 	Args []*Interpolation // the arguments of Func, each with its own Value, Type and Range
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
-	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -35,12 +34,12 @@ type auditCall struct {
 }
 
 // beginAudit begins to record a call; nil where calls are not recorded.
-func (o *Operation) beginAudit(caller *mcp.Caller, meta, raw []byte) *auditCall {
+func (o *Operation) beginAudit(caller *mcp.Caller, raw []byte) *auditCall {
 	log := o.Env.Audit
 	if log == nil {
 		return nil
 	}
-	common := o.Env.AuditRecord(caller, meta)
+	common := o.Env.AuditRecord(caller, nil)
 	common.ID, common.Kind, common.Name = rand.Text(), o.Kind, o.Decl.Name
 	return &auditCall{log: log, common: common, raw: raw, firstStep: -1}
 }
@@ -92,7 +91,7 @@ func (c *call) recordStart() error {
 		return nil
 	}
 	r := a.common
-	r.Time, r.Event = time.Now(), audit.EventIntent
+	r.Time, r.Event, r.TraceID = time.Now(), audit.EventIntent, c.traceID()
 	r.Approval = c.approval.auditRecord()
 	c.addDecision(&r)
 	c.addArguments(&r)
@@ -113,7 +112,7 @@ func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim s
 		return failed
 	}
 	r := a.common
-	r.Time, r.Outcome, r.Asked = time.Now(), interim, a.questions
+	r.Time, r.Outcome, r.Asked, r.TraceID = time.Now(), interim, a.questions, c.traceID()
 	r.Duration, r.Approval = millisecondsSince(c.timing.started), c.approval.auditRecord()
 	r.Replayed = c.reuse.replayedFrom
 	c.addDecision(&r)
@@ -280,7 +279,7 @@ func (e *Environment) removeSignatures(text []byte) []byte {
 func (e *Environment) AuditRecord(caller *mcp.Caller, meta []byte) audit.Record {
 	return audit.Record{
 		Event: audit.EventCall, Caller: e.AuditedCaller(caller), Revision: e.Revision,
-		TraceID: traceOf(caller.Header, meta),
+		TraceID: traceID(Traceparent(caller.Header, meta)),
 	}
 }
 
@@ -298,23 +297,4 @@ func (e *Environment) AuditedCaller(c *mcp.Caller) audit.Caller {
 		out.Client = e.Scrubber.Text(strings.TrimSpace(name + " " + version))
 	}
 	return out
-}
-
-// traceOf returns the trace ID of a request from its header or its _meta (W3C Trace Context); empty
-// for none.
-func traceOf(header http.Header, meta []byte) string {
-	parent := ""
-	if values := header["Traceparent"]; len(values) == 1 {
-		parent = values[0]
-	} else if bytes.Contains(meta, []byte(`"traceparent"`)) {
-		v, _ := value.Decode(meta)
-		m, _ := v.(map[string]any)
-		parent, _ = m["traceparent"].(string)
-	}
-	parts := strings.Split(parent, "-")
-	if len(parts) < 4 || len(parts[0]) != 2 || len(parts[1]) != 32 ||
-		strings.Trim(parts[1], "0123456789abcdef") != "" || strings.Trim(parts[1], "0") == "" {
-		return ""
-	}
-	return parts[1]
 }

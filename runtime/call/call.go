@@ -107,6 +107,14 @@ func (o *Operation) newCallOf(ctx context.Context, caller *mcp.Caller, client ad
 	return c
 }
 
+// newRequestCall is newCallOf for a request of the protocol, which the call records and whose trace it continues.
+func (o *Operation) newRequestCall(ctx context.Context, req *mcp.CallRequest) *call {
+	c := o.newCallOf(ctx, req.Caller, req)
+	c.action.Traceparent = Traceparent(req.Caller.Header, req.Meta)
+	c.audit = o.beginAudit(req.Caller, req.Arguments)
+	return c
+}
+
 // callerOrOuter returns the caller of the call, or of the call that it is a step of; nil for none.
 func (c *call) callerOrOuter() *mcp.Caller {
 	caller := c.caller

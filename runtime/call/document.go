@@ -193,9 +193,8 @@ func (r *Resource) Sum(
 func (o *Operation) serveDocument(
 	ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error,
 ) (mcp.Document, error) {
-	c := o.newCallOf(ctx, req.Caller, req)
+	c := o.newRequestCall(ctx, req)
 	defer c.unpin()
-	c.audit = o.beginAudit(req.Caller, req.Meta, req.Arguments)
 	if c.audit != nil && o.Kind == "resource" && !o.hasSensitiveInput {
 		c.audit.common.URI = o.Env.Scrubber.Text(req.Name)
 	}

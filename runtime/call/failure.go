@@ -94,11 +94,14 @@ func (c *call) log(ctx context.Context, level slog.Level, text string, f *failur
 	if !log.Enabled(ctx, level) {
 		return
 	}
-	attrs := append(make([]slog.Attr, 0, 8),
+	attrs := append(make([]slog.Attr, 0, 9),
 		slog.String(c.operation.Kind, c.operation.Decl.Name),
 		slog.Float64("ms", millisecondsSince(c.timing.started)))
 	if c.remoteAddr != "" {
 		attrs = append(attrs, slog.String("remote", c.remoteAddr))
+	}
+	if id := c.traceID(); id != "" {
+		attrs = append(attrs, slog.String("trace_id", id))
 	}
 	if d := c.access.decision; d.Verdict != policy.Undecided {
 		attrs = append(attrs, slog.String("decision", string(d.Verdict)), slog.String("rule", d.Rule))

@@ -100,6 +100,9 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 	if input != nil {
 		m["input"] = input
 	}
+	if c.action.Traceparent != "" {
+		m["trace"] = c.action.Traceparent
+	}
 	if c.elicitation != nil && c.elicitation.Done != nil {
 		m["done"] = c.elicitation.Done
 	}
@@ -142,6 +145,9 @@ func (c *call) thaw(frozen []byte) error {
 	}
 	c.progress.nextStep, c.timing.offset, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
 	c.reuse.resumedKey, _ = m["key"].(string)
+	if trace, _ := m["trace"].(string); c.action.Traceparent == "" {
+		c.action.Traceparent = trace
+	}
 	if state, ok := m["approval"]; ok {
 		if c.approval, err = thawApproval(state); err != nil {
 			return err

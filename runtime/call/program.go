@@ -58,10 +58,9 @@ func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outco
 }
 
 func (p *Program) serve(ctx context.Context, req *mcp.CallRequest, tasks bool) (mcp.Outcome, error) {
-	c := p.newCallOf(ctx, req.Caller, req)
+	c := p.newRequestCall(ctx, req)
 	defer c.unpin()
 	defer c.release()
-	c.audit = p.beginAudit(req.Caller, req.Meta, req.Arguments)
 	err := p.execute(c, req, tasks)
 	var out mcp.Outcome
 	interim := interimOutcome(err)

@@ -233,7 +233,7 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 		running.Go(func() {
 			action := adapters.Call{
 				Frame: c.frame.Fork(ctx), Timeout: c.action.Timeout, Client: client, Owner: c.action.Owner,
-				Token: c.action.Token,
+				Token: c.action.Token, Traceparent: c.action.Traceparent,
 			}
 			for failed.Load() == nil {
 				i := int(taken.Add(1)) - 1

@@ -93,7 +93,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 	c := p.newCallOf(ctx, caller, run)
 	defer c.release()
 	c.timing.stopCtx, c.progress.onStep, c.limits = ctx, run.SetStep, limits
-	if c.audit = p.beginAudit(caller, nil, nil); c.audit != nil {
+	if c.audit = p.beginAudit(caller, nil); c.audit != nil {
 		c.audit.common.Task = t.ID()
 	}
 	err := p.resumeTask(c, t, sent)

@@ -174,15 +174,21 @@ func asTemplateValue(n eval.TypedExpr) template.Value {
 
 // templateType is what the compilers of templates may know of a value.
 func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in LexicalEnv) template.Type {
-	t := n.Type.TemplateType()
-	t.Nullable = n.NullReason != ""
-	t.Known, t.Constant = n.Known, n.Value
+	t := templateTypeOf(n)
 	if tuple, ok := e.(*hclsyntax.TupleConsExpr); ok {
 		quiet := *c // the elements were checked with the tuple; only their types are needed
 		for _, x := range tuple.Exprs {
 			t.Tuple = append(t.Tuple, quiet.templateType(x, quiet.Compile(x, in), in))
 		}
 	}
+	return t
+}
+
+// templateTypeOf returns what is known of a value without its source.
+func templateTypeOf(n eval.TypedExpr) template.Type {
+	t := n.Type.TemplateType()
+	t.Nullable = n.NullReason != ""
+	t.Known, t.Constant = n.Known, n.Value
 	return t
 }
 

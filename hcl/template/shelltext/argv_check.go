@@ -133,9 +133,9 @@ func rejectFunction(d *template.Diagnostics, h *template.Interpolation) bool {
 	switch h.Func {
 	case "ident", "raw":
 		d.Errorf(h.Range, "Function of another context", `%s() belongs to SQL. Write the value alone: %s.`, h.Func, arg)
-	case "path":
+	case "path", "segment":
 		d.Errorf(h.Range, "Function of another context",
-			`path() belongs to URLs. For a file below a folder write under("/folder", %s).`, arg)
+			`%s() belongs to URLs. For a file below a folder write under("/folder", %s).`, h.Func, arg)
 	default:
 		return false
 	}
@@ -160,7 +160,7 @@ func (c argvCheck) checkText(a *Arg) {
 	}
 	text, ok := nodes[0].(*template.Text)
 	h, hole := nodes[1].(*template.Interpolation)
-	if !ok || !hole || !callerControlled(h.Type) || h.Func == "under" {
+	if !ok || !hole || !CallerControlled(h.Type) || h.Func == "under" {
 		return
 	}
 	if text.Value == "-" || text.Value == "--" {
@@ -184,8 +184,8 @@ func looksLikeFolder(s string) (string, bool) {
 	return folder, folder != ""
 }
 
-// callerControlled reports whether the caller chooses the text of a value, within its type.
-func callerControlled(t template.Type) bool {
+// CallerControlled reports whether the caller chooses the text of a value, within its type.
+func CallerControlled(t template.Type) bool {
 	switch t.Kind {
 	case template.Number, template.Integer, template.Bool, template.Enum:
 		return false

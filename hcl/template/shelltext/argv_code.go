@@ -2,34 +2,49 @@ package shelltext
 
 import "hatchel/hcl/template"
 
-// checkCode reports values in words that a program would run as code, for all combinations of
-// branches, and records in a whether the program runs its input.
-func (c argvCheck) checkCode(a *Argv, args []Arg) {
+// checkCode reports values that a program would run as code, from its words or its input, for all
+// combinations of branches. It returns the taint of the program's output.
+func (c argvCheck) checkCode(args []Arg, stdin taint) (out taint) {
 	all := &Arg{Group: args}
 	conditions := all.conditions()
 	if conditions > 10 {
 		c.Errorf(args[0].Range, "Too many conditional words",
 			`A command can have at most 10 conditional elements, and this one has %d. Write several tools.`, conditions)
-		return
+		return stdin
 	}
 	for bits := range 1 << conditions {
 		var words, sure []word // sure are never null
 		for _, arg := range all.choose(&bits, nil) {
 			w := arg.word()
 			words = append(words, w)
-			a.callerControlled = a.callerControlled || w.level > trusted
 			if !arg.nullable() {
 				sure = append(sure, w)
 			}
 		}
+		out = out.max(maxTaint(words))
 		for _, line := range [][]word{words, sure} {
-			if name, ok := readsProgram(line); ok {
-				a.codeReader = name
-			}
+			c.checkLine(line, stdin)
 		}
-		for _, f := range findCode(words) {
-			c.reportCode(f)
+	}
+	return out.max(stdin).concatenated()
+}
+
+// checkLine checks one list of words.
+func (c argvCheck) checkLine(words []word, stdin taint) {
+	if len(words) == 0 {
+		return
+	}
+	first := words[0].arg
+	if stdin.level > trusted {
+		if reader, ok := readsProgram(words); ok {
+			c.Errorf(first.Range, "Value in a program's code",
+				`%s runs its standard input as code, and %s is in it. Give it its program as constant text and the `+
+					`value as an argument.`, reader, stdin.from)
 		}
+		words = xargsWords(words, word{taint: stdin, arg: &Arg{Range: first.Range, Source: stdin.from}})
+	}
+	for _, f := range findCode(words) {
+		c.reportCode(f)
 	}
 }
 
@@ -44,8 +59,8 @@ func (a *Arg) word() word {
 		if t.Kind == template.List && t.Elem != nil && !t.Known {
 			t = *t.Elem
 		}
-		if callerControlled(t) {
-			w.level = tainted
+		if CallerControlled(t) {
+			w.taint = taint{tainted, h.Source}
 		}
 	}
 	if a.Value != nil {
