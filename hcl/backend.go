@@ -19,6 +19,7 @@ type Backend struct {
 	Connection *Connection // named by the label; nil for none
 	Effects    Effects
 	Whole      []string // members of output that a limit must not cut, because all there is is needed
+	Delivered  []string // members of output that a limit may have cut and that the answer holds
 	Range      Range
 	ranges     map[any]Range
 }

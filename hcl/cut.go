@@ -20,8 +20,15 @@ func CutMember(name string, t *schema.Type) *schema.Member {
 	return &schema.Member{Name: name, Type: t.AsCut(&schema.Cut{Member: name})}
 }
 
-// requireWhole tells each backend which members of its output are used as all there is. It warns
-// about a limit that its author did not write and that will cut them.
+// deliverDefault records that the answer is the default result of the only backend.
+func (w *operationDecoder) deliverDefault() {
+	for _, s := range w.op.Steps {
+		w.deps.Delivered = append(w.deps.Delivered, s.Backend.Effects.Output.HeldCuts()...)
+	}
+}
+
+// requireWhole tells each backend which members of its output are used as all there is, and which
+// the answer holds. It warns about a limit that its author did not write and that will cut them.
 func (w *operationDecoder) requireWhole() {
 	for _, s := range w.op.Steps {
 		b := s.Backend
@@ -31,13 +38,16 @@ func (w *operationDecoder) requireWhole() {
 			if at, used := w.deps.Whole[cut]; used && !slices.Contains(b.Whole, cut.Member) {
 				b.Whole, use = append(b.Whole, cut.Member), at
 			}
+			if slices.Contains(w.deps.Delivered, cut) {
+				b.Delivered = append(b.Delivered, cut.Member)
+			}
 		}
 		if len(b.Whole) == before {
 			continue
 		}
-		for _, x := range diag.ToDiagnostics(b.Effects.Unlimited, "Limit not written", b.Range, b.ranges) {
+		for _, x := range diag.ToDiagnostics(b.Effects.Unlimited, "Output may be cut", b.Range, b.ranges) {
 			x.Severity = diag.Warning
-			x.Detail += fmt.Sprintf(" Line %d uses all of them, so calls fail when there are more. Write the limit, or "+
+			x.Detail += fmt.Sprintf(" Line %d uses all of them, so calls fail when there are more. Write a limit that fits, or "+
 				"truncate = true to work with a part.", use.Start.Line)
 			w.dec.Diags = append(w.dec.Diags, x)
 		}

@@ -24,6 +24,18 @@ func (d *Dependencies) RequireWhole(t *schema.Type, use diag.Range) {
 	}
 }
 
+// ReadCut records that a value of type t is read of a root, for a test or not. Where no answer says
+// that it was cut, it must be whole.
+func (d *Dependencies) ReadCut(r *Root, t *schema.Type, test bool, at diag.Range) {
+	switch {
+	case d == nil:
+	case test || !r.Delivers:
+		d.RequireWhole(t, at)
+	default:
+		d.Delivered = append(d.Delivered, t.HeldCuts()...)
+	}
+}
+
 // HeldCuts returns the limits that may have cut one of the values.
 func HeldCuts(parts ...TypedExpr) (cuts []*schema.Cut) {
 	for _, p := range parts {

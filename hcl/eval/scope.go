@@ -220,5 +220,6 @@ type Dependencies struct {
 	ReadsFiles  bool     // files of the configuration directory, other than .hcl
 	FilesDigest string   // digest of those files
 	// Whole are the limits that must not cut anything, with the first use that says so.
-	Whole map[*schema.Cut]diag.Range
+	Whole     map[*schema.Cut]diag.Range
+	Delivered []*schema.Cut // the limits that may have cut what an answer holds
 }

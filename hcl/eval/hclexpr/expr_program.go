@@ -129,8 +129,7 @@ func (c *Compiler) programText(e hclsyntax.Expression) (text *template.Text, ok 
 	return &template.Text{Place: func(int, int) hclv2.Range { return t.Range() }}, true
 }
 
-// recordReads records what the program reads. What a limit may have cut must be whole for a test,
-// and where no answer says that it is not.
+// recordReads records what the program reads, which is a test if it must give true or false.
 func (c *Compiler) recordReads(p *Program, test bool) {
 	for _, read := range p.program.Reads {
 		path := eval.SplitPath(read)
@@ -139,9 +138,7 @@ func (c *Compiler) recordReads(p *Program, test bool) {
 		if name == "caller" && c.deps != nil {
 			c.deps.Caller = true
 		}
-		if test || !r.Delivers {
-			c.deps.RequireWhole(r.TypeAt(path[1:]), p.Range)
-		}
+		c.deps.ReadCut(r, r.TypeAt(path[1:]), test, p.Range)
 		if len(path) > 2 && name == "caller" && path[1] == "headers" {
 			c.checkCallerHeader(path[2], p.Range)
 		}

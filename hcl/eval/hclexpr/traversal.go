@@ -22,7 +22,10 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) (n eval.Ty
 	}
 	r, why := c.Scope.Find(name)
 	if r != nil {
-		defer func() { c.readCuts(r, n, t.SourceRange()) }()
+		defer func() {
+			c.reads.Cuts = append(c.reads.Cuts, n.Type.HeldCuts()...)
+			c.deps.ReadCut(r, n.Type, false, diag.RangeOf(t.SourceRange()))
+		}()
 	}
 	if name == "caller" && c.deps != nil {
 		c.deps.Caller = true
@@ -47,15 +50,6 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) (n eval.Ty
 	}
 	c.markUse(m)
 	return c.compileSteps(c.compileMember(m, name+"."+key, t[:2].SourceRange(), in), t[2:], in)
-}
-
-// readCuts records which limits may have cut what is read of a root. Where no answer says so, it
-// must be whole.
-func (c *Compiler) readCuts(r *eval.Root, n eval.TypedExpr, at hclv2.Range) {
-	c.reads.Cuts = append(c.reads.Cuts, n.Type.HeldCuts()...)
-	if !r.Delivers {
-		c.requireWhole(n, at)
-	}
 }
 
 // requireWhole records that a value is used as all there is.
