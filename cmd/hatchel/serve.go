@@ -33,6 +33,7 @@ type serveFlags struct {
 	state    string
 	watch    bool
 	insecure bool // serve other machines without authentication
+	drain    time.Duration
 }
 
 func serveCommand() *cobra.Command {
@@ -47,8 +48,10 @@ The server reloads the directory when a file changes, on SIGHUP, and on
 POST /admin/reload. A reload never interrupts active calls. A configuration with
 errors is reported, and the last valid configuration stays active.
 
-SIGINT and SIGTERM stop the server after its active calls have ended, within 30
-seconds. A second signal cancels the active calls.
+On SIGINT and SIGTERM, /readyz answers 503. New calls are served for --drain, then
+the listener closes, and the server ends when its active calls have ended, within 30
+seconds. Connections that clients keep are closed after their next response, or when
+they were idle for 5 seconds. A second signal cancels the active calls.
 
 Endpoints: /mcp, /mcp/NAME for each toolset, /files, /approvals, /healthz, /readyz
 and /admin/reload. With an auth block every request is authenticated, except
@@ -76,7 +79,9 @@ Without an auth block the server accepts connections from this machine only.`,
 	fs.BoolVar(&f.insecure, "insecure-no-auth", false, "serve other machines without authentication: "+
 		"anyone who can reach the address can call every tool")
 	fs.BoolVar(&f.watch, "watch", true, "reload when a file changes")
+	fs.DurationVar(&f.drain, "drain", 0, "`TIME` to serve new calls after the signal to stop")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "listen")
+	cmd.MarkFlagsMutuallyExclusive("stdio", "drain")
 	return cmd
 }
 
@@ -133,6 +138,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) erro
 	}
 	s := server.New(server.Options{
 		Host: host, Reloader: reloader, Log: log, Toolset: f.toolset, RequireAuth: exposed && !f.stdio && !f.insecure,
+		Drain: f.drain,
 	})
 	return f.serve(ctx, cmd, path, s)
 }
@@ -204,7 +210,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string,
 		}
 		return nil
 	}
-	listener, err := server.Listen(f.listen)
+	listener, err := server.Listen(ctx, f.listen)
 	if err != nil {
 		return failf("%s", err)
 	}
