@@ -59,7 +59,9 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	err := b.Sandbox.checkPaths(env.Dir)
 	if a.rules.Mode != modeNone {
 		var sandboxErr error
-		a.sandbox, sandboxErr = sandbox.New(a.rules.policy(b, conn, env.Dir, path), abi)
+		if a.sandbox, sandboxErr = sandbox.New(a.rules.policy(b, conn, env.Dir, path), abi); sandboxErr == nil {
+			a.rules.warn(env, a.sandbox)
+		}
 		err = errors.Join(sandboxErr, err)
 	}
 	if err != nil {
@@ -140,7 +142,11 @@ func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (any, error)
 		if i < len(exits)-1 && e.code == 128+int(syscall.SIGPIPE) { // also as reported by a shell
 			continue // nobody reads the output of the program any more
 		}
-		if e.err != nil || !slices.Contains(a.okCodes, e.code) {
+		accepted := a.okCodes
+		if p.okCodes != nil {
+			accepted = p.okCodes[i]
+		}
+		if e.err != nil || !slices.Contains(accepted, e.code) {
 			return nil, p.exitFault(i, e, j)
 		}
 		if e.code != 0 {

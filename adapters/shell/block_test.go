@@ -93,6 +93,7 @@ func TestBlockInheritsFromConnection(t *testing.T) {
 		`command = ["x", input.list]`:                                    "conn conn x 1 2\n/usr\n",
 		"command = [input.n]\nenv = { B = \"block\" }\ndir = \"/\"":      "conn block 0\n/\n",
 		"command = [\"x\"]\nok_codes = [3]\ninherit_env = [\"NOTHING\"]": "conn conn x\n/usr\n",
+		"pipe = [[\"x\"], [\"tr\", \"x\", \"y\"]]":                       "conn conn y\n/usr\n",
 	} {
 		out, err := adaptertest.Bind(t, newToolWithConnection(sharedConnection, `"c"`, block)).Do(t.Context(), `{"list":["1","2"]}`)
 		if err != nil || out["stdout"] != want {
@@ -101,6 +102,14 @@ func TestBlockInheritsFromConnection(t *testing.T) {
 	}
 	if f := callFault(t, adaptertest.Bind(t, newToolWithConnection(sharedConnection, `"c"`, "command = [\"x\"]\nok_codes = [0]")), `{}`); f.Code != 3 {
 		t.Error(f)
+	}
+}
+
+func TestOptionsOfTheAuthorAreChosenByACall(t *testing.T) {
+	out := mustRun(t, `command = ["sh", "-c", "echo \"$@\"", "sh", { a = "-x" }[input.s], ["-y", "-z"][input.n], "-${input.n == 0 ? "p" : "q"}", input.n == 0 ? "-c" : input.t]`,
+		`{"s": "a", "n": 0}`)
+	if out["stdout"] != "-x -y -p -c\n" {
+		t.Error(out)
 	}
 }
 
@@ -158,12 +167,14 @@ func TestBlockMistakes(t *testing.T) {
 		"command = [\"sh\"]\nstdin = input.s":                       `sh runs its standard input as code`,
 		"command = [\"env\", \"bash\", \"-s\"]\nstdin = input.s":    `bash runs its standard input as code`,
 		"pipe = [[\"python3\", \"-\"], [\"cat\"]]\nstdin = input.s": `python3 runs its standard input as code`,
+		"pipe = [[\"ls\"], [\"cat\"]]\nok_codes = [0, 1]":           `ok_codes belongs to a stage of a pipe`,
+		"script = \"eval $V\"\nenv = { V = input.s }":               `eval`,
 	} {
 		if got := adaptertest.MustReject(t, newTool(block)); !strings.Contains(got, want) {
 			t.Errorf("%s:\n%s", block, got)
 		}
 	}
-	for _, block := range []string{`script = "ls"`, `pipe = [["ls"], ["cat"]]`, `script_file = "x"`} {
+	for _, block := range []string{`script = "ls"`, `script_file = "x"`} {
 		if got := adaptertest.MustReject(t, newToolWithConnection(sharedConnection, `"c"`, block)); !strings.Contains(got, `The connection "c" begins a command`) {
 			t.Errorf("%s:\n%s", block, got)
 		}

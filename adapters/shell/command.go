@@ -22,6 +22,7 @@ type command struct {
 
 	sandbox     *sandbox.Sandbox // nil: the programs have all rights of the server
 	uploads     string           // a directory of this call that the programs may read; empty for none
+	resolved    []string         // what under has resolved, which the programs may read
 	setsTempDir bool             // the author has set TMPDIR
 }
 
@@ -77,9 +78,10 @@ func (c *command) prepare(j *job) (err error) {
 		return &sandbox.StartError{Err: err}
 	}
 	if c.uploads != "" {
-		if err = j.workspace.GrantRead(c.uploads); err != nil {
-			return &sandbox.StartError{Err: err}
-		}
+		err = j.workspace.GrantRead(c.uploads)
+	}
+	if err = errors.Join(err, j.workspace.GrantResolved(c.resolved)); err != nil {
+		return &sandbox.StartError{Err: err}
 	}
 	if !c.setsTempDir {
 		c.env = append(make(environment, 0, len(c.env)+1), c.env...).set("TMPDIR", j.workspace.TempDir())

@@ -61,12 +61,11 @@ tool "count_by_level" {
 
   shell {
     pipe = [
-      ["grep", "-oE", "INFO|WARN|ERROR", "--", under(var.log_dir, input.file)],
+      { command = ["grep", "-oE", "INFO|WARN|ERROR", "--", under(var.log_dir, input.file)], ok_codes = [0, 1] },
       ["sort"],
       ["uniq", "-c"],
     ]
-    ok_codes = [0, 1]
-    parse    = "lines"
+    parse = "lines"
     sandbox { read = [var.log_dir] }
   }
   result = "output.lines | map(split(' ', trimspace(#))) | map({{level: #[1], lines: tonumber(#[0])}})"
