@@ -88,6 +88,8 @@ type Env struct {
 	Log        *slog.Logger // for causes that the caller must not see
 	Version    string       // of the program, for a User-Agent
 	Inspect    bool         // nothing is created or changed: only questions are asked
+	// Warn reports a warning about a field of the block's configuration, or of its connection's. Only bind has it.
+	Warn func(field any, summary, detail string)
 	// Defer registers a cleanup function. Cleanups run in reverse order when the generation is
 	// retired, or immediately if the load fails.
 	Defer func(func() error)
@@ -119,6 +121,9 @@ type Call struct {
 	// Key is the idempotency key of this call, block and element. A backend that supports such keys
 	// performs the same key once. It is empty if the call has none.
 	Key string
+	// Traceparent is the W3C trace context of the request, which a backend sends on to its service. It is valid, or
+	// empty for a request without one.
+	Traceparent string
 	// Client receives notifications about the call. Its methods may only be called in the goroutine
 	// of Do.
 	Client

@@ -84,6 +84,11 @@ func PositiveDuration(dst *time.Duration, name, doc string) Field {
 // EachField declares the argument each; see decode.EachField.
 func EachField(dst **Expr, name, doc string) Field { return decode.EachField(dst, name, doc) }
 
+// CommandFields declares what to run; see decode.CommandFields.
+func CommandFields(run Spec, stdin **Expr, stdinDoc string, env **KeyValues, envDoc string) Spec {
+	return decode.CommandFields(run, stdin, stdinDoc, env, envDoc)
+}
+
 // WithOutput makes the root output readable in fields; see decode.WithOutput.
 func WithOutput(t *schema.Type, fields ...Field) Spec { return decode.WithOutput(t, fields...) }
 

@@ -170,6 +170,8 @@ func TemplateFunctions() []FunctionReference {
 			"an enum or known at load. ident(schema, name) quotes both."},
 		{"raw(text)", "In SQL: inserts a text that is known at load, as in raw(local.period[input.by])."},
 		{"path(value)", "In the path of a URL: inserts several segments, each escaped, with their slashes."},
+		{"segment(value)", "In the path of a URL: inserts one segment whose slashes are escaped, as in " +
+			"group%2Fproject. Each part between them must be a name: not empty, not . and not `..`."},
 		{"under(folder, name)", "Joins a folder and a name, resolves links, and rejects paths outside the " +
 			"folder. For commands, scripts, dir, and file names."},
 	}

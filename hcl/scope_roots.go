@@ -31,6 +31,12 @@ func inputMember(m *schema.Member) *eval.Member {
 	case m.Optional && !m.HasDefault:
 		out.NullReason = fmt.Sprintf("input.%s is optional, so it may be null here", name)
 	}
+	if m.Optional && !m.HasDefault {
+		out.Absent = func(f *eval.Frame) bool {
+			_, isNull := f.Input[name]
+			return !isNull || !m.Type.Nullable
+		}
+	}
 	return out
 }
 

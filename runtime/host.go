@@ -11,6 +11,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/call"
+	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/subscribe"
 )
@@ -31,6 +32,7 @@ type Host struct {
 	current       atomic.Pointer[Generation]
 	notifier      atomic.Pointer[Notifier]
 	subscriptions *subscribe.Registry
+	refusals      *logging.Limited
 
 	loading  sync.Mutex // one load at a time; calls never wait for it
 	closed   bool       // guarded by loading
@@ -51,6 +53,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h := &Host{
 		options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil,
 	}
+	h.refusals = &logging.Limited{Log: h.build.Log, Text: "request refused"}
 	h.build.State.tasks.OnChange(func(id string, members []byte) {
 		h.notify(func(n Notifier) { n.TaskChanged(id, members) })
 	})

@@ -47,16 +47,21 @@ func (a *action) compile(ctx context.Context, f *hcl.Frame, page nextPage, r *co
 	if !r.dryRun && !isRead(a.method) {
 		r.idempotencyKey = r.call.Key
 	}
+	if !r.dryRun && a.service.trace {
+		r.traceparent = r.call.Traceparent
+	}
 	if err := a.setAddress(f, page, r); err != nil {
 		return err
 	}
-	if r.header = a.sharedHeader; r.header == nil || r.idempotencyKey != "" {
-		if err := a.setHeaders(ctx, f, r); err != nil {
+	if page.query != nil { // before the credentials, which may be parameters
+		if err := r.overlayQuery(page.query); err != nil {
 			return err
 		}
 	}
-	if page.param != "" { // after the credentials, which may be parameters
-		r.setQuery(page.param, page.cursor, false)
+	if r.header = a.sharedHeader; r.header == nil || r.idempotencyKey != "" || r.traceparent != "" {
+		if err := a.setHeaders(ctx, f, r); err != nil {
+			return err
+		}
 	}
 	return a.block.Body.fill(f, r, page.edit)
 }
@@ -94,6 +99,9 @@ func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledReques
 	r.header = a.newHeader()
 	if r.idempotencyKey != "" {
 		r.header["Idempotency-Key"] = []string{r.idempotencyKey}
+	}
+	if r.traceparent != "" {
+		r.header["Traceparent"] = []string{r.traceparent}
 	}
 	if err := r.addHeaders(f, a.service.headers); err != nil {
 		return err

@@ -20,7 +20,9 @@ type body struct {
 
 func (b *body) spec() hcl.Spec {
 	return hcl.AtMostOneOf("the body",
-		hcl.Attr(&b.JSON, "json", "A value, sent as JSON.").AllowSecret(),
+		hcl.Attr(&b.JSON, "json", "A value, sent as JSON. In the objects written here, also in merge(…), a "+
+			"member that is one reference to something optional is left out when that is absent.").
+			AllowSecret().OmitAbsent(),
 		hcl.Attr(&b.Form, "form", "The fields of a form. A list repeats its field.").AllowSecret(),
 		hcl.Attr(&b.Multipart, "multipart", "The parts of a multipart/form-data body. A string or number is a field; "+
 			"bytes and uploaded files are files. { content, filename, type } sets the name and type of a file.").

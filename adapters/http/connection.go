@@ -20,6 +20,7 @@ type connection struct {
 	Timeout   time.Duration
 	MaxBody   hcl.Size
 	Redirects int
+	Trace     bool
 	CAFile    string
 	CertFile  string
 	KeyFile   string
@@ -34,7 +35,7 @@ const (
 )
 
 func (c *connection) spec() hcl.Spec {
-	c.MaxBody, c.Redirects = defaultMaxBody, defaultRedirects
+	c.MaxBody, c.Redirects, c.Trace = defaultMaxBody, defaultRedirects, true
 	return hcl.Spec{
 		hcl.Attr(&c.BaseURL, "base_url",
 			`The URL before the paths of the blocks, such as "https://shop.example/api/v1".`).Require(),
@@ -45,6 +46,8 @@ func (c *connection) spec() hcl.Spec {
 		hcl.Attr(&c.MaxBody, "max_body", "The maximum size of a response after decompression.").DefaultDoc(`"4MiB"`),
 		hcl.Attr(&c.Redirects, "redirects",
 			"The maximum number of redirects followed, on the same host only.").DefaultDoc("5"),
+		hcl.Attr(&c.Trace, "trace", "Whether requests carry the `traceparent` header of the call that sends them, "+
+			"which makes them part of its trace.").DefaultDoc("true"),
 		hcl.Attr(&c.CAFile, "ca_file",
 			"A PEM file with the certificate authorities to trust instead of those of the system."),
 		hcl.Attr(&c.CertFile, "cert_file", "A PEM file with the client certificate."),
@@ -99,6 +102,7 @@ func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 	}
 	s := newService(ctx, tlsConfig, c.Redirects, env)
 	s.base, s.headers, s.timeout, s.maxBody = strings.TrimRight(c.BaseURL, "/"), c.Headers, c.Timeout, c.MaxBody
+	s.trace = c.Trace
 	if c.Retry != nil {
 		s.retry = c.Retry.policy(true)
 	}

@@ -61,6 +61,62 @@ func TestBodyIsEncodedFromValues(t *testing.T) {
 	}
 }
 
+func TestJSONLeavesOutReferencesToWhatIsAbsent(t *testing.T) {
+	s := serve(t, respond(`{}`))
+	const inputs = `  input "a" { type = optional(string) }
+  input "b" { type = optional(nullable(string)) }
+  input "c" { type = optional(nullable(string), null) }
+  input "o" { type = object({ a = optional(string), b = optional(nullable(string)) }) }
+  input "rows" { type = list(object({ a = optional(string) })) }
+  locals {
+    a = input.a
+    b = (local.a)
+  }`
+	const empty = `{"o": {}, "rows": [{}, {"a": "x"}]}`
+	for _, test := range []struct{ name, json, arguments, want string }{
+		{"an input", `{ a = input.a, z = 1 }`, empty, `{"z":1}`},
+		{"in parentheses and quotes", `{ a = (input.a), b = "${input.a}" }`, empty, `{}`},
+		{"a member of an input", `{ a = input.o.a, b = input.o["b"] }`, empty, `{}`},
+		{"through locals", `{ a = local.b }`, empty, `{}`},
+		{"at depth", `{ a = { b = [{ a = input.a }] } }`, empty, `{"a":{"b":[{}]}}`},
+		{"in an argument of merge", `merge({ a = "kept" }, { a = input.a })`, empty, `{"a":"kept"}`},
+		{"in a branch", `input.a == null ? { a = input.a } : {}`, empty, `{}`},
+		{"of the element of a loop", `[for r in input.rows : { a = r.a }]`, empty, `[{},{"a":"x"}]`},
+		{"but a null that the type allows is sent", `{ b = input.b, c = input.c, o = input.o.b }`,
+			`{"b": null, "o": {"b": null}, "rows": []}`, `{"b":null,"c":null,"o":null}`},
+		{"a null where the type is optional is absent", `{ a = input.a }`, `{"a": null, "o": {}, "rows": []}`, `{}`},
+		{"but not in a list", `[input.a]`, empty, `[null]`},
+		{"but not in an object of a loop", `{ for k in ["a"] : k => input.a }`, empty, `{"a":null}`},
+		{"but not in jsonencode", `jsonencode({ a = input.a })`, empty, `"{\"a\":null}"`},
+		{"but not what is computed", `{ a = input.a == null ? null : input.a }`, empty, `{"a":null}`},
+		{"but not the identity of the caller", `{ a = caller.subject }`, empty, `{"a":null}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := adaptertest.Bind(t, source(s.URL, "", inputs, "    post = \"/x\"\n    json = "+test.json))
+			if _, err := b.Do(t.Context(), test.arguments); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.last(); got.body != test.want {
+				t.Errorf("sent %s, want %s", got.body, test.want)
+			}
+		})
+	}
+}
+
+func TestSegmentSendsItsSlashesEscaped(t *testing.T) {
+	s := serve(t, respond(`{}`))
+	b := adaptertest.Bind(t, source(s.URL, "", `  input "project" { type = string }`,
+		`    get = "/projects/${segment(input.project)}/files/${segment("src/${input.project}")}"`))
+	if _, err := b.Do(t.Context(), `{"project": "group/my project"}`); err != nil {
+		t.Fatal(err)
+	}
+	if want := "/projects/group%2Fmy%20project/files/src%2Fgroup%2Fmy%20project"; s.last().RequestURI != want {
+		t.Errorf("requested %s, want %s", s.last().RequestURI, want)
+	}
+	_, err := b.Do(t.Context(), `{"project": "group/../../admin"}`)
+	wantPart(t, wantFault(t, err).Message, `is ".."`)
+}
+
 func TestMultipart(t *testing.T) {
 	s := serve(t, respond(`{}`))
 	b := adaptertest.Bind(t, source(s.URL, "", `  input "v" { type = string }`, `    post = "/x"
@@ -225,6 +281,10 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		{"", "get = \"/x\"\n retry {\n on = [\"timeout\"]\n }", `"timeout" is not a status`},
 		{"", "get = \"/x\"\n paginate {\n items = \"output.body\"\n next = \"null\"\n param = \"json.after\"\n }", "must name a member of the JSON body"},
 		{"", "get = \"/x\"\n as = \"bytes\"\n paginate {\n items = \"output.body\"\n next = \"null\"\n }", "Pages are decoded as JSON"},
+		{"", paginated("get = \"/x\"", "", "output.page + 1"), `add the query parameter, such as param = "page"`},
+		{"", paginated("get = \"/x\"", "page", "{offset: output.count}"), "so param has no meaning"},
+		{"", paginated("get = \"/x\"", "page", "output.page_items"), "next gives a list"},
+		{"", "get = \"/x\"\n paginate {\n items = \"output.page_items\"\n next = \"null\"\n }", "page_items"},
 		{"auth {\n }", "get = \"/x\"", "How to sign in"},
 		{"auth {\n basic = { user = \"x\" }\n }", "get = \"/x\"", "basic must have a username and a password"},
 		{"auth {\n bearer = \"a\\nb\"\n }", "get = \"/x\"", "contains a line break"},

@@ -31,6 +31,7 @@ type service struct {
 	authorizer authorizer    // nil if requests need no credentials
 	timeout    time.Duration // of one attempt; 0 if not configured
 	maxBody    hcl.Size
+	trace      bool         // requests carry the traceparent of the call
 	retry      *retryPolicy // of requests that are safe to repeat; nil means one attempt
 }
 
@@ -66,6 +67,7 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 		userAgent:    []string{"hatchel/" + env.Version},
 		ctx:          context.WithoutCancel(ctx),
 		maxBody:      defaultMaxBody,
+		trace:        true,
 	}
 }
 

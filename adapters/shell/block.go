@@ -40,32 +40,36 @@ const stderrMerge = "merge"
 
 const defaultMaxOutput = 1 << 20
 
-const docInheritEnv = "Names of variables to pass on from the server's environment, besides PATH, HOME and TMPDIR."
+const docInheritEnv = "Names of variables to pass on from the server's environment, besides PATH. Programs " +
+	"that are not confined get HOME and TMPDIR, too; for others both are the temporary directory of the call, unless HOME " +
+	"is named here."
 
 func (b *block) spec() hcl.Spec {
 	b.Parse, b.MaxOutput = parseText, defaultMaxOutput
 	return hcl.Join(
-		hcl.ExactlyOneOf("what to run",
+		hcl.CommandFields(hcl.Spec{
 			hcl.Attr(&b.Command, "command", "A program and its arguments. No shell reads them: a value is one "+
 				"argument, whatever it contains. A list is inserted as several arguments; null is omitted."),
-			hcl.Attr(&b.Pipe, "pipe", "Commands that each read the output of the one before. A null command is "+
+			hcl.Attr(&b.Pipe, "pipe", "Commands that each read the output of the one before: lists of words, or { "+
+				"command = […], ok_codes = [0, 1] }. The connection's command begins the first. A null command is "+
 				"omitted. The failure of any command fails the call."),
 			hcl.Attr(&b.Script, "script", "A script for sh, or for bash if its first line is #!/bin/bash. Values "+
 				"are passed in the environment and never become part of the text. Write $name or $${name} for what "+
 				"the shell expands itself."),
 			hcl.Attr(&b.ScriptFile, "script_file", "A script in the configuration directory, run by the "+
 				"interpreter of its #! line, or else by /bin/sh. Values are passed in env."),
-		),
+		},
+			&b.Stdin, "The standard input: a text, bytes, an uploaded file, or a list or an object, which is written "+
+				"as JSON. Without it, the standard input is empty.",
+			&b.Env, "Environment variables. A null variable is omitted. Variables that decide which code runs, such "+
+				"as PATH, belong in a connection."),
 		hcl.Spec{
-			hcl.Attr(&b.Stdin, "stdin", "The standard input: a text, bytes, an uploaded file, or a list or an "+
-				"object, which is written as JSON. Without it, the standard input is empty.").AllowFile(),
-			hcl.Attr(&b.Env, "env", "Environment variables. A null variable is omitted. Variables that decide "+
-				"which code runs, such as PATH, belong in a connection.").AllowSecret().FixedKeys(),
 			hcl.Attr(&b.InheritEnv, "inherit_env", docInheritEnv),
 			hcl.Attr(&b.Dir, "dir", "The working directory. To keep a value below a directory, write "+
 				"under(\"directory\", value).").DefaultDoc("the connection's, else the configuration directory"),
 			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that mean success; all others fail the call. A program "+
-				"that a signal ends has the code 128 plus its number.").DefaultDoc("the connection's, else [0]"),
+				"that a signal ends has the code 128 plus its number. A pipe has them in its stages.").
+				DefaultDoc("the connection's, else [0]"),
 			hcl.Attr(&b.MaxOutput, "max_output", "How much of stdout, and of stderr, is kept. The middle of a "+
 				"longer text is removed. Longer data fails the call.").DefaultDoc(`"1MiB"`),
 			hcl.Attr(&b.Stderr, "stderr", "\"merge\" writes the error output to stdout, in the order of writing.").
@@ -74,8 +78,9 @@ func (b *block) spec() hcl.Spec {
 				"or \"lines\".").DefaultDoc(`"text"`),
 			hcl.Attr(&b.Timeout, "timeout", "The block's time limit.").DefaultDoc("the connection's, else the tool's"),
 			hcl.Block(&b.Sandbox, "sandbox", "The permissions of the programs; replaces the sandbox of the "+
-				"connection. Without a sandbox, programs read the configuration directory and the system's programs, "+
-				"write to a temporary directory of their own (TMPDIR), and have no network.", (*sandboxBlock).spec),
+				"connection. Without a sandbox, programs read the system's programs and the files of the configuration "+
+				"directory that the command names, write to a temporary directory of their own (TMPDIR), and have "+
+				"no network.", (*sandboxBlock).spec),
 		},
 	)
 }
@@ -100,20 +105,16 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 		parseText, parseJSON, parseJSONLines, parseLines, b.Parse)
 	checks.Refuse(b.Stderr != "" && b.Stderr != stderrMerge, &b.Stderr, "stderr must be %q or omitted, not %q. If it "+
 		"is omitted, the error output is output.stderr.", stderrMerge, b.Stderr)
-	if conn != nil && b.Command == nil && len(conn.Config.(*connection).Command) > 0 {
+	if conn != nil && b.Command == nil && b.Pipe == nil && len(conn.Config.(*connection).Command) > 0 {
 		var field any = &b.ScriptFile
-		switch {
-		case b.Pipe != nil:
-			field = &b.Pipe
-		case b.Script != nil:
+		if b.Script != nil {
 			field = &b.Script
 		}
-		checks.Refuse(true, field, "The connection %q begins a command, which only command = [...] can continue. Use "+
-			"a connection without a command here.", conn.Name)
+		checks.Refuse(true, field, "The connection %q begins a command, which only command = [...] and the first "+
+			"stage of pipe = [...] continue. Use a connection without a command here.", conn.Name)
 	}
-	program := b.readsCode()
-	checks.Refuse(program != "", &b.Stdin, "%s runs its standard input as code, so a caller must not choose it. Give "+
-		"it a constant program, as in script = ..., and pass the value as an argument.", program)
+	checks.Refuse(b.Pipe != nil && b.OKCodes != nil, &b.OKCodes, "ok_codes belongs to a stage of a pipe, because it "+
+		"would hide the failure of the others. Write pipe = [[…], { command = [\"grep\", …], ok_codes = [0, 1] }].")
 	for _, name := range b.Env.Names() {
 		checks.Refuse(loadsCode(name), &b.Env, "%s decides which code runs, and the env of a block can hold values of "+
 			"a call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
@@ -122,21 +123,6 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 	b.Sandbox.check(checks)
 	checkExitCodes(checks, &b.OKCodes)
 	checkVariableNames(checks, &b.Env, &b.InheritEnv)
-}
-
-// readsCode returns the name of the program that would run stdin as code, if stdin depends on the
-// call.
-func (b *block) readsCode() string {
-	if b.Stdin == nil || b.Stdin.Constant() {
-		return ""
-	}
-	switch {
-	case b.Command != nil:
-		return b.Command.ReadsProgram()
-	case b.Pipe != nil:
-		return b.Pipe.ReadsProgram()
-	}
-	return ""
 }
 
 func checkExitCodes(checks *adapters.Checks, codes *[]int) {

@@ -15,6 +15,7 @@ import (
 // commandPlan is the command of one call, and what of it may be shown.
 type commandPlan struct {
 	command
+	okCodes   [][]int    // of the stages of a pipe; nil for anything else
 	shownDir  string     // dir as the author and the caller know it
 	isScript  bool       // the program is the interpreter of a script
 	variables []variable // of env, in the order of writing
@@ -32,7 +33,11 @@ type variable struct {
 func (a *action) plan(f *hcl.Frame) (*commandPlan, error) {
 	p := &commandPlan{command: command{
 		mergeStderr: a.block.Stderr == stderrMerge, maxOutput: int(a.block.MaxOutput), sandbox: a.sandbox,
+		tempVars: a.tempVars,
 	}}
+	around := f.Resolved
+	f.Resolved = &p.resolved
+	defer func() { f.Resolved = around }()
 	for _, part := range []func(*hcl.Frame, *commandPlan) error{a.planArgv, a.planDir, a.planEnv, a.planStdin} {
 		if err := part(f, p); err != nil {
 			return nil, &adapters.Fault{Message: err.Error()}
@@ -48,7 +53,10 @@ func (a *action) planArgv(f *hcl.Frame, p *commandPlan) (err error) {
 	var argv []string
 	switch b := a.block; {
 	case b.Pipe != nil:
-		p.stages, err = b.Pipe.Bind(f)
+		stages, err := b.Pipe.Bind(f, a.okCodes)
+		for _, s := range stages {
+			p.stages, p.okCodes = append(p.stages, s.Words), append(p.okCodes, s.OKCodes)
+		}
 		return err
 	case b.Command != nil:
 		argv, err = b.Command.Bind(f, make([]string, 0, 8))
@@ -121,7 +129,9 @@ func (a *action) planEnv(f *hcl.Frame, p *commandPlan) error {
 	}
 	for _, v := range p.variables {
 		p.env = p.env.set(v.name, v.value)
-		p.setsTempDir = p.setsTempDir || v.name == "TMPDIR"
+		if slices.Contains(p.tempVars, v.name) {
+			p.tempVars = slices.DeleteFunc(slices.Clone(p.tempVars), func(name string) bool { return name == v.name })
+		}
 	}
 	return nil
 }

@@ -27,7 +27,8 @@ func (c *connection) spec() hcl.Spec {
 		hcl.Attr(&c.InheritEnv, "inherit_env", docInheritEnv),
 		hcl.Attr(&c.Dir, "dir", "The working directory of blocks without dir.").
 			DefaultDoc("the configuration directory"),
-		hcl.Attr(&c.OKCodes, "ok_codes", "The exit codes that mean success, for blocks without ok_codes.").
+		hcl.Attr(&c.OKCodes, "ok_codes", "The exit codes that mean success, for blocks, and first "+
+			"stages of pipes, without ok_codes.").
 			DefaultDoc("[0]"),
 		hcl.Attr(&c.Timeout, "timeout", "How long a block may take, for blocks without timeout.").
 			DefaultDoc("the tool's"),

@@ -22,7 +22,7 @@ func TestParseOutput(t *testing.T) {
 		"lines of nothing":     {"command = [\"true\"]\nparse = \"lines\"", "lines", []any{}},
 		"accepted code":        {"command = [\"sh\", \"-c\", \"exit 3\"]\nok_codes = [0, 3]", "code", 3},
 		"accepted signal":      {"script = \"kill $$\"\nok_codes = [143]", "code", 143},
-		"code of a pipe":       {"pipe = [[\"sh\", \"-c\", \"exit 3\"], [\"cat\"]]\nok_codes = [0, 3]", "code", 3},
+		"code of a pipe":       {`pipe = [{ command = ["sh", "-c", "exit 3"], ok_codes = [0, 3] }, ["cat"]]`, "code", 3},
 		"unread output":        {`pipe = [["yes"], ["head", "-n", "1"]]`, "stdout", "y\n"},
 		"unread by a shell":    {`pipe = [["sh", "-c", "yes; exit $?"], ["head", "-n", "1"]]`, "stdout", "y\n"},
 		"stage left out":       {`pipe = [["echo", "b"], input.t == null ? null : ["tr", "b", "c"], ["cat"]]`, "stdout", "b\n"},

@@ -61,12 +61,11 @@ tool "count_by_level" {
 
   shell {
     pipe = [
-      ["grep", "-oE", "INFO|WARN|ERROR", "--", under(var.log_dir, input.file)],
+      { command = ["grep", "-oE", "INFO|WARN|ERROR", "--", under(var.log_dir, input.file)], ok_codes = [0, 1] },
       ["sort"],
       ["uniq", "-c"],
     ]
-    ok_codes = [0, 1]
-    parse    = "lines"
+    parse = "lines"
     sandbox { read = [var.log_dir] }
   }
   result = "output.lines | map(split(' ', trimspace(#))) | map({{level: #[1], lines: tonumber(#[0])}})"
@@ -84,7 +83,6 @@ tool "git_log" {
     dir     = var.repo_dir
     command = ["git", "log", "--max-count=${input.count}", "--date=short", "--format=%h %ad %an: %s", ["--author=${input.author}"], "--", input.path]
     parse   = "lines"
-    env     = { HOME = "/" } # otherwise git fails at ~/.gitconfig, which the sandbox hides
     sandbox { read = [var.repo_dir] }
   }
   result = "output.lines"

@@ -89,7 +89,7 @@ tool "create_order" {
 
   http "shop" {
     post      = "/orders"
-    json      = compact({ customer = input.customer, lines = input.lines, note = input.note })
+    json      = { customer = input.customer, lines = input.lines, note = input.note }
     ok_status = ["201"]
     response  = type.order
   }

@@ -34,8 +34,8 @@ type Decoder struct {
 	Scope         *eval.Scope   // the scope of values computed for a call
 	NonNull       *eval.NonNull // paths that an enclosing `when` has proven not null
 	Dialect       sqltext.Dialect
-	ArgvPrefix    []string // of the shell connection, before the block's own words
-	HasConnection bool     // the block names a connection
+	Command       hclexpr.CommandEnv // of a shell block
+	HasConnection bool               // the block names a connection
 	Ranges        map[any]diag.Range
 	Deps          *eval.Dependencies // of the current tool; nil outside of tools
 	// a value needed at load is missing, which was reported at its source
@@ -65,23 +65,30 @@ func (d *Decoder) Body(b *hclsyntax.Block, spec Spec) {
 // Fields decodes some of the arguments and blocks of the body of a block.
 func (d *Decoder) Fields(b *hclsyntax.Block, spec Spec) {
 	typos := d.Typos // of this body, not of nested ones
-	for i := range spec {
-		f := &spec[i]
-		found := false
-		if f.isArgument() {
-			var a *hclsyntax.Attribute
-			if a, found = b.Body.Attributes[f.Name]; found {
-				f.DecodeAttr(d, a.Expr, *f)
+	for _, last := range []bool{false, true} {
+		for i := range spec {
+			if spec[i].last == last {
+				d.field(b, &spec[i], typos)
 			}
-		} else {
-			found = d.decodeBlocks(b.Body, *f)
-		}
-		if !found && f.Required && !slices.Contains(typos, f.Name) {
-			d.Errorf(b.DefRange(), "Missing argument", "%q is required here: %s", f.Name, f.Doc)
 		}
 	}
 	d.Typos = typos
 	d.checkGroups(b, spec)
+}
+
+func (d *Decoder) field(b *hclsyntax.Block, f *Field, typos []string) {
+	found := false
+	if f.isArgument() {
+		var a *hclsyntax.Attribute
+		if a, found = b.Body.Attributes[f.Name]; found {
+			f.DecodeAttr(d, a.Expr, *f)
+		}
+	} else {
+		found = d.decodeBlocks(b.Body, *f)
+	}
+	if !found && f.Required && !slices.Contains(typos, f.Name) {
+		d.Errorf(b.DefRange(), "Missing argument", "%q is required here: %s", f.Name, f.Doc)
+	}
 }
 
 func (d *Decoder) decodeBlocks(b *hclsyntax.Body, f Field) bool {

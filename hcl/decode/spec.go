@@ -31,7 +31,9 @@ type Field struct {
 	Many     bool   // the block may be repeated
 	Label    string // the meaning of the block's label; empty for a block without label
 
+	omitsAbsent bool   // of an Expr, see OmitAbsent
 	formerly    string // the former name of the argument
+	last        bool   // it is decoded after the other fields
 	group       *group
 	Target      any // the pointer decoded into
 	DecodeAttr  func(*Decoder, hclsyntax.Expression, Field)
@@ -96,6 +98,23 @@ func EachField(dst **hclexpr.Expr, name, doc string) Field {
 		key, elem := d.eachTypes(*dst)
 		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
 	})
+}
+
+// CommandFields declares what to run, one of several arguments, with the standard input and the
+// environment that its checks know.
+func CommandFields(run Spec, stdin **hclexpr.Expr, stdinDoc string, env **hclexpr.KeyValues, envDoc string) Spec {
+	for i := range run {
+		run[i].last = true
+	}
+	return append(ExactlyOneOf("what to run", run...),
+		Attr(stdin, "stdin", stdinDoc).AllowFile().Then(func(d *Decoder, r diag.Range) {
+			if (*stdin).CallerText() {
+				d.Command.Inputs.Stdin = string(d.Src[r.Start.Byte:r.End.Byte])
+			}
+		}),
+		Attr(env, "env", envDoc).AllowSecret().FixedKeys().Then(func(d *Decoder, _ diag.Range) {
+			d.Command.Inputs.Env = (*env).CallerValues(d.Src)
+		}))
 }
 
 // Guard declares a condition on which the fields after it in the spec can rely.
@@ -180,6 +199,9 @@ func (f Field) AllowSecret() Field { f.Secret = true; return f }
 
 // AllowFile allows an uploaded file in the argument, which receives its bytes.
 func (f Field) AllowFile() Field { f.Files = true; return f }
+
+// OmitAbsent leaves members that are absent out of the objects that are written in the argument.
+func (f Field) OmitAbsent() Field { f.omitsAbsent = true; return f }
 
 // FixedKeys requires that the keys of KeyValues are known at load.
 func (f Field) FixedKeys() Field { f.Fixed = true; return f }

@@ -153,6 +153,9 @@ func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 	in := hclexpr.LexicalEnv{NonNull: d.NonNull}
 	switch dst := dst.(type) {
 	case **hclexpr.Expr:
+		if f.omitsAbsent {
+			c.OmitAbsent(e)
+		}
 		n := c.Compile(e, in)
 		c.RejectFileValue(n, e, f.argument())
 		*dst = &hclexpr.Expr{Typed: n, Range: diag.RangeOf(e.Range())}
@@ -168,11 +171,11 @@ func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 			d.Ranges[s] = (*dst).StatementRange(i)
 		}
 	case **hclexpr.Script:
-		*dst = c.CompileScript(e, in)
+		*dst = c.CompileScript(e, in, d.Command)
 	case **hclexpr.Argv:
-		*dst = c.CompileArgv(e, in, d.ArgvPrefix)
+		*dst = c.CompileArgv(e, in, d.Command)
 	case **hclexpr.Pipe:
-		*dst = c.CompilePipe(e, in)
+		*dst = c.CompilePipe(e, in, d.Command)
 	case **hclexpr.RequestURL:
 		*dst = c.CompileURL(e, in, d.HasConnection)
 	case **hclexpr.Condition:

@@ -110,11 +110,13 @@ func ListOf(elem *schema.Type, elems []TypedExpr) TypedExpr {
 	}}
 }
 
-// Entry is one member of an object. Name is its name if Key is nil.
+// Entry is one member of an object. Name is its name if Key is nil. A null value is left out if Absent is
+// set and reports that it stands for an absent one.
 type Entry struct {
-	Name  string
-	Key   func(*Frame) (string, error)
-	Value Func
+	Name   string
+	Key    func(*Frame) (string, error)
+	Value  Func
+	Absent func(*Frame) bool
 }
 
 // ObjectOf returns an object of type t.
@@ -137,7 +139,9 @@ func ObjectOf(t *schema.Type, entries []Entry) TypedExpr {
 			if err != nil {
 				return nil, err
 			}
-			m[name] = v
+			if v != nil || e.Absent == nil || !e.Absent(f) {
+				m[name] = v
+			}
 		}
 		return m, nil
 	}}

@@ -91,11 +91,14 @@ type Member struct {
 	Known          bool
 	Value          any
 	Eval           func(*Frame) (any, error) // if it is not Known
+	Choices        func() []any              // as of TypedExpr
+	Dash           bool                      // as of TypedExpr
 	Sensitive      bool
 	CallerSpecific bool // it depends on the caller's identity
 	Local          bool // it belongs to one operation
 	Used           bool
-	Digest         string // of its name and value, for globals
+	Digest         string            // of its name and value, for globals
+	Absent         func(*Frame) bool // see TypedExpr
 }
 
 // Resolve returns the member's value in one call.

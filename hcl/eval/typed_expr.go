@@ -36,6 +36,11 @@ type TypedExpr struct {
 	CallerSpecific bool   // it depends on the caller's identity
 	Path           string // the traversal that the expression is, if it is nothing else
 	Phrase         string // what a sentence calls the value when it has no Path
+	// Absent reports, of a null value, whether it stands for something optional that is absent. It is nil
+	// unless the expression is one reference to something optional.
+	Absent  func(*Frame) bool
+	Choices func() []any // see AllChoices; nil if the type says all
+	Dash    bool         // it is not AllChoices, and begins with a dash of the author in some calls
 	// The traversals that are certainly not null if the value is true, or false.
 	WhenTrue, WhenFalse []string
 

@@ -141,13 +141,10 @@ func withoutNulls(c *Context, v any) (any, error) {
 		if err := c.items(len(v)); err != nil {
 			return nil, err
 		}
-		out := make([]any, 0, len(v))
-		for _, e := range v {
-			if e, err = withoutNulls(c, e); err != nil {
+		out := make([]any, len(v))
+		for i, e := range v {
+			if out[i], err = withoutNulls(c, e); err != nil {
 				return nil, err
-			}
-			if e != nil {
-				out = append(out, e)
 			}
 		}
 		return out, nil
@@ -156,17 +153,26 @@ func withoutNulls(c *Context, v any) (any, error) {
 			return nil, err
 		}
 		out := make(map[string]any, len(v))
-		for k, e := range v {
-			if e, err = withoutNulls(c, e); err != nil {
+		for k, before := range v {
+			e, err := withoutNulls(c, before)
+			if err != nil {
 				return nil, err
 			}
-			if e != nil {
+			if e != nil && !isEmptied(before, e) {
 				out[k] = e
 			}
 		}
 		return out, nil
 	}
 	return v, nil
+}
+
+// isEmptied reports whether an object lost all its members.
+func isEmptied(before, after any) bool {
+	m, isObject := after.(map[string]any)
+	b, _ := value.Resolve(before)
+	had, _ := b.(map[string]any)
+	return isObject && len(m) == 0 && len(had) > 0
 }
 
 func coalesce(_ *Context, a []any) (any, error) {

@@ -132,7 +132,8 @@ var table = sync.OnceValue(func() []Function {
 			"the keys that it was listed under.", oneObject, fixed(Object), transpose),
 		New("pick", "Returns an object with only the given keys.", named, fixed(Object), pick),
 		New("omit", "Returns an object without the given keys.", named, fixed(Object), omit),
-		New("compact", "Removes nulls from lists and objects, at every depth.",
+		New("compact", "Removes members that are null from objects, at every depth, and objects that have no members "+
+			"left because of it. Elements of lists stay.",
 			oneValue, follow(SameAsFirst), compact),
 		New("coalesce", "Returns the first argument that is neither null nor an empty string.",
 			params(value.variadic()), follow(Unify), coalesce),

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"math/rand"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -78,6 +79,18 @@ func oracle(t *testing.T, typ *Type) *jsonschema.Schema {
 		t.Fatalf("%s: %v", typ.AppendSchema(nil), err)
 	}
 	return s
+}
+
+func TestNullOfAnOptionalMemberIsAcceptedAgainstTheSchemaAndCountsAsAbsent(t *testing.T) {
+	typ := typeOf(t, "object({ a = optional(string), b = optional(nullable(string)) })")
+	sent := decoded(t, []byte(`{"a": null, "b": null}`))
+	if err := oracle(t, typ).Validate(sent); err == nil {
+		t.Error("the schema allows the null of a, so it is no exception")
+	}
+	got, violations := typ.Compile().Check(sent)
+	if want := map[string]any{"b": nil}; len(violations) > 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v; want %v", got, violations, want)
+	}
 }
 
 type random struct{ *rand.Rand }

@@ -58,6 +58,8 @@ type timing struct {
 
 // progress is how far a call is.
 type progress struct {
+	began      bool // the work has begun, with firstStep
+	firstStep  int
 	nextStep   int
 	failedStep string            // name of the step that failed
 	onStep     func(step string) // is called before every step; nil for none
@@ -104,6 +106,14 @@ func (o *Operation) newCallOf(ctx context.Context, caller *mcp.Caller, client ad
 	if caller.Identity != nil {
 		c.action.Token = caller.Identity.Token
 	}
+	return c
+}
+
+// newRequestCall is newCallOf for a request of the protocol, which the call records and whose trace it continues.
+func (o *Operation) newRequestCall(ctx context.Context, req *mcp.CallRequest) *call {
+	c := o.newCallOf(ctx, req.Caller, req)
+	c.action.Traceparent = Traceparent(req.Caller.Header, req.Meta)
+	c.audit = o.beginAudit(req.Caller, req.Arguments)
 	return c
 }
 

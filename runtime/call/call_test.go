@@ -187,23 +187,31 @@ func TestManyFilesAreLookedUpOnce(t *testing.T) {
 	}
 }
 
-func TestTraceOf(t *testing.T) {
+func TestTraceparent(t *testing.T) {
 	const trace = "0af7651916cd43dd8448eb211c80319c"
+	const parent = "00-" + trace + "-b7ad6b7169203331-01"
 	header := func(s string) http.Header { return http.Header{"Traceparent": {s}} }
 	for name, c := range map[string]struct {
 		header http.Header
 		meta   string
 		want   string
 	}{
-		"header":      {header("00-" + trace + "-b7ad6b7169203331-01"), "", trace},
-		"_meta":       {nil, `{"traceparent":"00-` + trace + `-b7ad6b7169203331-01"}`, trace},
+		"header":      {header(parent), "", parent},
+		"_meta":       {nil, `{"traceparent":"` + parent + `"}`, parent},
+		"in a value":  {nil, `{"a":"\"traceparent\"","b":{"traceparent":"` + parent + `"}}`, ""},
+		"later":       {header("01" + parent[2:] + "-more"), "", parent},
+		"too long":    {header(parent + "-more"), "", ""},
+		"glued":       {header("01" + parent[2:] + "more"), "", ""},
+		"version ff":  {header("ff" + parent[2:]), "", ""},
+		"line break":  {header(parent[:53] + "\r\n"), "", ""},
+		"no parent":   {header("00-" + trace + "-0000000000000000-01"), "", ""},
 		"none":        {nil, `{}`, ""},
 		"upper case":  {header("00-" + strings.ToUpper(trace) + "-b7ad6b7169203331-01"), "", ""},
 		"zeros":       {header("00-" + strings.Repeat("0", 32) + "-b7ad6b7169203331-01"), "", ""},
 		"too short":   {nil, `{"traceparent":"00"}`, ""},
 		"two headers": {http.Header{"Traceparent": {"a", "b"}}, "", ""},
 	} {
-		if got := traceOf(c.header, []byte(c.meta)); got != c.want {
+		if got := Traceparent(c.header, []byte(c.meta)); got != c.want {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}

@@ -108,9 +108,10 @@ func (o *Operation) knownInputs(req *mcp.CompleteRequest) map[string]string {
 func (l *Completion) values(ctx context.Context, req *mcp.CompleteRequest) (values []string, err error) {
 	c := l.newCallOf(ctx, req.Caller, adapters.NopClient{})
 	defer c.result.Release()
+	c.action.Traceparent = Traceparent(req.Caller.Header, nil)
 	values, err = l.lookup(c, l.knownInputs(req))
 	failed := failure.Of(err)
-	c.logOutcome(ctx, failed)
+	c.logOutcome(ctx, failed, "")
 	if failed != nil {
 		return nil, c.protocolError(failed)
 	}

@@ -128,7 +128,7 @@ func (r *Resource) CheckSubscribe(
 	if failed == nil {
 		return nil
 	}
-	c.logOutcome(ctx, failed)
+	c.logOutcome(ctx, failed, "")
 	return withURI(uri, c.protocolError(failed))
 }
 
@@ -196,9 +196,8 @@ func (r *Resource) Sum(
 func (o *Operation) serveDocument(
 	ctx context.Context, req *mcp.CallRequest, in inputs, write func(*call) error,
 ) (mcp.Document, error) {
-	c := o.newCallOf(ctx, req.Caller, req)
+	c := o.newRequestCall(ctx, req)
 	defer c.unpin()
-	c.audit = o.beginAudit(req.Caller, req.Meta, req.Arguments)
 	if c.audit != nil && o.Kind == "resource" && !o.hasSensitiveInput {
 		c.audit.common.URI = o.Env.Scrubber.Text(req.Name)
 	}
@@ -211,11 +210,11 @@ func (o *Operation) serveDocument(
 		questions, err = c.sealQuestions(ctx, paused)
 	}
 	failed := c.recordEnd(ctx, failure.Of(err), interim)
+	c.logOutcome(ctx, failed, interim)
 	if questions != nil && failed == nil {
 		c.result.Release()
 		return mcp.Document{Questions: questions}, nil
 	}
-	c.logOutcome(ctx, failed)
 	if failed != nil {
 		defer c.result.Release()
 		return mcp.Document{}, c.protocolError(failed)

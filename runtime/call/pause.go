@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"hatchel/adapters"
@@ -22,7 +21,6 @@ const minStateTTL = 10 * time.Minute
 
 // sealQuestions returns the questions to the client of a paused call, with the token to resume it.
 func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Questions, error) {
-	c.log(ctx, slog.LevelDebug, "call waits for its client", nil)
 	c.audit.addQuestions(p.Questions)
 	request, err := c.stateDigest()
 	if err != nil {
@@ -100,6 +98,9 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 	if input != nil {
 		m["input"] = input
 	}
+	if c.action.Traceparent != "" {
+		m["trace"] = c.action.Traceparent
+	}
 	if c.elicitation != nil && c.elicitation.Done != nil {
 		m["done"] = c.elicitation.Done
 	}
@@ -142,6 +143,9 @@ func (c *call) thaw(frozen []byte) error {
 	}
 	c.progress.nextStep, c.timing.offset, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
 	c.reuse.resumedKey, _ = m["key"].(string)
+	if trace, _ := m["trace"].(string); c.action.Traceparent == "" {
+		c.action.Traceparent = trace
+	}
 	if state, ok := m["approval"]; ok {
 		if c.approval, err = thawApproval(state); err != nil {
 			return err

@@ -170,6 +170,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	defer c.result.Release()
 	defer c.release()
 	c.nested, c.action.Owner, c.action.Token, c.action.Key = true, call.Owner, call.Token, call.Key
+	c.action.Traceparent = call.Traceparent
 	c.timing.stopCtx = t.target.Env.Pinned // ctx ends with the outer call, which may be a task that outlives a reload
 	if err := t.target.run(c, inputs{values: values}); err != nil {
 		f := failure.Of(err)

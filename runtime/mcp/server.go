@@ -136,6 +136,9 @@ func (s *Server) For(toolset string) Toolset { return Toolset{s, toolset} }
 func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := t.server
 	if problem := checkSource(r); problem != "" {
+		if s.options.Refused != nil {
+			s.options.Refused(r, http.StatusForbidden, problem)
+		}
 		s.reject(w, http.StatusForbidden, problem)
 		return
 	}
@@ -159,7 +162,9 @@ func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Options configures a server. Zero values mean the defaults named in the comments.
 type Options struct {
-	Logger *slog.Logger // receives failures; nil discards them
+	Logger *slog.Logger // receives failures, and calls that the Handler does not see; nil discards them
+	// Refused is called for a request that is refused with 403; nil for nothing to do.
+	Refused func(r *http.Request, status int, reason string)
 
 	MaxBody  int64 // bytes of an HTTP request: 4 MiB
 	MaxFrame int   // bytes of a line: 16 MiB
@@ -174,6 +179,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	return Options{
 		Logger:          cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+		Refused:         o.Refused,
 		MaxBody:         cmp.Or(o.MaxBody, 4<<20),
 		MaxFrame:        cmp.Or(o.MaxFrame, 16<<20),
 		MaxDepth:        cmp.Or(o.MaxDepth, 64),

@@ -2,12 +2,12 @@ package server
 
 import (
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
 
 	"hatchel/runtime"
+	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 )
 
@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Host     *runtime.Host
 	Reloader *Reloader
-	Log      *slog.Logger
+	Log      *logging.Log
 	// Toolset is the only toolset that is served. When it is empty, everything is served at /mcp
 	// and each toolset at /mcp/NAME.
 	Toolset string
@@ -34,7 +34,8 @@ type Server struct {
 
 // New returns a Server and makes it the receiver of the host's notifications.
 func New(o Options) *Server {
-	s := &Server{Options: o, mcp: mcp.New(o.Host, mcp.Options{Logger: o.Log})}
+	s := &Server{Options: o}
+	s.mcp = mcp.New(o.Host, mcp.Options{Logger: o.Log.Logger, Refused: s.audit})
 	o.Host.SetNotifier(s.mcp)
 	return s
 }
@@ -61,6 +62,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveReadiness(w, r)
 	case r.URL.Path == "/admin/reload":
 		s.serveReload(w, r)
+	case r.URL.Path == "/admin/log":
+		s.serveLogLevel(w, r)
 	default:
 		s.serveMCP(w, r)
 	}

@@ -40,10 +40,11 @@ var removedBuiltins = map[string]string{
 	"hasSuffix":  "write endswith(text, suffix).",
 	"splitAfter": "write split(separator, text).",
 
-	"ident": onlyInTemplates,
-	"raw":   onlyInTemplates,
-	"path":  onlyInTemplates,
-	"under": onlyInTemplates,
+	"ident":   onlyInTemplates,
+	"raw":     onlyInTemplates,
+	"path":    onlyInTemplates,
+	"segment": onlyInTemplates,
+	"under":   onlyInTemplates,
 
 	"try":          "write ?. and ??.",
 	"can":          "write ?. and compare with null.",

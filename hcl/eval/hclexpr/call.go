@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 )
 
 // compileCall compiles a function call. try and can belong to the language; all other functions are
@@ -48,6 +49,7 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	}
 	n := eval.Call(eval.ResultType(fn, args, schema.Unify), fn, args, e.ExpandFinal).DependOn(args...)
 	n.Known = n.Known && !fn.CallOnly
+	n.Dash = keepsBeginning[e.Name] && anyDash(args)
 	switch {
 	case e.Name == "coalesce":
 		n.NullReason = coalesceNull(args)
@@ -55,6 +57,13 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 		n.NullReason = fn.Name + " may give null"
 	}
 	return c.foldConstant(n, e.Range())
+}
+
+// keepsBeginning are functions whose result, or an element of it, begins as an argument does.
+var keepsBeginning = template.WordSet("format join concat flatten compact distinct reverse slice sort coalesce replace")
+
+func anyDash(parts []eval.TypedExpr) bool {
+	return slices.ContainsFunc(parts, eval.TypedExpr.MayBeginWithDash)
 }
 
 // checkCall reports arguments that fn does not take. It returns whether there are none.

@@ -31,6 +31,8 @@ type Compiler struct {
 	Name  string             // of the argument or member that is compiled
 	Diags diag.Diagnostics
 	env   *CompileEnv
+
+	omitting map[*hclsyntax.ObjectConsExpr]bool // see OmitAbsent
 }
 
 // CompileEnv is what all expressions of a configuration are compiled with.
@@ -147,6 +149,7 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 		return chosen
 	}
 	n.NullReason = cmp.Or(a.NullReason, b.NullReason)
+	n.Choices, n.Dash = eval.EitherChoice(a, b), a.MayBeginWithDash() || b.MayBeginWithDash()
 	return n
 }
 

@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template"
+	"hatchel/hcl/template/shelltext"
 	"hatchel/hcl/value"
 )
 
@@ -24,6 +25,11 @@ func (e *Expr) Eval(f *eval.Frame) (any, error) { return e.Typed.Eval(f) }
 
 // Constant reports whether the value is known at load.
 func (e *Expr) Constant() bool { return e.Typed.Known }
+
+// CallerText reports whether a caller controls a text in the value.
+func (e *Expr) CallerText() bool { return hasCallerText(e.Typed) }
+
+func hasCallerText(n eval.TypedExpr) bool { return shelltext.CallerControlled(templateTypeOf(n)) }
 
 // Type is the type of the value.
 func (e *Expr) Type() *schema.Type {

@@ -105,6 +105,27 @@ func (e *KeyValues) Names() (names []string) {
 	return names
 }
 
+// CallerValues returns the source of each value with a text that a caller controls, by name. If the
+// map itself is an expression, that is its source.
+func (e *KeyValues) CallerValues(src []byte) map[string]string {
+	out := map[string]string{}
+	add := func(name string, v eval.TypedExpr, r diag.Range) {
+		if hasCallerText(v) {
+			out[name] = string(src[r.Start.Byte:r.End.Byte])
+		}
+	}
+	for _, w := range e.pairs {
+		name, _ := w.key.Value.(string)
+		add(name, w.value, w.rng)
+	}
+	if e.mapExpr.Eval != nil && !e.mapExpr.Known {
+		for _, m := range e.mapExpr.Type.Members {
+			add(m.Name, eval.TypedExpr{Type: m.Type}, e.Range)
+		}
+	}
+	return out
+}
+
 // Secret reports whether the value of that name may hold a secret.
 func (e *KeyValues) Secret(name string) bool {
 	return e != nil && (e.mapExpr.Sensitive || slices.ContainsFunc(e.pairs, func(w keyValueExpr) bool {

@@ -51,47 +51,125 @@ type (
 	Pipe   = shelltext.Pipe
 )
 
+// CommandEnv is what a command gets from other arguments of its block, and from its connection.
+type CommandEnv struct {
+	Prefix []string // the words of the connection, which come before its own
+	Inputs shelltext.Inputs
+}
+
 // CompileScript compiles a shell script.
-func (c *Compiler) CompileScript(e hclsyntax.Expression, in LexicalEnv) *Script {
-	s, diags := shelltext.CompileScript(c.compileTree(e, in))
+func (c *Compiler) CompileScript(e hclsyntax.Expression, in LexicalEnv, env CommandEnv) *Script {
+	s, diags := shelltext.CompileScript(c.compileTree(e, in), env.Inputs)
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 	return s
 }
 
-// CompileArgv compiles a command. Prefix are the words of its connection, which come before its
-// own.
-func (c *Compiler) CompileArgv(e hclsyntax.Expression, in LexicalEnv, prefix []string) *Argv {
+// CompileArgv compiles a command.
+func (c *Compiler) CompileArgv(e hclsyntax.Expression, in LexicalEnv, env CommandEnv) *Argv {
 	args, ok := c.listElements(e, in)
 	if !ok {
 		return nil
 	}
-	if len(args)+len(prefix) == 0 {
+	if args = append(c.prefixWords(e, env.Prefix), args...); len(args) == 0 {
 		c.Errorf(e.Range(), "Empty list", "A command needs at least the name of a program.")
 		return nil
 	}
-	var all []shelltext.Arg
-	for _, w := range prefix {
-		text := &template.Tree{Nodes: []template.Node{c.literalText(w, e.Range())}, Range: e.Range()}
-		all = append(all, shelltext.Arg{Text: text, Range: e.Range()})
-	}
-	a, diags := shelltext.CompileArgv(append(all, args...))
+	a, diags := shelltext.CompileArgv(args, env.Inputs)
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 	return a
 }
 
-// CompilePipe compiles a list of commands.
-func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv) *Pipe {
-	stages, ok := c.listElements(e, in)
+// prefixWords returns the words of a connection, which have no source in the block.
+func (c *Compiler) prefixWords(e hclsyntax.Expression, prefix []string) []shelltext.Arg {
+	words := make([]shelltext.Arg, 0, len(prefix))
+	for _, w := range prefix {
+		text := &template.Tree{Nodes: []template.Node{c.literalText(w, e.Range())}, Range: e.Range()}
+		words = append(words, shelltext.Arg{Text: text, Range: e.Range()})
+	}
+	return words
+}
+
+// CompilePipe compiles a list of commands. The words of the connection begin the first one.
+func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv, env CommandEnv) *Pipe {
+	t, ok := e.(*hclsyntax.TupleConsExpr)
 	if !ok {
+		c.Errorf(e.Range(), "Literal list needed",
+			`A pipe is a list of commands, as in [["ps"], { command = ["grep", "-e", input.name], ok_codes = [0, 1] }].`)
 		return nil
 	}
-	if len(stages) == 0 {
+	if len(t.Exprs) == 0 {
 		c.Errorf(e.Range(), "Empty list", "A pipe needs at least one command.")
 		return nil
 	}
-	p, diags := shelltext.CompilePipe(stages)
+	stages := make([]shelltext.Arg, len(t.Exprs))
+	for i, x := range t.Exprs {
+		stages[i] = c.compileStage(x, in)
+	}
+	for _, first := range stages[0].Branches() {
+		if first.Group != nil {
+			first.Group = append(c.prefixWords(e, env.Prefix), first.Group...)
+		}
+	}
+	p, diags := shelltext.CompilePipe(stages, env.Inputs)
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 	return p
+}
+
+// compileStage compiles one stage of a pipe: a list of words, an object of a command and its exit
+// codes, or a condition between such.
+func (c *Compiler) compileStage(e hclsyntax.Expression, in LexicalEnv) shelltext.Arg {
+	switch x := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return c.compileStage(x.Expression, in)
+	case *hclsyntax.ConditionalExpr:
+		a := shelltext.Arg{Range: e.Range(), Source: c.sourceText(e.Range())}
+		cond, yes, no := c.compileCondition(x.Condition, in)
+		then, els := c.compileStage(x.TrueResult, yes), c.compileStage(x.FalseResult, no)
+		a.Cond, a.Then, a.Else = asTemplateValue(cond), &then, &els
+		return a
+	case *hclsyntax.ObjectConsExpr:
+		return c.compileStageObject(x, in)
+	}
+	return c.compileArg(e, in)
+}
+
+// compileStageObject compiles { command, ok_codes }. Without a command, it is a null stage.
+func (c *Compiler) compileStageObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) shelltext.Arg {
+	a := shelltext.Arg{Range: e.Range()}
+	reported := false
+	for _, item := range e.Items {
+		switch name, _ := c.compileKey(item.KeyExpr, in).Value.(string); name {
+		case "command":
+			words, isList := c.listElements(item.ValueExpr, in)
+			a.Group, reported = words, reported || !isList
+		case "ok_codes":
+			a.OKCodes = c.exitCodes(item.ValueExpr, in)
+		default:
+			c.Errorf(item.KeyExpr.Range(), "Unknown argument", "A stage has no %q.%s", name,
+				diag.SuggestOr(name, []string{"command", "ok_codes"}, " It has command and ok_codes."))
+			reported = true
+		}
+	}
+	if a.Group == nil && !reported {
+		c.Errorf(e.Range(), "Missing argument",
+			`A stage needs its words: { command = ["grep", "-e", input.name], ok_codes = [0, 1] }.`)
+	}
+	return a
+}
+
+// exitCodes returns a list of exit codes that is known at load.
+func (c *Compiler) exitCodes(e hclsyntax.Expression, in LexicalEnv) (codes []int) {
+	list, _ := c.Compile(e, in).Value.([]any)
+	for _, v := range list {
+		if code, ok := v.(int); ok && code >= 0 && code <= 255 {
+			codes = append(codes, code)
+		}
+	}
+	if len(codes) == 0 || len(codes) < len(list) {
+		c.Errorf(e.Range(), "Wrong exit codes",
+			"ok_codes is a list of integers from 0 to 255 that is known at load, as in [0, 1].")
+	}
+	return codes
 }
 
 // listElements compiles the elements of a list, which must be written out.

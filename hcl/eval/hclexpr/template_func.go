@@ -27,6 +27,8 @@ var templateFuncs = map[string]templateFunc{
 		"raw(...) inserts a text that is known at load into SQL. It can only be used in SQL."},
 	"path": {1, 1, "one value", "path(...) inserts several segments into the path of a URL. It can only be used in " +
 		"the path of a request."},
+	"segment": {1, 1, "one value", "segment(...) inserts one segment with escaped slashes into the path of a URL. It can " +
+		"only be used in the path of a request."},
 	"under": {2, 2, "a folder and a name below it", ""},
 }
 
@@ -59,7 +61,12 @@ func underValue(args []*template.Interpolation) template.Value {
 				return nil, fmt.Errorf("under: the %s must be a string, got %s", what, value.Kind(v))
 			}
 		}
-		return resolveUnder(f.(*eval.Frame).Base, texts[0], texts[1])
+		frame := f.(*eval.Frame)
+		path, err := resolveUnder(frame.Base, texts[0], texts[1])
+		if err == nil && frame.Resolved != nil {
+			*frame.Resolved = append(*frame.Resolved, path)
+		}
+		return path, err
 	}
 }
 

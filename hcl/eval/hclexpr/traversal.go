@@ -80,7 +80,8 @@ func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in 
 				"auth blocks, headers, query, env and connection settings.", path)
 	}
 	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value,
-		Sensitive: m.Sensitive, Path: path, Eval: m.Resolve, CallerSpecific: m.CallerSpecific}
+		Sensitive: m.Sensitive, Path: path, Eval: m.Resolve, CallerSpecific: m.CallerSpecific,
+		Absent: m.Absent, Choices: m.Choices, Dash: m.Dash}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Caller: n.CallerSpecific})
 	if in.NonNull.Has(path) {
 		n.NullReason = ""
@@ -155,13 +156,13 @@ func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in Lexi
 func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	c.checkNotNull(n, r)
 	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
-		Known: n.Known}
+		Known: n.Known, Choices: eval.MemberChoices(n, name)}
 	if n.Path != "" {
 		out.Path = n.Path + "." + name
 	} else if n.Phrase != "" {
 		out.Phrase = n.Phrase + "." + name
 	}
-	optional := false
+	inner, optional := n.Eval, false
 	switch n.Type.Kind {
 	case schema.Object, schema.File:
 		t, subject := n.Type, eval.SubjectCapitalized(n)
@@ -180,6 +181,9 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		if optional {
 			out.NullReason = cmp.Or(eval.NullableReason(eval.Subject(out), m.Type),
 				eval.Subject(out)+" is optional, so it may be null here")
+		}
+		if m.Optional && !m.HasDefault {
+			out.Absent = func(f *eval.Frame) bool { return !m.Type.Nullable || !hasMember(f, inner, name) }
 		}
 		if n.Type.Kind == schema.File && name == "url" && !c.env.FileURLs {
 			c.Errorf(r, "Address not known", `%s needs the public URL of this server. Write files { base_url = `+
@@ -205,7 +209,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 	if in.NonNull.Has(out.Path) {
 		out.NullReason = ""
 	}
-	inner, what := n.Eval, eval.Subject(n)
+	what := eval.Subject(n)
 	out.Eval = func(f *eval.Frame) (any, error) {
 		v, err := inner(f)
 		if err != nil {
@@ -214,6 +218,14 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		return eval.MemberOf(f, v, name, what, optional)
 	}
 	return c.foldConstant(out, r)
+}
+
+// hasMember reports whether a value is an object with the member, even if that is null.
+func hasMember(f *eval.Frame, object eval.Func, name string) bool {
+	v, _ := eval.Resolved(object(f))
+	m, _ := v.(map[string]any)
+	_, ok := m[name]
+	return ok
 }
 
 // checkNotNull reports access to a member or an element of a value that may be null.

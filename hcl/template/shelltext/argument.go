@@ -16,6 +16,8 @@ type Arg struct {
 	Text  *template.Tree          // a quoted template, with or without interpolations
 	Value *template.Interpolation // an expression that is the whole element; a list becomes several words
 	Group []Arg                   // a nested list: omitted completely if a member is null
+	// the exit codes of a Group that is a stage of a pipe; nil for none
+	OKCodes []int
 
 	Cond       template.Value // the condition, a bool, of a conditional whose branches are elements
 	Then, Else *Arg
@@ -62,6 +64,14 @@ func (a *Arg) leaves() []*Arg {
 		return all
 	}
 	return []*Arg{a}
+}
+
+// Branches returns the branches of a conditional element, or the element itself.
+func (a *Arg) Branches() []*Arg {
+	if a.Cond == nil {
+		return []*Arg{a}
+	}
+	return append(a.Then.Branches(), a.Else.Branches()...)
 }
 
 // conditions returns the number of conditions in an element.

@@ -11,23 +11,29 @@ import (
 
 // An Argv is a command compiled to a list of words. It is immutable and safe for concurrent use.
 type Argv struct {
-	elements         []argvElement
-	codeReader       string // the program that runs its standard input as code, or ""
-	callerControlled bool   // a word contains text that the caller chooses
+	elements []argvElement
+}
+
+// Inputs are the sources of the values of a call that programs get besides their words.
+type Inputs struct {
+	Stdin string            // "" if a caller controls nothing in the standard input
+	Env   map[string]string // by variable
 }
 
 // CompileArgv checks every list of words that the elements can produce. The Argv is nil if there
 // are errors. The diagnostic for an empty list has no range.
-func CompileArgv(args []Arg) (*Argv, hclv2.Diagnostics) {
+func CompileArgv(args []Arg, in Inputs) (*Argv, hclv2.Diagnostics) {
 	var d template.Diagnostics
-	return template.Result(compileArgv(args, hclv2.Range{}, &d), &d)
+	a, _ := compileArgv(args, hclv2.Range{}, in.taintOfStdin(), &d)
+	return template.Result(a, &d)
 }
 
-func compileArgv(args []Arg, at hclv2.Range, d *template.Diagnostics) *Argv {
+// compileArgv returns a command and the taint that its words and its input give to its output.
+func compileArgv(args []Arg, at hclv2.Range, stdin taint, d *template.Diagnostics) (*Argv, taint) {
 	a := &Argv{}
 	if len(args) == 0 {
 		d.Errorf(at, "Empty command", `A command is a list of words, the first is the program: ["ls", "-l"].`)
-		return a
+		return a, stdin
 	}
 	c := argvCheck{d}
 	c.checkProgram(&args[0])
@@ -35,14 +41,28 @@ func compileArgv(args []Arg, at hclv2.Range, d *template.Diagnostics) *Argv {
 		c.checkElement(&args[i])
 	}
 	c.checkOptions(args)
-	c.checkCode(a, args)
-	a.elements = compileElements(args, doubleDashes(args))
-	return a
+	ends := doubleDashes(args)
+	c.checkDashes(args, ends)
+	a.elements = compileElements(args, ends)
+	return a, c.checkCode(args, stdin)
 }
 
-// ReadsProgram returns the program that runs its standard input as code, such as a shell without a
-// script, or "". No value of a call may be in that input.
-func (a *Argv) ReadsProgram() string { return a.codeReader }
+// Constants returns the words that are the same in every call, of all branches.
+func (a *Argv) Constants() []string { return constants(a.elements) }
+
+func constants(elements []argvElement) (words []string) {
+	for _, e := range elements {
+		switch {
+		case e.fixed:
+			words = append(words, e.constant)
+		case e.Cond != nil:
+			words = append(words, constants([]argvElement{*e.then, *e.els})...)
+		default:
+			words = append(words, constants(e.group)...)
+		}
+	}
+	return words
+}
 
 // Bind appends the words of one call to dst. The error is a sentence for the model that made the
 // call.

@@ -55,6 +55,30 @@ func (c argvCheck) checkOptions(args []Arg) {
 	}
 }
 
+// checkDashes reports values that begin with a dash of the author but count as the caller's: a call
+// would be refused.
+func (c argvCheck) checkDashes(args []Arg, ends map[*Arg]bool) {
+	for i := range args {
+		for _, leaf := range args[i].leaves() {
+			var first *template.Interpolation
+			switch {
+			case ends[leaf] && leaf == &args[i]:
+				return
+			case leaf.Value != nil:
+				first = leaf.Value
+			case leaf.Text != nil && len(leaf.Text.Nodes) > 0:
+				first, _ = leaf.Text.Nodes[0].(*template.Interpolation)
+			}
+			if first != nil && first.Type.Dash && !isAuthored(first) {
+				c.Errorf(first.Range, "Option counts as the caller's",
+					`%s begins with "-" and is more than a choice among texts that you wrote, so the call would be refused. `+
+						`Write the word here, as in "--name=${input.name}", each element of a list as a word of its own, `+
+						`or "--" before it if it is no option.`, first.Source)
+			}
+		}
+	}
+}
+
 // isOption reports whether a word is an option that may take the next word as its argument.
 func isOption(s string) bool {
 	rest, ok := strings.CutPrefix(s, "-")
@@ -133,9 +157,9 @@ func rejectFunction(d *template.Diagnostics, h *template.Interpolation) bool {
 	switch h.Func {
 	case "ident", "raw":
 		d.Errorf(h.Range, "Function of another context", `%s() belongs to SQL. Write the value alone: %s.`, h.Func, arg)
-	case "path":
+	case "path", "segment":
 		d.Errorf(h.Range, "Function of another context",
-			`path() belongs to URLs. For a file below a folder write under("/folder", %s).`, arg)
+			`%s() belongs to URLs. For a file below a folder write under("/folder", %s).`, h.Func, arg)
 	default:
 		return false
 	}
@@ -160,7 +184,7 @@ func (c argvCheck) checkText(a *Arg) {
 	}
 	text, ok := nodes[0].(*template.Text)
 	h, hole := nodes[1].(*template.Interpolation)
-	if !ok || !hole || !callerControlled(h.Type) || h.Func == "under" {
+	if !ok || !hole || !CallerControlled(h.Type) || h.Func == "under" {
 		return
 	}
 	if text.Value == "-" || text.Value == "--" {
@@ -184,8 +208,8 @@ func looksLikeFolder(s string) (string, bool) {
 	return folder, folder != ""
 }
 
-// callerControlled reports whether the caller chooses the text of a value, within its type.
-func callerControlled(t template.Type) bool {
+// CallerControlled reports whether the caller chooses the text of a value, within its type.
+func CallerControlled(t template.Type) bool {
 	switch t.Kind {
 	case template.Number, template.Integer, template.Bool, template.Enum:
 		return false

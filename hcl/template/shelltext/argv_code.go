@@ -1,35 +1,75 @@
 package shelltext
 
-import "hatchel/hcl/template"
+import (
+	"slices"
+	"strings"
 
-// checkCode reports values in words that a program would run as code, for all combinations of
-// branches, and records in a whether the program runs its input.
-func (c argvCheck) checkCode(a *Argv, args []Arg) {
+	"hatchel/hcl/template"
+)
+
+// checkCode reports values that a program would run as code, from its words or its input, for all
+// combinations of branches. It returns the taint of the program's output.
+func (c argvCheck) checkCode(args []Arg, stdin taint) (out taint) {
 	all := &Arg{Group: args}
 	conditions := all.conditions()
 	if conditions > 10 {
 		c.Errorf(args[0].Range, "Too many conditional words",
 			`A command can have at most 10 conditional elements, and this one has %d. Write several tools.`, conditions)
-		return
+		return stdin
 	}
 	for bits := range 1 << conditions {
-		var words, sure []word // sure are never null
+		lines := [][]word{nil, nil} // with the words that may be null, and without
 		for _, arg := range all.choose(&bits, nil) {
 			w := arg.word()
-			words = append(words, w)
-			a.callerControlled = a.callerControlled || w.level > trusted
+			out = out.max(w.taint)
+			lines[0] = append(lines[0], w)
 			if !arg.nullable() {
-				sure = append(sure, w)
+				lines[1] = append(lines[1], w)
 			}
 		}
-		for _, line := range [][]word{words, sure} {
-			if name, ok := readsProgram(line); ok {
-				a.codeReader = name
-			}
+		for _, line := range lines {
+			c.checkChoices(line, stdin)
 		}
-		for _, f := range findCode(words) {
-			c.reportCode(f)
+	}
+	return out.max(stdin).concatenated()
+}
+
+// checkChoices checks a list of words with each option that a word can be. The other words that can
+// be options are then their first one.
+func (c argvCheck) checkChoices(words []word, stdin taint) {
+	c.checkLine(words, stdin)
+	options := make([][]string, len(words))
+	first := slices.Clone(words)
+	for i, w := range words {
+		if options[i] = w.options(); len(options[i]) > 0 {
+			first[i].text, first[i].constant = options[i][0], true
 		}
+	}
+	for i := range words {
+		for _, option := range options[i] {
+			chosen := slices.Clone(first)
+			chosen[i].text = option
+			c.checkLine(chosen, stdin)
+		}
+	}
+}
+
+// checkLine checks one list of words.
+func (c argvCheck) checkLine(words []word, stdin taint) {
+	if len(words) == 0 {
+		return
+	}
+	first := words[0].arg
+	if stdin.level > trusted {
+		if reader, ok := readsProgram(words); ok {
+			c.Errorf(first.Range, "Value in a program's code",
+				`%s runs its standard input as code, and %s is in it. Give it its program as constant text and the `+
+					`value as an argument.`, reader, stdin.from)
+		}
+		words = xargsWords(words, word{taint: stdin, arg: &Arg{Range: first.Range, Source: stdin.from}})
+	}
+	for _, f := range findCode(words) {
+		c.reportCode(f)
 	}
 }
 
@@ -44,8 +84,8 @@ func (a *Arg) word() word {
 		if t.Kind == template.List && t.Elem != nil && !t.Known {
 			t = *t.Elem
 		}
-		if callerControlled(t) {
-			w.level = tainted
+		if CallerControlled(t) {
+			w.taint = taint{tainted, h.Source}
 		}
 	}
 	if a.Value != nil {
@@ -53,10 +93,24 @@ func (a *Arg) word() word {
 		if a.Value.Func == "under" {
 			w.level = min(w.level, confined)
 		}
+	} else if a.Text == nil {
+		return w
 	} else if t, ok := a.Text.Nodes[0].(*template.Text); ok {
 		w.text = t.Value
 	}
 	return w
+}
+
+// options returns the options that a word can be whose texts are all known.
+func (w word) options() []string {
+	if w.constant || w.arg.Value == nil {
+		return nil
+	}
+	t := w.arg.Value.Type
+	if t.Kind == template.List && t.Elem != nil {
+		t = *t.Elem
+	}
+	return slices.DeleteFunc(slices.Concat(t.Texts()), func(s string) bool { return !strings.HasPrefix(s, "-") })
 }
 
 func (c argvCheck) reportCode(f codeWord) {

@@ -25,14 +25,27 @@ func TestMain(m *testing.M) {
 
 func TestArgvGoldens(t *testing.T) {
 	templatetest.Goldens(t, "argv*.txtar", func(t *testing.T, types map[string]template.Type, in string) string {
-		_, diags := CompileArgv(argsOf(t, types, in))
+		_, diags := CompileArgv(argsOf(t, types, in), inputsOf(types))
 		return templatetest.Render(diags)
 	})
 }
 
+// inputsOf returns what the types stdin and env_NAME stand for.
+func inputsOf(types map[string]template.Type) Inputs {
+	in := Inputs{Env: map[string]string{}}
+	for name := range types {
+		if variable, ok := strings.CutPrefix(name, "env_"); ok {
+			in.Env[variable] = "input." + strings.ToLower(variable)
+		} else if name == "stdin" {
+			in.Stdin = "input.stdin"
+		}
+	}
+	return in
+}
+
 func TestPipeGoldens(t *testing.T) {
 	templatetest.Goldens(t, "pipe*.txtar", func(t *testing.T, types map[string]template.Type, in string) string {
-		_, diags := CompilePipe(argsOf(t, types, in))
+		_, diags := CompilePipe(argsOf(t, types, in), inputsOf(types))
 		return templatetest.Render(diags)
 	})
 }
@@ -88,7 +101,7 @@ func TestArgvBindsByProvenance(t *testing.T) {
 		{`["sudo", "--", "rm", "--", input.s]`, frame{"s": "-x"}, []string{"sudo", "--", "rm", "--", "-x"}, ""},
 		{`["ls", "%{for x in input.l}${x},%{endfor}"]`, frame{"l": []any{"a", "b"}}, []string{"ls", "a,b,"}, ""},
 	} {
-		a, diags := CompileArgv(argsOf(t, types, test.in))
+		a, diags := CompileArgv(argsOf(t, types, test.in), Inputs{})
 		if diags.HasErrors() {
 			t.Errorf("%s: %s", test.in, templatetest.Render(diags))
 			continue
@@ -102,18 +115,18 @@ func TestArgvBindsByProvenance(t *testing.T) {
 
 func TestPipeLeavesOutNullStages(t *testing.T) {
 	types := templatetest.Types(t, argvTypes)
-	p, diags := CompilePipe(argsOf(t, types, `[["ps"], input.b ? ["grep", "--", input.s] : null, ["sort"]]`))
+	p, diags := CompilePipe(argsOf(t, types, `[["ps"], input.b ? ["grep", "--", input.s] : null, ["sort"]]`), Inputs{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	for _, on := range []bool{true, false} {
-		got, err := p.Bind(frame{"b": on, "s": "-x"})
-		want := [][]string{{"ps"}, {"grep", "--", "-x"}, {"sort"}}
+		got, err := p.Bind(frame{"b": on, "s": "-x"}, []int{3})
+		want := []StageWords{{[]string{"ps"}, []int{3}}, {[]string{"grep", "--", "-x"}, exitZero}, {[]string{"sort"}, exitZero}}
 		if !on {
-			want = [][]string{{"ps"}, {"sort"}}
+			want = []StageWords{want[0], want[2]}
 		}
 		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%v: got %q, %v", on, got, err)
+			t.Errorf("%v: got %v, %v", on, got, err)
 		}
 	}
 }
@@ -127,7 +140,7 @@ var hostile = []string{
 
 func TestHostileWordsReachTheChildUnchanged(t *testing.T) {
 	types := templatetest.Types(t, argvTypes)
-	a, diags := CompileArgv(argsOf(t, types, `["child", "--", input.s, "x${input.s}y", input.l, "${input.any}"]`))
+	a, diags := CompileArgv(argsOf(t, types, `["child", "--", input.s, "x${input.s}y", input.l, "${input.any}"]`), Inputs{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -154,7 +167,7 @@ func FuzzArgvNeverGivesAnOptionAway(f *testing.F) {
 		f.Add(s, s)
 	}
 	types := templatetest.Types(f, argvTypes)
-	a, diags := CompileArgv(argsOf(f, types, `["child", input.s, "${input.s}${input.t}", "x${input.t}"]`))
+	a, diags := CompileArgv(argsOf(f, types, `["child", input.s, "${input.s}${input.t}", "x${input.t}"]`), Inputs{})
 	if diags.HasErrors() {
 		f.Fatal(diags)
 	}

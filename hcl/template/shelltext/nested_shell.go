@@ -11,8 +11,8 @@ import (
 // checkCode reports values that a program would run as code.
 func (a *taintWalk) checkCode(l simpleCommand, name string) {
 	words := l.words
-	if t := l.stdin; name == "xargs" && t.level > trusted && (!l.top || a.report) {
-		words = xargsWords(l)
+	if l.stdin.level > trusted && (!l.top || a.report) {
+		words = xargsWords(words, word{taint: l.stdin, node: words[0].node})
 	}
 	for _, f := range findCode(words) {
 		if f.word.level > trusted && !(f.file && f.word.level == confined) {
@@ -27,10 +27,13 @@ func (a *taintWalk) checkCode(l simpleCommand, name string) {
 	a.inlineShell(l)
 }
 
-// xargsWords adds the words of xargs: its standard input at the end, or in place of the text that
-// -I names.
-func xargsWords(l simpleCommand) []word {
-	words := slices.Clone(l.words)
+// xargsWords adds the words that xargs reads from its standard input: at the end, or in place of the
+// text that -I names. Other commands stay as they are.
+func xargsWords(words []word, input word) []word {
+	if !words[0].constant || path.Base(words[0].text) != "xargs" {
+		return words
+	}
+	words = slices.Clone(words)
 	for i := 1; i < len(words); i++ {
 		text := words[i].text
 		if !strings.HasPrefix(text, "-I") && !strings.HasPrefix(text, "--replace") && text != "-i" {
@@ -51,13 +54,13 @@ func xargsWords(l simpleCommand) []word {
 			if before, _, ok := strings.Cut(w.text, mark); ok && mark != "" {
 				w.text, w.constant = before, false
 				if w.level == trusted {
-					w.taint = l.stdin
+					w.taint = input.taint
 				}
 			}
 		}
 		return words
 	}
-	return append(words, word{taint: l.stdin, node: l.words[0].node})
+	return append(words, input)
 }
 
 // interpolation returns the notation of a value in a script.

@@ -113,7 +113,7 @@ var patternOperators = []syntax.ParExpOperator{syntax.RemSmallPrefix, syntax.Rem
 
 // checkContext reports an interpolation that the shell would not treat as a value.
 func (c *scriptCompiler) checkContext(h *scriptValue, l *scriptText) {
-	loose := callerControlled(h.Type)
+	loose := CallerControlled(h.Type)
 	switch {
 	case h.context == ctxNone:
 		c.Errorf(h.Range, "Value not allowed here", cannotStand, h.Source)

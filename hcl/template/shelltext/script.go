@@ -25,8 +25,8 @@ type Script struct {
 // CompileScript checks a script and compiles it to constant text. It is run by /bin/sh and checked
 // as POSIX shell, unless its first line is the #! line of bash. The Script is nil when there are
 // errors.
-func CompileScript(t *template.Tree) (*Script, hclv2.Diagnostics) {
-	c := &scriptCompiler{tree: t}
+func CompileScript(t *template.Tree, in Inputs) (*Script, hclv2.Diagnostics) {
+	c := &scriptCompiler{tree: t, inputs: in}
 	return template.Result(c.compile(), &c.Diagnostics)
 }
 
@@ -58,6 +58,7 @@ func (s *Script) Env(f template.Frame) ([]string, error) {
 type scriptCompiler struct {
 	template.Diagnostics
 	tree   *template.Tree
+	inputs Inputs
 	values []*scriptValue
 	shell  []string
 	lang   syntax.LangVariant
@@ -89,7 +90,7 @@ func (c *scriptCompiler) compile() *Script {
 		return nil
 	}
 	c.verify(placed, final)
-	trackTaint(&c.Diagnostics, placed, final, c.values, c.lang == syntax.LangBash)
+	trackTaint(&c.Diagnostics, placed, final, c)
 	return c.script(final.text)
 }
 

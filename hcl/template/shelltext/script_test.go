@@ -18,7 +18,7 @@ import (
 
 func TestScriptGoldens(t *testing.T) {
 	templatetest.Goldens(t, "script*.txtar", func(t *testing.T, types map[string]template.Type, in string) string {
-		s, diags := CompileScript(templatetest.Parse(t, types, in))
+		s, diags := CompileScript(templatetest.Parse(t, types, in), Inputs{})
 		out := templatetest.Render(diags)
 		if s != nil {
 			out += s.Text() + "\n"
@@ -92,7 +92,7 @@ func TestHostileValuesReachTheProgramUnchanged(t *testing.T) {
 	types := templatetest.Types(t, argvTypes)
 	for _, shebang := range []string{"", "#!/bin/bash\n"} {
 		text := shebang + strings.Replace(everywhere, "env | grep -c HATCHEL_V", "env | grep -c HATCHEL_V || true", 1)
-		s, diags := CompileScript(templatetest.Parse(t, types, text))
+		s, diags := CompileScript(templatetest.Parse(t, types, text), Inputs{})
 		if diags.HasErrors() {
 			t.Fatal(templatetest.Render(diags))
 		}
@@ -109,7 +109,7 @@ func FuzzValuesReachTheProgramUnchanged(f *testing.F) {
 	for _, v := range hostile {
 		f.Add(v)
 	}
-	s, diags := CompileScript(templatetest.Parse(f, types, strings.Replace(everywhere, "env | grep -c HATCHEL_V", "env | grep -c HATCHEL_V || true", 1)))
+	s, diags := CompileScript(templatetest.Parse(f, types, strings.Replace(everywhere, "env | grep -c HATCHEL_V", "env | grep -c HATCHEL_V || true", 1)), Inputs{})
 	if diags.HasErrors() {
 		f.Fatal(templatetest.Render(diags))
 	}
@@ -158,7 +158,7 @@ func TestWhateverCompilesRunsNothingOfTheValue(t *testing.T) {
 			if i == 1 {
 				text = "#!/bin/bash\n" + text
 			}
-			s, diags := CompileScript(templatetest.Parse(t, types, text))
+			s, diags := CompileScript(templatetest.Parse(t, types, text), Inputs{})
 			if (s == nil) != diags.HasErrors() {
 				t.Errorf("%s: a script and errors", text)
 			}
@@ -195,7 +195,7 @@ func TestWhateverCompilesRunsNothingOfTheValue(t *testing.T) {
 
 func TestTextNeverDependsOnTheCall(t *testing.T) {
 	types := templatetest.Types(t, argvTypes)
-	s, diags := CompileScript(templatetest.Parse(t, types, "printf '%s' ${input.s} ${input.n} ${input.t}"))
+	s, diags := CompileScript(templatetest.Parse(t, types, "printf '%s' ${input.s} ${input.n} ${input.t}"), Inputs{})
 	if diags.HasErrors() {
 		t.Fatal(templatetest.Render(diags))
 	}
@@ -213,7 +213,7 @@ func TestTextNeverDependsOnTheCall(t *testing.T) {
 
 func TestNamesOfTheAuthorAreLeftAlone(t *testing.T) {
 	types := templatetest.Types(t, argvTypes)
-	s, diags := CompileScript(templatetest.Parse(t, types, `_v0=mine; printf '%s' "$_v0" ${input.s}`))
+	s, diags := CompileScript(templatetest.Parse(t, types, `_v0=mine; printf '%s' "$_v0" ${input.s}`), Inputs{})
 	if diags.HasErrors() {
 		t.Fatal(templatetest.Render(diags))
 	}
@@ -224,7 +224,7 @@ func TestNamesOfTheAuthorAreLeftAlone(t *testing.T) {
 
 func TestTameValuesStandAnywhereAWordCan(t *testing.T) {
 	types := templatetest.Types(t, argvTypes)
-	s, diags := CompileScript(templatetest.Parse(t, types, "x=${input.n}; echo $((x * ${input.n})) '${input.n}' `echo ${input.n}`; awk 'BEGIN { print ${input.n} + 1 }'; [ ${input.b} = true ] && echo yes # ${input.n}"))
+	s, diags := CompileScript(templatetest.Parse(t, types, "x=${input.n}; echo $((x * ${input.n})) '${input.n}' `echo ${input.n}`; awk 'BEGIN { print ${input.n} + 1 }'; [ ${input.b} = true ] && echo yes # ${input.n}"), Inputs{})
 	if diags.HasErrors() {
 		t.Fatal(templatetest.Render(diags))
 	}
@@ -235,7 +235,7 @@ func TestTameValuesStandAnywhereAWordCan(t *testing.T) {
 
 func TestEveryByteButNulArrives(t *testing.T) {
 	types := templatetest.Types(t, argvTypes)
-	s, diags := CompileScript(templatetest.Parse(t, types, `printf '%s' ${input.s}`))
+	s, diags := CompileScript(templatetest.Parse(t, types, `printf '%s' ${input.s}`), Inputs{})
 	if diags.HasErrors() {
 		t.Fatal(templatetest.Render(diags))
 	}
@@ -273,7 +273,7 @@ func FuzzScriptsCompileOrSayWhy(f *testing.F) {
 				return hclv2.Range{Start: hclv2.Pos{Byte: from}, End: hclv2.Pos{Byte: to}}
 			}})
 		}
-		s, diags := CompileScript(tree)
+		s, diags := CompileScript(tree, Inputs{})
 		if (s == nil) != diags.HasErrors() {
 			t.Fatalf("%q: %v", text, diags)
 		}

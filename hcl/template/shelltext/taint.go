@@ -1,5 +1,10 @@
 package shelltext
 
+import (
+	"maps"
+	"slices"
+)
+
 // level is the degree to which a caller controls a text.
 type level int
 
@@ -18,6 +23,22 @@ type taint struct {
 func (t taint) max(u taint) taint {
 	if u.level > t.level {
 		return u
+	}
+	return t
+}
+
+// taintOfStdin returns the taint of the standard input.
+func (in Inputs) taintOfStdin() taint {
+	if in.Stdin == "" {
+		return taint{}
+	}
+	return taint{tainted, in.Stdin}
+}
+
+// taintOfEnv returns the taint of what a program may write of its environment.
+func (in Inputs) taintOfEnv() (t taint) {
+	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+		t = t.max(taint{tainted, in.Env[name]})
 	}
 	return t
 }

@@ -11,14 +11,17 @@ import (
 // trackTaint follows the values of a call through a script until a fixed point is reached, and then
 // reports values that the shell would run as code. The analysis ignores order: a variable that
 // holds a value anywhere holds it everywhere.
-func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, holes []*scriptValue, bash bool) {
+func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, c *scriptCompiler) {
 	a := &taintWalk{Diagnostics: d, scriptText: l, vars: map[string]taint{}, args: map[string]taint{},
 		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{},
-		values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: bash}
-	for _, h := range holes {
+		values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: c.lang == syntax.LangBash}
+	for name, source := range c.inputs.Env {
+		a.vars[name], a.anyTainted = taint{tainted, source}, true
+	}
+	for _, h := range c.values {
 		a.values[h.variable] = h
 		t := taint{from: h.Source}
-		if callerControlled(h.Type) {
+		if CallerControlled(h.Type) {
 			t.level, a.anyTainted = tainted, true
 			if h.Func == "under" {
 				t.level = confined

@@ -46,7 +46,7 @@ func (b *binder) node(n template.Node) error {
 	case *template.Text:
 		return b.text(n.Value)
 	case *template.Interpolation:
-		if n.Func == "path" && !b.query {
+		if isPathFunc(n) && !b.query {
 			return b.segments(n)
 		}
 		text, err := scalar(n, b.frame)
@@ -107,7 +107,9 @@ func (b *binder) endSegment(rest string) error {
 	return checkSegment(string(b.dst[b.segment:])+rest, source)
 }
 
-// segments appends the segments that path() returns.
+// segments appends the segments of path(), or those of segment(), which are one with escaped slashes. Each
+// must be one that a server can neither remove nor divide, because some servers decode %2F before they read
+// the path.
 func (b *binder) segments(h *template.Interpolation) error {
 	v, err := h.Resolve(b.frame)
 	if err != nil {
@@ -127,6 +129,10 @@ func (b *binder) segments(h *template.Interpolation) error {
 	if len(parts) == 0 {
 		return fmt.Errorf("%s is empty, and a path in a URL needs at least one part", source)
 	}
+	separator := "/"
+	if h.Func == "segment" {
+		separator = "%2F"
+	}
 	for i, part := range parts {
 		if part, err = value.Resolve(part); err != nil {
 			return err
@@ -136,7 +142,7 @@ func (b *binder) segments(h *template.Interpolation) error {
 			return err
 		}
 		if i > 0 {
-			b.dst = append(b.dst, '/')
+			b.dst = append(b.dst, separator...)
 		}
 		begin := len(b.dst)
 		b.dst = appendEscaped(b.dst, text)

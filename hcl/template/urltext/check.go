@@ -28,7 +28,7 @@ type state struct {
 	dots            string                  // the segment so far if it is "", "." or "..", else "x"
 	value           *template.Interpolation // the last value in the segment
 	hasEscapedSlash bool                    // the constant text contains an escaped separator
-	fromPathFunc    bool                    // the value is a path()
+	pathFunc        string                  // the function whose value the segment is: path or segment
 	inName          bool                    // in a query: before =
 }
 
@@ -203,7 +203,7 @@ func (c *checker) checkAuthority(s state, r hclv2.Range) {
 
 func (c *checker) pathChar(s state, ch string, at func(int) hclv2.Range) state {
 	switch {
-	case ch == "/" && s.first && s.dots == "" && s.value == nil && !s.fromPathFunc && c.connection:
+	case ch == "/" && s.first && s.dots == "" && s.value == nil && s.pathFunc == "" && c.connection:
 		c.Errorf(at(1), "Host in a path", `A path that begins with // names another host. Write one /.`)
 		return state{phase: path, dots: "x"}
 	case ch == "/" || ch == "?":
@@ -234,11 +234,11 @@ func (c *checker) invalid(ch string, r hclv2.Range) {
 
 // add appends a character to a segment.
 func (c *checker) add(s state, ch string, at func(int) hclv2.Range) state {
-	if s.fromPathFunc {
-		c.Errorf(at(0), "Text after path()",
-			`path() gives whole segments, so only a / may follow it. Put the text into the value, or write `+
-				`one ${...} for one segment.`)
-		s.fromPathFunc = false
+	if s.pathFunc != "" {
+		c.Errorf(at(0), "Text after "+s.pathFunc+"()",
+			`%s() gives whole segments, so only a / may follow it. Put the text into the value, or write `+
+				`one ${...} for one segment.`, s.pathFunc)
+		s.pathFunc = ""
 	}
 	if ch == "." && len(s.dots) < 2 && s.dots != "x" {
 		s.dots += "."
@@ -271,9 +271,9 @@ func (c *checker) endSegment(s state, at func(int) hclv2.Range) {
 	switch {
 	case s.value != nil && s.hasEscapedSlash:
 		c.Errorf(s.value.Range, "Value next to an escaped slash",
-			`A value and an escaped slash in one segment look like a value that holds a slash. Put the `+
-				`whole segment into the value, or write path().`)
-	case s.value == nil && !s.fromPathFunc && (s.dots == "." || s.dots == ".."):
+			`A value and an escaped slash in one segment look like a value that holds a slash. Write `+
+				`the whole segment as one value: ${segment("group/${%s}")}.`, s.value.Source)
+	case s.value == nil && s.pathFunc == "" && (s.dots == "." || s.dots == ".."):
 		c.Errorf(at(len(s.dots)), "Dots in a path",
 			`The segment %q and the segment before it are removed before a URL is sent. Write the path without them.`,
 			s.dots)

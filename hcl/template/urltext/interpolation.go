@@ -42,12 +42,12 @@ func (c *checker) rejectHost(h *template.Interpolation) {
 }
 
 func (c *checker) pathInterpolation(h *template.Interpolation, s state) state {
-	if s.fromPathFunc {
-		c.Errorf(h.Range, "Text after path()",
-			`path() gives whole segments, so only a / may follow it. Write a / before ${%s}.`, h.Source)
+	if s.pathFunc != "" {
+		c.Errorf(h.Range, "Text after "+s.pathFunc+"()",
+			`%s() gives whole segments, so only a / may follow it. Write a / before ${%s}.`, s.pathFunc, h.Source)
 		return s
 	}
-	if h.Func == "path" {
+	if isPathFunc(h) {
 		return c.pathFunc(h, s)
 	}
 	if !c.checkScalar(h) {
@@ -64,12 +64,17 @@ func (c *checker) pathInterpolation(h *template.Interpolation, s state) state {
 	return s
 }
 
-// pathFunc reads an interpolation path(...).
+// isPathFunc reports whether an interpolation is path(...), several segments, or segment(...), one segment
+// whose slashes are escaped.
+func isPathFunc(h *template.Interpolation) bool { return h.Func == "path" || h.Func == "segment" }
+
+// pathFunc reads an interpolation path(...) or segment(...).
 func (c *checker) pathFunc(h *template.Interpolation, s state) state {
 	arg := h.FirstArg()
 	if s.dots != "" || s.value != nil || s.hasEscapedSlash {
-		c.Errorf(h.Range, "Text before path()",
-			`path() gives whole segments, so it must follow a /. Write a / before it, or one ${...} for one segment.`)
+		c.Errorf(h.Range, "Text before "+h.Func+"()",
+			`%s() gives whole segments, so it must follow a /. Write a / before it, or one ${...} for one segment.`,
+			h.Func)
 	}
 	if isNullable(arg) {
 		c.Errorf(h.Range, "Null in a path",
@@ -78,16 +83,16 @@ func (c *checker) pathFunc(h *template.Interpolation, s state) state {
 	}
 	switch arg.Type.Kind {
 	case template.Object, template.Bytes, template.File:
-		c.Errorf(h.Range, "No text for a URL", `path() takes a list of names or a string with /, and %s is neither.`,
-			arg.Source)
+		c.Errorf(h.Range, "No text for a URL", `%s() takes a list of names or a string with /, and %s is neither.`,
+			h.Func, arg.Source)
 	}
-	return state{phase: path, first: s.first, fromPathFunc: true}
+	return state{phase: path, first: s.first, pathFunc: h.Func}
 }
 
 func (c *checker) queryInterpolation(h *template.Interpolation, s state) {
-	if h.Func == "path" {
+	if isPathFunc(h) {
 		c.Errorf(h.Range, "Function of another context",
-			`path() is for paths. In a query write the value alone: ${%s}.`, h.FirstArg().Source)
+			`%s() is for paths. In a query write the value alone: ${%s}.`, h.Func, h.FirstArg().Source)
 		return
 	}
 	if !c.checkScalar(h) {
@@ -156,7 +161,8 @@ func (c *checker) checkConstant(h *template.Interpolation) {
 	}
 	if err := checkSegment(escape(text), h.Source); err != nil {
 		c.Errorf(h.Range, "Value is not a segment",
-			`%[1]s is %[2]q, and a value in a path is one segment. For several write ${path(%[1]s)}.`, h.Source, text)
+			`%[1]s is %[2]q, and a value in a path is one segment. For several write ${path(%[1]s)}, and for one in which the `+
+				`slash is sent as %%2F ${segment(%[1]s)}.`, h.Source, text)
 	}
 }
 

@@ -2,8 +2,9 @@
 // a connection, [CompileURL] a complete URL.
 //
 // A compiled template guarantees that a value of a call is one segment of a path, several complete
-// segments with path(), or one value of a query. A value never changes the scheme, the host, the
-// port, the number of segments or the names in a query, however often a server decodes the URL.
+// segments with path(), one with escaped slashes with segment(), or one value of a query. A value never
+// changes the scheme, the host, the port or the names in a query, and without path() and segment() not the
+// number of segments, however often a server decodes the URL. No segment is ever empty, "." or "..".
 package urltext
 
 import (
@@ -63,9 +64,9 @@ func CompileURL(t *template.Tree) (*URL, hclv2.Diagnostics) {
 
 func (c *checker) checkWholeURL(h *template.Interpolation) {
 	switch {
-	case h.Func == "path":
+	case isPathFunc(h):
 		c.Errorf(h.Range, "Host depends on a call",
-			`path() gives segments of a path, and no host comes before it. Write "https://host/${%s}".`, h.Source)
+			`%s() gives segments of a path, and no host comes before it. Write "https://host/${%s}".`, h.Func, h.Source)
 	case c.checkScalar(h) && isNullable(h):
 		c.Errorf(h.Range, "Null in a URL",
 			`%s may be null, and a request needs a URL. Guard the step with when, or make the input required.`,

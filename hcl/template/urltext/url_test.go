@@ -77,6 +77,14 @@ func TestPathsBind(t *testing.T) {
 		{"/f/${path(input.s)}", frame{"s": "/a"}, "", "is empty"},
 		{"/f/${path(input.l)}", frame{"l": []any{}}, "", "at least one"},
 		{"/f/${path(input.l)}", frame{"l": []any{"a/b"}}, "", "holds '/'"},
+		{"/p/${segment(input.s)}/x", frame{"s": "group/my project"}, "/p/group%2Fmy%20project/x", ""},
+		{"/p/${segment(input.s)}", frame{"s": "project"}, "/p/project", ""},
+		{"/p/${segment(input.l)}", frame{"l": []any{"a", "b"}}, "/p/a%2Fb", ""},
+		{"/p/${segment(input.s)}", frame{"s": "group/../admin"}, "", `is ".."`},
+		{"/p/${segment(input.s)}", frame{"s": "group%2F..%2Fadmin"}, "", "holds '/'"},
+		{"/p/${segment(input.s)}", frame{"s": "/etc"}, "", "is empty"},
+		{"/p/${segment(input.s)}", frame{"s": "a//b"}, "", "is empty"},
+		{"/p/${segment(input.s)}", frame{"s": "a\\b"}, "", `holds '\\'`},
 		{"?q=${input.s}&x=${input.n}", frame{"s": "a&b=c#d", "n": 1}, "?q=a%26b%3Dc%23d&x=1", ""},
 		{"/a?q=${input.s}", frame{"s": "../x\r\n"}, "/a?q=..%2Fx%0D%0A", ""},
 		{"/a%{if input.b}/${input.s}%{else}?all=1%{endif}", frame{"b": true, "s": "x"}, "/a/x", ""},
@@ -165,7 +173,7 @@ func FuzzSegmentsNeverChangeTheURL(f *testing.F) {
 	forms := []struct {
 		in       string
 		segments int
-	}{{"/a/${input.s}/b?q=${input.t}", 3}, {"/a/${input.s}${input.t}.json", 2}, {"/${input.s}", 1}, {"/a/x${input.s}-${input.t}/b", 3}, {"/${input.s}%{if input.b}/${input.t}%{endif}?a=${input.s}&q=${input.t}", 2}}
+	}{{"/a/${segment(input.s)}/b?q=${input.t}", 3}, {"/a/${input.s}/b?q=${input.t}", 3}, {"/a/${input.s}${input.t}.json", 2}, {"/${input.s}", 1}, {"/a/x${input.s}-${input.t}/b", 3}, {"/${input.s}%{if input.b}/${input.t}%{endif}?a=${input.s}&q=${input.t}", 2}}
 	for _, form := range forms {
 		p, diags := CompilePath(templatetest.Parse(f, table, form.in))
 		if diags.HasErrors() {
@@ -187,9 +195,10 @@ func FuzzSegmentsNeverChangeTheURL(f *testing.F) {
 				t.Fatalf("%q from %q and %q", got, a, b)
 			}
 			raw := u.EscapedPath()
-			for range 4 {
+			for round := range 4 {
 				segments := strings.Split(strings.TrimPrefix(raw, "/"), "/")
-				if len(segments) != forms[i].segments {
+				divided := round > 0 && strings.Contains(forms[i].in, "segment(")
+				if len(segments) != forms[i].segments && !divided {
 					t.Fatalf("%q from %q and %q has %d segments", got, a, b, len(segments))
 				}
 				for _, s := range segments {
