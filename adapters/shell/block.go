@@ -40,7 +40,9 @@ const stderrMerge = "merge"
 
 const defaultMaxOutput = 1 << 20
 
-const docInheritEnv = "Names of variables to pass on from the server's environment, besides PATH, HOME and TMPDIR."
+const docInheritEnv = "Names of variables to pass on from the server's environment, besides PATH. Programs " +
+	"that are not confined get HOME and TMPDIR, too; for others both are the temporary directory of the call, unless HOME " +
+	"is named here."
 
 func (b *block) spec() hcl.Spec {
 	b.Parse, b.MaxOutput = parseText, defaultMaxOutput

@@ -134,7 +134,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
-	background.Go(reloader.OnHangup(ctx))
+	background.Go(reloader.Run(ctx))
 	background.Go(log.OnUserSignal(ctx))
 	if f.watch {
 		background.Go(func() { folder.Watch(ctx, func() { reloader.Reload(ctx, "file changed") }) })
