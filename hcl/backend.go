@@ -68,6 +68,17 @@ func (b *Backend) Diagnose(err error) Diagnostics {
 	return diag.ToDiagnostics(err, "Backend refused", b.Range, b.ranges)
 }
 
+// RangeOf returns the range of the argument that was decoded into field, or else of the connection, or of the block.
+func (b *Backend) RangeOf(field any) Range {
+	if r, ok := b.ranges[field]; ok {
+		return r
+	}
+	if b.Connection != nil {
+		return b.Connection.Range
+	}
+	return b.Range
+}
+
 func (l *loader) isBackend(name string) bool {
 	_, ok := l.backendKinds[name]
 	return ok || name == "tool"

@@ -6,10 +6,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"log/slog"
+	"net"
 	"path/filepath"
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/task"
@@ -169,9 +172,12 @@ func (g *Generation) record(ctx context.Context, r *audit.Record) {
 	}
 }
 
-// recordUnknown records a request for something that does not exist, and returns its error.
+// recordUnknown logs and records a request for something that does not exist, and returns its error.
 func (g *Generation) recordUnknown(ctx context.Context, kind string, req *mcp.CallRequest) error {
 	err := mcp.Unknown(kind, req.Name)
+	g.log().LogAttrs(ctx, slog.LevelInfo, "call refused", slog.String("subject", req.Caller.Subject),
+		slog.String("outcome", audit.Refused), slog.String("remote", req.Caller.Remote),
+		slog.String("message", g.env.Scrubber.Text(err.Message)))
 	if g.audit == nil {
 		return err
 	}
@@ -194,16 +200,29 @@ type Refusal struct {
 	Key    string      // the name of the key or issuer that was tried; empty for none
 }
 
-// RecordRefusal records that a request was refused. It does nothing where requests are not
-// recorded.
+// RecordRefusal logs that a request was refused, at most once a second for each address, and records
+// it where requests are recorded.
 func (h *Host) RecordRefusal(ctx context.Context, refusal Refusal) {
+	refusal.Caller = cmp.Or(refusal.Caller, new(mcp.Caller))
+	h.logRefusal(refusal)
 	h.withAuditLog(func(g *Generation) {
-		r := g.env.AuditRecord(cmp.Or(refusal.Caller, new(mcp.Caller)), nil)
+		r := g.env.AuditRecord(refusal.Caller, nil)
 		r.Event, r.Outcome, r.Status = audit.EventRequest, audit.Refused, refusal.Status
 		r.URI, r.Message = g.env.Scrubber.Text(refusal.Path), g.env.Scrubber.Text(refusal.Reason)
 		r.Caller.Key = cmp.Or(r.Caller.Key, refusal.Key)
 		g.record(ctx, &r)
 	})
+}
+
+func (h *Host) logRefusal(r Refusal) {
+	scrubber := h.Current().env.Scrubber
+	address, _, err := net.SplitHostPort(r.Caller.Remote)
+	if err != nil {
+		address = r.Caller.Remote
+	}
+	h.refusals.Add(address, slog.Int("status", r.Status), slog.String("path", jsonscan.Excerpt(scrubber.Text(r.Path))),
+		slog.String("reason", scrubber.Text(r.Reason)), slog.String("subject", r.Caller.Subject),
+		slog.String("key", r.Key), slog.String("remote", r.Caller.Remote))
 }
 
 // recordTaskCancelled records that a client has cancelled a task.

@@ -85,6 +85,7 @@ func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Actio
 	}
 	env := c.build.adapterEnv(&c.g.cleanups)
 	env.Log = log.With("backend", b.Kind)
+	env.Warn = func(field any, summary, detail string) { c.diags.Warnf(b.RangeOf(field), summary, "%s", detail) }
 	if b.Connection != nil {
 		opened, ok := c.connections[b.Connection]
 		if !ok {

@@ -100,7 +100,7 @@ func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Comp
 // Task serves one tasks/get, tasks/update or tasks/cancel.
 func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
 	if !h.current.Load().isAuthenticated(req.Caller) {
-		return nil, mcp.Unauthorized()
+		return nil, h.refuseUnauthorized(ctx, req.Caller)
 	}
 	tasks := h.build.State.tasks
 	for ctx.Err() == nil { // until the task did not change while it was handled
@@ -138,7 +138,7 @@ func (h *Host) answerTask(ctx context.Context, t *task.Task, answers []byte) (bo
 	}
 	g := h.pin()
 	if g == nil {
-		return true, errClosed
+		return true, mcp.ErrClosing
 	}
 	defer g.leave()
 	p, ok := g.programs[t.Tool]
@@ -189,14 +189,20 @@ func (h *Host) admit(ctx context.Context, c *mcp.Caller) (*Generation, error) {
 	g := h.pin()
 	switch {
 	case g == nil:
-		return nil, errClosed
+		return nil, mcp.ErrClosing
 	case !g.isAuthenticated(c):
 		g.leave()
-		err := mcp.Unauthorized()
-		h.RecordRefusal(ctx, Refusal{Status: http.StatusUnauthorized, Reason: err.Message, Caller: c})
-		return nil, err
+		return nil, h.refuseUnauthorized(ctx, c)
 	}
 	return g, nil
+}
+
+// refuseUnauthorized records that the credentials of a caller are no longer valid, and returns the
+// error that says so.
+func (h *Host) refuseUnauthorized(ctx context.Context, c *mcp.Caller) error {
+	err := mcp.Unauthorized()
+	h.RecordRefusal(ctx, Refusal{Status: http.StatusUnauthorized, Reason: err.Message, Caller: c})
+	return err
 }
 
 // SubscribeResource subscribes the notifier to the document at a URI. A caller who may not read it may not
@@ -256,7 +262,7 @@ type subscribedServer struct{ *Host }
 func (s subscribedServer) Resource(uri string) (*call.Resource, map[string]string, func(), error) {
 	g := s.pin()
 	if g == nil {
-		return nil, nil, nil, errClosed
+		return nil, nil, nil, mcp.ErrClosing
 	}
 	r, variables := g.fullView.resource(uri)
 	return r, variables, g.leave, nil

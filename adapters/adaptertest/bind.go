@@ -35,6 +35,8 @@ type BoundTool struct {
 	Action adapters.Action
 	Dir    string
 	Log    *Log
+	// Warnings are what was reported with Env.Warn: a summary and a detail.
+	Warnings []string
 
 	handles  map[*hcl.Connection]any
 	cleanups []func() error
@@ -114,7 +116,10 @@ func (b *BoundTool) env(handle any) adapters.Env {
 		Connection: handle,
 		Log:        slog.New(slog.NewTextHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Version:    "test",
-		Defer:      func(f func() error) { b.cleanups = append(b.cleanups, f) },
+		Warn: func(_ any, summary, detail string) {
+			b.Warnings = append(b.Warnings, summary+": "+detail)
+		},
+		Defer: func(f func() error) { b.cleanups = append(b.cleanups, f) },
 	}
 }
 

@@ -53,13 +53,15 @@ func (a *action) compile(ctx context.Context, f *hcl.Frame, page nextPage, r *co
 	if err := a.setAddress(f, page, r); err != nil {
 		return err
 	}
+	if page.query != nil { // before the credentials, which may be parameters
+		if err := r.overlayQuery(page.query); err != nil {
+			return err
+		}
+	}
 	if r.header = a.sharedHeader; r.header == nil || r.idempotencyKey != "" || r.traceparent != "" {
 		if err := a.setHeaders(ctx, f, r); err != nil {
 			return err
 		}
-	}
-	if page.param != "" { // after the credentials, which may be parameters
-		r.setQuery(page.param, page.cursor, false)
 	}
 	return a.block.Body.fill(f, r, page.edit)
 }

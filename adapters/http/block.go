@@ -183,13 +183,13 @@ func (b *block) outputType(method string) *schema.Type {
 	return responseType(b.bodyType(method))
 }
 
-// responseType returns the type of one response as output.
-func responseType(body *schema.Type) *schema.Type {
-	return schema.ObjectOf(
-		&schema.Member{Name: "status", Type: &schema.Type{Kind: schema.Integer}},
-		&schema.Member{Name: "headers", Type: &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.String}}},
-		&schema.Member{Name: "body", Type: body},
-	)
+// responseType returns the type of one response as output, with more members.
+func responseType(body *schema.Type, more ...*schema.Member) *schema.Type {
+	return schema.ObjectOf(append([]*schema.Member{
+		{Name: "status", Type: &schema.Type{Kind: schema.Integer}},
+		{Name: "headers", Type: &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.String}}},
+		{Name: "body", Type: body},
+	}, more...)...)
 }
 
 func (b *block) bodyType(method string) *schema.Type {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	nethttp "net/http"
 	"net/url"
 	"slices"
@@ -55,8 +56,32 @@ func (r *compiledRequest) addQuery(f *hcl.Frame, entries *hcl.KeyValues) error {
 	})
 }
 
+// overlayQuery replaces parameters by those of a map. Null removes a parameter, and a list repeats it.
+func (r *compiledRequest) overlayQuery(overlay map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(overlay)) {
+		r.removeQuery(name)
+		v, err := value.Resolve(overlay[name])
+		var texts []string
+		if err == nil && v != nil {
+			texts, err = scalars(v)
+		}
+		if err != nil {
+			return &adapters.Fault{Message: fmt.Sprintf("the query parameter %s of the next page %v", name, err)}
+		}
+		for _, text := range texts {
+			r.query = append(r.query, parameter{name, text, false})
+		}
+	}
+	return nil
+}
+
 // setQuery replaces all parameters of a name.
 func (r *compiledRequest) setQuery(name, text string, secret bool) {
+	r.removeQuery(name)
+	r.query = append(r.query, parameter{name, text, secret})
+}
+
+func (r *compiledRequest) removeQuery(name string) {
 	if path, query, ok := strings.Cut(string(r.target), "?"); ok {
 		parts := slices.DeleteFunc(strings.Split(query, "&"), func(part string) bool {
 			key, _, _ := strings.Cut(part, "=")
@@ -69,7 +94,6 @@ func (r *compiledRequest) setQuery(name, text string, secret bool) {
 		r.target = []byte(path)
 	}
 	r.query = slices.DeleteFunc(r.query, func(p parameter) bool { return p.name == name })
-	r.query = append(r.query, parameter{name, text, secret})
 }
 
 // address returns the whole URL.

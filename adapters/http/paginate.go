@@ -3,6 +3,7 @@ package http
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,20 +28,29 @@ type paginate struct {
 
 const (
 	defaultMaxPages = 10
+	bodiesInItems   = 4 // the items of all pages may have this many times the size of a body
+	minValueSize    = 32
 	jsonPrefix      = "json."
 )
 
 func (p *paginate) spec() hcl.Spec {
+	body := &schema.Type{Kind: schema.Any}
+	page := &schema.Member{Name: "page", Type: &schema.Type{Kind: schema.Integer}}
+	count := &schema.Member{Name: "count", Type: &schema.Type{Kind: schema.Integer}}
+	pageItems := &schema.Member{Name: "page_items", Type: schema.ListOf(&schema.Type{Kind: schema.Any})}
 	return hcl.Join(
 		hcl.Spec{hcl.Attr(&p.Param, "param", "The query parameter that selects the next page, or a member of the JSON "+
-			`body such as "json.variables.after". Without it, next is the URL of the next page.`)},
-		hcl.WithOutput(responseType(&schema.Type{Kind: schema.Any}),
-			hcl.Attr(&p.Items, "items", `The list of a page, such as "output.body.items".`).Require(),
-			hcl.Attr(&p.Next, "next", `The reference to the next page, such as "output.body.next" or `+
-				`"link(output.headers, 'next')". Null, false and an empty string end the list.`).Require(),
-		),
+			`body such as "json.variables.after". It is set to next. Without param, next is a URL or a map.`)},
+		hcl.WithOutput(responseType(body, page, count),
+			hcl.Attr(&p.Items, "items", `The list of a page, such as "output.body.items".`).Require()),
+		hcl.WithOutput(responseType(body, page, count, pageItems),
+			hcl.Attr(&p.Next, "next", `What selects the next page: a text or a number for param, a URL, or a map that is `+
+				`laid over query, such as "output.body.next", "length(output.page_items) == 100 ? output.page + 1 : `+
+				`null" or "link(output.headers, 'next')". output.page counts from 1, and output.count is the number `+
+				`of items so far. Null, false and an empty string end the list.`).Require()),
 		hcl.Spec{hcl.PositiveInt(&p.MaxPages, "max_pages",
-			"The maximum number of pages. output.truncated is true if there were more.").DefaultDoc("10"),
+			"The maximum number of pages. output.truncated is true if there were more, or if the items of all pages "+
+				"are larger than four times max_body, where every value counts 32 bytes or more.").DefaultDoc("10"),
 			hcl.TruncateAttr(&p.Truncate, "max_pages")},
 	)
 }
@@ -49,6 +59,20 @@ func (p *paginate) check(checks *adapters.Checks, sendsJSON bool) {
 	if path, ok := strings.CutPrefix(p.Param, jsonPrefix); ok {
 		checks.Refuse(!sendsJSON || strings.Contains("."+path+".", ".."), &p.Param,
 			`%q must name a member of the JSON body, such as "json.variables.after". Write json = { … }.`, p.Param)
+	}
+	next := p.Next.Type()
+	if next == nil {
+		return
+	}
+	switch next.Kind {
+	case schema.Integer, schema.Number:
+		checks.Refuse(p.Param == "", &p.Next, `next gives a number, and nothing says what it is the number of: add the `+
+			`query parameter, such as param = "page".`)
+	case schema.Object, schema.Map:
+		checks.Refuse(p.Param != "", &p.Next, "next gives a map of query parameters, so param has no meaning. Remove param.")
+	case schema.List, schema.Set:
+		checks.Refuse(true, &p.Next, "next gives a list. It must give a text, a number, a map of query parameters, or "+
+			"null at the end.")
 	}
 }
 
@@ -63,13 +87,6 @@ func (p *paginate) unlimited() error {
 	return hcl.Blame(&p.Next, "All pages are read, and max_pages is %d by default.", defaultMaxPages)
 }
 
-// cut reports to the call that there are more pages than were read.
-func (p *paginate) cut(call *adapters.Call, pages, items int) error {
-	return call.Truncate(adapters.Cut{Members: []string{"items"}, Limit: fmt.Sprintf("max_pages = %d", p.maxPages()),
-		Argument: "max_pages", Seen: fmt.Sprintf("there is more after %d pages with %d items", pages, items),
-		Allowed: p.Truncate})
-}
-
 // paginatedAction is the action of a block that reads all pages.
 type paginatedAction struct {
 	*action
@@ -81,40 +98,96 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	items, seen := []any{}, map[string]bool{}
+	items, sent := []any{}, map[[sha256.Size]byte]bool{}
+	left := bodiesInItems * a.maxBody
 	var page nextPage
 	for n := 1; ; n++ {
 		r := &compiledRequest{call: call}
 		if err := a.compile(ctx, call.Frame, page, r); err != nil {
 			return nil, markSent(err, n > 1)
 		}
+		digest := a.digest(r)
+		if sent[digest] {
+			return nil, &adapters.Fault{Message: fmt.Sprintf("the pages form a loop: the request for page %d is the same "+
+				"as that for an earlier page", n)}
+		}
+		sent[digest] = true
 		out, err := a.roundTrip(ctx, r)
 		if err != nil {
 			return nil, markSent(err, n > 1)
 		}
-		if items, err = a.appendItems(call.Frame, out, items); err != nil {
-			return nil, err
-		}
-		cursor, err := a.cursor(call.Frame, out)
+		out["page"], out["count"] = n, len(items)
+		pageItems, err := a.items(call.Frame, out)
 		if err != nil {
 			return nil, err
 		}
-		if cursor == "" || n >= a.paginate.maxPages() {
-			if cursor != "" {
-				err = a.paginate.cut(call, n, len(items))
+		for _, item := range pageItems {
+			if left -= sizeOf(item); left < 0 {
+				return a.cutOutput(call, items, n, bodiesInItems*a.maxBody)
 			}
-			return map[string]any{"items": items, "pages": n, "truncated": cursor != ""}, err
+			items = append(items, item)
 		}
-		if seen[cursor] {
-			return nil, &adapters.Fault{Message: fmt.Sprintf(
-				"the service's pages form a loop: page %d refers to a page that was read before", n)}
+		out["page_items"], out["count"] = pageItems, len(items)
+		next, err := a.next(call.Frame, out)
+		if err != nil {
+			return nil, err
 		}
-		seen[cursor] = true
-		if page, err = a.nextPage(cursor, r); err != nil {
+		switch {
+		case next == nil:
+			return map[string]any{"items": items, "pages": n, "truncated": false}, nil
+		case n >= a.paginate.maxPages():
+			return a.cutOutput(call, items, n, 0)
+		}
+		if page, err = a.nextPage(next, r); err != nil {
 			return nil, err
 		}
 		call.Progress(float64(n), 0, fmt.Sprintf("page %d, %d items", n, len(items)))
 	}
+}
+
+// sizeOf returns the size of an item: that of its texts, where every value counts minValueSize or more. Otherwise
+// items could take fifty times the size of the body that they come from, such as [{},{},…].
+func sizeOf(item any) int64 {
+	size := int64(minValueSize)
+	switch v := item.(type) {
+	case string:
+		return max(size, int64(len(v)))
+	case []any:
+		for _, e := range v {
+			size += sizeOf(e)
+		}
+	case map[string]any:
+		for name, e := range v {
+			size += int64(len(name)) + sizeOf(e)
+		}
+	case value.LazyJSON:
+		if decoded, err := v.Value(); err == nil {
+			return sizeOf(decoded)
+		}
+	}
+	return size
+}
+
+// digest identifies the page that a request reads.
+func (a *paginatedAction) digest(r *compiledRequest) [sha256.Size]byte {
+	text := []byte(r.address())
+	if a.block.Body.JSON != nil {
+		text = append(append(text, '\n'), r.body...)
+	}
+	return sha256.Sum256(text)
+}
+
+// cutOutput returns the output for items of n pages of which there are more, because of max_pages or
+// of a maximum size of the items.
+func (a *paginatedAction) cutOutput(call *adapters.Call, items []any, n int, maxSize int64) (any, error) {
+	cut := adapters.Cut{
+		Members: []string{"items"}, Limit: fmt.Sprintf("max_pages = %d", a.paginate.maxPages()), Argument: "max_pages",
+		Seen: fmt.Sprintf("there is more after %d pages with %d items", n, len(items)), Allowed: a.paginate.Truncate,
+	}
+	if maxSize > 0 {
+		cut.Limit, cut.Argument = hcl.Size(maxSize).String()+" of items, four times max_body", "max_body"
+	}
+	return map[string]any{"items": items, "pages": n, "truncated": true}, call.Truncate(cut)
 }
 
 // markSent returns the error of a page. If earlier pages were sent, it does not report that nothing was.
@@ -140,63 +213,71 @@ func evalOnPage(p *hcl.Program, f *hcl.Frame, out map[string]any, what string) (
 	return v, nil
 }
 
-func (a *paginatedAction) appendItems(f *hcl.Frame, out map[string]any, items []any) ([]any, error) {
+// items returns the items of a page.
+func (a *paginatedAction) items(f *hcl.Frame, out map[string]any) ([]any, error) {
 	v, err := evalOnPage(a.paginate.Items, f, out, "the items of a page")
 	if err != nil {
 		return nil, err
 	}
 	switch v := v.(type) {
 	case []any:
-		return append(items, v...), nil
+		return v, nil
 	case nil:
-		return items, nil
+		return []any{}, nil
 	}
 	return nil, &adapters.Fault{Message: "the items of a page must be a list, not " + diag.WithArticle(value.Kind(v))}
 }
 
-// cursor returns the reference to the next page, or "" if there is none.
-func (a *paginatedAction) cursor(f *hcl.Frame, out map[string]any) (string, error) {
+// next returns what selects the next page, or nil if there is none.
+func (a *paginatedAction) next(f *hcl.Frame, out map[string]any) (any, error) {
 	v, err := evalOnPage(a.paginate.Next, f, out, "the reference to the next page")
-	if err != nil || v == nil || v == false {
-		return "", err
+	if err != nil || v == false || v == "" {
+		return nil, err
 	}
-	text, err := scalar(v)
-	if err != nil {
-		return "", &adapters.Fault{Message: "the reference to the next page " + err.Error()}
-	}
-	return text, nil
+	return v, nil
 }
 
 // nextPage is how the request of a later page differs from that of the first one.
 type nextPage struct {
-	url           string                          // the whole URL of the page; empty if it is the block's
-	param, cursor string                          // the query parameter that selects the page, and its text
-	edit          func(jsonBody any) (any, error) // sets the member of the body that selects the page
+	url   string                          // the whole URL of the page; empty if it is the block's
+	query map[string]any                  // laid over the query of the block
+	edit  func(jsonBody any) (any, error) // sets the member of the body that selects the page
 }
 
-// nextPage returns how the next page is requested after the request of this one.
-func (a *paginatedAction) nextPage(cursor string, current *compiledRequest) (page nextPage, err error) {
+// nextPage returns how the page that next selects is requested after the request of this one.
+func (a *paginatedAction) nextPage(next any, current *compiledRequest) (page nextPage, err error) {
 	param := a.paginate.Param
+	if overlay, ok := next.(map[string]any); ok && param == "" {
+		return nextPage{query: overlay}, nil
+	}
+	text, err := scalar(next)
+	if err != nil {
+		return page, &adapters.Fault{Message: "the reference to the next page " + err.Error()}
+	}
 	if path, ok := strings.CutPrefix(param, jsonPrefix); ok {
-		page.edit = func(body any) (any, error) { return withValueAt(body, strings.Split(path, "."), cursor) }
+		page.edit = func(body any) (any, error) { return withValueAt(body, strings.Split(path, "."), next) }
 		return page, nil
 	}
 	if param != "" {
-		return nextPage{param: param, cursor: cursor}, nil
+		return nextPage{query: map[string]any{param: text}}, nil
+	}
+	if _, ok := next.(string); !ok {
+		return page, &adapters.Fault{Message: "the reference to the next page must be a URL, not " +
+			diag.WithArticle(value.Kind(next)) + "; the tool must name its query parameter in param"}
 	}
 	base, err := url.Parse(current.address())
 	if err != nil {
 		return page, err
 	}
-	next, err := base.Parse(cursor)
+	at, err := base.Parse(text)
 	switch {
 	case err != nil:
 		return page, &adapters.Fault{Message: "the reference to the next page is not a URL", Cause: err}
-	case !sameOrigin(base, next) || next.User != nil:
+	case !sameOrigin(base, at) || at.User != nil:
 		return page, &adapters.Fault{Message: "the next page is on another host, which is not followed"}
 	}
-	next.Fragment, next.RawFragment = "", ""
-	return nextPage{url: next.String()}, nil
+	at.Fragment, at.RawFragment = "", ""
+	return nextPage{url: at.String()}, nil
 }
 
 // withValueAt returns a copy of body with a value at a path. It does not modify body, and shares the

@@ -22,6 +22,7 @@ type action struct {
 	scriptArgv []string // the command of a script_file
 	baseEnv    environment
 	inherited  []string // the names of inherit_env
+	tempVars   []string // the names of variables that hold the temporary directory of the call
 	env        []*hcl.KeyValues
 	configDir  string
 	dir        string // of blocks without dir
@@ -53,13 +54,22 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 			a.okCodes = codes
 		}
 	}
-	a.baseEnv = newEnvironment(a.inherited...)
+	if a.rules.Mode == modeNone {
+		a.baseEnv = newEnvironment(slices.Concat(directoryVars, a.inherited)...)
+	} else {
+		a.baseEnv = newEnvironment(a.inherited...)
+		a.tempVars = slices.DeleteFunc(slices.Clone(directoryVars), func(name string) bool {
+			return name == "HOME" && slices.Contains(a.inherited, name)
+		})
+	}
 	path := a.baseEnv.get("PATH")
 	a.programs = &programLookup{path: path}
 	err := b.Sandbox.checkPaths(env.Dir)
 	if a.rules.Mode != modeNone {
 		var sandboxErr error
-		a.sandbox, sandboxErr = sandbox.New(a.rules.policy(b, conn, env.Dir, path), abi)
+		if a.sandbox, sandboxErr = sandbox.New(a.rules.policy(b, conn, env.Dir, path), abi); sandboxErr == nil {
+			a.rules.warn(env, a.sandbox)
+		}
 		err = errors.Join(sandboxErr, err)
 	}
 	if err != nil {

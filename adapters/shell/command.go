@@ -20,9 +20,10 @@ type command struct {
 	mergeStderr bool
 	maxOutput   int // of one stream, in bytes
 
-	sandbox     *sandbox.Sandbox // nil: the programs have all rights of the server
-	uploads     string           // a directory of this call that the programs may read; empty for none
-	setsTempDir bool             // the author has set TMPDIR
+	sandbox  *sandbox.Sandbox // nil: the programs have all rights of the server
+	uploads  string           // a directory of this call that the programs may read; empty for none
+	resolved []string         // what under has resolved, which the programs may read
+	tempVars []string         // the names of variables that hold the temporary directory of the call
 }
 
 // devNull is what a program without input reads. One descriptor serves all programs and stays open.
@@ -77,12 +78,14 @@ func (c *command) prepare(j *job) (err error) {
 		return &sandbox.StartError{Err: err}
 	}
 	if c.uploads != "" {
-		if err = j.workspace.GrantRead(c.uploads); err != nil {
-			return &sandbox.StartError{Err: err}
-		}
+		err = j.workspace.GrantRead(c.uploads)
 	}
-	if !c.setsTempDir {
-		c.env = append(make(environment, 0, len(c.env)+1), c.env...).set("TMPDIR", j.workspace.TempDir())
+	if err = errors.Join(err, j.workspace.GrantResolved(c.resolved)); err != nil {
+		return &sandbox.StartError{Err: err}
+	}
+	c.env = append(make(environment, 0, len(c.env)+len(c.tempVars)), c.env...)
+	for _, name := range c.tempVars {
+		c.env = c.env.set(name, j.workspace.TempDir())
 	}
 	return nil
 }

@@ -171,11 +171,11 @@ func resourceMessage(err error) string {
 	return "the program could not be started"
 }
 
-// Messages that programs write when the kernel denies access to a file, or when they find no
-// network.
+// Messages that programs write when the kernel denies access to a file, when an interpreter may not list a directory
+// and finds no module in it, and when there is no network.
 var (
 	fileDenied = regexp.MustCompile(`(?i)permission denied|operation not permitted|insufficient permissions|` +
-		`\bEACCES\b|\bEPERM\b`)
+		`\bEACCES\b|\bEPERM\b|no module named|cannot find module|can't locate|cannot load such file`)
 	networkDenied = regexp.MustCompile(`(?i)could(?: not|n't) (?:connect|resolve)|failed to connect|network is ` +
 		`unreachable|name resolution|resolve host|\bsocket\b.*(?:permission denied|operation not permitted)`)
 )
@@ -184,9 +184,9 @@ var (
 var (
 	errNoNetworkHint = errors.New("the sandbox of the tool has no network, which may be the reason: sandbox { " +
 		"network = true } allows it")
-	errFileHint = errors.New("the sandbox of the tool may be the reason: besides the configuration directory " +
-		"and the system's files, programs read what sandbox { read = […] } names, and write to TMPDIR and what " +
-		"write = […] names")
+	errFileHint = errors.New("the sandbox of the tool may be the reason: programs read the system's files, the files " +
+		"of the configuration directory that the command names, and what sandbox { read = […] } names, such as a " +
+		"directory with a program and its modules; they write to TMPDIR and to what write = […] names")
 )
 
 // sandboxHint returns how the sandbox may be the reason of a failure with an output, or nil. It is

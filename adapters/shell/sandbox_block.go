@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -11,8 +12,8 @@ import (
 	"hatchel/hcl"
 )
 
-// sandboxBlock is a sandbox block: what programs may do in addition to reading the configuration directory and the
-// files of the system.
+// sandboxBlock is a sandbox block: what programs may do in addition to reading the files of the system and those that
+// the command names.
 type sandboxBlock struct {
 	Mode           string
 	sandbox.Policy // as written: paths may be relative, and Path is not set
@@ -45,8 +46,9 @@ func (s *sandboxBlock) spec() hcl.Spec {
 		hcl.Attr(&s.Mode, "mode", "\"none\" gives programs all rights of the server. Confinement needs Landlock, "+
 			"which Linux has since 5.13."),
 		hcl.Attr(&s.Read, "read", "Files and directories that may be read, and programs in them run, in "+
-			"addition to the configuration directory, a constant dir, the directories of PATH and the system's "+
-			"programs, libraries, locales, time zones and certificates."),
+			"addition to a constant dir, what under(...) gives, the directories of PATH and the system's programs, "+
+			"libraries, locales, time zones and certificates. Of the configuration directory programs read only "+
+			"script_file, files that are constant words of command or pipe, and what read names."),
 		hcl.Attr(&s.Write, "write", "Files and directories that may be read and written, in addition to TMPDIR, "+
 			"a directory of each call that is removed afterwards. Before Linux 6.2 a file cannot be truncated "+
 			"by its name (truncate(2)). Before 5.19 nothing can be renamed or linked from one directory to "+
@@ -122,15 +124,58 @@ func (s *sandboxBlock) checkPaths(configDir string) error {
 
 // policy returns what the programs of a block may do whose PATH is path.
 func (s *sandboxBlock) policy(b *block, conn *connection, configDir, path string) sandbox.Policy {
-	dirs := []string{"", conn.Dir} // the configuration directory itself, and below it
+	p := s.Policy
+	p.Path, p.Config = path, configDir
+	p.Read, p.Write = absoluteAll(configDir, s.Read), absoluteAll(configDir, s.Write)
+	dir, known := adapters.Absolute(configDir, conn.Dir), true
+	p.Dirs = []string{dir}
 	if b.Dir != nil {
-		if dir, known := b.Dir.Known(); known {
-			dirs = append(dirs, dir)
+		if dir, known = b.Dir.Known(); known {
+			dir = adapters.Absolute(configDir, dir)
+			p.Dirs = append(p.Dirs, dir)
 		}
 	}
-	p := s.Policy
-	p.Path, p.Read, p.Write = path, absoluteAll(configDir, append(dirs, s.Read...)), absoluteAll(configDir, s.Write)
+	for _, word := range b.constantWords(configDir) {
+		if !filepath.IsAbs(word) && !known {
+			continue
+		}
+		name, err := filepath.Rel(configDir, adapters.Absolute(dir, word))
+		if err == nil && filepath.IsLocal(name) && !strings.HasPrefix(word, "-") {
+			p.Files = append(p.Files, name)
+		}
+	}
 	return p
+}
+
+// constantWords returns the words of the commands of a block that may name files in the configuration directory.
+func (b *block) constantWords(configDir string) []string {
+	switch {
+	case b.Command != nil:
+		return b.Command.Constants()
+	case b.Pipe != nil:
+		return b.Pipe.Constants()
+	case b.Script != nil:
+		return nil
+	}
+	return []string{filepath.Join(configDir, b.ScriptFile)}
+}
+
+// warn warns of paths with which programs reach the configuration directory. The rules belong to the block or to its
+// connection.
+func (s *sandboxBlock) warn(env adapters.Env, confined *sandbox.Sandbox) {
+	for _, path := range s.Read {
+		if confined.ContainsConfig(adapters.Absolute(env.Dir, path)) {
+			env.Warn(&s.Read, "Configuration can be read", fmt.Sprintf("%q contains the configuration directory, so that "+
+				"programs can read every file in it. Name the files and directories that they need.", path))
+		}
+	}
+	for _, path := range s.Write {
+		if confined.ContainsConfig(adapters.Absolute(env.Dir, path)) {
+			env.Warn(&s.Write, "Configuration can be changed", fmt.Sprintf("%q contains the configuration directory, so "+
+				"that programs can change the tools, and with them do all that the server may. Name the files and "+
+				"directories that they write.", path))
+		}
+	}
 }
 
 func absoluteAll(dir string, paths []string) (all []string) {

@@ -16,6 +16,7 @@ func TestSandboxHint(t *testing.T) {
 	}{
 		"a file":               {`script = "echo 'cat: /srv/x: Permission denied' >&2; exit 1"`, errFileHint},
 		"an owner":             {`script = "echo 'chown: Operation not permitted' >&2; exit 1"`, errFileHint},
+		"a module":             {`script = "echo \"ModuleNotFoundError: No module named 'x'\" >&2; exit 1"`, errFileHint},
 		"a host":               {`script = "echo 'curl: (6) Could not resolve host: x.example' >&2; exit 6"`, errNoNetworkHint},
 		"a socket":             {`script = "echo 'dial unix /run/d.sock: socket: permission denied' >&2; exit 1"`, errNoNetworkHint},
 		"a traceback":          {`script = "echo 'File socket.py, line 232 PermissionError: [Errno 13] Permission denied' >&2; exit 1"`, errNoNetworkHint},

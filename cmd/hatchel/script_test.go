@@ -141,12 +141,13 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
-	signals := map[string]os.Signal{"KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM, "INT": syscall.SIGINT}
+	signals := map[string]os.Signal{"KILL": syscall.SIGKILL, "USR1": syscall.SIGUSR1, "HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM, "INT": syscall.SIGINT}
 	ts.Check(sessionOf(ts).cmd.Process.Signal(signals[args[0]]))
 }
 
 func awaitExit(ts *testscript.TestScript, neg bool, args []string) {
 	s := sessionOf(ts)
+	http.DefaultClient.CloseIdleConnections() // for which the server would wait
 	select {
 	case <-s.stderrClosed:
 	case <-time.After(testTimeout):

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +16,7 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/runtime"
+	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/server"
 	"hatchel/runtime/source"
@@ -33,6 +32,7 @@ type serveFlags struct {
 	state    string
 	watch    bool
 	insecure bool // serve other machines without authentication
+	drain    time.Duration
 }
 
 func serveCommand() *cobra.Command {
@@ -47,12 +47,16 @@ The server reloads the directory when a file changes, on SIGHUP, and on
 POST /admin/reload. A reload never interrupts active calls. A configuration with
 errors is reported, and the last valid configuration stays active.
 
-SIGINT and SIGTERM stop the server after its active calls have ended, within 30
-seconds. A second signal cancels the active calls.
+SIGUSR1 turns the log level debug on and off; POST /admin/log?level=LEVEL sets one.
 
-Endpoints: /mcp, /mcp/NAME for each toolset, /files, /approvals, /healthz, /readyz
-and /admin/reload. With an auth block every request is authenticated, except
-/healthz and the status of /readyz, and /admin/reload requires the group admin.
+On SIGINT and SIGTERM, /readyz answers 503. New calls are served for --drain, then
+the listener closes, and the server ends when its active calls have ended, within 30
+seconds. Connections that clients keep are closed after their next response, or when
+they were idle for 5 seconds. A second signal cancels the active calls.
+
+Endpoints: /mcp, /mcp/NAME for each toolset, /files, /approvals, /healthz, /readyz,
+/admin/reload and /admin/log. With an auth block every request is authenticated,
+except /healthz and the status of /readyz, and /admin requires the group admin.
 Without an auth block the server accepts connections from this machine only.`,
 		Example: `  hatchel serve
   hatchel serve ./tools --listen 0.0.0.0:8080
@@ -62,6 +66,7 @@ Without an auth block the server accepts connections from this machine only.`,
 			if err != nil {
 				return err
 			}
+			defer log.Flush()
 			return f.logFailure(cmd.Context(), log, f.run(cmd, folderOf(args), log))
 		},
 	})
@@ -76,11 +81,13 @@ Without an auth block the server accepts connections from this machine only.`,
 	fs.BoolVar(&f.insecure, "insecure-no-auth", false, "serve other machines without authentication: "+
 		"anyone who can reach the address can call every tool")
 	fs.BoolVar(&f.watch, "watch", true, "reload when a file changes")
+	fs.DurationVar(&f.drain, "drain", 0, "`TIME` to serve new calls after the signal to stop")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "listen")
+	cmd.MarkFlagsMutuallyExclusive("stdio", "drain")
 	return cmd
 }
 
-func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) error {
+func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	exposed, err := server.IsExposed(ctx, f.listen)
 	if err != nil {
@@ -102,7 +109,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) erro
 	}
 	host := runtime.NewHost(ctx, runtime.HostOptions{
 		Build: runtime.Build{
-			Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log, AuditLogs: audits, State: state,
+			Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log.Logger, AuditLogs: audits, State: state,
 		},
 		Load:  options,
 		Grace: server.GracePeriod,
@@ -110,7 +117,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) erro
 	defer host.Close()
 	trimmer := newTrimmer()
 	defer trimmer.Stop()
-	reloader := &server.Reloader{Folder: folder, Host: host, Log: log, Loaded: func(report runtime.Report) {
+	reloader := &server.Reloader{Folder: folder, Host: host, Log: log.Logger, Loaded: func(report runtime.Report) {
 		trimmer.Reset(trimAfterLoads)
 		f.printDiagnostics(cmd, path, log, report)
 	}}
@@ -127,12 +134,14 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *slog.Logger) erro
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
-	background.Go(reloader.OnHangup(ctx))
+	background.Go(reloader.Run(ctx))
+	background.Go(log.OnUserSignal(ctx))
 	if f.watch {
 		background.Go(func() { folder.Watch(ctx, func() { reloader.Reload(ctx, "file changed") }) })
 	}
 	s := server.New(server.Options{
 		Host: host, Reloader: reloader, Log: log, Toolset: f.toolset, RequireAuth: exposed && !f.stdio && !f.insecure,
+		Drain: f.drain,
 	})
 	return f.serve(ctx, cmd, path, s)
 }
@@ -153,7 +162,7 @@ func loadFirst(cmd *cobra.Command, reloader *server.Reloader, path string) error
 
 // printDiagnostics reports the diagnostics of a load: to a person on the terminal, to a program in
 // the log.
-func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *slog.Logger, report runtime.Report) {
+func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *logging.Log, report runtime.Report) {
 	switch {
 	case len(report.Diagnostics) == 0:
 	case f.isText():
@@ -169,13 +178,13 @@ func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *slog
 // checkAuth refuses to serve other machines without authentication, unless --insecure-no-auth is
 // set.
 func (f *serveFlags) checkAuth(
-	cmd *cobra.Command, path string, log *slog.Logger, host *runtime.Host, exposed bool,
+	cmd *cobra.Command, path string, log *logging.Log, host *runtime.Host, exposed bool,
 ) error {
 	switch {
 	case f.stdio || !exposed || host.Authenticator() != nil:
 		return nil
 	case f.insecure:
-		f.announce(cmd.Context(), log, cmd.ErrOrStderr(), fmt.Sprintf(
+		f.announce(log, cmd.ErrOrStderr(), fmt.Sprintf(
 			"hatchel: WARNING: --insecure-no-auth: anyone who can reach %s can call every tool of %s", f.listen, path))
 		return nil
 	}
@@ -196,7 +205,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string,
 	force, stop := secondSignal(ctx)
 	defer stop()
 	if f.stdio {
-		f.announce(ctx, s.Log, cmd.ErrOrStderr(), ready+" over stdio")
+		f.announce(s.Log, cmd.ErrOrStderr(), ready+" over stdio")
 		in, restore := mcp.Stdin()
 		defer restore()
 		if err := s.ServeStdio(ctx, force, in, os.Stdout); err != nil {
@@ -204,7 +213,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string,
 		}
 		return nil
 	}
-	listener, err := server.Listen(f.listen)
+	listener, err := server.Listen(ctx, f.listen)
 	if err != nil {
 		return failf("%s", err)
 	}
@@ -212,7 +221,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string,
 	if s.Host.Certificates() != nil {
 		scheme = "https"
 	}
-	f.announce(ctx, s.Log, cmd.ErrOrStderr(), fmt.Sprintf("%s at %s://%s/mcp", ready, scheme, listener.Addr()))
+	f.announce(s.Log, cmd.ErrOrStderr(), fmt.Sprintf("%s at %s://%s/mcp", ready, scheme, listener.Addr()))
 	switch err := s.Serve(ctx, force, listener); {
 	case errors.Is(err, server.ErrCallsCancelled):
 		return failf("stopped before all active calls had ended")
@@ -256,8 +265,6 @@ func unknownToolset(path, name string, host *runtime.Host) error {
 	return failf("%s declares no toolset %q. It declares %s", path, name, strings.Join(names, ", "))
 }
 
-var logLevels = []string{"debug", "info", "warn", "error"}
-
 // logFlags are the flags for the log that a server writes to standard error.
 type logFlags struct {
 	level  string
@@ -267,7 +274,7 @@ type logFlags struct {
 func (l *logFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&l.level, "log-level", "info", "minimum `LEVEL` of log lines: debug, info, warn or error")
 	cmd.Flags().StringVar(&l.format, "log-format", "text", "`FORMAT` of log lines: text or json")
-	completeWords(cmd, "log-level", logLevels...)
+	completeWords(cmd, "log-level", logging.Levels...)
 	completeWords(cmd, "log-format", "text", "json")
 }
 
@@ -278,17 +285,16 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 func (l *logFlags) isText() bool { return l.format == "text" }
 
 // announce writes a line at every log level.
-func (l *logFlags) announce(ctx context.Context, log *slog.Logger, stderr io.Writer, line string) {
+func (l *logFlags) announce(log *logging.Log, stderr io.Writer, line string) {
 	if l.isText() {
 		fmt.Fprintln(stderr, line)
 		return
 	}
-	// The handler is called directly, because the logger drops lines below its level.
-	log.Handler().Handle(ctx, slog.NewRecord(time.Now(), slog.LevelInfo, line, 0))
+	log.Announce(line)
 }
 
 // logFailure writes the text of an error to a JSON log, and returns the error without it.
-func (l *logFlags) logFailure(ctx context.Context, log *slog.Logger, err error) error {
+func (l *logFlags) logFailure(ctx context.Context, log *logging.Log, err error) error {
 	var exit *exitError
 	if l.isText() || !errors.As(err, &exit) || exit.text == "" {
 		return err
@@ -297,17 +303,16 @@ func (l *logFlags) logFailure(ctx context.Context, log *slog.Logger, err error) 
 	return &exitError{code: exit.code}
 }
 
-func (l *logFlags) logger(stderr io.Writer) (*slog.Logger, error) {
-	var level slog.Level
-	if !slices.Contains(logLevels, l.level) || level.UnmarshalText([]byte(l.level)) != nil {
+func (l *logFlags) logger(stderr io.Writer) (*logging.Log, error) {
+	level, ok := logging.ParseLevel(l.level)
+	if !ok {
 		return nil, misusef("--log-level must be debug, info, warn or error, and is %q", l.level)
 	}
-	options := &slog.HandlerOptions{Level: level}
 	switch l.format {
 	case "text":
-		return slog.New(slog.NewTextHandler(stderr, options)), nil
+		return logging.New(stderr, logging.Text, level), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(stderr, options)), nil
+		return logging.New(stderr, logging.JSON, level), nil
 	}
 	return nil, misusef("--log-format must be text or json, and is %q", l.format)
 }

@@ -27,6 +27,7 @@ type Frame struct {
 	Tool map[string]any
 	// the folder of the staged files of the call, or empty; nil when the call has no files
 	StagedDir func() string
+	Resolved  *[]string      // the paths that under has resolved; nil: they are not recorded
 	Failure   map[string]any // of a failed call: message, status, code, step
 
 	Functions functions.Context
@@ -61,8 +62,9 @@ type callLocals struct {
 }
 
 type localValue struct {
-	value any
-	err   error
+	value    any
+	err      error
+	resolved []string // the paths that under has resolved for it
 }
 
 // NewFrame returns the Frame of a new call. Base is the absolute configuration directory; now is
@@ -80,7 +82,7 @@ func NewFrame(ctx context.Context, base string, now func() time.Time) *Frame {
 // Fork returns a Frame with the same values for another goroutine, whose context is ctx.
 func (f *Frame) Fork(ctx context.Context) *Frame {
 	g := *f
-	g.Context = ctx
+	g.Context, g.Resolved = ctx, nil
 	if f.Scratch != nil {
 		g.Scratch = &Scratch{Vars: slices.Clone(f.Vars)}
 	}
@@ -115,10 +117,14 @@ func (f *Frame) Local(name string, eval Func) (any, error) {
 	f.locals.mu.Lock()
 	known, ok := f.locals.values[name]
 	f.locals.mu.Unlock()
+	if f.Resolved == nil {
+		f.Resolved = new([]string)
+	}
 	if ok {
+		*f.Resolved = append(*f.Resolved, known.resolved...)
 		return known.value, known.err
 	}
-	around := f.Scratch
+	around, before := f.Scratch, len(*f.Resolved)
 	f.Scratch = nil
 	v, err := eval(f)
 	f.Scratch = around
@@ -130,17 +136,18 @@ func (f *Frame) Local(name string, eval Func) (any, error) {
 	if f.locals.values == nil {
 		f.locals.values = map[string]localValue{}
 	}
-	f.locals.values[name] = localValue{v, err}
+	f.locals.values[name] = localValue{v, err, slices.Clone((*f.Resolved)[before:])}
 	return v, err
 }
 
-// ComputedLocals returns the locals that were computed so far, without those that failed.
+// ComputedLocals returns the locals that were computed so far, without those that failed. Those with a path of under
+// are left out, too: what is there now counts when the call goes on.
 func (f *Frame) ComputedLocals() map[string]any {
 	f.locals.mu.Lock()
 	defer f.locals.mu.Unlock()
 	out := make(map[string]any, len(f.locals.values))
 	for name, known := range f.locals.values {
-		if known.err == nil {
+		if known.err == nil && len(known.resolved) == 0 {
 			out[name] = known.value
 		}
 	}

@@ -93,6 +93,8 @@ type Member struct {
 	Known          bool
 	Value          any
 	Eval           func(*Frame) (any, error) // if it is not Known
+	Choices        func() []any              // as of TypedExpr
+	Dash           bool                      // as of TypedExpr
 	Sensitive      bool
 	CallerSpecific bool // it depends on the caller's identity
 	Local          bool // it belongs to one operation

@@ -2,6 +2,7 @@ package call
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -29,7 +30,6 @@ type auditCall struct {
 	common        audit.Record // what all records of the call have
 	raw           []byte       // the arguments as they came; nil when they were not JSON
 	questions     []string     // to the client
-	firstStep     int          // the step that the work began with; -1 before it began
 	startRecorded bool
 }
 
@@ -41,7 +41,7 @@ func (o *Operation) beginAudit(caller *mcp.Caller, raw []byte) *auditCall {
 	}
 	common := o.Env.AuditRecord(caller, nil)
 	common.ID, common.Kind, common.Name = rand.Text(), o.Kind, o.Decl.Name
-	return &auditCall{log: log, common: common, raw: raw, firstStep: -1}
+	return &auditCall{log: log, common: common, raw: raw}
 }
 
 // auditError is a call that is not made, because it cannot be recorded.
@@ -83,10 +83,10 @@ func (a *auditCall) addQuestions(questions []mcp.Question) {
 // not begin.
 func (c *call) recordStart() error {
 	a := c.audit
+	c.progress.began, c.progress.firstStep = true, c.progress.nextStep
 	if a == nil {
 		return nil
 	}
-	a.firstStep = c.progress.nextStep
 	if !c.operation.hasEffects || c.progress.taskStage == c.progress.nextStep+1 { // a task records its own start
 		return nil
 	}
@@ -96,7 +96,7 @@ func (c *call) recordStart() error {
 	c.addDecision(&r)
 	c.addArguments(&r)
 	if err := a.log.Append(&r, true); err != nil {
-		a.firstStep = -1
+		c.progress.began = false
 		return &auditError{err}
 	}
 	a.startRecorded = true
@@ -112,22 +112,20 @@ func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim s
 		return failed
 	}
 	r := a.common
-	r.Time, r.Outcome, r.Asked, r.TraceID = time.Now(), interim, a.questions, c.traceID()
+	r.Time, r.Outcome, r.Asked, r.TraceID = time.Now(), c.outcome(ctx, failed, interim), a.questions, c.traceID()
 	r.Duration, r.Approval = millisecondsSince(c.timing.started), c.approval.auditRecord()
 	r.Replayed = c.reuse.replayedFrom
 	c.addDecision(&r)
 	if !a.startRecorded {
 		c.addArguments(&r)
 	}
-	if a.firstStep >= 0 {
+	if c.progress.began {
 		r.Steps = c.stepsRun(interim)
 	}
 	switch {
 	case failed != nil:
-		r.Outcome = c.failedOutcome(ctx, failed)
 		r.Message, r.ErrorID = c.hideInputs(failed.Message), failed.ID
 	case interim == "":
-		r.Outcome = audit.OK
 		r.Rows, r.Bytes = c.result.Rows(), c.result.Size()
 	}
 	err := a.log.Append(&r, false)
@@ -151,12 +149,15 @@ func (e *Environment) LogAuditFailure(ctx context.Context, err error) {
 	e.LogFailure(ctx, slog.LevelError, "audit log not writable", err)
 }
 
-// failedOutcome returns the outcome of a call that has failed.
-func (c *call) failedOutcome(ctx context.Context, failed *failure.Failure) string {
+// outcome returns what the call came to, in the words of the audit log. Interim is the outcome of a
+// call that continues later; empty for one that has ended.
+func (c *call) outcome(ctx context.Context, failed *failure.Failure, interim string) string {
 	switch {
+	case failed == nil:
+		return cmp.Or(interim, audit.OK)
 	case ctx.Err() != nil || c.timing.stopCtx.Err() != nil:
 		return audit.Cancelled
-	case failed.Protocol != nil && c.audit.firstStep >= 0:
+	case failed.Protocol != nil && c.progress.began:
 		return audit.ProtocolError
 	case failed.Refused:
 		return audit.Refused
@@ -182,7 +183,7 @@ func interimOutcome(err error) string {
 func (c *call) addDecision(r *audit.Record) {
 	d := c.access.decision
 	r.Decision, r.Rule = string(d.Verdict), d.Rule
-	if d.Verdict == policy.Undecided && (c.audit.firstStep >= 0 || c.reuse.replayedFrom != "") {
+	if d.Verdict == policy.Undecided && (c.progress.began || c.reuse.replayedFrom != "") {
 		r.Decision, r.Rule = string(policy.Allowed), "default"
 	}
 }
@@ -190,7 +191,7 @@ func (c *call) addDecision(r *audit.Record) {
 // stepsRun returns the steps that this part of the call has run.
 func (c *call) stepsRun(interim string) (names []string) {
 	steps, next := c.operation.Steps, c.progress.nextStep
-	for i := c.audit.firstStep; i < len(steps) && i <= next; i++ {
+	for i := c.progress.firstStep; i < len(steps) && i <= next; i++ {
 		s := steps[i].Decl
 		finished := i < next
 		switch {

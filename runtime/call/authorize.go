@@ -43,7 +43,7 @@ func (o *Operation) checkVisibleRequest(ctx context.Context, caller *mcp.Caller,
 	if failed == nil {
 		return nil
 	}
-	c.logOutcome(ctx, failed)
+	c.logOutcome(ctx, failed, "")
 	return c.protocolError(failed)
 }
 

@@ -58,6 +58,8 @@ type timing struct {
 
 // progress is how far a call is.
 type progress struct {
+	began      bool // the work has begun, with firstStep
+	firstStep  int
 	nextStep   int
 	failedStep string            // name of the step that failed
 	onStep     func(step string) // is called before every step; nil for none

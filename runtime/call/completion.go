@@ -111,7 +111,7 @@ func (l *Completion) values(ctx context.Context, req *mcp.CompleteRequest) (valu
 	c.action.Traceparent = Traceparent(req.Caller.Header, nil)
 	values, err = l.lookup(c, l.knownInputs(req))
 	failed := failure.Of(err)
-	c.logOutcome(ctx, failed)
+	c.logOutcome(ctx, failed, "")
 	if failed != nil {
 		return nil, c.protocolError(failed)
 	}

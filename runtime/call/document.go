@@ -125,7 +125,7 @@ func (r *Resource) CheckSubscribe(
 	if failed == nil {
 		return nil
 	}
-	c.logOutcome(ctx, failed)
+	c.logOutcome(ctx, failed, "")
 	return withURI(uri, c.protocolError(failed))
 }
 
@@ -207,11 +207,11 @@ func (o *Operation) serveDocument(
 		questions, err = c.sealQuestions(ctx, paused)
 	}
 	failed := c.recordEnd(ctx, failure.Of(err), interim)
+	c.logOutcome(ctx, failed, interim)
 	if questions != nil && failed == nil {
 		c.result.Release()
 		return mcp.Document{Questions: questions}, nil
 	}
-	c.logOutcome(ctx, failed)
 	if failed != nil {
 		defer c.result.Release()
 		return mcp.Document{}, c.protocolError(failed)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"hatchel/adapters"
@@ -22,7 +21,6 @@ const minStateTTL = 10 * time.Minute
 
 // sealQuestions returns the questions to the client of a paused call, with the token to resume it.
 func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Questions, error) {
-	c.log(ctx, slog.LevelDebug, "call waits for its client", nil)
 	c.audit.addQuestions(p.Questions)
 	request, err := c.stateDigest()
 	if err != nil {

@@ -3,7 +3,6 @@ package call
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 
 	"hatchel/hcl"
@@ -70,11 +69,11 @@ func (p *Program) serve(ctx context.Context, req *mcp.CallRequest, tasks bool) (
 	failed := failure.Of(err)
 	c.finishKey(ctx, err, failed)
 	failed = c.recordEnd(ctx, failed, interim)
+	c.logOutcome(ctx, failed, interim)
 	if interim != "" && failed == nil {
 		c.result.Release()
 		return out, nil
 	}
-	c.logOutcome(ctx, failed)
 	if failed != nil && failed.Protocol != nil {
 		c.result.Release()
 		return mcp.Outcome{}, failed.Protocol
@@ -170,7 +169,6 @@ func (p *Program) answerInterim(
 	case errors.As(reason, &existing):
 		out.Task = mcp.Raw(existing.task.AppendMembers(nil, false))
 	default:
-		c.log(ctx, slog.LevelDebug, "call becomes a task", nil)
 		out.Task, err = p.beginTask(ctx, c, caller)
 	}
 	if err != nil && !c.mayHaveActed(nil) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"hatchel/adapters"
@@ -104,7 +103,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 		run.Save() // nobody finds the task any more, but webhooks are notified
 	}
 	if cause != nil && cause != ErrStopped {
-		c.recordEnd(ctx, failure.Of(cause), "")
+		c.logOutcome(ctx, c.recordEnd(ctx, failure.Of(cause), ""), "")
 		c.result.Release() // nobody wants the outcome
 		return
 	}
@@ -114,7 +113,6 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 		interim = audit.Asked
 		c.audit.addQuestions(paused.Questions)
 		if err = c.saveIn(t); err == nil {
-			c.log(ctx, slog.LevelDebug, "task waits for its client", nil)
 			t.Wait(nil, paused.Questions)
 		}
 	}
@@ -123,15 +121,16 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 	if failed != nil && cause != nil {
 		failed.Protocol = t.StoppedError()
 	}
-	if failed = c.recordEnd(ctx, failed, interim); interim != "" && failed == nil {
+	failed = c.recordEnd(ctx, failed, interim)
+	c.logOutcome(ctx, failed, interim)
+	if interim != "" && failed == nil {
 		c.result.Release()
 		run.Save()
 		return
 	}
-	c.logOutcome(ctx, failed)
 	if err := p.finishTask(c, t, failed); err != nil {
 		failed = failure.Of(err)
-		c.logOutcome(ctx, failed)
+		c.logOutcome(ctx, failed, "")
 		t.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.Message})
 	}
 	run.SaveOutcome()

@@ -61,6 +61,8 @@ func handle[T any](
 ) (result T, req *CallRequest, failed *Error) {
 	req, failed = newCallRequest(m, rc)
 	if failed != nil {
+		s.options.Logger.InfoContext(ctx, "call refused", "method", string(m.method), "subject", rc.caller.Subject,
+			"outcome", "refused", "remote", rc.caller.Remote, "message", failed.Message)
 		return result, nil, failed
 	}
 	defer req.end()

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hatchel/runtime"
+	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 )
 
@@ -42,16 +44,7 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 // and its diagnostics. The differences are those to the configuration before, or to the revision
 // ?since=.
 func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
-	reason := s.whyNotOperator(r)
-	if reason == "" {
-		reason = s.mcp.CheckSource(r) // a browser sends an operator's client certificate for any page
-	}
-	if reason != "" {
-		s.refuse(w, r, forbidden(reason))
-		return
-	}
-	if err := checkMethod(w, r, http.MethodPost); err != nil {
-		http.Error(w, err.Error(), http.StatusMethodNotAllowed)
+	if !s.admitOperator(w, r, http.MethodPost) {
 		return
 	}
 	// The load continues when the client goes away.
@@ -74,6 +67,42 @@ func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 	default:
 		writeJSON(w, http.StatusOK, report)
 	}
+}
+
+// serveLogLevel answers with the level of the log. POST changes it first, until the process ends.
+func (s *Server) serveLogLevel(w http.ResponseWriter, r *http.Request) {
+	if !s.admitOperator(w, r, http.MethodGet, http.MethodPost) {
+		return
+	}
+	if r.Method == http.MethodPost {
+		name := r.URL.Query().Get("level")
+		level, ok := logging.ParseLevel(name)
+		if !ok {
+			http.Error(w, "?level= is one of "+strings.Join(logging.Levels, ", ")+", and is "+strconv.Quote(name),
+				http.StatusBadRequest)
+			return
+		}
+		s.Log.SetLevel(level, "POST /admin/log")
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"level": logging.LevelName(s.Log.Level())})
+}
+
+// admitOperator reports whether a request is one of an operator with an accepted method. It answers any other
+// one.
+func (s *Server) admitOperator(w http.ResponseWriter, r *http.Request, methods ...string) bool {
+	reason := s.whyNotOperator(r)
+	if reason == "" {
+		reason = s.mcp.CheckSource(r) // a browser sends an operator's client certificate for any page
+	}
+	if reason != "" {
+		s.refuse(w, r, forbidden(reason))
+		return false
+	}
+	err := checkMethod(w, r, methods...)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusMethodNotAllowed)
+	}
+	return err == nil
 }
 
 // whyNotOperator returns the reason why the caller of a request is no operator, or an empty string.

@@ -2,12 +2,13 @@ package server
 
 import (
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"hatchel/runtime"
+	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 )
 
@@ -15,13 +16,15 @@ import (
 type Options struct {
 	Host     *runtime.Host
 	Reloader *Reloader
-	Log      *slog.Logger
+	Log      *logging.Log
 	// Toolset is the only toolset that is served. When it is empty, everything is served at /mcp
 	// and each toolset at /mcp/NAME.
 	Toolset string
 	// RequireAuth refuses every HTTP request while the configuration declares no authentication.
 	// Set it for a listener that other machines can reach.
 	RequireAuth bool
+	// Drain is how long Serve accepts new requests after its context has ended.
+	Drain time.Duration
 }
 
 // Server serves one host, over HTTP with [Server.Serve] or to one client with [Server.ServeStdio].
@@ -34,13 +37,15 @@ type Server struct {
 
 // New returns a Server and makes it the receiver of the host's notifications.
 func New(o Options) *Server {
-	s := &Server{Options: o, mcp: mcp.New(o.Host, mcp.Options{Logger: o.Log})}
+	s := &Server{Options: o}
+	s.mcp = mcp.New(o.Host, mcp.Options{Logger: o.Log.Logger, Refused: s.audit})
 	o.Host.SetNotifier(s.mcp)
 	return s
 }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mcp.SetConnection(w.Header())
 	if r.URL.Path == "/healthz" {
 		io.WriteString(w, "ok\n")
 		return
@@ -61,6 +66,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveReadiness(w, r)
 	case r.URL.Path == "/admin/reload":
 		s.serveReload(w, r)
+	case r.URL.Path == "/admin/log":
+		s.serveLogLevel(w, r)
 	default:
 		s.serveMCP(w, r)
 	}

@@ -109,6 +109,13 @@ func resolveLinks(path string) string {
 	return path
 }
 
+func resolveAll(paths []string) (real []string) {
+	for _, path := range paths {
+		real = append(real, resolveLinks(path))
+	}
+	return real
+}
+
 // open opens the path for a rule. Below the base no link is followed, because a program could have made it and let it
 // lead anywhere: the error is ELOOP.
 func (p pathRule) open() (int, error) {
@@ -157,13 +164,18 @@ func (s *Sandbox) newRuleset(path string, roots supervisor.Roots) (*os.File, err
 		return nil, os.NewSyscallError("landlock_create_ruleset", errno)
 	}
 	r := ruleset{fd: int(fd), handled: attr.Handled_access_fs}
-	r.allow(accessRead, newPathRules(systemDirs(), nil)...)
+	r.allow(accessRead, newPathRules(s.system, nil)...)
 	r.allow(accessRead&fileAccess, newPathRules(systemFiles, nil)...)
 	r.allow(accessDevice, newPathRules(devices, nil)...)
 	r.allow(accessRead, s.readRules...)
+	around := s.around
 	if path != s.Path {
-		r.allow(accessRead, newPathRules(splitPath(path), s.writable)...)
+		dirs, others := s.separate(splitPath(path))
+		r.allow(accessRead, newPathRules(dirs, s.writable)...)
+		around = slices.Concat(around, others)
 	}
+	r.allow(accessRead, newPathRules(s.besideConfig(around), s.writable)...)
+	s.allowFiles(&r)
 	for _, root := range roots {
 		r.keepError(r.allowBelow(accessWrite&r.handled, root))
 	}
@@ -190,20 +202,12 @@ func (s *Sandbox) openRoots(tempDir string) (roots supervisor.Roots, err error) 
 // allowProgram lets programs run a file that the configuration names, if no other rule does.
 func (w *Workspace) allowProgram(file string) error {
 	clean := filepath.Clean(file)
-	if !filepath.IsAbs(file) || w.allowed[clean] || isWithin(clean, systemDirs()) || isWithin(clean, w.sandbox.Read) {
+	if !filepath.IsAbs(file) || w.allowed[clean] || isWithin(clean, w.sandbox.system) || isWithin(clean, w.sandbox.Read) {
 		return nil
 	}
 	w.allowed[clean] = true
 	r := ruleset{fd: int(w.rules.Fd()), handled: accessRead}
 	r.allow(accessRead, newPathRules([]string{clean}, w.sandbox.writable)...)
-	return r.err
-}
-
-// GrantRead lets programs read a directory that belongs to this call. The workspace serves no later call.
-func (w *Workspace) GrantRead(dir string) error {
-	w.exclusive = true
-	r := ruleset{fd: int(w.rules.Fd()), handled: accessRead}
-	r.allow(accessRead&^unix.LANDLOCK_ACCESS_FS_EXECUTE, pathRule{path: dir})
 	return r.err
 }
 

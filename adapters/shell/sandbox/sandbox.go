@@ -25,6 +25,9 @@ import (
 type Policy struct {
 	Read    []string // files and directories that may be read, and programs in them run
 	Write   []string // files and directories that may be read and written
+	Dirs    []string // working directories, which may be read unless they contain Config
+	Config  string   // the configuration directory, which is not readable as a part of the system, Path or Dirs
+	Files   []string // paths below Config, relative to it, of regular files that may be read and run, if they exist
 	Path    string   // the PATH of the server, whose directories may be read
 	Network bool     // sockets of all kinds
 	Modes   bool     // modes, groups and times of all files that the server's user owns

@@ -10,6 +10,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -32,9 +33,13 @@ type Sandbox struct {
 	abi        ABI
 	filter     filter
 	rlimits    rlimits
-	readRules  []pathRule // for Policy.Read, without the files of the system
-	writeRules []pathRule // for Policy.Write
-	writable   []string   // Policy.Write without symbolic links
+	readRules  []pathRule    // for Policy.Read, without the files of the system
+	writeRules []pathRule    // for Policy.Write
+	readable   []string      // Policy.Read without symbolic links
+	writable   []string      // Policy.Write without symbolic links
+	system     []string      // the directories of the system
+	around     []string      // directories of the system and of Policy.Path that contain Policy.Config
+	ancestors  []fs.FileInfo // Policy.Config and the directories that contain it
 
 	mu     sync.Mutex
 	idle   []*Workspace // guarded by mu
@@ -74,16 +79,19 @@ func New(policy Policy, abi ABI) (*Sandbox, error) {
 	if _, err := listenerFlags(); err != nil && !s.Modes {
 		return nil, &UnsupportedError{fmt.Sprintf(noListener, err)}
 	}
+	s.findAncestors()
+	s.system, s.around = s.separate(systemDirs())
+	path, around := s.separate(splitPath(policy.Path))
+	s.around = append(s.around, around...)
+	dirs, _ := s.separate(policy.Dirs)
+	s.readable, s.writable = resolveAll(slices.Concat(policy.Read, dirs)), resolveAll(policy.Write)
 	var read []string
-	for _, path := range slices.Concat(policy.Read, splitPath(policy.Path)) {
-		if path = filepath.Clean(path); !isWithin(path, systemDirs()) && !isWithin(path, read) {
+	for _, path := range slices.Concat(policy.Read, dirs, path) {
+		if path = filepath.Clean(path); !isWithin(path, s.system) && !isWithin(path, read) {
 			read = append(read, path)
 		}
 	}
 	s.Read = read
-	for _, path := range s.Write {
-		s.writable = append(s.writable, resolveLinks(path))
-	}
 	s.readRules, s.writeRules = newPathRules(s.Read, s.writable), newPathRules(s.Write, s.writable)
 	return s, s.checkLinks()
 }

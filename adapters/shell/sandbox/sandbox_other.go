@@ -37,6 +37,9 @@ func (*Workspace) TempDir() string { return "" }
 // GrantRead is not reached.
 func (*Workspace) GrantRead(string) error { return errors.ErrUnsupported }
 
+// GrantResolved is not reached.
+func (*Workspace) GrantResolved([]string) error { return errors.ErrUnsupported }
+
 // Start is not reached.
 func (*Workspace) Start(string, []string, *os.ProcAttr) (*os.Process, error) {
 	return nil, errors.ErrUnsupported

@@ -149,6 +149,7 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 		return chosen
 	}
 	n.NullReason, n.Type = cmp.Or(a.NullReason, b.NullReason), n.Type.AsCut(eval.HeldCuts(a, b)...)
+	n.Choices, n.Dash = eval.EitherChoice(a, b), a.MayBeginWithDash() || b.MayBeginWithDash()
 	return n
 }
 

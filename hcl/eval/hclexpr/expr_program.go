@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/eval/exprlang"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/template"
 	"hatchel/hcl/value"
 )
@@ -24,6 +25,14 @@ type Program struct {
 
 // Eval computes the program. Its root output reads output. The error is a sentence for the model.
 func (p *Program) Eval(f *eval.Frame, output any) (any, error) { return p.program.Run(f, output) }
+
+// Type returns the type of the value. It is nil if the program did not compile.
+func (p *Program) Type() *schema.Type {
+	if p.program == nil {
+		return nil
+	}
+	return p.program.Type
+}
 
 // Condition is an expr program that gives true or false.
 type Condition struct{ Program }

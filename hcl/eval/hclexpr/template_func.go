@@ -61,7 +61,12 @@ func underValue(args []*template.Interpolation) template.Value {
 				return nil, fmt.Errorf("under: the %s must be a string, got %s", what, value.Kind(v))
 			}
 		}
-		return resolveUnder(f.(*eval.Frame).Base, texts[0], texts[1])
+		frame := f.(*eval.Frame)
+		path, err := resolveUnder(frame.Base, texts[0], texts[1])
+		if err == nil && frame.Resolved != nil {
+			*frame.Resolved = append(*frame.Resolved, path)
+		}
+		return path, err
 	}
 }
 

@@ -92,7 +92,7 @@ func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in 
 	}
 	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value,
 		Sensitive: m.Sensitive, Path: path, Eval: m.Resolve, CallerSpecific: m.CallerSpecific,
-		Absent: m.Absent}
+		Absent: m.Absent, Choices: m.Choices, Dash: m.Dash}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Caller: n.CallerSpecific})
 	if in.NonNull.Has(path) {
 		n.NullReason = ""
@@ -167,7 +167,7 @@ func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in Lexi
 func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	c.checkNotNull(n, r)
 	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
-		Known: n.Known}
+		Known: n.Known, Choices: eval.MemberChoices(n, name)}
 	if n.Path != "" {
 		out.Path = n.Path + "." + name
 	} else if n.Phrase != "" {

@@ -41,8 +41,27 @@ func compileArgv(args []Arg, at hclv2.Range, stdin taint, d *template.Diagnostic
 		c.checkElement(&args[i])
 	}
 	c.checkOptions(args)
-	a.elements = compileElements(args, doubleDashes(args))
+	ends := doubleDashes(args)
+	c.checkDashes(args, ends)
+	a.elements = compileElements(args, ends)
 	return a, c.checkCode(args, stdin)
+}
+
+// Constants returns the words that are the same in every call, of all branches.
+func (a *Argv) Constants() []string { return constants(a.elements) }
+
+func constants(elements []argvElement) (words []string) {
+	for _, e := range elements {
+		switch {
+		case e.fixed:
+			words = append(words, e.constant)
+		case e.Cond != nil:
+			words = append(words, constants([]argvElement{*e.then, *e.els})...)
+		default:
+			words = append(words, constants(e.group)...)
+		}
+	}
+	return words
 }
 
 // Bind appends the words of one call to dst. The error is a sentence for the model that made the

@@ -66,6 +66,24 @@ type StageWords struct {
 	OKCodes []int // the exit codes that mean success
 }
 
+// Constants returns the words that are the same in every call, of all stages and branches.
+func (p *Pipe) Constants() (words []string) {
+	for i := range p.stages {
+		words = p.stages[i].appendConstants(words)
+	}
+	return words
+}
+
+func (s *stage) appendConstants(words []string) []string {
+	switch {
+	case s.cond != nil:
+		return s.els.appendConstants(s.then.appendConstants(words))
+	case s.argv != nil:
+		return append(words, s.argv.Constants()...)
+	}
+	return words
+}
+
 var exitZero = []int{0}
 
 // Bind returns the commands of one call, at least one. The first written stage has the exit codes

@@ -1,0 +1,211 @@
+package logging
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var formats = map[string]struct {
+	format Format
+	std    func(io.Writer, *slog.HandlerOptions) slog.Handler
+}{
+	"text": {Text, func(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) }},
+	"json": {JSON, func(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewJSONHandler(w, o) }},
+}
+
+// writer keeps what is written to it, and the size of the largest write.
+type writer struct {
+	mu      sync.Mutex
+	text    strings.Builder // guarded by mu, like largest
+	largest int
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.largest = max(w.largest, len(p))
+	return w.text.Write(p)
+}
+
+func (w *writer) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+// callAttrs are those of a usual line about a call.
+var callAttrs = []slog.Attr{
+	slog.String("tool", "find_item"), slog.String("subject", "ann"), slog.String("outcome", "ok"), slog.Float64("ms", 1.234),
+	slog.Int("rows", 12), slog.Int("bytes", 1234), slog.String("remote", "127.0.0.1:43222"),
+	slog.String("trace_id", "4bf92f3577b34da6a3ce929d0e0e4736"),
+}
+
+func TestLinesAreThoseOfTheStandardLibrary(t *testing.T) {
+	attrs := append([]slog.Attr{
+		slog.String("quoted", "two words, a \"quote\" and\na line"), slog.String("unicode", "Grüße"), slog.String("equals", "a=b"),
+		slog.Bool("yes", true), slog.Uint64("uint", 7), slog.Any("error", errors.New("it failed")),
+		slog.Time("next", time.Date(2026, 11, 22, 18, 0, 0, 0, time.UTC)), slog.Any("list", []string{"a", "b"}),
+	}, callAttrs...)
+	for name, f := range formats {
+		t.Run(name, func(t *testing.T) {
+			var got, want bytes.Buffer
+			log := New(&got, f.format, slog.LevelInfo)
+			for _, h := range []slog.Handler{log.Handler(), f.std(&want, nil)} {
+				r := slog.NewRecord(time.Date(2026, 11, 22, 17, 0, 0, 123000000, time.UTC), slog.LevelWarn, "call answered", 0)
+				r.AddAttrs(attrs...)
+				h.WithAttrs([]slog.Attr{slog.String("trigger", "SIGHUP")}).Handle(t.Context(), r)
+			}
+			// A text with letters beyond ASCII is quoted, and a time of a value has no milliseconds.
+			loose := strings.NewReplacer(`"Grüße"`, `Grüße`, `"2026-11-22T18:00:00Z"`, "2026-11-22T18:00:00Z", "2026-11-22T18:00:00.000Z", "2026-11-22T18:00:00Z")
+			if got, want := loose.Replace(got.String()), loose.Replace(want.String()); got != want {
+				t.Errorf("\n got %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func TestEmptyTextIsLeftOut(t *testing.T) {
+	out := new(writer)
+	log := New(out, Text, slog.LevelInfo)
+	log.Info("call refused", "subject", "", "outcome", "refused")
+	log.Flush()
+	if got := out.String(); !strings.HasSuffix(got, `msg="call refused" outcome=refused`+"\n") {
+		t.Error(got)
+	}
+}
+
+func TestLineIsWrittenAtTheLatestAfterMaxDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := new(writer)
+		log := New(out, Text, slog.LevelInfo)
+		log.Info("first")
+		time.Sleep(MaxDelay / 2)
+		synctest.Wait()
+		log.Info("second")
+		if out.String() != "" {
+			t.Errorf("written one by one: %s", out.String())
+		}
+		time.Sleep(MaxDelay / 2)
+		synctest.Wait()
+		if lines := strings.Count(out.String(), "\n"); lines != 2 {
+			t.Errorf("%d lines after the delay: %s", lines, out.String())
+		}
+	})
+}
+
+func TestWarningWritesTheLinesBeforeIt(t *testing.T) {
+	out := new(writer)
+	log := New(out, Text, slog.LevelInfo)
+	log.Info("first")
+	log.Warn("second")
+	if got := out.String(); strings.Index(got, "first") < 0 || strings.Index(got, "second") < strings.Index(got, "first") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestManyLinesAreWrittenWholeAndInBoundedBatches(t *testing.T) {
+	const writers, lines = 8, 2000
+	out := new(writer)
+	log := New(out, Text, slog.LevelInfo)
+	var running sync.WaitGroup
+	for range writers {
+		running.Go(func() {
+			for n := range lines {
+				log.Info("call answered", "n", n)
+			}
+		})
+	}
+	running.Wait()
+	log.Flush()
+	if got := strings.Count(out.String(), "\n"); got != writers*lines {
+		t.Errorf("%d lines, want %d", got, writers*lines)
+	}
+	if out.largest > 2*maxPending {
+		t.Errorf("%d bytes at once", out.largest)
+	}
+}
+
+func TestLevelCanChange(t *testing.T) {
+	out := new(writer)
+	log := New(out, Text, slog.LevelError)
+	log.Debug("before")
+	log.SetLevel(slog.LevelDebug, "SIGUSR1")
+	log.Debug("after")
+	log.Flush()
+	if got := out.String(); strings.Contains(got, "before") || !strings.Contains(got, "after") ||
+		!strings.Contains(got, `msg="log level changed" to=debug trigger=SIGUSR1`) {
+		t.Error(got)
+	}
+}
+
+func TestRepeatedEventsHaveOneLineASecondWithTheirCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := new(writer)
+		log := New(out, Text, slog.LevelInfo)
+		refused := &Limited{Log: log.Logger, Text: "request refused"}
+		for n := range 100 {
+			refused.Add("192.0.2.1", slog.Int("n", n))
+			refused.Add("192.0.2.2", slog.Int("n", n))
+		}
+		time.Sleep(time.Hour)
+		refused.Add("192.0.2.1", slog.Int("n", 100))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		var got []string
+		for line := range strings.Lines(out.String()) {
+			_, rest, _ := strings.Cut(line, "msg=")
+			got = append(got, strings.TrimSpace(rest))
+		}
+		first, rest, again := `"request refused" n=0 count=1`, `"request refused" n=99 count=99`, `"request refused" n=100 count=1`
+		if want := strings.Join([]string{first, first, rest, rest, again}, "\n"); strings.Join(got, "\n") != want {
+			t.Errorf("\n got %q\nwant %q", got, want)
+		}
+		if len(refused.keys) > 0 {
+			t.Errorf("%d addresses are kept", len(refused.keys))
+		}
+	})
+}
+
+func TestAddressesBeyondTheLimitShareOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := new(writer)
+		log := New(out, Text, slog.LevelInfo)
+		refused := &Limited{Log: log.Logger, Text: "request refused"}
+		for n := range 10 * maxKeys {
+			refused.Add(string(rune('a' + n)))
+		}
+		refused.mu.Lock()
+		if len(refused.keys) > maxKeys+1 {
+			t.Errorf("%d addresses are kept", len(refused.keys))
+		}
+		refused.mu.Unlock()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !strings.Contains(out.String(), "count=9215\n") {
+			t.Errorf("the others are not counted")
+		}
+	})
+}
+
+func BenchmarkLine(b *testing.B) {
+	for name, f := range formats {
+		b.Run(name, func(b *testing.B) {
+			log := New(io.Discard, f.format, slog.LevelInfo)
+			ctx := context.Background()
+			b.ReportAllocs()
+			for b.Loop() {
+				r := slog.NewRecord(time.Now(), slog.LevelInfo, "call answered", 0)
+				r.AddAttrs(callAttrs...)
+				log.Handler().Handle(ctx, r)
+			}
+		})
+	}
+}
