@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -115,27 +116,117 @@ func (l *loader) readsFailedValue(e hclsyntax.Expression) bool {
 }
 
 // decodeLocals adds the locals of a tool. They are computed on first read, so checks before them do
-// not narrow them.
+// not narrow them. Those that read steps wait for publishLocals.
 func (w *operationDecoder) decodeLocals(d *decode.Decoder, b *hclsyntax.Block) {
 	rejectBlocks(&d.Diags, b.Body)
 	around, _ := d.Scope.Find("local")
 	set := &lazyLocals{attrs: map[string]*hclsyntax.Attribute{}, members: maps.Clone(around.Members), diags: &d.Diags}
-	set.compute = func(a *hclsyntax.Attribute) *eval.Member { return compileLocal(d, a) }
+	set.compute = func(a *hclsyntax.Attribute) *eval.Member { return compileLocal(d, a, nil) }
 	attrs := sortedAttributes(b.Body.Attributes)
+	later := maps.Clone(around.Unavailable)
 	for _, a := range attrs {
-		if set.members[a.Name] != nil {
+		if set.members[a.Name] != nil || later[a.Name] != "" {
 			d.Errorf(a.NameRange, "Duplicate local", "There is already a top-level local %q. Choose another name.",
 				a.Name)
 			continue
 		}
 		set.attrs[a.Name] = a
 	}
-	d.Scope = d.Scope.With("local", &eval.Root{Noun: "local", Members: set.members, Type: eval.AnyType,
-		Partial: around.Partial})
+	if decode.FindBlock(w.block.Body, "step") != nil {
+		later = w.deferStepLocals(attrs, set.attrs, later)
+	}
+	d.Scope = d.Scope.With("local", localRoot(set.members, later, around))
 	for _, a := range attrs {
 		set.resolve(a.Name)
 	}
 }
+
+func localRoot(members map[string]*eval.Member, later map[string]string, around *eval.Root) *eval.Root {
+	return &eval.Root{Noun: "local", Members: members, Unavailable: later, Type: eval.AnyType, Partial: around.Partial}
+}
+
+// deferStepLocals moves the locals that read results of steps, themselves or through other locals, from open
+// to w.stepLocals. It adds to later why they cannot be read yet, and returns that.
+func (w *operationDecoder) deferStepLocals(attrs []*hclsyntax.Attribute, open map[string]*hclsyntax.Attribute,
+	later map[string]string) map[string]string {
+	readsSteps := func(t hclv2.Traversal) bool {
+		if t.RootName() != "local" || len(t) < 2 {
+			return t.RootName() == "step"
+		}
+		other, _ := hclexpr.TraverserName(t[1])
+		return later[other] != ""
+	}
+	for found := true; found; {
+		found = false
+		for _, a := range attrs {
+			if open[a.Name] == nil || !slices.ContainsFunc(a.Expr.Variables(), readsSteps) {
+				continue
+			}
+			if later == nil {
+				later = map[string]string{}
+			}
+			later[a.Name] = "local." + a.Name + " reads results of steps, and no step has run here."
+			w.stepLocals, found = append(w.stepLocals, a), true
+			delete(open, a.Name)
+		}
+	}
+	return later
+}
+
+// publishLocals compiles the locals that read steps, each as soon as what it reads is decoded and proven not
+// null. What reads one before that is told why it cannot. With final set, the mistakes of the rest are reported.
+func (w *operationDecoder) publishLocals(final bool) {
+	d := w.dec
+	if len(w.stepLocals) == 0 {
+		return
+	}
+	around, _ := d.Scope.Find("local")
+	members, later := maps.Clone(around.Members), maps.Clone(around.Unavailable)
+	d.Scope = d.Scope.With("local", localRoot(members, later, around))
+	for published := true; published; {
+		published = false
+		for _, a := range w.stepLocals {
+			if members[a.Name] != nil {
+				continue
+			}
+			trial := *d
+			trial.Diags = nil
+			m := compileLocal(&trial, a, d.NonNull)
+			if i := slices.IndexFunc(trial.Diags, isError); i >= 0 {
+				later[a.Name] = "local." + a.Name + " cannot be computed here. " + trial.Diags[i].Detail
+				continue
+			}
+			d.Diags = append(d.Diags, trial.Diags...)
+			members[a.Name], published = m, true
+			delete(later, a.Name)
+		}
+	}
+	if !final {
+		return
+	}
+	rest := &lazyLocals{attrs: map[string]*hclsyntax.Attribute{}, members: members, diags: &d.Diags}
+	rest.compute = func(a *hclsyntax.Attribute) *eval.Member { return compileLocal(d, a, d.NonNull) }
+	for _, a := range w.stepLocals {
+		rest.attrs[a.Name] = a
+	}
+	for _, a := range w.stepLocals {
+		rest.resolve(a.Name)
+	}
+}
+
+// withoutStepLocals returns the scope of the text of a failure, where the steps that a local reads may not have
+// run.
+func (w *operationDecoder) withoutStepLocals(s *eval.Scope) *eval.Scope {
+	around, _ := s.Find("local")
+	members, later := maps.Clone(around.Members), map[string]string{}
+	for _, a := range w.stepLocals {
+		delete(members, a.Name)
+		later[a.Name] = "local." + a.Name + " reads results of steps, and a step has failed. Use error.message."
+	}
+	return s.With("local", localRoot(members, later, around))
+}
+
+func isError(x *Diagnostic) bool { return x.Severity == diag.Error }
 
 // sortedAttributes returns the attributes of a body in written order.
 func sortedAttributes(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
@@ -143,13 +234,13 @@ func sortedAttributes(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
 		func(a, b *hclsyntax.Attribute) int { return a.SrcRange.Start.Byte - b.SrcRange.Start.Byte })
 }
 
-// compileLocal compiles one local of a tool.
-func compileLocal(d *decode.Decoder, a *hclsyntax.Attribute) *eval.Member {
+// compileLocal compiles one local of a tool, where known are not null.
+func compileLocal(d *decode.Decoder, a *hclsyntax.Attribute, known *eval.NonNull) *eval.Member {
 	c := d.Compiler(decode.Field{Secret: true})
-	n := c.Compile(a.Expr, hclexpr.LexicalEnv{})
+	n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: known})
 	d.Diags = append(d.Diags, c.Diags...)
 	m := &eval.Member{Local: true, Type: n.Type, Known: n.Known, Value: n.Value, Sensitive: n.Sensitive,
-		CallerSpecific: n.CallerSpecific, Absent: n.Absent}
+		CallerSpecific: n.CallerSpecific, Absent: n.Absent, Choices: n.Choices, Dash: n.Dash}
 	m.Eval = func(f *eval.Frame) (any, error) { return f.Local(a.Name, n.Eval) }
 	if n.NullReason != "" {
 		m.NullReason = "local." + a.Name + " may be null"

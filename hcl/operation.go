@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
@@ -54,6 +56,7 @@ type operationDecoder struct {
 	askKeys     map[string]Range        // ranges of the questions, by key
 	endedBy     string                  // the step that ends every call, or ""
 	unavailable map[string]string       // later steps, and why they cannot be read yet
+	stepLocals  []*hclsyntax.Attribute  // see publishLocals
 }
 
 func newOperationDecoder(l *loader, b sourceBlock, noun string, work *Operation) *operationDecoder {
@@ -95,7 +98,8 @@ func errorSpec(dst **TextTemplate, what string) decode.Spec {
 func (w *operationDecoder) bodySpec() decode.Spec {
 	return decode.Spec{
 		decode.Blocks("locals", "",
-			"Named values of the call. Each is computed once per call, when it is first read.", nil, w.decodeLocals),
+			"Named values of the call. Each is computed once per call, when it is first read. One that reads steps "+
+				"can be read after these.", nil, w.decodeLocals),
 		checkBlocks(&w.op.Checks, "check", "A precondition on the arguments. The label is the error for the caller."),
 		w.requiredScopesField(),
 		decode.Guard(&w.op.Allow, "allow",
@@ -116,6 +120,9 @@ func (w *operationDecoder) decodeErrorText(spec decode.Spec) {
 	d.NonNull = nil // a failed check is one of the failures
 	d.Scope = before.With("error", errorRoot()).Without("output",
 		"The backend failed, so there is no output. Use error.message.")
+	if len(w.stepLocals) > 0 {
+		d.Scope = w.withoutStepLocals(d.Scope)
+	}
 	d.Fields(w.block.Block, spec)
 	d.Scope = before
 }

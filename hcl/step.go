@@ -64,6 +64,7 @@ func (w *operationDecoder) decodeSteps() {
 		for _, b := range steps {
 			w.decodeStep(b)
 		}
+		w.publishLocals(true)
 	case len(backends) > 0:
 		for _, extra := range backends[1:] {
 			more := " For several, write steps: step \"name\" { " + extra.Type + " … }."
@@ -86,6 +87,9 @@ func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
 	w.op.Steps = []*Step{s}
 	w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
 	w.dec.Fields(w.block.Block, decode.Spec{expectField(&s.Expects)})
+	answer := eval.OutputRoot(s.Backend.Effects.Output)
+	answer.Delivers = w.noun == "tool" || w.noun == "completion"
+	w.dec.Scope = w.dec.Scope.With("output", answer)
 }
 
 // checkNoBackend checks an operation that only computes.
@@ -104,7 +108,8 @@ func (w *operationDecoder) checkNoBackend() {
 func (s *Step) headSpec() decode.Spec {
 	return decode.Spec{
 		decode.EachField(&s.Each, "each",
-			"A list or map: the step runs for every element, and step.<name> is the list or map of results."),
+			"A list or map: the step runs for every element, and step.<name> is the list or map of results, "+
+				"each with the key of its element."),
 		decode.Attr(&s.Parallel, "parallel", "The number of elements processed at once.").DefaultDoc("1"),
 		decode.BoolChoice(&s.ContinueOnError, "on_error",
 			`"fail" ends the call; "continue" continues and sets step.<name>.error.message.`, "fail",
@@ -193,6 +198,7 @@ func (w *operationDecoder) publishStep(s *Step) {
 		w.unavailable[s.Name] = "The step \"" + s.Name + "\" has no result: a " + s.Backend.Kind + " block gives none."
 	}
 	w.dec.Scope = w.dec.Scope.With("step", stepRoot(members, w.unavailable))
+	w.publishLocals(false)
 }
 
 // declareSteps records the steps of a tool, so that reading a later step and reading an unknown one
@@ -205,6 +211,7 @@ func (w *operationDecoder) declareSteps(steps []*hclsyntax.Block) {
 		}
 	}
 	w.dec.Scope = w.dec.Scope.With("step", stepRoot(map[string]*eval.Member{}, w.unavailable))
+	w.publishLocals(false)
 }
 
 func (w *operationDecoder) decodeStepBackend(b *hclsyntax.Block) *Backend {
@@ -261,6 +268,7 @@ func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 	if s.Each == nil {
 		return stepMember(s.Name, out, why)
 	}
+	out = typeWithKey(out, s.Each.Type())
 	if s.When != nil {
 		out = out.AsNullable()
 	}
@@ -271,6 +279,21 @@ func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 		return stepMember(s.Name, schema.ListOf(out), "")
 	}
 	return stepMember(s.Name, eval.AnyType, "")
+}
+
+// typeWithKey returns the type of the result for one element of each, which has the member key.
+func typeWithKey(t, each *schema.Type) *schema.Type {
+	if t.Kind != schema.Object {
+		return t
+	}
+	key := eval.AnyType
+	switch each.Kind {
+	case schema.Map, schema.Object:
+		key = eval.StringType
+	case schema.List, schema.Set:
+		key = eval.IntegerType
+	}
+	return schema.ObjectOf(append([]*schema.Member{{Name: "key", Type: key}}, t.Members...)...)
 }
 
 // typeWithError returns the type of a result that may be replaced by an error.

@@ -146,7 +146,37 @@ var calls = []struct {
 		   fake { value = each.key }
 		 }
 		 result = "step.all"`, `{}`,
-		`{"content":[{"type":"text","text":"{\"a\":null,\"b\":{\"value\":\"b\"}}"}],"structuredContent":{"a":null,"b":{"value":"b"}}}`},
+		`{"content":[{"type":"text","text":"{\"a\":null,\"b\":{\"key\":\"b\",\"value\":\"b\"}}"}],"structuredContent":{"a":null,"b":{"key":"b","value":"b"}}}`},
+	{"a result of each has the key of its element, also where it failed",
+		`step "all" {
+		   each     = { eu = 1, us = 2 }
+		   on_error = "continue"
+		   fake { value = each.value }
+		   expect "no such order" { that = "output.value != 2" }
+		 }
+		 result = "step.all | values() | map({{key: .key, error: .error?.message}})"`, `{}`,
+		`{"content":[{"type":"text","text":"[{\"error\":null,\"key\":\"eu\"},{\"error\":\"no such order\",\"key\":\"us\"}]"}],"structuredContent":{"result":[{"error":null,"key":"eu"},{"error":"no such order","key":"us"}]}}`},
+	{"the error of an element names the element",
+		`step "all" {
+		   each = { eu = 1, us = 2 }
+		   fake { value = each.value }
+		   expect "no such order" { that = "output.value != 2" }
+		 }
+		 text  = "done"`, `{}`,
+		`{"content":[{"type":"text","text":"the element with the key \"us\": no such order"}],"isError":true}`},
+	{"a local reads what a step gave, once",
+		`locals { twice = "${step.one.value}${step.one.value} ${uuid()}" }
+		 step "one" {
+		   fake { value = 7 }
+		 }
+		 step "two" {
+		   each     = [1, 2]
+		   parallel = 2
+		   fake { value = local.twice }
+		 }
+		 text = "${startswith(local.twice, "77 ") && step.two[0].value == local.twice && step.two[1].value == local.twice}"`,
+		`{}`,
+		`{"content":[{"type":"text","text":"true"}]}`},
 	{"what is expected of an answer makes it a failure",
 		`fake { value = { ok = false, why = "locked" } }
 		 expect {
@@ -344,7 +374,7 @@ func TestFirstFailureStopsTheOtherElements(t *testing.T) {
 			}
 			text = "done"
 		}`, w.use)
-		if got := callTool(t, h, "t", `{}`); got != `{"content":[{"type":"text","text":"the second"}],"isError":true}` {
+		if got := callTool(t, h, "t", `{}`); got != `{"content":[{"type":"text","text":"the element with the key 1: the second"}],"isError":true}` {
 			t.Errorf("got %s", got)
 		}
 		if begun != 2 {

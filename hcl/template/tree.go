@@ -78,7 +78,7 @@ const (
 	Number
 	Integer
 	Bool
-	Enum   // one of Type.Values
+	Enum   // one of Type.Values, which the author wrote
 	List   // elements of Type.Elem
 	Object // or a map
 	Bytes
@@ -92,6 +92,7 @@ type Type struct {
 	Elem     *Type    // of a List; nil if unknown
 	Tuple    []Type   // of a list literal: the types of its elements; else nil
 	Values   []string // all values of an Enum
+	Dash     bool     // the author wrote a dash at the beginning of it, or of an element, in some calls
 	Known    bool     // the value is known at load
 	Constant any      // the value if Known
 }

@@ -76,6 +76,20 @@ func DescribeKind(v any) string {
 	}
 }
 
+// Texts returns every text that the value can be, or nil if they are not known at load.
+func (t Type) Texts() []string {
+	if t.Known {
+		if text, present, err := ScalarText(t.Constant, ""); present && err == nil {
+			return []string{text}
+		}
+		return nil
+	}
+	if t.Kind != Enum || t.Nullable {
+		return nil
+	}
+	return t.Values
+}
+
 // KnownText returns the text of a string that is known at load.
 func (t Type) KnownText() (text string, known bool) {
 	text, isString := t.Constant.(string)

@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ type Step struct {
 	Decl   *hcl.Step
 	Action adapters.Action
 	guard  *adapters.ConnectionGuard // of its connection; nil for none
+	block  string                    // names the backend in a message
 }
 
 // Versioned returns the action of a step that can tell of changes without being run.
@@ -133,6 +135,7 @@ func (s *Step) repeat(call *adapters.Call) (any, error) {
 // do calls the backend once and checks the expectations of its output, unless the backend has done
 // so itself because it could still undo its work.
 func (s *Step) do(call *adapters.Call) (any, error) {
+	call.Block, call.Whole, call.Cut = s.block, s.Decl.Backend.Whole, nil
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
 		return s.guard.Do(call.Frame.Context, s.Action, call)
@@ -210,13 +213,32 @@ func (s *Step) runElements(c *call, elements []hcl.Each) ([]any, error) {
 	key := c.action.Key
 	defer func() { c.frame.Each, c.action.Key = nil, key }()
 	for i := range elements {
-		c.frame.Each, c.action.Key = &elements[i], deriveKey(key, elements[i].Key)
 		var err error
-		if out[i], err = s.runOnce(&c.action); err != nil {
+		if out[i], err = s.runElement(&c.action, &elements[i], key); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// runElement runs the step for one element. Its output, unless it is skipped, and its failure name the element.
+func (s *Step) runElement(call *adapters.Call, e *hcl.Each, key string) (any, error) {
+	call.Frame.Each, call.Key = e, deriveKey(key, e.Key)
+	out, err := s.runOnce(call)
+	if m, ok := out.(map[string]any); ok {
+		m["key"] = e.Key
+	}
+	if err == nil || interimOutcome(err) != "" {
+		return out, err
+	}
+	name := fmt.Sprintf("the element with the key %#v: ", e.Key)
+	var f *adapters.Fault
+	if !errors.As(err, &f) {
+		return nil, fmt.Errorf("%s%w", name, err)
+	}
+	named := *f
+	named.Message = name + f.Message
+	return nil, &named
 }
 
 // runParallel fills out with several goroutines, all of which have ended when it returns.
@@ -238,9 +260,8 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 				if i >= len(out) {
 					return
 				}
-				action.Frame.Each, action.Key = &elements[i], deriveKey(c.action.Key, elements[i].Key)
 				err := failure.Try(func() (err error) {
-					out[i], err = s.runOnce(&action)
+					out[i], err = s.runElement(&action, &elements[i], c.action.Key)
 					return err
 				})
 				if err != nil && failed.CompareAndSwap(nil, &err) {

@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 )
 
 // compileCall compiles a function call. try and can belong to the language; all other functions are
@@ -46,8 +47,15 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	if (eval.TypedExpr{}).DependOn(args...).Sensitive {
 		fn = redactErrors(fn)
 	}
-	n := eval.Call(eval.ResultType(fn, args, schema.Unify), fn, args, e.ExpandFinal).DependOn(args...)
+	for i, a := range args {
+		if !eval.DeliversCut(fn) {
+			c.requireWhole(a, e.Args[i].Range())
+		}
+	}
+	t := eval.ResultType(fn, args, schema.Unify).AsCut(eval.ResultCuts(fn, args)...)
+	n := eval.Call(t, fn, args, e.ExpandFinal).DependOn(args...)
 	n.Known = n.Known && !fn.CallOnly
+	n.Dash = keepsBeginning[e.Name] && anyDash(args)
 	switch {
 	case e.Name == "coalesce":
 		n.NullReason = coalesceNull(args)
@@ -55,6 +63,13 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 		n.NullReason = fn.Name + " may give null"
 	}
 	return c.foldConstant(n, e.Range())
+}
+
+// keepsBeginning are functions whose result, or an element of it, begins as an argument does.
+var keepsBeginning = template.WordSet("format join concat flatten compact distinct reverse slice sort coalesce replace")
+
+func anyDash(parts []eval.TypedExpr) bool {
+	return slices.ContainsFunc(parts, eval.TypedExpr.MayBeginWithDash)
 }
 
 // checkCall reports arguments that fn does not take. It returns whether there are none.
@@ -157,7 +172,9 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 		}
 		return nil, err
 	}
+	n.Type = n.Type.AsCut(eval.HeldCuts(args...)...)
 	if can {
+		c.requireWhole(args[0], e.Range())
 		n.Type, n.NullReason = eval.BoolType, ""
 		n.Eval = func(f *eval.Frame) (any, error) {
 			_, err := attempt(f, args[0].Eval)

@@ -27,6 +27,7 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.Typ
 	out := eval.Binary(eval.AnyType, n, key, func(f *eval.Frame, v, k any) (any, error) {
 		return eval.ElementAt(f, v, k, what)
 	}).DependOn(n, key)
+	out.Choices = eval.ElementChoices(n)
 	out.Phrase = what + "[" + indexPhrase(key) + "]"
 	switch n.Type.Kind {
 	case schema.List, schema.Set, schema.Map:
@@ -34,9 +35,6 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.Typ
 		out.NullReason = eval.NullableReason(out.Phrase, n.Type.Elem)
 	case schema.Object:
 		out.Type = commonMemberType(n.Type)
-		if enum := enumOfMembers(n); enum != nil {
-			out.Type = enum
-		}
 	case schema.Any:
 	default:
 		c.Errorf(r, "Not a list", "%s is %s. Only lists, maps and objects have elements.",
@@ -55,24 +53,6 @@ func indexPhrase(key eval.TypedExpr) string {
 		return key.Path
 	}
 	return "…"
-}
-
-// enumOfMembers is the type of an index into a constant map of texts: an enumeration of those
-// texts, which raw() accepts. It is nil for anything else.
-func enumOfMembers(collection eval.TypedExpr) *schema.Type {
-	m, ok := collection.Value.(map[string]any)
-	if !collection.Known || !ok {
-		return nil
-	}
-	t := &schema.Type{Kind: schema.String}
-	for _, k := range value.Keys(m) {
-		s, ok := m[k].(string)
-		if !ok {
-			return nil
-		}
-		t.Enum = append(t.Enum, schema.EnumValue{Value: s})
-	}
-	return t
 }
 
 func commonMemberType(t *schema.Type) *schema.Type {
@@ -110,6 +90,9 @@ func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eva
 		}
 		entries[i].Name = name
 		members.Members = append(members.Members, &schema.Member{Name: name, Type: val.TypeWithNull()})
+	}
+	if t != members {
+		t.Cuts = eval.HeldCuts(parts...)
 	}
 	return c.foldConstant(eval.ObjectOf(t, entries).DependOn(parts...), e.Range())
 }
@@ -200,5 +183,7 @@ func (c *Compiler) compileTuple(e *hclsyntax.TupleConsExpr, in LexicalEnv) eval.
 			elem = schema.Unify(elem, elems[i].TypeWithNull())
 		}
 	}
-	return c.foldConstant(eval.ListOf(elem, elems).DependOn(elems...), e.Range())
+	list := eval.ListOf(elem, elems).DependOn(elems...)
+	list.Dash = anyDash(elems)
+	return c.foldConstant(list, e.Range())
 }

@@ -76,6 +76,7 @@ func (c *Compiler) compileDerived(r hclv2.Range, compile func() eval.TypedExpr) 
 	var n eval.TypedExpr
 	read := c.trackReads(func() { n = compile() })
 	n.Sensitive, n.CallerSpecific, n.Known = read.Sensitive, read.Caller, read.Known()
+	n.Type = n.Type.AsCut(read.Cuts...)
 	return c.foldConstant(n, r)
 }
 
@@ -107,7 +108,7 @@ func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExp
 	loop.val = chargeForText(val.Eval)
 	switch elem := val.TypeWithNull(); {
 	case e.KeyExpr == nil:
-		return eval.TypedExpr{Type: schema.ListOf(elem), Eval: loop.list}
+		return eval.TypedExpr{Type: schema.ListOf(elem), Eval: loop.list, Dash: val.MayBeginWithDash()}
 	case e.Group:
 		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, Eval: loop.object}
 	default:

@@ -2,6 +2,8 @@ package hclexpr
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -20,12 +22,59 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 		c.checkTextParts(t.Nodes)
 		c.warnEmbedded(c.Name, t.Nodes)
 		w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
-		n := eval.TypedExpr{Type: eval.StringType, Eval: w.text}
+		n := eval.TypedExpr{Type: eval.StringType, Eval: w.text, Dash: beginsWithDash(t.Nodes)}
+		n.Choices = func() (all []any) {
+			for _, text := range textChoices(t.Nodes) {
+				all = append(all, text)
+			}
+			return all
+		}
 		if c.Nulls == eval.PropagateNull {
 			n.NullReason = nullableInterpolation(t.Nodes)
 		}
 		return n
 	})
+}
+
+// textChoices returns every text of a template, or nil if the author did not write all of them.
+func textChoices(nodes []template.Node) []string {
+	all := []string{""}
+	for _, x := range nodes {
+		var parts []string
+		switch x := x.(type) {
+		case *template.Text:
+			parts = []string{x.Value}
+		case *template.Interpolation:
+			parts = x.Type.Texts()
+		case *template.If:
+			then, els := textChoices(x.Then), textChoices(x.Else)
+			if then != nil && els != nil {
+				parts = slices.Concat(then, els)
+			}
+		}
+		if all = eval.GluedChoices(all, parts); len(all) == 0 {
+			return nil
+		}
+	}
+	return all
+}
+
+// beginsWithDash reports whether the author wrote a dash at the beginning of a template.
+func beginsWithDash(nodes []template.Node) bool {
+	if len(nodes) == 0 {
+		return false
+	}
+	switch x := nodes[0].(type) {
+	case *template.Text:
+		return strings.HasPrefix(x.Value, "-")
+	case *template.Interpolation:
+		return x.Type.Dash
+	case *template.If:
+		return beginsWithDash(x.Then) || beginsWithDash(x.Else)
+	case *template.For:
+		return beginsWithDash(x.Body)
+	}
+	return false
 }
 
 // checkTextParts reports values that cannot be a part of a text.

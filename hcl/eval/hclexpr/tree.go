@@ -2,6 +2,7 @@ package hclexpr
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -189,7 +190,40 @@ func templateTypeOf(n eval.TypedExpr) template.Type {
 	t := n.Type.TemplateType()
 	t.Nullable = n.NullReason != ""
 	t.Known, t.Constant = n.Known, n.Value
+	if n.Known || t.Kind == template.Enum {
+		return t
+	}
+	t.Dash = n.MayBeginWithDash()
+	if values, ok := textsOf(n.AllChoices()); ok {
+		return template.Type{Kind: template.Enum, Values: values, Nullable: t.Nullable, Dash: t.Dash}
+	}
+	var elements []any
+	for _, v := range n.AllChoices() {
+		list, isList := v.([]any)
+		if !isList && v != nil {
+			return t
+		}
+		elements = append(elements, list...)
+	}
+	if values, ok := textsOf(elements); ok {
+		t.Kind, t.Elem = template.List, &template.Type{Kind: template.Enum, Values: values}
+	}
 	return t
+}
+
+// textsOf returns the texts in a list of texts and nulls. It reports false if there are none, or
+// other values.
+func textsOf(values []any) (texts []string, ok bool) {
+	for _, v := range values {
+		text, isText := v.(string)
+		if !isText && v != nil {
+			return nil, false
+		}
+		if isText && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts, texts != nil
 }
 
 // interpolationRange extends the range of an expression to the ${ } around it.

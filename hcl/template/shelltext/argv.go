@@ -41,7 +41,9 @@ func compileArgv(args []Arg, at hclv2.Range, stdin taint, d *template.Diagnostic
 		c.checkElement(&args[i])
 	}
 	c.checkOptions(args)
-	a.elements = compileElements(args, doubleDashes(args))
+	ends := doubleDashes(args)
+	c.checkDashes(args, ends)
+	a.elements = compileElements(args, ends)
 	return a, c.checkCode(args, stdin)
 }
 

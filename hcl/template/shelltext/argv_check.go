@@ -55,6 +55,30 @@ func (c argvCheck) checkOptions(args []Arg) {
 	}
 }
 
+// checkDashes reports values that begin with a dash of the author but count as the caller's: a call
+// would be refused.
+func (c argvCheck) checkDashes(args []Arg, ends map[*Arg]bool) {
+	for i := range args {
+		for _, leaf := range args[i].leaves() {
+			var first *template.Interpolation
+			switch {
+			case ends[leaf] && leaf == &args[i]:
+				return
+			case leaf.Value != nil:
+				first = leaf.Value
+			case leaf.Text != nil && len(leaf.Text.Nodes) > 0:
+				first, _ = leaf.Text.Nodes[0].(*template.Interpolation)
+			}
+			if first != nil && first.Type.Dash && !isAuthored(first) {
+				c.Errorf(first.Range, "Option counts as the caller's",
+					`%s begins with "-" and is more than a choice among texts that you wrote, so the call would be refused. `+
+						`Write the word here, as in "--name=${input.name}", each element of a list as a word of its own, `+
+						`or "--" before it if it is no option.`, first.Source)
+			}
+		}
+	}
+}
+
 // isOption reports whether a word is an option that may take the next word as its argument.
 func isOption(s string) bool {
 	rest, ok := strings.CutPrefix(s, "-")

@@ -1,6 +1,11 @@
 package shelltext
 
-import "hatchel/hcl/template"
+import (
+	"slices"
+	"strings"
+
+	"hatchel/hcl/template"
+)
 
 // checkCode reports values that a program would run as code, from its words or its input, for all
 // combinations of branches. It returns the taint of the program's output.
@@ -13,20 +18,40 @@ func (c argvCheck) checkCode(args []Arg, stdin taint) (out taint) {
 		return stdin
 	}
 	for bits := range 1 << conditions {
-		var words, sure []word // sure are never null
+		lines := [][]word{nil, nil} // with the words that may be null, and without
 		for _, arg := range all.choose(&bits, nil) {
 			w := arg.word()
-			words = append(words, w)
+			out = out.max(w.taint)
+			lines[0] = append(lines[0], w)
 			if !arg.nullable() {
-				sure = append(sure, w)
+				lines[1] = append(lines[1], w)
 			}
 		}
-		out = out.max(maxTaint(words))
-		for _, line := range [][]word{words, sure} {
-			c.checkLine(line, stdin)
+		for _, line := range lines {
+			c.checkChoices(line, stdin)
 		}
 	}
 	return out.max(stdin).concatenated()
+}
+
+// checkChoices checks a list of words with each option that a word can be. The other words that can
+// be options are then their first one.
+func (c argvCheck) checkChoices(words []word, stdin taint) {
+	c.checkLine(words, stdin)
+	options := make([][]string, len(words))
+	first := slices.Clone(words)
+	for i, w := range words {
+		if options[i] = w.options(); len(options[i]) > 0 {
+			first[i].text, first[i].constant = options[i][0], true
+		}
+	}
+	for i := range words {
+		for _, option := range options[i] {
+			chosen := slices.Clone(first)
+			chosen[i].text = option
+			c.checkLine(chosen, stdin)
+		}
+	}
 }
 
 // checkLine checks one list of words.
@@ -68,10 +93,24 @@ func (a *Arg) word() word {
 		if a.Value.Func == "under" {
 			w.level = min(w.level, confined)
 		}
+	} else if a.Text == nil {
+		return w
 	} else if t, ok := a.Text.Nodes[0].(*template.Text); ok {
 		w.text = t.Value
 	}
 	return w
+}
+
+// options returns the options that a word can be whose texts are all known.
+func (w word) options() []string {
+	if w.constant || w.arg.Value == nil {
+		return nil
+	}
+	t := w.arg.Value.Type
+	if t.Kind == template.List && t.Elem != nil {
+		t = *t.Elem
+	}
+	return slices.DeleteFunc(slices.Concat(t.Texts()), func(s string) bool { return !strings.HasPrefix(s, "-") })
 }
 
 func (c argvCheck) reportCode(f codeWord) {
