@@ -32,7 +32,9 @@ func newPacedGuard(reserve adapters.Reserve) *adapters.ConnectionGuard {
 
 type pacedAction func(ctx context.Context, p *adapters.Pace) error
 
-func (f pacedAction) Do(ctx context.Context, c *adapters.Call) (any, error) { return nil, f(ctx, c.Pace) }
+func (f pacedAction) Do(ctx context.Context, c *adapters.Call) (any, error) {
+	return nil, f(ctx, c.Pace)
+}
 
 func TestRateOfAConnection(t *testing.T) {
 	nothing := pacedAction(func(context.Context, *adapters.Pace) error { return nil })
