@@ -54,7 +54,8 @@ func (l *Limit) spec() decode.Spec {
 		rateField(&l.Rate, "The maximum rate of calls"),
 		decode.PositiveInt(&l.Burst, "burst",
 			"The number of calls that may arrive at once before the rate applies.").DefaultDoc("the calls of the rate"),
-		decode.BoolChoice(&l.Shared, "per", `"caller" limits each caller separately, "tool" all callers together.`,
+		decode.BoolChoice(&l.Shared, "per", `"caller" limits each caller separately, or without auth each address; `+
+			`"tool" limits all callers together.`,
 			"caller", "tool").DefaultDoc(`"caller"`),
 		decode.PositiveInt(&l.Concurrency, "concurrency", "The maximum number of concurrent calls in one process."),
 		decode.PositiveInt(&l.Queue, "queue",
