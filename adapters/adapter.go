@@ -129,6 +129,9 @@ type Call struct {
 	// Traceparent is the W3C trace context of the request, which a backend sends on to its service. It is valid, or
 	// empty for a request without one.
 	Traceparent string
+	// Pace is the rate of the connection; nil for none. An Action that sends more than one request waits for it before
+	// each one after the first.
+	Pace *Pace
 	// Client receives notifications about the call. Its methods may only be called in the goroutine
 	// of Do.
 	Client

@@ -142,6 +142,9 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 			return nil, err
 		}
 		call.Progress(float64(n), 0, fmt.Sprintf("page %d, %d items", n, len(items)))
+		if err := call.Pace.Wait(ctx); err != nil {
+			return nil, markSent(err, true)
+		}
 	}
 }
 

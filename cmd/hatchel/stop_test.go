@@ -180,6 +180,8 @@ type protocolClient struct {
 	legacy    bool
 	session   string
 	transport *http.Transport
+
+	forwardedFor string // the header X-Forwarded-For
 }
 
 func newProtocolClient(url string, legacy bool) *protocolClient {
@@ -233,6 +235,7 @@ func (c *protocolClient) send(tool string) (*http.Response, string, error) {
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 		"Mcp-Protocol-Version": version, "Mcp-Session-Id": c.session, "Mcp-Method": method, "Mcp-Name": tool,
+		"X-Forwarded-For": c.forwardedFor,
 	} {
 		if value != "" && (!c.legacy || !strings.HasPrefix(name, "Mcp-Method") && name != "Mcp-Name") {
 			r.Header.Set(name, value)

@@ -158,7 +158,7 @@ func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]b
 		}
 	})()
 	c := resp.session.caller()
-	c.Session, c.Remote, c.Header = resp.session.id, resp.r.RemoteAddr, resp.r.Header
+	c.Session, c.Remote, c.Header = resp.session.id, s.options.Remote(resp.r), resp.r.Header
 	c.SetIdentity(resp.identity)
 	dst, err = s.reply(request.ctx, dst, m, requestContext{c, resp.session.peer, resp, resp.info})
 	if request.cancelled() {

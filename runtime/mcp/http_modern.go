@@ -23,7 +23,7 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 		resp.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	c := &Caller{Toolset: resp.toolset, Remote: resp.r.RemoteAddr, Header: resp.r.Header}
+	c := &Caller{Toolset: resp.toolset, Remote: s.options.Remote(resp.r), Header: resp.r.Header}
 	c.SetIdentity(resp.identity)
 	if err := checkMeta(m, c); err != nil {
 		resp.finish(err.appendReply(nil, m.id), http.StatusBadRequest)

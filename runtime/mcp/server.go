@@ -199,6 +199,9 @@ type Options struct {
 	Logger *slog.Logger // receives failures, and calls that the Handler does not see; nil discards them
 	// Refused is called for a request that is refused with 403; nil for nothing to do.
 	Refused func(r *http.Request, status int, reason string)
+	// Remote returns the network address of the client of a request, for the Handler: by default its
+	// RemoteAddr.
+	Remote func(r *http.Request) string
 
 	MaxBody  int64 // bytes of an HTTP request: 4 MiB
 	MaxFrame int   // bytes of a line: 16 MiB
@@ -211,9 +214,13 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	if o.Remote == nil {
+		o.Remote = func(r *http.Request) string { return r.RemoteAddr }
+	}
 	return Options{
 		Logger:          cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		Refused:         o.Refused,
+		Remote:          o.Remote,
 		MaxBody:         cmp.Or(o.MaxBody, 4<<20),
 		MaxFrame:        cmp.Or(o.MaxFrame, 16<<20),
 		MaxDepth:        cmp.Or(o.MaxDepth, 64),

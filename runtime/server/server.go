@@ -38,7 +38,7 @@ type Server struct {
 // New returns a Server and makes it the receiver of the host's notifications.
 func New(o Options) *Server {
 	s := &Server{Options: o}
-	s.mcp = mcp.New(o.Host, mcp.Options{Logger: o.Log.Logger, Refused: s.audit})
+	s.mcp = mcp.New(o.Host, mcp.Options{Logger: o.Log.Logger, Refused: s.audit, Remote: s.clientAddress})
 	o.Host.SetNotifier(s.mcp)
 	return s
 }

@@ -67,6 +67,7 @@ func (c *Compiler) markUse(m *eval.Member) {
 		return
 	}
 	m.Used = true
+	m.Reads++
 }
 
 // A suggestion costs as much as there are names. These limits keep a file with thousands of mistakes from taking
