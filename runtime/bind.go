@@ -66,7 +66,8 @@ func (c *compiler) bindSteps(o *call.Operation) {
 		action, err := c.bindBackend(step.Backend, log)
 		if missing := c.refusal(err); missing != nil {
 			o.Missing = missing.Name
-			c.diags.Warnf(step.Backend.Range, "Backend refused", "%s The %s %s is refused.", missing, o.Kind, o.Decl.Name)
+			const text = "%s The %s %s is refused."
+			c.diags.Warnf(step.Backend.Range, "Backend refused", text, missing, o.Kind, o.Decl.Name)
 			return
 		}
 		c.diags = append(c.diags, step.Backend.Diagnose(err)...)
