@@ -3,6 +3,7 @@ package reference
 // limitRows are the limits that no argument changes.
 var limitRows = [][2]string{
 	{"file of a configuration", "1 MiB, with brackets and templates nested 100 levels deep."},
+	{"reported mistakes", "200 of a file, and how many more there are."},
 	{"expression", "64 KiB, nested 200 levels deep."},
 	{"request over HTTP", "4 MiB, nested 64 levels deep."},
 	{"message over standard input", "16 MiB, nested 64 levels deep."},
