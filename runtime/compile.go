@@ -98,10 +98,10 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 	c.checkRequirements()
 	if c.diags.HasErrors() {
 		c.g.close()
-		return nil, c.diags.Sort()
+		return nil, c.diags.Sort().Limit()
 	}
 	c.makeViews()
-	return c.g, c.diags.Sort()
+	return c.g, c.diags.Sort().Limit()
 }
 
 // compiler is one Compile.

@@ -143,7 +143,9 @@ func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error)
 // generation.
 func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) (*loadedFolder, error) {
 	defer showSpinner(stderr, "loading "+path)()
+	stop := endOnSignal(ctx)
 	f, err := l.decode(path, stderr)
+	stop()
 	if err != nil || f.diags.HasErrors() {
 		return f, err
 	}
@@ -155,6 +157,12 @@ func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) 
 	})
 	f.add(diags)
 	return f, nil
+}
+
+// endOnSignal ends the process on the first signal, until the returned function is called: what runs then has nothing
+// to undo, and does not look at ctx.
+func endOnSignal(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() { os.Exit(exitFailed) })
 }
 
 func (f *loadedFolder) add(diags hcl.Diagnostics) { f.diags = append(f.diags, diags...).Sort() }

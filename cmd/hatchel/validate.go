@@ -62,6 +62,7 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 		}
 	}
 	r.Valid = !folder.diags.HasErrors()
+	defer endOnSignal(cmd.Context())()
 	if f.asJSON {
 		err = r.printJSON(cmd, folder)
 	} else if err = r.print(cmd, folder); err != nil {
