@@ -123,6 +123,8 @@ type Call struct {
 	// Traceparent is the W3C trace context of the request, which a backend sends on to its service. It is valid, or
 	// empty for a request without one.
 	Traceparent string
+	// Trace receives what is sent and received; nil unless a person traces the call.
+	Trace Trace
 	// Client receives notifications about the call. Its methods may only be called in the goroutine
 	// of Do.
 	Client

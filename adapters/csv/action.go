@@ -25,6 +25,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	adapters.TracePlan(a, call)
 	target, t, err := a.prepare(call.Frame)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ func (r *reader) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	adapters.TracePlan(r, call)
 	target, lines, err := r.prepare(call.Frame)
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ func (w *writer) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	adapters.TracePlan(w, call)
 	target, data, err := w.prepare(call.Frame)
 	if err != nil {
 		return nil, err

@@ -46,6 +46,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	s := a.Query.Statements()[0]
 	e := &execution{verb: s.Verb(), result: &resultSet{maxRows: a.MaxRows}, wantsRows: true, last: a.Each == nil}
+	e.trace = call.Trace
 	if a.Each == nil {
 		if err := e.bind(s, call.Frame); err != nil {
 			return nil, err
@@ -63,7 +64,7 @@ func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]
 
 // runReadOnly runs one bound statement in a read-only transaction of its own.
 func (a *action) runReadOnly(ctx context.Context, e *execution) (map[string]any, error) {
-	if err := a.db.read(ctx, func(tx transaction) error { return tx.run(ctx, e) }); err != nil {
+	if err := a.db.read(ctx, func(tx transaction) error { return e.run(ctx, tx) }); err != nil {
 		return nil, err
 	}
 	return e.result.output(), nil
@@ -73,7 +74,7 @@ func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.
 	if err := e.bind(s, f); err != nil {
 		return err
 	}
-	return tx.run(ctx, e)
+	return e.run(ctx, tx)
 }
 
 // runExec runs the statements of exec and commits them if the expect blocks accept the output.
@@ -82,6 +83,7 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 	executions := make([]execution, len(statements))
 	for i, s := range statements {
 		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.MaxRows}, wantsRows: s.ReturnsRows()}
+		executions[i].trace = call.Trace
 	}
 	var out map[string]any
 	err := a.db.write(ctx, func(tx transaction) error {
@@ -234,12 +236,19 @@ func (a *action) planStatements(out *strings.Builder, f *hcl.Frame) error {
 		if err := e.bind(s, f); err != nil {
 			return err
 		}
-		out.WriteString(strings.TrimSpace(e.text) + "\n")
-		for i, v := range e.args {
-			fmt.Fprintf(out, "  %d: %s\n", i+1, formatPlanned(v))
-		}
+		out.WriteString(e.describe())
 	}
 	return nil
+}
+
+// describe returns the statement and its values.
+func (e *execution) describe() string {
+	var out strings.Builder
+	out.WriteString(strings.TrimSpace(e.text) + "\n")
+	for i, v := range e.args {
+		fmt.Fprintf(&out, "  %d: %s\n", i+1, formatPlanned(v))
+	}
+	return out.String()
 }
 
 // formatPlanned formats a bound value for a plan.

@@ -23,6 +23,7 @@ func (a *action) runCallerStatement(ctx context.Context, call *adapters.Call) (m
 	}
 	return a.runReadOnly(ctx, &execution{
 		text: text, verb: verb, result: &resultSet{maxRows: a.MaxRows}, wantsRows: true, byCaller: true, last: true,
+		trace: call.Trace,
 	})
 }
 
