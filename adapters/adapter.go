@@ -87,6 +87,7 @@ type Env struct {
 	Connection any          // the handle of the connection that the block names, or nil
 	Log        *slog.Logger // for causes that the caller must not see
 	Version    string       // of the program, for a User-Agent
+	Inspect    bool         // nothing is created or changed: only questions are asked
 	// Warn reports a warning about a field of the block's configuration, or of its connection's. Only bind has it.
 	Warn func(field any, summary, detail string)
 	// Defer registers a cleanup function. Cleanups run in reverse order when the generation is
@@ -111,6 +112,11 @@ type Call struct {
 	// its effect calls it before the effect is final, and returns its error. For all others the
 	// runtime checks the output after Do.
 	CheckOutput func(output any) error
+	Block       string // names the block of the action in a message
+	// Whole are the members of the output that no limit may cut, because all there is is needed.
+	Whole []string
+	// Cut is the limit that has cut the output; nil for none. Truncate sets it.
+	Cut *Cut
 	// Owner identifies the caller; it is empty for an anonymous call.
 	Owner string
 	// Token returns the token that the caller has authenticated with, and until when it is valid.
@@ -125,6 +131,9 @@ type Call struct {
 	Traceparent string
 	// Trace receives what is sent and received; nil unless a person traces the call.
 	Trace Trace
+	// Pace is the rate of the connection; nil for none. An Action that sends more than one request waits for it before
+	// each one after the first.
+	Pace *Pace
 	// Client receives notifications about the call. Its methods may only be called in the goroutine
 	// of Do.
 	Client
@@ -173,12 +182,32 @@ type Planner interface {
 	Plan(call *Call) (string, error)
 }
 
-// Prober is an Action that can check its block with the backend, for validate --connect and at
-// startup. Probe returns the type of the rows, or nil if it is unknown. Its error is for the
-// author; hcl.Blame reports it at an argument.
+// Creator is a connection whose backend another connection may create, or that creates it itself. Opens
+// returns the name of the backend, which connections to the same one share, and whether this connection
+// creates it. The others are pinged after it.
+type Creator interface {
+	Health
+	Opens() (name string, creates bool)
+}
+
+// Prober is an Action that can check its block with the backend, for validate --connect and at each
+// load. Probe returns the type of the rows, or nil if it is unknown. Its error is for the author;
+// hcl.Blame reports it at an argument. It is a *RefusedError if the backend has answered and refuses
+// statements for what they say. Asks reports whether Probe asks the backend about a statement.
 type Prober interface {
 	Probe(ctx context.Context) (rows *schema.Type, err error)
+	Asks(statement string) bool
 }
+
+// RefusedError is the error of a Probe whose backend refuses statements for what they say, such as a
+// table that does not exist, and not because it is full or does not answer.
+type RefusedError struct {
+	Statements []string
+	Errs       []error // for the author, one for each statement
+}
+
+func (e *RefusedError) Error() string   { return errors.Join(e.Errs...).Error() }
+func (e *RefusedError) Unwrap() []error { return e.Errs }
 
 // Versioner is an Action that can cheaply detect changes of what it reads. Version returns a
 // different text after every change; a file that does not exist has a version too. It is called

@@ -21,6 +21,7 @@ type Build struct {
 	Set         adapters.Set
 	Dir         string           // absolute path of the configuration directory
 	Version     string           // of the program
+	Inspect     bool             // connections create and change nothing; no calls are made
 	Log         *slog.Logger     // nil discards
 	Now         func() time.Time // clock of calls; nil is time.Now
 	Connections *Connections     // open connections; nil shares none
@@ -56,21 +57,28 @@ func (b Build) withDefaults() *Build {
 
 // adapterEnv returns what a backend or a connection is bound with. Owner runs its cleanups.
 func (b *Build) adapterEnv(owner *cleanups) adapters.Env {
-	return adapters.Env{Dir: b.Dir, Log: b.Log, Version: b.Version, Defer: owner.add}
+	return adapters.Env{Dir: b.Dir, Log: b.Log, Version: b.Version, Inspect: b.Inspect, Defer: owner.add}
 }
 
 // Compile makes a configuration without errors ready to be called. It opens every connection, binds
 // every backend, and reports all that are rejected; when one is, it closes what it has opened and
 // returns no Generation.
 func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hcl.Diagnostics) {
+	return (&compiler{ctx: ctx}).compile(cfg, build)
+}
+
+func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagnostics) {
 	ownsState := build.State == nil
-	c := &compiler{ctx: ctx, build: build.withDefaults(), connections: map[*hcl.Connection]*connection{}}
+	c.build, c.connections = build.withDefaults(), map[*hcl.Connection]*connection{}
 	c.g = &Generation{
 		Config:      cfg,
 		build:       c.build,
 		programs:    make(map[string]*call.Program, len(cfg.Tools)),
 		completions: map[*hcl.Completion]*call.Completion{},
 		drained:     make(chan struct{}),
+		probing: probing{
+			begun: make(chan struct{}), problems: map[string]problem{}, logged: map[string]string{},
+		},
 	}
 	c.makeEnvironment()
 	if ownsState {
@@ -83,6 +91,7 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 	c.bindTools()
 	c.bindPromptsAndResources()
 	c.gatherRules()
+	c.probeChanges()
 	c.checkRequirements()
 	if c.diags.HasErrors() {
 		c.g.close()
@@ -95,6 +104,8 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 // compiler is one Compile.
 type compiler struct {
 	ctx         context.Context
+	last        *Generation // what is served; nil without a Host
+	held        bool        // by statements that are refused
 	build       *Build
 	g           *Generation
 	connections map[*hcl.Connection]*connection
@@ -169,7 +180,7 @@ func (c *compiler) openConnections() {
 		c.g.cleanups.add(release)
 		c.connections[conn] = opened
 		if h, ok := opened.handle.(adapters.Health); ok || opened.guard.State() != "" {
-			c.g.health = append(c.g.health, connectionProbe{conn.Kind + "." + conn.Name, h, opened.guard})
+			c.g.health = append(c.g.health, connectionProbe{conn, conn.Kind + "." + conn.Name, h, opened.guard})
 		}
 	}
 }
@@ -190,6 +201,23 @@ func (c *compiler) gatherRules() {
 		applies := func(policy *hcl.Policy) bool { return policy.AppliesToResource(r.Decl.Name) }
 		r.Rules = policies.Rules(r.Kind, r.Decl, policy.OperationRoot(r.Kind, r.Decl, r.Resource.Title), applies)
 	}
+}
+
+// probeChanges has the backends probed that are not served yet. A reload is held by statements that
+// are refused.
+func (c *compiler) probeChanges() {
+	if c.last == nil || c.diags.HasErrors() {
+		return
+	}
+	c.g.startProbing(c.last)
+	if c.last.Config.ID == "" {
+		waitUntil(c.g.probing.begun, maxStartWait, nil)
+		return
+	}
+	waitUntil(c.g.probing.begun, maxReloadWait, nil)
+	refused := c.g.newRefusals(c.last)
+	c.held = len(refused) > 0
+	c.diags = append(c.diags, refused...)
 }
 
 // makeViews makes what each toolset shows, with its lists.

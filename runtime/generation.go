@@ -41,7 +41,7 @@ type Generation struct {
 
 	cancel       context.CancelCauseFunc // ends env.Running
 	cancelPinned context.CancelCauseFunc // ends env.Pinned
-	probing      sync.WaitGroup          // asks databases about their rows
+	probing      probing
 	cleanups     cleanups
 
 	calls   atomic.Int64   // running calls, plus retiredBit once no more are admitted
@@ -245,7 +245,7 @@ func (g *Generation) Close() {
 func (g *Generation) close() {
 	g.cancel(nil)
 	g.cancelPinned(nil)
-	g.probing.Wait()
+	g.probing.running.Wait()
 	if err := g.cleanups.run(); err != nil {
 		g.log().Warn("configuration not closed cleanly", "error", err)
 	}

@@ -66,7 +66,8 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 }
 
 // Load replaces the configuration by the one in fsys, as one transaction. With errors among the
-// diagnostics nothing has changed. Otherwise every call that begins after Load has returned sees
+// diagnostics nothing has changed; a statement that is not served yet and that its database refuses is
+// one. Otherwise every call that begins after Load has returned sees
 // the new configuration, and running calls end on the one that they began with. After Close, Load
 // does nothing.
 func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
@@ -78,40 +79,34 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	began, last := time.Now(), h.Current()
 	cfg, diags := hcl.Load(fsys, h.build.Set.Kinds(), h.options.Load)
 	if diags.HasErrors() {
-		h.recordLoad(last, last, cfg, diags, began)
+		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources}, began)
 		return diags
 	}
-	next, rejected := Compile(ctx, cfg, *h.build)
+	c := &compiler{ctx: ctx, last: last}
+	next, rejected := c.compile(cfg, *h.build)
 	diags = append(diags, rejected...).Sort()
+	report := Report{Diagnostics: diags, Sources: cfg.Sources, Held: c.held}
 	if next == nil {
-		h.recordLoad(last, last, cfg, diags, began)
+		h.recordLoad(last, last, report, began)
 		return diags
 	}
-	h.commit(last, next, diags, began)
+	h.commit(last, next, report, began)
 	return diags
 }
 
-// maxProbeWait is how long a load waits for databases to tell the types of their rows, so that the
-// list of tools need not change right after it.
-const maxProbeWait = 250 * time.Millisecond
-
 // commit makes next the current generation. It cannot fail.
-func (h *Host) commit(last, next *Generation, diags hcl.Diagnostics, began time.Time) {
-	next.inheritProbes(last)
-	probed, committed := make(chan struct{}), make(chan struct{})
-	next.probing.Go(func() { next.probeRows(probed, committed, h.toolsChanged) })
-	waitUntil(probed, maxProbeWait, nil)
+func (h *Host) commit(last, next *Generation, report Report, began time.Time) {
 	next.publish()
 	next.applyAuditLimits()
 	h.build.State.serveWebhooks(next)
 	h.current.Store(next)
 	h.build.caches.waiters.NotifyReload()
 	h.build.State.recordDecisions("") // that were stored while no audit log was open
-	h.recordLoad(last, next, next.Config, diags, began)
+	h.recordLoad(last, next, report, began)
 	h.notify(func(n Notifier) { n.Retain(next.authenticator.StillValid) })
 	h.viewsChanged(last, next)
 	h.resourcesChanged(last, next)
-	close(committed)
+	next.probing.running.Go(func() { next.keepProbing(h.toolsChanged) })
 	h.retiring.Go(func() { next.voidApprovals(last) })
 	h.retiring.Go(func() { last.retire(h.options.Grace, h.closing) })
 }
@@ -147,13 +142,11 @@ func (h *Host) AwaitRetired() {
 	h.loading.Lock()
 	defer h.loading.Unlock()
 	h.retiring.Wait()
-	h.current.Load().probing.Wait()
+	h.current.Load().probing.running.Wait()
 }
 
 // Current returns the generation that is served.
 func (h *Host) Current() *Generation { return h.current.Load() }
-
-var errClosed = &mcp.Error{Code: mcp.CodeBusy, Message: "The server is shutting down"}
 
 // pin enters the current generation. It tries again when that was replaced in the meantime and
 // admits no calls; nil means that the Host is closed.

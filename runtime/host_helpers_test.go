@@ -93,11 +93,17 @@ func (a *fakeAction) Do(ctx context.Context, call *adapters.Call) (any, error) {
 }
 
 func (a *fakeAction) Probe(context.Context) (*schema.Type, error) {
+	if do := a.fakeBlock.Do; strings.HasPrefix(do, "refused") {
+		return nil, &adapters.RefusedError{Statements: []string{do}, Errs: []error{errors.New("there is no table " + do)}}
+	}
 	if a.backend.probe == nil {
 		return nil, nil
 	}
 	return a.backend.probe()
 }
+
+// Asks is asked about the block's `do`, as if it were a statement.
+func (a *fakeAction) Asks(statement string) bool { return a.fakeBlock.Do == statement }
 
 func (a *fakeAction) Plan(call *adapters.Call) (string, error) {
 	if a.Value == nil {

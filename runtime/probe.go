@@ -2,13 +2,13 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
-	"hatchel/internal/ctxtime"
 	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/webhook"
@@ -17,6 +17,9 @@ import (
 const (
 	probeTimeout = 10 * time.Second
 	maxProbes    = 4 // that run at once
+
+	// answerTimeout is how long a connection has to answer before its backends are probed.
+	answerTimeout = 5 * time.Second
 )
 
 // probe is a backend that can be asked whether it will work.
@@ -40,10 +43,10 @@ func (g *Generation) probes() (all []probe) {
 // Probe asks the servers behind all connections, backends, issuers and webhooks whether they will
 // work, and reports what fails. It is what `validate --connect` does after a load.
 func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
-	failing := g.failingConnections(ctx)
+	answers := g.pingConnections(ctx)
 	var diags hcl.Diagnostics
 	for _, conn := range g.Config.Connections {
-		if err := failing[conn.Kind+"."+conn.Name]; err != nil {
+		if err := answers.wait(conn); err != nil {
 			detail := g.env.Scrubber.Text(err.Error())
 			d := &hcl.Diagnostic{Summary: "Connection does not answer", Detail: detail, Subject: conn.Range}
 			diags = append(diags, d)
@@ -51,10 +54,10 @@ func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 	}
 	diags = append(diags, g.authenticator.Probe(ctx)...)
 	diags = append(diags, g.probeWebhooks(ctx)...)
-	reachable, _ := splitReachable(g.probes(), failing)
-	for i, err := range g.runProbes(ctx, reachable) {
-		if err != nil {
-			diags = append(diags, reachable[i].backend.Diagnose(err)...)
+	all := g.probes()
+	for i, err := range g.runProbes(ctx, all, answers) {
+		if err != nil && err != errNoAnswer {
+			diags = append(diags, all[i].backend.Diagnose(err)...)
 		}
 	}
 	g.publish()
@@ -64,32 +67,61 @@ func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 // Learn asks the reachable databases about the types of their rows, which are part of the list of
 // tools.
 func (g *Generation) Learn(ctx context.Context) {
-	reachable, _ := splitReachable(g.probes(), g.failingConnections(ctx))
-	g.runProbes(ctx, reachable)
+	g.runProbes(ctx, g.probes(), g.pingConnections(ctx))
 	g.publish()
 }
 
-// failingConnections returns why connections do not answer, by kind and name.
-func (g *Generation) failingConnections(ctx context.Context) map[string]error {
-	failing := map[string]error{}
-	for _, h := range g.Health(ctx) {
-		if h.err != nil {
-			failing[h.Name] = h.err
-		}
-	}
-	return failing
+// connectionAnswers are the answers of connections to a ping.
+type connectionAnswers map[*hcl.Connection]*connectionAnswer
+
+type connectionAnswer struct {
+	known chan struct{} // closed when err is set
+	err   error
 }
 
-// splitReachable returns the probes whose connection answers, and the others.
-func splitReachable(all []probe, failing map[string]error) (reachable, left []probe) {
-	for _, p := range all {
-		if c := p.backend.Connection; c != nil && failing[c.Kind+"."+c.Name] != nil {
-			left = append(left, p)
-		} else {
-			reachable = append(reachable, p)
+// wait returns the error of a connection; nil for one that cannot be pinged.
+func (a connectionAnswers) wait(conn *hcl.Connection) error {
+	answer := a[conn]
+	if answer == nil {
+		return nil
+	}
+	<-answer.known
+	return answer.err
+}
+
+// errNoAnswer is the error of a probe whose connection does not answer.
+var errNoAnswer = errors.New("the connection does not answer")
+
+// pingConnections begins to ping all connections that can be pinged. One that opens what another one
+// creates is pinged after that.
+func (g *Generation) pingConnections(ctx context.Context) connectionAnswers {
+	answers, creators := connectionAnswers{}, map[string][]*hcl.Connection{}
+	for _, h := range g.health {
+		if h.conn != nil {
+			answers[h.decl] = &connectionAnswer{known: make(chan struct{})}
+		}
+		if name, creates := h.opens(); creates {
+			creators[name] = append(creators[name], h.decl)
 		}
 	}
-	return reachable, left
+	for _, h := range g.health {
+		answer := answers[h.decl]
+		if answer == nil {
+			continue
+		}
+		g.probing.running.Go(func() {
+			defer close(answer.known)
+			if name, creates := h.opens(); !creates {
+				for _, creator := range creators[name] {
+					answers.wait(creator)
+				}
+			}
+			ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+			defer cancel()
+			answer.err = ping(ctx, h.conn)
+		})
+	}
+	return answers
 }
 
 // probeWebhooks reports the webhooks that cannot be connected to.
@@ -113,12 +145,16 @@ func (g *Generation) probeWebhooks(ctx context.Context) (diags hcl.Diagnostics) 
 
 // runProbes probes backends, a few at once, and returns the error of each. What they tell of their
 // rows is kept.
-func (g *Generation) runProbes(ctx context.Context, all []probe) []error {
+func (g *Generation) runProbes(ctx context.Context, all []probe, answers connectionAnswers) []error {
 	errs := make([]error, len(all))
 	slots := make(chan struct{}, maxProbes)
 	var running sync.WaitGroup
 	for i, p := range all {
 		running.Go(func() {
+			if answers.wait(p.backend.Connection) != nil {
+				errs[i] = errNoAnswer
+				return
+			}
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			defer failure.Recover(&errs[i])
@@ -140,72 +176,4 @@ func (g *Generation) acceptRowType(o *call.Operation, rows *schema.Type) {
 	if o.Kind == "tool" && g.programs[o.Decl.Name].Shaper.LearnRows(rows) {
 		g.listsStale.Store(true)
 	}
-}
-
-// inheritProbes takes over what the generation before has learned of operations that did not
-// change.
-func (g *Generation) inheritProbes(before *Generation) {
-	known := make(map[string]*call.Operation, len(before.operations))
-	for _, o := range before.operations {
-		known[o.Label()] = o
-	}
-	for _, o := range g.operations {
-		old, ok := known[o.Label()]
-		if !ok || old.Decl.Digest != o.Decl.Digest || !old.Probed.Load() {
-			continue
-		}
-		o.Probed.Store(true)
-		if o.Kind != "tool" {
-			continue
-		}
-		if rows := before.programs[o.Decl.Name].Shaper.ProbedType(); rows != nil {
-			g.programs[o.Decl.Name].Shaper.SetProbedType(rows)
-			g.listsStale.Store(true)
-		}
-	}
-}
-
-// probeRows probes the backends that were not probed, closes probed, and, once committed is closed,
-// probes those again whose connection did not answer, until all have answered or the generation is
-// retired. Changed is called with the toolsets whose list of tools has changed.
-func (g *Generation) probeRows(probed chan<- struct{}, committed <-chan struct{}, changed func(toolsets []string)) {
-	var left []probe
-	for _, p := range g.probes() {
-		if !p.operation.Probed.Load() {
-			left = append(left, p)
-		}
-	}
-	ctx := g.env.Running
-	left = g.probeReachable(ctx, left)
-	close(probed)
-	select {
-	case <-committed:
-	case <-ctx.Done():
-		return
-	}
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		if toolsets := g.publish(); len(toolsets) > 0 {
-			changed(toolsets)
-		}
-		if len(left) == 0 || ctxtime.Sleep(ctx, pause) != nil {
-			return
-		}
-		left = g.probeReachable(ctx, left)
-	}
-}
-
-// probeReachable probes the backends whose connection answers, and returns the others.
-func (g *Generation) probeReachable(ctx context.Context, all []probe) (left []probe) {
-	if len(all) == 0 {
-		return nil
-	}
-	reachable, left := splitReachable(all, g.failingConnections(ctx))
-	for i, err := range g.runProbes(ctx, reachable) {
-		o := reachable[i].operation
-		o.Probed.Store(true)
-		if err != nil && ctx.Err() == nil {
-			g.log().Warn("backend probe failed", o.Kind, o.Decl.Name, "error", g.env.Scrubber.Text(err.Error()))
-		}
-	}
-	return left
 }

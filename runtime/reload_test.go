@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -19,6 +20,7 @@ import (
 	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/source"
+	"hatchel/runtime/state"
 )
 
 func tool(name, body string) string {
@@ -287,6 +289,98 @@ func TestProbeReportsWhatTheOtherSideRefuses(t *testing.T) {
 	if got := printDiagnostics(diags); got != "tools.hcl:1:1: error: Connection does not answer\n     = nobody listens\n" {
 		t.Errorf("got %s", got)
 	}
+}
+
+// The fake backend refuses each block whose `do` begins with "refused".
+func TestRefusedStatementHoldsTheReloadThatAddsIt(t *testing.T) {
+	const db = "connection \"db\" \"x\" { name = \"x\" }\n"
+	refused := tool("r", `fake "x" { do = "refused" }`)
+	for _, c := range []struct {
+		name, before, after string
+		held                bool
+	}{
+		{"a new tool", db + tool("t", `text = "1"`), db + refused, true},
+		{"a changed statement", db + tool("r", `fake "x" { do = "one" }`), db + refused, true},
+		{"one that was refused before, and changed", db + tool("r", `fake "x" { do = "refused too" }`), db + refused, true},
+		{"the same for another connection", db + refused, db + refused + "connection \"db\" \"y\" { name = \"y\" }\n" + tool("s", `fake "y" { do = "refused" }`), true},
+		{"a tool that did not change", db + refused, db + refused + tool("t", `text = "1"`), false},
+		{"a tool that says the same otherwise", db + refused, db + strings.Replace(refused, "A tool.", "Another.", 1), false},
+		{"another tool that says the same", db + refused, db + refused + tool("s", `fake "x" { do = "refused" }`), false},
+		{"a connection that has refused it before", db + refused, strings.Replace(db, `= "x"`, `= "y"`, 1) + refused, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newFakeBackend()
+			h := newHost(t, c.before, w.use)
+			before := h.Current()
+			diags := h.Load(t.Context(), fileSystem(c.after))
+			if last := h.Status().Last; last.Held != c.held || diags.HasErrors() != c.held || (h.Current() == before) != c.held {
+				t.Errorf("held is %t: %s", last.Held, printDiagnostics(diags))
+			}
+		})
+	}
+}
+
+// A state that is declared by a configuration that is held is not the one of what is served.
+func TestHeldReloadOpensNoState(t *testing.T) {
+	opened := 0
+	h := newHost(t, tool("t", `text = "1"`), withStore(t, func(ctx context.Context) (state.Store, error) {
+		opened++
+		return state.Open(ctx, "")
+	}))
+	h.Load(t.Context(), fileSystem(tool("t", "task { mode = \"required\" }\nfake { do = \"refused\" }")))
+	if !h.Status().Last.Held || opened != 0 {
+		t.Errorf("opened %d times, %+v", opened, h.Status().Last)
+	}
+}
+
+func TestRefusedStatementIsReportedUntilItIsAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, log := newFakeBackend(), new(strings.Builder)
+		var mu sync.Mutex
+		accepted := false
+		w.probe = func() (*schema.Type, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if accepted {
+				return nil, nil
+			}
+			return nil, &adapters.RefusedError{Statements: []string{"x"}, Errs: []error{errors.New("there is no table x")}}
+		}
+		src := tool("t", `fake { do = "x" }`)
+		h := newHost(t, src, w.use, logTo(log, slog.LevelInfo))
+		load(t, h, src+tool("other", `text = "x"`))
+		time.Sleep(time.Hour)
+		if r := h.Readiness(t.Context()); r.Stale || printDiagnostics(r.Refused) != "tools.hcl:3:1: error: Backend refused\n     = there is no table x\n" {
+			t.Errorf("readiness %+v", r)
+		}
+		mu.Lock()
+		accepted = true
+		mu.Unlock()
+		time.Sleep(maxProbePause)
+		if r := h.Readiness(t.Context()); len(r.Refused) != 0 {
+			t.Errorf("reported although it is accepted: %s", printDiagnostics(r.Refused))
+		}
+		h.Close()
+		if n := strings.Count(log.String(), "backend probe failed"); n != 1 || strings.Count(log.String(), "backend probe succeeded") != 1 {
+			t.Errorf("the log is\n%s", log)
+		}
+	})
+}
+
+func TestEngineThatDoesNotAnswerHoldsNoReload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeBackend()
+		answer := make(chan struct{})
+		w.ping = func() error { <-answer; return nil }
+		h := newHost(t, tool("t", `text = "1"`), w.use)
+		began := time.Now()
+		load(t, h, "connection \"db\" \"x\" { name = \"x\" }\n"+tool("t", `fake "x" { do = "refused" }`))
+		if waited := time.Since(began); waited != maxReloadWait {
+			t.Errorf("the reload took %s", waited)
+		}
+		close(answer)
+		h.Close()
+	})
 }
 
 func TestFiveHundredReloadsLeakNothing(t *testing.T) {

@@ -2,11 +2,13 @@ package runtime
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/webhook"
@@ -29,6 +31,7 @@ type Report struct {
 	Duration    float64         `json:"duration_ms"`
 	Diagnostics hcl.Diagnostics `json:"diagnostics"`
 	OK          bool            `json:"-"`
+	Held        bool            `json:"held,omitempty"` // only by statements that their database refuses
 
 	Sources map[string][]byte `json:"-"` // what the diagnostics are about
 }
@@ -51,6 +54,7 @@ type Readiness struct {
 	Stale       bool               `json:"stale"` // the folder holds a configuration that could not be loaded
 	LastChange  *Change            `json:"last_change,omitempty"`
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
+	Refused     hcl.Diagnostics    `json:"refused"`     // statements that are served and that their database refuses
 	Connections []ConnectionHealth `json:"connections"`
 	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
 	Audit       *Health            `json:"audit,omitempty"` // nil when calls are not written down
@@ -68,7 +72,7 @@ func (h *Host) Status() Status {
 func (h *Host) Readiness(ctx context.Context) Readiness {
 	g, s := h.pin(), h.Status()
 	if g == nil {
-		return Readiness{Diagnostics: hcl.Diagnostics{}}
+		return Readiness{Diagnostics: hcl.Diagnostics{}, Refused: hcl.Diagnostics{}}
 	}
 	defer g.leave()
 	r := Readiness{
@@ -80,6 +84,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		Stale:       !s.Last.OK,
 		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,
+		Refused:     g.refusedStatements(),
 		Connections: g.Health(ctx),
 		State:       h.build.State.health(ctx),
 		Audit:       g.auditHealth(ctx),
@@ -91,13 +96,33 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 	return r
 }
 
+// MaySeeHealth reports whether the health block allows a caller to see the health of the server. Nobody
+// may without the block, or while its rule cannot be evaluated.
+func (h *Host) MaySeeHealth(ctx context.Context, c *mcp.Caller) bool {
+	g := h.pin()
+	if g == nil {
+		return false
+	}
+	defer g.leave()
+	block := g.Config.Server.Health
+	if block == nil {
+		return false
+	}
+	frame := hcl.NewFrame(ctx, g.build.Dir, g.build.Now)
+	frame.Caller = call.CallerRoot(c)
+	may, err := block.Allow.Eval(frame, nil)
+	if err != nil {
+		const text = "health.allow failed, caller may not see the health"
+		g.env.LogFailure(ctx, slog.LevelError, text, err, "subject", c.Subject)
+	}
+	return may && err == nil
+}
+
 // recordLoad records what a load came to. A load that has failed serves what was served before: its
 // next generation is the last one.
-func (h *Host) recordLoad(last, next *Generation, cfg *hcl.Config, diags hcl.Diagnostics, began time.Time) {
-	r := Report{
-		Revision: next.Config.ID, Change: last.revision().compare(next.revision()), Sources: cfg.Sources,
-		OK: next != last, Diagnostics: append(hcl.Diagnostics{}, diags...), Duration: millisecondsSince(began),
-	}
+func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
+	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), next != last
+	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
 	h.setReport(r)
 	if r.OK && r.Previous != "" && r.Previous != r.Revision {
 		recordReload(last, next, &r.Change)
@@ -207,9 +232,18 @@ type Health struct {
 
 // connectionProbe is a connection whose health is reported.
 type connectionProbe struct {
+	decl  *hcl.Connection
 	name  string
 	conn  adapters.Health // nil when it cannot be pinged
 	guard *adapters.ConnectionGuard
+}
+
+// opens returns what adapters.Creator does; nothing for a connection that is none.
+func (p connectionProbe) opens() (name string, creates bool) {
+	if c, ok := p.conn.(adapters.Creator); ok {
+		return c.Opens()
+	}
+	return "", false
 }
 
 // ConnectionHealth says whether a connection answers.
@@ -218,7 +252,6 @@ type ConnectionHealth struct {
 	OK      bool   `json:"ok"`
 	Error   string `json:"error,omitempty"`
 	Breaker string `json:"breaker,omitempty"` // "closed", "open" or "half-open"; empty for a connection without one
-	err     error
 }
 
 // Health pings the connections that can be pinged, all at once. Of others that have a circuit
@@ -234,7 +267,7 @@ func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 			if h.conn != nil {
 				err = ping(ctx, h.conn)
 			}
-			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State(), err: err}
+			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State()}
 			if err != nil {
 				out[i].Error = g.env.Scrubber.Text(err.Error())
 			}

@@ -121,7 +121,7 @@ var (
 
 // roundTrip sends a request, retries it as the policy allows, and returns the output.
 func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]any, error) {
-	address, renewed, sent := r.address(), false, false
+	address, began, renewed, sent := r.address(), time.Now(), false, false
 	for attempt := 1; ; attempt++ {
 		out, failed := a.attempt(ctx, r, address)
 		if failed == nil {
@@ -132,22 +132,31 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 		}
 		sent = sent || !failed.unsent
 		failed.Unavailable, failed.NotSent = failed.isOutage(), !sent
-		if failed.Status == nethttp.StatusUnauthorized && !renewed {
-			if renewed = a.renewToken(ctx, r); renewed {
-				continue
-			}
-		}
+		r.call.Pace.Postpone(failed.RetryAfter)
 		wait, again := a.retry.next(failed, attempt, a.repeatable)
-		if !again || !waitForRetry(ctx, wait) {
-			return nil, a.finalError(ctx, failed)
+		if failed.Status == nethttp.StatusUnauthorized && !renewed {
+			renewed = a.renewToken(ctx, r)
+			again = again || renewed
+		}
+		if !again || !waitForRetry(ctx, wait) || r.call.Pace.Wait(ctx) != nil {
+			return nil, a.finalError(ctx, failed, attempt, time.Since(began))
 		}
 	}
 }
 
 // finalError returns the error of the call after its last attempt.
-func (a *action) finalError(ctx context.Context, failed *failure) error {
+func (a *action) finalError(ctx context.Context, failed *failure, attempts int, took time.Duration) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
+	}
+	switch {
+	case attempts > 1:
+		failed.Message += fmt.Sprintf("; tried %d times, %v in all", attempts, took.Round(100*time.Millisecond))
+	case !a.repeatable && a.retry == nil && notExecutedStatuses.contains(failed.Status):
+		failed.Message += fmt.Sprintf("; tried once, because a %s is retried only if its http block has a retry block or "+
+			"an Idempotency-Key header", a.method)
+	case failed.timedOut:
+		failed.Message += "; tried once"
 	}
 	if failed.Status == 0 && !failed.unsent && !a.repeatable {
 		failed.Message += "; it is not known whether the request was carried out"

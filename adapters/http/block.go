@@ -116,6 +116,7 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 		Destructive: overwrites,
 		Idempotent:  b.repeatable(),
 		OpenWorld:   conn == nil,
+		Unlimited:   b.Paginate.unlimited(),
 	}
 	switch {
 	case b.Paginate != nil:
@@ -174,7 +175,7 @@ func (b *block) checkHosts(checks *adapters.Checks, conn *hcl.Connection, addres
 func (b *block) outputType(method string) *schema.Type {
 	if b.Paginate != nil {
 		return schema.ObjectOf(
-			&schema.Member{Name: "items", Type: schema.ListOf(&schema.Type{Kind: schema.Any})},
+			hcl.CutMember("items", schema.ListOf(&schema.Type{Kind: schema.Any})),
 			&schema.Member{Name: "pages", Type: &schema.Type{Kind: schema.Integer}},
 			&schema.Member{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 		)

@@ -130,6 +130,19 @@ func TestMaxPages(t *testing.T) {
 	}
 }
 
+func TestMaxPagesFailACallThatNeedsAllItems(t *testing.T) {
+	s := servePages(t)
+	b := adaptertest.Bind(t, source(s.URL, "", "", "get = \"/list\"\n paginate {\n param = \"page\"\n items = \"output.body.items\"\n next = \"output.body.next\"\n max_pages = 2\n }"))
+	call, err := b.Call(t.Context(), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.Block, call.Whole = "the http block", []string{"items"}
+	_, err = b.Action.Do(t.Context(), call)
+	wantPart(t, wantFault(t, err).Message, "the http block stopped at its limit, max_pages = 2, and there is more after 2 pages with 4 items. "+
+		"The call needs all of output.items")
+}
+
 // All pages together are limited, whatever they consist of: the memory of a million empty objects is not that of
 // their text.
 func TestItemsOfAllPagesAreLimited(t *testing.T) {

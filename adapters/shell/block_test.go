@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +15,11 @@ import (
 func envLines(t *testing.T, out map[string]any) []string {
 	t.Helper()
 	list := strings.Split(strings.TrimSuffix(out["stdout"].(string), "\n"), "\n")
-	list = slices.DeleteFunc(list, func(v string) bool { return strings.HasPrefix(v, "TMPDIR=") }) // of every call its own
+	for i, v := range list { // of every call its own
+		if at := strings.Index(v, os.TempDir()+"/hatchel-"); at >= 0 {
+			list[i] = v[:at] + "temporary"
+		}
+	}
 	slices.Sort(list)
 	return list
 }
@@ -23,19 +29,52 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("HOME", "/home/x")
 	t.Setenv("PASSED", "a=b")
 	t.Setenv("SECRET", "s")
-	basis := []string{"HOME=/home/x", "LANG=C.UTF-8", "PATH=/usr/bin:/bin"}
+	t.Setenv("TMPDIR", "/var/tmp")
+	basis := []string{"HOME=temporary", "LANG=C.UTF-8", "PATH=/usr/bin:/bin", "TMPDIR=temporary"}
 	for name, c := range map[string]struct {
 		block string
 		want  []string
 	}{
 		"nothing said": {``, basis},
-		"inherited":    {`inherit_env = ["PASSED", "NOT_THERE", "HOME"]`, append([]string{"PASSED=a=b"}, basis...)},
+		"inherited":    {`inherit_env = ["PASSED", "NOT_THERE"]`, append([]string{"PASSED=a=b"}, basis...)},
+		"HOME kept":    {`inherit_env = ["HOME"]`, []string{"HOME=/home/x", "LANG=C.UTF-8", "PATH=/usr/bin:/bin", "TMPDIR=temporary"}},
+		"HOME set":     {`env = { HOME = "/x", TMPDIR = "/y" }`, []string{"HOME=/x", "LANG=C.UTF-8", "PATH=/usr/bin:/bin", "TMPDIR=/y"}},
+		"not confined": {`sandbox { mode = "none" }`, []string{"HOME=/home/x", "LANG=C.UTF-8", "PATH=/usr/bin:/bin", "TMPDIR=/var/tmp"}},
 		"given":        {"env = { B = input.n, C = input.t, A = \"x y\" }", append([]string{"A=x y", "B=0"}, basis...)},
-		"overridden":   {"env = { PASSED = \"c\", LANG = \"C\" }\ninherit_env = [\"PASSED\"]", []string{"HOME=/home/x", "LANG=C", "PASSED=c", "PATH=/usr/bin:/bin"}},
+		"overridden":   {"env = { PASSED = \"c\", LANG = \"C\" }\ninherit_env = [\"PASSED\"]", []string{"HOME=temporary", "LANG=C", "PASSED=c", "PATH=/usr/bin:/bin", "TMPDIR=temporary"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			slices.Sort(c.want)
 			if got := envLines(t, mustRun(t, "command = [\"env\"]\n"+c.block, `{}`)); !slices.Equal(got, c.want) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// The real git reads ~/.gitconfig, and fails if it may not.
+func TestGitWorksBesideTheConfigurationOfTheServersUser(t *testing.T) {
+	home, repository := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\n\tname = server\n\temail = s@example.com\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	for _, args := range [][]string{{"init", "-q"}, {"commit", "-q", "--allow-empty", "-m", "first"}} {
+		if out, err := exec.Command("git", append([]string{"-C", repository}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	for name, c := range map[string]struct{ args, inherit, sandbox, want string }{
+		"by default":              {`"log", "--format=%s"`, "", fmt.Sprintf("read = [%q]", repository), "first\n"},
+		"without its settings":    {`"config", "user.name"`, "", fmt.Sprintf("read = [%q]", repository), ""},
+		"with its HOME":           {`"config", "user.name"`, `inherit_env = ["HOME"]`, fmt.Sprintf("read = [%q, %q]", repository, home), "server\n"},
+		"with its HOME, unread":   {`"log"`, `inherit_env = ["HOME"]`, fmt.Sprintf("read = [%q]", repository), "fatal: unknown error occurred while reading the configuration files\n"},
+		"without being confined":  {`"config", "user.name"`, "", `mode = "none"`, "server\n"},
+		"with settings of a call": {`"-c", "user.name=call", "config", "user.name"`, "", fmt.Sprintf("read = [%q]", repository), "call\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := mustRun(t, fmt.Sprintf("dir = %q\ncommand = [\"git\", %s]\nok_codes = [0, 1, 128]\nstderr = \"merge\"\n%s\nsandbox { %s }", repository, c.args, c.inherit, c.sandbox), `{}`)
+			if got := out["stdout"].(string); !strings.HasSuffix(got, c.want) || c.want == "" && got != "" {
 				t.Errorf("%q", got)
 			}
 		})

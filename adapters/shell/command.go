@@ -20,10 +20,10 @@ type command struct {
 	mergeStderr bool
 	maxOutput   int // of one stream, in bytes
 
-	sandbox     *sandbox.Sandbox // nil: the programs have all rights of the server
-	uploads     string           // a directory of this call that the programs may read; empty for none
-	resolved    []string         // what under has resolved, which the programs may read
-	setsTempDir bool             // the author has set TMPDIR
+	sandbox  *sandbox.Sandbox // nil: the programs have all rights of the server
+	uploads  string           // a directory of this call that the programs may read; empty for none
+	resolved []string         // what under has resolved, which the programs may read
+	tempVars []string         // the names of variables that hold the temporary directory of the call
 }
 
 // devNull is what a program without input reads. One descriptor serves all programs and stays open.
@@ -83,8 +83,9 @@ func (c *command) prepare(j *job) (err error) {
 	if err = errors.Join(err, j.workspace.GrantResolved(c.resolved)); err != nil {
 		return &sandbox.StartError{Err: err}
 	}
-	if !c.setsTempDir {
-		c.env = append(make(environment, 0, len(c.env)+1), c.env...).set("TMPDIR", j.workspace.TempDir())
+	c.env = append(make(environment, 0, len(c.env)+len(c.tempVars)), c.env...)
+	for _, name := range c.tempVars {
+		c.env = c.env.set(name, j.workspace.TempDir())
 	}
 	return nil
 }

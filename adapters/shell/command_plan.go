@@ -33,6 +33,7 @@ type variable struct {
 func (a *action) plan(f *hcl.Frame) (*commandPlan, error) {
 	p := &commandPlan{command: command{
 		mergeStderr: a.block.Stderr == stderrMerge, maxOutput: int(a.block.MaxOutput), sandbox: a.sandbox,
+		tempVars: a.tempVars,
 	}}
 	around := f.Resolved
 	f.Resolved = &p.resolved
@@ -128,7 +129,9 @@ func (a *action) planEnv(f *hcl.Frame, p *commandPlan) error {
 	}
 	for _, v := range p.variables {
 		p.env = p.env.set(v.name, v.value)
-		p.setsTempDir = p.setsTempDir || v.name == "TMPDIR"
+		if slices.Contains(p.tempVars, v.name) {
+			p.tempVars = slices.DeleteFunc(slices.Clone(p.tempVars), func(name string) bool { return name == v.name })
+		}
 	}
 	return nil
 }

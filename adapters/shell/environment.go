@@ -15,8 +15,9 @@ import (
 // defaultPath is the PATH of programs if the server was started without one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// alwaysInherited are the variables of the server that every program gets.
-var alwaysInherited = []string{"PATH", "HOME", "TMPDIR"}
+// directoryVars name directories that programs write to: those of the server, or the temporary directory of the call
+// if the programs are confined.
+var directoryVars = []string{"HOME", "TMPDIR"}
 
 // environment is a list of NAME=value, with each name once.
 type environment []string
@@ -24,7 +25,7 @@ type environment []string
 // newEnvironment returns what a program gets before env is added. Names that the server does not have are left out.
 func newEnvironment(inherit ...string) environment {
 	e := environment{"PATH=" + defaultPath, "LANG=C.UTF-8"}
-	for _, name := range slices.Concat(alwaysInherited, inherit) {
+	for _, name := range append([]string{"PATH"}, inherit...) {
 		if v, ok := os.LookupEnv(name); ok {
 			e = e.set(name, v)
 		}

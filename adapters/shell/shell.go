@@ -10,8 +10,8 @@
 // outlives a confined call. In a call that is not confined, a background process that has closed
 // the output is left running.
 //
-// A program sees only the environment that it is given: PATH and HOME of the server, LANG=C.UTF-8,
-// the variables of inherit_env and env, and TMPDIR. Unless mode = "none", programs are confined:
+// A program sees only the environment that it is given: PATH of the server, LANG=C.UTF-8, the
+// variables of inherit_env and env, and HOME and TMPDIR, the temporary directory of the call. Unless mode = "none", programs are confined:
 // see package sandbox.
 package shell
 

@@ -10,7 +10,6 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
 	"hatchel/hcl/value"
 )
@@ -45,29 +44,43 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	s := a.Query.Statements()[0]
-	e := &execution{verb: s.Verb(), result: &resultSet{maxRows: a.MaxRows}, wantsRows: true, last: a.Each == nil}
+	e := &execution{verb: s.Verb(), result: &resultSet{maxRows: a.maxRows()}, wantsRows: true, last: a.Each == nil}
 	e.trace = call.Trace
 	if a.Each == nil {
 		if err := e.bind(s, call.Frame); err != nil {
 			return nil, err
 		}
-		return a.runReadOnly(ctx, e)
+		return a.runReadOnly(ctx, call, e)
 	}
 	err := a.db.read(ctx, func(tx transaction) error {
 		return a.forEachElement(ctx, call.Frame, func(f *hcl.Frame) error { return bindAndRun(ctx, tx, s, f, e) })
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = a.checkCut(call, e.result)
 	}
-	return e.result.output(), nil
+	return e.result.output(), err
+}
+
+// checkCut reports to the call that a result was cut.
+func (a *action) checkCut(call *adapters.Call, result *resultSet) error {
+	if !result.truncated {
+		return nil
+	}
+	cut := adapters.Cut{Members: []string{"rows"}, Limit: fmt.Sprintf("max_rows = %d", result.maxRows),
+		Argument: "max_rows", Seen: "there are more rows", Allowed: a.Truncate}
+	if result.rows < result.maxRows {
+		cut.Limit, cut.Argument = fmt.Sprintf("%s of rows", hcl.Size(maxResultSize)), ""
+	}
+	return call.Truncate(cut)
 }
 
 // runReadOnly runs one bound statement in a read-only transaction of its own.
-func (a *action) runReadOnly(ctx context.Context, e *execution) (map[string]any, error) {
-	if err := a.db.read(ctx, func(tx transaction) error { return e.run(ctx, tx) }); err != nil {
-		return nil, err
+func (a *action) runReadOnly(ctx context.Context, call *adapters.Call, e *execution) (map[string]any, error) {
+	err := a.db.read(ctx, func(tx transaction) error { return e.run(ctx, tx) })
+	if err == nil {
+		err = a.checkCut(call, e.result)
 	}
-	return e.result.output(), nil
+	return e.result.output(), err
 }
 
 func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.Frame, e *execution) error {
@@ -82,7 +95,7 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 	statements := a.Exec.Statements()
 	executions := make([]execution, len(statements))
 	for i, s := range statements {
-		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.MaxRows}, wantsRows: s.ReturnsRows()}
+		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.maxRows()}, wantsRows: s.ReturnsRows()}
 		executions[i].trace = call.Trace
 	}
 	var out map[string]any
@@ -97,6 +110,9 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 			}
 			return nil
 		})
+		for i := 0; i < len(executions) && err == nil; i++ {
+			err = a.checkCut(call, executions[i].result)
+		}
 		if err != nil {
 			return err
 		}
@@ -277,57 +293,4 @@ func untypedList(v any) any {
 		}
 	}
 	return out
-}
-
-// Probe implements adapters.Prober. It prepares every rendering of the statements that sqltext samples,
-// and returns the type of a query's rows if all renderings agree on it.
-func (a *action) Probe(ctx context.Context) (*schema.Type, error) {
-	var errs []error
-	var rows *schema.Type
-	agree := true
-	for _, s := range a.statements() {
-		for n, sample := range s.Samples() {
-			info, err := a.db.describe(ctx, sample.Text, a.Exec != nil)
-			if err != nil {
-				if down := new(unreachableError); errors.As(err, &down) || ctx.Err() != nil {
-					return nil, pingError(ctx, err)
-				}
-				errs = append(errs, hcl.Blame(s, "The database rejects %s: %s.",
-					sampleName(sample), quoteEngine(authorMessage(err, a.dialect))))
-				break
-			}
-			if info.params != sample.Params {
-				errs = append(errs, hcl.Blame(s, "The database finds %d parameters in %s, but there are %d values.",
-					info.params, sampleName(sample), sample.Params))
-				break
-			}
-			t := rowType(info.columns)
-			if n > 0 && (rows == nil || t.String() != rows.String()) {
-				agree = false
-			}
-			rows = t
-		}
-	}
-	if errs != nil || a.Query == nil || !agree || rows == nil {
-		return nil, errors.Join(errs...)
-	}
-	return schema.ListOf(rows), nil
-}
-
-func sampleName(s sqltext.Sample) string {
-	if s.Label != "" {
-		return "the statement with " + s.Label
-	}
-	return "the statement"
-}
-
-func rowType(columns []column) *schema.Type {
-	if columns == nil {
-		return nil
-	}
-	var members []*schema.Member
-	for _, c := range newResultColumns(columns).columns {
-		members = append(members, &schema.Member{Name: c.name, Type: c.typ})
-	}
-	return schema.ObjectOf(members...)
 }

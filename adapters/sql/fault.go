@@ -36,6 +36,7 @@ const (
 	msgNotNull     = "% must not be null; nothing was changed"
 	msgCheck       = "a value violates the constraint % of the database; nothing was changed"
 	msgStatement   = "the statement was rejected: "
+	msgExhausted   = "the database has reached a limit on its use; try again later"
 	msgLost        = "the connection to the database was lost; nothing was changed, try again"
 
 	msgCommitUnknown = "the connection to the database was lost during the commit; it is not known whether the " +
@@ -115,6 +116,16 @@ type report struct {
 	hint    string // what the engine suggests
 }
 
+// isMistake reports whether the engine refuses a statement for what it says, not for its own state.
+func (r *report) isMistake() bool {
+	switch r.message {
+	case msgStatement, msgForbidden, msgReadOnly, postgresWrongType, mysqlWrongType, sqliteWrongType,
+		msgNumberRange, msgTextLength, msgCharacter, msgDivision:
+		return true
+	}
+	return false
+}
+
 // readReport returns the report of an engine, if the error is one.
 func readReport(err error) (r report, ok bool) {
 	var postgres *pgconn.PgError
@@ -172,12 +183,9 @@ var mysqlMessages = map[uint16]string{
 	1969: msgTimeout, 3024: msgTimeout, 1317: msgTimeout,
 	1044: msgForbidden, 1142: msgForbidden, 1143: msgForbidden, 1227: msgForbidden, 1370: msgForbidden,
 	1419: msgForbidden, 1021: msgFull, 1114: msgFull, 1153: msgTooLarge, 1301: msgTooLarge,
+	1203: msgExhausted, 1226: msgExhausted, 1461: msgExhausted,
 	1053: msgLost, 1077: msgLost, 1152: msgLost, 1184: msgLost, 2006: msgLost, 2013: msgLost,
-	1054: msgStatement, 1064: msgStatement, 1109: msgStatement, 1146: msgStatement, 1052: msgStatement,
-	1055: msgStatement, 1056: msgStatement, 1060: msgStatement, 1066: msgStatement, 1110: msgStatement,
-	1111: msgStatement, 1136: msgStatement, 1149: msgStatement, 1210: msgStatement, 1222: msgStatement,
-	1241: msgStatement, 1242: msgStatement, 1247: msgStatement, 1305: msgStatement, 1318: msgStatement,
-	1327: msgStatement, 1582: msgStatement,
+	1111: msgStatement, 1210: msgStatement,
 }
 
 const mysqlWrongType = "a value does not have the type that the database requires; nothing was changed"
@@ -189,6 +197,9 @@ var (
 
 func readMySQLReport(e *mysql.MySQLError) report {
 	r := report{message: mysqlMessages[e.Number], text: e.Message}
+	if class := string(e.SQLState[:2]); r.message == "" && (class == "42" || class == "21") {
+		r.message = msgStatement
+	}
 	pattern := nameInMessage
 	if r.message == msgUnique {
 		pattern = duplicateKey

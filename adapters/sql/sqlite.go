@@ -40,6 +40,11 @@ type sqliteDatabase struct {
 }
 
 func openSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
+	if env.Inspect {
+		reading := *c
+		reading.Mode = "ro"
+		c = &reading
+	}
 	neverDone := context.WithoutCancel(ctx)
 	alreadyDone, cancel := context.WithCancel(neverDone)
 	cancel()
@@ -151,6 +156,9 @@ func (s *sqliteDatabase) openConn(dsn string) (*sqliteConn, error) {
 	return c, nil
 }
 
+// Opens implements adapters.Creator.
+func (s *sqliteDatabase) Opens() (name string, creates bool) { return s.file, !s.config.readOnly() }
+
 // Ping implements adapters.Health. It opens the database if necessary.
 func (s *sqliteDatabase) Ping(ctx context.Context) error {
 	if err := s.readiness.wait(ctx); err != nil {
@@ -228,7 +236,7 @@ func (s *sqliteDatabase) withConn(ctx context.Context, pool *pool[*sqliteConn], 
 
 func (s *sqliteDatabase) describe(ctx context.Context, text string, writes bool) (info statementInfo, err error) {
 	pool := s.readers
-	if writes {
+	if writes && !s.config.readOnly() {
 		pool = s.writer
 	}
 	err = s.withConn(ctx, pool, func(c *sqliteConn) error {

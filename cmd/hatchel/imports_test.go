@@ -55,7 +55,7 @@ var layers = []struct {
 	}},
 	{of: "runtime/subscribe", may: []string{"runtime/call", "runtime/mcp"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
-	{of: "runtime/server", may: []string{"hcl", "runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/logging", "runtime/mcp", "runtime/source", "runtime/state"}},
+	{of: "runtime/server", may: []string{"hcl", "runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/logging", "runtime/mcp", "runtime/source", "runtime/state"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel/reference", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel", may: []string{"cmd/hatchel/reference", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/logging", "runtime/mcp", "runtime/server", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
@@ -90,7 +90,7 @@ var owners = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/hatchel"},
 	"github.com/rogpeppe/go-internal/diff":    {"cmd/hatchel"},
 	"golang.org/x/term":                       {"cmd/hatchel"},
-	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process"},
+	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process", "runtime/server"},
 	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel-bench", "cmd/hatchel-bench/*"},
 }
 

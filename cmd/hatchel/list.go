@@ -29,7 +29,7 @@ var listKinds = map[string]mcp.Listing{
 }
 
 func listCommand() *cobra.Command {
-	f := new(listFlags)
+	f := &listFlags{loadFlags: loadFlags{inspect: true}}
 	cmd := folderArg(&cobra.Command{
 		Use:   "list [DIR]",
 		Short: "List the tools, prompts, resources and toolsets of a configuration",

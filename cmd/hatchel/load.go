@@ -24,6 +24,7 @@ type loadFlags struct {
 	vars     []string
 	varFiles []string
 	audits   *runtime.AuditLogs // where calls are recorded; nil for a command that makes none
+	inspect  bool               // nothing is created or changed
 }
 
 func (l *loadFlags) register(cmd *cobra.Command) {
@@ -146,7 +147,7 @@ func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) 
 	}
 	var diags hcl.Diagnostics
 	f.generation, diags = runtime.Compile(ctx, f.config, runtime.Build{
-		Set: all.Set(), Dir: f.dir, Version: release(), AuditLogs: l.audits,
+		Set: all.Set(), Dir: f.dir, Version: release(), AuditLogs: l.audits, Inspect: l.inspect,
 		Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	f.add(diags)

@@ -26,7 +26,8 @@ warning with its position and a suggested correction.
 
 With --connect every connection is opened, and every SQL statement is prepared by
 its database, which also finds missing tables and columns. Nothing is executed,
-except that MySQL and MariaDB may evaluate a query that reads no table.`,
+except the init of a SQLite database, which creates a missing file, and that MySQL
+and MariaDB may evaluate a query that reads no table.`,
 		Example: `  hatchel validate
   hatchel validate ./tools --connect
   hatchel validate ./tools --json`,

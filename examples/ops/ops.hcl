@@ -83,7 +83,6 @@ tool "git_log" {
     dir     = var.repo_dir
     command = ["git", "log", "--max-count=${input.count}", "--date=short", "--format=%h %ad %an: %s", ["--author=${input.author}"], "--", input.path]
     parse   = "lines"
-    env     = { HOME = "/" } # otherwise git fails at ~/.gitconfig, which the sandbox hides
     sandbox { read = [var.repo_dir] }
   }
   result = "output.lines"

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -140,7 +141,7 @@ func (p *Program) acquireLimits(c *call) error {
 		if c.nested && l.OfServer() {
 			continue // the call that it is a step of is counted
 		}
-		key := l.Key(c.action.Owner)
+		key := l.Key(cmp.Or(c.action.Owner, c.remoteAddr))
 		acquire := func(ctx context.Context) error { return limiter.Acquire(ctx, key, l) }
 		if c.progress.resumed {
 			limiter.Readmit(key)

@@ -56,7 +56,11 @@ func (o *Operation) Label() string { return o.Kind + " " + o.Decl.Name }
 // AddStep adds a step with the action that it is bound to, in order. Guard is that of its
 // connection, nil for none.
 func (o *Operation) AddStep(decl *hcl.Step, action adapters.Action, guard *adapters.ConnectionGuard) {
-	o.Steps = append(o.Steps, &Step{Decl: decl, Action: action, guard: guard})
+	block := "the " + decl.Backend.Kind + " block"
+	if decl.Name != "" {
+		block += fmt.Sprintf(" of the step %q", decl.Name)
+	}
+	o.Steps = append(o.Steps, &Step{Decl: decl, Action: action, guard: guard, block: block})
 	if _, asks := action.(*elicit.AskGroup); asks && !o.AsksClient {
 		o.AsksClient, o.AskRange = true, decl.Range
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"hatchel/runtime"
 	"hatchel/runtime/source"
@@ -22,9 +23,13 @@ type Reloader struct {
 	// Loaded is called after every load, before the next one begins.
 	Loaded func(runtime.Report)
 
-	mu  sync.Mutex // held during a load
-	tls bool       // the first configuration has a tls block; constant after Load
+	mu   sync.Mutex       // held during a load
+	held *source.Snapshot // what the last load was of, if it is held; guarded by mu
+	tls  bool             // the first configuration has a tls block; constant after Load
 }
+
+// retryInterval is the pause between two loads of what is held.
+const retryInterval = 30 * time.Second
 
 // Load loads the directory for the first time. The error reports that the directory cannot be read.
 func (r *Reloader) Load(ctx context.Context) (runtime.Report, error) {
@@ -40,10 +45,32 @@ func (r *Reloader) load(ctx context.Context) (runtime.Report, error) {
 	if err != nil {
 		return runtime.Report{}, err
 	}
-	r.Host.Load(ctx, files)
-	report := r.Host.Status().Last
+	report := r.loadSnapshot(ctx, files)
 	r.Loaded(report)
 	return report, nil
+}
+
+func (r *Reloader) loadSnapshot(ctx context.Context, files *source.Snapshot) runtime.Report {
+	r.Host.Load(ctx, files)
+	report := r.Host.Status().Last
+	r.held = nil
+	if report.Held {
+		r.held = files
+	}
+	return report
+}
+
+// retry loads again what is held. While it stays held nothing is said.
+func (r *Reloader) retry(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held == nil {
+		return
+	}
+	if report := r.loadSnapshot(ctx, r.held); !report.Held {
+		r.Loaded(report)
+		r.logReload("held reload", report)
+	}
 }
 
 // Reload loads the directory again and logs the result. The trigger says what caused the reload. A
@@ -51,36 +78,49 @@ func (r *Reloader) load(ctx context.Context) (runtime.Report, error) {
 // active.
 func (r *Reloader) Reload(ctx context.Context, trigger string) (runtime.Report, error) {
 	report, err := r.load(ctx)
+	if err != nil {
+		r.Log.Error("reload failed, the last valid configuration stays active", "trigger", trigger, "error", err)
+		return report, err
+	}
+	r.logReload(trigger, report)
+	return report, nil
+}
+
+func (r *Reloader) logReload(trigger string, report runtime.Report) {
 	log := r.Log.With("trigger", trigger)
-	switch {
-	case err != nil:
-		log.Error("reload failed, the last valid configuration stays active", "error", err)
-	case !report.OK:
-		errs, warnings := report.Diagnostics.Counts()
-		log.Error("reload failed, the last valid configuration stays active",
-			"errors", errs, "warnings", warnings, "revision", report.Revision)
-	default:
+	if report.OK {
 		log.Info("configuration reloaded", "revision", report.Revision, "added", strings.Join(report.Added, " "),
 			"removed", strings.Join(report.Removed, " "), "changed", strings.Join(report.Changed, " "),
 			"unchanged", report.Unchanged, "ms", report.Duration)
 		if r.tls != (r.Host.Certificates() != nil) {
 			log.Warn("tls block added or removed, restart the server to apply it", "tls", r.tls)
 		}
+		return
 	}
-	return report, err
+	errs, warnings := report.Diagnostics.Counts()
+	log = log.With("errors", errs, "warnings", warnings, "revision", report.Revision)
+	if report.Held {
+		log.Error("reload held by refused statements, the last valid configuration stays active", "retry", retryInterval)
+	} else {
+		log.Error("reload failed, the last valid configuration stays active")
+	}
 }
 
-// OnHangup starts to listen for SIGHUP and returns the loop that reloads at each one until ctx
-// ends.
-func (r *Reloader) OnHangup(ctx context.Context) (loop func()) {
+// Run starts to listen for SIGHUP and returns the loop that reloads at each one, and tries held reloads
+// again, until ctx ends.
+func (r *Reloader) Run(ctx context.Context) (loop func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	return func() {
 		defer signal.Stop(hangups)
+		retries := time.NewTicker(retryInterval)
+		defer retries.Stop()
 		for {
 			select {
 			case <-hangups:
 				r.Reload(ctx, "SIGHUP")
+			case <-retries.C:
+				r.retry(ctx)
 			case <-ctx.Done():
 				return
 			}

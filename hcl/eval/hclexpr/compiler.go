@@ -148,7 +148,7 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 		chosen.Sensitive, chosen.Path = n.Sensitive, ""
 		return chosen
 	}
-	n.NullReason = cmp.Or(a.NullReason, b.NullReason)
+	n.NullReason, n.Type = cmp.Or(a.NullReason, b.NullReason), n.Type.AsCut(eval.HeldCuts(a, b)...)
 	n.Choices, n.Dash = eval.EitherChoice(a, b), a.MayBeginWithDash() || b.MayBeginWithDash()
 	return n
 }
@@ -164,6 +164,7 @@ func (c *Compiler) compileCondition(e hclsyntax.Expression, in LexicalEnv) (cond
 // compileBool compiles an expression that must be true or false.
 func (c *Compiler) compileBool(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.Compile(e, in)
+	c.requireWhole(n, e.Range())
 	switch {
 	case n.Type.Kind != schema.Bool && n.Type.Kind != schema.Any:
 		c.Errorf(e.Range(), "Condition needed",

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestServeSaysAtStartThatAPasswordIsWrong(t *testing.T) {
+	address := os.Getenv("HATCHEL_TEST_MYSQL")
+	if address == "" {
+		t.Skip("HATCHEL_TEST_MYSQL is not set")
+	}
+	user, server, _ := strings.Cut(address, "@")
+	user, _, _ = strings.Cut(user, ":")
+	const tools = `
+variable "url" { type = string }
+connection "mysql" "shop" { url = var.url }
+tool "now" {
+  description = "Tell the time."
+  sql "shop" { query = "SELECT now() AS now" }
+}`
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(tools), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hatchel, err := exec.LookPath("hatchel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), hatchel, "serve", "--listen", "127.0.0.1:0", "--var", "url="+user+":wrong@"+server, dir)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	log := new(strings.Builder)
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		log.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), `level=WARN msg="connection failed" connection=mysql.shop error="the database is not reachable: Access denied`) {
+			return
+		}
+	}
+	t.Errorf("the log does not say so:\n%s", log)
+}
