@@ -21,7 +21,7 @@ import (
 type Tracer struct {
 	Out     io.Writer
 	Dir     string // which names of files are shown with
-	MaxText int // bytes of one text; 0 for no limit
+	MaxText int    // bytes of one text; 0 for no limit
 
 	mu sync.Mutex
 }
