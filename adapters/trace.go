@@ -10,13 +10,3 @@ const (
 	TraceReceived = "received" // the whole answer; without this event, the output is the answer
 	TraceStderr   = "stderr"
 )
-
-// TracePlan traces what an Action is about to do, if the call is traced.
-func TracePlan(a Planner, call *Call) {
-	if call.Trace == nil {
-		return
-	}
-	if plan, err := a.Plan(call); err == nil {
-		call.Trace(TraceSent, plan)
-	}
-}

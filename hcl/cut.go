@@ -30,8 +30,12 @@ func (w *operationDecoder) deliverDefault() {
 // requireWhole tells each backend which members of its output are used as all there is, and which
 // the answer holds. It warns about a limit that its author did not write and that will cut them.
 func (w *operationDecoder) requireWhole() {
+	w.findStreams()
 	for _, s := range w.op.Steps {
 		b := s.Backend
+		if s.Streams {
+			continue // without a limit
+		}
 		before := len(b.Whole)
 		var use Range
 		for _, cut := range b.Effects.Output.HeldCuts() {

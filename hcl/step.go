@@ -23,6 +23,7 @@ type Step struct {
 	Repeat          *Repeat
 	Backend         *Backend
 	Expects         []*Check
+	Streams         bool // the next step alone reads its rows, as they arrive
 	Range           Range
 }
 

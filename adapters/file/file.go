@@ -74,6 +74,14 @@ func (b *block) spec() hcl.Spec {
 	)
 }
 
+// StreamedRows returns the content to write, which may be rows that are written as they arrive.
+func (b *block) StreamedRows() *hcl.Expr {
+	if b.Write == nil {
+		return nil
+	}
+	return b.Content
+}
+
 // Describe implements hcl.Describer.
 func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 	var checks adapters.Checks

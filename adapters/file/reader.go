@@ -31,12 +31,14 @@ func (r *reader) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	adapters.TracePlan(r, call)
 	target, lines, err := r.prepare(call.Frame)
 	if err != nil {
 		return nil, err
 	}
 	defer target.Close()
+	if call.Trace != nil {
+		call.Trace(adapters.TraceSent, "read " + target.Path)
+	}
 	file, err := target.OpenRead()
 	if err != nil {
 		return nil, err

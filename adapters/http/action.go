@@ -21,8 +21,9 @@ type action struct {
 	service      *service
 	method       string
 	address      *hcl.RequestURL
-	timeout      time.Duration  // of one attempt; 0 means the time limit of the call
-	sharedHeader nethttp.Header // of every call, never modified; nil if each call has headers of its own
+	timeout      time.Duration   // of one attempt; 0 means the time limit of the call
+	sharedHeader nethttp.Header  // of every call, never modified; nil if each call has headers of its own
+	fixedHeaders map[string]bool // of the connection, which names of a call cannot override
 	maxBody      int64
 	okStatus     statuses
 	response     *schema.Validator // of a JSON body; nil if its type is unknown
@@ -103,7 +104,7 @@ func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledReques
 	if r.traceparent != "" {
 		r.header["Traceparent"] = []string{r.traceparent}
 	}
-	if err := r.addHeaders(f, a.service.headers); err != nil {
+	if err := r.addHeaders(f, a.service.headers, nil); err != nil {
 		return err
 	}
 	if a.service.authorizer != nil {
@@ -111,7 +112,19 @@ func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledReques
 			return err
 		}
 	}
-	return r.addHeaders(f, a.block.Headers)
+	return r.addHeaders(f, a.block.Headers, a.fixedHeaders)
+}
+
+// fixHeaders returns the headers of the connection that the block does not name.
+func (a *action) fixHeaders() map[string]bool {
+	fixed := map[string]bool{}
+	for _, name := range a.service.ownHeaders {
+		fixed[nethttp.CanonicalHeaderKey(name)] = true
+	}
+	for _, name := range a.block.Headers.Names() {
+		delete(fixed, nethttp.CanonicalHeaderKey(name))
+	}
+	return fixed
 }
 
 var (

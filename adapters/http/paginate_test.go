@@ -164,6 +164,37 @@ func TestItemsOfAllPagesAreLimited(t *testing.T) {
 	}
 }
 
+func TestACallThatNeedsAllItemsFailsWhenTheyAreLimited(t *testing.T) {
+	for block, want := range map[string]string{
+		"max_body = \"1KiB\"\n":                 "stopped at its limit, 4 KiB of items, four times max_body",
+		"max_body = \"1KiB\"\n truncate = true": "",
+		"max_body = \"1MiB\"\n max_pages = 2":   "stopped at its limit, max_pages = 2",
+		"truncate = true\n max_pages = 2":       "",
+	} {
+		t.Run(block, func(t *testing.T) {
+			maxBody, inPaginate, _ := strings.Cut(block, "\n")
+			if !strings.HasPrefix(maxBody, "max_body") {
+				maxBody, inPaginate = "", block
+			}
+			s := serve(t, respond(`{"items": [`+strings.Repeat("0,", 29)+`0]}`))
+			pages := strings.Replace(paginated("get = \"/list\"\n"+maxBody, "page", "output.page + 1"), "items =", inPaginate+"\n items =", 1)
+			b := adaptertest.Bind(t, source(s.URL, "", "", pages))
+			call, err := b.Call(t.Context(), `{}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			call.Whole = []string{"items"}
+			if _, err = b.Action.Do(t.Context(), call); want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			wantPart(t, wantFault(t, err).Message, want)
+		})
+	}
+}
+
 func TestBadPagesAreRejected(t *testing.T) {
 	for page, want := range map[string]string{
 		`{"items": [], "next": "same"}`:                   "the pages form a loop: the request for page 3 is the same as that for an earlier page",

@@ -95,6 +95,11 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	}, checks.Err()
 }
 
+// StreamsRows reports whether a block that writes rows may read those of the query as they arrive.
+func (b *block) StreamsRows() bool {
+	return b.Query != nil && b.Each == nil && b.MaxRows == 0 && !b.Truncate
+}
+
 // maxRows returns the maximum number of rows of a call.
 func (b *block) maxRows() int { return cmp.Or(b.MaxRows, defaultMaxRows) }
 

@@ -99,6 +99,7 @@ type Member struct {
 	CallerSpecific bool // it depends on the caller's identity
 	Local          bool // it belongs to one operation
 	Used           bool
+	Reads          int               // how often it is read, if it is Local
 	Digest         string            // of its name and value, for globals
 	Absent         func(*Frame) bool // see TypedExpr
 }

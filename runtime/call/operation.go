@@ -127,7 +127,14 @@ func (o *Operation) CheckScopes(c *mcp.Caller) error {
 	if len(o.RequiredScopes) == 0 || c.Identity == nil || len(c.Identity.MissingScopes(o.RequiredScopes)) == 0 {
 		return nil
 	}
-	return mcp.InsufficientScope(o.RequiredScopes)
+	// A client may request a token with exactly these scopes, so those of every token belong to them.
+	all := slices.Clone(c.Identity.RequiredScopes)
+	for _, scope := range o.RequiredScopes {
+		if !slices.Contains(all, scope) {
+			all = append(all, scope)
+		}
+	}
+	return mcp.InsufficientScope(all)
 }
 
 // inputs are the arguments of a call: as they came, as another tool computed them, or as texts.

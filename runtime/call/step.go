@@ -61,6 +61,10 @@ func (o *Operation) runSteps(c *call) error {
 
 // run runs the step and publishes its output for the steps that follow.
 func (s *Step) run(c *call) error {
+	if s.Decl.Streams {
+		s.publishStream(c)
+		return nil
+	}
 	out, err := any(nil), error(nil)
 	if c.action.Key != "" && s.Decl.Name != "" {
 		key := c.action.Key

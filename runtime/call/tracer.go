@@ -78,6 +78,16 @@ func (s *Step) label(call *adapters.Call) string {
 	return label
 }
 
+// labelTrace returns the trace of the step; nil for none.
+func (s *Step) labelTrace(call *adapters.Call) adapters.Trace {
+	trace := call.Trace
+	if trace == nil {
+		return nil
+	}
+	label := s.label(call)
+	return func(event, text string) { trace(label+": "+event, text) }
+}
+
 func (s *Step) traceSkipped(call *adapters.Call) {
 	if call.Trace != nil {
 		call.Trace(s.label(call)+": skipped, because `when` is false", s.Decl.When.Source())
@@ -90,10 +100,10 @@ func (s *Step) doTraced(call *adapters.Call) (any, error) {
 	if trace == nil {
 		return s.do(call)
 	}
-	label, received := s.label(call), false
+	label, labelled, received := s.label(call), s.labelTrace(call), false
 	call.Trace = func(event, text string) {
 		received = received || strings.HasPrefix(event, adapters.TraceReceived)
-		trace(label+": "+event, text)
+		labelled(event, text)
 	}
 	defer func() { call.Trace = trace }()
 	began := time.Now()

@@ -55,6 +55,8 @@ func NewCompiler(env *CompileEnv, src []byte, scope *eval.Scope, deps *eval.Depe
 type LexicalEnv struct {
 	NonNull *eval.NonNull
 	vars    *loopVar
+	loops   int // number of %{for} around the expression
+	outside int // of these, number around the template
 }
 
 // Errorf reports an error.
@@ -157,8 +159,9 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 // false.
 func (c *Compiler) compileCondition(e hclsyntax.Expression, in LexicalEnv) (cond eval.TypedExpr, yes, no LexicalEnv) {
 	cond = c.compileBool(e, in)
-	return cond, LexicalEnv{in.NonNull.Add(cond.NonNullWhenTrue()), in.vars},
-		LexicalEnv{in.NonNull.Add(cond.WhenFalse), in.vars}
+	yes, no = in, in
+	yes.NonNull, no.NonNull = in.NonNull.Add(cond.NonNullWhenTrue()), in.NonNull.Add(cond.WhenFalse)
+	return cond, yes, no
 }
 
 // compileBool compiles an expression that must be true or false.

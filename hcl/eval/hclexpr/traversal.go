@@ -67,6 +67,7 @@ func (c *Compiler) markUse(m *eval.Member) {
 		return
 	}
 	m.Used = true
+	m.Reads++
 }
 
 func (c *Compiler) reportUnknownMember(r *eval.Root, key string, at hclv2.Range) {
