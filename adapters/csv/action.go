@@ -31,7 +31,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	}
 	defer target.Close()
 	if call.Trace != nil {
-		call.Trace(adapters.TraceSent, adapters.IfExists(a.block.IfExists).Phrase() + " " + target.Path)
+		call.Trace(adapters.TraceSent, adapters.IfExists(a.block.IfExists).Phrase()+" "+target.Path)
 	}
 	out := map[string]any{"path": target.Path}
 	produce := func(to io.Writer, existing *os.File, size int64) error {

@@ -37,7 +37,7 @@ func (r *reader) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	}
 	defer target.Close()
 	if call.Trace != nil {
-		call.Trace(adapters.TraceSent, "read " + target.Path)
+		call.Trace(adapters.TraceSent, "read "+target.Path)
 	}
 	file, err := target.OpenRead()
 	if err != nil {

@@ -30,7 +30,8 @@ func (w *writer) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	}
 	defer target.Close()
 	if call.Trace != nil {
-		call.Trace(adapters.TraceSent, w.ifExists.Phrase() + " " + target.Path + "\n" + adapters.PlanText(content.data, len(content.data)))
+		text := adapters.PlanText(content.data, len(content.data))
+		call.Trace(adapters.TraceSent, w.ifExists.Phrase()+" "+target.Path+"\n"+text)
 	}
 	out := map[string]any{"path": target.Path}
 	return out, target.Write(ctx, w.ifExists, func(to io.Writer, _ *os.File, size int64) error {
