@@ -140,7 +140,9 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 		if failed == nil {
 			return out, nil
 		}
-		if err := ctx.Err(); err != nil {
+		if err := ctx.Err(); err == context.DeadlineExceeded {
+			return nil, &adapters.Fault{Message: "the request was tried " + times(attempt), Cause: err}
+		} else if err != nil {
 			return nil, err
 		}
 		sent = sent || !failed.unsent
@@ -164,7 +166,7 @@ func (a *action) finalError(ctx context.Context, failed *failure, attempts int, 
 	}
 	switch {
 	case attempts > 1:
-		failed.Message += fmt.Sprintf("; tried %d times, %v in all", attempts, took.Round(100*time.Millisecond))
+		failed.Message += fmt.Sprintf("; tried %s, %v in all", times(attempts), took.Round(100*time.Millisecond))
 	case !a.repeatable && a.retry == nil && notExecutedStatuses.contains(failed.Status):
 		failed.Message += fmt.Sprintf("; tried once, because a %s is retried only if its http block has a retry block or "+
 			"an Idempotency-Key header", a.method)
@@ -175,6 +177,13 @@ func (a *action) finalError(ctx context.Context, failed *failure, attempts int, 
 		failed.Message += "; it is not known whether the request was carried out"
 	}
 	return &failed.Fault
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // renewToken replaces a fetched token that the service has rejected.
