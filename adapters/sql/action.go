@@ -45,6 +45,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	s := a.Query.Statements()[0]
 	e := &execution{verb: s.Verb(), result: &resultSet{maxRows: a.maxRows()}, wantsRows: true, last: a.Each == nil}
+	e.trace = call.Trace
 	if a.Each == nil {
 		if err := e.bind(s, call.Frame); err != nil {
 			return nil, err
@@ -75,7 +76,7 @@ func (a *action) checkCut(call *adapters.Call, result *resultSet) error {
 
 // runReadOnly runs one bound statement in a read-only transaction of its own.
 func (a *action) runReadOnly(ctx context.Context, call *adapters.Call, e *execution) (map[string]any, error) {
-	err := a.db.read(ctx, func(tx transaction) error { return tx.run(ctx, e) })
+	err := a.db.read(ctx, func(tx transaction) error { return e.run(ctx, tx) })
 	if err == nil {
 		err = a.checkCut(call, e.result)
 	}
@@ -86,7 +87,7 @@ func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.
 	if err := e.bind(s, f); err != nil {
 		return err
 	}
-	return tx.run(ctx, e)
+	return e.run(ctx, tx)
 }
 
 // runExec runs the statements of exec and commits them if the expect blocks accept the output.
@@ -95,6 +96,7 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 	executions := make([]execution, len(statements))
 	for i, s := range statements {
 		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.maxRows()}, wantsRows: s.ReturnsRows()}
+		executions[i].trace = call.Trace
 	}
 	var out map[string]any
 	err := a.db.write(ctx, func(tx transaction) error {
@@ -281,12 +283,19 @@ func (a *action) planStatements(out *strings.Builder, f *hcl.Frame) error {
 		if err != nil {
 			return err
 		}
-		out.WriteString(strings.TrimSpace(e.text) + "\n")
-		for i, v := range e.args {
-			fmt.Fprintf(out, "  %d: %s\n", i+1, formatPlanned(v))
-		}
+		out.WriteString(e.describe())
 	}
 	return nil
+}
+
+// describe returns the statement and its values.
+func (e *execution) describe() string {
+	var out strings.Builder
+	out.WriteString(strings.TrimSpace(e.text) + "\n")
+	for i, v := range e.args {
+		fmt.Fprintf(&out, "  %d: %s\n", i+1, formatPlanned(v))
+	}
+	return out.String()
 }
 
 // formatPlanned formats a bound value for a plan.

@@ -14,23 +14,23 @@ type Key struct{ tool, caller string }
 func (k Key) String() string { return digest.Of("pace", k.tool, k.caller).String() }
 
 // Key returns the key under which calls of this caller are counted. The caller is the owner of what
-// the call makes or, where nobody is authenticated, a network address.
+// the call makes or, where nobody is authenticated, its Network.
 func (l Limit) Key(caller string) Key {
 	if l.rule.Shared {
 		return Key{tool: l.tool}
 	}
-	return Key{l.tool, "of " + network(caller)} // an unknown caller is one caller, too
+	return Key{l.tool, "of " + caller} // an unknown caller is one caller, too
 }
 
-// network returns what one client has of a network address: the IPv4 address or the first 64 bits of
-// the IPv6 address, without the port. It returns what is no address unchanged.
-func network(address string) string {
+// Network returns what one client has of a network address with or without a port: the IPv4 address,
+// or the first 64 bits of the IPv6 address. It is empty for what is no address.
+func Network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if withPort, notPort := netip.ParseAddrPort(address); notPort == nil {
 		ip, err = withPort.Addr(), nil
 	}
 	if err != nil {
-		return address
+		return ""
 	}
 	if ip = ip.Unmap(); ip.Is6() {
 		prefix, _ := ip.Prefix(64)
