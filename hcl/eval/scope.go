@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 )
 
 // Scope says which roots an expression may read, what is known of them, and why others may not be
@@ -93,6 +94,7 @@ type Member struct {
 	Eval           func(*Frame) (any, error) // if it is not Known
 	Choices        func() []any              // as of TypedExpr
 	Dash           bool                      // as of TypedExpr
+	PathKind       template.PathKind
 	Sensitive      bool
 	CallerSpecific bool // it depends on the caller's identity
 	Local          bool // it belongs to one operation

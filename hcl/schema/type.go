@@ -230,6 +230,7 @@ func (t *Type) TemplateType() template.Type {
 			out.Values = append(out.Values, e.Value.(string))
 		}
 	}
+	out.FileName = t.Kind == String && t.isFileName()
 	if out.Kind == template.List {
 		elem := t.Elem.TemplateType()
 		out.Elem = &elem

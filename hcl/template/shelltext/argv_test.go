@@ -32,10 +32,10 @@ func TestArgvGoldens(t *testing.T) {
 
 // inputsOf returns what the types stdin and env_NAME stand for.
 func inputsOf(types map[string]template.Type) Inputs {
-	in := Inputs{Env: map[string]string{}}
-	for name := range types {
+	in := Inputs{Env: map[string]InputValue{}}
+	for name, t := range types {
 		if variable, ok := strings.CutPrefix(name, "env_"); ok {
-			in.Env[variable] = "input." + strings.ToLower(variable)
+			in.Env[variable] = InputValue{"input." + strings.ToLower(variable), t}
 		} else if name == "stdin" {
 			in.Stdin = "input.stdin"
 		}
