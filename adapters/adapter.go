@@ -112,6 +112,11 @@ type Call struct {
 	// its effect calls it before the effect is final, and returns its error. For all others the
 	// runtime checks the output after Do.
 	CheckOutput func(output any) error
+	Block       string // names the block of the action in a message
+	// Whole are the members of the output that no limit may cut, because all there is is needed.
+	Whole []string
+	// Cut is the limit that has cut the output; nil for none. Truncate sets it.
+	Cut *Cut
 	// Owner identifies the caller; it is empty for an anonymous call.
 	Owner string
 	// Token returns the token that the caller has authenticated with, and until when it is valid.
@@ -124,6 +129,9 @@ type Call struct {
 	// Traceparent is the W3C trace context of the request, which a backend sends on to its service. It is valid, or
 	// empty for a request without one.
 	Traceparent string
+	// Pace is the rate of the connection; nil for none. An Action that sends more than one request waits for it before
+	// each one after the first.
+	Pace *Pace
 	// Client receives notifications about the call. Its methods may only be called in the goroutine
 	// of Do.
 	Client

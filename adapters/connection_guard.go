@@ -10,12 +10,13 @@ import (
 	"hatchel/hcl"
 )
 
-// ConnectionGuard enforces the limits of a connection: the number of concurrent calls, and a circuit breaker that
-// stops calls after repeated failures. It is safe for concurrent use. A nil Guard has no limits.
+// ConnectionGuard enforces the limits of a connection: the number of concurrent calls, the rate of requests, and a
+// circuit breaker that stops calls after repeated failures. It is safe for concurrent use. A nil Guard has no limits.
 type ConnectionGuard struct {
 	name    string
 	breaker *hcl.Breaker  // nil if there is none
 	slots   chan struct{} // has one element for each active call; nil means no limit
+	pace    *Pace         // nil if there is no rate
 
 	mu        sync.Mutex
 	failures  []time.Time // of the last consecutive calls, oldest first; guarded by mu
@@ -23,12 +24,15 @@ type ConnectionGuard struct {
 	trial     bool        // a call tests whether the backend works again; guarded by mu
 }
 
-// NewConnectionGuard returns the Guard of a connection, or nil if its block sets no limits.
-func NewConnectionGuard(name string, limits hcl.ConnectionLimits) *ConnectionGuard {
-	if limits.Breaker == nil && limits.Concurrency == 0 {
+// NewConnectionGuard returns the Guard of a connection, or nil if its block sets no limits. Reserve counts at its rate.
+func NewConnectionGuard(name string, limits hcl.ConnectionLimits, reserve Reserve) *ConnectionGuard {
+	if limits == (hcl.ConnectionLimits{}) {
 		return nil
 	}
 	guard := &ConnectionGuard{name: name, breaker: limits.Breaker}
+	if limits.Rate.Calls > 0 {
+		guard.pace = &Pace{name: name, rate: limits.Rate, reserve: reserve}
+	}
 	if limits.Concurrency > 0 {
 		guard.slots = make(chan struct{}, limits.Concurrency)
 	}
@@ -51,6 +55,11 @@ func (g *ConnectionGuard) Do(ctx context.Context, a Action, call *Call) (any, er
 	}
 	seen := healthUnknown
 	defer func() { g.record(seen, trial) }() // also after a panic, which ends a trial
+	if err := g.pace.Wait(ctx); err != nil {
+		return nil, err
+	}
+	call.Pace = g.pace
+	defer func() { call.Pace = nil }()
 	began := time.Now()
 	output, err := a.Do(ctx, call)
 	seen = healthAfter(ctx, err, time.Since(began) >= call.Timeout/2)

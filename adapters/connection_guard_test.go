@@ -25,7 +25,7 @@ var (
 
 func newBreaker(failures int, window, cooldown time.Duration) *adapters.ConnectionGuard {
 	breaker := &hcl.Breaker{Failures: failures, Window: window, Cooldown: cooldown}
-	return adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{Breaker: breaker})
+	return adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{Breaker: breaker}, nil)
 }
 
 // callWith makes a call through the guard whose action returns an error.
@@ -141,7 +141,7 @@ func TestBreaker(t *testing.T) {
 
 func TestConcurrencyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{Concurrency: 2})
+		g := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{Concurrency: 2}, nil)
 		release := make(chan struct{})
 		running := make(chan int, 10)
 		action := actionFunc(func(context.Context) error { running <- 1; <-release; <-running; return nil })
@@ -168,7 +168,7 @@ func TestConcurrencyLimit(t *testing.T) {
 }
 
 func TestNoGuardWithoutLimits(t *testing.T) {
-	g := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{})
+	g := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{}, nil)
 	if g != nil || g.State() != "" || callWith(t, g, down) != down {
 		t.Error("there is a guard")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -59,32 +60,39 @@ func (i IfExists) Phrase() string {
 	return "write a new file"
 }
 
-// Write writes the file as ifExists demands. It calls makeData for the data; with ExistsAppend, makeData
-// receives the open file and its size, otherwise nil and 0. It calls accept before the new content is
-// visible. If it fails, or if makeData or accept fail, the file is unchanged.
+// Write writes the file as ifExists demands. It calls produce, which writes the data; with ExistsAppend,
+// produce receives the open file and its size, otherwise nil and 0. It calls accept before the new
+// content is visible. If it fails, or if produce or accept fail, the file is unchanged.
 func (f *File) Write(
 	ctx context.Context, ifExists IfExists,
-	makeData func(existing *os.File, size int64) ([]byte, error), accept func() error,
+	produce func(w io.Writer, existing *os.File, size int64) error, accept func() error,
 ) error {
 	if ifExists == ExistsAppend {
-		return f.append(ctx, func(existing *os.File, size int64) ([]byte, error) {
-			data, err := makeData(existing, size)
-			if err == nil {
-				err = accept()
-			}
-			return data, err
-		})
+		return f.append(ctx, produce, accept)
 	}
-	data, err := makeData(nil, 0)
+	produceNew := func(w io.Writer) error { return produce(w, nil, 0) }
+	return f.replace(ctx, produceNew, ifExists == ExistsFail, accept)
+}
+
+// faultWriter reports a failed write to a file as a fault.
+type faultWriter struct {
+	file *os.File
+	path string
+}
+
+func (w faultWriter) Write(p []byte) (int, error) {
+	n, err := w.file.Write(p)
 	if err != nil {
-		return err
+		err = FileFault(err, w.path)
 	}
-	return f.replace(ctx, data, ifExists == ExistsFail, accept)
+	return n, err
 }
 
 // replace writes the file atomically: a reader sees either the old content or all of the new content. If
 // mustCreate is set and the file exists, it fails.
-func (f *File) replace(ctx context.Context, data []byte, mustCreate bool, accept func() error) error {
+func (f *File) replace(
+	ctx context.Context, produce func(io.Writer) error, mustCreate bool, accept func() error,
+) error {
 	info, err := f.parent.Lstat(f.name)
 	switch {
 	case err == nil && info.IsDir():
@@ -94,13 +102,16 @@ func (f *File) replace(ctx context.Context, data []byte, mustCreate bool, accept
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return FileFault(err, f.Path)
 	}
-	temp := "." + rand.Text() + ".tmp" // not derived from the name, which could become too long
-	file, err := f.parent.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, temp, err := f.createTemp()
 	if err != nil {
-		return FileFault(err, f.Path)
+		return err
 	}
 	defer func() { _ = f.parent.Remove(temp) }() // fails after the rename
-	if err := writeAndClose(file, data, info); err != nil {
+	if err := produce(faultWriter{file, f.Path}); err != nil {
+		file.Close()
+		return err
+	}
+	if err := syncAndClose(file, info); err != nil {
 		return FileFault(err, f.Path)
 	}
 	if err := ctx.Err(); err != nil {
@@ -120,10 +131,18 @@ func (f *File) replace(ctx context.Context, data []byte, mustCreate bool, accept
 	return f.syncParent()
 }
 
-// writeAndClose writes a new file. replaced describes the file that it replaces, or is nil.
-func writeAndClose(file *os.File, data []byte, replaced fs.FileInfo) error {
-	_, err := file.Write(data)
-	if err == nil && replaced != nil && replaced.Mode().IsRegular() {
+// createTemp creates a file beside the file.
+func (f *File) createTemp() (file *os.File, name string, err error) {
+	name = "." + rand.Text() + ".tmp" // not derived from the name, which could become too long
+	if file, err = f.parent.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666); err != nil {
+		return nil, "", FileFault(err, f.Path)
+	}
+	return file, name, nil
+}
+
+// syncAndClose completes a new file. replaced describes the file that it replaces, or is nil.
+func syncAndClose(file *os.File, replaced fs.FileInfo) (err error) {
+	if replaced != nil && replaced.Mode().IsRegular() {
 		err = file.Chmod(replaced.Mode().Perm())
 	}
 	if err == nil {
@@ -164,8 +183,10 @@ func (f *File) syncParent() error {
 }
 
 // append adds to the file, which it creates if necessary, under a lock that other processes of this
-// program respect. It writes the data with one write, which it undoes if it is incomplete.
-func (f *File) append(ctx context.Context, makeData func(file *os.File, size int64) ([]byte, error)) error {
+// program respect. It adds the data when all of it is there, and undoes an incomplete write.
+func (f *File) append(
+	ctx context.Context, produce func(w io.Writer, existing *os.File, size int64) error, accept func() error,
+) error {
 	file, created, err := f.openLocked(ctx)
 	if err != nil {
 		return err
@@ -175,8 +196,12 @@ func (f *File) append(ctx context.Context, makeData func(file *os.File, size int
 	if err != nil {
 		return FileFault(err, f.Path)
 	}
-	data, err := makeData(file, info.Size())
-	if err == nil && len(data) > 0 {
+	data := &spool{target: f}
+	defer data.close()
+	if err = produce(data, file, info.Size()); err == nil {
+		err = accept()
+	}
+	if err == nil {
 		err = f.appendData(file, info.Size(), data)
 	}
 	if err != nil && created {
@@ -185,9 +210,9 @@ func (f *File) append(ctx context.Context, makeData func(file *os.File, size int
 	return err
 }
 
-func (f *File) appendData(file *os.File, size int64, data []byte) error {
-	n, err := file.Write(data)
-	if err == nil {
+func (f *File) appendData(file *os.File, size int64, data *spool) error {
+	n, err := data.copyTo(file)
+	if err == nil && n > 0 {
 		err = file.Sync()
 	}
 	if err == nil {
@@ -197,6 +222,52 @@ func (f *File) appendData(file *os.File, size int64, data []byte) error {
 		err = errors.Join(err, file.Truncate(size))
 	}
 	return FileFault(err, f.Path)
+}
+
+// maxSpooled is how many bytes of a spool are kept in memory.
+const maxSpooled = 1 << 20
+
+// spool keeps the data of a file until all of it is there: in memory, or in a file beside the target.
+type spool struct {
+	target *File
+	memory []byte
+	file   *os.File // nil while the data is in memory
+	temp   string
+}
+
+func (s *spool) Write(p []byte) (n int, err error) {
+	if s.file == nil && len(s.memory)+len(p) <= maxSpooled {
+		s.memory = append(s.memory, p...)
+		return len(p), nil
+	}
+	if s.file == nil {
+		if s.file, s.temp, err = s.target.createTemp(); err == nil {
+			_, err = faultWriter{s.file, s.target.Path}.Write(s.memory)
+		}
+		if err != nil {
+			return 0, err
+		}
+		s.memory = nil
+	}
+	return faultWriter{s.file, s.target.Path}.Write(p)
+}
+
+func (s *spool) copyTo(dst *os.File) (int64, error) {
+	if s.file == nil {
+		n, err := dst.Write(s.memory)
+		return int64(n), err
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return 0, err
+	}
+	return io.Copy(dst, s.file)
+}
+
+func (s *spool) close() {
+	if s.file != nil {
+		s.file.Close()
+		_ = s.target.parent.Remove(s.temp)
+	}
 }
 
 // openLocked opens the file and waits for its lock. If the file is replaced meanwhile, it locks the new

@@ -79,6 +79,8 @@ func (f *folder) start(cmd *exec.Cmd) *server {
 	}()
 	f.t.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGTERM)
+		http.DefaultClient.CloseIdleConnections() // for which the server would wait
+		pooled.CloseIdleConnections()
 		late := time.AfterFunc(maxWait, func() { cmd.Process.Kill() })
 		defer late.Stop()
 		<-drained

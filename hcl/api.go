@@ -89,6 +89,9 @@ func CommandFields(run Spec, stdin **Expr, stdinDoc string, env **KeyValues, env
 	return decode.CommandFields(run, stdin, stdinDoc, env, envDoc)
 }
 
+// Headers declares named values that may hold secrets; see decode.Headers.
+func Headers(dst **KeyValues, name, doc string) Field { return decode.Headers(dst, name, doc) }
+
 // WithOutput makes the root output readable in fields; see decode.WithOutput.
 func WithOutput(t *schema.Type, fields ...Field) Spec { return decode.WithOutput(t, fields...) }
 

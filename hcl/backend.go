@@ -18,6 +18,8 @@ type Backend struct {
 	Config     any         // the adapter's own type, or one of these
 	Connection *Connection // named by the label; nil for none
 	Effects    Effects
+	Whole      []string // members of output that a limit must not cut, because all there is is needed
+	Delivered  []string // members of output that a limit may have cut and that the answer holds
 	Range      Range
 	ranges     map[any]Range
 }
@@ -37,6 +39,10 @@ type Effects struct {
 	Log bool
 
 	MimeType string // of Default.Document; empty if unknown at load
+
+	// Unlimited says that only a limit which the author did not write bounds the output, as an error of
+	// Describe would; nil for what is bounded, or unknown.
+	Unlimited error
 
 	unknown bool // the block has mistakes, which were reported
 }

@@ -141,6 +141,7 @@ func (w *operationDecoder) decodeCompletionBlock(m *schema.Member, b *hclsyntax.
 	}
 	d.Fields(b, out.resultSpec())
 	c.requireReadOnly("A completion runs on every keystroke")
+	c.requireWhole()
 	out.Digest = c.digest()
 	w.dec.Diags = append(w.dec.Diags, d.Diags...)
 	return out

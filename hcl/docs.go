@@ -26,7 +26,7 @@ func Reference(kinds Kinds) []BlockReference {
 	step := &Step{}
 	backends := " Backends are " + strings.Join(diag.SortedNames(l.backendKinds), ", ") + "."
 	refs := []BlockReference{
-		{"server", "server", "Information about the server for clients. At most one.", (&Server{}).spec()},
+		{"server", "server", "Information about the server for clients. At most one.", (&Server{}).spec(nil)},
 		{`variable "name"`, "variable",
 			"A value set at start: --var name=value, HATCHEL_VAR_name, or the default. Read as var.name.",
 			(&variableBlock{}).spec()},

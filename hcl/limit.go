@@ -51,11 +51,11 @@ const maxRate = 1_000_000
 func (l *Limit) spec() decode.Spec {
 	l.MaxWait = 10 * time.Second
 	return decode.Spec{
-		decode.Custom("rate", "rate", "The maximum rate of calls, as in \"10/m\", per second (s), minute (m), hour "+
-			"(h) or day (d). Processes that share a state store count together.", l.decodeRate),
+		rateField(&l.Rate, "The maximum rate of calls"),
 		decode.PositiveInt(&l.Burst, "burst",
 			"The number of calls that may arrive at once before the rate applies.").DefaultDoc("the calls of the rate"),
-		decode.BoolChoice(&l.Shared, "per", `"caller" limits each caller separately, "tool" all callers together.`,
+		decode.BoolChoice(&l.Shared, "per", `"caller" limits each caller separately, or without auth each address; `+
+			`"tool" limits all callers together.`,
 			"caller", "tool").DefaultDoc(`"caller"`),
 		decode.PositiveInt(&l.Concurrency, "concurrency", "The maximum number of concurrent calls in one process."),
 		decode.PositiveInt(&l.Queue, "queue",
@@ -88,7 +88,13 @@ func (l *Limit) check(d *decode.Decoder, b *hclsyntax.Block) {
 	}
 }
 
-func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
+// rateField declares the argument rate. Doc is the beginning of its documentation.
+func rateField(dst *Rate, doc string) decode.Field {
+	return decode.Custom("rate", "rate", doc+", as in \"10/m\", per second (s), minute (m), hour (h) or day (d). "+
+		"Processes that share a state store count together.", dst.decode)
+}
+
+func (r *Rate) decode(d *decode.Decoder, e hclsyntax.Expression) {
 	n := d.CompileKnown(e, decode.Field{Name: "rate"})
 	if !n.Known {
 		return
@@ -102,7 +108,7 @@ func (l *Limit) decodeRate(d *decode.Decoder, e hclsyntax.Expression) {
 	calls, err := strconv.Atoi(strings.TrimSpace(count))
 	for _, u := range rateUnits {
 		if strings.TrimSpace(unit) == u.suffix && err == nil && calls > 0 && calls <= maxRate {
-			l.Rate = Rate{calls, u.per}
+			*r = Rate{calls, u.per}
 			return
 		}
 	}

@@ -79,6 +79,7 @@ func (p *promptDecoder) decode() *operationDecoder {
 	p.checkDescription(p.prompt.Description)
 	p.decodeCompletions()
 	p.warnUnusedInputs()
+	p.requireWhole()
 	p.prompt.Digest = p.digest()
 	p.digestCalls()
 	return p.operationDecoder

@@ -120,6 +120,7 @@ func (r *resourceDecoder) decode() *operationDecoder {
 	r.checkRefresh()
 	r.decodeCompletions()
 	r.warnUnusedInputs()
+	r.requireWhole()
 	r.resource.Digest = r.digest()
 	r.digestCalls()
 	return r.operationDecoder

@@ -69,6 +69,7 @@ func (r *resourceDecoder) backendBody(b *Backend) (*Expr, string) {
 	}}
 	if m, ok := b.Effects.Output.Lookup(name); ok {
 		n.Type = m.Type
+		r.dec.Deps.RequireWhole(m.Type, b.Range)
 	}
 	kind := "application/json"
 	switch {

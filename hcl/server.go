@@ -22,6 +22,33 @@ type Server struct {
 	PageSize      int    // page size of lists
 	DenyByDefault bool   // calls that no rule allows are denied
 	Limit         *Limit // on the calls of all tools together; nil for none
+	Proxies       *TrustedProxies
+	Health        *HealthAccess
+}
+
+// HealthAccess is the health block: who may see the health of the server besides its operators.
+type HealthAccess struct {
+	Allow *Condition // over caller
+}
+
+func (h *HealthAccess) spec() decode.Spec {
+	return decode.Spec{decode.Attr(&h.Allow, "allow", "Who may see it: an expression over caller, as in "+
+		"\"'monitoring' in caller.groups\". \"true\" lets everybody see it.").Require()}
+}
+
+// healthField declares the health block. Its rule is compiled in the scope of a call.
+func (s *Server) healthField(call *eval.Scope) decode.Field {
+	f := decode.Block(&s.Health, "health", "Who may see the state of the server in GET /readyz, besides the callers "+
+		"who may see all of it: whether it is ready and stale, the revision of the configuration, and the state of "+
+		"each connection.", (*HealthAccess).spec)
+	decodeBody := f.DecodeBlock
+	f.DecodeBlock = func(d *decode.Decoder, b *hclsyntax.Block) {
+		outer := d.Scope
+		d.Scope = call
+		decodeBody(d, b)
+		d.Scope = outer
+	}
+	return f
 }
 
 // Icon is one icon of the server, a tool, a prompt or a resource.
@@ -37,7 +64,8 @@ const (
 	maxPageSize     = 1000
 )
 
-func (s *Server) spec() decode.Spec {
+// spec declares the block. Its rules are compiled in the scope of a call.
+func (s *Server) spec(call *eval.Scope) decode.Spec {
 	return decode.Spec{
 		decode.Attr(&s.Name, "name", "The name of the server.").DefaultDoc("hatchel"),
 		decode.Attr(&s.Title, "title", "The display name."),
@@ -49,6 +77,11 @@ func (s *Server) spec() decode.Spec {
 			"Whether to allow or deny calls that no policy and no allow decides.", "allow", "deny").DefaultDoc("allow"),
 		limitField(&s.Limit, "A limit on the rate and concurrency of all tools together, in addition to the "+
 			"limits of the tools. By default, with auth, each caller may run 10 calls at once, and 100 more wait."),
+		decode.Block(&s.Proxies, "trusted_proxies", "The proxies in front of the server. A request that comes from "+
+			"one of them has the rightmost address in its header that is not one of them. That address is for the log, "+
+			"the audit log and limits only: it neither identifies a caller nor makes a request one of this machine.",
+			(*TrustedProxies).spec),
+		s.healthField(call),
 		iconsField(&s.Icons, "Icons of the server."),
 	}
 }
@@ -99,7 +132,9 @@ func iconsField(dst *[]*Icon, doc string) decode.Field {
 
 func (l *loader) decodeServer() {
 	s := &l.globals.server
-	l.onlyBlock("server", func(d *decode.Decoder, b sourceBlock) { d.Body(b.Block, s.spec()) })
+	l.onlyBlock("server", func(d *decode.Decoder, b sourceBlock) {
+		d.Body(b.Block, s.spec(l.base.DuringCall().With("caller", callerRoot())))
+	})
 	s.Name, s.Version = cmp.Or(s.Name, "hatchel"), cmp.Or(s.Version, "0.0.0")
 	if s.PageSize <= 0 {
 		s.PageSize = defaultPageSize

@@ -23,6 +23,7 @@ type Step struct {
 	Repeat          *Repeat
 	Backend         *Backend
 	Expects         []*Check
+	Streams         bool // the next step alone reads its rows, as they arrive
 	Range           Range
 }
 
@@ -87,6 +88,9 @@ func (w *operationDecoder) decodeSingleBackend(b *hclsyntax.Block) {
 	w.op.Steps = []*Step{s}
 	w.dec.Scope = w.dec.Scope.With("output", eval.OutputRoot(s.Backend.Effects.Output))
 	w.dec.Fields(w.block.Block, decode.Spec{expectField(&s.Expects)})
+	answer := eval.OutputRoot(s.Backend.Effects.Output)
+	answer.Delivers = w.noun == "tool" || w.noun == "completion"
+	w.dec.Scope = w.dec.Scope.With("output", answer)
 }
 
 // checkNoBackend checks an operation that only computes.

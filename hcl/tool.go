@@ -141,6 +141,10 @@ func (t *toolDecoder) decode() {
 	t.checkDescription(t.tool.Description)
 	t.decodeCompletions()
 	t.warnUnusedInputs()
+	if t.tool.Result == nil && (t.tool.Returns != nil || !t.has("text", "content")) {
+		t.deliverDefault()
+	}
+	t.requireWhole()
 	t.tool.Digest = t.digest()
 }
 

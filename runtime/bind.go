@@ -195,6 +195,10 @@ func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, er
 			require(true, watch, "Calls of this tool need approvals", p.Approvals[0].DeclRange())
 		}
 	}
+	for _, s := range o.Decl.Steps {
+		conn := s.Backend.Connection
+		require(conn != nil && conn.Limits.Rate.Calls > 0, open, "Requests over a connection are rate limited", o.Decl.Range)
+	}
 	require(o.AsksClient, open, "This asks the client", o.AskRange)
 	return reason, at, err
 }

@@ -317,6 +317,19 @@ func TestTimeoutEndsACall(t *testing.T) {
 	})
 }
 
+func TestATimeoutSaysWhatWasTried(t *testing.T) {
+	w := newFakeBackend()
+	w.do["tries"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+		<-ctx.Done()
+		return nil, &adapters.Fault{Message: "the request was tried 3 times", Cause: ctx.Err()}
+	}
+	inBubble(t, tool("t", "timeout = \"60s\"\nfake { do = \"tries\" }"), w.use, func(t *testing.T, h *Host) {
+		if got := callTool(t, h, "t", `{}`); !strings.Contains(got, "timed out after 60s; the request was tried 3 times") {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
 func TestRepeatAsksUntilTheAnswerIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, asked := newFakeBackend(), 0

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/digest"
+	"hatchel/runtime/state"
 )
 
 // shared are open things that generations share: by a key, each is opened for the first generation
@@ -82,7 +85,7 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 	if !ok {
 		return nil, fmt.Errorf("this program has no connections of the kind %q", conn.Kind)
 	}
-	c := &connection{guard: adapters.NewConnectionGuard(conn.Name, conn.Limits)}
+	c := &connection{guard: adapters.NewConnectionGuard(conn.Name, conn.Limits, b.reserveRequest(conn))}
 	env := b.adapterEnv(&c.cleanups)
 	env.Log = b.Log.With("connection", conn.Kind+"."+conn.Name)
 	handle, err := connector.Open(ctx, conn, env)
@@ -94,6 +97,22 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 	}
 	c.handle = handle
 	return c, nil
+}
+
+// reserveRequest returns what counts the requests over a connection. A tenth of the rate may be used at once, and the
+// rest is spaced so that no period has more requests than the rate says.
+func (b *Build) reserveRequest(conn *hcl.Connection) adapters.Reserve {
+	limit := conn.Limits.Rate
+	burst := max(limit.Calls/10, 1)
+	rate := state.Rate{Interval: limit.Per / time.Duration(max(limit.Calls-burst+1, 1)), Burst: burst, MaxWait: 24 * time.Hour}
+	key := digest.Of("requests", conn.Kind, conn.Name, limit.String()).String()
+	return func(ctx context.Context, maxWait time.Duration) (time.Duration, bool, error) {
+		store, err := b.State.openStore(ctx)
+		if err != nil {
+			return 0, false, err
+		}
+		return store.Reserve(ctx, key, rate, maxWait)
+	}
 }
 
 func (c *connection) close() error { return c.cleanups.run() }

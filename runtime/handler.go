@@ -138,7 +138,7 @@ func (h *Host) answerTask(ctx context.Context, t *task.Task, answers []byte) (bo
 	}
 	g := h.pin()
 	if g == nil {
-		return true, errClosed
+		return true, mcp.ErrClosing
 	}
 	defer g.leave()
 	p, ok := g.programs[t.Tool]
@@ -189,7 +189,7 @@ func (h *Host) admit(ctx context.Context, c *mcp.Caller) (*Generation, error) {
 	g := h.pin()
 	switch {
 	case g == nil:
-		return nil, errClosed
+		return nil, mcp.ErrClosing
 	case !g.isAuthenticated(c):
 		g.leave()
 		return nil, h.refuseUnauthorized(ctx, c)
@@ -262,7 +262,7 @@ type subscribedServer struct{ *Host }
 func (s subscribedServer) Resource(uri string) (*call.Resource, map[string]string, func(), error) {
 	g := s.pin()
 	if g == nil {
-		return nil, nil, nil, errClosed
+		return nil, nil, nil, mcp.ErrClosing
 	}
 	r, variables := g.fullView.resource(uri)
 	return r, variables, g.leave, nil

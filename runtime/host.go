@@ -148,8 +148,6 @@ func (h *Host) AwaitRetired() {
 // Current returns the generation that is served.
 func (h *Host) Current() *Generation { return h.current.Load() }
 
-var errClosed = &mcp.Error{Code: mcp.CodeBusy, Message: "The server is shutting down"}
-
 // pin enters the current generation. It tries again when that was replaced in the meantime and
 // admits no calls; nil means that the Host is closed.
 func (h *Host) pin() *Generation {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -116,6 +117,40 @@ func TestACallThatIsRefusedAgainDoesNotTroubleTheStore(t *testing.T) {
 			t.Errorf("a minute later: %s", said)
 		}
 	})
+}
+
+func TestTheRateOfAConnectionIsHeldByAllThatShareAState(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	w := newFakeBackend()
+	count := w.addCounter()
+	src := `connection "db" "main" {
+		name = "main"
+		rate = "30/d"
+	}
+	` + tool("x", `fake "main" { do = "count" }`) + tool("each", `
+	step "all" {
+		each = [1, 2, 3, 4]
+		fake "main" { do = "count" }
+	}
+	text = "done"`)
+	a, b := newHost(t, src, w.use, storedIn(t, path)), newHost(t, src, w.use, storedIn(t, path))
+	callAs(t, a, "ann", "x", `{}`)
+	said := callAs(t, b, "ben", "each", `{}`)
+	const want = `requests to \"main\" are limited to 30 a day, and the next turn is later than this call can wait`
+	if count() != 3 || !strings.Contains(said, want) || !strings.Contains(said, `"retryAfter":`) {
+		t.Errorf("%d at once, a tenth of 30 are expected: %s", count(), said)
+	}
+}
+
+func TestAConnectionWithoutARateNeedsNoState(t *testing.T) {
+	s := withStore(t, func(context.Context) (state.Store, error) { return nil, errors.New("there is no place for it") })
+	w := newFakeBackend()
+	src := "connection \"db\" \"main\" {\n name = \"main\"\n%s\n}\n" + tool("x", `fake "main" { value = 1 }`)
+	h := newHost(t, fmt.Sprintf(src, ""), w.use, s)
+	diags := h.Load(t.Context(), fileSystem(fmt.Sprintf(src, `rate = "5/s"`)))
+	if got := printDiagnostics(diags); !strings.Contains(got, "Requests over a connection are rate limited, which requires a state store") {
+		t.Errorf("got %s", got)
+	}
 }
 
 // BenchmarkRate is what a call takes with a rate that is counted in a file, and without.

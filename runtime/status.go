@@ -2,11 +2,13 @@ package runtime
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/webhook"
@@ -92,6 +94,28 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		r.Loaded = &s.Loaded
 	}
 	return r
+}
+
+// MaySeeHealth reports whether the health block allows a caller to see the health of the server. Nobody
+// may without the block, or while its rule cannot be evaluated.
+func (h *Host) MaySeeHealth(ctx context.Context, c *mcp.Caller) bool {
+	g := h.pin()
+	if g == nil {
+		return false
+	}
+	defer g.leave()
+	block := g.Config.Server.Health
+	if block == nil {
+		return false
+	}
+	frame := hcl.NewFrame(ctx, g.build.Dir, g.build.Now)
+	frame.Caller = call.CallerRoot(c)
+	may, err := block.Allow.Eval(frame, nil)
+	if err != nil {
+		const text = "health.allow failed, caller may not see the health"
+		g.env.LogFailure(ctx, slog.LevelError, text, err, "subject", c.Subject)
+	}
+	return may && err == nil
 }
 
 // recordLoad records what a load came to. A load that has failed serves what was served before: its

@@ -34,7 +34,7 @@ func (h *Host) Files(ctx context.Context, c *mcp.Caller, signed bool) (*Files, e
 	g := h.pin()
 	switch {
 	case g == nil:
-		return nil, errClosed
+		return nil, mcp.ErrClosing
 	case !signed && !g.isAuthenticated(c):
 		g.leave()
 		return nil, mcp.Unauthorized()

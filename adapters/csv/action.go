@@ -30,17 +30,18 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 		return nil, err
 	}
 	defer target.Close()
-	out := map[string]any{"path": target.Path, "count": len(t.rows)}
-	makeData := func(existing *os.File, size int64) (data []byte, err error) {
+	out := map[string]any{"path": target.Path}
+	produce := func(to io.Writer, existing *os.File, size int64) error {
+		w := &tableWriter{ctx: ctx, table: t, to: to, header: a.block.Header && size == 0}
 		if size > 0 {
-			if data, err = a.checkExisting(existing, size, t, target.Path); err != nil {
-				return nil, err
-			}
+			w.checkExisting = func() ([]byte, error) { return a.checkExisting(existing, size, t, target.Path) }
 		}
-		return t.encode(ctx, data, a.block.Header && size == 0)
+		err := w.write()
+		out["count"] = w.count
+		return err
 	}
 	accept := func() error { return call.CheckOutput(out) }
-	return out, target.Write(ctx, adapters.IfExists(a.block.IfExists), makeData, accept)
+	return out, target.Write(ctx, adapters.IfExists(a.block.IfExists), produce, accept)
 }
 
 func (a *action) prepare(f *hcl.Frame) (*adapters.File, *table, error) {
@@ -63,12 +64,13 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 		return "", err
 	}
 	defer target.Close()
-	data, err := t.encode(call.Frame.Context, nil, a.block.Header)
-	if err != nil {
+	var text strings.Builder
+	w := &tableWriter{ctx: call.Frame.Context, table: t, to: &text, header: a.block.Header}
+	if err := w.write(); err != nil {
 		return "", err
 	}
-	phrase, text := adapters.IfExists(a.block.IfExists).Phrase(), strings.ReplaceAll(string(data), "\r\n", "\n")
-	return fmt.Sprintf("%s %s, %d rows:\n\n%s", phrase, target.Path, len(t.rows), text), nil
+	phrase, shown := adapters.IfExists(a.block.IfExists).Phrase(), strings.ReplaceAll(text.String(), "\r\n", "\n")
+	return fmt.Sprintf("%s %s, %d rows:\n\n%s", phrase, target.Path, w.count, shown), nil
 }
 
 // maxHeader is the maximum number of bytes that are read to find the first line of a file.

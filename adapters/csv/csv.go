@@ -60,6 +60,9 @@ func (b *block) spec() hcl.Spec {
 	}
 }
 
+// StreamedRows returns the rows, which may be written as they arrive.
+func (b *block) StreamedRows() *hcl.Expr { return b.Rows }
+
 // Describe implements hcl.Describer.
 func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 	var checks adapters.Checks

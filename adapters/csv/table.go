@@ -2,7 +2,6 @@ package csv
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 type table struct {
 	columns   []string
 	rows      []any
+	stream    adapters.RowStream // in place of rows that are not read yet
 	delimiter rune
 	formulas  string
 	newline   string
@@ -26,6 +26,10 @@ type table struct {
 
 func (a *action) newTable(unresolved any) (*table, error) {
 	t := &table{columns: a.columns, delimiter: a.delimiter, formulas: a.block.Formulas, newline: "\r\n"}
+	if stream, ok := unresolved.(adapters.RowStream); ok {
+		t.stream = stream
+		return t, nil
+	}
 	v, err := value.Resolve(unresolved)
 	if err != nil {
 		return nil, &adapters.Fault{Message: err.Error(), Cause: err}
@@ -93,35 +97,6 @@ func keysInOrder(doc []byte) (keys []string) {
 
 func notObject(i int, row any) error {
 	return &adapters.Fault{Message: fmt.Sprintf("row %d must be an object, not %s", i+1, value.Kind(row))}
-}
-
-// ctxCheckInterval is the number of rows encoded between two checks of the context.
-const ctxCheckInterval = 4096
-
-// encode appends the records of the table, with a header if requested.
-func (t *table) encode(ctx context.Context, dst []byte, header bool) (_ []byte, err error) {
-	if header && len(t.columns) > 0 {
-		names := make([]any, len(t.columns))
-		for i, name := range t.columns {
-			names[i] = name
-		}
-		if dst, err = t.appendRecord(dst, 0, names); err != nil {
-			return nil, err
-		}
-	}
-	cells := make([]any, len(t.columns))
-	for i, row := range t.rows {
-		if i%ctxCheckInterval == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err := t.fillCells(cells, i, row); err != nil {
-			return nil, err
-		}
-		if dst, err = t.appendRecord(dst, i+1, cells); err != nil {
-			return nil, err
-		}
-	}
-	return dst, nil
 }
 
 // fillCells sets cells to the values of a row in the order of the columns.

@@ -31,6 +31,7 @@ type block struct {
 	Last      *hcl.Expr
 	Delimiter string
 	MaxSize   hcl.Size
+	Truncate  bool
 
 	Content  *hcl.Expr
 	IfExists string
@@ -63,12 +64,22 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.Last, "last", "The last line to read."),
 			hcl.Attr(&b.Delimiter, "delimiter", "The character between the cells of a CSV file.").DefaultDoc(`","`),
 			hcl.Attr(&b.MaxSize, "max_size",
-				"The maximum size to read. Lines before first do not count.").DefaultDoc(`"4MiB"`),
+				"The maximum size to read. Lines before first do not count. Longer text and lines are cut, and "+
+					"output.truncated is true; longer bytes, JSON and CSV fail the call.").DefaultDoc(`"4MiB"`),
+			hcl.TruncateAttr(&b.Truncate, "max_size"),
 			hcl.Attr(&b.Content, "content",
 				"The content to write: text, bytes, an uploaded file, or a value as JSON.").AllowFile(),
 			adapters.IfExistsAttr(&b.IfExists, "adds to it"),
 		},
 	)
+}
+
+// StreamedRows returns the content to write, which may be rows that are written as they arrive.
+func (b *block) StreamedRows() *hcl.Expr {
+	if b.Write == nil {
+		return nil
+	}
+	return b.Content
 }
 
 // Describe implements hcl.Describer.
@@ -102,10 +113,15 @@ func (b *block) readEffects() hcl.Effects {
 	default:
 		effects.Default.Text, effects.Default.Document, effects.MimeType = name, name, b.mimeType()
 	}
+	content := &schema.Member{Name: name, Type: t}
+	if canBeCut(b.format()) {
+		content = hcl.CutMember(name, t)
+	}
 	effects.Output = schema.ObjectOf(
-		&schema.Member{Name: name, Type: t},
+		content,
 		&schema.Member{Name: "path", Type: text},
 		&schema.Member{Name: "size", Type: &schema.Type{Kind: schema.Integer}},
+		&schema.Member{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 	)
 	return effects
 }

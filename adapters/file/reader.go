@@ -2,6 +2,7 @@ package file
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"os"
 	"syscall"
+	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -43,8 +45,13 @@ func (r *reader) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err != nil {
 		return nil, adapters.FileFault(err, target.Path)
 	}
-	out := map[string]any{"path": target.Path, "size": int(info.Size())}
-	return out, r.read(ctx, file, lines, out)
+	out := map[string]any{"path": target.Path, "size": int(info.Size()), "truncated": false}
+	if err := r.read(ctx, file, lines, out); err != nil || out["truncated"] == false {
+		return out, err
+	}
+	size := hcl.Size(r.maxSize).String()
+	return out, call.Truncate(adapters.Cut{Members: []string{"content", "lines"}, Limit: "max_size = " + size,
+		Argument: "max_size", Seen: "the content is larger: " + target.Path, Allowed: r.block.Truncate})
 }
 
 func (r *reader) prepare(f *hcl.Frame) (*adapters.File, lineRange, error) {
@@ -60,6 +67,12 @@ func (r *reader) prepare(f *hcl.Frame) (*adapters.File, lineRange, error) {
 func (r *reader) read(ctx context.Context, file *os.File, lines lineRange, out map[string]any) error {
 	path := out["path"].(string)
 	raw, err := r.readLines(ctx, file, lines, path)
+	if err == nil && int64(len(raw)) > r.maxSize {
+		if !canBeCut(r.format) {
+			err = r.tooLarge(path)
+		}
+		raw, out["truncated"] = raw[:lastLineEnd(raw[:r.maxSize])], true
+	}
 	if err != nil {
 		return err
 	}
@@ -164,15 +177,27 @@ func lineNumber(e *hcl.Expr, f *hcl.Frame, name string, ifNull int) (int, error)
 	return n, nil
 }
 
-// readLines reads a range of lines, or the whole file, up to the maximum size. It skips the lines before
+// canBeCut reports whether a format of a larger file is cut. All others need all of it.
+func canBeCut(format string) bool { return format == asText || format == asLines }
+
+// lastLineEnd returns the end of the last whole line of a text, or else of its last character.
+func lastLineEnd(text []byte) int {
+	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
+		return i + 1
+	}
+	end := len(text)
+	for end > 0 && len(text)-end < utf8.UTFMax && !utf8.Valid(text[:end]) {
+		end--
+	}
+	return end
+}
+
+// readLines reads a range of lines, or the whole file, up to more than the maximum size. It skips the lines before
 // the range without storing them.
 func (r *reader) readLines(ctx context.Context, file *os.File, lines lineRange, path string) ([]byte, error) {
 	src := &ctxReader{ctx: ctx, src: file}
 	if lines.isAll() {
 		raw, err := io.ReadAll(io.LimitReader(src, r.maxSize+1))
-		if err == nil && int64(len(raw)) > r.maxSize {
-			err = r.tooLarge(path)
-		}
 		return raw, toFault(ctx, err, path)
 	}
 	in := bufio.NewReaderSize(src, 64<<10)
@@ -182,10 +207,9 @@ func (r *reader) readLines(ctx context.Context, file *os.File, lines lineRange, 
 		if n >= lines.first {
 			out = append(out, part...)
 		}
-		if int64(len(out)) > r.maxSize {
-			return nil, r.tooLarge(path)
-		}
 		switch {
+		case int64(len(out)) > r.maxSize:
+			return out, nil
 		case err == nil:
 			n++
 		case errors.Is(err, bufio.ErrBufferFull): // the line continues
@@ -209,11 +233,7 @@ func toFault(ctx context.Context, err error, path string) error {
 }
 
 func (r *reader) tooLarge(path string) error {
-	hint := ""
-	if r.block.First != nil || r.block.Last != nil {
-		hint = "; request fewer lines"
-	}
-	return &adapters.Fault{Message: fmt.Sprintf("the content is larger than %s%s: %s", hcl.Size(r.maxSize), hint, path)}
+	return &adapters.Fault{Message: fmt.Sprintf("the content is larger than %s: %s", hcl.Size(r.maxSize), path)}
 }
 
 // ctxReader fails when its context ends.

@@ -2,7 +2,9 @@ package file
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"hatchel/adapters"
@@ -22,32 +24,56 @@ func (w *writer) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	target, data, err := w.prepare(call.Frame)
+	target, content, err := w.prepare(call.Frame)
 	if err != nil {
 		return nil, err
 	}
 	defer target.Close()
 	out := map[string]any{"path": target.Path}
-	return out, target.Write(ctx, w.ifExists, func(_ *os.File, size int64) ([]byte, error) {
-		out["size"] = int(size) + len(data)
-		return data, nil
+	return out, target.Write(ctx, w.ifExists, func(to io.Writer, _ *os.File, size int64) error {
+		n, err := content.writeTo(ctx, to)
+		out["size"] = int(size) + n
+		return err
 	}, func() error { return call.CheckOutput(out) })
 }
 
-func (w *writer) prepare(f *hcl.Frame) (*adapters.File, []byte, error) {
+// content is what is written: data, or the rows of a query.
+type content struct {
+	data []byte
+	rows adapters.RowStream // nil for data
+}
+
+func (w *writer) prepare(f *hcl.Frame) (*adapters.File, content, error) {
+	var c content
 	v, err := w.block.Content.Eval(f)
 	if err == nil {
-		v, err = value.ResolveContent(v)
+		if rows, ok := v.(adapters.RowStream); ok {
+			c.rows = rows
+		} else if v, err = value.ResolveContent(v); err == nil {
+			c.data, err = encode(v)
+		}
+	}
+	if fault := new(adapters.Fault); err != nil && !errors.As(err, &fault) {
+		err = &adapters.Fault{Message: err.Error()}
 	}
 	if err != nil {
-		return nil, nil, &adapters.Fault{Message: err.Error()}
-	}
-	data, err := encode(v)
-	if err != nil {
-		return nil, nil, err
+		return nil, c, err
 	}
 	target, err := w.dir.OpenRendered(f, w.block.Write)
-	return target, data, err
+	return target, c, err
+}
+
+// writeTo writes the content and returns its size.
+func (c content) writeTo(ctx context.Context, to io.Writer) (int, error) {
+	if c.rows == nil {
+		return to.Write(c.data)
+	}
+	list := &jsonRows{to: to}
+	err := c.rows.Read(ctx, list)
+	if err == nil {
+		err = list.end()
+	}
+	return list.size, err
 }
 
 // encode returns text and bytes unchanged, and everything else as JSON.
@@ -69,19 +95,19 @@ func encode(v any) ([]byte, error) {
 
 // Plan implements adapters.Planner. It returns the path and the content of the file.
 func (w *writer) Plan(call *adapters.Call) (string, error) {
-	target, data, err := w.prepare(call.Frame)
+	target, c, err := w.prepare(call.Frame)
 	if err != nil {
 		return "", err
 	}
 	defer target.Close()
-	content, err := w.block.Content.Eval(call.Frame)
+	v, err := w.block.Content.Eval(call.Frame)
 	if err != nil {
 		return "", err
 	}
 	phrase := w.ifExists.Phrase()
-	if upload, ok := content.(value.File); ok {
+	if upload, ok := v.(value.File); ok {
 		info := upload.Info()
 		return fmt.Sprintf("%s %s %s\n", phrase, target.Path, info.Summary()), nil
 	}
-	return fmt.Sprintf("%s %s:\n\n%s\n", phrase, target.Path, adapters.PlanText(data, len(data))), nil
+	return fmt.Sprintf("%s %s:\n\n%s\n", phrase, target.Path, adapters.PlanText(c.data, len(c.data))), nil
 }

@@ -21,8 +21,9 @@ type action struct {
 	service      *service
 	method       string
 	address      *hcl.RequestURL
-	timeout      time.Duration  // of one attempt; 0 means the time limit of the call
-	sharedHeader nethttp.Header // of every call, never modified; nil if each call has headers of its own
+	timeout      time.Duration   // of one attempt; 0 means the time limit of the call
+	sharedHeader nethttp.Header  // of every call, never modified; nil if each call has headers of its own
+	fixedHeaders map[string]bool // of the connection, which names of a call cannot override
 	maxBody      int64
 	okStatus     statuses
 	response     *schema.Validator // of a JSON body; nil if its type is unknown
@@ -103,7 +104,7 @@ func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledReques
 	if r.traceparent != "" {
 		r.header["Traceparent"] = []string{r.traceparent}
 	}
-	if err := r.addHeaders(f, a.service.headers); err != nil {
+	if err := r.addHeaders(f, a.service.headers, nil); err != nil {
 		return err
 	}
 	if a.service.authorizer != nil {
@@ -111,7 +112,19 @@ func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledReques
 			return err
 		}
 	}
-	return r.addHeaders(f, a.block.Headers)
+	return r.addHeaders(f, a.block.Headers, a.fixedHeaders)
+}
+
+// fixHeaders returns the headers of the connection that the block does not name.
+func (a *action) fixHeaders() map[string]bool {
+	fixed := map[string]bool{}
+	for _, name := range a.service.ownHeaders {
+		fixed[nethttp.CanonicalHeaderKey(name)] = true
+	}
+	for _, name := range a.block.Headers.Names() {
+		delete(fixed, nethttp.CanonicalHeaderKey(name))
+	}
+	return fixed
 }
 
 var (
@@ -121,38 +134,56 @@ var (
 
 // roundTrip sends a request, retries it as the policy allows, and returns the output.
 func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]any, error) {
-	address, renewed, sent := r.address(), false, false
+	address, began, renewed, sent := r.address(), time.Now(), false, false
 	for attempt := 1; ; attempt++ {
 		out, failed := a.attempt(ctx, r, address)
 		if failed == nil {
 			return out, nil
 		}
-		if err := ctx.Err(); err != nil {
+		if err := ctx.Err(); err == context.DeadlineExceeded {
+			return nil, &adapters.Fault{Message: "the request was tried " + times(attempt), Cause: err}
+		} else if err != nil {
 			return nil, err
 		}
 		sent = sent || !failed.unsent
 		failed.Unavailable, failed.NotSent = failed.isOutage(), !sent
-		if failed.Status == nethttp.StatusUnauthorized && !renewed {
-			if renewed = a.renewToken(ctx, r); renewed {
-				continue
-			}
-		}
+		r.call.Pace.Postpone(failed.RetryAfter)
 		wait, again := a.retry.next(failed, attempt, a.repeatable)
-		if !again || !waitForRetry(ctx, wait) {
-			return nil, a.finalError(ctx, failed)
+		if failed.Status == nethttp.StatusUnauthorized && !renewed {
+			renewed = a.renewToken(ctx, r)
+			again = again || renewed
+		}
+		if !again || !waitForRetry(ctx, wait) || r.call.Pace.Wait(ctx) != nil {
+			return nil, a.finalError(ctx, failed, attempt, time.Since(began))
 		}
 	}
 }
 
 // finalError returns the error of the call after its last attempt.
-func (a *action) finalError(ctx context.Context, failed *failure) error {
+func (a *action) finalError(ctx context.Context, failed *failure, attempts int, took time.Duration) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
+	}
+	switch {
+	case attempts > 1:
+		failed.Message += fmt.Sprintf("; tried %s, %v in all", times(attempts), took.Round(100*time.Millisecond))
+	case !a.repeatable && a.retry == nil && notExecutedStatuses.contains(failed.Status):
+		failed.Message += fmt.Sprintf("; tried once, because a %s is retried only if its http block has a retry block or "+
+			"an Idempotency-Key header", a.method)
+	case failed.timedOut:
+		failed.Message += "; tried once"
 	}
 	if failed.Status == 0 && !failed.unsent && !a.repeatable {
 		failed.Message += "; it is not known whether the request was carried out"
 	}
 	return &failed.Fault
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // renewToken replaces a fetched token that the service has rejected.

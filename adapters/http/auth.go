@@ -23,10 +23,9 @@ func (a *auth) spec() hcl.Spec {
 		hcl.Attr(&a.Bearer, "bearer", "A token, sent as `Authorization: Bearer …`."),
 		hcl.Attr(&a.Basic, "basic", "A user name and a password, such as "+
 			`{ username = "reports", password = secret.shop }.`).AllowSecret().FixedKeys(),
-		hcl.Attr(&a.Header, "header",
-			"Headers that contain keys, such as { X-Api-Key = secret.key }.").AllowSecret().FixedKeys(),
-		hcl.Attr(&a.Query, "query",
-			"Query parameters that contain keys, such as { appid = secret.key }.").AllowSecret().FixedKeys(),
+		hcl.Headers(&a.Header, "header", "Headers that contain keys, such as { X-Api-Key = secret.key }.").FixedKeys(),
+		hcl.Headers(&a.Query, "query",
+			"Query parameters that contain keys, such as { appid = secret.key }.").FixedKeys(),
 		hcl.Block(&a.OAuth2, "oauth2", "OAuth 2.0 client credentials. A token is fetched on first use and renewed "+
 			"shortly before it expires. With exchange, each caller has a token of their own.", (*oauth2).spec),
 	)
@@ -58,13 +57,21 @@ func (a *auth) authorizer(s *service, env adapters.Env) authorizer {
 	return a
 }
 
+// headerNames returns the names of the headers that authenticate requests.
+func (a *auth) headerNames() []string {
+	if a.Query != nil {
+		return nil
+	}
+	return append(a.Header.Names(), "Authorization")
+}
+
 // authorize implements authorizer for credentials that the configuration contains.
 func (a *auth) authorize(_ context.Context, f *hcl.Frame, r *compiledRequest) error {
 	switch {
 	case a.Basic != nil:
 		return r.setBasicAuth(f, a.Basic)
 	case a.Header != nil:
-		return r.addHeaders(f, a.Header)
+		return r.addHeaders(f, a.Header, nil)
 	case a.Query != nil:
 		return eachEntry(f, a.Query, "query parameter ", scalar, func(name, text string, _ bool) error {
 			r.addSecret(text)

@@ -59,8 +59,8 @@ func (b *block) spec() hcl.Spec {
 		hcl.Spec{
 			hcl.Attr(&b.Query, "query",
 				"Query parameters. Null omits a parameter, a list repeats it.").AllowSecret(),
-			hcl.Attr(&b.Headers, "headers",
-				"Headers, which override those of the connection. Null omits a header.").AllowSecret(),
+			hcl.Headers(&b.Headers, "headers", "Headers, which override those of the connection if the block names them. "+
+				"A map with names that come with the call cannot. Null omits a header."),
 		},
 		b.Body.spec(),
 		hcl.Spec{
@@ -116,6 +116,7 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 		Destructive: overwrites,
 		Idempotent:  b.repeatable(),
 		OpenWorld:   conn == nil,
+		Unlimited:   b.Paginate.unlimited(),
 	}
 	switch {
 	case b.Paginate != nil:
@@ -174,7 +175,7 @@ func (b *block) checkHosts(checks *adapters.Checks, conn *hcl.Connection, addres
 func (b *block) outputType(method string) *schema.Type {
 	if b.Paginate != nil {
 		return schema.ObjectOf(
-			&schema.Member{Name: "items", Type: schema.ListOf(&schema.Type{Kind: schema.Any})},
+			hcl.CutMember("items", schema.ListOf(&schema.Type{Kind: schema.Any})),
 			&schema.Member{Name: "pages", Type: &schema.Type{Kind: schema.Integer}},
 			&schema.Member{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 		)
@@ -231,7 +232,7 @@ func bind(ctx context.Context, b *block, env adapters.Env) (adapters.Action, err
 	if a.timeout == 0 && (a.retry != nil || !isRead(method)) {
 		a.timeout = defaultTimeout
 	}
-	a.sharedHeader = a.newSharedHeader()
+	a.sharedHeader, a.fixedHeaders = a.newSharedHeader(), a.fixHeaders()
 	if b.Paginate != nil {
 		return &paginatedAction{action: a, paginate: b.Paginate}, nil
 	}

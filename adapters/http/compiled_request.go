@@ -219,10 +219,14 @@ func headerNameError(name string) string {
 // isHeaderValue reports whether a text has no line break and no other control character but tabs.
 func isHeaderValue(s string) bool { return httpguts.ValidHeaderFieldValue(s) }
 
-// addHeaders sets the headers of a call. A list repeats its header.
-func (r *compiledRequest) addHeaders(f *hcl.Frame, entries *hcl.KeyValues) error {
+// addHeaders sets the headers of a call, but not those in fixed. A list repeats its header.
+func (r *compiledRequest) addHeaders(f *hcl.Frame, entries *hcl.KeyValues, fixed map[string]bool) error {
 	return eachEntry(f, entries, "header ", scalars, func(name string, texts []string, secret bool) error {
-		if reason := headerNameError(name); reason != "" {
+		reason, canonical := headerNameError(name), nethttp.CanonicalHeaderKey(name)
+		if fixed[canonical] {
+			reason = fmt.Sprintf("header %s cannot be set: the connection sets it", name)
+		}
+		if reason != "" {
 			return &adapters.Fault{Message: "the " + reason}
 		}
 		for i, text := range texts {
@@ -237,7 +241,7 @@ func (r *compiledRequest) addHeaders(f *hcl.Frame, entries *hcl.KeyValues) error
 				}
 			}
 		}
-		r.header[nethttp.CanonicalHeaderKey(name)] = texts
+		r.header[canonical] = texts
 		return nil
 	})
 }

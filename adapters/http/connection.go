@@ -39,8 +39,7 @@ func (c *connection) spec() hcl.Spec {
 	return hcl.Spec{
 		hcl.Attr(&c.BaseURL, "base_url",
 			`The URL before the paths of the blocks, such as "https://shop.example/api/v1".`).Require(),
-		hcl.Attr(&c.Headers, "headers",
-			"Headers of every request. They may read `caller`.").AllowSecret().FixedKeys(),
+		hcl.Headers(&c.Headers, "headers", "Headers of every request. They may read `caller`.").FixedKeys(),
 		hcl.Attr(&c.Timeout, "timeout", "The time limit for one attempt, from connecting to the last byte.").
 			DefaultDoc(`"30s"; for reads without retry, the time limit of the tool`),
 		hcl.Attr(&c.MaxBody, "max_body", "The maximum size of a response after decompression.").DefaultDoc(`"4MiB"`),
@@ -106,8 +105,10 @@ func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 	if c.Retry != nil {
 		s.retry = c.Retry.policy(true)
 	}
+	s.ownHeaders = c.Headers.Names()
 	if c.Auth != nil {
 		s.authorizer = c.Auth.authorizer(s, env)
+		s.ownHeaders = append(s.ownHeaders, c.Auth.headerNames()...)
 	}
 	return s, nil
 }

@@ -26,6 +26,7 @@ type failure struct {
 	adapters.Fault      // of the call, if this is its last attempt
 	unsent         bool // nothing of the request can have reached the service
 	permanent      bool // another attempt would fail too
+	timedOut       bool
 }
 
 // newPermanentFailure returns the failure of a response that another attempt would get too.
@@ -57,6 +58,7 @@ func networkFailure(err error, timeout time.Duration) *failure {
 		f.Message, f.permanent = message, true
 		return f
 	}
+	f.timedOut = isTimeout(err)
 	switch dns := (*net.DNSError)(nil); {
 	case errors.As(err, &dns):
 		f.Message, f.unsent = "the service's host name could not be resolved", true
@@ -64,11 +66,11 @@ func networkFailure(err error, timeout time.Duration) *failure {
 		f.Message = "the service refuses connections; it may be down"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		f.Message = "the service is not reachable from this server"
-	case isTimeout(err) && f.unsent:
+	case f.timedOut && f.unsent:
 		f.Message = "the service did not accept the connection in time"
-	case isTimeout(err) && timeout > 0:
+	case f.timedOut && timeout > 0:
 		f.Message = fmt.Sprintf("the service did not respond within %v", timeout)
-	case isTimeout(err):
+	case f.timedOut:
 		f.Message = "the service did not respond in time"
 	case f.unsent:
 		f.Message = "no connection to the service could be made"

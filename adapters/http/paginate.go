@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -21,7 +22,8 @@ type paginate struct {
 	Param    string
 	Items    *hcl.Program
 	Next     *hcl.Program
-	MaxPages int
+	MaxPages int // 0 for the default
+	Truncate bool
 }
 
 const (
@@ -32,7 +34,6 @@ const (
 )
 
 func (p *paginate) spec() hcl.Spec {
-	p.MaxPages = defaultMaxPages
 	body := &schema.Type{Kind: schema.Any}
 	page := &schema.Member{Name: "page", Type: &schema.Type{Kind: schema.Integer}}
 	count := &schema.Member{Name: "count", Type: &schema.Type{Kind: schema.Integer}}
@@ -49,7 +50,8 @@ func (p *paginate) spec() hcl.Spec {
 				`of items so far. Null, false and an empty string end the list.`).Require()),
 		hcl.Spec{hcl.PositiveInt(&p.MaxPages, "max_pages",
 			"The maximum number of pages. output.truncated is true if there were more, or if the items of all pages "+
-				"are larger than four times max_body, where every value counts 32 bytes or more.").DefaultDoc("10")},
+				"are larger than four times max_body, where every value counts 32 bytes or more.").DefaultDoc("10"),
+			hcl.TruncateAttr(&p.Truncate, "max_pages")},
 	)
 }
 
@@ -72,6 +74,17 @@ func (p *paginate) check(checks *adapters.Checks, sendsJSON bool) {
 		checks.Refuse(true, &p.Next, "next gives a list. It must give a text, a number, a map of query parameters, or "+
 			"null at the end.")
 	}
+}
+
+// maxPages returns the maximum number of pages of a call.
+func (p *paginate) maxPages() int { return cmp.Or(p.MaxPages, defaultMaxPages) }
+
+// unlimited returns why the items are certainly cut once there are enough of them, or nil.
+func (p *paginate) unlimited() error {
+	if p == nil || p.Truncate || p.MaxPages > 0 {
+		return nil
+	}
+	return hcl.Blame(&p.Next, "All pages are read, and max_pages is %d by default.", defaultMaxPages)
 }
 
 // paginatedAction is the action of a block that reads all pages.
@@ -110,7 +123,7 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 		}
 		for _, item := range pageItems {
 			if left -= sizeOf(item); left < 0 {
-				return map[string]any{"items": items, "pages": n, "truncated": true}, nil
+				return a.cutOutput(call, items, n, bodiesInItems*a.maxBody)
 			}
 			items = append(items, item)
 		}
@@ -119,13 +132,19 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 		if err != nil {
 			return nil, err
 		}
-		if next == nil || n >= a.paginate.MaxPages {
-			return map[string]any{"items": items, "pages": n, "truncated": next != nil}, nil
+		switch {
+		case next == nil:
+			return map[string]any{"items": items, "pages": n, "truncated": false}, nil
+		case n >= a.paginate.maxPages():
+			return a.cutOutput(call, items, n, 0)
 		}
 		if page, err = a.nextPage(next, r); err != nil {
 			return nil, err
 		}
 		call.Progress(float64(n), 0, fmt.Sprintf("page %d, %d items", n, len(items)))
+		if err := call.Pace.Wait(ctx); err != nil {
+			return nil, markSent(err, true)
+		}
 	}
 }
 
@@ -159,6 +178,19 @@ func (a *paginatedAction) digest(r *compiledRequest) [sha256.Size]byte {
 		text = append(append(text, '\n'), r.body...)
 	}
 	return sha256.Sum256(text)
+}
+
+// cutOutput returns the output for items of n pages of which there are more, because of max_pages or
+// of a maximum size of the items.
+func (a *paginatedAction) cutOutput(call *adapters.Call, items []any, n int, maxSize int64) (any, error) {
+	cut := adapters.Cut{
+		Members: []string{"items"}, Limit: fmt.Sprintf("max_pages = %d", a.paginate.maxPages()), Argument: "max_pages",
+		Seen: fmt.Sprintf("there is more after %d pages with %d items", n, len(items)), Allowed: a.paginate.Truncate,
+	}
+	if maxSize > 0 {
+		cut.Limit, cut.Argument = hcl.Size(maxSize).String()+" of items, four times max_body", "max_body"
+	}
+	return map[string]any{"items": items, "pages": n, "truncated": true}, call.Truncate(cut)
 }
 
 // markSent returns the error of a page. If earlier pages were sent, it does not report that nothing was.

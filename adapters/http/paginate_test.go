@@ -130,6 +130,19 @@ func TestMaxPages(t *testing.T) {
 	}
 }
 
+func TestMaxPagesFailACallThatNeedsAllItems(t *testing.T) {
+	s := servePages(t)
+	b := adaptertest.Bind(t, source(s.URL, "", "", "get = \"/list\"\n paginate {\n param = \"page\"\n items = \"output.body.items\"\n next = \"output.body.next\"\n max_pages = 2\n }"))
+	call, err := b.Call(t.Context(), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.Block, call.Whole = "the http block", []string{"items"}
+	_, err = b.Action.Do(t.Context(), call)
+	wantPart(t, wantFault(t, err).Message, "the http block stopped at its limit, max_pages = 2, and there is more after 2 pages with 4 items. "+
+		"The call needs all of output.items")
+}
+
 // All pages together are limited, whatever they consist of: the memory of a million empty objects is not that of
 // their text.
 func TestItemsOfAllPagesAreLimited(t *testing.T) {
@@ -147,6 +160,37 @@ func TestItemsOfAllPagesAreLimited(t *testing.T) {
 			if got := len(out["items"].([]any)); got != want || out["truncated"] != true || s.count() != got/15+1 {
 				t.Errorf("%d items of %d pages, truncated %v", got, s.count(), out["truncated"])
 			}
+		})
+	}
+}
+
+func TestACallThatNeedsAllItemsFailsWhenTheyAreLimited(t *testing.T) {
+	for block, want := range map[string]string{
+		"max_body = \"1KiB\"\n":                 "stopped at its limit, 4 KiB of items, four times max_body",
+		"max_body = \"1KiB\"\n truncate = true": "",
+		"max_body = \"1MiB\"\n max_pages = 2":   "stopped at its limit, max_pages = 2",
+		"truncate = true\n max_pages = 2":       "",
+	} {
+		t.Run(block, func(t *testing.T) {
+			maxBody, inPaginate, _ := strings.Cut(block, "\n")
+			if !strings.HasPrefix(maxBody, "max_body") {
+				maxBody, inPaginate = "", block
+			}
+			s := serve(t, respond(`{"items": [`+strings.Repeat("0,", 29)+`0]}`))
+			pages := strings.Replace(paginated("get = \"/list\"\n"+maxBody, "page", "output.page + 1"), "items =", inPaginate+"\n items =", 1)
+			b := adaptertest.Bind(t, source(s.URL, "", "", pages))
+			call, err := b.Call(t.Context(), `{}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			call.Whole = []string{"items"}
+			if _, err = b.Action.Do(t.Context(), call); want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			wantPart(t, wantFault(t, err).Message, want)
 		})
 	}
 }

@@ -341,3 +341,30 @@ func TestIdempotencyKeyIsSentWithWrites(t *testing.T) {
 		})
 	}
 }
+
+// The names of a map of a call are the caller's. Those that the connection sets say who sends the request.
+func TestNamesOfACallDoNotReplaceHeadersOfTheConnection(t *testing.T) {
+	const input = `  input "h" { type = map(string) }`
+	for name, c := range map[string]struct{ connection, headers, arguments, want string }{
+		"a bearer token":         {"  auth {\n    bearer = secret.key\n  }", "input.h", `{"h": {"authorization": "Bearer other"}}`, "the header authorization cannot be set: the connection sets it"},
+		"a key":                  {"  auth {\n    header = { X-Api-Key = secret.key }\n  }", "input.h", `{"h": {"x-api-key": "other"}}`, "the header x-api-key cannot be set"},
+		"an identity":            {`  headers = { X-User = "ann" }`, "input.h", `{"h": {"X-USER": "ben"}}`, "the header X-USER cannot be set"},
+		"in a merged map":        {`  headers = { X-User = "ann" }`, `merge({ X-Other = "x" }, input.h)`, `{"h": {"x-user": "ben"}}`, "cannot be set"},
+		"another header":         {"  auth {\n    bearer = secret.key\n  }", "input.h", `{"h": {"x-trace": "1"}}`, ""},
+		"a name that is written": {"  auth {\n    bearer = secret.key\n  }", `{ Authorization = input.h["a"] }`, `{"h": {"a": "Bearer mine"}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, respond(`{}`))
+			_, err := adaptertest.Bind(t, source(s.URL, c.connection, input, "get = \"/x\"\n headers = "+c.headers)).Do(t.Context(), c.arguments)
+			if c.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if wantPart(t, wantFault(t, err).Message, c.want); s.count() > 0 {
+				t.Error("a request was sent")
+			}
+		})
+	}
+}

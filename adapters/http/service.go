@@ -28,6 +28,7 @@ type service struct {
 
 	base       string // the base_url without a trailing slash; empty without a connection
 	headers    *hcl.KeyValues
+	ownHeaders []string      // that the connection sets, with those that authenticate requests
 	authorizer authorizer    // nil if requests need no credentials
 	timeout    time.Duration // of one attempt; 0 if not configured
 	maxBody    hcl.Size

@@ -110,7 +110,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if stopped {
 		return nil, a.stoppedError(ctx, p, j)
 	}
-	r, err := a.result(p, j, exits)
+	r, err := a.result(call, p, j, exits)
 	if err == nil {
 		a.logErrorOutput(ctx, p, j)
 	}
@@ -144,7 +144,7 @@ func (a *action) stoppedError(ctx context.Context, p *commandPlan, j *job) error
 }
 
 // result checks the exit codes and reads the output.
-func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (any, error) {
+func (a *action) result(call *adapters.Call, p *commandPlan, j *job, exits []exitStatus) (any, error) {
 	code := 0
 	for i, e := range exits {
 		if i < len(exits)-1 && e.code == 128+int(syscall.SIGPIPE) { // also as reported by a shell
@@ -161,14 +161,31 @@ func (a *action) result(p *commandPlan, j *job, exits []exitStatus) (any, error)
 			code = e.code
 		}
 	}
-	output := map[string]any{"stdout": j.stdout.captured.text(p.secrets), "stderr": "", "code": code}
+	output := map[string]any{
+		"stdout": j.stdout.captured.text(p.secrets), "stderr": "", "code": code, "truncated": false,
+	}
 	if j.stderr != nil {
 		output["stderr"] = j.stderr.captured.text(p.secrets)
 	}
-	if err := a.block.parseOutput(j.stdout.captured, output); err != nil {
+	if err := a.block.parseOutput(j.stdout.captured, p.secrets, output); err != nil {
 		return nil, p.outputFault(err, j)
 	}
-	return output, nil
+	err := a.checkCut(call, output, j.stderr, "stderr")
+	if err == nil {
+		err = a.checkCut(call, output, j.stdout, "stdout", "lines")
+	}
+	return output, err
+}
+
+// checkCut reports to the call that an output of the programs was cut.
+func (a *action) checkCut(call *adapters.Call, output map[string]any, s *stream, members ...string) error {
+	if s == nil || s.captured.omitted() == 0 {
+		return nil
+	}
+	output["truncated"] = true
+	limit := a.block.MaxOutput
+	return call.Truncate(adapters.Cut{Members: members, Limit: "max_output = " + limit.String(),
+		Argument: "max_output", Seen: "the program wrote " + hcl.Size(s.captured.total).String(), Allowed: a.block.Truncate})
 }
 
 // Plan implements adapters.Planner. It shows the commands in shell syntax, the directory, the environment, what the

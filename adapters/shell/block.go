@@ -21,6 +21,7 @@ type block struct {
 	Dir        *hcl.StringExpr
 	OKCodes    []int
 	MaxOutput  hcl.Size
+	Truncate   bool
 	Stderr     string
 	Parse      string
 	Timeout    time.Duration
@@ -71,7 +72,9 @@ func (b *block) spec() hcl.Spec {
 				"that a signal ends has the code 128 plus its number. A pipe has them in its stages.").
 				DefaultDoc("the connection's, else [0]"),
 			hcl.Attr(&b.MaxOutput, "max_output", "How much of stdout, and of stderr, is kept. The middle of a "+
-				"longer text is removed. Longer data fails the call.").DefaultDoc(`"1MiB"`),
+				"longer text, or the end of longer lines, is removed, and output.truncated is true. Longer JSON fails "+
+				"the call.").DefaultDoc(`"1MiB"`),
+			hcl.TruncateAttr(&b.Truncate, "max_output"),
 			hcl.Attr(&b.Stderr, "stderr", "\"merge\" writes the error output to stdout, in the order of writing.").
 				DefaultDoc("separate"),
 			hcl.Attr(&b.Parse, "parse", "How stdout is read: \"text\", \"json\", \"jsonl\" (one JSON value a line) "+
@@ -135,11 +138,15 @@ func checkExitCodes(checks *adapters.Checks, codes *[]int) {
 func (b *block) outputType() *schema.Type {
 	text := &schema.Type{Kind: schema.String}
 	members := []*schema.Member{
-		{Name: "stdout", Type: text},
-		{Name: "stderr", Type: text},
+		hcl.CutMember("stdout", text),
+		hcl.CutMember("stderr", text),
 		{Name: "code", Type: &schema.Type{Kind: schema.Integer}},
+		{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 	}
-	if f, ok := formats[b.Parse]; ok {
+	switch f, ok := formats[b.Parse]; {
+	case ok && f.decode == nil:
+		members = append(members, hcl.CutMember(f.member, f.typ))
+	case ok:
 		members = append(members, &schema.Member{Name: f.member, Type: f.typ})
 	}
 	return schema.ObjectOf(members...)

@@ -75,8 +75,7 @@ func (c *capture) text(secrets []string) string {
 	if c.omitted() == 0 {
 		return strings.ToValidUTF8(string(c.buf), "\uFFFD")
 	}
-	half := c.limit / 2
-	head := adapters.SanitizeHead(trimPartialRune(c.buf[:half]), secrets)
+	half, head := c.limit/2, c.head(secrets)
 	tail := append(append(make([]byte, 0, c.limit-half), c.buf[c.next:]...), c.buf[half:c.next]...)
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
@@ -84,6 +83,11 @@ func (c *capture) text(secrets []string) string {
 	tail = adapters.SanitizeTail(tail, secrets)
 	omitted := c.total - int64(len(head)) - int64(len(tail))
 	return strings.ToValidUTF8(fmt.Sprintf("%s\n[... %d bytes truncated ...]\n%s", head, omitted, tail), "\uFFFD")
+}
+
+// head returns the text before the omitted bytes. No part of a secret ends it.
+func (c *capture) head(secrets []string) string {
+	return string(adapters.SanitizeHead(trimPartialRune(c.buf[:c.limit/2]), secrets))
 }
 
 // trimPartialRune removes the beginning of a character from the end of b.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"hatchel/adapters"
@@ -25,16 +26,21 @@ var formats = map[string]format{
 	parseLines:     {"lines", schema.ListOf(&schema.Type{Kind: schema.String}), nil},
 }
 
-// parseOutput adds what standard output contains to the output.
-func (b *block) parseOutput(stdout *capture, output map[string]any) (err error) {
+// parseOutput adds what standard output contains to the output: of cut lines those before the cut.
+func (b *block) parseOutput(stdout *capture, secrets []string, output map[string]any) (err error) {
 	f, ok := formats[b.Parse]
 	switch {
 	case !ok:
+	case f.decode == nil: // lines of the text without secrets and invalid bytes
+		text := output["stdout"].(string)
+		if stdout.omitted() > 0 {
+			text = strings.ToValidUTF8(stdout.head(secrets), "\uFFFD")
+			text = text[:strings.LastIndexByte(text, '\n')+1]
+		}
+		output[f.member] = adapters.SplitLines(text)
 	case stdout.omitted() > 0:
 		return fmt.Errorf("wrote %s, but at most %s can be read as data; request less",
 			hcl.Size(stdout.total), hcl.Size(stdout.limit))
-	case f.decode == nil: // lines of the text without secrets and invalid bytes
-		output[f.member] = adapters.SplitLines(output["stdout"].(string))
 	default:
 		output[f.member], err = f.decode(stdout.buf)
 	}

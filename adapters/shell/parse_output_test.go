@@ -19,6 +19,7 @@ func TestParseOutput(t *testing.T) {
 		"jsonl":                {"script = \"printf '1\\\\n\\\\n {\\\"a\\\":null} \\\\r\\\\n\\\"x\\\"'\"\nparse = \"jsonl\"", "json", []any{1, map[string]any{"a": nil}, "x"}},
 		"jsonl of nothing":     {"command = [\"true\"]\nparse = \"jsonl\"", "json", []any{}},
 		"lines":                {"command = [\"printf\", \"a\\\\r\\\\n\\\\nb\"]\nparse = \"lines\"", "lines", []any{"a", "", "b"}},
+		"cut lines":            {"command = [\"printf\", \"a\\nb\\nccccccccc\"]\nparse = \"lines\"\nmax_output = 10", "lines", []any{"a", "b"}},
 		"lines of nothing":     {"command = [\"true\"]\nparse = \"lines\"", "lines", []any{}},
 		"accepted code":        {"command = [\"sh\", \"-c\", \"exit 3\"]\nok_codes = [0, 3]", "code", 3},
 		"accepted signal":      {"script = \"kill $$\"\nok_codes = [143]", "code", 143},
@@ -48,7 +49,7 @@ func TestParseOutputErrors(t *testing.T) {
 		"nothing":       {"command = [\"true\"]\nparse = \"json\"", `true wrote nothing, but JSON is expected`},
 		"third line":    {"script = \"printf '1\\\\n2\\\\n{]\\\\n4\\\\n'\"\nparse = \"jsonl\"", `the script wrote something that is not JSON: line 3, column 2: a key is expected, at "]"`},
 		"not text":      {"script = \"printf '\\\"\\\\377\\\"'\"\nparse = \"json\"", `invalid UTF-8`},
-		"too much":      {"command = [\"seq\", \"100000\"]\nparse = \"lines\"\nmax_output = \"4KiB\"", `seq wrote 575.1 KiB, but at most 4 KiB can be read as data; request less`},
+		"too much":      {"command = [\"seq\", \"100000\"]\nparse = \"jsonl\"\nmax_output = \"4KiB\"", `seq wrote 575.1 KiB, but at most 4 KiB can be read as data; request less`},
 		"last of pipes": {"pipe = [[\"echo\", \"Hello\"], [\"cat\"]]\nparse = \"json\"", `cat (command 2 of 2) wrote something`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -57,7 +57,8 @@ func (s *sandboxBlock) spec() hcl.Spec {
 			DefaultDoc("false: no sockets"),
 		hcl.Attr(&s.Modes, "modes", "Lets programs change modes, groups and times of all files that the "+
 			"server's user owns.").DefaultDoc("false: only of files that may be written"),
-		hcl.Attr(s.memory(), "memory", "How much memory each program, and all programs of a call together, may use.").
+		hcl.Attr(s.memory(), "memory", "How much memory each program, and all programs of a call together, may use, with "+
+			"the files in a TMPDIR that is kept in memory (tmpfs). memfd_create then fails as on an old kernel.").
 			DefaultDoc("no limit"),
 		hcl.Attr(&s.CPU, "cpu", "How much CPU time each program, and all programs of a call together, may use.").
 			DefaultDoc("no limit but timeout"),

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"hatchel/adapters/adaptertest"
 )
 
@@ -173,6 +175,48 @@ func TestLimits(t *testing.T) {
 				t.Error(f.Message)
 			}
 		})
+	}
+}
+
+// Where memory is limited, files in memory count, whoever holds them, and files without a name are refused.
+func TestMemoryLimitCountsWhatIsNoMemoryOfAProcess(t *testing.T) {
+	const inMemory = "/dev/shm"
+	var fs unix.Statfs_t
+	if unix.Statfs(inMemory, &fs) != nil || fs.Type != unix.TMPFS_MAGIC || runtime.GOARCH != "amd64" { // whose numbers these are
+		t.Skip("no tmpfs")
+	}
+	t.Setenv("TMPDIR", inMemory)
+	const limit, exceeded = "\nsandbox { memory = \"64MiB\" }", "more than the limit of 64 MiB of memory"
+	for name, script := range map[string]string{
+		"a file":              "head -c 100M /dev/zero > $TMPDIR/x; sleep 1000",
+		"several files":       "for i in 1 2 3 4; do head -c 25M /dev/zero > $TMPDIR/$i; done; sleep 1000",
+		"a removed file":      "exec 3>$TMPDIR/x; rm $TMPDIR/x; head -c 100M /dev/zero >&3; sleep 1000",
+		"a file and memory":   "head -c 40M /dev/zero > $TMPDIR/x; perl -e '$x = 1; $x = $x x (40 << 20); sleep 1000'",
+		"shared memory":       "perl -e '$a = syscall(9, 0, 100 << 20, 3, 0x21, -1, 0); syscall(28, $a, 100 << 20, 23); sleep 1000'", // mmap, madvise
+		"many empty files":    "perl -e 'for (1..100000) { open(F, \">\", \"$ENV{TMPDIR}/$_\") } sleep 1000'",
+		"a file in a subtree": "mkdir -p $TMPDIR/a/b; head -c 100M /dev/zero > $TMPDIR/a/b/x; sleep 1000",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if f := runFault(t, fmt.Sprintf("script = %q%s", script, limit), `{}`); !strings.Contains(f.Message, exceeded) {
+				t.Error(f.Message)
+			}
+		})
+	}
+	for name, script := range map[string]string{
+		"less":                   "head -c 40M /dev/zero > $TMPDIR/x; ln $TMPDIR/x $TMPDIR/y; sleep 0.3",
+		"a file that is mapped":  "head -c 40M /dev/zero > $TMPDIR/x; perl -e 'open(F, \"<\", \"$ENV{TMPDIR}/x\"); $a = syscall(9, 0, 40 << 20, 1, 2, fileno(F), 0); syscall(28, $a, 40 << 20, 22); sleep 1'",
+		"a file that is removed": "for i in 1 2 3 4; do head -c 25M /dev/zero > $TMPDIR/x; rm $TMPDIR/x; done; sleep 0.3",
+	} {
+		t.Run(name, func(t *testing.T) { mustRun(t, fmt.Sprintf("script = %q%s", script, limit), `{}`) })
+	}
+	for number, name := range map[int]string{319: "memfd_create", 447: "memfd_secret"} {
+		script := fmt.Sprintf(`perl -e '$n = "x"; print syscall(%d, %s) < 0 ? $!{ENOSYS} ? "no such call" : "$!" : "done"'`, number, map[int]string{319: "$n, 0", 447: "0"}[number])
+		if got := runScript(t, script, limit); got != "no such call" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := runScript(t, `perl -e '$n = "x"; print syscall(319, $n, 0) < 0 ? "$!" : "done"'`, ""); got != "done" {
+		t.Errorf("without a limit: %q", got)
 	}
 }
 

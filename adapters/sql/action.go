@@ -44,28 +44,42 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	s := a.Query.Statements()[0]
-	e := &execution{verb: s.Verb(), result: &resultSet{maxRows: a.MaxRows}, wantsRows: true, last: a.Each == nil}
+	e := &execution{verb: s.Verb(), result: &resultSet{maxRows: a.maxRows()}, wantsRows: true, last: a.Each == nil}
 	if a.Each == nil {
 		if err := e.bind(s, call.Frame); err != nil {
 			return nil, err
 		}
-		return a.runReadOnly(ctx, e)
+		return a.runReadOnly(ctx, call, e)
 	}
 	err := a.db.read(ctx, func(tx transaction) error {
 		return a.forEachElement(ctx, call.Frame, func(f *hcl.Frame) error { return bindAndRun(ctx, tx, s, f, e) })
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = a.checkCut(call, e.result)
 	}
-	return e.result.output(), nil
+	return e.result.output(), err
+}
+
+// checkCut reports to the call that a result was cut.
+func (a *action) checkCut(call *adapters.Call, result *resultSet) error {
+	if !result.truncated {
+		return nil
+	}
+	cut := adapters.Cut{Members: []string{"rows"}, Limit: fmt.Sprintf("max_rows = %d", result.maxRows),
+		Argument: "max_rows", Seen: "there are more rows", Allowed: a.Truncate}
+	if result.rows < result.maxRows {
+		cut.Limit, cut.Argument = fmt.Sprintf("%s of rows", hcl.Size(maxResultSize)), ""
+	}
+	return call.Truncate(cut)
 }
 
 // runReadOnly runs one bound statement in a read-only transaction of its own.
-func (a *action) runReadOnly(ctx context.Context, e *execution) (map[string]any, error) {
-	if err := a.db.read(ctx, func(tx transaction) error { return tx.run(ctx, e) }); err != nil {
-		return nil, err
+func (a *action) runReadOnly(ctx context.Context, call *adapters.Call, e *execution) (map[string]any, error) {
+	err := a.db.read(ctx, func(tx transaction) error { return tx.run(ctx, e) })
+	if err == nil {
+		err = a.checkCut(call, e.result)
 	}
-	return e.result.output(), nil
+	return e.result.output(), err
 }
 
 func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.Frame, e *execution) error {
@@ -80,7 +94,7 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 	statements := a.Exec.Statements()
 	executions := make([]execution, len(statements))
 	for i, s := range statements {
-		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.MaxRows}, wantsRows: s.ReturnsRows()}
+		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.maxRows()}, wantsRows: s.ReturnsRows()}
 	}
 	var out map[string]any
 	err := a.db.write(ctx, func(tx transaction) error {
@@ -94,6 +108,9 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 			}
 			return nil
 		})
+		for i := 0; i < len(executions) && err == nil; i++ {
+			err = a.checkCut(call, executions[i].result)
+		}
 		if err != nil {
 			return err
 		}

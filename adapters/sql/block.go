@@ -1,7 +1,9 @@
 package sql
 
 import (
+	"cmp"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"hatchel/adapters"
@@ -18,14 +20,14 @@ type block struct {
 	Exec      *hcl.SQL
 	Statement *hcl.Expr
 	Each      *hcl.Expr
-	MaxRows   int
+	MaxRows   int // 0 for the default
+	Truncate  bool
 
 	connection string
 	dialect    sqltext.Dialect
 }
 
 func (b *block) spec() hcl.Spec {
-	b.MaxRows = defaultMaxRows
 	statement := hcl.ExactlyOneOf("the statement",
 		hcl.Attr(&b.Query, "query",
 			"A statement that reads. It runs in a read-only transaction: the database refuses every write."),
@@ -39,7 +41,8 @@ func (b *block) spec() hcl.Spec {
 			"transaction. They read the element as each.key and each.value.")},
 		statement,
 		hcl.Spec{hcl.PositiveInt(&b.MaxRows, "max_rows",
-			"The maximum number of rows returned. output.truncated is true if there were more.").DefaultDoc("1000")},
+			"The maximum number of rows returned. output.truncated is true if there were more.").DefaultDoc("1000"),
+			hcl.TruncateAttr(&b.Truncate, "max_rows")},
 	)
 }
 
@@ -88,7 +91,42 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 		Default:    hcl.DefaultResult{Member: "rows"},
 		ReadOnly:   true,
 		Idempotent: true,
+		Unlimited:  b.unlimited(),
 	}, checks.Err()
+}
+
+// StreamsRows reports whether a block that writes rows may read those of the query as they arrive.
+func (b *block) StreamsRows() bool {
+	return b.Query != nil && b.Each == nil && b.MaxRows == 0 && !b.Truncate
+}
+
+// maxRows returns the maximum number of rows of a call.
+func (b *block) maxRows() int { return cmp.Or(b.MaxRows, defaultMaxRows) }
+
+var (
+	bounded   = regexp.MustCompile(`(?i)\b(WHERE|LIMIT|FETCH|GROUP|HAVING|JOIN)\b|\b(COUNT|SUM|MIN|MAX|AVG)\s*\(`)
+	readsFrom = regexp.MustCompile(`(?i)\bFROM\b`)
+	rowLimit  = regexp.MustCompile(`(?i)\bLIMIT\s+([0-9]+)`)
+)
+
+// unlimited returns why the rows of the query are certainly cut once there are enough of them, or nil.
+func (b *block) unlimited() error {
+	if b.Query == nil || b.Truncate {
+		return nil
+	}
+	for _, sample := range b.Query.Statements()[0].Samples() {
+		text := quotedText.ReplaceAllString(sample.Text, " ")
+		limit := rowLimit.FindStringSubmatch(text)
+		switch n := 0; {
+		case limit != nil:
+			if n, _ = strconv.Atoi(limit[1]); n > b.maxRows() {
+				return hcl.Blame(&b.Query, "The query reads up to %d rows, and max_rows is %d.", n, b.maxRows())
+			}
+		case b.MaxRows == 0 && readsFrom.MatchString(text) && !bounded.MatchString(text):
+			return hcl.Blame(&b.Query, "The query reads all rows, and max_rows is %d by default.", defaultMaxRows)
+		}
+	}
+	return nil
 }
 
 // refusedVerb returns why no block may run a statement with this verb, or "" if it may.
@@ -158,7 +196,7 @@ func (b *block) execEffects() hcl.Effects {
 func rowMembers() []*schema.Member {
 	row := &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.Any}}
 	return []*schema.Member{
-		{Name: "rows", Type: schema.ListOf(row)},
+		hcl.CutMember("rows", schema.ListOf(row)),
 		{Name: "row", Type: row.AsNullable()},
 		{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 	}

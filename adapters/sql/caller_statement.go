@@ -21,8 +21,8 @@ func (a *action) runCallerStatement(ctx context.Context, call *adapters.Call) (m
 	if err != nil {
 		return nil, err
 	}
-	return a.runReadOnly(ctx, &execution{
-		text: text, verb: verb, result: &resultSet{maxRows: a.MaxRows}, wantsRows: true, byCaller: true, last: true,
+	return a.runReadOnly(ctx, call, &execution{
+		text: text, verb: verb, result: &resultSet{maxRows: a.maxRows()}, wantsRows: true, byCaller: true, last: true,
 	})
 }
 

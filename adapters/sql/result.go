@@ -60,6 +60,7 @@ type resultSet struct {
 	size      int // bytes
 	truncated bool
 	decoded   atomic.Pointer[[]any]
+	stream    *rowStream // receives the rows, which are not kept; nil if they are
 }
 
 // output returns the members of output that hold rows.
@@ -70,6 +71,9 @@ func (t *resultSet) output() map[string]any {
 // addRow appends a row and returns its cells to fill. It returns nil and marks the result as truncated
 // if a limit is reached.
 func (t *resultSet) addRow() []any {
+	if t.stream != nil {
+		return t.stream.addRow()
+	}
 	if t.rows >= t.maxRows || t.size > maxResultSize {
 		t.truncated = true
 		return nil
@@ -176,6 +180,9 @@ func (t *resultSet) setColumns(c *resultColumns) error {
 		return modelError{errDifferentColumns}
 	}
 	t.columns = c
+	if t.stream != nil {
+		return t.stream.begin(c)
+	}
 	return nil
 }
 

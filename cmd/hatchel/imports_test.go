@@ -90,7 +90,7 @@ var owners = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/hatchel"},
 	"github.com/rogpeppe/go-internal/diff":    {"cmd/hatchel"},
 	"golang.org/x/term":                       {"cmd/hatchel"},
-	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process"},
+	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process", "runtime/server"},
 	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel-bench", "cmd/hatchel-bench/*"},
 }
 

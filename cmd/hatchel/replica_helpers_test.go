@@ -190,6 +190,9 @@ func startNginx(t *testing.T, replicas []*replica) (url string) {
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
+		if log, _ := os.ReadFile(filepath.Join(dir, "error.log")); t.Failed() {
+			t.Logf("the log of nginx:\n%s", log)
+		}
 	})
 	await(t, func() bool {
 		conn, err := net.Dial("tcp", address)

@@ -147,6 +147,7 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 
 func awaitExit(ts *testscript.TestScript, neg bool, args []string) {
 	s := sessionOf(ts)
+	http.DefaultClient.CloseIdleConnections() // for which the server would wait
 	select {
 	case <-s.stderrClosed:
 	case <-time.After(testTimeout):

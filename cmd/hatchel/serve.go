@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,7 @@ type serveFlags struct {
 	state    string
 	watch    bool
 	insecure bool // serve other machines without authentication
+	drain    time.Duration
 }
 
 func serveCommand() *cobra.Command {
@@ -47,8 +49,10 @@ errors is reported, and the last valid configuration stays active.
 
 SIGUSR1 turns the log level debug on and off; POST /admin/log?level=LEVEL sets one.
 
-SIGINT and SIGTERM stop the server after its active calls have ended, within 30
-seconds. A second signal cancels the active calls.
+On SIGINT and SIGTERM, /readyz answers 503. New calls are served for --drain, then
+the listener closes, and the server ends when its active calls have ended, within 30
+seconds. Connections that clients keep are closed after their next response, or when
+they were idle for 5 seconds. A second signal cancels the active calls.
 
 Endpoints: /mcp, /mcp/NAME for each toolset, /files, /approvals, /healthz, /readyz,
 /admin/reload and /admin/log. With an auth block every request is authenticated,
@@ -77,7 +81,9 @@ Without an auth block the server accepts connections from this machine only.`,
 	fs.BoolVar(&f.insecure, "insecure-no-auth", false, "serve other machines without authentication: "+
 		"anyone who can reach the address can call every tool")
 	fs.BoolVar(&f.watch, "watch", true, "reload when a file changes")
+	fs.DurationVar(&f.drain, "drain", 0, "`TIME` to serve new calls after the signal to stop")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "listen")
+	cmd.MarkFlagsMutuallyExclusive("stdio", "drain")
 	return cmd
 }
 
@@ -135,6 +141,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 	}
 	s := server.New(server.Options{
 		Host: host, Reloader: reloader, Log: log, Toolset: f.toolset, RequireAuth: exposed && !f.stdio && !f.insecure,
+		Drain: f.drain,
 	})
 	return f.serve(ctx, cmd, path, s)
 }
@@ -206,7 +213,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string,
 		}
 		return nil
 	}
-	listener, err := server.Listen(f.listen)
+	listener, err := server.Listen(ctx, f.listen)
 	if err != nil {
 		return failf("%s", err)
 	}

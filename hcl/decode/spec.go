@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"time"
@@ -115,6 +116,17 @@ func CommandFields(run Spec, stdin **hclexpr.Expr, stdinDoc string, env **hclexp
 		Attr(env, "env", envDoc).AllowSecret().FixedKeys().Then(func(d *Decoder, _ diag.Range) {
 			d.Command.Inputs.Env = (*env).CommandInputs(d.Src)
 		}))
+}
+
+// Headers declares named values of which none is called name: it warns of { name = …, value = … }.
+func Headers(dst **hclexpr.KeyValues, name, doc string) Field {
+	return Attr(dst, name, doc).AllowSecret().Wrap(func(d *Decoder, e hclsyntax.Expression, read func()) {
+		read()
+		if header, ok := (*dst).NameAsValue(); ok {
+			d.Warnf(e.Range(), "Key is not the name", "This sends two entries that are called \"name\" and \"value\". "+
+				"The key is the name: write %s = { %q = … }.", name, cmp.Or(header, "X-Api-Key"))
+		}
+	})
 }
 
 // Guard declares a condition on which the fields after it in the spec can rely.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template"
 )
@@ -82,6 +83,7 @@ type Root struct {
 	Value       func(f *Frame) (any, error) // of the whole root; nil if only members may be read
 	Noun        string                      // what a member is called in a diagnostic: "input", "variable"
 	Hidden      bool                        // from expr programs, because its members may hold secrets
+	Delivers    bool                        // the answer carries a notice if a limit has cut what is read
 	programType *schema.Type                // see ProgramType
 }
 
@@ -99,6 +101,7 @@ type Member struct {
 	CallerSpecific bool // it depends on the caller's identity
 	Local          bool // it belongs to one operation
 	Used           bool
+	Reads          int               // how often it is read, if it is Local
 	Digest         string            // of its name and value, for globals
 	Absent         func(*Frame) bool // see TypedExpr
 }
@@ -158,6 +161,19 @@ func (r *Root) ProgramType() *schema.Type {
 	return t
 }
 
+// TypeAt returns the type of what a traversal of the root reads, as far as it is known.
+func (r *Root) TypeAt(path []string) *schema.Type {
+	t := r.ProgramType()
+	for _, name := range path {
+		m, ok := t.Lookup(name)
+		if !ok {
+			break
+		}
+		t = m.Type.AsCut(t.Cuts...)
+	}
+	return t
+}
+
 // OutputRoot is the root output: what a backend returned, of type t.
 func OutputRoot(t *schema.Type) *Root {
 	return &Root{Noun: "member of output", Type: t, Value: func(f *Frame) (any, error) { return f.Output, nil }}
@@ -184,15 +200,17 @@ func NullableReason(path string, t *schema.Type) string {
 type ReadSet struct {
 	Call      bool // a value of the call, or an invalid part
 	Sensitive bool
-	Caller    bool // the caller's identity
-	Loop      int  // MaxLoopVars minus the lowest slot that is read of loops around; 0 for none
+	Caller    bool          // the caller's identity
+	Loop      int           // MaxLoopVars minus the lowest slot that is read of loops around; 0 for none
+	Cuts      []*schema.Cut // that may have cut what was read
 }
 
 const MaxLoopVars = 1 << 30
 
 // Union returns what either set depends on.
 func (r ReadSet) Union(s ReadSet) ReadSet {
-	return ReadSet{r.Call || s.Call, r.Sensitive || s.Sensitive, r.Caller || s.Caller, max(r.Loop, s.Loop)}
+	return ReadSet{r.Call || s.Call, r.Sensitive || s.Sensitive, r.Caller || s.Caller, max(r.Loop, s.Loop),
+		slices.Concat(r.Cuts, s.Cuts)}
 }
 
 // Known reports whether everything that was read is known at load.
@@ -206,4 +224,7 @@ type Dependencies struct {
 	Caller      bool     // the caller's identity
 	ReadsFiles  bool     // files of the configuration directory, other than .hcl
 	FilesDigest string   // digest of those files
+	// Whole are the limits that must not cut anything, with the first use that says so.
+	Whole     map[*schema.Cut]diag.Range
+	Delivered []*schema.Cut // the limits that may have cut what an answer holds
 }

@@ -69,6 +69,7 @@ type Type struct {
 	Nullable  bool      // null is a value of the type
 	Sensitive bool      // its values, at every depth, are never shown
 	Open      bool      // an Object that accepts unknown members without checks
+	Cuts      []*Cut    // the limits that may have cut a value of the type; nil for one that is whole
 
 	Title, Description string
 	Header             string // the HTTP header that mirrors the input, or ""

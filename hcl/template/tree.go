@@ -9,8 +9,9 @@ import hclv2 "github.com/hashicorp/hcl/v2"
 
 // A Tree is one template, in written order.
 type Tree struct {
-	Nodes []Node
-	Range hclv2.Range // the whole template in its file
+	Nodes   []Node
+	Choices []string    // of the conditions that decide more than one branch or round
+	Range   hclv2.Range // the whole template in its file
 }
 
 // A Node is a *Text, *Interpolation, *If or *For.
@@ -36,20 +37,17 @@ type Interpolation struct {
 
 // If is %{if}, with or without %{else}.
 type If struct {
-	Cond       Value // computes a bool
+	Condition
 	Then, Else []Node
-	// Key identifies the condition without its negations. Negated is set when the condition is true
-	// where that of the key is false.
-	Key     string
-	Negated bool
-	Range   hclv2.Range // of the condition
+	Range      hclv2.Range // of the condition
 }
 
 // For is %{for}: Body is rendered for every element of a list or map.
 type For struct {
-	Over  Loop
-	Body  []Node
-	Range hclv2.Range // of the collection
+	Over    Loop
+	Body    []Node
+	Choices []string    // that each round makes anew
+	Range   hclv2.Range // of the collection
 }
 
 func (*Text) node()          {}

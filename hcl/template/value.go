@@ -24,17 +24,8 @@ func (h *Interpolation) FirstArg() *Interpolation {
 	return h.Args[0]
 }
 
-// Branch returns the nodes of the branch that a call takes.
-func (n *If) Branch(f Frame) ([]Node, error) {
-	yes, err := Truth(n.Cond, f)
-	if yes {
-		return n.Then, err
-	}
-	return n.Else, err
-}
-
-// Truth computes a condition for one call.
-func Truth(cond Value, f Frame) (bool, error) {
+// truth computes a condition for one call.
+func truth(cond Value, f Frame) (bool, error) {
 	v, err := cond(f)
 	if err != nil {
 		return false, err

@@ -125,6 +125,7 @@ func (c *issuerConfig) identify(claims jwt.MapClaims, text, payload string) (*mc
 		Subject: subject, Key: c.Issuer, Claims: encoded, Grant: c.grant, Expires: expires.Add(c.ClockSkew),
 		Token:  func() (string, time.Time) { return text, expires.Time },
 		Groups: textsOf(claimAt(claims, c.GroupsClaim)), Scopes: scopesOf(claims),
+		RequiredScopes: c.RequiredScopes,
 	}
 	if len(i.MissingScopes(c.RequiredScopes)) > 0 {
 		return nil, &Refusal{

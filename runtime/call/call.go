@@ -140,7 +140,11 @@ func (p *Program) acquireLimits(c *call) error {
 		if c.nested && l.OfServer() {
 			continue // the call that it is a step of is counted
 		}
-		key := l.Key(c.action.Owner)
+		caller := c.action.Owner
+		if caller == "" {
+			caller = limit.Network(c.remoteAddr)
+		}
+		key := l.Key(caller)
 		acquire := func(ctx context.Context) error { return limiter.Acquire(ctx, key, l) }
 		if c.progress.resumed {
 			limiter.Readmit(key)

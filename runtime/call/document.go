@@ -67,9 +67,6 @@ func (r *Resource) writeContents(c *call, uri string) error {
 	if err != nil {
 		return c.evalError(err)
 	}
-	if r.Resource.Text == nil && r.Resource.Data == nil && result.IsPartial(c.frame.Output) {
-		return &adapters.Fault{Message: "the limit of rows or pages was reached, and a part of a document is not sent"}
-	}
 	scrubber := r.Env.Scrubber
 	dst := value.AppendString(append(c.result.Blocks, `"contents":[{"uri":`...), uri)
 	dst = mcp.AppendMember(dst, "mimeType", r.Resource.MediaType(uri, v))

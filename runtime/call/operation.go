@@ -56,7 +56,11 @@ func (o *Operation) Label() string { return o.Kind + " " + o.Decl.Name }
 // AddStep adds a step with the action that it is bound to, in order. Guard is that of its
 // connection, nil for none.
 func (o *Operation) AddStep(decl *hcl.Step, action adapters.Action, guard *adapters.ConnectionGuard) {
-	o.Steps = append(o.Steps, &Step{Decl: decl, Action: action, guard: guard})
+	block := "the " + decl.Backend.Kind + " block"
+	if decl.Name != "" {
+		block += fmt.Sprintf(" of the step %q", decl.Name)
+	}
+	o.Steps = append(o.Steps, &Step{Decl: decl, Action: action, guard: guard, block: block})
 	if _, asks := action.(*elicit.AskGroup); asks && !o.AsksClient {
 		o.AsksClient, o.AskRange = true, decl.Range
 	}
@@ -123,7 +127,14 @@ func (o *Operation) CheckScopes(c *mcp.Caller) error {
 	if len(o.RequiredScopes) == 0 || c.Identity == nil || len(c.Identity.MissingScopes(o.RequiredScopes)) == 0 {
 		return nil
 	}
-	return mcp.InsufficientScope(o.RequiredScopes)
+	// A client may request a token with exactly these scopes, so those of every token belong to them.
+	all := slices.Clone(c.Identity.RequiredScopes)
+	for _, scope := range o.RequiredScopes {
+		if !slices.Contains(all, scope) {
+			all = append(all, scope)
+		}
+	}
+	return mcp.InsufficientScope(all)
 }
 
 // inputs are the arguments of a call: as they came, as another tool computed them, or as texts.

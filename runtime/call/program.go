@@ -188,6 +188,12 @@ func (p *Program) recordStart(c *call) error {
 
 // shape makes the result of the outputs of the steps.
 func (p *Program) shape(c *call) error {
+	if cut := c.action.Cut; cut != nil && !p.Decl.HasNamedSteps() {
+		delivered := p.Steps[0].Decl.Backend.Delivered
+		if slices.ContainsFunc(cut.Members, func(name string) bool { return slices.Contains(delivered, name) }) {
+			c.result.Cut = cut
+		}
+	}
 	if err := p.Shaper.Shape(&c.result, c.frame); err != nil {
 		return c.contextCause(err)
 	}

@@ -19,6 +19,7 @@ type Step struct {
 	Decl   *hcl.Step
 	Action adapters.Action
 	guard  *adapters.ConnectionGuard // of its connection; nil for none
+	block  string                    // names the backend in a message
 }
 
 // Versioned returns the action of a step that can tell of changes without being run.
@@ -60,6 +61,10 @@ func (o *Operation) runSteps(c *call) error {
 
 // run runs the step and publishes its output for the steps that follow.
 func (s *Step) run(c *call) error {
+	if s.Decl.Streams {
+		s.publishStream(c)
+		return nil
+	}
 	out, err := any(nil), error(nil)
 	if c.action.Key != "" && s.Decl.Name != "" {
 		key := c.action.Key
@@ -134,6 +139,7 @@ func (s *Step) repeat(call *adapters.Call) (any, error) {
 // do calls the backend once and checks the expectations of its output, unless the backend has done
 // so itself because it could still undo its work.
 func (s *Step) do(call *adapters.Call) (any, error) {
+	call.Block, call.Whole, call.Cut = s.block, s.Decl.Backend.Whole, nil
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
 		return s.guard.Do(call.Frame.Context, s.Action, call)

@@ -181,6 +181,13 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (any, error) {
 			Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, RetryAfter: f.RetryAfter,
 		}
 	}
+	if cut := c.result.Cut; cut != nil {
+		outer := *cut
+		outer.Block, outer.Members = cut.Block+" of the tool "+t.target.tool.Name, []string{"result", "text"}
+		if err := call.Truncate(outer); err != nil {
+			return nil, err
+		}
+	}
 	text, err := c.result.AsText()
 	if err != nil {
 		return nil, c.contextCause(err)

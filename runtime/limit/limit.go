@@ -14,7 +14,6 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/internal/ctxtime"
-	"hatchel/runtime/digest"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/state"
 )
@@ -51,14 +50,6 @@ func (l Limit) OfServer() bool { return l.tool == "" }
 // HasRate reports whether the limit has a rate, which takes a state store.
 func (l Limit) HasRate() bool { return l.rule.Rate.Calls > 0 }
 
-// Key returns the key under which calls of this caller are counted.
-func (l Limit) Key(caller string) Key {
-	if l.rule.Shared {
-		return Key{tool: l.tool}
-	}
-	return Key{l.tool, "of " + caller} // an unknown caller is one caller, too
-}
-
 // rate returns how often calls may begin.
 func (l Limit) rate() state.Rate {
 	r := state.Rate{Interval: l.rule.Rate.Every(), Burst: l.rule.Burst}
@@ -91,13 +82,6 @@ func (l Limit) errRateLimited(retryAfter time.Duration) error {
 	retryAfter = max(retryAfter.Round(time.Second), time.Second)
 	return &Error{fmt.Sprintf(text, l.subject(), l.rule.Rate, retryAfter), retryAfter}
 }
-
-// Key is what calls are counted under: a tool, or all tools where tool is empty; one caller, or all
-// callers where caller is empty.
-type Key struct{ tool, caller string }
-
-// String returns the name of the key in the state store. It does not contain the caller's name.
-func (k Key) String() string { return digest.Of("pace", k.tool, k.caller).String() }
 
 // Error is a call that a limit rejects.
 type Error struct {

@@ -84,6 +84,8 @@ type Identity struct {
 	Groups []string `json:"groups,omitempty"`
 	// Scopes are those that were granted.
 	Scopes []string `json:"scopes,omitempty"`
+	// RequiredScopes are those that the issuer of a token demands of every token.
+	RequiredScopes []string `json:"-"`
 	// Claims are those of a token or a certificate: an encoded JSON object, or nil.
 	Claims []byte `json:"claims,omitempty"`
 	// Headers are those headers of the request that may be read, by lower-case name.

@@ -81,6 +81,8 @@ func (s *Server) serveSession(resp *postResponse, p *packet) {
 	switch {
 	case replies == 0:
 		resp.w.WriteHeader(http.StatusAccepted)
+	case p.batch && isClosed(s.refusing):
+		resp.fail(ErrClosing, nil)
 	case p.batch:
 		resp.startKeepAlive()
 		resp.finish(s.replyBatch(resp, p), http.StatusOK)
@@ -127,12 +129,12 @@ func joinReplies(replies [][]byte) []byte {
 }
 
 // sessionStatus returns the status of a reply in a session. It is 200 for all errors except those
-// about the caller.
+// about the caller, and that of a server that is shutting down.
 func (resp *postResponse) sessionStatus(err *Error) int {
-	if err == nil || err.Code != CodeForbidden && err.Code != CodeUnauthorized {
+	if err == nil || err != ErrClosing && err.Code != CodeForbidden && err.Code != CodeUnauthorized {
 		return http.StatusOK
 	}
-	resp.setChallenge(err)
+	resp.setErrorHeader(err)
 	return statusOf(err)
 }
 
@@ -140,7 +142,7 @@ func (resp *postResponse) sessionStatus(err *Error) int {
 // The reply is nil if the client has cancelled the request.
 func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]byte, *Error) {
 	if err := s.admit(); err != nil {
-		return err.appendReply(dst, m.id), nil
+		return err.appendReply(dst, m.id), err
 	}
 	defer s.calls.Release(1)
 	// A legacy client may return for the events of a stream, so a closed connection alone cancels
@@ -156,7 +158,7 @@ func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]b
 		}
 	})()
 	c := resp.session.caller()
-	c.Session, c.Remote, c.Header = resp.session.id, resp.r.RemoteAddr, resp.r.Header
+	c.Session, c.Remote, c.Header = resp.session.id, s.options.Remote(resp.r), resp.r.Header
 	c.SetIdentity(resp.identity)
 	dst, err = s.reply(request.ctx, dst, m, requestContext{c, resp.session.peer, resp, resp.info})
 	if request.cancelled() {

@@ -23,7 +23,7 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 		resp.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	c := &Caller{Toolset: resp.toolset, Remote: resp.r.RemoteAddr, Header: resp.r.Header}
+	c := &Caller{Toolset: resp.toolset, Remote: s.options.Remote(resp.r), Header: resp.r.Header}
 	c.SetIdentity(resp.identity)
 	if err := checkMeta(m, c); err != nil {
 		resp.finish(err.appendReply(nil, m.id), http.StatusBadRequest)
@@ -48,7 +48,7 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 	status := http.StatusOK
 	if err != nil {
 		status = statusOf(err)
-		resp.setChallenge(err)
+		resp.setErrorHeader(err)
 	}
 	resp.finish(reply.b, status)
 }
@@ -69,8 +69,8 @@ func (s *Server) listenHTTP(resp *postResponse, m *message, c *Caller) {
 	case err == nil && resp.requestSize > maxListenSize:
 		err = invalidParams("A subscription request is limited to %d bytes, and this one has %d",
 			maxListenSize, resp.requestSize)
-	case err == nil && !s.acquire(s.listeners):
-		err = errorf(CodeBusy, "Too many concurrent subscriptions. Try again shortly")
+	case err == nil:
+		err = s.admitStream("subscriptions")
 	}
 	if err != nil {
 		resp.fail(err, m.id)

@@ -26,8 +26,9 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 			return
 		}
 	}
-	if !s.acquire(s.listeners) {
-		http.Error(w, "Too many concurrent event streams. Try again shortly", http.StatusServiceUnavailable)
+	if err := s.admitStream("event streams"); err != nil {
+		w.Header()["Retry-After"] = retryAfter
+		http.Error(w, err.Message, http.StatusServiceUnavailable)
 		return
 	}
 	defer s.listeners.Release(1)

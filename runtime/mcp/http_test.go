@@ -241,21 +241,62 @@ func TestShutdownWaitsForCallsAndRefusesNewOnes(t *testing.T) {
 	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
 		answered := make(chan string, 1)
 		go func() { answered <- readAll(v.callModern(t.Context(), "slow")) }()
+		session, batching := v.sessionHeaders(), v.sessionHeadersFor("2025-03-26")
 		time.Sleep(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := v.server.Shutdown(ctx); err != context.DeadlineExceeded {
 			t.Errorf("Shutdown returned %v", err)
 		}
-		reply := v.callModern(t.Context(), "echo")
-		if got := readAll(reply); reply.StatusCode != 503 || !strings.Contains(got, "shutting down") {
-			t.Errorf("a new call got %s %s", reply.Status, got)
+		for name, reply := range map[string]*http.Response{
+			"a new call":          v.callModern(t.Context(), "echo"),
+			"a new subscription":  v.listen(t.Context(), `"toolsListChanged":true`),
+			"a call in a session": v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}`, session...),
+			"a batch":             v.send(t.Context(), "POST", `[{"jsonrpc":"2.0","id":2,"method":"ping"}]`, batching...),
+			"a new session":       v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`),
+			"a stream":            v.send(t.Context(), "GET", "", append(session, "Accept", "text/event-stream")...),
+		} {
+			got := readAll(reply)
+			if reply.StatusCode != 503 || reply.Header.Get("Retry-After") != "1" || !strings.Contains(got, "shutting down") {
+				t.Errorf("%s got %s %v %s", name, reply.Status, reply.Header, got)
+			}
 		}
 		if err := v.server.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if got := <-answered; !strings.Contains(got, "at last") {
 			t.Errorf("the call in progress got %s", got)
+		}
+	})
+}
+
+func TestAServerThatEndsItsStreamsServesCallsAndClosesTheirConnections(t *testing.T) {
+	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+		session := v.sessionHeaders()
+		stream := v.send(t.Context(), "GET", "", append(session, "Accept", "text/event-stream")...)
+		underWay := make(chan *http.Response, 1)
+		go func() { underWay <- v.callModern(t.Context(), "slow") }()
+		time.Sleep(time.Second)
+		v.server.EndStreams()
+		readAll(stream)
+		for name, reply := range map[string]*http.Response{
+			"a call that was under way": <-underWay,
+			"a new call":                v.callModern(t.Context(), "echo"),
+			"a call in a session":       v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}`, session...),
+		} {
+			if got := readAll(reply); !reply.Close || !strings.Contains(got, `"result"`) {
+				t.Errorf("%s: close %v, %s %s", name, reply.Close, reply.Status, got)
+			}
+		}
+	})
+}
+
+func TestShutdownSucceedsAfterItsContextWhenNothingIsInProgress(t *testing.T) {
+	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := v.server.Shutdown(ctx); err != nil {
+			t.Error(err)
 		}
 	})
 }

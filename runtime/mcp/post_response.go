@@ -36,6 +36,9 @@ var (
 	eventType   = []string{"text/event-stream"}
 	noCache     = []string{"no-cache, no-transform"}
 	noBuffering = []string{"no"}
+	retryAfter  = []string{"1"} // seconds
+
+	connectionClose = []string{"close"}
 )
 
 const keepAliveComment = ": keep-alive\n\n"
@@ -102,18 +105,23 @@ func (resp *postResponse) resumable() bool {
 
 // fail sends an error of the protocol with its status.
 func (resp *postResponse) fail(err *Error, id []byte) {
-	resp.setChallenge(err)
+	resp.setErrorHeader(err)
 	resp.finish(err.appendReply(nil, id), statusOf(err))
 }
 
-// setChallenge sets the WWW-Authenticate header for err, unless the response has started.
-func (resp *postResponse) setChallenge(err *Error) {
+// setErrorHeader sets the header that belongs to err, unless the response has started:
+// WWW-Authenticate or Retry-After.
+func (resp *postResponse) setErrorHeader(err *Error) {
+	resp.mu.Lock()
+	defer resp.mu.Unlock()
+	if resp.streaming {
+		return
+	}
 	if challenge := err.challenge(resp.identity); challenge != "" {
-		resp.mu.Lock()
-		defer resp.mu.Unlock()
-		if !resp.streaming {
-			resp.w.Header()["Www-Authenticate"] = []string{challenge}
-		}
+		resp.w.Header()["Www-Authenticate"] = []string{challenge}
+	}
+	if err == ErrClosing {
+		resp.w.Header()["Retry-After"] = retryAfter
 	}
 }
 
@@ -151,6 +159,7 @@ const maxBufferedReply = 64 << 10
 // writeJSON sends the whole response as a JSON document.
 func (resp *postResponse) writeJSON(frame []byte, status int) {
 	h := resp.w.Header()
+	resp.server.SetConnection(h) // the server may have begun to stop during the request
 	h["Content-Type"] = jsonType
 	h["Content-Length"] = []string{strconv.Itoa(len(frame))}
 	if status != http.StatusOK {
@@ -172,6 +181,7 @@ func (resp *postResponse) startStreamLocked() {
 		return
 	}
 	resp.streaming = true
+	resp.server.SetConnection(resp.w.Header())
 	beginEventStream(resp.w)
 	if resp.session == nil {
 		return
@@ -239,7 +249,7 @@ func (resp *postResponse) detach(retry time.Duration) bool {
 	}
 	if !resp.streaming {
 		// The client learns early that it cannot reuse the connection.
-		resp.w.Header()["Connection"] = []string{"close"}
+		resp.w.Header()["Connection"] = connectionClose
 	}
 	resp.startStreamLocked()
 	resp.writeLocked(strconv.AppendInt([]byte("retry: "), max(1, retry.Milliseconds()), 10))
@@ -272,5 +282,5 @@ func (resp *postResponse) disconnected() bool {
 	if d.since.IsZero() {
 		d.since = time.Now()
 	}
-	return resp.server.isClosing() || time.Since(d.since) >= returnTimeout
+	return isClosed(resp.server.closing) || time.Since(d.since) >= returnTimeout
 }

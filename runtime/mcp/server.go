@@ -21,8 +21,10 @@ type Server struct {
 	streams       httpStreams
 	subscriptions subscriptionRegistry
 
-	closing   chan struct{} // closed when Shutdown begins
-	closeOnce sync.Once
+	closing    chan struct{} // closed by EndStreams
+	closeOnce  sync.Once
+	refusing   chan struct{} // closed by Shutdown
+	refuseOnce sync.Once
 }
 
 // New returns a server for h.
@@ -39,6 +41,7 @@ func New(h Handler, o Options) *Server {
 		streams:       httpStreams{active: make(map[*httpStream]struct{})},
 		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*subscription]struct{})},
 		closing:       make(chan struct{}),
+		refusing:      make(chan struct{}),
 	}
 }
 
@@ -67,32 +70,52 @@ func (s *Server) Retain(valid func(*Identity) bool) {
 	s.sessions.retain(valid)
 }
 
+// EndStreams ends the streams that wait for something to happen, refuses new ones, and closes each
+// HTTP connection after its next response. Other requests are served until Shutdown.
+func (s *Server) EndStreams() { s.closeOnce.Do(func() { close(s.closing) }) }
+
+// SetConnection announces in the header of an HTTP response that its connection will be closed, once
+// EndStreams was called. Set it on the responses of other endpoints of the same HTTP server.
+func (s *Server) SetConnection(h http.Header) {
+	if isClosed(s.closing) {
+		h["Connection"] = connectionClose
+	}
+}
+
 // Shutdown refuses new requests, ends the streams that wait for something to happen, and waits for
 // the requests in progress. If ctx ends first, it returns the cause, and the remaining requests end
 // with their connections. Shutdown may be called again to wait longer.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.closeOnce.Do(func() { close(s.closing) })
-	if s.listeners.Acquire(ctx, maxListeners) != nil {
+	s.EndStreams()
+	s.refuseOnce.Do(func() { close(s.refusing) })
+	if !awaitAll(ctx, s.listeners, maxListeners) || !awaitAll(ctx, s.calls, maxCalls) {
 		return context.Cause(ctx)
 	}
-	s.listeners.Release(maxListeners)
-	if s.calls.Acquire(ctx, maxCalls) != nil {
-		return context.Cause(ctx)
-	}
-	s.calls.Release(maxCalls)
 	s.sessions.closeAll()
 	return nil
 }
 
-var errClosing = &Error{Code: CodeBusy, Message: "The server is shutting down"}
+// awaitAll waits until all places are free. It reports whether they were before the end of ctx, also
+// when ctx has ended before.
+func awaitAll(ctx context.Context, places *semaphore.Weighted, n int64) bool {
+	if !places.TryAcquire(n) && places.Acquire(ctx, n) != nil {
+		return false
+	}
+	places.Release(n)
+	return true
+}
 
-// acquire reports whether a place in the semaphore is acquired: there is one, and the server is not
-// shutting down.
-func (s *Server) acquire(places *semaphore.Weighted) bool {
+// ErrClosing is the error for a request to a server that is shutting down. Over HTTP its status is
+// 503, with the header Retry-After.
+var ErrClosing = &Error{Code: CodeBusy, Message: "The server is shutting down"}
+
+// acquire reports whether a place in the semaphore is acquired: there is one, and the channel that
+// refuses is not closed.
+func acquire(places *semaphore.Weighted, refuses <-chan struct{}) bool {
 	if !places.TryAcquire(1) {
 		return false
 	}
-	if s.isClosing() { // checked last, so that Shutdown waits for every place that stays acquired
+	if isClosed(refuses) { // checked last, so that Shutdown waits for every place that stays acquired
 		places.Release(1)
 		return false
 	}
@@ -102,17 +125,28 @@ func (s *Server) acquire(places *semaphore.Weighted) bool {
 // admit acquires s.calls for a request, or returns the error to answer with.
 func (s *Server) admit() *Error {
 	switch {
-	case s.acquire(s.calls):
+	case acquire(s.calls, s.refusing):
 		return nil
-	case s.isClosing():
-		return errClosing
+	case isClosed(s.refusing):
+		return ErrClosing
 	}
 	return errorf(CodeBusy, "Too many concurrent requests: %d are in progress. Try again shortly", maxCalls)
 }
 
-func (s *Server) isClosing() bool {
+// admitStream acquires s.listeners for a stream of these, or returns the error to answer with.
+func (s *Server) admitStream(these string) *Error {
+	switch {
+	case acquire(s.listeners, s.closing):
+		return nil
+	case isClosed(s.closing):
+		return ErrClosing
+	}
+	return errorf(CodeBusy, "Too many concurrent %s. Try again shortly", these)
+}
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-s.closing:
+	case <-c:
 		return true
 	default:
 		return false
@@ -165,6 +199,9 @@ type Options struct {
 	Logger *slog.Logger // receives failures, and calls that the Handler does not see; nil discards them
 	// Refused is called for a request that is refused with 403; nil for nothing to do.
 	Refused func(r *http.Request, status int, reason string)
+	// Remote returns the network address of the client of a request, for the Handler: by default its
+	// RemoteAddr.
+	Remote func(r *http.Request) string
 
 	MaxBody  int64 // bytes of an HTTP request: 4 MiB
 	MaxFrame int   // bytes of a line: 16 MiB
@@ -177,9 +214,13 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	if o.Remote == nil {
+		o.Remote = func(r *http.Request) string { return r.RemoteAddr }
+	}
 	return Options{
 		Logger:          cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		Refused:         o.Refused,
+		Remote:          o.Remote,
 		MaxBody:         cmp.Or(o.MaxBody, 4<<20),
 		MaxFrame:        cmp.Or(o.MaxFrame, 16<<20),
 		MaxDepth:        cmp.Or(o.MaxDepth, 64),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
+	"hatchel/adapters"
 	"hatchel/hcl/value"
 	"hatchel/runtime/digest"
 )
@@ -104,7 +105,7 @@ type Cached struct {
 	Text      []byte          `json:"text,omitempty"`
 	Blocks    []byte          `json:"blocks,omitempty"`
 	HasBlocks bool            `json:"has_blocks,omitempty"`
-	Partial   bool            `json:"partial,omitempty"`
+	Cut       *adapters.Cut   `json:"cut,omitempty"`
 }
 
 // Cached returns a copy of a shaped result that can be cached. It fails for a result that is too
@@ -112,7 +113,7 @@ type Cached struct {
 func (r *Result) Cached() (_ *Cached, err error) {
 	c := &Cached{
 		HasText: r.HasText, Text: bytes.Clone(r.Text), HasBlocks: r.HasBlocks, Blocks: bytes.Clone(r.Blocks),
-		Partial: r.Partial,
+		Cut: r.Cut,
 	}
 	if r.HasValue {
 		_, c.Plain = r.Value.(string)
@@ -129,7 +130,7 @@ func (r *Result) Cached() (_ *Cached, err error) {
 // Restore makes r the result that c was copied from.
 func (r *Result) Restore(c *Cached) (err error) {
 	*r = Result{
-		HasValue: c.Value != nil, HasText: c.HasText, HasBlocks: c.HasBlocks, Partial: c.Partial, Buffers: r.Buffers,
+		HasValue: c.Value != nil, HasText: c.HasText, HasBlocks: c.HasBlocks, Cut: c.Cut, Buffers: r.Buffers,
 	}
 	r.Text, r.Blocks = append(r.Text[:0], c.Text...), append(r.Blocks[:0], c.Blocks...)
 	switch {

@@ -40,8 +40,8 @@ func (s *Shaper) Encode(r *Result) (err error) {
 	default: // JSON, which reads from its beginning
 		r.Text = TruncateText(append(r.Text, r.Structured...), s.MaxText, s.Hint)
 	}
-	if r.Partial {
-		r.note = append(append(r.note, "[There is more: the limit of rows or pages was reached. "...), s.Hint+"]"...)
+	if r.Cut != nil {
+		r.note = fmt.Appendf(r.note, "[There is more: %s was reached. %s]", r.Cut.Limit, s.Hint)
 	}
 	r.Text = s.Truncate(s.Scrubber.Bytes(r.Text), s.Hint)
 	return nil
@@ -61,6 +61,9 @@ func (s *Shaper) tooLargeError(size int) error {
 func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
 	r.pending = 1
 	out := mcp.Outcome{Content: (*contentPart)(r.Buffers)}
+	if r.Cut != nil { // for programs, which read the structured result alone
+		out.Meta = mcp.Raw(append(value.AppendString([]byte(`{"truncated":`), r.Cut.Limit), '}'))
+	}
 	if r.HasValue && s.defaults.structured && revision >= mcp.Revision20250618 {
 		r.pending = 2
 		out.Structured = (*structuredPart)(r.Buffers)
@@ -157,7 +160,7 @@ type (
 func (p *contentPart) AppendJSON(dst []byte) []byte {
 	switch {
 	case len(p.Blocks) > 0:
-		dst = append(dst, p.Blocks...)
+		dst = p.appendNote(append(dst, p.Blocks[:len(p.Blocks)-1]...), len(p.Blocks) > len("[]"))
 	case p.textIsResult:
 		dst = p.appendTexts(dst, p.Structured)
 	default:
@@ -169,10 +172,18 @@ func (p *contentPart) AppendJSON(dst []byte) []byte {
 
 func (p *contentPart) appendTexts(dst, text []byte) []byte {
 	dst = jsonscan.AppendString(append(dst, `[{"type":"text","text":`...), text)
+	return p.appendNote(append(dst, '}'), true)
+}
+
+// appendNote appends the note, after a comma if something precedes it, and ends the array.
+func (p *contentPart) appendNote(dst []byte, follows bool) []byte {
 	if len(p.note) > 0 {
-		dst = jsonscan.AppendString(append(dst, `},{"type":"text","text":`...), p.note)
+		if follows {
+			dst = append(dst, ',')
+		}
+		dst = append(jsonscan.AppendString(append(dst, `{"type":"text","text":`...), p.note), '}')
 	}
-	return append(dst, "}]"...)
+	return append(dst, ']')
 }
 
 // AppendJSON implements mcp.Appender.

@@ -81,13 +81,6 @@ func Members(output any) (map[string]any, error) {
 	return m, nil
 }
 
-// IsPartial reports whether a backend has stopped at its limit of rows or pages although there were
-// more.
-func IsPartial(output any) bool {
-	m, _ := output.(map[string]any)
-	return m["truncated"] == true
-}
-
 // AppendText appends a value as a text: strings and bytes as they are, everything else as JSON.
 func AppendText(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {

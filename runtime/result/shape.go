@@ -13,10 +13,10 @@ import (
 // Result is the result of a call. It must not be used concurrently.
 type Result struct {
 	Value     any
-	HasValue  bool // Value is set; it may be null
-	HasText   bool // Buffers holds the text, from the author or the backend
-	HasBlocks bool // Buffers holds content blocks
-	Partial   bool // the backend had more rows or pages than it reads, and no declared text says so
+	HasValue  bool          // Value is set; it may be null
+	HasText   bool          // Buffers holds the text, from the author or the backend
+	HasBlocks bool          // Buffers holds content blocks
+	Cut       *adapters.Cut // the limit that has cut the output of the backend; nil for none
 	*Buffers
 }
 
@@ -122,8 +122,6 @@ func (s *Shaper) shapeText(r *Result, f *hcl.Frame) (err error) {
 		}
 		r.Text, err = AppendText(r.Text, m[s.defaults.text])
 		return err
-	default:
-		r.Partial = IsPartial(f.Output)
 	}
 	return err
 }

@@ -20,7 +20,7 @@ const adminGroup = "admin"
 
 // serveReadiness answers 200 while a configuration is served, calls are accepted, and records that
 // must be written can be. An operator also gets the details: failed reloads, connections, state and
-// webhooks.
+// webhooks. Whom the health block allows gets the most important ones.
 func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	stopping := s.stopping.Load()
 	ready := !stopping && !s.Host.Status().Loaded.IsZero() && !s.Host.AuditUnavailable(r.Context())
@@ -28,16 +28,29 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	if !ready {
 		status = http.StatusServiceUnavailable
 	}
-	if s.whyNotOperator(r) != "" {
+	operates := s.whyNotOperator(r) == ""
+	if !operates && (s.mcp.CheckSource(r) != "" || !s.Host.MaySeeHealth(r.Context(), s.callerOf(r))) {
 		w.WriteHeader(status)
 		return
 	}
 	details := s.Host.Readiness(r.Context())
-	details.Ready = ready
+	if details.Ready = ready; !operates {
+		writeJSON(w, status, health{ready, stopping, details.Revision, details.Stale, details.Connections})
+		return
+	}
 	writeJSON(w, status, struct {
 		runtime.Readiness
 		Stopping bool `json:"stopping,omitempty"`
 	}{details, stopping})
+}
+
+// health is what the callers that the health block allows see of a server.
+type health struct {
+	Ready       bool                       `json:"ready"`
+	Stopping    bool                       `json:"stopping,omitempty"`
+	Revision    string                     `json:"revision"`
+	Stale       bool                       `json:"stale"`
+	Connections []runtime.ConnectionHealth `json:"connections"`
 }
 
 // serveReload reloads the configuration directory. A configuration with errors is answered with 422

@@ -51,7 +51,7 @@ func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMethod(w, r, methods...); err != nil {
 		return err
 	}
-	approvals, err := s.Host.ApprovalAdmin(r.Context(), callerOf(r))
+	approvals, err := s.Host.ApprovalAdmin(r.Context(), s.callerOf(r))
 	if err != nil {
 		return err
 	}

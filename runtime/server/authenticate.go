@@ -69,7 +69,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refusal *auth.Re
 
 func (s *Server) audit(r *http.Request, status int, reason string) {
 	s.Host.RecordRefusal(r.Context(), runtime.Refusal{Status: status, Reason: reason, Path: r.URL.Path,
-		Caller: callerOf(r)})
+		Caller: s.callerOf(r)})
 }
 
 func closeIfUnread(w http.ResponseWriter, r *http.Request) {
@@ -79,8 +79,8 @@ func closeIfUnread(w http.ResponseWriter, r *http.Request) {
 }
 
 // callerOf returns what is known of the caller of a request.
-func callerOf(r *http.Request) *mcp.Caller {
-	c := &mcp.Caller{Remote: r.RemoteAddr, Header: r.Header}
+func (s *Server) callerOf(r *http.Request) *mcp.Caller {
+	c := &mcp.Caller{Remote: s.clientAddress(r), Header: r.Header}
 	c.SetIdentity(mcp.IdentityOf(r.Context()))
 	return c
 }

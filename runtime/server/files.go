@@ -38,9 +38,9 @@ func (s *Server) handleFiles(w http.ResponseWriter, r *http.Request, signed bool
 	if reason := s.mcp.CheckSource(r); reason != "" && !signed {
 		return &runtime.ForbiddenError{Why: reason}
 	}
-	caller := callerOf(r)
+	caller := s.callerOf(r)
 	if signed {
-		caller = &mcp.Caller{Remote: r.RemoteAddr}
+		caller = &mcp.Caller{Remote: s.clientAddress(r)}
 	}
 	store, err := s.Host.Files(r.Context(), caller, signed)
 	if err != nil {

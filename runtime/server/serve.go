@@ -19,10 +19,12 @@ import (
 )
 
 const (
-	// GracePeriod is the time that active calls and tasks have to end after a shutdown begins.
+	// GracePeriod is the time that active calls and tasks have to end after a server has closed its
+	// listener.
 	GracePeriod = 30 * time.Second
 
-	finalWriteTimeout = time.Second // for clients to read the last responses
+	idleGracePeriod   = 5 * time.Second // for requests on connections that are open when the listener closes
+	finalWriteTimeout = time.Second     // for clients to read the last responses
 )
 
 // ErrCallsCancelled reports that a shutdown cancelled active calls, because the grace period
@@ -30,9 +32,15 @@ const (
 var ErrCallsCancelled = errors.New("active calls were cancelled")
 
 // Serve accepts HTTP connections from a listener until ctx ends, and returns when the shutdown is
-// complete. The end of force cancels the calls that are still active then. Whether connections use
-// TLS is decided once; the certificates are those of the current configuration.
-func (s *Server) Serve(ctx, force context.Context, l net.Listener) error {
+// complete. Whether connections use TLS is decided once; the certificates are those of the current
+// configuration.
+//
+// When ctx ends, /readyz answers 503. After s.Drain the listener closes. Each connection that is
+// open then is closed after its next response, or when it was idle for 5 seconds. The calls that are
+// active have the GracePeriod to end. The end of force cancels the calls that are still active then.
+func (s *Server) Serve(ctx, force context.Context, tcp *net.TCPListener) error {
+	l := gracefulListener{tcp}
+	var open sync.WaitGroup // connections
 	web := &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -40,6 +48,14 @@ func (s *Server) Serve(ctx, force context.Context, l net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		TLSConfig:         tlsConfig(s.Host),
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				open.Add(1)
+			case http.StateHijacked, http.StateClosed:
+				open.Done()
+			}
+		},
 	}
 	served := make(chan error, 1)
 	go func() {
@@ -55,14 +71,40 @@ func (s *Server) Serve(ctx, force context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.stopping.Store(true)
-	err := s.shutdown(force)
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalWriteTimeout)
+	wait(force, s.Drain, nil)
+	s.mcp.EndStreams()
+	l.refuseNew()
+	<-served // Serve has closed the listener
+	grace, cancel := context.WithTimeout(force, GracePeriod)
 	defer cancel()
-	if web.Shutdown(closing) != nil {
+	s.Host.StopWaiting()
+	idle := make(chan struct{})
+	go func() {
+		open.Wait()
+		close(idle)
+	}()
+	wait(grace, idleGracePeriod, idle)
+	closing, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	closed := make(chan error, 1)
+	go func() { closed <- web.Shutdown(closing) }() // closes each connection when it is idle
+	err := s.shutdown(grace)
+	defer time.AfterFunc(finalWriteTimeout, abandon).Stop()
+	if <-closed != nil {
 		web.Close()
 	}
-	<-served
 	return err
+}
+
+// wait waits until the duration is over, ctx ends or done is closed.
+func wait(ctx context.Context, d time.Duration, done <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-done:
+	}
 }
 
 // tlsConfig returns a configuration that takes the certificates from the configuration that is
@@ -89,7 +131,12 @@ func (s *Server) ServeStdio(ctx, force context.Context, in io.ReadCloser, out io
 	// A client that has closed its input waits for the remaining responses only for the grace
 	// period.
 	in = &eofReader{ReadCloser: in, onEnd: func() { time.AfterFunc(GracePeriod, s.Host.Close) }}
-	stop := context.AfterFunc(ctx, func() { s.shutdown(force) })
+	stop := context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(force, GracePeriod)
+		defer cancel()
+		s.Host.StopWaiting()
+		s.shutdown(grace)
+	})
 	defer stop()
 	// The streams outlive ctx, so that active calls are answered.
 	return s.mcp.For(s.Toolset).Serve(context.WithoutCancel(ctx), in, out)
@@ -110,16 +157,12 @@ func (r *eofReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shutdown stops calls that wait for an approval and lets all other calls and tasks end within the
-// grace period, or until force ends. It cancels the rest, including the programs that they run, and
-// returns ErrCallsCancelled.
-func (s *Server) shutdown(force context.Context) error {
-	s.Host.StopWaiting()
-	ctx, cancel := context.WithTimeout(force, GracePeriod)
-	defer cancel()
-	err := s.mcp.Shutdown(ctx)
+// shutdown refuses new requests and lets calls and tasks end until grace ends. It cancels the rest,
+// including the programs that they run, and returns ErrCallsCancelled.
+func (s *Server) shutdown(grace context.Context) error {
+	err := s.mcp.Shutdown(grace)
 	if err == nil {
-		err = s.Host.Drain(ctx)
+		err = s.Host.Drain(grace)
 	}
 	if err != nil {
 		s.Host.Close()
@@ -149,8 +192,10 @@ func IsExposed(ctx context.Context, address string) (bool, error) {
 }
 
 // Listen opens a TCP listener. The error is a sentence that names the address.
-func Listen(address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
+func Listen(ctx context.Context, address string) (*net.TCPListener, error) {
+	var config net.ListenConfig
+	config.SetMultipathTCP(false) // its sockets have no filters, which ignoreClients needs
+	listener, err := config.Listen(ctx, "tcp", address)
 	var op *net.OpError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -163,5 +208,5 @@ func Listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
-	return listener, nil
+	return listener.(*net.TCPListener), nil
 }

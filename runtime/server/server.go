@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"hatchel/runtime"
 	"hatchel/runtime/logging"
@@ -22,6 +23,8 @@ type Options struct {
 	// RequireAuth refuses every HTTP request while the configuration declares no authentication.
 	// Set it for a listener that other machines can reach.
 	RequireAuth bool
+	// Drain is how long Serve accepts new requests after its context has ended.
+	Drain time.Duration
 }
 
 // Server serves one host, over HTTP with [Server.Serve] or to one client with [Server.ServeStdio].
@@ -35,13 +38,14 @@ type Server struct {
 // New returns a Server and makes it the receiver of the host's notifications.
 func New(o Options) *Server {
 	s := &Server{Options: o}
-	s.mcp = mcp.New(o.Host, mcp.Options{Logger: o.Log.Logger, Refused: s.audit})
+	s.mcp = mcp.New(o.Host, mcp.Options{Logger: o.Log.Logger, Refused: s.audit, Remote: s.clientAddress})
 	o.Host.SetNotifier(s.mcp)
 	return s
 }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mcp.SetConnection(w.Header())
 	if r.URL.Path == "/healthz" {
 		io.WriteString(w, "ok\n")
 		return

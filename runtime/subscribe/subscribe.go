@@ -87,7 +87,7 @@ func (r *Registry) add(caller *mcp.Caller, uri string, resource *call.Resource) 
 	s := r.byURI[uri]
 	switch {
 	case r.closed:
-		return nil, &mcp.Error{Code: mcp.CodeBusy, Message: "The server is shutting down"}
+		return nil, mcp.ErrClosing
 	case s == nil && len(r.byURI) >= maxResources:
 		const text = "There are too many subscriptions to resources. Try again later"
 		return nil, &mcp.Error{Code: mcp.CodeBusy, Message: text}

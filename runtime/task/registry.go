@@ -308,6 +308,11 @@ func (r *Registry) Drain(ctx context.Context) error {
 	select {
 	case <-idle:
 		return nil
+	default:
+	}
+	select {
+	case <-idle:
+		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -90,7 +90,7 @@ func (c condition) masked(mask uint32) condition {
 var filters sync.Map // of filter, by filterKey
 
 // filterKey holds the parameters of a filter.
-type filterKey struct{ network, modes, controlsTruncate bool }
+type filterKey struct{ network, modes, memory, controlsTruncate bool }
 
 // newFilter returns the filter for a policy.
 func newFilter(p Policy, abi ABI) (filter, error) {
@@ -99,7 +99,7 @@ func newFilter(p Policy, abi ABI) (filter, error) {
 		return nil, &UnsupportedError{fmt.Sprintf("Programs cannot be confined on %s. Write sandbox { mode = \"none\" "+
 			"} to give them all rights of the server.", runtime.GOARCH)}
 	}
-	key := filterKey{p.Network, p.Modes, abi.controlsTruncate()}
+	key := filterKey{p.Network, p.Modes, p.Memory > 0, abi.controlsTruncate()}
 	if f, ok := filters.Load(key); ok {
 		return f.(filter), nil
 	}

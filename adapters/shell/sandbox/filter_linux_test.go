@@ -115,7 +115,7 @@ func (r rule) arguments() (lists [][6]uint64) {
 
 func TestFilterDecidesAsItsRules(t *testing.T) {
 	for goarch, arch := range auditArch {
-		for _, key := range []filterKey{{}, {network: true}, {modes: true}, {controlsTruncate: true}, {true, true, true}} {
+		for _, key := range []filterKey{{}, {network: true}, {modes: true}, {memory: true}, {controlsTruncate: true}, {true, true, true, true}} {
 			t.Run(fmt.Sprint(goarch, key), func(t *testing.T) {
 				rules := newSyscallRules(key, goarch)
 				f := assembleFilter(rules, arch)

@@ -22,6 +22,7 @@ type processSet struct {
 	created  time.Time
 	limits   Policy
 	scan     scanState
+	files    *tempFiles // nil if they take no memory or memory is not limited
 }
 
 func newProcessSet(s *Sandbox) *processSet {
@@ -205,19 +206,25 @@ func readUsages(pids []int) (sum usage) {
 	return sum
 }
 
-// readOwnMemory returns the memory of processes without the contents of files. Memory that several
-// of them share counts once.
+func kibibytes(text string) int64 {
+	kib, _ := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	return kib << 10
+}
+
+// readOwnMemory returns the memory of processes without the contents of files. Memory that several of them share counts
+// once, unless a process has made itself unreadable (prctl).
 func readOwnMemory(pids []int) (sum int64) {
 	for _, pid := range pids {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 		if err != nil {
-			continue // it has ended
+			u, _ := readUsage(pid) // nothing if it has ended
+			sum += u.memory
+			continue
 		}
 		for line := range strings.Lines(string(text)) {
 			name, rest, _ := strings.Cut(line, ":")
 			if name == "Pss_Anon" || name == "Pss_Shmem" {
-				kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
-				sum += kib << 10
+				sum += kibibytes(strings.TrimSuffix(strings.TrimSpace(rest), "kB"))
 			}
 		}
 	}

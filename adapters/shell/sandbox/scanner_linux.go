@@ -67,6 +67,11 @@ func (w *Workspace) EnforceLimits(exceeded func(*LimitError)) {
 	p.scan.onExceeded = exceeded
 	before := p.programs[0].Pid - 1 // all processes of the call have started later
 	p.scan.countedAt, p.scan.threadsAt = before, before
+	if p.limits.Memory > 0 {
+		if p.files = newTempFiles(w.tempDir); p.files != nil {
+			go p.files.watch(p)
+		}
+	}
 	p.setThresholds()
 	limitScanner.add(p)
 }
@@ -76,6 +81,9 @@ func (w *Workspace) EnforceLimits(exceeded func(*LimitError)) {
 func (w *Workspace) KillRemaining() {
 	limitScanner.remove(w.processes)
 	w.processes.scan.exceeding.Wait()
+	if files := w.processes.files; files != nil {
+		close(files.done)
+	}
 	w.processes.killStragglers()
 }
 
@@ -226,8 +234,22 @@ func (p *processSet) checkLimits(last int) *LimitError {
 		return &LimitError{Threads, int64(maxThreads)}
 	case p.limits.CPU > 0 && sum.cpu > p.limits.CPU:
 		return &LimitError{CPU, int64(p.limits.CPU)}
-	case memory > 0 && sum.memory > memory && readOwnMemory(p.scan.members) > memory:
+	case memory > 0 && p.exceedsMemory(sum.memory):
 		return &LimitError{Memory, memory}
 	}
 	return nil
+}
+
+// exceedsMemory reports whether processes with a resident memory, and their files, take more memory than they may.
+func (p *processSet) exceedsMemory(resident int64) bool {
+	files := int64(0)
+	if p.files != nil {
+		files = p.files.bytes.Load()
+	}
+	limit := p.limits.Memory
+	if files+resident <= limit {
+		return false
+	}
+	sum := files + readOwnMemory(p.scan.members)
+	return sum > limit && (files == 0 || sum-p.files.mapped(p.scan.members) > limit)
 }

@@ -24,5 +24,5 @@ var limitRows = [][2]string{
 	{"reason of a decision", "1,000 characters."},
 	{"webhook deliveries", "8 at once to one endpoint. Response headers have at most 64 KiB."},
 	{"arguments in an audit record", "8 KiB. Longer ones are truncated, with their size and hash."},
-	{"shutdown", "30 seconds for active calls to end."},
+	{"shutdown", "30 seconds for active calls to end, after --drain; 5 seconds for connections that are idle."},
 }

@@ -64,7 +64,12 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 		c.checkArgument(fn, p, a, typed[i])
 	}
 	c.warnSplitOrder(name, at, typed, args)
-	t := programType(eval.ResultType(fn, typed, unifyTypes))
+	if !eval.DeliversCut(fn) {
+		for _, a := range typed {
+			c.requireWhole(a.Type)
+		}
+	}
+	t := programType(eval.ResultType(fn, typed, unifyTypes)).AsCut(eval.ResultCuts(fn, typed)...)
 	if fn.Result.Nullable {
 		t = t.AsNullable()
 	}

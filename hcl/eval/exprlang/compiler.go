@@ -24,6 +24,7 @@ type compiler struct {
 	vars     int
 	paths    int // how many paths newPath has made
 	brackets []span
+	whole    []*schema.Type // of the values that are used as all there is
 }
 
 // typedExpr is a compiled part of a program. Its Type says whether it may be null.
@@ -155,6 +156,15 @@ func (c *compiler) isRoot(path string) bool {
 	return c.roots[name] != nil
 }
 
+// requireWhole records that values of these types are used as all there is.
+func (c *compiler) requireWhole(types ...*schema.Type) {
+	for _, t := range types {
+		if t.HeldCuts() != nil {
+			c.whole = append(c.whole, t)
+		}
+	}
+}
+
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func newProblem(at span, summary, format string, args ...any) *Problem {
@@ -208,7 +218,7 @@ func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
 		t.Members = append(t.Members, &schema.Member{Name: name, Type: val.Type})
 	}
 	if !known {
-		t = &schema.Type{Kind: schema.Map}
+		t = &schema.Type{Kind: schema.Map, Cuts: t.HeldCuts()}
 	}
 	return eval.ObjectOf(t, entries)
 }

@@ -47,6 +47,11 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 	}
 	key := c.compile(n.Property)
 	t := computed(c.typeOfMember(n, base, key), compileAccess(base, key, n.Optional))
+	if base.Type.Kind != schema.List {
+		t.Type = t.Type.AsCut(base.Type.Cuts...)
+	} else if !isFromStart(key) {
+		c.requireWhole(base.Type.CutAlone())
+	}
 	t.Read = base.Read
 	mayEnd := n.Optional && (base.Type.Nullable || base.Type.Kind == schema.Null)
 	t.NullByChain = base.NullByChain || mayEnd
@@ -220,7 +225,11 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 	} else {
 		c.checkNotNull(n.Node, base)
 	}
-	operand, from, to := base.Eval, c.compileBound(n.From, 0), c.compileBound(n.To, math.MaxInt)
+	from, to := c.compileBound(n.From, 0), c.compileBound(n.To, math.MaxInt)
+	if !isFromStart(from) || !isFromStart(to) {
+		c.requireWhole(base.Type)
+	}
+	operand := base.Eval
 	return computed(base.Type, func(f *eval.Frame) (any, error) {
 		v, err := eval.Resolved(operand(f))
 		if err != nil {
@@ -237,11 +246,11 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 		default:
 			return nil, fmt.Errorf("cannot take a part of a %s", value.Kind(v))
 		}
-		a, err := evalBound(f, from, size)
+		a, err := evalBound(f, from.Eval, size)
 		if err != nil {
 			return nil, err
 		}
-		b, err := evalBound(f, to, size)
+		b, err := evalBound(f, to.Eval, size)
 		if err != nil {
 			return nil, err
 		}
@@ -254,13 +263,19 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 }
 
 // compileBound compiles a bound of a slice.
-func (c *compiler) compileBound(n ast.Node, absent int) eval.Func {
+func (c *compiler) compileBound(n ast.Node, absent int) typedExpr {
 	if n == nil {
-		return eval.Constant(absent).Eval
+		return eval.Constant(absent)
 	}
 	t := c.compile(n)
 	c.checkKind(n, t, schema.Integer)
-	return t.Eval
+	return t
+}
+
+// isFromStart reports whether an index certainly counts from the beginning of a list.
+func isFromStart(index typedExpr) bool {
+	i, ok := index.Value.(int)
+	return ok && i >= 0
 }
 
 // evalBound computes a bound of a slice. A negative bound counts from the end.

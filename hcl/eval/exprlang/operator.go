@@ -28,6 +28,11 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 	switch n.Operator {
 	case "??":
 		return c.compileCoalesce(l, r)
+	case "+":
+		return c.compileAdd(n, l, r)
+	}
+	c.requireWhole(l.Type, r.Type)
+	switch n.Operator {
 	case "==", "!=":
 		c.checkComparable(n, l, r)
 		return eval.Equality(l, r, n.Operator == "!=", equal)
@@ -41,8 +46,6 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 		return c.compileMatches(n, l, r)
 	case "..":
 		return c.compileRange(n, l, r)
-	case "+":
-		return c.compileAdd(n, l, r)
 	}
 	return c.compileArithmetic(n, l, r)
 }
@@ -50,6 +53,7 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 // compileCondition compiles a part that must give a bool.
 func (c *compiler) compileCondition(n ast.Node) typedExpr {
 	t := c.compile(n)
+	c.requireWhole(t.Type)
 	c.checkKind(n, t, schema.Bool)
 	return t
 }
@@ -74,7 +78,7 @@ func (c *compiler) compileConditional(n *ast.ConditionalNode) typedExpr {
 	cond := c.compileCondition(n.Cond)
 	yes := c.withNonNull(cond.NonNullWhenTrue(), n.Exp1, c.compile)
 	no := c.withNonNull(cond.WhenFalse, n.Exp2, c.compile)
-	return eval.Conditional(unifyTypes(yes.Type, no.Type), cond, yes, no)
+	return eval.Conditional(unifyTypes(yes.Type, no.Type).AsCut(eval.HeldCuts(yes, no)...), cond, yes, no)
 }
 
 // compileCoalesce compiles ??, which gives its right side if the left side is null.
@@ -84,7 +88,7 @@ func (c *compiler) compileCoalesce(l, r typedExpr) typedExpr {
 	case t.Kind == schema.Null:
 		t = r.Type
 	case t.Nullable:
-		t = unifyTypes(t.NotNull(), r.Type)
+		t = unifyTypes(t.NotNull(), r.Type).AsCut(eval.HeldCuts(l, r)...)
 	}
 	left, right := l.Eval, r.Eval
 	return computed(t, func(f *eval.Frame) (any, error) {
@@ -227,7 +231,7 @@ func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	case texts && (l.Type.Kind == schema.String || r.Type.Kind == schema.String):
 		t = eval.StringType
 	}
-	return eval.Binary(t, l, r, func(f *eval.Frame, a, b any) (any, error) {
+	return eval.Binary(t.AsCut(eval.HeldCuts(l, r)...), l, r, func(f *eval.Frame, a, b any) (any, error) {
 		x, ok := a.(string)
 		if y, too := b.(string); ok && too {
 			return x + y, f.Functions.Spend(len(x) + len(y))

@@ -104,7 +104,10 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 	case "filter":
 		return computed(list.Type.NotNull(), p.filter)
 	case "map":
-		return computed(schema.ListOf(body), p.mapAll)
+		return computed(schema.ListOf(body).AsCut(list.Type.Cuts...), p.mapAll)
+	}
+	c.requireWhole(list.Type.CutAlone())
+	switch name {
 	case "all":
 		return computed(eval.BoolType, p.find(false, func(found bool, _ any, _ int) any { return !found }))
 	case "none":

@@ -47,9 +47,10 @@ const (
 type Program struct {
 	Source           string
 	Type             *schema.Type
-	Reads            []string // the traversals that it reads; one stands for everything below it
-	NonNullWhenTrue  []string // the traversals that are certainly not null if it gives true
-	NonNullWhenFalse []string // the traversals that are certainly not null if it gives false
+	Reads            []string       // the traversals that it reads; one stands for everything below it
+	NonNullWhenTrue  []string       // the traversals that are certainly not null if it gives true
+	NonNullWhenFalse []string       // the traversals that are certainly not null if it gives false
+	Whole            []*schema.Type // of the values that it uses as all there is
 
 	run      eval.Func
 	want     Want
@@ -88,7 +89,7 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	p := &Program{
-		Source: src, Type: t.Type, Reads: dropCovered(c.reads), run: t.Eval, want: want,
+		Source: src, Type: t.Type, Reads: dropCovered(c.reads), Whole: c.whole, run: t.Eval, want: want,
 		NonNullWhenTrue: c.rootPaths(t.WhenTrue), NonNullWhenFalse: c.rootPaths(t.WhenFalse),
 		limits: limits{steps: 10_000_000, memory: functions.DefaultMemory, result: 16 << 20},
 	}

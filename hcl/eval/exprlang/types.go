@@ -23,14 +23,16 @@ var fileType = func() *schema.Type {
 func programType(t *schema.Type) *schema.Type {
 	seen := t
 	switch {
-	case t == nil || t.Kind == schema.Any:
+	case t == nil || t.Kind == schema.Any && t.Cuts == nil:
 		return eval.AnyType
+	case t.Kind == schema.Any:
+		return t
 	case t.Kind == schema.Set:
-		seen = schema.ListOf(t.Elem)
+		seen = schema.ListOf(t.Elem).AsCut(t.Cuts...)
 	case t.Kind == schema.File:
 		seen = fileType
 	case t.Kind == schema.Object && t.Open:
-		seen = &schema.Type{Kind: schema.Map}
+		seen = &schema.Type{Kind: schema.Map, Cuts: t.HeldCuts()}
 	}
 	if t.Nullable {
 		return seen.AsNullable()

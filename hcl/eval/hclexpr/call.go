@@ -47,7 +47,13 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	if (eval.TypedExpr{}).DependOn(args...).Sensitive {
 		fn = redactErrors(fn)
 	}
-	n := eval.Call(eval.ResultType(fn, args, schema.Unify), fn, args, e.ExpandFinal).DependOn(args...)
+	for i, a := range args {
+		if !eval.DeliversCut(fn) {
+			c.requireWhole(a, e.Args[i].Range())
+		}
+	}
+	t := eval.ResultType(fn, args, schema.Unify).AsCut(eval.ResultCuts(fn, args)...)
+	n := eval.Call(t, fn, args, e.ExpandFinal).DependOn(args...)
 	n.Known = n.Known && !fn.CallOnly
 	n.Dash = keepsBeginning[e.Name] && anyDash(args)
 	switch {
@@ -166,7 +172,9 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 		}
 		return nil, err
 	}
+	n.Type = n.Type.AsCut(eval.HeldCuts(args...)...)
 	if can {
+		c.requireWhole(args[0], e.Range())
 		n.Type, n.NullReason = eval.BoolType, ""
 		n.Eval = func(f *eval.Frame) (any, error) {
 			_, err := attempt(f, args[0].Eval)

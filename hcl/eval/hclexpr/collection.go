@@ -91,6 +91,9 @@ func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eva
 		entries[i].Name = name
 		members.Members = append(members.Members, &schema.Member{Name: name, Type: val.TypeWithNull()})
 	}
+	if t != members {
+		t.Cuts = eval.HeldCuts(parts...)
+	}
 	return c.foldConstant(eval.ObjectOf(t, entries).DependOn(parts...), e.Range())
 }
 

@@ -57,6 +57,8 @@ func NewCompiler(env *CompileEnv, src []byte, scope *eval.Scope, deps *eval.Depe
 type LexicalEnv struct {
 	NonNull *eval.NonNull
 	vars    *loopVar
+	loops   int // number of %{for} around the expression
+	outside int // of these, number around the template
 }
 
 // Errorf reports an error.
@@ -150,7 +152,7 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 		chosen.Sensitive, chosen.Path = n.Sensitive, ""
 		return chosen
 	}
-	n.NullReason = cmp.Or(a.NullReason, b.NullReason)
+	n.NullReason, n.Type = cmp.Or(a.NullReason, b.NullReason), n.Type.AsCut(eval.HeldCuts(a, b)...)
 	n.Choices, n.Dash = eval.EitherChoice(a, b), a.MayBeginWithDash() || b.MayBeginWithDash()
 	n.PathKind = eitherPath(a, b)
 	return n
@@ -176,13 +178,15 @@ func eitherPath(a, b eval.TypedExpr) template.PathKind {
 // false.
 func (c *Compiler) compileCondition(e hclsyntax.Expression, in LexicalEnv) (cond eval.TypedExpr, yes, no LexicalEnv) {
 	cond = c.compileBool(e, in)
-	return cond, LexicalEnv{in.NonNull.Add(cond.NonNullWhenTrue()), in.vars},
-		LexicalEnv{in.NonNull.Add(cond.WhenFalse), in.vars}
+	yes, no = in, in
+	yes.NonNull, no.NonNull = in.NonNull.Add(cond.NonNullWhenTrue()), in.NonNull.Add(cond.WhenFalse)
+	return cond, yes, no
 }
 
 // compileBool compiles an expression that must be true or false.
 func (c *Compiler) compileBool(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.Compile(e, in)
+	c.requireWhole(n, e.Range())
 	switch {
 	case n.Type.Kind != schema.Bool && n.Type.Kind != schema.Any:
 		c.Errorf(e.Range(), "Condition needed",

@@ -113,7 +113,7 @@ func (c *Compiler) CompileText(e hclsyntax.Expression, in LexicalEnv) *TextTempl
 	t := c.compileTree(e, in)
 	c.checkTextParts(t.Nodes)
 	c.warnReference(e)
-	return &TextTemplate{textWriter{t.Nodes, eval.PrintNull}, diag.RangeOf(e.Range())}
+	return &TextTemplate{textWriter{nodes: t.Nodes, nulls: eval.PrintNull}, diag.RangeOf(e.Range())}
 }
 
 // LiteralTemplate returns the template of a text without values.

@@ -103,7 +103,10 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 		return out
 	}
 	out.program = p
-	c.recordReads(out)
+	for _, t := range p.Whole {
+		c.deps.RequireWhole(t, out.Range)
+	}
+	c.recordReads(out, want == exprlang.WantBool)
 	return out
 }
 
@@ -135,8 +138,8 @@ func (c *Compiler) programText(e hclsyntax.Expression) (text *template.Text, ok 
 	return &template.Text{Place: func(int, int) hclv2.Range { return t.Range() }}, true
 }
 
-// recordReads records what the program reads.
-func (c *Compiler) recordReads(p *Program) {
+// recordReads records what the program reads, which is a test if it must give true or false.
+func (c *Compiler) recordReads(p *Program, test bool) {
 	for _, read := range p.program.Reads {
 		path := eval.SplitPath(read)
 		name := path[0]
@@ -144,6 +147,7 @@ func (c *Compiler) recordReads(p *Program) {
 		if name == "caller" && c.deps != nil {
 			c.deps.Caller = true
 		}
+		c.deps.ReadCut(r, r.TypeAt(path[1:]), test, p.Range)
 		if len(path) > 2 && name == "caller" && path[1] == "headers" {
 			c.checkCallerHeader(path[2], p.Range)
 		}

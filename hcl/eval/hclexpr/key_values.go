@@ -93,10 +93,13 @@ func appendValue(out []KeyValue, v KeyValue, from eval.TypedExpr) ([]KeyValue, e
 	return out, nil
 }
 
-// Names returns the names that are known at load.
+// Names returns the names that are known at load: those that the author has written, in the map or in its type.
 func (e *KeyValues) Names() (names []string) {
 	if e == nil {
 		return nil
+	}
+	if e.mapExpr.Eval != nil {
+		return e.mapExpr.Type.MemberNames()
 	}
 	for _, w := range e.pairs {
 		if name, ok := w.key.Value.(string); ok {
@@ -104,6 +107,22 @@ func (e *KeyValues) Names() (names []string) {
 		}
 	}
 	return names
+}
+
+// NameAsValue reports whether the values are called name and value, as if those were the parts of one named value. It
+// returns the text of name if that is known at load.
+func (e *KeyValues) NameAsValue() (name string, ok bool) {
+	names := e.Names()
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"name", "value"}) {
+		return "", false
+	}
+	for _, w := range e.pairs {
+		if text, isText := w.value.Value.(string); isText && w.key.Value == "name" {
+			name = text
+		}
+	}
+	return name, true
 }
 
 // CommandInputs returns the values as inputs of a command. If the map itself is an expression, that

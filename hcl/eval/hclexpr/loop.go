@@ -17,6 +17,7 @@ import (
 type loopVar struct {
 	name string
 	slot int
+	loop int // number of %{for} around it, with its own
 	expr eval.TypedExpr
 	next *loopVar
 }
@@ -49,7 +50,8 @@ func (c *Compiler) bindLoopVar(name, phrase string, t *schema.Type, over eval.Ty
 	read := eval.TypedExpr{Type: t, Path: name, Phrase: phrase, Sensitive: over.Sensitive,
 		NullReason: eval.NullableReason(cmp.Or(name, phrase), t),
 		Eval:       func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
-	return LexicalEnv{in.NonNull.Shadow(name), &loopVar{name, slot, read, in.vars}}, slot
+	in.NonNull, in.vars = in.NonNull.Shadow(name), &loopVar{name, slot, in.loops, read, in.vars}
+	return in, slot
 }
 
 // ElementTypes returns the types of keys and elements in a loop over n, and reports what is no
@@ -76,6 +78,7 @@ func (c *Compiler) compileDerived(r hclv2.Range, compile func() eval.TypedExpr) 
 	var n eval.TypedExpr
 	read := c.trackReads(func() { n = compile() })
 	n.Sensitive, n.CallerSpecific, n.Known = read.Sensitive, read.Caller, read.Known()
+	n.Type = n.Type.AsCut(read.Cuts...)
 	return c.foldConstant(n, r)
 }
 

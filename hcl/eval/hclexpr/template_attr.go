@@ -123,9 +123,9 @@ func (c *Compiler) compileStage(e hclsyntax.Expression, in LexicalEnv) shelltext
 		return c.compileStage(x.Expression, in)
 	case *hclsyntax.ConditionalExpr:
 		a := shelltext.Arg{Range: e.Range(), Source: c.sourceText(e.Range())}
-		cond, yes, no := c.compileCondition(x.Condition, in)
+		cond, yes, no := c.compileChoice(x.Condition, in)
 		then, els := c.compileStage(x.TrueResult, yes), c.compileStage(x.FalseResult, no)
-		a.Cond, a.Then, a.Else = asTemplateValue(cond), &then, &els
+		a.Condition, a.Then, a.Else = cond, &then, &els
 		return a
 	case *hclsyntax.ObjectConsExpr:
 		return c.compileStageObject(x, in)
@@ -203,9 +203,9 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 		}
 		return a
 	case *hclsyntax.ConditionalExpr:
-		cond, yes, no := c.compileCondition(x.Condition, in)
+		cond, yes, no := c.compileChoice(x.Condition, in)
 		then, els := c.compileArg(x.TrueResult, yes), c.compileArg(x.FalseResult, no)
-		a.Cond, a.Then, a.Else = asTemplateValue(cond), &then, &els
+		a.Condition, a.Then, a.Else = cond, &then, &els
 		return a
 	}
 	if l, ok := e.(*hclsyntax.LiteralValueExpr); ok && l.Val.IsNull() {

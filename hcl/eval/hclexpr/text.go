@@ -2,7 +2,6 @@ package hclexpr
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -24,9 +23,20 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 		w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
 		n := eval.TypedExpr{Type: eval.StringType, Eval: w.text, Dash: beginsWithDash(t.Nodes)}
 		n.PathKind, _ = template.PathOf(t.Nodes)
+		if len(t.Choices) > 0 {
+			n.Eval = func(f *eval.Frame) (any, error) { return w.deciding().text(f) }
+		}
 		n.Choices = func() (all []any) {
-			for _, text := range textChoices(t.Nodes) {
-				all = append(all, text)
+			choices, complete := template.Choices{}, true
+			choices.Each(t.Choices, func() {
+				texts := textChoices(t.Nodes, choices)
+				complete = complete && texts != nil
+				for _, text := range texts {
+					all = append(all, text)
+				}
+			})
+			if !complete {
+				return nil
 			}
 			return all
 		}
@@ -37,8 +47,9 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 	})
 }
 
-// textChoices returns every text of a template, or nil if the author did not write all of them.
-func textChoices(nodes []template.Node) []string {
+// textChoices returns every text of a template with these choices, or nil if the author did not write
+// all of them.
+func textChoices(nodes []template.Node, choices template.Choices) []string {
 	all := []string{""}
 	for _, x := range nodes {
 		var parts []string
@@ -48,9 +59,12 @@ func textChoices(nodes []template.Node) []string {
 		case *template.Interpolation:
 			parts = x.Type.Texts()
 		case *template.If:
-			then, els := textChoices(x.Then), textChoices(x.Else)
-			if then != nil && els != nil {
-				parts = slices.Concat(then, els)
+			for _, branch := range choices.Branches(x) {
+				texts := textChoices(branch, choices)
+				if texts == nil {
+					return nil
+				}
+				parts = append(parts, texts...)
 			}
 		}
 		if all = eval.GluedChoices(all, parts); len(all) == 0 {
@@ -122,8 +136,15 @@ var errNullText = fmt.Errorf("a part of the text is null")
 
 // textWriter appends the text of template nodes.
 type textWriter struct {
-	nodes []template.Node
-	nulls eval.NullPolicy
+	nodes     []template.Node
+	nulls     eval.NullPolicy
+	decisions *template.Decisions // nil for a text without choices
+}
+
+// deciding returns the writer of one text with choices.
+func (w textWriter) deciding() textWriter {
+	w.decisions = new(template.Decisions)
+	return w
 }
 
 func (w textWriter) text(f *eval.Frame) (any, error) {
@@ -148,8 +169,9 @@ func (w textWriter) append(dst []byte, f *eval.Frame) ([]byte, error) {
 		case *template.If:
 			dst, err = w.branch(dst, n, f)
 		case *template.For:
-			inner := textWriter{n.Body, w.nulls}
+			inner := textWriter{n.Body, w.nulls, w.decisions}
 			err = n.Over(f, func(g template.Frame) (err error) {
+				w.decisions.Forget(n.Choices)
 				dst, err = inner.append(dst, g.(*eval.Frame))
 				return err
 			})
@@ -162,14 +184,11 @@ func (w textWriter) append(dst []byte, f *eval.Frame) ([]byte, error) {
 }
 
 func (w textWriter) branch(dst []byte, n *template.If, f *eval.Frame) ([]byte, error) {
-	ok, err := eval.Bool(n.Cond(f))
+	branch, err := w.decisions.Branch(n, f)
 	if err != nil {
 		return dst, err
 	}
-	if ok {
-		return textWriter{n.Then, w.nulls}.append(dst, f)
-	}
-	return textWriter{n.Else, w.nulls}.append(dst, f)
+	return textWriter{branch, w.nulls, w.decisions}.append(dst, f)
 }
 
 func (w textWriter) interpolation(dst []byte, h *template.Interpolation, f *eval.Frame) ([]byte, error) {

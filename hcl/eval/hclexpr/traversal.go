@@ -16,12 +16,18 @@ import (
 )
 
 // compileTraversal compiles root.member.…
-func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
+func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) (n eval.TypedExpr) {
 	name := t.RootName()
 	if v := in.vars.find(name); v != nil {
 		return c.compileSteps(c.loopVariable(v, in), t[1:], in)
 	}
 	r, why := c.Scope.Find(name)
+	if r != nil {
+		defer func() {
+			c.reads.Cuts = append(c.reads.Cuts, n.Type.HeldCuts()...)
+			c.deps.ReadCut(r, n.Type, false, diag.RangeOf(t.SourceRange()))
+		}()
+	}
 	if name == "caller" && c.deps != nil {
 		c.deps.Caller = true
 	}
@@ -47,6 +53,11 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.Typed
 	return c.compileSteps(c.compileMember(m, name+"."+key, t[:2].SourceRange(), in), t[2:], in)
 }
 
+// requireWhole records that a value is used as all there is.
+func (c *Compiler) requireWhole(n eval.TypedExpr, at hclv2.Range) {
+	c.deps.RequireWhole(n.Type, diag.RangeOf(at))
+}
+
 // markUse records that a member is read.
 func (c *Compiler) markUse(m *eval.Member) {
 	if c.deps != nil && m.CallerSpecific {
@@ -57,6 +68,7 @@ func (c *Compiler) markUse(m *eval.Member) {
 		return
 	}
 	m.Used = true
+	m.Reads++
 }
 
 func (c *Compiler) reportUnknownMember(r *eval.Root, key string, at hclv2.Range) {
@@ -210,6 +222,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 			eval.TypePhrase(n.Type))
 		return eval.Broken()
 	}
+	out.Type = out.Type.AsCut(n.Type.Cuts...)
 	if in.NonNull.Has(out.Path) {
 		out.NullReason = ""
 	}

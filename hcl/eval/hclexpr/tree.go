@@ -9,13 +9,16 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/eval"
+	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template"
 )
 
 // compileTree compiles a template, or another expression in its place, to the nodes of a template.
 func (c *Compiler) compileTree(e hclsyntax.Expression, in LexicalEnv) *template.Tree {
-	return &template.Tree{Range: e.Range(), Nodes: c.compileNodes(e, in)}
+	in.outside = in.loops
+	nodes := c.compileNodes(e, in)
+	return &template.Tree{Range: e.Range(), Nodes: nodes, Choices: template.FindChoices(nodes)}
 }
 
 func (c *Compiler) compileNodes(e hclsyntax.Expression, in LexicalEnv) []template.Node {
@@ -70,10 +73,38 @@ func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
 }
 
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
-	cond, yes, no := c.compileCondition(e.Condition, in)
-	key, negated := c.conditionKey(e.Condition)
-	return &template.If{Cond: asTemplateValue(cond), Then: c.compileNodes(e.TrueResult, yes),
-		Else: c.compileNodes(e.FalseResult, no), Key: key, Negated: negated, Range: e.Condition.Range()}
+	cond, yes, no := c.compileChoice(e.Condition, in)
+	return &template.If{Condition: cond, Then: c.compileNodes(e.TrueResult, yes),
+		Else: c.compileNodes(e.FalseResult, no), Range: e.Condition.Range()}
+}
+
+// compileChoice compiles the condition of a choice, and returns what compileCondition does.
+func (c *Compiler) compileChoice(e hclsyntax.Expression, in LexicalEnv) (cond template.Condition, yes, no LexicalEnv) {
+	n, yes, no := c.compileCondition(e, in)
+	cond.Cond = asTemplateValue(n)
+	if mayDiffer(e) {
+		return cond, yes, no
+	}
+	cond.Key, cond.Negated = c.conditionKey(e)
+	for _, name := range e.Variables() {
+		if v := in.vars.find(name.RootName()); v != nil {
+			cond.Depth = max(cond.Depth, v.loop-in.outside)
+		}
+	}
+	return cond, yes, no
+}
+
+// mayDiffer reports whether an expression has a function that may give another value each time.
+func mayDiffer(e hclsyntax.Expression) bool {
+	found := false
+	hclsyntax.VisitAll(e, func(n hclsyntax.Node) hclv2.Diagnostics {
+		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok {
+			fn, _ := functions.Lookup(call.Name)
+			found = found || fn.CallOnly
+		}
+		return nil
+	})
+	return found
 }
 
 // conditionKey returns the tokens of a condition, which is the same for a condition and its negation,
@@ -111,6 +142,7 @@ func (c *Compiler) tokensOf(e hclsyntax.Expression) string {
 func (c *Compiler) compileForDirective(e *hclsyntax.ForExpr, in LexicalEnv) *template.For {
 	var loop *forLoop
 	var nodes []template.Node
+	in.loops++
 	c.trackReads(func() {
 		loop, in = c.compileForHead(e, in)
 		nodes = c.compileNodes(e.ValExpr, in)

@@ -19,8 +19,8 @@ type Arg struct {
 	// the exit codes of a Group that is a stage of a pipe; nil for none
 	OKCodes []int
 
-	Cond       template.Value // the condition, a bool, of a conditional whose branches are elements
-	Then, Else *Arg
+	template.Condition // of a conditional whose branches are elements
+	Then, Else         *Arg
 
 	Source string // the element as written, for hints
 	Range  hclv2.Range
@@ -74,34 +74,77 @@ func (a *Arg) Branches() []*Arg {
 	return append(a.Then.Branches(), a.Else.Branches()...)
 }
 
-// conditions returns the number of conditions in an element.
-func (a *Arg) conditions() int {
-	n := 0
+// maxChoices is how many choices the words of a command, or the stages of a pipe, may depend on.
+const maxChoices = 10
+
+// choices appends the choices on which an element depends, each once, with those inside of groups if
+// withGroups is set.
+func (a *Arg) choices(out []any, withGroups bool) []any {
 	if a.Cond != nil {
-		n = 1 + a.Then.conditions() + a.Else.conditions()
+		if !slices.Contains(out, a.choice()) {
+			out = append(out, a.choice())
+		}
+		return a.Else.choices(a.Then.choices(out, withGroups), withGroups)
 	}
 	for i := range a.Group {
-		n += a.Group[i].conditions()
+		if withGroups {
+			out = a.Group[i].choices(out, true)
+		}
 	}
-	return n
+	return out
 }
 
-// choose appends the words of an element for one combination of branches. Each condition takes one
-// of bits.
-func (a *Arg) choose(bits *int, out []*Arg) []*Arg {
-	switch {
-	case a.Cond != nil:
-		branch := a.Then
-		if *bits&1 == 1 {
-			branch = a.Else
+// keepRepeated clears the keys of the conditions that decide one element only.
+func keepRepeated(args []Arg) { template.KeepRepeated((&Arg{Group: args}).conditions(nil)) }
+
+func (a *Arg) conditions(out []*template.Condition) []*template.Condition {
+	if a.Cond != nil {
+		out = a.Else.conditions(a.Then.conditions(append(out, &a.Condition)))
+	}
+	for i := range a.Group {
+		out = a.Group[i].conditions(out)
+	}
+	return out
+}
+
+// choice identifies the choice of a condition.
+func (a *Arg) choice() any {
+	if a.Key != "" {
+		return a.Key
+	}
+	return a
+}
+
+// combine calls check with every combination of choices.
+func combine(choices []any, check func(holds map[any]bool)) {
+	holds := map[any]bool{}
+	for bits := range 1 << len(choices) {
+		for i, choice := range choices {
+			holds[choice] = bits>>i&1 == 0
 		}
-		*bits >>= 1
-		return branch.choose(bits, out)
-	case a.Group != nil:
-		for i := range a.Group {
-			out = a.Group[i].choose(bits, out)
+		check(holds)
+	}
+}
+
+// chosen returns the branch of an element that these choices lead to.
+func (a *Arg) chosen(holds map[any]bool) *Arg {
+	for a.Cond != nil {
+		if holds[a.choice()] != a.Negated {
+			a = a.Then
+		} else {
+			a = a.Else
 		}
-	case a.Text != nil || a.Value != nil:
+	}
+	return a
+}
+
+// words appends the words of an element that these choices lead to.
+func (a *Arg) words(holds map[any]bool, out []*Arg) []*Arg {
+	a = a.chosen(holds)
+	for i := range a.Group {
+		out = a.Group[i].words(holds, out)
+	}
+	if a.Text != nil || a.Value != nil {
 		out = append(out, a)
 	}
 	return out

@@ -30,6 +30,7 @@ type InputValue struct {
 // are errors. The diagnostic for an empty list has no range.
 func CompileArgv(args []Arg, in Inputs) (*Argv, hclv2.Diagnostics) {
 	var d template.Diagnostics
+	keepRepeated(args)
 	a, _ := compileArgv(args, hclv2.Range{}, in.taintOfStdin(), &d)
 	return template.Result(a, &d)
 }
@@ -75,10 +76,15 @@ func constants(elements []argvElement) (words []string) {
 // Bind appends the words of one call to dst. The error is a sentence for the model that made the
 // call.
 func (a *Argv) Bind(f template.Frame, dst []string) ([]string, error) {
-	b := binder{frame: f, words: dst}
+	b := binder{frame: f}
+	return a.bind(&b, dst)
+}
+
+func (a *Argv) bind(b *binder, dst []string) ([]string, error) {
+	b.words, b.optionsEnded = dst, false
 	for i := range a.elements {
 		e := &a.elements[i]
-		present, err := e.bind(&b)
+		present, err := e.bind(b)
 		if err != nil {
 			return dst, err
 		}
@@ -151,6 +157,8 @@ type binder struct {
 	started          bool                    // the first byte of the element was rendered
 	first            *template.Interpolation // the value that it belongs to, or nil
 	mayBeginWithDash bool                    // it may be a dash
+
+	decisions template.Decisions
 }
 
 // bind appends the words of one element. It reports false if the element is null.
@@ -167,7 +175,7 @@ func (e *argvElement) bind(b *binder) (present bool, err error) {
 	case e.Group != nil:
 		return e.bindGroup(b)
 	case e.Cond != nil:
-		yes, err := template.Truth(e.Cond, b.frame)
+		yes, err := b.decisions.Holds(&e.Condition, b.frame)
 		if err != nil {
 			return false, err
 		}
@@ -266,13 +274,14 @@ func (b *binder) render(nodes []template.Node) (bool, error) {
 			present, err = b.renderInterpolation(n)
 		case *template.If:
 			var branch []template.Node
-			if branch, err = n.Branch(b.frame); err == nil {
+			if branch, err = b.decisions.Branch(n, b.frame); err == nil {
 				present, err = b.render(branch)
 			}
 		case *template.For:
 			outer := b.frame
 			err = n.Over(b.frame, func(f template.Frame) error {
 				b.frame = f
+				b.decisions.Forget(n.Choices)
 				ok, err := b.render(n.Body)
 				present = present && ok
 				return err

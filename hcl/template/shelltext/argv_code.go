@@ -11,15 +11,16 @@ import (
 // combinations of branches. It returns the taint of the program's output.
 func (c argvCheck) checkCode(args []Arg, stdin taint) (out taint) {
 	all := &Arg{Group: args}
-	conditions := all.conditions()
-	if conditions > 10 {
+	choices := all.choices(nil, true)
+	if len(choices) > maxChoices {
 		c.Errorf(args[0].Range, "Too many conditional words",
-			`A command can have at most 10 conditional elements, and this one has %d. Write several tools.`, conditions)
+			`The words of a command can depend on at most %d different conditions, and these depend on %d. Write `+
+				`several tools.`, maxChoices, len(choices))
 		return stdin
 	}
-	for bits := range 1 << conditions {
+	combine(choices, func(holds map[any]bool) {
 		lines := [][]word{nil, nil} // with the words that may be null, and without
-		for _, arg := range all.choose(&bits, nil) {
+		for _, arg := range all.words(holds, nil) {
 			w := arg.word()
 			out = out.max(w.taint)
 			lines[0] = append(lines[0], w)
@@ -30,7 +31,7 @@ func (c argvCheck) checkCode(args []Arg, stdin taint) (out taint) {
 		for _, line := range lines {
 			c.checkChoices(line, stdin)
 		}
-	}
+	})
 	return out.max(stdin).concatenated()
 }
 

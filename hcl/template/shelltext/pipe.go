@@ -2,6 +2,7 @@ package shelltext
 
 import (
 	"errors"
+	"slices"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 
@@ -18,7 +19,7 @@ type Pipe struct {
 type stage struct {
 	argv      *Argv // nil for a condition, or with a nil cond for no command
 	okCodes   []int // nil: 0
-	cond      template.Value
+	cond      *template.Condition
 	then, els *stage
 }
 
@@ -27,37 +28,55 @@ type stage struct {
 func CompilePipe(stages []Arg, in Inputs) (*Pipe, hclv2.Diagnostics) {
 	var d template.Diagnostics
 	var at hclv2.Range
-	p, sure := &Pipe{}, false
+	keepRepeated(stages)
+	p := &Pipe{}
 	read := in.taintOfStdin()
 	for i := range stages {
 		at = stages[0].Range
-		s, out, always := compileStage(&stages[i], read, &d)
-		read, sure = read.max(out).max(in.taintOfEnv()), sure || always
+		s, out := compileStage(&stages[i], read, &d)
+		read = read.max(out).max(in.taintOfEnv())
 		p.stages = append(p.stages, s)
 	}
-	if !sure && !d.HasErrors() {
+	isCommand := func(a Arg) bool { return a.Group != nil }
+	if !d.HasErrors() && !slices.ContainsFunc(stages, isCommand) && mayBeEmpty(stages) {
 		d.Errorf(at, "Pipe may be empty",
 			`At least one stage of a pipe must be there in every call: pipe = [["ps"], ["sort"]].`)
 	}
 	return template.Result(p, &d)
 }
 
-// compileStage returns a stage, the taint of its output, and whether it has a command in every call.
-func compileStage(a *Arg, stdin taint, d *template.Diagnostics) (s stage, out taint, always bool) {
+// mayBeEmpty reports whether a combination of conditions leaves no stage.
+func mayBeEmpty(stages []Arg) bool {
+	var choices []any
+	for i := range stages {
+		choices = stages[i].choices(choices, false)
+	}
+	empty := len(choices) > maxChoices
+	if !empty {
+		combine(choices, func(holds map[any]bool) {
+			isCommand := func(a Arg) bool { return a.chosen(holds).Group != nil }
+			empty = empty || !slices.ContainsFunc(stages, isCommand)
+		})
+	}
+	return empty
+}
+
+// compileStage returns a stage and the taint of its output.
+func compileStage(a *Arg, stdin taint, d *template.Diagnostics) (s stage, out taint) {
 	switch {
 	case a.Group != nil:
 		argv, out := compileArgv(a.Group, a.Range, stdin, d)
-		return stage{argv: argv, okCodes: a.OKCodes}, out, true
+		return stage{argv: argv, okCodes: a.OKCodes}, out
 	case a.Cond != nil:
-		then, out, always := compileStage(a.Then, stdin, d)
-		els, otherwise, alwaysElse := compileStage(a.Else, stdin, d)
-		return stage{cond: a.Cond, then: &then, els: &els}, out.max(otherwise), always && alwaysElse
+		then, out := compileStage(a.Then, stdin, d)
+		els, otherwise := compileStage(a.Else, stdin, d)
+		return stage{cond: &a.Condition, then: &then, els: &els}, out.max(otherwise)
 	case a.Text != nil || a.Value != nil:
 		d.Errorf(a.Range, "Stage is not a list",
 			`Each stage of a pipe is a written list of words, { command = [...], ok_codes = [...] } or null, and `+
 				`this is %[1]s. Write [%[1]s].`, a.source())
 	}
-	return stage{}, taint{}, false
+	return stage{}, taint{}
 }
 
 // A StageWords is one command of a pipe in one call.
@@ -90,15 +109,16 @@ var exitZero = []int{0}
 // firstOK if it has none of its own. The error is a sentence for the model that made the call.
 func (p *Pipe) Bind(f template.Frame, firstOK []int) ([]StageWords, error) {
 	out := make([]StageWords, 0, len(p.stages))
+	b := binder{frame: f}
 	for i := range p.stages {
-		s, err := p.stages[i].choose(f)
+		s, err := p.stages[i].choose(&b)
 		if err != nil {
 			return nil, err
 		}
 		if s.argv == nil {
 			continue
 		}
-		words, err := s.argv.Bind(f, nil)
+		words, err := s.argv.bind(&b, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -118,16 +138,16 @@ func (p *Pipe) Bind(f template.Frame, firstOK []int) ([]StageWords, error) {
 }
 
 // choose returns the stage whose command runs.
-func (s *stage) choose(f template.Frame) (*stage, error) {
+func (s *stage) choose(b *binder) (*stage, error) {
 	if s.cond == nil {
 		return s, nil
 	}
-	yes, err := template.Truth(s.cond, f)
+	yes, err := b.decisions.Holds(s.cond, b.frame)
 	if err != nil {
 		return nil, err
 	}
 	if yes {
-		return s.then.choose(f)
+		return s.then.choose(b)
 	}
-	return s.els.choose(f)
+	return s.els.choose(b)
 }

@@ -34,6 +34,7 @@ type checker struct {
 	tooDeep   bool // parentheses are nested too deeply
 	loops     int  // around the current node
 	verbs     map[string]bool
+	choices   template.Choices // that the renderings that are read have made
 }
 
 // errorAt reports a mistake in a part of a text node.
@@ -70,7 +71,11 @@ func (c *checker) readNode(list []template.Node, i int, in states) states {
 		}
 		return out
 	case *template.If:
-		return c.limitStates(c.readNodes(n.Then, in).With(c.readNodes(n.Else, in)), n.Range)
+		var out states
+		for _, branch := range c.choices.Branches(n) {
+			out = out.With(c.readNodes(branch, in))
+		}
+		return c.limitStates(out, n.Range)
 	case *template.For:
 		return c.readLoop(n, in)
 	}
@@ -110,7 +115,8 @@ func (c *checker) readLoop(n *template.For, in states) states {
 		if round > 0 && lead != nil {
 			fresh = c.readNodes(lead.Then, fresh)
 		}
-		out := c.readNodes(body, fresh)
+		var out states
+		c.choices.Each(n.Choices, func() { out = out.With(c.readNodes(body, fresh)) })
 		exits = exits.With(out)
 		if trail != nil {
 			out = c.readNodes(trail.Then, out)

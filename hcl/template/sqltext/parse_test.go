@@ -80,7 +80,7 @@ func (n *notation) directive(text string, at hclv2.Range) (template.Node, string
 	word, rest, _ := strings.Cut(text, " ")
 	switch word {
 	case "if":
-		node := &template.If{Cond: lookup(rest), Key: rest, Range: at}
+		node := &template.If{Condition: template.Condition{Cond: lookup(rest)}, Range: at}
 		var end string
 		if node.Then, end = n.nodes(); end == "else" {
 			node.Else, _ = n.nodes()

@@ -35,6 +35,7 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 	}
 	b := bindings.Get().(*binding)
 	b.dialect, b.frame, b.text, b.args, b.base = p.dialect, f, b.text[:0], args, len(args)
+	b.decisions.Reset()
 	err = p.root.bind(b)
 	if n := len(b.args) - b.base; err == nil && n > p.dialect.maxParams() {
 		err = fmt.Errorf("this call needs %d values in one statement and %s takes at most %d: send fewer elements", n,
@@ -68,6 +69,8 @@ type binding struct {
 	args    []any
 	base    int      // len(args) before the first
 	sampler *sampler // chooses the values of a sample; nil in a call
+
+	decisions template.Decisions
 }
 
 var bindings = sync.Pool{New: func() any { return new(binding) }}
@@ -167,6 +170,7 @@ func (s *loop) bind(b *binding) error {
 	outer := b.frame
 	err := s.node.Over(outer, func(f template.Frame) error {
 		b.frame = f
+		b.decisions.Forget(s.node.Choices)
 		if len(b.args)-b.base > b.dialect.maxParams() {
 			return nil // Bind reports the error; the rest need not be rendered
 		}

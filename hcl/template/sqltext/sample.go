@@ -107,7 +107,7 @@ func (s *sampler) chooseText(function string, h *template.Interpolation, texts [
 func (s *branch) taken(b *binding) (bool, error) {
 	switch {
 	case b.sampler == nil:
-		return template.Truth(s.node.Cond, b.frame)
+		return b.decisions.Holds(&s.node.Condition, b.frame)
 	case s.separates:
 		return b.sampler.separatorOn[s.node], nil
 	}
@@ -115,8 +115,11 @@ func (s *branch) taken(b *binding) (bool, error) {
 	if s.node.Negated {
 		word = " taken"
 	}
-	holds := b.sampler.choose("if "+s.node.Key, 2, 1,
-		func(int) string { return directiveAt("if", s.node.Range) + word }) == 1
+	var key any = s.node
+	if s.node.Key != "" {
+		key = "if " + s.node.Key
+	}
+	holds := b.sampler.choose(key, 2, 1, func(int) string { return directiveAt("if", s.node.Range) + word }) == 1
 	return holds != s.node.Negated, nil
 }
 

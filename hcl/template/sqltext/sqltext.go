@@ -67,8 +67,9 @@ func Compile(t *template.Tree, d Dialect) (*Program, hclv2.Diagnostics) {
 		rawTexts:    map[*template.Interpolation][]*template.Text{},
 		unseparated: map[*template.For]bool{},
 		verbs:       map[string]bool{},
+		choices:     template.Choices{},
 	}
-	c.checkEnd(c.readNodes(t.Nodes, states{initial()}))
+	c.choices.Each(t.Choices, func() { c.checkEnd(c.readNodes(t.Nodes, states{initial()})) })
 	if c.HasErrors() {
 		return nil, c.All()
 	}

@@ -17,6 +17,8 @@ type binder struct {
 	query   bool                    // the path has ended
 	segment int                     // index of the segment in dst
 	pending *template.Interpolation // the last value in the segment
+
+	decisions template.Decisions
 }
 
 // bind appends a URL whose path begins after head slashes.
@@ -58,7 +60,7 @@ func (b *binder) node(n template.Node) error {
 			b.pending = n
 		}
 	case *template.If:
-		branch, err := n.Branch(b.frame)
+		branch, err := b.decisions.Branch(n, b.frame)
 		if err != nil {
 			return err
 		}
@@ -67,6 +69,7 @@ func (b *binder) node(n template.Node) error {
 		outer := b.frame
 		err := n.Over(outer, func(f template.Frame) error {
 			b.frame = f
+			b.decisions.Forget(n.Choices)
 			return b.nodes(n.Body)
 		})
 		b.frame = outer

@@ -39,10 +39,15 @@ type checker struct {
 	template.Diagnostics
 	connection  bool
 	braceHinted bool // the hint about writing a value was given
+	choices     template.Choices
 }
 
 func (c *checker) checkTree(t *template.Tree) {
-	states := c.readNodes(t.Nodes, states{{phase: start, first: c.connection}})
+	var ends states
+	c.choices = template.Choices{}
+	c.choices.Each(t.Choices, func() {
+		ends = ends.With(c.readNodes(t.Nodes, states{{phase: start, first: c.connection}}))
+	})
 	end := hclv2.Range{Filename: t.Range.Filename, Start: t.Range.End, End: t.Range.End}
 	if len(t.Nodes) > 0 {
 		switch n := t.Nodes[len(t.Nodes)-1].(type) {
@@ -52,7 +57,7 @@ func (c *checker) checkTree(t *template.Tree) {
 			end = n.Range
 		}
 	}
-	for _, s := range states {
+	for _, s := range ends {
 		c.checkEnd(s, end)
 	}
 }
@@ -65,7 +70,11 @@ func (c *checker) readNodes(nodes []template.Node, in states) states {
 		case *template.Interpolation:
 			in = in.Map(func(s state) state { return c.readInterpolation(n, s) })
 		case *template.If:
-			in = c.readNodes(n.Then, in).With(c.readNodes(n.Else, in))
+			var out states
+			for _, branch := range c.choices.Branches(n) {
+				out = out.With(c.readNodes(branch, in))
+			}
+			in = out
 		case *template.For:
 			in = c.readLoop(n, in)
 		}
@@ -83,7 +92,8 @@ func (c *checker) readLoop(n *template.For, in states) states {
 		}
 	}
 	for {
-		out := in.With(c.readNodes(n.Body, in))
+		out := in
+		c.choices.Each(n.Choices, func() { out = out.With(c.readNodes(n.Body, in)) })
 		if len(out) == len(in) {
 			return in
 		}

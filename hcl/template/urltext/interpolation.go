@@ -169,7 +169,7 @@ func (c *checker) checkConstant(h *template.Interpolation) {
 // inline converts leading values that are known at load to text, as long as head accepts the text
 // before them.
 func inline(t *template.Tree, head func(string) bool) *template.Tree {
-	out := &template.Tree{Nodes: slices.Clone(t.Nodes), Range: t.Range}
+	out := &template.Tree{Nodes: slices.Clone(t.Nodes), Choices: t.Choices, Range: t.Range}
 	text := ""
 	for i, n := range out.Nodes {
 		switch n := n.(type) {

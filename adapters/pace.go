@@ -1,0 +1,87 @@
+package adapters
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/internal/ctxtime"
+)
+
+// Pace spaces the requests over a connection with a rate. It is safe for concurrent use. A nil Pace limits nothing.
+type Pace struct {
+	name    string
+	rate    hcl.Rate
+	reserve Reserve
+
+	mu        sync.Mutex
+	notBefore time.Time // no request is sent before; guarded by mu
+}
+
+// Reserve takes the next turn at the rate of a connection, and returns how long that has to be waited for. If the
+// wait is longer than maxWait, it takes no turn and reports false. All processes that share a state store count
+// together.
+type Reserve func(ctx context.Context, maxWait time.Duration) (wait time.Duration, ok bool, err error)
+
+// unlimitedWait is how long a request without a deadline waits for its turn at most.
+const unlimitedWait = 24 * time.Hour
+
+// Wait waits for the turn of a request. It returns a *Fault at once if the turn is later than the deadline of ctx.
+func (p *Pace) Wait(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
+	maxWait := unlimitedWait
+	if deadline, ok := ctx.Deadline(); ok {
+		maxWait = time.Until(deadline)
+	}
+	for until := time.Now().Add(maxWait); ; {
+		if pause := p.pause(); pause > time.Until(until) {
+			return p.refuse("the service has asked for a pause", pause)
+		} else if err := ctxtime.Sleep(ctx, pause); err != nil {
+			return err
+		}
+		wait, ok, err := p.reserve(ctx, time.Until(until))
+		switch {
+		case err != nil:
+			const text = "requests to %q are limited to %s, and the state store that counts them is unavailable; " +
+				"nothing was sent. Try again in a moment"
+			return &Fault{Message: fmt.Sprintf(text, p.name, p.rate), Cause: err, NotSent: true}
+		case !ok:
+			return p.refuse("the next turn is later than this call can wait", wait)
+		}
+		if err := ctxtime.Sleep(ctx, wait); err != nil {
+			return err
+		}
+		if p.pause() == 0 {
+			return nil
+		}
+	}
+}
+
+// Postpone lets no request of this process be sent for d, because the service has asked for that.
+func (p *Pace) Postpone(d time.Duration) {
+	if p == nil || d == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until := time.Now().Add(d); until.After(p.notBefore) {
+		p.notBefore = until
+	}
+}
+
+// pause returns how long no request is sent yet.
+func (p *Pace) pause() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(time.Until(p.notBefore), 0)
+}
+
+func (p *Pace) refuse(reason string, wait time.Duration) error {
+	wait = max(wait.Round(time.Second), time.Second)
+	const text = "requests to %q are limited to %s, and %s; nothing was sent. Try again in %v"
+	return &Fault{Message: fmt.Sprintf(text, p.name, p.rate, reason, wait), NotSent: true, RetryAfter: wait}
+}

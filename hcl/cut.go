@@ -1,0 +1,59 @@
+package hcl
+
+import (
+	"fmt"
+	"slices"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/schema"
+)
+
+// TruncateAttr declares the argument truncate of a block whose output limit may cut.
+func TruncateAttr(dst *bool, limit string) Field {
+	return Attr(dst, "truncate", "Whether the tool may work with what "+limit+" has cut. Otherwise a cut output can "+
+		"only be the answer of a tool with one backend, which says so; every other use of it fails the call.").
+		DefaultDoc("false")
+}
+
+// CutMember returns a member of an output that a limit of the block may cut.
+func CutMember(name string, t *schema.Type) *schema.Member {
+	return &schema.Member{Name: name, Type: t.AsCut(&schema.Cut{Member: name})}
+}
+
+// deliverDefault records that the answer is the default result of the only backend.
+func (w *operationDecoder) deliverDefault() {
+	for _, s := range w.op.Steps {
+		w.deps.Delivered = append(w.deps.Delivered, s.Backend.Effects.Output.HeldCuts()...)
+	}
+}
+
+// requireWhole tells each backend which members of its output are used as all there is, and which
+// the answer holds. It warns about a limit that its author did not write and that will cut them.
+func (w *operationDecoder) requireWhole() {
+	w.findStreams()
+	for _, s := range w.op.Steps {
+		b := s.Backend
+		if s.Streams {
+			continue // without a limit
+		}
+		before := len(b.Whole)
+		var use Range
+		for _, cut := range b.Effects.Output.HeldCuts() {
+			if at, used := w.deps.Whole[cut]; used && !slices.Contains(b.Whole, cut.Member) {
+				b.Whole, use = append(b.Whole, cut.Member), at
+			}
+			if slices.Contains(w.deps.Delivered, cut) {
+				b.Delivered = append(b.Delivered, cut.Member)
+			}
+		}
+		if len(b.Whole) == before {
+			continue
+		}
+		for _, x := range diag.ToDiagnostics(b.Effects.Unlimited, "Output may be cut", b.Range, b.ranges) {
+			x.Severity = diag.Warning
+			x.Detail += fmt.Sprintf(" Line %d uses all of them, so calls fail when there are more. Write a limit that fits, or "+
+				"truncate = true to work with a part.", use.Start.Line)
+			w.dec.Diags = append(w.dec.Diags, x)
+		}
+	}
+}

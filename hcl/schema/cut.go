@@ -1,0 +1,34 @@
+package schema
+
+import "slices"
+
+// Cut is a limit of a block that may cut a member of its output: rows, items or a text. It is the
+// same for all types of one member of one block.
+type Cut struct {
+	Member string // of the root output
+}
+
+// AsCut returns a copy of the type whose values a limit may have cut.
+func (t *Type) AsCut(cuts ...*Cut) *Type {
+	if len(cuts) == 0 {
+		return t
+	}
+	c := *t
+	c.Cuts = slices.Concat(t.Cuts, cuts)
+	return &c
+}
+
+// CutAlone returns a type that holds the cuts of the type, and not those of its parts.
+func (t *Type) CutAlone() *Type { return &Type{Cuts: t.Cuts} }
+
+// HeldCuts returns the limits that may have cut a value of the type, or a part of it.
+func (t *Type) HeldCuts() []*Cut {
+	cuts := t.Cuts
+	for _, m := range t.Members {
+		cuts = slices.Concat(cuts, m.Type.HeldCuts())
+	}
+	if t.Elem != nil {
+		cuts = slices.Concat(cuts, t.Elem.HeldCuts())
+	}
+	return cuts
+}

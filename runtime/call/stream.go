@@ -1,0 +1,41 @@
+package call
+
+import (
+	"context"
+
+	"hatchel/adapters"
+)
+
+// rowStream is the rows of a step that the next step reads as they arrive.
+type rowStream struct {
+	step *Step
+	call adapters.Call
+}
+
+// publishStream makes the rows of the step readable without reading them.
+func (s *Step) publishStream(c *call) {
+	c.frame.Steps[s.Decl.Name] = map[string]any{"rows": &rowStream{s, c.action}}
+}
+
+// Read implements adapters.RowStream.
+func (r *rowStream) Read(ctx context.Context, reader adapters.RowReader) error {
+	_, err := r.step.guard.Do(ctx, &streamAction{r.step.Action.(adapters.Streamer), reader}, &r.call)
+	return err
+}
+
+// AppendJSON implements value.LazyJSON. The rows are kept nowhere.
+func (r *rowStream) AppendJSON(dst []byte) []byte { return append(dst, "null"...) }
+
+// Value implements value.LazyJSON.
+func (r *rowStream) Value() (any, error) { return nil, nil }
+
+// streamAction is a query as an action, for the guard of its connection.
+type streamAction struct {
+	streamer adapters.Streamer
+	reader   adapters.RowReader
+}
+
+// Do implements adapters.Action.
+func (a *streamAction) Do(ctx context.Context, call *adapters.Call) (any, error) {
+	return nil, a.streamer.Stream(ctx, call, a.reader)
+}
