@@ -184,8 +184,10 @@ func (a *action) checkCut(call *adapters.Call, output map[string]any, s *stream,
 	}
 	output["truncated"] = true
 	limit := a.block.MaxOutput
-	return call.Truncate(adapters.Cut{Members: members, Limit: "max_output = " + limit.String(),
-		Argument: "max_output", Seen: "the program wrote " + hcl.Size(s.captured.total).String(), Allowed: a.block.Truncate})
+	return call.Truncate(adapters.Cut{
+		Members: members, Limit: "max_output = " + limit.String(), Argument: "max_output",
+		Seen: "the program wrote " + hcl.Size(s.captured.total).String(), Allowed: a.block.Truncate,
+	})
 }
 
 // Plan implements adapters.Planner. It shows the commands in shell syntax, the directory, the environment, what the

@@ -2,41 +2,10 @@ package schema
 
 import "regexp/syntax"
 
-// isFileName reports whether no value of a string type holds a slash or begins with a dot.
-func (t *Type) isFileName() bool {
-	switch t.Format {
-	case "date", "date-time", "time", "duration", "uuid", "ipv4", "ipv6", "hostname":
-		return true
-	}
-	if t.Pattern == nil {
-		return false
-	}
-	re, err := syntax.Parse(t.Pattern.re.String(), syntax.Perl)
-	return err == nil && excludesPaths(re)
-}
-
-// excludesPaths reports whether a pattern matches whole texts only, and none with a slash or a dot at
-// the beginning.
-func excludesPaths(re *syntax.Regexp) bool {
-	switch re.Op {
-	case syntax.OpCapture:
-		return excludesPaths(re.Sub[0])
-	case syntax.OpAlternate:
-		for _, sub := range re.Sub {
-			if !excludesPaths(sub) {
-				return false
-			}
-		}
-		return true
-	case syntax.OpConcat:
-		last := len(re.Sub) - 1
-		if last < 1 || re.Sub[0].Op != syntax.OpBeginText || re.Sub[last].Op != syntax.OpEndText {
-			return false
-		}
-		dot, _ := canBegin(re, '.')
-		return !dot && !canHold(re, '/')
-	}
-	return false
+// isFileName reports whether no match of an anchored expression holds a slash or begins with a dot.
+func isFileName(re *syntax.Regexp) bool {
+	dot, _ := canBegin(re, '.')
+	return !dot && !canHold(re, '/')
 }
 
 // canHold reports whether a match can contain a character.

@@ -225,13 +225,14 @@ func (m *Member) text() string {
 // TemplateType converts the type for the contextual compilers.
 func (t *Type) TemplateType() template.Type {
 	out := template.Type{Kind: kinds[t.Kind].template, Nullable: t.AllowsNull()}
+	out.Plain = t.Pattern != nil && t.Pattern.plain || slices.Contains(plainFormats, t.Format)
+	out.FileName = t.Pattern != nil && t.Pattern.name || slices.Contains(plainFormats, t.Format)
 	if t.Kind == String && len(t.Enum) > 0 {
 		out.Kind = template.Enum
 		for _, e := range t.Enum {
 			out.Values = append(out.Values, e.Value.(string))
 		}
 	}
-	out.FileName = t.Kind == String && t.isFileName()
 	if out.Kind == template.List {
 		elem := t.Elem.TemplateType()
 		out.Elem = &elem
