@@ -93,10 +93,28 @@ func (l *loader) evalLocal(a *hclsyntax.Attribute, file *sourceFile) *eval.Membe
 	switch {
 	case !n.Known:
 		m.MarkFailed()
+		for _, t := range a.Expr.Variables() {
+			m.Missing = append(m.Missing, missingIn(l.membersOf(t))...)
+		}
 	case n.Value == nil:
 		m.NullReason = "local." + a.Name + " is null"
 	}
 	return m
+}
+
+// membersOf returns the member that a traversal names, or all members of its root.
+func (l *loader) membersOf(t hclv2.Traversal) []*eval.Member {
+	r, _ := l.base.Find(t.RootName())
+	if r == nil {
+		return nil
+	}
+	if len(t) > 1 {
+		name, _ := hclexpr.TraverserName(t[1])
+		if m := r.Members[name]; m != nil {
+			return []*eval.Member{m}
+		}
+	}
+	return slices.Collect(maps.Values(r.Members))
 }
 
 // readsFailedValue reports whether an expression reads a value that failed to load, which was
@@ -240,7 +258,8 @@ func compileLocal(d *decode.Decoder, a *hclsyntax.Attribute, known *eval.NonNull
 	n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: known})
 	d.Diags = append(d.Diags, c.Diags...)
 	m := &eval.Member{Local: true, Type: n.Type, Known: n.Known, Value: n.Value, Sensitive: n.Sensitive,
-		CallerSpecific: n.CallerSpecific, Absent: n.Absent, Choices: n.Choices, Dash: n.Dash}
+		CallerSpecific: n.CallerSpecific, Absent: n.Absent, Choices: n.Choices, Dash: n.Dash,
+		PathKind: n.PathKind}
 	m.Eval = func(f *eval.Frame) (any, error) { return f.Local(a.Name, n.Eval) }
 	if n.NullReason != "" {
 		m.NullReason = "local." + a.Name + " may be null"

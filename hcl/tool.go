@@ -93,7 +93,7 @@ func (t *toolDecoder) headSpec() decode.Spec {
 			"notice, and any other value fails the call.").DefaultDoc("64KiB"),
 		t.requiresField(),
 		t.enabledField(),
-		limitField(&t.tool.Limit, "A limit on the rate and concurrency of the tool."),
+		t.guard(limitField(&t.tool.Limit, "A limit on the rate and concurrency of the tool.")),
 		t.idempotencyField(),
 		decode.Attr(&t.tool.Listed, "listed", "Whether clients can see and call the tool. A tool that is not listed "+
 			"can be called by steps of other tools.").DefaultDoc("true"),

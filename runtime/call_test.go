@@ -387,7 +387,7 @@ func TestFirstFailureStopsTheOtherElements(t *testing.T) {
 			}
 			text = "done"
 		}`, w.use)
-		if got := callTool(t, h, "t", `{}`); got != `{"content":[{"type":"text","text":"the element with the key 1: the second"}],"isError":true}` {
+		if got := callTool(t, h, "t", `{}`); !strings.Contains(got, `: the second"}],"isError":true}`) {
 			t.Errorf("got %s", got)
 		}
 		if begun != 2 {

@@ -24,7 +24,7 @@ type loadFlags struct {
 	vars     []string
 	varFiles []string
 	audits   *runtime.AuditLogs // where calls are recorded; nil for a command that makes none
-	inspect  bool               // nothing is created or changed
+	inspect  bool               // nothing is created or changed, and no secret is read
 }
 
 func (l *loadFlags) register(cmd *cobra.Command) {
@@ -61,9 +61,12 @@ const maxSecretFile = 1 << 20 // bytes
 func (l *loadFlags) options(dir string, stderr io.Writer) (hcl.Options, error) {
 	vars, err := l.values(stderr)
 	return hcl.Options{
-		Vars:     vars,
-		Getenv:   os.LookupEnv,
-		Parallel: runParallel,
+		Dir:       dir,
+		Vars:      vars,
+		Getenv:    os.LookupEnv,
+		Parallel:  runParallel,
+		NoSecrets: l.inspect,
+		Start:     true,
 		ReadSecret: func(path string) ([]byte, error) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
@@ -150,7 +153,8 @@ func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) 
 	var diags hcl.Diagnostics
 	f.generation, diags = runtime.Compile(ctx, f.config, runtime.Build{
 		Set: all.Set(), Dir: f.dir, Version: release(), AuditLogs: l.audits, Inspect: l.inspect,
-		Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Start: true,
+		Log:   slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	f.add(diags)
 	return f, nil

@@ -6,6 +6,7 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 )
 
 // Scope says which roots an expression may read, what is known of them, and why others may not be
@@ -95,6 +96,7 @@ type Member struct {
 	Eval           func(*Frame) (any, error) // if it is not Known
 	Choices        func() []any              // as of TypedExpr
 	Dash           bool                      // as of TypedExpr
+	PathKind       template.PathKind
 	Sensitive      bool
 	CallerSpecific bool // it depends on the caller's identity
 	Local          bool // it belongs to one operation
@@ -102,6 +104,14 @@ type Member struct {
 	Reads          int               // how often it is read, if it is Local
 	Digest         string            // of its name and value, for globals
 	Absent         func(*Frame) bool // see TypedExpr
+	Missing        []*Missing        // the values that the member is, or is made of, and that are not there
+}
+
+// Missing is a secret or a variable that is declared and has no value.
+type Missing struct {
+	Name       string   // what it is called in a sentence, as in `secret "k"`
+	RequiredBy string   // the block that cannot do without it; empty for none
+	Refused    []string // the operations that are refused because of it
 }
 
 // Resolve returns the member's value in one call.
