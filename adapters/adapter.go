@@ -141,6 +141,8 @@ type Call struct {
 	// Traceparent is the W3C trace context of the request, which a backend sends on to its service. It is valid, or
 	// empty for a request without one.
 	Traceparent string
+	// Trace receives what is sent and received; nil unless a person traces the call.
+	Trace Trace
 	// Pace is the rate of the connection; nil for none. An Action that sends more than one request waits for it before
 	// each one after the first.
 	Pace *Pace

@@ -147,7 +147,7 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 		}
 		sent = sent || !failed.unsent
 		failed.Unavailable, failed.NotSent = failed.isOutage(), !sent
-		r.call.Pace.Postpone(failed.RetryAfter)
+		r.call.Pace.Postpone(ctx, failed.RetryAfter)
 		wait, again := a.retry.next(failed, attempt, a.repeatable)
 		if failed.Status == nethttp.StatusUnauthorized && !renewed {
 			renewed = a.renewToken(ctx, r)
@@ -206,6 +206,10 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 	if r.stream != nil {
 		ctx = context.WithValue(ctx, streamKey{}, r.stream)
 	}
+	r.tries++
+	if trace := r.call.Trace; trace != nil {
+		trace(r.event(adapters.TraceSent), a.describe(r))
+	}
 	resp, err := a.service.send(ctx, a.method, address, r.header, r.body)
 	if err != nil {
 		return nil, networkFailure(err, a.timeout)
@@ -220,17 +224,49 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 	if err := a.compile(call.Frame.Context, call.Frame, nextPage{}, r); err != nil {
 		return "", err
 	}
+	return a.describe(r), nil
+}
+
+// describe returns the request line, the headers and the body, without secrets.
+func (a *action) describe(r *compiledRequest) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s %s\n", a.method, r.address())
-	for _, name := range slices.Sorted(maps.Keys(r.header)) {
-		for _, v := range r.header[name] {
-			fmt.Fprintf(&out, "%s: %s\n", name, v)
-		}
-	}
+	writeHeader(&out, r.header)
 	if r.body != nil {
 		fmt.Fprintf(&out, "\n%s\n", adapters.PlanText(r.body, len(r.body)))
 	}
-	return adapters.Scrub(out.String(), r.secrets), nil
+	if r.stream != nil && !r.dryRun {
+		out.WriteString("\n(a body with uploaded files)\n")
+	}
+	return adapters.Scrub(out.String(), r.secrets)
+}
+
+// event returns the name of an event with the page and the try that it is about.
+func (r *compiledRequest) event(name string) string {
+	if r.page > 0 {
+		name += fmt.Sprintf(", page %d", r.page)
+	}
+	return name + fmt.Sprintf(", try %d", r.tries)
+}
+
+// traceResponse traces a response.
+func (r *compiledRequest) traceResponse(resp *nethttp.Response, body []byte) {
+	if r.call.Trace == nil {
+		return
+	}
+	var out strings.Builder
+	fmt.Fprintln(&out, resp.Status)
+	writeHeader(&out, resp.Header)
+	fmt.Fprintf(&out, "\n%s\n", adapters.PlanText(body, len(body)))
+	r.call.Trace(r.event(adapters.TraceReceived), adapters.Scrub(out.String(), r.secrets))
+}
+
+func writeHeader(out *strings.Builder, header nethttp.Header) {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, v := range header[name] {
+			fmt.Fprintf(out, "%s: %s\n", name, v)
+		}
+	}
 }
 
 // Plan implements adapters.Planner. It returns the request of the first page.
