@@ -74,6 +74,18 @@ func (c Connector) Open(ctx context.Context, conn *hcl.Connection, env Env) (any
 	return c.open(ctx, conn.Config, env)
 }
 
+// MissingError is an error about something that a backend or connection needs and the machine lacks. At start it may
+// refuse the tools that need it, instead of stopping the start.
+type MissingError struct {
+	Name string // what is missing, for callers
+	Err  error  // for the author
+}
+
+func (e *MissingError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err, so that it is reported at its arguments.
+func (e *MissingError) Unwrap() []error { return []error{e.Err} }
+
 // Health is implemented by connections that can check whether their backend responds. Readiness
 // checks call Ping with a deadline.
 type Health interface {
@@ -87,7 +99,7 @@ type Env struct {
 	Connection any          // the handle of the connection that the block names, or nil
 	Log        *slog.Logger // for causes that the caller must not see
 	Version    string       // of the program, for a User-Agent
-	Inspect    bool         // nothing is created or changed: only questions are asked
+	Inspect    bool         // nothing is created or changed, and no secret is read: only questions are asked
 	// Warn reports a warning about a field of the block's configuration, or of its connection's. Only bind has it.
 	Warn func(field any, summary, detail string)
 	// Defer registers a cleanup function. Cleanups run in reverse order when the generation is
@@ -129,6 +141,8 @@ type Call struct {
 	// Traceparent is the W3C trace context of the request, which a backend sends on to its service. It is valid, or
 	// empty for a request without one.
 	Traceparent string
+	// Trace receives what is sent and received; nil unless a person traces the call.
+	Trace Trace
 	// Pace is the rate of the connection; nil for none. An Action that sends more than one request waits for it before
 	// each one after the first.
 	Pace *Pace

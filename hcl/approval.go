@@ -71,7 +71,7 @@ func (t *toolDecoder) decodeApprovals() {
 	d := t.dec
 	around := d.Scope
 	d.Scope = around.With("tool", toolRoot())
-	d.Fields(t.block.Block, decode.Spec{t.approvalField()})
+	d.Fields(t.block.Block, decode.Spec{t.guard(t.approvalField())})
 	d.Scope = around
 }
 

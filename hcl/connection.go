@@ -7,6 +7,7 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 )
 
 // Connection is one decoded connection block.
@@ -18,9 +19,14 @@ type Connection struct {
 	Digest string // of the whole block, so that an unchanged connection keeps its pool
 	Range  Range
 
-	callerSpecific bool  // its requests depend on the caller
-	onBehalfOf     Range // of the argument that makes it act on behalf of the caller; empty for none
+	missing        []*eval.Missing // values that it reads and that are not there
+	callerSpecific bool            // its requests depend on the caller
+	onBehalfOf     Range           // of the argument that makes it act on behalf of the caller; empty for none
 }
+
+// Incomplete reports whether the connection needs a value that is missing or was not read, so that it cannot be
+// opened.
+func (c *Connection) Incomplete() bool { return len(c.missing) > 0 }
 
 // decodeConnections decodes the connection blocks.
 func (l *loader) decodeConnections() {
@@ -34,7 +40,7 @@ func (l *loader) decodeConnections() {
 		d.Scope = l.base.DuringCall().With("caller", callerRoot())
 		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: headerRange(b.Block)}
 		d.Body(b.Block, decode.Join(spec, conn.Limits.spec()))
-		conn.callerSpecific = d.Deps.Caller
+		conn.callerSpecific, conn.missing = d.Deps.Caller, missingIn(d.Deps.Members)
 		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
 			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
 		}

@@ -51,8 +51,8 @@ func (w *operationDecoder) requireWhole() {
 		}
 		for _, x := range diag.ToDiagnostics(b.Effects.Unlimited, "Output may be cut", b.Range, b.ranges) {
 			x.Severity = diag.Warning
-			x.Detail += fmt.Sprintf(" Line %d uses all of them, so calls fail when there are more. Write a limit that fits, or "+
-				"truncate = true to work with a part.", use.Start.Line)
+			x.Detail += fmt.Sprintf(" Line %d uses all of them, so calls fail when there are more. Write a limit that "+
+				"fits, or truncate = true to work with a part.", use.Start.Line)
 			w.dec.Diags = append(w.dec.Diags, x)
 		}
 	}

@@ -98,6 +98,9 @@ func (l *loader) recordBlock(b sourceBlock, read *eval.Dependencies) {
 	if !slices.Contains([]string{"type", "variable", "secret", "locals"}, b.Type) {
 		name := strings.Join(append([]string{b.Type}, b.Labels...), " ")
 		l.config.Settings = append(l.config.Settings, Setting{name, l.blockDigest(b, deps)})
+		if b.Type != "connection" {
+			l.requireValues(name, deps.Members)
+		}
 	}
 }
 

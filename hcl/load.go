@@ -28,6 +28,8 @@ type Options struct {
 	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil for an empty one
 	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
 	Cache      *Cache                            // reuses unchanged parts of the previous load; may be nil
+	NoSecrets  bool                              // no secret is read; the value of each is unknown
+	Start      bool                              // of a process: server { on_missing } may refuse tools
 	Now        func() time.Time                  // the clock of expirations; nil for time.Now
 	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for
 	// sequential calls
@@ -59,6 +61,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	for _, t := range exposedBlocks {
 		t.decode(l)
 	}
+	l.reportMissing()
 	l.warnUnused()
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server,
 		l.globals.secretValues
@@ -91,6 +94,7 @@ type loader struct {
 	env      decode.Env
 	tools    map[string]*toolDecoder // by name, for steps that call tools
 	declared map[string]Range        // where each name was first declared, by "kind name"
+	missing  []missingValue
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {

@@ -93,10 +93,28 @@ func (l *loader) evalLocal(a *hclsyntax.Attribute, file *sourceFile) *eval.Membe
 	switch {
 	case !n.Known:
 		m.MarkFailed()
+		for _, t := range a.Expr.Variables() {
+			m.Missing = append(m.Missing, missingIn(l.membersOf(t))...)
+		}
 	case n.Value == nil:
 		m.NullReason = "local." + a.Name + " is null"
 	}
 	return m
+}
+
+// membersOf returns the member that a traversal names, or all members of its root.
+func (l *loader) membersOf(t hclv2.Traversal) []*eval.Member {
+	r, _ := l.base.Find(t.RootName())
+	if r == nil {
+		return nil
+	}
+	if len(t) > 1 {
+		name, _ := hclexpr.TraverserName(t[1])
+		if m := r.Members[name]; m != nil {
+			return []*eval.Member{m}
+		}
+	}
+	return slices.Collect(maps.Values(r.Members))
 }
 
 // readsFailedValue reports whether an expression reads a value that failed to load, which was

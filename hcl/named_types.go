@@ -46,7 +46,10 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	s.path = append(s.path, name)
 	var t *schema.Type
 	d := s.loader.newDecoder(b.file)
+	d.Deps = &eval.Dependencies{}
 	d.Body(b.Block, typeSpec(&t))
+	s.loader.markUsed(&dependencies{Dependencies: *d.Deps})
+	s.loader.requireValues("type "+name, d.Deps.Members)
 	s.loader.diags = append(s.loader.diags, d.Diags...)
 	s.path = s.path[:len(s.path)-1]
 	s.done[name] = cmp.Or(t, eval.AnyType)

@@ -31,8 +31,9 @@ type Operation struct {
 	Scopes      []string   // that the caller needs
 	Steps       []*Step    // a single backend is one step without name; empty for a pure computation
 
-	Digest string // of the block and everything it refers to
-	Range  Range
+	Digest  string // of the block and everything it refers to
+	Missing string // the value that it needs and that is missing, so that every call is refused; empty for none
+	Range   Range
 }
 
 // HasNamedSteps reports whether the operation is written as steps, whose results are read as
@@ -56,6 +57,7 @@ type operationDecoder struct {
 	askKeys     map[string]Range        // ranges of the questions, by key
 	endedBy     string                  // the step that ends every call, or ""
 	unavailable map[string]string       // later steps, and why they cannot be read yet
+	guards      []*eval.Member          // what the guards of the operation read, see guard
 	stepLocals  []*hclsyntax.Attribute  // see publishLocals
 }
 
@@ -101,9 +103,9 @@ func (w *operationDecoder) bodySpec() decode.Spec {
 			"Named values of the call. Each is computed once per call, when it is first read. One that reads steps "+
 				"can be read after these.", nil, w.decodeLocals),
 		checkBlocks(&w.op.Checks, "check", "A precondition on the arguments. The label is the error for the caller."),
-		w.requiredScopesField(),
-		decode.Guard(&w.op.Allow, "allow",
-			"Who may call: an expression over caller and input. Policies can only restrict this further."),
+		w.guard(w.requiredScopesField()),
+		w.guard(decode.Guard(&w.op.Allow, "allow",
+			"Who may call: an expression over caller and input. Policies can only restrict this further.")),
 	}
 }
 

@@ -121,6 +121,7 @@ func (l *loader) commit(w *operationDecoder) {
 		}
 	}
 	l.markUsed(w.deps)
+	l.refuse(w)
 	l.diags = append(l.diags, w.diags...)
 	for _, s := range w.descriptionRefs {
 		if l.tools[s.name] == nil {

@@ -38,6 +38,19 @@ func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	s := &secretBlock{}
 	d.Body(b.Block, s.spec())
 	m := &eval.Member{Type: eval.StringType, Known: true, Sensitive: true}
+	if l.opts.NoSecrets {
+		m.MarkFailed()
+		m.Missing = []*eval.Missing{{}}
+	} else {
+		l.setSecret(m, s, name, d, b)
+	}
+	if l.declare("secret", name, b) {
+		l.secrets[name] = m
+	}
+}
+
+// setSecret reads the secret and makes it the value of m.
+func (l *loader) setSecret(m *eval.Member, s *secretBlock, name string, d *decode.Decoder, b sourceBlock) {
 	text, ok, where := l.readSecret(s)
 	switch {
 	case ok:
@@ -46,14 +59,10 @@ func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	case s.Optional:
 		m.NullReason = "secret." + name + " is optional and not set"
 	case s.Env != "" || s.File != "":
-		d.Errorf(b.LabelRanges[0], "Missing secret",
+		l.declareMissing(m, fmt.Sprintf("secret %q", name), labelRange(b.Block), "Missing secret",
 			"The secret %q is not available: %s. Write optional = true if the tools work without it.", name, where)
-		m.MarkFailed()
 	default:
 		m.MarkFailed()
-	}
-	if l.declare("secret", name, b) {
-		l.secrets[name] = m
 	}
 }
 

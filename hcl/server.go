@@ -21,6 +21,7 @@ type Server struct {
 	Icons         []*Icon
 	PageSize      int    // page size of lists
 	DenyByDefault bool   // calls that no rule allows are denied
+	RefuseTools   bool   // at start, tools that need a missing value are refused
 	Limit         *Limit // on the calls of all tools together; nil for none
 	Proxies       *TrustedProxies
 	Health        *HealthAccess
@@ -77,6 +78,11 @@ func (s *Server) spec(call *eval.Scope) decode.Spec {
 			"Whether to allow or deny calls that no policy and no allow decides.", "allow", "deny").DefaultDoc("allow"),
 		limitField(&s.Limit, "A limit on the rate and concurrency of all tools together, in addition to the "+
 			"limits of the tools. By default, with auth, each caller may run 10 calls at once, and 100 more wait."),
+		decode.BoolChoice(&s.RefuseTools, "on_missing", "What a missing secret, variable or sandbox path does when "+
+			"the server starts: `fail` stops the start, `refuse_tool` refuses the tools, prompts and resources whose "+
+			"backend, connection or sandbox needs it. They are not listed, and calls are told why. What anything "+
+			"else needs, such as auth, a policy, an approval or a limit, still stops the start, and a reload always "+
+			"fails.", "fail", "refuse_tool").DefaultDoc("fail"),
 		decode.Block(&s.Proxies, "trusted_proxies", "The proxies in front of the server. A request that comes from "+
 			"one of them has the rightmost address in its header that is not one of them. That address is for the log, "+
 			"the audit log and limits only: it neither identifies a caller nor makes a request one of this machine.",

@@ -94,5 +94,5 @@ func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
 	for _, f := range files {
 		out = append(out, f.diags...)
 	}
-	return out.Sort()
+	return out.Sort().Limit()
 }

@@ -17,15 +17,16 @@ func (w *operationDecoder) findStreams() {
 		s := w.op.Steps[i]
 		source, isSource := s.Backend.Config.(rowSource)
 		sink, isSink := next.Backend.Config.(rowSink)
-		if !isSource || !isSink || !source.StreamsRows() || !s.runsOnce() || next.Each != nil || next.Repeat != nil {
+		if !isSource || !isSink || !source.StreamsRows() {
 			continue
 		}
 		rows, result := sink.StreamedRows(), w.results[s.Name]
-		s.Streams = rows != nil && rows.Typed.Path == "step."+s.Name+".rows" && result.Reads == 1
+		s.Streams = s.runsOnce() && next.Each == nil && next.Repeat == nil && rows != nil &&
+			rows.Typed.Path == "step."+s.Name+".rows" && result.Reads == 1
 	}
 }
 
 // runsOnce reports whether the step always runs its backend once and tests nothing of its output.
 func (s *Step) runsOnce() bool {
-	return s.Name != "" && s.When == nil && s.Each == nil && s.Repeat == nil && !s.ContinueOnError && len(s.Expects) == 0
+	return s.When == nil && s.Each == nil && s.Repeat == nil && !s.ContinueOnError && len(s.Expects) == 0
 }

@@ -89,10 +89,11 @@ func (t *toolDecoder) headSpec() decode.Spec {
 			"Whether the tool reaches systems other than the declared ones. Derived from the backend by default."),
 		t.timeoutField("The timeout of a whole call."),
 		decode.Attr(&t.tool.MaxText, "max_text", "The maximum amount of text that a model receives. Longer text is "+
-			"truncated, with a notice.").DefaultDoc("64KiB"),
+			"truncated, with a notice. A structured result may have four times as much: a longer list is cut, with a "+
+			"notice, and any other value fails the call.").DefaultDoc("64KiB"),
 		t.requiresField(),
 		t.enabledField(),
-		limitField(&t.tool.Limit, "A limit on the rate and concurrency of the tool."),
+		t.guard(limitField(&t.tool.Limit, "A limit on the rate and concurrency of the tool.")),
 		t.idempotencyField(),
 		decode.Attr(&t.tool.Listed, "listed", "Whether clients can see and call the tool. A tool that is not listed "+
 			"can be called by steps of other tools.").DefaultDoc("true"),

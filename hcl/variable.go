@@ -63,9 +63,8 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 			m.MarkFailed()
 		}
 	default:
-		d.Errorf(b.LabelRanges[0], "Missing variable value",
+		l.declareMissing(m, fmt.Sprintf("variable %q", name), labelRange(b.Block), "Missing variable value",
 			"The variable %q has no default. Set it with --var %s=…, HATCHEL_VAR_%s or a --var-file.", name, name, name)
-		m.MarkFailed()
 	}
 	if m.Value == nil && m.Known {
 		m.NullReason = "var." + name + " is null"

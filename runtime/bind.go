@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -50,29 +51,40 @@ func (c *compiler) bind(o *call.Operation) {
 	}
 }
 
+// bindSteps binds the steps of an operation, unless it is refused.
 func (c *compiler) bindSteps(o *call.Operation) {
+	c.g.operations = append(c.g.operations, o)
+	o.Missing = o.Decl.Missing
 	for _, step := range o.Decl.Steps {
+		if o.Missing = cmp.Or(o.Missing, c.missing[step.Backend.Connection]); o.Missing != "" {
+			return
+		}
 		log := c.build.Log.With(o.Kind, o.Decl.Name)
 		if step.Name != "" {
 			log = log.With("step", step.Name)
 		}
-		action, diags := c.bindBackend(step.Backend, log)
-		c.diags = append(c.diags, diags...)
+		action, err := c.bindBackend(step.Backend, log)
+		if missing := c.refusal(err); missing != nil {
+			o.Missing = missing.Name
+			const text = "%s The %s %s is refused."
+			c.diags.Warnf(step.Backend.Range, "Backend refused", text, missing, o.Kind, o.Decl.Name)
+			return
+		}
+		c.diags = append(c.diags, step.Backend.Diagnose(err)...)
 		var guard *adapters.ConnectionGuard
 		if opened := c.connections[step.Backend.Connection]; opened != nil {
 			guard = opened.guard
 		}
 		o.AddStep(step, action, guard)
 	}
-	c.g.operations = append(c.g.operations, o)
 }
 
 // bindBackend returns the action of one backend.
-func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Action, hcl.Diagnostics) {
+func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Action, error) {
 	if decl, ok := b.Config.(*hcl.ToolCall); ok {
 		target, ok := c.g.programs[decl.Name]
 		if !ok {
-			return nil, b.Diagnose(fmt.Errorf("the tool %q does not exist", decl.Name))
+			return nil, fmt.Errorf("the tool %q does not exist", decl.Name)
 		}
 		return call.ToolAction(target, decl.Inputs), nil
 	}
@@ -81,7 +93,7 @@ func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Actio
 	}
 	adapter, ok := c.build.Set.Adapter(b.Kind)
 	if !ok {
-		return nil, b.Diagnose(fmt.Errorf("this program has no backend %q", b.Kind))
+		return nil, fmt.Errorf("this program has no backend %q", b.Kind)
 	}
 	env := c.build.adapterEnv(&c.g.cleanups)
 	env.Log = log.With("backend", b.Kind)
@@ -89,15 +101,11 @@ func (c *compiler) bindBackend(b *hcl.Backend, log *slog.Logger) (adapters.Actio
 	if b.Connection != nil {
 		opened, ok := c.connections[b.Connection]
 		if !ok {
-			return nil, nil // the connection was reported
+			return nil, nil // the connection was reported, or cannot be opened without a secret
 		}
 		env.Connection = opened.handle
 	}
-	action, err := adapter.Bind(c.ctx, b, env)
-	if err != nil {
-		return nil, b.Diagnose(err)
-	}
-	return action, nil
+	return adapter.Bind(c.ctx, b, env)
 }
 
 // checkRequirements finds out what callers and clients need for each operation, and whether the

@@ -317,6 +317,19 @@ func TestTimeoutEndsACall(t *testing.T) {
 	})
 }
 
+func TestATimeoutSaysWhatWasTried(t *testing.T) {
+	w := newFakeBackend()
+	w.do["tries"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+		<-ctx.Done()
+		return nil, &adapters.Fault{Message: "the request was tried 3 times", Cause: ctx.Err()}
+	}
+	inBubble(t, tool("t", "timeout = \"60s\"\nfake { do = \"tries\" }"), w.use, func(t *testing.T, h *Host) {
+		if got := callTool(t, h, "t", `{}`); !strings.Contains(got, "timed out after 60s; the request was tried 3 times") {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
 func TestRepeatAsksUntilTheAnswerIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, asked := newFakeBackend(), 0
@@ -374,7 +387,7 @@ func TestFirstFailureStopsTheOtherElements(t *testing.T) {
 			}
 			text = "done"
 		}`, w.use)
-		if got := callTool(t, h, "t", `{}`); got != `{"content":[{"type":"text","text":"the element with the key 1: the second"}],"isError":true}` {
+		if got := callTool(t, h, "t", `{}`); !strings.Contains(got, `: the second"}],"isError":true}`) {
 			t.Errorf("got %s", got)
 		}
 		if begun != 2 {
@@ -477,12 +490,45 @@ func TestLongTextIsCutAndSaysSo(t *testing.T) {
 	if got := callTool(t, h, "t", `{"lines": 2}`); strings.Contains(got, "Cut") {
 		t.Errorf("got %s", got)
 	}
-	// What programs read is whole, or it is not there.
+	// What programs read has more room.
 	if got := callTool(t, h, "r", `{"n": 60}`); !strings.Contains(got, `58,59]}`) || !strings.Contains(got, "Truncated: ") {
 		t.Errorf("got %s", got)
 	}
-	if got := callTool(t, h, "r", `{"n": 500}`); !strings.Contains(got, "too large to send") || !strings.Contains(got, `"isError":true`) {
+}
+
+func TestLongListIsCutAtAnElement(t *testing.T) {
+	h := newHost(t, `tool "list" {
+		description = "A tool."
+		max_text = 400
+		input "n" { type = integer }
+		result = "map(range(input.n), {{n: #}})"
+	}
+	tool "object" {
+		description = "A tool."
+		max_text = 400
+		result = "{list: range(500)}"
+	}
+	tool "one" {
+		description = "A tool."
+		max_text = 400
+		result = "[range(500)]"
+	}`)
+	got := callTool(t, h, "list", `{"n": 5000}`)
+	_, structured, _ := strings.Cut(got, `"structuredContent":`)
+	if !strings.Contains(structured, `{"n":169}]`) || strings.Contains(structured, `{"n":170}`) {
+		t.Errorf("got %s", structured)
+	}
+	if !strings.Contains(got, "[There is more: 4 * max_text = 1600 bytes was reached. Ask for less") {
+		t.Errorf("the answer does not say that it is cut: %s", got)
+	}
+	if got := callTool(t, h, "list", `{"n": 150}`); strings.Contains(got, "There is more") || !strings.Contains(got, `{"n":149}]`) {
 		t.Errorf("got %s", got)
+	}
+	for _, name := range []string{"object", "one"} {
+		got := callTool(t, h, name, `{}`)
+		if !strings.Contains(got, "is too large to send: at most 1600 bytes, four times max_text of the tool") || !strings.Contains(got, `"isError":true`) {
+			t.Errorf("%s: got %s", name, got)
+		}
 	}
 }
 

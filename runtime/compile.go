@@ -3,6 +3,7 @@ package runtime
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -21,7 +22,8 @@ type Build struct {
 	Set         adapters.Set
 	Dir         string           // absolute path of the configuration directory
 	Version     string           // of the program
-	Inspect     bool             // connections create and change nothing; no calls are made
+	Inspect     bool             // connections create and change nothing, and no secret is read; no calls are made
+	Start       bool             // of a process: server { on_missing } may refuse tools
 	Log         *slog.Logger     // nil discards
 	Now         func() time.Time // clock of calls; nil is time.Now
 	Connections *Connections     // open connections; nil shares none
@@ -70,6 +72,7 @@ func Compile(ctx context.Context, cfg *hcl.Config, build Build) (*Generation, hc
 func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagnostics) {
 	ownsState := build.State == nil
 	c.build, c.connections = build.withDefaults(), map[*hcl.Connection]*connection{}
+	c.missing = map[*hcl.Connection]string{}
 	c.g = &Generation{
 		Config:      cfg,
 		build:       c.build,
@@ -95,10 +98,10 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 	c.checkRequirements()
 	if c.diags.HasErrors() {
 		c.g.close()
-		return nil, c.diags.Sort()
+		return nil, c.diags.Sort().Limit()
 	}
 	c.makeViews()
-	return c.g, c.diags.Sort()
+	return c.g, c.diags.Sort().Limit()
 }
 
 // compiler is one Compile.
@@ -109,6 +112,7 @@ type compiler struct {
 	build       *Build
 	g           *Generation
 	connections map[*hcl.Connection]*connection
+	missing     map[*hcl.Connection]string // why a connection is not open whose operations are refused
 	diags       hcl.Diagnostics
 }
 
@@ -154,7 +158,7 @@ func (c *compiler) removeStagedFiles() {
 // openAuthentication makes what authenticates callers, and opens the certificates of TLS.
 func (c *compiler) openAuthentication() {
 	cfg := c.g.Config
-	if cfg.TLS != nil {
+	if cfg.TLS != nil && !c.build.Inspect {
 		opened, err := auth.OpenCertificates(cfg.TLS, c.build.Dir, c.build.Log)
 		if err != nil {
 			c.report("Invalid certificates", "The certificates cannot be used: "+err.Error()+".", cfg.TLS.Range)
@@ -170,9 +174,17 @@ func (c *compiler) openAuthentication() {
 
 func (c *compiler) openConnections() {
 	for _, conn := range c.g.Config.Connections {
+		if conn.Incomplete() {
+			continue
+		}
 		open := func() (*connection, error) { return openConnection(c.ctx, conn, c.build) }
 		key := conn.Kind + " " + conn.Name + " " + conn.Digest
 		opened, release, err := c.build.Connections.acquire(key, open, (*connection).close)
+		if missing := c.refusal(err); missing != nil {
+			c.missing[conn] = missing.Name
+			c.diags.Warnf(conn.Range, "Invalid connection", "%s What needs it is refused.", missing)
+			continue
+		}
 		if err != nil {
 			c.report("Invalid connection", err.Error(), conn.Range)
 			continue
@@ -183,6 +195,16 @@ func (c *compiler) openConnections() {
 			c.g.health = append(c.g.health, connectionProbe{conn, conn.Kind + "." + conn.Name, h, opened.guard})
 		}
 	}
+}
+
+// refusal returns the error about something that is missing on the machine if what needs it is refused, and the
+// load goes on.
+func (c *compiler) refusal(err error) *adapters.MissingError {
+	missing, ok := errors.AsType[*adapters.MissingError](err)
+	if ok && c.build.Start && c.g.Config.Server.RefuseTools {
+		return missing
+	}
+	return nil
 }
 
 // gatherRules gives every operation the rules about it, and every tool the approvals that it needs.

@@ -36,6 +36,7 @@ type Host struct {
 
 	loading  sync.Mutex // one load at a time; calls never wait for it
 	closed   bool       // guarded by loading
+	loaded   bool       // a configuration was loaded; guarded by loading
 	closing  chan struct{}
 	retiring sync.WaitGroup
 
@@ -77,19 +78,22 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 		return nil
 	}
 	began, last := time.Now(), h.Current()
-	cfg, diags := hcl.Load(fsys, h.build.Set.Kinds(), h.options.Load)
+	options, build := h.options.Load, *h.build
+	options.Start, build.Start = !h.loaded, !h.loaded
+	cfg, diags := hcl.Load(fsys, h.build.Set.Kinds(), options)
 	if diags.HasErrors() {
 		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources}, began)
 		return diags
 	}
 	c := &compiler{ctx: ctx, last: last}
-	next, rejected := c.compile(cfg, *h.build)
+	next, rejected := c.compile(cfg, build)
 	diags = append(diags, rejected...).Sort()
 	report := Report{Diagnostics: diags, Sources: cfg.Sources, Held: c.held}
 	if next == nil {
 		h.recordLoad(last, last, report, began)
 		return diags
 	}
+	h.loaded = true
 	h.commit(last, next, report, began)
 	return diags
 }

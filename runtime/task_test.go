@@ -298,7 +298,7 @@ func TestATaskIsForgottenWhenItsTimeHasPassed(t *testing.T) {
 func TestWhoWaitsForTheAnswerGetsNoTask(t *testing.T) {
 	h := newHost(t, tool("t", "task {\n  mode = \"required\"\n}\ntext = \"done\""))
 	p, _ := h.Current().Program("t")
-	out, err := p.RunToEnd(t.Context(), modernRequest("t", `{}`, `{}`))
+	out, err := p.RunToEnd(t.Context(), modernRequest("t", `{}`, `{}`), nil)
 	if err != nil || !strings.Contains(string(out.AppendResult(nil, mcp.Revision20260728)), "done") {
 		t.Errorf("%+v %v", out, err)
 	}

@@ -95,15 +95,19 @@ func (v *view) entries(of mcp.Listing) (entries []mcp.Entry) {
 	switch of {
 	case mcp.Tools:
 		for _, p := range v.tools {
-			entries = append(entries, toolEntry(p))
+			if p.Missing == "" {
+				entries = append(entries, toolEntry(p))
+			}
 		}
 	case mcp.Prompts:
 		for _, p := range v.prompts {
-			entries = append(entries, promptEntry(p.Prompt))
+			if p.Missing == "" {
+				entries = append(entries, promptEntry(p.Prompt))
+			}
 		}
 	default:
 		for _, r := range v.resources {
-			if r.Resource.Listed && (of == mcp.Templates) == (r.Resource.Template != nil) {
+			if r.Missing == "" && r.Resource.Listed && (of == mcp.Templates) == (r.Resource.Template != nil) {
 				entries = append(entries, resourceEntry(r.Resource))
 			}
 		}

@@ -30,6 +30,9 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 		return nil, err
 	}
 	defer target.Close()
+	if call.Trace != nil {
+		call.Trace(adapters.TraceSent, adapters.IfExists(a.block.IfExists).Phrase()+" "+target.Path)
+	}
 	out := map[string]any{"path": target.Path}
 	produce := func(to io.Writer, existing *os.File, size int64) error {
 		w := &tableWriter{ctx: ctx, table: t, to: to, header: a.block.Header && size == 0}

@@ -36,6 +36,9 @@ func (r *reader) Do(ctx context.Context, call *adapters.Call) (any, error) {
 		return nil, err
 	}
 	defer target.Close()
+	if call.Trace != nil {
+		call.Trace(adapters.TraceSent, "read "+target.Path)
+	}
 	file, err := target.OpenRead()
 	if err != nil {
 		return nil, err

@@ -29,6 +29,10 @@ func (w *writer) Do(ctx context.Context, call *adapters.Call) (any, error) {
 		return nil, err
 	}
 	defer target.Close()
+	if call.Trace != nil {
+		text := adapters.PlanText(content.data, len(content.data))
+		call.Trace(adapters.TraceSent, w.ifExists.Phrase()+" "+target.Path+"\n"+text)
+	}
 	out := map[string]any{"path": target.Path}
 	return out, target.Write(ctx, w.ifExists, func(to io.Writer, _ *os.File, size int64) error {
 		n, err := content.writeTo(ctx, to)

@@ -140,7 +140,9 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 		if failed == nil {
 			return out, nil
 		}
-		if err := ctx.Err(); err != nil {
+		if err := ctx.Err(); err == context.DeadlineExceeded {
+			return nil, &adapters.Fault{Message: "the request was tried " + times(attempt), Cause: err}
+		} else if err != nil {
 			return nil, err
 		}
 		sent = sent || !failed.unsent
@@ -164,7 +166,7 @@ func (a *action) finalError(ctx context.Context, failed *failure, attempts int, 
 	}
 	switch {
 	case attempts > 1:
-		failed.Message += fmt.Sprintf("; tried %d times, %v in all", attempts, took.Round(100*time.Millisecond))
+		failed.Message += fmt.Sprintf("; tried %s, %v in all", times(attempts), took.Round(100*time.Millisecond))
 	case !a.repeatable && a.retry == nil && notExecutedStatuses.contains(failed.Status):
 		failed.Message += fmt.Sprintf("; tried once, because a %s is retried only if its http block has a retry block or "+
 			"an Idempotency-Key header", a.method)
@@ -175,6 +177,13 @@ func (a *action) finalError(ctx context.Context, failed *failure, attempts int, 
 		failed.Message += "; it is not known whether the request was carried out"
 	}
 	return &failed.Fault
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // renewToken replaces a fetched token that the service has rejected.
@@ -197,6 +206,10 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 	if r.stream != nil {
 		ctx = context.WithValue(ctx, streamKey{}, r.stream)
 	}
+	r.tries++
+	if trace := r.call.Trace; trace != nil {
+		trace(r.event(adapters.TraceSent), a.describe(r))
+	}
 	resp, err := a.service.send(ctx, a.method, address, r.header, r.body)
 	if err != nil {
 		return nil, networkFailure(err, a.timeout)
@@ -211,17 +224,49 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 	if err := a.compile(call.Frame.Context, call.Frame, nextPage{}, r); err != nil {
 		return "", err
 	}
+	return a.describe(r), nil
+}
+
+// describe returns the request line, the headers and the body, without secrets.
+func (a *action) describe(r *compiledRequest) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s %s\n", a.method, r.address())
-	for _, name := range slices.Sorted(maps.Keys(r.header)) {
-		for _, v := range r.header[name] {
-			fmt.Fprintf(&out, "%s: %s\n", name, v)
-		}
-	}
+	writeHeader(&out, r.header)
 	if r.body != nil {
 		fmt.Fprintf(&out, "\n%s\n", adapters.PlanText(r.body, len(r.body)))
 	}
-	return adapters.Scrub(out.String(), r.secrets), nil
+	if r.stream != nil && !r.dryRun {
+		out.WriteString("\n(a body with uploaded files)\n")
+	}
+	return adapters.Scrub(out.String(), r.secrets)
+}
+
+// event returns the name of an event with the page and the try that it is about.
+func (r *compiledRequest) event(name string) string {
+	if r.page > 0 {
+		name += fmt.Sprintf(", page %d", r.page)
+	}
+	return name + fmt.Sprintf(", try %d", r.tries)
+}
+
+// traceResponse traces a response.
+func (r *compiledRequest) traceResponse(resp *nethttp.Response, body []byte) {
+	if r.call.Trace == nil {
+		return
+	}
+	var out strings.Builder
+	fmt.Fprintln(&out, resp.Status)
+	writeHeader(&out, resp.Header)
+	fmt.Fprintf(&out, "\n%s\n", adapters.PlanText(body, len(body)))
+	r.call.Trace(r.event(adapters.TraceReceived), adapters.Scrub(out.String(), r.secrets))
+}
+
+func writeHeader(out *strings.Builder, header nethttp.Header) {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, v := range header[name] {
+			fmt.Fprintf(out, "%s: %s\n", name, v)
+		}
+	}
 }
 
 // Plan implements adapters.Planner. It returns the request of the first page.

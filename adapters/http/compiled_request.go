@@ -30,6 +30,8 @@ type compiledRequest struct {
 	secrets        []string
 	fetchedToken   string         // a token that is not part of the configuration
 	call           *adapters.Call // nil for a dry run
+	page           int            // of a paginated list, from 1; 0 for no list
+	tries          int            // how often it was sent
 	dryRun         bool           // the request is only shown: secrets are hidden and no token is fetched
 }
 

@@ -95,7 +95,7 @@ func (c *connection) OnBehalf() any {
 
 // open returns the handle of a connection. It reads the TLS files and does not connect.
 func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
-	tlsConfig, err := c.loadTLS(env.Dir)
+	tlsConfig, err := c.loadTLS(env)
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +114,13 @@ func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 }
 
 // loadTLS reads the certificate files of the connection. It returns nil if there are none.
-func (c *connection) loadTLS(dir string) (*tls.Config, error) {
-	if c.CAFile == "" && c.CertFile == "" {
+func (c *connection) loadTLS(env adapters.Env) (*tls.Config, error) {
+	if c.CAFile == "" && (c.CertFile == "" || env.Inspect) {
 		return nil, nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
-		pem, err := os.ReadFile(adapters.Absolute(dir, c.CAFile))
+		pem, err := os.ReadFile(adapters.Absolute(env.Dir, c.CAFile))
 		if err != nil {
 			return nil, hcl.Blame(&c.CAFile, "%q cannot be read.", c.CAFile)
 		}
@@ -129,8 +129,8 @@ func (c *connection) loadTLS(dir string) (*tls.Config, error) {
 			return nil, hcl.Blame(&c.CAFile, "%q has no PEM certificate.", c.CAFile)
 		}
 	}
-	if c.CertFile != "" {
-		cert, err := tls.LoadX509KeyPair(adapters.Absolute(dir, c.CertFile), adapters.Absolute(dir, c.KeyFile))
+	if c.CertFile != "" && !env.Inspect {
+		cert, err := tls.LoadX509KeyPair(adapters.Absolute(env.Dir, c.CertFile), adapters.Absolute(env.Dir, c.KeyFile))
 		if err != nil {
 			return nil, hcl.Blame(&c.CertFile,
 				"%q and %q are not a PEM certificate and its key, or cannot be read.", c.CertFile, c.KeyFile)

@@ -102,7 +102,7 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 	left := bodiesInItems * a.maxBody
 	var page nextPage
 	for n := 1; ; n++ {
-		r := &compiledRequest{call: call}
+		r := &compiledRequest{call: call, page: n}
 		if err := a.compile(ctx, call.Frame, page, r); err != nil {
 			return nil, markSent(err, n > 1)
 		}

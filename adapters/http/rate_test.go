@@ -87,6 +87,14 @@ func TestFailuresSayHowOftenTheyWereTried(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a call whose time is over", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		url := serveTCP(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+		block := "get = \"/\"\n timeout = \"200ms\"\n" + retryBlock
+		_, err := adaptertest.Bind(t, source(url, "", "", block)).Do(ctx, `{}`)
+		wantPart(t, wantFault(t, err).Message, "the request was tried 2 times")
+	})
 	t.Run("a timeout", func(t *testing.T) {
 		url := serveTCP(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		for block, want := range map[string]string{

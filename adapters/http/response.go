@@ -24,6 +24,7 @@ func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]an
 	contentType := resp.Header.Get("Content-Type")
 	if !a.okStatus.contains(resp.StatusCode) {
 		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxExcerptBytes))
+		r.traceResponse(resp, head)
 		return nil, statusFailure(resp.StatusCode, resp.Header, excerpt(head, contentType, r.secrets))
 	}
 	raw, err := readBody(resp, a.maxBody)
@@ -31,6 +32,7 @@ func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]an
 		return nil, networkFailure(err, a.timeout)
 	}
 	raw = r.hideFetchedToken(raw, resp.Header)
+	r.traceResponse(resp, raw)
 	body, failed := a.decode(raw, contentType, r)
 	if failed != nil {
 		return nil, failed

@@ -93,6 +93,9 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if call.Trace != nil {
+		call.Trace(adapters.TraceSent, a.describe(p))
+	}
 	if a.timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, a.timeout, errTimeout)
 		defer cancel()
@@ -107,14 +110,23 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	defer j.close()
 	j.stop = stop
 	exits, stopped := j.wait(ctx)
+	p.traceStream(call, adapters.TraceStderr, j.stderr)
 	if stopped {
 		return nil, a.stoppedError(ctx, p, j)
 	}
 	r, err := a.result(call, p, j, exits)
 	if err == nil {
 		a.logErrorOutput(ctx, p, j)
+	} else { // the output of a program that succeeded is that of the step
+		p.traceStream(call, "stdout", j.stdout)
 	}
 	return r, err
+}
+
+func (p *commandPlan) traceStream(call *adapters.Call, event string, s *stream) {
+	if call.Trace != nil && s != nil && len(s.captured.buf) > 0 {
+		call.Trace(event, adapters.Scrub(s.captured.text(p.secrets), p.secrets))
+	}
 }
 
 // logErrorOutput logs the error output of programs that succeeded: the caller may never see it. It
@@ -184,17 +196,24 @@ func (a *action) checkCut(call *adapters.Call, output map[string]any, s *stream,
 	}
 	output["truncated"] = true
 	limit := a.block.MaxOutput
-	return call.Truncate(adapters.Cut{Members: members, Limit: "max_output = " + limit.String(),
-		Argument: "max_output", Seen: "the program wrote " + hcl.Size(s.captured.total).String(), Allowed: a.block.Truncate})
+	return call.Truncate(adapters.Cut{
+		Members: members, Limit: "max_output = " + limit.String(), Argument: "max_output",
+		Seen: "the program wrote " + hcl.Size(s.captured.total).String(), Allowed: a.block.Truncate,
+	})
 }
 
-// Plan implements adapters.Planner. It shows the commands in shell syntax, the directory, the environment, what the
-// programs may do, and the standard input.
+// Plan implements adapters.Planner.
 func (a *action) Plan(call *adapters.Call) (string, error) {
 	p, err := a.plan(call.Frame)
 	if err != nil {
 		return "", err
 	}
+	return a.describe(p), nil
+}
+
+// describe shows the commands in shell syntax, the directory, the environment, what the programs may do, and the
+// standard input, without secrets.
+func (a *action) describe(p *commandPlan) string {
 	var out strings.Builder
 	for i, argv := range p.stages {
 		if i > 0 {
@@ -224,7 +243,7 @@ func (a *action) Plan(call *adapters.Call) (string, error) {
 	} else if p.stdin != nil {
 		fmt.Fprintf(&out, "stdin %d bytes:\n%s\n", len(p.stdin), adapters.PlanText(p.stdin, maxShownInput))
 	}
-	return adapters.Scrub(out.String(), p.secrets), nil
+	return adapters.Scrub(out.String(), p.secrets)
 }
 
 // describeSandbox writes what the programs may do in addition to the default.

@@ -120,7 +120,10 @@ func (s *sandboxBlock) checkPaths(configDir string) error {
 				"The file or directory %q does not exist, or the server cannot open it. %s", path, arg.fix)
 		}
 	}
-	return checks.Err()
+	if err := checks.Err(); err != nil {
+		return &adapters.MissingError{Name: "a path of its sandbox", Err: err}
+	}
+	return nil
 }
 
 // policy returns what the programs of a block may do whose PATH is path.

@@ -45,6 +45,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	s := a.Query.Statements()[0]
 	e := &execution{verb: s.Verb(), result: &resultSet{maxRows: a.maxRows()}, wantsRows: true, last: a.Each == nil}
+	e.trace = call.Trace
 	if a.Each == nil {
 		if err := e.bind(s, call.Frame); err != nil {
 			return nil, err
@@ -75,7 +76,7 @@ func (a *action) checkCut(call *adapters.Call, result *resultSet) error {
 
 // runReadOnly runs one bound statement in a read-only transaction of its own.
 func (a *action) runReadOnly(ctx context.Context, call *adapters.Call, e *execution) (map[string]any, error) {
-	err := a.db.read(ctx, func(tx transaction) error { return tx.run(ctx, e) })
+	err := a.db.read(ctx, func(tx transaction) error { return e.run(ctx, tx) })
 	if err == nil {
 		err = a.checkCut(call, e.result)
 	}
@@ -86,7 +87,7 @@ func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.
 	if err := e.bind(s, f); err != nil {
 		return err
 	}
-	return tx.run(ctx, e)
+	return e.run(ctx, tx)
 }
 
 // runExec runs the statements of exec and commits them if the expect blocks accept the output.
@@ -95,18 +96,12 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 	executions := make([]execution, len(statements))
 	for i, s := range statements {
 		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.maxRows()}, wantsRows: s.ReturnsRows()}
+		executions[i].trace = call.Trace
 	}
 	var out map[string]any
 	err := a.db.write(ctx, func(tx transaction) error {
 		err := a.forEachElement(ctx, call.Frame, func(f *hcl.Frame) error {
-			for i, s := range statements {
-				before := executions[i].affected
-				if err := bindAndRun(ctx, tx, s, f, &executions[i]); err != nil {
-					return err
-				}
-				executions[i].affected += before
-			}
-			return nil
+			return a.runStatements(ctx, tx, f, executions)
 		})
 		for i := 0; i < len(executions) && err == nil; i++ {
 			err = a.checkCut(call, executions[i].result)
@@ -118,6 +113,34 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 		return call.CheckOutput(out)
 	})
 	return out, err
+}
+
+// runStatements runs the statements of exec for one element. Executions hold the results of all elements.
+func (a *action) runStatements(ctx context.Context, tx transaction, f *hcl.Frame, executions []execution) error {
+	var results []any // of this element
+	if a.Exec.ReadsResults {
+		f = f.Fork(ctx)
+	}
+	for i, s := range a.Exec.Statements() {
+		e := &executions[i]
+		rows, affected := e.result.rows, e.affected
+		if a.Exec.ReadsResults {
+			f.Output = map[string]any{"results": results}
+		}
+		if err := bindAndRun(ctx, tx, s, f, e); err != nil {
+			return err
+		}
+		if a.Exec.ReadsResults {
+			row := e.result.rowAt(rows)
+			if row == nil && e.result.truncated {
+				const text = "a later statement needs a row that is beyond max_rows = %d"
+				return modelError{fmt.Errorf(text, e.result.maxRows)}
+			}
+			results = append(results, map[string]any{"row": row, "affected": e.affected, "last_id": e.lastID})
+		}
+		e.affected += affected
+	}
+	return nil
 }
 
 func (a *action) execOutput(executions []execution) map[string]any {
@@ -245,17 +268,34 @@ func (a *action) plan(call *adapters.Call) (string, error) {
 }
 
 func (a *action) planStatements(out *strings.Builder, f *hcl.Frame) error {
-	for _, s := range a.statements() {
+	if a.Exec != nil && a.Exec.ReadsResults {
+		out.WriteString(adapters.OmittedPrefix + "the results of statements that later ones read, which are null here]\n")
+		f = f.Fork(f.Context)
+		f.Lenient, f.Output = true, map[string]any{}
+	}
+	for i, s := range a.statements() {
 		var e execution
-		if err := e.bind(s, f); err != nil {
+		err := e.bind(s, f)
+		if err != nil && i > 0 && a.Exec.ReadsResults { // it computes something with a result
+			fmt.Fprintf(out, "%s\n  %sits values]\n", s.Samples()[0].Text, adapters.OmittedPrefix)
+			continue
+		}
+		if err != nil {
 			return err
 		}
-		out.WriteString(strings.TrimSpace(e.text) + "\n")
-		for i, v := range e.args {
-			fmt.Fprintf(out, "  %d: %s\n", i+1, formatPlanned(v))
-		}
+		out.WriteString(e.describe())
 	}
 	return nil
+}
+
+// describe returns the statement and its values.
+func (e *execution) describe() string {
+	var out strings.Builder
+	out.WriteString(strings.TrimSpace(e.text) + "\n")
+	for i, v := range e.args {
+		fmt.Fprintf(&out, "  %d: %s\n", i+1, formatPlanned(v))
+	}
+	return out.String()
 }
 
 // formatPlanned formats a bound value for a plan.

@@ -23,6 +23,7 @@ func (a *action) runCallerStatement(ctx context.Context, call *adapters.Call) (m
 	}
 	return a.runReadOnly(ctx, call, &execution{
 		text: text, verb: verb, result: &resultSet{maxRows: a.maxRows()}, wantsRows: true, byCaller: true, last: true,
+		trace: call.Trace,
 	})
 }
 

@@ -65,11 +65,12 @@ type transaction interface {
 // execution is a statement with its bound values, and its outcome.
 type execution struct {
 	text      string
-	args      []any      // as sqltext binds them
-	verb      string     // as sqltext reports it; empty if unknown
-	wantsRows bool       // the statement may return rows
-	byCaller  bool       // the caller wrote the text, so the prepared statement is not kept
-	last      bool       // no other statement follows in the transaction
+	args      []any  // as sqltext binds them
+	verb      string // as sqltext reports it; empty if unknown
+	wantsRows bool   // the statement may return rows
+	byCaller  bool   // the caller wrote the text, so the prepared statement is not kept
+	last      bool   // no other statement follows in the transaction
+	trace     adapters.Trace
 	result    *resultSet // receives the rows; may hold rows of an earlier execution
 
 	affected int
@@ -82,6 +83,14 @@ func (e *execution) bind(s *sqltext.Program, f *hcl.Frame) (err error) {
 		return modelError{err}
 	}
 	return nil
+}
+
+// run runs the execution in a transaction.
+func (e *execution) run(ctx context.Context, tx transaction) error {
+	if e.trace != nil {
+		e.trace(adapters.TraceSent, e.describe())
+	}
+	return tx.run(ctx, e)
 }
 
 // insertsRow reports whether the statement may have generated an id.

@@ -53,9 +53,10 @@ func (a *action) Stream(ctx context.Context, call *adapters.Call, reader adapter
 	s := &rowStream{reader: reader}
 	statement := a.Query.Statements()[0]
 	e := &execution{verb: statement.Verb(), result: &resultSet{stream: s}, wantsRows: true, last: true}
+	e.trace = call.Trace
 	err := e.bind(statement, call.Frame)
 	if err == nil {
-		err = a.db.read(ctx, func(tx transaction) error { return tx.run(ctx, e) })
+		err = a.db.read(ctx, func(tx transaction) error { return e.run(ctx, tx) })
 	}
 	if err != nil && s.err == nil {
 		return a.toFault(ctx, err)

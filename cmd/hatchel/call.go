@@ -29,6 +29,8 @@ type callFlags struct {
 	callerFlags
 	args   []string
 	dryRun bool
+	trace  bool
+	full   bool // the texts of a trace are not cut
 }
 
 func callCommand() *cobra.Command {
@@ -42,6 +44,11 @@ one JSON object, --arg NAME=VALUE for each, or - for a JSON object on standard i
 With --dry-run nothing is sent. The command prints what would be sent: the SQL
 statement with its values, the HTTP request with hidden secrets, or the arguments of
 a program; and the approvals that the call would require.
+
+With --trace the command also prints, to standard error, what each step sends and
+receives, how often it tries, how long it takes, and the standard error of programs.
+A program that fails is shown with its place in the file, the element and the values.
+Secrets and sensitive inputs are hidden.
 
 With --subject, --group, --scope, --claim and --header the call is made for that
 caller, as on a server: scopes and policies apply. The audit log names the user of
@@ -82,7 +89,9 @@ terminal, use --approve.
 	f.callerFlags.register(cmd)
 	f.answerFlags.register(cmd)
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and send nothing")
-	for _, name := range []string{"json", "answer", "approve"} {
+	fs.BoolVar(&f.trace, "trace", false, "print what each step sends and receives, and where programs fail")
+	fs.BoolVar(&f.full, "full", false, "with --trace, print texts of more than 4 KiB whole")
+	for _, name := range []string{"json", "answer", "approve", "trace"} {
 		cmd.MarkFlagsMutuallyExclusive("dry-run", name)
 	}
 	cmd.RegisterFlagCompletionFunc("arg", f.completeArg)
@@ -144,17 +153,37 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	p.caller = caller
+	tracer, err := f.tracer(cmd)
+	if err != nil {
+		return err
+	}
 	var out mcp.Outcome
 	err = p.runWithAnswers(ctx, arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
 		stop := showSpinner(cmd.ErrOrStderr(), "calling "+req.Name)
 		defer stop()
-		out, err = program.RunToEnd(f.withApprover(ctx, p.terminal, stop), req)
+		out, err = program.RunToEnd(f.withApprover(ctx, p.terminal, stop), req, tracer)
 		return out.Questions, f.explainNotVisible(program, err)
 	})
 	if err != nil {
 		return err
 	}
 	return f.print(cmd, out, p)
+}
+
+const maxTracedText = 4 << 10 // bytes
+
+// tracer returns what prints the steps of the call; nil without --trace.
+func (f *callFlags) tracer(cmd *cobra.Command) (*call.Tracer, error) {
+	t := &call.Tracer{Out: cmd.ErrOrStderr(), Dir: f.dir, MaxText: maxTracedText}
+	switch {
+	case f.full && !f.trace:
+		return nil, misusef("--full requires --trace")
+	case !f.trace:
+		return nil, nil
+	case f.full:
+		t.MaxText = 0
+	}
+	return t, nil
 }
 
 func (f *callFlags) printPlan(cmd *cobra.Command, program *call.Program, caller *mcp.Caller, arguments []byte) error {

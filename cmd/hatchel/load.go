@@ -24,7 +24,7 @@ type loadFlags struct {
 	vars     []string
 	varFiles []string
 	audits   *runtime.AuditLogs // where calls are recorded; nil for a command that makes none
-	inspect  bool               // nothing is created or changed
+	inspect  bool               // nothing is created or changed, and no secret is read
 }
 
 func (l *loadFlags) register(cmd *cobra.Command) {
@@ -62,6 +62,8 @@ func (l *loadFlags) options(folder *source.Folder, stderr io.Writer) (hcl.Option
 		Vars:       vars,
 		Getenv:     os.LookupEnv,
 		Parallel:   runParallel,
+		NoSecrets:  l.inspect,
+		Start:      true,
 		ReadSecret: folder.ReadSecret,
 	}, err
 }
@@ -134,17 +136,26 @@ func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error)
 // generation.
 func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) (*loadedFolder, error) {
 	defer showSpinner(stderr, "loading "+path)()
+	stop := endOnSignal(ctx)
 	f, err := l.decode(path, stderr)
+	stop()
 	if err != nil || f.diags.HasErrors() {
 		return f, err
 	}
 	var diags hcl.Diagnostics
 	f.generation, diags = runtime.Compile(ctx, f.config, runtime.Build{
 		Set: all.Set(), Dir: f.dir, Version: release(), AuditLogs: l.audits, Inspect: l.inspect,
-		Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Start: true,
+		Log:   slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	f.add(diags)
 	return f, nil
+}
+
+// endOnSignal ends the process on the first signal, until the returned function is called: what runs then has nothing
+// to undo, and does not look at ctx.
+func endOnSignal(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() { os.Exit(exitFailed) })
 }
 
 func (f *loadedFolder) add(diags hcl.Diagnostics) { f.diags = append(f.diags, diags...).Sort() }

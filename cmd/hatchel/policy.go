@@ -27,7 +27,7 @@ func policyCommand() *cobra.Command {
 }
 
 func policyListCommand() *cobra.Command {
-	var l loadFlags
+	l := loadFlags{inspect: true}
 	var asJSON bool
 	cmd := folderArg(&cobra.Command{
 		Use:   "list [DIR]",
@@ -90,7 +90,7 @@ type explainFlags struct {
 var policyKinds = []string{"tool", "prompt", "resource"}
 
 func explainCommand() *cobra.Command {
-	f := &explainFlags{targets: map[string]*string{}}
+	f := &explainFlags{targets: map[string]*string{}, loadFlags: loadFlags{inspect: true}}
 	cmd := folderArg(&cobra.Command{
 		Use:   "explain [DIR] (--tool NAME | --prompt NAME | --resource URI)",
 		Short: "Explain which rule decides about a call",

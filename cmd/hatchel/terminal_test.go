@@ -105,7 +105,7 @@ func callOnTerminal(ctx context.Context, t *testing.T, tool, arguments string, t
 	questions := &prompter{name: tool, asks: asksOf(&p.Tool().Operation), terminal: terminalOn(typed, screen)}
 	answered := ""
 	err := questions.runWithAnswers(ctx, []byte(arguments), func(req *mcp.CallRequest) (*mcp.Questions, error) {
-		out, err := p.RunToEnd(ctx, req)
+		out, err := p.RunToEnd(ctx, req, nil)
 		if err == nil && out.Questions == nil {
 			answered = string(out.AppendResult(nil, mcp.Revision20251125))
 		}

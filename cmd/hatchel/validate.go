@@ -36,6 +36,8 @@ and MariaDB may evaluate a query that reads no table.`,
 	f.register(cmd)
 	cmd.Flags().BoolVar(&f.connect, "connect", false,
 		"also check the configuration against the real databases and services")
+	cmd.Flags().BoolVar(&f.inspect, "no-secrets", false,
+		"read no secret: the value of each is unknown, and what needs it is checked as far as it can be")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	return cmd
 }
@@ -60,6 +62,7 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 		}
 	}
 	r.Valid = !folder.diags.HasErrors()
+	defer endOnSignal(cmd.Context())()
 	if f.asJSON {
 		err = r.printJSON(cmd, folder)
 	} else if err = r.print(cmd, folder); err != nil {

@@ -50,6 +50,7 @@ type Diagnostic struct {
 	Summary  string   `json:"summary"`
 	Detail   string   `json:"detail"`
 	Subject  Range    `json:"range,omitzero"`
+	more     int      // how many further ones of its severity it stands for
 }
 
 // Diagnostics are the problems found by a load, a compile or a check. They are never returned as an
@@ -58,12 +59,12 @@ type Diagnostics []*Diagnostic
 
 // Errorf adds an error.
 func (ds *Diagnostics) Errorf(r Range, summary, format string, args ...any) {
-	*ds = append(*ds, &Diagnostic{Error, summary, fmt.Sprintf(format, args...), r})
+	*ds = append(*ds, &Diagnostic{Error, summary, fmt.Sprintf(format, args...), r, 0})
 }
 
 // Warnf adds a warning.
 func (ds *Diagnostics) Warnf(r Range, summary, format string, args ...any) {
-	*ds = append(*ds, &Diagnostic{Warning, summary, fmt.Sprintf(format, args...), r})
+	*ds = append(*ds, &Diagnostic{Warning, summary, fmt.Sprintf(format, args...), r, 0})
 }
 
 // HasErrors reports whether there is an error.
@@ -74,10 +75,11 @@ func (ds Diagnostics) HasErrors() bool {
 // Counts returns the numbers of errors and warnings.
 func (ds Diagnostics) Counts() (errors, warnings int) {
 	for _, d := range ds {
+		n := max(d.more, 1)
 		if d.Severity == Error {
-			errors++
+			errors += n
 		} else {
-			warnings++
+			warnings += n
 		}
 	}
 	return errors, warnings
@@ -90,6 +92,45 @@ func (ds Diagnostics) Sort() Diagnostics {
 			cmp.Compare(a.Subject.Start.Byte, b.Subject.Start.Byte), cmp.Compare(a.Severity, b.Severity))
 	})
 	return slices.CompactFunc(slices.Clone(ds), func(a, b *Diagnostic) bool { return *a == *b })
+}
+
+// maxPerFile is the number of diagnostics of one file that are reported.
+const maxPerFile = 200
+
+// Limit keeps the first diagnostics of each file, errors before warnings, and one that counts the others.
+func (ds Diagnostics) Limit() Diagnostics {
+	if len(ds) <= maxPerFile {
+		return ds
+	}
+	type group struct {
+		file     string
+		severity Severity
+	}
+	shown, others := map[string]int{}, map[group]*Diagnostic{}
+	var out Diagnostics
+	for _, severity := range []Severity{Error, Warning} {
+		for _, d := range ds {
+			in := group{d.Subject.File, severity}
+			switch {
+			case d.Severity != severity:
+			case shown[in.file] < maxPerFile:
+				shown[in.file]++
+				out = append(out, d)
+			case others[in] == nil:
+				others[in] = &Diagnostic{Severity: severity, Summary: "More mistakes", Subject: d.Subject, more: 1}
+				out = append(out, others[in])
+			default:
+				others[in].more++
+			}
+		}
+	}
+	for in, d := range others {
+		d.Detail = fmt.Sprintf("This file has %d more %ss, from here on, which are not shown.", d.more, in.severity)
+		if d.more == 1 {
+			d.Detail = fmt.Sprintf("This file has one more %s, which is not shown.", in.severity)
+		}
+	}
+	return out.Sort()
 }
 
 // ReplaceDetails replaces the details of diagnostics, by their summaries.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
 )
@@ -32,8 +33,10 @@ type Frame struct {
 
 	Functions functions.Context
 	Lenient   bool // a missing member reads as null
-	locals    *callLocals
-	*Scratch  // nil until it is needed
+	// Explain receives where and with which values a program has failed; nil unless a person traces the call.
+	Explain  func(at diag.Range, text string)
+	locals   *callLocals
+	*Scratch // nil until it is needed
 }
 
 // Scratch is the working memory of expressions and programs.
@@ -200,6 +203,7 @@ func (f *Frame) SpendSteps(n int) error {
 type Error struct {
 	Message string
 	Cause   error
+	At      diag.Range // of the program that has failed; zero for none
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -210,7 +214,7 @@ func (f *Frame) CheckContext() error {
 	if f.Context == nil || f.Context.Err() == nil {
 		return nil
 	}
-	return &Error{"the time of the call is over", context.Cause(f.Context)}
+	return &Error{Message: "the time of the call is over", Cause: context.Cause(f.Context)}
 }
 
 const iterationCost = 64 // bytes that every iteration is charged for

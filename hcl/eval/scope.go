@@ -102,6 +102,14 @@ type Member struct {
 	Reads          int               // how often it is read, if it is Local
 	Digest         string            // of its name and value, for globals
 	Absent         func(*Frame) bool // see TypedExpr
+	Missing        []*Missing        // the values that the member is, or is made of, and that are not there
+}
+
+// Missing is a secret or a variable that is declared and has no value.
+type Missing struct {
+	Name       string   // what it is called in a sentence, as in `secret "k"`
+	RequiredBy string   // the block that cannot do without it; empty for none
+	Refused    []string // the operations that are refused because of it
 }
 
 // Resolve returns the member's value in one call.

@@ -30,6 +30,9 @@ var formats = map[string]string{
 	"regex":                 "a regular expression",
 }
 
+// plainFormats are the formats whose values have only letters, digits and _ - . :, and the + of an offset.
+var plainFormats = []string{"date", "time", "date-time", "uuid", "ipv4", "hostname"}
+
 func formatNames() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // formatTests holds the JSON Schema library's test of each format.

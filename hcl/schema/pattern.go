@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,7 @@ import (
 type Pattern struct {
 	Source string
 	re     *regexp.Regexp
+	plain  bool // what it matches has only letters, digits and _ - . :
 }
 
 // NewPattern compiles a pattern. Its error is a sentence for an author.
@@ -29,7 +31,45 @@ func NewPattern(source string) (*Pattern, error) {
 	if bad, ok := errors.AsType[*syntax.Error](err); ok {
 		return nil, errors.New(cmp.Or(regexpErrors[bad.Code], "it is not a valid regular expression"))
 	}
-	return &Pattern{Source: source, re: re}, nil
+	tree, err := syntax.Parse(re.String(), syntax.Perl)
+	return &Pattern{Source: source, re: re, plain: err == nil && isAnchored(tree) && isPlain(tree)}, nil
+}
+
+// isAnchored reports whether an expression matches whole texts only.
+func isAnchored(e *syntax.Regexp) bool {
+	switch e.Op {
+	case syntax.OpCapture:
+		return isAnchored(e.Sub[0])
+	case syntax.OpAlternate:
+		return !slices.ContainsFunc(e.Sub, func(sub *syntax.Regexp) bool { return !isAnchored(sub) })
+	case syntax.OpConcat:
+		return e.Sub[0].Op == syntax.OpBeginText && e.Sub[len(e.Sub)-1].Op == syntax.OpEndText
+	}
+	return false
+}
+
+// isPlain reports whether what an expression matches has no character with a meaning in the languages of queries:
+// it has only letters, digits and _ - . :
+func isPlain(e *syntax.Regexp) bool {
+	switch e.Op {
+	case syntax.OpLiteral:
+		return !slices.ContainsFunc(e.Rune, func(r rune) bool { return !isPlainRune(r) })
+	case syntax.OpCharClass:
+		for i := 0; i < len(e.Rune); i += 2 {
+			for r := e.Rune[i]; r <= e.Rune[i+1]; r++ {
+				if !isPlainRune(r) {
+					return false
+				}
+			}
+		}
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return false
+	}
+	return !slices.ContainsFunc(e.Sub, func(sub *syntax.Regexp) bool { return !isPlain(sub) })
+}
+
+func isPlainRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:", r)
 }
 
 // MatchString reports whether s contains a match. With String, it makes a Pattern a regular

@@ -49,10 +49,12 @@ func fold(name string) string { return joiners.Replace(strings.ToLower(name)) }
 // distance returns the number of insertions, deletions, substitutions and transpositions between
 // two names.
 func distance(a, b string) int {
-	if len(a) > 100 || len(b) > 100 {
-		return 100
+	const maxLength = 100
+	if len(a) > maxLength || len(b) > maxLength {
+		return maxLength
 	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	var rows [3][maxLength + 1]int
+	before, last, row := rows[0][:len(b)+1], rows[1][:len(b)+1], rows[2][:len(b)+1]
 	for j := range last {
 		last[j] = j
 	}

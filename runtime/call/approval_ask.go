@@ -240,11 +240,7 @@ func (p *Program) describeEffect(c *call) (text string, err error) {
 	if text, err = p.planSteps(c); err != nil {
 		return "", err
 	}
-	if p.hasSensitiveInput {
-		sensitive := result.SensitiveTexts(nil, c.frame.Input, p.Decl.Input, false)
-		text = result.NewScrubber(sensitive).Text(text)
-	}
-	text = approval.EscapeText(strings.TrimRight(c.hideInputs(text), "\n"))
+	text = approval.EscapeText(strings.TrimRight(c.hideSentInputs(text), "\n"))
 	if len(text) > maxEffect {
 		head := text[:result.CutBefore([]byte(text), maxEffect)]
 		const format = "%s\n%s%d bytes more of what would be done]"

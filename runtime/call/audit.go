@@ -261,6 +261,15 @@ func (c *call) hideInputs(text string) string {
 	return c.operation.Env.ScrubForReader(text)
 }
 
+// hideSentInputs is hideInputs for a text that is sent, in which inputs may be encoded.
+func (c *call) hideSentInputs(text string) string {
+	if c.operation.hasSensitiveInput {
+		sensitive := result.SensitiveTexts(nil, c.frame.Input, c.operation.Decl.Input, false)
+		text = result.NewScrubber(sensitive).Text(text)
+	}
+	return c.hideInputs(text)
+}
+
 // ScrubForReader returns a text for readers of a log, or approvers: without secrets and without
 // signed URLs.
 func (e *Environment) ScrubForReader(text string) string {

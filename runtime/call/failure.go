@@ -2,11 +2,14 @@ package call
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/failure"
@@ -99,7 +102,7 @@ func (c *call) logOutcome(ctx context.Context, f *failure.Failure, interim strin
 	log.Handler().Handle(ctx, r)
 }
 
-const maxLogAttrs = 14
+const maxLogAttrs = 15
 
 // appendLogAttrs appends what the log says of the call, without secrets and sensitive inputs.
 func (c *call) appendLogAttrs(
@@ -135,6 +138,9 @@ func (c *call) appendLogAttrs(
 	}
 	if f.Cause != nil {
 		to = append(to, slog.String("cause", c.hideInputs(f.Cause.Error())))
+		if e, ok := errors.AsType[*eval.Error](f.Cause); ok && e.At.File != "" {
+			to = append(to, slog.String("at", fmt.Sprintf("%s:%d:%d", e.At.File, e.At.Start.Line, e.At.Start.Column)))
+		}
 	}
 	if f.ID != "" {
 		to = append(to, slog.String("correlation_id", f.ID))

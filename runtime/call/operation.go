@@ -34,6 +34,7 @@ type Operation struct {
 	MayWaitForApproval   bool      // a step may wait for an approval
 	RequiredCapabilities []string  // of the client, also for the tools that steps call
 	RequiredScopes       []string  // of the caller, also for the tools that steps call
+	Missing              string    // what the server lacks, so that no step is bound; empty for nothing
 
 	errorText         *hcl.TextTemplate // reports failures; nil for their own messages
 	hasEffects        bool
@@ -148,8 +149,14 @@ type inputs struct {
 
 const invalidArguments = "The arguments are not valid, and nothing was done:\n"
 
+// unavailable is the answer of an operation that was refused at start.
+const unavailable = "the %s %s is not available, because the server lacks %s. Calling it again does not help"
+
 // validate reads the arguments, and reports everything that is wrong with them.
 func (o *Operation) validate(c *call, in inputs) error {
+	if o.Missing != "" {
+		return failure.Refusal(fmt.Sprintf(unavailable, o.Kind, o.Decl.Name, o.Missing))
+	}
 	if in.err != nil {
 		return in.err
 	}

@@ -47,17 +47,22 @@ func (p *Program) HasRate() bool { return slices.ContainsFunc(p.limits, limit.Li
 // Run serves one call and reports it. A failure that a model should read is in the Outcome; an
 // error is one of the protocol.
 func (p *Program) Run(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
-	return p.serve(ctx, req, true)
+	return p.serve(ctx, req, true, nil)
 }
 
 // RunToEnd is Run for a caller who waits for the result however long it takes: the call never
-// becomes a task.
-func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error) {
-	return p.serve(ctx, req, false)
+// becomes a task. What the steps do is traced unless the tracer is nil.
+func (p *Program) RunToEnd(ctx context.Context, req *mcp.CallRequest, tracer *Tracer) (mcp.Outcome, error) {
+	return p.serve(ctx, req, false, tracer)
 }
 
-func (p *Program) serve(ctx context.Context, req *mcp.CallRequest, tasks bool) (mcp.Outcome, error) {
+func (p *Program) serve(
+	ctx context.Context, req *mcp.CallRequest, tasks bool, tracer *Tracer,
+) (mcp.Outcome, error) {
 	c := p.newRequestCall(ctx, req)
+	if tracer != nil {
+		c.traceTo(tracer.write, tracer.explain)
+	}
 	defer c.unpin()
 	defer c.release()
 	err := p.execute(c, req, tasks)

@@ -96,6 +96,7 @@ func (s *Step) runOnce(call *adapters.Call) (any, error) {
 			return nil, failure.AsFault(err)
 		}
 		if !ok {
+			s.traceSkipped(call)
 			return nil, nil
 		}
 	}
@@ -110,7 +111,7 @@ func (s *Step) runOnce(call *adapters.Call) (any, error) {
 func (s *Step) repeat(call *adapters.Call) (any, error) {
 	r := s.Decl.Repeat
 	if r == nil {
-		return s.do(call)
+		return s.doTraced(call)
 	}
 	key := call.Key
 	defer func() { call.Key = key }()
@@ -118,7 +119,7 @@ func (s *Step) repeat(call *adapters.Call) (any, error) {
 		if n > 1 && key != "" {
 			call.Key = deriveKey(key, n)
 		}
-		out, err := s.do(call)
+		out, err := s.doTraced(call)
 		if err != nil {
 			return nil, err
 		}
@@ -257,7 +258,7 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 		running.Go(func() {
 			action := adapters.Call{
 				Frame: c.frame.Fork(ctx), Timeout: c.action.Timeout, Client: client, Owner: c.action.Owner,
-				Token: c.action.Token, Traceparent: c.action.Traceparent,
+				Token: c.action.Token, Traceparent: c.action.Traceparent, Trace: c.action.Trace,
 			}
 			for failed.Load() == nil {
 				i := int(taken.Add(1)) - 1

@@ -169,6 +169,9 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	c := t.target.newCall(ctx, call.Frame.Caller, call.Client)
 	defer c.result.Release()
 	defer c.release()
+	if call.Trace != nil {
+		c.traceTo(call.Trace, call.Frame.Explain)
+	}
 	c.nested, c.action.Owner, c.action.Token, c.action.Key = true, call.Owner, call.Token, call.Key
 	c.action.Traceparent = call.Traceparent
 	c.timing.stopCtx = t.target.Env.Pinned // ctx ends with the outer call, which may be a task that outlives a reload

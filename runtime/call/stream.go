@@ -14,7 +14,9 @@ type rowStream struct {
 
 // publishStream makes the rows of the step readable without reading them.
 func (s *Step) publishStream(c *call) {
-	c.frame.Steps[s.Decl.Name] = map[string]any{"rows": &rowStream{s, c.action}}
+	action := c.action
+	action.Trace = s.labelTrace(&action)
+	c.frame.Steps[s.Decl.Name] = map[string]any{"rows": &rowStream{s, action}}
 }
 
 // Read implements adapters.RowStream.

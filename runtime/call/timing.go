@@ -90,6 +90,9 @@ func (c *call) contextCause(err error) error {
 	switch stop := context.Cause(c.timing.stopCtx); {
 	case timedOut || errors.Is(context.Cause(ctx), errTimeout):
 		text = "timed out after " + failure.FormatDuration(c.operation.Decl.Timeout)
+		if f := new(adapters.Fault); errors.As(err, &f) && f.Cause == context.DeadlineExceeded {
+			text += "; " + f.Message // what was tried meanwhile
+		}
 	case errors.Is(stop, ErrStopped):
 		text = "stopped because the server was stopped"
 	case errors.Is(stop, ErrReplaced):

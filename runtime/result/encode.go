@@ -14,20 +14,24 @@ import (
 	"hatchel/runtime/mcp"
 )
 
-// maxStructuredFactor limits a structured result to a multiple of the maximum text. Programs read
-// it, and truncation would change its value.
+// maxStructuredFactor limits a structured result to a multiple of the maximum text.
 const maxStructuredFactor = 4
 
 // Encode encodes the reply without secrets and within the size limits for a model. A text that is
-// too long is truncated; a structured result is sent completely or not at all.
+// too long is truncated, and a list that is too long is cut; any other structured result is sent
+// completely or not at all.
 func (s *Shaper) Encode(r *Result) (err error) {
 	if r.HasValue && (s.defaults.structured || !r.HasText) {
 		if r.Structured, err = value.AppendJSON(r.Structured, r.Value); err != nil {
 			_, err = AppendText(nil, r.Value)
 			return failure.AsFault(err)
 		}
-		if s.defaults.structured && len(r.Structured) > maxStructuredFactor*s.MaxText {
-			return s.tooLargeError(len(r.Structured))
+		if limit := maxStructuredFactor * s.MaxText; s.defaults.structured && len(r.Structured) > limit {
+			size := len(r.Structured)
+			if r.Structured = cutList(r.Structured, limit); r.Structured == nil {
+				return s.tooLargeError(size)
+			}
+			r.Cut = &adapters.Cut{Limit: "4 * max_text = " + hcl.Size(limit).String()}
 		}
 		r.Structured = s.Scrubber.JSON(r.Structured)
 	}
@@ -47,14 +51,40 @@ func (s *Shaper) Encode(r *Result) (err error) {
 	return nil
 }
 
-func (s *Shaper) tooLargeError(size int) error {
-	if s.tool.ReadOnly {
-		const text = "the result of %s is too large to send. %s"
-		return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size), s.Hint)}
+// cutList returns the first elements of an encoded list, as many as fit; nil for any other value, and
+// if none fits.
+func cutList(list []byte, limit int) []byte {
+	s, end := jsonscan.New(list, value.MaxDepth), 0
+	if s.Peek() != '[' || s.EnterArray() != nil {
+		return nil
 	}
-	const text = "the tool did its work, but the result of %s is too large to send. Do not call it " +
-		"again for the same work"
-	return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size))}
+	for {
+		more, err := s.NextElement()
+		if err == nil && more {
+			_, err = s.Value()
+		}
+		switch {
+		case err != nil:
+			return nil
+		case !more || s.Pos() >= limit:
+			if end == 0 {
+				return nil
+			}
+			return append(list[:end], ']')
+		}
+		end = s.Pos()
+	}
+}
+
+func (s *Shaper) tooLargeError(size int) error {
+	limit := hcl.Size(maxStructuredFactor * s.MaxText)
+	if s.tool.ReadOnly {
+		const text = "the result of %s is too large to send: at most %s, four times max_text of the tool. %s"
+		return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size), limit, s.Hint)}
+	}
+	const text = "the tool did its work, but the result of %s is too large to send: at most %s, four times max_text of " +
+		"the tool. Do not call it again for the same work"
+	return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size), limit)}
 }
 
 // Outcome hands an encoded result to the protocol, which releases its buffers.

@@ -3,6 +3,7 @@ package reference
 // limitRows are the limits that no argument changes.
 var limitRows = [][2]string{
 	{"file of a configuration", "1 MiB, with brackets and templates nested 100 levels deep."},
+	{"reported mistakes", "200 of a file, and how many more there are."},
 	{"expression", "64 KiB, nested 200 levels deep."},
 	{"request over HTTP", "4 MiB, nested 64 levels deep."},
 	{"message over standard input", "16 MiB, nested 64 levels deep."},
@@ -13,6 +14,8 @@ var limitRows = [][2]string{
 	{"subscribed resources", "10,000 in all, 1,000 of one subscription."},
 	{"completion values", "100 of an input."},
 	{"text of a result", "64 KiB, unless max_text says otherwise. Longer text is truncated, and the result says so."},
+	{"structured result", "256 KiB, or four times max_text. A longer list is cut, and the result says so; any other value " +
+		"fails the call."},
 	{"resource", "16 MiB. A larger one cannot be read."},
 	{"cached results", "64 MiB in all; those that were not used longest are removed."},
 	{"state of a paused call or a task", "4 MiB: the results of its steps, and for a task its inputs."},

@@ -24,6 +24,7 @@ type compiler struct {
 	vars     int
 	paths    int // how many paths newPath has made
 	brackets []span
+	locator  *locator       // watches all parts; nil for none
 	whole    []*schema.Type // of the values that are used as all there is
 }
 
@@ -62,6 +63,15 @@ func (c *compiler) compile(n ast.Node) typedExpr {
 
 // compileNode compiles a part that may be the inner step of a traversal.
 func (c *compiler) compileNode(n ast.Node) typedExpr {
+	t := c.compileKind(n)
+	if c.locator != nil && t.Eval != nil {
+		t.Eval = c.locator.watch(n, t.Eval)
+	}
+	return t
+}
+
+// compileKind compiles a part by its kind.
+func (c *compiler) compileKind(n ast.Node) typedExpr {
 	switch n := n.(type) {
 	case *ast.NilNode:
 		return null

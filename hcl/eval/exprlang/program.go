@@ -52,6 +52,7 @@ type Program struct {
 	NonNullWhenFalse []string       // the traversals that are certainly not null if it gives false
 	Whole            []*schema.Type // of the values that it uses as all there is
 
+	env      Env // to compile the program again when it fails
 	run      eval.Func
 	want     Want
 	limits   limits
@@ -89,7 +90,7 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	p := &Program{
-		Source: src, Type: t.Type, Reads: dropCovered(c.reads), Whole: c.whole, run: t.Eval, want: want,
+		Source: src, env: env, Type: t.Type, Reads: dropCovered(c.reads), Whole: c.whole, run: t.Eval, want: want,
 		NonNullWhenTrue: c.rootPaths(t.WhenTrue), NonNullWhenFalse: c.rootPaths(t.WhenFalse),
 		limits: limits{steps: 10_000_000, memory: functions.DefaultMemory, result: 16 << 20},
 	}
@@ -123,7 +124,11 @@ func dropCovered(paths []string) (out []string) {
 // of the root output. Its error is an *eval.Error. The result may hold a value.LazyJSON that the
 // program has not decoded.
 func (p *Program) Run(call *eval.Frame, output any) (out any, err error) {
-	f := p.frames.Get().(*eval.Frame)
+	return p.runIn(p.frames.Get().(*eval.Frame), p.run, call, output)
+}
+
+// runIn computes the program in a frame, which it returns to the pool.
+func (p *Program) runIn(f *eval.Frame, run eval.Func, call *eval.Frame, output any) (out any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &eval.Error{Message: "the program failed unexpectedly", Cause: fmt.Errorf("panic: %v", r)}
@@ -136,7 +141,7 @@ func (p *Program) Run(call *eval.Frame, output any) (out any, err error) {
 	if err := f.CheckContext(); err != nil {
 		return nil, err
 	}
-	v, err := p.run(f)
+	v, err := run(f)
 	if err == nil {
 		v, err = p.checkOutput(v)
 	}

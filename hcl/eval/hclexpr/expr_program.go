@@ -20,11 +20,35 @@ type Program struct {
 	program *exprlang.Program // nil if it did not compile
 	reads   []string          // the roots that it reads
 	members []*eval.Member    // that it reads of roots with members
+	place   func(from, to int) hclv2.Range
 	Range   diag.Range
 }
 
 // Eval computes the program. Its root output reads output. The error is a sentence for the model.
-func (p *Program) Eval(f *eval.Frame, output any) (any, error) { return p.program.Run(f, output) }
+func (p *Program) Eval(f *eval.Frame, output any) (any, error) {
+	v, err := p.program.Run(f, output)
+	if err == nil {
+		return v, nil
+	}
+	if f.Explain != nil {
+		p.explain(f, output, err)
+	}
+	cause := err
+	if e, ok := err.(*eval.Error); ok {
+		cause = e.Cause
+	}
+	return nil, &eval.Error{Message: err.Error(), Cause: cause, At: p.Range}
+}
+
+// explain reports which part of the program has failed, and its values.
+func (p *Program) explain(f *eval.Frame, output any, err error) {
+	failed := p.program.Locate(f, output)
+	if failed == nil { // it does not fail again, as when the time is over
+		f.Explain(p.Range, err.Error())
+		return
+	}
+	f.Explain(diag.RangeOf(p.place(failed.Offset, failed.Offset+failed.Length)), err.Error()+"\n"+failed.Text)
+}
 
 // Type returns the type of the value. It is nil if the program did not compile.
 func (p *Program) Type() *schema.Type {
@@ -39,7 +63,7 @@ type Condition struct{ Program }
 
 // Eval computes the condition. Its root output reads output.
 func (c *Condition) Eval(f *eval.Frame, output any) (bool, error) {
-	v, err := c.program.Run(f, output)
+	v, err := c.Program.Eval(f, output)
 	holds, _ := v.(bool)
 	return holds, err
 }
@@ -102,7 +126,7 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 	if p == nil {
 		return out
 	}
-	out.program = p
+	out.program, out.place = p, text.Place
 	for _, t := range p.Whole {
 		c.deps.RequireWhole(t, out.Range)
 	}

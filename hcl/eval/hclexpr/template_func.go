@@ -27,8 +27,8 @@ var templateFuncs = map[string]templateFunc{
 		"raw(...) inserts a text that is known at load into SQL. It can only be used in SQL."},
 	"path": {1, 1, "one value", "path(...) inserts several segments into the path of a URL. It can only be used in " +
 		"the path of a request."},
-	"segment": {1, 1, "one value", "segment(...) inserts one segment with escaped slashes into the path of a URL. It can " +
-		"only be used in the path of a request."},
+	"segment": {1, 1, "one value", "segment(...) inserts one segment with escaped slashes into the path of a URL. " +
+		"It can only be used in the path of a request."},
 	"under": {2, 2, "a folder and a name below it", ""},
 }
 

@@ -71,7 +71,7 @@ var embeddedLanguages = []embeddedLanguage{
 	{[]string{"jql", "cql", "soql", "sosl", "aql", "kql", "spl", "promql", "logql", "sql", "filter", "$filter",
 		"where"}, regexp.MustCompile(`[=<>~:(]|\b(?i:in|like|contains|eq|ne|and|or)\b`), "a query",
 		"Send it as a variable where that system has them, else as one quoted text, ${jsonencode(%s)}, or " +
-			"allow only the values of an enum."},
+			"allow only letters and digits by an enum, a pattern or a format."},
 }
 
 // warnEmbedded warns about values in a text that another system parses. Name is that of the
@@ -105,7 +105,7 @@ func collectFreeValues(nodes []template.Node, text *strings.Builder, holes *[]*t
 		case *template.Interpolation:
 			free := n.Type.Kind == template.String || n.Type.Kind == template.Any || n.Type.Kind == template.List ||
 				n.Type.Kind == template.Object
-			if free && !n.Type.Known && !strings.HasPrefix(n.Source, "jsonencode(") {
+			if free && !n.Type.Known && !n.Type.Plain && !strings.HasPrefix(n.Source, "jsonencode(") {
 				*holes = append(*holes, n)
 			}
 			text.WriteByte('x')

@@ -70,16 +70,25 @@ func (c *Compiler) markUse(m *eval.Member) {
 	m.Reads++
 }
 
+// A suggestion costs as much as there are names. These limits keep a file with thousands of mistakes from taking
+// minutes.
+const (
+	maxSuggestedNames = 1000 // in the root
+	maxSuggestions    = 200  // in one expression
+)
+
 func (c *Compiler) reportUnknownMember(r *eval.Root, key string, at hclv2.Range) {
 	c.reads.Call = true
-	names := diag.SortedNames(r.Members)
 	switch why, later := r.Unavailable[key]; {
 	case later:
 		c.Errorf(at, "Value not available here", "%s", why)
 	case r.Partial: // it may be declared in a file that could not be read
-	case len(names) == 0:
+	case len(r.Members) == 0:
 		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q. None is declared.", r.Noun, key)
+	case len(r.Members) > maxSuggestedNames || len(c.Diags) > maxSuggestions:
+		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q among %d.", r.Noun, key, len(r.Members))
 	default:
+		names := diag.SortedNames(r.Members)
 		c.Errorf(at, "Unknown "+r.Noun, "There is no %s %q.%s", r.Noun, key,
 			diag.SuggestOr(key, names, diag.ListAre(names)))
 	}

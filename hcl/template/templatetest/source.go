@@ -58,7 +58,8 @@ func (s *Source) part(e hclsyntax.Expression) []template.Node {
 		return []template.Node{s.literal(e.Val.AsString(), e.SrcRange)}
 	case *hclsyntax.ConditionalExpr:
 		if strings.HasPrefix(s.Text[e.SrcRange.Start.Byte:], "%{") {
-			return []template.Node{&template.If{Condition: template.Condition{Cond: s.Hole(e.Condition, e.Condition.Range()).Value},
+			cond := template.Condition{Cond: s.Hole(e.Condition, e.Condition.Range()).Value}
+			return []template.Node{&template.If{Condition: cond,
 				Then: s.nodes(e.TrueResult), Else: s.nodes(e.FalseResult), Range: e.Condition.Range()}}
 		}
 	case *hclsyntax.TemplateJoinExpr:

@@ -161,8 +161,8 @@ func (c *checker) checkConstant(h *template.Interpolation) {
 	}
 	if err := checkSegment(escape(text), h.Source); err != nil {
 		c.Errorf(h.Range, "Value is not a segment",
-			`%[1]s is %[2]q, and a value in a path is one segment. For several write ${path(%[1]s)}, and for one in which the `+
-				`slash is sent as %%2F ${segment(%[1]s)}.`, h.Source, text)
+			`%[1]s is %[2]q, and a value in a path is one segment. For several write ${path(%[1]s)}, and for one `+
+				`in which the slash is sent as %%2F ${segment(%[1]s)}.`, h.Source, text)
 	}
 }
 

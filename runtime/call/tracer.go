@@ -1,0 +1,129 @@
+package call
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"hatchel/adapters"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/value"
+	"hatchel/runtime/failure"
+)
+
+// Tracer writes what the steps of one call do, for the person who makes it: without secrets and
+// sensitive inputs. It is safe for concurrent use.
+type Tracer struct {
+	Out     io.Writer
+	Dir     string // which names of files are shown with
+	MaxText int    // bytes of one text; 0 for no limit
+
+	mu sync.Mutex
+}
+
+// write writes an event and its text, which is indented.
+func (t *Tracer) write(event, text string) {
+	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\n")
+	if size := len(text); t.MaxText > 0 && size > t.MaxText {
+		text = strings.ToValidUTF8(text[:t.MaxText], "")
+		text += fmt.Sprintf("\n… %d more bytes: --full shows them", size-len(text))
+	}
+	var out strings.Builder
+	out.WriteString(event + "\n")
+	for line := range strings.Lines(strings.Map(visible, text)) {
+		out.WriteString("    " + line)
+	}
+	if text != "" {
+		out.WriteByte('\n')
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	io.WriteString(t.Out, out.String())
+}
+
+// visible replaces what controls a terminal.
+func visible(r rune) rune {
+	if r != '\n' && r != '\t' && !unicode.IsGraphic(r) {
+		return '\uFFFD'
+	}
+	return r
+}
+
+// explain writes why a program has failed.
+func (t *Tracer) explain(at diag.Range, text string) {
+	file := filepath.Join(t.Dir, filepath.FromSlash(at.File))
+	t.write(fmt.Sprintf("error at %s:%d:%d", file, at.Start.Line, at.Start.Column), text)
+}
+
+// traceTo traces what the steps of the call do, and the programs that fail.
+func (c *call) traceTo(trace adapters.Trace, explain func(diag.Range, string)) {
+	c.action.Trace = func(event, text string) { trace(event, c.hideSentInputs(text)) }
+	c.frame.Explain = func(at diag.Range, text string) { explain(at, c.hideSentInputs(text)) }
+}
+
+// label names the step, and its current element of each.
+func (s *Step) label(call *adapters.Call) string {
+	label := s.Decl.Backend.Kind
+	if s.Decl.Name != "" {
+		label = fmt.Sprintf("step %q", s.Decl.Name)
+	}
+	if s.Decl.Each != nil && call.Frame.Each != nil {
+		label += fmt.Sprintf(" [%v]", call.Frame.Each.Key)
+	}
+	return label
+}
+
+// labelTrace returns the trace of the step; nil for none.
+func (s *Step) labelTrace(call *adapters.Call) adapters.Trace {
+	trace := call.Trace
+	if trace == nil {
+		return nil
+	}
+	label := s.label(call)
+	return func(event, text string) { trace(label+": "+event, text) }
+}
+
+func (s *Step) traceSkipped(call *adapters.Call) {
+	if call.Trace != nil {
+		call.Trace(s.label(call)+": skipped, because `when` is false", s.Decl.When.Source())
+	}
+}
+
+// doTraced is do with a trace, if a person traces the call.
+func (s *Step) doTraced(call *adapters.Call) (any, error) {
+	trace := call.Trace
+	if trace == nil {
+		return s.do(call)
+	}
+	label, labelled, received := s.label(call), s.labelTrace(call), false
+	call.Trace = func(event, text string) {
+		received = received || strings.HasPrefix(event, adapters.TraceReceived)
+		labelled(event, text)
+	}
+	defer func() { call.Trace = trace }()
+	began := time.Now()
+	output, err := s.do(call)
+	took := failure.FormatDuration(time.Since(began).Round(10 * time.Microsecond))
+	switch {
+	case err != nil:
+		text := err.Error()
+		if cause := errors.Unwrap(err); cause != nil && cause.Error() != text {
+			text += "\ncause: " + cause.Error()
+		}
+		trace(label+": failed after "+took, text)
+	case received:
+		trace(label+": took "+took, "")
+	default:
+		text, err := value.AppendJSON(nil, output)
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		trace(label+": output after "+took, string(text))
+	}
+	return output, err
+}
