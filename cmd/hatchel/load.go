@@ -59,6 +59,7 @@ func (r *requestFlags) register(cmd *cobra.Command, method string) {
 func (l *loadFlags) options(folder *source.Folder, stderr io.Writer) (hcl.Options, error) {
 	vars, err := l.values(stderr)
 	return hcl.Options{
+		Dir:        folder.Dir(),
 		Vars:       vars,
 		Getenv:     os.LookupEnv,
 		Parallel:   runParallel,
