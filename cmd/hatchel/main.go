@@ -64,8 +64,9 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // Exit codes other than 0.
 const (
-	exitFailed = 1
-	exitUsage  = 2
+	exitFailed  = 1
+	exitUsage   = 2
+	exitPartial = 3 // audit --verify: the last line is incomplete
 )
 
 // exitError is an error with the exit code of the process. An empty text means that everything was
