@@ -1,8 +1,11 @@
 package shelltext
 
 import (
+	"path"
 	"slices"
 	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
 
 	"hatchel/hcl/template"
 )
@@ -72,6 +75,30 @@ func (c argvCheck) checkLine(words []word, stdin taint) {
 	for _, f := range findCode(words) {
 		c.reportCode(f)
 	}
+	c.checkInlineShell(words, stdin)
+}
+
+// checkInlineShell follows the values of a call through constant code of a shell: ["sh", "-c", "...
+// $1 ...", "sh", input.x].
+func (c argvCheck) checkInlineShell(words []word, stdin taint) {
+	for i, w := range words {
+		_, p, _ := lookup(w.text)
+		code := codeAfterC(words[i+1:])
+		if !p.shell || !w.constant || code < 0 || !words[i+1+code].constant {
+			continue
+		}
+		at := words[i+1+code]
+		if c.HasErrorAt(at.arg.Range) {
+			return
+		}
+		text := &template.Text{Value: at.text, Place: func(int, int) hclv2.Range { return at.arg.Range }}
+		l := &scriptText{text: at.text, segments: []segment{{to: len(at.text), text: text}}}
+		a := newTaintWalk(c.Diagnostics, l, c.inputs, path.Base(w.text) == "bash")
+		a.nested, a.errorsOnly = &nested{0, len(at.text)}, true
+		a.anyTainted = a.anyTainted || stdin.max(maxTaint(words)).level > trusted
+		line := simpleCommand{scope{stdin: stdin, top: true}, words}
+		a.untilUnchanged(func() { a.inlineCode(line, words[i+1:]) })
+	}
 }
 
 // word returns the parts of an element that are known at load.
@@ -81,20 +108,11 @@ func (a *Arg) word() word {
 		return w
 	}
 	for _, h := range a.values() {
-		t := h.Type
-		if t.Kind == template.List && t.Elem != nil && !t.Known {
-			t = *t.Elem
-		}
-		if CallerControlled(t) {
-			w.taint = taint{tainted, h.Source}
-		}
+		w.taint = w.taint.max(taintOf(h.Type, h.Source))
 	}
 	if a.Value != nil {
 		w.constant = a.Value.Type.Known
-		if a.Value.Func == "under" {
-			w.level = min(w.level, confined)
-		}
-	} else if a.Text == nil {
+	} else if w.taint = w.taint.concatenated(); a.Text == nil {
 		return w
 	} else if t, ok := a.Text.Nodes[0].(*template.Text); ok {
 		w.text = t.Value
@@ -119,6 +137,10 @@ func (c argvCheck) reportCode(f codeWord) {
 		return
 	}
 	a := f.word.arg
+	if f.reads {
+		c.rejectPath(f.word, f.program)
+		return
+	}
 	hint := f.hintFor(a.valueSource())
 	switch {
 	case f.command:
@@ -135,6 +157,13 @@ func (c argvCheck) reportCode(f codeWord) {
 	default:
 		c.Errorf(a.Range, "Value in a program's code", `%s would run this word, so it cannot hold a value. %s`,
 			f.program, hint)
+	}
+}
+
+// rejectPath reports a word that names a file, if a caller can choose its folder.
+func (c argvCheck) rejectPath(w word, program string) {
+	if w.loose && !c.HasErrorAt(w.arg.Range) {
+		c.Errorf(w.arg.Range, loosePath, loosePathDetail, w.from, "it names a file of "+program)
 	}
 }
 

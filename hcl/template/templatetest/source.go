@@ -154,8 +154,11 @@ func (s *Source) Hole(e hclsyntax.Expression, r hclv2.Range) *template.Interpola
 			h.Args = append(h.Args, s.Hole(a, a.Range()))
 		}
 		h.Value, h.Type = h.Args[0].Value, h.Args[0].Type
+		if e.Name == "filename" {
+			h.Type.Path = template.PathSafe
+		}
 		if e.Name == "under" {
-			h.Type = template.Type{Kind: template.String}
+			h.Type = template.Type{Kind: template.String, Path: template.PathUnder}
 			h.Value = func(f template.Frame) (any, error) {
 				dir, _ := h.Args[0].Value(f)
 				name, _ := h.Args[1].Value(f)
