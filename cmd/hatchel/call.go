@@ -36,7 +36,7 @@ type callFlags struct {
 func callCommand() *cobra.Command {
 	f := new(callFlags)
 	cmd := &cobra.Command{
-		Use:   "call [-C DIR] TOOL [JSON | - | --arg NAME=VALUE...]",
+		Use:   "call [DIR] TOOL [JSON | - | --arg NAME=VALUE...]",
 		Short: "Call a tool",
 		Long: `Call a tool of a configuration directory and print its result. The arguments are
 one JSON object, --arg NAME=VALUE for each, or - for a JSON object on standard input.
@@ -95,7 +95,18 @@ terminal, use --approve.
 		cmd.MarkFlagsMutuallyExclusive("dry-run", name)
 	}
 	cmd.RegisterFlagCompletionFunc("arg", f.completeArg)
-	return cmd
+	return leadingDir(cmd, func(args []string) bool {
+		return !cmd.Flags().Changed("dir") && callLeadsWithDir(args)
+	})
+}
+
+// callLeadsWithDir reports whether arguments are DIR TOOL or DIR TOOL JSON, and not TOOL JSON.
+func callLeadsWithDir(args []string) bool {
+	if len(args) != 3 && (len(args) != 2 || args[1] == "-" || strings.HasPrefix(strings.TrimSpace(args[1]), "{")) {
+		return false
+	}
+	info, err := os.Stat(args[0])
+	return err == nil && info.IsDir()
 }
 
 // completeArg completes the inputs of the tool.
