@@ -24,14 +24,14 @@ type ConnectionGuard struct {
 	trial     bool        // a call tests whether the backend works again; guarded by mu
 }
 
-// NewConnectionGuard returns the Guard of a connection, or nil if its block sets no limits. Reserve counts at its rate.
-func NewConnectionGuard(name string, limits hcl.ConnectionLimits, reserve Reserve) *ConnectionGuard {
+// NewConnectionGuard returns the Guard of a connection, or nil if its block sets no limits. Turns counts at its rate.
+func NewConnectionGuard(name string, limits hcl.ConnectionLimits, turns Turns) *ConnectionGuard {
 	if limits == (hcl.ConnectionLimits{}) {
 		return nil
 	}
 	guard := &ConnectionGuard{name: name, breaker: limits.Breaker}
 	if limits.Rate.Calls > 0 {
-		guard.pace = &Pace{name: name, rate: limits.Rate, reserve: reserve}
+		guard.pace = &Pace{name: name, rate: limits.Rate, turns: turns}
 	}
 	if limits.Concurrency > 0 {
 		guard.slots = make(chan struct{}, limits.Concurrency)

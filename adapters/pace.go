@@ -12,18 +12,22 @@ import (
 
 // Pace spaces the requests over a connection with a rate. It is safe for concurrent use. A nil Pace limits nothing.
 type Pace struct {
-	name    string
-	rate    hcl.Rate
-	reserve Reserve
+	name  string
+	rate  hcl.Rate
+	turns Turns
 
 	mu        sync.Mutex
 	notBefore time.Time // no request is sent before; guarded by mu
 }
 
-// Reserve takes the next turn at the rate of a connection, and returns how long that has to be waited for. If the
-// wait is longer than maxWait, it takes no turn and reports false. All processes that share a state store count
-// together.
-type Reserve func(ctx context.Context, maxWait time.Duration) (wait time.Duration, ok bool, err error)
+// Turns counts the requests over a connection, for all processes that share a state store.
+type Turns interface {
+	// Reserve takes the next turn, and returns how long that has to be waited for. If the wait is longer than maxWait,
+	// it takes no turn and reports false.
+	Reserve(ctx context.Context, maxWait time.Duration) (wait time.Duration, ok bool, err error)
+	// Postpone lets the next turn that is not taken yet begin after a pause.
+	Postpone(ctx context.Context, pause time.Duration) error
+}
 
 // unlimitedWait is how long a request without a deadline waits for its turn at most.
 const unlimitedWait = 24 * time.Hour
@@ -43,7 +47,7 @@ func (p *Pace) Wait(ctx context.Context) error {
 		} else if err := ctxtime.Sleep(ctx, pause); err != nil {
 			return err
 		}
-		wait, ok, err := p.reserve(ctx, time.Until(until))
+		wait, ok, err := p.turns.Reserve(ctx, time.Until(until))
 		switch {
 		case err != nil:
 			const text = "requests to %q are limited to %s, and the state store that counts them is unavailable; " +
@@ -61,16 +65,18 @@ func (p *Pace) Wait(ctx context.Context) error {
 	}
 }
 
-// Postpone lets no request of this process be sent for d, because the service has asked for that.
-func (p *Pace) Postpone(d time.Duration) {
+// Postpone lets no request be sent for d, because the service has asked for that. Requests of this process that wait
+// for their turn already are held back, too.
+func (p *Pace) Postpone(ctx context.Context, d time.Duration) {
 	if p == nil || d == 0 {
 		return
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if until := time.Now().Add(d); until.After(p.notBefore) {
 		p.notBefore = until
 	}
+	p.mu.Unlock()
+	_ = p.turns.Postpone(ctx, d) // a store that fails also refuses the next turn, and says why
 }
 
 // pause returns how long no request is sent yet.

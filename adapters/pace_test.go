@@ -12,22 +12,33 @@ import (
 	"hatchel/hcl"
 )
 
-// spaced returns a Reserve that gives a turn each interval.
-func spaced(interval time.Duration) adapters.Reserve {
-	var next time.Time
-	return func(_ context.Context, maxWait time.Duration) (time.Duration, bool, error) {
-		wait := max(time.Until(next), 0)
-		if wait > maxWait {
-			return wait, false, nil
-		}
-		next = time.Now().Add(wait + interval)
-		return wait, true, nil
-	}
+// turns gives a turn each interval.
+type turns struct {
+	interval  time.Duration
+	next      time.Time
+	postponed time.Duration
+	err       error
 }
 
-func newPacedGuard(reserve adapters.Reserve) *adapters.ConnectionGuard {
+func (t *turns) Reserve(_ context.Context, maxWait time.Duration) (time.Duration, bool, error) {
+	wait := max(time.Until(t.next), 0)
+	if wait > maxWait || t.err != nil {
+		return wait, false, t.err
+	}
+	t.next = time.Now().Add(wait + t.interval)
+	return wait, true, nil
+}
+
+func (t *turns) Postpone(_ context.Context, pause time.Duration) error {
+	t.postponed = pause
+	return t.err
+}
+
+func spaced(interval time.Duration) *turns { return &turns{interval: interval} }
+
+func newPacedGuard(of adapters.Turns) *adapters.ConnectionGuard {
 	limits := hcl.ConnectionLimits{Rate: hcl.Rate{Calls: 1, Per: time.Minute}}
-	return adapters.NewConnectionGuard("shop", limits, reserve)
+	return adapters.NewConnectionGuard("shop", limits, of)
 }
 
 type pacedAction func(ctx context.Context, p *adapters.Pace) error
@@ -71,18 +82,19 @@ func TestRateOfAConnection(t *testing.T) {
 			}
 		},
 		"waits as long as the service asks for": func(t *testing.T) {
-			g, began := newPacedGuard(spaced(0)), time.Now()
-			refused := pacedAction(func(_ context.Context, p *adapters.Pace) error { p.Postpone(7 * time.Second); return nil })
+			all := spaced(0)
+			g, began := newPacedGuard(all), time.Now()
+			refused := pacedAction(func(ctx context.Context, p *adapters.Pace) error { p.Postpone(ctx, 7*time.Second); return nil })
 			_, _ = g.Do(t.Context(), refused, &adapters.Call{})
-			if _, err := g.Do(t.Context(), nothing, &adapters.Call{}); err != nil || time.Since(began) != 7*time.Second {
-				t.Errorf("%v after %v", err, time.Since(began))
+			if _, err := g.Do(t.Context(), nothing, &adapters.Call{}); err != nil || time.Since(began) != 7*time.Second || all.postponed != 7*time.Second {
+				t.Errorf("%v after %v, other processes after %v", err, time.Since(began), all.postponed)
 			}
 		},
 		"holds back a request that waited for its turn when the service asks": func(t *testing.T) {
 			g, began := newPacedGuard(spaced(5*time.Second)), time.Now()
 			refused := pacedAction(func(ctx context.Context, p *adapters.Pace) error {
 				time.Sleep(time.Second)
-				p.Postpone(time.Minute)
+				p.Postpone(ctx, time.Minute)
 				return nil
 			})
 			go g.Do(t.Context(), refused, &adapters.Call{})
@@ -95,14 +107,14 @@ func TestRateOfAConnection(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			g := newPacedGuard(spaced(0))
-			refused := pacedAction(func(_ context.Context, p *adapters.Pace) error { p.Postpone(time.Hour); return nil })
+			refused := pacedAction(func(ctx context.Context, p *adapters.Pace) error { p.Postpone(ctx, time.Hour); return nil })
 			_, _ = g.Do(ctx, refused, &adapters.Call{})
 			if _, err := g.Do(ctx, nothing, &adapters.Call{}); err == nil || !strings.Contains(err.Error(), "the service has asked for a pause; nothing was sent. Try again in 1h0m0s") {
 				t.Error(err)
 			}
 		},
 		"sends nothing that cannot be counted": func(t *testing.T) {
-			g := newPacedGuard(func(context.Context, time.Duration) (time.Duration, bool, error) { return 0, false, errors.New("disk") })
+			g := newPacedGuard(&turns{err: errors.New("disk")})
 			sent := pacedAction(func(context.Context, *adapters.Pace) error { t.Error("sent"); return nil })
 			if _, err := g.Do(t.Context(), sent, &adapters.Call{}); err == nil || !strings.Contains(err.Error(), "the state store that counts them is unavailable") {
 				t.Error(err)

@@ -173,6 +173,9 @@ func TemplateFunctions() []FunctionReference {
 		{"segment(value)", "In the path of a URL: inserts one segment whose slashes are escaped, as in " +
 			"group%2Fproject. Each part between them must be a name: not empty, not . and not `..`."},
 		{"under(folder, name)", "Joins a folder and a name, resolves links, and rejects paths outside the " +
-			"folder. For commands, scripts, dir, and file names."},
+			"folder, which is known at load and does not contain the configuration directory. The programs of the " +
+			"call may read the path. For commands, scripts, dir, and file names."},
+		{"filename(name)", "The name of a file in a folder, as in \"${var.folder}/${filename(input.name)}\": rejects " +
+			"a name that is empty, begins with a dot, or has a slash or backslash."},
 	}
 }

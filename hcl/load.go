@@ -24,6 +24,7 @@ import (
 
 // Options are the inputs of a load besides the files.
 type Options struct {
+	Dir        string                            // the absolute configuration directory
 	Vars       map[string]string                 // values of variables; they override the environment and defaults
 	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil for an empty one
 	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
@@ -122,7 +123,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		declared:   map[string]Range{},
 	}
 	l.env = decode.Env{
-		CompileEnv: hclexpr.CompileEnv{Functions: l.functionContext},
+		CompileEnv: hclexpr.CompileEnv{Dir: opts.Dir, Functions: l.functionContext},
 		Now:        opts.Now,
 		UploadURL:  &l.config.Files.uploadURL,
 	}

@@ -258,7 +258,8 @@ func compileLocal(d *decode.Decoder, a *hclsyntax.Attribute, known *eval.NonNull
 	n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: known})
 	d.Diags = append(d.Diags, c.Diags...)
 	m := &eval.Member{Local: true, Type: n.Type, Known: n.Known, Value: n.Value, Sensitive: n.Sensitive,
-		CallerSpecific: n.CallerSpecific, Absent: n.Absent, Choices: n.Choices, Dash: n.Dash}
+		CallerSpecific: n.CallerSpecific, Absent: n.Absent, Choices: n.Choices, Dash: n.Dash,
+		PathKind: n.PathKind}
 	m.Eval = func(f *eval.Frame) (any, error) { return f.Local(a.Name, n.Eval) }
 	if n.NullReason != "" {
 		m.NullReason = "local." + a.Name + " may be null"

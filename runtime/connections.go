@@ -85,7 +85,7 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 	if !ok {
 		return nil, fmt.Errorf("this program has no connections of the kind %q", conn.Kind)
 	}
-	c := &connection{guard: adapters.NewConnectionGuard(conn.Name, conn.Limits, b.reserveRequest(conn))}
+	c := &connection{guard: adapters.NewConnectionGuard(conn.Name, conn.Limits, newRequestTurns(b.State, conn))}
 	env := b.adapterEnv(&c.cleanups)
 	env.Log = b.Log.With("connection", conn.Kind+"."+conn.Name)
 	handle, err := connector.Open(ctx, conn, env)
@@ -99,20 +99,43 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 	return c, nil
 }
 
-// reserveRequest returns what counts the requests over a connection. A tenth of the rate may be used at once, and the
-// rest is spaced so that no period has more requests than the rate says.
-func (b *Build) reserveRequest(conn *hcl.Connection) adapters.Reserve {
+// requestTurns implements adapters.Turns with the state store.
+type requestTurns struct {
+	state *State
+	key   string
+	rate  state.Rate
+}
+
+// newRequestTurns returns what counts the requests over a connection. A tenth of the rate may be used at once, and
+// the rest is spaced so that no period has more requests than the rate says.
+func newRequestTurns(s *State, conn *hcl.Connection) *requestTurns {
 	limit := conn.Limits.Rate
 	burst := max(limit.Calls/10, 1)
-	rate := state.Rate{Interval: limit.Per / time.Duration(max(limit.Calls-burst+1, 1)), Burst: burst, MaxWait: 24 * time.Hour}
-	key := digest.Of("requests", conn.Kind, conn.Name, limit.String()).String()
-	return func(ctx context.Context, maxWait time.Duration) (time.Duration, bool, error) {
-		store, err := b.State.openStore(ctx)
-		if err != nil {
-			return 0, false, err
-		}
-		return store.Reserve(ctx, key, rate, maxWait)
+	return &requestTurns{
+		state: s,
+		key:   digest.Of("requests", conn.Kind, conn.Name, limit.String()).String(),
+		rate: state.Rate{
+			Interval: limit.Per / time.Duration(max(limit.Calls-burst+1, 1)), Burst: burst, MaxWait: 24 * time.Hour,
+		},
 	}
+}
+
+// Reserve implements adapters.Turns.
+func (t *requestTurns) Reserve(ctx context.Context, maxWait time.Duration) (time.Duration, bool, error) {
+	store, err := t.state.openStore(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	return store.Reserve(ctx, t.key, t.rate, maxWait)
+}
+
+// Postpone implements adapters.Turns.
+func (t *requestTurns) Postpone(ctx context.Context, pause time.Duration) error {
+	store, err := t.state.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	return store.Postpone(ctx, t.key, t.rate, pause)
 }
 
 func (c *connection) close() error { return c.cleanups.run() }

@@ -105,6 +105,7 @@ func bind(t testing.TB, s Source) (*BoundTool, error) {
 
 func (s Source) options() hcl.Options {
 	return hcl.Options{
+		Dir:        s.Dir,
 		Getenv:     func(name string) (string, bool) { v, ok := s.Env[name]; return v, ok },
 		ReadSecret: os.ReadFile,
 	}

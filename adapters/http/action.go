@@ -147,7 +147,7 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 		}
 		sent = sent || !failed.unsent
 		failed.Unavailable, failed.NotSent = failed.isOutage(), !sent
-		r.call.Pace.Postpone(failed.RetryAfter)
+		r.call.Pace.Postpone(ctx, failed.RetryAfter)
 		wait, again := a.retry.next(failed, attempt, a.repeatable)
 		if failed.Status == nethttp.StatusUnauthorized && !renewed {
 			renewed = a.renewToken(ctx, r)

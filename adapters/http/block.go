@@ -66,7 +66,8 @@ func (b *block) spec() hcl.Spec {
 		hcl.Spec{
 			hcl.Attr(&b.OKStatus, "ok_status",
 				"The statuses of successful responses, such as 201 or \"2xx\". Any other status fails the call.").DefaultDoc(`["2xx"]`),
-			hcl.Choice(&b.As, "as", "How the body of the response is decoded.", asJSON, asText, asBytes).
+			hcl.Choice(&b.As, "as", "How the body of the response is decoded. JSON with a key twice in one object is "+
+				"refused.", asJSON, asText, asBytes).
 				DefaultDoc(`"json"`),
 			hcl.Attr(&b.Response, "response", "The type of a JSON response, which is checked. Members that the type "+
 				"does not declare are allowed."),

@@ -16,15 +16,24 @@ import (
 // doPaced makes a call over a connection with a rate, and returns how many turns it took.
 func doPaced(t *testing.T, src adaptertest.Source) (turns int, err error) {
 	b := adaptertest.Bind(t, src)
-	reserve := func(context.Context, time.Duration) (time.Duration, bool, error) { turns++; return 0, true, nil }
-	guard := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{Rate: hcl.Rate{Calls: 1, Per: time.Second}}, reserve)
+	all := new(allTurns)
+	guard := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{Rate: hcl.Rate{Calls: 1, Per: time.Second}}, all)
 	call, err := b.Call(t.Context(), `{}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = guard.Do(t.Context(), b.Action, call)
-	return turns, err
+	return int(*all), err
 }
+
+// allTurns gives a turn to every request, and counts them.
+type allTurns int
+
+func (a *allTurns) Reserve(context.Context, time.Duration) (time.Duration, bool, error) {
+	*a++
+	return 0, true, nil
+}
+func (a *allTurns) Postpone(context.Context, time.Duration) error { return nil }
 
 func TestEveryRequestTakesATurn(t *testing.T) {
 	for claim, c := range map[string]struct {
@@ -48,8 +57,7 @@ func TestEveryRequestTakesATurn(t *testing.T) {
 func TestRetryAfterHoldsBackOtherCalls(t *testing.T) {
 	s := serveFailing(t, 1, 429, "Retry-After", "60")
 	b := adaptertest.Bind(t, source(s.URL, "", "", `get = "/"`))
-	reserve := func(context.Context, time.Duration) (time.Duration, bool, error) { return 0, true, nil }
-	guard := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{Rate: hcl.Rate{Calls: 1, Per: time.Second}}, reserve)
+	guard := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{Rate: hcl.Rate{Calls: 1, Per: time.Second}}, new(allTurns))
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for i, want := range []string{"the service returned 429 Too Many Requests (retry after 1m0s)", "the service has asked for a pause"} {

@@ -130,7 +130,7 @@ type jsonDocument struct {
 // AppendJSON implements value.LazyJSON.
 func (d *jsonDocument) AppendJSON(dst []byte) []byte { return append(dst, d.raw...) }
 
-// Value implements value.LazyJSON. It fails if an object has a duplicate key.
+// Value implements value.LazyJSON.
 func (d *jsonDocument) Value() (any, error) {
 	d.once.Do(func() { d.v, d.err = decodeJSON(d.raw) })
 	return d.v, d.err
@@ -148,6 +148,12 @@ func notJSONFailure(err error, raw []byte, contentType string, r *compiledReques
 	f := newPermanentFailure("the service's response is not JSON", err)
 	if errors.Is(err, value.ErrTooDeep) {
 		f.Message = "the service's response is nested too deeply"
+		return f
+	}
+	var syntax *value.SyntaxError
+	if errors.Is(err, value.ErrDuplicateKey) && errors.As(err, &syntax) {
+		f.Message = "the service's response has more than one meaning: " + syntax.Reason +
+			`; as = "text" reads it as it is`
 		return f
 	}
 	switch kind, _, err := mime.ParseMediaType(contentType); {

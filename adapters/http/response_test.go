@@ -61,6 +61,7 @@ func TestUnexpectedBodyIsExplained(t *testing.T) {
 		{`as = "json"`, "application/json", `{"a": 1,}`, "the service's response is not JSON, although its content type is: "},
 		{`as = "json"`, "application/json", `{"a": "` + "\xff" + `"}`, "the service's response is not JSON"},
 		{`as = "json"`, "application/json", strings.Repeat("[", 600) + strings.Repeat("]", 600), "the service's response is nested too deeply"},
+		{`as = "json"`, "application/json", `{"user": {"role": "reader", "role": "admin"}}`, `the service's response has more than one meaning: the key "role" appears twice in one object; as = "text" reads it as it is`},
 		{`as = "text"`, "text/plain", "\xff\xfe", `the service's response is not UTF-8 text; the tool must use as = "bytes"`},
 		{`as = "text"`, "text/plain; charset=shift_jis", "x", "the service's response is text in shift_jis"},
 		{`response = object({ id = integer, tags = list(string) })`, "application/json", `{"id": "x", "tags": ["a", 1]}`, "the service's response does not have the expected type: id: "},

@@ -237,7 +237,7 @@ func (a *action) describe(p *commandPlan) string {
 	if len(a.inherited) > 0 {
 		fmt.Fprintf(&out, "env inherited: %s\n", strings.Join(a.inherited, " "))
 	}
-	a.describeSandbox(&out)
+	a.describeSandbox(&out, p)
 	if p.stdinFile != "" {
 		fmt.Fprintf(&out, "stdin %s\n", p.stdinFile)
 	} else if p.stdin != nil {
@@ -247,7 +247,7 @@ func (a *action) describe(p *commandPlan) string {
 }
 
 // describeSandbox writes what the programs may do in addition to the default.
-func (a *action) describeSandbox(out *strings.Builder) {
+func (a *action) describeSandbox(out *strings.Builder, p *commandPlan) {
 	if a.sandbox == nil {
 		out.WriteString("not confined\n")
 		return
@@ -258,7 +258,7 @@ func (a *action) describeSandbox(out *strings.Builder) {
 	if a.rules.Modes {
 		out.WriteString("may change modes, groups and times of all files of the server's user\n")
 	}
-	for _, path := range absoluteAll(a.configDir, a.rules.Read) {
+	for _, path := range append(absoluteAll(a.configDir, a.rules.Read), p.resolved...) {
 		fmt.Fprintf(out, "may read %s\n", quote(path))
 	}
 	for _, path := range absoluteAll(a.configDir, a.rules.Write) {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -149,6 +150,38 @@ func TestOptionsOfTheAuthorAreChosenByACall(t *testing.T) {
 		`{"s": "a", "n": 0}`)
 	if out["stdout"] != "-x -y -p -c\n" {
 		t.Error(out)
+	}
+}
+
+func TestFileNamesStayInTheirDirectory(t *testing.T) {
+	const block = `command = ["echo", "./${filename(input.s)}"]`
+	if out := mustRun(t, block, `{"s": "a b..txt"}`); out["stdout"] != "./a b..txt\n" {
+		t.Error(out)
+	}
+	for _, name := range []string{"", ".", "..", ".hidden", "/a", "a/b", `a\b`} {
+		arguments, _ := json.Marshal(map[string]string{"s": name})
+		if f := runFault(t, block, string(arguments)); !strings.Contains(f.Message, "input.s must be the name of a file") {
+			t.Errorf("%q: %s", name, f.Message)
+		}
+	}
+}
+
+func TestUnderReachesNoFileOfTheConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(dir, filepath.Join(dir, "all")); err != nil {
+		t.Fatal(err)
+	}
+	s := newTool(`command = ["cat", under("all", input.s)]`)
+	s.Dir = dir
+	if f := callFault(t, adaptertest.Bind(t, s), `{"s": "main.hcl"}`); !strings.Contains(f.Message, "contains the configuration") {
+		t.Error(f)
+	}
+	for _, folder := range []string{".", "/", dir, filepath.Dir(dir)} {
+		s := newTool(`command = ["cat", under("` + folder + `", input.s)]`)
+		s.Dir = dir
+		if got := adaptertest.MustReject(t, s); !strings.Contains(got, "contains the configuration") {
+			t.Error(got)
+		}
 	}
 }
 

@@ -101,14 +101,7 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 	var out map[string]any
 	err := a.db.write(ctx, func(tx transaction) error {
 		err := a.forEachElement(ctx, call.Frame, func(f *hcl.Frame) error {
-			for i, s := range statements {
-				before := executions[i].affected
-				if err := bindAndRun(ctx, tx, s, f, &executions[i]); err != nil {
-					return err
-				}
-				executions[i].affected += before
-			}
-			return nil
+			return a.runStatements(ctx, tx, f, executions)
 		})
 		for i := 0; i < len(executions) && err == nil; i++ {
 			err = a.checkCut(call, executions[i].result)
@@ -120,6 +113,34 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 		return call.CheckOutput(out)
 	})
 	return out, err
+}
+
+// runStatements runs the statements of exec for one element. Executions hold the results of all elements.
+func (a *action) runStatements(ctx context.Context, tx transaction, f *hcl.Frame, executions []execution) error {
+	var results []any // of this element
+	if a.Exec.ReadsResults {
+		f = f.Fork(ctx)
+	}
+	for i, s := range a.Exec.Statements() {
+		e := &executions[i]
+		rows, affected := e.result.rows, e.affected
+		if a.Exec.ReadsResults {
+			f.Output = map[string]any{"results": results}
+		}
+		if err := bindAndRun(ctx, tx, s, f, e); err != nil {
+			return err
+		}
+		if a.Exec.ReadsResults {
+			row := e.result.rowAt(rows)
+			if row == nil && e.result.truncated {
+				const text = "a later statement needs a row that is beyond max_rows = %d"
+				return modelError{fmt.Errorf(text, e.result.maxRows)}
+			}
+			results = append(results, map[string]any{"row": row, "affected": e.affected, "last_id": e.lastID})
+		}
+		e.affected += affected
+	}
+	return nil
 }
 
 func (a *action) execOutput(executions []execution) map[string]any {
@@ -247,9 +268,19 @@ func (a *action) plan(call *adapters.Call) (string, error) {
 }
 
 func (a *action) planStatements(out *strings.Builder, f *hcl.Frame) error {
-	for _, s := range a.statements() {
+	if a.Exec != nil && a.Exec.ReadsResults {
+		out.WriteString(adapters.OmittedPrefix + "the results of statements that later ones read, which are null here]\n")
+		f = f.Fork(f.Context)
+		f.Lenient, f.Output = true, map[string]any{}
+	}
+	for i, s := range a.statements() {
 		var e execution
-		if err := e.bind(s, f); err != nil {
+		err := e.bind(s, f)
+		if err != nil && i > 0 && a.Exec.ReadsResults { // it computes something with a result
+			fmt.Fprintf(out, "%s\n  %sits values]\n", s.Samples()[0].Text, adapters.OmittedPrefix)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		out.WriteString(e.describe())

@@ -31,8 +31,9 @@ func (b *block) spec() hcl.Spec {
 	statement := hcl.ExactlyOneOf("the statement",
 		hcl.Attr(&b.Query, "query",
 			"A statement that reads. It runs in a read-only transaction: the database refuses every write."),
-		hcl.Attr(&b.Exec, "exec",
-			"A statement that writes, or a list of statements that run in one transaction."),
+		hcl.WithOutput(earlierResults, hcl.Attr(&b.Exec, "exec",
+			"A statement that writes, or a list of statements that run in one transaction. A later one reads the "+
+				"results of those before it: output.results[0].row.id of RETURNING id, last_id, affected."))[0],
 		hcl.Attr(&b.Statement, "statement",
 			`A whole statement written by the caller, such as input.sql. It requires a connection with mode = "ro".`),
 	)
@@ -201,6 +202,13 @@ func rowMembers() []*schema.Member {
 		{Name: "truncated", Type: &schema.Type{Kind: schema.Bool}},
 	}
 }
+
+// earlierResults is the root output of a statement: the results of the statements before it in the
+// list. A row that is missing fails the call.
+var earlierResults = schema.ObjectOf(&schema.Member{Name: "results", Type: schema.ListOf(schema.ObjectOf(
+	append(changeMembers(), &schema.Member{
+		Name: "row", Type: &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.Any}},
+	})...))})
 
 func changeMembers() []*schema.Member {
 	integer := &schema.Type{Kind: schema.Integer}

@@ -60,7 +60,8 @@ func (a *action) probe(ctx context.Context, s *sqltext.Program, sample sqltext.S
 		return nil, pingError(ctx, err)
 	}
 	if err != nil {
-		blamed := hcl.Blame(s, "The database rejects %s: %s.", sampleName(sample), quoteEngine(authorMessage(err, a.dialect)))
+		reason := quoteEngine(authorMessage(err, a.dialect))
+		blamed := hcl.Blame(s, "The database rejects %s: %s.", sampleName(sample), reason)
 		if r, _ := readReport(err); !r.isMistake() {
 			return nil, blamed
 		}

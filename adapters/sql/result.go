@@ -65,7 +65,7 @@ type resultSet struct {
 
 // output returns the members of output that hold rows.
 func (t *resultSet) output() map[string]any {
-	return map[string]any{"rows": t, "row": t.first(), "truncated": t.truncated}
+	return map[string]any{"rows": t, "row": t.rowAt(0), "truncated": t.truncated}
 }
 
 // addRow appends a row and returns its cells to fill. It returns nil and marks the result as truncated
@@ -157,20 +157,23 @@ func (t *resultSet) object(row int) map[string]any {
 	return out
 }
 
-// first returns the first row, or nil if there is none.
-func (t *resultSet) first() any {
-	if t.rows == 0 {
+// rowAt returns a row, or nil if there is none.
+func (t *resultSet) rowAt(i int) any {
+	if i >= t.rows {
 		return nil
 	}
-	return firstRow{t}
+	return deferredRow{t, i}
 }
 
-// firstRow is the Deferred first row of a result.
-type firstRow struct{ result *resultSet }
+// deferredRow is one Deferred row of a result.
+type deferredRow struct {
+	result *resultSet
+	index  int
+}
 
-func (r firstRow) AppendJSON(dst []byte) []byte { return r.result.appendRow(dst, 0) }
+func (r deferredRow) AppendJSON(dst []byte) []byte { return r.result.appendRow(dst, r.index) }
 
-func (r firstRow) Value() (any, error) { return r.result.object(0), nil }
+func (r deferredRow) Value() (any, error) { return r.result.object(r.index), nil }
 
 // setColumns sets the columns of the rows added next. All executions of one result have the same
 // columns.

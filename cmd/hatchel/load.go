@@ -61,6 +61,7 @@ const maxSecretFile = 1 << 20 // bytes
 func (l *loadFlags) options(dir string, stderr io.Writer) (hcl.Options, error) {
 	vars, err := l.values(stderr)
 	return hcl.Options{
+		Dir:       dir,
 		Vars:      vars,
 		Getenv:    os.LookupEnv,
 		Parallel:  runParallel,

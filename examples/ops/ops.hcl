@@ -48,7 +48,6 @@ tool "search_logs" {
     command  = ["grep", input.ignore_case ? "-i" : null, "-nF", "-m", "${input.max}", "-e", input.text, "--", under(var.log_dir, input.file)]
     ok_codes = [0, 1]
     parse    = "lines"
-    sandbox { read = [var.log_dir] }
   }
   result = "{lines: output.lines, found: output.code == 0}"
 }
@@ -66,7 +65,6 @@ tool "count_by_level" {
       ["uniq", "-c"],
     ]
     parse = "lines"
-    sandbox { read = [var.log_dir] }
   }
   result = "output.lines | map(split(' ', trimspace(#))) | map({{level: #[1], lines: tonumber(#[0])}})"
 }

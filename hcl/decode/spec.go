@@ -114,7 +114,7 @@ func CommandFields(run Spec, stdin **hclexpr.Expr, stdinDoc string, env **hclexp
 			}
 		}),
 		Attr(env, "env", envDoc).AllowSecret().FixedKeys().Then(func(d *Decoder, _ diag.Range) {
-			d.Command.Inputs.Env = (*env).CallerValues(d.Src)
+			d.Command.Inputs.Env = (*env).CommandInputs(d.Src)
 		}))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 )
 
 // Scope says which roots an expression may read, what is known of them, and why others may not be
@@ -95,6 +96,7 @@ type Member struct {
 	Eval           func(*Frame) (any, error) // if it is not Known
 	Choices        func() []any              // as of TypedExpr
 	Dash           bool                      // as of TypedExpr
+	PathKind       template.PathKind
 	Sensitive      bool
 	CallerSpecific bool // it depends on the caller's identity
 	Local          bool // it belongs to one operation

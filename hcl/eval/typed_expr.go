@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 	"hatchel/hcl/value"
 )
 
@@ -38,9 +39,10 @@ type TypedExpr struct {
 	Phrase         string // what a sentence calls the value when it has no Path
 	// Absent reports, of a null value, whether it stands for something optional that is absent. It is nil
 	// unless the expression is one reference to something optional.
-	Absent  func(*Frame) bool
-	Choices func() []any // see AllChoices; nil if the type says all
-	Dash    bool         // it is not AllChoices, and begins with a dash of the author in some calls
+	Absent   func(*Frame) bool
+	Choices  func() []any // see AllChoices; nil if the type says all
+	Dash     bool         // it is not AllChoices, and begins with a dash of the author in some calls
+	PathKind template.PathKind
 	// The traversals that are certainly not null if the value is true, or false.
 	WhenTrue, WhenFalse []string
 

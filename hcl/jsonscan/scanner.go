@@ -15,6 +15,9 @@ import (
 // ErrTooDeep is wrapped by the [SyntaxError] about a text that is nested too deeply.
 var ErrTooDeep = errors.New("nested too deeply")
 
+// ErrDuplicateKey is wrapped by the [SyntaxError] about an object that has a key twice.
+var ErrDuplicateKey = errors.New("duplicate key")
+
 // SyntaxError reports where and why a text is not accepted as JSON.
 type SyntaxError struct {
 	Offset int    // in bytes from the start of the text
@@ -26,7 +29,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("invalid JSON at byte %d: %s", e.Offset, e.Reason)
 }
 
-// Unwrap returns ErrTooDeep or nil.
+// Unwrap returns ErrTooDeep, ErrDuplicateKey or nil.
 func (e *SyntaxError) Unwrap() error { return e.cause }
 
 // Scanner reads one JSON text. It returns slices of the text. Beyond the grammar it rejects input
@@ -236,6 +239,10 @@ func (s *Scanner) Key(mark int) ([]byte, error) {
 		return nil, err
 	}
 	key := s.data[s.keyPos+1 : s.pos-1 : s.pos-1]
+	if s.compacting { // the key must stay where it is for as long as it is compared with others
+		s.move(s.pos)
+		key = s.data[s.end-len(key)-1 : s.end-1 : s.end-1]
+	}
 	if escaped {
 		key = Unescape(make([]byte, 0, len(key)), key)
 	}
@@ -269,7 +276,11 @@ func (s *Scanner) addKey(mark int, key []byte) error {
 
 // DuplicateKey returns the error for a key that Key returned last and that its object has already.
 func (s *Scanner) DuplicateKey(key []byte) error {
-	return s.failAt(s.keyPos, fmt.Sprintf("the key %q appears twice in one object", Excerpt(key)))
+	return duplicateKey(s.keyPos, "the key %q appears twice in one object", key)
+}
+
+func duplicateKey(offset int, format string, key []byte) error {
+	return &SyntaxError{Offset: offset, Reason: fmt.Sprintf(format, Excerpt(key)), cause: ErrDuplicateKey}
 }
 
 func (s *Scanner) leaveObject(mark int) error {
@@ -277,8 +288,7 @@ func (s *Scanner) leaveObject(mark int) error {
 		slices.SortFunc(keys, bytes.Compare)
 		for i := 1; i < len(keys); i++ {
 			if bytes.Equal(keys[i-1], keys[i]) {
-				what := fmt.Sprintf("the key %q appears twice in the object that ends here", Excerpt(keys[i]))
-				return s.failAt(s.pos-1, what)
+				return duplicateKey(s.pos-1, "the key %q appears twice in the object that ends here", keys[i])
 			}
 		}
 	}

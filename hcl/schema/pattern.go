@@ -17,6 +17,7 @@ type Pattern struct {
 	Source string
 	re     *regexp.Regexp
 	plain  bool // what it matches has only letters, digits and _ - . :
+	name   bool // what it matches has no slash, and no dot at the beginning
 }
 
 // NewPattern compiles a pattern. Its error is a sentence for an author.
@@ -32,7 +33,8 @@ func NewPattern(source string) (*Pattern, error) {
 		return nil, errors.New(cmp.Or(regexpErrors[bad.Code], "it is not a valid regular expression"))
 	}
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
-	return &Pattern{Source: source, re: re, plain: err == nil && isAnchored(tree) && isPlain(tree)}, nil
+	whole := err == nil && isAnchored(tree)
+	return &Pattern{Source: source, re: re, plain: whole && isPlain(tree), name: whole && isFileName(tree)}, nil
 }
 
 // isAnchored reports whether an expression matches whole texts only.

@@ -81,3 +81,26 @@ func TestContextsSeeWhatATypeIs(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+func TestATypeMayBeANameOfAFile(t *testing.T) {
+	for typ, want := range map[string]bool{
+		`string({ pattern = "^[a-z0-9-]+$" })`:          true,
+		`string({ pattern = "^(?:[a-z][a-z.]*|x)?$" })`: true,
+		`string({ pattern = "^a$|^(b{2,3})$" })`:        true,
+		`string({ pattern = "^[^/.]*$" })`:              true,
+		`string({ format = "uuid" })`:                   true,
+		`string({ pattern = "[a-z]+" })`:                false,
+		`string({ pattern = "^[a-z]+" })`:               false,
+		`string({ pattern = "^[a-z.]+$" })`:             false,
+		`string({ pattern = "^a*\\.x$" })`:              false,
+		`string({ pattern = "^[^.]+$" })`:               false,
+		`string({ pattern = "^x.$" })`:                  false,
+		`string({ pattern = "^a$|b" })`:                 false,
+		`string({ format = "email" })`:                  false,
+		`string`:                                        false,
+	} {
+		if got := typeOf(t, typ).TemplateType().FileName; got != want {
+			t.Errorf("%s: %t", typ, got)
+		}
+	}
+}

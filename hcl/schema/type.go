@@ -226,6 +226,7 @@ func (m *Member) text() string {
 func (t *Type) TemplateType() template.Type {
 	out := template.Type{Kind: kinds[t.Kind].template, Nullable: t.AllowsNull()}
 	out.Plain = t.Pattern != nil && t.Pattern.plain || slices.Contains(plainFormats, t.Format)
+	out.FileName = t.Pattern != nil && t.Pattern.name || slices.Contains(plainFormats, t.Format)
 	if t.Kind == String && len(t.Enum) > 0 {
 		out.Kind = template.Enum
 		for _, e := range t.Enum {

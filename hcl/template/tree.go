@@ -91,6 +91,8 @@ type Type struct {
 	Tuple    []Type   // of a list literal: the types of its elements; else nil
 	Values   []string // all values of an Enum
 	Dash     bool     // the author wrote a dash at the beginning of it, or of an element, in some calls
+	FileName bool     // no value holds a slash or begins with a dot
+	Path     PathKind // of a text
 	Plain    bool     // a string that has only letters, digits and _ - . :
 	Known    bool     // the value is known at load
 	Constant any      // the value if Known

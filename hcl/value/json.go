@@ -84,6 +84,9 @@ type SyntaxError = jsonscan.SyntaxError
 // ErrTooDeep is wrapped by the SyntaxError about a text that is nested deeper than MaxDepth.
 var ErrTooDeep = jsonscan.ErrTooDeep
 
+// ErrDuplicateKey is wrapped by the SyntaxError about an object that has a key twice.
+var ErrDuplicateKey = jsonscan.ErrDuplicateKey
+
 // Decode decodes one JSON text. The value does not alias src. Duplicate keys, invalid UTF-8,
 // nesting beyond MaxDepth and text after the value are errors. Every error is a [*SyntaxError].
 func Decode(src []byte) (any, error) {
@@ -184,10 +187,10 @@ func decodeNumber(text []byte) any {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// Compact checks that src is one JSON text of at most MaxDepth levels, or empty, and removes a byte
-// order mark and the white space between its tokens, in place. Duplicate keys are accepted. On an
-// error, a [*SyntaxError], it returns the text compacted up to the error. Compact takes a few
-// nanoseconds a byte, so that a document that is never read need not be decoded.
+// Compact checks that src is one JSON text of at most MaxDepth levels without duplicate keys, or
+// empty, and removes a byte order mark and the white space between its tokens, in place. On an error,
+// a [*SyntaxError], it returns the text compacted up to the error. Compact takes a few nanoseconds a
+// byte, so that a document that is never read need not be decoded.
 func Compact(src []byte) ([]byte, error) {
 	return jsonscan.Compact(bytes.TrimPrefix(src, byteOrderMark), MaxDepth)
 }

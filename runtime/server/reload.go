@@ -100,7 +100,8 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 	errs, warnings := report.Diagnostics.Counts()
 	log = log.With("errors", errs, "warnings", warnings, "revision", report.Revision)
 	if report.Held {
-		log.Error("reload held by refused statements, the last valid configuration stays active", "retry", retryInterval)
+		log.Error("reload held by refused statements, the last valid configuration stays active",
+			"retry", retryInterval)
 	} else {
 		log.Error("reload failed, the last valid configuration stays active")
 	}

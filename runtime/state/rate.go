@@ -15,6 +15,7 @@ const (
 	sqliteReserve = `UPDATE rates SET wait = max(min(next, ?6 + ?5) - ?6 - ?3, 0),
 			next = max(min(next, ?6 + ?5), ?6) + CASE WHEN min(next, ?6 + ?5) - ?6 - ?3 <= ?4 THEN ?2 ELSE 0 END
 		WHERE name = ?1 RETURNING wait`
+	sqlitePostpone     = "UPDATE rates SET next = max(next, ?3 + ?2) WHERE name = ?1"
 	sqliteReserveFirst = "INSERT OR IGNORE INTO rates (name, next, wait) VALUES (?1, ?3 + ?2, 0)"
 
 	// rateClock is the clock of the database. Reading it keeps a statement from waiting for the disk.
@@ -24,6 +25,7 @@ const (
 			SELECT greatest(least(next, at + $5) - at - $3, 0), greatest(least(next, at + $5), at) +
 				CASE WHEN least(next, at + $5) - at - $3 <= $4 THEN $2::bigint ELSE 0 END FROM ` + rateClock + `)
 		WHERE name = $1 RETURNING wait`
+	postgresPostpone     = "UPDATE hatchel_rates SET next = greatest(next, at + $2) FROM " + rateClock + " WHERE name = $1"
 	postgresReserveFirst = "INSERT INTO hatchel_rates (name, next, wait) SELECT $1, at + $2, 0 FROM " +
 		rateClock + " ON CONFLICT DO NOTHING"
 )
@@ -52,4 +54,13 @@ func (s *recordStore) Reserve(
 	})
 	wait = time.Duration(micros) * time.Microsecond
 	return wait, err == nil && wait <= maxWait, err
+}
+
+// Postpone implements Records.
+func (s *recordStore) Postpone(ctx context.Context, name string, rate Rate, pause time.Duration) error {
+	_, ahead, _ := rate.microseconds()
+	return s.db.run(ctx, relaxed, func(ctx context.Context, t session) error {
+		_, err := t.execute(ctx, s.postpone, t.withClock(name, pause.Microseconds()+ahead)...)
+		return err
+	})
 }

@@ -52,6 +52,21 @@ func testPace(t *testing.T, open func() state.Store) {
 			t.Errorf("wait %v, ok %t", wait, ok)
 		}
 	})
+	t.Run("a pause holds back what is not reserved yet, also in a burst", func(t *testing.T) {
+		for range 2 { // a pause that is asked for twice is one
+			check(t, s.Postpone(t.Context(), "b", hourly, 5*time.Hour))
+		}
+		for i := range 2 {
+			want := time.Duration(5+i) * time.Hour
+			if wait, ok := reserve(t, s, "b", hourly, 10*time.Hour); !ok || !isAbout(wait, want) {
+				t.Errorf("wait %v, ok %t, want %v", wait, ok, want)
+			}
+		}
+		check(t, s.Postpone(t.Context(), "b", hourly, time.Minute))
+		if wait, _ := reserve(t, s, "b", hourly, 0); !isAbout(wait, 7*time.Hour) {
+			t.Errorf("a shorter pause has changed the wait to %v", wait)
+		}
+	})
 	t.Run("intervals may be microseconds", func(t *testing.T) {
 		fast := state.Rate{Interval: 50 * time.Microsecond, Burst: 1, MaxWait: time.Minute}
 		for range 101 {

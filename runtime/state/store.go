@@ -128,6 +128,10 @@ type Records interface {
 	// It uses the clock of the store, in microseconds. Reservations outlive the process; the last
 	// ones may be lost when the machine fails.
 	Reserve(ctx context.Context, name string, rate Rate, maxWait time.Duration) (wait time.Duration, ok bool, err error)
+
+	// Postpone lets the events of a name that were not reserved yet happen after a pause at the
+	// earliest, and not in a burst. The name must have had a reservation.
+	Postpone(ctx context.Context, name string, rate Rate, pause time.Duration) error
 }
 
 // Rate is how often events may happen.

@@ -40,11 +40,12 @@ var removedBuiltins = map[string]string{
 	"hasSuffix":  "write endswith(text, suffix).",
 	"splitAfter": "write split(separator, text).",
 
-	"ident":   onlyInTemplates,
-	"raw":     onlyInTemplates,
-	"path":    onlyInTemplates,
-	"segment": onlyInTemplates,
-	"under":   onlyInTemplates,
+	"ident":    onlyInTemplates,
+	"raw":      onlyInTemplates,
+	"path":     onlyInTemplates,
+	"segment":  onlyInTemplates,
+	"under":    onlyInTemplates,
+	"filename": onlyInTemplates,
 
 	"try":          "write ?. and ??.",
 	"can":          "write ?. and compare with null.",

@@ -20,8 +20,8 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	switch e.Name {
 	case "try", "can":
 		return c.compileTry(e, in)
-	case "under":
-		return c.compileUnder(e, in)
+	case "under", "filename":
+		return c.compilePath(e, in)
 	}
 	fn, ok := functions.Lookup(e.Name)
 	if !ok {
@@ -193,10 +193,12 @@ func attempt(f *eval.Frame, compute eval.Func) (any, error) {
 	return v, err
 }
 
-func (c *Compiler) compileUnder(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
+// compilePath compiles under and filename.
+func (c *Compiler) compilePath(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval.TypedExpr {
 	h := c.compileInterpolation(e, e.Range(), in)
 	c.reads.Call = true
-	return eval.TypedExpr{Type: eval.StringType, Eval: func(f *eval.Frame) (any, error) { return h.Value(f) }}
+	return eval.TypedExpr{Type: eval.StringType, Eval: func(f *eval.Frame) (any, error) { return h.Value(f) },
+		PathKind: h.Type.Path}
 }
 
 // functionsOfLanguage are the functions that are not in the table.

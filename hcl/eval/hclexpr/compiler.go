@@ -15,6 +15,7 @@ import (
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 	"hatchel/hcl/value"
 )
 
@@ -37,6 +38,7 @@ type Compiler struct {
 
 // CompileEnv is what all expressions of a configuration are compiled with.
 type CompileEnv struct {
+	Dir string // the absolute configuration directory
 	// the context of functions that are computed at load; nil for the default
 	Functions     func(*eval.Dependencies) functions.Context
 	FileURLs      bool     // uploaded files have addresses
@@ -152,7 +154,24 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 	}
 	n.NullReason, n.Type = cmp.Or(a.NullReason, b.NullReason), n.Type.AsCut(eval.HeldCuts(a, b)...)
 	n.Choices, n.Dash = eval.EitherChoice(a, b), a.MayBeginWithDash() || b.MayBeginWithDash()
+	n.PathKind = eitherPath(a, b)
 	return n
+}
+
+// eitherPath returns the kind of a path that is one of two.
+func eitherPath(a, b eval.TypedExpr) template.PathKind {
+	first, second := templateTypeOf(a), templateTypeOf(b)
+	switch {
+	case a.IsNull():
+		return b.PathKind
+	case b.IsNull() || a.PathKind == b.PathKind:
+		return a.PathKind
+	case a.PathKind == template.PathUnsafe || b.PathKind == template.PathUnsafe:
+		return template.PathUnsafe
+	case first.SafeInPath() && second.SafeInPath():
+		return template.PathSafe
+	}
+	return template.PathUnknown
 }
 
 // compileCondition compiles a condition. It returns what is known where it is true, and where it is

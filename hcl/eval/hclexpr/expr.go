@@ -27,9 +27,7 @@ func (e *Expr) Eval(f *eval.Frame) (any, error) { return e.Typed.Eval(f) }
 func (e *Expr) Constant() bool { return e.Typed.Known }
 
 // CallerText reports whether a caller controls a text in the value.
-func (e *Expr) CallerText() bool { return hasCallerText(e.Typed) }
-
-func hasCallerText(n eval.TypedExpr) bool { return shelltext.CallerControlled(templateTypeOf(n)) }
+func (e *Expr) CallerText() bool { return shelltext.CallerControlled(templateTypeOf(e.Typed)) }
 
 // Type is the type of the value.
 func (e *Expr) Type() *schema.Type {

@@ -9,6 +9,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template/shelltext"
 	"hatchel/hcl/value"
 )
 
@@ -124,14 +125,12 @@ func (e *KeyValues) NameAsValue() (name string, ok bool) {
 	return name, true
 }
 
-// CallerValues returns the source of each value with a text that a caller controls, by name. If the
-// map itself is an expression, that is its source.
-func (e *KeyValues) CallerValues(src []byte) map[string]string {
-	out := map[string]string{}
+// CommandInputs returns the values as inputs of a command. If the map itself is an expression, that
+// is the source of each.
+func (e *KeyValues) CommandInputs(src []byte) map[string]shelltext.InputValue {
+	out := map[string]shelltext.InputValue{}
 	add := func(name string, v eval.TypedExpr, r diag.Range) {
-		if hasCallerText(v) {
-			out[name] = string(src[r.Start.Byte:r.End.Byte])
-		}
+		out[name] = shelltext.InputValue{Source: string(src[r.Start.Byte:r.End.Byte]), Type: templateTypeOf(v)}
 	}
 	for _, w := range e.pairs {
 		name, _ := w.key.Value.(string)

@@ -110,7 +110,8 @@ func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExp
 	loop.val = chargeForText(val.Eval)
 	switch elem := val.TypeWithNull(); {
 	case e.KeyExpr == nil:
-		return eval.TypedExpr{Type: schema.ListOf(elem), Eval: loop.list, Dash: val.MayBeginWithDash()}
+		return eval.TypedExpr{Type: schema.ListOf(elem), Eval: loop.list, Dash: val.MayBeginWithDash(),
+			PathKind: val.PathKind}
 	case e.Group:
 		return eval.TypedExpr{Type: &schema.Type{Kind: schema.Map, Elem: schema.ListOf(elem)}, Eval: loop.object}
 	default:

@@ -1,6 +1,7 @@
 package hclexpr
 
 import (
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
@@ -13,10 +14,11 @@ import (
 
 // SQL is one statement, or several that are one transaction.
 type SQL struct {
-	statements []*sqltext.Program
-	Listed     bool // it is written as a list
-	Range      diag.Range
-	ranges     []diag.Range
+	statements   []*sqltext.Program
+	Listed       bool // it is written as a list
+	ReadsResults bool // a statement reads the root output: the results of those before it
+	Range        diag.Range
+	ranges       []diag.Range
 }
 
 // Statements returns the compiled statements in order. Each binds the values of a call as
@@ -26,7 +28,8 @@ func (s *SQL) Statements() []*sqltext.Program { return s.statements }
 // StatementRange is where statement i was written.
 func (s *SQL) StatementRange(i int) diag.Range { return s.ranges[i] }
 
-// CompileSQL compiles a statement, or a list of them, of a dialect.
+// CompileSQL compiles a statement, or a list of them, of a dialect. If the root output can be read, it
+// holds the results of the statements before.
 func (c *Compiler) CompileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sqltext.Dialect) *SQL {
 	s := &SQL{Range: diag.RangeOf(e.Range())}
 	exprs := []hclsyntax.Expression{e}
@@ -36,12 +39,49 @@ func (c *Compiler) CompileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sql
 			c.Errorf(e.Range(), "Empty list", "A transaction needs at least one statement.")
 		}
 	}
-	for _, x := range exprs {
+	around := c.Scope
+	defer func() { c.Scope = around }()
+	for i, x := range exprs {
+		if output, _ := around.Find("output"); output != nil && i == 0 {
+			c.Scope = around.Without("output",
+				"Only a later statement of a list can read the results of those before it.")
+		} else if output != nil {
+			c.Scope = around
+			c.checkResults(x, s)
+		}
 		p, diags := sqltext.Compile(c.compileTree(x, in), dialect)
 		c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 		s.statements, s.ranges = append(s.statements, p), append(s.ranges, diag.RangeOf(x.Range()))
 	}
 	return s
+}
+
+// checkResults checks which results a statement reads of those before it.
+func (c *Compiler) checkResults(e hclsyntax.Expression, before *SQL) {
+	for _, t := range e.Variables() {
+		if t.RootName() != "output" {
+			continue
+		}
+		before.ReadsResults = true
+		if len(t) < 3 {
+			continue
+		}
+		index, ok := t[2].(hclv2.TraverseIndex)
+		n, isNumber := LiteralValue(index.Key).(int)
+		switch {
+		case !ok || !isNumber:
+		case n < 0 || n >= len(before.statements):
+			c.Errorf(t[2].SourceRange(), "Result not known yet",
+				"This statement can read the results of those before it; the last one is output.results[%d].",
+				len(before.statements)-1)
+		case len(t) > 3 && before.statements[n] != nil && !before.statements[n].ReturnsRows():
+			if name, _ := TraverserName(t[3]); name == "row" {
+				c.Errorf(t[3].SourceRange(), "Statement without rows",
+					"Statement %d of the list returns no row. End it with RETURNING and the columns to read; on "+
+						"MySQL, which has no RETURNING, read last_id.", n+1)
+			}
+		}
+	}
 }
 
 // Commands, which never contain values of a call as code; see package shelltext.

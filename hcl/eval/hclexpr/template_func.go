@@ -29,11 +29,12 @@ var templateFuncs = map[string]templateFunc{
 		"the path of a request."},
 	"segment": {1, 1, "one value", "segment(...) inserts one segment with escaped slashes into the path of a URL. " +
 		"It can only be used in the path of a request."},
-	"under": {2, 2, "a folder and a name below it", ""},
+	"under":    {2, 2, "a folder and a name below it", ""},
+	"filename": {1, 1, "one name", ""},
 }
 
-// templateFuncValue is the value of a call of a templateFunc. Only under has a value of its own;
-// the others are bound by the compilers of templates.
+// templateFuncValue is the value of a call of a templateFunc. Only under and filename have a value of
+// their own; the others are bound by the compilers of templates.
 func (c *Compiler) templateFuncValue(h *template.Interpolation, call *hclsyntax.FunctionCallExpr) (template.Value,
 	template.Type) {
 	fn := templateFuncs[call.Name]
@@ -42,9 +43,55 @@ func (c *Compiler) templateFuncValue(h *template.Interpolation, call *hclsyntax.
 		c.Errorf(call.Range(), "Wrong number of arguments", "%s takes %s.", call.Name, fn.takes)
 		return asTemplateValue(eval.Broken()), template.Type{}
 	case call.Name == "under":
-		return underValue(h.Args), template.Type{Kind: template.String}
+		c.checkFolder(h.Args[0])
+		return underValue(h.Args), template.Type{Kind: template.String, Path: template.PathUnder}
+	case call.Name == "filename":
+		return fileNameValue(h.Args[0]), template.Type{Kind: template.String, Path: template.PathSafe}
 	}
 	return h.Args[0].Value, h.Args[0].Type
+}
+
+// checkFolder reports a folder of under that a call can choose, or from which a caller's value can
+// reach every file, or those of the configuration.
+func (c *Compiler) checkFolder(h *template.Interpolation) {
+	folders := h.Type.Texts()
+	if folders == nil && !c.Diags.HasErrors() {
+		c.Errorf(h.Range, "Known name needed",
+			`The folder of under(folder, name) must be known at load, and %s is not. Write a constant, a variable or a `+
+				`local, and the rest of the path as the name.`, h.Source)
+	}
+	for _, dir := range folders {
+		if c.containsConfig(dir) {
+			c.Errorf(h.Range, "Folder too wide",
+				`%q contains the configuration, so a caller could name any file of it. Name the folder with the files.`, dir)
+		}
+	}
+}
+
+// containsConfig reports whether a folder is the configuration directory or contains it.
+func (c *Compiler) containsConfig(dir string) bool {
+	config := filepath.Join("/", c.env.Dir)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(config, dir)
+	}
+	rest, err := filepath.Rel(dir, config)
+	return err == nil && filepath.IsLocal(rest)
+}
+
+// fileNameValue returns a name that is in the folder where it is used.
+func fileNameValue(arg *template.Interpolation) template.Value {
+	return func(f template.Frame) (any, error) {
+		v, err := arg.Value(f)
+		if err != nil {
+			return nil, err
+		}
+		name, ok := v.(string)
+		if !ok || name == "" || name[0] == '.' || strings.ContainsAny(name, "/\\\x00") {
+			return nil, fmt.Errorf("%s must be the name of a file: a text that is not empty, does not begin with a dot "+
+				"and has no slash or backslash", arg.Source)
+		}
+		return name, nil
+	}
 }
 
 func underValue(args []*template.Interpolation) template.Value {
@@ -86,6 +133,11 @@ func resolveUnder(base, dir, name string) (string, error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", fmt.Errorf("the folder for %q does not exist", name)
+	}
+	if config, err := filepath.EvalSymlinks(base); err == nil {
+		if rel, err := filepath.Rel(root, config); err == nil && filepath.IsLocal(rel) {
+			return "", fmt.Errorf("the folder for %q contains the configuration; the tool must name another", name)
+		}
 	}
 	resolved, err := resolveLinks(filepath.Join(root, name))
 	if err != nil {

@@ -22,6 +22,7 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 		c.warnEmbedded(c.Name, t.Nodes)
 		w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
 		n := eval.TypedExpr{Type: eval.StringType, Eval: w.text, Dash: beginsWithDash(t.Nodes)}
+		n.PathKind, _ = template.PathOf(t.Nodes)
 		if len(t.Choices) > 0 {
 			n.Eval = func(f *eval.Frame) (any, error) { return w.deciding().text(f) }
 		}
@@ -108,7 +109,7 @@ func (c *Compiler) checkTextParts(nodes []template.Node) {
 			case x.Type.Kind == template.Bytes:
 				c.Errorf(x.Range, "Bytes in text", "%s is bytes, which are no text. Write ${base64encode(%[1]s)}.",
 					x.Source)
-			case x.Func != "" && x.Func != "under":
+			case templateFuncs[x.Func].onlyIn != "":
 				c.Errorf(x.Range, "Function not available here",
 					"%s(...) can only be used in SQL or in the path of a request.", x.Func)
 			}

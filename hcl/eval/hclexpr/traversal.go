@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 )
 
 // compileTraversal compiles root.member.…
@@ -102,7 +103,7 @@ func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in 
 	}
 	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value,
 		Sensitive: m.Sensitive, Path: path, Eval: m.Resolve, CallerSpecific: m.CallerSpecific,
-		Absent: m.Absent, Choices: m.Choices, Dash: m.Dash}
+		Absent: m.Absent, Choices: m.Choices, Dash: m.Dash, PathKind: m.PathKind}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Caller: n.CallerSpecific})
 	if in.NonNull.Has(path) {
 		n.NullReason = ""
@@ -205,6 +206,9 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		}
 		if m.Optional && !m.HasDefault {
 			out.Absent = func(f *eval.Frame) bool { return !m.Type.Nullable || !hasMember(f, inner, name) }
+		}
+		if n.Type.Kind == schema.File && name == "path" {
+			out.PathKind = template.PathSafe // the server chooses it
 		}
 		if n.Type.Kind == schema.File && name == "url" && !c.env.FileURLs {
 			c.Errorf(r, "Address not known", `%s needs the public URL of this server. Write files { base_url = `+

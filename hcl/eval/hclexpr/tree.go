@@ -221,7 +221,7 @@ func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in Lex
 func templateTypeOf(n eval.TypedExpr) template.Type {
 	t := n.Type.TemplateType()
 	t.Nullable = n.NullReason != ""
-	t.Known, t.Constant = n.Known, n.Value
+	t.Known, t.Constant, t.Path = n.Known, n.Value, n.PathKind
 	if n.Known || t.Kind == template.Enum {
 		return t
 	}

@@ -14,10 +14,16 @@ type Argv struct {
 	elements []argvElement
 }
 
-// Inputs are the sources of the values of a call that programs get besides their words.
+// Inputs are the values of a call that programs get besides their words.
 type Inputs struct {
-	Stdin string            // "" if a caller controls nothing in the standard input
-	Env   map[string]string // by variable
+	Stdin string // the source of the standard input; "" if a caller controls nothing in it
+	Env   map[string]InputValue
+}
+
+// InputValue is a value of an environment variable.
+type InputValue struct {
+	Source string
+	Type   template.Type
 }
 
 // CompileArgv checks every list of words that the elements can produce. The Argv is nil if there
@@ -45,7 +51,9 @@ func compileArgv(args []Arg, at hclv2.Range, stdin taint, d *template.Diagnostic
 	ends := doubleDashes(args)
 	c.checkDashes(args, ends)
 	a.elements = compileElements(args, ends)
-	return a, c.checkCode(args, stdin)
+	out := c.checkCode(args, stdin)
+	c.checkPaths(args)
+	return a, out
 }
 
 // Constants returns the words that are the same in every call, of all branches.
@@ -130,7 +138,7 @@ func compileElement(a *Arg, ends map[*Arg]bool) argvElement {
 
 // isAuthored reports whether the author determines the first character of a value.
 func isAuthored(h *template.Interpolation) bool {
-	if h.Func == "under" || h.Type.Known {
+	if h.Type.Path == template.PathUnder || h.Type.Known {
 		return true
 	}
 	kind := h.Type.Kind

@@ -179,34 +179,40 @@ func (c argvCheck) checkText(a *Arg) {
 			}
 		}
 	}
-	if len(nodes) < 2 {
-		return
-	}
-	text, ok := nodes[0].(*template.Text)
-	h, hole := nodes[1].(*template.Interpolation)
-	if !ok || !hole || !CallerControlled(h.Type) || h.Func == "under" {
-		return
-	}
-	if text.Value == "-" || text.Value == "--" {
-		c.Errorf(h.Range, "Option chosen by a call",
-			`The caller of this tool would choose an option of the program. Make %s an enum, or write the options as `+
-				`text: input.all ? "--all" : null.`, h.Source)
-	}
-	if folder, ok := looksLikeFolder(text.Value); ok {
-		c.Warnf(h.Range, "Path may leave its folder",
-			`%[1]s may hold "..". To stay below the folder write under(%[2]q, %[1]s).`, h.Source, folder)
+	if len(nodes) >= 2 {
+		text, ok := nodes[0].(*template.Text)
+		h, hole := nodes[1].(*template.Interpolation)
+		if ok && hole && CallerControlled(h.Type) && h.Type.Path != template.PathUnder &&
+			(text.Value == "-" || text.Value == "--") {
+			c.Errorf(h.Range, "Option chosen by a call",
+				`The caller of this tool would choose an option of the program. Make %s an enum, or write the options as `+
+					`text: input.all ? "--all" : null.`, h.Source)
+		}
 	}
 }
 
-// looksLikeFolder reports whether the text before a value is the path of a folder.
-func looksLikeFolder(s string) (string, bool) {
-	if !strings.HasSuffix(s, "/") || !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "./") &&
-		!strings.HasPrefix(s, "../") {
-		return "", false
+// checkPaths reports words that are paths and that a caller's value can make leave their folder.
+func (c argvCheck) checkPaths(args []Arg) {
+	for _, leaf := range (&Arg{Group: args}).leaves() {
+		var unsafe []*template.Interpolation
+		if leaf.Text != nil {
+			_, unsafe = template.PathOf(leaf.Text.Nodes)
+		} else if leaf.Value != nil && leaf.Value.Type.Path == template.PathUnsafe {
+			unsafe = leaf.values()
+		}
+		for _, h := range unsafe {
+			if !c.HasErrorAt(leaf.Range) {
+				c.Errorf(h.Range, loosePath, loosePathDetail, h.Source, "the word is a path")
+			}
+		}
 	}
-	folder := strings.TrimRight(s, "/")
-	return folder, folder != ""
 }
+
+const (
+	loosePath       = "Path may leave its folder"
+	loosePathDetail = `%[1]s may hold a slash or begin with a dot, and %[2]s. For a path below a folder write ` +
+		`under("folder", %[1]s), for a name in it filename(%[1]s), or give the input a pattern such as "^[a-z0-9-]+$".`
+)
 
 // CallerControlled reports whether the caller chooses the text of a value, within its type.
 func CallerControlled(t template.Type) bool {

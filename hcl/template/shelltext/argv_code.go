@@ -81,20 +81,11 @@ func (a *Arg) word() word {
 		return w
 	}
 	for _, h := range a.values() {
-		t := h.Type
-		if t.Kind == template.List && t.Elem != nil && !t.Known {
-			t = *t.Elem
-		}
-		if CallerControlled(t) {
-			w.taint = taint{tainted, h.Source}
-		}
+		w.taint = w.taint.max(taintOf(h.Type, h.Source))
 	}
 	if a.Value != nil {
 		w.constant = a.Value.Type.Known
-		if a.Value.Func == "under" {
-			w.level = min(w.level, confined)
-		}
-	} else if a.Text == nil {
+	} else if w.taint = w.taint.concatenated(); a.Text == nil {
 		return w
 	} else if t, ok := a.Text.Nodes[0].(*template.Text); ok {
 		w.text = t.Value
@@ -119,6 +110,10 @@ func (c argvCheck) reportCode(f codeWord) {
 		return
 	}
 	a := f.word.arg
+	if f.reads {
+		c.rejectPath(f.word, f.program)
+		return
+	}
 	hint := f.hintFor(a.valueSource())
 	switch {
 	case f.command:
@@ -135,6 +130,13 @@ func (c argvCheck) reportCode(f codeWord) {
 	default:
 		c.Errorf(a.Range, "Value in a program's code", `%s would run this word, so it cannot hold a value. %s`,
 			f.program, hint)
+	}
+}
+
+// rejectPath reports a word that names a file, if a caller can choose its folder.
+func (c argvCheck) rejectPath(w word, program string) {
+	if w.loose && !c.HasErrorAt(w.arg.Range) {
+		c.Errorf(w.arg.Range, loosePath, loosePathDetail, w.from, "it names a file of "+program)
 	}
 }
 

@@ -32,10 +32,10 @@ func TestArgvGoldens(t *testing.T) {
 
 // inputsOf returns what the types stdin and env_NAME stand for.
 func inputsOf(types map[string]template.Type) Inputs {
-	in := Inputs{Env: map[string]string{}}
-	for name := range types {
+	in := Inputs{Env: map[string]InputValue{}}
+	for name, t := range types {
 		if variable, ok := strings.CutPrefix(name, "env_"); ok {
-			in.Env[variable] = "input." + strings.ToLower(variable)
+			in.Env[variable] = InputValue{"input." + strings.ToLower(variable), t}
 		} else if name == "stdin" {
 			in.Stdin = "input.stdin"
 		}
@@ -97,8 +97,8 @@ func TestArgvBindsByProvenance(t *testing.T) {
 		{`["ls", input.s]`, frame{"s": strings.Repeat("a", 1<<17)}, nil, "send less"},
 		{`["ls", "${var.dir}/x", var.dir]`, frame{}, []string{"ls", "/srv/x", "/srv"}, ""},
 		{`["ls", under("/srv", input.s)]`, frame{"s": "-x"}, []string{"ls", "/srv/-x"}, ""},
-		{`["sudo", "--", "rm", input.s]`, frame{"s": "-x"}, nil, `input.s begins with "-"`},
-		{`["sudo", "--", "rm", "--", input.s]`, frame{"s": "-x"}, []string{"sudo", "--", "rm", "--", "-x"}, ""},
+		{`["sudo", "--", "ls", input.s]`, frame{"s": "-x"}, nil, `input.s begins with "-"`},
+		{`["sudo", "--", "ls", "--", input.s]`, frame{"s": "-x"}, []string{"sudo", "--", "ls", "--", "-x"}, ""},
 		{`["ls", "%{for x in input.l}${x},%{endfor}"]`, frame{"l": []any{"a", "b"}}, []string{"ls", "a,b,"}, ""},
 	} {
 		a, diags := CompileArgv(argsOf(t, types, test.in), Inputs{})

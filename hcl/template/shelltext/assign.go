@@ -22,6 +22,9 @@ func (a *taintWalk) assign(n syntax.Node, name string, t taint) {
 func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 	a.checkArithmetic(as.Index, sc)
 	t := a.word(as.Value, sc)
+	if t.loose && as.Value != nil {
+		t.path = t.path || a.isPath(as.Value, sc)
+	}
 	if as.Array != nil {
 		for _, e := range as.Array.Elems {
 			a.checkArithmetic(e.Index, sc)

@@ -30,6 +30,7 @@ const (
 	codeRest               // every operand is code
 	command                // the operands are another command line
 	assignment             // an operand NAME=value is code, others are data
+	file                   // the operands are names of files
 )
 
 const (
@@ -52,6 +53,9 @@ func interpreter(code, takes, inside, codes string) commandSpec {
 func wrapper(takes string, skip int, long string) commandSpec {
 	return commandSpec{takes: takes, long: long, operand: command, skip: skip}
 }
+
+// fileReader specifies a program whose operands are files.
+func fileReader(takes string) commandSpec { return commandSpec{takes: takes, operand: file} }
 
 // commandSpecs are the programs that run code from their words or input. All other programs are
 // assumed to treat their words as data.
@@ -142,6 +146,19 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"zip":         {codes: "-TT --unzip-command"},
 	"wget":        {code: "e", codes: "--execute --use-askpass"},
 	"curl":        {code: "K", codes: "--config"},
+
+	"cat tac rev zcat bzcat xzcat gzip gunzip bzip2 bunzip2 xz unxz wc cksum rm touch tee less more": fileReader(""),
+	"md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp comm readlink realpath":        fileReader(""),
+	"head tail":           fileReader("ncs"),
+	"cp mv ln install":    fileReader("tSmog"),
+	"base64 base32":       fileReader("w"),
+	"cut paste":           fileReader("bcdf"),
+	"nl":                  fileReader("bdfhilnsvw"),
+	"od xxd hexdump":      fileReader("AjNtwSlscgoefn"),
+	"strings":             fileReader("netT"),
+	"stat":                fileReader("c"),
+	"diff":                fileReader("UCILFW"),
+	"grep egrep fgrep rg": {takes: "ABCmefdDgtT", operand: file, skip: 1},
 
 	"eval": {operand: codeRest,
 		hint: `There is no safe way to build code from a value; write the command out.`},

@@ -3,6 +3,7 @@ package shelltext
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ type codeWord struct {
 	strict  bool   // numbers are not allowed either
 	command bool   // it is the name of the program to run
 	file    bool   // it is the name of a file of code to run
+	reads   bool   // it is the name of a file
 	hint    string
 }
 
@@ -149,11 +151,13 @@ func (s *optionScanner) scanOption(w word) {
 		}
 		return
 	case strings.HasPrefix(w.text, "--"):
-		if !w.constant && !inline && s.operand != data {
+		if !w.constant && !inline && s.operand != data && s.operand != file {
 			s.report(w, "", false)
 		}
+		s.patternGiven(name)
 		return
 	}
+	s.patternGiven(w.text)
 	for i := 1; i < len(w.text); i++ {
 		letter := w.text[i : i+1]
 		last := i == len(w.text)-1 && w.constant
@@ -167,10 +171,19 @@ func (s *optionScanner) scanOption(w word) {
 			return
 		}
 	}
-	if !w.constant && s.operand != data {
+	if !w.constant && s.operand != data && s.operand != file {
 		s.report(w, "", false)
 	}
 }
+
+// patternGiven makes the first operand of a search a file if an option gives the pattern.
+func (s *optionScanner) patternGiven(option string) {
+	if s.operand == file && s.skip > 0 && searchPattern.MatchString(option) {
+		s.skip = 0
+	}
+}
+
+var searchPattern = regexp.MustCompile(`^(-[A-Za-z]*[ef].*|--regexp|--file)$`)
 
 // scanArgument returns the argument of an option: the rest of its own word, or the next one.
 func (s *optionScanner) scanArgument(w word, option string, inline, code bool) {
@@ -220,6 +233,11 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 	case command:
 		s.found = append(s.found, innerCommand(s.name, s.words[s.at:])...)
 		return true
+	case file:
+		if !w.constant {
+			s.report(w, "", false)
+			s.found[len(s.found)-1].reads = true
+		}
 	case assignment:
 		if !w.constant && (w.text == "" || strings.Contains(w.text, "=")) {
 			s.report(w, "", false)

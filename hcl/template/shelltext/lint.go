@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"hatchel/hcl/template"
 )
 
@@ -27,7 +29,7 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 		return
 	}
 	inner, p, dangerous := lookup(words[0].text)
-	dangerous = dangerous || inner == "find"
+	dangerous = dangerous && p.operand != file || inner == "find"
 	if noOptions[inner] {
 		return
 	}
@@ -44,7 +46,6 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 			"awk")) {
 			return
 		}
-		a.lintFolder(w)
 		if processOf(w.node) != nil || w.level != tainted || w.constant || w.text != "" {
 			continue
 		}
@@ -76,9 +77,58 @@ func (a *taintWalk) lintDash(w word, program string, dangerous bool) {
 		program, hint)
 }
 
-func (a *taintWalk) lintFolder(w word) {
-	if dir, ok := looksLikeFolder(w.text); ok && w.level > trusted && !w.constant {
-		a.warnAt(w.node, "Path may leave its folder",
-			`%[1]s may hold "..". To stay below the folder write ${under(%[2]q, %[1]s)}.`, w.from, dir)
+// checkPaths reports words that are paths and that a caller's value can make leave their folder.
+func (a *taintWalk) checkPaths(l simpleCommand, name string) {
+	if noOptions[name] || name == "echo" {
+		return
 	}
+	for _, w := range l.words[1:] {
+		if w.node != nil && w.loose && (w.path || a.isPath(w.node, l.scope)) {
+			a.rejectPath(w, "the word is a path")
+		}
+	}
+}
+
+func (a *taintWalk) rejectPath(w word, why string) {
+	if !a.HasErrorAt(a.rangeOf(a.span(w.node))) {
+		a.errorAt(w.node, loosePath, loosePathDetail, w.from, why)
+	}
+}
+
+// isPath reports whether a value in a word is in a path.
+func (a *taintWalk) isPath(w *syntax.Word, sc scope) bool {
+	found := false
+	var prefix template.PathPrefix
+	var walk func([]syntax.WordPart)
+	walk = func(parts []syntax.WordPart) {
+		for _, p := range parts {
+			switch p := p.(type) {
+			case *syntax.Lit:
+				prefix.AddText(unescape(p.Value))
+			case *syntax.SglQuoted:
+				prefix.AddText(p.Value)
+			case *syntax.DblQuoted:
+				walk(p.Parts)
+			default:
+				if a.part(p, sc).loose {
+					found = found || prefix.IsPath()
+					prefix.AddText("value")
+				} else {
+					prefix.AddDir(a.knownText(p))
+				}
+			}
+		}
+	}
+	walk(w.Parts)
+	return found
+}
+
+// knownText returns the text of a value that is known at load, or a stand-in.
+func (a *taintWalk) knownText(p syntax.WordPart) string {
+	if p, ok := p.(*syntax.ParamExp); ok && p.Param != nil {
+		if h := a.values[p.Param.Value]; h != nil && len(h.Type.Texts()) > 0 {
+			return h.Type.Texts()[0]
+		}
+	}
+	return "dir"
 }

@@ -86,6 +86,12 @@ func scriptHint(f codeWord, value string) string {
 
 func (a *taintWalk) reportCode(f codeWord) {
 	node, from := f.word.node, f.word.from
+	if f.reads {
+		if f.word.loose {
+			a.rejectPath(f.word, "it names a file of "+f.program)
+		}
+		return
+	}
 	hint := scriptHint(f, interpolation(from))
 	switch {
 	case f.command:

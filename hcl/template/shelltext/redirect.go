@@ -26,7 +26,7 @@ func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 		}
 		return sc
 	}
-	if t := a.word(r.Word, sc); t.level == tainted {
+	if t := a.word(r.Word, sc); t.loose {
 		if h := a.asValue(r.Word); h != nil {
 			a.errorAt(r.Word, "Value as a redirection target",
 				`%s would name any file. Keep it below a folder: %s${under("/folder", %s)}.`, t.from, r.Op, h.Source)

@@ -18,7 +18,7 @@ import (
 
 func TestScriptGoldens(t *testing.T) {
 	templatetest.Goldens(t, "script*.txtar", func(t *testing.T, types map[string]template.Type, in string) string {
-		s, diags := CompileScript(templatetest.Parse(t, types, in), Inputs{})
+		s, diags := CompileScript(templatetest.Parse(t, types, in), Inputs{Stdin: "input.stdin"})
 		out := templatetest.Render(diags)
 		if s != nil {
 			out += s.Text() + "\n"

@@ -61,6 +61,7 @@ func (a *taintWalk) line(l simpleCommand) taint {
 	}
 	a.builtin(l, name)
 	a.checkCode(l, name)
+	a.checkPaths(l, name)
 	a.lint(l, name)
 	return a.output(l, name)
 }
@@ -97,8 +98,15 @@ func (a *taintWalk) output(l simpleCommand, name string) taint {
 	if !l.top || filters[name] {
 		t = t.max(l.stdin).max(a.vars[files])
 	}
+	t.path = false
+	if searchers[name] {
+		t.loose = false // it writes what it found
+	}
 	return t
 }
+
+// searchers write names and lines that they find, and not what they look for.
+var searchers = template.WordSet("grep egrep fgrep rg find ls git")
 
 // filters read the standard input without an option or operand.
 var filters = template.WordSet(`cat head tail sed awk gawk mawk jq yq grep egrep fgrep tr cut sort uniq tee rev tac nl

@@ -3,6 +3,8 @@ package shelltext
 import (
 	"maps"
 	"slices"
+
+	"hatchel/hcl/template"
 )
 
 // level is the degree to which a caller controls a text.
@@ -18,13 +20,33 @@ const (
 type taint struct {
 	level level
 	from  string // the source text of the value
+	loose bool   // it may hold a slash or begin with a dot, so that a path with it may leave its folder
+	path  bool   // it is loose and begins as a path
 }
 
 func (t taint) max(u taint) taint {
-	if u.level > t.level {
-		return u
+	loose, path := t.loose || u.loose, t.path || u.path
+	if u.level > t.level || u.level == t.level && u.loose && !t.loose {
+		t = u
 	}
+	t.loose, t.path = loose, path
 	return t
+}
+
+// taintOf returns the taint of a value of a type.
+func taintOf(t template.Type, source string) taint {
+	out := taint{from: source}
+	elem := t
+	if t.Kind == template.List && t.Elem != nil && !t.Known {
+		elem = *t.Elem
+	}
+	if CallerControlled(elem) {
+		out.level, out.loose, out.path = tainted, !t.SafeInPath(), t.Path == template.PathUnsafe
+		if t.Path == template.PathUnder {
+			out.level = confined
+		}
+	}
+	return out
 }
 
 // taintOfStdin returns the taint of the standard input.
@@ -32,13 +54,13 @@ func (in Inputs) taintOfStdin() taint {
 	if in.Stdin == "" {
 		return taint{}
 	}
-	return taint{tainted, in.Stdin}
+	return taint{level: tainted, from: in.Stdin, loose: true}
 }
 
 // taintOfEnv returns the taint of what a program may write of its environment.
 func (in Inputs) taintOfEnv() (t taint) {
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
-		t = t.max(taint{tainted, in.Env[name]})
+		t = t.max(taintOf(in.Env[name].Type, in.Env[name].Source))
 	}
 	return t
 }
@@ -47,7 +69,7 @@ func (in Inputs) taintOfEnv() (t taint) {
 // its folder.
 func (t taint) concatenated() taint {
 	if t.level == confined {
-		t.level = tainted
+		t.level, t.loose = tainted, true
 	}
 	return t
 }
@@ -55,8 +77,9 @@ func (t taint) concatenated() taint {
 // join records the taint of a variable, or of a function's parameters, input or output. Taints only
 // increase.
 func (a *taintWalk) join(m map[string]taint, name string, t taint) {
-	if t.level > m[name].level {
-		m[name] = t
+	if joined := m[name].max(t); joined.level > m[name].level || joined.loose && !m[name].loose ||
+		joined.path && !m[name].path {
+		m[name] = joined
 		a.changed = true
 	}
 }

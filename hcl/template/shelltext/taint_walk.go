@@ -15,19 +15,14 @@ func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, c *sc
 	a := &taintWalk{Diagnostics: d, scriptText: l, vars: map[string]taint{}, args: map[string]taint{},
 		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{},
 		values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: c.lang == syntax.LangBash}
-	for name, source := range c.inputs.Env {
-		a.vars[name], a.anyTainted = taint{tainted, source}, true
+	for name, v := range c.inputs.Env {
+		t := taintOf(v.Type, v.Source)
+		a.vars[name], a.anyTainted = t, a.anyTainted || t.level > trusted
 	}
 	for _, h := range c.values {
 		a.values[h.variable] = h
-		t := taint{from: h.Source}
-		if CallerControlled(h.Type) {
-			t.level, a.anyTainted = tainted, true
-			if h.Func == "under" {
-				t.level = confined
-			}
-		}
-		a.vars[h.variable] = t
+		t := taintOf(h.Type, h.Source)
+		a.vars[h.variable], a.anyTainted = t, a.anyTainted || t.level > trusted
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
@@ -35,7 +30,10 @@ func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, c *sc
 		}
 		return true
 	})
-	top := scope{stdin: taint{level: tainted, from: standardInput}, top: true}
+	top := scope{top: true}
+	if c.inputs.Stdin != "" {
+		top.stdin = taint{level: tainted, from: standardInput, loose: true}
+	}
 	for done := false; !done; {
 		done = a.report
 		a.changed, a.visited = false, map[visit]taint{}

@@ -81,7 +81,7 @@ func (a *taintWalk) unknownTaint() taint {
 	if !a.anyTainted {
 		return taint{}
 	}
-	return taint{level: tainted, from: standardInput}
+	return taint{level: tainted, from: standardInput, loose: true}
 }
 
 // variable returns the taint of a variable or a positional parameter.

@@ -58,7 +58,8 @@ func (s *Source) part(e hclsyntax.Expression) []template.Node {
 		return []template.Node{s.literal(e.Val.AsString(), e.SrcRange)}
 	case *hclsyntax.ConditionalExpr:
 		if strings.HasPrefix(s.Text[e.SrcRange.Start.Byte:], "%{") {
-			return []template.Node{&template.If{Condition: template.Condition{Cond: s.Hole(e.Condition, e.Condition.Range()).Value},
+			cond := template.Condition{Cond: s.Hole(e.Condition, e.Condition.Range()).Value}
+			return []template.Node{&template.If{Condition: cond,
 				Then: s.nodes(e.TrueResult), Else: s.nodes(e.FalseResult), Range: e.Condition.Range()}}
 		}
 	case *hclsyntax.TemplateJoinExpr:
@@ -153,8 +154,11 @@ func (s *Source) Hole(e hclsyntax.Expression, r hclv2.Range) *template.Interpola
 			h.Args = append(h.Args, s.Hole(a, a.Range()))
 		}
 		h.Value, h.Type = h.Args[0].Value, h.Args[0].Type
+		if e.Name == "filename" {
+			h.Type.Path = template.PathSafe
+		}
 		if e.Name == "under" {
-			h.Type = template.Type{Kind: template.String}
+			h.Type = template.Type{Kind: template.String, Path: template.PathUnder}
 			h.Value = func(f template.Frame) (any, error) {
 				dir, _ := h.Args[0].Value(f)
 				name, _ := h.Args[1].Value(f)

@@ -42,5 +42,6 @@ var kinds = map[string]template.Type{
 	"any": {}, "string": {Kind: template.String}, "number": {Kind: template.Number},
 	"integer": {Kind: template.Integer}, "bool": {Kind: template.Bool},
 	"enum": {Kind: template.Enum}, "list": {Kind: template.List}, "object": {Kind: template.Object},
-	"bytes": {Kind: template.Bytes}, "known": {Kind: template.String},
+	"filename": {Kind: template.String, FileName: true},
+	"bytes":    {Kind: template.Bytes}, "known": {Kind: template.String},
 }
