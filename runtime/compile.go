@@ -96,6 +96,7 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 	c.gatherRules()
 	c.probeChanges()
 	c.checkRequirements()
+	c.rememberAudit()
 	if c.diags.HasErrors() {
 		c.g.close()
 		return nil, c.diags.Sort().Limit()

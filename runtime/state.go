@@ -23,7 +23,7 @@ import (
 // NewState or NewDeclaredState.
 type State struct {
 	openFrom func(context.Context, *hcl.State) (state.Store, error)
-	exists   func(*hcl.State) bool // reports whether a store exists already; nil when none does
+	exists   func(*hcl.State) bool // reports whether a store exists already or was named; nil when none does
 	declared bool                  // the configuration says where the store is
 
 	process *state.Process
@@ -58,7 +58,7 @@ func NewState(open func(context.Context) (state.Store, error)) *State {
 }
 
 // NewDeclaredState returns a State that is kept where the configuration says; open gets nil when it
-// says nothing. Exists reports whether a store exists there already, without opening it.
+// says nothing. Exists reports whether a store exists there already, or the operator named it, without opening it.
 func NewDeclaredState(
 	open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool,
 ) *State {

@@ -41,7 +41,8 @@ var typesTopic = &Topic{"types", "How types are written", []Section{
 			{`file("A scan", { max_size = "10MiB", types = ["image/*"] })`, "A file that the caller has " +
 				"uploaded with POST /files. For inputs of tools. See hatchel docs files."},
 			{"optional(T)", "May be omitted, and is null then. For inputs and members. Null counts as omitted, " +
-				"although the JSON Schema does not allow it: models send it. Nothing else is accepted that is not advertised."},
+				"although the JSON Schema does not allow it: models send it. Nothing else is accepted that is not " +
+				"advertised."},
 			{"optional(T, default)", "May be omitted, and has the default then."},
 			{"nullable(T)", "May be null."},
 			{"type.name", `The type that a type "name" block declares.`},
