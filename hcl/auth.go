@@ -12,7 +12,7 @@ import (
 
 // Auth is the auth block: API keys, JWT issuers and request headers.
 type Auth struct {
-	Keys    []*APIKey // by name
+	Keys    []*APIKey // by name; one name may have several
 	Issuers []*JWT    // in written order; issuers are unique
 	Headers []string  // request headers that expressions may read, in lower case
 	Range   Range

@@ -19,7 +19,7 @@ func (s *secretBlock) spec() decode.Spec {
 		decode.ExactlyOneOf("the source of the secret",
 			decode.Attr(&s.Env, "env", "The environment variable that holds the secret."),
 			decode.Attr(&s.File, "file", "The file that holds the secret, relative to the configuration directory. A "+
-				"trailing line break is removed.")),
+				"trailing line break is removed. A server reloads when the file changes.")),
 		decode.Spec{decode.Attr(&s.Optional, "optional",
 			"Whether the secret may be unset; it is then null.").DefaultDoc("false")},
 	)

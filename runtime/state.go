@@ -23,7 +23,7 @@ import (
 // NewState or NewDeclaredState.
 type State struct {
 	openFrom func(context.Context, *hcl.State) (state.Store, error)
-	exists   func(*hcl.State) bool // reports whether a store exists already; nil when none does
+	exists   func(*hcl.State) bool // reports whether a store exists already or was named; nil when none does
 	declared bool                  // the configuration says where the store is
 
 	process *state.Process
@@ -31,6 +31,8 @@ type State struct {
 	tasks   *task.Registry
 	outbox  *webhook.Outbox
 	files   *files.Store
+
+	opening sync.Mutex // held while the store is opened, which may take long
 
 	mu             sync.Mutex
 	config         *hcl.State // guarded by mu
@@ -58,7 +60,7 @@ func NewState(open func(context.Context) (state.Store, error)) *State {
 }
 
 // NewDeclaredState returns a State that is kept where the configuration says; open gets nil when it
-// says nothing. Exists reports whether a store exists there already, without opening it.
+// says nothing. Exists reports whether a store exists there already, or the operator named it, without opening it.
 func NewDeclaredState(
 	open func(context.Context, *hcl.State) (state.Store, error), exists func(*hcl.State) bool,
 ) *State {
@@ -83,6 +85,8 @@ func newMemoryState() *State {
 // configure sets where the configuration wants the state kept. It reports false when the store is
 // open elsewhere: a state does not move while the server runs.
 func (s *State) configure(config *hcl.State) bool {
+	s.opening.Lock()
+	defer s.opening.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.declared && s.opened != nil && !s.config.Same(config) {
@@ -94,12 +98,18 @@ func (s *State) configure(config *hcl.State) bool {
 
 // open returns the open store, and opens it when it is not open.
 func (s *State) open(ctx context.Context) (*openState, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opened != nil {
-		return s.opened, nil
+	if opened := s.current(); opened != nil {
+		return opened, nil
 	}
-	store, err := s.openFrom(ctx, s.config)
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if opened := s.current(); opened != nil {
+		return opened, nil
+	}
+	s.mu.Lock()
+	config := s.config
+	s.mu.Unlock()
+	store, err := s.openFrom(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +118,12 @@ func (s *State) open(ctx context.Context) (*openState, error) {
 		store.Close()
 		return nil, err
 	}
-	s.opened = &openState{store, sealer, approval.NewStore(store)}
-	s.opened.book.OnChange(func(id string) { s.outbox.Resolve(call.DecisionEventID(id)) })
-	return s.opened, nil
+	opened := &openState{store, sealer, approval.NewStore(store)}
+	opened.book.OnChange(func(id string) { s.outbox.Resolve(call.DecisionEventID(id)) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = opened
+	return opened, nil
 }
 
 // openStore is open for those who need only the store.
@@ -152,8 +165,10 @@ func (s *State) watch(ctx context.Context) error {
 	if s.watching {
 		return nil
 	}
+	failures := s.process.LogFailures("watching the state store for changes")
 	s.watching = s.process.Go(func(ctx context.Context) {
-		opened.Watch(ctx, func(kind, name string) { s.onRemoteChange(ctx, opened, kind, name) })
+		onChange := func(kind, name string) { s.onRemoteChange(ctx, opened, kind, name) }
+		opened.Watch(ctx, onChange, failures.Record)
 	})
 	s.tasks.Watch()
 	return nil
@@ -287,6 +302,8 @@ func (s *State) Close() error {
 	s.outbox.Close()
 	s.process.Close()
 	s.files.Close() // what cannot be removed now is removed at the next start
+	s.opening.Lock()
+	defer s.opening.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.opened == nil {

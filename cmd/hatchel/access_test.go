@@ -138,3 +138,57 @@ tool "plain" {
 		t.Errorf("a forwarded request counts as one of this machine: %v", seen)
 	}
 }
+
+func TestKeysRotateUnderOneName(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(apiKeyOf("fay")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := startConfig(t, `
+secret "mounted" { file = "`+file+`" }
+auth {
+  api_key "prometheus" {
+    groups = ["admin"]
+    digest { sha256 = "$ADA" }
+    digest { sha256 = "$EVE" }
+    digest {
+      sha256  = "$OPS"
+      expires = "2020-01-01T00:00:00Z"
+    }
+  }
+  api_key "mounted" {
+    secret = secret.mounted
+    groups = ["admin"]
+  }
+}
+tool "plain" {
+  description = "Answer."
+  text        = "plain"
+}
+`)
+	for _, name := range []string{"ada", "eve", "fay"} {
+		if readHealth(t, r, name) == nil {
+			t.Errorf("%s is not an operator", name)
+		}
+	}
+	accepts := func(name string) bool {
+		q, err := http.NewRequest(http.MethodGet, r.url+"/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("X-Api-Key", apiKeyOf(name))
+		res, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	}
+	if accepts("ops") {
+		t.Error("an expired key is accepted")
+	}
+	if err := os.WriteFile(file, []byte(apiKeyOf("gus")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() bool { return accepts("gus") && !accepts("fay") })
+}

@@ -50,7 +50,9 @@ arguments, written before the call starts, and one with its outcome.
 
 With --verify the hash chain of the records is checked, and the first changed record
 is reported. Someone who can write the files, or owns the table, can still remove the
-newest records: store the hash that --verify prints elsewhere.`,
+newest records: store the hash that --verify prints elsewhere. The exit code is 0 if
+the chain holds, 1 if it is broken, and 3 if it holds up to a last line that is not
+whole: it is being written, or the process that wrote it has died.`,
 		Example: `  hatchel audit ./tools --since 24h --outcome refused
   hatchel audit audit.jsonl --follow
   hatchel audit audit.jsonl --verify`,
@@ -214,6 +216,9 @@ func verifyLog(ctx context.Context, w io.Writer, log audit.Source) error {
 		return failf("%s", v)
 	}
 	fmt.Fprintf(w, "%s: %s\n", log, v)
+	if v.Partial {
+		return &exitError{code: exitPartial}
+	}
 	return nil
 }
 

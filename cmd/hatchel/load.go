@@ -55,24 +55,17 @@ func (r *requestFlags) register(cmd *cobra.Command, method string) {
 	cmd.Flags().BoolVar(&r.asJSON, "json", false, "print the result of "+method+" as JSON")
 }
 
-const maxSecretFile = 1 << 20 // bytes
-
 // options returns the inputs of a load besides the files of the directory.
-func (l *loadFlags) options(dir string, stderr io.Writer) (hcl.Options, error) {
+func (l *loadFlags) options(folder *source.Folder, stderr io.Writer) (hcl.Options, error) {
 	vars, err := l.values(stderr)
 	return hcl.Options{
-		Dir:       dir,
-		Vars:      vars,
-		Getenv:    os.LookupEnv,
-		Parallel:  runParallel,
-		NoSecrets: l.inspect,
-		Start:     true,
-		ReadSecret: func(path string) ([]byte, error) {
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(dir, path)
-			}
-			return source.ReadRegularFile(path, maxSecretFile)
-		},
+		Dir:        folder.Dir(),
+		Vars:       vars,
+		Getenv:     os.LookupEnv,
+		Parallel:   runParallel,
+		NoSecrets:  l.inspect,
+		Start:      true,
+		ReadSecret: folder.ReadSecret,
 	}, err
 }
 
@@ -127,7 +120,7 @@ func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error)
 	if err != nil {
 		return nil, failf("%s cannot be found: %s", path, reason(err))
 	}
-	options, err := l.options(folder.Dir(), stderr)
+	options, err := l.options(folder, stderr)
 	if err != nil {
 		return nil, err
 	}

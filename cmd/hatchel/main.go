@@ -64,8 +64,9 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // Exit codes other than 0.
 const (
-	exitFailed = 1
-	exitUsage  = 2
+	exitFailed  = 1
+	exitUsage   = 2
+	exitPartial = 3 // audit --verify: the last line is incomplete
 )
 
 // exitError is an error with the exit code of the process. An empty text means that everything was
@@ -99,7 +100,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
-		policyCommand(), approvalsCommand(), auditCommand(), initCommand(), docsCommand(), versionCommand(),
+		policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(), docsCommand(), versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

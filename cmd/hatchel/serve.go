@@ -97,7 +97,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 	if err != nil {
 		return failf("%s cannot be found: %s", path, reason(err))
 	}
-	options, err := f.options(folder.Dir(), stderr)
+	options, err := f.options(folder, stderr)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,11 @@ type Log struct {
 	written     atomic.Int64 // sequence of the last record in the file
 	syncFailed  atomic.Bool
 	syncPending atomic.Bool // a background sync is scheduled
+
+	saving      sync.Mutex  // held before writing and syncing
+	memory      Memory      // nil before Remember and after Close; guarded by saving
+	remembers   atomic.Bool // there is a memory
+	keepPending atomic.Bool // a background save of the head is scheduled
 }
 
 // syncDelay is how long a record that is not durable may wait for a sync.
@@ -79,6 +84,7 @@ func (l *Log) Append(r *Record, durable bool) error {
 	sequence, err := l.add(r, l.put)
 	if err == nil {
 		err = l.makeDurable(sequence, durable)
+		l.scheduleMemory()
 	}
 	l.setLastError(err)
 	return err
@@ -194,6 +200,7 @@ func (l *Log) Check(context.Context) error {
 // not be written.
 func (l *Log) Close() error {
 	err := l.Append(&Record{Time: time.Now(), Event: EventClosed}, true)
+	l.closeMemory()
 	if !l.stop() {
 		return nil
 	}

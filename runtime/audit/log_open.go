@@ -96,7 +96,7 @@ func (l *Log) open() (err error) {
 // findHead finds the last record: in the file, or, when that has no record yet, in the last full
 // file.
 func (l *Log) findHead(f *os.File) error {
-	head, end, err := lastRecord(f)
+	head, end, err := lastRecord(f, anySequence)
 	if err != nil {
 		return operator.FileError(err, "it cannot be read")
 	}
@@ -152,7 +152,7 @@ func headOf(name string) (chainHead, error) {
 		return chainHead{}, operator.FileError(err, "the file before it cannot be read")
 	}
 	defer f.Close()
-	head, _, err := lastRecord(f)
+	head, _, err := lastRecord(f, anySequence)
 	if err != nil || head.sequence == 0 {
 		return chainHead{}, operator.Error("the file before it, " + filepath.Base(name) +
 			", has no record at its end: `hatchel audit --verify` shows the damage")
@@ -163,9 +163,9 @@ func headOf(name string) (chainHead, error) {
 // tailWindow is how many bytes of the end of a file are searched first for its last record.
 const tailWindow = 256 << 10
 
-// lastRecord finds the last record of a file, and the offset of what follows it. The offset is one
+// lastRecord finds the last record of a file up to a sequence, and the offset of what follows it. The offset is one
 // byte beyond the end of the file when the record lacks its line break.
-func lastRecord(f *os.File) (head chainHead, end int64, err error) {
+func lastRecord(f *os.File, upTo int64) (head chainHead, end int64, err error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return head, 0, err
@@ -181,7 +181,7 @@ func lastRecord(f *os.File) (head chainHead, end int64, err error) {
 				line = b[:to-1]
 			}
 			from := bytes.LastIndexByte(line, '\n') + 1
-			if _, head, ok := parseLine(line[from:]); ok {
+			if _, head, ok := parseLine(line[from:]); ok && head.sequence <= upTo {
 				return head, size - window + int64(len(line)) + 1, nil
 			}
 			to = from

@@ -24,6 +24,7 @@ const (
 	EventRotated   = "rotated"   // first record after a full file
 	EventRepaired  = "repaired"  // the file ended with something that is not a record
 	EventRecovered = "recovered" // records can be written again
+	EventCut       = "cut"       // records at the end were removed while no process wrote
 )
 
 // Outcomes of a call.

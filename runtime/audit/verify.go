@@ -87,6 +87,11 @@ func (v *verifier) line(l *Line) bool {
 	if v.Broken = v.checkLink(l, &r, before); v.Broken != nil {
 		return false
 	}
+	if r.Event == EventCut {
+		const format = "the records before this one were removed, up to one with the hash %s"
+		v.Broken = &Break{l.File, l.Number, fmt.Sprintf(format, r.LostDigest)}
+		return false
+	}
 	if v.tail != nil {
 		v.tail, v.tailStart = nil, nil
 		v.Repairs++

@@ -23,7 +23,7 @@ func NewState(file, dir string) *runtime.State {
 		return OpenState(ctx, file, dir, block)
 	}, func(block *hcl.State) bool {
 		path, err := StatePath(file, dir, block)
-		if err == nil {
+		if err == nil && file == "" {
 			_, err = os.Stat(path)
 		}
 		return err == nil

@@ -3,7 +3,6 @@ package source
 import (
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +43,21 @@ func (f *Folder) Snapshot() (*Snapshot, error) {
 	return s, nil
 }
 
+// ReadSecret reads the file of a secret; a relative path is relative to the folder. Watch reports the
+// changes of the files that were read since the last Snapshot.
+func (f *Folder) ReadSecret(path string) ([]byte, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(f.dir, path)
+	}
+	content, d, err := readSecret(path)
+	if last := f.latest(); last != nil {
+		last.mu.Lock()
+		defer last.mu.Unlock()
+		last.secrets[path] = d
+	}
+	return content, err
+}
+
 func (f *Folder) latest() *Snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,9 +91,9 @@ func (f *Folder) fingerprint() (g fingerprint) {
 		return fingerprint{text: "gone"}
 	}
 	if last := f.latest(); last != nil {
-		for _, name := range slices.Sorted(maps.Keys(last.requestedFiles())) {
-			info, err := os.Stat(filepath.Join(f.dir, filepath.FromSlash(name)))
-			note(name, info, err)
+		for _, path := range slices.Sorted(slices.Values(last.requestedPaths())) {
+			info, err := os.Stat(path)
+			note(path, info, err)
 		}
 	}
 	g.text = string(out)

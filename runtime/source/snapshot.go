@@ -26,6 +26,7 @@ type Snapshot struct {
 
 	mu         sync.Mutex
 	otherFiles map[string]contentDigest // other files that were read, with their digests; guarded by mu
+	secrets    map[string]contentDigest // files of secrets that were read, by absolute path; guarded by mu
 }
 
 type contentDigest [sha256.Size]byte
@@ -45,7 +46,8 @@ const maxFolders = 100_000
 // readFolder reads every *.hcl file below dir. It follows links, because deployments such as
 // ConfigMaps link files into a folder that is swapped; it skips names that start with a dot.
 func readFolder(dir string) (*Snapshot, error) {
-	s := &Snapshot{dir: dir, nodes: map[string]*node{}, otherFiles: map[string]contentDigest{}}
+	s := &Snapshot{dir: dir, nodes: map[string]*node{}, otherFiles: map[string]contentDigest{},
+		secrets: map[string]contentDigest{}}
 	err := walk(dir, func(name string, info fs.FileInfo, err error) {
 		at := filepath.Join(dir, filepath.FromSlash(name))
 		n := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}
@@ -197,19 +199,45 @@ func (s *Snapshot) equal(before *Snapshot) bool {
 			return false
 		}
 	}
-	for name, was := range before.requestedFiles() {
+	others, secrets := before.requestedFiles()
+	for name, was := range others {
 		if _, now, _ := s.readOther(name); now != was {
+			return false
+		}
+	}
+	for path, was := range secrets {
+		if _, now, _ := readSecret(path); now != was {
 			return false
 		}
 	}
 	return true
 }
 
-// requestedFiles returns the other files that were read.
-func (s *Snapshot) requestedFiles() map[string]contentDigest {
+// requestedFiles returns the other files that were read, and the files of secrets.
+func (s *Snapshot) requestedFiles() (others, secrets map[string]contentDigest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.otherFiles)
+	return maps.Clone(s.otherFiles), maps.Clone(s.secrets)
+}
+
+// requestedPaths returns the absolute paths of what requestedFiles returns.
+func (s *Snapshot) requestedPaths() (paths []string) {
+	others, secrets := s.requestedFiles()
+	for name := range others {
+		paths = append(paths, filepath.Join(s.dir, filepath.FromSlash(name)))
+	}
+	return slices.AppendSeq(paths, maps.Keys(secrets))
+}
+
+const maxSecretFile = 1 << 20 // bytes
+
+// readSecret reads the file of a secret. The digest of one that cannot be read is zero.
+func readSecret(path string) (content []byte, d contentDigest, err error) {
+	content, err = ReadRegularFile(path, maxSecretFile)
+	if err == nil {
+		d = sha256.Sum256(content)
+	}
+	return content, d, err
 }
 
 // readOther reads a file that is not part of the snapshot. The digest of one that cannot be read is

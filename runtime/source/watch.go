@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,8 +21,8 @@ const (
 	scanInterval = 700 * time.Millisecond // between polls, for file systems without notifications
 )
 
-// Watch calls changed whenever the folder differs from its last snapshot and two reads in a row
-// agree; once when it becomes unreadable, and once when it is readable again. Notifications of the
+// Watch calls changed whenever the folder, or the file of a secret, differs from its last snapshot and
+// two reads in a row agree; once when it becomes unreadable, and once when it is readable again. Notifications of the
 // operating system only trigger a read: the content decides. Watch returns when ctx ends.
 func (f *Folder) Watch(ctx context.Context, changed func()) {
 	w := &watcher{folder: f, wake: make(chan struct{}, 1)}
@@ -145,8 +146,8 @@ func (w *watcher) watchFolders() {
 				folders[filepath.Join(w.folder.dir, filepath.FromSlash(name))] = true
 			}
 		}
-		for name := range last.requestedFiles() {
-			folders[filepath.Dir(filepath.Join(w.folder.dir, filepath.FromSlash(name)))] = true
+		for _, path := range last.requestedPaths() {
+			folders[filepath.Dir(path)] = true
 		}
 	}
 	w.mu.Lock()
@@ -182,9 +183,7 @@ func (w *watcher) isRelevant(e fsnotify.Event) bool {
 	if last == nil {
 		return true
 	}
-	rel, err := filepath.Rel(w.folder.dir, e.Name)
-	_, asked := last.requestedFiles()[filepath.ToSlash(rel)]
-	return err == nil && asked
+	return slices.Contains(last.requestedPaths(), e.Name)
 }
 
 // waitQuiet waits until no more events arrive, at most maxQuietWait, and reports whether ctx is

@@ -329,3 +329,43 @@ func TestAFileThatIsWrittenWhileItIsReadDoesNotStayEmpty(t *testing.T) {
 		}
 	}
 }
+
+func TestAChangedFileOfASecretIsSeen(t *testing.T) {
+	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "token")
+	must(t, os.WriteFile(secret, []byte("old"), 0o600))
+	folder, err := NewFolder(dir)
+	must(t, err)
+	values := make(chan string, 100)
+	read := func() {
+		_, err := folder.Snapshot()
+		must(t, err)
+		text, _ := folder.ReadSecret(secret)
+		values <- string(text)
+	}
+	read()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { folder.Watch(ctx, read) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	await := func(want string) {
+		t.Helper()
+		for limit := time.After(endurance); ; {
+			select {
+			case got := <-values:
+				if got == want {
+					return
+				}
+			case <-limit:
+				t.Fatalf("%q is not seen", want)
+			}
+		}
+	}
+	await("old")
+	must(t, os.WriteFile(secret, []byte("new"), 0o600))
+	await("new")
+	must(t, os.Rename(secret, secret+".1"))
+	await("")
+	must(t, os.WriteFile(secret+".2", []byte("third"), 0o600))
+	must(t, os.Rename(secret+".2", secret))
+	await("third")
+}

@@ -35,7 +35,13 @@ type Registry struct {
 	closed   bool                            // no task begins any more; guarded by mu
 	idle     chan struct{}                   // closed while nothing runs; guarded by mu
 
-	saveMu sync.Mutex // held while a task is saved and reported, so that nobody is told of an older state last
+	saves map[string]*saveLock // by the ID of a task; guarded by mu
+}
+
+// saveLock is held while a task is saved and reported, so that nobody is told of an older state last.
+type saveLock struct {
+	sync.Mutex
+	users int // that hold it or wait for it; guarded by Registry.mu
 }
 
 // Why the context of a task ends.
@@ -58,7 +64,8 @@ const (
 func NewRegistry(process *state.Process, isOpen func() bool, events Events) *Registry {
 	idle := make(chan struct{})
 	close(idle)
-	r := &Registry{isOpen: isOpen, events: events, running: map[*Run]struct{}{}, idle: idle}
+	r := &Registry{isOpen: isOpen, events: events, running: map[*Run]struct{}{}, idle: idle,
+		saves: map[string]*saveLock{}}
 	r.lease = &state.Lease{Process: process, Kind: Kind, TTL: orphanTTL, OnOrphan: r.failInterrupted}
 	return r
 }
@@ -68,6 +75,27 @@ func (r *Registry) OnChange(onChange func(id string, members []byte)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.onChange = onChange
+}
+
+// lockSaves locks the saves of one task. The caller calls unlock.
+func (r *Registry) lockSaves(id string) (unlock func()) {
+	r.mu.Lock()
+	l := r.saves[id]
+	if l == nil {
+		l = new(saveLock)
+		r.saves[id] = l
+	}
+	l.users++
+	r.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if l.users--; l.users == 0 {
+			delete(r.saves, id)
+		}
+	}
 }
 
 // Watch has the tasks of dead processes ended. It must be called once.
@@ -120,8 +148,7 @@ func (r *Registry) Create(ctx context.Context, t *Task, log *slog.Logger) (*Run,
 // Take makes this process the one that works on a waiting task. The run is nil when the task was
 // changed since it was read.
 func (r *Registry) Take(ctx context.Context, t *Task, log *slog.Logger) (*Run, error) {
-	r.saveMu.Lock()
-	defer r.saveMu.Unlock()
+	defer r.lockSaves(t.row.Name)()
 	waiting := t.row
 	t.Status, t.Asked, t.Updated = Working, nil, max(t.Updated, time.Now().UnixMilli())
 	if err := t.encode(); err != nil {
@@ -138,8 +165,7 @@ func (r *Registry) Take(ctx context.Context, t *Task, log *slog.Logger) (*Run, e
 // Save stores a task and tells its subscribers, and the webhooks of a task that has ended. It
 // reports false when the task was changed in the meantime.
 func (r *Registry) Save(ctx context.Context, t *Task) (bool, error) {
-	r.saveMu.Lock()
-	defer r.saveMu.Unlock()
+	defer r.lockSaves(t.row.Name)()
 	if err := r.enqueueEvents(ctx, t); err != nil {
 		return false, err
 	}
@@ -284,8 +310,7 @@ func (r *Registry) runningIDs() (ids []string) {
 // refresh ends the work on a task that another process has taken or ended, and tells its
 // subscribers here. A task that cannot be read now is noticed when it is saved next.
 func (r *Registry) refresh(ctx context.Context, id string) {
-	r.saveMu.Lock()
-	defer r.saveMu.Unlock()
+	defer r.lockSaves(id)()
 	t, err := r.load(ctx, id)
 	if err != nil || t == nil {
 		return

@@ -31,18 +31,18 @@ type InputValue struct {
 func CompileArgv(args []Arg, in Inputs) (*Argv, hclv2.Diagnostics) {
 	var d template.Diagnostics
 	keepRepeated(args)
-	a, _ := compileArgv(args, hclv2.Range{}, in.taintOfStdin(), &d)
+	a, _ := compileArgv(args, hclv2.Range{}, in, in.taintOfStdin(), &d)
 	return template.Result(a, &d)
 }
 
 // compileArgv returns a command and the taint that its words and its input give to its output.
-func compileArgv(args []Arg, at hclv2.Range, stdin taint, d *template.Diagnostics) (*Argv, taint) {
+func compileArgv(args []Arg, at hclv2.Range, in Inputs, stdin taint, d *template.Diagnostics) (*Argv, taint) {
 	a := &Argv{}
 	if len(args) == 0 {
 		d.Errorf(at, "Empty command", `A command is a list of words, the first is the program: ["ls", "-l"].`)
 		return a, stdin
 	}
-	c := argvCheck{d}
+	c := argvCheck{d, in}
 	c.checkProgram(&args[0])
 	for i := range args {
 		c.checkElement(&args[i])

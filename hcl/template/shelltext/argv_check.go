@@ -9,7 +9,10 @@ import (
 )
 
 // argvCheck checks a list of words at load.
-type argvCheck struct{ *template.Diagnostics }
+type argvCheck struct {
+	*template.Diagnostics
+	inputs Inputs
+}
 
 // checkProgram checks the program's name.
 func (c argvCheck) checkProgram(a *Arg) {

@@ -1,8 +1,11 @@
 package shelltext
 
 import (
+	"path"
 	"slices"
 	"strings"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
 
 	"hatchel/hcl/template"
 )
@@ -71,6 +74,30 @@ func (c argvCheck) checkLine(words []word, stdin taint) {
 	}
 	for _, f := range findCode(words) {
 		c.reportCode(f)
+	}
+	c.checkInlineShell(words, stdin)
+}
+
+// checkInlineShell follows the values of a call through constant code of a shell: ["sh", "-c", "...
+// $1 ...", "sh", input.x].
+func (c argvCheck) checkInlineShell(words []word, stdin taint) {
+	for i, w := range words {
+		_, p, _ := lookup(w.text)
+		code := codeAfterC(words[i+1:])
+		if !p.shell || !w.constant || code < 0 || !words[i+1+code].constant {
+			continue
+		}
+		at := words[i+1+code]
+		if c.HasErrorAt(at.arg.Range) {
+			return
+		}
+		text := &template.Text{Value: at.text, Place: func(int, int) hclv2.Range { return at.arg.Range }}
+		l := &scriptText{text: at.text, segments: []segment{{to: len(at.text), text: text}}}
+		a := newTaintWalk(c.Diagnostics, l, c.inputs, path.Base(w.text) == "bash")
+		a.nested, a.errorsOnly = &nested{0, len(at.text)}, true
+		a.anyTainted = a.anyTainted || stdin.max(maxTaint(words)).level > trusted
+		line := simpleCommand{scope{stdin: stdin, top: true}, words}
+		a.untilUnchanged(func() { a.inlineCode(line, words[i+1:]) })
 	}
 }
 

@@ -38,9 +38,27 @@ func (a *taintWalk) test(x syntax.TestExpr, sc scope) {
 func (a *taintWalk) checkNumber(w *syntax.Word, sc scope) {
 	t := a.word(w, sc)
 	if lit := w.Lit(); strings.Trim(lit, "0123456789") != "" {
-		t = t.max(a.variable(lit, sc))
+		t = t.max(a.variable(lit, sc)).max(a.named(lit, map[string]bool{}))
 	}
+	syntax.Walk(w, func(n syntax.Node) bool {
+		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil {
+			t = t.max(a.named(p.Param.Value, map[string]bool{}))
+		}
+		return true
+	})
 	a.rejectNumber(w, t)
+}
+
+// named returns the taint of the variables that a variable's value names. Arithmetic computes with
+// them: after w=v, $((w)) is the value of v.
+func (a *taintWalk) named(name string, seen map[string]bool) (t taint) {
+	seen[name] = true
+	for _, other := range a.names[name] {
+		if t = t.max(a.vars[other]); !seen[other] {
+			t = t.max(a.named(other, seen))
+		}
+	}
+	return t
 }
 
 // rejectNumber reports a value in arithmetic.

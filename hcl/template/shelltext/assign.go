@@ -1,6 +1,8 @@
 package shelltext
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -38,8 +40,24 @@ func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 		t = t.concatenated()
 	}
 	a.assign(as, as.Name.Value, t)
+	a.noteNames(as.Name.Value, as.Value)
 	return t
 }
+
+// noteNames records the variables that a constant text names, which is assigned to a variable.
+func (a *taintWalk) noteNames(variable string, w *syntax.Word) {
+	var text strings.Builder
+	if w == nil || !literalParts(&text, w.Parts) {
+		return
+	}
+	for _, name := range variableName.FindAllString(text.String(), -1) {
+		if !slices.Contains(a.names[variable], name) {
+			a.names[variable], a.changed = append(a.names[variable], name), true
+		}
+	}
+}
+
+var variableName = regexp.MustCompile(`[A-Za-z_]\w*`)
 
 // codeVariables determine which code programs run.
 var codeVariables = template.WordSet(`PATH IFS ENV BASH_ENV PS1 PS4 PROMPT_COMMAND SHELLOPTS BASHOPTS LD_PRELOAD

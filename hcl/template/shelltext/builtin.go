@@ -37,6 +37,9 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 		a.assign(first.node, "OLDPWD", maxTaint(l.words).concatenated())
 	case "tee":
 		a.join(a.vars, files, l.stdin)
+		for _, w := range operands {
+			a.noteWritten(w.node, l.stdin)
+		}
 	case "env", "sudo", "doas", "alias":
 		for _, w := range operands {
 			n, code, ok := strings.Cut(w.text, "=")

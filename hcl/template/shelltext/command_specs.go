@@ -11,12 +11,15 @@ import (
 type commandSpec struct {
 	code    string // letters of short options whose argument is code
 	codes   string // longer options whose argument is code
+	files   string // options whose argument is a file of code, instead of an operand
+	loads   string // options whose argument is code, or a file of it, that is run in addition
 	takes   string // letters of short options with an argument that is data
 	long    string // longer options with an argument that is data
 	operand operandKind
 	skip    int    // operands before those that operand describes
 	shell   bool   // -c, also combined as in -ec, makes the first operand code
 	stdin   bool   // without a program in its words it reads one from its standard input
+	always  bool   // it always runs its standard input
 	hint    string // how to pass a value instead; empty for hintFixed
 }
 
@@ -44,9 +47,14 @@ const (
 )
 
 // interpreter specifies a program that reads a value given as an argument with the code inside.
-func interpreter(code, takes, inside, codes string) commandSpec {
-	return commandSpec{code: code, takes: takes, codes: codes, operand: fileFirst, stdin: true,
+func interpreter(code, takes, inside, codes, loads string) commandSpec {
+	return commandSpec{code: code, takes: takes, codes: codes, loads: loads, operand: fileFirst, stdin: true,
 		hint: `Give the value to the program as an argument after its code: %s is then ` + inside + ` inside.`}
+}
+
+func withFiles(s commandSpec, options string) commandSpec {
+	s.files = options
+	return s
 }
 
 // wrapper specifies a program that runs the command line in its operands.
@@ -60,46 +68,48 @@ func fileReader(takes string) commandSpec { return commandSpec{takes: takes, ope
 // commandSpecs are the programs that run code from their words or input. All other programs are
 // assumed to treat their words as data.
 var commandSpecs = expandNames(map[string]commandSpec{
-	"sh bash dash ash ksh mksh zsh fish csh tcsh rbash": {takes: "oO", long: "--rcfile --init-file", operand: fileFirst,
+	"sh bash dash ash ksh mksh zsh fish csh tcsh rbash": {takes: "oO", loads: "--rcfile --init-file", operand: fileFirst,
 		shell: true, stdin: true, hint: hintShell},
 
-	"python pypy":     interpreter("c", "WXm", "sys.argv[1]", ""),
-	"perl":            interpreter("eE", "IMm", "$ARGV[0]", ""),
-	"ruby":            interpreter("e", "IrEK", "ARGV[0]", ""),
-	"node nodejs":     interpreter("ep", "rC", "process.argv[1]", "--eval --print"),
-	"bun":             interpreter("ep", "r", "process.argv[1]", "--eval --print"),
-	"php":             interpreter("rBRE", "dcz", "$argv[1]", "--run"),
-	"lua luajit":      interpreter("e", "l", "arg[1]", ""),
-	"julia":           interpreter("eE", "p", "ARGS[1]", "--eval --print"),
-	"Rscript":         interpreter("e", "", "commandArgs(TRUE)[1]", ""),
-	"tclsh":           interpreter("", "", "[lindex $argv 0]", ""),
-	"expect":          interpreter("c", "", "[lindex $argv 0]", ""),
-	"osascript":       interpreter("e", "l", "item 1 of argv", ""),
-	"elixir":          interpreter("e", "r", "hd(System.argv())", "--eval"),
-	"groovy":          interpreter("e", "", "args[0]", ""),
-	"scala":           interpreter("e", "", "args(0)", ""),
-	"pwsh powershell": interpreter("c", "", "$args[0]", "-Command -command -EncodedCommand"),
-	"guile":           interpreter("c", "", "(cadr (command-line))", ""),
+	"python pypy":     withFiles(interpreter("c", "WX", "sys.argv[1]", "", ""), "-m"),
+	"perl":            interpreter("eE", "", "$ARGV[0]", "", "-I -M -m"),
+	"ruby":            interpreter("e", "EK", "ARGV[0]", "", "-I -r"),
+	"node nodejs":     interpreter("ep", "C", "process.argv[1]", "--eval --print", "-r --require --import --loader --experimental-loader"),
+	"bun":             interpreter("ep", "", "process.argv[1]", "--eval --print", "-r --preload"),
+	"php":             interpreter("rBRE", "", "$argv[1]", "--run", "-d -c -z"),
+	"lua luajit":      interpreter("e", "", "arg[1]", "", "-l"),
+	"julia":           interpreter("eE", "p", "ARGS[1]", "--eval --print", "-L --load"),
+	"Rscript":         interpreter("e", "", "commandArgs(TRUE)[1]", "", ""),
+	"tclsh":           interpreter("", "", "[lindex $argv 0]", "", ""),
+	"expect":          interpreter("c", "", "[lindex $argv 0]", "", ""),
+	"osascript":       interpreter("e", "l", "item 1 of argv", "", ""),
+	"elixir":          interpreter("e", "", "hd(System.argv())", "--eval", "-r"),
+	"groovy":          interpreter("e", "", "args[0]", "", ""),
+	"scala":           interpreter("e", "", "args(0)", "", ""),
+	"pwsh powershell": interpreter("c", "", "$args[0]", "-Command -command -EncodedCommand", ""),
+	"guile":           interpreter("c", "", "(cadr (command-line))", "", ""),
 	"deno":            {codes: "--eval", operand: codeRest},
 	"emacs":           {codes: "--eval --execute -eval -f --funcall"},
+	"m4":              {code: "D", codes: "--define", takes: "BFtI", operand: fileFirst, stdin: true},
 	"crontab":         {operand: fileFirst, takes: "u", stdin: true},
-	"awk gawk mawk nawk": {code: "e", codes: "--source -f --file", takes: "vF", long: "--assign --field-separator",
-		operand: codeFirst, hint: hintAwk},
-	"sed gsed": {code: "ef", codes: "--expression --file", takes: "l", operand: codeFirst, hint: hintAwk},
-	"jq": {takes: "L", long: "--indent --arg --argjson --slurpfile --rawfile", operand: codeFirst,
+	"awk gawk mawk nawk": {code: "e", codes: "--source", files: "-f --file -E --exec", loads: "-i --include -l --load",
+		takes: "vF", long: "--assign --field-separator", operand: codeFirst, hint: hintAwk},
+	"sed gsed": {code: "e", codes: "--expression", files: "-f --file", takes: "l", operand: codeFirst, hint: hintAwk},
+	"jq": {files: "-f --from-file", loads: "-L", long: "--indent --arg --argjson --slurpfile --rawfile", operand: codeFirst,
 		hint: hintJq},
-	"yq":       {operand: codeFirst, hint: `Give the value in the environment and read it with strenv(X).`},
-	"bc dc":    {code: "e", codes: "--expression", stdin: true},
-	"ed batch": {stdin: true},
-	"ex":       {code: "c", stdin: true},
-	"vi":       {code: "c"},
-	"vim":      {code: "cS", codes: "--cmd"},
-	"gdb":      {codes: "-ex -iex --eval-command -x"},
-	"at":       {takes: "fqt", stdin: true},
+	"yq":    {operand: codeFirst, hint: `Give the value in the environment and read it with strenv(X).`},
+	"bc dc": {code: "e", codes: "--expression", files: "-f --file", stdin: true},
+	"ed":    {operand: codeRest, takes: "p", always: true},
+	"batch": {always: true},
+	"ex":    {code: "c", stdin: true},
+	"vi":    {code: "c"},
+	"vim":   {code: "cS", codes: "--cmd"},
+	"gdb":   {codes: "-ex -iex --eval-command -x"},
+	"at":    {files: "-f", takes: "qt", stdin: true},
 
-	"psql":          {code: "c", codes: "--command", takes: "dfhopPRTUvFL", stdin: true, hint: hintSQL},
+	"psql":          {code: "c", codes: "--command", files: "-f --file", takes: "dhopPRTUvFL", stdin: true, hint: hintSQL},
 	"mysql mariadb": {code: "e", codes: "--execute --init-command", takes: "uhPDS", stdin: true, hint: hintSQL},
-	"sqlite3": {codes: "-cmd", long: "-separator -newline -nullvalue -init -mmap -vfs", operand: codeRest, skip: 1,
+	"sqlite3": {codes: "-cmd", loads: "-init", long: "-separator -newline -nullvalue -mmap -vfs", operand: codeRest, skip: 1,
 		stdin: true, hint: hintSQL},
 	"duckdb":            {code: "c", codes: "-cmd", operand: codeRest, skip: 1, stdin: true, hint: hintSQL},
 	"sqlcmd":            {code: "qQ", hint: hintSQL},
@@ -111,7 +121,9 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"flock":   {code: "c", codes: "--command", takes: "wE", operand: command, skip: 1},
 	"sudo":    wrapper("ugpCrtThDR", 0, "--user --group --prompt --chdir --host"),
 	"doas":    wrapper("uC", 0, ""),
-	"nice":    wrapper("n", 0, "--adjustment"),
+	"setpriv": wrapper("", 0, "--reuid --regid --ruid --euid --rgid --egid --groups --inh-caps --ambient-caps "+
+		"--bounding-set --securebits --pdeathsig --selinux-label --apparmor-profile"),
+	"nice": wrapper("n", 0, "--adjustment"),
 	"nohup setsid unshare busybox command builtin catchsegv": wrapper("", 0, ""),
 	"timeout":        wrapper("ks", 1, "--kill-after --signal"),
 	"stdbuf":         wrapper("ioe", 0, ""),
@@ -137,7 +149,10 @@ var commandSpecs = expandNames(map[string]commandSpec{
 		"--new-volume-script"},
 	"git": {code: "c", codes: "--config-env --exec-path --upload-pack --receive-pack", takes: "C",
 		long: "--git-dir --work-tree"},
-	"make": {codes: "--eval -E", operand: assignment,
+	"git-grep":     {code: "O", codes: "--open-files-in-pager", takes: "ABCefm"},
+	"git-rebase":   {code: "x", codes: "--exec"},
+	"git-difftool": {code: "x", codes: "--extcmd"},
+	"make": {codes: "--eval -E", files: "-f --file --makefile", loads: "-C --directory -I --include-dir", operand: assignment,
 		hint: `Give the value in the environment of make and read it in the recipe with "$$X".`},
 	"nc":          {code: "ec"},
 	"ncat":        {code: "ec", codes: "--exec --sh-exec --lua-exec"},
@@ -149,6 +164,8 @@ var commandSpecs = expandNames(map[string]commandSpec{
 
 	"cat tac rev zcat bzcat xzcat gzip gunzip bzip2 bunzip2 xz unxz wc cksum rm touch tee less more": fileReader(""),
 	"md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp comm readlink realpath":        fileReader(""),
+	"split":               {codes: "--filter", takes: "abClnt", operand: file},
+	"sort":                {codes: "--compress-program", takes: "koStT", operand: file},
 	"head tail":           fileReader("ncs"),
 	"cp mv ln install":    fileReader("tSmog"),
 	"base64 base32":       fileReader("w"),

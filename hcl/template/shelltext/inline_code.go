@@ -108,9 +108,11 @@ type optionScanner struct {
 	found        []codeWord
 	at           int
 	operands     int
-	codeGiven    bool // an option contained the code
-	hasC         bool // the shell has the option -c
-	optionsEnded bool // all further words are operands
+	codeGiven    bool  // an option contained the code
+	readsInput   bool  // an option names the standard input as the program
+	program      *word // the name of the file of code
+	hasC         bool  // the shell has the option -c
+	optionsEnded bool  // all further words are operands
 }
 
 // newOptionScanner returns a scanner of a command line whose program is known.
@@ -141,11 +143,10 @@ func (s *optionScanner) run() {
 // scanOption reads one option and the argument that belongs to it.
 func (s *optionScanner) scanOption(w word) {
 	name, _, inline := strings.Cut(w.text, "=")
-	code := slices.Contains(strings.Fields(s.codes), name)
+	kind := s.kindOf(name, s.codes, s.long)
 	switch {
-	case code || slices.Contains(strings.Fields(s.long), name):
-		s.codeGiven = s.codeGiven || code
-		s.scanArgument(w, name, inline || !w.constant, code)
+	case kind != noArgument:
+		s.scanArgument(w, name, inline || !w.constant, kind)
 		if name == "--arg" || name == "--argjson" || name == "--slurpfile" || name == "--rawfile" {
 			s.at++
 		}
@@ -161,13 +162,12 @@ func (s *optionScanner) scanOption(w word) {
 	for i := 1; i < len(w.text); i++ {
 		letter := w.text[i : i+1]
 		last := i == len(w.text)-1 && w.constant
-		code := strings.Contains(s.code, letter)
-		switch {
-		case s.shell && letter == "c":
+		if s.shell && letter == "c" {
 			s.hasC = true
-		case code || strings.Contains(s.takes, letter):
-			s.codeGiven = s.codeGiven || code
-			s.scanArgument(w, "-"+letter, !last, code)
+			continue
+		}
+		if kind := s.kindOf("-"+letter, dashed(s.code), dashed(s.takes)); kind != noArgument {
+			s.scanArgument(w, "-"+letter, !last, kind)
 			return
 		}
 	}
@@ -185,8 +185,41 @@ func (s *optionScanner) patternGiven(option string) {
 
 var searchPattern = regexp.MustCompile(`^(-[A-Za-z]*[ef].*|--regexp|--file)$`)
 
-// scanArgument returns the argument of an option: the rest of its own word, or the next one.
-func (s *optionScanner) scanArgument(w word, option string, inline, code bool) {
+// argumentKind is the meaning of an option's argument.
+type argumentKind int
+
+const (
+	noArgument argumentKind = iota
+	dataArgument
+	codeArgument
+	fileArgument // a file of code
+	loadArgument // code that does not replace the program
+)
+
+// kindOf returns the meaning of the argument of an option. Codes and data are the options of those
+// kinds.
+func (s *optionScanner) kindOf(option, codes, data string) argumentKind {
+	for kind, list := range []string{dataArgument: data, codeArgument: codes, fileArgument: s.files,
+		loadArgument: s.loads} {
+		if slices.Contains(strings.Fields(list), option) {
+			return argumentKind(kind)
+		}
+	}
+	return noArgument
+}
+
+// dashed returns the short options of some letters.
+func dashed(letters string) string {
+	var out strings.Builder
+	for _, letter := range letters {
+		out.WriteString(" -" + string(letter))
+	}
+	return out.String()
+}
+
+// scanArgument reads the argument of an option: the rest of its own word, or the next one.
+func (s *optionScanner) scanArgument(w word, option string, inline bool, kind argumentKind) {
+	s.codeGiven = s.codeGiven || kind == codeArgument || kind == fileArgument
 	if !inline {
 		s.at++
 		if s.at >= len(s.words) {
@@ -194,8 +227,17 @@ func (s *optionScanner) scanArgument(w word, option string, inline, code bool) {
 		}
 		w = s.words[s.at]
 	}
-	if code && !w.constant {
-		s.report(w, option, true)
+	if kind == fileArgument {
+		s.program = &w
+	}
+	switch {
+	case kind == dataArgument:
+	case w.constant && kind == fileArgument:
+		_, rest, _ := strings.Cut(w.text, option)
+		s.readsInput = s.readsInput || standardFile(strings.TrimPrefix(rest, "=")) || standardFile(w.text)
+	case !w.constant:
+		s.report(w, option, kind == codeArgument)
+		s.found[len(s.found)-1].file = kind != codeArgument
 	}
 }
 
@@ -205,6 +247,10 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 		return false
 	}
 	s.operands++
+	if sub, ok := commandSpecs[s.name+"-"+w.text]; ok && s.operands == 1 && w.constant {
+		s.commandSpec = sub
+		return false
+	}
 	if s.operands <= s.skip {
 		if !w.constant && !s.optionsEnded && w.text == "" && s.operand == command {
 			s.report(w, "", false)
@@ -221,9 +267,12 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 		switch {
 		case s.hasC && !w.constant:
 			s.report(w, "-c", true)
-		case !s.codeGiven && !w.constant:
-			s.report(w, "", false)
-			s.found[len(s.found)-1].file = !s.hasC
+		case !s.codeGiven && !s.hasC:
+			s.program = &w
+			if !w.constant {
+				s.report(w, "", false)
+				s.found[len(s.found)-1].file = true
+			}
 		}
 		return true
 	case codeRest:
@@ -266,25 +315,29 @@ func readsProgram(words []word) (string, bool) {
 		}
 		return "", false
 	}
-	for i, w := range words[1:] {
-		if s.operand == codeFirst && (w.text == "-f" || w.text == "--file" || w.text == "--from-file") &&
-			i+2 < len(words) && standardFile(words[i+2].text) || w.text == "-f-" {
-			return s.name, true
-		}
-	}
-	if !s.stdin {
+	s.run()
+	switch {
+	case s.readsInput || s.always:
+		return s.name, true
+	case !s.stdin:
 		return "", false
 	}
 	for _, w := range words[1:] {
-		if w.constant && s.operand == data && (w.text == "-f" || strings.HasPrefix(w.text, "--file")) {
-			return "", false
-		}
 		if w.constant && (standardFile(w.text) || s.shell && w.text == "-s") {
 			return s.name, true
 		}
 	}
-	s.run()
 	return s.name, !s.codeGiven && !s.hasC && (s.operands <= s.skip || s.operand == data)
+}
+
+// programFile returns the name of the file of code that a command line runs.
+func programFile(words []word) *word {
+	s, ok := newOptionScanner(unwrap(words))
+	if !ok {
+		return nil
+	}
+	s.run()
+	return s.program
 }
 
 // standardFile reports whether a file name may denote the standard input.

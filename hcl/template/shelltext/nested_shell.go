@@ -119,25 +119,30 @@ func (a *taintWalk) inlineShell(l simpleCommand) {
 	}
 }
 
+// codeAfterC returns the index of the code after -c in the words after a shell, or -1.
+func codeAfterC(words []word) int {
+	for i := range len(words) - 1 {
+		if option := words[i]; !isOperand(option) && !strings.HasPrefix(option.text, "--") &&
+			strings.Contains(option.text, "c") {
+			return i + 1
+		}
+	}
+	return -1
+}
+
 // inlineCode walks the code after -c in the words of a shell.
 func (a *taintWalk) inlineCode(l simpleCommand, words []word) {
-	for i := range len(words) - 1 {
-		option, code := words[i], words[i+1]
-		if isOperand(option) || strings.HasPrefix(option.text, "--") || !strings.Contains(option.text, "c") {
-			continue
-		}
-		if !code.constant {
-			return
-		}
-		given := maxTaint(words[i+2:])
-		sc := scope{function: inlinePrefix + code.text, stdin: l.stdin, top: l.top}
-		if path.Base(l.words[0].text) == "xargs" {
-			given = given.max(l.stdin)
-		}
-		a.join(a.args, sc.function, given)
-		a.inline(code.node, code.text, sc)
+	i := codeAfterC(words)
+	if i < 0 || !words[i].constant {
 		return
 	}
+	code, given := words[i], maxTaint(words[i+1:])
+	sc := scope{function: inlinePrefix + code.text, stdin: l.stdin, top: l.top}
+	if path.Base(l.words[0].text) == "xargs" {
+		given = given.max(l.stdin)
+	}
+	a.join(a.args, sc.function, given)
+	a.inline(code.node, code.text, sc)
 }
 
 // inline walks constant code in a word. It ignores code that cannot be parsed, because a shell

@@ -33,7 +33,7 @@ func CompilePipe(stages []Arg, in Inputs) (*Pipe, hclv2.Diagnostics) {
 	read := in.taintOfStdin()
 	for i := range stages {
 		at = stages[0].Range
-		s, out := compileStage(&stages[i], read, &d)
+		s, out := compileStage(&stages[i], in, read, &d)
 		read = read.max(out).max(in.taintOfEnv())
 		p.stages = append(p.stages, s)
 	}
@@ -62,14 +62,14 @@ func mayBeEmpty(stages []Arg) bool {
 }
 
 // compileStage returns a stage and the taint of its output.
-func compileStage(a *Arg, stdin taint, d *template.Diagnostics) (s stage, out taint) {
+func compileStage(a *Arg, in Inputs, stdin taint, d *template.Diagnostics) (s stage, out taint) {
 	switch {
 	case a.Group != nil:
-		argv, out := compileArgv(a.Group, a.Range, stdin, d)
+		argv, out := compileArgv(a.Group, a.Range, in, stdin, d)
 		return stage{argv: argv, okCodes: a.OKCodes}, out
 	case a.Cond != nil:
-		then, out := compileStage(a.Then, stdin, d)
-		els, otherwise := compileStage(a.Else, stdin, d)
+		then, out := compileStage(a.Then, in, stdin, d)
+		els, otherwise := compileStage(a.Else, in, stdin, d)
 		return stage{cond: &a.Condition, then: &then, els: &els}, out.max(otherwise)
 	case a.Text != nil || a.Value != nil:
 		d.Errorf(a.Range, "Stage is not a list",

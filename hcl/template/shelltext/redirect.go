@@ -2,6 +2,7 @@ package shelltext
 
 import (
 	"cmp"
+	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -56,8 +57,35 @@ func (a *taintWalk) noteFileOutput(s *syntax.Stmt, out taint) {
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut:
 			if r.Word.Lit() != "/dev/null" && processOf(r.Word) == nil {
 				a.join(a.vars, files, out)
+				a.noteWritten(r.Word, out)
 			}
 		}
+	}
+}
+
+// noteWritten records what the script writes to a file.
+func (a *taintWalk) noteWritten(w *syntax.Word, t taint) {
+	if a.nested == nil {
+		a.join(a.written, a.fileKey(w), t)
+	}
+}
+
+// fileKey identifies a file by the last part of its name, as it is written.
+func (a *taintWalk) fileKey(w *syntax.Word) string {
+	from, to := a.span(w)
+	name := strings.NewReplacer(`"`, "", "'", "", "{", "", "}", "").Replace(a.text[from:to])
+	return path.Base(name)
+}
+
+// checkProgramFile reports a file that the script writes with a value of the call and then runs.
+func (a *taintWalk) checkProgramFile(w word) {
+	if w.node == nil || a.nested != nil {
+		return
+	}
+	if t := a.written[a.fileKey(w.node)]; t.level > trusted {
+		a.errorAt(w.node, "Value in a program's code",
+			`The script writes %s to this file and runs it. Keep the program constant, and give it the value as an `+
+				`argument or a file of data.`, t.from)
 	}
 }
 

@@ -39,6 +39,12 @@ func (a *taintWalk) line(l simpleCommand) taint {
 				`write case ${...} in name) ... ;; esac.`, program.from)
 		return maxTaint(l.words)
 	}
+	if strings.Contains(program.text, "/") || !program.constant {
+		a.checkProgramFile(program)
+	}
+	if file := programFile(l.words); file != nil {
+		a.checkProgramFile(*file)
+	}
 	if !program.constant {
 		return a.output(l, "")
 	}

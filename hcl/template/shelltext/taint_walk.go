@@ -8,21 +8,13 @@ import (
 	"hatchel/hcl/template"
 )
 
-// trackTaint follows the values of a call through a script until a fixed point is reached, and then
-// reports values that the shell would run as code. The analysis ignores order: a variable that
-// holds a value anywhere holds it everywhere.
+// trackTaint follows the values of a call through a script and reports values that the shell would
+// run as code.
 func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, c *scriptCompiler) {
-	a := &taintWalk{Diagnostics: d, scriptText: l, vars: map[string]taint{}, args: map[string]taint{},
-		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{},
-		values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: c.lang == syntax.LangBash}
-	for name, v := range c.inputs.Env {
-		t := taintOf(v.Type, v.Source)
-		a.vars[name], a.anyTainted = t, a.anyTainted || t.level > trusted
-	}
+	a := newTaintWalk(d, l, c.inputs, c.lang == syntax.LangBash)
 	for _, h := range c.values {
 		a.values[h.variable] = h
-		t := taintOf(h.Type, h.Source)
-		a.vars[h.variable], a.anyTainted = t, a.anyTainted || t.level > trusted
+		a.setVariable(h.variable, taintOf(h.Type, h.Source))
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
@@ -34,10 +26,30 @@ func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, c *sc
 	if c.inputs.Stdin != "" {
 		top.stdin = taint{level: tainted, from: standardInput, loose: true}
 	}
+	a.untilUnchanged(func() { a.stmts(file.Stmts, top) })
+}
+
+func newTaintWalk(d *template.Diagnostics, l *scriptText, in Inputs, bash bool) *taintWalk {
+	a := &taintWalk{Diagnostics: d, scriptText: l, vars: map[string]taint{}, args: map[string]taint{},
+		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{}, written: map[string]taint{},
+		names: map[string][]string{}, values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: bash}
+	for name, v := range in.Env {
+		a.setVariable(name, taintOf(v.Type, v.Source))
+	}
+	return a
+}
+
+func (a *taintWalk) setVariable(name string, t taint) {
+	a.vars[name], a.anyTainted = t, a.anyTainted || t.level > trusted
+}
+
+// untilUnchanged walks until a fixed point is reached, and once more to report. The analysis ignores
+// order: a variable that holds a value anywhere holds it everywhere.
+func (a *taintWalk) untilUnchanged(walk func()) {
 	for done := false; !done; {
 		done = a.report
 		a.changed, a.visited = false, map[visit]taint{}
-		a.stmts(file.Stmts, top)
+		walk()
 		a.report = !a.changed
 	}
 }
@@ -47,17 +59,20 @@ func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, c *sc
 type taintWalk struct {
 	*template.Diagnostics
 	*scriptText
-	vars       map[string]taint // by variable, for all functions together
-	args       map[string]taint // positional parameters by function; "" is the script
-	stdin      map[string]taint // the input of functions, by name
-	out        map[string]taint // the output of functions, by name
-	changed    bool             // a taint increased in this round
+	vars       map[string]taint    // by variable, for all functions together
+	args       map[string]taint    // positional parameters by function; "" is the script
+	stdin      map[string]taint    // the input of functions, by name
+	out        map[string]taint    // the output of functions, by name
+	written    map[string]taint    // by fileKey, what the script writes to files
+	names      map[string][]string // variables that the constants assigned to a variable name
+	changed    bool                // a taint increased in this round
 	functions  map[string]bool
 	values     map[string]*scriptValue
 	piped      map[string]bool // functions with an input
 	bash       bool
 	report     bool // the last round
 	anyTainted bool
+	errorsOnly bool // the code is a word of a list, which has no place for advice
 	visited    map[visit]taint
 	nested     *nested // set for code inside a word, as in sh -c
 }
@@ -87,7 +102,7 @@ func (a *taintWalk) errorAt(n syntax.Node, summary, format string, args ...any) 
 }
 
 func (a *taintWalk) warnAt(n syntax.Node, summary, format string, args ...any) {
-	if a.report {
+	if a.report && !a.errorsOnly {
 		a.Warnf(a.rangeOf(a.span(n)), summary, format, args...)
 	}
 }
@@ -207,6 +222,7 @@ func (a *taintWalk) loop(l syntax.Loop, sc scope) {
 			t = taint{}
 			for _, w := range l.Items {
 				t = t.max(a.splitWord(w, sc))
+				a.noteNames(l.Name.Value, w)
 			}
 		}
 		a.assign(l.Name, l.Name.Value, t)
