@@ -48,7 +48,8 @@ a program; and the approvals that the call would require.
 With --trace the command also prints, to standard error, what each step sends and
 receives, how often it tries, how long it takes, and the standard error of programs.
 A program that fails is shown with its place in the file, the element and the values.
-Secrets and sensitive inputs are hidden.
+Secrets and sensitive inputs are hidden. With --json the member stderr has what the
+programs have written to their standard error, by step.
 
 With --subject, --group, --scope, --claim and --header the call is made for that
 caller, as on a server: scopes and policies apply. The audit log names the user of
@@ -167,17 +168,20 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return f.print(cmd, out, p)
+	return f.print(cmd, out, p, tracer)
 }
 
 const maxTracedText = 4 << 10 // bytes
 
-// tracer returns what prints the steps of the call; nil without --trace.
+// tracer returns what prints the steps of the call, and with --json collects the error output of programs; nil without
+// both.
 func (f *callFlags) tracer(cmd *cobra.Command) (*call.Tracer, error) {
 	t := &call.Tracer{Out: cmd.ErrOrStderr(), Dir: f.dir, MaxText: maxTracedText}
 	switch {
 	case f.full && !f.trace:
 		return nil, misusef("--full requires --trace")
+	case !f.trace && f.asJSON:
+		t.Out = io.Discard
 	case !f.trace:
 		return nil, nil
 	case f.full:
@@ -212,7 +216,7 @@ func (f *callFlags) explainNotVisible(program *call.Program, err error) error {
 }
 
 // print prints a result; the result of a failed call goes to standard error.
-func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *prompter) error {
+func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *prompter, tracer *call.Tracer) error {
 	result := out.AppendResult(nil, mcp.Revision20260728)
 	var decoded struct{ Content []content }
 	if err := json.Unmarshal(result, &decoded); err != nil {
@@ -230,6 +234,10 @@ func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *prompter) erro
 		}
 	}
 	if f.asJSON {
+		if stderr := tracer.Stderr(); len(stderr) > 0 {
+			text, _ := json.Marshal(stderr) // texts always can be
+			result = fmt.Appendf(result[:len(result)-1], `,"stderr":%s}`, text)
+		}
 		fmt.Fprintf(w, "%s\n", result)
 	}
 	if out.IsError {
