@@ -38,12 +38,6 @@ type Registry struct {
 	saves map[string]*saveLock // by the ID of a task; guarded by mu
 }
 
-// saveLock is held while a task is saved and reported, so that nobody is told of an older state last.
-type saveLock struct {
-	sync.Mutex
-	users int // that hold it or wait for it; guarded by Registry.mu
-}
-
 // Why the context of a task ends.
 var (
 	ErrCancelled = errors.New("the task was cancelled")
@@ -75,27 +69,6 @@ func (r *Registry) OnChange(onChange func(id string, members []byte)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.onChange = onChange
-}
-
-// lockSaves locks the saves of one task. The caller calls unlock.
-func (r *Registry) lockSaves(id string) (unlock func()) {
-	r.mu.Lock()
-	l := r.saves[id]
-	if l == nil {
-		l = new(saveLock)
-		r.saves[id] = l
-	}
-	l.users++
-	r.mu.Unlock()
-	l.Lock()
-	return func() {
-		l.Unlock()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if l.users--; l.users == 0 {
-			delete(r.saves, id)
-		}
-	}
 }
 
 // Watch has the tasks of dead processes ended. It must be called once.
