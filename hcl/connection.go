@@ -100,9 +100,9 @@ func (g *ConnectionLimits) spec() decode.Spec {
 	return decode.Spec{
 		decode.PositiveInt(&g.Concurrency, "concurrency", "The maximum number of blocks, over all tools, that use "+
 			"the connection at once. Others wait until their timeout. Unlimited by default."),
-		rateField(&g.Rate, "The maximum rate of requests: of an http connection every attempt and every page is one, of "+
-			"others every block. A tenth of them may be sent at once; others wait until their timeout. A Retry-After of "+
-			"the service is obeyed by all calls"),
+		rateField(&g.Rate, "The maximum rate of requests: of an http connection every attempt and every page is one, "+
+			"of others every block. A tenth of them may be sent at once; others wait until their timeout. A "+
+			"Retry-After of the service is obeyed by all calls"),
 		decode.Block(&g.Breaker, "breaker", "Stops sending requests to a failing backend for `cooldown`: calls that "+
 			"need it fail at once, and then one call tries again.", (*Breaker).spec),
 	}

@@ -226,11 +226,12 @@ func (h *Host) logRefusal(r Refusal) {
 }
 
 // recordTaskCancelled records that a client has cancelled a task.
-func (h *Host) recordTaskCancelled(ctx context.Context, t *task.Task, caller *mcp.Caller) {
-	h.withAuditLog(func(g *Generation) {
-		r := g.env.AuditRecord(caller, nil)
-		r.Event, r.Outcome, r.Kind = audit.EventRequest, audit.Cancelled, "tool"
-		r.Name, r.Task, r.Message = t.Tool, t.ID(), "The client has cancelled the task."
-		g.record(ctx, &r)
-	})
+func (g *Generation) recordTaskCancelled(ctx context.Context, t *task.Task, caller *mcp.Caller) {
+	if g.audit == nil {
+		return
+	}
+	r := g.env.AuditRecord(caller, nil)
+	r.Event, r.Outcome, r.Kind = audit.EventRequest, audit.Cancelled, "tool"
+	r.Name, r.Task, r.Message = t.Tool, t.ID(), "The client has cancelled the task."
+	g.record(ctx, &r)
 }

@@ -205,7 +205,8 @@ func (c *compiler) openState(o *call.Operation) (reason string, at hcl.Range, er
 	}
 	for _, s := range o.Decl.Steps {
 		conn := s.Backend.Connection
-		require(conn != nil && conn.Limits.Rate.Calls > 0, open, "Requests over a connection are rate limited", o.Decl.Range)
+		limited := conn != nil && conn.Limits.Rate.Calls > 0
+		require(limited, open, "Requests over a connection are rate limited", o.Decl.Range)
 	}
 	require(o.AsksClient, open, "This asks the client", o.AskRange)
 	return reason, at, err

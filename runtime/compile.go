@@ -40,6 +40,7 @@ type processCaches struct {
 	limiter *limit.Limiter
 	results *result.Cache
 	waiters *call.Waiters
+	logged  *problemLog
 }
 
 func (b Build) withDefaults() *Build {
@@ -52,7 +53,8 @@ func (b Build) withDefaults() *Build {
 		b.State = newMemoryState()
 	}
 	if b.caches == nil {
-		b.caches = &processCaches{limit.New(b.State.openStore), result.NewCache(), call.NewWaiters()}
+		b.caches = &processCaches{limit.New(b.State.openStore), result.NewCache(), call.NewWaiters(),
+			&problemLog{texts: map[string]string{}}}
 	}
 	return &b
 }
@@ -79,9 +81,8 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 		programs:    make(map[string]*call.Program, len(cfg.Tools)),
 		completions: map[*hcl.Completion]*call.Completion{},
 		drained:     make(chan struct{}),
-		probing: probing{
-			begun: make(chan struct{}), problems: map[string]problem{}, logged: map[string]string{},
-		},
+		ended:       make(chan struct{}),
+		probing:     probing{begun: make(chan struct{}), problems: map[string]problem{}},
 	}
 	c.makeEnvironment()
 	if ownsState {

@@ -44,10 +44,13 @@ type Generation struct {
 	probing      probing
 	cleanups     cleanups
 
-	calls   atomic.Int64   // running calls, plus retiredBit once no more are admitted
-	once    sync.Once      // closes drained
-	drained chan struct{}  // closed when the generation is retired and no call runs
-	pinned  sync.WaitGroup // tasks, and calls that wait for people: no grace period ends them
+	// uses counts running calls; by onePinned, tasks and calls that wait for people, which no grace
+	// period ends; and has retiredBit once no more are admitted.
+	uses      atomic.Int64
+	drainOnce sync.Once     // closes drained
+	drained   chan struct{} // closed when the generation is retired and no call runs
+	endOnce   sync.Once     // closes ended
+	ended     chan struct{} // closed when nothing uses the retired generation
 }
 
 // List returns a list with all that is listed there.
@@ -157,52 +160,57 @@ func (g *Generation) voidApprovals(before *Generation) {
 func (g *Generation) log() *slog.Logger { return g.build.Log }
 
 const (
-	// retiredBit is set in Generation.calls when no more calls are admitted.
-	retiredBit = 1 << 40
+	// onePinned is one pinned call or task in Generation.uses.
+	onePinned = 1 << 24
+	// retiredBit is set in Generation.uses when no more calls are admitted.
+	retiredBit = 1 << 48
 	// forceStopAfter is how long cancelled calls have to end before their backends are closed.
 	forceStopAfter = 10 * time.Second
 )
 
 // enter admits a call, unless the generation is retired. A call that was admitted must leave.
 func (g *Generation) enter() bool {
-	if g.calls.Add(1) < retiredBit {
+	if g.uses.Add(1) < retiredBit {
 		return true
 	}
 	g.leave()
 	return false
 }
 
-func (g *Generation) leave() {
-	if g.calls.Add(-1) == retiredBit {
-		g.once.Do(func() { close(g.drained) })
-	}
-}
+func (g *Generation) leave() { g.addUses(-1) }
 
 // Pin implements call.Generation.
-func (g *Generation) Pin() {
-	g.pinned.Add(1)
-	g.leave()
-}
+func (g *Generation) Pin() { g.addUses(onePinned - 1) }
 
 // Unpin implements call.Generation.
-func (g *Generation) Unpin() {
-	g.calls.Add(1)
-	g.pinned.Done()
-}
+func (g *Generation) Unpin() { g.addUses(1 - onePinned) }
 
 // Retain implements call.Generation.
-func (g *Generation) Retain() { g.pinned.Add(1) }
+func (g *Generation) Retain() { g.addUses(onePinned) }
 
 // Release implements call.Generation.
-func (g *Generation) Release() { g.pinned.Done() }
+func (g *Generation) Release() { g.addUses(-onePinned) }
+
+// addUses changes how the generation is used, in one step, so that a use that becomes another one is
+// never missed.
+func (g *Generation) addUses(n int64) {
+	uses := g.uses.Add(n)
+	if uses < retiredBit {
+		return
+	}
+	if uses%onePinned == 0 {
+		g.drainOnce.Do(func() { close(g.drained) })
+	}
+	if uses == retiredBit {
+		g.endOnce.Do(func() { close(g.ended) })
+	}
+}
 
 // retire admits no more calls, waits for those that run, and closes the generation. Calls that are
 // left after the grace period, or once stopNow is closed, are cancelled; pinned calls are cancelled
 // only once stopNow is closed.
 func (g *Generation) retire(grace time.Duration, stopNow <-chan struct{}) {
-	if g.calls.Add(retiredBit) == retiredBit {
-		g.once.Do(func() { close(g.drained) })
-	}
+	g.addUses(retiredBit)
 	if !waitUntil(g.drained, grace, stopNow) {
 		cause := call.ErrReplaced
 		if waitUntil(stopNow, 0, nil) {
@@ -210,7 +218,7 @@ func (g *Generation) retire(grace time.Duration, stopNow <-chan struct{}) {
 		}
 		g.cancel(cause)
 		if !waitUntil(g.drained, forceStopAfter, nil) {
-			g.log().Warn("cancelled calls did not end, closing their backends", "calls", g.calls.Load()-retiredBit)
+			g.log().Warn("cancelled calls did not end, closing their backends", "calls", g.uses.Load()%onePinned)
 		}
 	}
 	g.awaitPinned(stopNow)
@@ -219,18 +227,13 @@ func (g *Generation) retire(grace time.Duration, stopNow <-chan struct{}) {
 
 // awaitPinned waits for pinned calls and tasks.
 func (g *Generation) awaitPinned(stopNow <-chan struct{}) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		g.pinned.Wait()
-	}()
 	select {
-	case <-ended:
+	case <-g.ended:
 		return
 	case <-stopNow:
 	}
 	g.cancelPinned(call.ErrStopped)
-	if !waitUntil(ended, forceStopAfter, nil) {
+	if !waitUntil(g.ended, forceStopAfter, nil) {
 		g.log().Warn("cancelled tasks or waiting calls did not end, closing their backends")
 	}
 }

@@ -99,9 +99,11 @@ func (h *Host) Complete(ctx context.Context, req *mcp.CompleteRequest) (mcp.Comp
 
 // Task serves one tasks/get, tasks/update or tasks/cancel.
 func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, error) {
-	if !h.current.Load().isAuthenticated(req.Caller) {
-		return nil, h.refuseUnauthorized(ctx, req.Caller)
+	g, err := h.admit(ctx, req.Caller)
+	if err != nil {
+		return nil, err
 	}
+	defer g.leave()
 	tasks := h.build.State.tasks
 	for ctx.Err() == nil { // until the task did not change while it was handled
 		t, err := tasks.Find(ctx, req.ID, req.Caller)
@@ -114,12 +116,12 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 			return mcp.Raw(t.AppendMembers(nil, true)), nil
 		case "tasks/update":
 			t.RefreshToken(req.Caller)
-			done, err = h.answerTask(ctx, t, req.Answers)
-			err = h.answerError(err)
+			done, err = g.answerTask(ctx, t, req.Answers)
+			err = g.answerError(err)
 		case "tasks/cancel":
 			wasFinal := t.IsFinal()
 			if done, err = tasks.Cancel(ctx, t); done && err == nil && !wasFinal {
-				h.recordTaskCancelled(ctx, t, req.Caller)
+				g.recordTaskCancelled(ctx, t, req.Caller)
 			}
 		}
 		if done || err != nil {
@@ -131,33 +133,28 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 
 // answerTask gives answers of its client to a task. It reports false when the task was changed in
 // the meantime.
-func (h *Host) answerTask(ctx context.Context, t *task.Task, answers []byte) (bool, error) {
+func (g *Generation) answerTask(ctx context.Context, t *task.Task, answers []byte) (bool, error) {
 	sent, pending, err := t.MatchAnswers(answers)
 	if err != nil || len(sent) == 0 {
 		return true, err
 	}
-	g := h.pin()
-	if g == nil {
-		return true, mcp.ErrClosing
-	}
-	defer g.leave()
 	p, ok := g.programs[t.Tool]
 	if !ok || p.Decl.Digest != t.Digest {
 		const text = "The tool was changed while the task waited for an answer. Call the tool again."
 		t.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: text})
-		return h.build.State.tasks.Save(ctx, t)
+		return g.build.State.tasks.Save(ctx, t)
 	}
 	return p.AnswerTask(ctx, t, sent, pending)
 }
 
 // answerError returns why answers were not accepted, as the client reads it.
-func (h *Host) answerError(err error) error {
+func (g *Generation) answerError(err error) error {
 	var f *adapters.Fault
 	switch {
 	case errors.Is(err, state.ErrFull):
 		return task.ErrFull
 	case errors.As(err, &f):
-		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: h.Current().env.Scrubber.Text(f.Message)}
+		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: g.env.Scrubber.Text(f.Message)}
 	}
 	return err
 }

@@ -58,6 +58,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.build.State.tasks.OnChange(func(id string, members []byte) {
 		h.notify(func(n Notifier) { n.TaskChanged(id, members) })
 	})
+	h.build.State.process.SetLog(h.build.Log)
 	h.build.State.setDecisionRecorder(h.recordDecisions)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)

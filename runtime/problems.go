@@ -33,7 +33,12 @@ type probing struct {
 
 	mu       sync.Mutex
 	problems map[string]problem // by "connection" or an operation's kind, and the name; guarded by mu
-	logged   map[string]string  // the text of each problem that was logged last; guarded by mu
+}
+
+// problemLog has the text of each problem that was logged last. Generations share it.
+type problemLog struct {
+	mu    sync.Mutex
+	texts map[string]string // guarded by mu
 }
 
 // problem is why a connection or an operation will not work. The zero problem is none.
@@ -66,7 +71,6 @@ func (g *Generation) startProbing(before *Generation) {
 	}
 	before.probing.mu.Lock()
 	defer before.probing.mu.Unlock()
-	g.probing.logged = maps.Clone(before.probing.logged)
 	var changed []probe
 	for _, p := range g.probes() {
 		label := p.operation.Label()
@@ -157,12 +161,12 @@ func (q problem) with(p probe, err error, scrubber *result.Scrubber) problem {
 // with the toolsets whose list of tools has changed.
 func (g *Generation) keepProbing(changed func(toolsets []string)) {
 	<-g.probing.begun
-	for pause := time.Second; ; pause = min(2*pause, maxProbePause) {
+	for pause := time.Second; g.build.current() == g; pause = min(2*pause, maxProbePause) {
 		if toolsets := g.publish(); len(toolsets) > 0 {
 			changed(toolsets)
 		}
 		g.logProblems()
-		if len(g.probing.left) == 0 || ctxtime.Sleep(g.env.Running, pause) != nil || g.build.current() != g {
+		if len(g.probing.left) == 0 || ctxtime.Sleep(g.env.Running, pause) != nil {
 			return
 		}
 		left := g.probing.left
@@ -175,6 +179,9 @@ func (g *Generation) keepProbing(changed func(toolsets []string)) {
 func (g *Generation) logProblems() {
 	g.probing.mu.Lock()
 	defer g.probing.mu.Unlock()
+	logged := g.build.caches.logged
+	logged.mu.Lock()
+	defer logged.mu.Unlock()
 	for _, label := range slices.Sorted(maps.Keys(g.probing.problems)) {
 		text := g.probing.problems[label].text
 		kind, name, _ := strings.Cut(label, " ")
@@ -183,13 +190,13 @@ func (g *Generation) logProblems() {
 			subject = kind
 		}
 		switch {
-		case text == g.probing.logged[label]:
+		case text == logged.texts[label]:
 		case text == "":
 			g.log().Info(subject+" succeeded", kind, name)
 		default:
 			g.log().Warn(subject+" failed", kind, name, "error", text)
 		}
-		g.probing.logged[label] = text
+		logged.texts[label] = text
 	}
 }
 

@@ -383,6 +383,55 @@ func TestEngineThatDoesNotAnswerHoldsNoReload(t *testing.T) {
 	})
 }
 
+// A store that is opened by a load holds neither calls nor health.
+func TestNothingWaitsForALoadThatOpensTheState(t *testing.T) {
+	opening, release := make(chan struct{}), make(chan struct{})
+	h := newHost(t, tool("t", `text = "1"`), withStore(t, func(ctx context.Context) (state.Store, error) {
+		close(opening)
+		<-release
+		return state.Open(ctx, "")
+	}))
+	loaded := make(chan struct{})
+	go func() {
+		defer close(loaded)
+		h.Load(t.Context(), fileSystem(tool("t", task1h+"text = \"2\"")))
+	}()
+	<-opening
+	if r := h.Readiness(t.Context()); !r.Ready || r.Stale {
+		t.Errorf("readiness %+v", r)
+	}
+	if got := callTool(t, h, "t", `{}`); !strings.Contains(got, `"text":"1"`) {
+		t.Errorf("got %s", got)
+	}
+	close(release)
+	<-loaded
+}
+
+func TestRetiredGenerationIsKeptForACallThatNoLongerWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeBackend()
+		h := newHost(t, tool("t", `fake { do = "one" }`), w.use)
+		old := h.Current()
+		if !old.enter() {
+			t.Fatal("the call was not admitted")
+		}
+		old.Pin()
+		load(t, h, tool("t", `text = "2"`))
+		time.Sleep(time.Hour)
+		old.Unpin()
+		synctest.Wait()
+		if j := w.takeJournal(); slices.Contains(j, "undo one") {
+			t.Error("a backend was closed under a call")
+		}
+		old.leave()
+		synctest.Wait()
+		if j := w.takeJournal(); !slices.Equal(j, []string{"undo one"}) {
+			t.Errorf("journal %q", j)
+		}
+		h.Close()
+	})
+}
+
 func TestFiveHundredReloadsLeakNothing(t *testing.T) {
 	w := newFakeBackend()
 	h := newHost(t, tool("t", `fake { value = 0 }`), w.use)

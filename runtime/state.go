@@ -32,6 +32,8 @@ type State struct {
 	outbox  *webhook.Outbox
 	files   *files.Store
 
+	opening sync.Mutex // held while the store is opened, which may take long
+
 	mu             sync.Mutex
 	config         *hcl.State // guarded by mu
 	opened         *openState // nil until it is needed; guarded by mu
@@ -83,6 +85,8 @@ func newMemoryState() *State {
 // configure sets where the configuration wants the state kept. It reports false when the store is
 // open elsewhere: a state does not move while the server runs.
 func (s *State) configure(config *hcl.State) bool {
+	s.opening.Lock()
+	defer s.opening.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.declared && s.opened != nil && !s.config.Same(config) {
@@ -94,12 +98,18 @@ func (s *State) configure(config *hcl.State) bool {
 
 // open returns the open store, and opens it when it is not open.
 func (s *State) open(ctx context.Context) (*openState, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opened != nil {
-		return s.opened, nil
+	if opened := s.current(); opened != nil {
+		return opened, nil
 	}
-	store, err := s.openFrom(ctx, s.config)
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if opened := s.current(); opened != nil {
+		return opened, nil
+	}
+	s.mu.Lock()
+	config := s.config
+	s.mu.Unlock()
+	store, err := s.openFrom(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +118,12 @@ func (s *State) open(ctx context.Context) (*openState, error) {
 		store.Close()
 		return nil, err
 	}
-	s.opened = &openState{store, sealer, approval.NewStore(store)}
-	s.opened.book.OnChange(func(id string) { s.outbox.Resolve(call.DecisionEventID(id)) })
-	return s.opened, nil
+	opened := &openState{store, sealer, approval.NewStore(store)}
+	opened.book.OnChange(func(id string) { s.outbox.Resolve(call.DecisionEventID(id)) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = opened
+	return opened, nil
 }
 
 // openStore is open for those who need only the store.
@@ -152,8 +165,10 @@ func (s *State) watch(ctx context.Context) error {
 	if s.watching {
 		return nil
 	}
+	failures := s.process.LogFailures("watching the state store for changes")
 	s.watching = s.process.Go(func(ctx context.Context) {
-		opened.Watch(ctx, func(kind, name string) { s.onRemoteChange(ctx, opened, kind, name) })
+		onChange := func(kind, name string) { s.onRemoteChange(ctx, opened, kind, name) }
+		opened.Watch(ctx, onChange, failures.Record)
 	})
 	s.tasks.Watch()
 	return nil
@@ -287,6 +302,8 @@ func (s *State) Close() error {
 	s.outbox.Close()
 	s.process.Close()
 	s.files.Close() // what cannot be removed now is removed at the next start
+	s.opening.Lock()
+	defer s.opening.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.opened == nil {
@@ -297,51 +314,10 @@ func (s *State) Close() error {
 	return opened.Close()
 }
 
-// enabledWebhooks returns the webhooks of a configuration that are enabled, by name.
-func enabledWebhooks(c *hcl.Config) map[string]webhook.Endpoint {
-	hooks := make(map[string]webhook.Endpoint, len(c.Webhooks))
-	for _, w := range c.Webhooks {
-		if w.Disabled {
-			continue
-		}
-		hooks[w.Name] = webhook.Endpoint{
-			Name: w.Name, URL: w.URL.Reveal(), Origin: w.DisplayAddress(), Keys: w.Keys(), Timeout: w.Timeout,
-			Retention: w.Retention,
-		}
-	}
-	return hooks
-}
-
-// serveWebhooks delivers events to the webhooks of a generation from now on.
-func (s *State) serveWebhooks(g *Generation) {
-	for _, name := range g.Config.DisabledWebhooks() {
-		g.log().Info("webhook disabled, its url is null", "webhook", name)
-	}
-	agent := "hatchel/" + g.build.Version
-	s.outbox.Configure(webhook.Config{Hooks: enabledWebhooks(g.Config), Agent: agent, Log: g.log()})
-}
-
-// startDelivery delivers the events that are stored, if there can be any.
-func (s *State) startDelivery(ctx context.Context) error {
-	store, err := s.openIfExists(ctx)
-	if err != nil || store == nil {
-		return err
-	}
-	s.outbox.Open(ctx, store)
-	return s.watch(ctx)
-}
-
 // startUploadCleanup removes interrupted uploads, if there can be any. Where the store cannot be
 // opened, the next upload tries again.
 func (s *State) startUploadCleanup(ctx context.Context) {
 	if store, err := s.openIfExists(ctx); err == nil && store != nil {
 		s.files.StartCleanup()
 	}
-}
-
-// webhookHealth returns how the webhooks of a configuration do, with the disabled ones.
-func (s *State) webhookHealth(ctx context.Context, c *hcl.Config) []webhook.Health {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
-	defer cancel()
-	return s.outbox.Health(ctx, c.DisabledWebhooks()...)
 }

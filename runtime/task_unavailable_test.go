@@ -85,3 +85,42 @@ func TestATaskThatWasTakenWithoutKnowingItWaitsAgain(t *testing.T) {
 		}
 	})
 }
+
+// heldStore is a store in which a record that contains "slow" is replaced once release is closed.
+type heldStore struct {
+	state.Store
+	release chan struct{}
+}
+
+func (s *heldStore) Replace(ctx context.Context, r *state.Record) (bool, error) {
+	if strings.Contains(string(r.Body), "slow") {
+		<-s.release
+	}
+	return s.Store.Replace(ctx, r)
+}
+
+func TestSlowWriteOfATaskHoldsNoOther(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeBackend()
+		store := &heldStore{release: make(chan struct{})}
+		for _, message := range []string{"slow", "quick"} {
+			w.do[message] = func(ctx context.Context, c *adapters.Call) (any, error) {
+				c.Progress(1, 2, message)
+				<-store.release
+				return nil, nil
+			}
+		}
+		src := tool("a", task1h+"fake { do = \"slow\" }\ntext = \"done\"") + tool("b", task1h+"fake { do = \"quick\" }\ntext = \"done\"")
+		h := newHost(t, src, w.use, withStoreAround(t, path, store, &store.Store))
+		startTask(t, h, "a")
+		synctest.Wait()
+		id := startTask(t, h, "b").TaskID
+		synctest.Wait()
+		if r := getTask(t, h, id); r.Message != "quick" {
+			t.Errorf("%+v", r)
+		}
+		close(store.release)
+		waitForTasks(t, h)
+	})
+}

@@ -168,8 +168,8 @@ func (a *action) finalError(ctx context.Context, failed *failure, attempts int, 
 	case attempts > 1:
 		failed.Message += fmt.Sprintf("; tried %s, %v in all", times(attempts), took.Round(100*time.Millisecond))
 	case !a.repeatable && a.retry == nil && notExecutedStatuses.contains(failed.Status):
-		failed.Message += fmt.Sprintf("; tried once, because a %s is retried only if its http block has a retry block or "+
-			"an Idempotency-Key header", a.method)
+		failed.Message += fmt.Sprintf("; tried once, because a %s is retried only if its http block has a retry block "+
+			"or an Idempotency-Key header", a.method)
 	case failed.timedOut:
 		failed.Message += "; tried once"
 	}

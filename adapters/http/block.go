@@ -59,13 +59,14 @@ func (b *block) spec() hcl.Spec {
 		hcl.Spec{
 			hcl.Attr(&b.Query, "query",
 				"Query parameters. Null omits a parameter, a list repeats it.").AllowSecret(),
-			hcl.Headers(&b.Headers, "headers", "Headers, which override those of the connection if the block names them. "+
-				"A map with names that come with the call cannot. Null omits a header."),
+			hcl.Headers(&b.Headers, "headers", "Headers, which override those of the connection if the block names "+
+				"them. A map with names that come with the call cannot. Null omits a header."),
 		},
 		b.Body.spec(),
 		hcl.Spec{
 			hcl.Attr(&b.OKStatus, "ok_status",
-				"The statuses of successful responses, such as 201 or \"2xx\". Any other status fails the call.").DefaultDoc(`["2xx"]`),
+				"The statuses of successful responses, such as 201 or \"2xx\". Any other status fails the call.").
+				DefaultDoc(`["2xx"]`),
 			hcl.Choice(&b.As, "as", "How the body of the response is decoded. JSON with a key twice in one object is "+
 				"refused.", asJSON, asText, asBytes).
 				DefaultDoc(`"json"`),

@@ -44,9 +44,9 @@ func (p *paginate) spec() hcl.Spec {
 		hcl.WithOutput(responseType(body, page, count),
 			hcl.Attr(&p.Items, "items", `The list of a page, such as "output.body.items".`).Require()),
 		hcl.WithOutput(responseType(body, page, count, pageItems),
-			hcl.Attr(&p.Next, "next", `What selects the next page: a text or a number for param, a URL, or a map that is `+
-				`laid over query, such as "output.body.next", "length(output.page_items) == 100 ? output.page + 1 : `+
-				`null" or "link(output.headers, 'next')". output.page counts from 1, and output.count is the number `+
+			hcl.Attr(&p.Next, "next", `What selects the next page: a text or a number for param, a URL, or a map that `+
+				`is laid over query, such as "output.body.next", "length(output.page_items) == 100 ? output.page + 1 `+
+				`: null" or "link(output.headers, 'next')". output.page counts from 1, and output.count is the number `+
 				`of items so far. Null, false and an empty string end the list.`).Require()),
 		hcl.Spec{hcl.PositiveInt(&p.MaxPages, "max_pages",
 			"The maximum number of pages. output.truncated is true if there were more, or if the items of all pages "+
@@ -66,10 +66,11 @@ func (p *paginate) check(checks *adapters.Checks, sendsJSON bool) {
 	}
 	switch next.Kind {
 	case schema.Integer, schema.Number:
-		checks.Refuse(p.Param == "", &p.Next, `next gives a number, and nothing says what it is the number of: add the `+
-			`query parameter, such as param = "page".`)
+		checks.Refuse(p.Param == "", &p.Next, `next gives a number, and nothing says what it is the number of: `+
+			`add the query parameter, such as param = "page".`)
 	case schema.Object, schema.Map:
-		checks.Refuse(p.Param != "", &p.Next, "next gives a map of query parameters, so param has no meaning. Remove param.")
+		checks.Refuse(p.Param != "", &p.Next,
+			"next gives a map of query parameters, so param has no meaning. Remove param.")
 	case schema.List, schema.Set:
 		checks.Refuse(true, &p.Next, "next gives a list. It must give a text, a number, a map of query parameters, or "+
 			"null at the end.")
@@ -108,8 +109,8 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 		}
 		digest := a.digest(r)
 		if sent[digest] {
-			return nil, &adapters.Fault{Message: fmt.Sprintf("the pages form a loop: the request for page %d is the same "+
-				"as that for an earlier page", n)}
+			const text = "the pages form a loop: the request for page %d is the same as that for an earlier page"
+			return nil, &adapters.Fault{Message: fmt.Sprintf(text, n)}
 		}
 		sent[digest] = true
 		out, err := a.roundTrip(ctx, r)

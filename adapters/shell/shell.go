@@ -11,8 +11,8 @@
 // the output is left running.
 //
 // A program sees only the environment that it is given: PATH of the server, LANG=C.UTF-8, the
-// variables of inherit_env and env, and HOME and TMPDIR, the temporary directory of the call. Unless mode = "none", programs are confined:
-// see package sandbox.
+// variables of inherit_env and env, and HOME and TMPDIR, the temporary directory of the call.
+// Unless mode = "none", programs are confined: see package sandbox.
 package shell
 
 import (

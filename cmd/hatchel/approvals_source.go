@@ -50,7 +50,8 @@ func (f *approvalsFlags) openLocal(ctx context.Context, stderr io.Writer) (appro
 	l := &localApprovals{store: store, book: approval.NewStore(store)}
 	l.audited = cfg.Audit != nil && (cfg.Audit.Stdout || cfg.Audit.File != "" || cfg.Audit.Postgres != "")
 	ctx, l.cancel = context.WithCancel(ctx)
-	l.watching.Go(func() { store.Watch(ctx, l.book.NotifyChange) })
+	// What the command does next reports a store that fails.
+	l.watching.Go(func() { store.Watch(ctx, l.book.NotifyChange, func(error) {}) })
 	return l, nil
 }
 

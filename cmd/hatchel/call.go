@@ -1,24 +1,18 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hatchel/hcl/jsonscan"
-	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 	"hatchel/runtime"
 	"hatchel/runtime/call"
-	"hatchel/runtime/files"
 	"hatchel/runtime/mcp"
 )
 
@@ -36,7 +30,7 @@ type callFlags struct {
 func callCommand() *cobra.Command {
 	f := new(callFlags)
 	cmd := &cobra.Command{
-		Use:   "call [-C DIR] TOOL [JSON | - | --arg NAME=VALUE...]",
+		Use:   "call [DIR] TOOL [JSON | - | --arg NAME=VALUE...]",
 		Short: "Call a tool",
 		Long: `Call a tool of a configuration directory and print its result. The arguments are
 one JSON object, --arg NAME=VALUE for each, or - for a JSON object on standard input.
@@ -48,7 +42,8 @@ a program; and the approvals that the call would require.
 With --trace the command also prints, to standard error, what each step sends and
 receives, how often it tries, how long it takes, and the standard error of programs.
 A program that fails is shown with its place in the file, the element and the values.
-Secrets and sensitive inputs are hidden.
+Secrets and sensitive inputs are hidden. With --json the member stderr has what the
+programs have written to their standard error, by step.
 
 With --subject, --group, --scope, --claim and --header the call is made for that
 caller, as on a server: scopes and policies apply. The audit log names the user of
@@ -95,7 +90,18 @@ terminal, use --approve.
 		cmd.MarkFlagsMutuallyExclusive("dry-run", name)
 	}
 	cmd.RegisterFlagCompletionFunc("arg", f.completeArg)
-	return cmd
+	return leadingDir(cmd, func(args []string) bool {
+		return !cmd.Flags().Changed("dir") && callLeadsWithDir(args)
+	})
+}
+
+// callLeadsWithDir reports whether arguments are DIR TOOL or DIR TOOL JSON, and not TOOL JSON.
+func callLeadsWithDir(args []string) bool {
+	if len(args) != 3 && (len(args) != 2 || args[1] == "-" || strings.HasPrefix(strings.TrimSpace(args[1]), "{")) {
+		return false
+	}
+	info, err := os.Stat(args[0])
+	return err == nil && info.IsDir()
 }
 
 // completeArg completes the inputs of the tool.
@@ -167,17 +173,20 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return f.print(cmd, out, p)
+	return f.print(cmd, out, p, tracer)
 }
 
 const maxTracedText = 4 << 10 // bytes
 
-// tracer returns what prints the steps of the call; nil without --trace.
+// tracer returns what prints the steps of the call, and with --json collects the error output of programs; nil without
+// both.
 func (f *callFlags) tracer(cmd *cobra.Command) (*call.Tracer, error) {
 	t := &call.Tracer{Out: cmd.ErrOrStderr(), Dir: f.dir, MaxText: maxTracedText}
 	switch {
 	case f.full && !f.trace:
 		return nil, misusef("--full requires --trace")
+	case !f.trace && f.asJSON:
+		t.Out = io.Discard
 	case !f.trace:
 		return nil, nil
 	case f.full:
@@ -212,7 +221,7 @@ func (f *callFlags) explainNotVisible(program *call.Program, err error) error {
 }
 
 // print prints a result; the result of a failed call goes to standard error.
-func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *prompter) error {
+func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *prompter, tracer *call.Tracer) error {
 	result := out.AppendResult(nil, mcp.Revision20260728)
 	var decoded struct{ Content []content }
 	if err := json.Unmarshal(result, &decoded); err != nil {
@@ -230,116 +239,14 @@ func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *prompter) erro
 		}
 	}
 	if f.asJSON {
+		if stderr := tracer.Stderr(); len(stderr) > 0 {
+			text, _ := json.Marshal(stderr) // texts always can be
+			result = fmt.Appendf(result[:len(result)-1], `,"stderr":%s}`, text)
+		}
 		fmt.Fprintf(w, "%s\n", result)
 	}
 	if out.IsError {
 		return p.withHint(&exitError{code: exitFailed}, text.String())
 	}
 	return nil
-}
-
-// uploadFunc uploads a file of this machine and returns the argument that names it.
-type uploadFunc func(name string) (any, error)
-
-// arguments returns the JSON object that a client would send.
-func (f *callFlags) arguments(cmd *cobra.Command, p *call.Program, args []string, upload uploadFunc) ([]byte, error) {
-	switch {
-	case len(args) == 0:
-		return argumentObject(p, f.args, upload)
-	case args[0] == "-":
-		src, err := io.ReadAll(cmd.InOrStdin())
-		if err != nil {
-			return nil, failf("standard input cannot be read: %s", reason(err))
-		}
-		return checkObject(src)
-	}
-	return checkObject([]byte(args[0]))
-}
-
-func checkObject(src []byte) ([]byte, error) {
-	v, err := value.Decode(src)
-	if err != nil {
-		return nil, misusef("the arguments are not valid JSON: %s", err)
-	}
-	if _, ok := v.(map[string]any); !ok {
-		return nil, misusef("the arguments must be one JSON object, as in '{\"id\": 42}'")
-	}
-	return src, nil
-}
-
-func uploadFile(ctx context.Context, g *runtime.Generation, owner, name string) (any, error) {
-	in, err := os.Open(name)
-	if err != nil {
-		return nil, misusef("%s cannot be read: %s", name, reason(err))
-	}
-	defer in.Close()
-	f, err := g.UploadLocal(ctx, files.Upload{
-		Owner: owner, Name: filepath.Base(name), Type: mime.TypeByExtension(filepath.Ext(name)), Length: -1,
-	}, in)
-	if err != nil {
-		return nil, failf("%s cannot be uploaded: %s", name, err)
-	}
-	return map[string]any{"file_id": f.ID}, nil
-}
-
-// argumentObject builds the object of --arg name=value. With an upload function name=@file uploads
-// a file for an input that takes one.
-func argumentObject(p *call.Program, texts []string, upload uploadFunc) ([]byte, error) {
-	values, repeated := map[string]any{}, map[string][]any{}
-	for _, arg := range texts {
-		name, text, err := splitPair("arg", arg)
-		if err != nil {
-			return nil, err
-		}
-		var t *schema.Type
-		if m, ok := p.Tool().Input.Lookup(name); ok {
-			t = m.Type
-		}
-		v, isList := parseArgument(t, text)
-		if path, isPath := strings.CutPrefix(text, "@"); isPath && takesFile(t) && upload != nil {
-			if v, err = upload(path); err != nil {
-				return nil, err
-			}
-		}
-		repeated[name] = append(repeated[name], v)
-		values[name] = v
-		if len(repeated[name]) > 1 || isSequence(t) && !isList {
-			values[name] = repeated[name]
-		}
-	}
-	out, err := value.AppendJSON(nil, values)
-	if err != nil {
-		return nil, misusef("the arguments cannot be encoded as JSON: %s", err)
-	}
-	return out, nil
-}
-
-// parseArgument parses a text for an input, whose type may be nil: as a string where the input is
-// one, otherwise as JSON where the text is valid JSON. For a list the text is the whole list or one
-// element.
-func parseArgument(t *schema.Type, text string) (v any, isList bool) {
-	if isSequence(t) {
-		if v, err := value.Decode([]byte(text)); err == nil {
-			if _, isList := v.([]any); isList {
-				return v, true
-			}
-		}
-		t = t.Elem
-	}
-	if t != nil && t.Kind == schema.String {
-		return text, false
-	}
-	if v, err := value.Decode([]byte(text)); err == nil {
-		return v, false
-	}
-	return text, false
-}
-
-// takesFile reports whether an input takes a file or a list of files.
-func takesFile(t *schema.Type) bool {
-	return t != nil && (t.Kind == schema.File || isSequence(t) && t.Elem.Kind == schema.File)
-}
-
-func isSequence(t *schema.Type) bool {
-	return t != nil && (t.Kind == schema.List || t.Kind == schema.Set)
 }

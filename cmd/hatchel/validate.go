@@ -27,17 +27,21 @@ warning with its position and a suggested correction.
 With --connect every connection is opened, and every SQL statement is prepared by
 its database, which also finds missing tables and columns. Nothing is executed,
 except the init of a SQLite database, which creates a missing file, and that MySQL
-and MariaDB may evaluate a query that reads no table.`,
+and MariaDB may evaluate a query that reads no table.
+
+With --no-secrets no secret is read, as in CI: what needs one is checked as far as
+that is possible without its value.`,
 		Example: `  hatchel validate
   hatchel validate ./tools --connect
   hatchel validate ./tools --json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
 	})
 	f.register(cmd)
 	cmd.Flags().BoolVar(&f.connect, "connect", false,
 		"also check the configuration against the real databases and services")
 	cmd.Flags().BoolVar(&f.inspect, "no-secrets", false,
 		"read no secret: the value of each is unknown, and what needs it is checked as far as it can be")
+	cmd.MarkFlagsMutuallyExclusive("connect", "no-secrets")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	return cmd
 }

@@ -106,7 +106,7 @@ func watch(t testing.TB, s state.Store, b *approval.Store) {
 			case began <- struct{}{}:
 			default:
 			}
-		})
+		}, func(error) {})
 	})
 	t.Cleanup(hearing.Wait)
 	t.Cleanup(cancel)

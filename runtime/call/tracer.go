@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,11 +24,30 @@ type Tracer struct {
 	Dir     string // which names of files are shown with
 	MaxText int    // bytes of one text; 0 for no limit
 
-	mu sync.Mutex
+	mu     sync.Mutex
+	stderr []ErrorOutput // guarded by mu
+}
+
+// ErrorOutput is what a program of a step has written to its standard error.
+type ErrorOutput struct {
+	From string `json:"from"` // the step, and its element of each
+	Text string `json:"text"`
+}
+
+// Stderr returns the error output of all steps so far.
+func (t *Tracer) Stderr() []ErrorOutput {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.stderr)
 }
 
 // write writes an event and its text, which is indented.
 func (t *Tracer) write(event, text string) {
+	if step, ok := strings.CutSuffix(event, ": "+adapters.TraceStderr); ok {
+		t.mu.Lock()
+		t.stderr = append(t.stderr, ErrorOutput{step, text})
+		t.mu.Unlock()
+	}
 	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\n")
 	if size := len(text); t.MaxText > 0 && size > t.MaxText {
 		text = strings.ToValidUTF8(text[:t.MaxText], "")

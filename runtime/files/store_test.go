@@ -178,7 +178,7 @@ func TestFilesAreNotAnnounced(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	heard := make(chan string, 64)
 	var watching sync.WaitGroup
-	watching.Go(func() { other.Watch(ctx, func(kind, name string) { heard <- kind }) })
+	watching.Go(func() { other.Watch(ctx, func(kind, name string) { heard <- kind }, func(error) {}) })
 	defer watching.Wait()
 	defer cancel()
 	if kind := <-heard; kind != "" {

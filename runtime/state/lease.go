@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -32,10 +33,13 @@ const maxOrphans = 1024
 func (l *Lease) Watch() {
 	l.Process.Go(func(ctx context.Context) {
 		var seen map[string]int
+		failures := l.Process.LogFailures("handling of orphaned records of the kind " + l.Kind)
 		for {
-			if store, err := l.Process.open(ctx); err == nil {
-				seen = l.handleOrphans(ctx, store, seen)
+			store, err := l.Process.open(ctx)
+			if err == nil {
+				seen, err = l.handleOrphans(ctx, store, seen)
 			}
+			failures.Record(err)
 			if ctxtime.Sleep(ctx, l.TTL) != nil {
 				return
 			}
@@ -44,20 +48,26 @@ func (l *Lease) Watch() {
 }
 
 // handleOrphans handles the orphans that were seen before, with the version that they had then. It
-// returns those that are left, for the next look.
-func (l *Lease) handleOrphans(ctx context.Context, store Store, seen map[string]int) (left map[string]int) {
+// returns those that are left, for the next look, and the first error.
+func (l *Lease) handleOrphans(
+	ctx context.Context, store Store, seen map[string]int,
+) (left map[string]int, failed error) {
 	orphans, err := store.List(ctx, Query{Kind: l.Kind, Orphaned: true, Limit: maxOrphans})
 	if err != nil {
-		return seen
+		return seen, err
 	}
 	left = map[string]int{}
 	for _, r := range orphans {
 		version, known := seen[r.Name]
-		if !known || version != r.Version || l.OnOrphan(ctx, store, r) != nil {
-			left[r.Name] = r.Version
+		if known && version == r.Version {
+			if err = l.OnOrphan(ctx, store, r); err == nil {
+				continue
+			}
+			failed = cmp.Or(failed, err)
 		}
+		left[r.Name] = r.Version
 	}
-	return left
+	return left, failed
 }
 
 // Hold is a record that this process holds. It belongs to one goroutine.

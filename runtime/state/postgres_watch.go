@@ -36,23 +36,24 @@ func (p *Postgres) change(ctx context.Context, r *Record, statement string, argu
 }
 
 // Watch implements Store.
-func (p *Postgres) Watch(ctx context.Context, changed func(kind, name string)) {
+func (p *Postgres) Watch(ctx context.Context, changed func(kind, name string), attempted func(error)) {
 	for ctx.Err() == nil {
-		p.listen(ctx, changed)
+		attempted(p.listen(ctx, changed, attempted))
 		ctxtime.Sleep(ctx, listenRetry)
 	}
 }
 
-// listen announces changes over one connection, until the connection is lost.
-func (p *Postgres) listen(ctx context.Context, changed func(kind, name string)) {
+// listen announces changes over one connection, and returns why the connection was lost.
+func (p *Postgres) listen(ctx context.Context, changed func(kind, name string), attempted func(error)) error {
 	conn, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
 	if err != nil {
-		return
+		return err
 	}
 	defer postgres.Disconnect(ctx, conn)
-	if !succeeds(ctx, conn, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()) {
-		return
+	if err := executeOn(ctx, conn, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()); err != nil {
+		return err
 	}
+	attempted(nil)
 	changed("", "")
 	for {
 		waiting, cancel := context.WithTimeout(ctx, listenPing)
@@ -64,15 +65,19 @@ func (p *Postgres) listen(ctx context.Context, changed func(kind, name string)) 
 				kind, name, _ := strings.Cut(record, " ")
 				changed(kind, name)
 			}
-		case ctx.Err() != nil || conn.IsClosed() || !succeeds(ctx, conn, "SELECT 1"):
-			return
+		case ctx.Err() != nil || conn.IsClosed():
+			return err
+		default:
+			if err := executeOn(ctx, conn, "SELECT 1"); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-func succeeds(ctx context.Context, conn *pgx.Conn, statement string) bool {
+func executeOn(ctx context.Context, conn *pgx.Conn, statement string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	_, err := conn.Exec(ctx, statement)
-	return err == nil
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -28,10 +29,11 @@ type Process struct {
 	background sync.WaitGroup
 
 	mu          sync.Mutex
-	held        int       // records and retries that keep the heartbeat on; guarded by mu
-	beating     bool      // the heartbeat goroutine was started; guarded by mu
-	heartbeatAt time.Time // of the last heartbeat; guarded by mu
-	closed      bool      // guarded by mu
+	held        int          // records and retries that keep the heartbeat on; guarded by mu
+	beating     bool         // the heartbeat goroutine was started; guarded by mu
+	heartbeatAt time.Time    // of the last heartbeat; guarded by mu
+	closed      bool         // guarded by mu
+	log         *slog.Logger // nil discards; guarded by mu
 }
 
 // NewProcess returns a process with a name of its own. It calls open whenever it needs the store,
@@ -39,6 +41,40 @@ type Process struct {
 func NewProcess(open func(context.Context) (Store, error)) *Process {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Process{name: rand.Text(), open: open, ctx: ctx, cancel: cancel}
+}
+
+// SetLog sets where failures of background work are logged; before, they are not.
+func (p *Process) SetLog(log *slog.Logger) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.log = log
+}
+
+// Failures logs that some background work fails, once, and that it works again. Its methods belong to
+// one goroutine.
+type Failures struct {
+	process *Process
+	work    string
+	failing bool
+}
+
+// LogFailures returns the Failures of some work, which is named by a noun.
+func (p *Process) LogFailures(work string) *Failures { return &Failures{process: p, work: work} }
+
+// Record records how one attempt ended.
+func (f *Failures) Record(err error) {
+	f.process.mu.Lock()
+	log := f.process.log
+	f.process.mu.Unlock()
+	if failing := err != nil; failing == f.failing || log == nil || f.process.ctx.Err() != nil {
+		return
+	}
+	f.failing = err != nil
+	if f.failing {
+		log.Warn(f.work+" failed, will be tried again", "error", err)
+	} else {
+		log.Info(f.work + " works again")
+	}
 }
 
 // Name is the Owner of the records that this process holds.

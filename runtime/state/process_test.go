@@ -3,6 +3,9 @@ package state_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,5 +151,30 @@ func TestRetryLater(t *testing.T) {
 				t.Error("it was started")
 			}
 		})
+	})
+}
+
+func TestRepeatedFailureIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		var works atomic.Bool
+		s := openFile(t, "")
+		defer s.Close()
+		p := state.NewProcess(func(context.Context) (state.Store, error) {
+			if !works.Load() {
+				return nil, errors.New("there is no disk")
+			}
+			return s, nil
+		})
+		p.SetLog(slog.New(slog.NewTextHandler(&log, nil)))
+		l := &state.Lease{Process: p, Kind: "work", TTL: time.Second}
+		l.Watch()
+		time.Sleep(time.Hour)
+		works.Store(true)
+		time.Sleep(time.Minute)
+		p.Close()
+		if got := log.String(); strings.Count(got, "there is no disk") != 1 || strings.Count(got, "works again") != 1 || strings.Count(got, "\n") != 2 {
+			t.Errorf("the log is\n%s", got)
+		}
 	})
 }

@@ -25,7 +25,8 @@ const (
 			SELECT greatest(least(next, at + $5) - at - $3, 0), greatest(least(next, at + $5), at) +
 				CASE WHEN least(next, at + $5) - at - $3 <= $4 THEN $2::bigint ELSE 0 END FROM ` + rateClock + `)
 		WHERE name = $1 RETURNING wait`
-	postgresPostpone     = "UPDATE hatchel_rates SET next = greatest(next, at + $2) FROM " + rateClock + " WHERE name = $1"
+	postgresPostpone = "UPDATE hatchel_rates SET next = greatest(next, at + $2) FROM " + rateClock +
+		" WHERE name = $1"
 	postgresReserveFirst = "INSERT INTO hatchel_rates (name, next, wait) SELECT $1, at + $2, 0 FROM " +
 		rateClock + " ON CONFLICT DO NOTHING"
 )

@@ -210,7 +210,7 @@ func TestSQLiteWatchReportsMissedChanges(t *testing.T) {
 			a.Watch(ctx, func(kind, name string) {
 				announced = append(announced, kind+name)
 				<-hold
-			})
+			}, func(error) {})
 		})
 		synctest.Wait()
 		add(t, b, recordOf("a", time.Now()))
@@ -234,7 +234,9 @@ func TestInMemoryStoreAnnouncesNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 		var announced []string
 		var watching sync.WaitGroup
-		watching.Go(func() { s.Watch(ctx, func(kind, name string) { announced = append(announced, kind+name) }) })
+		watching.Go(func() {
+			s.Watch(ctx, func(kind, name string) { announced = append(announced, kind+name) }, func(error) {})
+		})
 		add(t, s, recordOf("a", time.Now()))
 		time.Sleep(time.Hour)
 		cancel()

@@ -15,7 +15,7 @@ const (
 // Watch implements Store. It polls four times a second, unless no other process can have the store
 // open. If a poll fails, or is late, the next one makes up for it; if that is so late that changes may
 // have been removed, it announces that any record may have changed.
-func (s *SQLite) Watch(ctx context.Context, changed func(kind, name string)) {
+func (s *SQLite) Watch(ctx context.Context, changed func(kind, name string), attempted func(error)) {
 	if !s.shared {
 		<-ctx.Done()
 		return
@@ -24,14 +24,15 @@ func (s *SQLite) Watch(ctx context.Context, changed func(kind, name string)) {
 	for ; ctx.Err() == nil; ctxtime.Sleep(ctx, watchInterval) {
 		began := time.Now()
 		if began.Sub(polled) > changeRetention/2 {
-			if s.durable.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM changes").Scan(&last) == nil {
+			err := s.durable.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM changes").Scan(&last)
+			if attempted(err); err == nil {
 				polled = began
 				changed("", "")
 			}
 			continue
 		}
 		changes, err := s.readChanges(ctx, last)
-		if err != nil {
+		if attempted(err); err != nil {
 			continue
 		}
 		polled = began

@@ -49,7 +49,8 @@ type Store interface {
 	// replaces or removes, one after the other, until ctx ends. An empty kind means that any record
 	// may have changed: at the beginning, and after Watch has missed changes. Changes with [Record.NoNotify] and
 	// expired records are not announced, nor is anything in a store that no other process can open.
-	Watch(ctx context.Context, changed func(kind, name string))
+	// It calls attempted with the error of each attempt to notice changes, and nil after one that succeeded.
+	Watch(ctx context.Context, changed func(kind, name string), attempted func(error))
 
 	// Close closes the store. No method may be called afterwards.
 	Close() error

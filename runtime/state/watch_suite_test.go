@@ -17,7 +17,7 @@ func watch(t *testing.T, s state.Store) (announced <-chan string, stop func()) {
 	all := make(chan string, 100)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		s.Watch(ctx, func(kind, name string) { all <- strings.TrimSpace(kind + " " + name) })
+		s.Watch(ctx, func(kind, name string) { all <- strings.TrimSpace(kind + " " + name) }, func(error) {})
 	})
 	expectAnnounced(t, all, "")
 	return all, func() {

@@ -35,7 +35,7 @@ type Registry struct {
 	closed   bool                            // no task begins any more; guarded by mu
 	idle     chan struct{}                   // closed while nothing runs; guarded by mu
 
-	saveMu sync.Mutex // held while a task is saved and reported, so that nobody is told of an older state last
+	saves map[string]*saveLock // by the ID of a task; guarded by mu
 }
 
 // Why the context of a task ends.
@@ -58,7 +58,8 @@ const (
 func NewRegistry(process *state.Process, isOpen func() bool, events Events) *Registry {
 	idle := make(chan struct{})
 	close(idle)
-	r := &Registry{isOpen: isOpen, events: events, running: map[*Run]struct{}{}, idle: idle}
+	r := &Registry{isOpen: isOpen, events: events, running: map[*Run]struct{}{}, idle: idle,
+		saves: map[string]*saveLock{}}
 	r.lease = &state.Lease{Process: process, Kind: Kind, TTL: orphanTTL, OnOrphan: r.failInterrupted}
 	return r
 }
@@ -120,8 +121,7 @@ func (r *Registry) Create(ctx context.Context, t *Task, log *slog.Logger) (*Run,
 // Take makes this process the one that works on a waiting task. The run is nil when the task was
 // changed since it was read.
 func (r *Registry) Take(ctx context.Context, t *Task, log *slog.Logger) (*Run, error) {
-	r.saveMu.Lock()
-	defer r.saveMu.Unlock()
+	defer r.lockSaves(t.row.Name)()
 	waiting := t.row
 	t.Status, t.Asked, t.Updated = Working, nil, max(t.Updated, time.Now().UnixMilli())
 	if err := t.encode(); err != nil {
@@ -138,8 +138,7 @@ func (r *Registry) Take(ctx context.Context, t *Task, log *slog.Logger) (*Run, e
 // Save stores a task and tells its subscribers, and the webhooks of a task that has ended. It
 // reports false when the task was changed in the meantime.
 func (r *Registry) Save(ctx context.Context, t *Task) (bool, error) {
-	r.saveMu.Lock()
-	defer r.saveMu.Unlock()
+	defer r.lockSaves(t.row.Name)()
 	if err := r.enqueueEvents(ctx, t); err != nil {
 		return false, err
 	}
@@ -284,8 +283,7 @@ func (r *Registry) runningIDs() (ids []string) {
 // refresh ends the work on a task that another process has taken or ended, and tells its
 // subscribers here. A task that cannot be read now is noticed when it is saved next.
 func (r *Registry) refresh(ctx context.Context, id string) {
-	r.saveMu.Lock()
-	defer r.saveMu.Unlock()
+	defer r.lockSaves(id)()
 	t, err := r.load(ctx, id)
 	if err != nil || t == nil {
 		return

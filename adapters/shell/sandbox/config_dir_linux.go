@@ -99,8 +99,9 @@ func (w *Workspace) GrantRead(dir string) error {
 // GrantResolved lets programs of this call read files and directories, and run programs in them. Their paths have no
 // symbolic links: one that is there now is an error. If a path was not readable, the workspace serves no later call.
 func (w *Workspace) GrantResolved(paths []string) error {
+	s := w.sandbox
 	for _, path := range paths {
-		if isWithin(path, w.sandbox.readable) || isWithin(path, w.sandbox.system) || isWithin(path, w.sandbox.writable) {
+		if isWithin(path, s.readable) || isWithin(path, s.system) || isWithin(path, s.writable) {
 			continue
 		}
 		if err := w.grant(accessRead, pathRule{path: path, base: "/"}); err != nil {

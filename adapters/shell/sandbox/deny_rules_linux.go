@@ -107,7 +107,8 @@ func newSyscallRules(key filterKey, arch string) syscallRules {
 		}
 	}
 	if key.memory { // files without a name are in memory, and no process needs to have mapped them
-		s[unix.SYS_MEMFD_CREATE], s[unix.SYS_MEMFD_SECRET] = rule{fallback: deny(unix.ENOSYS)}, rule{fallback: deny(unix.ENOSYS)}
+		s[unix.SYS_MEMFD_CREATE] = rule{fallback: deny(unix.ENOSYS)}
+		s[unix.SYS_MEMFD_SECRET] = rule{fallback: deny(unix.ENOSYS)}
 	}
 	s.superviseAttrs(key.modes, arch)
 	if !key.controlsTruncate {

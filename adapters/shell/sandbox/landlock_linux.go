@@ -201,13 +201,13 @@ func (s *Sandbox) openRoots(tempDir string) (roots supervisor.Roots, err error) 
 
 // allowProgram lets programs run a file that the configuration names, if no other rule does.
 func (w *Workspace) allowProgram(file string) error {
-	clean := filepath.Clean(file)
-	if !filepath.IsAbs(file) || w.allowed[clean] || isWithin(clean, w.sandbox.system) || isWithin(clean, w.sandbox.Read) {
+	s, clean := w.sandbox, filepath.Clean(file)
+	if !filepath.IsAbs(file) || w.allowed[clean] || isWithin(clean, s.system) || isWithin(clean, s.Read) {
 		return nil
 	}
 	w.allowed[clean] = true
 	r := ruleset{fd: int(w.rules.Fd()), handled: accessRead}
-	r.allow(accessRead, newPathRules([]string{clean}, w.sandbox.writable)...)
+	r.allow(accessRead, newPathRules([]string{clean}, s.writable)...)
 	return r.err
 }
 
