@@ -61,7 +61,7 @@ type Icon struct {
 }
 
 const (
-	defaultPageSize = 200
+	defaultPageSize = 1000
 	maxPageSize     = 1000
 )
 
@@ -73,7 +73,7 @@ func (s *Server) spec(call *eval.Scope) decode.Spec {
 		decode.Attr(&s.Version, "version", "The version of the server's tools.").DefaultDoc("0.0.0"),
 		decode.Attr(&s.Instructions, "instructions", "Instructions for models that use the tools."),
 		decode.Attr(&s.Website, "website", "A page about the server."),
-		decode.Attr(&s.PageSize, "page_size", "The page size of lists.").DefaultDoc("200").Check(s.checkPageSize),
+		decode.Attr(&s.PageSize, "page_size", "The page size of lists.").DefaultDoc("1000").Check(s.checkPageSize),
 		decode.BoolChoice(&s.DenyByDefault, "default",
 			"Whether to allow or deny calls that no policy and no allow decides.", "allow", "deny").DefaultDoc("allow"),
 		limitField(&s.Limit, "A limit on the rate and concurrency of all tools together, in addition to the "+

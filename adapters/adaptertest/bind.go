@@ -154,7 +154,8 @@ func (b *BoundTool) Call(ctx context.Context, arguments string) (*adapters.Call,
 	frame := hcl.NewFrame(ctx, b.Dir, time.Now)
 	frame.Input = input
 	accept := func(any) error { return nil }
-	return &adapters.Call{Frame: frame, CheckOutput: accept, Client: adapters.NopClient{}}, nil
+	whole := b.Tool.Steps[0].Backend.Whole
+	return &adapters.Call{Frame: frame, CheckOutput: accept, Whole: whole, Client: adapters.NopClient{}}, nil
 }
 
 // Do makes one call with JSON arguments and returns its output.

@@ -42,8 +42,8 @@ const stderrMerge = "merge"
 const defaultMaxOutput = 1 << 20
 
 const docInheritEnv = "Names of variables to pass on from the server's environment, besides PATH. Programs " +
-	"that are not confined get HOME and TMPDIR, too; for others both are the temporary directory of the call, unless HOME " +
-	"is named here."
+	"that are not confined get HOME and TMPDIR, too; for others both are the temporary directory of the call, unless " +
+	"HOME is named here."
 
 func (b *block) spec() hcl.Spec {
 	b.Parse, b.MaxOutput = parseText, defaultMaxOutput
@@ -81,9 +81,9 @@ func (b *block) spec() hcl.Spec {
 				"or \"lines\".").DefaultDoc(`"text"`),
 			hcl.Attr(&b.Timeout, "timeout", "The block's time limit.").DefaultDoc("the connection's, else the tool's"),
 			hcl.Block(&b.Sandbox, "sandbox", "The permissions of the programs; replaces the sandbox of the "+
-				"connection. Without a sandbox, programs read the system's programs and the files of the configuration "+
-				"directory that the command names, write to a temporary directory of their own (TMPDIR), and have "+
-				"no network.", (*sandboxBlock).spec),
+				"connection. Without a sandbox, programs read the system's programs and the files of the "+
+				"configuration directory that the command names, write to a temporary directory of their own (TMPDIR), and "+
+				"have no network.", (*sandboxBlock).spec),
 		},
 	)
 }

@@ -57,8 +57,8 @@ func (s *sandboxBlock) spec() hcl.Spec {
 			DefaultDoc("false: no sockets"),
 		hcl.Attr(&s.Modes, "modes", "Lets programs change modes, groups and times of all files that the "+
 			"server's user owns.").DefaultDoc("false: only of files that may be written"),
-		hcl.Attr(s.memory(), "memory", "How much memory each program, and all programs of a call together, may use, with "+
-			"the files in a TMPDIR that is kept in memory (tmpfs). memfd_create then fails as on an old kernel.").
+		hcl.Attr(s.memory(), "memory", "How much memory each program, and all programs of a call together, may use, "+
+			"with the files in a TMPDIR that is kept in memory (tmpfs). memfd_create then fails as on an old kernel.").
 			DefaultDoc("no limit"),
 		hcl.Attr(&s.CPU, "cpu", "How much CPU time each program, and all programs of a call together, may use.").
 			DefaultDoc("no limit but timeout"),
@@ -164,20 +164,24 @@ func (b *block) constantWords(configDir string) []string {
 	return []string{filepath.Join(configDir, b.ScriptFile)}
 }
 
+const (
+	configIsReadable = "%q contains the configuration directory, so that programs can read every file in it. Name " +
+		"the files and directories that they need."
+	configIsWritable = "%q contains the configuration directory, so that programs can change the tools, and with " +
+		"them do all that the server may. Name the files and directories that they write."
+)
+
 // warn warns of paths with which programs reach the configuration directory. The rules belong to the block or to its
 // connection.
 func (s *sandboxBlock) warn(env adapters.Env, confined *sandbox.Sandbox) {
 	for _, path := range s.Read {
 		if confined.ContainsConfig(adapters.Absolute(env.Dir, path)) {
-			env.Warn(&s.Read, "Configuration can be read", fmt.Sprintf("%q contains the configuration directory, so that "+
-				"programs can read every file in it. Name the files and directories that they need.", path))
+			env.Warn(&s.Read, "Configuration can be read", fmt.Sprintf(configIsReadable, path))
 		}
 	}
 	for _, path := range s.Write {
 		if confined.ContainsConfig(adapters.Absolute(env.Dir, path)) {
-			env.Warn(&s.Write, "Configuration can be changed", fmt.Sprintf("%q contains the configuration directory, so "+
-				"that programs can change the tools, and with them do all that the server may. Name the files and "+
-				"directories that they write.", path))
+			env.Warn(&s.Write, "Configuration can be changed", fmt.Sprintf(configIsWritable, path))
 		}
 	}
 }

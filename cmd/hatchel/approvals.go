@@ -89,7 +89,7 @@ func (f *approvalsFlags) register(cmd *cobra.Command) {
 func (f *approvalsFlags) listCommand() *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list [DIR]",
 		Short: "List pending approvals, the most urgent first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -98,12 +98,12 @@ func (f *approvalsFlags) listCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&all, "all", false,
 		"also list approvals decided in the last 7 days, and those expired or voided in the last hour")
-	return cmd
+	return leadingDir(cmd, moreThan(0))
 }
 
 func (f *approvalsFlags) showCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:               "show ID",
+	return leadingDir(&cobra.Command{
+		Use:               "show [DIR] ID",
 		Short:             "Show who requests what, and its effect",
 		Args:              oneArg("show requires the ID of an approval: see hatchel approvals list"),
 		ValidArgsFunction: f.completeID,
@@ -116,14 +116,14 @@ func (f *approvalsFlags) showCommand() *cobra.Command {
 				return f.printRow(cmd, text)
 			})
 		},
-	}
+	}, moreThan(1))
 }
 
 func (f *approvalsFlags) decideCommand(verb string) *cobra.Command {
 	reason := ""
 	title := strings.ToUpper(verb[:1]) + verb[1:]
 	cmd := &cobra.Command{
-		Use:   verb + " ID",
+		Use:   verb + " [DIR] ID",
 		Short: title + " a pending call",
 		Long: title + ` a pending call. The decision is final. An approved call may be made once, within at
 least five minutes. Check it first with hatchel approvals show ID.
@@ -149,7 +149,7 @@ The exit code is 1 when it was decided before, has expired, or does not exist.`,
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` for the caller that explains the decision")
-	return cmd
+	return leadingDir(cmd, moreThan(1))
 }
 
 // withSource opens the source that the flags name for the duration of do.

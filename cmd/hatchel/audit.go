@@ -56,9 +56,15 @@ whole: it is being written, or the process that wrote it has died.`,
 		Example: `  hatchel audit ./tools --since 24h --outcome refused
   hatchel audit audit.jsonl --follow
   hatchel audit audit.jsonl --verify`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(args)) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.Flags().Changed("dir") {
+				return errTwoDirs
+			}
+			return cobra.MaximumNArgs(1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
 	}
+	dirFlag(cmd, new(string))
 	f.register(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.tool, "tool", "", "only calls of the tool, prompt or resource `NAME`, which may contain *")

@@ -35,8 +35,11 @@ reported and not changed.`,
   hatchel fmt --check ./tools
   hatchel fmt - < draft.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.Flags().Changed("dir") {
+				return errTwoDirs
+			}
 			if len(args) == 0 {
-				args = []string{"."}
+				args = []string{folderOf(cmd, nil)}
 			}
 			return f.run(cmd, args)
 		},
@@ -44,6 +47,7 @@ reported and not changed.`,
 			return []string{"hcl"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
+	dirFlag(cmd, new(string))
 	cmd.Flags().BoolVar(&f.check, "check", false, "do not write files; exit with 1 when a file would change")
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "do not write files; print the differences")
 	return cmd

@@ -20,7 +20,7 @@ func initCommand() *cobra.Command {
 		Short: "Write a small configuration to start from",
 		Long: `Write a small configuration with working tools to a directory, which is created
 when it does not exist. Existing files are never overwritten.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return writeStarter(cmd, folderOf(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return writeStarter(cmd, folderOf(cmd, args)) },
 	})
 }
 

@@ -43,7 +43,7 @@ prompts/list, resources/list or resources/templates/list.`,
 		Example: `  hatchel list ./tools
   hatchel list ./tools --subject ann --group billing
   hatchel list ./tools --json --kind prompts`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
 	})
 	f.loadFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result of tools/list")

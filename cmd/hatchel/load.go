@@ -34,7 +34,7 @@ func (l *loadFlags) register(cmd *cobra.Command) {
 		"read variables from a `FILE` with lines name = value; may be repeated")
 }
 
-// dirFlag registers -C, for commands whose argument is not the directory.
+// dirFlag registers -C.
 func dirFlag(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVarP(dir, "dir", "C", ".", "configuration `DIRECTORY`")
 	cmd.MarkFlagDirname("dir")

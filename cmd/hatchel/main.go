@@ -111,9 +111,13 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// folderArg makes a command accept one directory, by default the current one.
+// folderArg makes a command accept one directory, as its argument or with -C, by default the current one.
 func folderArg(cmd *cobra.Command) *cobra.Command {
+	dirFlag(cmd, new(string))
 	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 && cmd.Flags().Changed("dir") {
+			return errTwoDirs
+		}
 		if len(args) > 1 {
 			return fmt.Errorf("%s accepts one directory, and got %d: %s", cmd.Name(), len(args),
 				strings.Join(args, " "))
@@ -136,11 +140,42 @@ func oneArg(text string) cobra.PositionalArgs {
 	}
 }
 
-func folderOf(args []string) string {
+var errTwoDirs = errors.New("give the directory with -C or as an argument, not both")
+
+// folderOf returns the directory of a command with folderArg.
+func folderOf(cmd *cobra.Command, args []string) string {
 	if len(args) == 0 {
-		return "."
+		return cmd.Flags().Lookup("dir").Value.String()
 	}
 	return args[0]
+}
+
+// leadingDir makes a command with -C also accept the directory before its arguments. LeadsWithDir reports
+// whether the first of them is the directory.
+func leadingDir(cmd *cobra.Command, leadsWithDir func(args []string) bool) *cobra.Command {
+	check, run := cmd.Args, cmd.RunE
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if leadsWithDir(args) {
+			if cmd.Flags().Changed("dir") {
+				return errTwoDirs
+			}
+			args = args[1:]
+		}
+		return check(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if leadsWithDir(args) {
+			cmd.Flags().Set("dir", args[0])
+			args = args[1:]
+		}
+		return run(cmd, args)
+	}
+	return cmd
+}
+
+// moreThan returns a function for leadingDir of a command that takes n other arguments.
+func moreThan(n int) func(args []string) bool {
+	return func(args []string) bool { return len(args) == n+1 }
 }
 
 // folderName returns a directory as a sentence names it.

@@ -35,7 +35,7 @@ func policyListCommand() *cobra.Command {
 		Long: `List every tool, prompt and resource of a configuration directory with the policy
 rules that apply to it, in the order of evaluation.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			g, err := l.mustCompile(cmd.Context(), folderOf(args), cmd.ErrOrStderr())
+			g, err := l.mustCompile(cmd.Context(), folderOf(cmd, args), cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ rules that apply to it, in the order of evaluation.`,
 			targets := g.ListRules()
 			for _, target := range targets {
 				for i := range target.Rules {
-					target.Rules[i].Range = prefixPath(folderOf(args), target.Rules[i].Range)
+					target.Rules[i].Range = prefixPath(folderOf(cmd, args), target.Rules[i].Range)
 				}
 			}
 			if asJSON {
@@ -101,7 +101,7 @@ The exit code is 0 when the call is allowed or requires an approval, 1 when it i
 denied, and 2 when a rule reads inputs and the given inputs are not valid.`,
 		Example: `  hatchel policy explain ./tools --tool refund --subject ann --group billing
   hatchel policy explain ./tools --tool refund --args '{"amount": 500}'`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
 	})
 	f.loadFlags.register(cmd)
 	fs := cmd.Flags()
@@ -115,7 +115,7 @@ denied, and 2 when a rule reads inputs and the given inputs are not valid.`,
 	for _, kind := range policyKinds {
 		complete := func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			names := func(g *runtime.Generation) []string { return targetNames(g, kind) }
-			return f.complete(cmd, folderOf(args), names), cobra.ShellCompDirectiveNoFileComp
+			return f.complete(cmd, folderOf(cmd, args), names), cobra.ShellCompDirectiveNoFileComp
 		}
 		cmd.RegisterFlagCompletionFunc(kind, complete)
 	}

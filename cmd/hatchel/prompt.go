@@ -23,7 +23,7 @@ type promptFlags struct {
 func promptCommand() *cobra.Command {
 	f := new(promptFlags)
 	cmd := &cobra.Command{
-		Use:   "prompt [-C DIR] NAME [--arg NAME=VALUE]...",
+		Use:   "prompt [DIR] NAME [--arg NAME=VALUE]...",
 		Short: "Get the messages of a prompt",
 		Long:  "Get the messages of a prompt of a configuration directory.\n\n" + answersHelp,
 		Args:  oneArg("prompt requires the name of a prompt; its arguments are given with --arg name=value"),
@@ -38,7 +38,7 @@ func promptCommand() *cobra.Command {
 	f.requestFlags.register(cmd, "prompts/get")
 	cmd.Flags().StringArrayVar(&f.args, "arg", nil, "argument of the prompt, `NAME=VALUE`; may be repeated")
 	f.answerFlags.register(cmd)
-	return cmd
+	return leadingDir(cmd, moreThan(1))
 }
 
 func (f *promptFlags) run(cmd *cobra.Command, name string) error {

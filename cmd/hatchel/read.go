@@ -13,7 +13,7 @@ import (
 func readCommand() *cobra.Command {
 	f := new(requestFlags)
 	cmd := &cobra.Command{
-		Use:   "read [-C DIR] URI",
+		Use:   "read [DIR] URI",
 		Short: "Read a resource",
 		Long: `Read a resource of a configuration directory and print its contents: text as it is,
 binary data as raw bytes. The URI is that of a resource, or matches the template of
@@ -23,7 +23,7 @@ one.`,
 		ValidArgsFunction: f.completions(&f.dir, resourceCompletions),
 	}
 	f.register(cmd, "resources/read")
-	return cmd
+	return leadingDir(cmd, moreThan(1))
 }
 
 func resourceCompletions(g *runtime.Generation) (uris []string) {

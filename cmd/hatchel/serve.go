@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/adapters/all"
+	"hatchel/hcl"
 	"hatchel/runtime"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
@@ -67,7 +68,7 @@ Without an auth block the server accepts connections from this machine only.`,
 				return err
 			}
 			defer log.Flush()
-			return f.logFailure(cmd.Context(), log, f.run(cmd, folderOf(args), log))
+			return f.logFailure(cmd.Context(), log, f.run(cmd, folderOf(cmd, args), log))
 		},
 	})
 	f.loadFlags.register(cmd)
@@ -160,18 +161,44 @@ func loadFirst(cmd *cobra.Command, reloader *server.Reloader, path string) error
 	return nil
 }
 
+// maxServeWarnings is how many warnings of a load serve prints.
+const maxServeWarnings = 20
+
+// capWarnings returns the diagnostics without the warnings after the first ones, and how many those are.
+func capWarnings(diags hcl.Diagnostics) (kept hcl.Diagnostics, omitted int) {
+	_, warnings := diags.Counts()
+	shown := 0
+	for _, d := range diags {
+		if d.Severity == hcl.Error || shown < maxServeWarnings {
+			kept = append(kept, d)
+		}
+		if d.Severity != hcl.Error {
+			shown++
+		}
+	}
+	return kept, max(0, warnings-maxServeWarnings)
+}
+
 // printDiagnostics reports the diagnostics of a load: to a person on the terminal, to a program in
 // the log.
 func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *logging.Log, report runtime.Report) {
+	kept, omitted := capWarnings(report.Diagnostics)
+	more := ""
+	if omitted > 0 {
+		more = fmt.Sprintf("%s more: hatchel validate %s shows all", plural(omitted, "warning"), path)
+	}
 	switch {
-	case len(report.Diagnostics) == 0:
+	case len(kept) == 0:
 	case f.isText():
-		diags, sources := prefixPaths(path, report.Diagnostics, report.Sources)
+		diags, sources := prefixPaths(path, kept, report.Sources)
 		diags.Print(cmd.ErrOrStderr(), sources)
+		if more != "" {
+			fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: "+more)
+		}
 	case report.OK:
-		log.Warn("configuration has warnings", "diagnostics", report.Diagnostics)
+		log.Warn("configuration has warnings", "diagnostics", kept, "omitted", more)
 	default:
-		log.Error("configuration has errors", "diagnostics", report.Diagnostics)
+		log.Error("configuration has errors", "diagnostics", kept, "omitted", more)
 	}
 }
 

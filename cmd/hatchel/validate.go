@@ -34,7 +34,7 @@ that is possible without its value.`,
 		Example: `  hatchel validate
   hatchel validate ./tools --connect
   hatchel validate ./tools --json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
 	})
 	f.register(cmd)
 	cmd.Flags().BoolVar(&f.connect, "connect", false,

@@ -48,7 +48,8 @@ func HeldCuts(parts ...TypedExpr) (cuts []*schema.Cut) {
 // compute of a value that a limit has cut is wrong.
 var deliveringFunctions = strings.Fields("base64encode chomp chunklist coalesce coalescelist compact concat " +
 	"distinct first flatten format formatlist indent jsonencode lower merge omit pick regexreplace replace split " +
-	"string substr take title toBase64 toJSON tolist tostring trim trimprefix trimspace trimsuffix uniq upper urlencode values")
+	"string substr take title toBase64 toJSON tolist tostring trim trimprefix trimspace trimsuffix uniq upper " +
+	"urlencode values")
 
 // DeliversCut reports whether a function only hands on what a limit may have cut.
 func DeliversCut(fn *functions.Function) bool { return slices.Contains(deliveringFunctions, fn.Name) }

@@ -82,8 +82,8 @@ func (s *Shaper) tooLargeError(size int) error {
 		const text = "the result of %s is too large to send: at most %s, four times max_text of the tool. %s"
 		return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size), limit, s.Hint)}
 	}
-	const text = "the tool did its work, but the result of %s is too large to send: at most %s, four times max_text of " +
-		"the tool. Do not call it again for the same work"
+	const text = "the tool did its work, but the result of %s is too large to send: at most %s, four times max_text " +
+		"of the tool. Do not call it again for the same work"
 	return &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(size), limit)}
 }
 

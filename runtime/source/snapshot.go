@@ -44,7 +44,8 @@ type node struct {
 const maxFolders = 100_000
 
 // readFolder reads every *.hcl file below dir. It follows links, because deployments such as
-// ConfigMaps link files into a folder that is swapped; it skips names that start with a dot.
+// ConfigMaps link files into a folder that is swapped; it skips names that start with a dot, and
+// what the IgnoreFile names.
 func readFolder(dir string) (*Snapshot, error) {
 	s := &Snapshot{dir: dir, nodes: map[string]*node{}, otherFiles: map[string]contentDigest{},
 		secrets: map[string]contentDigest{}}
@@ -117,14 +118,19 @@ func walk(dir string, visit func(name string, info fs.FileInfo, err error)) erro
 	if err != nil {
 		return err
 	}
+	ignored, err := readIgnored(dir)
+	if err != nil {
+		return err
+	}
 	visit(".", info, nil)
-	w := &walker{root: dir, real: real, visit: visit}
+	w := &walker{root: dir, real: real, ignored: ignored, visit: visit}
 	return w.folder(".", []fs.FileInfo{info}, false)
 }
 
 type walker struct {
 	root    string
 	real    string // root without links
+	ignored ignored
 	visit   func(name string, info fs.FileInfo, err error)
 	folders int
 }
@@ -144,7 +150,7 @@ func (w *walker) folder(at string, above []fs.FileInfo, linked bool) error {
 	for _, e := range entries {
 		name := path.Join(at, e.Name())
 		isFile := path.Ext(name) == ".hcl"
-		if strings.HasPrefix(e.Name(), ".") || !isFile && e.Type().IsRegular() {
+		if strings.HasPrefix(e.Name(), ".") || !isFile && e.Type().IsRegular() || w.ignored.has(name) {
 			continue
 		}
 		file := filepath.Join(w.root, filepath.FromSlash(name))

@@ -14,8 +14,8 @@ var limitRows = [][2]string{
 	{"subscribed resources", "10,000 in all, 1,000 of one subscription."},
 	{"completion values", "100 of an input."},
 	{"text of a result", "64 KiB, unless max_text says otherwise. Longer text is truncated, and the result says so."},
-	{"structured result", "256 KiB, or four times max_text. A longer list is cut, and the result says so; any other value " +
-		"fails the call."},
+	{"structured result", "256 KiB, or four times max_text. A longer list is cut, and the result says so; any other " +
+		"value fails the call."},
 	{"resource", "16 MiB. A larger one cannot be read."},
 	{"cached results", "64 MiB in all; those that were not used longest are removed."},
 	{"state of a paused call or a task", "4 MiB: the results of its steps, and for a task its inputs."},
