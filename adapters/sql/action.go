@@ -269,7 +269,7 @@ func (a *action) plan(call *adapters.Call) (string, error) {
 
 func (a *action) planStatements(out *strings.Builder, f *hcl.Frame) error {
 	if a.Exec != nil && a.Exec.ReadsResults {
-		out.WriteString(adapters.OmittedPrefix + "the results of statements that later ones read, which are null here]\n")
+		out.WriteString(adapters.OmittedPrefix + "results that later statements read; they are null here]\n")
 		f = f.Fork(f.Context)
 		f.Lenient, f.Output = true, map[string]any{}
 	}

@@ -47,7 +47,8 @@ func canBegin(re *syntax.Regexp, r rune) (begins, empty bool) {
 		return begins, empty
 	case syntax.OpCapture, syntax.OpPlus, syntax.OpStar, syntax.OpQuest, syntax.OpRepeat:
 		begins, empty = canBegin(re.Sub[0], r)
-		return begins, empty || re.Op == syntax.OpStar || re.Op == syntax.OpQuest || re.Min == 0 && re.Op == syntax.OpRepeat
+		none := re.Op == syntax.OpStar || re.Op == syntax.OpQuest || re.Op == syntax.OpRepeat && re.Min == 0
+		return begins, empty || none
 	}
 	return false, true
 }

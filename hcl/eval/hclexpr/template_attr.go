@@ -134,7 +134,8 @@ func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv, env Comman
 	t, ok := e.(*hclsyntax.TupleConsExpr)
 	if !ok {
 		c.Errorf(e.Range(), "Literal list needed",
-			`A pipe is a list of commands, as in [["ps"], { command = ["grep", "-e", input.name], ok_codes = [0, 1] }].`)
+			`A pipe is a list of commands, as in [["ps"], { command = ["grep", "-e", input.name], ok_codes = [0, 1] `+
+				`}].`)
 		return nil
 	}
 	if len(t.Exprs) == 0 {

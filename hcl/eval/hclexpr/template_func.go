@@ -57,13 +57,14 @@ func (c *Compiler) checkFolder(h *template.Interpolation) {
 	folders := h.Type.Texts()
 	if folders == nil && !c.Diags.HasErrors() {
 		c.Errorf(h.Range, "Known name needed",
-			`The folder of under(folder, name) must be known at load, and %s is not. Write a constant, a variable or a `+
-				`local, and the rest of the path as the name.`, h.Source)
+			`The folder of under(folder, name) must be known at load, and %s is not. Write a constant, a variable or `+
+				`a local, and the rest of the path as the name.`, h.Source)
 	}
 	for _, dir := range folders {
 		if c.containsConfig(dir) {
 			c.Errorf(h.Range, "Folder too wide",
-				`%q contains the configuration, so a caller could name any file of it. Name the folder with the files.`, dir)
+				`%q contains the configuration, so a caller could name any file of it. Name the folder with the files.`,
+				dir)
 		}
 	}
 }
@@ -87,8 +88,8 @@ func fileNameValue(arg *template.Interpolation) template.Value {
 		}
 		name, ok := v.(string)
 		if !ok || name == "" || name[0] == '.' || strings.ContainsAny(name, "/\\\x00") {
-			return nil, fmt.Errorf("%s must be the name of a file: a text that is not empty, does not begin with a dot "+
-				"and has no slash or backslash", arg.Source)
+			return nil, fmt.Errorf("%s must be the name of a file: a text that is not empty, does not begin with "+
+				"a dot and has no slash or backslash", arg.Source)
 		}
 		return name, nil
 	}

@@ -74,9 +74,9 @@ func (c argvCheck) checkDashes(args []Arg, ends map[*Arg]bool) {
 			}
 			if first != nil && first.Type.Dash && !isAuthored(first) {
 				c.Errorf(first.Range, "Option counts as the caller's",
-					`%s begins with "-" and is more than a choice among texts that you wrote, so the call would be refused. `+
-						`Write the word here, as in "--name=${input.name}", each element of a list as a word of its own, `+
-						`or "--" before it if it is no option.`, first.Source)
+					`%s begins with "-" and is more than a choice among texts that you wrote, so the call would be `+
+						`refused. Write the word here, as in "--name=${input.name}", each element of a list as a word `+
+						`of its own, or "--" before it if it is no option.`, first.Source)
 			}
 		}
 	}
@@ -188,8 +188,8 @@ func (c argvCheck) checkText(a *Arg) {
 		if ok && hole && CallerControlled(h.Type) && h.Type.Path != template.PathUnder &&
 			(text.Value == "-" || text.Value == "--") {
 			c.Errorf(h.Range, "Option chosen by a call",
-				`The caller of this tool would choose an option of the program. Make %s an enum, or write the options as `+
-					`text: input.all ? "--all" : null.`, h.Source)
+				`The caller of this tool would choose an option of the program. Make %s an enum, or write the options `+
+					`as text: input.all ? "--all" : null.`, h.Source)
 		}
 	}
 }

@@ -137,9 +137,12 @@ func (c argvCheck) reportCode(f codeWord) {
 		return
 	}
 	a := f.word.arg
-	if f.reads {
+	switch {
+	case f.reads:
 		c.rejectPath(f.word, f.program)
 		return
+	case f.file && c.HasErrorAt(a.Range):
+		return // the word is code with another option
 	}
 	hint := f.hintFor(a.valueSource())
 	switch {
