@@ -207,7 +207,7 @@ tool "slow" {
 
 func TestOfficialClientCancelsAProgramWithItsChildren(t *testing.T) {
 	everyClient(t, func(t *testing.T, connect func(*folder) *client) {
-		f := example(t, "ops")
+		f := ops(t)
 		f.write("slow.hcl", slow)
 		c := connect(f)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -109,9 +109,11 @@ func (l *loader) membersOf(t hclv2.Traversal) []*eval.Member {
 		return nil
 	}
 	if len(t) > 1 {
-		name, _ := hclexpr.TraverserName(t[1])
-		if m := r.Members[name]; m != nil {
-			return []*eval.Member{m}
+		if name, known := hclexpr.TraverserName(t[1]); known {
+			if m := r.Members[name]; m != nil {
+				return []*eval.Member{m}
+			}
+			return nil
 		}
 	}
 	return slices.Collect(maps.Values(r.Members))

@@ -294,7 +294,7 @@ func TestInvalidIDsAreReported(t *testing.T) {
 		{[]string{"reject", "../../etc"}, 1, `"../../etc" is not the ID of an approval`},
 		{[]string{"show"}, 2, "show requires the ID of an approval"},
 		{[]string{"approve"}, 2, "approve requires the ID of one approval"},
-		{[]string{"reject", "a", "b"}, 2, "reject requires the ID of one approval"},
+		{[]string{"reject", ".", "a", "b"}, 2, "reject requires the ID of one approval"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			code, out, errs := o.runCommand(nil, append([]string{"approvals"}, c.args...)...)

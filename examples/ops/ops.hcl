@@ -81,7 +81,7 @@ tool "git_log" {
     dir     = var.repo_dir
     command = ["git", "log", "--max-count=${input.count}", "--date=short", "--format=%h %ad %an: %s", ["--author=${input.author}"], "--", input.path]
     parse   = "lines"
-    sandbox { read = [var.repo_dir] }
+    sandbox { read = ["${var.repo_dir}/.git"] }
   }
   result = "output.lines"
 }

@@ -106,7 +106,7 @@ func TestWarningWritesTheLinesBeforeIt(t *testing.T) {
 	log := New(out, Text, slog.LevelInfo)
 	log.Info("first")
 	log.Warn("second")
-	if got := out.String(); strings.Index(got, "first") < 0 || strings.Index(got, "second") < strings.Index(got, "first") {
+	if got := out.String(); !strings.Contains(got, "first") || strings.Index(got, "second") < strings.Index(got, "first") {
 		t.Errorf("got %q", got)
 	}
 }
