@@ -36,9 +36,9 @@ func (k *apiKeyDecoder) spec() decode.Spec {
 			k.digestField(),
 			decode.Attr(&k.secret, "secret",
 				"The key itself, as in secret.ci_key. At least 16 characters.").Check(k.hashSecret),
-			decode.Blocks("digest", "", "The digest of one of several keys with this name: while a key is replaced, the "+
-				"old one and the new one are both valid.", func() decode.Spec { return new(apiKeyDecoder).digestSpec() },
-				k.decodeDigestBlock)),
+			decode.Blocks("digest", "", "The digest of one of several keys with this name: while a key is replaced, "+
+				"the old one and the new one are both valid.",
+				func() decode.Spec { return new(apiKeyDecoder).digestSpec() }, k.decodeDigestBlock)),
 		decode.Spec{
 			decode.Attr(&k.key.Groups, "groups", "The groups of a caller that sends the key: caller.groups."),
 			scopesField(&k.key.Scopes, "scopes", "The scopes granted to the key: caller.scopes."),
@@ -51,8 +51,8 @@ func (k *apiKeyDecoder) digestSpec() decode.Spec {
 }
 
 func (k *apiKeyDecoder) digestField() decode.Field {
-	return decode.Attr(&k.digest, "sha256", "The SHA-256 digest of the key, so that the key itself is not in the file. "+
-		"hatchel key new prints a key and its digest.").TypeDoc("64 hexadecimal digits").Check(k.decodeDigest)
+	return decode.Attr(&k.digest, "sha256", "The SHA-256 digest of the key, so that the key itself is not in the "+
+		"file. hatchel key new prints a key and its digest.").TypeDoc("64 hexadecimal digits").Check(k.decodeDigest)
 }
 
 func (k *apiKeyDecoder) expiresField() decode.Field {
@@ -95,7 +95,8 @@ func (k *apiKeyDecoder) decodeExpires(d *decode.Decoder, r Range) {
 		d.Diags.Errorf(r, "Invalid time",
 			"expires is a date and time with an offset like \"2027-01-01T00:00:00Z\", not %q.", k.expires)
 	case !t.After(d.Env.Now()):
-		d.Diags.Warnf(r, "Expired key", "The key has expired. Remove the block, or issue another key with: hatchel key new.")
+		d.Diags.Warnf(r, "Expired key",
+			"The key has expired. Remove the block, or issue another key with: hatchel key new.")
 	}
 	k.key.Expires = t
 }

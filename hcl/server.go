@@ -84,8 +84,8 @@ func (s *Server) spec(call *eval.Scope) decode.Spec {
 			"else needs, such as auth, a policy, an approval or a limit, still stops the start, and a reload always "+
 			"fails.", "fail", "refuse_tool").DefaultDoc("fail"),
 		decode.Block(&s.Proxies, "trusted_proxies", "The proxies in front of the server. A request that comes from "+
-			"one of them has the rightmost address in its header that is not one of them. That address is for the log, "+
-			"the audit log and limits only: it neither identifies a caller nor makes a request one of this machine.",
+			"one of them has the rightmost address in its header that is not one of them. That address is for the "+
+			"log, the audit log and limits only: it neither identifies a caller nor makes a request one of this machine.",
 			(*TrustedProxies).spec),
 		s.healthField(call),
 		iconsField(&s.Icons, "Icons of the server."),

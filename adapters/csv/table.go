@@ -176,7 +176,8 @@ func (t *table) escapeFormula(s string) (string, error) {
 		return s, nil
 	}
 	if t.formulas == formulasRefuse {
-		return "", fmt.Errorf("the text begins with %q, so a spreadsheet would interpret it as a formula", string(first))
+		return "", fmt.Errorf("the text begins with %q, so a spreadsheet would interpret it as a formula",
+			string(first))
 	}
 	return "'" + s, nil
 }

@@ -82,8 +82,8 @@ func (b *block) spec() hcl.Spec {
 			hcl.Attr(&b.Timeout, "timeout", "The block's time limit.").DefaultDoc("the connection's, else the tool's"),
 			hcl.Block(&b.Sandbox, "sandbox", "The permissions of the programs; replaces the sandbox of the "+
 				"connection. Without a sandbox, programs read the system's programs and the files of the "+
-				"configuration directory that the command names, write to a temporary directory of their own (TMPDIR), "+
-				"and have no network.", (*sandboxBlock).spec),
+				"configuration directory that the command names, write to a temporary directory of their own "+
+				"(TMPDIR), and have no network.", (*sandboxBlock).spec),
 		},
 	)
 }

@@ -75,8 +75,8 @@ func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 	case !report.OK:
 		writeJSON(w, http.StatusUnprocessableEntity, report)
 	case !known:
-		http.Error(w, "The configuration was loaded, its revision is "+report.Revision+". This process has not served "+
-			"the revision "+strconv.Quote(since)+" lately, so it cannot report what changed since.", http.StatusNotFound)
+		http.Error(w, "The configuration was loaded, its revision is "+report.Revision+". This process has not "+
+			"served the revision "+strconv.Quote(since)+" lately, so it cannot report what changed since.", http.StatusNotFound)
 	default:
 		writeJSON(w, http.StatusOK, report)
 	}
