@@ -2,7 +2,6 @@ package hcl_test
 
 import (
 	"fmt"
-	"io/fs"
 	"testing"
 	"testing/fstest"
 
@@ -10,10 +9,10 @@ import (
 	. "hatchel/hcl"
 )
 
-// thousand is a folder of 1,000 tools, each a file of 40 lines, over one connection.
-func thousand() fstest.MapFS {
+// regions is a folder of that many tools, each a file of 40 lines, over one connection.
+func regions(tools int) fstest.MapFS {
 	files := fstest.MapFS{"main.hcl": {Data: []byte("connection \"http\" \"shop\" { base_url = \"http://127.0.0.1:9/api\" }\n")}}
-	for n := range 1000 {
+	for n := range tools {
 		files[fmt.Sprintf("group%02d/orders_%d.hcl", n/50, n)] = &fstest.MapFile{Data: regionFile(n, "open")}
 	}
 	return files
@@ -63,28 +62,44 @@ tool "orders_%[1]d" {
 }
 
 func BenchmarkLoadOfAThousandFiles(b *testing.B) {
-	files := thousand()
+	files := regions(1000)
 	b.ReportAllocs()
 	for b.Loop() {
-		benchmarkLoad(b, files, Options{})
+		loadRegions(b, files, Options{})
 	}
 }
 
 func BenchmarkReloadAfterOneEdit(b *testing.B) {
-	files := thousand()
-	opts := Options{Cache: NewCache()}
-	benchmarkLoad(b, files, opts)
+	reload := oneEdit(b, regions(1000))
 	b.ReportAllocs()
-	round := 0
 	for b.Loop() {
-		round++
-		files["group07/orders_373.hcl"] = &fstest.MapFile{Data: regionFile(373, []string{"open", "paid", "shipped"}[round%3])}
-		benchmarkLoad(b, files, opts)
+		reload()
 	}
 }
 
-func benchmarkLoad(b *testing.B, files fs.FS, opts Options) {
-	if config, diags := Load(files, all.Set().Kinds(), opts); len(diags) > 0 || len(config.Tools) != 1000 {
-		b.Fatalf("%d tools, %v", len(config.Tools), diags[0])
+func TestAReloadAfterOneEditAllocatesForThatFileAlone(t *testing.T) {
+	files := regions(200)
+	load := testing.AllocsPerRun(1, func() { loadRegions(t, files, Options{}) })
+	reload := testing.AllocsPerRun(5, oneEdit(t, files))
+	if reload > load/40 {
+		t.Errorf("a reload of one of 200 files allocates %.0f times, a load of all %.0f times", reload, load)
+	}
+}
+
+// oneEdit loads the files, and returns a function that edits one of them and loads them again.
+func oneEdit(tb testing.TB, files fstest.MapFS) func() {
+	opts := Options{Cache: NewCache()}
+	loadRegions(tb, files, opts)
+	round := 0
+	return func() {
+		round++
+		files["group03/orders_150.hcl"] = &fstest.MapFile{Data: regionFile(150, []string{"open", "paid", "shipped"}[round%3])}
+		loadRegions(tb, files, opts)
+	}
+}
+
+func loadRegions(tb testing.TB, files fstest.MapFS, opts Options) {
+	if config, diags := Load(files, all.Set().Kinds(), opts); len(diags) > 0 || len(config.Tools) != len(files)-1 {
+		tb.Fatalf("%d tools, %v", len(config.Tools), diags)
 	}
 }
