@@ -487,7 +487,7 @@ func TestLongTextIsCutAndSaysSo(t *testing.T) {
 	if !strings.Contains(got, `[Truncated: 400 bytes of 1590 bytes are shown. Ask for less with other values of `+"`lines`"+`.]`) || len(got) > 500 {
 		t.Errorf("got %d bytes: %s", len(got), got)
 	}
-	if got := callTool(t, h, "t", `{"lines": 2}`); strings.Contains(got, "Cut") {
+	if got := callTool(t, h, "t", `{"lines": 2}`); strings.Contains(got, "Truncated") {
 		t.Errorf("got %s", got)
 	}
 	// What programs read has more room.

@@ -183,7 +183,7 @@ func TestMemoryLimitCountsWhatIsNoMemoryOfAProcess(t *testing.T) {
 	const inMemory = "/dev/shm"
 	var fs unix.Statfs_t
 	if unix.Statfs(inMemory, &fs) != nil || fs.Type != unix.TMPFS_MAGIC || runtime.GOARCH != "amd64" { // whose numbers these are
-		t.Skip("no tmpfs")
+		t.Skip("needs a tmpfs at /dev/shm and the system call numbers of amd64")
 	}
 	t.Setenv("TMPDIR", inMemory)
 	const limit, exceeded = "\nsandbox { memory = \"64MiB\" }", "more than the limit of 64 MiB of memory"
