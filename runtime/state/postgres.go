@@ -52,7 +52,7 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 		return nil, postgres.ErrMalformedAddress
 	}
 	p := &Postgres{pool: pool, origin: rand.Text()}
-	p.statements, p.db = postgresStatements, p
+	p.statements, p.db, p.reservesAhead = postgresStatements, p, true
 	p.SetQuota(defaultQuotaBytes)
 	if err := p.prepare(ctx); err != nil {
 		pool.Close()
