@@ -272,8 +272,8 @@ func writeHeader(out *strings.Builder, header nethttp.Header) {
 // Plan implements adapters.Planner. It returns the request of the first page.
 func (a *paginatedAction) Plan(call *adapters.Call) (string, error) {
 	first, err := a.action.Plan(call)
-	if err != nil || a.paginate.MaxPages == 1 {
+	if err != nil || a.paginate.maxPages() == 1 {
 		return first, err
 	}
-	return fmt.Sprintf("%s\nand the next pages, at most %d in total\n", first, a.paginate.MaxPages), nil
+	return fmt.Sprintf("%s\nand the next pages, at most %d in total\n", first, a.paginate.maxPages()), nil
 }
