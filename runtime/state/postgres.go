@@ -59,7 +59,7 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	p := &Postgres{pool: pool, name: rand.Text()}
 	p.outbox.init(p.name)
 	p.listener.reader.senders = map[string]*envelopeSender{}
-	p.statements, p.db = postgresStatements, p
+	p.statements, p.db, p.reservesAhead = postgresStatements, p, true
 	p.SetQuota(defaultQuotaBytes)
 	if err := p.prepare(ctx); err != nil {
 		pool.Close()
