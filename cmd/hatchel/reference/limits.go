@@ -9,7 +9,7 @@ var limitRows = [][2]string{
 	{"message over standard input", "16 MiB, nested 64 levels deep."},
 	{"clientInfo and capabilities", "64 KiB of a request."},
 	{"requests at once", "4,096 in total, and 128 for each session or pair of streams."},
-	{"sessions over HTTP", "4,096; the one that was idle longest is closed for a new one."},
+	{"session over HTTP", "30 days. 4,096 are in memory; the others come back with their next request."},
 	{"event streams", "16,384 in all."},
 	{"subscribed resources", "10,000 in all, 1,000 of one subscription."},
 	{"completion values", "100 of an input."},
