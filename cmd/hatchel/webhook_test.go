@@ -307,26 +307,6 @@ func TestAnInterruptedTaskIsDelivered(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutDeliveriesCreatesNoState(t *testing.T) {
-	dir := writeWebhookConfig(t, "")
-	text, err := os.ReadFile(filepath.Join(dir, "tools.hcl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	hook, _, _ := strings.Cut(string(text), `tool "quick"`)
-	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(hook+"tool \"plain\" {\n  description = \"Remember nothing.\"\n  text = \"plain\"\n}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r := startReplica(t, dir, "", "--var", "bank=http://127.0.0.1:1", "--var", "ops=http://127.0.0.1:1/")
-	if got := callTool(t, r.url, "plain"); got.text() != "plain" || pendingDeliveries(t, r.url) != 0 {
-		t.Errorf("%+v", got)
-	}
-	home := strings.TrimPrefix(r.cmd.Env[1], "HOME=")
-	if entries, err := os.ReadDir(home); len(entries) > 0 || err != nil {
-		t.Errorf("there is a state: %v, %v", entries, err)
-	}
-}
-
 func TestOneOfSeveralProcessesDeliversAnEvent(t *testing.T) {
 	database := emptySchema(t)
 	_, address := startBank(t)
