@@ -136,6 +136,7 @@ func (h *Host) Close() {
 		h.current.Load().retire(0, h.closing)
 	}
 	h.retiring.Wait()
+	h.refusals.Flush()
 	if h.ownsState {
 		h.build.State.Close()
 	}

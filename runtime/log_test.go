@@ -92,23 +92,30 @@ func TestLogHasNoSensitiveInput(t *testing.T) {
 }
 
 func TestRefusedRequestsOfOneAddressHaveOneLineASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		h := newHost(t, loggedTools, logTo(&log, slog.LevelInfo))
-		for range 50 {
-			h.RecordRefusal(t.Context(), Refusal{
-				Status: http.StatusUnauthorized, Reason: "Unknown key", Path: "/mcp",
-				Caller: &mcp.Caller{Remote: "192.0.2.7:4000"},
+	for claim, wait := range map[string]func(h *Host){
+		"the others are counted":                 func(*Host) { time.Sleep(time.Minute) },
+		"the count is written when it is closed": (*Host).Close,
+	} {
+		t.Run(claim, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				h := newHost(t, loggedTools, logTo(&log, slog.LevelInfo))
+				for range 50 {
+					h.RecordRefusal(t.Context(), Refusal{
+						Status: http.StatusUnauthorized, Reason: "Unknown key", Path: "/mcp",
+						Caller: &mcp.Caller{Remote: "192.0.2.7:4000"},
+					})
+				}
+				wait(h)
+				synctest.Wait()
+				text := regexp.MustCompile(`time=\S+ `).ReplaceAllString(log.String(), "")
+				line := `level=INFO msg="request refused" status=401 path=/mcp reason="Unknown key" subject="" key="" remote=192.0.2.7:4000 count=`
+				if text != line+"1\n"+line+"49\n" {
+					t.Errorf("got %s", text)
+				}
 			})
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		text := regexp.MustCompile(`time=\S+ `).ReplaceAllString(log.String(), "")
-		line := `level=INFO msg="request refused" status=401 path=/mcp reason="Unknown key" subject="" key="" remote=192.0.2.7:4000 count=`
-		if text != line+"1\n"+line+"49\n" {
-			t.Errorf("got %s", text)
-		}
-	})
+		})
+	}
 }
 
 // BenchmarkLogOfACall prints what the line of a call adds to it. Calls with and without it run in turns,

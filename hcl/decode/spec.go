@@ -33,6 +33,7 @@ type Field struct {
 	Label    string // the meaning of the block's label; empty for a block without label
 
 	omitsAbsent bool   // of an Expr, see OmitAbsent
+	collection  bool   // of an Expr, see CompileCollection
 	formerly    string // the former name of the argument
 	last        bool   // it is decoded after the other fields
 	group       *group
@@ -95,6 +96,7 @@ func Blocks(name, label, doc string, nested func() Spec, read func(*Decoder, *hc
 // and can read each.key and each.value; the adapter sets Frame.Each of a fork of the frame.
 func EachField(dst **hclexpr.Expr, name, doc string) Field {
 	f := Attr(dst, name, doc).AllowFile()
+	f.collection = true
 	return f.Then(func(d *Decoder, _ diag.Range) {
 		key, elem := d.eachTypes(*dst)
 		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))

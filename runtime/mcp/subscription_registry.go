@@ -25,6 +25,9 @@ func (r *subscriptionRegistry) add(sub *subscription, t topic) {
 		r.byTopic[t] = make(map[*subscription]struct{})
 	}
 	r.byTopic[t][sub] = struct{}{}
+	if sub.topics == nil {
+		sub.topics = make(map[topic]struct{})
+	}
 	sub.topics[t] = struct{}{}
 }
 

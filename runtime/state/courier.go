@@ -25,9 +25,10 @@ type Courier interface {
 	Processes() int
 
 	// Send sends news to a process. It returns nil when the process has heard them, which means that its function
-	// has returned, or when they are kept in a record that the process reads as soon as it hears again. It returns
-	// [ErrGone] when the process does not exist, and [ErrUnavailable] when ctx ended before the store was available;
-	// then the process may have heard the news nevertheless.
+	// has returned, or, after a second, when they are kept in a record that the process reads as soon as it hears
+	// again. It returns [ErrGone] when the process does not exist, which only a process that hears itself can tell,
+	// and [ErrUnavailable] when ctx ended before the store was available; then the process may have heard the news
+	// nevertheless.
 	//
 	// When to is empty, Send sends news of at most [MaxBroadcast] bytes to all other processes, and returns nil when
 	// they are sent. A process that does not hear at this moment misses them.

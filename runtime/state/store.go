@@ -48,7 +48,8 @@ type Store interface {
 	// Watch calls changed with the kind and the name of each record that another process adds,
 	// replaces or removes, one after the other, until ctx ends. An empty kind means that any record
 	// may have changed: at the beginning, and after Watch has missed changes. Changes with [Record.NoNotify] and
-	// expired records are not announced, nor is anything in a store that no other process can open.
+	// expired records are not announced, nor is anything in a store that no other process can open. The last
+	// changes of a process that dies may not be announced either.
 	// It calls attempted with the error of each attempt to notice changes, and nil after one that succeeded.
 	Watch(ctx context.Context, changed func(kind, name string), attempted func(error))
 
