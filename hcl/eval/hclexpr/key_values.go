@@ -8,8 +8,8 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
-	"hatchel/hcl/template"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 	"hatchel/hcl/template/shelltext"
 	"hatchel/hcl/value"
 )
