@@ -30,7 +30,6 @@ type paginate struct {
 const (
 	defaultMaxPages = 10
 	bodiesInItems   = 4 // the items of all pages may have this many times the size of a body
-	minValueSize    = 32
 	jsonPrefix      = "json."
 )
 
@@ -135,7 +134,7 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 		}
 		earlierItems = pageItems
 		for _, item := range pageItems {
-			if left -= sizeOf(item); left < 0 {
+			if left -= value.Weight(item); left < 0 {
 				return a.cutOutput(call, items, n, bodiesInItems*a.maxBody)
 			}
 			items = append(items, item)
@@ -166,29 +165,6 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 func repeatsObjects(earlier, items []any) bool {
 	isObject := func(item any) bool { _, ok := item.(map[string]any); return ok }
 	return slices.ContainsFunc(items, isObject) && slices.EqualFunc(earlier, items, value.Equal)
-}
-
-// sizeOf returns the size of an item: that of its texts, where every value counts minValueSize or more. Otherwise
-// items could take fifty times the size of the body that they come from, such as [{},{},…].
-func sizeOf(item any) int64 {
-	size := int64(minValueSize)
-	switch v := item.(type) {
-	case string:
-		return max(size, int64(len(v)))
-	case []any:
-		for _, e := range v {
-			size += sizeOf(e)
-		}
-	case map[string]any:
-		for name, e := range v {
-			size += int64(len(name)) + sizeOf(e)
-		}
-	case value.LazyJSON:
-		if decoded, err := v.Value(); err == nil {
-			return sizeOf(decoded)
-		}
-	}
-	return size
 }
 
 // digest identifies the page that a request reads.

@@ -132,6 +132,9 @@ func appendCell(dst []byte, v any) []byte {
 	return dst
 }
 
+// Weight returns that of the decoded rows; see value.Weight.
+func (t *resultSet) Weight() int64 { return int64(t.size + 32*len(t.cells)) }
+
 // Value implements value.Deferred.
 func (t *resultSet) Value() (any, error) {
 	if decoded := t.decoded.Load(); decoded != nil {

@@ -16,6 +16,7 @@ var limitRows = [][2]string{
 	{"text of a result", "64 KiB, unless max_text says otherwise. Longer text is truncated, and the result says so."},
 	{"structured result", "256 KiB, or four times max_text. A longer list is cut, and the result says so; any other " +
 		"value fails the call."},
+	{"outputs of a step with each", "128 MiB in all, where every value counts 32 bytes or more. More fail the call."},
 	{"resource", "16 MiB. A larger one cannot be read."},
 	{"cached results", "64 MiB in all; those that were not used longest are removed."},
 	{"state of a paused call or a task", "4 MiB: the results of its steps, and for a task its inputs."},
