@@ -10,10 +10,10 @@ import (
 	"hatchel/runtime/state"
 )
 
-// silentStore is the store of a process that always dies before it can announce a change.
-type silentStore struct{ *state.Postgres }
+// dyingStore is the store of a process that dies before it can announce a change.
+type dyingStore struct{ *state.Postgres }
 
-func (s silentStore) Replace(ctx context.Context, r *state.Record) (bool, error) {
+func (s dyingStore) Replace(ctx context.Context, r *state.Record) (bool, error) {
 	r.NoNotify = true
 	return s.Postgres.Replace(ctx, r)
 }
@@ -35,7 +35,7 @@ func TestChangesThatWereNotAnnouncedAreFound(t *testing.T) {
 	here.SetNotifier(f)
 	there := newHost(t, src, w.use, withStore(t, func(ctx context.Context) (state.Store, error) {
 		p, err := state.OpenPostgres(ctx, address)
-		return silentStore{p}, err
+		return dyingStore{p}, err
 	}))
 	t.Run("the end of a task that works here", func(t *testing.T) {
 		id := startTask(t, here, "held").TaskID
