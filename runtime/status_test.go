@@ -110,7 +110,9 @@ var _ state.RemoteStore = silentStore{}
 
 func (silentStore) Ping(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
-func (silentStore) Versions(context.Context, string, []string) (map[string]int, error) { return nil, nil }
+func (silentStore) Versions(context.Context, string, []string) (map[string]int, error) {
+	return nil, nil
+}
 
 func TestHealthOfWhatDoesNotAnswerIsAskedAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
