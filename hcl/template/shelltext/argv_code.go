@@ -82,9 +82,11 @@ func (c argvCheck) checkLine(words []word, stdin taint) {
 // $1 ...", "sh", input.x].
 func (c argvCheck) checkInlineShell(words []word, stdin taint) {
 	for i, w := range words {
-		_, p, _ := lookup(w.text)
+		if _, p, _ := lookup(w.text); !p.shell || !w.constant {
+			continue
+		}
 		code := codeAfterC(words[i+1:])
-		if !p.shell || !w.constant || code < 0 || !words[i+1+code].constant {
+		if code < 0 || !words[i+1+code].constant {
 			continue
 		}
 		at := words[i+1+code]
