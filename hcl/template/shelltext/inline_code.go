@@ -2,6 +2,7 @@ package shelltext
 
 import (
 	"cmp"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -74,8 +75,19 @@ func nestedCommands(words []word) []codeWord {
 }
 
 // findExec finds code in the commands that find runs.
-func findExec(words []word) []codeWord {
-	var found []codeWord
+func findExec(words []word) (found []codeWord) {
+	for option, inner := range execCommands(words) {
+		found = append(found, innerCommand("find "+option, inner)...)
+	}
+	return found
+}
+
+// execCommands iterates over the commands of find: an option such as -exec, and the words after it.
+func execCommands(words []word) iter.Seq2[string, []word] {
+	return func(yield func(string, []word) bool) { eachExec(words, yield) }
+}
+
+func eachExec(words []word, yield func(option string, inner []word) bool) {
 	for i := 1; i < len(words); i++ {
 		switch words[i].text {
 		case "-exec", "-execdir", "-ok", "-okdir":
@@ -87,10 +99,11 @@ func findExec(words []word) []codeWord {
 			words[end-1].text == "{}")) {
 			end++
 		}
-		found = append(found, innerCommand("find "+words[i].text, words[i+1:end])...)
+		if !yield(words[i].text, words[i+1:end]) {
+			return
+		}
 		i = end
 	}
-	return found
 }
 
 func innerCommand(outer string, words []word) []codeWord {
@@ -107,12 +120,16 @@ type optionScanner struct {
 	commandSpec
 	found        []codeWord
 	at           int
-	operands     int
-	codeGiven    bool  // an option contained the code
-	readsInput   bool  // an option names the standard input as the program
-	program      *word // the name of the file of code
-	hasC         bool  // the shell has the option -c
-	optionsEnded bool  // all further words are operands
+	operands     int    // after the subcommand
+	subcommand   string // with the name of the program: git-grep
+	codeGiven    bool   // an option contained the code
+	readsInput   bool   // an option names the standard input as the program
+	programs     []word // the names of files of code, and code in options
+	shellCode    int    // the index of code for a shell, or 0
+	inner        int    // the index of the command that it runs, or 0
+	rest         int    // the index of the first operand if all are code, or 0
+	hasC         bool   // the shell has the option -c
+	optionsEnded bool   // all further words are operands
 }
 
 // newOptionScanner returns a scanner of a command line whose program is known.
@@ -121,7 +138,7 @@ func newOptionScanner(words []word) (*optionScanner, bool) {
 		return nil, false
 	}
 	name, spec, ok := lookup(words[0].text)
-	return &optionScanner{name: name, commandSpec: spec, words: words}, ok
+	return &optionScanner{name: name, subcommand: name, commandSpec: spec, words: words}, ok
 }
 
 func (s *optionScanner) run() {
@@ -193,14 +210,15 @@ const (
 	dataArgument
 	codeArgument
 	fileArgument // a file of code
-	loadArgument // code that does not replace the program
+	loadArgument // code, or a file of it, that does not replace the program
+	addArgument  // code that does not replace the program
 )
 
 // kindOf returns the meaning of the argument of an option. Codes and data are the options of those
 // kinds.
 func (s *optionScanner) kindOf(option, codes, data string) argumentKind {
 	for kind, list := range []string{dataArgument: data, codeArgument: codes, fileArgument: s.files,
-		loadArgument: s.loads} {
+		loadArgument: s.loads, addArgument: s.adds} {
 		if slices.Contains(strings.Fields(list), option) {
 			return argumentKind(kind)
 		}
@@ -227,32 +245,38 @@ func (s *optionScanner) scanArgument(w word, option string, inline bool, kind ar
 		}
 		w = s.words[s.at]
 	}
-	if kind == fileArgument {
-		s.program = &w
+	if kind == dataArgument {
+		return
 	}
-	switch {
-	case kind == dataArgument:
-	case w.constant && kind == fileArgument:
-		_, rest, _ := strings.Cut(w.text, option)
-		s.readsInput = s.readsInput || standardFile(strings.TrimPrefix(rest, "=")) || standardFile(w.text)
-	case !w.constant:
-		s.report(w, option, kind == codeArgument)
-		s.found[len(s.found)-1].file = kind != codeArgument
+	s.programs = append(s.programs, w)
+	isFile := kind == fileArgument || kind == loadArgument
+	if !w.constant {
+		s.report(w, option, !isFile)
+		s.found[len(s.found)-1].file = isFile
+		return
+	}
+	_, rest, _ := strings.Cut(w.text, option)
+	s.readsInput = s.readsInput || standardFile(strings.TrimPrefix(rest, "=")) || standardFile(w.text)
+	if s.runsShell && !inline {
+		s.shellCode = s.at
 	}
 }
 
 // scanOperand reads one operand and reports whether the rest of the line is data.
 func (s *optionScanner) scanOperand(w word) (done bool) {
-	if s.name == "env" && strings.Contains(w.text, "=") {
+	if variable, _, ok := strings.Cut(w.text, "="); ok && (s.name == "env" || s.name == "sudo") {
+		if !w.constant && LoadsCode(variable) {
+			s.report(w, "", false)
+		}
 		return false
 	}
 	s.operands++
-	if sub, ok := commandSpecs[s.name+"-"+w.text]; ok && s.operands == 1 && w.constant {
-		s.commandSpec = sub
+	if sub, ok := commandSpecs[s.subcommand+"-"+w.text]; ok && s.operands == 1 && w.constant {
+		s.commandSpec, s.subcommand, s.operands = sub, s.subcommand+"-"+w.text, 0
 		return false
 	}
 	if s.operands <= s.skip {
-		if !w.constant && !s.optionsEnded && w.text == "" && s.operand == command {
+		if !w.constant && !s.optionsEnded && w.text == "" && s.operand == command && s.subcommand == s.name {
 			s.report(w, "", false)
 		}
 		return false
@@ -267,8 +291,10 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 		switch {
 		case s.hasC && !w.constant:
 			s.report(w, "-c", true)
-		case !s.codeGiven && !s.hasC:
-			s.program = &w
+		case s.hasC:
+			s.shellCode = s.at
+		case !s.codeGiven:
+			s.programs = append(s.programs, w)
 			if !w.constant {
 				s.report(w, "", false)
 				s.found[len(s.found)-1].file = true
@@ -276,10 +302,14 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 		}
 		return true
 	case codeRest:
+		if s.optionsEnded = true; s.rest == 0 {
+			s.rest = s.at
+		}
 		if !w.constant {
 			s.report(w, "", false)
 		}
 	case command:
+		s.inner = s.at
 		s.found = append(s.found, innerCommand(s.name, s.words[s.at:])...)
 		return true
 	case file:
