@@ -30,7 +30,7 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 		return
 	}
 	inner, p, dangerous := lookup(words[0].text)
-	dangerous = dangerous && p.operand != file || inner == "find"
+	dangerous = dangerous && p.operand != file && (p.operand != data || p.code+p.codes+p.adds != "") || inner == "find"
 	if noOptions[inner] {
 		return
 	}
