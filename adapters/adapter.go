@@ -146,6 +146,9 @@ type Call struct {
 	// Pace is the rate of the connection; nil for none. An Action that sends more than one request waits for it before
 	// each one after the first.
 	Pace *Pace
+	// Asked is when the backend was last asked something. An Action that sends more than one request sets it before
+	// each one.
+	Asked time.Time
 	// Client receives notifications about the call. Its methods may only be called in the goroutine
 	// of Do.
 	Client

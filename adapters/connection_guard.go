@@ -60,9 +60,9 @@ func (g *ConnectionGuard) Do(ctx context.Context, a Action, call *Call) (any, er
 	}
 	call.Pace = g.pace
 	defer func() { call.Pace = nil }()
-	began := time.Now()
+	call.Asked = time.Now()
 	output, err := a.Do(ctx, call)
-	seen = healthAfter(ctx, err, time.Since(began) >= call.Timeout/2)
+	seen = healthAfter(ctx, err, time.Since(call.Asked) >= call.Timeout/2)
 	return output, err
 }
 
@@ -123,19 +123,23 @@ const (
 )
 
 // healthAfter judges the backend by the result of a call. Most of the call's time must have been
-// the backend's for a timeout to count: earlier steps may have left it next to none.
+// the backend's for a timeout to count: earlier steps, pages and waits may have left it next to none.
 func healthAfter(ctx context.Context, err error, hadMostOfTime bool) health {
-	var f *Fault
-	switch {
-	case err == nil:
+	if err == nil {
 		return healthy
+	}
+	f := new(Fault)
+	errors.As(err, &f) // any other error leaves it empty
+	switch {
+	case f.Unavailable:
+		return unhealthy
+	case f.NotSent:
+		return healthUnknown
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && hadMostOfTime:
 		return unhealthy
 	case ctx.Err() != nil:
 		return healthUnknown // the caller canceled the call, or its time was over
-	case errors.As(err, &f) && f.Unavailable:
-		return unhealthy
-	case errors.As(err, &f) && f.Status != 0:
+	case f.Status != 0:
 		return healthy // it responded, even if it rejected the request
 	}
 	return healthUnknown

@@ -10,7 +10,19 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/internal/ctxtime"
 )
+
+// pages is an action that asks for a page a second, until ctx ends.
+type pages struct{}
+
+func (pages) Do(ctx context.Context, call *adapters.Call) (any, error) {
+	for ctx.Err() == nil {
+		call.Asked = time.Now()
+		ctxtime.Sleep(ctx, time.Second)
+	}
+	return nil, ctx.Err()
+}
 
 type actionFunc func(context.Context) error
 
@@ -132,6 +144,28 @@ func TestBreaker(t *testing.T) {
 			defer cancel()
 			wait := actionFunc(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 			g.Do(ctx, wait, &adapters.Call{Timeout: time.Minute})
+			wantState(t, g, "closed")
+		},
+		"does not count a timeout among pages that came in time": func(t *testing.T) {
+			g := newBreaker(1, time.Second, time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			g.Do(ctx, pages{}, &adapters.Call{Timeout: 10 * time.Second})
+			wantState(t, g, "closed")
+		},
+		"counts a timeout after an attempt that failed": func(t *testing.T) {
+			g := newBreaker(1, time.Second, time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			g.Do(ctx, actionFunc(func(ctx context.Context) error { <-ctx.Done(); return down }), &adapters.Call{Timeout: time.Minute})
+			wantState(t, g, "open")
+		},
+		"does not count a call that sent nothing in all its time": func(t *testing.T) {
+			g := newBreaker(1, time.Second, time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			busy := actionFunc(func(ctx context.Context) error { <-ctx.Done(); return &adapters.Fault{NotSent: true} })
+			g.Do(ctx, busy, &adapters.Call{Timeout: time.Second})
 			wantState(t, g, "closed")
 		},
 	} {

@@ -76,7 +76,7 @@ func TestRateOfAConnection(t *testing.T) {
 			_, err := g.Do(ctx, nothing, &adapters.Call{})
 			var f *adapters.Fault
 			const want = `requests to "shop" are limited to 1 a minute, and the next turn is later than this call can wait; ` +
-				`nothing was sent. Try again in 1m0s`
+				`this request was not sent. Try again in 1m0s`
 			if !errors.As(err, &f) || f.Message != want || !f.NotSent || f.RetryAfter != time.Minute || time.Since(began) != 0 {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
@@ -109,7 +109,7 @@ func TestRateOfAConnection(t *testing.T) {
 			g := newPacedGuard(spaced(0))
 			refused := pacedAction(func(ctx context.Context, p *adapters.Pace) error { p.Postpone(ctx, time.Hour); return nil })
 			_, _ = g.Do(ctx, refused, &adapters.Call{})
-			if _, err := g.Do(ctx, nothing, &adapters.Call{}); err == nil || !strings.Contains(err.Error(), "the service has asked for a pause; nothing was sent. Try again in 1h0m0s") {
+			if _, err := g.Do(ctx, nothing, &adapters.Call{}); err == nil || !strings.Contains(err.Error(), "the service has asked for a pause; this request was not sent. Try again in 1h0m0s") {
 				t.Error(err)
 			}
 		},

@@ -22,6 +22,7 @@ type Server struct {
 	PageSize      int    // page size of lists
 	DenyByDefault bool   // calls that no rule allows are denied
 	RefuseTools   bool   // at start, tools that need a missing value are refused
+	NoSessions    bool   // clients up to revision 2025-11-25 get no session over HTTP
 	Limit         *Limit // on the calls of all tools together; nil for none
 	Proxies       *TrustedProxies
 	Health        *HealthAccess
@@ -83,6 +84,9 @@ func (s *Server) spec(call *eval.Scope) decode.Spec {
 			"backend, connection or sandbox needs it. They are not listed, and calls are told why. What anything "+
 			"else needs, such as auth, a policy, an approval or a limit, still stops the start, and a reload always "+
 			"fails.", "fail", "refuse_tool").DefaultDoc("fail"),
+		decode.BoolChoice(&s.NoSessions, "sessions", "What clients up to revision 2025-11-25 get over HTTP: `sealed` "+
+			"gives each a session that every process with the same state knows, also after a restart. `none` gives them "+
+			"none, so that they cannot be asked, subscribe, or be told of changes.", "sealed", "none").DefaultDoc("sealed"),
 		decode.Block(&s.Proxies, "trusted_proxies", "The proxies in front of the server. A request that comes from "+
 			"one of them has the rightmost address in its header that is not one of them. That address is for the "+
 			"log, the audit log and limits only: it neither identifies a caller nor makes a request one of this machine.",

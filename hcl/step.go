@@ -279,7 +279,10 @@ func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 	case schema.List, schema.Set:
 		return stepMember(s.Name, schema.ListOf(out), "")
 	}
-	return stepMember(s.Name, eval.AnyType, "")
+	if out.HeldCuts() == nil {
+		return stepMember(s.Name, eval.AnyType, "")
+	}
+	return stepMember(s.Name, &schema.Type{Kind: schema.Any, Elem: out}, "") // a list or map of what a limit may cut
 }
 
 // typeWithKey returns the type of the result for one element of each, which has the member key.

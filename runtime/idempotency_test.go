@@ -99,6 +99,26 @@ func TestTheSameKeyWaitsForTheFirst(t *testing.T) {
 	})
 }
 
+func TestATimeoutBeforeAnythingWasSentFreesTheKey(t *testing.T) {
+	w := newFakeBackend()
+	ran := 0
+	w.do["busy"] = func(ctx context.Context, _ *adapters.Call) (any, error) {
+		if ran++; ran > 1 {
+			return map[string]any{"value": "done"}, nil
+		}
+		<-ctx.Done()
+		return nil, &adapters.Fault{Message: "busy", Cause: ctx.Err(), NotSent: true}
+	}
+	inBubble(t, tool("t", keyed+"timeout = \"1s\"\nfake { do = \"busy\" }"), w.use, func(t *testing.T, h *Host) {
+		if got := callAs(t, h, "ann", "t", `{"idempotency_key":"k"}`); !strings.Contains(got, "timed out after 1s; busy") {
+			t.Errorf("the first call: %s", got)
+		}
+		if got := callAs(t, h, "ann", "t", `{"idempotency_key":"k"}`); !strings.Contains(got, "done") {
+			t.Errorf("the call that is repeated: %s", got)
+		}
+	})
+}
+
 func TestAFailureOfAKeyIsItsResult(t *testing.T) {
 	w := newFakeBackend()
 	count := w.addCounter()

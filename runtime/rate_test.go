@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"hatchel/runtime/state"
@@ -94,29 +93,6 @@ func TestWithoutARateNothingIsRemembered(t *testing.T) {
 	if got := printDiagnostics(diags); !strings.Contains(got, "State cannot be kept") || !strings.Contains(got, "are rate limited") || !strings.Contains(got, "there is no place for it") || opened.Load() != 1 {
 		t.Errorf("with a rate it is opened %d times: %s", opened.Load(), got)
 	}
-}
-
-func TestACallThatIsRefusedAgainDoesNotTroubleTheStore(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	synctest.Test(t, func(t *testing.T) {
-		h, store := newFlakyHost(t, path, `tool "x" {
-			description = "x"
-			limit { rate = "1/m" }
-			text = "done"
-		}`, new(fakeBackend).use)
-		callAs(t, h, "ann", "x", `{}`)
-		callAs(t, h, "ann", "x", `{}`)
-		store.unavailable.Store(true)
-		time.Sleep(30 * time.Second)
-		if said := callAs(t, h, "ann", "x", `{}`); !isLimited(said) || !strings.Contains(said, "Try again in 30s") {
-			t.Errorf("half a minute later: %s", said)
-		}
-		store.unavailable.Store(false)
-		time.Sleep(30 * time.Second)
-		if said := callAs(t, h, "ann", "x", `{}`); isLimited(said) {
-			t.Errorf("a minute later: %s", said)
-		}
-	})
 }
 
 func TestTheRateOfAConnectionIsHeldByAllThatShareAState(t *testing.T) {

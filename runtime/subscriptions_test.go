@@ -89,7 +89,7 @@ func TestAFollowedDocumentIsReadAgainUntilNobodyFollows(t *testing.T) {
 		if reads != 0 {
 			t.Errorf("read %d times for nobody", reads)
 		}
-		one, two := &mcp.Caller{}, &mcp.Caller{Session: "two"}
+		one, two := &mcp.Caller{}, &mcp.Caller{Remote: "two"}
 		for _, c := range []*mcp.Caller{one, two} {
 			if err := h.SubscribeResource(t.Context(), c, "doc://a"); err != nil {
 				t.Fatal(err)

@@ -124,3 +124,35 @@ func TestSlowWriteOfATaskHoldsNoOther(t *testing.T) {
 		waitForTasks(t, h)
 	})
 }
+
+// reloadingStore is a store that calls onRecord once, before it returns a record.
+type reloadingStore struct {
+	state.Store
+	onRecord atomic.Pointer[func()]
+}
+
+func (s *reloadingStore) Record(ctx context.Context, kind, name string) (*state.Record, error) {
+	if f := s.onRecord.Swap(nil); f != nil {
+		(*f)()
+	}
+	return s.Store.Record(ctx, kind, name)
+}
+
+func TestATaskRequestIsServedFromOneConfiguration(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeBackend()
+		w.addCounter()
+		store := new(reloadingStore)
+		h := newHost(t, tool("asks", deleting), w.use, withStoreAround(t, path, store, &store.Store))
+		id := startTask(t, h, "asks").TaskID
+		waitForTasks(t, h)
+		reload := func() { load(t, h, tool("asks", deleting+"timeout = \"20s\"")) }
+		store.onRecord.Store(&reload)
+		updateTask(t, h, id, `{"name":`+accept+`,"sure":{"action":"accept","content":{"confirm":true}}}`)
+		waitForTasks(t, h)
+		if r := getTask(t, h, id); r.Status != "completed" {
+			t.Errorf("%+v", r)
+		}
+	})
+}

@@ -36,16 +36,7 @@ func (w *fakeBackend) addToken() {
 func TestACallHasTheTokenOfItsCaller(t *testing.T) {
 	w := newFakeBackend()
 	w.addToken()
-	h := newHost(t, tool("t", `fake { do = "token" }`)+tool("outer", `
-step "inner" {
-  tool "t" {}
-}
-step "each" {
-  each     = [1, 2]
-  parallel = 2
-  fake { do = "token" }
-}
-text = "${step.inner.result} ${step.each[0].value} ${step.each[1].value}"`), w.use)
+	h := newHost(t, everyStep("token"), w.use)
 	for token, want := range map[string]string{"s3cr3t-t0k3n": "s3cr3t-t0k3n s3cr3t-t0k3n s3cr3t-t0k3n", "": "none none none"} {
 		req := modernRequest("outer", `{}`, `{}`)
 		withToken(token)(req.Caller)
@@ -64,42 +55,12 @@ func TestTokensAreNotRemembered(t *testing.T) {
 	w := newFakeBackend()
 	w.addToken()
 	w.do["shown"] = func(_ context.Context, c *adapters.Call) (any, error) { return c.Token != nil, nil }
-	src := tool("t", task1h+`
-step "before" {
-  fake { do = "shown" }
-}
-step "sure" {
-  ask "sure" {
-    elicit { message = "Sure?" }
-  }
-}
-step "after" {
-  fake { do = "token" }
-}
-text = "${step.before.value} ${step.after.value}"`)
 	for answered, want := range map[string]string{"s3cr3t-tw0": "true s3cr3t-tw0", "": "true none"} {
-		h := newHost(t, src, w.use, storedIn(t, path))
 		req := modernRequest("t", `{}`, following)
 		withToken("s3cr3t-0ne")(req.Caller)
-		id := mustCall(t, h, req).TaskID
-		status := func() *callReply {
-			r, err := taskRequest(t, h, "tasks/get", id, "", withToken(""))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
+		if got := afterRestart(t, w, path, "shown", "token", req, withToken(answered)); got != want {
+			t.Errorf("got %q", got)
 		}
-		waitFor(t, func() bool { return status().Status == "input_required" })
-		h.Close()
-		h = newHost(t, src, w.use, storedIn(t, path))
-		if _, err := taskRequest(t, h, "tasks/update", id, `{"sure":{"action":"accept","content":{}}}`, withToken(answered)); err != nil {
-			t.Fatal(err)
-		}
-		waitFor(t, func() bool { return status().Status == "completed" })
-		if r := status(); r.Result.text() != want {
-			t.Errorf("got %+v", r.Result)
-		}
-		h.Close()
 		files, err := filepath.Glob(path + "*")
 		if err != nil || len(files) == 0 {
 			t.Fatal(files, err)

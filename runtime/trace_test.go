@@ -26,16 +26,7 @@ func (w *fakeBackend) addTraceparent() {
 func TestEveryStepOfACallHasItsTrace(t *testing.T) {
 	w := newFakeBackend()
 	w.addTraceparent()
-	h := newHost(t, tool("inner", `fake { do = "trace" }`)+tool("outer", `
-step "inner" {
-  tool "inner" {}
-}
-step "each" {
-  each     = [1, 2]
-  parallel = 2
-  fake { do = "trace" }
-}
-text = "${step.inner.result} ${step.each[0].value} ${step.each[1].value}"`), w.use)
+	h := newHost(t, everyStep("trace"), w.use)
 	want := strings.Join([]string{traceparent, traceparent, traceparent}, " ")
 	inMeta := modernRequest("outer", `{}`, `{}`)
 	inMeta.Meta = []byte(`{"traceparent":"` + traceparent + `"}`)
@@ -49,30 +40,24 @@ text = "${step.inner.result} ${step.each[0].value} ${step.each[1].value}"`), w.u
 }
 
 func TestATaskContinuesTheTraceOfItsCall(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
 	w := newFakeBackend()
 	w.addTraceparent()
-	src := tool("t", task1h+`
-step "sure" {
-  ask "sure" {
-    elicit { message = "Sure?" }
-  }
-}
-step "after" {
-  fake { do = "trace" }
-}
-text = step.after.value`)
-	h := newHost(t, src, w.use, storedIn(t, path))
 	req := modernRequest("t", `{}`, following)
 	req.Meta = []byte(`{"traceparent":"` + traceparent + `"}`)
-	id := mustCall(t, h, req).TaskID
-	waitFor(t, func() bool { return getTask(t, h, id).Status == "input_required" })
-	h.Close()
-	h = newHost(t, src, w.use, storedIn(t, path))
-	updateTask(t, h, id, `{"sure":{"action":"accept","content":{}}}`)
-	waitFor(t, func() bool { return getTask(t, h, id).Status == "completed" })
-	if r := getTask(t, h, id); r.Result.text() != traceparent {
-		t.Errorf("got %q", r.Result.text())
+	anyone := func(*mcp.Caller) {}
+	got := afterRestart(t, w, filepath.Join(t.TempDir(), "state.db"), "trace", "trace", req, anyone)
+	if got != traceparent+" "+traceparent {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestACompletionHasTheTraceOfItsRequest(t *testing.T) {
+	w := newFakeBackend()
+	w.do["cities"] = func(_ context.Context, c *adapters.Call) (any, error) { return []any{c.Traceparent}, nil }
+	h := newHost(t, completing, w.use)
+	req := &mcp.CompleteRequest{Kind: "tool", Name: "t", Argument: "city", Meta: []byte(`{"traceparent":"` + traceparent + `"}`)}
+	if got := complete(t, h, req); got != traceparent {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -82,7 +67,9 @@ func TestTheLogHasTheTraceOfACall(t *testing.T) {
 	req := modernRequest("t", `{}`, `{}`)
 	req.Meta = []byte(`{"traceparent":"` + traceparent + `"}`)
 	_, _ = tryCall(t, h, req)
-	if got := log.String(); !strings.Contains(got, "trace_id="+traceID) {
+	req.Name = "unknown"
+	_, _ = tryCall(t, h, req)
+	if got := log.String(); strings.Count(got, "trace_id="+traceID) != 2 {
 		t.Errorf("logged %s", got)
 	}
 }

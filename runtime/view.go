@@ -194,7 +194,7 @@ func (v *view) completable(req *mcp.CompleteRequest) (*call.Operation, error) {
 func serverInfo(s hcl.Server, t *hcl.Toolset) *mcp.Info {
 	info := mcp.ServerInfo{
 		Name: s.Name, Version: s.Version, Title: s.Title, WebsiteURL: s.Website, Icons: icons(s.Icons),
-		Instructions: s.Instructions,
+		Instructions: s.Instructions, NoSessions: s.NoSessions,
 	}
 	if t != nil {
 		info.Title, info.Instructions = cmp.Or(t.Title, s.Title), cmp.Or(t.Instructions, s.Instructions)

@@ -134,19 +134,20 @@ var (
 
 // roundTrip sends a request, retries it as the policy allows, and returns the output.
 func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]any, error) {
-	address, began, renewed, sent := r.address(), time.Now(), false, false
+	address, began, renewed, sent, outage := r.address(), time.Now(), false, false, false
 	for attempt := 1; ; attempt++ {
 		out, failed := a.attempt(ctx, r, address)
 		if failed == nil {
 			return out, nil
 		}
 		if err := ctx.Err(); err == context.DeadlineExceeded {
-			return nil, &adapters.Fault{Message: "the request was tried " + times(attempt), Cause: err}
+			return nil, &adapters.Fault{Message: "the request was tried " + times(attempt), Cause: err, Unavailable: outage}
 		} else if err != nil {
 			return nil, err
 		}
 		sent = sent || !failed.unsent
-		failed.Unavailable, failed.NotSent = failed.isOutage(), !sent
+		outage = failed.isOutage()
+		failed.Unavailable, failed.NotSent = outage, !sent
 		r.call.Pace.Postpone(ctx, failed.RetryAfter)
 		wait, again := a.retry.next(failed, attempt, a.repeatable)
 		if failed.Status == nethttp.StatusUnauthorized && !renewed {
@@ -207,6 +208,7 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 		ctx = context.WithValue(ctx, streamKey{}, r.stream)
 	}
 	r.tries++
+	r.call.Asked = time.Now()
 	if trace := r.call.Trace; trace != nil {
 		trace(r.event(adapters.TraceSent), a.describe(r))
 	}
@@ -272,8 +274,8 @@ func writeHeader(out *strings.Builder, header nethttp.Header) {
 // Plan implements adapters.Planner. It returns the request of the first page.
 func (a *paginatedAction) Plan(call *adapters.Call) (string, error) {
 	first, err := a.action.Plan(call)
-	if err != nil || a.paginate.MaxPages == 1 {
+	if err != nil || a.paginate.maxPages() == 1 {
 		return first, err
 	}
-	return fmt.Sprintf("%s\nand the next pages, at most %d in total\n", first, a.paginate.MaxPages), nil
+	return fmt.Sprintf("%s\nand the next pages, at most %d in total\n", first, a.paginate.maxPages()), nil
 }

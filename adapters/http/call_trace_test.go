@@ -4,6 +4,7 @@ import (
 	nethttp "net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"hatchel/adapters/adaptertest"
 )
@@ -38,7 +39,10 @@ func TestTraceHasEveryTryOfEveryPageWithoutSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var events, texts []string
-	call.Trace = func(event, text string) { events, texts = append(events, event), append(texts, text) }
+	asked := map[time.Time]bool{} // each request moves it
+	call.Trace = func(event, text string) {
+		events, texts, asked[call.Asked] = append(events, event), append(texts, text), true
+	}
 	if _, err := b.Action.Do(t.Context(), call); err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +50,9 @@ func TestTraceHasEveryTryOfEveryPageWithoutSecrets(t *testing.T) {
 		"sent, page 2, try 1; received, page 2, try 1"
 	if got := strings.Join(events, "; "); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+	if len(asked) != 3 {
+		t.Errorf("the service was asked at %v", asked)
 	}
 	all := strings.Join(texts, "\n")
 	for _, part := range []string{"GET " + s.URL + "/x?page=2", "Authorization: Bearer (secret)", "503 Service Unavailable", "busy, (secret)", `{"items": [2]`} {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"hatchel/adapters"
@@ -29,7 +30,6 @@ type paginate struct {
 const (
 	defaultMaxPages = 10
 	bodiesInItems   = 4 // the items of all pages may have this many times the size of a body
-	minValueSize    = 32
 	jsonPrefix      = "json."
 )
 
@@ -47,7 +47,8 @@ func (p *paginate) spec() hcl.Spec {
 			hcl.Attr(&p.Next, "next", `What selects the next page: a text or a number for param, a URL, or a map that `+
 				`is laid over query, such as "output.body.next", "length(output.page_items) == 100 ? output.page + 1 `+
 				`: null" or "link(output.headers, 'next')". output.page counts from 1, and output.count is the number `+
-				`of items so far. Null, false and an empty string end the list.`).Require()),
+				`of items so far. Null, false and an empty string end the list. A page with the objects of the one `+
+				`before fails the call.`).Require()),
 		hcl.Spec{hcl.PositiveInt(&p.MaxPages, "max_pages",
 			"The maximum number of pages. output.truncated is true if there were more, or if the items of all pages "+
 				"are larger than four times max_body, where every value counts 32 bytes or more.").DefaultDoc("10"),
@@ -71,6 +72,9 @@ func (p *paginate) check(checks *adapters.Checks, sendsJSON bool) {
 	case schema.Object, schema.Map:
 		checks.Refuse(p.Param != "", &p.Next,
 			"next gives a map of query parameters, so param has no meaning. Remove param.")
+	case schema.Bool:
+		checks.Refuse(true, &p.Next, `next gives true or false, and must give what selects the next page, such as `+
+			`"output.body.has_more ? output.page + 1 : null".`)
 	case schema.List, schema.Set:
 		checks.Refuse(true, &p.Next, "next gives a list. It must give a text, a number, a map of query parameters, or "+
 			"null at the end.")
@@ -102,6 +106,7 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 	items, sent := []any{}, map[[sha256.Size]byte]bool{}
 	left := bodiesInItems * a.maxBody
 	var page nextPage
+	var earlierItems []any
 	for n := 1; ; n++ {
 		r := &compiledRequest{call: call, page: n}
 		if err := a.compile(ctx, call.Frame, page, r); err != nil {
@@ -122,8 +127,14 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 		if err != nil {
 			return nil, err
 		}
+		if repeatsObjects(earlierItems, pageItems) {
+			const text = "page %d has the same items as page %d: the service may not know the parameter of next, or " +
+				"may count from another number"
+			return nil, &adapters.Fault{Message: fmt.Sprintf(text, n, n-1)}
+		}
+		earlierItems = pageItems
 		for _, item := range pageItems {
-			if left -= sizeOf(item); left < 0 {
+			if left -= value.Weight(item); left < 0 {
 				return a.cutOutput(call, items, n, bodiesInItems*a.maxBody)
 			}
 			items = append(items, item)
@@ -149,27 +160,11 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 	}
 }
 
-// sizeOf returns the size of an item: that of its texts, where every value counts minValueSize or more. Otherwise
-// items could take fifty times the size of the body that they come from, such as [{},{},…].
-func sizeOf(item any) int64 {
-	size := int64(minValueSize)
-	switch v := item.(type) {
-	case string:
-		return max(size, int64(len(v)))
-	case []any:
-		for _, e := range v {
-			size += sizeOf(e)
-		}
-	case map[string]any:
-		for name, e := range v {
-			size += int64(len(name)) + sizeOf(e)
-		}
-	case value.LazyJSON:
-		if decoded, err := v.Value(); err == nil {
-			return sizeOf(decoded)
-		}
-	}
-	return size
+// repeatsObjects reports whether a page has the items of the page before, and one of them is an object. Pages of equal
+// numbers or texts may differ in what they stand for.
+func repeatsObjects(earlier, items []any) bool {
+	isObject := func(item any) bool { _, ok := item.(map[string]any); return ok }
+	return slices.ContainsFunc(items, isObject) && slices.EqualFunc(earlier, items, value.Equal)
 }
 
 // digest identifies the page that a request reads.
@@ -235,8 +230,11 @@ func (a *paginatedAction) items(f *hcl.Frame, out map[string]any) ([]any, error)
 // next returns what selects the next page, or nil if there is none.
 func (a *paginatedAction) next(f *hcl.Frame, out map[string]any) (any, error) {
 	v, err := evalOnPage(a.paginate.Next, f, out, "the reference to the next page")
-	if err != nil || v == false || v == "" {
+	switch {
+	case err != nil || v == false || v == "":
 		return nil, err
+	case v == true:
+		return nil, &adapters.Fault{Message: "next gives true, and must give what selects the next page"}
 	}
 	return v, nil
 }

@@ -284,6 +284,7 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		{"", paginated("get = \"/x\"", "", "output.page + 1"), `add the query parameter, such as param = "page"`},
 		{"", paginated("get = \"/x\"", "page", "{offset: output.count}"), "so param has no meaning"},
 		{"", paginated("get = \"/x\"", "page", "output.page_items"), "next gives a list"},
+		{"", paginated("get = \"/x\"", "page", "length(output.page_items) == 2"), "next gives true or false"},
 		{"", "get = \"/x\"\n paginate {\n items = \"output.page_items\"\n next = \"null\"\n }", "page_items"},
 		{"auth {\n }", "get = \"/x\"", "How to sign in"},
 		{"auth {\n basic = { user = \"x\" }\n }", "get = \"/x\"", "basic must have a username and a password"},

@@ -130,6 +130,9 @@ type jsonDocument struct {
 // AppendJSON implements value.LazyJSON.
 func (d *jsonDocument) AppendJSON(dst []byte) []byte { return append(dst, d.raw...) }
 
+// Weight returns that of the decoded value; see value.Weight.
+func (d *jsonDocument) Weight() int64 { return value.WeightOfJSON(d.raw) }
+
 // Value implements value.LazyJSON.
 func (d *jsonDocument) Value() (any, error) {
 	d.once.Do(func() { d.v, d.err = decodeJSON(d.raw) })

@@ -44,7 +44,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	s := a.Query.Statements()[0]
-	e := &execution{verb: s.Verb(), result: &resultSet{maxRows: a.maxRows()}, wantsRows: true, last: a.Each == nil}
+	e := &execution{result: &resultSet{maxRows: a.maxRows()}, isQuery: true, last: a.Each == nil}
 	e.trace = call.Trace
 	if a.Each == nil {
 		if err := e.bind(s, call.Frame); err != nil {
@@ -94,8 +94,8 @@ func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.
 func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	statements := a.Exec.Statements()
 	executions := make([]execution, len(statements))
-	for i, s := range statements {
-		executions[i] = execution{verb: s.Verb(), result: &resultSet{maxRows: a.maxRows()}, wantsRows: s.ReturnsRows()}
+	for i := range statements {
+		executions[i] = execution{result: &resultSet{maxRows: a.maxRows()}}
 		executions[i].trace = call.Trace
 	}
 	var out map[string]any
@@ -136,7 +136,11 @@ func (a *action) runStatements(ctx context.Context, tx transaction, f *hcl.Frame
 				const text = "a later statement needs a row that is beyond max_rows = %d"
 				return modelError{fmt.Errorf(text, e.result.maxRows)}
 			}
-			results = append(results, map[string]any{"row": row, "affected": e.affected, "last_id": e.lastID})
+			result := map[string]any{"row": row, "affected": e.affected}
+			if e.lastID != nil {
+				result["last_id"] = e.lastID
+			}
+			results = append(results, result)
 		}
 		e.affected += affected
 	}
@@ -214,6 +218,10 @@ func (a *action) toFault(ctx context.Context, err error) error {
 		return err
 	case errors.As(err, &worded):
 		return &adapters.Fault{Message: worded.Error(), Cause: worded.error}
+	case errors.Is(err, errBusy) && ctx.Err() == context.DeadlineExceeded:
+		message := fmt.Sprintf("%q was busy with other statements for as long as this call could wait; nothing was sent",
+			a.connection)
+		return &adapters.Fault{Message: message, Cause: ctx.Err(), NotSent: true}
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &down):

@@ -33,7 +33,8 @@ func (b *block) spec() hcl.Spec {
 			"A statement that reads. It runs in a read-only transaction: the database refuses every write."),
 		hcl.WithOutput(earlierResults, hcl.Attr(&b.Exec, "exec",
 			"A statement that writes, or a list of statements that run in one transaction. A later one reads the "+
-				"results of those before it: output.results[0].row.id of RETURNING id, last_id, affected."))[0],
+				"results of those before it: output.results[0].row.id of RETURNING id, affected, and last_id of an "+
+				"INSERT, which PostgreSQL does not have."))[0],
 		hcl.Attr(&b.Statement, "statement",
 			`A whole statement written by the caller, such as input.sql. It requires a connection with mode = "ro".`),
 	)
@@ -75,14 +76,16 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 			"A caller's statement runs once. Use each only with query or exec.")
 	}
 	statements := b.statements()
+	alone := len(statements) == 1 && b.Each == nil
 	for _, s := range statements {
-		verb := s.Verb()
-		checks.Refuse(b.Query != nil && writeVerbs[verb], &b.Query,
-			"query only reads, and %s writes. Write exec = … instead.", verb)
-		reason := refusedVerb(verb)
-		checks.Refuse(reason != "", s, "%s is not allowed here: %s.", verb, reason)
-		alone := len(statements) == 1 && b.Each == nil
-		checks.Refuse(b.dialect == sqltext.MySQL && implicitCommitVerbs[verb] && !alone, s, implicitCommit, verb)
+		for _, kind := range s.Kinds() {
+			verb := kind.Verb
+			checks.Refuse(b.Query != nil && writeVerbs[verb], &b.Query,
+				"query only reads, and %s writes. Write exec = … instead.", verb)
+			reason := refusedVerb(verb)
+			checks.Refuse(reason != "", s, "%s is not allowed here: %s.", verb, reason)
+			checks.Refuse(b.dialect == sqltext.MySQL && implicitCommitVerbs[verb] && !alone, s, implicitCommit, verb)
+		}
 	}
 	if b.Exec != nil {
 		return b.execEffects(), checks.Err()
@@ -204,11 +207,12 @@ func rowMembers() []*schema.Member {
 }
 
 // earlierResults is the root output of a statement: the results of the statements before it in the
-// list. A row that is missing fails the call.
+// list. A row or an id that is missing fails the call.
 var earlierResults = schema.ObjectOf(&schema.Member{Name: "results", Type: schema.ListOf(schema.ObjectOf(
-	append(changeMembers(), &schema.Member{
-		Name: "row", Type: &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.Any}},
-	})...))})
+	&schema.Member{Name: "affected", Type: &schema.Type{Kind: schema.Integer}},
+	&schema.Member{Name: "last_id", Type: &schema.Type{Kind: schema.Integer}},
+	&schema.Member{Name: "row", Type: &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.Any}}},
+))})
 
 func changeMembers() []*schema.Member {
 	integer := &schema.Type{Kind: schema.Integer}
@@ -225,12 +229,18 @@ var (
 
 // mayLoseData reports whether a statement may delete or overwrite data. In doubt it returns true.
 func mayLoseData(s *sqltext.Program) bool {
-	if !additiveVerbs[s.Verb()] {
-		return true
+	for _, kind := range s.Kinds() {
+		if !additiveVerbs[kind.Verb] {
+			return true
+		}
 	}
 	for _, sample := range s.Samples() {
 		if destructiveWords.MatchString(quotedText.ReplaceAllString(sample.Text, " ")) {
-			return s.Verb() != "CREATE" || !strings.Contains(strings.ToUpper(sample.Text), "TABLE")
+			createsTable := s.KindOf(sample.Text).Verb == "CREATE" &&
+				strings.Contains(strings.ToUpper(sample.Text), "TABLE")
+			if !createsTable {
+				return true
+			}
 		}
 	}
 	return false

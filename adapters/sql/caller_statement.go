@@ -17,25 +17,24 @@ const maxStatement = 64 << 10
 
 // runCallerStatement runs a statement that the caller wrote in a read-only transaction.
 func (a *action) runCallerStatement(ctx context.Context, call *adapters.Call) (map[string]any, error) {
-	text, verb, err := a.callerStatement(call)
+	text, kind, err := a.callerStatement(call)
 	if err != nil {
 		return nil, err
 	}
 	return a.runReadOnly(ctx, call, &execution{
-		text: text, verb: verb, result: &resultSet{maxRows: a.maxRows()}, wantsRows: true, byCaller: true, last: true,
-		trace: call.Trace,
+		text: text, kind: kind, result: &resultSet{maxRows: a.maxRows()}, byCaller: true, last: true, trace: call.Trace,
 	})
 }
 
 // callerStatement returns the caller's statement. It accepts one complete statement that reads and has
 // no placeholders.
-func (a *action) callerStatement(call *adapters.Call) (text, verb string, err error) {
+func (a *action) callerStatement(call *adapters.Call) (text string, kind sqltext.Kind, err error) {
 	v, err := a.Statement.Eval(call.Frame)
 	if err != nil {
-		return "", "", modelError{err}
+		return "", kind, modelError{err}
 	}
-	reject := func(format string, args ...any) (string, string, error) {
-		return "", "", modelError{fmt.Errorf(format, args...)}
+	reject := func(format string, args ...any) (string, sqltext.Kind, error) {
+		return "", kind, modelError{fmt.Errorf(format, args...)}
 	}
 	text, ok := v.(string)
 	text = strings.TrimRight(strings.TrimSpace(text), "; \t\r\n")
@@ -52,8 +51,7 @@ func (a *action) callerStatement(call *adapters.Call) (text, verb string, err er
 		return reject("the statement was rejected: %s; write one complete statement with its values in it",
 			strings.ToLower(diags[0].Summary))
 	}
-	verb = p.Verb()
-	if !readVerbs[verb] {
+	if kind = p.KindOf(text); !readVerbs[kind.Verb] {
 		return reject("only statements that read are allowed: SELECT, WITH … SELECT, VALUES, EXPLAIN, SHOW")
 	}
 	if a.dialect == sqltext.MySQL {
@@ -65,7 +63,7 @@ func (a *action) callerStatement(call *adapters.Call) (text, verb string, err er
 			return reject("SELECT … INTO writes and is not allowed; read the rows instead")
 		}
 	}
-	return text, verb, nil
+	return text, kind, nil
 }
 
 // readVerbs begin the statements that a caller may write. The database enforces that they only read.

@@ -204,10 +204,10 @@ func (m *mysqlDatabase) describe(ctx context.Context, text string, writes bool) 
 			return err
 		}
 		e := &execution{
-			text:      "SELECT * FROM (" + text + "\n) AS t LIMIT 0",
-			args:      make([]any, info.params),
-			result:    &resultSet{maxRows: 1},
-			wantsRows: true,
+			text:    "SELECT * FROM (" + text + "\n) AS t LIMIT 0",
+			args:    make([]any, info.params),
+			result:  &resultSet{maxRows: 1},
+			isQuery: true,
 		}
 		if err := c.run(ctx, e); err == nil && e.result.columns != nil {
 			info.columns = e.result.columns.columns

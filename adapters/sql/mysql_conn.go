@@ -117,7 +117,7 @@ func (c *mysqlConn) run(ctx context.Context, e *execution) error {
 		}
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
 	}
-	if e.wantsRows {
+	if e.isQuery || e.kind.ReturnsRows {
 		rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (c *mysqlConn) run(ctx context.Context, e *execution) error {
 	if n, err := result.RowsAffected(); err == nil {
 		e.affected = int(n)
 	}
-	if id, err := result.LastInsertId(); err == nil && id != 0 && e.affected > 0 && e.insertsRow() {
+	if id, err := result.LastInsertId(); err == nil && id != 0 && e.affected > 0 && e.kind.Inserts() {
 		e.lastID = int(id)
 	}
 	return nil
@@ -161,7 +161,7 @@ func (c *mysqlConn) readRows(ctx context.Context, rows driver.Rows, s *mysqlStat
 			}
 			continue
 		}
-		if skipped++; skipped > maxDrainedRows && !changesRows[e.verb] {
+		if skipped++; skipped > maxDrainedRows && !e.changesRows() {
 			c.broken = true
 			c.database.kill(ctx, c.id)
 			break
@@ -174,7 +174,7 @@ func (c *mysqlConn) readRows(ctx context.Context, rows driver.Rows, s *mysqlStat
 		err = closeErr
 	}
 	e.affected, e.lastID = 0, nil
-	if changesRows[e.verb] {
+	if e.changesRows() {
 		e.affected = total
 	}
 	return err

@@ -11,7 +11,11 @@ import (
 	"hatchel/adapters"
 )
 
-var errClosed = errors.New("the connection was closed")
+var (
+	errClosed = errors.New("the connection was closed")
+	// errBusy is the error of a call that waited for a connection until its context ended.
+	errBusy = errors.New("all connections to the database are in use")
+)
 
 // pool lends connections. It lends the most recently used one first, because its statements are
 // prepared.
@@ -46,7 +50,7 @@ func (p *pool[C]) acquire(ctx context.Context) (c C, err error) {
 		select {
 		case p.slots <- struct{}{}:
 		case <-ctx.Done():
-			return c, ctx.Err()
+			return c, errBusy
 		}
 	}
 	p.mu.Lock()
@@ -283,7 +287,7 @@ var errPingTimeout = errors.New("the database did not answer in time")
 
 // pingError returns the error of a Ping, worded if its context ended first.
 func pingError(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
+	if err != nil && err != errBusy && ctx.Err() != nil {
 		return errPingTimeout
 	}
 	return err

@@ -85,6 +85,9 @@ func (p *postgresDatabase) withConn(ctx context.Context, use func(*pgconn.PgConn
 	}
 	acquired, err := p.pool.Acquire(ctx)
 	if err != nil {
+		if lent := p.pool.Stat(); ctx.Err() != nil && lent.AcquiredConns() == lent.MaxConns() {
+			return errBusy
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -165,7 +165,7 @@ func (tx *pgTransaction) readRows(ctx context.Context, pipe *pgconn.Pipeline, st
 		err = closeErr
 	}
 	e.affected, e.lastID = 0, nil
-	if changesRows[e.verb] || e.verb == "MERGE" {
+	if e.changesRows() || e.kind.Verb == "MERGE" {
 		e.affected = int(tag.RowsAffected())
 	}
 	return err

@@ -538,6 +538,40 @@ func TestRefusedConnectionShutsNobodyElseOut(t *testing.T) {
 	}
 }
 
+// holdConnection calls use while it holds a connection to a database.
+func holdConnection(t *testing.T, db any, use func()) {
+	t.Helper()
+	err := db.(database).write(t.Context(), func(tx transaction) error {
+		use()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantBusy makes a call that gets no connection in its time.
+func wantBusy(t *testing.T, b *adaptertest.BoundTool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	var f *adapters.Fault
+	if _, err := b.Do(ctx, `{}`); !errors.As(err, &f) || f.Unavailable || !f.NotSent || !strings.Contains(f.Message, "was busy") {
+		t.Errorf("a call without a free connection: %+v, %v", f, err)
+	}
+}
+
+func TestBusyConnectionsAreNoFailureOfTheDatabase(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		b := adaptertest.Bind(t, sqliteSource(t, "", `exec = "DELETE FROM items"`))
+		holdConnection(t, b.Handle("shop"), func() { wantBusy(t, b) })
+	})
+	eachServer(t, func(t *testing.T, s server) {
+		b := adaptertest.Bind(t, s.sourceWith("max_connections = 1", "", `query = "SELECT 1 AS a"`))
+		holdConnection(t, b.Handle("db"), func() { wantBusy(t, b) })
+	})
+}
+
 func TestAnswerOfAServerIsNoLostDatabase(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error

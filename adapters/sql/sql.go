@@ -64,14 +64,14 @@ type transaction interface {
 
 // execution is a statement with its bound values, and its outcome.
 type execution struct {
-	text      string
-	args      []any  // as sqltext binds them
-	verb      string // as sqltext reports it; empty if unknown
-	wantsRows bool   // the statement may return rows
-	byCaller  bool   // the caller wrote the text, so the prepared statement is not kept
-	last      bool   // no other statement follows in the transaction
-	trace     adapters.Trace
-	result    *resultSet // receives the rows; may hold rows of an earlier execution
+	text     string
+	args     []any // as sqltext binds them
+	kind     sqltext.Kind
+	isQuery  bool // its rows are wanted, whatever its kind
+	byCaller bool // the caller wrote the text, so the prepared statement is not kept
+	last     bool // no other statement follows in the transaction
+	trace    adapters.Trace
+	result   *resultSet // receives the rows; may hold rows of an earlier execution
 
 	affected int
 	lastID   any // int or nil
@@ -82,6 +82,7 @@ func (e *execution) bind(s *sqltext.Program, f *hcl.Frame) (err error) {
 	if e.text, e.args, err = s.Bind(f, e.args[:0]); err != nil {
 		return modelError{err}
 	}
+	e.kind = s.KindOf(e.text)
 	return nil
 }
 
@@ -93,11 +94,10 @@ func (e *execution) run(ctx context.Context, tx transaction) error {
 	return tx.run(ctx, e)
 }
 
-// insertsRow reports whether the statement may have generated an id.
-func (e *execution) insertsRow() bool { return e.verb == "INSERT" || e.verb == "REPLACE" }
+// changesRows reports whether the rows that the statement changes are counted.
+func (e *execution) changesRows() bool { return changingVerbs[e.kind.Verb] }
 
-// changesRows are the verbs whose affected rows are counted.
-var changesRows = wordSet("INSERT REPLACE UPDATE DELETE")
+var changingVerbs = wordSet("INSERT REPLACE UPDATE DELETE")
 
 // maxPrepared is the maximum number of statements kept prepared on one connection.
 const maxPrepared = 128

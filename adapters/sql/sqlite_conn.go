@@ -115,7 +115,7 @@ func (c *sqliteConn) run(ctx context.Context, e *execution) error {
 		return err
 	}
 	e.affected, e.lastID = 0, nil
-	if !changesRows[e.verb] {
+	if !e.changesRows() {
 		return nil
 	}
 	rows, err := c.controls[readChanges].Query(nil)
@@ -128,7 +128,7 @@ func (c *sqliteConn) run(ctx context.Context, e *execution) error {
 		return err
 	}
 	e.affected = int(changes[0].(int64))
-	if e.insertsRow() && e.affected > 0 && !mayUpsert(e.text) {
+	if e.kind.Inserts() && e.affected > 0 && !mayUpsert(e.text) {
 		e.lastID = int(changes[1].(int64))
 	}
 	return nil
@@ -167,7 +167,7 @@ func (c *sqliteConn) execute(ctx context.Context, e *execution) error {
 			for i, v := range c.row[:width] {
 				row[i] = columns.types[i].convert(v, &e.result.size)
 			}
-		} else if !changesRows[e.verb] && width > 0 {
+		} else if !e.changesRows() && width > 0 {
 			break // a statement with RETURNING runs to its end, because each step changes a row
 		}
 	}

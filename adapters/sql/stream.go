@@ -52,7 +52,7 @@ func (s *rowStream) flush() {
 func (a *action) Stream(ctx context.Context, call *adapters.Call, reader adapters.RowReader) error {
 	s := &rowStream{reader: reader}
 	statement := a.Query.Statements()[0]
-	e := &execution{verb: statement.Verb(), result: &resultSet{stream: s}, wantsRows: true, last: true}
+	e := &execution{result: &resultSet{stream: s}, isQuery: true, last: true}
 	e.trace = call.Trace
 	err := e.bind(statement, call.Frame)
 	if err == nil {

@@ -140,11 +140,16 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 	if f.watch {
 		background.Go(func() { folder.Watch(ctx, func() { reloader.Reload(ctx, "file changed") }) })
 	}
-	s := server.New(server.Options{
+	o := server.Options{
 		Host: host, Reloader: reloader, Log: log, Toolset: f.toolset, RequireAuth: exposed && !f.stdio && !f.insecure,
 		Drain: f.drain,
-	})
-	return f.serve(ctx, cmd, path, s)
+	}
+	if !f.stdio {
+		if o.Sessions, err = state.Sessions(ctx, log.Logger); err != nil {
+			return failf("%s", err)
+		}
+	}
+	return f.serve(ctx, cmd, path, server.New(o))
 }
 
 // loadFirst loads the directory for the first time. Diagnostics are printed by the reloader.

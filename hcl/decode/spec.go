@@ -33,6 +33,7 @@ type Field struct {
 	Label    string // the meaning of the block's label; empty for a block without label
 
 	omitsAbsent bool   // of an Expr, see OmitAbsent
+	collection  bool   // of an Expr, see CompileCollection
 	formerly    string // the former name of the argument
 	last        bool   // it is decoded after the other fields
 	group       *group
@@ -95,6 +96,7 @@ func Blocks(name, label, doc string, nested func() Spec, read func(*Decoder, *hc
 // and can read each.key and each.value; the adapter sets Frame.Each of a fork of the frame.
 func EachField(dst **hclexpr.Expr, name, doc string) Field {
 	f := Attr(dst, name, doc).AllowFile()
+	f.collection = true
 	return f.Then(func(d *Decoder, _ diag.Range) {
 		key, elem := d.eachTypes(*dst)
 		d.Scope = d.Scope.With("each", eval.EachRoot(key, elem))
@@ -115,7 +117,23 @@ func CommandFields(run Spec, stdin **hclexpr.Expr, stdinDoc string, env **hclexp
 		}),
 		Attr(env, "env", envDoc).AllowSecret().FixedKeys().Then(func(d *Decoder, _ diag.Range) {
 			d.Command.Inputs.Env = (*env).CommandInputs(d.Src)
+			for _, r := range (*env).LoosePaths() {
+				d.rejectLoosePath(r, "the variable is a path")
+			}
 		}))
+}
+
+// FolderField declares a folder in which programs work.
+func FolderField(dst **hclexpr.StringExpr, name, doc string) Field {
+	return Attr(dst, name, doc).Then(func(d *Decoder, r diag.Range) {
+		if !(*dst).StaysInFolder() {
+			d.rejectLoosePath(r, name+" is a path")
+		}
+	})
+}
+
+func (d *Decoder) rejectLoosePath(r diag.Range, why string) {
+	d.Diags.Errorf(r, hclexpr.LoosePath, hclexpr.LoosePathDetail, d.Src[r.Start.Byte:r.End.Byte], why)
 }
 
 // Headers declares named values of which none is called name: it warns of { name = …, value = … }.

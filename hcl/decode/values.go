@@ -156,7 +156,11 @@ func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 		if f.omitsAbsent {
 			c.OmitAbsent(e)
 		}
-		n := c.Compile(e, in)
+		compile := c.Compile
+		if f.collection {
+			compile = c.CompileCollection
+		}
+		n := compile(e, in)
 		c.RejectFileValue(n, e, f.argument())
 		*dst = &hclexpr.Expr{Typed: n, Range: diag.RangeOf(e.Range())}
 	case **hclexpr.StringExpr:

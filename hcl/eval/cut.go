@@ -24,12 +24,14 @@ func (d *Dependencies) RequireWhole(t *schema.Type, use diag.Range) {
 	}
 }
 
-// ReadCut records that a value of type t is read of a root, for a test or not. Where no answer says
-// that it was cut, it must be whole.
-func (d *Dependencies) ReadCut(r *Root, t *schema.Type, test bool, at diag.Range) {
-	switch {
-	case d == nil:
-	case test || !r.Delivers:
+// ReadCut records that a value of type t is read in a scope, for a test or not. Where no answer says that it was cut,
+// it must be whole.
+func (d *Dependencies) ReadCut(s *Scope, t *schema.Type, test bool, at diag.Range) {
+	if d == nil || t.HeldCuts() == nil {
+		return
+	}
+	switch output, _ := s.Find("output"); {
+	case test || output == nil || !output.Delivers:
 		d.RequireWhole(t, at)
 	default:
 		d.Delivered = append(d.Delivered, t.HeldCuts()...)
@@ -53,6 +55,19 @@ var deliveringFunctions = strings.Fields("base64encode chomp chunklist coalesce 
 
 // DeliversCut reports whether a function only hands on what a limit may have cut.
 func DeliversCut(fn *functions.Function) bool { return slices.Contains(deliveringFunctions, fn.Name) }
+
+// LooksInside reports whether a function looks at the elements of its argument, and not only at which there are.
+func LooksInside(fn *functions.Function) bool {
+	return fn.Name != "length" && fn.Name != "len" && fn.Name != "keys"
+}
+
+// LookedAt returns the type of what a function looks at of an argument of type t.
+func LookedAt(fn *functions.Function, t *schema.Type) *schema.Type {
+	if LooksInside(fn) {
+		return t
+	}
+	return t.CutAlone()
+}
 
 // ResultCuts returns the limits that may have cut what a function gives for these arguments.
 func ResultCuts(fn *functions.Function, args []TypedExpr) []*schema.Cut {

@@ -169,19 +169,6 @@ func (r *Root) ProgramType() *schema.Type {
 	return t
 }
 
-// TypeAt returns the type of what a traversal of the root reads, as far as it is known.
-func (r *Root) TypeAt(path []string) *schema.Type {
-	t := r.ProgramType()
-	for _, name := range path {
-		m, ok := t.Lookup(name)
-		if !ok {
-			break
-		}
-		t = m.Type.AsCut(t.Cuts...)
-	}
-	return t
-}
-
 // OutputRoot is the root output: what a backend returned, of type t.
 func OutputRoot(t *schema.Type) *Root {
 	return &Root{Noun: "member of output", Type: t, Value: func(f *Frame) (any, error) { return f.Output, nil }}

@@ -46,8 +46,10 @@ type TypedExpr struct {
 	// The traversals that are certainly not null if the value is true, or false.
 	WhenTrue, WhenFalse []string
 
-	Read        string // in a program, the part of a traversal that is known at load
-	NullByChain bool   // in a program, an optional step of the traversal may end it with null
+	// Read is set while the expression is, or comes from, a traversal whose read is not recorded yet: in a program,
+	// the part of it that is known at load; in HCL, its root.
+	Read        string
+	NullByChain bool // in a program, an optional step of the traversal may end it with null
 }
 
 // TypeWithNull is the type of a place that holds the value, which may be null where the value may

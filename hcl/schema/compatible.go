@@ -97,7 +97,7 @@ func Unify(a, b *Type) *Type {
 	case a.Kind == Null && b.Kind == Null:
 		return &Type{Kind: Null}
 	case a.Kind == Any || b.Kind == Any:
-		return &Type{Sensitive: a.Sensitive || b.Sensitive}
+		return (&Type{Sensitive: a.Sensitive || b.Sensitive}).KeepCuts(a, b)
 	case a.Kind == Null:
 		a = b
 	case b.Kind == Null:
@@ -106,7 +106,7 @@ func Unify(a, b *Type) *Type {
 	out := unifyNonNull(a, b)
 	out.Nullable = nullable && out.Kind != Any
 	out.Sensitive = a.Sensitive || b.Sensitive
-	return out
+	return out.KeepCuts(a, b)
 }
 
 // unifyNonNull merges two types without null. Two maps, or two objects with the same names, keep

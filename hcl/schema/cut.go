@@ -21,6 +21,20 @@ func (t *Type) AsCut(cuts ...*Cut) *Type {
 // CutAlone returns a type that holds the cuts of the type, and not those of its parts.
 func (t *Type) CutAlone() *Type { return &Type{Cuts: t.Cuts} }
 
+// KeepCuts returns the type as one of a value that may be, or hold, a value of the others: it holds what they hold.
+func (t *Type) KeepCuts(others ...*Type) *Type {
+	held := t.HeldCuts()
+	var lost []*Cut
+	for _, o := range others {
+		for _, cut := range o.HeldCuts() {
+			if !slices.Contains(held, cut) {
+				lost = append(lost, cut)
+			}
+		}
+	}
+	return t.AsCut(lost...)
+}
+
 // HeldCuts returns the limits that may have cut a value of the type, or a part of it.
 func (t *Type) HeldCuts() []*Cut {
 	cuts := t.Cuts

@@ -196,7 +196,10 @@ func TestTraceparent(t *testing.T) {
 		meta   string
 		want   string
 	}{
-		"header":      {header(parent), "", parent},
+		"header":                     {header(parent), "", parent},
+		"malformed header and _meta": {header("00"), `{"traceparent":"` + parent + `"}`, parent},
+		"_meta is no object":         {nil, `["traceparent",{"traceparent":"` + parent + `"}]`, ""},
+
 		"_meta":       {nil, `{"traceparent":"` + parent + `"}`, parent},
 		"in a value":  {nil, `{"a":"\"traceparent\"","b":{"traceparent":"` + parent + `"}}`, ""},
 		"later":       {header("01" + parent[2:] + "-more"), "", parent},

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/value"
 	"hatchel/internal/ctxtime"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/result"
@@ -217,21 +218,30 @@ func (s *Step) runElements(c *call, elements []hcl.Each) ([]any, error) {
 	}
 	key := c.action.Key
 	defer func() { c.frame.Each, c.action.Key = nil, key }()
+	var weight atomic.Int64
 	for i := range elements {
 		var err error
-		if out[i], err = s.runElement(&c.action, &elements[i], key); err != nil {
+		if out[i], err = s.runElement(&c.action, &elements[i], key, &weight); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// runElement runs the step for one element. Its output, unless it is skipped, and its failure name the element.
-func (s *Step) runElement(call *adapters.Call, e *hcl.Each, key string) (any, error) {
+// maxEachWeight is the maximum weight of the outputs of all elements of a step.
+const maxEachWeight = 128 << 20
+
+// runElement runs the step for one element, and adds the weight of its output to that of the others. The output, unless
+// it is skipped, and the failure name the element.
+func (s *Step) runElement(call *adapters.Call, e *hcl.Each, key string, weight *atomic.Int64) (any, error) {
 	call.Frame.Each, call.Key = e, deriveKey(key, e.Key)
 	out, err := s.runOnce(call)
 	if m, ok := out.(map[string]any); ok {
 		m["key"] = e.Key
+	}
+	if weight.Add(value.Weight(out)) > maxEachWeight && err == nil {
+		err = &adapters.Fault{Message: fmt.Sprintf("the outputs of the step %q take more than %s of memory in all; "+
+			"ask for fewer or smaller ones", s.Decl.Name, hcl.Size(maxEachWeight))}
 	}
 	if err == nil || interimOutcome(err) != "" {
 		return out, err
@@ -250,7 +260,7 @@ func (s *Step) runElement(call *adapters.Call, e *hcl.Each, key string) (any, er
 func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any) error {
 	ctx, cancel := context.WithCancel(c.frame.Context)
 	defer cancel()
-	var taken atomic.Int64
+	var taken, weight atomic.Int64
 	var failed atomic.Pointer[error] // the first one
 	client := &lockedClient{client: c.action.Client}
 	var running sync.WaitGroup
@@ -266,7 +276,7 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 					return
 				}
 				err := failure.Try(func() (err error) {
-					out[i], err = s.runElement(&action, &elements[i], c.action.Key)
+					out[i], err = s.runElement(&action, &elements[i], c.action.Key, &weight)
 					return err
 				})
 				if err != nil && failed.CompareAndSwap(nil, &err) {

@@ -85,12 +85,14 @@ func (c *call) contextCause(err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
+	f := new(adapters.Fault)
+	errors.As(err, &f) // any other error leaves it empty
 	text := "the call was cancelled"
 	timedOut := c.onlyComputes() && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch stop := context.Cause(c.timing.stopCtx); {
 	case timedOut || errors.Is(context.Cause(ctx), errTimeout):
 		text = "timed out after " + failure.FormatDuration(c.operation.Decl.Timeout)
-		if f := new(adapters.Fault); errors.As(err, &f) && f.Cause == context.DeadlineExceeded {
+		if f.Cause == context.DeadlineExceeded {
 			text += "; " + f.Message // what was tried meanwhile
 		}
 	case errors.Is(stop, ErrStopped):
@@ -98,7 +100,7 @@ func (c *call) contextCause(err error) error {
 	case errors.Is(stop, ErrReplaced):
 		text = "stopped because the server's configuration was replaced while the tool ran; call it again"
 	}
-	return &adapters.Fault{Message: text, Cause: err}
+	return &adapters.Fault{Message: text, Cause: err, NotSent: f.NotSent}
 }
 
 // evalError returns the error of an expression, whose text is written for the model.

@@ -8,16 +8,19 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// Traceparent returns the W3C trace context of a request in version 00, from its header or its _meta. It returns ""
-// if the request has none or a malformed one.
+// Traceparent returns the W3C trace context of a request in version 00, from its header or else its _meta. It returns
+// "" if neither has a valid one.
 func Traceparent(header http.Header, meta []byte) string {
 	parent := ""
-	if values := header["Traceparent"]; len(values) == 1 {
+	if values := header["Traceparent"]; len(values) == 1 && isTraceparent(values[0]) {
 		parent = values[0]
 	} else if bytes.Contains(meta, []byte(`"traceparent"`)) {
 		parent, _ = jsonscan.LookupText(meta, "traceparent")
+		if !isTraceparent(parent) {
+			return ""
+		}
 	}
-	if !isTraceparent(parent) {
+	if parent == "" {
 		return ""
 	}
 	return "00" + parent[2:traceparentLength]

@@ -111,8 +111,6 @@ type bucket struct {
 	running   int
 	queued    int           // calls that wait for the rate
 	waiters   []*waiter     // calls that wait for others to end, first in, first out
-	notBefore time.Time     // when the rate of rule admits the next call, as far as this process knows
-	rule      *hcl.Limit    // the limit that notBefore belongs to
 	reserving chan struct{} // has room for the one call that reserves at the rate; nil until one does
 }
 
@@ -224,7 +222,7 @@ func (l *Limiter) bucket(key Key) *bucket {
 	if now := time.Now(); now.Sub(l.swept) > time.Minute {
 		l.swept = now
 		for key, b := range l.buckets {
-			if b.running == 0 && b.queued == 0 && len(b.waiters) == 0 && !now.Before(b.notBefore) {
+			if b.running == 0 && b.queued == 0 && len(b.waiters) == 0 {
 				delete(l.buckets, key)
 			}
 		}
@@ -262,20 +260,15 @@ func (l *Limiter) reserve(
 			return 0, ctx.Err()
 		}
 	}
-	maxWait, retryAfter := l.maxWait(key, limit, deadline)
-	if retryAfter > 0 {
-		return 0, limit.errRateLimited(retryAfter)
-	}
 	store, err := l.open(ctx)
 	if err != nil {
 		return 0, rateUnavailable(err)
 	}
-	delay, ok, err := store.Reserve(ctx, key.String(), limit.rate(), maxWait)
+	delay, ok, err := store.Reserve(ctx, key.String(), limit.rate(), l.maxWait(key, limit, deadline))
 	switch {
 	case err != nil:
 		return 0, rateUnavailable(err)
 	case !ok:
-		l.update(key, func(b *bucket) { b.notBefore, b.rule = time.Now().Add(delay), limit.rule })
 		return 0, limit.errRateLimited(delay)
 	case delay > 0:
 		l.addQueued(key, 1)
@@ -301,19 +294,14 @@ func (l *Limiter) reserving(key Key) (reserving chan struct{}) {
 	return reserving
 }
 
-// maxWait returns how long a call may wait for its turn. Where the turn is known to come later,
-// retryAfter says when: callers that repeat a rejected call do not load the state store.
-func (l *Limiter) maxWait(key Key, limit Limit, deadline time.Time) (maxWait, retryAfter time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b, now := l.bucket(key), time.Now()
-	if b.queued < limit.rule.Queue {
-		maxWait = max(deadline.Sub(now), 0)
-	}
-	if next := b.notBefore.Sub(now); b.rule == limit.rule && next > maxWait {
-		return 0, next
-	}
-	return maxWait, 0
+// maxWait returns how long a call may wait for its turn.
+func (l *Limiter) maxWait(key Key, limit Limit, deadline time.Time) (maxWait time.Duration) {
+	l.update(key, func(b *bucket) {
+		if b.queued < limit.rule.Queue {
+			maxWait = max(time.Until(deadline), 0)
+		}
+	})
+	return maxWait
 }
 
 // addQueued changes how many calls wait for the rate.

@@ -45,24 +45,37 @@ func (l *Limited) Add(key string, attrs ...slog.Attr) {
 		seen.count, seen.attrs = seen.count+1, attrs
 		return
 	}
-	l.keys[key] = &repeated{}
-	l.write(key, 1, attrs)
+	l.keys[key] = &repeated{count: 1, attrs: attrs}
+	l.write(key)
 }
 
-// write writes a line and begins to collect what follows it.
-func (l *Limited) write(key string, count int, attrs []slog.Attr) {
-	l.Log.LogAttrs(context.Background(), slog.LevelInfo, l.Text, append(attrs, slog.Int("count", count))...)
-	time.AfterFunc(repeatInterval, func() { l.writeCollected(key) })
+// write writes the line of what was counted of a key, and begins to count what follows it.
+func (l *Limited) write(key string) {
+	l.writeLine(l.keys[key])
+	time.AfterFunc(repeatInterval, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.keys[key].count == 0 {
+			delete(l.keys, key)
+			return
+		}
+		l.write(key)
+	})
 }
 
-func (l *Limited) writeCollected(key string) {
+func (l *Limited) writeLine(seen *repeated) {
+	attrs := append(seen.attrs, slog.Int("count", seen.count))
+	*seen = repeated{}
+	l.Log.LogAttrs(context.Background(), slog.LevelInfo, l.Text, attrs...)
+}
+
+// Flush writes the lines of what was counted and not written yet.
+func (l *Limited) Flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seen := l.keys[key]
-	if seen.count == 0 {
-		delete(l.keys, key)
-		return
+	for _, seen := range l.keys {
+		if seen.count > 0 {
+			l.writeLine(seen)
+		}
 	}
-	l.keys[key] = &repeated{}
-	l.write(key, seen.count, seen.attrs)
 }

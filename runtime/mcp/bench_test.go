@@ -157,6 +157,20 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
+// The session of each call is new to the process, because the one before has taken its place.
+func BenchmarkCallInANewSession(b *testing.B) {
+	server := mcp.New(newConstantHandler(1, 20), mcp.Options{Sessions: 1}).For("")
+	sessions := []*benchRequest{legacyRequest(b, server, legacyCall), legacyRequest(b, server, legacyCall)}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		s := sessions[n%2]
+		s.serve(server)
+		if s.response.n < 20 {
+			b.Fatalf("status %d", s.response.status)
+		}
+	}
+}
+
 func BenchmarkListThousandTools(b *testing.B) {
 	server := mcp.New(newConstantHandler(1000, 1), mcp.Options{}).For("")
 	s := modernRequest("tools/list", "", modernList)

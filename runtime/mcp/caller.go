@@ -17,7 +17,6 @@ type Caller struct {
 	Toolset      string      // that the request addresses; "" for the whole server
 	Identity     *Identity   // of the authenticated caller, or nil
 	Subject      string      // of Identity, or ""
-	Session      string      // the id of the HTTP session, or ""
 	ClientInfo   []byte      // as the client sent it, encoded JSON, or nil
 	Capabilities []byte      // as the client sent them, encoded JSON, or nil
 	Remote       string      // the network address of the client; "" on a pair of streams
@@ -48,8 +47,7 @@ func (c *Caller) Snapshot(last *Caller) *Caller {
 	}
 }
 
-// same reports whether c and d differ only in what each request brings along: session, address and
-// header.
+// same reports whether c and d differ only in what each request brings along: address and header.
 func (c *Caller) same(d *Caller) bool {
 	return c.Revision == d.Revision && c.Toolset == d.Toolset && c.Subject == d.Subject &&
 		c.Identity.same(d.Identity) &&
@@ -112,6 +110,14 @@ func (i *Identity) Owner() string {
 	return i.Key + "\n" + i.Subject // no Key has a line break
 }
 
+// sameOwner reports whether Owner is the same for i and j, either of which may be nil.
+func (i *Identity) sameOwner(j *Identity) bool {
+	if i == nil || j == nil {
+		return i == j
+	}
+	return i.Key == j.Key && i.Subject == j.Subject
+}
+
 // WithoutToken returns the identity without the token, to be stored. It is nil for nil.
 func (i *Identity) WithoutToken() *Identity {
 	if i == nil || i.Token == nil {
@@ -137,7 +143,7 @@ func (i *Identity) same(j *Identity) bool {
 	if i == nil || j == nil {
 		return i == j
 	}
-	return i.Owner() == j.Owner() && i.Grant == j.Grant && string(i.Claims) == string(j.Claims) &&
+	return i.sameOwner(j) && i.Grant == j.Grant && string(i.Claims) == string(j.Claims) &&
 		slices.Equal(i.Groups, j.Groups) && slices.Equal(i.Scopes, j.Scopes) && maps.Equal(i.Headers, j.Headers)
 }
 

@@ -20,10 +20,10 @@ type eventLog struct {
 	size        int                 // bytes of events; guarded by mu
 	lastSeq     uint64              // of the last event; guarded by mu
 	lastStream  uint64              // that was opened; guarded by mu
-	open        map[uint64]struct{} // streams that may get more events; guarded by mu
+	open        map[uint64]struct{} // streams of POSTs that may get more events; guarded by mu
 	lastSent0   uint64              // the last event of stream 0 that was sent; guarded by mu
 	lastDropped uint64              // the last event of stream 0 that was dropped; guarded by mu
-	more        chan struct{}       // closed and replaced when an event is added or a stream ends; guarded by mu
+	more        chan struct{}       // closed when an event is added or a stream ends; nil if nobody waits; guarded by mu
 }
 
 // event is one message of a stream. An event without a frame carries only its id.
@@ -42,17 +42,14 @@ const (
 	maxEventBytes = 1 << 20
 )
 
-func (l *eventLog) init(t *sessions) {
-	l.sessions = t
-	l.open = map[uint64]struct{}{0: {}}
-	l.more = make(chan struct{})
-}
-
 // openStream opens the stream of one POST.
 func (l *eventLog) openStream() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lastStream++
+	if l.open == nil {
+		l.open = make(map[uint64]struct{})
+	}
 	l.open[l.lastStream] = struct{}{}
 	return l.lastStream
 }
@@ -106,8 +103,10 @@ func (l *eventLog) resize(by int) {
 }
 
 func (l *eventLog) wakeReaders() {
-	close(l.more)
-	l.more = make(chan struct{})
+	if l.more != nil {
+		close(l.more)
+		l.more = nil
+	}
 }
 
 // endStream records that the stream gets no more events.
@@ -132,8 +131,11 @@ func (l *eventLog) after(id eventID) (from eventID, events []event, open bool, m
 			events = append(events, e)
 		}
 	}
+	if l.more == nil {
+		l.more = make(chan struct{})
+	}
 	_, open = l.open[id.stream]
-	return id, events, open, l.more
+	return id, events, open || id.stream == 0, l.more
 }
 
 // lastSent returns the last event of stream 0 that was sent, after which a reader without an id

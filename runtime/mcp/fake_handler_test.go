@@ -50,6 +50,8 @@ func (s *fakeHandler) Info(toolset string) *mcp.Info {
 		return s.info
 	case "notes":
 		return mcp.NewInfo(mcp.ServerInfo{Name: "shop", Version: "1.2.3", Title: "The Notes"})
+	case "sessionless":
+		return mcp.NewInfo(mcp.ServerInfo{Name: "shop", Version: "1.2.3", NoSessions: true})
 	}
 	return nil
 }

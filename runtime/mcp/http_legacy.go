@@ -2,8 +2,8 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/rand"
 	"net/http"
 	"slices"
 	"sync"
@@ -26,44 +26,61 @@ func (s *Server) postLegacy(resp *postResponse, p *packet, version string) {
 	case err != nil:
 		resp.fail(err, m.id)
 	case string(m.method) == "initialize" && m.isRequest() && !p.batch:
-		s.openSession(resp, m, id)
+		s.initialize(resp, m)
+	case id == "" && resp.info.noSessions:
+		s.serveWithoutSession(resp, p, cmp.Or(Revision(version), unnamedRevision))
 	case id == "":
 		resp.fail(errorf(CodeInvalidRequest, "The header Mcp-Session-Id is missing. "+
 			"Send initialize first, then repeat the id of its reply"), m.id)
 	default:
-		if resp.session = s.sessions.find(id, resp.toolset, resp.identity); resp.session == nil {
-			http.Error(resp.w, sessionNotFound, http.StatusNotFound)
-			return
+		if resp.session = s.requireSession(resp.w, resp.r, id, resp.toolset); resp.session != nil {
+			defer resp.session.release()
+			s.servePeer(resp, p, &resp.session.peer)
 		}
-		s.serveSession(resp, p)
 	}
 }
 
-// openSession serves initialize.
-func (s *Server) openSession(resp *postResponse, m *message, id string) {
-	if id != "" {
-		resp.fail(errInitialized, m.id)
-		return
-	}
+// initialize opens a session, unless the server has none. An earlier session of the client goes on.
+func (s *Server) initialize(resp *postResponse, m *message) {
 	if err := s.admit(); err != nil {
 		resp.fail(err, m.id)
 		return
 	}
 	defer s.calls.Release(1)
-	p, err := s.newPeer(m, resp.toolset)
-	if err != nil {
+	sess := &session{peer: peer{toolset: resp.toolset}, owner: resp.identity.WithoutToken()}
+	if err := sess.readInitialize(m); err != nil {
 		resp.finish(err.appendReply(nil, m.id), http.StatusOK)
 		return
 	}
-	sess := s.sessions.open(p, rand.Text(), resp.identity.WithoutToken())
+	if resp.info.noSessions {
+		resp.finish(sess.appendInitializeReply(nil, m, resp.info, sessionlessCapabilities), http.StatusOK)
+		return
+	}
+	if err := s.sessions.open(resp.r.Context(), sess); err != nil {
+		resp.fail(s.protocolError(resp.r.Context(), m, err), m.id)
+		return
+	}
+	defer sess.release()
 	resp.w.Header()[headerSession] = []string{sess.id}
-	resp.finish(p.appendInitializeReply(nil, m, resp.info), http.StatusOK)
+	resp.finish(sess.appendInitializeReply(nil, m, resp.info, legacyCapabilities), http.StatusOK)
 }
 
-// serveSession acts on a packet of a session.
-func (s *Server) serveSession(resp *postResponse, p *packet) {
-	if p.batch && !resp.session.revision.allowsBatches() {
-		resp.fail(batchesNotSupported(resp.session.revision), nil)
+// unnamedRevision is the revision of a request without a session whose header does not name it:
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
+const unnamedRevision = Revision20250326
+
+// serveWithoutSession acts on a packet of a client that has no session. The client can neither be
+// asked nor notified.
+func (s *Server) serveWithoutSession(resp *postResponse, p *packet, r Revision) {
+	s.servePeer(resp, p, &peer{
+		revision: r, toolset: resp.toolset, inflight: inflightRequests{limit: s.options.CallsPerSession},
+	})
+}
+
+// servePeer acts on a packet of a peer.
+func (s *Server) servePeer(resp *postResponse, p *packet, from *peer) {
+	if p.batch && !from.revision.allowsBatches() {
+		resp.fail(batchesNotSupported(from.revision), nil)
 		return
 	}
 	replies := 0
@@ -73,9 +90,9 @@ func (s *Server) serveSession(resp *postResponse, p *packet) {
 		case m.invalid != "" || m.isRequest():
 			replies++
 		case m.isResponse():
-			resp.session.requests.resolve(m)
+			from.requests.resolve(m)
 		default:
-			resp.session.handleNotification(m)
+			from.handleNotification(m)
 		}
 	}
 	switch {
@@ -85,7 +102,7 @@ func (s *Server) serveSession(resp *postResponse, p *packet) {
 		resp.fail(ErrClosing, nil)
 	case p.batch:
 		resp.startKeepAlive()
-		resp.finish(s.replyBatch(resp, p), http.StatusOK)
+		resp.finish(s.replyBatch(resp, p, from), http.StatusOK)
 	default:
 		m := &p.messages[0]
 		if mayBlock(m.method) {
@@ -93,7 +110,7 @@ func (s *Server) serveSession(resp *postResponse, p *packet) {
 		}
 		reply := borrowBuffer()
 		defer reply.release()
-		frame, err := s.replyInSession(resp, m, reply.b)
+		frame, err := s.replyToPeer(resp, m, from, reply.b)
 		if frame != nil {
 			reply.b = frame
 		}
@@ -103,7 +120,7 @@ func (s *Server) serveSession(resp *postResponse, p *packet) {
 
 // replyBatch answers the requests of a batch concurrently and returns the array of replies; nil if the
 // client has cancelled all of them.
-func (s *Server) replyBatch(resp *postResponse, p *packet) []byte {
+func (s *Server) replyBatch(resp *postResponse, p *packet, from *peer) []byte {
 	replies := make([][]byte, len(p.messages))
 	var wg sync.WaitGroup
 	for i := range p.messages {
@@ -112,7 +129,7 @@ func (s *Server) replyBatch(resp *postResponse, p *packet) []byte {
 		case m.invalid != "":
 			replies[i] = invalidRequest(m.invalid).appendReply(nil, m.id)
 		case m.isRequest():
-			wg.Go(func() { replies[i], _ = s.replyInSession(resp, m, nil) })
+			wg.Go(func() { replies[i], _ = s.replyToPeer(resp, m, from, nil) })
 		}
 	}
 	wg.Wait()
@@ -138,16 +155,16 @@ func (resp *postResponse) sessionStatus(err *Error) int {
 	return statusOf(err)
 }
 
-// replyInSession appends the reply to one request of a session and returns the error in it, if any.
-// The reply is nil if the client has cancelled the request.
-func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]byte, *Error) {
+// replyToPeer appends the reply to one request of a peer and returns the error in it, if any. The
+// reply is nil if the client has cancelled the request.
+func (s *Server) replyToPeer(resp *postResponse, m *message, from *peer, dst []byte) ([]byte, *Error) {
 	if err := s.admit(); err != nil {
 		return err.appendReply(dst, m.id), err
 	}
 	defer s.calls.Release(1)
 	// A legacy client may return for the events of a stream, so a closed connection alone cancels
 	// nothing.
-	request, err := resp.session.inflight.begin(context.WithoutCancel(resp.r.Context()), m.id)
+	request, err := from.inflight.begin(context.WithoutCancel(resp.r.Context()), m.id)
 	if err != nil {
 		return err.appendReply(dst, m.id), nil
 	}
@@ -157,10 +174,10 @@ func (s *Server) replyInSession(resp *postResponse, m *message, dst []byte) ([]b
 			request.cancel(context.Canceled)
 		}
 	})()
-	c := resp.session.caller()
-	c.Session, c.Remote, c.Header = resp.session.id, s.options.Remote(resp.r), resp.r.Header
+	c := from.caller()
+	c.Remote, c.Header = s.options.Remote(resp.r), resp.r.Header
 	c.SetIdentity(resp.identity)
-	dst, err = s.reply(request.ctx, dst, m, requestContext{c, resp.session.peer, resp, resp.info})
+	dst, err = s.reply(request.ctx, dst, m, requestContext{c, from, resp, resp.info})
 	if request.cancelled() {
 		return nil, nil
 	}

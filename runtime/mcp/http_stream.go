@@ -9,15 +9,16 @@ import (
 
 // serveGet sends the events of a session: those of its own stream, or those of the POST that the
 // client's last event belongs to.
-func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string) {
+func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string, info *Info) {
 	if !parseAccept(r.Header).events {
 		http.Error(w, "The Accept header must allow text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	sess := s.findSession(w, r, toolset)
+	sess := s.findSession(w, r, toolset, info)
 	if sess == nil {
 		return
 	}
+	defer sess.release()
 	from := sess.log.lastSent()
 	if id := r.Header.Get(headerLastEvent); id != "" {
 		var ok bool
@@ -36,23 +37,26 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 	defer cancel()
 	sess.connections.Add(1)
 	defer sess.connections.Add(-1)
+	var wake <-chan struct{}
 	if from.stream == 0 {
-		defer sess.attachReader(cancel)()
+		var detach func()
+		wake, detach = sess.attachReader(cancel)
+		defer detach()
 	}
 	beginEventStream(w)
 	http.NewResponseController(w).Flush()
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
-	s.sendEvents(ctx, w, sess, from)
+	s.sendEvents(ctx, w, sess, from, wake)
 }
 
-// sendEvents sends the events after from until the stream, the session or ctx ends.
-func (s *Server) sendEvents(ctx context.Context, w http.ResponseWriter, sess *session, from eventID) {
+// sendEvents sends the events after from until the stream, the session or ctx ends. The reader of the
+// session's own stream is woken when there are notifications.
+func (s *Server) sendEvents(
+	ctx context.Context, w http.ResponseWriter, sess *session, from eventID, wake <-chan struct{},
+) {
+	ended := sess.awaitEnd()
 	alive := time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
-	var wake chan struct{}
-	if from.stream == 0 {
-		wake = sess.wake
-	}
 	for {
 		undrained := false
 		if wake != nil {
@@ -86,7 +90,7 @@ func (s *Server) sendEvents(ctx context.Context, w http.ResponseWriter, sess *se
 			}
 		case <-ctx.Done():
 			return
-		case <-sess.ended:
+		case <-ended:
 			return
 		case <-s.closing:
 			return
@@ -95,21 +99,21 @@ func (s *Server) sendEvents(ctx context.Context, w http.ResponseWriter, sess *se
 }
 
 // serveDelete ends a session.
-func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, toolset string) {
-	sess := s.findSession(w, r, toolset)
+func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, toolset string, info *Info) {
+	sess := s.findSession(w, r, toolset, info)
 	if sess == nil {
 		return
 	}
+	defer sess.release()
 	s.sessions.remove(sess)
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // findSession returns the session of a GET or DELETE, or answers with an error and returns nil.
-func (s *Server) findSession(w http.ResponseWriter, r *http.Request, toolset string) *session {
+func (s *Server) findSession(w http.ResponseWriter, r *http.Request, toolset string, info *Info) *session {
 	version := r.Header.Get(headerVersion)
 	if Revision(version).Modern() {
-		w.Header().Set("Allow", "POST")
-		http.Error(w, "This revision of the protocol supports only POST", http.StatusMethodNotAllowed)
+		refuseMethod(w, "This revision of the protocol supports only POST")
 		return nil
 	}
 	if version != "" && !isLegacyRevision(version) {
@@ -117,12 +121,32 @@ func (s *Server) findSession(w http.ResponseWriter, r *http.Request, toolset str
 		return nil
 	}
 	id, err := singleHeader(r.Header, headerSession)
+	if err == nil && id == "" && info.noSessions {
+		refuseMethod(w, "This server has no sessions and supports only POST")
+		return nil
+	}
 	if err != nil || id == "" {
 		http.Error(w, "The header Mcp-Session-Id is missing", http.StatusBadRequest)
 		return nil
 	}
-	sess := s.sessions.find(id, toolset, IdentityOf(r.Context()))
-	if sess == nil {
+	return s.requireSession(w, r, id, toolset)
+}
+
+func refuseMethod(w http.ResponseWriter, problem string) {
+	w.Header().Set("Allow", "POST")
+	http.Error(w, problem, http.StatusMethodNotAllowed)
+}
+
+// requireSession returns the session with an id, or answers with an error and returns nil. The caller
+// must release it.
+func (s *Server) requireSession(w http.ResponseWriter, r *http.Request, id, toolset string) *session {
+	sess, err := s.sessions.find(r.Context(), id, toolset, IdentityOf(r.Context()))
+	switch {
+	case err != nil:
+		s.options.Logger.ErrorContext(r.Context(), "session not readable", "error", err)
+		w.Header()["Retry-After"] = retryAfter
+		http.Error(w, "The session cannot be read. Try again shortly", http.StatusServiceUnavailable)
+	case sess == nil:
 		http.Error(w, sessionNotFound, http.StatusNotFound)
 	}
 	return sess

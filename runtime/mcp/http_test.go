@@ -153,43 +153,6 @@ func TestLegacyClientResumesTheStreamOfACall(t *testing.T) {
 	})
 }
 
-func TestOnlyAnIdleSessionExpires(t *testing.T) {
-	withServer(t, mcp.Options{SessionIdle: time.Minute}, func(t *testing.T, v *testClient) {
-		ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`
-		s := v.sessionHeaders()
-		for range 3 {
-			time.Sleep(40 * time.Second)
-			if reply := v.send(t.Context(), "POST", ping, s...); readAll(reply) == "" || reply.StatusCode != 200 {
-				t.Fatalf("an active session got %s", reply.Status)
-			}
-		}
-		time.Sleep(61 * time.Second)
-		reply := v.send(t.Context(), "POST", ping, s...)
-		readAll(reply)
-		if reply.StatusCode != 404 {
-			t.Errorf("an idle session got %s", reply.Status)
-		}
-	})
-}
-
-func TestNewSessionEvictsTheOneIdleLongest(t *testing.T) {
-	withServer(t, mcp.Options{Sessions: 2}, func(t *testing.T, v *testClient) {
-		ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`
-		var sessions [][]string
-		for range 3 {
-			sessions = append(sessions, v.sessionHeaders())
-			time.Sleep(time.Second)
-		}
-		for i, want := range []int{404, 200, 200} {
-			reply := v.send(t.Context(), "POST", ping, sessions[i]...)
-			readAll(reply)
-			if reply.StatusCode != want {
-				t.Errorf("session %d got %s", i, reply.Status)
-			}
-		}
-	})
-}
-
 func TestListenerThatDoesNotReadDelaysNoOther(t *testing.T) {
 	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
 		listen := func() *http.Response {

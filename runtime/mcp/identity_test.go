@@ -122,19 +122,17 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 	}
 }
 
-func TestRetainEndsSessionsOfInvalidIdentities(t *testing.T) {
+func TestRetainCancelsTheCallsOfInvalidIdentities(t *testing.T) {
 	withIdentities(t, func(t *testing.T, v *testClient) {
-		var sessions [][]string
-		for _, who := range []string{"ada", "bob"} {
-			reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, "X-Who", who)
-			readAll(reply)
-			sessions = append(sessions, []string{"X-Who", who, "Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")})
-		}
+		v.handler.started, v.handler.stopped = make(chan string, 1), make(chan error, 1)
+		reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, "X-Who", "ada")
+		readAll(reply)
+		go v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}`,
+			"X-Who", "ada", "Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id"))
+		<-v.handler.started
 		v.server.Retain(func(i *mcp.Identity) bool { return i != nil && i.Subject == "bob" })
-		for i, want := range []int{404, 200} {
-			if reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"ping"}`, sessions[i]...); reply.StatusCode != want {
-				t.Errorf("%v: %d", sessions[i], reply.StatusCode)
-			}
+		if err := <-v.handler.stopped; err != context.Canceled {
+			t.Errorf("the call ended with %v", err)
 		}
 	})
 }

@@ -27,10 +27,6 @@ type inflightRequest struct {
 	id     string
 }
 
-func newInflightRequests(limit int) inflightRequests {
-	return inflightRequests{limit: limit, byID: make(map[string]*inflightRequest)}
-}
-
 // begin registers a request. The caller must call done after the reply.
 func (f *inflightRequests) begin(parent context.Context, id []byte) (*inflightRequest, *Error) {
 	f.mu.Lock()
@@ -45,6 +41,9 @@ func (f *inflightRequests) begin(parent context.Context, id []byte) (*inflightRe
 	}
 	ctx, cancel := context.WithCancelCause(parent)
 	r := &inflightRequest{ctx, cancel, f, key}
+	if f.byID == nil {
+		f.byID = make(map[string]*inflightRequest)
+	}
 	f.byID[key] = r
 	return r, nil
 }
@@ -81,11 +80,4 @@ func (f *inflightRequests) cancelAll(cause error) {
 	for _, r := range f.byID {
 		r.cancel(cause)
 	}
-}
-
-// idle reports whether no request is in progress.
-func (f *inflightRequests) idle() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.byID) == 0
 }

@@ -7,6 +7,7 @@ type ServerInfo struct {
 	Name, Title, Version, Description, WebsiteURL string
 	Icons                                         []Icon
 	Instructions                                  string // for the model that uses the tools
+	NoSessions                                    bool   // legacy clients over HTTP get no session
 }
 
 // Icon is a picture that a client may show.
@@ -20,6 +21,7 @@ type Icon struct {
 type Info struct {
 	implementation []byte // the object serverInfo of initialize
 	instructions   []byte // `,"instructions":"…"` or empty
+	noSessions     bool
 	tail           []byte // the end of a modern result: `,"_meta":{"…/serverInfo":{…}}}`
 }
 
@@ -33,7 +35,7 @@ func NewInfo(s ServerInfo) *Info {
 	if len(s.Icons) > 0 {
 		b = append(AppendIcons(append(b, `,"icons":[`...), s.Icons), ']')
 	}
-	i := &Info{implementation: append(b, '}')}
+	i := &Info{implementation: append(b, '}'), noSessions: s.NoSessions}
 	i.instructions = AppendMember(nil, "instructions", s.Instructions)
 	i.tail = append(i.appendServerInfo([]byte(`,"_meta":{`)), "}}"...)
 	return i
@@ -82,12 +84,16 @@ const (
 		`"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}`
 	legacyCapabilities = capabilities + `}`
 	modernCapabilities = capabilities + `,"extensions":{"` + TasksExtension + `":{}}}`
+
+	// sessionlessCapabilities are those that need neither a session nor a stream of its own.
+	sessionlessCapabilities = `{"completions":{},"prompts":{},"resources":{},"tools":{}}`
 )
 
 // appendInitializeResult appends the result of initialize.
-func (i *Info) appendInitializeResult(dst []byte, r Revision) []byte {
+func (i *Info) appendInitializeResult(dst []byte, r Revision, capabilities string) []byte {
 	dst = jsonscan.AppendString(append(dst, `{"protocolVersion":`...), r)
-	dst = append(append(dst, `,"capabilities":`+legacyCapabilities+`,"serverInfo":`...), i.implementation...)
+	dst = append(append(append(dst, `,"capabilities":`...), capabilities...), `,"serverInfo":`...)
+	dst = append(dst, i.implementation...)
 	return append(append(dst, i.instructions...), '}')
 }
 

@@ -210,6 +210,7 @@ type CompleteRequest struct {
 	Argument string
 	Value    string // that the user has typed so far
 	Context  []byte // the arguments that are known already: an object of strings as encoded JSON, or nil
+	Meta     []byte // params._meta as encoded JSON, or nil
 	Caller   *Caller
 }
 
@@ -238,7 +239,7 @@ func (s *Server) complete(ctx context.Context, dst []byte, m *message, rc reques
 }
 
 func (m *message) completeRequest() (*CompleteRequest, *Error) {
-	req := &CompleteRequest{}
+	req := &CompleteRequest{Meta: m.meta}
 	kind, ok := jsonscan.LookupText(m.params, "ref", "type")
 	name := "name"
 	switch {

@@ -8,14 +8,15 @@ import (
 	"sync/atomic"
 )
 
-// peer is an initialized client of the legacy era.
+// peer is an initialized client of the legacy era, or one without a session, which was not started.
 type peer struct {
 	revision           Revision
+	toolset            string
 	info, capabilities []byte
 	logLevel           atomic.Int32 // as in Caller
 	inflight           inflightRequests
 	requests           clientRequests
-	subscription       *subscription
+	subscription       *subscription // nil without a session
 }
 
 var errInitialized = &Error{Code: CodeInvalidRequest, Message: "The session is already initialized"}
@@ -24,41 +25,43 @@ func batchesNotSupported(r Revision) *Error {
 	return errorf(CodeInvalidRequest, "Revision %s does not support batches", r)
 }
 
-// newPeer returns the peer that sent initialize. It keeps nothing of m.
-func (s *Server) newPeer(m *message, toolset string) (*peer, *Error) {
+// readInitialize reads what the client says about itself in initialize. It keeps nothing of m.
+func (p *peer) readInitialize(m *message) *Error {
 	version, invalid := stringParam("protocolVersion", m.param("protocolVersion"))
 	capabilities, info := m.param("capabilities"), m.param("clientInfo")
 	switch {
 	case invalid != nil:
-		return nil, invalid
+		return invalid
 	case capabilities != nil && !isObject(capabilities):
-		return nil, invalidParams("params.capabilities must be an object")
+		return invalidParams("params.capabilities must be an object")
 	case info != nil && !isObject(info):
-		return nil, invalidParams("params.clientInfo must be an object")
+		return invalidParams("params.clientInfo must be an object")
 	case len(info)+len(capabilities) > maxClientSize:
-		return nil, invalidParams("params.clientInfo and params.capabilities have more than %d bytes", maxClientSize)
+		return invalidParams("params.clientInfo and params.capabilities have more than %d bytes", maxClientSize)
 	}
-	p := &peer{
-		revision:     negotiate(version),
-		info:         bytes.Clone(info),
-		capabilities: bytes.Clone(capabilities),
-		inflight:     newInflightRequests(s.options.CallsPerSession),
-		requests:     clientRequests{pending: make(map[string]chan clientResponse)},
-		subscription: s.newSubscription(toolset, nil),
-	}
-	p.logLevel.Store(int32(slices.Index(levelNames, "info")))
-	return p, nil
+	p.revision, p.info, p.capabilities = negotiate(version), bytes.Clone(info), bytes.Clone(capabilities)
+	return nil
 }
 
+// start prepares a new peer for requests.
+func (p *peer) start(s *Server) {
+	p.inflight.limit = s.options.CallsPerSession
+	p.subscription = s.newSubscription(p.toolset, nil)
+	p.logLevel.Store(int32(defaultLogLevel))
+}
+
+// defaultLogLevel is the level of the messages that a legacy client receives that has set none.
+var defaultLogLevel = slices.Index(levelNames, "info")
+
 // appendInitializeReply appends the reply to initialize.
-func (p *peer) appendInitializeReply(dst []byte, m *message, i *Info) []byte {
-	return append(i.appendInitializeResult(m.beginReply(dst), p.revision), '}')
+func (p *peer) appendInitializeReply(dst []byte, m *message, i *Info, capabilities string) []byte {
+	return append(i.appendInitializeResult(m.beginReply(dst), p.revision, capabilities), '}')
 }
 
 // caller returns the peer as the Handler sees it.
 func (p *peer) caller() *Caller {
 	return &Caller{
-		Revision: p.revision, Toolset: p.subscription.toolset, ClientInfo: p.info, Capabilities: p.capabilities,
+		Revision: p.revision, Toolset: p.toolset, ClientInfo: p.info, Capabilities: p.capabilities,
 		logLevel: int(p.logLevel.Load()),
 	}
 }
@@ -66,18 +69,17 @@ func (p *peer) caller() *Caller {
 func (p *peer) handleNotification(m *message) {
 	switch string(m.method) {
 	case "notifications/initialized":
-		p.subscription.subscribeLists(toolListTopic, promptListTopic, resourceListTopic)
+		if p.subscription != nil {
+			p.subscription.subscribeLists(toolListTopic, promptListTopic, resourceListTopic)
+		}
 	case "notifications/cancelled":
 		p.inflight.cancel(m.param("requestId"), errCancelled)
 	}
 }
 
-// updatePeer serves the methods that change a session, and ping, which does not.
+// updatePeer serves the methods that change a session.
 func (s *Server) updatePeer(ctx context.Context, m *message, rc requestContext) *Error {
-	switch string(m.method) {
-	case "ping":
-		return nil
-	case "logging/setLevel":
+	if string(m.method) == "logging/setLevel" {
 		return rc.peer.setLevel(m)
 	}
 	uri, invalid := stringParam("uri", m.uri)

@@ -157,6 +157,9 @@ func (c *clientRequests) add() (id string, response <-chan clientResponse, err e
 	// server.
 	id = "ask-" + strconv.FormatUint(c.last, 10)
 	pending := make(chan clientResponse, 1)
+	if c.pending == nil {
+		c.pending = make(map[string]chan clientResponse)
+	}
 	c.pending[id] = pending
 	return id, pending, nil
 }

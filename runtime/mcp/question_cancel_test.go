@@ -40,7 +40,6 @@ func TestCancelledQuestionIsWithdrawnUnlessTheSessionHasEnded(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			wire := &scriptedWire{onNotify: func() { cancel(c.cause) }}
-			wire.requests.pending = make(map[string]chan clientResponse)
 			r := &CallRequest{Caller: &Caller{Revision: Revision20251125}, wire: wire}
 			answer, err := r.Ask(ctx, Question{Key: "who", Method: "elicitation/create"})
 			if answer != nil || !errors.Is(err, c.cause) {

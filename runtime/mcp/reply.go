@@ -66,8 +66,12 @@ func (s *Server) appendResult(ctx context.Context, dst []byte, m *message, rc re
 		if modern {
 			return rc.info.appendDiscoverResult(dst), nil
 		}
-	case "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+	case "ping":
 		if !modern {
+			return append(dst, "{}"...), nil
+		}
+	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
+		if !modern && rc.peer.subscription != nil {
 			return append(dst, "{}"...), s.updatePeer(ctx, m, rc)
 		}
 	}

@@ -30,19 +30,21 @@ type Server struct {
 // New returns a server for h.
 func New(h Handler, o Options) *Server {
 	o = o.withDefaults()
-	return &Server{
-		handler:   h,
-		options:   o,
-		calls:     semaphore.NewWeighted(maxCalls),
-		listeners: semaphore.NewWeighted(maxListeners),
-		sessions: sessions{
-			limit: o.Sessions, idle: o.SessionIdle, eventLimit: o.SessionEvents, byID: make(map[string]*session),
-		},
+	s := &Server{
+		handler:       h,
+		options:       o,
+		calls:         semaphore.NewWeighted(maxCalls),
+		listeners:     semaphore.NewWeighted(maxListeners),
 		streams:       httpStreams{active: make(map[*httpStream]struct{})},
 		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*subscription]struct{})},
 		closing:       make(chan struct{}),
 		refusing:      make(chan struct{}),
 	}
+	s.sessions = sessions{
+		server: s, sealer: newSealer(o.SessionKey), store: o.SessionStore, limit: o.Sessions, eventLimit: o.SessionEvents,
+		byID: make(map[string]*session),
+	}
+	return s
 }
 
 // Changes are the lists that have changed.
@@ -62,6 +64,9 @@ func (s *Server) ResourceUpdated(uri string) { s.subscriptions.notify(topic{reso
 func (s *Server) TaskChanged(id string, members []byte) {
 	s.subscriptions.notify(topic{taskTopic, id}, members)
 }
+
+// FollowsTask reports whether a task has subscribers.
+func (s *Server) FollowsTask(id string) bool { return s.subscriptions.has(topic{taskTopic, id}) }
 
 // Retain ends the sessions and the streams of every identity that is no longer valid. The identity
 // of unauthenticated clients is nil.
@@ -185,9 +190,9 @@ func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		s.servePost(w, r, t.name, info)
 	case http.MethodGet:
-		s.serveGet(w, r, t.name)
+		s.serveGet(w, r, t.name, info)
 	case http.MethodDelete:
-		s.serveDelete(w, r, t.name)
+		s.serveDelete(w, r, t.name, info)
 	default:
 		w.Header().Set("Allow", "POST, GET, DELETE")
 		s.reject(w, http.StatusMethodNotAllowed, "Only POST, GET and DELETE are supported")
@@ -207,10 +212,15 @@ type Options struct {
 	MaxFrame int   // bytes of a line: 16 MiB
 	MaxDepth int   // levels of nesting: 64
 
-	Sessions        int           // over HTTP; the session that was idle longest is evicted: 4096
-	SessionIdle     time.Duration // after which an idle session ends: 30 minutes
-	SessionEvents   int64         // bytes of events that all sessions keep for returning clients: 64 MiB
-	CallsPerSession int           // concurrent requests of a session or a pair of streams: 128
+	// SessionKey seals the ids of sessions over HTTP: 32 bytes. A session goes on in each Server with
+	// the same key, also later. nil is a random key.
+	SessionKey []byte
+	// SessionStore keeps what belongs to sessions and does not fit in their ids; nil keeps none.
+	SessionStore SessionStore
+
+	Sessions        int   // over HTTP that are in memory; the others are opened again by their next request: 4096
+	SessionEvents   int64 // bytes of events that all sessions keep for returning clients: 64 MiB
+	CallsPerSession int   // concurrent requests of a session or a pair of streams: 128
 }
 
 func (o Options) withDefaults() Options {
@@ -225,7 +235,8 @@ func (o Options) withDefaults() Options {
 		MaxFrame:        cmp.Or(o.MaxFrame, 16<<20),
 		MaxDepth:        cmp.Or(o.MaxDepth, 64),
 		Sessions:        cmp.Or(o.Sessions, 4096),
-		SessionIdle:     cmp.Or(o.SessionIdle, 30*time.Minute),
+		SessionKey:      o.SessionKey,
+		SessionStore:    o.SessionStore,
 		SessionEvents:   cmp.Or(o.SessionEvents, 64<<20),
 		CallsPerSession: cmp.Or(o.CallsPerSession, 128),
 	}

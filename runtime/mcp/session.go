@@ -1,11 +1,9 @@
 package mcp
 
 import (
-	"cmp"
+	"container/list"
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,46 +12,32 @@ import (
 // errSessionEnded is the cause of the contexts of requests whose session has ended.
 var errSessionEnded = errors.New("the session has ended")
 
-// session is a legacy client over HTTP, with the events that it may return for.
+// session is a legacy client over HTTP, with the events that it may return for. All but these is in
+// its id, so this process may forget a session that it does not use.
 type session struct {
-	*peer
-	id    string
-	owner *Identity // who opened the session and may use it; nil for unauthenticated clients
-	log   eventLog
-	ended chan struct{}
-	wake  chan struct{} // receives when the subscription has notifications
+	peer
+	name    sessionName
+	id      string
+	expires time.Time
+	owner   *Identity // who opened the session and may use it; nil for unauthenticated clients
+	log     eventLog
+	recent  *list.Element // guarded by sessions.mu
 
+	uses        atomic.Int32 // requests of the session here; a session in use is not forgotten
 	connections atomic.Int32 // that read events of the session
 
 	mu           sync.Mutex
-	lastUse      time.Time          // guarded by mu
 	over         bool               // guarded by mu
-	expiry       *time.Timer        // ends the session when it is idle; guarded by mu
+	ended        chan struct{}      // closed when the session ends; nil before a connection reads events; guarded by mu
 	cancelReader context.CancelFunc // ends the connection that reads the session's own stream; guarded by mu
 }
 
-// touch records that the session is used. It reports false if the session has ended.
-func (sess *session) touch() bool {
-	sess.mu.Lock()
-	defer sess.mu.Unlock()
-	sess.lastUse = time.Now()
-	return !sess.over
-}
+// release undoes sessions.open and sessions.find.
+func (sess *session) release() { sess.uses.Add(-1) }
 
-// lastUsed returns when the session was last used: now, if it has requests in progress or a reader.
-func (sess *session) lastUsed() time.Time {
-	busy := !sess.inflight.idle()
-	sess.mu.Lock()
-	defer sess.mu.Unlock()
-	if busy || sess.cancelReader != nil {
-		sess.lastUse = time.Now()
-	}
-	return sess.lastUse
-}
-
-// attachReader makes cancel end the only reader and ends the previous one. The function that it
-// returns undoes it.
-func (sess *session) attachReader(cancel context.CancelFunc) (detach func()) {
+// attachReader makes cancel end the only reader of the session's own stream, and ends the previous
+// one. The reader is woken when the subscription has notifications. The function detach undoes it.
+func (sess *session) attachReader(cancel context.CancelFunc) (wake <-chan struct{}, detach func()) {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
 	if sess.cancelReader != nil {
@@ -61,14 +45,28 @@ func (sess *session) attachReader(cancel context.CancelFunc) (detach func()) {
 	}
 	current := true
 	sess.cancelReader = func() { current = false; cancel() }
-	return func() {
+	woken := make(chan struct{}, 1)
+	sess.subscription.mailbox.open(trySend(woken))
+	return woken, func() {
 		sess.mu.Lock()
 		defer sess.mu.Unlock()
 		if current {
 			sess.cancelReader = nil
 		}
-		sess.lastUse = time.Now()
 	}
+}
+
+// awaitEnd returns a channel that is closed when the session ends.
+func (sess *session) awaitEnd() <-chan struct{} {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	if sess.ended == nil {
+		sess.ended = make(chan struct{})
+		if sess.over {
+			close(sess.ended)
+		}
+	}
+	return sess.ended
 }
 
 // end cancels the requests of the session. It may be called again.
@@ -79,8 +77,9 @@ func (sess *session) end() {
 		return
 	}
 	sess.over = true
-	sess.expiry.Stop()
-	close(sess.ended)
+	if sess.ended != nil {
+		close(sess.ended)
+	}
 	sess.mu.Unlock()
 	sess.inflight.cancelAll(errSessionEnded) // first, so that a call whose question fails is cancelled already
 	sess.requests.close(errSessionEnded)
@@ -88,84 +87,137 @@ func (sess *session) end() {
 	sess.log.drop(true)
 }
 
-// sessions are the open sessions. When the events that they keep exceed eventLimit, the sessions
-// that were idle longest drop theirs, and their clients miss them if they return.
+// sessions are the sessions that this process has opened. When there are more than the limit, those
+// that were not used for longest are forgotten until their next request. When the events that they
+// keep exceed eventLimit, the sessions that were not used for longest drop theirs, and their clients
+// miss them if they return.
 type sessions struct {
+	server     *Server
+	sealer     sealer
+	store      SessionStore // or nil
 	limit      int
-	idle       time.Duration
 	eventLimit int64 // bytes
 
 	eventBytes atomic.Int64
 	evicting   sync.Mutex // held while events are dropped
 
-	mu   sync.Mutex
-	byID map[string]*session // guarded by mu
+	mu      sync.Mutex
+	byID    map[string]*session // guarded by mu
+	recent  list.List           // of sessions, the one that was used last in front; guarded by mu
+	deleted deletedSessions     // guarded by mu
 }
 
-// open creates a session for p. If the limit is reached, the session that was idle longest ends.
-func (t *sessions) open(p *peer, id string, owner *Identity) *session {
-	sess := &session{
-		peer: p, id: id, owner: owner, lastUse: time.Now(), ended: make(chan struct{}), wake: make(chan struct{}, 1),
+// open opens a session for a client that has sent initialize. The caller must release it.
+func (t *sessions) open(ctx context.Context, sess *session) error {
+	err := t.newID(ctx, sess)
+	if err == nil {
+		t.add(sess)
 	}
-	sess.log.init(t)
-	sess.subscription.mailbox.open(trySend(sess.wake))
-	sess.mu.Lock()
-	sess.expiry = time.AfterFunc(t.idle, func() { t.expire(sess) })
-	sess.mu.Unlock()
-	t.mu.Lock()
-	var evicted *session
-	if len(t.byID) >= t.limit {
-		byLastUse := func(a, b *session) int { return a.lastUsed().Compare(b.lastUsed()) }
-		evicted = slices.MinFunc(slices.Collect(maps.Values(t.byID)), byLastUse)
-		delete(t.byID, evicted.id)
-	}
-	t.byID[id] = sess
-	t.mu.Unlock()
-	if evicted != nil {
-		evicted.end()
-	}
-	return sess
-}
-
-// expire ends sess if it was idle long enough, and otherwise checks again later.
-func (t *sessions) expire(sess *session) {
-	if rest := t.idle - time.Since(sess.lastUsed()); rest > 0 {
-		sess.mu.Lock()
-		defer sess.mu.Unlock()
-		if !sess.over {
-			sess.expiry.Reset(rest)
-		}
-		return
-	}
-	t.remove(sess)
+	return err
 }
 
 // find returns the session with this id if it was opened in the toolset by the same owner, or nil.
-func (t *sessions) find(id, toolset string, owner *Identity) *session {
+// The caller must release it.
+func (t *sessions) find(ctx context.Context, id, toolset string, owner *Identity) (*session, error) {
 	t.mu.Lock()
 	sess := t.byID[id]
+	if sess != nil {
+		sess.uses.Add(1)
+		t.recent.MoveToFront(sess.recent)
+	}
 	t.mu.Unlock()
-	if sess == nil || sess.subscription.toolset != toolset || sess.owner.Owner() != owner.Owner() || !sess.touch() {
+	switch {
+	case sess == nil:
+		return t.reopen(ctx, id, toolset, owner)
+	case sess.toolset != toolset || !sess.owner.sameOwner(owner) || !time.Now().Before(sess.expires):
+		sess.release()
+		return nil, nil
+	}
+	return sess, nil
+}
+
+// reopen is find for a session that is new to this process, or was forgotten.
+func (t *sessions) reopen(ctx context.Context, id, toolset string, owner *Identity) (*session, error) {
+	sess, stored := t.openID(id, toolset, owner)
+	if sess == nil {
+		return nil, nil
+	}
+	if stored {
+		if found, err := t.loadClient(ctx, sess); !found {
+			return nil, err
+		}
+	}
+	return t.add(sess), nil
+}
+
+// add adds a session and returns it, or the same session if another request has added it. It returns
+// nil for a session that was deleted.
+func (t *sessions) add(sess *session) *session {
+	sess.start(t.server)
+	sess.log.sessions = t
+	t.mu.Lock()
+	existing := t.byID[sess.id]
+	switch {
+	case t.deleted.has(sess.name):
+		t.mu.Unlock()
 		return nil
+	case existing != nil:
+		existing.uses.Add(1)
+		t.mu.Unlock()
+		return existing
+	}
+	sess.uses.Add(1)
+	sess.recent = t.recent.PushFront(sess)
+	t.byID[sess.id] = sess
+	forgotten := t.forgetUnusedLocked()
+	t.mu.Unlock()
+	for _, old := range forgotten {
+		old.end()
 	}
 	return sess
 }
 
-// remove ends sess.
+// maxForgetTries is how many sessions are tried to be forgotten for one that is added.
+const maxForgetTries = 16
+
+// forgetUnusedLocked forgets and returns sessions that were not used for longest, if there are too
+// many. Those in use are skipped.
+func (t *sessions) forgetUnusedLocked() (forgotten []*session) {
+	for i := 0; i < maxForgetTries && len(t.byID) > t.limit; i++ {
+		oldest := t.recent.Back().Value.(*session)
+		if oldest.uses.Load() > 0 {
+			t.recent.MoveToFront(oldest.recent)
+			continue
+		}
+		t.forgetLocked(oldest)
+		forgotten = append(forgotten, oldest)
+	}
+	return forgotten
+}
+
+func (t *sessions) forgetLocked(sess *session) {
+	delete(t.byID, sess.id)
+	t.recent.Remove(sess.recent)
+}
+
+// remove ends sess for good.
 func (t *sessions) remove(sess *session) {
 	t.mu.Lock()
-	delete(t.byID, sess.id)
+	t.deleted.add(sess.name)
+	if t.byID[sess.id] == sess {
+		t.forgetLocked(sess)
+	}
 	t.mu.Unlock()
 	sess.end()
 }
 
-// retain ends the sessions of owners that are not valid.
+// retain ends the requests and streams of sessions whose owners are not valid.
 func (t *sessions) retain(valid func(*Identity) bool) {
 	t.mu.Lock()
 	var removed []*session
-	for id, sess := range t.byID {
+	for _, sess := range t.byID {
 		if !valid(sess.owner) {
-			delete(t.byID, id)
+			t.forgetLocked(sess)
 			removed = append(removed, sess)
 		}
 	}
@@ -177,17 +229,19 @@ func (t *sessions) retain(valid func(*Identity) bool) {
 
 func (t *sessions) closeAll() { t.retain(func(*Identity) bool { return false }) }
 
-// byIdleness returns the sessions, the one that was idle longest first.
+// byIdleness returns the sessions, those that were not used for longest first, and those in use last.
 func (t *sessions) byIdleness() []*session {
 	t.mu.Lock()
-	lastUse := make(map[*session]time.Time, len(t.byID))
-	for _, sess := range t.byID {
-		lastUse[sess] = sess.lastUsed()
+	defer t.mu.Unlock()
+	unused, used := make([]*session, 0, len(t.byID)), []*session(nil)
+	for e := t.recent.Back(); e != nil; e = e.Prev() {
+		if sess := e.Value.(*session); sess.uses.Load() > 0 {
+			used = append(used, sess)
+		} else {
+			unused = append(unused, sess)
+		}
 	}
-	t.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(lastUse), func(a, b *session) int {
-		return cmp.Or(lastUse[a].Compare(lastUse[b]), cmp.Compare(a.id, b.id))
-	})
+	return append(unused, used...)
 }
 
 // evictIdle drops events until there is some room for more. No lock of a session may be held.

@@ -27,7 +27,7 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	defer cancel(nil)
 	c := &stdioConn{
 		server: s, toolset: t.name, initialInfo: info, ctx: ctx, writer: lineWriter{w: out},
-		listeners: make(map[string]*subscription), inflightModern: newInflightRequests(s.options.CallsPerSession),
+		listeners: make(map[string]*subscription), inflightModern: inflightRequests{limit: s.options.CallsPerSession},
 	}
 	c.writer.room.L = &c.writer.mu
 	c.writer.failed = func(err error) { cancel(fmt.Errorf("writing messages: %w", err)) }

@@ -60,14 +60,16 @@ func (c *stdioConn) initialize(m *message, batch bool) []byte {
 	case batch:
 		err = errorf(CodeInvalidRequest, "initialize cannot be part of a batch")
 	case c.peer.Load() == nil:
-		p, err = c.server.newPeer(m, c.toolset)
+		p = &peer{toolset: c.toolset}
+		err = p.readInitialize(m)
 	}
 	if err != nil {
 		return err.appendReply(nil, m.id)
 	}
+	p.start(c.server)
 	p.subscription.mailbox.open(func() { c.writer.enqueueSubscription(p.subscription) })
 	c.peer.Store(p)
-	return p.appendInitializeReply(nil, m, c.info())
+	return p.appendInitializeReply(nil, m, c.info(), legacyCapabilities)
 }
 
 func (b *lineBatch) serveModern(m *message) {
@@ -86,10 +88,8 @@ func (b *lineBatch) serveModern(m *message) {
 func (b *lineBatch) serveLegacy(m *message) {
 	p := b.peer
 	if p == nil { // a ping before initialize
-		p = &peer{
-			revision: legacyRevisions[0], inflight: newInflightRequests(1),
-			subscription: b.conn.server.newSubscription(b.conn.toolset, nil),
-		}
+		p = &peer{revision: legacyRevisions[0], toolset: b.conn.toolset}
+		p.start(b.conn.server)
 	}
 	b.answer(m, &p.inflight, p.caller(), p)
 }

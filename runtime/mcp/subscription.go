@@ -18,7 +18,8 @@ type subscription struct {
 	lookUpTask func(id string) ([]byte, error) // returns the state of a task, and may block; nil if delivery must not
 
 	mu        sync.Mutex
-	resources map[string]*resourceSubscription // by URI; nil after close; guarded by mu
+	resources map[string]*resourceSubscription // by URI; guarded by mu
+	ended     bool                             // no resources are added; guarded by mu
 	last      *Caller                          // who subscribed last and probably subscribes again; guarded by mu
 
 	topics map[topic]struct{} // guarded by subscriptionRegistry.mu
@@ -27,10 +28,7 @@ type subscription struct {
 
 // newSubscription returns a subscription without topics. Its owner must close it.
 func (s *Server) newSubscription(toolset string, id []byte) *subscription {
-	return &subscription{
-		id: id, toolset: toolset, server: s,
-		resources: make(map[string]*resourceSubscription), topics: make(map[topic]struct{}),
-	}
+	return &subscription{id: id, toolset: toolset, server: s}
 }
 
 // subscribeLists subscribes to lists of the toolset.
@@ -58,7 +56,7 @@ func (sub *subscription) close() {
 	sub.server.subscriptions.unsubscribe(sub)
 	sub.mu.Lock()
 	resources := sub.resources
-	sub.resources = nil
+	sub.resources, sub.ended = nil, true
 	sub.mu.Unlock()
 	for uri, one := range resources {
 		if one.followed {
@@ -188,7 +186,7 @@ const maxResources = 1000
 // addResource subscribes to a resource. If there is a subscription already, it waits for that.
 func (sub *subscription) addResource(ctx context.Context, c *Caller, uri string) error {
 	sub.mu.Lock()
-	if existing := sub.resources[uri]; existing != nil || sub.resources == nil {
+	if existing := sub.resources[uri]; existing != nil || sub.ended {
 		sub.mu.Unlock()
 		return existing.wait(ctx)
 	}
@@ -199,6 +197,9 @@ func (sub *subscription) addResource(ctx context.Context, c *Caller, uri string)
 	}
 	sub.last = c.Snapshot(sub.last)
 	added := &resourceSubscription{started: make(chan struct{}), caller: sub.last}
+	if sub.resources == nil {
+		sub.resources = make(map[string]*resourceSubscription)
+	}
 	sub.resources[uri] = added
 	sub.server.subscriptions.add(sub, topic{resourceTopic, uri}) // first, so that no change is missed
 	sub.mu.Unlock()

@@ -25,6 +25,9 @@ func (r *subscriptionRegistry) add(sub *subscription, t topic) {
 		r.byTopic[t] = make(map[*subscription]struct{})
 	}
 	r.byTopic[t][sub] = struct{}{}
+	if sub.topics == nil {
+		sub.topics = make(map[topic]struct{})
+	}
 	sub.topics[t] = struct{}{}
 }
 
@@ -84,6 +87,13 @@ func (r *subscriptionRegistry) renotify(sub *subscription) {
 	for _, t := range slices.SortedFunc(maps.Keys(sub.topics), byKind) {
 		sub.mailbox.put(t, nil)
 	}
+}
+
+// has reports whether there are subscriptions to a topic.
+func (r *subscriptionRegistry) has(t topic) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byTopic[t]) > 0
 }
 
 // notify notifies the subscriptions to a topic.

@@ -23,6 +23,8 @@ type Options struct {
 	// RequireAuth refuses every HTTP request while the configuration declares no authentication.
 	// Set it for a listener that other machines can reach.
 	RequireAuth bool
+	// Sessions are what the sessions of clients over HTTP outlive the process with.
+	Sessions runtime.Sessions
 	// Drain is how long Serve accepts new requests after its context has ended.
 	Drain time.Duration
 }
@@ -38,7 +40,10 @@ type Server struct {
 // New returns a Server and makes it the receiver of the host's notifications.
 func New(o Options) *Server {
 	s := &Server{Options: o}
-	s.mcp = mcp.New(o.Host, mcp.Options{Logger: o.Log.Logger, Refused: s.audit, Remote: s.clientAddress})
+	s.mcp = mcp.New(o.Host, mcp.Options{
+		Logger: o.Log.Logger, Refused: s.audit, Remote: s.clientAddress,
+		SessionKey: o.Sessions.Key, SessionStore: o.Sessions.Store,
+	})
 	o.Host.SetNotifier(s.mcp)
 	return s
 }

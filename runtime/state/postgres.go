@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"strconv"
 	"sync"
 	"time"
 
@@ -19,9 +20,13 @@ import (
 // processes on any number of machines may have it open. Heartbeats are judged by the clock of the
 // database; the clocks of the processes may differ by less than [MaxClockSkew].
 type Postgres struct {
-	pool    *pgxpool.Pool
-	channel string // on which changes are announced
-	origin  string // of this store, in announcements
+	pool     *pgxpool.Pool
+	name     string // of this process, in news
+	tables   uint32 // OID of a table, which is in the names of channels and locks
+	channel  string // of news to all processes
+	outbox   outbox
+	listener listener
+	acks     acks
 	recordStore
 
 	mu       sync.Mutex
@@ -51,8 +56,10 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	if err != nil {
 		return nil, postgres.ErrMalformedAddress
 	}
-	p := &Postgres{pool: pool, origin: rand.Text()}
-	p.statements, p.db = postgresStatements, p
+	p := &Postgres{pool: pool, name: rand.Text()}
+	p.outbox.init(p.name)
+	p.listener.reader.senders = map[string]*envelopeSender{}
+	p.statements, p.db, p.reservesAhead = postgresStatements, p, true
 	p.SetQuota(defaultQuotaBytes)
 	if err := p.prepare(ctx); err != nil {
 		pool.Close()
@@ -62,14 +69,16 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	return p, nil
 }
 
-// prepare creates missing tables, and finds the name of the channel that belongs to the tables.
+// prepare creates missing tables, and names the channel that belongs to them.
 func (p *Postgres) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := postgres.CreateTables(ctx, p.pool, schemaLock, postgresSchema, findTables); err != nil {
 		return err
 	}
-	return p.pool.QueryRow(ctx, "SELECT 'hatchel_' || 'hatchel_records'::regclass::oid").Scan(&p.channel)
+	err := p.pool.QueryRow(ctx, "SELECT 'hatchel_records'::regclass::oid").Scan(&p.tables)
+	p.channel = "hatchel_" + strconv.FormatUint(uint64(p.tables), 10)
+	return err
 }
 
 // CheckPostgres returns why OpenPostgres would fail. It creates nothing.
@@ -85,15 +94,34 @@ func CheckPostgres(ctx context.Context, address string) error {
 	return postgres.DescribeError(ctx, err)
 }
 
-// Close implements Store.
+// Close implements Store. It sends the news that are left if the database answers within a second.
 func (p *Postgres) Close() error {
+	p.outbox.close()
+	p.listener.close()
 	p.pool.Close()
 	return nil
 }
 
-// Ping implements Remote.
+// Ping implements RemoteStore.
 func (p *Postgres) Ping(ctx context.Context) error {
 	return p.run(ctx, writes, func(ctx context.Context, _ session) error { return p.checkTables(ctx) })
+}
+
+// Versions implements RemoteStore.
+func (p *Postgres) Versions(ctx context.Context, kind string, names []string) (versions map[string]int, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	err = p.run(ctx, reads, func(ctx context.Context, _ session) error {
+		const query = "SELECT name, version FROM hatchel_records WHERE kind = $1 AND name = ANY($2) AND expires > $3"
+		rows, _ := p.pool.Query(ctx, query, kind, names, now())
+		versions = map[string]int{}
+		var name string
+		var version int
+		_, err := pgx.ForEachRow(rows, []any{&name, &version}, func() error { versions[name] = version; return nil })
+		return err
+	})
+	return versions, err
 }
 
 // checkTables returns an error when the tables are gone, or another version of this program has
@@ -146,6 +174,20 @@ func (p *Postgres) run(ctx context.Context, _ access, do func(context.Context, s
 func (p *Postgres) execute(ctx context.Context, statement string, arguments ...any) (bool, error) {
 	tag, err := p.pool.Exec(ctx, statement, arguments...)
 	return err == nil && tag.RowsAffected() > 0, err
+}
+
+// change announces the change after it was made, so that NOTIFY, for which PostgreSQL has one lock, does not hold up
+// changes that wait for the disk.
+func (p *Postgres) change(ctx context.Context, r *Record, statement string, arguments ...any) (bool, error) {
+	changed, err := p.execute(ctx, statement, arguments...)
+	if changed && !r.NoNotify {
+		body := r.Kind + " " + r.Name
+		if len(body) > maxSealedItems-maxItemHeader {
+			body = "" // any record
+		}
+		p.post(outgoing{item: item{changeItem, []byte(body)}})
+	}
+	return changed, err
 }
 
 // withClock adds nothing: the database has a clock.

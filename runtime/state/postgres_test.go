@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -133,7 +134,7 @@ func TestPostgresSweep(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		add(t, s, recordOf("next", time.Now()))
 	})
-	left(t, db, map[string]int{"owners": 0, "records": 1})
+	left(t, db, map[string]int{"owners": 0, ownRecords: 1})
 }
 
 func TestPostgresSweepsInBatches(t *testing.T) {
@@ -147,14 +148,14 @@ func TestPostgresSweepsInBatches(t *testing.T) {
 	for range 3 {
 		known(t, s, "first")
 	}
-	left(t, db, map[string]int{"records": 1})
+	left(t, db, map[string]int{ownRecords: 1})
 	expired()
 	s = openDatabaseFor(t, address)
 	s.SetQuota(1 << 20) // less than what has expired takes
 	if !add(t, s, recordOf("second", time.Now())) {
 		t.Error("what has expired leaves no room")
 	}
-	left(t, db, map[string]int{"records": 2})
+	left(t, db, map[string]int{ownRecords: 2})
 }
 
 func openDatabaseFor(t *testing.T, address string) *state.Postgres {
@@ -163,6 +164,9 @@ func openDatabaseFor(t *testing.T, address string) *state.Postgres {
 	t.Cleanup(func() { s.Close() })
 	return s
 }
+
+// ownRecords are the records that a test has added.
+const ownRecords = "records WHERE kind <> 'secret'"
 
 func left(t *testing.T, db *pgx.Conn, tables map[string]int) {
 	t.Helper()
@@ -189,10 +193,17 @@ func TestPostgresWatchReportsMissedChanges(t *testing.T) {
 			expectAnnounced(t, announced, "k "+name)
 		}
 		if round == 1 {
-			execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND application_name = current_schema()")
+			killListeners(t, db)
 			expectAnnounced(t, announced, "")
 		}
 	}
+}
+
+// killListeners ends the connections on which the stores of a test listen.
+func killListeners(t testing.TB, db *pgx.Conn) {
+	t.Helper()
+	execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_locks%' "+
+		"AND application_name = current_schema() AND pid <> pg_backend_pid()")
 }
 
 func TestLostConnectionComesBack(t *testing.T) {
@@ -242,5 +253,22 @@ func eventually(t *testing.T, so func() bool) {
 		case <-limit:
 			t.Fatal("the condition never holds")
 		}
+	}
+}
+
+func TestVersionsAreThoseOfTheNamedRecords(t *testing.T) {
+	address, _ := postgrestest.Schema(t)
+	s := openDatabase(t, address)
+	defer s.Close()
+	for _, name := range []string{"a", "b", "c"} {
+		add(t, s, recordOf(name, time.Now().Add(time.Hour)))
+	}
+	replace(t, s, known(t, s, "b"))
+	expired := recordOf("expired", time.Now())
+	expired.Expires = time.Now()
+	add(t, s, expired)
+	versions := must[map[string]int](t)(s.Versions(t.Context(), "k", []string{"a", "b", "expired", "missing"}))
+	if want := map[string]int{"a": 1, "b": 2}; !maps.Equal(versions, want) {
+		t.Errorf("got %v", versions)
 	}
 }

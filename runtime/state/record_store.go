@@ -12,8 +12,10 @@ import (
 // recordStore implements [Records] for both databases.
 type recordStore struct {
 	*statements
-	db    database
-	quota atomic.Int64 // bytes
+	db            database
+	reservesAhead bool         // processes on several machines share the rates
+	quota         atomic.Int64 // bytes
+	paces         paces
 	sweeps
 }
 

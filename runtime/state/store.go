@@ -35,6 +35,9 @@ type RemoteStore interface {
 
 	// Ping returns why the store is unavailable, in a sentence for the operator.
 	Ping(ctx context.Context) error
+
+	// Versions returns the versions of the records of a kind that have one of these names.
+	Versions(ctx context.Context, kind string, names []string) (map[string]int, error)
 }
 
 // Store keeps records. Its methods may be called concurrently, by all processes that share the store.
@@ -48,7 +51,8 @@ type Store interface {
 	// Watch calls changed with the kind and the name of each record that another process adds,
 	// replaces or removes, one after the other, until ctx ends. An empty kind means that any record
 	// may have changed: at the beginning, and after Watch has missed changes. Changes with [Record.NoNotify] and
-	// expired records are not announced, nor is anything in a store that no other process can open.
+	// expired records are not announced, nor is anything in a store that no other process can open. The last
+	// changes of a process that dies may not be announced either.
 	// It calls attempted with the error of each attempt to notice changes, and nil after one that succeeded.
 	Watch(ctx context.Context, changed func(kind, name string), attempted func(error))
 
@@ -127,7 +131,9 @@ type Records interface {
 	// Reserve reserves the next event of a name under a rate, and returns how long the event has to
 	// wait. If that is longer than maxWait, it reserves nothing and reports false with the same wait.
 	// It uses the clock of the store, in microseconds. Reservations outlive the process; the last
-	// ones may be lost when the machine fails.
+	// ones may be lost when the machine fails. A store that many processes share reserves some events
+	// ahead under a fast rate, which are lost when they are not used in time: no period has more events
+	// than Burst and one for each Interval, but a burst may have half as many.
 	Reserve(ctx context.Context, name string, rate Rate, maxWait time.Duration) (wait time.Duration, ok bool, err error)
 
 	// Postpone lets the events of a name that were not reserved yet happen after a pause at the
@@ -145,13 +151,13 @@ type Rate struct {
 	MaxWait time.Duration
 }
 
-// microseconds returns the interval between events, how far events may run ahead of it, and how far
-// ahead the next reservation can be at most.
-func (r Rate) microseconds() (interval, ahead, furthest int64) {
-	interval = max(r.Interval.Microseconds(), 1)
-	ahead = int64(r.Burst-1) * interval
-	return interval, ahead, ahead + max(r.MaxWait.Microseconds(), 0) + interval
+// interval is Interval in the resolution of the store.
+func (r Rate) interval() time.Duration {
+	return max(r.Interval.Truncate(time.Microsecond), time.Microsecond)
 }
+
+// tolerance returns how long before its turn an event may happen.
+func (r Rate) tolerance() time.Duration { return time.Duration(r.Burst-1) * r.interval() }
 
 // Query selects records of a kind, ordered by Due and Name.
 type Query struct {

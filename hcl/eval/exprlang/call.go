@@ -57,16 +57,19 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 		c.report(at, "Wrong number of arguments", "%v: %s.%s", err, signature(fn), argumentCountHints[name])
 		return eval.Broken()
 	}
-	typed := make([]typedExpr, len(args))
+	typed, compileArgument := make([]typedExpr, len(args)), c.compile
+	if !eval.LooksInside(fn) {
+		compileArgument = c.compileCollection
+	}
 	for i, a := range args {
-		typed[i] = c.compile(a)
+		typed[i] = compileArgument(a)
 		p, _ := fn.Param(i)
 		c.checkArgument(fn, p, a, typed[i])
 	}
 	c.warnSplitOrder(name, at, typed, args)
 	if !eval.DeliversCut(fn) {
 		for _, a := range typed {
-			c.requireWhole(a.Type)
+			c.requireWhole(eval.LookedAt(fn, a.Type))
 		}
 	}
 	t := programType(eval.ResultType(fn, typed, unifyTypes)).AsCut(eval.ResultCuts(fn, typed)...)

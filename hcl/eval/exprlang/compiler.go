@@ -25,6 +25,7 @@ type compiler struct {
 	paths    int // how many paths newPath has made
 	brackets []span
 	locator  *locator       // watches all parts; nil for none
+	cutReads []*schema.Type // of what it reads that a limit may have cut
 	whole    []*schema.Type // of the values that are used as all there is
 }
 
@@ -55,10 +56,26 @@ func (c *compiler) checkResult(n ast.Node, t typedExpr, want Want) {
 // compile compiles a part and records what it reads.
 func (c *compiler) compile(n ast.Node) typedExpr {
 	t := c.compileNode(n)
-	if t.Read != "" {
-		c.reads = append(c.reads, t.Read)
-	}
+	c.recordRead(t.Read, t.Type)
 	return t
+}
+
+// compileCollection compiles a part of which other parts read the elements: they record what they read of them.
+func (c *compiler) compileCollection(n ast.Node) typedExpr {
+	t := c.compileNode(n)
+	c.recordRead(t.Read, t.Type.CutAlone())
+	return t
+}
+
+// recordRead records that a value of type t is read by a traversal; path is empty for none.
+func (c *compiler) recordRead(path string, t *schema.Type) {
+	if path == "" {
+		return
+	}
+	c.reads = append(c.reads, path)
+	if t.HeldCuts() != nil {
+		c.cutReads = append(c.cutReads, t)
+	}
 }
 
 // compileNode compiles a part that may be the inner step of a traversal.
@@ -219,6 +236,7 @@ func (c *compiler) compileObject(n *ast.MapNode) typedExpr {
 		if !isText {
 			c.checkKind(p.Key, key, schema.String)
 			entries[i].Key, known = evalKey(key.Eval), false
+			t = t.KeepCuts(val.Type)
 			continue
 		}
 		if _, twice := t.Lookup(name); twice {

@@ -38,18 +38,13 @@ func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 }
 
 func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
-	var base typedExpr
-	switch n.Node.(type) {
-	case *ast.MemberNode, *ast.IdentifierNode, *ast.PointerNode, *ast.ChainNode:
-		base = c.compileNode(n.Node) // a traversal is recorded as a whole
-	default:
-		base = c.compile(n.Node)
-	}
+	base := c.compileNode(n.Node) // a traversal is recorded as a whole
 	key := c.compile(n.Property)
 	t := computed(c.typeOfMember(n, base, key), compileAccess(base, key, n.Optional))
-	if base.Type.Kind != schema.List {
+	if base.Type.Kind != schema.List || key.Value != 0 { // a limit leaves the first element
 		t.Type = t.Type.AsCut(base.Type.Cuts...)
-	} else if !isFromStart(key) {
+	}
+	if base.Type.Kind == schema.List && !isFromStart(key) {
 		c.requireWhole(base.Type.CutAlone())
 	}
 	t.Read = base.Read
@@ -145,16 +140,24 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 	t, at := base.Type, c.spanOf(n.Property)
 	name, isText := key.Value.(string)
 	if t.Nullable && !n.Optional {
-		w := c.source(n.Node)
+		w, member := c.source(n.Node), c.src[at.from:at.to]
+		if member != name {
+			member = "[" + member + "]"
+		}
 		c.report(c.fullSpan(n.Node), "Value may be null",
-			"%s may be null here. Write %s?.%s, or check first: %s != null && ...", w, w, c.src[at.from:at.to], w)
+			"%s may be null here. Write %s?.%s, or check first: %s != null && ...", w, w, member, w)
 		return eval.AnyType
 	}
 	switch t.Kind {
 	case schema.Any:
+		if isText && t.Elem != nil {
+			return elemType(t).AsNullable()
+		}
+		return elemType(t)
 	case schema.Object:
 		if !isText {
 			c.checkKind(n.Property, key, schema.String)
+			return eval.AnyType.KeepCuts(t)
 		} else if m := memberType(t, name); m != nil {
 			return m
 		} else {
@@ -218,7 +221,7 @@ func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 
 // compileSlice compiles x[from:to] of a list or a string.
 func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
-	base := c.compile(n.Node)
+	base := c.compileNode(n.Node)
 	if !eval.CanBe(base.Type, schema.List) && !eval.CanBe(base.Type, schema.String) {
 		c.report(c.fullSpan(n.Node), "Wrong type", "A list or a string is expected, this is %s.",
 			eval.TypePhrase(base.Type))
@@ -230,7 +233,7 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 		c.requireWhole(base.Type)
 	}
 	operand := base.Eval
-	return computed(base.Type, func(f *eval.Frame) (any, error) {
+	part := computed(base.Type, func(f *eval.Frame) (any, error) {
 		v, err := eval.Resolved(operand(f))
 		if err != nil {
 			return nil, err
@@ -260,6 +263,8 @@ func (c *compiler) compileSlice(n *ast.SliceNode) typedExpr {
 		}
 		return s[byteOffset(s, a):byteOffset(s, b)], nil
 	})
+	part.Read = base.Read
+	return part
 }
 
 // compileBound compiles a bound of a slice.

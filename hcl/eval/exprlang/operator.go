@@ -78,7 +78,7 @@ func (c *compiler) compileConditional(n *ast.ConditionalNode) typedExpr {
 	cond := c.compileCondition(n.Cond)
 	yes := c.withNonNull(cond.NonNullWhenTrue(), n.Exp1, c.compile)
 	no := c.withNonNull(cond.WhenFalse, n.Exp2, c.compile)
-	return eval.Conditional(unifyTypes(yes.Type, no.Type).AsCut(eval.HeldCuts(yes, no)...), cond, yes, no)
+	return eval.Conditional(unifyTypes(yes.Type, no.Type), cond, yes, no)
 }
 
 // compileCoalesce compiles ??, which gives its right side if the left side is null.
@@ -88,7 +88,7 @@ func (c *compiler) compileCoalesce(l, r typedExpr) typedExpr {
 	case t.Kind == schema.Null:
 		t = r.Type
 	case t.Nullable:
-		t = unifyTypes(t.NotNull(), r.Type).AsCut(eval.HeldCuts(l, r)...)
+		t = unifyTypes(t.NotNull(), r.Type)
 	}
 	left, right := l.Eval, r.Eval
 	return computed(t, func(f *eval.Frame) (any, error) {

@@ -77,7 +77,7 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 	if at := c.spanOf(n); c.src[at.from:at.to] == "countBy" { // renameCallables has renamed it
 		name = "countBy"
 	}
-	list := c.compile(n.Arguments[0])
+	list := c.compileCollection(n.Arguments[0])
 	if isKeyed(list.Type) {
 		c.report(c.fullSpan(n.Arguments[0]), "Wrong type",
 			"%s goes through a list, this is an object. values(...) or toPairs(...) makes one.", name)
@@ -88,7 +88,7 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 	elem := elemType(list.Type)
 	body := elem
 	if len(n.Arguments) > 1 {
-		item := typedExpr{Type: elem, Path: c.newPath(),
+		item := typedExpr{Type: elem, Path: c.newPath(), Read: list.Read,
 			Eval: func(f *eval.Frame) (any, error) { return f.Loops[len(f.Loops)-1].Item, nil }}
 		predicate := c.compileInScope(scope{expr: item, acc: n.Name == "reduce"}, n.Arguments[1])
 		p.body, body = predicate.Eval, predicate.Type
@@ -100,9 +100,10 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 			c.checkKind(at, predicate, gives)
 		}
 	}
+	part := func(t *schema.Type, e eval.Func) typedExpr { return typedExpr{Type: t, Eval: e, Read: list.Read} }
 	switch name {
 	case "filter":
-		return computed(list.Type.NotNull(), p.filter)
+		return part(list.Type.NotNull(), p.filter)
 	case "map":
 		return computed(schema.ListOf(body).AsCut(list.Type.Cuts...), p.mapAll)
 	}
@@ -115,7 +116,7 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 	case "any":
 		return computed(eval.BoolType, p.find(true, func(found bool, _ any, _ int) any { return found }))
 	case "find", "findLast":
-		return computed(elem.AsNullable(), p.find(true, func(_ bool, item any, _ int) any { return item }))
+		return part(elem.AsNullable(), p.find(true, func(_ bool, item any, _ int) any { return item }))
 	case "findIndex", "findLastIndex":
 		return computed(eval.IntegerType.AsNullable(), p.find(true, indexIfFound))
 	case "one":
@@ -132,8 +133,9 @@ func (c *compiler) compilePredicateCall(n *ast.BuiltinNode, gives schema.Kind) t
 	case "countBy":
 		return computed(&schema.Type{Kind: schema.Map, Elem: eval.IntegerType}, p.groupBy(0, addToCount))
 	case "sortBy":
-		return computed(list.Type.NotNull(), p.sortBy(c.compileArgument(n, 2, schema.String)))
+		return part(list.Type.NotNull(), p.sortBy(c.compileArgument(n, 2, schema.String)))
 	}
+	c.requireWhole(body)
 	return computed(eval.AnyType, p.reduce(c.compileArgument(n, 2, schema.Any)))
 }
 
@@ -143,6 +145,7 @@ func (c *compiler) compileArgument(n *ast.BuiltinNode, i int, k schema.Kind) eva
 		return nil
 	}
 	t := c.compile(n.Arguments[i])
+	c.requireWhole(t.Type)
 	if k != schema.Any {
 		c.checkKind(n.Arguments[i], t, k)
 	}

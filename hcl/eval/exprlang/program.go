@@ -50,6 +50,7 @@ type Program struct {
 	Reads            []string       // the traversals that it reads; one stands for everything below it
 	NonNullWhenTrue  []string       // the traversals that are certainly not null if it gives true
 	NonNullWhenFalse []string       // the traversals that are certainly not null if it gives false
+	CutReads         []*schema.Type // of what it reads that a limit may have cut
 	Whole            []*schema.Type // of the values that it uses as all there is
 
 	env      Env // to compile the program again when it fails
@@ -90,7 +91,8 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 		return nil, c.problems
 	}
 	p := &Program{
-		Source: src, env: env, Type: t.Type, Reads: dropCovered(c.reads), Whole: c.whole, run: t.Eval, want: want,
+		Source: src, env: env, Type: t.Type, Reads: dropCovered(c.reads), CutReads: c.cutReads, Whole: c.whole,
+		run: t.Eval, want: want,
 		NonNullWhenTrue: c.rootPaths(t.WhenTrue), NonNullWhenFalse: c.rootPaths(t.WhenFalse),
 		limits: limits{steps: 10_000_000, memory: functions.DefaultMemory, result: 16 << 20},
 	}

@@ -110,13 +110,14 @@ func (c *compiler) compileElement(n *ast.PointerNode) typedExpr {
 }
 
 func (c *compiler) compileLet(n *ast.VariableDeclaratorNode) typedExpr {
-	v := c.compile(n.Value)
+	v := c.compileNode(n.Value)
+	c.recordRead(v.Read, eval.AnyType) // the parts that read the variable record of which types
 	if c.roots[n.Name] != nil || n.Name == "null" {
 		c.report(c.spanOf(n), "Name already taken", "%q already has a meaning here. Choose another name.", n.Name)
 	}
 	slot := c.vars
 	c.vars++
-	read := typedExpr{Type: v.Type, Path: cmp.Or(v.Path, c.newPath()),
+	read := typedExpr{Type: v.Type, Path: cmp.Or(v.Path, c.newPath()), Read: v.Read,
 		Eval: func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
 	body := c.compileInScope(scope{name: n.Name, expr: read}, n.Expr)
 	bound, run := v.Eval, body.Eval

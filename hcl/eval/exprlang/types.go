@@ -23,7 +23,7 @@ var fileType = func() *schema.Type {
 func programType(t *schema.Type) *schema.Type {
 	seen := t
 	switch {
-	case t == nil || t.Kind == schema.Any && t.Cuts == nil:
+	case t == nil || t.Kind == schema.Any && t.HeldCuts() == nil:
 		return eval.AnyType
 	case t.Kind == schema.Any:
 		return t
@@ -76,9 +76,14 @@ func mayEqual(a, b *schema.Type) bool {
 // unifyTypes is the type of a value that has one type or the other. Unlike schema.Unify it knows
 // nothing of objects with different members: a program may ask which of them it has.
 func unifyTypes(a, b *schema.Type) *schema.Type {
-	switch {
-	case a == b:
+	if a == b {
 		return a
+	}
+	return unifyDifferent(a, b).KeepCuts(a, b)
+}
+
+func unifyDifferent(a, b *schema.Type) *schema.Type {
+	switch {
 	case a.Kind == schema.Null:
 		return b.AsNullable()
 	case b.Kind == schema.Null:

@@ -38,8 +38,12 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	}
 	args := make([]eval.TypedExpr, len(e.Args))
 	c.reads.Call = c.reads.Call || fn.CallOnly
+	compileArgument := c.Compile
+	if !eval.LooksInside(fn) {
+		compileArgument = c.CompileCollection
+	}
 	for i, a := range e.Args {
-		args[i] = c.Compile(a, in)
+		args[i] = compileArgument(a, in)
 	}
 	if !c.checkCall(e, fn, args) {
 		return eval.Broken()
@@ -49,7 +53,7 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	}
 	for i, a := range args {
 		if !eval.DeliversCut(fn) {
-			c.requireWhole(a, e.Args[i].Range())
+			c.requireWhole(eval.LookedAt(fn, a.Type), e.Args[i].Range())
 		}
 	}
 	t := eval.ResultType(fn, args, schema.Unify).AsCut(eval.ResultCuts(fn, args)...)
@@ -172,9 +176,8 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 		}
 		return nil, err
 	}
-	n.Type = n.Type.AsCut(eval.HeldCuts(args...)...)
 	if can {
-		c.requireWhole(args[0], e.Range())
+		c.requireWhole(args[0].Type, e.Range())
 		n.Type, n.NullReason = eval.BoolType, ""
 		n.Eval = func(f *eval.Frame) (any, error) {
 			_, err := attempt(f, args[0].Eval)

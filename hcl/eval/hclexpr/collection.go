@@ -13,7 +13,7 @@ import (
 )
 
 func (c *Compiler) compileIndex(e *hclsyntax.IndexExpr, in LexicalEnv) eval.TypedExpr {
-	n, key := c.Compile(e.Collection, in), c.Compile(e.Key, in)
+	n, key := c.compileInner(e.Collection, in), c.Compile(e.Key, in)
 	if name, ok := key.Value.(string); ok && key.Known {
 		return c.compileAttribute(n, name, e.BracketRange, in)
 	}
@@ -27,7 +27,7 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.Typ
 	out := eval.Binary(eval.AnyType, n, key, func(f *eval.Frame, v, k any) (any, error) {
 		return eval.ElementAt(f, v, k, what)
 	}).DependOn(n, key)
-	out.Choices = eval.ElementChoices(n)
+	out.Choices, out.Read = eval.ElementChoices(n), n.Read
 	out.Phrase = what + "[" + indexPhrase(key) + "]"
 	switch n.Type.Kind {
 	case schema.List, schema.Set, schema.Map:
@@ -36,10 +36,14 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.Typ
 	case schema.Object:
 		out.Type = commonMemberType(n.Type)
 	case schema.Any:
+		out.Type = eval.ElemType(n.Type)
 	default:
 		c.Errorf(r, "Not a list", "%s is %s. Only lists, maps and objects have elements.",
 			eval.SubjectCapitalized(n), eval.TypePhrase(n.Type))
 		return eval.Broken()
+	}
+	if n.Type.Kind != schema.List || key.Value != 0 { // a limit leaves the first element
+		out.Type = out.Type.AsCut(n.Type.Cuts...)
 	}
 	return c.foldConstant(out, r)
 }

@@ -73,6 +73,29 @@ func (c *Compiler) warnf(r hclv2.Range, summary, format string, args ...any) {
 
 // Compile compiles one expression.
 func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
+	n := c.compileInner(e, in)
+	c.recordRead(&n, n.Type, e.Range())
+	n.Read = ""
+	return n
+}
+
+// CompileCollection compiles an expression of which others read the elements: they record what they read of them.
+func (c *Compiler) CompileCollection(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
+	n := c.compileInner(e, in)
+	c.recordRead(&n, n.Type.CutAlone(), e.Range())
+	return n
+}
+
+// recordRead records that a value of type t is read by the traversal n; nothing if n is none.
+func (c *Compiler) recordRead(n *eval.TypedExpr, t *schema.Type, at hclv2.Range) {
+	if n.Read != "" {
+		c.reads.Cuts = append(c.reads.Cuts, t.HeldCuts()...)
+		c.deps.ReadCut(c.Scope, t, false, diag.RangeOf(at))
+	}
+}
+
+// compileInner compiles one expression. If it is a traversal, that may go on outside, so its read is not recorded.
+func (c *Compiler) compileInner(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
 		return c.compileLiteral(e)
@@ -81,11 +104,11 @@ func (c *Compiler) Compile(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr
 	case *hclsyntax.TemplateWrapExpr:
 		return c.Compile(e.Wrapped, in)
 	case *hclsyntax.ParenthesesExpr:
-		return c.Compile(e.Expression, in)
+		return c.compileInner(e.Expression, in)
 	case *hclsyntax.ScopeTraversalExpr:
 		return c.compileTraversal(e.Traversal, in)
 	case *hclsyntax.RelativeTraversalExpr:
-		return c.compileSteps(c.Compile(e.Source, in), e.Traversal, in)
+		return c.compileSteps(c.compileInner(e.Source, in), e.Traversal, in)
 	case *hclsyntax.IndexExpr:
 		return c.compileIndex(e, in)
 	case *hclsyntax.SplatExpr:
@@ -152,7 +175,7 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 		chosen.Sensitive, chosen.Path = n.Sensitive, ""
 		return chosen
 	}
-	n.NullReason, n.Type = cmp.Or(a.NullReason, b.NullReason), n.Type.AsCut(eval.HeldCuts(a, b)...)
+	n.NullReason = cmp.Or(a.NullReason, b.NullReason)
 	n.Choices, n.Dash = eval.EitherChoice(a, b), a.MayBeginWithDash() || b.MayBeginWithDash()
 	n.PathKind = eitherPath(a, b)
 	return n
@@ -186,7 +209,7 @@ func (c *Compiler) compileCondition(e hclsyntax.Expression, in LexicalEnv) (cond
 // compileBool compiles an expression that must be true or false.
 func (c *Compiler) compileBool(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.Compile(e, in)
-	c.requireWhole(n, e.Range())
+	c.requireWhole(n.Type, e.Range())
 	switch {
 	case n.Type.Kind != schema.Bool && n.Type.Kind != schema.Any:
 		c.Errorf(e.Range(), "Condition needed",

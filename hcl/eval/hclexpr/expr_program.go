@@ -164,6 +164,9 @@ func (c *Compiler) programText(e hclsyntax.Expression) (text *template.Text, ok 
 
 // recordReads records what the program reads, which is a test if it must give true or false.
 func (c *Compiler) recordReads(p *Program, test bool) {
+	for _, t := range p.program.CutReads {
+		c.deps.ReadCut(c.Scope, t, test, p.Range)
+	}
 	for _, read := range p.program.Reads {
 		path := eval.SplitPath(read)
 		name := path[0]
@@ -171,7 +174,6 @@ func (c *Compiler) recordReads(p *Program, test bool) {
 		if name == "caller" && c.deps != nil {
 			c.deps.Caller = true
 		}
-		c.deps.ReadCut(r, r.TypeAt(path[1:]), test, p.Range)
 		if len(path) > 2 && name == "caller" && path[1] == "headers" {
 			c.checkCallerHeader(path[2], p.Range)
 		}

@@ -47,7 +47,7 @@ func (c *Compiler) bindLoopVar(name, phrase string, t *schema.Type, over eval.Ty
 	in LexicalEnv) (LexicalEnv, int) {
 	slot := c.slots
 	c.slots++
-	read := eval.TypedExpr{Type: t, Path: name, Phrase: phrase, Sensitive: over.Sensitive,
+	read := eval.TypedExpr{Type: t, Path: name, Phrase: phrase, Sensitive: over.Sensitive, Read: over.Read,
 		NullReason: eval.NullableReason(cmp.Or(name, phrase), t),
 		Eval:       func(f *eval.Frame) (any, error) { return f.Vars[slot], nil }}
 	in.NonNull, in.vars = in.NonNull.Shadow(name), &loopVar{name, slot, in.loops, read, in.vars}
@@ -66,7 +66,7 @@ func (c *Compiler) ElementTypes(n eval.TypedExpr, r hclv2.Range) (key, elem *sch
 	case schema.Object:
 		return eval.StringType, commonMemberType(n.Type)
 	case schema.Any:
-		return eval.AnyType, eval.AnyType
+		return eval.AnyType, eval.ElemType(n.Type)
 	}
 	c.Errorf(r, "Not a list", "A loop needs a list or a map, but %s is %s.", eval.Subject(n),
 		eval.TypePhrase(n.Type))
@@ -121,7 +121,7 @@ func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExp
 
 // compileForHead compiles the collection of a loop, and declares its variables for the body.
 func (c *Compiler) compileForHead(e *hclsyntax.ForExpr, in LexicalEnv) (*forLoop, LexicalEnv) {
-	coll := c.Compile(e.CollExpr, in)
+	coll := c.CompileCollection(e.CollExpr, in)
 	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
 	loop := &forLoop{coll: coll.Eval, keySlot: -1, group: e.Group, what: eval.Subject(coll)}
 	if e.KeyVar != "" {
@@ -228,13 +228,13 @@ func (l *forLoop) object(f *eval.Frame) (any, error) {
 // compileSplat compiles list[*].name: the member of every element. Null is taken as an empty list,
 // any other value as a list of one.
 func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.TypedExpr {
-	src := c.Compile(e.Source, in)
+	src := c.CompileCollection(e.Source, in)
 	elem := src.Type
 	switch src.Type.Kind {
 	case schema.List, schema.Set:
 		elem = src.Type.Elem
 	case schema.Any:
-		elem = eval.AnyType
+		elem = eval.ElemType(src.Type)
 	}
 	if src.NullReason != "" {
 		elem = elem.NotNull()

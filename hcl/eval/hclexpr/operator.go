@@ -38,8 +38,8 @@ func (c *Compiler) compileLogical(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval
 
 func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eval.TypedExpr {
 	a, b := c.Compile(e.LHS, in), c.Compile(e.RHS, in)
-	c.requireWhole(a, e.Range())
-	c.requireWhole(b, e.Range())
+	c.requireWhole(a.Type, e.Range())
+	c.requireWhole(b.Type, e.Range())
 	if a.Type.Kind != schema.Any && b.Type.Kind != schema.Any && !eval.CanBe(a.Type, b.Type.Kind) &&
 		!a.IsNull() && !b.IsNull() {
 		c.warnf(e.Range(), "Comparison never true", "%s is %s and %s is %s. They are never equal.",
@@ -65,7 +65,7 @@ func (c *Compiler) compileArithmetic(e *hclsyntax.BinaryOpExpr, in LexicalEnv) e
 // compileNumber compiles an operand that must be a number.
 func (c *Compiler) compileNumber(e hclsyntax.Expression, op string, in LexicalEnv) eval.TypedExpr {
 	n := c.Compile(e, in)
-	c.requireWhole(n, e.Range())
+	c.requireWhole(n.Type, e.Range())
 	switch n.Type.Kind {
 	case schema.Number, schema.Integer, schema.Any:
 		if n.NullReason != "" {

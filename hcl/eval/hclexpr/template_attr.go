@@ -47,7 +47,7 @@ func (c *Compiler) CompileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sql
 				"Only a later statement of a list can read the results of those before it.")
 		} else if output != nil {
 			c.Scope = around
-			c.checkResults(x, s)
+			c.checkResults(x, s, dialect)
 		}
 		p, diags := sqltext.Compile(c.compileTree(x, in), dialect)
 		c.Diags = append(c.Diags, diag.FromHCL(diags)...)
@@ -57,7 +57,7 @@ func (c *Compiler) CompileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sql
 }
 
 // checkResults checks which results a statement reads of those before it.
-func (c *Compiler) checkResults(e hclsyntax.Expression, before *SQL) {
+func (c *Compiler) checkResults(e hclsyntax.Expression, before *SQL, dialect sqltext.Dialect) {
 	for _, t := range e.Variables() {
 		if t.RootName() != "output" {
 			continue
@@ -74,13 +74,24 @@ func (c *Compiler) checkResults(e hclsyntax.Expression, before *SQL) {
 			c.Errorf(t[2].SourceRange(), "Result not known yet",
 				"This statement can read the results of those before it; the last one is output.results[%d].",
 				len(before.statements)-1)
-		case len(t) > 3 && before.statements[n] != nil && !before.statements[n].ReturnsRows():
-			if name, _ := TraverserName(t[3]); name == "row" {
-				c.Errorf(t[3].SourceRange(), "Statement without rows",
-					"Statement %d of the list returns no row. End it with RETURNING and the columns to read; on "+
-						"MySQL, which has no RETURNING, read last_id.", n+1)
-			}
+		case len(t) > 3 && before.statements[n] != nil:
+			c.checkResult(t[3], n, before.statements[n], dialect)
 		}
+	}
+}
+
+// checkResult checks that statement n has a member of its result.
+func (c *Compiler) checkResult(member hclv2.Traverser, n int, p *sqltext.Program, dialect sqltext.Dialect) {
+	name, _ := TraverserName(member)
+	switch {
+	case name == "row" && !p.ReturnsRows():
+		c.Errorf(member.SourceRange(), "Statement without rows",
+			"Statement %d of the list returns no row. End it with RETURNING and the columns to read; on "+
+				"MySQL, which has no RETURNING, read last_id.", n+1)
+	case name == "last_id" && (dialect == sqltext.PostgreSQL || !p.Inserts()):
+		c.Errorf(member.SourceRange(), "Statement without last_id",
+			"Statement %d of the list has no last_id, which an INSERT has on SQLite, MySQL and MariaDB. End it with "+
+				"RETURNING and the columns to read, and read row.", n+1)
 	}
 }
 
@@ -89,6 +100,12 @@ type (
 	Script = shelltext.Script
 	Argv   = shelltext.Argv
 	Pipe   = shelltext.Pipe
+)
+
+// The diagnostic of a path of a program; see package shelltext.
+const (
+	LoosePath       = shelltext.LoosePath
+	LoosePathDetail = shelltext.LoosePathDetail
 )
 
 // CommandEnv is what a command gets from other arguments of its block, and from its connection.

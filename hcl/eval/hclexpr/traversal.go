@@ -16,18 +16,12 @@ import (
 )
 
 // compileTraversal compiles root.member.…
-func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) (n eval.TypedExpr) {
+func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
 	name := t.RootName()
 	if v := in.vars.find(name); v != nil {
 		return c.compileSteps(c.loopVariable(v, in), t[1:], in)
 	}
 	r, why := c.Scope.Find(name)
-	if r != nil {
-		defer func() {
-			c.reads.Cuts = append(c.reads.Cuts, n.Type.HeldCuts()...)
-			c.deps.ReadCut(r, n.Type, false, diag.RangeOf(t.SourceRange()))
-		}()
-	}
 	if name == "caller" && c.deps != nil {
 		c.deps.Caller = true
 	}
@@ -54,8 +48,8 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) (n eval.Ty
 }
 
 // requireWhole records that a value is used as all there is.
-func (c *Compiler) requireWhole(n eval.TypedExpr, at hclv2.Range) {
-	c.deps.RequireWhole(n.Type, diag.RangeOf(at))
+func (c *Compiler) requireWhole(t *schema.Type, at hclv2.Range) {
+	c.deps.RequireWhole(t, diag.RangeOf(at))
 }
 
 // markUse records that a member is read.
@@ -103,7 +97,7 @@ func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in 
 	}
 	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value,
 		Sensitive: m.Sensitive, Path: path, Eval: m.Resolve, CallerSpecific: m.CallerSpecific,
-		Absent: m.Absent, Choices: m.Choices, Dash: m.Dash, PathKind: m.PathKind}
+		Absent: m.Absent, Choices: m.Choices, Dash: m.Dash, PathKind: m.PathKind, Read: path}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Caller: n.CallerSpecific})
 	if in.NonNull.Has(path) {
 		n.NullReason = ""
@@ -127,7 +121,7 @@ func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.T
 		c.Errorf(at, "Secret would be visible",
 			"%s holds secrets, but the caller, a log or another process can read this value.", name)
 	}
-	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Sensitive: sensitive,
+	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Read: name, Sensitive: sensitive,
 		CallerSpecific: name == "caller"}
 	c.reads = c.reads.Union(eval.ReadSet{Call: !known, Sensitive: sensitive, Caller: n.CallerSpecific})
 	n.Known = known
@@ -178,7 +172,7 @@ func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in Lexi
 func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
 	c.checkNotNull(n, r)
 	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
-		Known: n.Known, Choices: eval.MemberChoices(n, name)}
+		Known: n.Known, Choices: eval.MemberChoices(n, name), Read: n.Read}
 	if n.Path != "" {
 		out.Path = n.Path + "." + name
 	} else if n.Phrase != "" {
@@ -221,6 +215,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		out.Type = n.Type.Elem
 		out.NullReason = eval.NullableReason(eval.Subject(out), n.Type.Elem)
 	case schema.Any:
+		out.Type = eval.ElemType(n.Type)
 	case schema.List, schema.Set:
 		c.Errorf(r, "Unknown member",
 			"%s is a list and has no members. Write [*].%s for the member of every element, or [0].%s for that of "+

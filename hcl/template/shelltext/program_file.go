@@ -18,8 +18,8 @@ func readsProgram(words []word) (string, bool) {
 		return readsInnerProgram(words[s.inner:])
 	case s.readsInput || s.always:
 		return s.name, true
-	case s.remote && s.rest > 0:
-		return readsInnerProgram(remoteWords(words[s.rest:]))
+	case s.remote && s.firstCode > 0:
+		return readsInnerProgram(remoteWords(words[s.firstCode:]))
 	case !s.stdin:
 		return "", false
 	}
@@ -66,7 +66,7 @@ func commandLines(words []word) [][]word {
 		}
 	}
 	if s, ok := newOptionScanner(words); ok {
-		if s.run(); s.inner > 0 {
+		if s.run(); s.inner > 0 && !s.remote {
 			lines = append(lines, commandLines(words[s.inner:])...)
 		}
 	}

@@ -28,13 +28,28 @@ type checker struct {
 
 	unseparated map[*template.For]bool // loops inside quotes
 
-	siblings  []template.Node // of the current node
-	index     int             // of the current node in siblings
-	returning bool
-	tooDeep   bool // parentheses are nested too deeply
-	loops     int  // around the current node
-	verbs     map[string]bool
-	choices   template.Choices // that the renderings that are read have made
+	siblings []template.Node // of the current node
+	index    int             // of the current node in siblings
+	tooDeep  bool            // parentheses are nested too deeply
+	loops    int             // around the current node
+	kinds    map[Kind]bool
+	choices  template.Choices // that the renderings that are read have made
+}
+
+func newChecker(t *template.Tree, d Dialect) *checker {
+	return &checker{
+		dialect: d, tree: t,
+		contexts:    map[*template.Interpolation]holeContext{},
+		rawTexts:    map[*template.Interpolation][]*template.Text{},
+		unseparated: map[*template.For]bool{},
+		kinds:       map[Kind]bool{},
+		choices:     template.Choices{},
+	}
+}
+
+// check reads every rendering of the template.
+func (c *checker) check() {
+	c.choices.Each(c.tree.Choices, func() { c.checkEnd(c.readNodes(c.tree.Nodes, states{initial()})) })
 }
 
 // errorAt reports a mistake in a part of a text node.
@@ -235,7 +250,7 @@ func (c *checker) checkEnd(after states) {
 			c.Errorf(c.tree.Range, "Empty statement",
 				"The template can render to nothing. A statement needs at least its first word in every rendering.")
 		}
-		c.verbs[l.verb] = true
+		c.kinds[Kind{Verb: l.verb, ReturnsRows: l.returning || rowVerbs[l.verb]}] = true
 	}
 }
 

@@ -2,20 +2,16 @@ package sqltext
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
+	"slices"
 
 	"hatchel/hcl/template"
 )
 
 // generate assembles the program of a valid template.
 func (c *checker) generate() *Program {
-	p := &Program{dialect: c.dialect, rows: c.returning}
-	for v := range c.verbs {
-		if p.verb = v; len(c.verbs) > 1 {
-			p.verb = ""
-		}
-		p.rows = p.rows || rowVerbs[v]
-	}
+	p := &Program{dialect: c.dialect, kinds: slices.Collect(maps.Keys(c.kinds))}
 	p.root = c.generateBlock(c.tree.Nodes, nil)
 	p.static = true
 	for _, s := range p.root {

@@ -2,6 +2,7 @@ package sqltext
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"hatchel/hcl/template"
@@ -14,9 +15,17 @@ type Program struct {
 	text    string   // if static
 	params  []*param // if static
 	root    block
-	verb    string
-	rows    bool
+	kinds   []Kind // of all renderings
 }
+
+// Kind is what a statement is to those who run it.
+type Kind struct {
+	Verb        string // the keyword in upper case, such as SELECT; after WITH, the main keyword
+	ReturnsRows bool   // with RETURNING or as a query
+}
+
+// Inserts reports whether the statement may generate the id of a row.
+func (k Kind) Inserts() bool { return k.Verb == "INSERT" || k.Verb == "REPLACE" }
 
 // Bind renders the statement for one call and appends its arguments to args, in the order of the
 // placeholders. The error is a sentence for the model that made the call, or the error of a value
@@ -54,12 +63,29 @@ func (p *Program) Bind(f template.Frame, args []any) (text string, out []any, er
 	return text, out, err
 }
 
-// Verb returns the statement's keyword in upper case, such as SELECT or INSERT. For a statement
-// that begins with WITH it is the main keyword. It is empty if renderings differ in it.
-func (p *Program) Verb() string { return p.verb }
+// Kinds returns the kinds of all renderings, in no order.
+func (p *Program) Kinds() []Kind { return p.kinds }
 
-// ReturnsRows reports whether any rendering returns rows, with RETURNING or as a query.
-func (p *Program) ReturnsRows() bool { return p.rows }
+// ReturnsRows reports whether any rendering returns rows.
+func (p *Program) ReturnsRows() bool {
+	return slices.ContainsFunc(p.kinds, func(k Kind) bool { return k.ReturnsRows })
+}
+
+// Inserts reports whether any rendering may generate the id of a row.
+func (p *Program) Inserts() bool { return slices.ContainsFunc(p.kinds, Kind.Inserts) }
+
+// KindOf returns the kind of a rendering that Bind has returned.
+func (p *Program) KindOf(text string) Kind {
+	if len(p.kinds) == 1 {
+		return p.kinds[0]
+	}
+	c := newChecker(&template.Tree{Nodes: []template.Node{&template.Text{Value: text}}}, p.dialect)
+	c.check()
+	for kind := range c.kinds {
+		return kind
+	}
+	return Kind{}
+}
 
 // binding is the state of one rendering.
 type binding struct {

@@ -61,15 +61,8 @@ func (d Dialect) quote(dst []byte, s string) []byte {
 // Compile checks every rendering of a template and returns its program, which is nil if and only if
 // the diagnostics contain an error. It reports all mistakes in one pass.
 func Compile(t *template.Tree, d Dialect) (*Program, hclv2.Diagnostics) {
-	c := &checker{
-		dialect: d, tree: t,
-		contexts:    map[*template.Interpolation]holeContext{},
-		rawTexts:    map[*template.Interpolation][]*template.Text{},
-		unseparated: map[*template.For]bool{},
-		verbs:       map[string]bool{},
-		choices:     template.Choices{},
-	}
-	c.choices.Each(t.Choices, func() { c.checkEnd(c.readNodes(t.Nodes, states{initial()})) })
+	c := newChecker(t, d)
+	c.check()
 	if c.HasErrors() {
 		return nil, c.All()
 	}

@@ -74,6 +74,7 @@ type state struct {
 	frames         string                  // two bytes, frame and clause, for the statement and each open parenthesis
 	open           span                    // the innermost open parenthesis, if known
 	verb           string                  // the verb of the statement
+	returning      bool                    // RETURNING was read
 	ended          bool                    // a ';' was read
 }
 

@@ -1,0 +1,58 @@
+package mcp
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+)
+
+// sealer seals what clients keep for the server, such as session ids. What it opens was sealed with
+// the same key, in the same form and for the same use: by this process, by one before it or by one
+// beside it.
+type sealer struct{ aead cipher.AEAD }
+
+const (
+	sealedForm = 1  // of what follows: the nonce, and the text sealed with AES-256-GCM
+	nonceSize  = 12 // bytes
+)
+
+var sealedEncoding = base64.RawURLEncoding.Strict()
+
+// newSealer returns a sealer with a key of 32 bytes, or with a random one for nil.
+func newSealer(key []byte) sealer {
+	if key == nil {
+		key = make([]byte, 32)
+		rand.Read(key)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(err) // the key has another size
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err)
+	}
+	return sealer{aead}
+}
+
+// seal returns plain, sealed for a use, as text of the alphabet of base64url.
+func (s sealer) seal(plain []byte, use string) string {
+	sealed := make([]byte, 1+nonceSize, 1+nonceSize+len(plain)+s.aead.Overhead())
+	sealed[0] = sealedForm
+	rand.Read(sealed[1:])
+	return sealedEncoding.EncodeToString(s.aead.Seal(sealed, sealed[1:], plain, []byte(use)))
+}
+
+// open returns what was sealed for a use. It reports false for any other text, also for one that only
+// decodes to the same bytes.
+func (s sealer) open(text, use string) (plain []byte, ok bool) {
+	sealed, err := sealedEncoding.DecodeString(text)
+	if err != nil || len(sealed) <= nonceSize || sealed[0] != sealedForm ||
+		sealedEncoding.EncodedLen(len(sealed)) != len(text) { // the decoder skips line breaks
+		return nil, false
+	}
+	header := 1 + nonceSize
+	plain, err = s.aead.Open(sealed[header:header], sealed[1:header], sealed[header:], []byte(use))
+	return plain, err == nil
+}

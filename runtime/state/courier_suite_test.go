@@ -1,0 +1,358 @@
+package state_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"hatchel/runtime/postgres/postgrestest"
+	"hatchel/runtime/state"
+)
+
+// process is one of several processes that share a database, with what it has heard.
+type process struct {
+	*state.Postgres
+	heard   chan string // the news, after the name of their sender; empty when news may have been missed
+	forged  chan struct{}
+	stop    func()
+	respond func(from string, news []byte) // runs before the news are acknowledged
+}
+
+// processes returns n processes that hear each other.
+func processes(t testing.TB, n int) ([]*process, *pgx.Conn) {
+	t.Helper()
+	address, db := postgrestest.Schema(t)
+	var all []*process
+	for range n {
+		p := &process{Postgres: openDatabase(t, address)}
+		t.Cleanup(func() { p.stop(); p.Close() })
+		p.hear(t)
+		all = append(all, p)
+	}
+	return all, db
+}
+
+func (p *process) hear(t testing.TB) {
+	t.Helper()
+	p.heard, p.forged = make(chan string, 10_000), make(chan struct{}, 10)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var hearing sync.WaitGroup
+	hearing.Go(func() {
+		p.Hear(ctx, func(from string, news []byte) {
+			if p.respond != nil {
+				p.respond(from, news)
+			}
+			p.heard <- strings.TrimSpace(from + " " + string(news))
+		}, func(err error) {
+			if err == state.ErrForged {
+				p.forged <- struct{}{}
+			}
+		})
+	})
+	p.stop = func() { cancel(); hearing.Wait() }
+	p.expect(t, "")
+}
+
+// expect waits for news.
+func (p *process) expect(t testing.TB, want ...string) {
+	t.Helper()
+	for _, want := range want {
+		select {
+		case got := <-p.heard:
+			if got != want {
+				t.Fatalf("%.100q is heard, want %.100q", got, want)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%.100q is not heard", want)
+		}
+	}
+}
+
+func (p *process) send(t testing.TB, to *process, news string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+	defer cancel()
+	name := ""
+	if to != nil {
+		name = to.Name()
+	}
+	check(t, p.Send(ctx, name, []byte(news)))
+}
+
+func TestNewsReachTheirReceiverOnce(t *testing.T) {
+	all, _ := processes(t, 3)
+	a, b, c := all[0], all[1], all[2]
+	large := strings.Repeat("large", 10_000)
+	for _, news := range []string{"", "to b", strings.Repeat("x", 5545), strings.Repeat("x", 5546), strings.Repeat("x", 5600), large} {
+		a.send(t, b, news)
+		b.expect(t, strings.TrimSpace(a.Name()+" "+news))
+	}
+	a.send(t, nil, "to all")
+	b.send(t, b, "to itself")
+	b.expect(t, a.Name()+" to all", b.Name()+" to itself")
+	c.send(t, a, "to a")
+	a.expect(t, c.Name()+" to a")
+	c.expect(t, a.Name()+" to all")
+	for _, p := range all {
+		if len(p.heard) > 0 {
+			t.Errorf("%q is heard, too", <-p.heard)
+		}
+	}
+}
+
+func TestNewsToAllAreBounded(t *testing.T) {
+	all, _ := processes(t, 2)
+	largest := strings.Repeat("x", state.MaxBroadcast)
+	all[0].send(t, nil, largest)
+	all[1].expect(t, all[0].Name()+" "+largest)
+	if err := all[0].Send(t.Context(), "", []byte(largest+"x")); err == nil {
+		t.Error("larger news are sent")
+	}
+}
+
+func TestNewsAreHeardBeforeSendReturns(t *testing.T) {
+	all, _ := processes(t, 2)
+	began, finish := make(chan struct{}), make(chan struct{})
+	all[1].respond = func(string, []byte) { close(began); <-finish }
+	sent := make(chan error)
+	go func() { sent <- all[0].Send(t.Context(), all[1].Name(), []byte("news")) }()
+	<-began
+	select {
+	case err := <-sent:
+		t.Errorf("Send returned %v", err)
+	default:
+	}
+	close(finish)
+	check(t, <-sent)
+}
+
+func TestManySendersShareTransactions(t *testing.T) {
+	all, _ := processes(t, 3)
+	const senders, each = 16, 20
+	var sending sync.WaitGroup
+	for i := range senders {
+		sending.Go(func() {
+			for j := range each {
+				from, to := all[i%3], all[(i+1)%3]
+				from.send(t, to, fmt.Sprintf("%d %d", i, j))
+			}
+		})
+	}
+	sending.Wait()
+	heard := map[string]bool{}
+	for _, p := range all {
+		for range len(p.heard) {
+			heard[<-p.heard] = true
+		}
+	}
+	if len(heard) != senders*each {
+		t.Errorf("%d news are heard, want %d", len(heard), senders*each)
+	}
+}
+
+func TestProcessesAreCounted(t *testing.T) {
+	all, _ := processes(t, 3)
+	if n := all[2].Processes(); n != 3 {
+		t.Errorf("the third process counts %d", n)
+	}
+	all[0].stop()
+	all[2].stop()
+	all[2].hear(t)
+	if n := all[2].Processes(); n != 2 {
+		t.Errorf("after one has stopped %d are counted", n)
+	}
+}
+
+func TestProcessWithoutListenerIsGone(t *testing.T) {
+	all, _ := processes(t, 2)
+	all[1].stop()
+	began := time.Now()
+	if err := all[0].Send(t.Context(), all[1].Name(), []byte("news")); err != state.ErrGone {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("that took %v", took)
+	}
+	for _, name := range []string{"nobody", strings.Repeat("A", 25), strings.Repeat("a", 26), strings.Repeat("A", 1000), `"; SELECT 1; --           `} {
+		if err := all[0].Send(t.Context(), name, nil); err != state.ErrGone {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestListenerHearsAgainWithinASecond(t *testing.T) {
+	all, db := processes(t, 2)
+	for round := range 3 {
+		began := time.Now()
+		killListeners(t, db)
+		for _, p := range all {
+			p.expect(t, "")
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it hears again after %v", took)
+		}
+		news := fmt.Sprint(round)
+		all[0].send(t, all[1], news)
+		all[1].expect(t, all[0].Name()+" "+news)
+	}
+}
+
+func TestNewsDuringAnInterruptionBecomeALetter(t *testing.T) {
+	all, db := processes(t, 2)
+	a, b := all[0], all[1]
+	hold := make(chan struct{})
+	b.respond = func(from string, _ []byte) {
+		if from == "" {
+			<-hold
+		}
+	}
+	killListeners(t, db)
+	a.expect(t, "")
+	a.send(t, b, "meanwhile") // returns when the letter is written
+	if n := countLetters(t, a); n != 1 {
+		t.Errorf("there are %d letters", n)
+	}
+	close(hold)
+	b.expect(t, "", a.Name()+" meanwhile")
+	a.send(t, b, "afterwards")
+	b.expect(t, a.Name()+" afterwards")
+	left(t, db, map[string]int{ownRecords: 0})
+}
+
+// connectOutsider connects as a role that may only connect to the database.
+func connectOutsider(t *testing.T) *pgx.Conn {
+	t.Helper()
+	address := os.Getenv("HATCHEL_TEST_POSTGRES_SUPERUSER")
+	if address == "" {
+		t.Skip("HATCHEL_TEST_POSTGRES_SUPERUSER is not set")
+	}
+	ctx := context.WithoutCancel(t.Context())
+	super, err := pgx.Connect(ctx, address)
+	check(t, err)
+	role := "outsider_" + strings.ToLower(rand.Text())
+	execute(t, super, "CREATE ROLE "+role+" LOGIN")
+	config := super.Config()
+	config.User, config.OnNotification = role, nil
+	outsider, err := pgx.ConnectConfig(ctx, config)
+	check(t, err)
+	t.Cleanup(func() {
+		outsider.Close(ctx)
+		execute(t, super, "DROP ROLE "+role)
+		super.Close(ctx)
+	})
+	return outsider
+}
+
+func schemaOf(t *testing.T, db *pgx.Conn) (schema string) {
+	t.Helper()
+	check(t, db.QueryRow(t.Context(), "SELECT current_schema()").Scan(&schema))
+	return schema
+}
+
+func TestNewsOfARoleThatMayOnlyConnectAreIgnored(t *testing.T) {
+	all, db := processes(t, 2)
+	a, b := all[0], all[1]
+	foreign, _ := processes(t, 1)
+	outsider := connectOutsider(t)
+	var tables string
+	check(t, db.QueryRow(t.Context(), "SELECT 'hatchel_records'::regclass::oid::text").Scan(&tables))
+	channels := []string{"hatchel_" + tables, "hatchel_" + tables + "_" + b.Name()}
+	for _, channel := range channels {
+		execute(t, outsider, "LISTEN "+pgx.Identifier{channel}.Sanitize())
+	}
+	a.send(t, nil, "to all")
+	a.send(t, b, "to b")
+	b.expect(t, a.Name()+" to all", a.Name()+" to b")
+	if _, err := outsider.Exec(t.Context(), "SELECT FROM "+pgx.Identifier{schemaOf(t, db), "hatchel_records"}.Sanitize()); err == nil {
+		t.Error("records can be read")
+	}
+	forged := []string{"", "x", strings.Repeat("A", 26), strings.Repeat("A", 100), foreign[0].Name() + strings.Repeat("A", 100)}
+	for range channels {
+		seen, err := outsider.WaitForNotification(t.Context())
+		check(t, err)
+		if strings.Contains(seen.Payload, "to all") || strings.Contains(seen.Payload, "to b") {
+			t.Error("the news can be read")
+		}
+		changed := []byte(seen.Payload)
+		changed[len(changed)/2]++
+		forged = append(forged, seen.Payload, string(changed), seen.Payload[:len(seen.Payload)-1], seen.Payload+"A")
+	}
+	for _, payload := range forged {
+		for _, channel := range channels {
+			_, err := outsider.Exec(t.Context(), "SELECT pg_notify($1, $2)", channel, payload)
+			check(t, err)
+		}
+	}
+	a.send(t, b, "afterwards")
+	b.expect(t, a.Name()+" afterwards")
+	if len(b.forged) != 1 {
+		t.Errorf("forged news were reported %d times", len(b.forged))
+	}
+}
+
+func TestNewsAndTheirLetterAreHeardOnce(t *testing.T) {
+	all, db := processes(t, 2)
+	a, b := all[0], all[1]
+	b.respond = func(_ string, news []byte) {
+		if string(news) == "slow" {
+			eventually(t, func() bool { return countLetters(t, a) == 1 })
+		}
+	}
+	a.send(t, b, "slow")
+	a.send(t, b, "afterwards")
+	b.expect(t, a.Name()+" slow", a.Name()+" afterwards")
+	left(t, db, map[string]int{ownRecords: 0})
+}
+
+func countLetters(t *testing.T, s state.Store) int {
+	t.Helper()
+	return len(must[[]*state.Record](t)(s.List(t.Context(), state.Query{Kind: "letter", Limit: 10})))
+}
+
+func TestCloseSendsWhatIsLeft(t *testing.T) {
+	all, _ := processes(t, 2)
+	announced, stop := watch(t, all[1])
+	defer stop()
+	all[1].expect(t, "") // Watch connects again
+	for i := range 100 {
+		add(t, all[0], recordOf(fmt.Sprint(i), time.Now().Add(time.Hour)))
+	}
+	all[0].stop()
+	check(t, all[0].Close())
+	for i := range 100 {
+		expectAnnounced(t, announced, fmt.Sprint("k ", i))
+	}
+}
+
+func BenchmarkNews(b *testing.B) {
+	all, _ := processes(b, 2)
+	news := make([]byte, 600)
+	for _, senders := range []int{1, 16, 64, 256} {
+		b.Run(fmt.Sprint(senders), func(b *testing.B) {
+			var sending sync.WaitGroup
+			turns := make(chan struct{})
+			for range senders {
+				sending.Go(func() {
+					for range turns {
+						if err := all[0].Send(b.Context(), all[1].Name(), news); err != nil {
+							b.Error(err)
+						}
+						<-all[1].heard
+					}
+				})
+			}
+			for b.Loop() {
+				turns <- struct{}{}
+			}
+			close(turns)
+			sending.Wait()
+		})
+	}
+}

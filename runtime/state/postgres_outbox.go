@@ -1,0 +1,143 @@
+package state
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"hatchel/internal/ctxtime"
+)
+
+const (
+	maxOutboxItems = 1 << 14
+	maxBatchItems  = 1 << 10     // in one transaction
+	closeTimeout   = time.Second // of Close, for what is not sent yet
+)
+
+// outbox is the items that this process sends. While one transaction is under way the next items gather, so that the
+// transactions become larger when there is more to send, without a timer.
+type outbox struct {
+	ctx     context.Context // of all transactions
+	cancel  context.CancelFunc
+	sender  sync.WaitGroup // the goroutine that sends, while there are items
+	writer  envelopeWriter // belongs to that goroutine
+	mu      sync.Mutex
+	waiting []outgoing // guarded by mu
+	sending bool       // guarded by mu
+	missed  bool       // there was no room for a change; guarded by mu
+	closed  bool       // guarded by mu
+}
+
+// outgoing is an item with its receiver; empty for all.
+type outgoing struct {
+	to string
+	item
+	sent chan struct{} // closed when the item was sent; may be nil
+}
+
+// init prepares the outbox of a process.
+func (o *outbox) init(name string) {
+	o.writer.name = name
+	o.ctx, o.cancel = context.WithCancel(context.Background())
+}
+
+// post has an item sent. It reports false when there is no room, as after a long time without the database; then
+// watchers hear that any record may have changed.
+func (p *Postgres) post(i outgoing) bool {
+	o := &p.outbox
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.waiting) >= maxOutboxItems || o.closed {
+		o.missed = o.missed || i.kind == changeItem
+		return false
+	}
+	o.waiting = append(o.waiting, i)
+	if !o.sending {
+		o.sending = true
+		o.sender.Go(p.sendItems)
+	}
+	return true
+}
+
+// take returns the items of the next transaction; none when there is nothing to send, and the goroutine ends.
+func (o *outbox) take() (batch []outgoing) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := min(len(o.waiting), maxBatchItems)
+	batch, o.waiting = o.waiting[:n:n], o.waiting[n:]
+	if n == 0 {
+		o.waiting = nil
+	}
+	if o.missed {
+		batch, o.missed = append(batch, outgoing{item: item{kind: changeItem}}), false
+	}
+	o.sending = len(batch) > 0
+	return batch
+}
+
+// sendItems sends all items. It tries again while the database is unavailable.
+func (p *Postgres) sendItems() {
+	for batch := p.outbox.take(); len(batch) > 0; batch = p.outbox.take() {
+		for p.sendBatch(p.outbox.ctx, batch) != nil {
+			if ctxtime.Sleep(p.outbox.ctx, jitter()) != nil {
+				return
+			}
+		}
+		for _, i := range batch {
+			if i.sent != nil {
+				close(i.sent)
+			}
+		}
+	}
+}
+
+// sendBatch sends items in one transaction, which need not wait for the disk.
+func (p *Postgres) sendBatch(ctx context.Context, batch []outgoing) error {
+	writer := &p.outbox.writer
+	if writer.seal == nil {
+		secret, err := Secret(ctx, p)
+		if err != nil {
+			return err
+		}
+		if writer.seal, err = newEnvelopeSeal(secret, writer.name); err != nil {
+			return err
+		}
+	}
+	var channels, payloads []string
+	open := map[string][]byte{} // items by receiver, of envelopes that have room
+	seal := func(to string) {
+		channels = append(channels, p.channelOf(to))
+		payloads = append(payloads, writer.write(p.channelOf(to), open[to]))
+	}
+	for _, i := range batch {
+		if len(open[i.to])+maxItemHeader+len(i.body) > maxSealedItems {
+			seal(i.to)
+			open[i.to] = nil
+		}
+		open[i.to] = appendItem(open[i.to], i.item)
+	}
+	for to := range open {
+		seal(to)
+	}
+	return p.run(ctx, writes, func(ctx context.Context, _ session) error {
+		const notify = "SELECT pg_notify(channel, payload), set_config('synchronous_commit', 'off', true) " +
+			"FROM unnest($1::text[], $2::text[]) AS envelopes (channel, payload)"
+		_, err := p.pool.Exec(ctx, notify, channels, payloads)
+		return err
+	})
+}
+
+// close sends what is left, if the database answers soon.
+func (o *outbox) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	timeout := time.AfterFunc(closeTimeout, o.cancel)
+	o.sender.Wait()
+	timeout.Stop()
+	o.cancel()
+}
+
+// jitter is the pause after an attempt that failed: less than a second, so that many processes do not try at once.
+func jitter() time.Duration { return time.Second/10 + rand.N(8*time.Second/10) }
