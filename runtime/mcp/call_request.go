@@ -25,6 +25,7 @@ type CallRequest struct {
 
 	token []byte // progressToken, or nil
 	wire  wire
+	peer  *peer // nil for modern callers
 
 	mu       sync.Mutex
 	reported bool    // progress has been reported; guarded by mu
@@ -55,7 +56,7 @@ func newCallRequest(m *message, rc requestContext) (*CallRequest, *Error) {
 	if invalid != nil {
 		return nil, invalid
 	}
-	req := &CallRequest{Name: name, Arguments: m.arguments, Caller: rc.caller, token: m.progressToken, wire: rc.wire}
+	req := &CallRequest{Name: name, Arguments: m.arguments, Caller: rc.caller, token: m.progressToken, wire: rc.wire, peer: rc.peer}
 	switch {
 	case m.arguments == nil || string(m.arguments) == "null":
 		req.Arguments = []byte("{}")
@@ -129,7 +130,11 @@ func (r *CallRequest) Progress(progress, total float64, message string) {
 // Log sends a log message to the client if it asked for messages of this level of RFC 5424. The data
 // is encoded JSON.
 func (r *CallRequest) Log(level, logger string, data []byte) {
-	if r.Caller.logLevel == 0 || slices.Index(levelNames, level) < r.Caller.logLevel {
+	threshold := r.Caller.logLevel
+	if r.peer != nil {
+		threshold = r.peer.level()
+	}
+	if threshold == 0 || slices.Index(levelNames, level) < threshold {
 		return
 	}
 	b := borrowBuffer()
