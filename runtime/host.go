@@ -14,6 +14,7 @@ import (
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/subscribe"
+	"hatchel/runtime/task"
 )
 
 // HostOptions are what a Host loads configurations with.
@@ -55,9 +56,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 		options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil,
 	}
 	h.refusals = &logging.Limited{Log: h.build.Log, Text: "request refused"}
-	h.build.State.tasks.OnChange(func(id string, members []byte) {
-		h.notify(func(n Notifier) { n.TaskChanged(id, members) })
-	})
+	h.build.State.tasks.SetAudience(h)
 	h.build.State.process.SetLog(h.build.Log)
 	h.build.State.setDecisionRecorder(h.recordDecisions)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
@@ -176,9 +175,7 @@ type Notifier interface {
 	// ResourceUpdated is called when a document with subscribers may read differently.
 	ResourceUpdated(uri string)
 
-	// TaskChanged is called when a task has changed, with its members as encoded JSON without
-	// braces.
-	TaskChanged(id string, members []byte)
+	task.Audience
 
 	// Retain is called when other credentials are valid than before. Sessions of the others must be
 	// closed.
@@ -192,6 +189,17 @@ func (h *Host) notify(tell func(Notifier)) {
 	if n := h.notifier.Load(); n != nil {
 		tell(*n)
 	}
+}
+
+// TaskChanged implements task.Audience.
+func (h *Host) TaskChanged(id string, members []byte) {
+	h.notify(func(n Notifier) { n.TaskChanged(id, members) })
+}
+
+// FollowsTask implements task.Audience.
+func (h *Host) FollowsTask(id string) (follows bool) {
+	h.notify(func(n Notifier) { follows = n.FollowsTask(id) })
+	return follows
 }
 
 // listsChanged notifies of the lists that changes names for each toolset.

@@ -85,14 +85,16 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,
 		Refused:     g.refusedStatements(),
-		Connections: g.Health(ctx),
-		State:       h.build.State.health(ctx),
-		Audit:       g.auditHealth(ctx),
 	}
-	r.Webhooks = h.build.State.webhookHealth(ctx, g.Config)
 	if r.Ready {
 		r.Loaded = &s.Loaded
 	}
+	var asked sync.WaitGroup // all at once: each takes up to pingTimeout to find out that nothing answers
+	asked.Go(func() { r.Connections = g.Health(ctx) })
+	asked.Go(func() { r.State = h.build.State.health(ctx) })
+	asked.Go(func() { r.Audit = g.auditHealth(ctx) })
+	asked.Go(func() { r.Webhooks = h.build.State.webhookHealth(ctx, g.Config) })
+	asked.Wait()
 	return r
 }
 

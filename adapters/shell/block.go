@@ -66,8 +66,8 @@ func (b *block) spec() hcl.Spec {
 				"as PATH, belong in a connection."),
 		hcl.Spec{
 			hcl.Attr(&b.InheritEnv, "inherit_env", docInheritEnv),
-			hcl.Attr(&b.Dir, "dir", "The working directory. To keep a value below a directory, write "+
-				"under(\"directory\", value).").DefaultDoc("the connection's, else the configuration directory"),
+			hcl.FolderField(&b.Dir, "dir", "The working directory. A caller's value in it must come from "+
+				"under(\"directory\", value) or filename(value), or have a type that cannot leave the directory.").DefaultDoc("the connection's, else the configuration directory"),
 			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that mean success; all others fail the call. A program "+
 				"that a signal ends has the code 128 plus its number. A pipe has them in its stages.").
 				DefaultDoc("the connection's, else [0]"),

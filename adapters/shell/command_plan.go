@@ -1,9 +1,7 @@
 package shell
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -78,23 +76,7 @@ func (a *action) planDir(f *hcl.Frame, p *commandPlan) error {
 	if err != nil {
 		return err
 	}
-	if _, known := a.block.Dir.Known(); !known {
-		if err := checkDir(path); err != nil {
-			return err
-		}
-	}
 	p.dir, p.shownDir = adapters.Absolute(a.configDir, path), path
-	return nil
-}
-
-// checkDir rejects values with which a caller could leave the directory that the author has written around them.
-func checkDir(path string) error {
-	if slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..") {
-		return fmt.Errorf("the working directory %q must not contain \"..\"", path)
-	}
-	if strings.IndexByte(path, 0) >= 0 {
-		return errors.New("the working directory must not contain a NUL character")
-	}
 	return nil
 }
 

@@ -72,6 +72,9 @@ func (s *Server) TaskChanged(id string, members []byte) {
 	s.subscriptions.notify(topic{taskTopic, id}, members)
 }
 
+// FollowsTask reports whether a task has subscribers.
+func (s *Server) FollowsTask(id string) bool { return s.subscriptions.has(topic{taskTopic, id}) }
+
 // Retain ends the sessions and the streams of every identity that is no longer valid. The identity
 // of unauthenticated clients is nil.
 func (s *Server) Retain(valid func(*Identity) bool) {

@@ -101,6 +101,13 @@ func (r *subscriptionRegistry) renotify(sub *subscription, kinds topicKind) {
 	}
 }
 
+// has reports whether there are subscriptions to a topic.
+func (r *subscriptionRegistry) has(t topic) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byTopic[t]) > 0
+}
+
 // notify notifies the subscriptions to a topic.
 func (r *subscriptionRegistry) notify(t topic, payload []byte) {
 	r.mu.Lock()

@@ -45,7 +45,7 @@ func nearestClient(proxies *hcl.TrustedProxies, proxy netip.Addr, values []strin
 }
 
 func isProxy(proxies *hcl.TrustedProxies, ip netip.Addr) bool {
-	ip = ip.Unmap()
+	ip = ip.Unmap().WithZone("") // a network holds no address with a zone
 	return slices.ContainsFunc(proxies.Addresses, func(network netip.Prefix) bool { return network.Contains(ip) })
 }
 

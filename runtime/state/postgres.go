@@ -102,9 +102,26 @@ func (p *Postgres) Close() error {
 	return nil
 }
 
-// Ping implements Remote.
+// Ping implements RemoteStore.
 func (p *Postgres) Ping(ctx context.Context) error {
 	return p.run(ctx, writes, func(ctx context.Context, _ session) error { return p.checkTables(ctx) })
+}
+
+// Versions implements RemoteStore.
+func (p *Postgres) Versions(ctx context.Context, kind string, names []string) (versions map[string]int, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	err = p.run(ctx, reads, func(ctx context.Context, _ session) error {
+		const query = "SELECT name, version FROM hatchel_records WHERE kind = $1 AND name = ANY($2) AND expires > $3"
+		rows, _ := p.pool.Query(ctx, query, kind, names, now())
+		versions = map[string]int{}
+		var name string
+		var version int
+		_, err := pgx.ForEachRow(rows, []any{&name, &version}, func() error { versions[name] = version; return nil })
+		return err
+	})
+	return versions, err
 }
 
 // checkTables returns an error when the tables are gone, or another version of this program has

@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -252,5 +253,22 @@ func eventually(t *testing.T, so func() bool) {
 		case <-limit:
 			t.Fatal("the condition never holds")
 		}
+	}
+}
+
+func TestVersionsAreThoseOfTheNamedRecords(t *testing.T) {
+	address, _ := postgrestest.Schema(t)
+	s := openDatabase(t, address)
+	defer s.Close()
+	for _, name := range []string{"a", "b", "c"} {
+		add(t, s, recordOf(name, time.Now().Add(time.Hour)))
+	}
+	replace(t, s, known(t, s, "b"))
+	expired := recordOf("expired", time.Now())
+	expired.Expires = time.Now()
+	add(t, s, expired)
+	versions := must[map[string]int](t)(s.Versions(t.Context(), "k", []string{"a", "b", "expired", "missing"}))
+	if want := map[string]int{"a": 1, "b": 2}; !maps.Equal(versions, want) {
+		t.Errorf("got %v", versions)
 	}
 }

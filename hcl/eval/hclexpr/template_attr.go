@@ -102,6 +102,12 @@ type (
 	Pipe   = shelltext.Pipe
 )
 
+// The diagnostic of a path of a program; see package shelltext.
+const (
+	LoosePath       = shelltext.LoosePath
+	LoosePathDetail = shelltext.LoosePathDetail
+)
+
 // CommandEnv is what a command gets from other arguments of its block, and from its connection.
 type CommandEnv struct {
 	Prefix []string // the words of the connection, which come before its own

@@ -205,15 +205,16 @@ func (c argvCheck) checkPaths(args []Arg) {
 		}
 		for _, h := range unsafe {
 			if !c.HasErrorAt(leaf.Range) {
-				c.Errorf(h.Range, loosePath, loosePathDetail, h.Source, "the word is a path")
+				c.Errorf(h.Range, LoosePath, LoosePathDetail, h.Source, "the word is a path")
 			}
 		}
 	}
 }
 
+// The diagnostic of a path that a caller's value can make leave its folder: the value, and why it is a path.
 const (
-	loosePath       = "Path may leave its folder"
-	loosePathDetail = `%[1]s may hold a slash or begin with a dot, and %[2]s. For a path below a folder write ` +
+	LoosePath       = "Path may leave its folder"
+	LoosePathDetail = `%[1]s may hold a slash or begin with a dot, and %[2]s. For a path below a folder write ` +
 		`under("folder", %[1]s), for a name in it filename(%[1]s), or give the input a pattern such as "^[a-z0-9-]+$".`
 )
 

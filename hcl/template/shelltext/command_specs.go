@@ -13,10 +13,12 @@ type commandSpec struct {
 	codes   string // longer options whose argument is code
 	files   string // options whose argument is a file of code, instead of an operand
 	loads   string // options whose argument is code, or a file of it, that is run in addition
+	paths   string // options whose argument is a file or a folder
 	takes   string // letters of short options with an argument that is data
 	long    string // longer options with an argument that is data
 	operand operandKind
 	skip    int    // operands before those that operand describes
+	rest    bool   // the operands after the code are names of files
 	shell   bool   // -c, also combined as in -ec, makes the first operand code
 	stdin   bool   // without a program in its words it reads one from its standard input
 	always  bool   // it always runs its standard input
@@ -62,11 +64,13 @@ func wrapper(takes string, skip int, long string) commandSpec {
 	return commandSpec{takes: takes, long: long, operand: command, skip: skip}
 }
 
-// fileReader specifies a program whose operands are files.
-func fileReader(takes string) commandSpec { return commandSpec{takes: takes, operand: file} }
+// fileReader specifies a program whose operands are files or folders.
+func fileReader(takes, paths string) commandSpec {
+	return commandSpec{takes: takes, paths: paths, operand: file}
+}
 
-// commandSpecs are the programs that run code from their words or input. All other programs are
-// assumed to treat their words as data.
+// commandSpecs are the programs that run code from their words or input, or that take names of files. All other
+// programs are assumed to treat their words as data.
 var commandSpecs = expandNames(map[string]commandSpec{
 	"sh bash dash ash ksh mksh zsh fish csh tcsh rbash": {takes: "oO",
 		loads: "--rcfile --init-file", operand: fileFirst,
@@ -95,12 +99,12 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"m4":              {code: "D", codes: "--define", takes: "BFtI", operand: fileFirst, stdin: true},
 	"crontab":         {operand: fileFirst, takes: "u", stdin: true},
 	"awk gawk mawk nawk": {code: "e", codes: "--source", files: "-f --file -E --exec", loads: "-i --include -l --load",
-		takes: "vF", long: "--assign --field-separator", operand: codeFirst, hint: hintAwk},
-	"sed gsed": {code: "e", codes: "--expression", files: "-f --file", takes: "l", operand: codeFirst, hint: hintAwk},
-	"jq": {files: "-f --from-file", loads: "-L", long: "--indent --arg --argjson --slurpfile --rawfile",
-		operand: codeFirst,
-		hint:    hintJq},
-	"yq":    {operand: codeFirst, hint: `Give the value in the environment and read it with strenv(X).`},
+		takes: "vF", long: "--assign --field-separator", operand: codeFirst, rest: true, hint: hintAwk},
+	"sed gsed": {code: "e", codes: "--expression", files: "-f --file", takes: "l", operand: codeFirst, rest: true,
+		hint: hintAwk},
+	"jq": {files: "-f --from-file", loads: "-L", long: "--indent --arg --argjson", paths: "--slurpfile --rawfile",
+		operand: codeFirst, rest: true, hint: hintJq},
+	"yq":    {operand: codeFirst, rest: true, hint: `Give the value in the environment and read it with strenv(X).`},
 	"bc dc": {code: "e", codes: "--expression", files: "-f --file", stdin: true},
 	"ed":    {operand: codeRest, takes: "p", always: true},
 	"batch": {always: true},
@@ -121,7 +125,8 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"clickhouse-client": {code: "q", codes: "--query", stdin: true, hint: hintSQL},
 	"mongosh":           {codes: "--eval", stdin: true},
 
-	"env":     {code: "S", codes: "--split-string", takes: "uC", long: "--unset --chdir", operand: command},
+	"env": {code: "S", codes: "--split-string", takes: "u", long: "--unset", paths: "-C --chdir",
+		operand: command},
 	"runuser": {code: "c", codes: "--command", takes: "ugG", operand: command},
 	"flock":   {code: "c", codes: "--command", takes: "wE", operand: command, skip: 1},
 	"sudo":    wrapper("ugpCrtThDR", 0, "--user --group --prompt --chdir --host"),
@@ -150,10 +155,10 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"scp":      {code: "oS", takes: "cFiJlP"},
 	"sftp":     {code: "oSD", takes: "bcFiJlP"},
 	"rsync":    {code: "e", codes: "--rsh --rsync-path"},
-	"tar": {code: "I", codes: "--to-command --checkpoint-action --use-compress-program --rsh-command --info-script " +
+	"tar": {code: "I", paths: "-f --file -C --directory -T --files-from -X --exclude-from", codes: "--to-command --checkpoint-action --use-compress-program --rsh-command --info-script " +
 		"--new-volume-script"},
-	"git": {code: "c", codes: "--config-env --exec-path --upload-pack --receive-pack", takes: "C",
-		long: "--git-dir --work-tree"},
+	"git": {code: "c", codes: "--config-env --exec-path --upload-pack --receive-pack",
+		paths: "-C --git-dir --work-tree"},
 	"git-grep":     {code: "O", codes: "--open-files-in-pager", takes: "ABCefm"},
 	"git-rebase":   {code: "x", codes: "--exec"},
 	"git-difftool": {code: "x", codes: "--extcmd"},
@@ -164,24 +169,42 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"ncat":        {code: "ec", codes: "--exec --sh-exec --lua-exec"},
 	"socat alias": {operand: codeRest},
 	"man":         {code: "PH"},
-	"zip":         {codes: "-TT --unzip-command"},
-	"wget":        {code: "e", codes: "--execute --use-askpass"},
-	"curl":        {code: "K", codes: "--config"},
+	"wget": {code: "e", codes: "--execute --use-askpass",
+		paths: "-O --output-document -P --directory-prefix -i --input-file --post-file --body-file"},
+	"curl": {code: "K", codes: "--config", paths: "-o --output --output-dir -T --upload-file -c --cookie-jar"},
 
-	"cat tac rev zcat bzcat xzcat gzip gunzip bzip2 bunzip2 xz unxz wc cksum rm touch tee less more": fileReader(""),
-	"md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp comm readlink realpath":        fileReader(""),
-	"split":               {codes: "--filter", takes: "abClnt", operand: file},
-	"sort":                {codes: "--compress-program", takes: "koStT", operand: file},
-	"head tail":           fileReader("ncs"),
-	"cp mv ln install":    fileReader("tSmog"),
-	"base64 base32":       fileReader("w"),
-	"cut paste":           fileReader("bcdf"),
-	"nl":                  fileReader("bdfhilnsvw"),
-	"od xxd hexdump":      fileReader("AjNtwSlscgoefn"),
-	"strings":             fileReader("netT"),
-	"stat":                fileReader("c"),
-	"diff":                fileReader("UCILFW"),
-	"grep egrep fgrep rg": {takes: "ABCmefdDgtT", operand: file, skip: 1},
+	"cat tac rev zcat bzcat xzcat gzip gunzip bzip2 bunzip2 xz unxz cksum rm tee less more": fileReader("", ""),
+	"md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cmp comm readlink":        fileReader("", ""),
+	"rmdir cd pushd":    fileReader("", ""),
+	"realpath":          fileReader("", "--relative-to --relative-base"),
+	"wc":                fileReader("", "--files0-from"),
+	"touch":             {takes: "dt", long: "--date", paths: "-r --reference", operand: file},
+	"truncate":          {takes: "s", long: "--size", paths: "-r --reference", operand: file},
+	"mkdir":             {takes: "m", long: "--mode", operand: file},
+	"chmod chown chgrp": {paths: "--reference", operand: file, skip: 1},
+	"ls":                {takes: "IwT", long: "--hide --ignore --sort --time --time-style --format", operand: file},
+	"du":                {takes: "dBt", long: "--max-depth --exclude", paths: "--files0-from", operand: file},
+	"tree":              fileReader("LPIHT", "-o"),
+	"file":              fileReader("FP", "-f -m"),
+	"split":             {codes: "--filter", takes: "abClnt", operand: file},
+	"sort": {codes: "--compress-program", takes: "kSt", long: "--key --field-separator --buffer-size --parallel",
+		paths: "-o --output -T --temporary-directory --files0-from", operand: file},
+	"head tail":      {takes: "ncs", long: "--lines --bytes --sleep-interval --pid", operand: file},
+	"cp mv ln":       fileReader("S", "-t --target-directory"),
+	"install":        fileReader("Smog", "-t --target-directory"),
+	"zip":            {takes: "bnitPx", codes: "-TT --unzip-command", operand: file},
+	"unzip":          {takes: "xP", paths: "-d", operand: file},
+	"dd":             fileReader("", ""),
+	"base64 base32":  fileReader("w", ""),
+	"cut paste":      fileReader("bcdf", ""),
+	"nl":             fileReader("bdfhilnsvw", ""),
+	"od xxd hexdump": fileReader("AjNtwSlscgoefn", ""),
+	"strings":        fileReader("netT", ""),
+	"stat":           fileReader("c", ""),
+	"diff":           fileReader("UCILFW", ""),
+	"grep egrep fgrep rg": {takes: "ABCmedDgtT", long: "--max-count --context --after-context --before-context " +
+		"--include --exclude --regexp --glob --iglob --type --max-depth", paths: "-f --file --exclude-from",
+		operand: file, skip: 1},
 
 	"eval": {operand: codeRest,
 		hint: `There is no safe way to build code from a value; write the command out.`},

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"hatchel/hcl/template"
 )
 
 // word is the part of one word of a command line that is known at load.
@@ -58,7 +60,7 @@ func findCode(words []word) []codeWord {
 func nestedCommands(words []word) []codeWord {
 	var found []codeWord
 	if path.Base(words[0].text) == "find" {
-		return findExec(words)
+		return append(findPaths(words), findExec(words)...)
 	}
 	for i := 1; i < len(words); i++ {
 		if _, p, _ := lookup(words[i].text); !words[i].constant || !p.shell && p.operand != fileFirst {
@@ -72,6 +74,25 @@ func nestedCommands(words []word) []codeWord {
 	}
 	return found
 }
+
+// findPaths finds the folders in which find searches, and the files that its tests and actions name.
+func findPaths(words []word) []codeWord {
+	var found []codeWord
+	roots := true
+	for i := 1; i < len(words); i++ {
+		w := words[i]
+		if w.text == "-H" || w.text == "-L" || w.text == "-P" {
+			continue
+		}
+		roots = roots && !strings.HasPrefix(w.text, "-") && w.text != "(" && w.text != "!"
+		if !w.constant && (roots || findFiles[words[i-1].text]) {
+			found = append(found, codeWord{word: w, program: "find", reads: true})
+		}
+	}
+	return found
+}
+
+var findFiles = template.WordSet(`-newer -anewer -cnewer -samefile -fprint -fprint0 -fprintf -fls -files0-from`)
 
 // findExec finds code in the commands that find runs.
 func findExec(words []word) []codeWord {
@@ -147,7 +168,7 @@ func (s *optionScanner) scanOption(w word) {
 	switch {
 	case kind != noArgument:
 		s.scanArgument(w, name, inline || !w.constant, kind)
-		if name == "--arg" || name == "--argjson" || name == "--slurpfile" || name == "--rawfile" {
+		if name == "--arg" || name == "--argjson" {
 			s.at++
 		}
 		return
@@ -156,6 +177,7 @@ func (s *optionScanner) scanOption(w word) {
 			s.report(w, "", false)
 		}
 		s.patternGiven(name)
+		s.rest = s.rest && name != "--args" && name != "--jsonargs"
 		return
 	}
 	s.patternGiven(w.text)
@@ -194,13 +216,14 @@ const (
 	codeArgument
 	fileArgument // a file of code
 	loadArgument // code that does not replace the program
+	pathArgument // a file or a folder
 )
 
 // kindOf returns the meaning of the argument of an option. Codes and data are the options of those
 // kinds.
 func (s *optionScanner) kindOf(option, codes, data string) argumentKind {
 	for kind, list := range []string{dataArgument: data, codeArgument: codes, fileArgument: s.files,
-		loadArgument: s.loads} {
+		loadArgument: s.loads, pathArgument: s.paths} {
 		if slices.Contains(strings.Fields(list), option) {
 			return argumentKind(kind)
 		}
@@ -227,6 +250,13 @@ func (s *optionScanner) scanArgument(w word, option string, inline bool, kind ar
 		}
 		w = s.words[s.at]
 	}
+	if option == "--slurpfile" || option == "--rawfile" { // a name comes before the file
+		s.at++
+		if s.at >= len(s.words) {
+			return
+		}
+		w = s.words[s.at]
+	}
 	if kind == fileArgument {
 		s.program = &w
 	}
@@ -237,7 +267,8 @@ func (s *optionScanner) scanArgument(w word, option string, inline bool, kind ar
 		s.readsInput = s.readsInput || standardFile(strings.TrimPrefix(rest, "=")) || standardFile(w.text)
 	case !w.constant:
 		s.report(w, option, kind == codeArgument)
-		s.found[len(s.found)-1].file = kind != codeArgument
+		f := &s.found[len(s.found)-1]
+		f.file, f.reads = kind == fileArgument || kind == loadArgument, kind == pathArgument
 	}
 }
 
@@ -259,10 +290,17 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 	}
 	switch s.operand {
 	case codeFirst:
-		if !s.codeGiven && !w.constant {
+		switch {
+		case s.codeGiven && s.rest && !strings.Contains(w.text, "="): // awk assigns with NAME=value
+			s.reportFile(w)
+		case !s.codeGiven && !w.constant:
 			s.report(w, "", true)
 		}
-		return s.codeGiven || s.name != "sed" && s.name != "awk"
+		if s.rest {
+			s.codeGiven = true
+			return false
+		}
+		return true
 	case fileFirst:
 		switch {
 		case s.hasC && !w.constant:
@@ -283,16 +321,21 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 		s.found = append(s.found, innerCommand(s.name, s.words[s.at:])...)
 		return true
 	case file:
-		if !w.constant {
-			s.report(w, "", false)
-			s.found[len(s.found)-1].reads = true
-		}
+		s.reportFile(w)
 	case assignment:
 		if !w.constant && (w.text == "" || strings.Contains(w.text, "=")) {
 			s.report(w, "", false)
 		}
 	}
 	return false
+}
+
+// reportFile reports a value that names a file.
+func (s *optionScanner) reportFile(w word) {
+	if !w.constant {
+		s.report(w, "", false)
+		s.found[len(s.found)-1].reads = true
+	}
 }
 
 func (s *optionScanner) report(w word, option string, strict bool) {

@@ -64,6 +64,9 @@ var noOptions = template.WordSet(`printf test [ : true false exit return shift s
 var bareOptions = template.WordSet("rm ls cat cp mv rmdir ln chmod chown touch wc")
 
 func (a *taintWalk) lintDash(w word, program string, dangerous bool) {
+	if a.HasErrorAt(a.rangeOf(a.span(w.node))) {
+		return
+	}
 	hint := `Write -- before it: ` + program + ` ... -- ` + interpolation(w.from) + `.`
 	if program == "find" {
 		hint = `Write ./ before it: "./` + interpolation(w.from) + `".`
@@ -91,7 +94,7 @@ func (a *taintWalk) checkPaths(l simpleCommand, name string) {
 
 func (a *taintWalk) rejectPath(w word, why string) {
 	if !a.HasErrorAt(a.rangeOf(a.span(w.node))) {
-		a.errorAt(w.node, loosePath, loosePathDetail, w.from, why)
+		a.errorAt(w.node, LoosePath, LoosePathDetail, w.from, why)
 	}
 }
 
