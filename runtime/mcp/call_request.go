@@ -27,6 +27,9 @@ type CallRequest struct {
 	wire  wire
 	peer  *peer // nil for modern callers
 
+	levelOnce sync.Once
+	level     int // of the messages that the client receives; set by levelOnce
+
 	mu       sync.Mutex
 	reported bool    // progress has been reported; guarded by mu
 	progress float64 // that was reported last; guarded by mu
@@ -130,11 +133,12 @@ func (r *CallRequest) Progress(progress, total float64, message string) {
 // Log sends a log message to the client if it asked for messages of this level of RFC 5424. The data
 // is encoded JSON.
 func (r *CallRequest) Log(level, logger string, data []byte) {
-	threshold := r.Caller.logLevel
-	if r.peer != nil {
-		threshold = r.peer.level()
-	}
-	if threshold == 0 || slices.Index(levelNames, level) < threshold {
+	r.levelOnce.Do(func() {
+		if r.level = r.Caller.logLevel; r.peer != nil {
+			r.level = r.peer.level()
+		}
+	})
+	if r.level == 0 || slices.Index(levelNames, level) < r.level {
 		return
 	}
 	b := borrowBuffer()

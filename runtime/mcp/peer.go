@@ -58,9 +58,11 @@ var defaultLogLevel = slices.Index(levelNames, "info")
 
 const levelUnknown = -1
 
-// level returns the level of the messages that the client receives.
+// level returns the level of the messages that the client receives. With several processes only the
+// record of the session knows it.
 func (p *peer) level() int {
-	if level := int(p.logLevel.Load()); level != levelUnknown {
+	shared := p.session != nil && p.session.table.server.relay.courier != nil
+	if level := int(p.logLevel.Load()); level != levelUnknown && !shared {
 		return level
 	}
 	return p.session.readLevel()

@@ -104,7 +104,7 @@ func (t *sessions) loadDeleted(ctx context.Context) {
 }
 
 // catchUp finds out in the background what this process may have missed: which sessions were ended,
-// and whose records have changed.
+// and which resources the clients are subscribed to that read their sessions here.
 func (t *sessions) catchUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,7 +121,6 @@ func (t *sessions) readMissed(ctx context.Context) {
 	t.mu.Unlock()
 	t.loadDeleted(ctx)
 	for _, sess := range t.byIdleness() {
-		sess.logLevel.Store(levelUnknown)
 		if sess.isRead() {
 			sess.updateResources(ctx)
 		}

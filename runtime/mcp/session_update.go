@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// What a client sets in a session is in the record of the session, and all processes are told that it
-// has changed. A process reads the record when it needs it: the level when a call is about to send a
-// message, the resources when the client reads the session's own stream here.
+// What a client sets in a session is in the record of the session. A process reads it when it needs it:
+// the level when a call is about to send its first message, the resources when the client begins to
+// read the session's own stream here, and when it hears that they have changed.
 
 // readLevelTimeout is how long a message waits for the level of its session.
 const readLevelTimeout = 2 * time.Second
 
-// readLevel reads the level from the record, and remembers it.
+// readLevel reads the level from the record.
 func (sess *session) readLevel() int {
 	ctx, cancel := context.WithTimeout(context.Background(), readLevelTimeout)
 	defer cancel()
@@ -30,15 +30,15 @@ func (sess *session) readLevel() int {
 }
 
 func (sess *session) saveLevel(ctx context.Context, level string) error {
-	return sess.update(ctx, func(r *sessionRecord) error {
+	return sess.table.updateRecord(ctx, sess, func(r *sessionRecord) error {
 		r.Level = level
 		return nil
 	})
 }
 
-// recordChanged takes note that another process has changed the record. It does not block.
+// recordChanged brings the resources into line with the record that another process has changed, in
+// the background.
 func (sess *session) recordChanged() {
-	sess.logLevel.Store(levelUnknown)
 	if sess.isRead() && sess.stale.CompareAndSwap(false, true) {
 		sess.uses.Add(1)
 		go func() {
@@ -49,8 +49,8 @@ func (sess *session) recordChanged() {
 	}
 }
 
-// update changes the record and tells the other processes.
-func (sess *session) update(ctx context.Context, change func(*sessionRecord) error) error {
+// updateShared changes the record and tells the other processes.
+func (sess *session) updateShared(ctx context.Context, change func(*sessionRecord) error) error {
 	err := sess.table.updateRecord(ctx, sess, change)
 	if err == nil {
 		sess.table.server.relay.broadcast(ctx, &news{Kind: newsChanged, Session: sess.name})
@@ -64,7 +64,7 @@ func (sess *session) subscribe(ctx context.Context, c *Caller, uri string) error
 		return err
 	}
 	defer sess.table.server.unfollow(sess.toolset, uri) // last, so that the reader misses nothing
-	err := sess.update(ctx, func(r *sessionRecord) error {
+	err := sess.updateShared(ctx, func(r *sessionRecord) error {
 		switch {
 		case slices.Contains(r.Resources, uri):
 		case len(r.Resources) >= maxResources:
@@ -82,7 +82,7 @@ func (sess *session) subscribe(ctx context.Context, c *Caller, uri string) error
 
 // unsubscribe undoes subscribe.
 func (sess *session) unsubscribe(ctx context.Context, uri string) error {
-	err := sess.update(ctx, func(r *sessionRecord) error {
+	err := sess.updateShared(ctx, func(r *sessionRecord) error {
 		r.Resources = slices.DeleteFunc(r.Resources, func(other string) bool { return other == uri })
 		return nil
 	})
