@@ -54,7 +54,7 @@ type Readiness struct {
 	Stale       bool               `json:"stale"` // the folder holds a configuration that could not be loaded
 	LastChange  *Change            `json:"last_change,omitempty"`
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
-	Refused     hcl.Diagnostics    `json:"refused"`     // statements that are served and that their database refuses
+	Refused     hcl.Diagnostics    `json:"refused"`     // statements, by their database, and operations, by the start
 	Connections []ConnectionHealth `json:"connections"`
 	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
 	Audit       *Health            `json:"audit,omitempty"` // nil when calls are not written down
@@ -84,7 +84,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		Stale:       !s.Last.OK,
 		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,
-		Refused:     g.refusedStatements(),
+		Refused:     append(g.refusedStatements(), g.RefusedOperations()...).Sort(),
 	}
 	if r.Ready {
 		r.Loaded = &s.Loaded
