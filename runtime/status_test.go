@@ -106,7 +106,13 @@ resource "r" {
 // silentStore is a remote store that does not answer.
 type silentStore struct{ state.Store }
 
+var _ state.RemoteStore = silentStore{}
+
 func (silentStore) Ping(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+func (silentStore) Versions(context.Context, string, []string) (map[string]int, error) {
+	return nil, nil
+}
 
 func TestHealthOfWhatDoesNotAnswerIsAskedAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")

@@ -118,7 +118,7 @@ func walk(dir string, visit func(name string, info fs.FileInfo, err error)) erro
 	if err != nil {
 		return err
 	}
-	ignored, err := readIgnored(dir)
+	ignored, err := readIgnored(real)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (w *walker) folder(at string, above []fs.FileInfo, linked bool) error {
 		throughLink := linked || e.Type() == fs.ModeSymlink
 		info, err := os.Stat(file)
 		if err == nil && isFile && throughLink {
-			err = w.checkInside(file)
+			err = checkInside(w.real, file)
 		}
 		switch {
 		case err != nil:
@@ -179,14 +179,14 @@ func (w *walker) folder(at string, above []fs.FileInfo, linked bool) error {
 	return nil
 }
 
-// checkInside refuses a file that links lead to outside of the configuration directory: its lines
-// would be quoted in diagnostics.
-func (w *walker) checkInside(file string) error {
+// checkInside refuses a file that links lead to outside of the configuration directory, whose path has no links: its
+// lines would be quoted in diagnostics.
+func checkInside(dir, file string) error {
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {
 		return err
 	}
-	if inside, err := filepath.Rel(w.real, real); err != nil || !filepath.IsLocal(inside) {
+	if inside, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(inside) {
 		return fileError("a link leads to it outside of the configuration directory")
 	}
 	return nil
