@@ -3,12 +3,14 @@ package runtime
 import (
 	"context"
 	"crypto/hkdf"
+	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"log/slog"
+	"math"
 	"time"
 
 	"hatchel/runtime/digest"
-	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
@@ -16,8 +18,11 @@ import (
 // Sessions are what the sessions of clients outlive a process with. The zero value lets them end with
 // it.
 type Sessions struct {
-	Key   []byte // of their ids
-	Store mcp.SessionStore
+	Key     []byte // of their ids
+	Store   mcp.SessionStore
+	Courier mcp.Courier // nil if no other process has the state
+
+	state *State
 }
 
 // Sessions opens the state for the sessions of clients. Where nobody has said where the state is, and
@@ -36,7 +41,39 @@ func (s *State) Sessions(ctx context.Context, log *slog.Logger) (Sessions, error
 		return Sessions{}, err
 	}
 	key, err := hkdf.Key(sha256.New, secret, nil, "session", 32)
-	return Sessions{key, sessionStore{opened}}, err
+	sessions := Sessions{Key: key, Store: sessionStore{opened}, state: s}
+	if courier, ok := opened.Store.(state.Courier); ok {
+		sessions.Courier = sessionCourier{courier}
+	}
+	return sessions, err
+}
+
+// Listen calls heard with the news of other processes until the state is closed, in the background.
+func (s Sessions) Listen(heard func(from string, news []byte)) {
+	if c, ok := s.Courier.(sessionCourier); ok {
+		failures := s.state.process.LogFailures("listening to other processes")
+		s.state.process.Go(func(ctx context.Context) { c.Hear(ctx, heard, failures.Record) })
+	}
+}
+
+// sessionCourier implements mcp.Courier.
+type sessionCourier struct{ state.Courier }
+
+// Send implements mcp.Courier.
+func (c sessionCourier) Send(ctx context.Context, to string, news []byte) error {
+	err := c.Courier.Send(ctx, to, news)
+	if errors.Is(err, state.ErrGone) {
+		return mcp.ErrGone
+	}
+	return sessionError(err)
+}
+
+// sessionError returns an error as package mcp knows it.
+func sessionError(err error) error {
+	if errors.Is(err, state.ErrUnavailable) {
+		return mcp.ErrUnavailable
+	}
+	return err
 }
 
 // mayBeMissing reports whether nobody has said where the state is, and it does not exist.
@@ -50,7 +87,9 @@ func (s *State) mayBeMissing() bool {
 type sessionStore struct{ records state.Records }
 
 const (
-	kindSession = "session"
+	kindSession        = "session"
+	kindDeletedSession = "session_deleted"
+	deletedPage        = 1000 // records read at once
 
 	// maxSessionRecords is how many sessions of a caller have records. The oldest gives way.
 	maxSessionRecords = 10_000
@@ -60,7 +99,7 @@ const (
 func (s sessionStore) LoadSession(ctx context.Context, name string) (body []byte, version int, err error) {
 	r, err := s.records.Record(ctx, kindSession, name)
 	if err != nil || r == nil {
-		return nil, 0, failure.Unavailable(err)
+		return nil, 0, sessionError(err)
 	}
 	return r.Body, r.Version, nil
 }
@@ -75,13 +114,42 @@ func (s sessionStore) SaveSession(
 	}
 	if version > 0 {
 		saved, err = s.records.Replace(ctx, r)
-		return saved, failure.Unavailable(err)
+		return saved, sessionError(err)
 	}
 	if err := s.makeRoom(ctx, r.Group); err != nil {
-		return false, failure.Unavailable(err)
+		return false, sessionError(err)
 	}
 	existing, err := s.records.Add(ctx, r)
-	return existing == nil && err == nil, failure.Unavailable(err)
+	return existing == nil && err == nil, sessionError(err)
+}
+
+// SaveDeleted implements mcp.SessionStore. The latest record is the first one due.
+func (s sessionStore) SaveDeleted(ctx context.Context, names []byte, until time.Time) error {
+	_, err := s.records.Add(ctx, &state.Record{
+		Kind: kindDeletedSession, Name: rand.Text(), Due: time.UnixMilli(math.MaxInt64/2 - time.Now().UnixMilli()),
+		Expires: until.Add(state.MaxClockSkew), Body: names, Priority: state.Low, NoNotify: true,
+	})
+	return sessionError(err)
+}
+
+// LoadDeleted implements mcp.SessionStore.
+func (s sessionStore) LoadDeleted(ctx context.Context, add func(names []byte) bool) error {
+	page := state.Query{Kind: kindDeletedSession, Limit: deletedPage}
+	for {
+		records, err := s.records.List(ctx, page)
+		if err != nil {
+			return sessionError(err)
+		}
+		for _, r := range records {
+			if !add(r.Body) {
+				return nil
+			}
+		}
+		if len(records) < deletedPage {
+			return nil
+		}
+		page.After = records[len(records)-1]
+	}
 }
 
 // makeRoom removes the oldest record of a caller who has too many.

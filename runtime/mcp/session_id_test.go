@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 type memorySessions struct {
 	mu      sync.Mutex
 	records map[string]memorySession // guarded by mu
+	deleted [][]byte                 // guarded by mu
 }
 
 type memorySession struct {
@@ -45,6 +47,24 @@ func (m *memorySessions) SaveSession(
 	}
 	m.records[name] = memorySession{bytes.Clone(body), version + 1}
 	return true, nil
+}
+
+func (m *memorySessions) SaveDeleted(_ context.Context, names []byte, _ time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deleted = append(m.deleted, bytes.Clone(names))
+	return nil
+}
+
+func (m *memorySessions) LoadDeleted(_ context.Context, add func(names []byte) bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, names := range slices.Backward(m.deleted) {
+		if !add(names) {
+			break
+		}
+	}
+	return nil
 }
 
 // sharedOptions are those of processes of one server.

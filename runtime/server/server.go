@@ -42,8 +42,9 @@ func New(o Options) *Server {
 	s := &Server{Options: o}
 	s.mcp = mcp.New(o.Host, mcp.Options{
 		Logger: o.Log.Logger, Refused: s.audit, Remote: s.clientAddress,
-		SessionKey: o.Sessions.Key, SessionStore: o.Sessions.Store,
+		SessionKey: o.Sessions.Key, SessionStore: o.Sessions.Store, Courier: o.Sessions.Courier,
 	})
+	o.Sessions.Listen(s.mcp.Heard)
 	o.Host.SetNotifier(s.mcp)
 	return s
 }
