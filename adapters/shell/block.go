@@ -6,6 +6,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template/shelltext"
 )
 
 // block is a shell block.
@@ -119,7 +120,7 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 	checks.Refuse(b.Pipe != nil && b.OKCodes != nil, &b.OKCodes, "ok_codes belongs to a stage of a pipe, because it "+
 		"would hide the failure of the others. Write pipe = [[…], { command = [\"grep\", …], ok_codes = [0, 1] }].")
 	for _, name := range b.Env.Names() {
-		checks.Refuse(loadsCode(name), &b.Env, "%s decides which code runs, and the env of a block can hold values of "+
+		checks.Refuse(shelltext.LoadsCode(name), &b.Env, "%s decides which code runs, and the env of a block can hold values of "+
 			"a call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
 			"env = { %[1]s = ... } }.", name)
 	}
