@@ -155,7 +155,9 @@ func (s *Server) Heard(from string, b []byte) {
 	}
 	switch n.Kind {
 	case newsEvents:
-		s.relay.streams.receive(&n)
+		if !s.relay.streams.receive(&n) && n.End == "" {
+			go s.relay.leave(from, n.Reader)
+		}
 		return
 	case newsLeft:
 		s.relay.served.remove(n.Reader)
