@@ -19,17 +19,21 @@ type position struct {
 // maxReferenceRequests is how many bytes of ids of requests are in a reference.
 const maxReferenceRequests = 1 << 10
 
-// streamReference returns the reference of a stream of this process. A larger batch is left out.
+// streamReference returns the reference of a stream of this process.
 func (sess *session) streamReference(stream uint64, requests []byte) string {
-	t := sess.table
-	plain := make([]byte, 0, 17+len(t.process)+len(requests))
-	plain = binary.BigEndian.AppendUint64(plain, sess.serial)
-	plain = binary.BigEndian.AppendUint64(plain, stream)
-	plain = append(append(plain, byte(len(t.process))), t.process...)
+	return sess.reference(streamName{sess.table.process, sess.serial, stream}, requests)
+}
+
+// reference returns the reference of a stream. A larger batch is left out.
+func (sess *session) reference(n streamName, requests []byte) string {
+	plain := make([]byte, 0, 17+len(n.Process)+len(requests))
+	plain = binary.BigEndian.AppendUint64(plain, n.Serial)
+	plain = binary.BigEndian.AppendUint64(plain, n.Stream)
+	plain = append(append(plain, byte(len(n.Process))), n.Process...)
 	if len(requests) <= maxReferenceRequests {
 		plain = append(plain, requests...)
 	}
-	return t.sealer.seal(plain, "event\n"+string(sess.name[:]))
+	return sess.table.sealer.seal(plain, "event\n"+string(sess.name[:]))
 }
 
 // parsePosition parses the id of an event of the session, of this process or another one.

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 )
@@ -32,14 +31,22 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 		return
 	}
 	defer s.listeners.Release(1)
+	pos, done, err := s.continueSuspended(w, r, sess, info, pos)
+	switch {
+	case err != nil:
+		s.options.Logger.WarnContext(r.Context(), "suspended call not continued", "error", err)
+		refuseForNow(w)
+		return
+	case done:
+		return
+	}
 	ctx, cancel := s.streams.open(r.Context())
 	defer cancel()
 	sess.connections.Add(1)
 	defer sess.connections.Add(-1)
 	switch {
 	case pos.stream != 0 && !sess.isHere(pos):
-		ref, _, _ := strings.Cut(id, ".")
-		s.serveRemoteStream(ctx, w, sess, pos, ref)
+		s.serveRemoteStream(ctx, w, sess, pos)
 	case pos.stream != 0:
 		s.serveStream(ctx, w, sess, pos.eventID, nil)
 	default:
@@ -141,6 +148,7 @@ func (s *Server) sendEvents(
 		case <-ended:
 			return
 		case <-s.closing:
+			s.send(w, appendRetry(nil, returnDelay()))
 			return
 		}
 	}

@@ -42,7 +42,7 @@ var errInterrupted = &Error{Code: CodeInternalError, Message: "The call was inte
 	"the process that ran it. Whether it had an effect is not known"}
 
 // serveRemoteStream sends the events of a stream that this process does not have.
-func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, sess *session, pos position, ref string) {
+func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, sess *session, pos position) {
 	r := &s.relay
 	if r.courier == nil || pos.process == sess.table.process {
 		s.sendInterrupted(w, pos)
@@ -59,20 +59,25 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 	})
 	cancel()
 	switch {
-	case errors.Is(err, ErrGone):
+	case errors.Is(err, ErrGone) && !s.wasSuspended(ctx, sess, pos):
 		s.sendInterrupted(w, pos)
 		return
 	case err != nil:
-		w.Header()["Retry-After"] = retryAfter
-		http.Error(w, ErrUnavailable.Message, http.StatusServiceUnavailable)
+		refuseForNow(w)
 		return
 	}
 	beginEventStream(w)
 	http.NewResponseController(w).Flush()
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
-	if !s.copyEvents(ctx, w, sess, d, pos, ref) {
+	if !s.copyEvents(ctx, w, sess, d, pos) {
 		r.leave(d.process, d.id)
 	}
+}
+
+// refuseForNow answers a client that can return in a moment.
+func refuseForNow(w http.ResponseWriter) {
+	w.Header()["Retry-After"] = retryAfter
+	http.Error(w, ErrUnavailable.Message, http.StatusServiceUnavailable)
 }
 
 // leave tells a process that a reader of a stream has left. If that fails, the process sends something to
@@ -85,8 +90,9 @@ func (r *relay) leave(process, reader string) {
 
 // copyEvents sends what a reader receives to its client. It reports whether the stream has ended.
 func (s *Server) copyEvents(
-	ctx context.Context, w http.ResponseWriter, sess *session, d *streamReader, pos position, ref string,
+	ctx context.Context, w http.ResponseWriter, sess *session, d *streamReader, pos position,
 ) (complete bool) {
+	ref := sess.reference(pos.streamName(), pos.requests)
 	ended, alive := sess.awaitEnd(), time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
 	for {
@@ -101,7 +107,7 @@ func (s *Server) copyEvents(
 			}
 		}
 		switch {
-		case end == streamLost:
+		case end == streamLost && !s.wasSuspended(ctx, sess, pos):
 			s.sendErrors(w, pos)
 			return true
 		case end != "" || broken:
