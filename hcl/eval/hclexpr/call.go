@@ -173,6 +173,9 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 			if v, err = attempt(f, a.Eval); err == nil && (v != nil || last == 0) {
 				return v, nil
 			}
+			if err == eval.ErrStepNotRun {
+				break
+			}
 		}
 		return nil, err
 	}
@@ -181,6 +184,9 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 		n.Type, n.NullReason = eval.BoolType, ""
 		n.Eval = func(f *eval.Frame) (any, error) {
 			_, err := attempt(f, args[0].Eval)
+			if err == eval.ErrStepNotRun {
+				return nil, err
+			}
 			return err == nil, nil
 		}
 	}
