@@ -166,7 +166,7 @@ func (c argvCheck) reportCode(f codeWord) {
 // rejectPath reports a word that names a file, if a caller can choose its folder.
 func (c argvCheck) rejectPath(w word, program string) {
 	if w.loose && !c.HasErrorAt(w.arg.Range) {
-		c.Errorf(w.arg.Range, loosePath, loosePathDetail, w.from, "it names a file of "+program)
+		c.Errorf(w.arg.Range, loosePath, "%s", loosePathDetail(w.from, "it names a file of "+program, w.arg.isList()))
 	}
 }
 

@@ -91,7 +91,7 @@ func (a *taintWalk) checkPaths(l simpleCommand, name string) {
 
 func (a *taintWalk) rejectPath(w word, why string) {
 	if !a.HasErrorAt(a.rangeOf(a.span(w.node))) {
-		a.errorAt(w.node, loosePath, loosePathDetail, w.from, why)
+		a.errorAt(w.node, loosePath, "%s", loosePathDetail(w.from, why, false))
 	}
 }
 
