@@ -15,8 +15,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Sessions are what the sessions of clients outlive a process with. The zero value lets them end with
-// it.
+// Sessions keep the sessions of clients when a process ends. With the zero value, sessions end with it.
 type Sessions struct {
 	Key     []byte // of their ids
 	Store   mcp.SessionStore
@@ -25,8 +24,8 @@ type Sessions struct {
 	state *State
 }
 
-// Sessions opens the state for the sessions of clients. Where nobody has said where the state is, and
-// it cannot be created, they end with the process, and the log says so. An error is a sentence.
+// Sessions opens the state for the sessions of clients. If no flag names the state, and it cannot
+// be created, they end with the process, and the log says so. An error is a sentence.
 func (s *State) Sessions(ctx context.Context, log *slog.Logger) (Sessions, error) {
 	opened, err := s.open(ctx)
 	if err != nil {
@@ -79,7 +78,7 @@ func sessionError(err error) error {
 	return err
 }
 
-// mayBeMissing reports whether nobody has said where the state is, and it does not exist.
+// mayBeMissing reports whether the operator has not named a state, and none exists.
 func (s *State) mayBeMissing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +93,7 @@ const (
 	kindDeletedSession = "session_deleted"
 	deletedPage        = 1000 // records read at once
 
-	// maxSessionRecords is how many sessions of a caller have records. The oldest gives way.
+	// maxSessionRecords is how many sessions of a caller have records. A new one replaces the oldest.
 	maxSessionRecords = 10_000
 )
 
