@@ -89,6 +89,11 @@ func CommandFields(run Spec, stdin **Expr, stdinDoc string, env **KeyValues, env
 	return decode.CommandFields(run, stdin, stdinDoc, env, envDoc)
 }
 
+// FolderField declares a folder in which programs work; see decode.FolderField.
+func FolderField(dst **StringExpr, name, doc string) Field {
+	return decode.FolderField(dst, name, doc)
+}
+
 // Headers declares named values that may hold secrets; see decode.Headers.
 func Headers(dst **KeyValues, name, doc string) Field { return decode.Headers(dst, name, doc) }
 

@@ -76,6 +76,8 @@ func missingIn(members []*eval.Member) (all []*eval.Missing) {
 func (l *loader) reportMissing() {
 	for _, m := range l.missing {
 		switch {
+		case l.globals.server.RefuseTools && !l.opts.Start:
+			m.report.Detail += " on_missing applies when the server starts. The reload waits for the value."
 		case !l.refusesTools():
 		case m.RequiredBy != "":
 			m.report.Detail += " The block " + m.RequiredBy + " needs it, so on_missing does not apply."

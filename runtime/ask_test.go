@@ -295,5 +295,8 @@ func TestWhatAClientMustBeAbleToDoIsSaidFirst(t *testing.T) {
 // TaskChanged makes an audience of the tests one that does not follow tasks.
 func (audience) TaskChanged(string, []byte) {}
 
+// FollowsTask makes it one without subscribers.
+func (audience) FollowsTask(string) bool { return false }
+
 // Retain makes an audience of the tests one that holds nobody.
 func (audience) Retain(func(*mcp.Identity) bool) {}

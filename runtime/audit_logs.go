@@ -175,14 +175,14 @@ func (g *Generation) record(ctx context.Context, r *audit.Record) {
 // recordUnknown logs and records a request for something that does not exist, and returns its error.
 func (g *Generation) recordUnknown(ctx context.Context, kind string, req *mcp.CallRequest) error {
 	err := mcp.Unknown(kind, req.Name)
+	r := g.env.AuditRecord(req.Caller, req.Meta)
+	r.Kind, r.Outcome, r.Message = kind, audit.Refused, g.env.Scrubber.Text(err.Message)
 	g.log().LogAttrs(ctx, slog.LevelInfo, "call refused", slog.String("subject", req.Caller.Subject),
-		slog.String("outcome", audit.Refused), slog.String("remote", req.Caller.Remote),
-		slog.String("message", g.env.Scrubber.Text(err.Message)))
+		slog.String("outcome", r.Outcome), slog.String("remote", req.Caller.Remote),
+		slog.String("trace_id", r.TraceID), slog.String("message", r.Message))
 	if g.audit == nil {
 		return err
 	}
-	r := g.env.AuditRecord(req.Caller, req.Meta)
-	r.Kind, r.Outcome, r.Message = kind, audit.Refused, g.env.Scrubber.Text(err.Message)
 	if r.Name = g.env.Scrubber.Text(req.Name); kind == "resource" {
 		r.Name, r.URI = "", r.Name
 	}

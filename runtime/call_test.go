@@ -164,6 +164,13 @@ var calls = []struct {
 		 }
 		 text  = "done"`, `{}`,
 		`{"content":[{"type":"text","text":"the element with the key \"us\": no such order"}],"isError":true}`},
+	{"the failure of a backend names the element",
+		`step "all" {
+		   each = { eu = 1 }
+		   fake { do = "fault" }
+		 }
+		 text  = "done"`, `{}`,
+		`{"content":[{"type":"text","text":"the element with the key \"eu\": no such order"}],"isError":true}`},
 	{"a local reads what a step gave, once",
 		`locals { twice = "${step.one.value}${step.one.value} ${uuid()}" }
 		 step "one" {

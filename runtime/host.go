@@ -14,6 +14,7 @@ import (
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/subscribe"
+	"hatchel/runtime/task"
 )
 
 // HostOptions are what a Host loads configurations with.
@@ -55,9 +56,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 		options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil,
 	}
 	h.refusals = &logging.Limited{Log: h.build.Log, Text: "request refused"}
-	h.build.State.tasks.OnChange(func(id string, members []byte) {
-		h.notify(func(n Notifier) { n.TaskChanged(id, members) })
-	})
+	h.build.State.tasks.SetAudience(h)
 	h.build.State.process.SetLog(h.build.Log)
 	h.build.State.setDecisionRecorder(h.recordDecisions)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
@@ -168,7 +167,7 @@ func (h *Host) pin() *Generation {
 	}
 }
 
-// Notifier is told what changes. Its methods must not block.
+// Notifier is notified of changes. Its methods must not block.
 type Notifier interface {
 	// Changed is called when lists have changed.
 	ListsChanged(in func(toolset string) mcp.Changes)
@@ -176,22 +175,31 @@ type Notifier interface {
 	// ResourceUpdated is called when a document with subscribers may read differently.
 	ResourceUpdated(uri string)
 
-	// TaskChanged is called when a task has changed, with its members as encoded JSON without
-	// braces.
-	TaskChanged(id string, members []byte)
+	task.Audience
 
 	// Retain is called when other credentials are valid than before. Sessions of the others must be
 	// closed.
 	Retain(valid func(*mcp.Identity) bool)
 }
 
-// SetNotifier sets who is told of changes from now on.
+// SetNotifier sets the Notifier for changes from now on.
 func (h *Host) SetNotifier(n Notifier) { h.notifier.Store(&n) }
 
 func (h *Host) notify(tell func(Notifier)) {
 	if n := h.notifier.Load(); n != nil {
 		tell(*n)
 	}
+}
+
+// TaskChanged implements task.Audience.
+func (h *Host) TaskChanged(id string, members []byte) {
+	h.notify(func(n Notifier) { n.TaskChanged(id, members) })
+}
+
+// FollowsTask implements task.Audience.
+func (h *Host) FollowsTask(id string) (follows bool) {
+	h.notify(func(n Notifier) { follows = n.FollowsTask(id) })
+	return follows
 }
 
 // listsChanged notifies of the lists that changes names for each toolset.

@@ -82,7 +82,10 @@ type fakeAction struct {
 func (a *fakeAction) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if do := a.backend.do[a.fakeBlock.Do]; do != nil {
 		v, err := do(ctx, call)
-		return map[string]any{"value": v}, err
+		if err != nil {
+			return map[string]any(nil), err // as a real backend may do
+		}
+		return map[string]any{"value": v}, nil
 	}
 	var v any
 	var err error

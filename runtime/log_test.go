@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 )
@@ -74,12 +75,33 @@ func TestCallHasOneLineAtInfo(t *testing.T) {
 		},
 		{
 			"an unknown tool is named", "none", `{}`, ann,
-			`level=INFO msg="call refused" subject=ann outcome=refused remote=192.0.2.7:4000 message="Unknown tool: none"`,
+			`level=INFO msg="call refused" subject=ann outcome=refused remote=192.0.2.7:4000 trace_id="" message="Unknown tool: none"`,
 		},
 	} {
 		if got := logOf(t, c.tool, c.arguments, c.caller); got != c.want+"\n" {
 			t.Errorf("%s:\n got %swant %s", c.claim, got, c.want)
 		}
+	}
+}
+
+// countedRows is the rows of a query, which fail the test when they are decoded.
+type countedRows struct{ t *testing.T }
+
+func (r countedRows) Rows() int                    { return 2 }
+func (r countedRows) AppendJSON(dst []byte) []byte { return append(dst, `[1,2]`...) }
+func (r countedRows) Value() (any, error) {
+	r.t.Error("the rows are decoded")
+	return []any{1, 2}, nil
+}
+
+func TestLogCountsTheRowsOfAQuery(t *testing.T) {
+	var log bytes.Buffer
+	w := newFakeBackend()
+	w.do["query"] = func(context.Context, *adapters.Call) (any, error) { return countedRows{t}, nil }
+	h := newHost(t, tool("t", "fake { do = \"query\" }\nresult = \"output.value\""), w.use, logTo(&log, slog.LevelInfo))
+	callAs(t, h, "ann", "t", `{}`)
+	if got := log.String(); !strings.Contains(got, "rows=2 bytes=5") {
+		t.Errorf("got %s", got)
 	}
 }
 

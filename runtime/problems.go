@@ -211,6 +211,17 @@ func (g *Generation) refusedStatements() hcl.Diagnostics {
 	return all.Sort()
 }
 
+// RefusedOperations reports the operations that the start has refused, because the server lacks what they need.
+func (g *Generation) RefusedOperations() (diags hcl.Diagnostics) {
+	for _, o := range g.operations {
+		if o.Missing != "" {
+			const text = "The %s %s is refused, because the server lacks %s."
+			diags.Warnf(o.Decl.Range, "Not available", text, o.Kind, o.Decl.Name, o.Missing)
+		}
+	}
+	return diags
+}
+
 // newRefusals returns what is wrong with the statements that the generation before does not serve.
 func (g *Generation) newRefusals(before *Generation) (diags hcl.Diagnostics) {
 	g.probing.mu.Lock()

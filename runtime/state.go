@@ -153,42 +153,6 @@ func (s *State) openIfExists(ctx context.Context) (*openState, error) {
 	return s.open(ctx)
 }
 
-// watch opens the store and, from the first call on, handles what other processes change or leave
-// behind.
-func (s *State) watch(ctx context.Context) error {
-	opened, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.watching {
-		return nil
-	}
-	failures := s.process.LogFailures("watching the state store for changes")
-	s.watching = s.process.Go(func(ctx context.Context) {
-		onChange := func(kind, name string) { s.onRemoteChange(ctx, opened, kind, name) }
-		opened.Watch(ctx, onChange, failures.Record)
-	})
-	s.tasks.Watch()
-	return nil
-}
-
-// onRemoteChange is called when another process has changed a record, or, with an empty kind, any
-// record.
-func (s *State) onRemoteChange(ctx context.Context, opened *openState, kind, name string) {
-	if kind == "" || kind == task.Kind {
-		s.tasks.OnRemoteChange(ctx, name)
-	}
-	opened.book.NotifyChange(kind, name)
-	if kind == "" || kind == webhook.Kind {
-		s.outbox.Wake()
-	}
-	if kind == "" || kind == approval.Kind {
-		s.recordDecisions(name)
-	}
-}
-
 // recordDecisions records the decision of an approval that waits for that, or those of all approvals
 // when the ID is empty. It does not wait, and does nothing before the store is open.
 func (s *State) recordDecisions(id string) {

@@ -54,7 +54,7 @@ type Readiness struct {
 	Stale       bool               `json:"stale"` // the folder holds a configuration that could not be loaded
 	LastChange  *Change            `json:"last_change,omitempty"`
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
-	Refused     hcl.Diagnostics    `json:"refused"`     // statements that are served and that their database refuses
+	Refused     hcl.Diagnostics    `json:"refused"`     // statements, by their database, and operations, by the start
 	Connections []ConnectionHealth `json:"connections"`
 	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
 	Audit       *Health            `json:"audit,omitempty"` // nil when calls are not written down
@@ -84,15 +84,17 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		Stale:       !s.Last.OK,
 		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,
-		Refused:     g.refusedStatements(),
-		Connections: g.Health(ctx),
-		State:       h.build.State.health(ctx),
-		Audit:       g.auditHealth(ctx),
+		Refused:     append(g.refusedStatements(), g.RefusedOperations()...).Sort(),
 	}
-	r.Webhooks = h.build.State.webhookHealth(ctx, g.Config)
 	if r.Ready {
 		r.Loaded = &s.Loaded
 	}
+	var asked sync.WaitGroup // all at once: each takes up to pingTimeout to find out that nothing answers
+	asked.Go(func() { r.Connections = g.Health(ctx) })
+	asked.Go(func() { r.State = h.build.State.health(ctx) })
+	asked.Go(func() { r.Audit = g.auditHealth(ctx) })
+	asked.Go(func() { r.Webhooks = h.build.State.webhookHealth(ctx, g.Config) })
+	asked.Wait()
 	return r
 }
 

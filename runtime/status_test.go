@@ -1,13 +1,18 @@
 package runtime
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"hatchel/hcl/schema"
+	"hatchel/runtime/state"
 )
 
 const offered = `
@@ -96,6 +101,35 @@ resource "r" {
 			t.Errorf("nothing is said of %s:\n%s", line, got)
 		}
 	}
+}
+
+// silentStore is a remote store that does not answer.
+type silentStore struct{ state.Store }
+
+var _ state.RemoteStore = silentStore{}
+
+func (silentStore) Ping(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+func (silentStore) Versions(context.Context, string, []string) (map[string]int, error) {
+	return nil, nil
+}
+
+func TestHealthOfWhatDoesNotAnswerIsAskedAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeBackend()
+		h := newHost(t, "connection \"db\" \"c\" {}\n"+tool("t", keyed+`fake "c" { value = "x" }`), w.use, withStore(t, func(ctx context.Context) (state.Store, error) {
+			store, err := state.Open(ctx, path)
+			return silentStore{store}, err
+		}))
+		callAs(t, h, "ann", "t", `{"idempotency_key":"k"}`)
+		w.ping = func() error { time.Sleep(pingTimeout); return context.DeadlineExceeded }
+		began := time.Now()
+		r := h.Readiness(t.Context())
+		if took := time.Since(began); took != pingTimeout || r.State.OK || r.Connections[0].OK {
+			t.Errorf("after %v: %+v %+v", took, r.State, r.Connections)
+		}
+	})
 }
 
 // Who may call what is decided by blocks that no list shows.

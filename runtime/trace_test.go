@@ -67,7 +67,9 @@ func TestTheLogHasTheTraceOfACall(t *testing.T) {
 	req := modernRequest("t", `{}`, `{}`)
 	req.Meta = []byte(`{"traceparent":"` + traceparent + `"}`)
 	_, _ = tryCall(t, h, req)
-	if got := log.String(); !strings.Contains(got, "trace_id="+traceID) {
+	req.Name = "unknown"
+	_, _ = tryCall(t, h, req)
+	if got := log.String(); strings.Count(got, "trace_id="+traceID) != 2 {
 		t.Errorf("logged %s", got)
 	}
 }

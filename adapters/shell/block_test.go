@@ -104,7 +104,7 @@ func TestCodeLoadingVariablesAreRejected(t *testing.T) {
 }
 
 func TestWorkingDirectory(t *testing.T) {
-	b := adaptertest.Bind(t, newTool("command = [\"pwd\", \"-P\"]\ndir = coalesce(input.t, \".\")"))
+	b := adaptertest.Bind(t, newTool("command = [\"pwd\", \"-P\"]\ndir = input.t == null ? \".\" : under(\"a\", input.t)"))
 	root, err := filepath.EvalSymlinks(b.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestWorkingDirectory(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "a/b"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for arguments, want := range map[string]string{`{}`: root, `{"t":"a/b"}`: root + "/a/b", `{"t":"/usr"}`: "/usr"} {
+	for arguments, want := range map[string]string{`{}`: root, `{"t":"b"}`: root + "/a/b", `{"t":"x/.."}`: root + "/a"} {
 		if out, err := b.Do(t.Context(), arguments); err != nil || out["stdout"] != want+"\n" {
 			t.Errorf("%s: %v, %v", arguments, out, err)
 		}

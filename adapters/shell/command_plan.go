@@ -1,14 +1,13 @@
 package shell
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/template/shelltext"
 	"hatchel/hcl/value"
 )
 
@@ -78,23 +77,7 @@ func (a *action) planDir(f *hcl.Frame, p *commandPlan) error {
 	if err != nil {
 		return err
 	}
-	if _, known := a.block.Dir.Known(); !known {
-		if err := checkDir(path); err != nil {
-			return err
-		}
-	}
 	p.dir, p.shownDir = adapters.Absolute(a.configDir, path), path
-	return nil
-}
-
-// checkDir rejects values with which a caller could leave the directory that the author has written around them.
-func checkDir(path string) error {
-	if slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..") {
-		return fmt.Errorf("the working directory %q must not contain \"..\"", path)
-	}
-	if strings.IndexByte(path, 0) >= 0 {
-		return errors.New("the working directory must not contain a NUL character")
-	}
 	return nil
 }
 
@@ -106,7 +89,7 @@ func (a *action) planEnv(f *hcl.Frame, p *commandPlan) error {
 			return err
 		}
 		for _, e := range evaluated {
-			if entries == a.block.Env && loadsCode(e.Name) {
+			if entries == a.block.Env && shelltext.LoadsCode(e.Name) {
 				return fmt.Errorf("the variable %s decides which code runs and cannot be set by a call", e.Name)
 			}
 			if err := p.addVariable(e, entries.Secret(e.Name)); err != nil {

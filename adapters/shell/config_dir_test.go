@@ -59,7 +59,7 @@ func TestProgramsReadOfTheConfigurationWhatTheCommandNames(t *testing.T) {
 		"nor is a part of it":                {`command = ["ls", "sub"]`, denied},
 		"a script reads nothing of it":       {`script = "cat tools.hcl"`, denied},
 		"a constant inside of a word":        {`command = ["sh", "-c", "cat tools.hcl"]`, denied},
-		"a caller's word":                    {`command = ["dd", "if=${input.s}"]`, denied},
+		"a caller's word":                    {`command = ["fold", input.s]`, denied},
 		"a word":                             {`command = ["cat", "sub/data"]`, "data\n"},
 		"an absolute word":                   {fmt.Sprintf("command = [\"cat\", %q]", dir+"/sub/../sub/data"), "data\n"},
 		"a word of a branch":                 {`command = ["cat", input.n == 0 ? "sub/data" : "run.sh"]`, "data\n"},

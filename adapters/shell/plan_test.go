@@ -10,7 +10,7 @@ import (
 
 func TestDryRun(t *testing.T) {
 	for name, c := range map[string]struct{ block, want string }{
-		"command": {"command = [\"ls\", \"-e\", input.s, \"--\", input.list]\nstdin = \"abc\"\ninherit_env = [\"KUBECONFIG\"]", `ls -e 'it'\''s $HOME' -- a 'b c'
+		"command": {"command = [\"echo\", \"-e\", input.s, \"--\", input.list]\nstdin = \"abc\"\ninherit_env = [\"KUBECONFIG\"]", `echo -e 'it'\''s $HOME' -- a 'b c'
 in DIR
 env inherited: KUBECONFIG
 stdin 3 bytes:

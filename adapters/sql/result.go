@@ -50,7 +50,7 @@ func newResultColumns(columns []column) *resultColumns {
 	return c
 }
 
-// resultSet holds the rows of a result. It is a Deferred list of objects whose JSON has the members in
+// resultSet holds the rows of a result. It is a LazyJSON list of objects whose JSON has the members in
 // the order of the columns. It does not change after the call that made it has returned.
 type resultSet struct {
 	columns   *resultColumns
@@ -89,7 +89,7 @@ func (t *resultSet) addRow() []any {
 	return t.cells[start : start+n : start+n]
 }
 
-// AppendJSON implements value.Deferred.
+// AppendJSON implements value.LazyJSON.
 func (t *resultSet) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '[')
 	for i := range t.rows {
@@ -135,7 +135,10 @@ func appendCell(dst []byte, v any) []byte {
 // Weight returns that of the decoded rows; see value.Weight.
 func (t *resultSet) Weight() int64 { return int64(t.size + 32*len(t.cells)) }
 
-// Value implements value.Deferred.
+// Rows returns how many rows there are, without decoding them.
+func (t *resultSet) Rows() int { return t.rows }
+
+// Value implements value.LazyJSON.
 func (t *resultSet) Value() (any, error) {
 	if decoded := t.decoded.Load(); decoded != nil {
 		return *decoded, nil
@@ -168,7 +171,7 @@ func (t *resultSet) rowAt(i int) any {
 	return deferredRow{t, i}
 }
 
-// deferredRow is one Deferred row of a result.
+// deferredRow is one row as LazyJSON of a result.
 type deferredRow struct {
 	result *resultSet
 	index  int

@@ -111,6 +111,17 @@ func TestQueryConvertsValuesByDeclaredType(t *testing.T) {
 	}
 }
 
+func TestRowsAreCountedWithoutDecodingThem(t *testing.T) {
+	out, err := adaptertest.Bind(t, sqliteSource(t, "", `query = "SELECT * FROM items"`)).Do(t.Context(), `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := out["rows"].(*resultSet)
+	if n := rows.Rows(); n != 2 || rows.decoded.Load() != nil {
+		t.Errorf("%d rows, decoded %v", n, rows.decoded.Load())
+	}
+}
+
 func TestSQLiteKeepsTheAdapterContract(t *testing.T) {
 	t.Run("query", func(t *testing.T) {
 		adaptertest.Run(t, adaptertest.Case{

@@ -324,6 +324,21 @@ func TestCallsAreRefusedWithoutAnAuditLog(t *testing.T) {
 	}
 }
 
+// readyz returns the status and the body of /readyz, without white space.
+func readyz(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	res, err := http.Get(url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, strings.Join(strings.Fields(string(b)), "")
+}
+
 func statusOf(t *testing.T, url string) int {
 	t.Helper()
 	res, err := http.Get(url)

@@ -191,8 +191,9 @@ func (l *loadFlags) completions(dir *string, words func(*runtime.Generation) []s
 	}
 }
 
-// complete returns words from the directory, or none when it has errors.
+// complete returns words from the directory, or none when it has errors. It reads no secret.
 func (l *loadFlags) complete(cmd *cobra.Command, dir string, words func(*runtime.Generation) []string) []string {
+	l.inspect = true
 	g, err := l.mustCompile(cmd.Context(), dir, io.Discard)
 	if err != nil {
 		return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -144,20 +143,11 @@ func TestCallsAreRefusedWhileTheAuditDatabaseIsUnavailable(t *testing.T) {
 		}
 		return answer
 	}
-	ready := func() (int, string) {
-		res, err := http.Get(r.url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		b, _ := io.ReadAll(res.Body)
-		return res.StatusCode, strings.Join(strings.Fields(string(b)), "")
-	}
 	if got := call(); strings.Contains(got, "isError") {
 		t.Fatal(got)
 	}
 	way.disconnect()
-	if status, said := ready(); status != http.StatusServiceUnavailable || !strings.Contains(said, `"audit":{"ok":false,"error":"`) || strings.Contains(said, "hunter2") {
+	if status, said := readyz(t, r.url); status != http.StatusServiceUnavailable || !strings.Contains(said, `"audit":{"ok":false,"error":"`) || strings.Contains(said, "hunter2") {
 		t.Errorf("%d %s", status, said)
 	}
 	if got := call(); !strings.Contains(got, "Nothing was done. This server makes no call") || strings.Contains(got, "hunter2") {
@@ -165,7 +155,7 @@ func TestCallsAreRefusedWhileTheAuditDatabaseIsUnavailable(t *testing.T) {
 	}
 	way.connect()
 	await(t, func() bool { // on a busy machine it takes long to find out that it is away, and that is believed for a moment
-		status, _ := ready()
+		status, _ := readyz(t, r.url)
 		return status == http.StatusOK
 	})
 	if got := call(); strings.Contains(got, "isError") {

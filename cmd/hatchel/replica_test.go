@@ -279,18 +279,6 @@ func TestAnUnavailableStateIsReportedAndRecovers(t *testing.T) {
 	database.Host = way.at
 	_, address := startBank(t)
 	r := startReplica(t, writeReplicaConfig(t), database.String(), "--var", "bank="+address)
-	readiness := func() (status int, body string) {
-		res, err := http.Get(r.url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		b, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res.StatusCode, strings.Join(strings.Fields(string(b)), "")
-	}
 	state, long := callTool(t, r.url, "pay").Result.RequestState, callTool(t, r.url, "long").Result.RequestState
 	quiz := callTool(t, r.url, "quiz").Result.TaskID
 	way.disconnect()
@@ -309,12 +297,12 @@ func TestAnUnavailableStateIsReportedAndRecovers(t *testing.T) {
 	if got := callTool(t, r.url, "plain"); got.text() != "plain" {
 		t.Errorf("a call that needs nothing: %+v", got)
 	}
-	if status, body := readiness(); status != http.StatusOK || !strings.Contains(body, `"state":{"ok":false,"error":"itcannotbereached"}`) {
+	if status, body := readyz(t, r.url); status != http.StatusOK || !strings.Contains(body, `"state":{"ok":false,"error":"itcannotbereached"}`) {
 		t.Errorf("%d %s", status, body)
 	}
 	way.connect()
 	await(t, func() bool {
-		_, body := readiness()
+		_, body := readyz(t, r.url)
 		return strings.Contains(body, `"state":{"ok":true}`)
 	})
 	if got := resumeCall(t, r.url, "pay", state); got.text() != "paid: accept" {

@@ -109,13 +109,8 @@ func TestADrainingServerIsNotReadyAndAcceptsCalls(t *testing.T) {
 	r, _ := startStoppable(t, "--drain", "1h")
 	r.terminate(t)
 	await(t, func() bool {
-		res, err := http.Get(r.url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		body, err := io.ReadAll(res.Body)
-		return err == nil && res.StatusCode == 503 && strings.Contains(string(body), `"stopping": true`)
+		status, body := readyz(t, r.url)
+		return status == 503 && strings.Contains(body, `"stopping":true`)
 	})
 	for range 2 {
 		c := newProtocolClient(r.url, false)

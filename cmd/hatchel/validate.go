@@ -55,6 +55,7 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 	if g := folder.generation; g != nil {
 		defer g.Close()
 		r.Tools, r.Prompts, r.Resources = len(g.Config.Tools), len(g.Config.Prompts), len(g.Config.Resources)
+		r.Refused = len(g.RefusedOperations())
 		r.DisabledWebhooks = g.Config.DisabledWebhooks()
 		if f.connect {
 			stop := showSpinner(cmd.ErrOrStderr(), "checking connections")
@@ -89,6 +90,7 @@ type validateResult struct {
 	Tools            int             `json:"tools"`
 	Prompts          int             `json:"prompts"`
 	Resources        int             `json:"resources"`
+	Refused          int             `json:"refused,omitempty"` // of these, for what the server lacks
 	DisabledWebhooks []string        `json:"webhooks_off,omitempty"`
 	Errors           int             `json:"errors"`
 	Warnings         int             `json:"warnings"`
@@ -115,6 +117,9 @@ func (r *validateResult) print(cmd *cobra.Command, folder *loadedFolder) error {
 		return nil
 	}
 	count := countCapabilities(r.Tools, r.Prompts, r.Resources)
+	if r.Refused > 0 {
+		count += fmt.Sprintf(", %d of them refused", r.Refused)
+	}
 	fmt.Fprintf(out, "%s: %s, %s\n", name, count, countDiagnostics(folder.diags))
 	for _, webhook := range r.DisabledWebhooks {
 		fmt.Fprintf(out, "webhook %q is disabled, because its url is null\n", webhook)

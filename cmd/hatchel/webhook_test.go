@@ -246,16 +246,8 @@ func TestEveryTaskIsDeliveredOnce(t *testing.T) {
 // pendingDeliveries returns the number of pending deliveries that /readyz reports.
 func pendingDeliveries(t *testing.T, url string) int {
 	t.Helper()
-	res, err := http.Get(url + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(body), "hunter22") || strings.Contains(string(body), hookSecret[6:]) {
+	_, body := readyz(t, url)
+	if strings.Contains(body, "hunter22") || strings.Contains(body, hookSecret[6:]) {
 		t.Errorf("a secret is shown: %s", body)
 	}
 	var ready struct {
@@ -264,7 +256,7 @@ func pendingDeliveries(t *testing.T, url string) int {
 			Waiting         int
 		}
 	}
-	if err := json.Unmarshal(body, &ready); err != nil || len(ready.Webhooks) != 1 || ready.Webhooks[0].Name != "ops" {
+	if err := json.Unmarshal([]byte(body), &ready); err != nil || len(ready.Webhooks) != 1 || ready.Webhooks[0].Name != "ops" {
 		t.Fatalf("%v: %s", err, body)
 	}
 	return ready.Webhooks[0].Waiting
@@ -407,13 +399,8 @@ func TestAWebhookCanBeDisabledAndEnabled(t *testing.T) {
 			t.Fatal(err)
 		}
 		await(t, func() bool {
-			res, err := http.Get(r.url + "/readyz")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer res.Body.Close()
-			body, err := io.ReadAll(res.Body)
-			return err == nil && strings.Contains(strings.Join(strings.Fields(string(body)), ""), ready)
+			_, body := readyz(t, r.url)
+			return strings.Contains(body, ready)
 		})
 	}
 	waited := callTool(t, r.url, "quick").Result.TaskID

@@ -117,7 +117,24 @@ func CommandFields(run Spec, stdin **hclexpr.Expr, stdinDoc string, env **hclexp
 		}),
 		Attr(env, "env", envDoc).AllowSecret().FixedKeys().Then(func(d *Decoder, _ diag.Range) {
 			d.Command.Inputs.Env = (*env).CommandInputs(d.Src)
+			for _, r := range (*env).LoosePaths() {
+				d.rejectLoosePath(r, "the variable is a path")
+			}
 		}))
+}
+
+// FolderField declares a folder in which programs work.
+func FolderField(dst **hclexpr.StringExpr, name, doc string) Field {
+	return Attr(dst, name, doc).Then(func(d *Decoder, r diag.Range) {
+		if !(*dst).StaysInFolder() {
+			d.rejectLoosePath(r, name+" is a path")
+		}
+	})
+}
+
+func (d *Decoder) rejectLoosePath(r diag.Range, why string) {
+	source := string(d.Src[r.Start.Byte:r.End.Byte])
+	d.Diags.Errorf(r, hclexpr.LoosePath, "%s", hclexpr.LoosePathDetail(source, why))
 }
 
 // Headers declares named values of which none is called name: it warns of { name = …, value = … }.

@@ -107,11 +107,7 @@ func subtractSize(left *int, v any, depth int) error {
 	case value.Bytes:
 		*left -= len(v)
 	case value.LazyJSON:
-		if sized, ok := v.(interface{ Len() int }); ok {
-			*left -= sized.Len()
-		} else {
-			*left -= len(v.AppendJSON(nil))
-		}
+		*left -= len(v.AppendJSON(nil))
 	case []any:
 		*left -= 2
 		for _, e := range v {

@@ -5,7 +5,7 @@
 //
 //	nil, bool, string, int, float64, []any, map[string]any, Bytes
 //
-// or a json.Number, for a number that neither int nor float64 represents exactly, or a Deferred.
+// or a json.Number, for a number that neither int nor float64 represents exactly, or a LazyJSON.
 // [Decode] and [AppendJSON] convert from and to JSON; integers and long decimals keep every digit.
 // Values are shared between the steps of a call and are never changed.
 package value
@@ -27,11 +27,11 @@ type LazyJSON interface {
 	// AppendJSON appends the JSON text of the value.
 	AppendJSON(dst []byte) []byte
 
-	// Value returns the decoded value, which contains no Deferred.
+	// Value returns the decoded value, which contains no LazyJSON.
 	Value() (any, error)
 }
 
-// Resolve returns the decoded value of a Deferred, and any other value unchanged.
+// Resolve returns the decoded value of a LazyJSON, and any other value unchanged.
 func Resolve(v any) (any, error) {
 	if d, ok := v.(LazyJSON); ok {
 		return d.Value()
@@ -39,7 +39,7 @@ func Resolve(v any) (any, error) {
 	return v, nil
 }
 
-// ResolveAll returns v with every Deferred in it decoded, at every depth. Parts without a Deferred
+// ResolveAll returns v with every LazyJSON in it decoded, at every depth. Parts without a LazyJSON
 // are shared with v.
 func ResolveAll(v any) (_ any, err error) {
 	if !holdsDeferred(v) {
@@ -119,7 +119,7 @@ func Text(v any) (string, error) {
 }
 
 // Kind returns the kind of a value as the language calls it, for errors: "string", "number",
-// "bool", "list", "object", "bytes" or "null", and "value" for a Deferred.
+// "bool", "list", "object", "bytes" or "null", and "value" for a LazyJSON.
 func Kind(v any) string {
 	switch v.(type) {
 	case nil:

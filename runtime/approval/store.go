@@ -19,12 +19,12 @@ type Store struct {
 	onChange func(id string) // may be nil
 
 	mu      sync.Mutex
-	waiters map[string]map[chan struct{}]struct{} // by approval ID; guarded by mu
+	waiters map[string]map[chan struct{}]int // by approval ID, with the version that each has read; guarded by mu
 }
 
 // NewStore returns the approvals in a state store. The caller closes the state store.
 func NewStore(store state.Store) *Store {
-	return &Store{store: store, waiters: map[string]map[chan struct{}]struct{}{}}
+	return &Store{store: store, waiters: map[string]map[chan struct{}]int{}}
 }
 
 // OnChange sets a function that is called with the ID of every approval that may have changed, whoever

@@ -3,6 +3,8 @@ package approval
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"hatchel/runtime/state"
@@ -26,6 +28,9 @@ func (b *Store) Wait(ctx context.Context, a *Approval, every time.Duration, tick
 		if err != nil || recheck <= 0 {
 			return a, err
 		}
+		b.mu.Lock()
+		b.waiters[a.ID][changed] = a.record.Version
+		b.mu.Unlock()
 		timer := time.NewTimer(recheck)
 	waiting:
 		for {
@@ -93,29 +98,55 @@ func (b *Store) NotifyChange(kind, name string) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for _, waiters := range b.waiters {
-			signal(waiters)
+			signalAll(waiters)
 		}
 	case Kind:
 		b.announce(name)
 	}
 }
 
+// Look wakes up the calls that wait for an approval that another process has changed without an announcement, because
+// it died.
+func (b *Store) Look(ctx context.Context, store state.RemoteStore) error {
+	b.mu.Lock()
+	ids := slices.Collect(maps.Keys(b.waiters))
+	b.mu.Unlock()
+	versions, err := store.Versions(ctx, Kind, ids)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, waiters := range b.waiters {
+		for changed, version := range waiters {
+			if version != versions[id] {
+				signal(changed)
+			}
+		}
+	}
+	return nil
+}
+
 // announce wakes up the calls that wait for an approval, and calls the function that [Store.OnChange] has set.
 func (b *Store) announce(id string) {
 	b.mu.Lock()
-	signal(b.waiters[id])
+	signalAll(b.waiters[id])
 	b.mu.Unlock()
 	if b.onChange != nil {
 		b.onChange(id)
 	}
 }
 
-func signal(waiters map[chan struct{}]struct{}) {
-	for c := range waiters {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
+func signalAll(waiters map[chan struct{}]int) {
+	for changed := range waiters {
+		signal(changed)
+	}
+}
+
+func signal(changed chan struct{}) {
+	select {
+	case changed <- struct{}{}:
+	default:
 	}
 }
 
@@ -125,9 +156,9 @@ func (b *Store) addWaiter(id string) chan struct{} {
 	defer b.mu.Unlock()
 	changed := make(chan struct{}, 1)
 	if b.waiters[id] == nil {
-		b.waiters[id] = map[chan struct{}]struct{}{}
+		b.waiters[id] = map[chan struct{}]int{}
 	}
-	b.waiters[id][changed] = struct{}{}
+	b.waiters[id][changed] = 0
 	return changed
 }
 

@@ -148,3 +148,39 @@ func TestAwaitGoesOnWhileTheStoreIsUnavailable(t *testing.T) {
 		}
 	})
 }
+
+func TestAwaitFindsADecisionThatWasNotAnnounced(t *testing.T) {
+	address := database(t)
+	store, err := state.OpenPostgres(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	waits, decides := approval.NewStore(store), approval.NewStore(openedDatabase(t)(state.OpenPostgres(t.Context(), address)))
+	a := openNew(t, waits, "x")
+	waited := make(chan error, 1)
+	go func() {
+		got, err := waits.Wait(t.Context(), a, 0, nil)
+		if err == nil && got.Status != approval.Approved {
+			err = fmt.Errorf("%+v", got)
+		}
+		waited <- err
+	}()
+	if _, err := decides.Decide(t.Context(), a.ID, true, by("bob")); err != nil {
+		t.Fatal(err)
+	}
+	for tick := time.NewTicker(10 * time.Millisecond); ; { // it may not wait yet
+		select {
+		case err := <-waited:
+			tick.Stop()
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		case <-tick.C:
+			if err := waits.Look(t.Context(), store); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

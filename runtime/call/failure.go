@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hatchel/hcl/eval"
-	"hatchel/hcl/value"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
@@ -115,8 +114,8 @@ func (c *call) appendLogAttrs(
 	outcome := c.outcome(ctx, f, interim)
 	to = append(to, slog.String("outcome", outcome), slog.Float64("ms", millisecondsSince(c.timing.started)))
 	if outcome == audit.OK {
-		if _, undecoded := c.result.Value.(value.LazyJSON); !undecoded && c.result.Rows() > 0 {
-			to = append(to, slog.Int("rows", c.result.Rows()))
+		if rows := c.result.CountedRows(); rows > 0 {
+			to = append(to, slog.Int("rows", rows))
 		}
 		to = append(to, slog.Int("bytes", c.result.Size()))
 	}

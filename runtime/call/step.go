@@ -236,7 +236,7 @@ const maxEachWeight = 128 << 20
 func (s *Step) runElement(call *adapters.Call, e *hcl.Each, key string, weight *atomic.Int64) (any, error) {
 	call.Frame.Each, call.Key = e, deriveKey(key, e.Key)
 	out, err := s.runOnce(call)
-	if m, ok := out.(map[string]any); ok {
+	if m, ok := out.(map[string]any); ok && err == nil {
 		m["key"] = e.Key
 	}
 	if weight.Add(value.Weight(out)) > maxEachWeight && err == nil {

@@ -122,20 +122,25 @@ func (r *Result) AsText() (string, error) {
 	return string(b), nil
 }
 
-// Rows returns how many rows the value has; 0 for a value that is no list.
-func (r *Result) Rows() int {
+// CountedRows returns how many rows the result is, if it is a list whose length is known without decoding it; else 0.
+func (r *Result) CountedRows() int {
 	switch v := r.Value.(type) {
 	case []any:
 		return len(v)
-	case interface{ Len() int }:
-		return v.Len()
-	case value.LazyJSON:
-		if list, err := v.Value(); err == nil {
-			rows, _ := list.([]any)
-			return len(rows)
-		}
+	case interface{ Rows() int }: // of a query
+		return v.Rows()
 	}
 	return 0
+}
+
+// Rows returns how many rows the result is, if it is a list; else 0.
+func (r *Result) Rows() int {
+	if lazy, ok := r.Value.(value.LazyJSON); ok && r.CountedRows() == 0 {
+		v, _ := lazy.Value()
+		rows, _ := v.([]any)
+		return len(rows)
+	}
+	return r.CountedRows()
 }
 
 // Buffers is the memory of one reply. It is reused once the protocol has taken all of its parts.

@@ -24,7 +24,7 @@ func (s *Server) clientAddress(r *http.Request) string {
 }
 
 // nearestClient returns the rightmost address in the values of the header that is not one of a proxy,
-// or the leftmost if all are. What is left of an element that cannot be read is not looked at.
+// or the leftmost if all are. Elements to the left of one that cannot be read are ignored.
 func nearestClient(proxies *hcl.TrustedProxies, proxy netip.Addr, values []string) netip.Addr {
 	text := strings.Join(values, ",")
 	hops := strings.Split(text, ",")
@@ -45,7 +45,7 @@ func nearestClient(proxies *hcl.TrustedProxies, proxy netip.Addr, values []strin
 }
 
 func isProxy(proxies *hcl.TrustedProxies, ip netip.Addr) bool {
-	ip = ip.Unmap()
+	ip = ip.Unmap().WithZone("") // a network holds no address with a zone
 	return slices.ContainsFunc(proxies.Addresses, func(network netip.Prefix) bool { return network.Contains(ip) })
 }
 

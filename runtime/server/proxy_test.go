@@ -7,6 +7,13 @@ import (
 	"hatchel/hcl"
 )
 
+func TestALinkLocalProxyIsTrustedOnEveryInterface(t *testing.T) {
+	trusted := &hcl.TrustedProxies{Addresses: []netip.Prefix{netip.MustParsePrefix("fe80::/10")}}
+	if !isProxy(trusted, netip.MustParseAddr("fe80::1%eth0")) {
+		t.Error("it is no proxy")
+	}
+}
+
 func TestTheClientIsTheNearestAddressThatIsNoProxy(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}
 	for _, c := range []struct {

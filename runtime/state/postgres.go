@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -21,9 +22,10 @@ import (
 // database; the clocks of the processes may differ by less than [MaxClockSkew].
 type Postgres struct {
 	pool     *pgxpool.Pool
-	name     string // of this process, in news
-	tables   uint32 // OID of a table, which is in the names of channels and locks
-	channel  string // of news to all processes
+	direct   *pgxpool.Config // of the connection that listens
+	name     string          // of this process, in news
+	tables   uint32          // OID of a table, which is in the names of channels and locks
+	channel  string          // of news to all processes
 	outbox   outbox
 	listener listener
 	acks     acks
@@ -40,7 +42,7 @@ var postgresStatements = newStatements("hatchel_records",
 
 const (
 	callTimeout    = 10 * time.Second // of one method call
-	maxConnections = 8                // unless the address says pool_max_conns
+	maxConnections = 4                // unless the address says pool_max_conns
 )
 
 // OpenPostgres opens the store in the database of a URL, or of a libpq connection string. It creates
@@ -48,7 +50,14 @@ const (
 // fail with [ErrUnavailable]; the connection comes back by itself. An error is a sentence for the operator and
 // holds nothing of the address.
 func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
-	config, err := postgres.Config(address, maxConnections)
+	return OpenPostgresThrough(ctx, address, "")
+}
+
+// OpenPostgresThrough is OpenPostgres for an address that leads through a pooler which assigns connections per
+// transaction. Notifications do not pass one, so they use the address listen, which leads to the same database. With
+// an empty listen there is no pooler.
+func OpenPostgresThrough(ctx context.Context, address, listen string) (*Postgres, error) {
+	config, direct, err := parseAddresses(address, listen)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +65,7 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	if err != nil {
 		return nil, postgres.ErrMalformedAddress
 	}
-	p := &Postgres{pool: pool, name: rand.Text()}
+	p := &Postgres{pool: pool, direct: direct, name: rand.Text()}
 	p.outbox.init(p.name)
 	p.listener.reader.senders = map[string]*envelopeSender{}
 	p.statements, p.db, p.reservesAhead = postgresStatements, p, true
@@ -67,6 +76,22 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	}
 	p.sweepSoon()
 	return p, nil
+}
+
+// parseAddresses returns how statements are connected, and how the connection that listens is.
+func parseAddresses(address, listen string) (config, direct *pgxpool.Config, err error) {
+	parse := postgres.PooledConfig
+	if listen == "" {
+		parse, listen = postgres.Config, address
+	}
+	if config, err = parse(address, maxConnections); err != nil {
+		return nil, nil, err
+	}
+	if direct, err = postgres.Config(listen, 1); err != nil {
+		return nil, nil, err
+	}
+	maps.Copy(direct.ConnConfig.RuntimeParams, keepAlive)
+	return config, direct, nil
 }
 
 // prepare creates missing tables, and names the channel that belongs to them.
@@ -81,17 +106,28 @@ func (p *Postgres) prepare(ctx context.Context) error {
 	return err
 }
 
-// CheckPostgres returns why OpenPostgres would fail. It creates nothing.
-func CheckPostgres(ctx context.Context, address string) error {
+// CheckPostgres returns why OpenPostgresThrough would fail, or notifications would not arrive. It creates nothing.
+func CheckPostgres(ctx context.Context, address, listen string) error {
+	config, direct, err := parseAddresses(address, listen)
+	if err != nil {
+		return err
+	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	conn, err := postgres.Connect(bounded, address)
+	conn, err := postgres.ConnectConfig(bounded, config)
 	if err != nil {
 		return err
 	}
 	defer postgres.Disconnect(ctx, conn)
-	_, err = findTables(bounded, conn)
-	return postgres.DescribeError(ctx, err)
+	if _, err := findTables(bounded, conn); err != nil {
+		return postgres.DescribeError(ctx, err)
+	}
+	listener, err := postgres.ConnectConfig(bounded, direct)
+	if err != nil {
+		return err
+	}
+	defer postgres.Disconnect(ctx, listener)
+	return postgres.DescribeError(ctx, checkNotifications(bounded, listener, conn, "hatchel_check_"+rand.Text()))
 }
 
 // Close implements Store. It sends the news that are left if the database answers within a second.
@@ -102,9 +138,26 @@ func (p *Postgres) Close() error {
 	return nil
 }
 
-// Ping implements Remote.
+// Ping implements RemoteStore.
 func (p *Postgres) Ping(ctx context.Context) error {
 	return p.run(ctx, writes, func(ctx context.Context, _ session) error { return p.checkTables(ctx) })
+}
+
+// Versions implements RemoteStore.
+func (p *Postgres) Versions(ctx context.Context, kind string, names []string) (versions map[string]int, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	err = p.run(ctx, reads, func(ctx context.Context, _ session) error {
+		const query = "SELECT name, version FROM hatchel_records WHERE kind = $1 AND name = ANY($2) AND expires > $3"
+		rows, _ := p.pool.Query(ctx, query, kind, names, now())
+		versions = map[string]int{}
+		var name string
+		var version int
+		_, err := pgx.ForEachRow(rows, []any{&name, &version}, func() error { versions[name] = version; return nil })
+		return err
+	})
+	return versions, err
 }
 
 // checkTables returns an error when the tables are gone, or another version of this program has

@@ -3,9 +3,12 @@ package state_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,7 +62,7 @@ func TestOpenPostgresRejectsOtherDatabases(t *testing.T) {
 		"another user":     {changed(func(v *url.URL) { v.User = url.UserPassword("ada", "hunter2") }), "rejects the user"},
 		"no schema":        {changed(func(v *url.URL) { v.RawQuery = "search_path=hunter2" }), "has no schema"},
 	} {
-		if err := state.CheckPostgres(t.Context(), c.address); name != "no schema" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
+		if err := state.CheckPostgres(t.Context(), c.address, ""); name != "no schema" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
 			t.Errorf("%s is checked: %v", name, err)
 		}
 		s, err := state.OpenPostgres(t.Context(), c.address)
@@ -70,16 +73,16 @@ func TestOpenPostgresRejectsOtherDatabases(t *testing.T) {
 			t.Errorf("%s is opened: %v", name, err)
 		}
 	}
-	check(t, state.CheckPostgres(t.Context(), address))
+	check(t, state.CheckPostgres(t.Context(), address, ""))
 	s := openDatabase(t, address)
 	check(t, s.Close())
-	check(t, state.CheckPostgres(t.Context(), address))
+	check(t, state.CheckPostgres(t.Context(), address, ""))
 	execute(t, db, "UPDATE hatchel_state SET version = 99")
 	if _, err := state.OpenPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "a newer version of this program (schema 99, supported is 4)") {
 		t.Errorf("got %v", err)
 	}
 	execute(t, db, "UPDATE hatchel_state SET version = 1")
-	if err := state.CheckPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "an older version of this program (schema 1, supported is 4)") {
+	if err := state.CheckPostgres(t.Context(), address, ""); err == nil || !strings.Contains(err.Error(), "an older version of this program (schema 1, supported is 4)") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -205,6 +208,34 @@ func killListeners(t testing.TB, db *pgx.Conn) {
 		"AND application_name = current_schema() AND pid <> pg_backend_pid()")
 }
 
+func TestIdleConnectionsAreClosedButForOne(t *testing.T) {
+	address, _ := postgrestest.Schema(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, ctx := openDatabase(t, address), context.WithoutCancel(t.Context())
+		defer s.Close()
+		db := must[*pgx.Conn](t)(pgx.Connect(ctx, address))
+		defer db.Close(ctx)
+		expect := func(want int) {
+			t.Helper()
+			eventually(t, func() bool {
+				const query = "SELECT count(*) FROM pg_stat_activity " +
+					"WHERE application_name = current_schema() AND pid <> pg_backend_pid() AND query NOT LIKE '%SCHEMA%'"
+				var n int
+				check(t, db.QueryRow(ctx, query).Scan(&n))
+				return n == want
+			})
+		}
+		var adding sync.WaitGroup
+		for i := range 64 {
+			adding.Go(func() { add(t, s, recordOf(fmt.Sprint(i), time.Now().Add(time.Hour))) })
+		}
+		adding.Wait()
+		expect(4)
+		time.Sleep(time.Minute)
+		expect(1)
+	})
+}
+
 func TestLostConnectionComesBack(t *testing.T) {
 	address, db := postgrestest.Schema(t)
 	s := openDatabase(t, address)
@@ -252,5 +283,22 @@ func eventually(t *testing.T, so func() bool) {
 		case <-limit:
 			t.Fatal("the condition never holds")
 		}
+	}
+}
+
+func TestVersionsAreThoseOfTheNamedRecords(t *testing.T) {
+	address, _ := postgrestest.Schema(t)
+	s := openDatabase(t, address)
+	defer s.Close()
+	for _, name := range []string{"a", "b", "c"} {
+		add(t, s, recordOf(name, time.Now().Add(time.Hour)))
+	}
+	replace(t, s, known(t, s, "b"))
+	expired := recordOf("expired", time.Now())
+	expired.Expires = time.Now()
+	add(t, s, expired)
+	versions := must[map[string]int](t)(s.Versions(t.Context(), "k", []string{"a", "b", "expired", "missing"}))
+	if want := map[string]int{"a": 1, "b": 2}; !maps.Equal(versions, want) {
+		t.Errorf("got %v", versions)
 	}
 }

@@ -5,8 +5,11 @@ import (
 	"crypto/rand"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hatchel/runtime/postgres/postgrestest"
 	"hatchel/runtime/state"
@@ -154,5 +157,58 @@ func BenchmarkChanges(b *testing.B) {
 				})
 			}
 		})
+	}
+}
+
+// BenchmarkAnnouncedChanges makes changes that three processes are told of, many at once in each of them: in one
+// transaction with their NOTIFY over 8 connections each, as it was done once, and as a store makes them.
+func BenchmarkAnnouncedChanges(b *testing.B) {
+	all, db := processes(b, 3)
+	var pools []*pgxpool.Pool
+	for _, p := range all {
+		announced, stop := watch(b, p.Postgres)
+		go func() {
+			for range announced {
+			}
+		}()
+		defer close(announced)
+		defer stop()
+		pool := must[*pgxpool.Pool](b)(pgxpool.New(b.Context(), db.Config().ConnString()+"&pool_max_conns=8"))
+		defer pool.Close()
+		pools = append(pools, pool)
+	}
+	for _, callers := range []int{1, 16, 64} {
+		for _, together := range []bool{true, false} {
+			b.Run(fmt.Sprintf("callers=%d/inOneTransaction=%t", callers, together), func(b *testing.B) {
+				var calling sync.WaitGroup
+				turns := make(chan struct{})
+				for i := range callers {
+					process, pool := all[i%len(all)], pools[i%len(all)]
+					r := &state.Record{
+						Kind: "task", Name: rand.Text(), Expires: time.Now().Add(time.Hour), Body: make([]byte, 600),
+					}
+					add(b, process, r)
+					calling.Go(func() {
+						for range turns {
+							if !together {
+								replace(b, process, r)
+								continue
+							}
+							const update = "UPDATE hatchel_records SET version = version + 1, body = $1 " +
+								"WHERE kind = $2 AND name = $3 " +
+								"RETURNING pg_notify('hatchel_' || 'hatchel_records'::regclass::oid, $3)"
+							_, err := pool.Exec(b.Context(), update, r.Body, r.Kind, r.Name)
+							check(b, err)
+						}
+					})
+				}
+				for b.Loop() {
+					turns <- struct{}{}
+				}
+				close(turns)
+				calling.Wait()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "changes/s")
+			})
+		}
 	}
 }

@@ -35,6 +35,9 @@ type RemoteStore interface {
 
 	// Ping returns why the store is unavailable, in a sentence for the operator.
 	Ping(ctx context.Context) error
+
+	// Versions returns the versions of the records of a kind that have one of these names.
+	Versions(ctx context.Context, kind string, names []string) (map[string]int, error)
 }
 
 // Store keeps records. Its methods may be called concurrently, by all processes that share the store.

@@ -12,7 +12,7 @@ import (
 )
 
 // watch returns the announcements of a store, from now until stop is called.
-func watch(t *testing.T, s state.Store) (announced <-chan string, stop func()) {
+func watch(t testing.TB, s state.Store) (announced chan string, stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	all := make(chan string, 100)
 	var watching sync.WaitGroup
@@ -27,7 +27,7 @@ func watch(t *testing.T, s state.Store) (announced <-chan string, stop func()) {
 }
 
 // expectAnnounced waits for announcements. An empty one says that any record may have changed.
-func expectAnnounced(t *testing.T, announced <-chan string, want ...string) {
+func expectAnnounced(t testing.TB, announced <-chan string, want ...string) {
 	t.Helper()
 	for _, want := range want {
 		select {

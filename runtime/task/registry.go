@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,10 +31,11 @@ type Registry struct {
 	events Events
 
 	mu       sync.Mutex
-	onChange func(id string, members []byte) // guarded by mu
-	running  map[*Run]struct{}               // guarded by mu
-	closed   bool                            // no task begins any more; guarded by mu
-	idle     chan struct{}                   // closed while nothing runs; guarded by mu
+	audience Audience          // nil for none; guarded by mu
+	running  map[string][]*Run // by the ID of the task; guarded by mu
+	seen     map[string]int    // versions of the tasks that this process follows, nil without Look; guarded by mu
+	closed   bool              // no task begins any more; guarded by mu
+	idle     chan struct{}     // closed while nothing runs; guarded by mu
 
 	saves map[string]*saveLock // by the ID of a task; guarded by mu
 }
@@ -58,21 +60,21 @@ const (
 func NewRegistry(process *state.Process, isOpen func() bool, events Events) *Registry {
 	idle := make(chan struct{})
 	close(idle)
-	r := &Registry{isOpen: isOpen, events: events, running: map[*Run]struct{}{}, idle: idle,
+	r := &Registry{isOpen: isOpen, events: events, running: map[string][]*Run{}, idle: idle,
 		saves: map[string]*saveLock{}}
 	r.lease = &state.Lease{Process: process, Kind: Kind, TTL: orphanTTL, OnOrphan: r.failInterrupted}
 	return r
 }
 
-// OnChange sets the function that is told the members of every task that has changed.
-func (r *Registry) OnChange(onChange func(id string, members []byte)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.onChange = onChange
+// Watch ends the tasks of dead processes. It must be called once. Looks says whether Look will be called.
+func (r *Registry) Watch(looks bool) {
+	if looks {
+		r.mu.Lock()
+		r.seen = map[string]int{}
+		r.mu.Unlock()
+	}
+	r.lease.Watch()
 }
-
-// Watch has the tasks of dead processes ended. It must be called once.
-func (r *Registry) Watch() { r.lease.Watch() }
 
 // failInterrupted ends a task whose process has died.
 func (r *Registry) failInterrupted(ctx context.Context, _ state.Store, row *state.Record) error {
@@ -161,16 +163,11 @@ func (r *Registry) write(ctx context.Context, t *Task) (bool, error) {
 	if err := t.encode(); err != nil {
 		return false, err
 	}
-	return store.Replace(ctx, &t.row)
-}
-
-func (r *Registry) notify(t *Task) {
-	r.mu.Lock()
-	onChange := r.onChange
-	r.mu.Unlock()
-	if onChange != nil {
-		onChange(t.row.Name, t.AppendMembers(nil, true))
+	won, err := store.Replace(ctx, &t.row)
+	if won {
+		r.see(t)
 	}
+	return won, err
 }
 
 // load returns a task; nil for none.
@@ -198,6 +195,7 @@ func (r *Registry) Find(ctx context.Context, id string, c *mcp.Caller) (*Task, e
 	if err != nil {
 		return nil, err
 	}
+	r.see(t)
 	return t, nil
 }
 
@@ -229,7 +227,8 @@ func (r *Registry) Start(run *Run, work func()) bool {
 	if len(r.running) == 0 {
 		r.idle = make(chan struct{})
 	}
-	r.running[run] = struct{}{}
+	id := run.Task.row.Name
+	r.running[id] = append(r.running[id], run)
 	go func() {
 		defer r.remove(run)
 		defer run.cancel(nil)
@@ -243,7 +242,11 @@ func (r *Registry) remove(run *Run) {
 	run.hold.Release()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.running, run)
+	id := run.Task.row.Name
+	r.running[id] = slices.DeleteFunc(r.running[id], func(other *Run) bool { return other == run })
+	if len(r.running[id]) == 0 {
+		delete(r.running, id)
+	}
 	if len(r.running) == 0 {
 		close(r.idle)
 	}
@@ -253,49 +256,9 @@ func (r *Registry) remove(run *Run) {
 func (r *Registry) stop(id string, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for run := range r.running {
-		if run.Task.row.Name == id {
-			run.cancel(cause)
-		}
+	for _, run := range r.running[id] {
+		run.cancel(cause)
 	}
-}
-
-// OnRemoteChange is called when another process has changed a task, or, with an empty id, any task.
-func (r *Registry) OnRemoteChange(ctx context.Context, id string) {
-	ids := []string{id}
-	if id == "" {
-		ids = r.runningIDs()
-	}
-	for _, id := range ids {
-		r.refresh(ctx, id)
-	}
-}
-
-func (r *Registry) runningIDs() (ids []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for run := range r.running {
-		ids = append(ids, run.Task.row.Name)
-	}
-	return ids
-}
-
-// refresh ends the work on a task that another process has taken or ended, and tells its
-// subscribers here. A task that cannot be read now is noticed when it is saved next.
-func (r *Registry) refresh(ctx context.Context, id string) {
-	defer r.lockSaves(id)()
-	t, err := r.load(ctx, id)
-	if err != nil || t == nil {
-		return
-	}
-	switch {
-	case t.row.Owner == r.lease.Process.Name():
-	case t.Status == Cancelled:
-		r.stop(id, ErrCancelled)
-	default:
-		r.stop(id, ErrLost)
-	}
-	r.notify(t)
 }
 
 // Drain waits until nothing runs, or ctx ends.
@@ -320,8 +283,10 @@ func (r *Registry) Drain(ctx context.Context) error {
 func (r *Registry) Close(cause error) {
 	r.mu.Lock()
 	r.closed = true
-	for run := range r.running {
-		run.cancel(cause)
+	for _, runs := range r.running {
+		for _, run := range runs {
+			run.cancel(cause)
+		}
 	}
 	idle := r.idle
 	r.mu.Unlock()

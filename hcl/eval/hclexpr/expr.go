@@ -60,6 +60,9 @@ func (t *StringExpr) Known() (string, bool) {
 	return s, ok && t.node.Known
 }
 
+// StaysInFolder reports whether no caller's value in the string can make it a path to another folder.
+func (t *StringExpr) StaysInFolder() bool { return templateTypeOf(t.node).SafeInPath() }
+
 // TextTemplate is a text for a person or a model. In it null is written as null, an object as its
 // JSON, and a missing member as null: computing it must not fail a call that has already had an
 // effect.

@@ -9,6 +9,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template"
 	"hatchel/hcl/template/shelltext"
 	"hatchel/hcl/value"
 )
@@ -142,6 +143,16 @@ func (e *KeyValues) CommandInputs(src []byte) map[string]shelltext.InputValue {
 		}
 	}
 	return out
+}
+
+// LoosePaths returns the places of values that are paths which a caller's value can make leave their folder.
+func (e *KeyValues) LoosePaths() (places []diag.Range) {
+	for _, w := range e.pairs {
+		if w.value.PathKind == template.PathUnsafe {
+			places = append(places, w.rng)
+		}
+	}
+	return places
 }
 
 // Secret reports whether the value of that name may hold a secret.

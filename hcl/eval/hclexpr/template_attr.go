@@ -102,6 +102,12 @@ type (
 	Pipe   = shelltext.Pipe
 )
 
+// LoosePath is the summary of a diagnostic; see package shelltext.
+const LoosePath = shelltext.LoosePath
+
+// LoosePathDetail explains a path of a program; see package shelltext.
+func LoosePathDetail(source, why string) string { return shelltext.LoosePathDetail(source, why, false) }
+
 // CommandEnv is what a command gets from other arguments of its block, and from its connection.
 type CommandEnv struct {
 	Prefix []string // the words of the connection, which come before its own

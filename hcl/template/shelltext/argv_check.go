@@ -205,16 +205,17 @@ func (c argvCheck) checkPaths(args []Arg) {
 		}
 		for _, h := range unsafe {
 			if !c.HasErrorAt(leaf.Range) {
-				c.Errorf(h.Range, loosePath, "%s", loosePathDetail(h.Source, "the word is a path", leaf.isList()))
+				c.Errorf(h.Range, LoosePath, "%s", LoosePathDetail(h.Source, "the word is a path", leaf.isList()))
 			}
 		}
 	}
 }
 
-const loosePath = "Path may leave its folder"
+// LoosePath is the summary of the diagnostic of a path that a caller's value can make leave its folder.
+const LoosePath = "Path may leave its folder"
 
-// loosePathDetail explains how the source of a value, or of a list of them, becomes a safe path.
-func loosePathDetail(source, why string, isList bool) string {
+// LoosePathDetail explains how the source of a value, or of a list of them, becomes a safe path.
+func LoosePathDetail(source, why string, isList bool) string {
 	below, in := `under("folder", `+source+")", "filename("+source+")"
 	if isList {
 		below, in = "[for x in "+source+` : under("folder", x)]`, "[for x in "+source+" : filename(x)]"
