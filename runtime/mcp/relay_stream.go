@@ -49,8 +49,8 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 		return
 	}
 	d := &streamReader{id: rand.Text(), process: pos.process, wake: make(chan struct{}, 1)}
-	if r.streams.add(d) {
-		go r.probe(d.process)
+	if readers := r.streams.add(d); readers != nil {
+		go r.probe(d.process, readers)
 	}
 	defer r.streams.remove(d)
 	asking, cancel := context.WithTimeout(ctx, relayTimeout)
@@ -71,10 +71,16 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 	http.NewResponseController(w).Flush()
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	if !s.copyEvents(ctx, w, sess, d, pos, ref) {
-		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), broadcastTimeout)
-		defer cancel()
-		r.send(leaving, d.process, &news{Kind: newsLeft, Reader: d.id})
+		r.leave(d.process, d.id)
 	}
+}
+
+// leave tells a process that a reader of a stream has left. If that fails, the process sends something to
+// the reader later, and is told again.
+func (r *relay) leave(process, reader string) {
+	ctx, cancel := context.WithTimeout(context.Background(), broadcastTimeout)
+	defer cancel()
+	r.send(ctx, process, &news{Kind: newsLeft, Reader: reader})
 }
 
 // copyEvents sends what a reader receives to its client. It reports whether the stream has ended.
@@ -259,22 +265,29 @@ func (d *streamReader) put(events []sentEvent, end streamEnd, broken bool) {
 // streamReaders are the clients that read streams of other processes here.
 type streamReaders struct {
 	mu        sync.Mutex
-	byID      map[string]*streamReader              // guarded by mu
-	byProcess map[string]map[*streamReader]struct{} // guarded by mu
+	byID      map[string]*streamReader   // guarded by mu
+	byProcess map[string]*processReaders // guarded by mu
 }
 
-// add adds a reader, and reports whether it is the first one of its process.
-func (t *streamReaders) add(d *streamReader) (first bool) {
+// processReaders are those of the streams of one process.
+type processReaders struct {
+	all    map[*streamReader]struct{} // guarded by streamReaders.mu
+	nobody chan struct{}              // closed when there are none
+}
+
+// add adds a reader. For the first one of a process it returns the readers, and otherwise nil.
+func (t *streamReaders) add(d *streamReader) (first *processReaders) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byID == nil {
-		t.byID, t.byProcess = make(map[string]*streamReader), make(map[string]map[*streamReader]struct{})
+		t.byID, t.byProcess = make(map[string]*streamReader), make(map[string]*processReaders)
 	}
 	t.byID[d.id] = d
-	if first = t.byProcess[d.process] == nil; first {
-		t.byProcess[d.process] = make(map[*streamReader]struct{})
+	if t.byProcess[d.process] == nil {
+		first = &processReaders{make(map[*streamReader]struct{}), make(chan struct{})}
+		t.byProcess[d.process] = first
 	}
-	t.byProcess[d.process][d] = struct{}{}
+	t.byProcess[d.process].all[d] = struct{}{}
 	return first
 }
 
@@ -282,41 +295,44 @@ func (t *streamReaders) remove(d *streamReader) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.byID, d.id)
-	delete(t.byProcess[d.process], d)
+	readers := t.byProcess[d.process]
+	if delete(readers.all, d); len(readers.all) == 0 {
+		close(readers.nobody)
+		delete(t.byProcess, d.process)
+	}
 }
 
-func (t *streamReaders) receive(n *news) {
+// receive gives events to their reader. It reports false if the reader has left.
+func (t *streamReaders) receive(n *news) bool {
 	t.mu.Lock()
 	d := t.byID[n.Reader]
 	t.mu.Unlock()
 	if d != nil {
 		d.put(n.Events, n.End, false)
 	}
+	return d != nil
 }
 
-// of returns the readers of the streams of a process. If there are none, the next one is the first.
-func (t *streamReaders) of(process string) []*streamReader {
+func (t *streamReaders) list(readers *processReaders) []*streamReader {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	readers := slices.Collect(maps.Keys(t.byProcess[process]))
-	if len(readers) == 0 {
-		delete(t.byProcess, process)
-	}
-	return readers
+	return slices.Collect(maps.Keys(readers.all))
 }
 
 // probe checks while there are readers of streams of a process whether the process is there.
-func (r *relay) probe(process string) {
+func (r *relay) probe(process string, readers *processReaders) {
+	tick := time.NewTicker(probeInterval)
+	defer tick.Stop()
 	for {
-		time.Sleep(probeInterval)
-		readers := r.streams.of(process)
-		if len(readers) == 0 {
+		select {
+		case <-tick.C:
+		case <-readers.nobody:
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), relayTimeout)
 		err := r.send(ctx, process, &news{Kind: newsProbe})
 		cancel()
-		for _, d := range readers {
+		for _, d := range r.streams.list(readers) {
 			if errors.Is(err, ErrGone) {
 				d.put(nil, streamLost, false)
 			} else if err != nil {
