@@ -15,8 +15,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Sessions are what the sessions of clients outlive a process with. The zero value lets them end with
-// it.
+// Sessions keep the sessions of clients when a process ends. With the zero value, sessions end with it.
 type Sessions struct {
 	Key     []byte // of their ids
 	Store   mcp.SessionStore
@@ -25,8 +24,8 @@ type Sessions struct {
 	state *State
 }
 
-// Sessions opens the state for the sessions of clients. Where nobody has said where the state is, and
-// it cannot be created, they end with the process, and the log says so. An error is a sentence.
+// Sessions opens the state for the sessions of clients. If no flag names the state, and it cannot
+// be created, they end with the process, and the log says so. An error is a sentence.
 func (s *State) Sessions(ctx context.Context, log *slog.Logger) (Sessions, error) {
 	opened, err := s.open(ctx)
 	if err != nil {
@@ -70,13 +69,16 @@ func (c sessionCourier) Send(ctx context.Context, to string, news []byte) error 
 
 // sessionError returns an error as package mcp knows it.
 func sessionError(err error) error {
-	if errors.Is(err, state.ErrUnavailable) {
+	switch {
+	case errors.Is(err, state.ErrUnavailable):
 		return mcp.ErrUnavailable
+	case errors.Is(err, state.ErrFull):
+		return &mcp.Error{Code: mcp.CodeBusy, Message: "The state store is full. Try again later"}
 	}
 	return err
 }
 
-// mayBeMissing reports whether nobody has said where the state is, and it does not exist.
+// mayBeMissing reports whether the operator has not named a state, and none exists.
 func (s *State) mayBeMissing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +93,7 @@ const (
 	kindDeletedSession = "session_deleted"
 	deletedPage        = 1000 // records read at once
 
-	// maxSessionRecords is how many sessions of a caller have records. The oldest gives way.
+	// maxSessionRecords is how many sessions of a caller have records. A new one replaces the oldest.
 	maxSessionRecords = 10_000
 )
 
@@ -121,6 +123,21 @@ func (s sessionStore) SaveSession(
 	}
 	existing, err := s.records.Add(ctx, r)
 	return existing == nil && err == nil, sessionError(err)
+}
+
+// RemoveSession implements mcp.SessionStore.
+func (s sessionStore) RemoveSession(ctx context.Context, name string) error {
+	r, err := s.records.Record(ctx, kindSession, name)
+	if err == nil && r != nil {
+		err = s.remove(ctx, r)
+	}
+	return sessionError(err)
+}
+
+func (s sessionStore) remove(ctx context.Context, r *state.Record) error {
+	r.NoNotify = true
+	_, err := s.records.Remove(ctx, r)
+	return err
 }
 
 // SaveDeleted implements mcp.SessionStore. The latest record is the first one due.
@@ -160,8 +177,7 @@ func (s sessionStore) makeRoom(ctx context.Context, group string) error {
 	}
 	oldest, err := s.records.List(ctx, state.Query{Kind: kindSession, Group: group, Limit: 1})
 	if err == nil && len(oldest) > 0 {
-		oldest[0].NoNotify = true
-		_, err = s.records.Remove(ctx, oldest[0])
+		err = s.remove(ctx, oldest[0])
 	}
 	return err
 }
