@@ -131,7 +131,7 @@ func (f *File) replace(
 	return f.syncParent()
 }
 
-// createTemp creates a file beside the file.
+// createTemp creates a temporary file in the directory of the file.
 func (f *File) createTemp() (file *os.File, name string, err error) {
 	name = "." + rand.Text() + ".tmp" // not derived from the name, which could become too long
 	if file, err = f.parent.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666); err != nil {
@@ -227,7 +227,8 @@ func (f *File) appendData(file *os.File, size int64, data *spool) error {
 // maxSpooled is how many bytes of a spool are kept in memory.
 const maxSpooled = 1 << 20
 
-// spool keeps the data of a file until all of it is there: in memory, or in a file beside the target.
+// spool keeps the data of a file until all of it is there: in memory, or in a
+// temporary file.
 type spool struct {
 	target *File
 	memory []byte

@@ -140,7 +140,8 @@ func (a *Auth) addKey(d *decode.Decoder, key *APIKey) {
 	for _, other := range a.Keys {
 		if other.Digest == key.Digest && key.Digest != [sha256.Size]byte{} {
 			d.Diags.Errorf(key.Range, "Duplicate key",
-				"The same key is declared for %q. Remove it here, or use another one: a key identifies one caller.", other.Name)
+				"The same key is declared for %q. Remove it here, or use another one: a key identifies one caller.",
+				other.Name)
 			return
 		}
 	}

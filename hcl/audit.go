@@ -25,7 +25,7 @@ func (a *Audit) spec() decode.Spec {
 		decode.ExactlyOneOf("the destination of the records",
 			fileField(&a.File, "file", "audit", "audit.jsonl", "The file for the records, relative to the "+
 				"configuration directory. Rotated files are kept next to it: audit.jsonl, audit.jsonl.000001."),
-			databaseField(&a.Postgres,
+			databaseField(&a.Postgres, "postgres",
 				"The URL of a database, postgres://user:password@host:5432/database?sslmode=verify-full, "+
 					"for several processes that form one server: all of them write one hash chain in the "+
 					"table hatchel_audit, which is created if it does not exist."),

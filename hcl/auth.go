@@ -89,7 +89,8 @@ func (l *loader) decodeAuth() {
 		if len(a.Keys)+len(a.Issuers) == 0 && !d.Diags.HasErrors() && !d.MissingValue &&
 			(l.config.TLS == nil || l.config.TLS.ClientCA == "") {
 			d.Errorf(b.DefRange(), "Empty auth",
-				"No credentials declared, so every request would be rejected. Add api_key \"ci\" { … } or jwt { … }.")
+				"No credentials declared, so every request would be rejected. Add "+
+					"api_key \"ci\" { … } or jwt { … }.")
 		}
 		slices.SortFunc(a.Keys, func(x, y *APIKey) int { return strings.Compare(x.Name, y.Name) })
 		l.config.Auth = a

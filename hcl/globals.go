@@ -50,7 +50,8 @@ func (l *loader) reuseGlobals() {
 		Without("output", "output is the result of the backend, which is not available here. It can be read "+
 			"in result, text, content and expect.").
 		Without("step", "There are no steps before this one. A later step can read this one as step.<name>.").
-		Without("each", "each is the current element of a step or statement with `each = …`, and there is none here.").
+		Without("each", "each is the current element of a step or statement with `each = …`, and there is none "+
+			"here.").
 		Without("error", "error describes a failure and can be read only in the tool's `error` text.")
 	if before := l.opts.Cache.globals; before != nil && before.key == l.key {
 		l.globals.copyUsage(before)

@@ -194,7 +194,7 @@ func (w *operationDecoder) deferStepLocals(attrs []*hclsyntax.Attribute, open ma
 }
 
 // publishLocals compiles the locals that read steps, each as soon as what it reads is decoded and proven not
-// null. What reads one before that is told why it cannot. With final set, the mistakes of the rest are reported.
+// null. A read before that is an error that says why. With final set, the mistakes of the rest are reported.
 func (w *operationDecoder) publishLocals(final bool) {
 	d := w.dec
 	if len(w.stepLocals) == 0 {

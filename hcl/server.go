@@ -81,15 +81,17 @@ func (s *Server) spec(call *eval.Scope) decode.Spec {
 			"limits of the tools. By default, with auth, each caller may run 10 calls at once, and 100 more wait."),
 		decode.BoolChoice(&s.RefuseTools, "on_missing", "What a missing secret, variable or sandbox path does when "+
 			"the server starts: `fail` stops the start, `refuse_tool` refuses the tools, prompts and resources whose "+
-			"backend, connection or sandbox needs it. They are not listed, and calls are told why. What anything "+
-			"else needs, such as auth, a policy, an approval or a limit, still stops the start, and a reload always "+
-			"fails.", "fail", "refuse_tool").DefaultDoc("fail"),
+			"backend, connection or sandbox needs it. They are not listed, and calls of them fail with the "+
+			"reason. What anything else needs, such as auth, a policy, an approval or a limit, still stops the start, "+
+			"and a reload always fails.", "fail", "refuse_tool").DefaultDoc("fail"),
 		decode.BoolChoice(&s.NoSessions, "sessions", "What clients up to revision 2025-11-25 get over HTTP: `sealed` "+
-			"gives each a session that every process with the same state knows, also after a restart. `none` gives them "+
-			"none, so that they cannot be asked, subscribe, or be told of changes.", "sealed", "none").DefaultDoc("sealed"),
+			"gives each a session that every process with the same state knows, also after a restart. `none` gives "+
+			"them none, so that they cannot be asked, subscribe, or be told of changes.", "sealed", "none").
+			DefaultDoc("sealed"),
 		decode.Block(&s.Proxies, "trusted_proxies", "The proxies in front of the server. A request that comes from "+
 			"one of them has the rightmost address in its header that is not one of them. That address is for the "+
-			"log, the audit log and limits only: it neither identifies a caller nor makes a request one of this machine.",
+			"log, the audit log and limits only: it neither identifies a caller nor makes a request one of this "+
+			"machine.",
 			(*TrustedProxies).spec),
 		s.healthField(call),
 		iconsField(&s.Icons, "Icons of the server."),

@@ -12,6 +12,7 @@ import (
 type State struct {
 	SQLite   string            // a file, relative to the folder of the configuration; empty for a database
 	Postgres decode.SecretText // the address of a database; empty for a file
+	Listen   decode.SecretText // another address of the database, without the pooler that Postgres leads through
 	Range    Range
 }
 
@@ -20,16 +21,23 @@ func (s *State) Same(other *State) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.SQLite == other.SQLite && s.Postgres == other.Postgres
+	return s.SQLite == other.SQLite && s.Postgres == other.Postgres && s.Listen == other.Listen
 }
 
 func (s *State) spec() decode.Spec {
-	return decode.ExactlyOneOf("the location of the state",
-		fileField(&s.SQLite, "sqlite", "state", "state.db", "A file, for one process or several on one machine, "+
-			"relative to the configuration directory. serve --state FILE overrides it."),
-		databaseField(&s.Postgres, "The URL of a database, "+
-			"postgres://user:password@host:5432/database?sslmode=verify-full, for several processes that form one "+
-			"server. Its tables are created if they do not exist; their names begin with hatchel_."),
+	return decode.Join(
+		decode.ExactlyOneOf("the location of the state",
+			fileField(&s.SQLite, "sqlite", "state", "state.db", "A file, for one process or several on one machine, "+
+				"relative to the configuration directory. serve --state FILE overrides it."),
+			databaseField(&s.Postgres, "postgres", "The URL of a database, "+
+				"postgres://user:password@host:5432/database?sslmode=verify-full, for several processes that form "+
+				"one server. Its tables are created if they do not exist; their names begin with hatchel_."),
+		),
+		decode.Spec{
+			databaseField(&s.Listen, "listen", "The URL of the same database without a pooler, if postgres leads "+
+				"through one that assigns connections per transaction. Each process has one connection there, for "+
+				"notifications. Statements then use no setting and no prepared statement of a connection."),
+		},
 	)
 }
 
@@ -41,6 +49,11 @@ func (l *loader) decodeState() {
 		d.Body(b.Block, s.spec())
 		if len(l.blocks["state"]) > 1 || s.SQLite != "" && s.Postgres != "" {
 			s.SQLite, s.Postgres = "", "" // the location is ambiguous, so neither is used
+		}
+		attributes := b.Block.Body.Attributes
+		if listen := attributes["listen"]; listen != nil && attributes["postgres"] == nil {
+			d.Errorf(listen.NameRange, "Listen without database", "listen is another address of the database that "+
+				"postgres names, and there is no postgres. Remove listen, or write postgres = secret.NAME.")
 		}
 	})
 }
@@ -59,8 +72,8 @@ func fileField(dst *string, name, purpose, example, doc string) decode.Field {
 }
 
 // databaseField declares the URL of a PostgreSQL database, known at load; it stays empty if invalid.
-func databaseField(dst *decode.SecretText, doc string) decode.Field {
-	return decode.Custom("postgres", "string, secret allowed", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
+func databaseField(dst *decode.SecretText, name, doc string) decode.Field {
+	return decode.Custom(name, "string, secret allowed", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
 		n := d.CompileKnown(e, decode.Field{Secret: true})
 		address, _ := n.Value.(string)
 		switch {

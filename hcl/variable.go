@@ -64,7 +64,7 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 		}
 	default:
 		l.declareMissing(m, fmt.Sprintf("variable %q", name), labelRange(b.Block), "Missing variable value",
-			"The variable %q has no default. Set it with --var %s=…, HATCHEL_VAR_%s or a --var-file.", name, name, name)
+			"The variable %[1]q has no default. Set it with --var %[1]s=…, HATCHEL_VAR_%[1]s or a --var-file.", name)
 	}
 	if m.Value == nil && m.Known {
 		m.NullReason = "var." + name + " is null"

@@ -167,7 +167,7 @@ func (h *Host) pin() *Generation {
 	}
 }
 
-// Notifier is told what changes. Its methods must not block.
+// Notifier is notified of changes. Its methods must not block.
 type Notifier interface {
 	// Changed is called when lists have changed.
 	ListsChanged(in func(toolset string) mcp.Changes)
@@ -182,7 +182,7 @@ type Notifier interface {
 	Retain(valid func(*mcp.Identity) bool)
 }
 
-// SetNotifier sets who is told of changes from now on.
+// SetNotifier sets the Notifier for changes from now on.
 func (h *Host) SetNotifier(n Notifier) { h.notifier.Store(&n) }
 
 func (h *Host) notify(tell func(Notifier)) {

@@ -3,25 +3,29 @@ package runtime
 import (
 	"context"
 	"crypto/hkdf"
+	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"log/slog"
+	"math"
 	"time"
 
 	"hatchel/runtime/digest"
-	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
 )
 
-// Sessions are what the sessions of clients outlive a process with. The zero value lets them end with
-// it.
+// Sessions keep the sessions of clients when a process ends. With the zero value, sessions end with it.
 type Sessions struct {
-	Key   []byte // of their ids
-	Store mcp.SessionStore
+	Key     []byte // of their ids
+	Store   mcp.SessionStore
+	Courier mcp.Courier // nil if no other process has the state
+
+	state *State
 }
 
-// Sessions opens the state for the sessions of clients. Where nobody has said where the state is, and
-// it cannot be created, they end with the process, and the log says so. An error is a sentence.
+// Sessions opens the state for the sessions of clients. If no flag names the state, and it cannot
+// be created, they end with the process, and the log says so. An error is a sentence.
 func (s *State) Sessions(ctx context.Context, log *slog.Logger) (Sessions, error) {
 	opened, err := s.open(ctx)
 	if err != nil {
@@ -36,10 +40,45 @@ func (s *State) Sessions(ctx context.Context, log *slog.Logger) (Sessions, error
 		return Sessions{}, err
 	}
 	key, err := hkdf.Key(sha256.New, secret, nil, "session", 32)
-	return Sessions{key, sessionStore{opened}}, err
+	sessions := Sessions{Key: key, Store: sessionStore{opened}, state: s}
+	if courier, ok := opened.Store.(state.Courier); ok {
+		sessions.Courier = sessionCourier{courier}
+	}
+	return sessions, err
 }
 
-// mayBeMissing reports whether nobody has said where the state is, and it does not exist.
+// Listen calls heard with the news of other processes until the state is closed, in the background.
+func (s Sessions) Listen(heard func(from string, news []byte)) {
+	if c, ok := s.Courier.(sessionCourier); ok {
+		failures := s.state.process.LogFailures("listening to other processes")
+		s.state.process.Go(func(ctx context.Context) { c.Hear(ctx, heard, failures.Record) })
+	}
+}
+
+// sessionCourier implements mcp.Courier.
+type sessionCourier struct{ state.Courier }
+
+// Send implements mcp.Courier.
+func (c sessionCourier) Send(ctx context.Context, to string, news []byte) error {
+	err := c.Courier.Send(ctx, to, news)
+	if errors.Is(err, state.ErrGone) {
+		return mcp.ErrGone
+	}
+	return sessionError(err)
+}
+
+// sessionError returns an error as package mcp knows it.
+func sessionError(err error) error {
+	switch {
+	case errors.Is(err, state.ErrUnavailable):
+		return mcp.ErrUnavailable
+	case errors.Is(err, state.ErrFull):
+		return &mcp.Error{Code: mcp.CodeBusy, Message: "The state store is full. Try again later"}
+	}
+	return err
+}
+
+// mayBeMissing reports whether the operator has not named a state, and none exists.
 func (s *State) mayBeMissing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,9 +89,11 @@ func (s *State) mayBeMissing() bool {
 type sessionStore struct{ records state.Records }
 
 const (
-	kindSession = "session"
+	kindSession        = "session"
+	kindDeletedSession = "session_deleted"
+	deletedPage        = 1000 // records read at once
 
-	// maxSessionRecords is how many sessions of a caller have records. The oldest gives way.
+	// maxSessionRecords is how many sessions of a caller have records. A new one replaces the oldest.
 	maxSessionRecords = 10_000
 )
 
@@ -60,7 +101,7 @@ const (
 func (s sessionStore) LoadSession(ctx context.Context, name string) (body []byte, version int, err error) {
 	r, err := s.records.Record(ctx, kindSession, name)
 	if err != nil || r == nil {
-		return nil, 0, failure.Unavailable(err)
+		return nil, 0, sessionError(err)
 	}
 	return r.Body, r.Version, nil
 }
@@ -75,13 +116,57 @@ func (s sessionStore) SaveSession(
 	}
 	if version > 0 {
 		saved, err = s.records.Replace(ctx, r)
-		return saved, failure.Unavailable(err)
+		return saved, sessionError(err)
 	}
 	if err := s.makeRoom(ctx, r.Group); err != nil {
-		return false, failure.Unavailable(err)
+		return false, sessionError(err)
 	}
 	existing, err := s.records.Add(ctx, r)
-	return existing == nil && err == nil, failure.Unavailable(err)
+	return existing == nil && err == nil, sessionError(err)
+}
+
+// RemoveSession implements mcp.SessionStore.
+func (s sessionStore) RemoveSession(ctx context.Context, name string) error {
+	r, err := s.records.Record(ctx, kindSession, name)
+	if err == nil && r != nil {
+		err = s.remove(ctx, r)
+	}
+	return sessionError(err)
+}
+
+func (s sessionStore) remove(ctx context.Context, r *state.Record) error {
+	r.NoNotify = true
+	_, err := s.records.Remove(ctx, r)
+	return err
+}
+
+// SaveDeleted implements mcp.SessionStore. The latest record is the first one due.
+func (s sessionStore) SaveDeleted(ctx context.Context, names []byte, until time.Time) error {
+	_, err := s.records.Add(ctx, &state.Record{
+		Kind: kindDeletedSession, Name: rand.Text(), Due: time.UnixMilli(math.MaxInt64/2 - time.Now().UnixMilli()),
+		Expires: until.Add(state.MaxClockSkew), Body: names, Priority: state.Low, NoNotify: true,
+	})
+	return sessionError(err)
+}
+
+// LoadDeleted implements mcp.SessionStore.
+func (s sessionStore) LoadDeleted(ctx context.Context, add func(names []byte) bool) error {
+	page := state.Query{Kind: kindDeletedSession, Limit: deletedPage}
+	for {
+		records, err := s.records.List(ctx, page)
+		if err != nil {
+			return sessionError(err)
+		}
+		for _, r := range records {
+			if !add(r.Body) {
+				return nil
+			}
+		}
+		if len(records) < deletedPage {
+			return nil
+		}
+		page.After = records[len(records)-1]
+	}
 }
 
 // makeRoom removes the oldest record of a caller who has too many.
@@ -92,8 +177,7 @@ func (s sessionStore) makeRoom(ctx context.Context, group string) error {
 	}
 	oldest, err := s.records.List(ctx, state.Query{Kind: kindSession, Group: group, Limit: 1})
 	if err == nil && len(oldest) > 0 {
-		oldest[0].NoNotify = true
-		_, err = s.records.Remove(ctx, oldest[0])
+		err = s.remove(ctx, oldest[0])
 	}
 	return err
 }

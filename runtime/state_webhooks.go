@@ -41,7 +41,7 @@ func (s *State) startDelivery(ctx context.Context) error {
 	return s.watch(ctx)
 }
 
-// webhookHealth returns how the webhooks of a configuration do, with the disabled ones.
+// webhookHealth returns the health of the webhooks of a configuration, with the disabled ones.
 func (s *State) webhookHealth(ctx context.Context, c *hcl.Config) []webhook.Health {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()

@@ -141,7 +141,8 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 			return out, nil
 		}
 		if err := ctx.Err(); err == context.DeadlineExceeded {
-			return nil, &adapters.Fault{Message: "the request was tried " + times(attempt), Cause: err, Unavailable: outage}
+			message := "the request was tried " + times(attempt)
+			return nil, &adapters.Fault{Message: message, Cause: err, Unavailable: outage}
 		} else if err != nil {
 			return nil, err
 		}

@@ -181,10 +181,10 @@ func (a *paginatedAction) digest(r *compiledRequest) [sha256.Size]byte {
 func (a *paginatedAction) cutOutput(call *adapters.Call, items []any, n int, maxSize int64) (any, error) {
 	cut := adapters.Cut{
 		Members: []string{"items"}, Limit: fmt.Sprintf("max_pages = %d", a.paginate.maxPages()), Argument: "max_pages",
-		Seen: fmt.Sprintf("there is more after %d pages with %d items", n, len(items)), Allowed: a.paginate.Truncate,
+		Seen: fmt.Sprintf("there is more after page %d, with %d items", n, len(items)), Allowed: a.paginate.Truncate,
 	}
 	if maxSize > 0 {
-		cut.Limit, cut.Argument = hcl.Size(maxSize).String()+" of items, four times max_body", "max_body"
+		cut.Limit, cut.Argument = hcl.Size(maxSize).String()+" of items (four times max_body)", "max_body"
 	}
 	return map[string]any{"items": items, "pages": n, "truncated": true}, call.Truncate(cut)
 }

@@ -166,7 +166,7 @@ func TestMaxPagesFailACallThatNeedsAllItems(t *testing.T) {
 	}
 	call.Block, call.Whole = "the http block", []string{"items"}
 	_, err = b.Action.Do(t.Context(), call)
-	wantPart(t, wantFault(t, err).Message, "the http block stopped at its limit, max_pages = 2, and there is more after 2 pages with 4 items. "+
+	wantPart(t, wantFault(t, err).Message, "the http block stopped at its limit, max_pages = 2, and there is more after page 2, with 4 items. "+
 		"The call needs all of output.items")
 }
 
@@ -198,7 +198,7 @@ func TestItemsOfAllPagesAreLimited(t *testing.T) {
 
 func TestACallThatNeedsAllItemsFailsWhenTheyAreLimited(t *testing.T) {
 	for block, want := range map[string]string{
-		"max_body = \"1KiB\"\n":                 "stopped at its limit, 4 KiB of items, four times max_body",
+		"max_body = \"1KiB\"\n":                 "stopped at its limit, 4 KiB of items (four times max_body)",
 		"max_body = \"1KiB\"\n truncate = true": "",
 		"max_body = \"1MiB\"\n max_pages = 2":   "stopped at its limit, max_pages = 2",
 		"truncate = true\n max_pages = 2":       "",

@@ -6,6 +6,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template/shelltext"
 )
 
 // block is a shell block.
@@ -67,7 +68,8 @@ func (b *block) spec() hcl.Spec {
 		hcl.Spec{
 			hcl.Attr(&b.InheritEnv, "inherit_env", docInheritEnv),
 			hcl.FolderField(&b.Dir, "dir", "The working directory. A caller's value in it must come from "+
-				"under(\"directory\", value) or filename(value), or have a type that cannot leave the directory.").DefaultDoc("the connection's, else the configuration directory"),
+				"under(\"directory\", value) or filename(value), or have a type that cannot leave the directory.").
+				DefaultDoc("the connection's, else the configuration directory"),
 			hcl.Attr(&b.OKCodes, "ok_codes", "The exit codes that mean success; all others fail the call. A program "+
 				"that a signal ends has the code 128 plus its number. A pipe has them in its stages.").
 				DefaultDoc("the connection's, else [0]"),
@@ -119,9 +121,10 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 	checks.Refuse(b.Pipe != nil && b.OKCodes != nil, &b.OKCodes, "ok_codes belongs to a stage of a pipe, because it "+
 		"would hide the failure of the others. Write pipe = [[…], { command = [\"grep\", …], ok_codes = [0, 1] }].")
 	for _, name := range b.Env.Names() {
-		checks.Refuse(loadsCode(name), &b.Env, "%s decides which code runs, and the env of a block can hold values of "+
-			"a call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
-			"env = { %[1]s = ... } }.", name)
+		checks.Refuse(shelltext.LoadsCode(name), &b.Env,
+			"%s decides which code runs, and the env of a block can hold values of "+
+				"a call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
+				"env = { %[1]s = ... } }.", name)
 	}
 	b.Sandbox.check(checks)
 	checkExitCodes(checks, &b.OKCodes)

@@ -7,6 +7,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/template/shelltext"
 	"hatchel/hcl/value"
 )
 
@@ -88,7 +89,7 @@ func (a *action) planEnv(f *hcl.Frame, p *commandPlan) error {
 			return err
 		}
 		for _, e := range evaluated {
-			if entries == a.block.Env && loadsCode(e.Name) {
+			if entries == a.block.Env && shelltext.LoadsCode(e.Name) {
 				return fmt.Errorf("the variable %s decides which code runs and cannot be set by a call", e.Name)
 			}
 			if err := p.addVariable(e, entries.Secret(e.Name)); err != nil {

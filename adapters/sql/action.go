@@ -219,8 +219,8 @@ func (a *action) toFault(ctx context.Context, err error) error {
 	case errors.As(err, &worded):
 		return &adapters.Fault{Message: worded.Error(), Cause: worded.error}
 	case errors.Is(err, errBusy) && ctx.Err() == context.DeadlineExceeded:
-		message := fmt.Sprintf("%q was busy with other statements for as long as this call could wait; nothing was sent",
-			a.connection)
+		const text = "%q was busy with other statements for as long as this call could wait; nothing was sent"
+		message := fmt.Sprintf(text, a.connection)
 		return &adapters.Fault{Message: message, Cause: ctx.Err(), NotSent: true}
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

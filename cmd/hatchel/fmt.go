@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"hatchel/hcl/syntax"
+	"hatchel/runtime/source"
 )
 
 // fmtFlags are the flags of fmt, and how many files it has found to change and to be broken.
@@ -74,8 +73,8 @@ func (f *fmtFlags) run(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// hclFiles returns the file of a path, or the .hcl files below a directory that are not hidden.
-func hclFiles(path string) (names []string, err error) {
+// hclFiles returns the file of a path, or the files of a configuration directory.
+func hclFiles(path string) ([]string, error) {
 	if path == "-" {
 		return []string{path}, nil
 	}
@@ -86,19 +85,7 @@ func hclFiles(path string) (names []string, err error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		hidden := strings.HasPrefix(d.Name(), ".") && name != path
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && hidden:
-			return fs.SkipDir
-		case !d.IsDir() && !hidden && filepath.Ext(name) == ".hcl":
-			names = append(names, name)
-		}
-		return nil
-	})
-	return names, err
+	return source.Names(path)
 }
 
 // formatFile formats one file. A broken file has syntax errors, which are printed.

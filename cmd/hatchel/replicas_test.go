@@ -20,9 +20,6 @@ func TestReplicasServeOfficialClients(t *testing.T) {
 	for _, kind := range clientKinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
-			if kind.legacy() {
-				t.Skip("a session is known to one process only")
-			}
 			c := startCluster(t, 3)
 			one := func(t *testing.T) officialClient { return kind.connect(t, c.proxy.URL+"/mcp", 1)[0] }
 			t.Run("lists and calls in every process", func(t *testing.T) {
@@ -202,7 +199,6 @@ func repeatUntilHeard(t *testing.T, c officialClient, want string, change func(i
 
 // The inspector is a client of its own for every command, whose requests reach different processes.
 func TestReplicasServeTheInspector(t *testing.T) {
-	t.Skip("a session is known to one process only")
 	words := strings.Fields(os.Getenv("HATCHEL_TEST_INSPECTOR"))
 	if len(words) == 0 {
 		t.Skip("HATCHEL_TEST_INSPECTOR is not set")

@@ -71,7 +71,8 @@ func explainDefinition(d *diag.Diagnostic, src, after []byte) {
 		d.Detail = "This is a merge conflict marker. Resolve the conflict, and remove the lines with " +
 			"<<<<<<<, ======= and >>>>>>>."
 	case bytes.HasPrefix(rest, []byte(":")):
-		d.Detail = fmt.Sprintf("Arguments use =, not a colon: %s = ….", after[:d.Subject.End.Byte-d.Subject.Start.Byte])
+		name := after[:d.Subject.End.Byte-d.Subject.Start.Byte]
+		d.Detail = fmt.Sprintf("Arguments use =, not a colon: %s = ….", name)
 	}
 }
 

@@ -86,18 +86,33 @@ type PathPrefix struct {
 	dir  bool // it begins with a variable, a local or another constant, which may be a directory
 }
 
+// maxPathPrefix is how many bytes of a prefix are kept. No path is longer on Linux.
+const maxPathPrefix = 4096
+
 // AddText appends text of the author.
-func (p *PathPrefix) AddText(s string) { p.text += s }
+func (p *PathPrefix) AddText(s string) {
+	if len(p.text) < maxPathPrefix {
+		p.text += s
+	}
+}
 
 // AddDir appends the value of a constant.
 func (p *PathPrefix) AddDir(s string) {
-	p.dir = p.dir || p.text == optionName.FindString(p.text)
-	p.text += s
+	p.dir = p.dir || p.afterOption() == ""
+	p.AddText(s)
+}
+
+// afterOption returns the prefix without the name of an option whose value follows in the same word.
+func (p *PathPrefix) afterOption() string {
+	if name, value, ok := strings.Cut(p.text, "="); ok && optionName.MatchString(name) {
+		return value
+	}
+	return p.text
 }
 
 // IsPath reports whether a value after the prefix is in a path.
 func (p *PathPrefix) IsPath() bool {
-	text := p.text[len(optionName.FindString(p.text)):]
+	text := p.afterOption()
 	for _, start := range []string{"/", "./", "../", "~/"} {
 		if strings.HasPrefix(text, start) {
 			return true
@@ -106,5 +121,4 @@ func (p *PathPrefix) IsPath() bool {
 	return p.dir && strings.Contains(text, "/") && !strings.Contains(text, "://")
 }
 
-// optionName matches the name of an option whose value follows in the same word.
-var optionName = regexp.MustCompile(`^(?:-{0,2}[\w-]+=)?`)
+var optionName = regexp.MustCompile(`^-{0,2}[\w-]+$`)

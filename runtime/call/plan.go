@@ -14,8 +14,8 @@ import (
 )
 
 // Plan says what a call with these arguments would send, without sending it. It validates and
-// checks the arguments as a call does, and authorizes the caller unless that is nil. What depends
-// on the output of a step is said to. An error is a sentence for the caller.
+// checks the arguments as a call does, and authorizes the caller unless that is nil. The plan
+// marks what depends on the output of a step. An error is a sentence for the caller.
 func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte) (plan string, err error) {
 	c := p.newCallOf(ctx, cmp.Or(caller, new(mcp.Caller)), adapters.NopClient{})
 	defer c.result.Release()

@@ -25,6 +25,10 @@ type CallRequest struct {
 
 	token []byte // progressToken, or nil
 	wire  wire
+	peer  *peer // nil for modern callers
+
+	levelOnce sync.Once
+	level     int // of the messages that the client receives; set by levelOnce
 
 	mu       sync.Mutex
 	reported bool    // progress has been reported; guarded by mu
@@ -55,7 +59,7 @@ func newCallRequest(m *message, rc requestContext) (*CallRequest, *Error) {
 	if invalid != nil {
 		return nil, invalid
 	}
-	req := &CallRequest{Name: name, Arguments: m.arguments, Caller: rc.caller, token: m.progressToken, wire: rc.wire}
+	req := &CallRequest{Name: name, Arguments: m.arguments, Caller: rc.caller, token: m.progressToken, wire: rc.wire, peer: rc.peer}
 	switch {
 	case m.arguments == nil || string(m.arguments) == "null":
 		req.Arguments = []byte("{}")
@@ -129,7 +133,12 @@ func (r *CallRequest) Progress(progress, total float64, message string) {
 // Log sends a log message to the client if it asked for messages of this level of RFC 5424. The data
 // is encoded JSON.
 func (r *CallRequest) Log(level, logger string, data []byte) {
-	if r.Caller.logLevel == 0 || slices.Index(levelNames, level) < r.Caller.logLevel {
+	r.levelOnce.Do(func() {
+		if r.level = r.Caller.logLevel; r.peer != nil {
+			r.level = r.peer.level()
+		}
+	})
+	if r.level == 0 || slices.Index(levelNames, level) < r.level {
 		return
 	}
 	b := borrowBuffer()

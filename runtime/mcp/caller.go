@@ -22,7 +22,7 @@ type Caller struct {
 	Remote       string      // the network address of the client; "" on a pair of streams
 	Header       http.Header // of the HTTP request; nil on a pair of streams
 
-	logLevel int // the index in levelNames of the least severe level that is sent; 0 for none
+	logLevel int // the index in levelNames of the least severe level that a modern caller is sent; 0 for none
 }
 
 // Owner returns what sessions, tasks and states are bound to: [Identity.Owner], or Subject if there

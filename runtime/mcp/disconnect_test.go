@@ -78,9 +78,12 @@ func TestQuestionWaitsUntilTheRetryTimeOfADetachedCall(t *testing.T) {
 	withAskingHandler(t, func(t *testing.T, c *testClient) {
 		v := c.openSession("2025-11-25")
 		stream := v.call(t.Context(), 2, "let-go-for-long")
-		v.until(stream, "retry: 120000")
+		id := v.until(stream, "retry: 120000")
 		stream.Body.Close()
 		time.Sleep(140 * time.Second)
+		back := v.send(t.Context(), "GET", "", "Last-Event-ID", id)
+		defer back.Body.Close()
+		v.until(back, `"id":"ask-1"`)
 		v.answer("ask-1", "Ada")
 		if err := <-c.handler.stopped; err != nil {
 			t.Errorf("the question returned %v", err)

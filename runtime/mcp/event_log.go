@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -12,23 +11,25 @@ import (
 // that returns with the id of the last event that it has seen. Stream 0 is the session's own; every
 // other stream belongs to one POST. New events replace old ones.
 type eventLog struct {
-	sessions *sessions // whose logs share a limit
+	session *session // whose table limits the logs of all
 
 	mu          sync.Mutex
-	over        bool                // no client can return, so nothing is kept; guarded by mu
-	events      []event             // guarded by mu
-	size        int                 // bytes of events; guarded by mu
-	lastSeq     uint64              // of the last event; guarded by mu
-	lastStream  uint64              // that was opened; guarded by mu
-	open        map[uint64]struct{} // streams of POSTs that may get more events; guarded by mu
-	lastSent0   uint64              // the last event of stream 0 that was sent; guarded by mu
-	lastDropped uint64              // the last event of stream 0 that was dropped; guarded by mu
-	more        chan struct{}       // closed when an event is added or a stream ends; nil if nobody waits; guarded by mu
+	over        bool              // no client can return, so nothing is kept; guarded by mu
+	events      []event           // guarded by mu
+	size        int               // bytes of events; guarded by mu
+	lastSeq     uint64            // of the last event; guarded by mu
+	lastStream  uint64            // that was opened; guarded by mu
+	open        map[uint64]string // the references of the streams of POSTs that may get more events; guarded by mu
+	own         string            // the reference of stream 0, once it has events; guarded by mu
+	lastSent0   uint64            // the last event of stream 0 that was sent; guarded by mu
+	lastDropped uint64            // the last event of stream 0 that was dropped; guarded by mu
+	more        chan struct{}     // closed when an event is added or a stream ends; nil if nobody waits; guarded by mu
 }
 
 // event is one message of a stream. An event without a frame carries only its id.
 type event struct {
 	eventID
+	ref   string // of its stream
 	frame []byte
 }
 
@@ -42,22 +43,33 @@ const (
 	maxEventBytes = 1 << 20
 )
 
-// openStream opens the stream of one POST.
-func (l *eventLog) openStream() uint64 {
+// openStream opens the stream of one POST with these requests.
+func (l *eventLog) openStream(requests []byte) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lastStream++
 	if l.open == nil {
-		l.open = make(map[uint64]struct{})
+		l.open = make(map[uint64]string)
 	}
-	l.open[l.lastStream] = struct{}{}
+	l.open[l.lastStream] = l.session.streamReference(l.lastStream, requests)
 	return l.lastStream
+}
+
+// referenceLocked returns the reference of a stream that may get more events.
+func (l *eventLog) referenceLocked(stream uint64) string {
+	if stream != 0 {
+		return l.open[stream]
+	}
+	if l.own == "" {
+		l.own = l.session.streamReference(0, nil)
+	}
+	return l.own
 }
 
 // add adds a copy of frame as the next event of a stream.
 func (l *eventLog) add(stream uint64, frame []byte) event {
 	e := l.append(stream, frame)
-	l.sessions.evictIdle()
+	l.session.table.evictIdle()
 	return e
 }
 
@@ -65,10 +77,11 @@ func (l *eventLog) append(stream uint64, frame []byte) event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lastSeq++
+	e := event{eventID{stream, l.lastSeq}, l.referenceLocked(stream), frame}
 	if l.over {
-		return event{eventID{stream, l.lastSeq}, frame}
+		return e
 	}
-	e := event{eventID{stream, l.lastSeq}, bytes.Clone(frame)}
+	e.frame = bytes.Clone(frame)
 	l.events = append(l.events, e)
 	l.resize(len(frame))
 	for len(l.events) > maxEvents || l.size > maxEventBytes && len(l.events) > 1 {
@@ -99,7 +112,7 @@ func (l *eventLog) dropOldest(n int) {
 
 func (l *eventLog) resize(by int) {
 	l.size += by
-	l.sessions.eventBytes.Add(int64(by))
+	l.session.table.eventBytes.Add(int64(by))
 }
 
 func (l *eventLog) wakeReaders() {
@@ -155,23 +168,11 @@ func (l *eventLog) markSent(e event) {
 	}
 }
 
-// String returns the id as clients see it.
-func (id eventID) String() string {
-	return strconv.FormatUint(id.stream, 10) + "-" + strconv.FormatUint(id.seq, 10)
-}
-
-// parseEventID parses the result of eventID.String.
-func parseEventID(s string) (eventID, bool) {
-	a, b, found := strings.Cut(s, "-")
-	stream, errA := strconv.ParseUint(a, 10, 64)
-	seq, errB := strconv.ParseUint(b, 10, 64)
-	return eventID{stream, seq}, found && errA == nil && errB == nil
-}
-
 // append appends the event in the format of an event stream. Only events of a session have an id.
 func (e event) append(dst []byte) []byte {
 	if e.seq > 0 {
-		dst = append(append(append(dst, "id: "...), e.eventID.String()...), '\n')
+		dst = append(append(append(dst, "id: "...), e.ref...), '.')
+		dst = append(strconv.AppendUint(dst, e.seq, 10), '\n')
 	}
 	if e.frame == nil {
 		return append(dst, "retry: 1000\ndata:\n\n"...)

@@ -35,6 +35,7 @@ func (s *Server) postLegacy(resp *postResponse, p *packet, version string) {
 	default:
 		if resp.session = s.requireSession(resp.w, resp.r, id, resp.toolset); resp.session != nil {
 			defer resp.session.release()
+			resp.packet = p
 			s.servePeer(resp, p, &resp.session.peer)
 		}
 	}
@@ -83,19 +84,21 @@ func (s *Server) servePeer(resp *postResponse, p *packet, from *peer) {
 		resp.fail(batchesNotSupported(from.revision), nil)
 		return
 	}
-	replies := 0
+	replies, unavailable := 0, false
 	for i := range p.messages {
 		m := &p.messages[i]
 		switch {
 		case m.invalid != "" || m.isRequest():
 			replies++
 		case m.isResponse():
-			from.requests.resolve(m)
+			unavailable = s.answer(resp, m) != nil || unavailable
 		default:
-			from.handleNotification(m)
+			s.notified(resp, m, from)
 		}
 	}
 	switch {
+	case unavailable && replies == 0: // the client may repeat its answers: only the first one counts
+		resp.fail(ErrUnavailable, nil)
 	case replies == 0:
 		resp.w.WriteHeader(http.StatusAccepted)
 	case p.batch && isClosed(s.refusing):
@@ -115,6 +118,25 @@ func (s *Server) servePeer(resp *postResponse, p *packet, from *peer) {
 			reply.b = frame
 		}
 		resp.finish(frame, resp.sessionStatus(err))
+	}
+}
+
+// answer delivers a response of the client to the call that has asked.
+func (s *Server) answer(resp *postResponse, m *message) error {
+	if resp.session == nil {
+		return nil // no call can have asked
+	}
+	err := s.relay.answer(resp.r.Context(), resp.session, m)
+	if err != nil {
+		s.options.Logger.WarnContext(resp.r.Context(), "answer not delivered", "error", err)
+	}
+	return err
+}
+
+// notified acts on a notification of the client.
+func (s *Server) notified(resp *postResponse, m *message, from *peer) {
+	if !from.handleNotification(m) && resp.session != nil && string(m.method) == "notifications/cancelled" {
+		s.relay.cancel(resp.r.Context(), resp.session, m.param("requestId"))
 	}
 }
 
@@ -148,7 +170,7 @@ func joinReplies(replies [][]byte) []byte {
 // sessionStatus returns the status of a reply in a session. It is 200 for all errors except those
 // about the caller, and that of a server that is shutting down.
 func (resp *postResponse) sessionStatus(err *Error) int {
-	if err == nil || err != ErrClosing && err.Code != CodeForbidden && err.Code != CodeUnauthorized {
+	if err == nil || !err.isTransient() && err.Code != CodeForbidden && err.Code != CodeUnauthorized {
 		return http.StatusOK
 	}
 	resp.setErrorHeader(err)

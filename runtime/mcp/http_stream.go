@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -19,13 +20,11 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 		return
 	}
 	defer sess.release()
-	from := sess.log.lastSent()
-	if id := r.Header.Get(headerLastEvent); id != "" {
-		var ok bool
-		if from, ok = parseEventID(id); !ok {
-			http.Error(w, "The Last-Event-ID was not issued by this server", http.StatusBadRequest)
-			return
-		}
+	id := r.Header.Get(headerLastEvent)
+	pos, returned := sess.parsePosition(id)
+	if id != "" && !returned {
+		http.Error(w, "The Last-Event-ID was not issued by this server", http.StatusBadRequest)
+		return
 	}
 	if err := s.admitStream("event streams"); err != nil {
 		w.Header()["Retry-After"] = retryAfter
@@ -37,12 +36,61 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 	defer cancel()
 	sess.connections.Add(1)
 	defer sess.connections.Add(-1)
-	var wake <-chan struct{}
-	if from.stream == 0 {
-		var detach func()
-		wake, detach = sess.attachReader(cancel)
-		defer detach()
+	switch {
+	case pos.stream != 0 && !sess.isHere(pos):
+		ref, _, _ := strings.Cut(id, ".")
+		s.serveRemoteStream(ctx, w, sess, pos, ref)
+	case pos.stream != 0:
+		s.serveStream(ctx, w, sess, pos.eventID, nil)
+	default:
+		c := sess.caller()
+		c.Remote, c.Header = s.options.Remote(r), r.Header
+		c.SetIdentity(IdentityOf(r.Context()))
+		s.serveOwnStream(ctx, w, sess, c, pos, returned)
 	}
+}
+
+// serveOwnStream sends the events of the session's own stream, of which other readers end. A client that
+// has returned is told of everything that may have changed while it was away: of resources, and of
+// lists if it was elsewhere.
+func (s *Server) serveOwnStream(
+	ctx context.Context, w http.ResponseWriter, sess *session, c *Caller, pos position, returned bool,
+) {
+	ctx, cancel := context.WithCancel(ctx)
+	from, missed := sess.log.lastSent(), resourceTopic
+	switch {
+	case returned && sess.isHere(pos):
+		from = pos.eventID
+	case returned:
+		missed = toolListTopic
+	}
+	wake, detach := sess.attachReader(c, cancel)
+	if sess.reopened || s.relay.courier != nil { // another process knows that the client is initialized
+		sess.subscribeLists()
+	}
+	var following sync.WaitGroup
+	following.Go(func() {
+		s.relay.broadcast(ctx, &news{Kind: newsAttached, Session: sess.name})
+		if err := sess.updateResources(ctx); err != nil && ctx.Err() == nil {
+			s.options.Logger.WarnContext(ctx, "resources not followed", "error", err)
+		}
+		if returned {
+			s.subscriptions.renotify(sess.subscription, missed)
+		}
+	})
+	defer func() {
+		cancel()
+		following.Wait()
+		detach()
+		sess.updateResources(context.WithoutCancel(ctx))
+	}()
+	s.serveStream(ctx, w, sess, from, wake)
+}
+
+// serveStream sends the events after from on a new stream.
+func (s *Server) serveStream(
+	ctx context.Context, w http.ResponseWriter, sess *session, from eventID, wake <-chan struct{},
+) {
 	beginEventStream(w)
 	http.NewResponseController(w).Flush()
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
@@ -66,7 +114,7 @@ func (s *Server) sendEvents(
 		last, events, open, more := sess.log.after(from)
 		if last != from {
 			from = last
-			s.subscriptions.renotify(sess.subscription)
+			s.subscriptions.renotify(sess.subscription, toolListTopic)
 		}
 		for _, event := range events {
 			if ctx.Err() != nil || s.send(w, event.append(nil)) != nil {
@@ -106,6 +154,7 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, toolset str
 	}
 	defer sess.release()
 	s.sessions.remove(sess)
+	s.relay.broadcast(r.Context(), &news{Kind: newsDeleted, Session: sess.name})
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -64,14 +64,15 @@ func (r *inflightRequest) cancelled() bool {
 	return r.ctx.Err() != nil && errors.Is(context.Cause(r.ctx), errCancelled)
 }
 
-// cancel cancels the request with this id, if it is in progress.
-func (f *inflightRequests) cancel(id []byte, cause error) {
+// cancel cancels the request with this id, and reports whether it is in progress.
+func (f *inflightRequests) cancel(id []byte, cause error) bool {
 	f.mu.Lock()
 	r := f.byID[string(id)]
 	f.mu.Unlock()
 	if r != nil {
 		r.cancel(cause)
 	}
+	return r != nil
 }
 
 func (f *inflightRequests) cancelAll(cause error) {

@@ -79,6 +79,20 @@ type packet struct {
 	scan     jsonscan.Scanner
 }
 
+// requestIDs returns the ids of the requests as an encoded array.
+func (p *packet) requestIDs() []byte {
+	ids := []byte{'['}
+	for i := range p.messages {
+		if m := &p.messages[i]; m.isRequest() {
+			if len(ids) > 1 {
+				ids = append(ids, ',')
+			}
+			ids = append(ids, m.id...)
+		}
+	}
+	return append(ids, ']')
+}
+
 // maxBatch is the maximum number of messages in a batch. A message in progress takes far more
 // memory than its text.
 const maxBatch = 100

@@ -28,20 +28,13 @@ func (v *testClient) listen(ctx context.Context, filter string) *http.Response {
 func TestChangesOfAnUnreadTopicAreNotifiedOnce(t *testing.T) {
 	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
 		s := v.sessionHeaders()
-		const resources = 300 // more than the events that a session keeps
-		for i := range resources {
-			v.subscribe(s, fmt.Sprintf("note://%d", i))
-		}
 		for range 3 {
-			for i := range resources {
-				v.server.ResourceUpdated(fmt.Sprintf("note://%d", i))
-			}
 			v.server.ListsChanged(sameChanges(mcp.Changes{Tools: true, Prompts: true}))
 		}
 		ctx, disconnect := context.WithCancel(t.Context())
 		reply := v.send(ctx, "GET", "", s...)
-		received := countMethods(reply.Body, resources+2)
-		if received["notifications/resources/updated"] != resources || received["notifications/tools/list_changed"] != 1 || received["notifications/prompts/list_changed"] != 1 {
+		received := countMethods(reply.Body, 2)
+		if received["notifications/tools/list_changed"] != 1 || received["notifications/prompts/list_changed"] != 1 {
 			t.Errorf("received %v", received)
 		}
 		disconnect()
@@ -59,6 +52,7 @@ func TestReaderThatMissedEventsIsNotifiedOfEverything(t *testing.T) {
 		ctx, disconnect := context.WithCancel(t.Context())
 		reply := v.send(ctx, "GET", "", s...)
 		go io.Copy(io.Discard, reply.Body)
+		synctest.Wait()
 		for i := range resources {
 			v.server.ResourceUpdated(fmt.Sprintf("note://%d", i))
 		}

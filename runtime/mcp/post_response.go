@@ -19,6 +19,7 @@ type postResponse struct {
 	accepts     acceptedTypes
 	requestSize int      // in bytes
 	session     *session // of a legacy client that may return for missed events, or nil
+	packet      *packet  // of a session
 
 	mu        sync.Mutex
 	streaming bool        // the response is an event stream; guarded by mu
@@ -120,7 +121,7 @@ func (resp *postResponse) setErrorHeader(err *Error) {
 	if challenge := err.challenge(resp.identity); challenge != "" {
 		resp.w.Header()["Www-Authenticate"] = []string{challenge}
 	}
-	if err == ErrClosing {
+	if err.isTransient() {
 		resp.w.Header()["Retry-After"] = retryAfter
 	}
 }
@@ -186,7 +187,7 @@ func (resp *postResponse) startStreamLocked() {
 	if resp.session == nil {
 		return
 	}
-	resp.stream = resp.session.log.openStream()
+	resp.stream = resp.session.log.openStream(resp.packet.requestIDs())
 	if resp.session.revision.sendsPrimingEvent() {
 		priming := resp.session.log.add(resp.stream, nil)
 		resp.writeLocked(priming.append(nil))

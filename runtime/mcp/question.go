@@ -94,7 +94,11 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 	if requests == nil {
 		return nil, ErrUnreachable
 	}
-	id, response, err := requests.add()
+	id := ""
+	if r.peer != nil && r.peer.session != nil {
+		id = r.peer.session.newQuestionID()
+	}
+	id, response, err := requests.add(id)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +138,7 @@ func appendCancelled(dst []byte, id string) []byte {
 // clientRequests are the requests to one legacy client that it has not answered yet.
 type clientRequests struct {
 	mu      sync.Mutex
-	last    uint64                         // the number of the last request; guarded by mu
+	last    uint64                         // the number of the last request without an id; guarded by mu
 	pending map[string]chan clientResponse // buffered for the only response, by id; guarded by mu
 	closed  error                          // why nothing can be asked any more; guarded by mu
 }
@@ -144,18 +148,18 @@ type clientResponse struct {
 	err    error
 }
 
-// add registers a request and returns its id. If its sender stops waiting for the response, it must
-// call remove.
-func (c *clientRequests) add() (id string, response <-chan clientResponse, err error) {
+// add registers a request and returns its id, which is a number if it is not given. If its sender
+// stops waiting for the response, it must call remove.
+func (c *clientRequests) add(given string) (id string, response <-chan clientResponse, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed != nil {
 		return "", nil, c.closed
 	}
-	c.last++
-	// The ids of clients are usually numbers, and some clients confuse them with those of the
-	// server.
-	id = "ask-" + strconv.FormatUint(c.last, 10)
+	if id = given; id == "" {
+		c.last++
+		id = questionPrefix + strconv.FormatUint(c.last, 10)
+	}
 	pending := make(chan clientResponse, 1)
 	if c.pending == nil {
 		c.pending = make(map[string]chan clientResponse)
@@ -173,10 +177,9 @@ func (c *clientRequests) remove(id string) bool {
 	return pending
 }
 
-// resolve delivers a response of the client. A response to a request that is not pending is
-// ignored.
-func (c *clientRequests) resolve(m *message) {
-	id, _ := jsonscan.Text(m.id)
+// resolve delivers the response of the client to the request with an id. A response to a request that
+// is not pending is ignored.
+func (c *clientRequests) resolve(id string, m *message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	response := c.pending[id]

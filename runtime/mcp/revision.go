@@ -120,7 +120,7 @@ func statusOf(e *Error) int {
 	case CodeForbidden:
 		return http.StatusForbidden
 	}
-	if e == ErrClosing {
+	if e.isTransient() {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK

@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -18,6 +19,7 @@ type Server struct {
 	calls         *semaphore.Weighted // requests in progress
 	listeners     *semaphore.Weighted // event streams that wait for something to happen
 	sessions      sessions
+	relay         relay
 	streams       httpStreams
 	subscriptions subscriptionRegistry
 
@@ -40,9 +42,14 @@ func New(h Handler, o Options) *Server {
 		closing:       make(chan struct{}),
 		refusing:      make(chan struct{}),
 	}
+	s.relay.server, s.relay.courier = s, o.Courier
 	s.sessions = sessions{
-		server: s, sealer: newSealer(o.SessionKey), store: o.SessionStore, limit: o.Sessions, eventLimit: o.SessionEvents,
-		byID: make(map[string]*session),
+		server: s, process: rand.Text(), sealer: newSealer(o.SessionKey), store: o.SessionStore,
+		limit: o.Sessions, eventLimit: o.SessionEvents,
+		byID: make(map[string]*session), byName: make(map[sessionName]*session),
+	}
+	if o.Courier != nil {
+		s.sessions.process = o.Courier.Name()
 	}
 	return s
 }
@@ -96,7 +103,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if !awaitAll(ctx, s.listeners, maxListeners) || !awaitAll(ctx, s.calls, maxCalls) {
 		return context.Cause(ctx)
 	}
+	s.relay.served.running.Wait() // until other processes have the last events of their streams
 	s.sessions.closeAll()
+	s.sessions.saveDeleted()
 	return nil
 }
 
@@ -113,6 +122,13 @@ func awaitAll(ctx context.Context, places *semaphore.Weighted, n int64) bool {
 // ErrClosing is the error for a request to a server that is shutting down. Over HTTP its status is
 // 503, with the header Retry-After.
 var ErrClosing = &Error{Code: CodeBusy, Message: "The server is shutting down"}
+
+// ErrUnavailable is the error for a request that needs the store of the sessions or another process,
+// while these are unavailable. Over HTTP its status is 503, with the header Retry-After.
+var ErrUnavailable = &Error{Code: CodeBusy, Message: "The state store is unavailable. Try again in a moment"}
+
+// isTransient reports whether the client is asked to try again, with 503 and the header Retry-After.
+func (e *Error) isTransient() bool { return e == ErrClosing || e == ErrUnavailable }
 
 // acquire reports whether a place in the semaphore is acquired: there is one, and the channel that
 // refuses is not closed.
@@ -217,6 +233,9 @@ type Options struct {
 	SessionKey []byte
 	// SessionStore keeps what belongs to sessions and does not fit in their ids; nil keeps none.
 	SessionStore SessionStore
+	// Courier carries news to the other processes with the same SessionKey and SessionStore; nil if there
+	// are none. What it brings goes to Server.Heard.
+	Courier Courier
 
 	Sessions        int   // over HTTP that are in memory; the others are opened again by their next request: 4096
 	SessionEvents   int64 // bytes of events that all sessions keep for returning clients: 64 MiB
@@ -237,6 +256,7 @@ func (o Options) withDefaults() Options {
 		Sessions:        cmp.Or(o.Sessions, 4096),
 		SessionKey:      o.SessionKey,
 		SessionStore:    o.SessionStore,
+		Courier:         o.Courier,
 		SessionEvents:   cmp.Or(o.SessionEvents, 64<<20),
 		CallsPerSession: cmp.Or(o.CallsPerSession, 128),
 	}

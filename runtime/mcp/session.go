@@ -16,44 +16,69 @@ var errSessionEnded = errors.New("the session has ended")
 // its id, so this process may forget a session that it does not use.
 type session struct {
 	peer
-	name    sessionName
-	id      string
-	expires time.Time
-	owner   *Identity // who opened the session and may use it; nil for unauthenticated clients
-	log     eventLog
-	recent  *list.Element // guarded by sessions.mu
+	table    *sessions
+	serial   uint64 // among the sessions that this process has opened
+	reopened bool   // the client was initialized by another process, or before this one has forgotten the session
+	name     sessionName
+	id       string
+	expires  time.Time
+	owner    *Identity // who opened the session and may use it; nil for unauthenticated clients
+	log      eventLog
+	recent   *list.Element // guarded by sessions.mu
 
+	stale       atomic.Bool  // the resources are about to be brought into line with the record
 	uses        atomic.Int32 // requests of the session here; a session in use is not forgotten
 	connections atomic.Int32 // that read events of the session
 
+	updating sync.Mutex // held while the resources are brought into line with the record
+
 	mu           sync.Mutex
 	over         bool               // guarded by mu
+	record       sessionRecord      // without a store; guarded by mu
+	reader       *Caller            // of the session's own stream; nil if it is not read here; guarded by mu
 	ended        chan struct{}      // closed when the session ends; nil before a connection reads events; guarded by mu
 	cancelReader context.CancelFunc // ends the connection that reads the session's own stream; guarded by mu
+}
+
+// isRead reports whether the client reads the session's own stream here.
+func (sess *session) isRead() bool {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	return sess.reader != nil
 }
 
 // release undoes sessions.open and sessions.find.
 func (sess *session) release() { sess.uses.Add(-1) }
 
-// attachReader makes cancel end the only reader of the session's own stream, and ends the previous
-// one. The reader is woken when the subscription has notifications. The function detach undoes it.
-func (sess *session) attachReader(cancel context.CancelFunc) (wake <-chan struct{}, detach func()) {
+// attachReader makes reader the only one of the session's own stream, whose connection cancel ends,
+// and ends the previous one. The reader is woken when the subscription has notifications. The function
+// detach undoes it.
+func (sess *session) attachReader(reader *Caller, cancel context.CancelFunc) (wake <-chan struct{}, detach func()) {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
 	if sess.cancelReader != nil {
 		sess.cancelReader()
 	}
-	current := true
-	sess.cancelReader = func() { current = false; cancel() }
+	sess.reader, sess.cancelReader = reader, cancel
 	woken := make(chan struct{}, 1)
 	sess.subscription.mailbox.open(trySend(woken))
 	return woken, func() {
 		sess.mu.Lock()
 		defer sess.mu.Unlock()
-		if current {
-			sess.cancelReader = nil
+		if sess.reader == reader {
+			sess.reader, sess.cancelReader = nil, nil
 		}
 	}
+}
+
+// readElsewhere ends the reader here, because another process has one.
+func (sess *session) readElsewhere() {
+	sess.mu.Lock()
+	if sess.cancelReader != nil {
+		sess.cancelReader()
+	}
+	sess.mu.Unlock()
+	sess.table.server.subscriptions.pause(sess.subscription)
 }
 
 // awaitEnd returns a channel that is closed when the session ends.
@@ -93,6 +118,7 @@ func (sess *session) end() {
 // miss them if they return.
 type sessions struct {
 	server     *Server
+	process    string // the name of this process
 	sealer     sealer
 	store      SessionStore // or nil
 	limit      int
@@ -101,10 +127,13 @@ type sessions struct {
 	eventBytes atomic.Int64
 	evicting   sync.Mutex // held while events are dropped
 
-	mu      sync.Mutex
-	byID    map[string]*session // guarded by mu
-	recent  list.List           // of sessions, the one that was used last in front; guarded by mu
-	deleted deletedSessions     // guarded by mu
+	mu         sync.Mutex
+	byID       map[string]*session      // guarded by mu
+	byName     map[sessionName]*session // guarded by mu
+	recent     list.List                // of sessions, the one that was used last in front; guarded by mu
+	lastSerial uint64                   // guarded by mu
+	catchingUp bool                     // guarded by mu
+	deleted    deletedSessions          // guarded by mu
 }
 
 // open opens a session for a client that has sent initialize. The caller must release it.
@@ -142,6 +171,12 @@ func (t *sessions) reopen(ctx context.Context, id, toolset string, owner *Identi
 	if sess == nil {
 		return nil, nil
 	}
+	t.mu.Lock()
+	loaded := t.deleted.loaded
+	t.mu.Unlock()
+	if !loaded {
+		t.loadDeleted(ctx)
+	}
 	if stored {
 		if found, err := t.loadClient(ctx, sess); !found {
 			return nil, err
@@ -154,7 +189,7 @@ func (t *sessions) reopen(ctx context.Context, id, toolset string, owner *Identi
 // nil for a session that was deleted.
 func (t *sessions) add(sess *session) *session {
 	sess.start(t.server)
-	sess.log.sessions = t
+	sess.table, sess.peer.session, sess.log.session = t, sess, sess
 	t.mu.Lock()
 	existing := t.byID[sess.id]
 	switch {
@@ -168,7 +203,9 @@ func (t *sessions) add(sess *session) *session {
 	}
 	sess.uses.Add(1)
 	sess.recent = t.recent.PushFront(sess)
-	t.byID[sess.id] = sess
+	t.lastSerial++
+	sess.serial = t.lastSerial
+	t.byID[sess.id], t.byName[sess.name] = sess, sess
 	forgotten := t.forgetUnusedLocked()
 	t.mu.Unlock()
 	for _, old := range forgotten {
@@ -197,18 +234,40 @@ func (t *sessions) forgetUnusedLocked() (forgotten []*session) {
 
 func (t *sessions) forgetLocked(sess *session) {
 	delete(t.byID, sess.id)
+	delete(t.byName, sess.name)
 	t.recent.Remove(sess.recent)
 }
 
 // remove ends sess for good.
 func (t *sessions) remove(sess *session) {
+	t.forgetDeleted(sess.name)
+	sess.end()
+	t.saveDeletedSoon(sess.name)
+}
+
+// forgetDeleted ends a session that its client has ended, if it is known here.
+func (t *sessions) forgetDeleted(name sessionName) {
 	t.mu.Lock()
-	t.deleted.add(sess.name)
-	if t.byID[sess.id] == sess {
+	t.deleted.add(name)
+	sess := t.byName[name]
+	if sess != nil {
 		t.forgetLocked(sess)
 	}
 	t.mu.Unlock()
-	sess.end()
+	if sess != nil {
+		sess.end()
+	}
+}
+
+// named returns the session with a name if it is known here, or nil. The caller must release it.
+func (t *sessions) named(name sessionName) *session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sess := t.byName[name]
+	if sess != nil {
+		sess.uses.Add(1)
+	}
+	return sess
 }
 
 // retain ends the requests and streams of sessions whose owners are not valid.

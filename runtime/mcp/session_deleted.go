@@ -1,18 +1,26 @@
 package mcp
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // The limits of what is known of sessions that their clients have ended.
 const (
-	maxDeleted     = 100_000
-	deletedTimeout = 24 * time.Hour
+	maxDeleted          = 100_000
+	deletedLife         = 24 * time.Hour
+	saveDeletedInterval = 10 * time.Second
+	saveDeletedTimeout  = 5 * time.Second
 )
 
-// deletedSessions are the sessions that their clients have ended. Their ids are valid until they
-// expire, so this only keeps clients from using them by mistake. The oldest ones are forgotten.
+// deletedSessions are the sessions that their clients have ended. Their ids stay valid, so this only
+// keeps clients from using them by mistake. The oldest ones are forgotten.
 type deletedSessions struct {
-	names map[sessionName]struct{}
-	order []deletedSession // oldest first
+	names   map[sessionName]struct{}
+	order   []deletedSession // oldest first
+	unsaved []byte           // names
+	saving  *time.Timer      // saves them; nil if there are none
+	loaded  bool             // those that were saved before are here
 }
 
 type deletedSession struct {
@@ -35,8 +43,90 @@ func (d *deletedSessions) add(name sessionName) {
 	now := time.Now()
 	d.names[name] = struct{}{}
 	d.order = append(d.order, deletedSession{name, now})
-	for len(d.order) > maxDeleted || now.Sub(d.order[0].at) > deletedTimeout {
+	for len(d.order) > maxDeleted || now.Sub(d.order[0].at) > deletedLife {
 		delete(d.names, d.order[0].name)
 		d.order = d.order[1:]
+	}
+}
+
+// saveDeletedSoon saves that a session was ended, together with others.
+func (t *sessions) saveDeletedSoon(name sessionName) {
+	if t.store == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := &t.deleted
+	d.unsaved = append(d.unsaved, name[:]...)
+	if d.saving == nil {
+		d.saving = time.AfterFunc(saveDeletedInterval, t.saveDeleted)
+	}
+}
+
+// saveDeleted saves which sessions were ended since the last time, and removes their records.
+func (t *sessions) saveDeleted() {
+	t.mu.Lock()
+	d := &t.deleted
+	names := d.unsaved
+	if d.saving != nil {
+		d.saving.Stop()
+	}
+	d.unsaved, d.saving = nil, nil
+	t.mu.Unlock()
+	if len(names) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), saveDeletedTimeout)
+	defer cancel()
+	err := t.store.SaveDeleted(ctx, names, time.Now().Add(deletedLife))
+	for size := len(sessionName{}); err == nil && len(names) >= size; names = names[size:] {
+		err = t.store.RemoveSession(ctx, sessionName(names).String())
+	}
+	if err != nil {
+		t.server.options.Logger.WarnContext(ctx, "ended sessions not saved", "error", err)
+	}
+}
+
+// loadDeleted reads which sessions were ended.
+func (t *sessions) loadDeleted(ctx context.Context) {
+	t.mu.Lock()
+	t.deleted.loaded = true
+	t.mu.Unlock()
+	if t.store == nil {
+		return
+	}
+	left := maxDeleted
+	err := t.store.LoadDeleted(ctx, func(names []byte) bool {
+		for size := len(sessionName{}); len(names) >= size && left > 0; names, left = names[size:], left-1 {
+			t.forgetDeleted(sessionName(names))
+		}
+		return left > 0
+	})
+	if err != nil {
+		t.server.options.Logger.WarnContext(ctx, "ended sessions not read", "error", err)
+	}
+}
+
+// catchUp finds out in the background what this process may have missed: which sessions were ended,
+// and which resources the clients are subscribed to that read their sessions here.
+func (t *sessions) catchUp() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.catchingUp {
+		return
+	}
+	t.catchingUp = true
+	go t.readMissed(context.Background())
+}
+
+func (t *sessions) readMissed(ctx context.Context) {
+	t.mu.Lock()
+	t.catchingUp = false // what is missed from now on is read once more
+	t.mu.Unlock()
+	t.loadDeleted(ctx)
+	for _, sess := range t.byIdleness() {
+		if sess.isRead() {
+			sess.updateResources(ctx)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"time"
 )
 
@@ -20,6 +21,18 @@ const (
 type sessionName [16]byte
 
 func (n sessionName) String() string { return hex.EncodeToString(n[:]) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (n sessionName) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, n[:]), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *sessionName) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(n)) {
+		return errors.New("the name of a session has another length")
+	}
+	_, err := hex.Decode(n[:], text)
+	return err
+}
 
 // A session id is the session itself, sealed for its toolset and its owner, so that each process with
 // the key knows every session, also after a restart: the name, the expiry, the revision, whether the
@@ -76,8 +89,9 @@ func (t *sessions) openID(id, toolset string, owner *Identity) (sess *session, s
 	}
 	sess = &session{
 		peer: peer{toolset: toolset, revision: Revision(plain[revisionOffset:storedOffset])},
-		name: sessionName(plain[:expiryOffset]), id: id, expires: expires, owner: owner.WithoutToken(),
+		name: sessionName(plain[:expiryOffset]), id: id, expires: expires, owner: owner.WithoutToken(), reopened: true,
 	}
+	sess.logLevel.Store(levelUnknown)
 	texts, size := plain[textsOffset:], binary.BigEndian.Uint32(plain[sizeOffset:])
 	if stored = plain[storedOffset] != 0; !stored {
 		sess.capabilities, sess.info = nonEmpty(texts[:size]), nonEmpty(texts[size:])

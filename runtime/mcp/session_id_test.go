@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 type memorySessions struct {
 	mu      sync.Mutex
 	records map[string]memorySession // guarded by mu
+	deleted [][]byte                 // guarded by mu
 }
 
 type memorySession struct {
@@ -45,6 +47,31 @@ func (m *memorySessions) SaveSession(
 	}
 	m.records[name] = memorySession{bytes.Clone(body), version + 1}
 	return true, nil
+}
+
+func (m *memorySessions) RemoveSession(_ context.Context, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, name)
+	return nil
+}
+
+func (m *memorySessions) SaveDeleted(_ context.Context, names []byte, _ time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deleted = append(m.deleted, bytes.Clone(names))
+	return nil
+}
+
+func (m *memorySessions) LoadDeleted(_ context.Context, add func(names []byte) bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, names := range slices.Backward(m.deleted) {
+		if !add(names) {
+			break
+		}
+	}
+	return nil
 }
 
 // sharedOptions are those of processes of one server.
@@ -100,6 +127,38 @@ func TestSessionWithALargeClientInfoGoesOnInAnotherProcess(t *testing.T) {
 		}
 		if reply := b.send(t.Context(), "POST", pingMessage, "Mcp-Session-Id", id); reply.StatusCode != http.StatusOK {
 			t.Errorf("the other process answers with %s, %s", reply.Status, readAll(reply))
+		}
+	})
+}
+
+func TestSubscriptionsAndLevelOfASessionGoOnInAnotherProcess(t *testing.T) {
+	withProcesses(t, func(t *testing.T, a, b *testClient) {
+		session := a.sessionHeaders()
+		a.subscribe(session, "note://a")
+		readAll(a.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"error"}}`, session...))
+		b.read(session)
+		b.expectFollowed(1, "returning")
+		got := readAll(b.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"steps"}}`, session...))
+		if !strings.Contains(got, "done") || strings.Contains(got, `"low":true`) {
+			t.Errorf("at the level error: %s", got)
+		}
+	})
+}
+
+func TestDeletedSessionIsNotFoundAfterARestart(t *testing.T) {
+	options := sharedOptions()
+	var session []string
+	withServer(t, options, func(t *testing.T, v *testClient) {
+		session = v.sessionHeaders()
+		v.subscribe(session, "note://a")
+		readAll(v.send(t.Context(), "DELETE", "", session...))
+	})
+	withServer(t, options, func(t *testing.T, v *testClient) {
+		if reply := v.send(t.Context(), "POST", pingMessage, session...); reply.StatusCode != http.StatusNotFound {
+			t.Errorf("got %s", reply.Status)
+		}
+		if n := len(options.SessionStore.(*memorySessions).records); n > 0 {
+			t.Errorf("%d records are left", n)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func (b *lineBatch) processMessage(m *message) {
 		b.replyNow(invalidRequest(m.invalid).appendReply(nil, m.id))
 	case m.isResponse():
 		if b.peer != nil {
-			b.peer.requests.resolve(m)
+			b.peer.resolve(m)
 		}
 	case !m.isRequest():
 		if string(m.method) == "notifications/cancelled" {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"sync"
 
@@ -183,6 +184,9 @@ type resourceSubscription struct {
 // them.
 const maxResources = 1000
 
+var errTooManyResources = errorf(CodeBusy,
+	"The limit of %d resource subscriptions is reached. Unsubscribe from one of them first", maxResources)
+
 // addResource subscribes to a resource. If there is a subscription already, it waits for that.
 func (sub *subscription) addResource(ctx context.Context, c *Caller, uri string) error {
 	sub.mu.Lock()
@@ -192,8 +196,7 @@ func (sub *subscription) addResource(ctx context.Context, c *Caller, uri string)
 	}
 	if len(sub.resources) >= maxResources {
 		sub.mu.Unlock()
-		return errorf(CodeBusy,
-			"The limit of %d resource subscriptions is reached. Unsubscribe from one of them first", maxResources)
+		return errTooManyResources
 	}
 	sub.last = c.Snapshot(sub.last)
 	added := &resourceSubscription{started: make(chan struct{}), caller: sub.last}
@@ -260,6 +263,19 @@ func (sub *subscription) removeResource(uri string) {
 	sub.mu.Unlock()
 	if followed {
 		sub.server.unfollow(sub.toolset, uri)
+	}
+}
+
+// keepResources ends the subscriptions to all other resources.
+func (sub *subscription) keepResources(uris []string) {
+	sub.mu.Lock()
+	others := maps.Clone(sub.resources)
+	sub.mu.Unlock()
+	for _, uri := range uris {
+		delete(others, uri)
+	}
+	for uri := range others {
+		sub.removeResource(uri)
 	}
 }
 

@@ -58,6 +58,16 @@ func (r *subscriptionRegistry) unsubscribe(sub *subscription) {
 	sub.mailbox.close()
 }
 
+// pause ends the subscriptions of sub until it adds others, and drops its notifications.
+func (r *subscriptionRegistry) pause(sub *subscription) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for t := range sub.topics {
+		r.removeLocked(sub, t)
+		sub.mailbox.drop(t)
+	}
+}
+
 // notifyLists notifies all subscriptions of the changed lists of their toolset.
 func (r *subscriptionRegistry) notifyLists(in func(toolset string) Changes) {
 	toolsets := make(map[string]bool)
@@ -78,14 +88,16 @@ func (r *subscriptionRegistry) notifyLists(in func(toolset string) Changes) {
 	}
 }
 
-// renotify notifies sub of everything that it is subscribed to, because it may have missed a
-// notification.
-func (r *subscriptionRegistry) renotify(sub *subscription) {
+// renotify notifies sub of everything of these kinds, and those after them, that it is subscribed to,
+// because it may have missed a notification.
+func (r *subscriptionRegistry) renotify(sub *subscription, kinds topicKind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	byKind := func(a, b topic) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) }
 	for _, t := range slices.SortedFunc(maps.Keys(sub.topics), byKind) {
-		sub.mailbox.put(t, nil)
+		if t.kind >= kinds {
+			sub.mailbox.put(t, nil)
+		}
 	}
 }
 

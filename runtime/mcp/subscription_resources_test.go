@@ -24,6 +24,15 @@ func (v *testClient) subscribe(session []string, uri string) {
 	}
 }
 
+// read reads the session's own stream.
+func (v *testClient) read(session []string) {
+	stream := v.send(v.t.Context(), "GET", "", session...)
+	go func() {
+		io.Copy(io.Discard, stream.Body)
+		stream.Body.Close()
+	}()
+}
+
 // expectFollowed fails the test unless want resources are followed.
 func (v *testClient) expectFollowed(want int, after string) {
 	v.t.Helper()
@@ -37,6 +46,7 @@ func TestUnfollowIsCalledOnceHoweverTheSubscriptionEnds(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, v *testClient){
 		"unsubscribes": func(t *testing.T, v *testClient) {
 			s := v.sessionHeaders()
+			v.read(s)
 			v.subscribe(s, "note://a")
 			v.subscribe(s, "note://b")
 			v.subscribe(s, "note://b")
@@ -45,13 +55,15 @@ func TestUnfollowIsCalledOnceHoweverTheSubscriptionEnds(t *testing.T) {
 			v.expectFollowed(1, "unsubscribing")
 			readAll(v.send(t.Context(), "DELETE", "", s...))
 		},
-		"is forgotten": func(_ *testing.T, v *testClient) {
-			for range 3 {
-				v.subscribe(v.sessionHeaders(), "note://a")
-			}
-			v.expectFollowed(2, "the process has forgotten a session")
-			v.sessionHeaders()
-			v.sessionHeaders()
+		"stops reading its session": func(t *testing.T, v *testClient) {
+			s := v.sessionHeaders()
+			v.subscribe(s, "note://a")
+			v.expectFollowed(0, "subscribing without a stream")
+			ctx, disconnect := context.WithCancel(t.Context())
+			stream := v.send(ctx, "GET", "", s...)
+			v.expectFollowed(1, "opening the stream")
+			disconnect()
+			stream.Body.Close()
 		},
 		"disconnects": func(t *testing.T, v *testClient) {
 			ctx, disconnect := context.WithCancel(t.Context())
@@ -77,7 +89,9 @@ func TestUnfollowIsCalledOnceHoweverTheSubscriptionEnds(t *testing.T) {
 			}
 		},
 		"is shut down": func(t *testing.T, v *testClient) {
-			v.subscribe(v.sessionHeaders(), "note://a")
+			s := v.sessionHeaders()
+			v.read(s)
+			v.subscribe(s, "note://a")
 			ended, received := v.listen(t.Context(), `"resourceSubscriptions":["note://b"]`), make(chan string, 1)
 			go func() { received <- readAll(ended) }()
 			v.expectFollowed(2, "subscribing and listening")
@@ -139,6 +153,7 @@ func TestEveryFollowHasItsUnfollowUnderConcurrency(t *testing.T) {
 		for i := range 8 {
 			all.Go(func() {
 				s := v.sessionHeaders()
+				v.read(s)
 				var one sync.WaitGroup
 				for j := range 8 {
 					one.Go(func() {
@@ -168,6 +183,7 @@ func TestEveryFollowHasItsUnfollowUnderConcurrency(t *testing.T) {
 func TestResourcesOfASubscriptionAreLimited(t *testing.T) {
 	withServer(t, mcp.Options{}, func(t *testing.T, v *testClient) {
 		s := v.sessionHeaders()
+		v.read(s)
 		for i := range 1000 {
 			v.subscribe(s, fmt.Sprintf("note://%d", i))
 		}

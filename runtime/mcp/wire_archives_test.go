@@ -127,7 +127,7 @@ func startHTTP(t *testing.T, h http.Handler) (client *http.Client, stop func()) 
 		close(done)
 	}()
 	transport := &http.Transport{DialContext: network.dial}
-	return &http.Client{Transport: transport}, func() {
+	return &http.Client{Transport: &readableIDs{base: transport}}, func() {
 		web.Close()
 		transport.CloseIdleConnections()
 		<-done

@@ -39,6 +39,11 @@ func Connect(ctx context.Context, address string) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ConnectConfig(ctx, config)
+}
+
+// ConnectConfig opens one connection. The error is one for the operator.
+func ConnectConfig(ctx context.Context, config *pgxpool.Config) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	return conn, DescribeError(context.WithoutCancel(ctx), err)
 }

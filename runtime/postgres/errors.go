@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -24,7 +25,10 @@ func (u unavailable) Error() string { return string(u) }
 
 func (unavailable) Is(target error) bool { return target == ErrUnavailable }
 
-const readOnlyTransaction = "25006"
+const (
+	readOnlyTransaction = "25006"
+	protocolViolation   = "08P01"
+)
 
 // IsReadOnly reports whether a server does not accept writes, as after a failover: then another one
 // does.
@@ -32,6 +36,10 @@ func IsReadOnly(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == readOnlyTransaction
 }
+
+// errPooler is the error of a pooler without settings and prepared statements of a connection.
+const errPooler = operator.Error("a pooler in between assigns connections per transaction: " +
+	"name an address without it, or add one to the state block as listen")
 
 // faults are the errors that an operator can do something about, by SQLSTATE:
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -51,6 +59,8 @@ var faults = map[string]error{
 	"57P01":             unavailable("it was stopped"),
 	"57P02":             unavailable("it was stopped"),
 	"57P03":             unavailable("it is starting or stopping"),
+	"26000":             errPooler, // a prepared statement is missing
+	"42P05":             errPooler, // or exists already
 	"40P01":             unavailable("it was too busy"),
 	"40001":             unavailable("it was too busy"),
 }
@@ -65,6 +75,8 @@ func DescribeError(ctx context.Context, err error) error {
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, &e) && e.Code == protocolViolation && strings.Contains(e.Message, "startup parameter"):
+		return errPooler
 	case errors.As(err, &e):
 		if fault := faults[e.Code]; fault != nil {
 			return fault

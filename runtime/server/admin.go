@@ -20,7 +20,7 @@ const adminGroup = "admin"
 
 // serveReadiness answers 200 while a configuration is served, calls are accepted, and records that
 // must be written can be. An operator also gets the details: failed reloads, connections, state and
-// webhooks. Whom the health block allows gets the most important ones.
+// webhooks. The callers that the health block allows get the most important ones.
 func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	stopping := s.stopping.Load()
 	ready := !stopping && !s.Host.Status().Loaded.IsZero() && !s.Host.AuditUnavailable(r.Context())
@@ -76,7 +76,8 @@ func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusUnprocessableEntity, report)
 	case !known:
 		http.Error(w, "The configuration was loaded, its revision is "+report.Revision+". This process has not "+
-			"served the revision "+strconv.Quote(since)+" lately, so it cannot report what changed since.", http.StatusNotFound)
+			"served the revision "+strconv.Quote(since)+" lately, so it cannot report what changed since.",
+			http.StatusNotFound)
 	default:
 		writeJSON(w, http.StatusOK, report)
 	}

@@ -24,7 +24,7 @@ func (s *Server) clientAddress(r *http.Request) string {
 }
 
 // nearestClient returns the rightmost address in the values of the header that is not one of a proxy,
-// or the leftmost if all are. What is left of an element that cannot be read is not looked at.
+// or the leftmost if all are. Elements to the left of one that cannot be read are ignored.
 func nearestClient(proxies *hcl.TrustedProxies, proxy netip.Addr, values []string) netip.Addr {
 	text := strings.Join(values, ",")
 	hops := strings.Split(text, ",")

@@ -60,7 +60,7 @@ func (r *Reloader) loadSnapshot(ctx context.Context, files *source.Snapshot) run
 	return report
 }
 
-// retry loads again what is held. While it stays held nothing is said.
+// retry loads again what is held. It logs nothing while the load is still held.
 func (r *Reloader) retry(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,7 +23,7 @@ type Options struct {
 	// RequireAuth refuses every HTTP request while the configuration declares no authentication.
 	// Set it for a listener that other machines can reach.
 	RequireAuth bool
-	// Sessions are what the sessions of clients over HTTP outlive the process with.
+	// Sessions keep the sessions of clients over HTTP when the process ends.
 	Sessions runtime.Sessions
 	// Drain is how long Serve accepts new requests after its context has ended.
 	Drain time.Duration
@@ -42,8 +42,9 @@ func New(o Options) *Server {
 	s := &Server{Options: o}
 	s.mcp = mcp.New(o.Host, mcp.Options{
 		Logger: o.Log.Logger, Refused: s.audit, Remote: s.clientAddress,
-		SessionKey: o.Sessions.Key, SessionStore: o.Sessions.Store,
+		SessionKey: o.Sessions.Key, SessionStore: o.Sessions.Store, Courier: o.Sessions.Courier,
 	})
+	o.Sessions.Listen(s.mcp.Heard)
 	o.Host.SetNotifier(s.mcp)
 	return s
 }

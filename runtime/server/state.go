@@ -52,7 +52,7 @@ func openDatabase(ctx context.Context, file string, block *hcl.State) (state.Sto
 		const text = "the state block at %s names a database, which --state cannot replace. Omit --state"
 		return nil, fmt.Errorf(text, place)
 	}
-	store, err := state.OpenPostgres(ctx, block.Postgres.Reveal())
+	store, err := state.OpenPostgresThrough(ctx, block.Postgres.Reveal(), block.Listen.Reveal())
 	if err != nil {
 		return nil, fmt.Errorf("the database of the state block at %s cannot be used: %w", place, err)
 	}
@@ -66,7 +66,7 @@ func CheckState(ctx context.Context, block *hcl.State) hcl.Diagnostics {
 	if !isInDatabase(block) {
 		return nil
 	}
-	if err := state.CheckPostgres(ctx, block.Postgres.Reveal()); err != nil {
+	if err := state.CheckPostgres(ctx, block.Postgres.Reveal(), block.Listen.Reveal()); err != nil {
 		return hcl.Diagnostics{{
 			Summary: "State store not usable",
 			Detail:  "The database cannot be used: " + err.Error() + ".",

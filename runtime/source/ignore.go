@@ -17,9 +17,13 @@ const IgnoreFile = ".hatchelignore"
 // ignored are the globs of an IgnoreFile.
 type ignored []string
 
-// readIgnored reads the IgnoreFile of a folder, if there is one.
+// readIgnored reads the IgnoreFile of a folder, if there is one. The folder has no links in its path.
 func readIgnored(dir string) (globs ignored, err error) {
-	text, err := ReadRegularFile(filepath.Join(dir, IgnoreFile), maxSourceFile)
+	file := filepath.Join(dir, IgnoreFile)
+	var text []byte
+	if err = checkInside(dir, file); err == nil {
+		text, err = ReadRegularFile(file, maxSourceFile)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

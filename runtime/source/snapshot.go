@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -102,94 +101,6 @@ func staysEmpty(now fs.FileInfo, began time.Time) bool {
 func isLink(name string) bool {
 	info, err := os.Lstat(name)
 	return err == nil && info.Mode().Type() == fs.ModeSymlink
-}
-
-// walk visits the folders and *.hcl files below dir in lexical order, each folder before its
-// entries.
-func walk(dir string, visit func(name string, info fs.FileInfo, err error)) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return &fs.PathError{Op: "read", Path: dir, Err: errors.New("not a folder")}
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return err
-	}
-	ignored, err := readIgnored(dir)
-	if err != nil {
-		return err
-	}
-	visit(".", info, nil)
-	w := &walker{root: dir, real: real, ignored: ignored, visit: visit}
-	return w.folder(".", []fs.FileInfo{info}, false)
-}
-
-type walker struct {
-	root    string
-	real    string // root without links
-	ignored ignored
-	visit   func(name string, info fs.FileInfo, err error)
-	folders int
-}
-
-// folder visits what a folder contains. Linked is set below a link to a folder.
-func (w *walker) folder(at string, above []fs.FileInfo, linked bool) error {
-	if w.folders++; w.folders > maxFolders {
-		return errors.New("there are too many folders below it")
-	}
-	entries, err := os.ReadDir(filepath.Join(w.root, filepath.FromSlash(at)))
-	if err != nil {
-		if at == "." {
-			return err
-		}
-		return nil // removed, or not readable
-	}
-	for _, e := range entries {
-		name := path.Join(at, e.Name())
-		isFile := path.Ext(name) == ".hcl"
-		if strings.HasPrefix(e.Name(), ".") || !isFile && e.Type().IsRegular() || w.ignored.has(name) {
-			continue
-		}
-		file := filepath.Join(w.root, filepath.FromSlash(name))
-		throughLink := linked || e.Type() == fs.ModeSymlink
-		info, err := os.Stat(file)
-		if err == nil && isFile && throughLink {
-			err = w.checkInside(file)
-		}
-		switch {
-		case err != nil:
-			if isFile {
-				w.visit(name, nil, err)
-			}
-		case info.IsDir():
-			if slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, info) }) {
-				continue // a link to a folder above it
-			}
-			w.visit(name, info, nil)
-			if err := w.folder(name, append(above[:len(above):len(above)], info), throughLink); err != nil {
-				return err
-			}
-		case isFile:
-			w.visit(name, info, nil)
-		}
-	}
-	return nil
-}
-
-// checkInside refuses a file that links lead to outside of the configuration directory: its lines
-// would be quoted in diagnostics.
-func (w *walker) checkInside(file string) error {
-	real, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return err
-	}
-	if inside, err := filepath.Rel(w.real, real); err != nil || !filepath.IsLocal(inside) {
-		return fileError("a link leads to it outside of the configuration directory")
-	}
-	return nil
 }
 
 // equal reports whether two snapshots have the same content, including the other files that were

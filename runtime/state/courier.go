@@ -8,9 +8,9 @@ import (
 // ErrGone is returned by [Courier.Send] when the receiver no longer exists, so that nobody will ever hear the news.
 var ErrGone = errors.New("the process no longer exists")
 
-// ErrForged is reported by [Courier.Hear] when it ignores news that no process of this store sealed for this one, or
-// that arrive again.
-var ErrForged = errors.New("news that no process of this state has sent were ignored")
+// ErrForged is reported once, by [Courier.Hear] or [Store.Watch], when a notification is ignored because no process of
+// this store has sealed it for this one, or because it arrives again.
+var ErrForged = errors.New("no process of this state has sent it. Look for who else uses the database")
 
 // MaxBroadcast is the largest size in bytes of news to all processes. News to one process may have any size.
 const MaxBroadcast = 4 << 10
@@ -39,7 +39,7 @@ type Courier interface {
 	// hear for a while. Heard must return soon, and must not call Send.
 	//
 	// An empty from means that news to all may have been missed: at the beginning, and whenever hearing has been
-	// interrupted. Hear calls attempted with the error of each attempt to hear, nil after one that succeeded, and
-	// once with [ErrForged]. Hear must be called once only.
+	// interrupted. Hear calls attempted with the error of each attempt to hear, and nil after one that succeeded.
+	// Hear must be called once only.
 	Hear(ctx context.Context, heard func(from string, news []byte), attempted func(error))
 }

@@ -31,12 +31,17 @@ func processes(t testing.TB, n int) ([]*process, *pgx.Conn) {
 	address, db := postgrestest.Schema(t)
 	var all []*process
 	for range n {
-		p := &process{Postgres: openDatabase(t, address)}
-		t.Cleanup(func() { p.stop(); p.Close() })
-		p.hear(t)
-		all = append(all, p)
+		all = append(all, startProcess(t, openDatabase(t, address)))
 	}
 	return all, db
+}
+
+func startProcess(t testing.TB, store *state.Postgres) *process {
+	t.Helper()
+	p := &process{Postgres: store}
+	t.Cleanup(func() { p.stop(); p.Close() })
+	p.hear(t)
+	return p
 }
 
 func (p *process) hear(t testing.TB) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -21,12 +23,15 @@ import (
 // database; the clocks of the processes may differ by less than [MaxClockSkew].
 type Postgres struct {
 	pool     *pgxpool.Pool
-	name     string // of this process, in news
-	tables   uint32 // OID of a table, which is in the names of channels and locks
-	channel  string // of news to all processes
+	direct   *pgxpool.Config // of the connection that listens
+	name     string          // of this process, in news
+	secret   []byte          // nil if it did not exist when the store was opened
+	tables   uint32          // OID of a table, which is in the names of channels and locks
+	channel  string          // of news to all processes
 	outbox   outbox
 	listener listener
 	acks     acks
+	sweeping sync.WaitGroup
 	recordStore
 
 	mu       sync.Mutex
@@ -40,7 +45,7 @@ var postgresStatements = newStatements("hatchel_records",
 
 const (
 	callTimeout    = 10 * time.Second // of one method call
-	maxConnections = 8                // unless the address says pool_max_conns
+	maxConnections = 4                // unless the address says pool_max_conns
 )
 
 // OpenPostgres opens the store in the database of a URL, or of a libpq connection string. It creates
@@ -48,7 +53,14 @@ const (
 // fail with [ErrUnavailable]; the connection comes back by itself. An error is a sentence for the operator and
 // holds nothing of the address.
 func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
-	config, err := postgres.Config(address, maxConnections)
+	return OpenPostgresThrough(ctx, address, "")
+}
+
+// OpenPostgresThrough is OpenPostgres for an address that leads through a pooler which assigns connections per
+// transaction. Notifications do not pass one, so they use the address listen, which leads to the same database. With
+// an empty listen there is no pooler.
+func OpenPostgresThrough(ctx context.Context, address, listen string) (*Postgres, error) {
+	config, direct, err := parseAddresses(address, listen)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +68,7 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	if err != nil {
 		return nil, postgres.ErrMalformedAddress
 	}
-	p := &Postgres{pool: pool, name: rand.Text()}
+	p := &Postgres{pool: pool, direct: direct, name: rand.Text()}
 	p.outbox.init(p.name)
 	p.listener.reader.senders = map[string]*envelopeSender{}
 	p.statements, p.db, p.reservesAhead = postgresStatements, p, true
@@ -69,34 +81,77 @@ func OpenPostgres(ctx context.Context, address string) (*Postgres, error) {
 	return p, nil
 }
 
-// prepare creates missing tables, and names the channel that belongs to them.
+// parseAddresses returns how statements are connected, and how the connection that listens is.
+func parseAddresses(address, listen string) (config, direct *pgxpool.Config, err error) {
+	parse := postgres.PooledConfig
+	if listen == "" {
+		parse, listen = postgres.Config, address
+	}
+	if config, err = parse(address, maxConnections); err != nil {
+		return nil, nil, err
+	}
+	if direct, err = postgres.Config(listen, 1); err != nil {
+		return nil, nil, err
+	}
+	maps.Copy(direct.ConnConfig.RuntimeParams, keepAlive)
+	return config, direct, nil
+}
+
+// prepare reads the tables, and creates them first if they are missing.
 func (p *Postgres) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	err := p.readTables(ctx)
+	if err == nil || errors.As(err, new(*pgconn.ConnectError)) {
+		return err
+	}
 	if err := postgres.CreateTables(ctx, p.pool, schemaLock, postgresSchema, findTables); err != nil {
 		return err
 	}
-	err := p.pool.QueryRow(ctx, "SELECT 'hatchel_records'::regclass::oid").Scan(&p.tables)
+	return p.readTables(ctx)
+}
+
+// readTables reads what a server needs before its first answer, in one round trip.
+func (p *Postgres) readTables(ctx context.Context) error {
+	const query = "SELECT version, 'hatchel_records'::regclass::oid, (SELECT body FROM hatchel_records " +
+		"WHERE kind = '" + secretKind + "' AND name = '" + secretName + "') FROM hatchel_state"
+	var version int
+	err := p.pool.QueryRow(ctx, query, pgx.QueryExecModeSimpleProtocol).Scan(&version, &p.tables, &p.secret)
 	p.channel = "hatchel_" + strconv.FormatUint(uint64(p.tables), 10)
+	if err == nil {
+		err = checkVersion(version, postgresVersion)
+	}
 	return err
 }
 
-// CheckPostgres returns why OpenPostgres would fail. It creates nothing.
-func CheckPostgres(ctx context.Context, address string) error {
+// CheckPostgres returns why OpenPostgresThrough would fail, or notifications would not arrive. It creates nothing.
+func CheckPostgres(ctx context.Context, address, listen string) error {
+	config, direct, err := parseAddresses(address, listen)
+	if err != nil {
+		return err
+	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	conn, err := postgres.Connect(bounded, address)
+	conn, err := postgres.ConnectConfig(bounded, config)
 	if err != nil {
 		return err
 	}
 	defer postgres.Disconnect(ctx, conn)
-	_, err = findTables(bounded, conn)
-	return postgres.DescribeError(ctx, err)
+	if _, err := findTables(bounded, conn); err != nil {
+		return postgres.DescribeError(ctx, err)
+	}
+	listener, err := postgres.ConnectConfig(bounded, direct)
+	if err != nil {
+		return err
+	}
+	defer postgres.Disconnect(ctx, listener)
+	return postgres.DescribeError(ctx, checkNotifications(bounded, listener, conn, "hatchel_check_"+rand.Text()))
 }
 
 // Close implements Store. It sends the news that are left if the database answers within a second.
 func (p *Postgres) Close() error {
 	p.outbox.close()
+	p.sweeping.Wait()
 	p.listener.close()
 	p.pool.Close()
 	return nil
@@ -164,11 +219,18 @@ func (p *Postgres) run(ctx context.Context, _ access, do func(context.Context, s
 		return postgres.DescribeError(ctx, err)
 	}
 	if p.sweepDue() {
-		if more, _ := p.sweep(bounded); more {
-			p.sweepSoon()
-		}
+		p.sweeping.Go(p.sweepOnce)
 	}
 	return nil
+}
+
+// sweepOnce sweeps while calls go on.
+func (p *Postgres) sweepOnce() {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	if more, _ := p.sweep(ctx); more {
+		p.sweepSoon()
+	}
 }
 
 func (p *Postgres) execute(ctx context.Context, statement string, arguments ...any) (bool, error) {

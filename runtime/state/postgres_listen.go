@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/operator"
 	"hatchel/runtime/postgres"
 )
 
@@ -20,6 +22,8 @@ const (
 	listenPing  = 15 * time.Second       // how often the connection is checked, and the processes are counted
 	trustAgain  = 3 * time.Second        // after a connection was lost
 	listenAgain = 100 * time.Millisecond // the longest pause after a connection was lost
+
+	notifyTimeout = 5 * time.Second // of a notification of this process to itself
 )
 
 // keepAlive makes the database notice within 15 seconds that the machine of a listener is gone, so that its lock does
@@ -130,11 +134,7 @@ func (p *Postgres) keepListening() {
 // listen listens on one connection, and returns why the connection was lost, and whether it was made.
 func (p *Postgres) listen(ctx context.Context) (listened bool, err error) {
 	l := &p.listener
-	config := p.pool.Config().ConnConfig
-	for name, value := range keepAlive {
-		config.RuntimeParams[name] = value
-	}
-	conn, err := pgx.ConnectConfig(ctx, config)
+	conn, err := postgres.ConnectConfig(ctx, p.direct)
 	if err != nil {
 		return false, err
 	}
@@ -178,18 +178,18 @@ func (p *Postgres) listen(ctx context.Context) (listened bool, err error) {
 	}
 }
 
-// startListening listens on the channel for all, and on that of this process if it hears. A lock of the connection
-// tells other processes that it hears.
+// startListening listens on the channel of this process and on that for all. If the process hears, a lock of the
+// connection tells the others so.
 func (p *Postgres) startListening(ctx context.Context, conn *pgx.Conn, hearing bool) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{p.channelOf("")}.Sanitize()); err != nil {
+	if err := checkNotifications(ctx, conn, p.pool, p.channelOf(p.name)); err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()); err != nil {
 		return err
 	}
 	if hearing {
-		if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{p.channelOf(p.name)}.Sanitize()); err != nil {
-			return err
-		}
 		key := int64(uint64(p.tables)<<32 | uint64(lockOf(p.name)))
 		if _, err := conn.Exec(ctx, "SELECT pg_try_advisory_lock_shared($1)", key); err != nil {
 			return err
@@ -205,6 +205,36 @@ func (p *Postgres) startListening(ctx context.Context, conn *pgx.Conn, hearing b
 	p.listener.trusted.Store(&trusted)
 	return nil
 }
+
+// checkNotifications has a connection listen on a channel, and returns an error unless a notification arrives there.
+// News that arrive before it are not acknowledged, and so are sent again.
+func checkNotifications(ctx context.Context, conn *pgx.Conn, sender executor, channel string) error {
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
+		return err
+	}
+	if _, err := sender.Exec(ctx, "SELECT pg_notify($1, '')", channel); err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, notifyTimeout)
+	defer cancel()
+	for {
+		notification, err := conn.WaitForNotification(waiting)
+		switch {
+		case waiting.Err() != nil && ctx.Err() == nil:
+			return errNotNotified
+		case err != nil || notification.Payload == "":
+			return err
+		}
+	}
+}
+
+// executor is a connection or a pool.
+type executor interface {
+	Exec(ctx context.Context, statement string, arguments ...any) (pgconn.CommandTag, error)
+}
+
+const errNotNotified = operator.Error("its notifications do not arrive: the address, or that of listen if there is " +
+	"one, must name the same database, and not a pooler that assigns connections per transaction")
 
 // channelOf returns the channel of a process; that of all for the empty name.
 func (p *Postgres) channelOf(name string) string {
@@ -244,8 +274,12 @@ func (p *Postgres) receive(ctx context.Context, channel, payload string) error {
 	}
 	from, items, ok := l.reader.read(channel, payload)
 	if !ok && !l.forged {
-		l.forged = true
-		l.each(func(s *subscriber) { s.attempted(ErrForged) })
+		l.each(func(s *subscriber) {
+			if !l.forged {
+				l.forged = true
+				s.attempted(ErrForged)
+			}
+		})
 	}
 	for _, i := range items {
 		switch i.kind {

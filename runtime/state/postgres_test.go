@@ -3,10 +3,12 @@ package state_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,7 +62,7 @@ func TestOpenPostgresRejectsOtherDatabases(t *testing.T) {
 		"another user":     {changed(func(v *url.URL) { v.User = url.UserPassword("ada", "hunter2") }), "rejects the user"},
 		"no schema":        {changed(func(v *url.URL) { v.RawQuery = "search_path=hunter2" }), "has no schema"},
 	} {
-		if err := state.CheckPostgres(t.Context(), c.address); name != "no schema" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
+		if err := state.CheckPostgres(t.Context(), c.address, ""); name != "no schema" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2")) {
 			t.Errorf("%s is checked: %v", name, err)
 		}
 		s, err := state.OpenPostgres(t.Context(), c.address)
@@ -71,16 +73,16 @@ func TestOpenPostgresRejectsOtherDatabases(t *testing.T) {
 			t.Errorf("%s is opened: %v", name, err)
 		}
 	}
-	check(t, state.CheckPostgres(t.Context(), address))
+	check(t, state.CheckPostgres(t.Context(), address, ""))
 	s := openDatabase(t, address)
 	check(t, s.Close())
-	check(t, state.CheckPostgres(t.Context(), address))
+	check(t, state.CheckPostgres(t.Context(), address, ""))
 	execute(t, db, "UPDATE hatchel_state SET version = 99")
 	if _, err := state.OpenPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "a newer version of this program (schema 99, supported is 4)") {
 		t.Errorf("got %v", err)
 	}
 	execute(t, db, "UPDATE hatchel_state SET version = 1")
-	if err := state.CheckPostgres(t.Context(), address); err == nil || !strings.Contains(err.Error(), "an older version of this program (schema 1, supported is 4)") {
+	if err := state.CheckPostgres(t.Context(), address, ""); err == nil || !strings.Contains(err.Error(), "an older version of this program (schema 1, supported is 4)") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -145,10 +147,12 @@ func TestPostgresSweepsInBatches(t *testing.T) {
 	}
 	expired()
 	s := openDatabaseFor(t, address)
-	for range 3 {
+	eventually(t, func() bool {
 		known(t, s, "first")
-	}
-	left(t, db, map[string]int{ownRecords: 1})
+		var n int
+		check(t, db.QueryRow(t.Context(), "SELECT count(*) FROM hatchel_"+ownRecords).Scan(&n))
+		return n == 1
+	})
 	expired()
 	s = openDatabaseFor(t, address)
 	s.SetQuota(1 << 20) // less than what has expired takes
@@ -204,6 +208,34 @@ func killListeners(t testing.TB, db *pgx.Conn) {
 	t.Helper()
 	execute(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_locks%' "+
 		"AND application_name = current_schema() AND pid <> pg_backend_pid()")
+}
+
+func TestIdleConnectionsAreClosedButForOne(t *testing.T) {
+	address, _ := postgrestest.Schema(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, ctx := openDatabase(t, address), context.WithoutCancel(t.Context())
+		defer s.Close()
+		db := must[*pgx.Conn](t)(pgx.Connect(ctx, address))
+		defer db.Close(ctx)
+		expect := func(want int) {
+			t.Helper()
+			eventually(t, func() bool {
+				const query = "SELECT count(*) FROM pg_stat_activity " +
+					"WHERE application_name = current_schema() AND pid <> pg_backend_pid() AND query NOT LIKE '%SCHEMA%'"
+				var n int
+				check(t, db.QueryRow(ctx, query).Scan(&n))
+				return n == want
+			})
+		}
+		var adding sync.WaitGroup
+		for i := range 64 {
+			adding.Go(func() { add(t, s, recordOf(fmt.Sprint(i), time.Now().Add(time.Hour))) })
+		}
+		adding.Wait()
+		expect(4)
+		time.Sleep(time.Minute)
+		expect(1)
+	})
 }
 
 func TestLostConnectionComesBack(t *testing.T) {

@@ -50,8 +50,8 @@ func (p *Process) SetLog(log *slog.Logger) {
 	p.log = log
 }
 
-// Failures logs that some background work fails, once, and that it works again. Its methods belong to
-// one goroutine.
+// Failures logs that some background work fails, once, and that it works again. [ErrForged] is no failure, and is
+// logged as often as it is recorded. Its methods belong to one goroutine.
 type Failures struct {
 	process *Process
 	work    string
@@ -66,6 +66,10 @@ func (f *Failures) Record(err error) {
 	f.process.mu.Lock()
 	log := f.process.log
 	f.process.mu.Unlock()
+	if errors.Is(err, ErrForged) && log != nil {
+		log.Warn("notification ignored", "error", err)
+		return
+	}
 	if failing := err != nil; failing == f.failing || log == nil || f.process.ctx.Err() != nil {
 		return
 	}

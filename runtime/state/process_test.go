@@ -178,3 +178,18 @@ func TestRepeatedFailureIsLoggedOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestForgedNotificationIsLoggedAsNoFailure(t *testing.T) {
+	inBubble(t, func(t *testing.T, s state.Store) {
+		p, _ := worker(t, s)
+		defer p.Close()
+		var log strings.Builder
+		p.SetLog(slog.New(slog.NewTextHandler(&log, nil)))
+		f := p.LogFailures("watching")
+		f.Record(state.ErrForged)
+		f.Record(nil)
+		if got := log.String(); !strings.Contains(got, "notification ignored") || strings.Count(got, "\n") != 1 {
+			t.Errorf("the log is\n%s", got)
+		}
+	})
+}

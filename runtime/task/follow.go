@@ -8,7 +8,7 @@ import (
 	"hatchel/runtime/state"
 )
 
-// Audience is told of tasks that change. Its methods may be called concurrently and must not block.
+// Audience is notified of tasks that change. Its methods may be called concurrently and must not block.
 type Audience interface {
 	// TaskChanged is called when a task has changed, with its members as encoded JSON without braces.
 	TaskChanged(id string, members []byte)
@@ -17,7 +17,7 @@ type Audience interface {
 	FollowsTask(id string) bool
 }
 
-// SetAudience sets who is told of changes.
+// SetAudience sets the Audience.
 func (r *Registry) SetAudience(a Audience) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

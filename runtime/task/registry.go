@@ -66,7 +66,7 @@ func NewRegistry(process *state.Process, isOpen func() bool, events Events) *Reg
 	return r
 }
 
-// Watch has the tasks of dead processes ended. It must be called once. Looks says whether Look will be called.
+// Watch ends the tasks of dead processes. It must be called once. Looks says whether Look will be called.
 func (r *Registry) Watch(looks bool) {
 	if looks {
 		r.mu.Lock()

@@ -2,7 +2,7 @@ package task
 
 import "sync"
 
-// saveLock is held while a task is saved and reported, so that nobody is told of an older state last.
+// saveLock is held while a task is saved and reported, so that reports arrive in the order of the saves.
 type saveLock struct {
 	sync.Mutex
 	users int // that hold it or wait for it; guarded by Registry.mu

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock rules only add rights: what contains the configuration directory has no rule, but everything beside it has.
+// Landlock rules only add rights: no directory that contains the configuration directory has a rule, but all other
+// entries of these directories have.
 
 // findAncestors finds the configuration directory and the directories that contain it.
 func (s *Sandbox) findAncestors() {

@@ -51,5 +51,8 @@ func (e *extent) Visit(n *ast.Node) {
 // source is the text of a part.
 func (c *compiler) source(n ast.Node) string {
 	s := c.fullSpan(n)
+	if c.src[s.from:s.to] == "." { // the element, before the name of a member
+		return "#"
+	}
 	return c.src[s.from:s.to]
 }

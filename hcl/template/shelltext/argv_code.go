@@ -82,12 +82,11 @@ func (c argvCheck) checkLine(words []word, stdin taint) {
 // $1 ...", "sh", input.x].
 func (c argvCheck) checkInlineShell(words []word, stdin taint) {
 	for i, w := range words {
-		_, p, _ := lookup(w.text)
-		code := codeAfterC(words[i+1:])
-		if !p.shell || !w.constant || code < 0 || !words[i+1+code].constant {
+		code := shellCode(words[i:])
+		if code == 0 {
 			continue
 		}
-		at := words[i+1+code]
+		at := words[i+code]
 		if c.HasErrorAt(at.arg.Range) {
 			return
 		}
@@ -97,7 +96,7 @@ func (c argvCheck) checkInlineShell(words []word, stdin taint) {
 		a.nested, a.errorsOnly = &nested{0, len(at.text)}, true
 		a.anyTainted = a.anyTainted || stdin.max(maxTaint(words)).level > trusted
 		line := simpleCommand{scope{stdin: stdin, top: true}, words}
-		a.untilUnchanged(func() { a.inlineCode(line, words[i+1:]) })
+		a.untilUnchanged(func() { a.inlineCode(line, words[i:]) })
 	}
 }
 

@@ -1,10 +1,6 @@
 package shelltext
 
-import (
-	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
-)
+import "mvdan.cc/sh/v3/syntax"
 
 // test walks the expression of [[ ... ]].
 func (a *taintWalk) test(x syntax.TestExpr, sc scope) {
@@ -37,15 +33,14 @@ func (a *taintWalk) test(x syntax.TestExpr, sc scope) {
 // checkNumber checks a word that the shell evaluates as a number.
 func (a *taintWalk) checkNumber(w *syntax.Word, sc scope) {
 	t := a.word(w, sc)
-	if lit := w.Lit(); strings.Trim(lit, "0123456789") != "" {
-		t = t.max(a.variable(lit, sc)).max(a.named(lit, map[string]bool{}))
-	}
-	syntax.Walk(w, func(n syntax.Node) bool {
-		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil {
-			t = t.max(a.named(p.Param.Value, map[string]bool{}))
+	for text, p := range flatten(w.Parts) {
+		for _, name := range variableName.FindAllString(text, -1) {
+			t = t.max(a.variable(name, sc)).max(a.named(name, map[string]bool{}))
 		}
-		return true
-	})
+		if p, ok := p.(*syntax.ParamExp); ok && p.Param != nil {
+			t = t.max(a.named(nameKey(p.Param.Value, sc), map[string]bool{}))
+		}
+	}
 	a.rejectNumber(w, t)
 }
 

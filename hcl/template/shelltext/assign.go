@@ -6,13 +6,11 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"hatchel/hcl/template"
 )
 
 // assign records an assignment by n to a variable.
 func (a *taintWalk) assign(n syntax.Node, name string, t taint) {
-	if t.level == tainted && codeVariables[name] {
+	if t.level == tainted && (LoadsCode(name) || computedVariables[name]) {
 		a.errorAt(n, "Value in a program's code",
 			`The shell or other programs compute with the variable %s, or find code through it, so it `+
 				`cannot hold %s. Use a variable of another name.`, name, t.from)
@@ -31,6 +29,9 @@ func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 		for _, e := range as.Array.Elems {
 			a.checkArithmetic(e.Index, sc)
 			t = t.max(a.word(e.Value, sc))
+			if as.Name != nil {
+				a.noteNames(as.Name.Value, e.Value, sc)
+			}
 		}
 	}
 	if as.Name == nil {
@@ -40,33 +41,46 @@ func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 		t = t.concatenated()
 	}
 	a.assign(as, as.Name.Value, t)
-	a.noteNames(as.Name.Value, as.Value)
+	a.noteNames(as.Name.Value, as.Value, sc)
+	if as.Value != nil && LoadsCode(as.Name.Value) {
+		a.checkProgramFile(word{node: as.Value})
+	}
 	return t
 }
 
-// noteNames records the variables that a constant text names, which is assigned to a variable.
-func (a *taintWalk) noteNames(variable string, w *syntax.Word) {
-	var text strings.Builder
-	if w == nil || !literalParts(&text, w.Parts) {
+// noteNames records the variables that a word names which is assigned to a variable: in its constant text, and through
+// other variables. It does not read commands in the word.
+func (a *taintWalk) noteNames(variable string, w *syntax.Word, sc scope) {
+	if w == nil {
 		return
 	}
-	for _, name := range variableName.FindAllString(text.String(), -1) {
-		if !slices.Contains(a.names[variable], name) {
-			a.names[variable], a.changed = append(a.names[variable], name), true
+	for text, p := range flatten(w.Parts) {
+		names := variableName.FindAllString(text, -1)
+		if x, ok := p.(*syntax.ParamExp); ok && x.Param != nil {
+			names = a.names[nameKey(x.Param.Value, sc)]
+			if x.Exp != nil {
+				a.noteNames(variable, x.Exp.Word, sc)
+			}
+		}
+		for _, name := range names {
+			if !slices.Contains(a.names[variable], name) {
+				a.names[variable], a.changed = append(a.names[variable], name), true
+			}
 		}
 	}
 }
 
-var variableName = regexp.MustCompile(`[A-Za-z_]\w*`)
+// nameKey returns the key in names of a variable. All positional parameters of a function have one.
+func nameKey(variable string, sc scope) string {
+	if isPositional(variable) {
+		return argsKey(sc.function)
+	}
+	return variable
+}
 
-// codeVariables determine which code programs run.
-var codeVariables = template.WordSet(`PATH IFS ENV BASH_ENV PS1 PS4 PROMPT_COMMAND SHELLOPTS BASHOPTS LD_PRELOAD
-	LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES EDITOR VISUAL PAGER BROWSER GIT_SSH GIT_SSH_COMMAND GIT_PAGER
-	GIT_EDITOR GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS LESSOPEN LESSCLOSE MANPAGER PERL5OPT
-	PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP PYTHONHOME RUBYOPT RUBYLIB NODE_OPTIONS NODE_PATH JAVA_TOOL_OPTIONS
-	_JAVA_OPTIONS MAKEFLAGS TAR_OPTIONS AWKPATH GCONV_PATH SHELL RANDOM SRANDOM SECONDS LINENO OPTIND HISTCMD
-	EPOCHSECONDS EPOCHREALTIME BASHPID BASH_MONOSECONDS UID EUID PPID HISTSIZE HISTFILESIZE TMOUT COLUMNS LINES
-	BASH_ARGV0 BASH_COMPAT COMP_WORDBREAKS CDPATH`)
+func argsKey(function string) string { return "@" + function }
+
+var variableName = regexp.MustCompile(`[A-Za-z_]\w*`)
 
 // declare follows export, readonly, local, declare and typeset.
 func (a *taintWalk) declare(c *syntax.DeclClause, sc scope) {

@@ -1,6 +1,9 @@
 package shelltext
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // builtin follows and checks the builtin commands of the shell.
 func (a *taintWalk) builtin(l simpleCommand, name string) {
@@ -22,10 +25,16 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 		}
 	case "export", "readonly", "local", "declare", "typeset", "let":
 		for _, w := range operands {
-			if n, _, ok := strings.Cut(w.text, "="); !ok || name == "let" {
+			n, _, ok := strings.Cut(w.text, "=")
+			switch {
+			case !ok || name == "let":
 				a.rejectName(w.node, w.taint)
-			} else if n != "" {
+			case n != "":
 				a.assign(w.node, n, w.taint)
+				a.noteNames(n, w.node, l.scope)
+			}
+			if LoadsCode(n) {
+				a.checkProgramFile(w)
 			}
 		}
 	case "printf":
@@ -35,16 +44,26 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 	case "cd", "pushd", "popd":
 		a.assign(first.node, "PWD", maxTaint(l.words).concatenated())
 		a.assign(first.node, "OLDPWD", maxTaint(l.words).concatenated())
-	case "tee":
-		a.join(a.vars, files, l.stdin)
-		for _, w := range operands {
-			a.noteWritten(w.node, l.stdin)
+	case "tee", "dd", "sponge":
+		a.noteCopied(operands, l.stdin, false)
+	case "sort":
+		if slices.ContainsFunc(operands, func(w word) bool { return strings.HasPrefix(w.text, "-o") }) {
+			a.noteCopied(operands, l.stdin, false)
 		}
+	case "cp", "mv", "ln", "install":
+		from := taint{}
+		if slices.ContainsFunc(operands, func(w word) bool { return w.constant && standardFile(w.text) }) {
+			from = l.stdin
+		}
+		a.noteCopied(operands, from, true)
 	case "env", "sudo", "doas", "alias":
 		for _, w := range operands {
 			n, code, ok := strings.Cut(w.text, "=")
 			if ok && n != "" {
-				a.assign(w.node, n, w.taint)
+				a.join(a.vars, n, w.taint)
+			}
+			if LoadsCode(n) {
+				a.checkProgramFile(w)
 			}
 			if ok && name == "alias" && w.constant {
 				a.inline(w.node, code, l.scope)
@@ -79,6 +98,7 @@ func (a *taintWalk) setCommand(l simpleCommand, operands []word) {
 				`%s may begin with "-" and change how the shell works. Write set -- before it.`, w.from)
 		}
 		a.join(a.args, l.function, w.taint)
+		a.noteNames(argsKey(l.function), w.node, l.scope)
 	}
 }
 

@@ -13,6 +13,7 @@ type commandSpec struct {
 	codes   string // longer options whose argument is code
 	files   string // options whose argument is a file of code, instead of an operand
 	loads   string // options whose argument is code, or a file of it, that is run in addition
+	adds    string // options whose argument is code that is run in addition
 	paths   string // options whose argument is a file or a folder
 	takes   string // letters of short options with an argument that is data
 	long    string // longer options with an argument that is data
@@ -22,7 +23,10 @@ type commandSpec struct {
 	shell   bool   // -c, also combined as in -ec, makes the first operand code
 	stdin   bool   // without a program in its words it reads one from its standard input
 	always  bool   // it always runs its standard input
+	remote  bool   // its commands run on another machine or in a container, with other files
 	hint    string // how to pass a value instead; empty for hintFixed
+
+	runsShell bool // the code of its options is of a shell
 }
 
 // operandKind is the meaning of a program's operands.
@@ -64,6 +68,13 @@ func wrapper(takes string, skip int, long string) commandSpec {
 	return commandSpec{takes: takes, long: long, operand: command, skip: skip}
 }
 
+// shellWrapper specifies a wrapper that runs a shell if there is no command line.
+func shellWrapper(takes string, skip int, long string) commandSpec {
+	s := wrapper(takes, skip, long)
+	s.stdin = true
+	return s
+}
+
 // fileReader specifies a program whose operands are files or folders.
 func fileReader(takes, paths string) commandSpec {
 	return commandSpec{takes: takes, paths: paths, operand: file}
@@ -72,14 +83,14 @@ func fileReader(takes, paths string) commandSpec {
 // commandSpecs are the programs that run code from their words or input, or that take names of files. All other
 // programs are assumed to treat their words as data.
 var commandSpecs = expandNames(map[string]commandSpec{
-	"sh bash dash ash ksh mksh zsh fish csh tcsh rbash": {takes: "oO",
+	"sh bash dash ash ksh mksh zsh fish csh tcsh rbash yash nu elvish xonsh": {takes: "oO",
 		loads: "--rcfile --init-file", operand: fileFirst,
 		shell: true, stdin: true, hint: hintShell},
 
 	"python pypy": withFiles(interpreter("c", "WX", "sys.argv[1]", "", ""), "-m"),
 	"perl":        interpreter("eE", "", "$ARGV[0]", "", "-I -M -m"),
 	"ruby":        interpreter("e", "EK", "ARGV[0]", "", "-I -r"),
-	"node nodejs": interpreter("ep", "C", "process.argv[1]", "--eval --print",
+	"node nodejs": interpreter("ep", "C", "process.argv[1]", "--eval --print -pe",
 		"-r --require --import --loader --experimental-loader"),
 	"bun":             interpreter("ep", "", "process.argv[1]", "--eval --print", "-r --preload"),
 	"php":             interpreter("rBRE", "", "$argv[1]", "--run", "-d -c -z"),
@@ -94,82 +105,162 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"scala":           interpreter("e", "", "args(0)", "", ""),
 	"pwsh powershell": interpreter("c", "", "$args[0]", "-Command -command -EncodedCommand", ""),
 	"guile":           interpreter("c", "", "(cadr (command-line))", "", ""),
-	"deno":            {codes: "--eval", operand: codeRest},
-	"emacs":           {codes: "--eval --execute -eval -f --funcall"},
-	"m4":              {code: "D", codes: "--define", takes: "BFtI", operand: fileFirst, stdin: true},
-	"crontab":         {operand: fileFirst, takes: "u", stdin: true},
+	"deno":            {codes: "--eval", operand: codeRest, stdin: true},
+	"deno-run go-run": {operand: fileFirst, stdin: true},
+	"java": {takes: "p", files: "-jar", loads: "-cp -classpath --class-path", long: "--source",
+		operand: fileFirst, stdin: true},
+	"R octave octave-cli gnuplot maxima gp erl iex irb ipython ghci racket clojure clj swipl sbcl clisp ocaml wish": {
+		code: "eg", codes: "--eval -eval", files: "-f --file --script", loads: "-l --load", operand: fileFirst,
+		stdin: true},
+	"jshell groovysh": {operand: fileFirst, stdin: true},
+
+	"emacs":   {codes: "--eval --execute -eval -f --funcall", loads: "-l --load --script"},
+	"m4":      {adds: "-D --define", takes: "BFtI", operand: fileFirst, stdin: true},
+	"crontab": {operand: fileFirst, takes: "u", stdin: true},
 	"awk gawk mawk nawk": {code: "e", codes: "--source", files: "-f --file -E --exec", loads: "-i --include -l --load",
 		takes: "vF", long: "--assign --field-separator", operand: codeFirst, rest: true, hint: hintAwk},
 	"sed gsed": {code: "e", codes: "--expression", files: "-f --file", takes: "l", operand: codeFirst, rest: true,
 		hint: hintAwk},
 	"jq": {files: "-f --from-file", loads: "-L", long: "--indent --arg --argjson", paths: "--slurpfile --rawfile",
 		operand: codeFirst, rest: true, hint: hintJq},
-	"yq":    {operand: codeFirst, rest: true, hint: `Give the value in the environment and read it with strenv(X).`},
-	"bc dc": {code: "e", codes: "--expression", files: "-f --file", stdin: true},
-	"ed":    {operand: codeRest, takes: "p", always: true},
-	"batch": {always: true},
-	"ex":    {code: "c", stdin: true},
-	"vi":    {code: "c"},
-	"vim":   {code: "cS", codes: "--cmd"},
-	"gdb":   {codes: "-ex -iex --eval-command -x"},
-	"at":    {files: "-f", takes: "qt", stdin: true},
+	"yq": {operand: codeFirst, rest: true,
+		hint: `Give the value in the environment and read it with strenv(X).`},
+
+	"yq-e yq-eval yq-ea yq-eval-all": {operand: codeFirst, rest: true},
+	"bc dc": {code: "e", codes: "--expression", files: "-f --file", operand: fileFirst,
+		stdin: true},
+	"ed red": {operand: codeRest, takes: "p", always: true},
+	"batch":  {always: true},
+
+	"ex vi vim nvim view": {code: "c", codes: "--cmd", loads: "-S -u -s", always: true},
+	"gdb":                 {codes: "-ex -iex --eval-command", loads: "-x --command", always: true},
+	"lldb":                {codes: "-o -O --one-line", loads: "-s --source", always: true},
+	"at":                  {files: "-f", takes: "qt", stdin: true},
 
 	"psql": {code: "c", codes: "--command", files: "-f --file", takes: "dhopPRTUvFL", stdin: true,
 		hint: hintSQL},
-	"mysql mariadb": {code: "e", codes: "--execute --init-command", takes: "uhPDS", stdin: true, hint: hintSQL},
-	"sqlite3": {codes: "-cmd", loads: "-init", long: "-separator -newline -nullvalue -mmap -vfs",
+	"mysql mariadb": {code: "e", codes: "--execute", adds: "--init-command", takes: "uhPDS", stdin: true,
+		hint: hintSQL},
+	"sqlite3": {adds: "-cmd", loads: "-init", long: "-separator -newline -nullvalue -mmap -vfs",
 		operand: codeRest, skip: 1,
 		stdin: true, hint: hintSQL},
-	"duckdb":            {code: "c", codes: "-cmd", operand: codeRest, skip: 1, stdin: true, hint: hintSQL},
-	"sqlcmd":            {code: "qQ", hint: hintSQL},
-	"clickhouse-client": {code: "q", codes: "--query", stdin: true, hint: hintSQL},
-	"mongosh":           {codes: "--eval", stdin: true},
+
+	"duckdb": {code: "cs", adds: "-cmd", loads: "-init", operand: codeRest, skip: 1, stdin: true,
+		hint: hintSQL},
+
+	"sqlcmd":                             {code: "qQ", stdin: true, hint: hintSQL},
+	"clickhouse-client clickhouse-local": {code: "q", codes: "--query", stdin: true, hint: hintSQL},
+	"clickhouse":                         {},
+	"mongosh mongo":                      {codes: "--eval", stdin: true},
+	"cqlsh trino usql hive beeline impala-shell sqlplus isql snowsql influx": {code: "e", codes: "--execute",
+		stdin: true, hint: hintSQL},
 
 	"env": {code: "S", codes: "--split-string", takes: "u", long: "--unset", paths: "-C --chdir",
-		operand: command},
-	"runuser": {code: "c", codes: "--command", takes: "ugG", operand: command},
-	"flock":   {code: "c", codes: "--command", takes: "wE", operand: command, skip: 1},
-	"sudo":    wrapper("ugpCrtThDR", 0, "--user --group --prompt --chdir --host"),
-	"doas":    wrapper("uC", 0, ""),
+		operand: command, runsShell: true},
+	"runuser": {code: "c", codes: "--command", takes: "ugG", operand: command, stdin: true,
+		runsShell: true},
+	"flock": {code: "c", codes: "--command", takes: "wE", operand: command, skip: 1,
+		runsShell: true},
+
+	"sudo":                     shellWrapper("ugpCrtThDR", 0, "--user --group --prompt --chdir --host"),
+	"doas":                     shellWrapper("uC", 0, ""),
+	"unshare":                  shellWrapper("SGw", 0, ""),
+	"nsenter":                  shellWrapper("tSG", 0, "--target"),
+	"chroot":                   shellWrapper("", 1, ""),
+	"setarch":                  shellWrapper("", 1, ""),
+	"linux32 linux64 fakeroot": shellWrapper("", 0, ""),
+
 	"setpriv": wrapper("", 0, "--reuid --regid --ruid --euid --rgid --egid --groups --inh-caps --ambient-caps "+
 		"--bounding-set --securebits --pdeathsig --selinux-label --apparmor-profile"),
 	"nice": wrapper("n", 0, "--adjustment"),
-	"nohup setsid unshare busybox command builtin catchsegv": wrapper("", 0, ""),
-	"timeout":        wrapper("ks", 1, "--kill-after --signal"),
-	"stdbuf":         wrapper("ioe", 0, ""),
-	"ionice":         wrapper("cnp", 0, ""),
-	"chrt":           wrapper("TPD", 1, ""),
-	"taskset chroot": wrapper("", 1, ""),
-	"nsenter":        wrapper("t", 0, ""),
-	"time":           wrapper("fo", 0, ""),
-	"exec":           wrapper("a", 0, ""),
-	"strace ltrace":  wrapper("eopsu", 0, ""),
-	"systemd-run":    wrapper("puMH", 0, "--unit --property --uid --gid"),
-	"xargs":          wrapper("IiLlnPsdEea", 0, "--replace --max-lines --max-args --max-procs --delimiter --arg-file"),
+	"nohup setsid busybox toybox command builtin catchsegv": wrapper("", 0, ""),
 
-	"su":       {code: "c", codes: "--command", takes: "gGsw"},
-	"script":   {code: "c", codes: "--command"},
+	"choom numactl prlimit sshpass xvfb-run unbuffer rlwrap valgrind dumb-init tini": wrapper("nNmpfds", 0, ""),
+	"bwrap firejail proot torsocks proxychains dbus-run-session":                     wrapper("", 0, ""),
+	"gosu su-exec faketime cgexec":                                                   wrapper("g", 1, ""),
+
+	"timeout":       wrapper("ks", 1, "--kill-after --signal"),
+	"stdbuf":        wrapper("ioe", 0, ""),
+	"ionice":        wrapper("cnp", 0, ""),
+	"chrt":          wrapper("TPD", 1, ""),
+	"taskset":       wrapper("", 1, ""),
+	"time":          wrapper("fo", 0, ""),
+	"exec":          wrapper("a", 0, ""),
+	"strace ltrace": wrapper("eopsu", 0, ""),
+	"systemd-run":   wrapper("puMH", 0, "--unit --property --uid --gid"),
+	"xargs": wrapper("IiLlnPsdEea", 0,
+		"--replace --max-lines --max-args --max-procs --delimiter --arg-file"),
+
+	"docker podman nerdctl docker-compose": {takes: "Hclfp", long: "--host --context --config --file --log-level"},
+	"kubectl oc": {takes: "ns",
+		long: "--namespace --context --kubeconfig --cluster --user --server"},
+
+	"docker-exec podman-exec nerdctl-exec docker-compose-exec": {takes: "euw", skip: 1,
+		long: "--env --env-file --user --workdir --index", operand: command, remote: true},
+	"docker-run podman-run nerdctl-run docker-compose-run": {codes: "--entrypoint", takes: "aceghlmpuvw", skip: 1,
+		long: "--name --volume --mount --env --env-file --user --workdir --network --net --publish --memory --cpus " +
+			"--label --hostname --platform --pull --cap-add --cap-drop --tmpfs --ulimit --gpus --device --add-host",
+		operand: command, remote: true},
+	"kubectl-exec oc-exec": {takes: "cn", long: "--container --namespace --context", operand: command, skip: 1,
+		remote: true},
+
+	"lxc-exec":    {long: "--env --user --group --cwd", operand: command, skip: 1, remote: true},
+	"lxc vagrant": {},
+	"vagrant-ssh": {code: "c", codes: "--command", stdin: true},
+
+	"su":       {code: "c", codes: "--command", takes: "gGw", loads: "-s --shell", stdin: true, runsShell: true},
+	"sg":       {code: "c", operand: codeRest, skip: 1, stdin: true, runsShell: true},
+	"newgrp":   {stdin: true},
+	"script":   {code: "c", codes: "--command", stdin: true, runsShell: true},
 	"watch":    {takes: "nd", operand: codeRest},
-	"parallel": {takes: "jIaN", operand: codeRest},
-	"ssh":      {takes: "BbcDEeFIiJLlmpQRSWw", code: "oO", operand: codeRest, skip: 1, hint: hintRemote},
-	"scp":      {code: "oS", takes: "cFiJlP"},
-	"sftp":     {code: "oSD", takes: "bcFiJlP"},
-	"rsync":    {code: "e", codes: "--rsh --rsync-path"},
-	"tar": {code: "I", paths: "-f --file -C --directory -T --files-from -X --exclude-from", codes: "--to-command --checkpoint-action --use-compress-program --rsh-command --info-script " +
-		"--new-volume-script"},
+	"parallel": {takes: "jIaN", operand: codeRest, always: true},
+	"ssh": {takes: "BbcDEeIiJLlmOpQRSWw", adds: "-o", loads: "-F", operand: codeRest, skip: 1, stdin: true,
+		remote: true, hint: hintRemote},
+	"scp":                {code: "oS", loads: "-F", takes: "ciJlP"},
+	"sftp":               {code: "oSD", loads: "-F -b", takes: "ciJlP", always: true},
+	"ftp lftp smbclient": {code: "ec", always: true},
+	"rsync":              {code: "e", codes: "--rsh --rsync-path"},
+	"tar": {code: "IF", paths: "-f --file -C --directory -T --files-from -X --exclude-from",
+		codes: "--to-command --checkpoint-action --use-compress-program --rsh-command --rmt-command " +
+			"--info-script --new-volume-script"},
 	"git": {code: "c", codes: "--config-env --exec-path --upload-pack --receive-pack",
 		paths: "-C --git-dir --work-tree"},
+
+	"git-clone": {code: "cu", codes: "--config --upload-pack", loads: "--template", takes: "bjo",
+		long: "--branch --depth --origin --reference --filter"},
+	"git-push git-ls-remote git-fetch-pack git-archive": {codes: "--exec --receive-pack --upload-pack", takes: "o"},
+	"git-bisect git-submodule":                          {},
+	"git-bisect-run":                                    wrapper("", 0, ""),
+	"git-submodule-foreach":                             {operand: codeRest},
+	"git-filter-branch": {codes: "--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter " +
+		"--commit-filter --tag-name-filter"},
 	"git-grep":     {code: "O", codes: "--open-files-in-pager", takes: "ABCefm"},
 	"git-rebase":   {code: "x", codes: "--exec"},
 	"git-difftool": {code: "x", codes: "--extcmd"},
-	"make": {codes: "--eval -E", files: "-f --file --makefile", loads: "-C --directory -I --include-dir",
+	"make gmake bmake": {codes: "--eval -E", files: "-f --file --makefile", loads: "-C --directory -I --include-dir",
 		operand: assignment,
 		hint:    `Give the value in the environment of make and read it in the recipe with "$$X".`},
+
 	"nc":          {code: "ec"},
 	"ncat":        {code: "ec", codes: "--exec --sh-exec --lua-exec"},
 	"socat alias": {operand: codeRest},
-	"man":         {code: "PH"},
-	"wget": {code: "e", codes: "--execute --use-askpass",
+
+	"ninja just":  {files: "-f --justfile", takes: "Cjkl"},
+	"cmake":       {loads: "-P -C"},
+	"man":         {code: "PH", codes: "--pager"},
+	"npx":         {code: "c", operand: command, takes: "p", long: "--package"},
+	"pandoc":      {code: "F", codes: "--filter", loads: "-L --lua-filter"},
+	"rpm":         {code: "E", codes: "--eval --define"},
+	"apt apt-get": {code: "oc"},
+	"fd":          {code: "xX", codes: "--exec --exec-batch"},
+	"hg":          {codes: "--config"},
+
+	"go-test go-build go-vet": {codes: "-exec -toolexec -vettool"},
+	"go":                      {},
+	"tcpdump":                 {code: "z", takes: "ciwrsCGW"},
+	"svn rclone restic borg yt-dlp diff3 sdiff fzf bat ag": {codes: "--config-option --diff-cmd --editor-cmd " +
+		"--password-command --rsh --exec --diff-program --preview --pager"},
+	"wget": {code: "e", codes: "--execute --use-askpass", loads: "--config",
 		paths: "-O --output-document -P --directory-prefix -i --input-file --post-file --body-file"},
 	"curl": {code: "K", codes: "--config", paths: "-o --output --output-dir -T --upload-file -c --cookie-jar"},
 
@@ -202,8 +293,9 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"strings":        fileReader("netT", ""),
 	"stat":           fileReader("c", ""),
 	"diff":           fileReader("UCILFW", ""),
-	"grep egrep fgrep rg": {takes: "ABCmedDgtT", long: "--max-count --context --after-context --before-context " +
-		"--include --exclude --regexp --glob --iglob --type --max-depth", paths: "-f --file --exclude-from",
+	"grep egrep fgrep rg": {codes: "--pre", takes: "ABCmedDgtT",
+		long: "--max-count --context --after-context --before-context " +
+			"--include --exclude --regexp --glob --iglob --type --max-depth", paths: "-f --file --exclude-from",
 		operand: file, skip: 1},
 
 	"eval": {operand: codeRest,
@@ -229,7 +321,7 @@ func expandNames(table map[string]commandSpec) map[string]commandSpec {
 }
 
 // commandRunners run the command line that follows their own words.
-var commandRunners = template.WordSet(`docker podman kubectl oc nerdctl lxc flatpak vagrant ssh nix-shell npx
+var commandRunners = template.WordSet(`docker podman kubectl oc nerdctl lxc flatpak vagrant ssh nix-shell
 	docker-compose crictl machinectl toolbox distrobox conda poetry pipenv uv bundle`)
 
 // lookup finds a program by its file name, without a version: python3.11 is python.

@@ -24,12 +24,13 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 		}
 		return
 	}
-	words := unwrap(l.words)
-	if len(words) == 0 || !words[0].constant {
+	lines := commandLines(l.words)
+	words := lines[len(lines)-1]
+	if !words[0].constant {
 		return
 	}
 	inner, p, dangerous := lookup(words[0].text)
-	dangerous = dangerous && p.operand != file || inner == "find"
+	dangerous = dangerous && p.operand != file && (p.operand != data || p.code+p.codes+p.adds != "") || inner == "find"
 	if noOptions[inner] {
 		return
 	}
@@ -100,30 +101,20 @@ func (a *taintWalk) rejectPath(w word, why string) {
 
 // isPath reports whether a value in a word is in a path.
 func (a *taintWalk) isPath(w *syntax.Word, sc scope) bool {
-	found := false
 	var prefix template.PathPrefix
-	var walk func([]syntax.WordPart)
-	walk = func(parts []syntax.WordPart) {
-		for _, p := range parts {
-			switch p := p.(type) {
-			case *syntax.Lit:
-				prefix.AddText(unescape(p.Value))
-			case *syntax.SglQuoted:
-				prefix.AddText(p.Value)
-			case *syntax.DblQuoted:
-				walk(p.Parts)
-			default:
-				if a.part(p, sc).loose {
-					found = found || prefix.IsPath()
-					prefix.AddText("value")
-				} else {
-					prefix.AddDir(a.knownText(p))
-				}
-			}
+	for text, p := range flatten(w.Parts) {
+		switch {
+		case p == nil:
+			prefix.AddText(text)
+		case !a.part(p, sc).loose:
+			prefix.AddDir(a.knownText(p))
+		case prefix.IsPath():
+			return true
+		default:
+			prefix.AddText("value")
 		}
 	}
-	walk(w.Parts)
-	return found
+	return false
 }
 
 // knownText returns the text of a value that is known at load, or a stand-in.

@@ -112,28 +112,25 @@ const inlinePrefix = "\x00"
 
 // inlineShell walks constant code of a shell: sh -c '... $1 ...' sh value.
 func (a *taintWalk) inlineShell(l simpleCommand) {
-	for i, w := range l.words {
-		if _, p, _ := lookup(w.text); p.shell && w.constant {
-			a.inlineCode(l, l.words[i+1:])
-		}
+	for i := range l.words {
+		a.inlineCode(l, l.words[i:])
 	}
 }
 
-// codeAfterC returns the index of the code after -c in the words after a shell, or -1.
-func codeAfterC(words []word) int {
-	for i := range len(words) - 1 {
-		if option := words[i]; !isOperand(option) && !strings.HasPrefix(option.text, "--") &&
-			strings.Contains(option.text, "c") {
-			return i + 1
-		}
+// shellCode returns the index of the constant code that a command line gives to a shell, or 0.
+func shellCode(words []word) int {
+	s, ok := newOptionScanner(words)
+	if !ok || !s.shell && !s.runsShell {
+		return 0
 	}
-	return -1
+	s.run()
+	return s.shellCode
 }
 
-// inlineCode walks the code after -c in the words of a shell.
+// inlineCode walks the constant code in the words of a shell.
 func (a *taintWalk) inlineCode(l simpleCommand, words []word) {
-	i := codeAfterC(words)
-	if i < 0 || !words[i].constant {
+	i := shellCode(words)
+	if i == 0 {
 		return
 	}
 	code, given := words[i], maxTaint(words[i+1:])
@@ -142,6 +139,9 @@ func (a *taintWalk) inlineCode(l simpleCommand, words []word) {
 		given = given.max(l.stdin)
 	}
 	a.join(a.args, sc.function, given)
+	for _, w := range words[i+1:] {
+		a.noteNames(argsKey(sc.function), w.node, sc)
+	}
 	a.inline(code.node, code.text, sc)
 }
 
@@ -152,6 +152,7 @@ func (a *taintWalk) inline(w *syntax.Word, code string, sc scope) {
 	if err != nil {
 		return
 	}
+	a.noteFunctions(file)
 	if a.nested == nil {
 		from, to := a.span(w)
 		a.nested = &nested{from, to}

@@ -39,6 +39,8 @@ func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 	}
 	switch {
 	case r.N != nil && r.N.Value != "0":
+	case (r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut) && standardFile(r.Word.Lit()):
+		return sc.reading(sc.stdin.max(a.vars[files]))
 	case r.Op == syntax.RdrIn, r.Op == syntax.RdrInOut:
 		return sc.reading(a.vars[files])
 	case r.Op == syntax.DplIn:
@@ -64,25 +66,41 @@ func (a *taintWalk) noteFileOutput(s *syntax.Stmt, out taint) {
 }
 
 // noteWritten records what the script writes to a file.
-func (a *taintWalk) noteWritten(w *syntax.Word, t taint) {
-	if a.nested == nil {
-		a.join(a.written, a.fileKey(w), t)
+func (a *taintWalk) noteWritten(w *syntax.Word, t taint) { a.join(a.written, fileKey(w), t) }
+
+// noteCopied records what a command writes to the files that its operands name: the last one, or any of them.
+func (a *taintWalk) noteCopied(operands []word, t taint, toLast bool) {
+	for _, w := range operands {
+		t = t.max(a.written[fileKey(w.node)])
+	}
+	a.join(a.vars, files, t)
+	if toLast && len(operands) > 0 {
+		operands = operands[len(operands)-1:]
+	}
+	for _, w := range operands {
+		a.noteWritten(w.node, t)
 	}
 }
 
-// fileKey identifies a file by the last part of its name, as it is written.
-func (a *taintWalk) fileKey(w *syntax.Word) string {
-	from, to := a.span(w)
-	name := strings.NewReplacer(`"`, "", "'", "", "{", "", "}", "").Replace(a.text[from:to])
+// fileKey identifies a file by the last part of its name as it is written, also after the name of an option.
+func fileKey(w *syntax.Word) string {
+	var text strings.Builder
+	_ = syntax.NewPrinter().Print(&text, w) // writing to memory does not fail
+	name := strings.NewReplacer(`"`, "", "'", "", "{", "", "}", "").Replace(text.String())
+	if i := strings.LastIndexByte(name, '='); i >= 0 {
+		name = name[i+1:]
+	} else if len(name) > 2 && name[0] == '-' && name[1] != '-' {
+		name = name[2:]
+	}
 	return path.Base(name)
 }
 
 // checkProgramFile reports a file that the script writes with a value of the call and then runs.
 func (a *taintWalk) checkProgramFile(w word) {
-	if w.node == nil || a.nested != nil {
+	if w.node == nil {
 		return
 	}
-	if t := a.written[a.fileKey(w.node)]; t.level > trusted {
+	if t := a.written[fileKey(w.node)]; t.level > trusted {
 		a.errorAt(w.node, "Value in a program's code",
 			`The script writes %s to this file and runs it. Keep the program constant, and give it the value as an `+
 				`argument or a file of data.`, t.from)

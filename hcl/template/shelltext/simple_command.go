@@ -39,11 +39,10 @@ func (a *taintWalk) line(l simpleCommand) taint {
 				`write case ${...} in name) ... ;; esac.`, program.from)
 		return maxTaint(l.words)
 	}
-	if strings.Contains(program.text, "/") || !program.constant {
-		a.checkProgramFile(program)
-	}
-	if file := programFile(l.words); file != nil {
-		a.checkProgramFile(*file)
+	for _, line := range commandLines(l.words) {
+		for _, file := range programFiles(line) {
+			a.checkProgramFile(file)
+		}
 	}
 	if !program.constant {
 		return a.output(l, "")
@@ -89,6 +88,9 @@ func maxTaint(words []word) (t taint) {
 // function follows a call of a function of the script.
 func (a *taintWalk) function(l simpleCommand, name string) taint {
 	a.join(a.args, name, maxTaint(l.words[1:]))
+	for _, w := range l.words[1:] {
+		a.noteNames(argsKey(name), w.node, l.scope)
+	}
 	a.join(a.stdin, name, l.stdin)
 	a.piped[name] = a.piped[name] || !l.top
 	return a.out[name]
@@ -104,6 +106,9 @@ func (a *taintWalk) output(l simpleCommand, name string) taint {
 	if !l.top || filters[name] {
 		t = t.max(l.stdin).max(a.vars[files])
 	}
+	if writesVariables(name, l.words) {
+		t = t.max(a.unknownTaint())
+	}
 	t.path = false
 	if searchers[name] {
 		t.loose = false // it writes what it found
@@ -118,6 +123,17 @@ var searchers = template.WordSet("grep egrep fgrep rg find ls git")
 var filters = template.WordSet(`cat head tail sed awk gawk mawk jq yq grep egrep fgrep tr cut sort uniq tee rev tac nl
 	paste fold fmt xargs sh bash python3 python perl ruby node base64 xxd od dd bc dc column join comm iconv expand gzip
 	gunzip zcat`)
+
+// writesVariables reports whether a program writes its environment.
+func writesVariables(name string, words []word) bool {
+	switch name {
+	case "printenv":
+		return true
+	case "env", "set", "export", "declare":
+		return !slices.ContainsFunc(words[1:], isOperand)
+	}
+	return false
+}
 
 // writesNumbersOnly reports whether a program writes nothing but numbers.
 func writesNumbersOnly(name string, words []word) bool {

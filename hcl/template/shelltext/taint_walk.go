@@ -16,17 +16,22 @@ func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, c *sc
 		a.values[h.variable] = h
 		a.setVariable(h.variable, taintOf(h.Type, h.Source))
 	}
+	a.noteFunctions(file)
+	top := scope{top: true}
+	if c.inputs.Stdin != "" {
+		top.stdin = taint{level: tainted, from: standardInput, loose: true}
+	}
+	a.untilUnchanged(func() { a.stmts(file.Stmts, top) })
+}
+
+// noteFunctions records the functions that a script declares.
+func (a *taintWalk) noteFunctions(file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
 			a.functions[f.Name.Value] = true
 		}
 		return true
 	})
-	top := scope{top: true}
-	if c.inputs.Stdin != "" {
-		top.stdin = taint{level: tainted, from: standardInput, loose: true}
-	}
-	a.untilUnchanged(func() { a.stmts(file.Stmts, top) })
 }
 
 func newTaintWalk(d *template.Diagnostics, l *scriptText, in Inputs, bash bool) *taintWalk {
@@ -131,6 +136,9 @@ func (a *taintWalk) stmt(s *syntax.Stmt, sc scope) taint {
 		sc = a.redirect(r, sc)
 	}
 	if s.Cmd == nil {
+		if len(s.Redirs) == 1 && s.Redirs[0].Op == syntax.RdrIn { // $(< file)
+			return sc.stdin
+		}
 		return taint{}
 	}
 	out := a.command(s.Cmd, sc)
@@ -222,7 +230,7 @@ func (a *taintWalk) loop(l syntax.Loop, sc scope) {
 			t = taint{}
 			for _, w := range l.Items {
 				t = t.max(a.splitWord(w, sc))
-				a.noteNames(l.Name.Value, w)
+				a.noteNames(l.Name.Value, w, sc)
 			}
 		}
 		a.assign(l.Name, l.Name.Value, t)

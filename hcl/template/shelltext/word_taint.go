@@ -1,6 +1,7 @@
 package shelltext
 
 import (
+	"iter"
 	"regexp"
 	"strings"
 
@@ -87,7 +88,7 @@ func (a *taintWalk) unknownTaint() taint {
 // variable returns the taint of a variable or a positional parameter.
 func (a *taintWalk) variable(name string, sc scope) taint {
 	switch {
-	case name == "@" || name == "*" || name != "0" && strings.Trim(name, "0123456789") == "" && name != "":
+	case isPositional(name):
 		return a.args[sc.function]
 	case name == "0" && strings.HasPrefix(sc.function, inlinePrefix):
 		return a.args[sc.function]
@@ -95,6 +96,11 @@ func (a *taintWalk) variable(name string, sc scope) taint {
 		return a.unknownTaint()
 	}
 	return a.vars[name]
+}
+
+// isPositional reports whether a variable is a positional parameter, or all of them.
+func isPositional(name string) bool {
+	return name == "@" || name == "*" || name != "0" && strings.Trim(name, "0123456789") == "" && name != ""
 }
 
 // parameter returns the taint of $x, ${x...}, $1, $@ and similar expansions.
@@ -114,6 +120,7 @@ func (a *taintWalk) parameter(p *syntax.ParamExp, sc scope) taint {
 	}
 	if p.Excl && p.Names == 0 {
 		a.rejectName(p, t)
+		t = t.max(a.named(nameKey(name, sc), map[string]bool{})) // ${!x}: the value of the variable that x names
 	}
 	if p.Slice != nil {
 		t = t.concatenated()
@@ -130,6 +137,7 @@ func (a *taintWalk) parameter(p *syntax.ParamExp, sc scope) taint {
 	switch p.Exp.Op {
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		a.assign(p, name, given)
+		a.noteNames(name, p.Exp.Word, sc)
 		return t.max(given)
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
 		return t.max(given)
@@ -177,23 +185,35 @@ func (a *taintWalk) warnUnquoted(w *syntax.Word, sc scope) {
 // describeWord returns a word as commandSpecs see it: the constant text up to the first expansion.
 func (a *taintWalk) describeWord(w *syntax.Word, sc scope) word {
 	t := a.splitWord(w, sc)
-	var text strings.Builder
-	constant := literalParts(&text, w.Parts)
-	return word{text: text.String(), constant: constant, taint: t, node: w}
+	out := word{constant: true, taint: t, node: w}
+	for text, p := range flatten(w.Parts) {
+		if out.constant = p == nil; !out.constant {
+			break
+		}
+		out.text += text
+	}
+	return out
 }
 
-func literalParts(b *strings.Builder, parts []syntax.WordPart) bool {
+// flatten iterates over the parts of a word without its quotes: constant text, or an expansion.
+func flatten(parts []syntax.WordPart) iter.Seq2[string, syntax.WordPart] {
+	return func(yield func(string, syntax.WordPart) bool) { eachPart(parts, yield) }
+}
+
+func eachPart(parts []syntax.WordPart, yield func(text string, p syntax.WordPart) bool) bool {
 	for _, p := range parts {
+		more := true
 		switch p := p.(type) {
 		case *syntax.Lit:
-			b.WriteString(unescape(p.Value))
+			more = yield(unescape(p.Value), nil)
 		case *syntax.SglQuoted:
-			b.WriteString(p.Value)
+			more = yield(p.Value, nil)
 		case *syntax.DblQuoted:
-			if !literalParts(b, p.Parts) {
-				return false
-			}
+			more = eachPart(p.Parts, yield)
 		default:
+			more = yield("", p)
+		}
+		if !more {
 			return false
 		}
 	}

@@ -1,3 +1,4 @@
 state {
-  postgres = "postgres:///tools?host=/var/run/postgresql"
+  postgres = "postgres:///tools?host=/var/run/pgbouncer"
+  listen   = "postgres:///tools?host=/var/run/postgresql"
 }

@@ -1,0 +1,343 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A stream of a POST is resumed through the process that has it: the process of the client asks for
+// what follows its last event, and gets the events until the stream ends. It probes the other process
+// meanwhile, and tells the client when that has gone.
+
+// sentEvent is an event on its way.
+type sentEvent struct {
+	Seq   uint64          `json:"seq"`
+	Frame json.RawMessage `json:"frame,omitempty"`
+}
+
+// streamEnd says why no events follow.
+type streamEnd string
+
+const (
+	streamComplete streamEnd = "complete"
+	streamLost     streamEnd = "lost" // the process does not know the stream
+)
+
+const (
+	probeInterval   = 750 * time.Millisecond
+	readerCheck     = 15 * time.Second // between events, after which a reader elsewhere is checked
+	relayTimeout    = 10 * time.Second // for one message to a process
+	maxQueuedEvents = 4 * maxEvents    // for a client that does not read
+)
+
+// errInterrupted is the reply to a request whose reply cannot be had any more.
+var errInterrupted = &Error{Code: CodeInternalError, Message: "The call was interrupted, or its result was lost with " +
+	"the process that ran it. Whether it had an effect is not known"}
+
+// serveRemoteStream sends the events of a stream that this process does not have.
+func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, sess *session, pos position, ref string) {
+	r := &s.relay
+	if r.courier == nil || pos.process == sess.table.process {
+		s.sendInterrupted(w, pos)
+		return
+	}
+	d := &streamReader{id: rand.Text(), process: pos.process, wake: make(chan struct{}, 1)}
+	if readers := r.streams.add(d); readers != nil {
+		go r.probe(d.process, readers)
+	}
+	defer r.streams.remove(d)
+	asking, cancel := context.WithTimeout(ctx, relayTimeout)
+	err := r.send(asking, d.process, &news{
+		Kind: newsResume, Session: sess.name, Serial: pos.serial, Stream: pos.stream, Seq: pos.seq, Reader: d.id,
+	})
+	cancel()
+	switch {
+	case errors.Is(err, ErrGone):
+		s.sendInterrupted(w, pos)
+		return
+	case err != nil:
+		w.Header()["Retry-After"] = retryAfter
+		http.Error(w, ErrUnavailable.Message, http.StatusServiceUnavailable)
+		return
+	}
+	beginEventStream(w)
+	http.NewResponseController(w).Flush()
+	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	if !s.copyEvents(ctx, w, sess, d, pos, ref) {
+		r.leave(d.process, d.id)
+	}
+}
+
+// leave tells a process that a reader of a stream has left. If that fails, the process sends something to
+// the reader later, and is told again.
+func (r *relay) leave(process, reader string) {
+	ctx, cancel := context.WithTimeout(context.Background(), broadcastTimeout)
+	defer cancel()
+	r.send(ctx, process, &news{Kind: newsLeft, Reader: reader})
+}
+
+// copyEvents sends what a reader receives to its client. It reports whether the stream has ended.
+func (s *Server) copyEvents(
+	ctx context.Context, w http.ResponseWriter, sess *session, d *streamReader, pos position, ref string,
+) (complete bool) {
+	ended, alive := sess.awaitEnd(), time.NewTicker(keepAliveInterval)
+	defer alive.Stop()
+	for {
+		events, end, broken := d.take()
+		for _, e := range events {
+			if e.Seq <= pos.seq {
+				continue // it was sent twice, because the first time had no answer
+			}
+			pos.seq = e.Seq
+			if s.send(w, event{pos.eventID, ref, e.Frame}.append(nil)) != nil {
+				return false
+			}
+		}
+		switch {
+		case end == streamLost:
+			s.sendErrors(w, pos)
+			return true
+		case end != "" || broken:
+			return end != ""
+		}
+		select {
+		case <-d.wake:
+		case <-alive.C:
+			if s.send(w, []byte(keepAliveComment)) != nil {
+				return false
+			}
+		case <-ctx.Done():
+			return false
+		case <-ended:
+			return false
+		case <-s.closing:
+			return false
+		}
+	}
+}
+
+// sendInterrupted answers the requests of a stream that no process has.
+func (s *Server) sendInterrupted(w http.ResponseWriter, pos position) {
+	beginEventStream(w)
+	s.sendErrors(w, pos)
+	http.NewResponseController(w).SetWriteDeadline(time.Time{})
+}
+
+func (s *Server) sendErrors(w http.ResponseWriter, pos position) {
+	var ids []json.RawMessage
+	json.Unmarshal(pos.requests, &ids) // nil has none
+	for _, id := range ids {
+		s.send(w, event{frame: errInterrupted.appendReply(nil, id)}.append(nil))
+	}
+}
+
+// remoteReaders are the readers elsewhere of streams of this process.
+type remoteReaders struct {
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	cancel map[string]context.CancelFunc // by reader; guarded by mu
+}
+
+func (t *remoteReaders) add(reader string, cancel context.CancelFunc) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cancel == nil {
+		t.cancel = make(map[string]context.CancelFunc)
+	}
+	t.cancel[reader] = cancel
+}
+
+func (t *remoteReaders) remove(reader string) {
+	t.mu.Lock()
+	cancel := t.cancel[reader]
+	delete(t.cancel, reader)
+	t.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+// serveResume sends the events of a stream to the process that asks, in the background. It releases
+// sess, which may be nil.
+func (r *relay) serveResume(from string, sess *session, n *news) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.served.add(n.Reader, cancel)
+	r.served.running.Go(func() {
+		defer r.served.remove(n.Reader)
+		if sess == nil || sess.serial != n.Serial {
+			r.sendUntilGone(ctx, from, &news{Kind: newsEvents, Reader: n.Reader, End: streamLost})
+		} else {
+			r.sendStream(ctx, from, sess, n)
+		}
+		if sess != nil {
+			sess.release()
+		}
+	})
+}
+
+// sendStream sends the events of a stream until it ends, or the reader has left or is gone.
+func (r *relay) sendStream(ctx context.Context, to string, sess *session, n *news) {
+	sess.connections.Add(1)
+	defer sess.connections.Add(-1)
+	ended := sess.awaitEnd()
+	check := time.NewTicker(readerCheck)
+	defer check.Stop()
+	from := eventID{n.Stream, n.Seq}
+	for {
+		_, events, open, more := sess.log.after(from)
+		batch := &news{Kind: newsEvents, Reader: n.Reader}
+		for _, e := range events {
+			batch.Events = append(batch.Events, sentEvent{e.seq, e.frame})
+			from.seq = e.seq
+		}
+		if !open {
+			batch.End = streamComplete
+		}
+		if !r.sendUntilGone(ctx, to, batch) || !open {
+			return
+		}
+		select {
+		case <-more:
+		case <-check.C:
+		case <-ended:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sendUntilGone sends news until they have arrived. It reports false if the receiver is gone or ctx
+// has ended.
+func (r *relay) sendUntilGone(ctx context.Context, to string, n *news) bool {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, relayTimeout)
+		err := r.send(attempt, to, n)
+		cancel()
+		if err == nil {
+			return true
+		}
+		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+			return false
+		}
+	}
+}
+
+// streamReader is a client that reads a stream of another process here.
+type streamReader struct {
+	id      string
+	process string
+	wake    chan struct{}
+
+	mu     sync.Mutex
+	events []sentEvent // guarded by mu
+	end    streamEnd   // after them; guarded by mu
+	broken bool        // the events cannot be had any more, but perhaps elsewhere or later; guarded by mu
+}
+
+// take removes and returns what the reader has not sent to its client.
+func (d *streamReader) take() (events []sentEvent, end streamEnd, broken bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	events, d.events = d.events, nil
+	return events, d.end, d.broken
+}
+
+func (d *streamReader) put(events []sentEvent, end streamEnd, broken bool) {
+	d.mu.Lock()
+	d.events = append(d.events, events...)
+	if d.end == "" {
+		d.end = end
+	}
+	d.broken = d.broken || broken || len(d.events) > maxQueuedEvents
+	d.mu.Unlock()
+	trySend(d.wake)()
+}
+
+// streamReaders are the clients that read streams of other processes here.
+type streamReaders struct {
+	mu        sync.Mutex
+	byID      map[string]*streamReader   // guarded by mu
+	byProcess map[string]*processReaders // guarded by mu
+}
+
+// processReaders are those of the streams of one process.
+type processReaders struct {
+	all    map[*streamReader]struct{} // guarded by streamReaders.mu
+	nobody chan struct{}              // closed when there are none
+}
+
+// add adds a reader. For the first one of a process it returns the readers, and otherwise nil.
+func (t *streamReaders) add(d *streamReader) (first *processReaders) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byID == nil {
+		t.byID, t.byProcess = make(map[string]*streamReader), make(map[string]*processReaders)
+	}
+	t.byID[d.id] = d
+	if t.byProcess[d.process] == nil {
+		first = &processReaders{make(map[*streamReader]struct{}), make(chan struct{})}
+		t.byProcess[d.process] = first
+	}
+	t.byProcess[d.process].all[d] = struct{}{}
+	return first
+}
+
+func (t *streamReaders) remove(d *streamReader) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byID, d.id)
+	readers := t.byProcess[d.process]
+	if delete(readers.all, d); len(readers.all) == 0 {
+		close(readers.nobody)
+		delete(t.byProcess, d.process)
+	}
+}
+
+// receive gives events to their reader. It reports false if the reader has left.
+func (t *streamReaders) receive(n *news) bool {
+	t.mu.Lock()
+	d := t.byID[n.Reader]
+	t.mu.Unlock()
+	if d != nil {
+		d.put(n.Events, n.End, false)
+	}
+	return d != nil
+}
+
+func (t *streamReaders) list(readers *processReaders) []*streamReader {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(readers.all))
+}
+
+// probe checks while there are readers of streams of a process whether the process is there.
+func (r *relay) probe(process string, readers *processReaders) {
+	tick := time.NewTicker(probeInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-readers.nobody:
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), relayTimeout)
+		err := r.send(ctx, process, &news{Kind: newsProbe})
+		cancel()
+		for _, d := range r.streams.list(readers) {
+			if errors.Is(err, ErrGone) {
+				d.put(nil, streamLost, false)
+			} else if err != nil {
+				d.put(nil, "", true)
+			}
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// What a client sets in a session is in the record of the session. A process reads it when it needs it:
+// the level when a call is about to send its first message, the resources when the client begins to
+// read the session's own stream here, and when it hears that they have changed.
+
+// readLevelTimeout is how long a message waits for the level of its session.
+const readLevelTimeout = 2 * time.Second
+
+// readLevel reads the level from the record.
+func (sess *session) readLevel() int {
+	ctx, cancel := context.WithTimeout(context.Background(), readLevelTimeout)
+	defer cancel()
+	r, _, err := sess.table.loadRecord(ctx, sess)
+	if err != nil {
+		return defaultLogLevel
+	}
+	level := max(slices.Index(levelNames, r.Level), 0)
+	if level == 0 {
+		level = defaultLogLevel
+	}
+	sess.logLevel.CompareAndSwap(levelUnknown, int32(level))
+	return level
+}
+
+func (sess *session) saveLevel(ctx context.Context, level string) error {
+	return sess.table.updateRecord(ctx, sess, func(r *sessionRecord) error {
+		r.Level = level
+		return nil
+	})
+}
+
+// recordChanged brings the resources into line with the record that another process has changed, in
+// the background.
+func (sess *session) recordChanged() {
+	if sess.isRead() && sess.stale.CompareAndSwap(false, true) {
+		sess.uses.Add(1)
+		go func() {
+			defer sess.release()
+			sess.stale.Store(false)
+			sess.updateResources(context.Background())
+		}()
+	}
+}
+
+// updateShared changes the record and tells the other processes.
+func (sess *session) updateShared(ctx context.Context, change func(*sessionRecord) error) error {
+	err := sess.table.updateRecord(ctx, sess, change)
+	if err == nil {
+		sess.table.server.relay.broadcast(ctx, &news{Kind: newsChanged, Session: sess.name})
+	}
+	return err
+}
+
+// subscribe adds a resource to the record, if the Handler lets the caller follow it.
+func (sess *session) subscribe(ctx context.Context, c *Caller, uri string) error {
+	if err := sess.table.server.follow(ctx, c, uri); err != nil {
+		return err
+	}
+	defer sess.table.server.unfollow(sess.toolset, uri) // last, so that the reader misses nothing
+	err := sess.updateShared(ctx, func(r *sessionRecord) error {
+		switch {
+		case slices.Contains(r.Resources, uri):
+		case len(r.Resources) >= maxResources:
+			return errTooManyResources
+		default:
+			r.Resources = append(r.Resources, uri)
+		}
+		return nil
+	})
+	if err == nil {
+		err = sess.updateResources(ctx)
+	}
+	return err
+}
+
+// unsubscribe undoes subscribe.
+func (sess *session) unsubscribe(ctx context.Context, uri string) error {
+	err := sess.updateShared(ctx, func(r *sessionRecord) error {
+		r.Resources = slices.DeleteFunc(r.Resources, func(other string) bool { return other == uri })
+		return nil
+	})
+	if err == nil {
+		err = sess.updateResources(ctx)
+	}
+	return err
+}
+
+// updateResources follows the resources in the record if the client reads the session's own stream
+// here, and none otherwise. What the reader may not follow any more is left out.
+func (sess *session) updateResources(ctx context.Context) error {
+	sess.updating.Lock()
+	defer sess.updating.Unlock()
+	sess.mu.Lock()
+	reader := sess.reader
+	sess.mu.Unlock()
+	if reader == nil {
+		sess.subscription.keepResources(nil)
+		return nil
+	}
+	r, _, err := sess.table.loadRecord(ctx, sess)
+	if err != nil {
+		return err
+	}
+	sess.subscription.keepResources(r.Resources)
+	for _, uri := range r.Resources {
+		sess.subscription.addResource(ctx, reader, uri)
+	}
+	return nil
+}

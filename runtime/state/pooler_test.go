@@ -1,0 +1,134 @@
+package state_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"hatchel/runtime/postgres/postgrestest"
+	"hatchel/runtime/state"
+)
+
+// startPooler starts a pgbouncer that gives each transaction another connection to the schema of an address. It
+// returns the address of the pooler.
+func startPooler(t *testing.T, address string, settings ...string) string {
+	t.Helper()
+	program := os.Getenv("HATCHEL_TEST_PGBOUNCER")
+	if program == "" {
+		t.Skip("HATCHEL_TEST_PGBOUNCER is not set")
+	}
+	u := must[*url.URL](t)(url.Parse(address))
+	free := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	pooled := free.Addr().String()
+	check(t, free.Close())
+	_, port, _ := net.SplitHostPort(pooled)
+	config := filepath.Join(t.TempDir(), "pgbouncer.ini")
+	check(t, os.WriteFile(config, fmt.Appendf(nil, `[databases]
+hatchel = host=%s port=%s dbname=%s user=%s connect_query='SET search_path TO %s'
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %s
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+server_round_robin = 1
+%s
+`, u.Hostname(), u.Port(), strings.TrimPrefix(u.Path, "/"), u.User.Username(), u.Query().Get("search_path"), port, strings.Join(settings, "\n")), 0o600))
+	var log bytes.Buffer
+	command := exec.Command(program, config)
+	if os.Getuid() == 0 {
+		command.Args = []string{program, "-u", "nobody", config}
+	}
+	command.Stdout, command.Stderr = &log, &log
+	check(t, command.Start())
+	t.Cleanup(func() {
+		command.Process.Kill()
+		command.Wait()
+		if t.Failed() {
+			t.Logf("%s", &log)
+		}
+	})
+	eventually(t, func() bool {
+		conn, err := net.Dial("tcp", pooled)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	return "postgres://hatchel@" + pooled + "/hatchel?sslmode=disable"
+}
+
+func openThrough(t testing.TB, pooled, listen string) *state.Postgres {
+	t.Helper()
+	return must[*state.Postgres](t)(state.OpenPostgresThrough(context.WithoutCancel(t.Context()), pooled, listen))
+}
+
+func TestPostgresStoreThroughAPooler(t *testing.T) {
+	storeSuite(t, func(t *testing.T) func() state.Store {
+		address, _ := postgrestest.Schema(t)
+		pooled := startPooler(t, address)
+		return func() state.Store { return openThrough(t, pooled, address) }
+	})
+}
+
+func TestNewsTravelBesideAPooler(t *testing.T) {
+	address, db := postgrestest.Schema(t)
+	pooled := startPooler(t, address)
+	check(t, state.CheckPostgres(t.Context(), pooled, address))
+	a, b := startProcess(t, openThrough(t, pooled, address)), startProcess(t, openThrough(t, pooled, address))
+	large := strings.Repeat("large", 10_000)
+	for range 10 {
+		a.send(t, b, "to b")
+		b.send(t, nil, "to all")
+		a.send(t, b, large)
+		b.expect(t, a.Name()+" to b", a.Name()+" "+large)
+		a.expect(t, b.Name()+" to all")
+	}
+	killListeners(t, db)
+	b.expect(t, "")
+	a.expect(t, "")
+	b.stop()
+	eventually(t, func() bool { return a.Send(t.Context(), b.Name(), nil) == state.ErrGone })
+}
+
+func TestPoolerInTheWrongPlaceIsReported(t *testing.T) {
+	address, _ := postgrestest.Schema(t)
+	strict := startPooler(t, address)
+	lax := startPooler(t, address, "ignore_startup_parameters = statement_timeout, lock_timeout, synchronous_commit, "+
+		"idle_in_transaction_session_timeout, tcp_keepalives_idle, tcp_keepalives_interval, tcp_keepalives_count")
+	for what, pooled := range map[string]string{"a pooler": strict, "a pooler that ignores settings": lax} {
+		reported := false
+		for range 5 { // a statement can be prepared once on each connection of the pooler
+			s, err := state.OpenPostgres(t.Context(), pooled)
+			if err == nil {
+				_, err = s.Record(t.Context(), "k", "x")
+				s.Close()
+			}
+			reported = reported || err != nil && strings.Contains(err.Error(), "add one to the state block as listen")
+		}
+		if !reported {
+			t.Errorf("that the only address is that of %s is not reported", what)
+		}
+	}
+	other := must[*url.URL](t)(url.Parse(address))
+	other.Path = "/postgres"
+	var checks sync.WaitGroup
+	defer checks.Wait()
+	for what, listen := range map[string]string{"the pooler": lax, "another database": other.String()} {
+		checks.Go(func() {
+			err := state.CheckPostgres(context.WithoutCancel(t.Context()), strict, listen)
+			if err == nil || !strings.Contains(err.Error(), "must name the same database") {
+				t.Errorf("listen names %s: %v", what, err)
+			}
+		})
+	}
+}
