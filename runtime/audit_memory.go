@@ -13,20 +13,19 @@ import (
 	"hatchel/runtime/state"
 )
 
-// rememberAudit lets the state, if there is one, remember the last record of the log in files.
+// rememberAudit lets the state, if there is one, remember the last record of the log.
 func (c *compiler) rememberAudit() {
-	log, ok := c.g.audit.(*audit.Log)
+	log, ok := c.g.audit.(interface {
+		Remember(ctx context.Context, m audit.Memory) (cut bool, err error)
+	})
 	if !ok || c.g.Config.Audit.Stdout || c.diags.HasErrors() {
 		return
 	}
+	m := &auditMemory{}
 	cut := false
 	opened, err := c.build.State.openIfExists(c.ctx)
 	if opened != nil {
-		m := &auditMemory{records: opened.Store, name: auditLocation(c.g.Config.Audit, c.build.Dir)}
-		if declared := c.g.Config.State; declared != nil && declared.Postgres != "" { // shared by several machines
-			host, _ := os.Hostname()
-			m.name = host + " " + m.name
-		}
+		m.records, m.name = opened.Store, c.auditName()
 		cut, err = log.Remember(c.ctx, m)
 	}
 	if err != nil {
@@ -34,8 +33,22 @@ func (c *compiler) rememberAudit() {
 	}
 	if cut {
 		c.build.Log.Error("audit log cut off: records at its end are missing that the state remembers",
-			"file", c.g.Config.Audit.File)
+			"log", m.name)
 	}
+}
+
+// auditName names the log in the state: a table by its database, and files by their machine, if several share the
+// state, and their path.
+func (c *compiler) auditName() string {
+	if table, ok := c.g.audit.(*audit.Table); ok {
+		return table.Place()
+	}
+	path := auditLocation(c.g.Config.Audit, c.build.Dir)
+	if declared := c.g.Config.State; declared != nil && declared.Postgres != "" {
+		host, _ := os.Hostname()
+		return host + " " + path
+	}
+	return path
 }
 
 // auditMemory keeps the head of a log in the state store.

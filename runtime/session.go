@@ -69,8 +69,11 @@ func (c sessionCourier) Send(ctx context.Context, to string, news []byte) error 
 
 // sessionError returns an error as package mcp knows it.
 func sessionError(err error) error {
-	if errors.Is(err, state.ErrUnavailable) {
+	switch {
+	case errors.Is(err, state.ErrUnavailable):
 		return mcp.ErrUnavailable
+	case errors.Is(err, state.ErrFull):
+		return &mcp.Error{Code: mcp.CodeBusy, Message: "The state store is full. Try again later"}
 	}
 	return err
 }
@@ -122,6 +125,21 @@ func (s sessionStore) SaveSession(
 	return existing == nil && err == nil, sessionError(err)
 }
 
+// RemoveSession implements mcp.SessionStore.
+func (s sessionStore) RemoveSession(ctx context.Context, name string) error {
+	r, err := s.records.Record(ctx, kindSession, name)
+	if err == nil && r != nil {
+		err = s.remove(ctx, r)
+	}
+	return sessionError(err)
+}
+
+func (s sessionStore) remove(ctx context.Context, r *state.Record) error {
+	r.NoNotify = true
+	_, err := s.records.Remove(ctx, r)
+	return err
+}
+
 // SaveDeleted implements mcp.SessionStore. The latest record is the first one due.
 func (s sessionStore) SaveDeleted(ctx context.Context, names []byte, until time.Time) error {
 	_, err := s.records.Add(ctx, &state.Record{
@@ -159,8 +177,7 @@ func (s sessionStore) makeRoom(ctx context.Context, group string) error {
 	}
 	oldest, err := s.records.List(ctx, state.Query{Kind: kindSession, Group: group, Limit: 1})
 	if err == nil && len(oldest) > 0 {
-		oldest[0].NoNotify = true
-		_, err = s.records.Remove(ctx, oldest[0])
+		err = s.remove(ctx, oldest[0])
 	}
 	return err
 }

@@ -175,7 +175,7 @@ func (e *unreachableError) Error() string {
 	if r, ok := readReport(e.cause); ok {
 		reason = r.text
 	}
-	return "the database is not reachable: " + cmp.Or(reason, e.cause.Error())
+	return "no connection to the database: " + cmp.Or(reason, e.cause.Error())
 }
 
 func (e *unreachableError) Unwrap() error { return e.cause }

@@ -44,7 +44,7 @@ tool "now" {
 	log := new(strings.Builder)
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		log.WriteString(lines.Text() + "\n")
-		if strings.Contains(lines.Text(), `level=WARN msg="connection failed" connection=mysql.shop error="the database is not reachable: Access denied`) {
+		if strings.Contains(lines.Text(), `level=WARN msg="connection failed" connection=mysql.shop error="no connection to the database: Access denied`) {
 			return
 		}
 	}

@@ -50,10 +50,7 @@ type Log struct {
 	syncFailed  atomic.Bool
 	syncPending atomic.Bool // a background sync is scheduled
 
-	saving      sync.Mutex  // held before writing and syncing
-	memory      Memory      // nil before Remember and after Close; guarded by saving
-	remembers   atomic.Bool // there is a memory
-	keepPending atomic.Bool // a background save of the head is scheduled
+	keeper
 }
 
 // syncDelay is how long a record that is not durable may wait for a sync.
@@ -84,7 +81,7 @@ func (l *Log) Append(r *Record, durable bool) error {
 	sequence, err := l.add(r, l.put)
 	if err == nil {
 		err = l.makeDurable(sequence, durable)
-		l.scheduleMemory()
+		l.schedule(l)
 	}
 	l.setLastError(err)
 	return err
@@ -200,7 +197,7 @@ func (l *Log) Check(context.Context) error {
 // not be written.
 func (l *Log) Close() error {
 	err := l.Append(&Record{Time: time.Now(), Event: EventClosed}, true)
-	l.closeMemory()
+	l.closeMemory(l)
 	if !l.stop() {
 		return nil
 	}

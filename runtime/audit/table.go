@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,8 @@ type Table struct {
 	slowUntil time.Time // until when slowError is returned to callers who wait
 
 	probing atomic.Bool // Check is trying whether records can be written again
+
+	keeper
 }
 
 const (
@@ -76,7 +79,16 @@ func OpenTable(ctx context.Context, address string) (*Table, error) {
 func (t *Table) Append(r *Record, _ bool) error {
 	_, err := t.add(r, t.put)
 	t.setLastError(err)
+	if err == nil {
+		t.schedule(t)
+	}
 	return err
+}
+
+// Place names the database and the schemas of the table, without what the address keeps secret.
+func (t *Table) Place() string {
+	c := t.pool.Config().ConnConfig
+	return fmt.Sprintf("postgres %s@%s:%d/%s %s", c.User, c.Host, c.Port, c.Database, c.RuntimeParams["search_path"])
 }
 
 // Check returns why records cannot be written. If the last one could not, and the database answers
@@ -116,6 +128,7 @@ func (t *Table) Check(ctx context.Context) error {
 func (t *Table) Close() error {
 	closed := &Record{Time: time.Now(), Event: EventClosed, Process: os.Getpid(), Host: hostName()}
 	err := t.Append(closed, true)
+	t.closeMemory(t)
 	if !t.stop() {
 		return nil
 	}

@@ -21,17 +21,19 @@ const maxReferenceRequests = 1 << 10
 
 // streamReference returns the reference of a stream of this process.
 func (sess *session) streamReference(stream uint64, requests []byte) string {
-	return sess.reference(streamName{sess.table.process, sess.serial, stream}, requests)
+	return sess.reference(position{
+		eventID: eventID{stream: stream}, process: sess.table.process, serial: sess.serial, requests: requests,
+	})
 }
 
-// reference returns the reference of a stream. A larger batch is left out.
-func (sess *session) reference(n streamName, requests []byte) string {
-	plain := make([]byte, 0, 17+len(n.Process)+len(requests))
-	plain = binary.BigEndian.AppendUint64(plain, n.Serial)
-	plain = binary.BigEndian.AppendUint64(plain, n.Stream)
-	plain = append(append(plain, byte(len(n.Process))), n.Process...)
-	if len(requests) <= maxReferenceRequests {
-		plain = append(plain, requests...)
+// reference returns a new reference of the stream of a position. A larger batch is left out.
+func (sess *session) reference(pos position) string {
+	plain := make([]byte, 0, 17+len(pos.process)+len(pos.requests))
+	plain = binary.BigEndian.AppendUint64(plain, pos.serial)
+	plain = binary.BigEndian.AppendUint64(plain, pos.stream)
+	plain = append(append(plain, byte(len(pos.process))), pos.process...)
+	if len(pos.requests) <= maxReferenceRequests {
+		plain = append(plain, pos.requests...)
 	}
 	return sess.table.sealer.seal(plain, "event\n"+string(sess.name[:]))
 }

@@ -95,7 +95,7 @@ func (r *relay) broadcast(ctx context.Context, n *news) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), broadcastTimeout)
 	defer cancel()
 	if err := r.send(ctx, "", n); err != nil {
-		r.server.options.Logger.WarnContext(ctx, "other processes not told", "news", string(n.Kind), "error", err)
+		r.server.options.Logger.DebugContext(ctx, "other processes not told", "news", string(n.Kind), "error", err)
 	}
 }
 

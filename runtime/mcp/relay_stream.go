@@ -63,7 +63,7 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 		s.sendInterrupted(w, pos)
 		return
 	case err != nil:
-		refuseForNow(w)
+		s.postponeStream(w, sess, pos)
 		return
 	}
 	beginEventStream(w)
@@ -72,12 +72,6 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 	if !s.copyEvents(ctx, w, sess, d, pos) {
 		r.leave(d.process, d.id)
 	}
-}
-
-// refuseForNow answers a client that can return in a moment.
-func refuseForNow(w http.ResponseWriter) {
-	w.Header()["Retry-After"] = retryAfter
-	http.Error(w, ErrUnavailable.Message, http.StatusServiceUnavailable)
 }
 
 // leave tells a process that a reader of a stream has left. If that fails, the process sends something to
@@ -92,7 +86,7 @@ func (r *relay) leave(process, reader string) {
 func (s *Server) copyEvents(
 	ctx context.Context, w http.ResponseWriter, sess *session, d *streamReader, pos position,
 ) (complete bool) {
-	ref := sess.reference(pos.streamName(), pos.requests)
+	ref := sess.reference(pos)
 	ended, alive := sess.awaitEnd(), time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
 	for {

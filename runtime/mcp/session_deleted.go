@@ -63,7 +63,7 @@ func (t *sessions) saveDeletedSoon(name sessionName) {
 	}
 }
 
-// saveDeleted saves which sessions were ended since the last time.
+// saveDeleted saves which sessions were ended since the last time, and removes their records.
 func (t *sessions) saveDeleted() {
 	t.mu.Lock()
 	d := &t.deleted
@@ -78,7 +78,11 @@ func (t *sessions) saveDeleted() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), saveDeletedTimeout)
 	defer cancel()
-	if err := t.store.SaveDeleted(ctx, names, time.Now().Add(deletedLife)); err != nil {
+	err := t.store.SaveDeleted(ctx, names, time.Now().Add(deletedLife))
+	for size := len(sessionName{}); err == nil && len(names) >= size; names = names[size:] {
+		err = t.store.RemoveSession(ctx, sessionName(names).String())
+	}
+	if err != nil {
 		t.server.options.Logger.WarnContext(ctx, "ended sessions not saved", "error", err)
 	}
 }

@@ -82,6 +82,13 @@ func (m *memorySessions) SaveCall(_ context.Context, _ string, call mcp.StoredCa
 	return true, nil
 }
 
+func (m *memorySessions) RemoveSession(_ context.Context, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, name)
+	return nil
+}
+
 func (m *memorySessions) SaveDeleted(_ context.Context, names []byte, _ time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,6 +160,38 @@ func TestSessionWithALargeClientInfoGoesOnInAnotherProcess(t *testing.T) {
 		}
 		if reply := b.send(t.Context(), "POST", pingMessage, "Mcp-Session-Id", id); reply.StatusCode != http.StatusOK {
 			t.Errorf("the other process answers with %s, %s", reply.Status, readAll(reply))
+		}
+	})
+}
+
+func TestSubscriptionsAndLevelOfASessionGoOnInAnotherProcess(t *testing.T) {
+	withProcesses(t, func(t *testing.T, a, b *testClient) {
+		session := a.sessionHeaders()
+		a.subscribe(session, "note://a")
+		readAll(a.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"error"}}`, session...))
+		b.read(session)
+		b.expectFollowed(1, "returning")
+		got := readAll(b.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"steps"}}`, session...))
+		if !strings.Contains(got, "done") || strings.Contains(got, `"low":true`) {
+			t.Errorf("at the level error: %s", got)
+		}
+	})
+}
+
+func TestDeletedSessionIsNotFoundAfterARestart(t *testing.T) {
+	options := sharedOptions()
+	var session []string
+	withServer(t, options, func(t *testing.T, v *testClient) {
+		session = v.sessionHeaders()
+		v.subscribe(session, "note://a")
+		readAll(v.send(t.Context(), "DELETE", "", session...))
+	})
+	withServer(t, options, func(t *testing.T, v *testClient) {
+		if reply := v.send(t.Context(), "POST", pingMessage, session...); reply.StatusCode != http.StatusNotFound {
+			t.Errorf("got %s", reply.Status)
+		}
+		if n := len(options.SessionStore.(*memorySessions).records); n > 0 {
+			t.Errorf("%d records are left", n)
 		}
 	})
 }

@@ -19,6 +19,9 @@ type SessionStore interface {
 	// reports false, and changes nothing, if the record no longer has this version.
 	SaveSession(ctx context.Context, name, owner string, body []byte, version int, until time.Time) (bool, error)
 
+	// RemoveSession removes the record of a session, if there is one.
+	RemoveSession(ctx context.Context, name string) error
+
 	// SaveDeleted saves the names of sessions that their clients have ended, until a time.
 	SaveDeleted(ctx context.Context, names []byte, until time.Time) error
 

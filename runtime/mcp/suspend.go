@@ -5,9 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
-	"strconv"
-	"time"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -168,16 +165,4 @@ func (r *relay) answerSuspended(
 		err = nil
 	}
 	return true, err
-}
-
-// returnDelay returns when a client should return to another process: those of a process that stops do
-// not return all at once.
-func returnDelay() time.Duration {
-	const earliest, latest = 500 * time.Millisecond, 3 * time.Second
-	return earliest + rand.N(latest-earliest)
-}
-
-// appendRetry appends the field of an event stream that says when the client should return.
-func appendRetry(dst []byte, after time.Duration) []byte {
-	return append(strconv.AppendInt(append(dst, "retry: "...), max(1, after.Milliseconds()), 10), "\n\n"...)
 }

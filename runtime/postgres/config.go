@@ -4,6 +4,7 @@
 package postgres
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -71,10 +72,19 @@ func parse(address string, maxConns int32) (*pgxpool.Config, error) {
 		c.ConnectTimeout = connectTimeout
 	}
 	if c.ValidateConnect == nil {
-		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+		c.ValidateConnect = checkWritable
 	}
 	setParam(config, "application_name", "hatchel")
 	return config, nil
+}
+
+// checkWritable returns an error unless a server accepts writes. PostgreSQL 14 says so when a connection begins; a
+// pooler and older servers are asked.
+func checkWritable(ctx context.Context, conn *pgconn.PgConn) error {
+	if conn.ParameterStatus("in_hot_standby") == "off" && conn.ParameterStatus("default_transaction_read_only") == "off" {
+		return nil
+	}
+	return pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, conn)
 }
 
 // setParam sets a parameter of new connections unless the address does.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"maps"
 	"strconv"
 	"sync"
@@ -24,11 +25,13 @@ type Postgres struct {
 	pool     *pgxpool.Pool
 	direct   *pgxpool.Config // of the connection that listens
 	name     string          // of this process, in news
+	secret   []byte          // nil if it did not exist when the store was opened
 	tables   uint32          // OID of a table, which is in the names of channels and locks
 	channel  string          // of news to all processes
 	outbox   outbox
 	listener listener
 	acks     acks
+	sweeping sync.WaitGroup
 	recordStore
 
 	mu       sync.Mutex
@@ -94,15 +97,30 @@ func parseAddresses(address, listen string) (config, direct *pgxpool.Config, err
 	return config, direct, nil
 }
 
-// prepare creates missing tables, and names the channel that belongs to them.
+// prepare reads the tables, and creates them first if they are missing.
 func (p *Postgres) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	err := p.readTables(ctx)
+	if err == nil || errors.As(err, new(*pgconn.ConnectError)) {
+		return err
+	}
 	if err := postgres.CreateTables(ctx, p.pool, schemaLock, postgresSchema, findTables); err != nil {
 		return err
 	}
-	err := p.pool.QueryRow(ctx, "SELECT 'hatchel_records'::regclass::oid").Scan(&p.tables)
+	return p.readTables(ctx)
+}
+
+// readTables reads what a server needs before its first answer, in one round trip.
+func (p *Postgres) readTables(ctx context.Context) error {
+	const query = "SELECT version, 'hatchel_records'::regclass::oid, (SELECT body FROM hatchel_records " +
+		"WHERE kind = '" + secretKind + "' AND name = '" + secretName + "') FROM hatchel_state"
+	var version int
+	err := p.pool.QueryRow(ctx, query, pgx.QueryExecModeSimpleProtocol).Scan(&version, &p.tables, &p.secret)
 	p.channel = "hatchel_" + strconv.FormatUint(uint64(p.tables), 10)
+	if err == nil {
+		err = checkVersion(version, postgresVersion)
+	}
 	return err
 }
 
@@ -133,6 +151,7 @@ func CheckPostgres(ctx context.Context, address, listen string) error {
 // Close implements Store. It sends the news that are left if the database answers within a second.
 func (p *Postgres) Close() error {
 	p.outbox.close()
+	p.sweeping.Wait()
 	p.listener.close()
 	p.pool.Close()
 	return nil
@@ -200,11 +219,18 @@ func (p *Postgres) run(ctx context.Context, _ access, do func(context.Context, s
 		return postgres.DescribeError(ctx, err)
 	}
 	if p.sweepDue() {
-		if more, _ := p.sweep(bounded); more {
-			p.sweepSoon()
-		}
+		p.sweeping.Go(p.sweepOnce)
 	}
 	return nil
+}
+
+// sweepOnce sweeps while calls go on.
+func (p *Postgres) sweepOnce() {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	if more, _ := p.sweep(ctx); more {
+		p.sweepSoon()
+	}
 }
 
 func (p *Postgres) execute(ctx context.Context, statement string, arguments ...any) (bool, error) {

@@ -147,10 +147,12 @@ func TestPostgresSweepsInBatches(t *testing.T) {
 	}
 	expired()
 	s := openDatabaseFor(t, address)
-	for range 3 {
+	eventually(t, func() bool {
 		known(t, s, "first")
-	}
-	left(t, db, map[string]int{ownRecords: 1})
+		var n int
+		check(t, db.QueryRow(t.Context(), "SELECT count(*) FROM hatchel_"+ownRecords).Scan(&n))
+		return n == 1
+	})
 	expired()
 	s = openDatabaseFor(t, address)
 	s.SetQuota(1 << 20) // less than what has expired takes
@@ -273,7 +275,7 @@ func TestHangingDatabaseIsUnavailable(t *testing.T) {
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, so func() bool) {
+func eventually(t testing.TB, so func() bool) {
 	t.Helper()
 	limit, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
 	defer tick.Stop()

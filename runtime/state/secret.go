@@ -10,13 +10,21 @@ import (
 // SecretSize is the length of the secret in bytes.
 const SecretSize = 32
 
+// The kind and the name of the record of the secret.
+const (
+	secretKind = "secret"
+	secretName = "seal"
+)
+
 // Secret returns the random secret of a store. It is created at the first call and never changes.
 func Secret(ctx context.Context, store Records) ([]byte, error) {
-	const kind, name = "secret", "seal"
-	secret, err := store.Record(ctx, kind, name)
+	if p, ok := store.(*Postgres); ok && p.secret != nil {
+		return p.secret, nil
+	}
+	secret, err := store.Record(ctx, secretKind, secretName)
 	if secret == nil && err == nil {
 		created := &Record{
-			Kind: kind, Name: name, Expires: time.UnixMilli(math.MaxInt64), Body: make([]byte, SecretSize),
+			Kind: secretKind, Name: secretName, Expires: time.UnixMilli(math.MaxInt64), Body: make([]byte, SecretSize),
 			NoNotify: true,
 		}
 		rand.Read(created.Body)

@@ -25,11 +25,16 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 		}
 	case "export", "readonly", "local", "declare", "typeset", "let":
 		for _, w := range operands {
-			if n, _, ok := strings.Cut(w.text, "="); !ok || name == "let" {
+			n, _, ok := strings.Cut(w.text, "=")
+			switch {
+			case !ok || name == "let":
 				a.rejectName(w.node, w.taint)
-			} else if n != "" {
+			case n != "":
 				a.assign(w.node, n, w.taint)
 				a.noteNames(n, w.node, l.scope)
+			}
+			if LoadsCode(n) {
+				a.checkProgramFile(w)
 			}
 		}
 	case "printf":
