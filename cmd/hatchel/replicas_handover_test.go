@@ -5,28 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 )
-
-// startHeldCall starts a call that waits for its user, and returns when the user was asked.
-func startHeldCall(t *testing.T, client officialClient) (ended chan error) {
-	t.Helper()
-	ended = make(chan error, 1)
-	go func() { ended <- checkCall(client, "held") }()
-	awaitNews(t, client, "question")
-	return ended
-}
-
-// replaceAll stops all replicas one after the other, and starts each again.
-func (c *cluster) replaceAll(t *testing.T) {
-	t.Helper()
-	for i, r := range c.replicas {
-		r.terminate(t)
-		r.awaitEnd(t)
-		c.start(t, i)
-	}
-}
 
 // A call that waits for its user outlives every process that it was in, whenever the user answers.
 func TestReplicasHandOverACallThatWaitsForItsUser(t *testing.T) {
@@ -37,26 +19,38 @@ func TestReplicasHandOverACallThatWaitsForItsUser(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, 3)
-			clients := kind.connect(t, c.proxy.URL+"/mcp", 2)
-			ended := startHeldCall(t, clients[0])
-			c.replaceAll(t)
-			clients[0].release()
-			if err := <-ended; err != nil {
-				t.Errorf("answered when all were replaced: %v", err)
-			}
-			ended = startHeldCall(t, clients[1])
-			for i, r := range c.replicas {
-				r.terminate(t)
-				if i == 2 {
-					clients[1].release()
+			for claim, answerAfter := range map[string]int{"when all were replaced": 3, "while the last one stops": 2} {
+				h := startHeldCall(t, kind.connect(t, c.proxy.URL+"/mcp", 1)[0])
+				for i, r := range c.replicas {
+					r.terminate(t)
+					if i == answerAfter {
+						h.client.release()
+					}
+					r.awaitEnd(t)
+					c.start(t, i)
 				}
-				r.awaitEnd(t)
-				c.start(t, i)
-			}
-			if err := <-ended; err != nil {
-				t.Errorf("answered while the last one stops: %v", err)
+				if answerAfter == len(c.replicas) {
+					h.client.release()
+				}
+				awaitEvent(t, h.ended)
+				if h.err != nil || h.text != "held "+h.n {
+					t.Errorf("answered %s: %q, %v", claim, h.text, h.err)
+				}
 			}
 		})
+	}
+}
+
+// A call that waits for its user goes on when a single process was stopped and started again.
+func TestReplicasOfOneContinueACallThatWaitsForItsUser(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1, fmt.Sprintf("state { sqlite = %q }", filepath.Join(t.TempDir(), "state.db")), "")
+	for _, kind := range legacyKinds {
+		h := startHeldCall(t, kind.connect(t, c.replicas[0].url+"/mcp", 1)[0])
+		c.replicas[0].terminate(t)
+		c.replicas[0].awaitEnd(t)
+		c.start(t, 0)
+		h.checkAnswered(t)
 	}
 }
 
@@ -122,7 +116,11 @@ func TestReplicasHandOverCallsThatWaitForApprovals(t *testing.T) {
 			}()
 		}
 		awaitNews(t, client, "question")
-		c.replaceAll(t)
+		for i, r := range c.replicas {
+			r.terminate(t)
+			r.awaitEnd(t)
+			c.start(t, i)
+		}
 		client.release()
 		c.approve(t, 1)
 		got := []string{<-answers, <-answers}

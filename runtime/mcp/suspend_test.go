@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -162,19 +161,5 @@ func TestCallThatCannotBeSuspendedFails(t *testing.T) {
 		v.until(stream, `"id":"ask-1"`)
 		c.server.EndStreams()
 		v.until(stream, `"error":{"code":-32603,"message":"The server was stopped while this call waited for a person, and the call could not be stored.`)
-	})
-}
-
-func TestStreamOfASessionSaysWhenToReturn(t *testing.T) {
-	withAskingHandler(t, func(t *testing.T, c *testClient) {
-		events := c.openSession("2025-11-25").send(t.Context(), "GET", "")
-		defer events.Body.Close()
-		synctest.Wait()
-		c.server.EndStreams()
-		all, err := io.ReadAll(events.Body)
-		var after int
-		if n, _ := fmt.Sscanf(string(all), "retry: %d\n\n", &after); err != nil || n != 1 || after < 500 || after > 3000 {
-			t.Errorf("%v, and %q", err, all)
-		}
 	})
 }
