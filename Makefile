@@ -3,13 +3,15 @@
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
 #   make check          format, vet, lint, tests with -race, coverage of diagnostics, short fuzzing
-#   make check-release  what only a release needs: fuzz, load, soak, kill and bench
+#   make check-release  what only a release needs: fuzz, load, soak, kill, replicas and bench
 #   make fuzz           run every fuzz target for FUZZTIME (default 2m)
 #   make bench          print the table of ratios; BENCH="-quick -rows text" narrows it
 #   make load           2,000 subscribed clients, 500 calls a second and changes for a minute; LOAD="-for 10s" changes that
 #   make soak           all kinds of clients and authors at once for SOAK (default 5m) with -race, then for a minute without
 #   make kill           kill processes during payments KILLS times (default 1000) on SQLite and on PostgreSQL; no payment
 #                       may be repeated or lost
+#   make replicas       kill and replace the processes of a server ROUNDS times (default 10) under clients of every SDK; no session
+#                       and no call of another process may be lost
 #   make kernel         run the sandbox tests on the kernel KERNEL (a vmlinuz for x86-64) in an emulator; APPEND adds to its
 #                       command line
 #   make clean          remove what these targets made
@@ -25,10 +27,11 @@ BENCH       ?=
 LOAD        ?=
 SOAK        ?= 5m
 KILLS       ?= 1000
+ROUNDS      ?= 10
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit reports fuzz-short check-release fuzz bench load soak kill kernel clean
+.PHONY: build test check format vet lint unit reports fuzz-short check-release fuzz bench load soak kill replicas kernel clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -42,7 +45,7 @@ test:
 check:
 	@$(MAKE) --no-print-directory -k -j1 format vet lint unit reports fuzz-short
 
-check-release: fuzz load soak kill bench
+check-release: fuzz load soak kill replicas bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -83,6 +86,9 @@ soak:
 
 kill:
 	.ci/services go test -count 1 -timeout 3h -v -run '^TestAKilledProcessDoesNothingTwice$$' ./cmd/hatchel -kills $(KILLS)
+
+replicas:
+	.ci/services go test -count 1 -timeout 1h -v -run Replicas ./cmd/hatchel -rounds $(ROUNDS)
 
 kernel:
 	.ci/kernel $(KERNEL) $(APPEND)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"hatchel/internal/proxytest"
+	"hatchel/runtime/postgres/postgrestest"
 )
 
 var update = flag.Bool("update", false, "rewrite the tables and transcripts of the documentation")
@@ -237,6 +241,37 @@ func TestTheOfficialConformanceSuitePasses(t *testing.T) {
 		}
 		if !t.Failed() {
 			shows(t, e.row("HTTP", found, nil))
+		}
+	}
+}
+
+// Three processes with one state pass it, too, behind a proxy that sends each request to the next of them.
+func TestTheOfficialConformanceSuitePassesThroughReplicas(t *testing.T) {
+	needsSuite(t)
+	f := example(t, "conformance")
+	f.write("state.hcl", "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n")
+	database, _ := postgrestest.Schema(t)
+	f.env = append(f.env, "STATE="+database)
+	var backends []string
+	for range 3 {
+		u, err := url.Parse(f.serve().url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		backends = append(backends, u.Host)
+	}
+	proxy := proxytest.Start(t, nil, backends...).URL + "/mcp"
+	for _, e := range exams[:2] {
+		found, printed := examine(t, proxy, e.args...)
+		found.complete(t, e, printed)
+		found.again(t, proxy, nil)
+		for name, checks := range found {
+			for _, said := range wrong(checks, nil) {
+				t.Errorf("%s: %s: %s", e, name, said)
+			}
+		}
+		if !t.Failed() {
+			shows(t, e.row("HTTP, three processes", found, nil))
 		}
 	}
 }

@@ -291,6 +291,19 @@ func TestTheReadmeShowsAToolOfTheExamples(t *testing.T) {
 	}
 }
 
+func TestTheGuideShowsTheFilesOfReplicas(t *testing.T) {
+	p := readPage(t, "../docs/running.md")
+	for language, name := range map[string]string{"nginx": "nginx.conf", "yaml": "kubernetes.yaml"} {
+		file, err := os.ReadFile(filepath.Join("replicas", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(p.fences(language), func(f fence) bool { return f.text == string(file) }) {
+			t.Errorf("%s does not show replicas/%s", p.path, name)
+		}
+	}
+}
+
 func TestTheReadmeIsShort(t *testing.T) {
 	const maxLines = 180
 	if n := strings.Count(readPage(t, "../README.md").src, "\n"); n > maxLines {

@@ -19,12 +19,13 @@ var tools = map[string][]string{
 	"ops":         {"count_by_level", "disk_usage", "git_log", "search_logs", "service_status"},
 	"orders":      {"create_order", "get_order", "ledger", "list_orders", "sync_order"},
 	"payments":    {"exchange_rate", "pay_order"},
+	"replicas":    {"ping", "release_hold"},
 	"team":        {"invoice_delete", "invoice_list", "invoice_pay"},
 	"postgres":    {"close_tickets", "open_ticket", "query", "search_tickets"},
 }
 
 // environment is what examples need to load.
-var environment = []string{"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere"}
+var environment = []string{"HELPDESK_DSN=postgres://127.0.0.1:1/nowhere", "STATE_DSN=postgres://127.0.0.1:1/nowhere"}
 
 // loadable is a copy of an example that has what it needs to load.
 func loadable(t *testing.T, name string) *folder {

@@ -48,7 +48,12 @@ func stepRoot(members map[string]*eval.Member, later map[string]string) *eval.Ro
 // stepMember returns the member for the result of one step; why explains when it may be null.
 func stepMember(name string, t *schema.Type, why string) *eval.Member {
 	return &eval.Member{Local: true, Type: t, NullReason: why,
-		Eval: func(f *eval.Frame) (any, error) { return f.Steps[name], nil }}
+		Eval: func(f *eval.Frame) (any, error) {
+			if out, ran := f.Steps[name]; ran {
+				return out, nil
+			}
+			return nil, eval.ErrStepNotRun // in a plan
+		}}
 }
 
 var callerType = schema.ObjectOf(

@@ -563,6 +563,40 @@ func TestPlanSaysWhatWouldBeSent(t *testing.T) {
 	}
 }
 
+func TestAPlanNeverShowsAStepThatHasNotRunAsNull(t *testing.T) {
+	for _, reads := range []string{
+		`fake { value = step.one == null ? 1 : 2 }`,
+		`fake { value = try(step.one.value, 1) }`,
+		`fake { value = can(step.one.value) ? 2 : 1 }`,
+		`fake { value = { of = step.one } }`,
+		`each = step.many
+		 fake { value = each.key }`,
+		`each = [for m in step.many : m.value]
+		 fake { value = each.key }`,
+	} {
+		h := newHost(t, `tool "t" {
+			description = "A tool."
+			step "one" {
+			  when = "1 == 2"
+			  fake { value = 1 }
+			}
+			step "many" {
+			  each = [1, 2]
+			  fake { value = each.value }
+			}
+			step "reads" {
+			  `+reads+`
+			}
+			text = "done"
+		}`)
+		p, _ := h.Current().Program("t")
+		plan, err := p.Plan(t.Context(), nil, []byte(`{}`))
+		if err != nil || !strings.HasSuffix(plan, "step \"reads\":\nnot known before the steps above have run\n") {
+			t.Errorf("%s: got %q, %v", reads, plan, err)
+		}
+	}
+}
+
 func BenchmarkTextTool(b *testing.B) {
 	h := newHost(b, `tool "t" {
 		description = "A tool."

@@ -119,12 +119,18 @@ func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledReques
 func (a *action) fixHeaders() map[string]bool {
 	fixed := map[string]bool{}
 	for _, name := range a.service.ownHeaders {
-		fixed[nethttp.CanonicalHeaderKey(name)] = true
+		fixed[foldHeaderName(name)] = true
 	}
 	for _, name := range a.block.Headers.Names() {
-		delete(fixed, nethttp.CanonicalHeaderKey(name))
+		delete(fixed, foldHeaderName(name))
 	}
 	return fixed
+}
+
+// foldHeaderName returns what names of one header have in common. Services that follow CGI, such as those of WSGI and
+// PHP, read X_Key as X-Key.
+func foldHeaderName(name string) string {
+	return nethttp.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }
 
 var (

@@ -225,7 +225,7 @@ func isHeaderValue(s string) bool { return httpguts.ValidHeaderFieldValue(s) }
 func (r *compiledRequest) addHeaders(f *hcl.Frame, entries *hcl.KeyValues, fixed map[string]bool) error {
 	return eachEntry(f, entries, "header ", scalars, func(name string, texts []string, secret bool) error {
 		reason, canonical := headerNameError(name), nethttp.CanonicalHeaderKey(name)
-		if fixed[canonical] {
+		if fixed[foldHeaderName(name)] {
 			reason = fmt.Sprintf("header %s cannot be set: the connection sets it", name)
 		}
 		if reason != "" {

@@ -350,6 +350,7 @@ func TestNamesOfACallDoNotReplaceHeadersOfTheConnection(t *testing.T) {
 		"a bearer token":         {"  auth {\n    bearer = secret.key\n  }", "input.h", `{"h": {"authorization": "Bearer other"}}`, "the header authorization cannot be set: the connection sets it"},
 		"a key":                  {"  auth {\n    header = { X-Api-Key = secret.key }\n  }", "input.h", `{"h": {"x-api-key": "other"}}`, "the header x-api-key cannot be set"},
 		"an identity":            {`  headers = { X-User = "ann" }`, "input.h", `{"h": {"X-USER": "ben"}}`, "the header X-USER cannot be set"},
+		"with an underscore":     {`  headers = { X-User = "ann" }`, "input.h", `{"h": {"x_user": "ben"}}`, "the header x_user cannot be set"},
 		"in a merged map":        {`  headers = { X-User = "ann" }`, `merge({ X-Other = "x" }, input.h)`, `{"h": {"x-user": "ben"}}`, "cannot be set"},
 		"another header":         {"  auth {\n    bearer = secret.key\n  }", "input.h", `{"h": {"x-trace": "1"}}`, ""},
 		"a name that is written": {"  auth {\n    bearer = secret.key\n  }", `{ Authorization = input.h["a"] }`, `{"h": {"a": "Bearer mine"}}`, ""},

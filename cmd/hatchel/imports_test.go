@@ -61,7 +61,7 @@ var layers = []struct {
 	{of: "cmd/hatchel", may: []string{"cmd/hatchel/reference", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/logging", "runtime/mcp", "runtime/server", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
 	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process"}},
-	{of: "examples", tests: []string{"examples/orders/upstream/shop", "runtime/auth/issuertest", "runtime/mcp"}},
+	{of: "examples", tests: []string{"examples/orders/upstream/shop", "runtime/auth/issuertest", "runtime/mcp", "runtime/postgres/postgrestest"}},
 	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},
 }
 

@@ -60,8 +60,8 @@ func (l *paymentService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"times":%d}`, n)
 }
 
-// paymentTools are three ways to pay: with an idempotency key, with a key and an approval, and with
-// an approval only.
+// paymentTools are four ways to pay: with an idempotency key, with a key and an approval, with an
+// approval only, and with a key and the consent of the user.
 const paymentTools = `
 connection "http" "bank" { base_url = "$BANK" }
 tool "pay" {
@@ -95,6 +95,24 @@ tool "gift" {
   }
   text = "paid ${input.order} ${output.body.times} times"
 }
+tool "consent" {
+  description = "Pay an order if the user is sure."
+  input "order" { type = string }
+  idempotency {}
+  step "user" {
+    ask "sure" {
+      timeout = "5s"
+      elicit { message = "Pay ${input.order}?" }
+    }
+  }
+  step "money" {
+    http "bank" {
+      post = "/"
+      json = { order = input.order }
+    }
+  }
+  text = "paid ${input.order} ${step.money.body.times} times"
+}
 `
 
 // payment is an order to pay. All but gifts have an idempotency key.
@@ -115,8 +133,10 @@ type killTest struct {
 	calls64  atomic.Int64
 	bank     *paymentService
 	decided  chan struct{} // holds something after a decision
+	asked    atomic.Int64  // questions that were answered
 
 	mu       sync.Mutex
+	session  *wireClient // that asks its user; begun once, for all processes; guarded by mu
 	payments []payment
 	answered map[string]string // by order, that were paid; guarded by mu
 	approved map[string]bool   // approvals that were said to be given; guarded by mu
@@ -159,7 +179,12 @@ func (c *killTest) pay(e payment) string {
 	c.mu.Lock()
 	c.calls++
 	c.mu.Unlock()
-	said := <-c.nextReplica().startCall("eve", e.tool, e.arguments())
+	said := ""
+	if e.tool == "consent" {
+		said = c.payWithConsent(e)
+	} else {
+		said = <-c.nextReplica().startCall("eve", e.tool, e.arguments())
+	}
 	if line := paidLine.FindString(said); line != "" {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -169,6 +194,61 @@ func (c *killTest) pay(e payment) string {
 		c.answered[e.order] = line
 	}
 	return said
+}
+
+// nextSession returns the session, which all processes share, for a request to the next of them.
+func (c *killTest) nextSession() *wireClient {
+	to := c.nextReplica().replica
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == nil {
+		c.session = (&wireClient{url: to.url, path: "/mcp", key: apiKeyOf("eve")}).open(c.t)
+	}
+	return c.session.at(to)
+}
+
+// payWithConsent makes a call that asks its user, and answers through the next process. When the
+// stream of the call ends too early, it continues at the next process.
+func (c *killTest) payWithConsent(e payment) string {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":"%s-%d","method":"tools/call","params":{"name":"consent","arguments":%s}}`,
+		e.order, c.calls64.Add(1), e.arguments())
+	stream, said := c.openStream(http.MethodPost, body)
+	for tries := 0; stream != nil && tries < 3; {
+		event, ok := stream.next()
+		switch {
+		case ok && event.message.Method == "elicitation/create":
+			answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}`, event.message.ID)
+			if status, _ := c.nextSession().status(http.MethodPost, answer); status == http.StatusAccepted {
+				c.asked.Add(1)
+			}
+		case ok && event.message.ID != nil:
+			return event.data
+		case ok:
+		case stream.last == "":
+			return ""
+		default:
+			tries++
+			stream, said = c.openStream(http.MethodGet, "", "Last-Event-Id", stream.last)
+		}
+	}
+	return said
+}
+
+// openStream makes a request in the session. Without a stream it returns the body of the response.
+func (c *killTest) openStream(method, body string, headers ...string) (*events, string) {
+	res, err := c.nextSession().send(method, body, headers...)
+	if err != nil {
+		return nil, ""
+	}
+	if res.Header.Get("Content-Type") == "text/event-stream" {
+		return readEvents(res), ""
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(res.Body)
+	if res.StatusCode == http.StatusNotFound {
+		c.t.Errorf("%s: the session is not found: %s", method, text)
+	}
+	return nil, string(text)
 }
 
 // approveAll approves everything that is pending until stop is closed.
@@ -209,7 +289,7 @@ func (c *killTest) startRound(round int, again []payment) (ended chan struct{}, 
 	for _, e := range again {
 		queue <- e
 	}
-	for n, tool := range []string{"pay", "repay", "gift", "pay", "repay", "gift", "pay", "repay", "gift"} {
+	for n, tool := range []string{"pay", "repay", "gift", "consent", "pay", "repay", "gift", "consent", "pay", "repay", "gift", "consent"} {
 		e := payment{tool, fmt.Sprintf("%s-%d-%d", tool, round, n)}
 		c.payments, tried = append(c.payments, e), append(tried, e)
 		queue <- e
@@ -404,7 +484,9 @@ func testPaysOnce(t *testing.T, database string) {
 	c.bank.mu.Lock()
 	defer c.bank.mu.Unlock()
 	for order, n := range c.bank.paid {
-		if gift := strings.HasPrefix(order, "gift"); !gift && (n != 1 || c.bank.keys["key-"+order] != 1) || gift && n > w.gifts[order] {
+		// A step sends a key that is derived from that of the call.
+		withKey := strings.HasPrefix(order, "pay") || strings.HasPrefix(order, "repay")
+		if gift := strings.HasPrefix(order, "gift"); !gift && n != 1 || withKey && c.bank.keys["key-"+order] != 1 || gift && n > w.gifts[order] {
 			twice++
 			t.Errorf("%s was paid %d times, with the key %d times, by %d approvals", order, n, c.bank.keys["key-"+order], w.gifts[order])
 		}
@@ -435,9 +517,10 @@ func testPaysOnce(t *testing.T, database string) {
 			t.Errorf("%s was answered with %s, was paid %d times, and its end is written down: %v", order, line, c.bank.paid[order], w.ended[order])
 		}
 	}
-	if paid == 0 || unknown == 0 || len(w.used) == 0 {
-		t.Errorf("%d orders were paid, %d are unknown, and %d approvals were used: the test has not killed at any interesting moment", paid, unknown, len(w.used))
+	if paid == 0 || unknown == 0 || len(w.used) == 0 || c.asked.Load() == 0 {
+		t.Errorf("%d orders were paid, %d are unknown, %d approvals were used, and %d questions answered: the test has not killed at any interesting moment",
+			paid, unknown, len(w.used), c.asked.Load())
 	}
-	t.Logf("%d kills, %d calls of %d orders, %d answered; %d effects, %d of them twice; %d approvals given, %d used, %d of them twice; %d outcomes unknown",
-		killed, calls, len(c.payments), paid, len(c.bank.paid), twice, len(w.decided), len(w.used), reused, unknown)
+	t.Logf("%d kills, %d calls of %d orders, %d answered; %d effects, %d of them twice; %d approvals given, %d used, %d of them twice; %d questions answered; %d outcomes unknown",
+		killed, calls, len(c.payments), paid, len(c.bank.paid), twice, len(w.decided), len(w.used), reused, c.asked.Load(), unknown)
 }

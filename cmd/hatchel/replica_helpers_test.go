@@ -207,7 +207,7 @@ func startNginx(t *testing.T, replicas []*replica) (url string) {
 
 // reserveAddress returns an address with no listener, whose port is not given to anyone else until
 // the test ends. A server, which sets SO_REUSEADDR, can listen there.
-func reserveAddress(t *testing.T) (address string) {
+func reserveAddress(t testing.TB) (address string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
@@ -378,7 +378,7 @@ type bank struct {
 	release   chan struct{} // is closed when what was ordered comes
 }
 
-func startBank(t *testing.T) (b *bank, url string) {
+func startBank(t testing.TB) (b *bank, url string) {
 	b = &bank{started: make(chan struct{}, 10), cancelled: make(chan struct{}, 10), release: make(chan struct{})}
 	routes := http.NewServeMux()
 	routes.HandleFunc("POST /pay", func(http.ResponseWriter, *http.Request) { b.paid.Add(1) })

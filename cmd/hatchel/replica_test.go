@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -161,48 +162,6 @@ func TestTasksOfAKilledProcessAreInterrupted(t *testing.T) {
 	}
 }
 
-// Sessions of clients up to revision 2025-11-25 exist in one process only.
-func TestNginxKeepsASessionOnItsProcess(t *testing.T) {
-	rs := startReplicas(t)
-	session := ""
-	legacy := func(body string) string {
-		t.Helper()
-		r, err := http.NewRequest(http.MethodPost, rs.url+"/mcp", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		if session != "" {
-			r.Header.Set("Mcp-Session-Id", session)
-			r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
-		}
-		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		answer, err := io.ReadAll(res.Body)
-		if err != nil || res.StatusCode >= 300 {
-			t.Fatalf("%v %s: %s", err, res.Status, answer)
-		}
-		if given := res.Header.Get("Mcp-Session-Id"); given != "" {
-			session = given
-		}
-		return string(answer)
-	}
-	legacy(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
-	if session == "" {
-		t.Fatal("there is no session")
-	}
-	legacy(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	for range 6 {
-		if got := legacy(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain","arguments":{}}}`); !strings.Contains(got, `"text":"plain"`) {
-			t.Errorf("got %s", got)
-		}
-	}
-}
-
 // proxy is a TCP proxy to a database that can be disconnected.
 type proxy struct {
 	t  *testing.T
@@ -212,6 +171,14 @@ type proxy struct {
 	mu    sync.Mutex
 	open  net.Listener // nil when it is cut; guarded by mu
 	conns []net.Conn   // guarded by mu
+	sent  bytes.Buffer // what was sent to the database; guarded by mu
+}
+
+// Write records what is sent to the database.
+func (l *proxy) Write(sent []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sent.Write(sent)
 }
 
 func newProxy(t *testing.T, to string) *proxy {
@@ -252,7 +219,7 @@ func (l *proxy) connect() {
 			l.conns = append(l.conns, near, far)
 			l.mu.Unlock()
 			go io.Copy(near, far)
-			go io.Copy(far, near)
+			go io.Copy(far, io.TeeReader(near, l))
 		}
 	}()
 }

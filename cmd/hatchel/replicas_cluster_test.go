@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,9 +13,9 @@ import (
 	"hatchel/internal/proxytest"
 )
 
-// clusterConfig is the configuration of the replicas that official clients use. $STATE is replaced.
+// clusterConfig is the configuration of the replicas that official clients use. $BLOCKS is replaced.
 const clusterConfig = `
-$STATE
+$BLOCKS
 variable "bank" { type = string }
 connection "http" "bank" { base_url = var.bank }
 tool "echo" {
@@ -29,6 +28,7 @@ tool "form" {
   input "n" { type = string }
   step "user" {
     ask "name" {
+      timeout = "20s"
       elicit {
         message = "Who is ${input.n}"
         fields  = object({ name = string })
@@ -91,6 +91,7 @@ tool "everybody" {
   input "n" { type = string }
   step "all" {
     ask "name" {
+      timeout = "20s"
       elicit {
         message = "Who is ${input.n}"
         fields  = object({ name = string })
@@ -160,12 +161,13 @@ type cluster struct {
 }
 
 // startCluster starts n processes with a PostgreSQL state, and a proxy whose backends take turns.
-func startCluster(t *testing.T, n int) *cluster {
+func startCluster(t testing.TB, n int) *cluster {
 	t.Helper()
-	return newCluster(t, n, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }", emptySchema(t))
+	return newCluster(t, n, postgresState, emptySchema(t))
 }
 
-func newCluster(t *testing.T, n int, state, database string) *cluster {
+// newCluster starts n processes with blocks that say where their state is, and may say more.
+func newCluster(t testing.TB, n int, blocks, database string) *cluster {
 	t.Helper()
 	c := &cluster{dir: t.TempDir(), database: database}
 	var url string
@@ -174,7 +176,7 @@ func newCluster(t *testing.T, n int, state, database string) *cluster {
 		t.Fatal(err)
 	}
 	c.write(t, "notes/note.txt", "first")
-	c.write(t, "tools.hcl", strings.Replace(clusterConfig, "$STATE", state, 1))
+	c.write(t, "tools.hcl", strings.Replace(clusterConfig, "$BLOCKS", blocks, 1))
 	var addresses []string
 	for i := range n {
 		address := reserveAddress(t)
@@ -188,7 +190,7 @@ func newCluster(t *testing.T, n int, state, database string) *cluster {
 }
 
 // start starts a replica, on the address that it always has.
-func (c *cluster) start(t *testing.T, i int) {
+func (c *cluster) start(t testing.TB, i int) {
 	t.Helper()
 	c.replicas[i] = startReplica(t, c.dir, c.database, c.flags[i]...)
 }
@@ -203,7 +205,7 @@ func (c *cluster) at(t *testing.T, address string) int {
 	return i
 }
 
-func (c *cluster) write(t *testing.T, name, text string) {
+func (c *cluster) write(t testing.TB, name, text string) {
 	t.Helper()
 	path := filepath.Join(c.dir, name)
 	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
@@ -256,22 +258,4 @@ func awaitNews(t *testing.T, c officialClient, want string) (others []string) {
 			t.Fatalf("%q is not heard, only %q", want, others)
 		}
 	}
-}
-
-// sessionStatus returns the status of a ping in a session, at one process.
-func sessionStatus(t *testing.T, r *replica, session string) int {
-	t.Helper()
-	req, err := http.NewRequest(http.MethodPost, r.url+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header["Mcp-Session-Id"] = []string{session}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	return res.StatusCode
 }

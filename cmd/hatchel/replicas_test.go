@@ -154,12 +154,12 @@ func testSessionsOfReplicas(t *testing.T, c *cluster, kind clientKind) {
 	}
 	t.Run("ends its session in every process", func(t *testing.T) {
 		client := one(t)
-		id := client.session()
+		wire := &wireClient{path: "/mcp", id: client.session()}
 		if err := checkCall(client, "echo"); err != nil {
 			t.Error(err)
 		}
 		for _, r := range c.replicas {
-			if status := sessionStatus(t, r, id); status != http.StatusOK {
+			if status := wire.at(r).ping(); status != http.StatusOK {
 				t.Errorf("before its end the session is answered with %d", status)
 			}
 		}
@@ -167,7 +167,7 @@ func testSessionsOfReplicas(t *testing.T, c *cluster, kind clientKind) {
 			t.Error(err)
 		}
 		for _, r := range c.replicas {
-			await(t, func() bool { return sessionStatus(t, r, id) == http.StatusNotFound })
+			await(t, func() bool { return wire.at(r).ping() == http.StatusNotFound })
 		}
 	})
 }

@@ -126,10 +126,13 @@ func TestADrainingServerIsNotReadyAndAcceptsCalls(t *testing.T) {
 // TestRollingRestartsBehindNginxLoseNoCall restarts three processes in turn, one every two seconds,
 // while clients of both eras call through the nginx that docs/running.md shows.
 func TestRollingRestartsBehindNginxLoseNoCall(t *testing.T) {
+	dir, database := t.TempDir(), emptySchema(t)
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(postgresState+stopConfig), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	var all []*replica
 	for range 3 {
-		r, _ := startStoppable(t)
-		all = append(all, r)
+		all = append(all, startReplica(t, dir, database))
 	}
 	url := startNginx(t, all)
 	var calls atomic.Int64
@@ -159,7 +162,7 @@ func TestRollingRestartsBehindNginxLoseNoCall(t *testing.T) {
 		r := all[i%3]
 		r.terminate(t)
 		r.awaitEnd(t)
-		all[i%3], _ = startStoppable(t, "--listen", r.address())
+		all[i%3] = startReplica(t, dir, database, "--listen", r.address())
 	}
 	close(stop)
 	clients.Wait()
@@ -168,8 +171,7 @@ func TestRollingRestartsBehindNginxLoseNoCall(t *testing.T) {
 	}
 }
 
-// protocolClient is a client that does what the protocol asks of it: it begins a new session when its
-// session is not found, and repeats a request that was refused with Retry-After.
+// protocolClient is a client that repeats a request that was refused with Retry-After.
 type protocolClient struct {
 	url       string
 	legacy    bool
@@ -191,8 +193,6 @@ func (c *protocolClient) call(tool string) (*http.Response, error) {
 		case err != nil:
 			return nil, err
 		case res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != "":
-		case c.legacy && res.StatusCode == http.StatusNotFound:
-			c.session = ""
 		case c.legacy && c.session == "" && res.Header.Get("Mcp-Session-Id") != "":
 			c.session = res.Header.Get("Mcp-Session-Id")
 		case res.StatusCode == http.StatusOK && strings.Contains(text, `"text":"`+tool+`"`):

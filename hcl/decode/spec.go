@@ -133,7 +133,8 @@ func FolderField(dst **hclexpr.StringExpr, name, doc string) Field {
 }
 
 func (d *Decoder) rejectLoosePath(r diag.Range, why string) {
-	d.Diags.Errorf(r, hclexpr.LoosePath, hclexpr.LoosePathDetail, d.Src[r.Start.Byte:r.End.Byte], why)
+	source := string(d.Src[r.Start.Byte:r.End.Byte])
+	d.Diags.Errorf(r, hclexpr.LoosePath, "%s", hclexpr.LoosePathDetail(source, why))
 }
 
 // Headers declares named values of which none is called name: it warns of { name = …, value = … }.

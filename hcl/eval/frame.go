@@ -20,7 +20,7 @@ type Frame struct {
 	Base    string         // the absolute configuration directory
 	Input   map[string]any // validated arguments with defaults
 	Output  any            // of the current backend
-	Steps   map[string]any // results by name; that of a skipped step is nil
+	Steps   map[string]any // results by name, of the steps that have run; that of a skipped step is nil
 	Each    *Each          // the current element of each
 	Caller  map[string]any // subject, groups, claims, scopes, headers, client, capabilities
 	// the called tool, prompt or resource while rules are evaluated: kind, name, title, read_only,
@@ -181,6 +181,9 @@ func (f *Frame) BindVar(slot int, v any) {
 
 // checkEvery is how many steps are done between two checks of the context.
 const checkEvery = 2048
+
+// ErrStepNotRun is the error of reading a step that has not run, which only a plan does.
+var ErrStepNotRun = errors.New("the step has not run")
 
 var errSteps = errors.New("the program needs too many steps; filter or page the data first")
 

@@ -44,10 +44,11 @@ type If struct {
 
 // For is %{for}: Body is rendered for every element of a list or map.
 type For struct {
-	Over    Loop
-	Body    []Node
-	Choices []string    // that each round makes anew
-	Range   hclv2.Range // of the collection
+	Over     Loop
+	Body     []Node
+	Choices  []string    // that each round makes anew
+	Range    hclv2.Range // of the collection
+	NotEmpty bool        // there is at least one element
 }
 
 func (*Text) node()          {}

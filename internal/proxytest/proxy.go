@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"regexp"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -28,6 +29,7 @@ type Proxy struct {
 	mu       sync.Mutex
 	turn     int               // guarded by mu
 	servedBy map[string]string // backend by mark; guarded by mu
+	lost     map[string]bool   // marks of requests that were not answered completely; guarded by mu
 	requests []Request         // guarded by mu
 }
 
@@ -39,8 +41,8 @@ type Request struct {
 	Status          int
 }
 
-// mark is an argument by which a test finds the backend of its call.
-var mark = regexp.MustCompile(`"n":"([^"]+)"`)
+// mark is an argument n of a call, or an answer that repeats it, by which a test finds the backend of its call.
+var mark = regexp.MustCompile(`"(?:n|name|text)":"(?:model )?(n[0-9]+)"`)
 
 // Start serves backends, which are host:port, until the test ends. Tamper, which may be nil, stands between the proxy
 // and the backends.
@@ -49,7 +51,7 @@ func Start(t testing.TB, tamper func(http.RoundTripper) http.RoundTripper, backe
 	// A connection for each request, so that a request that fails to connect was certainly not sent.
 	p := &Proxy{
 		backends: backends, transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
-		tamper: tamper, servedBy: map[string]string{},
+		tamper: tamper, servedBy: map[string]string{}, lost: map[string]bool{},
 	}
 	if p.tamper == nil {
 		p.tamper = func(to http.RoundTripper) http.RoundTripper { return to }
@@ -81,8 +83,8 @@ func (p *Proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	err := errors.New("there is no backend")
-	for range p.backends {
-		backend := p.next(body)
+	for _, backend := range p.order() {
+		n := p.markCall(body, backend)
 		out := r.Clone(r.Context())
 		out.URL.Host, out.Body = backend, io.NopCloser(bytes.NewReader(body))
 		var res *http.Response
@@ -91,25 +93,62 @@ func (p *Proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 				Method: r.Method, Backend: backend, Resumes: r.Header.Get("Last-Event-Id") != "",
 				Answers: bytes.Contains(body, []byte(`"result"`)), Status: res.StatusCode,
 			})
+			res.Body = &watchedBody{ReadCloser: res.Body, broken: func() {
+				if r.Context().Err() == nil {
+					p.lose(n)
+				}
+			}}
 			return res, nil
 		}
 		if refused := new(net.OpError); !errors.As(err, &refused) || refused.Op != "dial" {
+			p.lose(n)
 			return nil, err
 		}
 	}
 	return nil, err
 }
 
-// next returns the backend whose turn it is, and remembers it for the mark of a call.
-func (p *Proxy) next(body []byte) string {
+// watchedBody is a response body that reports that it was cut off.
+type watchedBody struct {
+	io.ReadCloser
+	broken func()
+}
+
+func (b *watchedBody) Read(data []byte) (int, error) {
+	n, err := b.ReadCloser.Read(data)
+	if err != nil && err != io.EOF {
+		b.broken()
+	}
+	return n, err
+}
+
+// lose records that a request with a mark was not answered completely.
+func (p *Proxy) lose(n string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.turn++
-	backend := p.backends[p.turn%len(p.backends)]
-	if m := mark.FindSubmatch(body); m != nil && bytes.Contains(body, []byte(`"tools/call"`)) {
+	p.lost[n] = true
+}
+
+// order returns the backends, the one whose turn it is first.
+func (p *Proxy) order() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turn = (p.turn + 1) % len(p.backends)
+	return slices.Concat(p.backends[p.turn:], p.backends[:p.turn])
+}
+
+// markCall returns the mark of a request, for which it remembers the backend of a call.
+func (p *Proxy) markCall(body []byte, backend string) string {
+	m := mark.FindSubmatch(body)
+	if m == nil {
+		return ""
+	}
+	if bytes.Contains(body, []byte(`"tools/call"`)) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		p.servedBy[string(m[1])] = backend
 	}
-	return backend
+	return string(m[1])
 }
 
 func (p *Proxy) record(r Request) {
@@ -123,6 +162,13 @@ func (p *Proxy) ServedBy(n string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.servedBy[n]
+}
+
+// Lost reports whether a backend ended while it served a request with the argument n.
+func (p *Proxy) Lost(n string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost[n]
 }
 
 // Count counts the requests so far that a condition holds for.

@@ -19,17 +19,23 @@ type position struct {
 // maxReferenceRequests is how many bytes of ids of requests are in a reference.
 const maxReferenceRequests = 1 << 10
 
-// streamReference returns the reference of a stream of this process. A larger batch is left out.
+// streamReference returns the reference of a stream of this process.
 func (sess *session) streamReference(stream uint64, requests []byte) string {
-	t := sess.table
-	plain := make([]byte, 0, 17+len(t.process)+len(requests))
-	plain = binary.BigEndian.AppendUint64(plain, sess.serial)
-	plain = binary.BigEndian.AppendUint64(plain, stream)
-	plain = append(append(plain, byte(len(t.process))), t.process...)
-	if len(requests) <= maxReferenceRequests {
-		plain = append(plain, requests...)
+	return sess.reference(position{
+		eventID: eventID{stream: stream}, process: sess.table.process, serial: sess.serial, requests: requests,
+	})
+}
+
+// reference returns a new reference of the stream of a position. A larger batch is left out.
+func (sess *session) reference(pos position) string {
+	plain := make([]byte, 0, 17+len(pos.process)+len(pos.requests))
+	plain = binary.BigEndian.AppendUint64(plain, pos.serial)
+	plain = binary.BigEndian.AppendUint64(plain, pos.stream)
+	plain = append(append(plain, byte(len(pos.process))), pos.process...)
+	if len(pos.requests) <= maxReferenceRequests {
+		plain = append(plain, pos.requests...)
 	}
-	return t.sealer.seal(plain, "event\n"+string(sess.name[:]))
+	return sess.table.sealer.seal(plain, "event\n"+string(sess.name[:]))
 }
 
 // parsePosition parses the id of an event of the session, of this process or another one.

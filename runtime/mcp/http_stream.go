@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -26,9 +28,8 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 		http.Error(w, "The Last-Event-ID was not issued by this server", http.StatusBadRequest)
 		return
 	}
-	if err := s.admitStream("event streams"); err != nil {
-		w.Header()["Retry-After"] = retryAfter
-		http.Error(w, err.Message, http.StatusServiceUnavailable)
+	if s.admitStream("event streams") != nil {
+		s.postponeStream(w, sess, pos)
 		return
 	}
 	defer s.listeners.Release(1)
@@ -64,6 +65,9 @@ func (s *Server) serveOwnStream(
 	case returned:
 		missed = toolListTopic
 	}
+	if sess.revision.sendsPrimingEvent() { // clients give up after some streams without a new id
+		sess.log.add(0, nil)
+	}
 	wake, detach := sess.attachReader(c, cancel)
 	if sess.reopened || s.relay.courier != nil { // another process knows that the client is initialized
 		sess.subscribeLists()
@@ -85,6 +89,31 @@ func (s *Server) serveOwnStream(
 		sess.updateResources(context.WithoutCancel(ctx))
 	}()
 	s.serveStream(ctx, w, sess, from, wake)
+}
+
+// postponeStream has a client return for a stream that cannot be sent now. It is not refused, because
+// clients give up the session then. The id of its event is a new one for the same position, because they
+// give up after some streams without one, too.
+func (s *Server) postponeStream(w http.ResponseWriter, sess *session, pos position) {
+	beginEventStream(w)
+	var b []byte
+	if pos.seq > 0 && sess.revision.sendsPrimingEvent() {
+		b = event{pos.eventID, sess.reference(pos), nil}.append(nil)
+	}
+	s.send(w, appendRetry(b, returnDelay()))
+	http.NewResponseController(w).SetWriteDeadline(time.Time{})
+}
+
+// returnDelay is when a client should return for a stream. Clients of a process that stops do not
+// return all at once.
+func returnDelay() time.Duration {
+	const earliest, latest = 500 * time.Millisecond, 3 * time.Second
+	return earliest + rand.N(latest-earliest)
+}
+
+// appendRetry appends the field of an event stream that says when the client should return.
+func appendRetry(dst []byte, after time.Duration) []byte {
+	return append(strconv.AppendInt(append(dst, "retry: "...), max(1, after.Milliseconds()), 10), "\n\n"...)
 }
 
 // serveStream sends the events after from on a new stream.
@@ -141,6 +170,7 @@ func (s *Server) sendEvents(
 		case <-ended:
 			return
 		case <-s.closing:
+			s.send(w, appendRetry(nil, returnDelay()))
 			return
 		}
 	}

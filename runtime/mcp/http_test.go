@@ -217,12 +217,16 @@ func TestShutdownWaitsForCallsAndRefusesNewOnes(t *testing.T) {
 			"a call in a session": v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}`, session...),
 			"a batch":             v.send(t.Context(), "POST", `[{"jsonrpc":"2.0","id":2,"method":"ping"}]`, batching...),
 			"a new session":       v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`),
-			"a stream":            v.send(t.Context(), "GET", "", append(session, "Accept", "text/event-stream")...),
 		} {
 			got := readAll(reply)
 			if reply.StatusCode != 503 || reply.Header.Get("Retry-After") != "1" || !strings.Contains(got, "shutting down") {
 				t.Errorf("%s got %s %v %s", name, reply.Status, reply.Header, got)
 			}
+		}
+		// A client whose stream is refused gives up the session.
+		stream := v.send(t.Context(), "GET", "", append(session, "Accept", "text/event-stream")...)
+		if got := readAll(stream); stream.StatusCode != 200 || !strings.HasPrefix(got, "retry: ") {
+			t.Errorf("a stream got %s %s", stream.Status, got)
 		}
 		if err := v.server.Shutdown(t.Context()); err != nil {
 			t.Error(err)

@@ -253,8 +253,7 @@ func (resp *postResponse) detach(retry time.Duration) bool {
 		resp.w.Header()["Connection"] = connectionClose
 	}
 	resp.startStreamLocked()
-	resp.writeLocked(strconv.AppendInt([]byte("retry: "), max(1, retry.Milliseconds()), 10))
-	resp.writeLocked([]byte("\n\n"))
+	resp.writeLocked(appendRetry(nil, retry))
 	conn, _, err := http.NewResponseController(resp.w).Hijack()
 	if err != nil {
 		return false

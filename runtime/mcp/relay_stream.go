@@ -63,8 +63,7 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 		s.sendInterrupted(w, pos)
 		return
 	case err != nil:
-		w.Header()["Retry-After"] = retryAfter
-		http.Error(w, ErrUnavailable.Message, http.StatusServiceUnavailable)
+		s.postponeStream(w, sess, pos)
 		return
 	}
 	beginEventStream(w)

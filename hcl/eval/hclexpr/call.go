@@ -59,7 +59,7 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	t := eval.ResultType(fn, args, schema.Unify).AsCut(eval.ResultCuts(fn, args)...)
 	n := eval.Call(t, fn, args, e.ExpandFinal).DependOn(args...)
 	n.Known = n.Known && !fn.CallOnly
-	n.Dash = keepsBeginning[e.Name] && anyDash(args)
+	n.Choices, n.Dash = callChoices(e.Name, args), keepsBeginning[e.Name] && anyDash(args)
 	switch {
 	case e.Name == "coalesce":
 		n.NullReason = coalesceNull(args)
@@ -70,7 +70,31 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 }
 
 // keepsBeginning are functions whose result, or an element of it, begins as an argument does.
-var keepsBeginning = template.WordSet("format join concat flatten compact distinct reverse slice sort coalesce replace")
+var keepsBeginning = template.WordSet("format formatlist join concat flatten compact distinct reverse slice sort " +
+	"coalesce replace lookup lower upper trimspace tostring values first")
+
+// callChoices returns the choices of what a function gives that only chooses among values.
+func callChoices(name string, args []eval.TypedExpr) func() []any {
+	switch name {
+	case "lookup":
+		element := eval.TypedExpr{Type: eval.AnyType, Choices: eval.ElementChoices(args[0])}
+		return anyChoice(append([]eval.TypedExpr{element}, args[2:]...))
+	case "element":
+		return eval.ElementChoices(args[0])
+	case "coalesce":
+		return anyChoice(args)
+	}
+	return nil
+}
+
+// anyChoice returns the choices of a value that is one of several.
+func anyChoice(parts []eval.TypedExpr) func() []any {
+	all := parts[0]
+	for _, p := range parts[1:] {
+		all = eval.TypedExpr{Type: eval.AnyType, Choices: eval.EitherChoice(all, p)}
+	}
+	return all.AllChoices
+}
 
 func anyDash(parts []eval.TypedExpr) bool {
 	return slices.ContainsFunc(parts, eval.TypedExpr.MayBeginWithDash)
@@ -165,6 +189,7 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 	c.Nulls = guarded
 	n := eval.TypedExpr{Type: args[0].Type, NullReason: args[last].NullReason}.DependOn(args...)
 	n.CallerSpecific = false // the fallback is for callers without the value
+	n.Choices, n.Dash = anyChoice(args), anyDash(args)
 	for _, a := range args[1:] {
 		n.Type = eval.UnifyTypes(eval.TypedExpr{Type: n.Type}, a)
 	}
@@ -173,14 +198,20 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 			if v, err = attempt(f, a.Eval); err == nil && (v != nil || last == 0) {
 				return v, nil
 			}
+			if err == eval.ErrStepNotRun {
+				break
+			}
 		}
 		return nil, err
 	}
 	if can {
 		c.requireWhole(args[0].Type, e.Range())
-		n.Type, n.NullReason = eval.BoolType, ""
+		n.Type, n.NullReason, n.Choices, n.Dash = eval.BoolType, "", nil, false
 		n.Eval = func(f *eval.Frame) (any, error) {
 			_, err := attempt(f, args[0].Eval)
+			if err == eval.ErrStepNotRun {
+				return nil, err
+			}
 			return err == nil, nil
 		}
 	}

@@ -27,7 +27,7 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.Typ
 	out := eval.Binary(eval.AnyType, n, key, func(f *eval.Frame, v, k any) (any, error) {
 		return eval.ElementAt(f, v, k, what)
 	}).DependOn(n, key)
-	out.Choices, out.Read = eval.ElementChoices(n), n.Read
+	out.Choices, out.Dash, out.Read = eval.ElementChoices(n), n.Dash, n.Read
 	out.Phrase = what + "[" + indexPhrase(key) + "]"
 	switch n.Type.Kind {
 	case schema.List, schema.Set, schema.Map:
@@ -98,7 +98,9 @@ func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eva
 	if t != members {
 		t.Cuts = eval.HeldCuts(parts...)
 	}
-	return c.foldConstant(eval.ObjectOf(t, entries).DependOn(parts...), e.Range())
+	object := eval.ObjectOf(t, entries).DependOn(parts...)
+	object.Dash = anyDash(parts)
+	return c.foldConstant(object, e.Range())
 }
 
 // OmitAbsent makes the objects that are written in e leave out a member that is one reference to something

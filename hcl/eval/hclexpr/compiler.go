@@ -59,6 +59,8 @@ type LexicalEnv struct {
 	vars    *loopVar
 	loops   int // number of %{for} around the expression
 	outside int // of these, number around the template
+	// notEmpty are the tokens of collections that have elements, as an %{if} around the expression says.
+	notEmpty []string
 }
 
 // Errorf reports an error.

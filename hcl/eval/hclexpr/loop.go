@@ -123,7 +123,8 @@ func (c *Compiler) compileFor(e *hclsyntax.ForExpr, in LexicalEnv) eval.TypedExp
 func (c *Compiler) compileForHead(e *hclsyntax.ForExpr, in LexicalEnv) (*forLoop, LexicalEnv) {
 	coll := c.CompileCollection(e.CollExpr, in)
 	keyType, elemType := c.ElementTypes(coll, e.CollExpr.Range())
-	loop := &forLoop{coll: coll.Eval, keySlot: -1, group: e.Group, what: eval.Subject(coll)}
+	loop := &forLoop{coll: coll.Eval, keySlot: -1, group: e.Group, what: eval.Subject(coll),
+		notEmpty: coll.Type.MinItems != nil && *coll.Type.MinItems > 0}
 	if e.KeyVar != "" {
 		in, loop.keySlot = c.bindLoopVar(e.KeyVar, "", keyType, coll, in)
 	}
@@ -135,7 +136,7 @@ type forLoop struct {
 	coll, cond, val  eval.Func // cond is nil if there is no condition
 	key              func(*eval.Frame) (string, error)
 	keySlot, valSlot int // keySlot is -1 if there is no variable for the key
-	group            bool
+	group, notEmpty  bool
 	what             string
 }
 

@@ -102,11 +102,11 @@ type (
 	Pipe   = shelltext.Pipe
 )
 
-// The diagnostic of a path of a program; see package shelltext.
-const (
-	LoosePath       = shelltext.LoosePath
-	LoosePathDetail = shelltext.LoosePathDetail
-)
+// LoosePath is the summary of a diagnostic; see package shelltext.
+const LoosePath = shelltext.LoosePath
+
+// LoosePathDetail explains a path of a program; see package shelltext.
+func LoosePathDetail(source, why string) string { return shelltext.LoosePathDetail(source, why, false) }
 
 // CommandEnv is what a command gets from other arguments of its block, and from its connection.
 type CommandEnv struct {
@@ -269,8 +269,43 @@ func (c *Compiler) compileArg(e hclsyntax.Expression, in LexicalEnv) shelltext.A
 	if l, ok := e.(*hclsyntax.LiteralValueExpr); ok && l.Val.IsNull() {
 		return a
 	}
+	if loop, ok := e.(*hclsyntax.ForExpr); ok && loop.KeyExpr == nil {
+		if quiet := *c; !quiet.Compile(e, in).Known {
+			a.Group, a.Over = c.compileWordLoop(loop, in)
+			return a
+		}
+	}
 	a.Value = c.compileInterpolation(e, e.Range(), in)
 	return a
+}
+
+// compileWordLoop compiles [for x in list : word] and [for x in list : [word, …]].
+func (c *Compiler) compileWordLoop(e *hclsyntax.ForExpr, in LexicalEnv) (words []shelltext.Arg, over template.Loop) {
+	var loop *forLoop
+	c.trackReads(func() {
+		loop, in = c.compileForHead(e, in)
+		if e.CondExpr != nil {
+			var cond eval.TypedExpr
+			cond, in, _ = c.compileCondition(e.CondExpr, in)
+			loop.cond = cond.Eval
+		}
+		round := []hclsyntax.Expression{e.ValExpr}
+		if list, ok := e.ValExpr.(*hclsyntax.TupleConsExpr); ok {
+			round = list.Exprs
+		}
+		for _, x := range round {
+			w := shelltext.Arg{Range: x.Range(), Source: c.sourceText(x.Range())}
+			if text, ok := x.(*hclsyntax.TemplateExpr); ok {
+				w.Text = c.compileTree(text, in)
+			} else {
+				w.Value = c.compileInterpolation(x, x.Range(), in)
+			}
+			words = append(words, w)
+		}
+	})
+	return words, func(f template.Frame, body func(template.Frame) error) error {
+		return loop.run(f.(*eval.Frame), func() error { return body(f) })
+	}
 }
 
 // RequestURL is the URL of a request: a path below the base URL of a connection, or a whole URL.

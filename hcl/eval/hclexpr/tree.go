@@ -74,8 +74,18 @@ func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
 
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
 	cond, yes, no := c.compileChoice(e.Condition, in)
-	return &template.If{Condition: cond, Then: c.compileNodes(e.TrueResult, yes),
-		Else: c.compileNodes(e.FalseResult, no), Range: e.Condition.Range()}
+	yes.notEmpty = slices.Concat(in.notEmpty, c.notEmptyWhen(e.Condition))
+	out := &template.If{Condition: cond, Then: c.compileNodes(e.TrueResult, yes), Range: e.Condition.Range()}
+	if nodes := c.compileNodes(e.FalseResult, no); !isEmptyText(nodes) {
+		out.Else = nodes
+	}
+	return out
+}
+
+// isEmptyText reports whether the nodes are those of an %{if} without %{else}.
+func isEmptyText(nodes []template.Node) bool {
+	text, ok := nodes[0].(*template.Text)
+	return len(nodes) == 1 && ok && text.Value == ""
 }
 
 // compileChoice compiles the condition of a choice, and returns what compileCondition does.
@@ -120,16 +130,37 @@ func (c *Compiler) conditionKey(e hclsyntax.Expression) (key string, negated boo
 		}
 	case *hclsyntax.BinaryOpExpr:
 		if e.Op == hclsyntax.OpEqual || e.Op == hclsyntax.OpNotEqual {
-			return c.tokensOf(e.LHS) + "==" + c.tokensOf(e.RHS), e.Op == hclsyntax.OpNotEqual
+			return c.exprKey(e.LHS) + "==" + c.exprKey(e.RHS), e.Op == hclsyntax.OpNotEqual
 		}
 	}
-	return c.tokensOf(e), false
+	return c.exprKey(e), false
 }
 
-// tokensOf returns the source of an expression without its white space and comments.
-func (c *Compiler) tokensOf(e hclsyntax.Expression) string {
+// exprKey returns the tokens of an expression, where operators have parentheses around what they apply to, and nothing
+// else has.
+func (c *Compiler) exprKey(e hclsyntax.Expression) string {
+	switch e := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return c.exprKey(e.Expression)
+	case *hclsyntax.UnaryOpExpr:
+		return c.tokensIn(e.SymbolRange) + "(" + c.exprKey(e.Val) + ")"
+	case *hclsyntax.BinaryOpExpr:
+		operator := hclv2.Range{Start: e.LHS.Range().End, End: e.RHS.Range().Start}
+		return "(" + c.exprKey(e.LHS) + c.tokensIn(operator) + c.exprKey(e.RHS) + ")"
+	case *hclsyntax.FunctionCallExpr:
+		key := e.Name
+		for _, a := range e.Args {
+			key += "," + c.exprKey(a)
+		}
+		return key + ")"
+	}
+	return c.tokensIn(e.Range())
+}
+
+// tokensIn returns the source of a range without its white space and comments.
+func (c *Compiler) tokensIn(r hclv2.Range) string {
 	var out strings.Builder
-	tokens, _ := hclsyntax.LexExpression([]byte(c.sourceText(e.Range())), "", hclv2.InitialPos)
+	tokens, _ := hclsyntax.LexExpression([]byte(c.sourceText(r)), "", hclv2.InitialPos)
 	for _, t := range tokens {
 		if t.Type != hclsyntax.TokenNewline && t.Type != hclsyntax.TokenComment {
 			out.Write(t.Bytes)
@@ -142,6 +173,7 @@ func (c *Compiler) tokensOf(e hclsyntax.Expression) string {
 func (c *Compiler) compileForDirective(e *hclsyntax.ForExpr, in LexicalEnv) *template.For {
 	var loop *forLoop
 	var nodes []template.Node
+	notEmpty := slices.Contains(in.notEmpty, c.exprKey(e.CollExpr))
 	in.loops++
 	c.trackReads(func() {
 		loop, in = c.compileForHead(e, in)
@@ -157,7 +189,29 @@ func (c *Compiler) compileForDirective(e *hclsyntax.ForExpr, in LexicalEnv) *tem
 			return body(f)
 		})
 	}
-	return &template.For{Range: e.CollExpr.Range(), Body: nodes, Over: over}
+	return &template.For{Range: e.CollExpr.Range(), Body: nodes, Over: over, NotEmpty: notEmpty || loop.notEmpty}
+}
+
+// notEmptyWhen returns the tokens of the collections that have elements where a condition is true, such as
+// length(x) > 0.
+func (c *Compiler) notEmptyWhen(e hclsyntax.Expression) []string {
+	if inner, ok := e.(*hclsyntax.ParenthesesExpr); ok {
+		return c.notEmptyWhen(inner.Expression)
+	}
+	op, ok := e.(*hclsyntax.BinaryOpExpr)
+	switch {
+	case !ok:
+		return nil
+	case op.Op == hclsyntax.OpLogicalAnd:
+		return slices.Concat(c.notEmptyWhen(op.LHS), c.notEmptyWhen(op.RHS))
+	case op.Op != hclsyntax.OpGreaterThan && op.Op != hclsyntax.OpNotEqual:
+		return nil
+	}
+	call, ok := op.LHS.(*hclsyntax.FunctionCallExpr)
+	if !ok || call.Name != "length" || len(call.Args) != 1 || strings.TrimSpace(c.exprKey(op.RHS)) != "0" {
+		return nil
+	}
+	return []string{c.exprKey(call.Args[0])}
 }
 
 // literalSize is the largest number of literal bytes that one iteration writes, without nested
@@ -208,6 +262,13 @@ func asTemplateValue(n eval.TypedExpr) template.Value {
 // templateType is what the compilers of templates may know of a value.
 func (c *Compiler) templateType(e hclsyntax.Expression, n eval.TypedExpr, in LexicalEnv) template.Type {
 	t := templateTypeOf(n)
+	if loop, ok := e.(*hclsyntax.ForExpr); ok && t.Elem != nil && t.Elem.Elem != nil {
+		if row, ok := loop.ValExpr.(*hclsyntax.TupleConsExpr); ok {
+			elem := *t.Elem
+			elem.Tuple = slices.Repeat([]template.Type{*elem.Elem}, len(row.Exprs))
+			t.Elem = &elem
+		}
+	}
 	if tuple, ok := e.(*hclsyntax.TupleConsExpr); ok {
 		quiet := *c // the elements were checked with the tuple; only their types are needed
 		for _, x := range tuple.Exprs {

@@ -16,6 +16,7 @@ type Arg struct {
 	Text  *template.Tree          // a quoted template, with or without interpolations
 	Value *template.Interpolation // an expression that is the whole element; a list becomes several words
 	Group []Arg                   // a nested list: omitted completely if a member is null
+	Over  template.Loop           // repeats the Group, which has no conditions; nil for none
 	// the exit codes of a Group that is a stage of a pipe; nil for none
 	OKCodes []int
 
@@ -78,8 +79,11 @@ func (a *Arg) Branches() []*Arg {
 const maxChoices = 10
 
 // choices appends the choices on which an element depends, each once, with those inside of groups if
-// withGroups is set.
+// withGroups is set. A loop is a choice between no round and two.
 func (a *Arg) choices(out []any, withGroups bool) []any {
+	if a.Over != nil && withGroups {
+		return append(out, a.choice())
+	}
 	if a.Cond != nil {
 		if !slices.Contains(out, a.choice()) {
 			out = append(out, a.choice())
@@ -141,8 +145,17 @@ func (a *Arg) chosen(holds map[any]bool) *Arg {
 // words appends the words of an element that these choices lead to.
 func (a *Arg) words(holds map[any]bool, out []*Arg) []*Arg {
 	a = a.chosen(holds)
-	for i := range a.Group {
-		out = a.Group[i].words(holds, out)
+	rounds := 1
+	if a.Over != nil {
+		rounds = 0
+		if holds[a.choice()] {
+			rounds = 2
+		}
+	}
+	for range rounds {
+		for i := range a.Group {
+			out = a.Group[i].words(holds, out)
+		}
 	}
 	if a.Text != nil || a.Value != nil {
 		out = append(out, a)
@@ -178,11 +191,14 @@ func interpolations(nodes []template.Node) (all []*template.Interpolation) {
 
 // nullable reports whether the element may be omitted in a call.
 func (a *Arg) nullable() bool {
-	return slices.ContainsFunc(a.leaves(), func(leaf *Arg) bool {
+	return a.Over != nil || slices.ContainsFunc(a.leaves(), func(leaf *Arg) bool {
 		return leaf.Text == nil && leaf.Value == nil ||
 			slices.ContainsFunc(leaf.values(), func(h *template.Interpolation) bool { return h.Type.Nullable })
 	})
 }
+
+// isList reports whether the element is a list of which each element becomes a word.
+func (a *Arg) isList() bool { return a.Value != nil && a.Value.Type.Kind == template.List }
 
 // source returns the source of an element, for hints. Only the constant words of a connection have
 // none.

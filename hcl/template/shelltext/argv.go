@@ -172,6 +172,8 @@ func (e *argvElement) bind(b *binder) (present bool, err error) {
 		return e.bindInterpolation(b)
 	case e.Text != nil:
 		return e.bindText(b)
+	case e.Over != nil:
+		return true, e.bindLoop(b)
 	case e.Group != nil:
 		return e.bindGroup(b)
 	case e.Cond != nil:
@@ -200,6 +202,17 @@ func (e *argvElement) bindGroup(b *binder) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+func (e *argvElement) bindLoop(b *binder) error {
+	outer, made := b.frame, b.decisions
+	err := e.Over(outer, func(f template.Frame) error {
+		b.frame, b.decisions = f, template.Decisions{}
+		_, err := e.bindGroup(b)
+		return err
+	})
+	b.frame, b.decisions = outer, made
+	return err
 }
 
 func (e *argvElement) bindInterpolation(b *binder) (bool, error) {

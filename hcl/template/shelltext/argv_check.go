@@ -75,8 +75,8 @@ func (c argvCheck) checkDashes(args []Arg, ends map[*Arg]bool) {
 			if first != nil && first.Type.Dash && !isAuthored(first) {
 				c.Errorf(first.Range, "Option counts as the caller's",
 					`%s begins with "-" and is more than a choice among texts that you wrote, so the call would be `+
-						`refused. Write the word here, as in "--name=${input.name}", each element of a list as a word `+
-						`of its own, or "--" before it if it is no option.`, first.Source)
+						`refused. Write the word here, as in "--name=${input.name}" or, for a list, [for x in `+
+						`input.names : "--name=${x}"]; or write "--" before it if it is no option.`, first.Source)
 			}
 		}
 	}
@@ -205,18 +205,24 @@ func (c argvCheck) checkPaths(args []Arg) {
 		}
 		for _, h := range unsafe {
 			if !c.HasErrorAt(leaf.Range) {
-				c.Errorf(h.Range, LoosePath, LoosePathDetail, h.Source, "the word is a path")
+				c.Errorf(h.Range, LoosePath, "%s", LoosePathDetail(h.Source, "the word is a path", leaf.isList()))
 			}
 		}
 	}
 }
 
-// The diagnostic of a path that a caller's value can make leave its folder: the value, and why it is a path.
-const (
-	LoosePath       = "Path may leave its folder"
-	LoosePathDetail = `%[1]s may hold a slash or begin with a dot, and %[2]s. For a path below a folder write ` +
-		`under("folder", %[1]s), for a name in it filename(%[1]s), or give the input a pattern such as "^[a-z0-9-]+$".`
-)
+// LoosePath is the summary of the diagnostic of a path that a caller's value can make leave its folder.
+const LoosePath = "Path may leave its folder"
+
+// LoosePathDetail explains how the source of a value, or of a list of them, becomes a safe path.
+func LoosePathDetail(source, why string, isList bool) string {
+	below, in := `under("folder", `+source+")", "filename("+source+")"
+	if isList {
+		below, in = "[for x in "+source+` : under("folder", x)]`, "[for x in "+source+" : filename(x)]"
+	}
+	return source + " may hold a slash or begin with a dot, and " + why + ". For a path below a folder write " + below +
+		", for a name in it " + in + `, or give the input a pattern such as "^[a-z0-9-]+$".`
+}
 
 // CallerControlled reports whether the caller chooses the text of a value, within its type.
 func CallerControlled(t template.Type) bool {

@@ -165,7 +165,7 @@ func (c argvCheck) reportCode(f codeWord) {
 // rejectPath reports a word that names a file, if a caller can choose its folder.
 func (c argvCheck) rejectPath(w word, program string) {
 	if w.loose && !c.HasErrorAt(w.arg.Range) {
-		c.Errorf(w.arg.Range, LoosePath, LoosePathDetail, w.from, "it names a file of "+program)
+		c.Errorf(w.arg.Range, LoosePath, "%s", LoosePathDetail(w.from, "it names a file of "+program, w.arg.isList()))
 	}
 }
 

@@ -95,7 +95,7 @@ func (a *taintWalk) checkPaths(l simpleCommand, name string) {
 
 func (a *taintWalk) rejectPath(w word, why string) {
 	if !a.HasErrorAt(a.rangeOf(a.span(w.node))) {
-		a.errorAt(w.node, LoosePath, LoosePathDetail, w.from, why)
+		a.errorAt(w.node, LoosePath, "%s", LoosePathDetail(w.from, why, false))
 	}
 }
 

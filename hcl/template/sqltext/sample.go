@@ -124,8 +124,12 @@ func (s *branch) taken(b *binding) (bool, error) {
 }
 
 func (s *loop) sample(b *binding) error {
-	rounds := b.sampler.choose(s.node, 3, 1, func(n int) string {
-		return []string{"no round", "one round", "two rounds"}[n] + " of " + directiveAt("for", s.node.Range)
+	least := 0
+	if s.node.NotEmpty {
+		least = 1
+	}
+	rounds := least + b.sampler.choose(s.node, 3-least, 1-least, func(n int) string {
+		return []string{"no round", "one round", "two rounds"}[least+n] + " of " + directiveAt("for", s.node.Range)
 	})
 	for round := range rounds {
 		if b.sampler.bodies++; b.sampler.bodies > maxBodies {
@@ -156,10 +160,10 @@ func (p *listParam) sampled(s *sampler) any {
 	}))
 }
 
-// sampled returns rows of nulls: as many as the type's rows have if that is known, else one for
-// each column, and at least one.
+// sampled returns rows of nulls: as many as the type's rows have if that is known, else one for each column. It returns
+// no rows if neither is known, so that there is no sample.
 func (p *rowsParam) sampled(s *sampler) any {
-	width := max(p.cols, 1)
+	width := p.cols
 	for _, row := range elementTypes(p.hole.Type) {
 		if n, ok := knownLength(row); ok && n > 0 {
 			width = n
