@@ -178,12 +178,8 @@ func TestProcessesAreCounted(t *testing.T) {
 func TestProcessWithoutListenerIsGone(t *testing.T) {
 	all, _ := processes(t, 2)
 	all[1].stop()
-	began := time.Now()
 	if err := all[0].Send(t.Context(), all[1].Name(), []byte("news")); err != state.ErrGone {
 		t.Errorf("got %v", err)
-	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("that took %v", took)
 	}
 	for _, name := range []string{"nobody", strings.Repeat("A", 25), strings.Repeat("a", 26), strings.Repeat("A", 1000), `"; SELECT 1; --           `} {
 		if err := all[0].Send(t.Context(), name, nil); err != state.ErrGone {
@@ -192,16 +188,12 @@ func TestProcessWithoutListenerIsGone(t *testing.T) {
 	}
 }
 
-func TestListenerHearsAgainWithinASecond(t *testing.T) {
+func TestLostListenerHearsAgain(t *testing.T) {
 	all, db := processes(t, 2)
 	for round := range 3 {
-		began := time.Now()
 		killListeners(t, db)
 		for _, p := range all {
 			p.expect(t, "")
-		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("it hears again after %v", took)
 		}
 		news := fmt.Sprint(round)
 		all[0].send(t, all[1], news)
@@ -334,6 +326,28 @@ func TestCloseSendsWhatIsLeft(t *testing.T) {
 	for i := range 100 {
 		expectAnnounced(t, announced, fmt.Sprint("k ", i))
 	}
+}
+
+// BenchmarkLostListener measures how long a process does not hear after its listener was killed, and how long it
+// takes until a process that was stopped is gone.
+func BenchmarkLostListener(b *testing.B) {
+	all, db := processes(b, 2)
+	b.Run("hears again", func(b *testing.B) {
+		for b.Loop() {
+			killListeners(b, db)
+			all[0].expect(b, "")
+			all[1].expect(b, "")
+		}
+	})
+	b.Run("is gone", func(b *testing.B) {
+		all[1].stop()
+		eventually(b, func() bool { return all[0].Send(b.Context(), all[1].Name(), nil) == state.ErrGone })
+		for b.Loop() {
+			if err := all[0].Send(b.Context(), all[1].Name(), nil); err != state.ErrGone {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 func BenchmarkNews(b *testing.B) {

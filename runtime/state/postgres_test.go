@@ -275,7 +275,7 @@ func TestHangingDatabaseIsUnavailable(t *testing.T) {
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, so func() bool) {
+func eventually(t testing.TB, so func() bool) {
 	t.Helper()
 	limit, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
 	defer tick.Stop()
