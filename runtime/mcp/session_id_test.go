@@ -20,6 +20,7 @@ type memorySessions struct {
 	mu      sync.Mutex
 	records map[string]memorySession // guarded by mu
 	deleted [][]byte                 // guarded by mu
+	uses    int                      // of records; guarded by mu
 }
 
 type memorySession struct {
@@ -30,6 +31,7 @@ type memorySession struct {
 func (m *memorySessions) LoadSession(_ context.Context, name string) ([]byte, int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.uses++
 	r := m.records[name]
 	return r.body, r.version, nil
 }
@@ -39,6 +41,7 @@ func (m *memorySessions) SaveSession(
 ) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.uses++
 	if m.records[name].version != version {
 		return false, nil
 	}
