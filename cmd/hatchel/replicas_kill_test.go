@@ -120,8 +120,8 @@ type heldCall struct {
 	err    error
 }
 
-// holdCall makes a call of the tool held and waits until the user is asked.
-func holdCall(t *testing.T, c officialClient) *heldCall {
+// startHeldCall makes a call of the tool held and waits until the user is asked.
+func startHeldCall(t *testing.T, c officialClient) *heldCall {
 	t.Helper()
 	h := &heldCall{client: c, n: nextNumber(), ended: make(chan struct{})}
 	go func() {
@@ -132,11 +132,11 @@ func holdCall(t *testing.T, c officialClient) *heldCall {
 	return h
 }
 
-// holdCallAt makes calls of the tool held until a process has one, and returns it and the others.
-func (c *cluster) holdCallAt(t *testing.T, kind clientKind, address string) (here *heldCall, elsewhere []*heldCall) {
+// startHeldCallAt makes calls of the tool held until a process has one, and returns it and the others.
+func (c *cluster) startHeldCallAt(t *testing.T, kind clientKind, address string) (here *heldCall, elsewhere []*heldCall) {
 	t.Helper()
 	for range 30 {
-		h := holdCall(t, kind.connect(t, c.proxy.URL+"/mcp", 1)[0])
+		h := startHeldCall(t, kind.connect(t, c.proxy.URL+"/mcp", 1)[0])
 		if c.proxy.ServedBy(h.n) == address {
 			return h, elsewhere
 		}
@@ -165,7 +165,7 @@ func TestReplicasThatAreKilledLoseOnlyTheirCalls(t *testing.T) {
 		i, r := n%3, c.replicas[n%3]
 		load.await(50)
 		kind := legacyKinds[(n+n/3)%len(legacyKinds)]
-		lost, others := c.holdCallAt(t, kind, r.address())
+		lost, others := c.startHeldCallAt(t, kind, r.address())
 		killed := time.Now()
 		r.kill()
 		awaitEvent(t, lost.ended)
@@ -198,7 +198,7 @@ func TestReplicasThatAreReplacedLoseNoCall(t *testing.T) {
 	c := startCluster(t, 3)
 	url := startNginx(t, c.replicas) + "/mcp"
 	load := startLoad(t, connectAll(t, append(legacyKinds, clientKind{"Go", "2026-07-28"}), url, clientsOfAKind()), "echo", "form")
-	c.replaceInTurn(t)
+	c.replaceAll(t)
 	load.await(50)
 	load.end()
 	load.checkNoneFailed(t)
@@ -214,17 +214,17 @@ func TestReplicasThatAreReplacedHandOverCallsThatWait(t *testing.T) {
 	var waiting []*heldCall
 	for _, kind := range legacyKinds {
 		for _, client := range kind.connect(t, url, 3) {
-			waiting = append(waiting, holdCall(t, client))
+			waiting = append(waiting, startHeldCall(t, client))
 		}
 	}
-	c.replaceInTurn(t)
+	c.replaceAll(t)
 	for _, h := range waiting {
 		h.checkAnswered(t)
 	}
 }
 
-// replaceInTurn replaces each process, one every two seconds.
-func (c *cluster) replaceInTurn(t *testing.T) {
+// replaceAll replaces each process, one every two seconds.
+func (c *cluster) replaceAll(t *testing.T) {
 	t.Helper()
 	next := time.NewTicker(2 * time.Second)
 	defer next.Stop()
