@@ -127,13 +127,18 @@ func TestRetainCancelsTheCallsOfInvalidIdentities(t *testing.T) {
 		v.handler.started, v.handler.stopped = make(chan string, 1), make(chan error, 1)
 		reply := v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, "X-Who", "ada")
 		readAll(reply)
-		go v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}`,
-			"X-Who", "ada", "Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id"))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			readAll(v.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}`,
+				"X-Who", "ada", "Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id")))
+		}()
 		<-v.handler.started
 		v.server.Retain(func(i *mcp.Identity) bool { return i != nil && i.Subject == "bob" })
 		if err := <-v.handler.stopped; err != context.Canceled {
 			t.Errorf("the call ended with %v", err)
 		}
+		<-done
 	})
 }
 

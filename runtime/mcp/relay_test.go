@@ -263,6 +263,31 @@ func TestCancellationsToAllAreLimited(t *testing.T) {
 	})
 }
 
+func TestPlainRequestsOfASessionUseNoRecord(t *testing.T) {
+	store := new(memorySessions)
+	synctest.Test(t, func(t *testing.T) {
+		exchange := new(couriertest.Exchange)
+		a, b := startProcess(t, exchange, store, bytes.Repeat([]byte{7}, 32)), startProcess(t, exchange, store, bytes.Repeat([]byte{7}, 32))
+		synctest.Wait()
+		session := a.sessionHeaders()
+		for _, p := range []*process{a, b} {
+			for _, body := range []string{
+				pingMessage, `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo"}}`,
+				`{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"note://today"}}`,
+			} {
+				if got := p.status("POST", body, session); got != http.StatusOK {
+					t.Errorf("%s got %d", body, got)
+				}
+			}
+			defer p.stop()
+			defer p.vanish()
+		}
+		if store.uses > 0 {
+			t.Errorf("records were used %d times", store.uses)
+		}
+	})
+}
+
 func TestDeletedSessionIsNotFoundInAnyProcess(t *testing.T) {
 	withCouriers(t, 3, func(t *testing.T, _ *couriertest.Exchange, all []*process) {
 		session := all[0].sessionHeaders()

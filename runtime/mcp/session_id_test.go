@@ -21,6 +21,7 @@ type memorySessions struct {
 	mu      sync.Mutex
 	records map[string]memorySession  // guarded by mu
 	deleted [][]byte                  // guarded by mu
+	uses    int                       // of records; guarded by mu
 	calls   map[string]mcp.StoredCall // guarded by mu
 }
 
@@ -32,6 +33,7 @@ type memorySession struct {
 func (m *memorySessions) LoadSession(_ context.Context, name string) ([]byte, int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.uses++
 	r := m.records[name]
 	return r.body, r.version, nil
 }
@@ -41,6 +43,7 @@ func (m *memorySessions) SaveSession(
 ) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.uses++
 	if m.records[name].version != version {
 		return false, nil
 	}

@@ -96,6 +96,15 @@ func TestSessionGoesOnAfterARestart(t *testing.T) {
 	}
 }
 
+func TestProcessWithAFileListensToNoOther(t *testing.T) {
+	dir := writeTool(t, "")
+	state := NewState(filepath.Join(t.TempDir(), "state.db"), dir)
+	defer state.Close()
+	if sessions, err := state.Sessions(t.Context(), slog.New(slog.DiscardHandler)); sessions.Courier != nil || err != nil {
+		t.Errorf("%v, %v", sessions.Courier, err)
+	}
+}
+
 func TestSessionOfAnotherStateIsNotFound(t *testing.T) {
 	dir := writeTool(t, "")
 	first := startSessionProcess(t, dir, filepath.Join(t.TempDir(), "state.db"))
