@@ -95,7 +95,7 @@ func (resp *postResponse) suspending() <-chan struct{} {
 func (resp *postResponse) suspend(ctx context.Context, call *suspendedCall, asked []askedQuestion) error {
 	resp.mu.Lock()
 	resp.startStreamLocked()
-	resp.writeLocked(appendRetry(nil, returnDelay()))
+	resp.writeLocked(appendRetry(nil, resp.server.returnDelay()))
 	stream, sess := resp.stream, resp.session
 	resp.mu.Unlock()
 	_, events, _, _ := sess.log.after(eventID{stream: stream})
