@@ -181,3 +181,43 @@ func (s sessionStore) makeRoom(ctx context.Context, group string) error {
 	}
 	return err
 }
+
+const (
+	kindSuspended     = "suspended"
+	maxSuspendedCalls = 1000 // of a session, that are looked through for a question
+)
+
+// LoadCall implements mcp.CallStore.
+func (s sessionStore) LoadCall(ctx context.Context, name string) (mcp.StoredCall, error) {
+	r, err := s.records.Record(ctx, kindSuspended, name)
+	if err != nil || r == nil {
+		return mcp.StoredCall{}, sessionError(err)
+	}
+	return mcp.StoredCall{Name: r.Name, Body: r.Body, Version: r.Version}, nil
+}
+
+// ListCalls implements mcp.CallStore.
+func (s sessionStore) ListCalls(ctx context.Context, session string) (calls []mcp.StoredCall, err error) {
+	query := state.Query{Kind: kindSuspended, Group: session, Limit: maxSuspendedCalls}
+	records, err := s.records.List(ctx, query)
+	for _, r := range records {
+		calls = append(calls, mcp.StoredCall{Name: r.Name, Body: r.Body, Version: r.Version})
+	}
+	return calls, sessionError(err)
+}
+
+// SaveCall implements mcp.CallStore.
+func (s sessionStore) SaveCall(
+	ctx context.Context, session string, call mcp.StoredCall, until time.Time,
+) (bool, error) {
+	r := &state.Record{
+		Kind: kindSuspended, Name: call.Name, Group: session, Version: call.Version, Due: time.Now(),
+		Expires: until.Add(state.MaxClockSkew), Body: call.Body, Priority: state.FollowUp, NoNotify: true,
+	}
+	if r.Version > 0 {
+		replaced, err := s.records.Replace(ctx, r)
+		return replaced, sessionError(err)
+	}
+	existing, err := s.records.Add(ctx, r)
+	return existing == nil && err == nil, sessionError(err)
+}

@@ -207,7 +207,6 @@ func TestReplicasThatAreReplacedLoseNoCall(t *testing.T) {
 
 // A call that waits for its user goes on in another process when its own is replaced.
 func TestReplicasThatAreReplacedHandOverCallsThatWait(t *testing.T) {
-	t.Skip("calls are not handed over")
 	t.Parallel()
 	c := startCluster(t, 3)
 	url := startNginx(t, c.replicas) + "/mcp"

@@ -142,11 +142,14 @@ func (p *Program) sendConfirmation(c *call, ask *hcl.Ask) (sent any, err error) 
 		return nil, &elicit.PausedError{Questions: []mcp.Question{q}, Timeout: ask.Timeout}
 	}
 	c.audit.addQuestions([]mcp.Question{q})
+	q.Key += "." + c.approval.Fingerprint // a call that resumes waits for the answer about this very call
 	err = p.runWhileWaiting(c, p.Env.Waiters, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
 		sent, err = c.elicitation.AskOne(ctx, ask, q)
 		return err
 	})
 	switch {
+	case errors.Is(err, mcp.ErrSuspended):
+		return nil, &elicit.PausedError{Timeout: ask.Timeout}
 	case errors.Is(err, errSuperseded):
 		return nil, p.supersededError()
 	case errors.Is(err, errShuttingDown):

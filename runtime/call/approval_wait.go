@@ -11,8 +11,10 @@ import (
 
 	"hatchel/runtime/approval"
 	"hatchel/runtime/digest"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/limit"
+	"hatchel/runtime/mcp"
 	"hatchel/runtime/webhook"
 )
 
@@ -115,6 +117,8 @@ func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Appr
 	case errors.Is(err, errSuperseded):
 		p.voidApproval(c, store, opened)
 		return nil, p.supersededError()
+	case errors.Is(err, errShuttingDown) && c.suspends():
+		return nil, &elicit.PausedError{Timeout: time.Until(opened.Deadline)}
 	case errors.Is(err, errShuttingDown):
 		return nil, stoppedWhileWaiting
 	case err != nil:
@@ -150,8 +154,8 @@ func (p *Program) runWhileWaiting(c *call, w *Waiters, do func(context.Context, 
 	unhook()
 	c.timing.started = c.timing.started.Add(waited)
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || errors.Is(err, mcp.ErrSuspended):
+		return err
 	case cause == errShuttingDown || cause == errSuperseded:
 		return cause
 	case errors.Is(cause, ErrStopped):

@@ -19,8 +19,12 @@ import (
 // minStateTTL is how long a client has at least to come back with answers.
 const minStateTTL = 10 * time.Minute
 
-// sealQuestions returns the questions to the client of a paused call, with the token to resume it.
+// sealQuestions returns the questions to the client of a paused call, with the token to resume it. The
+// token is empty for a call that is made again instead.
 func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Questions, error) {
+	if c.elicitation == nil { // it waits for an operator: nothing was done, and the approval is found again
+		return &mcp.Questions{}, nil
+	}
 	c.audit.addQuestions(p.Questions)
 	request, err := c.stateDigest()
 	if err != nil {
@@ -43,6 +47,13 @@ func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Q
 		return nil, c.contextCause(err)
 	}
 	return &mcp.Questions{Ask: p.Questions, State: token}, nil
+}
+
+// suspends reports whether the call is to pause, because the server stops and its client can come back
+// for it. A step of another call cannot: what its call has done before is not known to it.
+func (c *call) suspends() bool {
+	client, ok := c.action.Client.(interface{ Suspends() bool })
+	return ok && !c.nested && client.Suspends()
 }
 
 // stateDigest identifies the call and its caller: a state token opens for the same call of the same

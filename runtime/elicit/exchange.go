@@ -62,6 +62,13 @@ func Resume(
 // Interactive reports whether the client is asked while the call waits.
 func (x *Exchange) Interactive() bool { return x.req != nil }
 
+// Suspends reports whether the call is to pause, because the server stops and the client can come back
+// for it.
+func (x *Exchange) Suspends() bool {
+	c, ok := x.Client.(interface{ Suspends() bool })
+	return ok && c.Suspends()
+}
+
 // Detach closes the connection and asks the client to come back after retry. It reports whether it
 // has.
 func (x *Exchange) Detach(retry time.Duration) bool {
@@ -82,26 +89,31 @@ func (x *Exchange) acceptAnswers(answers []byte) error {
 	return nil
 }
 
-// askAll asks all questions at once, and leaves the answers in Sent.
+// askAll asks all questions at once, and leaves the answers in Sent. With mcp.ErrSuspended, these are the
+// answers that have come so far.
 func (x *Exchange) askAll(asks []*hcl.Ask, questions []mcp.Question) error {
 	ctx, end := x.call.BeginAsking(questions)
 	defer end()
-	answers := make([]any, len(asks))
+	answers, answered := make([]any, len(asks)), make([]bool, len(asks))
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range asks {
 		group.Go(func() (err error) {
 			answers[i], err = x.AskOne(ctx, asks[i], questions[i])
+			answered[i] = err == nil
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
+	err := group.Wait()
+	if err != nil && !errors.Is(err, mcp.ErrSuspended) {
 		return err
 	}
 	x.Sent = make(map[string]any, len(asks))
 	for i, a := range asks {
-		x.Sent[a.Key] = answers[i]
+		if answered[i] {
+			x.Sent[a.Key] = answers[i]
+		}
 	}
-	return nil
+	return err
 }
 
 // AskOne asks the client one question and returns its answer; nil for an answer that is not JSON.
@@ -154,10 +166,10 @@ func (g *AskGroup) Plan(*adapters.Call) (string, error) {
 	return "asks the client: " + strings.Join(keys, ", "), nil
 }
 
-// PausedError is a call that resumes when its client has answered.
+// PausedError is a call that resumes when its client has answered, or in another process.
 type PausedError struct {
-	Questions []mcp.Question
-	Timeout   time.Duration // how long the client has
+	Questions []mcp.Question // none where the client knows them already
+	Timeout   time.Duration  // how long the client has
 }
 
 func (e *PausedError) Error() string { return "the call waits for the client" }
@@ -177,6 +189,7 @@ func (x *Exchange) Ask(g *AskGroup, f *hcl.Frame) (map[string]any, error) {
 			}
 		}
 	}
+	suspended := false
 	for try := 0; ; try++ {
 		pending, err := x.Pending(g, f)
 		if err != nil {
@@ -187,6 +200,8 @@ func (x *Exchange) Ask(g *AskGroup, f *hcl.Frame) (map[string]any, error) {
 			done := x.Done
 			x.Done, x.invalid = nil, nil
 			return done, nil
+		case suspended:
+			return nil, &PausedError{Timeout: longestTimeout(pending)}
 		case try == maxTries:
 			const text = "The client's answer to %q is not valid: %s"
 			return nil, failure.Refusal(fmt.Sprintf(text, pending[0].Key, x.invalid[pending[0].Key]))
@@ -200,7 +215,8 @@ func (x *Exchange) Ask(g *AskGroup, f *hcl.Frame) (map[string]any, error) {
 		if !x.Interactive() {
 			return nil, &PausedError{questions, longestTimeout(pending)}
 		}
-		if err := x.askAll(pending, questions); err != nil {
+		err = x.askAll(pending, questions)
+		if suspended = errors.Is(err, mcp.ErrSuspended); err != nil && !suspended {
 			return nil, err
 		}
 	}

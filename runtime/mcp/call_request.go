@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ type CallRequest struct {
 
 	// The answers to earlier Questions, from modern callers.
 	Answers []byte // inputResponses, an object as encoded JSON, or nil
-	State   string // that came with the questions
+	State   string // that came with the questions; also of a call that was suspended
 
 	token []byte // progressToken, or nil
 	wire  wire
@@ -31,9 +32,10 @@ type CallRequest struct {
 	level     int // of the messages that the client receives; set by levelOnce
 
 	mu       sync.Mutex
-	reported bool    // progress has been reported; guarded by mu
-	progress float64 // that was reported last; guarded by mu
-	over     bool    // the Handler has returned; guarded by mu
+	reported bool            // progress has been reported; guarded by mu
+	progress float64         // that was reported last; guarded by mu
+	over     bool            // the Handler has returned; guarded by mu
+	asked    []askedQuestion // before the call was suspended, and not answered; guarded by mu
 }
 
 // wire is the connection to the caller of a request.
@@ -51,6 +53,13 @@ type wire interface {
 	// detach closes the connection if the client can return for the rest of the stream. It reports
 	// whether it has.
 	detach(retry time.Duration) bool
+
+	// suspending returns a channel that is closed when calls that wait for people are suspended; nil if
+	// the client cannot return for this one to another process.
+	suspending() <-chan struct{}
+
+	// suspend stores a call with the questions that the client was asked.
+	suspend(ctx context.Context, call *suspendedCall, asked []askedQuestion) error
 }
 
 // newCallRequest reads the common params of tools/call, prompts/get and resources/read.

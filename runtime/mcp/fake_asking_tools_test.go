@@ -27,6 +27,12 @@ func (s *fakeHandler) callAskingTool(ctx context.Context, req *mcp.CallRequest) 
 			s.stopped <- err
 		}
 		return text("%s", answerText(answer, err))
+	case "ask-later":
+		answer, err := req.Ask(ctx, askName)
+		if errors.Is(err, mcp.ErrSuspended) {
+			return mcp.Outcome{Questions: &mcp.Questions{State: req.State + "suspended, "}}, nil
+		}
+		return text("%s%s", req.State, answerText(answer, err))
 	case "ask-all":
 		return text("%s", askAll(ctx, req))
 	case "ask-briefly":

@@ -178,7 +178,7 @@ func (resp *postResponse) sessionStatus(err *Error) int {
 }
 
 // replyToPeer appends the reply to one request of a peer and returns the error in it, if any. The
-// reply is nil if the client has cancelled the request.
+// reply is nil if the client has cancelled the request, or the call is suspended.
 func (s *Server) replyToPeer(resp *postResponse, m *message, from *peer, dst []byte) ([]byte, *Error) {
 	if err := s.admit(); err != nil {
 		return err.appendReply(dst, m.id), err
@@ -199,8 +199,12 @@ func (s *Server) replyToPeer(resp *postResponse, m *message, from *peer, dst []b
 	c := from.caller()
 	c.Remote, c.Header = s.options.Remote(resp.r), resp.r.Header
 	c.SetIdentity(resp.identity)
-	dst, err = s.reply(request.ctx, dst, m, requestContext{c, from, resp, resp.info})
-	if request.cancelled() {
+	rc := requestContext{caller: c, peer: from, wire: resp, info: resp.info}
+	if resp.suspended != nil {
+		rc.resumed = resp
+	}
+	dst, err = s.reply(request.ctx, dst, m, rc)
+	if request.cancelled() || err == errSuspendedCall {
 		return nil, nil
 	}
 	return dst, err

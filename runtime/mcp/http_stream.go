@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -33,14 +32,22 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 		return
 	}
 	defer s.listeners.Release(1)
+	pos, done, err := s.continueSuspended(w, r, sess, info, pos)
+	switch {
+	case err != nil:
+		s.options.Logger.WarnContext(r.Context(), "suspended call not continued", "error", err)
+		s.postponeStream(w, sess, pos)
+		return
+	case done:
+		return
+	}
 	ctx, cancel := s.streams.open(r.Context())
 	defer cancel()
 	sess.connections.Add(1)
 	defer sess.connections.Add(-1)
 	switch {
 	case pos.stream != 0 && !sess.isHere(pos):
-		ref, _, _ := strings.Cut(id, ".")
-		s.serveRemoteStream(ctx, w, sess, pos, ref)
+		s.serveRemoteStream(ctx, w, sess, pos)
 	case pos.stream != 0:
 		s.serveStream(ctx, w, sess, pos.eventID, nil)
 	default:

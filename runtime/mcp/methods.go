@@ -15,7 +15,7 @@ import (
 // Document is the result of a prompt or a resource.
 type Document struct {
 	Members   Appender   // the members of the result as encoded JSON, without braces
-	Questions *Questions // instead of Members: input that is required first; for modern callers only
+	Questions *Questions // instead of Members: as in Outcome
 
 	// For resources and modern callers.
 	TTL     time.Duration // how long a client may cache the result
@@ -24,9 +24,12 @@ type Document struct {
 
 // callTool appends the result of tools/call.
 func (s *Server) callTool(ctx context.Context, dst []byte, m *message, rc requestContext) ([]byte, *Error) {
-	o, _, err := handle(ctx, s, m, rc, s.handler.CallTool)
-	if err != nil {
+	o, req, err := handle(ctx, s, m, rc, s.handler.CallTool)
+	switch {
+	case err != nil:
 		return dst, err
+	case o.Questions != nil && rc.peer != nil:
+		return dst, s.suspendCall(ctx, m, req, o.Questions.State)
 	}
 	return o.appendResult(dst, rc.caller.Revision, rc.info), nil
 }
@@ -40,6 +43,8 @@ func (s *Server) appendDocument(
 	switch {
 	case err != nil:
 		return dst, err
+	case d.Questions != nil && rc.peer != nil:
+		return dst, s.suspendCall(ctx, m, req, d.Questions.State)
 	case d.Questions != nil:
 		return d.Questions.appendResult(dst, rc.info), nil
 	}
@@ -66,9 +71,15 @@ func handle[T any](
 		return result, nil, failed
 	}
 	defer req.end()
+	if rc.resumed != nil {
+		req.resumeFrom(rc.resumed.suspended, rc.resumed.asked)
+	}
 	result, err := method(ctx, req)
 	if err != nil {
 		failed = s.protocolError(ctx, m, err)
+	}
+	if failed != nil && rc.resumed != nil && failed.Message == InvalidState().Message {
+		failed = errNotResumed
 	}
 	return result, req, failed
 }
@@ -93,7 +104,7 @@ type Outcome struct {
 	// the output schema that they see.
 	Wrap bool
 
-	Questions *Questions // instead of all else: input that is required first; for modern callers only
+	Questions *Questions // instead of all else: input that is required first, for modern callers; or after ErrSuspended
 
 	// Task, instead of all else, is the members of the task that the call has become, as encoded
 	// JSON without braces. It is only for callers that declare TasksExtension.

@@ -88,7 +88,7 @@ func (p *peer) subscribeLists() {
 // resolve delivers a response of the client.
 func (p *peer) resolve(m *message) {
 	id, _ := jsonscan.Text(m.id)
-	p.requests.resolve(id, m)
+	p.requests.resolve(id, newClientResponse(m.result, m.failure))
 }
 
 // handleNotification acts on a notification of the client. It reports false if it is about a request that

@@ -21,6 +21,9 @@ type postResponse struct {
 	session     *session // of a legacy client that may return for missed events, or nil
 	packet      *packet  // of a session
 
+	suspended *suspendedCall  // that continues, or nil
+	asked     []askedQuestion // before it was suspended
+
 	mu        sync.Mutex
 	streaming bool        // the response is an event stream; guarded by mu
 	over      bool        // the response is complete; guarded by mu
@@ -187,7 +190,9 @@ func (resp *postResponse) startStreamLocked() {
 	if resp.session == nil {
 		return
 	}
-	resp.stream = resp.session.log.openStream(resp.packet.requestIDs())
+	if resp.suspended == nil {
+		resp.stream = resp.session.log.openStream(resp.packet.requestIDs())
+	}
 	if resp.session.revision.sendsPrimingEvent() {
 		priming := resp.session.log.add(resp.stream, nil)
 		resp.writeLocked(priming.append(nil))

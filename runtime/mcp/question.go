@@ -82,7 +82,9 @@ const disconnectCheckInterval = time.Second
 // The context must be that of CallTool or derived from it. If it ends first, Ask cancels the
 // question, unless the session has ended, and returns the cause. If the client answers with an
 // error, it is a [*ClientError]. If the client cannot be asked, or has disconnected and does not
-// return, the error is [ErrUnreachable].
+// return, the error is [ErrUnreachable]. If the server stops and the client can return elsewhere, it
+// is [ErrSuspended]. In a call that goes on, a question with the key of one that the client was asked
+// before is not asked again.
 func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err error) {
 	if r.wire == nil || r.Caller.Revision.Modern() {
 		return nil, ErrUnreachable
@@ -94,25 +96,27 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 	if requests == nil {
 		return nil, ErrUnreachable
 	}
-	id := ""
-	if r.peer != nil && r.peer.session != nil {
-		id = r.peer.session.newQuestionID()
+	if r.Suspends() {
+		return nil, ErrSuspended
 	}
-	id, response, err := requests.add(id)
+	id, response, err := r.ask(requests, q)
 	if err != nil {
 		return nil, err
 	}
-	if !r.send(q.append(nil, id)) {
-		requests.remove(id)
-		return nil, ErrUnreachable
-	}
+	suspending := r.wire.suspending() // also when the question has opened the stream
 	check := time.NewTicker(disconnectCheckInterval)
 	defer check.Stop()
 	for {
 		select {
 		case resp := <-response:
 			return resp.result, resp.err
+		case <-suspending:
+			r.leaveAsked(askedQuestion{q.Key, id, response})
+			return nil, ErrSuspended
 		case <-ctx.Done():
+			if isClosed(suspending) {
+				continue
+			}
 			if !requests.remove(id) {
 				resp := <-response
 				return resp.result, resp.err
@@ -128,6 +132,22 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 			}
 		}
 	}
+}
+
+// ask sends a question, unless the client was asked before the call was suspended.
+func (r *CallRequest) ask(requests *clientRequests, q Question) (id string, _ <-chan clientResponse, err error) {
+	if id, response, asked := r.takeAsked(q.Key); asked {
+		return id, response, nil
+	}
+	if r.peer != nil && r.peer.session != nil {
+		id = r.peer.session.newQuestionID()
+	}
+	id, response, err := requests.add(id)
+	if err == nil && !r.send(q.append(nil, id)) {
+		requests.remove(id)
+		err = ErrUnreachable
+	}
+	return id, response, err
 }
 
 func appendCancelled(dst []byte, id string) []byte {
@@ -177,21 +197,37 @@ func (c *clientRequests) remove(id string) bool {
 	return pending
 }
 
-// resolve delivers the response of the client to the request with an id. A response to a request that
-// is not pending is ignored.
-func (c *clientRequests) resolve(id string, m *message) {
+// adopt registers a request that another process has sent. It reports false if it is registered.
+func (c *clientRequests) adopt(id string) (response <-chan clientResponse, adopted bool) {
+	c.mu.Lock()
+	_, pending := c.pending[id]
+	c.mu.Unlock()
+	if pending {
+		return nil, false
+	}
+	_, response, err := c.add(id)
+	return response, err == nil
+}
+
+// resolve delivers the response of the client to the request with an id. It reports false for a request
+// that is not pending.
+func (c *clientRequests) resolve(id string, r clientResponse) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	response := c.pending[id]
-	switch {
-	case response == nil:
-		return
-	case m.failure != nil:
-		response <- clientResponse{err: parseClientError(m.failure)}
-	default:
-		response <- clientResponse{result: bytes.Clone(m.result)}
+	if response != nil {
+		response <- r
+		delete(c.pending, id)
 	}
-	delete(c.pending, id)
+	return response != nil
+}
+
+// newClientResponse returns the response of the client with this result or failure, as encoded JSON.
+func newClientResponse(result, failure []byte) clientResponse {
+	if failure != nil {
+		return clientResponse{err: parseClientError(failure)}
+	}
+	return clientResponse{result: bytes.Clone(result)}
 }
 
 // close fails all pending and future requests with cause.

@@ -100,26 +100,45 @@ func (r *relay) broadcast(ctx context.Context, n *news) {
 }
 
 // answer delivers a response of the client to the process that has asked, once: it fails if that
-// cannot be done now. The response to a question that nobody waits for is ignored.
+// cannot be done now. The response to a question of a suspended call is stored, and that to a question
+// that nobody waits for is ignored.
 func (r *relay) answer(ctx context.Context, sess *session, m *message) error {
 	id, _ := jsonscan.Text(m.id)
 	process := sess.askingProcess(id)
-	switch {
-	case process == sess.table.process:
-		sess.requests.resolve(id, m)
-		return nil
-	case process == "" || r.courier == nil:
+	here := process == sess.table.process
+	response := newClientResponse(m.result, m.failure)
+	if process == "" || here && sess.requests.resolve(id, response) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
 	defer cancel()
-	err := r.send(ctx, process, &news{
-		Kind: newsAnswer, Session: sess.name, ID: m.id, Result: m.result, Failure: m.failure,
-	})
-	if errors.Is(err, ErrGone) {
-		return nil
+	suspended, err := r.answerSuspended(ctx, sess, id, response)
+	if suspended || err != nil || here || r.courier == nil {
+		return err
+	}
+	n := &news{Kind: newsAnswer, Session: sess.name, ID: m.id, Result: m.result, Failure: m.failure}
+	if err = r.send(ctx, process, n); errors.Is(err, ErrGone) {
+		_, err = r.answerSuspended(ctx, sess, id, response) // in the last moment
 	}
 	return err
+}
+
+// hearAnswer delivers an answer that another process has received.
+func (r *relay) hearAnswer(sess *session, n *news) {
+	id, _ := jsonscan.Text(n.ID)
+	response := newClientResponse(n.Result, n.Failure)
+	if sess.requests.resolve(id, response) {
+		sess.release()
+		return
+	}
+	r.served.running.Go(func() {
+		defer sess.release()
+		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+		defer cancel()
+		if _, err := r.answerSuspended(ctx, sess, id, response); err != nil {
+			r.server.options.Logger.WarnContext(ctx, "answer to a suspended call not delivered", "error", err)
+		}
+	})
 }
 
 // cancel cancels a request of the session that another process serves.
@@ -171,14 +190,15 @@ func (s *Server) Heard(from string, b []byte) {
 		s.relay.serveResume(from, sess, &n)
 		return
 	}
-	if sess == nil {
+	switch {
+	case sess == nil:
+		return
+	case n.Kind == newsAnswer:
+		s.relay.hearAnswer(sess, &n)
 		return
 	}
 	defer sess.release()
 	switch n.Kind {
-	case newsAnswer:
-		id, _ := jsonscan.Text(n.ID)
-		sess.requests.resolve(id, &message{result: n.Result, failure: n.Failure})
 	case newsCancel:
 		sess.inflight.cancel(n.ID, errCancelled)
 	case newsAttached:

@@ -42,7 +42,7 @@ var errInterrupted = &Error{Code: CodeInternalError, Message: "The call was inte
 	"the process that ran it. Whether it had an effect is not known"}
 
 // serveRemoteStream sends the events of a stream that this process does not have.
-func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, sess *session, pos position, ref string) {
+func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, sess *session, pos position) {
 	r := &s.relay
 	if r.courier == nil || pos.process == sess.table.process {
 		s.sendInterrupted(w, pos)
@@ -59,7 +59,7 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 	})
 	cancel()
 	switch {
-	case errors.Is(err, ErrGone):
+	case errors.Is(err, ErrGone) && !s.wasSuspended(ctx, sess, pos):
 		s.sendInterrupted(w, pos)
 		return
 	case err != nil:
@@ -69,7 +69,7 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 	beginEventStream(w)
 	http.NewResponseController(w).Flush()
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
-	if !s.copyEvents(ctx, w, sess, d, pos, ref) {
+	if !s.copyEvents(ctx, w, sess, d, pos) {
 		r.leave(d.process, d.id)
 	}
 }
@@ -84,8 +84,9 @@ func (r *relay) leave(process, reader string) {
 
 // copyEvents sends what a reader receives to its client. It reports whether the stream has ended.
 func (s *Server) copyEvents(
-	ctx context.Context, w http.ResponseWriter, sess *session, d *streamReader, pos position, ref string,
+	ctx context.Context, w http.ResponseWriter, sess *session, d *streamReader, pos position,
 ) (complete bool) {
+	ref := sess.reference(pos)
 	ended, alive := sess.awaitEnd(), time.NewTicker(keepAliveInterval)
 	defer alive.Stop()
 	for {
@@ -100,7 +101,7 @@ func (s *Server) copyEvents(
 			}
 		}
 		switch {
-		case end == streamLost:
+		case end == streamLost && !s.wasSuspended(ctx, sess, pos):
 			s.sendErrors(w, pos)
 			return true
 		case end != "" || broken:

@@ -515,18 +515,19 @@ func TestShutdownSendsTheLastEventsToOtherProcesses(t *testing.T) {
 	withCouriers(t, 2, func(t *testing.T, _ *couriertest.Exchange, all []*process) {
 		session := all[0].sessionHeaders()
 		ctx, disconnect := context.WithCancel(t.Context())
-		call := all[0].call(ctx, session, "ask")
-		id := call.question()
+		call := all[0].call(ctx, session, "wait")
+		call.lines.Scan()
+		call.last = strings.TrimPrefix(call.lines.Text(), "id: ")
 		disconnect()
 		synctest.Wait()
 		resumed := all[1].get(t.Context(), session, call.last)
 		stopped := make(chan error)
 		go func() { stopped <- all[0].server.Shutdown(t.Context()) }()
 		synctest.Wait()
-		all[1].status("POST", answerMessage(id, "ada"), session)
+		close(all[0].handler.release)
 		if err := <-stopped; err != nil {
 			t.Error(err)
 		}
-		resumed.expect(`"id":"call","result"`, "ada")
+		resumed.expect(`"id":"call","result"`, "waited")
 	})
 }

@@ -10,10 +10,11 @@ import (
 
 // requestContext is the caller of a request and the connection to it.
 type requestContext struct {
-	caller *Caller
-	peer   *peer // the session of the request; nil in the modern era
-	wire   wire
-	info   *Info // as of the start of the request
+	caller  *Caller
+	peer    *peer // the session of the request; nil in the modern era
+	wire    wire
+	info    *Info         // as of the start of the request
+	resumed *postResponse // of a suspended call that continues, or nil
 }
 
 // reply appends the reply to a request of either era. It serves every method except initialize and

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,9 +19,10 @@ import (
 // memorySessions is a SessionStore in memory.
 type memorySessions struct {
 	mu      sync.Mutex
-	records map[string]memorySession // guarded by mu
-	deleted [][]byte                 // guarded by mu
-	uses    int                      // of records; guarded by mu
+	records map[string]memorySession  // guarded by mu
+	deleted [][]byte                  // guarded by mu
+	uses    int                       // of records; guarded by mu
+	calls   map[string]mcp.StoredCall // guarded by mu
 }
 
 type memorySession struct {
@@ -49,6 +51,37 @@ func (m *memorySessions) SaveSession(
 		m.records = map[string]memorySession{}
 	}
 	m.records[name] = memorySession{bytes.Clone(body), version + 1}
+	return true, nil
+}
+
+func (m *memorySessions) LoadCall(_ context.Context, name string) (mcp.StoredCall, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls[name], nil
+}
+
+func (m *memorySessions) ListCalls(_ context.Context, session string) (calls []mcp.StoredCall, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
+		if strings.HasPrefix(name, session) {
+			calls = append(calls, m.calls[name])
+		}
+	}
+	return calls, nil
+}
+
+func (m *memorySessions) SaveCall(_ context.Context, _ string, call mcp.StoredCall, _ time.Time) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.calls[call.Name].Version != call.Version {
+		return false, nil
+	}
+	if m.calls == nil {
+		m.calls = map[string]mcp.StoredCall{}
+	}
+	call.Version++
+	m.calls[call.Name] = call
 	return true, nil
 }
 

@@ -10,6 +10,8 @@ import (
 // SessionStore keeps what belongs to sessions for all processes of a server. Its methods are called
 // concurrently. While it is unavailable, their error is [ErrUnavailable].
 type SessionStore interface {
+	CallStore
+
 	// LoadSession returns the record of a session and its version, which is 0 if there is none.
 	LoadSession(ctx context.Context, name string) (body []byte, version int, err error)
 

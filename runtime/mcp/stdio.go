@@ -88,6 +88,13 @@ func (c *stdioConn) clientRequests() *clientRequests {
 // detach reports false: all calls share the streams.
 func (c *stdioConn) detach(time.Duration) bool { return false }
 
+// suspending returns nil: the client cannot return.
+func (c *stdioConn) suspending() <-chan struct{} { return nil }
+
+func (c *stdioConn) suspend(context.Context, *suspendedCall, []askedQuestion) error {
+	return ErrUnreachable
+}
+
 // disconnected reports false: all requests end with the streams.
 func (c *stdioConn) disconnected() bool { return false }
 

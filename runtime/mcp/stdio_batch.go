@@ -113,7 +113,7 @@ func (b *lineBatch) answer(m *message, inflight *inflightRequests, caller *Calle
 		defer s.calls.Release(1)
 		buf := borrowBuffer()
 		defer buf.release()
-		buf.b, _ = s.reply(request.ctx, buf.b, m, requestContext{caller, p, b.conn, b.conn.info()})
+		buf.b, _ = s.reply(request.ctx, buf.b, m, requestContext{caller: caller, peer: p, wire: b.conn, info: b.conn.info()})
 		frame := buf.b
 		if request.cancelled() {
 			frame = nil

@@ -1,0 +1,105 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// errTaken reports that another request of the client is about to continue the same call here.
+var errTaken = errors.New("another request continues the call")
+
+// continueSuspended continues the call that was suspended in a stream of another process, for the client
+// that has returned for it, and reports true when it has ended. Otherwise it returns where the rest of
+// the stream is, if it is anywhere.
+func (s *Server) continueSuspended(
+	w http.ResponseWriter, r *http.Request, sess *session, info *Info, pos position,
+) (rest position, done bool, err error) {
+	for s.sessions.store != nil && !sess.isHere(pos) {
+		call, record, err := s.sessions.loadSuspended(r.Context(), sess, pos.streamName())
+		switch {
+		case call == nil || err != nil:
+			return pos, false, err
+		case call.Continues != nil:
+			pos = call.Continues.position(pos)
+			continue
+		}
+		p, invalid := parse(call.Request, s.options.MaxDepth)
+		if invalid != nil {
+			return pos, false, invalid
+		}
+		defer p.release()
+		resp := &postResponse{
+			w: w, r: r, server: s, toolset: sess.toolset, info: info, identity: IdentityOf(r.Context()),
+			accepts: acceptedTypes{events: true}, session: sess, packet: p, suspended: call,
+		}
+		taken, err := resp.takeSuspended(r.Context(), record)
+		if err != nil {
+			return pos, false, err
+		}
+		if taken {
+			resp.serveSuspended(pos.seq)
+			return pos, true, nil
+		}
+	}
+	return pos, false, nil
+}
+
+// takeSuspended takes the suspended call, so that it continues in a new stream. Of any number of
+// processes one takes it. Answers of the client come here from then on.
+func (resp *postResponse) takeSuspended(ctx context.Context, record StoredCall) (taken bool, err error) {
+	sess, call := resp.session, resp.suspended
+	for _, q := range call.Asked {
+		response, ok := sess.requests.adopt(q.ID)
+		if !ok {
+			err = errTaken
+			break
+		}
+		resp.asked = append(resp.asked, askedQuestion{q.Key, q.ID, response})
+	}
+	if err == nil {
+		resp.stream = sess.log.openStream(resp.packet.requestIDs())
+		call.Continues = &streamName{sess.table.process, sess.serial, resp.stream}
+		if taken, err = sess.table.saveSuspended(ctx, sess, record, call); taken && err == nil {
+			return true, nil
+		}
+		sess.log.endStream(resp.stream)
+	}
+	return false, errors.Join(err, resp.server.abandonAsked(ctx, sess, resp.asked))
+}
+
+// serveSuspended continues a call that was taken. The client has seen the events up to a number.
+func (resp *postResponse) serveSuspended(seen uint64) {
+	resp.mu.Lock()
+	resp.startStreamLocked()
+	for _, q := range resp.suspended.Asked {
+		switch {
+		case q.isAnswered():
+			resp.session.requests.resolve(q.ID, q.response())
+		case q.Seq > seen:
+			resp.sendEventLocked(q.Frame)
+		}
+	}
+	resp.mu.Unlock()
+	http.NewResponseController(resp.w).Flush()
+	resp.startKeepAlive()
+	frame, _ := resp.server.replyToPeer(resp, &resp.packet.messages[0], &resp.session.peer, nil)
+	resp.finish(frame, http.StatusOK)
+}
+
+// wasSuspended reports whether the call of a stream was suspended, so that the client is to return for it.
+// Where that is not known, the client is told when it returns.
+func (s *Server) wasSuspended(ctx context.Context, sess *session, pos position) bool {
+	if s.sessions.store == nil {
+		return false
+	}
+	call, _, err := s.sessions.loadSuspended(ctx, sess, pos.streamName())
+	return call != nil || err != nil
+}
+
+// position returns the beginning of the stream, whose client has left another one.
+func (n streamName) position(left position) position {
+	return position{eventID: eventID{n.Stream, 0}, process: n.Process, serial: n.Serial, requests: left.requests}
+}
+
+func (pos position) streamName() streamName { return streamName{pos.process, pos.serial, pos.stream} }

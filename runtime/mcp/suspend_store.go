@@ -1,0 +1,161 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	suspensionTTL = 24 * time.Hour   // for which a suspended call waits for its client
+	storeTimeout  = 10 * time.Second // for storing one
+)
+
+// StoredCall is the record of a suspended call.
+type StoredCall struct {
+	Name    string
+	Body    []byte
+	Version int
+}
+
+// CallStore keeps the suspended calls of sessions for all processes of a server. Its methods are called
+// concurrently.
+type CallStore interface {
+	// LoadCall returns the record of a call. Its Version is 0 if there is none.
+	LoadCall(ctx context.Context, name string) (StoredCall, error)
+
+	// ListCalls returns the records of the calls of a session.
+	ListCalls(ctx context.Context, session string) ([]StoredCall, error)
+
+	// SaveCall adds, for the version 0, or replaces the record of a call of a session, which is kept until
+	// a time. It reports false, and changes nothing, if the record no longer has this version.
+	SaveCall(ctx context.Context, session string, call StoredCall, until time.Time) (bool, error)
+}
+
+// suspendedCall is a call of a session that waited for people when its process stopped, as it is stored
+// until a process continues it.
+type suspendedCall struct {
+	Request   json.RawMessage     `json:"request"`         // as the client has sent it
+	State     string              `json:"state,omitempty"` // to resume it with
+	Progress  float64             `json:"progress,omitempty"`
+	Asked     []suspendedQuestion `json:"asked,omitempty"`
+	Continues *streamName         `json:"continues,omitempty"` // where; nil for nowhere yet
+}
+
+// suspendedQuestion is a question of a suspended call that the client was asked and had not answered.
+type suspendedQuestion struct {
+	Key    string          `json:"key"`
+	ID     string          `json:"id"`              // of the request to the client
+	Seq    uint64          `json:"seq,omitempty"`   // of its event; 0 if that is not kept any more
+	Frame  json.RawMessage `json:"frame,omitempty"` // the request to the client
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *ClientError    `json:"error,omitempty"`
+}
+
+// continues returns where a call continues; nil for nowhere, and for no call.
+func (c *suspendedCall) continues() *streamName {
+	if c == nil {
+		return nil
+	}
+	return c.Continues
+}
+
+func (q *suspendedQuestion) isAnswered() bool { return q.Result != nil || q.Error != nil }
+
+// response returns the answer of the client.
+func (q *suspendedQuestion) response() clientResponse {
+	if q.Error != nil {
+		return clientResponse{err: q.Error}
+	}
+	return clientResponse{result: q.Result}
+}
+
+// answer sets the answer of the client, unless there is one.
+func (q *suspendedQuestion) answer(r clientResponse) {
+	if !q.isAnswered() && !errors.As(r.err, &q.Error) {
+		q.Result = r.result
+	}
+}
+
+// streamName names an event stream of a session among those of all processes.
+type streamName struct {
+	Process string `json:"process"`
+	Serial  uint64 `json:"serial"` // of the session in that process
+	Stream  uint64 `json:"stream"`
+}
+
+// recordOf returns the name of the record of the call of a stream.
+func (n streamName) recordOf(sess *session) string {
+	return fmt.Sprintf("%s.%s.%d.%d", sess.name, n.Process, n.Serial, n.Stream)
+}
+
+func (t *sessions) saveSuspended(ctx context.Context, sess *session, r StoredCall, call *suspendedCall) (bool, error) {
+	var err error
+	if r.Body, err = json.Marshal(call); err != nil {
+		return false, err
+	}
+	return t.store.SaveCall(ctx, sess.name.String(), r, time.Now().Add(suspensionTTL))
+}
+
+// addSuspended stores a call that was suspended in a stream.
+func (t *sessions) addSuspended(ctx context.Context, sess *session, in streamName, call *suspendedCall) error {
+	added, err := t.saveSuspended(ctx, sess, StoredCall{Name: in.recordOf(sess)}, call)
+	if err == nil && !added {
+		err = errors.New("the record of another call has its name")
+	}
+	return err
+}
+
+// loadSuspended returns the call that was suspended in a stream, with its record; nil if there is none.
+func (t *sessions) loadSuspended(ctx context.Context, sess *session, in streamName) (*suspendedCall, StoredCall, error) {
+	r, err := t.store.LoadCall(ctx, in.recordOf(sess))
+	if err != nil || r.Version == 0 {
+		return nil, r, err
+	}
+	call := new(suspendedCall)
+	return call, r, json.Unmarshal(r.Body, call)
+}
+
+// storeAnswer stores an answer to a question of a suspended call, or returns where the call continues. It
+// reports false for any other question.
+func (t *sessions) storeAnswer(
+	ctx context.Context, sess *session, id string, response clientResponse,
+) (suspended bool, continues *streamName, err error) {
+	for {
+		call, record, err := t.findAsking(ctx, sess, id)
+		if call == nil || err != nil || call.Continues != nil {
+			return call != nil, call.continues(), err
+		}
+		i := slices.IndexFunc(call.Asked, func(q suspendedQuestion) bool { return q.ID == id })
+		call.Asked[i].answer(response)
+		if stored, err := t.saveSuspended(ctx, sess, record, call); stored || err != nil {
+			return true, nil, err
+		}
+	}
+}
+
+// findAsking returns the suspended call that has asked a question, with its record; nil if there is none.
+// Of a call that was suspended several times it is the last record.
+func (t *sessions) findAsking(
+	ctx context.Context, sess *session, id string,
+) (found *suspendedCall, record StoredCall, err error) {
+	records, err := t.store.ListCalls(ctx, sess.name.String())
+	names := make(map[string]bool, len(records))
+	for _, r := range records {
+		names[r.Name] = true
+	}
+	for _, r := range records {
+		call := new(suspendedCall)
+		if err := json.Unmarshal(r.Body, call); err != nil {
+			return nil, r, err
+		}
+		again := call.Continues != nil && names[call.Continues.recordOf(sess)]
+		if !again && slices.ContainsFunc(call.Asked, func(q suspendedQuestion) bool { return q.ID == id }) {
+			return call, r, nil
+		}
+	}
+	return nil, record, err
+}

@@ -1,0 +1,165 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/state/couriertest"
+)
+
+// answer answers a question of a session through this process.
+func (p *process) answer(session []string, id, name string) {
+	p.t.Helper()
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":{"name":%q}}}`, id, name)
+	reply := p.send(p.t.Context(), "POST", body, session...)
+	reply.Body.Close()
+	if reply.StatusCode != http.StatusAccepted {
+		p.t.Errorf("the answer got %s", reply.Status)
+	}
+}
+
+// suspended is a call that waited for its client when its process has begun to stop.
+type suspended struct {
+	t         *testing.T
+	all       []*process
+	session   []string
+	question  string // id
+	before    string // id of the event before the question
+	last      string // id of the last event
+	remainder string // of the stream, after the question
+}
+
+// withSuspendedCall starts a call in the first process, and stops that when the client was asked.
+func withSuspendedCall(t *testing.T, f func(s *suspended)) {
+	withCouriers(t, 3, func(t *testing.T, _ *couriertest.Exchange, all []*process) {
+		s := &suspended{t: t, all: all, session: all[0].sessionHeaders()}
+		body := `{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{"name":"ask-later"}}`
+		reply := all[0].send(t.Context(), "POST", body, s.session...)
+		defer reply.Body.Close()
+		events := newStream(t, reply)
+		events.lines.Scan()
+		s.before = strings.TrimPrefix(events.lines.Text(), "id: ")
+		s.question = events.question()
+		s.last = events.last
+		all[0].server.EndStreams()
+		for events.lines.Scan() {
+			s.remainder += events.lines.Text() + "\n"
+		}
+		f(s)
+	})
+}
+
+const answerOfAda = `{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}`
+
+func TestSuspendedCallEndsItsStreamWithoutAReply(t *testing.T) {
+	withSuspendedCall(t, func(s *suspended) {
+		if !strings.HasPrefix(strings.TrimSpace(s.remainder), "retry: ") || strings.Contains(s.remainder, "data:") {
+			s.t.Errorf("after the question came %q", s.remainder)
+		}
+	})
+}
+
+func TestSuspendedCallContinuesInAnotherProcess(t *testing.T) {
+	withSuspendedCall(t, func(s *suspended) {
+		s.all[0].vanish()
+		back := s.all[1].get(s.t.Context(), s.session, s.last)
+		defer back.close()
+		synctest.Wait()
+		s.all[2].answer(s.session, s.question, "Ada")
+		back.expectReply("suspended, " + answerOfAda)
+	})
+}
+
+func TestSuspendedCallHasTheAnswerThatCameBeforeItsClient(t *testing.T) {
+	for claim, at := range map[string]int{"through the process that stops": 0, "through another one": 2} {
+		t.Run(claim, func(t *testing.T) {
+			withSuspendedCall(t, func(s *suspended) {
+				s.all[at].answer(s.session, s.question, "Ada")
+				s.all[at].answer(s.session, s.question, "Eve")
+				s.all[0].vanish()
+				back := s.all[1].get(s.t.Context(), s.session, s.last)
+				defer back.close()
+				back.expectReply("suspended, " + answerOfAda)
+			})
+		})
+	}
+}
+
+func TestSuspendedCallIsSuspendedAgain(t *testing.T) {
+	withSuspendedCall(t, func(s *suspended) {
+		s.all[0].vanish()
+		first := s.all[1].get(s.t.Context(), s.session, s.last)
+		synctest.Wait()
+		s.all[1].server.EndStreams()
+		if message := first.next(); message != "" {
+			s.t.Errorf("got %s", message)
+		}
+		s.all[1].vanish()
+		s.all[2].answer(s.session, s.question, "Ada")
+		for _, last := range []string{first.last, s.last} { // also for a client that has missed where the call went
+			back := s.all[2].get(s.t.Context(), s.session, last)
+			back.expectReply("suspended, suspended, " + answerOfAda)
+			back.close()
+		}
+	})
+}
+
+func TestQuestionThatTheClientHasNotSeenIsSentAgain(t *testing.T) {
+	withSuspendedCall(t, func(s *suspended) {
+		back := s.all[1].get(s.t.Context(), s.session, s.before)
+		defer back.close()
+		if id := back.question(); id != s.question {
+			s.t.Errorf("the question has the id %s, and had %s", id, s.question)
+		}
+		s.all[1].answer(s.session, s.question, "Ada")
+		back.expectReply("suspended, " + answerOfAda)
+	})
+}
+
+func TestSuspendedCallContinuesOnce(t *testing.T) {
+	withSuspendedCall(t, func(s *suspended) {
+		var readers []*stream
+		for i := range 4 {
+			readers = append(readers, s.all[1+i%2].get(s.t.Context(), s.session, s.last))
+			defer readers[i].close()
+		}
+		synctest.Wait()
+		s.all[2].answer(s.session, s.question, "Ada")
+		for _, back := range readers {
+			back.expectReply("suspended, " + answerOfAda)
+		}
+	})
+}
+
+// expectReply expects the reply to the call, after events without a message.
+func (s *stream) expectReply(text string) {
+	s.t.Helper()
+	s.expect(`"id":"call","result":{"content":[{"type":"text","text":"` + text + `"`)
+}
+
+// failingCalls keeps no suspended calls.
+type failingCalls struct{ *memorySessions }
+
+func (f failingCalls) SaveCall(context.Context, string, mcp.StoredCall, time.Time) (bool, error) {
+	return false, errors.New("disk")
+}
+
+func TestCallThatCannotBeSuspendedFails(t *testing.T) {
+	options := sharedOptions()
+	options.SessionStore = failingCalls{new(memorySessions)}
+	withHandler(t, newAskingHandler, options, func(t *testing.T, c *testClient) {
+		v := c.openSession("2025-11-25")
+		stream := v.call(t.Context(), 2, "ask-later")
+		defer stream.Body.Close()
+		v.until(stream, `"id":"ask-1"`)
+		c.server.EndStreams()
+		v.until(stream, `"error":{"code":-32603,"message":"The server was stopped while this call waited for a person, and the call could not be stored.`)
+	})
+}
