@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -77,22 +76,17 @@ func TestReplicasKeepAnAnswerUntilTheDatabaseIsThere(t *testing.T) {
 	c, way := startClusterBehind(t, "")
 	w := (&wireClient{url: c.replicas[0].url, path: "/mcp"}).open(t)
 	stream, question := w.ask(t, nextNumber())
+	way.refuses.Store(true)
 	way.disconnect()
+	way.connect()
 	answered := make(chan int, 1)
 	go func() {
 		status, _ := w.at(c.replicas[1]).status(http.MethodPost, answerTo(question, "kept"))
 		answered <- status
 	}()
-	await(t, func() bool {
-		res, err := http.Get(c.replicas[1].url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		body, _ := io.ReadAll(res.Body)
-		return bytes.Contains(body, []byte("it cannot be reached"))
-	})
-	way.connect()
+	before := way.refused.Load()
+	await(t, func() bool { return way.refused.Load() > before+3 })
+	way.refuses.Store(false)
 	if status := <-answered; status != http.StatusAccepted {
 		t.Errorf("the answer is answered with %d", status)
 	}
