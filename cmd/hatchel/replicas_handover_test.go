@@ -43,7 +43,6 @@ func TestReplicasHandOverACallThatWaitsForItsUser(t *testing.T) {
 
 // A call that waits for its user goes on when a single process was stopped and started again.
 func TestReplicasOfOneContinueACallThatWaitsForItsUser(t *testing.T) {
-	t.Parallel()
 	c := newCluster(t, 1, fmt.Sprintf("state { sqlite = %q }", filepath.Join(t.TempDir(), "state.db")), "")
 	for _, kind := range legacyKinds {
 		h := startHeldCall(t, kind.connect(t, c.replicas[0].url+"/mcp", 1)[0])

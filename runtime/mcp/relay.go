@@ -113,13 +113,15 @@ func (r *relay) answer(ctx context.Context, sess *session, m *message) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
 	defer cancel()
 	suspended, err := r.answerSuspended(ctx, sess, id, response)
-	if suspended || err != nil || here || r.courier == nil {
+	if suspended || here || r.courier == nil {
 		return err
 	}
 	n := &news{Kind: newsAnswer, Session: sess.name, ID: m.id, Result: m.result, Failure: m.failure}
-	if err = r.send(ctx, process, n); errors.Is(err, ErrGone) {
-		_, err = r.answerSuspended(ctx, sess, id, response) // in the last moment
+	sent := r.send(ctx, process, n) // waits for the store
+	if sent != nil && !errors.Is(sent, ErrGone) || sent == nil && err == nil {
+		return sent
 	}
+	_, err = r.answerSuspended(ctx, sess, id, response) // suspended in the last moment, or not known before
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -91,11 +92,19 @@ func (resp *postResponse) suspending() <-chan struct{} {
 	return resp.server.closing
 }
 
+// restartDelay is how much later the client of a single process returns, which has to start again. Official
+// clients return twice before they give up.
+const restartDelay = 3 * time.Second
+
 // suspend implements wire. Answers that arrive from then on are looked for in the record.
 func (resp *postResponse) suspend(ctx context.Context, call *suspendedCall, asked []askedQuestion) error {
 	resp.mu.Lock()
 	resp.startStreamLocked()
-	resp.writeLocked(appendRetry(nil, returnDelay()))
+	retry := returnDelay()
+	if resp.server.relay.courier == nil {
+		retry += restartDelay
+	}
+	resp.writeLocked(appendRetry(nil, retry))
 	stream, sess := resp.stream, resp.session
 	resp.mu.Unlock()
 	_, events, _, _ := sess.log.after(eventID{stream: stream})

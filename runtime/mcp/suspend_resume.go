@@ -15,7 +15,7 @@ var errTaken = errors.New("another request continues the call")
 func (s *Server) continueSuspended(
 	w http.ResponseWriter, r *http.Request, sess *session, info *Info, pos position,
 ) (rest position, done bool, err error) {
-	for s.sessions.store != nil && !sess.isHere(pos) {
+	for pos.stream != 0 && s.sessions.store != nil && !sess.isHere(pos) {
 		call, record, err := s.sessions.loadSuspended(r.Context(), sess, pos.streamName())
 		switch {
 		case call == nil || err != nil:
