@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -172,6 +173,9 @@ type proxy struct {
 	open  net.Listener // nil when it is cut; guarded by mu
 	conns []net.Conn   // guarded by mu
 	sent  bytes.Buffer // what was sent to the database; guarded by mu
+
+	refused atomic.Int64 // connections that were closed at once
+	refuses atomic.Bool  // closes each connection at once
 }
 
 // Write records what is sent to the database.
@@ -203,6 +207,11 @@ func (l *proxy) connect() {
 			near, err := listener.Accept()
 			if err != nil {
 				return
+			}
+			if l.refuses.Load() {
+				near.Close()
+				l.refused.Add(1)
+				continue
 			}
 			far, err := net.Dial("tcp", l.to)
 			if err != nil {

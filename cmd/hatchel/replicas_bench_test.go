@@ -36,7 +36,7 @@ func BenchmarkReplicasAnswer(b *testing.B) {
 						if status, body := w.at(c.replicas[(i+1)%3]).status(http.MethodPost, answerTo(question, n)); status != http.StatusAccepted {
 							b.Errorf("%d %s", status, body)
 						}
-						stream.checkResult(b, "form "+n)
+						stream.checkResult(b, "held "+n)
 						if i < 3 {
 							continue // the processes find each other
 						}

@@ -28,7 +28,7 @@ tool "form" {
   input "n" { type = string }
   step "user" {
     ask "name" {
-      timeout = "20s"
+      timeout = "10s"
       elicit {
         message = "Who is ${input.n}"
         fields  = object({ name = string })
@@ -91,7 +91,7 @@ tool "everybody" {
   input "n" { type = string }
   step "all" {
     ask "name" {
-      timeout = "20s"
+      timeout = "10s"
       elicit {
         message = "Who is ${input.n}"
         fields  = object({ name = string })

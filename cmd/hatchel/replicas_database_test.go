@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -67,7 +66,7 @@ func TestReplicasServeSessionsWithoutTheirDatabase(t *testing.T) {
 		status, _ := w.at(c.replicas[1]).status(http.MethodPost, answerTo(question, "late"))
 		return status == http.StatusAccepted
 	})
-	stream.checkResult(t, "form late")
+	stream.checkResult(t, "held late")
 }
 
 // An answer that arrives while the database is unavailable for a moment is kept until it is there again: clients do not
@@ -77,26 +76,59 @@ func TestReplicasKeepAnAnswerUntilTheDatabaseIsThere(t *testing.T) {
 	c, way := startClusterBehind(t, "")
 	w := (&wireClient{url: c.replicas[0].url, path: "/mcp"}).open(t)
 	stream, question := w.ask(t, nextNumber())
+	way.refuses.Store(true)
 	way.disconnect()
+	way.connect()
 	answered := make(chan int, 1)
 	go func() {
 		status, _ := w.at(c.replicas[1]).status(http.MethodPost, answerTo(question, "kept"))
 		answered <- status
 	}()
-	await(t, func() bool {
-		res, err := http.Get(c.replicas[1].url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		body, _ := io.ReadAll(res.Body)
-		return bytes.Contains(body, []byte("it cannot be reached"))
-	})
-	way.connect()
+	before := way.refused.Load()
+	await(t, func() bool { return way.refused.Load() > before+3 })
+	way.refuses.Store(false)
 	if status := <-answered; status != http.StatusAccepted {
 		t.Errorf("the answer is answered with %d", status)
 	}
-	stream.checkResult(t, "form kept")
+	stream.checkResult(t, "held kept")
+}
+
+// A client gives up its session when a stream that it returns for is refused. It is told to come again instead, and has
+// the rest of the stream when the database is there.
+func TestReplicasPostponeAStreamWithoutTheirDatabase(t *testing.T) {
+	t.Parallel()
+	c, way := startClusterBehind(t, "")
+	w := (&wireClient{url: c.replicas[0].url, path: "/mcp"}).open(t)
+	stream, question := w.ask(t, nextNumber())
+	way.disconnect()
+	seen := map[string]bool{stream.last: true}
+	for _, r := range c.replicas[1:] {
+		again, err := w.at(r).stream(http.MethodGet, "", "Last-Event-Id", stream.last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, ok := <-again.all
+		if !ok || event.id == "" || seen[event.id] {
+			t.Errorf("a stream is postponed with %+v", event)
+		}
+		seen[event.id], stream.last = true, event.id
+	}
+	way.connect()
+	if status, body := w.status(http.MethodPost, answerTo(question, "back")); status != http.StatusAccepted {
+		t.Errorf("%d %s", status, body)
+	}
+	await(t, func() bool {
+		again, err := w.at(c.replicas[1]).stream(http.MethodGet, "", "Last-Event-Id", stream.last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for event := range again.all {
+			if len(event.message.Result.Content) == 1 && event.message.Result.Content[0].Text == "held back" {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 var listened = regexp.MustCompile(`LISTEN "([^"]+)"`)
@@ -156,7 +188,7 @@ func TestReplicasHideAnswersFromOtherRolesOfTheDatabase(t *testing.T) {
 	if status, body := w.at(c.replicas[1]).status(http.MethodPost, answerTo(question, secret)); status != http.StatusAccepted {
 		t.Fatalf("%d %s", status, body)
 	}
-	stream.checkResult(t, "form "+secret)
+	stream.checkResult(t, "held "+secret)
 	if _, err := conn.Exec(ctx, "SELECT pg_notify($1, 'end')", channels[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +229,7 @@ func TestReplicasHideAnswersFromOtherRolesOfTheDatabase(t *testing.T) {
 	if status, body := w.at(c.replicas[1]).status(http.MethodPost, answerTo(question, "right")); status != http.StatusAccepted {
 		t.Errorf("%d %s", status, body)
 	}
-	stream.checkResult(t, "form right")
+	stream.checkResult(t, "held right")
 }
 
 // schemaOf returns the schema of an address of emptySchema.

@@ -184,7 +184,7 @@ func callBodyOf(tool, n string) string {
 // ask makes a call whose first message is a question, which it returns.
 func (w *wireClient) ask(t testing.TB, n string) (stream *events, question wireEvent) {
 	t.Helper()
-	stream, err := w.stream(http.MethodPost, callBodyOf("form", n))
+	stream, err := w.stream(http.MethodPost, callBodyOf("held", n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestReplicasTakeAnAnswerOnce(t *testing.T) {
 		}
 	}
 	// On a slow machine the first of them need not be the first to arrive.
-	if got, ok := stream.next(); !ok || len(got.message.Result.Content) != 1 || !strings.HasPrefix(got.message.Result.Content[0].Text, "form answer") {
+	if got, ok := stream.next(); !ok || len(got.message.Result.Content) != 1 || !strings.HasPrefix(got.message.Result.Content[0].Text, "held answer") {
 		t.Errorf("the call ends with %s", got.data)
 	}
 }
@@ -342,6 +342,25 @@ func TestReplicasBeginEachStreamWithAnId(t *testing.T) {
 			last = []string{"Last-Event-Id", event.id}
 		case <-time.After(testTimeout):
 			t.Fatalf("stream %d begins with nothing", i)
+		}
+	}
+}
+
+// A session holds no tools: each process answers with those of its own files, and only for the toolsets that it has.
+func TestReplicasAnswerWithTheirOwnFiles(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1, postgresState+callers(), emptySchema(t))
+	other := newCluster(t, 1, strings.Split(postgresState+callers(), "toolset")[0]+"tool \"extra\" {\n  description = \"Answer.\"\n  text = \"x\"\n}\n", c.database)
+	for path, want := range map[string]int{"/mcp": http.StatusOK, "/mcp/small": http.StatusNotFound} {
+		w := (&wireClient{url: c.replicas[0].url, path: path, key: apiKeyOf("ann")}).open(t)
+		for r, extra := range map[*replica]bool{c.replicas[0]: false, other.replicas[0]: true} {
+			status, body := w.at(r).status(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+			switch {
+			case !extra && status != http.StatusOK, extra && status != want:
+				t.Errorf("%s is answered with %d %s", path, status, body)
+			case status == http.StatusOK && strings.Contains(body, `"extra"`) != extra:
+				t.Errorf("%s lists %s", path, body)
+			}
 		}
 	}
 }
