@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -69,13 +72,27 @@ const (
 // relay is what this process tells the others, and hears of them.
 type relay struct {
 	server  *Server
-	courier Courier // nil if there are no others
+	courier Courier             // nil if there are no others
+	running *semaphore.Weighted // what start has started
 	served  remoteReaders
 	streams streamReaders
 
 	mu      sync.Mutex
 	second  time.Time // guarded by mu
 	cancels int       // sent since then; guarded by mu
+}
+
+const maxRunning = math.MaxInt64
+
+// start runs do in the background. Shutdown waits for all that was started before it began to wait.
+func (r *relay) start(do func()) {
+	awaited := r.running.TryAcquire(1)
+	go func() {
+		do()
+		if awaited {
+			r.running.Release(1)
+		}
+	}()
 }
 
 func (r *relay) send(ctx context.Context, to string, n *news) error {
@@ -133,7 +150,7 @@ func (r *relay) hearAnswer(sess *session, n *news) {
 		sess.release()
 		return
 	}
-	r.served.running.Go(func() {
+	r.start(func() {
 		defer sess.release()
 		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 		defer cancel()

@@ -34,6 +34,7 @@ const (
 	probeInterval   = 750 * time.Millisecond
 	readerCheck     = 15 * time.Second // between events, after which a reader elsewhere is checked
 	relayTimeout    = 10 * time.Second // for one message to a process
+	sendAgain       = time.Second      // after a message that could not be sent
 	maxQueuedEvents = 4 * maxEvents    // for a client that does not read
 )
 
@@ -140,8 +141,6 @@ func (s *Server) sendErrors(w http.ResponseWriter, pos position) {
 
 // remoteReaders are the readers elsewhere of streams of this process.
 type remoteReaders struct {
-	running sync.WaitGroup
-
 	mu     sync.Mutex
 	cancel map[string]context.CancelFunc // by reader; guarded by mu
 }
@@ -170,7 +169,7 @@ func (t *remoteReaders) remove(reader string) {
 func (r *relay) serveResume(from string, sess *session, n *news) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.served.add(n.Reader, cancel)
-	r.served.running.Go(func() {
+	r.start(func() {
 		defer r.served.remove(n.Reader)
 		if sess == nil || sess.serial != n.Serial {
 			r.sendUntilGone(ctx, from, &news{Kind: newsEvents, Reader: n.Reader, End: streamLost})
@@ -225,7 +224,12 @@ func (r *relay) sendUntilGone(ctx context.Context, to string, n *news) bool {
 		if err == nil {
 			return true
 		}
-		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+		if !errors.Is(err, ErrUnavailable) {
+			return false
+		}
+		select {
+		case <-time.After(sendAgain):
+		case <-ctx.Done():
 			return false
 		}
 	}
@@ -253,7 +257,9 @@ func (d *streamReader) take() (events []sentEvent, end streamEnd, broken bool) {
 
 func (d *streamReader) put(events []sentEvent, end streamEnd, broken bool) {
 	d.mu.Lock()
-	d.events = append(d.events, events...)
+	if !d.broken {
+		d.events = append(d.events, events...)
+	}
 	if d.end == "" {
 		d.end = end
 	}

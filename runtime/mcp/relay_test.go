@@ -531,3 +531,26 @@ func TestShutdownSendsTheLastEventsToOtherProcesses(t *testing.T) {
 		resumed.expect(`"id":"call","result"`, "waited")
 	})
 }
+
+// The database may be away while a process stops.
+func TestShutdownEndsWhenOtherProcessesCannotBeReached(t *testing.T) {
+	withCouriers(t, 2, func(t *testing.T, x *couriertest.Exchange, all []*process) {
+		session := all[0].sessionHeaders()
+		ctx, disconnect := context.WithCancel(t.Context())
+		call := all[0].call(ctx, session, "wait")
+		call.lines.Scan()
+		call.last = strings.TrimPrefix(call.lines.Text(), "id: ")
+		disconnect()
+		synctest.Wait()
+		all[1].get(t.Context(), session, call.last)
+		synctest.Wait()
+		x.SetUnavailable(true)
+		close(all[0].handler.release)
+		grace, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := all[0].server.Shutdown(grace); err != context.DeadlineExceeded {
+			t.Errorf("Shutdown: %v", err)
+		}
+		x.SetUnavailable(false)
+	})
+}

@@ -42,7 +42,7 @@ func New(h Handler, o Options) *Server {
 		closing:       make(chan struct{}),
 		refusing:      make(chan struct{}),
 	}
-	s.relay.server, s.relay.courier = s, o.Courier
+	s.relay.server, s.relay.courier, s.relay.running = s, o.Courier, semaphore.NewWeighted(maxRunning)
 	s.sessions = sessions{
 		server: s, process: rand.Text(), sealer: newSealer(o.SessionKey), store: o.SessionStore,
 		limit: o.Sessions, eventLimit: o.SessionEvents,
@@ -100,10 +100,10 @@ func (s *Server) SetConnection(h http.Header) {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.EndStreams()
 	s.refuseOnce.Do(func() { close(s.refusing) })
-	if !awaitAll(ctx, s.listeners, maxListeners) || !awaitAll(ctx, s.calls, maxCalls) {
+	if !awaitAll(ctx, s.listeners, maxListeners) || !awaitAll(ctx, s.calls, maxCalls) ||
+		!awaitAll(ctx, s.relay.running, maxRunning) { // last, because other processes get the last events of calls
 		return context.Cause(ctx)
 	}
-	s.relay.served.running.Wait() // until other processes have the last events of their streams
 	s.sessions.closeAll()
 	s.sessions.saveDeleted()
 	return nil
