@@ -95,6 +95,7 @@ func (t *sessions) loadDeleted(ctx context.Context) {
 	if t.store == nil {
 		return
 	}
+	ctx = context.WithoutCancel(ctx) // the client of the request that has come first may disconnect
 	left := maxDeleted
 	err := t.store.LoadDeleted(ctx, func(names []byte) bool {
 		for size := len(sessionName{}); len(names) >= size && left > 0; names, left = names[size:], left-1 {

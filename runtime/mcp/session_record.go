@@ -74,8 +74,13 @@ func (t *sessions) loadRecord(ctx context.Context, sess *session) (r sessionReco
 }
 
 // updateRecord changes the record of a session. The function change is called again if another
-// process has changed the record in the meantime.
+// request has changed the record in the meantime, and changes nothing when it fails.
 func (t *sessions) updateRecord(ctx context.Context, sess *session, change func(*sessionRecord) error) error {
+	if t.store == nil {
+		sess.mu.Lock()
+		defer sess.mu.Unlock()
+		return change(&sess.record)
+	}
 	for {
 		r, version, err := t.loadRecord(ctx, sess)
 		if err != nil {
@@ -83,12 +88,6 @@ func (t *sessions) updateRecord(ctx context.Context, sess *session, change func(
 		}
 		if err := change(&r); err != nil {
 			return err
-		}
-		if t.store == nil {
-			sess.mu.Lock()
-			defer sess.mu.Unlock()
-			sess.record = r
-			return nil
 		}
 		body, err := json.Marshal(r)
 		if err != nil {

@@ -84,6 +84,9 @@ func (resp *postResponse) serveSuspended(seen uint64) {
 	http.NewResponseController(resp.w).Flush()
 	resp.startKeepAlive()
 	frame, _ := resp.server.replyToPeer(resp, &resp.packet.messages[0], &resp.session.peer, nil)
+	for _, q := range resp.asked { // the call may have ended without them
+		resp.session.requests.remove(q.id)
+	}
 	resp.finish(frame, http.StatusOK)
 }
 
