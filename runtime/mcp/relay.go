@@ -209,11 +209,14 @@ func (s *Server) Heard(from string, b []byte) {
 		s.relay.serveResume(from, sess, &n)
 		return
 	}
-	switch {
-	case sess == nil:
-		return
-	case n.Kind == newsAnswer:
+	if n.Kind == newsAnswer {
+		if sess == nil { // its calls may be suspended
+			sess = &session{table: &s.sessions, name: n.Session}
+		}
 		s.relay.hearAnswer(sess, &n)
+		return
+	}
+	if sess == nil {
 		return
 	}
 	defer sess.release()

@@ -1,11 +1,13 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,5 +163,45 @@ func TestCallThatCannotBeSuspendedFails(t *testing.T) {
 		v.until(stream, `"id":"ask-1"`)
 		c.server.EndStreams()
 		v.until(stream, `"error":{"code":-32603,"message":"The server was stopped while this call waited for a person, and the call could not be stored.`)
+	})
+}
+
+// lateCalls is a store in which the first look for suspended calls finds none.
+type lateCalls struct {
+	memorySessions
+	looked atomic.Bool
+}
+
+func (l *lateCalls) ListCalls(ctx context.Context, session string) ([]mcp.StoredCall, error) {
+	if !l.looked.Swap(true) {
+		return nil, nil
+	}
+	return l.memorySessions.ListCalls(ctx, session)
+}
+
+func TestAnswerThatArrivesAfterTheProcessHasSuspendedTheCallIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		exchange, store, key := new(couriertest.Exchange), new(lateCalls), bytes.Repeat([]byte{7}, 32)
+		a, b := startProcess(t, exchange, store, key), startProcess(t, exchange, store, key)
+		synctest.Wait()
+		session := a.sessionHeaders()
+		call := a.call(t.Context(), session, "ask-later")
+		question := call.question()
+		a.server.EndStreams()
+		for call.lines.Scan() {
+		}
+		if err := a.server.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.answer(session, question, "Ada")
+		synctest.Wait()
+		back := b.get(t.Context(), session, call.last)
+		back.expectReply("suspended, " + answerOfAda)
+		back.close()
+		b.server.Shutdown(t.Context())
+		for _, p := range []*process{a, b} {
+			p.stop()
+			p.vanish()
+		}
 	})
 }
