@@ -107,14 +107,18 @@ func (s *Server) postponeStream(w http.ResponseWriter, sess *session, pos positi
 	if pos.seq > 0 && sess.revision.sendsPrimingEvent() {
 		b = event{pos.eventID, sess.reference(pos), nil}.append(nil)
 	}
-	s.send(w, appendRetry(b, returnDelay()))
+	s.send(w, appendRetry(b, s.returnDelay()))
 	http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }
 
 // returnDelay is when a client should return for a stream. Clients of a process that stops do not
-// return all at once.
-func returnDelay() time.Duration {
-	const earliest, latest = 500 * time.Millisecond, 3 * time.Second
+// return all at once; if there is no other process, they return when this one was probably started
+// again, because they try only a few times.
+func (s *Server) returnDelay() time.Duration {
+	earliest, latest := 500*time.Millisecond, 3*time.Second
+	if s.relay.courier == nil {
+		earliest, latest = 6*time.Second, 9*time.Second
+	}
 	return earliest + rand.N(latest-earliest)
 }
 
@@ -177,7 +181,7 @@ func (s *Server) sendEvents(
 		case <-ended:
 			return
 		case <-s.closing:
-			s.send(w, appendRetry(nil, returnDelay()))
+			s.send(w, appendRetry(nil, s.returnDelay()))
 			return
 		}
 	}

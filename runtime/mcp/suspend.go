@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -92,19 +91,11 @@ func (resp *postResponse) suspending() <-chan struct{} {
 	return resp.server.closing
 }
 
-// restartDelay is how much later the client of a single process returns, which has to start again. Official
-// clients return twice before they give up.
-const restartDelay = 3 * time.Second
-
 // suspend implements wire. Answers that arrive from then on are looked for in the record.
 func (resp *postResponse) suspend(ctx context.Context, call *suspendedCall, asked []askedQuestion) error {
 	resp.mu.Lock()
 	resp.startStreamLocked()
-	retry := returnDelay()
-	if resp.server.relay.courier == nil {
-		retry += restartDelay
-	}
-	resp.writeLocked(appendRetry(nil, retry))
+	resp.writeLocked(appendRetry(nil, resp.server.returnDelay()))
 	stream, sess := resp.stream, resp.session
 	resp.mu.Unlock()
 	_, events, _, _ := sess.log.after(eventID{stream: stream})
