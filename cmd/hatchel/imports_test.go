@@ -85,6 +85,7 @@ var owners = map[string][]string{
 	"github.com/go-sql-driver/mysql":          {"adapters/sql"},
 	"github.com/golang-jwt/jwt/":              {"runtime/auth", "runtime/auth/issuertest"},
 	"github.com/go-jose/go-jose/":             {"runtime/auth", "runtime/auth/issuertest"},
+	"golang.org/x/crypto/":                    {"runtime/mcp"},
 	"golang.org/x/sync/":                      {"runtime/elicit", "runtime/mcp"},
 	"golang.org/x/time/":                      {"runtime/auth"},
 	"github.com/fsnotify/fsnotify":            {"runtime/source"},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -193,16 +192,6 @@ func newCluster(t testing.TB, n int, blocks, database string) *cluster {
 func (c *cluster) start(t testing.TB, i int) {
 	t.Helper()
 	c.replicas[i] = startReplica(t, c.dir, c.database, c.flags[i]...)
-}
-
-// at returns the replica that listens on an address.
-func (c *cluster) at(t *testing.T, address string) int {
-	t.Helper()
-	i := slices.IndexFunc(c.replicas, func(r *replica) bool { return r.address() == address })
-	if i < 0 {
-		t.Fatalf("%q is none of the replicas", address)
-	}
-	return i
 }
 
 func (c *cluster) write(t testing.TB, name, text string) {

@@ -1,20 +1,22 @@
 package mcp
 
 import (
-	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/base64"
+
+	"golang.org/x/crypto/chacha20poly1305"
 )
 
 // sealer seals what clients keep for the server, such as session ids. What it opens was sealed with
 // the same key, in the same form and for the same use: by this process, by one before it or by one
-// beside it.
+// beside it. Their nonces are random, and must be of 24 bytes for that: random nonces of 12 bytes, as
+// AES-GCM has them, may repeat after 2³² texts.
 type sealer struct{ aead cipher.AEAD }
 
 const (
-	sealedForm = 1  // of what follows: the nonce, and the text sealed with AES-256-GCM
-	nonceSize  = 12 // bytes
+	sealedForm = 1 // of what follows: the nonce, and the text sealed with XChaCha20-Poly1305
+	nonceSize  = chacha20poly1305.NonceSizeX
 )
 
 var sealedEncoding = base64.RawURLEncoding.Strict()
@@ -25,13 +27,9 @@ func newSealer(key []byte) sealer {
 		key = make([]byte, 32)
 		rand.Read(key)
 	}
-	block, err := aes.NewCipher(key)
+	aead, err := chacha20poly1305.NewX(key)
 	if err != nil {
 		panic(err) // the key has another size
-	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		panic(err)
 	}
 	return sealer{aead}
 }
