@@ -68,7 +68,9 @@ func newCallRequest(m *message, rc requestContext) (*CallRequest, *Error) {
 	if invalid != nil {
 		return nil, invalid
 	}
-	req := &CallRequest{Name: name, Arguments: m.arguments, Caller: rc.caller, token: m.progressToken, wire: rc.wire, peer: rc.peer}
+	req := &CallRequest{
+		Name: name, Arguments: m.arguments, Caller: rc.caller, token: m.progressToken, wire: rc.wire, peer: rc.peer,
+	}
 	switch {
 	case m.arguments == nil || string(m.arguments) == "null":
 		req.Arguments = []byte("{}")

@@ -58,9 +58,9 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 	}
 }
 
-// serveOwnStream sends the events of the session's own stream, of which other readers end. A client that
-// has returned is told of everything that may have changed while it was away: of resources, and of
-// lists if it was elsewhere.
+// serveOwnStream sends the events of the session's own stream, and ends its other readers. A client that
+// has returned is notified of everything that may have changed while it was away: of resources, and of
+// lists if it read from another process.
 func (s *Server) serveOwnStream(
 	ctx context.Context, w http.ResponseWriter, sess *session, c *Caller, pos position, returned bool,
 ) {

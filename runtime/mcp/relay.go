@@ -57,19 +57,19 @@ const (
 	newsResume   newsKind = "resume"   // the client has returned elsewhere for the events of a stream
 	newsEvents   newsKind = "events"   // events of a stream that was resumed elsewhere
 	newsLeft     newsKind = "left"     // the client has left a stream that it had resumed
-	newsProbe    newsKind = "probe"    // does the process exist?
+	newsProbe    newsKind = "probe"    // ignored; Send reports whether the process exists
 )
 
 const (
 	broadcastTimeout = time.Second
 	// answerTimeout is how long an answer waits for the store, because clients do not send it again.
 	answerTimeout = 10 * time.Second
-	// maxCancelNews is how many cancellations a second all processes together tell each other. A
-	// cancellation may be ignored.
+	// maxCancelNews is how many cancellations all processes together broadcast in a second. A server
+	// may ignore cancellations.
 	maxCancelNews = 200
 )
 
-// relay is what this process tells the others, and hears of them.
+// relay exchanges news with the other processes.
 type relay struct {
 	server  *Server
 	courier Courier             // nil if there are no others
@@ -103,8 +103,8 @@ func (r *relay) send(ctx context.Context, to string, n *news) error {
 	return r.courier.Send(ctx, to, b)
 }
 
-// broadcast tells all other processes, if there are any. Those that miss it find out when they listen
-// again.
+// broadcast sends news to all other processes, if there are any. A process that misses them catches up
+// when it listens again.
 func (r *relay) broadcast(ctx context.Context, n *news) {
 	if r.courier == nil {
 		return
@@ -112,13 +112,13 @@ func (r *relay) broadcast(ctx context.Context, n *news) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), broadcastTimeout)
 	defer cancel()
 	if err := r.send(ctx, "", n); err != nil {
-		r.server.options.Logger.DebugContext(ctx, "other processes not told", "news", string(n.Kind), "error", err)
+		r.server.options.Logger.DebugContext(ctx, "broadcast failed", "news", string(n.Kind), "error", err)
 	}
 }
 
 // answer delivers a response of the client to the process that has asked, once: it fails if that
 // cannot be done now. The response to a question of a suspended call is stored, and that to a question
-// that nobody waits for is ignored.
+// that no call waits for is ignored.
 func (r *relay) answer(ctx context.Context, sess *session, m *message) error {
 	id, _ := jsonscan.Text(m.id)
 	process := sess.askingProcess(id)
@@ -167,7 +167,7 @@ func (r *relay) cancel(ctx context.Context, sess *session, id []byte) {
 	}
 }
 
-// mayCancel reports whether this process has not told too many cancellations in this second.
+// mayCancel reports whether this process may broadcast one more cancellation in this second.
 func (r *relay) mayCancel() bool {
 	limit := max(maxCancelNews/r.courier.Processes(), 1)
 	r.mu.Lock()

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// A stream of a POST is resumed through the process that has it: the process of the client asks for
-// what follows its last event, and gets the events until the stream ends. It probes the other process
-// meanwhile, and tells the client when that has gone.
+// A stream of a POST is resumed through the process that has it: the process of the client asks for the
+// events after the last one, and receives them until the stream ends. Meanwhile it probes the other
+// process, and ends the client's stream with an error when that process is gone.
 
 // sentEvent is an event on its way.
 type sentEvent struct {
@@ -38,7 +38,7 @@ const (
 	maxQueuedEvents = 4 * maxEvents    // for a client that does not read
 )
 
-// errInterrupted is the reply to a request whose reply cannot be had any more.
+// errInterrupted is the reply to a request whose own reply is lost.
 var errInterrupted = &Error{Code: CodeInternalError, Message: "The call was interrupted, or its result was lost with " +
 	"the process that ran it. Whether it had an effect is not known"}
 
@@ -75,8 +75,8 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 	}
 }
 
-// leave tells a process that a reader of a stream has left. If that fails, the process sends something to
-// the reader later, and is told again.
+// leave reports to a process that a reader of a stream has left. After a failure the process sends the
+// reader further events, and the report is repeated.
 func (r *relay) leave(process, reader string) {
 	ctx, cancel := context.WithTimeout(context.Background(), broadcastTimeout)
 	defer cancel()
@@ -244,7 +244,7 @@ type streamReader struct {
 	mu     sync.Mutex
 	events []sentEvent // guarded by mu
 	end    streamEnd   // after them; guarded by mu
-	broken bool        // the events cannot be had any more, but perhaps elsewhere or later; guarded by mu
+	broken bool        // no more events arrive, but the client may return for them; guarded by mu
 }
 
 // take removes and returns what the reader has not sent to its client.
@@ -277,8 +277,8 @@ type streamReaders struct {
 
 // processReaders are those of the streams of one process.
 type processReaders struct {
-	all    map[*streamReader]struct{} // guarded by streamReaders.mu
-	nobody chan struct{}              // closed when there are none
+	all  map[*streamReader]struct{} // guarded by streamReaders.mu
+	left chan struct{}              // closed when all have left
 }
 
 // add adds a reader. For the first one of a process it returns the readers, and otherwise nil.
@@ -303,7 +303,7 @@ func (t *streamReaders) remove(d *streamReader) {
 	delete(t.byID, d.id)
 	readers := t.byProcess[d.process]
 	if delete(readers.all, d); len(readers.all) == 0 {
-		close(readers.nobody)
+		close(readers.left)
 		delete(t.byProcess, d.process)
 	}
 }
@@ -332,7 +332,7 @@ func (r *relay) probe(process string, readers *processReaders) {
 	for {
 		select {
 		case <-tick.C:
-		case <-readers.nobody:
+		case <-readers.left:
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), relayTimeout)

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// sealer seals what clients keep for the server, such as session ids. What it opens was sealed with
-// the same key, in the same form and for the same use: by this process, by one before it or by one
-// beside it. Their nonces are random, and must be of 24 bytes for that: random nonces of 12 bytes, as
-// AES-GCM has them, may repeat after 2³² texts.
+// sealer encrypts and authenticates text that clients keep for the server, such as session ids. It opens
+// only text that a process with the same key has sealed for the same use. Processes choose nonces at
+// random, so these have 24 bytes: nonces of 12 bytes, as in AES-GCM, may repeat after 2³² texts.
 type sealer struct{ aead cipher.AEAD }
 
 const (

@@ -12,8 +12,8 @@ import (
 // errSessionEnded is the cause of the contexts of requests whose session has ended.
 var errSessionEnded = errors.New("the session has ended")
 
-// session is a legacy client over HTTP, with the events that it may return for. All but these is in
-// its id, so this process may forget a session that it does not use.
+// session is a legacy client over HTTP, with the events that it may return for. Its id holds everything
+// else, so this process may forget a session that it does not use.
 type session struct {
 	peer
 	table    *sessions
@@ -26,11 +26,11 @@ type session struct {
 	log      eventLog
 	recent   *list.Element // guarded by sessions.mu
 
-	stale       atomic.Bool  // the resources are about to be brought into line with the record
+	stale       atomic.Bool  // updateResources is about to read the record
 	uses        atomic.Int32 // requests of the session here; a session in use is not forgotten
 	connections atomic.Int32 // that read events of the session
 
-	updating sync.Mutex // held while the resources are brought into line with the record
+	updating sync.Mutex // held during updateResources
 
 	mu           sync.Mutex
 	over         bool               // guarded by mu

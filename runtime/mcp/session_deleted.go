@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The limits of what is known of sessions that their clients have ended.
+// The limits of the list of sessions that their clients have ended.
 const (
 	maxDeleted          = 100_000
 	deletedLife         = 24 * time.Hour
@@ -108,8 +108,8 @@ func (t *sessions) loadDeleted(ctx context.Context) {
 	}
 }
 
-// catchUp finds out in the background what this process may have missed: which sessions were ended,
-// and which resources the clients are subscribed to that read their sessions here.
+// catchUp reads in the background the changes that this process may have missed: the sessions that were
+// ended, and the subscriptions of the clients that read their sessions here.
 func (t *sessions) catchUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +122,7 @@ func (t *sessions) catchUp() {
 
 func (t *sessions) readMissed(ctx context.Context) {
 	t.mu.Lock()
-	t.catchingUp = false // what is missed from now on is read once more
+	t.catchingUp = false // changes that are missed from now on are read once more
 	t.mu.Unlock()
 	t.loadDeleted(ctx)
 	for _, sess := range t.byIdleness() {

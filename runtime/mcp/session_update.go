@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// What a client sets in a session is in the record of the session. A process reads it when it needs it:
-// the level when a call is about to send its first message, the resources when the client begins to
-// read the session's own stream here, and when it hears that they have changed.
+// The log level and the resources of a session are in its record. A process reads the level when a call is
+// about to send its first message, and the resources when the client begins to read the session's own
+// stream here, or when another process has changed them.
 
 // readLevelTimeout is how long a message waits for the level of its session.
 const readLevelTimeout = 2 * time.Second
@@ -36,8 +36,7 @@ func (sess *session) saveLevel(ctx context.Context, level string) error {
 	})
 }
 
-// recordChanged brings the resources into line with the record that another process has changed, in
-// the background.
+// recordChanged follows the resources in the record that another process has changed, in the background.
 func (sess *session) recordChanged() {
 	if sess.isRead() && sess.stale.CompareAndSwap(false, true) {
 		sess.uses.Add(1)
@@ -49,7 +48,7 @@ func (sess *session) recordChanged() {
 	}
 }
 
-// updateShared changes the record and tells the other processes.
+// updateShared changes the record and notifies the other processes.
 func (sess *session) updateShared(ctx context.Context, change func(*sessionRecord) error) error {
 	err := sess.table.updateRecord(ctx, sess, change)
 	if err == nil {
@@ -93,7 +92,7 @@ func (sess *session) unsubscribe(ctx context.Context, uri string) error {
 }
 
 // updateResources follows the resources in the record if the client reads the session's own stream
-// here, and none otherwise. What the reader may not follow any more is left out.
+// here, and none otherwise. Resources that the reader may no longer follow are left out.
 func (sess *session) updateResources(ctx context.Context) error {
 	sess.updating.Lock()
 	defer sess.updating.Unlock()

@@ -113,7 +113,8 @@ func (b *lineBatch) answer(m *message, inflight *inflightRequests, caller *Calle
 		defer s.calls.Release(1)
 		buf := borrowBuffer()
 		defer buf.release()
-		buf.b, _ = s.reply(request.ctx, buf.b, m, requestContext{caller: caller, peer: p, wire: b.conn, info: b.conn.info()})
+		rc := requestContext{caller: caller, peer: p, wire: b.conn, info: b.conn.info()}
+		buf.b, _ = s.reply(request.ctx, buf.b, m, rc)
 		frame := buf.b
 		if request.cancelled() {
 			frame = nil

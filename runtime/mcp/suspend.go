@@ -70,7 +70,8 @@ func (s *Server) suspendCall(ctx context.Context, m *message, req *CallRequest, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if err := req.wire.suspend(ctx, call, req.asked); err != nil {
-		s.options.Logger.ErrorContext(ctx, "call not suspended", "method", string(m.method), "name", req.Name, "error", err)
+		s.options.Logger.ErrorContext(ctx, "call not suspended",
+			"method", string(m.method), "name", req.Name, "error", err)
 		return errNotSuspended
 	}
 	return errSuspendedCall

@@ -45,8 +45,8 @@ func (s *Server) continueSuspended(
 	return pos, false, nil
 }
 
-// takeSuspended takes the suspended call, so that it continues in a new stream. Of any number of
-// processes one takes it. Answers of the client come here from then on.
+// takeSuspended takes the suspended call, so that it continues in a new stream. Only one of
+// several processes takes it. Answers of the client arrive here from then on.
 func (resp *postResponse) takeSuspended(ctx context.Context, record StoredCall) (taken bool, err error) {
 	sess, call := resp.session, resp.suspended
 	for _, q := range call.Asked {
@@ -91,7 +91,7 @@ func (resp *postResponse) serveSuspended(seen uint64) {
 }
 
 // wasSuspended reports whether the call of a stream was suspended, so that the client is to return for it.
-// Where that is not known, the client is told when it returns.
+// While the store is unavailable it reports true: the call is looked up again when the client returns.
 func (s *Server) wasSuspended(ctx context.Context, sess *session, pos position) bool {
 	if s.sessions.store == nil {
 		return false

@@ -110,7 +110,9 @@ func (t *sessions) addSuspended(ctx context.Context, sess *session, in streamNam
 }
 
 // loadSuspended returns the call that was suspended in a stream, with its record; nil if there is none.
-func (t *sessions) loadSuspended(ctx context.Context, sess *session, in streamName) (*suspendedCall, StoredCall, error) {
+func (t *sessions) loadSuspended(
+	ctx context.Context, sess *session, in streamName,
+) (*suspendedCall, StoredCall, error) {
 	r, err := t.store.LoadCall(ctx, in.recordOf(sess))
 	if err != nil || r.Version == 0 {
 		return nil, r, err
@@ -138,7 +140,7 @@ func (t *sessions) storeAnswer(
 }
 
 // findAsking returns the suspended call that has asked a question, with its record; nil if there is none.
-// Of a call that was suspended several times it is the last record.
+// For a call that was suspended several times, it returns the last record.
 func (t *sessions) findAsking(
 	ctx context.Context, sess *session, id string,
 ) (found *suspendedCall, record StoredCall, err error) {

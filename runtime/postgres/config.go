@@ -81,7 +81,8 @@ func parse(address string, maxConns int32) (*pgxpool.Config, error) {
 // checkWritable returns an error unless a server accepts writes. PostgreSQL 14 says so when a connection begins; a
 // pooler and older servers are asked.
 func checkWritable(ctx context.Context, conn *pgconn.PgConn) error {
-	if conn.ParameterStatus("in_hot_standby") == "off" && conn.ParameterStatus("default_transaction_read_only") == "off" {
+	if conn.ParameterStatus("in_hot_standby") == "off" &&
+		conn.ParameterStatus("default_transaction_read_only") == "off" {
 		return nil
 	}
 	return pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, conn)

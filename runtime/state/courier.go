@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// ErrGone is returned by [Courier.Send] when the receiver no longer exists, so that nobody will ever hear the news.
+// ErrGone is returned by [Courier.Send] when the receiver no longer exists, so that the news are never heard.
 var ErrGone = errors.New("the process no longer exists")
 
 // ErrForged is reported once, by [Courier.Hear] or [Store.Watch], when a notification is ignored because no process of

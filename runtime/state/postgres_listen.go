@@ -40,7 +40,7 @@ type listener struct {
 	running     sync.WaitGroup     // the goroutine that listens
 
 	processes atomic.Int64              // that hear
-	trusted   atomic.Pointer[time.Time] // from then on a process that is not seen to hear is gone; nil before the beginning
+	trusted   atomic.Pointer[time.Time] // after which processes without a lock are gone; nil before it has listened
 
 	reader envelopeReader // belongs to the goroutine, as all that follows
 	heard  recentNews

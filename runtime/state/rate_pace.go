@@ -125,7 +125,7 @@ func (p *pace) countPeriods(now time.Time) {
 }
 
 // demand returns how many turns to reserve: as many as were used within the last horizon, but not more
-// than the rate gives in that time. Of fewer than two none is reserved ahead, since it is likely lost.
+// than the rate gives in that time. Fewer than two are not reserved ahead, since they would likely be lost.
 func (p *pace) demand(now time.Time) int {
 	p.countPeriods(now)
 	count := min(max(p.used, p.before), int(p.rate.horizon()/p.rate.interval()))

@@ -10,7 +10,8 @@ var limitRows = [][2]string{
 	{"clientInfo and capabilities", "64 KiB of a request."},
 	{"requests at once", "4,096 in total, and 128 for each session or pair of streams."},
 	{"session over HTTP", "30 days. 4,096 are in memory; the others come back with their next request."},
-	{"sessions with a log level, subscriptions or large clientInfo", "10,000 of one caller. The oldest one loses them."},
+	{"sessions with a log level, subscriptions or large clientInfo", "10,000 of one caller. The oldest one loses " +
+		"them."},
 	{"ended sessions", "the latest 100,000 of a day are known to have ended."},
 	{"cancelled calls of other processes", "200 a second in all."},
 	{"event streams", "16,384 in all."},
