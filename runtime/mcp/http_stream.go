@@ -157,7 +157,8 @@ func (s *Server) sendEvents(
 			s.subscriptions.renotify(sess.subscription, toolListTopic)
 		}
 		for _, event := range events {
-			if ctx.Err() != nil || s.send(w, event.append(nil)) != nil {
+			// A reader that another one replaces at once gets its first id, which takes nothing from the other.
+			if event.frame != nil && ctx.Err() != nil || s.send(w, event.append(nil)) != nil {
 				return
 			}
 			sess.log.markSent(event)
