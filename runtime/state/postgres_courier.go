@@ -16,8 +16,8 @@ const (
 	newsIDSize = 8
 	maxNews    = maxSealedItems - maxItemHeader - newsIDSize // in an envelope; larger news are a letter
 
-	ackPause  = 250 * time.Millisecond // between two looks for the receiver
-	ackLooks  = 4                      // before a letter is written
+	ackPause  = 200 * time.Millisecond // between two looks for the receiver
+	ackLooks  = 5                      // before a letter is written
 	goneLooks = 3                      // that do not find the receiver, until it is gone
 
 	letterKind = "letter" // records of news that were not acknowledged
