@@ -21,7 +21,7 @@ STATICCHECK := $(CURDIR)/.cache/bin/staticcheck
 FUZZTIME    ?= 2m
 # Total time of short fuzzing in make check, in seconds.
 FUZZBUDGET  ?= 75
-TESTFLAGS   ?= -race -timeout 12m
+TESTFLAGS   ?= -race -timeout 15m
 PACKAGES    ?= ./...
 BENCH       ?=
 LOAD        ?=
