@@ -221,3 +221,11 @@ func (s sessionStore) SaveCall(
 	existing, err := s.records.Add(ctx, r)
 	return existing == nil && err == nil, sessionError(err)
 }
+
+// RemoveCall implements mcp.CallStore.
+func (s sessionStore) RemoveCall(ctx context.Context, call mcp.StoredCall) (bool, error) {
+	removed, err := s.records.Remove(ctx, &state.Record{
+		Kind: kindSuspended, Name: call.Name, Version: call.Version, NoNotify: true,
+	})
+	return removed, sessionError(err)
+}

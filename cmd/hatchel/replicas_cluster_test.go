@@ -114,6 +114,22 @@ tool "hold" {
   http "bank" { get = "/hold" }
   text = "done"
 }
+tool "begun" {
+  description = "Ask the user, and then wait until the call is cancelled."
+  input "n" { type = string }
+  step "user" {
+    ask "name" {
+      elicit {
+        message = input.n
+        fields  = object({ name = string })
+      }
+    }
+  }
+  step "work" {
+    http "bank" { get = "/hold" }
+  }
+  text = "done"
+}
 tool "noisy" {
   description = "Write two log messages."
   input "n" { type = string }

@@ -41,15 +41,46 @@ func TestReplicasHandOverACallThatWaitsForItsUser(t *testing.T) {
 	}
 }
 
-// A call that waits for its user goes on when a single process was stopped and started again.
+// A call that waits for its user outlives processes that are killed, whenever the user answers.
+func TestReplicasThatAreKilledHandOverACallThatWaitsForItsUser(t *testing.T) {
+	for _, kind := range legacyKinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
+			c := startCluster(t, 3)
+			for claim, answerAfter := range map[string]int{"when all were killed": 3, "while the last one is gone": 2} {
+				h := startHeldCall(t, kind.connect(t, c.proxy.URL+"/mcp", 1)[0])
+				for i, r := range c.replicas {
+					r.kill()
+					if i == answerAfter {
+						h.client.release()
+					}
+					c.start(t, i)
+				}
+				if answerAfter == len(c.replicas) {
+					h.client.release()
+				}
+				awaitEvent(t, h.ended)
+				if h.err != nil || h.text != "held "+h.n {
+					t.Errorf("answered %s: %q, %v", claim, h.text, h.err)
+				}
+			}
+		})
+	}
+}
+
+// A call that waits for its user goes on when a single process was stopped or killed, and started again.
 func TestReplicasOfOneContinueACallThatWaitsForItsUser(t *testing.T) {
 	c := newCluster(t, 1, fmt.Sprintf("state { sqlite = %q }", filepath.Join(t.TempDir(), "state.db")), "")
 	for _, kind := range legacyKinds {
-		h := startHeldCall(t, kind.connect(t, c.replicas[0].url+"/mcp", 1)[0])
-		c.replicas[0].terminate(t)
-		c.replicas[0].awaitEnd(t)
-		c.start(t, 0)
-		h.checkAnswered(t)
+		for _, end := range []func(r *replica){
+			func(r *replica) { r.terminate(t); r.awaitEnd(t) },
+			func(r *replica) { r.kill() },
+		} {
+			h := startHeldCall(t, kind.connect(t, c.replicas[0].url+"/mcp", 1)[0])
+			end(c.replicas[0])
+			c.start(t, 0)
+			h.checkAnswered(t)
+		}
 	}
 }
 

@@ -123,20 +123,27 @@ type heldCall struct {
 // startHeldCall makes a call of the tool held and waits until the user is asked.
 func startHeldCall(t *testing.T, c officialClient) *heldCall {
 	t.Helper()
-	h := &heldCall{client: c, n: nextNumber(), ended: make(chan struct{})}
-	go func() {
-		defer close(h.ended)
-		h.text, h.err = c.call("held", h.n)
-	}()
+	h := startCall(c, "held")
 	awaitNews(t, c, "question")
 	return h
 }
 
-// startHeldCallAt makes calls of the tool held until a process has one, and returns it and the others.
-func (c *cluster) startHeldCallAt(t *testing.T, kind clientKind, address string) (here *heldCall, elsewhere []*heldCall) {
+func startCall(c officialClient, tool string) *heldCall {
+	h := &heldCall{client: c, n: nextNumber(), ended: make(chan struct{})}
+	go func() {
+		defer close(h.ended)
+		h.text, h.err = c.call(tool, h.n)
+	}()
+	return h
+}
+
+// startAt starts calls until a process has one, and returns it and the others.
+func (c *cluster) startAt(
+	t *testing.T, kind clientKind, address string, start func(*testing.T, officialClient) *heldCall,
+) (here *heldCall, elsewhere []*heldCall) {
 	t.Helper()
 	for range 30 {
-		h := startHeldCall(t, kind.connect(t, c.proxy.URL+"/mcp", 1)[0])
+		h := start(t, kind.connect(t, c.proxy.URL+"/mcp", 1)[0])
 		if c.proxy.ServedBy(h.n) == address {
 			return h, elsewhere
 		}
@@ -156,16 +163,24 @@ func (h *heldCall) checkAnswered(t *testing.T) {
 	}
 }
 
-// A process that is killed takes with it the calls that it runs, and nothing else.
+// A process that is killed takes with it the calls that it runs, and nothing else: those that wait for their
+// users go on.
 func TestReplicasThatAreKilledLoseOnlyTheirCalls(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 3)
 	load := startLoad(t, connectAll(t, append(legacyKinds, clientKind{"Go", "2026-07-28"}), c.proxy.URL+"/mcp", clientsOfAKind()), "echo", "form")
+	startWorking := func(t *testing.T, client officialClient) *heldCall {
+		t.Helper()
+		h := startCall(client, "begun")
+		awaitEvent(t, c.bank.started)
+		return h
+	}
 	for n := range 3 * *rounds {
 		i, r := n%3, c.replicas[n%3]
 		load.await(50)
 		kind := legacyKinds[(n+n/3)%len(legacyKinds)]
-		lost, others := c.startHeldCallAt(t, kind, r.address())
+		waiting, others := c.startAt(t, kind, r.address(), startHeldCall)
+		lost, running := c.startAt(t, kind, r.address(), startWorking)
 		killed := time.Now()
 		r.kill()
 		awaitEvent(t, lost.ended)
@@ -174,8 +189,12 @@ func TestReplicasThatAreKilledLoseOnlyTheirCalls(t *testing.T) {
 		}
 		t.Logf("%s was told of it after %s", kind, time.Since(killed).Round(time.Millisecond))
 		load.await(50)
-		for _, h := range others {
+		for _, h := range append(others, waiting) {
 			h.checkAnswered(t)
+		}
+		for _, h := range running {
+			h.client.cancel(h.n)
+			awaitEvent(t, h.ended)
 		}
 		c.start(t, i)
 		load.await(50)

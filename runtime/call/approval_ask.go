@@ -143,9 +143,11 @@ func (p *Program) sendConfirmation(c *call, ask *hcl.Ask) (sent any, err error) 
 	}
 	c.audit.addQuestions([]mcp.Question{q})
 	q.Key += "." + c.approval.Fingerprint // a call that resumes waits for the answer about this very call
-	err = p.runWhileWaiting(c, p.Env.Waiters, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
-		sent, err = c.elicitation.AskOne(ctx, ask, q)
-		return err
+	err = c.Wait(ask.Timeout, func() error {
+		return p.runWhileWaiting(c, p.Env.Waiters, func(ctx context.Context, _ context.CancelCauseFunc) (err error) {
+			sent, err = c.elicitation.AskOne(ctx, ask, q)
+			return err
+		})
 	})
 	switch {
 	case errors.Is(err, mcp.ErrSuspended):

@@ -104,20 +104,26 @@ func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Appr
 		c.action.Client.Progress(float64(reports)*1e-6, 0, "waits for approval "+opened.ID)
 	}
 	report()
-	err := p.runWhileWaiting(c, w, func(ctx context.Context, end context.CancelCauseFunc) (err error) {
-		a, err = store.Wait(ctx, a, progressInterval, func() {
-			report()
-			if !p.stillValid(c) {
-				end(errSuperseded)
-			}
+	err := c.Wait(time.Until(opened.Deadline), func() error {
+		err := p.runWhileWaiting(c, w, func(ctx context.Context, end context.CancelCauseFunc) (err error) {
+			a, err = store.Wait(ctx, a, progressInterval, func() {
+				report()
+				if !p.stillValid(c) {
+					end(errSuperseded)
+				}
+			})
+			return err
 		})
+		if errors.Is(err, errShuttingDown) && c.suspends() {
+			return mcp.ErrSuspended
+		}
 		return err
 	})
 	switch {
 	case errors.Is(err, errSuperseded):
 		p.voidApproval(c, store, opened)
 		return nil, p.supersededError()
-	case errors.Is(err, errShuttingDown) && c.suspends():
+	case errors.Is(err, mcp.ErrSuspended):
 		return nil, &elicit.PausedError{Timeout: time.Until(opened.Deadline)}
 	case errors.Is(err, errShuttingDown):
 		return nil, stoppedWhileWaiting

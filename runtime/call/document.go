@@ -204,7 +204,7 @@ func (o *Operation) serveDocument(
 	interim := ""
 	if errors.As(err, &paused) {
 		interim = audit.Asked
-		questions, err = c.sealQuestions(ctx, paused)
+		questions, err = c.sealQuestions(paused)
 	}
 	failed := c.recordEnd(ctx, failure.Of(err), interim)
 	c.logOutcome(ctx, failed, interim)

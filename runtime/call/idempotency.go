@@ -247,7 +247,11 @@ func (c *call) pauseKey(ctx context.Context) error {
 	case !c.mayHaveActed(nil):
 		return c.reuse.claim.Release(ctx)
 	}
-	return c.reuse.claim.Finish(ctx, idempotency.Paused)
+	err := c.reuse.claim.Finish(ctx, idempotency.Paused)
+	if errors.Is(err, idempotency.ErrGone) { // another process has resumed the call
+		return nil
+	}
+	return err
 }
 
 // mayHaveActed reports whether the call may have had an effect. Failed is why its next step failed,

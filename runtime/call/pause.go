@@ -19,34 +19,50 @@ import (
 // minStateTTL is how long a client has at least to come back with answers.
 const minStateTTL = 10 * time.Minute
 
-// sealQuestions returns the questions to the client of a paused call, with the token to resume it. The
-// token is empty for a call that is made again instead.
-func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Questions, error) {
-	if c.elicitation == nil { // it waits for an operator: nothing was done, and the approval is found again
+// sealQuestions returns the questions to the client of a paused call, with the token to resume it. There are
+// none for a call that another process continues: its token is stored since the call waits.
+func (c *call) sealQuestions(p *elicit.PausedError) (*mcp.Questions, error) {
+	if len(p.Questions) == 0 {
 		return &mcp.Questions{}, nil
 	}
 	c.audit.addQuestions(p.Questions)
+	token, err := c.sealState(p.Timeout)
+	return &mcp.Questions{Ask: p.Questions, State: token}, err
+}
+
+// sealState returns the token to resume the call with, for as long as it waits and some time more. The token
+// is empty for a call that is made again instead: it waits for an operator, nothing was done, and its
+// approval is found again.
+func (c *call) sealState(timeout time.Duration) (string, error) {
+	if c.elicitation == nil {
+		return "", nil
+	}
 	request, err := c.stateDigest()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	frozen, err := c.freeze(nil)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	until := time.Now().Add(max(p.Timeout, minStateTTL))
-	token, err := c.operation.Env.State.Sealer().Seal(ctx, frozen, request, until)
+	until := time.Now().Add(max(timeout, minStateTTL))
+	token, err := c.operation.Env.State.Sealer().Seal(c.frame.Context, frozen, request, until)
+	return token, c.storeFault(err)
+}
+
+// storeFault returns what the caller is told when a call that waits for people cannot be stored.
+func (c *call) storeFault(err error) error {
 	const text = "the client could not be asked, because the state store, which holds the call until the answer " +
 		"comes, is %s. Nothing after the question was done"
 	switch {
-	case errors.Is(err, state.ErrUnavailable):
-		return nil, &adapters.Fault{Message: fmt.Sprintf(text, "unavailable"), Cause: err}
+	case errors.Is(err, state.ErrUnavailable), errors.Is(err, mcp.ErrUnavailable):
+		return &adapters.Fault{Message: fmt.Sprintf(text, "unavailable"), Cause: err}
 	case errors.Is(err, state.ErrFull):
-		return nil, &adapters.Fault{Message: fmt.Sprintf(text, "full"), Cause: err}
+		return &adapters.Fault{Message: fmt.Sprintf(text, "full"), Cause: err}
 	case err != nil:
-		return nil, c.contextCause(err)
+		return c.contextCause(err)
 	}
-	return &mcp.Questions{Ask: p.Questions, State: token}, nil
+	return nil
 }
 
 // suspends reports whether the call is to pause, because the server stops and its client can come back
@@ -54,6 +70,21 @@ func (c *call) sealQuestions(ctx context.Context, p *elicit.PausedError) (*mcp.Q
 func (c *call) suspends() bool {
 	client, ok := c.action.Client.(interface{ Suspends() bool })
 	return ok && !c.nested && client.Suspends()
+}
+
+// Wait implements elicit.Call. What a step of another call waits for is not stored, as for suspends.
+func (c *call) Wait(timeout time.Duration, wait func() error) error {
+	client, ok := c.action.Client.(interface {
+		Wait(context.Context, func() (string, error), func() error) error
+	})
+	if !ok || c.nested {
+		return wait()
+	}
+	err := client.Wait(c.frame.Context, func() (string, error) { return c.sealState(timeout) }, wait)
+	if errors.Is(err, mcp.ErrUnavailable) {
+		return c.storeFault(err)
+	}
+	return err
 }
 
 // stateDigest identifies the call and its caller: a state token opens for the same call of the same
@@ -119,7 +150,7 @@ func (c *call) freeze(input map[string]any) ([]byte, error) {
 		text, _ := json.Marshal(c.approval.frozenApproval) // texts and times
 		m["approval"] = string(text)
 	}
-	if c.reuse.claim != nil && c.mayHaveActed(nil) {
+	if c.reuse.claim.Held() {
 		m["key"] = c.reuse.claim.Name()
 	}
 	frozen, err := elicit.AppendFrozen(nil, m)

@@ -168,7 +168,7 @@ func (p *Program) answerInterim(
 	var existing *existingTaskError
 	switch {
 	case errors.As(reason, &paused):
-		if out.Questions, err = c.sealQuestions(ctx, paused); err == nil {
+		if out.Questions, err = c.sealQuestions(paused); err == nil {
 			err = c.pauseKey(ctx)
 		}
 	case errors.As(reason, &existing):

@@ -23,6 +23,10 @@ type Call interface {
 	// BeginAsking is called before the client is asked while the call waits. Until end is called
 	// the timeout of the call does not run. Ctx ends when the call must.
 	BeginAsking(questions []mcp.Question) (ctx context.Context, end func())
+
+	// Wait runs wait, which takes as long as the client has to answer, at most timeout. Another process
+	// continues the call if this one stops or dies meanwhile: the error is mcp.ErrSuspended then.
+	Wait(timeout time.Duration, wait func() error) error
 }
 
 // Exchange is what a call and its client have asked and answered. It belongs to the goroutine of
@@ -64,9 +68,14 @@ func (x *Exchange) Interactive() bool { return x.req != nil }
 
 // Suspends reports whether the call is to pause, because the server stops and the client can come back
 // for it.
-func (x *Exchange) Suspends() bool {
-	c, ok := x.Client.(interface{ Suspends() bool })
-	return ok && c.Suspends()
+func (x *Exchange) Suspends() bool { return x.req != nil && x.req.Suspends() }
+
+// Wait is that of the request.
+func (x *Exchange) Wait(ctx context.Context, state func() (string, error), wait func() error) error {
+	if x.req == nil {
+		return wait()
+	}
+	return x.req.Wait(ctx, state, wait)
 }
 
 // Detach closes the connection and asks the client to come back after retry. It reports whether it
@@ -95,15 +104,17 @@ func (x *Exchange) askAll(asks []*hcl.Ask, questions []mcp.Question) error {
 	ctx, end := x.call.BeginAsking(questions)
 	defer end()
 	answers, answered := make([]any, len(asks)), make([]bool, len(asks))
-	group, ctx := errgroup.WithContext(ctx)
-	for i := range asks {
-		group.Go(func() (err error) {
-			answers[i], err = x.AskOne(ctx, asks[i], questions[i])
-			answered[i] = err == nil
-			return err
-		})
-	}
-	err := group.Wait()
+	err := x.call.Wait(longestTimeout(asks), func() error {
+		group, ctx := errgroup.WithContext(ctx)
+		for i := range asks {
+			group.Go(func() (err error) {
+				answers[i], err = x.AskOne(ctx, asks[i], questions[i])
+				answered[i] = err == nil
+				return err
+			})
+		}
+		return group.Wait()
+	})
 	if err != nil && !errors.Is(err, mcp.ErrSuspended) {
 		return err
 	}

@@ -101,14 +101,16 @@ func (c *Claim) Held() bool { return c != nil && c.held }
 func (c *Claim) Name() string { return c.hold.Record.Name }
 
 // Acquire takes the key and returns nil, or returns the record of the call that has it. Paused is
-// the name of the record that a paused call resumes with, which it gets back. The record outlives
+// the name of the record that a call resumes with, which it gets back; that call has paused, or its process
+// has died while it waited. The record outlives
 // the longest time that a call takes.
 func (c *Claim) Acquire(ctx context.Context, paused string, longest time.Duration) (*state.Record, error) {
 	existing, err := c.begin(ctx, nil, longest)
 	if err != nil || existing == nil || existing.Name != paused {
 		return existing, err
 	}
-	if r, err := Decode(existing); err != nil || r.Status != Paused {
+	r, err := Decode(existing)
+	if died := r.Status == Started && !existing.OwnerAlive; err != nil || r.Status != Paused && !died {
 		return existing, err
 	}
 	return c.begin(ctx, existing, longest)

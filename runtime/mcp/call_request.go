@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -24,9 +23,10 @@ type CallRequest struct {
 	Answers []byte // inputResponses, an object as encoded JSON, or nil
 	State   string // that came with the questions; also of a call that was suspended
 
-	token []byte // progressToken, or nil
-	wire  wire
-	peer  *peer // nil for modern callers
+	message *message
+	token   []byte // progressToken, or nil
+	wire    wire
+	peer    *peer // nil for modern callers
 
 	levelOnce sync.Once
 	level     int // of the messages that the client receives; set by levelOnce
@@ -36,6 +36,9 @@ type CallRequest struct {
 	progress float64         // that was reported last; guarded by mu
 	over     bool            // the Handler has returned; guarded by mu
 	asked    []askedQuestion // before the call was suspended, and not answered; guarded by mu
+
+	resumed []suspendedQuestion // of the process that the call was taken from; guarded by mu
+	record  *callRecord         // while the call waits for people; guarded by mu
 }
 
 // wire is the connection to the caller of a request.
@@ -58,8 +61,12 @@ type wire interface {
 	// the client cannot return for this one to another process.
 	suspending() <-chan struct{}
 
-	// suspend stores a call with the questions that the client was asked.
-	suspend(ctx context.Context, call *suspendedCall, asked []askedQuestion) error
+	// newCallRecord returns a record of the call, which is not stored yet; nil if the client cannot return
+	// for the call to another process.
+	newCallRecord() *callRecord
+
+	// leave asks the client to return for the rest of the call to another process.
+	leave()
 }
 
 // newCallRequest reads the common params of tools/call, prompts/get and resources/read.
@@ -69,7 +76,8 @@ func newCallRequest(m *message, rc requestContext) (*CallRequest, *Error) {
 		return nil, invalid
 	}
 	req := &CallRequest{
-		Name: name, Arguments: m.arguments, Caller: rc.caller, token: m.progressToken, wire: rc.wire, peer: rc.peer,
+		Name: name, Arguments: m.arguments, Caller: rc.caller, message: m, token: m.progressToken, wire: rc.wire,
+		peer: rc.peer,
 	}
 	switch {
 	case m.arguments == nil || string(m.arguments) == "null":

@@ -28,9 +28,14 @@ func (s *fakeHandler) callAskingTool(ctx context.Context, req *mcp.CallRequest) 
 		}
 		return text("%s", answerText(answer, err))
 	case "ask-later":
-		answer, err := req.Ask(ctx, askName)
+		var answer []byte
+		state := func() (string, error) { return req.State + "suspended, ", nil }
+		err := req.Wait(ctx, state, func() (err error) {
+			answer, err = req.Ask(ctx, askName)
+			return err
+		})
 		if errors.Is(err, mcp.ErrSuspended) {
-			return mcp.Outcome{Questions: &mcp.Questions{State: req.State + "suspended, "}}, nil
+			return mcp.Outcome{Questions: new(mcp.Questions)}, nil
 		}
 		return text("%s%s", req.State, answerText(answer, err))
 	case "ask-all":

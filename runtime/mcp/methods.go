@@ -29,7 +29,7 @@ func (s *Server) callTool(ctx context.Context, dst []byte, m *message, rc reques
 	case err != nil:
 		return dst, err
 	case o.Questions != nil && rc.peer != nil:
-		return dst, s.suspendCall(ctx, m, req, o.Questions.State)
+		return dst, s.suspendCall(ctx, m, req)
 	}
 	return o.appendResult(dst, rc.caller.Revision, rc.info), nil
 }
@@ -44,7 +44,7 @@ func (s *Server) appendDocument(
 	case err != nil:
 		return dst, err
 	case d.Questions != nil && rc.peer != nil:
-		return dst, s.suspendCall(ctx, m, req, d.Questions.State)
+		return dst, s.suspendCall(ctx, m, req)
 	case d.Questions != nil:
 		return d.Questions.appendResult(dst, rc.info), nil
 	}

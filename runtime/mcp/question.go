@@ -82,9 +82,9 @@ const disconnectCheckInterval = time.Second
 // The context must be that of CallTool or derived from it. If it ends first, Ask cancels the
 // question, unless the session has ended, and returns the cause. If the client answers with an
 // error, it is a [*ClientError]. If the client cannot be asked, or has disconnected and does not
-// return, the error is [ErrUnreachable]. If the server stops and the client can return elsewhere, it
-// is [ErrSuspended]. In a call that goes on, a question with the key of one that the client was asked
-// before is not asked again.
+// return, the error is [ErrUnreachable]. Within [CallRequest.Wait] it is [ErrSuspended] if the server stops
+// and the client can return elsewhere, and [ErrUnavailable] if the question cannot be stored. In a call that
+// goes on, a question with the key of one that the client was asked before is not asked again.
 func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err error) {
 	if r.wire == nil || r.Caller.Revision.Modern() {
 		return nil, ErrUnreachable
@@ -96,19 +96,34 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 	if requests == nil {
 		return nil, ErrUnreachable
 	}
-	if r.Suspends() {
+	record := r.waiting()
+	if record != nil && r.Suspends() {
 		return nil, ErrSuspended
 	}
 	id, response, err := r.ask(requests, q)
 	if err != nil {
 		return nil, err
 	}
-	suspending := r.wire.suspending() // also when the question has opened the stream
+	var suspending <-chan struct{}
+	if record != nil {
+		suspending = r.wire.suspending()
+		if err := record.ask(ctx, q.Key, id); err != nil {
+			if requests.remove(id) {
+				r.send(appendCancelled(nil, id))
+			}
+			return nil, err
+		}
+	}
 	check := time.NewTicker(disconnectCheckInterval)
 	defer check.Stop()
 	for {
 		select {
 		case resp := <-response:
+			if record != nil {
+				if err := record.answer(ctx, id, resp); err != nil {
+					return nil, err
+				}
+			}
 			return resp.result, resp.err
 		case <-suspending:
 			r.leaveAsked(askedQuestion{q.Key, id, response})

@@ -25,9 +25,8 @@ func (w *scriptedWire) clientRequests() *clientRequests { return &w.requests }
 func (w *scriptedWire) disconnected() bool              { return false }
 func (w *scriptedWire) detach(time.Duration) bool       { return false }
 func (w *scriptedWire) suspending() <-chan struct{}     { return nil }
-func (w *scriptedWire) suspend(context.Context, *suspendedCall, []askedQuestion) error {
-	return nil
-}
+func (w *scriptedWire) newCallRecord() *callRecord      { return nil }
+func (w *scriptedWire) leave()                          {}
 
 // A client that has ended its session may no longer read its stream, and a cancellation would have
 // to wait.

@@ -138,8 +138,26 @@ func (r *relay) answer(ctx context.Context, sess *session, m *message) error {
 	if sent != nil && !errors.Is(sent, ErrGone) || sent == nil && err == nil {
 		return sent
 	}
-	_, err = r.answerSuspended(ctx, sess, id, response) // suspended in the last moment, or not known before
+	// The record was stored in the last moment, or could not be read.
+	_, err = r.answerSuspended(ctx, sess, id, response)
 	return err
+}
+
+// isGone reports whether a process of an event or a question is gone.
+func (r *relay) isGone(ctx context.Context, process string) (bool, error) {
+	switch {
+	case process == r.server.sessions.process:
+		return false, nil
+	case r.courier == nil:
+		return true, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, relayTimeout)
+	defer cancel()
+	err := r.send(ctx, process, &news{Kind: newsProbe})
+	if errors.Is(err, ErrGone) {
+		return true, nil
+	}
+	return false, err
 }
 
 // hearAnswer delivers an answer that another process has received.

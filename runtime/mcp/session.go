@@ -133,6 +133,7 @@ type sessions struct {
 	recent     list.List                // of sessions, the one that was used last in front; guarded by mu
 	lastSerial uint64                   // guarded by mu
 	catchingUp bool                     // guarded by mu
+	waiting    map[*callRecord]struct{} // calls that wait for people; guarded by mu
 	deleted    deletedSessions          // guarded by mu
 }
 

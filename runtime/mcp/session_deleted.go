@@ -109,7 +109,8 @@ func (t *sessions) loadDeleted(ctx context.Context) {
 }
 
 // catchUp reads in the background the changes that this process may have missed: the sessions that were
-// ended, and the subscriptions of the clients that read their sessions here.
+// ended, the subscriptions of the clients that read their sessions here, and the answers that were stored for
+// calls here, because this process was taken for gone.
 func (t *sessions) catchUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,5 +130,8 @@ func (t *sessions) readMissed(ctx context.Context) {
 		if sess.isRead() {
 			sess.updateResources(ctx)
 		}
+	}
+	for _, record := range t.waitingCalls() {
+		record.refresh(ctx)
 	}
 }

@@ -85,6 +85,16 @@ func (m *memorySessions) SaveCall(_ context.Context, _ string, call mcp.StoredCa
 	return true, nil
 }
 
+func (m *memorySessions) RemoveCall(_ context.Context, call mcp.StoredCall) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := m.calls[call.Name].Version == call.Version
+	if found {
+		delete(m.calls, call.Name)
+	}
+	return found, nil
+}
+
 func (m *memorySessions) RemoveSession(_ context.Context, name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

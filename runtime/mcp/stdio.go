@@ -91,9 +91,9 @@ func (c *stdioConn) detach(time.Duration) bool { return false }
 // suspending returns nil: the client cannot return.
 func (c *stdioConn) suspending() <-chan struct{} { return nil }
 
-func (c *stdioConn) suspend(context.Context, *suspendedCall, []askedQuestion) error {
-	return ErrUnreachable
-}
+func (c *stdioConn) newCallRecord() *callRecord { return nil }
+
+func (c *stdioConn) leave() {}
 
 // disconnected reports false: all requests end with the streams.
 func (c *stdioConn) disconnected() bool { return false }

@@ -9,18 +9,76 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// When a process stops, a call of a session that waits for people is suspended: its request, the state
-// that the Handler resumes it with, and the questions that the client was asked are stored, and its
-// stream ends without a reply. The client returns for the rest to another process, or to this one after
-// its restart, which takes the call and continues it. Answers that arrive in between are stored with it.
+// While a call of a session waits for people, it is stored: its request, the state that the Handler resumes
+// it with, and the questions that the client was asked. When its process stops or dies, the stream of the
+// call ends without a reply. The client returns for the rest to another process, or to this one after its
+// restart, which takes the record by compare-and-swap and continues the call. Answers that arrive in between
+// are stored with it.
 
-// ErrSuspended reports that this process stops, and that the client will return for the rest of the call.
-// The Handler returns [Questions] with the state to resume the call with, or without one for a call that
-// is made again.
+// ErrSuspended reports that the call continues in another process, or will when the client returns for it.
+// The Handler returns [Questions], which are not used.
 var ErrSuspended = errors.New("the call continues in another process")
 
 // Suspends reports whether the call is to be suspended instead of waiting for people.
 func (r *CallRequest) Suspends() bool { return r.wire != nil && isClosed(r.wire.suspending()) }
+
+// Wait runs a function in which the call waits for people, for answers to its questions or something else,
+// and returns its error. If the client can return for the call to another process, the call is stored
+// meanwhile with the state that it is resumed with, which is empty for a call that is made again; state is
+// called once, before wait. The error is [ErrSuspended] also when another process has taken the call, which
+// took this one for dead, and [ErrUnavailable] when the call cannot be stored; then nothing may follow.
+func (r *CallRequest) Wait(ctx context.Context, state func() (string, error), wait func() error) error {
+	if r.wire == nil {
+		return wait()
+	}
+	record := r.wire.newCallRecord()
+	if record == nil {
+		return wait()
+	}
+	var err error
+	if record.call.State, err = state(); err != nil {
+		return err
+	}
+	record.call.Request = r.message.appendRequest(nil)
+	r.beginWait(record)
+	defer record.session.table.addWaiting(record)()
+	if err = record.save(ctx); err == nil {
+		err = wait()
+	}
+	if errors.Is(err, ErrSuspended) {
+		return err // Server.suspendCall releases the record
+	}
+	switch taken, failed := record.end(ctx); {
+	case failed != nil:
+		return failed
+	case taken:
+		return ErrSuspended
+	}
+	r.mu.Lock()
+	r.record = nil
+	r.mu.Unlock()
+	return err
+}
+
+// beginWait sets the record of the call. Questions that another process has asked are in it, too.
+func (r *CallRequest) beginWait(record *callRecord) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, q := range r.resumed {
+		here := record.newQuestion(q.Key, q.ID)
+		here.Result, here.Error = q.Result, q.Error
+		record.call.Asked = append(record.call.Asked, here)
+	}
+	record.call.Progress = r.progress
+	r.record, r.resumed = record, nil
+}
+
+// waiting returns the record of the call; nil for none.
+func (r *CallRequest) waiting() *callRecord {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.record
+}
 
 // askedQuestion is a question that the client was asked and has not answered.
 type askedQuestion struct {
@@ -50,7 +108,7 @@ func (r *CallRequest) takeAsked(key string) (id string, response <-chan clientRe
 
 // resumeFrom makes the request that of a suspended call. Its questions were asked already.
 func (r *CallRequest) resumeFrom(call *suspendedCall, asked []askedQuestion) {
-	r.State, r.asked = call.State, asked
+	r.State, r.asked, r.resumed = call.State, asked, call.Asked
 	r.progress, r.reported = call.Progress, call.Progress > 0
 }
 
@@ -64,15 +122,22 @@ var (
 		"person, and its configuration was changed. Nothing was done after that. Call again"}
 )
 
-// suspendCall stores a call that the Handler has suspended, and returns the error that ends the request.
-func (s *Server) suspendCall(ctx context.Context, m *message, req *CallRequest, state string) *Error {
-	call := &suspendedCall{Request: m.appendRequest(nil), State: state, Progress: req.progress}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-	defer cancel()
-	if err := req.wire.suspend(ctx, call, req.asked); err != nil {
+// suspendCall has another process continue a call that the Handler has suspended, and returns the error that
+// ends the request here.
+func (s *Server) suspendCall(ctx context.Context, m *message, req *CallRequest) *Error {
+	record := req.waiting()
+	if record == nil {
+		return errNotSuspended
+	}
+	req.wire.leave()
+	err := record.release(ctx)
+	if err != nil {
 		s.options.Logger.ErrorContext(ctx, "call not suspended",
 			"method", string(m.method), "name", req.Name, "error", err)
 		return errNotSuspended
+	}
+	if err := s.abandonAsked(ctx, record.session, req.asked); err != nil {
+		s.options.Logger.WarnContext(ctx, "answer to a suspended call not stored", "error", err)
 	}
 	return errSuspendedCall
 }
@@ -83,34 +148,40 @@ func (m *message) appendRequest(dst []byte) []byte {
 	return append(append(dst, m.params...), '}')
 }
 
-// suspending implements wire. The client can return only with the id of an event.
+// suspending implements wire.
 func (resp *postResponse) suspending() <-chan struct{} {
-	if resp.session == nil || resp.packet.batch || resp.server.sessions.store == nil || !resp.accepts.events ||
-		!resp.session.revision.sendsPrimingEvent() && !resp.resumable() {
+	if !resp.mayContinueElsewhere() {
 		return nil
 	}
 	return resp.server.closing
 }
 
-// suspend implements wire. Answers that arrive from then on are looked for in the record.
-func (resp *postResponse) suspend(ctx context.Context, call *suspendedCall, asked []askedQuestion) error {
+// mayContinueElsewhere reports whether the client can return for the call to another process, which it does
+// with the id of an event.
+func (resp *postResponse) mayContinueElsewhere() bool {
+	return resp.session != nil && !resp.packet.batch && resp.server.sessions.store != nil && resp.accepts.events &&
+		(resp.session.revision.sendsPrimingEvent() || resp.resumable())
+}
+
+// newCallRecord implements wire.
+func (resp *postResponse) newCallRecord() *callRecord {
+	if !resp.mayContinueElsewhere() {
+		return nil
+	}
 	resp.mu.Lock()
+	defer resp.mu.Unlock()
 	resp.startStreamLocked()
+	in := streamName{resp.session.table.process, resp.session.serial, resp.stream}
+	return &callRecord{
+		session: resp.session, call: suspendedCall{In: in}, stored: StoredCall{Name: in.recordOf(resp.session)},
+	}
+}
+
+// leave implements wire.
+func (resp *postResponse) leave() {
+	resp.mu.Lock()
+	defer resp.mu.Unlock()
 	resp.writeLocked(appendRetry(nil, resp.server.returnDelay()))
-	stream, sess := resp.stream, resp.session
-	resp.mu.Unlock()
-	_, events, _, _ := sess.log.after(eventID{stream: stream})
-	for _, q := range asked {
-		call.Asked = append(call.Asked, newSuspendedQuestion(q, events))
-	}
-	in := streamName{sess.table.process, sess.serial, stream}
-	if err := sess.table.addSuspended(ctx, sess, in, call); err != nil {
-		return err
-	}
-	if err := resp.server.abandonAsked(ctx, sess, asked); err != nil {
-		resp.server.options.Logger.WarnContext(ctx, "answer to a suspended call not stored", "error", err)
-	}
-	return nil
 }
 
 // abandonAsked stops waiting for questions of a suspended call, and passes on the answers that have come.
@@ -136,8 +207,8 @@ func newSuspendedQuestion(q askedQuestion, events []event) suspendedQuestion {
 	return out
 }
 
-// answerSuspended stores the answer to a question of a suspended call, or delivers it where the call
-// continues. It reports false for any other question.
+// answerSuspended delivers the answer to a question of a call that waits, or has waited, to the process that
+// has the call, or stores it if there is none. It reports false for any other question.
 func (r *relay) answerSuspended(
 	ctx context.Context, sess *session, id string, response clientResponse,
 ) (suspended bool, err error) {
@@ -145,25 +216,35 @@ func (r *relay) answerSuspended(
 	if t.store == nil {
 		return false, nil
 	}
-	suspended, continues, err := t.storeAnswer(ctx, sess, id, response)
-	switch {
-	case err != nil || continues == nil:
-		return suspended, err
-	case continues.Process == t.process:
-		sess.requests.resolve(id, response)
-		return true, nil
-	case r.courier == nil:
-		return true, nil
+	for gone := ""; ; {
+		suspended, at, err := t.storeAnswer(ctx, sess, id, response, gone)
+		switch {
+		case err != nil || at == nil:
+			return suspended, err
+		case at.Process == t.process:
+			sess.requests.resolve(id, response)
+			return true, nil
+		}
+		err = ErrGone
+		if r.courier != nil {
+			err = r.sendAnswer(ctx, at.Process, sess, id, response)
+		}
+		if !errors.Is(err, ErrGone) {
+			return true, err
+		}
+		gone = at.Process
 	}
+}
+
+func (r *relay) sendAnswer(
+	ctx context.Context, to string, sess *session, id string, response clientResponse,
+) (err error) {
 	n := &news{Kind: newsAnswer, Session: sess.name, ID: jsonscan.AppendString(nil, id), Result: response.result}
 	if response.err != nil {
 		n.Failure, err = json.Marshal(response.err)
 	}
-	if err == nil {
-		err = r.send(ctx, continues.Process, n)
+	if err != nil {
+		return err
 	}
-	if errors.Is(err, ErrGone) {
-		err = nil
-	}
-	return true, err
+	return r.send(ctx, to, n)
 }

@@ -9,9 +9,9 @@ import (
 // errTaken reports that another request of the client is about to continue the same call here.
 var errTaken = errors.New("another request continues the call")
 
-// continueSuspended continues the call that was suspended in a stream of another process, for the client
-// that has returned for it, and reports true when it has ended. Otherwise it returns where the rest of
-// the stream is, if it is anywhere.
+// continueSuspended continues the call that has waited for people in a stream of a process that has stopped
+// or died, for the client that has returned for it, and reports true when it has ended. Otherwise it returns
+// where the rest of the stream is, if it is anywhere.
 func (s *Server) continueSuspended(
 	w http.ResponseWriter, r *http.Request, sess *session, info *Info, pos position,
 ) (rest position, done bool, err error) {
@@ -23,6 +23,10 @@ func (s *Server) continueSuspended(
 		case call.Continues != nil:
 			pos = call.Continues.position(pos)
 			continue
+		case !call.Released:
+			if gone, err := s.relay.isGone(r.Context(), pos.process); !gone || err != nil {
+				return pos, false, err
+			}
 		}
 		p, invalid := parse(call.Request, s.options.MaxDepth)
 		if invalid != nil {
@@ -45,7 +49,7 @@ func (s *Server) continueSuspended(
 	return pos, false, nil
 }
 
-// takeSuspended takes the suspended call, so that it continues in a new stream. Only one of
+// takeSuspended takes the call, so that it continues in a new stream. Only one of
 // several processes takes it. Answers of the client arrive here from then on.
 func (resp *postResponse) takeSuspended(ctx context.Context, record StoredCall) (taken bool, err error) {
 	sess, call := resp.session, resp.suspended

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -12,16 +13,17 @@ import (
 const (
 	suspensionTTL = 24 * time.Hour   // for which a suspended call waits for its client
 	storeTimeout  = 10 * time.Second // for storing one
+	storeAgain    = 100 * time.Millisecond
 )
 
-// StoredCall is the record of a suspended call.
+// StoredCall is the record of a call that waits for people.
 type StoredCall struct {
 	Name    string
 	Body    []byte
 	Version int
 }
 
-// CallStore keeps the suspended calls of sessions for all processes of a server. Its methods are called
+// CallStore keeps the calls of sessions that wait for people for all processes of a server. Its methods are called
 // concurrently.
 type CallStore interface {
 	// LoadCall returns the record of a call. Its Version is 0 if there is none.
@@ -33,19 +35,24 @@ type CallStore interface {
 	// SaveCall adds, for the version 0, or replaces the record of a call of a session, which is kept until
 	// a time. It reports false, and changes nothing, if the record no longer has this version.
 	SaveCall(ctx context.Context, session string, call StoredCall, until time.Time) (bool, error)
+
+	// RemoveCall removes the record of a call. It reports false, and changes nothing, if the record no
+	// longer has this version.
+	RemoveCall(ctx context.Context, call StoredCall) (bool, error)
 }
 
-// suspendedCall is a call of a session that waited for people when its process stopped, as it is stored
-// until a process continues it.
+// suspendedCall is a call of a session that waits for people, as it is stored until it goes on.
 type suspendedCall struct {
+	In        streamName          `json:"in"`              // where it waits
 	Request   json.RawMessage     `json:"request"`         // as the client has sent it
 	State     string              `json:"state,omitempty"` // to resume it with
 	Progress  float64             `json:"progress,omitempty"`
 	Asked     []suspendedQuestion `json:"asked,omitempty"`
-	Continues *streamName         `json:"continues,omitempty"` // where; nil for nowhere yet
+	Released  bool                `json:"released,omitempty"`  // by the process of In, which has stopped
+	Continues *streamName         `json:"continues,omitempty"` // where it was taken to; nil for nowhere yet
 }
 
-// suspendedQuestion is a question of a suspended call that the client was asked and had not answered.
+// suspendedQuestion is a question that the client was asked.
 type suspendedQuestion struct {
 	Key    string          `json:"key"`
 	ID     string          `json:"id"`              // of the request to the client
@@ -100,16 +107,7 @@ func (t *sessions) saveSuspended(ctx context.Context, sess *session, r StoredCal
 	return t.store.SaveCall(ctx, sess.name.String(), r, time.Now().Add(suspensionTTL))
 }
 
-// addSuspended stores a call that was suspended in a stream.
-func (t *sessions) addSuspended(ctx context.Context, sess *session, in streamName, call *suspendedCall) error {
-	added, err := t.saveSuspended(ctx, sess, StoredCall{Name: in.recordOf(sess)}, call)
-	if err == nil && !added {
-		err = errors.New("the record of another call has its name")
-	}
-	return err
-}
-
-// loadSuspended returns the call that was suspended in a stream, with its record; nil if there is none.
+// loadSuspended returns the call that waits in a stream, or has waited, with its record; nil if there is none.
 func (t *sessions) loadSuspended(
 	ctx context.Context, sess *session, in streamName,
 ) (*suspendedCall, StoredCall, error) {
@@ -121,15 +119,22 @@ func (t *sessions) loadSuspended(
 	return call, r, json.Unmarshal(r.Body, call)
 }
 
-// storeAnswer stores an answer to a question of a suspended call, or returns where the call continues. It
-// reports false for any other question.
+// storeAnswer stores an answer to a question of a call that no process has, or returns where the call is. It
+// reports false for any other question. Gone is the name of a process that is known to be gone.
 func (t *sessions) storeAnswer(
-	ctx context.Context, sess *session, id string, response clientResponse,
-) (suspended bool, continues *streamName, err error) {
+	ctx context.Context, sess *session, id string, response clientResponse, gone string,
+) (suspended bool, at *streamName, err error) {
 	for {
 		call, record, err := t.findAsking(ctx, sess, id)
-		if call == nil || err != nil || call.Continues != nil {
-			return call != nil, call.continues(), err
+		switch {
+		case call == nil || err != nil:
+			return false, nil, err
+		case call.Continues != nil && call.Continues.Process == gone: // it was interrupted
+			return true, nil, nil
+		case call.Continues != nil:
+			return true, call.Continues, nil
+		case !call.Released && call.In.Process != gone:
+			return true, &call.In, nil
 		}
 		i := slices.IndexFunc(call.Asked, func(q suspendedQuestion) bool { return q.ID == id })
 		call.Asked[i].answer(response)
@@ -139,7 +144,7 @@ func (t *sessions) storeAnswer(
 	}
 }
 
-// findAsking returns the suspended call that has asked a question, with its record; nil if there is none.
+// findAsking returns the call that has asked a question, with its record; nil if there is none.
 // For a call that was suspended several times, it returns the last record.
 func (t *sessions) findAsking(
 	ctx context.Context, sess *session, id string,
@@ -160,4 +165,25 @@ func (t *sessions) findAsking(
 		}
 	}
 	return nil, record, err
+}
+
+// addWaiting registers a call that begins to wait for people here, until the function that it returns.
+func (t *sessions) addWaiting(record *callRecord) (remove func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waiting == nil {
+		t.waiting = map[*callRecord]struct{}{}
+	}
+	t.waiting[record] = struct{}{}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.waiting, record)
+	}
+}
+
+func (t *sessions) waitingCalls() []*callRecord {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(t.waiting))
 }

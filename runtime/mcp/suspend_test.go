@@ -27,7 +27,7 @@ func (p *process) answer(session []string, id, name string) {
 	}
 }
 
-// suspended is a call that waited for its client when its process has begun to stop.
+// suspended is a call that waited for its client when its process has begun to stop, or has died.
 type suspended struct {
 	t         *testing.T
 	all       []*process
@@ -40,6 +40,26 @@ type suspended struct {
 
 // withSuspendedCall starts a call in the first process, and stops that when the client was asked.
 func withSuspendedCall(t *testing.T, f func(s *suspended)) {
+	withWaitingCall(t, func(s *suspended, events *stream) {
+		s.all[0].server.EndStreams()
+		for events.lines.Scan() {
+			s.remainder += events.lines.Text() + "\n"
+		}
+		f(s)
+	})
+}
+
+// withDeadProcess starts a call in the first process, which the others take for dead when the client was asked.
+func withDeadProcess(t *testing.T, f func(s *suspended)) {
+	withWaitingCall(t, func(s *suspended, _ *stream) {
+		s.all[0].vanish()
+		synctest.Wait()
+		f(s)
+	})
+}
+
+// withWaitingCall starts a call in the first process, which asks its client.
+func withWaitingCall(t *testing.T, f func(s *suspended, events *stream)) {
 	withCouriers(t, 3, func(t *testing.T, _ *couriertest.Exchange, all []*process) {
 		s := &suspended{t: t, all: all, session: all[0].sessionHeaders()}
 		body := `{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{"name":"ask-later"}}`
@@ -50,11 +70,7 @@ func withSuspendedCall(t *testing.T, f func(s *suspended)) {
 		s.before = strings.TrimPrefix(events.lines.Text(), "id: ")
 		s.question = events.question()
 		s.last = events.last
-		all[0].server.EndStreams()
-		for events.lines.Scan() {
-			s.remainder += events.lines.Text() + "\n"
-		}
-		f(s)
+		f(s, events)
 	})
 }
 
@@ -92,6 +108,89 @@ func TestSuspendedCallHasTheAnswerThatCameBeforeItsClient(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestCallOfADeadProcessContinuesInAnotherOne(t *testing.T) {
+	for claim, before := range map[string]bool{"answered before the client returns": true, "answered afterwards": false} {
+		t.Run(claim, func(t *testing.T) {
+			withDeadProcess(t, func(s *suspended) {
+				if before {
+					s.all[2].answer(s.session, s.question, "Ada")
+				}
+				back := s.all[1].get(s.t.Context(), s.session, s.last)
+				defer back.close()
+				synctest.Wait()
+				s.all[2].answer(s.session, s.question, "Ada")
+				back.expectReply("suspended, " + answerOfAda)
+			})
+		})
+	}
+}
+
+func TestCallOfTwoDeadProcessesContinuesInAThirdOne(t *testing.T) {
+	withDeadProcess(t, func(s *suspended) {
+		first := s.all[1].get(s.t.Context(), s.session, s.last)
+		defer first.close()
+		synctest.Wait()
+		s.all[1].vanish()
+		synctest.Wait()
+		back := s.all[2].get(s.t.Context(), s.session, s.last)
+		defer back.close()
+		synctest.Wait()
+		s.all[2].answer(s.session, s.question, "Ada")
+		back.expectReply("suspended, suspended, " + answerOfAda)
+	})
+}
+
+func TestProcessThatWasTakenForDeadEndsItsCallWithoutAReply(t *testing.T) {
+	withWaitingCall(t, func(s *suspended, events *stream) {
+		s.all[0].vanish()
+		synctest.Wait()
+		back := s.all[1].get(s.t.Context(), s.session, s.last)
+		defer back.close()
+		synctest.Wait()
+		s.all[0].answer(s.session, s.question, "Ada")
+		if message := events.next(); message != "" {
+			s.t.Errorf("the first process has sent %s", message)
+		}
+		back.expectReply("suspended, " + answerOfAda)
+	})
+}
+
+func TestProcessThatWasTakenForDeadFindsTheAnswerThatWasStored(t *testing.T) {
+	withWaitingCall(t, func(s *suspended, events *stream) {
+		s.all[0].vanish()
+		synctest.Wait()
+		s.all[1].answer(s.session, s.question, "Ada")
+		s.all[0].server.Heard("", nil) // it hears again
+		events.expectReply(answerOfAda)
+	})
+}
+
+func TestProcessThatWasTakenForDeadStopsToWaitForATakenCall(t *testing.T) {
+	withWaitingCall(t, func(s *suspended, events *stream) {
+		s.all[0].vanish()
+		synctest.Wait()
+		back := s.all[1].get(s.t.Context(), s.session, s.last)
+		defer back.close()
+		synctest.Wait()
+		s.all[0].server.Heard("", nil) // it hears again
+		if message := events.next(); message != "" {
+			s.t.Errorf("the first process has sent %s", message)
+		}
+		s.all[1].answer(s.session, s.question, "Ada")
+		back.expectReply("suspended, " + answerOfAda)
+	})
+}
+
+func TestLivingProcessKeepsACallWhoseClientReturnsElsewhere(t *testing.T) {
+	withWaitingCall(t, func(s *suspended, _ *stream) {
+		back := s.all[1].get(s.t.Context(), s.session, s.last)
+		defer back.close()
+		synctest.Wait()
+		s.all[2].answer(s.session, s.question, "Ada")
+		back.expectReply(answerOfAda)
+	})
 }
 
 func TestSuspendedCallIsSuspendedAgain(t *testing.T) {
@@ -146,16 +245,48 @@ func (s *stream) expectReply(text string) {
 	s.expect(`"id":"call","result":{"content":[{"type":"text","text":"` + text + `"`)
 }
 
-// failingCalls keeps no suspended calls.
-type failingCalls struct{ *memorySessions }
+// failingCalls fails to save a call that it has saved a number of times.
+type failingCalls struct {
+	*memorySessions
+	saves int
+}
 
-func (f failingCalls) SaveCall(context.Context, string, mcp.StoredCall, time.Time) (bool, error) {
-	return false, errors.New("disk")
+func (f failingCalls) SaveCall(ctx context.Context, session string, c mcp.StoredCall, until time.Time) (bool, error) {
+	if c.Version == f.saves {
+		return false, errors.New("disk")
+	}
+	return f.memorySessions.SaveCall(ctx, session, c, until)
+}
+
+func TestQuestionOfACallThatCannotBeStoredIsNotAsked(t *testing.T) {
+	options := sharedOptions()
+	options.SessionStore = failingCalls{new(memorySessions), 0}
+	withHandler(t, newAskingHandler, options, func(t *testing.T, c *testClient) {
+		v := c.openSession("2025-11-25")
+		stream := v.call(t.Context(), 2, "ask-later")
+		defer stream.Body.Close()
+		if got := readAll(stream); !strings.Contains(got, `"text":"disk"`) || strings.Contains(got, "elicitation") {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestQuestionThatCannotBeStoredIsCancelled(t *testing.T) {
+	options := sharedOptions()
+	options.SessionStore = failingCalls{new(memorySessions), 1}
+	withHandler(t, newAskingHandler, options, func(t *testing.T, c *testClient) {
+		v := c.openSession("2025-11-25")
+		stream := v.call(t.Context(), 2, "ask-later")
+		defer stream.Body.Close()
+		if got := readAll(stream); !strings.Contains(got, "notifications/cancelled") || !strings.Contains(got, `"text":"disk"`) {
+			t.Errorf("got %s", got)
+		}
+	})
 }
 
 func TestCallThatCannotBeSuspendedFails(t *testing.T) {
 	options := sharedOptions()
-	options.SessionStore = failingCalls{new(memorySessions)}
+	options.SessionStore = failingCalls{new(memorySessions), 2}
 	withHandler(t, newAskingHandler, options, func(t *testing.T, c *testClient) {
 		v := c.openSession("2025-11-25")
 		stream := v.call(t.Context(), 2, "ask-later")

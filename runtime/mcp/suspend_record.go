@@ -1,0 +1,168 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"hatchel/hcl/jsonscan"
+)
+
+// callRecord is the record of a call that waits for people in this process. Another process takes the call
+// when this one is gone, and this one finds that out at its next change of the record. Its methods may be
+// called concurrently.
+type callRecord struct {
+	session *session
+
+	mu     sync.Mutex
+	stored StoredCall    // guarded by mu
+	call   suspendedCall // guarded by mu
+	taken  bool          // by another process; guarded by mu
+}
+
+// save stores the call, unless another process has taken it.
+func (c *callRecord) save(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changeLocked(ctx, func(ctx context.Context) (bool, error) {
+		saved, err := c.session.table.saveSuspended(ctx, c.session, c.stored, &c.call)
+		if saved {
+			c.stored.Version++
+		}
+		return saved, err
+	})
+}
+
+// ask adds a question that the client was asked, unless it was asked by another process.
+func (c *callRecord) ask(ctx context.Context, key, id string) error {
+	c.mu.Lock()
+	isNew := !slices.ContainsFunc(c.call.Asked, func(q suspendedQuestion) bool { return q.ID == id })
+	if isNew {
+		c.call.Asked = append(c.call.Asked, c.newQuestion(key, id))
+	}
+	c.mu.Unlock()
+	if !isNew {
+		return nil
+	}
+	return c.save(ctx)
+}
+
+// newQuestion returns a question that the client was asked, with its event.
+func (c *callRecord) newQuestion(key, id string) suspendedQuestion {
+	out := suspendedQuestion{Key: key, ID: id}
+	_, events, _, _ := c.session.log.after(eventID{stream: c.call.In.Stream})
+	begin := append(jsonscan.AppendString([]byte(`{"jsonrpc":"2.0","id":`), id), ',')
+	for _, e := range events {
+		if bytes.HasPrefix(e.frame, begin) {
+			out.Seq, out.Frame = e.seq, e.frame
+		}
+	}
+	return out
+}
+
+// answer sets the answer to a question. It is stored if the call waits for other answers.
+func (c *callRecord) answer(ctx context.Context, id string, r clientResponse) error {
+	c.mu.Lock()
+	more := false
+	for i := range c.call.Asked {
+		q := &c.call.Asked[i]
+		if q.ID == id {
+			q.answer(r)
+		}
+		more = more || !q.isAnswered()
+	}
+	c.mu.Unlock()
+	if !more {
+		return nil
+	}
+	return c.save(ctx)
+}
+
+// release has another process continue the call when its client returns.
+func (c *callRecord) release(ctx context.Context) error {
+	c.mu.Lock()
+	c.call.Released = true
+	c.mu.Unlock()
+	return c.save(ctx)
+}
+
+// end removes the record of a call that goes on here. It reports whether another process has taken the call
+// instead, which then has the answers, too.
+func (c *callRecord) end(ctx context.Context) (taken bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err = c.changeLocked(ctx, func(ctx context.Context) (bool, error) {
+		if c.stored.Version == 0 { // it is gone
+			return true, nil
+		}
+		return c.session.table.store.RemoveCall(ctx, c.stored)
+	})
+	if err != nil || !c.taken {
+		return false, err
+	}
+	for _, q := range c.call.Asked {
+		if q.isAnswered() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+			_, failed := c.session.table.server.relay.answerSuspended(ctx, c.session, q.ID, q.response())
+			cancel()
+			err = errors.Join(err, failed)
+		}
+	}
+	return true, err
+}
+
+// refresh takes over the answers that other processes have stored, and ends the wait of a call that another
+// process has taken.
+func (c *callRecord) refresh(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.loadLocked(ctx)
+}
+
+// changeLocked repeats a change of the record until it succeeds, or another process has taken the call.
+func (c *callRecord) changeLocked(ctx context.Context, change func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	for !c.taken {
+		changed, err := change(ctx)
+		if err == nil && !changed {
+			err = c.loadLocked(ctx)
+		}
+		switch {
+		case changed, err != nil && !errors.Is(err, ErrUnavailable):
+			return err
+		case err != nil:
+			select {
+			case <-time.After(storeAgain):
+			case <-ctx.Done():
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *callRecord) loadLocked(ctx context.Context) error {
+	call, stored, err := c.session.table.loadSuspended(ctx, c.session, c.call.In)
+	if err != nil {
+		return err
+	}
+	c.stored.Version, c.taken = stored.Version, call.continues() != nil
+	if call == nil {
+		return nil
+	}
+	for _, q := range call.Asked {
+		i := slices.IndexFunc(c.call.Asked, func(mine suspendedQuestion) bool { return mine.ID == q.ID })
+		switch {
+		case i >= 0 && q.isAnswered():
+			c.call.Asked[i].answer(q.response())
+			c.session.requests.resolve(q.ID, q.response())
+		case c.taken:
+			c.session.requests.resolve(q.ID, clientResponse{err: ErrSuspended})
+		}
+	}
+	return nil
+}
