@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A call that waits for its user outlives every process that it was in, whenever the user answers.
@@ -70,6 +72,7 @@ func TestReplicasThatAreKilledHandOverACallThatWaitsForItsUser(t *testing.T) {
 
 // A call that waits for its user goes on when a single process was stopped or killed, and started again.
 func TestReplicasOfOneContinueACallThatWaitsForItsUser(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, 1, fmt.Sprintf("state { sqlite = %q }", filepath.Join(t.TempDir(), "state.db")), "")
 	for _, kind := range legacyKinds {
 		for _, end := range []func(r *replica){
@@ -157,6 +160,57 @@ func TestReplicasHandOverCallsThatWaitForApprovals(t *testing.T) {
 		slices.Sort(got)
 		if want := []string{"error: The user has not approved this call. Nothing was done.<nil>", "operated n<nil>"}; !slices.Equal(got, want) {
 			t.Errorf("%s: got %q", kind, got)
+		}
+	}
+}
+
+// keyedTool pays and then asks its user, once for each key.
+const keyedTool = `
+tool "keyed" {
+  description = "Pay once for each key, and ask the user."
+  read_only   = false
+  input "n" { type = string }
+  idempotency { ttl = "1h" }
+  step "money" {
+    http "bank" { post = "/pay" }
+  }
+  step "user" {
+    ask "name" {
+      elicit {
+        message = "hold on"
+        fields  = object({ name = string })
+      }
+    }
+  }
+  text = "paid"
+}
+`
+
+// A call with a key that waits for its user goes on with the key of the process that was killed.
+func TestReplicasThatAreKilledHandOverACallWithAKey(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 2, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n"+keyedTool, emptySchema(t))
+	client := legacyKinds[0].connect(t, c.proxy.URL+"/mcp", 1)[0].(*goClient)
+	call := func() string {
+		result, err := client.CallTool(t.Context(), &sdk.CallToolParams{
+			Name: "keyed", Arguments: map[string]any{"n": "n", "idempotency_key": "k"},
+		})
+		if err != nil {
+			return err.Error()
+		}
+		return result.Content[0].(*sdk.TextContent).Text
+	}
+	answered := make(chan string)
+	go func() { answered <- call() }()
+	awaitNews(t, client, "question")
+	for i, r := range c.replicas {
+		r.kill()
+		c.start(t, i)
+	}
+	client.release()
+	for _, got := range []string{<-answered, call()} {
+		if got != "paid" || c.bank.paid.Load() != 1 {
+			t.Errorf("got %s after %d payments", got, c.bank.paid.Load())
 		}
 	}
 }

@@ -67,6 +67,27 @@ func TestLostResumeIsPausedAgain(t *testing.T) {
 	})
 }
 
+func TestCallResumesWithTheKeyOfADeadProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.WithoutCancel(t.Context())
+		newDead, store := claimer(t, path, time.Hour)
+		dead := newDead()
+		if _, err := dead.Acquire(ctx, "", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		newClaim, _ := claimer(t, path, time.Hour)
+		if existing, err := newClaim().Acquire(ctx, dead.Name(), time.Minute); existing == nil || err != nil {
+			t.Errorf("a living process has lost its key: %v", err)
+		}
+		store.Close() // its process cannot say any more that it lives
+		time.Sleep(state.OwnerTTL)
+		if existing, err := newClaim().Acquire(ctx, dead.Name(), time.Minute); existing != nil || err != nil {
+			t.Errorf("existing %+v, error %v", existing, err)
+		}
+	})
+}
+
 func TestOnlyTheHolderFinishes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	synctest.Test(t, func(t *testing.T) {
