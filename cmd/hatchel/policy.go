@@ -20,7 +20,9 @@ func policyCommand() *cobra.Command {
 		Use:   "policy",
 		Short: "Show which policies apply",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return misusef("policy requires a subcommand: list, explain or matrix") },
+		RunE: func(*cobra.Command, []string) error {
+			return misusef("policy requires a subcommand: list, explain or matrix")
+		},
 	}
 	cmd.AddCommand(policyListCommand(), explainCommand(), matrixCommand())
 	return cmd
