@@ -16,7 +16,9 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/hcl"
+	"hatchel/hcl/surface"
 	"hatchel/runtime"
+	"hatchel/runtime/hold"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/server"
@@ -32,6 +34,8 @@ type serveFlags struct {
 	listen   string
 	state    string
 	watch    bool
+	hold     string
+	locked   bool
 	insecure bool // serve other machines without authentication
 	drain    time.Duration
 }
@@ -48,6 +52,10 @@ The server reloads the directory when a file changes, on SIGHUP, and on
 POST /admin/reload. A reload never interrupts active calls. A configuration with
 errors is reported, and the last valid configuration stays active.
 
+With --hold a reload waits while its differences to hatchel.lock.json are of a class,
+until hatchel lock, or a merge, brings the new lock. With --locked the server does
+not start with a difference, and every reload with one waits.
+
 SIGUSR1 turns the log level debug on and off; POST /admin/log?level=LEVEL sets one.
 
 On SIGINT and SIGTERM, /readyz answers 503. New calls are served for --drain, then
@@ -61,7 +69,8 @@ except /healthz and the status of /readyz, and /admin requires the group admin.
 Without an auth block the server accepts connections from this machine only.`,
 		Example: `  hatchel serve
   hatchel serve ./tools --listen 0.0.0.0:8080
-  hatchel serve ./tools --stdio --toolset billing`,
+  hatchel serve ./tools --stdio --toolset billing
+  hatchel serve ./tools --hold breaking`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			log, err := f.logger(cmd.ErrOrStderr())
 			if err != nil {
@@ -82,6 +91,10 @@ Without an auth block the server accepts connections from this machine only.`,
 	fs.BoolVar(&f.insecure, "insecure-no-auth", false, "serve other machines without authentication: "+
 		"anyone who can reach the address can call every tool")
 	fs.BoolVar(&f.watch, "watch", true, "reload when a file changes")
+	fs.StringVar(&f.hold, "hold", "", "`CLASS` of differences to hatchel.lock.json with which a reload waits: breaking, "+
+		"widening, behaviour or any (default: hold of the server block)")
+	completeWords(cmd, "hold", surface.Thresholds...)
+	fs.BoolVar(&f.locked, "locked", false, "do not start with a difference to hatchel.lock.json")
 	fs.DurationVar(&f.drain, "drain", 0, "`TIME` to serve new calls after the signal to stop")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "listen")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "drain")
@@ -93,6 +106,11 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 	exposed, err := server.IsExposed(ctx, f.listen)
 	if err != nil {
 		return misusef("--listen: %s", err)
+	}
+	if f.hold != "" {
+		if _, err := surface.ParseThreshold(f.hold); err != nil {
+			return misusef("--hold: %s", err)
+		}
 	}
 	folder, err := source.NewFolder(path)
 	if err != nil {
@@ -114,6 +132,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 		},
 		Load:  options,
 		Grace: server.GracePeriod,
+		Gate:  hold.Gate{Class: f.hold, Locked: f.locked},
 	})
 	defer host.Close()
 	trimmer := newTrimmer()
