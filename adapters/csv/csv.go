@@ -70,6 +70,11 @@ func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 	return adapters.IfExists(b.IfExists).WriteEffects("count"), checks.Err()
 }
 
+// Acts implements hcl.Actor.
+func (b *block) Acts(*hcl.Connection) []hcl.Act {
+	return []hcl.Act{{Verb: "WRITE", Source: []any{&b.Directory, &b.File}, What: b.IfExists}}
+}
+
 func (b *block) check(checks *adapters.Checks) {
 	oneCharacter := utf8.RuneCountInString(b.Delimiter) == 1 && !strings.ContainsAny(b.Delimiter, "\"\r\n\x00")
 	checks.Refuse(!oneCharacter, &b.Delimiter, `delimiter must be one character such as ",", ";" or "\t".`)
@@ -115,7 +120,7 @@ func (b *block) checkColumns(checks *adapters.Checks, row *schema.Type) {
 
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
 	delimiter, _ := utf8.DecodeRuneInString(b.Delimiter)
-	a := &action{block: b, dir: adapters.NewDirectory(env.Dir, b.Directory), delimiter: delimiter, columns: b.Columns}
+	a := &action{block: b, dir: adapters.NewDirectory(env, b.Directory), delimiter: delimiter, columns: b.Columns}
 	row := b.Rows.Type().Elem
 	if a.columns == nil && row != nil && row.Kind == schema.Object && !row.Open && len(row.Members) > 0 {
 		a.columns = row.MemberNames()

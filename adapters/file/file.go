@@ -93,6 +93,14 @@ func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 	return b.readEffects(), checks.Err()
 }
 
+// Acts implements hcl.Actor.
+func (b *block) Acts(*hcl.Connection) []hcl.Act {
+	if b.Write != nil {
+		return []hcl.Act{{Verb: "WRITE", Source: []any{&b.Directory, &b.Write}, What: b.IfExists}}
+	}
+	return []hcl.Act{{Verb: "READ", Source: []any{&b.Directory, &b.Read}}}
+}
+
 func (b *block) readEffects() hcl.Effects {
 	effects := hcl.Effects{ReadOnly: true, Idempotent: true}
 	text := &schema.Type{Kind: schema.String}
@@ -168,7 +176,7 @@ func (b *block) checkRead(checks *adapters.Checks) {
 }
 
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
-	dir := adapters.NewDirectory(env.Dir, b.Directory)
+	dir := adapters.NewDirectory(env, b.Directory)
 	if b.Write != nil {
 		return &writer{block: b, dir: dir, ifExists: cmp.Or(adapters.IfExists(b.IfExists), adapters.ExistsFail)}, nil
 	}
