@@ -14,6 +14,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/hold"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/task"
 )

@@ -6,7 +6,15 @@ import (
 	"strings"
 
 	"hatchel/hcl"
+	"hatchel/hcl/surface"
 )
+
+// Surface returns the surface of a configuration that was loaded without errors, with who may call each tool.
+func Surface(cfg *hcl.Config) *surface.Surface {
+	s := surface.Of(cfg)
+	s.Access = Answers(context.Background(), cfg)
+	return s
+}
 
 // Everyone is the caller of Answers that stands for all that are not named.
 const Everyone = "*"

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/surface"
+	"hatchel/runtime/access"
 )
 
 // lockName is the lock of a configuration, in its directory.
@@ -64,9 +66,9 @@ func (g *Gate) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
 	case held == nil:
 		return Decision{}
 	case first && g.Locked:
-		return Decision{Held: held, Diagnostics: held.report(hcl.Error, "Not the locked configuration", startLocked)}
+		return Decision{Held: held, Diagnostics: held.report(diag.Error, "Not the locked configuration", startLocked)}
 	case first:
-		return Decision{Diagnostics: held.report(hcl.Warning, "Not the locked configuration", startUnlocked)}
+		return Decision{Diagnostics: held.report(diag.Warning, "Not the locked configuration", startUnlocked)}
 	}
 	before := g.held
 	g.held = held
@@ -74,7 +76,7 @@ func (g *Gate) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
 	if !isNew {
 		held.Since = before.Since
 	}
-	return Decision{held, isNew, held.report(hcl.Error, "Reload held", reloadHeld)}
+	return Decision{held, isNew, held.report(diag.Error, "Reload held", reloadHeld)}
 }
 
 // Release says how a load that waited came to be served; nil if none waited. Dir is the directory of the lock.
@@ -113,7 +115,7 @@ func check(fsys fs.FS, class string, cfg *hcl.Config) *Held {
 		held.Problem = "The value of hold is not valid: " + err.Error() + "."
 		return held
 	}
-	for _, c := range surface.Compare(lock, surface.Of(cfg)).Changes {
+	for _, c := range surface.Compare(lock, access.Surface(cfg)).Changes {
 		if c.Class >= threshold && !c.Restriction {
 			held.Changes = append(held.Changes, c)
 		}
@@ -138,7 +140,7 @@ const (
 const maxLines = 20
 
 // report returns the differences as one diagnostic.
-func (h *Held) report(severity hcl.Severity, summary, advice string) hcl.Diagnostics {
+func (h *Held) report(severity diag.Severity, summary, advice string) hcl.Diagnostics {
 	d := &hcl.Diagnostic{Severity: severity, Summary: summary}
 	if h.Problem != "" {
 		d.Detail = h.Problem + " " + advice
