@@ -100,7 +100,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
-		policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(), docsCommand(),
+		lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(), docsCommand(),
 		versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()

@@ -191,7 +191,7 @@ func (t *Type) writeFileLimits(o *jsonWriter) {
 	for _, name := range t.MediaTypes {
 		types = append(types, name)
 	}
-	o.any(FileKeyword, map[string]any{"maxSize": t.MaxSize, "types": types})
+	o.any(FileKeyword, map[string]any{"maxSize": int(t.MaxSize), "types": types})
 }
 
 // described reports whether the schema of an Any is not empty.

@@ -12,8 +12,9 @@ import (
 
 // bounds compares the limits of numbers, texts and collections.
 func (d *schemaDiff) bounds(path string, old, new map[string]any) {
-	d.bound(path, old, new, lower(old), lower(new), 1)
-	d.bound(path, old, new, upper(old), upper(new), -1)
+	whole := isWhole(old) || isWhole(new)
+	d.bound(path, old, new, lower(old, whole), lower(new, whole), 1)
+	d.bound(path, old, new, upper(old, whole), upper(new, whole), -1)
 	for _, name := range []string{"minLength", "minItems", "minProperties"} {
 		d.bound(path, old, new, limit{at: old[name], name: name}, limit{at: new[name], name: name}, 1)
 	}
@@ -49,20 +50,26 @@ func (l limit) String() string {
 	return ""
 }
 
+// isWhole reports whether the numbers of a schema are integers.
+func isWhole(m map[string]any) bool {
+	kinds := kindsOf(m)
+	return slices.Contains(kinds, "integer") && !slices.Contains(kinds, "number")
+}
+
 // lower returns the lower bound of a number. That of an integer includes the bound.
-func lower(m map[string]any) limit {
-	return stricter(limit{at: m["minimum"]}, wholeBound(m, limit{at: m["exclusiveMinimum"], strict: true}, 1), 1)
+func lower(m map[string]any, whole bool) limit {
+	return stricter(limit{at: m["minimum"]}, excluded(m["exclusiveMinimum"], whole, 1), 1)
 }
 
-func upper(m map[string]any) limit {
-	return stricter(limit{at: m["maximum"]}, wholeBound(m, limit{at: m["exclusiveMaximum"], strict: true}, -1), -1)
+func upper(m map[string]any, whole bool) limit {
+	return stricter(limit{at: m["maximum"]}, excluded(m["exclusiveMaximum"], whole, -1), -1)
 }
 
-func wholeBound(m map[string]any, l limit, step int) limit {
-	if n, ok := value.Int(l.at); ok && m["type"] == "integer" && n > -1<<52 && n < 1<<52 {
+func excluded(at any, whole bool, step int) limit {
+	if n, ok := value.Int(at); ok && whole && n > -1<<52 && n < 1<<52 {
 		return limit{at: n + step}
 	}
-	return l
+	return limit{at: at, strict: true}
 }
 
 // stricter returns the stricter one of two bounds. Sign is 1 for lower bounds and -1 for upper ones.
@@ -312,7 +319,11 @@ func describe(m map[string]any) string {
 	case len(kinds) == len(allKinds):
 		return "any"
 	case slices.Contains(kinds, "array") && m["items"] != nil:
-		return "list(" + describe(schemaOf(m["items"])) + ")"
+		name := "list"
+		if m["uniqueItems"] == true {
+			name = "set"
+		}
+		return name + "(" + describe(schemaOf(m["items"])) + ")"
 	}
 	return kindName(m)
 }

@@ -116,9 +116,15 @@ func (b *builder) operation(out *Operation, op *hcl.Operation, kind string, cove
 			out.May.Policies = append(out.May.Policies, p.Name)
 		}
 	}
-	out.Does = b.stepsDo(op.Steps)
+	steps := op.Steps
 	for _, input := range diag.SortedNames(op.Completions) {
-		out.Does = append(out.Does, b.stepsDo(op.Completions[input].Steps)...)
+		steps = append(slices.Clone(steps), op.Completions[input].Steps...)
+	}
+	for _, step := range steps {
+		for _, line := range b.stepDoes(step) {
+			out.Does = append(out.Does, line)
+			b.place(name+".does "+line, step.Backend.Range)
+		}
 	}
 	slices.Sort(out.Does)
 	out.Does = slices.Compact(out.Does)
@@ -129,26 +135,24 @@ func (b *builder) operation(out *Operation, op *hcl.Operation, kind string, cove
 	return block
 }
 
-// stepsDo returns what steps do.
-func (b *builder) stepsDo(steps []*hcl.Step) (lines []string) {
-	for _, s := range steps {
-		backend := s.Backend
-		kind, name := "", ""
-		if backend.Connection != nil {
-			kind, name = backend.Connection.Kind, backend.Connection.Name
-		}
-		switch config := backend.Config.(type) {
-		case *hcl.ToolCall:
-			lines = append(lines, "CALL "+config.Name)
-		case *hcl.AskGroup:
-			for _, a := range config.Asks {
-				lines = append(lines, askLine(a))
-			}
-		case hcl.Actor:
-			lines = append(lines, b.does(config.Acts(backend.Connection), kind, name, backend.SourceOf)...)
-		}
+// stepDoes returns what a step does.
+func (b *builder) stepDoes(s *hcl.Step) (lines []string) {
+	backend, kind, name := s.Backend, "", ""
+	if backend.Connection != nil {
+		kind, name = backend.Connection.Kind, backend.Connection.Name
 	}
-	return lines
+	switch config := backend.Config.(type) {
+	case *hcl.ToolCall:
+		return []string{"CALL " + config.Name}
+	case *hcl.AskGroup:
+		for _, a := range config.Asks {
+			lines = append(lines, askLine(a))
+		}
+		return lines
+	case hcl.Actor:
+		return b.does(config.Acts(backend.Connection), kind, name, backend.SourceOf)
+	}
+	return nil
 }
 
 func askLine(a *hcl.Ask) string {
@@ -171,7 +175,7 @@ func (b *builder) reads(block *hclsyntax.Block, op *hcl.Operation) (lines []stri
 			for _, s := range op.Steps {
 				if s.Backend.Range == diag.RangeOf(nested.DefRange()) {
 					to := nested.Type
-					if does := b.stepsDo([]*hcl.Step{s}); s.Backend.Connection != nil {
+					if does := b.stepDoes(s); s.Backend.Connection != nil {
 						to = s.Backend.Connection.Name
 					} else if len(does) > 0 {
 						to = does[0]

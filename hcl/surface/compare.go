@@ -46,30 +46,21 @@ func (c *comparison) add(class Class, kind, place, format string, args ...any) *
 	return &c.changes[len(c.changes)-1]
 }
 
-// rangeOf returns where a place, or else the nearest one around it, is written.
+// rangeOf returns where a place, or else the nearest one around it, is written: in the older
+// configuration if the newer one does not have its object.
 func (c *comparison) rangeOf(place string) (r hcl.Range, removed bool) {
-	names := []string{place}
-	for name := place; ; {
-		at := strings.LastIndexAny(name, ".")
-		if at < 0 {
-			break
-		}
-		name = name[:at]
-		names = append(names, name)
+	positions := c.new.positions
+	if _, ok := positions[c.object]; !ok {
+		positions, removed = c.old.positions, true
 	}
-	names = append(names, c.object)
-	for _, s := range []*Surface{c.new, c.old} {
-		for i, name := range names {
-			if s == c.new && i > 0 && c.old.positions[names[0]] != (hcl.Range{}) && c.new.positions[names[0]] == (hcl.Range{}) &&
-				c.new.positions[c.object] == (hcl.Range{}) {
-				break // it was removed
-			}
-			if found, ok := s.positions[name]; ok {
-				return found, s == c.old
-			}
+	for name := place; name != ""; name = name[:max(0, strings.LastIndexByte(name, '.'))] {
+		name = strings.TrimRight(name, "[]{}")
+		if found, ok := positions[name]; ok {
+			return found, removed
 		}
 	}
-	return hcl.Range{}, false
+	found, ok := positions[c.object]
+	return found, ok && removed
 }
 
 // entries compares two maps of things with names.
@@ -235,11 +226,8 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 	for _, name := range diag.SortedNames(union(a.Texts, b.Texts)) {
 		c.text(at+"."+name, a.Texts[name], b.Texts[name])
 	}
-	if a.Steps != b.Steps {
+	if a.Steps != b.Steps && slices.Equal(a.Does, b.Does) {
 		c.add(Behaviour, "steps", at, "steps or settings changed, with the same effects")
-		if !slices.Equal(a.Does, b.Does) {
-			c.changes[len(c.changes)-1].Text = "steps or settings changed"
-		}
 	}
 }
 
@@ -286,14 +274,22 @@ func (c *comparison) effects(at string, old, new []string) {
 			kind = "host"
 		}
 		if i := slices.IndexFunc(lost, same); i >= 0 {
-			c.add(Widening, kind, at, "does %s → %s", lost[i], line)
+			c.effect(Widening, kind, at, line, "%s → %s", lost[i], line)
 			lost = slices.Delete(lost, i, i+1)
 			continue
 		}
-		c.add(Widening, kind, at, "does %s", line)
+		c.effect(Widening, kind, at, line, "does %s", line)
 	}
 	for _, line := range lost {
-		c.add(Behaviour, "does", at, "no longer does %s", line)
+		c.effect(Behaviour, "does", at, line, "no longer does %s", line)
+	}
+}
+
+// effect adds a change of what something does, at the block that does it.
+func (c *comparison) effect(class Class, kind, at, line, format string, args ...any) {
+	change := c.add(class, kind, at+".does", format, args...)
+	if r, ok := c.new.positions[at+".does "+line]; ok {
+		change.Range, change.Removed = r, false
 	}
 }
 

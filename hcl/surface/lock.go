@@ -44,9 +44,10 @@ func (s *Surface) Lock() []byte {
 // lockDepth is how many levels of objects have a line for each member.
 const lockDepth = 3
 
+// writeLines writes a value with a line for each member of its objects, as deep as lockDepth.
 func writeLines(out *bytes.Buffer, v any, depth int) {
 	m, ok := v.(map[string]any)
-	if !ok || depth == lockDepth || len(m) == 0 {
+	if !ok || depth >= lockDepth || len(m) == 0 {
 		out.Write(appendCanonical(nil, v))
 		return
 	}
@@ -55,19 +56,31 @@ func writeLines(out *bytes.Buffer, v any, depth int) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		out.WriteByte('\n')
-		out.WriteString(strings.Repeat(" ", depth+1))
+		out.WriteString("\n" + strings.Repeat(" ", depth+1))
 		out.Write(appendString(nil, name))
 		out.WriteString(": ")
-		next := depth + 1
-		if depth == 0 && name == "server" {
-			next = lockDepth - 1
+		if server, ok := m[name].(map[string]any); ok && depth == 0 && name == "server" {
+			writeServer(out, server)
+			continue
 		}
-		writeLines(out, m[name], next)
+		writeLines(out, m[name], depth+1)
 	}
-	out.WriteByte('\n')
-	out.WriteString(strings.Repeat(" ", depth))
-	out.WriteByte('}')
+	out.WriteString("\n" + strings.Repeat(" ", depth) + "}")
+}
+
+// writeServer writes the members of the server, each of which has one line.
+func writeServer(out *bytes.Buffer, m map[string]any) {
+	out.WriteByte('{')
+	for i, name := range sortedKeys(m) {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString("\n  ")
+		out.Write(appendString(nil, name))
+		out.WriteString(": ")
+		out.Write(appendCanonical(nil, m[name]))
+	}
+	out.WriteString("\n }")
 }
 
 // LockError is a lock that cannot be read.

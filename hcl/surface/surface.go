@@ -16,6 +16,9 @@ import (
 // Version is the version of the form of a lock.
 const Version = 1
 
+// LockName is the name of the lock in a configuration directory.
+const LockName = "hatchel.lock.json"
+
 // Surface is what a configuration offers. It is immutable. A surface that was read from a lock has no
 // positions.
 type Surface struct {

@@ -16,9 +16,6 @@ import (
 	"hatchel/runtime/access"
 )
 
-// lockName is the lock of a configuration, in its directory.
-const lockName = "hatchel.lock.json"
-
 // Held says why a reload waits.
 type Held struct {
 	Class    string           `json:"class"`      // the value of hold: which differences wait
@@ -29,11 +26,11 @@ type Held struct {
 	Changes  []surface.Change `json:"changes"` // the differences to the lock that wait; none with a Problem
 }
 
-// Release says how a load that waited came to be served.
+// Release says which lock has released a load that waited.
 type Release struct {
 	Since time.Time `json:"held_since"`
-	Lock  string    `json:"lock_sha256,omitempty"` // of the new lock; empty if the files changed instead
-	Owner string    `json:"lock_owner,omitempty"`  // who owns the file of the lock, as in os:ann
+	Lock  string    `json:"lock_sha256"`
+	Owner string    `json:"lock_owner"` // who owns the file of the lock, as in os:ann
 }
 
 // Gate decides which configurations a server may serve. It belongs to one goroutine at a time.
@@ -61,7 +58,7 @@ func (g *Gate) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
 	if class == "" || !first && served.ID == cfg.ID {
 		return Decision{}
 	}
-	held := check(fsys, class, cfg)
+	held := check(fsys, class, cfg, first && g.Locked)
 	switch {
 	case held == nil:
 		return Decision{}
@@ -79,18 +76,19 @@ func (g *Gate) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
 	return Decision{held, isNew, held.report(diag.Error, "Reload held", reloadHeld)}
 }
 
-// Release says how a load that waited came to be served; nil if none waited. Dir is the directory of the lock.
+// Release says which lock has released the load that is served; nil if none waited, or its files have changed instead.
+// Dir is the directory of the lock.
 func (g *Gate) Release(dir string) *Release {
 	held := g.held
 	g.held = nil
 	if held == nil {
 		return nil
 	}
-	r := &Release{Since: held.Since}
-	if owner, digest := statLock(dir); digest != held.Lock {
-		r.Lock, r.Owner = digest, owner
+	owner, digest := statLock(dir)
+	if digest == held.Lock {
+		return nil
 	}
-	return r
+	return &Release{held.Since, digest, owner}
 }
 
 func (g *Gate) classOf(cfg *hcl.Config) string {
@@ -101,8 +99,9 @@ func (g *Gate) classOf(cfg *hcl.Config) string {
 	return class
 }
 
-// check returns why a configuration waits for its lock; nil when it does not. A lock that cannot be read is a reason.
-func check(fsys fs.FS, class string, cfg *hcl.Config) *Held {
+// check returns why a configuration waits for its lock; nil when it does not. A lock that cannot be read is a reason. So
+// is every difference if exact is set.
+func check(fsys fs.FS, class string, cfg *hcl.Config, exact bool) *Held {
 	held := &Held{Class: class, Since: time.Now(), Revision: cfg.ID, Changes: []surface.Change{}}
 	lock, digest, err := readLock(fsys)
 	held.Lock = digest
@@ -116,7 +115,7 @@ func check(fsys fs.FS, class string, cfg *hcl.Config) *Held {
 		return held
 	}
 	for _, c := range surface.Compare(lock, access.Surface(cfg)).Changes {
-		if c.Class >= threshold && !c.Restriction {
+		if exact || c.Class >= threshold && !c.Restriction {
 			held.Changes = append(held.Changes, c)
 		}
 	}
@@ -147,7 +146,7 @@ func (h *Held) report(severity diag.Severity, summary, advice string) hcl.Diagno
 		return hcl.Diagnostics{d}
 	}
 	lines := h.Lines()
-	detail := fmt.Sprintf("These differences to %s reach hold = %q:\n", lockName, h.Class)
+	detail := "The differences to " + surface.LockName + " are:\n"
 	detail += strings.Join(lines[:min(len(lines), maxLines)], "\n")
 	if more := len(lines) - maxLines; more > 0 {
 		detail += fmt.Sprintf("\nand %d more", more)

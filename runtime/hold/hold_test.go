@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"hatchel/hcl"
+	"hatchel/hcl/surface"
 	"hatchel/runtime/access"
 )
 
@@ -21,7 +22,7 @@ func load(t *testing.T, src string) *hcl.Config {
 }
 
 func lockOf(cfg *hcl.Config) fstest.MapFS {
-	return fstest.MapFS{lockName: {Data: access.Surface(cfg).Lock()}}
+	return fstest.MapFS{surface.LockName: {Data: access.Surface(cfg).Lock()}}
 }
 
 func key(name string) string {
@@ -133,7 +134,7 @@ func TestAReloadWaitsForALockThatCannotBeRead(t *testing.T) {
 	} {
 		fsys := fstest.MapFS{}
 		if text != "" {
-			fsys[lockName] = &fstest.MapFile{Data: []byte(text)}
+			fsys[surface.LockName] = &fstest.MapFile{Data: []byte(text)}
 		}
 		g := Gate{Class: "breaking"}
 		if d := g.Decide(fsys, old, next); d.Held == nil || !strings.Contains(d.Held.Problem, want) {

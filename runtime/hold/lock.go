@@ -17,16 +17,16 @@ import (
 
 // readLock reads the lock of a configuration, and its digest. The error is a sentence.
 func readLock(fsys fs.FS) (*surface.Surface, string, error) {
-	text, err := fs.ReadFile(fsys, lockName)
+	text, err := fs.ReadFile(fsys, surface.LockName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "", errors.New("There is no " + lockName + ".")
+		return nil, "", errors.New("There is no " + surface.LockName + ".")
 	case err != nil:
-		return nil, "", fmt.Errorf("%s cannot be read: %w.", lockName, err)
+		return nil, "", fmt.Errorf("%s cannot be read: %w.", surface.LockName, err)
 	}
 	lock, err := surface.ReadLock(text)
 	if err != nil {
-		err = fmt.Errorf("%s cannot be used: %w.", lockName, err)
+		err = fmt.Errorf("%s cannot be used: %w.", surface.LockName, err)
 	}
 	return lock, digestOf(text), err
 }
@@ -38,7 +38,7 @@ func digestOf(text []byte) string {
 
 // statLock returns the owner and the digest of the lock in a directory; nothing for one that cannot be read.
 func statLock(dir string) (owner, digest string) {
-	name := filepath.Join(dir, lockName)
+	name := filepath.Join(dir, surface.LockName)
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return "", ""
