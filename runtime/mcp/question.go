@@ -83,8 +83,8 @@ const disconnectCheckInterval = time.Second
 // question, unless the session has ended, and returns the cause. If the client answers with an
 // error, it is a [*ClientError]. If the client cannot be asked, or has disconnected and does not
 // return, the error is [ErrUnreachable]. Within [CallRequest.Wait] it is [ErrSuspended] if the server stops
-// and the client can return elsewhere, and [ErrUnavailable] if the question cannot be stored. In a call that
-// goes on, a question with the key of one that the client was asked before is not asked again.
+// and the client can return elsewhere. In a call that goes on, a question with the key of one that the client
+// was asked before is not asked again.
 func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err error) {
 	if r.wire == nil || r.Caller.Revision.Modern() {
 		return nil, ErrUnreachable

@@ -42,7 +42,7 @@ func (r *CallRequest) Wait(ctx context.Context, state func() (string, error), wa
 	record.call.Request = r.message.appendRequest(nil)
 	r.beginWait(record)
 	defer record.session.table.addWaiting(record)()
-	if err = record.save(ctx); err == nil {
+	if err = record.save(ctx, 0); err == nil {
 		err = wait()
 	}
 	if errors.Is(err, ErrSuspended) {
