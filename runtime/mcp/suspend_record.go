@@ -67,13 +67,14 @@ func (c *callRecord) newQuestion(key, id string) suspendedQuestion {
 // answer sets the answer to a question. It is stored if the call waits for other answers, as ask does.
 func (c *callRecord) answer(ctx context.Context, id string, r clientResponse) error {
 	c.mu.Lock()
+	asked := c.call.Asked
+	key := asked[slices.IndexFunc(asked, func(q suspendedQuestion) bool { return q.ID == id })].Key
 	more := false
-	for i := range c.call.Asked {
-		q := &c.call.Asked[i]
-		if q.ID == id {
-			q.answer(r)
+	for i := range asked {
+		if asked[i].Key == key { // it may have been asked several times
+			asked[i].answer(r)
 		}
-		more = more || !q.isAnswered()
+		more = more || !asked[i].isAnswered()
 	}
 	c.mu.Unlock()
 	if !more {
