@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -160,10 +161,15 @@ func (r *CallRequest) ask(requests *clientRequests, q Question) (id string, _ <-
 		id = r.peer.session.newQuestionID()
 	}
 	response := asked.response
-	if known && !requests.alias(id, asked.id) { // answered meanwhile
-		return asked.id, response, nil
-	}
-	if !known {
+	if known {
+		before := requests.alias(id, asked.id)
+		if before == nil { // answered meanwhile
+			return asked.id, response, nil
+		}
+		for _, id := range before {
+			r.send(appendCancelled(nil, id))
+		}
+	} else {
 		id, response, err = requests.add(id)
 	}
 	if err == nil && !r.send(q.append(nil, id)) {
@@ -186,7 +192,7 @@ type clientRequests struct {
 	closed  error                      // why nothing can be asked any more; guarded by mu
 }
 
-// pendingRequest is a request that may have been sent several times, with different ids.
+// pendingRequest is a request that may have been sent several times, with different ids, the last one last.
 type pendingRequest struct {
 	ids      []string
 	response chan clientResponse // buffered for the only response
@@ -217,16 +223,18 @@ func (c *clientRequests) add(given string) (id string, response <-chan clientRes
 	return id, p.response, nil
 }
 
-// alias gives a pending request one more id. It reports false if the request is not pending.
-func (c *clientRequests) alias(id, of string) bool {
+// alias gives a pending request one more id, and returns those before; nil if the request is not pending.
+func (c *clientRequests) alias(id, of string) (before []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.pending[of]
-	if p != nil {
-		p.ids = append(p.ids, id)
-		c.pending[id] = p
+	if p == nil {
+		return nil
 	}
-	return p != nil
+	before = slices.Clone(p.ids)
+	p.ids = append(p.ids, id)
+	c.pending[id] = p
+	return before
 }
 
 // takeLocked removes a request with all its ids, and returns it; nil if it is not pending.
@@ -260,15 +268,20 @@ func (c *clientRequests) adopt(id string) (response <-chan clientResponse, adopt
 }
 
 // resolve delivers the response of the client to the request with an id. It reports false for a request
-// that is not pending.
+// that is not pending. A client may answer with an error to a request that was cancelled and sent again: that is
+// no response.
 func (c *clientRequests) resolve(id string, r clientResponse) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := c.takeLocked(id)
-	if p != nil {
-		p.response <- r
+	p := c.pending[id]
+	switch {
+	case p == nil:
+		return false
+	case r.err != nil && id != p.ids[len(p.ids)-1]:
+		return true
 	}
-	return p != nil
+	c.takeLocked(id).response <- r
+	return true
 }
 
 // newClientResponse returns the response of the client with this result or failure, as encoded JSON.

@@ -86,9 +86,7 @@ func (resp *postResponse) serveSuspended(seen uint64) {
 		switch {
 		case q.isAnswered():
 			resp.session.requests.resolve(q.ID, q.response())
-		case !resp.suspended.Released:
-			resp.sendEventLocked(appendCancelled(nil, q.ID))
-		case q.Seq > seen:
+		case resp.suspended.Released && q.Seq > seen:
 			resp.sendEventLocked(q.Frame)
 		}
 	}

@@ -138,6 +138,21 @@ func TestQuestionOfADeadProcessIsAskedAgain(t *testing.T) {
 	}
 }
 
+// Clients answer so when a question is cancelled.
+func TestErrorToAQuestionThatIsAskedAgainIsNoAnswer(t *testing.T) {
+	withDeadProcess(t, func(s *suspended) {
+		back := s.all[1].get(s.t.Context(), s.session, s.last)
+		defer back.close()
+		again := back.expectAgain(s.question)
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"error":{"code":-32603,"message":"cancelled"}}`, s.question)
+		for _, p := range s.all[1:] {
+			p.send(s.t.Context(), "POST", body, s.session...).Body.Close()
+		}
+		s.all[2].answer(s.session, again, "Ada")
+		back.expectReply("suspended, " + answerOfAda)
+	})
+}
+
 // expectAgain expects that a question is cancelled and asked again, and returns its new id.
 func (s *stream) expectAgain(id string) (again string) {
 	s.t.Helper()
