@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -192,58 +191,6 @@ func (g *generator) jsonBody(op *operation, b *bodyOf) error {
 	return nil
 }
 
-// formBody writes a form or a multipart body.
-func (g *generator) formBody(op *operation, b *bodyOf) error {
-	multipart := bodyRank(b.mediaType) == 5
-	if b.schema.kind != objectKind {
-		if b.schema.kind != mapKind && b.schema.kind != anyKind || multipart || follow(b.schema).kind == anyKind {
-			if b.required {
-				return errors.New("a form without declared fields")
-			}
-			g.lose(op, "body left out", "a form without declared fields", b.content)
-			return nil
-		}
-		in := op.addInput("body", "content", b.schema, b.required, b.text)
-		op.body = append(op.body, "form = input."+in.name)
-		return nil
-	}
-	op.form = &formOf{multipart: multipart, encoding: b.content.get("encoding")}
-	for _, m := range sent(b.schema) {
-		s := follow(m.schema)
-		required := m.required && b.required
-		if required && len(s.enum) == 1 && s.kind != boolKind {
-			op.form.fields = append(op.form.fields, &field{wire: m.name, constant: hclValues(s.enum)[0]})
-			continue
-		}
-		kind := op.form.contentType(m.name)
-		if multipart && kind != "" && !isJSONType(kind) && !strings.HasPrefix(kind, "text/") && s.kind == stringKind {
-			c := *s
-			c.kind = fileKind
-			s = &c
-		}
-		if !multipart {
-			s = asForm(s)
-		}
-		in := op.addInput(m.name, "body", s, required, "")
-		in.fallback = s.isScalar() && op.method != "patch"
-		op.form.fields = append(op.form.fields, &field{wire: m.name, input: in})
-	}
-	if len(op.form.fields) == 0 {
-		op.form = nil
-	}
-	return nil
-}
-
-// asForm replaces a file, which a form cannot hold, by text.
-func asForm(s *schema) *schema {
-	if s.kind != fileKind {
-		return s
-	}
-	c := *s
-	c.kind, c.plain = stringKind, nil
-	return &c
-}
-
 // rawBody sends text or a file as it is.
 func (g *generator) rawBody(op *operation, b *bodyOf) {
 	s := &schema{kind: fileKind, at: b.content, done: true}
@@ -259,90 +206,6 @@ func (g *generator) rawBody(op *operation, b *bodyOf) {
 	if !strings.Contains(b.mediaType, "*") {
 		op.headers = append(op.headers, entry{"Content-Type", importer.Quote(b.mediaType)})
 	}
-}
-
-// formOf is a form or multipart body, which is written when its inputs have trees.
-type formOf struct {
-	multipart bool
-	encoding  node
-	fields    []*field
-}
-
-type field struct {
-	wire     string
-	input    *input
-	constant string
-}
-
-func (f *formOf) contentType(name string) string { return f.encoding.at(name, "contentType").text() }
-
-// argument writes the argument of the http block.
-func (f *formOf) argument(g *generator, op *operation) string {
-	word := "form"
-	if f.multipart {
-		word = "multipart"
-	}
-	var all []entry
-	for _, field := range f.fields {
-		if field.constant != "" {
-			all = append(all, entry{field.wire, field.constant})
-			continue
-		}
-		all = append(all, f.entries(g, op, field)...)
-	}
-	return word + " = " + entries(all)
-}
-
-func (f *formOf) entries(g *generator, op *operation, field *field) []entry {
-	t, ref := field.input.tree, "input."+field.input.name
-	simple := !t.isContainer() && t.kind != anyKind ||
-		(t.kind == listKind || t.kind == setKind) && !t.elem.isContainer() && t.elem.kind != anyKind
-	deep := f.encoding.at(field.wire, "style").text() == "deepObject"
-	switch {
-	case simple && !t.isContainer():
-		return []entry{{field.wire, ref}}
-	case simple && deep:
-		return []entry{{field.wire + "[]", ref}}
-	case simple && f.encoding.at(field.wire, "explode").isFalse():
-		return []entry{{field.wire, guarded(field.input, `join(",", `+ref+")")}}
-	case simple:
-		return []entry{{field.wire, ref}}
-	case !f.multipart && t.kind == objectKind:
-		all, lost := deepEntries(t, field.wire, ref)
-		for _, name := range lost {
-			g.lose(op, "field of a form left out", name+": an object or list within a list or map", t.at)
-		}
-		if len(all) > 0 {
-			return all
-		}
-	}
-	return []entry{{field.wire, guarded(field.input, "jsonencode("+ref+")")}}
-}
-
-func guarded(in *input, expr string) string {
-	if in.required && !in.tree.nullable {
-		return expr
-	}
-	return "input." + in.name + " == null ? null : " + expr
-}
-
-// deepEntries returns an entry for each member of an object, at every depth: a[b][c].
-func deepEntries(t *tree, wire, ref string) (all []entry, lost []string) {
-	for _, m := range t.members {
-		name, at := wire+"["+m.name+"]", ref+index(m.name)
-		switch {
-		case m.tree.kind == objectKind:
-			below, more := deepEntries(m.tree, name, at)
-			all, lost = append(all, below...), append(lost, more...)
-		case m.tree.kind == listKind && !m.tree.elem.isContainer():
-			all = append(all, entry{name + "[]", "try(" + at + ", null)"})
-		case m.tree.isContainer() || m.tree.kind == anyKind:
-			lost = append(lost, name)
-		default:
-			all = append(all, entry{name, "try(" + at + ", null)"})
-		}
-	}
-	return all, lost
 }
 
 // entries writes a map.

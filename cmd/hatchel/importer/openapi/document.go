@@ -192,6 +192,21 @@ func (n node) isFalse() bool {
 }
 func (n node) has(k string) bool { return n.get(k).Node != nil }
 
+// size returns the number of nodes directly below: two for each member of a mapping.
+func (n node) size() int {
+	if n.Node == nil {
+		return 0
+	}
+	return len(n.Content)
+}
+
+func (n node) line() int {
+	if n.Node == nil {
+		return 0
+	}
+	return n.Line
+}
+
 // minIndexed is the number of members from which a mapping is indexed.
 const minIndexed = 24
 

@@ -33,21 +33,16 @@ type Options struct {
 	MaxSchema  int // bytes of the input schema of a tool
 	MaxTokens  int // of all tools, without a selection
 	MaxTools   int // likewise
-	Returns    bool
 	NoPaginate bool
 	OneFile    bool              // instead of one for each tag
 	Rename     map[string]string // names of tools
 
 	// Check loads the files that would be written, by name, and returns mistakes with their places.
-	Check func(files map[string][]byte) []Mistake
+	Check func(files map[string][]byte) ([]Mistake, error)
 }
 
-// Mistake is a diagnostic of a generated file. Line counts from 1.
-type Mistake struct {
-	File string
-	Line int
-	Text string
-}
+// Mistake is a diagnostic of a generated file.
+type Mistake struct{ File, Text string }
 
 // Defaults returns the options of an import without flags.
 func Defaults() Options {

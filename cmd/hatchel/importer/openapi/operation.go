@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -25,6 +26,7 @@ type operation struct {
 	names          map[string]bool // of inputs, in lower case
 	params         []*parameter
 	query, headers []entry
+	nested         []entry // of the query, written with brackets
 	url            string
 	body           []string // arguments of the http block
 	after          []string // what follows the http block
@@ -201,7 +203,12 @@ func (g *generator) build() {
 	g.operations = slices.DeleteFunc(g.operations, func(op *operation) bool { return op.failed })
 }
 
-func (g *generator) buildOperation(op *operation) error {
+func (g *generator) buildOperation(op *operation) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("it cannot be read")
+		}
+	}()
 	g.describe(op)
 	bodies, err := g.parameters(op)
 	if err != nil {

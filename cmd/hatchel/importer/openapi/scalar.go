@@ -149,7 +149,7 @@ func kindOfValues(values []node) kind {
 func enumTitles(n node, values int) []string {
 	for _, name := range []string{"x-enum-descriptions", "x-enumDescriptions", "x-enum-varnames", "x-enumNames"} {
 		list := n.get(name)
-		if !list.isList() || len(list.Content) != values {
+		if !list.isList() || list.size() != values {
 			continue
 		}
 		var titles []string

@@ -69,7 +69,7 @@ func (c *connections) serverURL(server node) string {
 	if c.version2 {
 		scheme, host := "https", c.doc.get("host").text()
 		if schemes := c.doc.get("schemes"); schemes.isList() && !slices.ContainsFunc(slices.Collect(schemes.list()),
-			func(n node) bool { return n.text() == "https" }) && len(schemes.Content) > 0 {
+			func(n node) bool { return n.text() == "https" }) && schemes.size() > 0 {
 			scheme = schemes.member("0").text()
 		}
 		raw = c.doc.get("basePath").text()
@@ -121,7 +121,7 @@ func (c *connections) requirement(op *operation) (schemes, scopes []string) {
 	}
 	for alternative := range list.list() {
 		var names, needed []string
-		ok := len(alternative.Content) > 0
+		ok := alternative.size() > 0
 		for name, needs := range alternative.members() {
 			names, ok = append(names, name), ok && c.canSend(name)
 			for s := range needs.list() {
@@ -132,7 +132,7 @@ func (c *connections) requirement(op *operation) (schemes, scopes []string) {
 			schemes, scopes = names, needed
 		}
 	}
-	if schemes == nil && len(list.Content) > 0 && len(list.member("0").Content) > 0 {
+	if schemes == nil && list.size() > 0 && list.member("0").size() > 0 {
 		c.lose(op, "authentication left out", "its scheme cannot be sent", list)
 	}
 	return schemes, scopes

@@ -75,7 +75,7 @@ func hasShape(n node) bool {
 
 func isNullOnly(n node) bool {
 	values := n.get("enum")
-	return values.isList() && len(values.Content) == 1 && values.member("0").isNull()
+	return values.isList() && values.size() == 1 && values.member("0").isNull()
 }
 
 // alternativeMembers adds the members of alternatives to an object with members of its own. They are optional.

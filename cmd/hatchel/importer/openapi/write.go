@@ -23,7 +23,10 @@ func (g *generator) write() error {
 			g.add("types.hcl", fmt.Sprintf("type %q {\n  is = %s\n}", g.named[t.identity()], g.bare(t)), t.at.place())
 		}
 		g.toolBlocks()
-		if g.Check == nil || !g.dropMistakes() {
+		if dropped, err := g.dropMistakes(); err != nil || !dropped {
+			if err != nil {
+				return err
+			}
 			break
 		}
 	}
@@ -46,13 +49,15 @@ func (g *generator) add(file, text, origin string) {
 }
 
 // dropMistakes removes the tools that do not load. It reports whether there was one.
-func (g *generator) dropMistakes() bool {
+func (g *generator) dropMistakes() (dropped bool, err error) {
+	if g.Check == nil {
+		return false, nil
+	}
 	files := map[string][]byte{}
 	for i, b := range g.result.Blocks {
 		files[fmt.Sprintf("%05d.hcl", i)] = []byte(b.Text + "\n")
 	}
-	mistakes := g.Check(files)
-	dropped := false
+	mistakes, err := g.Check(files)
 	for _, m := range mistakes {
 		i, err := strconv.Atoi(strings.TrimSuffix(m.File, ".hcl"))
 		if err != nil || i >= len(g.result.Blocks) {
@@ -69,7 +74,7 @@ func (g *generator) dropMistakes() bool {
 		}
 	}
 	g.connections.all = slices.DeleteFunc(g.connections.all, func(c *connection) bool { return c.uses == 0 })
-	return dropped
+	return dropped, err
 }
 
 // toolBlocks writes the tools, one file for each tag.
@@ -109,14 +114,14 @@ func (g *generator) tool(op *operation) string {
 	}
 	line("http %s {", importer.Quote(op.connection.name))
 	line("%s = %s", op.method, `"`+op.url+`"`)
-	if len(op.query) > 0 {
-		line("query = %s", entries(op.query))
+	if len(op.query)+len(op.nested) > 0 {
+		line("query = %s", withBrackets(op.query, op.nested))
 	}
 	if len(op.headers) > 0 {
 		line("headers = %s", entries(op.headers))
 	}
 	if op.form != nil {
-		line("%s", op.form.argument(g, op))
+		line("%s", op.form.argument())
 	}
 	for _, b := range op.body {
 		line("%s", b)
