@@ -54,7 +54,7 @@ of the document, or --root.`,
 	}
 	f.registerOutput(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.Name, "name", "", "`NAME` of the connection and prefix of the secrets; by default from the title")
+	flags.StringVar(&o.Name, "name", "", "`NAME` of the connection; by default from the title")
 	flags.StringSliceVar(&o.Tags, "tag", nil, "only operations with one of these `TAGS`")
 	flags.StringSliceVar(&o.Paths, "path", nil, "only operations whose path matches one of these `PATTERNS`")
 	flags.StringSliceVar(&o.Ops, "op", nil, "only operations whose operationId matches one of these `PATTERNS`")

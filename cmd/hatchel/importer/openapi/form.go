@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -131,4 +130,3 @@ func guarded(in *input, expr string) string {
 	}
 	return "input." + in.name + " == null ? null : " + expr
 }
-

@@ -52,8 +52,9 @@ func (g *generator) toolWords(op *operation) []string {
 		return words(name)
 	}
 	id := words(op.id)
-	if suffix := append(words(op.path), op.method); len(id) > len(suffix) && slices.Equal(id[len(id)-len(suffix):], suffix) {
-		id = id[:len(id)-len(suffix)] // as generators append method and path to the name of a function
+	suffix := append(words(op.path), op.method)
+	if n := len(id) - len(suffix); n > 0 && slices.Equal(id[n:], suffix) {
+		id = id[:n] // as generators append method and path to the name of a function
 	}
 	if len(id) == 0 || len(id) > 1 && id[0] == op.method && (slices.Equal(id[1:], pathWords(op.path)) ||
 		slices.Equal(id[1:], words(op.path))) {

@@ -121,7 +121,8 @@ func (g *generator) checkVersion() error {
 }
 
 // generic are words of titles that name no service.
-var generic = []string{"api", "apis", "rest", "restful", "http", "the", "a", "an", "openapi", "swagger", "specification",
+var generic = []string{"api", "apis", "rest", "restful", "http", "the", "a", "an", "openapi", "swagger",
+	"specification",
 	"spec", "service", "services", "server", "web", "public", "v1", "v2", "v3", "v4", "reference", "documentation",
 	"docs", "definition", "oas", "of", "for", "and"}
 

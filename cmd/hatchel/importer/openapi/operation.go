@@ -122,7 +122,8 @@ func (g *generator) collectOperation(name, method string, item, n node) {
 	g.operations = append(g.operations, op)
 }
 
-var versionWord = regexp.MustCompile(`^(?:api|rest|v[0-9]+(?:[a-z]+[0-9]*|\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9.]+)$`)
+var versionWord = regexp.MustCompile(
+	`^(?:api|rest|v[0-9]+(?:[a-z]+[0-9]*|\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9.]+)$`)
 
 func firstPathWord(p string) string {
 	for part := range strings.SplitSeq(p, "/") {

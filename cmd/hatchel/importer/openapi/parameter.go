@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -183,7 +182,8 @@ func (p *parameter) simplify(g *generator, op *operation) {
 	if s.kind == anyKind || s.kind == fileKind {
 		c := *s
 		c.kind, c.alternatives, c.plain = stringKind, nil, nil
-		if list := slices.IndexFunc(s.alternatives, func(a *schema) bool { return follow(a).kind == listKind }); list >= 0 {
+		isList := func(a *schema) bool { return follow(a).kind == listKind }
+		if list := slices.IndexFunc(s.alternatives, isList); list >= 0 {
 			c = *follow(s.alternatives[list])
 		}
 		p.schema = &c
@@ -291,4 +291,3 @@ func (p *parameter) separator() string {
 	}
 	return ","
 }
-

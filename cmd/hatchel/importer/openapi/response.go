@@ -92,7 +92,7 @@ func (g *generator) response(op *operation) {
 		op.after = append(op.after, `text = "Status ${output.status}."`)
 	case !found && a.at.Node != nil:
 		op.body = append(op.body, `as = "text"`)
-		op.after = append(op.after, `text = "Done (${output.status})."`)
+		op.after = append(op.after, `text = output.body == "" ? "Done (${output.status})." : output.body`)
 	case !found:
 	case strings.HasPrefix(base, "image/") && base != "image/svg+xml", strings.HasPrefix(base, "audio/"):
 		kind, _, _ := strings.Cut(base, "/")

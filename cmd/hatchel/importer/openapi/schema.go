@@ -1,8 +1,6 @@
 package openapi
 
 import (
-	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -328,4 +326,3 @@ func (r *schemaReader) object(s *schema, n node) {
 		s.elem = r.schema(more)
 	}
 }
-

@@ -219,9 +219,8 @@ func (c *connections) credentialsOf(one *connection) (out credentials) {
 			case "bearer":
 				out.bearer(c.secret("token", text))
 			default:
-				out.headers = append(out.headers, entry{"Authorization",
-					importer.Quote(n.get("scheme").text() + " ")[:len(importer.Quote(n.get("scheme").text()+" "))-1] + "${" +
-						c.secret(part, text) + `}"`})
+				prefix := strings.TrimSuffix(importer.Quote(n.get("scheme").text()+" "), `"`)
+				out.headers = append(out.headers, entry{"Authorization", prefix + "${" + c.secret(part, text) + `}"`})
 			}
 		case "apikey":
 			e := entry{n.get("name").text(), c.secret(part, text)}
@@ -271,7 +270,8 @@ func (out *credentials) oauth2(c *connections, n node, one *connection, i int) {
 	if !flow.isMap() || err != nil || at.Scheme != "https" || at.Host == "" || out.auth != "" || i > 0 {
 		out.bearer(c.secret("token", plainText(n.get("description").text(), 150)))
 		if len(one.scopes) > 0 {
-			out.comments = append(out.comments, "The token needs the scopes "+strings.Join(limited(one.scopes, 20), ", ")+".")
+			scopes := strings.Join(limited(one.scopes, 20), ", ")
+			out.comments = append(out.comments, "The token needs the scopes "+scopes+".")
 		}
 		return
 	}

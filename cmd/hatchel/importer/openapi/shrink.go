@@ -197,7 +197,8 @@ func (x *expander) grow(p *pendingTree) {
 			if m.required {
 				x.used += len(m.name) + 3
 			}
-			t.members = append(t.members, &branch{m.name, x.leaf(m.schema, p.path+"."+m.name, above, optional), m.required})
+			below := x.leaf(m.schema, p.path+"."+m.name, above, optional)
+			t.members = append(t.members, &branch{m.name, below, m.required})
 			if x.used > x.maxSize {
 				break
 			}
@@ -212,7 +213,7 @@ func (x *expander) grow(p *pendingTree) {
 	if x.used > x.maxSize {
 		x.used, x.losses = before, x.losses[:losses]
 		for x.queue.Len() > queued { // those of this container
-			i := slices.IndexFunc(x.queue, func(q *pendingTree) bool { return len(q.above) == len(above) && q.isBelow(t) })
+			i := slices.IndexFunc(x.queue, func(q *pendingTree) bool { return q.isBelow(t) })
 			if i < 0 {
 				break
 			}

@@ -98,7 +98,8 @@ func words(s string) []string {
 			before := runes[i-1]
 			nextLower := i+1 < len(runes) && unicode.IsLower(runes[i+1]) && runes[i+1] < 0x80
 			pluralEnd := nextLower && runes[i+1] == 's' && (i+2 == len(runes) || !unicode.IsLower(runes[i+2]))
-			if unicode.IsLower(before) || unicode.IsDigit(before) || unicode.IsUpper(before) && nextLower && !pluralEnd {
+			if !unicode.IsUpper(before) && before < 0x80 && (unicode.IsLetter(before) || unicode.IsDigit(before)) ||
+				unicode.IsUpper(before) && nextLower && !pluralEnd {
 				flush()
 			}
 		}

@@ -22,7 +22,8 @@ type typeWriter struct {
 var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
 // reserved are identifiers that are words of HCL or of the programs in quotes.
-var reserved = []string{"true", "false", "null", "for", "in", "if", "else", "endif", "endfor", "not", "and", "or", "let"}
+var reserved = []string{"true", "false", "null", "for", "in", "if", "else", "endif", "endfor", "not", "and", "or",
+	"let"}
 
 func isIdentifier(s string) bool { return identifier.MatchString(s) && !slices.Contains(reserved, s) }
 

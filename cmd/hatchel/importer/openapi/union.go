@@ -52,7 +52,7 @@ func (r *schemaReader) oneOf(s *schema, n, list node) {
 	}
 	if union := scalarUnion(all); union != nil && (s.kind == anyKind || s.kind == union.kind) {
 		nullable := s.nullable || union.nullable
-		s.kind, s.enum, s.format, s.pattern, s.bounds = union.kind, union.enum, union.format, union.pattern, union.bounds
+		s.kind, s.enum = union.kind, union.enum
 		s.nullable = nullable
 		return
 	}

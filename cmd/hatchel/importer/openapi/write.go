@@ -154,7 +154,7 @@ func (g *generator) input(op *operation, in *input) string {
 	typ := g.member(in.tree, in.required, fallback)
 	name := importer.Quote(in.name)
 	switch {
-	case in.tree.named && g.named[in.tree.identity()] != "" && (in.tree.ownText || in.tree.described) && in.tree.text != "":
+	case strings.Contains(typ, "type.") && in.tree.named && (in.tree.ownText || in.tree.described) && in.tree.text != "":
 		return fmt.Sprintf("input %s {\ntype = %s\ndescription = %s\n}\n", name, typ, importer.Quote(in.tree.text))
 	case strings.Contains(typ, "\n"):
 		return fmt.Sprintf("input %s {\ntype = %s\n}\n", name, typ)
