@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -160,3 +161,14 @@ func Sentence(s string, max int) string {
 	}
 	return strings.ToValidUTF8(s[:max-3], "") + "…"
 }
+
+// Key returns the key of an object: the name itself, or a literal if the name has no such form.
+func Key(name string) string {
+	switch {
+	case name == "for", name == "true", name == "false", name == "null", !plainKey.MatchString(name):
+		return Quote(name)
+	}
+	return name
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
