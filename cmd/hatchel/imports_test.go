@@ -23,6 +23,7 @@ var layers = []struct {
 }{
 	{of: "internal/*"},
 	{of: "hcl", may: []string{"hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	{of: "hcl/lint", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/*", may: []string{"hcl/*"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "runtime/mcp", may: []string{"hcl/jsonscan"}, tests: []string{"runtime/state", "runtime/state/couriertest"}},
 	{of: "adapters", may: []string{"hcl", "hcl/*"}},

@@ -21,6 +21,7 @@ type listFlags struct {
 	callerFlags
 	kind   string
 	asJSON bool
+	tokens bool
 }
 
 // listKinds are the values of --kind.
@@ -39,16 +40,22 @@ of them, or those that a caller sees, given with --subject, --group, --scope,
 
 With --json the output is the result of tools/list, exactly as a client of protocol
 revision 2026-07-28 receives it, all pages in one. With --kind it is the result of
-prompts/list, resources/list or resources/templates/list.`,
+prompts/list, resources/list or resources/templates/list.
+
+With --tokens the output is the estimated number of tokens that each tool takes of
+the context of an agent that lists it.`,
 		Example: `  hatchel list ./tools
   hatchel list ./tools --subject ann --group billing
-  hatchel list ./tools --json --kind prompts`,
+  hatchel list ./tools --json --kind prompts
+  hatchel list ./tools --tokens`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
 	})
 	f.loadFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result of tools/list")
 	cmd.Flags().StringVar(&f.kind, "kind", "tools",
 		"with --json, the `KIND` to list: tools, prompts, resources or templates")
+	cmd.Flags().BoolVar(&f.tokens, "tokens", false, "print how many tokens each tool and each toolset takes")
+	cmd.MarkFlagsMutuallyExclusive("json", "tokens")
 	f.callerFlags.register(cmd)
 	completeWords(cmd, "kind", "tools", "prompts", "resources", "templates")
 	return cmd
@@ -78,6 +85,9 @@ func (f *listFlags) run(cmd *cobra.Command, dir string) error {
 	if f.asJSON {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", g.Info().AppendList(nil, list(kind), mcp.Revision20260728))
 		return err
+	}
+	if f.tokens {
+		return printTokens(cmd.OutOrStdout(), g, list(mcp.Tools))
 	}
 	return printCapabilities(cmd.OutOrStdout(), g, func(kind mcp.Listing) []string { return list(kind).Names() })
 }

@@ -99,7 +99,7 @@ func rootCommand() *cobra.Command {
 	root.SetVersionTemplate(versionText() + "\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
+		serveCommand(), validateCommand(), lintCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
 		policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(), importCommand(), docsCommand(),
 		versionCommand(),
 	)
