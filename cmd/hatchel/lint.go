@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/findings"
 	"hatchel/cmd/hatchel/sarif"
 	"hatchel/hcl"
 	"hatchel/hcl/lint"
@@ -88,9 +89,9 @@ func diagnosticsOf(found []lint.Finding) (diags hcl.Diagnostics) {
 func (f *lintFlags) print(cmd *cobra.Command, dir string, config *hcl.Config, r *lint.Result) error {
 	out := cmd.OutOrStdout()
 	diags, sources := prefixPaths(dir, diagnosticsOf(r.Findings), config.Sources)
-	all := make([]finding, len(diags))
+	all := make([]findings.Finding, len(diags))
 	for i, d := range diags {
-		r.Findings[i].Diagnostic, all[i] = d, finding{r.Findings[i].Rule, d}
+		r.Findings[i].Diagnostic, all[i] = d, findings.Finding{Rule: r.Findings[i].Rule, Diagnostic: d}
 	}
 	errs, warnings := diags.Counts()
 	switch f.format {
@@ -98,19 +99,19 @@ func (f *lintFlags) print(cmd *cobra.Command, dir string, config *hcl.Config, r 
 		return printJSON(out, lintResult{errs, warnings, r.Allowed, len(config.Tools), r.Tokens,
 			append([]lint.Finding{}, r.Findings...)})
 	case "github":
-		return printAnnotations(out, all)
+		return writeError(findings.WriteAnnotations(out, all))
 	case "sarif":
 		var rules []sarif.Rule
 		for _, rule := range lint.Rules {
 			rules = append(rules, sarif.Rule{ID: rule.Name, Text: rule.Doc})
 		}
-		return printSARIF(out, rules, all)
+		return writeError(findings.WriteSARIF(out, release(), rules, all))
 	}
 	for i, d := range diags {
-		d.Summary += " (" + all[i].rule + ")"
+		d.Summary += " (" + all[i].Rule + ")"
 	}
 	if err := diags.Print(out, sources); err != nil {
-		return failf("the result cannot be written: %s", reason(err))
+		return writeError(err)
 	}
 	if len(diags) > 0 {
 		fmt.Fprintln(out)

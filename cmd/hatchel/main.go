@@ -99,8 +99,9 @@ func rootCommand() *cobra.Command {
 	root.SetVersionTemplate(versionText() + "\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		serveCommand(), validateCommand(), lintCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
-		policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(), importCommand(), docsCommand(),
+		serveCommand(), validateCommand(), lintCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(),
+		promptCommand(), lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(), auditCommand(),
+		initCommand(), importCommand(), docsCommand(),
 		versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()

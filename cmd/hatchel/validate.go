@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/findings"
 	"hatchel/hcl"
 	"hatchel/runtime/server"
 )
@@ -113,9 +114,9 @@ func (r *validateResult) printAs(format string, cmd *cobra.Command, folder *load
 	diags, _ := prefixPaths(folder.path, folder.diags, nil)
 	switch format {
 	case "github":
-		return printAnnotations(cmd.OutOrStdout(), loaderFindings(diags))
+		return writeError(findings.WriteAnnotations(cmd.OutOrStdout(), findings.Of(diags)))
 	case "sarif":
-		return printSARIF(cmd.OutOrStdout(), nil, loaderFindings(diags))
+		return writeError(findings.WriteSARIF(cmd.OutOrStdout(), release(), nil, findings.Of(diags)))
 	}
 	r.Diagnostics = diags
 	r.Errors, r.Warnings = diags.Counts()
