@@ -23,6 +23,7 @@ type Config struct {
 	Policies    []*Policy         // by name
 	Approvals   *Approvals        // nil if nobody may decide over HTTP
 	Settings    []Setting         // all blocks but those of tools, prompts, resources, values and types
+	Tests       []TestBlock       // in the order of the files; only with Options.Tests
 	Sources     map[string][]byte // by path, as they were read
 	Secrets     []string          // all known secrets, for scrubbing output
 	// a file or a top-level block could not be read, so its declarations are missing

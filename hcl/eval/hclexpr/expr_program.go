@@ -65,7 +65,19 @@ type Condition struct{ Program }
 func (c *Condition) Eval(f *eval.Frame, output any) (bool, error) {
 	v, err := c.Program.Eval(f, output)
 	holds, _ := v.(bool)
+	if f.Branch != nil && err == nil {
+		f.Branch(c.Range, holds)
+	}
 	return holds, err
+}
+
+// ExplainFalse returns the part that makes a condition false, or that fails, and its values, one on each line.
+func (c *Condition) ExplainFalse(f *eval.Frame) (at diag.Range, text string) {
+	failed := c.program.Locate(f, nil)
+	if failed == nil {
+		return c.Range, "The condition is false."
+	}
+	return diag.RangeOf(c.place(failed.Offset, failed.Offset+failed.Length)), failed.Text
 }
 
 // Source is the text of the program.
