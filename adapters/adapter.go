@@ -44,6 +44,9 @@ func (a Adapter) WithConnections(required bool, kinds ...string) Adapter {
 
 // Bind returns the Action of one backend block.
 func (a Adapter) Bind(ctx context.Context, b *hcl.Backend, env Env) (Action, error) {
+	if b.Connection != nil {
+		env.ConnectionName = b.Connection.Name
+	}
 	return a.bind(ctx, b.Config, env)
 }
 
@@ -71,6 +74,7 @@ func NewConnector[C any](
 
 // Open returns the handle of one connection block.
 func (c Connector) Open(ctx context.Context, conn *hcl.Connection, env Env) (any, error) {
+	env.ConnectionName = conn.Name
 	return c.open(ctx, conn.Config, env)
 }
 
@@ -95,11 +99,14 @@ type Health interface {
 // Env is the environment of bind and open. Both run while calls of the previous generation
 // continue.
 type Env struct {
-	Dir        string       // the absolute configuration directory
-	Connection any          // the handle of the connection that the block names, or nil
-	Log        *slog.Logger // for causes that the caller must not see
-	Version    string       // of the program, for a User-Agent
-	Inspect    bool         // nothing is created or changed, and no secret is read: only questions are asked
+	Dir        string // the absolute configuration directory
+	Connection any    // the handle of the connection that the block names, or nil
+	// ConnectionName is the name of the connection that is opened, or that the block names; empty for none.
+	ConnectionName string
+	Log            *slog.Logger // for causes that the caller must not see
+	Version        string       // of the program, for a User-Agent
+	Inspect        bool         // nothing is created or changed, and no secret is read: only questions are asked
+	Mocks          Mocks        // answers in place of what is outside of the process; nil for the real thing
 	// Warn reports a warning about a field of the block's configuration, or of its connection's. Only bind has it.
 	Warn func(field any, summary, detail string)
 	// Defer registers a cleanup function. Cleanups run in reverse order when the generation is

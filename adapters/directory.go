@@ -17,11 +17,15 @@ import (
 // Directory is the directory that contains the files of a block. No file name leads out of it, be it with
 // "..", an absolute path or a symbolic link, even one that is created during a call. It is opened for each
 // call, so it may be created, mounted or replaced after the server started.
-type Directory struct{ path string }
+type Directory struct {
+	path string
+	copy func() (string, error) // returns the directory to open instead; nil for path
+}
 
-// NewDirectory returns a directory; a relative path starts at base.
-func NewDirectory(base, path string) Directory {
-	return Directory{filepath.Clean(Absolute(base, path))}
+// NewDirectory returns a directory; a relative path starts at the configuration directory.
+func NewDirectory(env Env, path string) Directory {
+	path = filepath.Clean(Absolute(env.Dir, path))
+	return Directory{path, env.copyOf(path)}
 }
 
 // Absolute returns an absolute path unchanged, and any other path as one that starts at base.
@@ -57,7 +61,15 @@ func (d Directory) Open(name string) (*File, error) {
 	if reason := nameError(name); reason != "" {
 		return nil, &Fault{Message: fmt.Sprintf("the file name %q %s", FirstRunes(name, 80), reason)}
 	}
-	root, err := os.OpenRoot(d.path)
+	place := d.path
+	if d.copy != nil {
+		copied, err := d.copy()
+		if err != nil {
+			return nil, FileFault(err, d.path)
+		}
+		place = copied
+	}
+	root, err := os.OpenRoot(place)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, noDirectory(d.path, err)

@@ -31,6 +31,7 @@ type Build struct {
 	AuditLogs   *AuditLogs       // nil records nothing, whatever is declared
 	State       *State           // nil keeps state for as long as what is made with it
 	Observer    *call.Observer   // of calls; nil outside of tests
+	Mocks       adapters.Mocks   // answers in tests of tools; nil for the real thing
 
 	caches  *processCaches
 	current func() *Generation // what is served; nil without a Host
@@ -62,7 +63,9 @@ func (b Build) withDefaults() *Build {
 
 // adapterEnv returns what a backend or a connection is bound with. Owner runs its cleanups.
 func (b *Build) adapterEnv(owner *cleanups) adapters.Env {
-	return adapters.Env{Dir: b.Dir, Log: b.Log, Version: b.Version, Inspect: b.Inspect, Defer: owner.add}
+	return adapters.Env{
+		Dir: b.Dir, Log: b.Log, Version: b.Version, Inspect: b.Inspect, Mocks: b.Mocks, Defer: owner.add,
+	}
 }
 
 // Compile makes a configuration without errors ready to be called. It opens every connection, binds

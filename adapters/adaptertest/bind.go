@@ -27,6 +27,8 @@ type Source struct {
 	HCL string            // the configuration
 	Dir string            // the configuration directory; a new one if empty
 	Env map[string]string // the environment that variables and secrets are read from
+	// Mocks answer in place of what is outside of the process; nil for the real thing.
+	Mocks adapters.Mocks
 }
 
 // BoundTool is a tool whose backend can be called.
@@ -38,6 +40,7 @@ type BoundTool struct {
 	// Warnings are what was reported with Env.Warn: a summary and a detail.
 	Warnings []string
 
+	mocks    adapters.Mocks
 	handles  map[*hcl.Connection]any
 	cleanups []func() error
 }
@@ -78,7 +81,7 @@ func bind(t testing.TB, s Source) (*BoundTool, error) {
 	if diags.HasErrors() {
 		return nil, toError(diags)
 	}
-	b := &BoundTool{Dir: s.Dir, Log: &Log{}, Tool: cfg.Tools[0], handles: map[*hcl.Connection]any{}}
+	b := &BoundTool{Dir: s.Dir, Log: &Log{}, Tool: cfg.Tools[0], mocks: s.Mocks, handles: map[*hcl.Connection]any{}}
 	backend := b.Tool.Steps[0].Backend
 	for _, conn := range cfg.Connections {
 		connector, ok := s.Set.Connector(conn.Kind)
@@ -115,6 +118,7 @@ func (b *BoundTool) env(handle any) adapters.Env {
 	return adapters.Env{
 		Dir:        b.Dir,
 		Connection: handle,
+		Mocks:      b.mocks,
 		Log:        slog.New(slog.NewTextHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Version:    "test",
 		Warn: func(_ any, summary, detail string) {

@@ -115,7 +115,7 @@ func (b *block) checkColumns(checks *adapters.Checks, row *schema.Type) {
 
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
 	delimiter, _ := utf8.DecodeRuneInString(b.Delimiter)
-	a := &action{block: b, dir: adapters.NewDirectory(env.Dir, b.Directory), delimiter: delimiter, columns: b.Columns}
+	a := &action{block: b, dir: adapters.NewDirectory(env, b.Directory), delimiter: delimiter, columns: b.Columns}
 	row := b.Rows.Type().Elem
 	if a.columns == nil && row != nil && row.Kind == schema.Object && !row.Open && len(row.Members) > 0 {
 		a.columns = row.MemberNames()

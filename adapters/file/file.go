@@ -168,7 +168,7 @@ func (b *block) checkRead(checks *adapters.Checks) {
 }
 
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
-	dir := adapters.NewDirectory(env.Dir, b.Directory)
+	dir := adapters.NewDirectory(env, b.Directory)
 	if b.Write != nil {
 		return &writer{block: b, dir: dir, ifExists: cmp.Or(adapters.IfExists(b.IfExists), adapters.ExistsFail)}, nil
 	}

@@ -219,7 +219,7 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 	if trace := r.call.Trace; trace != nil {
 		trace(r.event(adapters.TraceSent), a.describe(r))
 	}
-	resp, err := a.service.send(ctx, a.method, address, r.header, r.body)
+	resp, err := a.service.send(a.service.withSecrets(ctx, r.secrets...), a.method, address, r.header, r.body)
 	if err != nil {
 		return nil, networkFailure(err, a.timeout)
 	}

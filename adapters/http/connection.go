@@ -115,7 +115,7 @@ func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 
 // loadTLS reads the certificate files of the connection. It returns nil if there are none.
 func (c *connection) loadTLS(env adapters.Env) (*tls.Config, error) {
-	if c.CAFile == "" && (c.CertFile == "" || env.Inspect) {
+	if c.CAFile == "" && (c.CertFile == "" || env.Inspect) || env.Mocks != nil {
 		return nil, nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}

@@ -45,8 +45,10 @@ func TestBodyIsEncodedFromValues(t *testing.T) {
 			`json = { n = 1234567890123456, v = input.v, none = null }`: `{"n":1234567890123456,"none":null,"v":"x\",\"admin\":true,\"y\":\"&a=b\\r\\n--"}`,
 			`json = [1, "a"]`: `[1,"a"]`,
 			`json = null`:     `null`,
-			`form = { a = input.v, b = [1, true], c = null }`: `a=x%22%2C%22admin%22%3Atrue%2C%22y%22%3A%22%26a%3Db%5Cr%5Cn--&b=1&b=true`,
-			`body = "v: ${input.v}"`:                          "v: " + hostile,
+			`form = { a = input.v, b = [1, true], c = null }`:                                                `a=x%22%2C%22admin%22%3Atrue%2C%22y%22%3A%22%26a%3Db%5Cr%5Cn--&b=1&b=true`,
+			`form = brackets({ o = { v = input.v, list = [for i in range(11) : { n = i }] }, none = null })`: "o%5Blist%5D%5B0%5D%5Bn%5D=0&o%5Blist%5D%5B1%5D%5Bn%5D=1&o%5Blist%5D%5B2%5D%5Bn%5D=2&o%5Blist%5D%5B3%5D%5Bn%5D=3&o%5Blist%5D%5B4%5D%5Bn%5D=4&o%5Blist%5D%5B5%5D%5Bn%5D=5&o%5Blist%5D%5B6%5D%5Bn%5D=6&o%5Blist%5D%5B7%5D%5Bn%5D=7&o%5Blist%5D%5B8%5D%5Bn%5D=8&o%5Blist%5D%5B9%5D%5Bn%5D=9&o%5Blist%5D%5B10%5D%5Bn%5D=10&o%5Bv%5D=x%22%2C%22admin%22%3Atrue%2C%22y%22%3A%22%26a%3Db%5Cr%5Cn--",
+			`form = brackets({ ids = [2, 10] }, "[]")`:                                                       "ids%5B%5D=2&ids%5B%5D=10",
+			`body = "v: ${input.v}"`:                                                                         "v: " + hostile,
 		} {
 			t.Run(verb+"/"+block, func(t *testing.T) {
 				b := adaptertest.Bind(t, source(s.URL, "", `  input "v" { type = string }`, fmt.Sprintf("    %s = \"/x\"\n    %s", verb, block)))

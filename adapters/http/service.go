@@ -34,6 +34,7 @@ type service struct {
 	maxBody    hcl.Size
 	trace      bool         // requests carry the traceparent of the call
 	retry      *retryPolicy // of requests that are safe to repeat; nil means one attempt
+	mocks      adapters.Mocks
 }
 
 const (
@@ -55,21 +56,25 @@ func newService(ctx context.Context, tlsConfig *tls.Config, redirects int, env a
 		MaxResponseHeaderBytes: maxResponseHeaders,
 	}
 	// There is no cookie jar, because callers must not share a session.
+	s := &service{
+		transport: t,
+		userAgent: []string{"hatchel/" + env.Version},
+		ctx:       context.WithoutCancel(ctx),
+		maxBody:   defaultMaxBody,
+		trace:     true,
+		mocks:     env.Mocks,
+	}
 	client := resty.NewWithClient(&nethttp.Client{Transport: t, CheckRedirect: checkRedirect(redirects)})
+	if s.mocks != nil {
+		client.SetTransport(&mockedTransport{s, env.ConnectionName})
+	}
 	client.SetDoNotParseResponse(true).SetDisableWarn(true).SetPreRequestHook(fixBody)
 	env.Defer(func() error {
 		t.CloseIdleConnections()
 		return nil
 	})
-	return &service{
-		client:       client,
-		clientForGet: client.Clone().SetAllowGetMethodPayload(true),
-		transport:    t,
-		userAgent:    []string{"hatchel/" + env.Version},
-		ctx:          context.WithoutCancel(ctx),
-		maxBody:      defaultMaxBody,
-		trace:        true,
-	}
+	s.client, s.clientForGet = client, client.Clone().SetAllowGetMethodPayload(true)
+	return s
 }
 
 // fixBody sets the body of a request to the attached stream, and marks an empty body as empty. Otherwise
@@ -152,6 +157,9 @@ func portOf(u *url.URL) string {
 
 // Ping implements adapters.Health. It connects to the host or to its proxy, and sends nothing.
 func (s *service) Ping(ctx context.Context) error {
+	if s.mocks != nil {
+		return nil
+	}
 	u, err := url.Parse(s.base)
 	if err != nil {
 		return err

@@ -174,6 +174,8 @@ func (t *tokens) fetch(of subject) (*token, error) {
 	ctx, cancel := context.WithTimeout(context.WithValue(t.ctx, noRedirectKey{}, true), timeout)
 	defer cancel()
 	requested := time.Now()
+	_, credentials, _ := strings.Cut(header.Get("Authorization"), " ")
+	ctx = t.service.withSecrets(ctx, credentials, t.config.ClientSecret.Reveal(), of.token)
 	resp, err := t.service.send(ctx, nethttp.MethodPost, t.config.TokenURL, header, []byte(form.Encode()))
 	var raw []byte
 	if err == nil {
@@ -184,6 +186,5 @@ func (t *tokens) fetch(of subject) (*token, error) {
 		failed := networkFailure(err, timeout)
 		return nil, signInFault(failed.Message, failed.Cause)
 	}
-	_, credentials, _ := strings.Cut(header.Get("Authorization"), " ")
 	return t.config.parseResponse(resp.StatusCode, raw, requested, of, credentials)
 }

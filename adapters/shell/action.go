@@ -32,6 +32,8 @@ type action struct {
 	rules      *sandboxBlock
 	sandbox    *sandbox.Sandbox // nil: the programs have all rights of the server
 	log        *slog.Logger
+	mocks      adapters.Mocks
+	connection string // its name, for mocks
 }
 
 // errTimeout is the cause of a cancelled call that took longer than the timeout of its block.
@@ -47,7 +49,7 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 		block: b, configDir: env.Dir, dir: adapters.Absolute(env.Dir, conn.Dir), okCodes: []int{0},
 		timeout: cmp.Or(b.Timeout, conn.Timeout), env: []*hcl.KeyValues{conn.Env, b.Env},
 		inherited: slices.Concat(conn.InheritEnv, b.InheritEnv), log: env.Log,
-		rules: cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()),
+		rules: cmp.Or(b.Sandbox, conn.Sandbox, newSandboxBlock()), mocks: env.Mocks, connection: env.ConnectionName,
 	}
 	for _, codes := range [][]int{conn.OKCodes, b.OKCodes} {
 		if codes != nil {
@@ -65,7 +67,7 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	path := a.baseEnv.get("PATH")
 	a.programs = &programLookup{path: path}
 	err := b.Sandbox.checkPaths(env.Dir)
-	if a.rules.Mode != modeNone {
+	if a.rules.Mode != modeNone && a.mocks == nil {
 		var sandboxErr error
 		if a.sandbox, sandboxErr = sandbox.New(a.rules.policy(b, conn, env.Dir, path), abi); sandboxErr == nil {
 			a.rules.warn(env, a.sandbox)
@@ -100,6 +102,9 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 		limited, cancel := context.WithTimeoutCause(ctx, a.timeout, errTimeout)
 		defer cancel()
 		ctx = limited
+	}
+	if a.mocks != nil {
+		return a.answer(ctx, call, p)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -248,7 +253,7 @@ func (a *action) describe(p *commandPlan) string {
 
 // describeSandbox writes what the programs may do in addition to the default.
 func (a *action) describeSandbox(out *strings.Builder, p *commandPlan) {
-	if a.sandbox == nil {
+	if a.rules.Mode == modeNone {
 		out.WriteString("not confined\n")
 		return
 	}

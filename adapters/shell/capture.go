@@ -171,7 +171,9 @@ func (s *stream) setDeadline(t time.Time) {
 func (s *stream) close() {
 	if s != nil {
 		s.closeWriter()
-		s.reader.Close()
+		if s.reader != nil { // the output of a mock has none
+			s.reader.Close()
+		}
 		s.captured.release()
 	}
 }

@@ -53,6 +53,9 @@ type mysqlDatabase struct {
 }
 
 func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
+	if env.Mocks != nil {
+		return newMockedDatabase(env, c.dialect), nil
+	}
 	config, err := parseMySQLURL(c.URL.Reveal())
 	if err != nil {
 		return nil, errInvalidURL

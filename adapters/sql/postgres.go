@@ -28,6 +28,9 @@ type postgresDatabase struct {
 const maxPostgresRow = 2 * maxResultSize
 
 func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
+	if env.Mocks != nil {
+		return newMockedDatabase(env, c.dialect), nil
+	}
 	config, err := pgxpool.ParseConfig(c.URL.Reveal())
 	if err != nil {
 		return nil, errInvalidURL

@@ -36,27 +36,37 @@ type sqliteDatabase struct {
 	writer    *pool[*sqliteConn]
 	watchdog  *watchdog
 
+	inMemory bool // file is only a name, and init has run
+
 	neverDone, alreadyDone context.Context // for the driver
 }
 
 func openSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
+	if env.Mocks != nil {
+		return openMockedSQLite(ctx, c, env)
+	}
 	if env.Inspect {
 		reading := *c
 		reading.Mode = "ro"
 		c = &reading
 	}
+	return newSQLiteDatabase(ctx, c, adapters.Absolute(env.Dir, c.File), env), nil
+}
+
+// newSQLiteDatabase returns the database in a file, which is opened on first use.
+func newSQLiteDatabase(ctx context.Context, c *sqliteConnection, file string, env adapters.Env) *sqliteDatabase {
 	neverDone := context.WithoutCancel(ctx)
 	alreadyDone, cancel := context.WithCancel(neverDone)
 	cancel()
 	s := &sqliteDatabase{
-		config: c, file: adapters.Absolute(env.Dir, c.File), watchdog: newWatchdog(),
+		config: c, file: file, watchdog: newWatchdog(),
 		neverDone: neverDone, alreadyDone: alreadyDone,
 	}
 	s.readers = newPool(c.MaxReaders, s.openReader)
 	s.writer = newPool(1, s.openWriter)
 	s.readiness = newReadiness(ctx, openTimeout, s.connect)
 	env.Defer(s.close)
-	return s, nil
+	return s
 }
 
 func (s *sqliteDatabase) close() error {
@@ -76,6 +86,9 @@ func (s *sqliteDatabase) connect(ctx context.Context) error {
 }
 
 func (s *sqliteDatabase) dsn(mode string, options url.Values) string {
+	if s.inMemory {
+		options.Set("vfs", "memdb")
+	}
 	options.Set("mode", mode)
 	options.Set("_busy_timeout", strconv.FormatInt(s.config.BusyTimeout.Milliseconds(), 10))
 	options.Set("_foreign_keys", "1")
@@ -101,6 +114,9 @@ func (s *sqliteDatabase) openReader(context.Context) (*sqliteConn, error) {
 
 // checkFile explains the cases in which SQLite would report "unable to open database file".
 func (s *sqliteDatabase) checkFile() error {
+	if s.inMemory {
+		return nil
+	}
 	info, err := os.Stat(s.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -113,14 +129,16 @@ func (s *sqliteDatabase) checkFile() error {
 
 func (s *sqliteDatabase) openWriter(context.Context) (*sqliteConn, error) {
 	dir := filepath.Dir(s.file)
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	if info, err := os.Stat(dir); !s.inMemory && (err != nil || !info.IsDir()) {
 		return nil, fmt.Errorf("the directory %s does not exist, so no database can be created in it", dir)
 	}
 	c, err := s.openConn(s.dsn("rwc", url.Values{"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}}))
 	if err != nil {
 		return nil, err
 	}
-	err = s.runInit(c)
+	if !s.inMemory {
+		err = s.runInit(c)
+	}
 	if err == nil {
 		_, err = c.raw.Exec("PRAGMA busy_timeout = "+strconv.FormatInt(lockPollInterval.Milliseconds(), 10), nil)
 	}
@@ -149,6 +167,9 @@ func (s *sqliteDatabase) openConn(dsn string) (*sqliteConn, error) {
 		return nil, err
 	}
 	c := &sqliteConn{database: s, raw: raw.(*sqlite3.SQLiteConn), columns: map[*string]*sqliteColumns{}}
+	if s.inMemory { // ATTACH and VACUUM INTO would make files
+		c.raw.SetLimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+	}
 	if err := c.prepareControls(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}

@@ -20,9 +20,11 @@ func policyCommand() *cobra.Command {
 		Use:   "policy",
 		Short: "Show which policies apply",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return misusef("policy requires a subcommand: list or explain") },
+		RunE: func(*cobra.Command, []string) error {
+			return misusef("policy requires a subcommand: list, explain or matrix")
+		},
 	}
-	cmd.AddCommand(policyListCommand(), explainCommand())
+	cmd.AddCommand(policyListCommand(), explainCommand(), matrixCommand())
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -120,7 +121,7 @@ func TestResultsStayWithinTheMemoryBudget(t *testing.T) {
 		args []any
 	}{
 		{"repeat", []any{big, 1 << 40}}, {"join", []any{big, list}}, {"replace", []any{big, "a", big}}, {"indent", []any{1 << 40, big}},
-		{"range", []any{1 << 40}}, {"jsonencode", []any{deep}}, {"flatten", []any{[]any{deep}}}, {"compact", []any{deep}}, {"contains", []any{[]any{deep}, deep}},
+		{"range", []any{1 << 40}}, {"jsonencode", []any{deep}}, {"flatten", []any{[]any{deep}}}, {"compact", []any{deep}}, {"brackets", []any{map[string]any{"a": deep}}}, {"contains", []any{[]any{deep}, deep}},
 		{"distinct", []any{[]any{deep}}}, {"regexreplace", []any{big, "a", big}}, {"format", []any{"%v", deep}}, {"formatlist", []any{big + "%s", list}},
 		{"setunion", []any{list}}, {"concat", repeatArgument(make([]any, 1<<14), 64)}, {"regexall", []any{"", strings.Repeat(big, 1<<6)}},
 	} {
@@ -147,6 +148,15 @@ func TestUUIDsDiffer(t *testing.T) {
 	b, _ := f.Call(testContext(), nil)
 	if a == b || len(a.(string)) != 36 {
 		t.Errorf("%v %v", a, b)
+	}
+}
+
+func TestNamesInBracketsAreInTheOrderOfTheirIndexes(t *testing.T) {
+	want := []string{"a", "a[]", "a[b]", "ab", "items[2]", "items[2][a]", "items[10]", "items[10][a]", "items[10][b]", "items[1x]", "items[x]"}
+	got := slices.Clone(want)
+	slices.Sort(got)
+	if slices.SortFunc(got, CompareBrackets); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -135,6 +135,10 @@ var table = sync.OnceValue(func() []Function {
 		New("compact", "Removes members that are null from objects, at every depth, and objects that have no members "+
 			"left because of it. Elements of lists stay.",
 			oneValue, follow(SameAsFirst), compact),
+		New("brackets", "Flattens an object for form and query: { \"items[0][price]\" = … }. With \"[]\" as the "+
+			"second argument a list has no index, as in { \"ids[]\" = [1, 2] }, and its elements are single values. "+
+			"Empty lists and objects give nothing.",
+			params(object, param("lists", String).optional()), fixed(Object), brackets),
 		New("coalesce", "Returns the first argument that is neither null nor an empty string.",
 			params(value.variadic()), follow(Unify), coalesce),
 

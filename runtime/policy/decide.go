@@ -39,6 +39,11 @@ type Evaluation struct {
 	anyEntry bool // CallResults are of all entries of a list
 }
 
+// NewListEvaluation returns an evaluation before there is a call, for all operations of one caller.
+func NewListEvaluation(frame *hcl.Frame) *Evaluation {
+	return &Evaluation{Frame: frame, BeforeInputs: true, CallResults: new(RuleResults), anyEntry: true}
+}
+
 // eval evaluates one rule. It is open when the rule reads inputs that are not there yet.
 func (e *Evaluation) eval(r *Rule) (holds, open bool, err error) {
 	if e.BeforeInputs && r.readsInputs {

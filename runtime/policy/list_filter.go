@@ -61,7 +61,7 @@ func (f *ListFilter) Digest() string { return f.digest }
 
 // Filter returns what the caller of the frame sees of a list.
 func (f *ListFilter) Filter(ctx context.Context, frame *hcl.Frame, all *mcp.List) *mcp.List {
-	e := &Evaluation{Frame: frame, BeforeInputs: true, CallResults: new(RuleResults), anyEntry: true}
+	e := NewListEvaluation(frame)
 	names, some := all.Names(), false
 	hidden := make([]byte, (len(names)+7)/8)
 	for i, name := range names {

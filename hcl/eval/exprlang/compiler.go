@@ -27,6 +27,7 @@ type compiler struct {
 	locator  *locator       // watches all parts; nil for none
 	cutReads []*schema.Type // of what it reads that a limit may have cut
 	whole    []*schema.Type // of the values that are used as all there is
+	compared map[string][]string
 }
 
 // typedExpr is a compiled part of a program. Its Type says whether it may be null.

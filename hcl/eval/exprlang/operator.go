@@ -33,6 +33,11 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 	}
 	c.requireWhole(l.Type, r.Type)
 	switch n.Operator {
+	case "==", "!=", "in":
+		c.recordCompared(l, r)
+		c.recordCompared(r, l)
+	}
+	switch n.Operator {
 	case "==", "!=":
 		c.checkComparable(n, l, r)
 		return eval.Equality(l, r, n.Operator == "!=", equal)

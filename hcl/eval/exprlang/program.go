@@ -52,6 +52,8 @@ type Program struct {
 	NonNullWhenFalse []string       // the traversals that are certainly not null if it gives false
 	CutReads         []*schema.Type // of what it reads that a limit may have cut
 	Whole            []*schema.Type // of the values that it uses as all there is
+	// Compared are the texts that it compares with what it reads of the caller, by traversal, as in "caller.groups".
+	Compared map[string][]string
 
 	env      Env // to compile the program again when it fails
 	run      eval.Func
@@ -92,7 +94,8 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 	}
 	p := &Program{
 		Source: src, env: env, Type: t.Type, Reads: dropCovered(c.reads), CutReads: c.cutReads, Whole: c.whole,
-		run: t.Eval, want: want,
+		Compared: c.compared,
+		run:      t.Eval, want: want,
 		NonNullWhenTrue: c.rootPaths(t.WhenTrue), NonNullWhenFalse: c.rootPaths(t.WhenFalse),
 		limits: limits{steps: 10_000_000, memory: functions.DefaultMemory, result: 16 << 20},
 	}

@@ -86,6 +86,13 @@ func (p *Program) Source() string { return p.program.Source }
 // Reads reports whether the program reads a root.
 func (p *Program) Reads(root string) bool { return slices.Contains(p.reads, root) }
 
+// Traversals returns what the program reads, sorted, as in "caller.claims.tenant".
+func (p *Program) Traversals() []string { return p.program.Reads }
+
+// Compared returns the texts that the program compares with what it reads of the caller, by traversal, as in
+// "caller.groups".
+func (p *Program) Compared() map[string][]string { return p.program.Compared }
+
 // DependsOnCall reports whether the program reads inputs, or locals that are computed for a call.
 func (p *Program) DependsOnCall() bool {
 	return p.Reads("input") || slices.ContainsFunc(p.members, func(m *eval.Member) bool { return !m.Known })

@@ -2,12 +2,14 @@ package hclexpr
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/template"
 	"hatchel/hcl/template/shelltext"
@@ -36,7 +38,8 @@ type KeyValue struct {
 	Range diag.Range
 }
 
-// Eval computes the values in written order, or sorted by name if the map itself is an expression.
+// Eval computes the values in written order, or sorted by name, and lists by
+// index, if the map itself is an expression.
 // A nil KeyValues has none.
 func (e *KeyValues) Eval(f *eval.Frame) (out []KeyValue, err error) {
 	if e == nil {
@@ -75,7 +78,7 @@ func (e *KeyValues) evalMap(f *eval.Frame) (out []KeyValue, err error) {
 	if !ok {
 		return nil, fmt.Errorf("an object is expected, got %s", value.Kind(v))
 	}
-	for _, k := range value.Keys(m) {
+	for _, k := range slices.SortedFunc(maps.Keys(m), functions.CompareBrackets) {
 		if out, err = appendValue(out, KeyValue{k, m[k], e.Range}, e.mapExpr); err != nil {
 			return nil, err
 		}

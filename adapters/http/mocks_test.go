@@ -1,0 +1,87 @@
+package http_test
+
+import (
+	"io"
+	nethttp "net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"hatchel/adapters"
+	"hatchel/adapters/adaptertest"
+)
+
+// reply returns a response to a request.
+func reply(r *adapters.HTTPRequest, status int, body string) *nethttp.Response {
+	return &nethttp.Response{
+		StatusCode: status, Header: nethttp.Header{"Content-Type": {"application/json"}}, ContentLength: -1,
+		Body: io.NopCloser(strings.NewReader(body)), Request: r.Request,
+	}
+}
+
+func TestMocksAnswerWhatTheConnectionSends(t *testing.T) {
+	var sent []string
+	mocks := &adaptertest.Mocks{Request: func(r *adapters.HTTPRequest) (*nethttp.Response, error) {
+		sent = append(sent, r.Connection+" "+r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization"))
+		if !slices.Contains(r.Secrets, "hush-hush") {
+			t.Errorf("secrets %q", r.Secrets)
+		}
+		switch len(sent) {
+		case 1:
+			return nil, syscall.ECONNREFUSED
+		case 2:
+			return reply(r, 503, ""), nil
+		}
+		return reply(r, 200, `{"id": 7}`), nil
+	}}
+	b := adaptertest.Bind(t, mockedSource(`
+connection "http" "shop" {
+  base_url = "http://shop.invalid/api/"
+  ca_file  = "not-there.pem"
+  auth { bearer = "hush-hush" }
+  retry {
+    attempts = 3
+    backoff  = "1ms"
+  }
+}
+tool "order" {
+  description = "Reads."
+  http "shop" {
+    get      = "/orders/7"
+    response = object({ id = integer })
+  }
+}`, mocks))
+	out, err := b.Do(t.Context(), `{}`)
+	if err != nil || out["status"] != 200 {
+		t.Fatal(out, err)
+	}
+	const want = "shop GET http://shop.invalid/api/orders/7 Bearer hush-hush"
+	if !slices.Equal(sent, []string{want, want, want}) {
+		t.Errorf("sent %q", sent)
+	}
+}
+
+func TestARequestWithoutAMockIsNotRetried(t *testing.T) {
+	requests := 0
+	mocks := &adaptertest.Mocks{Request: func(*adapters.HTTPRequest) (*nethttp.Response, error) {
+		requests++
+		return nil, &adapters.Fault{Message: "no mock answers this"}
+	}}
+	b := adaptertest.Bind(t, mockedSource(`
+tool "order" {
+  description = "Reads."
+  http {
+    get = "http://shop.invalid/orders/7"
+    retry { backoff = "1ms" }
+  }
+}`, mocks))
+	_, err := b.Do(t.Context(), `{}`)
+	if err == nil || !strings.Contains(err.Error(), "no mock answers this") || requests != 1 {
+		t.Errorf("%d requests, error %v", requests, err)
+	}
+}
+
+func mockedSource(text string, mocks adapters.Mocks) adaptertest.Source {
+	return adaptertest.Source{Set: testSet, HCL: text, Mocks: mocks}
+}

@@ -1,0 +1,107 @@
+package adapters
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"sync"
+)
+
+// Mocks answers in place of services, databases and programs when tools are tested. It replaces the transport only:
+// what a backend does before a request and after its answer is real. With Mocks, no connection is opened, no program is
+// started and no file outside of the configuration directory is written. Its methods may be called concurrently. The
+// error of a request that has no answer is a *Fault, which ends the call.
+type Mocks interface {
+	// RoundTrip answers an HTTP request. It does not follow redirects.
+	RoundTrip(r *HTTPRequest) (*http.Response, error)
+	// Seed makes a database in memory if the mocks declare one, and reports whether they do. It then calls run once,
+	// which makes the database with the statements of its connection, and executes statements.
+	Seed(db Database, run func(statements string) error) (inMemory bool)
+	// Begin begins a transaction of a database.
+	Begin(db Database, readOnly bool) Transaction
+	// Run answers in place of a program. The error is that of ctx if ctx ends first.
+	Run(ctx context.Context, p *Program) (*Exit, error)
+	// CopyDirectory returns the private copy of an absolute directory of the configuration.
+	CopyDirectory(path string) (string, error)
+}
+
+// HTTPRequest is one request as it would be sent.
+type HTTPRequest struct {
+	Connection string // the name of the connection; empty for none
+	BaseURL    string // of the connection, without a trailing slash
+	*http.Request
+	Secrets []string // texts in the request that must not be shown
+}
+
+// Database is the database of a connection.
+type Database struct {
+	Connection string
+	Kind       string // of the connection, such as "sqlite"
+	HasInit    bool   // the connection has statements that make its tables
+}
+
+// Transaction is one transaction of a database. Its methods are not called concurrently.
+type Transaction interface {
+	// Execute answers a statement. For a database in memory it returns no result, and the statement is executed there.
+	// The error is a *SQLError if the database rejects the statement, and any other error if its connection fails.
+	Execute(ctx context.Context, s *Statement) (*SQLResult, error)
+	// End is called when the transaction has ended.
+	End(committed bool)
+}
+
+// Statement is one statement with its bound values, which have the types that package sqltext binds.
+type Statement struct {
+	Text string
+	Args []any
+}
+
+// SQLResult is the answer to a statement.
+type SQLResult struct {
+	Columns  []string
+	Rows     [][]any // values of the language, in the order of the columns
+	Affected int
+	LastID   any // int or nil
+}
+
+// SQLError is the answer of a database that rejects a statement. Code is that of the database: an SQLSTATE of
+// PostgreSQL, an error number of MySQL or a result code of SQLite; it may be empty.
+type SQLError struct{ Code, Message string }
+
+func (e *SQLError) Error() string { return e.Message }
+
+// Program is a program as it would be started. The programs of a pipe run one after the other.
+type Program struct {
+	Connection string   // the name of the connection; empty for none
+	Argv       []string // of a script, with its interpreter
+	Script     string   // the text of a script; empty for anything else
+	ScriptFile string   // the file name of a script, as it is declared; empty for anything else
+	Dir        string   // the working directory, as it is declared
+	Env        []EnvVar // without what is inherited
+	Stdin      []byte   // nil for none
+	Secrets    []string // texts in the program that must not be shown
+}
+
+// EnvVar is a variable of an environment.
+type EnvVar struct{ Name, Value string }
+
+// Exit is what a program has written, and its exit code.
+type Exit struct {
+	Stdout, Stderr []byte
+	Code           int
+}
+
+// copyOf returns a function that returns the private copy of a directory of the configuration, which is made when it
+// is first needed. It returns nil without mocks.
+func (e Env) copyOf(path string) func() (string, error) {
+	if e.Mocks == nil {
+		return nil
+	}
+	return sync.OnceValues(func() (string, error) {
+		if rel, err := filepath.Rel(e.Dir, path); err != nil || !filepath.IsLocal(rel) {
+			return "", &Fault{Message: fmt.Sprintf("the directory %s is not in the configuration directory, so a test "+
+				"cannot use it; make the directory a variable, and set it in the test", path)}
+		}
+		return e.Mocks.CopyDirectory(path)
+	})
+}

@@ -1,0 +1,67 @@
+package shell
+
+import (
+	"context"
+	"slices"
+
+	"hatchel/adapters"
+)
+
+// answer has the programs of a call answered by mocks. Each program of a pipe reads what the one before has written.
+func (a *action) answer(ctx context.Context, call *adapters.Call, p *commandPlan) (any, error) {
+	j := &job{stdout: newMockedStream(p.maxOutput)}
+	if !p.mergeStderr {
+		j.stderr = newMockedStream(p.maxOutput)
+	}
+	defer j.close()
+	exits := make([]exitStatus, len(p.stages))
+	stdin := p.stdin
+	for i, argv := range p.stages {
+		exit, err := a.mocks.Run(ctx, a.mockedProgram(p, argv, stdin))
+		if err != nil && ctx.Err() != nil {
+			return nil, a.stoppedError(ctx, p, j)
+		}
+		if err != nil {
+			return nil, err
+		}
+		exits[i].code, stdin = exit.Code, exit.Stdout
+		if i == len(p.stages)-1 {
+			j.stdout.captured.write(exit.Stdout)
+		}
+		if j.stderr != nil {
+			j.stderr.captured.write(exit.Stderr)
+		} else {
+			j.stdout.captured.write(exit.Stderr)
+		}
+	}
+	p.traceStream(call, adapters.TraceStderr, j.stderr)
+	return a.result(call, p, j, exits)
+}
+
+func (a *action) mockedProgram(p *commandPlan, argv []string, stdin []byte) *adapters.Program {
+	program := &adapters.Program{
+		Connection: a.connection, Argv: slices.Clone(argv), Dir: p.shownDir, Stdin: stdin, Secrets: p.secrets,
+	}
+	for _, v := range p.variables {
+		program.Env = append(program.Env, adapters.EnvVar{Name: v.name, Value: v.value})
+	}
+	switch {
+	case a.block.Script != nil:
+		program.Script = a.block.Script.Text()
+	case p.isScript:
+		program.ScriptFile = a.block.ScriptFile
+	}
+	return program
+}
+
+// newMockedStream returns a stream that no program writes to.
+func newMockedStream(limit int) *stream { return &stream{captured: newCapture(limit)} }
+
+// write adds the output of a mock.
+func (c *capture) write(output []byte) {
+	for len(output) > 0 {
+		n := copy(c.nextBuffer(), output)
+		c.add(n)
+		output = output[n:]
+	}
+}

@@ -1,0 +1,174 @@
+package sql
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/url"
+	"strconv"
+	"syscall"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/mattn/go-sqlite3"
+
+	"hatchel/adapters"
+	"hatchel/hcl/template/sqltext"
+)
+
+// mockedDatabase is a database whose statements are answered by mocks, or executed in memory. It implements database.
+type mockedDatabase struct {
+	mocks   adapters.Mocks
+	info    adapters.Database
+	dialect sqltext.Dialect
+	memory  *sqliteDatabase // nil if the mocks have the answers
+}
+
+func newMockedDatabase(env adapters.Env, dialect sqltext.Dialect) *mockedDatabase {
+	m := &mockedDatabase{mocks: env.Mocks, dialect: dialect}
+	m.info.Connection = env.ConnectionName
+	for kind, of := range dialects {
+		if of == dialect {
+			m.info.Kind = kind
+		}
+	}
+	return m
+}
+
+// openMockedSQLite makes a database in memory if the mocks declare one. It lives until env.Defer closes its first
+// connection.
+func openMockedSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
+	m := newMockedDatabase(env, sqltext.SQLite)
+	m.info.HasInit = c.Init != ""
+	m.mocks.Seed(m.info, func(statements string) error {
+		m.memory = newSQLiteDatabase(ctx, c, "/"+rand.Text(), env)
+		m.memory.inMemory = true
+		first, err := m.memory.openConn(m.memory.dsn("rwc", url.Values{}))
+		if err != nil {
+			return err
+		}
+		env.Defer(first.close)
+		if err := m.memory.runInit(first); err != nil {
+			return err
+		}
+		_, err = first.raw.Exec(statements, nil)
+		return err
+	})
+	return m, nil
+}
+
+// Ping implements adapters.Health.
+func (m *mockedDatabase) Ping(context.Context) error { return nil }
+
+func (m *mockedDatabase) describe(ctx context.Context, text string, writes bool) (statementInfo, error) {
+	if m.memory == nil {
+		return statementInfo{}, errors.New("a mock cannot describe a statement")
+	}
+	return m.memory.describe(ctx, text, writes)
+}
+
+func (m *mockedDatabase) read(ctx context.Context, use func(transaction) error) error {
+	tx := &mockedTransaction{database: m, Transaction: m.mocks.Begin(m.info, true), readOnly: true}
+	defer tx.End(false)
+	if m.memory == nil {
+		return use(tx)
+	}
+	return m.memory.read(ctx, tx.within(use))
+}
+
+func (m *mockedDatabase) write(ctx context.Context, use func(transaction) error) (err error) {
+	tx := &mockedTransaction{database: m, Transaction: m.mocks.Begin(m.info, false)}
+	committed := false
+	defer func() { tx.End(committed) }()
+	if m.memory == nil {
+		err = use(tx)
+	} else {
+		err = m.memory.write(ctx, tx.within(use))
+	}
+	committed = err == nil
+	return err
+}
+
+// mockedTransaction is a transaction of a mockedDatabase.
+type mockedTransaction struct {
+	adapters.Transaction
+	database *mockedDatabase
+	readOnly bool
+	memory   transaction // nil if the mocks have the answers
+}
+
+// within returns use for a transaction in memory.
+func (tx *mockedTransaction) within(use func(transaction) error) func(transaction) error {
+	return func(memory transaction) error {
+		tx.memory = memory
+		return use(tx)
+	}
+}
+
+// run implements transaction.
+func (tx *mockedTransaction) run(ctx context.Context, e *execution) error {
+	args := make([]any, len(e.args))
+	for i, v := range e.args {
+		args[i] = untypedList(v)
+	}
+	answer, err := tx.Execute(ctx, &adapters.Statement{Text: e.text, Args: args})
+	switch {
+	case err != nil:
+		return tx.database.engineError(err)
+	case answer == nil && tx.memory != nil:
+		return tx.memory.run(ctx, e)
+	case tx.readOnly && e.changesRows():
+		return modelError{errors.New(msgReadOnly)}
+	}
+	if e.affected, e.lastID = 0, nil; e.changesRows() {
+		e.affected, e.lastID = answer.Affected, answer.LastID
+	}
+	if len(answer.Rows) == 0 && e.result.stream == nil {
+		return nil
+	}
+	columns := make([]column, len(answer.Columns))
+	for i, name := range answer.Columns {
+		columns[i].name = name
+	}
+	if err := e.result.setColumns(newResultColumns(columns)); err != nil {
+		return err
+	}
+	for _, values := range answer.Rows {
+		row := e.result.addRow()
+		if row == nil {
+			break
+		}
+		copy(row, values)
+	}
+	return nil
+}
+
+// engineError returns the error of a mock as the engine would report it.
+func (m *mockedDatabase) engineError(err error) error {
+	var rejected *adapters.SQLError
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return &unreachableError{cause: err}
+	}
+	if !errors.As(err, &rejected) {
+		return err
+	}
+	code, _ := strconv.ParseUint(rejected.Code, 10, 16)
+	switch m.dialect {
+	case sqltext.PostgreSQL:
+		return &pgconn.PgError{Severity: "ERROR", Code: rejected.Code, Message: rejected.Message}
+	case sqltext.MySQL:
+		return &mysql.MySQLError{Number: uint16(code), Message: rejected.Message}
+	}
+	return &mockedSQLiteError{rejected.Message, sqlite3.Error{
+		Code: sqlite3.ErrNo(code & 0xff), ExtendedCode: sqlite3.ErrNoExtended(code),
+	}}
+}
+
+// mockedSQLiteError is an error of SQLite with another text.
+type mockedSQLiteError struct {
+	text   string
+	engine sqlite3.Error
+}
+
+func (e *mockedSQLiteError) Error() string { return e.text }
+func (e *mockedSQLiteError) Unwrap() error { return e.engine }

@@ -1,0 +1,159 @@
+package importer
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Quote returns a string literal of HCL whose value is s. Nothing in s can end the literal or begin an interpolation.
+// Invalid UTF-8 becomes U+FFFD.
+func Quote(s string) string {
+	var out strings.Builder
+	out.WriteByte('"')
+	for rest := s; rest != ""; {
+		r, n := utf8.DecodeRuneInString(rest)
+		switch {
+		case strings.HasPrefix(rest, "${"), strings.HasPrefix(rest, "%{"):
+			out.WriteString(rest[:1] + rest[:2])
+			n = 2
+		case (r == '$' || r == '%') && strings.HasPrefix(rest[1:], string(r)):
+			fmt.Fprintf(&out, `\u%04x`, r) // the scanner would read the doubled character as an escape
+		case r == '"' || r == '\\':
+			out.WriteString(`\` + string(r))
+		case r == '\n':
+			out.WriteString(`\n`)
+		case r == '\r':
+			out.WriteString(`\r`)
+		case r == '\t':
+			out.WriteString(`\t`)
+		case r <= 0xFFFF && !unicode.IsPrint(r):
+			fmt.Fprintf(&out, `\u%04x`, r)
+		case !unicode.IsPrint(r):
+			fmt.Fprintf(&out, `\U%08x`, r)
+		default:
+			out.WriteRune(r)
+		}
+		rest = rest[n:]
+	}
+	out.WriteByte('"')
+	return out.String()
+}
+
+// Template returns text for a heredoc in which nothing of s is an interpolation.
+func Template(s string) string {
+	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(s)
+}
+
+// TemplateHolds reports whether Template can represent s: a dollar or percent sign directly before "${" or "%{" has
+// no notation in a heredoc.
+func TemplateHolds(s string) bool {
+	return !strings.Contains(s, "$${") && !strings.Contains(s, "%%{")
+}
+
+// Comment returns s as comment lines.
+func Comment(s string) string {
+	var out strings.Builder
+	for line := range strings.Lines(s) {
+		out.WriteString(strings.TrimRight("# "+Printable(strings.TrimRight(line, "\r\n")), " ") + "\n")
+	}
+	return out.String()
+}
+
+// Printable returns s with characters that are not printed written as in <U+200B>.
+func Printable(s string) string {
+	var out strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) && !Hidden(string(r)) {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, "<U+%04X>", r)
+		}
+	}
+	return out.String()
+}
+
+// Hidden reports whether s has a character that a reviewer cannot see: controls other than line breaks and tabs,
+// format characters, private use and invalid UTF-8.
+func Hidden(s string) bool {
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
+		return r != '\n' && r != '\t' && (unicode.Is(unicode.C, r) || r == utf8.RuneError ||
+			r >= 0xFE00 && r <= 0xFE0F || r >= 0xE0100 && r <= 0xE01EF)
+	})
+}
+
+// Identifier returns s as a name of the language in snake case: ASCII letters, digits and underscores, beginning with
+// a letter. It is "x" when nothing of s can be kept.
+func Identifier(s string) string {
+	var out []byte
+	lower := false // the last character was a lower-case letter or a digit
+	for _, r := range s {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			if lower {
+				out = append(out, '_')
+			}
+			out, lower = append(out, byte(r-'A'+'a')), false
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			out, lower = append(out, byte(r)), true
+		default:
+			if len(out) > 0 && out[len(out)-1] != '_' {
+				out = append(out, '_')
+			}
+			lower = false
+		}
+	}
+	name := strings.Trim(string(out), "_")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = strings.TrimRight("x_"+name, "_")
+	}
+	return name
+}
+
+// Names hands out distinct names.
+type Names map[string]bool
+
+// Take returns the name, or the name with the lowest free number from 2 behind it, cut to max bytes in total.
+func (n Names) Take(name string, max int) string {
+	taken := cut(name, max)
+	for i := 2; n[taken]; i++ {
+		suffix := "_" + strconv.Itoa(i)
+		taken = cut(name, max-len(suffix)) + suffix
+	}
+	n[taken] = true
+	return taken
+}
+
+func cut(name string, max int) string { return strings.TrimRight(name[:min(len(name), max)], "_") }
+
+// FileName returns a name for a file of blocks.
+func FileName(name string) string { return cut(Identifier(name), 60) + ".hcl" }
+
+// Sentence returns the text on one line, without characters that a reviewer cannot see, cut at the end of a sentence
+// or word so that it has at most max bytes.
+func Sentence(s string, max int) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r == '\r' {
+			return ' '
+		}
+		if Hidden(string(r)) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= max {
+		return s
+	}
+	for i := max; i > max/2; i-- {
+		if s[i] == ' ' && strings.IndexByte(".!?", s[i-1]) >= 0 {
+			return s[:i]
+		}
+	}
+	if i := strings.LastIndexByte(s[:max-2], ' '); i > 0 {
+		return s[:i] + " …"
+	}
+	return strings.ToValidUTF8(s[:max-3], "") + "…"
+}

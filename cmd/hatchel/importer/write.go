@@ -1,0 +1,302 @@
+package importer
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/syntax"
+)
+
+// ManifestFile is the file of a directory that says which of its blocks were imported.
+const ManifestFile = "hatchel.import.json"
+
+// manifest remembers imported blocks as they were generated.
+type manifest struct {
+	Version int                  `json:"version"`
+	Imports map[string]*imported `json:"imports"` // by Result.Source
+}
+
+type imported struct {
+	Digest string                   `json:"digest,omitempty"`
+	Blocks map[string]importedBlock `json:"blocks"` // by header, such as "tool list_invoices"
+}
+
+type importedBlock struct {
+	Origin string `json:"origin,omitempty"`
+	Digest string `json:"digest"`
+}
+
+// Options say how Write changes a directory.
+type Options struct {
+	Update bool // blocks of an earlier import may be replaced and files appended to
+	DryRun bool // nothing is written
+}
+
+// Write writes the blocks of a result to a directory, which is created when it is missing. Without Update nothing
+// that exists is changed. With Update the state of each block follows from three texts: as generated now, as generated
+// by the last import, and as it is in the directory, in whichever file. The error is for the user; nothing is written then.
+func Write(dir string, r *Result, opt Options) (*Report, error) {
+	m := &merge{dir: dir, result: r, options: opt, files: map[string][]byte{}, found: map[string]place{}}
+	if err := m.read(); err != nil {
+		return nil, err
+	}
+	report, err := m.run()
+	if err != nil || opt.DryRun {
+		return report, err
+	}
+	return report, m.write()
+}
+
+// merge is one run of Write.
+type merge struct {
+	dir      string
+	result   *Result
+	options  Options
+	manifest manifest
+	last     map[string]importedBlock // of the earlier import of the same source
+	files    map[string][]byte        // all files of the directory, as they will be
+	found    map[string]place         // blocks of the directory
+	changed  []string
+	report   *Report
+}
+
+// place is where a block of the directory is, with its comments.
+type place struct {
+	file string
+	text string
+}
+
+func (m *merge) read() error {
+	m.manifest = manifest{Version: 1, Imports: map[string]*imported{}}
+	src, err := os.ReadFile(filepath.Join(m.dir, ManifestFile))
+	if err == nil {
+		if err := json.Unmarshal(src, &m.manifest); err != nil {
+			return fmt.Errorf("%s is not valid: %w; restore it, or remove it and import into an empty directory",
+				ManifestFile, err)
+		}
+		if m.manifest.Version != 1 {
+			return fmt.Errorf("%s has version %d, and this program reads version 1", ManifestFile, m.manifest.Version)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if last := m.manifest.Imports[m.result.Source]; last != nil {
+		m.last = last.Blocks
+	}
+	err = filepath.WalkDir(m.dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && name == m.dir && errors.Is(err, fs.ErrNotExist):
+			return fs.SkipAll
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && name != m.dir:
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(name) != ".hcl":
+			return nil
+		}
+		rel, err := filepath.Rel(m.dir, name)
+		if err != nil {
+			return err
+		}
+		return m.readFile(filepath.ToSlash(rel), name)
+	})
+	return err
+}
+
+func (m *merge) readFile(rel, name string) error {
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	m.files[rel] = src
+	blocks, err := splitBlocks(rel, src)
+	if err != nil {
+		return fmt.Errorf("%w; correct it first", err)
+	}
+	for _, b := range blocks {
+		m.found[b.header] = place{rel, b.text}
+	}
+	return nil
+}
+
+// splitBlock is one top-level block of a file with the comments above it.
+type splitBlock struct{ header, text string }
+
+// splitBlocks returns the top-level blocks of a file.
+func splitBlocks(name string, src []byte) ([]splitBlock, error) {
+	body, diags := syntax.Parse(name, src)
+	if diags.HasErrors() {
+		for _, d := range diags {
+			if d.Severity == diag.Error {
+				return nil, fmt.Errorf("%s:%d: %s: %s", name, d.Subject.Start.Line, d.Summary, d.Detail)
+			}
+		}
+	}
+	var blocks []splitBlock
+	for _, b := range body.Blocks {
+		header := b.Type
+		for _, label := range b.Labels {
+			header += " " + label
+		}
+		start := commentStart(src, b.TypeRange.Start.Byte)
+		blocks = append(blocks, splitBlock{header, string(src[start:b.CloseBraceRange.End.Byte])})
+	}
+	return blocks, nil
+}
+
+// commentStart returns where the comment lines directly above the line at start begin.
+func commentStart(src []byte, start int) int {
+	for start > 0 {
+		above := bytes.LastIndexByte(src[:start-1], '\n') + 1
+		line := bytes.TrimSpace(src[above:start])
+		if !bytes.HasPrefix(line, []byte("#")) && !bytes.HasPrefix(line, []byte("//")) {
+			break
+		}
+		start = above
+	}
+	return start
+}
+
+// digestOf returns the digest of a block, which does not depend on its formatting.
+func digestOf(text string) string {
+	formatted, diags := syntax.Format("", []byte(text+"\n"))
+	if diags.HasErrors() {
+		formatted = []byte(text)
+	}
+	sum := sha256.Sum256(bytes.TrimSpace(formatted))
+	return "sha256:" + hex.EncodeToString(sum[:12])
+}
+
+func (m *merge) run() (*Report, error) {
+	m.report = &Report{Source: m.result.Source, Losses: m.result.Losses, Exports: m.result.Exports}
+	now := map[string]importedBlock{}
+	existed := map[string]bool{}
+	for file := range m.files {
+		existed[file] = true
+	}
+	for _, b := range m.result.Blocks {
+		generated, err := splitBlocks(b.File, []byte(b.Text+"\n"))
+		if err != nil || len(generated) != 1 {
+			return nil, fmt.Errorf("the block of %s cannot be written: %w", b.Origin, err)
+		}
+		header := generated[0].header
+		if _, twice := now[header]; twice {
+			return nil, fmt.Errorf("two blocks would be named %s", header)
+		}
+		digest := digestOf(b.Text)
+		now[header] = importedBlock{b.Origin, digest}
+		state, file := m.place(header, digest, b)
+		switch {
+		case state == Added && existed[b.File] && !m.options.Update, state == Replaced && !m.options.Update:
+			return nil, fmt.Errorf("%s exists already; --update merges into it and keeps what you have changed", file)
+		case state == Foreign:
+			delete(now, header)
+		}
+		m.report.Entries = append(m.report.Entries, Entry{header, file, b.Origin, state})
+	}
+	for _, header := range slices.Sorted(maps.Keys(m.last)) {
+		at, exists := m.found[header]
+		if _, still := now[header]; !still && exists {
+			now[header] = m.last[header]
+			m.report.Entries = append(m.report.Entries, Entry{header, at.file, m.last[header].Origin, Gone})
+		}
+	}
+	m.manifest.Imports[m.result.Source] = &imported{Digest: m.result.Digest, Blocks: now}
+	return m.report, m.format()
+}
+
+// place decides what becomes of one block, and edits the files.
+func (m *merge) place(header, digest string, b Block) (State, string) {
+	at, exists := m.found[header]
+	last, wasImported := m.last[header]
+	switch {
+	case !exists && wasImported:
+		return Removed, b.File
+	case !exists:
+		m.append(b.File, b.Text)
+		return Added, b.File
+	case digestOf(at.text) == digest:
+		return Unchanged, at.file
+	case !wasImported:
+		return Foreign, at.file
+	case digestOf(at.text) == last.Digest:
+		m.files[at.file] = bytes.Replace(m.files[at.file], []byte(at.text), []byte(b.Text), 1)
+		m.touch(at.file)
+		return Replaced, at.file
+	case last.Digest == digest || !m.options.Update:
+		return Kept, at.file
+	}
+	m.append(at.file+".new", b.Text)
+	return Conflict, at.file
+}
+
+func (m *merge) append(file, text string) {
+	src := m.files[file]
+	if len(src) > 0 {
+		src = append(bytes.TrimRight(src, "\n"), "\n\n"...)
+	}
+	m.files[file] = append(append(src, strings.Trim(text, "\n")...), '\n')
+	m.touch(file)
+}
+
+func (m *merge) touch(file string) {
+	if !slices.Contains(m.changed, file) {
+		m.changed = append(m.changed, file)
+	}
+}
+
+// format formats the changed files.
+func (m *merge) format() error {
+	slices.Sort(m.changed)
+	for _, file := range m.changed {
+		formatted, diags := syntax.Format(file, m.files[file])
+		if diags.HasErrors() {
+			return fmt.Errorf("%s cannot be written: %s", file, diags[0].Detail)
+		}
+		m.files[file] = formatted
+	}
+	m.report.Files = append([]string{}, m.changed...)
+	return nil
+}
+
+// write writes the changed files and the manifest. All are written beside their names before the first is renamed.
+func (m *merge) write() error {
+	src, err := json.MarshalIndent(m.manifest, "", "  ")
+	if err != nil {
+		return err
+	}
+	m.files[ManifestFile] = append(src, '\n')
+	names := append(slices.Clone(m.changed), ManifestFile)
+	const suffix = ".hatchel-tmp"
+	for _, name := range names {
+		target := filepath.Join(m.dir, filepath.FromSlash(name))
+		err := os.MkdirAll(filepath.Dir(target), 0o755)
+		if err == nil {
+			err = os.WriteFile(target+suffix, m.files[name], 0o644)
+		}
+		if err != nil {
+			for _, name := range names {
+				_ = os.Remove(filepath.Join(m.dir, filepath.FromSlash(name)) + suffix)
+			}
+			return err
+		}
+	}
+	for _, name := range names {
+		target := filepath.Join(m.dir, filepath.FromSlash(name))
+		if err := os.Rename(target+suffix, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
