@@ -35,9 +35,10 @@ type Host struct {
 	subscriptions *subscribe.Registry
 	refusals      *logging.Limited
 
-	loading  sync.Mutex // one load at a time; calls never wait for it
-	closed   bool       // guarded by loading
-	loaded   bool       // a configuration was loaded; guarded by loading
+	loading  sync.Mutex        // one load at a time; calls never wait for it
+	closed   bool              // guarded by loading
+	loaded   bool              // a configuration was loaded; guarded by loading
+	sources  map[string][]byte // of the latest load without errors; guarded by loading
 	closing  chan struct{}
 	retiring sync.WaitGroup
 
@@ -83,6 +84,12 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	cfg, diags := hcl.Load(fsys, h.build.Set.Kinds(), options)
 	if diags.HasErrors() {
 		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources}, began)
+		return diags
+	}
+	sources := h.sources
+	h.sources = cfg.Sources
+	if h.loaded && onlyTestsDiffer(last.Config, cfg, sources) {
+		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true}, began)
 		return diags
 	}
 	c := &compiler{ctx: ctx, last: last}

@@ -15,6 +15,7 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/hcl"
+	"hatchel/hcl/testblock"
 	"hatchel/runtime"
 	"hatchel/runtime/source"
 )
@@ -25,6 +26,7 @@ type loadFlags struct {
 	varFiles []string
 	audits   *runtime.AuditLogs // where calls are recorded; nil for a command that makes none
 	inspect  bool               // nothing is created or changed, and no secret is read
+	tests    bool               // test blocks are checked
 }
 
 func (l *loadFlags) register(cmd *cobra.Command) {
@@ -64,6 +66,7 @@ func (l *loadFlags) options(folder *source.Folder, stderr io.Writer) (hcl.Option
 		Getenv:     os.LookupEnv,
 		Parallel:   runParallel,
 		NoSecrets:  l.inspect,
+		Tests:      l.tests,
 		Start:      true,
 		ReadSecret: folder.ReadSecret,
 	}, err
@@ -130,6 +133,9 @@ func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error)
 	}
 	f := &loadedFolder{path: path, dir: folder.Dir()}
 	f.config, f.diags = hcl.Load(files, all.Set().Kinds(), options)
+	if l.tests {
+		f.add(testblock.Check(f.config, f.diags))
+	}
 	return f, nil
 }
 

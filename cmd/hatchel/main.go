@@ -101,7 +101,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
 		policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(), docsCommand(),
-		versionCommand(),
+		versionCommand(), testCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

@@ -81,7 +81,7 @@ func (e *element) value(x *hclexpr.Expr, name string, t *schema.Type) any {
 	}
 	checked, violations := t.Compile().Check(v)
 	for _, violation := range violations {
-		e.diags.Errorf(x.Range, "Wrong type", "%s takes %s: %s.", name, typeDocs[t], violation)
+		e.diags.Errorf(x.Range, "Wrong type", "%s: %s.", name, violation)
 	}
 	return checked
 }
@@ -160,13 +160,16 @@ var sqlReplyArguments = []argument{
 	{name: "rows", doc: "The rows, as objects.", typ: rowsType},
 	{name: "affected", doc: "How many rows the statement has changed.", typ: intType},
 	{name: "last_id", doc: "The id of the row that was inserted.", typ: intType},
-	{name: "error", doc: "The message of the database that refuses the statement.", typ: textType},
+	{name: "error", doc: "The message of the database that rejects the statement.", typ: textType},
+	{name: "code", doc: "The code of that error: an SQLSTATE, or the number of MySQL and SQLite.", typ: textType},
+	{name: "delay", doc: "How long the answer takes.", typ: textType},
 }
 
 var shellArguments = []argument{
 	{name: "command", doc: "The program and its arguments. * stands for any text in a word, and a word ** for any " +
 		"number of words.", typ: textsType},
 	{name: "script", doc: "The script, where * stands for any text.", typ: textType},
+	{name: "script_file", doc: "The file of a script, as it is declared.", typ: textType},
 	{name: "stdin", doc: "The standard input.", typ: textType},
 	{name: "env", doc: "Some of the environment variables.", typ: namesType},
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -114,11 +113,12 @@ func (b *block) blockSpec() decode.Spec {
 	return decode.Spec{
 		decode.Blocks("caller", "", "Who calls. Without it the caller is not known, as over standard input.",
 			func() decode.Spec { return newArguments(callerArguments).spec() }, b.decodeCaller),
-		decode.Blocks("mock", "kind", "What a backend is asked, and what it answers.", nil, b.decodeMock),
+		decode.Blocks("mock", "kind", "What a backend is asked, and what it answers: mock "+
+			"http, mock sql and mock shell.", nil, b.decodeMock),
 		decode.Blocks("answer", "question", "The answer of the client to a question, or of an operator about the call.",
 			func() decode.Spec { return answerSpec(newArguments(answerArguments)) }, b.decodeAnswer),
 		decode.Blocks("after", "name", "A query of a SQLite database that init has made, when the call is over. Read "+
-			"as after.<name>.", func() decode.Spec { return nil }, b.decodeAfter),
+			"as after.<name>.row and after.<name>.rows.", afterSpec, b.decodeAfter),
 		decode.Blocks("expect", "", "What must come of the call. All blocks must hold.",
 			func() decode.Spec { return new(expectBlock).spec() }, b.decodeExpect),
 	}
@@ -171,6 +171,11 @@ func (b *block) decodeAfter(d *decode.Decoder, n *hclsyntax.Block) {
 		at: diag.RangeOf(query.DefRange())}
 	d.Body(query, a.values.spec())
 	b.after = append(b.after, a)
+}
+
+func afterSpec() decode.Spec {
+	query := func() decode.Spec { return newArguments(afterArguments).spec() }
+	return decode.Spec{decode.Blocks("sql", "connection", "The database.", query, nil)}
 }
 
 var afterArguments = []argument{{name: "query", doc: "The query.", typ: textType}}
@@ -281,7 +286,9 @@ func (b *block) element(name string, each *hcl.Each) *Test {
 	for _, x := range b.expects {
 		t.Expects = append(t.Expects, b.expect(x, e))
 	}
-	b.checkArguments(t)
+	if !b.d.Diags.HasErrors() {
+		b.checkArguments(t)
+	}
 	return t
 }
 
@@ -303,21 +310,37 @@ func (b *block) expect(x *expectBlock, e *element) *Expect {
 	return out
 }
 
-// Decode decodes the test blocks of a configuration without errors.
+// Decode decodes test blocks of a configuration without errors.
 func Decode(cfg *hcl.Config, blocks []hcl.TestBlock) (tests []*Test, diags diag.Diagnostics) {
-	first := map[string]diag.Range{}
 	for _, src := range blocks {
 		b := newBlock(cfg, src)
-		name, at := src.Labels[0], diag.RangeOf(src.LabelRanges[0])
+		tests = append(tests, b.decode()...)
+		diags = append(diags, b.d.Diags...)
+	}
+	return tests, diags.Sort().Limit()
+}
+
+// Check reports the mistakes of the test blocks of a configuration that was loaded with these diagnostics.
+func Check(cfg *hcl.Config, loaded diag.Diagnostics) diag.Diagnostics {
+	diags := Duplicates(cfg.Tests)
+	if !loaded.HasErrors() && !cfg.Partial {
+		_, found := Decode(cfg, cfg.Tests)
+		diags = append(diags, found...)
+	}
+	return diags
+}
+
+// Duplicates reports tests of one name.
+func Duplicates(blocks []hcl.TestBlock) (diags diag.Diagnostics) {
+	first := map[string]diag.Range{}
+	for _, b := range blocks {
+		name, at := b.Labels[0], diag.RangeOf(b.LabelRanges[0])
 		if other, twice := first[name]; twice {
 			diags.Errorf(at, "Duplicate test", "The test %q is already declared at %s:%d.", name, other.File,
 				other.Start.Line)
-		} else {
-			first[name] = at
+			continue
 		}
-		made := b.decode()
-		tests = append(tests, made...)
-		diags = append(diags, b.d.Diags...)
+		first[name] = at
 	}
-	return slices.DeleteFunc(tests, func(t *Test) bool { return t == nil }), diags.Sort().Limit()
+	return diags
 }

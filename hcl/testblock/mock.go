@@ -47,7 +47,7 @@ func (m *mockBlock) spec() decode.Spec {
 	case "sql":
 		spec = append(append(decode.ExactlyOneOf("what is answered", spec[0], spec[2]), spec[1]), spec[3:]...)
 	default:
-		spec = append(decode.ExactlyOneOf("what is run", spec[:2]...), spec[2:]...)
+		spec = append(decode.ExactlyOneOf("what is run", spec[:3]...), spec[3:]...)
 	}
 	reply := func() decode.Spec { return newArguments(mockKinds[m.kind]).spec() }
 	return append(spec,

@@ -200,7 +200,7 @@ func TestBlocksOfTheLanguageHaveExamples(t *testing.T) {
 	for _, key := range []string{
 		"tool", "prompt", "resource", "toolset", "auth", "tls", "policy", "input", "argument", "message", "complete", "cache",
 		"check", "step", "ask", "elicit", "sample", "roots", "approval", "approvals", "webhook", "files", "state", "audit",
-		"limit", "breaker", "idempotency", "task", "content", "annotations", "progress", "log", "wait", "fail", "fault",
+		"limit", "breaker", "idempotency", "task", "content", "annotations", "progress", "log", "wait", "fail", "fault", "test",
 	} {
 		if _, err := examples.ReadFile("examples/" + key + ".hcl"); err != nil {
 			t.Errorf("hatchel docs %s shows no example", key)

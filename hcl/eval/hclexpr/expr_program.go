@@ -127,8 +127,7 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 	}
 	env := exprlang.Env{Roots: map[string]*eval.Root{}, NonNull: known}
 	for _, name := range c.Scope.Readable() {
-		// roots that may hold secrets, and the error of a failed call, are not for programs
-		if r, _ := c.Scope.Find(name); !r.Hidden && name != "error" {
+		if r, _ := c.Scope.Find(name); !r.Hidden {
 			env.Roots[name] = r
 		}
 	}
