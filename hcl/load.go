@@ -71,6 +71,9 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server,
 		l.globals.secretValues
 	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
+	if opts.Tests {
+		l.config.NewTestDecoder = l.newTestDecoder
+	}
 	opts.Cache.store(files, l.globals)
 	return l.config, finalDiagnostics(files, l.diags).Scrub(l.globals.secretValues)
 }

@@ -93,8 +93,7 @@ var testBlock = blockType{name: "test", labels: 1, form: `test "name" {`}
 // TestBlock is a test block, which Load finds and does not decode.
 type TestBlock struct {
 	*hclsyntax.Block
-	Src        []byte                 // of its file
-	NewDecoder func() *decode.Decoder // for the values that are known when the configuration is loaded
+	Src []byte // of its file
 }
 
 // collectTest keeps a test block if tests are wanted.
@@ -102,11 +101,14 @@ func (l *loader) collectTest(b *hclsyntax.Block, f *sourceFile) {
 	if !l.opts.Tests || !l.checkLabels(b, testBlock) {
 		return
 	}
-	l.config.Tests = append(l.config.Tests, TestBlock{b, f.src, func() *decode.Decoder {
-		d := l.newDecoder(f)
-		d.Scope, d.Deps = l.base.DuringCall(), &eval.Dependencies{}
-		return d
-	}})
+	l.config.Tests = append(l.config.Tests, TestBlock{b, f.src})
+}
+
+// newTestDecoder returns a Decoder for the test blocks of a file.
+func (l *loader) newTestDecoder(src []byte) *decode.Decoder {
+	d := l.newDecoder(&sourceFile{src: src})
+	d.Scope, d.Deps = l.base.DuringCall(), &eval.Dependencies{}
+	return d
 }
 
 // reportUnreadable reports an unreadable file and suppresses errors about missing declarations. An

@@ -192,7 +192,7 @@ func (b *block) decodeExpect(d *decode.Decoder, n *hclsyntax.Block) {
 
 // decode decodes the block, and returns its tests.
 func (b *block) decode() []*Test {
-	d, n := b.src.NewDecoder(), b.src.Block
+	d, n := b.cfg.NewTestDecoder(b.src.Src), b.src.Block
 	b.d = d
 	head, blocks := b.headSpec(), b.blockSpec()
 	d.CheckNames(n, head, blocks)

@@ -17,6 +17,7 @@ import (
 	"hatchel/runtime/approval"
 	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/toolstest"
 )
 
 // outcome is what has come of one call.
@@ -57,20 +58,26 @@ func (b *branches) record(at diag.Range, holds bool) {
 type running struct {
 	*Case
 	generation *runtime.Generation
-	mocks      *mocks
+	mocks      *toolstest.Mocks
+	encoded    []byte // the arguments
+	explaining bool   // the rules are evaluated, and no call is made
 	out        outcome
 	stepsMu    sync.Mutex // guards out.steps and out.called
 }
 
 // makeCall compiles what the test reaches, and makes its call. The error is about the test, not about the call.
 func (r *running) makeCall(ctx context.Context, s *Suite, seen *branches) error {
-	if r.Kind == "tool" {
-		r.findRefused()
-	}
 	r.out.steps = map[string]any{}
 	build := runtime.Build{
-		Set: s.Set, Dir: s.Dir, Version: s.Version, Mocks: r.mocks.set,
-		Observer: &call.Observer{Branch: seen.record, Step: r.recordStep},
+		Set: s.Set, Dir: s.Dir, Version: s.Version, Mocks: r.mocks,
+		Observer: &call.Observer{
+			Step: r.recordStep,
+			Branch: func(at diag.Range, holds bool) {
+				if !r.explaining {
+					seen.record(at, holds)
+				}
+			},
+		},
 	}
 	if !r.Now.IsZero() {
 		now := r.Now
@@ -86,13 +93,15 @@ func (r *running) makeCall(ctx context.Context, s *Suite, seen *branches) error 
 	if err != nil {
 		return err
 	}
-	if err := r.explain(ctx, caller); err != nil {
+	if r.encoded, err = r.encodeArguments(ctx, s, caller); err != nil {
 		return err
 	}
+	r.findRefused()
+	r.explain(ctx, caller)
 	if err := r.request(ctx, caller); err != nil {
 		return err
 	}
-	return nil
+	return r.queryAfter(ctx)
 }
 
 // compileError is the mistakes of a configuration that cannot be compiled.
@@ -111,11 +120,10 @@ func (r *running) recordStep(name string, output any) {
 
 // findRefused finds the arguments that their types refuse.
 func (r *running) findRefused() {
-	args, err := value.AppendJSON(nil, r.args())
-	if err != nil {
+	decoded, err := value.Decode(r.encoded)
+	if r.Kind != "tool" || err != nil {
 		return
 	}
-	decoded, _ := value.Decode(args)
 	_, violations := r.Tool.Validator.Check(decoded)
 	for _, v := range violations {
 		r.out.refused = append(r.out.refused, v.Path)
@@ -164,30 +172,35 @@ func texts(v any) (out []string) {
 	return out
 }
 
-// explain finds the rule that denies the call.
-func (r *running) explain(ctx context.Context, caller *mcp.Caller) error {
-	arguments, err := r.arguments(ctx, caller)
-	if err != nil {
-		return err
-	}
-	e, err := r.generation.Explain(ctx, r.Kind, &mcp.CallRequest{Name: r.Target, Arguments: arguments, Caller: caller})
+// explain finds the rule that denies the call. An unknown resource is the answer to the request, too.
+func (r *running) explain(ctx context.Context, caller *mcp.Caller) {
+	r.explaining = true
+	defer func() { r.explaining = false }()
+	e, err := r.generation.Explain(ctx, r.Kind, &mcp.CallRequest{Name: r.Target, Arguments: r.encoded, Caller: caller})
 	if err == nil && e.Verdict == "denied" {
 		r.out.rule = e.Rule
 	}
-	return nil // an unknown resource is the answer to the request, too
 }
 
-func (r *running) arguments(_ context.Context, _ *mcp.Caller) ([]byte, error) {
-	args := r.args()
-	if r.Kind == "prompt" {
-		args = map[string]any{}
-		for name, v := range r.args() {
-			text, err := value.Text(v)
-			if err != nil {
-				return nil, fmt.Errorf("the argument %s is no text: %w", name, err)
+// encodeArguments returns the arguments as a client sends them: those of a prompt as texts, and files by the ids of
+// their uploads.
+func (r *running) encodeArguments(ctx context.Context, s *Suite, caller *mcp.Caller) ([]byte, error) {
+	args := map[string]any{}
+	for name, v := range r.args() {
+		var err error
+		switch r.Kind {
+		case "prompt":
+			v, err = value.Text(v)
+		case "tool":
+			if m, ok := r.Tool.Input.Lookup(name); ok {
+				u := uploader{ctx: ctx, files: s.FS, generation: r.generation, owner: caller.Owner()}
+				v, err = u.upload(m.Type, v)
 			}
-			args[name] = text
 		}
+		if err != nil {
+			return nil, fmt.Errorf("the argument %s cannot be sent: %w", name, err)
+		}
+		args[name] = v
 	}
 	encoded, err := value.AppendJSON(nil, args)
 	if err != nil {
@@ -200,12 +213,8 @@ const maxRounds = 100 // of questions of one call
 
 // request makes the call, and answers its questions.
 func (r *running) request(ctx context.Context, caller *mcp.Caller) error {
-	arguments, err := r.arguments(ctx, caller)
-	if err != nil {
-		return err
-	}
 	ctx = call.WithApprover(ctx, r.approve)
-	req := &mcp.CallRequest{Name: r.Target, Arguments: arguments, Caller: caller}
+	req := &mcp.CallRequest{Name: r.Target, Arguments: r.encoded, Caller: caller}
 	for range maxRounds {
 		questions, err := r.send(ctx, req)
 		if err != nil || questions == nil {
@@ -225,7 +234,7 @@ func (r *running) request(ctx context.Context, caller *mcp.Caller) error {
 			return fmt.Errorf("the answers cannot be encoded as JSON: %w", err)
 		}
 		req = &mcp.CallRequest{
-			Name: r.Target, Arguments: arguments, Caller: caller, Answers: encoded, State: questions.State,
+			Name: r.Target, Arguments: r.encoded, Caller: caller, Answers: encoded, State: questions.State,
 		}
 	}
 	return fmt.Errorf("the call asks more than %d questions one after the other", maxRounds)

@@ -114,24 +114,18 @@ func (s *Suite) runCase(ctx context.Context, r *Result, repeat int, seen *branch
 func (s *Suite) runOnce(ctx context.Context, c *Case, seen *branches) (hcl.Diagnostics, map[string][]byte) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	r := &running{Case: c}
+	r := &running{Case: c, mocks: s.newMocks(c)}
+	defer r.mocks.Close()
 	check := &checker{running: r, suite: s}
-	err := failure.Try(func() (err error) {
-		if r.mocks, err = s.newMocks(c); err != nil {
-			return err
-		}
-		defer r.mocks.close()
-		err = r.makeCall(ctx, s, seen)
-		check.sent = r.mocks.sent()
-		return err
-	})
+	err := failure.Try(func() error { return r.makeCall(ctx, s, seen) })
+	check.sent = r.mocks.Sent()
 	var compile *compileError
 	switch {
 	case errors.As(err, &compile):
 		check.failures = append(check.failures, compile.diags...)
 	case err != nil:
 		check.fail(c.Range, "Call not made", "%s.", diag.ToSentence(err.Error()))
-	case !r.mocks.check(check):
+	case check.checkMocks():
 		check.check()
 	}
 	if ctx.Err() != nil && len(check.failures) > 0 {
