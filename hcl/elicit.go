@@ -47,7 +47,7 @@ func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 	if len(d.Diags) > before && t.Kind != schema.Object {
 		return
 	}
-	if t.Kind != schema.Object || t.Nullable {
+	if t.Kind != schema.Object || t.Nullable || t.OneOf != nil {
 		d.Errorf(x.Range(), "Not a form",
 			"A form is an object with its fields: object({ name = string(\"Full name\") }).")
 		return

@@ -195,6 +195,11 @@ func hideBadConn(err error) error {
 // returns no rows. The columns are unknown if the query cannot be a subquery.
 func (m *mysqlDatabase) describe(ctx context.Context, text string, writes bool) (info statementInfo, err error) {
 	err = m.withConn(ctx, func(c *mysqlConn) error {
+		if writes {
+			if err := c.setAccess(ctx, "READ WRITE"); err != nil {
+				return err
+			}
+		}
 		st, err := c.raw.PrepareContext(ctx, text)
 		if err != nil {
 			return err

@@ -59,13 +59,23 @@ func (c *mysqlConn) begin(ctx context.Context, access string) error {
 	if err := c.setTimeLimit(ctx); err != nil {
 		return err
 	}
-	if c.access != access {
-		if err := c.exec(ctx, "SET SESSION TRANSACTION "+access); err != nil {
-			return err
-		}
-		c.access = access
+	if err := c.setAccess(ctx, access); err != nil {
+		return err
 	}
 	return c.exec(ctx, "START TRANSACTION "+access)
+}
+
+// setAccess sets what the next transactions of the session may do. Also a statement that is prepared outside of a
+// transaction is refused by it.
+func (c *mysqlConn) setAccess(ctx context.Context, access string) error {
+	if c.access == access {
+		return nil
+	}
+	if err := c.exec(ctx, "SET SESSION TRANSACTION "+access); err != nil {
+		return err
+	}
+	c.access = access
+	return nil
 }
 
 // readID reads the server's id of the connection.

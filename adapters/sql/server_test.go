@@ -594,3 +594,22 @@ func TestAnswerOfAServerIsNoLostDatabase(t *testing.T) {
 		})
 	}
 }
+
+func TestAChangeCanBePreparedOnTheConnectionOfAQuery(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		table := s.createTable(t, "a INTEGER")
+		b := adaptertest.Bind(t, s.sourceWith("max_connections = 1", "", `query = "SELECT 1 AS a"`))
+		db := b.Handle("db").(database)
+		for _, st := range []struct {
+			text   string
+			writes bool
+		}{{"SELECT a FROM " + table, false}, {"INSERT INTO " + table + " (a) VALUES (1)", true}, {"SELECT a FROM " + table, false}} {
+			if _, err := db.describe(t.Context(), st.text, st.writes); err != nil {
+				t.Errorf("%s: %v", st.text, err)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -83,6 +83,7 @@ var owners = map[string][]string{
 	"github.com/go-resty/resty/":              {"adapters/http", "runtime/webhook"},
 	"golang.org/x/net/http/httpguts":          {"adapters/http"},
 	"golang.org/x/text/encoding/charmap":      {"adapters/http"},
+	"golang.org/x/text/unicode/norm":          {"cmd/hatchel/importer/*"},
 	"database/sql":                            {"adapters/sql", "runtime/state", "cmd/hatchel-bench"},
 	"github.com/mattn/go-sqlite3":             {"adapters/sql", "runtime/state", "cmd/hatchel-bench"},
 	"github.com/yosida95/uritemplate":         {"hcl/uritemplate"},

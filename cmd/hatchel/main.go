@@ -100,7 +100,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
-		policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(), docsCommand(),
+		policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(), importCommand(), docsCommand(),
 		versionCommand(), testCommand(),
 	)
 	root.InitDefaultCompletionCmd()

@@ -196,6 +196,9 @@ func TestReplicasThatAreKilledLoseOnlyTheirCalls(t *testing.T) {
 			h.client.cancel(h.n)
 			awaitEvent(t, h.ended)
 		}
+		for range len(running) + 1 {
+			awaitEvent(t, c.bank.cancelled)
+		}
 		c.start(t, i)
 		load.await(50)
 	}

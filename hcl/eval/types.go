@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -20,6 +22,9 @@ var (
 func TypePhrase(t *schema.Type) string {
 	switch t.Kind {
 	case schema.Any:
+		if t.OneOf != nil {
+			return "a value of several types"
+		}
 		return "of any type"
 	case schema.Bytes, schema.Null:
 		return t.Kind.String()
@@ -78,6 +83,9 @@ func IsNumeric(t *schema.Type) bool { return t.Kind == schema.Number || t.Kind =
 // CanBe reports whether a value of type t, when it is not null, can be of kind k. Numbers and
 // integers can be each other, as can lists and sets, and maps and objects.
 func CanBe(t *schema.Type, k schema.Kind) bool {
+	if t.OneOf != nil {
+		return slices.ContainsFunc(t.OneOf, func(a *schema.Type) bool { return CanBe(a, k) })
+	}
 	return t.Kind == schema.Any || comparisonClass(t.Kind) == comparisonClass(k)
 }
 

@@ -11,7 +11,7 @@ import (
 
 func (c checkCompiler) listCheck(t *Type) check {
 	elem := c.compile(t.Elem)
-	anything := t.Elem.Kind == Any && t.Elem.library == nil
+	anything := t.Elem.isAny() && t.Elem.library == nil
 	var self check
 	self = func(v any, owned bool) (any, bool, []Violation) {
 		list, ok := v.([]any)

@@ -11,7 +11,7 @@ import (
 // can. It rejects mismatches that are known at load: another kind, null, a value outside an enum.
 // Bounds and strings that must match an enum are checked during the call.
 func Mismatch(from, to *Type) string {
-	if from.Kind == Any || to.Kind == Any {
+	if from == to || from.Kind == Any || to.isAny() {
 		return ""
 	}
 	if from.AllowsNull() && !to.AllowsNull() {
@@ -22,6 +22,13 @@ func Mismatch(from, to *Type) string {
 	}
 	if from.Kind == Null {
 		return ""
+	}
+	if to.OneOf != nil {
+		fits := func(a *Type) bool { return Mismatch(from.NotNull(), a) == "" }
+		if slices.ContainsFunc(to.OneOf, fits) || from.OneOf != nil {
+			return ""
+		}
+		return fmt.Sprintf("it is %s, and %s is needed", from, to)
 	}
 	if from.Kind.base() != to.Kind.base() {
 		return fmt.Sprintf("it is %s, and %s is needed", from, to)

@@ -23,6 +23,8 @@ var formFormats = []string{"date", "date-time", "email", "uri"}
 func (t *Type) formError() string {
 	isNumber := t.Kind == Number || t.Kind == Integer
 	switch {
+	case t.OneOf != nil:
+		return "a field of a form has one type. Ask for each alternative in a field of its own."
 	case t.Nullable:
 		return fmt.Sprintf("a form has no null. A field that may be left out is optional(%s).", t.NotNull())
 	case len(t.Examples) > 0:

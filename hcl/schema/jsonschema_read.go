@@ -23,7 +23,7 @@ func FromJSONSchema(raw any) (*Type, error) {
 	}
 	r := schemaReader{root: raw, exact: true}
 	t := r.read(raw)
-	if t.Kind != Object && t.Kind != Map {
+	if t.Kind != Object && t.Kind != Map || t.OneOf != nil {
 		t, r.exact = open, false
 	}
 	t.verbatim = &raw
@@ -37,6 +37,7 @@ func FromJSONSchema(raw any) (*Type, error) {
 type schemaReader struct {
 	root  any
 	exact bool     // the types so far accept no more than the schemas
+	union int      // how many anyOf are around
 	refs  []string // being resolved
 }
 
@@ -126,6 +127,9 @@ func (n *schemaNode) resolveRef(ref string) *Type {
 }
 
 func (n *schemaNode) kind() *Type {
+	if t := n.alternatives(); t != nil {
+		return t
+	}
 	declared := take[any](n, "type")
 	nullable := false
 	if list, ok := declared.([]any); ok {
@@ -162,6 +166,41 @@ func (n *schemaNode) kind() *Type {
 	}
 	n.enum(t)
 	return t
+}
+
+// alternatives reads anyOf, or returns nil if the schema has no alternatives of several types.
+func (n *schemaNode) alternatives() *Type {
+	list, _ := n.raw["anyOf"].([]any)
+	if len(list) < 2 {
+		return nil
+	}
+	exact, nullable := n.exact, false
+	var types []*Type
+	n.union++
+	for _, raw := range list {
+		t := n.read(raw)
+		if t.Kind == Null {
+			nullable = true
+			continue
+		}
+		types = append(types, t)
+	}
+	n.union--
+	if len(types) < 2 || slices.ContainsFunc(types, (*Type).isAny) {
+		n.exact = exact // the caller reads the schema otherwise
+		return nil
+	}
+	u := unionOf(types)
+	u.Nullable = u.Nullable || nullable
+	take[any](n, "anyOf")
+	if declared := take[any](n, "type"); declared != nil {
+		name := any(kinds[u.Kind].json)
+		if u.Nullable {
+			name = []any{name, "null"}
+		}
+		n.exact = n.exact && value.Equal(declared, name)
+	}
+	return u
 }
 
 // untyped reads a schema without the keyword type. An enum of strings still has the type string.
@@ -283,7 +322,7 @@ func (n *schemaNode) object(t *Type) {
 func (n *schemaNode) memberDefault(m *Member, raw any) {
 	property, _ := raw.(map[string]any)
 	v, ok := property["default"]
-	if !ok || !m.Optional {
+	if !ok || !m.Optional || n.union > 0 {
 		return
 	}
 	if out, violations := m.Type.Compile().Check(v); len(violations) == 0 {

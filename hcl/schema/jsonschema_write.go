@@ -97,10 +97,14 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 	}
 	o.text("title", t.Title)
 	o.text("description", t.descriptionWithUpload())
-	t.writeContent(o)
-	t.writeEnum(o, "oneOf")
-	if !o.form || len(t.Enum) == 0 {
-		t.writeBounds(o)
+	if t.OneOf != nil {
+		t.writeAlternatives(o)
+	} else {
+		t.writeContent(o)
+		t.writeEnum(o, "oneOf")
+		if !o.form || len(t.Enum) == 0 {
+			t.writeBounds(o)
+		}
 	}
 	if m != nil && m.HasDefault {
 		o.always("default", m.Default)
@@ -110,6 +114,20 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 	}
 	o.text("x-mcp-header", t.Header)
 	t.writeExtra(o)
+}
+
+func (t *Type) writeAlternatives(o *jsonWriter) {
+	o.key("anyOf")
+	o.nest("[]", func() {
+		for _, a := range t.OneOf {
+			o.next()
+			a.write(o, nil)
+		}
+		if t.Nullable {
+			o.next()
+			o.value(map[string]any{"type": "null"})
+		}
+	})
 }
 
 func (t *Type) writeBounds(o *jsonWriter) {
@@ -164,7 +182,7 @@ func (t *Type) writeContent(o *jsonWriter) {
 
 // described reports whether the schema of an Any is not empty.
 func (t *Type) described() bool {
-	return t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 || len(t.Enum) > 0
+	return t.OneOf != nil || t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 || len(t.Enum) > 0
 }
 
 func (t *Type) writeMembers(o *jsonWriter) {

@@ -170,7 +170,15 @@ func (p *parser) unknownKeyword(t *Type, name string, at hclv2.Range, expr hclv2
 		return
 	}
 	p.fail(at, "Unknown keyword", "There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes "+
-		"into schema = { ... }.", name, t.Kind, strings.Join(fits, ", "))
+		"into schema = { ... }.", name, t.noun(), strings.Join(fits, ", "))
+}
+
+// noun returns what a message calls a value of the type.
+func (t *Type) noun() string {
+	if t.OneOf != nil {
+		return "one_of"
+	}
+	return t.Kind.String()
 }
 
 func names(list []keyword) []string {
@@ -182,6 +190,9 @@ func names(list []keyword) []string {
 }
 
 func (k keyword) appliesTo(t *Type) bool {
+	if t.OneOf != nil {
+		return k.kinds == nil
+	}
 	return k.kinds == nil || slices.Contains(k.kinds, t.Kind) || t.broken && t.Kind == Any
 }
 
@@ -200,9 +211,9 @@ var counterparts = map[string]map[Kind]string{
 // set applies one keyword, and reverts it if it contradicts another.
 func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) {
 	if !k.appliesTo(t) {
-		kind := "any"
-		if t.Kind != Any {
-			kind = diag.WithArticle(t.Kind.String())
+		kind := t.noun()
+		if kind != "any" && t.OneOf == nil {
+			kind = diag.WithArticle(kind)
 		}
 		p.fail(at, "Keyword does not apply", "%s does not apply to %s.%s", k.name, kind, k.alternative(t))
 		return
@@ -220,6 +231,9 @@ func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) 
 
 // alternative returns a hint for a type to which the keyword does not apply.
 func (k keyword) alternative(t *Type) string {
+	if t.OneOf != nil {
+		return " Write it inside the alternatives."
+	}
 	elements := ""
 	if t.Elem != nil && k.appliesTo(t.Elem) && misplacedKeywords[k.name] == "" {
 		elements = fmt.Sprintf(" For the elements, write it inside: %s(%s(\"...\", { %s = ... })).", t.Kind,

@@ -93,10 +93,12 @@ func (p *parser) parse(expr hclv2.Expression) *Type {
 				"nullable(string), one that may be left out optional(string).")
 		}
 		return p.fail(e.Range(), "Invalid type", "A type is needed here, not a value: string, number, integer, "+
-			"bool, any, list(...), set(...), map(...), object({...}), enum(...), file, nullable(...) or type.name.")
+			"bool, any, list(...), set(...), map(...), object({...}), enum(...), one_of(...), file, nullable(...) or "+
+			"type.name.")
 	}
 	return p.fail(expr.Range(), "Invalid type", "A type is written string, number, integer, bool, any, list(...), "+
-		"set(...), map(...), object({...}), enum(...), file, nullable(...) or type.name; it cannot be computed.")
+		"set(...), map(...), object({...}), enum(...), one_of(...), file, nullable(...) or type.name; it cannot be "+
+		"computed.")
 }
 
 func (p *parser) quoted(expr hclv2.Expression, text string) *Type {
@@ -147,7 +149,7 @@ func (p *parser) unknown(at hclv2.Range, name string) *Type {
 		return t
 	}
 	return p.fail(at, "Unknown type", "There is no type %q. The types are string, number, integer, bool, any, list, "+
-		"set, map, object, enum, file and nullable; a declared type is written type.%s.", name, name)
+		"set, map, object, enum, one_of, file and nullable; a declared type is written type.%s.", name, name)
 }
 
 func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {
@@ -183,6 +185,8 @@ func (p *parser) call(expr hclv2.Expression, call *hclv2.StaticCall) *Type {
 		return p.descriptionAndKeywords("object({...}, ", args[1:], p.members(args[0]))
 	case "enum":
 		return p.enum(args)
+	case "one_of":
+		return p.oneOf(expr, args)
 	case "optional":
 		p.fail(expr.Range(), "Misplaced optional", "optional(...) must be outermost, for an input or a member of "+
 			"an object. A value that may be null has the type nullable(%s).", p.sourceOf(args[0]))

@@ -69,6 +69,7 @@ type Type struct {
 	Nullable  bool      // null is a value of the type
 	Sensitive bool      // its values, at every depth, are never shown
 	Open      bool      // an Object that accepts unknown members without checks
+	OneOf     []*Type   // alternatives, none of them nullable; the other fields describe the values of all
 	Cuts      []*Cut    // the limits that may have cut a value of the type; nil for one that is whole
 
 	Title, Description string
@@ -90,6 +91,7 @@ type Type struct {
 	library  *jsonschema.Schema
 	// the type is invalid, which was reported: follow-up mistakes are suppressed
 	broken bool
+	fits   func() []*Validator // of OneOf
 }
 
 // Member is one member of an object, or one input of a tool.
@@ -140,7 +142,10 @@ func (t *Type) MemberNames() []string {
 }
 
 // AllowsNull reports whether null is a value of the type.
-func (t *Type) AllowsNull() bool { return t.Nullable || t.Kind == Any || t.Kind == Null }
+func (t *Type) AllowsNull() bool { return t.Nullable || t.isAny() || t.Kind == Null }
+
+// isAny reports whether every value is one of the type, as far as its kind goes.
+func (t *Type) isAny() bool { return t.Kind == Any && t.OneOf == nil }
 
 // AsNullable returns the type that also allows null.
 func (t *Type) AsNullable() *Type {
@@ -165,6 +170,9 @@ func (t *Type) NotNull() *Type {
 // Opened returns the type with unknown members allowed in every object, because responses of other
 // services may gain members.
 func (t *Type) Opened() *Type {
+	if t.OneOf != nil {
+		return t.openedUnion()
+	}
 	c := *t
 	c.Open = t.Kind == Object
 	if t.Elem != nil {
@@ -189,6 +197,13 @@ func (t *Type) String() string {
 }
 
 func (t *Type) bare() string {
+	if t.OneOf != nil {
+		names := make([]string, len(t.OneOf))
+		for i, a := range t.OneOf {
+			names[i] = a.String()
+		}
+		return "one_of(" + strings.Join(names, ", ") + ")"
+	}
 	if len(t.Enum) > 0 {
 		values := make([]string, len(t.Enum))
 		for i, e := range t.Enum {

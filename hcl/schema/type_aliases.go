@@ -9,11 +9,12 @@ var constructors = map[string]string{
 	"map":      "the type of its elements, like map(number); write map(any) for elements of every type",
 	"object":   "its members, like object({ name = string }); write map(any) for an object with unknown members",
 	"enum":     `its values, like enum("a", "b")`,
+	"one_of":   "at least two types, like one_of(string, list(string)); write one type alone",
 	"optional": "a type, like optional(string)",
 	"nullable": "a type, like nullable(string)",
 }
 
-var typeNames = []string{"string", "number", "integer", "bool", "any", "list", "set", "map", "object", "enum", "file",
+var typeNames = []string{"string", "number", "integer", "bool", "any", "list", "set", "map", "object", "enum", "one_of", "file",
 	"optional", "nullable", "type"}
 
 // aliases maps type names of other languages to the types of this language.

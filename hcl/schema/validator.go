@@ -18,7 +18,7 @@ type Validator struct {
 // Compile returns the type's validator.
 func (t *Type) Compile() *Validator {
 	c := checkCompiler{sensitive: t.Sensitive}
-	if t.Kind != Object {
+	if t.Kind != Object || t.OneOf != nil {
 		all := c.compile(t)
 		return &Validator{all, all}
 	}
@@ -96,7 +96,7 @@ func (c checkCompiler) wrapCheck(t *Type, inner check) check {
 	if t.library != nil {
 		inner = c.withLibrary(t, inner)
 	}
-	if !t.AllowsNull() || t.Kind == Any {
+	if !t.AllowsNull() || t.isAny() {
 		return inner
 	}
 	return func(v any, owned bool) (any, bool, []Violation) {
@@ -127,6 +127,11 @@ func (c checkCompiler) withLibrary(t *Type, inner check) check {
 
 // withoutNulls returns the value without the nulls of optional members.
 func withoutNulls(t *Type, v any) any {
+	if t.OneOf != nil {
+		if t = t.alternativeOf(v); t == nil {
+			return v
+		}
+	}
 	if d, ok := v.(value.LazyJSON); ok {
 		v, _ = d.Value()
 	}
@@ -163,6 +168,9 @@ func withoutNulls(t *Type, v any) any {
 func (m *Member) dropsNull() bool { return m.Optional && !m.Type.Nullable && m.Type.Kind != Null }
 
 func (c checkCompiler) kindCheck(t *Type) check {
+	if t.OneOf != nil {
+		return c.unionCheck(t)
+	}
 	switch t.Kind {
 	case String:
 		return c.textCheck(t)

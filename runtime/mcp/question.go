@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -83,8 +84,8 @@ const disconnectCheckInterval = time.Second
 // question, unless the session has ended, and returns the cause. If the client answers with an
 // error, it is a [*ClientError]. If the client cannot be asked, or has disconnected and does not
 // return, the error is [ErrUnreachable]. Within [CallRequest.Wait] it is [ErrSuspended] if the server stops
-// and the client can return elsewhere, and [ErrUnavailable] if the question cannot be stored. In a call that
-// goes on, a question with the key of one that the client was asked before is not asked again.
+// and the client can return elsewhere. In a call that goes on, a question with the key of one that the client
+// was asked before is not asked again.
 func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err error) {
 	if r.wire == nil || r.Caller.Revision.Modern() {
 		return nil, ErrUnreachable
@@ -126,7 +127,7 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 			}
 			return resp.result, resp.err
 		case <-suspending:
-			r.leaveAsked(askedQuestion{q.Key, id, response})
+			r.leaveAsked(askedQuestion{key: q.Key, id: id, response: response})
 			return nil, ErrSuspended
 		case <-ctx.Done():
 			if isClosed(suspending) {
@@ -149,15 +150,28 @@ func (r *CallRequest) Ask(ctx context.Context, q Question) (answer []byte, err e
 	}
 }
 
-// ask sends a question, unless the client was asked before the call was suspended.
+// ask sends a question, unless the client was asked before the call was suspended. A question of a process that
+// has died is asked again, because the answer may have died with it; the first answer counts.
 func (r *CallRequest) ask(requests *clientRequests, q Question) (id string, _ <-chan clientResponse, err error) {
-	if id, response, asked := r.takeAsked(q.Key); asked {
-		return id, response, nil
+	asked, known := r.takeAsked(q.Key)
+	if known && !asked.again {
+		return asked.id, asked.response, nil
 	}
 	if r.peer != nil && r.peer.session != nil {
 		id = r.peer.session.newQuestionID()
 	}
-	id, response, err := requests.add(id)
+	response := asked.response
+	if known {
+		before := requests.alias(id, asked.id)
+		if before == nil { // answered meanwhile
+			return asked.id, response, nil
+		}
+		for _, id := range before {
+			r.send(appendCancelled(nil, id))
+		}
+	} else {
+		id, response, err = requests.add(id)
+	}
 	if err == nil && !r.send(q.append(nil, id)) {
 		requests.remove(id)
 		err = ErrUnreachable
@@ -173,9 +187,15 @@ func appendCancelled(dst []byte, id string) []byte {
 // clientRequests are the requests to one legacy client that it has not answered yet.
 type clientRequests struct {
 	mu      sync.Mutex
-	last    uint64                         // the number of the last request without an id; guarded by mu
-	pending map[string]chan clientResponse // buffered for the only response, by id; guarded by mu
-	closed  error                          // why nothing can be asked any more; guarded by mu
+	last    uint64                     // the number of the last request without an id; guarded by mu
+	pending map[string]*pendingRequest // by id; guarded by mu
+	closed  error                      // why nothing can be asked any more; guarded by mu
+}
+
+// pendingRequest is a request that may have been sent several times, with different ids, the last one last.
+type pendingRequest struct {
+	ids      []string
+	response chan clientResponse // buffered for the only response
 }
 
 type clientResponse struct {
@@ -195,27 +215,50 @@ func (c *clientRequests) add(given string) (id string, response <-chan clientRes
 		c.last++
 		id = questionPrefix + strconv.FormatUint(c.last, 10)
 	}
-	pending := make(chan clientResponse, 1)
 	if c.pending == nil {
-		c.pending = make(map[string]chan clientResponse)
+		c.pending = make(map[string]*pendingRequest)
 	}
-	c.pending[id] = pending
-	return id, pending, nil
+	p := &pendingRequest{[]string{id}, make(chan clientResponse, 1)}
+	c.pending[id] = p
+	return id, p.response, nil
+}
+
+// alias gives a pending request one more id, and returns those before; nil if the request is not pending.
+func (c *clientRequests) alias(id, of string) (before []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.pending[of]
+	if p == nil {
+		return nil
+	}
+	before = slices.Clone(p.ids)
+	p.ids = append(p.ids, id)
+	c.pending[id] = p
+	return before
+}
+
+// takeLocked removes a request with all its ids, and returns it; nil if it is not pending.
+func (c *clientRequests) takeLocked(id string) *pendingRequest {
+	p := c.pending[id]
+	if p != nil {
+		for _, id := range p.ids {
+			delete(c.pending, id)
+		}
+	}
+	return p
 }
 
 // remove reports whether the request was still pending. If not, there is a response.
 func (c *clientRequests) remove(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, pending := c.pending[id]
-	delete(c.pending, id)
-	return pending
+	return c.takeLocked(id) != nil
 }
 
 // adopt registers a request that another process has sent. It reports false if it is registered.
 func (c *clientRequests) adopt(id string) (response <-chan clientResponse, adopted bool) {
 	c.mu.Lock()
-	_, pending := c.pending[id]
+	pending := c.pending[id] != nil
 	c.mu.Unlock()
 	if pending {
 		return nil, false
@@ -225,16 +268,20 @@ func (c *clientRequests) adopt(id string) (response <-chan clientResponse, adopt
 }
 
 // resolve delivers the response of the client to the request with an id. It reports false for a request
-// that is not pending.
+// that is not pending. A client may answer with an error to a request that was cancelled and sent again: that is
+// no response.
 func (c *clientRequests) resolve(id string, r clientResponse) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	response := c.pending[id]
-	if response != nil {
-		response <- r
-		delete(c.pending, id)
+	p := c.pending[id]
+	switch {
+	case p == nil:
+		return false
+	case r.err != nil && id != p.ids[len(p.ids)-1]:
+		return true
 	}
-	return response != nil
+	c.takeLocked(id).response <- r
+	return true
 }
 
 // newClientResponse returns the response of the client with this result or failure, as encoded JSON.
@@ -253,10 +300,11 @@ func (c *clientRequests) close(cause error) {
 		return
 	}
 	c.closed = cause
-	for _, response := range c.pending {
-		response <- clientResponse{err: cause}
+	for id := range c.pending {
+		if p := c.takeLocked(id); p != nil {
+			p.response <- clientResponse{err: cause}
+		}
 	}
-	c.pending = nil
 }
 
 // parseClientError reads the error member of a response, as far as it is well-formed.

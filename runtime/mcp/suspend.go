@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -42,7 +43,7 @@ func (r *CallRequest) Wait(ctx context.Context, state func() (string, error), wa
 	record.call.Request = r.message.appendRequest(nil)
 	r.beginWait(record)
 	defer record.session.table.addWaiting(record)()
-	if err = record.save(ctx); err == nil {
+	if err = record.save(ctx, 0); err == nil {
 		err = wait()
 	}
 	if errors.Is(err, ErrSuspended) {
@@ -84,6 +85,7 @@ func (r *CallRequest) waiting() *callRecord {
 type askedQuestion struct {
 	key, id  string
 	response <-chan clientResponse
+	again    bool // it is asked again
 }
 
 // leaveAsked keeps a question for the process that continues the call.
@@ -94,16 +96,16 @@ func (r *CallRequest) leaveAsked(q askedQuestion) {
 }
 
 // takeAsked returns the question with this key that the client was asked before the call was suspended.
-func (r *CallRequest) takeAsked(key string) (id string, response <-chan clientResponse, asked bool) {
+func (r *CallRequest) takeAsked(key string) (q askedQuestion, asked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, q := range r.asked {
-		if q.key == key {
-			r.asked = append(r.asked[:i:i], r.asked[i+1:]...)
-			return q.id, q.response, true
-		}
+	i := slices.IndexFunc(r.asked, func(q askedQuestion) bool { return q.key == key })
+	if i < 0 {
+		return q, false
 	}
-	return "", nil, false
+	q = r.asked[i]
+	r.asked = slices.Delete(r.asked, i, i+1)
+	return q, true
 }
 
 // resumeFrom makes the request that of a suspended call. Its questions were asked already.

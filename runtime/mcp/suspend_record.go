@@ -24,10 +24,10 @@ type callRecord struct {
 }
 
 // save stores the call, unless another process has taken it.
-func (c *callRecord) save(ctx context.Context) error {
+func (c *callRecord) save(ctx context.Context, patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.changeLocked(ctx, func(ctx context.Context) (bool, error) {
+	return c.changeLocked(ctx, patience, func(ctx context.Context) (bool, error) {
 		saved, err := c.session.table.saveSuspended(ctx, c.session, c.stored, &c.call)
 		if saved {
 			c.stored.Version++
@@ -36,7 +36,8 @@ func (c *callRecord) save(ctx context.Context) error {
 	})
 }
 
-// ask adds a question that the client was asked, unless it was asked by another process.
+// ask adds a question that the client was asked, unless it was asked by another process. While the store is
+// unavailable the question is not stored: a process that continued the call would ask again.
 func (c *callRecord) ask(ctx context.Context, key, id string) error {
 	c.mu.Lock()
 	isNew := !slices.ContainsFunc(c.call.Asked, func(q suspendedQuestion) bool { return q.ID == id })
@@ -47,7 +48,7 @@ func (c *callRecord) ask(ctx context.Context, key, id string) error {
 	if !isNew {
 		return nil
 	}
-	return c.save(ctx)
+	return ignoreUnavailable(c.save(ctx, 0))
 }
 
 // newQuestion returns a question that the client was asked, with its event.
@@ -63,22 +64,30 @@ func (c *callRecord) newQuestion(key, id string) suspendedQuestion {
 	return out
 }
 
-// answer sets the answer to a question. It is stored if the call waits for other answers.
+// answer sets the answer to a question. It is stored if the call waits for other answers, as ask does.
 func (c *callRecord) answer(ctx context.Context, id string, r clientResponse) error {
 	c.mu.Lock()
+	asked := c.call.Asked
+	key := asked[slices.IndexFunc(asked, func(q suspendedQuestion) bool { return q.ID == id })].Key
 	more := false
-	for i := range c.call.Asked {
-		q := &c.call.Asked[i]
-		if q.ID == id {
-			q.answer(r)
+	for i := range asked {
+		if asked[i].Key == key { // it may have been asked several times
+			asked[i].answer(r)
 		}
-		more = more || !q.isAnswered()
+		more = more || !asked[i].isAnswered()
 	}
 	c.mu.Unlock()
 	if !more {
 		return nil
 	}
-	return c.save(ctx)
+	return ignoreUnavailable(c.save(ctx, 0))
+}
+
+func ignoreUnavailable(err error) error {
+	if errors.Is(err, ErrUnavailable) {
+		return nil
+	}
+	return err
 }
 
 // release has another process continue the call when its client returns.
@@ -86,7 +95,7 @@ func (c *callRecord) release(ctx context.Context) error {
 	c.mu.Lock()
 	c.call.Released = true
 	c.mu.Unlock()
-	return c.save(ctx)
+	return c.save(ctx, storeTimeout)
 }
 
 // end removes the record of a call that goes on here. It reports whether another process has taken the call
@@ -94,7 +103,7 @@ func (c *callRecord) release(ctx context.Context) error {
 func (c *callRecord) end(ctx context.Context) (taken bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err = c.changeLocked(ctx, func(ctx context.Context) (bool, error) {
+	err = c.changeLocked(ctx, storeTimeout, func(ctx context.Context) (bool, error) {
 		if c.stored.Version == 0 { // it is gone
 			return true, nil
 		}
@@ -122,17 +131,21 @@ func (c *callRecord) refresh(ctx context.Context) error {
 	return c.loadLocked(ctx)
 }
 
-// changeLocked repeats a change of the record until it succeeds, or another process has taken the call.
-func (c *callRecord) changeLocked(ctx context.Context, change func(context.Context) (bool, error)) error {
+// changeLocked repeats a change of the record until it succeeds, or another process has taken the call. It
+// waits for an unavailable store for as long as it has patience.
+func (c *callRecord) changeLocked(
+	ctx context.Context, patience time.Duration, change func(context.Context) (bool, error),
+) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
+	began := time.Now()
 	for !c.taken {
 		changed, err := change(ctx)
 		if err == nil && !changed {
 			err = c.loadLocked(ctx)
 		}
 		switch {
-		case changed, err != nil && !errors.Is(err, ErrUnavailable):
+		case changed, err != nil && (!errors.Is(err, ErrUnavailable) || time.Since(began) >= patience):
 			return err
 		case err != nil:
 			select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 )
 
 // errTaken reports that another request of the client is about to continue the same call here.
@@ -54,12 +55,17 @@ func (s *Server) continueSuspended(
 func (resp *postResponse) takeSuspended(ctx context.Context, record StoredCall) (taken bool, err error) {
 	sess, call := resp.session, resp.suspended
 	for _, q := range call.Asked {
+		i := slices.IndexFunc(resp.asked, func(first askedQuestion) bool { return first.key == q.Key })
+		if i >= 0 { // asked several times
+			sess.requests.alias(q.ID, resp.asked[i].id)
+			continue
+		}
 		response, ok := sess.requests.adopt(q.ID)
 		if !ok {
 			err = errTaken
 			break
 		}
-		resp.asked = append(resp.asked, askedQuestion{q.Key, q.ID, response})
+		resp.asked = append(resp.asked, askedQuestion{q.Key, q.ID, response, !call.Released})
 	}
 	if err == nil {
 		resp.stream = sess.log.openStream(resp.packet.requestIDs())
@@ -80,7 +86,7 @@ func (resp *postResponse) serveSuspended(seen uint64) {
 		switch {
 		case q.isAnswered():
 			resp.session.requests.resolve(q.ID, q.response())
-		case q.Seq > seen:
+		case resp.suspended.Released && q.Seq > seen:
 			resp.sendEventLocked(q.Frame)
 		}
 	}

@@ -70,6 +70,9 @@ func (c *suspendedCall) continues() *streamName {
 	return c.Continues
 }
 
+// isSameAs reports whether a question was asked instead of another one.
+func (q *suspendedQuestion) isSameAs(other suspendedQuestion) bool { return q.Key == other.Key }
+
 func (q *suspendedQuestion) isAnswered() bool { return q.Result != nil || q.Error != nil }
 
 // response returns the answer of the client.
@@ -137,6 +140,9 @@ func (t *sessions) storeAnswer(
 			return true, &call.In, nil
 		}
 		i := slices.IndexFunc(call.Asked, func(q suspendedQuestion) bool { return q.ID == id })
+		if response.err != nil && slices.ContainsFunc(call.Asked[i+1:], call.Asked[i].isSameAs) {
+			return true, nil, nil // it was cancelled, and asked again
+		}
 		call.Asked[i].answer(response)
 		if stored, err := t.saveSuspended(ctx, sess, record, call); stored || err != nil {
 			return true, nil, err

@@ -111,35 +111,77 @@ func TestSuspendedCallHasTheAnswerThatCameBeforeItsClient(t *testing.T) {
 }
 
 func TestCallOfADeadProcessContinuesInAnotherOne(t *testing.T) {
-	for claim, before := range map[string]bool{"answered before the client returns": true, "answered afterwards": false} {
+	withDeadProcess(t, func(s *suspended) {
+		s.all[2].answer(s.session, s.question, "Ada")
+		back := s.all[1].get(s.t.Context(), s.session, s.last)
+		defer back.close()
+		back.expectReply("suspended, " + answerOfAda)
+	})
+}
+
+// The answer may have died with the process.
+func TestQuestionOfADeadProcessIsAskedAgain(t *testing.T) {
+	for claim, toTheFirst := range map[string]bool{"and answered": false, "and the answer to the first one counts, too": true} {
 		t.Run(claim, func(t *testing.T) {
 			withDeadProcess(t, func(s *suspended) {
-				if before {
-					s.all[2].answer(s.session, s.question, "Ada")
-				}
 				back := s.all[1].get(s.t.Context(), s.session, s.last)
 				defer back.close()
-				synctest.Wait()
-				s.all[2].answer(s.session, s.question, "Ada")
+				question := back.expectAgain(s.question)
+				if toTheFirst {
+					question = s.question
+				}
+				s.all[2].answer(s.session, question, "Ada")
+				s.all[2].answer(s.session, question, "Eve")
 				back.expectReply("suspended, " + answerOfAda)
 			})
 		})
 	}
 }
 
-func TestCallOfTwoDeadProcessesContinuesInAThirdOne(t *testing.T) {
+// Clients answer so when a question is cancelled.
+func TestErrorToAQuestionThatIsAskedAgainIsNoAnswer(t *testing.T) {
 	withDeadProcess(t, func(s *suspended) {
-		first := s.all[1].get(s.t.Context(), s.session, s.last)
-		defer first.close()
-		synctest.Wait()
-		s.all[1].vanish()
-		synctest.Wait()
-		back := s.all[2].get(s.t.Context(), s.session, s.last)
+		back := s.all[1].get(s.t.Context(), s.session, s.last)
 		defer back.close()
-		synctest.Wait()
-		s.all[2].answer(s.session, s.question, "Ada")
-		back.expectReply("suspended, suspended, " + answerOfAda)
+		again := back.expectAgain(s.question)
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"error":{"code":-32603,"message":"cancelled"}}`, s.question)
+		for _, p := range s.all[1:] {
+			p.send(s.t.Context(), "POST", body, s.session...).Body.Close()
+		}
+		s.all[2].answer(s.session, again, "Ada")
+		back.expectReply("suspended, " + answerOfAda)
 	})
+}
+
+// expectAgain expects that a question is cancelled and asked again, and returns its new id.
+func (s *stream) expectAgain(id string) (again string) {
+	s.t.Helper()
+	s.expect(`"method":"notifications/cancelled"`, `"requestId":"`+id+`"`)
+	if again = s.question(); again == id {
+		s.t.Errorf("the question has the id of the cancelled one")
+	}
+	return again
+}
+
+func TestCallOfTwoDeadProcessesContinuesInAThirdOne(t *testing.T) {
+	for claim, nth := range map[string]int{"the first question is answered": 0, "the second": 1, "the third": 2} {
+		t.Run(claim, func(t *testing.T) {
+			withDeadProcess(t, func(s *suspended) {
+				questions := []string{s.question}
+				first := s.all[1].get(s.t.Context(), s.session, s.last)
+				defer first.close()
+				questions = append(questions, first.expectAgain(s.question))
+				s.all[1].vanish()
+				synctest.Wait()
+				back := s.all[2].get(s.t.Context(), s.session, s.last)
+				defer back.close()
+				back.expect("notifications/cancelled")
+				questions = append(questions, back.expectAgain(questions[1]))
+				s.all[2].answer(s.session, questions[nth], "Ada")
+				back.expectReply("suspended, suspended, " + answerOfAda)
+			})
+		})
+	}
 }
 
 func TestProcessThatWasTakenForDeadEndsItsCallWithoutAReply(t *testing.T) {
@@ -148,7 +190,7 @@ func TestProcessThatWasTakenForDeadEndsItsCallWithoutAReply(t *testing.T) {
 		synctest.Wait()
 		back := s.all[1].get(s.t.Context(), s.session, s.last)
 		defer back.close()
-		synctest.Wait()
+		back.expectAgain(s.question)
 		s.all[0].answer(s.session, s.question, "Ada")
 		if message := events.next(); message != "" {
 			s.t.Errorf("the first process has sent %s", message)
@@ -173,12 +215,12 @@ func TestProcessThatWasTakenForDeadStopsToWaitForATakenCall(t *testing.T) {
 		synctest.Wait()
 		back := s.all[1].get(s.t.Context(), s.session, s.last)
 		defer back.close()
-		synctest.Wait()
+		again := back.expectAgain(s.question)
 		s.all[0].server.Heard("", nil) // it hears again
 		if message := events.next(); message != "" {
 			s.t.Errorf("the first process has sent %s", message)
 		}
-		s.all[1].answer(s.session, s.question, "Ada")
+		s.all[1].answer(s.session, again, "Ada")
 		back.expectReply("suspended, " + answerOfAda)
 	})
 }

@@ -38,6 +38,9 @@ var typesTopic = &Topic{"types", "How types are written", []Section{
 			{"object({ id = integer, note = optional(string) })", "A value with named members."},
 			{`enum("open", "paid")`, "One of some values."},
 			{`enum({ open = "Open orders" })`, "One of some values, each with a title."},
+			{"one_of(string, list(string))", "A value of one of several types, which is kept as it is " +
+				"sent: an alternative has no defaults. An error is that of the nearest alternative. Expressions read " +
+				"the members of all objects among the alternatives; one that some lack may be null."},
 			{`file("A scan", { max_size = "10MiB", types = ["image/*"] })`, "A file that the caller has " +
 				"uploaded with POST /files. For inputs of tools. See hatchel docs files."},
 			{"optional(T)", "May be omitted, and is null then. For inputs and members. Null counts as omitted, " +

@@ -23,7 +23,7 @@ var fileType = func() *schema.Type {
 func programType(t *schema.Type) *schema.Type {
 	seen := t
 	switch {
-	case t == nil || t.Kind == schema.Any && t.HeldCuts() == nil:
+	case t == nil || t.Kind == schema.Any && t.OneOf == nil && t.HeldCuts() == nil:
 		return eval.AnyType
 	case t.Kind == schema.Any:
 		return t

@@ -1,0 +1,222 @@
+// Package dbschema generates tools from the tables of a database: list and get, and with Writes insert and update.
+package dbschema
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"hatchel/cmd/hatchel/importer"
+)
+
+// Query runs one SELECT without values in a read-only transaction and returns its rows.
+type Query func(ctx context.Context, text string) ([]map[string]any, error)
+
+// kind is what a column holds, as far as tools care.
+type kind int
+
+const (
+	opaque   kind = iota // can be read as text; tools do not take a value of it
+	binary               // left out
+	text                 // also enumerations
+	integer              //
+	number               //
+	boolean              //
+	date                 //
+	instant              // date and time
+	uuid                 //
+	document             // JSON
+)
+
+// table is one table or view.
+type table struct {
+	schema, name, comment string
+	ref                   string // as SQL names it
+	qualified             bool   // the schema is not searched by default
+	view                  bool
+	columns               []*column
+	key                   []string // of the primary key, or of a unique index without nulls
+	indexed               []string // columns of indexes, the first ones of indexes first
+}
+
+// column is one column. Its name and ref hold no line break and no hidden character.
+type column struct {
+	name, ref, comment string
+	typ                string // as the database names it
+	kind               kind
+	list               bool // an array
+	nullable           bool
+	hasDefault         bool
+	generated          bool // the database computes it, or numbers it
+	maxLength          int
+	values             []string // of an enumeration or CHECK (x IN …); empty for none
+}
+
+func (t *table) origin() string { return strings.TrimPrefix(t.schema+"."+t.name, ".") }
+
+func (t *table) column(name string) *column {
+	for _, c := range t.columns {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// dialect reads the catalog of one kind of database.
+type dialect interface {
+	// columns returns one row for each column: table_schema, table_name, table_ref, qualified, is_view, table_comment,
+	// column_name, column_ref, data_type, nullable, has_default, generated, comment, enum_values (JSON or absent).
+	columns(ctx context.Context, q Query) ([]map[string]any, error)
+	// indexes returns one row for each column of an index, in the order of the index: table_schema, table_name,
+	// index_name, is_primary, is_unique, column_name.
+	indexes(ctx context.Context, q Query) ([]map[string]any, error)
+	// checks returns the conditions of the tables: table_schema, table_name, clause.
+	checks(ctx context.Context, q Query) ([]map[string]any, error)
+	classify(row map[string]any, c *column)
+	quote(name string) string
+}
+
+var dialects = map[string]dialect{"postgres": postgres{}, "mysql": mysql{}, "sqlite": sqlite{}}
+
+// readTables reads all tables that the connection can read.
+func readTables(ctx context.Context, d dialect, q Query, r *importer.Result) ([]*table, error) {
+	rows, err := d.columns(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var tables []*table
+	byName := map[[2]string]*table{}
+	for _, row := range rows {
+		id := [2]string{str(row, "table_schema"), str(row, "table_name")}
+		t := byName[id]
+		if t == nil {
+			t = &table{schema: id[0], name: id[1], comment: str(row, "table_comment"), ref: str(row, "table_ref"),
+				qualified: truth(row, "qualified"), view: truth(row, "is_view")}
+			byName[id] = t
+			if !nameable(id[0]) || !nameable(id[1]) {
+				r.Lose(t.origin(), tableLeftOut, "its name cannot be written in a statement of a file", "")
+				continue
+			}
+			tables = append(tables, t)
+		}
+		t.addColumn(d, row, r)
+	}
+	if rows, err = d.indexes(ctx, q); err != nil {
+		return nil, err
+	}
+	for _, index := range groupRows(rows) {
+		if t := byName[[2]string{str(index[0], "table_schema"), str(index[0], "table_name")}]; t != nil {
+			t.addIndex(index)
+		}
+	}
+	if rows, err = d.checks(ctx, q); err != nil {
+		r.Lose("CHECK constraints", "not read", err.Error(), "")
+	}
+	for _, row := range rows {
+		if t := byName[[2]string{str(row, "table_schema"), str(row, "table_name")}]; t != nil {
+			t.addChecks(str(row, "clause"))
+		}
+	}
+	return tables, nil
+}
+
+func (t *table) addColumn(d dialect, row map[string]any, r *importer.Result) {
+	c := &column{name: str(row, "column_name"), ref: str(row, "column_ref"), comment: str(row, "comment"),
+		typ: str(row, "data_type"), nullable: truth(row, "nullable"), hasDefault: truth(row, "has_default"),
+		generated: truth(row, "generated")}
+	if c.name == "" {
+		return // a table without columns
+	}
+	if !nameable(c.name) {
+		r.Lose(t.origin(), "column left out", fmt.Sprintf("the name %q cannot be written in a statement of a file",
+			c.name), c.name)
+		return
+	}
+	if importer.Hidden(c.comment) {
+		r.Lose(t.origin(), "comment cleaned", "that of "+c.name+" has characters that a reviewer cannot see", c.name)
+	}
+	if d.classify(row, c); c.kind == binary {
+		r.Lose(t.origin(), "column left out", fmt.Sprintf("%s has the type %s", c.name, c.typ), c.name)
+		if !c.nullable && !c.hasDefault && !c.generated {
+			t.columns = append(t.columns, c) // insert needs it
+		}
+		return
+	}
+	if len(c.values) > 0 {
+		c.setValues(c.values)
+	}
+	t.columns = append(t.columns, c)
+}
+
+// maxValues is the maximum number of values of an enumeration.
+const maxValues = 60
+
+func (c *column) setValues(values []string) {
+	if len(values) <= maxValues && !slices.ContainsFunc(values, func(v string) bool { return !nameable(v) }) {
+		c.values = values
+		return
+	}
+	c.values = nil
+	first := values[:min(len(values), 20)]
+	note := fmt.Sprintf("One of %d values, such as %s.", len(values), strings.Join(first, ", "))
+	c.comment = strings.TrimSpace(c.comment + " " + note)
+}
+
+// addIndex adds the columns of one index.
+func (t *table) addIndex(index []map[string]any) {
+	var names []string
+	unique := truth(index[0], "is_unique")
+	for _, row := range index {
+		c := t.column(str(row, "column_name"))
+		if c == nil || c.kind == binary {
+			return
+		}
+		unique = unique && !c.nullable
+		names = append(names, c.name)
+	}
+	if truth(index[0], "is_primary") || unique && t.key == nil {
+		t.key = names
+	}
+	t.indexed = append(t.indexed, names...)
+}
+
+// groupRows groups adjacent rows of one index.
+func groupRows(rows []map[string]any) (groups [][]map[string]any) {
+	id := func(row map[string]any) string {
+		return str(row, "table_schema") + "\x00" + str(row, "table_name") + "\x00" + str(row, "index_name")
+	}
+	for i, row := range rows {
+		if i == 0 || id(row) != id(rows[i-1]) {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], row)
+	}
+	return groups
+}
+
+// nameable reports whether a name can be written in a template, and is the same after the normalization of the language.
+func nameable(name string) bool {
+	return !importer.Hidden(name) && !strings.ContainsAny(name, "\n\t") && importer.TemplateHolds(name) &&
+		norm.NFC.IsNormalString(name)
+}
+
+func str(row map[string]any, member string) string {
+	s, _ := row[member].(string)
+	return s
+}
+
+func truth(row map[string]any, member string) bool {
+	switch v := row[member].(type) {
+	case bool:
+		return v
+	case int:
+		return v != 0
+	case int64:
+		return v != 0
+	}
+	return false
+}

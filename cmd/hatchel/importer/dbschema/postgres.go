@@ -1,0 +1,106 @@
+package dbschema
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+type postgres struct{}
+
+// userTables are the conditions on a relation c in a namespace n that the role can read.
+const userTables = ` c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+  AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%'
+  AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+  AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend x
+    WHERE x.classid = 'pg_catalog.pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') `
+
+func (postgres) columns(ctx context.Context, q Query) ([]map[string]any, error) {
+	return q(ctx, `SELECT n.nspname AS table_schema, c.relname AS table_name, c.relkind IN ('v', 'm') AS is_view,
+  NOT pg_catalog.pg_table_is_visible(c.oid) AS qualified,
+  CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN '' ELSE quote_ident(n.nspname) || '.' END
+    || quote_ident(c.relname) AS table_ref,
+  pg_catalog.obj_description(c.oid, 'pg_class') AS table_comment,
+  a.attname AS column_name, quote_ident(a.attname) AS column_ref,
+  pg_catalog.format_type(a.atttypid, a.atttypmod) AS data_type,
+  b.typname::text AS base_type, b.typtype::text AS base_kind, e.typname::text AS element_type,
+  CASE WHEN b.typname IN ('varchar', 'bpchar') THEN
+    CASE WHEN a.atttypmod > 4 THEN a.atttypmod - 4 WHEN t.typtypmod > 4 THEN t.typtypmod - 4 END END AS max_length,
+  NOT (a.attnotnull OR t.typnotnull) AS nullable, a.atthasdef OR t.typdefault IS NOT NULL AS has_default,
+  a.attgenerated <> '' OR a.attidentity <> ''
+    OR COALESCE(pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false) AS generated,
+  pg_catalog.col_description(c.oid, a.attnum) AS comment,
+  (SELECT json_agg(v.enumlabel ORDER BY v.enumsortorder)::text FROM pg_catalog.pg_enum v
+    WHERE v.enumtypid = b.oid) AS enum_values
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+JOIN pg_catalog.pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+LEFT JOIN pg_catalog.pg_type e ON e.oid = b.typelem AND b.typcategory = 'A'
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+WHERE`+userTables+`ORDER BY n.nspname, c.relname, a.attnum`)
+}
+
+func (postgres) indexes(ctx context.Context, q Query) ([]map[string]any, error) {
+	return q(ctx, `SELECT n.nspname AS table_schema, c.relname AS table_name, i.indexrelid::text AS index_name,
+  i.indisprimary AS is_primary, i.indisunique AND i.indexprs IS NULL AS is_unique, a.attname AS column_name
+FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, position)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
+WHERE i.indisvalid AND i.indpred IS NULL AND k.position <= i.indnkeyatts AND`+userTables+
+		`ORDER BY n.nspname, c.relname, NOT i.indisprimary, NOT i.indisunique, i.indexrelid, k.position`)
+}
+
+func (postgres) checks(ctx context.Context, q Query) ([]map[string]any, error) {
+	return q(ctx, `SELECT n.nspname AS table_schema, c.relname AS table_name, pg_get_constraintdef(k.oid) AS clause
+FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype = 'c' AND`+userTables+`
+UNION ALL
+SELECT n.nspname, c.relname,
+  replace(pg_get_constraintdef(k.oid), 'VALUE', quote_ident(a.attname))
+FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_attribute a ON a.atttypid = k.contypid
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype = 'c' AND k.contypid <> 0 AND a.attnum > 0 AND NOT a.attisdropped AND`+userTables+`
+ORDER BY 1, 2, 3`)
+}
+
+// postgresKinds are the kinds of the types of PostgreSQL. A type that is not listed is opaque.
+var postgresKinds = map[string]kind{
+	"int2": integer, "int4": integer, "int8": integer, "oid": integer,
+	"float4": number, "float8": number, "numeric": number,
+	"bool": boolean, "date": date, "timestamp": instant, "timestamptz": instant, "uuid": uuid,
+	"text": text, "varchar": text, "bpchar": text, "name": text, "citext": text,
+	"json": document, "jsonb": document, "bytea": binary,
+}
+
+func (postgres) classify(row map[string]any, c *column) {
+	base := str(row, "base_type")
+	if element := str(row, "element_type"); element != "" {
+		base, c.list = element, true
+	}
+	c.kind = postgresKinds[base]
+	if str(row, "base_kind") == "c" || c.list && c.kind == binary {
+		c.kind = binary // a composite type
+	}
+	switch n := row["max_length"].(type) {
+	case int:
+		c.maxLength = n
+	case int64:
+		c.maxLength = int(n)
+	}
+	if v := str(row, "enum_values"); v != "" && json.Unmarshal([]byte(v), &c.values) == nil {
+		c.kind = text
+	}
+}
+
+func (postgres) quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// lengthOf returns the number in parentheses of a type such as varchar(80), or 0.
+func lengthOf(typ string) int {
+	_, rest, _ := strings.Cut(typ, "(")
+	n, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), ")")))
+	return max(n, 0)
+}

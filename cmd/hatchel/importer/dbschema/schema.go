@@ -1,0 +1,238 @@
+package dbschema
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"hatchel/cmd/hatchel/importer"
+)
+
+// Options select tables and tools.
+type Options struct {
+	Kind       string   // of the connection: postgres, mysql or sqlite
+	Connection string   // its name
+	Tables     []string // patterns of names, such as invoices, orders_* or sales.*; empty for all
+	Writes     bool     // also insert and update
+	All        bool     // also without Tables as many tools as there are
+}
+
+const tableLeftOut = "table left out" // a kind of loss
+
+// maxTools is the maximum number of tools without patterns.
+const maxTools = 40
+
+// Import generates tools for the tables of the database that q queries.
+func Import(ctx context.Context, q Query, o Options) (*importer.Result, error) {
+	d := dialects[o.Kind]
+	if d == nil {
+		return nil, fmt.Errorf("connection %q is of the kind %s; tables can be read from postgres, mysql and sqlite",
+			o.Connection, o.Kind)
+	}
+	r := &importer.Result{Source: "schema " + o.Kind + " " + o.Connection}
+	tables, err := readTables(ctx, d, q, r)
+	if err != nil {
+		return nil, err
+	}
+	if tables, err = selectTables(tables, o.Tables); err != nil {
+		return nil, err
+	}
+	g := &generator{options: o, dialect: d, result: r, names: importer.Names{}}
+	for _, t := range tables {
+		g.addTable(t)
+	}
+	if n := len(r.Blocks); n > maxTools && len(o.Tables) == 0 && !o.All {
+		return nil, fmt.Errorf("%d tables give %d tools, and agents choose badly among more than %d. Select tables with "+
+			"--table, as in --table '%s,%s', or take all with --all. The tables: %s", len(tables), n, maxTools,
+			tables[0].name, tables[1].name, tableNames(tables))
+	}
+	r.Losses = slices.DeleteFunc(r.Losses, func(l importer.Loss) bool {
+		return l.Kind != tableLeftOut && !slices.ContainsFunc(tables, func(t *table) bool { return l.Name == t.origin() })
+	})
+	return r, nil
+}
+
+func tableNames(tables []*table) string {
+	const maxNames = 200
+	var names []string
+	for _, t := range tables[:min(len(tables), maxNames)] {
+		names = append(names, importer.Printable(shortName(t)))
+	}
+	if len(tables) > maxNames {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// shortName returns the name of a table, with its schema if statements need it.
+func shortName(t *table) string {
+	if t.qualified {
+		return t.schema + "." + t.name
+	}
+	return t.name
+}
+
+// selectTables returns the tables that a pattern matches. Each pattern must match one.
+func selectTables(tables []*table, patterns []string) (selected []*table, err error) {
+	if len(tables) == 0 {
+		return nil, fmt.Errorf("the database has no tables that this connection may read")
+	}
+	if len(patterns) == 0 {
+		return tables, nil
+	}
+	used := map[string]bool{}
+	for _, t := range tables {
+		matches := false
+		for _, p := range patterns {
+			byName, err := path.Match(p, t.name)
+			if err != nil {
+				return nil, fmt.Errorf("--table %s is not a valid pattern: * matches any characters, ? one", p)
+			}
+			full, _ := path.Match(p, t.schema+"."+t.name)
+			if byName || full {
+				matches, used[p] = true, true
+			}
+		}
+		if matches {
+			selected = append(selected, t)
+		}
+	}
+	for _, p := range patterns {
+		if !used[p] {
+			return nil, fmt.Errorf("--table %s matches no table. The tables: %s", p, tableNames(tables))
+		}
+	}
+	return selected, nil
+}
+
+// generator generates the tools of one database.
+type generator struct {
+	options Options
+	dialect dialect
+	result  *importer.Result
+	names   importer.Names
+}
+
+const (
+	maxName        = 50 // of a tool: clients put the name of the server before it
+	maxFilters     = 8  // columns of list
+	maxDescription = 1000
+)
+
+// addTable adds the tools of one table.
+func (g *generator) addTable(t *table) {
+	if len(t.readable()) == 0 {
+		g.result.Lose(t.origin(), tableLeftOut, "it has no column that can be read", "")
+		return
+	}
+	if importer.Hidden(t.comment) {
+		g.result.Lose(t.origin(), "comment cleaned", "it has characters that a reviewer cannot see", "")
+	}
+	base := importer.Identifier(t.name)
+	if t.qualified {
+		base = importer.Identifier(t.schema) + "_" + base
+	}
+	g.add(t, "list", base, g.list(t))
+	if t.key == nil {
+		if !t.view {
+			g.result.Lose(t.origin(), "no get tool", "the table has neither a primary key nor a unique index without nulls", "")
+		}
+		return
+	}
+	if c := t.unusableKey(); c != nil {
+		g.result.Lose(t.origin(), "no get tool", fmt.Sprintf("%s of the key has the type %s", c.name, c.typ), c.name)
+		return
+	}
+	g.add(t, "get", base, g.get(t))
+	if !g.options.Writes || t.view {
+		return
+	}
+	if tool := g.insert(t); tool != nil {
+		g.add(t, "insert", base, tool)
+	}
+	if tool := g.update(t); tool != nil {
+		g.add(t, "update", base, tool)
+	}
+}
+
+// tool is one tool as text. Its lines are indented when it is written.
+type tool struct {
+	description string
+	inputs      []string // blocks
+	verb        string   // query or exec
+	statement   string   // of HCL templates
+	after       string   // arguments and blocks behind the sql block
+}
+
+func (g *generator) add(t *table, verb, base string, tool *tool) {
+	name := g.names.Take(verb+"_"+base, maxName)
+	text := importer.Comment(t.origin()) + "tool " + importer.Quote(name) + " {\n" +
+		"description = " + importer.Quote(tool.description) + "\n" + strings.Join(tool.inputs, "") + "\n" +
+		"sql " + importer.Quote(g.options.Connection) + " {\n" +
+		tool.verb + " = <<-SQL\n" + indent(tool.statement, "      ") + "    SQL\n}\n" + tool.after + "}\n"
+	g.result.Blocks = append(g.result.Blocks, importer.Block{
+		File: importer.FileName(g.options.Connection + "_tables"), Text: text, Origin: t.origin(),
+	})
+}
+
+func indent(text, by string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		out.WriteString(by + line)
+	}
+	return out.String()
+}
+
+// readable returns the columns that a SELECT lists.
+func (t *table) readable() (columns []*column) {
+	for _, c := range t.columns {
+		if c.kind != binary {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// unusableKey returns a column of the key whose value no input can have, or nil.
+func (t *table) unusableKey() *column {
+	for _, name := range t.key {
+		if c := t.column(name); !c.scalar() {
+			return c
+		}
+	}
+	return nil
+}
+
+// scalar reports whether an input with one value can be compared with the column.
+func (c *column) scalar() bool { return !c.list && c.kind >= text && c.kind != document }
+
+// describe returns the description of a tool, with the comments of the table and its columns.
+func describe(first string, t *table) string {
+	out := first
+	if t.comment != "" {
+		out += " " + sentence(t.comment)
+	}
+	var columns []string
+	for _, c := range t.readable() {
+		text := plain(c.name)
+		if c.comment != "" {
+			text += " (" + strings.TrimRight(plain(c.comment), ".") + ")"
+		}
+		columns = append(columns, text)
+	}
+	return importer.Sentence(out+" Columns: "+strings.Join(columns, ", ")+".", maxDescription)
+}
+
+// plain returns a name or comment for a description: back quotes would name inputs.
+func plain(s string) string { return importer.Sentence(strings.ReplaceAll(s, "`", "'"), 300) }
+
+// sentence returns a comment with a full stop.
+func sentence(s string) string {
+	s = plain(s)
+	if s != "" && !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "!") && !strings.HasSuffix(s, "?") {
+		s += "."
+	}
+	return s
+}

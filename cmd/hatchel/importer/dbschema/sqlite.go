@@ -1,0 +1,73 @@
+package dbschema
+
+import (
+	"context"
+	"strings"
+)
+
+type sqlite struct{}
+
+const sqliteTables = ` FROM sqlite_master m WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\' `
+
+func (d sqlite) columns(ctx context.Context, q Query) ([]map[string]any, error) {
+	rows, err := q(ctx, `SELECT '' AS table_schema, m.name AS table_name, m.type = 'view' AS is_view, 0 AS qualified,
+  p.name AS column_name, p.type AS data_type, NOT (p."notnull" OR p.pk > 0) AS nullable,
+  p.dflt_value IS NOT NULL AND upper(p.dflt_value) <> 'NULL' AS has_default,
+  p.hidden > 1 OR (p.pk = 1 AND upper(p.type) = 'INTEGER'
+    AND (SELECT count(*) FROM pragma_table_info(m.name) k WHERE k.pk > 0) = 1) AS generated
+FROM (SELECT m.name, m.type`+sqliteTables+`) m JOIN pragma_table_xinfo(m.name) p
+WHERE p.hidden <> 1 ORDER BY m.name, p.cid`)
+	addRefs(d, rows)
+	return rows, err
+}
+
+func (sqlite) indexes(ctx context.Context, q Query) ([]map[string]any, error) {
+	return q(ctx, `SELECT * FROM (SELECT '' AS table_schema, m.name AS table_name, '' AS index_name, 1 AS is_primary,
+  1 AS is_unique, p.name AS column_name, p.pk AS position
+FROM (SELECT m.name`+sqliteTables+`AND m.type = 'table') m JOIN pragma_table_info(m.name) p WHERE p.pk > 0
+UNION ALL
+SELECT '', m.name, l.name, 0, l."unique", i.name, i.seqno
+FROM (SELECT m.name`+sqliteTables+`AND m.type = 'table') m JOIN pragma_index_list(m.name) l
+JOIN pragma_index_info(l.name) i WHERE l.origin <> 'pk' AND NOT l.partial)
+ORDER BY table_name, is_primary DESC, is_unique DESC, index_name, position`)
+}
+
+func (sqlite) checks(ctx context.Context, q Query) ([]map[string]any, error) {
+	return q(ctx, `SELECT '' AS table_schema, m.name AS table_name, m.sql AS clause`+sqliteTables+
+		`AND m.type = 'table' AND m.sql IS NOT NULL ORDER BY m.name`)
+}
+
+// classify follows the rules of type affinity, after the usual names of types.
+func (sqlite) classify(_ map[string]any, c *column) {
+	typ := strings.ToUpper(c.typ)
+	has := func(parts ...string) bool {
+		for _, part := range parts {
+			if strings.Contains(typ, part) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("BOOL"):
+		c.kind = boolean
+	case has("POINT"), typ == "", typ == "ANY":
+		c.kind = opaque
+	case has("INT"):
+		c.kind = integer
+	case has("DATETIME", "TIMESTAMP"):
+		c.kind = instant
+	case has("DATE"):
+		c.kind = date
+	case has("UUID", "CHAR", "TEXT", "CLOB", "STRING"):
+		c.kind, c.maxLength = text, 0
+	case has("JSON"):
+		c.kind = document
+	case has("BLOB"):
+		c.kind = binary
+	case has("REAL", "FLOA", "DOUB", "DEC", "NUM"):
+		c.kind = number
+	}
+}
+
+func (sqlite) quote(name string) string { return quoteIfNeeded(name, `"`) }

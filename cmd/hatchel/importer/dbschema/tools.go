@@ -1,0 +1,241 @@
+package dbschema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hatchel/cmd/hatchel/importer"
+)
+
+// list returns the tool that lists rows. It filters by indexed columns, because others make the database read all rows;
+// a view has no indexes, so it filters by all.
+func (g *generator) list(t *table) *tool {
+	tool := &tool{description: describe("List rows of "+plain(shortName(t))+".", t), verb: "query"}
+	names := importer.Names{"sort": true, "descending": true, "limit": true, "offset": true}
+	columns := t.filters()
+	var where strings.Builder
+	for i, c := range columns {
+		if i == maxFilters {
+			g.result.Lose(t.origin(), "fewer filters", fmt.Sprintf("list filters by %d columns, and %d more are indexed",
+				maxFilters, len(columns)-maxFilters), "")
+			columns = columns[:maxFilters]
+			break
+		}
+		g.addFilter(tool, &where, names, c)
+	}
+	if len(columns) == 0 && !t.view {
+		g.result.Lose(t.origin(), "no filters", "no column of the table is indexed", "")
+	}
+	order := g.addSort(tool, t, columns)
+	tool.inputs = append(tool.inputs,
+		input("limit", `optional(integer("Rows at most", { min = 1, max = 200 }), 50)`),
+		input("offset", `optional(integer("Rows to skip", { min = 0 }), 0)`))
+	tool.statement = "SELECT " + wrap(refs(t.readable())) + "\nFROM " + importer.Template(t.ref) + "\n"
+	if where.Len() > 0 {
+		tool.statement += "WHERE 1 = 1\n" + where.String()
+	}
+	tool.statement += order + "LIMIT ${input.limit} OFFSET ${input.offset}\n"
+	return tool
+}
+
+// filters returns the columns that list can filter by, without repetition.
+func (t *table) filters() (columns []*column) {
+	names := t.indexed
+	if t.view && len(names) == 0 {
+		for _, c := range t.columns[:min(len(t.columns), maxFilters)] {
+			names = append(names, c.name)
+		}
+	}
+	for _, name := range names {
+		if c := t.column(name); c.scalar() && !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// addFilter adds the inputs that compare with one column: a range for numbers, dates and times, otherwise one value.
+func (g *generator) addFilter(tool *tool, where *strings.Builder, names importer.Names, c *column) {
+	compare := func(suffix, operator, note string) {
+		name := names.Take(importer.Identifier(c.name)+suffix, 60)
+		tool.inputs = append(tool.inputs, input(name, "optional("+g.typeOf(c, note)+")"))
+		fmt.Fprintf(where, "  %%{if input.%s != null} AND %s %s ${input.%s} %%{endif}\n",
+			name, importer.Template(c.ref), operator, name)
+	}
+	switch c.kind {
+	case number:
+		compare("_min", ">=", "at least")
+		compare("_max", "<=", "at most")
+	case date, instant:
+		compare("_from", ">=", "from")
+		compare("_to", "<=", "up to")
+	default:
+		compare("", "=", "")
+	}
+}
+
+// addSort adds the inputs for the order, which is total if the table has a key.
+func (g *generator) addSort(tool *tool, t *table, columns []*column) string {
+	var names, last []string
+	for _, c := range columns {
+		if strings.Contains(c.name, ".") { // ident would read a schema and a name
+			g.result.Lose(t.origin(), "no order by a column", c.name+" has a dot in its name", c.name)
+			continue
+		}
+		names = append(names, importer.Quote(c.name))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	for _, name := range t.key {
+		last = append(last, ", "+importer.Template(t.column(name).ref))
+	}
+	tool.inputs = append(tool.inputs,
+		input("sort", "optional(enum("+strings.Join(names, ", ")+"), "+names[0]+")"),
+		input("descending", `optional(bool("Whether the largest comes first"), false)`))
+	return "ORDER BY ${ident(input.sort)} %{if input.descending} DESC %{endif}" + strings.Join(last, "") + "\n"
+}
+
+// get returns the tool that reads one row by its key.
+func (g *generator) get(t *table) *tool {
+	tool := &tool{description: describe("Get one row of "+plain(shortName(t))+" by its key.", t), verb: "query"}
+	names := importer.Names{}
+	tool.statement = "SELECT " + wrap(refs(t.readable())) + "\nFROM " + importer.Template(t.ref) + "\n" +
+		"WHERE " + g.keyCondition(tool, t, names) + "\n"
+	tool.after = notFound(t, "output.row != null") + "result = \"output.row\"\n"
+	return tool
+}
+
+// keyCondition adds the inputs of the key.
+func (g *generator) keyCondition(tool *tool, t *table, names importer.Names) string {
+	var conditions []string
+	for _, column := range t.key {
+		c := t.column(column)
+		name := names.Take(importer.Identifier(c.name), 60)
+		tool.inputs = append(tool.inputs, input(name, g.typeOf(c, "")))
+		conditions = append(conditions, importer.Template(c.ref)+" = ${input."+name+"}")
+	}
+	return strings.Join(conditions, " AND ")
+}
+
+func notFound(t *table, that string) string {
+	return "expect " + importer.Quote("there is no row of "+plain(shortName(t))+" with this key") +
+		" { that = " + importer.Quote(that) + " }\n"
+}
+
+// insert returns the tool that inserts one row, or nil if a required column has no input.
+func (g *generator) insert(t *table) *tool {
+	tool := &tool{description: describe("Insert one row into "+plain(shortName(t))+".", t), verb: "exec"}
+	names := importer.Names{}
+	var columns, values, laterColumns, laterValues []string
+	for _, c := range t.columns {
+		switch {
+		case c.generated:
+			continue
+		case !c.writable() && (c.nullable || c.hasDefault):
+			g.result.Lose(t.origin(), "column not written", fmt.Sprintf("%s has the type %s", c.name, c.typ), c.name)
+			continue
+		case !c.writable():
+			g.result.Lose(t.origin(), "no insert tool", fmt.Sprintf("%s is required and has the type %s", c.name, c.typ),
+				c.name)
+			return nil
+		}
+		name := names.Take(importer.Identifier(c.name), 60)
+		typ, value := g.typeOf(c, ""), "${input."+name+"}"
+		if c.nullable || c.hasDefault {
+			typ = "optional(" + typ + ")"
+		}
+		tool.inputs = append(tool.inputs, input(name, typ))
+		if c.hasDefault { // the column is named only when it has a value
+			condition := "%{if input." + name + " != null}, "
+			laterColumns = append(laterColumns, condition+importer.Template(c.ref)+"%{endif}")
+			laterValues = append(laterValues, condition+value+"%{endif}")
+			continue
+		}
+		columns, values = append(columns, importer.Template(c.ref)), append(values, value)
+	}
+	if len(columns) == 0 {
+		g.result.Lose(t.origin(), "no insert tool", "every column has a default value or is generated", "")
+		return nil
+	}
+	tool.statement = "INSERT INTO " + importer.Template(t.ref) + " (\n  " + wrap(columns) + lines(laterColumns) +
+		"\n) VALUES (\n  " + wrap(values) + lines(laterValues) + "\n)\n"
+	if g.options.Kind != "mysql" { // MySQL has no RETURNING; output.last_id is the new number
+		var key []string
+		for _, name := range t.key {
+			key = append(key, importer.Template(t.column(name).ref))
+		}
+		tool.statement += "RETURNING " + strings.Join(key, ", ") + "\n"
+		tool.after = "result = \"output.row\"\n"
+	}
+	return tool
+}
+
+// update returns the tool that changes one row, or nil if there is nothing to change.
+func (g *generator) update(t *table) *tool {
+	first := "Change one row of " + plain(shortName(t)) + " by its key. What is omitted keeps its value."
+	tool := &tool{description: describe(first, t), verb: "exec"}
+	names := importer.Names{}
+	condition := g.keyCondition(tool, t, names)
+	var set []string
+	for _, c := range t.columns {
+		if c.generated || !c.writable() || slices.Contains(t.key, c.name) {
+			continue
+		}
+		name := names.Take(importer.Identifier(c.name), 60)
+		tool.inputs = append(tool.inputs, input(name, "optional("+g.typeOf(c, "")+")"))
+		ref := importer.Template(c.ref)
+		set = append(set, ref+" = COALESCE(${input."+name+"}, "+ref+")")
+	}
+	if len(set) == 0 {
+		g.result.Lose(t.origin(), "no update tool", "there is no column to change besides the key", "")
+		return nil
+	}
+	tool.statement = "UPDATE " + importer.Template(t.ref) + " SET\n  " + strings.Join(set, ",\n  ") + "\n" +
+		"WHERE " + condition + "\n"
+	tool.after = notFound(t, "output.affected == 1") + "text = " +
+		importer.Quote("Changed one row of "+plain(shortName(t))+".") + "\n"
+	return tool
+}
+
+// writable reports whether an input can have a value of the column.
+func (c *column) writable() bool { return c.kind >= text }
+
+func input(name, typ string) string {
+	return "input " + importer.Quote(name) + " { type = " + typ + " }\n"
+}
+
+func refs(columns []*column) (refs []string) {
+	for _, c := range columns {
+		refs = append(refs, importer.Template(c.ref))
+	}
+	return refs
+}
+
+func lines(parts []string) string {
+	out := ""
+	for _, part := range parts {
+		out += "\n  " + part
+	}
+	return out
+}
+
+// wrap joins a list with commas, in lines of about 100 columns.
+func wrap(list []string) string {
+	var out strings.Builder
+	width := 0
+	for i, item := range list {
+		if i > 0 {
+			out.WriteByte(',')
+			if width += len(item) + 2; width > 90 {
+				out.WriteString("\n  ")
+				width = len(item)
+			} else {
+				out.WriteByte(' ')
+			}
+		}
+		out.WriteString(item)
+	}
+	return out.String()
+}
