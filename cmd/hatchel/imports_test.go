@@ -55,6 +55,7 @@ var layers = []struct {
 		"runtime/result", "runtime/state", "runtime/task", "runtime/webhook",
 	}},
 	{of: "runtime/access", may: []string{"hcl", "runtime/call", "runtime/mcp", "runtime/policy"}},
+	{of: "runtime/toolstest", may: []string{"hcl", "hcl/*", "adapters", "runtime/result"}, tests: []string{"adapters/adaptertest", "adapters/all"}},
 	{of: "runtime/subscribe", may: []string{"runtime/call", "runtime/mcp"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
 	{of: "runtime/server", may: []string{"hcl", "runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/logging", "runtime/mcp", "runtime/source", "runtime/state"}, tests: []string{"adapters/all"}},
