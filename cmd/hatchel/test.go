@@ -117,6 +117,9 @@ func (f *testFlags) execute(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+	if f.draft != "" {
+		return f.printDraft(cmd, suite)
+	}
 	if len(suite.Diagnostics) > 0 {
 		printer.PrintDiagnostics(cmd.ErrOrStderr(), suite.Diagnostics)
 	}
@@ -131,14 +134,22 @@ func (f *testFlags) execute(cmd *cobra.Command, dir string) error {
 	case len(suite.Cases) == 0:
 		return misusef("none of %s is selected", plural(total, "test"))
 	case f.list:
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(suite.Names(), "\n"))
-		return err
+		return printer.PrintCases(suite)
 	}
 	report, err := suite.Run(cmd.Context(), f.Options)
 	if err != nil {
 		return failf("the tests were interrupted")
 	}
 	return f.finish(cmd, suite, printer, report)
+}
+
+func (f *testFlags) printDraft(cmd *cobra.Command, suite *tester.Suite) error {
+	text, err := suite.Draft(cmd.Context(), f.draft)
+	if err != nil {
+		return misusef("%s", err)
+	}
+	_, err = fmt.Fprint(cmd.OutOrStdout(), text)
+	return err
 }
 
 // readSuite loads a directory and its tests.

@@ -150,8 +150,8 @@ func (b *block) decodeAnswer(d *decode.Decoder, n *hclsyntax.Block) {
 	}
 	switch {
 	case len(n.Labels) > 1 || approves != (len(n.Labels) == 0):
-		d.Errorf(n.DefRange(), "Wrong number of labels", "An answer block is written `answer \"question\" {`, and about "+
-			"an approval `answer { approve = true }`.")
+		d.Errorf(n.DefRange(), "Wrong number of labels", "An answer block is written `answer \"question\" {`, and "+
+			"about an approval `answer { approve = true }`.")
 		return
 	case !approves && b.op != nil:
 		b.findAsk(d, n)
@@ -162,8 +162,8 @@ func (b *block) decodeAnswer(d *decode.Decoder, n *hclsyntax.Block) {
 func (b *block) decodeAfter(d *decode.Decoder, n *hclsyntax.Block) {
 	if len(n.Labels) != 1 || len(n.Body.Blocks) != 1 || n.Body.Blocks[0].Type != "sql" ||
 		len(n.Body.Blocks[0].Labels) != 1 || len(n.Body.Attributes) > 0 {
-		d.Errorf(n.DefRange(), "Query needed", "An after block has a name and one query of a SQLite database: "+
-			"after \"stored\" { sql \"ledger\" { query = \"SELECT …\" } }.")
+		d.Errorf(n.DefRange(), "Query needed", "An after block has a name, and in it one query of a SQLite database: "+
+			"sql \"ledger\" { query = \"SELECT …\" }.")
 		return
 	}
 	query := n.Body.Blocks[0]

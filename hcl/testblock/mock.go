@@ -77,8 +77,8 @@ func (m *mockBlock) decodeTimes(d *decode.Decoder, e hclsyntax.Expression) {
 // decodeMock decodes a mock block.
 func (b *block) decodeMock(d *decode.Decoder, n *hclsyntax.Block) {
 	if len(n.Labels) == 0 || mockKinds[n.Labels[0]] == nil || len(n.Labels) > 2 {
-		d.Errorf(n.DefRange(), "Wrong number of labels", "A mock block names a kind of backend, and its connection if it "+
-			"has one: `mock \"http\" \"shop\" {`. The kinds are http, sql and shell.")
+		d.Errorf(n.DefRange(), "Wrong number of labels", "A mock block names a kind of backend, and its connection if "+
+			"it has one: `mock \"http\" \"shop\" {`. The kinds are http, sql and shell.")
 		return
 	}
 	m := newMock(n.Labels[0])

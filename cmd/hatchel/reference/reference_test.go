@@ -55,7 +55,7 @@ func TestANestedBlockIsDocumentedWhereItIsUsed(t *testing.T) {
 		{"oauth2", `oauth2 in auth in connection "http" "name"`},
 		{"cache", "cache in resource, cache in tool"},
 		{"repeat", `repeat in step "name"`},
-		{"http", `http ["connection"], connection "http" "name"`},
+		{"http", `http ["connection"], connection "http" "name", mock "http" ["connection"]`},
 	} {
 		t.Run(c.topic, func(t *testing.T) {
 			var titles []string

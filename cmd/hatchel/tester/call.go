@@ -2,7 +2,6 @@ package tester
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,6 +40,8 @@ type branches struct {
 	mu   sync.Mutex
 	seen map[diag.Range][2]int // how often it was false, and true; guarded by mu
 }
+
+func newBranches() *branches { return &branches{seen: map[diag.Range][2]int{}} }
 
 func (b *branches) record(at diag.Range, holds bool) {
 	b.mu.Lock()
@@ -101,7 +102,7 @@ func (r *running) makeCall(ctx context.Context, s *Suite, seen *branches) error 
 	if err := r.request(ctx, caller); err != nil {
 		return err
 	}
-	return r.queryAfter(ctx)
+	return r.queryAfter()
 }
 
 // compileError is the mistakes of a configuration that cannot be compiled.
@@ -279,60 +280,6 @@ func (r *running) send(ctx context.Context, req *mcp.CallRequest) (*mcp.Question
 		return document.Questions, nil
 	}
 	return nil, r.readDocument(append(document.Members.AppendJSON([]byte{'{'}), '}'))
-}
-
-// readResult reads the result of a tool.
-func (r *running) readResult(encoded []byte) error {
-	decoded, err := value.Decode(encoded)
-	if err != nil {
-		return fmt.Errorf("the result cannot be decoded: %w", err)
-	}
-	members, _ := decoded.(map[string]any)
-	r.out.failed = members["isError"] == true
-	r.out.result, r.out.hasValue = members["structuredContent"]
-	r.out.content, _ = members["content"].([]any)
-	r.out.text = joinTexts(r.out.content)
-	return nil
-}
-
-func joinTexts(content []any) string {
-	var out []string
-	for _, c := range content {
-		if block, _ := c.(map[string]any); block != nil {
-			if text, ok := block["text"].(string); ok {
-				out = append(out, text)
-			}
-		}
-	}
-	return strings.Join(out, "\n")
-}
-
-// readDocument reads the result of a prompt or a resource.
-func (r *running) readDocument(encoded []byte) error {
-	var document struct {
-		Messages []struct{ Content json.RawMessage }
-		Contents []json.RawMessage
-	}
-	decoded, err := value.Decode(encoded)
-	if err == nil {
-		err = json.Unmarshal(encoded, &document)
-	}
-	if err != nil {
-		return fmt.Errorf("the result cannot be decoded: %w", err)
-	}
-	r.out.result, r.out.hasValue = decoded, true
-	for _, m := range document.Messages {
-		document.Contents = append(document.Contents, m.Content)
-	}
-	for _, c := range document.Contents {
-		v, err := value.Decode(c)
-		if err != nil {
-			return fmt.Errorf("the result cannot be decoded: %w", err)
-		}
-		r.out.content = append(r.out.content, v)
-	}
-	r.out.text = joinTexts(r.out.content)
-	return nil
 }
 
 // deniedBy reports whether a rule that denies the call belongs to a policy, tool, prompt or resource of that name.

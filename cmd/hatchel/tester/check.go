@@ -48,11 +48,13 @@ func (c *checker) check() {
 
 // checkSucceeded reports a call that has failed, though the test does not say so.
 func (c *checker) checkSucceeded() bool {
-	expectsApproval := slices.ContainsFunc(c.Expects, func(e *testblock.Expect) bool { return e.Values["approval"] == true })
+	expectsApproval := slices.ContainsFunc(c.Expects, func(e *testblock.Expect) bool {
+		return e.Values["approval"] == true
+	})
 	switch {
 	case c.out.approval && c.Approve == nil && !expectsApproval:
-		c.fail(c.Range, "Approval needed", "The call needs the approval of an operator. Write answer { approve = true }, "+
-			"or approval = true in an expect block.")
+		c.fail(c.Range, "Approval needed", "The call needs the approval of an operator. Write answer "+
+			"{ approve = true }, or approval = true in an expect block.")
 	case c.out.approval && c.Approve == nil:
 		return true
 	case c.out.rule != "" && (c.out.failed || c.out.fault != nil):
@@ -212,7 +214,7 @@ func (c *checker) checkGolden(at diag.Range, name string) {
 		} else if before := len(c.failures); !value.Equal(decoded, c.out.result) {
 			c.checkResult(at, decoded, false)
 			if len(c.failures) > before {
-				c.failures[before].Detail += "\nIf the new result is right, hatchel test --update writes it to " + name + "."
+				c.failures[before].Detail += "\nIf the new result is right, hatchel test --update writes it to " + name
 			}
 		} else {
 			return

@@ -1,9 +1,9 @@
 package tester
 
 import (
-	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hatchel/runtime/toolstest"
 )
@@ -13,7 +13,8 @@ func (s *Suite) newMocks(c *Case) *toolstest.Mocks {
 	list := make([]*toolstest.Mock, len(c.Mocks))
 	for i, m := range c.Mocks {
 		list[i] = &toolstest.Mock{
-			Kind: m.Kind, Connection: m.Connection, Request: m.Request, Replies: m.Replies, Times: m.Times, Range: m.Range,
+			Kind: m.Kind, Connection: m.Connection, Request: m.Request, Replies: m.Replies, Times: m.Times,
+			Range: m.Range,
 		}
 	}
 	return toolstest.New(list, s.Dir, c.config.Secrets)
@@ -25,7 +26,7 @@ func (c *checker) checkMocks() bool {
 	answered := true
 	problems := c.mocks.Problems()
 	for _, p := range problems {
-		unused := p.Summary == toolstest.UnusedMock
+		unused := p.Unused
 		if answered = answered && unused; unused && slices.ContainsFunc(problems, isUnanswered) {
 			continue // because what had no answer has ended the call
 		}
@@ -34,7 +35,7 @@ func (c *checker) checkMocks() bool {
 			at = p.Range
 		}
 		if p.Mock != "" {
-			detail += "\nWrite this in the test:\n\n" + p.Mock
+			detail += "\nWrite this in the test:\n\n" + strings.TrimSuffix(p.Mock, "\n")
 		}
 		c.fail(at, p.Summary, "%s", detail)
 	}
@@ -44,10 +45,10 @@ func (c *checker) checkMocks() bool {
 func isUnanswered(p toolstest.Problem) bool { return p.Mock != "" }
 
 // queryAfter runs the queries of the after blocks.
-func (r *running) queryAfter(ctx context.Context) error {
+func (r *running) queryAfter() error {
 	r.out.after = map[string]any{}
 	for _, a := range r.After {
-		rows, err := r.mocks.Query(ctx, a.Connection, a.Query)
+		rows, err := r.mocks.Query(a.Connection, a.Query)
 		if err != nil {
 			return fmt.Errorf("the query of after %q fails: %w", a.Name, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hatchel/cmd/hatchel/github"
 	"hatchel/hcl"
 	"hatchel/runtime/failure"
 )
@@ -156,15 +157,23 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // printGitHub writes a workflow command for each failure, and the summary.
 func (p *Printer) printGitHub(r *Report) error {
-	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	for _, result := range r.Results {
 		for _, d := range p.place(result.Failures) {
-			fmt.Fprintf(p.Out, "::error file=%s,line=%d,col=%d,title=%s::%s\n", property.Replace(d.Subject.File),
-				d.Subject.Start.Line, d.Subject.Start.Column, property.Replace(result.Name+": "+d.Summary),
-				data.Replace(d.Detail))
+			if err := github.Annotate(p.Out, "error", d.Subject, result.Name+": "+d.Summary, d.Detail); err != nil {
+				return err
+			}
 		}
 	}
 	_, err := fmt.Fprintln(p.Out, r.Summary())
+	return err
+}
+
+// PrintCases writes the names of the selected tests, with their places.
+func (p *Printer) PrintCases(s *Suite) error {
+	var out strings.Builder
+	for _, c := range s.Cases {
+		fmt.Fprintf(&out, "%s:%d: %s\n", p.file(c.File()), c.Range.Start.Line, c.Name)
+	}
+	_, err := io.WriteString(p.Out, out.String())
 	return err
 }

@@ -3,7 +3,6 @@ package tester
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os/exec"
 	"sync"
@@ -64,7 +63,7 @@ func (r *Report) Count(s Status) (n int) {
 func (s *Suite) Run(ctx context.Context, o Options) (*Report, error) {
 	began := time.Now()
 	r := &Report{Options: o, Results: make([]*Result, len(s.Cases))}
-	seen := &branches{seen: map[diag.Range][2]int{}}
+	seen := newBranches()
 	order := rand.New(rand.NewPCG(o.Seed, 0)).Perm(len(s.Cases))
 	var next, failed atomic.Int64
 	var workers sync.WaitGroup
@@ -133,13 +132,4 @@ func (s *Suite) runOnce(ctx context.Context, c *Case, seen *branches) (hcl.Diagn
 			failure.FormatDuration(c.Timeout))
 	}
 	return check.failures.Scrub(c.config.Secrets), check.goldens
-}
-
-// Names returns the names of the selected tests.
-func (s *Suite) Names() []string {
-	names := make([]string, len(s.Cases))
-	for i, c := range s.Cases {
-		names[i] = fmt.Sprintf("%s:%d: %s", c.File(), c.Range.Start.Line, c.Name)
-	}
-	return names
 }

@@ -4,6 +4,7 @@ package tester
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -28,7 +29,16 @@ type Suite struct {
 	Sources     map[string][]byte
 
 	configs []*hcl.Config // of the cases, one for each set of variables
+	base    loaded        // without variables and secrets
 }
+
+// loaded is a configuration, and what the load has reported.
+type loaded struct {
+	config *hcl.Config
+	diags  hcl.Diagnostics
+}
+
+var errNotLoaded = errors.New("the configuration has errors, with variables that have no value but their default")
 
 // Case is one test and the configuration that it is run with.
 type Case struct {
@@ -42,7 +52,7 @@ func (c *Case) File() string { return c.Range.File }
 // ReadCases loads the directory and decodes its tests. With errors among the Diagnostics nothing can be run.
 func (s *Suite) ReadCases() {
 	base, diags := s.load(nil, nil)
-	s.Sources = base.Sources
+	s.base, s.Sources = loaded{base, diags}, base.Sources
 	groups := groupBlocks(base.Tests)
 	if len(groups) == 0 {
 		s.Diagnostics = diags
@@ -114,8 +124,8 @@ func (g *blockGroup) explain(diags hcl.Diagnostics) (out hcl.Diagnostics) {
 	for _, d := range diags {
 		again := *d
 		if d.Summary == "Missing variable value" {
-			again.Detail = fmt.Sprintf("The variable has no default, and the test %q does not set it: write vars = { … } "+
-				"in the test. The environment is not read.", g.first.Labels[0])
+			again.Detail = fmt.Sprintf("The variable has no default, and the test %q does not set it: write vars = "+
+				"{ … } in the test. The environment is not read.", g.first.Labels[0])
 		}
 		out = append(out, &again)
 	}

@@ -10,7 +10,8 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Failed is the part of a program that has failed, or that makes a condition false. Offset and Length are in bytes of the source.
+// Failed is the part of a program that has failed, or that makes a condition false. Offset and Length are in bytes of
+// the source.
 type Failed struct {
 	Offset, Length int
 	Text           string // the part, the values of its parts, and the element, one on each line
