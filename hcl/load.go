@@ -30,6 +30,7 @@ type Options struct {
 	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
 	Cache      *Cache                            // reuses unchanged parts of the previous load; may be nil
 	NoSecrets  bool                              // no secret is read; the value of each is unknown
+	AnyVars    bool                              // values of variables that no file declares are ignored
 	Start      bool                              // of a process: server { on_missing } may refuse tools
 	Tests      bool                              // test blocks are collected, in Config.Tests
 	// the values of secrets, by name, in place of what the environment and files hold; "test-" and its name is the

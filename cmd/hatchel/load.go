@@ -25,6 +25,7 @@ type loadFlags struct {
 	vars     []string
 	varFiles []string
 	audits   *runtime.AuditLogs // where calls are recorded; nil for a command that makes none
+	anyVars  bool               // a variable may be set that no file declares
 	inspect  bool               // nothing is created or changed, and no secret is read
 	tests    bool               // test blocks are checked
 }
@@ -67,6 +68,7 @@ func (l *loadFlags) options(folder *source.Folder, stderr io.Writer) (hcl.Option
 		Parallel:   runParallel,
 		NoSecrets:  l.inspect,
 		Tests:      l.tests,
+		AnyVars:    l.anyVars,
 		Start:      true,
 		ReadSecret: folder.ReadSecret,
 	}, err

@@ -100,8 +100,8 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
-		policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(), importCommand(), docsCommand(),
-		versionCommand(), testCommand(),
+		lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(),
+		importCommand(), testCommand(), docsCommand(), versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

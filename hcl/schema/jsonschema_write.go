@@ -19,6 +19,18 @@ func (t *Type) AppendSchema(dst []byte) []byte {
 	return o.out
 }
 
+// AppendReviewSchema is AppendSchema for those who review a tool: it has no upload URL, and it has the
+// limits of files as keywords.
+func (t *Type) AppendReviewSchema(dst []byte) []byte {
+	o := &jsonWriter{out: dst, review: true}
+	if t.verbatim != nil {
+		o.value(*t.verbatim)
+	} else {
+		t.write(o, nil)
+	}
+	return o.out
+}
+
 // AppendForm appends the schema of a form: an object whose members, in declared order, use only the
 // schemas that the protocol allows there. No member may have a FormError.
 func (t *Type) AppendForm(dst []byte) []byte {
@@ -35,6 +47,8 @@ type jsonWriter struct {
 	out   []byte
 	comma bool // the innermost object or list has an element
 	form  bool // writes a form
+
+	review bool // writes for AppendReviewSchema
 }
 
 // nest writes an object or a list, whose content write writes.
@@ -96,7 +110,11 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 		o.text("type", name)
 	}
 	o.text("title", t.Title)
-	o.text("description", t.descriptionWithUpload())
+	if o.review {
+		o.text("description", t.Description)
+	} else {
+		o.text("description", t.descriptionWithUpload())
+	}
 	if t.OneOf != nil {
 		t.writeAlternatives(o)
 	} else {
@@ -177,7 +195,21 @@ func (t *Type) writeContent(o *jsonWriter) {
 		t.writeMembers(o)
 	case File:
 		fileForm.writeMembers(o)
+		if o.review {
+			t.writeFileLimits(o)
+		}
 	}
+}
+
+// FileKeyword is the keyword of AppendReviewSchema that holds the limits of a file.
+const FileKeyword = "x-file"
+
+func (t *Type) writeFileLimits(o *jsonWriter) {
+	types := []any{}
+	for _, name := range t.MediaTypes {
+		types = append(types, name)
+	}
+	o.any(FileKeyword, map[string]any{"maxSize": int(t.MaxSize), "types": types})
 }
 
 // described reports whether the schema of an Any is not empty.
