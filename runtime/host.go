@@ -11,6 +11,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/call"
+	"hatchel/runtime/hold"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/subscribe"
@@ -22,6 +23,7 @@ type HostOptions struct {
 	Build Build
 	Load  hcl.Options
 	Grace time.Duration // before calls of a replaced configuration are cancelled; 30 s by default
+	Gate  hold.Gate     // which configurations wait for their lock
 }
 
 // Host serves the current generation and replaces it. Make one with NewHost. Its methods may be
@@ -35,10 +37,10 @@ type Host struct {
 	subscriptions *subscribe.Registry
 	refusals      *logging.Limited
 
-	loading  sync.Mutex        // one load at a time; calls never wait for it
-	closed   bool              // guarded by loading
-	loaded   bool              // a configuration was loaded; guarded by loading
-	sources  map[string][]byte // of the latest load without errors; guarded by loading
+	loading  sync.Mutex // one load at a time; calls never wait for it
+	closed   bool       // guarded by loading
+	loaded   bool       // a configuration was loaded; guarded by loading
+	latest   latestLoad // the latest load without errors, of what may be held; guarded by loading
 	closing  chan struct{}
 	retiring sync.WaitGroup
 
@@ -67,9 +69,15 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	return h
 }
 
+// latestLoad is what a load has read.
+type latestLoad struct {
+	id      string
+	sources map[string][]byte
+}
+
 // Load replaces the configuration by the one in fsys, as one transaction. With errors among the
 // diagnostics nothing has changed; a statement that is not served yet and that its database refuses is
-// one. Otherwise every call that begins after Load has returned sees
+// one, and so are differences to the lock that have to wait. Otherwise every call that begins after Load has returned sees
 // the new configuration, and running calls end on the one that they began with. After Close, Load
 // does nothing.
 func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
@@ -86,10 +94,20 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources}, began)
 		return diags
 	}
-	sources := h.sources
-	h.sources = cfg.Sources
-	if h.loaded && onlyTestsDiffer(last.Config, cfg, sources) {
+	before := h.latest
+	h.latest = latestLoad{cfg.ID, cfg.Sources}
+	if h.loaded && before.id == cfg.ID && onlyTestsDiffer(last.Config, cfg, before.sources) {
 		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true}, began)
+		return diags
+	}
+	decision := h.options.Gate.Decide(fsys, last.Config, cfg)
+	diags = append(diags, decision.Diagnostics...)
+	if held := decision.Held; held != nil {
+		report := Report{Diagnostics: diags.Sort(), Sources: cfg.Sources, Held: !options.Start, Hold: held}
+		h.recordLoad(last, last, report, began)
+		if decision.IsNew {
+			recordHeld(last, held)
+		}
 		return diags
 	}
 	c := &compiler{ctx: ctx, last: last}
@@ -101,6 +119,7 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 		return diags
 	}
 	h.loaded = true
+	report.Released = h.options.Gate.Release(h.build.Dir)
 	h.commit(last, next, report, began)
 	return diags
 }
