@@ -13,9 +13,13 @@ func (t *Type) AppendSchema(dst []byte) []byte {
 	o := &jsonWriter{out: dst}
 	if t.verbatim != nil {
 		o.value(*t.verbatim)
-	} else {
-		t.write(o, nil)
+		return o.out
 	}
+	o.shared = t.sharedDefinitions()
+	o.nest("{}", func() {
+		t.writeKeywords(o, nil)
+		o.writeDefinitions()
+	})
 	return o.out
 }
 
@@ -35,6 +39,10 @@ type jsonWriter struct {
 	out   []byte
 	comma bool // the innermost object or list has an element
 	form  bool // writes a form
+
+	shared map[*Definition]bool   // those that are written once, beside those that contain themselves
+	names  map[*Definition]string // of those that are referred to so far
+	defs   []*Definition          // the same, in the order of their names
 }
 
 // nest writes an object or a list, whose content write writes.
@@ -85,6 +93,10 @@ func (o *jsonWriter) value(v any) {
 
 // write writes the schema of t as that of member m, which may be nil.
 func (t *Type) write(o *jsonWriter, m *Member) {
+	if o.refersTo(t) {
+		o.nest("{}", func() { t.writeReference(o, m) })
+		return
+	}
 	o.nest("{}", func() { t.writeKeywords(o, m) })
 }
 
@@ -182,7 +194,8 @@ func (t *Type) writeContent(o *jsonWriter) {
 
 // described reports whether the schema of an Any is not empty.
 func (t *Type) described() bool {
-	return t.OneOf != nil || t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 || len(t.Enum) > 0
+	return t.OneOf != nil || t.isRef ||
+		t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 || len(t.Enum) > 0
 }
 
 func (t *Type) writeMembers(o *jsonWriter) {
