@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync"
+
+	"hatchel/hcl/schema"
 )
 
 // Mocks answers in place of services, databases and programs when tools are tested. It replaces the transport only:
@@ -31,7 +33,13 @@ type HTTPRequest struct {
 	Connection string // the name of the connection; empty for none
 	BaseURL    string // of the connection, without a trailing slash
 	*http.Request
-	Secrets []string // texts in the request that must not be shown
+	RequestDetails
+}
+
+// RequestDetails are what a backend knows of an HTTP request besides the request.
+type RequestDetails struct {
+	Secrets []string     // texts in the request that must not be shown
+	Answer  *schema.Type // of the body of the response; nil if it is not read as JSON
 }
 
 // Database is the database of a connection.
@@ -52,8 +60,9 @@ type Transaction interface {
 
 // Statement is one statement with its bound values, which have the types that package sqltext binds.
 type Statement struct {
-	Text string
-	Args []any
+	Text    string
+	Args    []any
+	HasRows bool // the answer has rows
 }
 
 // SQLResult is the answer to a statement.
@@ -79,6 +88,7 @@ type Program struct {
 	Dir        string   // the working directory, as it is declared
 	Env        []EnvVar // without what is inherited
 	Stdin      []byte   // nil for none
+	WritesJSON bool     // the standard output is read as JSON
 	Secrets    []string // texts in the program that must not be shown
 }
 

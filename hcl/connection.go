@@ -19,6 +19,7 @@ type Connection struct {
 	Digest string // of the whole block, so that an unchanged connection keeps its pool
 	Range  Range
 
+	ranges         map[any]Range   // of its arguments, by field
 	missing        []*eval.Missing // values that it reads and that are not there
 	callerSpecific bool            // its requests depend on the caller
 	onBehalfOf     Range           // of the argument that makes it act on behalf of the caller; empty for none
@@ -41,6 +42,7 @@ func (l *loader) decodeConnections() {
 		conn := &Connection{Kind: kind.Name, Name: name, Config: config, Range: headerRange(b.Block)}
 		d.Body(b.Block, decode.Join(spec, conn.Limits.spec()))
 		conn.callerSpecific, conn.missing = d.Deps.Caller, missingIn(d.Deps.Members)
+		conn.ranges = d.Ranges
 		if named, ok := config.(OnBehalf); ok && named.OnBehalf() != nil {
 			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
 		}

@@ -30,6 +30,7 @@ type Options struct {
 	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
 	Cache      *Cache                            // reuses unchanged parts of the previous load; may be nil
 	NoSecrets  bool                              // no secret is read; the value of each is unknown
+	AnyVars    bool                              // values of variables that no file declares are ignored
 	Start      bool                              // of a process: server { on_missing } may refuse tools
 	Now        func() time.Time                  // the clock of expirations; nil for time.Now
 	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for

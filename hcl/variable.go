@@ -92,7 +92,7 @@ func (l *loader) givenValue(name, env string) (text, source string, ok bool) {
 // checkStrayVariables reports values given for variables that are not declared.
 func (l *loader) checkStrayVariables() {
 	for _, name := range diag.SortedNames(l.opts.Vars) {
-		if l.variables[name] == nil {
+		if l.variables[name] == nil && !l.opts.AnyVars {
 			l.diags.Errorf(Range{}, "Unknown variable",
 				"A value is set for %q, but no file declares that variable.%s", name,
 				diag.DidYouMean(name, diag.SortedNames(l.variables)))

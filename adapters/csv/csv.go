@@ -70,6 +70,11 @@ func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 	return adapters.IfExists(b.IfExists).WriteEffects("count"), checks.Err()
 }
 
+// Acts implements hcl.Actor.
+func (b *block) Acts(*hcl.Connection) []hcl.Act {
+	return []hcl.Act{{Verb: "WRITE", Source: []any{&b.Directory, &b.File}, What: b.IfExists}}
+}
+
 func (b *block) check(checks *adapters.Checks) {
 	oneCharacter := utf8.RuneCountInString(b.Delimiter) == 1 && !strings.ContainsAny(b.Delimiter, "\"\r\n\x00")
 	checks.Refuse(!oneCharacter, &b.Delimiter, `delimiter must be one character such as ",", ";" or "\t".`)

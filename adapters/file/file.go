@@ -93,6 +93,14 @@ func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 	return b.readEffects(), checks.Err()
 }
 
+// Acts implements hcl.Actor.
+func (b *block) Acts(*hcl.Connection) []hcl.Act {
+	if b.Write != nil {
+		return []hcl.Act{{Verb: "WRITE", Source: []any{&b.Directory, &b.Write}, What: b.IfExists}}
+	}
+	return []hcl.Act{{Verb: "READ", Source: []any{&b.Directory, &b.Read}}}
+}
+
 func (b *block) readEffects() hcl.Effects {
 	effects := hcl.Effects{ReadOnly: true, Idempotent: true}
 	text := &schema.Type{Kind: schema.String}

@@ -161,7 +161,7 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 			renewed = a.renewToken(ctx, r)
 			again = again || renewed
 		}
-		if !again || !waitForRetry(ctx, wait) || r.call.Pace.Wait(ctx) != nil {
+		if !again || !a.service.waitForRetry(ctx, wait) || r.call.Pace.Wait(ctx) != nil {
 			return nil, a.finalError(ctx, failed, attempt, time.Since(began))
 		}
 	}
@@ -219,7 +219,10 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 	if trace := r.call.Trace; trace != nil {
 		trace(r.event(adapters.TraceSent), a.describe(r))
 	}
-	resp, err := a.service.send(a.service.withSecrets(ctx, r.secrets...), a.method, address, r.header, r.body)
+	if a.service.mocks != nil {
+		ctx = a.service.withDetails(ctx, a.jsonType(), r.secrets)
+	}
+	resp, err := a.service.send(ctx, a.method, address, r.header, r.body)
 	if err != nil {
 		return nil, networkFailure(err, a.timeout)
 	}

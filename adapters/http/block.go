@@ -135,6 +135,16 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	return effects, checks.Err()
 }
 
+// Acts implements hcl.Actor.
+func (b *block) Acts(*hcl.Connection) []hcl.Act {
+	method, address := b.verb()
+	acts := []hcl.Act{{Verb: method, Source: []any{address}}}
+	if b.Hosts != nil {
+		acts = append(acts, hcl.Act{Verb: "HOST", Source: []any{&b.Hosts}})
+	}
+	return acts
+}
+
 func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 	method, address := b.verb()
 	checks.Refuse(b.Response != nil && b.As != asJSON, &b.Response,

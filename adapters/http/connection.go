@@ -83,6 +83,18 @@ func (c *connection) Check() error {
 	return checks.Err()
 }
 
+// Acts implements hcl.Actor.
+func (c *connection) Acts(*hcl.Connection) []hcl.Act {
+	acts := []hcl.Act{{Verb: "HOST", Source: []any{&c.BaseURL}}}
+	if c.CAFile != "" {
+		acts = append(acts, hcl.Act{Verb: "TRUST", Source: []any{&c.CAFile}})
+	}
+	if c.OnBehalf() != nil {
+		acts = append(acts, hcl.Act{Verb: "EXCHANGE", What: "the caller's token"})
+	}
+	return acts
+}
+
 func isHTTP(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
 
 // OnBehalf implements hcl.OnBehalf.

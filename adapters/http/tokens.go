@@ -175,7 +175,10 @@ func (t *tokens) fetch(of subject) (*token, error) {
 	defer cancel()
 	requested := time.Now()
 	_, credentials, _ := strings.Cut(header.Get("Authorization"), " ")
-	ctx = t.service.withSecrets(ctx, credentials, t.config.ClientSecret.Reveal(), of.token)
+	if t.service.mocks != nil {
+		secrets := []string{credentials, t.config.ClientSecret.Reveal(), of.token}
+		ctx = t.service.withDetails(ctx, tokenType, secrets)
+	}
 	resp, err := t.service.send(ctx, nethttp.MethodPost, t.config.TokenURL, header, []byte(form.Encode()))
 	var raw []byte
 	if err == nil {

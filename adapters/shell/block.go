@@ -104,6 +104,28 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	return effects, checks.Err()
 }
 
+// Acts implements hcl.Actor.
+func (b *block) Acts(conn *hcl.Connection) (acts []hcl.Act) {
+	switch {
+	case b.Command != nil:
+		acts = append(acts, hcl.Act{Verb: "RUN", Source: []any{&b.Command}})
+	case b.Pipe != nil:
+		acts = append(acts, hcl.Act{Verb: "RUN", Source: []any{&b.Pipe}})
+	case b.Script != nil:
+		acts = append(acts, hcl.Act{Verb: "RUN", What: "script " + adapters.TextDigest(b.Script.Text())})
+	default:
+		acts = append(acts, hcl.Act{Verb: "RUN", Source: []any{&b.ScriptFile}})
+	}
+	if b.InheritEnv != nil {
+		acts = append(acts, hcl.Act{Verb: "INHERIT", Source: []any{&b.InheritEnv}})
+	}
+	confined := b.Sandbox
+	if confined == nil && conn != nil {
+		confined = conn.Config.(*connection).Sandbox
+	}
+	return append(acts, confined.acts()...)
+}
+
 func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 	_, known := formats[b.Parse]
 	checks.Refuse(!known && b.Parse != parseText, &b.Parse, "parse must be %q, %q, %q or %q, not %q.",

@@ -2,6 +2,8 @@ package shell
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"hatchel/adapters"
@@ -35,6 +37,20 @@ func (c *connection) spec() hcl.Spec {
 		hcl.Block(&c.Sandbox, "sandbox", "The permissions of the programs of blocks without a sandbox.",
 			(*sandboxBlock).spec),
 	}
+}
+
+// Acts implements hcl.Actor.
+func (c *connection) Acts(*hcl.Connection) (acts []hcl.Act) {
+	if c.Command != nil {
+		acts = append(acts, hcl.Act{Verb: "RUN", Source: []any{&c.Command}})
+	}
+	if c.Env != nil {
+		acts = append(acts, hcl.Act{Verb: "ENV", What: strings.Join(slices.Sorted(slices.Values(c.Env.Names())), " ")})
+	}
+	if c.InheritEnv != nil {
+		acts = append(acts, hcl.Act{Verb: "INHERIT", Source: []any{&c.InheritEnv}})
+	}
+	return append(acts, c.Sandbox.acts()...)
 }
 
 // Words returns the beginning of the commands of blocks.

@@ -41,6 +41,7 @@ func (a *action) answer(ctx context.Context, call *adapters.Call, p *commandPlan
 func (a *action) mockedProgram(p *commandPlan, argv []string, stdin []byte) *adapters.Program {
 	program := &adapters.Program{
 		Connection: a.connection, Argv: slices.Clone(argv), Dir: p.shownDir, Stdin: stdin, Secrets: p.secrets,
+		WritesJSON: a.block.Parse == parseJSON,
 	}
 	for _, v := range p.variables {
 		program.Env = append(program.Env, adapters.EnvVar{Name: v.name, Value: v.value})

@@ -95,6 +95,29 @@ func (s *sandboxBlock) check(checks *adapters.Checks) {
 	}
 }
 
+// acts returns what the sandbox grants. A nil sandbox is the default, which grants nothing.
+func (s *sandboxBlock) acts() (acts []hcl.Act) {
+	if s == nil {
+		return nil
+	}
+	for _, grant := range []struct {
+		given bool
+		act   hcl.Act
+	}{
+		{s.Mode == modeNone, hcl.Act{What: "none"}},
+		{s.Read != nil, hcl.Act{What: "read", Source: []any{&s.Read}}},
+		{s.Write != nil, hcl.Act{What: "write", Source: []any{&s.Write}}},
+		{s.Network, hcl.Act{What: "network"}},
+		{s.Modes, hcl.Act{What: "modes"}},
+	} {
+		if grant.given {
+			grant.act.Verb = "SANDBOX"
+			acts = append(acts, grant.act)
+		}
+	}
+	return acts
+}
+
 // hasRules reports whether anything but the mode is set.
 func (s *sandboxBlock) hasRules() bool {
 	return !reflect.DeepEqual(s.Policy, newSandboxBlock().Policy)

@@ -115,3 +115,17 @@ func (c *sqliteConnection) Check() error {
 	checks.Refuse(c.Init != "" && c.readOnly(), &c.Init, `init writes, but mode is "ro".`)
 	return checks.Err()
 }
+
+// Acts implements hcl.Actor.
+func (c *serverConnection) Acts(*hcl.Connection) []hcl.Act {
+	return []hcl.Act{{Verb: "OPEN", Source: []any{&c.URL}, What: c.Mode}}
+}
+
+// Acts implements hcl.Actor.
+func (c *sqliteConnection) Acts(*hcl.Connection) []hcl.Act {
+	acts := []hcl.Act{{Verb: "OPEN", Source: []any{&c.File}, What: c.Mode}}
+	if c.Init != "" {
+		acts = append(acts, hcl.Act{Verb: "RUN", What: "init " + adapters.TextDigest(c.Init)})
+	}
+	return acts
+}

@@ -111,7 +111,8 @@ func (tx *mockedTransaction) run(ctx context.Context, e *execution) error {
 	for i, v := range e.args {
 		args[i] = untypedList(v)
 	}
-	answer, err := tx.Execute(ctx, &adapters.Statement{Text: e.text, Args: args})
+	hasRows := e.isQuery || e.kind.ReturnsRows
+	answer, err := tx.Execute(ctx, &adapters.Statement{Text: e.text, Args: args, HasRows: hasRows})
 	switch {
 	case err != nil:
 		return tx.database.engineError(err)

@@ -18,7 +18,7 @@ file with the suffix .new.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return misusef("import requires a kind of source; see --help") },
 	}
-	cmd.AddCommand(importSchemaCommand())
+	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand())
 	return cmd
 }
 
@@ -37,7 +37,8 @@ func (f *importFlags) register(cmd *cobra.Command) {
 
 // registerOutput registers -o.
 func (f *importFlags) registerOutput(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.dir, "output", "o", ".", "configuration `DIRECTORY`, which is created when it does not exist")
+	cmd.Flags().StringVarP(&f.dir, "output", "o", ".",
+		"configuration `DIRECTORY`, which is created when it does not exist")
 	cmd.MarkFlagDirname("output")
 	f.register(cmd)
 }

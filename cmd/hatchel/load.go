@@ -24,6 +24,7 @@ type loadFlags struct {
 	vars     []string
 	varFiles []string
 	audits   *runtime.AuditLogs // where calls are recorded; nil for a command that makes none
+	anyVars  bool               // a variable may be set that no file declares
 	inspect  bool               // nothing is created or changed, and no secret is read
 }
 
@@ -64,6 +65,7 @@ func (l *loadFlags) options(folder *source.Folder, stderr io.Writer) (hcl.Option
 		Getenv:     os.LookupEnv,
 		Parallel:   runParallel,
 		NoSecrets:  l.inspect,
+		AnyVars:    l.anyVars,
 		Start:      true,
 		ReadSecret: folder.ReadSecret,
 	}, err

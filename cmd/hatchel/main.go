@@ -100,7 +100,8 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
-		policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(), importCommand(), docsCommand(),
+		lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(),
+		importCommand(), docsCommand(),
 		versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()

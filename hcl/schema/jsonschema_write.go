@@ -11,16 +11,33 @@ import (
 // so the output is deterministic.
 func (t *Type) AppendSchema(dst []byte) []byte {
 	o := &jsonWriter{out: dst}
+	if t.verbatim == nil {
+		o.shared = t.sharedDefinitions()
+	}
+	t.writeDocument(o)
+	return o.out
+}
+
+// AppendReviewSchema is AppendSchema for those who review a tool: it has no upload URL, and it has the
+// limits of files as keywords, and types that do not contain themselves where they are used.
+func (t *Type) AppendReviewSchema(dst []byte) []byte {
+	o := &jsonWriter{out: dst, review: true}
+	t.writeDocument(o)
+	return o.out
+}
+
+func (t *Type) writeDocument(o *jsonWriter) {
 	if t.verbatim != nil {
 		o.value(*t.verbatim)
-		return o.out
+		return
 	}
-	o.shared = t.sharedDefinitions()
 	o.nest("{}", func() {
+		if t.OneOf != nil {
+			t.writeType(o) // the protocol needs it at the root; elsewhere the alternatives say it
+		}
 		t.writeKeywords(o, nil)
 		o.writeDefinitions()
 	})
-	return o.out
 }
 
 // AppendForm appends the schema of a form: an object whose members, in declared order, use only the
@@ -40,6 +57,7 @@ type jsonWriter struct {
 	comma bool // the innermost object or list has an element
 	form  bool // writes a form
 
+	review bool                   // writes for AppendReviewSchema
 	shared map[*Definition]bool   // those that are written once, beside those that contain themselves
 	names  map[*Definition]string // of those that are referred to so far
 	defs   []*Definition          // the same, in the order of their names
@@ -101,14 +119,15 @@ func (t *Type) write(o *jsonWriter, m *Member) {
 }
 
 func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
-	name := kinds[t.Kind].json
-	if t.Nullable && t.Kind != Any && t.Kind != Null {
-		o.any("type", []any{name, "null"})
-	} else {
-		o.text("type", name)
+	if t.OneOf == nil {
+		t.writeType(o)
 	}
 	o.text("title", t.Title)
-	o.text("description", t.descriptionWithUpload())
+	if o.review {
+		o.text("description", t.Description)
+	} else {
+		o.text("description", t.descriptionWithUpload())
+	}
 	if t.OneOf != nil {
 		t.writeAlternatives(o)
 	} else {
@@ -126,6 +145,15 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 	}
 	o.text("x-mcp-header", t.Header)
 	t.writeExtra(o)
+}
+
+func (t *Type) writeType(o *jsonWriter) {
+	name := kinds[t.Kind].json
+	if t.Nullable && t.Kind != Any && t.Kind != Null {
+		o.any("type", []any{name, "null"})
+	} else {
+		o.text("type", name)
+	}
 }
 
 func (t *Type) writeAlternatives(o *jsonWriter) {
@@ -189,7 +217,21 @@ func (t *Type) writeContent(o *jsonWriter) {
 		t.writeMembers(o)
 	case File:
 		fileForm.writeMembers(o)
+		if o.review {
+			t.writeFileLimits(o)
+		}
 	}
+}
+
+// FileKeyword is the keyword of AppendReviewSchema that holds the limits of a file.
+const FileKeyword = "x-file"
+
+func (t *Type) writeFileLimits(o *jsonWriter) {
+	types := []any{}
+	for _, name := range t.MediaTypes {
+		types = append(types, name)
+	}
+	o.any(FileKeyword, map[string]any{"maxSize": int(t.MaxSize), "types": types})
 }
 
 // described reports whether the schema of an Any is not empty.

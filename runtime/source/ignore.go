@@ -30,6 +30,17 @@ func readIgnored(dir string) (globs ignored, err error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: IgnoreFile, Err: fmt.Errorf("%s: %w", IgnoreFile, err)}
 	}
+	return parseIgnored(text)
+}
+
+// Ignores returns a function that reports whether a path, relative to the folder of an IgnoreFile with
+// this content, is ignored.
+func Ignores(text []byte) (func(name string) bool, error) {
+	globs, err := parseIgnored(text)
+	return globs.has, err
+}
+
+func parseIgnored(text []byte) (globs ignored, err error) {
 	for i, line := range strings.Split(string(text), "\n") {
 		glob := strings.Trim(strings.TrimSpace(line), "/")
 		if glob == "" || glob[0] == '#' {

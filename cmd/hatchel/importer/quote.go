@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -144,8 +145,11 @@ func Sentence(s string, max int) string {
 		return r
 	}, strings.ToValidUTF8(s, ""))
 	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= max {
+	switch {
+	case len(s) <= max:
 		return s
+	case max < 4:
+		return ""
 	}
 	for i := max; i > max/2; i-- {
 		if s[i] == ' ' && strings.IndexByte(".!?", s[i-1]) >= 0 {
@@ -157,3 +161,14 @@ func Sentence(s string, max int) string {
 	}
 	return strings.ToValidUTF8(s[:max-3], "") + "…"
 }
+
+// Key returns the key of an object: the name itself, or a literal if the name has no such form.
+func Key(name string) string {
+	switch {
+	case name == "for", name == "true", name == "false", name == "null", !plainKey.MatchString(name):
+		return Quote(name)
+	}
+	return name
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)

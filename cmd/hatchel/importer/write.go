@@ -45,7 +45,8 @@ type Options struct {
 
 // Write writes the blocks of a result to a directory, which is created when it is missing. Without Update nothing
 // that exists is changed. With Update the state of each block follows from three texts: as generated now, as generated
-// by the last import, and as it is in the directory, in whichever file. The error is for the user; nothing is written then.
+// by the last import, and as it is in the directory, in whichever file. The error is for the user; nothing is written
+// then.
 func Write(dir string, r *Result, opt Options) (*Report, error) {
 	m := &merge{dir: dir, result: r, options: opt, files: map[string][]byte{}, found: map[string]place{}}
 	if err := m.read(); err != nil {

@@ -198,7 +198,8 @@ func groupRows(rows []map[string]any) (groups [][]map[string]any) {
 	return groups
 }
 
-// nameable reports whether a name can be written in a template, and is the same after the normalization of the language.
+// nameable reports whether a name can be written in a template, and is the same after the normalization of the
+// language.
 func nameable(name string) bool {
 	return !importer.Hidden(name) && !strings.ContainsAny(name, "\n\t") && importer.TemplateHolds(name) &&
 		norm.NFC.IsNormalString(name)

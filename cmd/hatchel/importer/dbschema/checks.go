@@ -6,7 +6,8 @@ import (
 )
 
 // checkToken matches one token of a condition: a quoted text, a quoted name, a word, a cast, or a character.
-var checkToken = regexp.MustCompile("'(?:[^'\\\\]|''|\\\\.)*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\\[[A-Za-z_][^\\]]*\\]|" +
+var checkToken = regexp.MustCompile("'(?:[^'\\\\]|''|\\\\.)*'|" +
+	"\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\\[[A-Za-z_][^\\]]*\\]|" +
 	"[\\pL_][\\pL\\pN_$]*|-?[0-9]+|::|--[^\n]*|/\\*(?s:.*?)\\*/|\\S")
 
 // addChecks reads conditions of the form x IN ('a', 'b'), and x = ANY (ARRAY['a', 'b']) as PostgreSQL prints it, from

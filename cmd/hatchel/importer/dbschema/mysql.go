@@ -54,7 +54,8 @@ var mysqlKinds = map[string]kind{
 	"char": text, "varchar": text, "tinytext": text, "text": text, "mediumtext": text, "longtext": text, "enum": text,
 	"json": document, "binary": binary, "varbinary": binary, "tinyblob": binary, "blob": binary, "mediumblob": binary,
 	"longblob": binary, "bit": binary, "geometry": binary, "point": binary, "linestring": binary, "polygon": binary,
-	"multipoint": binary, "multilinestring": binary, "multipolygon": binary, "geometrycollection": binary, "vector": binary,
+	"multipoint": binary, "multilinestring": binary, "multipolygon": binary,
+	"geometrycollection": binary, "vector": binary,
 }
 
 // enumValue matches one value of a type enum('a','b').
@@ -97,29 +98,32 @@ func quoteIfNeeded(name, mark string) string {
 }
 
 // keywords are the words that SQLite, MySQL or MariaDB may not accept as names.
-const keywords = " abort accessible action add after all alter always analyze and as asc asensitive attach autoincrement " +
-	"before begin between bigint binary blob both by call cascade case change char character check collate column " +
-	"commit condition conflict constraint continue convert create cross cube cume_dist current current_date " +
-	"current_role current_time current_timestamp current_user cursor database databases day_hour day_microsecond " +
-	"day_minute day_second dec decimal declare default deferrable deferred delayed delete delete_domain_id dense_rank " +
-	"desc describe detach deterministic distinct distinctrow div do do_domain_ids double drop dual each else elseif " +
-	"empty enclosed end escape escaped except exclude exclusive exists exit explain fail false fetch filter first " +
-	"first_value float float4 float8 following for force foreign from full fulltext function general generated get glob " +
-	"grant group grouping groups having high_priority hour_microsecond hour_minute hour_second if ignore " +
-	"ignore_domain_ids ignore_server_ids immediate in index indexed infile initially inner inout insensitive insert " +
-	"instead int int1 int2 int3 int4 int8 integer intersect interval into io_after_gtids io_before_gtids is isnull " +
-	"iterate join json_table key keys kill lag last last_value lateral lead leading leave left library like limit linear " +
-	"lines load localtime localtimestamp lock long longblob longtext loop low_priority manual master_bind " +
-	"master_heartbeat_period master_ssl_verify_server_cert match materialized maxvalue mediumblob mediumint mediumtext " +
-	"middleint minute_microsecond minute_second mod modifies natural no no_write_to_binlog not nothing notnull nth_value " +
-	"ntile null nulls numeric of offset on optimize optimizer_costs option optionally or order others out outer outfile " +
-	"over page_checksum parallel parse_vcol_expr partition percent_rank plan portion position pragma preceding precision " +
-	"primary procedure purge qualify query raise range rank read read_write reads real recursive ref_system_id " +
-	"references regexp reindex release rename repeat replace require resignal restrict return returning revoke right " +
-	"rlike rollback row row_number rows savepoint schema schemas second_microsecond select sensitive separator set show " +
-	"signal slow smallint spatial specific sql sql_big_result sql_calc_found_rows sql_small_result sqlexception sqlstate " +
-	"sqlwarning ssl starting stats_auto_recalc stats_persistent stats_sample_pages stored straight_join system table " +
-	"tablesample temp temporary terminated then ties tinyblob tinyint tinytext to trailing transaction trigger true " +
-	"unbounded undo union unique unlock unsigned update usage use using utc_date utc_time utc_timestamp vacuum values " +
+const keywords = " " +
+	"abort accessible action add after all alter always analyze and as asc asensitive attach autoincrement " +
+	"before begin between bigint binary blob both by call cascade case change char character check collate " +
+	"column commit condition conflict constraint continue convert create cross cube cume_dist current " +
+	"current_date current_role current_time current_timestamp current_user cursor database databases day_hour " +
+	"day_microsecond day_minute day_second dec decimal declare default deferrable deferred delayed delete " +
+	"delete_domain_id dense_rank desc describe detach deterministic distinct distinctrow div do do_domain_ids " +
+	"double drop dual each else elseif empty enclosed end escape escaped except exclude exclusive exists exit " +
+	"explain fail false fetch filter first first_value float float4 float8 following for force foreign from " +
+	"full fulltext function general generated get glob grant group grouping groups having high_priority " +
+	"hour_microsecond hour_minute hour_second if ignore ignore_domain_ids ignore_server_ids immediate in index " +
+	"indexed infile initially inner inout insensitive insert instead int int1 int2 int3 int4 int8 integer " +
+	"intersect interval into io_after_gtids io_before_gtids is isnull iterate join json_table key keys kill " +
+	"lag last last_value lateral lead leading leave left library like limit linear lines load localtime " +
+	"localtimestamp lock long longblob longtext loop low_priority manual master_bind master_heartbeat_period " +
+	"master_ssl_verify_server_cert match materialized maxvalue mediumblob mediumint mediumtext middleint " +
+	"minute_microsecond minute_second mod modifies natural no no_write_to_binlog not nothing notnull nth_value " +
+	"ntile null nulls numeric of offset on optimize optimizer_costs option optionally or order others out " +
+	"outer outfile over page_checksum parallel parse_vcol_expr partition percent_rank plan portion position " +
+	"pragma preceding precision primary procedure purge qualify query raise range rank read read_write reads " +
+	"real recursive ref_system_id references regexp reindex release rename repeat replace require resignal " +
+	"restrict return returning revoke right rlike rollback row row_number rows savepoint schema schemas " +
+	"second_microsecond select sensitive separator set show signal slow smallint spatial specific sql " +
+	"sql_big_result sql_calc_found_rows sql_small_result sqlexception sqlstate sqlwarning ssl starting " +
+	"stats_auto_recalc stats_persistent stats_sample_pages stored straight_join system table tablesample temp " +
+	"temporary terminated then ties tinyblob tinyint tinytext to trailing transaction trigger true unbounded " +
+	"undo union unique unlock unsigned update usage use using utc_date utc_time utc_timestamp vacuum values " +
 	"varbinary varchar varcharacter varying view virtual when where while window with within without write xor " +
 	"year_month zerofill "

@@ -44,12 +44,13 @@ func Import(ctx context.Context, q Query, o Options) (*importer.Result, error) {
 		g.addTable(t)
 	}
 	if n := len(r.Blocks); n > maxTools && len(o.Tables) == 0 && !o.All {
-		return nil, fmt.Errorf("%d tables give %d tools, and agents choose badly among more than %d. Select tables with "+
-			"--table, as in --table '%s,%s', or take all with --all. The tables: %s", len(tables), n, maxTools,
+		return nil, fmt.Errorf("%d tables give %d tools, and agents choose badly among more than %d. Select tables "+
+			"with --table, as in --table '%s,%s', or take all with --all. The tables: %s", len(tables), n, maxTools,
 			tables[0].name, tables[1].name, tableNames(tables))
 	}
 	r.Losses = slices.DeleteFunc(r.Losses, func(l importer.Loss) bool {
-		return l.Kind != tableLeftOut && !slices.ContainsFunc(tables, func(t *table) bool { return l.Name == t.origin() })
+		isOf := func(t *table) bool { return l.Name == t.origin() }
+		return l.Kind != tableLeftOut && !slices.ContainsFunc(tables, isOf)
 	})
 	return r, nil
 }
@@ -137,7 +138,8 @@ func (g *generator) addTable(t *table) {
 	g.add(t, "list", base, g.list(t))
 	if t.key == nil {
 		if !t.view {
-			g.result.Lose(t.origin(), "no get tool", "the table has neither a primary key nor a unique index without nulls", "")
+			g.result.Lose(t.origin(), "no get tool",
+				"the table has neither a primary key nor a unique index without nulls", "")
 		}
 		return
 	}

@@ -7,7 +7,8 @@ import (
 
 type sqlite struct{}
 
-const sqliteTables = ` FROM sqlite_master m WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\' `
+const sqliteTables = ` FROM sqlite_master m
+WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\' `
 
 func (d sqlite) columns(ctx context.Context, q Query) ([]map[string]any, error) {
 	rows, err := q(ctx, `SELECT '' AS table_schema, m.name AS table_name, m.type = 'view' AS is_view, 0 AS qualified,

@@ -17,8 +17,8 @@ func (g *generator) list(t *table) *tool {
 	var where strings.Builder
 	for i, c := range columns {
 		if i == maxFilters {
-			g.result.Lose(t.origin(), "fewer filters", fmt.Sprintf("list filters by %d columns, and %d more are indexed",
-				maxFilters, len(columns)-maxFilters), "")
+			g.result.Lose(t.origin(), "fewer filters", fmt.Sprintf("list filters by %d columns, and %d more are "+
+				"indexed", maxFilters, len(columns)-maxFilters), "")
 			columns = columns[:maxFilters]
 			break
 		}
@@ -137,8 +137,8 @@ func (g *generator) insert(t *table) *tool {
 			g.result.Lose(t.origin(), "column not written", fmt.Sprintf("%s has the type %s", c.name, c.typ), c.name)
 			continue
 		case !c.writable():
-			g.result.Lose(t.origin(), "no insert tool", fmt.Sprintf("%s is required and has the type %s", c.name, c.typ),
-				c.name)
+			g.result.Lose(t.origin(), "no insert tool",
+				fmt.Sprintf("%s is required and has the type %s", c.name, c.typ), c.name)
 			return nil
 		}
 		name := names.Take(importer.Identifier(c.name), 60)

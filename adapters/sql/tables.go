@@ -1,0 +1,197 @@
+package sql
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"hatchel/hcl"
+	"hatchel/hcl/template/sqltext"
+)
+
+// Acts implements hcl.Actor: one act for each verb, with the tables of all renderings.
+func (b *block) Acts(*hcl.Connection) []hcl.Act {
+	if b.Statement != nil {
+		return []hcl.Act{{Verb: "READ", What: "any statement of the caller"}}
+	}
+	tables := map[string][]string{}
+	for _, s := range b.statements() {
+		for _, sample := range s.Samples() {
+			found := tablesOf(sample.Text, b.dialect == sqltext.MySQL)
+			for verb, names := range found {
+				tables[verb] = append(tables[verb], names...)
+			}
+			if verb := s.KindOf(sample.Text).Verb; len(found[verb]) == 0 {
+				tables[verb] = append(tables[verb], "")
+			}
+		}
+	}
+	var acts []hcl.Act
+	for verb, names := range tables {
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			if name == "" && len(names) > 1 && verb == "SELECT" {
+				continue // another rendering reads a table
+			}
+			a := hcl.Act{Verb: "WRITE", What: strings.TrimSpace(verb + " " + name)}
+			if b.Exec == nil || verb == "SELECT" {
+				a.Verb = "READ"
+			}
+			acts = append(acts, a)
+		}
+	}
+	slices.SortFunc(acts, func(x, y hcl.Act) int { return strings.Compare(x.Verb+x.What, y.Verb+y.What) })
+	return acts
+}
+
+// sqlToken matches a word with its qualifiers, a quoted name with its qualifiers, or one other
+// character.
+var sqlToken = regexp.MustCompile("(?:[\\pL_][\\pL\\pN_$]*|\"[^\"]*\"|`[^`]*`|\\[[^\\]]*\\])" +
+	"(?:\\s*\\.\\s*(?:[\\pL_][\\pL\\pN_$]*|\"[^\"]*\"|`[^`]*`|\\*))*|[^\\s]")
+
+var (
+	// sqlText matches string literals and comments, which hold no names.
+	sqlText      = regexp.MustCompile(`'(?:[^']|'')*'|--[^\n]*|(?s:/\*.*?\*/)`)
+	sqlTextMySQL = regexp.MustCompile(`'(?:[^'\\]|\\(?s:.)|'')*'|(?:--\s|#)[^\n]*|(?s:/\*.*?\*/)`)
+
+	// tableWords come before the name of a table, after a verb.
+	tableWords = wordSet("INTO FROM TABLE ONLY IF EXISTS NOT OR REPLACE IGNORE LOW_PRIORITY QUICK DELAYED ABORT " +
+		"FAIL ROLLBACK TEMP TEMPORARY UNLOGGED VIEW INDEX UNIQUE")
+	// tableVerbs are followed by the table that they change.
+	tableVerbs = wordSet("INSERT REPLACE UPDATE DELETE MERGE TRUNCATE CREATE ALTER DROP")
+	// sourceEnds end the list of tables after FROM.
+	sourceEnds = wordSet("WHERE GROUP ORDER LIMIT HAVING UNION EXCEPT INTERSECT WINDOW OFFSET FETCH FOR SET ON " +
+		"USING RETURNING VALUES SELECT")
+)
+
+// tablesOf returns the tables of a statement by the verb that uses them; tables that are only read are
+// those of SELECT. Names that WITH introduces are left out.
+func tablesOf(text string, mysql bool) map[string][]string {
+	strip := sqlText
+	if mysql {
+		strip = sqlTextMySQL
+	}
+	tokens := sqlToken.FindAllString(strip.ReplaceAllString(text, " ''"), -1)
+	s := &tableScan{tokens: tokens, found: map[string][]string{}}
+	s.common()
+	for i := range tokens {
+		s.at(i)
+	}
+	return s.found
+}
+
+// tableScan finds the tables of one statement.
+type tableScan struct {
+	tokens []string
+	with   []string // names that WITH introduces
+	found  map[string][]string
+}
+
+func (s *tableScan) word(i int) string {
+	if i < 0 || i >= len(s.tokens) {
+		return ""
+	}
+	return strings.ToUpper(s.tokens[i])
+}
+
+// common notes the names that WITH introduces: a name, perhaps columns, and AS (.
+func (s *tableScan) common() {
+	if !slices.ContainsFunc(s.tokens, func(t string) bool { return strings.EqualFold(t, "WITH") }) {
+		return
+	}
+	for i := range s.tokens {
+		if s.word(i) != "AS" || s.word(i+1) != "(" && s.word(i+1) != "MATERIALIZED" && s.word(i+1) != "NOT" {
+			continue
+		}
+		j := i - 1
+		for s.word(j) == ")" {
+			for j > 0 && s.word(j) != "(" {
+				j--
+			}
+			j--
+		}
+		if j >= 0 {
+			s.with = append(s.with, tableName(s.tokens[j]))
+		}
+	}
+}
+
+func (s *tableScan) at(i int) {
+	switch word := s.word(i); {
+	case tableVerbs[word] && s.beginsClause(i):
+		j := i + 1
+		for tableWords[s.word(j)] {
+			j++
+		}
+		s.add(word, j)
+	case word == "JOIN":
+		s.add("SELECT", i+1)
+	case word == "FROM" && s.word(i-1) != "DELETE" && s.word(i-1) != "DISTINCT":
+		s.sources(i + 1)
+	case word == "USING" && s.word(i+1) != "(":
+		s.sources(i + 1)
+	}
+}
+
+// beginsClause reports whether a verb is one, and not a part of ON CONFLICT DO UPDATE, FOR UPDATE or
+// ON DELETE.
+func (s *tableScan) beginsClause(i int) bool {
+	switch s.word(i - 1) {
+	case "DO", "FOR", "ON", "KEY", "OR", "THEN", ",":
+		return false
+	}
+	return s.word(i+1) != "(" // a function, such as REPLACE(
+}
+
+// sources adds the tables of a list after FROM.
+func (s *tableScan) sources(i int) {
+	for ; i < len(s.tokens); i++ {
+		for s.word(i) == "ONLY" || s.word(i) == "LATERAL" {
+			i++
+		}
+		s.add("SELECT", i)
+		for depth := 0; i < len(s.tokens); i++ { // to the next comma of the list
+			switch word := s.word(i); {
+			case word == "(":
+				depth++
+			case word == ")":
+				depth--
+			}
+			if depth < 0 || depth == 0 && (s.word(i) == "," || sourceEnds[s.word(i)]) {
+				break
+			}
+		}
+		if s.word(i) != "," {
+			return
+		}
+	}
+}
+
+// add adds the table at a token, unless it is none.
+func (s *tableScan) add(verb string, i int) {
+	if i >= len(s.tokens) {
+		return
+	}
+	name := tableName(s.tokens[i])
+	first := []rune(s.tokens[i])[0]
+	isName := first == '_' || first == '"' || first == '`' || first == '[' && len(s.tokens[i]) > 1 ||
+		first > 0x7f || first|0x20 >= 'a' && first|0x20 <= 'z'
+	isFunction := verb == "SELECT" && s.word(i+1) == "("
+	if isName && !isFunction && !slices.Contains(s.with, name) && s.word(i) != "SELECT" {
+		s.found[verb] = append(s.found[verb], name)
+	}
+}
+
+// tableName returns a name without quotes and white space, in lower case unless it is quoted.
+func tableName(token string) string {
+	var parts []string
+	for _, part := range strings.Split(token, ".") {
+		part = strings.TrimSpace(part)
+		if bare := strings.Trim(part, "\"`[]"); bare != part {
+			parts = append(parts, bare)
+		} else {
+			parts = append(parts, strings.ToLower(part))
+		}
+	}
+	return strings.Join(parts, ".")
+}

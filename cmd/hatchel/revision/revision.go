@@ -1,0 +1,190 @@
+// Package revision reads a folder of a git revision without checking it out.
+package revision
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path"
+	"strconv"
+	"strings"
+
+	"hatchel/runtime/source"
+)
+
+const (
+	maxFile  = 16 << 20 // bytes of one file
+	maxFiles = 100_000
+)
+
+// Open reads a file or a folder of a revision as git names it: REV for the folder dir as it was then, or
+// REV:PATH for a path from the root of the repository. Of a folder it reads the *.hcl files now and
+// others on demand; links are not followed. Of a file it returns the content. The error is a phrase.
+func Open(ctx context.Context, dir, name string) (tree *Tree, file []byte, err error) {
+	rev, at, named := strings.Cut(name, ":")
+	if rev == "" || strings.HasPrefix(rev, "-") {
+		return nil, nil, fmt.Errorf("%q is not a revision", name)
+	}
+	if !named {
+		if at, err = git(ctx, dir, "rev-parse", "--show-prefix"); err != nil {
+			return nil, nil, err
+		}
+	}
+	commit, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil {
+		return nil, nil, fmt.Errorf("%q is neither a file, a folder nor a revision of git", name)
+	}
+	object := commit + ":" + strings.TrimSuffix(at, "/")
+	kind, err := git(ctx, dir, "cat-file", "-t", object)
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("the revision %s has no %s", rev, at)
+	case kind == "tree":
+		t := &Tree{ctx: ctx, dir: dir, entries: map[string]*entry{}, ignores: func(string) bool { return false }}
+		return t, nil, t.read(object)
+	}
+	files, err := (&Tree{ctx: ctx, dir: dir}).contents([]string{object})
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, files[0], nil
+}
+
+// git runs git and returns its output without the line break.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if text := strings.TrimSpace(stderr.String()); text != "" {
+			err = errors.New(strings.TrimPrefix(text, "fatal: "))
+		}
+		return "", err
+	}
+	return strings.TrimRight(stdout.String(), "\n"), nil
+}
+
+// read lists a tree and reads its *.hcl files.
+func (t *Tree) read(object string) error {
+	list, err := git(t.ctx, t.dir, "ls-tree", "-r", "-t", "-z", "-l", object)
+	if err != nil {
+		return err
+	}
+	t.entries["."] = &entry{name: ".", dir: true}
+	for _, line := range strings.Split(strings.TrimSuffix(list, "\x00"), "\x00") {
+		facts, name, ok := strings.Cut(line, "\t")
+		words := strings.Fields(facts) // mode, type, object, size
+		if !ok || len(words) != 4 || !fs.ValidPath(name) {
+			continue
+		}
+		isLink := words[0] == "120000"
+		if words[1] == "commit" || isLink && path.Ext(name) != ".hcl" {
+			continue // a submodule, or a link to what is not in the tree
+		}
+		size, _ := strconv.ParseInt(words[3], 10, 64)
+		if len(t.entries) > maxFiles {
+			return fmt.Errorf("it has more than %d files", maxFiles)
+		}
+		t.entries[name] = &entry{name: path.Base(name), object: words[2], size: size, dir: words[1] == "tree", link: isLink}
+	}
+	return t.load()
+}
+
+// load reads the IgnoreFile, removes what it names, and reads the *.hcl files.
+func (t *Tree) load() error {
+	if e := t.entries[source.IgnoreFile]; e != nil && !e.dir {
+		text, err := t.ReadFile(source.IgnoreFile)
+		if err != nil {
+			return err
+		}
+		if t.ignores, err = source.Ignores(text); err != nil {
+			return err
+		}
+	}
+	var wanted []*entry
+	var objects []string
+	for name, e := range t.entries {
+		if name != "." && t.isIgnored(name) {
+			if path.Ext(name) == ".hcl" || e.dir {
+				e.ignored = true
+			}
+			continue
+		}
+		if !e.dir && !e.link && path.Ext(name) == ".hcl" && e.size <= maxFile {
+			wanted, objects = append(wanted, e), append(objects, e.object)
+		}
+	}
+	for name, e := range t.entries {
+		if parent := t.entries[path.Dir(name)]; name != "." && parent != nil && !e.ignored {
+			parent.children = append(parent.children, e)
+		}
+	}
+	contents, err := t.contents(objects)
+	for i, e := range wanted[:len(contents)] {
+		e.content, e.read = contents[i], true
+	}
+	return err
+}
+
+// isIgnored reports whether a path, or a folder around it, is ignored.
+func (t *Tree) isIgnored(name string) bool {
+	for ; name != "."; name = path.Dir(name) {
+		if t.ignores(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// contents reads objects with one process.
+func (t *Tree) contents(objects []string) (contents [][]byte, err error) {
+	if len(objects) == 0 {
+		return nil, nil
+	}
+	cmd := exec.CommandContext(t.ctx, "git", "-C", t.dir, "cat-file", "--batch")
+	cmd.Stdin = strings.NewReader(strings.Join(objects, "\n") + "\n")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	r := bufio.NewReaderSize(stdout, 1<<16)
+	for range objects {
+		content, err := readObject(r)
+		if err != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			return contents, err
+		}
+		contents = append(contents, content)
+	}
+	return contents, cmd.Wait()
+}
+
+// readObject reads one answer of cat-file --batch: a line with object, type and size, and the content.
+func readObject(r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return nil, errors.New("git ended early")
+	}
+	words := strings.Fields(line)
+	if len(words) != 3 {
+		return nil, fmt.Errorf("git has no object %s", strings.TrimSpace(line))
+	}
+	size, err := strconv.ParseInt(words[2], 10, 64)
+	if err != nil || size > maxFile {
+		return nil, fmt.Errorf("a file of the revision has more than %d bytes", maxFile)
+	}
+	content := make([]byte, size+1) // with the line break after it
+	if _, err := io.ReadFull(r, content); err != nil {
+		return nil, errors.New("git ended early")
+	}
+	return content[:size], nil
+}

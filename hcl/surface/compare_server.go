@@ -1,0 +1,153 @@
+package surface
+
+import (
+	"slices"
+	"strings"
+
+	"hatchel/hcl/diag"
+)
+
+// server compares what concerns all tools.
+func (c *comparison) server() {
+	a, b := &c.old.Server, &c.new.Server
+	c.object = "server"
+	c.text("server.name", a.Name, b.Name)
+	c.text("server.title", a.Title, b.Title)
+	c.text("server.instructions", a.Instructions, b.Instructions)
+	switch {
+	case a.DenyDefault && !b.DenyDefault:
+		c.add(Widening, "allow", "server.default", "default deny → allow")
+	case !a.DenyDefault && b.DenyDefault:
+		c.restrict("allow", "server.default", "default allow → deny")
+	}
+	c.limit("server.limit", a.Limit, b.Limit)
+	c.hold(a.Hold, b.Hold)
+	c.object = "auth"
+	switch {
+	case a.Auth && !b.Auth:
+		c.add(Widening, "credential", "auth", "authentication removed: everybody may call")
+	case !a.Auth && b.Auth:
+		c.restrict("credential", "auth", "authentication added")
+	}
+	c.credentials(append(slices.Clone(a.Keys), a.Issuers...), append(slices.Clone(b.Keys), b.Issuers...))
+	c.object = "approvals"
+	if a.Approvers != b.Approvers { // without the block nobody may decide over HTTP
+		stricter, weaker := compareConditions(a.Approvers, b.Approvers, true)
+		if a.Approvers == "" || b.Approvers == "" {
+			stricter, weaker = b.Approvers == "", a.Approvers == ""
+		}
+		if stricter {
+			c.restrict("approval", "approvals.allow", "allow %s → %s", orNothing(a.Approvers), orNothing(b.Approvers))
+		}
+		if weaker {
+			c.add(Widening, "approval", "approvals.allow", "allow %s → %s", orNothing(a.Approvers), orNothing(b.Approvers))
+		}
+	}
+}
+
+// hold compares which reloads wait. That fewer do is breaking, so that it waits itself.
+func (c *comparison) hold(old, new string) {
+	switch a, b := slices.Index(Thresholds, old), slices.Index(Thresholds, new); {
+	case b < a:
+		c.add(Breaking, "hold", "server.hold", "hold %s → %s", orNothing(old), orNothing(new))
+	case b > a:
+		c.add(Compatible, "hold", "server.hold", "hold %s → %s", orNothing(old), orNothing(new))
+	}
+}
+
+// credentials compares API keys and issuers. A changed one is a removed one and an added one.
+func (c *comparison) credentials(old, new []string) {
+	place := func(line string) string {
+		words := strings.Fields(line)
+		if words[0] == "key" {
+			return "auth.key " + words[1]
+		}
+		return "auth." + line
+	}
+	for _, line := range missing(new, old) {
+		c.add(Widening, "credential", place(line), "added: %s", line)
+	}
+	for _, line := range missing(old, new) {
+		c.restrict("credential", place(line), "removed: %s", line)
+	}
+}
+
+// toolsets compares the members of toolsets.
+func (c *comparison) toolsets() {
+	entries(c, "toolset", c.old.Toolsets, c.new.Toolsets, nil, func(c *comparison, at string, a, b *Toolset) {
+		c.text(at+".title", a.Title, b.Title)
+		c.text(at+".instructions", a.Instructions, b.Instructions)
+		for _, list := range []struct {
+			name     string
+			old, new []string
+		}{{"tools", a.Tools, b.Tools}, {"prompts", a.Prompts, b.Prompts}, {"resources", a.Resources, b.Resources}} {
+			noun := strings.TrimSuffix(list.name, "s")
+			for _, name := range missing(list.old, list.new) {
+				c.add(Breaking, "toolset-member", at+"."+list.name, "%s removed: %s", noun, name)
+			}
+			for _, name := range missing(list.new, list.old) {
+				text := noun + " added: " + name
+				if t := c.new.Tools[name]; t != nil && noun == "tool" && t.Annotations.Destructive {
+					text = "destructive tool added: " + name
+				}
+				c.add(Widening, "toolset-member", at+"."+list.name, "%s", text)
+			}
+		}
+	})
+}
+
+// connections compares what connections reach. A connection that was added or removed shows in the tools
+// that use it.
+func (c *comparison) connections() {
+	for _, name := range diag.SortedNames(c.new.Connections) {
+		b := c.new.Connections[name]
+		c.object = "connection " + name
+		a := c.old.Connections[name]
+		if a == nil {
+			c.add(Widening, "host", c.object, "connection added: %s", strings.Join(b.Does, "; "))
+			c.secrets(c.object, nil, b.Reads)
+			continue
+		}
+		c.effects(c.object, a.Does, b.Does)
+		c.secrets(c.object, a.Reads, b.Reads)
+		if a.Settings != b.Settings && slices.Equal(a.Does, b.Does) {
+			c.add(Behaviour, "settings", c.object, "settings changed")
+		}
+	}
+	for _, name := range diag.SortedNames(c.old.Connections) {
+		if c.new.Connections[name] == nil {
+			c.object = "connection " + name
+			c.add(Compatible, "host", c.object, "connection removed")
+		}
+	}
+}
+
+// settings compares other blocks.
+func (c *comparison) settings() {
+	for _, name := range diag.SortedNames(c.new.Settings) {
+		b, a := c.new.Settings[name], c.old.Settings[name]
+		c.object = name
+		switch {
+		case a == nil && b.Does != nil:
+			c.add(Widening, "does", name, "added: %s", strings.Join(b.Does, "; "))
+		case a == nil:
+			c.add(Compatible, "settings", name, "added")
+		default:
+			c.effects(name, a.Does, b.Does)
+			if a.Digest != b.Digest {
+				c.add(Compatible, "settings", name, "settings changed")
+			}
+		}
+	}
+	for _, name := range diag.SortedNames(c.old.Settings) {
+		if c.new.Settings[name] != nil {
+			continue
+		}
+		c.object = name
+		if name == "audit" {
+			c.add(Widening, "settings", name, "removed: calls are no longer recorded")
+		} else {
+			c.add(Compatible, "settings", name, "removed")
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package surface
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/value"
+)
+
+// maxLock is the maximum size of a lock in bytes.
+const maxLock = 64 << 20
+
+// lockFile is the content of a lock.
+type lockFile struct {
+	Version     int                    `json:"version"`
+	Server      Server                 `json:"server"`
+	Tools       map[string]*Tool       `json:"tools"`
+	Prompts     map[string]*Prompt     `json:"prompts,omitempty"`
+	Resources   map[string]*Resource   `json:"resources,omitempty"`
+	Toolsets    map[string]*Toolset    `json:"toolsets,omitempty"`
+	Policies    map[string]*Policy     `json:"policies,omitempty"`
+	Connections map[string]*Connection `json:"connections,omitempty"`
+	Settings    map[string]*Setting    `json:"settings,omitempty"`
+
+	Access map[string]map[string]string `json:"access,omitempty"`
+}
+
+// Lock returns the surface as a file: JSON whose members are sorted and whose values are canonical (RFC
+// 8785), with one line for each member of a tool, so that the difference of two locks is readable.
+// Equal surfaces have equal locks.
+func (s *Surface) Lock() []byte {
+	whole := toJSON(lockFile{Version, s.Server, s.Tools, s.Prompts, s.Resources, s.Toolsets, s.Policies,
+		s.Connections, s.Settings, s.Access}).(map[string]any)
+	var out bytes.Buffer
+	writeLines(&out, whole, 0)
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// lockDepth is how many levels of objects have a line for each member.
+const lockDepth = 3
+
+// writeLines writes a value with a line for each member of its objects, as deep as lockDepth.
+func writeLines(out *bytes.Buffer, v any, depth int) {
+	m, ok := v.(map[string]any)
+	if !ok || depth >= lockDepth || len(m) == 0 {
+		out.Write(appendCanonical(nil, v))
+		return
+	}
+	out.WriteByte('{')
+	for i, name := range sortedKeys(m) {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString("\n" + strings.Repeat(" ", depth+1))
+		out.Write(appendString(nil, name))
+		out.WriteString(": ")
+		if server, ok := m[name].(map[string]any); ok && depth == 0 && name == "server" {
+			writeServer(out, server)
+			continue
+		}
+		writeLines(out, m[name], depth+1)
+	}
+	out.WriteString("\n" + strings.Repeat(" ", depth) + "}")
+}
+
+// writeServer writes the members of the server, each of which has one line.
+func writeServer(out *bytes.Buffer, m map[string]any) {
+	out.WriteByte('{')
+	for i, name := range sortedKeys(m) {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString("\n  ")
+		out.Write(appendString(nil, name))
+		out.WriteString(": ")
+		out.Write(appendCanonical(nil, m[name]))
+	}
+	out.WriteString("\n }")
+}
+
+// LockError is a lock that cannot be read.
+type LockError struct {
+	Line int // 0 if unknown
+	Text string
+}
+
+func (e *LockError) Error() string { return e.Text }
+
+// ReadLock reads a lock. The error is a *LockError: a file that is not a lock, of a later version, with
+// merge markers, or edited by hand.
+func ReadLock(text []byte) (*Surface, error) {
+	if len(text) > maxLock {
+		return nil, &LockError{Text: fmt.Sprintf("it has more than %d bytes", maxLock)}
+	}
+	if at := mergeMarker(text); at > 0 {
+		return nil, &LockError{at, "it has merge markers: resolve the conflict in the .hcl files and run hatchel lock"}
+	}
+	var head struct {
+		Version any `json:"version"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, &LockError{lineOf(text, err), "it is not JSON: run hatchel lock"}
+	}
+	version, ok := head.Version.(float64)
+	switch {
+	case !ok || version < 1:
+		return nil, &LockError{Text: "it is not a lock of hatchel: it has no version"}
+	case version > Version:
+		return nil, &LockError{Text: fmt.Sprintf("it has version %v, and this hatchel reads versions up to %d: "+
+			"update hatchel", version, Version)}
+	}
+	var f lockFile
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return nil, &LockError{lineOf(text, err), "it is not a lock of hatchel: " + reason(err)}
+	}
+	return f.surface()
+}
+
+// surface checks the digests and returns the surface.
+func (f *lockFile) surface() (*Surface, error) {
+	s := &Surface{f.Server, orEmpty(f.Tools), orEmpty(f.Prompts), orEmpty(f.Resources), orEmpty(f.Toolsets),
+		orEmpty(f.Policies), orEmpty(f.Connections), orEmpty(f.Settings), f.Access, nil}
+	if err := checkAccess(f.Access); err != nil {
+		return nil, err
+	}
+	operations := map[string]*Operation{}
+	entries := map[string]any{}
+	for name, t := range s.Tools {
+		if t != nil {
+			t.Output = exact(t.Output)
+			operations["tool "+name], entries["tool "+name] = &t.Operation, t
+		}
+	}
+	for name, p := range s.Prompts {
+		if p != nil {
+			operations["prompt "+name], entries["prompt "+name] = &p.Operation, p
+		}
+	}
+	for name, r := range s.Resources {
+		if r != nil {
+			operations["resource "+name], entries["resource "+name] = &r.Operation, r
+		}
+	}
+	if len(operations) != len(s.Tools)+len(s.Prompts)+len(s.Resources) {
+		return nil, &LockError{Text: "it is not a lock of hatchel: an entry is null"}
+	}
+	for _, name := range diag.SortedNames(operations) {
+		op := operations[name]
+		op.Input = exact(op.Input)
+		said := op.Digest
+		op.Digest = ""
+		if digest(canonical(entries[name])) != said {
+			return nil, &LockError{Text: fmt.Sprintf("the %s does not match its digest, so the file was edited or "+
+				"merged by hand: run hatchel lock", name)}
+		}
+		op.Digest = said
+	}
+	return s, nil
+}
+
+func orEmpty[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return m
+}
+
+// exact returns a decoded JSON value with numbers as package value has them.
+func exact(v any) any {
+	if v == nil {
+		return nil
+	}
+	out, err := value.Decode(appendCanonical(nil, v))
+	if err != nil {
+		return v
+	}
+	return out
+}
+
+// mergeMarker returns the line of the first merge marker; 0 for none.
+func mergeMarker(text []byte) int {
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		for _, marker := range []string{"<<<<<<< ", "=======", ">>>>>>> ", "||||||| "} {
+			if bytes.HasPrefix(line, []byte(marker)) {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// lineOf returns the line of an error of encoding/json; 0 if it has none.
+func lineOf(text []byte, err error) int {
+	offset := int64(-1)
+	var syntax *json.SyntaxError
+	var typed *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &typed):
+		offset = typed.Offset
+	}
+	if offset < 0 || offset > int64(len(text)) {
+		return 0
+	}
+	return 1 + bytes.Count(text[:offset], []byte("\n"))
+}
+
+// reason returns an error of encoding/json without the name of the package.
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }

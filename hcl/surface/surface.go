@@ -1,0 +1,149 @@
+// Package surface says what a configuration offers to agents, what its tools do, and who may call
+// them, in a form that can be kept in a file, reviewed and compared.
+//
+// Of derives the Surface of a loaded configuration. Lock writes it and ReadLock reads it. Compare
+// returns the differences of two surfaces as typed changes: a change of a type is breaking or
+// compatible because of the values that the types accept, not because of their text.
+package surface
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"hatchel/hcl"
+)
+
+// Version is the version of the form of a lock.
+const Version = 1
+
+// LockName is the name of the lock in a configuration directory.
+const LockName = "hatchel.lock.json"
+
+// Surface is what a configuration offers. It is immutable. A surface that was read from a lock has no
+// positions.
+type Surface struct {
+	Server      Server
+	Tools       map[string]*Tool
+	Prompts     map[string]*Prompt
+	Resources   map[string]*Resource
+	Toolsets    map[string]*Toolset
+	Policies    map[string]*Policy
+	Connections map[string]*Connection // by kind and name, such as "http shop"
+	Settings    map[string]*Setting    // other blocks by their first line, such as "webhook ops"
+	// Access holds who may call each tool, by tool and caller; the caller "*" stands for all that are not named.
+	// Of does not set it. Compare ignores it unless both surfaces have it.
+	Access map[string]map[string]string
+
+	positions map[string]hcl.Range // by place
+}
+
+// Server is what concerns all tools.
+type Server struct {
+	Name         string   `json:"name"`
+	Title        string   `json:"title,omitempty"`
+	Version      string   `json:"version"`
+	Instructions string   `json:"instructions,omitempty"`
+	DenyDefault  bool     `json:"deny_by_default,omitempty"` // calls that no rule allows are denied
+	Limit        *Limit   `json:"limit,omitempty"`
+	Hold         string   `json:"hold,omitempty"`
+	Auth         bool     `json:"auth,omitempty"` // callers need credentials
+	Keys         []string `json:"keys,omitempty"` // API keys, with their groups and scopes
+	Issuers      []string `json:"issuers,omitempty"`
+	Approvers    string   `json:"approvers,omitempty"` // who may decide over HTTP
+}
+
+// Operation is the common part of tools, prompts and resources.
+type Operation struct {
+	Digest      string            `json:"digest"` // of the other members
+	Title       string            `json:"title,omitempty"`
+	Description string            `json:"description,omitempty"`
+	Input       any               `json:"input,omitempty"` // a decoded JSON Schema
+	Order       []string          `json:"order,omitempty"` // of the inputs
+	Requires    []string          `json:"requires,omitempty"`
+	Listed      bool              `json:"listed"`
+	Does        []string          `json:"does,omitempty"`
+	Reads       []string          `json:"reads,omitempty"` // secrets, and where they go
+	May         May               `json:"may,omitzero"`
+	Texts       map[string]string `json:"texts,omitempty"` // templates that models read, as they are written
+	Steps       string            `json:"steps,omitempty"` // digest of the rest of the block
+}
+
+// May says who may call, and what a call needs.
+type May struct {
+	Scopes   []string `json:"scopes,omitempty"`
+	Allow    string   `json:"allow,omitempty"`
+	Policies []string `json:"policies,omitempty"` // that apply
+	Approval []string `json:"approval,omitempty"`
+	Limit    *Limit   `json:"limit,omitempty"`
+}
+
+// Limit is a limit on the rate and the concurrency of calls. Zero is no limit.
+type Limit struct {
+	Rate        float64 `json:"rate,omitempty"` // calls an hour
+	Burst       int     `json:"burst,omitempty"`
+	Shared      bool    `json:"shared,omitempty"` // by all callers
+	Concurrency int     `json:"concurrency,omitempty"`
+	Queue       int     `json:"queue,omitempty"`
+}
+
+// Tool is one tool.
+type Tool struct {
+	Operation
+	Output      any         `json:"output,omitempty"` // a decoded JSON Schema; nil for none
+	Annotations Annotations `json:"annotations"`
+}
+
+// Annotations are the hints about the effects of a tool.
+type Annotations struct {
+	ReadOnly    bool `json:"read_only"`
+	Destructive bool `json:"destructive"`
+	Idempotent  bool `json:"idempotent"`
+	OpenWorld   bool `json:"open_world"`
+}
+
+// Prompt is one prompt. Its messages are texts.
+type Prompt struct{ Operation }
+
+// Resource is one resource or resource template.
+type Resource struct {
+	Operation
+	URI      string `json:"uri"` // or the template
+	MimeType string `json:"mime_type,omitempty"`
+}
+
+// Toolset is one toolset with the names of its members.
+type Toolset struct {
+	Title        string   `json:"title,omitempty"`
+	Instructions string   `json:"instructions,omitempty"`
+	Tools        []string `json:"tools,omitempty"`
+	Prompts      []string `json:"prompts,omitempty"`
+	Resources    []string `json:"resources,omitempty"`
+}
+
+// Policy is the rules of one policy. Operations list the policies that apply to them.
+type Policy struct {
+	Allow    string `json:"allow,omitempty"`
+	Deny     string `json:"deny,omitempty"`
+	Approve  string `json:"approve,omitempty"`
+	Approval string `json:"approval,omitempty"` // who approves
+	Message  string `json:"message,omitempty"`
+}
+
+// Connection is what a connection reaches.
+type Connection struct {
+	Does     []string `json:"does,omitempty"`
+	Reads    []string `json:"reads,omitempty"`
+	Settings string   `json:"settings"` // digest of its arguments without their literal credentials
+}
+
+// Setting is another block.
+type Setting struct {
+	Does   []string `json:"does,omitempty"`
+	Digest string   `json:"digest"`
+}
+
+// digest returns the digest of a text as it stands in a lock.
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
