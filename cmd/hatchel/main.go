@@ -101,8 +101,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
 		lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(),
-		importCommand(), docsCommand(),
-		versionCommand(),
+		importCommand(), testCommand(), docsCommand(), versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
