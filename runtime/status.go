@@ -1,13 +1,17 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/surface"
 	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/hold"
@@ -35,6 +39,9 @@ type Report struct {
 	Held        bool            `json:"held,omitempty"` // by Hold, or only by statements that their database refuses
 	Hold        *hold.Held      `json:"hold,omitempty"` // differences to the lock that wait; nil for none
 	Released    *hold.Release   `json:"released,omitempty"`
+
+	// Differences say what the reload means for callers, as `hatchel diff` does.
+	Differences []surface.Change `json:"differences,omitempty"`
 
 	Sources map[string][]byte `json:"-"` // what the diagnostics are about
 }
@@ -128,10 +135,14 @@ func (h *Host) MaySeeHealth(ctx context.Context, c *mcp.Caller) bool {
 // recordLoad records what a load came to. A load that has failed serves what was served before: its
 // next generation is the last one.
 func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
-	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), next != last
+	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), r.OK || next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
+	replaced := r.OK && r.Previous != "" && r.Previous != r.Revision
+	if replaced {
+		r.Differences = hold.Differences(last.Config, next.Config)
+	}
 	h.setReport(r)
-	if r.OK && r.Previous != "" && r.Previous != r.Revision {
+	if replaced {
 		recordReload(last, next, &r)
 	}
 }
@@ -161,6 +172,29 @@ const maxServed = 64
 type servedRevision struct {
 	id    string
 	parts []servedPart
+}
+
+// onlyTestsDiffer reports whether a configuration differs from the served one, whose files have changed since sources
+// were read, in nothing that is served: in tests or comments.
+func onlyTestsDiffer(served, loaded *hcl.Config, sources map[string][]byte) bool {
+	return served.ID == loaded.ID && !maps.EqualFunc(sources, loaded.Sources, bytes.Equal) &&
+		slices.Equal(configDigests(served), configDigests(loaded))
+}
+
+func configDigests(c *hcl.Config) (digests []string) {
+	for _, t := range c.Tools {
+		digests = append(digests, t.Digest)
+	}
+	for _, p := range c.Prompts {
+		digests = append(digests, p.Digest)
+	}
+	for _, r := range c.Resources {
+		digests = append(digests, r.Digest)
+	}
+	for _, s := range c.Settings {
+		digests = append(digests, s.Digest)
+	}
+	return digests
 }
 
 func (g *Generation) revision() servedRevision { return servedRevision{g.Config.ID, g.parts()} }
