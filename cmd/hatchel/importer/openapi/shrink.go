@@ -216,11 +216,7 @@ func (x *expander) grow(p *pendingTree) {
 	case oneOfKind:
 		x.used += 12
 		for _, sub := range s.alternatives {
-			if o := x.leaf(sub, p.path, above, p.optional+1); !slices.ContainsFunc(t.options, func(other *tree) bool {
-				return o.schema.identity() == other.schema.identity()
-			}) {
-				t.options = append(t.options, o)
-			}
+			t.options = append(t.options, x.leaf(sub, p.path, above, p.optional+1))
 		}
 	default:
 		x.used += 12
@@ -240,7 +236,8 @@ func (x *expander) grow(p *pendingTree) {
 }
 
 func (p *pendingTree) isBelow(t *tree) bool {
-	return t.elem == p.tree || slices.Contains(t.options, p.tree) || slices.ContainsFunc(t.members, func(b *branch) bool { return b.tree == p.tree })
+	return t.elem == p.tree || slices.Contains(t.options, p.tree) ||
+		slices.ContainsFunc(t.members, func(b *branch) bool { return b.tree == p.tree })
 }
 
 // cutTree makes a container any, or a list or map of any.

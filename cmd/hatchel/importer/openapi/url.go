@@ -122,7 +122,8 @@ func pathText(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		escaped := c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])
-		plain := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("/-._~!&'()*+,;=:@", c) >= 0
+		plain := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' ||
+			strings.IndexByte("/-._~!&'()*+,;=:@", c) >= 0
 		if escaped || plain {
 			out.WriteByte(c)
 		} else {

@@ -147,9 +147,10 @@ func (g *generator) input(op *operation, in *input) string {
 		}
 	}
 	typ := g.member(in.tree, in.required, fallback)
+	ownText := in.tree.text != "" && (in.tree.ownText || in.tree.described)
 	name := importer.Quote(in.name)
 	switch {
-	case strings.Contains(typ, "type.") && in.tree.named && (in.tree.ownText || in.tree.described) && in.tree.text != "":
+	case strings.Contains(typ, "type.") && in.tree.named && ownText:
 		return fmt.Sprintf("input %s {\ntype = %s\ndescription = %s\n}\n", name, typ, importer.Quote(in.tree.text))
 	case strings.Contains(typ, "\n"):
 		return fmt.Sprintf("input %s {\ntype = %s\n}\n", name, typ)
