@@ -199,5 +199,5 @@ func (f *diffFlags) revisionSurface(cmd *cobra.Command, name string, tree *revis
 		diags.Print(cmd.ErrOrStderr(), named)
 		return nil, misusef("the revision %s has %s", name, countDiagnostics(diags))
 	}
-	return surface.Of(config), nil
+	return surface.Of(config, runParallel), nil
 }

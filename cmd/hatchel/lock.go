@@ -72,5 +72,5 @@ func (l *loadFlags) surfaceOf(cmd *cobra.Command, dir string) (*surface.Surface,
 		f.print(cmd.ErrOrStderr())
 		return nil, misusef("%s has %s", folderName(dir), countDiagnostics(f.diags))
 	}
-	return surface.Of(f.config), nil
+	return surface.Of(f.config, runParallel), nil
 }
