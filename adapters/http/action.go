@@ -161,7 +161,7 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 			renewed = a.renewToken(ctx, r)
 			again = again || renewed
 		}
-		if !again || !waitForRetry(ctx, wait) || r.call.Pace.Wait(ctx) != nil {
+		if !again || !a.service.waitForRetry(ctx, wait) || r.call.Pace.Wait(ctx) != nil {
 			return nil, a.finalError(ctx, failed, attempt, time.Since(began))
 		}
 	}

@@ -95,10 +95,16 @@ func (p *retryPolicy) next(f *failure, attempt int, repeatable bool) (time.Durat
 }
 
 // waitForRetry waits, and reports whether the call has time left afterwards. It does not wait if the
-// deadline of the call is earlier.
-func waitForRetry(ctx context.Context, wait time.Duration) bool {
+// deadline of the call is earlier, and not for a mock.
+func (s *service) waitForRetry(ctx context.Context, wait time.Duration) bool {
 	deadline, ok := ctx.Deadline()
-	return (!ok || time.Until(deadline) > wait) && ctxtime.Sleep(ctx, wait) == nil
+	if ok && time.Until(deadline) <= wait {
+		return false
+	}
+	if s.mocks != nil {
+		wait = 0
+	}
+	return ctxtime.Sleep(ctx, wait) == nil
 }
 
 // parseRetryAfter returns the delay that a Retry-After header requests, or 0.

@@ -219,15 +219,22 @@ func TestAnswerForAProcessThatIsGoneIsIgnored(t *testing.T) {
 	})
 }
 
+// startWaiting starts the request 7, which waits until it is cancelled, and returns the response when it has ended.
+func (p *process) startWaiting(session []string) (ended <-chan string) {
+	p.handler.started = make(chan string, 1)
+	response := make(chan string)
+	go func() {
+		body := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait"}}`
+		response <- readAll(p.send(p.t.Context(), "POST", body, session...))
+	}()
+	<-p.handler.started
+	return response
+}
+
 func TestCallIsCancelledAtAnotherProcess(t *testing.T) {
 	withCouriers(t, 3, func(t *testing.T, _ *couriertest.Exchange, all []*process) {
 		session := all[0].sessionHeaders()
-		all[1].handler.started = make(chan string, 1)
-		ended := make(chan string)
-		go func() {
-			ended <- readAll(all[1].send(t.Context(), "POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait"}}`, session...))
-		}()
-		<-all[1].handler.started
+		ended := all[1].startWaiting(session)
 		all[2].status("POST", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, session)
 		if got := <-ended; strings.Contains(got, `"id":7`) {
 			t.Errorf("the cancelled call was answered: %s", got)
@@ -238,12 +245,7 @@ func TestCallIsCancelledAtAnotherProcess(t *testing.T) {
 func TestCancellationsToAllAreLimited(t *testing.T) {
 	withCouriers(t, 2, func(t *testing.T, _ *couriertest.Exchange, all []*process) {
 		session := all[0].sessionHeaders()
-		all[1].handler.started = make(chan string, 1)
-		ended := make(chan string)
-		go func() {
-			ended <- readAll(all[1].send(t.Context(), "POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait"}}`, session...))
-		}()
-		<-all[1].handler.started
+		ended := all[1].startWaiting(session)
 		cancel := func(id int) {
 			all[0].status("POST", fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id), session)
 		}

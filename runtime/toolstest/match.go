@@ -29,7 +29,7 @@ func (c *matcher) part(name string, agrees bool, want, got any) {
 	case agrees:
 		c.depth++
 	default:
-		c.text = fmt.Sprintf("%s is %s, and the mock has %s", name, c.show(got), show(want))
+		c.text = fmt.Sprintf("%s is %s, and the mock has %s", name, c.show(got), c.show(want))
 	}
 }
 
@@ -41,12 +41,10 @@ func (c *matcher) likeText(pattern, got string) bool {
 	return like(pattern, got) || like(pattern, c.hide(got))
 }
 
-// show returns what was asked, in a message.
-func (c *matcher) show(v any) string { return c.hide(show(v)) }
-
 const maxShown = 200 // runes
 
-func show(v any) string {
+// show returns a value in a message, without secrets.
+func (c *matcher) show(v any) string {
 	if v == absent {
 		return "absent"
 	}
@@ -54,7 +52,7 @@ func show(v any) string {
 	if err != nil {
 		return "no JSON"
 	}
-	text := []rune(string(encoded))
+	text := []rune(c.hide(string(encoded)))
 	if len(text) > maxShown {
 		text = append(text[:maxShown-1], '…')
 	}

@@ -110,6 +110,9 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
+// maxProblems is the maximum number of questions without an answer that are reported.
+const maxProblems = 20
+
 // question is what a backend asks.
 type question struct {
 	kind, connection string
@@ -156,7 +159,10 @@ func (m *Mocks) answer(q *question) (*reply, error) {
 		p.Range = nearest.Range
 		p.Detail += fmt.Sprintf(" The nearest one is in line %d: %s.", nearest.Range.Start.Line, difference.text)
 	}
-	m.problems = append(m.problems, p)
+	isSame := func(known Problem) bool { return known.Detail == p.Detail && known.Mock == p.Mock }
+	if len(m.problems) < maxProblems && !slices.ContainsFunc(m.problems, isSame) {
+		m.problems = append(m.problems, p)
+	}
 	return nil, &adapters.Fault{Message: "no mock of the test answers " + q.name}
 }
 

@@ -3,6 +3,8 @@ package toolstest_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -300,4 +302,39 @@ mock "http" "shop" {
 	if got := text(t, o.sent); strings.Contains(got, "hush") {
 		t.Error(got)
 	}
+}
+
+func TestARetryOfAMockDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		call(t, readOrder, `
+mock "http" "shop" {
+  get = "/orders/7"
+  reply {
+    status  = 429
+    headers = { Retry-After = "30" }
+  }
+  reply { json = { id = 7, status = "paid" } }
+}`).mustSucceed(t)
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("waited %v", waited)
+		}
+	})
+}
+
+func TestADelayOfAReplyPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		call(t, readOrder, `
+mock "http" "shop" {
+  get = "/orders/7"
+  reply {
+    delay = "3s"
+    json  = { id = 7, status = "paid" }
+  }
+}`).mustSucceed(t)
+		if waited := time.Since(began); waited != 3*time.Second {
+			t.Errorf("waited %v", waited)
+		}
+	})
 }

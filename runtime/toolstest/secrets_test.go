@@ -1,0 +1,69 @@
+package toolstest_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"hatchel/adapters"
+	"hatchel/runtime/toolstest"
+)
+
+// encodings are the forms in which a secret may be sent.
+var encodings = map[string]func(string) string{
+	"raw":           func(s string) string { return s },
+	"query":         url.QueryEscape,
+	"path":          url.PathEscape,
+	"JSON":          func(s string) string { q := fmt.Sprintf("%q", s); return q[1 : len(q)-1] },
+	"hex":           func(s string) string { return hex.EncodeToString([]byte(s)) },
+	"base64":        func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"base64 of URL": func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+	"basic":         func(s string) string { return base64.StdEncoding.EncodeToString([]byte("me:" + s)) },
+}
+
+func newSecret(r *rand.Rand) string {
+	const letters = `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=&%"\ -_.~`
+	secret := make([]byte, 12+r.IntN(20))
+	for i := range secret {
+		secret[i] = letters[r.IntN(len(letters))]
+	}
+	return string(secret)
+}
+
+func TestNoSecretIsShownInAnyEncoding(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		secret := newSecret(r)
+		nearest := &toolstest.Mock{Kind: "http", Times: 1, Request: map[string]any{
+			"path": "http://shop.test/x", "body": secret}}
+		for name, encode := range encodings {
+			encoded := encode(secret)
+			m := toolstest.New([]*toolstest.Mock{nearest}, "/", []string{secret})
+			for _, address := range []string{"http://shop.test/x", "http://shop.test/" + url.PathEscape(encoded)} {
+				req, err := http.NewRequest("POST", address+"?a="+url.QueryEscape(encoded), strings.NewReader("x "+encoded+" y"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("X-Key", encoded)
+				if _, err := m.RoundTrip(&adapters.HTTPRequest{Request: req}); err == nil {
+					t.Error("answered")
+				}
+			}
+			tx := m.Begin(adapters.Database{Connection: "x", Kind: "postgres"}, true)
+			_, _ = tx.Execute(t.Context(), &adapters.Statement{Text: "SELECT '" + encoded + "'", Args: []any{encoded}})
+			_, _ = m.Run(t.Context(), &adapters.Program{Argv: []string{"curl", encoded}, Stdin: []byte(encoded),
+				Env: []adapters.EnvVar{{Name: "KEY", Value: encoded}}})
+			shown := fmt.Sprint(m.Sent(), m.Problems())
+			for other, form := range encodings {
+				if strings.Contains(shown, form(secret)) {
+					t.Fatalf("%q, sent as %s, is shown as %s in\n%s", secret, name, other, shown)
+				}
+			}
+		}
+	}
+}
