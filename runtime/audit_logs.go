@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
+	"hatchel/hcl/surface"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/task"
@@ -160,8 +162,25 @@ func recordReload(last, next *Generation, c *Change) {
 	}
 	if g.audit != nil {
 		g.record(g.env.Running, &audit.Record{Event: audit.EventReload, Revision: next.Config.ID, Previous: c.Previous,
-			Added: c.Added, Changed: c.Changed, Removed: c.Removed})
+			Added: c.Added, Changed: c.Changed, Removed: c.Removed, Diff: diffLines(c.Diff)})
 	}
+}
+
+// maxDiffLines is the maximum number of changes in a record.
+const maxDiffLines = 100
+
+// diffLines returns the most serious changes, one a line.
+func diffLines(d *surface.Diff) (lines []string) {
+	if d == nil {
+		return nil
+	}
+	for i, c := range d.Changes {
+		if i == maxDiffLines {
+			return append(lines, fmt.Sprintf("and %d more", len(d.Changes)-i))
+		}
+		lines = append(lines, fmt.Sprintf("%v %s: %s", c.Class, c.Place, c.Text))
+	}
+	return lines
 }
 
 // record adds a record of a request that is no call.

@@ -41,9 +41,10 @@ type Host struct {
 	closing  chan struct{}
 	retiring sync.WaitGroup
 
-	mu     sync.Mutex
-	status Status           // guarded by mu
-	served []servedRevision // the latest, in order; guarded by mu
+	mu       sync.Mutex
+	status   Status           // guarded by mu
+	served   []servedRevision // the latest, in order; guarded by mu
+	surfaces []servedSurface  // the latest that were compared; guarded by mu
 }
 
 // NewHost returns a Host that has no tools until something is loaded.

@@ -8,6 +8,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/surface"
 	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
@@ -22,6 +23,9 @@ type Change struct {
 	Removed   []string `json:"removed"`
 	Changed   []string `json:"changed"`
 	Unchanged int      `json:"unchanged"`
+	// what the difference means for callers, as hatchel diff says it; nil if the other is none of the
+	// last revisions
+	Diff *surface.Diff `json:"diff,omitempty"`
 }
 
 // Report is what one load came to.
@@ -125,6 +129,9 @@ func (h *Host) MaySeeHealth(ctx context.Context, c *mcp.Caller) bool {
 func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
 	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
+	if r.OK && r.Previous != r.Revision {
+		r.Diff = h.diff(last.Config, next.Config)
+	}
 	h.setReport(r)
 	if r.OK && r.Previous != "" && r.Previous != r.Revision {
 		recordReload(last, next, &r.Change)
@@ -149,6 +156,52 @@ func (h *Host) setReport(r Report) {
 	h.served = h.served[max(0, len(h.served)-maxServed):]
 }
 
+// maxSurfaces is how many of the latest revisions a Host can say in detail how they differ from the
+// served one.
+const maxSurfaces = 4
+
+// diff returns how a configuration differs from the one before; nil if there was none.
+func (h *Host) diff(last, next *hcl.Config) *surface.Diff {
+	if last.ID == "" {
+		return nil
+	}
+	return surface.Compare(h.surface(last), h.surface(next))
+}
+
+// surface returns the surface of a configuration that is or was served. It is made once.
+func (h *Host) surface(c *hcl.Config) *surface.Surface {
+	h.mu.Lock()
+	s := h.knownSurface(c.ID)
+	h.mu.Unlock()
+	if s != nil {
+		return s
+	}
+	s = surface.Of(c, h.options.Load.Parallel)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.surfaces = append(h.surfaces[max(0, len(h.surfaces)-maxSurfaces+1):], servedSurface{c.ID, s})
+	return s
+}
+
+// knownSurface returns the surface of a revision; nil if it is not kept. The caller holds h.mu.
+func (h *Host) knownSurface(revision string) *surface.Surface {
+	for _, s := range h.surfaces {
+		if s.revision == revision {
+			return s.surface
+		}
+	}
+	return nil
+}
+
+// servedSurface is the surface of a revision.
+type servedSurface struct {
+	revision string
+	surface  *surface.Surface
+}
+
+// Surface returns the surface of what is served.
+func (h *Host) Surface() *surface.Surface { return h.surface(h.Current().Config) }
+
 // maxServed is how many of the latest revisions a Host can report the differences to.
 const maxServed = 64
 
@@ -166,9 +219,15 @@ func (h *Host) ChangeSince(revision string) (Change, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.served {
-		if s.id == revision {
-			return s.compare(h.served[len(h.served)-1]), true
+		if s.id != revision {
+			continue
 		}
+		c, now := s.compare(h.served[len(h.served)-1]), h.served[len(h.served)-1].id
+		old, next := h.knownSurface(revision), h.knownSurface(now)
+		if old != nil && next != nil && revision != now {
+			c.Diff = surface.Compare(old, next)
+		}
+		return c, true
 	}
 	return Change{Added: []string{}, Removed: []string{}, Changed: []string{}}, false
 }

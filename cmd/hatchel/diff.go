@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ type diffFlags struct {
 	failOn string
 	format string
 	tools  []string
+	server string
 }
 
 func diffCommand() *cobra.Command {
@@ -35,7 +37,8 @@ func diffCommand() *cobra.Command {
 		Long: `Compare two configurations: what their tools accept and return, what they do, and who
 may call them. OLD and NEW are each a directory, a file that hatchel lock wrote, or a
 revision of git: REV for the directory of -C as it was then, REV:PATH for another one.
-By default OLD is the lock of the directory, and NEW the directory.
+By default OLD is the lock of the directory, and NEW the directory. With --server OLD is
+what a server serves; the environment variable HATCHEL_KEY holds the key of an operator.
 
   breaking    a call that was right may be refused, or its result is read wrongly
   widening    a tool can do or reach more, or more callers may call it
@@ -47,8 +50,9 @@ serious one, and 2 if anything could not be read.`,
 		Example: `  hatchel diff
   hatchel diff origin/main --fail-on breaking
   hatchel diff v1.2.0 v1.3.0 --format markdown
-  hatchel diff ./tools-before ./tools`,
-		Args: cobra.MaximumNArgs(2),
+  hatchel diff ./tools-before ./tools
+  hatchel diff --server https://tools.example.com -C ./tools`,
+		Args: f.checkArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.register(cmd)
@@ -56,10 +60,21 @@ serious one, and 2 if anything could not be read.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.failOn, "fail-on", "", "exit with 1 from this `CLASS`: breaking, widening, behaviour or any")
 	fs.StringVar(&f.format, "format", "text", "`FORMAT`: text, json, markdown, github or sarif")
+	fs.StringVar(&f.server, "server", "", "compare with what the server at this `URL` serves")
 	fs.StringArrayVar(&f.tools, "tool", nil, "only the changes of a tool, by `NAME`; may be repeated")
 	completeWords(cmd, "fail-on", surface.Thresholds...)
 	completeWords(cmd, "format", review.Formats...)
 	return cmd
+}
+
+func (f *diffFlags) checkArgs(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 2:
+		return fmt.Errorf("diff accepts OLD and NEW, and got %d: %s", len(args), strings.Join(args, " "))
+	case f.server != "" && len(args) > 1:
+		return errors.New("with --server, diff accepts only NEW")
+	}
+	return nil
 }
 
 // side is one of the two things that are compared.
@@ -79,6 +94,9 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if !slices.Contains(review.Formats, f.format) {
 		return misusef("--format must be one of %s, and is %q", strings.Join(review.Formats, ", "), f.format)
+	}
+	if f.server != "" {
+		args = append([]string{""}, args...)
 	}
 	before, err := f.old(cmd, args)
 	if err != nil {
@@ -122,6 +140,9 @@ func (f *diffFlags) checkTools(old, now *surface.Surface) error {
 
 // old returns what is compared with.
 func (f *diffFlags) old(cmd *cobra.Command, args []string) (side, error) {
+	if f.server != "" {
+		return f.served(cmd)
+	}
 	if len(args) > 0 {
 		return f.side(cmd, args[0])
 	}
@@ -131,6 +152,20 @@ func (f *diffFlags) old(cmd *cobra.Command, args []string) (side, error) {
 			"hatchel diff origin/main", name)
 	}
 	return f.side(cmd, name)
+}
+
+// served reads what a server serves.
+func (f *diffFlags) served(cmd *cobra.Command) (side, error) {
+	client, err := newClient(f.server)
+	if err != nil {
+		return side{}, err
+	}
+	defer client.Close()
+	text, err := client.Lock(cmd.Context())
+	if err != nil {
+		return side{}, misusef("%s", printable(err.Error()))
+	}
+	return readLock(f.server, text)
 }
 
 // side reads a directory, a lock or a revision. Whatever cannot be read is an error with the exit code 2.

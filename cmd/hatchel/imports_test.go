@@ -59,7 +59,7 @@ var layers = []struct {
 	{of: "runtime/toolstest", may: []string{"hcl", "hcl/*", "adapters", "runtime/result"}, tests: []string{"adapters/adaptertest", "adapters/all"}},
 	{of: "runtime/subscribe", may: []string{"runtime/call", "runtime/mcp"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
-	{of: "runtime/server", may: []string{"hcl", "runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/logging", "runtime/mcp", "runtime/source", "runtime/state"}, tests: []string{"adapters/all"}},
+	{of: "runtime/server", may: []string{"hcl", "hcl/surface", "runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/logging", "runtime/mcp", "runtime/source", "runtime/state"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel/reference", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel/importer", may: []string{"hcl/diag", "hcl/syntax"}},
 	{of: "cmd/hatchel/importer/*", may: []string{"cmd/hatchel/importer", "hcl/*"}, tests: []string{"adapters", "adapters/*", "hcl", "runtime", "runtime/source"}, banned: []string{"os/exec"}},

@@ -6,14 +6,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 )
 
 // Of returns the surface of a configuration that was loaded without errors. It contains no secret, and
@@ -308,45 +305,4 @@ func (b *builder) placeBlock(name string, r hcl.Range) {
 	if block := b.blocks[name]; block != nil {
 		b.placeArguments(name, block)
 	}
-}
-
-// decodeSchema returns a type as a decoded JSON Schema; nil for none.
-func decodeSchema(t *schema.Type) any {
-	if t == nil {
-		return nil
-	}
-	v, err := value.Decode(t.AppendReviewSchema(nil))
-	if err != nil {
-		panic("surface: " + err.Error())
-	}
-	return v
-}
-
-func conditionText(c *hcl.Condition) string {
-	if c == nil {
-		return ""
-	}
-	return strings.Join(strings.Fields(c.Source()), " ")
-}
-
-func describeApproval(a *hcl.Approval) string {
-	by := "operator"
-	if a.ByCaller {
-		by = "caller"
-	}
-	if when := conditionText(a.When); when != "" {
-		return by + " when " + when
-	}
-	return by
-}
-
-func limitOf(l *hcl.Limit) *Limit {
-	if l == nil {
-		return nil
-	}
-	out := &Limit{Burst: l.Burst, Shared: l.Shared, Concurrency: l.Concurrency, Queue: l.Queue}
-	if l.Rate.Calls > 0 {
-		out.Rate = float64(l.Rate.Calls) * float64(time.Hour) / float64(l.Rate.Per)
-	}
-	return out
 }

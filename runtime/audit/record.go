@@ -79,6 +79,7 @@ type Record struct {
 	Previous string    `json:"previous,omitempty"` // of a reload: the revision that it has replaced
 	Added    []string  `json:"added,omitempty"`    // of a reload: tools and other blocks
 	Changed  []string  `json:"changed,omitempty"`
+	Diff     []string  `json:"diff,omitempty"`  // what the reload means for callers, as hatchel diff says it
 	TraceID  string    `json:"trace,omitempty"` // from the traceparent of the caller
 
 	File       string   `json:"file,omitempty"`       // that was full, or was opened

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"hatchel/hcl/surface"
 	"hatchel/runtime"
 	"hatchel/runtime/source"
 )
@@ -92,6 +93,7 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 		log.Info("configuration reloaded", "revision", report.Revision, "added", strings.Join(report.Added, " "),
 			"removed", strings.Join(report.Removed, " "), "changed", strings.Join(report.Changed, " "),
 			"unchanged", report.Unchanged, "ms", report.Duration)
+		logChanges(log, report.Diff)
 		if r.tls != (r.Host.Certificates() != nil) {
 			log.Warn("tls block added or removed, restart the server to apply it", "tls", r.tls)
 		}
@@ -104,6 +106,23 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 			"retry", retryInterval)
 	} else {
 		log.Error("reload failed, the last valid configuration stays active")
+	}
+}
+
+// maxLoggedChanges is the maximum number of changes of a reload in the log.
+const maxLoggedChanges = 50
+
+// logChanges logs what a reload means for callers, as hatchel diff says it.
+func logChanges(log *slog.Logger, d *surface.Diff) {
+	if d == nil {
+		return
+	}
+	for i, c := range d.Changes {
+		if i == maxLoggedChanges {
+			log.Info("further configuration changes not logged", "count", len(d.Changes)-i)
+			return
+		}
+		log.Info("configuration changed", "class", c.Class.String(), "place", c.Place, "change", c.Text)
 	}
 }
 
