@@ -155,6 +155,7 @@ func (r *Record) append(dst []byte) []byte {
 	dst = appendText(dst, "previous", r.Previous)
 	dst = appendTexts(dst, "added", r.Added)
 	dst = appendTexts(dst, "changed", r.Changed)
+	dst = appendTexts(dst, "diff", r.Diff)
 	dst = appendText(dst, "trace", r.TraceID)
 	dst = appendText(dst, "file", r.File)
 	dst = appendTexts(dst, "removed", r.Removed)
