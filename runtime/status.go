@@ -9,8 +9,10 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
+	"hatchel/runtime/access"
 	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/hold"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/webhook"
 )
@@ -35,7 +37,9 @@ type Report struct {
 	Duration    float64         `json:"duration_ms"`
 	Diagnostics hcl.Diagnostics `json:"diagnostics"`
 	OK          bool            `json:"-"`
-	Held        bool            `json:"held,omitempty"` // only by statements that their database refuses
+	Held        bool            `json:"held,omitempty"` // by Hold, or only by statements that their database refuses
+	Hold        *hold.Held      `json:"hold,omitempty"` // differences to the lock that wait; nil for none
+	Released    *hold.Release   `json:"released,omitempty"`
 
 	Sources map[string][]byte `json:"-"` // what the diagnostics are about
 }
@@ -57,8 +61,9 @@ type Readiness struct {
 	Loaded      *time.Time         `json:"loaded,omitempty"`
 	Stale       bool               `json:"stale"` // the folder holds a configuration that could not be loaded
 	LastChange  *Change            `json:"last_change,omitempty"`
-	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
-	Refused     hcl.Diagnostics    `json:"refused"`     // statements, by their database, and operations, by the start
+	Diagnostics hcl.Diagnostics    `json:"diagnostics"`    // of the last load
+	Hold        *hold.Held         `json:"hold,omitempty"` // why the last load waits; nil if it does not wait for its lock
+	Refused     hcl.Diagnostics    `json:"refused"`        // statements, by their database, and operations, by the start
 	Connections []ConnectionHealth `json:"connections"`
 	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
 	Audit       *Health            `json:"audit,omitempty"` // nil when calls are not written down
@@ -88,6 +93,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		Stale:       !s.Last.OK,
 		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,
+		Hold:        s.Last.Hold,
 		Refused:     append(g.refusedStatements(), g.RefusedOperations()...).Sort(),
 	}
 	if r.Ready {
@@ -134,7 +140,7 @@ func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
 	}
 	h.setReport(r)
 	if r.OK && r.Previous != "" && r.Previous != r.Revision {
-		recordReload(last, next, &r.Change)
+		recordReload(last, next, &r)
 	}
 }
 
@@ -176,7 +182,7 @@ func (h *Host) surface(c *hcl.Config) *surface.Surface {
 	if s != nil {
 		return s
 	}
-	s = surface.Of(c, h.options.Load.Parallel)
+	s = access.Surface(c, h.options.Load.Parallel)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.surfaces = append(h.surfaces[max(0, len(h.surfaces)-maxSurfaces+1):], servedSurface{c.ID, s})

@@ -18,7 +18,7 @@ file with the suffix .new.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return misusef("import requires a kind of source; see --help") },
 	}
-	cmd.AddCommand(importSchemaCommand(), importCurlCommand())
+	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand())
 	return cmd
 }
 

@@ -7,26 +7,44 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hatchel/cmd/hatchel/importer/prebuilt"
 )
 
 //go:embed starter
 var starter embed.FS
 
 func initCommand() *cobra.Command {
-	return folderArg(&cobra.Command{
+	var from string
+	cmd := folderArg(&cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a small configuration to start from",
 		Long: `Write a small configuration with working tools to a directory, which is created
-when it does not exist. Existing files are never overwritten.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return writeStarter(cmd, folderOf(cmd, args)) },
+when it does not exist. Existing files are never overwritten.
+
+With --from postgres, mysql or sqlite the tools show a database of that kind to
+agents: its tables, plans, activity, and read-only statements. hatchel import schema
+adds tools for its tables.`,
+		Example: `  hatchel init my-tools
+  hatchel init my-tools --from postgres`,
+		RunE: func(cmd *cobra.Command, args []string) error { return writeStarter(cmd, folderOf(cmd, args), from) },
 	})
+	cmd.Flags().StringVar(&from, "from", "", "write tools for a database of this `KIND`: "+strings.Join(prebuilt.Kinds, ", "))
+	return cmd
 }
 
-func writeStarter(cmd *cobra.Command, dir string) error {
+func writeStarter(cmd *cobra.Command, dir, from string) error {
 	files, err := fs.Sub(starter, "starter")
-	if err != nil {
+	if from != "" {
+		files, err = databaseStarter(from)
+	}
+	if exit := new(exitError); errors.As(err, &exit) {
+		return err
+	} else if err != nil {
 		return failf("the starter configuration cannot be read: %s", reason(err))
 	}
 	if err := checkVacant(dir, files); err != nil {
@@ -39,6 +57,15 @@ func writeStarter(cmd *cobra.Command, dir string) error {
 	if filepath.Clean(dir) == "." {
 		arg, flag = "", ""
 	}
+	if from != "" {
+		fmt.Fprintf(cmd.OutOrStdout(), `Wrote tools for a %s database to %s. %s
+
+  hatchel validate --connect%s
+  hatchel import schema db%s
+  hatchel serve%s
+`, from, folderName(dir), databaseAddress[from], arg, flag, arg)
+		return nil
+	}
 	fmt.Fprintf(cmd.OutOrStdout(), `Wrote a starter configuration to %s. Try:
 
   hatchel list%s
@@ -46,6 +73,21 @@ func writeStarter(cmd *cobra.Command, dir string) error {
   hatchel serve%s
 `, folderName(dir), arg, flag, arg)
 	return nil
+}
+
+// databaseAddress says how to name the database of each kind.
+var databaseAddress = map[string]string{
+	"postgres": "Set DATABASE_URL, as in postgres://user:password@host:5432/name, and try:",
+	"mysql":    "Set DATABASE_URL, as in mysql://user:password@host:3306/name, and try:",
+	"sqlite":   "Set SQLITE_DATABASE to its file, and try:",
+}
+
+// databaseStarter returns the files of a kind of database.
+func databaseStarter(kind string) (fs.FS, error) {
+	if !slices.Contains(prebuilt.Kinds, kind) {
+		return nil, misusef("--from %s is not known; it accepts %s", kind, strings.Join(prebuilt.Kinds, ", "))
+	}
+	return prebuilt.Files(kind)
 }
 
 // checkVacant returns an error when a file would be overwritten.
