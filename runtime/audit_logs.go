@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -14,7 +13,6 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
-	"hatchel/hcl/surface"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/hold"
 	"hatchel/runtime/mcp"
@@ -165,7 +163,8 @@ func recordReload(last, next *Generation, report *Report) {
 		return
 	}
 	r := &audit.Record{Event: audit.EventReload, Revision: next.Config.ID, Previous: report.Previous,
-		Added: report.Added, Changed: report.Changed, Removed: report.Removed, Diff: diffLines(report.Diff)}
+		Added: report.Added, Changed: report.Changed, Removed: report.Removed,
+		Differences: hold.Lines(report.Differences)}
 	if released := report.Released; released != nil {
 		r.Message = "held since " + released.Since.UTC().Format(time.RFC3339)
 		r.SHA256, r.Caller = released.Lock, audit.Caller{Subject: released.Owner}
@@ -177,25 +176,8 @@ func recordReload(last, next *Generation, report *Report) {
 func recordHeld(served *Generation, held *hold.Held) {
 	if served.audit != nil {
 		served.record(served.env.Running, &audit.Record{Event: audit.EventHeld, Revision: held.Revision,
-			Previous: served.Config.ID, Changed: held.Lines(), Message: "hold = " + held.Class, SHA256: held.Lock})
+			Previous: served.Config.ID, Differences: held.Lines(), Message: "hold = " + held.Class, SHA256: held.Lock})
 	}
-}
-
-// maxDiffLines is the maximum number of changes in a record.
-const maxDiffLines = 100
-
-// diffLines returns the most serious changes, one a line.
-func diffLines(d *surface.Diff) (lines []string) {
-	if d == nil {
-		return nil
-	}
-	for i, c := range d.Changes {
-		if i == maxDiffLines {
-			return append(lines, fmt.Sprintf("and %d more", len(d.Changes)-i))
-		}
-		lines = append(lines, fmt.Sprintf("%v %s: %s", c.Class, c.Place, c.Text))
-	}
-	return lines
 }
 
 // record adds a record of a request that is no call.

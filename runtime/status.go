@@ -1,8 +1,11 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,9 +28,6 @@ type Change struct {
 	Removed   []string `json:"removed"`
 	Changed   []string `json:"changed"`
 	Unchanged int      `json:"unchanged"`
-	// what the difference means for callers, as hatchel diff says it; nil if the other is none of the
-	// last revisions
-	Diff *surface.Diff `json:"diff,omitempty"`
 }
 
 // Report is what one load came to.
@@ -40,6 +40,9 @@ type Report struct {
 	Held        bool            `json:"held,omitempty"` // by Hold, or only by statements that their database refuses
 	Hold        *hold.Held      `json:"hold,omitempty"` // differences to the lock that wait; nil for none
 	Released    *hold.Release   `json:"released,omitempty"`
+
+	// Differences say what the reload means for callers, as `hatchel diff` does.
+	Differences []surface.Change `json:"differences,omitempty"`
 
 	Sources map[string][]byte `json:"-"` // what the diagnostics are about
 }
@@ -133,13 +136,14 @@ func (h *Host) MaySeeHealth(ctx context.Context, c *mcp.Caller) bool {
 // recordLoad records what a load came to. A load that has failed serves what was served before: its
 // next generation is the last one.
 func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
-	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), next != last
+	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), r.OK || next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
-	if r.OK && r.Previous != r.Revision {
-		r.Diff = h.diff(last.Config, next.Config)
+	replaced := r.OK && r.Previous != "" && r.Previous != r.Revision
+	if replaced {
+		r.Differences = hold.Differences(last.Config, next.Config)
 	}
 	h.setReport(r)
-	if r.OK && r.Previous != "" && r.Previous != r.Revision {
+	if replaced {
 		recordReload(last, next, &r)
 	}
 }
@@ -162,52 +166,6 @@ func (h *Host) setReport(r Report) {
 	h.served = h.served[max(0, len(h.served)-maxServed):]
 }
 
-// maxSurfaces is how many of the latest revisions a Host can say in detail how they differ from the
-// served one.
-const maxSurfaces = 4
-
-// diff returns how a configuration differs from the one before; nil if there was none.
-func (h *Host) diff(last, next *hcl.Config) *surface.Diff {
-	if last.ID == "" {
-		return nil
-	}
-	return surface.Compare(h.surface(last), h.surface(next))
-}
-
-// surface returns the surface of a configuration that is or was served. It is made once.
-func (h *Host) surface(c *hcl.Config) *surface.Surface {
-	h.mu.Lock()
-	s := h.knownSurface(c.ID)
-	h.mu.Unlock()
-	if s != nil {
-		return s
-	}
-	s = access.Surface(c, h.options.Load.Parallel)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.surfaces = append(h.surfaces[max(0, len(h.surfaces)-maxSurfaces+1):], servedSurface{c.ID, s})
-	return s
-}
-
-// knownSurface returns the surface of a revision; nil if it is not kept. The caller holds h.mu.
-func (h *Host) knownSurface(revision string) *surface.Surface {
-	for _, s := range h.surfaces {
-		if s.revision == revision {
-			return s.surface
-		}
-	}
-	return nil
-}
-
-// servedSurface is the surface of a revision.
-type servedSurface struct {
-	revision string
-	surface  *surface.Surface
-}
-
-// Surface returns the surface of what is served.
-func (h *Host) Surface() *surface.Surface { return h.surface(h.Current().Config) }
-
 // maxServed is how many of the latest revisions a Host can report the differences to.
 const maxServed = 64
 
@@ -215,6 +173,29 @@ const maxServed = 64
 type servedRevision struct {
 	id    string
 	parts []servedPart
+}
+
+// onlyTestsDiffer reports whether a configuration differs from the served one, whose files have changed since sources
+// were read, in nothing that is served: in tests or comments.
+func onlyTestsDiffer(served, loaded *hcl.Config, sources map[string][]byte) bool {
+	return served.ID == loaded.ID && !maps.EqualFunc(sources, loaded.Sources, bytes.Equal) &&
+		slices.Equal(configDigests(served), configDigests(loaded))
+}
+
+func configDigests(c *hcl.Config) (digests []string) {
+	for _, t := range c.Tools {
+		digests = append(digests, t.Digest)
+	}
+	for _, p := range c.Prompts {
+		digests = append(digests, p.Digest)
+	}
+	for _, r := range c.Resources {
+		digests = append(digests, r.Digest)
+	}
+	for _, s := range c.Settings {
+		digests = append(digests, s.Digest)
+	}
+	return digests
 }
 
 func (g *Generation) revision() servedRevision { return servedRevision{g.Config.ID, g.parts()} }
@@ -225,15 +206,9 @@ func (h *Host) ChangeSince(revision string) (Change, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.served {
-		if s.id != revision {
-			continue
+		if s.id == revision {
+			return s.compare(h.served[len(h.served)-1]), true
 		}
-		c, now := s.compare(h.served[len(h.served)-1]), h.served[len(h.served)-1].id
-		old, next := h.knownSurface(revision), h.knownSurface(now)
-		if old != nil && next != nil && revision != now {
-			c.Diff = surface.Compare(old, next)
-		}
-		return c, true
 	}
 	return Change{Added: []string{}, Removed: []string{}, Changed: []string{}}, false
 }
@@ -282,6 +257,11 @@ func (s servedRevision) compare(next servedRevision) Change {
 		}
 	}
 	return c
+}
+
+// Surface returns the surface of what is served.
+func (h *Host) Surface() *surface.Surface {
+	return access.Surface(h.Current().Config, h.options.Load.Parallel)
 }
 
 func millisecondsSince(began time.Time) float64 {

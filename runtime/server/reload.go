@@ -96,7 +96,7 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 		if released := report.Released; released != nil {
 			log.Info("held reload released", "held_since", released.Since, "lock_owner", released.Owner)
 		}
-		logChanges(log, report.Diff)
+		logChanges(log, report.Differences)
 		if r.tls != (r.Host.Certificates() != nil) {
 			log.Warn("tls block added or removed, restart the server to apply it", "tls", r.tls)
 		}
@@ -120,13 +120,10 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 const maxLoggedChanges = 50
 
 // logChanges logs what a reload means for callers, as hatchel diff says it.
-func logChanges(log *slog.Logger, d *surface.Diff) {
-	if d == nil {
-		return
-	}
-	for i, c := range d.Changes {
+func logChanges(log *slog.Logger, changes []surface.Change) {
+	for i, c := range changes {
 		if i == maxLoggedChanges {
-			log.Info("further configuration changes not logged", "count", len(d.Changes)-i)
+			log.Info("further configuration changes not logged", "count", len(changes)-i)
 			return
 		}
 		log.Info("configuration changed", "class", c.Class.String(), "place", c.Place, "change", c.Text)
