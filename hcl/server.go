@@ -22,6 +22,7 @@ type Server struct {
 	PageSize      int    // page size of lists
 	DenyByDefault bool   // calls that no rule allows are denied
 	RefuseTools   bool   // at start, tools that need a missing value are refused
+	Hold          string // class of changes from which a reload waits for its lock; empty for none
 	NoSessions    bool   // clients up to revision 2025-11-25 get no session over HTTP
 	Limit         *Limit // on the calls of all tools together; nil for none
 	Proxies       *TrustedProxies
@@ -61,6 +62,9 @@ type Icon struct {
 	Theme    string
 }
 
+// holdClasses are the values of hold. Each holds what those before it hold, too.
+var holdClasses = []string{"breaking", "widening", "behaviour", "any"}
+
 const (
 	defaultPageSize = 1000
 	maxPageSize     = 1000
@@ -84,6 +88,10 @@ func (s *Server) spec(call *eval.Scope) decode.Spec {
 			"backend, connection or sandbox needs it. They are not listed, and calls of them fail with the "+
 			"reason. What anything else needs, such as auth, a policy, an approval or a limit, still stops the start, "+
 			"and a reload always fails.", "fail", "refuse_tool").DefaultDoc("fail"),
+		decode.Choice(&s.Hold, "hold", "Which reloads wait until hatchel.lock.json is that of their files: those with "+
+			"a difference to it that is breaking, or also widening, a change of behaviour, or any. The configuration "+
+			"that is served decides. Stricter rules and removed credentials never wait.",
+			holdClasses...),
 		decode.BoolChoice(&s.NoSessions, "sessions", "What clients up to revision 2025-11-25 get over HTTP: `sealed` "+
 			"gives each a session that every process with the same state knows, also after a restart. `none` gives "+
 			"them none, so that they cannot be asked, subscribe, or be told of changes.", "sealed", "none").

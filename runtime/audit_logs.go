@@ -14,6 +14,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/jsonscan"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/hold"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/task"
 )
@@ -152,15 +153,29 @@ func (h *Host) withAuditLog(do func(*Generation)) {
 }
 
 // recordReload records that next is served instead of last, in the audit log of next, or else of
-// last.
-func recordReload(last, next *Generation, c *Change) {
+// last. A reload that waited names the owner of the lock that has released it.
+func recordReload(last, next *Generation, report *Report) {
 	g := next
 	if g.audit == nil {
 		g = last
 	}
-	if g.audit != nil {
-		g.record(g.env.Running, &audit.Record{Event: audit.EventReload, Revision: next.Config.ID, Previous: c.Previous,
-			Added: c.Added, Changed: c.Changed, Removed: c.Removed})
+	if g.audit == nil {
+		return
+	}
+	r := &audit.Record{Event: audit.EventReload, Revision: next.Config.ID, Previous: report.Previous,
+		Added: report.Added, Changed: report.Changed, Removed: report.Removed}
+	if released := report.Released; released != nil {
+		r.Message = "held since " + released.Since.UTC().Format(time.RFC3339)
+		r.SHA256, r.Caller = released.Lock, audit.Caller{Subject: released.Owner}
+	}
+	g.record(g.env.Running, r)
+}
+
+// recordHeld records that a reload waits for its lock.
+func recordHeld(served *Generation, held *hold.Held) {
+	if served.audit != nil {
+		served.record(served.env.Running, &audit.Record{Event: audit.EventHeld, Revision: held.Revision,
+			Previous: served.Config.ID, Changed: held.Lines(), Message: "hold = " + held.Class, SHA256: held.Lock})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/runtime/call"
+	"hatchel/runtime/hold"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/subscribe"
@@ -22,6 +23,7 @@ type HostOptions struct {
 	Build Build
 	Load  hcl.Options
 	Grace time.Duration // before calls of a replaced configuration are cancelled; 30 s by default
+	Gate  hold.Gate     // which configurations wait for their lock
 }
 
 // Host serves the current generation and replaces it. Make one with NewHost. Its methods may be
@@ -68,7 +70,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 
 // Load replaces the configuration by the one in fsys, as one transaction. With errors among the
 // diagnostics nothing has changed; a statement that is not served yet and that its database refuses is
-// one. Otherwise every call that begins after Load has returned sees
+// one, and so are differences to the lock that have to wait. Otherwise every call that begins after Load has returned sees
 // the new configuration, and running calls end on the one that they began with. After Close, Load
 // does nothing.
 func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
@@ -85,6 +87,16 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources}, began)
 		return diags
 	}
+	decision := h.options.Gate.Decide(fsys, last.Config, cfg)
+	diags = append(diags, decision.Diagnostics...)
+	if held := decision.Held; held != nil {
+		report := Report{Diagnostics: diags.Sort(), Sources: cfg.Sources, Held: !options.Start, Hold: held}
+		h.recordLoad(last, last, report, began)
+		if decision.IsNew {
+			recordHeld(last, held)
+		}
+		return diags
+	}
 	c := &compiler{ctx: ctx, last: last}
 	next, rejected := c.compile(cfg, build)
 	diags = append(diags, rejected...).Sort()
@@ -94,6 +106,7 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 		return diags
 	}
 	h.loaded = true
+	report.Released = h.options.Gate.Release(h.build.Dir)
 	h.commit(last, next, report, began)
 	return diags
 }

@@ -10,6 +10,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/hold"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/webhook"
 )
@@ -31,7 +32,9 @@ type Report struct {
 	Duration    float64         `json:"duration_ms"`
 	Diagnostics hcl.Diagnostics `json:"diagnostics"`
 	OK          bool            `json:"-"`
-	Held        bool            `json:"held,omitempty"` // only by statements that their database refuses
+	Held        bool            `json:"held,omitempty"` // by Hold, or only by statements that their database refuses
+	Hold        *hold.Held      `json:"hold,omitempty"` // differences to the lock that wait; nil for none
+	Released    *hold.Release   `json:"released,omitempty"`
 
 	Sources map[string][]byte `json:"-"` // what the diagnostics are about
 }
@@ -53,8 +56,9 @@ type Readiness struct {
 	Loaded      *time.Time         `json:"loaded,omitempty"`
 	Stale       bool               `json:"stale"` // the folder holds a configuration that could not be loaded
 	LastChange  *Change            `json:"last_change,omitempty"`
-	Diagnostics hcl.Diagnostics    `json:"diagnostics"` // of the last load
-	Refused     hcl.Diagnostics    `json:"refused"`     // statements, by their database, and operations, by the start
+	Diagnostics hcl.Diagnostics    `json:"diagnostics"`    // of the last load
+	Hold        *hold.Held         `json:"hold,omitempty"` // why the last load waits; nil if it does not wait for its lock
+	Refused     hcl.Diagnostics    `json:"refused"`        // statements, by their database, and operations, by the start
 	Connections []ConnectionHealth `json:"connections"`
 	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
 	Audit       *Health            `json:"audit,omitempty"` // nil when calls are not written down
@@ -84,6 +88,7 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 		Stale:       !s.Last.OK,
 		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,
+		Hold:        s.Last.Hold,
 		Refused:     append(g.refusedStatements(), g.RefusedOperations()...).Sort(),
 	}
 	if r.Ready {
@@ -127,7 +132,7 @@ func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
 	h.setReport(r)
 	if r.OK && r.Previous != "" && r.Previous != r.Revision {
-		recordReload(last, next, &r.Change)
+		recordReload(last, next, &r)
 	}
 }
 

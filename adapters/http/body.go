@@ -20,8 +20,9 @@ type body struct {
 
 func (b *body) spec() hcl.Spec {
 	return hcl.AtMostOneOf("the body",
-		hcl.Attr(&b.JSON, "json", "A value, sent as JSON. In the objects written here, also in merge(…), a "+
-			"member that is one reference to something optional is left out when that is absent.").
+		hcl.Attr(&b.JSON, "json", "A value, sent as JSON. A null that comes with the call, such as an optional "+
+			"input, sends no body. In the objects written here, also in merge(…), a member that is one reference "+
+			"to something optional is left out when that is absent.").
 			AllowSecret().OmitAbsent(),
 		hcl.Attr(&b.Form, "form", "The fields of a form. A list repeats its field.").AllowSecret(),
 		hcl.Attr(&b.Multipart, "multipart", "The parts of a multipart/form-data body. A string or number is a field; "+
@@ -42,7 +43,9 @@ func (b *body) fill(f *hcl.Frame, r *compiledRequest, edit func(any) (any, error
 	switch {
 	case b.JSON != nil:
 		contentType = "application/json"
-		r.body, err = b.encodeJSON(f, edit)
+		if r.body, err = b.encodeJSON(f, edit); r.body == nil && err == nil {
+			return nil // an optional body that is absent
+		}
 	case b.Form != nil:
 		contentType = "application/x-www-form-urlencoded"
 		r.body, err = b.encodeForm(f, r)
@@ -67,7 +70,7 @@ func (b *body) encodeJSON(f *hcl.Frame, edit func(any) (any, error)) ([]byte, er
 	if err == nil && edit != nil {
 		v, err = edit(v)
 	}
-	if err != nil {
+	if err != nil || v == nil && !b.JSON.Constant() {
 		return nil, err
 	}
 	out, err := value.AppendJSON(make([]byte, 0, 256), v)

@@ -15,6 +15,7 @@ import (
 	"hatchel/cmd/hatchel/revision"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
+	"hatchel/runtime/access"
 	"hatchel/runtime/source"
 )
 
@@ -125,7 +126,7 @@ func (f *diffFlags) old(cmd *cobra.Command, args []string) (side, error) {
 	if len(args) > 0 {
 		return f.side(cmd, args[0])
 	}
-	name := filepath.Join(f.dir, lockName)
+	name := filepath.Join(f.dir, surface.LockName)
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		return side{}, misusef("%s does not exist: run hatchel lock, or name what to compare with, as in "+
 			"hatchel diff origin/main", name)
@@ -199,5 +200,5 @@ func (f *diffFlags) revisionSurface(cmd *cobra.Command, name string, tree *revis
 		diags.Print(cmd.ErrOrStderr(), named)
 		return nil, misusef("the revision %s has %s", name, countDiagnostics(diags))
 	}
-	return surface.Of(config), nil
+	return access.Surface(config), nil
 }

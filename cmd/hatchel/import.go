@@ -28,7 +28,7 @@ file with the suffix .new.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return misusef("import requires a kind of source; see --help") },
 	}
-	cmd.AddCommand(importSchemaCommand(), importCurlCommand(), importToolboxCommand())
+	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand(), importToolboxCommand())
 	return cmd
 }
 

@@ -9,10 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/hcl/surface"
+	"hatchel/runtime/access"
 )
-
-// lockName is the name of the lock in a configuration directory.
-const lockName = "hatchel.lock.json"
 
 func lockCommand() *cobra.Command {
 	l := &loadFlags{inspect: true}
@@ -20,7 +18,7 @@ func lockCommand() *cobra.Command {
 	cmd := folderArg(&cobra.Command{
 		Use:   "lock [DIR]",
 		Short: "Write what a configuration offers to hatchel.lock.json, for review",
-		Long: `Write the surface of a configuration directory to ` + lockName + ` in it: what
+		Long: `Write the surface of a configuration directory to ` + surface.LockName + ` in it: what
 agents read, what each tool does, which secrets it uses, and who may call it. The
 file is sorted and has no secrets; in the places where calls go it names variables
 instead of their values. Commit it: hatchel diff compares with it.
@@ -43,7 +41,7 @@ func (l *loadFlags) lock(cmd *cobra.Command, dir string, check bool) error {
 	if err != nil {
 		return err
 	}
-	name, text := filepath.Join(dir, lockName), s.Lock()
+	name, text := filepath.Join(dir, surface.LockName), s.Lock()
 	before, err := os.ReadFile(name)
 	same := err == nil && bytes.Equal(before, text)
 	switch {
@@ -72,5 +70,5 @@ func (l *loadFlags) surfaceOf(cmd *cobra.Command, dir string) (*surface.Surface,
 		f.print(cmd.ErrOrStderr())
 		return nil, misusef("%s has %s", folderName(dir), countDiagnostics(f.diags))
 	}
-	return surface.Of(f.config), nil
+	return access.Surface(f.config), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -16,7 +15,9 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/hcl"
+	"hatchel/hcl/surface"
 	"hatchel/runtime"
+	"hatchel/runtime/hold"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/server"
@@ -32,6 +33,8 @@ type serveFlags struct {
 	listen   string
 	state    string
 	watch    bool
+	hold     string
+	locked   bool
 	insecure bool // serve other machines without authentication
 	drain    time.Duration
 }
@@ -48,6 +51,10 @@ The server reloads the directory when a file changes, on SIGHUP, and on
 POST /admin/reload. A reload never interrupts active calls. A configuration with
 errors is reported, and the last valid configuration stays active.
 
+With --hold a reload waits while its differences to hatchel.lock.json are of a class,
+until hatchel lock, or a merge, brings the new lock. With --locked the server does
+not start with a difference, and every reload with one waits.
+
 SIGUSR1 turns the log level debug on and off; POST /admin/log?level=LEVEL sets one.
 
 On SIGINT and SIGTERM, /readyz answers 503. New calls are served for --drain, then
@@ -61,7 +68,8 @@ except /healthz and the status of /readyz, and /admin requires the group admin.
 Without an auth block the server accepts connections from this machine only.`,
 		Example: `  hatchel serve
   hatchel serve ./tools --listen 0.0.0.0:8080
-  hatchel serve ./tools --stdio --toolset billing`,
+  hatchel serve ./tools --stdio --toolset billing
+  hatchel serve ./tools --hold breaking`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			log, err := f.logger(cmd.ErrOrStderr())
 			if err != nil {
@@ -82,6 +90,10 @@ Without an auth block the server accepts connections from this machine only.`,
 	fs.BoolVar(&f.insecure, "insecure-no-auth", false, "serve other machines without authentication: "+
 		"anyone who can reach the address can call every tool")
 	fs.BoolVar(&f.watch, "watch", true, "reload when a file changes")
+	fs.StringVar(&f.hold, "hold", "", "`CLASS` of differences to hatchel.lock.json with which a reload waits: breaking, "+
+		"widening, behaviour or any (default: hold of the server block)")
+	completeWords(cmd, "hold", surface.Thresholds...)
+	fs.BoolVar(&f.locked, "locked", false, "do not start with a difference to hatchel.lock.json")
 	fs.DurationVar(&f.drain, "drain", 0, "`TIME` to serve new calls after the signal to stop")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "listen")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "drain")
@@ -93,6 +105,11 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 	exposed, err := server.IsExposed(ctx, f.listen)
 	if err != nil {
 		return misusef("--listen: %s", err)
+	}
+	if f.hold != "" {
+		if _, err := surface.ParseThreshold(f.hold); err != nil {
+			return misusef("--hold: %s", err)
+		}
 	}
 	folder, err := source.NewFolder(path)
 	if err != nil {
@@ -114,6 +131,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 		},
 		Load:  options,
 		Grace: server.GracePeriod,
+		Gate:  hold.Gate{Class: f.hold, Locked: f.locked},
 	})
 	defer host.Close()
 	trimmer := newTrimmer()
@@ -295,56 +313,4 @@ func unknownToolset(path, name string, host *runtime.Host) error {
 		names[i] = t.Name
 	}
 	return failf("%s declares no toolset %q. It declares %s", path, name, strings.Join(names, ", "))
-}
-
-// logFlags are the flags for the log that a server writes to standard error.
-type logFlags struct {
-	level  string
-	format string
-}
-
-func (l *logFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.level, "log-level", "info", "minimum `LEVEL` of log lines: debug, info, warn or error")
-	cmd.Flags().StringVar(&l.format, "log-format", "text", "`FORMAT` of log lines: text or json")
-	completeWords(cmd, "log-level", logging.Levels...)
-	completeWords(cmd, "log-format", "text", "json")
-}
-
-func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-}
-
-func (l *logFlags) isText() bool { return l.format == "text" }
-
-// announce writes a line at every log level.
-func (l *logFlags) announce(log *logging.Log, stderr io.Writer, line string) {
-	if l.isText() {
-		fmt.Fprintln(stderr, line)
-		return
-	}
-	log.Announce(line)
-}
-
-// logFailure writes the text of an error to a JSON log, and returns the error without it.
-func (l *logFlags) logFailure(ctx context.Context, log *logging.Log, err error) error {
-	var exit *exitError
-	if l.isText() || !errors.As(err, &exit) || exit.text == "" {
-		return err
-	}
-	log.ErrorContext(ctx, "hatchel: "+exit.text)
-	return &exitError{code: exit.code}
-}
-
-func (l *logFlags) logger(stderr io.Writer) (*logging.Log, error) {
-	level, ok := logging.ParseLevel(l.level)
-	if !ok {
-		return nil, misusef("--log-level must be debug, info, warn or error, and is %q", l.level)
-	}
-	switch l.format {
-	case "text":
-		return logging.New(stderr, logging.Text, level), nil
-	case "json":
-		return logging.New(stderr, logging.JSON, level), nil
-	}
-	return nil, misusef("--log-format must be text or json, and is %q", l.format)
 }

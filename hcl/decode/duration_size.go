@@ -51,15 +51,8 @@ func (d *Decoder) Size(e hclsyntax.Expression, f Field) Size {
 		return Size(i)
 	}
 	if s, ok := n.Value.(string); ok {
-		for _, u := range sizeUnits {
-			num, found := strings.CutSuffix(strings.TrimSpace(s), u.suffix)
-			if !found {
-				continue
-			}
-			if v, err := strconv.ParseFloat(strings.TrimSpace(num), 64); err == nil && v > 0 &&
-				v*u.factor < math.MaxInt64/2 {
-				return Size(v * u.factor)
-			}
+		if size, ok := ParseSize(s); ok {
+			return size
 		}
 	}
 	if n.Known {
@@ -67,4 +60,18 @@ func (d *Decoder) Size(e hclsyntax.Expression, f Field) Size {
 			`A size is a number of bytes, or a string such as "64KiB", "4MiB" or "1GB".`)
 	}
 	return 0
+}
+
+// ParseSize reads a size with its unit, such as "64KiB". It reports false for anything else, and for zero.
+func ParseSize(s string) (Size, bool) {
+	for _, u := range sizeUnits {
+		num, found := strings.CutSuffix(strings.TrimSpace(s), u.suffix)
+		if !found {
+			continue
+		}
+		if v, err := strconv.ParseFloat(strings.TrimSpace(num), 64); err == nil && v > 0 && v*u.factor < math.MaxInt64/2 {
+			return Size(v * u.factor), true
+		}
+	}
+	return 0, false
 }

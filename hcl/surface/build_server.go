@@ -13,7 +13,7 @@ import (
 func (b *builder) server() {
 	s := &b.config.Server
 	b.out.Server = Server{Name: s.Name, Title: s.Title, Version: s.Version, Instructions: s.Instructions,
-		DenyDefault: s.DenyByDefault, Limit: limitOf(s.Limit)}
+		DenyDefault: s.DenyByDefault, Limit: limitOf(s.Limit), Hold: s.Hold}
 	if block := b.blocks["server"]; block != nil {
 		b.placeBlock("server", diag.RangeOf(block.DefRange()))
 	}

@@ -21,6 +21,7 @@ func (c *comparison) server() {
 		c.restrict("allow", "server.default", "default allow → deny")
 	}
 	c.limit("server.limit", a.Limit, b.Limit)
+	c.hold(a.Hold, b.Hold)
 	c.object = "auth"
 	switch {
 	case a.Auth && !b.Auth:
@@ -41,6 +42,16 @@ func (c *comparison) server() {
 		if weaker {
 			c.add(Widening, "approval", "approvals.allow", "allow %s → %s", orNothing(a.Approvers), orNothing(b.Approvers))
 		}
+	}
+}
+
+// hold compares which reloads wait. That fewer do is breaking, so that it waits itself.
+func (c *comparison) hold(old, new string) {
+	switch a, b := slices.Index(Thresholds, old), slices.Index(Thresholds, new); {
+	case b < a:
+		c.add(Breaking, "hold", "server.hold", "hold %s → %s", orNothing(old), orNothing(new))
+	case b > a:
+		c.add(Compatible, "hold", "server.hold", "hold %s → %s", orNothing(old), orNothing(new))
 	}
 }
 

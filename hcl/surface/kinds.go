@@ -2,11 +2,13 @@ package surface
 
 // Kinds are the kinds of changes, each with a sentence.
 var Kinds = map[string]string{
+	"access":              "Callers gain or lose a tool.",
 	"allow":               "The rule that lets callers in changed.",
 	"annotation":          "A hint about the effects of a tool changed.",
 	"approval":            "An approval of calls was added or removed.",
 	"credential":          "A credential or an issuer was added or removed.",
 	"does":                "What calls do changed.",
+	"hold":                "Which reloads wait for the lock changed.",
 	"host":                "What a connection reaches changed.",
 	"input-added":         "An input was added.",
 	"input-bound":         "A bound of an input changed.",

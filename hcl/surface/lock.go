@@ -25,6 +25,8 @@ type lockFile struct {
 	Policies    map[string]*Policy     `json:"policies,omitempty"`
 	Connections map[string]*Connection `json:"connections,omitempty"`
 	Settings    map[string]*Setting    `json:"settings,omitempty"`
+
+	Access map[string]map[string]string `json:"access,omitempty"`
 }
 
 // Lock returns the surface as a file: JSON whose members are sorted and whose values are canonical (RFC
@@ -32,7 +34,7 @@ type lockFile struct {
 // Equal surfaces have equal locks.
 func (s *Surface) Lock() []byte {
 	whole := toJSON(lockFile{Version, s.Server, s.Tools, s.Prompts, s.Resources, s.Toolsets, s.Policies,
-		s.Connections, s.Settings}).(map[string]any)
+		s.Connections, s.Settings, s.Access}).(map[string]any)
 	var out bytes.Buffer
 	writeLines(&out, whole, 0)
 	out.WriteByte('\n')
@@ -125,7 +127,10 @@ func ReadLock(text []byte) (*Surface, error) {
 // surface checks the digests and returns the surface.
 func (f *lockFile) surface() (*Surface, error) {
 	s := &Surface{f.Server, orEmpty(f.Tools), orEmpty(f.Prompts), orEmpty(f.Resources), orEmpty(f.Toolsets),
-		orEmpty(f.Policies), orEmpty(f.Connections), orEmpty(f.Settings), nil}
+		orEmpty(f.Policies), orEmpty(f.Connections), orEmpty(f.Settings), f.Access, nil}
+	if err := checkAccess(f.Access); err != nil {
+		return nil, err
+	}
 	operations := map[string]*Operation{}
 	entries := map[string]any{}
 	for name, t := range s.Tools {

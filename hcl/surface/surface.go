@@ -16,6 +16,9 @@ import (
 // Version is the version of the form of a lock.
 const Version = 1
 
+// LockName is the name of the lock in a configuration directory.
+const LockName = "hatchel.lock.json"
+
 // Surface is what a configuration offers. It is immutable. A surface that was read from a lock has no
 // positions.
 type Surface struct {
@@ -27,6 +30,9 @@ type Surface struct {
 	Policies    map[string]*Policy
 	Connections map[string]*Connection // by kind and name, such as "http shop"
 	Settings    map[string]*Setting    // other blocks by their first line, such as "webhook ops"
+	// Access holds who may call each tool, by tool and caller; the caller "*" stands for all that are not named.
+	// Of does not set it. Compare ignores it unless both surfaces have it.
+	Access map[string]map[string]string
 
 	positions map[string]hcl.Range // by place
 }
@@ -39,6 +45,7 @@ type Server struct {
 	Instructions string   `json:"instructions,omitempty"`
 	DenyDefault  bool     `json:"deny_by_default,omitempty"` // calls that no rule allows are denied
 	Limit        *Limit   `json:"limit,omitempty"`
+	Hold         string   `json:"hold,omitempty"`
 	Auth         bool     `json:"auth,omitempty"` // callers need credentials
 	Keys         []string `json:"keys,omitempty"` // API keys, with their groups and scopes
 	Issuers      []string `json:"issuers,omitempty"`

@@ -182,3 +182,34 @@ func TestAMarkdownTableShowsNamesAsTheyAre(t *testing.T) {
 		t.Errorf("got\n%s", got.String())
 	}
 }
+
+func TestAnswersNameOnlyTheCallersWhoDiffer(t *testing.T) {
+	cfg := load(t, tools("look", "pay")+`
+auth {
+`+keys(`"board", "shop"`, "ada")+`}
+policy "a" {
+  tools = ["pay"]
+  allow = "'board' in caller.groups || caller.subject == 'root'"
+}`)
+	got := fmt.Sprint(Answers(t.Context(), cfg))
+	const want = "map[look:map[*:yes groups board+shop:yes] pay:map[*:no group board:yes groups board+shop:yes subject root:yes]]"
+	if got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// BenchmarkAnswers answers for 1,000 tools and 12 callers.
+func BenchmarkAnswers(b *testing.B) {
+	var names []string
+	for i := range 1000 {
+		names = append(names, fmt.Sprintf("tool_%d", i))
+	}
+	src := tools(names...)
+	for i := range 10 {
+		src += fmt.Sprintf("policy \"p%d\" { deny = \"'g%d' in caller.groups && tool.destructive\" }\n", i, i)
+	}
+	cfg := load(b, src)
+	for b.Loop() {
+		Answers(b.Context(), cfg)
+	}
+}

@@ -19,6 +19,7 @@ const (
 	EventFile = "file"
 
 	EventReload    = "reload"    // another configuration is served
+	EventHeld      = "held"      // a reload waits for its lock
 	EventOpened    = "opened"    // a process starts to write
 	EventClosed    = "closed"    // a process has ended normally
 	EventRotated   = "rotated"   // first record after a full file
@@ -73,7 +74,7 @@ type Record struct {
 	Asked    []string  `json:"asked,omitempty"` // questions to the client
 	Rows     int       `json:"rows,omitempty"`
 	Bytes    int       `json:"bytes,omitempty"`
-	SHA256   string    `json:"sha256,omitempty"` // of a file
+	SHA256   string    `json:"sha256,omitempty"` // of a file; of a reload that waited, of the lock
 	Duration float64   `json:"ms,omitempty"`
 	Revision string    `json:"revision,omitempty"` // of the configuration
 	Previous string    `json:"previous,omitempty"` // of a reload: the revision that it has replaced

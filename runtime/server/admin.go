@@ -54,7 +54,7 @@ type health struct {
 }
 
 // serveReload reloads the configuration directory. A configuration with errors is answered with 422
-// and its diagnostics. The differences are those to the configuration before, or to the revision
+// and its diagnostics, one that waits for its lock with 409. The differences are those to the configuration before, or to the revision
 // ?since=.
 func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 	if !s.admitOperator(w, r, http.MethodPost) {
@@ -72,6 +72,8 @@ func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 			err = p.Err
 		}
 		http.Error(w, "The configuration directory cannot be read: "+err.Error(), http.StatusInternalServerError)
+	case report.Hold != nil:
+		writeJSON(w, http.StatusConflict, report)
 	case !report.OK:
 		writeJSON(w, http.StatusUnprocessableEntity, report)
 	case !known:

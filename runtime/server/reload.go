@@ -92,6 +92,9 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 		log.Info("configuration reloaded", "revision", report.Revision, "added", strings.Join(report.Added, " "),
 			"removed", strings.Join(report.Removed, " "), "changed", strings.Join(report.Changed, " "),
 			"unchanged", report.Unchanged, "ms", report.Duration)
+		if released := report.Released; released != nil {
+			log.Info("held reload released", "held_since", released.Since, "lock_owner", released.Owner)
+		}
 		if r.tls != (r.Host.Certificates() != nil) {
 			log.Warn("tls block added or removed, restart the server to apply it", "tls", r.tls)
 		}
@@ -99,10 +102,14 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 	}
 	errs, warnings := report.Diagnostics.Counts()
 	log = log.With("errors", errs, "warnings", warnings, "revision", report.Revision)
-	if report.Held {
+	switch {
+	case report.Hold != nil:
+		log.Error("reload held by its lock, the last valid configuration stays active", "hold", report.Hold.Class,
+			"since", report.Hold.Since, "differences", len(report.Hold.Changes), "retry", retryInterval)
+	case report.Held:
 		log.Error("reload held by refused statements, the last valid configuration stays active",
 			"retry", retryInterval)
-	} else {
+	default:
 		log.Error("reload failed, the last valid configuration stays active")
 	}
 }

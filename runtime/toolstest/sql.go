@@ -37,7 +37,11 @@ func (m *Mocks) memoryOf(connection string) *state {
 
 // Begin implements adapters.Mocks.
 func (m *Mocks) Begin(db adapters.Database, _ bool) adapters.Transaction {
-	return &transaction{mocks: m, db: db, memory: m.memoryOf(db.Connection)}
+	tx := &transaction{mocks: m, db: db}
+	if db.Kind == "sqlite" {
+		tx.memory = m.memoryOf(db.Connection)
+	}
+	return tx
 }
 
 type transaction struct {
@@ -115,6 +119,9 @@ func argument(v any) any {
 func (tx *transaction) match(m *Mock, text string, args []any, hide func(string) string) mismatch {
 	c := &matcher{hide: hide}
 	c.part("the connection", m.Connection == tx.db.Connection, m.Connection, tx.db.Connection)
+	if _, ok := m.Request["init"]; ok {
+		c.part("the kind of the connection", false, "init, which only sqlite takes", tx.db.Kind)
+	}
 	if want, ok := m.Request["statement"].(string); ok {
 		c.part("the statement", c.likeText(oneLine(want), oneLine(text)), oneLine(want), oneLine(text))
 	}

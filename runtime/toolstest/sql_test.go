@@ -119,3 +119,12 @@ mock "sql" "other" { init = "" }`)
 		t.Errorf("problems %+v", o.problems)
 	}
 }
+
+func TestInitIsForSQLiteOnly(t *testing.T) {
+	o := call(t, bank, `
+mock "sql" "bank" { init = "CREATE TABLE accounts (id)" }`)
+	const want = `the kind of the connection is "postgres", and the mock has "init, which only sqlite takes"`
+	if len(o.problems) != 1 || !strings.Contains(o.problems[0].Detail, want) {
+		t.Errorf("problems %+v", o.problems)
+	}
+}

@@ -145,8 +145,11 @@ func Sentence(s string, max int) string {
 		return r
 	}, strings.ToValidUTF8(s, ""))
 	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= max {
+	switch {
+	case len(s) <= max:
 		return s
+	case max < 4:
+		return ""
 	}
 	for i := max; i > max/2; i-- {
 		if s[i] == ' ' && strings.IndexByte(".!?", s[i-1]) >= 0 {

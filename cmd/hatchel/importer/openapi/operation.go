@@ -1,0 +1,324 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hatchel/cmd/hatchel/importer"
+)
+
+// operation is one operation of the document, and the tool that it becomes.
+type operation struct {
+	method, path string
+	item, node   node
+	id           string
+	group        string // the tag, or the first word of the path
+	name         string // of the tool
+	custom       node   // x-speakeasy-mcp or x-mcp
+	failed       bool
+
+	inputs         []*input
+	names          map[string]bool // of inputs, in lower case
+	params         []*parameter
+	query, headers []entry
+	nested         []entry // of the query, written with brackets
+	url            string
+	body           []string // arguments of the http block
+	after          []string // what follows the http block
+	paginate       []string
+	form           *formOf
+	connection     *connection
+	title, text    string
+	tokens         int
+	source         string // the block
+}
+
+// entry is one entry of a map: a key and an expression.
+type entry struct{ key, value string }
+
+func (op *operation) label() string {
+	if op.name != "" {
+		return op.name
+	}
+	return strings.ToUpper(op.method) + " " + op.path
+}
+
+func (op *operation) reads() bool { return op.method == "get" || op.method == "head" }
+
+var methods = []string{"get", "put", "post", "delete", "patch", "head"}
+
+// collect finds the operations that are selected.
+func (g *generator) collect() {
+	for name, item := range g.doc.get("paths").members() {
+		if strings.HasPrefix(name, "x-") {
+			continue
+		}
+		item, err := g.schemas.resolve(item)
+		if err != nil {
+			g.result.Lose(name, "path left out", err.Error(), item.place())
+			continue
+		}
+		for method, n := range item.members() {
+			method = strings.ToLower(method)
+			if method == "options" || method == "trace" || method == "query" {
+				g.result.Lose(strings.ToUpper(method)+" "+name, "operation left out", "the method "+method, n.place())
+			}
+			if slices.Contains(methods, method) {
+				g.collectOperation(name, method, item, n)
+			}
+		}
+	}
+	for _, part := range []string{"webhooks"} {
+		for name, n := range g.doc.get(part).members() {
+			g.result.Lose(name, "webhook left out", "", n.place())
+		}
+	}
+}
+
+func (g *generator) collectOperation(name, method string, item, n node) {
+	op := &operation{method: method, path: name, item: item, names: map[string]bool{}}
+	var err error
+	if op.node, err = g.schemas.resolve(n); err != nil || !op.node.isMap() {
+		reason := "it is no object"
+		if err != nil {
+			reason = err.Error()
+		}
+		g.lose(op, "operation left out", reason, n)
+		return
+	}
+	op.id = op.node.get("operationId").text()
+	op.custom = op.node.get("x-speakeasy-mcp")
+	if !op.custom.exists() {
+		op.custom = op.node.get("x-mcp")
+	}
+	tag := op.node.get("tags").member("0").text()
+	op.group = tag
+	if tag == "" {
+		op.group = firstPathWord(name)
+	}
+	if !g.selects(op) {
+		return
+	}
+	why := ""
+	switch action := op.node.get("x-kubernetes-action").text(); {
+	case op.custom.get("disabled").isTrue() || op.custom.isFalse():
+		why = "disabled for MCP by the document"
+	case op.node.get("deprecated").isTrue() && !g.Deprecated:
+		why = "deprecated"
+	case action == "watch" || action == "watchlist" || action == "patch" && g.Methods == nil && g.Ops == nil:
+		why = "Kubernetes " + action
+	case strings.ContainsAny(name, "<>"):
+		why = "its path is no path"
+	}
+	if why != "" {
+		g.lose(op, "operation left out", why, op.node)
+		return
+	}
+	g.operations = append(g.operations, op)
+}
+
+var versionWord = regexp.MustCompile(
+	`^(?:api|rest|v[0-9]+(?:[a-z]+[0-9]*|\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9.]+)$`)
+
+func firstPathWord(p string) string {
+	for part := range strings.SplitSeq(p, "/") {
+		if part != "" && !strings.Contains(part, "{") && !versionWord.MatchString(part) {
+			return part
+		}
+	}
+	return "root"
+}
+
+// selects applies the flags that select operations.
+func (g *generator) selects(op *operation) bool {
+	tags := []string{op.group}
+	for t := range op.node.get("tags").list() {
+		tags = append(tags, t.text())
+	}
+	any := func(globs []string, names ...string) bool {
+		return slices.ContainsFunc(globs, func(glob string) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return matches(glob, name) })
+		})
+	}
+	snake := strings.Join(words(op.id), "_")
+	switch {
+	case g.ReadOnly && !op.reads(),
+		g.Tags != nil && !any(g.Tags, tags...), any(g.NotTags, tags...),
+		g.Paths != nil && !any(g.Paths, op.path), any(g.NotPaths, op.path),
+		g.Ops != nil && !any(g.Ops, op.id, snake), any(g.NotOps, op.id, snake),
+		g.Methods != nil && !any(g.Methods, op.method):
+		return false
+	}
+	return true
+}
+
+// filtered reports whether operations were selected by anything but the method.
+func (g *generator) filtered() bool {
+	return g.All || g.Tags != nil || g.Paths != nil || g.Ops != nil
+}
+
+// matches matches a name against a pattern in which * is any text without a slash and ** any text, without regard to
+// case.
+func matches(glob, name string) bool {
+	quoted := regexp.QuoteMeta(glob)
+	quoted = strings.ReplaceAll(quoted, `\*\*`, ".*")
+	quoted = strings.ReplaceAll(quoted, `\*`, "[^/]*")
+	quoted = strings.ReplaceAll(quoted, `\?`, "[^/]")
+	re, err := regexp.Compile(`(?is)^` + quoted + `$`)
+	return err == nil && re.MatchString(name)
+}
+
+// leftOutText says why nothing was selected.
+func (g *generator) leftOutText() string {
+	var tags []string
+	for _, op := range g.doc.get("paths").members() {
+		for method, n := range g.schemas.follow(op).members() {
+			tag := g.schemas.follow(n).get("tags").member("0").text()
+			if slices.Contains(methods, method) && tag != "" && !slices.Contains(tags, tag) {
+				tags = append(tags, tag)
+			}
+		}
+	}
+	if len(tags) == 0 {
+		return ""
+	}
+	if len(tags) > 20 {
+		tags = append(tags[:20], "…")
+	}
+	return "; its tags are " + strings.Join(tags, ", ")
+}
+
+// build makes the tool of each operation. One that cannot be made is left out and reported.
+func (g *generator) build() {
+	for _, op := range g.operations {
+		if err := g.buildOperation(op); err != nil {
+			op.failed = true
+			g.lose(op, "operation left out", err.Error(), op.node)
+		}
+	}
+	g.operations = slices.DeleteFunc(g.operations, func(op *operation) bool { return op.failed })
+}
+
+func (g *generator) buildOperation(op *operation) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("it cannot be read")
+		}
+	}()
+	g.describe(op)
+	bodies, err := g.parameters(op)
+	if err != nil {
+		return err
+	}
+	if err := g.body(op, bodies); err != nil {
+		return err
+	}
+	var losses []importer.Loss
+	g.expandInputs(op, &losses)
+	for i, l := range losses {
+		if i < 50 {
+			g.result.Lose(op.label(), l.Kind, l.Detail, l.Origin)
+		}
+	}
+	if err := g.buildURL(op); err != nil {
+		return err
+	}
+	g.response(op)
+	op.connection = g.connections.of(op)
+	return nil
+}
+
+// expandInputs makes trees of the schemas of the inputs.
+func (g *generator) expandInputs(op *operation, losses *[]importer.Loss) {
+	for _, json := range []bool{false, true} {
+		var members []*member
+		var texts []string
+		var of []*input
+		budget := g.Options
+		for _, in := range op.inputs {
+			if in.json == json {
+				members = append(members, &member{in.name, in.schema, in.required})
+				texts = append(texts, in.text)
+				of = append(of, in)
+			} else if in.tree != nil {
+				budget.MaxSchema -= leafSize(in.tree) + len(in.name) + 20
+			}
+		}
+		if len(members) == 0 {
+			continue
+		}
+		branches, lost := expand(members, texts, budget, true, json)
+		*losses = append(*losses, lost...)
+		for i, b := range branches {
+			of[i].tree = b.tree
+		}
+	}
+}
+
+// describe sets the title and the description of the tool.
+func (g *generator) describe(op *operation) {
+	summary := plainText(op.node.get("summary").text(), 200)
+	description := op.node.get("description").text()
+	if s := op.custom.get("description").text(); s != "" {
+		summary, description = "", s
+	}
+	if summary == "" && !op.node.has("description") {
+		summary = plainText(op.item.get("summary").text(), 200)
+		description = op.item.get("description").text()
+	}
+	text := ""
+	if importer.Hidden(description) {
+		g.lose(op, "description left out", "it has characters that a reviewer cannot see", op.node.get("description"))
+	} else {
+		text = plainText(description, 600)
+	}
+	op.title = strings.TrimRight(summary, ".")
+	if s := op.custom.get("title").text(); s != "" {
+		op.title = plainText(s, 80)
+	}
+	if len(op.title) > 80 {
+		op.title = ""
+	}
+	switch {
+	case summary == "" && text == "":
+		op.text = strings.ToUpper(op.method) + " " + op.path + "."
+	case text == "" || strings.EqualFold(ended(text), ended(summary)):
+		op.text = ended(summary)
+	case summary == "" || strings.HasPrefix(strings.ToLower(text), strings.ToLower(strings.TrimRight(summary, "."))):
+		op.text = text
+	default:
+		op.text = ended(summary) + " " + text
+	}
+}
+
+// groups returns the operations of each file, in the order of the document.
+func (g *generator) groups() (files []string, of map[string][]*operation) {
+	of = map[string][]*operation{}
+	names := map[string]string{} // of groups
+	taken := map[string]bool{"connection.hcl": true, "types.hcl": true}
+	for _, op := range g.operations {
+		group := op.group
+		if g.OneFile {
+			group = "tools"
+		}
+		file := names[group]
+		if file == "" {
+			file = importer.FileName(group)
+			for i := 2; taken[file]; i++ {
+				file = importer.FileName(fmt.Sprintf("%s_%d", group, i))
+			}
+			taken[file], names[group] = true, file
+			files = append(files, file)
+		}
+		of[file] = append(of[file], op)
+	}
+	return slices.Clip(files), maps.Clone(of)
+}
+
+// pathBase returns the end of a location for comments.
+func pathBase(location string) string { return path.Base(Redacted(location)) }

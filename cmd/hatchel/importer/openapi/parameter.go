@@ -1,0 +1,293 @@
+package openapi
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hatchel/cmd/hatchel/importer"
+)
+
+// input is one input of a tool.
+type input struct {
+	name     string
+	schema   *schema
+	required bool
+	text     string // the description, if not that of the schema
+	tree     *tree
+	json     bool // it travels as JSON
+	fallback bool // the default of the schema is one of the input
+	param    *parameter
+}
+
+// parameter is a parameter of path, query or header.
+type parameter struct {
+	wire, in string
+	style    string
+	explode  bool
+	asJSON   bool
+	at       node
+	schema   *schema
+	input    *input
+	constant string // instead of an input
+}
+
+// ignoredHeaders are sent by the http block itself.
+var ignoredHeaders = []string{"accept", "content-type", "authorization", "content-length", "host", "user-agent",
+	"accept-encoding", "connection", "traceparent"}
+
+// parameters reads the parameters of an operation and returns those of version 2 that are a body.
+func (g *generator) parameters(op *operation) (bodies []node, err error) {
+	var all []node
+	position := map[[2]string]int{}
+	for _, list := range []node{op.item.get("parameters"), op.node.get("parameters")} {
+		for n := range list.list() {
+			p, err := g.schemas.resolve(n)
+			if err != nil {
+				return nil, err
+			}
+			id := [2]string{p.get("in").text(), p.get("name").text()}
+			if i, again := position[id]; again {
+				all[i] = p
+				continue
+			}
+			position[id] = len(all)
+			all = append(all, p)
+		}
+	}
+	for _, n := range all {
+		switch in := strings.ToLower(n.get("in").text()); in {
+		case "body", "formdata":
+			bodies = append(bodies, n)
+		case "path", "query", "header":
+			if err := g.parameter(op, n, in); err != nil {
+				return nil, err
+			}
+		default:
+			if n.get("required").isTrue() && in != "cookie" {
+				return nil, fmt.Errorf("the required parameter %q is in %q", n.get("name").text(), in)
+			}
+			g.lose(op, "parameter left out", fmt.Sprintf("%s is in %s", n.get("name").text(), in), n)
+		}
+	}
+	for _, m := range pathParameter.FindAllStringSubmatch(op.path, -1) {
+		name := strings.Trim(m[1], "+*;.")
+		if op.pathParameter(name) == nil {
+			g.lose(op, "undeclared parameter of a path", name, op.node)
+			p := &parameter{wire: name, in: "path", style: "simple", schema: &schema{kind: stringKind, done: true}}
+			p.input = op.addInput(name, "path", p.schema, true, "")
+			p.input.param = p
+			op.addParameter(p)
+		}
+	}
+	return bodies, nil
+}
+
+func (g *generator) parameter(op *operation, n node, in string) error {
+	p := &parameter{wire: n.get("name").text(), in: in, at: n, style: n.get("style").text()}
+	if p.wire == "" {
+		return fmt.Errorf("a parameter in line %d has no name", n.line())
+	}
+	if in == "header" && slices.Contains(ignoredHeaders, strings.ToLower(p.wire)) {
+		return nil
+	}
+	if in == "header" && !headerName.MatchString(p.wire) {
+		g.lose(op, "parameter left out", fmt.Sprintf("%q is no name of a header", p.wire), n)
+		return nil
+	}
+	p.schema = g.schemas.schema(n.get("schema"))
+	if g.version2 {
+		p.schema = g.schemas.schema(n)
+	}
+	for mediaType, content := range n.get("content").members() {
+		p.schema = g.schemas.schema(content.get("schema"))
+		p.asJSON = isJSONType(mediaType)
+		break
+	}
+	p.schema = follow(p.schema)
+	p.readStyle(n)
+	required := n.get("required").isTrue() || in == "path"
+	if n.get("deprecated").isTrue() && !required && !g.Deprecated {
+		g.lose(op, "parameter left out", p.wire+" is deprecated", n)
+		return nil
+	}
+	p.simplify(g, op)
+	if required && len(p.schema.enum) == 1 && p.schema.kind != boolKind && in != "path" {
+		p.constant = hclValues(p.schema.enum)[0]
+		op.addParameter(p)
+		return nil
+	}
+	if p.schema.kind == objectKind || p.schema.kind == mapKind {
+		if why := p.unsupported(); why != "" {
+			if required {
+				return fmt.Errorf("the parameter %s cannot be sent: %s", p.wire, why)
+			}
+			g.lose(op, "parameter left out", p.wire+": "+why, n)
+			return nil
+		}
+	}
+	text := plainText(n.get("description").text(), textCaps[0])
+	p.input = op.addInput(p.wire, in, p.schema, required, text)
+	p.input.param, p.input.fallback = p, in == "query"
+	op.addParameter(p)
+	return nil
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// addParameter keeps a parameter for the URL, the query or the headers.
+func (op *operation) addParameter(p *parameter) { op.params = append(op.params, p) }
+
+// readStyle sets how lists and objects are written.
+func (p *parameter) readStyle(n node) {
+	switch n.get("collectionFormat").text() {
+	case "multi":
+		p.style, p.explode = "form", true
+	case "ssv":
+		p.style = "spaceDelimited"
+	case "pipes":
+		p.style = "pipeDelimited"
+	case "tsv":
+		p.style = "tabDelimited"
+	case "csv":
+		p.style = "form"
+	}
+	if p.style == "" {
+		p.style = map[string]string{"query": "form", "path": "simple", "header": "simple"}[p.in]
+		// version 2 has no styles: a list is written with commas
+		p.explode = p.in == "query" && !n.has("type")
+	}
+	if explode := n.get("explode"); explode.exists() {
+		p.explode = explode.isTrue()
+	} else if n.has("style") && p.style == "form" {
+		p.explode = true
+	}
+}
+
+// simplify replaces what cannot stand in a URL by text.
+func (p *parameter) simplify(g *generator, op *operation) {
+	if p.asJSON {
+		return
+	}
+	s := p.schema
+	if s.kind == anyKind && p.style == "deepObject" {
+		for _, sub := range s.alternatives {
+			if follow(sub).kind == objectKind {
+				p.schema = follow(sub)
+				return
+			}
+		}
+	}
+	if s.kind == anyKind || s.kind == fileKind {
+		c := *s
+		c.kind, c.alternatives, c.plain = stringKind, nil, nil
+		isList := func(a *schema) bool { return follow(a).kind == listKind }
+		if list := slices.IndexFunc(s.alternatives, isList); list >= 0 {
+			c = *follow(s.alternatives[list])
+		}
+		p.schema = &c
+		s = &c
+	}
+	if s.kind == listKind || s.kind == setKind {
+		if elem := follow(s.elem); !elem.isScalar() {
+			c := *s
+			c.elem = &schema{kind: stringKind, at: elem.at, done: true}
+			p.schema = &c
+			if elem.kind != anyKind {
+				g.lose(op, "elements of a parameter became text", p.wire, p.at)
+			}
+		}
+	}
+}
+
+// unsupported says why an object cannot be sent, or "".
+func (p *parameter) unsupported() string {
+	switch {
+	case p.asJSON, p.in == "query" && p.style == "deepObject" && !strings.ContainsAny(p.wire, "[]"):
+		return ""
+	case p.in != "query":
+		return "an object in " + p.in
+	case p.schema.kind == mapKind:
+		return "an object without declared members"
+	case p.style == "form" && !p.explode:
+		return "an object that is written as a list"
+	}
+	for _, m := range p.schema.members {
+		if k := follow(m.schema).kind; k == objectKind || k == mapKind {
+			return "an object within an object"
+		}
+	}
+	return ""
+}
+
+// addInput adds an input. Its name is that of the document if it can be one.
+func (op *operation) addInput(wire, in string, s *schema, required bool, text string) *input {
+	name := wire
+	if !isIdentifier(wire) {
+		name = inputName(wire)
+	}
+	taken := func(name string) bool { return op.names[strings.ToLower(name)] }
+	if taken(name) {
+		name += "_" + in
+	}
+	for i, base := 2, name; taken(name); i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	op.names[strings.ToLower(name)] = true
+	i := &input{name: name, schema: s, required: required, text: text}
+	op.inputs = append(op.inputs, i)
+	return i
+}
+
+var comparisons = strings.NewReplacer("<=", "_until", ">=", "_from", "!=", "_not", "<", "_before", ">", "_after",
+	"$", "", "@", "")
+
+func inputName(wire string) string {
+	name := importer.Identifier(comparisons.Replace(strings.TrimSuffix(wire, "[]")))
+	if len(name) > 60 {
+		name = strings.TrimRight(name[:60], "_")
+	}
+	return name
+}
+
+// value returns the expression that a parameter sends, in which null leaves it out.
+func (p *parameter) value() string {
+	if p.constant != "" {
+		return p.constant
+	}
+	ref := "input." + p.input.name
+	t := p.input.tree
+	guard := func(expr string) string {
+		if p.input.required && !t.nullable || p.in == "path" {
+			return expr
+		}
+		return ref + " == null ? null : " + expr
+	}
+	switch {
+	case p.asJSON:
+		return guard("jsonencode(" + ref + ")")
+	case t.kind == listKind || t.kind == setKind:
+		if p.in == "query" && p.explode {
+			return ref
+		}
+		return guard("join(" + importer.Quote(p.separator()) + ", " + ref + ")")
+	}
+	return ref
+}
+
+func (p *parameter) separator() string {
+	switch p.style {
+	case "spaceDelimited":
+		return " "
+	case "pipeDelimited":
+		return "|"
+	case "tabDelimited":
+		return "\t"
+	case "label":
+		if p.explode {
+			return "."
+		}
+	}
+	return ","
+}

@@ -1,0 +1,222 @@
+package openapi
+
+import (
+	"encoding/json"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	language "hatchel/hcl/schema"
+)
+
+// maxEnum is the number of values up to which an enum is one.
+const maxEnum = 60
+
+var decimal = regexp.MustCompile(`^-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?$`)
+
+// numberText returns a number as HCL writes it, or "".
+func numberText(n node) string {
+	if !n.isScalar() {
+		return ""
+	}
+	text := strings.TrimPrefix(strings.ReplaceAll(n.Value, "_", ""), "+")
+	if decimal.MatchString(text) {
+		return text
+	}
+	if i, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return strconv.FormatInt(i, 10)
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		if text = strconv.FormatFloat(f, 'g', -1, 64); decimal.MatchString(text) {
+			return text
+		}
+	}
+	return ""
+}
+
+func countText(n node) string {
+	i, err := strconv.Atoi(strings.TrimSuffix(numberText(n), ".0"))
+	if err != nil || i < 0 || i > 1<<31 {
+		return ""
+	}
+	return strconv.Itoa(i)
+}
+
+func rational(text string) *big.Rat {
+	if text == "" {
+		return nil
+	}
+	v, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil
+	}
+	return v
+}
+
+// less reports whether both are numbers and a is less than b.
+func less(a, b string) bool {
+	x, y := rational(a), rational(b)
+	return x != nil && y != nil && x.Cmp(y) < 0
+}
+
+func positive(text string) bool { v := rational(text); return v != nil && v.Sign() > 0 }
+
+// readEnum reads enum and const. Values of one kind stay; null makes the schema nullable.
+func readEnum(s *schema, n node) {
+	values := slices.Collect(n.get("enum").list())
+	if one := n.get("const"); one.Node != nil {
+		values = []node{one}
+	}
+	if len(values) == 0 {
+		return
+	}
+	titles := enumTitles(n, len(values))
+	if s.kind == anyKind {
+		s.kind = kindOfValues(values)
+	}
+	if s.kind != stringKind && s.kind != integerKind && s.kind != numberKind {
+		return
+	}
+	empty := false
+	for i, v := range values {
+		text := v.text()
+		switch {
+		case v.isNull():
+			s.nullable = true
+			continue
+		case !v.isScalar():
+			continue
+		case s.kind == stringKind && text == "":
+			empty = true
+			continue
+		case s.kind == stringKind:
+			text = quoteJSON(text)
+		default:
+			if text = numberText(v); text == "" || s.kind == integerKind && strings.ContainsAny(text, ".eE") {
+				continue
+			}
+		}
+		if slices.Contains(s.enum, text) {
+			continue
+		}
+		s.enum = append(s.enum, text)
+		if titles != nil {
+			s.enumTitles = append(s.enumTitles, titles[i])
+		}
+	}
+	if empty && len(s.enum) > 0 {
+		s.lose("empty value of an enum", "")
+	}
+	if len(s.enum) > maxEnum {
+		s.lose("enum with more than 60 values", strconv.Itoa(len(s.enum)))
+		s.text = strings.TrimSpace(s.text + " One of " + strings.Join(s.enum[:20], ", ") + " and others.")
+		s.enum, s.enumTitles = nil, nil
+	}
+	if s.enum != nil {
+		s.pattern, s.format, s.bounds = "", "", bounds{}
+	}
+}
+
+func kindOfValues(values []node) kind {
+	k := anyKind
+	for _, v := range values {
+		var one kind
+		switch {
+		case v.isNull():
+			continue
+		case v.isString():
+			one = stringKind
+		case v.isScalar() && v.Tag == "!!int":
+			one = integerKind
+		case v.isScalar() && v.Tag == "!!float":
+			one = numberKind
+		case v.isTrue(), v.isFalse():
+			one = boolKind
+		default:
+			return anyKind
+		}
+		if k != anyKind && k != one {
+			return anyKind
+		}
+		k = one
+	}
+	return k
+}
+
+// enumTitles returns the titles of n values, or nil.
+func enumTitles(n node, values int) []string {
+	for _, name := range []string{"x-enum-descriptions", "x-enumDescriptions", "x-enum-varnames", "x-enumNames"} {
+		list := n.get(name)
+		if !list.isList() || list.size() != values {
+			continue
+		}
+		var titles []string
+		for v := range list.list() {
+			titles = append(titles, plainText(v.text(), 80))
+		}
+		return titles
+	}
+	return nil
+}
+
+func quoteJSON(text string) string {
+	out, _ := json.Marshal(strings.ToValidUTF8(text, "\uFFFD"))
+	return string(out)
+}
+
+func unquoteJSON(text string) string {
+	var s string
+	if json.Unmarshal([]byte(text), &s) != nil {
+		return text
+	}
+	return s
+}
+
+// repairPattern returns a pattern that the language accepts, or "". Escapes of characters that need none are removed.
+func repairPattern(source string) string {
+	if len(source) > 1000 {
+		return ""
+	}
+	if _, err := language.NewPattern(source); err == nil {
+		return source
+	}
+	var out strings.Builder
+	class := false
+	for i := 0; i < len(source); i++ {
+		c := source[i]
+		switch {
+		case c == '\\' && i+1 < len(source):
+			i++
+			next := source[i]
+			letter := next|0x20 >= 'a' && next|0x20 <= 'z' || next >= '0' && next <= '9' || next >= 0x80
+			if letter || strings.IndexByte(`^$\.*+?()[]{}|/`, next) >= 0 || class && next == '-' {
+				out.WriteByte('\\')
+			}
+			out.WriteByte(next)
+			continue
+		case c == '[' && class:
+			out.WriteByte('\\')
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		}
+		out.WriteByte(c)
+	}
+	if _, err := language.NewPattern(out.String()); err != nil {
+		return ""
+	}
+	return out.String()
+}
+
+// enforcedFormats are the formats that the language enforces and documents use as it means them.
+var enforcedFormats = []string{"date", "date-time", "email", "hostname", "ipv4", "ipv6", "uuid", "uri"}
+
+// looksLikeSentence reports whether the language would ask if a value is a description.
+func looksLikeSentence(s string) bool {
+	words := len(strings.Fields(s))
+	first := s != "" && s[0] >= 'A' && s[0] <= 'Z'
+	return words >= 4 || words >= 3 && first || words >= 2 && strings.HasSuffix(s, ".")
+}

@@ -1,0 +1,295 @@
+package openapi
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hatchel/cmd/hatchel/importer"
+)
+
+// connection is one connection block: a server and a way to authenticate.
+type connection struct {
+	name    string
+	server  node // of version 3; absent for the server of version 2
+	base    string
+	schemes []string
+	scopes  []string
+	uses    int
+	first   int
+}
+
+// connections are those of one import.
+type connections struct {
+	*generator
+	all     []*connection
+	byKey   map[string]*connection
+	secrets []*secret
+}
+
+// secret is one secret block.
+type secret struct{ name, env, text string }
+
+func newConnections(g *generator) *connections {
+	return &connections{generator: g, byKey: map[string]*connection{}}
+}
+
+// of returns the connection of an operation.
+func (c *connections) of(op *operation) *connection {
+	server := c.doc.get("servers").member("0")
+	for _, n := range []node{op.item.get("servers"), op.node.get("servers")} {
+		if first := n.member("0"); first.isMap() {
+			server = first
+		}
+	}
+	schemes, scopes := c.requirement(op)
+	base := c.serverURL(server)
+	id := base + " " + strings.Join(schemes, " ")
+	found := c.byKey[id]
+	if found == nil {
+		found = &connection{server: server, base: base, schemes: schemes, first: len(c.all)}
+		c.byKey[id] = found
+		c.all = append(c.all, found)
+	}
+	for _, scope := range scopes {
+		if !slices.Contains(found.scopes, scope) {
+			found.scopes = append(found.scopes, scope)
+		}
+	}
+	found.uses++
+	return found
+}
+
+// serverURL returns the URL of a server, with its variables in braces.
+func (c *connections) serverURL(server node) string {
+	raw := server.get("url").text()
+	if c.version2 {
+		scheme, host := "https", c.doc.get("host").text()
+		if schemes := c.doc.get("schemes"); schemes.isList() && !slices.ContainsFunc(slices.Collect(schemes.list()),
+			func(n node) bool { return n.text() == "https" }) && schemes.size() > 0 {
+			scheme = schemes.member("0").text()
+		}
+		raw = c.doc.get("basePath").text()
+		if host != "" {
+			raw = scheme + "://" + host + raw
+		}
+	}
+	raw = strings.TrimRight(strings.TrimSpace(raw), "/")
+	if isURL(c.doc.doc.location) && !strings.Contains(raw, "{") {
+		from, _ := url.Parse(Redacted(c.doc.doc.location))
+		if to, err := from.Parse(raw); err == nil && raw == "" {
+			raw = from.Scheme + "://" + from.Host
+		} else if err == nil {
+			raw = to.String()
+		}
+	}
+	raw = strings.TrimRight(raw, "/")
+	if strings.HasPrefix(raw, "//") {
+		raw = "https:" + raw
+	}
+	filled := serverVariable.ReplaceAllString(raw, "x")
+	at, err := url.Parse(filled)
+	if err == nil && (at.Scheme == "https" || at.Scheme == "http") && at.Host != "" && at.User == nil &&
+		at.RawQuery == "" && at.Fragment == "" {
+		return raw
+	}
+	rest := ""
+	if strings.HasPrefix(raw, "/") && err == nil && at.RawQuery == "" {
+		rest = raw
+	}
+	return "http://localhost" + rest
+}
+
+var serverVariable = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// requirement returns the security schemes of an operation: the first alternative that can be sent.
+func (c *connections) requirement(op *operation) (schemes, scopes []string) {
+	list := op.node.get("security")
+	if !list.isList() {
+		list = c.doc.get("security")
+	}
+	if !list.isList() && !c.usesSecurity() {
+		for name := range c.schemesOfDocument().members() { // declared and required nowhere: a common mistake
+			if c.canSend(name) {
+				return []string{name}, nil
+			}
+		}
+		return nil, nil
+	}
+	for alternative := range list.list() {
+		var names, needed []string
+		ok := alternative.size() > 0
+		for name, needs := range alternative.members() {
+			names, ok = append(names, name), ok && c.canSend(name)
+			for s := range needs.list() {
+				needed = append(needed, s.text())
+			}
+		}
+		if ok && (schemes == nil || len(names) < 1) {
+			schemes, scopes = names, needed
+		}
+	}
+	if schemes == nil && list.size() > 0 && list.member("0").size() > 0 {
+		c.lose(op, "authentication left out", "its scheme cannot be sent", list)
+	}
+	return schemes, scopes
+}
+
+// usesSecurity reports whether the document or an operation requires a scheme.
+func (c *connections) usesSecurity() bool {
+	if c.doc.has("security") {
+		return true
+	}
+	return slices.ContainsFunc(c.operations, func(op *operation) bool { return op.node.has("security") })
+}
+
+func (c *connections) schemesOfDocument() node {
+	if c.version2 {
+		return c.doc.get("securityDefinitions")
+	}
+	return c.doc.at("components", "securitySchemes")
+}
+
+func (c *connections) scheme(name string) node {
+	return c.schemas.follow(c.schemesOfDocument().get(name))
+}
+
+func (c *connections) canSend(name string) bool {
+	n := c.scheme(name)
+	switch strings.ToLower(n.get("type").text()) {
+	case "basic", "oauth2", "openidconnect":
+		return true
+	case "http":
+		return n.get("scheme").text() != ""
+	case "apikey":
+		in := strings.ToLower(n.get("in").text())
+		return n.get("name").text() != "" && (in == "query" || headerName.MatchString(n.get("name").text()))
+	}
+	return false
+}
+
+// finish names the connections, the most used first.
+func (c *connections) finish() {
+	slices.SortStableFunc(c.all, func(a, b *connection) int {
+		return cmp.Or(cmp.Compare(b.uses, a.uses), cmp.Compare(a.first, b.first))
+	})
+	names := importer.Names{}
+	for _, one := range c.all {
+		name := c.Name
+		if len(names) > 0 && len(one.schemes) == 0 && c.all[0].base == one.base {
+			name += "_public"
+		}
+		one.name = names.Take(name, 60)
+	}
+}
+
+// secret returns the reference to a secret of a scheme.
+func (c *connections) secret(part, text string) string {
+	name := importer.Identifier(c.Name + "_" + part)
+	if !slices.ContainsFunc(c.secrets, func(s *secret) bool { return s.name == name }) {
+		c.secrets = append(c.secrets, &secret{name, strings.ToUpper(name), text})
+	}
+	return "secret." + name
+}
+
+// credentials are the arguments of a connection that authenticate.
+type credentials struct {
+	auth           string // the body of the auth block
+	headers, query []entry
+	headerOfAuth   string // Authorization, when another header is needed too
+	comments       []string
+}
+
+// credentialsOf maps the schemes of a connection.
+func (c *connections) credentialsOf(one *connection) (out credentials) {
+	for i, name := range one.schemes {
+		n := c.scheme(name)
+		part := importer.Identifier(name)
+		text := plainText(n.get("description").text(), 150)
+		switch strings.ToLower(n.get("type").text()) {
+		case "basic":
+			out.basic(c, text)
+		case "http":
+			switch scheme := strings.ToLower(n.get("scheme").text()); scheme {
+			case "basic":
+				out.basic(c, text)
+			case "bearer":
+				out.bearer(c.secret("token", text))
+			default:
+				prefix := strings.TrimSuffix(importer.Quote(n.get("scheme").text()+" "), `"`)
+				out.headers = append(out.headers, entry{"Authorization", prefix + "${" + c.secret(part, text) + `}"`})
+			}
+		case "apikey":
+			e := entry{n.get("name").text(), c.secret(part, text)}
+			switch strings.ToLower(n.get("in").text()) {
+			case "query":
+				out.query = append(out.query, e)
+			case "cookie":
+				out.headers = append(out.headers, entry{"Cookie", `"` + e.key + "=${" + e.value + `}"`})
+			default:
+				out.headers = append(out.headers, e)
+			}
+		case "oauth2":
+			out.oauth2(c, n, one, i)
+		default:
+			out.bearer(c.secret("token", text))
+			out.comments = append(out.comments, "A token by OpenID Connect: "+n.get("openIdConnectUrl").text())
+		}
+	}
+	return out
+}
+
+func (out *credentials) basic(c *connections, text string) {
+	user, password := c.secret("username", text), c.secret("password", "")
+	if out.auth == "" {
+		out.auth = "basic = { username = " + user + ", password = " + password + " }"
+	}
+}
+
+func (out *credentials) bearer(token string) {
+	if out.auth == "" {
+		out.auth = "bearer = " + token
+	}
+}
+
+// oauth2 uses the client credentials flow, or a token from another flow.
+func (out *credentials) oauth2(c *connections, n node, one *connection, i int) {
+	flow := n.at("flows", "clientCredentials")
+	if c.version2 && n.get("flow").text() == "application" {
+		flow = n
+	}
+	at, err := url.Parse(flow.get("tokenUrl").text())
+	if err == nil && at.Scheme == "" && at.Host == "" && at.Path != "" {
+		if base, baseErr := url.Parse(serverVariable.ReplaceAllString(one.base, "x")); baseErr == nil {
+			at = base.ResolveReference(at)
+		}
+	}
+	if !flow.isMap() || err != nil || at.Scheme != "https" || at.Host == "" || out.auth != "" || i > 0 {
+		out.bearer(c.secret("token", plainText(n.get("description").text(), 150)))
+		if len(one.scopes) > 0 {
+			scopes := strings.Join(limited(one.scopes, 20), ", ")
+			out.comments = append(out.comments, "The token needs the scopes "+scopes+".")
+		}
+		return
+	}
+	lines := []string{"token_url = " + importer.Quote(at.String()), "client_id = " + c.secret("client_id", ""),
+		"client_secret = " + c.secret("client_secret", "")}
+	if len(one.scopes) > 0 {
+		quoted := make([]string, len(one.scopes))
+		for i, s := range slices.Sorted(slices.Values(one.scopes)) {
+			quoted[i] = importer.Quote(s)
+		}
+		lines = append(lines, "scopes = ["+strings.Join(quoted, ", ")+"]")
+	}
+	out.auth = "oauth2 {\n" + strings.Join(lines, "\n") + "\n}"
+}
+
+func limited(all []string, n int) []string {
+	if len(all) > n {
+		return append(slices.Clone(all[:n]), fmt.Sprintf("and %d more", len(all)-n))
+	}
+	return all
+}

@@ -1,0 +1,110 @@
+package openapi
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"hatchel/cmd/hatchel/importer"
+)
+
+var (
+	codeFence    = regexp.MustCompile("(?s)```.*?(?:```|$)")
+	htmlComment  = regexp.MustCompile(`(?s)<!--.*?-->`)
+	htmlTag      = regexp.MustCompile(`</?[A-Za-z][^<>]{0,200}>`)
+	image        = regexp.MustCompile(`!\[[^\]]{0,200}\]\([^)]{0,500}\)`)
+	link         = regexp.MustCompile(`\[([^\]]{1,200})\]\([^)]{0,500}\)`)
+	referredLink = regexp.MustCompile(`\[([^\]]{1,200})\]\[[^\]]{0,100}\]`)
+	bareURL      = regexp.MustCompile(`\s*\(?https?://[^\s)]+\)?`)
+	heading      = regexp.MustCompile(`(?m)^#{1,6}[ \t]+(.*?)[ \t#]*$`)
+	tableRow     = regexp.MustCompile(`(?m)^[ \t]*\|.*$`)
+	emphasis     = regexp.MustCompile(`\*\*([^*\n]+)\*\*|__([^_\n]+)__`)
+	bullet       = regexp.MustCompile(`(?m)^[ \t]*[*+-][ \t]+`)
+	admonition   = regexp.MustCompile(`(?m)^[ \t]*>[ \t]?(?:\[![A-Z]+\])?`)
+)
+
+// maxRead is how much of a description is looked at.
+const maxRead = 8 << 10
+
+// plainText returns a description without markup on one line, cut at a sentence.
+func plainText(s string, max int) string { return importer.Sentence(stripMarkup(s), max) }
+
+func stripMarkup(s string) string {
+	if len(s) > maxRead {
+		s = s[:maxRead]
+	}
+	if strings.ContainsAny(s, "<`[#|*_>&-+") || strings.Contains(s, "://") {
+		s = codeFence.ReplaceAllString(s, " ")
+		s = htmlComment.ReplaceAllString(s, " ")
+		s = image.ReplaceAllString(s, "")
+		s = link.ReplaceAllString(s, "$1")
+		s = referredLink.ReplaceAllString(s, "$1")
+		s = htmlTag.ReplaceAllString(s, " ")
+		s = tableRow.ReplaceAllString(s, "")
+		s = heading.ReplaceAllString(s, "$1.")
+		s = admonition.ReplaceAllString(s, "")
+		s = bullet.ReplaceAllString(s, "")
+		s = emphasis.ReplaceAllString(s, "$1$2")
+		s = bareURL.ReplaceAllString(s, "")
+		s = html.UnescapeString(s)
+		s = strings.ReplaceAll(s, "`", "")
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	for _, r := range []string{".", ",", ";", ")", ":"} {
+		s = strings.ReplaceAll(s, " "+r, r)
+	}
+	return s
+}
+
+// firstSentence returns the beginning of a text up to the end of its first sentence.
+func firstSentence(s string) string {
+	for i := 0; i+1 < len(s); i++ {
+		if strings.IndexByte(".!?", s[i]) >= 0 && s[i+1] == ' ' {
+			return s[:i+1]
+		}
+	}
+	return s
+}
+
+// ended returns a text with a full stop at its end.
+func ended(s string) string {
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") || strings.HasSuffix(s, "…") {
+		return s
+	}
+	return s + "."
+}
+
+// words splits a name at case, digits and other characters, in lower case: "listHTTPRoutesV2" is list http routes v2.
+func words(s string) []string {
+	var all []string
+	var word []rune
+	flush := func() {
+		if len(word) > 0 {
+			all = append(all, strings.ToLower(string(word)))
+			word = word[:0]
+		}
+	}
+	runes := []rune(s)
+	for i, r := range runes {
+		if r >= 0x80 || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			if r == '\'' {
+				continue
+			}
+			flush()
+			continue
+		}
+		if unicode.IsUpper(r) && i > 0 {
+			before := runes[i-1]
+			nextLower := i+1 < len(runes) && unicode.IsLower(runes[i+1]) && runes[i+1] < 0x80
+			pluralEnd := nextLower && runes[i+1] == 's' && (i+2 == len(runes) || !unicode.IsLower(runes[i+2]))
+			if !unicode.IsUpper(before) && before < 0x80 && (unicode.IsLetter(before) || unicode.IsDigit(before)) ||
+				unicode.IsUpper(before) && nextLower && !pluralEnd {
+				flush()
+			}
+		}
+		word = append(word, r)
+	}
+	flush()
+	return all
+}

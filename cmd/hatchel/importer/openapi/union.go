@@ -1,0 +1,152 @@
+package openapi
+
+import (
+	"slices"
+	"strings"
+)
+
+// oneOf reads the alternatives of oneOf or anyOf. What has one meaning in the language becomes that; the others
+// become any, with the alternatives kept for a description.
+func (r *schemaReader) oneOf(s *schema, n, list node) {
+	var all []*schema
+	conditions := 0
+	for part := range list.list() {
+		if part.isMap() && !part.has("$ref") && !hasShape(part) {
+			conditions++ // as in anyOf: [{required: [a]}, {required: [b]}]
+			continue
+		}
+		sub := r.schema(part)
+		switch {
+		case part.get("type").text() == "null" || sub.done && isNullOnly(part):
+			s.nullable = true
+		case sub.done && sub.kind == stringKind && sub.enum == nil && part.get("enum").isList():
+			s.nullable = s.nullable || sub.nullable // an enum of the empty text, for "unset"
+		default:
+			all = append(all, sub)
+		}
+	}
+	if conditions > 0 {
+		s.lose("condition between members", "oneOf or anyOf without types")
+	}
+	if len(all) == 0 {
+		return
+	}
+	if s.kind == objectKind || s.kind == mapKind {
+		r.alternativeMembers(s, all)
+		return
+	}
+	if len(all) == 1 {
+		if all[0].done {
+			name := all[0].name
+			if s.kind == anyKind {
+				nullable, text := s.nullable || all[0].nullable, s.text
+				intersect(s, all[0])
+				s.nullable = nullable
+				s.described = text != "" && text != all[0].text || nullable != all[0].nullable || all[0].described
+				s.name = name
+			}
+			return
+		}
+		s.alternatives = all
+		return
+	}
+	if union := scalarUnion(all); union != nil && (s.kind == anyKind || s.kind == union.kind) {
+		nullable := s.nullable || union.nullable
+		s.kind, s.enum = union.kind, union.enum
+		s.nullable = nullable
+		return
+	}
+	if s.kind != anyKind {
+		return
+	}
+	s.alternatives = all
+}
+
+// hasShape reports whether a schema says more than a condition on members that others declare.
+func hasShape(n node) bool {
+	for _, word := range []string{"type", "properties", "enum", "const", "items", "allOf", "oneOf", "anyOf", "format",
+		"additionalProperties", "pattern", "title"} {
+		if n.has(word) {
+			return true
+		}
+	}
+	return false
+}
+
+func isNullOnly(n node) bool {
+	values := n.get("enum")
+	return values.isList() && values.size() == 1 && values.member("0").isNull()
+}
+
+// alternativeMembers adds the members of alternatives to an object with members of its own. They are optional.
+func (r *schemaReader) alternativeMembers(s *schema, all []*schema) {
+	added := false
+	for _, sub := range all {
+		if !sub.done || sub.kind != objectKind {
+			continue
+		}
+		for _, m := range sub.members {
+			if s.lookup(m.name) == nil {
+				s.kind, s.elem = objectKind, nil
+				s.members = append(s.members, &member{name: m.name, schema: m.schema})
+				added = true
+			}
+		}
+	}
+	if added {
+		s.lose("alternatives became one object", "members of oneOf or anyOf are optional")
+	}
+}
+
+// scalarUnion returns the type of alternatives that are all of one scalar type, or nil.
+func scalarUnion(all []*schema) *schema {
+	u := &schema{kind: all[0].kind, nullable: all[0].nullable}
+	enums := true
+	for _, sub := range all {
+		k := sub.kind
+		if !sub.done || !sub.isScalar() {
+			return nil
+		}
+		if k == integerKind && u.kind == numberKind {
+			k = numberKind
+		}
+		if k == numberKind && u.kind == integerKind {
+			u.kind = numberKind
+		}
+		if k != u.kind {
+			return nil
+		}
+		u.nullable = u.nullable || sub.nullable
+		enums = enums && sub.enum != nil
+		for _, v := range sub.enum {
+			if !slices.Contains(u.enum, v) {
+				u.enum = append(u.enum, v)
+			}
+		}
+	}
+	if !enums {
+		u.enum = nil
+	}
+	return u
+}
+
+// describeAlternatives names what may stand for an any.
+func describeAlternatives(s *schema) string {
+	var names []string
+	for _, sub := range s.alternatives {
+		name := sub.name
+		if name == "" {
+			name = sub.title
+		}
+		if name == "" {
+			name = string(sub.kind)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 8 {
+		names = append(names[:8], "…")
+	}
+	return "One of: " + strings.Join(names, ", ") + "."
+}

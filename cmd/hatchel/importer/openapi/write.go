@@ -1,0 +1,331 @@
+package openapi
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hatchel/cmd/hatchel/importer"
+	"hatchel/hcl/syntax"
+)
+
+// maxFileSize is the size up to which tools of one tag share a file.
+const maxFileSize = 512 << 10
+
+// write makes the blocks. Tools that would not load are left out, and reported.
+func (g *generator) write() error {
+	for range 4 {
+		g.nameTypes()
+		g.result.Blocks = nil
+		g.connectionBlocks()
+		for _, t := range g.typeNodes {
+			g.add("types.hcl", fmt.Sprintf("type %q {\n  is = %s\n}", g.named[t.identity()], g.bare(t)), t.at.place())
+		}
+		g.toolBlocks()
+		if dropped, err := g.dropMistakes(); err != nil || !dropped {
+			if err != nil {
+				return err
+			}
+			break
+		}
+	}
+	if len(g.operations) == 0 {
+		return fmt.Errorf("%s: no operation can be imported; the first reason: %s", pathBase(g.doc.doc.location),
+			g.result.Losses[len(g.result.Losses)-1].Detail)
+	}
+	for _, s := range g.connections.secrets {
+		g.result.Export(s.env)
+	}
+	return nil
+}
+
+// add adds a block, formatted.
+func (g *generator) add(file, text, origin string) {
+	if formatted, diags := syntax.Format(file, []byte(text+"\n")); !diags.HasErrors() {
+		text = strings.TrimRight(string(formatted), "\n")
+	}
+	g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Text: text, Origin: origin})
+}
+
+// dropMistakes removes the tools that do not load. It reports whether there was one.
+func (g *generator) dropMistakes() (dropped bool, err error) {
+	if g.Check == nil {
+		return false, nil
+	}
+	files := map[string][]byte{}
+	for i, b := range g.result.Blocks {
+		files[fmt.Sprintf("%05d.hcl", i)] = []byte(b.Text + "\n")
+	}
+	mistakes, err := g.Check(files)
+	for _, m := range mistakes {
+		i, err := strconv.Atoi(strings.TrimSuffix(m.File, ".hcl"))
+		if err != nil || i >= len(g.result.Blocks) {
+			continue
+		}
+		for j, op := range g.operations {
+			if op.source == g.result.Blocks[i].Text {
+				g.lose(op, "operation left out", "its tool would not load: "+m.Text, op.node)
+				g.operations = slices.Delete(g.operations, j, j+1)
+				op.connection.uses--
+				dropped = true
+				break
+			}
+		}
+	}
+	g.connections.all = slices.DeleteFunc(g.connections.all, func(c *connection) bool { return c.uses == 0 })
+	return dropped, err
+}
+
+// toolBlocks writes the tools, one file for each tag.
+func (g *generator) toolBlocks() {
+	files, of := g.groups()
+	for _, file := range files {
+		size, part := 0, 1
+		name := file
+		for _, op := range of[file] {
+			text := g.tool(op)
+			if size += len(text); size > maxFileSize {
+				part++
+				size = len(text)
+				name = strings.TrimSuffix(file, ".hcl") + "_" + strconv.Itoa(part) + ".hcl"
+			}
+			g.add(name, text, op.node.place())
+			op.source = g.result.Blocks[len(g.result.Blocks)-1].Text
+		}
+	}
+}
+
+// tool writes the block of an operation.
+func (g *generator) tool(op *operation) string {
+	var out strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	line("# %s %s", strings.ToUpper(op.method), importer.Printable(op.path))
+	line("tool %s {", importer.Quote(op.name))
+	if op.title != "" {
+		line("title = %s", importer.Quote(op.title))
+	}
+	line("description = %s", importer.Quote(op.text))
+	if op.group != "" && len(op.connection.schemes) > 0 {
+		g.scopes(op, line)
+	}
+	for _, in := range op.inputs {
+		out.WriteString(g.input(op, in))
+	}
+	line("http %s {", importer.Quote(op.connection.name))
+	line("%s = %s", op.method, `"`+op.url+`"`)
+	if len(op.query)+len(op.nested) > 0 {
+		line("query = %s", withBrackets(op.query, op.nested))
+	}
+	if len(op.headers) > 0 {
+		line("headers = %s", entries(op.headers))
+	}
+	if op.form != nil {
+		line("%s", op.form.argument())
+	}
+	for _, b := range op.body {
+		line("%s", b)
+	}
+	if op.paginate != nil {
+		line("paginate {\n%s\n}", strings.Join(op.paginate, "\n"))
+	}
+	line("}")
+	for _, a := range op.after {
+		line("%s", a)
+	}
+	return out.String() + "}"
+}
+
+// scopes writes the scopes that one operation needs as a comment.
+func (g *generator) scopes(op *operation, line func(string, ...any)) {
+	if _, scopes := g.connections.requirement(op); len(scopes) > 0 && op.node.has("security") {
+		line("# scopes: %s", importer.Printable(strings.Join(limited(scopes, 10), ", ")))
+	}
+}
+
+func (g *generator) input(op *operation, in *input) string {
+	fallback := ""
+	if in.fallback && !in.required {
+		if fallback = constant(in.tree, in.schema.fallback); fallback == "" && in.schema.fallback.exists() &&
+			in.schema.fallback.isScalar() && in.schema.fallback.Value != "" {
+			g.lose(op, "default left out", in.name+": "+in.schema.fallback.Value, in.schema.fallback)
+		}
+	}
+	typ := g.member(in.tree, in.required, fallback)
+	name := importer.Quote(in.name)
+	switch {
+	case strings.Contains(typ, "type.") && in.tree.named && (in.tree.ownText || in.tree.described) && in.tree.text != "":
+		return fmt.Sprintf("input %s {\ntype = %s\ndescription = %s\n}\n", name, typ, importer.Quote(in.tree.text))
+	case strings.Contains(typ, "\n"):
+		return fmt.Sprintf("input %s {\ntype = %s\n}\n", name, typ)
+	}
+	return fmt.Sprintf("input %s { type = %s }\n", name, typ)
+}
+
+// minTypeMembers is the number of members from which a component that is used twice has a type block.
+const minTypeMembers = 4
+
+// nameTypes finds the components that get a type block.
+func (g *generator) nameTypes() {
+	clear(g.named)
+	g.typeNodes = nil
+	uses := map[any]int{}
+	var order []*tree
+	var walk func(t *tree, top bool)
+	walk = func(t *tree, top bool) {
+		t.named = t.kind == objectKind && t.schema.name != "" && len(t.members) >= minTypeMembers &&
+			(top || !t.described) && t.cap == textCaps[0] && t.isWhole()
+		if t.named {
+			if uses[t.identity()]++; uses[t.identity()] > 1 {
+				return // what it contains was counted
+			}
+			order = append(order, t)
+		}
+		for _, m := range t.members {
+			walk(m.tree, false)
+		}
+		if t.elem != nil {
+			walk(t.elem, false)
+		}
+	}
+	for _, op := range g.operations {
+		for _, in := range op.inputs {
+			walk(in.tree, true)
+		}
+	}
+	names := importer.Names{}
+	for _, t := range order {
+		if uses[t.identity()] > 1 {
+			g.named[t.identity()] = names.Take(importer.Identifier(t.schema.name), 60)
+			g.typeNodes = append(g.typeNodes, t)
+		}
+	}
+}
+
+// connectionBlocks writes variables, secrets and connections.
+func (g *generator) connectionBlocks() {
+	const file = "connection.hcl"
+	c := g.connections
+	c.finish()
+	c.secrets = nil
+	blocks := []string{}
+	for _, one := range c.all {
+		blocks = append(blocks, g.connection(one)...)
+	}
+	for _, s := range c.secrets {
+		comment := ""
+		if s.text != "" {
+			comment = importer.Comment(s.text)
+		}
+		g.add(file, fmt.Sprintf("%ssecret %q { env = %q }", comment, s.name, s.env), "")
+	}
+	for _, b := range blocks {
+		g.add(file, b, g.doc.get("servers").place())
+	}
+}
+
+// connection writes a connection block after its variables.
+func (g *generator) connection(one *connection) (blocks []string) {
+	base, names := one.base, map[string]bool{}
+	expr := ""
+	for _, m := range serverVariable.FindAllStringSubmatch(base, -1) {
+		name := importer.Identifier(one.name + "_" + m[1])
+		v := one.server.at("variables", m[1])
+		value := v.get("default").text()
+		if value == "" {
+			value = v.get("enum").member("0").text()
+		}
+		if value == "" {
+			value = "default"
+		}
+		base = strings.Replace(base, m[0], "\x00"+name+"\x00", 1)
+		if names[name] {
+			continue
+		}
+		names[name] = true
+		blocks = append(blocks, fmt.Sprintf("variable %q {\ntype = %s\ndefault = %s\n}", name, variableType(v, value),
+			importer.Quote(value)))
+	}
+	if len(names) == 0 {
+		name := importer.Identifier(one.name + "_url")
+		blocks = append(blocks, fmt.Sprintf("%svariable %q {\ntype = string\ndefault = %s\n}", g.otherServers(), name,
+			importer.Quote(base)))
+		expr = "var." + name
+		if strings.HasPrefix(base, "http://localhost") {
+			g.result.Lose(one.name, "no server", "set the variable "+name+" to the URL of the service", "")
+		}
+	} else {
+		for i, part := range strings.Split(base, "\x00") {
+			if i%2 == 1 {
+				expr += "${var." + part + "}"
+			} else if quoted := importer.Quote(part); true {
+				expr += quoted[1 : len(quoted)-1]
+			}
+		}
+		expr = `"` + expr + `"`
+	}
+	return append(blocks, g.connectionBlock(one, expr))
+}
+
+func (g *generator) connectionBlock(one *connection, base string) string {
+	out := g.connections.credentialsOf(one)
+	if len(out.headers) > 0 && out.auth == "" && len(out.query) == 0 {
+		out.auth, out.headers = "header = "+entries(out.headers), nil
+	}
+	if token, ok := strings.CutPrefix(out.auth, "bearer = "); ok && len(out.query) > 0 {
+		out.headers = append(out.headers, entry{"Authorization", `"Bearer ${` + token + `}"`})
+		out.auth = ""
+	}
+	if len(out.query) > 0 && out.auth == "" {
+		out.auth = "query = " + entries(out.query)
+	}
+	var text strings.Builder
+	for _, comment := range out.comments {
+		text.WriteString(importer.Comment(comment))
+	}
+	if len(one.schemes) == 0 {
+		text.WriteString("# The document declares no authentication for these operations.\n")
+	}
+	fmt.Fprintf(&text, "connection \"http\" %q {\nbase_url = %s\n", one.name, base)
+	if len(out.headers) > 0 {
+		text.WriteString("headers = " + entries(out.headers) + "\n")
+	}
+	switch {
+	case strings.Contains(out.auth, "\n"):
+		text.WriteString("auth {\n" + out.auth + "\n}\n")
+	case out.auth != "":
+		text.WriteString("auth { " + out.auth + " }\n")
+	}
+	return text.String() + "}"
+}
+
+// variableType returns the type of a variable of a server.
+func variableType(v node, value string) string {
+	var values []string
+	for e := range v.get("enum").list() {
+		if q := importer.Quote(e.text()); e.text() != "" && !slices.Contains(values, q) {
+			values = append(values, q)
+		}
+	}
+	if !slices.Contains(values, importer.Quote(value)) || len(values) > maxEnum {
+		return "string"
+	}
+	return "enum(" + strings.Join(values, ", ") + ")"
+}
+
+// otherServers lists the servers that are not used, as comments.
+func (g *generator) otherServers() string {
+	var out strings.Builder
+	i := 0
+	for s := range g.doc.get("servers").list() {
+		if i++; i == 1 || i > 6 {
+			continue
+		}
+		text := "Also " + s.get("url").text()
+		if d := plainText(s.get("description").text(), 80); d != "" {
+			text += ": " + d
+		}
+		out.WriteString(importer.Comment(strings.ReplaceAll(text, "\n", " ")))
+	}
+	return out.String()
+}

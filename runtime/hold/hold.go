@@ -1,0 +1,169 @@
+// Package hold keeps a reload from being served until somebody has approved it: it compares a configuration with its
+// lock, which is reviewed like code, and says which differences have to wait.
+package hold
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/surface"
+	"hatchel/runtime/access"
+)
+
+// Held says why a reload waits.
+type Held struct {
+	Class    string           `json:"class"`      // the value of hold: which differences wait
+	Since    time.Time        `json:"held_since"` // the first load of this configuration that had to wait
+	Revision string           `json:"revision"`   // of the configuration that waits
+	Lock     string           `json:"lock_sha256,omitempty"`
+	Problem  string           `json:"problem,omitempty"`
+	Changes  []surface.Change `json:"changes"` // the differences to the lock that wait; none with a Problem
+}
+
+// Release says which lock has released a load that waited.
+type Release struct {
+	Since time.Time `json:"held_since"`
+	Lock  string    `json:"lock_sha256"`
+	Owner string    `json:"lock_owner"` // who owns the file of the lock, as in os:ann
+}
+
+// Gate decides which configurations a server may serve. It belongs to one goroutine at a time.
+type Gate struct {
+	Class  string // of --hold; empty for the hold of the configuration that is served
+	Locked bool   // the first configuration must be that of the lock; later ones wait for any difference
+
+	held *Held // the latest load, if it waits
+}
+
+// Decision is what a Gate says about one load.
+type Decision struct {
+	Held        *Held // why the load waits; nil when it may be served
+	IsNew       bool  // Held differs from that of the load before
+	Diagnostics hcl.Diagnostics
+}
+
+// Decide decides about cfg, which is to replace served; served has no ID before the first load. Fsys holds the lock.
+func (g *Gate) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
+	first := served.ID == ""
+	class := g.classOf(served)
+	if first {
+		class = g.classOf(cfg)
+	}
+	if class == "" || !first && served.ID == cfg.ID {
+		return Decision{}
+	}
+	held := check(fsys, class, cfg, first && g.Locked)
+	switch {
+	case held == nil:
+		return Decision{}
+	case first && g.Locked:
+		return Decision{Held: held, Diagnostics: held.report(diag.Error, "Not the locked configuration", startLocked)}
+	case first:
+		return Decision{Diagnostics: held.report(diag.Warning, "Not the locked configuration", startUnlocked)}
+	}
+	before := g.held
+	g.held = held
+	isNew := before == nil || before.Revision != held.Revision || !slices.Equal(before.Lines(), held.Lines())
+	if !isNew {
+		held.Since = before.Since
+	}
+	return Decision{held, isNew, held.report(diag.Error, "Reload held", reloadHeld)}
+}
+
+// Release says which lock has released the load that is served; nil if none waited, or its files have changed instead.
+// Dir is the directory of the lock.
+func (g *Gate) Release(dir string) *Release {
+	held := g.held
+	g.held = nil
+	if held == nil {
+		return nil
+	}
+	owner, digest := statLock(dir)
+	if digest == held.Lock {
+		return nil
+	}
+	return &Release{held.Since, digest, owner}
+}
+
+func (g *Gate) classOf(cfg *hcl.Config) string {
+	class := cmp.Or(g.Class, cfg.Server.Hold)
+	if g.Locked {
+		return cmp.Or(class, "any")
+	}
+	return class
+}
+
+// check returns why a configuration waits for its lock; nil when it does not. A lock that cannot be read is a reason. So
+// is every difference if exact is set.
+func check(fsys fs.FS, class string, cfg *hcl.Config, exact bool) *Held {
+	held := &Held{Class: class, Since: time.Now(), Revision: cfg.ID, Changes: []surface.Change{}}
+	lock, digest, err := readLock(fsys)
+	held.Lock = digest
+	if err != nil {
+		held.Problem = err.Error()
+		return held
+	}
+	threshold, err := surface.ParseThreshold(class)
+	if err != nil {
+		held.Problem = "The value of hold is not valid: " + err.Error() + "."
+		return held
+	}
+	for _, c := range surface.Compare(lock, access.Surface(cfg)).Changes {
+		if exact || c.Class >= threshold && !c.Restriction {
+			held.Changes = append(held.Changes, c)
+		}
+	}
+	if len(held.Changes) == 0 {
+		return nil
+	}
+	return held
+}
+
+// The last sentences of the diagnostics.
+const (
+	startLocked = "The server was started with --locked. Review the differences with hatchel diff, and approve them with " +
+		"hatchel lock."
+	startUnlocked = "They are served, because hold concerns reloads. Every later reload waits until hatchel lock has " +
+		"approved them."
+	reloadHeld = "The previous configuration stays. Review the differences with hatchel diff, and approve them with " +
+		"hatchel lock."
+)
+
+// maxLines is how many differences a diagnostic lists.
+const maxLines = 20
+
+// report returns the differences as one diagnostic.
+func (h *Held) report(severity diag.Severity, summary, advice string) hcl.Diagnostics {
+	d := &hcl.Diagnostic{Severity: severity, Summary: summary}
+	if h.Problem != "" {
+		d.Detail = h.Problem + " " + advice
+		return hcl.Diagnostics{d}
+	}
+	lines := h.Lines()
+	detail := "The differences to " + surface.LockName + " are:\n"
+	detail += strings.Join(lines[:min(len(lines), maxLines)], "\n")
+	if more := len(lines) - maxLines; more > 0 {
+		detail += fmt.Sprintf("\nand %d more", more)
+	}
+	d.Detail = detail + "\n" + advice
+	d.Subject = h.Changes[0].Range
+	return hcl.Diagnostics{d}
+}
+
+// Lines returns the problem, or the differences, as the audit log has them.
+func (h *Held) Lines() []string {
+	if h.Problem != "" {
+		return []string{h.Problem}
+	}
+	lines := make([]string, len(h.Changes))
+	for i, c := range h.Changes {
+		lines[i] = c.Class.String() + " " + c.Place + ": " + c.Text
+	}
+	return lines
+}

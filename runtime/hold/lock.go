@@ -1,0 +1,56 @@
+package hold
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"hatchel/hcl/surface"
+)
+
+// readLock reads the lock of a configuration, and its digest. The error is a sentence.
+func readLock(fsys fs.FS) (*surface.Surface, string, error) {
+	text, err := fs.ReadFile(fsys, surface.LockName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", errors.New("There is no " + surface.LockName + ".")
+	case err != nil:
+		return nil, "", fmt.Errorf("%s cannot be read: %w.", surface.LockName, err)
+	}
+	lock, err := surface.ReadLock(text)
+	if err != nil {
+		err = fmt.Errorf("%s cannot be used: %w.", surface.LockName, err)
+	}
+	return lock, digestOf(text), err
+}
+
+func digestOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// statLock returns the owner and the digest of the lock in a directory; nothing for one that cannot be read.
+func statLock(dir string) (owner, digest string) {
+	name := filepath.Join(dir, surface.LockName)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return "", ""
+	}
+	if info, err := os.Stat(name); err == nil {
+		if s, ok := info.Sys().(*syscall.Stat_t); ok {
+			id := strconv.FormatUint(uint64(s.Uid), 10)
+			owner = "os:" + id
+			if u, err := user.LookupId(id); err == nil {
+				owner = "os:" + u.Username
+			}
+		}
+	}
+	return owner, digestOf(text)
+}
