@@ -17,9 +17,9 @@ import (
 type Mocks interface {
 	// RoundTrip answers an HTTP request. It does not follow redirects.
 	RoundTrip(r *HTTPRequest) (*http.Response, error)
-	// Seed makes a database in memory if the mocks declare one, and reports whether they do. It then calls run once,
-	// which makes the database with the statements of its connection, and executes statements.
-	Seed(db Database, run func(statements string) error) (inMemory bool)
+	// Seed makes a database in memory if the mocks declare one, and reports whether they do. It then calls open once,
+	// which makes the database with the statements of its connection.
+	Seed(db Database, open func() (Memory, error)) (inMemory bool)
 	// Begin begins a transaction of a database.
 	Begin(db Database, readOnly bool) Transaction
 	// Run answers in place of a program. The error is that of ctx if ctx ends first.
@@ -47,6 +47,14 @@ type Database struct {
 	Connection string
 	Kind       string // of the connection, such as "sqlite"
 	HasInit    bool   // the connection has statements that make its tables
+}
+
+// Memory is a database in memory. Its methods are not called concurrently.
+type Memory interface {
+	// Execute executes statements.
+	Execute(statements string) error
+	// Query returns the rows of a query.
+	Query(text string) ([]map[string]any, error)
 }
 
 // Transaction is one transaction of a database. Its methods are not called concurrently.

@@ -14,17 +14,20 @@ type Config struct {
 	Audit       *Audit // nil for no audit log
 	State       *State // nil for the default location
 	Files       Files
-	Connections []*Connection     // by kind and name
-	Webhooks    []*Webhook        // by name
-	Tools       []*Tool           // by name, without disabled ones
-	Prompts     []*Prompt         // by name
-	Resources   []*Resource       // by name
-	Toolsets    []*Toolset        // by name
-	Policies    []*Policy         // by name
-	Approvals   *Approvals        // nil if nobody may decide over HTTP
-	Settings    []Setting         // all blocks but those of tools, prompts, resources, values and types
-	Sources     map[string][]byte // by path, as they were read
-	Secrets     []string          // all known secrets, for scrubbing output
+	Connections []*Connection // by kind and name
+	Webhooks    []*Webhook    // by name
+	Tools       []*Tool       // by name, without disabled ones
+	Prompts     []*Prompt     // by name
+	Resources   []*Resource   // by name
+	Toolsets    []*Toolset    // by name
+	Policies    []*Policy     // by name
+	Approvals   *Approvals    // nil if nobody may decide over HTTP
+	Settings    []Setting     // all blocks but those of tools, prompts, resources, values and types
+	Tests       []TestBlock   // in the order of the files; only with Options.Tests
+	// NewTestDecoder returns a Decoder for the test blocks of a file, whose text is src; nil without Options.Tests.
+	NewTestDecoder func(src []byte) *decode.Decoder
+	Sources        map[string][]byte // by path, as they were read
+	Secrets        []string          // all known secrets, for scrubbing output
 	// a file or a top-level block could not be read, so its declarations are missing
 	Partial bool
 }

@@ -32,7 +32,11 @@ type Options struct {
 	NoSecrets  bool                              // no secret is read; the value of each is unknown
 	AnyVars    bool                              // values of variables that no file declares are ignored
 	Start      bool                              // of a process: server { on_missing } may refuse tools
-	Now        func() time.Time                  // the clock of expirations; nil for time.Now
+	Tests      bool                              // test blocks are collected, in Config.Tests
+	// the values of secrets, by name, in place of what the environment and files hold; "test-" and its name is the
+	// value of one that is missing here. Nil reads the environment and files.
+	TestSecrets map[string]string
+	Now         func() time.Time // the clock of expirations; nil for time.Now
 	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for
 	// sequential calls
 	Parallel func(n int, do func(i int))
@@ -68,6 +72,9 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server,
 		l.globals.secretValues
 	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
+	if opts.Tests {
+		l.config.NewTestDecoder = l.newTestDecoder
+	}
 	opts.Cache.store(files, l.globals)
 	return l.config, finalDiagnostics(files, l.diags).Scrub(l.globals.secretValues)
 }
@@ -124,7 +131,7 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		declared:   map[string]Range{},
 	}
 	l.env = decode.Env{
-		CompileEnv: hclexpr.CompileEnv{Dir: opts.Dir, Functions: l.functionContext},
+		CompileEnv: hclexpr.CompileEnv{Dir: opts.Dir, Functions: l.functionContext, Tests: opts.Tests},
 		Now:        opts.Now,
 		UploadURL:  &l.config.Files.uploadURL,
 	}
@@ -183,7 +190,7 @@ func findBlockType(name string) (found blockType, exposed, ok bool) {
 
 // blockTypeNames returns the sorted names of all types of blocks.
 func blockTypeNames() (names []string) {
-	for _, t := range slices.Concat(globalBlocks, exposedBlocks) {
+	for _, t := range slices.Concat(globalBlocks, exposedBlocks, []blockType{testBlock}) {
 		names = append(names, t.name)
 	}
 	slices.Sort(names)
@@ -203,19 +210,16 @@ func (l *loader) indexBlocks(f *sourceFile) {
 	for _, b := range f.body.Blocks {
 		want, exposed, ok := findBlockType(b.Type)
 		switch {
+		case b.Type == testBlock.name:
+			l.collectTest(b, f)
+			continue
 		case !ok:
 			l.errorf(b.TypeRange, "Unknown block", "There is no block %q.%s", b.Type,
 				decode.TopLevelHint(b.Type, diag.SuggestOr(b.Type, blockTypeNames(),
 					" The top-level blocks are "+diag.JoinAnd(blockTypeNames())+".")))
 			l.config.Partial = true
 			continue
-		case len(b.Labels) != want.labels:
-			r := b.TypeRange
-			if len(b.Labels) > want.labels {
-				r = b.LabelRanges[want.labels]
-			}
-			l.errorf(r, "Wrong number of labels", "%s block is written `%s`.",
-				diag.ToSentence(diag.WithArticle(b.Type)), want.form)
+		case !l.checkLabels(b, want):
 			l.config.Partial = true
 			continue
 		}
@@ -224,6 +228,20 @@ func (l *loader) indexBlocks(f *sourceFile) {
 			f.exposed++
 		}
 	}
+}
+
+// checkLabels reports a wrong number of labels, and returns whether the number is right.
+func (l *loader) checkLabels(b *hclsyntax.Block, want blockType) bool {
+	if len(b.Labels) == want.labels {
+		return true
+	}
+	r := b.TypeRange
+	if len(b.Labels) > want.labels {
+		r = b.LabelRanges[want.labels]
+	}
+	l.errorf(r, "Wrong number of labels", "%s block is written `%s`.", diag.ToSentence(diag.WithArticle(b.Type)),
+		want.form)
+	return false
 }
 
 func (l *loader) errorf(r hclv2.Range, summary, format string, args ...any) {
@@ -280,11 +298,13 @@ func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
 	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{}}
 }
 
-// configID returns the digest of all inputs of the configuration.
+// configID returns the digest of all inputs of the configuration, without its tests.
 func (l *loader) configID(files []*sourceFile) string {
 	parts := []string{l.inputsDigest}
 	for _, f := range files {
-		parts = append(parts, f.name, string(f.digest[:]))
+		if !f.onlyTests() {
+			parts = append(parts, f.name, string(f.served[:]))
+		}
 	}
 	return eval.HashParts(parts...)
 }

@@ -153,6 +153,7 @@ func (c *Cache) parseFile(name string, src []byte) *sourceFile {
 	}
 	s := &sourceFile{name: name, src: src, digest: digest}
 	s.body, s.diags = syntax.Parse(name, src)
+	s.digestServed()
 	return s
 }
 

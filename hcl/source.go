@@ -10,7 +10,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 )
 
 // sourceFile is one parsed file.
@@ -20,9 +22,10 @@ type sourceFile struct {
 	body        *hclsyntax.Body
 	diags       Diagnostics // of the syntax
 	digest      [sha256.Size]byte
-	exposed     int             // number of exposed blocks
-	cached      []*decodedBlock // decoded blocks of the previous load, in order
-	decodedWith *globals        // the globals that they were decoded with
+	served      [sha256.Size]byte // digest of its blocks without tests
+	exposed     int               // number of exposed blocks
+	cached      []*decodedBlock   // decoded blocks of the previous load, in order
+	decodedWith *globals          // the globals that they were decoded with
 	// the bodies of cached blocks were dropped, because syntax takes several times the memory of
 	// the decoded blocks
 	bodiesDropped bool
@@ -59,6 +62,53 @@ func (l *loader) readSources() []*sourceFile {
 	}
 	l.opts.Parallel(len(files), func(i int) { files[i] = l.opts.Cache.parseFile(files[i].name, files[i].src) })
 	return files
+}
+
+// digestServed computes the digest of what is served: of all blocks but tests, or of the whole file if it has mistakes.
+func (s *sourceFile) digestServed() {
+	if s.diags.HasErrors() || len(s.body.Attributes) > 0 {
+		s.served = s.digest
+		return
+	}
+	h := sha256.New()
+	for _, b := range s.body.Blocks {
+		if b.Type != testBlock.name {
+			h.Write(s.src[b.TypeRange.Start.Byte:b.CloseBraceRange.End.Byte])
+			h.Write([]byte{0})
+		}
+	}
+	s.served = [sha256.Size]byte(h.Sum(nil))
+}
+
+// onlyTests reports whether nothing in the file is served.
+func (s *sourceFile) onlyTests() bool {
+	notTest := func(b *hclsyntax.Block) bool { return b.Type != testBlock.name }
+	return !s.diags.HasErrors() && len(s.body.Attributes) == 0 && len(s.body.Blocks) > 0 &&
+		!slices.ContainsFunc(s.body.Blocks, notTest)
+}
+
+// testBlock is the type of the blocks that only tests read.
+var testBlock = blockType{name: "test", labels: 1, form: `test "name" {`}
+
+// TestBlock is a test block, which Load finds and does not decode.
+type TestBlock struct {
+	*hclsyntax.Block
+	Src []byte // of its file
+}
+
+// collectTest keeps a test block if tests are wanted.
+func (l *loader) collectTest(b *hclsyntax.Block, f *sourceFile) {
+	if !l.opts.Tests || !l.checkLabels(b, testBlock) {
+		return
+	}
+	l.config.Tests = append(l.config.Tests, TestBlock{b, f.src})
+}
+
+// newTestDecoder returns a Decoder for the test blocks of a file.
+func (l *loader) newTestDecoder(src []byte) *decode.Decoder {
+	d := l.newDecoder(&sourceFile{src: src})
+	d.Scope, d.Deps = l.base.DuringCall(), &eval.Dependencies{}
+	return d
 }
 
 // reportUnreadable reports an unreadable file and suppresses errors about missing declarations. An

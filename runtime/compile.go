@@ -30,6 +30,7 @@ type Build struct {
 	Issuers     *auth.Issuers    // issuers with known keys; nil knows none
 	AuditLogs   *AuditLogs       // nil records nothing, whatever is declared
 	State       *State           // nil keeps state for as long as what is made with it
+	Observer    *call.Observer   // of calls; nil outside of tests
 	Mocks       adapters.Mocks   // answers in tests of tools; nil for the real thing
 
 	caches  *processCaches
@@ -132,7 +133,7 @@ func (c *compiler) makeEnvironment() {
 		Dir: b.Dir, Now: b.Now, Log: b.Log, Revision: cfg.ID, Scrubber: result.NewScrubber(cfg.Secrets),
 		Generation: g, State: b.State, Limiter: b.caches.limiter,
 		Results: b.caches.results, Waiters: b.caches.waiters, Tasks: b.State.tasks, Keys: b.State.keys,
-		Process: b.State.process, Files: b.State.files,
+		Process: b.State.process, Files: b.State.files, Observer: b.Observer,
 	}
 	if cfg.AcceptsUploads() {
 		rules := uploadRules(&cfg.Files)

@@ -1,8 +1,11 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,7 +131,7 @@ func (h *Host) MaySeeHealth(ctx context.Context, c *mcp.Caller) bool {
 // recordLoad records what a load came to. A load that has failed serves what was served before: its
 // next generation is the last one.
 func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
-	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), next != last
+	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), r.OK || next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
 	h.setReport(r)
 	if r.OK && r.Previous != "" && r.Previous != r.Revision {
@@ -161,6 +164,29 @@ const maxServed = 64
 type servedRevision struct {
 	id    string
 	parts []servedPart
+}
+
+// onlyTestsDiffer reports whether a configuration differs from the served one, whose files have changed since sources
+// were read, in nothing that is served: in tests or comments.
+func onlyTestsDiffer(served, loaded *hcl.Config, sources map[string][]byte) bool {
+	return served.ID == loaded.ID && !maps.EqualFunc(sources, loaded.Sources, bytes.Equal) &&
+		slices.Equal(configDigests(served), configDigests(loaded))
+}
+
+func configDigests(c *hcl.Config) (digests []string) {
+	for _, t := range c.Tools {
+		digests = append(digests, t.Digest)
+	}
+	for _, p := range c.Prompts {
+		digests = append(digests, p.Digest)
+	}
+	for _, r := range c.Resources {
+		digests = append(digests, r.Digest)
+	}
+	for _, s := range c.Settings {
+		digests = append(digests, s.Digest)
+	}
+	return digests
 }
 
 func (g *Generation) revision() servedRevision { return servedRevision{g.Config.ID, g.parts()} }

@@ -23,9 +23,12 @@ type Mocks struct {
 func (m *Mocks) RoundTrip(r *adapters.HTTPRequest) (*http.Response, error) { return m.Request(r) }
 
 // Seed implements adapters.Mocks.
-func (m *Mocks) Seed(_ adapters.Database, run func(string) error) bool {
+func (m *Mocks) Seed(_ adapters.Database, open func() (adapters.Memory, error)) bool {
 	if m.Init != nil {
-		m.InitError = run(*m.Init)
+		var memory adapters.Memory
+		if memory, m.InitError = open(); m.InitError == nil {
+			m.InitError = memory.Execute(*m.Init)
+		}
 	}
 	return m.Init != nil
 }

@@ -3,7 +3,10 @@ package sql
 import (
 	"context"
 	"crypto/rand"
+	"database/sql/driver"
+	"encoding/base64"
 	"errors"
+	"io"
 	"net/url"
 	"strconv"
 	"syscall"
@@ -40,21 +43,54 @@ func newMockedDatabase(env adapters.Env, dialect sqltext.Dialect) *mockedDatabas
 func openMockedSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
 	m := newMockedDatabase(env, sqltext.SQLite)
 	m.info.HasInit = c.Init != ""
-	m.mocks.Seed(m.info, func(statements string) error {
+	m.mocks.Seed(m.info, func() (adapters.Memory, error) {
 		m.memory = newSQLiteDatabase(ctx, c, "/"+rand.Text(), env)
 		m.memory.inMemory = true
 		first, err := m.memory.openConn(m.memory.dsn("rwc", url.Values{}))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		env.Defer(first.close)
-		if err := m.memory.runInit(first); err != nil {
-			return err
-		}
-		_, err = first.raw.Exec(statements, nil)
-		return err
+		return seededDatabase{first.raw}, m.memory.runInit(first)
 	})
 	return m, nil
+}
+
+// seededDatabase implements adapters.Memory with the first connection to a database in memory.
+type seededDatabase struct{ conn *sqlite3.SQLiteConn }
+
+func (s seededDatabase) Execute(statements string) error {
+	_, err := s.conn.Exec(statements, nil)
+	return err
+}
+
+func (s seededDatabase) Query(text string) (out []map[string]any, err error) {
+	rows, err := s.conn.Query(text, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns := rows.Columns()
+	for {
+		cells := make([]driver.Value, len(columns))
+		if err := rows.Next(cells); err == io.EOF {
+			return out, nil
+		} else if err != nil {
+			return nil, err
+		}
+		row := make(map[string]any, len(columns))
+		for i, name := range columns {
+			switch v := cells[i].(type) {
+			case int64:
+				row[name] = int(v)
+			case []byte:
+				row[name] = base64.StdEncoding.EncodeToString(v)
+			default:
+				row[name] = v
+			}
+		}
+		out = append(out, row)
+	}
 }
 
 // Ping implements adapters.Health.

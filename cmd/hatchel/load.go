@@ -15,6 +15,7 @@ import (
 
 	"hatchel/adapters/all"
 	"hatchel/hcl"
+	"hatchel/hcl/testblock"
 	"hatchel/runtime"
 	"hatchel/runtime/source"
 )
@@ -26,6 +27,7 @@ type loadFlags struct {
 	audits   *runtime.AuditLogs // where calls are recorded; nil for a command that makes none
 	anyVars  bool               // a variable may be set that no file declares
 	inspect  bool               // nothing is created or changed, and no secret is read
+	tests    bool               // test blocks are checked
 }
 
 func (l *loadFlags) register(cmd *cobra.Command) {
@@ -65,6 +67,7 @@ func (l *loadFlags) options(folder *source.Folder, stderr io.Writer) (hcl.Option
 		Getenv:     os.LookupEnv,
 		Parallel:   runParallel,
 		NoSecrets:  l.inspect,
+		Tests:      l.tests,
 		AnyVars:    l.anyVars,
 		Start:      true,
 		ReadSecret: folder.ReadSecret,
@@ -132,6 +135,9 @@ func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error)
 	}
 	f := &loadedFolder{path: path, dir: folder.Dir()}
 	f.config, f.diags = hcl.Load(files, all.Set().Kinds(), options)
+	if l.tests {
+		f.add(testblock.Check(f.config, f.diags))
+	}
 	return f, nil
 }
 

@@ -18,6 +18,7 @@ type validateFlags struct {
 
 func validateCommand() *cobra.Command {
 	f := new(validateFlags)
+	f.tests = true
 	cmd := folderArg(&cobra.Command{
 		Use:   "validate [DIR]",
 		Short: "Check a configuration directory for errors",

@@ -34,7 +34,9 @@ type Frame struct {
 	Functions functions.Context
 	Lenient   bool // a missing member reads as null
 	// Explain receives where and with which values a program has failed; nil unless a person traces the call.
-	Explain  func(at diag.Range, text string)
+	Explain func(at diag.Range, text string)
+	// Branch receives the place and the value of every condition; nil outside of tests.
+	Branch   func(at diag.Range, holds bool)
 	locals   *callLocals
 	*Scratch // nil until it is needed
 }

@@ -95,6 +95,9 @@ func (o *Operation) newCall(ctx context.Context, caller map[string]any, client a
 		c.frame.Context = &c.timing.compute
 	}
 	c.frame.Caller = caller
+	if o.Env.Observer != nil {
+		c.frame.Branch = o.Env.Observer.Branch
+	}
 	c.action = adapters.Call{Frame: c.frame, Timeout: o.Decl.Timeout, Client: client}
 	return c
 }
@@ -173,6 +176,7 @@ type Environment struct {
 	Revision string // of the configuration
 	Scrubber *result.Scrubber
 	Uploads  *files.Rules // of uploaded files; nil where no operation takes any
+	Observer *Observer    // nil outside of tests
 
 	Running context.Context // ends when calls must end, except for pinned ones
 	Pinned  context.Context // ends when pinned calls must end

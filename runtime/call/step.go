@@ -86,6 +86,9 @@ func (s *Step) run(c *call) error {
 	}
 	c.frame.Output = nil
 	c.frame.Steps[s.Decl.Name] = out
+	if o := c.operation.Env.Observer; o != nil && !c.nested {
+		o.Step(s.Decl.Name, out)
+	}
 	return nil
 }
 
@@ -102,6 +105,9 @@ func (s *Step) runOnce(call *adapters.Call) (any, error) {
 		}
 	}
 	out, err := s.repeat(call)
+	if s.Decl.ContinueOnError && call.Frame.Branch != nil {
+		call.Frame.Branch(s.Decl.Range, err != nil)
+	}
 	if err != nil && s.Decl.ContinueOnError && call.Frame.Context.Err() == nil && interimOutcome(err) == "" {
 		return map[string]any{"error": failure.Of(err).ErrorRoot("")}, nil
 	}

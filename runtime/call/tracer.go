@@ -28,6 +28,15 @@ type Tracer struct {
 	stderr []ErrorOutput // guarded by mu
 }
 
+// Observer watches all calls of a generation, for tests. Its functions may be called concurrently.
+type Observer struct {
+	// Branch receives the place and the value of every condition, and the place of every step that goes on after a
+	// failure, with whether it has failed.
+	Branch func(at diag.Range, holds bool)
+	// Step receives the output of every named step of a call that is no step itself. That of a skipped step is nil.
+	Step func(name string, output any)
+}
+
 // ErrorOutput is what a program of a step has written to its standard error.
 type ErrorOutput struct {
 	From string `json:"from"` // the step, and its element of each

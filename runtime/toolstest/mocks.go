@@ -33,6 +33,7 @@ type Problem struct {
 	Summary, Detail string
 	Range           hcl.Range // of the mock that it is about; zero for none
 	Mock            string    // the mock block to write; empty for none
+	Unused          bool      // the mock has answered less often than it says
 }
 
 // Mocks are the mocks of one test. Its methods may be called concurrently.
@@ -50,8 +51,9 @@ type Mocks struct {
 // state is a mock with how often it was used.
 type state struct {
 	*Mock
-	used int
-	near bool // the nearest one of a question without an answer, which is reported
+	database adapters.Memory // of a mock with init; nil before it is made
+	used     int
+	near     bool // the nearest one of a question without an answer, which is reported
 }
 
 // New returns the mocks of a test in a configuration directory, whose absolute path is dir. The secrets are those of
@@ -87,7 +89,9 @@ func (m *Mocks) Problems() []Problem {
 		if s.Times == 0 || s.used >= s.Times || s.near {
 			continue
 		}
-		problems = append(problems, Problem{Summary: "Unused mock", Range: s.Range, Detail: s.unusedDetail()})
+		problems = append(problems, Problem{
+			Summary: "Unused mock", Range: s.Range, Detail: s.unusedDetail(), Unused: true,
+		})
 	}
 	return problems
 }

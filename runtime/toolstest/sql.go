@@ -12,17 +12,32 @@ import (
 )
 
 // Seed implements adapters.Mocks.
-func (m *Mocks) Seed(db adapters.Database, run func(statements string) error) bool {
+func (m *Mocks) Seed(db adapters.Database, open func() (adapters.Memory, error)) bool {
 	s := m.memoryOf(db.Connection)
 	if s == nil {
 		return false
 	}
 	text, _ := s.Request["init"].(string)
-	if err := run(text); err != nil {
+	memory, err := open()
+	if err == nil {
+		s.database = memory
+		err = memory.Execute(text)
+	}
+	if err != nil {
 		detail := fmt.Sprintf("The statements of init fail, those of the connection or of the mock: %v.", err)
 		_ = m.fail(m.hide(detail, nil), s.Range)
 	}
 	return true
+}
+
+// Query returns the rows of a query of the database in memory of a connection. It is called when the call is over, and
+// before the connection is closed.
+func (m *Mocks) Query(connection, text string) ([]map[string]any, error) {
+	s := m.memoryOf(connection)
+	if s == nil || s.database == nil {
+		return nil, fmt.Errorf("no mock with init makes the database %q", connection)
+	}
+	return s.database.Query(text)
 }
 
 // memoryOf returns the mock that makes the database of a connection in memory, or nil.

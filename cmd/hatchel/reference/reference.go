@@ -11,6 +11,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/testblock"
 )
 
 // Reference documents every block of the language and of the adapters. It is immutable.
@@ -64,6 +65,8 @@ var groupKeys = []struct {
 		[]string{"auth", "tls", "policy", "approval", "approvals", "audit"}},
 	{"operation", "Operation", "State, limits and features that outlive a request.",
 		[]string{"state", "files", "webhook", "task", "idempotency", "limit"}},
+	{"tests", "Tests", "Tests of tools, prompts and resources, which hatchel test runs.",
+		[]string{"test", "mock http", "mock sql", "mock shell"}},
 }
 
 //go:embed examples
@@ -74,7 +77,7 @@ func New(kinds hcl.Kinds) *Reference {
 	r := &Reference{Topics: newTopics()}
 	refs := map[string]hcl.BlockReference{}
 	keys := map[string][]string{} // of the blocks of adapters, by group
-	for _, ref := range hcl.Reference(kinds) {
+	for _, ref := range slices.Concat(hcl.Reference(kinds), testblock.Reference()) {
 		refs[ref.Key] = ref
 		if strings.HasPrefix(ref.Key, "connection ") {
 			keys["connections"] = append(keys["connections"], ref.Key)

@@ -55,7 +55,7 @@ func TestANestedBlockIsDocumentedWhereItIsUsed(t *testing.T) {
 		{"oauth2", `oauth2 in auth in connection "http" "name"`},
 		{"cache", "cache in resource, cache in tool"},
 		{"repeat", `repeat in step "name"`},
-		{"http", `http ["connection"], connection "http" "name"`},
+		{"http", `http ["connection"], connection "http" "name", mock "http" ["connection"]`},
 	} {
 		t.Run(c.topic, func(t *testing.T) {
 			var titles []string
@@ -200,7 +200,7 @@ func TestBlocksOfTheLanguageHaveExamples(t *testing.T) {
 	for _, key := range []string{
 		"tool", "prompt", "resource", "toolset", "auth", "tls", "policy", "input", "argument", "message", "complete", "cache",
 		"check", "step", "ask", "elicit", "sample", "roots", "approval", "approvals", "webhook", "files", "state", "audit",
-		"limit", "breaker", "idempotency", "task", "content", "annotations", "progress", "log", "wait", "fail", "fault",
+		"limit", "breaker", "idempotency", "task", "content", "annotations", "progress", "log", "wait", "fail", "fault", "test",
 	} {
 		if _, err := examples.ReadFile("examples/" + key + ".hcl"); err != nil {
 			t.Errorf("hatchel docs %s shows no example", key)

@@ -10,14 +10,15 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Failed is the part of a program that has failed. Offset and Length are in bytes of the source.
+// Failed is the part of a program that has failed, or that makes a condition false. Offset and Length are in bytes of
+// the source.
 type Failed struct {
 	Offset, Length int
 	Text           string // the part, the values of its parts, and the element, one on each line
 }
 
-// Locate runs a program that has failed once more, with a watch on each part, so that programs that
-// do not fail bear no cost. It returns nil if the program does not fail again.
+// Locate runs a program that has failed, or a condition that was false, once more with a watch on each part, so that
+// programs that do not fail bear no cost. It returns nil if it does not fail and is not false again.
 func (p *Program) Locate(call *eval.Frame, output any) *Failed {
 	tree, problem := parse(p.Source)
 	if problem != nil {
@@ -32,7 +33,11 @@ func (p *Program) Locate(call *eval.Frame, output any) *Failed {
 	again := *call
 	again.Explain = nil
 	frame := &eval.Frame{Scratch: &eval.Scratch{Vars: make([]any, c.vars)}}
-	if _, err := p.runIn(frame, run, &again, output); err == nil || l.failed == nil {
+	v, err := p.runIn(frame, run, &again, output)
+	if err == nil && v == false {
+		l.failed = l.falsePart(tree.root)
+	}
+	if l.failed == nil {
 		return nil
 	}
 	at := c.fullSpan(l.failed)
@@ -68,6 +73,18 @@ func (l *locator) watch(n ast.Node, run eval.Func) eval.Func {
 		}
 		return v, err
 	}
+}
+
+// falsePart returns the innermost part that makes a condition false.
+func (l *locator) falsePart(n ast.Node) ast.Node {
+	both, ok := n.(*ast.BinaryNode)
+	if !ok || both.Operator != "&&" && both.Operator != "and" {
+		return n
+	}
+	if seen, ok := l.seen[both.Left]; ok && seen.value == false {
+		return l.falsePart(both.Left)
+	}
+	return l.falsePart(both.Right)
 }
 
 // text says which part has failed, with which values and for which element.

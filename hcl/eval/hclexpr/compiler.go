@@ -43,6 +43,7 @@ type CompileEnv struct {
 	Functions     func(*eval.Dependencies) functions.Context
 	FileURLs      bool     // uploaded files have addresses
 	Authenticated bool     // there is an auth block
+	Tests         bool     // the branches of templates tell Frame.Branch their conditions
 	CallerHeaders []string // that auth lists, in lower case
 }
 

@@ -65,7 +65,19 @@ type Condition struct{ Program }
 func (c *Condition) Eval(f *eval.Frame, output any) (bool, error) {
 	v, err := c.Program.Eval(f, output)
 	holds, _ := v.(bool)
+	if f.Branch != nil && err == nil {
+		f.Branch(c.Range, holds)
+	}
 	return holds, err
+}
+
+// ExplainFalse returns the part that makes a condition false, or that fails, and its values, one on each line.
+func (c *Condition) ExplainFalse(f *eval.Frame) (at diag.Range, text string) {
+	failed := c.program.Locate(f, nil)
+	if failed == nil {
+		return c.Range, "The condition is false."
+	}
+	return diag.RangeOf(c.place(failed.Offset, failed.Offset+failed.Length)), failed.Text
 }
 
 // Source is the text of the program.
@@ -115,8 +127,7 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 	}
 	env := exprlang.Env{Roots: map[string]*eval.Root{}, NonNull: known}
 	for _, name := range c.Scope.Readable() {
-		// roots that may hold secrets, and the error of a failed call, are not for programs
-		if r, _ := c.Scope.Find(name); !r.Hidden && name != "error" {
+		if r, _ := c.Scope.Find(name); !r.Hidden {
 			env.Roots[name] = r
 		}
 	}

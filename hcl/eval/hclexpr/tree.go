@@ -8,6 +8,7 @@ import (
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
@@ -74,12 +75,27 @@ func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
 
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
 	cond, yes, no := c.compileChoice(e.Condition, in)
+	if c.env.Tests {
+		cond.Cond = watchBranch(cond.Cond, diag.RangeOf(e.Condition.Range()))
+	}
 	yes.notEmpty = slices.Concat(in.notEmpty, c.notEmptyWhen(e.Condition))
 	out := &template.If{Condition: cond, Then: c.compileNodes(e.TrueResult, yes), Range: e.Condition.Range()}
 	if nodes := c.compileNodes(e.FalseResult, no); !isEmptyText(nodes) {
 		out.Else = nodes
 	}
 	return out
+}
+
+// watchBranch returns a condition that tells Frame.Branch its value.
+func watchBranch(cond template.Value, at diag.Range) template.Value {
+	return func(f template.Frame) (any, error) {
+		v, err := cond(f)
+		if frame := f.(*eval.Frame); frame.Branch != nil && err == nil {
+			holds, _ := v.(bool)
+			frame.Branch(at, holds)
+		}
+		return v, err
+	}
 }
 
 // isEmptyText reports whether the nodes are those of an %{if} without %{else}.
