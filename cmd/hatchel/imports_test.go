@@ -23,6 +23,8 @@ var layers = []struct {
 }{
 	{of: "internal/*"},
 	{of: "hcl", may: []string{"hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
+	// it judges a configuration that was loaded
+	{of: "hcl/lint", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	// it decodes tests against a configuration that was loaded
 	{of: "hcl/testblock", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
 	{of: "hcl/surface", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}, banned: []string{"net", "net/http", "os/exec", "database/sql"}},
@@ -68,11 +70,12 @@ var layers = []struct {
 	{of: "cmd/hatchel/importer/*", may: []string{"cmd/hatchel/importer", "cmd/hatchel/importer/prebuilt", "hcl/*"}, tests: []string{"adapters", "adapters/*", "hcl", "runtime", "runtime/source"}, banned: []string{"os/exec"}},
 	{of: "cmd/hatchel/sarif", may: []string{"hcl/diag"}},
 	{of: "cmd/hatchel/github", may: []string{"hcl/diag"}},
+	{of: "cmd/hatchel/findings", may: []string{"cmd/hatchel/github", "cmd/hatchel/sarif", "hcl/diag"}},
 	// it compiles configurations and calls their tools, as the server does
 	{of: "cmd/hatchel/tester", may: []string{"adapters", "cmd/hatchel/github", "hcl", "hcl/*", "runtime", "runtime/approval", "runtime/call", "runtime/failure", "runtime/files", "runtime/mcp", "runtime/toolstest"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel/revision", may: []string{"runtime/source"}},
 	{of: "cmd/hatchel/review", may: []string{"cmd/hatchel/github", "cmd/hatchel/sarif", "hcl", "hcl/diag", "hcl/surface"}},
-	{of: "cmd/hatchel", may: []string{"cmd/hatchel/revision", "cmd/hatchel/review", "cmd/hatchel/*", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/access", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/hold", "runtime/logging", "runtime/mcp", "runtime/server", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
+	{of: "cmd/hatchel", may: []string{"cmd/hatchel/findings", "cmd/hatchel/revision", "cmd/hatchel/review", "cmd/hatchel/*", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/access", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/hold", "runtime/logging", "runtime/mcp", "runtime/server", "runtime/source", "runtime/state"}, tests: []string{"runtime/postgres/postgrestest"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
 	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process"}},
 	{of: "examples", tests: []string{"examples/orders/upstream/shop", "runtime/auth/issuertest", "runtime/mcp", "runtime/postgres/postgrestest"}},

@@ -100,9 +100,9 @@ func rootCommand() *cobra.Command {
 	root.SetVersionTemplate(versionText() + "\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		serveCommand(), validateCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(), promptCommand(),
-		lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(), auditCommand(), initCommand(),
-		importCommand(), testCommand(), docsCommand(), versionCommand(),
+		serveCommand(), validateCommand(), lintCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(),
+		promptCommand(), lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(), auditCommand(),
+		initCommand(), importCommand(), testCommand(), docsCommand(), versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
