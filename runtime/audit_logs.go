@@ -163,7 +163,8 @@ func recordReload(last, next *Generation, report *Report) {
 		return
 	}
 	r := &audit.Record{Event: audit.EventReload, Revision: next.Config.ID, Previous: report.Previous,
-		Added: report.Added, Changed: report.Changed, Removed: report.Removed}
+		Added: report.Added, Changed: report.Changed, Removed: report.Removed,
+		Differences: hold.Lines(report.Differences)}
 	if released := report.Released; released != nil {
 		r.Message = "held since " + released.Since.UTC().Format(time.RFC3339)
 		r.SHA256, r.Caller = released.Lock, audit.Caller{Subject: released.Owner}
@@ -175,7 +176,7 @@ func recordReload(last, next *Generation, report *Report) {
 func recordHeld(served *Generation, held *hold.Held) {
 	if served.audit != nil {
 		served.record(served.env.Running, &audit.Record{Event: audit.EventHeld, Revision: held.Revision,
-			Previous: served.Config.ID, Changed: held.Lines(), Message: "hold = " + held.Class, SHA256: held.Lock})
+			Previous: served.Config.ID, Differences: held.Lines(), Message: "hold = " + held.Class, SHA256: held.Lock})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/surface"
 	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/hold"
@@ -38,6 +39,9 @@ type Report struct {
 	Held        bool            `json:"held,omitempty"` // by Hold, or only by statements that their database refuses
 	Hold        *hold.Held      `json:"hold,omitempty"` // differences to the lock that wait; nil for none
 	Released    *hold.Release   `json:"released,omitempty"`
+
+	// Differences say what the reload means for callers, as `hatchel diff` does.
+	Differences []surface.Change `json:"differences,omitempty"`
 
 	Sources map[string][]byte `json:"-"` // what the diagnostics are about
 }
@@ -133,8 +137,12 @@ func (h *Host) MaySeeHealth(ctx context.Context, c *mcp.Caller) bool {
 func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
 	r.Revision, r.Change, r.OK = next.Config.ID, last.revision().compare(next.revision()), r.OK || next != last
 	r.Diagnostics, r.Duration = append(hcl.Diagnostics{}, r.Diagnostics...), millisecondsSince(began)
+	replaced := r.OK && r.Previous != "" && r.Previous != r.Revision
+	if replaced {
+		r.Differences = hold.Differences(last.Config, next.Config)
+	}
 	h.setReport(r)
-	if r.OK && r.Previous != "" && r.Previous != r.Revision {
+	if replaced {
 		recordReload(last, next, &r)
 	}
 }

@@ -80,7 +80,9 @@ type Record struct {
 	Previous string    `json:"previous,omitempty"` // of a reload: the revision that it has replaced
 	Added    []string  `json:"added,omitempty"`    // of a reload: tools and other blocks
 	Changed  []string  `json:"changed,omitempty"`
-	TraceID  string    `json:"trace,omitempty"` // from the traceparent of the caller
+	// Differences are what a reload means for callers, with their class.
+	Differences []string `json:"differences,omitempty"`
+	TraceID     string   `json:"trace,omitempty"` // from the traceparent of the caller
 
 	File       string   `json:"file,omitempty"`       // that was full, or was opened
 	Removed    []string `json:"removed,omitempty"`    // surplus files; of a reload, blocks
@@ -155,6 +157,7 @@ func (r *Record) append(dst []byte) []byte {
 	dst = appendText(dst, "previous", r.Previous)
 	dst = appendTexts(dst, "added", r.Added)
 	dst = appendTexts(dst, "changed", r.Changed)
+	dst = appendTexts(dst, "differences", r.Differences)
 	dst = appendText(dst, "trace", r.TraceID)
 	dst = appendText(dst, "file", r.File)
 	dst = appendTexts(dst, "removed", r.Removed)

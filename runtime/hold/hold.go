@@ -135,6 +135,20 @@ const (
 		"hatchel lock."
 )
 
+// Differences returns what a reload means for callers, the most serious differences first.
+func Differences(served, cfg *hcl.Config) []surface.Change {
+	return surface.Compare(access.Surface(served), access.Surface(cfg)).Changes
+}
+
+// Lines returns differences as the audit log has them.
+func Lines(changes []surface.Change) []string {
+	lines := make([]string, len(changes))
+	for i, c := range changes {
+		lines[i] = c.Class.String() + " " + c.Place + ": " + c.Text
+	}
+	return lines
+}
+
 // maxLines is how many differences a diagnostic lists.
 const maxLines = 20
 
@@ -161,9 +175,5 @@ func (h *Held) Lines() []string {
 	if h.Problem != "" {
 		return []string{h.Problem}
 	}
-	lines := make([]string, len(h.Changes))
-	for i, c := range h.Changes {
-		lines[i] = c.Class.String() + " " + c.Place + ": " + c.Text
-	}
-	return lines
+	return Lines(h.Changes)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // load returns a configuration with this revision.
-func load(t *testing.T, src string) *hcl.Config {
+func load(t testing.TB, src string) *hcl.Config {
 	t.Helper()
 	cfg, diags := hcl.Load(fstest.MapFS{"a.hcl": {Data: []byte(src)}}, hcl.Kinds{}, hcl.Options{NoSecrets: true})
 	if diags.HasErrors() {
@@ -151,5 +151,20 @@ func TestTheStartIsServedWithAWarning(t *testing.T) {
 }`))
 	if errs, warnings := d.Diagnostics.Counts(); d.Held != nil || errs != 0 || warnings != 1 {
 		t.Errorf("the start is held by %+v, %v", d.Held, d.Diagnostics)
+	}
+}
+
+// BenchmarkDifferences compares two configurations of 1,000 tools, as a reload does after its swap.
+func BenchmarkDifferences(b *testing.B) {
+	var src strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&src, "tool \"t%d\" {\n  description = \"Does it.\"\n  input \"n\" { type = integer }\n  text = \"${input.n}\"\n}\n", i)
+	}
+	old := load(b, src.String())
+	next := load(b, strings.Replace(src.String(), "Does it.", "Does that.", 1))
+	for b.Loop() {
+		if n := len(Differences(old, next)); n != 1 {
+			b.Fatalf("%d differences", n)
+		}
 	}
 }

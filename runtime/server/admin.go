@@ -65,6 +65,7 @@ func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 	since, known := r.URL.Query().Get("since"), true
 	if since != "" && err == nil {
 		report.Change, known = s.Host.ChangeSince(since)
+		report.Differences = nil // which are those of the last load
 	}
 	switch {
 	case err != nil:
