@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -61,6 +62,9 @@ func TestEveryExampleLoadsWithoutADiagnostic(t *testing.T) {
 			}
 			if o := example(t, name).run("fmt", "--check", "."); o.code != 0 {
 				t.Errorf("fmt --check: %+v", o)
+			}
+			if o := f.run("lint", "."); !strings.HasSuffix(o.stdout, " tokens, no findings\n") || o.code != 0 {
+				t.Errorf("lint: %+v", o)
 			}
 		})
 	}

@@ -135,7 +135,8 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		Now:        opts.Now,
 		UploadURL:  &l.config.Files.uploadURL,
 	}
-	l.types = &lazyTypes{loader: l, blocks: map[string]sourceBlock{}, done: map[string]*schema.Type{}}
+	l.types = &lazyTypes{loader: l, blocks: map[string]sourceBlock{}, done: map[string]*schema.Type{},
+		defs: map[string]*schema.Definition{}}
 	l.env.NamedType = l.types.resolve
 	return l
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -20,7 +19,8 @@ type lazyTypes struct {
 	loader *loader
 	blocks map[string]sourceBlock
 	done   map[string]*schema.Type
-	path   []string // being resolved, for cycles
+	defs   map[string]*schema.Definition // of those being resolved
+	path   []string                      // being resolved, for cycles
 }
 
 func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
@@ -40,9 +40,10 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 			diag.SuggestOr(name, diag.SortedNames(s.blocks), diag.ListAre(diag.SortedNames(s.blocks))))
 	}
 	if slices.Contains(s.path, name) {
-		return fail("Type refers to itself", "type.%s contains itself: %s. Use any to end the recursion.", name,
-			strings.Join(append(s.path, name), " → "))
+		return s.defs[name].Recursion(r), nil
 	}
+	def := &schema.Definition{Name: name}
+	s.defs[name] = def
 	s.path = append(s.path, name)
 	var t *schema.Type
 	d := s.loader.newDecoder(b.file)
@@ -52,7 +53,13 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	s.loader.requireValues("type "+name, d.Deps.Members)
 	s.loader.diags = append(s.loader.diags, d.Diags...)
 	s.path = s.path[:len(s.path)-1]
-	s.done[name] = cmp.Or(t, eval.AnyType)
+	t, problem := def.Complete(cmp.Or(t, eval.AnyType))
+	if problem != "" {
+		r, _ = def.RecursionRange()
+		s.done[name] = eval.AnyType
+		return fail("Type refers to itself", "%s", problem)
+	}
+	s.done[name] = t
 	left := maxTypeParts
 	// repeated nesting of types grows exponentially
 	if countParts(t, &left); left < 0 {

@@ -34,11 +34,10 @@ func appendOutputSchema(dst []byte, t *schema.Type, legacy bool) []byte {
 		return dst
 	}
 	dst = append(dst, `,"outputSchema":`...)
-	if !legacy || result.IsObject(t) {
-		return t.AppendSchema(dst)
+	if legacy && !result.IsObject(t) {
+		t = schema.ObjectOf(&schema.Member{Name: "result", Type: t})
 	}
-	dst = t.AppendSchema(append(dst, `{"type":"object","properties":{"result":`...))
-	return append(dst, `},"required":["result"],"additionalProperties":false}`...)
+	return t.AppendSchema(dst)
 }
 
 func appendToolAnnotations(dst []byte, t *hcl.Tool) []byte {

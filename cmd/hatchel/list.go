@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/hcl"
+	"hatchel/hcl/lint"
 	"hatchel/hcl/schema"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
@@ -21,6 +23,7 @@ type listFlags struct {
 	callerFlags
 	kind   string
 	asJSON bool
+	tokens bool
 }
 
 // listKinds are the values of --kind.
@@ -39,16 +42,22 @@ of them, or those that a caller sees, given with --subject, --group, --scope,
 
 With --json the output is the result of tools/list, exactly as a client of protocol
 revision 2026-07-28 receives it, all pages in one. With --kind it is the result of
-prompts/list, resources/list or resources/templates/list.`,
+prompts/list, resources/list or resources/templates/list.
+
+With --tokens the output is the estimated number of tokens that each tool takes of
+the context of an agent that lists it.`,
 		Example: `  hatchel list ./tools
   hatchel list ./tools --subject ann --group billing
-  hatchel list ./tools --json --kind prompts`,
+  hatchel list ./tools --json --kind prompts
+  hatchel list ./tools --tokens`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
 	})
 	f.loadFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result of tools/list")
 	cmd.Flags().StringVar(&f.kind, "kind", "tools",
 		"with --json, the `KIND` to list: tools, prompts, resources or templates")
+	cmd.Flags().BoolVar(&f.tokens, "tokens", false, "print how many tokens each tool and each toolset takes")
+	cmd.MarkFlagsMutuallyExclusive("json", "tokens")
 	f.callerFlags.register(cmd)
 	completeWords(cmd, "kind", "tools", "prompts", "resources", "templates")
 	return cmd
@@ -78,6 +87,9 @@ func (f *listFlags) run(cmd *cobra.Command, dir string) error {
 	if f.asJSON {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", g.Info().AppendList(nil, list(kind), mcp.Revision20260728))
 		return err
+	}
+	if f.tokens {
+		return printTokens(cmd.OutOrStdout(), g, list(mcp.Tools))
 	}
 	return printCapabilities(cmd.OutOrStdout(), g, func(kind mcp.Listing) []string { return list(kind).Names() })
 }
@@ -181,4 +193,38 @@ func inputNames(t *schema.Type) string {
 		}
 	}
 	return strings.Join(names, " ")
+}
+
+// printTokens prints the estimated tokens of each tool, of each toolset and of all tools.
+func printTokens(w io.Writer, g *runtime.Generation, tools *mcp.List) error {
+	entries, err := lint.EntriesOf(g.Info().AppendList(nil, tools, mcp.Revision20260728))
+	if err != nil {
+		return failf("the list of tools cannot be read: %s", err)
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(out, "≈ tokens\tdescription\tinput\toutput\t")
+	totals, total := map[string]int{}, 0
+	for _, name := range tools.Names() {
+		var e struct {
+			Description               string
+			InputSchema, OutputSchema json.RawMessage
+		}
+		if err := json.Unmarshal(entries[name], &e); err != nil {
+			return failf("the list of tools cannot be read: %s", err)
+		}
+		n := lint.Tokens(entries[name])
+		total += n
+		for _, set := range g.Config.Toolsets {
+			if set.HasTool(name) {
+				totals[set.Name] += n
+			}
+		}
+		fmt.Fprintf(out, "%d\t%d\t%d\t%d\t  %s\n", n, lint.Tokens(lint.Entry(e.Description)), lint.Tokens(e.InputSchema),
+			lint.Tokens(e.OutputSchema), name)
+	}
+	for _, set := range g.Config.Toolsets {
+		fmt.Fprintf(out, "%d\t\t\t\t  toolset %s\n", totals[set.Name], set.Name)
+	}
+	fmt.Fprintf(out, "%d\t\t\t\t  %s\n", total, plural(tools.Len(), "tool"))
+	return out.Flush()
 }

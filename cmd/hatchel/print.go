@@ -21,14 +21,19 @@ import (
 	"hatchel/runtime/mcp"
 )
 
+// writeError returns the error for a result that could not be written, or nil.
+func writeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failf("the result cannot be written: %s", reason(err))
+}
+
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return failf("the result cannot be written: %s", reason(err))
-	}
-	return nil
+	return writeError(e.Encode(v))
 }
 
 // count is a number of things with a name.

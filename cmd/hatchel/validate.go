@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/findings"
 	"hatchel/hcl"
 	"hatchel/runtime/server"
 )
@@ -14,6 +16,7 @@ type validateFlags struct {
 	loadFlags
 	connect bool
 	asJSON  bool
+	format  string
 }
 
 func validateCommand() *cobra.Command {
@@ -34,7 +37,7 @@ With --no-secrets no secret is read, as in CI: what needs one is checked as far 
 that is possible without its value.`,
 		Example: `  hatchel validate
   hatchel validate ./tools --connect
-  hatchel validate ./tools --json`,
+  hatchel validate ./tools --format github`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
 	})
 	f.register(cmd)
@@ -43,11 +46,20 @@ that is possible without its value.`,
 	cmd.Flags().BoolVar(&f.inspect, "no-secrets", false,
 		"read no secret: the value of each is unknown, and what needs it is checked as far as it can be")
 	cmd.MarkFlagsMutuallyExclusive("connect", "no-secrets")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as JSON")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as JSON, as with --format json")
+	cmd.Flags().StringVar(&f.format, "format", "text", "`FORMAT` of the output: text, json, github or sarif")
+	cmd.MarkFlagsMutuallyExclusive("json", "format")
+	completeWords(cmd, "format", "text", "json", "github", "sarif")
 	return cmd
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, path string) error {
+	if f.asJSON {
+		f.format = "json"
+	}
+	if !slices.Contains([]string{"text", "json", "github", "sarif"}, f.format) {
+		return misusef("--format must be text, json, github or sarif, and is %q", f.format)
+	}
 	folder, err := f.compile(cmd.Context(), path, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -69,15 +81,15 @@ func (f *validateFlags) run(cmd *cobra.Command, path string) error {
 	}
 	r.Valid = !folder.diags.HasErrors()
 	defer endOnSignal(cmd.Context())()
-	if f.asJSON {
-		err = r.printJSON(cmd, folder)
+	if f.format != "text" {
+		err = r.printAs(f.format, cmd, folder)
 	} else if err = r.print(cmd, folder); err != nil {
 		err = failf("the result cannot be written: %s", reason(err))
 	}
 	switch {
 	case err != nil:
 		return err
-	case !r.Valid && f.asJSON:
+	case !r.Valid && f.format != "text":
 		return &exitError{code: exitFailed}
 	case !r.Valid:
 		return failf("%s has %s", folderName(path), countDiagnostics(folder.diags))
@@ -98,8 +110,15 @@ type validateResult struct {
 	Diagnostics      hcl.Diagnostics `json:"diagnostics"`
 }
 
-func (r *validateResult) printJSON(cmd *cobra.Command, folder *loadedFolder) error {
+// printAs prints the result for programs.
+func (r *validateResult) printAs(format string, cmd *cobra.Command, folder *loadedFolder) error {
 	diags, _ := prefixPaths(folder.path, folder.diags, nil)
+	switch format {
+	case "github":
+		return writeError(findings.WriteAnnotations(cmd.OutOrStdout(), findings.Of(diags)))
+	case "sarif":
+		return writeError(findings.WriteSARIF(cmd.OutOrStdout(), release(), nil, findings.Of(diags)))
+	}
 	r.Diagnostics = diags
 	r.Errors, r.Warnings = diags.Counts()
 	return printJSON(cmd.OutOrStdout(), r)

@@ -74,8 +74,8 @@ tool "git_log" {
   read_only   = true
   open_world  = false
   input "count" { type = optional(integer("Commits at most", { min = 1, max = 100 }), 10) }
-  input "author" { type = optional(string) }
-  input "path" { type = optional(string) }
+  input "author" { type = optional(string("Name or mail address of the author, or a part of it")) }
+  input "path" { type = optional(string("Path below the repository, such as src/main.go")) }
 
   shell {
     dir     = var.repo_dir

@@ -53,7 +53,7 @@ tool "open_ticket" {
 tool "close_tickets" {
   description = "Close tickets with a remark. Either all of them are closed or none."
   input "ids" { type = list(integer, { min_items = 1, max_items = 50 }) }
-  input "remark" { type = string({ min_length = 1, max_length = 500 }) }
+  input "remark" { type = string("Why the tickets are closed", { min_length = 1, max_length = 500 }) }
 
   sql "desk" {
     exec = [

@@ -50,7 +50,7 @@ tool "invoice_pay" {
 }
 
 tool "invoice_delete" {
-  description = "Delete an invoice."
+  description = "Delete an invoice, paid or not. It cannot be restored."
   input "id" { type = integer("Number of the invoice") }
   sql "ledger" { exec = "DELETE FROM invoices WHERE id = ${input.id}" }
   text = "Invoice ${input.id} is deleted."

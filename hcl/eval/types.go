@@ -74,7 +74,7 @@ func ElemType(t *schema.Type) *schema.Type {
 	if t == nil || t.Elem == nil {
 		return AnyType
 	}
-	return t.Elem
+	return t.Elem.Unfolded()
 }
 
 // IsNumeric reports whether every value of a type is a number.

@@ -44,7 +44,7 @@ var literals = sync.OnceValue(func() []literal {
 		{whyImitate, 0, 60, "##", either(
 			`^#{2,6}\s*(system|new|hidden|important|updated|ai)?\s*(instructions?|prompt|directives?)\s*:`)},
 		{whyHarvest, 60, 60, ".ssh id_rsa id_dsa id_ecdsa id_ed25519 .aws mcp.json claude /etc/ /environ " +
-			".gnupg .netrc .git-cred .npmrc .pypirc .pgpass .docker .config _history .azure .env .kube wallet.dat", either(
+			".gnupg .netrc .git-cred .npmrc .pypirc .pgpass .docker .config _history .azure .env wallet.dat", either(
 			home+`\.(ssh|gnupg|netrc|git-credentials|npmrc|pypirc|pgpass|bash_history|zsh_history|azure|env)\b`,
 			home+`\.(docker[\\/]config|config[\\/](gcloud|gh))\b`,
 			`\.ssh[\\/](id_\w+|\*|config\b|identity|known_hosts|[\w.-]*key)|\bid_(rsa|dsa|ecdsa|ed25519)\b`,
@@ -55,8 +55,9 @@ var literals = sync.OnceValue(func() []literal {
 		{whyImage, 0, 500, "![", either(`^!\[[^\]]{0,100}\]\(\s*https?://[^)\s]{0,300}` +
 			`(=\s*(\{|<|\[|%7b|\$|%s)|=\)|[?&/](\{|<|%7b|\$\{)[\w ._-]{1,60}(\}|>|%7d))`)},
 		{whyDisclose, 300, 40, "={ =< =[ =$ =% =.. =… =the =data =content =secret =history =conversation =file " +
-			"=token =key =password", either(`\b(send|post|submit|upload|forward|transmit|exfiltrate|leak|report|call|visit|` +
-			`open|fetch|request|load|navigate|curl|wget|render|append|get)\b[^\n]{0,80}?` + "https?://[^\\s\"'<>`]{1,150}" +
+			"=token =key =password", either(`\b(send|post|submit|upload|forward|transmit|exfiltrate|leak|report|call|` +
+			`visit|open|fetch|request|load|navigate|curl|wget|render|append|get)\b[^\n]{0,80}?` +
+			"https?://[^\\s\"'<>`]{1,150}" +
 			`[?&](q|d|data|contents?|payload|secret|keys?|token|password|pass|history|context|conversation|chat|env|` +
 			`file|output|results?|info|leak|exfil|log|msg|message|body|text|prompt|user|user_data|c|x)=` + value)},
 	}

@@ -13,7 +13,7 @@ func (c checkCompiler) listCheck(t *Type) check {
 	elem := c.compile(t.Elem)
 	anything := t.Elem.isAny() && t.Elem.library == nil
 	var self check
-	self = func(v any, owned bool) (any, bool, []Violation) {
+	self = func(v any, p pass) (any, bool, []Violation) {
 		list, ok := v.([]any)
 		if !ok {
 			return c.retryDecoded("must be a list", v, self)
@@ -27,7 +27,7 @@ func (c checkCompiler) listCheck(t *Type) check {
 		}
 		changed := false
 		for i, e := range list {
-			r, other, vs := elem(e, owned)
+			r, other, vs := elem(e, p)
 			if vs != nil {
 				violations = append(violations, prefix(indexKey(i), vs)...)
 				if len(violations) > maxViolations {
@@ -37,14 +37,14 @@ func (c checkCompiler) listCheck(t *Type) check {
 			if !other {
 				continue
 			}
-			if !owned && !changed {
+			if !p.owned && !changed {
 				list = slices.Clone(list)
 			}
 			changed = true
 			list[i] = r
 		}
 		if changed {
-			return list, !owned, violations
+			return list, !p.owned, violations
 		}
 		return v, false, violations
 	}
@@ -78,15 +78,15 @@ func findDuplicate(list []any) []Violation {
 func (c checkCompiler) mapCheck(t *Type) check {
 	elem := c.compile(t.Elem)
 	var self check
-	self = func(v any, owned bool) (any, bool, []Violation) {
+	self = func(v any, p pass) (any, bool, []Violation) {
 		m, ok := v.(map[string]any)
 		if !ok {
 			return c.retryDecoded("must be an object", v, self)
 		}
 		var violations []Violation
-		d := copyOnWrite{members: m, owned: owned}
+		d := copyOnWrite{members: m, owned: p.owned}
 		for k, e := range m {
-			out, changed, vs := elem(e, owned)
+			out, changed, vs := elem(e, p)
 			if vs != nil {
 				violations = append(violations, prefix(memberKey(k), vs)...)
 			}
@@ -145,13 +145,13 @@ func (d *copyOnWrite) result(violations []Violation) (any, bool, []Violation) {
 	return d.members, d.changed && !d.owned, violations
 }
 
-func (o *objectChecker) check(v any, owned bool) (any, bool, []Violation) {
+func (o *objectChecker) check(v any, p pass) (any, bool, []Violation) {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return o.retryDecoded("must be an object", v, o.check)
 	}
 	var violations []Violation
-	d := copyOnWrite{members: m, owned: owned}
+	d := copyOnWrite{members: m, owned: p.owned}
 	known, sent := 0, len(m)
 	for i := range o.fields {
 		f := &o.fields[i]
@@ -160,7 +160,7 @@ func (o *objectChecker) check(v any, owned bool) (any, bool, []Violation) {
 			known++
 		}
 		if present && (e != nil || !f.dropsNull) {
-			out, changed, vs := f.check(e, owned)
+			out, changed, vs := f.check(e, p)
 			if vs != nil {
 				violations = append(violations, prefix(memberKey(f.Name), vs)...)
 			}

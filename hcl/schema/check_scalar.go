@@ -27,7 +27,7 @@ func (c checkCompiler) textCheck(t *Type) check {
 		checkFormat = formatTests()[t.Format].Validate
 	}
 	var self check
-	self = func(v any, _ bool) (any, bool, []Violation) {
+	self = func(v any, _ pass) (any, bool, []Violation) {
 		s, ok := v.(string)
 		if !ok {
 			return c.retryDecoded("must be a string", v, self)
@@ -61,7 +61,7 @@ func (c checkCompiler) enumCheck(t *Type) check {
 	}
 	few := len(texts) <= 8
 	var self check
-	self = func(v any, _ bool) (any, bool, []Violation) {
+	self = func(v any, _ pass) (any, bool, []Violation) {
 		s, ok := v.(string)
 		if ok && (few && slices.Contains(texts, s) || !few && known[s]) {
 			return v, false, nil
@@ -100,7 +100,7 @@ func (c checkCompiler) numberCheck(t *Type) check {
 		rules = append(rules, rule{"must be one of " + listValues(enumValues(t)), listed})
 	}
 	var self check
-	self = func(v any, _ bool) (any, bool, []Violation) {
+	self = func(v any, _ pass) (any, bool, []Violation) {
 		if !value.IsNumber(v) || !value.IsFinite(v) {
 			return c.retryDecoded(need, v, self)
 		}

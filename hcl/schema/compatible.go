@@ -11,7 +11,7 @@ import (
 // can. It rejects mismatches that are known at load: another kind, null, a value outside an enum.
 // Bounds and strings that must match an enum are checked during the call.
 func Mismatch(from, to *Type) string {
-	if from == to || from.Kind == Any || to.isAny() {
+	if to = to.Unfolded(); from == to || from.Kind == Any || to.isAny() {
 		return ""
 	}
 	if from.AllowsNull() && !to.AllowsNull() {
@@ -101,6 +101,8 @@ func Unify(a, b *Type) *Type {
 	switch {
 	case a == b:
 		return a
+	case a.isRef && b.isRef && a.def == b.def:
+		return withNull(a, nullable).KeepCuts(b)
 	case a.Kind == Null && b.Kind == Null:
 		return &Type{Kind: Null}
 	case a.Kind == Any || b.Kind == Any:

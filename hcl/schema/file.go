@@ -128,11 +128,11 @@ func (t *Type) descriptionWithUpload() string {
 // a file already.
 func (c checkCompiler) fileCheck() check {
 	form := c.objectCheck(fileForm).check
-	return func(v any, owned bool) (any, bool, []Violation) {
+	return func(v any, p pass) (any, bool, []Violation) {
 		if _, ok := v.(value.File); ok {
 			return v, false, nil
 		}
-		return form(v, owned)
+		return form(v, p)
 	}
 }
 

@@ -87,17 +87,17 @@ func inputs(t *testing.T, source string) (*Type, diag.Diagnostics) {
 	}
 	env := environment(source)
 	var members []*Member
-	named := map[string]*Type{}
-	env.Type = func(name string, at hclv2.Range) *Type {
-		if named[name] == nil {
-			env.Diags.Errorf(diag.RangeOf(at), "Unknown type", "There is no type.%s.", name)
+	declared := map[string]hclv2.Expression{}
+	for _, block := range file.Body.(*hclsyntax.Body).Blocks {
+		if block.Type == "type" {
+			declared[block.Labels[0]] = block.Body.Attributes["is"].Expr
 		}
-		return named[name]
 	}
+	nameTypes(&env, declared)
 	for _, block := range file.Body.(*hclsyntax.Body).Blocks {
 		attributes := block.Body.Attributes
 		if block.Type == "type" {
-			named[block.Labels[0]] = ParseType(attributes["is"].Expr, env)
+			env.Type(block.Labels[0], attributes["is"].Expr.Range())
 			continue
 		}
 		m := &Member{Name: block.Labels[0]}
@@ -114,6 +114,30 @@ func inputs(t *testing.T, source string) (*Type, diag.Diagnostics) {
 		members = append(members, m)
 	}
 	return ObjectOf(members...), *env.Diags
+}
+
+// nameTypes lets the types of an environment refer to these by their names, as a configuration does.
+func nameTypes(env *Env, declared map[string]hclv2.Expression) {
+	done, open := map[string]*Type{}, map[string]*Definition{}
+	env.Type = func(name string, at hclv2.Range) *Type {
+		switch {
+		case declared[name] == nil:
+			env.Diags.Errorf(diag.RangeOf(at), "Unknown type", "There is no type.%s.", name)
+			return nil
+		case done[name] != nil:
+			return done[name]
+		case open[name] != nil:
+			return open[name].Recursion(at)
+		}
+		open[name] = &Definition{Name: name}
+		t, problem := open[name].Complete(ParseType(declared[name], *env))
+		if problem != "" {
+			at, _ = open[name].RecursionRange()
+			env.Diags.Errorf(diag.RangeOf(at), "Type refers to itself", "%s", problem)
+		}
+		done[name] = t
+		return t
+	}
 }
 
 // environment evaluates constants as the HCL library does.

@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"hatchel/hcl/value"
 )
@@ -39,6 +38,7 @@ type schemaReader struct {
 	exact bool     // the types so far accept no more than the schemas
 	union int      // how many anyOf are around
 	refs  []string // being resolved
+	defs  map[string]*Definition
 }
 
 // annotationKeywords are keywords that restrict nothing.
@@ -98,34 +98,6 @@ func (r *schemaReader) read(raw any) *Type {
 	return t
 }
 
-// resolveRef reads the target of a reference inside the document. Recursive references are left to
-// the library.
-func (n *schemaNode) resolveRef(ref string) *Type {
-	for key := range n.raw {
-		if key != "$ref" && !slices.Contains(annotationKeywords, key) {
-			return n.markInexact()
-		}
-	}
-	path, inside := strings.CutPrefix(ref, "#/")
-	if !inside || slices.Contains(n.refs, ref) || len(n.refs) > 20 {
-		return n.markInexact()
-	}
-	target := n.root
-	for _, token := range strings.Split(path, "/") {
-		m, ok := target.(map[string]any)
-		if !ok {
-			return n.markInexact()
-		}
-		if target, ok = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]; !ok {
-			return n.markInexact()
-		}
-	}
-	n.refs = append(n.refs, ref)
-	t := n.read(target)
-	n.refs = n.refs[:len(n.refs)-1]
-	return t
-}
-
 func (n *schemaNode) kind() *Type {
 	if t := n.alternatives(); t != nil {
 		return t
@@ -166,41 +138,6 @@ func (n *schemaNode) kind() *Type {
 	}
 	n.enum(t)
 	return t
-}
-
-// alternatives reads anyOf, or returns nil if the schema has no alternatives of several types.
-func (n *schemaNode) alternatives() *Type {
-	list, _ := n.raw["anyOf"].([]any)
-	if len(list) < 2 {
-		return nil
-	}
-	exact, nullable := n.exact, false
-	var types []*Type
-	n.union++
-	for _, raw := range list {
-		t := n.read(raw)
-		if t.Kind == Null {
-			nullable = true
-			continue
-		}
-		types = append(types, t)
-	}
-	n.union--
-	if len(types) < 2 || slices.ContainsFunc(types, (*Type).isAny) {
-		n.exact = exact // the caller reads the schema otherwise
-		return nil
-	}
-	u := unionOf(types)
-	u.Nullable = u.Nullable || nullable
-	take[any](n, "anyOf")
-	if declared := take[any](n, "type"); declared != nil {
-		name := any(kinds[u.Kind].json)
-		if u.Nullable {
-			name = []any{name, "null"}
-		}
-		n.exact = n.exact && value.Equal(declared, name)
-	}
-	return u
 }
 
 // untyped reads a schema without the keyword type. An enum of strings still has the type string.

@@ -11,24 +11,33 @@ import (
 // so the output is deterministic.
 func (t *Type) AppendSchema(dst []byte) []byte {
 	o := &jsonWriter{out: dst}
-	if t.verbatim != nil {
-		o.value(*t.verbatim)
-	} else {
-		t.write(o, nil)
+	if t.verbatim == nil {
+		o.shared = t.sharedDefinitions()
 	}
+	t.writeDocument(o)
 	return o.out
 }
 
 // AppendReviewSchema is AppendSchema for those who review a tool: it has no upload URL, and it has the
-// limits of files as keywords.
+// limits of files as keywords, and types that do not contain themselves where they are used.
 func (t *Type) AppendReviewSchema(dst []byte) []byte {
 	o := &jsonWriter{out: dst, review: true}
+	t.writeDocument(o)
+	return o.out
+}
+
+func (t *Type) writeDocument(o *jsonWriter) {
 	if t.verbatim != nil {
 		o.value(*t.verbatim)
-	} else {
-		t.write(o, nil)
+		return
 	}
-	return o.out
+	o.nest("{}", func() {
+		if t.OneOf != nil {
+			t.writeType(o) // the protocol needs it at the root; elsewhere the alternatives say it
+		}
+		t.writeKeywords(o, nil)
+		o.writeDefinitions()
+	})
 }
 
 // AppendForm appends the schema of a form: an object whose members, in declared order, use only the
@@ -48,7 +57,10 @@ type jsonWriter struct {
 	comma bool // the innermost object or list has an element
 	form  bool // writes a form
 
-	review bool // writes for AppendReviewSchema
+	review bool                   // writes for AppendReviewSchema
+	shared map[*Definition]bool   // those that are written once, beside those that contain themselves
+	names  map[*Definition]string // of those that are referred to so far
+	defs   []*Definition          // the same, in the order of their names
 }
 
 // nest writes an object or a list, whose content write writes.
@@ -99,15 +111,16 @@ func (o *jsonWriter) value(v any) {
 
 // write writes the schema of t as that of member m, which may be nil.
 func (t *Type) write(o *jsonWriter, m *Member) {
+	if o.refersTo(t) {
+		o.nest("{}", func() { t.writeReference(o, m) })
+		return
+	}
 	o.nest("{}", func() { t.writeKeywords(o, m) })
 }
 
 func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
-	name := kinds[t.Kind].json
-	if t.Nullable && t.Kind != Any && t.Kind != Null {
-		o.any("type", []any{name, "null"})
-	} else {
-		o.text("type", name)
+	if t.OneOf == nil {
+		t.writeType(o)
 	}
 	o.text("title", t.Title)
 	if o.review {
@@ -132,6 +145,15 @@ func (t *Type) writeKeywords(o *jsonWriter, m *Member) {
 	}
 	o.text("x-mcp-header", t.Header)
 	t.writeExtra(o)
+}
+
+func (t *Type) writeType(o *jsonWriter) {
+	name := kinds[t.Kind].json
+	if t.Nullable && t.Kind != Any && t.Kind != Null {
+		o.any("type", []any{name, "null"})
+	} else {
+		o.text("type", name)
+	}
 }
 
 func (t *Type) writeAlternatives(o *jsonWriter) {
@@ -214,7 +236,8 @@ func (t *Type) writeFileLimits(o *jsonWriter) {
 
 // described reports whether the schema of an Any is not empty.
 func (t *Type) described() bool {
-	return t.OneOf != nil || t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 || len(t.Enum) > 0
+	return t.OneOf != nil || t.isRef ||
+		t.Title != "" || t.Description != "" || len(t.Examples) > 0 || len(t.Extra) > 0 || len(t.Enum) > 0
 }
 
 func (t *Type) writeMembers(o *jsonWriter) {

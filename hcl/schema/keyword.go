@@ -208,6 +208,9 @@ var counterparts = map[string]map[Kind]string{
 	"max_items":  {Number: "max", Integer: "max", String: "max_length"},
 }
 
+// annotations are the keywords that change nothing of what a type accepts.
+var annotations = []string{"title", "description", "example", "sensitive", "header"}
+
 // set applies one keyword, and reverts it if it contradicts another.
 func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) {
 	if !k.appliesTo(t) {
@@ -222,6 +225,9 @@ func (p *parser) set(k keyword, t *Type, at hclv2.Range, expr hclv2.Expression) 
 	k.apply(p, t, expr)
 	if len(*p.Diags) > errors {
 		return
+	}
+	if !slices.Contains(annotations, k.name) {
+		t.def = nil // the type is another one than its definition
 	}
 	if problem := contradiction(t); problem != "" {
 		p.fail(expr.Range(), "Contradictory bounds", "%s", problem)

@@ -2,14 +2,8 @@ package schema
 
 import (
 	"bytes"
-	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
-
-	"hatchel/hcl/diag"
-	"hatchel/hcl/value"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 )
@@ -50,7 +44,7 @@ func (p *parser) checkAlternative(t *Type, others []*Type, at hclv2.Range) bool 
 	same := func(o *Type) bool { return !o.broken && bytes.Equal(o.AppendSchema(nil), written) }
 	switch {
 	case t.broken:
-	case t.Kind == Any && t.OneOf == nil:
+	case t.isAny():
 		p.fail(at, "Invalid alternative", "any takes every value, so it leaves nothing to the other alternatives. "+
 			"Write any alone.")
 	case t.HoldsFile():
@@ -97,7 +91,7 @@ func unionOf(alternatives []*Type) *Type {
 	for _, a := range notNull[1:] {
 		out = *mergeTypes(&out, a)
 	}
-	out.OneOf, out.Nullable = notNull, nullable
+	out.OneOf, out.Nullable, out.def, out.isRef = notNull, nullable, nil, false
 	out.fits = sync.OnceValue(func() []*Validator {
 		validators := make([]*Validator, len(notNull))
 		for i, a := range notNull {
@@ -116,6 +110,9 @@ func (t *Type) openedUnion() *Type {
 	}
 	u, c := unionOf(alternatives), *t
 	c.OneOf, c.fits, c.Elem, c.Members, c.Open = u.OneOf, u.fits, u.Elem, u.Members, u.Open
+	if t.def != nil {
+		c.def = t.def.open()
+	}
 	return &c
 }
 
@@ -162,180 +159,15 @@ func (t *Type) memberBeside(m *Member) *Member {
 // bareType returns the type without what is only advertised or checked.
 func bareType(t *Type) *Type {
 	return &Type{Kind: t.Kind, Elem: t.Elem, Members: t.Members, Nullable: t.Nullable, Open: t.Open, Enum: t.Enum,
-		OneOf: t.OneOf, fits: t.fits, Sensitive: t.Sensitive, Cuts: t.Cuts}
+		OneOf: t.OneOf, fits: t.fits, def: t.def, isRef: t.isRef, Sensitive: t.Sensitive, Cuts: t.Cuts}
 }
 
 // alternativeOf returns the first alternative that a value fits, or nil.
 func (t *Type) alternativeOf(v any) *Type {
 	for i, validator := range t.fits() {
-		if _, _, violations := validator.check(v, false); violations == nil {
+		if _, _, violations := validator.check(v, pass{}); violations == nil {
 			return t.OneOf[i]
 		}
 	}
 	return nil
-}
-
-// unionChecker is the check of a type of alternatives.
-type unionChecker struct {
-	checkCompiler
-	t      *Type
-	checks []check
-	tag    string // the member that tells objects apart, or ""
-	noTag  check  // of a tag that no alternative has
-}
-
-func (c checkCompiler) unionCheck(t *Type) check {
-	u := &unionChecker{checkCompiler: c, t: t, tag: tagMember(t.OneOf)}
-	tags := &Type{Kind: String}
-	for _, a := range t.OneOf {
-		u.checks = append(u.checks, c.compile(a))
-		if m, ok := a.Lookup(u.tag); ok {
-			for _, e := range m.Type.Enum {
-				if !hasEnum(tags.Enum, e.Value) {
-					tags.Enum = append(tags.Enum, e)
-				}
-			}
-		}
-	}
-	u.noTag = c.textCheck(tags)
-	return u.check
-}
-
-// tagMember returns the member whose text tells the objects among the alternatives apart, or "": each of them requires
-// it, and the texts of its enumeration are not the same everywhere.
-func tagMember(alternatives []*Type) string {
-	objects := slices.DeleteFunc(slices.Clone(alternatives), func(a *Type) bool { return a.Kind != Object })
-	if len(objects) < 2 || len(objects[0].OneOf) > 0 {
-		return ""
-	}
-	for _, m := range objects[0].Members {
-		differ := false
-		isTag := !slices.ContainsFunc(objects, func(a *Type) bool {
-			o, ok := a.Lookup(m.Name)
-			if !ok || a.OneOf != nil || o.Optional || o.Type.Nullable || o.Type.Kind != String ||
-				len(o.Type.Enum) == 0 {
-				return true
-			}
-			differ = differ || !slices.EqualFunc(o.Type.Enum, m.Type.Enum, sameValue)
-			return false
-		})
-		if isTag && differ {
-			return m.Name
-		}
-	}
-	return ""
-}
-
-func sameValue(a, b EnumValue) bool { return value.Equal(a.Value, b.Value) }
-
-func (u *unionChecker) check(v any, _ bool) (any, bool, []Violation) {
-	deferred := false
-	if d, ok := v.(value.LazyJSON); ok {
-		decoded, err := d.Value()
-		if err != nil {
-			return v, false, singleViolation("could not be read")
-		}
-		v, deferred = decoded, true
-	}
-	for i, a := range u.t.OneOf {
-		if !mayBe(a, v) || !u.hasTag(a, v) {
-			continue
-		}
-		// not owned, because another alternative is tried with the same value
-		if out, changed, violations := u.checks[i](v, false); violations == nil {
-			return out, changed || deferred, nil
-		}
-	}
-	return v, false, u.explain(v)
-}
-
-// mayBe reports whether a value has the kind of a type.
-func mayBe(t *Type, v any) bool {
-	switch t.Kind {
-	case Any, Null, Bytes, File:
-		return true
-	}
-	return value.Kind(v) == t.Kind.base().String()
-}
-
-// hasTag reports whether an object has the tag of an alternative, or there is none.
-func (u *unionChecker) hasTag(a *Type, v any) bool {
-	m, ok := a.Lookup(u.tag)
-	if u.tag == "" || !ok {
-		return true
-	}
-	object, _ := v.(map[string]any)
-	return hasEnum(m.Type.Enum, object[u.tag])
-}
-
-// explain returns why a value fits no alternative: the violations of the nearest one, and which that is.
-func (u *unionChecker) explain(v any) []Violation {
-	nearest, best, ofKind := -1, []Violation(nil), false
-	for i, a := range u.t.OneOf {
-		if !mayBe(a, v) {
-			continue
-		}
-		ofKind = true
-		if !u.hasTag(a, v) {
-			continue
-		}
-		if _, _, violations := u.checks[i](v, false); best == nil || len(violations) < len(best) {
-			nearest, best = i, violations
-		}
-	}
-	switch {
-	case !ofKind:
-		return u.violation("must be "+u.kinds(), describeValue(v))
-	case nearest < 0:
-		object, _ := v.(map[string]any)
-		sent, ok := object[u.tag]
-		if !ok {
-			return []Violation{{memberKey(u.tag), "is required"}}
-		}
-		_, _, violations := u.noTag(sent, false)
-		return prefix(memberKey(u.tag), violations)
-	}
-	head := fmt.Sprintf("fits none of the %d alternatives; the nearest is %s", len(u.t.OneOf), u.describe(nearest))
-	return append(singleViolation(head), best...)
-}
-
-// kinds lists the kinds of the alternatives for a message.
-func (u *unionChecker) kinds() string {
-	var words []string
-	for _, a := range u.t.OneOf {
-		if word := wordFor(a.Kind); !slices.Contains(words, word) {
-			words = append(words, word)
-		}
-	}
-	if u.t.Nullable {
-		words = append(words, "null")
-	}
-	return diag.JoinOr(words)
-}
-
-func wordFor(k Kind) string {
-	switch k {
-	case Bool:
-		return "true or false"
-	case Set:
-		k = List
-	case Map:
-		k = Object
-	}
-	return diag.WithArticle(k.String())
-}
-
-// describe names an alternative by what a caller knows of it: its tag, its title or its form.
-func (u *unionChecker) describe(i int) string {
-	a := u.t.OneOf[i]
-	if m, ok := a.Lookup(u.tag); ok && a.Kind == Object {
-		return fmt.Sprintf("the object with %s = %s", u.tag, listValues(enumValues(m.Type)))
-	}
-	if a.Title != "" {
-		return quoteShort(a.Title)
-	}
-	if a.Kind == Object && len(a.OneOf) == 0 {
-		return "the object with " + cmp.Or(strings.Join(a.MemberNames(), ", "), "no members")
-	}
-	return clip(a.String())
 }

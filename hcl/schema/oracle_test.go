@@ -22,12 +22,21 @@ func FuzzChecksAgreeWithTheAdvertisedSchema(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed int64) {
 		r := random{rand.New(rand.NewSource(seed))}
+		declared := map[string]hclv2.Expression{}
+		for _, name := range []string{"x", "y"} {
+			expr, diags := hclsyntax.ParseExpression([]byte(r.typ(2)), "t.hcl", hclv2.InitialPos)
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			declared[name] = expr
+		}
 		source := "object({ a = " + r.typ(3) + ", b = optional(" + r.typ(2) + ") })"
 		expr, diags := hclsyntax.ParseExpression([]byte(source), "t.hcl", hclv2.InitialPos)
 		if diags.HasErrors() {
 			t.Fatalf("%s: %v", source, diags)
 		}
 		env := environment(source)
+		nameTypes(&env, declared)
 		typ := ParseType(expr, env)
 		if env.Diags.HasErrors() {
 			return // bounds that contradict each other
@@ -168,6 +177,9 @@ func (r random) tail(keywords ...string) string {
 }
 
 func (r random) scalar() string {
+	if r.Intn(6) == 0 {
+		return r.pick("type.x", "type.y")
+	}
 	switch r.Intn(10) {
 	case 0:
 		return "any"
@@ -205,6 +217,7 @@ var interesting = []string{`null`, `true`, `false`, `0`, `1`, `2`, `3`, `-1`, `2
 
 // value makes a value that fits the type more often than not.
 func (r random) value(t *Type, depth int) any {
+	t = t.Unfolded()
 	if r.Intn(5) == 0 || depth > 5 {
 		v, err := value.Decode([]byte(r.pick(interesting...)))
 		if err != nil {

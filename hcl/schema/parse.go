@@ -14,7 +14,7 @@ import (
 // Env resolves the names and values in a type expression. Its functions report mistakes to Diags.
 type Env struct {
 	Diags *diag.Diagnostics
-	// Type returns the type declared as `type "name"`, or nil for an unknown name or a cycle.
+	// Type returns the type declared as `type "name"`, or nil for an unknown name.
 	Type func(name string, at hclv2.Range) *Type
 	// Eval returns the value of a constant expression, as defined by package value. It reports false
 	// if there is none.

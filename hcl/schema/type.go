@@ -92,6 +92,8 @@ type Type struct {
 	// the type is invalid, which was reported: follow-up mistakes are suppressed
 	broken bool
 	fits   func() []*Validator // of OneOf
+	def    *Definition         // the type block that it comes from, or nil
+	isRef  bool                // it refers to def from within def, and has no parts: see Unfolded
 }
 
 // Member is one member of an object, or one input of a tool.
@@ -145,7 +147,7 @@ func (t *Type) MemberNames() []string {
 func (t *Type) AllowsNull() bool { return t.Nullable || t.isAny() || t.Kind == Null }
 
 // isAny reports whether every value is one of the type, as far as its kind goes.
-func (t *Type) isAny() bool { return t.Kind == Any && t.OneOf == nil }
+func (t *Type) isAny() bool { return t.Kind == Any && t.OneOf == nil && !t.isRef }
 
 // AsNullable returns the type that also allows null.
 func (t *Type) AsNullable() *Type {
@@ -174,7 +176,9 @@ func (t *Type) Opened() *Type {
 		return t.openedUnion()
 	}
 	c := *t
-	c.Open = t.Kind == Object
+	if c.Open = t.Kind == Object; t.def != nil {
+		c.def = t.def.open()
+	}
 	if t.Elem != nil {
 		c.Elem = t.Elem.Opened()
 	}
@@ -197,6 +201,9 @@ func (t *Type) String() string {
 }
 
 func (t *Type) bare() string {
+	if t.isRef {
+		return "type." + t.def.Name
+	}
 	if t.OneOf != nil {
 		names := make([]string, len(t.OneOf))
 		for i, a := range t.OneOf {
@@ -238,7 +245,9 @@ func (m *Member) text() string {
 }
 
 // TemplateType converts the type for the contextual compilers.
-func (t *Type) TemplateType() template.Type {
+func (t *Type) TemplateType() template.Type { return t.Unfolded().templateType() }
+
+func (t *Type) templateType() template.Type {
 	out := template.Type{Kind: kinds[t.Kind].template, Nullable: t.AllowsNull()}
 	out.Plain = t.Pattern != nil && t.Pattern.plain || slices.Contains(plainFormats, t.Format)
 	out.FileName = t.Pattern != nil && t.Pattern.name || slices.Contains(plainFormats, t.Format)
@@ -249,7 +258,7 @@ func (t *Type) TemplateType() template.Type {
 		}
 	}
 	if out.Kind == template.List {
-		elem := t.Elem.TemplateType()
+		elem := t.Elem.templateType()
 		out.Elem = &elem
 	}
 	return out

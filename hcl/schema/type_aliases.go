@@ -14,8 +14,8 @@ var constructors = map[string]string{
 	"nullable": "a type, like nullable(string)",
 }
 
-var typeNames = []string{"string", "number", "integer", "bool", "any", "list", "set", "map", "object", "enum", "one_of", "file",
-	"optional", "nullable", "type"}
+var typeNames = []string{"string", "number", "integer", "bool", "any", "list", "set", "map", "object", "enum",
+	"one_of", "file", "optional", "nullable", "type"}
 
 // aliases maps type names of other languages to the types of this language.
 var aliases = map[string]string{

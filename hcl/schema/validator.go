@@ -52,7 +52,7 @@ func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
 // Values validates decoded arguments of a call, which it may change. It returns them converted,
 // with defaults applied at every depth, or every violation.
 func (v *Validator) Values(arguments map[string]any) (map[string]any, []Violation) {
-	out, _, violations := v.arguments(arguments, true)
+	out, _, violations := v.arguments(arguments, pass{owned: true})
 	if len(violations) > 0 {
 		return nil, limitViolations(violations)
 	}
@@ -62,14 +62,19 @@ func (v *Validator) Values(arguments map[string]any) (map[string]any, []Violatio
 // Check validates a value and returns it converted, with defaults applied at every depth. It does
 // not change v. If there are violations, the returned value is undefined.
 func (v *Validator) Check(val any) (any, []Violation) {
-	out, _, violations := v.check(val, false)
+	out, _, violations := v.check(val, pass{})
 	return out, limitViolations(violations)
 }
 
-// A check converts a value to its type or returns its violations. owned permits it to change lists
-// and objects in place; otherwise it copies them before a change. changed reports whether the
+// A check converts a value to its type or returns its violations. changed reports whether the
 // result differs from the value.
-type check func(v any, owned bool) (out any, changed bool, violations []Violation)
+type check func(v any, p pass) (out any, changed bool, violations []Violation)
+
+// pass is what one validation hands from check to check.
+type pass struct {
+	owned bool // lists and objects may be changed in place; otherwise they are copied before a change
+	memo  memo // the results of types of alternatives that contain themselves
+}
 
 // checkCompiler compiles types to checks.
 type checkCompiler struct {
@@ -99,22 +104,22 @@ func (c checkCompiler) wrapCheck(t *Type, inner check) check {
 	if !t.AllowsNull() || t.isAny() {
 		return inner
 	}
-	return func(v any, owned bool) (any, bool, []Violation) {
+	return func(v any, p pass) (any, bool, []Violation) {
 		if v == nil && t.library == nil {
 			return nil, false, nil
 		} else if v == nil {
 			return nil, false, validateRaw(t.library, nil, c.sensitive)
 		}
-		return inner(v, owned)
+		return inner(v, p)
 	}
 }
 
 // withLibrary adds the checks of the library. The library receives the original value without the
 // nulls that count as absent.
 func (c checkCompiler) withLibrary(t *Type, inner check) check {
-	return func(v any, owned bool) (any, bool, []Violation) {
+	return func(v any, p pass) (any, bool, []Violation) {
 		raw := validateRaw(t.library, withoutNulls(t, v), c.sensitive)
-		out, changed, violations := inner(v, owned)
+		out, changed, violations := inner(v, p)
 		for _, r := range raw {
 			said := func(v Violation) bool { return strings.HasPrefix(v.Path, r.Path) }
 			if t.verbatim == nil || !slices.ContainsFunc(violations, said) {
@@ -127,7 +132,7 @@ func (c checkCompiler) withLibrary(t *Type, inner check) check {
 
 // withoutNulls returns the value without the nulls of optional members.
 func withoutNulls(t *Type, v any) any {
-	if t.OneOf != nil {
+	if t = t.Unfolded(); t.OneOf != nil {
 		if t = t.alternativeOf(v); t == nil {
 			return v
 		}
@@ -168,7 +173,10 @@ func withoutNulls(t *Type, v any) any {
 func (m *Member) dropsNull() bool { return m.Optional && !m.Type.Nullable && m.Type.Kind != Null }
 
 func (c checkCompiler) kindCheck(t *Type) check {
-	if t.OneOf != nil {
+	switch {
+	case t.isRef:
+		return c.recursionCheck(t.def)
+	case t.OneOf != nil:
 		return c.unionCheck(t)
 	}
 	switch t.Kind {
@@ -191,7 +199,7 @@ func (c checkCompiler) kindCheck(t *Type) check {
 	case Object:
 		return c.objectCheck(t).check
 	}
-	return func(v any, _ bool) (any, bool, []Violation) { return v, false, nil }
+	return func(v any, _ pass) (any, bool, []Violation) { return v, false, nil }
 }
 
 // retryDecoded decodes a deferred value and checks it again, or returns a violation for a value of
@@ -205,13 +213,13 @@ func (c checkCompiler) retryDecoded(need string, v any, again check) (any, bool,
 	if err != nil {
 		return v, false, singleViolation("could not be read")
 	}
-	out, _, violations := again(decoded, false)
+	out, _, violations := again(decoded, pass{})
 	return out, true, violations
 }
 
 func (c checkCompiler) plain(need string, is func(any) bool) check {
 	var self check
-	self = func(v any, _ bool) (any, bool, []Violation) {
+	self = func(v any, _ pass) (any, bool, []Violation) {
 		if is(v) {
 			return v, false, nil
 		}

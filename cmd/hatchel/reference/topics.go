@@ -48,7 +48,9 @@ var typesTopic = &Topic{"types", "How types are written", []Section{
 				"advertised."},
 			{"optional(T, default)", "May be omitted, and has the default then."},
 			{"nullable(T)", "May be null."},
-			{"type.name", `The type that a type "name" block declares.`},
+			{"type.name", `The type that a type "name" block declares. Inside the block it contains itself, in a ` +
+				"list, a map or something optional: every level of a value is checked, and the schema refers to " +
+				"$defs. So does a schema that uses a type several times, if that makes it shorter."},
 		},
 	},
 	{

@@ -21,6 +21,7 @@ var fileType = func() *schema.Type {
 // programType is a type as programs see it: a set is a list, a file an object of what is known of
 // it, and an object that lets unknown members pass a map.
 func programType(t *schema.Type) *schema.Type {
+	t = t.Unfolded()
 	seen := t
 	switch {
 	case t == nil || t.Kind == schema.Any && t.OneOf == nil && t.HeldCuts() == nil:

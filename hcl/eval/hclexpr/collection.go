@@ -31,8 +31,8 @@ func (c *Compiler) compileElement(n, key eval.TypedExpr, r hclv2.Range) eval.Typ
 	out.Phrase = what + "[" + indexPhrase(key) + "]"
 	switch n.Type.Kind {
 	case schema.List, schema.Set, schema.Map:
-		out.Type = n.Type.Elem
-		out.NullReason = eval.NullableReason(out.Phrase, n.Type.Elem)
+		out.Type = eval.ElemType(n.Type)
+		out.NullReason = eval.NullableReason(out.Phrase, out.Type)
 	case schema.Object:
 		out.Type = commonMemberType(n.Type)
 	case schema.Any:
@@ -67,7 +67,7 @@ func commonMemberType(t *schema.Type) *schema.Type {
 	for _, m := range t.Members[1:] {
 		common = schema.Unify(common, m.Type)
 	}
-	return common
+	return common.Unfolded()
 }
 
 func (c *Compiler) compileObject(e *hclsyntax.ObjectConsExpr, in LexicalEnv) eval.TypedExpr {

@@ -60,9 +60,9 @@ func (c *Compiler) ElementTypes(n eval.TypedExpr, r hclv2.Range) (key, elem *sch
 	c.checkNotNull(n, r)
 	switch n.Type.Kind {
 	case schema.List, schema.Set:
-		return eval.IntegerType, n.Type.Elem
+		return eval.IntegerType, eval.ElemType(n.Type)
 	case schema.Map:
-		return eval.StringType, n.Type.Elem
+		return eval.StringType, eval.ElemType(n.Type)
 	case schema.Object:
 		return eval.StringType, commonMemberType(n.Type)
 	case schema.Any:
@@ -233,7 +233,7 @@ func (c *Compiler) compileSplat(e *hclsyntax.SplatExpr, in LexicalEnv) eval.Type
 	elem := src.Type
 	switch src.Type.Kind {
 	case schema.List, schema.Set:
-		elem = src.Type.Elem
+		elem = eval.ElemType(src.Type)
 	case schema.Any:
 		elem = eval.ElemType(src.Type)
 	}

@@ -192,7 +192,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 				diag.SuggestOr(name, names, diag.ListHas(names)+eval.NestedMember(n.Path, n.Type, name)))
 			return eval.Broken()
 		}
-		out.Type = m.Type
+		out.Type = m.Type.Unfolded()
 		optional = m.Type.Nullable || m.Optional && !m.HasDefault
 		if optional {
 			out.NullReason = cmp.Or(eval.NullableReason(eval.Subject(out), m.Type),
@@ -212,8 +212,8 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		if n.Path == "caller.headers" {
 			c.checkCallerHeader(name, diag.RangeOf(r))
 		}
-		out.Type = n.Type.Elem
-		out.NullReason = eval.NullableReason(eval.Subject(out), n.Type.Elem)
+		out.Type = eval.ElemType(n.Type)
+		out.NullReason = eval.NullableReason(eval.Subject(out), out.Type)
 	case schema.Any:
 		out.Type = eval.ElemType(n.Type)
 	case schema.List, schema.Set:

@@ -1,0 +1,116 @@
+// Package lint finds what is valid in a configuration and still harms the agents or the people who read it: text that
+// hides or steers, lists that take many tokens, names that clients refuse, inputs that nobody explains.
+package lint
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"hatchel/hcl"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/injection"
+	"hatchel/hcl/tokens"
+)
+
+// Rule is one rule. Its findings are errors or warnings.
+type Rule struct {
+	Name, Doc string
+}
+
+// Rules lists the rules.
+var Rules = []Rule{
+	{"hidden-text", "Characters that people do not see, or see in another order than models."},
+	{"steering", "Phrases that instruct a model beyond the tool that they describe."},
+	{"thin", "A description that only repeats the name."},
+	{"input", "An input that nobody explains, or more than 12 inputs."},
+	{"name", "A name that clients refuse, or that is easily confused with another one."},
+	{"budget", "More tokens, tools or text than an agent reads well."},
+	{"allow", "A comment # lint:allow that is wrong or allows nothing."},
+}
+
+// Options are the inputs of a check.
+type Options struct {
+	// Tools are the entries of tools/list by the name of the tool, as clients receive them. A tool without one is not
+	// listed.
+	Tools     map[string]Entry
+	MaxTokens int // of all tools together, and of each toolset; 0 for DefaultMaxTokens
+}
+
+// DefaultMaxTokens is the limit of the tools of a server.
+const DefaultMaxTokens = 25_000
+
+// Entry is an entry of tools/list, as clients receive it.
+type Entry = json.RawMessage
+
+// Finding is one finding of a rule.
+type Finding struct {
+	Rule string `json:"rule"`
+	*diag.Diagnostic
+}
+
+// Result is the outcome of a check.
+type Result struct {
+	Findings []Finding // sorted by position
+	Allowed  int       // findings that a comment allows
+	Tokens   int       // estimate for all listed tools
+}
+
+// Check applies all rules to a configuration that was loaded without errors. It reads nothing else.
+func Check(config *hcl.Config, opts Options) Result {
+	c := &checker{config: config, opts: opts, sources: parseSources(config.Sources), tools: map[string][]string{},
+		steers: map[string][]injection.Match{}}
+	c.opts.MaxTokens = cmp.Or(opts.MaxTokens, DefaultMaxTokens)
+	for _, name := range diag.SortedNames(opts.Tools) {
+		var entry any
+		if json.Unmarshal(opts.Tools[name], &entry) == nil {
+			c.tools[name] = appendStrings(nil, entry)
+		}
+	}
+	c.checkTexts()
+	c.checkTools()
+	c.checkNames()
+	total := c.checkBudget()
+	found, allowed := c.applyComments()
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Subject.File, b.Subject.File),
+			cmp.Compare(a.Subject.Start.Byte, b.Subject.Start.Byte))
+	})
+	return Result{found, allowed, total}
+}
+
+// checker is the state of one Check.
+type checker struct {
+	config  *hcl.Config
+	opts    Options
+	sources []*sourceFile
+	tools   map[string][]string          // all texts of the entry of a tool
+	steers  map[string][]injection.Match // by text
+	found   []Finding
+}
+
+func (c *checker) report(rule string, severity diag.Severity, at diag.Range, summary, detail string) {
+	d := &diag.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: at}
+	c.found = append(c.found, Finding{rule, d})
+}
+
+// Tokens returns the estimate for one entry of a list.
+func Tokens(entry Entry) int { return tokens.Estimate(string(entry)) }
+
+// appendStrings appends all strings of a JSON value, with the names of members.
+func appendStrings(texts []string, v any) []string {
+	switch v := v.(type) {
+	case string:
+		texts = append(texts, v)
+	case []any:
+		for _, e := range v {
+			texts = appendStrings(texts, e)
+		}
+	case map[string]any:
+		for _, name := range diag.SortedNames(v) {
+			texts = appendStrings(append(texts, name), v[name])
+		}
+	}
+	return texts
+}
