@@ -1,17 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hatchel/adapters"
+	"hatchel/adapters/all"
+	"hatchel/adapters/sql"
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/cmd/hatchel/importer/openapi"
-	"hatchel/hcl/decode"
+	"hatchel/cmd/hatchel/importer/curl"
+	"hatchel/cmd/hatchel/importer/dbschema"
+	"hatchel/cmd/hatchel/importer/toolbox"
+	"hatchel/hcl"
 )
 
 func importCommand() *cobra.Command {
@@ -26,7 +34,7 @@ file with the suffix .new.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return misusef("import requires a kind of source; see --help") },
 	}
-	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand())
+	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand(), importToolboxCommand())
 	return cmd
 }
 
@@ -70,113 +78,190 @@ func (f *importFlags) write(cmd *cobra.Command, r *importer.Result) error {
 	return nil
 }
 
-func importOpenAPICommand() *cobra.Command {
+func importCurlCommand() *cobra.Command {
 	var f importFlags
-	o := openapi.Defaults()
-	var maxSchema string
-	var renames []string
-	var split string
+	var name string
 	cmd := &cobra.Command{
-		Use:   "openapi FILE|URL|-",
-		Short: "Write tools for the operations of an OpenAPI document",
-		Long: `Write tools for the operations of an OpenAPI document (3.x, or Swagger 2.0), in JSON
-or YAML, with the connections, variables and secrets that they need. Select operations
-by tag, path, operationId or method: a model reads every tool, so more than 40 tools or
-25,000 tokens are refused without a selection or --all.
-
-In patterns * is any text without a slash, and ** any text. A document from a URL must
-have a public address, and can refer to other documents of its host only; --allow-host
-allows a host, also a private one. References between files cannot leave the directory
-of the document, or --root.`,
-		Example: `  hatchel import openapi shop.yaml -o tools --tag orders
-  hatchel import openapi https://api.example.com/openapi.json -o tools --path '/orders/**' --read-only
-  hatchel import openapi shop.yaml -o tools --tag orders --update`,
-		Args: oneArg("import openapi requires a file, a URL, or - for standard input"),
+		Use:   "curl [-- curl ARGUMENT...]",
+		Short: "Write a tool for a curl command",
+		Long: `Write a tool for a curl command, given behind -- or on standard input, and a
+connection for its host. Words of the path that look like ids, parameters of the query
+and members of the body become inputs; constant headers stay. A credential becomes a
+secret, and its value is never written. The command is not run.`,
+		Example: `  hatchel import curl -- curl 'https://api.example.com/orders?status=open' -u ada:pw
+  hatchel import curl -o ./tools --name open_order < command.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if o.Rename, err = splitPairs("rename", renames); err != nil {
-				return err
+			words := args
+			if len(args) == 0 {
+				src, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 5<<20))
+				if err != nil {
+					return failf("standard input cannot be read: %s", reason(err))
+				}
+				if words, err = curl.Split(string(src)); err != nil {
+					return misusef("%s", err)
+				}
 			}
-			size, ok := decode.ParseSize(maxSchema)
-			if !ok || size < 256 || size > 1<<20 {
-				return misusef("--max-schema is a size from 256B to 1MiB, such as 8KiB, not %q", maxSchema)
+			r, err := curl.Import(words, name)
+			if err != nil {
+				return misusef("%s", err)
 			}
-			if split != "tag" && split != "none" {
-				return misusef("--split is tag or none, not %q", split)
-			}
-			o.MaxSchema, o.OneFile = int(size), split == "none"
-			o.Source, o.Stdin = args[0], cmd.InOrStdin()
-			return f.importOpenAPI(cmd, o)
+			return f.write(cmd, r)
 		},
 	}
 	f.registerOutput(cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&o.Name, "name", "", "`NAME` of the connection; by default from the title")
-	flags.StringSliceVar(&o.Tags, "tag", nil, "only operations with one of these `TAGS`")
-	flags.StringSliceVar(&o.Paths, "path", nil, "only operations whose path matches one of these `PATTERNS`")
-	flags.StringSliceVar(&o.Ops, "op", nil, "only operations whose operationId matches one of these `PATTERNS`")
-	flags.StringSliceVar(&o.Methods, "method", nil, "only operations with one of these `METHODS`")
-	flags.StringSliceVar(&o.NotTags, "not-tag", nil, "no operations with one of these `TAGS`")
-	flags.StringSliceVar(&o.NotPaths, "not-path", nil, "no operations whose path matches one of these `PATTERNS`")
-	flags.StringSliceVar(&o.NotOps, "not-op", nil, "no operations whose operationId matches one of these `PATTERNS`")
-	flags.BoolVar(&o.ReadOnly, "read-only", false, "only GET and HEAD")
-	flags.BoolVar(&o.Deprecated, "deprecated", false, "also deprecated operations and parameters")
-	flags.BoolVar(&o.All, "all", false, "import everything, however large it is")
-	flags.IntVar(&o.Flatten, "flatten", o.Flatten, "members up to which each member of a JSON body is an input")
-	flags.IntVar(&o.Depth, "depth", o.Depth, "levels of a schema; what is deeper becomes any")
-	flags.StringVar(&maxSchema, "max-schema", "8KiB", "`SIZE` of an input schema; what exceeds it becomes any")
-	flags.IntVar(&o.MaxTokens, "max-tokens", o.MaxTokens, "estimated tokens of all tools that need no selection")
-	flags.BoolVar(&o.NoPaginate, "no-paginate", false, "read one page of a list, also where the next one is known")
-	flags.StringVar(&split, "split", "tag", "files: one for each tag, or none for a single one")
-	flags.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`HOSTS` that may be read besides that of the document")
-	flags.StringVar(&o.Root, "root", "", "`DIRECTORY` that references between files may not leave")
-	flags.StringSliceVar(&renames, "rename", nil, "names of tools, `OLD=NEW`")
+	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the tool; by default from the method and the path")
 	return cmd
 }
 
-func (f *importFlags) importOpenAPI(cmd *cobra.Command, o openapi.Options) error {
-	o.Check = func(files map[string][]byte) ([]openapi.Mistake, error) { return checkImported(cmd, files) }
-	stop := showSpinner(cmd.ErrOrStderr(), "reading "+openapi.Redacted(o.Source))
-	r, err := openapi.Import(cmd.Context(), o)
-	stop()
-	if tooMany, ok := errors.AsType[*openapi.TooMany](err); ok {
-		if f.asJSON {
-			if err := printJSON(cmd.OutOrStdout(), tooMany); err != nil {
-				return err
+func importToolboxCommand() *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "toolbox FILE",
+		Short: "Write the tools of an MCP Toolbox for Databases",
+		Long: `Write the sources, tools, toolsets and prompts of a configuration (YAML) of the MCP
+Toolbox for Databases, also of its prebuilt sets for PostgreSQL, MySQL and SQLite.
+Markers in statements become bound values; a password becomes a secret, and its value
+is not written. A tool that cannot be mapped is left out, and the report says why.`,
+		Example: `  hatchel import toolbox tools.yaml -o ./tools
+  hatchel import toolbox tools.yaml -o ./tools --update`,
+		Args: oneArg("import toolbox requires a file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			src, err := os.ReadFile(args[0])
+			if err != nil {
+				return failf("%s cannot be read: %s", args[0], reason(err))
 			}
-		} else {
-			fmt.Fprint(cmd.OutOrStdout(), tooMany.Table(o.Source))
-		}
+			r, err := toolbox.Import(filepath.Base(args[0]), src, checkBlocks)
+			if err != nil {
+				return failf("%s", reason(err))
+			}
+			return f.write(cmd, r)
+		},
 	}
-	if err != nil {
-		return failf("%s", err)
-	}
-	return f.write(cmd, r)
+	f.registerOutput(cmd)
+	return cmd
 }
 
-// checkImported compiles generated files in a directory of their own, without their secrets, and returns what validate
-// would report.
-func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []openapi.Mistake, err error) {
-	dir, err := os.MkdirTemp("", "hatchel-import-*")
+// checkBlocks reports the first mistake of blocks, as if every environment variable was set.
+func checkBlocks(blocks ...string) error {
+	dir, err := os.MkdirTemp("", "hatchel-import-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.RemoveAll(dir)
-	for name, src := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), src, 0o600); err != nil {
-			return nil, err
+	if err := os.WriteFile(filepath.Join(dir, "import.hcl"), []byte(strings.Join(blocks, "\n")), 0o600); err != nil {
+		return err
+	}
+	_, diags := hcl.Load(os.DirFS(dir), all.Set().Kinds(), hcl.Options{
+		Dir: dir, Getenv: func(string) (string, bool) { return "1", true },
+	})
+	for _, d := range diags {
+		if d.Severity == hcl.Error {
+			return errors.New(d.Summary + ": " + d.Detail)
 		}
 	}
-	load := loadFlags{inspect: true}
-	folder, err := load.compile(cmd.Context(), dir, io.Discard)
+	return nil
+}
+
+func importSchemaCommand() *cobra.Command {
+	var f importFlags
+	var load loadFlags
+	var o dbschema.Options
+	cmd := &cobra.Command{
+		Use:   "schema CONNECTION",
+		Short: "Write tools for the tables of a database",
+		Long: `Write tools for the tables of a database to a configuration directory that has a
+connection to it: list_TABLE with filters by indexed columns, and get_TABLE by its key;
+with --writes also insert_TABLE and update_TABLE. Comments of the database become
+descriptions, and enumerations and CHECK (… IN …) become the values of an input.
+The database is only read. CONNECTION is a name, or kind.name as in postgres.desk.`,
+		Example: `  hatchel import schema desk
+  hatchel import schema ledger -C ./tools --table 'invoices,orders_*' --writes
+  hatchel import schema desk --update`,
+		Args: oneArg("import schema requires the name of a connection"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := importSchema(cmd, args[0], f.dir, &load, o)
+			if err != nil {
+				return err
+			}
+			return f.write(cmd, r)
+		},
+	}
+	load.register(cmd)
+	dirFlag(cmd, &f.dir)
+	f.register(cmd)
+	cmd.Flags().StringSliceVar(&o.Tables, "table", nil,
+		"only tables whose name or schema.name matches one of these `PATTERNS`, as in invoices,orders_*")
+	cmd.Flags().BoolVar(&o.Writes, "writes", false, "also write tools that insert and update")
+	cmd.Flags().BoolVar(&o.All, "all", false, "write more than 40 tools without --table")
+	return cmd
+}
+
+// importSchema reads the catalog of the database of a connection.
+func importSchema(
+	cmd *cobra.Command, name, dir string, load *loadFlags, o dbschema.Options,
+) (*importer.Result, error) {
+	folder, err := load.decode(dir, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
-	if folder.generation != nil {
-		folder.generation.Close()
+	if folder.diags.HasErrors() {
+		folder.print(cmd.ErrOrStderr())
+		return nil, failf("%s has %s", folderName(dir), countDiagnostics(folder.diags))
 	}
-	for _, d := range folder.diags {
-		mistakes = append(mistakes, openapi.Mistake{File: d.Subject.File, Text: d.Summary + ": " + d.Detail})
+	conn, err := findDatabase(folder.config.Connections, name)
+	if err != nil {
+		return nil, err
 	}
-	return mistakes, nil
+	if o.Kind, o.Connection = conn.Kind, conn.Name; o.Writes && sql.ReadOnly(conn.Config) {
+		return nil, misusef("connection %q has mode = \"ro\", so --writes is not possible with it", conn.Name)
+	}
+	var cleanups []func() error
+	defer func() {
+		for _, cleanup := range slices.Backward(cleanups) {
+			_ = cleanup() // nothing was changed
+		}
+	}()
+	connector, _ := all.Set().Connector(conn.Kind)
+	handle, err := connector.Open(cmd.Context(), conn, adapters.Env{
+		Dir: folder.dir, Log: slog.New(slog.DiscardHandler), Version: release(), Inspect: true,
+		Defer: func(cleanup func() error) { cleanups = append(cleanups, cleanup) },
+	})
+	if err != nil {
+		return nil, failf("connection %q cannot be opened: %s", conn.Name, reason(err))
+	}
+	defer showSpinner(cmd.ErrOrStderr(), "reading the tables of "+conn.Name)()
+	query := func(ctx context.Context, text string) ([]map[string]any, error) { return sql.Query(ctx, handle, text) }
+	r, err := dbschema.Import(cmd.Context(), query, o)
+	if err != nil {
+		return nil, failf("%s", reason(err))
+	}
+	return r, nil
+}
+
+// findDatabase returns the connection with a name, or with a kind and a name.
+func findDatabase(connections []*hcl.Connection, name string) (*hcl.Connection, error) {
+	var found []*hcl.Connection
+	var names []string
+	for _, c := range connections {
+		full := c.Kind + "." + c.Name
+		if c.Kind != "postgres" && c.Kind != "mysql" && c.Kind != "sqlite" {
+			continue
+		}
+		names = append(names, full)
+		if name == c.Name || name == full {
+			found = append(found, c)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil, misusef(`there is no connection to a database; hatchel init --from postgres, mysql or sqlite ` +
+			`writes one`)
+	case len(found) == 0:
+		return nil, misusef("there is no connection %q to a database; there is %s", name, strings.Join(names, ", "))
+	case len(found) > 1:
+		return nil, misusef("%q names several connections: %s", name, strings.Join(names, ", "))
+	case found[0].Incomplete():
+		return nil, failf("connection %q needs a value that is missing", name)
+	}
+	return found[0], nil
 }

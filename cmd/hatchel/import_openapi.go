@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"hatchel/cmd/hatchel/importer/openapi"
+	"hatchel/hcl/decode"
+)
+
+func importOpenAPICommand() *cobra.Command {
+	var f importFlags
+	o := openapi.Defaults()
+	var maxSchema string
+	var renames []string
+	var split string
+	cmd := &cobra.Command{
+		Use:   "openapi FILE|URL|-",
+		Short: "Write tools for the operations of an OpenAPI document",
+		Long: `Write tools for the operations of an OpenAPI document (3.x, or Swagger 2.0), in JSON
+or YAML, with the connections, variables and secrets that they need. Select operations
+by tag, path, operationId or method: a model reads every tool, so more than 40 tools or
+25,000 tokens are refused without a selection or --all.
+
+In patterns * is any text without a slash, and ** any text. A document from a URL must
+have a public address, and can refer to other documents of its host only; --allow-host
+allows a host, also a private one. References between files cannot leave the directory
+of the document, or --root.`,
+		Example: `  hatchel import openapi shop.yaml -o tools --tag orders
+  hatchel import openapi https://api.example.com/openapi.json -o tools --path '/orders/**' --read-only
+  hatchel import openapi shop.yaml -o tools --tag orders --update`,
+		Args: oneArg("import openapi requires a file, a URL, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if o.Rename, err = splitPairs("rename", renames); err != nil {
+				return err
+			}
+			size, ok := decode.ParseSize(maxSchema)
+			if !ok || size < 256 || size > 1<<20 {
+				return misusef("--max-schema is a size from 256B to 1MiB, such as 8KiB, not %q", maxSchema)
+			}
+			if split != "tag" && split != "none" {
+				return misusef("--split is tag or none, not %q", split)
+			}
+			o.MaxSchema, o.OneFile = int(size), split == "none"
+			o.Source, o.Stdin = args[0], cmd.InOrStdin()
+			return f.importOpenAPI(cmd, o)
+		},
+	}
+	f.registerOutput(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&o.Name, "name", "", "`NAME` of the connection; by default from the title")
+	flags.StringSliceVar(&o.Tags, "tag", nil, "only operations with one of these `TAGS`")
+	flags.StringSliceVar(&o.Paths, "path", nil, "only operations whose path matches one of these `PATTERNS`")
+	flags.StringSliceVar(&o.Ops, "op", nil, "only operations whose operationId matches one of these `PATTERNS`")
+	flags.StringSliceVar(&o.Methods, "method", nil, "only operations with one of these `METHODS`")
+	flags.StringSliceVar(&o.NotTags, "not-tag", nil, "no operations with one of these `TAGS`")
+	flags.StringSliceVar(&o.NotPaths, "not-path", nil, "no operations whose path matches one of these `PATTERNS`")
+	flags.StringSliceVar(&o.NotOps, "not-op", nil, "no operations whose operationId matches one of these `PATTERNS`")
+	flags.BoolVar(&o.ReadOnly, "read-only", false, "only GET and HEAD")
+	flags.BoolVar(&o.Deprecated, "deprecated", false, "also deprecated operations and parameters")
+	flags.BoolVar(&o.All, "all", false, "import everything, however large it is")
+	flags.IntVar(&o.Flatten, "flatten", o.Flatten, "members up to which each member of a JSON body is an input")
+	flags.IntVar(&o.Depth, "depth", o.Depth, "levels of a schema; what is deeper becomes any")
+	flags.StringVar(&maxSchema, "max-schema", "8KiB", "`SIZE` of an input schema; what exceeds it becomes any")
+	flags.IntVar(&o.MaxTokens, "max-tokens", o.MaxTokens, "estimated tokens of all tools that need no selection")
+	flags.BoolVar(&o.NoPaginate, "no-paginate", false, "read one page of a list, also where the next one is known")
+	flags.StringVar(&split, "split", "tag", "files: one for each tag, or none for a single one")
+	flags.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`HOSTS` that may be read besides that of the document")
+	flags.StringVar(&o.Root, "root", "", "`DIRECTORY` that references between files may not leave")
+	flags.StringSliceVar(&renames, "rename", nil, "names of tools, `OLD=NEW`")
+	return cmd
+}
+
+func (f *importFlags) importOpenAPI(cmd *cobra.Command, o openapi.Options) error {
+	o.Check = func(files map[string][]byte) ([]openapi.Mistake, error) { return checkImported(cmd, files) }
+	stop := showSpinner(cmd.ErrOrStderr(), "reading "+openapi.Redacted(o.Source))
+	r, err := openapi.Import(cmd.Context(), o)
+	stop()
+	if tooMany, ok := errors.AsType[*openapi.TooMany](err); ok {
+		if f.asJSON {
+			if err := printJSON(cmd.OutOrStdout(), tooMany); err != nil {
+				return err
+			}
+		} else {
+			fmt.Fprint(cmd.OutOrStdout(), tooMany.Table(o.Source))
+		}
+	}
+	if err != nil {
+		return failf("%s", err)
+	}
+	return f.write(cmd, r)
+}
+
+// checkImported compiles generated files in a directory of their own, without their secrets, and returns what validate
+// would report.
+func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []openapi.Mistake, err error) {
+	dir, err := os.MkdirTemp("", "hatchel-import-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for name, src := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), src, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	load := loadFlags{inspect: true}
+	folder, err := load.compile(cmd.Context(), dir, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	if folder.generation != nil {
+		folder.generation.Close()
+	}
+	for _, d := range folder.diags {
+		mistakes = append(mistakes, openapi.Mistake{File: d.Subject.File, Text: d.Summary + ": " + d.Detail})
+	}
+	return mistakes, nil
+}
