@@ -84,7 +84,7 @@ func TestARequestIsServedByTheConfigurationThatKnowsWhoMadeIt(t *testing.T) {
 	check("nobody, where somebody is known", nobody, false)
 	check("ada", ada, true)
 	check("who has started the process", &mcp.Caller{Revision: mcp.Revision20260728}, true)
-	load(t, h, tool+strings.ReplaceAll(tool, `"t"`, `"u"`)+apiKeyBlock("ada", "the key of ada 012345"))
+	load(t, h, tool+anotherTool+apiKeyBlock("ada", "the key of ada 012345"))
 	check("ada, after a reload", ada, true)
 	load(t, h, tool+apiKeyBlock("ada", "another key of ada 012345"))
 	check("ada with the key before", ada, false)
@@ -92,12 +92,14 @@ func TestARequestIsServedByTheConfigurationThatKnowsWhoMadeIt(t *testing.T) {
 	check("ada, where nobody is asked", ada, false)
 }
 
+const anotherTool = "tool \"another\" {\n description = \"Another tool.\"\n text = \"x\"\n}\n"
+
 func TestWhoStandsNoMoreIsLetGoAtTheReload(t *testing.T) {
 	const tool = "tool \"t\" {\n description = \"A tool.\"\n text = \"x\"\n}\n"
 	h := newHost(t, tool+apiKeyBlock("ada", "the key of ada 012345"))
 	ada, let := authenticateKey(t, h, "the key of ada 012345").Identity, &departures{}
 	h.SetNotifier(let)
-	load(t, h, tool+strings.ReplaceAll(tool, `"t"`, `"u"`)+apiKeyBlock("ada", "the key of ada 012345"))
+	load(t, h, tool+anotherTool+apiKeyBlock("ada", "the key of ada 012345"))
 	if !let.stands(ada) || let.stands(nil) {
 		t.Error("ada was let go, or nobody was not")
 	}

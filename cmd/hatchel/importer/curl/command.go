@@ -101,7 +101,8 @@ var reported = map[string]bool{
 	"insecure": false, "cacert": true, "cert": true, "key": true, "proxy": true, "connect-timeout": true,
 	"resolve": true, "retry": true, "digest": false, "ntlm": false, "negotiate": false, "cookie-jar": true,
 	"upload-file": true,
-	"range":       true, "limit-rate": true, "aws-sigv4": true, "interface": true, "unix-socket": true, "connect-to": true,
+	"range":       true, "limit-rate": true, "aws-sigv4": true,
+	"interface": true, "unix-socket": true, "connect-to": true,
 	"max-redirs": true, "retry-delay": true, "retry-max-time": true, "proxy-user": true, "noproxy": true,
 	"location-trusted": false,
 }

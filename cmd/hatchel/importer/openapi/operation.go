@@ -272,10 +272,14 @@ func (g *generator) describe(op *operation) {
 		description = op.item.get("description").text()
 	}
 	text := ""
-	if importer.Hidden(description) {
-		g.lose(op, "description left out", "it has characters that a reviewer cannot see", op.node.get("description"))
+	if why := suspicious(description); why != "" {
+		g.lose(op, "description left out", why, op.node.get("description"))
 	} else {
 		text = plainText(description, 600)
+	}
+	if why := suspicious(summary); why != "" {
+		g.lose(op, "summary left out", why, op.node.get("summary"))
+		summary = ""
 	}
 	op.title = strings.TrimRight(summary, ".")
 	if s := op.custom.get("title").text(); s != "" {

@@ -128,6 +128,10 @@ func (g *generator) parameter(op *operation, n node, in string) error {
 		}
 	}
 	text := plainText(n.get("description").text(), textCaps[0])
+	if why := suspicious(text); why != "" {
+		g.lose(op, "description left out", why, n)
+		text = ""
+	}
 	p.input = op.addInput(p.wire, in, p.schema, required, text)
 	p.input.param, p.input.fallback = p, in == "query"
 	op.addParameter(p)

@@ -23,6 +23,7 @@ const (
 	mapKind     kind = "map"
 	objectKind  kind = "object"
 	fileKind    kind = "file"
+	oneOfKind   kind = "one_of" // of a tree
 )
 
 // schema is a schema of the document, read. Schemas refer to each other and may form cycles; see shrink.

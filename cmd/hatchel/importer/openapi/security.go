@@ -25,9 +25,10 @@ type connection struct {
 // connections are those of one import.
 type connections struct {
 	*generator
-	all     []*connection
-	byKey   map[string]*connection
-	secrets []*secret
+	all      []*connection
+	required *bool // once usesSecurity was asked
+	byKey    map[string]*connection
+	secrets  []*secret
 }
 
 // secret is one secret block.
@@ -138,12 +139,14 @@ func (c *connections) requirement(op *operation) (schemes, scopes []string) {
 	return schemes, scopes
 }
 
-// usesSecurity reports whether the document or an operation requires a scheme.
+// usesSecurity reports whether the document or a selected operation requires a scheme.
 func (c *connections) usesSecurity() bool {
-	if c.doc.has("security") {
-		return true
+	if c.required == nil {
+		required := c.doc.has("security") ||
+			slices.ContainsFunc(c.operations, func(op *operation) bool { return op.node.has("security") })
+		c.required = &required
 	}
-	return slices.ContainsFunc(c.operations, func(op *operation) bool { return op.node.has("security") })
+	return *c.required
 }
 
 func (c *connections) schemesOfDocument() node {

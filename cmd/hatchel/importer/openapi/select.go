@@ -102,7 +102,13 @@ func appendTree(dst []byte, t *tree) []byte {
 			parts = append(parts, `"`+name+`":`+v)
 		}
 	}
-	if t.kind != anyKind {
+	if t.kind == oneOfKind {
+		var options []string
+		for _, o := range t.options {
+			options = append(options, string(appendTree(nil, o)))
+		}
+		add("anyOf", "["+strings.Join(options, ",")+"]")
+	} else if t.kind != anyKind {
 		add("type", `"`+strings.NewReplacer("list", "array", "set", "array", "map", "object", "bool", "boolean", "file",
 			"object").Replace(string(t.kind))+`"`)
 	}

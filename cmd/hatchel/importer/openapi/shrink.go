@@ -17,8 +17,9 @@ type tree struct {
 	text    string
 	members []*branch
 	elem    *tree
-	cut     string // why the tree is any; empty if it is whole
-	named   bool   // the whole component, as every other tool has it
+	options []*tree // of one_of
+	cut     string  // why the tree is any; empty if it is whole
+	named   bool    // the whole component, as every other tool has it
 	hasFile bool
 	ownText bool // the description is that of the input
 	cap     int  // of the description
@@ -142,8 +143,11 @@ func (x *expander) leaf(s *schema, path string, above []*yaml.Node, optional int
 	}
 	t.hasFile = s.kind == fileKind
 	if s.kind == anyKind && len(s.alternatives) > 1 {
-		t.text = strings.TrimSpace(ended(t.text) + " " + describeAlternatives(s))
-		x.lose(s, path, "alternatives became any", describeAlternatives(s))
+		if t.kind = oneOfKind; !x.json || len(s.alternatives) > maxAlternatives {
+			t.kind = anyKind
+			t.text = strings.TrimSpace(ended(t.text) + " " + describeAlternatives(s))
+			x.lose(s, path, "alternatives became any", describeAlternatives(s))
+		}
 	}
 	for _, l := range s.losses {
 		x.lose(s, path, l.Kind, l.Detail)
@@ -155,8 +159,11 @@ func (x *expander) leaf(s *schema, path string, above []*yaml.Node, optional int
 	return t
 }
 
+// maxAlternatives is the number of alternatives up to which a value is one_of them.
+const maxAlternatives = 8
+
 func (t *tree) isContainer() bool {
-	return t.kind == objectKind || t.kind == listKind || t.kind == setKind || t.kind == mapKind
+	return t.kind == oneOfKind || t.kind == objectKind || t.kind == listKind || t.kind == setKind || t.kind == mapKind
 }
 
 func (x *expander) lose(s *schema, path, kind, detail string) {
@@ -206,6 +213,15 @@ func (x *expander) grow(p *pendingTree) {
 		if len(t.members) == 0 {
 			t.kind, t.elem = mapKind, &tree{schema: &schema{kind: anyKind}, kind: anyKind}
 		}
+	case oneOfKind:
+		x.used += 12
+		for _, sub := range s.alternatives {
+			if o := x.leaf(sub, p.path, above, p.optional+1); !slices.ContainsFunc(t.options, func(other *tree) bool {
+				return o.schema.identity() == other.schema.identity()
+			}) {
+				t.options = append(t.options, o)
+			}
+		}
 	default:
 		x.used += 12
 		t.elem = x.leaf(s.elem, p.path, above, p.optional)
@@ -224,7 +240,7 @@ func (x *expander) grow(p *pendingTree) {
 }
 
 func (p *pendingTree) isBelow(t *tree) bool {
-	return t.elem == p.tree || slices.ContainsFunc(t.members, func(b *branch) bool { return b.tree == p.tree })
+	return t.elem == p.tree || slices.Contains(t.options, p.tree) || slices.ContainsFunc(t.members, func(b *branch) bool { return b.tree == p.tree })
 }
 
 // cutTree makes a container any, or a list or map of any.
@@ -247,7 +263,12 @@ func (x *expander) cutTree(p *pendingTree, why string) {
 		}
 		names = "An object with " + strings.TrimPrefix(names, ", ") + "."
 	}
-	t.cut, t.members, t.elem = why, nil, nil
+	t.cut, t.members, t.elem, t.options = why, nil, nil, nil
+	if t.kind == oneOfKind {
+		t.kind = anyKind
+		t.text = strings.TrimSpace(ended(t.text) + " " + describeAlternatives(p.source))
+		return
+	}
 	if t.kind == objectKind {
 		t.kind = anyKind
 		t.text = strings.TrimSpace(ended(t.text) + " " + names)
@@ -269,6 +290,10 @@ func (s *schema) identity() *yaml.Node {
 func (s *schema) plainText() string {
 	if s.plain == nil {
 		text := plainText(s.text, textCaps[0])
+		if why := suspicious(text); why != "" {
+			s.lose("description left out", why)
+			text = ""
+		}
 		if text == "" && s.kind != objectKind {
 			text = plainText(s.title, 100)
 		}
@@ -316,6 +341,9 @@ func (t *tree) isWhole() bool {
 		return false
 	}
 	if t.elem != nil && !t.elem.isWhole() {
+		return false
+	}
+	if slices.ContainsFunc(t.options, func(o *tree) bool { return !o.isWhole() }) {
 		return false
 	}
 	return !slices.ContainsFunc(t.members, func(b *branch) bool { return !b.tree.isWhole() })

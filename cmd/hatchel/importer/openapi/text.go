@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/hcl/injection"
 )
 
 var (
@@ -107,4 +108,18 @@ func words(s string) []string {
 	}
 	flush()
 	return all
+}
+
+// suspicious says why a text of the document is not shown to models, or "".
+func suspicious(text string) string {
+	if len(text) > maxRead {
+		text = text[:maxRead]
+	}
+	if found := injection.Hidden(text); len(found) > 0 {
+		return "it has characters that a reviewer cannot see"
+	}
+	if found := injection.Steering(text); len(found) > 0 {
+		return "it instructs models"
+	}
+	return ""
 }

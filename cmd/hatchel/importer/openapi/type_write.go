@@ -60,7 +60,8 @@ func (w *typeWriter) typ(t *tree) string {
 // inPlace writes a type that is not a reference to a type block.
 func (w *typeWriter) inPlace(t *tree) string {
 	typ := w.bare(t)
-	if t.nullable && t.kind != anyKind {
+	if t.nullable && t.kind != anyKind && typ != "any" && !strings.HasPrefix(typ, "any(") &&
+		!strings.HasPrefix(typ, "nullable(") {
 		return "nullable(" + typ + ")"
 	}
 	return typ
@@ -73,7 +74,19 @@ func (w *typeWriter) bare(t *tree) string {
 		first = append(first, w.typ(t.elem))
 	case objectKind:
 		first = append(first, w.object(t))
+	case oneOfKind:
+		options := w.options(t)
+		switch {
+		case len(options) == 1:
+			return options[0]
+		case options == nil:
+			return call(string(anyKind), described(strings.TrimSpace(ended(t.text)+" "+describeAlternatives(t.schema))))
+		}
+		return call("one_of", append(options, described(t.text)...))
 	case fileKind:
+		if t.text == "" {
+			return "file"
+		}
 		return call("file", described(t.text))
 	}
 	if t.kind == stringKind && len(t.enum) > 0 && t.text == "" && t.enumTitles == nil && !hasSentence(t.enum) {
@@ -90,6 +103,19 @@ func (w *typeWriter) bare(t *tree) string {
 		return string(t.kind)
 	}
 	return call(string(t.kind), args)
+}
+
+// options returns the different alternatives of a one_of, or nil if any value is one.
+func (w *typeWriter) options(t *tree) (all []string) {
+	for _, o := range t.options {
+		if o.kind == anyKind {
+			return nil
+		}
+		if typ := w.typ(o); !slices.Contains(all, typ) {
+			all = append(all, typ)
+		}
+	}
+	return all
 }
 
 func described(text string) []string {

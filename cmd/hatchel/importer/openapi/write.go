@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
-	"hatchel/hcl/syntax"
 )
 
 // maxFileSize is the size up to which tools of one tag share a file.
@@ -40,11 +39,7 @@ func (g *generator) write() error {
 	return nil
 }
 
-// add adds a block, formatted.
 func (g *generator) add(file, text, origin string) {
-	if formatted, diags := syntax.Format(file, []byte(text+"\n")); !diags.HasErrors() {
-		text = strings.TrimRight(string(formatted), "\n")
-	}
 	g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Text: text, Origin: origin})
 }
 
@@ -186,6 +181,9 @@ func (g *generator) nameTypes() {
 		}
 		if t.elem != nil {
 			walk(t.elem, false)
+		}
+		for _, o := range t.options {
+			walk(o, false)
 		}
 	}
 	for _, op := range g.operations {

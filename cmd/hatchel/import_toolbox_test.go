@@ -1,0 +1,121 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAToolboxOfAServerWorks(t *testing.T) {
+	eachImportDatabase(t, func(t *testing.T, d *importDatabase) {
+		if d.kind == "mysql" {
+			d.env = "DSN=mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(strings.TrimPrefix(d.env, "DSN="))
+		}
+		u, err := url.Parse(strings.TrimPrefix(d.env, "DSN="))
+		if err != nil {
+			t.Fatal(err)
+		}
+		password, _ := u.User.Password()
+		source := "    kind: " + d.kind + "\n    host: " + u.Hostname() + "\n    port: " + u.Port() + "\n    database: " +
+			strings.Trim(u.Path, "/") + "\n    user: " + u.User.Username() + "\n"
+		if password != "" {
+			source += "    password: ${DB_PASSWORD}\n"
+		}
+		if d.kind == "postgres" {
+			source += "    queryParams: {sslmode: disable, search_path: import_test}\n"
+		}
+		if d.kind == "sqlite" {
+			source = "    kind: sqlite\n    database: " + filepath.Join(d.dir, "db.sqlite") + "\n"
+		}
+		marker := map[string]string{"postgres": "$1::int"}[d.kind]
+		if marker == "" {
+			marker = "?"
+		}
+		d.create(t, "toolbox_items", "CREATE TABLE toolbox_items (id integer)")
+		d.dir = t.TempDir()
+		d.env = "DB_PASSWORD=" + password
+		d.write(t, "tools.yaml", `sources:
+  db:
+`+source+`tools:
+  execute_sql: {kind: `+d.kind+`-execute-sql, source: db, description: Run SQL.}
+  list_tables: {kind: `+d.kind+`-list-tables, source: db}
+  insert_item:
+    kind: `+d.kind+`-sql
+    source: db
+    description: Insert an item.
+    statement: INSERT INTO toolbox_items (id) VALUES (`+marker+`);
+    parameters: [{name: id, type: integer, description: Its number, minValue: 1}]
+  get_item:
+    kind: `+d.kind+`-sql
+    source: db
+    description: Get an item.
+    statement: |
+      SELECT id, '`+"${x} {y}"+`' AS text FROM {{.table}} WHERE id = `+marker+`;
+    parameters: [{name: id, type: integer}]
+    templateParameters: [{name: table, type: string, allowedValues: [toolbox_items]}]
+  get_query_plan:
+    kind: `+d.kind+`-sql
+    source: db
+    description: Explain a statement.
+    statement: EXPLAIN {{.query}}
+    templateParameters: [{name: query, type: string}]
+toolsets:
+  all: [execute_sql, list_tables, insert_item, get_item, get_query_plan]
+`)
+		yaml := filepath.Join(d.dir, "tools.yaml")
+		report := d.run(t, "import", "toolbox", yaml, "-o", d.dir)
+		if !strings.Contains(report, "5 tools") || strings.Contains(report, "left out") {
+			t.Errorf("the report is\n%s", report)
+		}
+		d.mustHold(t)
+		call := func(args ...string) string { return d.run(t, append([]string{"call", "-C", d.dir}, args...)...) }
+		call("insert_item", "--arg", "id=7")
+		if got := call("get_item", "--arg", "id=7", "--arg", "table=toolbox_items"); !strings.Contains(got, "${x} {y}") {
+			t.Errorf("get_item gives %s", got)
+		}
+		call("get_query_plan", "--arg", "query=SELECT 1")
+		if out, err := d.tryRun(t, "call", "-C", d.dir, "execute_sql", "--arg", "sql=DELETE FROM toolbox_items"); err == nil {
+			t.Errorf("execute_sql has written: %s", out)
+		}
+		before, _ := os.ReadFile(filepath.Join(d.dir, "db_tools.hcl"))
+		d.run(t, "import", "toolbox", yaml, "-o", d.dir, "--update")
+		if after, _ := os.ReadFile(filepath.Join(d.dir, "db_tools.hcl")); string(after) != string(before) {
+			t.Errorf("the second import has changed the file:\n%s", after)
+		}
+	})
+}
+
+func TestWhatAToolboxLosesIsReported(t *testing.T) {
+	d := &importDatabase{kind: "sqlite", dir: t.TempDir()}
+	d.write(t, "tools.yaml", `
+sources:
+  db: {kind: postgres, host: 127.0.0.1, user: u, password: hunter2secret}
+  big: {kind: bigquery}
+tools:
+  two: {kind: postgres-sql, source: db, description: Two., statement: "SELECT 1; SELECT 2"}
+  glued: {kind: postgres-sql, source: db, description: Glued., statement: "SELECT * FROM t_$1", parameters: [{name: a, type: string}]}
+  big_sql: {kind: bigquery-sql, source: big, statement: SELECT 1}
+  good: {kind: postgres-sql, source: db, description: Good., statement: SELECT 1 AS a}
+toolsets: {all: [two, good]}
+`)
+	report := d.run(t, "import", "toolbox", filepath.Join(d.dir, "tools.yaml"), "-o", d.dir)
+	for _, want := range []string{
+		"two: tool left out: More than one statement", "glued: tool left out", "big_sql: tool left out", "big: source left out",
+		"all: fewer tools in a toolset", "DB_PASSWORD", "1 tool;",
+	} {
+		if !strings.Contains(report, want) {
+			t.Errorf("the report lacks %q:\n%s", want, report)
+		}
+	}
+	names, _ := filepath.Glob(filepath.Join(d.dir, "*"))
+	for _, name := range names {
+		src, _ := os.ReadFile(name)
+		if filepath.Base(name) != "tools.yaml" && strings.Contains(string(src), "hunter2secret") {
+			t.Errorf("%s holds the password", name)
+		}
+	}
+	d.env = "DB_PASSWORD=x"
+	d.run(t, "validate", d.dir)
+}

@@ -1,0 +1,278 @@
+// Package toolbox generates tools from a configuration of the MCP Toolbox for Databases: sources, tools with
+// statements, toolsets and prompts, in one map or as documents.
+package toolbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"hatchel/cmd/hatchel/importer"
+)
+
+// maxSource is the maximum size of a configuration in bytes.
+const maxSource = 8 << 20
+
+// item is one source, tool, toolset or prompt.
+type item struct {
+	name string
+	line int
+	node *yaml.Node
+}
+
+// document is a configuration, by section.
+type document struct{ sources, tools, toolsets, prompts []item }
+
+// Check reports why the blocks are not valid together, or nil.
+type Check func(blocks ...string) error
+
+// Import generates the blocks of a configuration. name is that of its file, for the report.
+func Import(name string, src []byte, check Check) (*importer.Result, error) {
+	if len(src) > maxSource {
+		return nil, fmt.Errorf("%s is larger than %d MiB", name, maxSource>>20)
+	}
+	doc, err := read(src)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(doc.tools) == 0 {
+		return nil, fmt.Errorf("%s has no tools: it is no configuration of the Toolbox", name)
+	}
+	g := &generator{result: &importer.Result{Source: "toolbox"}, file: name, check: check, names: importer.Names{},
+		tools: map[string]string{}, declared: map[string]string{}}
+	g.readSources(doc.sources)
+	for _, t := range doc.tools {
+		g.addTool(t)
+	}
+	g.writeSources()
+	for _, s := range doc.toolsets {
+		g.addToolset(s)
+	}
+	for _, p := range doc.prompts {
+		g.addPrompt(p)
+	}
+	return g.result, nil
+}
+
+// read reads both forms of a configuration: sections of one document, and one document for each item.
+func read(src []byte) (*document, error) {
+	doc := new(document)
+	decoder := yaml.NewDecoder(bytes.NewReader(src))
+	for {
+		var root yaml.Node
+		err := decoder.Decode(&root)
+		if errors.Is(err, io.EOF) {
+			return doc, nil
+		}
+		if err != nil {
+			return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		if len(root.Content) == 0 || root.Content[0].Kind != yaml.MappingNode {
+			continue
+		}
+		top := root.Content[0]
+		var head struct{ Kind, Name string }
+		if top.Decode(&head) == nil && head.Kind != "" && head.Name != "" {
+			doc.add(head.Kind, item{head.Name, top.Line, top})
+			continue
+		}
+		for i := 0; i+1 < len(top.Content); i += 2 {
+			section := top.Content[i+1]
+			for j := 0; section.Kind == yaml.MappingNode && j+1 < len(section.Content); j += 2 {
+				key := section.Content[j]
+				doc.add(top.Content[i].Value, item{key.Value, key.Line, section.Content[j+1]})
+			}
+		}
+	}
+}
+
+func (d *document) add(section string, i item) {
+	switch strings.TrimSuffix(section, "s") {
+	case "source":
+		d.sources = append(d.sources, i)
+	case "tool":
+		d.tools = append(d.tools, i)
+	case "toolset":
+		d.toolsets = append(d.toolsets, i)
+	case "prompt":
+		d.prompts = append(d.prompts, i)
+	}
+}
+
+// generator generates the blocks.
+type generator struct {
+	result   *importer.Result
+	file     string
+	check    Check
+	names    importer.Names    // of tools
+	tools    map[string]string // names of generated tools by their names in the source
+	sources  []*source
+	declared map[string]string // variables and secrets by their names
+	order    []string          // of declared
+}
+
+func (g *generator) lose(name, kind, detail string, line int) {
+	g.result.Lose(name, kind, detail, fmt.Sprintf("%s:%d", g.file, line))
+}
+
+// tool is one tool as it is written.
+type tool struct {
+	Kind               string
+	Type               string
+	Source             string
+	Description        string
+	Statement          string
+	Parameters         []parameter
+	TemplateParameters []parameter `yaml:"templateParameters"`
+	AuthRequired       []string    `yaml:"authRequired"`
+}
+
+var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+
+// addTool adds the block of one tool, or reports why there is none.
+func (g *generator) addTool(i item) {
+	var t tool
+	if err := i.node.Decode(&t); err != nil {
+		g.lose(i.name, leftOut, "it cannot be read: "+strings.ReplaceAll(err.Error(), "\n", " "), i.line)
+		return
+	}
+	kind := t.Kind
+	if t.Type != "" {
+		kind = t.Type
+	}
+	s := g.source(t.Source)
+	if s == nil || s.dialect == "" {
+		g.lose(i.name, leftOut, fmt.Sprintf("its kind is %s, and its source %q has no counterpart", kind,
+			t.Source), i.line)
+		return
+	}
+	name := i.name
+	if !toolName.MatchString(name) {
+		name = importer.Identifier(name)
+		g.lose(i.name, "renamed", "to "+name, i.line)
+	}
+	name = g.names.Take(name, 64)
+	text, writes, err := g.toolText(name, kind, &t, s, i)
+	if err == nil {
+		needed := append(g.declarations(), s.block(s.connection, writes))
+		err = g.check(append(needed, text)...)
+	}
+	if err != nil {
+		g.lose(i.name, leftOut, err.Error(), i.line)
+		delete(g.names, name)
+		return
+	}
+	s.writes, s.used = s.writes || writes, true
+	g.tools[i.name] = name
+	g.result.Blocks = append(g.result.Blocks, importer.Block{
+		File: importer.FileName(s.name + "_tools"), Text: text, Origin: fmt.Sprintf("%s:%d", g.file, i.line),
+	})
+}
+
+const leftOut = "tool left out" // a kind of loss
+
+// toolText returns the block of a tool, and whether its statement writes.
+func (g *generator) toolText(name, kind string, t *tool, s *source, i item) (text string, writes bool, err error) {
+	if importer.Hidden(t.Description) {
+		g.lose(i.name, "description cleaned", "it has characters that a reviewer cannot see", i.line)
+	}
+	description := importer.Sentence(strings.ReplaceAll(t.Description, "`", "'"), 2000)
+	if !strings.HasSuffix(kind, "-sql") || strings.HasSuffix(kind, "-execute-sql") {
+		text, err = prebuiltTool(s, kind, name, description)
+		return text, false, err
+	}
+	b := newStatement(s.dialect, t)
+	sql, err := b.translate(t.Statement)
+	if err != nil {
+		return "", false, err
+	}
+	if description == "" {
+		description = strings.ReplaceAll(name, "_", " ") + "."
+		g.lose(i.name, "no description", "it was made of the name", i.line)
+	}
+	out := "tool " + importer.Quote(name) + " {\ndescription = " + importer.Quote(description) + "\n"
+	if len(t.AuthRequired) > 0 {
+		out += "allow = \"caller.subject != null\"\n"
+		g.lose(i.name, "authRequired",
+			"any caller who is known may call it: declare auth, and a policy if only some may", i.line)
+	}
+	for _, p := range slices.Concat(t.Parameters, t.TemplateParameters) {
+		if len(p.ExcludedValues) > 0 {
+			g.lose(i.name, "excludedValues", "of "+p.Name+": write a check", i.line)
+		}
+		if !b.used[p.Name] {
+			if len(p.AuthServices) == 0 {
+				g.lose(i.name, "parameter left out", p.Name+" is not used in the statement", i.line)
+			}
+			continue
+		}
+		if b.inputs[p.Name] != p.Name {
+			g.lose(i.name, "parameter renamed", p.Name+" is "+b.inputs[p.Name], i.line)
+		}
+		typ, err := p.inputType(b.template(p.Name) != nil)
+		if err != nil {
+			return "", false, fmt.Errorf("parameter %s: %w", p.Name, err)
+		}
+		out += "input " + importer.Quote(b.inputs[p.Name]) + " { type = " + typ + " }\n"
+	}
+	out += "\nsql " + importer.Quote(s.connection) + " {\n"
+	if b.byCaller != "" {
+		return out + "statement = " + b.byCaller + "\n}\n}\n", false, nil
+	}
+	verb := "query"
+	if writes = writesData(t.Statement); writes {
+		verb = "exec"
+	}
+	return out + verb + " = " + heredoc(sql) + "}\n}\n", writes, nil
+}
+
+// heredoc returns a template as a heredoc whose mark is no line of it.
+func heredoc(text string) string {
+	mark := "SQL"
+	for slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == mark }) {
+		mark += "_"
+	}
+	var out strings.Builder
+	out.WriteString("<<-" + mark + "\n")
+	for line := range strings.Lines(strings.Trim(text, "\n") + "\n") {
+		out.WriteString("      " + line)
+	}
+	return out.String() + "    " + mark + "\n"
+}
+
+// addToolset adds the block of one toolset.
+func (g *generator) addToolset(i item) {
+	var members []string
+	if i.node.Decode(&members) != nil {
+		var named struct{ Tools []string }
+		if err := i.node.Decode(&named); err != nil {
+			g.lose(i.name, "toolset left out", "it is no list of names", i.line)
+			return
+		}
+		members = named.Tools
+	}
+	var names []string
+	for _, m := range members {
+		if name := g.tools[m]; name != "" && !slices.Contains(names, importer.Quote(name)) {
+			names = append(names, importer.Quote(name))
+		}
+	}
+	if len(names) == 0 {
+		g.lose(i.name, "toolset left out", "none of its tools was imported", i.line)
+		return
+	}
+	if n := len(members) - len(names); n > 0 {
+		g.lose(i.name, "fewer tools in a toolset", fmt.Sprintf("%d of %d were not imported", n, len(members)), i.line)
+	}
+	text := "toolset " + importer.Quote(importer.Identifier(i.name)) + " {\n" +
+		"tools = [\n" + strings.Join(names, ",\n") + ",\n]\n}\n"
+	g.result.Blocks = append(g.result.Blocks, importer.Block{
+		File: "toolsets.hcl", Origin: fmt.Sprintf("%s:%d", g.file, i.line), Text: text,
+	})
+}

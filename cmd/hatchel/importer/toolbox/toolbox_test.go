@@ -1,0 +1,138 @@
+package toolbox
+
+import (
+	"strings"
+	"testing"
+
+	"hatchel/cmd/hatchel/importer"
+)
+
+func accept(...string) error { return nil }
+
+// toolOf imports one tool of a source of a kind and returns its block, or the reasons why there is none.
+func toolOf(t *testing.T, kind, body string) string {
+	t.Helper()
+	src := "sources:\n  db: {kind: " + kind + ", host: h, database: d}\ntools:\n  t:\n    source: db\n    description: A tool.\n" + body
+	r, err := Import("tools.yaml", []byte(src), accept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, b := range r.Blocks {
+		out.WriteString(b.Text)
+	}
+	for _, l := range r.Losses {
+		out.WriteString(l.Name + ": " + l.Kind + ": " + l.Detail + "\n")
+	}
+	return out.String()
+}
+
+func TestMarkersBecomeBoundValues(t *testing.T) {
+	for _, test := range []struct{ name, kind, body, want string }{
+		{"PostgreSQL counts", "postgres", "    kind: postgres-sql\n    statement: SELECT $2, $1, $1\n    parameters: [{name: a, type: string}, {name: b, type: integer}]\n",
+			"SELECT ${input.b}, ${input.a}, ${input.a}"},
+		{"MySQL takes them in order", "mysql", "    kind: mysql-sql\n    statement: SELECT ?, '?', ?\n    parameters: [{name: a, type: string}, {name: b, type: float}]\n",
+			"SELECT ${input.a}, '?', ${input.b}"},
+		{"SQLite knows names", "sqlite", "    kind: sqlite-sql\n    statement: SELECT :b, ?1\n    parameters: [{name: a, type: string}, {name: b, type: boolean}]\n",
+			"SELECT ${input.b}, ${input.a}"},
+		{"quotes, comments and dollar quotes are text", "postgres", "    kind: postgres-sql\n    statement: \"SELECT '$1', \\\"$1\\\", $$ $1 $$, $x$ $1 $x$, $1 /* $1 */ -- $1\"\n    parameters: [{name: a, type: string}]\n",
+			"SELECT '$1', \"$1\", $$ $1 $$, $x$ $1 $x$, ${input.a} /* $1 */ -- $1"},
+		{"interpolations of the source are text", "postgres", "    kind: postgres-sql\n    statement: \"SELECT '${secret.x} %{if true}'\"\n",
+			"SELECT '$${secret.x} %%{if true}'"},
+		{"a line that ends a heredoc", "postgres", "    kind: postgres-sql\n    statement: \"SELECT 1 AS\\nSQL\\n\"\n", "<<-SQL_\n"},
+		{"names of a list", "postgres", "    kind: postgres-sql\n    statement: SELECT * FROM {{.t}}\n    templateParameters: [{name: t, type: string, allowedValues: [a, b]}]\n",
+			"FROM ${ident(input.t)}"},
+		{"a template parameter in quotes is a value", "sqlite", "    kind: sqlite-sql\n    statement: \"SELECT CASE WHEN '{{.f}}' = 'x' THEN 1 END {{if .f}} + instr('{{.f}}', 'y') {{end}}\"\n    templateParameters: [{name: f, type: string, default: ''}]\n",
+			`WHEN ${input.f} = 'x' THEN 1 END %{if input.f != ""} + instr(${input.f}, 'y') %{endif}`},
+		{"free names are refused", "postgres", "    kind: postgres-sql\n    statement: SELECT * FROM {{.t}}\n    templateParameters: [{name: t, type: string}]\n",
+			"tool left out: template parameter t has no allowedValues"},
+		{"text in quotes with a hole is refused", "postgres", "    kind: postgres-sql\n    statement: \"SELECT 'a {{.t}}'\"\n    templateParameters: [{name: t, type: string, allowedValues: [a]}]\n",
+			"tool left out: a template parameter stands inside quotes"},
+		{"a statement of the caller only reads", "postgres", "    kind: postgres-sql\n    statement: \"EXPLAIN {{.q}};\"\n    templateParameters: [{name: q, type: string}]\n",
+			"statement = \"EXPLAIN ${input.q}\""},
+		{"a claim", "postgres", "    kind: postgres-sql\n    statement: SELECT $1\n    parameters: [{name: a, type: string, authServices: [{name: g, field: email}]}]\n",
+			"SELECT ${caller.claims.email}"},
+		{"writes", "postgres", "    kind: postgres-sql\n    statement: WITH x AS (SELECT 1) INSERT INTO t SELECT 1\n", "exec = "},
+		{"words in quotes do not write", "postgres", "    kind: postgres-sql\n    statement: WITH x AS (SELECT 'INSERT') SELECT 1\n", "query = "},
+		{"allowed patterns", "postgres", "    kind: postgres-sql\n    statement: SELECT $1\n    parameters: [{name: a, type: string, allowedValues: ['a.*', 'b+']}]\n",
+			`pattern = "^(?:a.*|b+)$"`},
+		{"a built-in kind without counterpart", "postgres", "    kind: postgres-vector-search\n", "there is no counterpart of the kind postgres-vector-search"},
+		{"a built-in kind", "mysql", "    kind: mysql-list-tables\n", "information_schema.TABLES"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := toolOf(t, test.kind, test.body); !strings.Contains(got, test.want) {
+				t.Errorf("got\n%s\nwithout %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDocumentsAreReadAsWellAsSections(t *testing.T) {
+	const src = `
+kind: sources
+name: db
+type: postgres
+host: h
+database: d
+user: u
+password: hunter2secret
+---
+kind: tools
+name: one
+type: postgres-sql
+source: db
+description: One.
+statement: SELECT 1
+---
+kind: toolsets
+name: all
+tools: [one]
+`
+	r, err := Import("tools.yaml", []byte(src), accept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, b := range r.Blocks {
+		out.WriteString(b.Text)
+	}
+	for _, want := range []string{`tool "one"`, `toolset "all"`, `secret "db_password" { env = "DB_PASSWORD" }`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the blocks lack %s:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "hunter2secret") {
+		t.Errorf("the password is written:\n%s", out.String())
+	}
+}
+
+func TestWhatIsNoConfigurationIsRefused(t *testing.T) {
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'k'; c++ {
+		bomb += string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+string(c-1)+",", 9), ",") + "]\n"
+	}
+	for _, src := range []string{"", "a: b", "[", "tools: 1", bomb, strings.Repeat("[", 20000), "tools: &a {x: *a}"} {
+		r, err := Import("tools.yaml", []byte(src), accept)
+		if err == nil && len(r.Blocks) > 0 {
+			t.Errorf("%.20q gives %v", src, r.Blocks)
+		}
+	}
+	src := bomb + "sources: {db: {kind: sqlite, database: x}}\ntools: {t: {kind: sqlite-sql, source: db, statement: SELECT 1, parameters: *j}}\n"
+	if r, err := Import("tools.yaml", []byte(src), accept); err == nil && len(r.Losses) == 0 {
+		t.Errorf("got %v", r.Blocks)
+	}
+}
+
+func FuzzConfigurationsNeverPanicAndGiveValidBlocks(f *testing.F) {
+	f.Add("sources: {db: {kind: postgres, host: \"${A:b}\", port: 1, queryParams: {a: b}}}\ntools: {t: {kind: postgres-sql, source: db, statement: \"SELECT $1 {{.x}}\", parameters: [{name: \"a b\", type: array}]}}\ntoolsets: {a: [t]}\nprompts: {p: {messages: [{content: \"{{.x}}\"}]}}")
+	f.Add("sources: {db: {kind: mysql, host: '\"${x}'}}\ntools: {'\"; x': {kind: mysql-execute-sql, source: db, description: \"${x}\\u200b\"}}")
+	f.Fuzz(func(t *testing.T, src string) {
+		r, err := Import("tools.yaml", []byte(src), accept)
+		if err != nil {
+			return
+		}
+		if _, err := importer.Write(t.TempDir(), r, importer.Options{DryRun: true}); err != nil {
+			t.Errorf("%q: %v", src, err)
+		}
+	})
+}
