@@ -77,8 +77,8 @@ type latestLoad struct {
 
 // Load replaces the configuration by the one in fsys, as one transaction. With errors among the
 // diagnostics nothing has changed; a statement that is not served yet and that its database refuses is
-// one, and so are differences to the lock that have to wait. Otherwise every call that begins after Load has returned sees
-// the new configuration, and running calls end on the one that they began with. After Close, Load
+// one, and so are differences to the lock that have to wait. Otherwise every call that begins after Load has
+// returned sees the new configuration, and running calls end on the one that they began with. After Close, Load
 // does nothing.
 func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	h.loading.Lock()

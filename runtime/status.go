@@ -12,6 +12,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
+	"hatchel/runtime/access"
 	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/hold"
@@ -64,7 +65,7 @@ type Readiness struct {
 	Stale       bool               `json:"stale"` // the folder holds a configuration that could not be loaded
 	LastChange  *Change            `json:"last_change,omitempty"`
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"`    // of the last load
-	Hold        *hold.Held         `json:"hold,omitempty"` // why the last load waits; nil if it does not wait for its lock
+	Hold        *hold.Held         `json:"hold,omitempty"` // why the last load waits for its lock; nil if not
 	Refused     hcl.Diagnostics    `json:"refused"`        // statements, by their database, and operations, by the start
 	Connections []ConnectionHealth `json:"connections"`
 	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
@@ -256,6 +257,11 @@ func (s servedRevision) compare(next servedRevision) Change {
 		}
 	}
 	return c
+}
+
+// Surface returns the surface of what is served.
+func (h *Host) Surface() *surface.Surface {
+	return access.Surface(h.Current().Config, h.options.Load.Parallel)
 }
 
 func millisecondsSince(began time.Time) float64 {

@@ -177,6 +177,18 @@ const keyVariable = "HATCHEL_KEY"
 // newRemoteApprovals returns the source for a server, given its base URL or that of its MCP
 // endpoint.
 func newRemoteApprovals(address string) (approvalSource, error) {
+	if os.Getenv(keyVariable) == "" {
+		if _, err := newClient(address); err != nil {
+			return nil, err
+		}
+		return nil, misusef("--server requires your API key or token in the environment variable %s", keyVariable)
+	}
+	return newClient(address)
+}
+
+// newClient returns the client of a server, given its base URL or that of its MCP endpoint. It sends the
+// key of the environment, if there is one.
+func newClient(address string) (*server.Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" {
@@ -186,9 +198,6 @@ func newRemoteApprovals(address string) (approvalSource, error) {
 		return nil, misusef("--server: http would send the key to %s unencrypted. Use https", u.Host)
 	}
 	key := os.Getenv(keyVariable)
-	if key == "" {
-		return nil, misusef("--server requires your API key or token in the environment variable %s", keyVariable)
-	}
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, misusef("--server: the value of %s is not a valid key", keyVariable)
 	}

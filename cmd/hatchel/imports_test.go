@@ -64,7 +64,7 @@ var layers = []struct {
 	{of: "runtime/hold", may: []string{"hcl", "hcl/diag", "hcl/surface", "runtime/access"}},
 	{of: "runtime/subscribe", may: []string{"runtime/call", "runtime/mcp"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, banned: []string{"database/sql", "os/exec"}},
-	{of: "runtime/server", may: []string{"hcl", "runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/logging", "runtime/mcp", "runtime/source", "runtime/state"}, tests: []string{"adapters/all", "runtime/access", "runtime/hold"}},
+	{of: "runtime/server", may: []string{"hcl", "hcl/surface", "runtime", "runtime/approval", "runtime/files", "runtime/auth", "runtime/logging", "runtime/mcp", "runtime/source", "runtime/state"}, tests: []string{"adapters/all", "runtime/access", "runtime/hold"}},
 	{of: "cmd/hatchel/reference", may: []string{"hcl", "hcl/*"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel/importer", may: []string{"hcl/diag", "hcl/syntax"}},
 	{of: "cmd/hatchel/importer/*", may: []string{"cmd/hatchel/importer", "cmd/hatchel/importer/prebuilt", "hcl/*"}, tests: []string{"adapters", "adapters/*", "hcl", "runtime", "runtime/source"}, banned: []string{"os/exec"}},

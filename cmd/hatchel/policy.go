@@ -258,7 +258,8 @@ unless --scope is given. The other flags say what else all callers have.`,
 	})
 	f.loadFlags.register(cmd)
 	f.callerFlags.register(cmd)
-	cmd.Flags().Lookup("group").Usage = "show only a caller in this `GROUP`, or in several joined with +; may be repeated"
+	cmd.Flags().Lookup("group").Usage = "show only a caller in this `GROUP`, or in several joined with +; " +
+		"may be repeated"
 	cmd.Flags().StringVar(&f.format, "format", "text", "`FORMAT` of the output: text, json or markdown")
 	completeWords(cmd, "format", "text", "json", "markdown")
 	return cmd

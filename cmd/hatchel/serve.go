@@ -90,8 +90,8 @@ Without an auth block the server accepts connections from this machine only.`,
 	fs.BoolVar(&f.insecure, "insecure-no-auth", false, "serve other machines without authentication: "+
 		"anyone who can reach the address can call every tool")
 	fs.BoolVar(&f.watch, "watch", true, "reload when a file changes")
-	fs.StringVar(&f.hold, "hold", "", "`CLASS` of differences to hatchel.lock.json with which a reload waits: breaking, "+
-		"widening, behaviour or any (default: hold of the server block)")
+	fs.StringVar(&f.hold, "hold", "", "`CLASS` of differences to hatchel.lock.json with which a reload waits: "+
+		"breaking, widening, behaviour or any (default: hold of the server block)")
 	completeWords(cmd, "hold", surface.Thresholds...)
 	fs.BoolVar(&f.locked, "locked", false, "do not start with a difference to hatchel.lock.json")
 	fs.DurationVar(&f.drain, "drain", 0, "`TIME` to serve new calls after the signal to stop")

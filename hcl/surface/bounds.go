@@ -206,7 +206,8 @@ func (d *schemaDiff) members(path string, old, new map[string]any, depth int) {
 		at := join(path, name)
 		switch is := isRequired(new, name); {
 		case d.output:
-			d.change(at, "added", true, false, "added")
+			// readers ignore members that they do not know, unless they know the type of all
+			d.change(at, "added", true, fromRest != false && !d.accepts(fromRest, to[name], depth, false), "added")
 		case is:
 			d.change(at, "added", true, true, "required input added")
 		case fromRest == false:

@@ -5,20 +5,26 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 )
 
 // Of returns the surface of a configuration that was loaded without errors. It contains no secret, and
-// where a call goes it names variables instead of their values.
-func Of(c *hcl.Config) *Surface {
-	b := &builder{source: readSource(c.Sources), config: c, out: &Surface{
+// where a call goes it names variables instead of their values. Parallel calls do for 0 to n-1 as that of
+// hcl.Options does; nil for sequential calls.
+func Of(c *hcl.Config, parallel func(n int, do func(i int))) *Surface {
+	if parallel == nil {
+		parallel = func(n int, do func(int)) {
+			for i := range n {
+				do(i)
+			}
+		}
+	}
+	b := &builder{source: readSource(c.Sources, parallel), config: c, out: &Surface{
 		Tools: map[string]*Tool{}, Prompts: map[string]*Prompt{}, Resources: map[string]*Resource{},
 		Toolsets: map[string]*Toolset{}, Policies: map[string]*Policy{}, Connections: map[string]*Connection{},
 		Settings: map[string]*Setting{}, positions: map[string]hcl.Range{},
@@ -27,9 +33,7 @@ func Of(c *hcl.Config) *Surface {
 	for _, conn := range c.Connections {
 		b.connection(conn)
 	}
-	for _, t := range c.Tools {
-		b.tool(t)
-	}
+	parallel(len(c.Tools), func(i int) { b.tool(c.Tools[i]) })
 	for _, p := range c.Prompts {
 		b.prompt(p)
 	}
@@ -51,10 +55,15 @@ type builder struct {
 	*source
 	config *hcl.Config
 	out    *Surface
+	mu     sync.Mutex // guards the maps of out while tools are added
 }
 
 // place records where something is written.
-func (b *builder) place(name string, r hcl.Range) { b.out.positions[name] = r }
+func (b *builder) place(name string, r hcl.Range) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.out.positions[name] = r
+}
 
 // placeArguments records where the arguments and the labelled blocks of a block are written.
 func (b *builder) placeArguments(name string, block *hclsyntax.Block) {
@@ -82,8 +91,9 @@ func (b *builder) tool(t *hcl.Tool) {
 	out.May.Limit = limitOf(t.Limit)
 	out.Output = decodeSchema(t.Returns)
 	out.Texts = b.texts(block, "text", "error")
-	out.Digest = ""
 	out.Digest = digest(canonical(out))
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.out.Tools[t.Name] = out
 }
 
@@ -167,8 +177,11 @@ func askLine(a *hcl.Ask) string {
 	return "ASK the user"
 }
 
-// reads returns the secrets that a block and the connections of its steps do not share: "secret.x→place".
+// reads returns the secrets in the backends of a block, and where they go, as in "secret.x→shop".
 func (b *builder) reads(block *hclsyntax.Block, op *hcl.Operation) (lines []string) {
+	if len(b.secrets) == 0 {
+		return nil
+	}
 	var walk func(body *hclsyntax.Body)
 	walk = func(body *hclsyntax.Body) {
 		for _, nested := range body.Blocks {
@@ -292,45 +305,4 @@ func (b *builder) placeBlock(name string, r hcl.Range) {
 	if block := b.blocks[name]; block != nil {
 		b.placeArguments(name, block)
 	}
-}
-
-// decodeSchema returns a type as a decoded JSON Schema; nil for none.
-func decodeSchema(t *schema.Type) any {
-	if t == nil {
-		return nil
-	}
-	v, err := value.Decode(t.AppendReviewSchema(nil))
-	if err != nil {
-		panic("surface: " + err.Error())
-	}
-	return v
-}
-
-func conditionText(c *hcl.Condition) string {
-	if c == nil {
-		return ""
-	}
-	return strings.Join(strings.Fields(c.Source()), " ")
-}
-
-func describeApproval(a *hcl.Approval) string {
-	by := "operator"
-	if a.ByCaller {
-		by = "caller"
-	}
-	if when := conditionText(a.When); when != "" {
-		return by + " when " + when
-	}
-	return by
-}
-
-func limitOf(l *hcl.Limit) *Limit {
-	if l == nil {
-		return nil
-	}
-	out := &Limit{Burst: l.Burst, Shared: l.Shared, Concurrency: l.Concurrency, Queue: l.Queue}
-	if l.Rate.Calls > 0 {
-		out.Rate = float64(l.Rate.Calls) * float64(time.Hour) / float64(l.Rate.Per)
-	}
-	return out
 }

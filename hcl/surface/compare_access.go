@@ -48,8 +48,9 @@ func (c *comparison) access(renamed map[string]string) {
 		old, new := before[name], c.new.Access[name]
 		for _, caller := range diag.SortedNames(union(old, new)) {
 			change := accessChange{caller, answerTo(old, caller), answerTo(new, caller)}
-			forAll := caller != everyone && change.was == answerTo(old, everyone) && change.is == answerTo(new, everyone)
-			if change.was != change.is && change.was != "" && change.is != "" && !forAll {
+			repeats := change.was == answerTo(old, everyone) && change.is == answerTo(new, everyone)
+			known := change.was != "" && change.is != ""
+			if change.was != change.is && known && (caller == everyone || !repeats) {
 				tools[change] = append(tools[change], name)
 			}
 		}

@@ -43,7 +43,7 @@ func surfaceOf(t testing.TB, files map[string]string) *surface.Surface {
 		diags.Print(&out, config.Sources)
 		t.Fatal(out.String())
 	}
-	return surface.Of(config)
+	return surface.Of(config, nil)
 }
 
 func surfaceOfText(t testing.TB, text string) *surface.Surface {

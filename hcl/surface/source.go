@@ -23,11 +23,13 @@ type source struct {
 	secrets   map[string]bool
 }
 
-func readSource(files map[string][]byte) *source {
+func readSource(files map[string][]byte, parallel func(int, func(int))) *source {
 	s := &source{files: files, blocks: map[string]*hclsyntax.Block{}, locals: map[string]hclsyntax.Expression{},
 		variables: map[string]hclsyntax.Expression{}, secrets: map[string]bool{}}
-	for _, name := range diag.SortedNames(files) {
-		body, _ := syntax.Parse(name, files[name])
+	names := diag.SortedNames(files)
+	bodies := make([]*hclsyntax.Body, len(names))
+	parallel(len(names), func(i int) { bodies[i], _ = syntax.Parse(names[i], files[names[i]]) })
+	for _, body := range bodies {
 		for _, b := range body.Blocks {
 			s.add(b)
 		}

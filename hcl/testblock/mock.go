@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"hatchel/hcl"
 	"hatchel/hcl/decode"
@@ -115,7 +116,8 @@ func (b *block) checkReached(d *decode.Decoder, m *mockBlock, n *hclsyntax.Block
 			}
 		}
 	})
-	if slices.Contains(reached, wanted) {
+	isHTTP := func(as string) bool { return strings.HasPrefix(as, name("http", "")) }
+	if slices.Contains(reached, wanted) || m.hasWholeURL(n) && slices.ContainsFunc(reached, isHTTP) {
 		return
 	}
 	hint := " It reaches nothing that can be mocked."
@@ -123,6 +125,24 @@ func (b *block) checkReached(d *decode.Decoder, m *mockBlock, n *hclsyntax.Block
 		hint = " It reaches " + strings.Join(reached, ", ") + "."
 	}
 	d.Errorf(n.DefRange(), "Backend not reached", "The %s does not call %s.%s", b.kind, wanted, hint)
+}
+
+// hasWholeURL reports whether a mock without connection is one of a whole URL, which the requests of any connection may
+// have, such as that for a token. A path, which begins with a slash, belongs to a connection.
+func (m *mockBlock) hasWholeURL(n *hclsyntax.Block) bool {
+	for _, verb := range m.verb.of {
+		a := n.Body.Attributes[verb.name]
+		if a == nil || m.connection != "" {
+			continue
+		}
+		address, ok := a.Expr.(*hclsyntax.TemplateExpr)
+		if !ok || len(address.Parts) == 0 {
+			return true
+		}
+		first, ok := address.Parts[0].(*hclsyntax.LiteralValueExpr)
+		return !ok || first.Val.Type() != cty.String || !strings.HasPrefix(first.Val.AsString(), "/")
+	}
+	return false
 }
 
 // name returns a kind of backend and its connection as they are written.

@@ -9,9 +9,10 @@ import (
 	"hatchel/hcl/surface"
 )
 
-// Surface returns the surface of a configuration that was loaded without errors, with who may call each tool.
-func Surface(cfg *hcl.Config) *surface.Surface {
-	s := surface.Of(cfg)
+// Surface returns the surface of a configuration that was loaded without errors, with who may call each tool. Parallel
+// is that of [surface.Of].
+func Surface(cfg *hcl.Config, parallel func(n int, do func(i int))) *surface.Surface {
+	s := surface.Of(cfg, parallel)
 	s.Access = Answers(context.Background(), cfg)
 	return s
 }

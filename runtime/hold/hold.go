@@ -99,8 +99,8 @@ func (g *Gate) classOf(cfg *hcl.Config) string {
 	return class
 }
 
-// check returns why a configuration waits for its lock; nil when it does not. A lock that cannot be read is a reason. So
-// is every difference if exact is set.
+// check returns why a configuration waits for its lock; nil when it does not. A lock that cannot be read is a reason,
+// and with exact every difference.
 func check(fsys fs.FS, class string, cfg *hcl.Config, exact bool) *Held {
 	held := &Held{Class: class, Since: time.Now(), Revision: cfg.ID, Changes: []surface.Change{}}
 	lock, digest, err := readLock(fsys)
@@ -114,7 +114,7 @@ func check(fsys fs.FS, class string, cfg *hcl.Config, exact bool) *Held {
 		held.Problem = "The value of hold is not valid: " + err.Error() + "."
 		return held
 	}
-	for _, c := range surface.Compare(lock, access.Surface(cfg)).Changes {
+	for _, c := range surface.Compare(lock, access.Surface(cfg, nil)).Changes {
 		if exact || c.Class >= threshold && !c.Restriction {
 			held.Changes = append(held.Changes, c)
 		}
@@ -127,8 +127,8 @@ func check(fsys fs.FS, class string, cfg *hcl.Config, exact bool) *Held {
 
 // The last sentences of the diagnostics.
 const (
-	startLocked = "The server was started with --locked. Review the differences with hatchel diff, and approve them with " +
-		"hatchel lock."
+	startLocked = "The server was started with --locked. Review the differences with hatchel diff, and approve " +
+		"them with hatchel lock."
 	startUnlocked = "They are served, because hold concerns reloads. Every later reload waits until hatchel lock has " +
 		"approved them."
 	reloadHeld = "The previous configuration stays. Review the differences with hatchel diff, and approve them with " +
@@ -137,7 +137,7 @@ const (
 
 // Differences returns what a reload means for callers, the most serious differences first.
 func Differences(served, cfg *hcl.Config) []surface.Change {
-	return surface.Compare(access.Surface(served), access.Surface(cfg)).Changes
+	return surface.Compare(access.Surface(served, nil), access.Surface(cfg, nil)).Changes
 }
 
 // Lines returns differences as the audit log has them.

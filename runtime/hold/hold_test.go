@@ -22,7 +22,7 @@ func load(t testing.TB, src string) *hcl.Config {
 }
 
 func lockOf(cfg *hcl.Config) fstest.MapFS {
-	return fstest.MapFS{surface.LockName: {Data: access.Surface(cfg).Lock()}}
+	return fstest.MapFS{surface.LockName: {Data: access.Surface(cfg, nil).Lock()}}
 }
 
 func key(name string) string {

@@ -104,6 +104,16 @@ func (s *Server) serveLogLevel(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"level": logging.LevelName(s.Log.Level())})
 }
 
+// serveLock answers with the lock of what is served, as hatchel lock writes it.
+func (s *Server) serveLock(w http.ResponseWriter, r *http.Request) {
+	if !s.admitOperator(w, r, http.MethodGet) {
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(s.Host.Surface().Lock())
+}
+
 // admitOperator reports whether a request is one of an operator with an accepted method. It answers any other
 // one.
 func (s *Server) admitOperator(w http.ResponseWriter, r *http.Request, methods ...string) bool {

@@ -23,7 +23,7 @@ const (
 	maxClientResponse = 1 << 30          // bytes
 )
 
-// Client lists and decides approvals over the HTTP API of a server. Its methods fail with
+// Client uses the HTTP API of a server: it lists and decides approvals, and reads what is served. Its methods fail with
 // approval.ErrUnknown, an approval.AlreadyError, or a sentence that names the server.
 type Client struct {
 	http      *http.Client
@@ -33,7 +33,7 @@ type Client struct {
 }
 
 // NewClient returns a client for the server at a base URL. Every request carries the key as a
-// bearer token; redirects are not followed.
+// bearer token, unless it is empty; redirects are not followed.
 func NewClient(base, key, userAgent string) *Client {
 	return &Client{
 		http: &http.Client{
@@ -88,6 +88,11 @@ func (c *Client) DecideApproval(ctx context.Context, id string, approved bool, r
 	return c.do(ctx, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/"+verb, decision)
 }
 
+// Lock returns the lock of what the server serves.
+func (c *Client) Lock(ctx context.Context) ([]byte, error) {
+	return c.do(ctx, http.MethodGet, "/admin/lock", nil)
+}
+
 func (c *Client) notAServer() error {
 	return fmt.Errorf("%s does not answer as a Hatchel server: check the address", c.base)
 }
@@ -98,7 +103,9 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+c.key)
+	if c.key != "" {
+		request.Header.Set("Authorization", "Bearer "+c.key)
+	}
 	request.Header.Set("User-Agent", c.userAgent)
 	request.Header.Set("Accept", "application/json")
 	if body != nil {

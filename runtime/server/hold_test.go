@@ -74,7 +74,7 @@ func (s *heldServer) lock() {
 	if diags.HasErrors() {
 		s.t.Fatal(diags)
 	}
-	s.write(map[string]string{"hatchel.lock.json": string(access.Surface(cfg).Lock())})
+	s.write(map[string]string{"hatchel.lock.json": string(access.Surface(cfg, nil).Lock())})
 }
 
 func (s *heldServer) reload() runtime.Report {

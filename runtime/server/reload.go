@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"hatchel/hcl/surface"
 	"hatchel/runtime"
 	"hatchel/runtime/source"
 )
@@ -95,6 +96,7 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 		if released := report.Released; released != nil {
 			log.Info("held reload released", "held_since", released.Since, "lock_owner", released.Owner)
 		}
+		logChanges(log, report.Differences)
 		if r.tls != (r.Host.Certificates() != nil) {
 			log.Warn("tls block added or removed, restart the server to apply it", "tls", r.tls)
 		}
@@ -111,6 +113,20 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 			"retry", retryInterval)
 	default:
 		log.Error("reload failed, the last valid configuration stays active")
+	}
+}
+
+// maxLoggedChanges is the maximum number of changes of a reload in the log.
+const maxLoggedChanges = 50
+
+// logChanges logs what a reload means for callers, as hatchel diff says it.
+func logChanges(log *slog.Logger, changes []surface.Change) {
+	for i, c := range changes {
+		if i == maxLoggedChanges {
+			log.Info("further configuration changes not logged", "count", len(changes)-i)
+			return
+		}
+		log.Info("configuration changed", "class", c.Class.String(), "place", c.Place, "change", c.Text)
 	}
 }
 

@@ -74,6 +74,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveReload(w, r)
 	case r.URL.Path == "/admin/log":
 		s.serveLogLevel(w, r)
+	case r.URL.Path == "/admin/lock":
+		s.serveLock(w, r)
 	default:
 		s.serveMCP(w, r)
 	}

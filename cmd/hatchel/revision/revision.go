@@ -71,7 +71,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 
 // read lists a tree and reads its *.hcl files.
 func (t *Tree) read(object string) error {
-	list, err := git(t.ctx, t.dir, "ls-tree", "-r", "-t", "-z", "-l", object)
+	list, err := git(t.ctx, t.dir, "ls-tree", "--full-tree", "-r", "-t", "-z", "-l", object)
 	if err != nil {
 		return err
 	}
