@@ -52,6 +52,7 @@ var literals = sync.OnceValue(func() []literal {
 			`\bwallet\.dat\b`,
 			`\.cursor[\\/]mcp\.json|\bclaude_desktop_config\b|\.claude[\\/]|\bclaude\.json\b`,
 			"(^|[\\s\"'`(/\\\\])"+`\.?mcp\.json\b`)},
+		{whyRun, 0, 260, "curl wget", either(`^(curl|wget)\s[^\n|]{4,200}\|\s*(sudo\s+)?(ba|z|da)?sh\b`)},
 		{whyImage, 0, 500, "![", either(`^!\[[^\]]{0,100}\]\(\s*https?://[^)\s]{0,300}` +
 			`(=\s*(\{|<|\[|%7b|\$|%s)|=\)|[?&/](\{|<|%7b|\$\{)[\w ._-]{1,60}(\}|>|%7d))`)},
 		{whyDisclose, 300, 40, "={ =< =[ =$ =% =.. =… =the =data =content =secret =history =conversation =file " +

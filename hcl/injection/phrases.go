@@ -21,6 +21,7 @@ const (
 	whyHarvest    = "tells the model to read credentials or private files"
 	whyDisclose   = "tells the model to pass on its conversation or instructions"
 	whyImitate    = "imitates the instructions of a system"
+	whyRun        = "tells the model to run a program from the network"
 	whyImage      = "has an image whose address takes values from the conversation"
 	whyEncoded    = "has an encoded text that steers a model"
 	whyUnreadable = "has a long encoded text, which people cannot read"
