@@ -81,11 +81,12 @@ func (p *pending) Pop() any {
 
 // expand returns the members as trees. It shortens descriptions before it cuts schemas, and cuts what is optional
 // and deep before what is required.
+// The sizes are estimates, so a fifth of the budget is kept back.
 func expand(members []*member, texts []string, o Options, request, json bool) ([]*branch, []importer.Loss) {
 	var best *expander
 	var result []*branch
 	for _, cap := range textCaps {
-		x := &expander{maxSize: o.MaxSchema, maxDepth: o.Depth, request: request, json: json, cap: cap, used: 60}
+		x := &expander{maxSize: o.MaxSchema * 4 / 5, maxDepth: o.Depth, request: request, json: json, cap: cap, used: 60}
 		branches := x.run(members, texts)
 		if best == nil || x.requiredCuts < best.requiredCuts || x.requiredCuts == best.requiredCuts && x.sizeCuts == 0 {
 			best, result = x, branches
