@@ -48,6 +48,7 @@ func TestMocksAnswerInPlaceOfPrograms(t *testing.T) {
 	sent := &adapters.Program{
 		Connection: "repo", Argv: []string{"git", "-C", "/srv/repo", "log", "--author=Eva"}, Dir: "of the tools",
 		Env: []adapters.EnvVar{{Name: "TZ", Value: "UTC"}}, Stdin: []byte("hello"),
+		WritesJSON: true,
 	}
 	if !reflect.DeepEqual(got, sent) {
 		t.Errorf("program %+v", got)
