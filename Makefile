@@ -3,7 +3,8 @@
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
 #   make check          format, vet, lint, tests with -race, coverage of diagnostics, short fuzzing
-#   make check-release  what only a release needs: fuzz, load, soak, kill, replicas and bench
+#   make check-release  what only a release needs: race, fuzz, load, soak, kill, replicas and bench
+#   make race           run the tests of the commands with -race, which make check runs without it
 #   make fuzz           run every fuzz target for FUZZTIME (default 2m)
 #   make bench          print the table of ratios; BENCH="-quick -rows text" narrows it
 #   make load           2,000 subscribed clients, 500 calls a second and changes for a minute; LOAD="-for 10s" changes that
@@ -31,7 +32,7 @@ ROUNDS      ?= 10
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit reports fuzz-short check-release fuzz bench load soak kill replicas kernel clean
+.PHONY: build test check format vet lint unit race reports fuzz-short check-release fuzz bench load soak kill replicas kernel clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -45,7 +46,7 @@ test:
 check:
 	@$(MAKE) --no-print-directory -k -j1 format vet lint unit reports fuzz-short
 
-check-release: fuzz load soak kill replicas bench
+check-release: race fuzz load soak kill replicas bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -57,8 +58,14 @@ vet:
 lint:
 	$(STATICCHECK) $(PACKAGES)
 
+# The tests of the commands start hundreds of processes. With the race detector they take 12 minutes, so check-release
+# runs them with it.
 unit:
-	go test $(TESTFLAGS) $(PACKAGES)
+	go test $(TESTFLAGS) $$(go list $(PACKAGES) | grep -v '/cmd/hatchel$$')
+	go test -timeout 15m ./cmd/hatchel
+
+race:
+	.ci/services go test -race -timeout 40m ./cmd/hatchel
 
 # Every place that reports a diagnostic must be reached by a golden or a test.
 reports:
