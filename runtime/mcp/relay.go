@@ -129,7 +129,7 @@ func (r *relay) answer(ctx context.Context, sess *session, m *message) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
 	defer cancel()
-	suspended, err := r.answerSuspended(ctx, sess, id, response)
+	suspended, err := r.answerSuspended(ctx, sess, id, response, "")
 	if suspended || here || r.courier == nil {
 		return err
 	}
@@ -139,7 +139,11 @@ func (r *relay) answer(ctx context.Context, sess *session, m *message) error {
 		return sent
 	}
 	// The record was stored in the last moment, or could not be read.
-	_, err = r.answerSuspended(ctx, sess, id, response)
+	gone := ""
+	if sent != nil {
+		gone = process
+	}
+	_, err = r.answerSuspended(ctx, sess, id, response, gone)
 	return err
 }
 
@@ -172,7 +176,7 @@ func (r *relay) hearAnswer(sess *session, n *news) {
 		defer sess.release()
 		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 		defer cancel()
-		if _, err := r.answerSuspended(ctx, sess, id, response); err != nil {
+		if _, err := r.answerSuspended(ctx, sess, id, response, ""); err != nil {
 			r.server.options.Logger.WarnContext(ctx, "answer to a suspended call not delivered", "error", err)
 		}
 	})

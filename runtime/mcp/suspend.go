@@ -190,7 +190,7 @@ func (resp *postResponse) leave() {
 func (s *Server) abandonAsked(ctx context.Context, sess *session, asked []askedQuestion) (err error) {
 	for _, q := range asked {
 		if !sess.requests.remove(q.id) {
-			_, failed := s.relay.answerSuspended(ctx, sess, q.id, <-q.response)
+			_, failed := s.relay.answerSuspended(ctx, sess, q.id, <-q.response, "")
 			err = errors.Join(err, failed)
 		}
 	}
@@ -210,15 +210,16 @@ func newSuspendedQuestion(q askedQuestion, events []event) suspendedQuestion {
 }
 
 // answerSuspended delivers the answer to a question of a call that waits, or has waited, to the process that
-// has the call, or stores it if there is none. It reports false for any other question.
+// has the call, or stores it if there is none. It reports false for any other question. Gone is the name of a
+// process that is known to be gone, or empty.
 func (r *relay) answerSuspended(
-	ctx context.Context, sess *session, id string, response clientResponse,
+	ctx context.Context, sess *session, id string, response clientResponse, gone string,
 ) (suspended bool, err error) {
 	t := sess.table
 	if t.store == nil {
 		return false, nil
 	}
-	for gone := ""; ; {
+	for {
 		suspended, at, err := t.storeAnswer(ctx, sess, id, response, gone)
 		switch {
 		case err != nil || at == nil:

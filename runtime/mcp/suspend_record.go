@@ -115,7 +115,7 @@ func (c *callRecord) end(ctx context.Context) (taken bool, err error) {
 	for _, q := range c.call.Asked {
 		if q.isAnswered() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-			_, failed := c.session.table.server.relay.answerSuspended(ctx, c.session, q.ID, q.response())
+			_, failed := c.session.table.server.relay.answerSuspended(ctx, c.session, q.ID, q.response(), "")
 			cancel()
 			err = errors.Join(err, failed)
 		}
@@ -170,9 +170,11 @@ func (c *callRecord) loadLocked(ctx context.Context) error {
 	for _, q := range call.Asked {
 		i := slices.IndexFunc(c.call.Asked, func(mine suspendedQuestion) bool { return mine.ID == q.ID })
 		switch {
-		case i >= 0 && q.isAnswered():
-			c.call.Asked[i].answer(q.response())
-			c.session.requests.resolve(q.ID, q.response())
+		case q.isAnswered():
+			if i >= 0 {
+				c.call.Asked[i].answer(q.response())
+			}
+			c.session.requests.resolve(q.ID, q.response()) // maybe that of another call
 		case c.taken:
 			c.session.requests.resolve(q.ID, clientResponse{err: ErrSuspended})
 		}

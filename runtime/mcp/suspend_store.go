@@ -128,7 +128,7 @@ func (t *sessions) storeAnswer(
 	ctx context.Context, sess *session, id string, response clientResponse, gone string,
 ) (suspended bool, at *streamName, err error) {
 	for {
-		call, record, err := t.findAsking(ctx, sess, id)
+		call, record, err := t.findAsking(ctx, sess, id, gone)
 		switch {
 		case call == nil || err != nil:
 			return false, nil, err
@@ -140,6 +140,10 @@ func (t *sessions) storeAnswer(
 			return true, &call.In, nil
 		}
 		i := slices.IndexFunc(call.Asked, func(q suspendedQuestion) bool { return q.ID == id })
+		if i < 0 {
+			i = len(call.Asked)
+			call.Asked = append(call.Asked, suspendedQuestion{ID: id})
+		}
 		if response.err != nil && slices.ContainsFunc(call.Asked[i+1:], call.Asked[i].isSameAs) {
 			return true, nil, nil // it was cancelled, and asked again
 		}
@@ -150,10 +154,11 @@ func (t *sessions) storeAnswer(
 	}
 }
 
-// findAsking returns the call that has asked a question, with its record; nil if there is none.
-// For a call that was suspended several times, it returns the last record.
+// findAsking returns the call that has asked a question, with its record; nil if there is none. For a call
+// that was suspended several times, it returns the last record. A question that could not be stored is one of
+// a call that waits in the process that has asked it, if that is gone: it may be back and look for the answer.
 func (t *sessions) findAsking(
-	ctx context.Context, sess *session, id string,
+	ctx context.Context, sess *session, id, gone string,
 ) (found *suspendedCall, record StoredCall, err error) {
 	records, err := t.store.ListCalls(ctx, sess.name.String())
 	names := make(map[string]bool, len(records))
@@ -169,8 +174,12 @@ func (t *sessions) findAsking(
 		if !again && slices.ContainsFunc(call.Asked, func(q suspendedQuestion) bool { return q.ID == id }) {
 			return call, r, nil
 		}
+		if found == nil && call.Continues == nil && !call.Released && gone != "" && call.In.Process == gone &&
+			sess.askingProcess(id) == gone {
+			found, record = call, r
+		}
 	}
-	return nil, record, err
+	return found, record, err
 }
 
 // addWaiting registers a call that begins to wait for people here, until the function that it returns.

@@ -287,6 +287,37 @@ func (s *stream) expectReply(text string) {
 	s.expect(`"id":"call","result":{"content":[{"type":"text","text":"` + text + `"`)
 }
 
+// awayCalls is unavailable when a question is added to a call.
+type awayCalls struct{ memorySessions }
+
+func (a *awayCalls) SaveCall(ctx context.Context, session string, c mcp.StoredCall, until time.Time) (bool, error) {
+	if c.Version == 1 && !bytes.Contains(c.Body, []byte(`"result"`)) {
+		return false, mcp.ErrUnavailable
+	}
+	return a.memorySessions.SaveCall(ctx, session, c, until)
+}
+
+func TestAnswerToAQuestionThatCouldNotBeStoredIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		exchange, store, key := new(couriertest.Exchange), new(awayCalls), bytes.Repeat([]byte{7}, 32)
+		a, b := startProcess(t, exchange, store, key), startProcess(t, exchange, store, key)
+		synctest.Wait()
+		session := a.sessionHeaders()
+		call := a.call(t.Context(), session, "ask-later")
+		question := call.question()
+		a.vanish()
+		synctest.Wait()
+		b.answer(session, question, "Ada")
+		a.server.Heard("", nil) // it hears again
+		call.expectReply(answerOfAda)
+		for _, p := range []*process{a, b} {
+			p.server.Shutdown(t.Context())
+			p.stop()
+			p.vanish()
+		}
+	})
+}
+
 // failingCalls fails to save a call that it has saved a number of times.
 type failingCalls struct {
 	*memorySessions
