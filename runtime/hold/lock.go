@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"hatchel/hcl/surface"
+	"hatchel/internal/operator"
 )
 
 // readLock reads the lock of a configuration, and its digest. The error is a sentence.
@@ -20,13 +21,13 @@ func readLock(fsys fs.FS) (*surface.Surface, string, error) {
 	text, err := fs.ReadFile(fsys, surface.LockName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "", errors.New("There is no " + surface.LockName + ".")
+		return nil, "", operator.Error("There is no " + surface.LockName + ".")
 	case err != nil:
-		return nil, "", fmt.Errorf("%s cannot be read: %w.", surface.LockName, err)
+		return nil, "", operator.Error(fmt.Sprintf("%s cannot be read: %v.", surface.LockName, err))
 	}
 	lock, err := surface.ReadLock(text)
 	if err != nil {
-		err = fmt.Errorf("%s cannot be used: %w.", surface.LockName, err)
+		err = operator.Error(fmt.Sprintf("%s cannot be used: %v.", surface.LockName, err))
 	}
 	return lock, digestOf(text), err
 }

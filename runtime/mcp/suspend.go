@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -195,18 +194,6 @@ func (s *Server) abandonAsked(ctx context.Context, sess *session, asked []askedQ
 		}
 	}
 	return err
-}
-
-// newSuspendedQuestion returns a question with its event, which is among these.
-func newSuspendedQuestion(q askedQuestion, events []event) suspendedQuestion {
-	out := suspendedQuestion{Key: q.key, ID: q.id}
-	begin := append(jsonscan.AppendString([]byte(`{"jsonrpc":"2.0","id":`), q.id), ',')
-	for _, e := range events {
-		if bytes.HasPrefix(e.frame, begin) {
-			out.Seq, out.Frame = e.seq, e.frame
-		}
-	}
-	return out
 }
 
 // answerSuspended delivers the answer to a question of a call that waits, or has waited, to the process that

@@ -15,6 +15,7 @@ import (
 	"hatchel/runtime"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/call"
+	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/toolstest"
 )
@@ -245,7 +246,7 @@ func (r *running) request(ctx context.Context, caller *mcp.Caller) error {
 func (r *running) approve(context.Context, *approval.Request) (bool, approval.Decision, error) {
 	r.out.approval = true
 	if r.Approve == nil {
-		return false, approval.Decision{}, errors.New("This call needs an approval. Nothing was done.")
+		return false, approval.Decision{}, failure.Refusal("This call needs an approval. Nothing was done.")
 	}
 	return *r.Approve, approval.Decision{By: "test", At: time.Now()}, nil
 }

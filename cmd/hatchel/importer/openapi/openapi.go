@@ -113,7 +113,7 @@ func (g *generator) checkVersion() error {
 	case strings.HasPrefix(g.doc.get("swagger").text(), "2"):
 		g.version2 = true
 	case g.doc.get("swagger").text() != "":
-		return fmt.Errorf("Swagger %s is not supported; OpenAPI 3 and Swagger 2.0 are", g.doc.get("swagger").text())
+		return fmt.Errorf("version %s of Swagger is not supported; OpenAPI 3 and Swagger 2.0 are", g.doc.get("swagger").text())
 	case !g.doc.has("openapi") && !g.doc.has("paths"):
 		return errors.New("it is not an OpenAPI document: neither openapi nor swagger is set")
 	}

@@ -202,7 +202,6 @@ func (c *connections) secret(part, text string) string {
 type credentials struct {
 	auth           string // the body of the auth block
 	headers, query []entry
-	headerOfAuth   string // Authorization, when another header is needed too
 	comments       []string
 }
 

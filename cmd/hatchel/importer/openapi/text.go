@@ -58,16 +58,6 @@ func stripMarkup(s string) string {
 	return s
 }
 
-// firstSentence returns the beginning of a text up to the end of its first sentence.
-func firstSentence(s string) string {
-	for i := 0; i+1 < len(s); i++ {
-		if strings.IndexByte(".!?", s[i]) >= 0 && s[i+1] == ' ' {
-			return s[:i+1]
-		}
-	}
-	return s
-}
-
 // ended returns a text with a full stop at its end.
 func ended(s string) string {
 	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") || strings.HasSuffix(s, "…") {
