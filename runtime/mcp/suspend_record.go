@@ -24,10 +24,10 @@ type callRecord struct {
 }
 
 // save stores the call, unless another process has taken it.
-func (c *callRecord) save(ctx context.Context, patience time.Duration) error {
+func (c *callRecord) save(ctx context.Context, maxWait time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.changeLocked(ctx, patience, func(ctx context.Context) (bool, error) {
+	return c.changeLocked(ctx, maxWait, func(ctx context.Context) (bool, error) {
 		saved, err := c.session.table.saveSuspended(ctx, c.session, c.stored, &c.call)
 		if saved {
 			c.stored.Version++
@@ -132,9 +132,9 @@ func (c *callRecord) refresh(ctx context.Context) error {
 }
 
 // changeLocked repeats a change of the record until it succeeds, or another process has taken the call. It
-// waits for an unavailable store for as long as it has patience.
+// waits for an unavailable store for at most maxWait.
 func (c *callRecord) changeLocked(
-	ctx context.Context, patience time.Duration, change func(context.Context) (bool, error),
+	ctx context.Context, maxWait time.Duration, change func(context.Context) (bool, error),
 ) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
@@ -145,7 +145,7 @@ func (c *callRecord) changeLocked(
 			err = c.loadLocked(ctx)
 		}
 		switch {
-		case changed, err != nil && (!errors.Is(err, ErrUnavailable) || time.Since(began) >= patience):
+		case changed, err != nil && (!errors.Is(err, ErrUnavailable) || time.Since(began) >= maxWait):
 			return err
 		case err != nil:
 			select {
