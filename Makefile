@@ -10,11 +10,15 @@
 #   make load           2,000 subscribed clients, 500 calls a second and changes for a minute; LOAD="-for 10s" changes that
 #   make soak           all kinds of clients and authors at once for SOAK (default 5m) with -race, then for a minute without
 #   make kill           kill processes during payments KILLS times (default 1000) on SQLite and on PostgreSQL; no payment
-#                       may be repeated or lost
+#                       may be repeated or lost, and a webhook is told of every answer
 #   make replicas       kill and replace the processes of a server ROUNDS times (default 10) under clients of every SDK; no session
 #                       and no call of another process may be lost
+#   make judge          import large OpenAPI documents and judge the requests of every tool; JUDGE="-arguments 5" makes fewer
 #   make kernel         run the sandbox tests on the kernel KERNEL (a vmlinuz for x86-64) in an emulator; APPEND adds to its
 #                       command line
+#   make release        build what a release consists of into dist; VERSION=v1.2.3 names it
+#   make packages       build a release twice and install its packages
+#   make vsix           pack the extension for VS Code into dist/hatchel.vsix
 #   make clean          remove what these targets made
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -29,10 +33,11 @@ LOAD        ?=
 SOAK        ?= 5m
 KILLS       ?= 1000
 ROUNDS      ?= 10
+JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit race reports fuzz-short check-release fuzz bench load soak kill replicas kernel clean
+.PHONY: build test check format vet lint unit race manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas kernel release packages vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -44,9 +49,9 @@ test:
 # The checks run one after the other, because each of them is parallel and fuzzing needs a quiet machine. All of them
 # run even if one fails, so that one run reports everything.
 check:
-	@$(MAKE) --no-print-directory -k -j1 format vet lint unit reports fuzz-short
+	@$(MAKE) --no-print-directory -k -j1 format vet lint unit manifests systems reports fuzz-short
 
-check-release: race fuzz load soak kill replicas bench
+check-release: race fuzz load soak kill replicas judge packages bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -59,18 +64,32 @@ lint:
 	$(STATICCHECK) $(PACKAGES)
 
 # The tests of the commands start hundreds of processes. With the race detector they take 12 minutes, so check-release
-# runs them with it.
+# runs them with it. They wait most of the time, so four run at once.
 unit:
 	go test $(TESTFLAGS) $$(go list $(PACKAGES) | grep -v '/cmd/hatchel$$')
-	go test -timeout 15m ./cmd/hatchel
+	go test -timeout 15m -parallel 4 ./cmd/hatchel
 
 race:
 	.ci/services go test -race -timeout 40m ./cmd/hatchel
+	go test -race -timeout 20m ./examples -run Reloads -reloads 500
+	go test -race -timeout 20m ./cmd/hatchel/lsp -run RandomEdits -edits 10000
+	go test -timeout 60m ./cmd/hatchel/lsp -run Examples -every 1
 
-# Every place that reports a diagnostic must be reached by a golden or a test.
+# A module of its own reads the examples of Kubernetes and Docker with the types of those programs.
+manifests:
+	cd .ci/manifests && go test ./...
+
+# Systems other than that of this machine. Without cgo a program cannot be confined, as on macOS.
+systems:
+	go run ./.ci/typecheck darwin arm64 ./...
+	go run ./.ci/typecheck linux arm64 ./...
+	CGO_ENABLED=0 go test ./adapters/shell -run TestSystemThatCannotConfine
+
+# Every place that reports a diagnostic must be reached by a golden or a test. The tests of hcl/edit ask at many places
+# of each example and reach no other diagnostic.
 reports:
 	@mkdir -p .cache
-	go test -coverprofile .cache/reports.out -coverpkg ./hcl/... ./hcl/... >/dev/null
+	go test -coverprofile .cache/reports.out -coverpkg ./hcl/... $$(go list ./hcl/... | grep -v '/hcl/edit$$') >/dev/null
 	go run ./.ci/reportsites .cache/reports.out hcl
 
 fuzz-short:
@@ -97,8 +116,23 @@ kill:
 replicas:
 	.ci/services go test -count 1 -timeout 1h -v -run Replicas ./cmd/hatchel -rounds $(ROUNDS)
 
+judge:
+	.ci/judge $(JUDGE)
+
 kernel:
 	.ci/kernel $(KERNEL) $(APPEND)
+
+release:
+	.ci/install release
+	.ci/release $(VERSION)
+
+packages:
+	.ci/install release
+	.ci/check-packages
+
+vsix:
+	.ci/install referees extension
+	.ci/vsix dist/hatchel.vsix
 
 clean:
 	rm -rf hatchel dist .cache

@@ -148,6 +148,12 @@ type Call struct {
 	// Traceparent is the W3C trace context of the request, which a backend sends on to its service. It is valid, or
 	// empty for a request without one.
 	Traceparent string
+	// Tracestate is what else the request says about its trace, which goes with Traceparent. It is at most 512
+	// printable characters of ASCII.
+	Tracestate string
+	// Span is the span of the call or the step, below which an Action begins spans of what it sends. It is zero unless
+	// the call is traced.
+	Span Span
 	// Trace receives what is sent and received; nil unless a person traces the call.
 	Trace Trace
 	// Pace is the rate of the connection; nil for none. An Action that sends more than one request waits for it before
@@ -156,6 +162,9 @@ type Call struct {
 	// Asked is when the backend was last asked something. An Action that sends more than one request sets it before
 	// each one.
 	Asked time.Time
+	// Attempts and Pages count the requests that an Action has sent, and the pages that it has read. An Action that
+	// may send more than one adds each.
+	Attempts, Pages int
 	// Client receives notifications about the call. Its methods may only be called in the goroutine
 	// of Do.
 	Client
@@ -201,7 +210,12 @@ const OmittedPrefix = "[not shown: "
 
 // Planner is an Action that can describe what Do would send. Plan sends nothing, and hides secrets.
 type Planner interface {
-	Plan(call *Call) (string, error)
+	Plan(call *Call) ([]Effect, error)
+}
+
+// Pooled is a connection with a pool. Pool returns how many connections are in use, and how many there may be.
+type Pooled interface {
+	Pool() (inUse, maximum int)
 }
 
 // Creator is a connection whose backend another connection may create, or that creates it itself. Opens

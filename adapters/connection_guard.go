@@ -17,6 +17,7 @@ type ConnectionGuard struct {
 	breaker *hcl.Breaker  // nil if there is none
 	slots   chan struct{} // has one element for each active call; nil means no limit
 	pace    *Pace         // nil if there is no rate
+	changed func(string)  // is called with each new state of the breaker; nil for nobody
 
 	mu        sync.Mutex
 	failures  []time.Time // of the last consecutive calls, oldest first; guarded by mu
@@ -37,6 +38,14 @@ func NewConnectionGuard(name string, limits hcl.ConnectionLimits, turns Turns) *
 		guard.slots = make(chan struct{}, limits.Concurrency)
 	}
 	return guard
+}
+
+// OnChange sets a function that is called with each new state of the breaker, as State returns it. It must be called
+// before all other methods.
+func (g *ConnectionGuard) OnChange(changed func(state string)) {
+	if g != nil {
+		g.changed = changed
+	}
 }
 
 // Do runs a call of an action within the limits. A call that exceeds them
@@ -97,6 +106,11 @@ func (g *ConnectionGuard) checkBreaker() (trial bool, err error) {
 	if g.breaker == nil {
 		return false, nil
 	}
+	defer func() {
+		if trial {
+			g.report("half-open")
+		}
+	}()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	left := time.Until(g.openUntil)
@@ -150,6 +164,8 @@ func (g *ConnectionGuard) record(seen health, trial bool) {
 	if g.breaker == nil {
 		return
 	}
+	changed := ""
+	defer func() { g.report(changed) }() // without the lock
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if trial {
@@ -158,17 +174,27 @@ func (g *ConnectionGuard) record(seen health, trial bool) {
 	now := time.Now()
 	switch {
 	case seen == healthy && (trial || g.openUntil.IsZero()):
+		if trial {
+			changed = "closed"
+		}
 		g.failures, g.openUntil = g.failures[:0], time.Time{}
 	case seen != unhealthy:
 	case trial:
-		g.openUntil = now.Add(g.breaker.Cooldown)
+		changed, g.openUntil = "open", now.Add(g.breaker.Cooldown)
 	case g.openUntil.IsZero():
 		if g.failures = append(g.failures, now); len(g.failures) > g.breaker.Failures {
 			g.failures = append(g.failures[:0], g.failures[1:]...)
 		}
 		if len(g.failures) == g.breaker.Failures && now.Sub(g.failures[0]) <= g.breaker.Window {
-			g.failures, g.openUntil = g.failures[:0], now.Add(g.breaker.Cooldown)
+			changed, g.failures, g.openUntil = "open", g.failures[:0], now.Add(g.breaker.Cooldown)
 		}
+	}
+}
+
+// report tells of a new state of the breaker; empty for none.
+func (g *ConnectionGuard) report(state string) {
+	if state != "" && g.changed != nil {
+		g.changed(state)
 	}
 }
 

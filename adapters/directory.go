@@ -3,6 +3,7 @@ package adapters
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
+	"unicode/utf8"
 
 	"hatchel/hcl"
 )
@@ -196,4 +198,26 @@ func FileFault(err error, path string) error {
 		f.Message = "the file is not accessible: " + path
 	}
 	return f
+}
+
+// maxReplacedText is how many bytes a file may have whose content a plan shows as replaced.
+const maxReplacedText = 32 << 10
+
+// ReplacedText returns the content of the text file that a write replaces, for a plan. It is nil if nothing is
+// replaced, or nothing that can be shown.
+func (f *File) ReplacedText(ifExists IfExists) *string {
+	if ifExists != ExistsReplace {
+		return nil
+	}
+	file, err := f.OpenRead()
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxReplacedText+1))
+	if err != nil || len(data) > maxReplacedText || !utf8.Valid(data) {
+		return nil
+	}
+	text := string(data)
+	return &text
 }

@@ -11,10 +11,12 @@ import (
 )
 
 // Mocks answers in place of services, databases and programs when tools are tested. It replaces the transport only:
-// what a backend does before a request and after its answer is real. With Mocks, no connection is opened, no program is
-// started and no file outside of the configuration directory is written. Its methods may be called concurrently. The
-// error of a request that has no answer is a *Fault, which ends the call.
+// what a backend does before a request and after its answer is real. With Mocks that are not live, no connection is
+// opened, no program is started and no file outside of the configuration directory is written. Its methods may be
+// called concurrently. The error of a request that has no answer is a *Fault, which ends the call.
 type Mocks interface {
+	// Live reports whether what no mock answers is asked for real.
+	Live() bool
 	// RoundTrip answers an HTTP request. It does not follow redirects.
 	RoundTrip(r *HTTPRequest) (*http.Response, error)
 	// Seed makes a database in memory if the mocks declare one, and reports whether they do. It then calls open once,
@@ -34,6 +36,9 @@ type HTTPRequest struct {
 	BaseURL    string // of the connection, without a trailing slash
 	*http.Request
 	RequestDetails
+	ReadOnly bool // it changes nothing
+	// Send asks the service. It is called for live mocks only.
+	Send func(*http.Request) (*http.Response, error)
 }
 
 // RequestDetails are what a backend knows of an HTTP request besides the request.
@@ -59,9 +64,16 @@ type Memory interface {
 
 // Transaction is one transaction of a database. Its methods are not called concurrently.
 type Transaction interface {
-	// Execute answers a statement. For a database in memory it returns no result, and the statement is executed there.
+	// Live reports whether the statements are executed by the real database, which rolls the transaction back.
+	Live() bool
+	// Execute answers a statement. It returns no result for one that the real database executes, or one in memory.
 	// The error is a *SQLError if the database rejects the statement, and any other error if its connection fails.
 	Execute(ctx context.Context, s *Statement) (*SQLResult, error)
+	// Executed is called with the answer of the real database to a statement, or with its error, which is a *SQLError
+	// if the database rejects the statement. The answer is nil if it does not have all rows.
+	Executed(s *Statement, answer *SQLResult, err error)
+	// Unreachable is called if the real database does not begin the transaction.
+	Unreachable(err error)
 	// End is called when the transaction has ended.
 	End(committed bool)
 }
@@ -82,8 +94,9 @@ type SQLResult struct {
 }
 
 // SQLError is the answer of a database that rejects a statement. Code is that of the database: an SQLSTATE of
-// PostgreSQL, an error number of MySQL or a result code of SQLite; it may be empty.
-type SQLError struct{ Code, Message string }
+// PostgreSQL, an error number of MySQL or a result code of SQLite; it may be empty. State is the SQLSTATE of MySQL.
+// Name is the column or the constraint, and Hint the suggestion, that PostgreSQL reports besides its message.
+type SQLError struct{ Code, Message, State, Name, Hint string }
 
 func (e *SQLError) Error() string { return e.Message }
 
@@ -98,6 +111,8 @@ type Program struct {
 	Stdin      []byte   // nil for none
 	WritesJSON bool     // the standard output is read as JSON
 	Secrets    []string // texts in the program that must not be shown
+	// Start runs the program. It is called for live mocks only.
+	Start func(context.Context) (*Exit, error)
 }
 
 // EnvVar is a variable of an environment.

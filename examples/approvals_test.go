@@ -151,6 +151,8 @@ func TestALargeRefundWaitsForAnOperator(t *testing.T) {
 	if r := s.call("refund", json.RawMessage(refundOf(20))); r.Failed || f.paid() != "20.0" {
 		t.Fatalf("a small one: %s, paid %s", r.text(), f.paid())
 	}
+	told.hear(t, `{"type":"tool_result"`, `"tool":"refund"`)
+	told.hear(t, `{"type":"tool_result"`, `"count":1}`)
 	said := s.asks("refund", refundOf(500))
 	id, listed := f.waiting()
 	told.hear(t, `{"type":"approval.requested"`, id)
@@ -166,9 +168,23 @@ func TestALargeRefundWaitsForAnOperator(t *testing.T) {
 	if !strings.Contains(shown.stdout, "INSERT INTO refunds") || !strings.Contains(shown.stdout, "500") || strings.Contains(shown.stdout, "DE02120300000000202051") {
 		t.Errorf("shown is %s%s", shown.stdout, shown.stderr)
 	}
+	if !strings.Contains(shown.stdout, "before: earlier, read ") || !strings.Contains(shown.stdout, `"amount": 20`) {
+		t.Errorf("the state before is shown as %s", shown.stdout)
+	}
+	digest, _ := listed["digest"].(string)
+	if r := s.call("refund", json.RawMessage(refundOf(30))); r.Failed {
+		t.Fatal(r.text())
+	}
+	shown = f.run("approvals", "show", id, "--again")
+	if !strings.Contains(shown.stdout, `"amount": 30`) {
+		t.Errorf("looking again shows %s%s", shown.stdout, shown.stderr)
+	}
+	if out := f.run("approvals", "approve", id, "--digest", digest); out.code != 1 || !strings.Contains(out.stderr, "shows something else") {
+		t.Errorf("what was seen before is approved: %d %s%s", out.code, out.stdout, out.stderr)
+	}
 	f.decides("approve", id, "he called")
 	told.hear(t, `{"type":"approval.decided"`, "he called")
-	if r := answered(t, said); r.Failed || r.text() != "Refunded 500 euros to Ada." || f.paid() != "20.0 500.0" {
+	if r := answered(t, said); r.Failed || r.text() != "Refunded 500 euros to Ada." || f.paid() != "20.0 30.0 500.0" {
 		t.Errorf("%s, paid %s", r.text(), f.paid())
 	}
 
@@ -178,7 +194,7 @@ func TestALargeRefundWaitsForAnOperator(t *testing.T) {
 		t.Error("an approval counts twice")
 	}
 	f.decides("reject", again, "he was paid already")
-	if r := answered(t, said); !r.Failed || !strings.Contains(r.text(), "he was paid already") || f.paid() != "20.0 500.0" {
+	if r := answered(t, said); !r.Failed || !strings.Contains(r.text(), "he was paid already") || f.paid() != "20.0 30.0 500.0" {
 		t.Errorf("%s, paid %s", r.text(), f.paid())
 	}
 }

@@ -50,7 +50,8 @@ var unneeded = map[string]string{
 
 // hurried are scenarios with windows of a second and less, in which a busy machine may not get to its work. One that fails is run again, alone.
 var hurried = map[string]string{
-	"server-stateless": "2026-07-28",
+	"server-stateless":         "2026-07-28",
+	"server-session-lifecycle": "2025-11-25", // one process tells the others that a client has ended its session
 }
 
 // examined is what one check of a scenario came to.
@@ -65,39 +66,38 @@ type findings map[string][]examined
 
 var stamp = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$`)
 
-// examine runs the official suite against a URL. It is given what the suite has printed, too.
-func examine(t *testing.T, url string, args ...string) (findings, string) {
-	t.Helper()
-	dir := t.TempDir()
+// examine runs the official suite against a URL, and keeps its results in a directory. It also returns what the suite
+// has printed.
+func examine(dir, url string, args ...string) (findings, string, error) {
 	words := strings.Fields(os.Getenv("HATCHEL_TEST_CONFORMANCE"))
 	words = append(words, "server", "--url", url, "--timeout", "120000", "-o", dir)
 	cmd := exec.Command(words[0], append(words[1:], args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
+		return nil, "", err
 	}
 	folders, err := os.ReadDir(dir)
 	if err != nil {
-		t.Fatal(err)
+		return nil, "", err
 	}
 	found := findings{}
 	for _, f := range folders {
 		m := stamp.FindStringSubmatch(f.Name())
 		if m == nil {
-			t.Fatalf("the suite has left %s", f.Name())
+			return nil, "", fmt.Errorf("the suite has left %s", f.Name())
 		}
 		src, err := os.ReadFile(filepath.Join(dir, f.Name(), "checks.json"))
 		if err != nil {
-			t.Fatal(err)
+			return nil, "", err
 		}
 		var checks []examined
 		if err := json.Unmarshal(src, &checks); err != nil {
-			t.Fatalf("%s: %v", f.Name(), err)
+			return nil, "", fmt.Errorf("%s: %w", f.Name(), err)
 		}
 		found[m[1]] = checks
 	}
-	return found, string(out)
+	return found, string(out), nil
 }
 
 // wrong are the checks of a scenario that should have come to something else. Those in but are not looked at.
@@ -135,7 +135,10 @@ func (found findings) again(t *testing.T, url string, but map[string]string) {
 	for name, revision := range hurried {
 		for try := 0; try < 3 && len(wrong(found[name], but)) > 0; try++ {
 			t.Logf("%s is run again: %q", name, wrong(found[name], but))
-			once, _ := examine(t, url, "--scenario", name, "--spec-version", revision)
+			once, _, err := examine(t.TempDir(), url, "--scenario", name, "--spec-version", revision)
+			if err != nil {
+				t.Fatal(err)
+			}
 			found[name] = once[name]
 		}
 	}
@@ -226,28 +229,34 @@ func needsSuite(t *testing.T) {
 	}
 }
 
-func TestTheOfficialConformanceSuitePasses(t *testing.T) {
-	needsSuite(t)
-	f := example(t, "conformance")
-	s := f.serve()
-	for _, e := range exams {
-		found, printed := examine(t, s.url, e.args...)
-		found.complete(t, e, printed)
-		found.again(t, s.url, nil)
-		for name, checks := range found {
-			for _, said := range wrong(checks, nil) {
-				t.Errorf("%s: %s: %s", e, name, said)
-			}
-		}
-		if !t.Failed() {
-			shows(t, e.row("HTTP", found, nil))
-		}
-	}
+// sitting is one exam over one transport, with a server of its own.
+type sitting struct {
+	exam
+	over      string
+	url       string
+	scenarios map[string]string // those that are not looked at
+	checks    map[string]string // those within other scenarios that are not looked at
 }
 
-// Three processes with one state pass it, too, behind a proxy that sends each request to the next of them.
-func TestTheOfficialConformanceSuitePassesThroughReplicas(t *testing.T) {
-	needsSuite(t)
+// sittings starts a server for each exam and transport.
+func sittings(t *testing.T) (all []sitting) {
+	t.Helper()
+	for _, e := range exams {
+		all = append(all, sitting{exam: e, over: "HTTP", url: example(t, "conformance").serve().url})
+	}
+	for _, e := range exams[:2] {
+		all = append(all, sitting{exam: e, over: "stdio", url: example(t, "conformance").overStdio(),
+			scenarios: aboutHTTP, checks: ofHTTP})
+	}
+	for _, e := range exams[:2] {
+		all = append(all, sitting{exam: e, over: "HTTP, three processes", url: replicated(t)})
+	}
+	return all
+}
+
+// replicated starts three processes with one state behind a proxy that sends each request to the next of them.
+func replicated(t *testing.T) string {
+	t.Helper()
 	f := example(t, "conformance")
 	f.write("state.hcl", "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n")
 	database, _ := postgrestest.Schema(t)
@@ -260,19 +269,58 @@ func TestTheOfficialConformanceSuitePassesThroughReplicas(t *testing.T) {
 		}
 		backends = append(backends, u.Host)
 	}
-	proxy := proxytest.Start(t, nil, backends...).URL + "/mcp"
-	for _, e := range exams[:2] {
-		found, printed := examine(t, proxy, e.args...)
-		found.complete(t, e, printed)
-		found.again(t, proxy, nil)
-		for name, checks := range found {
-			for _, said := range wrong(checks, nil) {
-				t.Errorf("%s: %s: %s", e, name, said)
+	return proxytest.Start(t, nil, backends...).URL + "/mcp"
+}
+
+// The suite waits most of the time, so exams are taken at once, each with a server of its own.
+func TestTheOfficialConformanceSuitePasses(t *testing.T) {
+	needsSuite(t)
+	const atOnce = 4
+	type result struct {
+		found   findings
+		printed string
+		err     error
+	}
+	all := sittings(t)
+	places, results := make(chan struct{}, atOnce), make([]chan result, len(all))
+	for i, s := range all {
+		results[i] = make(chan result, 1)
+		dir := t.TempDir()
+		go func() {
+			places <- struct{}{}
+			found, printed, err := examine(dir, s.url, s.args...)
+			<-places
+			results[i] <- result{found, printed, err}
+		}()
+	}
+	taken := make([]result, len(all))
+	for i := range all {
+		taken[i] = <-results[i]
+	}
+	for i, s := range all {
+		t.Run(s.over+" "+s.String(), func(t *testing.T) {
+			if taken[i].err != nil {
+				t.Fatal(taken[i].err)
 			}
+			s.judge(t, taken[i].found, taken[i].printed)
+		})
+	}
+}
+
+// judge checks what an exam came to, and that the documentation shows it.
+func (s sitting) judge(t *testing.T, found findings, printed string) {
+	found.complete(t, s.exam, printed)
+	for name := range s.scenarios {
+		delete(found, name)
+	}
+	found.again(t, s.url, s.checks)
+	for name, checks := range found {
+		for _, said := range wrong(checks, s.checks) {
+			t.Errorf("%s: %s", name, said)
 		}
-		if !t.Failed() {
-			shows(t, e.row("HTTP, three processes", found, nil))
-		}
+	}
+	if !t.Failed() {
+		shows(t, s.row(s.over, found, s.checks))
 	}
 }
 

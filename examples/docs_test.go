@@ -291,15 +291,23 @@ func TestTheReadmeShowsAToolOfTheExamples(t *testing.T) {
 	}
 }
 
-func TestTheGuideShowsTheFilesOfReplicas(t *testing.T) {
+func TestTheGuideShowsTheProxyOfReplicas(t *testing.T) {
 	p := readPage(t, "../docs/running.md")
-	for language, name := range map[string]string{"nginx": "nginx.conf", "yaml": "kubernetes.yaml"} {
-		file, err := os.ReadFile(filepath.Join("replicas", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.ContainsFunc(p.fences(language), func(f fence) bool { return f.text == string(file) }) {
-			t.Errorf("%s does not show replicas/%s", p.path, name)
+	file, err := os.ReadFile("replicas/nginx.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(p.fences("nginx"), func(f fence) bool { return f.text == string(file) }) {
+		t.Errorf("%s does not show replicas/nginx.conf", p.path)
+	}
+}
+
+func TestToolsOfContainersAreValid(t *testing.T) {
+	for _, dir := range []string{"docker/tools", "kubernetes/tools"} {
+		cmd := exec.Command(hatchel, "validate", dir)
+		cmd.Env = append(os.Environ(), "HATCHEL_KEY=a key of sixteen characters", "STATE_DSN=postgres://hatchel@db.example/hatchel")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", dir, err, out)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package examples_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -44,11 +45,15 @@ func (s *server) holdings() (h holdings) {
 	return h
 }
 
-func TestFiveHundredReloadsLeaveNothingBehind(t *testing.T) {
+// reloads is how often the server loads its directory again. A leak of one thing for each or every other reload exceeds
+// slack from 120 on.
+var reloads = flag.Int("reloads", 160, "load a directory `N` times")
+
+func TestReloadsLeaveNothingBehind(t *testing.T) {
 	f := example(t, "invoices")
 	source := f.read("invoices.hcl")
 	s := f.serve("--watch=false")
-	reloads := 0
+	n := 0
 	// Reloads under calls; every other one replaces the connection too.
 	reload := func(times int) {
 		stop := make(chan struct{})
@@ -70,11 +75,11 @@ func TestFiveHundredReloadsLeaveNothingBehind(t *testing.T) {
 			})
 		}
 		for range times {
-			reloads++
-			f.write("invoices.hcl", strings.Replace(source, "file = \"ledger.db\"", fmt.Sprintf("file = \"ledger.db\"\n  busy_timeout = \"%ds\"", 5+reloads/2), 1))
-			f.write("version.hcl", version(reloads))
+			n++
+			f.write("invoices.hcl", strings.Replace(source, "file = \"ledger.db\"", fmt.Sprintf("file = \"ledger.db\"\n  busy_timeout = \"%ds\"", 5+n/2), 1))
+			f.write("version.hcl", version(n))
 			if status, r := s.reload(); status != 200 || len(r.Changed) == 0 {
-				t.Fatalf("reload %d: %d, %+v", reloads, status, r)
+				t.Fatalf("reload %d: %d, %+v", n, status, r)
 			}
 		}
 		close(stop)
@@ -82,9 +87,9 @@ func TestFiveHundredReloadsLeaveNothingBehind(t *testing.T) {
 	}
 	reload(20)
 	before := s.holdings()
-	reload(480)
+	reload(*reloads - 20)
 	var after holdings
-	defer func() { t.Logf("after 20 reloads %+v, after 500 %+v", before, after) }()
+	defer func() { t.Logf("after 20 reloads %+v, after %d %+v", before, n, after) }()
 	eventually(t, "what reloads had opened is closed", func() bool {
 		after = s.holdings()
 		return after.files <= before.files+slack && after.database <= before.database+slack

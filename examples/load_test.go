@@ -14,6 +14,7 @@ import (
 var tools = map[string][]string{
 	"approvals":   {"forget_customer", "refund", "refunds"},
 	"attachments": {"archive_scan", "count_words", "keep_document"},
+	"console":     {"order", "refund"},
 	"desk":        {"close_ticket", "export_tickets", "list_tickets", "summarize_ticket"},
 	"files":       {"add_to_note", "list_notes", "read_note", "read_table", "write_note"},
 	"invoices":    {"export_report", "import_csv", "revenue_report", "save_csv"},
@@ -44,8 +45,10 @@ func TestEveryFolderHereIsKnownToTheTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// the official suite knows what conformance declares; the last four have no tools of their own
+	others := []string{"testdata", "conformance", "docker", "grafana", "kubernetes", "systemd"}
 	for _, e := range entries {
-		if e.IsDir() && e.Name() != "testdata" && e.Name() != "conformance" && tools[e.Name()] == nil { // what conformance declares, the official suite knows
+		if e.IsDir() && !slices.Contains(others, e.Name()) && tools[e.Name()] == nil {
 			t.Errorf("%s is exercised by no test", e.Name())
 		}
 	}

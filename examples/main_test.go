@@ -17,7 +17,11 @@ import (
 // hatchel is the path of the program, built from this checkout.
 var hatchel string
 
+// raceOptions are those of programs with the race detector, which would otherwise wait a second before they exit.
+const raceOptions = "halt_on_error=1 atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
+	os.Setenv("GORACE", raceOptions)
 	dir, err := os.MkdirTemp("", "hatchel-examples-")
 	if err == nil {
 		err = os.Chmod(dir, 0o755) // the program is also run as another user
@@ -106,7 +110,7 @@ func (f *folder) read(elem ...string) string {
 func (f *folder) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(hatchel, args...)
 	cmd.Dir = f.path
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.path, "TMPDIR=" + os.TempDir(), "GORACE=halt_on_error=1 atexit_sleep_ms=0"}, f.env...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.path, "TMPDIR=" + os.TempDir(), "GORACE=" + raceOptions}, f.env...)
 	return cmd
 }
 

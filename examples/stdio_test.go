@@ -1,7 +1,5 @@
 package examples_test
 
-import "testing"
-
 // aboutHTTP are scenarios that look at nothing but HTTP, which stdio does not have.
 var aboutHTTP = map[string]string{
 	"dns-rebinding-protection":             "hosts and origins",
@@ -20,26 +18,4 @@ var ofHTTP = map[string]string{
 	"sep-2575-http-server-header-mismatch-400":     "a header",
 	"tasks-headers-reject-mismatched-method":       "a header",
 	"sep-2663-server-rejects-mismatched-mcp-name":  "a header",
-}
-
-func TestTheOfficialConformanceSuitePassesOverStdio(t *testing.T) {
-	needsSuite(t)
-	f := example(t, "conformance")
-	url := f.overStdio()
-	for _, e := range exams[:2] {
-		found, printed := examine(t, url, e.args...)
-		found.complete(t, e, printed)
-		for name := range aboutHTTP {
-			delete(found, name)
-		}
-		found.again(t, url, ofHTTP)
-		for name, checks := range found {
-			for _, said := range wrong(checks, ofHTTP) {
-				t.Errorf("%s: %s: %s", e, name, said)
-			}
-		}
-		if !t.Failed() {
-			shows(t, e.row("stdio", found, ofHTTP))
-		}
-	}
 }

@@ -123,6 +123,7 @@ func (a *Auth) decodeKey(d *decode.Decoder, b *hclsyntax.Block) {
 		if other.Name == k.key.Name {
 			d.Errorf(b.DefRange(), "Duplicate api_key", "The key %q is already declared at %s:%d.", other.Name,
 				other.Range.File, other.Range.Start.Line)
+			d.Diags.Relate(other.Range)
 			return
 		}
 	}

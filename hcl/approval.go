@@ -16,8 +16,19 @@ type Approval struct {
 	Timeout  time.Duration
 	Message  *TextTemplate // nil for a default text
 	Notify   []string      // the webhooks to notify when approval is requested
+	Before   []*Before     // what the approver is shown of the state before the call; of tools only
 	Range    Range
 }
+
+// Before is a before block: a backend that reads what the approver is shown beside the effect of a call. Its only
+// step reads the inputs of the tool.
+type Before struct {
+	Operation
+	Label string
+}
+
+// beforeTimeout is how long a before block may take.
+const beforeTimeout = 5 * time.Second
 
 const (
 	defaultApprovalTimeout = 5 * time.Minute
@@ -45,7 +56,14 @@ func (a *Approval) askSpec() decode.Spec {
 	}
 }
 
-func approvalSpec(a *Approval) decode.Spec { return append(decode.Spec{a.whenField()}, a.askSpec()...) }
+// approvalSpec is the spec of an approval block of a tool. Before decodes its before blocks.
+func approvalSpec(a *Approval, before func(*decode.Decoder, *hclsyntax.Block)) decode.Spec {
+	return append(append(decode.Spec{a.whenField()}, a.askSpec()...),
+		decode.Blocks("before", "name", "Reads the state that the call would change, with one backend block that "+
+			"changes nothing, and shows it to the approver with the time. It runs when approval is requested, and "+
+			"again when the approver asks for it. All before blocks of a call have 5 seconds and show at most 32 KiB "+
+			"together. Only with by = \"operator\".", func() decode.Spec { return nil }, before))
+}
 
 func (a *Approval) checkTimeout(d *decode.Decoder, r Range) {
 	if a.Timeout > maxApprovalTimeout {
@@ -58,12 +76,62 @@ func (a *Approval) checkTimeout(d *decode.Decoder, r Range) {
 func (t *toolDecoder) approvalField() decode.Field {
 	return decode.Blocks("approval", "", "Requires approval before the call does anything; the approver is shown "+
 		"what it would do. If several blocks apply, all of them are required. An approval is for one call "+
-		"only.", func() decode.Spec { return approvalSpec(&Approval{}) },
+		"only.", func() decode.Spec { return approvalSpec(&Approval{}, nil) },
 		func(d *decode.Decoder, b *hclsyntax.Block) {
 			a := &Approval{Range: headerRange(b)}
 			t.tool.Approvals = append(t.tool.Approvals, a)
-			a.decode(d, b, approvalSpec(a))
+			a.decode(d, b, approvalSpec(a, func(d *decode.Decoder, b *hclsyntax.Block) { t.decodeBefore(d, a, b) }))
+			if a.ByCaller && len(a.Before) > 0 {
+				d.Errorf(decode.FindBlock(b.Body, "before").DefRange(), "State not shown",
+					"by = \"caller\" asks the user of the client, who is shown only what the call does. Remove before, "+
+						"or write by = \"operator\".")
+			}
 		})
+}
+
+// decodeBefore decodes one before block of an approval, in the scope of the approval.
+func (t *toolDecoder) decodeBefore(d *decode.Decoder, a *Approval, b *hclsyntax.Block) {
+	if len(b.Labels) != 1 {
+		return // it was reported
+	}
+	out := &Before{Label: b.Labels[0]}
+	w := newOperationDecoder(t.loader, sourceBlock{Block: b, file: t.block.file}, "before block", &out.Operation)
+	out.Name, out.Input, out.Timeout = t.op.Name+".approval."+out.Label, t.op.Input, beforeTimeout
+	w.inputs, w.singleBackend = t.inputs, true
+	inner := w.dec
+	w.deps, inner.Deps, inner.Notes, inner.Scope, inner.NonNull = t.deps, d.Deps, d.Notes, d.Scope, d.NonNull
+	checkExposedName(d, b, "before", "is shown to the approver")
+	if slices.ContainsFunc(a.Before, func(other *Before) bool { return other.Label == out.Label }) {
+		const text = "There is already a before block %q in this approval."
+		d.Errorf(b.LabelRanges[0], "Duplicate before", text, out.Label)
+	}
+	inner.CheckNames(b, t.loader.blockSpecs.backends)
+	w.decodeSteps()
+	switch {
+	case len(out.Steps) == 0 && !inner.Diags.HasErrors():
+		d.Errorf(b.DefRange(), "Missing backend", "A before block has one backend block that reads what the approver "+
+			"is shown, as in sql \"shop\" { query = \"SELECT …\" }.")
+	case len(out.Steps) == 1:
+		checkReads(inner, out.Steps[0].Backend)
+	}
+	a.Before, t.op.Before = append(a.Before, out), append(t.op.Before, out)
+	d.Diags = append(d.Diags, inner.Diags...)
+}
+
+// checkReads reports a backend of a before block that may change something, or shows nothing.
+func checkReads(d *decode.Decoder, b *Backend) {
+	_, callsTool := b.Config.(*ToolCall)
+	switch {
+	case callsTool:
+		d.Diags.Errorf(b.Range, "Tool in before", "A before block has a backend block of its own, so that what it "+
+			"reads needs no approval and no policy. Write the backend of the tool here.")
+	case b.Effects.unknown:
+	case !b.Effects.ReadOnly:
+		d.Diags.Errorf(b.Range, "Effect not allowed", "A before block runs before the call is approved, so it must "+
+			"not change anything. This %s block may; use one that only reads.", b.Kind)
+	case !b.Effects.Default.isSet():
+		d.Diags.Errorf(b.Range, "No result", "The output of this backend has no default result that can be shown.")
+	}
 }
 
 // decodeApprovals decodes the approval blocks of the tool, after its inputs and checks.

@@ -109,6 +109,7 @@ func (w *operationDecoder) checkAskKey(a *Ask, b *hclsyntax.Block) {
 		d.Diags.Errorf(r, "Duplicate question",
 			"There is already a question %q in line %d. Names of questions must be unique within one %s.", a.Key,
 			first.Start.Line, w.noun)
+		d.Diags.Relate(first)
 	default:
 		if w.askKeys == nil {
 			w.askKeys = map[string]Range{}

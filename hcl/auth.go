@@ -67,6 +67,7 @@ func (a *Auth) decodeIssuer(d *decode.Decoder, b *hclsyntax.Block) {
 		if other.Issuer == j.Issuer {
 			d.Errorf(b.DefRange(), "Duplicate issuer", "The issuer %q is already declared at %s:%d.", other.Issuer,
 				other.Range.File, other.Range.Start.Line)
+			d.Diags.Relate(other.Range)
 			return
 		}
 	}

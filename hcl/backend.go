@@ -1,6 +1,8 @@
 package hcl
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -20,8 +22,11 @@ type Backend struct {
 	Effects    Effects
 	Whole      []string // members of output that a limit must not cut, because all there is is needed
 	Delivered  []string // members of output that a limit may have cut and that the answer holds
-	Range      Range
-	ranges     map[any]Range
+	// Code is the programs and scripts in the configuration directory that the backend runs, by name, with the
+	// digests of their content
+	Code   map[string]string
+	Range  Range
+	ranges map[any]Range
 }
 
 // Effects are the properties of a backend that hold for every call.
@@ -144,6 +149,9 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		facts, err := config.Describe(out.Connection)
 		inner.Diags = append(inner.Diags, diag.ToDiagnostics(err, "Backend refused", out.Range, inner.Ranges)...)
 		out.Effects = facts
+		if runner, ok := config.(CodeRunner); ok && w.loader.env.Editor == nil {
+			out.Code = w.codeDigests(runner.CodeFiles(out.Connection))
+		}
 	}
 	if out.Effects.Output == nil {
 		out.Effects.Output = eval.AnyType
@@ -192,10 +200,11 @@ func (w *operationDecoder) findConnection(kind BackendKind, b *hclsyntax.Block) 
 	switch {
 	case found != nil:
 		w.deps.connections = append(w.deps.connections, found)
+		d.Notes.Read(eval.NotedRead{At: labelRange(b), Kind: "connection", Name: name, Owner: found.Kind})
 	case !w.loader.partial: // otherwise it may be declared in an unreadable file
 		hint := diag.SuggestOr(name, names, diag.ListAre(names))
 		if len(names) == 0 {
-			hint = ` Declare one: connection "` + kind.Connections[0] + `" "` + name + `" { … }.`
+			hint = hint.Says(` Declare one: connection "` + kind.Connections[0] + `" "` + name + `" { … }.`)
 		}
 		d.Errorf(b.LabelRanges[0], "Unknown connection", "There is no connection %q for %s block.%s", name, article,
 			hint)
@@ -214,19 +223,49 @@ func (l *loader) connectionNames(kind BackendKind) []string {
 	return diag.SortedNames(names)
 }
 
-// Act is one thing that the calls of a backend do, or that a connection lets them do, as the author
+// Effect is one thing that the calls of a backend do, or that a connection lets them do, as the author
 // wrote it.
-type Act struct {
+type Effect struct {
 	Verb string // in upper case, such as GET, READ, WRITE or RUN
 	What string // what is known without the source, such as "INSERT invoices"; may be empty
 	// Source holds the fields whose arguments say where, such as the address of a request; they are
 	// shown as they are written, so that the value of a variable is not part of it
 	Source []any
+	// Values is the field of values that are sent, such as query parameters. Those that a call does not decide alone
+	// are shown, each on its own line; nil for none
+	Values any
 }
 
-// Actor is the configuration of a backend or a connection that lists its acts. Conn is the connection
+// EffectLister is the configuration of a backend or a connection that lists its effects. Conn is the connection
 // of a backend; nil for none.
-type Actor interface{ Acts(conn *Connection) []Act }
+type EffectLister interface {
+	Effects(conn *Connection) []Effect
+}
+
+// CodeRunner is the configuration of a backend that may run files of the configuration directory. CodeFiles returns
+// slash-separated names of such files, also of some that do not exist. Conn is the connection of the backend; nil for
+// none.
+type CodeRunner interface {
+	CodeFiles(conn *Connection) []string
+}
+
+// codeDigests returns the digests of those files that exist, and makes them dependencies of the block.
+func (w *operationDecoder) codeDigests(names []string) map[string]string {
+	digests := map[string]string{}
+	for _, name := range names {
+		content, err := w.loader.functionContext(&w.deps.Dependencies).ReadFile(name)
+		if err == nil {
+			digests[name] = contentDigest(content)
+		}
+	}
+	return digests
+}
+
+// contentDigest returns the beginning of the digest of a file.
+func contentDigest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256:" + hex.EncodeToString(sum[:8])
+}
 
 // SourceOf returns where the argument that was decoded into field is written, in the block or in its
 // connection.

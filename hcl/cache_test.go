@@ -84,6 +84,25 @@ func TestUnchangedToolsAreKept(t *testing.T) {
 	}
 }
 
+// While a file is edited, it has a syntax error most of the time.
+func TestASyntaxErrorInAFileKeepsTheToolsOfTheOthers(t *testing.T) {
+	a, b := fmt.Sprintf(getTool, "a", "a"), fmt.Sprintf(getTool, "b", "b")
+	missing := strings.ReplaceAll(fmt.Sprintf(getTool, "c", "c"), "shop", "store")
+	whole := files("main.hcl", shop+someX, "a.hcl", a, "b.hcl", b, "c.hcl", missing)
+	broken := files("main.hcl", shop+someX, "a.hcl", a, "b.hcl", b+"tool", "c.hcl", missing)
+	first, second := reloaded(t, whole, broken, Options{})
+	if tool(t, first, "a") != tool(t, second, "a") {
+		t.Error("the tool of an unchanged file was decoded again")
+	}
+	reloaded(t, broken, whole, Options{})
+	opts := Options{Cache: NewCache()}
+	third, _ := Load(whole, all.Set().Kinds(), opts)
+	Load(broken, all.Set().Kinds(), opts)
+	if last, _ := Load(whole, all.Set().Kinds(), opts); tool(t, third, "a") != tool(t, last, "a") {
+		t.Error("the tool was decoded again after the syntax error was mended")
+	}
+}
+
 func TestEverythingThatToolsSeeMakesThemNew(t *testing.T) {
 	a := fmt.Sprintf(getTool, "a", "${input.id}")
 	a = a[:len(a)-2] + "  input \"id\" { type = type.id }\n}\n"

@@ -1,7 +1,14 @@
 package hcl
 
 import (
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/template/sqltext"
 )
 
@@ -22,14 +29,88 @@ type Config struct {
 	Toolsets    []*Toolset    // by name
 	Policies    []*Policy     // by name
 	Approvals   *Approvals    // nil if nobody may decide over HTTP
-	Settings    []Setting     // all blocks but those of tools, prompts, resources, values and types
-	Tests       []TestBlock   // in the order of the files; only with Options.Tests
-	// NewTestDecoder returns a Decoder for the test blocks of a file, whose text is src; nil without Options.Tests.
-	NewTestDecoder func(src []byte) *decode.Decoder
-	Sources        map[string][]byte // by path, as they were read
-	Secrets        []string          // all known secrets, for scrubbing output
+	Telemetry   Telemetry
+	Events      *Events            // nil if nobody may follow the events
+	Hooks       []*Hook            // in the order of the files
+	Console     *Console           // nil for no console
+	Settings    []Setting          // all blocks but those of tools, prompts, resources, values and types
+	Tests       []TestBlock        // in the order of the files; only with Options.Tests
+	Values      []*hclsyntax.Block // the locals, variable and secret blocks, as they are written
+	// NewTestDecoder returns a Decoder for a test block; nil without Options.Tests.
+	NewTestDecoder func(TestBlock) *decode.Decoder
+	// DecodeAgain decodes one block of a file that has changed since the load, among the other declarations of the
+	// configuration, tells p what it finds, and returns the mistakes. It changes nothing. It is nil without
+	// Options.Editor.
+	DecodeAgain func(b *hclsyntax.Block, src []byte, p *decode.Probe) Diagnostics
+	Sources     map[string][]byte // by path, as they were read
+	FileDigests map[string]string // of the files that functions read at load, by name
+	Secrets     []string          // all known secrets, for scrubbing output
+	SecretNames []string          // of the Secrets, such as "secret.token"
 	// a file or a top-level block could not be read, so its declarations are missing
 	Partial bool
+
+	// UnreadSecrets reports whether the value of a secret is unknown, because no secret is read, or no command.
+	UnreadSecrets bool
+	Notes         *Notes // empty without Options.Notes
+}
+
+// Notes are what an editor shows of a load.
+type Notes struct {
+	Blocks []BlockHeader // all top-level blocks of all files, those too that the language does not have
+	// of the blocks of the files that Options.Notes names
+	Lists []*eval.Notes
+}
+
+// take adds the notes of a block; nil for none.
+func (n *Notes) take(list *eval.Notes) {
+	if list != nil {
+		n.Lists = append(n.Lists, list)
+	}
+}
+
+// wantsNotes reports whether an editor shows more of a file than its diagnostics.
+func (l *loader) wantsNotes(f *sourceFile) bool { return l.opts.Notes != nil && l.opts.Notes(f.name) }
+
+// newNotes returns the notes for a block of a file; nil if none are wanted.
+func (l *loader) newNotes(f *sourceFile) *eval.Notes {
+	if l.wantsNotes(f) {
+		return new(eval.Notes)
+	}
+	return nil
+}
+
+func (l *loader) noteHeader(b *hclsyntax.Block) {
+	if l.opts.Notes != nil {
+		l.config.Notes.Blocks = append(l.config.Notes.Blocks, HeaderOf(b))
+	}
+}
+
+// BlockHeader is the first line of a block.
+type BlockHeader struct {
+	Type   string
+	Labels []string
+	Names  []Range // of the labels
+	Header Range
+	Whole  Range
+	// the names of its arguments and of the blocks in it
+	Members []string
+}
+
+// HeaderOf returns the first line of a block.
+func HeaderOf(b *hclsyntax.Block) BlockHeader {
+	h := BlockHeader{Type: b.Type, Labels: b.Labels, Header: headerRange(b), Whole: diag.RangeOf(b.Range())}
+	h.Whole.End = diag.RangeOf(b.CloseBraceRange).End
+	for _, r := range b.LabelRanges {
+		h.Names = append(h.Names, diag.RangeOf(r))
+	}
+	if b.Body == nil {
+		return h // it is being typed
+	}
+	h.Members = slices.Collect(maps.Keys(b.Body.Attributes))
+	for _, inner := range b.Body.Blocks {
+		h.Members = append(h.Members, inner.Type)
+	}
+	return h
 }
 
 // listedOperation is an operation with the name of its list: tools, prompts or resources.

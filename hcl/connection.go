@@ -47,7 +47,7 @@ func (l *loader) decodeConnections() {
 			conn.callerSpecific, conn.onBehalfOf = true, d.Ranges[named.OnBehalf()]
 		}
 		conn.Digest = l.blockDigest(b, &dependencies{Dependencies: *d.Deps})
-		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue {
+		if checked, ok := config.(Checker); ok && !d.Diags.HasErrors() && !d.MissingValue && !l.readsTestSecret(d) {
 			d.Diags = append(d.Diags, diag.ToDiagnostics(checked.Check(), "Invalid connection", conn.Range,
 				d.Ranges)...)
 		}

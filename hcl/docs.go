@@ -52,9 +52,10 @@ func Reference(kinds Kinds) []BlockReference {
 			"caller who uploaded a file can use it. At most one.", (&Files{}).spec()},
 		{`webhook "name"`, "webhook",
 			"A receiver of events from approvals (approval.requested, approval.decided) and tasks (task.finished) " +
-				"that name it in notify. The body is JSON, {type, timestamp, data}, signed according to Standard " +
-				"Webhooks in the headers webhook-id, webhook-timestamp and webhook-signature. An event without a 2xx " +
-				"response is sent again with the same webhook-id, also after a restart.", (&Webhook{}).spec()},
+				"that name it in notify, and of those that an on block selects. The body is JSON, {type, timestamp, " +
+				"data}, signed according to Standard Webhooks in the headers webhook-id, webhook-timestamp and " +
+				"webhook-signature. An event without a 2xx response is sent again with the same webhook-id, also after " +
+				"a restart.", (&Webhook{}).spec()},
 		{`tool "name"`, "tool", "A tool that clients can call. It has one backend block, or steps, or " +
 			"neither if it only computes." + backends, toolSpec(t)},
 		{`prompt "name"`, "prompt",
@@ -78,9 +79,23 @@ func Reference(kinds Kinds) []BlockReference {
 				"not all of them have may be null. Callers do not see what they may not call in lists, unless the " +
 				"rule reads inputs.", new(Policy).spec()},
 		{"approvals", "approvals",
-			"Who may decide pending approvals over HTTP: GET /approvals, POST /approvals/ID/approve and " +
-				"POST /approvals/ID/reject. Without this block nobody may. On the machine of the server, " +
+			"Who may decide pending approvals over HTTP: GET /approvals, and POST /approvals/ID/approve, /reject and " +
+				"/look. Without this block nobody may. On the machine of the server, " +
 				"hatchel approvals decides for everyone who can write its state. At most one.", (&Approvals{}).spec()},
+		{"telemetry", "telemetry", "What the server tells about itself to monitoring systems. Without this block " +
+			"nothing is measured. At most one.", (&Telemetry{}).spec()},
+		{"events", "events", "The events of the server, which GET /events sends as they happen: calls, steps and " +
+			"results, approvals, tasks, reloads, connections, refusals and sessions. hatchel docs event-types lists " +
+			"them. Without this block there is no such path. The server records events, 4 MiB of the latest, while " +
+			"somebody listens and for 5 minutes after that. At most one.", (&Events{}).spec()},
+		{`on "event"`, "on", "A hook: events of a type are sent to webhooks. The label is " +
+			diag.JoinOr(hookEvents()) + ". The body is that of a webhook, with count: {type, timestamp, data, " +
+			"count}, where data is the event as GET /events sends it. There may be several for one type of " +
+			"event.", new(Hook).spec(exposedNames{})},
+		{"console", "console", "Pages for people who operate the server, at /console/: its tools, what calls " +
+			"would do, and what is wrong with the configuration. People sign in with a key, a client certificate, " +
+			"or the address that hatchel console opens. Without this block there is no console. At most one.",
+			(&Console{}).spec()},
 		{`input "name"`, "input", "One argument of a tool, or one variable of a uri_template. The type of a " +
 			"variable is string by default. Read as input.name.", inputSpec()},
 		{`argument "name"`, "argument",
@@ -128,7 +143,9 @@ func Reference(kinds Kinds) []BlockReference {
 			"the call would do. The block belongs in a tool, or, without when, in a policy that has " +
 			"approve. The call waits meanwhile, as a task if the client supports tasks. An approval is for " +
 			"one call: of this tool in its current configuration, with these arguments, by this caller. If " +
-			"several blocks apply, all of them are required.", approvalSpec(&Approval{})},
+			"several blocks apply, all of them are required.", approvalSpec(&Approval{}, nil)},
+		{`before "name"`, "before", "In an approval of a tool: reads what the approver is shown of the state before " +
+			"the call, with one backend block that changes nothing.", nil},
 		{"task", "task", "In a tool: calls of clients that support tasks become tasks. The client receives " +
 			"a task at once and asks for the result later; other clients wait for the result.", (&Task{}).spec()},
 		{`content "kind"`, "content", "One content item of a result: text, image, audio, resource or link.",
@@ -159,6 +176,9 @@ func Reference(kinds Kinds) []BlockReference {
 	return append(refs, BlockReference{`tool "other"`, "tool step", "Calls another tool as the backend of a step. " +
 		"The arguments are the inputs of that tool. Returns output.result and output.text.", nil})
 }
+
+// TopLevelBlocks returns the sorted names of the blocks at the top level of a file.
+func TopLevelBlocks() []string { return blockTypeNames() }
 
 // FunctionReference documents a function.
 type FunctionReference struct{ Usage, Doc string }

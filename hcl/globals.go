@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
@@ -17,7 +19,8 @@ import (
 // connections. If a reload does not change them, it keeps the previous globals, so that tools of
 // unchanged files can be reused.
 type globals struct {
-	key          string // digest of all their sources
+	sources      string // digest of all their sources
+	partial      bool   // a file could not be read
 	variables    map[string]*eval.Member
 	secrets      map[string]*eval.Member
 	local        map[string]*eval.Member
@@ -25,16 +28,18 @@ type globals struct {
 	connections  []*Connection
 	server       Server
 	secretValues []string    // the values of all secrets
+	secretNames  []string    // of these, such as "secret.token"
 	inputsDigest string      // digest of variables, secrets and the environment
 	base         *eval.Scope // the scope at load
 	call         *eval.Scope // the scope of a call before its first step
 	patterns     *functions.Patterns
 }
 
-// reuseGlobals takes over the globals of the previous load if they are unchanged.
+// reuseGlobals takes over the globals of the previous load, or of the last one that could read all files, if they are
+// unchanged.
 func (l *loader) reuseGlobals() {
 	l.inputsDigest = l.environmentDigest()
-	parts := []string{l.inputsDigest, l.filesDigest, fmt.Sprint(l.partial)}
+	parts := []string{l.inputsDigest, l.filesDigest}
 	for _, kind := range diag.SortedNames(l.blocks) {
 		if _, exposed, _ := findBlockType(kind); exposed {
 			continue
@@ -45,7 +50,7 @@ func (l *loader) reuseGlobals() {
 				string(b.file.src[r.Start.Byte:b.CloseBraceRange.End.Byte]))
 		}
 	}
-	l.key = eval.HashParts(parts...)
+	l.sources, l.globals.partial = eval.HashParts(parts...), l.partial
 	l.call = l.base.DuringCall().With("caller", callerRoot()).
 		Without("output", "output is the result of the backend, which is not available here. It can be read "+
 			"in result, text, content and expect.").
@@ -53,9 +58,12 @@ func (l *loader) reuseGlobals() {
 		Without("each", "each is the current element of a step or statement with `each = …`, and there is none "+
 			"here.").
 		Without("error", "error describes a failure and can be read only in the tool's `error` text.")
-	if before := l.opts.Cache.globals; before != nil && before.key == l.key {
-		l.globals.copyUsage(before)
-		l.globals = before
+	for _, before := range []*globals{l.opts.Cache.globals, l.opts.Cache.complete} {
+		if before != nil && before.sources == l.sources && before.partial == l.partial {
+			l.globals.copyUsage(before)
+			l.globals = before
+			break
+		}
 	}
 	for _, name := range l.call.Readable() {
 		r, _ := l.call.Find(name)
@@ -93,16 +101,40 @@ func (l *loader) digestValues() {
 // recordBlock records what a block other than a tool, prompt or resource reads, and its digest for
 // the report of a load. Values and types count where they are read.
 func (l *loader) recordBlock(b sourceBlock, read *eval.Dependencies) {
+	if l.env.Editor != nil {
+		return
+	}
 	deps := &dependencies{Dependencies: *read}
 	l.markUsed(deps)
 	l.filesDigest = eval.HashParts(l.filesDigest, read.FilesDigest)
 	if !slices.Contains([]string{"type", "variable", "secret", "locals"}, b.Type) {
 		name := strings.Join(append([]string{b.Type}, b.Labels...), " ")
-		l.config.Settings = append(l.config.Settings, Setting{name, l.blockDigest(b, deps)})
+		l.addSetting(name, l.blockDigest(b, deps))
 		if b.Type != "connection" {
 			l.requireValues(name, deps.Members)
 		}
 	}
+}
+
+// addSetting adds a block. Blocks with the same first line, which only on blocks may have, are one setting.
+func (l *loader) addSetting(name, digest string) {
+	for i := range l.config.Settings {
+		if s := &l.config.Settings[i]; s.Name == name {
+			s.Digest = eval.HashParts(s.Digest, digest)
+			return
+		}
+	}
+	l.config.Settings = append(l.config.Settings, Setting{name, digest})
+}
+
+// valueBlocks returns the blocks that declare values.
+func (l *loader) valueBlocks() (blocks []*hclsyntax.Block) {
+	for _, kind := range []string{"locals", "variable", "secret"} {
+		for _, b := range l.blocks[kind] {
+			blocks = append(blocks, b.Block)
+		}
+	}
+	return blocks
 }
 
 // blockDigest returns the digest of a block and everything it refers to: values known at load,
@@ -170,6 +202,9 @@ func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 				return nil, fs.ErrInvalid
 			}
 			b, err := fs.ReadFile(fsys, clean)
+			if err == nil {
+				l.fileDigests.Store(clean, contentDigest(b))
+			}
 			if deps != nil {
 				deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))
 			} else {
@@ -231,7 +266,7 @@ func (l *loader) warnUnused() {
 	for _, w := range l.config.Webhooks {
 		if !l.notified[w.Name] {
 			l.diags.Warnf(w.Range, "Unused webhook",
-				"The webhook %q is never notified. Name it in notify of a task or an approval.", w.Name)
+				"The webhook %q is never notified. Name it in notify of a task, an approval or an on block.", w.Name)
 		}
 	}
 }

@@ -77,6 +77,7 @@ func (in *inputs) decodeInput(d *decode.Decoder, block *hclsyntax.Block) {
 	if first, twice := in.labelRanges[m.Name]; twice {
 		d.Errorf(m.Range, "Duplicate "+in.noun, "The %s %q is already declared in line %d.", in.noun, m.Name,
 			first.Start.Line)
+		d.Diags.Relate(first)
 		return
 	}
 	if !d.Diags[before:].HasErrors() {

@@ -112,6 +112,6 @@ func (r *Rate) decode(d *decode.Decoder, e hclsyntax.Expression) {
 			return
 		}
 	}
-	d.Errorf(e.Range(), "Invalid rate", `A rate is a number of calls per unit of time in quotes, as in "5/s", "10/m", `+
+	d.Errorf(e.Range(), "Invalid rate", `A rate is a number per unit of time in quotes, as in "5/s", "10/m", `+
 		`"100/h" or "1000/d", not %s.`, got)
 }

@@ -8,8 +8,8 @@ package hcl
 
 import (
 	"io/fs"
-	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -28,15 +28,24 @@ type Options struct {
 	Vars       map[string]string                 // values of variables; they override the environment and defaults
 	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil for an empty one
 	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
-	Cache      *Cache                            // reuses unchanged parts of the previous load; may be nil
-	NoSecrets  bool                              // no secret is read; the value of each is unknown
-	AnyVars    bool                              // values of variables that no file declares are ignored
-	Start      bool                              // of a process: server { on_missing } may refuse tools
-	Tests      bool                              // test blocks are collected, in Config.Tests
+	// ReadSecretCommand returns what a command prints without its last line break, to be used for ttl. The error follows
+	// the words "the command", or is ErrSecretCommands. Nil leaves the values of such secrets unknown.
+	ReadSecretCommand func(command []string, ttl time.Duration) ([]byte, error)
+
+	Cache     *Cache // reuses unchanged parts of the previous load; may be nil
+	NoSecrets bool   // no secret is read; the value of each is unknown
+	AnyVars   bool   // values of variables that no file declares are ignored
+	UnsetVars bool   // a variable without a value is unknown, and not reported
+	Start     bool   // of a process: server { on_missing } may refuse tools
+	Tests     bool   // test blocks are collected, in Config.Tests
+	Editor    bool   // blocks can be decoded again, see Config.DecodeAgain
 	// the values of secrets, by name, in place of what the environment and files hold; "test-" and its name is the
 	// value of one that is missing here. Nil reads the environment and files.
 	TestSecrets map[string]string
+	RealSecrets bool             // secrets that are not among the TestSecrets are read from the environment and files
 	Now         func() time.Time // the clock of expirations; nil for time.Now
+	// the files of which Config.Notes shows more than first lines; nil for no notes
+	Notes func(file string) bool
 	// calls do for 0 to n-1, in any order and concurrently, and returns when all are done; nil for
 	// sequential calls
 	Parallel func(n int, do func(i int))
@@ -69,11 +78,16 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	}
 	l.reportMissing()
 	l.warnUnused()
-	l.config.Connections, l.config.Server, l.config.Secrets = l.globals.connections, l.globals.server,
-		l.globals.secretValues
+	l.config.Connections, l.config.Server = l.globals.connections, l.globals.server
+	l.config.Secrets, l.config.SecretNames = l.globals.secretValues, l.globals.secretNames
+	l.config.Values = l.valueBlocks()
+	l.config.FileDigests = l.digestsOfFiles()
 	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
 	if opts.Tests {
 		l.config.NewTestDecoder = l.newTestDecoder
+	}
+	if opts.Editor {
+		l.config.DecodeAgain = l.forEditor().decodeAgain
 	}
 	opts.Cache.store(files, l.globals)
 	return l.config, finalDiagnostics(files, l.diags).Scrub(l.globals.secretValues)
@@ -90,20 +104,23 @@ type sourceBlock struct {
 type loader struct {
 	*globals
 	fsys        fs.FS
-	filesDigest string // of the files that functions read for the globals
+	filesDigest string    // of the files that functions read for the globals
+	fileDigests *sync.Map // of all files that functions read, by name
 	opts        Options
 	*blockSpecs
 
-	config   *Config
-	diags    Diagnostics
-	blocks   map[string][]sourceBlock
-	partial  bool // a file could not be read, so missing declarations are not reported
-	used     map[*Connection]bool
-	notified map[string]bool // the webhooks that a block names
-	env      decode.Env
-	tools    map[string]*toolDecoder // by name, for steps that call tools
-	declared map[string]Range        // where each name was first declared, by "kind name"
-	missing  []missingValue
+	config        *Config
+	diags         Diagnostics
+	blocks        map[string][]sourceBlock
+	partial       bool // a file could not be read, so missing declarations are not reported
+	used          map[*Connection]bool
+	notified      map[string]bool // the webhooks that a block names
+	env           decode.Env
+	tools         map[string]*toolDecoder // by name, for steps that call tools
+	declared      map[string]Range        // where each name was first declared, by "kind name"
+	missing       []missingValue
+	unreadSecrets map[string]*eval.Member // the secrets without their values, by name
+	testSecrets   map[*eval.Member]bool   // those with "test-" and their names as values
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
@@ -123,12 +140,16 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 	l := &loader{
 		globals: newGlobals(),
 		fsys:    fsys, opts: opts,
-		config:     &Config{Sources: map[string][]byte{}},
-		blocks:     map[string][]sourceBlock{},
-		used:       map[*Connection]bool{},
-		notified:   map[string]bool{},
-		blockSpecs: newBlockSpecs(kinds),
-		declared:   map[string]Range{},
+		fileDigests: new(sync.Map),
+		config:      &Config{Sources: map[string][]byte{}, Notes: new(Notes)},
+		blocks:      map[string][]sourceBlock{},
+		used:        map[*Connection]bool{},
+		notified:    map[string]bool{},
+		blockSpecs:  newBlockSpecs(kinds),
+		declared:    map[string]Range{},
+
+		unreadSecrets: map[string]*eval.Member{},
+		testSecrets:   map[*eval.Member]bool{},
 	}
 	l.env = decode.Env{
 		CompileEnv: hclexpr.CompileEnv{Dir: opts.Dir, Functions: l.functionContext, Tests: opts.Tests},
@@ -175,6 +196,10 @@ var exposedBlocks = []blockType{
 	{"toolset", 1, `toolset "name" {`, (*loader).decodeToolsets},
 	{"policy", 1, `policy "name" {`, (*loader).decodePolicies},
 	{"approvals", 0, "approvals {", (*loader).decodeApprovers},
+	{"telemetry", 0, "telemetry {", (*loader).decodeTelemetry},
+	{"events", 0, "events {", (*loader).decodeEvents},
+	{"on", 1, `on "event" {`, (*loader).decodeHooks},
+	{"console", 0, "console {", (*loader).decodeConsole},
 }
 
 // findBlockType returns a type of block by its name, and whether its blocks are exposed.
@@ -209,6 +234,7 @@ func (l *loader) indexBlocks(f *sourceFile) {
 	}
 	f.exposed = 0
 	for _, b := range f.body.Blocks {
+		l.noteHeader(b)
 		want, exposed, ok := findBlockType(b.Type)
 		switch {
 		case b.Type == testBlock.name:
@@ -263,29 +289,11 @@ func (l *loader) declareAt(noun, name string, r hclv2.Range) bool {
 	if first, twice := l.declared[key]; twice {
 		l.errorf(r, "Duplicate "+noun, "The %s %q is already declared at %s:%d.", noun, name, first.File,
 			first.Start.Line)
+		l.diags.Relate(first)
 		return false
 	}
 	l.declared[key] = diag.RangeOf(r)
 	return true
-}
-
-// checkIdentifier reports a name that cannot be used in an expression.
-func checkIdentifier(diags *Diagnostics, noun, name string, r Range) {
-	if !hclsyntax.ValidIdentifier(name) {
-		diags.Errorf(r, "Invalid name", "The name of %s is used in expressions, so it must start with a letter and "+
-			"consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)
-	}
-}
-
-// exposedNamePattern matches a name that the protocol allows.
-var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
-// checkExposedName reports an invalid label of a block; purpose says what depends on it.
-func checkExposedName(d *decode.Decoder, b *hclsyntax.Block, noun, purpose string) {
-	if !exposedNamePattern.MatchString(b.Labels[0]) {
-		d.Errorf(b.LabelRanges[0], "Invalid "+noun+" name",
-			"The name of a %s %s: 1 to 64 letters, digits, _, - and ., not %q.", noun, purpose, b.Labels[0])
-	}
 }
 
 // headerRange returns the range of the type and the labels of a block.
@@ -296,7 +304,8 @@ func labelRange(b *hclsyntax.Block) Range { return diag.RangeOf(b.LabelRanges[0]
 
 // newDecoder returns a Decoder for the blocks of a file.
 func (l *loader) newDecoder(f *sourceFile) *decode.Decoder {
-	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{}}
+	return &decode.Decoder{Env: &l.env, Src: f.src, LoadScope: l.base, Scope: l.base, Ranges: map[any]Range{},
+		Notes: l.newNotes(f)}
 }
 
 // configID returns the digest of all inputs of the configuration, without its tests.
@@ -316,7 +325,9 @@ func (l *loader) eachBlock(name string, do func(d *decode.Decoder, b sourceBlock
 	for _, b := range l.blocks[name] {
 		d := l.newDecoder(b.file)
 		d.Deps = &eval.Dependencies{}
+		l.hideTestSecrets(d, name)
 		do(d, b)
+		l.config.Notes.take(d.Notes)
 		l.recordBlock(b, d.Deps)
 		l.diags = append(l.diags, d.Diags...)
 	}
@@ -333,5 +344,6 @@ func (l *loader) onlyBlock(name string, do func(d *decode.Decoder, b sourceBlock
 		}
 		d.Errorf(b.DefRange(), "Duplicate "+name, "There may be only one %s block; the first is at %s:%d.", name,
 			first.file.name, first.DefRange().Start.Line)
+		d.Diags.Relate(headerRange(first.Block))
 	})
 }

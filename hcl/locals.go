@@ -85,6 +85,7 @@ func (l *loader) evalLocal(a *hclsyntax.Attribute, file *sourceFile) *eval.Membe
 	d := l.newDecoder(file)
 	n := d.CompileKnown(a.Expr, decode.Field{Secret: true})
 	l.diags = append(l.diags, d.Diags...)
+	l.config.Notes.take(d.Notes)
 	if !n.Known && len(d.Diags) == 0 && !l.readsFailedValue(a.Expr) {
 		l.errorf(a.Expr.Range(), "Value not known",
 			"local.%s must be known at load. For a value of a call, use a locals block inside the tool.", a.Name)

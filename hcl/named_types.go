@@ -26,7 +26,7 @@ type lazyTypes struct {
 func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Diagnostics) {
 	fail := func(summary, format string, args ...any) (*schema.Type, hclv2.Diagnostics) {
 		return nil, hclv2.Diagnostics{{Severity: hclv2.DiagError, Summary: summary,
-			Detail: fmt.Sprintf(format, args...), Subject: &r}}
+			Detail: fmt.Sprintf(format, args...), Subject: &r, Extra: args[len(args)-1]}}
 	}
 	if t, ok := s.done[name]; ok {
 		return t, nil
@@ -49,6 +49,7 @@ func (s *lazyTypes) resolve(name string, r hclv2.Range) (*schema.Type, hclv2.Dia
 	d := s.loader.newDecoder(b.file)
 	d.Deps = &eval.Dependencies{}
 	d.Body(b.Block, typeSpec(&t))
+	s.loader.config.Notes.take(d.Notes)
 	s.loader.markUsed(&dependencies{Dependencies: *d.Deps})
 	s.loader.requireValues("type "+name, d.Deps.Members)
 	s.loader.diags = append(s.loader.diags, d.Diags...)

@@ -1,7 +1,6 @@
 package hcl
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/spelling"
 )
@@ -29,6 +29,7 @@ type Operation struct {
 	Checks      []*Check
 	Allow       *Condition // nil to allow everyone
 	Scopes      []string   // that the caller needs
+	Before      []*Before  // of the approvals of a tool
 	Steps       []*Step    // a single backend is one step without name; empty for a pure computation
 
 	Digest  string // of the block and everything it refers to
@@ -188,6 +189,7 @@ func (w *operationDecoder) checkDescription(text string) {
 			diag.ToSentence(diag.WithArticle(w.noun)))
 		return
 	}
+	w.noteMentions(diag.RangeOf(a.Expr.Range()))
 	elsewhere := ""
 	for _, m := range quotedName.FindAllStringSubmatch(text, -1) {
 		if _, known := w.op.Input.Lookup(m[1]); known || !identifierLike.MatchString(m[1]) {
@@ -200,12 +202,101 @@ func (w *operationDecoder) checkDescription(text string) {
 				string(src[own.End.Byte:w.block.CloseBraceRange.End.Byte])
 		}
 		if near := spelling.Nearest(m[1], w.op.Input.MemberNames()); near != "" || !strings.Contains(elsewhere, m[1]) {
-			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], &Diagnostic{
-				Severity: diag.Warning, Summary: "Description names an unknown " + w.inputs.noun,
-				Subject: diag.RangeOf(a.Expr.Range()),
-				Detail: fmt.Sprintf("The description mentions `%s`, but there is no such %s.%s", m[1], w.inputs.noun,
-					diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames()))),
-			}})
+			var one Diagnostics
+			one.Warnf(diag.RangeOf(a.Expr.Range()), "Description names an unknown "+w.inputs.noun,
+				"The description mentions `%s`, but there is no such %s.%s", m[1], w.inputs.noun,
+				diag.SuggestOr(m[1], w.op.Input.MemberNames(), diag.ListAre(w.op.Input.MemberNames())))
+			w.descriptionRefs = append(w.descriptionRefs, descriptionRef{m[1], one[0]})
 		}
 	}
+}
+
+// checkIdentifier reports a name that cannot be used in an expression.
+func checkIdentifier(diags *Diagnostics, noun, name string, r Range) {
+	if !hclsyntax.ValidIdentifier(name) {
+		diags.Errorf(r, "Invalid name", "The name of %s is used in expressions, so it must start with a letter and "+
+			"consist of letters, digits, _ and -: not %q.", diag.WithArticle(noun), name)
+	}
+}
+
+// exposedNamePattern matches a name that the protocol allows.
+var exposedNamePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// checkExposedName reports an invalid label of a block; purpose says what depends on it.
+func checkExposedName(d *decode.Decoder, b *hclsyntax.Block, noun, purpose string) {
+	if !exposedNamePattern.MatchString(b.Labels[0]) {
+		d.Errorf(b.LabelRanges[0], "Invalid "+noun+" name",
+			"The name of a %s %s: 1 to 64 letters, digits, _, - and ., not %q.", noun, purpose, b.Labels[0])
+	}
+}
+
+// noteMentions takes down, for editors, the names in backquotes in a description: of inputs, or of tools.
+func (w *operationDecoder) noteMentions(at Range) {
+	if w.dec.Notes == nil {
+		return
+	}
+	source := w.block.file.src[at.Start.Byte:at.End.Byte]
+	for _, m := range quotedName.FindAllSubmatchIndex(source, -1) {
+		name := string(source[m[2]:m[3]])
+		read := eval.NotedRead{At: at, Kind: "tool", Name: name}
+		if _, known := w.op.Input.Lookup(name); known {
+			read.Kind, read.Owner = "input", w.noun+" "+w.op.Name
+		}
+		read.At.Start.Byte, read.At.End.Byte = at.Start.Byte+m[2], at.Start.Byte+m[3]
+		w.dec.Notes.Read(read)
+	}
+}
+
+// Check is a check or an expect block: a condition, and the message when it is false.
+type Check struct {
+	That    *Condition
+	Message *TextTemplate
+	Range   Range
+}
+
+func checkSpec(c *Check) decode.Spec {
+	return decode.Spec{
+		decode.Attr(&c.That, "that", "The condition to check.").Require(),
+		decode.Attr(&c.Message, "message",
+			"The error message when the condition is false, for a message that depends on the call."),
+	}
+}
+
+// expectField declares expect blocks.
+func expectField(dst *[]*Check) decode.Field {
+	return checkBlocks(dst, "expect", "A condition on the output. If it is false, the call fails. In a block with "+
+		"exec it is checked before the commit, and a failure rolls back.")
+}
+
+// checkBlocks declares check or expect blocks. What follows a check relies on its condition.
+func checkBlocks(dst *[]*Check, name, doc string) decode.Field {
+	return decode.Blocks(name, "message", doc, func() decode.Spec { return checkSpec(&Check{}) },
+		func(d *decode.Decoder, b *hclsyntax.Block) {
+			check := decodeCheck(d, b)
+			*dst = append(*dst, check)
+			d.NonNull = d.NonNull.Add(check.That.NonNullWhenTrue())
+		})
+}
+
+// decodeCheck decodes a check or expect block, whose message is its label or an argument.
+func decodeCheck(d *decode.Decoder, b *hclsyntax.Block) *Check {
+	c := &Check{Range: headerRange(b)}
+	spec := checkSpec(c)
+	if b.Type == "check" { // all failing checks are reported, so a message cannot rely on the others
+		spec[0] = spec[0].Then(func(d *decode.Decoder, _ Range) { d.NonNull = nil })
+	}
+	d.Body(b, spec)
+	switch {
+	case len(b.Labels) > 1:
+		d.Errorf(b.LabelRanges[1], "Wrong number of labels", "A %s block has one label, its message.", b.Type)
+	case len(b.Labels) == 1 && c.Message != nil:
+		d.Errorf(b.LabelRanges[0], "Two messages",
+			"Set the message in the label or in the argument `message`, not in both.")
+	case len(b.Labels) == 1:
+		c.Message = hclexpr.LiteralTemplate(b.Labels[0], labelRange(b))
+	case c.Message == nil:
+		d.Errorf(b.DefRange(), "Missing message",
+			"A %s block needs an error message for the caller: `%s \"the order is not paid\" {`.", b.Type, b.Type)
+	}
+	return c
 }

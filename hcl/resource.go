@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -216,6 +217,7 @@ func (r *resourceDecoder) matchVariables() {
 	for _, m := range r.inputs.members {
 		declared[m.Name] = m
 	}
+	r.noteVariables()
 	for i, v := range t.Variables() {
 		names[i] = v.Name
 		if declared[v.Name] == nil {
@@ -230,6 +232,27 @@ func (r *resourceDecoder) matchVariables() {
 		if !slices.Contains(names, m.Name) {
 			r.dec.Errorf(m.Range, "Input is not a variable", "uri_template has no variable %q.%s", m.Name,
 				diag.SuggestOr(m.Name, names, diag.ListAre(names)))
+		}
+	}
+}
+
+var (
+	templateExpression = regexp.MustCompile(`\{[^{}]*\}`)
+	variableName       = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+)
+
+// noteVariables takes down, for editors, the variables of the template, which are inputs.
+func (r *resourceDecoder) noteVariables() {
+	at := r.attrRange("uri_template")
+	if r.dec.Notes == nil || at == r.op.Range {
+		return
+	}
+	source := r.block.file.src[at.Start.Byte:at.End.Byte]
+	for _, e := range templateExpression.FindAllIndex(source, -1) {
+		for _, v := range variableName.FindAllIndex(source[e[0]:e[1]], -1) {
+			read := eval.NotedRead{At: at, Kind: "input", Name: string(source[e[0]+v[0] : e[0]+v[1]]), Local: true}
+			read.At.Start.Byte, read.At.End.Byte = at.Start.Byte+e[0]+v[0], at.Start.Byte+e[0]+v[1]
+			r.dec.Notes.Read(read)
 		}
 	}
 }
@@ -259,6 +282,7 @@ func (l *loader) claimURI(r *Resource) bool {
 	if first, twice := l.declared["URI "+key]; twice {
 		l.diags.Errorf(r.Range, "Duplicate URI", "The resource at %s:%d already has the URIs of %s.", first.File,
 			first.Start.Line, what)
+		l.diags.Relate(first)
 		return false
 	}
 	l.declared["URI "+key] = r.Range

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"sync"
 
-	"hatchel/hcl/syntax"
-
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/eval"
+	"hatchel/hcl/syntax"
 )
 
 // decodedBlock is what a tool, prompt or resource block was decoded into. The next load can reuse it
@@ -19,6 +20,7 @@ type decodedBlock struct {
 	enabled         bool
 	descriptionRefs []descriptionRef
 	diags           Diagnostics
+	notes           *eval.Notes   // nil for none
 	deps            *dependencies // dependencies of the block
 }
 
@@ -27,9 +29,10 @@ type decodedBlock struct {
 func (l *loader) dropStaleBlocks(files []*sourceFile) {
 	var bare []*sourceFile
 	for _, f := range files {
-		if f.decodedWith == l.globals {
+		if l.fits(f) {
 			continue
 		}
+		f.noted = l.wantsNotes(f)
 		f.decodedWith, f.cached = l.globals, make([]*decodedBlock, f.exposed)
 		if f.bodiesDropped {
 			bare = append(bare, f)
@@ -49,6 +52,20 @@ func (l *loader) dropStaleBlocks(files []*sourceFile) {
 			}
 		}
 	}
+}
+
+// fits reports whether the decoded blocks of a file are what they would be decoded into.
+func (l *loader) fits(f *sourceFile) bool {
+	switch with := f.decodedWith; {
+	case !f.noted && l.wantsNotes(f):
+		return false
+	case with == l.globals:
+		return true
+	case with == nil || with.partial || !l.globals.partial || with.sources != l.sources:
+		return false
+	}
+	// With a file that cannot be read, what is missing is not reported. Nothing was missing before.
+	return !slices.ContainsFunc(f.cached, func(k *decodedBlock) bool { return k != nil && len(k.diags) > 0 })
 }
 
 // reparse parses a file again and returns its exposed blocks with their bodies.
@@ -115,11 +132,12 @@ func (w *operationDecoder) dropBody() {
 // commit collects the results of a block and keeps them for the next load.
 func (l *loader) commit(w *operationDecoder) {
 	if !w.cached {
-		w.diags = w.dec.Diags
+		w.diags, w.notes = w.dec.Diags, w.dec.Notes
 		if f := w.block.file; w.reusable() {
 			f.cached[w.block.index], f.bodiesDropped = w.decodedBlock, true
 		}
 	}
+	l.config.Notes.take(w.notes)
 	l.markUsed(w.deps)
 	l.refuse(w)
 	l.diags = append(l.diags, w.diags...)
@@ -137,6 +155,8 @@ type Cache struct {
 	mu      sync.Mutex
 	files   map[[sha256.Size]byte]*sourceFile // guarded by mu, which a load holds
 	globals *globals                          // guarded by mu
+	// the last globals of a load that could read all files; guarded by mu
+	complete *globals
 }
 
 // NewCache returns an empty Cache.
@@ -164,4 +184,7 @@ func (c *Cache) store(files []*sourceFile, g *globals) {
 		c.files[f.digest] = f
 	}
 	c.globals = g
+	if !g.partial {
+		c.complete = g
+	}
 }

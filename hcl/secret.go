@@ -1,8 +1,16 @@
 package hcl
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
+
+	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/eval"
@@ -10,16 +18,36 @@ import (
 
 // secretBlock is a secret block being decoded.
 type secretBlock struct {
-	Env, File string
-	Optional  bool
+	Env, File, Credential string
+	Command               []string
+	TTL                   time.Duration
+	Optional              bool
 }
+
+const (
+	defaultSecretTTL = 10 * time.Minute
+	minSecretTTL     = time.Second
+)
+
+// ErrSecretCommands is what Options.ReadSecretCommand returns where commands of secrets are not allowed.
+var ErrSecretCommands = errors.New("commands of secrets are not allowed")
 
 func (s *secretBlock) spec() decode.Spec {
 	return decode.Join(
 		decode.ExactlyOneOf("the source of the secret",
 			decode.Attr(&s.Env, "env", "The environment variable that holds the secret."),
 			decode.Attr(&s.File, "file", "The file that holds the secret, relative to the configuration directory. A "+
-				"trailing line break is removed. A server reloads when the file changes.")),
+				"trailing line break is removed. A server reloads when the file changes."),
+			decode.Attr(&s.Credential, "credential", "The name of a systemd credential that holds the secret: a file in "+
+				"the directory $CREDENTIALS_DIRECTORY. A trailing line break is removed."),
+			decode.Attr(&s.Command, "command", "The program that prints the secret, and its arguments. It runs without a "+
+				"shell, in the configuration directory, with only PATH and HOME in its environment, for up to 5 seconds. "+
+				"It may print 64 KiB; a trailing line break is removed, and standard error is dropped. serve, call, "+
+				"read, prompt and validate --connect run it, and only with the flag --allow-secret-commands. In all "+
+				"other commands the value is unknown.")),
+		decode.Spec{decode.PositiveDuration(&s.TTL, "ttl", "How long the output of the command is used. Then a server "+
+			"runs the command again, and reloads when the output has changed. While the command fails, the last "+
+			"configuration stays active.").DefaultDoc("10m")},
 		decode.Spec{decode.Attr(&s.Optional, "optional",
 			"Whether the secret may be unset; it is then null.").DefaultDoc("false")},
 	)
@@ -28,8 +56,11 @@ func (s *secretBlock) spec() decode.Spec {
 // decodeSecrets decodes the secret blocks.
 func (l *loader) decodeSecrets() {
 	l.eachBlock("secret", l.decodeSecret)
-	l.base = l.base.With("secret", &eval.Root{Noun: "secret", Members: l.secrets, Type: eval.AnyType, Hidden: true,
-		Partial: l.partial})
+	l.base = l.base.With("secret", l.secretRoot(l.secrets))
+}
+
+func (l *loader) secretRoot(members map[string]*eval.Member) *eval.Root {
+	return &eval.Root{Noun: "secret", Members: members, Type: eval.AnyType, Hidden: true, Partial: l.partial}
 }
 
 func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
@@ -37,54 +68,152 @@ func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	checkIdentifier(&l.diags, "secret", name, labelRange(b.Block))
 	s := &secretBlock{}
 	d.Body(b.Block, s.spec())
-	m := &eval.Member{Type: eval.StringType, Known: true, Sensitive: true}
-	if l.opts.NoSecrets {
-		m.MarkFailed()
-		m.Missing = []*eval.Missing{{}}
+	s.check(d, b)
+	m, unread := newSecret(), newSecret()
+	unread.MarkFailed()
+	unread.Missing = []*eval.Missing{{}}
+	if l.opts.NoSecrets || s.Command != nil && l.opts.ReadSecretCommand == nil && l.opts.TestSecrets == nil {
+		m = unread
+		l.config.UnreadSecrets = true
 	} else {
-		l.setSecret(m, s, name, d, b)
+		l.setSecret(m, s, name, b)
 	}
 	if l.declare("secret", name, b) {
-		l.secrets[name] = m
+		l.secrets[name], l.unreadSecrets[name] = m, unread
 	}
 }
 
-// setSecret reads the secret and makes it the value of m.
-func (l *loader) setSecret(m *eval.Member, s *secretBlock, name string, d *decode.Decoder, b sourceBlock) {
-	text, ok, where := l.readSecret(name, s)
+// check reports arguments that do not fit together.
+func (s *secretBlock) check(d *decode.Decoder, b sourceBlock) {
+	at := func(argument string) hclv2.Range { return b.Body.Attributes[argument].Expr.Range() }
+	isEmpty := s.Command != nil && s.Command[0] == ""
+	if a := b.Body.Attributes["command"]; a != nil {
+		list, ok := a.Expr.(*hclsyntax.TupleConsExpr)
+		isEmpty = isEmpty || ok && len(list.Exprs) == 0
+	}
 	switch {
-	case ok:
+	case b.Body.Attributes["command"] == nil && s.TTL != 0:
+		d.Errorf(at("ttl"), "Argument without effect", "ttl is for the output of a command.")
+	case isEmpty:
+		d.Errorf(at("command"), "Empty command", "The first element of command is the program.")
+	case s.TTL != 0 && s.TTL < minSecretTTL:
+		d.Errorf(at("ttl"), "Duration too short", "ttl is at least %s.", minSecretTTL)
+	case s.Credential != "" && (s.Credential != filepath.Base(s.Credential) || s.Credential == ".."):
+		d.Errorf(at("credential"), "Invalid credential", "A credential is the name of a file, without a directory.")
+	}
+}
+
+func newSecret() *eval.Member {
+	return &eval.Member{Type: eval.StringType, Known: true, Sensitive: true}
+}
+
+// blocksWithoutTests are the types of blocks that no test uses. The values that tests give to secrets are not valid
+// there, such as that of a webhook, which has 24 characters.
+var blocksWithoutTests = []string{"tls", "auth", "audit", "state", "webhook", "approvals", "telemetry",
+	"events", "console", "on"}
+
+// hideTestSecrets makes the values of secrets unknown in a block that no test uses.
+func (l *loader) hideTestSecrets(d *decode.Decoder, blockType string) {
+	if l.opts.TestSecrets != nil && slices.Contains(blocksWithoutTests, blockType) {
+		d.Scope = d.Scope.With("secret", l.secretRoot(l.unreadSecrets))
+		d.LoadScope = d.Scope
+	}
+}
+
+// readsTestSecret reports whether a block reads a secret with the value that tests give to it, which is not valid
+// where an address is needed.
+func (l *loader) readsTestSecret(d *decode.Decoder) bool {
+	return slices.ContainsFunc(d.Deps.Members, func(m *eval.Member) bool { return l.testSecrets[m] })
+}
+
+// setSecret reads the secret and makes it the value of m.
+func (l *loader) setSecret(m *eval.Member, s *secretBlock, name string, b sourceBlock) {
+	text, why := l.readSecret(name, s)
+	quoted, at := fmt.Sprintf("secret %q", name), labelRange(b.Block)
+	switch {
+	case why == "":
 		m.Value = text
-		l.secretValues = append(l.secretValues, text)
+		_, given := l.opts.TestSecrets[name]
+		l.testSecrets[m] = l.opts.TestSecrets != nil && !given
+		l.secretValues, l.secretNames = append(l.secretValues, text), append(l.secretNames, "secret."+name)
+	case why == notAllowed:
+		l.declareMissing(m, quoted, at, "Secret command not allowed", "The command of the secret %q is not run: "+
+			"review it, and allow the commands of secrets with the flag --allow-secret-commands.", name)
+	case s.Command != nil && why != noOutput:
+		l.declareMissing(m, quoted, at, "Missing secret", "The secret %q is not available: %s.", name, why)
 	case s.Optional:
 		m.NullReason = "secret." + name + " is optional and not set"
-	case s.Env != "" || s.File != "":
-		l.declareMissing(m, fmt.Sprintf("secret %q", name), labelRange(b.Block), "Missing secret",
-			"The secret %q is not available: %s. Write optional = true if the tools work without it.", name, where)
+	case s.Env != "" || s.File != "" || s.Credential != "" || s.Command != nil:
+		l.declareMissing(m, quoted, at, "Missing secret",
+			"The secret %q is not available: %s. Write optional = true if the tools work without it.", name, why)
 	default:
 		m.MarkFailed()
 	}
 }
 
-func (l *loader) readSecret(name string, s *secretBlock) (text string, ok bool, where string) {
+// Why the command of a secret has no value; other reasons are failures of the command.
+const (
+	notAllowed = "its command is not allowed"
+	noOutput   = "its command prints nothing"
+)
+
+// readSecret returns the value of a secret, or why it has none.
+func (l *loader) readSecret(name string, s *secretBlock) (text, why string) {
 	if l.opts.TestSecrets != nil {
-		text, ok = l.opts.TestSecrets[name]
-		if !ok {
-			text = "test-" + name
+		if text, ok := l.opts.TestSecrets[name]; ok {
+			return text, ""
 		}
-		return text, true, ""
+		if !l.opts.RealSecrets {
+			return "test-" + name, ""
+		}
 	}
-	if s.Env != "" {
-		text, ok = l.opts.Getenv(s.Env)
-		return text, ok && text != "", fmt.Sprintf("the environment variable %s is not set", s.Env)
+	switch {
+	case s.Env != "":
+		if text, _ = l.opts.Getenv(s.Env); text == "" {
+			why = fmt.Sprintf("the environment variable %s is not set", s.Env)
+		}
+		return text, why
+	case s.Credential != "":
+		dir, _ := l.opts.Getenv("CREDENTIALS_DIRECTORY")
+		if dir == "" {
+			return "", "the environment variable CREDENTIALS_DIRECTORY is not set, which systemd sets for a service " +
+				"with credentials"
+		}
+		return l.readSecretFile(filepath.Join(dir, s.Credential), "the credential "+s.Credential)
+	case s.File != "":
+		return l.readSecretFile(s.File, "the file "+s.File)
+	case len(s.Command) > 0:
+		return l.readSecretCommand(s)
 	}
-	if s.File == "" || l.opts.ReadSecret == nil {
-		return "", false, "secret files are not read here"
+	return "", "it has no source"
+}
+
+func (l *loader) readSecretFile(path, what string) (text, why string) {
+	if l.opts.ReadSecret == nil {
+		return "", "secret files are not read here"
 	}
-	content, err := l.opts.ReadSecret(s.File)
+	content, err := l.opts.ReadSecret(path)
 	if err != nil {
-		return "", false, fmt.Sprintf("the file %s cannot be read", s.File)
+		return "", what + " cannot be read"
 	}
-	text = strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
-	return text, text != "", fmt.Sprintf("the file %s is empty", s.File)
+	if text = strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r"); text == "" {
+		return "", what + " is empty"
+	}
+	return text, ""
+}
+
+func (l *loader) readSecretCommand(s *secretBlock) (text, why string) {
+	if l.opts.ReadSecretCommand == nil {
+		return "", "its command is not run here"
+	}
+	content, err := l.opts.ReadSecretCommand(s.Command, cmp.Or(s.TTL, defaultSecretTTL))
+	switch {
+	case errors.Is(err, ErrSecretCommands):
+		return "", notAllowed
+	case err != nil:
+		return "", fmt.Sprintf("its command %s %s", s.Command[0], err)
+	case len(content) == 0:
+		return "", noOutput
+	}
+	return string(content), ""
 }

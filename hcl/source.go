@@ -25,6 +25,7 @@ type sourceFile struct {
 	served      [sha256.Size]byte // digest of its blocks without tests
 	exposed     int               // number of exposed blocks
 	cached      []*decodedBlock   // decoded blocks of the previous load, in order
+	noted       bool              // the decoded blocks have notes
 	decodedWith *globals          // the globals that they were decoded with
 	// the bodies of cached blocks were dropped, because syntax takes several times the memory of
 	// the decoded blocks
@@ -104,9 +105,10 @@ func (l *loader) collectTest(b *hclsyntax.Block, f *sourceFile) {
 	l.config.Tests = append(l.config.Tests, TestBlock{b, f.src})
 }
 
-// newTestDecoder returns a Decoder for the test blocks of a file.
-func (l *loader) newTestDecoder(src []byte) *decode.Decoder {
-	d := l.newDecoder(&sourceFile{src: src})
+// newTestDecoder returns a Decoder for a test block.
+func (l *loader) newTestDecoder(b TestBlock) *decode.Decoder {
+	d := l.newDecoder(&sourceFile{name: b.Range().Filename, src: b.Src})
+	l.config.Notes.take(d.Notes)
 	d.Scope, d.Deps = l.base.DuringCall(), &eval.Dependencies{}
 	return d
 }
@@ -145,4 +147,14 @@ func finalDiagnostics(files []*sourceFile, diags Diagnostics) Diagnostics {
 		out = append(out, f.diags...)
 	}
 	return out.Sort().Limit()
+}
+
+// digestsOfFiles returns the digests of the files that functions have read, by name.
+func (l *loader) digestsOfFiles() map[string]string {
+	digests := map[string]string{}
+	l.fileDigests.Range(func(name, digest any) bool {
+		digests[name.(string)] = digest.(string)
+		return true
+	})
+	return digests
 }

@@ -200,6 +200,9 @@ func findStepBlock(name string) (stepBlock, bool) {
 	return stepBlock{}, false
 }
 
+// StepBlocks returns the names of the blocks that are a step of the language itself.
+func StepBlocks() []string { return stepBlockNames() }
+
 func stepBlockNames() (names []string) {
 	for _, a := range stepBlocks {
 		names = append(names, a.Name)

@@ -5,6 +5,7 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 )
 
 // Task is the task block: calls of clients that support tasks become tasks.
@@ -40,14 +41,20 @@ func (t *toolDecoder) taskField() decode.Field {
 
 // checkTask checks the step after which a call becomes a task.
 func (t *toolDecoder) checkTask() {
-	if t.tool.Task == nil || t.tool.Task.After == "" || t.results[t.tool.Task.After] != nil {
+	if t.tool.Task == nil || t.tool.Task.After == "" {
+		return
+	}
+	if t.results[t.tool.Task.After] != nil {
+		written := decode.FindBlock(t.block.Body, "task").Body.Attributes["after"]
+		t.dec.Notes.Read(eval.NotedRead{At: diag.RangeOf(written.Expr.Range()), Kind: "step", Name: t.tool.Task.After,
+			Local: true})
 		return
 	}
 	after := t.tool.Task.After
 	names := diag.SortedNames(t.results)
 	why := diag.SuggestOr(after, names, diag.ListAre(names))
 	if len(names) == 0 {
-		why = " The tool has no steps: without `after` a call becomes a task at once."
+		why = why.Says(" The tool has no steps: without `after` a call becomes a task at once.")
 	}
 	written := decode.FindBlock(t.block.Body, "task").Body.Attributes["after"]
 	t.dec.Errorf(written.Expr.Range(), "Unknown step", "There is no step %q in this tool.%s", after, why)

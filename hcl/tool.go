@@ -108,7 +108,8 @@ func (t *toolDecoder) headSpec() decode.Spec {
 func (t *toolDecoder) answerSpec() decode.Spec {
 	return decode.Spec{
 		decode.Custom("returns", "type", "The type of the structured result. Results are validated against it, and "+
-			"clients receive it as the output schema.", func(d *decode.Decoder, e hclsyntax.Expression) {
+			"clients receive it as the output schema. Without result, members of the backend's output that the type "+
+			"does not declare are left out.", func(d *decode.Decoder, e hclsyntax.Expression) {
 			t.tool.Returns = d.DecodeType(e)
 			d.RejectFileType(t.tool.Returns, e, "a result")
 			t.tool.ReturnsValidator = t.tool.Returns.Compile()

@@ -43,6 +43,7 @@ func (w *operationDecoder) decodeToolCall(b *hclsyntax.Block) *Backend {
 		}
 		return out
 	}
+	d.Notes.Read(eval.NotedRead{At: labelRange(b), Kind: "tool", Name: target.tool.Name})
 	call := &ToolCall{Name: target.tool.Name, Tool: target.tool, Inputs: w.decodeToolInputs(target.tool, b)}
 	out.Config = call
 	w.calls = append(w.calls, &toolCallSite{call, labelRange(b)})
@@ -80,6 +81,8 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 			continue
 		}
 		if ok {
+			d.Notes.Read(eval.NotedRead{At: diag.RangeOf(a.NameRange), Kind: "input", Name: a.Name,
+				Owner: "tool " + target.Name})
 			if why := schema.Mismatch(n.Type, m.Type); why != "" {
 				d.Errorf(a.Expr.Range(), "Wrong type", "The input %q of the tool %q does not take this value: %s.",
 					a.Name, target.Name, why)
@@ -93,7 +96,8 @@ func (w *operationDecoder) decodeToolInputs(target *Tool, b *hclsyntax.Block) *K
 	for _, m := range target.Input.Members {
 		near := spelling.Nearest(m.Name, diag.SortedNames(given))
 		if _, isInput := target.Input.Lookup(near); !m.Optional && !given[m.Name] && (near == "" || isInput) {
-			d.Errorf(b.DefRange(), "Missing input", "The tool %q needs the input %q.", target.Name, m.Name)
+			d.Errorf(b.DefRange(), "Missing input", "The tool %q needs the input %q.", target.Name,
+				diag.OneOf([]string{m.Name}, m.Name))
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/uritemplate"
 )
 
@@ -46,11 +47,11 @@ func (t *Targets) names(list, name string) bool {
 func (t *Targets) isEmpty() bool { return len(t.Tools)+len(t.Prompts)+len(t.Resources) == 0 }
 
 func matchesAny(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return matchesPattern(p, name) })
+	return slices.ContainsFunc(patterns, func(p string) bool { return MatchesPattern(p, name) })
 }
 
-// matchesPattern reports whether a pattern, in which * matches any characters, matches the name.
-func matchesPattern(pattern, name string) bool {
+// MatchesPattern reports whether a pattern, in which * matches any characters, matches the name.
+func MatchesPattern(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]
 	if len(parts) == 1 {
@@ -128,7 +129,8 @@ func (o exposedNames) namesField(dst *[]string, list, doc string) decode.Field {
 	names, noun := o.names[list], strings.TrimSuffix(list, "s")
 	return decode.StringSet(dst, list, "list of names", doc,
 		func(d *decode.Decoder, r Range, pattern string) string {
-			matches := func(name string) bool { return matchesPattern(pattern, name) }
+			matches := func(name string) bool { return MatchesPattern(pattern, name) }
+			d.Notes.Read(eval.NotedRead{At: r, Kind: noun, Name: pattern})
 			switch {
 			case o.partial || slices.ContainsFunc(names, matches):
 			case strings.Contains(pattern, "*"):

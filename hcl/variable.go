@@ -62,6 +62,9 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 		if m.Value, ok = v.typ.Default(v.def, d.TypeEnv()); !ok {
 			m.MarkFailed()
 		}
+	case l.opts.UnsetVars:
+		m.MarkFailed()
+		m.Missing = []*eval.Missing{{}}
 	default:
 		l.declareMissing(m, fmt.Sprintf("variable %q", name), labelRange(b.Block), "Missing variable value",
 			"The variable %[1]q has no default. Set it with --var %[1]s=…, HATCHEL_VAR_%[1]s or a --var-file.", name)

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -192,6 +193,7 @@ func webhooksField(dst *[]string, name, doc string) decode.Field {
 				}
 				return ""
 			}
+			d.Notes.Read(eval.NotedRead{At: r, Kind: "webhook", Name: hook})
 			d.Deps.Webhooks = append(d.Deps.Webhooks, hook)
 			return hook
 		}).Wrap(func(d *decode.Decoder, e hclsyntax.Expression, read func()) {
@@ -212,7 +214,8 @@ func rejectWebhookReferences(d *decode.Decoder, e hclsyntax.Expression) (reporte
 		if len(t) > 1 {
 			name, _ = hclexpr.TraverserName(t[1])
 		}
-		d.Errorf(t.SourceRange(), "Name in quotes needed", "Name a webhook by a string: write [%q].", name)
+		d.Errorf(t.SourceRange(), "Name in quotes needed", "Name a webhook by a string: write [%q].",
+			diag.Correct("webhook."+name, strconv.Quote(name), name))
 		reported = true
 	}
 	return reported

@@ -41,6 +41,14 @@ func (h *Host) ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*ApprovalAdmin
 	return d, nil
 }
 
+// Approvals returns all approvals, whoever may decide them. The error is that of the state store.
+func (h *Host) Approvals(ctx context.Context) (*approval.Store, error) {
+	if err := h.build.State.watch(ctx); err != nil {
+		return nil, err
+	}
+	return h.build.State.Approvals(), nil
+}
+
 // ForbiddenError reports that a caller may not make a request. Why is a sentence for the caller.
 type ForbiddenError struct{ Why string }
 
@@ -90,8 +98,8 @@ func (d *ApprovalAdmin) canDecide(tool string) bool {
 	return ok
 }
 
-// canDecideAny reports whether the caller may decide the calls of any tool.
-func (d *ApprovalAdmin) canDecideAny() bool {
+// CanDecideAny reports whether the caller may decide the calls of any tool.
+func (d *ApprovalAdmin) CanDecideAny() bool {
 	for name := range d.g.programs {
 		if d.canDecide(name) {
 			return true
@@ -112,7 +120,7 @@ const (
 func (d *ApprovalAdmin) List(
 	ctx context.Context, q approval.ListQuery, each func([]*approval.Entry) error,
 ) (next string, err error) {
-	if !d.canDecideAny() {
+	if !d.CanDecideAny() {
 		return "", nil
 	}
 	for left := q.Limit; ; {
@@ -154,20 +162,37 @@ func (d *ApprovalAdmin) Find(ctx context.Context, id string) (*approval.Approval
 	return a, nil
 }
 
-// Decide approves or rejects a call. With an audit log the decision is recorded before it takes
-// effect. The error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's
-// own call, or an UnrecordedError when the decision could not be recorded and was not made.
-func (d *ApprovalAdmin) Decide(
-	ctx context.Context, id string, approved bool, reason string,
-) (*approval.Approval, error) {
+// FindOther is Find for what the caller may do only with calls of others.
+func (d *ApprovalAdmin) FindOther(ctx context.Context, id string) (*approval.Approval, error) {
 	a, err := d.Find(ctx, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case a.Caller.Subject == d.caller.Subject:
+	if err == nil && a.Caller.Subject == d.caller.Subject {
 		return nil, newForbiddenError("This is your own call, which another approver must decide")
 	}
-	decision := approval.Decision{By: d.caller.Subject, At: d.g.build.Now().UTC(), Reason: reason}
+	return a, err
+}
+
+// LookAgain has the state before a call read again. The error is that of Find or of approval.Book.LookAgain, or a
+// ForbiddenError for the caller's own call.
+func (d *ApprovalAdmin) LookAgain(ctx context.Context, id string) (*approval.Approval, error) {
+	a, err := d.FindOther(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.book.LookAgain(ctx, a.ID)
+}
+
+// Decide approves or rejects a call. Digest is that of what the caller was shown; empty for whatever is there. With an
+// audit log the decision is recorded before it takes effect. The error is that of Find or of approval.Book.Decide, a
+// ForbiddenError for the caller's own call, or an UnrecordedError when the decision could not be recorded and was not
+// made.
+func (d *ApprovalAdmin) Decide(
+	ctx context.Context, id string, approved bool, reason, digest string,
+) (*approval.Approval, error) {
+	a, err := d.FindOther(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	decision := approval.Decision{By: d.caller.Subject, At: d.g.build.Now().UTC(), Reason: reason, Digest: digest}
 	if d.g.audit == nil && !a.Audited {
 		return d.book.Decide(ctx, a.ID, approved, decision)
 	}

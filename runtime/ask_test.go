@@ -300,3 +300,5 @@ func (audience) FollowsTask(string) bool { return false }
 
 // Retain makes an audience of the tests one that holds nobody.
 func (audience) Retain(func(*mcp.Identity) bool) {}
+
+func (audience) Connected() (sessions, streams int) { return 0, 0 }

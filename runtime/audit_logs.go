@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -16,7 +19,7 @@ import (
 	"hatchel/runtime/audit"
 	"hatchel/runtime/hold"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/task"
+	"hatchel/runtime/state"
 )
 
 // auditLog is where requests are recorded.
@@ -95,7 +98,7 @@ func (c *compiler) openAudit() {
 	if decl == nil || c.build.AuditLogs == nil {
 		return
 	}
-	logs, location := c.build.AuditLogs, auditLocation(decl, c.build.Dir)
+	logs, location := c.build.AuditLogs, auditLocation(decl, cmp.Or(c.build.Home, c.build.Dir))
 	open := func() (auditLog, error) { return logs.openLog(c.g.env.Running, decl, location) }
 	log, release, err := logs.acquire(location, open, auditLog.Close)
 	if err != nil {
@@ -111,7 +114,24 @@ func (c *compiler) openAudit() {
 		return
 	}
 	c.g.cleanups.add(release)
-	c.g.audit, c.g.env.Audit = log, log
+	c.g.audit, c.g.env.Audit = log, c.measureAudit(log)
+}
+
+// AuditSource returns the audit log, to be read. It is nil when nothing can be read, and why says so in a sentence
+// without a full stop.
+func (g *Generation) AuditSource() (log audit.Source, why string) {
+	decl := g.Config.Audit
+	switch {
+	case decl == nil || g.audit == nil:
+		return nil, "The configuration has no audit block, so nothing is recorded"
+	case decl.Stdout:
+		return nil, "The audit log goes to standard output, so it can be read where that is collected"
+	}
+	location := auditLocation(decl, cmp.Or(g.build.Home, g.build.Dir))
+	if decl.Postgres != "" {
+		return audit.Database(location), ""
+	}
+	return audit.File(location), ""
 }
 
 // auditHealth checks the audit log, and tries again after a failed record; nil when requests are
@@ -162,8 +182,8 @@ func recordReload(last, next *Generation, report *Report) {
 	if g.audit == nil {
 		return
 	}
-	r := &audit.Record{Event: audit.EventReload, Revision: next.Config.ID, Previous: report.Previous,
-		Added: report.Added, Changed: report.Changed, Removed: report.Removed,
+	r := &audit.Record{Event: audit.EventReload, Revision: next.Config.ID, Commit: report.Commit,
+		Previous: report.Previous, Added: report.Added, Changed: report.Changed, Removed: report.Removed,
 		Differences: hold.Lines(report.Differences)}
 	if released := report.Released; released != nil {
 		r.Message = "held since " + released.Since.UTC().Format(time.RFC3339)
@@ -172,18 +192,10 @@ func recordReload(last, next *Generation, report *Report) {
 	g.record(g.env.Running, r)
 }
 
-// recordHeld records that a reload waits for its lock.
-func recordHeld(served *Generation, held *hold.Held) {
-	if served.audit != nil {
-		served.record(served.env.Running, &audit.Record{Event: audit.EventHeld, Revision: held.Revision,
-			Previous: served.Config.ID, Differences: held.Lines(), Message: "hold = " + held.Class, SHA256: held.Lock})
-	}
-}
-
 // record adds a record of a request that is no call.
 func (g *Generation) record(ctx context.Context, r *audit.Record) {
 	r.Time, r.ID = time.Now(), rand.Text()
-	if err := g.audit.Append(r, false); err != nil {
+	if err := g.env.Audit.Append(r, false); err != nil {
 		g.env.LogAuditFailure(ctx, err)
 	}
 }
@@ -191,6 +203,7 @@ func (g *Generation) record(ctx context.Context, r *audit.Record) {
 // recordUnknown logs and records a request for something that does not exist, and returns its error.
 func (g *Generation) recordUnknown(ctx context.Context, kind string, req *mcp.CallRequest) error {
 	err := mcp.Unknown(kind, req.Name)
+	g.measureUnknown(kind, req.Caller, err)
 	r := g.env.AuditRecord(req.Caller, req.Meta)
 	r.Kind, r.Outcome, r.Message = kind, audit.Refused, g.env.Scrubber.Text(err.Message)
 	g.log().LogAttrs(ctx, slog.LevelInfo, "call refused", slog.String("subject", req.Caller.Subject),
@@ -221,6 +234,8 @@ type Refusal struct {
 func (h *Host) RecordRefusal(ctx context.Context, refusal Refusal) {
 	refusal.Caller = cmp.Or(refusal.Caller, new(mcp.Caller))
 	h.logRefusal(refusal)
+	h.Current().metrics.RefusedRequest()
+	h.countRefusal(&refusal)
 	h.withAuditLog(func(g *Generation) {
 		r := g.env.AuditRecord(refusal.Caller, nil)
 		r.Event, r.Outcome, r.Status = audit.EventRequest, audit.Refused, refusal.Status
@@ -241,13 +256,77 @@ func (h *Host) logRefusal(r Refusal) {
 		slog.String("key", r.Key), slog.String("remote", r.Caller.Remote))
 }
 
-// recordTaskCancelled records that a client has cancelled a task.
-func (g *Generation) recordTaskCancelled(ctx context.Context, t *task.Task, caller *mcp.Caller) {
-	if g.audit == nil {
+// rememberAudit lets the state, if there is one, remember the last record of the log.
+func (c *compiler) rememberAudit() {
+	log, ok := c.g.audit.(interface {
+		Remember(ctx context.Context, m audit.Memory) (cut bool, err error)
+	})
+	if !ok || c.g.Config.Audit.Stdout || c.diags.HasErrors() {
 		return
 	}
-	r := g.env.AuditRecord(caller, nil)
-	r.Event, r.Outcome, r.Kind = audit.EventRequest, audit.Cancelled, "tool"
-	r.Name, r.Task, r.Message = t.Tool, t.ID(), "The client has cancelled the task."
-	g.record(ctx, &r)
+	m := &auditMemory{}
+	cut := false
+	opened, err := c.build.State.openIfExists(c.ctx)
+	if opened != nil {
+		m.records, m.name = opened.Store, c.auditName()
+		cut, err = log.Remember(c.ctx, m)
+	}
+	if err != nil {
+		c.g.env.LogFailure(c.ctx, slog.LevelWarn, "audit log not compared with the state", err)
+	}
+	if cut {
+		c.build.Log.Error("audit log cut off: records at its end are missing that the state remembers",
+			"log", m.name)
+	}
+}
+
+// auditName names the log in the state: a table by its database, and files by their machine, if several share the
+// state, and their path.
+func (c *compiler) auditName() string {
+	if table, ok := c.g.audit.(*audit.Table); ok {
+		return table.Place()
+	}
+	path := auditLocation(c.g.Config.Audit, cmp.Or(c.build.Home, c.build.Dir))
+	if declared := c.g.Config.State; declared != nil && declared.Postgres != "" {
+		host, _ := os.Hostname()
+		return host + " " + path
+	}
+	return path
+}
+
+// auditMemory keeps the head of a log in the state store.
+type auditMemory struct {
+	records state.Records
+	name    string
+}
+
+const auditMemoryKind = "audit"
+
+// Head implements audit.Memory.
+func (m *auditMemory) Head(ctx context.Context) (h audit.Head, err error) {
+	r, err := m.records.Record(ctx, auditMemoryKind, m.name)
+	if r != nil && err == nil {
+		err = json.Unmarshal(r.Body, &h)
+	}
+	return h, err
+}
+
+// Keep implements audit.Memory.
+func (m *auditMemory) Keep(ctx context.Context, h audit.Head) error {
+	r, err := m.records.Record(ctx, auditMemoryKind, m.name)
+	if err != nil {
+		return err
+	}
+	isNew := r == nil
+	r = cmp.Or(r, &state.Record{Kind: auditMemoryKind, Name: m.name})
+	r.Expires, r.NoNotify, r.Priority = time.UnixMilli(math.MaxInt64), true, state.FollowUp
+	if r.Body, err = json.Marshal(h); err != nil {
+		return err
+	}
+	if isNew {
+		_, err = m.records.Add(ctx, r)
+	} else {
+		_, err = m.records.Replace(ctx, r)
+	}
+	return err
 }

@@ -21,6 +21,9 @@ func (c *compiler) bindTools() {
 	}
 	for _, p := range c.g.sorted {
 		c.bind(&p.Operation)
+		for _, decl := range p.Decl.Before {
+			c.bindSteps(p.AddBefore(decl))
+		}
 	}
 }
 
@@ -75,7 +78,7 @@ func (c *compiler) bindSteps(o *call.Operation) {
 		if opened := c.connections[step.Backend.Connection]; opened != nil {
 			guard = opened.guard
 		}
-		o.AddStep(step, action, guard)
+		o.AddStep(step, action, guard, c.meterBackend(step.Backend))
 	}
 }
 

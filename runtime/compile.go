@@ -5,33 +5,42 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/call"
+	"hatchel/runtime/event"
 	"hatchel/runtime/files"
 	"hatchel/runtime/limit"
+	"hatchel/runtime/metrics"
 	"hatchel/runtime/policy"
 	"hatchel/runtime/result"
+	"hatchel/runtime/trace"
 )
 
-// Build is what a configuration is compiled with. It is the same for every generation of a Host.
+// Build is what a configuration is compiled with. It is the same for every generation of a Host, but for Dir and Commit
+// of a Revision.
 type Build struct {
 	Set         adapters.Set
-	Dir         string           // absolute path of the configuration directory
-	Version     string           // of the program
-	Inspect     bool             // connections create and change nothing, and no secret is read; no calls are made
-	Start       bool             // of a process: server { on_missing } may refuse tools
-	Log         *slog.Logger     // nil discards
-	Now         func() time.Time // clock of calls; nil is time.Now
-	Connections *Connections     // open connections; nil shares none
-	Issuers     *auth.Issuers    // issuers with known keys; nil knows none
-	AuditLogs   *AuditLogs       // nil records nothing, whatever is declared
-	State       *State           // nil keeps state for as long as what is made with it
-	Observer    *call.Observer   // of calls; nil outside of tests
-	Mocks       adapters.Mocks   // answers in tests of tools; nil for the real thing
+	Dir         string            // absolute path of the configuration directory
+	Commit      string            // that the configuration is of; empty outside of a repository
+	Home        string            // in which the path of an audit log begins; empty is Dir
+	Version     string            // of the program
+	Inspect     bool              // connections create and change nothing, and no secret is read; no calls are made
+	Start       bool              // of a process: server { on_missing } may refuse tools
+	Log         *slog.Logger      // nil discards
+	Now         func() time.Time  // clock of calls; nil is time.Now
+	Connections *Connections      // open connections; nil shares none
+	Issuers     *auth.Issuers     // issuers with known keys; nil knows none
+	AuditLogs   *AuditLogs        // nil records nothing, whatever is declared
+	Metrics     *metrics.Exporter // nil measures nothing, whatever is declared
+	Console     *Console          // nil serves no console, whatever is declared
+	State       *State            // nil keeps state for as long as what is made with it
+	Observer    *call.Observer    // of calls; nil outside of tests
+	Mocks       adapters.Mocks    // answers in tests of tools; nil for the real thing
 
 	caches  *processCaches
 	current func() *Generation // what is served; nil without a Host
@@ -39,10 +48,15 @@ type Build struct {
 
 // processCaches is what a process knows of calls for as long as it runs. It outlives generations.
 type processCaches struct {
-	limiter *limit.Limiter
-	results *result.Cache
-	waiters *call.Waiters
-	logged  *problemLog
+	limiter   *limit.Limiter
+	results   *result.Cache
+	waiters   *call.Waiters
+	exporters shared[*trace.Exporter]
+	events    *event.Ring
+	refusals  event.Refusals
+
+	spansDropped atomic.Uint64
+	logged       *problemLog
 }
 
 func (b Build) withDefaults() *Build {
@@ -55,8 +69,11 @@ func (b Build) withDefaults() *Build {
 		b.State = newMemoryState()
 	}
 	if b.caches == nil {
-		b.caches = &processCaches{limit.New(b.State.openStore), result.NewCache(), call.NewWaiters(),
-			&problemLog{texts: map[string]string{}}}
+		b.caches = &processCaches{
+			limiter: limit.New(b.State.openStore), results: result.NewCache(), waiters: call.NewWaiters(),
+			events: event.NewRing(b.State.process.Name()),
+			logged: &problemLog{texts: map[string]string{}},
+		}
 	}
 	return &b
 }
@@ -93,6 +110,10 @@ func (c *compiler) compile(cfg *hcl.Config, build Build) (*Generation, hcl.Diagn
 		c.g.cleanups.add(c.build.State.Close)
 	}
 	c.removeStagedFiles()
+	c.openTracing()
+	c.openConsole()
+	c.openMetrics()
+	c.openEvents()
 	c.openAudit()
 	c.openAuthentication()
 	c.openConnections()
@@ -184,7 +205,7 @@ func (c *compiler) openConnections() {
 			continue
 		}
 		open := func() (*connection, error) { return openConnection(c.ctx, conn, c.build) }
-		key := conn.Kind + " " + conn.Name + " " + conn.Digest
+		key := conn.Kind + " " + conn.Name + " " + conn.Digest + " " + c.build.Dir // in which its paths begin
 		opened, release, err := c.build.Connections.acquire(key, open, (*connection).close)
 		if missing := c.refusal(err); missing != nil {
 			c.missing[conn] = missing.Name
@@ -198,7 +219,9 @@ func (c *compiler) openConnections() {
 		c.g.cleanups.add(release)
 		c.connections[conn] = opened
 		if h, ok := opened.handle.(adapters.Health); ok || opened.guard.State() != "" {
-			c.g.health = append(c.g.health, connectionProbe{conn, conn.Kind + "." + conn.Name, h, opened.guard})
+			pool, _ := opened.handle.(adapters.Pooled)
+			probe := connectionProbe{conn, conn.Kind + "." + conn.Name, h, pool, opened.guard, &opened.health}
+			c.g.health = append(c.g.health, probe)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hatchel/adapters"
@@ -77,6 +78,7 @@ type Connections struct{ shared[*connection] }
 type connection struct {
 	handle   any
 	guard    *adapters.ConnectionGuard
+	health   atomic.Int32 // see connectionProbe
 	cleanups cleanups
 }
 
@@ -86,6 +88,7 @@ func openConnection(ctx context.Context, conn *hcl.Connection, b *Build) (*conne
 		return nil, fmt.Errorf("this program has no connections of the kind %q", conn.Kind)
 	}
 	c := &connection{guard: adapters.NewConnectionGuard(conn.Name, conn.Limits, newRequestTurns(b.State, conn))}
+	c.guard.OnChange(func(state string) { b.publishConnection(conn.Kind+"."+conn.Name, state, "") })
 	env := b.adapterEnv(&c.cleanups)
 	env.Log = b.Log.With("connection", conn.Kind+"."+conn.Name)
 	handle, err := connector.Open(ctx, conn, env)

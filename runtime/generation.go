@@ -12,7 +12,9 @@ import (
 	"hatchel/runtime/approval"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/call"
+	"hatchel/runtime/endpoint"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/metrics"
 )
 
 // Generation is one configuration that is ready to be called. Compile makes it; a Generation that
@@ -29,6 +31,10 @@ type Generation struct {
 	authenticator *auth.Authenticator // nil without authentication
 	certificates  *auth.Certificates  // nil without TLS
 	audit         auditLog            // nil when requests are not recorded
+	metrics       *metrics.Metrics    // nil when nothing is measured
+	scrapes       *endpoint.Listener  // nil when metrics have no listener of their own
+	console       *hcl.Console        // nil for no console
+	pages         *endpoint.Listener  // nil when the console has no listener of its own
 
 	prompts     []*call.Prompt   // by name
 	resources   []*call.Resource // by name

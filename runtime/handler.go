@@ -2,11 +2,13 @@ package runtime
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net/http"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/runtime/audit"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
@@ -120,7 +122,7 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 			err = g.answerError(err)
 		case "tasks/cancel":
 			wasFinal := t.IsFinal()
-			if done, err = tasks.Cancel(ctx, t); done && err == nil && !wasFinal {
+			if done, err = tasks.Cancel(ctx, t, task.ByClient); done && err == nil && !wasFinal {
 				g.recordTaskCancelled(ctx, t, req.Caller)
 			}
 		}
@@ -129,6 +131,43 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 		}
 	}
 	return nil, context.Cause(ctx)
+}
+
+// Tasks returns the tasks that the state has, of all callers.
+func (h *Host) Tasks() *task.Registry { return h.build.State.tasks }
+
+// CancelTask cancels a task of any caller, for an operator.
+func (h *Host) CancelTask(ctx context.Context, id string, operator *mcp.Caller) error {
+	g, err := h.admit(ctx, operator)
+	if err != nil {
+		return err
+	}
+	defer g.leave()
+	for ctx.Err() == nil { // until the task did not change while it was handled
+		t, err := h.build.State.tasks.FindAny(ctx, id)
+		if err != nil || t == nil || t.IsFinal() {
+			return err
+		}
+		done, err := h.build.State.tasks.Cancel(ctx, t, task.ByOperator)
+		if done && err == nil {
+			g.recordTaskCancelled(ctx, t, operator)
+		}
+		if done || err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// recordTaskCancelled records that a caller has cancelled a task.
+func (g *Generation) recordTaskCancelled(ctx context.Context, t *task.Task, caller *mcp.Caller) {
+	if g.audit == nil {
+		return
+	}
+	r := g.env.AuditRecord(caller, nil)
+	r.Event, r.Outcome, r.Kind = audit.EventRequest, audit.Cancelled, "tool"
+	r.Name, r.Task, r.Message = t.Tool, t.ID(), t.Message
+	g.record(ctx, &r)
 }
 
 // answerTask gives answers of its client to a task. It reports false when the task was changed in
@@ -164,6 +203,24 @@ func (h *Host) Authenticator() *auth.Authenticator { return h.current.Load().aut
 
 // Certificates returns the certificates of TLS; nil when the configuration has none.
 func (h *Host) Certificates() *auth.Certificates { return h.current.Load().certificates }
+
+// TLSConfig returns a configuration that takes the certificates from the configuration that is current when a
+// connection begins; nil when the one that is current now has no tls block.
+func (h *Host) TLSConfig() *tls.Config {
+	first := h.Certificates()
+	if first == nil {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			if now := h.Certificates(); now != nil {
+				return now.Config(), nil
+			}
+			return first.Config(), nil
+		},
+	}
+}
 
 // isAuthenticated reports whether the generation may serve a request as far as that depends on who
 // makes it: a caller over HTTP has a credential that is valid in this configuration, and a caller

@@ -1,3 +1,10 @@
+// Package runtime turns a loaded configuration into a server whose tools can be replaced while it
+// serves.
+//
+// [Compile] makes a [Generation] of a configuration, and [Host] serves calls from the current one
+// as a [mcp.Handler]. A load replaces it as one transaction: a load that fails changes nothing, a
+// load that succeeds holds for every call that begins after it, and the replaced generation drains,
+// is cancelled after a grace period, and is closed.
 package runtime
 
 import (
@@ -10,12 +17,13 @@ import (
 	"time"
 
 	"hatchel/hcl"
+	"hatchel/runtime/audit"
 	"hatchel/runtime/call"
 	"hatchel/runtime/hold"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/metrics"
 	"hatchel/runtime/subscribe"
-	"hatchel/runtime/task"
 )
 
 // HostOptions are what a Host loads configurations with.
@@ -23,7 +31,7 @@ type HostOptions struct {
 	Build Build
 	Load  hcl.Options
 	Grace time.Duration // before calls of a replaced configuration are cancelled; 30 s by default
-	Gate  hold.Gate     // which configurations wait for their lock
+	Hold  hold.Checker  // which configurations wait for their lock
 }
 
 // Host serves the current generation and replaces it. Make one with NewHost. Its methods may be
@@ -34,8 +42,10 @@ type Host struct {
 	ownsState     bool
 	current       atomic.Pointer[Generation]
 	notifier      atomic.Pointer[Notifier]
+	history       atomic.Pointer[metrics.History] // nil without a console
 	subscriptions *subscribe.Registry
 	refusals      *logging.Limited
+	decided       decidedApprovals
 
 	loading  sync.Mutex // one load at a time; calls never wait for it
 	closed   bool       // guarded by loading
@@ -62,6 +72,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.build.State.tasks.SetAudience(h)
 	h.build.State.process.SetLog(h.build.Log)
 	h.build.State.setDecisionRecorder(h.recordDecisions)
+	h.build.State.setApprovalObserver(h.approvalChanged)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
 	h.build.current = h.Current
@@ -81,6 +92,18 @@ type latestLoad struct {
 // returned sees the new configuration, and running calls end on the one that they began with. After Close, Load
 // does nothing.
 func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
+	return h.LoadRevision(ctx, Revision{Files: fsys, Dir: h.build.Dir})
+}
+
+// Revision is a configuration directory of which there are several.
+type Revision struct {
+	Files  fs.FS
+	Dir    string // absolute path
+	Commit string // that the files are of; empty outside of a repository
+}
+
+// LoadRevision is Load of the files of another directory, in which the paths of the configuration begin.
+func (h *Host) LoadRevision(ctx context.Context, from Revision) hcl.Diagnostics {
 	h.loading.Lock()
 	defer h.loading.Unlock()
 	if h.closed {
@@ -89,50 +112,70 @@ func (h *Host) Load(ctx context.Context, fsys fs.FS) hcl.Diagnostics {
 	began, last := time.Now(), h.Current()
 	options, build := h.options.Load, *h.build
 	options.Start, build.Start = !h.loaded, !h.loaded
-	cfg, diags := hcl.Load(fsys, h.build.Set.Kinds(), options)
+	options.Dir, build.Dir, build.Commit = from.Dir, from.Dir, from.Commit
+	cfg, diags := hcl.Load(from.Files, h.build.Set.Kinds(), options)
 	if diags.HasErrors() {
-		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources}, began)
+		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, Commit: from.Commit}, began)
 		return diags
 	}
 	before := h.latest
 	h.latest = latestLoad{cfg.ID, cfg.Sources}
-	if h.loaded && before.id == cfg.ID && onlyTestsDiffer(last.Config, cfg, before.sources) {
-		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true}, began)
+	if h.loaded && last.build.Dir == build.Dir && before.id == cfg.ID &&
+		onlyTestsDiffer(last.Config, cfg, before.sources) {
+		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit}, began)
 		return diags
 	}
-	decision := h.options.Gate.Decide(fsys, last.Config, cfg)
+	decision := h.options.Hold.Decide(from.Files, last.Config, cfg)
 	diags = append(diags, decision.Diagnostics...)
 	if held := decision.Held; held != nil {
-		report := Report{Diagnostics: diags.Sort(), Sources: cfg.Sources, Held: !options.Start, Hold: held}
+		report := Report{Diagnostics: diags.Sort(), Sources: cfg.Sources, Held: !options.Start, Hold: held,
+			Commit: from.Commit}
 		h.recordLoad(last, last, report, began)
 		if decision.IsNew {
-			recordHeld(last, held)
+			recordHeld(last, held, from.Commit)
 		}
 		return diags
 	}
 	c := &compiler{ctx: ctx, last: last}
 	next, rejected := c.compile(cfg, build)
 	diags = append(diags, rejected...).Sort()
-	report := Report{Diagnostics: diags, Sources: cfg.Sources, Held: c.held}
+	report := Report{Diagnostics: diags, Sources: cfg.Sources, Held: c.held, Commit: from.Commit}
 	if next == nil {
 		h.recordLoad(last, last, report, began)
 		return diags
 	}
 	h.loaded = true
-	report.Released = h.options.Gate.Release(h.build.Dir)
+	report.Released = h.options.Hold.Release(build.Dir)
 	h.commit(last, next, report, began)
 	return diags
 }
 
+// Refuse records that a configuration is not loaded, for a reason that was found before its files were read. What is
+// served stays.
+func (h *Host) Refuse(report Report) {
+	h.loading.Lock()
+	defer h.loading.Unlock()
+	last := h.Current()
+	h.recordLoad(last, last, report, time.Now())
+}
+
 // commit makes next the current generation. It cannot fail.
 func (h *Host) commit(last, next *Generation, report Report, began time.Time) {
+	isFirst := last.Config.ID == ""
 	next.publish()
 	next.applyAuditLimits()
 	h.build.State.serveWebhooks(next)
 	h.current.Store(next)
+	h.serveMetrics(next)
+	h.serveConsole(next)
+	h.keepHistory(next)
 	h.build.caches.waiters.NotifyReload()
 	h.build.State.recordDecisions("") // that were stored while no audit log was open
 	h.recordLoad(last, next, report, began)
+	h.build.caches.events.Changed()
+	if isFirst {
+		h.publishServer("started")
+	}
 	h.notify(func(n Notifier) { n.Retain(next.authenticator.StillValid) })
 	h.viewsChanged(last, next)
 	h.resourcesChanged(last, next)
@@ -162,6 +205,14 @@ func (h *Host) Close() {
 	}
 	h.retiring.Wait()
 	h.refusals.Flush()
+	h.keepHistory(nil)
+	h.build.caches.events.Close()
+	if h.build.Metrics != nil {
+		h.build.Metrics.Close()
+	}
+	if h.build.Console != nil {
+		h.build.Console.Close()
+	}
 	if h.ownsState {
 		h.build.State.Close()
 	}
@@ -201,11 +252,18 @@ type Notifier interface {
 	// ResourceUpdated is called when a document with subscribers may read differently.
 	ResourceUpdated(uri string)
 
-	task.Audience
+	// TaskChanged is called when a task has changed, with its members as encoded JSON without braces.
+	TaskChanged(id string, members []byte)
+
+	// FollowsTask reports whether a task has subscribers.
+	FollowsTask(id string) bool
 
 	// Retain is called when other credentials are valid than before. Sessions of the others must be
 	// closed.
 	Retain(valid func(*mcp.Identity) bool)
+
+	// Connected returns how many sessions and streams of clients there are.
+	Connected() (sessions, streams int)
 }
 
 // SetNotifier sets the Notifier for changes from now on.
@@ -250,5 +308,14 @@ func (h *Host) viewsChanged(last, next *Generation) {
 				return
 			}
 		}
+	}
+}
+
+// recordHeld records that a reload waits for its lock.
+func recordHeld(served *Generation, held *hold.Held, commit string) {
+	if served.audit != nil {
+		served.record(served.env.Running, &audit.Record{Event: audit.EventHeld, Revision: held.Revision,
+			Commit: commit, Previous: served.Config.ID, Differences: held.Lines(), Message: "hold = " + held.Class,
+			SHA256: held.Lock})
 	}
 }

@@ -11,10 +11,14 @@ import (
 	"hatchel/runtime/result"
 )
 
+// ToolEntry returns a tool as tools/list has it before any backend was asked for the type of its result.
+func ToolEntry(t *hcl.Tool) []byte { return entryOf(t, result.NewShaper(t, nil).OutputType()).Modern }
+
 // toolEntry returns a tool as modern and as earlier revisions list it: they differ in what an
 // outputSchema may be.
-func toolEntry(p *call.Program) mcp.Entry {
-	t, output := p.Tool(), p.Shaper.OutputType()
+func toolEntry(p *call.Program) mcp.Entry { return entryOf(p.Tool(), p.Shaper.OutputType()) }
+
+func entryOf(t *hcl.Tool, output *schema.Type) mcp.Entry {
 	head := value.AppendString([]byte(`{"name":`), t.Name)
 	head = mcp.AppendMember(head, "title", t.Title)
 	head = value.AppendString(append(head, `,"description":`...), t.Description)

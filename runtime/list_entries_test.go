@@ -3,10 +3,13 @@ package runtime
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"hatchel/runtime/mcp"
 )
@@ -77,5 +80,48 @@ func TestLogHasTheCauseAndNoSecret(t *testing.T) {
 	callTool(t, h, "broken", "{}")
 	if line := log.String(); !strings.Contains(line, "level=ERROR") || !strings.Contains(line, `cause="a host and a query"`) {
 		t.Errorf("log %s", line)
+	}
+}
+
+// TestATypeThatContainsItselfIsCheckedInBothEras reads a list of trees, which revisions up to 2025-11-25 wrap in an
+// object: the references of its schema lead to definitions, and the content that is sent satisfies it.
+func TestATypeThatContainsItselfIsCheckedInBothEras(t *testing.T) {
+	h := newHost(t, `
+type "node" {
+  is = object({ name = string("Name"), children = optional(list(type.node)) })
+}
+tool "tree" {
+  description = "Read the trees of a forest."
+  input "t" { type = type.node }
+  returns = list(type.node)
+  result  = "[input.t]"
+}`)
+	entry := toolEntry(h.Current().sorted[0])
+	wrong := []any{map[string]any{"name": "a", "children": []any{map[string]any{"name": 1}}}}
+	for _, era := range []struct {
+		revision mcp.Revision
+		entry    []byte
+		wrong    any
+	}{{mcp.Revision20251125, entry.Legacy, map[string]any{"result": wrong}}, {mcp.Revision20260728, entry.Modern, wrong}} {
+		var listed struct{ OutputSchema any }
+		var sent struct{ StructuredContent any }
+		answer := callToolAt(t, h, era.revision, "tree", `{"t":{"name":"a","children":[{"name":"b"}]}}`)
+		if err := errors.Join(json.Unmarshal(era.entry, &listed), json.Unmarshal([]byte(answer), &sent)); err != nil {
+			t.Fatal(err)
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource("urn:output", listed.OutputSchema); err != nil {
+			t.Fatal(err)
+		}
+		schema, err := c.Compile("urn:output")
+		if err != nil {
+			t.Fatalf("%s: %v: %s", era.revision, err, era.entry)
+		}
+		if err := schema.Validate(sent.StructuredContent); err != nil {
+			t.Errorf("%s: %s: %v", era.revision, answer, err)
+		}
+		if schema.Validate(era.wrong) == nil {
+			t.Errorf("%s: the schema does not look into trees", era.revision)
+		}
 	}
 }

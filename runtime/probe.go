@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hatchel/adapters"
@@ -176,4 +177,81 @@ func (g *Generation) acceptRowType(o *call.Operation, rows *schema.Type) {
 	if o.Kind == "tool" && g.programs[o.Decl.Name].Shaper.LearnRows(rows) {
 		g.listsStale.Store(true)
 	}
+}
+
+// pingTimeout is how long a server has to answer a health check.
+const pingTimeout = time.Second
+
+// connectionProbe is a connection whose health is reported.
+type connectionProbe struct {
+	decl  *hcl.Connection
+	name  string
+	conn  adapters.Health // nil when it cannot be pinged
+	pool  adapters.Pooled // nil when it has none
+	guard *adapters.ConnectionGuard
+	seen  *atomic.Int32 // what the last ping came to: unpinged, answered or unanswered
+}
+
+const (
+	unpinged = iota
+	answered
+	unanswered
+)
+
+// remember publishes what a ping came to, if it differs from the ping before.
+func (p connectionProbe) remember(b *Build, h *ConnectionHealth) {
+	result, state := int32(answered), "up"
+	if !h.OK {
+		result, state = unanswered, "down"
+	}
+	if before := p.seen.Swap(result); before != result && (before != unpinged || !h.OK) {
+		b.publishConnection(h.Name, state, h.Error)
+	}
+}
+
+// opens returns what adapters.Creator does; nothing for a connection that is none.
+func (p connectionProbe) opens() (name string, creates bool) {
+	if c, ok := p.conn.(adapters.Creator); ok {
+		return c.Opens()
+	}
+	return "", false
+}
+
+// ConnectionHealth says whether a connection answers.
+type ConnectionHealth struct {
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Error   string `json:"error,omitempty"`
+	Breaker string `json:"breaker,omitempty"` // "closed", "open" or "half-open"; empty for a connection without one
+}
+
+// Health pings the connections that can be pinged, all at once. Of others that have a circuit
+// breaker it returns that.
+func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
+	out := make([]ConnectionHealth, len(g.health))
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	var running sync.WaitGroup
+	for i, h := range g.health {
+		running.Go(func() {
+			var err error
+			if h.conn != nil {
+				err = ping(ctx, h.conn)
+			}
+			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State()}
+			if err != nil {
+				out[i].Error = g.env.Scrubber.Text(err.Error())
+			}
+			if h.conn != nil {
+				h.remember(g.build, &out[i])
+			}
+		})
+	}
+	running.Wait()
+	return out
+}
+
+func ping(ctx context.Context, h adapters.Health) (err error) {
+	defer failure.Recover(&err)
+	return h.Ping(ctx)
 }

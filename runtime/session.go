@@ -35,16 +35,21 @@ func (s *State) Sessions(ctx context.Context, log *slog.Logger) (Sessions, error
 		}
 		return Sessions{}, err
 	}
-	secret, err := state.Secret(ctx, opened)
-	if err != nil {
-		return Sessions{}, err
-	}
-	key, err := hkdf.Key(sha256.New, secret, nil, "session", 32)
+	key, err := opened.key(ctx, "session")
 	sessions := Sessions{Key: key, Store: sessionStore{opened}, state: s}
 	if courier, ok := opened.Store.(state.Courier); ok {
 		sessions.Courier = sessionCourier{courier}
 	}
 	return sessions, err
+}
+
+// key returns the key for a use, which all processes with the store have.
+func (o *openState) key(ctx context.Context, use string) ([]byte, error) {
+	secret, err := state.Secret(ctx, o.Store)
+	if err != nil {
+		return nil, err
+	}
+	return hkdf.Key(sha256.New, secret, nil, use, 32)
 }
 
 // Listen calls heard with the news of other processes until the state is closed, in the background.

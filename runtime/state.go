@@ -12,6 +12,7 @@ import (
 	"hatchel/runtime/call"
 	"hatchel/runtime/elicit"
 	"hatchel/runtime/files"
+	"hatchel/runtime/hook"
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/state"
 	"hatchel/runtime/task"
@@ -30,6 +31,7 @@ type State struct {
 	keys    *state.Lease
 	tasks   *task.Registry
 	outbox  *webhook.Outbox
+	hooks   *hook.Queue
 	files   *files.Store
 
 	opening sync.Mutex // held while the store is opened, which may take long
@@ -39,6 +41,8 @@ type State struct {
 	opened         *openState // nil until it is needed; guarded by mu
 	watching       bool       // changes by other processes are noticed; guarded by mu
 	recordDecision decisionRecorder
+	// is called with approvals that may have changed; nil for nobody; guarded by mu
+	approvalChanged func(book *approval.Store, id string)
 }
 
 // openState is the open store, and what is made of it.
@@ -71,6 +75,7 @@ func newState(s *State) *State {
 	s.process = state.NewProcess(s.openStore)
 	s.keys = idempotency.NewLease(s.process)
 	s.outbox = webhook.New(s.resolveEvent)
+	s.hooks = hook.NewQueue(s.enqueueSeries)
 	isOpen := func() bool { return s.current() != nil }
 	s.tasks = task.NewRegistry(s.process, isOpen, s)
 	s.files = files.NewStore(s.process)
@@ -119,7 +124,7 @@ func (s *State) open(ctx context.Context) (*openState, error) {
 		return nil, err
 	}
 	opened := &openState{store, sealer, approval.NewStore(store)}
-	opened.book.OnChange(func(id string) { s.outbox.Resolve(call.DecisionEventID(id)) })
+	opened.book.OnChange(func(id string) { s.onApprovalChange(opened.book, id) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opened = opened
@@ -172,28 +177,28 @@ func (s *State) setDecisionRecorder(record decisionRecorder) {
 	s.recordDecision = record
 }
 
+// setApprovalObserver sets what is called with every approval that may have changed, also in another process.
+func (s *State) setApprovalObserver(changed func(book *approval.Store, id string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.approvalChanged = changed
+}
+
+func (s *State) onApprovalChange(book *approval.Store, id string) {
+	s.outbox.Resolve(call.DecisionEventID(id))
+	s.mu.Lock()
+	changed := s.approvalChanged
+	s.mu.Unlock()
+	if changed != nil {
+		changed(book, id)
+	}
+}
+
 // Approvals implements call.State.
 func (s *State) Approvals() *approval.Store { return s.current().book }
 
 // Sealer implements call.State.
 func (s *State) Sealer() *elicit.Sealer { return s.current().sealer }
-
-// Enqueue implements call.State and task.Events.
-func (s *State) Enqueue(ctx context.Context, name string, e *webhook.Event) error {
-	hook, ok := s.outbox.Endpoint(name)
-	if !ok {
-		return nil // it is disabled, or was removed from the configuration
-	}
-	opened, err := s.open(ctx)
-	if err == nil {
-		s.outbox.Open(ctx, opened)
-		err = s.watch(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	return s.outbox.Enqueue(ctx, opened, hook, e)
-}
 
 // Resolve implements task.Events.
 func (s *State) Resolve(id string) { s.outbox.Resolve(id) }
@@ -263,6 +268,7 @@ func (s *State) health(ctx context.Context) *Health {
 // be closed before.
 func (s *State) Close() error {
 	s.tasks.Close(call.ErrStopped)
+	s.hooks.Close()
 	s.outbox.Close()
 	s.process.Close()
 	s.files.Close() // what cannot be removed now is removed at the next start

@@ -9,12 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/surface"
 	"hatchel/runtime/access"
 	"hatchel/runtime/call"
-	"hatchel/runtime/failure"
 	"hatchel/runtime/hold"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/webhook"
@@ -32,7 +30,8 @@ type Change struct {
 
 // Report is what one load came to.
 type Report struct {
-	Revision string `json:"revision"` // of what is served after it
+	Revision string `json:"revision"`         // of what is served after it
+	Commit   string `json:"commit,omitempty"` // that was to be served, of a repository
 	Change
 	Duration    float64         `json:"duration_ms"`
 	Diagnostics hcl.Diagnostics `json:"diagnostics"`
@@ -58,7 +57,8 @@ type Status struct {
 type Readiness struct {
 	Ready       bool               `json:"ready"` // a configuration is served, whether or not a later one failed
 	Revision    string             `json:"revision,omitempty"`
-	Tools       int                `json:"tools"` // that are listed, as all that is counted here
+	Commit      string             `json:"commit,omitempty"` // that is served, of a repository
+	Tools       int                `json:"tools"`            // that are listed, as all that is counted here
 	Prompts     int                `json:"prompts"`
 	Resources   int                `json:"resources"` // and templates
 	Loaded      *time.Time         `json:"loaded,omitempty"`
@@ -66,7 +66,7 @@ type Readiness struct {
 	LastChange  *Change            `json:"last_change,omitempty"`
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"`    // of the last load
 	Hold        *hold.Held         `json:"hold,omitempty"` // why the last load waits for its lock; nil if not
-	Refused     hcl.Diagnostics    `json:"refused"`        // statements, by their database, and operations, by the start
+	Refused     hcl.Diagnostics    `json:"refused"`        // statements by their database, and operations by the start
 	Connections []ConnectionHealth `json:"connections"`
 	State       *Health            `json:"state,omitempty"` // nil when it is in a file, or nothing had to be remembered
 	Audit       *Health            `json:"audit,omitempty"` // nil when calls are not written down
@@ -82,14 +82,38 @@ func (h *Host) Status() Status {
 
 // Readiness asks the connections and says what is served.
 func (h *Host) Readiness(ctx context.Context) Readiness {
-	g, s := h.pin(), h.Status()
+	g := h.pin()
 	if g == nil {
 		return Readiness{Diagnostics: hcl.Diagnostics{}, Refused: hcl.Diagnostics{}}
 	}
 	defer g.leave()
+	r := h.describeServed(g)
+	var asked sync.WaitGroup // all at once: each takes up to pingTimeout to find out that nothing answers
+	asked.Go(func() { r.Connections = g.Health(ctx) })
+	asked.Go(func() { r.State = h.build.State.health(ctx) })
+	asked.Go(func() { r.Audit = g.auditHealth(ctx) })
+	asked.Go(func() { r.Webhooks = h.build.State.webhookHealth(ctx, g.Config) })
+	asked.Wait()
+	return r
+}
+
+// Served says what is served, as Readiness does, and asks nothing: it has no Connections, State, Audit and Webhooks. It
+// takes the locks that calls and loads take for a moment.
+func (h *Host) Served() Readiness {
+	g := h.pin()
+	if g == nil {
+		return Readiness{}
+	}
+	defer g.leave()
+	return h.describeServed(g)
+}
+
+func (h *Host) describeServed(g *Generation) Readiness {
+	s := h.Status()
 	r := Readiness{
 		Ready:       !s.Loaded.IsZero(),
 		Revision:    g.Config.ID,
+		Commit:      g.build.Commit,
 		Tools:       g.Count("", mcp.Tools),
 		Prompts:     g.Count("", mcp.Prompts),
 		Resources:   g.Count("", mcp.Resources) + g.Count("", mcp.Templates),
@@ -102,12 +126,6 @@ func (h *Host) Readiness(ctx context.Context) Readiness {
 	if r.Ready {
 		r.Loaded = &s.Loaded
 	}
-	var asked sync.WaitGroup // all at once: each takes up to pingTimeout to find out that nothing answers
-	asked.Go(func() { r.Connections = g.Health(ctx) })
-	asked.Go(func() { r.State = h.build.State.health(ctx) })
-	asked.Go(func() { r.Audit = g.auditHealth(ctx) })
-	asked.Go(func() { r.Webhooks = h.build.State.webhookHealth(ctx, g.Config) })
-	asked.Wait()
 	return r
 }
 
@@ -123,11 +141,15 @@ func (h *Host) MaySeeHealth(ctx context.Context, c *mcp.Caller) bool {
 	if block == nil {
 		return false
 	}
+	return g.allows(ctx, block.Allow, c, "health.allow failed, caller may not see the health")
+}
+
+// allows reports whether a rule over the caller is true. Text is logged when it cannot be evaluated, which is false.
+func (g *Generation) allows(ctx context.Context, rule *hcl.Condition, c *mcp.Caller, text string) bool {
 	frame := hcl.NewFrame(ctx, g.build.Dir, g.build.Now)
 	frame.Caller = call.CallerRoot(c)
-	may, err := block.Allow.Eval(frame, nil)
+	may, err := rule.Eval(frame, nil)
 	if err != nil {
-		const text = "health.allow failed, caller may not see the health"
 		g.env.LogFailure(ctx, slog.LevelError, text, err, "subject", c.Subject)
 	}
 	return may && err == nil
@@ -143,6 +165,8 @@ func (h *Host) recordLoad(last, next *Generation, r Report, began time.Time) {
 		r.Differences = hold.Differences(last.Config, next.Config)
 	}
 	h.setReport(r)
+	next.measureLoad(r, time.Since(began))
+	publishLoad(last, next, &r)
 	if replaced {
 		recordReload(last, next, &r)
 	}
@@ -268,63 +292,8 @@ func millisecondsSince(began time.Time) float64 {
 	return float64(time.Since(began).Microseconds()) / 1000
 }
 
-// pingTimeout is how long a server has to answer a health check.
-const pingTimeout = time.Second
-
 // Health says whether the state store, or the audit log, is available.
 type Health struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
-}
-
-// connectionProbe is a connection whose health is reported.
-type connectionProbe struct {
-	decl  *hcl.Connection
-	name  string
-	conn  adapters.Health // nil when it cannot be pinged
-	guard *adapters.ConnectionGuard
-}
-
-// opens returns what adapters.Creator does; nothing for a connection that is none.
-func (p connectionProbe) opens() (name string, creates bool) {
-	if c, ok := p.conn.(adapters.Creator); ok {
-		return c.Opens()
-	}
-	return "", false
-}
-
-// ConnectionHealth says whether a connection answers.
-type ConnectionHealth struct {
-	Name    string `json:"name"`
-	OK      bool   `json:"ok"`
-	Error   string `json:"error,omitempty"`
-	Breaker string `json:"breaker,omitempty"` // "closed", "open" or "half-open"; empty for a connection without one
-}
-
-// Health pings the connections that can be pinged, all at once. Of others that have a circuit
-// breaker it returns that.
-func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
-	out := make([]ConnectionHealth, len(g.health))
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
-	defer cancel()
-	var running sync.WaitGroup
-	for i, h := range g.health {
-		running.Go(func() {
-			var err error
-			if h.conn != nil {
-				err = ping(ctx, h.conn)
-			}
-			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State()}
-			if err != nil {
-				out[i].Error = g.env.Scrubber.Text(err.Error())
-			}
-		})
-	}
-	running.Wait()
-	return out
-}
-
-func ping(ctx context.Context, h adapters.Health) (err error) {
-	defer failure.Recover(&err)
-	return h.Ping(ctx)
 }

@@ -36,6 +36,8 @@ func (e *recordingNotifier) ResourceUpdated(uri string) { e.add(uri) }
 // Retain does nothing: there are no sessions.
 func (e *recordingNotifier) Retain(func(*mcp.Identity) bool) {}
 
+func (*recordingNotifier) Connected() (sessions, streams int) { return 0, 0 }
+
 func (e *recordingNotifier) ListsChanged(in func(string) mcp.Changes) {
 	for _, toolset := range []string{"", "billing", "gone"} {
 		if c := in(toolset); c != (mcp.Changes{}) {

@@ -23,7 +23,9 @@ type follower struct {
 func (f *follower) ListsChanged(func(string) mcp.Changes) {}
 func (f *follower) ResourceUpdated(string)                {}
 func (f *follower) Retain(func(*mcp.Identity) bool)       {}
-func (f *follower) FollowsTask(string) bool               { return true }
+
+func (*follower) Connected() (sessions, streams int) { return 0, 0 }
+func (f *follower) FollowsTask(string) bool          { return true }
 func (f *follower) TaskChanged(id string, members []byte) {
 	var r callReply
 	json.Unmarshal(append(append([]byte("{"), members...), '}'), &r)

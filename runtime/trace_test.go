@@ -73,3 +73,53 @@ func TestTheLogHasTheTraceOfACall(t *testing.T) {
 		t.Errorf("logged %s", got)
 	}
 }
+
+// TestTheTracestateOfARequestIsPassedOn has one in the header, in the _meta, and some that are dropped.
+func TestTheTracestateOfARequestIsPassedOn(t *testing.T) {
+	w := newFakeBackend()
+	w.do["state"] = func(_ context.Context, c *adapters.Call) (any, error) { return c.Tracestate, nil }
+	for claim, c := range map[string]struct{ header, meta, want string }{
+		"in the header": {"a=1,b=2", "", "a=1,b=2"},
+		"in the _meta":  {"", "a=1", "a=1"},
+		"too long":      {"a=" + strings.Repeat("x", 511), "", ""},
+		"at the limit":  {"a=" + strings.Repeat("x", 510), "", "a=" + strings.Repeat("x", 510)},
+		"a line break":  {"", `a=1\r\nX-Evil: 1`, ""},
+		"no ASCII":      {"", "a=é", ""},
+	} {
+		for _, block := range []string{"", otlp("http://127.0.0.1:1", "traces = 0")} {
+			h := newHost(t, block+everyStep("state"), w.use)
+			req := modernRequest("outer", `{}`, `{}`)
+			if c.meta != "" {
+				req.Meta = []byte(`{"traceparent":"` + traceparent + `","tracestate":"` + c.meta + `"}`)
+			} else {
+				req.Caller.Header = http.Header{"Traceparent": {traceparent}, "Tracestate": {c.header}}
+			}
+			want := strings.Join([]string{c.want, c.want, c.want}, " ")
+			if r := mustCall(t, h, req); r.text() != want {
+				t.Errorf("%s: got %q", claim, r.text())
+			}
+		}
+	}
+	h := newHost(t, everyStep("state"), w.use)
+	req := modernRequest("outer", `{}`, `{}`)
+	req.Caller.Header = http.Header{"Tracestate": {"a=1"}}
+	if r := mustCall(t, h, req); r.text() != "  " {
+		t.Errorf("without a traceparent: got %q", r.text())
+	}
+}
+
+// TestAQuestionHasTheTraceOfItsCall asks a client.
+func TestAQuestionHasTheTraceOfItsCall(t *testing.T) {
+	w := newFakeBackend()
+	w.addCounter()
+	h := newHost(t, tool("t", asking), w.use)
+	req := modernRequest("t", `{}`, `{"elicitation":{}}`)
+	req.Meta = []byte(`{"traceparent":"` + traceparent + `"}`)
+	out, err := h.CallTool(t.Context(), req)
+	if err != nil || out.Questions == nil {
+		t.Fatalf("%v, %+v", err, out)
+	}
+	if got := string(out.Questions.Ask[0].Params); !strings.HasSuffix(got, `,"_meta":{"traceparent":"`+traceparent+`"}}`) {
+		t.Errorf("got %s", got)
+	}
+}

@@ -179,15 +179,21 @@ func (b *BoundTool) Do(ctx context.Context, arguments string) (map[string]any, e
 	return out, nil
 }
 
-// Plan returns the plan of a call with JSON arguments.
+// Plan returns the text of Effects.
 func (b *BoundTool) Plan(ctx context.Context, arguments string) (string, error) {
+	effects, err := b.Effects(ctx, arguments)
+	return adapters.RenderEffects(effects), err
+}
+
+// Effects returns the plan of a call with JSON arguments.
+func (b *BoundTool) Effects(ctx context.Context, arguments string) ([]adapters.Effect, error) {
 	call, err := b.Call(ctx, arguments)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	planner, ok := b.Action.(adapters.Planner)
 	if !ok {
-		return "", fmt.Errorf("%T is not a Planner", b.Action)
+		return nil, fmt.Errorf("%T is not a Planner", b.Action)
 	}
 	return planner.Plan(call)
 }

@@ -19,6 +19,9 @@ type Mocks struct {
 	Ended     []bool // whether each transaction was committed
 }
 
+// Live implements adapters.Mocks.
+func (m *Mocks) Live() bool { return false }
+
 // RoundTrip implements adapters.Mocks.
 func (m *Mocks) RoundTrip(r *adapters.HTTPRequest) (*http.Response, error) { return m.Request(r) }
 
@@ -49,5 +52,12 @@ type mockedTransaction Mocks
 func (m *mockedTransaction) Execute(_ context.Context, s *adapters.Statement) (*adapters.SQLResult, error) {
 	return m.Statement(s)
 }
+
+func (m *mockedTransaction) Live() bool { return false }
+
+func (m *mockedTransaction) Executed(*adapters.Statement, *adapters.SQLResult, error) {}
+
+// Unreachable implements adapters.Transaction.
+func (m *mockedTransaction) Unreachable(error) {}
 
 func (m *mockedTransaction) End(committed bool) { m.Ended = append(m.Ended, committed) }

@@ -61,19 +61,22 @@ func (a *action) prepare(f *hcl.Frame) (*adapters.File, *table, error) {
 }
 
 // Plan implements adapters.Planner. It returns the path and the content of the file.
-func (a *action) Plan(call *adapters.Call) (string, error) {
+func (a *action) Plan(call *adapters.Call) ([]adapters.Effect, error) {
 	target, t, err := a.prepare(call.Frame)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer target.Close()
 	var text strings.Builder
 	w := &tableWriter{ctx: call.Frame.Context, table: t, to: &text, header: a.block.Header}
 	if err := w.write(); err != nil {
-		return "", err
+		return nil, err
 	}
-	phrase, shown := adapters.IfExists(a.block.IfExists).Phrase(), strings.ReplaceAll(text.String(), "\r\n", "\n")
-	return fmt.Sprintf("%s %s, %d rows:\n\n%s", phrase, target.Path, w.count, shown), nil
+	ifExists, shown := adapters.IfExists(a.block.IfExists), strings.ReplaceAll(text.String(), "\r\n", "\n")
+	plan := adapters.PlanEffects("csv", target.Path,
+		fmt.Sprintf("%s %s, %d rows", ifExists.Phrase(), target.Path, w.count))
+	plan[0].Before, plan[0].After = target.ReplacedText(ifExists), &shown
+	return plan, nil
 }
 
 // maxHeader is the maximum number of bytes that are read to find the first line of a file.

@@ -5,15 +5,14 @@ package csv
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
-	"hatchel/hcl/spelling"
 )
 
 const blockDoc = "Writes rows to a CSV file. Returns output.path, and output.count, the number of rows written."
@@ -70,9 +69,9 @@ func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 	return adapters.IfExists(b.IfExists).WriteEffects("count"), checks.Err()
 }
 
-// Acts implements hcl.Actor.
-func (b *block) Acts(*hcl.Connection) []hcl.Act {
-	return []hcl.Act{{Verb: "WRITE", Source: []any{&b.Directory, &b.File}, What: b.IfExists}}
+// Effects implements hcl.EffectLister.
+func (b *block) Effects(*hcl.Connection) []hcl.Effect {
+	return []hcl.Effect{{Verb: "WRITE", Source: []any{&b.Directory, &b.File}, What: b.IfExists}}
 }
 
 func (b *block) check(checks *adapters.Checks) {
@@ -110,11 +109,8 @@ func (b *block) checkRows(checks *adapters.Checks, t *schema.Type) {
 func (b *block) checkColumns(checks *adapters.Checks, row *schema.Type) {
 	for _, name := range b.Columns {
 		_, ok := row.Lookup(name)
-		hint := "They have " + strings.Join(row.MemberNames(), ", ") + "."
-		if near := spelling.Nearest(name, row.MemberNames()); near != "" {
-			hint = fmt.Sprintf("Did you mean %q?", near)
-		}
-		checks.Refuse(!ok, &b.Columns, "The rows have no member %q. %s", name, hint)
+		hint := diag.SuggestOr(name, row.MemberNames(), " They have "+strings.Join(row.MemberNames(), ", ")+".")
+		checks.Refuse(!ok, &b.Columns, "The rows have no member %q.%s", name, hint)
 	}
 }
 

@@ -93,12 +93,12 @@ func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 	return b.readEffects(), checks.Err()
 }
 
-// Acts implements hcl.Actor.
-func (b *block) Acts(*hcl.Connection) []hcl.Act {
+// Effects implements hcl.EffectLister.
+func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 	if b.Write != nil {
-		return []hcl.Act{{Verb: "WRITE", Source: []any{&b.Directory, &b.Write}, What: b.IfExists}}
+		return []hcl.Effect{{Verb: "WRITE", Source: []any{&b.Directory, &b.Write}, What: b.IfExists}}
 	}
-	return []hcl.Act{{Verb: "READ", Source: []any{&b.Directory, &b.Read}}}
+	return []hcl.Effect{{Verb: "READ", Source: []any{&b.Directory, &b.Read}}}
 }
 
 func (b *block) readEffects() hcl.Effects {

@@ -266,3 +266,23 @@ func TestContract(t *testing.T) {
 		})
 	}
 }
+
+func TestAPlanHasTheContentThatIsReplaced(t *testing.T) {
+	dir, _ := newDocs(t, map[string]string{"a.txt": "old\n", "bytes.txt": "\xff", "long.txt": strings.Repeat("x", 33<<10)})
+	for name, want := range map[string]string{"a.txt": "old\n", "new.txt": "none", "bytes.txt": "none", "long.txt": "none"} {
+		t.Run(name, func(t *testing.T) {
+			b := adaptertest.Bind(t, source(dir, "write = input.name\n content = \"new\"\n if_exists = \"replace\""))
+			effects, err := b.Effects(t.Context(), fmt.Sprintf(`{"name":%q}`, name))
+			if err != nil || len(effects) != 1 || *effects[0].After != "new" {
+				t.Fatal(effects, err)
+			}
+			got := "none"
+			if before := effects[0].Before; before != nil {
+				got = *before
+			}
+			if got != want {
+				t.Errorf("before it is %q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -101,16 +101,17 @@ func (r *reader) read(ctx context.Context, file *os.File, lines lineRange, out m
 }
 
 // Plan implements adapters.Planner.
-func (r *reader) Plan(call *adapters.Call) (string, error) {
+func (r *reader) Plan(call *adapters.Call) ([]adapters.Effect, error) {
 	target, lines, err := r.prepare(call.Frame)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer target.Close()
-	if lines.isAll() {
-		return fmt.Sprintf("read %s as %s\n", target.Path, r.format), nil
+	text := fmt.Sprintf("read %s as %s", target.Path, r.format)
+	if !lines.isAll() {
+		text += ", " + lines.String()
 	}
-	return fmt.Sprintf("read %s as %s, %s\n", target.Path, r.format, lines), nil
+	return adapters.PlanEffects("file", target.Path, text), nil
 }
 
 // Version implements adapters.Versioned. It changes when the file is written or replaced, also by a file

@@ -3,7 +3,6 @@ package file
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -97,21 +96,25 @@ func encode(v any) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// Plan implements adapters.Planner. It returns the path and the content of the file.
-func (w *writer) Plan(call *adapters.Call) (string, error) {
+// Plan implements adapters.Planner. It returns the path and the content of the file, and the content that it replaces.
+func (w *writer) Plan(call *adapters.Call) ([]adapters.Effect, error) {
 	target, c, err := w.prepare(call.Frame)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer target.Close()
 	v, err := w.block.Content.Eval(call.Frame)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	phrase := w.ifExists.Phrase()
+	plan := adapters.PlanEffects("file", target.Path, w.ifExists.Phrase()+" "+target.Path)
 	if upload, ok := v.(value.File); ok {
 		info := upload.Info()
-		return fmt.Sprintf("%s %s %s\n", phrase, target.Path, info.Summary()), nil
+		plan[0].Text += " " + info.Summary()
+		return plan, nil
 	}
-	return fmt.Sprintf("%s %s:\n\n%s\n", phrase, target.Path, adapters.PlanText(c.data, len(c.data))), nil
+	after := adapters.PlanText(c.data, len(c.data))
+	plan[0].After = &after
+	plan[0].Before = target.ReplacedText(w.ifExists)
+	return plan, nil
 }

@@ -29,6 +29,7 @@ type action struct {
 	response     *schema.Validator // of a JSON body; nil if its type is unknown
 	retry        *retryPolicy      // nil means one attempt
 	repeatable   bool
+	span         spanNames
 }
 
 // Do implements adapters.Action.
@@ -103,6 +104,9 @@ func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledReques
 	}
 	if r.traceparent != "" {
 		r.header["Traceparent"] = []string{r.traceparent}
+		if r.call.Tracestate != "" {
+			r.header["Tracestate"] = []string{r.call.Tracestate}
+		}
 	}
 	if err := r.addHeaders(f, a.service.headers, nil); err != nil {
 		return err
@@ -205,7 +209,9 @@ func (a *action) renewToken(ctx context.Context, r *compiledRequest) bool {
 }
 
 // attempt sends the request once and reads the response.
-func (a *action) attempt(ctx context.Context, r *compiledRequest, address string) (map[string]any, *failure) {
+func (a *action) attempt(
+	ctx context.Context, r *compiledRequest, address string,
+) (out map[string]any, failed *failure) {
 	if a.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.timeout)
@@ -215,7 +221,11 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 		ctx = context.WithValue(ctx, streamKey{}, r.stream)
 	}
 	r.tries++
+	span := a.startSpan(r)
+	status := 0
+	defer func() { endSpan(span, status, failed) }()
 	r.call.Asked = time.Now()
+	r.call.Attempts++
 	if trace := r.call.Trace; trace != nil {
 		trace(r.event(adapters.TraceSent), a.describe(r))
 	}
@@ -227,16 +237,17 @@ func (a *action) attempt(ctx context.Context, r *compiledRequest, address string
 		return nil, networkFailure(err, a.timeout)
 	}
 	defer resp.Body.Close()
+	status = resp.StatusCode
 	return a.read(resp, r)
 }
 
 // Plan implements adapters.Planner. It returns the request line, the headers and the body.
-func (a *action) Plan(call *adapters.Call) (string, error) {
+func (a *action) Plan(call *adapters.Call) ([]adapters.Effect, error) {
 	r := &compiledRequest{dryRun: true}
 	if err := a.compile(call.Frame.Context, call.Frame, nextPage{}, r); err != nil {
-		return "", err
+		return nil, err
 	}
-	return a.describe(r), nil
+	return adapters.PlanEffects("http", adapters.Scrub(r.address(), r.secrets), a.describe(r)), nil
 }
 
 // describe returns the request line, the headers and the body, without secrets.
@@ -282,10 +293,10 @@ func writeHeader(out *strings.Builder, header nethttp.Header) {
 }
 
 // Plan implements adapters.Planner. It returns the request of the first page.
-func (a *paginatedAction) Plan(call *adapters.Call) (string, error) {
+func (a *paginatedAction) Plan(call *adapters.Call) ([]adapters.Effect, error) {
 	first, err := a.action.Plan(call)
-	if err != nil || a.paginate.maxPages() == 1 {
-		return first, err
+	if err == nil && a.paginate.maxPages() > 1 {
+		first[0].Text += fmt.Sprintf("\nand the next pages, at most %d in total\n", a.paginate.maxPages())
 	}
-	return fmt.Sprintf("%s\nand the next pages, at most %d in total\n", first, a.paginate.maxPages()), nil
+	return first, err
 }

@@ -135,14 +135,18 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	return effects, checks.Err()
 }
 
-// Acts implements hcl.Actor.
-func (b *block) Acts(*hcl.Connection) []hcl.Act {
+// Effects implements hcl.EffectLister.
+func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 	method, address := b.verb()
-	acts := []hcl.Act{{Verb: method, Source: []any{address}}}
+	effects := []hcl.Effect{{Verb: method, Source: []any{address}}}
 	if b.Hosts != nil {
-		acts = append(acts, hcl.Act{Verb: "HOST", Source: []any{&b.Hosts}})
+		effects = append(effects, hcl.Effect{Verb: "HOST", Source: []any{&b.Hosts}})
 	}
-	return acts
+	body := &b.Body
+	for _, field := range []any{&body.JSON, &body.Form, &body.Multipart, &body.Raw} {
+		effects = append(effects, hcl.Effect{Verb: "BODY", Values: field})
+	}
+	return append(effects, hcl.Effect{Verb: "QUERY", Values: &b.Query})
 }
 
 func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
@@ -244,6 +248,7 @@ func bind(ctx context.Context, b *block, env adapters.Env) (adapters.Action, err
 	if a.timeout == 0 && (a.retry != nil || !isRead(method)) {
 		a.timeout = defaultTimeout
 	}
+	a.span = newSpanNames(a)
 	a.sharedHeader, a.fixedHeaders = a.newSharedHeader(), a.fixHeaders()
 	if b.Paginate != nil {
 		return &paginatedAction{action: a, paginate: b.Paginate}, nil

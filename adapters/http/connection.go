@@ -83,16 +83,19 @@ func (c *connection) Check() error {
 	return checks.Err()
 }
 
-// Acts implements hcl.Actor.
-func (c *connection) Acts(*hcl.Connection) []hcl.Act {
-	acts := []hcl.Act{{Verb: "HOST", Source: []any{&c.BaseURL}}}
+// Effects implements hcl.EffectLister.
+func (c *connection) Effects(*hcl.Connection) []hcl.Effect {
+	effects := []hcl.Effect{{Verb: "HOST", Source: []any{&c.BaseURL}}}
 	if c.CAFile != "" {
-		acts = append(acts, hcl.Act{Verb: "TRUST", Source: []any{&c.CAFile}})
+		effects = append(effects, hcl.Effect{Verb: "TRUST", Source: []any{&c.CAFile}})
+	}
+	if c.Auth != nil && c.Auth.OAuth2 != nil {
+		effects = append(effects, hcl.Effect{Verb: "HOST", What: "of tokens", Source: []any{&c.Auth.OAuth2.TokenURL}})
 	}
 	if c.OnBehalf() != nil {
-		acts = append(acts, hcl.Act{Verb: "EXCHANGE", What: "the caller's token"})
+		effects = append(effects, hcl.Effect{Verb: "EXCHANGE", What: "the caller's token"})
 	}
-	return acts
+	return effects
 }
 
 func isHTTP(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
@@ -127,7 +130,7 @@ func open(ctx context.Context, c *connection, env adapters.Env) (any, error) {
 
 // loadTLS reads the certificate files of the connection. It returns nil if there are none.
 func (c *connection) loadTLS(env adapters.Env) (*tls.Config, error) {
-	if c.CAFile == "" && (c.CertFile == "" || env.Inspect) || env.Mocks != nil {
+	if c.CAFile == "" && (c.CertFile == "" || env.Inspect) || env.Mocks != nil && !env.Mocks.Live() {
 		return nil, nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}

@@ -19,6 +19,7 @@ func (t *mockedTransport) RoundTrip(r *nethttp.Request) (*nethttp.Response, erro
 	details, _ := r.Context().Value(detailsKey{}).(adapters.RequestDetails)
 	return t.service.mocks.RoundTrip(&adapters.HTTPRequest{
 		Connection: t.connection, BaseURL: t.service.base, Request: r, RequestDetails: details,
+		ReadOnly: isRead(r.Method) || details.Answer == tokenType, Send: t.service.transport.RoundTrip,
 	})
 }
 

@@ -122,6 +122,7 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 		if err != nil {
 			return nil, markSent(err, n > 1)
 		}
+		call.Pages++
 		out["page"], out["count"] = n, len(items)
 		pageItems, err := a.items(call.Frame, out)
 		if err != nil {

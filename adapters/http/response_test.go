@@ -305,6 +305,10 @@ func TestBrokenServiceIsExplained(t *testing.T) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\"")
 			_, _ = io.Copy(io.Discard, c)
 		}), "the service did not respond within 200ms"},
+		"another protocol": {serveTCP(t, func(c net.Conn) {
+			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n")
+			_, _ = io.Copy(io.Discard, c)
+		}), "101 Switching Protocols"},
 		"no response": {serveTCP(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "the service did not respond within 200ms"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -107,6 +107,10 @@ func (s *service) send(
 	if err != nil {
 		return nil, err
 	}
+	if resp.StatusCode() == nethttp.StatusSwitchingProtocols { // its body is the connection, without a timeout
+		resp.RawResponse.Body.Close()
+		resp.RawResponse.Body = nethttp.NoBody
+	}
 	return resp.RawResponse, nil
 }
 

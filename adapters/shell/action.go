@@ -66,8 +66,12 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	}
 	path := a.baseEnv.get("PATH")
 	a.programs = &programLookup{path: path}
-	err := b.Sandbox.checkPaths(env.Dir)
-	if a.rules.Mode != modeNone && a.mocks == nil {
+	var err error
+	startsPrograms := a.mocks == nil || a.mocks.Live()
+	if startsPrograms {
+		err = b.Sandbox.checkPaths(env.Dir)
+	}
+	if startsPrograms && a.rules.Mode != modeNone {
 		var sandboxErr error
 		if a.sandbox, sandboxErr = sandbox.New(a.rules.policy(b, conn, env.Dir, path), abi); sandboxErr == nil {
 			a.rules.warn(env, a.sandbox)
@@ -87,7 +91,7 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 }
 
 // Do implements adapters.Action.
-func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
+func (a *action) Do(ctx context.Context, call *adapters.Call) (out any, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -97,6 +101,10 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	}
 	if call.Trace != nil {
 		call.Trace(adapters.TraceSent, a.describe(p))
+	}
+	if call.Span.IsRecorded() {
+		span := a.startSpan(call, p)
+		defer func() { span.End(adapters.ErrorType(err)) }()
 	}
 	if a.timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, a.timeout, errTimeout)
@@ -208,12 +216,12 @@ func (a *action) checkCut(call *adapters.Call, output map[string]any, s *stream,
 }
 
 // Plan implements adapters.Planner.
-func (a *action) Plan(call *adapters.Call) (string, error) {
+func (a *action) Plan(call *adapters.Call) ([]adapters.Effect, error) {
 	p, err := a.plan(call.Frame)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return a.describe(p), nil
+	return adapters.PlanEffects("shell", p.dir, a.describe(p)), nil
 }
 
 // describe shows the commands in shell syntax, the directory, the environment, what the programs may do, and the

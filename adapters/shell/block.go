@@ -1,6 +1,12 @@
 package shell
 
 import (
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"hatchel/adapters"
@@ -104,26 +110,72 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 	return effects, checks.Err()
 }
 
-// Acts implements hcl.Actor.
-func (b *block) Acts(conn *hcl.Connection) (acts []hcl.Act) {
+// Effects implements hcl.EffectLister.
+func (b *block) Effects(conn *hcl.Connection) (effects []hcl.Effect) {
 	switch {
 	case b.Command != nil:
-		acts = append(acts, hcl.Act{Verb: "RUN", Source: []any{&b.Command}})
+		effects = append(effects, hcl.Effect{Verb: "RUN", Source: []any{&b.Command}})
 	case b.Pipe != nil:
-		acts = append(acts, hcl.Act{Verb: "RUN", Source: []any{&b.Pipe}})
+		effects = append(effects, hcl.Effect{Verb: "RUN", Source: []any{&b.Pipe}})
 	case b.Script != nil:
-		acts = append(acts, hcl.Act{Verb: "RUN", What: "script " + adapters.TextDigest(b.Script.Text())})
+		effects = append(effects, hcl.Effect{Verb: "RUN", What: "script " + adapters.TextDigest(b.Script.Text())})
 	default:
-		acts = append(acts, hcl.Act{Verb: "RUN", Source: []any{&b.ScriptFile}})
+		effects = append(effects, hcl.Effect{Verb: "RUN", Source: []any{&b.ScriptFile}})
 	}
+	if b.Dir != nil {
+		effects = append(effects, hcl.Effect{Verb: "DIR", Source: []any{&b.Dir}})
+	}
+	effects = append(effects, hcl.Effect{Verb: "STDIN", Values: &b.Stdin})
 	if b.InheritEnv != nil {
-		acts = append(acts, hcl.Act{Verb: "INHERIT", Source: []any{&b.InheritEnv}})
+		effects = append(effects, hcl.Effect{Verb: "INHERIT", Source: []any{&b.InheritEnv}})
 	}
 	confined := b.Sandbox
 	if confined == nil && conn != nil {
 		confined = conn.Config.(*connection).Sandbox
 	}
-	return append(acts, confined.acts()...)
+	return append(effects, confined.effects()...)
+}
+
+// interpreters run the files that their words name.
+var interpreters = regexp.MustCompile(
+	`^(ba|da|k|z)?sh$|^(python|perl|ruby|lua)[0-9.]*$|^(node|deno|bun|php|Rscript|tclsh)$`)
+
+// codeName matches the names of files that hold code.
+var codeName = regexp.MustCompile(`\.(awk|bash|cjs|jar|jq|js|lua|mjs|php|pl|py|R|rb|sed|sh|sql|tcl|ts|wasm)$`)
+
+// CodeFiles implements hcl.CodeRunner.
+func (b *block) CodeFiles(conn *hcl.Connection) (names []string) {
+	if b.ScriptFile != "" {
+		return localNames("", []string{b.ScriptFile})
+	}
+	var words []string
+	dir, known := "", true
+	if conn != nil {
+		own := conn.Config.(*connection)
+		words, dir = slices.Clone(own.Command), own.Dir
+	}
+	if b.Dir != nil {
+		dir, known = b.Dir.Known()
+	}
+	if words = append(words, b.constantWords("")...); !known {
+		return nil
+	}
+	runs := slices.ContainsFunc(words, func(word string) bool { return interpreters.MatchString(path.Base(word)) })
+	return localNames(dir, slices.DeleteFunc(words, func(word string) bool {
+		return strings.HasPrefix(word, "-") ||
+			!runs && !strings.HasPrefix(word, "./") && !strings.HasPrefix(word, "../") && !codeName.MatchString(word)
+	}))
+}
+
+// localNames returns the names below the configuration directory of words that are relative to dir.
+func localNames(dir string, words []string) (names []string) {
+	for _, word := range words {
+		name := path.Join(filepath.ToSlash(dir), word)
+		if word != "" && !path.IsAbs(word) && fs.ValidPath(name) && name != "." {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {

@@ -39,18 +39,22 @@ func (c *connection) spec() hcl.Spec {
 	}
 }
 
-// Acts implements hcl.Actor.
-func (c *connection) Acts(*hcl.Connection) (acts []hcl.Act) {
+// Effects implements hcl.EffectLister.
+func (c *connection) Effects(*hcl.Connection) (effects []hcl.Effect) {
 	if c.Command != nil {
-		acts = append(acts, hcl.Act{Verb: "RUN", Source: []any{&c.Command}})
+		effects = append(effects, hcl.Effect{Verb: "RUN", Source: []any{&c.Command}})
+	}
+	if c.Dir != "" {
+		effects = append(effects, hcl.Effect{Verb: "DIR", Source: []any{&c.Dir}})
 	}
 	if c.Env != nil {
-		acts = append(acts, hcl.Act{Verb: "ENV", What: strings.Join(slices.Sorted(slices.Values(c.Env.Names())), " ")})
+		names := slices.Sorted(slices.Values(c.Env.Names()))
+		effects = append(effects, hcl.Effect{Verb: "ENV", What: strings.Join(names, " ")})
 	}
 	if c.InheritEnv != nil {
-		acts = append(acts, hcl.Act{Verb: "INHERIT", Source: []any{&c.InheritEnv}})
+		effects = append(effects, hcl.Effect{Verb: "INHERIT", Source: []any{&c.InheritEnv}})
 	}
-	return append(acts, c.Sandbox.acts()...)
+	return append(effects, c.Sandbox.effects()...)
 }
 
 // Words returns the beginning of the commands of blocks.

@@ -42,6 +42,7 @@ func (a *action) mockedProgram(p *commandPlan, argv []string, stdin []byte) *ada
 	program := &adapters.Program{
 		Connection: a.connection, Argv: slices.Clone(argv), Dir: p.shownDir, Stdin: stdin, Secrets: p.secrets,
 		WritesJSON: a.block.Parse == parseJSON,
+		Start:      func(ctx context.Context) (*adapters.Exit, error) { return a.runStage(ctx, p, argv, stdin) },
 	}
 	for _, v := range p.variables {
 		program.Env = append(program.Env, adapters.EnvVar{Name: v.name, Value: v.value})
@@ -53,6 +54,41 @@ func (a *action) mockedProgram(p *commandPlan, argv []string, stdin []byte) *ada
 		program.ScriptFile = a.block.ScriptFile
 	}
 	return program
+}
+
+// runStage runs one program of a plan.
+func (a *action) runStage(ctx context.Context, p *commandPlan, argv []string, stdin []byte) (*adapters.Exit, error) {
+	stage := *p
+	stage.stages, stage.stdin = [][]string{argv}, stdin
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	j, err := stage.start(a.programs)
+	if err != nil {
+		return nil, stage.startFault(err)
+	}
+	defer j.close()
+	j.stop = stop
+	exits, stopped := j.wait(ctx)
+	switch {
+	case stopped:
+		return nil, a.stoppedError(ctx, &stage, j)
+	case exits[0].err != nil:
+		return nil, stage.exitFault(0, exits[0], j)
+	}
+	exit := &adapters.Exit{Code: exits[0].code}
+	for _, output := range []struct {
+		of   *stream
+		into *[]byte
+	}{{j.stdout, &exit.Stdout}, {j.stderr, &exit.Stderr}} {
+		if output.of == nil {
+			continue
+		}
+		if output.of.captured.omitted() > 0 {
+			return nil, &adapters.Fault{Message: "the program wrote more than max_output, which a test does not cut"}
+		}
+		*output.into = slices.Clone(output.of.captured.buf)
+	}
+	return exit, nil
 }
 
 // newMockedStream returns a stream that no program writes to.

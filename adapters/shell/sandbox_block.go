@@ -95,27 +95,27 @@ func (s *sandboxBlock) check(checks *adapters.Checks) {
 	}
 }
 
-// acts returns what the sandbox grants. A nil sandbox is the default, which grants nothing.
-func (s *sandboxBlock) acts() (acts []hcl.Act) {
+// effects returns what the sandbox grants. A nil sandbox is the default, which grants nothing.
+func (s *sandboxBlock) effects() (effects []hcl.Effect) {
 	if s == nil {
 		return nil
 	}
 	for _, grant := range []struct {
-		given bool
-		act   hcl.Act
+		given  bool
+		effect hcl.Effect
 	}{
-		{s.Mode == modeNone, hcl.Act{What: "none"}},
-		{s.Read != nil, hcl.Act{What: "read", Source: []any{&s.Read}}},
-		{s.Write != nil, hcl.Act{What: "write", Source: []any{&s.Write}}},
-		{s.Network, hcl.Act{What: "network"}},
-		{s.Modes, hcl.Act{What: "modes"}},
+		{s.Mode == modeNone, hcl.Effect{What: "none"}},
+		{s.Read != nil, hcl.Effect{What: "read", Source: []any{&s.Read}}},
+		{s.Write != nil, hcl.Effect{What: "write", Source: []any{&s.Write}}},
+		{s.Network, hcl.Effect{What: "network"}},
+		{s.Modes, hcl.Effect{What: "modes"}},
 	} {
 		if grant.given {
-			grant.act.Verb = "SANDBOX"
-			acts = append(acts, grant.act)
+			grant.effect.Verb = "SANDBOX"
+			effects = append(effects, grant.effect)
 		}
 	}
-	return acts
+	return effects
 }
 
 // hasRules reports whether anything but the mode is set.

@@ -178,7 +178,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Where memory is limited, files in memory count, whoever holds them, and files without a name are refused.
+// Where memory is limited, files in memory count, in every process, and files without a name are refused.
 func TestMemoryLimitCountsWhatIsNoMemoryOfAProcess(t *testing.T) {
 	const inMemory = "/dev/shm"
 	var fs unix.Statfs_t
@@ -268,7 +268,7 @@ func TestDeniedSystemCalls(t *testing.T) {
 			}
 		})
 	}
-	if got := runScript(t, `echo $(($(nice -n 3 nice) - $(nice)))`, ""); got != "3\n" { // whoever runs the tests may have asked for less already
+	if got := runScript(t, `echo $(($(nice -n 3 nice) - $(nice)))`, ""); got != "3\n" { // the tests may run with a lower priority already
 		t.Errorf("what is ordinary: %q", got)
 	}
 }

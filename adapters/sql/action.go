@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
-	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl"
@@ -45,7 +43,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	s := a.Query.Statements()[0]
 	e := &execution{result: &resultSet{maxRows: a.maxRows()}, isQuery: true, last: a.Each == nil}
-	e.trace = call.Trace
+	e.origin = origin{call, a.dialect}
 	if a.Each == nil {
 		if err := e.bind(s, call.Frame); err != nil {
 			return nil, err
@@ -96,7 +94,7 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 	executions := make([]execution, len(statements))
 	for i := range statements {
 		executions[i] = execution{result: &resultSet{maxRows: a.maxRows()}}
-		executions[i].trace = call.Trace
+		executions[i].origin = origin{call, a.dialect}
 	}
 	var out map[string]any
 	err := a.db.write(ctx, func(tx transaction) error {
@@ -229,107 +227,4 @@ func (a *action) toFault(ctx context.Context, err error) error {
 		return &adapters.Fault{Message: message, Cause: down.cause, Unavailable: down.lost(), NotSent: true}
 	}
 	return toFault(err, a.dialect, a.Statement != nil)
-}
-
-const (
-	maxPlannedElements = 20
-	maxPlannedValue    = 2000 // bytes
-)
-
-// Plan implements adapters.Planner. It returns the text of the statements with their bound values.
-func (a *action) Plan(call *adapters.Call) (string, error) {
-	plan, err := a.plan(call)
-	if err != nil {
-		return plan, a.toFault(call.Frame.Context, err)
-	}
-	return plan, nil
-}
-
-func (a *action) plan(call *adapters.Call) (string, error) {
-	if a.Statement != nil {
-		text, _, err := a.callerStatement(call)
-		if err != nil {
-			return "", err
-		}
-		return "a read-only statement on " + a.connection + "\n" + text + "\n", nil
-	}
-	var out strings.Builder
-	kind := "a read-only query"
-	if a.Exec != nil {
-		kind = "one transaction"
-	}
-	fmt.Fprintf(&out, "%s on %s\n", kind, a.connection)
-	elements := 0
-	err := a.forEachElement(call.Frame.Context, call.Frame, func(f *hcl.Frame) error {
-		if elements++; elements > maxPlannedElements {
-			return nil
-		}
-		if a.Each != nil {
-			fmt.Fprintf(&out, "for %v:\n", f.Each.Key)
-		}
-		return a.planStatements(&out, f)
-	})
-	if elements > maxPlannedElements {
-		fmt.Fprintf(&out, "%sthe same for %d more elements]\n", adapters.OmittedPrefix, elements-maxPlannedElements)
-	}
-	return out.String(), err
-}
-
-func (a *action) planStatements(out *strings.Builder, f *hcl.Frame) error {
-	if a.Exec != nil && a.Exec.ReadsResults {
-		out.WriteString(adapters.OmittedPrefix + "results that later statements read; they are null here]\n")
-		f = f.Fork(f.Context)
-		f.Lenient, f.Output = true, map[string]any{}
-	}
-	for i, s := range a.statements() {
-		var e execution
-		err := e.bind(s, f)
-		if err != nil && i > 0 && a.Exec.ReadsResults { // it computes something with a result
-			fmt.Fprintf(out, "%s\n  %sits values]\n", s.Samples()[0].Text, adapters.OmittedPrefix)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		out.WriteString(e.describe())
-	}
-	return nil
-}
-
-// describe returns the statement and its values.
-func (e *execution) describe() string {
-	var out strings.Builder
-	out.WriteString(strings.TrimSpace(e.text) + "\n")
-	for i, v := range e.args {
-		fmt.Fprintf(&out, "  %d: %s\n", i+1, formatPlanned(v))
-	}
-	return out.String()
-}
-
-// formatPlanned formats a bound value for a plan.
-func formatPlanned(v any) string {
-	if b, ok := v.([]byte); ok {
-		return fmt.Sprintf("%s%d bytes]", adapters.OmittedPrefix, len(b))
-	}
-	b, err := value.AppendJSON(nil, untypedList(v))
-	if err != nil {
-		return fmt.Sprintf("a value that cannot be shown (%s)", err)
-	}
-	return adapters.PlanText(b, maxPlannedValue)
-}
-
-// untypedList converts the typed lists that sqltext binds, such as []int64, to []any.
-func untypedList(v any) any {
-	list := reflect.ValueOf(v)
-	if list.Kind() != reflect.Slice {
-		return v
-	}
-	out := make([]any, list.Len())
-	for i := range out {
-		out[i] = list.Index(i).Interface()
-		if n, ok := out[i].(int64); ok {
-			out[i] = int(n)
-		}
-	}
-	return out
 }

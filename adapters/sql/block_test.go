@@ -102,6 +102,36 @@ func TestMistakesAreReportedAtTheArgument(t *testing.T) {
 	}
 }
 
+// A load opens nothing: the files that an address names, and those that it leaves to the home directory, may be absent
+// or broken.
+func TestTheCheckOfAnAddressReadsNoFiles(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if err := os.Mkdir(filepath.Join(home, ".postgresql"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"postgresql.crt", "postgresql.key", "root.crt"} {
+		if err := os.WriteFile(filepath.Join(home, ".postgresql", name), []byte("broken"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for text, valid := range map[string]bool{
+		"postgres://h/db": true,
+		"postgres://u:p@a:1,b:2/db?sslmode=verify-full":                  true,
+		"postgresql://u@h/db?sslcert=/no/c&sslkey=/no/k&sslrootcert=/no": true,
+		"host=h dbname=db": true,
+		"host=h sslmode=require sslkey=/no/k sslcert=/no/c": true,
+		"postgres://h/db?sslmode=some":                      false,
+		"host=h sslmode=some":                               false,
+		"postgres://h:x/db":                                 false,
+		"h":                                                 false,
+	} {
+		if err := checkPostgresURL(text); (err == nil) != valid {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestEffectsFollowFromTheStatement(t *testing.T) {
 	for body, want := range map[string]string{
 		`query = "SELECT 1"`:                                                            "reads",

@@ -22,7 +22,8 @@ func (a *action) runCallerStatement(ctx context.Context, call *adapters.Call) (m
 		return nil, err
 	}
 	return a.runReadOnly(ctx, call, &execution{
-		text: text, kind: kind, result: &resultSet{maxRows: a.maxRows()}, byCaller: true, last: true, trace: call.Trace,
+		text: text, kind: kind, result: &resultSet{maxRows: a.maxRows()}, byCaller: true, last: true,
+		origin: origin{call, a.dialect},
 	})
 }
 

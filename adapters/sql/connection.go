@@ -4,8 +4,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/template/sqltext"
@@ -72,7 +70,7 @@ func (c *serverConnection) Check() error {
 	case c.dialect == sqltext.MySQL:
 		_, err = parseMySQLURL(c.URL.Reveal())
 	default:
-		_, err = pgxpool.ParseConfig(c.URL.Reveal())
+		err = checkPostgresURL(c.URL.Reveal())
 	}
 	if err != nil { // it may quote the password
 		example := exampleURLs[c.dialect]
@@ -116,16 +114,16 @@ func (c *sqliteConnection) Check() error {
 	return checks.Err()
 }
 
-// Acts implements hcl.Actor.
-func (c *serverConnection) Acts(*hcl.Connection) []hcl.Act {
-	return []hcl.Act{{Verb: "OPEN", Source: []any{&c.URL}, What: c.Mode}}
+// Effects implements hcl.EffectLister.
+func (c *serverConnection) Effects(*hcl.Connection) []hcl.Effect {
+	return []hcl.Effect{{Verb: "OPEN", Source: []any{&c.URL}, What: c.Mode}}
 }
 
-// Acts implements hcl.Actor.
-func (c *sqliteConnection) Acts(*hcl.Connection) []hcl.Act {
-	acts := []hcl.Act{{Verb: "OPEN", Source: []any{&c.File}, What: c.Mode}}
+// Effects implements hcl.EffectLister.
+func (c *sqliteConnection) Effects(*hcl.Connection) []hcl.Effect {
+	effects := []hcl.Effect{{Verb: "OPEN", Source: []any{&c.File}, What: c.Mode}}
 	if c.Init != "" {
-		acts = append(acts, hcl.Act{Verb: "RUN", What: "init " + adapters.TextDigest(c.Init)})
+		effects = append(effects, hcl.Effect{Verb: "RUN", What: "init " + adapters.TextDigest(c.Init)})
 	}
-	return acts
+	return effects
 }

@@ -242,7 +242,7 @@ const (
 )
 
 func readSQLiteReport(e sqlite3.Error, wrapped error) report {
-	_, constraint, _ := strings.Cut(e.Error(), " constraint failed: ")
+	_, constraint, _ := strings.Cut(wrapped.Error(), " constraint failed: ")
 	if e.ExtendedCode == sqlite3.ErrConstraintCheck && strings.ContainsAny(constraint, " ()") {
 		constraint = "" // an unnamed constraint is reported by its expression
 	}

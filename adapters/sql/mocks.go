@@ -19,12 +19,14 @@ import (
 	"hatchel/hcl/template/sqltext"
 )
 
-// mockedDatabase is a database whose statements are answered by mocks, or executed in memory. It implements database.
+// mockedDatabase is a database whose statements are answered by mocks, executed in memory, or executed for real and
+// rolled back. It implements database.
 type mockedDatabase struct {
 	mocks   adapters.Mocks
 	info    adapters.Database
 	dialect sqltext.Dialect
-	memory  *sqliteDatabase // nil if the mocks have the answers
+	memory  *sqliteDatabase // in memory; nil for none
+	live    database        // the real one; nil if it is never asked
 }
 
 func newMockedDatabase(env adapters.Env, dialect sqltext.Dialect) *mockedDatabase {
@@ -38,12 +40,30 @@ func newMockedDatabase(env adapters.Env, dialect sqltext.Dialect) *mockedDatabas
 	return m
 }
 
+// openMockedServer opens the database of a server if the mocks are live.
+func openMockedServer(
+	ctx context.Context, c *serverConnection, env adapters.Env,
+	open func(context.Context, *serverConnection, adapters.Env) (any, error),
+) (any, error) {
+	m := newMockedDatabase(env, c.dialect)
+	if !m.mocks.Live() {
+		return m, nil
+	}
+	env.Mocks = nil
+	opened, err := open(ctx, c, env)
+	if err != nil {
+		return nil, err
+	}
+	m.live = opened.(database)
+	return m, nil
+}
+
 // openMockedSQLite makes a database in memory if the mocks declare one. It lives until env.Defer closes its first
-// connection.
+// connection. Live mocks without one use the file, which is neither created nor changed by init.
 func openMockedSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any, error) {
 	m := newMockedDatabase(env, sqltext.SQLite)
 	m.info.HasInit = c.Init != ""
-	m.mocks.Seed(m.info, func() (adapters.Memory, error) {
+	inMemory := m.mocks.Seed(m.info, func() (adapters.Memory, error) {
 		m.memory = newSQLiteDatabase(ctx, c, "/"+rand.Text(), env)
 		m.memory.inMemory = true
 		first, err := m.memory.openConn(m.memory.dsn("rwc", url.Values{}))
@@ -53,6 +73,11 @@ func openMockedSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env
 		env.Defer(first.close)
 		return seededDatabase{first.raw}, m.memory.runInit(first)
 	})
+	if !inMemory && m.mocks.Live() {
+		s := newSQLiteDatabase(ctx, c, adapters.Absolute(env.Dir, c.File), env)
+		s.asItIs = true
+		m.live = s
+	}
 	return m, nil
 }
 
@@ -106,20 +131,40 @@ func (m *mockedDatabase) describe(ctx context.Context, text string, writes bool)
 func (m *mockedDatabase) read(ctx context.Context, use func(transaction) error) error {
 	tx := &mockedTransaction{database: m, Transaction: m.mocks.Begin(m.info, true), readOnly: true}
 	defer tx.End(false)
-	if m.memory == nil {
-		return use(tx)
+	switch {
+	case tx.Live():
+		err := m.live.read(ctx, tx.within(use))
+		tx.checkBegun(err)
+		return err
+	case m.memory != nil:
+		return m.memory.read(ctx, tx.within(use))
 	}
-	return m.memory.read(ctx, tx.within(use))
+	return use(tx)
 }
+
+// errRolledBack ends a transaction of the real database that has succeeded.
+var errRolledBack = errors.New("the transaction of a test is rolled back")
 
 func (m *mockedDatabase) write(ctx context.Context, use func(transaction) error) (err error) {
 	tx := &mockedTransaction{database: m, Transaction: m.mocks.Begin(m.info, false)}
 	committed := false
 	defer func() { tx.End(committed) }()
-	if m.memory == nil {
-		err = use(tx)
-	} else {
+	switch {
+	case tx.Live():
+		err = m.live.write(ctx, func(real transaction) error {
+			if err := tx.within(use)(real); err != nil {
+				return err
+			}
+			return errRolledBack
+		})
+		tx.checkBegun(err)
+		if errors.Is(err, errRolledBack) {
+			err = nil
+		}
+	case m.memory != nil:
 		err = m.memory.write(ctx, tx.within(use))
+	default:
+		err = use(tx)
 	}
 	committed = err == nil
 	return err
@@ -130,13 +175,13 @@ type mockedTransaction struct {
 	adapters.Transaction
 	database *mockedDatabase
 	readOnly bool
-	memory   transaction // nil if the mocks have the answers
+	executed transaction // in memory, or of the real database; nil if the mocks have the answers
 }
 
-// within returns use for a transaction in memory.
+// within returns use for a transaction that is executed.
 func (tx *mockedTransaction) within(use func(transaction) error) func(transaction) error {
-	return func(memory transaction) error {
-		tx.memory = memory
+	return func(executed transaction) error {
+		tx.executed = executed
 		return use(tx)
 	}
 }
@@ -147,13 +192,15 @@ func (tx *mockedTransaction) run(ctx context.Context, e *execution) error {
 	for i, v := range e.args {
 		args[i] = untypedList(v)
 	}
-	hasRows := e.isQuery || e.kind.ReturnsRows
-	answer, err := tx.Execute(ctx, &adapters.Statement{Text: e.text, Args: args, HasRows: hasRows})
+	s := &adapters.Statement{Text: e.text, Args: args, HasRows: e.isQuery || e.kind.ReturnsRows}
+	answer, err := tx.Execute(ctx, s)
 	switch {
 	case err != nil:
 		return tx.database.engineError(err)
-	case answer == nil && tx.memory != nil:
-		return tx.memory.run(ctx, e)
+	case answer == nil && tx.Live():
+		return tx.runLive(ctx, s, e)
+	case answer == nil && tx.executed != nil:
+		return tx.executed.run(ctx, e)
 	case tx.readOnly && e.changesRows():
 		return modelError{errors.New(msgReadOnly)}
 	}
@@ -192,9 +239,12 @@ func (m *mockedDatabase) engineError(err error) error {
 	code, _ := strconv.ParseUint(rejected.Code, 10, 16)
 	switch m.dialect {
 	case sqltext.PostgreSQL:
-		return &pgconn.PgError{Severity: "ERROR", Code: rejected.Code, Message: rejected.Message}
+		return &pgconn.PgError{Severity: "ERROR", Code: rejected.Code, Message: rejected.Message,
+			ConstraintName: rejected.Name, Hint: rejected.Hint}
 	case sqltext.MySQL:
-		return &mysql.MySQLError{Number: uint16(code), Message: rejected.Message}
+		report := &mysql.MySQLError{Number: uint16(code), Message: rejected.Message}
+		copy(report.SQLState[:], rejected.State)
+		return report
 	}
 	return &mockedSQLiteError{rejected.Message, sqlite3.Error{
 		Code: sqlite3.ErrNo(code & 0xff), ExtendedCode: sqlite3.ErrNoExtended(code),

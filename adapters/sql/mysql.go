@@ -54,7 +54,7 @@ type mysqlDatabase struct {
 
 func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
 	if env.Mocks != nil {
-		return newMockedDatabase(env, c.dialect), nil
+		return openMockedServer(ctx, c, env, openMySQL)
 	}
 	config, err := parseMySQLURL(c.URL.Reveal())
 	if err != nil {
@@ -105,6 +105,9 @@ func (m *mysqlDatabase) connect(ctx context.Context) (*mysqlConn, error) {
 	}
 	return c, nil
 }
+
+// Pool implements adapters.Pooled.
+func (m *mysqlDatabase) Pool() (inUse, maximum int) { return m.pool.usage() }
 
 // Ping implements adapters.Health. It connects if necessary and sends a statement.
 func (m *mysqlDatabase) Ping(ctx context.Context) error {

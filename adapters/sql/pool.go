@@ -39,6 +39,9 @@ func newPool[C interface{ close() error }](size int, open func(context.Context) 
 	return &pool[C]{open: open, slots: make(chan struct{}, size)}
 }
 
+// usage returns how many connections are lent, and how many may be.
+func (p *pool[C]) usage() (inUse, maximum int) { return len(p.slots), cap(p.slots) }
+
 // acquire lends a connection and opens one if none is idle. The caller must release it.
 func (p *pool[C]) acquire(ctx context.Context) (c C, err error) {
 	if err := ctx.Err(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -27,13 +28,33 @@ type postgresDatabase struct {
 // connection is closed before a larger one is read.
 const maxPostgresRow = 2 * maxResultSize
 
+// errURLFile is the error of an address that passes its check but cannot be used.
+var errURLFile = errors.New("a certificate, a key or a service that the url names cannot be used")
+
+// checkPostgresURL checks a URL, or the notation of libpq: host=... user=.... A load looks nothing up, so it leaves out
+// what the parser would read elsewhere: the name of the user from the system, passwords and keys from files. Its errors
+// may quote the password.
+func checkPostgresURL(text string) error {
+	const settings = "user=u&password=p&sslcert=&sslkey=&sslrootcert=" // the last of a name counts
+	switch {
+	case !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://"):
+		text += " user=u password=p sslcert='' sslkey='' sslrootcert=''"
+	case strings.Contains(text, "?"):
+		text += "&" + settings
+	default:
+		text += "?" + settings
+	}
+	_, err := pgxpool.ParseConfig(text)
+	return err
+}
+
 func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
 	if env.Mocks != nil {
-		return newMockedDatabase(env, c.dialect), nil
+		return openMockedServer(ctx, c, env, openPostgres)
 	}
 	config, err := pgxpool.ParseConfig(c.URL.Reveal())
 	if err != nil {
-		return nil, errInvalidURL
+		return nil, errURLFile
 	}
 	config.MaxConns, config.MinConns = int32(min(c.MaxConnections, 1<<20)), 0
 	config.MaxConnIdleTime = c.MaxIdle
@@ -75,6 +96,12 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 const sessionSettings = "SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; " +
 	"SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'iso_8601'; " +
 	"SET bytea_output = 'hex'; SET extra_float_digits = 1; SET xmloption = content"
+
+// Pool implements adapters.Pooled.
+func (p *postgresDatabase) Pool() (inUse, maximum int) {
+	stat := p.pool.Stat()
+	return int(stat.AcquiredConns()), int(stat.MaxConns())
+}
 
 // Ping implements adapters.Health. It connects if necessary and queries the server.
 func (p *postgresDatabase) Ping(ctx context.Context) error {

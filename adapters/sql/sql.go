@@ -70,7 +70,7 @@ type execution struct {
 	isQuery  bool // its rows are wanted, whatever its kind
 	byCaller bool // the caller wrote the text, so the prepared statement is not kept
 	last     bool // no other statement follows in the transaction
-	trace    adapters.Trace
+	origin   origin
 	result   *resultSet // receives the rows; may hold rows of an earlier execution
 
 	affected int
@@ -88,10 +88,20 @@ func (e *execution) bind(s *sqltext.Program, f *hcl.Frame) (err error) {
 
 // run runs the execution in a transaction.
 func (e *execution) run(ctx context.Context, tx transaction) error {
-	if e.trace != nil {
-		e.trace(adapters.TraceSent, e.describe())
+	call := e.origin.call
+	if call == nil {
+		return tx.run(ctx, e)
 	}
-	return tx.run(ctx, e)
+	if call.Trace != nil {
+		call.Trace(adapters.TraceSent, e.describe())
+	}
+	if !call.Span.IsRecorded() {
+		return tx.run(ctx, e)
+	}
+	span := e.startSpan()
+	err := tx.run(ctx, e)
+	span.End(errorType(err))
+	return err
 }
 
 // changesRows reports whether the rows that the statement changes are counted.

@@ -37,6 +37,7 @@ type sqliteDatabase struct {
 	watchdog  *watchdog
 
 	inMemory bool // file is only a name, and init has run
+	asItIs   bool // the file is not created, and init does not run
 
 	neverDone, alreadyDone context.Context // for the driver
 }
@@ -132,11 +133,18 @@ func (s *sqliteDatabase) openWriter(context.Context) (*sqliteConn, error) {
 	if info, err := os.Stat(dir); !s.inMemory && (err != nil || !info.IsDir()) {
 		return nil, fmt.Errorf("the directory %s does not exist, so no database can be created in it", dir)
 	}
-	c, err := s.openConn(s.dsn("rwc", url.Values{"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}}))
+	mode, options := "rwc", url.Values{"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}}
+	if s.asItIs {
+		if err := s.checkFile(); err != nil {
+			return nil, err
+		}
+		mode, options = "rw", url.Values{}
+	}
+	c, err := s.openConn(s.dsn(mode, options))
 	if err != nil {
 		return nil, err
 	}
-	if !s.inMemory {
+	if !s.inMemory && !s.asItIs {
 		err = s.runInit(c)
 	}
 	if err == nil {
@@ -179,6 +187,13 @@ func (s *sqliteDatabase) openConn(dsn string) (*sqliteConn, error) {
 
 // Opens implements adapters.Creator.
 func (s *sqliteDatabase) Opens() (name string, creates bool) { return s.file, !s.config.readOnly() }
+
+// Pool implements adapters.Pooled.
+func (s *sqliteDatabase) Pool() (inUse, maximum int) {
+	readers, maxReaders := s.readers.usage()
+	writers, maxWriters := s.writer.usage()
+	return readers + writers, maxReaders + maxWriters
+}
 
 // Ping implements adapters.Health. It opens the database if necessary.
 func (s *sqliteDatabase) Ping(ctx context.Context) error {

@@ -53,7 +53,7 @@ func (a *action) Stream(ctx context.Context, call *adapters.Call, reader adapter
 	s := &rowStream{reader: reader}
 	statement := a.Query.Statements()[0]
 	e := &execution{result: &resultSet{stream: s}, isQuery: true, last: true}
-	e.trace = call.Trace
+	e.origin = origin{call, a.dialect}
 	err := e.bind(statement, call.Frame)
 	if err == nil {
 		err = a.db.read(ctx, func(tx transaction) error { return e.run(ctx, tx) })

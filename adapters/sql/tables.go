@@ -5,14 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/template/sqltext"
 )
 
-// Acts implements hcl.Actor: one act for each verb, with the tables of all renderings.
-func (b *block) Acts(*hcl.Connection) []hcl.Act {
+// Effects implements hcl.EffectLister: one effect for each verb, with the tables of all renderings.
+func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 	if b.Statement != nil {
-		return []hcl.Act{{Verb: "READ", What: "any statement of the caller"}}
+		return []hcl.Effect{{Verb: "READ", What: "any statement of the caller"}}
 	}
 	tables := map[string][]string{}
 	for _, s := range b.statements() {
@@ -22,26 +23,36 @@ func (b *block) Acts(*hcl.Connection) []hcl.Act {
 				tables[verb] = append(tables[verb], names...)
 			}
 			if verb := s.KindOf(sample.Text).Verb; len(found[verb]) == 0 {
-				tables[verb] = append(tables[verb], "")
+				what := ""
+				if !slices.Contains(describedVerbs, verb) {
+					what = adapters.TextDigest(strings.Join(strings.Fields(sample.Text), " "))
+				}
+				tables[verb] = append(tables[verb], what)
+			}
+			for _, name := range functionsOf(sample.Text, b.dialect == sqltext.MySQL) {
+				tables["CALL"] = append(tables["CALL"], name+"()")
 			}
 		}
 	}
-	var acts []hcl.Act
+	var effects []hcl.Effect
 	for verb, names := range tables {
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
 			if name == "" && len(names) > 1 && verb == "SELECT" {
 				continue // another rendering reads a table
 			}
-			a := hcl.Act{Verb: "WRITE", What: strings.TrimSpace(verb + " " + name)}
-			if b.Exec == nil || verb == "SELECT" {
+			a := hcl.Effect{Verb: "WRITE", What: strings.TrimSpace(verb + " " + name)}
+			switch {
+			case verb == "CALL" && strings.HasSuffix(name, "()"):
+				a = hcl.Effect{Verb: "CALL", What: name}
+			case b.Exec == nil || verb == "SELECT":
 				a.Verb = "READ"
 			}
-			acts = append(acts, a)
+			effects = append(effects, a)
 		}
 	}
-	slices.SortFunc(acts, func(x, y hcl.Act) int { return strings.Compare(x.Verb+x.What, y.Verb+y.What) })
-	return acts
+	slices.SortFunc(effects, func(x, y hcl.Effect) int { return strings.Compare(x.Verb+x.What, y.Verb+y.What) })
+	return effects
 }
 
 // sqlToken matches a word with its qualifiers, a quoted name with its qualifiers, or one other
@@ -59,6 +70,8 @@ var (
 		"FAIL ROLLBACK TEMP TEMPORARY UNLOGGED VIEW INDEX UNIQUE")
 	// tableVerbs are followed by the table that they change.
 	tableVerbs = wordSet("INSERT REPLACE UPDATE DELETE MERGE TRUNCATE CREATE ALTER DROP")
+	// describedVerbs begin statements that their tables and functions describe; others are known by their digest.
+	describedVerbs = []string{"SELECT", "VALUES", "WITH", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", ""}
 	// sourceEnds end the list of tables after FROM.
 	sourceEnds = wordSet("WHERE GROUP ORDER LIMIT HAVING UNION EXCEPT INTERSECT WINDOW OFFSET FETCH FOR SET ON " +
 		"USING RETURNING VALUES SELECT")
@@ -67,6 +80,14 @@ var (
 // tablesOf returns the tables of a statement by the verb that uses them; tables that are only read are
 // those of SELECT. Names that WITH introduces are left out.
 func tablesOf(text string, mysql bool) map[string][]string {
+	s := newTableScan(text, mysql)
+	for i := range s.tokens {
+		s.at(i)
+	}
+	return s.found
+}
+
+func newTableScan(text string, mysql bool) *tableScan {
 	strip := sqlText
 	if mysql {
 		strip = sqlTextMySQL
@@ -74,10 +95,7 @@ func tablesOf(text string, mysql bool) map[string][]string {
 	tokens := sqlToken.FindAllString(strip.ReplaceAllString(text, " ''"), -1)
 	s := &tableScan{tokens: tokens, found: map[string][]string{}}
 	s.common()
-	for i := range tokens {
-		s.at(i)
-	}
-	return s.found
+	return s
 }
 
 // tableScan finds the tables of one statement.

@@ -136,9 +136,9 @@ func (b *bench) startServer(ctx context.Context, name string, row *callRow, fold
 	var command []string
 	switch {
 	case name != "hatchel":
-		work, transport := row.name, "http"
+		work, transport := workOf(row.name), "http"
 		if row.stdio {
-			work, transport = "text", "stdio"
+			transport = "stdio"
 		}
 		command = []string{b.self, name, work, folder, upstream, transport}
 	case row.stdio:

@@ -40,6 +40,9 @@ var callRows = []*callRow{
 		bound: 1.35, connections: []int{1, 16, 64}, judged: 16,
 		tool: "greet", variants: 16, arguments: greetArguments, want: greetWant,
 	},
+	telemetryRow("metrics", "the text tool with `metrics`", 1.4),
+	telemetryRow("unsampled", "the text tool with `otlp`, no call traced", 1.4),
+	telemetryRow("traced", "the text tool with `otlp`, 5 % of the calls traced, collector away", 1.45),
 	{
 		name: "sqlite", title: "tools/call of a SQLite point query (floor: handler + prepared statement)",
 		bound: 1.5, connections: []int{1, 16, 64}, judged: 16,
@@ -93,6 +96,28 @@ var callRows = []*callRow{
 	},
 }
 
+// telemetryBlocks are what the rows of the text tool with telemetry declare.
+var telemetryBlocks = map[string]string{
+	"metrics":   "metrics {}",
+	"unsampled": "otlp {\n endpoint = \"http://127.0.0.1:9\"\n traces = 0\n }",
+	"traced":    "otlp {\n endpoint = \"http://127.0.0.1:9\"\n traces = 0.05\n burst = 100000\n }",
+}
+
+func telemetryRow(name, title string, bound float64) *callRow {
+	return &callRow{
+		name: name, title: title, bound: bound, connections: []int{16}, judged: 16,
+		tool: "greet", variants: 16, arguments: greetArguments, want: greetWant,
+	}
+}
+
+// workOf returns the name of the row whose folder and floor a row has.
+func workOf(row string) string {
+	if row == "stdio" || telemetryBlocks[row] != "" {
+		return "text"
+	}
+	return row
+}
+
 func greetArguments(v int) string {
 	return fmt.Sprintf(`{"name":"Ada Lovelace the %dth","number":%d}`, v, 1000+v)
 }
@@ -144,15 +169,17 @@ func makeFolder(row, dir string) error {
 		return writeListed(dir)
 	case "load":
 		return writeThousand(dir)
-	case "stdio":
-		row = "text"
 	}
-	files, err := fs.Sub(testdata, "testdata/"+row)
+	files, err := fs.Sub(testdata, "testdata/"+workOf(row))
 	if err != nil {
 		return err
 	}
 	if err := os.CopyFS(dir, files); err != nil {
 		return err
+	}
+	if block := telemetryBlocks[row]; block != "" {
+		text := []byte("telemetry {\n" + block + "\n}\n")
+		return os.WriteFile(filepath.Join(dir, "telemetry.hcl"), text, 0o644)
 	}
 	switch row {
 	case "sqlite":

@@ -145,7 +145,7 @@ type listedInput struct {
 
 // implement opens what the named row needs: files of folder, and the upstream server at that URL.
 func implement(row, folder, upstream string) (*implementation, error) {
-	switch row {
+	switch workOf(row) {
 	case "text":
 		return textTool("greet", "Greet one person by name.", func(_ context.Context, in greetInput) (string, error) {
 			return fmt.Sprintf("Hello %s, you are number %d in line.", in.Name, in.Number), nil

@@ -1,175 +1,77 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"net/url"
-	"path/filepath"
+	"context"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/answer"
+	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/identity"
 	"hatchel/hcl"
-	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/call"
 )
 
 // answerFlags is the flag of commands whose calls may ask questions.
 type answerFlags struct{ answers []string }
-
-// answersHelp is the part about questions in the help of these commands.
-const answersHelp = `A call may ask questions. Each is answered with --answer:
-
-  --answer key='{"field": "value"}'   accept a form
-  --answer key=accept                 accept a question without fields, or a URL
-  --answer key=decline                decline; key=cancel dismisses the question
-  --answer key='text'                 answer in place of the model
-  --answer key='["/a/directory"]'     list the roots
-
-On a terminal the other questions are asked there. The end of the input (Ctrl-D)
-dismisses a question, and Ctrl-C ends the call. Without a terminal, a question without
-an answer uses its fallback, or the call fails and names the missing answers.`
 
 func (a *answerFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&a.answers, "answer", nil,
 		"answer to a question, `KEY=JSON`, KEY=decline or KEY=cancel; may be repeated")
 }
 
-// parseAnswer converts the value of --answer to the answer that a client sends. It checks the types
-// of the question, before the call begins.
-func parseAnswer(ask *hcl.Ask, text string) (map[string]any, error) {
-	answer, err := decodeAnswer(ask, text)
+// prompter returns what answers the questions of an operation, and checks the values of --answer.
+func (a *answerFlags) prompter(cmd *cobra.Command, op *hcl.Operation) (*answer.Prompter, error) {
+	p, err := answer.NewPrompter(op, a.answers, newTerminal(cmd))
 	if err != nil {
-		return nil, err
+		return nil, misusef("%s", err)
 	}
-	var wrong *hcl.InvalidAnswerError
-	if _, err := ask.ParseResponse(answer); errors.As(err, &wrong) {
-		return nil, misusef("the answer to %q is not valid: %s", ask.Key, wrong)
-	}
-	return answer, nil
+	return p, nil
 }
 
-func decodeAnswer(ask *hcl.Ask, text string) (map[string]any, error) {
-	v, _ := value.Decode([]byte(text)) // nil for a text that is not JSON
-	switch {
-	case ask.Sample != nil:
-		if s, ok := v.(string); ok {
-			text = s
-		}
-		return sampleAnswer(text), nil
-	case ask.Roots != nil:
-		if list, ok := v.([]any); ok {
-			return rootsAnswer(list)
-		}
-	case text == "decline" || text == "cancel":
-		return map[string]any{"action": text}, nil
-	case text == "accept":
-		return acceptAnswer(map[string]any{}), nil
-	default:
-		if content, ok := v.(map[string]any); ok {
-			return acceptAnswer(content), checkFields(ask, content)
-		}
-	}
-	return nil, misusef("--answer %s=%s is not valid: write --answer %s=%s", ask.Key, text, ask.Key, exampleAnswer(ask))
-}
-
-// checkFields refuses fields that the form does not have. A server would ignore them.
-func checkFields(ask *hcl.Ask, content map[string]any) error {
-	form := ask.Elicit.Fields
-	for _, name := range value.Keys(content) {
-		if form == nil {
-			return misusef("the question %q has no fields, and got %q", ask.Key, name)
-		}
-		if _, ok := form.Lookup(name); !ok {
-			return misusef("the question %q has no field %q. Its fields are %s",
-				ask.Key, name, strings.Join(form.MemberNames(), ", "))
-		}
+// newTerminal returns the terminal of a command, or nil when its input or its standard error is not
+// one.
+func newTerminal(cmd *cobra.Command) *answer.Terminal {
+	if in := cmd.InOrStdin(); console.IsTerminal(in) && console.IsTerminal(cmd.ErrOrStderr()) {
+		return answer.NewTerminal(in, cmd.ErrOrStderr())
 	}
 	return nil
 }
 
-func acceptAnswer(content map[string]any) map[string]any {
-	return map[string]any{"action": "accept", "content": content}
+// approveFlag is the flag of commands whose calls may need an approval. Their user operates the
+// server.
+type approveFlag struct{ approve bool }
+
+func (a *approveFlag) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.approve, "approve", false,
+		"approve the call in advance; on a terminal the approval is asked for otherwise")
 }
 
-func sampleAnswer(text string) map[string]any {
-	content := map[string]any{"type": "text", "text": text}
-	return map[string]any{"role": "assistant", "model": "person", "content": content}
-}
-
-// rootsAnswer converts a list of URIs, directories, or objects with uri and name.
-func rootsAnswer(list []any) (map[string]any, error) {
-	roots := make([]any, len(list))
-	for i, r := range list {
-		text, ok := r.(string)
-		if !ok {
-			roots[i] = r
-			continue
+// withApprover makes calls with the context ask for approvals on the terminal, which may be nil,
+// unless --approve is set. Clear removes other output from the terminal.
+func (a *approveFlag) withApprover(ctx context.Context, t *answer.Terminal, clear func()) context.Context {
+	return call.WithApprover(ctx, func(ctx context.Context, r *approval.Request) (bool, approval.Decision, error) {
+		rules, effect := strings.Join(r.Rules, ", "), approval.EscapeText(r.Message)+"\n"+approval.EscapeText(r.Effect)
+		approved := a.approve
+		if !approved {
+			if t == nil {
+				return false, approval.Decision{}, fmt.Errorf("%s requires an approval (%s), and there is no terminal "+
+					"to ask on: approve in advance with --approve. Nothing was done\n%s", r.Tool, rules, effect)
+			}
+			clear()
+			var err error
+			if approved, err = t.AskApproval(ctx, r.Tool, rules, effect); err != nil {
+				return false, approval.Decision{}, err
+			}
 		}
-		uri, err := rootURI(text)
-		if err != nil {
-			return nil, err
+		d := approval.Decision{By: identity.LocalUser(), At: time.Now()}
+		if !approved {
+			d.Reason = "the user of the command did not approve it"
 		}
-		roots[i] = map[string]any{"uri": uri}
-	}
-	return map[string]any{"roots": roots}, nil
-}
-
-// rootURI returns the URI of a directory. A URI stays as it is.
-func rootURI(text string) (string, error) {
-	if strings.Contains(text, "://") {
-		return text, nil
-	}
-	path, err := filepath.Abs(text)
-	if err != nil {
-		return "", failf("%s cannot be found: %s", text, reason(err))
-	}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String(), nil
-}
-
-// exampleAnswer returns a value for --answer KEY=, quoted for a shell.
-func exampleAnswer(ask *hcl.Ask) string {
-	switch {
-	case ask.Sample != nil:
-		return "'text of the model'"
-	case ask.Roots != nil:
-		return `'["/a/directory"]'`
-	case ask.Elicit.Fields == nil || len(ask.Elicit.Fields.Members) == 0:
-		return "accept"
-	}
-	return "'" + exampleFields(ask.Elicit.Fields) + "'"
-}
-
-// exampleFields fills in the required fields of a form, or its first field when all are optional.
-func exampleFields(form *schema.Type) string {
-	var fields []string
-	for _, m := range form.Members {
-		if !m.Optional {
-			fields = append(fields, exampleField(m))
-		}
-	}
-	if fields == nil {
-		fields = []string{exampleField(form.Members[0])}
-	}
-	return "{" + strings.Join(fields, ", ") + "}"
-}
-
-func exampleField(m *schema.Member) string {
-	var v any = "..."
-	switch t := m.Type; {
-	case len(t.Enum) > 0:
-		v = t.Enum[0].Value
-	case t.Kind == schema.Bool:
-		v = true
-	case t.Kind == schema.Number, t.Kind == schema.Integer:
-		v = 1
-	case t.Kind == schema.List:
-		v = []any{t.Elem.Enum[0].Value}
-	}
-	name, _ := json.Marshal(m.Name)
-	out, err := value.AppendJSON(append(name, ": "...), v)
-	if err != nil {
-		panic(err) // the values of enumerations are strings
-	}
-	return string(out)
+		return approved, d, nil
+	})
 }

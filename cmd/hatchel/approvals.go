@@ -1,14 +1,19 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/approvals"
+	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/identity"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/server"
 )
@@ -22,33 +27,6 @@ type approvalsFlags struct {
 	asJSON bool
 }
 
-// approvalRow is an approval as a source shows it.
-type approvalRow struct {
-	ID     string          `json:"id"`
-	Status approval.Status `json:"status"`
-	approval.Request
-	Decision *approval.Decision `json:"decision"`
-}
-
-func decodeRow(text []byte) (*approvalRow, error) {
-	a := new(approvalRow)
-	if err := json.Unmarshal(approval.EscapeJSON(text), a); err != nil || a.ID == "" {
-		return nil, errors.New("the approval cannot be decoded")
-	}
-	return a, nil
-}
-
-// approvalSource is where approvals are read and decided: the state store, or a server. Approvals are
-// JSON, as a server shows them. Errors are those of package approval, or those of this package.
-type approvalSource interface {
-	ListApprovals(ctx context.Context, q approval.ListQuery) (approvals []json.RawMessage, next string, err error)
-	FindApproval(ctx context.Context, id string) ([]byte, error)
-	// DecideApproval returns an approval that is still pending when the decision takes effect after a
-	// server has recorded it.
-	DecideApproval(ctx context.Context, id string, approved bool, reason string) ([]byte, error)
-	Close()
-}
-
 func approvalsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approvals",
@@ -57,8 +35,8 @@ func approvalsCommand() *cobra.Command {
 blocks and policies require it.
 
 Approvals are in the state of the server: where the state block of the configuration
-says, in the file of --state, or in the default file. Whoever can write the state can
-decide, as os:USER. A running server learns of a decision at once. With an audit
+says, in the file of --state, or in the default file. A user who can write the state
+can decide, as os:USER. A running server learns of a decision at once. With an audit
 block a decision takes effect when the server has recorded it; when no server is
 running, the next one to start does.
 
@@ -93,7 +71,7 @@ func (f *approvalsFlags) listCommand() *cobra.Command {
 		Short: "List pending approvals, the most urgent first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.withSource(cmd, func(source approvalSource) error { return f.list(cmd, source, all) })
+			return f.withSource(cmd, func(source approvals.Source) error { return f.list(cmd, source, all) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false,
@@ -102,25 +80,32 @@ func (f *approvalsFlags) listCommand() *cobra.Command {
 }
 
 func (f *approvalsFlags) showCommand() *cobra.Command {
-	return leadingDir(&cobra.Command{
+	again := false
+	cmd := &cobra.Command{
 		Use:               "show [DIR] ID",
 		Short:             "Show who requests what, and its effect",
 		Args:              oneArg("show requires the ID of an approval: see hatchel approvals list"),
 		ValidArgsFunction: f.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.withSource(cmd, func(source approvalSource) error {
-				text, err := source.FindApproval(cmd.Context(), args[0])
+			return f.withSource(cmd, func(source approvals.Source) error {
+				find := source.FindApproval
+				if again {
+					find = source.LookAgain
+				}
+				text, err := find(cmd.Context(), args[0])
 				if err != nil {
 					return approvalFailure(args[0], err)
 				}
-				return f.printRow(cmd, text)
+				return f.print(cmd, text, func(a *approvals.Row, out io.Writer) { a.Print(out, time.Now()) })
 			})
 		},
-	}, moreThan(1))
+	}
+	cmd.Flags().BoolVar(&again, "again", false, "read the state before the call again, where the call waits")
+	return leadingDir(cmd, moreThan(1))
 }
 
 func (f *approvalsFlags) decideCommand(verb string) *cobra.Command {
-	reason := ""
+	reason, digest := "", ""
 	title := strings.ToUpper(verb[:1]) + verb[1:]
 	cmd := &cobra.Command{
 		Use:   verb + " [DIR] ID",
@@ -135,25 +120,26 @@ The exit code is 1 when it was decided before, has expired, or does not exist.`,
 			if !utf8.ValidString(reason) {
 				return misusef("--reason is not valid UTF-8")
 			}
-			checked, err := server.CheckReason(reason)
+			checked, err := approval.CheckReason(reason)
 			if err != nil {
 				return misusef("--reason: %s", err)
 			}
-			return f.withSource(cmd, func(source approvalSource) error {
-				text, err := source.DecideApproval(cmd.Context(), args[0], verb == "approve", checked)
+			return f.withSource(cmd, func(source approvals.Source) error {
+				text, err := source.DecideApproval(cmd.Context(), args[0], verb == "approve", checked, digest)
 				if err != nil {
 					return approvalFailure(args[0], err)
 				}
-				return f.printDecision(cmd, text, verb)
+				return f.print(cmd, text, func(a *approvals.Row, out io.Writer) { a.PrintDecision(out, verb) })
 			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` for the caller that explains the decision")
+	cmd.Flags().StringVar(&digest, "digest", "", "decide only about what approvals show has shown with this `DIGEST`")
 	return leadingDir(cmd, moreThan(1))
 }
 
 // withSource opens the source that the flags name for the duration of do.
-func (f *approvalsFlags) withSource(cmd *cobra.Command, do func(approvalSource) error) error {
+func (f *approvalsFlags) withSource(cmd *cobra.Command, do func(approvals.Source) error) error {
 	source, err := f.open(cmd)
 	if err != nil {
 		return err
@@ -162,35 +148,73 @@ func (f *approvalsFlags) withSource(cmd *cobra.Command, do func(approvalSource) 
 	return do(source)
 }
 
-func (f *approvalsFlags) open(cmd *cobra.Command) (approvalSource, error) {
+func (f *approvalsFlags) open(cmd *cobra.Command) (approvals.Source, error) {
 	if f.server == "" {
-		return f.openLocal(cmd.Context(), cmd.ErrOrStderr())
+		return f.openLocal(cmd)
 	}
 	for _, name := range []string{"dir", "state", "var", "var-file"} {
 		if cmd.Flags().Changed(name) {
 			return nil, misusef("--%s cannot be used with --server, which has its own configuration and state", name)
 		}
 	}
-	return newRemoteApprovals(f.server)
+	return approvals.NewClient("--server", f.server, release(), true)
+}
+
+func (f *approvalsFlags) openLocal(cmd *cobra.Command) (approvals.Source, error) {
+	folder, err := f.decode(f.dir, cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	user := identity.LocalUser()
+	return approvals.OpenLocal(cmd.Context(), folder.config, folder.diags, f.dir, folder.dir, f.state, user)
+}
+
+// list prints the pending approvals, or all.
+func (f *approvalsFlags) list(cmd *cobra.Command, source approvals.Source, all bool) error {
+	status, none := approval.Pending, "no pending approvals"
+	if all {
+		status, none = "", "no approvals"
+	}
+	texts, rows, err := approvals.List(cmd.Context(), source, status)
+	switch {
+	case err != nil:
+		return approvalFailure("", err)
+	case f.asJSON:
+		return printJSON(cmd.OutOrStdout(), texts)
+	case len(rows) == 0:
+		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: "+none)
+		return nil
+	}
+	return approvals.PrintTable(cmd.OutOrStdout(), rows, all, time.Now())
+}
+
+// print prints an approval as JSON, or as text.
+func (f *approvalsFlags) print(cmd *cobra.Command, text []byte, asText func(*approvals.Row, io.Writer)) error {
+	if f.asJSON {
+		return printJSON(cmd.OutOrStdout(), json.RawMessage(approval.EscapeJSON(text)))
+	}
+	a, err := approvals.Decode(text)
+	if err != nil {
+		return approvalFailure("", err)
+	}
+	asText(a, cmd.OutOrStdout())
+	return nil
 }
 
 // approvalFailure converts the error of a source to that of a command.
 func approvalFailure(id string, err error) error {
 	var decided *approval.DecidedError
-	var exit *exitError
 	switch {
-	case errors.As(err, &exit):
-		return err
 	case errors.Is(err, approval.ErrNotFound) && !approval.IsID(id):
 		return failf("%q is not the ID of an approval, which has 16 digits and letters: see hatchel approvals list",
-			printable(id))
+			console.Printable(id))
 	case errors.Is(err, approval.ErrNotFound):
 		return failf("there is no approval %s. Decided approvals are kept for 7 days, and expired ones for an hour",
-			printable(id))
+			console.Printable(id))
 	case errors.As(err, &decided):
-		return failf("nothing was decided about %s: %s", printable(id), printable(decided.Error()))
+		return failf("nothing was decided about %s: %s", console.Printable(id), console.Printable(decided.Error()))
 	}
-	return failf("%s", printable(err.Error()))
+	return failf("%s", console.Printable(err.Error()))
 }
 
 // completeID completes the IDs of pending approvals.
@@ -199,15 +223,21 @@ func (f *approvalsFlags) completeID(cmd *cobra.Command, args []string, _ string)
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	f.withSource(cmd, func(source approvalSource) error {
+	f.withSource(cmd, func(source approvals.Source) error {
 		q := approval.ListQuery{Status: approval.Pending, Limit: server.ApprovalPageSize}
 		texts, _, err := source.ListApprovals(cmd.Context(), q)
 		for _, text := range texts {
-			if a, err := decodeRow(text); err == nil {
-				words = append(words, a.ID+"\t"+printable(a.Tool+": "+joinLines(a.Message)))
+			if a, err := approvals.Decode(text); err == nil {
+				words = append(words, a.ID+"\t"+console.Printable(a.Tool+": "+console.JoinLines(a.Message)))
 			}
 		}
 		return err
 	})
 	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// newClient returns the client of a server, with its URL and where that was given. The key of the environment is sent,
+// if there is one.
+func newClient(given, address string) (*server.Client, error) {
+	return approvals.NewClient(given, address, release(), false)
 }

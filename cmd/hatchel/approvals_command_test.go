@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode"
 
+	"hatchel/cmd/hatchel/identity"
 	"hatchel/runtime/approval"
 )
 
@@ -35,12 +36,12 @@ func TestTheCommandDecidesWhileAServerRuns(t *testing.T) {
 		}
 		checkContains(t, out, id+" approved: refund for eve", "reason: fine")
 		checkContains(t, <-answered, "refunded 500")
-		o.checkRecorded(id, "approved", localUser())
+		o.checkRecorded(id, "approved", identity.LocalUser())
 		code, out, errs = o.runCommand(environ, "approvals", "reject", id)
 		if code != 1 || out != "" {
 			t.Errorf("%d %q", code, out)
 		}
-		checkContains(t, errs, "nothing was decided", localUser()+" approved it at", "used")
+		checkContains(t, errs, "nothing was decided", identity.LocalUser()+" approved it at", "used")
 		if code, _, errs = o.runCommand(environ, "approvals", "approve", "0123456789ABCDEF"); code != 1 || !strings.Contains(errs, "there is no approval") {
 			t.Errorf("%d %q", code, errs)
 		}
@@ -48,10 +49,10 @@ func TestTheCommandDecidesWhileAServerRuns(t *testing.T) {
 			t.Errorf("%d %q %q", code, out, errs)
 		}
 		code, out, _ = o.runCommand(environ, "approvals", "list", "--all")
-		if checkContains(t, out, id, "approved by os:"+strings.TrimPrefix(localUser(), "os:")+", used"); code != 0 {
+		if checkContains(t, out, id, "approved by os:"+strings.TrimPrefix(identity.LocalUser(), "os:")+", used"); code != 0 {
 			t.Errorf("%d", code)
 		}
-		o.checkRecorded(id, "approved", localUser())
+		o.checkRecorded(id, "approved", identity.LocalUser())
 	})
 }
 
@@ -62,12 +63,14 @@ func TestARejectionOfTheCommandReachesTheCaller(t *testing.T) {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
 	checkContains(t, <-answered, "ask me first", `"isError":true`)
-	o.checkRecorded(id, "rejected", localUser())
+	o.checkRecorded(id, "rejected", identity.LocalUser())
 }
 
 func TestADecisionWithoutAServerIsRecordedByTheNextOne(t *testing.T) {
+	t.Parallel()
 	for _, verb := range []string{"approve", "reject"} {
 		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
 			o := startApprovalServer(t)
 			id, _ := o.requestApproval("eve", "refund", `{"amount":500}`)
 			o.kill()
@@ -80,22 +83,23 @@ func TestADecisionWithoutAServerIsRecordedByTheNextOne(t *testing.T) {
 				t.Errorf("%d decisions are recorded without a server", n)
 			}
 			code, _, errs = o.runCommand(nil, "approvals", "reject", id)
-			if checkContains(t, errs, "nothing was decided", localUser()); code != 1 {
+			if checkContains(t, errs, "nothing was decided", identity.LocalUser()); code != 1 {
 				t.Errorf("a second decision: %d", code)
 			}
 			o.replica = startReplica(t, o.dir, "")
 			want := map[string]approval.Status{"approve": approval.Approved, "reject": approval.Rejected}[verb]
 			await(t, func() bool { return o.statusOf(id) == want })
-			o.checkRecorded(id, string(want), localUser())
+			o.checkRecorded(id, string(want), identity.LocalUser())
 			if verb == "approve" {
 				checkContains(t, <-o.startCall("eve", "refund", `{"amount":500}`), "refunded 500")
-				o.checkRecorded(id, "approved", localUser())
+				o.checkRecorded(id, "approved", identity.LocalUser())
 			}
 		})
 	}
 }
 
 func TestADecisionThatTheServerCannotRecordIsNotMade(t *testing.T) {
+	t.Parallel()
 	o := startApprovalServer(t)
 	id, _ := o.requestApproval("eve", "refund", `{"amount":500}`)
 	file := filepath.Join(o.dir, "audit.jsonl")
@@ -115,7 +119,7 @@ func TestADecisionThatTheServerCannotRecordIsNotMade(t *testing.T) {
 	if code, _, errs := o.runCommand(nil, "approvals", "approve", id); code != 0 {
 		t.Errorf("%d %s", code, errs)
 	}
-	o.checkRecorded(id, "approved", localUser())
+	o.checkRecorded(id, "approved", identity.LocalUser())
 }
 
 func TestOneOfConcurrentCommandsDecides(t *testing.T) {
@@ -127,7 +131,7 @@ func TestOneOfConcurrentCommandsDecides(t *testing.T) {
 		all.Go(func() {
 			code, _, errs := o.runCommand(nil, "approvals", "approve", id)
 			if codes <- code; code == 1 {
-				checkContains(t, errs, "nothing was decided", localUser())
+				checkContains(t, errs, "nothing was decided", identity.LocalUser())
 			}
 		})
 	}
@@ -143,7 +147,7 @@ func TestOneOfConcurrentCommandsDecides(t *testing.T) {
 		t.Errorf("%d have decided", won)
 	}
 	checkContains(t, <-answered, "refunded 500")
-	o.checkRecorded(id, "approved", localUser())
+	o.checkRecorded(id, "approved", identity.LocalUser())
 }
 
 func TestArgumentsCannotControlTheTerminal(t *testing.T) {
@@ -252,7 +256,7 @@ func TestConnectionFailuresAreExplained(t *testing.T) {
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			code, _, errs := o.runCommand(environ, "approvals", "list", "--server", c.server)
-			if code != c.code || !strings.Contains(errs, c.says) || strings.Contains(errs, apiKeyOf("bob")) {
+			if code != c.code || !strings.Contains(errs, c.says) || strings.Contains(errs, apiKeyOf("bob")) || strings.Contains(errs, "pw") {
 				t.Errorf("%s: %d %s", c.server, code, errs)
 			}
 		})
@@ -328,7 +332,7 @@ func TestErrorsInToolsDoNotPreventDecisions(t *testing.T) {
 				t.Fatalf("%d %q %q", code, out, errs)
 			}
 			checkContains(t, <-answered, "refunded 500")
-			o.checkRecorded(id, "approved", localUser())
+			o.checkRecorded(id, "approved", identity.LocalUser())
 		})
 	}
 }

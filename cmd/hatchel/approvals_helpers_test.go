@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"hatchel/cmd/hatchel/approvals"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
 )
@@ -155,11 +156,11 @@ func (o *approvalServer) startCall(who, tool, arguments string) <-chan string {
 }
 
 // awaitPending waits until a caller sees n pending approvals.
-func (o *approvalServer) awaitPending(who string, n int) (list []approvalRow) {
+func (o *approvalServer) awaitPending(who string, n int) (list []approvals.Row) {
 	o.t.Helper()
 	await(o.t.(*testing.T), func() bool {
 		_, body := o.do(who, http.MethodGet, "/approvals", "")
-		var page struct{ Approvals []approvalRow }
+		var page struct{ Approvals []approvals.Row }
 		if err := json.Unmarshal([]byte(body), &page); err != nil {
 			o.t.Fatalf("%v: %s", err, body)
 		}
@@ -231,7 +232,7 @@ func (o *approvalServer) checkRecorded(id, decision, by string) {
 func (o *approvalServer) statusOf(id string) approval.Status {
 	o.t.Helper()
 	_, body := o.do("bob", http.MethodGet, "/approvals/"+id, "")
-	var a approvalRow
+	var a approvals.Row
 	if err := json.Unmarshal([]byte(body), &a); err != nil {
 		o.t.Fatalf("%v: %s", err, body)
 	}

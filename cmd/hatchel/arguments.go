@@ -2,15 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"mime"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"hatchel/hcl/schema"
+	"hatchel/cmd/hatchel/answer"
+	"hatchel/cmd/hatchel/exit"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
 	"hatchel/runtime/call"
@@ -64,61 +65,9 @@ func uploadFile(ctx context.Context, g *runtime.Generation, owner, name string) 
 // argumentObject builds the object of --arg name=value. With an upload function name=@file uploads
 // a file for an input that takes one.
 func argumentObject(p *call.Program, texts []string, upload uploadFunc) ([]byte, error) {
-	values, repeated := map[string]any{}, map[string][]any{}
-	for _, arg := range texts {
-		name, text, err := splitPair("arg", arg)
-		if err != nil {
-			return nil, err
-		}
-		var t *schema.Type
-		if m, ok := p.Tool().Input.Lookup(name); ok {
-			t = m.Type
-		}
-		v, isList := parseArgument(t, text)
-		if path, isPath := strings.CutPrefix(text, "@"); isPath && takesFile(t) && upload != nil {
-			if v, err = upload(path); err != nil {
-				return nil, err
-			}
-		}
-		repeated[name] = append(repeated[name], v)
-		values[name] = v
-		if len(repeated[name]) > 1 || isSequence(t) && !isList {
-			values[name] = repeated[name]
-		}
+	out, err := answer.Arguments(p.Tool().Input, texts, upload)
+	if _, isExit := errors.AsType[*exit.Error](err); err != nil && !isExit {
+		err = misusef("%s", err)
 	}
-	out, err := value.AppendJSON(nil, values)
-	if err != nil {
-		return nil, misusef("the arguments cannot be encoded as JSON: %s", err)
-	}
-	return out, nil
-}
-
-// parseArgument parses a text for an input, whose type may be nil: as a string where the input is
-// one, otherwise as JSON where the text is valid JSON. For a list the text is the whole list or one
-// element.
-func parseArgument(t *schema.Type, text string) (v any, isList bool) {
-	if isSequence(t) {
-		if v, err := value.Decode([]byte(text)); err == nil {
-			if _, isList := v.([]any); isList {
-				return v, true
-			}
-		}
-		t = t.Elem
-	}
-	if t != nil && t.Kind == schema.String {
-		return text, false
-	}
-	if v, err := value.Decode([]byte(text)); err == nil {
-		return v, false
-	}
-	return text, false
-}
-
-// takesFile reports whether an input takes a file or a list of files.
-func takesFile(t *schema.Type) bool {
-	return t != nil && (t.Kind == schema.File || isSequence(t) && t.Elem.Kind == schema.File)
-}
-
-func isSequence(t *schema.Type) bool {
-	return t != nil && (t.Kind == schema.List || t.Kind == schema.Set)
+	return out, err
 }

@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/answer"
+	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/exit"
 	"hatchel/hcl/jsonscan"
 	"hatchel/runtime"
 	"hatchel/runtime/call"
@@ -55,7 +58,7 @@ again.
 A call that requires an approval shows its effect on the terminal and asks. Without a
 terminal, use --approve.
 
-` + answersHelp,
+` + answer.Help,
 		Example: `  hatchel call greet --arg name=Ada
   hatchel call -C ./tools refund '{"order": 42}' --dry-run
   hatchel call -C ./tools refund --arg order=42 --subject ann --group billing`,
@@ -65,14 +68,14 @@ terminal, use --approve.
 				return errors.New("call requires the name of a tool")
 			case len(args) > 2:
 				return fmt.Errorf("call accepts a tool and one JSON object, and got %s more: "+
-					"quote the object for the shell", plural(len(args)-2, "argument"))
+					"quote the object for the shell", console.Plural(len(args)-2, "argument"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 		ValidArgsFunction: f.completions(&f.dir, func(g *runtime.Generation) (names []string) {
 			for _, t := range g.Config.Tools {
-				names = append(names, cobra.CompletionWithDesc(t.Name, firstLine(t.Description)))
+				names = append(names, cobra.CompletionWithDesc(t.Name, console.FirstLine(t.Description)))
 			}
 			return names
 		}),
@@ -137,11 +140,11 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if !ok {
 		return notFound("tool", args[0], f.dir, g.Names())
 	}
-	caller, err := f.caller()
+	caller, err := f.Caller()
 	if err != nil {
 		return err
 	}
-	if f.isSet() {
+	if f.IsSet() {
 		caller.ClientInfo = jsonscan.AppendString([]byte(`{"name":"hatchel call","version":`), release())
 		caller.ClientInfo = append(caller.ClientInfo, '}')
 	}
@@ -158,20 +161,19 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	p.caller = caller
 	tracer, err := f.tracer(cmd)
 	if err != nil {
 		return err
 	}
 	var out mcp.Outcome
-	err = p.runWithAnswers(ctx, arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
-		stop := showSpinner(cmd.ErrOrStderr(), "calling "+req.Name)
+	err = p.Run(ctx, caller, arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
+		stop := console.ShowSpinner(cmd.ErrOrStderr(), "calling "+req.Name)
 		defer stop()
-		out, err = program.RunToEnd(f.withApprover(ctx, p.terminal, stop), req, tracer)
-		return out.Questions, f.explainNotVisible(program, err)
+		out, err = program.RunToEnd(f.withApprover(ctx, p.Terminal, stop), req, tracer)
+		return out.Questions, protocolFailure(f.explainNotVisible(program, err))
 	})
 	if err != nil {
-		return err
+		return failf("%s", err)
 	}
 	return f.print(cmd, out, p, tracer)
 }
@@ -196,7 +198,7 @@ func (f *callFlags) tracer(cmd *cobra.Command) (*call.Tracer, error) {
 }
 
 func (f *callFlags) printPlan(cmd *cobra.Command, program *call.Program, caller *mcp.Caller, arguments []byte) error {
-	if !f.isSet() {
+	if !f.IsSet() {
 		caller = nil
 	}
 	plan, err := program.Plan(cmd.Context(), caller, arguments)
@@ -221,32 +223,23 @@ func (f *callFlags) explainNotVisible(program *call.Program, err error) error {
 }
 
 // print prints a result; the result of a failed call goes to standard error.
-func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *prompter, tracer *call.Tracer) error {
-	result := out.AppendResult(nil, mcp.Revision20260728)
-	var decoded struct{ Content []content }
-	if err := json.Unmarshal(result, &decoded); err != nil {
-		return failf("the result cannot be decoded: %s", err)
-	}
+func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *answer.Prompter, tracer *call.Tracer) error {
 	w := cmd.OutOrStdout()
 	if out.IsError && !f.asJSON {
 		w = cmd.ErrOrStderr()
 	}
-	var text strings.Builder
-	for _, c := range decoded.Content {
-		text.WriteString(c.Text)
-		if !f.asJSON {
-			c.print(w)
-		}
-	}
+	var stderr []byte
 	if f.asJSON {
-		if stderr := tracer.Stderr(); len(stderr) > 0 {
-			text, _ := json.Marshal(stderr) // texts always can be
-			result = fmt.Appendf(result[:len(result)-1], `,"stderr":%s}`, text)
+		if written := tracer.Stderr(); len(written) > 0 {
+			stderr, _ = json.Marshal(written) // texts always can be
 		}
-		fmt.Fprintf(w, "%s\n", result)
 	}
-	if out.IsError {
-		return p.withHint(&exitError{code: exitFailed}, text.String())
+	text, err := answer.PrintResult(w, out, f.asJSON, stderr)
+	switch {
+	case err != nil:
+		return failf("%s", err)
+	case out.IsError:
+		return &exit.Error{Code: exit.Failed, Text: p.Hint(text)}
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hatchel/adapters/all"
+	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/exit"
+	"hatchel/cmd/hatchel/process"
 	"hatchel/cmd/hatchel/review"
 	"hatchel/cmd/hatchel/revision"
 	"hatchel/hcl"
@@ -38,17 +40,20 @@ func diffCommand() *cobra.Command {
 		Short: "Show what a change of a configuration means for its callers",
 		Long: `Compare two configurations: what their tools accept and return, what they do, and who
 may call them. OLD and NEW are each a directory, a file that hatchel lock wrote, or a
-revision of git: REV for the directory of -C as it was then, REV:PATH for another one.
-By default OLD is the lock of the directory, and NEW the directory. With --server OLD is
-what a server serves; the environment variable HATCHEL_KEY holds the key of an operator.
+git revision: REV for the directory of -C at that revision, REV:PATH for another one.
+By default OLD is the lock of the directory, and NEW is the directory. With --server,
+OLD is the configuration that a server serves; set the environment variable HATCHEL_KEY
+to the API key of an operator.
 
-  breaking    a call that was right may be refused, or its result is read wrongly
+  breaking    a valid call may now be refused, or its result may be misread
   widening    a tool can do or reach more, or more callers may call it
-  behaviour   what models read, and what a call does within its effects
+  behaviour   texts that models read change, or a call works differently with the
+              same effects
   compatible  everything else
 
-The exit code is 0 below the class of --fail-on, 1 if a change has that class or a more
-serious one, and 2 if anything could not be read.`,
+The exit code is 1 if a change has the class of --fail-on or a more serious one, 2 if
+anything could not be read, and 0 otherwise. The classes are listed from the most to the
+least serious.`,
 		Example: `  hatchel diff
   hatchel diff origin/main --fail-on breaking
   hatchel diff v1.2.0 v1.3.0 --format markdown
@@ -79,13 +84,6 @@ func (f *diffFlags) checkArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// side is one of the two things that are compared.
-type side struct {
-	name    string // as it was named
-	dir     string // before the names of its files; empty if they are not in a directory
-	surface *surface.Surface
-}
-
 func (f *diffFlags) run(cmd *cobra.Command, args []string) error {
 	threshold := surface.Breaking + 1 // never reached
 	if f.failOn != "" {
@@ -97,6 +95,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) error {
 	if !slices.Contains(review.Formats, f.format) {
 		return misusef("--format must be one of %s, and is %q", strings.Join(review.Formats, ", "), f.format)
 	}
+	process.TuneForInspection()
 	if f.server != "" {
 		args = append([]string{""}, args...)
 	}
@@ -108,32 +107,32 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		after = args[1]
 	}
-	now, err := f.side(cmd, after)
+	now, err := f.reader(cmd).Read(cmd.Context(), after)
 	if err != nil {
 		return err
 	}
-	d := surface.Compare(before.surface, now.surface)
+	d := review.Compare(before, now, runParallel)
 	if f.tools != nil {
-		if err := f.checkTools(before.surface, now.surface); err != nil {
+		if err := f.checkTools(before, now); err != nil {
 			return err
 		}
 		d = d.Only(f.tools)
 	}
-	r := review.Report{Diff: d, Old: before.name, New: now.name, OldDir: before.dir, NewDir: now.dir,
+	r := review.Report{Diff: d, Old: before.Name, New: now.Name, OldDir: before.Dir, NewDir: now.Dir,
 		Threshold: threshold, Version: release(), HasVersion: d.Old != "0.0.0"}
 	if err := r.Write(cmd.OutOrStdout(), f.format); err != nil {
 		return misusef("the result cannot be written: %s", reason(err))
 	}
 	if d.Reaches(threshold) {
-		return &exitError{code: exitFailed}
+		return &exit.Error{Code: exit.Failed}
 	}
 	return nil
 }
 
 // checkTools reports a --tool that neither side has.
-func (f *diffFlags) checkTools(old, now *surface.Surface) error {
+func (f *diffFlags) checkTools(before, now review.Side) error {
 	for _, name := range f.tools {
-		if old.Tools[name] == nil && now.Tools[name] == nil {
+		if !before.HasTool(name) && !now.HasTool(name) {
 			return misusef("--tool: there is no tool %q on either side", name)
 		}
 	}
@@ -141,77 +140,42 @@ func (f *diffFlags) checkTools(old, now *surface.Surface) error {
 }
 
 // old returns what is compared with.
-func (f *diffFlags) old(cmd *cobra.Command, args []string) (side, error) {
-	if f.server != "" {
+func (f *diffFlags) old(cmd *cobra.Command, args []string) (review.Side, error) {
+	switch {
+	case f.server != "":
 		return f.served(cmd)
+	case len(args) > 0:
+		return f.reader(cmd).Read(cmd.Context(), args[0])
 	}
-	if len(args) > 0 {
-		return f.side(cmd, args[0])
-	}
-	name := filepath.Join(f.dir, surface.LockName)
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return side{}, misusef("%s does not exist: run hatchel lock, or name what to compare with, as in "+
-			"hatchel diff origin/main", name)
-	}
-	return f.side(cmd, name)
+	return f.reader(cmd).ReadOwnLock()
 }
 
 // served reads what a server serves.
-func (f *diffFlags) served(cmd *cobra.Command) (side, error) {
-	client, err := newClient(f.server)
+func (f *diffFlags) served(cmd *cobra.Command) (review.Side, error) {
+	client, err := newClient("--server", f.server)
 	if err != nil {
-		return side{}, err
+		return review.Side{}, err
 	}
 	defer client.Close()
 	text, err := client.Lock(cmd.Context())
 	if err != nil {
-		return side{}, misusef("%s", printable(err.Error()))
+		return review.Side{}, misusef("%s", console.Printable(err.Error()))
 	}
-	return readLock(f.server, text)
+	return review.ReadLock(f.server, text)
 }
 
-// side reads a directory, a lock or a revision. Whatever cannot be read is an error with the exit code 2.
-func (f *diffFlags) side(cmd *cobra.Command, name string) (side, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err == nil && info.IsDir():
-		s, err := f.surfaceOf(cmd, name)
-		return side{name, name, s}, err
-	case err == nil:
-		text, err := source.ReadRegularFile(name, maxLockSize)
-		if err != nil {
-			return side{}, misusef("%s cannot be read: %s", name, reason(err))
-		}
-		return readLock(name, text)
+func (f *diffFlags) reader(cmd *cobra.Command) review.Reader {
+	return review.Reader{
+		Dir:  f.dir,
+		Load: func(dir string) (*hcl.Config, error) { return f.decodeWithoutErrors(cmd, dir) },
+		LoadRevision: func(name string, tree *revision.Tree) (*hcl.Config, error) {
+			return f.decodeRevision(cmd, name, tree)
+		},
 	}
-	tree, text, err := revision.Open(cmd.Context(), f.dir, name)
-	switch {
-	case err != nil:
-		return side{}, misusef("%s cannot be read: %s", name, err)
-	case tree == nil:
-		return readLock(name, text)
-	}
-	s, err := f.revisionSurface(cmd, name, tree)
-	return side{name, "", s}, err
 }
 
-// maxLockSize is the maximum size of a lock in bytes.
-const maxLockSize = 64 << 20
-
-func readLock(name string, text []byte) (side, error) {
-	s, err := surface.ReadLock(text)
-	var bad *surface.LockError
-	if errors.As(err, &bad) && bad.Line > 0 {
-		return side{}, misusef("%s:%d: the lock cannot be read: %s", name, bad.Line, bad.Text)
-	}
-	if err != nil {
-		return side{}, misusef("%s: the lock cannot be read: %s", name, err)
-	}
-	return side{name, "", s}, nil
-}
-
-// revisionSurface returns the surface of a directory of a revision.
-func (f *diffFlags) revisionSurface(cmd *cobra.Command, name string, tree *revision.Tree) (*surface.Surface, error) {
+// decodeRevision returns the configuration in a directory of a revision.
+func (f *diffFlags) decodeRevision(cmd *cobra.Command, name string, tree *revision.Tree) (*hcl.Config, error) {
 	folder, err := source.NewFolder(f.dir)
 	if err != nil {
 		return nil, misusef("%s cannot be found: %s", f.dir, reason(err))
@@ -236,7 +200,7 @@ func (f *diffFlags) revisionSurface(cmd *cobra.Command, name string, tree *revis
 		diags.Print(cmd.ErrOrStderr(), named)
 		return nil, misusef("the revision %s has %s", name, countDiagnostics(diags))
 	}
-	return access.Surface(config, runParallel), nil
+	return config, nil
 }
 
 func lockCommand() *cobra.Command {
@@ -245,13 +209,12 @@ func lockCommand() *cobra.Command {
 	cmd := folderArg(&cobra.Command{
 		Use:   "lock [DIR]",
 		Short: "Write what a configuration offers to hatchel.lock.json, for review",
-		Long: `Write the surface of a configuration directory to ` + surface.LockName + ` in it: what
-agents read, what each tool does, which secrets it uses, and who may call it. The
-file is sorted and has no secrets; in the places where calls go it names variables
-instead of their values. Commit it: hatchel diff compares with it.
+		Long: `Write ` + surface.LockName + ` to a configuration directory: the texts that agents
+read, what each tool does, which secrets it uses, and who may call it. The file is
+sorted and contains no secrets. In addresses, it has the names of variables instead of
+their values. Commit it: hatchel diff compares the directory with it.
 
-With --check nothing is written, and the exit code is 1 if the file is not what would
-be written.`,
+With --check nothing is written, and the exit code is 1 if the file is not up to date.`,
 		Example: `  hatchel lock
   hatchel lock ./tools --check`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -264,10 +227,12 @@ be written.`,
 }
 
 func (l *loadFlags) lock(cmd *cobra.Command, dir string, check bool) error {
-	s, err := l.surfaceOf(cmd, dir)
+	process.TuneForInspection()
+	config, err := l.decodeWithoutErrors(cmd, dir)
 	if err != nil {
 		return err
 	}
+	s := access.Surface(config, runParallel)
 	name, text := filepath.Join(dir, surface.LockName), s.Lock()
 	before, err := os.ReadFile(name)
 	same := err == nil && bytes.Equal(before, text)
@@ -282,13 +247,12 @@ func (l *loadFlags) lock(cmd *cobra.Command, dir string, check bool) error {
 		}
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", name,
-		countCapabilities(len(s.Tools), len(s.Prompts), len(s.Resources)))
+		console.CountCapabilities(len(s.Tools), len(s.Prompts), len(s.Resources)))
 	return err
 }
 
-// surfaceOf returns the surface of a directory. Errors in the configuration are printed, and the exit code
-// is 2.
-func (l *loadFlags) surfaceOf(cmd *cobra.Command, dir string) (*surface.Surface, error) {
+// decodeWithoutErrors returns the configuration of a directory. Errors in it are printed, and the exit code is 2.
+func (l *loadFlags) decodeWithoutErrors(cmd *cobra.Command, dir string) (*hcl.Config, error) {
 	f, err := l.decode(dir, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, misusef("%s", err)
@@ -297,5 +261,5 @@ func (l *loadFlags) surfaceOf(cmd *cobra.Command, dir string) (*surface.Surface,
 		f.print(cmd.ErrOrStderr())
 		return nil, misusef("%s has %s", folderName(dir), countDiagnostics(f.diags))
 	}
-	return access.Surface(f.config, runParallel), nil
+	return f.config, nil
 }

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hatchel/adapters/all"
 	"hatchel/cmd/hatchel/reference"
-	"hatchel/hcl/spelling"
 )
 
 // docsFlags are the flags of docs.
@@ -26,8 +22,8 @@ func docsCommand() *cobra.Command {
 		Use:   "docs [BLOCK | TOPIC]",
 		Short: "Show the reference of the configuration language",
 		Long: `Show the reference of the configuration language: the list of all blocks, one block,
-or a topic: types, names, functions, limits. A block inside another one is named by
-both: hatchel docs connection http auth.
+or a topic: types, names, functions, limits, metrics. A block inside another one is
+named by both: hatchel docs connection http auth.
 
 With --search every block, argument and function that mentions a word is listed.
 With --format markdown --out DIR the reference is written as Markdown files.`,
@@ -38,7 +34,7 @@ With --format markdown --out DIR the reference is written as Markdown files.`,
 		Args: cobra.MaximumNArgs(6), // the words of a key
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, strings.Join(args, " ")) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return nextWords(reference.New(all.Set().Kinds()).Keys(), args), cobra.ShellCompDirectiveNoFileComp
+			return reference.New(all.Set().Kinds()).NextWords(args), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	fs := cmd.Flags()
@@ -51,18 +47,6 @@ With --format markdown --out DIR the reference is written as Markdown files.`,
 	return cmd
 }
 
-// nextWords returns the words that may follow the words of a key.
-func nextWords(keys, words []string) (next []string) {
-	for _, key := range keys {
-		parts := strings.Fields(key)
-		n := len(words)
-		if len(parts) > n && slices.Equal(parts[:n], words) && !slices.Contains(next, parts[n]) {
-			next = append(next, parts[n])
-		}
-	}
-	return next
-}
-
 func (f *docsFlags) run(cmd *cobra.Command, topic string) error {
 	ref, out := reference.New(all.Set().Kinds()), cmd.OutOrStdout()
 	switch {
@@ -73,7 +57,10 @@ func (f *docsFlags) run(cmd *cobra.Command, topic string) error {
 	case topic != "" && (f.out != "" || f.search != ""):
 		return misusef("--search and --out cannot be used with a block or topic")
 	case f.out != "":
-		return writeMarkdown(ref, f.out)
+		if err := ref.WriteMarkdown(f.out); err != nil {
+			return failf("%s cannot be written: %s", f.out, reason(err))
+		}
+		return nil
 	case f.search != "":
 		found, err := ref.Search(out, f.search)
 		if err == nil && !found {
@@ -89,32 +76,5 @@ func (f *docsFlags) run(cmd *cobra.Command, topic string) error {
 	if blocks := ref.Find(topic); len(blocks) > 0 {
 		return reference.WriteBlocks(out, blocks)
 	}
-	return unknownTopic(ref, topic)
-}
-
-// writeMarkdown replaces the Markdown files of a directory.
-func writeMarkdown(ref *reference.Reference, dir string) error {
-	err := os.MkdirAll(dir, 0o755)
-	for name, text := range ref.Markdown() {
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
-		}
-	}
-	if err != nil {
-		return failf("%s cannot be written: %s", dir, reason(err))
-	}
-	return nil
-}
-
-// unknownTopic returns the error for a word that is no block, with the blocks that have an argument
-// of that name.
-func unknownTopic(ref *reference.Reference, topic string) error {
-	if holders := ref.Holders(topic); len(holders) > 0 {
-		return misusef("%s is not a block, but an argument of %s: see hatchel docs %s", topic,
-			strings.Join(holders, ", "), holders[0])
-	}
-	if near := spelling.Nearest(topic, ref.Keys()); near != "" {
-		return misusef("there is no block or topic %q. Did you mean %q?", topic, near)
-	}
-	return misusef("there is no block or topic %q. hatchel docs lists all", topic)
+	return misusef("%s", ref.ExplainUnknown(topic))
 }

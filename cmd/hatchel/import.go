@@ -2,39 +2,40 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"hatchel/adapters"
-	"hatchel/adapters/all"
 	"hatchel/adapters/sql"
+	"hatchel/cmd/hatchel/catalog"
+	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/curl"
 	"hatchel/cmd/hatchel/importer/dbschema"
+	"hatchel/cmd/hatchel/importer/directory"
+	"hatchel/cmd/hatchel/importer/mcpshell"
+	"hatchel/cmd/hatchel/importer/memory"
 	"hatchel/cmd/hatchel/importer/toolbox"
-	"hatchel/hcl"
 )
 
 func importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "Write tools from the description of something else",
-		Long: `Write tools from the description of something else to files of a configuration
-directory. The files are yours: edit them. A later import with --update replaces only
-the blocks that you have not changed; hatchel.import.json remembers what was written.
-A block that you and the source have changed is kept, and the new one is written to a
-file with the suffix .new.`,
+		Short: "Write tools for an API, a database, a curl command or another server's configuration",
+		Long: `Write tools to files of a configuration directory: for an OpenAPI document, the tables
+of a database, a curl command, or the configuration of another server. The files are
+yours: edit them. hatchel.import.json records the source, the flags and the blocks that
+were written. A later import with --update replaces only the blocks that you have not
+changed. If you and the source changed a block, yours is kept, and the new one is
+written to a file with the suffix .new. An update ends with its differences for
+callers, in the format of hatchel diff.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return misusef("import requires a kind of source; see --help") },
 	}
-	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand(), importToolboxCommand())
+	cmd.AddCommand(importOpenAPICommand(), importSchemaCommand(), importCurlCommand(), importToolboxCommand(),
+		importMCPShellCommand())
 	return cmd
 }
 
@@ -42,6 +43,8 @@ file with the suffix .new.`,
 type importFlags struct {
 	dir    string
 	asJSON bool
+	load   loadFlags // of the directory
+	memory memory.Memory
 	importer.Options
 }
 
@@ -61,19 +64,32 @@ func (f *importFlags) registerOutput(cmd *cobra.Command) {
 
 // write writes the blocks of an import and prints its report.
 func (f *importFlags) write(cmd *cobra.Command, r *importer.Result) error {
+	ignores, err := directory.Ignores(f.dir)
+	if err != nil {
+		return failf("%s", reason(err))
+	}
+	f.Options.Ignores = ignores
+	if r.Empty() {
+		if err := f.print(cmd, r.Unwritten(), nil); err != nil {
+			return err
+		}
+		return failf("nothing was written to %s: no tool could be mapped", folderName(f.dir))
+	}
+	r.Flags = f.memory.Flags(cmd.Flags())
+	var u *directory.Update
+	if f.Update {
+		u = directory.BeginUpdate(f.dir)
+	}
 	report, err := importer.Write(f.dir, r, f.Options)
 	if err != nil {
 		return failf("nothing was written to %s: %s", folderName(f.dir), reason(err))
 	}
-	if f.asJSON {
-		if err := printJSON(cmd.OutOrStdout(), report); err != nil {
-			return err
-		}
-	} else {
-		report.Print(cmd.OutOrStdout(), f.dir, f.DryRun)
+	if err := f.print(cmd, report, u); err != nil {
+		return err
 	}
 	if n := report.Count(importer.Conflict); n > 0 {
-		return failf("%s changed by you and by the source: merge the files with the suffix .new", plural(n, "block"))
+		return failf("%s changed by you and by the source: merge the files with the suffix .new",
+			console.Plural(n, "block"))
 	}
 	return nil
 }
@@ -87,7 +103,8 @@ func importCurlCommand() *cobra.Command {
 		Long: `Write a tool for a curl command, given behind -- or on standard input, and a
 connection for its host. Words of the path that look like ids, parameters of the query
 and members of the body become inputs; constant headers stay. A credential becomes a
-secret, and its value is never written. The command is not run.`,
+secret, and its value is never written. The command is not run. It is not remembered
+either: with --update, give it again.`,
 		Example: `  hatchel import curl -- curl 'https://api.example.com/orders?status=open' -u ada:pw
   hatchel import curl -o ./tools --name open_order < command.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -114,85 +131,106 @@ secret, and its value is never written. The command is not run.`,
 }
 
 func importToolboxCommand() *cobra.Command {
-	var f importFlags
-	cmd := &cobra.Command{
-		Use:   "toolbox FILE",
-		Short: "Write the tools of an MCP Toolbox for Databases",
+	return importConfiguration(memory.Toolbox, toolbox.Import, &cobra.Command{
+		Use:   "toolbox [FILE]",
+		Short: "Write the tools of a configuration of the MCP Toolbox for Databases",
 		Long: `Write the sources, tools, toolsets and prompts of a configuration (YAML) of the MCP
-Toolbox for Databases, also of its prebuilt sets for PostgreSQL, MySQL and SQLite.
-Markers in statements become bound values; a password becomes a secret, and its value
-is not written. A tool that cannot be mapped is left out, and the report says why.`,
+Toolbox for Databases: tools for PostgreSQL, MySQL, SQLite and HTTP. The prebuilt
+configurations of these databases can be imported, too. Parameters of statements become
+bound values. A credential becomes a secret, and its value is not written. A tool that
+cannot be mapped is left out, and the report says why.`,
 		Example: `  hatchel import toolbox tools.yaml -o ./tools
-  hatchel import toolbox tools.yaml -o ./tools --update`,
-		Args: oneArg("import toolbox requires a file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			src, err := os.ReadFile(args[0])
-			if err != nil {
-				return failf("%s cannot be read: %s", args[0], reason(err))
-			}
-			r, err := toolbox.Import(filepath.Base(args[0]), src, checkBlocks)
-			if err != nil {
-				return failf("%s", reason(err))
-			}
-			return f.write(cmd, r)
-		},
+  hatchel import toolbox -o ./tools --update`,
+	})
+}
+
+func importMCPShellCommand() *cobra.Command {
+	return importConfiguration(memory.MCPShell, mcpshell.Import, &cobra.Command{
+		Use:   "mcpshell [FILE]",
+		Short: "Write the tools of a configuration of MCPShell",
+		Long: `Write the tools of a configuration (YAML) of MCPShell. Parameters become inputs, and
+constraints become rules of their types, or checks. A command becomes a list of arguments,
+or a script whose text is constant: its values are bound. An environment variable that
+is named like a credential becomes a secret. A tool that cannot be bound safely is left
+out, and the report says why.`,
+		Example: `  hatchel import mcpshell tools.yaml -o ./tools
+  hatchel import mcpshell -o ./tools --update`,
+	})
+}
+
+// importConfiguration completes a command that imports the configuration of another server.
+func importConfiguration(
+	kind memory.Memory, generate func(string, []byte, importer.Check) (*importer.Result, error), cmd *cobra.Command,
+) *cobra.Command {
+	f := importFlags{memory: kind}
+	cmd.Args = f.sourceArg("import " + kind.Kind + " requires a file")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		file, _, err := f.source(cmd, args, "")
+		if err != nil {
+			return err
+		}
+		src, err := readSource(file)
+		if err != nil {
+			return failf("%s cannot be read: %s", file, reason(err))
+		}
+		r, err := generate(filepath.Base(file), src, directory.CheckBlocks)
+		if err != nil {
+			return failf("%s", reason(err))
+		}
+		r.From = memory.Relative(f.dir, file)
+		return f.write(cmd, r)
 	}
 	f.registerOutput(cmd)
 	return cmd
 }
 
-// checkBlocks reports the first mistake of blocks, as if every environment variable was set.
-func checkBlocks(blocks ...string) error {
-	dir, err := os.MkdirTemp("", "hatchel-import-")
+// readSource reads a configuration of another server. The importer refuses one that is larger than what is read.
+func readSource(name string) ([]byte, error) {
+	f, err := os.Open(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	if err := os.WriteFile(filepath.Join(dir, "import.hcl"), []byte(strings.Join(blocks, "\n")), 0o600); err != nil {
-		return err
-	}
-	_, diags := hcl.Load(os.DirFS(dir), all.Set().Kinds(), hcl.Options{
-		Dir: dir, Getenv: func(string) (string, bool) { return "1", true },
-	})
-	for _, d := range diags {
-		if d.Severity == hcl.Error {
-			return errors.New(d.Summary + ": " + d.Detail)
-		}
-	}
-	return nil
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 9<<20))
 }
 
 func importSchemaCommand() *cobra.Command {
-	var f importFlags
-	var load loadFlags
+	f := importFlags{memory: memory.Schema}
 	var o dbschema.Options
 	cmd := &cobra.Command{
-		Use:   "schema CONNECTION",
+		Use:   "schema [CONNECTION]",
 		Short: "Write tools for the tables of a database",
-		Long: `Write tools for the tables of a database to a configuration directory that has a
-connection to it: list_TABLE with filters by indexed columns, and get_TABLE by its key;
-with --writes also insert_TABLE and update_TABLE. Comments of the database become
-descriptions, and enumerations and CHECK (… IN …) become the values of an input.
-The database is only read. CONNECTION is a name, or kind.name as in postgres.desk.`,
+		Long: `Write tools for the tables of a database: list_TABLE, with filters by indexed columns,
+and get_TABLE, by the primary key; with --writes also insert_TABLE and update_TABLE.
+Comments of the database become descriptions. Enumerations and CHECK (… IN …) become
+enums of inputs. The database is only read, and must exist. The names of all its tables
+and columns are written to .hatchel/schema.json, which editors use to complete SQL.
+
+The configuration directory must have a connection to the database. CONNECTION is its
+name, or its kind and name, as in postgres.desk.`,
 		Example: `  hatchel import schema desk
   hatchel import schema ledger -C ./tools --table 'invoices,orders_*' --writes
-  hatchel import schema desk --update`,
-		Args: oneArg("import schema requires the name of a connection"),
+  hatchel import schema --update`,
+		Args: f.sourceArg("import schema requires the name of a connection"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := importSchema(cmd, args[0], f.dir, &load, o)
+			name, _, err := f.source(cmd, args, "")
+			if err != nil {
+				return err
+			}
+			r, err := importSchema(cmd, name, f.dir, &f.load, o)
 			if err != nil {
 				return err
 			}
 			return f.write(cmd, r)
 		},
 	}
-	load.register(cmd)
+	f.load.register(cmd)
 	dirFlag(cmd, &f.dir)
 	f.register(cmd)
 	cmd.Flags().StringSliceVar(&o.Tables, "table", nil,
 		"only tables whose name or schema.name matches one of these `PATTERNS`, as in invoices,orders_*")
 	cmd.Flags().BoolVar(&o.Writes, "writes", false, "also write tools that insert and update")
-	cmd.Flags().BoolVar(&o.All, "all", false, "write more than 40 tools without --table")
+	cmd.Flags().BoolVar(&o.All, "all", false, "allow more than 40 tools without --table")
 	return cmd
 }
 
@@ -201,6 +239,7 @@ func importSchema(
 	cmd *cobra.Command, name, dir string, load *loadFlags, o dbschema.Options,
 ) (*importer.Result, error) {
 	folder, err := load.decode(dir, cmd.ErrOrStderr())
+	load.inspect, load.anyVars = true, true // what follows compares only
 	if err != nil {
 		return nil, err
 	}
@@ -208,60 +247,29 @@ func importSchema(
 		folder.print(cmd.ErrOrStderr())
 		return nil, failf("%s has %s", folderName(dir), countDiagnostics(folder.diags))
 	}
-	conn, err := findDatabase(folder.config.Connections, name)
+	conn, err := directory.FindDatabase(folder.config.Connections, name)
 	if err != nil {
 		return nil, err
 	}
 	if o.Kind, o.Connection = conn.Kind, conn.Name; o.Writes && sql.ReadOnly(conn.Config) {
 		return nil, misusef("connection %q has mode = \"ro\", so --writes is not possible with it", conn.Name)
 	}
-	var cleanups []func() error
-	defer func() {
-		for _, cleanup := range slices.Backward(cleanups) {
-			_ = cleanup() // nothing was changed
-		}
-	}()
-	connector, _ := all.Set().Connector(conn.Kind)
-	handle, err := connector.Open(cmd.Context(), conn, adapters.Env{
-		Dir: folder.dir, Log: slog.New(slog.DiscardHandler), Version: release(), Inspect: true,
-		Defer: func(cleanup func() error) { cleanups = append(cleanups, cleanup) },
-	})
+	handle, closeAll, err := directory.OpenDatabase(cmd.Context(), conn, folder.dir, release())
 	if err != nil {
-		return nil, failf("connection %q cannot be opened: %s", conn.Name, reason(err))
+		return nil, err
 	}
-	defer showSpinner(cmd.ErrOrStderr(), "reading the tables of "+conn.Name)()
+	defer closeAll()
+	defer console.ShowSpinner(cmd.ErrOrStderr(), "reading the tables of "+conn.Name)()
 	query := func(ctx context.Context, text string) ([]map[string]any, error) { return sql.Query(ctx, handle, text) }
-	r, err := dbschema.Import(cmd.Context(), query, o)
+	r, tables, err := dbschema.Import(cmd.Context(), query, o)
 	if err != nil {
 		return nil, failf("%s", reason(err))
 	}
+	names, err := catalog.Replace(dir, conn.Kind+"."+conn.Name, tables)
+	if err != nil {
+		return nil, failf("%s cannot be written: %s", catalog.FileName, reason(err))
+	}
+	r.From = conn.Kind + "." + conn.Name
+	r.Files = map[string][]byte{catalog.FileName: names}
 	return r, nil
-}
-
-// findDatabase returns the connection with a name, or with a kind and a name.
-func findDatabase(connections []*hcl.Connection, name string) (*hcl.Connection, error) {
-	var found []*hcl.Connection
-	var names []string
-	for _, c := range connections {
-		full := c.Kind + "." + c.Name
-		if c.Kind != "postgres" && c.Kind != "mysql" && c.Kind != "sqlite" {
-			continue
-		}
-		names = append(names, full)
-		if name == c.Name || name == full {
-			found = append(found, c)
-		}
-	}
-	switch {
-	case len(names) == 0:
-		return nil, misusef(`there is no connection to a database; hatchel init --from postgres, mysql or sqlite ` +
-			`writes one`)
-	case len(found) == 0:
-		return nil, misusef("there is no connection %q to a database; there is %s", name, strings.Join(names, ", "))
-	case len(found) > 1:
-		return nil, misusef("%q names several connections: %s", name, strings.Join(names, ", "))
-	case found[0].Incomplete():
-		return nil, failf("connection %q needs a value that is missing", name)
-	}
-	return found[0], nil
 }

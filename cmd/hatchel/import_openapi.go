@@ -9,48 +9,79 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/identity"
+	"hatchel/cmd/hatchel/importer"
+	"hatchel/cmd/hatchel/importer/memory"
 	"hatchel/cmd/hatchel/importer/openapi"
 	"hatchel/hcl/decode"
 )
 
 func importOpenAPICommand() *cobra.Command {
-	var f importFlags
+	f := importFlags{memory: memory.OpenAPI, load: loadFlags{inspect: true, anyVars: true}}
 	o := openapi.Defaults()
 	var maxSchema string
 	var renames []string
 	var split string
 	cmd := &cobra.Command{
-		Use:   "openapi FILE|URL|-",
+		Use:   "openapi [FILE|URL|-]",
 		Short: "Write tools for the operations of an OpenAPI document",
 		Long: `Write tools for the operations of an OpenAPI document (3.x, or Swagger 2.0), in JSON
 or YAML, with the connections, variables and secrets that they need. Select operations
-by tag, path, operationId or method: a model reads every tool, so more than 40 tools or
-25,000 tokens are refused without a selection or --all.
+by tag, path, operationId or method. Models read every tool, so an import of more than
+40 tools or 25,000 tokens is refused without a selection or --all.
 
-In patterns * is any text without a slash, and ** any text. A document from a URL must
-have a public address, and can refer to other documents of its host only; --allow-host
-allows a host, also a private one. References between files cannot leave the directory
-of the document, or --root.`,
+In patterns, * matches any text without a slash, and ** matches any text. A URL must have
+a public address, and its document may refer only to documents of the same host.
+--allow-host allows another host, which may be private. References between files cannot
+leave the directory of the document, or the directory of --root.`,
 		Example: `  hatchel import openapi shop.yaml -o tools --tag orders
   hatchel import openapi https://api.example.com/openapi.json -o tools --path '/orders/**' --read-only
-  hatchel import openapi shop.yaml -o tools --tag orders --update`,
-		Args: oneArg("import openapi requires a file, a URL, or - for standard input"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if o.Rename, err = splitPairs("rename", renames); err != nil {
-				return err
+  hatchel import openapi -o tools --update`,
+		Args: f.sourceArg("import openapi requires a file, a URL, or - for standard input"),
+	}
+	// read returns the options that the flags say.
+	read := func() (openapi.Options, error) {
+		var err error
+		if o.Rename, err = identity.SplitPairs("rename", renames); err != nil {
+			return o, err
+		}
+		size, ok := decode.ParseSize(maxSchema)
+		if !ok || size < 256 || size > 1<<20 {
+			return o, misusef("--max-schema is a size from 256B to 1MiB, such as 8KiB, not %q", maxSchema)
+		}
+		if split != "tag" && split != "none" {
+			return o, misusef("--split is tag or none, not %q", split)
+		}
+		o.MaxSchema, o.OneFile = int(size), split == "none"
+		return o, nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		name := ""
+		if o.Name != "" {
+			name = openapi.SourceName(o.Name)
+		}
+		source, known, err := f.source(cmd, args, name)
+		if err != nil {
+			return err
+		}
+		if o, err = read(); err != nil {
+			return err
+		}
+		o.Source, o.Stdin = source, cmd.InOrStdin()
+		o.Check = func(files map[string][]byte) ([]openapi.Mistake, error) { return checkImported(cmd, files) }
+		o.OtherTypes = func(name string) (importer.Names, error) { return importer.OtherTypes(f.dir, name) }
+		if f.Update && !known { // the document is at another place, or has another title
+			o.Recall = func(name string) (openapi.Options, error) {
+				if earlier, err := f.find(name, ""); err != nil || earlier == nil {
+					return o, err
+				} else if err := f.recall(cmd, *earlier); err != nil {
+					return o, err
+				}
+				return read()
 			}
-			size, ok := decode.ParseSize(maxSchema)
-			if !ok || size < 256 || size > 1<<20 {
-				return misusef("--max-schema is a size from 256B to 1MiB, such as 8KiB, not %q", maxSchema)
-			}
-			if split != "tag" && split != "none" {
-				return misusef("--split is tag or none, not %q", split)
-			}
-			o.MaxSchema, o.OneFile = int(size), split == "none"
-			o.Source, o.Stdin = args[0], cmd.InOrStdin()
-			return f.importOpenAPI(cmd, o)
-		},
+		}
+		return f.importOpenAPI(cmd, o)
 	}
 	f.registerOutput(cmd)
 	flags := cmd.Flags()
@@ -69,6 +100,7 @@ of the document, or --root.`,
 	flags.IntVar(&o.Depth, "depth", o.Depth, "levels of a schema; what is deeper becomes any")
 	flags.StringVar(&maxSchema, "max-schema", "8KiB", "`SIZE` of an input schema; what exceeds it becomes any")
 	flags.IntVar(&o.MaxTokens, "max-tokens", o.MaxTokens, "estimated tokens of all tools that need no selection")
+	flags.BoolVar(&o.Returns, "returns", false, "also declare the types of results, as far as the document says them")
 	flags.BoolVar(&o.NoPaginate, "no-paginate", false, "read one page of a list, also where the next one is known")
 	flags.StringVar(&split, "split", "tag", "files: one for each tag, or none for a single one")
 	flags.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`HOSTS` that may be read besides that of the document")
@@ -78,8 +110,7 @@ of the document, or --root.`,
 }
 
 func (f *importFlags) importOpenAPI(cmd *cobra.Command, o openapi.Options) error {
-	o.Check = func(files map[string][]byte) ([]openapi.Mistake, error) { return checkImported(cmd, files) }
-	stop := showSpinner(cmd.ErrOrStderr(), "reading "+openapi.Redacted(o.Source))
+	stop := console.ShowSpinner(cmd.ErrOrStderr(), "reading "+openapi.Redacted(o.Source))
 	r, err := openapi.Import(cmd.Context(), o)
 	stop()
 	if tooMany, ok := errors.AsType[*openapi.TooMany](err); ok {
@@ -93,6 +124,12 @@ func (f *importFlags) importOpenAPI(cmd *cobra.Command, o openapi.Options) error
 	}
 	if err != nil {
 		return failf("%s", err)
+	}
+	switch {
+	case !memory.IsURL(o.Source) && o.Source != "-":
+		r.From = memory.Relative(f.dir, o.Source)
+	case openapi.Redacted(o.Source) == o.Source && o.Source != "-": // a credential is not remembered
+		r.From = o.Source
 	}
 	return f.write(cmd, r)
 }
@@ -119,7 +156,8 @@ func checkImported(cmd *cobra.Command, files map[string][]byte) (mistakes []open
 		folder.generation.Close()
 	}
 	for _, d := range folder.diags {
-		mistakes = append(mistakes, openapi.Mistake{File: d.Subject.File, Text: d.Summary + ": " + d.Detail})
+		mistakes = append(mistakes, openapi.Mistake{File: d.Subject.File, Line: d.Subject.Start.Line,
+			Text: d.Summary + ": " + d.Detail})
 	}
 	return mistakes, nil
 }

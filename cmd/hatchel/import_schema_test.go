@@ -6,12 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/mattn/go-sqlite3"
+
+	"hatchel/cmd/hatchel/catalog"
 )
 
 // importDatabase is a database of its own for one test, with the connection "db" in a configuration directory.
@@ -158,6 +161,15 @@ func TestToolsOfTablesWork(t *testing.T) {
 		if d.kind != "sqlite" && !strings.Contains(string(src), "Remark 'id' $${x}") {
 			t.Errorf("the comment is missing:\n%s", src)
 		}
+		names, err := catalog.Read(d.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := names.Connections[d.kind+".db"].Tables
+		i := slices.IndexFunc(tables, func(t catalog.Table) bool { return t.Name == "import_orders" })
+		if i < 0 || len(tables[i].Columns) != 7 || tables[i].Columns[5].Name != "scan" || tables[i].Columns[0].Type == "" {
+			t.Errorf("%s has %v", catalog.FileName, tables)
+		}
 		call := func(args ...string) string { return d.run(t, append([]string{"call", "-C", d.dir}, args...)...) }
 		call("insert_import_orders", "--arg", "amount=10", "--arg", "size=s", "--arg", "day=2026-01-02")
 		call("insert_import_orders", "--arg", "amount=20", "--arg", "status=paid", "--arg", "day=2026-01-05")
@@ -186,7 +198,8 @@ func TestARepeatedImportOfTablesChangesNothing(t *testing.T) {
 		d.run(t, "import", "schema", "db", "-C", d.dir, "--table", "import_*")
 		name := filepath.Join(d.dir, "db_tables.hcl")
 		before, _ := os.ReadFile(name)
-		if out := d.run(t, "import", "schema", "db", "-C", d.dir, "--table", "import_*", "--update"); !strings.Contains(out, "2 unchanged") {
+		if out := d.run(t, "import", "schema", "-C", d.dir, "--update"); !strings.Contains(out, "2 unchanged") ||
+			!strings.Contains(out, "as in the earlier import: --table=import_*") {
 			t.Errorf("the report is\n%s", out)
 		}
 		if after, _ := os.ReadFile(name); string(after) != string(before) {
@@ -232,6 +245,74 @@ func TestHostileNamesStayNames(t *testing.T) {
 			!strings.Contains(got, `"${input.x}": 7`) {
 			t.Errorf("got %s", got)
 		}
+	})
+}
+
+// A view that cannot be read costs its own tool only.
+func TestAnUnreadableViewIsLeftOut(t *testing.T) {
+	eachImportDatabase(t, func(t *testing.T, d *importDatabase) {
+		d.create(t, "import_orders", "CREATE TABLE import_orders (id integer PRIMARY KEY, note varchar(9))",
+			"CREATE INDEX import_note ON import_orders (note)")
+		d.create(t, "import_gone", "CREATE TABLE import_gone (id integer PRIMARY KEY)")
+		t.Cleanup(func() { d.exec(t, "DROP VIEW IF EXISTS import_broken", "DROP VIEW IF EXISTS import_view") })
+		d.exec(t, "CREATE VIEW import_view AS SELECT note FROM import_orders")
+		why := "import_gone"
+		switch d.kind {
+		case "postgres":
+			why = "has not been populated"
+			d.exec(t, "CREATE MATERIALIZED VIEW import_unfilled AS SELECT id FROM import_gone WITH NO DATA")
+			t.Cleanup(func() { d.exec(t, "DROP MATERIALIZED VIEW import_unfilled") })
+		case "mysql":
+			why = "references invalid table"
+			fallthrough
+		default:
+			d.exec(t, "CREATE VIEW import_broken AS SELECT id FROM import_gone", "DROP TABLE import_gone")
+		}
+		report := d.run(t, "import", "schema", "db", "-C", d.dir, "--table", "import*")
+		if !strings.Contains(report, "table left out: it cannot be read: ") || !strings.Contains(report, why) {
+			t.Errorf("the report is\n%s", report)
+		}
+		d.mustHold(t)
+		if got := d.run(t, "list", d.dir); !strings.Contains(got, "list_import_orders") || !strings.Contains(got, "list_import_view") ||
+			strings.Contains(got, "broken") || strings.Contains(got, "unfilled") {
+			t.Errorf("the tools are\n%s", got)
+		}
+		if out, err := d.tryRun(t, "import", "schema", "db", "-C", d.dir, "--table", "import_[bu][rn]*"); err == nil ||
+			!strings.Contains(out, "nothing was written") {
+			t.Errorf("an import of the view alone: %v\n%s", err, out)
+		}
+	})
+}
+
+// A view whose owner may not read its table is listed by the catalog, and cannot be read.
+func TestAViewWhoseOwnerHasNoAccessIsLeftOut(t *testing.T) {
+	eachImportDatabase(t, func(t *testing.T, d *importDatabase) {
+		if d.kind == "sqlite" {
+			return // it has no roles
+		}
+		d.create(t, "import_orders", "CREATE TABLE import_orders (id integer PRIMARY KEY)")
+		t.Cleanup(func() { d.exec(t, "DROP VIEW IF EXISTS import_hidden") })
+		why := "The user specified as a definer"
+		if d.kind == "mysql" {
+			d.exec(t, "CREATE DEFINER=import_nobody@localhost VIEW import_hidden AS SELECT id FROM import_orders")
+		} else {
+			why = "permission denied for table import_orders"
+			address := os.Getenv("HATCHEL_TEST_POSTGRES_SUPERUSER")
+			if address == "" {
+				t.Skip("HATCHEL_TEST_POSTGRES_SUPERUSER is not set")
+			}
+			super := &importDatabase{kind: d.kind, dir: t.TempDir()}
+			super.open(t, "pgx", address+"&search_path=import_test")
+			d.exec(t, "CREATE VIEW import_hidden AS SELECT id FROM import_orders")
+			super.exec(t, "CREATE ROLE import_owner", "ALTER VIEW import_hidden OWNER TO import_owner",
+				"GRANT SELECT ON import_hidden TO hatchel")
+			t.Cleanup(func() { super.exec(t, "DROP OWNED BY import_owner", "DROP ROLE import_owner") })
+		}
+		report := d.run(t, "import", "schema", "db", "-C", d.dir, "--table", "import*")
+		if !strings.Contains(report, "import_hidden: table left out: it cannot be read: ") || !strings.Contains(report, why) {
+			t.Errorf("the report is\n%s", report)
+		}
+		d.mustHold(t)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 )
 
 func TestAToolboxOfAServerWorks(t *testing.T) {
+	t.Parallel()
 	eachImportDatabase(t, func(t *testing.T, d *importDatabase) {
 		if d.kind == "mysql" {
 			d.env = "DSN=mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(strings.TrimPrefix(d.env, "DSN="))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/exit"
 	"hatchel/cmd/hatchel/importer/prebuilt"
 )
 
@@ -33,7 +34,8 @@ adds tools for its tables.`,
   hatchel init my-tools --from postgres`,
 		RunE: func(cmd *cobra.Command, args []string) error { return writeStarter(cmd, folderOf(cmd, args), from) },
 	})
-	cmd.Flags().StringVar(&from, "from", "", "write tools for a database of this `KIND`: "+strings.Join(prebuilt.Kinds, ", "))
+	cmd.Flags().StringVar(&from, "from", "", "write tools for a database of this `KIND`: "+
+		strings.Join(prebuilt.Kinds, ", "))
 	return cmd
 }
 
@@ -42,7 +44,7 @@ func writeStarter(cmd *cobra.Command, dir, from string) error {
 	if from != "" {
 		files, err = databaseStarter(from)
 	}
-	if exit := new(exitError); errors.As(err, &exit) {
+	if ended := new(exit.Error); errors.As(err, &ended) {
 		return err
 	} else if err != nil {
 		return failf("the starter configuration cannot be read: %s", reason(err))

@@ -95,6 +95,17 @@ tool "gift" {
   }
   text = "paid ${input.order} ${output.body.times} times"
 }
+secret "hook" { file = "hook.txt" }
+webhook "ops" {
+  url     = "$OPS"
+  secret  = secret.hook
+  timeout = "2s"
+}
+on "tool_result" {
+  when   = "event.outcome == 'ok'"
+  notify = ["ops"]
+  limit  = "1000000/s"
+}
 tool "consent" {
   description = "Pay an order if the user is sure."
   input "order" { type = string }
@@ -133,28 +144,35 @@ type killTest struct {
 	calls64  atomic.Int64
 	bank     *paymentService
 	decided  chan struct{} // holds something after a decision
-	asked    atomic.Int64  // questions that were answered
+	told     *resultCounter
+	asked    atomic.Int64 // questions that were answered
 
 	mu       sync.Mutex
 	session  *wireClient // that asks its user; begun once, for all processes; guarded by mu
 	payments []payment
 	answered map[string]string // by order, that were paid; guarded by mu
+	answers  map[string]int    // that said so, by order; guarded by mu
 	approved map[string]bool   // approvals that were said to be given; guarded by mu
 	calls    int               // guarded by mu
 }
 
 func newKillTest(t *testing.T, database string) *killTest {
-	c := &killTest{database: database, bank: &paymentService{paid: map[string]int{}, keys: map[string]int{}, received: make(chan struct{}, 1)}, decided: make(chan struct{}, 1), answered: map[string]string{}, approved: map[string]bool{}}
+	c := &killTest{database: database, bank: &paymentService{paid: map[string]int{}, keys: map[string]int{}, received: make(chan struct{}, 1)}, decided: make(chan struct{}, 1), answered: map[string]string{}, answers: map[string]int{}, approved: map[string]bool{}, told: &resultCounter{counts: map[string]int{}}}
 	web := httptest.NewServer(c.bank)
 	t.Cleanup(web.Close)
+	ops := httptest.NewServer(c.told)
+	t.Cleanup(ops.Close)
 	if database == "" {
 		c.approvalServer = newApprovalServer(t, `state { sqlite = "state.db" }`)
 	} else {
 		c.approvalServer = newApprovalServer(t, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }")
 		c.writeConfig(strings.ReplaceAll(c.text, `file = "audit.jsonl"`, "postgres = secret.state"))
 	}
-	if err := os.WriteFile(filepath.Join(c.dir, "pay.hcl"), []byte(strings.ReplaceAll(paymentTools, "$BANK", web.URL)), 0o600); err != nil {
-		t.Fatal(err)
+	tools := strings.NewReplacer("$BANK", web.URL, "$OPS", ops.URL).Replace(paymentTools)
+	for name, text := range map[string]string{"pay.hcl": tools, "hook.txt": hookSecret} {
+		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return c
 }
@@ -192,6 +210,7 @@ func (c *killTest) pay(e payment) string {
 			c.t.Errorf("%s was answered with %s, and now with %s", e.order, before, line)
 		}
 		c.answered[e.order] = line
+		c.answers[e.order]++
 	}
 	return said
 }
@@ -406,17 +425,18 @@ func (c *killTest) repeatAll() (unknown int) {
 // auditSummary is what the audit log says: the uses of every approval, and the orders whose calls
 // have started and ended well.
 type auditSummary struct {
-	used    map[string]int  // by approval
-	gifts   map[string]int  // approvals that were used, by order
-	started map[string]bool // by order
-	ended   map[string]bool // by order
-	decided map[string]bool // by approval
+	used    map[string]int    // by approval
+	gifts   map[string]int    // approvals that were used, by order
+	started map[string]bool   // by order
+	ended   map[string]bool   // by order
+	decided map[string]bool   // by approval
+	orders  map[string]string // by call
 }
 
 func (c *killTest) summarizeAudit() *auditSummary {
 	c.t.Helper()
-	w := &auditSummary{map[string]int{}, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	orders := map[string]string{} // by call
+	w := &auditSummary{map[string]int{}, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}}
+	orders := w.orders
 	c.eachRecord(func(r audit.Record) {
 		var arguments struct{ Order string }
 		json.Unmarshal(r.Arguments, &arguments)
@@ -428,7 +448,8 @@ func (c *killTest) summarizeAudit() *auditSummary {
 				w.gifts[arguments.Order]++
 			}
 		case r.Event == audit.EventCall && r.Outcome == audit.OK:
-			w.ended[orders[r.ID]+arguments.Order] = true // who is answered again has begun nothing
+			orders[r.ID] += arguments.Order // who is answered again has begun nothing
+			w.ended[orders[r.ID]] = true
 		case r.Event == audit.EventApproval && r.Decision == "approved":
 			w.decided[r.Approval.ID] = true
 		}
@@ -457,12 +478,77 @@ func (c *killTest) eachRecord(give func(audit.Record)) {
 	}
 }
 
+// resultCounter is the receiver of the hook.
+type resultCounter struct {
+	mu         sync.Mutex
+	counts     map[string]int // of results, by call; guarded by mu
+	deliveries int            // of different results; guarded by mu
+	again      int            // deliveries of the same; guarded by mu
+}
+
+func (o *resultCounter) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var e hookEvent
+	if err != nil || json.Unmarshal(body, &e) != nil {
+		return // the sender was killed
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.counts[e.Data.CallID] > 0 {
+		o.again++
+		return
+	}
+	o.counts[e.Data.CallID] = e.Count
+	o.deliveries++
+}
+
+// missing returns how many answers the hook has not told of. Results of one moment are told of as one, with the name of
+// one call; others is how many these are.
+func (o *resultCounter) missing(answers map[string]int, orders map[string]string) (missing, others int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	told := map[string]int{} // by order
+	for id, n := range o.counts {
+		told[orders[id]]++
+		others += n - 1
+	}
+	for order, n := range answers {
+		missing += max(0, n-told[order])
+	}
+	return missing, others
+}
+
+// checkResults waits until the hook has told of every answer.
+func (c *killTest) checkResults(w *auditSummary) {
+	c.t.Helper()
+	answers := 0
+	for _, n := range c.answers {
+		answers += n
+	}
+	missing, others := 0, 0
+	defer func() {
+		c.t.Logf("%d answers; %d results were told of in %d deliveries, and %d deliveries came again; %d answers were not told of",
+			answers, c.told.deliveries+others, c.told.deliveries, c.told.again, max(0, missing-others))
+	}()
+	await(c.t.(*testing.T), func() bool {
+		missing, others = c.told.missing(c.answers, w.orders)
+		return missing <= others
+	})
+}
+
 // However often processes are killed, no order is paid twice and no approval is used twice. A
 // completed payment is answered again, one with an unknown outcome is not repeated, and the audit
-// log has every effect, decision and answer.
+// log has every effect, decision and answer. The webhook of a hook is told of every answer.
 func TestAKilledProcessDoesNothingTwice(t *testing.T) {
-	t.Run("SQLite", func(t *testing.T) { testPaysOnce(t, "") })
-	t.Run("PostgreSQL", func(t *testing.T) { testPaysOnce(t, emptySchema(t)) })
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		testPaysOnce(t, "")
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		testPaysOnce(t, emptySchema(t))
+	})
 }
 
 func testPaysOnce(t *testing.T, database string) {
@@ -480,6 +566,7 @@ func testPaysOnce(t *testing.T, database string) {
 	calls, paid := c.calls, len(c.answered)
 	unknown := c.repeatAll()
 	w := c.summarizeAudit()
+	c.checkResults(w)
 	twice := 0
 	c.bank.mu.Lock()
 	defer c.bank.mu.Unlock()

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/exit"
 	"hatchel/cmd/hatchel/findings"
-	"hatchel/cmd/hatchel/sarif"
+	"hatchel/cmd/hatchel/process"
 	"hatchel/hcl"
 	"hatchel/hcl/lint"
 	"hatchel/runtime"
@@ -25,13 +25,13 @@ func lintCommand() *cobra.Command {
 	f := &lintFlags{loadFlags: loadFlags{inspect: true}}
 	cmd := folderArg(&cobra.Command{
 		Use:   "lint [DIR]",
-		Short: "Find text that hides or steers, and tools that agents read badly",
-		Long: `Find what is valid in a configuration directory and still harms agents or people who
-read it: characters that nobody sees, phrases that steer models, inputs that nobody
-explains, names that clients refuse or confuse, and lists that take many tokens. No
+		Short: "Find hidden text, instructions to models, and tools that confuse agents",
+		Long: `Find problems in a valid configuration directory that mislead agents or the people who
+review it: invisible characters, phrases that instruct models, inputs without a
+description, names that clients refuse or confuse, and lists that take many tokens. No
 connection is opened and no secret is read. Numbers of tokens are estimates.
 
-The exit code is 1 if there is an error, and 0 for warnings. A comment allows the
+The exit code is 1 if there is an error, and 0 if there are only warnings. A comment allows the
 findings of one rule on its line, or in the argument or block below it:
 
   # lint:allow steering The catalogue must be read before the other tools are of use.`,
@@ -55,6 +55,7 @@ func (f *lintFlags) run(cmd *cobra.Command, dir string) error {
 	case f.maxTokens < 1:
 		return misusef("--max-tokens must be at least 1, and is %d", f.maxTokens)
 	}
+	process.TuneForInspection()
 	g, err := f.mustCompile(cmd.Context(), dir, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -64,12 +65,19 @@ func (f *lintFlags) run(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	result := lint.Check(g.Config, lint.Options{Tools: entries, MaxTokens: f.maxTokens})
-	if err := f.print(cmd, dir, g.Config, &result); err != nil {
-		return err
+	result := lint.Check(g.Config, lint.Options{Tools: entries, MaxTokens: f.maxTokens, Parallel: runParallel})
+	diags, sources := prefixPaths(dir, diagnosticsOf(result.Findings), g.Config.Sources)
+	for i, d := range diags {
+		result.Findings[i].Diagnostic = d
 	}
-	if errs, _ := diagnosticsOf(result.Findings).Counts(); errs > 0 {
-		return &exitError{code: exitFailed}
+	report := findings.LintReport{
+		Result: &result, Folder: dir, Version: release(), Tools: len(g.Config.Tools), Sources: sources,
+	}
+	if err := report.Write(cmd.OutOrStdout(), f.format); err != nil {
+		return writeError(err)
+	}
+	if diags.HasErrors() {
+		return &exit.Error{Code: exit.Failed}
 	}
 	return nil
 }
@@ -84,53 +92,4 @@ func diagnosticsOf(found []lint.Finding) (diags hcl.Diagnostics) {
 		diags = append(diags, f.Diagnostic)
 	}
 	return diags
-}
-
-func (f *lintFlags) print(cmd *cobra.Command, dir string, config *hcl.Config, r *lint.Result) error {
-	out := cmd.OutOrStdout()
-	diags, sources := prefixPaths(dir, diagnosticsOf(r.Findings), config.Sources)
-	all := make([]findings.Finding, len(diags))
-	for i, d := range diags {
-		r.Findings[i].Diagnostic, all[i] = d, findings.Finding{Rule: r.Findings[i].Rule, Diagnostic: d}
-	}
-	errs, warnings := diags.Counts()
-	switch f.format {
-	case "json":
-		return printJSON(out, lintResult{errs, warnings, r.Allowed, len(config.Tools), r.Tokens,
-			append([]lint.Finding{}, r.Findings...)})
-	case "github":
-		return writeError(findings.WriteAnnotations(out, all))
-	case "sarif":
-		var rules []sarif.Rule
-		for _, rule := range lint.Rules {
-			rules = append(rules, sarif.Rule{ID: rule.Name, Text: rule.Doc})
-		}
-		return writeError(findings.WriteSARIF(out, release(), rules, all))
-	}
-	for i, d := range diags {
-		d.Summary += " (" + all[i].Rule + ")"
-	}
-	if err := diags.Print(out, sources); err != nil {
-		return writeError(err)
-	}
-	if len(diags) > 0 {
-		fmt.Fprintln(out)
-	}
-	allowed := ""
-	if r.Allowed > 0 {
-		allowed = fmt.Sprintf(", %d allowed", r.Allowed)
-	}
-	fmt.Fprintf(out, "%s: %s, ≈ %d tokens, %s%s\n", folderName(dir), plural(len(config.Tools), "tool"), r.Tokens,
-		joinCounts(" and ", "no findings", count{errs, "error"}, count{warnings, "warning"}), allowed)
-	return nil
-}
-
-// lintResult is the output of lint --format json.
-type lintResult struct {
-	Errors   int            `json:"errors"`
-	Warnings int            `json:"warnings"`
-	Allowed  int            `json:"allowed"`
-	Tools    int            `json:"tools"`
-	Tokens   int            `json:"tokens"` // estimate for all listed tools
-	Findings []lint.Finding `json:"findings"`
 }

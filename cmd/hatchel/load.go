@@ -8,16 +8,24 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"hatchel/adapters/all"
+	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/exit"
+	"hatchel/cmd/hatchel/identity"
 	"hatchel/hcl"
 	"hatchel/hcl/testblock"
 	"hatchel/runtime"
+	"hatchel/runtime/secret"
+	"hatchel/runtime/server"
 	"hatchel/runtime/source"
+	"hatchel/runtime/source/git"
 )
 
 // loadFlags are the flags of every command that loads a configuration directory.
@@ -28,6 +36,11 @@ type loadFlags struct {
 	anyVars  bool               // a variable may be set that no file declares
 	inspect  bool               // nothing is created or changed, and no secret is read
 	tests    bool               // test blocks are checked
+
+	runsCommands   bool             // the commands of secrets are run, if they are allowed
+	secretCommands bool             // they are allowed
+	secretsChanged func()           // when a command prints another value; nil runs each command once
+	commands       *secret.Commands // those that were run; set by options
 }
 
 func (l *loadFlags) register(cmd *cobra.Command) {
@@ -35,6 +48,12 @@ func (l *loadFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&l.vars, "var", nil, "set a variable of the configuration, `NAME=VALUE`; may be repeated")
 	fs.StringArrayVar(&l.varFiles, "var-file", nil,
 		"read variables from a `FILE` with lines name = value; may be repeated")
+}
+
+// registerSecretCommands registers the flag of the commands that run the commands of secrets.
+func (l *loadFlags) registerSecretCommands(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&l.secretCommands, "allow-secret-commands", false,
+		"run the commands of secrets, which are programs that the configuration names")
 }
 
 // dirFlag registers -C.
@@ -53,6 +72,8 @@ type requestFlags struct {
 
 func (r *requestFlags) register(cmd *cobra.Command, method string) {
 	r.loadFlags.register(cmd)
+	r.registerSecretCommands(cmd)
+	r.runsCommands = true
 	r.approveFlag.register(cmd)
 	dirFlag(cmd, &r.dir)
 	cmd.Flags().BoolVar(&r.asJSON, "json", false, "print the result of "+method+" as JSON")
@@ -61,6 +82,14 @@ func (r *requestFlags) register(cmd *cobra.Command, method string) {
 // options returns the inputs of a load besides the files of the directory.
 func (l *loadFlags) options(folder *source.Folder, stderr io.Writer) (hcl.Options, error) {
 	vars, err := l.values(stderr)
+	l.commands = secret.NewCommands(folder.Dir, l.secretsChanged)
+	var readCommand func([]string, time.Duration) ([]byte, error)
+	switch {
+	case l.runsCommands && l.secretCommands:
+		readCommand = l.commands.Read
+	case l.runsCommands:
+		readCommand = func([]string, time.Duration) ([]byte, error) { return nil, hcl.ErrSecretCommands }
+	}
 	return hcl.Options{
 		Dir:        folder.Dir(),
 		Vars:       vars,
@@ -71,6 +100,8 @@ func (l *loadFlags) options(folder *source.Folder, stderr io.Writer) (hcl.Option
 		AnyVars:    l.anyVars,
 		Start:      true,
 		ReadSecret: folder.ReadSecret,
+
+		ReadSecretCommand: readCommand,
 	}, err
 }
 
@@ -100,11 +131,11 @@ func (l *loadFlags) values(stderr io.Writer) (map[string]string, error) {
 		values, diags := hcl.ParseVars(name, src)
 		diags.Print(stderr, map[string][]byte{name: src})
 		if diags.HasErrors() {
-			return nil, &exitError{code: exitFailed}
+			return nil, &exit.Error{Code: exit.Failed}
 		}
 		maps.Copy(vars, values)
 	}
-	flags, err := splitPairs("var", l.vars)
+	flags, err := identity.SplitPairs("var", l.vars)
 	maps.Copy(vars, flags)
 	return vars, err
 }
@@ -144,7 +175,7 @@ func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error)
 // compile decodes a directory and compiles it when it has no errors. The caller closes the
 // generation.
 func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) (*loadedFolder, error) {
-	defer showSpinner(stderr, "loading "+path)()
+	defer console.ShowSpinner(stderr, "loading "+path)()
 	stop := endOnSignal(ctx)
 	f, err := l.decode(path, stderr)
 	stop()
@@ -153,9 +184,10 @@ func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) 
 	}
 	var diags hcl.Diagnostics
 	f.generation, diags = runtime.Compile(ctx, f.config, runtime.Build{
-		Set: all.Set(), Dir: f.dir, Version: release(), AuditLogs: l.audits, Inspect: l.inspect,
-		Start: true,
-		Log:   slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Set: all.Set(), Dir: f.dir, Version: release(), AuditLogs: l.audits,
+		Inspect: l.inspect || f.config.UnreadSecrets,
+		Start:   true,
+		Log:     slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	f.add(diags)
 	return f, nil
@@ -164,7 +196,7 @@ func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) 
 // endOnSignal ends the process on the first signal, until the returned function is called: what runs then has nothing
 // to undo, and does not look at ctx.
 func endOnSignal(ctx context.Context) (stop func() bool) {
-	return context.AfterFunc(ctx, func() { os.Exit(exitFailed) })
+	return context.AfterFunc(ctx, func() { os.Exit(exit.Failed) })
 }
 
 func (f *loadedFolder) add(diags hcl.Diagnostics) { f.diags = append(f.diags, diags...).Sort() }
@@ -231,4 +263,65 @@ func prefixPaths(path string, diags hcl.Diagnostics, sources map[string][]byte) 
 func prefixPath(path string, r hcl.Range) hcl.Range {
 	r.File = filepath.Join(path, filepath.FromSlash(r.File))
 	return r
+}
+
+// loadFirst loads the directory for the first time. Diagnostics are printed by the reloader.
+func loadFirst(cmd *cobra.Command, reloader *server.Reloader, path string) error {
+	stop := console.ShowSpinner(cmd.ErrOrStderr(), "loading "+path)
+	report, err := reloader.Load(cmd.Context())
+	stop()
+	switch {
+	case err != nil:
+		return failf("%s cannot be read: %s", path, reason(err))
+	case !report.OK:
+		return failf("%s has %s and is not served", folderName(path), countDiagnostics(report.Diagnostics))
+	}
+	return nil
+}
+
+// unknownToolset returns the error for a --toolset that the configuration does not declare.
+func unknownToolset(path, name string, host *runtime.Host) error {
+	toolsets := host.Current().Config.Toolsets
+	if len(toolsets) == 0 {
+		return failf("%s declares no toolsets", path)
+	}
+	names := make([]string, len(toolsets))
+	for i, t := range toolsets {
+		names[i] = t.Name
+	}
+	return failf("%s declares no toolset %q. It declares %s", path, name, strings.Join(names, ", "))
+}
+
+// openRepository returns the repository that the argument of serve names and the folder for its revisions; for a
+// directory no repository and that directory.
+func (f *serveFlags) openRepository(cmd *cobra.Command, arg string) (r *git.Repository, dir string, err error) {
+	if !git.IsLocation(arg) {
+		for _, flag := range []string{"every", "signed-by"} {
+			if cmd.Flags().Changed(flag) {
+				const example = "git+https://git.example/tools.git//prod?ref=main"
+				return nil, "", misusef("--%s requires a git repository, as in '%s'", flag, example)
+			}
+		}
+		f.filesPath = arg
+		return nil, arg, nil
+	}
+	l, err := git.ParseLocation(arg)
+	switch {
+	case err != nil:
+		return nil, "", misusef("the address of the git repository cannot be used: %s", err)
+	case f.every < time.Second || f.every > git.MaxInterval:
+		return nil, "", misusef("--every must be from 1s to %s, and is %s", git.MaxInterval, f.every)
+	case cmd.Flags().Changed("signed-by"):
+		if _, err := os.ReadFile(f.signers); err != nil {
+			return nil, "", misusef("--signed-by %s cannot be read: %s", f.signers, reason(err))
+		}
+	}
+	if dir, err = server.RepositoryHome(f.state, l); err != nil {
+		return nil, "", failf("%s", err)
+	}
+	if r, err = git.Open(l, dir, f.signers); err != nil {
+		return nil, "", failf("the git repository cannot be kept in %s: %s", dir, reason(err))
+	}
+	f.filesPath = l.Folder
+	return r, dir, nil
 }

@@ -7,37 +7,38 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/exit"
+	"hatchel/cmd/hatchel/process"
+	"hatchel/runtime/source/git"
 )
 
 func main() { os.Exit(run()) }
 
 func run() int {
-	tuneForLoad()
+	process.TuneForLoad()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process, unless a command handles it
 	cmd, err := rootCommand().ExecuteContextC(ctx)
-	var exit *exitError
+	var ended *exit.Error
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &exit):
-		if exit.text != "" {
-			fmt.Fprintln(os.Stderr, "hatchel: "+exit.text)
+	case errors.As(err, &ended):
+		if ended.Text != "" {
+			fmt.Fprintln(os.Stderr, "hatchel: "+ended.Text)
 		}
-		return exit.code
+		return ended.Code
 	}
 	fmt.Fprintf(os.Stderr, "hatchel: %s\nRun '%s --help' for usage.\n", usageText(err), cmd.CommandPath())
-	return exitUsage
+	return exit.Usage
 }
 
 var exclusiveFlags = regexp.MustCompile(`^if any flags in the group .* \[(.*)\] were all set$`)
@@ -63,31 +64,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// Exit codes other than 0.
-const (
-	exitFailed  = 1
-	exitUsage   = 2
-	exitPartial = 3 // audit --verify: the last line is incomplete
-)
-
-// exitError is an error with the exit code of the process. An empty text means that everything was
-// printed before.
-type exitError struct {
-	code int
-	text string
-}
-
-func (e *exitError) Error() string { return e.text }
-
 // failf returns the error of a check, a call or another operation that failed.
-func failf(format string, args ...any) error {
-	return &exitError{exitFailed, fmt.Sprintf(format, args...)}
-}
+func failf(format string, args ...any) error { return exit.Failf(format, args...) }
 
 // misusef returns the error of a command that was used incorrectly.
-func misusef(format string, args ...any) error {
-	return &exitError{exitUsage, fmt.Sprintf(format, args...)}
-}
+func misusef(format string, args ...any) error { return exit.Misusef(format, args...) }
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -96,13 +77,16 @@ func rootCommand() *cobra.Command {
 		Version:       release(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
+
+		PersistentPreRunE: refuseRepositories,
 	}
 	root.SetVersionTemplate(versionText() + "\n")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		serveCommand(), validateCommand(), lintCommand(), fmtCommand(), listCommand(), callCommand(), readCommand(),
-		promptCommand(), lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(), auditCommand(),
-		initCommand(), importCommand(), testCommand(), docsCommand(), versionCommand(),
+		promptCommand(), lockCommand(), diffCommand(), policyCommand(), keyCommand(), approvalsCommand(),
+		auditCommand(), eventsCommand(), consoleCommand(), initCommand(), importCommand(), testCommand(),
+		lspCommand(), docsCommand(), readyCommand(), versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
@@ -181,117 +165,18 @@ func moreThan(n int) func(args []string) bool {
 }
 
 // folderName returns a directory as a sentence names it.
-func folderName(dir string) string {
-	if filepath.Clean(dir) == "." {
-		return "this directory"
-	}
-	return dir
-}
+func folderName(dir string) string { return console.FolderName(dir) }
 
-// splitPairs parses the values of a repeatable flag name=value.
-func splitPairs(flag string, texts []string) (map[string]string, error) {
-	pairs := make(map[string]string, len(texts))
-	for _, text := range texts {
-		name, value, err := splitPair(flag, text)
-		if err != nil {
-			return nil, err
-		}
-		pairs[name] = value
+// refuseRepositories refuses the address of a git repository for commands that read a directory.
+func refuseRepositories(cmd *cobra.Command, args []string) error {
+	if dir := cmd.Flags().Lookup("dir"); dir != nil {
+		args = append(args[:len(args):len(args)], dir.Value.String())
 	}
-	return pairs, nil
-}
-
-func splitPair(flag, text string) (name, value string, err error) {
-	name, value, ok := strings.Cut(text, "=")
-	if !ok || name == "" {
-		return "", "", misusef("--%s requires name=value, and got %q", flag, text)
-	}
-	return name, value, nil
-}
-
-// version is set at build time with -X main.version=v1.2.3.
-var version string
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			fmt.Fprintln(cmd.OutOrStdout(), versionText())
-			return nil
-		},
-	}
-}
-
-// versionText returns the version with the platform, the Go version and the commit of the build.
-func versionText() string {
-	return fmt.Sprintf("hatchel %s (%s, %s/%s%s)", release(), runtime.Version(), runtime.GOOS, runtime.GOARCH, commit())
-}
-
-// release returns the version that was set at build time, or the version of the module.
-func release() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "dev"
-}
-
-// commit returns the commit of the build, if it is known.
-func commit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	revision, modified := "", ""
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			revision = ", commit " + s.Value[:min(12, len(s.Value))]
-		case "vcs.modified":
-			if s.Value == "true" {
-				modified = ", modified"
-			}
+	for _, arg := range args {
+		if git.IsLocation(arg) && cmd.Name() != "serve" {
+			return misusef("%s reads a directory, and only serve reads a git repository: clone it, and give "+
+				"the directory", cmd.CommandPath())
 		}
 	}
-	return revision + modified
-}
-
-// A call allocates little, so that collections can be rare, unless they would keep more than
-// maxGarbage. A load interleaves garbage with what it keeps, and needs them more often.
-const (
-	loadPercent    = 60 // of the live heap
-	servePercent   = 400
-	minServe       = 50
-	maxGarbage     = 96 << 20 // bytes
-	trimAfterLoads = 200 * time.Millisecond
-)
-
-// tuneForLoad sets the garbage collector for a load, unless GOGC is set.
-func tuneForLoad() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(loadPercent)
-	}
-}
-
-// newTrimmer returns a stopped timer that returns the memory of a load to the system. It is reset to
-// trimAfterLoads after each load, so that it waits when another load follows.
-func newTrimmer() *time.Timer {
-	tune := os.Getenv("GOGC") == ""
-	timer := time.AfterFunc(time.Hour, func() { trim(tune) })
-	timer.Stop()
-	return timer
-}
-
-func trim(tune bool) {
-	debug.FreeOSMemory()
-	if !tune {
-		return
-	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	debug.SetGCPercent(max(minServe, min(servePercent, int(maxGarbage*100/max(m.HeapAlloc, 1)))))
+	return nil
 }

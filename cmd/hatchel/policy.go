@@ -1,18 +1,14 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"hatchel/hcl"
+	"hatchel/cmd/hatchel/exit"
+	"hatchel/cmd/hatchel/listing"
 	"hatchel/runtime"
 	"hatchel/runtime/access"
-	"hatchel/runtime/call"
 	"hatchel/runtime/mcp"
 )
 
@@ -52,32 +48,13 @@ rules that apply to it, in the order of evaluation.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), targets)
 			}
-			return printRules(cmd.OutOrStdout(), targets)
+			return listing.PrintRules(cmd.OutOrStdout(), targets)
 		},
 	})
 	l.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
 	return cmd
 }
-
-func printRules(w io.Writer, targets []call.OperationRules) error {
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, target := range targets {
-		fmt.Fprintf(out, "%s %s\n", target.Kind, target.Name)
-		for _, rule := range target.Rules {
-			fmt.Fprintf(out, "  %s\t%s\t%s\n", rule.Rule, joinLines(rule.Program), formatPosition(rule.Range))
-		}
-		if target.Default != "" {
-			fmt.Fprintf(out, "  default\t%s\n", target.Default)
-		}
-	}
-	return out.Flush()
-}
-
-// joinLines collapses white space, so that an expression fits into a table.
-func joinLines(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-func formatPosition(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
 
 // explainFlags are the flags of policy explain.
 type explainFlags struct {
@@ -152,7 +129,7 @@ func (f *explainFlags) run(cmd *cobra.Command, dir string) error {
 		return misusef("explain requires --tool, --prompt or --resource")
 	}
 	kind, name := policyKinds[at], *f.targets[policyKinds[at]]
-	caller, err := f.caller()
+	caller, err := f.Caller()
 	if err != nil {
 		return err
 	}
@@ -175,13 +152,13 @@ func (f *explainFlags) run(cmd *cobra.Command, dir string) error {
 	if f.asJSON {
 		err = printJSON(cmd.OutOrStdout(), e)
 	} else {
-		err = printExplanation(cmd.OutOrStdout(), kind, name, e)
+		err = listing.PrintExplanation(cmd.OutOrStdout(), kind, name, e)
 	}
 	switch {
 	case err != nil:
 		return err
 	case e.Verdict == "denied":
-		return &exitError{code: exitFailed}
+		return &exit.Error{Code: exit.Failed}
 	case e.Verdict == "":
 		return misusef("a rule reads inputs, and the given inputs are not valid: give them with --arg")
 	}
@@ -205,34 +182,6 @@ func (f *explainFlags) arguments(g *runtime.Generation, kind, name, dir string) 
 	return promptArguments(f.args)
 }
 
-// printExplanation prints the verdict, and then the result of every rule.
-func printExplanation(w io.Writer, kind, name string, e call.Explanation) error {
-	if e.Verdict == "" {
-		fmt.Fprintf(w, "%s %s: depends on its inputs\n", kind, name)
-	} else {
-		fmt.Fprintf(w, "%s %s: %s by %s\n", kind, name, e.Verdict, e.Rule)
-	}
-	if e.Message != "" {
-		fmt.Fprintf(w, "told: %s\n", strings.ReplaceAll(e.Message, "\n", "\n      "))
-	}
-	if e.Invalid != "" {
-		fmt.Fprintf(w, "inputs: %s\n", strings.ReplaceAll(e.Invalid, "\n", "\n        "))
-	}
-	fmt.Fprintf(w, "listed: %s\n", map[bool]string{true: "yes", false: "no"}[e.Listed])
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, r := range e.Rules {
-		result := r.Says
-		switch result {
-		case "":
-			result = "reads inputs"
-		case "error":
-			result = "error: " + r.Error
-		}
-		fmt.Fprintf(out, "  %s\t%s\t%s\t%s\n", r.Rule, result, joinLines(r.Program), formatPosition(r.Range))
-	}
-	return out.Flush()
-}
-
 // matrixFlags are the flags of policy matrix.
 type matrixFlags struct {
 	loadFlags
@@ -246,12 +195,12 @@ func matrixCommand() *cobra.Command {
 		Use:   "matrix [DIR]",
 		Short: "Show which callers may call which tools",
 		Long: `Show for every tool whether each caller may call it: yes, no, depends (on the input)
-or approval (once the call is approved). No call is made.
+or approval (after the call is approved). No call is made.
 
-The callers are one in no group, one for each group and subject that the rules and
-keys name, and one for each API key. With --group they are one for each --group;
-finance+board is a caller in both groups. A caller that is no key has all scopes,
-unless --scope is given. The other flags say what else all callers have.`,
+The matrix has a column for a caller in no group, for each group and subject that the
+rules and keys name, and for each API key. With --group it has a column for each --group
+instead; finance+board is a caller in both groups. A caller without an API key has all
+scopes, unless --scope is given. The other flags apply to all callers.`,
 		Example: `  hatchel policy matrix ./tools
   hatchel policy matrix ./tools --group finance --group finance+board --format markdown`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
@@ -266,7 +215,7 @@ unless --scope is given. The other flags say what else all callers have.`,
 }
 
 func (f *matrixFlags) run(cmd *cobra.Command, dir string) error {
-	caller, err := f.caller()
+	caller, err := f.Caller()
 	if err != nil {
 		return err
 	}
@@ -276,8 +225,8 @@ func (f *matrixFlags) run(cmd *cobra.Command, dir string) error {
 	}
 	defer g.Close()
 	callers := access.Callers(g.Config, caller.Identity)
-	if len(f.groups) > 0 {
-		callers = access.InGroups(g.Config, f.groups, caller.Identity)
+	if len(f.Groups) > 0 {
+		callers = access.InGroups(g.Config, f.Groups, caller.Identity)
 	}
 	m := access.New(cmd.Context(), g.Config, callers)
 	switch f.format {

@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/answer"
+	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/identity"
 	"hatchel/hcl"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
@@ -25,12 +28,12 @@ func promptCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prompt [DIR] NAME [--arg NAME=VALUE]...",
 		Short: "Get the messages of a prompt",
-		Long:  "Get the messages of a prompt of a configuration directory.\n\n" + answersHelp,
+		Long:  "Get the messages of a prompt of a configuration directory.\n\n" + answer.Help,
 		Args:  oneArg("prompt requires the name of a prompt; its arguments are given with --arg name=value"),
 		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 		ValidArgsFunction: f.completions(&f.dir, func(g *runtime.Generation) (names []string) {
 			for _, p := range g.Config.Prompts {
-				names = append(names, cobra.CompletionWithDesc(p.Name, firstLine(p.Description)))
+				names = append(names, cobra.CompletionWithDesc(p.Name, console.FirstLine(p.Description)))
 			}
 			return names
 		}),
@@ -61,21 +64,22 @@ func (f *promptFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var d mcp.Document
-	err = p.runWithAnswers(cmd.Context(), arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
-		stop := showSpinner(cmd.ErrOrStderr(), "getting "+name)
+	caller := &mcp.Caller{Revision: mcp.Revision20260728}
+	err = p.Run(cmd.Context(), caller, arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
+		stop := console.ShowSpinner(cmd.ErrOrStderr(), "getting "+name)
 		defer stop()
-		d, err = g.Prompt(f.withApprover(cmd.Context(), p.terminal, stop), req)
-		return d.Questions, err
+		d, err = g.Prompt(f.withApprover(cmd.Context(), p.Terminal, stop), req)
+		return d.Questions, protocolFailure(err)
 	})
 	if err != nil {
-		return err
+		return failf("%s", err)
 	}
 	return f.print(cmd.OutOrStdout(), documentJSON(d))
 }
 
 // promptArguments returns the JSON object of the arguments of a prompt, which are strings.
 func promptArguments(texts []string) ([]byte, error) {
-	pairs, err := splitPairs("arg", texts)
+	pairs, err := identity.SplitPairs("arg", texts)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +91,10 @@ func (f *promptFlags) print(w io.Writer, result []byte) error {
 		fmt.Fprintf(w, "%s\n", result)
 		return nil
 	}
-	var prompt struct{ Messages []message }
+	var prompt struct{ Messages []console.Message }
 	if err := json.Unmarshal(result, &prompt); err != nil {
 		return failf("the result cannot be decoded: %s", err)
 	}
-	printMessages(w, prompt.Messages)
+	console.PrintMessages(w, prompt.Messages)
 	return nil
 }

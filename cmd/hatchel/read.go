@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hatchel/cmd/hatchel/console"
 	"hatchel/runtime"
 	"hatchel/runtime/mcp"
 )
@@ -29,7 +30,7 @@ one.`,
 func resourceCompletions(g *runtime.Generation) (uris []string) {
 	for _, r := range g.Config.Resources {
 		if r.Template == nil {
-			uris = append(uris, cobra.CompletionWithDesc(r.URI, firstLine(r.Description)))
+			uris = append(uris, cobra.CompletionWithDesc(r.URI, console.FirstLine(r.Description)))
 		}
 	}
 	return uris
@@ -42,7 +43,7 @@ func readResource(cmd *cobra.Command, f *requestFlags, uri string) error {
 		return err
 	}
 	defer g.Close()
-	stop := showSpinner(cmd.ErrOrStderr(), "reading "+uri)
+	stop := console.ShowSpinner(cmd.ErrOrStderr(), "reading "+uri)
 	ctx := f.withApprover(cmd.Context(), newTerminal(cmd), stop)
 	d, err := g.Read(ctx, &mcp.CallRequest{Name: uri, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
 	stop()

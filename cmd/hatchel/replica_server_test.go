@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"hatchel/cmd/hatchel/approvals"
 	"hatchel/runtime/audit"
 )
 
@@ -101,10 +102,10 @@ func (b *replicatedServer) auditRecords() (all []audit.Record) {
 }
 
 // pendingApprovals returns the pending approvals that bob sees.
-func (b *replicatedServer) pendingApprovals() []approvalRow {
+func (b *replicatedServer) pendingApprovals() []approvals.Row {
 	b.t.Helper()
 	_, body := b.do("bob", http.MethodGet, "/approvals", "")
-	var page struct{ Approvals []approvalRow }
+	var page struct{ Approvals []approvals.Row }
 	if err := json.Unmarshal([]byte(body), &page); err != nil {
 		b.t.Fatalf("%v: %s", err, body)
 	}

@@ -9,6 +9,7 @@ import (
 // A process that is stopped for a while is taken for dead, and continues later. Nobody repeats its
 // call, the outcome of its key is known when it is, and its task stays interrupted.
 func TestACallOfAStalledProcessIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	rs := startReplicas(t)
 	slow, others := rs.all[0], rs.all[1:]
 	first := make(chan rpcResponse, 1)

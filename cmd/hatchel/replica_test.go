@@ -130,6 +130,7 @@ func TestACancellationReachesTheProcessOfTheTask(t *testing.T) {
 }
 
 func TestTasksOfAKilledProcessAreInterrupted(t *testing.T) {
+	t.Parallel()
 	rs := startReplicas(t)
 	begun := callTool(t, rs.url, "hold")
 	awaitEvent(t, rs.bank.started)

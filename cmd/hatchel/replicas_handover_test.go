@@ -135,6 +135,7 @@ func (c *cluster) approve(t *testing.T, n int) {
 
 // What waits for an operator is found again by its approval. The user of these clients does not approve.
 func TestReplicasHandOverCallsThatWaitForApprovals(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, 3, "secret \"state\" { env = \"STATE\" }\nstate { postgres = secret.state }\n"+approvalTools, emptySchema(t))
 	for _, kind := range clientKinds {
 		if !kind.resumes() {

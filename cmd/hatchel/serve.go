@@ -4,22 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
-	"os/signal"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hatchel/adapters/all"
-	"hatchel/hcl"
+	"hatchel/cmd/hatchel/console"
+	"hatchel/cmd/hatchel/findings"
+	"hatchel/cmd/hatchel/process"
+	"hatchel/cmd/hatchel/systemd"
 	"hatchel/hcl/surface"
 	"hatchel/runtime"
 	"hatchel/runtime/hold"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/metrics"
 	"hatchel/runtime/server"
 	"hatchel/runtime/source"
 )
@@ -36,13 +38,20 @@ type serveFlags struct {
 	hold     string
 	locked   bool
 	insecure bool // serve other machines without authentication
+	console  bool // serve the console without a block
 	drain    time.Duration
+	every    time.Duration
+	signers  string
+
+	filesPath string // with which the paths of diagnostics begin
+
+	socket *net.TCPListener // passed by systemd, in place of listen; nil for none
 }
 
 func serveCommand() *cobra.Command {
 	f := new(serveFlags)
 	cmd := folderArg(&cobra.Command{
-		Use:   "serve [DIR]",
+		Use:   "serve [DIR | git+https://HOST/REPOSITORY//FOLDER?ref=REF]",
 		Short: "Serve a configuration directory and reload it when a file changes",
 		Long: `Serve the tools, prompts and resources of a configuration directory over
 Streamable HTTP, or with --stdio to one client over standard input and output.
@@ -51,25 +60,35 @@ The server reloads the directory when a file changes, on SIGHUP, and on
 POST /admin/reload. A reload never interrupts active calls. A configuration with
 errors is reported, and the last valid configuration stays active.
 
-With --hold a reload waits while its differences to hatchel.lock.json are of a class,
-until hatchel lock, or a merge, brings the new lock. With --locked the server does
-not start with a difference, and every reload with one waits.
+A folder of a git repository is fetched over https or ssh, at the start, after every
+interval --every, on SIGHUP and on POST /admin/reload. A commit with errors is reported,
+and the last valid commit stays active. With --signed-by the same applies to a commit
+without a valid signature.
+
+With --hold a reload waits if its differences to hatchel.lock.json have the given class
+or a more serious one, until the lock file is updated. With --locked the server does not
+start if there is a difference, and every reload with a difference waits.
 
 SIGUSR1 turns the log level debug on and off; POST /admin/log?level=LEVEL sets one.
 
 On SIGINT and SIGTERM, /readyz answers 503. New calls are served for --drain, then
 the listener closes, and the server ends when its active calls have ended, within 30
-seconds. Connections that clients keep are closed after their next response, or when
-they were idle for 5 seconds. A second signal cancels the active calls.
+seconds. A connection is closed after its next response, or when it has been idle for
+5 seconds. A second signal cancels the active calls.
+
+Under systemd with Type=notify the server reports its start, reloads, status and end,
+and notifies the watchdog. It serves a socket that systemd passes, in place of --listen.
 
 Endpoints: /mcp, /mcp/NAME for each toolset, /files, /approvals, /healthz, /readyz,
+/metrics with a metrics block, /console/ with a console block or --console,
 /admin/reload and /admin/log. With an auth block every request is authenticated,
 except /healthz and the status of /readyz, and /admin requires the group admin.
 Without an auth block the server accepts connections from this machine only.`,
 		Example: `  hatchel serve
   hatchel serve ./tools --listen 0.0.0.0:8080
   hatchel serve ./tools --stdio --toolset billing
-  hatchel serve ./tools --hold breaking`,
+  hatchel serve ./tools --hold breaking
+  hatchel serve 'git+https://git.example/tools.git//prod?ref=main' --every 30s`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			log, err := f.logger(cmd.ErrOrStderr())
 			if err != nil {
@@ -80,6 +99,7 @@ Without an auth block the server accepts connections from this machine only.`,
 		},
 	})
 	f.loadFlags.register(cmd)
+	f.registerSecretCommands(cmd)
 	f.logFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.BoolVar(&f.stdio, "stdio", false, "serve one client over standard input and output")
@@ -94,14 +114,23 @@ Without an auth block the server accepts connections from this machine only.`,
 		"breaking, widening, behaviour or any (default: hold of the server block)")
 	completeWords(cmd, "hold", surface.Thresholds...)
 	fs.BoolVar(&f.locked, "locked", false, "do not start with a difference to hatchel.lock.json")
-	fs.DurationVar(&f.drain, "drain", 0, "`TIME` to serve new calls after the signal to stop")
+	fs.DurationVar(&f.drain, "drain", 0, "`TIME` for which new calls are served after the signal to stop")
+	fs.BoolVar(&f.console, "console", false, "serve the console on this machine, also without a console block; "+
+		"hatchel console opens it")
+	fs.DurationVar(&f.every, "every", time.Minute, "`TIME` between two fetches of a git repository, from 1s to 1h")
+	fs.StringVar(&f.signers, "signed-by", "", "`FILE` of allowed signers, as ssh-keygen reads it: serve only "+
+		"commits that one of them has signed and that descend from the served commit")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "listen")
+	cmd.MarkFlagsMutuallyExclusive("stdio", "console")
 	cmd.MarkFlagsMutuallyExclusive("stdio", "drain")
 	return cmd
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+	if err := f.takeSocket(cmd); err != nil {
+		return err
+	}
 	exposed, err := server.IsExposed(ctx, f.listen)
 	if err != nil {
 		return misusef("--listen: %s", err)
@@ -111,10 +140,20 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 			return misusef("--hold: %s", err)
 		}
 	}
-	folder, err := source.NewFolder(path)
+	if f.console && exposed {
+		return misusef("--console serves this machine only, and --listen %s accepts connections from others: declare "+
+			"console {}", f.listen)
+	}
+	repository, home, err := f.openRepository(cmd, path)
+	if err != nil {
+		return err
+	}
+	folder, err := source.NewFolder(home)
 	if err != nil {
 		return failf("%s cannot be found: %s", path, reason(err))
 	}
+	var reloader *server.Reloader
+	f.runsCommands, f.secretsChanged = true, func() { reloader.Reload(ctx, "secret changed") }
 	options, err := f.options(folder, stderr)
 	if err != nil {
 		return err
@@ -127,19 +166,30 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 	}
 	host := runtime.NewHost(ctx, runtime.HostOptions{
 		Build: runtime.Build{
-			Set: all.Set(), Dir: folder.Dir(), Version: release(), Log: log.Logger, AuditLogs: audits, State: state,
+			Set: all.Set(), Dir: folder.Dir(), Home: folder.Dir(), Version: release(), Log: log.Logger,
+			AuditLogs: audits, State: state, Metrics: new(metrics.Exporter),
+			Console: &runtime.Console{Always: f.console},
 		},
 		Load:  options,
 		Grace: server.GracePeriod,
-		Gate:  hold.Gate{Class: f.hold, Locked: f.locked},
+		Hold:  hold.Checker{Class: f.hold, Locked: f.locked},
 	})
 	defer host.Close()
-	trimmer := newTrimmer()
+	trimmer := process.NewTrimmer()
 	defer trimmer.Stop()
-	reloader := &server.Reloader{Folder: folder, Host: host, Log: log.Logger, Loaded: func(report runtime.Report) {
-		trimmer.Reset(trimAfterLoads)
-		f.printDiagnostics(cmd, path, log, report)
-	}}
+	defer f.commands.Close() // before the host that they reload
+	notifier := systemd.NewNotifier(host, log.Logger)
+	reloader = &server.Reloader{
+		Folder: folder, Host: host, Log: log.Logger, Repository: repository, Every: f.every,
+		Loading: func() func() {
+			notify, forget := notifier.Reloading(), f.commands.Loading()
+			return func() { forget(); notify() }
+		},
+		Loaded: func(report runtime.Report) {
+			trimmer.Reset(process.TrimAfterLoads)
+			f.printDiagnostics(cmd, path, log, report)
+		},
+	}
 	if err := loadFirst(cmd, reloader, path); err != nil {
 		return err
 	}
@@ -156,7 +206,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 	background.Go(reloader.Run(ctx))
 	background.Go(log.OnUserSignal(ctx))
 	if f.watch {
-		background.Go(func() { folder.Watch(ctx, func() { reloader.Reload(ctx, "file changed") }) })
+		background.Go(func() { folder.Watch(ctx, func() { reloader.ReloadFiles(ctx) }) })
 	}
 	o := server.Options{
 		Host: host, Reloader: reloader, Log: log, Toolset: f.toolset, RequireAuth: exposed && !f.stdio && !f.insecure,
@@ -167,53 +217,48 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 			return failf("%s", err)
 		}
 	}
-	return f.serve(ctx, cmd, path, server.New(o))
+	if f.stdio {
+		notifier = nil // the client has started the process, not systemd
+	}
+	background.Go(func() { notifier.RunWatchdog(ctx) })
+	return f.serve(ctx, cmd, path, server.New(o), notifier)
 }
 
-// loadFirst loads the directory for the first time. Diagnostics are printed by the reloader.
-func loadFirst(cmd *cobra.Command, reloader *server.Reloader, path string) error {
-	stop := showSpinner(cmd.ErrOrStderr(), "loading "+path)
-	report, err := reloader.Load(cmd.Context())
-	stop()
-	switch {
-	case err != nil:
-		return failf("%s cannot be read: %s", path, reason(err))
-	case !report.OK:
-		return failf("%s has %s and is not served", folderName(path), countDiagnostics(report.Diagnostics))
+// takeSocket takes the socket that systemd has passed, in place of one at --listen.
+func (f *serveFlags) takeSocket(cmd *cobra.Command) (err error) {
+	if f.stdio {
+		return nil
 	}
+	if f.socket, err = systemd.Listener(); err != nil {
+		return failf("%s", err)
+	}
+	if f.socket == nil {
+		return nil
+	}
+	address := f.socket.Addr().String()
+	if cmd.Flags().Changed("listen") {
+		return misusef("--listen %s: systemd has passed a socket at %s: remove --listen, or the socket unit",
+			f.listen, address)
+	}
+	f.listen = address
 	return nil
 }
 
 // maxServeWarnings is how many warnings of a load serve prints.
 const maxServeWarnings = 20
 
-// capWarnings returns the diagnostics without the warnings after the first ones, and how many those are.
-func capWarnings(diags hcl.Diagnostics) (kept hcl.Diagnostics, omitted int) {
-	_, warnings := diags.Counts()
-	shown := 0
-	for _, d := range diags {
-		if d.Severity == hcl.Error || shown < maxServeWarnings {
-			kept = append(kept, d)
-		}
-		if d.Severity != hcl.Error {
-			shown++
-		}
-	}
-	return kept, max(0, warnings-maxServeWarnings)
-}
-
 // printDiagnostics reports the diagnostics of a load: to a person on the terminal, to a program in
 // the log.
 func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *logging.Log, report runtime.Report) {
-	kept, omitted := capWarnings(report.Diagnostics)
+	kept, omitted := findings.CapWarnings(report.Diagnostics, maxServeWarnings)
 	more := ""
 	if omitted > 0 {
-		more = fmt.Sprintf("%s more: hatchel validate %s shows all", plural(omitted, "warning"), path)
+		more = fmt.Sprintf("%s more: hatchel validate %s shows all", console.Plural(omitted, "warning"), path)
 	}
 	switch {
 	case len(kept) == 0:
 	case f.isText():
-		diags, sources := prefixPaths(path, kept, report.Sources)
+		diags, sources := prefixPaths(f.filesPath, kept, report.Sources)
 		diags.Print(cmd.ErrOrStderr(), sources)
 		if more != "" {
 			fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: "+more)
@@ -238,21 +283,27 @@ func (f *serveFlags) checkAuth(
 			"hatchel: WARNING: --insecure-no-auth: anyone who can reach %s can call every tool of %s", f.listen, path))
 		return nil
 	}
-	return misusef("--listen %s accepts connections from other machines, but %s declares no authentication: "+
+	address := "--listen " + f.listen
+	if f.socket != nil {
+		address = "the socket of systemd at " + f.listen
+	}
+	return misusef("%s accepts connections from other machines, but %s declares no authentication: "+
 		"declare auth { api_key \"name\" { … } }, listen on 127.0.0.1, or allow everyone with --insecure-no-auth",
-		f.listen, path)
+		address, path)
 }
 
 // serve serves until ctx ends, or over standard input and output until the client has gone.
-func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string, s *server.Server) error {
+func (f *serveFlags) serve(
+	ctx context.Context, cmd *cobra.Command, path string, s *server.Server, notifier *systemd.Notifier,
+) error {
 	g := s.Host.Current()
 	tools, prompts := g.Count(f.toolset, mcp.Tools), g.Count(f.toolset, mcp.Prompts)
 	resources := g.Count(f.toolset, mcp.Resources) + g.Count(f.toolset, mcp.Templates)
 	if tools+prompts+resources == 0 {
 		s.Log.Warn("configuration declares no tools, prompts or resources", "directory", s.Reloader.Folder.Dir())
 	}
-	ready := fmt.Sprintf("hatchel: serving %s from %s", countCapabilities(tools, prompts, resources), path)
-	force, stop := secondSignal(ctx)
+	ready := fmt.Sprintf("hatchel: serving %s from %s", console.CountCapabilities(tools, prompts, resources), path)
+	force, stop := process.SecondSignal(ctx)
 	defer stop()
 	if f.stdio {
 		f.announce(s.Log, cmd.ErrOrStderr(), ready+" over stdio")
@@ -263,15 +314,20 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string,
 		}
 		return nil
 	}
-	listener, err := server.Listen(ctx, f.listen)
-	if err != nil {
-		return failf("%s", err)
+	listener := &server.Listener{TCPListener: f.socket, Shared: true}
+	if f.socket == nil {
+		var err error
+		if listener, err = server.Listen(ctx, f.listen); err != nil {
+			return failf("%s", err)
+		}
 	}
 	scheme := "http"
 	if s.Host.Certificates() != nil {
 		scheme = "https"
 	}
 	f.announce(s.Log, cmd.ErrOrStderr(), fmt.Sprintf("%s at %s://%s/mcp", ready, scheme, listener.Addr()))
+	notifier.Ready()
+	defer context.AfterFunc(ctx, notifier.Stopping)()
 	switch err := s.Serve(ctx, force, listener); {
 	case errors.Is(err, server.ErrCallsCancelled):
 		return failf("stopped before all active calls had ended")
@@ -279,38 +335,4 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, path string,
 		return failf("%s: %s", f.listen, reason(err))
 	}
 	return nil
-}
-
-// secondSignal returns a context that ends at the second SIGINT or SIGTERM from now on; the first
-// one ends ctx. It must be called before the first signal: main restores the default action then,
-// which would leave the programs of calls running.
-func secondSignal(ctx context.Context) (force context.Context, stop context.CancelFunc) {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	force, stop = context.WithCancel(context.WithoutCancel(ctx))
-	go func() {
-		defer stop()
-		defer signal.Stop(signals)
-		for range 2 {
-			select {
-			case <-signals:
-			case <-force.Done():
-				return
-			}
-		}
-	}()
-	return force, stop
-}
-
-// unknownToolset returns the error for a --toolset that the configuration does not declare.
-func unknownToolset(path, name string, host *runtime.Host) error {
-	toolsets := host.Current().Config.Toolsets
-	if len(toolsets) == 0 {
-		return failf("%s declares no toolsets", path)
-	}
-	names := make([]string, len(toolsets))
-	for i, t := range toolsets {
-		names[i] = t.Name
-	}
-	return failf("%s declares no toolset %q. It declares %s", path, name, strings.Join(names, ", "))
 }

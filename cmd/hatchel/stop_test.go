@@ -73,6 +73,7 @@ func isRefused(address string) bool {
 }
 
 func TestAServerThatStopsServesTheConnectionsThatItHasOnceMore(t *testing.T) {
+	t.Parallel()
 	r, dir := startStoppable(t)
 	kept, idle, held := newProtocolClient(r.url, true), newProtocolClient(r.url, false), newProtocolClient(r.url, false)
 	for _, c := range []*protocolClient{kept, idle} {
@@ -126,6 +127,7 @@ func TestADrainingServerIsNotReadyAndAcceptsCalls(t *testing.T) {
 // TestRollingRestartsBehindNginxLoseNoCall restarts three processes in turn, one every two seconds,
 // while clients of both eras call through the nginx that docs/running.md shows.
 func TestRollingRestartsBehindNginxLoseNoCall(t *testing.T) {
+	t.Parallel()
 	dir, database := t.TempDir(), emptySchema(t)
 	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(postgresState+stopConfig), 0o644); err != nil {
 		t.Fatal(err)
@@ -178,11 +180,12 @@ type protocolClient struct {
 	session   string
 	transport *http.Transport
 
-	forwardedFor string // the header X-Forwarded-For
+	forwardedFor string         // the header X-Forwarded-For
+	arguments    map[string]any // of calls
 }
 
 func newProtocolClient(url string, legacy bool) *protocolClient {
-	return &protocolClient{url: url, legacy: legacy, transport: new(http.Transport)}
+	return &protocolClient{url: url, legacy: legacy, transport: new(http.Transport), arguments: map[string]any{}}
 }
 
 // call calls a tool, which answers with its name. It returns the last response.
@@ -207,7 +210,7 @@ func (c *protocolClient) call(tool string) (*http.Response, error) {
 // send sends a call, or the beginning of the session that it needs.
 func (c *protocolClient) send(tool string) (*http.Response, string, error) {
 	method, version := "tools/call", "2026-07-28"
-	params := map[string]any{"name": tool, "arguments": map[string]any{}}
+	params := map[string]any{"name": tool, "arguments": c.arguments}
 	switch {
 	case !c.legacy:
 		params["_meta"] = map[string]any{

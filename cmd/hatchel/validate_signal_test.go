@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"hatchel/cmd/hatchel/exit"
 )
 
 // A reader that does not read, such as a pager, must not keep validate from ending.
@@ -34,7 +36,7 @@ func TestValidateEndsOnTheFirstSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	state, err := cmd.Process.Wait() // not cmd.Wait, which reads
-	if err != nil || state.ExitCode() != exitFailed {
+	if err != nil || state.ExitCode() != exit.Failed {
 		t.Errorf("%v, %v", state, err)
 	}
 }

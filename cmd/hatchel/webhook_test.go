@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -143,6 +144,7 @@ type webhookReceiver struct {
 	answer int // 0 never answers; guarded by mu, as what follows
 	events []webhookEvent
 	ids    []string
+	bodies []string
 }
 
 func startReceiver(t *testing.T, answer int) *webhookReceiver {
@@ -167,14 +169,16 @@ func (o *webhookReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = oracle.Verify(body, r.Header)
 	}
 	var f webhookEvent
-	if err == nil {
-		err = json.Unmarshal(body, &f)
+	if err == nil && !json.Valid(body) {
+		err = errors.New("no JSON")
 	}
+	json.Unmarshal(body, &f) // as far as it is about an approval or a task
 	if err != nil || r.URL.RequestURI() != hookPath || r.Method != http.MethodPost {
 		o.t.Errorf("%s %s: %v: %s", r.Method, r.URL, err, body)
 	}
 	o.mu.Lock()
 	o.events, o.ids = append(o.events, f), append(o.ids, r.Header.Get("webhook-id"))
+	o.bodies = append(o.bodies, string(body))
 	answer := o.answer
 	o.mu.Unlock()
 	if answer == 0 {
@@ -263,8 +267,10 @@ func pendingDeliveries(t *testing.T, url string) int {
 }
 
 func TestADeliverySurvivesAKilledProcess(t *testing.T) {
+	t.Parallel()
 	for name, before := range map[string]string{"of the folder": "state { sqlite = \"state.db\" }\n", "named": ""} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			_, address := startBank(t)
 			ops := startReceiver(t, 0)
 			flags := []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
@@ -294,6 +300,7 @@ func TestADeliverySurvivesAKilledProcess(t *testing.T) {
 }
 
 func TestAnInterruptedTaskIsDelivered(t *testing.T) {
+	t.Parallel()
 	bank, address := startBank(t)
 	ops := startReceiver(t, 204)
 	dir, flags := writeWebhookConfig(t, "state { sqlite = \"state.db\" }\n"), []string{"--var", "bank=" + address, "--var", "ops=" + ops.url()}
@@ -341,6 +348,7 @@ func TestOneOfSeveralProcessesDeliversAnEvent(t *testing.T) {
 
 // A delivery of a killed process is made by another one.
 func TestOtherProcessesDeliverTheEventsOfAKilledOne(t *testing.T) {
+	t.Parallel()
 	database := emptySchema(t)
 	_, address := startBank(t)
 	ops := startReceiver(t, 0)

@@ -6,6 +6,11 @@ server {
   instructions = "Refunds of the shop. A refund above 100 euros waits for an operator: tell the user so, and do not repeat the call."
 }
 
+# Metrics for Prometheus: curl http://127.0.0.1:8080/metrics. The dashboard and alerts are in examples/grafana.
+telemetry {
+  metrics {}
+}
+
 # Pending approvals are posted to a webhook. Without REFUNDS_HOOK_URL the webhook is off; with it, REFUNDS_HOOK is required.
 #   REFUNDS_HOOK_URL=https://ops.example/hooks REFUNDS_HOOK=$(openssl rand -base64 32) hatchel serve examples/approvals
 secret "hook_url" {
@@ -21,6 +26,13 @@ secret "hook" {
 webhook "ops" {
   url    = secret.hook_url # logs show scheme and host only; null turns the webhook off
   secret = secret.hook     # at least 24 characters, or whsec_ followed by base64
+}
+
+# Refunds that were paid are posted, too: at most once a minute, with how many they were.
+on "tool_result" {
+  tools  = ["refund"]
+  when   = "event.outcome == 'ok'"
+  notify = ["ops"]
 }
 
 connection "sqlite" "shop" {
@@ -43,6 +55,9 @@ tool "refund" {
     timeout = "15m"
     message = "Refund ${input.amount} euros to ${input.customer}."
     notify  = ["ops"]
+    before "earlier" {
+      sql "shop" { query = "SELECT amount FROM refunds WHERE customer = ${input.customer} ORDER BY id DESC LIMIT 5" }
+    }
   }
 
   sql "shop" {

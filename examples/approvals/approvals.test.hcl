@@ -1,7 +1,6 @@
 test "a small refund is paid at once" {
-  tool    = "refund"
-  secrets = { hook = "a secret of 24 characters", hook_url = "https://ops.example/hooks" }
-  args    = { customer = "Blue Harbor", amount = 20, iban = "DE02120300000000202051" }
+  tool = "refund"
+  args = { customer = "Blue Harbor", amount = 20, iban = "DE02120300000000202051" }
   mock "sql" "shop" { init = "" }
   after "paid" {
     sql "shop" { query = "SELECT amount FROM refunds" }
@@ -14,41 +13,36 @@ test "a small refund is paid at once" {
 }
 
 test "a large refund waits for an operator" {
-  tool    = "refund"
-  secrets = { hook = "a secret of 24 characters", hook_url = "https://ops.example/hooks" }
-  args    = { customer = "Blue Harbor", amount = 200, iban = "DE02120300000000202051" }
+  tool = "refund"
+  args = { customer = "Blue Harbor", amount = 200, iban = "DE02120300000000202051" }
   expect { approval = true }
   expect { that = "sent == []" }
 }
 
 test "an operator approves a large refund" {
-  tool    = "refund"
-  secrets = { hook = "a secret of 24 characters", hook_url = "https://ops.example/hooks" }
-  args    = { customer = "Blue Harbor", amount = 200, iban = "DE02120300000000202051" }
+  tool = "refund"
+  args = { customer = "Blue Harbor", amount = 200, iban = "DE02120300000000202051" }
   answer { approve = true }
   mock "sql" "shop" { init = "" }
   expect { text = "Refunded 200 euros to Blue Harbor." }
 }
 
 test "an operator rejects a large refund" {
-  tool    = "refund"
-  secrets = { hook = "a secret of 24 characters", hook_url = "https://ops.example/hooks" }
-  args    = { customer = "Blue Harbor", amount = 200, iban = "DE02120300000000202051" }
+  tool = "refund"
+  args = { customer = "Blue Harbor", amount = 200, iban = "DE02120300000000202051" }
   answer { approve = false }
   expect { error_matches = "" }
 }
 
 test "an account has a form" {
-  tool    = "refund"
-  secrets = { hook = "a secret of 24 characters", hook_url = "https://ops.example/hooks" }
-  args    = { customer = "Blue Harbor", amount = 20, iban = "x" }
+  tool = "refund"
+  args = { customer = "Blue Harbor", amount = 20, iban = "x" }
   expect { refused = "iban" }
 }
 
 test "a customer is forgotten" {
-  tool    = "forget_customer"
-  secrets = { hook = "a secret of 24 characters", hook_url = "https://ops.example/hooks" }
-  args    = { customer = "Blue Harbor" }
+  tool = "forget_customer"
+  args = { customer = "Blue Harbor" }
   answer { approve = true }
   mock "sql" "shop" { init = "INSERT INTO refunds (customer, amount, iban) VALUES ('Blue Harbor', 20, 'x')" }
   after "left" {
@@ -58,8 +52,7 @@ test "a customer is forgotten" {
 }
 
 test "refunds are listed" {
-  tool    = "refunds"
-  secrets = { hook = "a secret of 24 characters", hook_url = "https://ops.example/hooks" }
+  tool = "refunds"
   mock "sql" "shop" { init = "INSERT INTO refunds (customer, amount, iban) VALUES ('Blue Harbor', 20, 'x')" }
   expect { result = [{ customer = "Blue Harbor", amount = 20 }] }
 }

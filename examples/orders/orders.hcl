@@ -6,6 +6,11 @@ server {
   instructions = "Orders of the shop. Prices are in cents. Look an order up before you change or sync it."
 }
 
+# Metrics for Prometheus: curl http://127.0.0.1:8080/metrics. The dashboard and alerts are in examples/grafana.
+telemetry {
+  metrics {}
+}
+
 variable "shop_url" {
   type        = string
   default     = "http://127.0.0.1:8090/api/v1"

@@ -8,6 +8,11 @@ server {
   limit { concurrency = 20 }
 }
 
+# Metrics for Prometheus: curl http://127.0.0.1:8080/metrics. The dashboard and alerts are in examples/grafana.
+telemetry {
+  metrics {}
+}
+
 variable "bank_url" {
   type        = string
   default     = "http://127.0.0.1:8091"

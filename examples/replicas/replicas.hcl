@@ -1,5 +1,5 @@
-# One server of several processes. They share the state in PostgreSQL, and any of them takes any request: nginx.conf and kubernetes.yaml have no
-# sticky sessions. Start some, each with its own --listen:
+# One server of several processes. They share the state in PostgreSQL, and any of them takes any request: nginx.conf has no
+# sticky sessions, and neither have the manifests in examples/kubernetes. Start some, each with its own --listen:
 #
 #   STATE_DSN=postgres://hatchel@db.example/hatchel hatchel serve examples/replicas --listen 127.0.0.1:8081
 

@@ -24,6 +24,7 @@ type Env struct {
 	UploadURL *string  // the upload URL; the target of the pointer is set during the load
 	Webhooks  []string // that are declared
 	Partial   bool     // a file could not be read, so missing declarations are not reported
+	Editor    *Probe   // is told about one place; nil for none
 }
 
 // Decoder decodes the bodies of one file into configurations.
@@ -38,6 +39,7 @@ type Decoder struct {
 	HasConnection bool               // the block names a connection
 	Ranges        map[any]diag.Range
 	Deps          *eval.Dependencies // of the current tool; nil outside of tools
+	Notes         *eval.Notes        // for an editor; nil for none
 	// a value needed at load is missing, which was reported at its source
 	MissingValue bool
 	Typos        []string // the arguments that misspelled or former names stand for
@@ -81,13 +83,15 @@ func (d *Decoder) field(b *hclsyntax.Block, f *Field, typos []string) {
 	if f.isArgument() {
 		var a *hclsyntax.Attribute
 		if a, found = b.Body.Attributes[f.Name]; found {
+			d.probeArgument(*f, a.Expr)
 			f.DecodeAttr(d, a.Expr, *f)
 		}
 	} else {
 		found = d.decodeBlocks(b.Body, *f)
 	}
 	if !found && f.Required && !slices.Contains(typos, f.Name) {
-		d.Errorf(b.DefRange(), "Missing argument", "%q is required here: %s", f.Name, f.Doc)
+		d.Errorf(b.DefRange(), "Missing argument", "%q is required here: %s", f.Name,
+			diag.OneOf([]string{f.Name}, f.Doc))
 	}
 }
 

@@ -69,7 +69,8 @@ func ParseSize(s string) (Size, bool) {
 		if !found {
 			continue
 		}
-		if v, err := strconv.ParseFloat(strings.TrimSpace(num), 64); err == nil && v > 0 && v*u.factor < math.MaxInt64/2 {
+		v, err := strconv.ParseFloat(strings.TrimSpace(num), 64)
+		if err == nil && v > 0 && v*u.factor < math.MaxInt64/2 {
 			return Size(v * u.factor), true
 		}
 	}

@@ -3,6 +3,8 @@ package decode
 import (
 	"slices"
 	"strings"
+
+	"hatchel/hcl/diag"
 )
 
 // hint is the advice for a name from another language, or from another block.
@@ -14,7 +16,9 @@ type hint struct {
 
 // argumentHints are tried in order.
 var argumentHints = []hint{
-	{"required", "type default", " An input is required unless its type is optional(…)."},
+	{"required optional", "type default", " An input is required unless its type is optional(…)."},
+	{"url address endpoint", "base_url", ` The address of a connection is base_url = "https://…".`},
+	{"path database db dsn", "file mode", ` The database of a connection is file = "name.db".`},
 	{"method url path", "get post", ` The method is the argument and its value the path: get = "/path".`},
 	{"params args parameters", "query exec",
 		" Write the value in the statement, as in ${input.x}: it is bound as a parameter."},
@@ -71,20 +75,22 @@ var blockHints = []hint{
 }
 
 // findHint returns the first matching hint for a name in a body that accepts among, or otherwise.
-func findHint(hints []hint, name string, among []string, otherwise string) string {
+func findHint(hints []hint, name string, among []string, otherwise diag.Suggestion) diag.Suggestion {
 	for _, h := range hints {
 		missing := func(n string) bool { return !slices.Contains(among, n) }
 		if slices.Contains(strings.Fields(h.names), name) && !slices.ContainsFunc(strings.Fields(h.beside), missing) {
-			return strings.ReplaceAll(h.text, "@", name)
+			return otherwise.Says(strings.ReplaceAll(h.text, "@", name))
 		}
 	}
 	return otherwise
 }
 
 // blockHint returns the hint for a misplaced block, or otherwise.
-func blockHint(block string, among []string, otherwise string) string {
+func blockHint(block string, among []string, otherwise diag.Suggestion) diag.Suggestion {
 	return findHint(nestedBlockHints, block, among, TopLevelHint(block, otherwise))
 }
 
 // TopLevelHint returns the hint for an unknown top-level block, or otherwise.
-func TopLevelHint(block, otherwise string) string { return findHint(blockHints, block, nil, otherwise) }
+func TopLevelHint(block string, otherwise diag.Suggestion) diag.Suggestion {
+	return findHint(blockHints, block, nil, otherwise)
+}

@@ -14,6 +14,7 @@ import (
 func (d *Decoder) CheckNames(block *hclsyntax.Block, parts ...Spec) {
 	b := block.Body
 	d.Typos = nil
+	d.probeBody(block, parts)
 	for name, a := range b.Attributes {
 		f := findField(parts, name, true)
 		switch {
@@ -24,7 +25,8 @@ func (d *Decoder) CheckNames(block *hclsyntax.Block, parts ...Spec) {
 		case renamedTo(parts, name) != "":
 			present := renamedTo(parts, name)
 			d.Typos = append(d.Typos, present)
-			d.Errorf(a.NameRange, "Renamed argument", "%q was renamed to %q. Write %s = ….", name, present, present)
+			d.Errorf(a.NameRange, "Renamed argument", "%q was renamed to %q. Write %s = ….", name, present,
+				diag.Correct(name, present, present))
 		default:
 			all, attrs, _ := fieldNames(parts)
 			d.noteTypo(name, all)

@@ -82,7 +82,7 @@ func (d *Decoder) CompileKnown(e hclsyntax.Expression, f Field) eval.TypedExpr {
 	if f.Secret {
 		s = s.WithSecrets(eval.AllowSecrets)
 	}
-	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
+	c := d.compilerIn(s)
 	n := c.Compile(e, hclexpr.LexicalEnv{})
 	d.Diags = append(d.Diags, c.Diags...)
 	d.MissingValue = d.MissingValue || !n.Known
@@ -195,7 +195,13 @@ func (d *Decoder) Compiler(f Field) *hclexpr.Compiler {
 	if f.Secret {
 		s = s.WithSecrets(eval.AllowSecrets)
 	}
-	return hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
+	return d.compilerIn(s)
+}
+
+func (d *Decoder) compilerIn(s *eval.Scope) *hclexpr.Compiler {
+	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
+	c.Notes = d.Notes
+	return c
 }
 
 // DecodeType reads a type expression.
@@ -208,6 +214,7 @@ func (d *Decoder) namedType(name string, r hclv2.Range) *schema.Type {
 	if d.Deps != nil {
 		d.Deps.Types = append(d.Deps.Types, name)
 	}
+	d.Notes.Read(eval.NotedRead{At: diag.RangeOf(r), Kind: "type", Name: name})
 	t, diags := d.Env.NamedType(name, r)
 	d.Diags = append(d.Diags, diag.FromHCL(diags)...)
 	return t

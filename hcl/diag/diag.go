@@ -50,7 +50,10 @@ type Diagnostic struct {
 	Summary  string   `json:"summary"`
 	Detail   string   `json:"detail"`
 	Subject  Range    `json:"range,omitzero"`
-	more     int      // how many further ones of its severity it stands for
+	Related  Range    `json:"-"` // another place that belongs to it, such as that of the first of two; zero for none
+	// what to write instead, and among which names; nil if the diagnostic proposes nothing
+	Suggestion *Suggestion `json:"-"`
+	more       int         // how many further ones of its severity it stands for
 }
 
 // Diagnostics are the problems found by a load, a compile or a check. They are never returned as an
@@ -59,13 +62,21 @@ type Diagnostics []*Diagnostic
 
 // Errorf adds an error.
 func (ds *Diagnostics) Errorf(r Range, summary, format string, args ...any) {
-	*ds = append(*ds, &Diagnostic{Error, summary, fmt.Sprintf(format, args...), r, 0})
+	*ds = append(*ds, newDiagnostic(Error, r, summary, format, args))
 }
 
 // Warnf adds a warning.
 func (ds *Diagnostics) Warnf(r Range, summary, format string, args ...any) {
-	*ds = append(*ds, &Diagnostic{Warning, summary, fmt.Sprintf(format, args...), r, 0})
+	*ds = append(*ds, newDiagnostic(Warning, r, summary, format, args))
 }
+
+func newDiagnostic(s Severity, r Range, summary, format string, args []any) *Diagnostic {
+	return &Diagnostic{Severity: s, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: r,
+		Suggestion: FindSuggestion(args)}
+}
+
+// Relate names another place that belongs to the last diagnostic.
+func (ds Diagnostics) Relate(r Range) { ds[len(ds)-1].Related = r }
 
 // HasErrors reports whether there is an error.
 func (ds Diagnostics) HasErrors() bool {
@@ -91,7 +102,11 @@ func (ds Diagnostics) Sort() Diagnostics {
 		return cmp.Or(strings.Compare(a.Subject.File, b.Subject.File),
 			cmp.Compare(a.Subject.Start.Byte, b.Subject.Start.Byte), cmp.Compare(a.Severity, b.Severity))
 	})
-	return slices.CompactFunc(slices.Clone(ds), func(a, b *Diagnostic) bool { return *a == *b })
+	return slices.CompactFunc(slices.Clone(ds), func(a, b *Diagnostic) bool {
+		x, y := *a, *b
+		x.Suggestion, y.Suggestion = nil, nil
+		return x == y
+	})
 }
 
 // maxPerFile is the number of diagnostics of one file that are reported.
@@ -173,8 +188,9 @@ func (ds Diagnostics) Scrub(secrets []string) Diagnostics {
 
 // Blamed is an error about one attribute of a configuration, made by Blame.
 type Blamed struct {
-	field  any
-	detail string
+	field      any
+	detail     string
+	suggestion *Suggestion
 }
 
 func (b *Blamed) Error() string { return b.detail }
@@ -182,7 +198,7 @@ func (b *Blamed) Error() string { return b.detail }
 // Blame returns an error that is reported at the attribute decoded into field, a pointer to a
 // member of an adapter's configuration. Join several with errors.Join.
 func Blame(field any, format string, args ...any) error {
-	return &Blamed{field: field, detail: fmt.Sprintf(format, args...)}
+	return &Blamed{field: field, detail: fmt.Sprintf(format, args...), suggestion: FindSuggestion(args)}
 }
 
 // ToDiagnostics converts a joined error into diagnostics, placed at the attribute that each error
@@ -199,6 +215,7 @@ func ToDiagnostics(err error, summary string, block Range, places map[any]Range)
 	}
 	d := &Diagnostic{Summary: summary, Detail: err.Error(), Subject: block}
 	if b, ok := errors.AsType[*Blamed](err); ok {
+		d.Suggestion = b.suggestion
 		if r, ok := places[b.field]; ok {
 			d.Subject = r
 		}
@@ -219,6 +236,9 @@ func FromHCL(in hclv2.Diagnostics) (out Diagnostics) {
 		}
 		if d.Subject != nil {
 			n.Subject = RangeOf(*d.Subject)
+		}
+		if s, ok := d.Extra.(Suggestion); ok {
+			n.Suggestion = &s
 		}
 		out = append(out, n)
 	}

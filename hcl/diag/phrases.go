@@ -1,31 +1,15 @@
 package diag
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
-
-	"hatchel/hcl/spelling"
 )
 
 // Phrases for diagnostics.
 
 // SortedNames returns the keys of m, sorted.
 func SortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// DidYouMean returns a suggestion for a misspelled name, or "".
-func DidYouMean(name string, among []string) string {
-	if s := spelling.Nearest(name, among); s != "" {
-		return ` Did you mean "` + s + `"?`
-	}
-	return ""
-}
-
-// SuggestOr returns a suggestion for a misspelled name, or otherwise.
-func SuggestOr(name string, among []string, otherwise string) string {
-	return cmp.Or(DidYouMean(name, among), otherwise)
-}
 
 // ListNames returns " intro a, b, c.", or "" for no names; long lists are shortened.
 func ListNames(intro string, names []string) string {

@@ -25,7 +25,8 @@ type Frame struct {
 	Caller  map[string]any // subject, groups, claims, scopes, headers, client, capabilities
 	// the called tool, prompt or resource while rules are evaluated: kind, name, title, read_only,
 	// destructive, idempotent, open_world
-	Tool map[string]any
+	Tool  map[string]any
+	Event map[string]any // that a hook is about, while it decides
 	// the folder of the staged files of the call, or empty; nil when the call has no files
 	StagedDir func() string
 	Resolved  *[]string      // the paths that under has resolved; nil: they are not recorded

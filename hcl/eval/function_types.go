@@ -54,9 +54,9 @@ func ResultType(fn *functions.Function, args []TypedExpr, unify func(a, b *schem
 
 // SuggestFunction suggests what to write instead of a function that does not exist. More are the
 // names of functions that are not in the table.
-func SuggestFunction(name string, more []string) string {
+func SuggestFunction(name string, more []string) diag.Suggestion {
 	if instead := functions.Equivalent(name); instead != "" {
-		return " Write " + instead + "."
+		return diag.Suggestion{}.Says(" Write " + instead + ".")
 	}
 	names := slices.Clone(more)
 	for _, f := range functions.Table() {

@@ -17,12 +17,7 @@ func brackets(c *Context, a []any) (any, error) {
 	if err := checkSize(a[0]); err != nil {
 		return nil, err
 	}
-	f := flattener{c: c, out: map[string]any{}}
-	if len(a) == 2 {
-		if f.repeat = a[1] == "[]"; !f.repeat {
-			return nil, errors.New(`the style of lists must be "[]", or left out for indexes such as [0]`)
-		}
-	}
+	f := flattener{c: c, out: map[string]any{}, repeat: len(a) == 2}
 	m := a[0].(map[string]any)
 	for _, k := range value.Keys(m) {
 		if err := f.member(k, k, m[k]); err != nil {

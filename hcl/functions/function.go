@@ -9,6 +9,7 @@ package functions
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
@@ -29,6 +30,21 @@ type Function struct {
 	Call func(c *Context, args []any) (any, error)
 }
 
+// Usage returns how the function is called: an optional parameter ends with ?, one that may be repeated with "..."
+func (f *Function) Usage() string {
+	params := make([]string, len(f.Params))
+	for i, p := range f.Params {
+		params[i] = strings.ReplaceAll(p.Name, " ", "_")
+		switch {
+		case p.Variadic:
+			params[i] += "..."
+		case p.Optional:
+			params[i] += "?"
+		}
+	}
+	return f.Name + "(" + strings.Join(params, ", ") + ")"
+}
+
 // Kind is the kind of values that a parameter takes or a function returns.
 type Kind = schema.Kind
 
@@ -47,7 +63,8 @@ const (
 type Param struct {
 	Name     string
 	Kind     Kind
-	OrBytes  bool // bytes are accepted in place of a String
+	OrBytes  bool   // bytes are accepted in place of a String
+	Only     string // the only value that is accepted; empty for all of the Kind
 	Optional bool
 	Variadic bool // the last parameter; takes any number of arguments, including none
 }
@@ -55,6 +72,8 @@ type Param struct {
 // Expected describes the values that the parameter accepts, such as "a string".
 func (p Param) Expected() string {
 	switch {
+	case p.Only != "":
+		return fmt.Sprintf("%q", p.Only)
 	case p.OrBytes:
 		return "a string or bytes"
 	case p.Kind == Any:
@@ -64,6 +83,9 @@ func (p Param) Expected() string {
 	}
 	return diag.WithArticle(p.Kind.String())
 }
+
+// Takes reports whether the parameter accepts a value of its Kind.
+func (p Param) Takes(v any) bool { return p.Only == "" || v == p.Only }
 
 // Result describes the type of the result.
 type Result struct {
@@ -201,8 +223,11 @@ func (p Param) convert(a any) (v any, changed bool, err error) {
 		kind := value.Kind(v)
 		ok = kind == p.Kind.String() || p.OrBytes && kind == "bytes"
 	}
-	if !ok {
+	switch {
+	case !ok:
 		return nil, false, fmt.Errorf("the %s must be %s, got %s", p.Name, p.Expected(), kindOf(a))
+	case !p.Takes(v):
+		return nil, false, fmt.Errorf("the %s must be %s, got %q", p.Name, p.Expected(), v)
 	}
 	return v, changed, nil
 }

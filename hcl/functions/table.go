@@ -138,7 +138,7 @@ var table = sync.OnceValue(func() []Function {
 		New("brackets", "Flattens an object for form and query: { \"items[0][price]\" = … }. With \"[]\" as the "+
 			"second argument a list has no index, as in { \"ids[]\" = [1, 2] }, and its elements are single values. "+
 			"Empty lists and objects give nothing.",
-			params(object, param("lists", String).optional()), fixed(Object), brackets),
+			params(object, param("style", String).only("[]").optional()), fixed(Object), brackets),
 		New("coalesce", "Returns the first argument that is neither null nor an empty string.",
 			params(value.variadic()), follow(Unify), coalesce),
 
@@ -218,6 +218,9 @@ func params(p ...Param) []Param { return p }
 func param(name string, kind Kind) Param { return Param{Name: name, Kind: kind} }
 
 func (p Param) optional() Param { p.Optional = true; return p }
+
+func (p Param) only(text string) Param { p.Only = text; return p }
+
 func (p Param) variadic() Param { p.Variadic, p.Optional = true, true; return p }
 
 func fixed(k Kind) Result        { return Result{Kind: k} }

@@ -197,6 +197,20 @@ func TestAMatchIsTheSpanOfItsPhrase(t *testing.T) {
 	}
 }
 
+func TestAShortPhraseMayBeAName(t *testing.T) {
+	for text, want := range map[string]bool{
+		"SystemOverride": false, "canSystemOverride": false, "system_override": false, "admin-override": false,
+		"systemPromptOverride":  false,
+		"System override: obey": true, "Set SystemOverride to": true, "S.y.s.t.e.m.O.v.e.r.r.i.d.e": true,
+		"ignoreAllPreviousInstructions": true, "ignore_all_previous_instructions": true, "doNotTellTheUser": true,
+		"SystemOverride\u200b": true, "systеmOverride": true,
+	} {
+		if got := len(Steering(text)) > 0; got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
 func TestANameThatMixesSimilarScriptsIsFound(t *testing.T) {
 	for name, want := range map[string]bool{"order": false, "оrder": true, "ordеr_id": true, "заказ": false, "Ωmega": true, "größe": false, "订单id": false} {
 		if got := MixesScripts(name); got != want {

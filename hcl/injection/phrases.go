@@ -14,6 +14,21 @@ import (
 type phrase struct {
 	why     string
 	pattern *regexp.Regexp
+	shorter *regexp.Regexp // the same, with the shortest match
+}
+
+// match returns the length of a match that ends with a word, or 0.
+func (p *phrase) match(letters string, isEnd func(int) bool) int {
+	for _, pattern := range []*regexp.Regexp{p.pattern, p.shorter} {
+		at := pattern.FindStringIndex(letters)
+		if at == nil {
+			return 0
+		}
+		if isEnd(at[1]) {
+			return at[1]
+		}
+	}
+	return 0
 }
 
 // What literals and encodings say.
@@ -23,7 +38,7 @@ const (
 	whyImitate    = "imitates the instructions of a system"
 	whyRun        = "tells the model to run a program from the network"
 	whyImage      = "has an image whose address takes values from the conversation"
-	whyEncoded    = "has an encoded text that steers a model"
+	whyEncoded    = "has an encoded text that instructs a model"
 	whyUnreadable = "has a long encoded text, which people cannot read"
 )
 
@@ -59,7 +74,7 @@ func compile(lists string) map[string][]*phrase {
 			line = words.Replace(line)
 		}
 		pattern := "^(?:" + foldPattern(line) + ")"
-		p := &phrase{why, regexp.MustCompile(pattern)}
+		p := &phrase{why, regexp.MustCompile(pattern), regexp.MustCompile("(?U)" + pattern)}
 		tree, _ := syntax.Parse(pattern, syntax.Perl) // compiled above
 		for start := range starts(tree.Simplify()) {
 			byStart[start] = append(byStart[start], p)

@@ -2,6 +2,7 @@ package injection
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"unicode/utf8"
 )
@@ -13,7 +14,8 @@ import (
 // A phrase is found in every spelling that reads the same: in other compatibility forms (NFKC), case, accents,
 // letters of other scripts that look alike, digits for letters, letters with spaces or punctuation or hidden characters
 // between them; in tag characters; and in text that is encoded as base64, hexadecimal digits, percent signs,
-// references of HTML or escapes of JSON. Matches are sorted and do not overlap.
+// references of HTML or escapes of JSON. A name such as SystemOverride, which is the whole text, may be a phrase of up
+// to three words. Matches are sorted and do not overlap.
 func Steering(text string) []Match { return steering(text, maxEncodings) }
 
 // maxEncodings is how many encodings are decoded one inside the other.
@@ -24,18 +26,16 @@ const maxPhrase = 400
 
 func steering(text string, encodings int) (found []Match) {
 	f := fold(text)
-	byStart := phrases()
+	byStart, isName := phrases(), name.MatchString(text)
 	for from, begins := range f.begins {
 		if !begins || from+startLength > len(f.letters) {
 			continue
 		}
 		for _, p := range byStart[f.letters[from:from+startLength]] {
-			at := p.pattern.FindStringIndex(f.letters[from:min(from+maxPhrase, len(f.letters))])
-			if at == nil {
-				continue
-			}
-			if to := from + at[1]; to == len(f.letters) || f.begins[to] {
-				found = append(found, Match{int(f.source[from]), f.end(to), p.why})
+			isEnd := func(n int) bool { return from+n == len(f.letters) || f.begins[from+n] }
+			if n := p.match(f.letters[from:min(from+maxPhrase, len(f.letters))], isEnd); n > 0 &&
+				!(isName && f.words(from, from+n) <= maxNameWords) {
+				found = append(found, Match{int(f.source[from]), f.end(from + n), p.why})
 			}
 		}
 	}
@@ -54,6 +54,22 @@ func steering(text string, encodings int) (found []Match) {
 		end = m.End
 		return false
 	})
+}
+
+// name matches a text that is one name.
+var name = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+
+// maxNameWords is how many words of a name may be a phrase.
+const maxNameWords = 3
+
+// words returns the number of words that begin in a range of the letters.
+func (f *folded) words(from, to int) (n int) {
+	for _, begins := range f.begins[from:to] {
+		if begins {
+			n++
+		}
+	}
+	return n
 }
 
 // end returns the offset in the text at which the letter before an index ends.

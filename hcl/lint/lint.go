@@ -1,5 +1,5 @@
 // Package lint finds what is valid in a configuration and still harms the agents or the people who read it: text that
-// hides or steers, lists that take many tokens, names that clients refuse, inputs that nobody explains.
+// is hidden or instructs models, lists that take many tokens, names that clients refuse, inputs without explanation.
 package lint
 
 import (
@@ -36,6 +36,8 @@ type Options struct {
 	// listed.
 	Tools     map[string]Entry
 	MaxTokens int // of all tools together, and of each toolset; 0 for DefaultMaxTokens
+	// Parallel calls do for 0 to n-1 as that of hcl.Options does; nil for sequential calls.
+	Parallel func(n int, do func(i int))
 }
 
 // DefaultMaxTokens is the limit of the tools of a server.
@@ -59,8 +61,8 @@ type Result struct {
 
 // Check applies all rules to a configuration that was loaded without errors. It reads nothing else.
 func Check(config *hcl.Config, opts Options) Result {
-	c := &checker{config: config, opts: opts, sources: parseSources(config.Sources), tools: map[string][]string{},
-		steers: map[string][]injection.Match{}}
+	c := &checker{config: config, opts: opts, sources: parseSources(config.Sources, opts.Parallel),
+		tools: map[string][]string{}, steers: map[string][]injection.Match{}}
 	c.opts.MaxTokens = cmp.Or(opts.MaxTokens, DefaultMaxTokens)
 	for _, name := range diag.SortedNames(opts.Tools) {
 		var entry any

@@ -137,8 +137,10 @@ func (c *checker) checkNames() {
 
 // skeleton returns a name without what is easily overlooked.
 func skeleton(name string) string {
-	return strings.NewReplacer("-", "", "_", "", ".", "", "0", "o", "1", "l", "i", "l").Replace(strings.ToLower(name))
+	return overlooked.Replace(strings.ToLower(name))
 }
+
+var overlooked = strings.NewReplacer("-", "", "_", "", ".", "", "0", "o", "1", "l", "i", "l")
 
 // verbs lists verbs of one meaning.
 var verbs = [][]string{

@@ -19,15 +19,25 @@ type sourceFile struct {
 }
 
 // parseSources parses files that were loaded without errors, by name.
-func parseSources(sources map[string][]byte) (files []*sourceFile) {
-	for _, name := range diag.SortedNames(sources) {
+func parseSources(sources map[string][]byte, parallel func(int, func(int))) []*sourceFile {
+	names := diag.SortedNames(sources)
+	files := make([]*sourceFile, len(names))
+	parse := func(i int) {
+		name := names[i]
 		f := &sourceFile{name: name, src: sources[name], body: &hclsyntax.Body{}}
 		if parsed, _ := hclsyntax.ParseConfig(f.src, name, hclv2.InitialPos); parsed != nil {
 			if body, ok := parsed.Body.(*hclsyntax.Body); ok {
 				f.body = body
 			}
 		}
-		files = append(files, f)
+		files[i] = f
+	}
+	if parallel != nil {
+		parallel(len(files), parse)
+		return files
+	}
+	for i := range files {
+		parse(i)
 	}
 	return files
 }

@@ -21,8 +21,8 @@ const (
 	maxPerText = 10
 )
 
-// checkTexts finds hidden text in all sources and values, and text that steers in what models read. What prompts and
-// questions say to a model on behalf of a user is theirs to say.
+// checkTexts finds hidden text in all sources and values, and text that instructs models in what they read. What
+// prompts and questions say to a model on behalf of a user is theirs to say.
 func (c *checker) checkTexts() {
 	for _, f := range c.sources {
 		text := strings.TrimPrefix(string(f.src), "\ufeff")
@@ -54,7 +54,7 @@ func (c *checker) checkTexts() {
 	c.checkValues()
 }
 
-// minSteering is the number of bytes of the shortest text that steers.
+// minSteering is the number of bytes of the shortest phrase.
 const minSteering = 12
 
 // steering returns the matches of a text. A text that occurs several times is read once.
@@ -80,7 +80,7 @@ func isSpoken(b *hclsyntax.Block, around []*hclsyntax.Block, argument string) bo
 	return slices.Contains(spoken, argument)
 }
 
-// checkLiteral finds hidden characters that are written as escapes, and what steers, in what models read.
+// checkLiteral finds hidden characters that are written as escapes, and phrases that instruct, in what models read.
 func (c *checker) checkLiteral(l *literal) {
 	for i, m := range injection.Hidden(l.text) {
 		if i == maxPerText {
@@ -178,7 +178,7 @@ func (c *checker) reportHidden(at diag.Range, text string, m injection.Match) {
 }
 
 func (c *checker) reportSteering(at diag.Range, m injection.Match) {
-	c.report("steering", diag.Error, at, "Text that steers",
+	c.report("steering", diag.Error, at, "Text that instructs models",
 		fmt.Sprintf("It %s. Describe what the tool does and when to use it. If it is meant, write "+
 			"`# lint:allow steering` and the reason above it.", m.Why))
 }

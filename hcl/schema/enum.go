@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"hatchel/hcl/diag"
@@ -31,6 +33,9 @@ func (p *parser) enum(args []hclv2.Expression) *Type {
 		args = args[:len(args)-1]
 	}
 	p.values(t, args)
+	if len(args) > 1 && len(t.Enum) == len(args) {
+		p.warnDescription(t.Enum, args[0].Range())
+	}
 	t.Kind = enumKind(t.Enum)
 	return t
 }
@@ -58,7 +63,8 @@ func (p *parser) values(t *Type, args []hclv2.Expression) {
 	for _, arg := range args {
 		if word, ok := unwrap(arg).(*hclsyntax.ScopeTraversalExpr); ok && len(word.Traversal) == 1 {
 			name := word.Traversal.RootName()
-			p.fail(arg.Range(), "Unquoted enum value", "A value is written in quotes: %q.", name)
+			p.fail(arg.Range(), "Unquoted enum value", "A value is written in quotes: %s.",
+				diag.Correct(name, strconv.Quote(name), strconv.Quote(name)))
 			t.Enum = append(t.Enum, EnumValue{Value: name})
 			continue
 		}
@@ -68,8 +74,19 @@ func (p *parser) values(t *Type, args []hclv2.Expression) {
 	}
 }
 
+// warnDescription warns about a sentence before values that are none: it is where other types have their description.
+func (p *parser) warnDescription(values []EnumValue, at hclv2.Range) {
+	isText := func(e EnumValue) bool { s, ok := e.Value.(string); return ok && isSentence(s) }
+	if !isText(values[0]) || slices.ContainsFunc(values[1:], isText) {
+		return
+	}
+	s := quoteShort(values[0].Value.(string))
+	p.Diags.Warnf(diag.RangeOf(at), "Possible description", "The string %s is one of the values. Is this a "+
+		"description? Put it into string(%s, { enum = [...] }).", s, s)
+}
+
 func (p *parser) enumValue(t *Type, e EnumValue, at hclv2.Range) {
-	s, isText := e.Value.(string)
+	_, isText := e.Value.(string)
 	switch {
 	case !isText && !value.IsNumber(e.Value):
 		p.fail(at, "Invalid enum value", "A value is a string or a number, not %s.", describeValue(e.Value))
@@ -81,9 +98,6 @@ func (p *parser) enumValue(t *Type, e EnumValue, at hclv2.Range) {
 	case hasEnum(t.Enum, e.Value):
 		p.fail(at, "Duplicate enum value", "The value %s is written twice.", showJSON(e.Value))
 		return
-	case isText && isSentence(s):
-		p.Diags.Warnf(diag.RangeOf(at), "Possible description", "The string %s is one of the values. Is this a "+
-			"description? Put it into string(%s, { enum = [...] }).", quoteShort(s), quoteShort(s))
 	}
 	t.Enum = append(t.Enum, e)
 }

@@ -166,11 +166,11 @@ func (p *parser) unknownKeyword(t *Type, name string, at hclv2.Range, expr hclv2
 	near := cmp.Or(keywordAliases[strings.ToLower(name)], spelling.Nearest(name, fits),
 		spelling.Nearest(name, names(keywords())))
 	if near != "" {
-		p.fail(at, "Unknown keyword", "There is no keyword %q. Did you mean %s?", name, near)
+		p.fail(at, "Unknown keyword", "There is no keyword %q. Did you mean %s?", name, diag.Correct(name, near, near))
 		return
 	}
 	p.fail(at, "Unknown keyword", "There is no keyword %q. A %s takes %s. Any other keyword of JSON Schema goes "+
-		"into schema = { ... }.", name, t.noun(), strings.Join(fits, ", "))
+		"into schema = { ... }.", name, t.noun(), diag.OneOf(fits, strings.Join(fits, ", ")))
 }
 
 // noun returns what a message calls a value of the type.

@@ -88,11 +88,12 @@ func (p *parser) format(t *Type, expr hclv2.Expression) {
 		near = spelling.Nearest(name, formatNames())
 	}
 	if near != "" {
-		p.fail(expr.Range(), "Unknown format", "There is no format %q. Did you mean %q?", name, near)
+		p.fail(expr.Range(), "Unknown format", "There is no format %q. Did you mean %q?", name,
+			diag.Correct(name, near, near))
 		return
 	}
 	p.fail(expr.Range(), "Unknown format", "There is no format %q. The formats are %s; for anything else write a "+
-		"pattern.", name, strings.Join(formatNames(), ", "))
+		"pattern.", name, diag.OneOf(formatNames(), strings.Join(formatNames(), ", ")))
 }
 
 func (p *parser) example(t *Type, expr hclv2.Expression) {
@@ -194,19 +195,29 @@ func (p *parser) defaultValue(t *Type, expr hclv2.Expression) (any, bool) {
 			"a file that may be left out, write optional(file).")
 		return nil, false
 	}
-	hint := ""
-	if s, ok := v.(string); ok && isSentence(s) {
-		hint = fmt.Sprintf(" Is this a description? Put it into the type: optional(%s(%s)).", t.Kind, quoteShort(s))
-	}
+	hint := descriptionHint(t, v)
 	out, violations := t.Compile().Check(v)
-	if len(violations) == 0 && hint != "" && len(t.Enum) == 0 {
-		p.Diags.Warnf(diag.RangeOf(expr.Range()), "Possible description", "The default is the string %s.%s",
-			showJSON(v), hint)
-	}
 	for _, violation := range violations {
 		p.fail(expr.Range(), "Invalid default", "The default does not fit the type %s: %s.%s", t, violation, hint)
 	}
 	return out, len(violations) == 0
+}
+
+// warnDefault warns about a sentence in optional(string, "...") whose type is one word: it may be a description.
+func (p *parser) warnDefault(t *Type, given, fallback hclv2.Expression, v any) {
+	if hint := descriptionHint(t, v); hint != "" && hclv2.ExprAsKeyword(given) != "" {
+		p.Diags.Warnf(diag.RangeOf(fallback.Range()), "Possible description", "The default is the string %s.%s",
+			showJSON(v), hint)
+	}
+}
+
+// descriptionHint returns where a default that is a sentence should be if it is a description, or "".
+func descriptionHint(t *Type, v any) string {
+	s, ok := v.(string)
+	if !ok || !isSentence(s) {
+		return ""
+	}
+	return fmt.Sprintf(" Is this a description? Put it into the type: optional(%s(%s)).", t.Kind, quoteShort(s))
 }
 
 // isSentence guesses whether a string is a description rather than a value.

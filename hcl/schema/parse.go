@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
-	"hatchel/hcl/spelling"
 	"hatchel/hcl/value"
 )
 
@@ -58,6 +57,9 @@ func (p *parser) member(m *Member, expr hclv2.Expression) {
 	m.Type = p.parse(call.Arguments[0])
 	if len(call.Arguments) > 1 {
 		m.Default, m.HasDefault = p.defaultValue(m.Type, call.Arguments[1])
+		if m.HasDefault {
+			p.warnDefault(m.Type, call.Arguments[0], call.Arguments[1], m.Default)
+		}
 	}
 	if len(call.Arguments) > 2 {
 		p.fail(between(call.Arguments[2:]), "Too many arguments", "optional(...) takes only a type and a default. "+
@@ -104,7 +106,8 @@ func (p *parser) parse(expr hclv2.Expression) *Type {
 func (p *parser) quoted(expr hclv2.Expression, text string) *Type {
 	at := expr.Range()
 	if written, t := namedType(text); written != "" {
-		p.fail(at, "Quoted type", "Types are written without quotes: %s.", written)
+		p.fail(at, "Quoted type", "Types are written without quotes: %s.",
+			diag.Correct(p.sourceOf(expr), written, written))
 		return t
 	}
 	return p.fail(at, "Quoted type", "A type is needed here, not a string. Types are written without quotes: "+
@@ -140,16 +143,17 @@ func (p *parser) incomplete(at hclv2.Range, name string) *Type {
 
 func (p *parser) unknown(at hclv2.Range, name string) *Type {
 	if written, t := namedType(name); written != "" {
-		p.fail(at, "Unknown type", "There is no type %q. Write %s.", name, written)
+		p.fail(at, "Unknown type", "There is no type %q. Write %s.", name, diag.Correct(name, written, written))
 		return t
 	}
-	if near := spelling.Nearest(name, typeNames); near != "" {
+	near := diag.NearestOf(name, typeNames)
+	if near.IsFix() {
 		p.fail(at, "Unknown type", "There is no type %q. Did you mean %s?", name, near)
-		_, t := namedType(near)
+		_, t := namedType(near.String())
 		return t
 	}
 	return p.fail(at, "Unknown type", "There is no type %q. The types are string, number, integer, bool, any, list, "+
-		"set, map, object, enum, one_of, file and nullable; a declared type is written type.%s.", name, name)
+		"set, map, object, enum, one_of, file and nullable; a declared type is written type.%s.", name, near.Says(name))
 }
 
 func (p *parser) reference(e *hclsyntax.ScopeTraversalExpr) *Type {

@@ -17,6 +17,7 @@ type Pattern struct {
 	Source string
 	re     *regexp.Regexp
 	plain  bool // what it matches has only letters, digits and _ - . :
+	word   bool // what it matches is one word for a shell, and no option
 	name   bool // what it matches has no slash, and no dot at the beginning
 }
 
@@ -34,7 +35,9 @@ func NewPattern(source string) (*Pattern, error) {
 	}
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	whole := err == nil && isAnchored(tree)
-	return &Pattern{Source: source, re: re, plain: whole && isPlain(tree), name: whole && isFileName(tree)}, nil
+	option, _ := canBegin(tree, '-')
+	return &Pattern{Source: source, re: re, plain: whole && holdsOnly(tree, isPlainRune),
+		word: whole && !option && holdsOnly(tree, isWordRune), name: whole && isFileName(tree)}, nil
 }
 
 // isAnchored reports whether an expression matches whole texts only.
@@ -50,16 +53,15 @@ func isAnchored(e *syntax.Regexp) bool {
 	return false
 }
 
-// isPlain reports whether what an expression matches has no character with a meaning in the languages of queries:
-// it has only letters, digits and _ - . :
-func isPlain(e *syntax.Regexp) bool {
+// holdsOnly reports whether what an expression matches consists of accepted characters.
+func holdsOnly(e *syntax.Regexp, accepts func(rune) bool) bool {
 	switch e.Op {
 	case syntax.OpLiteral:
-		return !slices.ContainsFunc(e.Rune, func(r rune) bool { return !isPlainRune(r) })
+		return !slices.ContainsFunc(e.Rune, func(r rune) bool { return !accepts(r) })
 	case syntax.OpCharClass:
 		for i := 0; i < len(e.Rune); i += 2 {
 			for r := e.Rune[i]; r <= e.Rune[i+1]; r++ {
-				if !isPlainRune(r) {
+				if !accepts(r) {
 					return false
 				}
 			}
@@ -67,9 +69,13 @@ func isPlain(e *syntax.Regexp) bool {
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		return false
 	}
-	return !slices.ContainsFunc(e.Sub, func(sub *syntax.Regexp) bool { return !isPlain(sub) })
+	return !slices.ContainsFunc(e.Sub, func(sub *syntax.Regexp) bool { return !holdsOnly(sub, accepts) })
 }
 
+// isWordRune reports whether a character has no meaning in a shell and is not changed by echo.
+func isWordRune(r rune) bool { return isPlainRune(r) || strings.ContainsRune("/@%+=,", r) }
+
+// isPlainRune reports whether a character has no meaning in the languages of queries.
 func isPlainRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:", r)
 }

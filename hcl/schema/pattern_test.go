@@ -62,3 +62,16 @@ func TestPatternsOfOneDialectAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAPatternMayAllowWordsOnly(t *testing.T) {
+	for source, want := range map[string]bool{
+		"^[a-z0-9.][a-z0-9.-]*$": true, "^(a|b-c)?$": true, "^[A-Za-z0-9_/@%+=,:]+$": true,
+		"^[a-z.-]+$": false, "^-?a$": false, "^a b$": false, "^[a-z*]+$": false, "[a-z]+": false, "^[a-z]+": false, "^.+$": false,
+		`^a\\b$`: false, `^a\s$`: false, "^(a?)-$": false,
+	} {
+		p, err := NewPattern(source)
+		if err != nil || p.word != want {
+			t.Errorf("%s: %v, %v", source, p, err)
+		}
+	}
+}

@@ -71,6 +71,7 @@ type Type struct {
 	Open      bool      // an Object that accepts unknown members without checks
 	OneOf     []*Type   // alternatives, none of them nullable; the other fields describe the values of all
 	Cuts      []*Cut    // the limits that may have cut a value of the type; nil for one that is whole
+	Declared  []*Member // of a Map that stands for an Open object: its members, for editors
 
 	Title, Description string
 	Header             string // the HTTP header that mirrors the input, or ""
@@ -220,6 +221,9 @@ func (t *Type) bare() string {
 	}
 	switch t.Kind {
 	case List, Set, Map:
+		if t.Elem == nil {
+			return t.Kind.String() + "(any)"
+		}
 		return t.Kind.String() + "(" + t.Elem.String() + ")"
 	case Object:
 		members := make([]string, len(t.Members))
@@ -250,6 +254,7 @@ func (t *Type) TemplateType() template.Type { return t.Unfolded().templateType()
 func (t *Type) templateType() template.Type {
 	out := template.Type{Kind: kinds[t.Kind].template, Nullable: t.AllowsNull()}
 	out.Plain = t.Pattern != nil && t.Pattern.plain || slices.Contains(plainFormats, t.Format)
+	out.Word = t.Pattern != nil && t.Pattern.word
 	out.FileName = t.Pattern != nil && t.Pattern.name || slices.Contains(plainFormats, t.Format)
 	if t.Kind == String && len(t.Enum) > 0 {
 		out.Kind = template.Enum

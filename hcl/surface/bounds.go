@@ -170,8 +170,10 @@ func (d *schemaDiff) files(path string, old, new any) {
 	d.bound(path, nil, nil, size(from), size(to), -1)
 	a, _ := from["types"].([]any)
 	b, _ := to["types"].([]any)
-	narrowed := len(b) > 0 && (len(a) == 0 || slices.ContainsFunc(a, func(v any) bool { return !slices.Contains(b, v) }))
-	relaxed := len(a) > 0 && (len(b) == 0 || slices.ContainsFunc(b, func(v any) bool { return !slices.Contains(a, v) }))
+	lacks := func(list, other []any) bool {
+		return slices.ContainsFunc(other, func(v any) bool { return !slices.Contains(list, v) })
+	}
+	narrowed, relaxed := len(b) > 0 && (len(a) == 0 || lacks(b, a)), len(a) > 0 && (len(b) == 0 || lacks(a, b))
 	d.change(path, "type", narrowed, relaxed, "types "+show(from["types"])+" → "+show(to["types"]))
 }
 
@@ -215,7 +217,8 @@ func (d *schemaDiff) members(path string, old, new map[string]any, depth int) {
 		case d.accepts(fromRest, to[name], depth, true):
 			d.change(at, "added", false, true, "optional input added")
 		default:
-			d.change(at, "added", true, false, "optional input added, where any value was accepted: "+describe(schemaOf(to[name])))
+			d.change(at, "added", true, false,
+				"optional input added, where any value was accepted: "+describe(schemaOf(to[name])))
 		}
 	}
 	for _, name := range requiredNames(new) {

@@ -1,8 +1,10 @@
 package surface
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -21,16 +23,34 @@ func (b *builder) server() {
 		b.auth(a)
 	}
 	if a := b.config.Approvals; a != nil {
-		b.out.Server.Approvers = conditionText(a.Allow)
+		b.out.Server.Approvers = b.condition(a.Allow, nil)
 		b.place("approvals", a.Range)
 	}
 }
 
-// auth adds who may come in. Of keys it knows names, groups and scopes; of issuers, what is written.
+// auth adds who may come in: the names, groups and scopes of keys and which keys these are, and of issuers what is
+// written.
 func (b *builder) auth(a *hcl.Auth) {
 	out := &b.out.Server
 	out.Auth = true
 	b.place("auth", a.Range)
+	proofs := map[string]*hclsyntax.Block{}
+	if block := b.blocks["auth"]; block != nil {
+		for _, nested := range block.Body.Blocks {
+			switch nested.Type {
+			case "api_key":
+				proofs[nested.Labels[0]] = nested
+			case "jwt":
+				line := "issuer " + b.shape(attribute(nested, "issuer")) + b.issuerRules(nested)
+				out.Issuers = append(out.Issuers, line)
+				b.place("auth."+line, diag.RangeOf(nested.DefRange()))
+			}
+		}
+		if e := attribute(block, "headers"); e != nil {
+			out.Issuers = append(out.Issuers, "headers "+b.shape(e))
+			b.place("auth.headers "+b.shape(e), diag.RangeOf(e.Range()))
+		}
+	}
 	for _, k := range a.Keys {
 		line := "key " + k.Name
 		if len(k.Groups) > 0 {
@@ -39,29 +59,31 @@ func (b *builder) auth(a *hcl.Auth) {
 		if len(k.Scopes) > 0 {
 			line += " scopes " + strings.Join(slices.Sorted(slices.Values(k.Scopes)), ",")
 		}
-		out.Keys = append(out.Keys, line)
+		out.Keys = append(out.Keys, line+b.keyProof(k, proofs[k.Name]))
 		b.place("auth.key "+k.Name, k.Range)
 	}
 	slices.Sort(out.Keys)
 	out.Keys = slices.Compact(out.Keys)
-	if block := b.blocks["auth"]; block != nil {
-		for _, nested := range block.Body.Blocks {
-			if nested.Type == "jwt" {
-				line := "issuer " + b.shape(attribute(nested, "issuer")) + b.issuerRules(nested)
-				out.Issuers = append(out.Issuers, line)
-				b.place("auth."+line, diag.RangeOf(nested.DefRange()))
-			}
-		}
-	}
 	if t := b.config.TLS; t != nil && t.ClientCA != "" {
 		out.Issuers = append(out.Issuers, "client certificates of "+b.shape(attribute(b.blocks["tls"], "client_ca")))
 	}
 	slices.Sort(out.Issuers)
 }
 
+// keyProof returns which key a caller sends: the beginning of its digest, or the secret that holds it.
+func (b *builder) keyProof(k *hcl.APIKey, block *hclsyntax.Block) (proof string) {
+	if !k.Expires.IsZero() {
+		proof = " until " + k.Expires.UTC().Format(time.RFC3339)
+	}
+	if e := attribute(block, "secret"); e != nil {
+		return strings.Join(append([]string{proof}, b.secretsIn(b.closure(b.normalize(e.Range())))...), " ")
+	}
+	return proof + fmt.Sprintf(" sha256 %x", k.Digest[:8])
+}
+
 // issuerRules returns the arguments of a jwt block that decide which tokens are accepted.
 func (b *builder) issuerRules(block *hclsyntax.Block) (rules string) {
-	for _, name := range []string{"audience", "jwks", "jwks_url", "groups_claim", "required_scopes", "algorithms"} {
+	for _, name := range []string{"audience", "jwks", "groups_claim", "required_scopes", "algorithms", "clock_skew"} {
 		if e := attribute(block, name); e != nil {
 			rules += " " + name + " " + b.shape(e)
 		}
@@ -70,40 +92,73 @@ func (b *builder) issuerRules(block *hclsyntax.Block) (rules string) {
 }
 
 func (b *builder) policy(p *hcl.Policy) {
-	out := &Policy{Allow: conditionText(p.Allow), Deny: conditionText(p.Deny), Approve: conditionText(p.Approve)}
+	out := &Policy{Allow: b.condition(p.Allow, nil), Deny: b.condition(p.Deny, nil),
+		Approve: b.condition(p.Approve, nil)}
+	block := b.blocks["policy "+p.Name]
 	if p.Approval != nil {
-		out.Approval = describeApproval(&hcl.Approval{ByCaller: p.Approval.ByCaller})
+		out.Approval = b.describeApproval(&hcl.Approval{ByCaller: p.Approval.ByCaller}, nil)
 	}
-	out.Message = b.template(attribute(b.blocks["policy "+p.Name], "message"))
+	out.Message = b.message(attribute(block, "message"), nil)
+	if block != nil {
+		for _, nested := range block.Body.Blocks {
+			out.Message += b.message(attribute(nested, "message"), nil)
+			if rest := b.rest(nested, shownParts["approval"]); rest != "" {
+				out.Message += "\napproval " + rest
+			}
+		}
+	}
 	b.placeBlock("policy "+p.Name, p.Range)
 	b.out.Policies[p.Name] = out
 }
 
-// credentialArguments may hold credentials that an author wrote; their literal texts are not part of a
-// digest, which would let them be guessed.
-var credentialArguments = []string{"url", "auth", "headers", "env"}
+// credentialParts are the arguments and blocks of a connection that may hold credentials that an author wrote.
+var credentialParts = []string{"url", "auth", "headers", "env"}
 
 func (b *builder) connection(c *hcl.Connection) {
 	name := "connection " + c.Kind + " " + c.Name
 	out := &Connection{}
-	if actor, ok := c.Config.(hcl.Actor); ok {
-		out.Does = b.does(actor.Acts(nil), "", "", c.SourceOf)
+	if lister, ok := c.Config.(hcl.EffectLister); ok {
+		out.Does = b.does(lister.Effects(nil), "", "", c.SourceOf)
 	}
 	b.placeBlock(name, c.Range)
 	if block := b.blocks[name]; block != nil {
 		for _, secret := range b.secretsIn(b.closure(b.normalize(block.Range()))) {
 			out.Reads = append(out.Reads, secret+"→"+c.Name)
 		}
-		out.Settings = b.rest(block, credentialArguments)
+		out.Does = append(out.Does, b.headers(block)...)
+		out.Does = append(out.Does, b.codeVariables(block)...)
+		out.Does = append(out.Does, b.userName(block)...)
+		parts := append([]string{b.rest(block, credentialParts)}, b.outline(block, "", credentialParts)...)
+		out.Settings = digest([]byte(b.closure(strings.Join(parts, "\n"))))
 	}
 	b.out.Connections[c.Kind+" "+c.Name] = out
 }
 
 // shownBlocks are the blocks that a surface shows in parts.
-var shownBlocks = []string{"tool", "prompt", "resource", "toolset", "policy", "connection", "auth", "approvals"}
+var shownBlocks = []string{"tool", "prompt", "resource", "toolset", "policy", "connection", "auth", "approvals",
+	"on"}
 
-// settings adds the blocks of which only a digest is shown.
+// settings adds the blocks of which only a digest is shown, and where the values of secrets and variables come from.
 func (b *builder) settings() {
+	for _, block := range b.config.Values {
+		name := strings.Join(append([]string{block.Type}, block.Labels...), " ")
+		out := &Setting{}
+		for _, argument := range []string{"env", "file", "credential"} {
+			if e := attribute(block, argument); e != nil {
+				out.Does = append(out.Does, "READ "+argument+" "+b.shape(e))
+			}
+		}
+		if e := attribute(block, "command"); e != nil && block.Type == "secret" {
+			out.Does = append(out.Does, "RUN "+b.shape(e))
+		}
+		if out.Does != nil {
+			b.place(name, diag.RangeOf(block.DefRange()))
+			b.out.Settings[name] = out
+		}
+	}
+	for _, h := range b.config.Hooks {
+		b.hook(h)
+	}
 	for _, s := range b.config.Settings {
 		block := b.blocks[s.Name]
 		if block == nil || slices.Contains(shownBlocks, block.Type) {
@@ -111,7 +166,7 @@ func (b *builder) settings() {
 		}
 		covered := []string{"secret", "secrets", "token", "headers", "url"}
 		if block.Type == "server" {
-			covered = []string{"name", "title", "version", "instructions", "default", "limit"}
+			covered = []string{"name", "title", "version", "instructions", "default", "limit", "hold"}
 		}
 		rest := b.rest(block, covered)
 		if block.Type == "server" && rest == "" {
@@ -121,7 +176,34 @@ func (b *builder) settings() {
 		if block.Type == "webhook" {
 			out.Does = []string{"POST " + b.shape(attribute(block, "url"))}
 		}
+		for _, inner := range block.Body.Blocks {
+			if e := attribute(inner, "endpoint"); e != nil && block.Type == "telemetry" {
+				out.Does = append(out.Does, "POST "+b.shape(e))
+			}
+		}
 		b.placeBlock(s.Name, diag.RangeOf(block.DefRange()))
 		b.out.Settings[s.Name] = out
 	}
+}
+
+// hook adds where events go. Hooks of the same type of event are one setting.
+func (b *builder) hook(h *hcl.Hook) {
+	name := "on " + h.Event.String()
+	line := "SEND " + h.Event.String() + " to " + strings.Join(slices.Sorted(slices.Values(h.Notify)), ", ")
+	if len(h.Tools) > 0 {
+		line += " of " + strings.Join(slices.Sorted(slices.Values(h.Tools)), ", ")
+	}
+	if when := b.condition(h.When, nil); when != "" {
+		line += " when " + when
+	}
+	line += ", " + h.Limit.String()
+	out := b.out.Settings[name]
+	if out == nil {
+		out = &Setting{}
+		b.out.Settings[name] = out
+		b.place(name, h.Range)
+	}
+	out.Does = append(out.Does, line)
+	slices.Sort(out.Does)
+	b.place(name+".does "+line, h.Range)
 }

@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,17 +17,15 @@ import (
 // hold keeps its digits.
 func canonical(v any) []byte { return appendCanonical(nil, toJSON(v)) }
 
-// toJSON returns v as maps, lists and scalars.
-func toJSON(v any) any {
+// toJSON returns v as maps, lists and scalars; numbers keep their digits.
+func toJSON(v any) (out any) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic("surface: " + err.Error())
 	}
-	out, err := value.Decode(text)
-	if err != nil {
-		panic("surface: " + err.Error())
-	}
-	if out, err = value.ResolveAll(out); err != nil {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&out); err != nil {
 		panic("surface: " + err.Error())
 	}
 	return out

@@ -39,9 +39,9 @@ type comparison struct {
 
 // add adds a change at a place of the newer surface, or of the older one if it is not there.
 func (c *comparison) add(class Class, kind, place, format string, args ...any) *Change {
-	change := Change{Class: class, Kind: kind, Object: c.object, Place: place,
-		Text: revealHidden(fmt.Sprintf(format, args...))}
+	change := Change{Class: class, Kind: kind, Text: revealHidden(fmt.Sprintf(format, args...))}
 	change.Range, change.Removed = c.rangeOf(place)
+	change.Object, change.Place = revealHidden(c.object), revealHidden(place)
 	c.changes = append(c.changes, change)
 	return &c.changes[len(c.changes)-1]
 }
@@ -112,14 +112,20 @@ func summary(v any) string {
 // at least four fifths of their inputs are the same.
 func (c *comparison) renames() map[string]string {
 	renamed, taken := map[string]string{}, map[string]bool{}
+	added := map[string][]string{} // by what they do
+	for _, to := range diag.SortedNames(c.new.Tools) {
+		if b := c.new.Tools[to]; c.old.Tools[to] == nil && len(b.Does) > 0 {
+			does := strings.Join(b.Does, "\n")
+			added[does] = append(added[does], to)
+		}
+	}
 	for _, from := range diag.SortedNames(c.old.Tools) {
 		a := c.old.Tools[from]
 		if c.new.Tools[from] != nil {
 			continue
 		}
-		for _, to := range diag.SortedNames(c.new.Tools) {
-			b := c.new.Tools[to]
-			if c.old.Tools[to] == nil && !taken[to] && len(a.Does) > 0 && slices.Equal(a.Does, b.Does) && similar(a, b) {
+		for _, to := range added[strings.Join(a.Does, "\n")] {
+			if !taken[to] && similar(a, c.new.Tools[to]) {
 				renamed[from], taken[to] = to, true
 				break
 			}
@@ -136,7 +142,8 @@ func similar(a, b *Tool) bool {
 	for name, schema := range from {
 		if to[name] == nil {
 			all++
-		} else if value.Equal(schema, to[name]) && isRequired(schemaOf(a.Input), name) == isRequired(schemaOf(b.Input), name) {
+		} else if value.Equal(schema, to[name]) &&
+			isRequired(schemaOf(a.Input), name) == isRequired(schemaOf(b.Input), name) {
 			same++
 		}
 	}
@@ -222,9 +229,14 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 	}
 	c.effects(at, a.Does, b.Does)
 	c.secrets(at, a.Reads, b.Reads)
+	c.guards(at, a, b)
 	c.may(kind, at, &a.May, &b.May)
 	for _, name := range diag.SortedNames(union(a.Texts, b.Texts)) {
-		c.text(at+"."+name, a.Texts[name], b.Texts[name])
+		_, isNew := b.Texts[name]
+		_, isOld := a.Texts[name]
+		if isNew && isOld || !strings.Contains(name, " ") { // "check …" comes and goes with its condition
+			c.text(at+"."+name, a.Texts[name], b.Texts[name])
+		}
 	}
 	if a.Steps != b.Steps && slices.Equal(a.Does, b.Does) {
 		c.add(Behaviour, "steps", at, "steps or settings changed, with the same effects")
@@ -233,7 +245,8 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 
 // inOrder returns the names of a that b has, too, as one text.
 func inOrder(a, b []string) string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) }), " ")
+	missing := func(name string) bool { return !slices.Contains(b, name) }
+	return strings.Join(slices.DeleteFunc(slices.Clone(a), missing), " ")
 }
 
 func union(a, b map[string]string) map[string]bool {
@@ -249,8 +262,15 @@ func union(a, b map[string]string) map[string]bool {
 
 // missing returns the elements of a that b does not have.
 func missing(a, b []string) (out []string) {
+	if slices.Equal(a, b) {
+		return nil
+	}
+	has := make(map[string]bool, len(b))
+	for _, x := range b {
+		has[x] = true
+	}
 	for _, x := range a {
-		if !slices.Contains(b, x) {
+		if !has[x] {
 			out = append(out, x)
 		}
 	}
@@ -268,7 +288,12 @@ func (c *comparison) effects(at string, old, new []string) {
 	gained, lost := missing(new, old), missing(old, new)
 	for _, line := range gained {
 		verb, _, _ := strings.Cut(line, " ")
-		same := func(other string) bool { return strings.HasPrefix(other, verb+" ") }
+		prefix := verb + " "
+		if slices.Contains([]string{"BODY", "HEADER", "QUERY"}, verb) { // lines have the name of a value
+			name, _, _ := strings.Cut(line[len(prefix):], " ")
+			prefix += name + " "
+		}
+		same := func(other string) bool { return strings.HasPrefix(other, prefix) }
 		kind := "does"
 		if verb == "HOST" || verb == "OPEN" {
 			kind = "host"

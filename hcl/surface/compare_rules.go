@@ -18,6 +18,12 @@ func (c *comparison) may(kind, at string, a, b *May) {
 	for _, line := range missing(a.Approval, b.Approval) {
 		c.add(Widening, "approval", at+".approval", "approval removed: %s", line)
 	}
+	for _, line := range missing(b.Checks, a.Checks) {
+		c.add(Breaking, "check", at+".check "+line, "check added: %s", line)
+	}
+	for _, line := range missing(a.Checks, b.Checks) {
+		c.add(Widening, "check", at+".check "+line, "check removed: %s", line)
+	}
 	c.limit(at+".limit", a.Limit, b.Limit)
 	c.policyRules(kind, at, a, b)
 }
@@ -55,7 +61,9 @@ func (c *comparison) own(at string, a, b *May) {
 }
 
 func anyAllows(s *Surface, policies []string) bool {
-	return slices.ContainsFunc(policies, func(name string) bool { return s.Policies[name] != nil && s.Policies[name].Allow != "" })
+	return slices.ContainsFunc(policies, func(name string) bool {
+		return s.Policies[name] != nil && s.Policies[name].Allow != ""
+	})
 }
 
 // rule compares two conditions. Grants says whether a caller for whom it is true is let in; an empty
@@ -89,6 +97,11 @@ func compareConditions(old, new string, grants bool) (stricter, weaker bool) {
 	case new == "":
 		return false, true
 	}
+	old, before, _ := strings.Cut(old, valueMark)
+	new, after, _ := strings.Cut(new, valueMark)
+	if valuesDiffer(before, after) {
+		return true, true
+	}
 	narrower, wider := implies(new, old), implies(old, new)
 	if !narrower && !wider {
 		return true, true
@@ -97,6 +110,22 @@ func compareConditions(old, new string, grants bool) (stricter, weaker bool) {
 		return narrower, wider
 	}
 	return wider, narrower
+}
+
+// valuesDiffer reports whether two conditions read another value by the same name.
+func valuesDiffer(old, new string) bool {
+	values := map[string]string{}
+	for _, line := range strings.Split(old, valueMark) {
+		name, value, _ := strings.Cut(line, " = ")
+		values[name] = value
+	}
+	for _, line := range strings.Split(new, valueMark) {
+		name, value, _ := strings.Cut(line, " = ")
+		if was, ok := values[name]; ok && was != value {
+			return true
+		}
+	}
+	return strings.Contains(old+new, "file ") && old != new
 }
 
 // implies reports whether a condition is certainly false wherever another is: it has all parts of it
@@ -181,8 +210,9 @@ func (c *comparison) limit(at string, a, b *Limit) {
 		x, y := orUnlimited(pair[0]), orUnlimited(pair[1])
 		stricter, weaker = stricter || y < x, weaker || y > x
 	}
-	stricter = stricter || b.Burst < a.Burst || b.Queue < a.Queue || b.Shared && !a.Shared
-	weaker = weaker || b.Burst > a.Burst && b.Rate > 0 || b.Queue > a.Queue || a.Shared && !b.Shared
+	stricter = stricter || b.Burst < a.Burst || b.Queue < a.Queue || b.Shared && !a.Shared || b.MaxWait < a.MaxWait
+	weaker = weaker || b.Burst > a.Burst && b.Rate > 0 || b.Queue > a.Queue || a.Shared && !b.Shared ||
+		b.MaxWait > a.MaxWait
 	if stricter {
 		c.restrict("limit", at, "limit %s → %s", a, b)
 	}
@@ -204,7 +234,10 @@ func (l *Limit) String() string {
 		parts = append(parts, fmt.Sprintf("%g calls an hour, burst %d", l.Rate, l.Burst))
 	}
 	if l.Concurrency > 0 {
-		parts = append(parts, fmt.Sprintf("%d at once, %d waiting", l.Concurrency, l.Queue))
+		parts = append(parts, fmt.Sprintf("%d at once", l.Concurrency))
+	}
+	if l.Queue > 0 {
+		parts = append(parts, fmt.Sprintf("%d waiting for at most %gs", l.Queue, l.MaxWait))
 	}
 	if l.Shared {
 		parts = append(parts, "for all callers together")

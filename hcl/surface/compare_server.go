@@ -36,11 +36,12 @@ func (c *comparison) server() {
 		if a.Approvers == "" || b.Approvers == "" {
 			stricter, weaker = b.Approvers == "", a.Approvers == ""
 		}
+		was, is := orNothing(a.Approvers), orNothing(b.Approvers)
 		if stricter {
-			c.restrict("approval", "approvals.allow", "allow %s → %s", orNothing(a.Approvers), orNothing(b.Approvers))
+			c.restrict("approval", "approvals.allow", "allow %s → %s", was, is)
 		}
 		if weaker {
-			c.add(Widening, "approval", "approvals.allow", "allow %s → %s", orNothing(a.Approvers), orNothing(b.Approvers))
+			c.add(Widening, "approval", "approvals.allow", "allow %s → %s", was, is)
 		}
 	}
 }
@@ -110,7 +111,7 @@ func (c *comparison) connections() {
 		}
 		c.effects(c.object, a.Does, b.Does)
 		c.secrets(c.object, a.Reads, b.Reads)
-		if a.Settings != b.Settings && slices.Equal(a.Does, b.Does) {
+		if a.Settings != b.Settings && slices.Equal(a.Does, b.Does) && slices.Equal(a.Reads, b.Reads) {
 			c.add(Behaviour, "settings", c.object, "settings changed")
 		}
 	}
@@ -122,7 +123,8 @@ func (c *comparison) connections() {
 	}
 }
 
-// settings compares other blocks.
+// settings compares other blocks. What a change of such a block means is not known, so that it counts as widening: the
+// audit log may go elsewhere, or the store with the approvals.
 func (c *comparison) settings() {
 	for _, name := range diag.SortedNames(c.new.Settings) {
 		b, a := c.new.Settings[name], c.old.Settings[name]
@@ -130,12 +132,14 @@ func (c *comparison) settings() {
 		switch {
 		case a == nil && b.Does != nil:
 			c.add(Widening, "does", name, "added: %s", strings.Join(b.Does, "; "))
-		case a == nil:
+		case a == nil && name == "audit":
 			c.add(Compatible, "settings", name, "added")
+		case a == nil:
+			c.add(Widening, "settings", name, "added")
 		default:
 			c.effects(name, a.Does, b.Does)
 			if a.Digest != b.Digest {
-				c.add(Compatible, "settings", name, "settings changed")
+				c.add(Widening, "settings", name, "settings changed")
 			}
 		}
 	}
@@ -144,10 +148,13 @@ func (c *comparison) settings() {
 			continue
 		}
 		c.object = name
-		if name == "audit" {
+		switch {
+		case name == "audit":
 			c.add(Widening, "settings", name, "removed: calls are no longer recorded")
-		} else {
+		case c.old.Settings[name].Does != nil:
 			c.add(Compatible, "settings", name, "removed")
+		default:
+			c.add(Widening, "settings", name, "removed")
 		}
 	}
 }

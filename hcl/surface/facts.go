@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
@@ -28,12 +30,18 @@ func conditionText(c *hcl.Condition) string {
 	return strings.Join(strings.Fields(c.Source()), " ")
 }
 
-func describeApproval(a *hcl.Approval) string {
+// condition returns a condition with the values that it reads. Own are the locals of its block; nil for none.
+func (s *source) condition(c *hcl.Condition, own map[string]hclsyntax.Expression) string {
+	text := conditionText(c)
+	return text + s.values(text, own)
+}
+
+func (s *source) describeApproval(a *hcl.Approval, own map[string]hclsyntax.Expression) string {
 	by := "operator"
 	if a.ByCaller {
 		by = "caller"
 	}
-	if when := conditionText(a.When); when != "" {
+	if when := s.condition(a.When, own); when != "" {
 		return by + " when " + when
 	}
 	return by
@@ -44,6 +52,9 @@ func limitOf(l *hcl.Limit) *Limit {
 		return nil
 	}
 	out := &Limit{Burst: l.Burst, Shared: l.Shared, Concurrency: l.Concurrency, Queue: l.Queue}
+	if l.Queue > 0 {
+		out.MaxWait = l.MaxWait.Seconds()
+	}
 	if l.Rate.Calls > 0 {
 		out.Rate = float64(l.Rate.Calls) * float64(time.Hour) / float64(l.Rate.Per)
 	}

@@ -8,11 +8,14 @@ import (
 	"strings"
 
 	"hatchel/hcl/diag"
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
 )
 
-// maxLock is the maximum size of a lock in bytes.
-const maxLock = 64 << 20
+const (
+	maxLock      = 64 << 20            // bytes
+	maxLockDepth = value.MaxDepth + 10 // of the JSON; a schema may have value.MaxDepth levels
+)
 
 // lockFile is the content of a lock.
 type lockFile struct {
@@ -100,11 +103,14 @@ func ReadLock(text []byte) (*Surface, error) {
 	if at := mergeMarker(text); at > 0 {
 		return nil, &LockError{at, "it has merge markers: resolve the conflict in the .hcl files and run hatchel lock"}
 	}
+	if err := checkJSON(text); err != nil {
+		return nil, err
+	}
 	var head struct {
 		Version any `json:"version"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, &LockError{lineOf(text, err), "it is not JSON: run hatchel lock"}
+		return nil, &LockError{lineOf(text, err), "it is not a lock of hatchel: it is no object"}
 	}
 	version, ok := head.Version.(float64)
 	switch {
@@ -121,11 +127,33 @@ func ReadLock(text []byte) (*Surface, error) {
 	if err := d.Decode(&f); err != nil {
 		return nil, &LockError{lineOf(text, err), "it is not a lock of hatchel: " + reason(err)}
 	}
-	return f.surface()
+	return f.surface(text)
 }
 
-// surface checks the digests and returns the surface.
-func (f *lockFile) surface() (*Surface, error) {
+// checkJSON reports what is not JSON, and what readers of JSON read differently: a key that an object has twice.
+func checkJSON(text []byte) error {
+	var s jsonscan.Scanner
+	s.Reset(text, maxLockDepth)
+	_, err := s.Value()
+	if err == nil && !s.AtEnd() {
+		err = s.Fail("more text after the value")
+	}
+	var bad *jsonscan.SyntaxError
+	if !errors.As(err, &bad) {
+		return nil
+	}
+	line := 1 + bytes.Count(text[:min(bad.Offset, len(text))], []byte("\n"))
+	switch {
+	case errors.Is(err, jsonscan.ErrDuplicateKey):
+		return &LockError{line, "it was edited or merged by hand: " + bad.Reason + ". Run hatchel lock"}
+	case errors.Is(err, jsonscan.ErrTooDeep):
+		return &LockError{line, "it is not a lock of hatchel: " + bad.Reason}
+	}
+	return &LockError{line, "it is not JSON: run hatchel lock"}
+}
+
+// surface checks the digests and returns the surface of a lock with this text.
+func (f *lockFile) surface(text []byte) (*Surface, error) {
 	s := &Surface{f.Server, orEmpty(f.Tools), orEmpty(f.Prompts), orEmpty(f.Resources), orEmpty(f.Toolsets),
 		orEmpty(f.Policies), orEmpty(f.Connections), orEmpty(f.Settings), f.Access, nil}
 	if err := checkAccess(f.Access); err != nil {
@@ -158,8 +186,8 @@ func (f *lockFile) surface() (*Surface, error) {
 		said := op.Digest
 		op.Digest = ""
 		if digest(canonical(entries[name])) != said {
-			return nil, &LockError{Text: fmt.Sprintf("the %s does not match its digest, so the file was edited or "+
-				"merged by hand: run hatchel lock", name)}
+			return nil, &LockError{lineOfEntry(text, name), fmt.Sprintf("the %s does not match its digest, so the "+
+				"file was edited or merged by hand: run hatchel lock", name)}
 		}
 		op.Digest = said
 	}
@@ -214,5 +242,21 @@ func lineOf(text []byte, err error) int {
 	return 1 + bytes.Count(text[:offset], []byte("\n"))
 }
 
-// reason returns an error of encoding/json without the name of the package.
-func reason(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }
+// lineOfEntry returns the line of an operation, such as "tool pay", as Lock writes it; 0 if it is not there.
+func lineOfEntry(text []byte, operation string) int {
+	kind, name, _ := strings.Cut(operation, " ")
+	section := bytes.Index(text, []byte("\n \""+kind+"s\": {"))
+	at := bytes.Index(text[max(section, 0):], append(appendString([]byte("\n  "), name), ": {"...))
+	if section < 0 || at < 0 {
+		return 0
+	}
+	return 2 + bytes.Count(text[:section+at], []byte("\n"))
+}
+
+// reason returns an error of encoding/json in the words of the file.
+func reason(err error) string {
+	if typed := new(json.UnmarshalTypeError); errors.As(err, &typed) {
+		return fmt.Sprintf("%s cannot be %s", typed.Field, diag.WithArticle(typed.Value))
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}

@@ -57,11 +57,23 @@ type pair struct {
 	want     []string
 }
 
+// applyTo returns the base with the change.
+func (p *pair) applyTo(t *testing.T, base string) string {
+	t.Helper()
+	if p.old == "" {
+		return base + p.new
+	}
+	if n := strings.Count(base, strings.TrimSuffix(p.old, "\n")); n != 1 {
+		t.Fatalf("%s: the base has %d times %q", p.name, n, p.old)
+	}
+	return strings.Replace(base, strings.TrimSuffix(p.old, "\n"), strings.TrimSuffix(p.new, "\n"), 1)
+}
+
 // readPairs reads the pairs: a line "# name", lines that begin with - and are replaced by those that
 // begin with +, and the expected changes after =.
-func readPairs(t *testing.T) (pairs []*pair) {
+func readPairs(t *testing.T, name string) (pairs []*pair) {
 	t.Helper()
-	for _, line := range strings.Split(strings.TrimSuffix(read(t, pairsFile), "\n"), "\n") {
+	for _, line := range strings.Split(strings.TrimSuffix(read(t, name), "\n"), "\n") {
 		text := ""
 		if len(line) > 1 {
 			text = line[2:]
@@ -77,7 +89,7 @@ func readPairs(t *testing.T) (pairs []*pair) {
 		case line[0] == '=':
 			pairs[len(pairs)-1].want = append(pairs[len(pairs)-1].want, text)
 		default:
-			t.Fatalf("%s: %q begins with none of # - + =", pairsFile, line)
+			t.Fatalf("%s: %q begins with none of # - + =", name, line)
 		}
 	}
 	return pairs
@@ -103,17 +115,10 @@ func changesBetween(old, new *surface.Surface) (lines []string) {
 func TestOneChangeHasItsClassAndPlace(t *testing.T) {
 	base := read(t, baseFile)
 	before := surfaceOfText(t, base)
-	pairs := readPairs(t)
+	pairs := readPairs(t, pairsFile)
 	for _, p := range pairs {
 		t.Run(p.name, func(t *testing.T) {
-			if p.old != "" && strings.Count(base, strings.TrimSuffix(p.old, "\n")) != 1 {
-				t.Fatalf("the base does not have exactly one %q", p.old)
-			}
-			changed := base + p.new
-			if p.old != "" {
-				changed = strings.Replace(base, strings.TrimSuffix(p.old, "\n"), strings.TrimSuffix(p.new, "\n"), 1)
-			}
-			got := changesBetween(before, surfaceOfText(t, changed))
+			got := changesBetween(before, surfaceOfText(t, p.applyTo(t, base)))
 			if *update {
 				p.want = got
 			} else if !slices.Equal(got, p.want) {

@@ -1,7 +1,6 @@
 package surface
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,7 +20,11 @@ const maxShape = 400
 // local is replaced by its own shape, and a variable has its default with it, so that a change of
 // either is a change of the shape.
 func (s *source) shape(e hclsyntax.Expression) string {
-	text := redact(s.shapeOf(e, 0))
+	return clip(redact(s.shapeOf(e, 0)))
+}
+
+// clip shortens a text to maxShape.
+func clip(text string) string {
 	if len(text) > maxShape {
 		return text[:maxShape] + "… " + digest([]byte(text))[:len("sha256:")+16]
 	}
@@ -102,10 +105,11 @@ func (s *source) reference(t hclv2.Traversal, depth int) string {
 	case "input":
 		return "{" + name + "}"
 	case "local":
-		if e := s.locals[name]; e != nil {
+		if e := s.localAt(t); e != nil {
 			return s.shapeOf(e, depth+1)
 		}
-		return "{local." + name + "}"
+		read := s.closure("local." + name)
+		return "{local." + name + " of " + digest([]byte(read))[:len("sha256:")+16] + "}"
 	case "var":
 		if e := s.variables[name]; e != nil {
 			return "{var." + name + " = " + s.shapeOf(e, depth+1) + "}"
@@ -131,24 +135,18 @@ func (s *source) withDefaults(text string, depth int) string {
 	return text
 }
 
-var (
-	// userInfo matches the credentials of a URL.
-	userInfo = regexp.MustCompile(`://[^/?#@\s]*(:[^/?#\s]*)?@`)
-	// keyValue matches a password among the words of a connection string or the parameters of a URL.
-	keyValue = regexp.MustCompile(`(?i)\b(password|passwd|pwd|secret|token|api_?key|access_?key)=[^&\s{]+`)
-)
+// unplaced are the verbs of effects that do not go to the connection of their backend.
+var unplaced = []string{"DIR", "HOST", "INHERIT", "SANDBOX"}
 
-// redact removes credentials that an author wrote into an address.
-func redact(text string) string {
-	return keyValue.ReplaceAllString(userInfo.ReplaceAllString(text, "://…@"), "$1=…")
-}
-
-// unplaced are the verbs of acts that do not go to the connection of their backend.
-var unplaced = []string{"HOST", "INHERIT", "SANDBOX"}
-
-// does returns acts as lines. Kind and name are those of the connection of a backend, or empty.
-func (s *source) does(acts []hcl.Act, kind, name string, at func(any) (hcl.Range, bool)) (lines []string) {
-	for _, a := range acts {
+// does returns effects as lines. Kind and name are those of the connection of a backend, or empty.
+func (s *source) does(effects []hcl.Effect, kind, name string, at func(any) (hcl.Range, bool)) (lines []string) {
+	for _, a := range effects {
+		if a.Values != nil {
+			if r, ok := at(a.Values); ok {
+				lines = append(lines, s.sentValues(a.Verb, s.at(r), false)...)
+			}
+			continue
+		}
 		var places []string
 		for _, field := range a.Source {
 			if r, ok := at(field); ok {

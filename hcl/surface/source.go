@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl"
-	"hatchel/hcl/diag"
 	"hatchel/hcl/syntax"
 )
 
@@ -21,23 +21,28 @@ type source struct {
 	locals    map[string]hclsyntax.Expression
 	variables map[string]hclsyntax.Expression // defaults; nil for none
 	secrets   map[string]bool
+	digests   map[string]string // of the files that file(...) reads, by name
 }
 
-func readSource(files map[string][]byte, parallel func(int, func(int))) *source {
-	s := &source{files: files, blocks: map[string]*hclsyntax.Block{}, locals: map[string]hclsyntax.Expression{},
-		variables: map[string]hclsyntax.Expression{}, secrets: map[string]bool{}}
-	names := diag.SortedNames(files)
+// readSource reads the blocks of some files of a configuration, and all its values.
+func readSource(c *hcl.Config, names []string, parallel func(int, func(int))) *source {
+	s := &source{files: c.Sources, blocks: map[string]*hclsyntax.Block{}, locals: map[string]hclsyntax.Expression{},
+		variables: map[string]hclsyntax.Expression{}, secrets: map[string]bool{}, digests: c.FileDigests}
+	for _, b := range c.Values {
+		s.declare(b)
+	}
 	bodies := make([]*hclsyntax.Body, len(names))
-	parallel(len(names), func(i int) { bodies[i], _ = syntax.Parse(names[i], files[names[i]]) })
+	parallel(len(names), func(i int) { bodies[i], _ = syntax.Parse(names[i], c.Sources[names[i]]) })
 	for _, body := range bodies {
 		for _, b := range body.Blocks {
-			s.add(b)
+			s.blocks[strings.Join(append([]string{b.Type}, b.Labels...), " ")] = b
 		}
 	}
 	return s
 }
 
-func (s *source) add(b *hclsyntax.Block) {
+// declare adds the values that a block declares.
+func (s *source) declare(b *hclsyntax.Block) {
 	switch b.Type {
 	case "locals":
 		for name, a := range b.Body.Attributes {
@@ -52,7 +57,6 @@ func (s *source) add(b *hclsyntax.Block) {
 	case "secret":
 		s.secrets[b.Labels[0]] = true
 	}
-	s.blocks[strings.Join(append([]string{b.Type}, b.Labels...), " ")] = b
 }
 
 // attribute returns the expression of an argument of a block; nil for none.
@@ -158,9 +162,104 @@ func (s *source) closure(text string) string {
 				add(m[0] + " = " + s.normalize(e.Range()))
 			}
 		}
+		for _, line := range s.filesIn(text) {
+			b.WriteString(line + "\n")
+		}
 	}
 	add(text)
 	return b.String()
+}
+
+// values returns a line for each local and variable that a text reads, and for each file that these read.
+func (s *source) values(text string, own map[string]hclsyntax.Expression) string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	line := func(text string) { b.WriteString(valueMark + text) }
+	var add func(text string)
+	add = func(text string) {
+		for _, file := range s.filesIn(text) {
+			line(file)
+		}
+		for _, kind := range []struct {
+			names  *regexp.Regexp
+			values []map[string]hclsyntax.Expression
+		}{
+			{localName, []map[string]hclsyntax.Expression{own, s.locals}},
+			{variableName, []map[string]hclsyntax.Expression{s.variables}},
+		} {
+			for _, m := range kind.names.FindAllStringSubmatch(text, -1) {
+				for _, values := range kind.values {
+					if e := values[m[1]]; e != nil && !seen[m[0]] {
+						seen[m[0]] = true
+						line(m[0] + " = " + clip(redact(s.words(e.Range()))))
+						add(spacedDot.ReplaceAllString(s.normalize(e.Range()), "."))
+					}
+				}
+			}
+		}
+	}
+	add(text)
+	return b.String()
+}
+
+// words returns the tokens of a range on one line, without comments and layout.
+func (s *source) words(r hclv2.Range) string {
+	tokens, _ := hclsyntax.LexConfig([]byte(s.text(r)), r.Filename, hclv2.InitialPos)
+	var b strings.Builder
+	glued := true
+	for _, t := range tokens {
+		before := glued
+		glued = false
+		switch t.Type {
+		case hclsyntax.TokenComment, hclsyntax.TokenNewline, hclsyntax.TokenEOF:
+			glued = before
+			continue
+		case hclsyntax.TokenOQuote:
+			glued = true
+		case hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenDot:
+			before, glued = before || t.Type != hclsyntax.TokenOBrack, true
+		case hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenTemplateInterp:
+			before, glued = true, true
+		case hclsyntax.TokenCQuote, hclsyntax.TokenComma, hclsyntax.TokenCBrack, hclsyntax.TokenCParen:
+			before = true
+		case hclsyntax.TokenTemplateSeqEnd:
+			before, glued = true, true
+		}
+		if !before {
+			b.WriteByte(' ')
+		}
+		b.Write(t.Bytes)
+	}
+	return b.String()
+}
+
+// valueMark begins each of the values that a condition or a text reads.
+const valueMark = "\nwhere "
+
+// readFile matches a call that reads a file, and the name of the file if it is one text.
+var readFile = regexp.MustCompile(`\bfile(?:base64)? ?\( ?(?:" ?([^"$%]*?) ?" ?\))?`)
+
+// filesIn returns a line with the digest of each file that a text names. A name that is computed may be that of any
+// file that a function reads.
+func (s *source) filesIn(text string) (lines []string) {
+	for _, m := range readFile.FindAllStringSubmatch(text, -1) {
+		if m[1] == "" {
+			lines = append(lines, "file with a computed name is one of "+digest(canonical(s.digests)))
+		} else if d := s.digests[path.Clean(m[1])]; d != "" {
+			lines = append(lines, "file "+m[1]+" is "+d)
+		}
+	}
+	return lines
+}
+
+// message returns a template as it is written, with the values that it reads.
+func (s *source) message(e hclsyntax.Expression, own map[string]hclsyntax.Expression) string {
+	text := s.template(e)
+	if e == nil {
+		return text
+	}
+	read := spacedDot.ReplaceAllString(s.normalize(e.Range()), ".")
+	return text + s.values(read, own)
 }
 
 // secretsIn returns the secrets that a closure reads, sorted.

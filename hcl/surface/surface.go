@@ -29,7 +29,7 @@ type Surface struct {
 	Toolsets    map[string]*Toolset
 	Policies    map[string]*Policy
 	Connections map[string]*Connection // by kind and name, such as "http shop"
-	Settings    map[string]*Setting    // other blocks by their first line, such as "webhook ops"
+	Settings    map[string]*Setting    // other blocks by their first line, such as "webhook ops" or "secret key"
 	// Access holds who may call each tool, by tool and caller; the caller "*" stands for all that are not named.
 	// Of does not set it. Compare ignores it unless both surfaces have it.
 	Access map[string]map[string]string
@@ -64,8 +64,10 @@ type Operation struct {
 	Does        []string          `json:"does,omitempty"`
 	Reads       []string          `json:"reads,omitempty"` // secrets, and where they go
 	May         May               `json:"may,omitzero"`
-	Texts       map[string]string `json:"texts,omitempty"` // templates that models read, as they are written
-	Steps       string            `json:"steps,omitempty"` // digest of the rest of the block
+	Guards      []string          `json:"guards,omitempty"`    // where the block reads the caller, besides its rules
+	Sensitive   []string          `json:"sensitive,omitempty"` // inputs whose values are never shown
+	Texts       map[string]string `json:"texts,omitempty"`     // templates that models read, as they are written
+	Steps       string            `json:"steps,omitempty"`     // digest of the rest of the block
 }
 
 // May says who may call, and what a call needs.
@@ -74,6 +76,7 @@ type May struct {
 	Allow    string   `json:"allow,omitempty"`
 	Policies []string `json:"policies,omitempty"` // that apply
 	Approval []string `json:"approval,omitempty"`
+	Checks   []string `json:"checks,omitempty"` // conditions on the arguments
 	Limit    *Limit   `json:"limit,omitempty"`
 }
 
@@ -84,6 +87,7 @@ type Limit struct {
 	Shared      bool    `json:"shared,omitempty"` // by all callers
 	Concurrency int     `json:"concurrency,omitempty"`
 	Queue       int     `json:"queue,omitempty"`
+	MaxWait     float64 `json:"max_wait,omitempty"` // seconds in the queue
 }
 
 // Tool is one tool.
@@ -133,13 +137,13 @@ type Policy struct {
 type Connection struct {
 	Does     []string `json:"does,omitempty"`
 	Reads    []string `json:"reads,omitempty"`
-	Settings string   `json:"settings"` // digest of its arguments without their literal credentials
+	Settings string   `json:"settings"` // digest of its arguments without literal credentials
 }
 
 // Setting is another block.
 type Setting struct {
 	Does   []string `json:"does,omitempty"`
-	Digest string   `json:"digest"`
+	Digest string   `json:"digest,omitempty"`
 }
 
 // digest returns the digest of a text as it stands in a lock.

@@ -15,9 +15,9 @@ func revealHidden(text string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			b.WriteByte(' ')
-		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Variation_Selector),
-			unicode.Is(unicode.Zs, r) && r != ' ', r == unicode.ReplacementChar, r == '\u115f', r == '\u1160', r == '\u3164', r == '\uffa0',
-			r == '\u2800', r == '\u034f', r >= 0xE0000 && r <= 0xE0FFF:
+		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp),
+			unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Zs, r) && r != ' ',
+			strings.ContainsRune("\ufffd\u115f\u1160\u3164\uffa0\u2800\u034f", r), r >= 0xE0000 && r <= 0xE0FFF:
 			fmt.Fprintf(&b, "<U+%04X>", r)
 		default:
 			b.WriteRune(r)

@@ -107,5 +107,8 @@ func Format(name string, src []byte) ([]byte, diag.Diagnostics) {
 	if _, diags := Parse(name, src); diags.HasErrors() {
 		return nil, diags
 	}
-	return hclwrite.Format(src), nil
+	return FormatParsed(src), nil
 }
+
+// FormatParsed rewrites a file without a syntax error in the canonical style.
+func FormatParsed(src []byte) []byte { return hclwrite.Format(src) }

@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"hatchel/hcl/diag"
 	"slices"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -21,15 +22,15 @@ type mistake struct {
 
 // Errorf reports a mistake. The zero range is no position.
 func (d *Diagnostics) Errorf(at hclv2.Range, summary, format string, args ...any) {
-	d.add(hclv2.DiagError, at, summary, fmt.Sprintf(format, args...))
+	d.add(hclv2.DiagError, at, summary, format, args)
 }
 
 // Warnf reports what is allowed but often wrong.
 func (d *Diagnostics) Warnf(at hclv2.Range, summary, format string, args ...any) {
-	d.add(hclv2.DiagWarning, at, summary, fmt.Sprintf(format, args...))
+	d.add(hclv2.DiagWarning, at, summary, format, args)
 }
 
-func (d *Diagnostics) add(severity hclv2.DiagnosticSeverity, at hclv2.Range, summary, detail string) {
+func (d *Diagnostics) add(severity hclv2.DiagnosticSeverity, at hclv2.Range, summary, format string, args []any) {
 	key := mistake{at, summary}
 	if d.seen[key] {
 		return
@@ -38,11 +39,14 @@ func (d *Diagnostics) add(severity hclv2.DiagnosticSeverity, at hclv2.Range, sum
 		d.seen = map[mistake]bool{}
 	}
 	d.seen[key] = true
-	diag := &hclv2.Diagnostic{Severity: severity, Summary: summary, Detail: detail}
+	found := &hclv2.Diagnostic{Severity: severity, Summary: summary, Detail: fmt.Sprintf(format, args...)}
 	if at != (hclv2.Range{}) {
-		diag.Subject = &at
+		found.Subject = &at
 	}
-	d.list = append(d.list, diag)
+	if s := diag.FindSuggestion(args); s != nil {
+		found.Extra = *s
+	}
+	d.list = append(d.list, found)
 }
 
 // HasErrors reports whether a mistake was reported.

@@ -95,6 +95,7 @@ type Type struct {
 	FileName bool     // no value holds a slash or begins with a dot
 	Path     PathKind // of a text
 	Plain    bool     // a string that has only letters, digits and _ - . :
+	Word     bool     // a string that a shell reads as one word: nothing to split or expand, no dash at the beginning
 	Known    bool     // the value is known at load
 	Constant any      // the value if Known
 }

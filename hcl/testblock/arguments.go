@@ -1,6 +1,9 @@
 package testblock
 
 import (
+	"slices"
+	"strings"
+
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
@@ -86,97 +89,131 @@ func (e *element) value(x *hclexpr.Expr, name string, t *schema.Type) any {
 	return checked
 }
 
-var callerArguments = []argument{
-	{name: "subject", doc: "The subject, as in caller.subject.", typ: textType},
-	{name: "groups", doc: "The groups.", typ: textsType},
-	{name: "scopes", doc: "The granted scopes.", typ: textsType},
-	{name: "claims", doc: "The claims of the token.", typ: mapType},
-	{name: "headers", doc: "The headers of the request.", typ: namesType},
+// of returns arguments of one type: a name and a documentation for each.
+func of(t *schema.Type, pairs ...string) []argument {
+	out := make([]argument, 0, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, argument{pairs[i], pairs[i+1], t})
+	}
+	return out
 }
 
-var answerArguments = []argument{
-	{name: "accept", doc: "Accepts a form with these fields, or a page with {}.", typ: mapType},
-	{name: "decline", doc: "Declines the question, with true.", typ: boolType},
-	{name: "cancel", doc: "Dismisses the question, with true.", typ: boolType},
-	{name: "text", doc: "The answer of the model of the client.", typ: textType},
-	{name: "roots", doc: "The folders of the client: a list of URIs.", typ: textsType},
-	{name: "approve", doc: "The decision of an operator about the call, in a block without label.", typ: boolType},
+var callerArguments = slices.Concat(
+	of(textType, "subject", "The subject, as in caller.subject."),
+	of(textsType, "groups", "The groups.", "scopes", "The granted scopes."),
+	of(mapType, "claims", "The claims of the token."),
+	of(namesType, "headers", "The headers of the request."),
+)
+
+var answerArguments = slices.Concat(
+	of(mapType, "accept", "Accepts a form with these fields, or a page with {}."),
+	of(boolType, "decline", "Declines the question, with true.", "cancel", "Dismisses the question, with true."),
+	of(textType, "text", "The answer of the model of the client."),
+	of(textsType, "roots", "The folders of the client: a list of URIs."),
+	of(boolType, "approve", "The decision of an operator about the call, in a block without label."),
+)
+
+var expectArguments = slices.Concat(
+	of(textType, "text", "The text of the result.",
+		"text_matches", "A regular expression that the text of the result matches."),
+	of(anyType, "result", "The structured result.", "contains", "A part of the structured result: some of the "+
+		"members of an object, and some of the elements of a list, in any order, at every depth."),
+	of(textType, "golden", "A JSON file with the result, relative to the configuration directory. hatchel test "+
+		"--update writes it.",
+		"error", "The text of a call that fails.",
+		"error_matches", "A regular expression that the text of a call that fails matches.",
+		"refused", "The argument that its type refuses, such as \"id\" or \"lines[0].sku\"; \"\" for a schema that "+
+			"refuses the arguments as a whole.",
+		"denied", "The policy, or the tool, prompt or resource, whose rule denies the call."),
+	of(intType, "fault", "The code of the protocol error that the call gives."),
+	of(boolType, "approval", "Whether the call needs the approval of an operator."),
+)
+
+// methods are those of a request, of which a mock has one.
+var methods = []string{"get", "post", "put", "patch", "delete", "head"}
+
+// verbArguments are the methods with the path of the request.
+var verbArguments = func() (out []argument) {
+	for _, method := range methods {
+		doc := "The path of a " + strings.ToUpper(method) + "."
+		if method == "get" {
+			doc = "The path of a GET, below the base_url of the connection, or a whole URL, which a mock without " +
+				"connection has. * stands for one segment of the path, and ** for any number."
+		}
+		out = append(out, of(textType, method, doc)...)
+	}
+	return out
+}()
+
+const tapeDoc = "A file with recorded requests and answers, relative to the configuration directory, such as " +
+	"\"orders.tape.json\". hatchel test --live --record writes it."
+
+// mockArguments are the arguments of a kind of mock.
+type mockArguments struct {
+	choice          string     // names request in a message
+	request         []argument // of which a mock has one
+	details         []argument // what else is asked
+	answers         []argument // of which a reply has at most one
+	answeredBesides []argument
 }
 
-var expectArguments = []argument{
-	{name: "text", doc: "The text of the result.", typ: textType},
-	{name: "text_matches", doc: "A regular expression that the text of the result matches.", typ: textType},
-	{name: "result", doc: "The structured result.", typ: anyType},
-	{name: "contains", doc: "A part of the structured result: some of the members of an object, and some of the " +
-		"elements of a list, in any order, at every depth.", typ: anyType},
-	{name: "golden", doc: "A JSON file with the result, relative to the configuration directory. hatchel test " +
-		"--update writes it.", typ: textType},
-	{name: "error", doc: "The text of a call that fails.", typ: textType},
-	{name: "error_matches", doc: "A regular expression that the text of a call that fails matches.", typ: textType},
-	{name: "refused", doc: "The argument that its type refuses, such as \"id\" or \"lines[0].sku\".", typ: textType},
-	{name: "denied", doc: "The policy, or the tool, prompt or resource, whose rule denies the call.", typ: textType},
-	{name: "fault", doc: "The code of the protocol error that the call gives.", typ: intType},
-	{name: "approval", doc: "Whether the call needs the approval of an operator.", typ: boolType},
-}
-
-// verbArguments are the methods of a request, of which a mock has one.
-var verbArguments = []argument{
-	{name: "get", doc: "The path of a GET, below the base_url of the connection, or a whole URL for a block without " +
-		"connection. * stands for one segment of the path, and ** for any number.", typ: textType},
-	{name: "post", doc: "The path of a POST.", typ: textType},
-	{name: "put", doc: "The path of a PUT.", typ: textType},
-	{name: "patch", doc: "The path of a PATCH.", typ: textType},
-	{name: "delete", doc: "The path of a DELETE.", typ: textType},
-	{name: "head", doc: "The path of a HEAD.", typ: textType},
-}
-
-var httpArguments = []argument{
-	{name: "query", doc: "A part of the query.", typ: mapType},
-	{name: "headers", doc: "Some of the headers.", typ: namesType},
-	{name: "json", doc: "A part of the JSON body.", typ: anyType},
-	{name: "form", doc: "A part of the form.", typ: mapType},
-	{name: "body", doc: "The whole body, as text.", typ: textType},
-}
-
-var httpReplyArguments = []argument{
-	{name: "status", doc: "The status, by default 200.", typ: intType},
-	{name: "headers", doc: "The headers.", typ: namesType},
-	{name: "json", doc: "The body, as JSON.", typ: anyType},
-	{name: "text", doc: "The body, as text.", typ: textType},
-	{name: "file", doc: "A file with the body, relative to the configuration directory.", typ: textType},
-	{name: "delay", doc: "How long the answer takes.", typ: textType},
-	{name: "fail", doc: "How the request fails: \"refused\", \"timeout\" or \"reset\".", typ: textType},
-}
-
-var sqlArguments = []argument{
-	{name: "statement", doc: "The statement, where * stands for any text. Spaces and line breaks count as one space.",
-		typ: textType},
-	{name: "args", doc: "The parameters of the statement.", typ: listType},
-	{name: "init", doc: "Statements for a SQLite database in memory, which answers all statements itself.",
-		typ: textType},
-}
-
-var sqlReplyArguments = []argument{
-	{name: "rows", doc: "The rows, as objects.", typ: rowsType},
-	{name: "affected", doc: "How many rows the statement has changed.", typ: intType},
-	{name: "last_id", doc: "The id of the row that was inserted.", typ: intType},
-	{name: "error", doc: "The message of the database that rejects the statement.", typ: textType},
-	{name: "code", doc: "The code of that error: an SQLSTATE, or the number of MySQL and SQLite.", typ: textType},
-	{name: "delay", doc: "How long the answer takes.", typ: textType},
-}
-
-var shellArguments = []argument{
-	{name: "command", doc: "The program and its arguments. * stands for any text in a word, and a word ** for any " +
-		"number of words.", typ: textsType},
-	{name: "script", doc: "The script, where * stands for any text.", typ: textType},
-	{name: "script_file", doc: "The file of a script, as it is declared.", typ: textType},
-	{name: "stdin", doc: "The standard input.", typ: textType},
-	{name: "env", doc: "Some of the environment variables.", typ: namesType},
-}
-
-var shellReplyArguments = []argument{
-	{name: "stdout", doc: "The standard output.", typ: textType},
-	{name: "stderr", doc: "The standard error.", typ: textType},
-	{name: "exit", doc: "The exit code, by default 0.", typ: intType},
-	{name: "delay", doc: "How long the program runs.", typ: textType},
+// mockKinds are the kinds of mocks.
+var mockKinds = map[string]*mockArguments{
+	"http": {
+		choice:  "the request",
+		request: verbArguments,
+		details: slices.Concat(
+			of(mapType, "query", "A part of the query."),
+			of(namesType, "headers", "Some of the headers."),
+			of(anyType, "json", "A part of the JSON body."),
+			of(mapType, "form", "A part of the form."),
+			of(textType, "body", "The whole body, as text."),
+		),
+		answers: slices.Concat(
+			of(anyType, "json", "The body, as JSON."),
+			of(textType, "text", "The body, as text.",
+				"file", "A file with the body, relative to the configuration directory.",
+				"fail", "How the request fails: \"refused\", \"timeout\" or \"reset\"."),
+		),
+		answeredBesides: slices.Concat(
+			of(intType, "status", "The status, by default 200."),
+			of(namesType, "headers", "The headers."),
+			of(textType, "delay", "How long the answer takes."),
+		),
+	},
+	"sql": {
+		choice: "what is answered",
+		request: of(textType,
+			"statement", "The statement, where * stands for any text. Spaces and line breaks count as one space.",
+			"init", "Statements for a SQLite database in memory, which answers all statements itself."),
+		details: of(listType, "args", "The parameters of the statement."),
+		answers: slices.Concat(
+			of(rowsType, "rows", "The rows, as objects."),
+			of(textType, "error", "The message of the database that rejects the statement."),
+		),
+		answeredBesides: slices.Concat(
+			of(intType, "affected", "How many rows the statement has changed.",
+				"last_id", "The id of the row that was inserted."),
+			of(textType, "code", "The code of the error: an SQLSTATE, or the number of MySQL and SQLite.",
+				"delay", "How long the answer takes."),
+		),
+	},
+	"shell": {
+		choice: "what is run",
+		request: slices.Concat(
+			of(textsType, "command", "The program and its arguments. * stands for any text in a word, and a word ** "+
+				"for any number of words."),
+			of(textType, "script", "The script, where * stands for any text.",
+				"script_file", "The file of a script, as it is declared."),
+		),
+		details: slices.Concat(
+			of(textType, "stdin", "The standard input."),
+			of(namesType, "env", "Some of the environment variables."),
+		),
+		answeredBesides: slices.Concat(
+			of(textType, "stdout", "The standard output.", "stderr", "The standard error."),
+			of(intType, "exit", "The exit code, by default 0."),
+			of(textType, "delay", "How long the program runs."),
+		),
+	},
 }

@@ -17,6 +17,7 @@ type Branch struct {
 	Range diag.Range // of the condition, or of the header of a step that goes on after a failure
 	Text  string     // the condition, on one line
 	Step  bool       // it is such a step
+	Owner diag.Range // the header of the tool, prompt, resource or policy that has it
 }
 
 // conditionArguments are the arguments that hold conditions, by the block that they stand in.
@@ -51,6 +52,7 @@ func Branches(cfg *hcl.Config) []Branch {
 		body, _ := syntax.Parse(name, w.src)
 		for _, b := range body.Blocks {
 			if served[diag.RangeOf(b.DefRange())] {
+				w.owner = diag.RangeOf(b.DefRange())
 				w.walkBlock(b)
 			}
 		}
@@ -60,11 +62,12 @@ func Branches(cfg *hcl.Config) []Branch {
 
 type branchWalker struct {
 	src   []byte
+	owner diag.Range // of what is walked
 	found []Branch
 }
 
 func (w *branchWalker) add(r diag.Range, text string, step bool) {
-	w.found = append(w.found, Branch{r, strings.Join(strings.Fields(text), " "), step})
+	w.found = append(w.found, Branch{r, strings.Join(strings.Fields(text), " "), step, w.owner})
 }
 
 func (w *branchWalker) walkBlock(b *hclsyntax.Block) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -25,6 +26,7 @@ type block struct {
 	each         *hclexpr.Expr
 	tool, prompt string
 	skip         string
+	onlyLive     bool
 	requires     []string
 	timeout      time.Duration
 	values       *arguments
@@ -42,7 +44,8 @@ type block struct {
 }
 
 type answerBlock struct {
-	key    string // empty for an approval
+	key    string   // empty for an approval
+	ask    *hcl.Ask // the question; nil for an approval, and if it is not known
 	values *arguments
 	at     diag.Range
 }
@@ -101,6 +104,7 @@ func (b *block) headSpec() decode.Spec {
 				"default: the environment is not read."),
 			constant("secrets", "The values of secrets. The value of one that is not named is \"test-\" and its name."),
 			decode.Attr(&b.skip, "skip", "Why the test is not run."),
+			decode.Attr(&b.onlyLive, "only_live", "Whether the test is run with --live only.").DefaultDoc("false"),
 			decode.Attr(&b.requires, "requires", "The programs that the test needs, such as \"git\". It is skipped "+
 				"where one is missing."),
 			decode.PositiveDuration(&b.timeout, "timeout", "How long the test may take.").DefaultDoc("10s"),
@@ -113,7 +117,7 @@ func (b *block) blockSpec() decode.Spec {
 	return decode.Spec{
 		decode.Blocks("caller", "", "Who calls. Without it the caller is not known, as over standard input.",
 			func() decode.Spec { return newArguments(callerArguments).spec() }, b.decodeCaller),
-		decode.Blocks("mock", "kind", "What a backend is asked, and what it answers: mock "+
+		decode.Blocks("mock", "kind", "Requests to a backend, and its answers: mock "+
 			"http, mock sql and mock shell.", nil, b.decodeMock),
 		decode.Blocks("answer", "question", "The answer of the client to a question, or of an operator about the call.",
 			func() decode.Spec { return answerSpec(newArguments(answerArguments)) }, b.decodeAnswer),
@@ -154,12 +158,16 @@ func (b *block) decodeAnswer(d *decode.Decoder, n *hclsyntax.Block) {
 			"about an approval `answer { approve = true }`.")
 		return
 	case !approves && b.op != nil:
-		b.findAsk(d, n)
+		a.ask = b.findAsk(d, n)
 	}
 	b.answers = append(b.answers, a)
 }
 
 func (b *block) decodeAfter(d *decode.Decoder, n *hclsyntax.Block) {
+	before := len(d.Diags)
+	if d.CheckNames(n, afterSpec()); len(d.Diags) > before {
+		return
+	}
 	if len(n.Labels) != 1 || len(n.Body.Blocks) != 1 || n.Body.Blocks[0].Type != "sql" ||
 		len(n.Body.Blocks[0].Labels) != 1 || len(n.Body.Attributes) > 0 {
 		d.Errorf(n.DefRange(), "Query needed", "An after block has a name, and in it one query of a SQLite database: "+
@@ -167,6 +175,7 @@ func (b *block) decodeAfter(d *decode.Decoder, n *hclsyntax.Block) {
 		return
 	}
 	query := n.Body.Blocks[0]
+	b.noteConnection(d, query.LabelRanges[0], "sql", query.Labels[0])
 	a := &afterBlock{name: n.Labels[0], connection: query.Labels[0], values: newArguments(afterArguments),
 		at: diag.RangeOf(query.DefRange())}
 	d.Body(query, a.values.spec())
@@ -184,7 +193,7 @@ func (b *block) decodeExpect(d *decode.Decoder, n *hclsyntax.Block) {
 	e := &expectBlock{at: diag.RangeOf(n.DefRange())}
 	d.Body(n, e.spec())
 	if len(n.Body.Attributes) == 0 {
-		d.Errorf(n.DefRange(), "Nothing expected", "An expect block says what must come of the call, as in "+
+		d.Errorf(n.DefRange(), "Nothing expected", "An expect block says which result is expected, as in "+
 			"text = \"…\" or that = \"result.id == 7\".")
 	}
 	b.expects = append(b.expects, e)
@@ -192,7 +201,7 @@ func (b *block) decodeExpect(d *decode.Decoder, n *hclsyntax.Block) {
 
 // decode decodes the block, and returns its tests.
 func (b *block) decode() []*Test {
-	d, n := b.cfg.NewTestDecoder(b.src.Src), b.src.Block
+	d, n := b.cfg.NewTestDecoder(b.src), b.src.Block
 	b.d = d
 	head, blocks := b.headSpec(), b.blockSpec()
 	d.CheckNames(n, head, blocks)
@@ -227,6 +236,12 @@ func (b *block) elements() (tests []*Test) {
 		return []*Test{b.element(name, nil)}
 	}
 	v, err := b.each.Eval(eval.NewFrame(context.Background(), b.d.Env.Dir, b.d.Env.Now))
+	list, _ := v.([]any)
+	members, _ := v.(map[string]any)
+	if n := len(list) + len(members); n > maxElements {
+		b.d.Diags.Errorf(b.each.Range, "Too many tests", "each has %d elements, and may have %d.", n, maxElements)
+		return nil
+	}
 	switch v := v.(type) {
 	case []any:
 		for i, each := range v {
@@ -243,6 +258,9 @@ func (b *block) elements() (tests []*Test) {
 	return tests
 }
 
+// maxElements is the maximum number of tests of one block.
+const maxElements = 10000
+
 func reasonOf(err error) string {
 	if err == nil {
 		return ""
@@ -256,8 +274,8 @@ func (b *block) element(name string, each *hcl.Each) *Test {
 		frame: eval.NewFrame(context.Background(), b.d.Env.Dir, b.d.Env.Now)}
 	e.frame.Each = each
 	values := b.values.values(e)
-	t := &Test{Name: name, Kind: b.kind, Tool: b.toolDecl, Skip: b.skip, Requires: b.requires, Timeout: b.timeout,
-		Range: diag.RangeOf(b.src.DefRange()), Frame: e.frame, Target: b.tool + b.prompt}
+	t := &Test{Name: name, Kind: b.kind, Tool: b.toolDecl, Skip: b.skip, OnlyLive: b.onlyLive, Requires: b.requires,
+		Timeout: b.timeout, Range: diag.RangeOf(b.src.DefRange()), Frame: e.frame, Target: b.tool + b.prompt}
 	t.Args, _ = values["args"].(map[string]any)
 	t.Vars, t.Secrets = Set(b.src)
 	if text, ok := values["now"].(string); ok {
@@ -288,6 +306,7 @@ func (b *block) element(name string, each *hcl.Each) *Test {
 	}
 	if !b.d.Diags.HasErrors() {
 		b.checkArguments(t)
+		b.checkReplies(t, e)
 	}
 	return t
 }
@@ -303,9 +322,9 @@ func (b *block) expect(x *expectBlock, e *element) *Expect {
 	if x.that != nil {
 		out.Ranges["that"] = x.that.Range
 	}
-	if name, ok := out.Values["golden"].(string); ok && !validFile(name) {
-		e.diags.Errorf(out.Ranges["golden"], "File outside the folder",
-			"golden is a file in the configuration directory, such as \"sync.golden.json\", not %q.", name)
+	if name, ok := out.Values["golden"].(string); ok && (!validFile(name) || strings.HasSuffix(name, ".hcl")) {
+		e.diags.Errorf(out.Ranges["golden"], "Invalid golden", "golden is a file of its own in the configuration "+
+			"directory, such as \"sync.golden.json\", not %q.", name)
 	}
 	return out
 }
@@ -326,21 +345,6 @@ func Check(cfg *hcl.Config, loaded diag.Diagnostics) diag.Diagnostics {
 	if !loaded.HasErrors() && !cfg.Partial {
 		_, found := Decode(cfg, cfg.Tests)
 		diags = append(diags, found...)
-	}
-	return diags
-}
-
-// Duplicates reports tests of one name.
-func Duplicates(blocks []hcl.TestBlock) (diags diag.Diagnostics) {
-	first := map[string]diag.Range{}
-	for _, b := range blocks {
-		name, at := b.Labels[0], diag.RangeOf(b.LabelRanges[0])
-		if other, twice := first[name]; twice {
-			diags.Errorf(at, "Duplicate test", "The test %q is already declared at %s:%d.", name, other.File,
-				other.Start.Line)
-			continue
-		}
-		first[name] = at
 	}
 	return diags
 }

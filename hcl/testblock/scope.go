@@ -32,7 +32,11 @@ func (b *block) conditionScope(outer *eval.Scope) *eval.Scope {
 		{"result", b.resultType()}, {"text", textType}, {"content", listType}, {"error", textType}, {"sent", sentType},
 		{"step", steps}, {"called", textsType}, {"after", after}, {"args", args},
 	} {
-		outer = outer.With(r.name, root(r.name, r.typ))
+		of := root(r.name, r.typ)
+		if kind := map[string]string{"step": "step", "args": "input"}[r.name]; b.op != nil && kind != "" {
+			of.Kind, of.Owner = kind, b.kind+" "+b.op.Name
+		}
+		outer = outer.With(r.name, of)
 	}
 	return outer
 }

@@ -1,6 +1,7 @@
 package testblock
 
 import (
+	"errors"
 	"io/fs"
 	"slices"
 	"strings"
@@ -24,24 +25,35 @@ func (b *block) findTarget() {
 			b.kind, b.targeting = kind, diag.RangeOf(a.Expr.Range())
 		}
 	}
-	var names []string
 	switch b.kind {
 	case "tool":
 		for _, t := range b.cfg.Tools {
-			if names = append(names, t.Name); t.Name == b.tool {
+			if t.Name == b.tool {
 				b.toolDecl, b.op = t, &t.Operation
 			}
 		}
 	case "prompt":
 		for _, p := range b.cfg.Prompts {
-			if names = append(names, p.Name); p.Name == b.prompt {
+			if p.Name == b.prompt {
 				b.op = &p.Operation
 			}
 		}
 	}
+	b.noteTarget()
 	name := b.tool + b.prompt
-	if b.op != nil || names == nil && b.kind == "resource" || name == "" || b.cfg.Partial {
+	if b.op != nil || b.kind == "resource" || name == "" || b.cfg.Partial {
 		return
+	}
+	var names []string
+	for _, t := range b.cfg.Tools {
+		if b.kind == "tool" {
+			names = append(names, t.Name)
+		}
+	}
+	for _, p := range b.cfg.Prompts {
+		if b.kind == "prompt" {
+			names = append(names, p.Name)
+		}
 	}
 	b.d.Diags.Errorf(b.targeting, "Unknown "+b.kind, "There is no %s %q.%s", b.kind, name,
 		diag.SuggestOr(name, names, diag.ListAre(names)))
@@ -58,6 +70,9 @@ func (b *block) operations(do func(*hcl.Operation)) {
 		}
 		seen[op] = true
 		do(op)
+		for _, before := range op.Before {
+			visit(&before.Operation)
+		}
 		for _, s := range op.Steps {
 			if call, ok := s.Backend.Config.(*hcl.ToolCall); ok && call.Tool != nil {
 				visit(&call.Tool.Operation)
@@ -73,10 +88,9 @@ func (b *block) operations(do func(*hcl.Operation)) {
 	}
 }
 
-// findAsk reports an answer to a question that is never asked, and one that does not fit it.
-func (b *block) findAsk(d *decode.Decoder, n *hclsyntax.Block) {
+// findAsk returns the question of an answer, and reports one that is never asked.
+func (b *block) findAsk(d *decode.Decoder, n *hclsyntax.Block) (ask *hcl.Ask) {
 	var keys []string
-	var ask *hcl.Ask
 	b.operations(func(op *hcl.Operation) {
 		for _, s := range op.Steps {
 			group, _ := s.Backend.Config.(*hcl.AskGroup)
@@ -94,6 +108,7 @@ func (b *block) findAsk(d *decode.Decoder, n *hclsyntax.Block) {
 		d.Errorf(n.LabelRanges[0], "Unknown question", "The %s %q asks no question %q.%s", b.kind, b.op.Name,
 			n.Labels[0], diag.SuggestOr(n.Labels[0], keys, diag.ListAre(keys)))
 	}
+	return ask
 }
 
 // setAnswers sets what the client and an operator answer.
@@ -120,6 +135,13 @@ func (b *block) setAnswers(t *Test, e *element) {
 			t.Answers[a.key] = map[string]any{"roots": roots}
 		default:
 			t.Answers[a.key] = map[string]any{"action": "accept", "content": accepted}
+		}
+		var invalid *hcl.InvalidAnswerError
+		if a.ask == nil || b.d.Diags.HasErrors() {
+			continue
+		}
+		if _, err := a.ask.ParseResponse(t.Answers[a.key]); errors.As(err, &invalid) {
+			b.d.Diags.Errorf(a.at, "Answer refused", "The question %q refuses this answer: %v.", a.key, invalid)
 		}
 	}
 }

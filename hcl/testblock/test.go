@@ -1,5 +1,5 @@
 // Package testblock decodes test blocks: calls of tools, prompts and resources with what their backends answer, and
-// what must come of them. It calls nothing.
+// the expected results. It calls nothing.
 package testblock
 
 import (
@@ -29,6 +29,7 @@ type Test struct {
 	After    []*After
 	Expects  []*Expect
 	Skip     string // why it is not run
+	OnlyLive bool   // it is skipped where no backend is asked for real
 	Requires []string
 	Timeout  time.Duration
 	Range    diag.Range // of the header of the block
@@ -41,7 +42,8 @@ type Mock struct {
 	Connection string // empty for none
 	Request    map[string]any
 	Replies    []map[string]any
-	Times      int // how often it answers; 0 for any number
+	Times      int    // how often it answers; 0 for any number
+	Tape       string // a file that has the requests and replies; empty for none
 	Range      diag.Range
 }
 
@@ -91,4 +93,20 @@ func readTexts(d *decode.Decoder, b hcl.TestBlock, name string) map[string]strin
 		texts[key] = text
 	}
 	return texts
+}
+
+// Duplicates reports tests of one name.
+func Duplicates(blocks []hcl.TestBlock) (diags diag.Diagnostics) {
+	first := map[string]diag.Range{}
+	for _, b := range blocks {
+		name, at := b.Labels[0], diag.RangeOf(b.LabelRanges[0])
+		if other, twice := first[name]; twice {
+			diags.Errorf(at, "Duplicate test", "The test %q is already declared at %s:%d.", name, other.File,
+				other.Start.Line)
+			diags.Relate(other)
+			continue
+		}
+		first[name] = at
+	}
+	return diags
 }

@@ -60,7 +60,8 @@ func appendList(dst []byte, list []any) (_ []byte, err error) {
 
 func appendObject(dst []byte, m map[string]any) (_ []byte, err error) {
 	dst = append(dst, '{')
-	for i, k := range Keys(m) {
+	var few [16]string // on the stack
+	for i, k := range appendKeys(few[:0], m) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}

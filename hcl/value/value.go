@@ -143,8 +143,9 @@ func Kind(v any) string {
 }
 
 // Keys returns the keys of an object, sorted.
-func Keys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
+func Keys(m map[string]any) []string { return appendKeys(make([]string, 0, len(m)), m) }
+
+func appendKeys(keys []string, m map[string]any) []string {
 	for k := range m {
 		keys = append(keys, k)
 	}

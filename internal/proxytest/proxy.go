@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// Proxy is a reverse proxy whose backends take turns. A request that a backend does not accept goes to the next one;
-// nothing is sent twice.
+// Proxy is a reverse proxy whose backends take turns. A request that a backend does not accept goes to the next
+// one, and so does a GET that it does not begin to answer, as with nginx; nothing else is sent twice.
 type Proxy struct {
 	URL string
 
@@ -100,7 +100,9 @@ func (p *Proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 			}}
 			return res, nil
 		}
-		if refused := new(net.OpError); !errors.As(err, &refused) || refused.Op != "dial" {
+		refused := new(net.OpError)
+		sent := !errors.As(err, &refused) || refused.Op != "dial"
+		if sent && (r.Method != http.MethodGet || r.Context().Err() != nil) {
 			p.lose(n)
 			return nil, err
 		}

@@ -17,6 +17,25 @@ func Surface(cfg *hcl.Config, parallel func(n int, do func(i int))) *surface.Sur
 	return s
 }
 
+// OfReload returns the surfaces that [surface.OfReload] returns, with who may call each tool of them.
+func OfReload(served, loaded *hcl.Config, parallel func(n int, do func(i int))) (before, after *surface.Surface) {
+	before, after = surface.OfReload(served, loaded, parallel)
+	sides := []struct {
+		*surface.Surface
+		cfg     *hcl.Config
+		callers []Caller
+	}{{before, served, answerCallers(served)}, {after, loaded, answerCallers(loaded)}}
+	same := slices.EqualFunc(sides[0].callers, sides[1].callers, func(a, b Caller) bool { return a.Name == b.Name })
+	for _, s := range sides {
+		tools := s.cfg.Tools
+		if same { // otherwise a caller may gain tools that did not change
+			tools = slices.DeleteFunc(slices.Clone(tools), func(t *hcl.Tool) bool { return s.Tools[t.Name] == nil })
+		}
+		s.Access = answer(context.Background(), s.cfg, tools, s.callers)
+	}
+	return before, after
+}
+
 // Everyone is the caller of Answers that stands for all that are not named.
 const Everyone = "*"
 
@@ -27,6 +46,11 @@ const severalGroups = "groups "
 // the groups of an API key as in "groups board+finance", or a subject that a rule names. A group or a subject with the
 // answer of Everyone is left out. All are taken to have every scope.
 func Answers(ctx context.Context, cfg *hcl.Config) map[string]map[string]string {
+	return answer(ctx, cfg, cfg.Tools, answerCallers(cfg))
+}
+
+// answerCallers returns the callers of Answers, of whom the first is Everyone.
+func answerCallers(cfg *hcl.Config) []Caller {
 	b := newCallerBuilder(cfg, nil)
 	callers := Callers(cfg, nil)[:1]
 	for _, group := range b.groups() {
@@ -38,8 +62,13 @@ func Answers(ctx context.Context, cfg *hcl.Config) map[string]map[string]string 
 	for _, subject := range b.named["caller.subject"] {
 		callers = append(callers, b.caller("subject "+subject, subject, b.groupsOf(subject), nil))
 	}
+	return callers
+}
+
+// answer returns the part of Answers for some tools of a configuration.
+func answer(ctx context.Context, cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) map[string]map[string]string {
 	all := map[string]map[string]string{}
-	for _, tool := range New(ctx, cfg, callers).Tools {
+	for _, tool := range rows(ctx, cfg, tools, callers) {
 		everyone := tool.Answers[callers[0].Name]
 		answers := map[string]string{Everyone: string(everyone)}
 		for _, c := range callers[1:] {

@@ -40,7 +40,12 @@ type Matrix struct {
 
 // New answers for each tool of a configuration without errors and each caller. It makes no call.
 func New(ctx context.Context, cfg *hcl.Config, callers []Caller) *Matrix {
-	m := &Matrix{Callers: callers, Tools: []Tool{}, Unknown: unknownParts(cfg, callers)}
+	return &Matrix{Callers: callers, Tools: rows(ctx, cfg, cfg.Tools, callers), Unknown: unknownParts(cfg, callers)}
+}
+
+// rows returns the rows of some tools of a configuration, by name.
+func rows(ctx context.Context, cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) []Tool {
+	all := []Tool{}
 	evaluations := make([]*policy.Evaluation, len(callers))
 	for i, c := range callers {
 		frame := hcl.NewFrame(ctx, "", time.Now)
@@ -48,16 +53,16 @@ func New(ctx context.Context, cfg *hcl.Config, callers []Caller) *Matrix {
 		evaluations[i] = policy.NewListEvaluation(frame)
 	}
 	policies := policy.New(cfg)
-	for _, tool := range cfg.Tools {
+	for _, tool := range tools {
 		r := newToolRules(cfg, policies, tool)
 		row := Tool{tool.Name, make(map[string]Answer, len(callers))}
 		for i, c := range callers {
 			row.Answers[c.Name] = r.decide(c, evaluations[i])
 		}
-		m.Tools = append(m.Tools, row)
+		all = append(all, row)
 	}
-	slices.SortFunc(m.Tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
-	return m
+	slices.SortFunc(all, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 // toolRules are all rules about the calls of one tool.

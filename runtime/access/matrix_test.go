@@ -177,7 +177,7 @@ func TestAMarkdownTableShowsNamesAsTheyAre(t *testing.T) {
 	if err := New(t.Context(), cfg, InGroups(cfg, []string{"a|b"}, nil)).Markdown(&got); err != nil {
 		t.Fatal(err)
 	}
-	const want = "| tool | group a\\|b |\n| --- | --- |\n| look | yes |\n"
+	const want = "| tool | group a&#124;b |\n| --- | --- |\n| look | yes |\n"
 	if got.String() != want {
 		t.Errorf("got\n%s", got.String())
 	}

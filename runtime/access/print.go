@@ -31,7 +31,8 @@ func (m *Matrix) Text(w io.Writer) error {
 
 // Markdown prints the matrix as a Markdown table.
 func (m *Matrix) Markdown(w io.Writer) error {
-	escape := strings.NewReplacer("\\", "\\\\", "|", "\\|", "`", "\\`", "<", "&lt;")
+	escape := strings.NewReplacer("&", "&amp;", "\\", "&#92;", "|", "&#124;", "`", "&#96;", "<", "&lt;", "*", "&#42;",
+		"[", "&#91;", "@", "&#64;", "://", "&#58;//", "\n", " ", "\r", " ")
 	for i, row := range m.table() {
 		for j, cell := range row {
 			row[j] = escape.Replace(cell)

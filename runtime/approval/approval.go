@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
+	"hatchel/adapters"
 	"hatchel/runtime/state"
 )
 
@@ -51,22 +54,36 @@ type Requester struct {
 // Request is what an approver decides about. Approvers see all of it, so it must hold no secrets. Its
 // author bounds its size.
 type Request struct {
-	Tool        string          `json:"tool"`
-	Title       string          `json:"title,omitempty"`
-	Message     string          `json:"message"`
-	Arguments   json.RawMessage `json:"arguments,omitempty"` // redacted; large ones are truncated to a JSON string
-	Effect      string          `json:"effect,omitempty"`    // what the call would do, redacted; may be truncated
-	Partial     bool            `json:"partial,omitempty"`   // the arguments or the effect are truncated
-	Caller      Requester       `json:"caller"`
-	Rules       []string        `json:"rules,omitempty"`    // that require the approval
-	Revision    string          `json:"revision,omitempty"` // of the configuration
-	RequestedAt time.Time       `json:"asked"`
-	Deadline    time.Time       `json:"until"`             // deadline for the decision
-	Audited     bool            `json:"audited,omitempty"` // Propose and Confirm must be used to decide
+	Tool      string          `json:"tool"`
+	Title     string          `json:"title,omitempty"`
+	Message   string          `json:"message"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // redacted; large ones are truncated to a JSON string
+	Effect    string          `json:"effect,omitempty"`    // what the call would do, redacted; may be truncated
+	// Effects is the same in parts, with the values and the contents apart; empty for what is too large
+	Effects     []adapters.Effect `json:"effects,omitempty"`
+	Before      []Observation     `json:"before,omitempty"`  // what the before blocks have read
+	Partial     bool              `json:"partial,omitempty"` // the arguments or the effect are truncated
+	Caller      Requester         `json:"caller"`
+	Rules       []string          `json:"rules,omitempty"`    // that require the approval
+	Revision    string            `json:"revision,omitempty"` // of the configuration
+	RequestedAt time.Time         `json:"asked"`
+	Deadline    time.Time         `json:"until"`             // deadline for the decision
+	Audited     bool              `json:"audited,omitempty"` // Propose and Confirm must be used to decide
 
 	// Seal identifies the caller and the configuration for which the approval applies. VoidAll
 	// selects approvals by it. It is never shown.
 	Seal string `json:"-"`
+
+	// Observe reads what Before has; nil for nothing. Open calls it for a new approval.
+	Observe func() []Observation `json:"-"`
+}
+
+// Observation is what one before block has read of the state before the call.
+type Observation struct {
+	Name   string          `json:"name"`
+	At     time.Time       `json:"at"`
+	Result json.RawMessage `json:"result,omitempty"` // redacted; a large one is truncated to a JSON string
+	Error  string          `json:"error,omitempty"`  // why there is no result
 }
 
 // Decision is the decision of an approver.
@@ -74,6 +91,20 @@ type Decision struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
+	// Digest is that of what the approver was shown; empty for one who decides whatever is there
+	Digest string `json:"digest,omitempty"`
+}
+
+// maxReason is how many characters the reason of a decision has.
+const maxReason = 1000
+
+// CheckReason trims the reason of a decision. The error of one that is too long is a sentence for the approver.
+func CheckReason(reason string) (string, error) {
+	reason = strings.TrimSpace(reason)
+	if utf8.RuneCountInString(reason) > maxReason {
+		return "", fmt.Errorf("a reason may have at most %d characters", maxReason)
+	}
+	return reason, nil
 }
 
 // Proposal is a decision that has no effect yet, because it is not in the audit log. While there is
@@ -91,6 +122,8 @@ type Approval struct {
 	ID     string `json:"-"`
 	Status Status `json:"-"`
 	Request
+	Digest   string    `json:"digest,omitempty"`   // of what an approver is shown
+	Look     time.Time `json:"look,omitzero"`      // when an approver wanted to look again; zero for never
 	Decision *Decision `json:"decision,omitempty"` // nil while nobody has decided
 	Proposal *Proposal `json:"proposal,omitempty"` // of a pending approval; nil for none
 
@@ -100,6 +133,12 @@ type Approval struct {
 var (
 	// ErrNotFound is returned for an ID without an approval.
 	ErrNotFound = errors.New("approval not found")
+
+	// ErrChanged is returned for a decision about something else than what the approval shows now.
+	ErrChanged = errors.New("the approval shows something else by now")
+
+	// ErrNobodyWaits is returned when no call waits for an approval that could look again.
+	ErrNobodyWaits = errors.New("no call waits for the approval at the moment")
 
 	// ErrTooManyPending is returned when too many approvals are pending.
 	ErrTooManyPending = errors.New("too many approvals are pending")

@@ -10,9 +10,9 @@ import (
 const Server = "server"
 
 // Decide approves or rejects a pending approval, and returns it with the decision. It fails with
-// [ErrNotFound], or with a [DecidedError] when the approval was decided or has expired.
+// [ErrNotFound], with [ErrChanged], or with a [DecidedError] when the approval was decided or has expired.
 func (b *Store) Decide(ctx context.Context, id string, approved bool, d Decision) (*Approval, error) {
-	return b.changePending(ctx, id, func(a *Approval) Status { return a.decide(approved, d) })
+	return b.changePending(ctx, id, d.Digest, func(a *Approval) Status { return a.decide(approved, d) })
 }
 
 // decide makes a decision that of the approval, and returns the status that follows.
@@ -28,7 +28,7 @@ func (a *Approval) decide(approved bool, d Decision) Status {
 // records it and calls Confirm or Withdraw; otherwise any process may become the one that does with
 // Claim. It fails like Decide.
 func (b *Store) Propose(ctx context.Context, id string, approved bool, d Decision, claim bool) (*Approval, error) {
-	return b.changePending(ctx, id, func(a *Approval) Status {
+	return b.changePending(ctx, id, d.Digest, func(a *Approval) Status {
 		until := time.Now().Add(proposalTTL)
 		if !claim {
 			until = latest(until, a.Deadline) // no process that has the audit log may be running
@@ -85,7 +85,7 @@ func (b *Store) Unclaimed(ctx context.Context) (ids []string, err error) {
 // Void ends a pending approval that no longer applies, and reports whether it did. It leaves an
 // approval alone that somebody is deciding: a decision that is recorded must take effect.
 func (b *Store) Void(ctx context.Context, id, reason string) (bool, error) {
-	_, err := b.changePending(ctx, id, func(a *Approval) Status {
+	_, err := b.changePending(ctx, id, "", func(a *Approval) Status {
 		a.Decision = &Decision{By: Server, At: time.Now().UTC(), Reason: reason}
 		return Void
 	})
@@ -118,13 +118,18 @@ func (b *Store) VoidAll(ctx context.Context, tools map[string]VoidFilter) (voide
 	return voided, err
 }
 
-// changePending changes an approval that can be decided. Change returns its new status, and is called
-// again for an approval that somebody else has changed in the meantime.
-func (b *Store) changePending(ctx context.Context, id string, change func(*Approval) Status) (*Approval, error) {
+// changePending changes an approval that can be decided, and that has the digest unless this is empty. Change returns
+// its new status, and is called again for an approval that somebody else has changed in the meantime.
+func (b *Store) changePending(
+	ctx context.Context, id, digest string, change func(*Approval) Status,
+) (*Approval, error) {
 	for {
 		a, err := b.findPending(ctx, id)
 		if err != nil {
 			return nil, err
+		}
+		if digest != "" && digest != a.Digest {
+			return nil, ErrChanged
 		}
 		if changed, err := b.setStatus(ctx, a, change(a)); err != nil || changed {
 			return a, err

@@ -20,6 +20,11 @@ type ListQuery struct {
 // ErrCursor is returned for a cursor that List has not returned.
 var ErrCursor = errors.New("invalid cursor")
 
+// CountPending returns how many approvals are stored that nobody has decided. Some of them may have expired lately.
+func (b *Store) CountPending(ctx context.Context) (int, error) {
+	return b.store.Count(ctx, Kind, string(Pending))
+}
+
 // List returns a page of approvals, ordered by deadline, and the cursor of the next page; next is
 // empty after the last page.
 func (b *Store) List(ctx context.Context, q ListQuery) (list []*Entry, next string, err error) {

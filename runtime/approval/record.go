@@ -3,8 +3,10 @@ package approval
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,6 +63,7 @@ var errMalformed = errors.New("the record of an approval is malformed")
 // encodeBody makes the body of a record: the tool, the subject of the caller and the seal, each after
 // its length, so that a list can be made without parsing the JSON that follows.
 func (a *Approval) encodeBody() ([]byte, error) {
+	a.Digest = a.Request.digest()
 	text, err := json.Marshal(a)
 	if err != nil {
 		return nil, fmt.Errorf("an approval cannot be encoded as JSON: %w", err)
@@ -70,6 +73,25 @@ func (a *Approval) encodeBody() ([]byte, error) {
 		body = append(binary.AppendUvarint(body, uint64(len(s))), s...)
 	}
 	return append(body, EscapeJSON(text)...), nil
+}
+
+// digest returns the digest of what an approver is shown of a request: what it would do, with which arguments, in
+// which configuration, and what the state was before.
+func (r *Request) digest() string {
+	type observed struct {
+		Result json.RawMessage
+		Error  string
+	}
+	before := make([]observed, len(r.Before))
+	for i, o := range r.Before {
+		before[i] = observed{o.Result, o.Error}
+	}
+	text, err := json.Marshal([]any{r.Tool, r.Message, r.Effect, r.Effects, r.Arguments, r.Revision, before})
+	if err != nil {
+		return "" // encodeBody fails, too
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
 // decodeEntry decodes what a list needs of a record.

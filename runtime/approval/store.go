@@ -27,8 +27,8 @@ func NewStore(store state.Store) *Store {
 	return &Store{store: store, waiters: map[string]map[chan struct{}]int{}}
 }
 
-// OnChange sets a function that is called with the ID of every approval that may have changed, whoever
-// has changed it. It must be called before all other methods; the function must not block.
+// OnChange sets a function that is called with the ID of every approval that may have changed, also in
+// another process. It must be called before all other methods; the function must not block.
 func (b *Store) OnChange(onChange func(id string)) { b.onChange = onChange }
 
 // Open returns the approval for a purpose that is pending, or approved and not used. If there is
@@ -52,6 +52,9 @@ func (b *Store) Open(ctx context.Context, purpose string, r Request) (a *Approva
 		}
 		if err := b.checkLimits(ctx, r.Caller); err != nil {
 			return nil, false, err
+		}
+		if r.Observe != nil {
+			r.Before = r.Observe()
 		}
 		a, err := b.add(ctx, purpose, r)
 		if err != nil || a != nil {

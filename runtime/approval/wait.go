@@ -12,7 +12,8 @@ import (
 
 // Wait waits until an approval is no longer pending, and returns it. It returns at the deadline of
 // the approval at the latest, or with the error of ctx when that ends before. It calls tick in
-// intervals of every, if that is positive. It goes on waiting while the store is unavailable.
+// intervals of every, if that is positive. It goes on waiting while the store is unavailable. When an approver wants
+// to look again at the state before the call, one of the waiting calls reads it with the Observe of its A.
 // Decisions of other processes are noticed through [Store.NotifyChange].
 func (b *Store) Wait(ctx context.Context, a *Approval, every time.Duration, tick func()) (*Approval, error) {
 	changed := b.addWaiter(a.ID)
@@ -23,10 +24,17 @@ func (b *Store) Wait(ctx context.Context, a *Approval, every time.Duration, tick
 		defer t.Stop()
 		ticks = t.C
 	}
+	observe := a.Observe
 	for {
 		a, recheck, err := b.reload(ctx, a)
 		if err != nil || recheck <= 0 {
 			return a, err
+		}
+		if observe != nil && !a.Look.IsZero() {
+			if err := b.observe(ctx, a, observe); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		b.mu.Lock()
 		b.waiters[a.ID][changed] = a.record.Version

@@ -7,7 +7,7 @@
 // [OpenTable] and [Table.Append] do the same with a table of a PostgreSQL database, in
 // which any number of processes write one chain of the same lines.
 //
-// The chain reveals records that were changed, removed or inserted. Whoever can write the files, or
+// The chain reveals records that were changed, removed or inserted. Someone who can write the files, or
 // owns the table, can also rewrite all records from some point on, or remove the last ones. Keep the
 // last hash elsewhere to detect that.
 package audit

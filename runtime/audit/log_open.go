@@ -41,7 +41,12 @@ func Open(path string, limits Limits) (*Log, error) {
 // Stream returns a log on a writer. Its chain starts with this process.
 func Stream(w io.Writer) (*Log, error) {
 	l := &Log{stream: w, head: chainHead{hash: genesis}}
-	return l, l.Append(&Record{Time: time.Now(), Event: EventOpened, Process: os.Getpid()}, false)
+	return l, l.Append(openedRecord(""), false)
+}
+
+// openedRecord returns the first record of this process in a file or a table, whose name is empty for a stream.
+func openedRecord(name string) *Record {
+	return &Record{Time: time.Now(), Event: EventOpened, Format: Format, File: name, Process: os.Getpid()}
 }
 
 // lockLog makes this process the only writer, until the returned lock is closed or the process
@@ -86,8 +91,7 @@ func (l *Log) open() (err error) {
 		return err
 	}
 	l.written.Store(l.head.sequence)
-	opened := &Record{Time: time.Now(), Event: EventOpened, File: filepath.Base(l.path), Process: os.Getpid()}
-	if err := l.Append(opened, true); err != nil {
+	if err := l.Append(openedRecord(filepath.Base(l.path)), true); err != nil {
 		return operator.FileError(err, "it cannot be written")
 	}
 	return operator.FileError(syncDir(filepath.Dir(l.path)), "its directory cannot be written")

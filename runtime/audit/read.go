@@ -39,6 +39,10 @@ type Source interface {
 	// reports false.
 	Read(ctx context.Context, each func(*Line) bool) error
 
+	// ReadBack calls each with the lines before a sequence, or all for 0, the newest first, until each reports false.
+	// Lines in files have no Number.
+	ReadBack(ctx context.Context, before int64, each func(*Line) bool) error
+
 	// Follow is like Read, and then continues with new lines until ctx ends or each reports false.
 	Follow(ctx context.Context, each func(*Line) bool) error
 }

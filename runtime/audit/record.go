@@ -7,7 +7,21 @@ import (
 	"time"
 
 	"hatchel/hcl/value"
+	"hatchel/internal/operator"
 )
+
+// Format is the version of the format of records. It changes when a program that reads them has to know more. Records
+// of event "opened" and "rotated" have it.
+const Format = 1
+
+// CheckFormat returns an error for a record after which the records have a newer format than this program reads.
+func (r *Record) CheckFormat() error {
+	if r.Format <= Format {
+		return nil
+	}
+	return operator.Error(fmt.Sprintf("record %d begins what a newer version of this program wrote (format %d, "+
+		"supported is %d): use that version", r.Sequence, r.Format, Format))
+}
 
 // Events.
 const (
@@ -77,6 +91,7 @@ type Record struct {
 	SHA256   string    `json:"sha256,omitempty"` // of a file; of a reload that waited, of the lock
 	Duration float64   `json:"ms,omitempty"`
 	Revision string    `json:"revision,omitempty"` // of the configuration
+	Commit   string    `json:"commit,omitempty"`   // of a repository, of a reload
 	Previous string    `json:"previous,omitempty"` // of a reload: the revision that it has replaced
 	Added    []string  `json:"added,omitempty"`    // of a reload: tools and other blocks
 	Changed  []string  `json:"changed,omitempty"`
@@ -84,6 +99,7 @@ type Record struct {
 	Differences []string `json:"differences,omitempty"`
 	TraceID     string   `json:"trace,omitempty"` // from the traceparent of the caller
 
+	Format     int      `json:"format,omitempty"`     // where a process or a file begins, of the records after it
 	File       string   `json:"file,omitempty"`       // that was full, or was opened
 	Removed    []string `json:"removed,omitempty"`    // surplus files; of a reload, blocks
 	LostBytes  int64    `json:"lost_bytes,omitempty"` // bytes that are not a record
@@ -154,11 +170,13 @@ func (r *Record) append(dst []byte) []byte {
 		dst = strconv.AppendFloat(append(dst, `,"ms":`...), r.Duration, 'f', -1, 64)
 	}
 	dst = appendText(dst, "revision", r.Revision)
+	dst = appendText(dst, "commit", r.Commit)
 	dst = appendText(dst, "previous", r.Previous)
 	dst = appendTexts(dst, "added", r.Added)
 	dst = appendTexts(dst, "changed", r.Changed)
 	dst = appendTexts(dst, "differences", r.Differences)
 	dst = appendText(dst, "trace", r.TraceID)
+	dst = appendNumber(dst, "format", int64(r.Format))
 	dst = appendText(dst, "file", r.File)
 	dst = appendTexts(dst, "removed", r.Removed)
 	dst = appendNumber(dst, "lost_bytes", r.LostBytes)

@@ -84,7 +84,7 @@ func (l *Log) rotate(limits Limits, n int64) error {
 		return err
 	}
 	l.size, l.unterminated = 0, false
-	l.ownRecord = &Record{Time: time.Now(), Event: EventRotated, File: filepath.Base(name)}
+	l.ownRecord = &Record{Time: time.Now(), Event: EventRotated, Format: Format, File: filepath.Base(name)}
 	full = append(full, fullFile{name, number})
 	if limits.MaxFiles <= 0 {
 		return nil

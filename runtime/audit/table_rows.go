@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"time"
 	"unicode/utf8"
 
@@ -37,6 +36,12 @@ func (r *row) isConsistent() bool {
 		timeOf(members) == r.time.UTC().Format(timeFormat)
 }
 
+func (r *row) asLine() Line {
+	return Line{
+		File: tableName, Number: int(r.sequence), Text: r.line, Terminated: true, mismatch: !r.isConsistent(),
+	}
+}
+
 // rowBatch is the rows of one transaction.
 type rowBatch struct {
 	head      chainHead // of the last row
@@ -51,7 +56,8 @@ type rowBatch struct {
 func (t *Table) encodeRows(head chainHead, b *batch) *rowBatch {
 	rows := &rowBatch{head: head}
 	if !t.opened {
-		opened := &Record{Time: time.Now(), Event: EventOpened, File: tableName, Process: os.Getpid(), Host: hostName()}
+		opened := openedRecord(tableName)
+		opened.Host = hostName()
 		rows.add(opened.append(nil))
 	}
 	from := 0
@@ -114,8 +120,7 @@ func readRows(ctx context.Context, conn *pgx.Conn, after int64, each func(*Line)
 		for i := range page {
 			r := &page[i]
 			after = r.sequence
-			l := Line{File: tableName, Number: int(r.sequence), Text: r.line, Terminated: true}
-			if l.mismatch = !r.isConsistent(); !each(&l) {
+			if l := r.asLine(); !each(&l) {
 				return after, false, nil
 			}
 		}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,12 +34,12 @@ type Break struct {
 func (b *Break) String() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Reason) }
 
 // Verify reads a whole log, and compares every record with its hash and with the record before it, and
-// the columns of a row with its line. The error is about what cannot be read.
+// the columns of a row with its line. The error is about what cannot be read, or has a newer format.
 func Verify(ctx context.Context, log Source) (*Verdict, error) {
 	v := &verifier{open: map[string]bool{}}
 	_, v.Table = log.(Database)
 	err := log.Read(ctx, v.line)
-	return v.verdict(), err
+	return v.verdict(), cmp.Or(v.err, err)
 }
 
 // verifier verifies a log line by line.
@@ -48,6 +49,8 @@ type verifier struct {
 	stream bool            // the chain starts again with every process
 	open   map[string]bool // IDs of calls without an end
 	file   string
+
+	err error // the format is not supported
 
 	tail      *partialTail // lines since the last record that are not records; nil when there are none
 	tailStart *Break       // the first of them
@@ -79,6 +82,9 @@ func (v *verifier) line(l *Line) bool {
 	if !ok || l.mismatch || json.Unmarshal(l.Text, &r) != nil {
 		v.addTail(l)
 		return true
+	}
+	if v.err = r.CheckFormat(); v.err != nil {
+		return false
 	}
 	isFirst := v.Records == 0
 	if isFirst && before.sequence == 0 {

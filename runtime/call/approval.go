@@ -14,6 +14,7 @@ import (
 	"hatchel/runtime/failure"
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/limit"
+	"hatchel/runtime/metrics"
 	"hatchel/runtime/state"
 )
 
@@ -31,6 +32,12 @@ func (p *Program) awaitApprovals(c *call) error {
 	if a.isComplete() {
 		return nil
 	}
+	c.access.refusedBy = metrics.RefusedByApproval // unless it is given
+	defer func() {
+		if a.given != nil || a.Stage == approvalComplete {
+			c.access.refusedBy = ""
+		}
+	}()
 	if decide := approverFrom(c.frame.Context); decide != nil {
 		return p.askApprover(c, decide)
 	}
@@ -137,6 +144,9 @@ func (p *Program) awaitOperator(c *call) error {
 	}
 	if a.Status == approval.Pending {
 		p.enqueueApprovalEvents(c, a)
+		if isNew {
+			p.publishRequest(c, a)
+		}
 		if c.progress.mayBecomeTask {
 			c.approval.Stage, c.approval.given = approvalWaiting, nil
 			c.approval.maxWait = time.Until(a.Deadline)
@@ -186,6 +196,7 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 		return nil, false, err
 	}
 	c.approval.Fingerprint = fingerprint
+	r.Observe = p.observer(c, c.approval.operatorRules)
 	a, isNew, err = p.Env.State.Approvals().Open(c.frame.Context, fingerprint, *r)
 	switch {
 	case errors.Is(err, approval.ErrTooManyOfCaller):
@@ -204,6 +215,7 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	case err != nil:
 		return nil, false, c.contextCause(failure.StateError(err))
 	}
+	a.Observe = r.Observe
 	return a, isNew, nil
 }
 

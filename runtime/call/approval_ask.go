@@ -163,7 +163,7 @@ func (p *Program) sendConfirmation(c *call, ask *hcl.Ask) (sent any, err error) 
 // confirmationQuestion returns the question with the message of the rules and the effect of the
 // call.
 func (p *Program) confirmationQuestion(c *call, ask *hcl.Ask) (mcp.Question, error) {
-	effect, err := p.describeEffect(c)
+	effect, _, err := p.describeEffect(c)
 	if err != nil {
 		return mcp.Question{}, err
 	}
@@ -177,6 +177,7 @@ func (p *Program) confirmationQuestion(c *call, ask *hcl.Ask) (mcp.Question, err
 // Limits of what an approver is shown, in bytes.
 const (
 	maxEffect          = 16 << 10
+	maxEffects         = 64 << 10 // with the contents that files have and get
 	maxApprovalMessage = 4 << 10
 	maxClientName      = 256
 )
@@ -184,13 +185,13 @@ const (
 // approvalRequest returns what an operator is shown of a call: what it would do, without sensitive
 // values and secrets.
 func (p *Program) approvalRequest(c *call, rules []*ApprovalRule) (*approval.Request, error) {
-	effect, err := p.describeEffect(c)
+	effect, effects, err := p.describeEffect(c)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
 	r := &approval.Request{
-		Tool: p.Decl.Name, Title: p.tool.Title, Message: p.approvalMessage(c, rules), Effect: effect,
+		Tool: p.Decl.Name, Title: p.tool.Title, Message: p.approvalMessage(c, rules), Effect: effect, Effects: effects,
 		Rules: ruleNames(rules), Caller: p.requester(c), Revision: p.Env.Revision, Seal: p.approvalSeal(),
 		RequestedAt: now, Deadline: now.Add(shortestTimeout(rules)), Audited: p.Env.Audit != nil,
 	}
@@ -238,14 +239,23 @@ func (p *Program) requester(c *call) approval.Requester {
 	return r
 }
 
-// describeEffect returns what the call would send, as its plan says it. A call that cannot be shown
-// is not made.
-func (p *Program) describeEffect(c *call) (text string, err error) {
+// describeEffect returns what the call would send, as its plan says it: as a text, and in parts unless these are too
+// large. A call that cannot be shown is not made.
+func (p *Program) describeEffect(c *call) (text string, effects []adapters.Effect, err error) {
 	defer failure.Recover(&err)
-	if text, err = p.planSteps(c); err != nil {
-		return "", err
+	if effects, err = p.planSteps(c); err != nil {
+		return "", nil, err
 	}
-	text = approval.EscapeText(strings.TrimRight(c.hideSentInputs(text), "\n"))
+	hide := c.sentInputsHider()
+	text = approval.EscapeText(strings.TrimRight(hide(adapters.RenderEffects(effects)), "\n"))
+	size := 0
+	for i, e := range effects {
+		effects[i] = e.Map(func(text string) string { return approval.EscapeText(hide(text)) })
+		size += effects[i].Size()
+	}
+	if size > maxEffects {
+		effects = nil
+	}
 	if len(text) > maxEffect {
 		head := text[:result.CutBefore([]byte(text), maxEffect)]
 		const format = "%s\n%s%d bytes more of what would be done]"
@@ -254,7 +264,7 @@ func (p *Program) describeEffect(c *call) (text string, err error) {
 	if isPartialEffect(text) {
 		text = partialNotice + "\n\n" + text
 	}
-	return text, nil
+	return text, effects, nil
 }
 
 // partialNotice stands above a text that is truncated: what is omitted may be what matters.

@@ -15,6 +15,7 @@ import (
 	"hatchel/runtime/failure"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/metrics"
 	"hatchel/runtime/webhook"
 )
 
@@ -97,7 +98,15 @@ func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Appr
 		return nil, &limit.Error{Message: text, RetryAfter: time.Minute}
 	}
 	defer w.leave(c.action.Owner)
-	store, opened, reports := p.Env.State.Approvals(), a, 0
+	p.meter.Wait(metrics.WaitApproval, 1)
+	c.action.Span.AddEvent("approval awaited")
+	began, opened := time.Now(), a
+	defer func() {
+		p.meter.Wait(metrics.WaitApproval, -1)
+		p.meter.Decided(decisionWord(a), time.Since(began))
+		c.action.Span.AddEvent("approval: " + decisionWord(a))
+	}()
+	store, reports := p.Env.State.Approvals(), 0
 	report := func() {
 		reports++
 		// A step may report its own progress later, from 1 on.
@@ -300,4 +309,12 @@ func (p *Program) enqueueApprovalEvents(c *call, a *approval.Approval) {
 	if err != nil {
 		p.Env.LogFailure(ctx, slog.LevelError, "webhook events of an approval not stored", err, "approval", a.ID)
 	}
+}
+
+// decisionWord returns what was decided about an approval, which is nil when the wait failed.
+func decisionWord(a *approval.Approval) string {
+	if a == nil || a.Status == approval.Pending {
+		return "none"
+	}
+	return string(a.Status)
 }

@@ -28,20 +28,19 @@ import (
 type auditCall struct {
 	log           Audit
 	common        audit.Record // what all records of the call have
-	raw           []byte       // the arguments as they came; nil when they were not JSON
 	questions     []string     // to the client
 	startRecorded bool
 }
 
 // beginAudit begins to record a call; nil where calls are not recorded.
-func (o *Operation) beginAudit(caller *mcp.Caller, raw []byte) *auditCall {
+func (o *Operation) beginAudit(caller *mcp.Caller) *auditCall {
 	log := o.Env.Audit
 	if log == nil {
 		return nil
 	}
 	common := o.Env.AuditRecord(caller, nil)
 	common.ID, common.Kind, common.Name = rand.Text(), o.Kind, o.Decl.Name
-	return &auditCall{log: log, common: common, raw: raw}
+	return &auditCall{log: log, common: common}
 }
 
 // auditError is a call that is not made, because it cannot be recorded.
@@ -215,46 +214,68 @@ const unreadableArguments = `"(no JSON object)"`
 // addArguments adds to a record what the caller has sent, with sorted keys and without sensitive
 // values and secrets. Of large arguments it adds the beginning, the size and a digest.
 func (c *call) addArguments(r *audit.Record) {
-	r.Arguments = c.redactedArguments()
+	r.Arguments = c.appendArguments(nil)
 	if len(r.Arguments) <= maxAuditedArguments {
 		return
 	}
 	sum := sha256.Sum256(r.Arguments)
 	r.ArgumentsSize, r.ArgumentsDigest = len(r.Arguments), hex.EncodeToString(sum[:])
-	n := maxAuditedArguments
-	for n > 0 && !utf8.RuneStart(r.Arguments[n]) {
-		n--
-	}
-	r.Arguments = value.AppendString(nil, string(r.Arguments[:n]))
+	r.Arguments = cutArguments(r.Arguments)
 }
 
-func (c *call) redactedArguments() []byte {
+// cutArguments returns the beginning of large arguments as a JSON string.
+func cutArguments(arguments []byte) []byte {
+	return value.AppendString(nil, string(arguments[:cutText(arguments, maxAuditedArguments)]))
+}
+
+// cutText returns where a text is cut that has more than n bytes.
+func cutText(text []byte, n int) int {
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}
+
+// appendArguments appends what the caller has sent to an empty buffer, as addArguments describes it, and in full.
+func (c *call) appendArguments(empty []byte) []byte {
 	given := any(c.frame.Input)
 	if c.frame.Input == nil {
-		v, err := value.Decode(c.audit.raw)
+		v, err := value.Decode(c.raw)
 		if _, isObject := v.(map[string]any); err != nil || !isObject {
-			if len(c.audit.raw) == 0 {
+			if len(c.raw) == 0 {
 				return nil
 			}
-			return []byte(unreadableArguments)
+			return append(empty, unreadableArguments...)
 		}
 		given = v
 	}
 	if c.operation.hasSensitiveInput {
 		given = result.Redact(given, c.operation.Decl.Input)
 	}
-	b, err := value.AppendJSON(nil, given)
+	b, err := value.AppendJSON(empty, given)
 	if err != nil {
-		return []byte(unreadableArguments)
+		return append(empty, unreadableArguments...)
+	}
+	if c.operation.hasSensitiveInput { // other inputs may repeat what is sensitive
+		b = result.NewScrubber(c.sensitiveTexts()).JSON(b)
 	}
 	env := c.operation.Env
 	return env.removeSignatures(env.Scrubber.JSON(b))
 }
 
+// sensitiveTexts returns the values of the sensitive inputs, also of arguments that are not valid.
+func (c *call) sensitiveTexts() []string {
+	given := any(c.frame.Input)
+	if c.frame.Input == nil {
+		given, _ = value.Decode(c.raw)
+	}
+	return result.SensitiveTexts(nil, given, c.operation.Decl.Input, false)
+}
+
 // hideInputs returns a text for a log without secrets and without the sensitive inputs of the call.
 func (c *call) hideInputs(text string) string {
 	if c.operation.hasSensitiveInput {
-		for _, s := range result.SensitiveTexts(nil, c.frame.Input, c.operation.Decl.Input, false) {
+		for _, s := range c.sensitiveTexts() {
 			text = strings.ReplaceAll(text, s, hcl.Hidden)
 		}
 	}
@@ -262,12 +283,15 @@ func (c *call) hideInputs(text string) string {
 }
 
 // hideSentInputs is hideInputs for a text that is sent, in which inputs may be encoded.
-func (c *call) hideSentInputs(text string) string {
-	if c.operation.hasSensitiveInput {
-		sensitive := result.SensitiveTexts(nil, c.frame.Input, c.operation.Decl.Input, false)
-		text = result.NewScrubber(sensitive).Text(text)
+func (c *call) hideSentInputs(text string) string { return c.sentInputsHider()(text) }
+
+// sentInputsHider returns hideSentInputs for many texts.
+func (c *call) sentInputsHider() func(string) string {
+	if !c.operation.hasSensitiveInput {
+		return c.hideInputs
 	}
-	return c.hideInputs(text)
+	encoded := result.NewScrubber(c.sensitiveTexts())
+	return func(text string) string { return c.hideInputs(encoded.Text(text)) }
 }
 
 // ScrubForReader returns a text for readers of a log, or approvers: without secrets and without

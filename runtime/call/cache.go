@@ -9,6 +9,7 @@ import (
 	"hatchel/runtime/elicit"
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/limit"
+	"hatchel/runtime/metrics"
 )
 
 // useCache fails with errHasResult when another call has asked the same, and this one has its
@@ -21,17 +22,21 @@ func (p *Program) useCache(c *call) error {
 	if err != nil {
 		return c.evalError(err)
 	}
+	found := metrics.CacheHit
 	for {
 		cached, flight, owner := p.Env.Results.Join(key)
 		if owner {
+			p.meter.Cached(metrics.CacheMiss)
 			c.reuse.flight, c.reuse.cacheKey = flight, key
 			return nil
 		}
 		if cached == nil {
+			found = metrics.CacheShared
 			if err := c.waitWithTimeout(func(ctx context.Context) error { return flight.Wait(ctx) }); err != nil {
 				return err
 			}
 			if flight.Uncacheable {
+				p.meter.Cached(metrics.CacheMiss)
 				return nil
 			}
 			cached, err = flight.Result, flight.Err
@@ -39,6 +44,7 @@ func (p *Program) useCache(c *call) error {
 		if cached == nil && err == nil {
 			continue // the other call ended for a reason of its own
 		}
+		p.meter.Cached(found)
 		c.reuse.replayedFrom = audit.FromCache
 		if cached != nil {
 			err = c.result.Restore(cached)

@@ -12,10 +12,12 @@ import (
 	"hatchel/runtime/audit"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
+	"hatchel/runtime/event"
 	"hatchel/runtime/files"
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/metrics"
 	"hatchel/runtime/policy"
 	"hatchel/runtime/result"
 	"hatchel/runtime/state"
@@ -44,6 +46,8 @@ type call struct {
 	files    callFiles
 	limits   []limit.Key // that count the call
 	audit    *auditCall  // nil where calls are not recorded
+	raw      []byte      // the arguments as they came; nil when they were not JSON
+	events   callEvents
 }
 
 // timing is how long a call may take.
@@ -63,7 +67,9 @@ type progress struct {
 	nextStep   int
 	failedStep string            // name of the step that failed
 	onStep     func(step string) // is called before every step; nil for none
+	inTask     bool              // no request waits for the call, which is that of a task
 	resumed    bool              // the call ran before, and its limits have admitted it
+	continues  bool              // the call has waited in another process, and has done nothing here
 
 	taskStage     int  // 1 + the step before which the call becomes a task; 0 for none
 	mayBecomeTask bool // the call becomes a task when it has to wait for an operator
@@ -74,6 +80,7 @@ type access struct {
 	decision      policy.Decision
 	results       policy.RuleResults // of rules that read no inputs
 	preauthorized bool               // the call is allowed, and no rule reads inputs
+	refusedBy     string             // what has refused the call besides the rules, for metrics; empty for nothing
 }
 
 // reuse is what a call shares with others of the same key, or of the same question.
@@ -115,8 +122,12 @@ func (o *Operation) newCallOf(ctx context.Context, caller *mcp.Caller, client ad
 // newRequestCall is newCallOf for a request of the protocol, which the call records and whose trace it continues.
 func (o *Operation) newRequestCall(ctx context.Context, req *mcp.CallRequest) *call {
 	c := o.newCallOf(ctx, req.Caller, req)
-	c.action.Traceparent = Traceparent(req.Caller.Header, req.Meta)
-	c.audit = o.beginAudit(req.Caller, req.Arguments)
+	c.progress.continues = req.Continues()
+	c.continueTraceOf(ctx, req)
+	c.raw, c.audit = req.Arguments, o.beginAudit(req.Caller)
+	c.beginEvents()
+	c.events.request = req
+	o.meter.Begin()
 	return c
 }
 
@@ -151,7 +162,8 @@ func (p *Program) acquireLimits(c *call) error {
 		acquire := func(ctx context.Context) error { return limiter.Acquire(ctx, key, l) }
 		if c.progress.resumed {
 			limiter.Readmit(key)
-		} else if err := c.waitWithTimeout(acquire); err != nil {
+		} else if err := p.waitForLimit(c, acquire); err != nil {
+			c.access.refusedBy = metrics.RefusedByLimit
 			return err
 		}
 		c.limits = append(c.limits, key)
@@ -177,20 +189,26 @@ type Environment struct {
 	Scrubber *result.Scrubber
 	Uploads  *files.Rules // of uploaded files; nil where no operation takes any
 	Observer *Observer    // nil outside of tests
+	Tracing  *Tracing     // nil unless calls are traced
 
 	Running context.Context // ends when calls must end, except for pinned ones
 	Pinned  context.Context // ends when pinned calls must end
 
 	Generation Generation
-	Audit      Audit // nil where calls are not recorded
-	State      State
-	Limiter    *limit.Limiter
-	Results    *result.Cache
-	Waiters    *Waiters
-	Tasks      *task.Registry
-	Keys       *state.Lease // of idempotency keys
-	Process    *state.Process
-	Files      *files.Store
+	Audit      Audit            // nil where calls are not recorded
+	Metrics    *metrics.Metrics // nil where nothing is measured
+	Events     *event.Publisher // nil where nothing reads events
+	Refusals   *event.Refusals  // those of the process; nil with Events
+	// MetricCallers is how many callers have metrics of their own.
+	MetricCallers int
+	State         State
+	Limiter       *limit.Limiter
+	Results       *result.Cache
+	Waiters       *Waiters
+	Tasks         *task.Registry
+	Keys          *state.Lease // of idempotency keys
+	Process       *state.Process
+	Files         *files.Store
 }
 
 // Generation is the lifetime of the configuration that calls are served from.
@@ -296,42 +314,4 @@ func (c *clientInfo) Value() (any, error) {
 		return map[string]any{}, nil
 	}
 	return value.Decode(c.ClientInfo)
-}
-
-// checkClient rejects a caller without the required scopes and a client without the required
-// capabilities. It lets the call ask any other client: while the call waits where the client can be
-// asked then, otherwise by pausing.
-func (c *call) checkClient(req *mcp.CallRequest) (err error) {
-	o := c.operation
-	if err := o.CheckScopes(req.Caller); err != nil {
-		return err
-	}
-	for _, name := range o.RequiredCapabilities {
-		if !elicit.HasCapability(req.Caller, name) {
-			return elicit.CapabilityError(req.Caller, name)
-		}
-	}
-	if !o.AsksClient {
-		if req.State != "" {
-			return mcp.InvalidState()
-		}
-		return nil
-	}
-	c.elicitation, err = elicit.New(c, c.action.Client, o.Writer, req)
-	c.action.Client = c.elicitation
-	return err
-}
-
-// BeginAsking implements elicit.Call.
-func (c *call) BeginAsking(questions []mcp.Question) (ctx context.Context, end func()) {
-	c.audit.addQuestions(questions)
-	c.pin()
-	resume := c.pauseTimeout()
-	ctx, cancel := context.WithCancelCause(c.frame.Context)
-	unhook := context.AfterFunc(c.timing.stopCtx, func() { cancel(context.Cause(c.timing.stopCtx)) })
-	return ctx, func() {
-		unhook()
-		cancel(nil)
-		resume()
-	}
 }

@@ -108,10 +108,11 @@ func (o *Operation) knownInputs(req *mcp.CompleteRequest) map[string]string {
 func (l *Completion) values(ctx context.Context, req *mcp.CompleteRequest) (values []string, err error) {
 	c := l.newCallOf(ctx, req.Caller, adapters.NopClient{})
 	defer c.result.Release()
-	c.action.Traceparent = Traceparent(req.Caller.Header, req.Meta)
+	c.continueTrace(ctx, req.Caller, req.Meta)
 	values, err = l.lookup(c, l.knownInputs(req))
 	failed := failure.Of(err)
 	c.logOutcome(ctx, failed, "")
+	c.endSpan(ctx, failed, "")
 	if failed != nil {
 		return nil, c.protocolError(failed)
 	}

@@ -206,8 +206,7 @@ func (o *Operation) serveDocument(
 		interim = audit.Asked
 		questions, err = c.sealQuestions(paused)
 	}
-	failed := c.recordEnd(ctx, failure.Of(err), interim)
-	c.logOutcome(ctx, failed, interim)
+	failed := c.account(ctx, failure.Of(err), interim)
 	if questions != nil && failed == nil {
 		c.result.Release()
 		return mcp.Document{Questions: questions}, nil

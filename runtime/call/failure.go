@@ -71,6 +71,17 @@ func (e *Environment) relativePaths(text string) string {
 	return strings.ReplaceAll(text, e.Dir+string(filepath.Separator), "")
 }
 
+// account records, logs, measures and publishes what the call came to, and ends its span. It returns how the call has
+// failed with that, as recordEnd does.
+func (c *call) account(ctx context.Context, failed *failure.Failure, interim string) *failure.Failure {
+	failed = c.recordEnd(ctx, failed, interim)
+	c.logOutcome(ctx, failed, interim)
+	c.measure(ctx, failed, interim)
+	c.publishEnd(ctx, failed, interim)
+	c.endSpan(ctx, failed, interim)
+	return failed
+}
+
 // logOutcome writes the one line that the log has about a request: an error where the server is at
 // fault, a warning where there is a cause that the caller does not see, info otherwise. Interim is
 // the outcome of a call that continues later; empty for one that has ended.
@@ -101,7 +112,7 @@ func (c *call) logOutcome(ctx context.Context, f *failure.Failure, interim strin
 	log.Handler().Handle(ctx, r)
 }
 
-const maxLogAttrs = 15
+const maxLogAttrs = 16
 
 // appendLogAttrs appends what the log says of the call, without secrets and sensitive inputs.
 func (c *call) appendLogAttrs(
@@ -124,6 +135,9 @@ func (c *call) appendLogAttrs(
 	}
 	if id := c.traceID(); id != "" {
 		to = append(to, slog.String("trace_id", id))
+	}
+	if c.action.Span.IsRecorded() {
+		to = append(to, slog.String("span_id", spanID(c.action.Traceparent)))
 	}
 	if d := c.access.decision; d.Verdict != policy.Undecided {
 		to = append(to, slog.String("decision", string(d.Verdict)), slog.String("rule", d.Rule))

@@ -11,7 +11,6 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/elicit"
-	"hatchel/runtime/failure"
 	"hatchel/runtime/files"
 	"hatchel/runtime/result"
 )
@@ -71,7 +70,7 @@ func (o *Operation) resolveFiles(c *call) error {
 	case err != nil:
 		return c.contextCause(err)
 	case len(r.violations) > 0:
-		return failure.Refusal(invalidArguments + result.ListViolations(r.violations))
+		return o.refuseArguments(c, r.violations)
 	}
 	c.frame.Input, _ = out.(map[string]any)
 	return nil

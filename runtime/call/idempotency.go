@@ -17,6 +17,7 @@ import (
 	"hatchel/runtime/failure"
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/metrics"
 	"hatchel/runtime/state"
 	"hatchel/runtime/task"
 )
@@ -83,9 +84,10 @@ func (p *Program) acquireKey(c *call) error {
 		case err != nil:
 			return c.contextCause(failure.StateError(err))
 		case before == nil:
-			c.reuse.claim, c.action.Key = claim, key
+			c.reuse.claim, c.action.Key, c.access.refusedBy = claim, key, ""
 			return nil
 		}
+		c.access.refusedBy = metrics.RefusedByKey
 		ownerDead, err := p.useRecord(c, claim, before)
 		switch {
 		case err != errInProgress:

@@ -11,15 +11,17 @@ import (
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/elicit"
+	"hatchel/runtime/event"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/metrics"
 	"hatchel/runtime/policy"
 	"hatchel/runtime/result"
 )
 
-// Operation is one compiled operation: what the calls of tools, prompts, resources and completions
-// have in common. The compiler sets its fields; after that it is immutable but for Probed, and safe
-// for concurrent use.
+// Operation is one compiled operation: what the calls of tools, prompts, resources and completions,
+// and the before blocks of approvals, have in common. The compiler sets its fields; after that it is immutable but for
+// Probed, and safe for concurrent use.
 type Operation struct {
 	Env    *Environment
 	Kind   string // "tool", "prompt", "resource" or "completion"
@@ -36,7 +38,9 @@ type Operation struct {
 	RequiredScopes       []string  // of the caller, also for the tools that steps call
 	Missing              string    // what the server lacks, so that no step is bound; empty for nothing
 
-	errorText         *hcl.TextTemplate // reports failures; nil for their own messages
+	meter             *metrics.Operation // nil where nothing is measured
+	events            *event.Publisher   // nil where nothing reads events about the operation
+	errorText         *hcl.TextTemplate  // reports failures; nil for their own messages
 	hasEffects        bool
 	hasSensitiveInput bool
 	takesFiles        bool
@@ -49,19 +53,28 @@ func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, err
 	o.hasEffects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Effects.ReadOnly })
 	o.hasSensitiveInput = result.HasSensitive(decl.Input)
 	o.takesFiles = decl.Input.HoldsFile()
+	if kind != "completion" && kind != "before" {
+		o.meter, o.events = env.Metrics.Operation(kind, decl.Name), env.Events.For(kind, decl.Name)
+	}
 }
 
 // Label returns the kind and the name of the operation, for operators.
 func (o *Operation) Label() string { return o.Kind + " " + o.Decl.Name }
 
 // AddStep adds a step with the action that it is bound to, in order. Guard is that of its
-// connection, nil for none.
-func (o *Operation) AddStep(decl *hcl.Step, action adapters.Action, guard *adapters.ConnectionGuard) {
+// connection, nil for none. Meter counts what it does, nil for nothing.
+func (o *Operation) AddStep(
+	decl *hcl.Step, action adapters.Action, guard *adapters.ConnectionGuard, meter *metrics.Backend,
+) {
 	block := "the " + decl.Backend.Kind + " block"
 	if decl.Name != "" {
 		block += fmt.Sprintf(" of the step %q", decl.Name)
 	}
-	o.Steps = append(o.Steps, &Step{Decl: decl, Action: action, guard: guard, block: block})
+	s := &Step{Decl: decl, Action: action, guard: guard, meter: meter, block: block}
+	if conn := decl.Backend.Connection; conn != nil {
+		s.connection = conn.Kind + "." + conn.Name
+	}
+	o.Steps = append(o.Steps, s)
 	if _, asks := action.(*elicit.AskGroup); asks && !o.AsksClient {
 		o.AsksClient, o.AskRange = true, decl.Range
 	}
@@ -174,6 +187,15 @@ func (o *Operation) validate(c *call, in inputs) error {
 	if len(violations) == 0 {
 		return nil
 	}
+	return o.refuseArguments(c, violations)
+}
+
+// refuseArguments returns the failure of arguments that their types refuse.
+func (o *Operation) refuseArguments(c *call, violations []schema.Violation) error {
+	if o.Env.Observer != nil && !c.nested {
+		o.Env.Observer.Refused(violations)
+	}
+	c.access.refusedBy = metrics.RefusedByArgument
 	return failure.Refusal(invalidArguments + result.ListViolations(violations))
 }
 
@@ -193,6 +215,7 @@ func (o *Operation) runChecks(c *call) error {
 	if len(failed) == 0 {
 		return nil
 	}
+	c.access.refusedBy = metrics.RefusedByArgument
 	return failure.Refusal(strings.Join(failed, "\n"))
 }
 

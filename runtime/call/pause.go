@@ -87,6 +87,31 @@ func (c *call) Wait(timeout time.Duration, wait func() error) error {
 	return err
 }
 
+// proceed makes sure before a step that no other process continues the call, if it has waited in another one. A step
+// that asks the client waits again, and sees to that itself.
+func (c *call) proceed(s *Step) error {
+	if !c.progress.continues || s.asks() {
+		return nil
+	}
+	c.progress.continues = false
+	client, ok := c.action.Client.(interface{ Proceed(context.Context) error })
+	if !ok {
+		return nil
+	}
+	switch err := client.Proceed(c.frame.Context); {
+	case errors.Is(err, mcp.ErrSuspended):
+		return &elicit.PausedError{}
+	default:
+		return c.storeFault(err)
+	}
+}
+
+// asks reports whether the step asks the client.
+func (s *Step) asks() bool {
+	_, ok := s.Action.(*elicit.AskGroup)
+	return ok
+}
+
 // stateDigest identifies the call and its caller: a state token opens for the same call of the same
 // caller.
 func (c *call) stateDigest() (digest.Digest, error) {
@@ -119,7 +144,11 @@ func (c *call) openState() error {
 	if err != nil {
 		return err
 	}
-	frozen, err := c.operation.Env.State.Sealer().Open(c.frame.Context, c.elicitation.State, request)
+	open := c.operation.Env.State.Sealer().Open
+	if c.elicitation.Interactive() { // the token is in the record of the call, which one process has at a time
+		open = c.operation.Env.State.Sealer().Read
+	}
+	frozen, err := open(c.frame.Context, c.elicitation.State, request)
 	if err != nil {
 		return failure.Unavailable(err)
 	}
@@ -185,8 +214,8 @@ func (c *call) thaw(frozen []byte) error {
 	}
 	c.progress.nextStep, c.timing.offset, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
 	c.reuse.resumedKey, _ = m["key"].(string)
-	if trace, _ := m["trace"].(string); c.action.Traceparent == "" {
-		c.action.Traceparent = trace
+	if parent, _ := m["trace"].(string); parent != "" {
+		c.resumeTrace(parent)
 	}
 	if state, ok := m["approval"]; ok {
 		if c.approval, err = thawApproval(state); err != nil {
@@ -203,4 +232,42 @@ func (c *call) thaw(frozen []byte) error {
 		c.elicitation.Done = done
 	}
 	return nil
+}
+
+// checkClient rejects a caller without the required scopes and a client without the required
+// capabilities. It lets the call ask any other client: while the call waits where the client can be
+// asked then, otherwise by pausing.
+func (c *call) checkClient(req *mcp.CallRequest) (err error) {
+	o := c.operation
+	if err := o.CheckScopes(req.Caller); err != nil {
+		return err
+	}
+	for _, name := range o.RequiredCapabilities {
+		if !elicit.HasCapability(req.Caller, name) {
+			return elicit.CapabilityError(req.Caller, name)
+		}
+	}
+	if !o.AsksClient {
+		if req.State != "" {
+			return mcp.InvalidState()
+		}
+		return nil
+	}
+	c.elicitation, err = elicit.New(c, c.action.Client, o.Writer, req)
+	c.action.Client = c.elicitation
+	return err
+}
+
+// BeginAsking implements elicit.Call.
+func (c *call) BeginAsking(questions []mcp.Question) (ctx context.Context, end func()) {
+	c.audit.addQuestions(questions)
+	c.pin()
+	resume := c.pauseTimeout()
+	ctx, cancel := context.WithCancelCause(c.frame.Context)
+	unhook := context.AfterFunc(c.timing.stopCtx, func() { cancel(context.Cause(c.timing.stopCtx)) })
+	return ctx, func() {
+		unhook()
+		cancel(nil)
+		resume()
+	}
 }

@@ -13,10 +13,18 @@ import (
 	"hatchel/runtime/result"
 )
 
-// Plan says what a call with these arguments would send, without sending it. It validates and
-// checks the arguments as a call does, and authorizes the caller unless that is nil. The plan
-// marks what depends on the output of a step. An error is a sentence for the caller.
+// Plan returns the text of PlanEffects.
 func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte) (plan string, err error) {
+	approvals, effects, err := p.PlanEffects(ctx, caller, arguments)
+	return approvals + adapters.RenderEffects(effects), err
+}
+
+// PlanEffects says what a call with these arguments would send, without sending it, and which approvals it would need,
+// a line each. It validates and checks the arguments as a call does, and authorizes the caller unless that is nil. The
+// effects mark what depends on the output of a step. An error is a sentence for the caller.
+func (p *Program) PlanEffects(
+	ctx context.Context, caller *mcp.Caller, arguments []byte,
+) (approvals string, effects []adapters.Effect, err error) {
 	c := p.newCallOf(ctx, cmp.Or(caller, new(mcp.Caller)), adapters.NopClient{})
 	defer c.result.Release()
 	defer func() {
@@ -27,15 +35,15 @@ func (p *Program) Plan(ctx context.Context, caller *mcp.Caller, arguments []byte
 	defer failure.Recover(&err)
 	c.dryRun = true
 	if err := p.admitPlan(c, caller, inputs{raw: arguments}); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if plan, err = p.planSteps(c); err != nil || len(p.Approvals) == 0 {
-		return plan, err
+	if effects, err = p.planSteps(c); err != nil || len(p.Approvals) == 0 {
+		return "", effects, err
 	}
 	if err := p.findRequiredApprovals(c); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return p.planApprovals(c) + plan, nil
+	return p.planApprovals(c), effects, nil
 }
 
 // admitPlan is admit for a call that is not made. Without a caller nothing is authorized.
@@ -76,68 +84,72 @@ func (p *Program) planApprovals(c *call) string {
 	return out.String()
 }
 
-// planSteps says what a call that was admitted would send.
-func (p *Program) planSteps(c *call) (string, error) {
+// planSteps says what a call that was admitted would send, without secrets.
+func (p *Program) planSteps(c *call) ([]adapters.Effect, error) {
 	if len(p.Steps) == 0 {
-		return "Nothing is sent: the result is computed from the arguments.\n", nil
+		return adapters.PlanEffects("", "", "Nothing is sent: the result is computed from the arguments."), nil
 	}
-	var out strings.Builder
+	var out []adapters.Effect
 	for i, s := range p.Steps {
-		text, err := s.plan(c, i > 0)
+		effects, err := s.plan(c, i > 0)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		if s.Decl.Name != "" {
-			fmt.Fprintf(&out, "step %q:\n", s.Decl.Name)
+		for _, e := range effects {
+			e.Step = s.Decl.Name
+			out = append(out, e.Map(p.Env.Scrubber.Text))
 		}
-		out.WriteString(strings.TrimRight(p.Env.Scrubber.Text(text), "\n") + "\n")
 	}
-	return out.String(), nil
+	return out, nil
+}
+
+// remark is an effect that only says something about its step.
+func remark(format string, args ...any) adapters.Effect {
+	return adapters.Effect{Text: fmt.Sprintf(format, args...)}
 }
 
 // plan says what one step would send. Later is set for every step but the first.
-func (s *Step) plan(c *call, later bool) (string, error) {
-	note := ""
+func (s *Step) plan(c *call, later bool) ([]adapters.Effect, error) {
+	var out []adapters.Effect
 	if s.Decl.When != nil {
-		note = "(only when " + s.Decl.When.Source() + ")\n"
+		out = append(out, remark("(only when %s)", s.Decl.When.Source()))
 	}
 	planner, ok := s.Action.(adapters.Planner)
 	if !ok {
-		return note + "a " + s.Decl.Backend.Kind + " block, whose plan is not known before it is called", nil
+		return append(out, remark("a %s block, whose plan is not known before it is called", s.Decl.Backend.Kind)), nil
 	}
-	plan := func() (string, error) { return planner.Plan(&c.action) }
+	plan := planner.Plan
 	if s.Decl.Each != nil {
-		plan = func() (string, error) { return s.planElements(c, planner) }
+		plan = func(*adapters.Call) ([]adapters.Effect, error) { return s.planElements(c, planner) }
 	}
-	text, err := plan()
+	effects, err := plan(&c.action)
 	if err != nil && later {
-		return note + "not known before the steps above have run", nil
+		return append(out, remark("not known before the steps above have run")), nil
 	}
-	return note + text, err
+	return append(out, effects...), err
 }
 
 // maxPlannedElements bounds the elements of each that a plan spells out.
 const maxPlannedElements = 20
 
 // planElements says what a step with each would send, element by element.
-func (s *Step) planElements(c *call, planner adapters.Planner) (string, error) {
+func (s *Step) planElements(c *call, planner adapters.Planner) ([]adapters.Effect, error) {
 	elements, _, err := result.EvalElements(s.Decl.Each, c.frame)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { c.frame.Each = nil }()
-	var out strings.Builder
-	fmt.Fprintf(&out, "(once for each element, %d in all)\n", len(elements))
+	out := []adapters.Effect{remark("(once for each element, %d in all)", len(elements))}
 	for i := range elements[:min(len(elements), maxPlannedElements)] {
 		c.frame.Each = &elements[i]
-		text, err := planner.Plan(&c.action)
+		effects, err := planner.Plan(&c.action)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		out.WriteString(strings.TrimRight(text, "\n") + "\n")
+		out = append(out, effects...)
 	}
 	if more := len(elements) - maxPlannedElements; more > 0 {
-		fmt.Fprintf(&out, "(and %d more)\n", more)
+		out = append(out, remark("(and %d more)", more))
 	}
-	return out.String(), nil
+	return out, nil
 }

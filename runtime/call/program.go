@@ -25,6 +25,7 @@ type Program struct {
 	tool           *hcl.Tool
 	headerInputs   []mcp.HeaderInput
 	limits         []limit.Limit
+	before         map[*hcl.Before]*Operation
 	toolRoot       map[string]any // the root `tool` of approval rules
 	approvalDigest string         // approvals hold for as long as it stays the same
 }
@@ -73,8 +74,7 @@ func (p *Program) serve(
 	}
 	failed := failure.Of(err)
 	c.finishKey(ctx, err, failed)
-	failed = c.recordEnd(ctx, failed, interim)
-	c.logOutcome(ctx, failed, interim)
+	failed = c.account(ctx, failed, interim)
 	if interim != "" && failed == nil {
 		c.result.Release()
 		return out, nil
@@ -118,6 +118,7 @@ func (p *Program) run(c *call, in inputs) (err error) {
 	ok := func(stage error) bool { err = stage; return stage == nil }
 	admitted := in.admitted ||
 		ok(p.validate(c, in)) &&
+			c.publishStart() &&
 			ok(p.resolveFiles(c)) &&
 			ok(p.runChecks(c)) &&
 			ok(p.authorize(c))

@@ -12,15 +12,18 @@ import (
 	"hatchel/hcl/value"
 	"hatchel/internal/ctxtime"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/metrics"
 	"hatchel/runtime/result"
 )
 
 // Step is one step of an operation, bound to its backend.
 type Step struct {
-	Decl   *hcl.Step
-	Action adapters.Action
-	guard  *adapters.ConnectionGuard // of its connection; nil for none
-	block  string                    // names the backend in a message
+	Decl       *hcl.Step
+	Action     adapters.Action
+	guard      *adapters.ConnectionGuard // of its connection; nil for none
+	meter      *metrics.Backend          // nil where nothing is measured
+	block      string                    // names the backend in a message
+	connection string                    // its kind and name, as in http.shop; empty for none
 }
 
 // Versioned returns the action of a step that can tell of changes without being run.
@@ -53,8 +56,14 @@ func (o *Operation) runSteps(c *call) error {
 				return c.contextCause(err)
 			}
 		}
-		if err := s.run(c); err != nil {
+		if err := c.proceed(s); err != nil {
+			return err
+		}
+		if err := s.runPublished(c); err != nil {
 			at.failedStep = s.Decl.Name
+			if s.asks() {
+				c.access.refusedBy = metrics.RefusedByAnswer
+			}
 			return c.contextCause(err)
 		}
 	}
@@ -66,7 +75,7 @@ func (s *Step) run(c *call) error {
 		s.publishStream(c)
 		return nil
 	}
-	out, err := any(nil), error(nil)
+	out, ran, err := any(nil), true, error(nil)
 	if c.action.Key != "" && s.Decl.Name != "" {
 		key := c.action.Key
 		c.action.Key = deriveKey(key, s.Decl.Name)
@@ -75,7 +84,7 @@ func (s *Step) run(c *call) error {
 	if s.Decl.Each != nil {
 		out, err = s.runEach(c)
 	} else {
-		out, err = s.runOnce(&c.action)
+		out, ran, err = s.runOnce(&c.action)
 	}
 	if err != nil {
 		return err
@@ -87,31 +96,42 @@ func (s *Step) run(c *call) error {
 	c.frame.Output = nil
 	c.frame.Steps[s.Decl.Name] = out
 	if o := c.operation.Env.Observer; o != nil && !c.nested {
-		o.Step(s.Decl.Name, out)
+		o.Step(s.Decl.Name, out, ran)
 	}
 	return nil
 }
 
-// runOnce runs the step for the current element, or for none. The output of a skipped step is null.
-func (s *Step) runOnce(call *adapters.Call) (any, error) {
+// runOnce runs the step for the current element, or for none, unless it is skipped. The output of a skipped step is
+// null.
+func (s *Step) runOnce(call *adapters.Call) (out any, ran bool, err error) {
 	if s.Decl.When != nil {
 		ok, err := s.Decl.When.Eval(call.Frame, nil)
 		if err != nil {
-			return nil, failure.AsFault(err)
+			return nil, false, failure.AsFault(err)
 		}
 		if !ok {
 			s.traceSkipped(call)
-			return nil, nil
+			return nil, false, nil
 		}
 	}
-	out, err := s.repeat(call)
+	out, err = s.repeatInSpan(call)
 	if s.Decl.ContinueOnError && call.Frame.Branch != nil {
 		call.Frame.Branch(s.Decl.Range, err != nil)
 	}
 	if err != nil && s.Decl.ContinueOnError && call.Frame.Context.Err() == nil && interimOutcome(err) == "" {
-		return map[string]any{"error": failure.Of(err).ErrorRoot("")}, nil
+		return map[string]any{"error": failure.Of(err).ErrorRoot("")}, true, nil
 	}
-	return out, err
+	return out, true, err
+}
+
+// repeatInSpan is repeat in a span of the step, if the call is traced.
+func (s *Step) repeatInSpan(call *adapters.Call) (out any, err error) {
+	if !call.Span.IsRecorded() {
+		return s.repeat(call)
+	}
+	outer := s.startSpan(call)
+	defer func() { s.endSpan(call, outer, err) }()
+	return s.repeat(call)
 }
 
 // repeat calls the backend until its output is the one that the repeat block waits for.
@@ -144,9 +164,17 @@ func (s *Step) repeat(call *adapters.Call) (any, error) {
 	}
 }
 
-// do calls the backend once and checks the expectations of its output, unless the backend has done
-// so itself because it could still undo its work.
+// do calls the backend once.
 func (s *Step) do(call *adapters.Call) (any, error) {
+	if s.meter != nil {
+		return s.doMeasured(call)
+	}
+	return s.doChecked(call)
+}
+
+// doChecked calls the backend once and checks the expectations of its output, unless the backend has done
+// so itself because it could still undo its work.
+func (s *Step) doChecked(call *adapters.Call) (any, error) {
 	call.Block, call.Whole, call.Cut = s.block, s.Decl.Backend.Whole, nil
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
@@ -241,7 +269,7 @@ const maxEachWeight = 128 << 20
 // it is skipped, and the failure name the element.
 func (s *Step) runElement(call *adapters.Call, e *hcl.Each, key string, weight *atomic.Int64) (any, error) {
 	call.Frame.Each, call.Key = e, deriveKey(key, e.Key)
-	out, err := s.runOnce(call)
+	out, _, err := s.runOnce(call)
 	if m, ok := out.(map[string]any); ok && err == nil {
 		m["key"] = e.Key
 	}
@@ -266,7 +294,7 @@ func (s *Step) runElement(call *adapters.Call, e *hcl.Each, key string, weight *
 func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any) error {
 	ctx, cancel := context.WithCancel(c.frame.Context)
 	defer cancel()
-	var taken, weight atomic.Int64
+	var taken, weight, attempts atomic.Int64
 	var failed atomic.Pointer[error] // the first one
 	client := &lockedClient{client: c.action.Client}
 	var running sync.WaitGroup
@@ -274,8 +302,10 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 		running.Go(func() {
 			action := adapters.Call{
 				Frame: c.frame.Fork(ctx), Timeout: c.action.Timeout, Client: client, Owner: c.action.Owner,
-				Token: c.action.Token, Traceparent: c.action.Traceparent, Trace: c.action.Trace,
+				Token: c.action.Token, Traceparent: c.action.Traceparent, Tracestate: c.action.Tracestate,
+				Trace: c.action.Trace, Span: c.action.Span,
 			}
+			defer func() { attempts.Add(int64(action.Attempts)) }()
 			for failed.Load() == nil {
 				i := int(taken.Add(1)) - 1
 				if i >= len(out) {
@@ -292,28 +322,9 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 		})
 	}
 	running.Wait()
+	c.action.Attempts += int(attempts.Load())
 	if err := failed.Load(); err != nil {
 		return *err
 	}
 	return nil
-}
-
-// lockedClient is a client that several goroutines of one call use.
-type lockedClient struct {
-	mu     sync.Mutex
-	client adapters.Client // guarded by mu
-}
-
-// Progress implements adapters.Client.
-func (l *lockedClient) Progress(done, total float64, message string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.client.Progress(done, total, message)
-}
-
-// Log implements adapters.Client.
-func (l *lockedClient) Log(level, logger string, data []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.client.Log(level, logger, data)
 }

@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"hatchel/adapters"
@@ -49,22 +50,23 @@ func (b *builtin) Do(ctx context.Context, call *adapters.Call) (_ any, err error
 }
 
 // Plan implements adapters.Planner.
-func (b *builtin) Plan(call *adapters.Call) (plan string, err error) {
+func (b *builtin) Plan(call *adapters.Call) (effects []adapters.Effect, err error) {
+	plan, kind := "", ""
 	switch block := b.block.(type) {
 	case *hcl.Progress:
-		plan = "reports progress to the client"
+		kind, plan = "progress", "reports progress to the client"
 	case *hcl.Log:
-		plan = "sends a log message to the client: " + block.Level
+		kind, plan = "log", "sends a log message to the client: "+block.Level
 	case *hcl.Wait:
 		var d time.Duration
 		d, err = block.Duration(call.Frame)
-		plan = "waits " + failure.FormatDuration(d)
+		kind, plan = "wait", "waits "+failure.FormatDuration(d)
 	case *hcl.Fail:
-		plan = "fails the call: " + failure.Render(block.Message, call.Frame)
+		kind, plan = "fail", "fails the call: "+failure.Render(block.Message, call.Frame)
 	case *hcl.ProtocolFault:
-		plan = "answers with a protocol error: " + failure.Render(block.Message, call.Frame)
+		kind, plan = "fault", "answers with a protocol error: "+failure.Render(block.Message, call.Frame)
 	}
-	return plan, err
+	return adapters.PlanEffects(kind, "", plan), err
 }
 
 // reportProgress reports to the client how far the call is.
@@ -161,7 +163,7 @@ func ToolAction(target *Program, inputs *hcl.KeyValues) adapters.Action {
 }
 
 // Do calls the tool as a client does, as the caller of the outer call, and returns {result, text}.
-func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (any, error) {
+func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err error) {
 	values, err := t.evalInputs(call.Frame)
 	if err != nil {
 		return nil, err
@@ -173,7 +175,12 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (any, error) {
 		c.traceTo(call.Trace, call.Frame.Explain)
 	}
 	c.nested, c.action.Owner, c.action.Token, c.action.Key = true, call.Owner, call.Token, call.Key
-	c.action.Traceparent = call.Traceparent
+	c.action.Traceparent, c.action.Tracestate, c.action.Span = call.Traceparent, call.Tracestate, call.Span
+	if call.Span.IsRecorded() {
+		c.action.Span = call.Span.Start("tool "+t.target.tool.Name, adapters.SpanInternal)
+		c.action.Span.SetText("gen_ai.tool.name", t.target.tool.Name)
+		defer func() { c.action.Span.End(adapters.ErrorType(err)) }()
+	}
 	c.timing.stopCtx = t.target.Env.Pinned // ctx ends with the outer call, which may be a task that outlives a reload
 	if err := t.target.run(c, inputs{values: values}); err != nil {
 		f := failure.Of(err)
@@ -199,13 +206,13 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (any, error) {
 }
 
 // Plan implements adapters.Planner.
-func (t *toolCall) Plan(call *adapters.Call) (string, error) {
+func (t *toolCall) Plan(call *adapters.Call) ([]adapters.Effect, error) {
 	values, err := t.evalInputs(call.Frame)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	text, err := result.AppendText([]byte("tool "+t.target.tool.Name+" "), values)
-	return string(text), err
+	return adapters.PlanEffects("tool", t.target.tool.Name, string(text)), err
 }
 
 func (t *toolCall) evalInputs(f *hcl.Frame) (map[string]any, error) {
@@ -218,4 +225,24 @@ func (t *toolCall) evalInputs(f *hcl.Frame) (map[string]any, error) {
 		values[e.Name] = e.Value
 	}
 	return values, nil
+}
+
+// lockedClient is a client that several goroutines of one call use.
+type lockedClient struct {
+	mu     sync.Mutex
+	client adapters.Client // guarded by mu
+}
+
+// Progress implements adapters.Client.
+func (l *lockedClient) Progress(done, total float64, message string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.client.Progress(done, total, message)
+}
+
+// Log implements adapters.Client.
+func (l *lockedClient) Log(level, logger string, data []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.client.Log(level, logger, data)
 }

@@ -21,7 +21,9 @@ func (s *Step) publishStream(c *call) {
 
 // Read implements adapters.RowStream.
 func (r *rowStream) Read(ctx context.Context, reader adapters.RowReader) error {
+	outer := r.step.startSpan(&r.call)
 	_, err := r.step.guard.Do(ctx, &streamAction{r.step.Action.(adapters.Streamer), reader}, &r.call)
+	r.step.endSpan(&r.call, outer, err)
 	return err
 }
 

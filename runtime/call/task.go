@@ -50,6 +50,7 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 	if c.audit != nil {
 		c.audit.common.Task = t.ID()
 	}
+	c.events.task = t.ID()
 	members := mcp.Raw(t.AppendMembers(nil, false))
 	var sent map[string]any
 	if c.elicitation != nil {
@@ -92,9 +93,13 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 	c := p.newCallOf(ctx, caller, run)
 	defer c.release()
 	c.timing.stopCtx, c.progress.onStep, c.limits = ctx, run.SetStep, limits
-	if c.audit = p.beginAudit(caller, nil); c.audit != nil {
+	if c.audit = p.beginAudit(caller); c.audit != nil {
 		c.audit.common.Task = t.ID()
 	}
+	c.beginEvents()
+	c.events.task = t.ID()
+	c.progress.inTask = true
+	p.meter.Begin()
 	err := p.resumeTask(c, t, sent)
 	run.EndProgress()
 	cause := context.Cause(ctx)
@@ -103,7 +108,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 		run.Save() // nobody finds the task any more, but webhooks are notified
 	}
 	if cause != nil && cause != ErrStopped {
-		c.logOutcome(ctx, c.recordEnd(ctx, failure.Of(cause), ""), "")
+		c.account(ctx, failure.Of(cause), "")
 		c.result.Release() // nobody wants the outcome
 		return
 	}
@@ -121,8 +126,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 	if failed != nil && cause != nil {
 		failed.Protocol = t.StoppedError()
 	}
-	failed = c.recordEnd(ctx, failed, interim)
-	c.logOutcome(ctx, failed, interim)
+	failed = c.account(ctx, failed, interim)
 	if interim != "" && failed == nil {
 		c.result.Release()
 		run.Save()
@@ -142,6 +146,7 @@ func (p *Program) resumeTask(c *call, t *task.Task, sent map[string]any) (err er
 	if err := c.restoreFrom(t, sent); err != nil {
 		return err
 	}
+	c.publishStart()
 	if c.approval != nil && c.approval.Stage == approvalWaiting { // nothing was done yet
 		c.approval.task = t.ID()
 		return p.run(c, inputs{admitted: true})

@@ -23,7 +23,31 @@ func Traceparent(header http.Header, meta []byte) string {
 	if parent == "" {
 		return ""
 	}
+	if parent[:2] == "00" {
+		return parent
+	}
 	return "00" + parent[2:traceparentLength]
+}
+
+// maxTracestate is how many bytes of a tracestate are passed on, as the specification asks for at least. A longer
+// one is dropped whole.
+const maxTracestate = 512
+
+// tracestate returns the W3C tracestate that belongs to what Traceparent has returned: from the _meta of a request, or
+// from its header if meta is nil. It returns "" for one that is too long, or that no header can have.
+func tracestate(parent string, header http.Header, meta []byte) (state string) {
+	switch {
+	case parent == "":
+		return ""
+	case meta == nil:
+		state = strings.Join(header["Tracestate"], ",")
+	case bytes.Contains(meta, []byte(`"tracestate"`)):
+		state, _ = jsonscan.LookupText(meta, "tracestate")
+	}
+	if len(state) > maxTracestate || strings.ContainsFunc(state, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return ""
+	}
+	return state
 }
 
 const traceparentLength = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -51,6 +75,9 @@ func traceID(traceparent string) string {
 	}
 	return traceparent[3:35]
 }
+
+// spanID returns the span id of what Traceparent has returned.
+func spanID(traceparent string) string { return traceparent[36:52] }
 
 // traceID returns the id of the trace that the call belongs to, or "".
 func (c *call) traceID() string { return traceID(c.action.Traceparent) }

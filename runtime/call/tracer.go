@@ -13,6 +13,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
 )
@@ -33,8 +34,11 @@ type Observer struct {
 	// Branch receives the place and the value of every condition, and the place of every step that goes on after a
 	// failure, with whether it has failed.
 	Branch func(at diag.Range, holds bool)
-	// Step receives the output of every named step of a call that is no step itself. That of a skipped step is nil.
-	Step func(name string, output any)
+	// Step receives the output of every named step of a call that is no step itself, and whether it was run. That of a
+	// skipped step is nil.
+	Step func(name string, output any, ran bool)
+	// Refused receives the arguments of a call that is no step itself that their types refuse.
+	Refused func(violations []schema.Violation)
 }
 
 // ErrorOutput is what a program of a step has written to its standard error.

@@ -110,6 +110,26 @@ func TestASealedStateOpensOnce(t *testing.T) {
 	}
 }
 
+func TestASealedStateIsReadAnyNumberOfTimes(t *testing.T) {
+	for claim, size := range map[string]int{"one that is in the token": maxInlineState, "one that is kept": maxInlineState + 1} {
+		t.Run(claim, func(t *testing.T) {
+			s, of, frozen := testSealer(t), digest.Of("t"), bytes.Repeat([]byte("x"), size)
+			sealed, err := s.Seal(t.Context(), frozen, of, time.Now().Add(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Read(t.Context(), sealed, digest.Of("u")); !isInvalidState(err) {
+				t.Errorf("for another request: %v", err)
+			}
+			for range 2 {
+				if got, err := s.Read(t.Context(), sealed, of); err != nil || !bytes.Equal(got, frozen) {
+					t.Errorf("%d bytes, %v", len(got), err)
+				}
+			}
+		})
+	}
+}
+
 func TestThatAStateWasUsedIsKnownUntilItHasExpiredByAnyClock(t *testing.T) {
 	s, of := testSealer(t), digest.Of("t")
 	store, until := &noting{Store: s.store}, time.Now().Add(time.Hour)

@@ -24,6 +24,9 @@ type Call interface {
 	// the timeout of the call does not run. Ctx ends when the call must.
 	BeginAsking(questions []mcp.Question) (ctx context.Context, end func())
 
+	// Traceparent returns the W3C trace context of the call; empty for none.
+	Traceparent() string
+
 	// Wait runs wait, which takes as long as the client has to answer, at most timeout. Another process
 	// continues the call if this one stops or dies meanwhile: the error is mcp.ErrSuspended then.
 	Wait(timeout time.Duration, wait func() error) error
@@ -69,6 +72,14 @@ func (x *Exchange) Interactive() bool { return x.req != nil }
 // Suspends reports whether the call is to pause, because the server stops and the client can come back
 // for it.
 func (x *Exchange) Suspends() bool { return x.req != nil && x.req.Suspends() }
+
+// Proceed is that of the request.
+func (x *Exchange) Proceed(ctx context.Context) error {
+	if x.req == nil {
+		return nil
+	}
+	return x.req.Proceed(ctx)
+}
 
 // Wait is that of the request.
 func (x *Exchange) Wait(ctx context.Context, state func() (string, error), wait func() error) error {
@@ -169,12 +180,12 @@ func (g *AskGroup) Do(_ context.Context, call *adapters.Call) (any, error) {
 }
 
 // Plan implements adapters.Planner.
-func (g *AskGroup) Plan(*adapters.Call) (string, error) {
+func (g *AskGroup) Plan(*adapters.Call) ([]adapters.Effect, error) {
 	keys := make([]string, len(g.Asks))
 	for i, a := range g.Asks {
 		keys[i] = a.Key
 	}
-	return "asks the client: " + strings.Join(keys, ", "), nil
+	return adapters.PlanEffects("ask", "", "asks the client: "+strings.Join(keys, ", ")), nil
 }
 
 // PausedError is a call that resumes when its client has answered, or in another process.

@@ -27,8 +27,20 @@ func (x *Exchange) Question(a *hcl.Ask, f *hcl.Frame) (mcp.Question, error) {
 	if err != nil {
 		return q, failure.AsFault(err)
 	}
-	q.Params = x.writer.Scrubber.JSON(q.Params)
+	q.Params = appendTrace(x.writer.Scrubber.JSON(q.Params), x.call.Traceparent())
 	return q, nil
+}
+
+// appendTrace adds the trace context of a call, empty for none, to the params of a request, an object.
+func appendTrace(params []byte, traceparent string) []byte {
+	if traceparent == "" {
+		return params
+	}
+	params = params[:len(params)-1]
+	if len(params) > 1 {
+		params = append(params, ',')
+	}
+	return append(value.AppendString(append(params, `"_meta":{"traceparent":`...), traceparent), "}}"...)
 }
 
 func (x *Exchange) elicitationParams(a *hcl.Ask, f *hcl.Frame) ([]byte, error) {

@@ -84,9 +84,27 @@ func tokenName(plain []byte) string { return hex.EncodeToString(plain[8 : 8+toke
 
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
-// Open returns the state of a token. The error is mcp.InvalidState for a token that was opened
-// before, has expired, belongs to another request or was not made by this server.
-func (s *Sealer) Open(ctx context.Context, token string, request digest.Digest) ([]byte, error) {
+// Read returns the state of a token that no client has, as often as it is called. Its errors are those of Open.
+func (s *Sealer) Read(ctx context.Context, token string, request digest.Digest) ([]byte, error) {
+	plain, err := s.decrypt(token, request)
+	switch {
+	case err != nil:
+		return nil, err
+	case plain[tokenHeader-1] == 0:
+		return plain[tokenHeader:], nil
+	}
+	kept, err := s.store.Record(ctx, kindFrozen, tokenName(plain))
+	switch {
+	case err != nil:
+		return nil, err
+	case kept == nil:
+		return nil, mcp.InvalidState()
+	}
+	return kept.Body, nil
+}
+
+// decrypt returns what is sealed in a token that has not expired.
+func (s *Sealer) decrypt(token string, request digest.Digest) ([]byte, error) {
 	b, err := tokenEncoding.DecodeString(token)
 	size := 1 + s.aead.NonceSize()
 	if err != nil || len(b) < size || b[0] != tokenVersion || tokenEncoding.EncodeToString(b) != token {
@@ -96,16 +114,27 @@ func (s *Sealer) Open(ctx context.Context, token string, request digest.Digest) 
 	if err != nil || len(plain) < tokenHeader {
 		return nil, mcp.InvalidState()
 	}
-	until := time.UnixMilli(int64(binary.BigEndian.Uint64(plain)))
-	if !time.Now().Before(until) {
+	if !time.Now().Before(expiry(plain)) {
 		return nil, mcp.InvalidState()
+	}
+	return plain, nil
+}
+
+func expiry(plain []byte) time.Time { return time.UnixMilli(int64(binary.BigEndian.Uint64(plain))) }
+
+// Open returns the state of a token. The error is mcp.InvalidState for a token that was opened
+// before, has expired, belongs to another request or was not made by this server.
+func (s *Sealer) Open(ctx context.Context, token string, request digest.Digest) ([]byte, error) {
+	plain, err := s.decrypt(token, request)
+	if err != nil {
+		return nil, err
 	}
 	if plain[tokenHeader-1] != 0 {
 		return s.take(ctx, tokenName(plain))
 	}
 	used, err := s.store.Add(ctx, &state.Record{
-		Kind: kindUsed, Name: tokenName(plain), Expires: until.Add(state.MaxClockSkew), Priority: state.FollowUp,
-		NoNotify: true,
+		Kind: kindUsed, Name: tokenName(plain), Expires: expiry(plain).Add(state.MaxClockSkew),
+		Priority: state.FollowUp, NoNotify: true,
 	})
 	if err == nil && used != nil {
 		err = mcp.InvalidState()

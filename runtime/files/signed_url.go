@@ -58,8 +58,8 @@ func (s *Store) sign(ctx context.Context, method, path, id string, until time.Ti
 	return path + id + "?" + url.Values{"expires": {expires}, "signature": {text}}.Encode(), nil
 }
 
-// SignedURL returns a signed download URL of a file: whoever has it can read the file, for an hour at
-// most. Without a base the URL is relative to the server.
+// SignedURL returns a signed download URL of a file: everyone who has it can read the file, for an hour
+// at most. Without a base the URL is relative to the server.
 func (s *Store) SignedURL(ctx context.Context, base string, f *File) (string, error) {
 	until := slices.MinFunc([]time.Time{f.Expires, time.Now().Add(downloadTTL)}, time.Time.Compare)
 	return s.sign(ctx, allowGet, base+"/files/", f.ID, until)

@@ -85,7 +85,7 @@ func NewStore(process *state.Process) *Store {
 	return s
 }
 
-// Find returns the file of an ID, whoever owns it, or [ErrNotFound].
+// Find returns the file of an ID, of any owner, or [ErrNotFound].
 func (s *Store) Find(ctx context.Context, id string) (*File, error) {
 	if !isID(id) {
 		return nil, ErrNotFound

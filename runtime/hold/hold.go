@@ -33,15 +33,19 @@ type Release struct {
 	Owner string    `json:"lock_owner"` // who owns the file of the lock, as in os:ann
 }
 
-// Gate decides which configurations a server may serve. It belongs to one goroutine at a time.
-type Gate struct {
+// Checker decides which configurations a server may serve. It belongs to one goroutine at a time.
+type Checker struct {
 	Class  string // of --hold; empty for the hold of the configuration that is served
 	Locked bool   // the first configuration must be that of the lock; later ones wait for any difference
 
-	held *Held // the latest load, if it waits
+	held   *Held // the latest load, if it waits
+	locked match // a configuration that does not differ from its lock
 }
 
-// Decision is what a Gate says about one load.
+// match is the digest of a lock and the revision of a configuration.
+type match struct{ lock, revision string }
+
+// Decision is what a Checker says about one load.
 type Decision struct {
 	Held        *Held // why the load waits; nil when it may be served
 	IsNew       bool  // Held differs from that of the load before
@@ -49,26 +53,26 @@ type Decision struct {
 }
 
 // Decide decides about cfg, which is to replace served; served has no ID before the first load. Fsys holds the lock.
-func (g *Gate) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
+func (c *Checker) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
 	first := served.ID == ""
-	class := g.classOf(served)
+	class := c.classOf(served)
 	if first {
-		class = g.classOf(cfg)
+		class = c.classOf(cfg)
 	}
 	if class == "" || !first && served.ID == cfg.ID {
 		return Decision{}
 	}
-	held := check(fsys, class, cfg, first && g.Locked)
+	held := c.check(fsys, class, served, cfg)
 	switch {
 	case held == nil:
 		return Decision{}
-	case first && g.Locked:
+	case first && c.Locked:
 		return Decision{Held: held, Diagnostics: held.report(diag.Error, "Not the locked configuration", startLocked)}
 	case first:
 		return Decision{Diagnostics: held.report(diag.Warning, "Not the locked configuration", startUnlocked)}
 	}
-	before := g.held
-	g.held = held
+	before := c.held
+	c.held = held
 	isNew := before == nil || before.Revision != held.Revision || !slices.Equal(before.Lines(), held.Lines())
 	if !isNew {
 		held.Since = before.Since
@@ -78,9 +82,9 @@ func (g *Gate) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
 
 // Release says which lock has released the load that is served; nil if none waited, or its files have changed instead.
 // Dir is the directory of the lock.
-func (g *Gate) Release(dir string) *Release {
-	held := g.held
-	g.held = nil
+func (c *Checker) Release(dir string) *Release {
+	held := c.held
+	c.held = nil
 	if held == nil {
 		return nil
 	}
@@ -91,30 +95,39 @@ func (g *Gate) Release(dir string) *Release {
 	return &Release{held.Since, digest, owner}
 }
 
-func (g *Gate) classOf(cfg *hcl.Config) string {
-	class := cmp.Or(g.Class, cfg.Server.Hold)
-	if g.Locked {
+func (c *Checker) classOf(cfg *hcl.Config) string {
+	class := cmp.Or(c.Class, cfg.Server.Hold)
+	if c.Locked {
 		return cmp.Or(class, "any")
 	}
 	return class
 }
 
 // check returns why a configuration waits for its lock; nil when it does not. A lock that cannot be read is a reason,
-// and with exact every difference.
-func check(fsys fs.FS, class string, cfg *hcl.Config, exact bool) *Held {
+// and so is every difference of the first configuration of a locked server.
+func (c *Checker) check(fsys fs.FS, class string, served, cfg *hcl.Config) *Held {
 	held := &Held{Class: class, Since: time.Now(), Revision: cfg.ID, Changes: []surface.Change{}}
-	lock, digest, err := readLock(fsys)
-	held.Lock = digest
+	text, err := readLock(fsys)
 	if err != nil {
 		held.Problem = err.Error()
 		return held
 	}
+	held.Lock = digestOf(text)
 	threshold, err := surface.ParseThreshold(class)
 	if err != nil {
 		held.Problem = "The value of hold is not valid: " + err.Error() + "."
 		return held
 	}
-	for _, c := range surface.Compare(lock, access.Surface(cfg, nil)).Changes {
+	changes, err := c.differences(text, match{held.Lock, served.ID}, served, cfg)
+	if err != nil {
+		held.Problem = err.Error()
+		return held
+	}
+	if len(changes) == 0 {
+		c.locked = match{held.Lock, cfg.ID}
+	}
+	exact := served.ID == "" && c.Locked
+	for _, c := range changes {
 		if exact || c.Class >= threshold && !c.Restriction {
 			held.Changes = append(held.Changes, c)
 		}
@@ -123,6 +136,25 @@ func check(fsys fs.FS, class string, cfg *hcl.Config, exact bool) *Held {
 		return nil
 	}
 	return held
+}
+
+// differences returns those of a configuration to its lock. If the served configuration is that of the lock, only what
+// a reload has changed is compared.
+func (c *Checker) differences(lock []byte, now match, served, cfg *hcl.Config) ([]surface.Change, error) {
+	if served.ID == "" || now != c.locked {
+		s, err := parseLock(lock)
+		if err != nil {
+			return nil, err
+		}
+		return surface.Compare(s, access.Surface(cfg, nil)).Changes, nil
+	}
+	changes := Differences(served, cfg)
+	for i := range changes {
+		if changes[i].Removed { // in a file that may have changed since
+			changes[i].Range = hcl.Range{}
+		}
+	}
+	return changes, nil
 }
 
 // The last sentences of the diagnostics.
@@ -137,7 +169,7 @@ const (
 
 // Differences returns what a reload means for callers, the most serious differences first.
 func Differences(served, cfg *hcl.Config) []surface.Change {
-	return surface.Compare(access.Surface(served, nil), access.Surface(cfg, nil)).Changes
+	return surface.Compare(access.OfReload(served, cfg, nil)).Changes
 }
 
 // Lines returns differences as the audit log has them.

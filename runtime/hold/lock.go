@@ -16,20 +16,24 @@ import (
 	"hatchel/internal/operator"
 )
 
-// readLock reads the lock of a configuration, and its digest. The error is a sentence.
-func readLock(fsys fs.FS) (*surface.Surface, string, error) {
+// readLock reads the lock of a configuration. The error is a sentence, as that of parseLock.
+func readLock(fsys fs.FS) ([]byte, error) {
 	text, err := fs.ReadFile(fsys, surface.LockName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "", operator.Error("There is no " + surface.LockName + ".")
+		return nil, operator.Error("There is no " + surface.LockName + ".")
 	case err != nil:
-		return nil, "", operator.Error(fmt.Sprintf("%s cannot be read: %v.", surface.LockName, err))
+		return nil, operator.Error(fmt.Sprintf("%s cannot be read: %v.", surface.LockName, err))
 	}
+	return text, nil
+}
+
+func parseLock(text []byte) (*surface.Surface, error) {
 	lock, err := surface.ReadLock(text)
 	if err != nil {
-		err = operator.Error(fmt.Sprintf("%s cannot be used: %v.", surface.LockName, err))
+		return nil, operator.Error(fmt.Sprintf("%s cannot be used: %v.", surface.LockName, err))
 	}
-	return lock, digestOf(text), err
+	return lock, nil
 }
 
 func digestOf(text []byte) string {

@@ -1,7 +1,10 @@
 package limit
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"hatchel/runtime/digest"
 )
@@ -37,4 +40,28 @@ func Network(address string) string {
 		return prefix.String()
 	}
 	return ip.String()
+}
+
+// Usage is how many calls a limit counts under one key.
+type Usage struct {
+	Tool    string // empty for all tools
+	Caller  string // its owner or network; empty for all callers, or an unknown one
+	Running int
+	Waiting int
+}
+
+// Usage returns what is running or waiting, the most first.
+func (l *Limiter) Usage() (all []Usage) {
+	l.mu.Lock()
+	for key, b := range l.buckets {
+		if waiting := b.queued + len(b.waiters); b.running+waiting > 0 {
+			all = append(all, Usage{key.tool, strings.TrimPrefix(key.caller, "of "), b.running, waiting})
+		}
+	}
+	l.mu.Unlock()
+	slices.SortFunc(all, func(a, b Usage) int {
+		more := b.Running + b.Waiting - a.Running - a.Waiting
+		return cmp.Or(more, cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Caller, b.Caller))
+	})
+	return all
 }

@@ -168,8 +168,8 @@ func TestRepeatedEventsHaveOneLineASecondWithTheirCount(t *testing.T) {
 		if want := strings.Join([]string{first, first, rest, rest, again}, "\n"); strings.Join(got, "\n") != want {
 			t.Errorf("\n got %q\nwant %q", got, want)
 		}
-		if len(refused.keys) > 0 {
-			t.Errorf("%d addresses are kept", len(refused.keys))
+		if len(refused.repeats.keys) > 0 {
+			t.Errorf("%d addresses are kept", len(refused.repeats.keys))
 		}
 	})
 }
@@ -182,11 +182,11 @@ func TestAddressesBeyondTheLimitShareOneLine(t *testing.T) {
 		for n := range 10 * maxKeys {
 			refused.Add(string(rune('a' + n)))
 		}
-		refused.mu.Lock()
-		if len(refused.keys) > maxKeys+1 {
-			t.Errorf("%d addresses are kept", len(refused.keys))
+		refused.repeats.mu.Lock()
+		if len(refused.repeats.keys) > maxKeys+1 {
+			t.Errorf("%d addresses are kept", len(refused.repeats.keys))
 		}
-		refused.mu.Unlock()
+		refused.repeats.mu.Unlock()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if !strings.Contains(out.String(), "count=9215\n") {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/hex"
 	"math"
 	"slices"
 	"strconv"
@@ -28,6 +29,8 @@ type CallRequest struct {
 	wire    wire
 	peer    *peer // nil for modern callers
 
+	continues bool // the call has waited for people in another process
+
 	levelOnce sync.Once
 	level     int // of the messages that the client receives; set by levelOnce
 
@@ -39,6 +42,7 @@ type CallRequest struct {
 
 	resumed []suspendedQuestion // of the process that the call was taken from; guarded by mu
 	record  *callRecord         // while the call waits for people; guarded by mu
+	from    *callRecord         // that the call was taken from, until it goes on; guarded by mu
 }
 
 // wire is the connection to the caller of a request.
@@ -114,6 +118,26 @@ func (r *CallRequest) readAnswers(m *message) (invalid *Error) {
 	return nil
 }
 
+// ID returns the id of the request as text; empty for one that has none, as where no client has sent it.
+func (r *CallRequest) ID() string {
+	if r.message == nil {
+		return ""
+	}
+	if text, ok := jsonscan.Text(r.message.id); ok {
+		return text
+	}
+	return string(r.message.id)
+}
+
+// SessionName returns what names the session of the request in logs and traces, which is not its id: that is a
+// credential. It is empty for a request without one.
+func (r *CallRequest) SessionName() string {
+	if r.peer == nil || r.peer.session == nil {
+		return ""
+	}
+	return r.peer.session.name.String()
+}
+
 // send sends a message to the caller. It reports false if the Handler has returned already.
 func (r *CallRequest) send(frame []byte) bool {
 	r.mu.Lock()
@@ -122,6 +146,15 @@ func (r *CallRequest) send(frame []byte) bool {
 		r.wire.notify(frame)
 	}
 	return !r.over
+}
+
+// AppendSession appends the name of the session that the request belongs to; nothing for none. It is not
+// the id, which is a credential.
+func (r *CallRequest) AppendSession(dst []byte) []byte {
+	if r.peer == nil || r.peer.session == nil {
+		return dst
+	}
+	return hex.AppendEncode(dst, r.peer.session.name[:])
 }
 
 // Progress reports the progress of the call, if the caller asked for it. A progress that is not

@@ -80,6 +80,9 @@ func InsufficientScope(scopes []string) *Error {
 	return e
 }
 
+// IsInsufficientScope reports whether the error is that of InsufficientScope.
+func (e *Error) IsInsufficientScope() bool { return e.Code == CodeForbidden && e.scopes != nil }
+
 // Unauthorized returns the error for a caller whose credentials are not valid, or no longer valid.
 func Unauthorized() *Error {
 	return errorf(CodeUnauthorized, "The credentials of this request are no longer valid. Sign in again")

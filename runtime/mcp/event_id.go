@@ -35,14 +35,14 @@ func (sess *session) reference(pos position) string {
 	if len(pos.requests) <= maxReferenceRequests {
 		plain = append(plain, pos.requests...)
 	}
-	return sess.table.sealer.seal(plain, "event\n"+string(sess.name[:]))
+	return sess.table.sealer.Seal(plain, "event\n"+string(sess.name[:]))
 }
 
 // parsePosition parses the id of an event of the session, of this process or another one.
 func (sess *session) parsePosition(id string) (pos position, ok bool) {
 	ref, number, _ := strings.Cut(id, ".")
 	seq, err := strconv.ParseUint(number, 10, 64)
-	plain, ok := sess.table.sealer.open(ref, "event\n"+string(sess.name[:]))
+	plain, ok := sess.table.sealer.Open(ref, "event\n"+string(sess.name[:]))
 	if err != nil || !ok {
 		return pos, false
 	}
@@ -65,12 +65,12 @@ const questionPrefix = "ask-"
 // newQuestionID returns the id of a question to the client: it names the process that waits for the
 // answer, sealed for the session, and cannot be guessed.
 func (sess *session) newQuestionID() string {
-	return questionPrefix + sess.table.sealer.seal([]byte(sess.table.process), "question\n"+string(sess.name[:]))
+	return questionPrefix + sess.table.sealer.Seal([]byte(sess.table.process), "question\n"+string(sess.name[:]))
 }
 
 // askingProcess returns the process that has asked a question of the session, or "".
 func (sess *session) askingProcess(id string) string {
 	sealed, _ := strings.CutPrefix(id, questionPrefix)
-	process, _ := sess.table.sealer.open(sealed, "question\n"+string(sess.name[:]))
+	process, _ := sess.table.sealer.Open(sealed, "question\n"+string(sess.name[:]))
 	return string(process)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 )
 
 const (
@@ -43,13 +44,16 @@ func (s *Server) postLegacy(resp *postResponse, p *packet, version string) {
 
 // initialize opens a session, unless the server has none. An earlier session of the client goes on.
 func (s *Server) initialize(resp *postResponse, m *message) {
-	if err := s.admit(); err != nil {
+	var err *Error
+	began := time.Now()
+	defer func() { s.observeInitialize(&Caller{Header: resp.r.Header}, err, began) }()
+	if err = s.admit(); err != nil {
 		resp.fail(err, m.id)
 		return
 	}
 	defer s.calls.Release(1)
 	sess := &session{peer: peer{toolset: resp.toolset}, owner: resp.identity.WithoutToken()}
-	if err := sess.readInitialize(m); err != nil {
+	if err = sess.readInitialize(m); err != nil {
 		resp.finish(err.appendReply(nil, m.id), http.StatusOK)
 		return
 	}
@@ -57,8 +61,9 @@ func (s *Server) initialize(resp *postResponse, m *message) {
 		resp.finish(sess.appendInitializeReply(nil, m, resp.info, sessionlessCapabilities), http.StatusOK)
 		return
 	}
-	if err := s.sessions.open(resp.r.Context(), sess); err != nil {
-		resp.fail(s.protocolError(resp.r.Context(), m, err), m.id)
+	if failed := s.sessions.open(resp.r.Context(), sess); failed != nil {
+		err = s.protocolError(resp.r.Context(), m, failed)
+		resp.fail(err, m.id)
 		return
 	}
 	defer sess.release()

@@ -27,8 +27,12 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 		http.Error(w, "The Last-Event-ID was not issued by this server", http.StatusBadRequest)
 		return
 	}
-	if s.admitStream("event streams") != nil {
-		s.postponeStream(w, sess, pos)
+	admitted := s.admitStream("event streams") == nil
+	if pos.stream != 0 || !admitted {
+		s.beginReturned(w, sess, pos)
+	}
+	if !admitted {
+		s.postponeStream(w)
 		return
 	}
 	defer s.listeners.Release(1)
@@ -36,7 +40,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, toolset string
 	switch {
 	case err != nil:
 		s.options.Logger.WarnContext(r.Context(), "suspended call not continued", "error", err)
-		s.postponeStream(w, sess, pos)
+		s.postponeStream(w)
 		return
 	case done:
 		return
@@ -98,16 +102,20 @@ func (s *Server) serveOwnStream(
 	s.serveStream(ctx, w, sess, from, wake)
 }
 
-// postponeStream has a client return for a stream that cannot be sent now. It is not refused, because
-// clients give up the session then. The id of its event is a new one for the same position, because they
-// give up after some streams without one, too.
-func (s *Server) postponeStream(w http.ResponseWriter, sess *session, pos position) {
+// beginReturned begins the stream of a client that has returned before anything else is done, because clients give up
+// the session when the process ends and has sent nothing. The id of its event is a new one for the same position,
+// because they give up after some streams without one, too.
+func (s *Server) beginReturned(w http.ResponseWriter, sess *session, pos position) {
 	beginEventStream(w)
-	var b []byte
 	if pos.seq > 0 && sess.revision.sendsPrimingEvent() {
-		b = event{pos.eventID, sess.reference(pos), nil}.append(nil)
+		s.send(w, event{pos.eventID, sess.reference(pos), nil}.append(nil))
 	}
-	s.send(w, appendRetry(b, s.returnDelay()))
+}
+
+// postponeStream has a client return for a stream that cannot be sent now. It is not refused, because
+// clients give up the session then.
+func (s *Server) postponeStream(w http.ResponseWriter) {
+	s.send(w, appendRetry(nil, s.returnDelay()))
 	http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }
 
@@ -157,6 +165,9 @@ func (s *Server) sendEvents(
 			s.subscriptions.renotify(sess.subscription, toolListTopic)
 		}
 		for _, event := range events {
+			if event.frame == nil { // nothing is lost without it, and the next reader begins with another id
+				sess.log.markSent(event)
+			}
 			// A reader that another one replaces at once gets its first id, which takes nothing from the other.
 			if event.frame != nil && ctx.Err() != nil || s.send(w, event.append(nil)) != nil {
 				return
@@ -195,8 +206,7 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, toolset str
 		return
 	}
 	defer sess.release()
-	s.sessions.remove(sess)
-	s.relay.broadcast(r.Context(), &news{Kind: newsDeleted, Session: sess.name})
+	s.endSession(r.Context(), sess)
 	w.WriteHeader(http.StatusNoContent)
 }
 

@@ -68,11 +68,14 @@ func handle[T any](
 	if failed != nil {
 		s.options.Logger.InfoContext(ctx, "call refused", "method", string(m.method), "subject", rc.caller.Subject,
 			"outcome", "refused", "remote", rc.caller.Remote, "message", failed.Message)
+		if o := s.options.Observer; o != nil && o.Observes() {
+			o.Answered(rc.caller, string(m.method), failed, 0)
+		}
 		return result, nil, failed
 	}
 	defer req.end()
 	if rc.resumed != nil {
-		req.resumeFrom(rc.resumed.suspended, rc.resumed.asked)
+		req.resumeFrom(rc.resumed)
 	}
 	result, err := method(ctx, req)
 	if err != nil {

@@ -12,14 +12,11 @@ import (
 // address, and may resolve a name of its own to this machine (DNS rebinding). It returns a
 // sentence, or "".
 func checkSource(r *http.Request) string {
+	if reason := CheckHost(r); reason != "" {
+		return reason
+	}
 	local := isLoopback(r)
-	host, ok := hostname(r.Host)
-	if !ok {
-		return "The Host header is not a host name or an address with an optional port"
-	}
-	if local && !isLocalName(host) {
-		return "The Host header names a host that this server does not serve"
-	}
+	host, _ := hostname(r.Host)
 	origins := r.Header["Origin"]
 	if len(origins) == 0 {
 		return ""
@@ -33,6 +30,19 @@ func checkSource(r *http.Request) string {
 		}
 	}
 	return "The Origin header names an origin that may not use this server"
+}
+
+// CheckHost returns why a request is refused for its Host header, as a sentence, or "": a page may have resolved a name
+// of its own to this machine.
+func CheckHost(r *http.Request) string {
+	host, ok := hostname(r.Host)
+	if !ok {
+		return "The Host header is not a host name or an address with an optional port"
+	}
+	if isLoopback(r) && !isLocalName(host) {
+		return "The Host header names a host that this server does not serve"
+	}
+	return ""
 }
 
 // CheckSource returns why a request to another endpoint of the same HTTP server is refused, as a

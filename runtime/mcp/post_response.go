@@ -22,6 +22,7 @@ type postResponse struct {
 	packet      *packet  // of a session
 
 	suspended *suspendedCall  // that continues, or nil
+	from      *callRecord     // of suspended, which another process has stored
 	asked     []askedQuestion // before it was suspended
 
 	mu        sync.Mutex
@@ -216,13 +217,13 @@ func (resp *postResponse) writeLocked(chunk []byte) {
 	}
 }
 
-// beginEventStream sends the head of an event stream.
+// beginEventStream sets the head of an event stream, which is sent with the first bytes, or when they are flushed. It
+// has no effect on a stream that has begun.
 func beginEventStream(w http.ResponseWriter) {
 	h := w.Header()
 	h["Content-Type"] = eventType
 	h["Cache-Control"] = noCache
 	h["X-Accel-Buffering"] = noBuffering
-	w.WriteHeader(http.StatusOK)
 }
 
 // send writes and flushes a part of an event stream. It fails if the client does not accept it in

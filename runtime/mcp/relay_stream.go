@@ -64,7 +64,7 @@ func (s *Server) serveRemoteStream(ctx context.Context, w http.ResponseWriter, s
 		s.sendInterrupted(w, pos)
 		return
 	case err != nil:
-		s.postponeStream(w, sess, pos)
+		s.postponeStream(w)
 		return
 	}
 	beginEventStream(w)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"time"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -22,6 +23,10 @@ type requestContext struct {
 // choose a status. Panics of the Handler and of its Appenders end here.
 func (s *Server) reply(ctx context.Context, dst []byte, m *message, rc requestContext) (out []byte, failed *Error) {
 	start := len(dst)
+	if o := s.options.Observer; o != nil && !isCall(m.method) && o.Observes() {
+		began := time.Now()
+		defer func() { o.Answered(rc.caller, string(m.method), failed, time.Since(began)) }()
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			failed = s.internalError(ctx, m, panicError(p))
@@ -77,6 +82,15 @@ func (s *Server) appendResult(ctx context.Context, dst []byte, m *message, rc re
 		}
 	}
 	return dst, errorf(CodeMethodNotFound, "Method not found: %s", jsonscan.Excerpt(m.method))
+}
+
+// isCall reports whether a request is one for the CallTool, GetPrompt or ReadResource of the Handler.
+func isCall(method []byte) bool {
+	switch string(method) {
+	case "tools/call", "prompts/get", "resources/read":
+		return true
+	}
+	return false
 }
 
 // mayBlock reports whether a request may have to wait. The others are answered from memory and need

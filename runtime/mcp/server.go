@@ -44,7 +44,7 @@ func New(h Handler, o Options) *Server {
 	}
 	s.relay.server, s.relay.courier, s.relay.running = s, o.Courier, semaphore.NewWeighted(maxRunning)
 	s.sessions = sessions{
-		server: s, process: rand.Text(), sealer: newSealer(o.SessionKey), store: o.SessionStore,
+		server: s, process: rand.Text(), sealer: NewSealer(o.SessionKey), store: o.SessionStore,
 		limit: o.Sessions, eventLimit: o.SessionEvents,
 		byID: make(map[string]*session), byName: make(map[sessionName]*session),
 	}
@@ -75,6 +75,16 @@ func (s *Server) TaskChanged(id string, members []byte) {
 // FollowsTask reports whether a task has subscribers.
 func (s *Server) FollowsTask(id string) bool { return s.subscriptions.has(topic{taskTopic, id}) }
 
+// Connected returns how many sessions are in memory, and how many streams there are to clients over HTTP.
+func (s *Server) Connected() (sessions, streams int) {
+	s.sessions.mu.Lock()
+	sessions = len(s.sessions.byID)
+	s.sessions.mu.Unlock()
+	s.streams.mu.Lock()
+	defer s.streams.mu.Unlock()
+	return sessions, len(s.streams.active)
+}
+
 // Retain ends the sessions and the streams of every identity that is no longer valid. The identity
 // of unauthenticated clients is nil.
 func (s *Server) Retain(valid func(*Identity) bool) {
@@ -85,6 +95,16 @@ func (s *Server) Retain(valid func(*Identity) bool) {
 // EndStreams ends the streams that wait for something to happen, refuses new ones, and closes each
 // HTTP connection after its next response. Other requests are served until Shutdown.
 func (s *Server) EndStreams() { s.closeOnce.Do(func() { close(s.closing) }) }
+
+// OpenStream returns a context for a stream of another endpoint of the same HTTP server: it ends when the
+// credentials of the client expire or become invalid. The stream must end soon after ending is closed,
+// by EndStreams. The caller must call cancel.
+func (s *Server) OpenStream(
+	ctx context.Context,
+) (_ context.Context, ending <-chan struct{}, cancel context.CancelFunc) {
+	ctx, cancel = s.streams.open(ctx)
+	return ctx, s.closing, cancel
+}
 
 // SetConnection announces in the header of an HTTP response that its connection will be closed, once
 // EndStreams was called. Set it on the responses of other endpoints of the same HTTP server.
@@ -220,6 +240,8 @@ type Options struct {
 	Logger *slog.Logger // receives failures, and calls that the Handler does not see; nil discards them
 	// Refused is called for a request that is refused with 403; nil for nothing to do.
 	Refused func(r *http.Request, status int, reason string)
+	// Observer is told of requests that are no calls; nil for nobody.
+	Observer Observer
 	// Remote returns the network address of the client of a request, for the Handler: by default its
 	// RemoteAddr.
 	Remote func(r *http.Request) string
@@ -242,6 +264,34 @@ type Options struct {
 	CallsPerSession int   // concurrent requests of a session or a pair of streams: 128
 }
 
+// Observer is told how long requests took that the CallTool, GetPrompt and ReadResource of the Handler have not seen.
+type Observer interface {
+	// Observes reports whether it wants to be told now.
+	Observes() bool
+	// Answered is called for each request. The caller may have chosen any method.
+	Answered(caller *Caller, method string, failed *Error, took time.Duration)
+	// SessionChanged is called when a session over HTTP has begun here, or has ended: State is "begun" or
+	// "ended". The owner of an unauthenticated client is nil.
+	SessionChanged(name string, owner *Identity, state string)
+	// SessionEnded is called when a session over HTTP has been deleted by its client, or one over a pair of streams
+	// has ended with them.
+	SessionEnded(http bool, took time.Duration)
+}
+
+// observeInitialize tells the Observer of a reply to initialize.
+func (s *Server) observeInitialize(caller *Caller, failed *Error, began time.Time) {
+	if o := s.options.Observer; o != nil && o.Observes() {
+		o.Answered(caller, "initialize", failed, time.Since(began))
+	}
+}
+
+// observeEnd tells the Observer of the end of a session.
+func (s *Server) observeEnd(http bool, began time.Time) {
+	if o := s.options.Observer; o != nil && o.Observes() {
+		o.SessionEnded(http, time.Since(began))
+	}
+}
+
 func (o Options) withDefaults() Options {
 	if o.Remote == nil {
 		o.Remote = func(r *http.Request) string { return r.RemoteAddr }
@@ -249,6 +299,7 @@ func (o Options) withDefaults() Options {
 	return Options{
 		Logger:          cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		Refused:         o.Refused,
+		Observer:        o.Observer,
 		Remote:          o.Remote,
 		MaxBody:         cmp.Or(o.MaxBody, 4<<20),
 		MaxFrame:        cmp.Or(o.MaxFrame, 16<<20),

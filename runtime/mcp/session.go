@@ -25,6 +25,7 @@ type session struct {
 	owner    *Identity // who opened the session and may use it; nil for unauthenticated clients
 	log      eventLog
 	recent   *list.Element // guarded by sessions.mu
+	seen     time.Time     // when the last request has come; guarded by sessions.mu
 
 	stale       atomic.Bool  // updateResources is about to read the record
 	uses        atomic.Int32 // requests of the session here; a session in use is not forgotten
@@ -119,7 +120,7 @@ func (sess *session) end() {
 type sessions struct {
 	server     *Server
 	process    string // the name of this process
-	sealer     sealer
+	sealer     Sealer
 	store      SessionStore // or nil
 	limit      int
 	eventLimit int64 // bytes
@@ -142,24 +143,34 @@ func (t *sessions) open(ctx context.Context, sess *session) error {
 	err := t.newID(ctx, sess)
 	if err == nil {
 		t.add(sess)
+		t.report(sess, "begun")
 	}
 	return err
+}
+
+// report tells the observer that a session has begun or has ended.
+func (t *sessions) report(sess *session, state string) {
+	if o := t.server.options.Observer; o != nil {
+		o.SessionChanged(sess.name.String(), sess.owner, state)
+	}
 }
 
 // find returns the session with this id if it was opened in the toolset by the same owner, or nil.
 // The caller must release it.
 func (t *sessions) find(ctx context.Context, id, toolset string, owner *Identity) (*session, error) {
+	now := time.Now()
 	t.mu.Lock()
 	sess := t.byID[id]
 	if sess != nil {
 		sess.uses.Add(1)
+		sess.seen = now
 		t.recent.MoveToFront(sess.recent)
 	}
 	t.mu.Unlock()
 	switch {
 	case sess == nil:
 		return t.reopen(ctx, id, toolset, owner)
-	case sess.toolset != toolset || !sess.owner.sameOwner(owner) || !time.Now().Before(sess.expires):
+	case sess.toolset != toolset || !sess.owner.sameOwner(owner) || !now.Before(sess.expires):
 		sess.release()
 		return nil, nil
 	}
@@ -203,7 +214,7 @@ func (t *sessions) add(sess *session) *session {
 		return existing
 	}
 	sess.uses.Add(1)
-	sess.recent = t.recent.PushFront(sess)
+	sess.recent, sess.seen = t.recent.PushFront(sess), time.Now()
 	t.lastSerial++
 	sess.serial = t.lastSerial
 	t.byID[sess.id], t.byName[sess.name] = sess, sess
@@ -257,6 +268,7 @@ func (t *sessions) forgetDeleted(name sessionName) {
 	t.mu.Unlock()
 	if sess != nil {
 		sess.end()
+		t.report(sess, "ended")
 	}
 }
 
@@ -273,21 +285,30 @@ func (t *sessions) named(name sessionName) *session {
 
 // retain ends the requests and streams of sessions whose owners are not valid.
 func (t *sessions) retain(valid func(*Identity) bool) {
+	for _, sess := range t.removeInvalid(valid) {
+		sess.end()
+		t.report(sess, "ended")
+	}
+}
+
+// closeAll ends all sessions here. They may go on in another process.
+func (t *sessions) closeAll() {
+	for _, sess := range t.removeInvalid(func(*Identity) bool { return false }) {
+		sess.end()
+	}
+}
+
+func (t *sessions) removeInvalid(valid func(*Identity) bool) (removed []*session) {
 	t.mu.Lock()
-	var removed []*session
+	defer t.mu.Unlock()
 	for _, sess := range t.byID {
 		if !valid(sess.owner) {
 			t.forgetLocked(sess)
 			removed = append(removed, sess)
 		}
 	}
-	t.mu.Unlock()
-	for _, sess := range removed {
-		sess.end()
-	}
+	return removed
 }
-
-func (t *sessions) closeAll() { t.retain(func(*Identity) bool { return false }) }
 
 // byIdleness returns the sessions, those that were not used for longest first, and those in use last.
 func (t *sessions) byIdleness() []*session {

@@ -69,7 +69,7 @@ func (t *sessions) newID(ctx context.Context, sess *session) error {
 			return err
 		}
 	}
-	sess.id = t.sealer.seal(plain, sessionUse(sess.toolset, sess.owner))
+	sess.id = t.sealer.Seal(plain, sessionUse(sess.toolset, sess.owner))
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (t *sessions) openID(id, toolset string, owner *Identity) (sess *session, s
 	if len(id) > maxSessionID {
 		return nil, false
 	}
-	plain, ok := t.sealer.open(id, sessionUse(toolset, owner))
+	plain, ok := t.sealer.Open(id, sessionUse(toolset, owner))
 	if !ok {
 		return nil, false
 	}

@@ -50,6 +50,7 @@ func (t Toolset) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	if p := c.peer.Load(); p != nil {
 		p.requests.close(ErrUnreachable)
 		p.subscription.close()
+		s.observeEnd(false, c.began)
 	}
 	c.replying.Wait()
 	c.writer.writers.Wait()
@@ -70,7 +71,8 @@ type stdioConn struct {
 	processing sync.Mutex // held while a line is processed
 	over       bool       // Serve is about to return, and lines are dropped; guarded by processing
 
-	peer atomic.Pointer[peer] // after initialize
+	peer  atomic.Pointer[peer] // after initialize
+	began time.Time            // when peer was set, before which it must not be read
 
 	mu        sync.Mutex
 	listeners map[string]*subscription // by id as sent; guarded by mu

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"sync"
+	"time"
 )
 
 // lineBatch is the content of one line, until all of its requests have been answered.
@@ -55,7 +56,8 @@ func (b *lineBatch) processMessage(m *message) {
 // initialize returns the reply to initialize.
 func (c *stdioConn) initialize(m *message, batch bool) []byte {
 	var p *peer
-	err := errInitialized
+	err, began := errInitialized, time.Now()
+	defer func() { c.server.observeInitialize(&Caller{}, err, began) }()
 	switch {
 	case batch:
 		err = errorf(CodeInvalidRequest, "initialize cannot be part of a batch")
@@ -68,6 +70,7 @@ func (c *stdioConn) initialize(m *message, batch bool) []byte {
 	}
 	p.start(c.server)
 	p.subscription.mailbox.open(func() { c.writer.enqueueSubscription(p.subscription) })
+	c.began = began
 	c.peer.Store(p)
 	return p.appendInitializeReply(nil, m, c.info(), legacyCapabilities)
 }

@@ -13,7 +13,8 @@ import (
 // it with, and the questions that the client was asked. When its process stops or dies, the stream of the
 // call ends without a reply. The client returns for the rest to another process, or to this one after its
 // restart, which takes the record by compare-and-swap and continues the call. Answers that arrive in between
-// are stored with it.
+// are stored with it. Until that process has stored the call itself, or begins to have effects, others can take
+// the record from it.
 
 // ErrSuspended reports that the call continues in another process, or will when the client returns for it.
 // The Handler returns [Questions], which are not used.
@@ -43,7 +44,11 @@ func (r *CallRequest) Wait(ctx context.Context, state func() (string, error), wa
 	r.beginWait(record)
 	defer record.session.table.addWaiting(record)()
 	if err = record.save(ctx, 0); err == nil {
-		err = wait()
+		if err = r.Proceed(ctx); err == nil {
+			err = wait()
+		} else if errors.Is(err, ErrSuspended) {
+			return errors.Join(err, record.discard(ctx))
+		}
 	}
 	if errors.Is(err, ErrSuspended) {
 		return err // Server.suspendCall releases the record
@@ -57,6 +62,31 @@ func (r *CallRequest) Wait(ctx context.Context, state func() (string, error), wa
 	r.mu.Lock()
 	r.record = nil
 	r.mu.Unlock()
+	return err
+}
+
+// Continues reports whether the call has waited for people in another process.
+func (r *CallRequest) Continues() bool { return r.continues }
+
+// Proceed must be called before a call that has waited for people in another process has a new effect; Wait calls it,
+// too. Until then a third process takes the call if this one ends. The error is [ErrSuspended] if it has, because it
+// took this process for dead, and [ErrUnavailable] when the store does not say so; then nothing may follow.
+func (r *CallRequest) Proceed(ctx context.Context) error {
+	r.mu.Lock()
+	from := r.from
+	r.mu.Unlock()
+	if from == nil {
+		return nil
+	}
+	err := from.confirm(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil:
+		r.from = nil
+	case errors.Is(err, ErrSuspended) && r.record == nil:
+		r.record = from
+	}
 	return err
 }
 
@@ -108,8 +138,10 @@ func (r *CallRequest) takeAsked(key string) (q askedQuestion, asked bool) {
 }
 
 // resumeFrom makes the request that of a suspended call. Its questions were asked already.
-func (r *CallRequest) resumeFrom(call *suspendedCall, asked []askedQuestion) {
-	r.State, r.asked, r.resumed = call.State, asked, call.Asked
+func (r *CallRequest) resumeFrom(resp *postResponse) {
+	call := resp.suspended
+	r.continues = true
+	r.State, r.asked, r.resumed, r.from = call.State, resp.asked, call.Asked, resp.from
 	r.progress, r.reported = call.Progress, call.Progress > 0
 }
 

@@ -123,6 +123,38 @@ func (c *callRecord) end(ctx context.Context) (taken bool, err error) {
 	return true, err
 }
 
+// confirm stores that a call that was taken from another process goes on here. It fails with ErrSuspended if a third
+// process has taken the call.
+func (c *callRecord) confirm(ctx context.Context) error {
+	c.mu.Lock()
+	c.call.Taking = false
+	c.mu.Unlock()
+	if err := c.save(ctx, storeTimeout); err != nil {
+		return err
+	}
+	if c.isTaken() {
+		return ErrSuspended
+	}
+	return nil
+}
+
+func (c *callRecord) isTaken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.taken
+}
+
+// discard removes the record of a call that another process has, under another record.
+func (c *callRecord) discard(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.changeLocked(ctx, storeTimeout, func(ctx context.Context) (bool, error) {
+		return c.session.table.store.RemoveCall(ctx, c.stored)
+	})
+	c.taken = true
+	return err
+}
+
 // refresh takes over the answers that other processes have stored, and ends the wait of a call that another
 // process has taken.
 func (c *callRecord) refresh(ctx context.Context) error {
@@ -163,7 +195,7 @@ func (c *callRecord) loadLocked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.stored.Version, c.taken = stored.Version, call.continues() != nil
+	c.stored.Version, c.taken = stored.Version, call.isTakenFrom(c.call.Continues)
 	if call == nil {
 		return nil
 	}

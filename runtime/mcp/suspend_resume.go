@@ -22,8 +22,13 @@ func (s *Server) continueSuspended(
 		case call == nil || err != nil:
 			return pos, false, err
 		case call.Continues != nil:
+			left := pos
 			pos = call.Continues.position(pos)
-			continue
+			if again, err := s.mayTakeAgain(r.Context(), sess, call); err != nil {
+				return left, false, err
+			} else if !again {
+				continue
+			}
 		case !call.Released:
 			if gone, err := s.relay.isGone(r.Context(), pos.process); !gone || err != nil {
 				return pos, false, err
@@ -50,10 +55,24 @@ func (s *Server) continueSuspended(
 	return pos, false, nil
 }
 
+// mayTakeAgain reports whether the process that has taken a call has ended before the call went on there. The order
+// of the checks matters: a process that is gone stores nothing any more.
+func (s *Server) mayTakeAgain(ctx context.Context, sess *session, call *suspendedCall) (bool, error) {
+	if !call.Taking {
+		return false, nil
+	}
+	if gone, err := s.relay.isGone(ctx, call.Continues.Process); !gone || err != nil {
+		return false, err
+	}
+	next, _, err := s.sessions.loadSuspended(ctx, sess, *call.Continues)
+	return next == nil, err
+}
+
 // takeSuspended takes the call, so that it continues in a new stream. Only one of
 // several processes takes it. Answers of the client arrive here from then on.
 func (resp *postResponse) takeSuspended(ctx context.Context, record StoredCall) (taken bool, err error) {
 	sess, call := resp.session, resp.suspended
+	call.Released = call.Released && !call.Taking // an answer may have died with the process that has taken the call
 	for _, q := range call.Asked {
 		i := slices.IndexFunc(resp.asked, func(first askedQuestion) bool { return first.key == q.Key })
 		if i >= 0 { // asked several times
@@ -69,8 +88,11 @@ func (resp *postResponse) takeSuspended(ctx context.Context, record StoredCall) 
 	}
 	if err == nil {
 		resp.stream = sess.log.openStream(resp.packet.requestIDs())
-		call.Continues = &streamName{sess.table.process, sess.serial, resp.stream}
+		call.Continues, call.Taking = &streamName{sess.table.process, sess.serial, resp.stream}, true
 		if taken, err = sess.table.saveSuspended(ctx, sess, record, call); taken && err == nil {
+			record.Version++
+			resp.from = &callRecord{session: sess, call: *call, stored: record}
+			resp.from.call.Asked = slices.Clone(call.Asked)
 			return true, nil
 		}
 		sess.log.endStream(resp.stream)

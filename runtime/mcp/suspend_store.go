@@ -50,6 +50,7 @@ type suspendedCall struct {
 	Asked     []suspendedQuestion `json:"asked,omitempty"`
 	Released  bool                `json:"released,omitempty"`  // by the process of In, which has stopped
 	Continues *streamName         `json:"continues,omitempty"` // where it was taken to; nil for nowhere yet
+	Taking    bool                `json:"taking,omitempty"`    // the process of Continues has not gone on with it
 }
 
 // suspendedQuestion is a question that the client was asked.
@@ -62,12 +63,10 @@ type suspendedQuestion struct {
 	Error  *ClientError    `json:"error,omitempty"`
 }
 
-// continues returns where a call continues; nil for nowhere, and for no call.
-func (c *suspendedCall) continues() *streamName {
-	if c == nil {
-		return nil
-	}
-	return c.Continues
+// isTakenFrom reports whether a call, nil for none, continues elsewhere than in a stream; nil for the one where it
+// waits.
+func (c *suspendedCall) isTakenFrom(holder *streamName) bool {
+	return c != nil && c.Continues != nil && (holder == nil || *c.Continues != *holder)
 }
 
 // isSameAs reports whether a question was asked instead of another one.
@@ -132,11 +131,11 @@ func (t *sessions) storeAnswer(
 		switch {
 		case call == nil || err != nil:
 			return false, nil, err
-		case call.Continues != nil && call.Continues.Process == gone: // it was interrupted
-			return true, nil, nil
-		case call.Continues != nil:
+		case call.Continues != nil && call.Continues.Process != gone:
 			return true, call.Continues, nil
-		case !call.Released && call.In.Process != gone:
+		case call.Continues != nil && !call.Taking: // it was interrupted
+			return true, nil, nil
+		case call.Continues == nil && !call.Released && call.In.Process != gone:
 			return true, &call.In, nil
 		}
 		i := slices.IndexFunc(call.Asked, func(q suspendedQuestion) bool { return q.ID == id })

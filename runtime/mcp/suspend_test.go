@@ -272,8 +272,8 @@ func TestSuspendedCallContinuesOnce(t *testing.T) {
 		for i := range 4 {
 			readers = append(readers, s.all[1+i%2].get(s.t.Context(), s.session, s.last))
 			defer readers[i].close()
+			synctest.Wait() // one that finds another about to take the call would have to return once more
 		}
-		synctest.Wait()
 		s.all[2].answer(s.session, s.question, "Ada")
 		for _, back := range readers {
 			back.expectReply("suspended, " + answerOfAda)
@@ -331,13 +331,20 @@ func (f failingCalls) SaveCall(ctx context.Context, session string, c mcp.Stored
 	return f.memorySessions.SaveCall(ctx, session, c, until)
 }
 
-func TestQuestionOfACallThatCannotBeStoredIsNotAsked(t *testing.T) {
+// callWithFailingStore begins a call that asks, with a store that fails after a number of saves.
+func callWithFailingStore(t *testing.T, saves int, do func(c *testClient, v *sessionClient, stream *http.Response)) {
 	options := sharedOptions()
-	options.SessionStore = failingCalls{new(memorySessions), 0}
+	options.SessionStore = failingCalls{new(memorySessions), saves}
 	withHandler(t, newAskingHandler, options, func(t *testing.T, c *testClient) {
 		v := c.openSession("2025-11-25")
 		stream := v.call(t.Context(), 2, "ask-later")
 		defer stream.Body.Close()
+		do(c, v, stream)
+	})
+}
+
+func TestQuestionOfACallThatCannotBeStoredIsNotAsked(t *testing.T) {
+	callWithFailingStore(t, 0, func(_ *testClient, _ *sessionClient, stream *http.Response) {
 		if got := readAll(stream); !strings.Contains(got, `"text":"disk"`) || strings.Contains(got, "elicitation") {
 			t.Errorf("got %s", got)
 		}
@@ -345,12 +352,7 @@ func TestQuestionOfACallThatCannotBeStoredIsNotAsked(t *testing.T) {
 }
 
 func TestQuestionThatCannotBeStoredIsCancelled(t *testing.T) {
-	options := sharedOptions()
-	options.SessionStore = failingCalls{new(memorySessions), 1}
-	withHandler(t, newAskingHandler, options, func(t *testing.T, c *testClient) {
-		v := c.openSession("2025-11-25")
-		stream := v.call(t.Context(), 2, "ask-later")
-		defer stream.Body.Close()
+	callWithFailingStore(t, 1, func(_ *testClient, _ *sessionClient, stream *http.Response) {
 		if got := readAll(stream); !strings.Contains(got, "notifications/cancelled") || !strings.Contains(got, `"text":"disk"`) {
 			t.Errorf("got %s", got)
 		}
@@ -358,12 +360,7 @@ func TestQuestionThatCannotBeStoredIsCancelled(t *testing.T) {
 }
 
 func TestCallThatCannotBeSuspendedFails(t *testing.T) {
-	options := sharedOptions()
-	options.SessionStore = failingCalls{new(memorySessions), 2}
-	withHandler(t, newAskingHandler, options, func(t *testing.T, c *testClient) {
-		v := c.openSession("2025-11-25")
-		stream := v.call(t.Context(), 2, "ask-later")
-		defer stream.Body.Close()
+	callWithFailingStore(t, 2, func(c *testClient, v *sessionClient, stream *http.Response) {
 		v.until(stream, `"id":"ask-1"`)
 		c.server.EndStreams()
 		v.until(stream, `"error":{"code":-32603,"message":"The server was stopped while this call waited for a person, and the call could not be stored.`)
@@ -407,5 +404,106 @@ func TestAnswerThatArrivesAfterTheProcessHasSuspendedTheCallIsKept(t *testing.T)
 			p.stop()
 			p.vanish()
 		}
+	})
+}
+
+// pausedCalls is a store in which the record that a process makes of its own call is saved after release.
+type pausedCalls struct {
+	*memorySessions
+	saving, release chan struct{}
+}
+
+func (p pausedCalls) SaveCall(ctx context.Context, session string, c mcp.StoredCall, until time.Time) (bool, error) {
+	if c.Version == 0 {
+		close(p.saving)
+		<-p.release
+	}
+	return p.memorySessions.SaveCall(ctx, session, c, until)
+}
+
+// withInterruptedTaker has the second process take the call of the first one, which has stopped or died, and stop before
+// it has stored the call itself; until release is called.
+func withInterruptedTaker(t *testing.T, died bool, f func(s *suspended, first *stream, release func())) {
+	synctest.Test(t, func(t *testing.T) {
+		exchange, store, key := new(couriertest.Exchange), new(memorySessions), bytes.Repeat([]byte{7}, 32)
+		paused := pausedCalls{store, make(chan struct{}), make(chan struct{})}
+		s := &suspended{t: t}
+		for _, store := range []mcp.SessionStore{store, paused, store} {
+			s.all = append(s.all, startProcess(t, exchange, store, key))
+		}
+		synctest.Wait()
+		s.session = s.all[0].sessionHeaders()
+		call := s.all[0].call(t.Context(), s.session, "ask-later")
+		s.question, s.last = call.question(), call.last
+		if !died {
+			s.all[0].server.EndStreams()
+			for call.lines.Scan() {
+			}
+		}
+		s.all[0].vanish()
+		synctest.Wait()
+		first := s.all[1].get(t.Context(), s.session, s.last)
+		<-paused.saving
+		s.all[1].vanish()
+		synctest.Wait()
+		f(s, first, func() { close(paused.release) })
+		first.close()
+		call.close()
+		for i, p := range s.all {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			if err := p.server.Shutdown(ctx); err != nil {
+				t.Errorf("Shutdown of %d: %v", i, err)
+			}
+			cancel()
+			p.stop()
+			p.vanish()
+		}
+	})
+}
+
+func TestCallOfAProcessThatDiedWhileItTookTheCallContinues(t *testing.T) {
+	for claim, died := range map[string]bool{"from a process that has stopped": false, "from one that has died": true} {
+		t.Run(claim, func(t *testing.T) {
+			withInterruptedTaker(t, died, func(s *suspended, first *stream, release func()) {
+				back := s.all[2].get(s.t.Context(), s.session, s.last)
+				defer back.close()
+				s.all[2].answer(s.session, back.expectAgain(s.question), "Ada")
+				back.expectReply("suspended, " + answerOfAda)
+				release()
+			})
+		})
+	}
+}
+
+func TestAnswerAfterAProcessDiedWhileItTookTheCallIsKept(t *testing.T) {
+	withInterruptedTaker(t, false, func(s *suspended, first *stream, release func()) {
+		s.all[2].answer(s.session, s.question, "Ada")
+		back := s.all[2].get(s.t.Context(), s.session, s.last)
+		defer back.close()
+		back.expectReply("suspended, " + answerOfAda)
+		release()
+	})
+}
+
+func TestProcessThatWasTakenForDeadWhileItTookTheCallDoesNotContinueIt(t *testing.T) {
+	withInterruptedTaker(t, true, func(s *suspended, first *stream, release func()) {
+		back := s.all[2].get(s.t.Context(), s.session, s.last)
+		defer back.close()
+		again := back.expectAgain(s.question)
+		release()
+		if message := first.next(); message != "" {
+			s.t.Errorf("the second process has sent %s", message)
+		}
+		s.all[2].answer(s.session, again, "Ada")
+		back.expectReply("suspended, " + answerOfAda)
+	})
+}
+
+func TestReturningClientHasAnEventIDBeforeAnythingElseIsDone(t *testing.T) {
+	withInterruptedTaker(t, true, func(s *suspended, first *stream, release func()) {
+		if !first.lines.Scan() || !strings.HasPrefix(first.lines.Text(), "id: ") {
+			s.t.Errorf("the stream of the process that has died begins with %q", first.lines.Text())
+		}
+		release()
 	})
 }

@@ -50,6 +50,13 @@ func NewCache() *Cache {
 	return c
 }
 
+// Size returns how many results are cached, and how many bytes they have, about.
+func (c *Cache) Size() (results, bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entries.Len(), c.size
+}
+
 // Join returns a cached result, or else a flight: to wait for, or, where owner is set, to perform
 // and to Finish.
 func (c *Cache) Join(key digest.Digest) (result *Cached, flight *Flight, owner bool) {

@@ -123,8 +123,11 @@ func (r *Result) AsText() (string, error) {
 }
 
 // CountedRows returns how many rows the result is, if it is a list whose length is known without decoding it; else 0.
-func (r *Result) CountedRows() int {
-	switch v := r.Value.(type) {
+func (r *Result) CountedRows() int { return CountRows(r.Value) }
+
+// CountRows is Result.CountedRows of a value.
+func CountRows(v any) int {
+	switch v := v.(type) {
 	case []any:
 		return len(v)
 	case interface{ Rows() int }: // of a query

@@ -36,9 +36,7 @@ func NewScrubber(secrets []string) *Scrubber {
 		if len(secret) < adapters.MinSecretLength {
 			continue
 		}
-		inHex := hex.EncodeToString([]byte(secret))
-		s.secrets = append(s.secrets, secret, url.QueryEscape(secret), url.PathEscape(secret), inHex)
-		s.secrets = append(s.secrets, base64Forms(secret)...)
+		s.secrets = append(s.secrets, encodings(secret)...)
 	}
 	if len(s.secrets) == 0 {
 		return nil
@@ -46,8 +44,7 @@ func NewScrubber(secrets []string) *Scrubber {
 	slices.SortFunc(s.secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	s.secrets = slices.Compact(s.secrets)
 	for _, secret := range s.secrets {
-		inJSON := string(jsonscan.AppendStringContent(nil, secret))
-		for _, form := range []string{secret, inJSON, strings.ReplaceAll(inJSON, "/", `\/`)} {
+		for _, form := range written(secret) {
 			if !slices.ContainsFunc(s.forms, func(f []byte) bool { return string(f) == form }) {
 				s.forms = append(s.forms, []byte(form))
 			}
@@ -60,6 +57,26 @@ func NewScrubber(secrets []string) *Scrubber {
 		}
 	}
 	return s
+}
+
+// SecretForms returns the forms in which a secret may be sent: as it is, encoded for URLs, in hexadecimal and in
+// base64, and each of them as it is written in JSON.
+func SecretForms(secret string) (forms []string) {
+	for _, encoded := range encodings(secret) {
+		forms = append(forms, written(encoded)...)
+	}
+	return forms
+}
+
+func encodings(secret string) []string {
+	inHex := hex.EncodeToString([]byte(secret))
+	return append(base64Forms(secret), secret, url.QueryEscape(secret), url.PathEscape(secret), inHex)
+}
+
+// written returns a text as it is written in a text, and in JSON.
+func written(text string) []string {
+	inJSON := string(jsonscan.AppendStringContent(nil, text))
+	return []string{text, inJSON, strings.ReplaceAll(inJSON, "/", `\/`)}
 }
 
 // minBase64 is how many characters of base64 do not occur by chance.

@@ -96,6 +96,9 @@ func (s *Shaper) shapeValue(r *Result, f *hcl.Frame) (err error) {
 		return nil
 	}
 	checked, violations := s.tool.ReturnsValidator.Check(r.Value)
+	if len(violations) > 0 && s.tool.Result == nil { // a service may answer with more than the tool promises
+		checked, violations = s.tool.ReturnsValidator.Check(s.tool.Returns.WithoutUndeclared(r.Value))
+	}
 	if len(violations) > 0 {
 		const text = "the result does not match the type that this tool declares, so it was not sent:\n"
 		return &adapters.Fault{Message: text + ListViolations(violations)}
@@ -205,15 +208,23 @@ func defaultType(e hcl.Effects) *schema.Type {
 
 // value returns the default result of an output.
 func (d *defaultResult) value(output any) (any, error) {
+	return DefaultValue(hcl.DefaultResult{Member: d.member, Members: d.members}, output)
+}
+
+// DefaultValue returns the default result of the output of a backend: its structured result, or else its text.
+func DefaultValue(d hcl.DefaultResult, output any) (any, error) {
 	m, err := Members(output)
 	if err != nil {
 		return nil, err
 	}
-	if d.member != "" {
-		return m[d.member], nil
+	switch {
+	case d.Member != "":
+		return m[d.Member], nil
+	case len(d.Members) == 0:
+		return m[d.Text], nil
 	}
-	out := make(map[string]any, len(d.members))
-	for _, name := range d.members {
+	out := make(map[string]any, len(d.Members))
+	for _, name := range d.Members {
 		if v, ok := m[name]; ok {
 			out[name] = v
 		}

@@ -35,7 +35,8 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	}
 	details := s.Host.Readiness(r.Context())
 	if details.Ready = ready; !operates {
-		writeJSON(w, status, health{ready, stopping, details.Revision, details.Stale, details.Connections})
+		writeJSON(w, status, health{ready, stopping, details.Revision, details.Commit, details.Stale,
+			details.Connections})
 		return
 	}
 	writeJSON(w, status, struct {
@@ -49,13 +50,14 @@ type health struct {
 	Ready       bool                       `json:"ready"`
 	Stopping    bool                       `json:"stopping,omitempty"`
 	Revision    string                     `json:"revision"`
+	Commit      string                     `json:"commit,omitempty"`
 	Stale       bool                       `json:"stale"`
 	Connections []runtime.ConnectionHealth `json:"connections"`
 }
 
 // serveReload reloads the configuration directory. A configuration with errors is answered with 422
-// and its diagnostics, one that waits for its lock with 409. The differences are those to the configuration before, or to the revision
-// ?since=.
+// and its diagnostics, one that waits for its lock with 409. The differences are those to the
+// configuration before, or to the revision ?since=.
 func (s *Server) serveReload(w http.ResponseWriter, r *http.Request) {
 	if !s.admitOperator(w, r, http.MethodPost) {
 		return
@@ -147,12 +149,20 @@ func (s *Server) whyNotOperator(r *http.Request) string {
 // isLocal reports whether a program on this machine made the request itself, neither a browser for
 // a page nor a proxy.
 func isLocal(r *http.Request) bool {
-	for _, header := range []string{"Origin", "Sec-Fetch-Site", "Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
-		if r.Header.Get(header) != "" {
-			return false
-		}
+	return !hasHeader(r, "Origin", "Sec-Fetch-Site") && isLocalConnection(r)
+}
+
+// isLocalConnection reports whether a request was made on this machine, and neither through a proxy nor for a name that
+// a page resolves to this machine.
+func isLocalConnection(r *http.Request) bool {
+	if hasHeader(r, "Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via") {
+		return false
 	}
 	return IsLoopback(r.RemoteAddr) && (IsLoopback(r.Host) || hostname(r.Host) == "localhost")
+}
+
+func hasHeader(r *http.Request, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return r.Header.Get(name) != "" })
 }
 
 // IsLoopback reports whether an address, with or without a port, is a loopback IP address.

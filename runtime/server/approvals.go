@@ -23,11 +23,9 @@ const (
 
 	maxPageSize     = 16384 // the maximum number of pending approvals
 	maxDecisionBody = 8 << 10
-	maxReason       = 1000 // characters
 )
 
-// serveApprovals answers GET /approvals, GET /approvals/ID, POST /approvals/ID/approve and POST
-// /approvals/ID/reject.
+// serveApprovals answers GET /approvals, GET /approvals/ID, and POST /approvals/ID/approve, /reject and /look.
 func (s *Server) serveApprovals(w http.ResponseWriter, r *http.Request) {
 	handle := func() error { return s.handleApprovals(w, r) }
 	s.serveAPI(w, r, handle, func(err error) *Error { return describeApprovalError(w, err) })
@@ -41,12 +39,13 @@ func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
 	id, verb, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/approvals"), "/"), "/")
 	decides := verb == "approve" || verb == "reject"
 	methods := []string{http.MethodGet, http.MethodHead}
-	if decides {
+	if decides || verb == "look" {
 		methods = []string{http.MethodPost}
 	}
-	if verb != "" && !decides || id == "" && r.URL.Path != "/approvals" {
+	if verb != "" && verb != "look" && !decides || id == "" && r.URL.Path != "/approvals" {
 		return newError(http.StatusNotFound,
-			"Not found. The paths are /approvals, /approvals/ID, /approvals/ID/approve and /approvals/ID/reject")
+			"Not found. The paths are /approvals, /approvals/ID, /approvals/ID/approve, /approvals/ID/reject and "+
+				"/approvals/ID/look")
 	}
 	if err := checkMethod(w, r, methods...); err != nil {
 		return err
@@ -61,12 +60,16 @@ func (s *Server) handleApprovals(w http.ResponseWriter, r *http.Request) error {
 	case id == "":
 		return listApprovals(w, r, approvals)
 	case decides:
-		reason, err := readReason(w, r)
+		reason, digest, err := readDecision(w, r)
 		if err != nil {
 			return err
 		}
-		a, err = approvals.Decide(r.Context(), id, verb == "approve", reason)
+		a, err = approvals.Decide(r.Context(), id, verb == "approve", reason, digest)
 		if err != nil {
+			return err
+		}
+	case verb == "look":
+		if a, err = approvals.LookAgain(r.Context(), id); err != nil {
 			return err
 		}
 	default:
@@ -155,43 +158,37 @@ func statusNames() string {
 	return strings.Join(names, ", ")
 }
 
-// readReason reads the body of a decision: {"reason": "…"}, {} or nothing.
-func readReason(w http.ResponseWriter, r *http.Request) (string, error) {
+// readDecision reads the body of a decision: {"reason": "…", "digest": "…"}, a part of it, or nothing.
+func readDecision(w http.ResponseWriter, r *http.Request) (reason, digest string, err error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		return "", newError(http.StatusUnsupportedMediaType, "The Content-Type must be application/json")
+		return "", "", newError(http.StatusUnsupportedMediaType, "The Content-Type must be application/json")
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDecisionBody))
 	if err != nil {
 		if errors.As(err, new(*http.MaxBytesError)) {
-			return "", newError(http.StatusRequestEntityTooLarge, "The body of a decision may have at most 8 KiB")
+			return "", "", newError(http.StatusRequestEntityTooLarge, "The body of a decision may have at most 8 KiB")
 		}
-		return "", newError(http.StatusBadRequest, "The body of the request could not be read")
+		return "", "", newError(http.StatusBadRequest, "The body of the request could not be read")
 	}
 	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	var decision struct {
 		Reason string `json:"reason"`
+		Digest string `json:"digest"`
 	}
 	if len(body) > 0 {
 		d := json.NewDecoder(strings.NewReader(string(body)))
 		d.DisallowUnknownFields()
 		if d.Decode(&decision) != nil || d.More() || !utf8.Valid(body) {
-			const text = `The body of a decision must be {"reason": "…"} or {}`
-			return "", newError(http.StatusUnprocessableEntity, text)
+			const text = `The body of a decision must be {"reason": "…", "digest": "…"}, or a part of it`
+			return "", "", newError(http.StatusUnprocessableEntity, text)
 		}
 	}
-	return CheckReason(decision.Reason)
-}
-
-// CheckReason trims the reason of a decision and returns an error when it is too long.
-func CheckReason(reason string) (string, error) {
-	reason = strings.TrimSpace(reason)
-	if utf8.RuneCountInString(reason) > maxReason {
-		return "", newError(http.StatusUnprocessableEntity,
-			"A reason may have at most "+strconv.Itoa(maxReason)+" characters")
+	if reason, err = approval.CheckReason(decision.Reason); err != nil {
+		return "", "", newError(http.StatusUnprocessableEntity, capitalize(err.Error()))
 	}
-	return reason, nil
+	return reason, decision.Digest, nil
 }
 
 // describeApprovalError returns the response to an error about approvals, and sets the header that
@@ -201,6 +198,10 @@ func describeApprovalError(w http.ResponseWriter, err error) *Error {
 	switch {
 	case errors.As(err, &decided):
 		return &Error{http.StatusConflict, capitalize(decided.Error()), decided.Status, decided.Decision}
+	case errors.Is(err, approval.ErrChanged):
+		return newError(http.StatusConflict, "The approval shows something else than what you have seen. Read it again")
+	case errors.Is(err, approval.ErrNobodyWaits):
+		return newError(http.StatusConflict, "No call waits for this approval at the moment, so nothing was read")
 	case errors.Is(err, approval.ErrNotFound):
 		return newError(http.StatusNotFound,
 			"Approval not found. Decided approvals are kept for 7 days, and expired ones for an hour")

@@ -26,9 +26,15 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) *http.Requ
 		writeMetadata(w, r, document)
 		return nil
 	}
-	if r.URL.Path == "/readyz" && !hasCredential(r) {
-		return r // only the status is answered
+	if !hasCredential(r) && (r.URL.Path == "/readyz" || s.isScrape(r) && s.whyNoScrape(r) == "") {
+		return r // of /readyz only the status is answered
 	}
+	return s.identify(w, r)
+}
+
+// identify is authenticate for a request that needs a credential.
+func (s *Server) identify(w http.ResponseWriter, r *http.Request) *http.Request {
+	authenticator := s.Host.Authenticator()
 	identity, refusal := authenticator.Authenticate(r)
 	if refusal != nil {
 		authenticator.Challenge(w.Header(), r, refusal)
@@ -60,7 +66,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refusal *auth.Re
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	closeIfUnread(w, r)
 	s.audit(r, refusal.Status, refusal.Reason)
-	if isUnder(r, "/approvals") {
+	if isUnder(r, "/approvals") || r.URL.Path == "/events" {
 		writeJSON(w, refusal.Status, &Error{Message: refusal.Reason})
 		return
 	}

@@ -15,7 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"hatchel/runtime"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/console"
 )
 
 const (
@@ -75,17 +77,29 @@ func (c *Client) FindApproval(ctx context.Context, id string) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, "/approvals/"+url.PathEscape(id), nil)
 }
 
-// DecideApproval approves or rejects, and returns the approval as JSON.
-func (c *Client) DecideApproval(ctx context.Context, id string, approved bool, reason string) ([]byte, error) {
+// DecideApproval approves or rejects, and returns the approval as JSON. Digest is that of what the approver has seen;
+// empty for whatever is there.
+func (c *Client) DecideApproval(
+	ctx context.Context, id string, approved bool, reason, digest string,
+) ([]byte, error) {
 	verb := "reject"
 	if approved {
 		verb = "approve"
 	}
-	decision, err := json.Marshal(map[string]string{"reason": reason})
+	said := map[string]string{"reason": reason}
+	if digest != "" {
+		said["digest"] = digest
+	}
+	decision, err := json.Marshal(said)
 	if err != nil {
 		return nil, err
 	}
 	return c.do(ctx, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/"+verb, decision)
+}
+
+// LookAgain has the state before a call read again, and returns its approval as JSON.
+func (c *Client) LookAgain(ctx context.Context, id string) ([]byte, error) {
+	return c.do(ctx, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/look", []byte("{}"))
 }
 
 // Lock returns the lock of what the server serves.
@@ -93,41 +107,100 @@ func (c *Client) Lock(ctx context.Context) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, "/admin/lock", nil)
 }
 
+// ConsoleAddress returns an address that signs a browser in to the console once, within a minute.
+func (c *Client) ConsoleAddress(ctx context.Context) (string, error) {
+	body, err := c.do(ctx, http.MethodPost, "/console/ticket", []byte("{}"))
+	if errors.Is(err, approval.ErrNotFound) {
+		return "", fmt.Errorf("%s has no console: declare console {}, or start it with hatchel serve --console", c.base)
+	}
+	if err != nil {
+		return "", err
+	}
+	var ticket console.Ticket
+	if json.Unmarshal(body, &ticket) != nil || !strings.HasPrefix(ticket.Path, "/console/") {
+		return "", c.notAServer()
+	}
+	return c.base + ticket.Path, nil
+}
+
 func (c *Client) notAServer() error {
 	return fmt.Errorf("%s does not answer as a Hatchel server: check the address", c.base)
 }
 
+// Readiness is what a client reads of the readiness of a server. All members but Ready are empty where the server does
+// not show them to the caller.
+type Readiness struct {
+	Ready     bool            `json:"-"`
+	Stopping  bool            `json:"stopping"`
+	Revision  string          `json:"revision"`
+	Stale     bool            `json:"stale"`
+	Tools     int             `json:"tools"`
+	Prompts   int             `json:"prompts"`
+	Resources int             `json:"resources"`
+	Audit     *runtime.Health `json:"audit"`
+}
+
+// Readiness asks whether the server is ready.
+func (c *Client) Readiness(ctx context.Context) (r Readiness, err error) {
+	status, text, err := c.send(ctx, http.MethodGet, "/readyz", nil)
+	switch {
+	case err != nil:
+		return r, err
+	case status != http.StatusOK && status != http.StatusServiceUnavailable:
+		return r, c.responseError(status, text)
+	case len(text) > 0 && json.Unmarshal(text, &r) != nil:
+		return r, c.notAServer()
+	}
+	r.Ready = status == http.StatusOK
+	return r, nil
+}
+
 // do makes a request and returns the body of a successful response, which is JSON.
 func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
-	if err != nil {
+	status, text, err := c.send(ctx, method, path, body)
+	switch {
+	case err != nil:
 		return nil, err
+	case status != http.StatusOK:
+		return nil, c.responseError(status, text)
+	case !json.Valid(text):
+		return nil, c.notAServer()
 	}
+	return text, nil
+}
+
+// authorize adds to a request who makes it, and which media type the response has.
+func (c *Client) authorize(request *http.Request, media string) {
 	if c.key != "" {
 		request.Header.Set("Authorization", "Bearer "+c.key)
 	}
 	request.Header.Set("User-Agent", c.userAgent)
-	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Accept", media)
+}
+
+// send makes a request and returns the response, which is no redirect.
+func (c *Client) send(ctx context.Context, method, path string, body []byte) (status int, text []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	c.authorize(request, "application/json")
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, c.connectionError(err, method)
+		return 0, nil, c.connectionError(err, method, path)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxClientResponse))
+	text, err = io.ReadAll(io.LimitReader(response.Body, maxClientResponse))
 	switch {
 	case response.StatusCode >= 300 && response.StatusCode < 400:
-		return nil, fmt.Errorf("%s redirects, and the key is not sent elsewhere: use the final address", c.base)
+		return 0, nil, fmt.Errorf("%s redirects, and the key is not sent elsewhere: use the final address", c.base)
 	case err != nil:
-		return nil, c.connectionError(err, method)
-	case response.StatusCode != http.StatusOK:
-		return nil, c.responseError(response.StatusCode, text)
-	case !json.Valid(text):
-		return nil, c.notAServer()
+		return 0, nil, c.connectionError(err, method, path)
 	}
-	return text, nil
+	return response.StatusCode, text, nil
 }
 
 // responseError converts the error response of a server.
@@ -143,6 +216,9 @@ func (c *Client) responseError(status int, text []byte) error {
 	case http.StatusForbidden:
 		return fmt.Errorf("%s denies access: %s", c.base, message)
 	case http.StatusConflict:
+		if failed.Status == "" {
+			return errors.New(message)
+		}
 		return &approval.DecidedError{Status: failed.Status, Decision: failed.Decision}
 	case http.StatusNotFound:
 		return approval.ErrNotFound
@@ -151,12 +227,12 @@ func (c *Client) responseError(status int, text []byte) error {
 }
 
 // connectionError explains why a server did not answer.
-func (c *Client) connectionError(err error, method string) error {
+func (c *Client) connectionError(err error, method, path string) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL
 	}
 	connected := !errors.As(err, new(*net.OpError)) && !errors.As(err, new(*tls.CertificateVerificationError))
-	if method == http.MethodPost && connected {
+	if method == http.MethodPost && connected && strings.HasPrefix(path, "/approvals/") {
 		return fmt.Errorf("%s: %w; it is unknown whether the decision was made: see hatchel approvals show", c.base,
 			err)
 	}

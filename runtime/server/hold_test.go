@@ -33,7 +33,7 @@ type heldServer struct {
 }
 
 // newHeldServer serves files whose lock is written.
-func newHeldServer(t testing.TB, gate hold.Gate, files map[string]string) *heldServer {
+func newHeldServer(t testing.TB, checker hold.Checker, files map[string]string) *heldServer {
 	t.Helper()
 	s := &heldServer{t: t, dir: t.TempDir()}
 	s.write(files)
@@ -43,10 +43,10 @@ func newHeldServer(t testing.TB, gate hold.Gate, files map[string]string) *heldS
 	}
 	s.lock()
 	s.host = runtime.NewHost(t.Context(), runtime.HostOptions{
-		Build: runtime.Build{Set: all.Set(), Dir: s.dir, AuditLogs: new(runtime.AuditLogs)}, Gate: gate,
+		Build: runtime.Build{Set: all.Set(), Dir: s.dir, AuditLogs: new(runtime.AuditLogs)}, Hold: checker,
 	})
 	t.Cleanup(s.host.Close)
-	r := &Reloader{Folder: s.folder, Host: s.host, Log: slog.New(slog.DiscardHandler), Loaded: func(runtime.Report) {}}
+	r := &Reloader{Folder: s.folder, Host: s.host, Log: slog.New(slog.DiscardHandler), Loading: notLoading, Loaded: func(runtime.Report) {}}
 	s.Server = New(Options{Host: s.host, Reloader: r, Log: logging.New(t.Output(), logging.Text, slog.LevelError)})
 	if report, err := r.Load(t.Context()); err != nil || !report.OK {
 		t.Fatalf("the first load: %+v, %v", report.Diagnostics, err)
@@ -133,7 +133,7 @@ func (s *heldServer) newerGreet() {
 func TestConcurrentCallsSeeOnlyTheOldToolUntilItsLockIsWritten(t *testing.T) {
 	files := greet("old")
 	files["extra.hcl"] = extra
-	s := newHeldServer(t, hold.Gate{Class: "breaking"}, files)
+	s := newHeldServer(t, hold.Checker{Class: "breaking"}, files)
 	const callers = 200
 	var released atomic.Bool
 	var begun, ended sync.WaitGroup
@@ -171,7 +171,7 @@ func TestConcurrentCallsSeeOnlyTheOldToolUntilItsLockIsWritten(t *testing.T) {
 func TestAHeldReloadIsShownAndTriedAgain(t *testing.T) {
 	files := greet("old")
 	files["extra.hcl"] = extra
-	s := newHeldServer(t, hold.Gate{Class: "breaking"}, files)
+	s := newHeldServer(t, hold.Checker{Class: "breaking"}, files)
 	s.newerGreet()
 	status, body := s.request(http.MethodPost, "/admin/reload")
 	if status != http.StatusConflict || !strings.Contains(body, `"held_since"`) || !strings.Contains(body, "tool removed") {
@@ -198,7 +198,7 @@ func TestAHeldReloadIsShownAndTriedAgain(t *testing.T) {
 func TestOnlyTheServedConfigurationDecidesAboutHold(t *testing.T) {
 	files := greet("old")
 	files["server.hcl"] = `server { hold = "behaviour" }`
-	s := newHeldServer(t, hold.Gate{}, files)
+	s := newHeldServer(t, hold.Checker{}, files)
 	files["server.hcl"] = ""
 	s.write(files)
 	if report := s.reload(); !report.Held {
@@ -211,13 +211,13 @@ func TestOnlyTheServedConfigurationDecidesAboutHold(t *testing.T) {
 }
 
 func TestLockedNeitherStartsNorReloadsWithADifference(t *testing.T) {
-	s := newHeldServer(t, hold.Gate{Locked: true}, greet("old"))
+	s := newHeldServer(t, hold.Checker{Locked: true}, greet("old"))
 	s.write(greet("new"))
 	if report := s.reload(); !report.Held {
 		t.Error("a difference was served")
 	}
 	host := runtime.NewHost(t.Context(), runtime.HostOptions{
-		Build: runtime.Build{Set: all.Set(), Dir: s.dir}, Gate: hold.Gate{Locked: true},
+		Build: runtime.Build{Set: all.Set(), Dir: s.dir}, Hold: hold.Checker{Locked: true},
 	})
 	defer host.Close()
 	if diags := host.Load(t.Context(), os.DirFS(s.dir)); !diags.HasErrors() || !host.Status().Loaded.Equal(time.Time{}) {

@@ -13,36 +13,52 @@ import (
 	"hatchel/hcl/surface"
 	"hatchel/runtime"
 	"hatchel/runtime/source"
+	"hatchel/runtime/source/git"
 )
 
-// Reloader loads a configuration directory into a host, one load at a time. All fields are
+// Reloader loads a configuration directory into a host, one load at a time. All fields but those of a repository are
 // required.
 type Reloader struct {
 	Folder *source.Folder
 	Host   *runtime.Host
 	Log    *slog.Logger
+
+	Repository *git.Repository // whose revisions are the directory; nil for one that is served in its place
+	Every      time.Duration   // between two fetches of the repository
+
+	// Loading is called when a load begins, and the function that it returns when the load has ended.
+	Loading func() (done func())
 	// Loaded is called after every load, before the next one begins.
 	Loaded func(runtime.Report)
 
 	mu   sync.Mutex       // held during a load
 	held *source.Snapshot // what the last load was of, if it is held; guarded by mu
 	tls  bool             // the first configuration has a tls block; constant after Load
+
+	commit  string // of the repository that was loaded last; guarded by mu
+	problem string // why the last fetch brought nothing to load; guarded by mu
 }
 
 // retryInterval is the pause between two loads of what is held.
 const retryInterval = 30 * time.Second
 
-// Load loads the directory for the first time. The error reports that the directory cannot be read.
+// Load loads the directory for the first time. The error reports that the directory cannot be read. Where the revision
+// of a repository cannot be served, it loads the one that was served last, and the report is that of the latter.
 func (r *Reloader) Load(ctx context.Context) (runtime.Report, error) {
-	report, err := r.load(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	report, err := r.fetchAndLoad(ctx)
+	if r.Repository != nil && err == nil && !report.OK {
+		report, err = r.loadServed(ctx, report)
+	}
 	r.tls = r.Host.Certificates() != nil
 	return report, err
 }
 
-func (r *Reloader) load(ctx context.Context) (runtime.Report, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	files, err := r.Folder.Snapshot()
+// load loads the directory as it is on this machine.
+func (r *Reloader) load(ctx context.Context, dir string) (runtime.Report, error) {
+	defer r.Loading()()
+	files, err := r.Folder.SnapshotOf(dir)
 	if err != nil {
 		return runtime.Report{}, err
 	}
@@ -52,12 +68,17 @@ func (r *Reloader) load(ctx context.Context) (runtime.Report, error) {
 }
 
 func (r *Reloader) loadSnapshot(ctx context.Context, files *source.Snapshot) runtime.Report {
-	r.Host.Load(ctx, files)
+	from := runtime.Revision{Files: files, Dir: files.Dir()}
+	if r.Repository != nil {
+		from.Commit = git.CommitOf(from.Dir)
+	}
+	r.Host.LoadRevision(ctx, from)
 	report := r.Host.Status().Last
 	r.held = nil
 	if report.Held {
 		r.held = files
 	}
+	r.recordServed(ctx, report, from)
 	return report
 }
 
@@ -68,17 +89,31 @@ func (r *Reloader) retry(ctx context.Context) {
 	if r.held == nil {
 		return
 	}
+	defer r.Loading()()
 	if report := r.loadSnapshot(ctx, r.held); !report.Held {
 		r.Loaded(report)
 		r.logReload("held reload", report)
 	}
 }
 
-// Reload loads the directory again and logs the result. The trigger says what caused the reload. A
-// configuration with errors is reported in the report, and the last valid configuration stays
-// active.
+// Reload loads the directory again, of a repository as it is there, and logs the result. The trigger says what caused
+// the reload. A configuration with errors is reported in the report, and the last valid configuration stays active.
 func (r *Reloader) Reload(ctx context.Context, trigger string) (runtime.Report, error) {
-	report, err := r.load(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	report, err := r.fetchAndLoad(ctx)
+	return r.logResult(trigger, report, err)
+}
+
+// ReloadFiles is Reload without a fetch, because a file of this machine has changed.
+func (r *Reloader) ReloadFiles(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	report, err := r.load(ctx, r.Folder.Dir())
+	r.logResult("file changed", report, err)
+}
+
+func (r *Reloader) logResult(trigger string, report runtime.Report, err error) (runtime.Report, error) {
 	if err != nil {
 		r.Log.Error("reload failed, the last valid configuration stays active", "trigger", trigger, "error", err)
 		return report, err
@@ -89,6 +124,9 @@ func (r *Reloader) Reload(ctx context.Context, trigger string) (runtime.Report, 
 
 func (r *Reloader) logReload(trigger string, report runtime.Report) {
 	log := r.Log.With("trigger", trigger)
+	if report.Commit != "" {
+		log = log.With("commit", report.Commit)
+	}
 	if report.OK {
 		log.Info("configuration reloaded", "revision", report.Revision, "added", strings.Join(report.Added, " "),
 			"removed", strings.Join(report.Removed, " "), "changed", strings.Join(report.Changed, " "),
@@ -130,8 +168,8 @@ func logChanges(log *slog.Logger, changes []surface.Change) {
 	}
 }
 
-// Run starts to listen for SIGHUP and returns the loop that reloads at each one, and tries held reloads
-// again, until ctx ends.
+// Run starts to listen for SIGHUP and returns the loop that reloads at each one, fetches the repository, and tries held
+// reloads again, until ctx ends.
 func (r *Reloader) Run(ctx context.Context) (loop func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -139,12 +177,20 @@ func (r *Reloader) Run(ctx context.Context) (loop func()) {
 		defer signal.Stop(hangups)
 		retries := time.NewTicker(retryInterval)
 		defer retries.Stop()
+		var polls <-chan time.Time
+		if r.Repository != nil {
+			ticker := time.NewTicker(r.Every)
+			defer ticker.Stop()
+			polls = ticker.C
+		}
 		for {
 			select {
 			case <-hangups:
 				r.Reload(ctx, "SIGHUP")
 			case <-retries.C:
 				r.retry(ctx)
+			case <-polls:
+				r.poll(ctx)
 			case <-ctx.Done():
 				return
 			}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"hatchel/runtime"
 )
 
 const (
@@ -38,15 +35,14 @@ var ErrCallsCancelled = errors.New("active calls were cancelled")
 // When ctx ends, /readyz answers 503. After s.Drain the listener closes. Each connection that is
 // open then is closed after its next response, or when it was idle for 5 seconds. The calls that are
 // active have the GracePeriod to end. The end of force cancels the calls that are still active then.
-func (s *Server) Serve(ctx, force context.Context, tcp *net.TCPListener) error {
-	l := gracefulListener{tcp}
+func (s *Server) Serve(ctx, force context.Context, l *Listener) error {
 	var open sync.WaitGroup // connections
 	web := &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		TLSConfig:         tlsConfig(s.Host),
+		TLSConfig:         s.Host.TLSConfig(),
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {
@@ -71,6 +67,7 @@ func (s *Server) Serve(ctx, force context.Context, tcp *net.TCPListener) error {
 	case <-ctx.Done():
 	}
 	s.stopping.Store(true)
+	s.Host.EndEvents()
 	wait(force, s.Drain, nil)
 	s.mcp.EndStreams()
 	l.refuseNew()
@@ -107,24 +104,6 @@ func wait(ctx context.Context, d time.Duration, done <-chan struct{}) {
 	}
 }
 
-// tlsConfig returns a configuration that takes the certificates from the configuration that is
-// current when a connection begins, or nil when the configuration has no tls block.
-func tlsConfig(host *runtime.Host) *tls.Config {
-	first := host.Certificates()
-	if first == nil {
-		return nil
-	}
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			if now := host.Certificates(); now != nil {
-				return now.Config(), nil
-			}
-			return first.Config(), nil
-		},
-	}
-}
-
 // ServeStdio serves one client on two streams until the input ends, or until ctx ends and the
 // active calls are answered. The end of force cancels those calls.
 func (s *Server) ServeStdio(ctx, force context.Context, in io.ReadCloser, out io.Writer) error {
@@ -134,6 +113,7 @@ func (s *Server) ServeStdio(ctx, force context.Context, in io.ReadCloser, out io
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(force, GracePeriod)
 		defer cancel()
+		s.Host.EndEvents()
 		s.Host.StopWaiting()
 		s.shutdown(grace)
 	})
@@ -192,7 +172,7 @@ func IsExposed(ctx context.Context, address string) (bool, error) {
 }
 
 // Listen opens a TCP listener. The error is a sentence that names the address.
-func Listen(ctx context.Context, address string) (*net.TCPListener, error) {
+func Listen(ctx context.Context, address string) (*Listener, error) {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false) // its sockets have no filters, which ignoreClients needs
 	listener, err := config.Listen(ctx, "tcp", address)
@@ -208,5 +188,5 @@ func Listen(ctx context.Context, address string) (*net.TCPListener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
-	return listener.(*net.TCPListener), nil
+	return &Listener{TCPListener: listener.(*net.TCPListener)}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hatchel/runtime"
+	"hatchel/runtime/console"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 )
@@ -34,6 +35,7 @@ type Options struct {
 type Server struct {
 	Options
 	mcp      *mcp.Server
+	console  *console.Console
 	stopping atomic.Bool // the shutdown has begun
 }
 
@@ -41,11 +43,14 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{Options: o}
 	s.mcp = mcp.New(o.Host, mcp.Options{
-		Logger: o.Log.Logger, Refused: s.audit, Remote: s.clientAddress,
+		Logger: o.Log.Logger, Refused: s.audit, Observer: o.Host, Remote: s.clientAddress,
 		SessionKey: o.Sessions.Key, SessionStore: o.Sessions.Store, Courier: o.Sessions.Courier,
 	})
 	o.Sessions.Listen(s.mcp.Heard)
 	o.Host.SetNotifier(s.mcp)
+	s.console = s.newConsole()
+	o.Host.SetConsoleHandler(http.HandlerFunc(s.serveConsoleListener))
+	o.Host.SetScrapeHandler(http.HandlerFunc(s.serveScrapes))
 	return s
 }
 
@@ -60,6 +65,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveFiles(w, r, true)
 		return
 	}
+	if isUnder(r, "/console") { // which has sessions in place of credentials
+		s.serveConsole(w, r)
+		return
+	}
 	if r = s.authenticate(w, r); r == nil {
 		return
 	}
@@ -70,6 +79,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveApprovals(w, r)
 	case r.URL.Path == "/readyz":
 		s.serveReadiness(w, r)
+	case r.URL.Path == "/events" && s.Host.HasEvents():
+		s.serveEvents(w, r)
+	case s.isScrape(r):
+		s.serveMetrics(w, r)
 	case r.URL.Path == "/admin/reload":
 		s.serveReload(w, r)
 	case r.URL.Path == "/admin/log":

@@ -32,7 +32,7 @@ func startSessionProcess(t *testing.T, dir, stateFile string) *sessionProcess {
 	state := NewState(stateFile, dir)
 	host := runtime.NewHost(t.Context(), runtime.HostOptions{Build: runtime.Build{Set: all.Set(), Dir: dir, State: state}})
 	log := logging.New(io.Discard, logging.Text, slog.LevelInfo)
-	r := &Reloader{Folder: folder, Host: host, Log: slog.New(slog.DiscardHandler), Loaded: func(runtime.Report) {}}
+	r := &Reloader{Folder: folder, Host: host, Log: slog.New(slog.DiscardHandler), Loading: notLoading, Loaded: func(runtime.Report) {}}
 	if report, err := r.Load(t.Context()); err != nil || !report.OK {
 		t.Fatalf("the load: %+v, %v", report, err)
 	}

@@ -89,21 +89,30 @@ func StatePath(file, dir string, block *hcl.State) (string, error) {
 	return filepath.Join(dir, block.SQLite), nil
 }
 
-// defaultStatePath returns the file for a directory: in the directory that systemd provides, or in
-// the user's state directory.
+// defaultStatePath returns the file for a directory.
 func defaultStatePath(dir string) (string, error) {
+	parent, ofService, err := stateDirectory()
+	if ofService || err != nil {
+		return filepath.Join(parent, "state.db"), err
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(parent, filepath.Base(dir)+"-"+hex.EncodeToString(sum[:6])+".db"), nil
+}
+
+// stateDirectory returns the directory for files of the state: the one that systemd provides for this service, or that
+// of the user, which all servers of the user share.
+func stateDirectory() (dir string, ofService bool, err error) {
 	if systemd, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":"); systemd != "" {
-		return filepath.Join(systemd, "state.db"), nil
+		return systemd, true, nil
 	}
 	base := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(base) {
 		home := os.Getenv("HOME")
 		if home == "" {
-			return "", errors.New("there is no default state file, because HOME is not set. " +
+			return "", false, errors.New("there is no default state file, because HOME is not set. " +
 				"Choose one with --state FILE")
 		}
 		base = filepath.Join(home, ".local", "state")
 	}
-	sum := sha256.Sum256([]byte(dir))
-	return filepath.Join(base, "hatchel", filepath.Base(dir)+"-"+hex.EncodeToString(sum[:6])+".db"), nil
+	return filepath.Join(base, "hatchel"), false, nil
 }

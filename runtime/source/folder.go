@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// Folder is a folder of *.hcl files.
+// Folder is a folder of *.hcl files. Its methods may be called concurrently.
 type Folder struct {
-	dir string
-
 	mu   sync.Mutex
+	dir  string    // guarded by mu
 	last *Snapshot // the latest; guarded by mu
 }
 
@@ -29,17 +28,25 @@ func NewFolder(dir string) (*Folder, error) {
 }
 
 // Dir returns the absolute path of the folder.
-func (f *Folder) Dir() string { return f.dir }
+func (f *Folder) Dir() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dir
+}
 
 // Snapshot reads the folder as it is now.
-func (f *Folder) Snapshot() (*Snapshot, error) {
-	s, err := readFolder(f.dir)
+func (f *Folder) Snapshot() (*Snapshot, error) { return f.SnapshotOf(f.Dir()) }
+
+// SnapshotOf reads another directory, which is the folder from now on unless the error says that it cannot be read. Dir
+// is an absolute path.
+func (f *Folder) SnapshotOf(dir string) (*Snapshot, error) {
+	s, err := readFolder(dir)
 	if err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last = s
+	f.dir, f.last = dir, s
 	return s, nil
 }
 
@@ -47,7 +54,7 @@ func (f *Folder) Snapshot() (*Snapshot, error) {
 // changes of the files that were read since the last Snapshot.
 func (f *Folder) ReadSecret(path string) ([]byte, error) {
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(f.dir, path)
+		path = filepath.Join(f.Dir(), path)
 	}
 	content, d, err := readSecret(path)
 	if last := f.latest(); last != nil {
@@ -87,7 +94,7 @@ func (f *Folder) fingerprint() (g fingerprint) {
 			g.recent = g.recent || now.Sub(info.ModTime()).Abs() < timestampResolution
 		}
 	}
-	if err := walk(f.dir, note); err != nil {
+	if err := walk(f.Dir(), note); err != nil {
 		return fingerprint{text: "gone"}
 	}
 	if last := f.latest(); last != nil {

@@ -28,6 +28,9 @@ type Snapshot struct {
 	secrets    map[string]contentDigest // files of secrets that were read, by absolute path; guarded by mu
 }
 
+// Dir returns the absolute path of the directory.
+func (s *Snapshot) Dir() string { return s.dir }
+
 type contentDigest [sha256.Size]byte
 
 // node is one file or folder.

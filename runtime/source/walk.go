@@ -15,6 +15,18 @@ import (
 // walk visits the folders and *.hcl files below dir in lexical order, each folder before its
 // entries.
 func walk(dir string, visit func(name string, info fs.FileInfo, err error)) error {
+	return walkUpTo(dir, maxFolders, visit)
+}
+
+// HasMoreFolders reports whether a folder has more than n folders below it. It reads no more than these.
+func HasMoreFolders(dir string, n int) bool {
+	return errors.Is(walkUpTo(dir, n, func(string, fs.FileInfo, error) {}), errTooMany)
+}
+
+var errTooMany = errors.New("there are too many folders below it")
+
+// walkUpTo is walk for a folder with at most some folders below it.
+func walkUpTo(dir string, folders int, visit func(name string, info fs.FileInfo, err error)) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err
@@ -31,7 +43,7 @@ func walk(dir string, visit func(name string, info fs.FileInfo, err error)) erro
 		return err
 	}
 	visit(".", info, nil)
-	w := &walker{root: dir, real: real, ignored: ignored, visit: visit}
+	w := &walker{root: dir, real: real, ignored: ignored, visit: visit, left: folders}
 	return w.folder(".", []fs.FileInfo{info}, false)
 }
 
@@ -54,13 +66,13 @@ type walker struct {
 	real    string // root without links
 	ignored ignored
 	visit   func(name string, info fs.FileInfo, err error)
-	folders int
+	left    int // folders that may still be visited
 }
 
 // folder visits what a folder contains. Linked is set below a link to a folder.
 func (w *walker) folder(at string, above []fs.FileInfo, linked bool) error {
-	if w.folders++; w.folders > maxFolders {
-		return errors.New("there are too many folders below it")
+	if w.left--; w.left < 0 {
+		return errTooMany
 	}
 	entries, err := os.ReadDir(filepath.Join(w.root, filepath.FromSlash(at)))
 	if err != nil {

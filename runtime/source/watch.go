@@ -126,7 +126,7 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 // readIfChanged reads the folder and reports whether the result is new. The snapshot is nil when
 // the folder cannot be read.
 func (w *watcher) readIfChanged() (*Snapshot, bool) {
-	s, err := readFolder(w.folder.dir)
+	s, err := readFolder(w.folder.Dir())
 	if err != nil {
 		return nil, !w.unreadable
 	}
@@ -139,11 +139,12 @@ func (w *watcher) watchFolders() {
 	if w.notifier == nil {
 		return
 	}
-	folders := map[string]bool{w.folder.dir: true}
+	dir := w.folder.Dir()
+	folders := map[string]bool{dir: true}
 	if last := w.folder.latest(); last != nil {
 		for name, n := range last.nodes {
 			if n.folder {
-				folders[filepath.Join(w.folder.dir, filepath.FromSlash(name))] = true
+				folders[filepath.Join(dir, filepath.FromSlash(name))] = true
 			}
 		}
 		for _, path := range last.requestedPaths() {

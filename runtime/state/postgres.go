@@ -119,7 +119,7 @@ func (p *Postgres) readTables(ctx context.Context) error {
 	err := p.pool.QueryRow(ctx, query, pgx.QueryExecModeSimpleProtocol).Scan(&version, &p.tables, &p.secret)
 	p.channel = "hatchel_" + strconv.FormatUint(uint64(p.tables), 10)
 	if err == nil {
-		err = checkVersion(version, postgresVersion)
+		err = checkVersion(version, PostgresVersion)
 	}
 	return err
 }

@@ -11,12 +11,12 @@ import (
 	"hatchel/runtime/postgres"
 )
 
-const (
-	postgresVersion = 4          // of the schema, in hatchel_state
-	schemaLock      = 0x48544C53 // advisory lock of the process that creates the tables
-)
+// PostgresVersion is the version of the schema of a state in PostgreSQL, in hatchel_state.
+const PostgresVersion = 4
 
-// postgresSchema creates all tables, of the version postgresVersion. Times are milliseconds since 1970,
+const schemaLock = 0x48544C53 // advisory lock of the process that creates the tables
+
+// postgresSchema creates all tables, of the version PostgresVersion. Times are milliseconds since 1970,
 // those in hatchel_rates microseconds. hatchel_owners and hatchel_rates use the clock of the database,
 // all others that of a process.
 const postgresSchema = `
@@ -50,7 +50,7 @@ func findTables(ctx context.Context, db postgres.Querier) (exist bool, err error
 	case err != nil:
 		return false, err
 	}
-	return true, checkVersion(version, postgresVersion)
+	return true, checkVersion(version, PostgresVersion)
 }
 
 // isUndefined reports whether a statement failed because a table or a column does not exist.

@@ -45,8 +45,10 @@ func createFile(path string) error {
 	return nil
 }
 
+// SQLiteVersion is the version of the schema of a state in a file, in user_version.
+const SQLiteVersion = 5
+
 const (
-	sqliteVersion     = 5          // of the schema, in user_version
 	sqliteApplication = 0x48544C53 // in application_id, to recognize our files
 )
 
@@ -86,9 +88,9 @@ func createSchema(ctx context.Context, t session) error {
 	case application != sqliteApplication || version < 1:
 		return operator.Error("it is the database of another program")
 	default:
-		return checkVersion(version, sqliteVersion)
+		return checkVersion(version, SQLiteVersion)
 	}
-	_, err := t.execute(ctx, sqliteSchema+"PRAGMA user_version = "+strconv.Itoa(sqliteVersion)+
+	_, err := t.execute(ctx, sqliteSchema+"PRAGMA user_version = "+strconv.Itoa(SQLiteVersion)+
 		"; PRAGMA application_id = "+strconv.Itoa(sqliteApplication))
 	return err
 }

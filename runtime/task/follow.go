@@ -13,6 +13,9 @@ type Audience interface {
 	// TaskChanged is called when a task has changed, with its members as encoded JSON without braces.
 	TaskChanged(id string, members []byte)
 
+	// TaskFinished is called when this process has ended a task.
+	TaskFinished(t *Task)
+
 	// FollowsTask reports whether a task has subscribers.
 	FollowsTask(id string) bool
 }
@@ -30,6 +33,16 @@ func (r *Registry) notify(t *Task) {
 	r.mu.Unlock()
 	if audience != nil {
 		audience.TaskChanged(t.row.Name, t.AppendMembers(nil, true))
+	}
+}
+
+// notifyEnd tells that a task has ended, if it has.
+func (r *Registry) notifyEnd(t *Task) {
+	r.mu.Lock()
+	audience := r.audience
+	r.mu.Unlock()
+	if audience != nil && t.IsFinal() {
+		audience.TaskFinished(t)
 	}
 }
 

@@ -150,6 +150,7 @@ func (r *Registry) Save(ctx context.Context, t *Task) (bool, error) {
 	}
 	r.releaseEvents(t)
 	r.notify(t)
+	r.notifyEnd(t)
 	return true, nil
 }
 
@@ -199,17 +200,38 @@ func (r *Registry) Find(ctx context.Context, id string, c *mcp.Caller) (*Task, e
 	return t, nil
 }
 
-// Cancel ends a task. It reports false when the task was changed in the meantime.
-func (r *Registry) Cancel(ctx context.Context, t *Task) (bool, error) {
+// Messages of cancelled tasks.
+const (
+	ByClient   = "The client has cancelled the task."
+	ByOperator = "An operator has cancelled the task."
+)
+
+// Cancel ends a task with ByClient or ByOperator. It reports false when the task was changed in the meantime.
+func (r *Registry) Cancel(ctx context.Context, t *Task, message string) (bool, error) {
 	if t.IsFinal() {
 		return true, nil
 	}
-	t.end(Cancelled, "The client has cancelled the task.")
+	t.end(Cancelled, message)
 	won, err := r.Save(ctx, t)
 	if won {
 		r.stop(t.row.Name, ErrCancelled)
 	}
 	return won, err
+}
+
+// Count returns how many tasks the store keeps, by status.
+func (r *Registry) Count(ctx context.Context) (map[string]int, error) {
+	store, err := r.lease.Process.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for _, status := range Statuses {
+		if counts[status], err = store.Count(ctx, Kind, status); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
 }
 
 // Start has work run on a goroutine of its own, for as long as the task is kept. It reports false

@@ -26,6 +26,9 @@ const (
 	Cancelled = "cancelled"
 )
 
+// Statuses are all of them.
+var Statuses = []string{Working, Waiting, Completed, Failed, Cancelled}
+
 // pollInterval is how long clients are asked to wait between two requests about a task, in
 // milliseconds.
 const pollInterval = 500
@@ -79,12 +82,16 @@ func decode(row *state.Record) (*Task, error) {
 
 // encode writes the task into its row.
 func (t *Task) encode() (err error) {
+	t.row.Group, t.row.Due = t.Status, time.UnixMilli(t.Created) // so that they are counted and listed
 	t.row.Body, err = json.Marshal(t)
 	return err
 }
 
 // ID returns the ID of the task.
 func (t *Task) ID() string { return t.row.Name }
+
+// Expires returns when the task is removed.
+func (t *Task) Expires() time.Time { return t.row.Expires }
 
 // IsFinal reports whether the task has ended.
 func (t *Task) IsFinal() bool {
@@ -280,6 +287,9 @@ func (t *Task) finishedEvent() *webhook.Event {
 	return &webhook.Event{ID: t.eventID(), Type: "task.finished", At: at, Data: data,
 		Subject: EventSubject + t.row.Name}
 }
+
+// CreatedTime returns when the task was created, as its event says it.
+func (t *Task) CreatedTime() string { return formatTime(t.Created) }
 
 // expiredEvent returns the event that the task has expired, which holds unless the task has ended
 // by then.

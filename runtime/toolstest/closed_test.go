@@ -65,7 +65,7 @@ tool "t" {
 		}`: "",
 	} {
 		for _, mocks := range []string{"", mock} {
-			m := toolstest.New(parse(t, mocks), dir, nil)
+			m := toolstest.New(toolstest.Setup{Mocks: parse(t, mocks), Dir: dir})
 			b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: dir, Mocks: m,
 				HCL: connections + block + "\n}"})
 			for _, name := range []string{"web", "pg", "my", "lite"} {
@@ -98,9 +98,9 @@ func BenchmarkDatabaseInMemoryOf1000Rows(b *testing.B) {
 	seed := "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) " +
 		"INSERT INTO invoices SELECT i, i FROM n"
 	for b.Loop() {
-		m := toolstest.New([]*toolstest.Mock{
+		m := toolstest.New(toolstest.Setup{Dir: "/", Mocks: []*toolstest.Mock{
 			{Kind: "sql", Connection: "ledger", Request: map[string]any{"init": seed}, Times: 1},
-		}, "/", nil)
+		}})
 		bound := adaptertest.Bind(b, adaptertest.Source{Set: all.Set(), Dir: "/", Mocks: m, HCL: ledger})
 		if _, err := bound.Do(b.Context(), `{}`); err != nil {
 			b.Fatal(err)
@@ -113,10 +113,10 @@ func BenchmarkDatabaseInMemoryOf1000Rows(b *testing.B) {
 
 func BenchmarkMockedRequest(b *testing.B) {
 	for b.Loop() {
-		m := toolstest.New([]*toolstest.Mock{{
+		m := toolstest.New(toolstest.Setup{Dir: "/", Secrets: hush, Mocks: []*toolstest.Mock{{
 			Kind: "http", Connection: "shop", Request: map[string]any{"method": "GET", "path": "/orders/*"}, Times: 1,
 			Replies: []map[string]any{{"json": map[string]any{"id": 7, "status": "paid"}}},
-		}}, "/", []string{"hush-hush-1"})
+		}}})
 		bound := adaptertest.Bind(b, adaptertest.Source{Set: all.Set(), Dir: "/", Mocks: m, HCL: readOrder,
 			Env: map[string]string{"TOKEN": "hush-hush-1"}})
 		if _, err := bound.Do(b.Context(), `{}`); err != nil {

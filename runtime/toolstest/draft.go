@@ -1,6 +1,8 @@
 package toolstest
 
 import (
+	"strings"
+
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
@@ -9,26 +11,47 @@ import (
 type Draft struct {
 	Name, Tool string
 	Args       map[string]any
+	Caller     map[string]any // nil for a caller who is not known
+	Answers    []Answer
 	Mocks      []string // as they are written
+	Note       string   // why nothing is expected; empty for nothing
 	Expect     map[string]any
 }
 
-// Arguments returns arguments that a type accepts, if the type says enough: those that are required.
-func Arguments(t *schema.Type) map[string]any {
-	args, _ := sample(t, 0).(map[string]any)
+// Answer is the answer to a question, as the argument of an answer block.
+type Answer struct {
+	Question, Argument string
+	Value              any
+}
+
+// Arguments returns arguments that a type accepts, if the type says enough: those that are required. File returns the
+// path of a file with one of these media types.
+func Arguments(t *schema.Type, file func(mediaTypes []string) string) map[string]any {
+	args, _ := sampler{file}.sample(t, 0).(map[string]any)
 	return args
 }
 
 // Text returns the block in the canonical style.
 func (d *Draft) Text() string {
-	b := &block{}
-	b.out.WriteString("test " + quote(d.Name) + " {\n")
+	b := &block{header: "test " + quote(d.Name)}
 	b.set("tool", d.Tool)
 	if len(d.Args) > 0 {
 		b.set("args", d.Args)
 	}
+	if d.Caller != nil {
+		caller := b.nested("caller")
+		for _, name := range value.Keys(d.Caller) {
+			caller.set(name, d.Caller[name])
+		}
+	}
+	for _, a := range d.Answers {
+		b.nested("answer "+quote(a.Question)).set(a.Argument, a.Value)
+	}
 	for _, mock := range d.Mocks {
-		b.out.WriteString(mock)
+		b.inside = append(b.inside, &block{written: strings.ReplaceAll(mock, "\n  ", "\n    ")})
+	}
+	if d.Note != "" {
+		b.inside = append(b.inside, &block{written: "# " + strings.ReplaceAll(d.Note, "\n", "\n# ") + "\n"})
 	}
 	if len(d.Expect) > 0 {
 		expect := b.nested("expect")

@@ -108,12 +108,30 @@ func copyFile(root *os.Root, name, target string) error {
 	return errors.Join(err, out.Close())
 }
 
-// readFile reads a file of the configuration directory for a reply.
-func (m *Mocks) readFile(name string) ([]byte, error) {
-	f, err := os.OpenInRoot(m.dir, filepath.FromSlash(name))
+// readFile reads a regular file of the configuration directory.
+func (m *Mocks) readFile(name string, limit int64) ([]byte, error) {
+	root, err := os.OpenRoot(m.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	name = filepath.FromSlash(name)
+	info, err := root.Stat(name) // opening a pipe would wait for its other end
+	var failed *fs.PathError
+	switch {
+	case errors.As(err, &failed):
+		return nil, failed.Err // without the system call
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	case info.Size() > limit:
+		return nil, fmt.Errorf("it has more than %d MiB", limit>>20)
+	}
+	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxBody))
+	return io.ReadAll(io.LimitReader(f, limit))
 }

@@ -3,6 +3,7 @@ package toolstest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -11,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -45,27 +45,47 @@ func (m *Mocks) RoundTrip(r *adapters.HTTPRequest) (*http.Response, error) {
 	if read.path != "" {
 		target = read.path
 	}
-	reply, err := m.answer(&question{
+	q := &question{
 		kind: "http", connection: r.Connection, name: hide(r.Method + " " + target), sent: read.sent(hide),
 		matches: func(mock *Mock) mismatch { return read.match(mock, hide) },
 		paste:   func() string { return read.paste(hide) },
-	})
+		asked:   read.asked, secrets: r.Secrets, readOnly: r.ReadOnly, asLive: m.Live(),
+	}
+	reply, err := m.answer(q)
 	if err != nil {
 		return nil, err
+	}
+	if reply == nil {
+		return m.send(read, q)
 	}
 	if err := m.wait(r.Context(), reply); err != nil {
 		return nil, err
 	}
-	switch fail, _ := reply.args["fail"].(string); fail {
-	case "":
-	case "refused":
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	case "reset":
-		return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-	case "timeout":
-		return nil, context.DeadlineExceeded
+	if fail, _ := reply.args["fail"].(string); failures[fail] != nil {
+		return nil, failures[fail]
 	}
 	return m.response(r, reply)
+}
+
+// failures are the errors of requests by the values of fail.
+var failures = map[string]error{
+	"refused": &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
+	"reset":   &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)},
+	"timeout": context.DeadlineExceeded,
+}
+
+// failureOf returns the value of fail for the error of a request, or nothing if there is none.
+func failureOf(err error) string {
+	var timeout net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	case errors.Is(err, syscall.ECONNRESET):
+		return "reset"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "timeout"
+	}
+	return ""
 }
 
 func readRequest(r *adapters.HTTPRequest) (*request, error) {
@@ -81,8 +101,11 @@ func readRequest(r *adapters.HTTPRequest) (*request, error) {
 	}
 	defer r.Body.Close()
 	var err error
-	if out.body, err = io.ReadAll(io.LimitReader(r.Body, maxBody)); err != nil {
+	if out.body, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1)); err != nil {
 		return nil, err
+	}
+	if len(out.body) > maxBody {
+		return nil, &adapters.Fault{Message: "a test sends no body of more than 64 MiB"}
 	}
 	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -252,68 +275,21 @@ func (r *request) paste(hide func(string) string) string {
 	case r.isJSON:
 		b.set("json", body)
 	case r.form != nil:
-		b.set("form", body)
+		fields := body.(map[string]any)
+		for name, texts := range r.form {
+			if !utf8.ValidString(strings.Join(texts, "")) { // such as an image
+				delete(fields, hide(name))
+			}
+		}
+		b.set("form", fields)
 	case utf8.Valid(r.body):
 		b.set("body", body)
 	}
 	reply := b.nested("reply")
 	if r.Answer != nil {
-		reply.set("json", sample(r.Answer, 0))
+		reply.set("json", sampler{}.sample(r.Answer, 0))
 	} else {
 		reply.set("status", 200)
 	}
 	return b.text()
-}
-
-// response returns the response of a reply.
-func (m *Mocks) response(r *adapters.HTTPRequest, reply *reply) (*http.Response, error) {
-	status := http.StatusOK
-	if n, ok := reply.args["status"].(int); ok {
-		status = n
-	}
-	var body []byte
-	header := http.Header{}
-	if v, ok := reply.args["json"]; ok {
-		encoded, err := value.AppendJSON(nil, v)
-		if err != nil {
-			return nil, m.fail(fmt.Sprintf("json cannot be encoded: %v.", err), reply.at)
-		}
-		body = encoded
-		header.Set("Content-Type", "application/json")
-	}
-	if text, ok := reply.args["text"].(string); ok {
-		body = []byte(text)
-		header.Set("Content-Type", "text/plain; charset=utf-8")
-	}
-	if name, ok := reply.args["file"].(string); ok {
-		content, err := m.readFile(name)
-		if err != nil {
-			return nil, m.fail(fmt.Sprintf("the file %q cannot be read: %v.", name, err), reply.at)
-		}
-		body = content
-		header.Set("Content-Type", contentType(name, content))
-	}
-	headers, _ := reply.args["headers"].(map[string]any)
-	for _, name := range value.Keys(headers) {
-		texts, err := textsOf(headers[name])
-		if err != nil {
-			return nil, m.fail(fmt.Sprintf("the header %s is no text: %v.", name, err), reply.at)
-		}
-		header[http.CanonicalHeaderKey(name)] = texts
-	}
-	if r.Method == http.MethodHead {
-		body = nil
-	}
-	return &http.Response{
-		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status, Proto: "HTTP/1.1",
-		ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: int64(len(body)), Request: r.Request,
-		Body: io.NopCloser(bytes.NewReader(body)),
-	}, nil
-}
-
-func contentType(name string, content []byte) string {
-	if path.Ext(name) == ".json" {
-		return "application/json"
-	}
-	return http.DetectContentType(content)
 }

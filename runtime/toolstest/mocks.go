@@ -4,6 +4,7 @@
 package toolstest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,6 +26,7 @@ type Mock struct {
 	Request    map[string]any
 	Replies    []map[string]any // one after the other, and the last one again
 	Times      int              // how often it answers; 0 for any number
+	Tape       string           // the file that has requests and replies in place of these; empty for none
 	Range      hcl.Range
 }
 
@@ -34,18 +36,23 @@ type Problem struct {
 	Range           hcl.Range // of the mock that it is about; zero for none
 	Mock            string    // the mock block to write; empty for none
 	Unused          bool      // the mock has answered less often than it says
+	Broken          bool      // the mock cannot be read
 }
 
 // Mocks are the mocks of one test. Its methods may be called concurrently.
 type Mocks struct {
 	dir      string
+	secrets  []Secret
 	scrubber *result.Scrubber
+	live     *Live // nil if real backends are not used
 
-	mu       sync.Mutex
-	mocks    []*state         // guarded by mu
-	sent     []map[string]any // guarded by mu
-	problems []Problem        // guarded by mu
-	copies   copies           // guarded by mu
+	mu         sync.Mutex
+	mocks      []*state         // guarded by mu
+	sent       []map[string]any // guarded by mu
+	problems   []Problem        // guarded by mu
+	copies     copies           // guarded by mu
+	recorded   []*exchange      // guarded by mu
+	incomplete string           // why a recording cannot be used; guarded by mu
 }
 
 // state is a mock with how often it was used.
@@ -53,15 +60,32 @@ type state struct {
 	*Mock
 	database adapters.Memory // of a mock with init; nil before it is made
 	used     int
-	near     bool // the nearest one of a question without an answer, which is reported
+	near     bool      // the nearest one of a question without an answer, which is reported
+	exchange *exchange // of a tape, which the mock is; nil for a mock block
 }
 
-// New returns the mocks of a test in a configuration directory, whose absolute path is dir. The secrets are those of
-// the configuration: they are hidden in all that is shown.
-func New(mocks []*Mock, dir string, secrets []string) *Mocks {
-	m := &Mocks{dir: dir, scrubber: result.NewScrubber(secrets)}
-	for _, mock := range mocks {
-		m.mocks = append(m.mocks, &state{Mock: mock})
+// Setup is what the mocks of one test are made of.
+type Setup struct {
+	Mocks []*Mock
+	Dir   string // the absolute configuration directory
+	// Secrets are those of the configuration and of the arguments. They are hidden in all that is shown.
+	Secrets []Secret
+	Live    *Live // nil to ask nothing for real
+}
+
+// New returns the mocks of a test. A tape that cannot be read is one of the Problems.
+func New(s Setup) *Mocks {
+	m := &Mocks{dir: s.Dir, secrets: s.Secrets, live: s.Live}
+	texts := make([]string, len(s.Secrets))
+	for i, secret := range s.Secrets {
+		texts[i] = secret.Text
+	}
+	m.scrubber = result.NewScrubber(texts)
+	for _, mock := range s.Mocks {
+		one := &state{Mock: mock}
+		if m.mocks = append(m.mocks, one); mock.Tape != "" && !m.isRecording() {
+			m.useTape(one)
+		}
 	}
 	return m
 }
@@ -84,9 +108,9 @@ func (m *Mocks) Sent() []any {
 func (m *Mocks) Problems() []Problem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	problems := slices.Clone(m.problems)
+	problems := slices.Concat(m.problems, m.unusedTapes())
 	for _, s := range m.mocks {
-		if s.Times == 0 || s.used >= s.Times || s.near {
+		if s.Times == 0 || s.used >= s.Times || s.near || s.Tape != "" {
 			continue
 		}
 		problems = append(problems, Problem{
@@ -123,7 +147,12 @@ type question struct {
 	name             string         // what is asked, in a sentence
 	sent             map[string]any // without secrets
 	matches          func(*Mock) mismatch
-	paste            func() string // returns the mock block to write
+	paste            func() string         // returns the mock block to write
+	asked            func() map[string]any // returns what is asked as a tape has it, with its secrets
+	secrets          []string              // of what is asked
+	readOnly         bool                  // it changes nothing
+	asLive           bool                  // requests that no mock answers go to the real backend
+	asTaped          map[string]any        // asked, without secrets
 }
 
 // mismatch is the first difference between a question and a mock. The zero mismatch is none.
@@ -134,7 +163,8 @@ type mismatch struct {
 
 const usedUp = 1 << 10 // the depth of a mock that agrees and has no answers left
 
-// answer returns the reply to a question, and records the question.
+// answer returns the reply to a question, and keeps the question. It returns neither a reply nor an error for one that
+// is to be asked for real.
 func (m *Mocks) answer(q *question) (*reply, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,10 +172,15 @@ func (m *Mocks) answer(q *question) (*reply, error) {
 	var nearest *state
 	var difference mismatch
 	for _, s := range m.mocks {
-		if s.Kind != q.kind {
+		if s.Kind != q.kind || s.Tape != "" && s.exchange == nil {
 			continue
 		}
-		found := q.matches(s.Mock)
+		var found mismatch
+		if s.exchange != nil {
+			found = m.matchTape(q, s.exchange)
+		} else {
+			found = q.matches(s.Mock)
+		}
 		if found == (mismatch{}) && (s.Times == 0 || s.used < s.Times) {
 			s.used++
 			return s.reply(), nil
@@ -157,13 +192,20 @@ func (m *Mocks) answer(q *question) (*reply, error) {
 			nearest, difference = s, found
 		}
 	}
+	if q.asLive {
+		return nil, m.refuseWrite(q)
+	}
 	p := Problem{Summary: "Request without a mock", Detail: "No mock answers " + q.name + ".", Mock: q.paste()}
 	if nearest != nil {
 		nearest.near = true
 		p.Range = nearest.Range
 		p.Detail += fmt.Sprintf(" The nearest one is in line %d: %s.", nearest.Range.Start.Line, difference.text)
+		if nearest.exchange != nil {
+			p.Detail += " hatchel test --live --record records the tape again."
+		}
 	}
 	isSame := func(known Problem) bool { return known.Detail == p.Detail && known.Mock == p.Mock }
+	m.incomplete = cmp.Or(m.incomplete, q.name+" has no answer")
 	if len(m.problems) < maxProblems && !slices.ContainsFunc(m.problems, isSame) {
 		m.problems = append(m.problems, p)
 	}
@@ -172,13 +214,14 @@ func (m *Mocks) answer(q *question) (*reply, error) {
 
 // reply is one reply of a mock.
 type reply struct {
-	args map[string]any
-	at   hcl.Range // of the mock
+	args  map[string]any
+	at    hcl.Range // of the mock
+	taped bool      // of a tape
 }
 
 // reply returns the reply to the last use.
 func (s *state) reply() *reply {
-	r := &reply{at: s.Range}
+	r := &reply{at: s.Range, taped: s.exchange != nil}
 	if len(s.Replies) > 0 {
 		r.args = s.Replies[min(s.used, len(s.Replies))-1]
 	}
@@ -210,6 +253,9 @@ func (m *Mocks) wait(ctx context.Context, reply *reply) error {
 func (m *Mocks) hide(text string, secrets []string) string {
 	return m.scrubber.Text(adapters.Scrub(text, secrets))
 }
+
+// Hide returns a text without the secrets of the test.
+func (m *Mocks) Hide(text string) string { return m.hide(text, nil) }
 
 // Close removes the copies of directories.
 func (m *Mocks) Close() error {

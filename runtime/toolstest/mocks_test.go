@@ -69,6 +69,9 @@ func arguments(t *testing.T, body *hclsyntax.Body) map[string]any {
 	return out
 }
 
+// hush is the secret of the tests.
+var hush = []toolstest.Secret{{Name: "secret.token", Text: "hush-hush-1"}}
+
 // outcome is what has come of a call with mocks.
 type outcome struct {
 	output   map[string]any
@@ -81,7 +84,7 @@ type outcome struct {
 func call(t *testing.T, config, mocks string) outcome {
 	t.Helper()
 	dir := t.TempDir()
-	m := toolstest.New(parse(t, mocks), dir, []string{"hush-hush-1"})
+	m := toolstest.New(toolstest.Setup{Mocks: parse(t, mocks), Dir: dir, Secrets: hush})
 	defer m.Close()
 	b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: dir, Mocks: m, HCL: config,
 		Env: map[string]string{"TOKEN": "hush-hush-1"}})
@@ -279,9 +282,7 @@ mock "http" "shop" {
 	}
 	const mock = `mock "http" "shop" {
   get = "/orders/7"
-  reply {
-    json = { id = 1, status = "paid" }
-  }
+  reply { json = { id = 1, status = "paid" } }
 }
 `
 	if o.problems[0].Mock != mock {

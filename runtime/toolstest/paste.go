@@ -11,32 +11,34 @@ import (
 
 // block is a block being written.
 type block struct {
-	out    strings.Builder
-	inside *block
+	header string
+	parts  []string // arguments, and whole blocks
+	inside []*block // behind them
+
+	written string // instead of all that
 }
 
 // newBlock begins a mock block.
 func newBlock(kind, connection string) *block {
-	b := &block{}
-	b.out.WriteString("mock " + quote(kind))
+	b := &block{header: "mock " + quote(kind)}
 	if connection != "" {
-		b.out.WriteString(" " + quote(connection))
+		b.header += " " + quote(connection)
 	}
-	b.out.WriteString(" {\n")
 	return b
 }
 
 // set writes an argument. A statement or a script of several lines becomes a heredoc.
 func (b *block) set(name string, v any) {
 	if text, ok := v.(string); ok && (name == "statement" || name == "script") && isHeredoc(text) {
-		text = strings.TrimSuffix(strings.Trim(text, "\n"), "\n")
-		fmt.Fprintf(&b.out, "%s = <<-EOT\n%s\nEOT\n", name, escapeTemplate(text))
+		text = blankLines.ReplaceAllString(strings.Trim(text, "\n"), "\n    ")
+		b.parts = append(b.parts, fmt.Sprintf("%s = <<-EOT\n    %s\n  EOT\n", name, escapeTemplate(text)))
 		return
 	}
-	b.out.WriteString(name + " = ")
-	b.value(v, "")
-	b.out.WriteByte('\n')
+	b.parts = append(b.parts, name+" = "+writeValue(v, "")+"\n")
 }
+
+// blankLines matches line breaks with the blank lines behind them, which mean nothing in statements and scripts.
+var blankLines = regexp.MustCompile(`\n(\s*\n)*`)
 
 // isHeredoc reports whether a text is one of several lines that a heredoc can hold.
 func isHeredoc(text string) bool {
@@ -47,56 +49,67 @@ func isHeredoc(text string) bool {
 // controls matches characters that are written as escapes.
 var controls = regexp.MustCompile(`[^\PC\n\t]`)
 
-// nested begins the block inside of another, which ends with it.
-func (b *block) nested(name string) *block {
-	b.inside = &block{}
-	b.inside.out.WriteString(name + " {\n")
-	return b.inside
+// nested begins a block inside of another, which ends with it.
+func (b *block) nested(header string) *block {
+	n := &block{header: header}
+	b.inside = append(b.inside, n)
+	return n
+}
+
+const maxLine = 100 // bytes of a block on one line
+
+// source returns the block as it is written; on one line if it has one short argument.
+func (b *block) source() string {
+	if b.written != "" {
+		return b.written
+	}
+	if len(b.parts) == 1 && b.inside == nil && strings.Count(b.parts[0], "\n") == 1 &&
+		len(b.header)+len(b.parts[0]) < maxLine {
+		return b.header + " { " + strings.TrimSuffix(b.parts[0], "\n") + " }\n"
+	}
+	var out strings.Builder
+	out.WriteString(b.header + " {\n" + strings.Join(b.parts, ""))
+	for _, n := range b.inside {
+		out.WriteString(n.source())
+	}
+	return out.String() + "}\n"
 }
 
 // text returns the block in the canonical style.
 func (b *block) text() string {
-	if b.inside != nil {
-		b.out.WriteString(b.inside.out.String() + "}\n")
-	}
-	b.out.WriteString("}\n")
-	formatted, diags := syntax.Format("mock.hcl", []byte(b.out.String()))
+	source := b.source()
+	formatted, diags := syntax.Format("mock.hcl", []byte(source))
 	if diags.HasErrors() {
-		return b.out.String()
+		return source
 	}
 	return string(formatted)
 }
 
 const maxInline = 80 // bytes of an object or list on one line
 
-// value writes a value as an expression.
-func (b *block) value(v any, indent string) {
-	var inline strings.Builder
-	writeInline(&inline, v)
-	_, isList := v.([]any)
+// writeValue returns a value as an expression.
+func writeValue(v any, indent string) string {
+	var out strings.Builder
+	writeInline(&out, v)
+	list, isList := v.([]any)
 	object, isObject := v.(map[string]any)
-	if inline.Len() <= maxInline || !isList && !isObject {
-		b.out.WriteString(inline.String())
-		return
+	if out.Len() <= maxInline || !isList && !isObject {
+		return out.String()
 	}
+	out.Reset()
 	deeper := indent + "  "
 	if isList {
-		b.out.WriteString("[\n")
-		for _, e := range v.([]any) {
-			b.out.WriteString(deeper)
-			b.value(e, deeper)
-			b.out.WriteString(",\n")
+		out.WriteString("[\n")
+		for _, e := range list {
+			out.WriteString(deeper + writeValue(e, deeper) + ",\n")
 		}
-		b.out.WriteString(indent + "]")
-		return
+		return out.String() + indent + "]"
 	}
-	b.out.WriteString("{\n")
+	out.WriteString("{\n")
 	for _, key := range value.Keys(object) {
-		b.out.WriteString(deeper + memberName(key) + " = ")
-		b.value(object[key], deeper)
-		b.out.WriteByte('\n')
+		out.WriteString(deeper + memberName(key) + " = " + writeValue(object[key], deeper) + "\n")
 	}
-	b.out.WriteString(indent + "}")
+	return out.String() + indent + "}"
 }
 
 func writeInline(out *strings.Builder, v any) {

@@ -65,7 +65,8 @@ func TestNoSecretIsShownInAnyEncoding(t *testing.T) {
 		nearest := &toolstest.Mock{Kind: "http", Times: 1, Request: map[string]any{
 			"path": "http://shop.test/x", "body": secret}}
 		for kind, ask := range questions {
-			m := toolstest.New([]*toolstest.Mock{nearest}, "/", []string{secret})
+			m := toolstest.New(toolstest.Setup{Mocks: []*toolstest.Mock{nearest}, Dir: "/",
+				Secrets: []toolstest.Secret{{Text: secret}}})
 			for _, encode := range encodings {
 				ask(t, m, encode(secret))
 			}

@@ -2,6 +2,7 @@ package toolstest
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -19,8 +20,12 @@ func (m *Mocks) Run(ctx context.Context, p *adapters.Program) (*adapters.Exit, e
 	reply, err := m.answer(&question{
 		kind: "shell", connection: p.Connection, name: hide(name), sent: sentProgram(p, hide),
 		matches: func(mock *Mock) mismatch { return matchProgram(mock, p, hide) },
-		paste:   func() string { return pasteProgram(p, hide) },
+		paste:   func() string { return m.pasteProgram(p, hide) },
+		asked:   func() map[string]any { return askedProgram(p) }, secrets: p.Secrets, asLive: m.Live(),
 	})
+	if err == nil && reply == nil {
+		return m.start(ctx, p)
+	}
 	if err == nil {
 		err = m.wait(ctx, reply)
 	}
@@ -33,6 +38,50 @@ func (m *Mocks) Run(ctx context.Context, p *adapters.Program) (*adapters.Exit, e
 	stderr, _ := reply.args["stderr"].(string)
 	exit.Stdout, exit.Stderr = []byte(stdout), []byte(stderr)
 	return exit, nil
+}
+
+// start runs a program for real, and records what it has written.
+func (m *Mocks) start(ctx context.Context, p *adapters.Program) (*adapters.Exit, error) {
+	exit, err := p.Start(ctx)
+	switch {
+	case !m.isRecording():
+	case err != nil:
+		m.failRecording("the program %s has failed: %s", p.Argv[0], m.hide(err.Error(), p.Secrets))
+	case !utf8.Valid(exit.Stdout) || !utf8.Valid(exit.Stderr):
+		m.failRecording("the program %s has written bytes that are not UTF-8 text, which a tape cannot hold", p.Argv[0])
+	default:
+		reply := map[string]any{"stdout": string(exit.Stdout), "exit": exit.Code}
+		if len(exit.Stderr) > 0 {
+			reply["stderr"] = string(exit.Stderr)
+		}
+		m.record(&exchange{kind: "shell", connection: p.Connection, request: askedProgram(p), reply: reply,
+			secrets: p.Secrets})
+	}
+	return exit, err
+}
+
+// askedProgram returns a program as a tape has it.
+func askedProgram(p *adapters.Program) map[string]any {
+	asked := map[string]any{}
+	switch {
+	case p.Script != "":
+		asked["script"] = p.Script
+	case p.ScriptFile != "":
+		asked["script_file"] = p.ScriptFile
+	default:
+		asked["command"] = list(p.Argv)
+	}
+	env := map[string]any{}
+	for _, v := range p.Env {
+		env[v.Name] = v.Value
+	}
+	if len(env) > 0 {
+		asked["env"] = env
+	}
+	if p.Stdin != nil {
+		asked["stdin"] = string(p.Stdin)
+	}
+	return asked
 }
 
 func matchProgram(m *Mock, p *adapters.Program, hide func(string) string) mismatch {
@@ -91,16 +140,26 @@ func sentProgram(p *adapters.Program, hide func(string) string) map[string]any {
 	return sent
 }
 
-// pasteProgram returns the mock block that answers a program.
-func pasteProgram(p *adapters.Program, hide func(string) string) string {
+// scriptValues matches what a script begins with that takes its values from the environment.
+var scriptValues = regexp.MustCompile(`^(\w+=\$\w+ )*\w+=\$\w+; unset [\w ]+; `)
+
+// stagedFile matches the directory of an uploaded file, which differs in each call.
+var stagedFile = regexp.MustCompile(`[^\s*]*/hatchel-files-\d+/\w+/\w+/`)
+
+// pasteProgram returns the mock block that answers a program, on every machine: the configuration directory can be
+// anywhere.
+func (m *Mocks) pasteProgram(p *adapters.Program, hide func(string) string) string {
+	elsewhere := func(text string) string {
+		return hide(stagedFile.ReplaceAllString(strings.ReplaceAll(text, m.dir+"/", "*/"), "*/"))
+	}
 	b := newBlock("shell", p.Connection)
 	switch {
 	case p.Script != "":
-		b.set("script", hide(p.Script))
+		b.set("script", elsewhere(scriptValues.ReplaceAllString(p.Script, "*")))
 	case p.ScriptFile != "":
 		b.set("script_file", p.ScriptFile)
 	default:
-		b.set("command", hideValue(list(p.Argv), hide))
+		b.set("command", hideValue(list(p.Argv), elsewhere))
 	}
 	if len(p.Stdin) > 0 && utf8.Valid(p.Stdin) {
 		b.set("stdin", hide(string(p.Stdin)))

@@ -3,6 +3,7 @@ package toolstest
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,12 +52,84 @@ func (m *Mocks) memoryOf(connection string) *state {
 }
 
 // Begin implements adapters.Mocks.
-func (m *Mocks) Begin(db adapters.Database, _ bool) adapters.Transaction {
-	tx := &transaction{mocks: m, db: db}
+func (m *Mocks) Begin(db adapters.Database, readOnly bool) adapters.Transaction {
+	tx := &transaction{mocks: m, db: db, readOnly: readOnly}
 	if db.Kind == "sqlite" {
 		tx.memory = m.memoryOf(db.Connection)
 	}
+	// A transaction is that of one database, so one with mocks is answered by mocks alone.
+	tx.asLive = m.Live() && tx.memory == nil && !slices.ContainsFunc(m.mocks, tx.hasAnswers)
 	return tx
+}
+
+// Live implements adapters.Transaction.
+func (tx *transaction) Live() bool { return tx.asLive && (tx.readOnly || tx.mocks.live.Writes) }
+
+// Executed implements adapters.Transaction.
+func (tx *transaction) Executed(s *adapters.Statement, answer *adapters.SQLResult, err error) {
+	m := tx.mocks
+	if !m.isRecording() {
+		return
+	}
+	x := &exchange{kind: "sql", connection: tx.db.Connection, request: askedStatement(s, arguments(s))}
+	name := m.hide(oneLine(s.Text), nil)
+	var rejected *adapters.SQLError
+	switch {
+	case errors.As(err, &rejected):
+		x.reply = map[string]any{"error": rejected.Message}
+		for member, text := range map[string]string{
+			"code": rejected.Code, "state": rejected.State, "name": rejected.Name, "hint": rejected.Hint,
+		} {
+			if text != "" {
+				x.reply[member] = text
+			}
+		}
+		m.record(x)
+		return
+	case err != nil:
+		m.failRecording("%s has failed: %s", name, m.hide(err.Error(), nil))
+		return
+	case answer == nil:
+		m.failRecording("the rows of %s are not complete: they were cut, or are too many for a tape", name)
+		return
+	}
+	x.reply = map[string]any{}
+	if answer.Affected != 0 {
+		x.reply["affected"] = answer.Affected
+	}
+	if answer.Columns != nil {
+		rows := make([]any, len(answer.Rows))
+		for i, row := range answer.Rows {
+			rows[i] = row
+		}
+		x.reply["columns"], x.reply["cells"] = list(answer.Columns), rows
+	}
+	if answer.LastID != nil {
+		x.reply["last_id"] = answer.LastID
+	}
+	m.record(x)
+}
+
+// Unreachable implements adapters.Transaction.
+func (tx *transaction) Unreachable(err error) {
+	tx.mocks.failRecording("the database %s cannot be reached: %s", tx.db.Connection, tx.mocks.hide(err.Error(), nil))
+}
+
+// askedStatement returns a statement as a tape has it.
+func askedStatement(s *adapters.Statement, args []any) map[string]any {
+	asked := map[string]any{"statement": s.Text}
+	if len(args) > 0 {
+		asked["args"] = args
+	}
+	return asked
+}
+
+func arguments(s *adapters.Statement) []any {
+	args := make([]any, len(s.Args))
+	for i, v := range s.Args {
+		args[i] = argument(v)
+	}
+	return args
 }
 
 type transaction struct {
@@ -64,16 +137,16 @@ type transaction struct {
 	db     adapters.Database
 	memory *state           // nil if the mocks have the answers
 	sent   []map[string]any // by the transaction
+
+	readOnly bool
+	asLive   bool // nothing answers in place of the database
 }
 
 // Execute implements adapters.Transaction.
 func (tx *transaction) Execute(ctx context.Context, s *adapters.Statement) (*adapters.SQLResult, error) {
 	m := tx.mocks
 	hide := func(text string) string { return m.hide(text, nil) }
-	args := make([]any, len(s.Args))
-	for i, v := range s.Args {
-		args[i] = argument(v)
-	}
+	args := arguments(s)
 	sent := map[string]any{
 		"kind": "sql", "connection": tx.db.Connection, "statement": hide(s.Text), "args": hideValue(args, hide),
 		"committed": false,
@@ -90,18 +163,44 @@ func (tx *transaction) Execute(ctx context.Context, s *adapters.Statement) (*ada
 		kind: "sql", connection: tx.db.Connection, name: hide(oneLine(s.Text)), sent: sent,
 		matches: func(mock *Mock) mismatch { return tx.match(mock, s.Text, args, hide) },
 		paste:   func() string { return tx.paste(s, args, hide) },
+		asked:   func() map[string]any { return askedStatement(s, args) }, readOnly: tx.readOnly, asLive: tx.asLive,
 	})
+	if err == nil && reply == nil {
+		return nil, nil
+	}
 	if err == nil {
 		err = m.wait(ctx, reply)
 	}
 	if err != nil {
 		return nil, err
 	}
+	if name, what := contradiction(reply.args, s.HasRows, tx.readOnly); name != "" && !reply.taped {
+		return nil, m.fail(fmt.Sprintf("the reply has %s, and the statement %s: %s.", name, what, hide(oneLine(s.Text))),
+			reply.at)
+	}
 	if text, ok := reply.args["error"].(string); ok {
-		code, _ := reply.args["code"].(string)
-		return nil, &adapters.SQLError{Code: code, Message: text}
+		rejected := &adapters.SQLError{Message: text}
+		for member, field := range map[string]*string{
+			"code": &rejected.Code, "state": &rejected.State, "name": &rejected.Name, "hint": &rejected.Hint,
+		} {
+			*field, _ = reply.args[member].(string)
+		}
+		return nil, rejected
 	}
 	return newSQLResult(reply.args), nil
+}
+
+// contradiction returns the member of a reply block that no database answers to a statement, and why.
+func contradiction(reply map[string]any, hasRows, readOnly bool) (name, what string) {
+	if _, ok := reply["rows"]; ok && !hasRows {
+		return "rows", "returns none"
+	}
+	for _, name := range []string{"affected", "last_id"} {
+		if _, ok := reply[name]; ok && readOnly {
+			return name, "changes nothing"
+		}
+	}
+	return "", ""
 }
 
 // End implements adapters.Transaction.
@@ -169,11 +268,19 @@ func (tx *transaction) paste(s *adapters.Statement, args []any, hide func(string
 
 // hasAnswers reports whether a mock answers statements of the connection.
 func (tx *transaction) hasAnswers(s *state) bool {
-	return s.Kind == "sql" && s.Connection == tx.db.Connection
+	return s.Kind == "sql" && s.Connection == tx.db.Connection && (s.Tape == "" || s.exchange != nil)
 }
 
 func newSQLResult(reply map[string]any) *adapters.SQLResult {
 	out := &adapters.SQLResult{}
+	if columns, ok := reply["columns"].([]any); ok { // of a tape
+		out.Columns, _ = textsOf(columns)
+		rows, _ := reply["cells"].([]any)
+		for _, row := range rows {
+			cells, _ := row.([]any)
+			out.Rows = append(out.Rows, cells)
+		}
+	}
 	rows, _ := reply["rows"].([]any)
 	names := map[string]bool{}
 	for _, row := range rows {
@@ -182,7 +289,9 @@ func newSQLResult(reply map[string]any) *adapters.SQLResult {
 			names[name] = true
 		}
 	}
-	out.Columns = slices.Sorted(maps.Keys(names))
+	if rows != nil {
+		out.Columns = slices.Sorted(maps.Keys(names))
+	}
 	for _, row := range rows {
 		object, _ := row.(map[string]any)
 		cells := make([]any, len(out.Columns))

@@ -61,6 +61,32 @@ mock "sql" "bank" {
 	}
 }
 
+func TestAReplyThatNoStatementHasIsAnInvalidMock(t *testing.T) {
+	o := call(t, bank, `
+mock "sql" "bank" {
+  statement = "UPDATE *"
+  reply { rows = [{ id = 7 }] }
+}`)
+	if len(o.problems) == 0 || o.problems[0].Summary != "Invalid mock" ||
+		!strings.Contains(o.problems[0].Detail, "the reply has rows, and the statement returns none: UPDATE accounts") {
+		t.Errorf("problems %+v", o.problems)
+	}
+	o = call(t, `
+connection "postgres" "bank" { url = "postgres://bank.test/x" }
+tool "pay" {
+  description = "Tests."
+  sql "bank" { query = "SELECT id FROM payments" }
+}`, `
+mock "sql" "bank" {
+  statement = "*"
+  reply { affected = 1 }
+}`)
+	if len(o.problems) == 0 ||
+		!strings.Contains(o.problems[0].Detail, "the reply has affected, and the statement changes nothing") {
+		t.Errorf("problems %+v", o.problems)
+	}
+}
+
 func TestTheDifferenceOfAStatementIsShown(t *testing.T) {
 	for mock, want := range map[string]string{
 		`statement = "UPDATE account SET *"`: `the statement is "UPDATE accounts SET paid = true WHERE id = $1 AND ` +

@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -53,7 +54,19 @@ type delivery struct {
 	Until    int64           `json:"until"` // when delivery is given up
 	Attempts int             `json:"attempts,omitempty"`
 	Error    string          `json:"error,omitempty"` // of the last attempt
+	Count    int             `json:"count,omitempty"` // of the events of a Series that this is the delivery of
+	SlotEnd  int64           `json:"slot_end,omitempty"`
+	Sent     bool            `json:"sent,omitempty"` // an attempt was begun, so the payload stays the same
 	Body     json.RawMessage `json:"body"`
+}
+
+// payload returns what is sent.
+func (d *delivery) payload() []byte {
+	if d.Count == 0 {
+		return d.Body
+	}
+	open, _ := bytes.CutSuffix(d.Body, []byte("}"))
+	return fmt.Appendf(nil, `%s,"count":%d}`, open, d.Count)
 }
 
 // Records of deliveries that have ended are kept in this group for a while, so that the same event is
@@ -61,6 +74,8 @@ type delivery struct {
 const (
 	endedGroup   = "+"
 	endedKeepFor = time.Hour
+
+	endedSeriesKeepFor = time.Minute // after the end of the interval, in which there is one delivery
 )
 
 // resolveGrace is how long the subject of a new event has before it is resolved for the first time.
@@ -116,6 +131,9 @@ func (d *delivery) encode() (err error) {
 
 // end marks the delivery as ended.
 func (d *delivery) end() {
+	if d.Count > 0 { // there may be many
+		d.record.Expires = time.UnixMilli(max(d.SlotEnd, time.Now().UnixMilli())).Add(endedSeriesKeepFor)
+	}
 	d.Subject, d.record.Group, d.record.Due, d.Body = "", endedGroup, d.record.Expires, json.RawMessage(noBody)
 }
 

@@ -97,6 +97,7 @@ func (o *Outbox) start(ctx context.Context, r *state.Record, h Endpoint, s Confi
 	claimedUntil := now.Add(h.Timeout + claimMargin)
 	r.Due = claimedUntil
 	d.Attempts++
+	d.Sent = true
 	claimed, err := o.replace(ctx, d)
 	if claimed {
 		o.deliver(d, h, s)

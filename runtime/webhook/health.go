@@ -65,8 +65,10 @@ func (h *Health) readPending(ctx context.Context, store state.Records) {
 	}
 	h.Pending = n
 	var oldest *delivery
+	now := time.Now().UnixMilli() // that of a series is created, and late, when its interval begins
 	for _, r := range records {
-		if d, err := decodeRecord(r); err == nil && (oldest == nil || d.Created < oldest.Created) {
+		d, err := decodeRecord(r)
+		if err == nil && d.Created <= now && (oldest == nil || d.Created < oldest.Created) {
 			oldest = d
 		}
 	}

@@ -47,19 +47,21 @@ func newClient() *resty.Client {
 func (o *Outbox) send(ctx context.Context, d *delivery, h Endpoint, agent string) *failure {
 	bounded, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
-	now := strconv.FormatInt(time.Now().Unix(), 10)
+	now, payload := strconv.FormatInt(time.Now().Unix(), 10), d.payload()
 	resp, err := o.client.R().SetContext(bounded).SetHeaders(map[string]string{
 		"Content-Type":      "application/json",
 		"User-Agent":        agent,
 		"webhook-id":        d.ID,
 		"webhook-timestamp": now,
-		"webhook-signature": signatures(h.Keys, d.ID, now, d.Body),
-	}).SetBody(bytes.NewReader(d.Body)).Post(h.URL)
+		"webhook-signature": signatures(h.Keys, d.ID, now, payload),
+	}).SetBody(bytes.NewReader(payload)).Post(h.URL)
 	if err != nil {
 		return connectionFailure(err, ctx.Err() != nil)
 	}
 	defer resp.RawResponse.Body.Close()
-	io.CopyN(io.Discard, resp.RawResponse.Body, maxResponseBytes)
+	if resp.StatusCode() >= http.StatusOK { // the body of 101 Switching Protocols is the connection, without a timeout
+		io.CopyN(io.Discard, resp.RawResponse.Body, maxResponseBytes)
+	}
 	return responseFailure(resp.RawResponse)
 }
 
@@ -95,7 +97,7 @@ func connectionFailure(err error, stopped bool) *failure {
 		message = "the certificate of the receiver is for another name"
 	case errors.As(err, new(*tls.CertificateVerificationError)):
 		message = "the certificate of the receiver is not trusted here"
-	case errors.As(err, new(tls.RecordHeaderError)):
+	case errors.As(err, new(tls.RecordHeaderError)), errors.Is(err, http.ErrSchemeMismatch), isAlert(err):
 		message = "the TLS handshake with the receiver failed"
 	case errors.As(err, new(*net.DNSError)):
 		message = "the name of the receiver could not be resolved"
@@ -105,6 +107,12 @@ func connectionFailure(err error, stopped bool) *failure {
 		message = "the receiver did not answer in time"
 	}
 	return &failure{message: message, stopped: stopped, unavailable: !stopped}
+}
+
+// isAlert reports whether one side of a TLS connection has sent an alert, which has no exported type.
+func isAlert(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && (op.Op == "remote error" || op.Op == "local error")
 }
 
 // responseFailure describes a response other than success; nil means success.

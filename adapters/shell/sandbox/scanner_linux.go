@@ -250,6 +250,12 @@ func (p *processSet) exceedsMemory(resident int64) bool {
 	if files+resident <= limit {
 		return false
 	}
-	sum := files + readOwnMemory(p.scan.members)
-	return sum > limit && (files == 0 || sum-p.files.mapped(p.scan.members) > limit)
+	own := readOwnMemory(p.scan.members)
+	if files == 0 || files+own <= limit {
+		return own > limit
+	}
+	// A file that a process maps is in both sums. A process may map it before mapped reads that, or end, so its memory
+	// is read on both sides.
+	mapped := p.files.mapped(p.scan.members)
+	return files+min(own, readOwnMemory(p.scan.members))-mapped > limit
 }

@@ -43,3 +43,18 @@ func WriteSARIF(w io.Writer, version string, rules []sarif.Rule, found []Finding
 	}
 	return sarif.Write(w, sarif.Tool{Name: "hatchel", Version: version, Rules: rules}, results)
 }
+
+// CapWarnings returns diagnostics without the warnings after the first ones, and how many those are.
+func CapWarnings(diags diag.Diagnostics, maxWarnings int) (kept diag.Diagnostics, omitted int) {
+	_, warnings := diags.Counts()
+	shown := 0
+	for _, d := range diags {
+		if d.Severity == diag.Error || shown < maxWarnings {
+			kept = append(kept, d)
+		}
+		if d.Severity != diag.Error {
+			shown++
+		}
+	}
+	return kept, max(0, warnings-maxWarnings)
+}

@@ -5,6 +5,8 @@ package importer
 
 import (
 	"cmp"
+	"encoding/json"
+	"regexp"
 	"slices"
 )
 
@@ -13,11 +15,16 @@ type Result struct {
 	// Source names the import within its directory, such as "schema postgres desk". A later import with the same
 	// name updates the blocks of the earlier one.
 	Source string
-	Digest string // of the source; empty if it has none
+	// From is the file that was read, relative to the directory, or the URL; empty if it cannot be read again.
+	From   string
+	Flags  map[string][]string // how it was selected and mapped, for the next import
+	Digest string              // of the source; empty if it has none
 	Blocks []Block
 	Losses []Loss
 	// Exports are the environment variables that the secrets of the blocks read. Their values are unknown here.
 	Exports []string
+	// Files are whole files by name, with slashes, that replace what is there: people do not edit them.
+	Files map[string][]byte
 }
 
 // Block is one generated top-level block.
@@ -25,7 +32,16 @@ type Block struct {
 	File   string // relative to the directory, with slashes; from FileName
 	Text   string // the block with the comments above it; it is formatted when it is written
 	Origin string // its place in the source, such as "public.invoices"
+	Header string // its type and labels, such as "tool list_orders", if it was loaded; Write parses other blocks
 }
+
+// Check reports why blocks are not valid together, or nil. The error is a Warnings if they are valid with warnings.
+type Check func(blocks ...string) error
+
+// Warnings are the warnings of blocks that are valid.
+type Warnings []string
+
+func (w Warnings) Error() string { return w[0] }
 
 // Loss is something of the source that a block does not have.
 type Loss struct {
@@ -35,9 +51,22 @@ type Loss struct {
 	Origin string `json:"origin,omitempty"`
 }
 
-// Lose adds a Loss.
+// Lose adds a Loss, without the credentials of the source.
 func (r *Result) Lose(name, kind, detail, origin string) {
-	r.Losses = append(r.Losses, Loss{name, kind, detail, origin})
+	r.Losses = append(r.Losses, Loss{WithoutCredentials(name), kind, WithoutCredentials(detail), origin})
+}
+
+// Empty reports whether nothing of the source could be mapped that a client can use: the result has no tool and no
+// prompt.
+func (r *Result) Empty() bool {
+	return !slices.ContainsFunc(r.Blocks, func(b Block) bool { return offered.MatchString(b.Text) })
+}
+
+var offered = regexp.MustCompile(`(?m)^(tool|prompt) "`)
+
+// Unwritten returns the report of a result that is not written.
+func (r *Result) Unwritten() *Report {
+	return &Report{Source: r.Source, Entries: []Entry{}, Files: []string{}, Losses: r.Losses, Exports: []string{}}
 }
 
 // Export adds an environment variable of a secret.
@@ -59,7 +88,7 @@ const (
 	Removed   State = "removed"  // the author has removed it
 	Conflict  State = "conflict" // both have changed it: the new text is in a file with the suffix .new
 	Gone      State = "gone"     // the source has it no more; the block is kept
-	Foreign   State = "foreign"  // a block that was not imported has its name; it is kept
+	Foreign   State = "foreign"  // a block that this import did not write has its name; it is kept
 )
 
 // Entry is the state of one block.
@@ -77,6 +106,10 @@ type Report struct {
 	Files   []string `json:"files"` // written, or that would be
 	Losses  []Loss   `json:"losses"`
 	Exports []string `json:"exports"`
+	// Diff is what an update changes for callers, as hatchel diff prints it.
+	Diff json.RawMessage `json:"diff,omitempty"`
+	// Contents are the files by name.
+	Contents map[string][]byte `json:"-"`
 }
 
 // Count returns the number of blocks in a state.

@@ -73,6 +73,28 @@ func FuzzNothingOfATemplateIsAnInterpolation(f *testing.F) {
 	})
 }
 
+func TestKeysAndTokensOfATextAreReplaced(t *testing.T) {
+	for text, want := range map[string]string{
+		"Use sk_live_0123456789.":               "Use ….",
+		"key=ghp_0123456789abcdef, or not":      "key=…, or not",
+		"(eyJhbGciOi.eyJzdWIi.c2ln-bmF0dXJl_A)": "(…)",
+		"_AKIA0123456789ABCDEF_":                "_…",
+		"a sketch of a risk-management-plan":    "a sketch of a risk-management-plan",
+		"task_pk_orders and pk-index, sk_test_": "task_pk_orders and pk-index, sk_test_",
+	} {
+		if got := WithoutCredentials(text); got != want {
+			t.Errorf("WithoutCredentials(%q) = %q, want %q", text, got, want)
+		}
+		if got := ContainsCredential(text); got != (text != want) {
+			t.Errorf("ContainsCredential(%q) = %v", text, got)
+		}
+	}
+	r := &Result{}
+	if got := r.Describe("a", "its description", "Is glpat-0123456789abcdef.", "", 100); got != "Is …." || len(r.Losses) != 1 {
+		t.Errorf("got %q and the losses %v", got, r.Losses)
+	}
+}
+
 const listTool = `
 # public.a
 tool "list_a" {
@@ -106,6 +128,16 @@ func replace(t *testing.T, dir, name, old, new string) {
 	}
 }
 
+// move moves the blocks of x.hcl to y.hcl.
+func move(t *testing.T, dir string) {
+	if err := os.Rename(filepath.Join(dir, "x.hcl"), filepath.Join(dir, "y.hcl")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x.hcl"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestAnImportKeepsWhatTheAuthorHasChanged(t *testing.T) {
 	upstream := strings.Replace(listTool, "List rows.", "List all rows.", 1)
 	other := strings.ReplaceAll(listTool, "list_a", "list_b")
@@ -129,14 +161,27 @@ func TestAnImportKeepsWhatTheAuthorHasChanged(t *testing.T) {
 			[]string{upstream}, []State{Replaced}, "List all rows.", ""},
 		{"the author removed it", func(t *testing.T, dir string) { replace(t, dir, "x.hcl", read(t, dir, "x.hcl"), "") },
 			[]string{upstream}, []State{Removed}, "", ""},
-		{"the author moved it", func(t *testing.T, dir string) {
-			if err := os.Rename(filepath.Join(dir, "x.hcl"), filepath.Join(dir, "y.hcl")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, "x.hcl"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}, []string{upstream}, []State{Replaced}, "", ""},
+		{"the author removed it and the source has not changed", func(t *testing.T, dir string) { replace(t, dir, "x.hcl", read(t, dir, "x.hcl"), "") },
+			[]string{listTool}, []State{Removed}, "", ""},
+		{"both removed it", func(t *testing.T, dir string) { replace(t, dir, "x.hcl", read(t, dir, "x.hcl"), "") },
+			nil, nil, "", ""},
+		{"the author changed it and the source removed it", func(t *testing.T, dir string) { replace(t, dir, "x.hcl", "none", "mine") },
+			nil, []State{Gone}, "mine", ""},
+		{"both made the same change", func(t *testing.T, dir string) { replace(t, dir, "x.hcl", "List rows.", "List all rows.") },
+			[]string{upstream}, []State{Unchanged}, "List all rows.", ""},
+		{"the author changed the comment", func(t *testing.T, dir string) { replace(t, dir, "x.hcl", "# public.a", "# mine") },
+			[]string{upstream}, []State{Conflict}, "# mine", "List all rows."},
+		{"the author renamed it", func(t *testing.T, dir string) { replace(t, dir, "x.hcl", "list_a", "list_mine") },
+			[]string{upstream}, []State{Removed}, `tool "list_mine"`, ""},
+		{"the author added a block", func(t *testing.T, dir string) {
+			replace(t, dir, "x.hcl", "# public.a", "tool \"own\" {\n  description = \"Own.\"\n  text = \"x\"\n}\n\n# public.a")
+		}, []string{upstream}, []State{Replaced}, `tool "own"`, ""},
+		{"the author moved it", move, []string{upstream}, []State{Replaced}, "", ""},
+		{"the author moved it and the source has not changed", move, []string{listTool}, []State{Unchanged}, "", ""},
+		{"the author moved and changed it, and the source changed it", func(t *testing.T, dir string) {
+			move(t, dir)
+			replace(t, dir, "y.hcl", "none", "mine")
+		}, []string{upstream}, []State{Conflict}, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "new")
@@ -169,6 +214,51 @@ func TestAnImportKeepsWhatTheAuthorHasChanged(t *testing.T) {
 				t.Errorf("a second update writes %v: %v", again, err)
 			}
 		})
+	}
+}
+
+func TestAConflictKeepsTheBlocksOfEarlierOnes(t *testing.T) {
+	dir := t.TempDir()
+	other := strings.ReplaceAll(listTool, "list_a", "list_b")
+	change := func(text, by string) string { return strings.Replace(text, "List rows.", by, 1) }
+	for _, blocks := range [][]string{{listTool, other}, {change(listTool, "First."), other}, {change(listTool, "First."), change(other, "Second.")},
+		{change(listTool, "Third."), change(other, "Second.")}} {
+		if _, err := Write(dir, importOf(blocks...), Options{Update: true}); err != nil {
+			t.Fatal(err)
+		}
+		replace(t, dir, "x.hcl", `"none"`, `"mine"`)
+		replace(t, dir, "x.hcl", `"none"`, `"mine"`)
+	}
+	got := read(t, dir, "x.hcl.new")
+	if !strings.Contains(got, "Second.") || !strings.Contains(got, "Third.") || strings.Contains(got, "First.") {
+		t.Errorf("x.hcl.new is\n%s", got)
+	}
+}
+
+func TestAnImportWritesNothingThatIsIgnoredOrNoFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "draft.hcl"), []byte(`tool "`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	isDraft := func(name string) bool { return name == "draft.hcl" }
+	if _, err := Write(dir, importOf(listTool), Options{Ignores: isDraft}); err != nil {
+		t.Errorf("a broken file that is ignored: %v", err)
+	}
+	r := importOf(strings.ReplaceAll(listTool, "list_a", "list_b"))
+	r.Blocks[0].File = "draft.hcl"
+	if _, err := Write(dir, r, Options{Update: true, Ignores: isDraft}); err == nil || read(t, dir, "draft.hcl") != `tool "` {
+		t.Errorf("an ignored file: %v, %s", err, read(t, dir, "draft.hcl"))
+	}
+	if err := os.Mkdir(filepath.Join(dir, "z.hcl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r = importOf(strings.ReplaceAll(listTool, "list_a", "list_c"), strings.ReplaceAll(listTool, "list_a", "list_d"))
+	r.Blocks[0].File, r.Blocks[1].File = "a.hcl", "z.hcl"
+	if _, err := Write(dir, r, Options{Update: true}); err == nil {
+		t.Error("a directory in place of a file is no error")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a.hcl")); !os.IsNotExist(err) {
+		t.Error("a part was written")
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"hatchel/cmd/hatchel/console"
 )
 
 // maxLossesOfName is the number of losses printed for one name; the others are counted.
@@ -15,13 +17,17 @@ func (r *Report) Print(w io.Writer, dir string, dryRun bool) {
 	if dryRun {
 		wrote = "Would write"
 	}
-	counts := []string{plural(r.Tools(), "tool")}
+	var counts []string
 	for _, s := range []State{Added, Replaced, Unchanged, Kept, Removed, Conflict, Gone, Foreign} {
 		if n := r.Count(s); n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	fmt.Fprintf(w, "%s: %s; blocks: %s.\n", r.Source, counts[0], strings.Join(counts[1:], ", "))
+	blocks := "no blocks"
+	if counts != nil {
+		blocks = "blocks: " + strings.Join(counts, ", ")
+	}
+	fmt.Fprintf(w, "%s: %s; %s.\n", r.Source, console.Plural(r.Tools(), "tool"), blocks)
 	if len(r.Files) > 0 {
 		fmt.Fprintf(w, "%s in %s: %s\n", wrote, dir, strings.Join(r.Files, ", "))
 	}
@@ -37,11 +43,11 @@ func (r *Report) Print(w io.Writer, dir string, dryRun bool) {
 }
 
 var stateNotes = map[State]string{
-	Kept:     "you have changed it and the source has not; kept",
-	Removed:  "you have removed it; not written again",
-	Conflict: "you and the source have changed it; yours is kept, and the new one is in the file with the suffix .new",
-	Gone:     "the source or the selection has it no more; kept",
-	Foreign:  "a block of this name exists and was not imported; kept",
+	Kept:     "you changed it and the source did not; kept",
+	Removed:  "you removed it; not written again",
+	Conflict: "you and the source changed it; your block is kept, and the new block is in a file with the suffix .new",
+	Gone:     "the source or the selection does not contain it any longer; kept",
+	Foreign:  "another block has this name; it is kept",
 }
 
 func (r *Report) printLosses(w io.Writer) {
@@ -52,7 +58,7 @@ func (r *Report) printLosses(w io.Writer) {
 	for i, k := range kinds {
 		kinds[i] = fmt.Sprintf("%d × %s", count[k], k)
 	}
-	fmt.Fprintf(w, "Not mapped or changed: %s\n", strings.Join(kinds, ", "))
+	fmt.Fprintf(w, "Not mapped, or mapped with a change: %s\n", strings.Join(kinds, ", "))
 	printed := map[string]int{}
 	for _, l := range r.Losses {
 		if printed[l.Name]++; printed[l.Name] > maxLossesOfName {
@@ -73,11 +79,4 @@ func (r *Report) printLosses(w io.Writer) {
 			printed[l.Name] = 0
 		}
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

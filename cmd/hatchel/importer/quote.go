@@ -43,6 +43,25 @@ func Quote(s string) string {
 	return out.String()
 }
 
+// Optional returns optional(typ, fallback) for the text of a default. A sentence behind the word string alone would be
+// taken for a description by readers and by validate.
+func Optional(typ, fallback string) string {
+	if typ == "string" && strings.Contains(fallback, " ") {
+		typ = "string({})"
+	}
+	return "optional(" + typ + ", " + fallback + ")"
+}
+
+// Enum returns the type of one of the strings, which are literals. A sentence before other values would be taken for a
+// description.
+func Enum(literals []string) string {
+	list := strings.Join(literals, ", ")
+	if strings.Contains(literals[0], " ") {
+		return "string({ enum = [" + list + "] })"
+	}
+	return "enum(" + list + ")"
+}
+
 // Template returns text for a heredoc in which nothing of s is an interpolation.
 func Template(s string) string {
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(s)
@@ -54,10 +73,10 @@ func TemplateHolds(s string) bool {
 	return !strings.Contains(s, "$${") && !strings.Contains(s, "%%{")
 }
 
-// Comment returns s as comment lines.
+// Comment returns s as comment lines, without credentials.
 func Comment(s string) string {
 	var out strings.Builder
-	for line := range strings.Lines(s) {
+	for line := range strings.Lines(WithoutCredentials(s)) {
 		out.WriteString(strings.TrimRight("# "+Printable(strings.TrimRight(line, "\r\n")), " ") + "\n")
 	}
 	return out.String()
@@ -132,8 +151,8 @@ func cut(name string, max int) string { return strings.TrimRight(name[:min(len(n
 // FileName returns a name for a file of blocks.
 func FileName(name string) string { return cut(Identifier(name), 60) + ".hcl" }
 
-// Sentence returns the text on one line, without characters that a reviewer cannot see, cut at the end of a sentence
-// or word so that it has at most max bytes.
+// Sentence returns the text on one line, without credentials and characters that a reviewer cannot see, cut at the end
+// of a sentence or word so that it has at most max bytes.
 func Sentence(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\r' {
@@ -144,7 +163,7 @@ func Sentence(s string, max int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, ""))
-	s = strings.Join(strings.Fields(s), " ")
+	s = WithoutCredentials(strings.Join(strings.Fields(s), " "))
 	switch {
 	case len(s) <= max:
 		return s

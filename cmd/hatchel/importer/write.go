@@ -28,6 +28,8 @@ type manifest struct {
 }
 
 type imported struct {
+	From   string                   `json:"from,omitempty"`
+	Flags  map[string][]string      `json:"flags,omitempty"`
 	Digest string                   `json:"digest,omitempty"`
 	Blocks map[string]importedBlock `json:"blocks"` // by header, such as "tool list_invoices"
 }
@@ -41,6 +43,9 @@ type importedBlock struct {
 type Options struct {
 	Update bool // blocks of an earlier import may be replaced and files appended to
 	DryRun bool // nothing is written
+	// Ignores reports whether a path of the directory, with slashes, is excluded from the configuration. Nil excludes
+	// none.
+	Ignores func(name string) bool
 }
 
 // Write writes the blocks of a result to a directory, which is created when it is missing. Without Update nothing
@@ -64,10 +69,11 @@ type merge struct {
 	dir      string
 	result   *Result
 	options  Options
-	manifest manifest
+	manifest *manifest
 	last     map[string]importedBlock // of the earlier import of the same source
 	files    map[string][]byte        // all files of the directory, as they will be
 	found    map[string]place         // blocks of the directory
+	existed  map[string]bool          // files before the import
 	changed  []string
 	report   *Report
 }
@@ -79,17 +85,8 @@ type place struct {
 }
 
 func (m *merge) read() error {
-	m.manifest = manifest{Version: 1, Imports: map[string]*imported{}}
-	src, err := os.ReadFile(filepath.Join(m.dir, ManifestFile))
-	if err == nil {
-		if err := json.Unmarshal(src, &m.manifest); err != nil {
-			return fmt.Errorf("%s is not valid: %w; restore it, or remove it and import into an empty directory",
-				ManifestFile, err)
-		}
-		if m.manifest.Version != 1 {
-			return fmt.Errorf("%s has version %d, and this program reads version 1", ManifestFile, m.manifest.Version)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	var err error
+	if m.manifest, err = readManifest(m.dir); err != nil {
 		return err
 	}
 	if last := m.manifest.Imports[m.result.Source]; last != nil {
@@ -103,17 +100,22 @@ func (m *merge) read() error {
 			return err
 		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && name != m.dir:
 			return fs.SkipDir
-		case d.IsDir() || filepath.Ext(name) != ".hcl":
-			return nil
 		}
 		rel, err := filepath.Rel(m.dir, name)
-		if err != nil {
+		switch rel = filepath.ToSlash(rel); {
+		case err != nil:
 			return err
+		case name != m.dir && m.ignores(rel) && d.IsDir():
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(name) != ".hcl" || m.ignores(rel):
+			return nil
 		}
-		return m.readFile(filepath.ToSlash(rel), name)
+		return m.readFile(rel, name)
 	})
 	return err
 }
+
+func (m *merge) ignores(name string) bool { return m.options.Ignores != nil && m.options.Ignores(name) }
 
 func (m *merge) readFile(rel, name string) error {
 	src, err := os.ReadFile(name)
@@ -175,34 +177,56 @@ func digestOf(text string) string {
 	if diags.HasErrors() {
 		formatted = []byte(text)
 	}
-	sum := sha256.Sum256(bytes.TrimSpace(formatted))
+	return digestOfFormatted(bytes.TrimSpace(formatted))
+}
+
+func digestOfFormatted(block []byte) string {
+	sum := sha256.Sum256(block)
 	return "sha256:" + hex.EncodeToString(sum[:12])
 }
 
 func (m *merge) run() (*Report, error) {
 	m.report = &Report{Source: m.result.Source, Losses: m.result.Losses, Exports: m.result.Exports}
 	now := map[string]importedBlock{}
-	existed := map[string]bool{}
+	m.existed = map[string]bool{}
 	for file := range m.files {
-		existed[file] = true
+		m.existed[file] = true
 	}
 	for _, b := range m.result.Blocks {
-		generated, err := splitBlocks(b.File, []byte(b.Text+"\n"))
-		if err != nil || len(generated) != 1 {
-			return nil, fmt.Errorf("the block of %s cannot be written: %w", b.Origin, err)
+		b.File = m.fileOf(b.File)
+		if m.ignores(b.File) {
+			return nil, fmt.Errorf("%s would be no part of the configuration: .hatchelignore excludes it", b.File)
 		}
-		header := generated[0].header
+		header := b.Header
+		if header == "" {
+			generated, err := splitBlocks(b.File, []byte(b.Text+"\n"))
+			if err != nil || len(generated) != 1 {
+				return nil, fmt.Errorf("the block of %s cannot be written: %w", b.Origin, err)
+			}
+			header = generated[0].header
+		}
 		if _, twice := now[header]; twice {
 			return nil, fmt.Errorf("two blocks would be named %s", header)
 		}
-		digest := digestOf(b.Text)
+		formatted := bytes.TrimSpace(syntax.FormatParsed([]byte(b.Text + "\n")))
+		digest := digestOfFormatted(formatted)
+		b.Text = string(formatted)
 		now[header] = importedBlock{b.Origin, digest}
+		steers := func(literal string) bool { return Steers(literal[1 : len(literal)-1]) }
+		if slices.ContainsFunc(stringLiteral.FindAllString(b.Text, -1), steers) { // its descriptions were read before
+			m.report.Losses = append(m.report.Losses, Loss{header, "text that instructs models",
+				"a name or a value of the source; read the block before you serve it", b.Origin})
+		}
 		state, file := m.place(header, digest, b)
 		switch {
-		case state == Added && existed[b.File] && !m.options.Update, state == Replaced && !m.options.Update:
+		case state == Added && m.existed[b.File] && !m.options.Update, state == Replaced && !m.options.Update:
 			return nil, fmt.Errorf("%s exists already; --update merges into it and keeps what you have changed", file)
 		case state == Foreign:
 			delete(now, header)
+		case state == Conflict:
+			if err := m.addConflict(file, header, b.Text); err != nil {
+				return nil, err
+			}
 		}
 		m.report.Entries = append(m.report.Entries, Entry{header, file, b.Origin, state})
 	}
@@ -213,8 +237,17 @@ func (m *merge) run() (*Report, error) {
 			m.report.Entries = append(m.report.Entries, Entry{header, at.file, m.last[header].Origin, Gone})
 		}
 	}
-	m.manifest.Imports[m.result.Source] = &imported{Digest: m.result.Digest, Blocks: now}
-	return m.report, m.format()
+	m.manifest.Imports[m.result.Source] = &imported{
+		From: m.result.From, Flags: m.result.Flags, Digest: m.result.Digest, Blocks: now,
+	}
+	if err := m.format(); err != nil {
+		return nil, err
+	}
+	m.report.Files, m.report.Contents = append([]string{}, m.changed...), map[string][]byte{}
+	for _, name := range m.changed {
+		m.report.Contents[name] = m.files[name]
+	}
+	return m.report, nil
 }
 
 // place decides what becomes of one block, and edits the files.
@@ -238,7 +271,6 @@ func (m *merge) place(header, digest string, b Block) (State, string) {
 	case last.Digest == digest || !m.options.Update:
 		return Kept, at.file
 	}
-	m.append(at.file+".new", b.Text)
 	return Conflict, at.file
 }
 
@@ -257,17 +289,25 @@ func (m *merge) touch(file string) {
 	}
 }
 
-// format formats the changed files.
+// format formats the changed files, and adds the whole ones. New files consist of formatted blocks.
 func (m *merge) format() error {
 	slices.Sort(m.changed)
 	for _, file := range m.changed {
+		if !m.existed[file] {
+			continue
+		}
 		formatted, diags := syntax.Format(file, m.files[file])
 		if diags.HasErrors() {
 			return fmt.Errorf("%s cannot be written: %s", file, diags[0].Detail)
 		}
 		m.files[file] = formatted
 	}
-	m.report.Files = append([]string{}, m.changed...)
+	for _, name := range slices.Sorted(maps.Keys(m.result.Files)) {
+		if before, err := os.ReadFile(filepath.Join(m.dir, name)); err != nil || !bytes.Equal(before, m.result.Files[name]) {
+			m.files[name] = m.result.Files[name]
+			m.touch(name)
+		}
+	}
 	return nil
 }
 
@@ -279,6 +319,12 @@ func (m *merge) write() error {
 	}
 	m.files[ManifestFile] = append(src, '\n')
 	names := append(slices.Clone(m.changed), ManifestFile)
+	for _, name := range names {
+		info, err := os.Lstat(filepath.Join(m.dir, filepath.FromSlash(name)))
+		if err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", name)
+		}
+	}
 	const suffix = ".hatchel-tmp"
 	for _, name := range names {
 		target := filepath.Join(m.dir, filepath.FromSlash(name))

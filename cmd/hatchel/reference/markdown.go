@@ -2,6 +2,8 @@ package reference
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"unicode"
 )
@@ -18,6 +20,17 @@ func (r *Reference) Markdown() map[string]string {
 		files[t.Key+".md"] = t.markdown()
 	}
 	return files
+}
+
+// WriteMarkdown replaces the Markdown files of a directory.
+func (r *Reference) WriteMarkdown(dir string) error {
+	err := os.MkdirAll(dir, 0o755)
+	for name, text := range r.Markdown() {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
+		}
+	}
+	return err
 }
 
 // index is the first page, with all blocks.

@@ -62,9 +62,10 @@ var groupKeys = []struct {
 		[]string{"step", "check", "expect", "ask", "elicit", "sample", "roots", "progress", "log", "wait", "fail",
 			"fault"}},
 	{"trust", "Trust", "Who may connect, who may call what, who approves it, and what is recorded.",
-		[]string{"auth", "tls", "policy", "approval", "approvals", "audit"}},
+		[]string{"auth", "tls", "policy", "approval", "before", "approvals", "audit"}},
 	{"operation", "Operation", "State, limits and features that outlive a request.",
-		[]string{"state", "files", "webhook", "task", "idempotency", "limit"}},
+		[]string{"state", "files", "webhook", "task", "idempotency", "limit", "telemetry", "events", "on",
+			"console"}},
 	{"tests", "Tests", "Tests of tools, prompts and resources, which hatchel test runs.",
 		[]string{"test", "mock http", "mock sql", "mock shell"}},
 }
@@ -177,6 +178,18 @@ func (r *Reference) Find(topic string) (found []*Block) {
 		}
 	}
 	return found
+}
+
+// NextWords returns the words that may follow the words of a key.
+func (r *Reference) NextWords(words []string) (next []string) {
+	for _, key := range r.Keys() {
+		parts := strings.Fields(key)
+		n := len(words)
+		if len(parts) > n && slices.Equal(parts[:n], words) && !slices.Contains(next, parts[n]) {
+			next = append(next, parts[n])
+		}
+	}
+	return next
 }
 
 // Keys returns what hatchel docs accepts: the keys of all blocks and topics.

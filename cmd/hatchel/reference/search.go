@@ -2,8 +2,11 @@ package reference
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"strings"
+
+	"hatchel/hcl/spelling"
 )
 
 // Search writes every block, argument and topic row that contains a word, and reports whether there
@@ -47,4 +50,16 @@ func matchingSentence(place, text, word string) string {
 		return firstSentence(text)
 	}
 	return ""
+}
+
+// ExplainUnknown says of a word that is no block or topic which blocks have an argument of that name, or what is near.
+func (r *Reference) ExplainUnknown(word string) string {
+	if holders := r.Holders(word); len(holders) > 0 {
+		return fmt.Sprintf("%s is not a block, but an argument of %s: see hatchel docs %s", word,
+			strings.Join(holders, ", "), holders[0])
+	}
+	if near := spelling.Nearest(word, r.Keys()); near != "" {
+		return fmt.Sprintf("there is no block or topic %q. Did you mean %q?", word, near)
+	}
+	return fmt.Sprintf("there is no block or topic %q. hatchel docs lists all", word)
 }

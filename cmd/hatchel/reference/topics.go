@@ -5,7 +5,9 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/eval/exprlang"
+	"hatchel/hcl/eventkind"
 	"hatchel/hcl/functions"
+	"hatchel/runtime/metrics"
 )
 
 // Topic is a page of the reference that is not about a block.
@@ -25,7 +27,62 @@ type Section struct {
 }
 
 // newTopics returns the topics, in the order of the overview.
-func newTopics() []*Topic { return []*Topic{typesTopic, namesTopic, functionsTopic(), limitsTopic} }
+func newTopics() []*Topic {
+	return []*Topic{typesTopic, namesTopic, functionsTopic(), limitsTopic, metricsTopic(), eventsTopic()}
+}
+
+// metricsTopic lists the metrics, as the server declares them.
+func metricsTopic() *Topic {
+	var rows [][2]string
+	for _, f := range metrics.Families() {
+		kind := strings.ToUpper(f.Type[:1]) + f.Type[1:]
+		if len(f.Labels) > 0 {
+			kind += " by " + strings.Join(f.Labels, ", ")
+		}
+		rows = append(rows, [2]string{f.Name, kind + ". " + f.Help})
+	}
+	return &Topic{"metrics", "What Prometheus scrapes from GET /metrics", []Section{
+		{
+			Text: "The metrics that a metrics block serves. A series exists for what the " +
+				"configuration declares and was " +
+				"called. A name that a caller invents is " + metrics.Unknown + ". The " +
+				"series of what a reload has removed " +
+				"go after five minutes. Each metric has at most 10,000 series with names of " +
+				"the configuration; further " +
+				"ones have the name _other. Of a call that is traced, durations have the " +
+				"trace as an exemplar in the OpenMetrics " +
+				"format. Metrics of the Go runtime and of the process begin with go_ and process_.",
+			Column: "metric",
+			Rows:   rows,
+		},
+	}}
+}
+
+// eventsTopic lists the events, as package eventkind declares them.
+func eventsTopic() *Topic {
+	sections := []Section{{
+		Text: "The events that GET /events sends where there is an events block. The data of each is one JSON " +
+			"object. With Accept: application/x-ndjson each is a line, which has the id, too. A listener that comes " +
+			"back with the id as since, or as the header Last-Event-ID, gets what it has missed. All events have:",
+		Column: "member", Rows: fieldRows(eventkind.Common),
+	}}
+	for _, kind := range eventkind.Kinds() {
+		d := kind.Declare()
+		sections = append(sections, Section{Text: d.Name + ": " + d.Doc, Column: "member", Rows: fieldRows(d.Fields)})
+	}
+	return &Topic{"event-types", "What GET /events sends", sections}
+}
+
+func fieldRows(fields []eventkind.Field) (rows [][2]string) {
+	for _, f := range fields {
+		text := strings.ToUpper(f.Type[:1]) + f.Type[1:]
+		if f.Optional {
+			text += ", optional"
+		}
+		rows = append(rows, [2]string{f.Name, text + ". " + f.Doc})
+	}
+	return rows
+}
 
 var typesTopic = &Topic{"types", "How types are written", []Section{
 	{
@@ -95,7 +152,7 @@ func functionsTopic() *Topic {
 	return &Topic{"functions", "What templates and expressions can call", []Section{
 		{Text: "These functions are available in templates and in expressions.", Column: "function", List: true,
 			Rows: rowsOf(functions.Table(), func(f functions.Function) (usage, doc string) {
-				return f.Name + "(" + strings.Join(parameters(f), ", ") + ")", f.Doc
+				return f.Usage(), f.Doc
 			})},
 		{Text: "These are available in the templates of one language only.", Column: "function", List: true,
 			Rows: rowsOf(hcl.TemplateFunctions(),
@@ -118,19 +175,4 @@ func rowsOf[T any](all []T, row func(T) (usage, doc string)) [][2]string {
 		rows[i][0], rows[i][1] = row(f)
 	}
 	return rows
-}
-
-// parameters returns the parameters of a function, with optional ones in brackets.
-func parameters(f functions.Function) (names []string) {
-	for _, p := range f.Params {
-		name := p.Name
-		switch {
-		case p.Variadic:
-			name += "..."
-		case p.Optional:
-			name = "[" + name + "]"
-		}
-		names = append(names, name)
-	}
-	return names
 }

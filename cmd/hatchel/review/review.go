@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"hatchel/cmd/hatchel/github"
 	"hatchel/cmd/hatchel/sarif"
@@ -77,7 +78,7 @@ func (r *Report) writeText(w io.Writer) error {
 	rows := make([][3]string, len(r.Changes))
 	widest := 0
 	for i, c := range r.Changes {
-		rows[i] = [3]string{c.Place, c.Text, r.position(&c)}
+		rows[i] = [3]string{printable(c.Place), printable(c.Text), printable(r.position(&c))}
 		widest = max(widest, len(c.Place))
 	}
 	for i, row := range rows {
@@ -93,8 +94,10 @@ func (r *Report) writeText(w io.Writer) error {
 	return err
 }
 
-// Summary returns the counts and the suggested step of the version, in one line.
-func (r *Report) Summary() string {
+// Summary returns the counts and the suggested step of the version, in one line of printable text.
+func (r *Report) Summary() string { return printable(r.summary()) }
+
+func (r *Report) summary() string {
 	if len(r.Changes) == 0 {
 		return fmt.Sprintf("no changes from %s to %s", r.Old, r.New)
 	}
@@ -168,8 +171,10 @@ func (r *Report) writeMarkdown(w io.Writer) error {
 	return err
 }
 
-// code returns text as a code span of a table cell, in which nothing is markup.
+// code returns text as a code span of a table cell, in which nothing is markup. Parsers disagree about a backslash
+// before a bar, so a space comes between them.
 func code(text string) string {
+	text = strings.ReplaceAll(printable(text), `\|`, `\ |`)
 	if text == "" {
 		return ""
 	}
@@ -183,10 +188,20 @@ func code(text string) string {
 	return fence + strings.ReplaceAll(text, "|", "\\|") + fence
 }
 
+// printable replaces control characters and line breaks, such as those in the name of a file.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
 // markdownText returns text without markup.
 func markdownText(text string) string {
 	return strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "<", "&lt;", "[", "\\[", "|", "\\|",
-		"@", "&#64;").Replace(text)
+		"@", "&#64;", "://", "&#58;//", "#", "&#35;").Replace(text)
 }
 
 func (r *Report) writeGitHub(w io.Writer) error {
@@ -198,7 +213,8 @@ func (r *Report) writeGitHub(w io.Writer) error {
 		case c.Class >= surface.Widening:
 			level = "warning"
 		}
-		if err := github.Annotate(w, level, r.subject(&c), fmt.Sprintf("%v: %s", c.Class, c.Place), c.Text); err != nil {
+		title := fmt.Sprintf("%v: %s", c.Class, c.Place)
+		if err := github.Annotate(w, level, r.subject(&c), title, c.Text); err != nil {
 			return err
 		}
 	}

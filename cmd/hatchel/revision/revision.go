@@ -2,7 +2,6 @@
 package revision
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"hatchel/runtime/source"
+	"hatchel/runtime/source/git"
 )
 
 const (
@@ -30,17 +30,19 @@ func Open(ctx context.Context, dir, name string) (tree *Tree, file []byte, err e
 	if rev == "" || strings.HasPrefix(rev, "-") {
 		return nil, nil, fmt.Errorf("%q is not a revision", name)
 	}
-	if !named {
-		if at, err = git(ctx, dir, "rev-parse", "--show-prefix"); err != nil {
-			return nil, nil, err
-		}
-	}
-	commit, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	prefix, err := runGit(ctx, dir, "rev-parse", "--show-prefix")
 	if err != nil {
+		return nil, nil, fmt.Errorf("there is no file or folder %q, and no revision can be named in %s: %w", name, dir, err)
+	}
+	if !named {
+		at = prefix
+	}
+	commit, err := runGit(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if err != nil || strings.HasPrefix(commit, "^") { // what is not an ancestor
 		return nil, nil, fmt.Errorf("%q is neither a file, a folder nor a revision of git", name)
 	}
 	object := commit + ":" + strings.TrimSuffix(at, "/")
-	kind, err := git(ctx, dir, "cat-file", "-t", object)
+	kind, err := runGit(ctx, dir, "cat-file", "-t", object)
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("the revision %s has no %s", rev, at)
@@ -55,8 +57,8 @@ func Open(ctx context.Context, dir, name string) (tree *Tree, file []byte, err e
 	return nil, files[0], nil
 }
 
-// git runs git and returns its output without the line break.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
+// runGit runs git and returns its output without the line break.
+func runGit(ctx context.Context, dir string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -71,7 +73,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 
 // read lists a tree and reads its *.hcl files.
 func (t *Tree) read(object string) error {
-	list, err := git(t.ctx, t.dir, "ls-tree", "--full-tree", "-r", "-t", "-z", "-l", object)
+	list, err := runGit(t.ctx, t.dir, "ls-tree", "--full-tree", "-r", "-t", "-z", "-l", object)
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,8 @@ func (t *Tree) read(object string) error {
 		if len(t.entries) > maxFiles {
 			return fmt.Errorf("it has more than %d files", maxFiles)
 		}
-		t.entries[name] = &entry{name: path.Base(name), object: words[2], size: size, dir: words[1] == "tree", link: isLink}
+		t.entries[name] = &entry{name: path.Base(name), object: words[2], size: size, dir: words[1] == "tree",
+			link: isLink}
 	}
 	return t.load()
 }
@@ -143,48 +146,14 @@ func (t *Tree) isIgnored(name string) bool {
 
 // contents reads objects with one process.
 func (t *Tree) contents(objects []string) (contents [][]byte, err error) {
-	if len(objects) == 0 {
-		return nil, nil
-	}
 	cmd := exec.CommandContext(t.ctx, "git", "-C", t.dir, "cat-file", "--batch")
-	cmd.Stdin = strings.NewReader(strings.Join(objects, "\n") + "\n")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	r := bufio.NewReaderSize(stdout, 1<<16)
-	for range objects {
-		content, err := readObject(r)
-		if err != nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			return contents, err
+	err = git.ReadObjects(cmd, objects, func(_ int, size int64, r io.Reader) error {
+		if size > maxFile {
+			return fmt.Errorf("a file of the revision has more than %d bytes", maxFile)
 		}
+		content, err := io.ReadAll(r)
 		contents = append(contents, content)
-	}
-	return contents, cmd.Wait()
-}
-
-// readObject reads one answer of cat-file --batch: a line with object, type and size, and the content.
-func readObject(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return nil, errors.New("git ended early")
-	}
-	words := strings.Fields(line)
-	if len(words) != 3 {
-		return nil, fmt.Errorf("git has no object %s", strings.TrimSpace(line))
-	}
-	size, err := strconv.ParseInt(words[2], 10, 64)
-	if err != nil || size > maxFile {
-		return nil, fmt.Errorf("a file of the revision has more than %d bytes", maxFile)
-	}
-	content := make([]byte, size+1) // with the line break after it
-	if _, err := io.ReadFull(r, content); err != nil {
-		return nil, errors.New("git ended early")
-	}
-	return content[:size], nil
+		return err
+	})
+	return contents, err
 }

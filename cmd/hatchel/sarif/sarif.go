@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"path/filepath"
+	"strings"
 
 	"hatchel/hcl/diag"
 )
@@ -64,7 +65,7 @@ func Write(w io.Writer, tool Tool, findings []Finding) error {
 			index[f.Rule] = len(driver.Rules)
 			driver.Rules = append(driver.Rules, rule{ID: f.Rule})
 		}
-		results[i] = result{f.Rule, index[f.Rule], f.Level, message{f.Message}, locate(f.Subject)}
+		results[i] = result{f.Rule, index[f.Rule], f.Level, message{withoutLinks(f.Message)}, locate(f.Subject)}
 	}
 	out := log{schemaURI, "2.1.0", []run{{toolOfRun{driver}, "unicodeCodePoints", results}}}
 	e := json.NewEncoder(w)
@@ -148,3 +149,6 @@ type region struct {
 	EndLine     int `json:"endLine,omitempty"`
 	EndColumn   int `json:"endColumn,omitempty"`
 }
+
+// withoutLinks returns a text in which no part is an embedded link, as in "[text](address)", which viewers show as one.
+func withoutLinks(text string) string { return strings.ReplaceAll(text, "](", `\](`) }

@@ -76,3 +76,10 @@ func TestALogWithoutFindingsHasAnEmptyList(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAMessageHasNoLink(t *testing.T) {
+	got := written(t, Finding{"thin", Warning, "[click](https://evil.example)", diag.Range{}})
+	if !strings.Contains(got, `"[click\\](https://evil.example)"`) {
+		t.Error(got)
+	}
+}

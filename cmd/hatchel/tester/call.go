@@ -11,6 +11,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime"
 	"hatchel/runtime/approval"
@@ -64,7 +65,7 @@ type running struct {
 	encoded    []byte // the arguments
 	explaining bool   // the rules are evaluated, and no call is made
 	out        outcome
-	stepsMu    sync.Mutex // guards out.steps and out.called
+	observed   sync.Mutex // guards out.steps, out.called and out.refused
 }
 
 // makeCall compiles what the test reaches, and makes its call. The error is about the test, not about the call.
@@ -73,7 +74,7 @@ func (r *running) makeCall(ctx context.Context, s *Suite, seen *branches) error 
 	build := runtime.Build{
 		Set: s.Set, Dir: s.Dir, Version: s.Version, Mocks: r.mocks,
 		Observer: &call.Observer{
-			Step: r.recordStep,
+			Step: r.recordStep, Refused: r.recordRefused,
 			Branch: func(at diag.Range, holds bool) {
 				if !r.explaining {
 					seen.record(at, holds)
@@ -98,7 +99,6 @@ func (r *running) makeCall(ctx context.Context, s *Suite, seen *branches) error 
 	if r.encoded, err = r.encodeArguments(ctx, s, caller); err != nil {
 		return err
 	}
-	r.findRefused()
 	r.explain(ctx, caller)
 	if err := r.request(ctx, caller); err != nil {
 		return err
@@ -111,24 +111,21 @@ type compileError struct{ diags hcl.Diagnostics }
 
 func (e *compileError) Error() string { return "the configuration cannot be compiled" }
 
-func (r *running) recordStep(name string, output any) {
-	r.stepsMu.Lock()
-	defer r.stepsMu.Unlock()
-	r.out.steps[name] = output
-	if output != nil {
+func (r *running) recordStep(name string, output any, ran bool) {
+	r.observed.Lock()
+	defer r.observed.Unlock()
+	if r.out.steps[name] = output; ran {
 		r.out.called = append(r.out.called, name)
 	}
 }
 
-// findRefused finds the arguments that their types refuse.
-func (r *running) findRefused() {
-	decoded, err := value.Decode(r.encoded)
-	if r.Kind != "tool" || err != nil {
-		return
-	}
-	_, violations := r.Tool.Validator.Check(decoded)
+func (r *running) recordRefused(violations []schema.Violation) {
+	r.observed.Lock()
+	defer r.observed.Unlock()
 	for _, v := range violations {
-		r.out.refused = append(r.out.refused, v.Path)
+		if !r.explaining {
+			r.out.refused = append(r.out.refused, v.Path)
+		}
 	}
 }
 

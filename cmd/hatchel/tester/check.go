@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hatchel/hcl"
@@ -26,7 +27,7 @@ type checker struct {
 const maxDetailLines = 40
 
 func (c *checker) fail(at diag.Range, summary, format string, args ...any) {
-	lines := strings.Split(fmt.Sprintf(format, args...), "\n")
+	lines := strings.Split(visible(c.mocks.Hide(fmt.Sprintf(format, args...))), "\n")
 	if more := len(lines) - maxDetailLines; more > 0 {
 		lines = append(lines[:maxDetailLines], fmt.Sprintf("… %d more lines", more))
 	}
@@ -62,11 +63,29 @@ func (c *checker) checkSucceeded() bool {
 	case c.out.fault != nil:
 		c.fail(c.Range, "Call failed", "The call gives the protocol error %d: %s", c.out.fault.Code, c.out.text)
 	case c.out.failed:
-		c.fail(c.Range, "Call failed", "The call fails: %s", c.out.text)
+		c.fail(c.Range, "Call failed", "The call fails: %s%s", c.out.text, c.answerHint())
 	default:
 		return true
 	}
 	return false
+}
+
+// answerHint says what to write if the call failed over a question that the test does not answer.
+func (c *checker) answerHint() string {
+	for _, op := range operations(reduce(c.config, c.Case)) {
+		for _, step := range op.Steps {
+			group, _ := step.Backend.Config.(*hcl.AskGroup)
+			if group == nil {
+				continue
+			}
+			for _, ask := range group.Asks {
+				if c.Answers[ask.Key] == nil && strings.Contains(c.out.text, strconv.Quote(ask.Key)) {
+					return fmt.Sprintf("\nThe test has no answer to it: write answer %q { … } in the test.", ask.Key)
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // checkValues compares the values of one expect block.
@@ -100,22 +119,50 @@ func (c *checker) checkValues(e *testblock.Expect) {
 			c.checkFault(at, want)
 		case "approval":
 			if want != c.out.approval {
-				c.fail(at, "Approval differs", "want %v, got %v: %s", want, c.out.approval, c.out.text)
+				c.fail(at, "Approval differs", "want %v, got %v: %s", want, c.out.approval, c.shown())
 			}
 		}
 	}
 }
 
+// checkText compares texts, but for a line break at the end, which a heredoc always has.
 func (c *checker) checkText(at diag.Range, want, got string) {
+	want, got = strings.TrimSuffix(want, "\n"), strings.TrimSuffix(got, "\n")
 	if want == got {
 		return
 	}
 	if !strings.Contains(want+got, "\n") {
-		c.fail(at, "Text differs", "want %q\ngot  %q", want, got)
+		same := 0
+		for same < min(len(want), len(got)) && want[same] == got[same] {
+			same++
+		}
+		c.fail(at, "Text differs", "want %s\ngot  %s", excerpt(want, same), excerpt(got, same))
 		return
 	}
 	c.fail(at, "Text differs", "%s", strings.Join(lineDifferences(want, got), "\n"))
 }
+
+const maxExcerpt = 300 // bytes of a text
+
+// excerpt quotes a text, or the part of a long one around an offset.
+func excerpt(text string, at int) string {
+	if len(text) <= maxExcerpt {
+		return strconv.Quote(text)
+	}
+	from := max(0, at-maxExcerpt/3)
+	to := min(len(text), from+maxExcerpt)
+	out := strconv.Quote(strings.ToValidUTF8(text[from:to], ""))
+	if from > 0 {
+		out = "…" + out
+	}
+	if to < len(text) {
+		out += "…"
+	}
+	return out
+}
+
+// shown returns the text of the call for a message.
+func (c *checker) shown() string { return excerpt(c.out.text, 0) }
 
 // lineDifferences shows the lines that differ of two texts, with the first and last ones that are equal cut.
 func lineDifferences(want, got string) (out []string) {
@@ -140,14 +187,14 @@ func lineDifferences(want, got string) (out []string) {
 
 func (c *checker) checkMatch(at diag.Range, pattern string) {
 	if re, err := regexp.Compile(pattern); err == nil && !re.MatchString(c.out.text) {
-		c.fail(at, "Text does not match", "got %q", c.out.text)
+		c.fail(at, "Text does not match", "got %s", c.shown())
 	}
 }
 
 // requireFailure reports a call that has not failed.
 func (c *checker) requireFailure(at diag.Range) bool {
 	if !c.out.failed && c.out.fault == nil {
-		c.fail(at, "Call succeeded", "The call does not fail. Its text is %q", c.out.text)
+		c.fail(at, "Call succeeded", "The call does not fail. Its text is %s", c.shown())
 		return false
 	}
 	return true
@@ -155,7 +202,7 @@ func (c *checker) requireFailure(at diag.Range) bool {
 
 func (c *checker) checkResult(at diag.Range, want any, part bool) {
 	if !c.out.hasValue {
-		c.fail(at, "No structured result", "The call gives only text: %q", c.out.text)
+		c.fail(at, "No structured result", "The call gives only text: %s", c.shown())
 		return
 	}
 	d := differences{part: part}
@@ -172,7 +219,7 @@ func (c *checker) checkResult(at diag.Range, want any, part bool) {
 func (c *checker) checkRefused(at diag.Range, name string) {
 	switch {
 	case c.out.refused == nil:
-		c.fail(at, "Arguments accepted", "The call accepts its arguments. Its text is %q", c.out.text)
+		c.fail(at, "Arguments accepted", "The call accepts its arguments. Its text is %s", c.shown())
 	case !slices.ContainsFunc(c.out.refused, func(path string) bool {
 		return path == name || strings.HasPrefix(path, name+".") || strings.HasPrefix(path, name+"[")
 	}):
@@ -183,7 +230,7 @@ func (c *checker) checkRefused(at diag.Range, name string) {
 func (c *checker) checkDenied(at diag.Range, name string) {
 	switch {
 	case c.out.rule == "":
-		c.fail(at, "Call not denied", "No rule denies the call. Its text is %q", c.out.text)
+		c.fail(at, "Call not denied", "No rule denies the call. Its text is %s", c.shown())
 	case !c.out.deniedBy(name):
 		c.fail(at, "Denied by another rule", "want %s, got %s", name, c.out.rule)
 	}
@@ -191,7 +238,7 @@ func (c *checker) checkDenied(at diag.Range, name string) {
 
 func (c *checker) checkFault(at diag.Range, want any) {
 	if c.out.fault == nil {
-		c.fail(at, "No protocol error", "The call gives no protocol error. Its text is %q", c.out.text)
+		c.fail(at, "No protocol error", "The call gives no protocol error. Its text is %s", c.shown())
 	} else if !value.Equal(want, c.out.fault.Code) {
 		c.fail(at, "Protocol error differs", "want %v, got %d: %s", want, c.out.fault.Code, c.out.text)
 	}
@@ -214,12 +261,12 @@ func (c *checker) checkGolden(at diag.Range, name string) {
 		} else if before := len(c.failures); !value.Equal(decoded, c.out.result) {
 			c.checkResult(at, decoded, false)
 			if len(c.failures) > before {
-				c.failures[before].Detail += "\nIf the new result is right, hatchel test --update writes it to " + name
+				c.failures[before].Detail += updateHint + name
 			}
 		} else {
 			return
 		}
-	case string(want) != string(got):
+	case strings.TrimSuffix(string(want), "\n") != strings.TrimSuffix(string(got), "\n"):
 		c.checkText(at, string(want), string(got))
 	default:
 		return

@@ -7,18 +7,25 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/cmd/hatchel/importer"
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/testblock"
 )
 
 // Coverage is which tools, prompts and resources have a test, and which branches the tests take. The two ways of a
-// condition are two branches.
+// condition are two branches. Imported tools that nobody has edited are counted apart.
 type Coverage struct {
+	Counts
+	Imported Counts
+	Untested []*hcl.Operation
+	Missing  []MissedBranch
+}
+
+// Counts is how much there is, and how much of it is covered.
+type Counts struct {
 	Tested, Targets int
 	Taken, Branches int
-	Untested        []*hcl.Operation
-	Missing         []MissedBranch
 }
 
 // MissedBranch is a way of a condition that no test takes.
@@ -28,7 +35,7 @@ type MissedBranch struct {
 }
 
 // Percent is how many of the branches are taken; 100 without branches.
-func (c *Coverage) Percent() float64 {
+func (c *Counts) Percent() float64 {
 	if c.Branches == 0 {
 		return 100
 	}
@@ -47,24 +54,43 @@ func (s *Suite) Cover(r *Report) *Coverage {
 			tested[op.Range] = tested[op.Range] || result.Kind != "resource" || reads(reached, op, result.Target)
 		}
 	}
+	unedited := s.uneditedTools(cfg)
 	for _, op := range operations(cfg) {
-		if c.Targets++; tested[op.Range] {
-			c.Tested++
-		} else {
+		counts := &c.Counts
+		if unedited[op.Range] {
+			counts = &c.Imported
+		}
+		if counts.Targets++; tested[op.Range] {
+			counts.Tested++
+		} else if counts == &c.Counts {
 			c.Untested = append(c.Untested, op)
 		}
 	}
 	for _, b := range testblock.Branches(cfg) {
+		counts := &c.Counts
+		if unedited[b.Owner] {
+			counts = &c.Imported
+		}
 		for i, holds := range []bool{false, true} {
-			if c.Branches++; r.Branches[b.Range][i] > 0 {
-				c.Taken++
-			} else {
+			if counts.Branches++; r.Branches[b.Range][i] > 0 {
+				counts.Taken++
+			} else if counts == &c.Counts {
 				c.Missing = append(c.Missing, MissedBranch{b, holds})
 			}
 		}
 	}
+	slices.SortFunc(c.Untested, func(a, b *hcl.Operation) int { return compareRanges(a.Range, b.Range) })
 	slices.SortStableFunc(c.Missing, func(a, b MissedBranch) int { return compareRanges(a.Range, b.Range) })
 	return c
+}
+
+// uneditedTools returns the places of the tools that are as they were imported.
+func (s *Suite) uneditedTools(cfg *hcl.Config) map[diag.Range]bool {
+	headers, places := importer.Unedited(s.FS, cfg.Sources), map[diag.Range]bool{}
+	for _, t := range cfg.Tools {
+		places[t.Range] = headers["tool "+t.Name]
+	}
+	return places
 }
 
 func compareRanges(a, b diag.Range) int {
@@ -113,6 +139,10 @@ func (p *Printer) PrintCoverage(w io.Writer, c *Coverage) error {
 			text = map[bool]string{true: "never taken: ", false: "never without "}[b.Holds] + b.Text
 		}
 		fmt.Fprintf(w, "%s:%d: %s\n", p.file(b.Range.File), b.Range.Start.Line, text)
+	}
+	if i := c.Imported; i.Targets > 0 {
+		fmt.Fprintf(w, "imported and not edited: tools %d/%d, branches %d/%d\n", i.Tested, i.Targets, i.Taken,
+			i.Branches)
 	}
 	_, err := fmt.Fprintf(w, "coverage: tools, prompts and resources %d/%d, branches %d/%d (%.1f %%)\n", c.Tested,
 		c.Targets, c.Taken, c.Branches, c.Percent())

@@ -3,6 +3,7 @@ package tester
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"hatchel/hcl/value"
 )
@@ -14,6 +15,7 @@ const maxDifferences = 30
 // is. In a part, other members and elements are allowed, and the order of lists does not count.
 type differences struct {
 	part  bool
+	since bool // want is how it was, and got how it is
 	lines []string
 	more  int
 }
@@ -23,7 +25,12 @@ func (d *differences) add(path, format string, args ...any) {
 		d.more++
 		return
 	}
-	d.lines = append(d.lines, path+": "+fmt.Sprintf(format, args...))
+	line := fmt.Sprintf(format, args...)
+	if d.since {
+		line = strings.NewReplacer("want", "was", "got", "is").Replace(format)
+		line = fmt.Sprintf(line, args...)
+	}
+	d.lines = append(d.lines, path+": "+line)
 }
 
 func (d *differences) compare(path string, want, got any) {

@@ -4,38 +4,47 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 )
 
-// A junitReport is read by the CI systems that read JUnit's XML: a suite is a file.
+// junitReport is read by the CI systems that read JUnit's XML: a suite is a file. It has what the schema of Jenkins
+// allows, and that of Ant for a report without skipped tests.
 type junitReport struct {
-	XMLName  xml.Name      `xml:"testsuites"`
-	Tests    int           `xml:"tests,attr"`
-	Failures int           `xml:"failures,attr"`
-	Time     string        `xml:"time,attr"`
-	Suites   []*junitSuite `xml:"testsuite"`
+	XMLName xml.Name      `xml:"testsuites"`
+	Suites  []*junitSuite `xml:"testsuite"`
 }
 
 type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Time     string      `xml:"time,attr"`
-	Cases    []junitCase `xml:"testcase"`
+	Name       string          `xml:"name,attr"`
+	Package    string          `xml:"package,attr"`
+	ID         int             `xml:"id,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr,omitempty"`
+	Time       string          `xml:"time,attr"`
+	Timestamp  string          `xml:"timestamp,attr"`
+	Hostname   string          `xml:"hostname,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+	Stdout     string          `xml:"system-out"`
+	Stderr     string          `xml:"system-err"`
 
 	seconds float64
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
 }
 
 type junitCase struct {
 	Name      string        `xml:"name,attr"`
 	ClassName string        `xml:"classname,attr"`
-	File      string        `xml:"file,attr"`
-	Line      int           `xml:"line,attr"`
 	Time      string        `xml:"time,attr"`
+	Skipped   *string       `xml:"skipped"`
 	Failure   *junitFailure `xml:"failure"`
-	Skipped   *junitSkipped `xml:"skipped"`
 }
 
 type junitFailure struct {
@@ -44,27 +53,26 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-type junitSkipped struct {
-	Message string `xml:"message,attr"`
-}
-
 // PrintJUnit writes a report as the XML of JUnit.
 func (p *Printer) PrintJUnit(w io.Writer, r *Report) error {
-	out := junitReport{Tests: len(r.Results), Failures: r.Count(Failed), Time: seconds(r.Duration.Seconds())}
+	var out junitReport
 	suites := map[string]*junitSuite{}
 	for _, result := range r.Results {
 		file := p.file(result.File())
 		s := suites[file]
 		if s == nil {
-			s = &junitSuite{Name: file}
+			s = &junitSuite{
+				Name: file, Package: path.Dir(file), ID: len(out.Suites), Hostname: "localhost",
+				Timestamp:  r.Began.UTC().Format("2006-01-02T15:04:05"),
+				Properties: []junitProperty{{"seed", fmt.Sprint(r.Options.Seed)}},
+			}
 			suites[file], out.Suites = s, append(out.Suites, s)
 		}
 		s.Tests++
 		s.seconds += result.Duration.Seconds()
 		s.Time = seconds(s.seconds)
 		c := junitCase{
-			Name: printable(result.Name), ClassName: file, File: file, Line: result.Range.Start.Line,
-			Time: seconds(result.Duration.Seconds()),
+			Name: printable(result.Name), ClassName: file, Time: seconds(result.Duration.Seconds()),
 		}
 		switch result.Status {
 		case Failed:
@@ -76,7 +84,8 @@ func (p *Printer) PrintJUnit(w io.Writer, r *Report) error {
 			}
 		case Skipped:
 			s.Skipped++
-			c.Skipped = &junitSkipped{printable(result.Reason)}
+			reason := printable(result.Reason)
+			c.Skipped = &reason
 		}
 		s.Cases = append(s.Cases, c)
 	}

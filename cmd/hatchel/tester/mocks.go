@@ -1,10 +1,12 @@
 package tester
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"hatchel/hcl"
+	"hatchel/hcl/diag"
+	"hatchel/runtime/result"
 	"hatchel/runtime/toolstest"
 )
 
@@ -14,10 +16,39 @@ func (s *Suite) newMocks(c *Case) *toolstest.Mocks {
 	for i, m := range c.Mocks {
 		list[i] = &toolstest.Mock{
 			Kind: m.Kind, Connection: m.Connection, Request: m.Request, Replies: m.Replies, Times: m.Times,
-			Range: m.Range,
+			Tape: m.Tape, Range: m.Range,
 		}
 	}
-	return toolstest.New(list, s.Dir, c.config.Secrets)
+	return toolstest.New(toolstest.Setup{Mocks: list, Dir: s.Dir, Secrets: c.secrets(), Live: s.Live})
+}
+
+// secrets returns what no output and no tape of a test holds: the secrets of the configuration, and what sensitive
+// inputs hold.
+func (c *Case) secrets() (secrets []toolstest.Secret) {
+	for i, text := range c.config.Secrets {
+		secrets = append(secrets, toolstest.Secret{Name: c.config.SecretNames[i], Text: text})
+	}
+	if c.Tool == nil {
+		return secrets
+	}
+	for _, m := range c.Tool.Input.Members {
+		for _, text := range result.SensitiveTexts(nil, c.Args[m.Name], m.Type, false) {
+			secrets = append(secrets, toolstest.Secret{Name: "input." + m.Name, Text: text})
+		}
+	}
+	return secrets
+}
+
+// checkTapes reports tapes that cannot be read.
+func (c *checker) checkTapes() bool {
+	readable := true
+	for _, p := range c.mocks.Problems() {
+		if p.Broken {
+			c.fail(p.Range, p.Summary, "%s", p.Detail)
+			readable = false
+		}
+	}
+	return readable
 }
 
 // checkMocks reports what had no answer, and the mocks that were not used. It reports whether the call went as the
@@ -31,7 +62,7 @@ func (c *checker) checkMocks() bool {
 			continue // because what had no answer has ended the call
 		}
 		at, detail := c.Range, p.Detail
-		if unused || p.Mock == "" {
+		if unused || p.Mock == "" && p.Range != (hcl.Range{}) {
 			at = p.Range
 		}
 		if p.Mock != "" {
@@ -44,16 +75,27 @@ func (c *checker) checkMocks() bool {
 
 func isUnanswered(p toolstest.Problem) bool { return p.Mock != "" }
 
+// queryError is the failure of a query of an after block.
+type queryError struct {
+	at  diag.Range
+	err error
+}
+
+func (e *queryError) Error() string { return e.err.Error() }
+
 // queryAfter runs the queries of the after blocks.
 func (r *running) queryAfter() error {
 	r.out.after = map[string]any{}
 	for _, a := range r.After {
 		rows, err := r.mocks.Query(a.Connection, a.Query)
 		if err != nil {
-			return fmt.Errorf("the query of after %q fails: %w", a.Name, err)
+			return &queryError{a.Range, err}
 		}
-		out := map[string]any{"rows": rows, "row": nil}
-		if len(rows) > 0 {
+		out, list := map[string]any{"row": nil}, make([]any, len(rows))
+		for i, row := range rows {
+			list[i] = row
+		}
+		if out["rows"] = list; len(rows) > 0 {
 			out["row"] = rows[0]
 		}
 		r.out.after[a.Name] = out

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,12 +70,27 @@ func (p *Printer) details(r *Result) string {
 	return out.String()
 }
 
+// visible returns a text with escapes in place of characters that control a terminal, or end a line of a report. Line
+// breaks and tabs stay.
+func visible(text string) string {
+	return controls.ReplaceAllStringFunc(text, func(c string) string {
+		quoted := strconv.QuoteToASCII(c)
+		return quoted[1 : len(quoted)-1]
+	})
+}
+
+// controls matches control characters, those that change the direction of a text, and other breaks of lines.
+var controls = regexp.MustCompile(`[^\PC\n\t]|[\x{2028}\x{2029}]`)
+
+// oneLine returns a text without breaks of lines.
+func oneLine(text string) string { return visible(strings.ReplaceAll(text, "\n", " ")) }
+
 func (p *Printer) printText(r *Report) error {
 	for _, result := range r.Results {
 		if result.Status != Passed {
-			fmt.Fprintf(p.Out, "%s  %s", strings.ToUpper(string(result.Status)), result.Name)
+			fmt.Fprintf(p.Out, "%s  %s", strings.ToUpper(string(result.Status)), oneLine(result.Name))
 			if result.Reason != "" {
-				fmt.Fprintf(p.Out, " (%s)", result.Reason)
+				fmt.Fprintf(p.Out, " (%s)", oneLine(result.Reason))
 			}
 			fmt.Fprintf(p.Out, "\n%s\n", p.details(result))
 		}
@@ -99,16 +116,16 @@ func (r *Report) Summary() string {
 
 func (p *Printer) printTAP(r *Report) error {
 	fmt.Fprintf(p.Out, "TAP version 13\n1..%d\n", len(r.Results))
-	escape := strings.NewReplacer(`\`, `\\`, "#", `\#`, "\n", " ")
+	escape := strings.NewReplacer(`\`, `\\`, "#", `\#`)
 	for i, result := range r.Results {
 		status, directive := "ok", ""
 		switch result.Status {
 		case Failed:
 			status = "not ok"
 		case Skipped:
-			directive = " # SKIP " + escape.Replace(result.Reason)
+			directive = " # SKIP " + escape.Replace(oneLine(result.Reason))
 		}
-		fmt.Fprintf(p.Out, "%s %d - %s%s\n", status, i+1, escape.Replace(result.Name), directive)
+		fmt.Fprintf(p.Out, "%s %d - %s%s\n", status, i+1, escape.Replace(oneLine(result.Name)), directive)
 		for line := range strings.Lines(p.details(result)) {
 			fmt.Fprintf(p.Out, "# %s\n", strings.TrimSuffix(line, "\n"))
 		}
@@ -172,7 +189,7 @@ func (p *Printer) printGitHub(r *Report) error {
 func (p *Printer) PrintCases(s *Suite) error {
 	var out strings.Builder
 	for _, c := range s.Cases {
-		fmt.Fprintf(&out, "%s:%d: %s\n", p.file(c.File()), c.Range.Start.Line, c.Name)
+		fmt.Fprintf(&out, "%s:%d: %s\n", p.file(c.File()), c.Range.Start.Line, oneLine(c.Name))
 	}
 	_, err := io.WriteString(p.Out, out.String())
 	return err

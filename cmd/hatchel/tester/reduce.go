@@ -68,4 +68,7 @@ func (r *reduction) add(op *hcl.Operation) {
 	for _, completion := range op.Completions {
 		r.add(&completion.Operation)
 	}
+	for _, before := range op.Before {
+		r.add(&before.Operation)
+	}
 }

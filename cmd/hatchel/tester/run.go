@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
 	"hatchel/runtime/failure"
+	"hatchel/runtime/toolstest"
 )
 
 // Options say how the tests of a suite are run.
@@ -39,12 +40,14 @@ type Result struct {
 	Failures hcl.Diagnostics // each at its expectation
 	Duration time.Duration
 	Goldens  map[string][]byte // the files that differ, with their new content
+	Tapes    []*toolstest.Tape // what was recorded
 }
 
 // Report is what has become of all tests.
 type Report struct {
 	Results  []*Result // in the order of the files
 	Options  Options
+	Began    time.Time
 	Duration time.Duration
 	Branches map[diag.Range][2]int // how often each condition was false, and true
 }
@@ -62,7 +65,7 @@ func (r *Report) Count(s Status) (n int) {
 // Run runs the selected tests in random order. The error is that of ctx.
 func (s *Suite) Run(ctx context.Context, o Options) (*Report, error) {
 	began := time.Now()
-	r := &Report{Options: o, Results: make([]*Result, len(s.Cases))}
+	r := &Report{Options: o, Began: began, Results: make([]*Result, len(s.Cases))}
 	seen := newBranches()
 	order := rand.New(rand.NewPCG(o.Seed, 0)).Perm(len(s.Cases))
 	var next, failed atomic.Int64
@@ -88,7 +91,10 @@ func (s *Suite) Run(ctx context.Context, o Options) (*Report, error) {
 
 // runCase runs one test as often as it is to be run, and until it fails.
 func (s *Suite) runCase(ctx context.Context, r *Result, repeat int, seen *branches) {
-	if r.Reason = r.Skip; r.Reason != "" {
+	if r.Reason = r.Skip; r.OnlyLive && s.Live == nil {
+		r.Reason = "is run with --live only"
+	}
+	if r.Reason != "" {
 		return
 	}
 	for _, program := range r.Requires {
@@ -100,7 +106,7 @@ func (s *Suite) runCase(ctx context.Context, r *Result, repeat int, seen *branch
 	r.Status = Passed
 	for range repeat {
 		began := time.Now()
-		r.Failures, r.Goldens = s.runOnce(ctx, r.Case, seen)
+		s.runOnce(ctx, r, seen)
 		r.Duration += time.Since(began)
 		if len(r.Failures) > 0 {
 			r.Status = Failed
@@ -109,17 +115,27 @@ func (s *Suite) runCase(ctx context.Context, r *Result, repeat int, seen *branch
 	}
 }
 
-// runOnce makes the call of a test, and returns what differs from what it expects.
-func (s *Suite) runOnce(ctx context.Context, c *Case, seen *branches) (hcl.Diagnostics, map[string][]byte) {
+// runOnce makes the call of a test, and sets what differs from what it expects.
+func (s *Suite) runOnce(ctx context.Context, out *Result, seen *branches) {
+	c := out.Case
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	r := &running{Case: c, mocks: s.newMocks(c)}
 	defer r.mocks.Close()
 	check := &checker{running: r, suite: s}
+	defer func() { out.Failures, out.Goldens = check.failures.Scrub(c.config.Secrets), check.goldens }()
+	if !check.checkTapes() {
+		return
+	}
 	err := failure.Try(func() error { return r.makeCall(ctx, s, seen) })
 	check.sent = r.mocks.Sent()
 	var compile *compileError
+	var query *queryError
 	switch {
+	case errors.As(err, &query):
+		if check.checkMocks() {
+			check.fail(query.at, "Query failed", "%s.", diag.ToSentence(query.Error()))
+		}
 	case errors.As(err, &compile):
 		check.failures = append(check.failures, compile.diags...)
 	case err != nil:
@@ -131,5 +147,7 @@ func (s *Suite) runOnce(ctx context.Context, c *Case, seen *branches) (hcl.Diagn
 		check.fail(c.Range, "Test timed out", "The test has taken more than %s. timeout = \"1m\" allows more.",
 			failure.FormatDuration(c.Timeout))
 	}
-	return check.failures.Scrub(c.config.Secrets), check.goldens
+	if err == nil {
+		out.Tapes = r.mocks.Tapes()
+	}
 }

@@ -4,7 +4,6 @@ package tester
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/hcl/testblock"
+	"hatchel/runtime/toolstest"
 )
 
 // Suite is the tests of a configuration directory.
@@ -22,14 +22,15 @@ type Suite struct {
 	FS      fs.FS
 	Set     adapters.Set
 	Version string
-	Load    hcl.Options // without variables and secrets
+	Load    hcl.Options     // without variables and secrets, but those of Live
+	Live    *toolstest.Live // use of real backends where no mock answers; nil for none
 
 	Cases       []*Case // in the order of the files
 	Diagnostics hcl.Diagnostics
 	Sources     map[string][]byte
 
 	configs []*hcl.Config // of the cases, one for each set of variables
-	base    loaded        // without variables and secrets
+	base    loaded        // without variables and secrets, for drafts
 }
 
 // loaded is a configuration, and what the load has reported.
@@ -37,8 +38,6 @@ type loaded struct {
 	config *hcl.Config
 	diags  hcl.Diagnostics
 }
-
-var errNotLoaded = errors.New("the configuration has errors, with variables that have no value but their default")
 
 // Case is one test and the configuration that it is run with.
 type Case struct {
@@ -64,6 +63,7 @@ func (s *Suite) ReadCases() {
 		if len(g.vars)+len(g.secrets) > 0 {
 			cfg, found = s.load(g.vars, g.secrets)
 		}
+		g.hasTestSecrets = s.Live == nil && len(cfg.Secrets) > len(g.secrets)
 		if found.HasErrors() {
 			s.Diagnostics = append(s.Diagnostics, g.explain(found)...)
 			continue
@@ -93,6 +93,7 @@ func (s *Suite) load(vars, secrets map[string]string) (*hcl.Config, hcl.Diagnost
 	if secrets == nil {
 		options.TestSecrets = map[string]string{}
 	}
+	options.RealSecrets = s.Live != nil
 	cfg, diags := hcl.Load(s.FS, s.Set.Kinds(), options)
 	return cfg, slices.DeleteFunc(diags, func(d *hcl.Diagnostic) bool { return d.Severity != hcl.Error })
 }
@@ -101,7 +102,9 @@ func (s *Suite) load(vars, secrets map[string]string) (*hcl.Config, hcl.Diagnost
 type blockGroup struct {
 	vars, secrets map[string]string
 	first         hcl.TestBlock
-	indexes       []int
+	// a secret has the value that it has in tests
+	hasTestSecrets bool
+	indexes        []int
 }
 
 func groupBlocks(blocks []hcl.TestBlock) (groups []*blockGroup) {
@@ -120,12 +123,35 @@ func groupBlocks(blocks []hcl.TestBlock) (groups []*blockGroup) {
 }
 
 // explain returns the mistakes of a load with what a test can do about a variable without a value.
-func (g *blockGroup) explain(diags hcl.Diagnostics) (out hcl.Diagnostics) {
+func (g *blockGroup) explain(diags hcl.Diagnostics) hcl.Diagnostics {
+	secret := ""
+	if g.hasTestSecrets {
+		secret = " In a test, the value of a secret is \"test-\" and its name. Write secrets = { … } in the test to " +
+			"give it another one."
+	}
+	return explain(diags, fmt.Sprintf("The variable has no default, and the test %q does not set it: write vars = "+
+		"{ … } in the test. The environment is not read.", g.first.Labels[0]), secret)
+}
+
+// DraftDiagnostics returns the mistakes of the configuration with the variables and secrets of a draft. With errors
+// among them nothing can be drafted.
+func (s *Suite) DraftDiagnostics() hcl.Diagnostics {
+	return explain(s.base.diags, "The variable has no default, and a draft reads no environment: give the variable a "+
+		"default while the draft is made, and write vars = { … } in the test.", "")
+}
+
+// explain returns the mistakes of a load. variable is the detail of a variable without a value, and secret is added to
+// the detail of a value that is not valid.
+func explain(diags hcl.Diagnostics, variable, secret string) (out hcl.Diagnostics) {
 	for _, d := range diags {
 		again := *d
 		if d.Summary == "Missing variable value" {
-			again.Detail = fmt.Sprintf("The variable has no default, and the test %q does not set it: write vars = "+
-				"{ … } in the test. The environment is not read.", g.first.Labels[0])
+			again.Detail = variable
+		} else if d.Summary == "Missing secret" { // only --live reads secrets
+			again.Detail += " A test with --live reads the secrets of a server: set this one, or write secrets = " +
+				"{ … } in the test. Without --live no secret is read."
+		} else if strings.HasPrefix(d.Summary, "Invalid") {
+			again.Detail += secret
 		}
 		out = append(out, &again)
 	}

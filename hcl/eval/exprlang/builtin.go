@@ -94,7 +94,7 @@ var builtins = func() map[string]builtin {
 		all[name] = builtin{Builtin{name, p.usage, p.doc}, p.gives, nil}
 	}
 	for _, fn := range plainBuiltins() {
-		all[fn.Name] = builtin{Builtin{fn.Name, signature(&fn), fn.Doc}, schema.Any, &fn}
+		all[fn.Name] = builtin{Builtin{fn.Name, fn.Usage(), fn.Doc}, schema.Any, &fn}
 	}
 	return all
 }()

@@ -3,7 +3,6 @@ package exprlang
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -54,7 +53,7 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 		return eval.Broken()
 	}
 	if err := fn.CheckCount(len(args)); err != nil {
-		c.report(at, "Wrong number of arguments", "%v: %s.%s", err, signature(fn), argumentCountHints[name])
+		c.report(at, "Wrong number of arguments", "%v: %s.%s", err, fn.Usage(), argumentCountHints[name])
 		return eval.Broken()
 	}
 	typed, compileArgument := make([]typedExpr, len(args)), c.compile
@@ -66,6 +65,7 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 		p, _ := fn.Param(i)
 		c.checkArgument(fn, p, a, typed[i])
 	}
+	c.noteMembers(name, typed, args)
 	c.warnSplitOrder(name, at, typed, args)
 	if !eval.DeliversCut(fn) {
 		for _, a := range typed {
@@ -87,20 +87,6 @@ func isFunction(name string) bool {
 // argumentCountHints are what a call with the wrong number of arguments may have meant.
 var argumentCountHints = map[string]string{"trim": " White space is removed by trimspace(text)."}
 
-func signature(fn *functions.Function) string {
-	params := make([]string, len(fn.Params))
-	for i, p := range fn.Params {
-		params[i] = strings.ReplaceAll(p.Name, " ", "_")
-		switch {
-		case p.Variadic:
-			params[i] += "..."
-		case p.Optional:
-			params[i] += "?"
-		}
-	}
-	return fn.Name + "(" + strings.Join(params, ", ") + ")"
-}
-
 // checkArgument reports an argument of the wrong type, or one that may be null.
 func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n ast.Node, t typedExpr) {
 	switch {
@@ -108,6 +94,8 @@ func (c *compiler) checkArgument(fn *functions.Function, p functions.Param, n as
 	case !eval.Accepts(p, t.Type):
 		c.report(c.fullSpan(n), "Wrong argument type", "%s: the %s must be %s, this is %s.",
 			fn.Name, p.Name, p.Expected(), eval.TypePhrase(t.Type))
+	case t.Known && !p.Takes(t.Value):
+		c.report(c.fullSpan(n), "Wrong argument", "%s: the %s must be %s, not %q.", fn.Name, p.Name, p.Expected(), t.Value)
 	default:
 		c.checkNotNull(n, t)
 	}
@@ -130,4 +118,16 @@ func (c *compiler) reportUnknownFunction(name string, at span) {
 	}
 	hint := eval.SuggestFunction(name, slices.Sorted(maps.Keys(builtins)))
 	c.report(at, "Unknown function", "There is no function %q.%s", name, hint)
+}
+
+// noteMembers gives the members of a root that pick and omit name.
+func (c *compiler) noteMembers(function string, typed []typedExpr, args []ast.Node) {
+	if c.note == nil || function != "pick" && function != "omit" || c.roots[typed[0].Path] == nil {
+		return
+	}
+	for i, t := range typed[1:] {
+		if name, ok := t.Value.(string); ok {
+			c.noteValue(c.spanOf(args[i+1]), t, typed[0].Path, name)
+		}
+	}
 }

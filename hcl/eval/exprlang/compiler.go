@@ -7,6 +7,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
@@ -24,10 +25,12 @@ type compiler struct {
 	vars     int
 	paths    int // how many paths newPath has made
 	brackets []span
+	probe    *eval.Probe
 	locator  *locator       // watches all parts; nil for none
 	cutReads []*schema.Type // of what it reads that a limit may have cut
 	whole    []*schema.Type // of the values that are used as all there is
 	compared map[string][]string
+	note     func(from, to int, e eval.TypedExpr, root, member string) // see Env.Note
 }
 
 // typedExpr is a compiled part of a program. Its Type says whether it may be null.
@@ -88,6 +91,13 @@ func (c *compiler) compileNode(n ast.Node) typedExpr {
 	return t
 }
 
+// noteValue gives the value of a part that an editor shows, and the member of a root that it is.
+func (c *compiler) noteValue(at span, t typedExpr, root, member string) {
+	if c.note != nil && t.Type != nil {
+		c.note(at.from, at.to, t, root, member)
+	}
+}
+
 // compileKind compiles a part by its kind.
 func (c *compiler) compileKind(n ast.Node) typedExpr {
 	switch n := n.(type) {
@@ -107,7 +117,9 @@ func (c *compiler) compileKind(n ast.Node) typedExpr {
 	case *ast.BytesNode:
 		return eval.Constant(value.Bytes(n.Value))
 	case *ast.IdentifierNode:
-		return c.compileIdentifier(n)
+		t := c.compileIdentifier(n)
+		c.noteValue(c.spanOf(n), t, "", "")
+		return t
 	case *ast.PointerNode:
 		return c.compileElement(n)
 	case *ast.MemberNode:
@@ -196,7 +208,8 @@ func (c *compiler) requireWhole(types ...*schema.Type) {
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func newProblem(at span, summary, format string, args ...any) *Problem {
-	return &Problem{Offset: at.from, Length: at.to - at.from, Summary: summary, Detail: fmt.Sprintf(format, args...)}
+	return &Problem{Offset: at.from, Length: at.to - at.from, Summary: summary, Detail: fmt.Sprintf(format, args...),
+		Suggestion: diag.FindSuggestion(args)}
 }
 
 func (c *compiler) compileSequence(n *ast.SequenceNode) typedExpr {

@@ -40,6 +40,7 @@ func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 	base := c.compileNode(n.Node) // a traversal is recorded as a whole
 	key := c.compile(n.Property)
+	c.probeMember(base, key)
 	t := computed(c.typeOfMember(n, base, key), compileAccess(base, key, n.Optional))
 	if base.Type.Kind != schema.List || key.Value != 0 { // a limit leaves the first element
 		t.Type = t.Type.AsCut(base.Type.Cuts...)
@@ -62,8 +63,23 @@ func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 		if m := r.Members[name]; m != nil && !m.Sensitive {
 			t.Eval = m.Resolve
 		}
+		c.noteValue(c.spanOf(n.Property), t, base.Path, name)
+		return t
 	}
+	c.noteValue(c.spanOf(n.Property), t, "", "")
 	return t
+}
+
+// probeMember tells the probe what the members of base are if key marks the place.
+func (c *compiler) probeMember(base, key typedExpr) {
+	name, _ := key.Value.(string)
+	switch r := c.roots[base.Path]; {
+	case !c.probe.Marks(name):
+	case r != nil && r.Members != nil && c.isRoot(base.Path):
+		c.probe.Found(eval.Place{Root: r, Program: true})
+	default:
+		c.probe.Found(eval.Place{Type: base.Type, Program: true})
+	}
 }
 
 func compileAccess(base, key typedExpr, optional bool) eval.Func {
@@ -164,6 +180,11 @@ func (c *compiler) typeOfMember(n *ast.MemberNode, base, key typedExpr) *schema.
 			c.reportUnknownMember(base, name, at)
 		}
 	case schema.Map:
+		if c.probe != nil {
+			if i := slices.IndexFunc(t.Declared, func(m *schema.Member) bool { return m.Name == name }); i >= 0 {
+				return programType(t.Declared[i].Type)
+			}
+		}
 		if c.checkKind(n.Property, key, schema.String) {
 			return elemType(t).AsNullable()
 		}
@@ -206,17 +227,14 @@ func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 		noun, where = "member", strings.Join(eval.SplitPath(base.Path), ".")
 	}
 	candidates := slices.Sorted(slices.Values(base.Type.MemberNames()))
-	hint := diag.DidYouMean(name, candidates)
-	if hint == "" {
-		if len(candidates) > 0 && len(candidates) <= 12 {
-			hint = " There are: " + strings.Join(candidates, ", ") + "."
-		}
-		hint += eval.NestedMember(where, base.Type, name)
-	}
 	if where != "" {
-		where = " in " + where
+		c.report(at, "Unknown member", "%s has no member %q.%s", where, name,
+			diag.SuggestOr(name, candidates, diag.ListHas(candidates)+eval.NestedMember(where, base.Type, name)))
+		return
 	}
-	c.report(at, "Unknown "+noun, "There is no %s %q%s.%s", noun, name, where, hint)
+	c.report(at, "Unknown "+noun, "There is no %s %q.%s", noun, name,
+		diag.SuggestOr(name, candidates,
+			diag.ListNames(" There are: ", candidates)+eval.NestedMember("", base.Type, name)))
 }
 
 // compileSlice compiles x[from:to] of a list or a string.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
 	"hatchel/hcl/schema"
@@ -25,6 +26,10 @@ import (
 type Env struct {
 	Roots   map[string]*eval.Root
 	NonNull *eval.NonNull // what is certainly not null where the program stands
+	Probe   *eval.Probe   // is told about one place; nil for none
+	// Note receives the value of each name and member, with its place in the source, and the root and its member that
+	// it is; nil for none.
+	Note func(from, to int, e eval.TypedExpr, root, member string)
 }
 
 // limits bound one run.
@@ -67,9 +72,10 @@ type Program struct {
 // the source; Length is at least 1 unless the source ends there.
 type Problem struct {
 	Offset, Length int
-	Summary        string // two to five constant words
-	Detail         string // what was found, what is accepted, and the nearest name or the corrected text
-	Warning        bool   // the program can be run nevertheless
+	Summary        string           // two to five constant words
+	Detail         string           // what was found, what is accepted, and the nearest name or the corrected text
+	Warning        bool             // the program can be run nevertheless
+	Suggestion     *diag.Suggestion // what to write instead; nil for none
 }
 
 // span is a half-open byte interval of the source.
@@ -84,8 +90,9 @@ func Compile(src string, env Env, want Want) (*Program, []Problem) {
 	}
 	c := compiler{
 		src: tree.source, locate: tree.locate, brackets: tree.brackets,
-		roots: env.Roots, nonNull: env.NonNull,
+		roots: env.Roots, nonNull: env.NonNull, probe: env.Probe, note: env.Note,
 	}
+	env.Note, env.Probe = nil, nil // the program is compiled again when it fails
 	t := c.compile(tree.root)
 	c.checkResult(tree.root, t, want)
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return a.Offset - b.Offset })

@@ -11,6 +11,7 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
 )
 
 // scope is a variable that let declares, or the element of a predicate, which has no name.
@@ -38,6 +39,9 @@ func (c *compiler) narrow(t typedExpr) typedExpr {
 
 func (c *compiler) compileIdentifier(n *ast.IdentifierNode) typedExpr {
 	name := n.Value
+	if c.probe.Marks(name) {
+		c.probe.Found(eval.Place{Roots: c.roots, Vars: c.variables(), Program: true})
+	}
 	for _, s := range slices.Backward(c.scopes) {
 		if s.name != "" && s.name == name {
 			return c.narrow(s.expr)
@@ -53,6 +57,17 @@ func (c *compiler) compileIdentifier(n *ast.IdentifierNode) typedExpr {
 	return eval.Broken()
 }
 
+// variables returns the types of the variables of let by their names.
+func (c *compiler) variables() map[string]*schema.Type {
+	all := map[string]*schema.Type{}
+	for _, s := range c.scopes {
+		if s.name != "" {
+			all[s.name] = s.expr.Type
+		}
+	}
+	return all
+}
+
 func (c *compiler) reportUnknownName(name string, at span) {
 	switch {
 	case name == "secret":
@@ -66,14 +81,15 @@ func (c *compiler) reportUnknownName(name string, at span) {
 	case name == "output":
 		c.report(at, "Unknown name", `There is no "output" here, because no backend has returned anything yet.`)
 	case name == "undefined" || name == "None" || name == "NULL":
-		c.report(at, "Unknown name", "There is no %q. Write null.", name)
+		c.report(at, "Unknown name", "There is no %q. Write %s.", name, diag.Correct(name, "null", "null"))
 	case isFunction(name):
 		c.report(at, "Function without call", "%q is a function: write %s(...).", name, name)
 	default:
 		candidates := slices.Sorted(maps.Keys(c.roots))
 		for _, root := range candidates {
 			if memberType(programType(c.roots[root].ProgramType()), name) != nil {
-				c.report(at, "Unknown name", "There is no %q. Did you mean %q?", name, root+"."+name)
+				c.report(at, "Unknown name", "There is no %q.%s", name,
+					diag.Correct(name, root+"."+name, fmt.Sprintf(" Did you mean %q?", root+"."+name)))
 				return
 			}
 		}

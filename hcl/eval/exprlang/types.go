@@ -33,7 +33,7 @@ func programType(t *schema.Type) *schema.Type {
 	case t.Kind == schema.File:
 		seen = fileType
 	case t.Kind == schema.Object && t.Open:
-		seen = &schema.Type{Kind: schema.Map, Cuts: t.HeldCuts()}
+		seen = &schema.Type{Kind: schema.Map, Cuts: t.HeldCuts(), Declared: t.Members}
 	}
 	if t.Nullable {
 		return seen.AsNullable()

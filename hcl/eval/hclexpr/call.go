@@ -45,6 +45,7 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	for i, a := range e.Args {
 		args[i] = compileArgument(a, in)
 	}
+	noteMembers(c, e, args)
 	if !c.checkCall(e, fn, args) {
 		return eval.Broken()
 	}
@@ -127,6 +128,9 @@ func (c *Compiler) checkCall(e *hclsyntax.FunctionCallExpr, fn *functions.Functi
 		if !eval.Accepts(p, a.Type) {
 			c.Errorf(e.Args[i].Range(), "Wrong argument type", "%s: the %s must be %s, this is %s.",
 				fn.Name, p.Name, p.Expected(), eval.TypePhrase(a.Type))
+		} else if a.Known && !p.Takes(a.Value) {
+			c.Errorf(e.Args[i].Range(), "Wrong argument", "%s: the %s must be %s, not %q.", fn.Name, p.Name, p.Expected(),
+				a.Value)
 		} else if a.NullReason != "" && (p.Kind != functions.Any || fn.Name == "length") {
 			want := p.Expected()
 			if p.Kind == functions.Any {

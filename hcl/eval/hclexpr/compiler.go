@@ -31,6 +31,7 @@ type Compiler struct {
 	deps  *eval.Dependencies // what the block reads; may be nil
 	Name  string             // of the argument or member that is compiled
 	Diags diag.Diagnostics
+	Notes *eval.Notes // for an editor; nil for none
 	env   *CompileEnv
 
 	omitting map[*hclsyntax.ObjectConsExpr]bool // see OmitAbsent
@@ -45,6 +46,7 @@ type CompileEnv struct {
 	Authenticated bool     // there is an auth block
 	Tests         bool     // the branches of templates tell Frame.Branch their conditions
 	CallerHeaders []string // that auth lists, in lower case
+	Probe         *eval.Probe
 }
 
 // NewCompiler returns a Compiler for the expressions of one file. Deps records what they read; it
@@ -99,6 +101,12 @@ func (c *Compiler) recordRead(n *eval.TypedExpr, t *schema.Type, at hclv2.Range)
 
 // compileInner compiles one expression. If it is a traversal, that may go on outside, so its read is not recorded.
 func (c *Compiler) compileInner(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
+	n := c.compileKind(e, in)
+	c.Notes.Value(diag.RangeOf(e.Range()), n)
+	return n
+}
+
+func (c *Compiler) compileKind(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
 		return c.compileLiteral(e)

@@ -122,13 +122,25 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 	text, ok := c.programText(e)
 	if !ok {
 		c.Errorf(e.Range(), "Program needed", "%s is an expr program: write it in quotes, without ${...}: %[1]s = %s.",
-			name, c.asProgram(e))
+			name, diag.Correct(c.sourceText(e.Range()), c.asProgram(e), c.asProgram(e)))
 		return out
 	}
-	env := exprlang.Env{Roots: map[string]*eval.Root{}, NonNull: known}
+	env := exprlang.Env{Roots: map[string]*eval.Root{}, NonNull: known, Probe: c.env.Probe}
 	for _, name := range c.Scope.Readable() {
 		if r, _ := c.Scope.Find(name); !r.Hidden {
 			env.Roots[name] = r
+		}
+	}
+	if c.Notes != nil {
+		env.Note = func(from, to int, e eval.TypedExpr, root, member string) {
+			at := diag.RangeOf(text.Place(from, to))
+			c.Notes.Value(at, e)
+			r := env.Roots[root]
+			if r != nil && r.Members[member] != nil {
+				c.Notes.Read(eval.NotedRead{At: at, Kind: root, Name: member, Local: r.Members[member].Local})
+			} else if r != nil && r.Kind != "" {
+				c.Notes.Read(eval.NotedRead{At: at, Kind: r.Kind, Name: member, Owner: r.Owner})
+			}
 		}
 	}
 	p, problems := exprlang.Compile(text.Value, env, want)
@@ -139,7 +151,7 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 		}
 		from, to := min(x.Offset, len(text.Value)), min(x.Offset+x.Length, len(text.Value))
 		c.Diags = append(c.Diags, &diag.Diagnostic{Severity: severity, Summary: x.Summary, Detail: x.Detail,
-			Subject: diag.RangeOf(text.Place(from, to))})
+			Subject: diag.RangeOf(text.Place(from, to)), Suggestion: x.Suggestion})
 	}
 	if p == nil {
 		return out

@@ -31,6 +31,17 @@ func (v *loopVar) find(name string) *loopVar {
 	return nil
 }
 
+// types returns the types of the variables by their names.
+func (v *loopVar) types() map[string]*schema.Type {
+	all := map[string]*schema.Type{}
+	for ; v != nil; v = v.next {
+		if all[v.name] == nil && v.name != "" {
+			all[v.name] = v.expr.Type
+		}
+	}
+	return all
+}
+
 // loopVariable compiles reading a loop variable.
 func (c *Compiler) loopVariable(v *loopVar, in LexicalEnv) eval.TypedExpr {
 	c.reads.Loop = max(c.reads.Loop, eval.MaxLoopVars-v.slot)

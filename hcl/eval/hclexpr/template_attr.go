@@ -9,7 +9,6 @@ import (
 	"hatchel/hcl/template"
 	"hatchel/hcl/template/shelltext"
 	"hatchel/hcl/template/sqltext"
-	"hatchel/hcl/template/urltext"
 )
 
 // SQL is one statement, or several that are one transaction.
@@ -50,6 +49,7 @@ func (c *Compiler) CompileSQL(e hclsyntax.Expression, in LexicalEnv, dialect sql
 			c.checkResults(x, s, dialect)
 		}
 		p, diags := sqltext.Compile(c.compileTree(x, in), dialect)
+		noteBindings(c, p)
 		c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 		s.statements, s.ranges = append(s.statements, p), append(s.ranges, diag.RangeOf(x.Range()))
 	}
@@ -117,6 +117,7 @@ type CommandEnv struct {
 // CompileScript compiles a shell script.
 func (c *Compiler) CompileScript(e hclsyntax.Expression, in LexicalEnv, env CommandEnv) *Script {
 	s, diags := shelltext.CompileScript(c.compileTree(e, in), env.Inputs)
+	noteBindings(c, s)
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 	return s
 }
@@ -132,6 +133,7 @@ func (c *Compiler) CompileArgv(e hclsyntax.Expression, in LexicalEnv, env Comman
 		return nil
 	}
 	a, diags := shelltext.CompileArgv(args, env.Inputs)
+	noteBindings(c, a)
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 	return a
 }
@@ -169,6 +171,7 @@ func (c *Compiler) CompilePipe(e hclsyntax.Expression, in LexicalEnv, env Comman
 		}
 	}
 	p, diags := shelltext.CompilePipe(stages, env.Inputs)
+	noteBindings(c, p)
 	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
 	return p
 }
@@ -306,38 +309,4 @@ func (c *Compiler) compileWordLoop(e *hclsyntax.ForExpr, in LexicalEnv) (words [
 	return words, func(f template.Frame, body func(template.Frame) error) error {
 		return loop.run(f.(*eval.Frame), func() error { return body(f) })
 	}
-}
-
-// RequestURL is the URL of a request: a path below the base URL of a connection, or a whole URL.
-type RequestURL struct {
-	bind func(template.Frame, []byte) ([]byte, error)
-	url  *urltext.URL // nil for a path
-}
-
-// WithHosts returns the URL with the hosts that it may name if the host is a value. Each must be
-// accepted by urltext.ValidHost.
-func (a *RequestURL) WithHosts(hosts []string) *RequestURL {
-	if a.url == nil {
-		return a
-	}
-	return &RequestURL{a.url.Within(hosts).Bind, a.url}
-}
-
-// Bind appends the URL for one call. Every value is escaped for its place.
-func (a *RequestURL) Bind(f *eval.Frame, dst []byte) ([]byte, error) { return a.bind(f, dst) }
-
-// NeedsHosts reports whether the host is a value, so that the allowed hosts must be listed.
-func (a *RequestURL) NeedsHosts() bool { return a.url != nil && a.url.HostsNeeded() }
-
-// CompileURL compiles the URL of a request. If the block has a connection, linked, it is a path.
-func (c *Compiler) CompileURL(e hclsyntax.Expression, in LexicalEnv, linked bool) *RequestURL {
-	t := c.compileTree(e, in)
-	if linked {
-		p, diags := urltext.CompilePath(t)
-		c.Diags = append(c.Diags, diag.FromHCL(diags)...)
-		return &RequestURL{bind: p.Bind}
-	}
-	u, diags := urltext.CompileURL(t)
-	c.Diags = append(c.Diags, diag.FromHCL(diags)...)
-	return &RequestURL{u.Bind, u}
 }

@@ -20,6 +20,7 @@ func (c *Compiler) compileTemplate(e *hclsyntax.TemplateExpr, in LexicalEnv) eva
 		t := c.compileTree(e, in)
 		c.checkTextParts(t.Nodes)
 		c.warnEmbedded(c.Name, t.Nodes)
+		noteText(c, t.Nodes)
 		w := textWriter{nodes: t.Nodes, nulls: c.Nulls}
 		n := eval.TypedExpr{Type: eval.StringType, Eval: w.text, Dash: beginsWithDash(t.Nodes)}
 		n.PathKind, _ = template.PathOf(t.Nodes)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/template"
 )
 
@@ -30,8 +31,9 @@ func (c *Compiler) warnPlaceholder(t *template.Text) {
 				"%%{endif}, %%{for …} and %%{endfor}.", whole)
 			continue
 		}
+		name := t.Value[from:max(m[3], m[5])]
 		c.warnf(at, "Not a template", "This sends the text %s. A value is written ${%s}.", whole,
-			t.Value[from:max(m[3], m[5])])
+			diag.Correct(whole, "${"+name+"}", name))
 	}
 }
 
@@ -45,7 +47,7 @@ func (c *Compiler) warnReference(e hclsyntax.Expression) {
 	root, _, _ := strings.Cut(s, ".")
 	if r, _ := c.Scope.Find(root); r != nil && referenceText.MatchString(s) {
 		c.warnf(e.Range(), "Looks like a reference", `This sends the text %s. To send the value, write "${%s}".`,
-			s, s)
+			s, diag.Correct(`"`+s+`"`, `"${`+s+`}"`, s))
 	}
 }
 
@@ -78,16 +80,16 @@ var embeddedLanguages = []embeddedLanguage{
 // argument or member with the text.
 func (c *Compiler) warnEmbedded(name string, nodes []template.Node) {
 	var text strings.Builder
-	var holes []*template.Interpolation
-	collectFreeValues(nodes, &text, &holes)
-	if len(holes) == 0 {
+	var interpolations []*template.Interpolation
+	collectFreeValues(nodes, &text, &interpolations)
+	if len(interpolations) == 0 {
 		return
 	}
 	for _, l := range embeddedLanguages {
 		if l.names != nil && !slices.Contains(l.names, name) || !l.pattern.MatchString(text.String()) {
 			continue
 		}
-		for _, h := range holes {
+		for _, h := range interpolations {
 			c.warnf(h.Range, "Value inside a query", "%s",
 				fmt.Sprintf("%s becomes a part of %s, where quotes and brackets have a meaning. "+l.advice,
 					h.Source, l.phrase, h.Source))
@@ -97,7 +99,7 @@ func (c *Compiler) warnEmbedded(name string, nodes []template.Node) {
 }
 
 // collectFreeValues collects the author's text, and the values that can be any text.
-func collectFreeValues(nodes []template.Node, text *strings.Builder, holes *[]*template.Interpolation) {
+func collectFreeValues(nodes []template.Node, text *strings.Builder, interpolations *[]*template.Interpolation) {
 	for _, n := range nodes {
 		switch n := n.(type) {
 		case *template.Text:
@@ -106,14 +108,14 @@ func collectFreeValues(nodes []template.Node, text *strings.Builder, holes *[]*t
 			free := n.Type.Kind == template.String || n.Type.Kind == template.Any || n.Type.Kind == template.List ||
 				n.Type.Kind == template.Object
 			if free && !n.Type.Known && !n.Type.Plain && !strings.HasPrefix(n.Source, "jsonencode(") {
-				*holes = append(*holes, n)
+				*interpolations = append(*interpolations, n)
 			}
 			text.WriteByte('x')
 		case *template.If:
-			collectFreeValues(n.Then, text, holes)
-			collectFreeValues(n.Else, text, holes)
+			collectFreeValues(n.Then, text, interpolations)
+			collectFreeValues(n.Else, text, interpolations)
 		case *template.For:
-			collectFreeValues(n.Body, text, holes)
+			collectFreeValues(n.Body, text, interpolations)
 		}
 	}
 }

@@ -18,6 +18,11 @@ import (
 // compileTraversal compiles root.member.…
 func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
 	name := t.RootName()
+	if p := c.env.Probe; p.Marks(name) {
+		p.Found(eval.Place{
+			Roots: c.Scope.Roots(), Vars: in.vars.types(), Secrets: c.Scope.Secrets == eval.AllowSecrets,
+		})
+	}
 	if v := in.vars.find(name); v != nil {
 		return c.compileSteps(c.loopVariable(v, in), t[1:], in)
 	}
@@ -38,13 +43,20 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.Typed
 			diag.WithArticle(r.Noun), name)
 		return eval.Broken()
 	}
+	if p := c.env.Probe; p.Marks(key) {
+		p.Found(eval.Place{Root: r, Secrets: c.Scope.Secrets == eval.AllowSecrets})
+	}
 	m, ok := r.Members[key]
 	if !ok {
 		c.reportUnknownMember(r, key, traverserNameRange(t[1]))
 		return eval.Broken()
 	}
 	c.markUse(m)
-	return c.compileSteps(c.compileMember(m, name+"."+key, t[:2].SourceRange(), in), t[2:], in)
+	n := c.compileMember(m, name+"."+key, t[:2].SourceRange(), in)
+	at := diag.RangeOf(traverserNameRange(t[1]))
+	c.Notes.Read(eval.NotedRead{At: at, Kind: name, Name: key, Local: m.Local})
+	c.Notes.Value(at, n)
+	return c.compileSteps(n, t[2:], in)
 }
 
 // requireWhole records that a value is used as all there is.
@@ -135,32 +147,37 @@ func (c *Compiler) reportUnknownRoot(t hclv2.Traversal, why string) {
 		return
 	}
 	names := c.Scope.Readable()
-	detail := fmt.Sprintf("There is no %q here.%s", name, diag.DidYouMean(name, names))
-	member := name
-	if len(t) > 1 && diag.DidYouMean(name, names) == "" { // argument.x is input.x
+	near := diag.DidYouMean(name, names)
+	member, replaced := name, "."+name
+	if len(t) > 1 && !near.IsFix() { // argument.x is input.x
 		member, _ = TraverserName(t[1])
+		replaced = ""
 	}
 	for _, root := range names {
 		if r, _ := c.Scope.Find(root); r.Members[member] != nil {
-			detail = fmt.Sprintf("There is no %q here. Write %s.%s.", name, root, member)
+			near = diag.Correct(name, root+replaced, " Write "+root+"."+member+".")
 		}
 	}
+	more := ""
 	switch {
 	case name == "path" && len(t) > 1:
-		detail += ` The name of a file is relative to the configuration directory, as in file("x.txt").`
+		more = ` The name of a file is relative to the configuration directory, as in file("x.txt").`
 	case len(t) == 1 && bytes.HasSuffix(c.src[:r.Start.Byte], []byte("${")):
-		detail += " If ${ is meant for a shell, write $${."
+		more = " If ${ is meant for a shell, write $${."
 	case len(t) == 1:
-		detail += " Texts are written in quotes."
+		more = " Texts are written in quotes."
 	}
-	c.Errorf(r, "Unknown name", "%s%s", detail, diag.ListNames(" Readable here: ", names))
+	c.Errorf(r, "Unknown name", "There is no %q here.%s%s%s", name, near, more,
+		diag.ListNames(" Readable here: ", names))
 }
 
 // compileSteps compiles what follows a value: .name and [index].
 func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in LexicalEnv) eval.TypedExpr {
 	for _, s := range steps {
 		if name, ok := TraverserName(s); ok {
-			n = c.compileAttribute(n, name, traverserNameRange(s), in)
+			at := traverserNameRange(s)
+			n = c.compileAttribute(n, name, at, in)
+			c.Notes.Value(diag.RangeOf(at), n)
 		} else if index, ok := s.(hclv2.TraverseIndex); ok {
 			n = c.compileElement(n, eval.Constant(LiteralValue(index.Key)), index.SrcRange)
 		}
@@ -170,6 +187,9 @@ func (c *Compiler) compileSteps(n eval.TypedExpr, steps hclv2.Traversal, in Lexi
 
 // compileAttribute compiles n.name.
 func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range, in LexicalEnv) eval.TypedExpr {
+	if p := c.env.Probe; p.Marks(name) {
+		p.Found(eval.Place{Type: n.Type})
+	}
 	c.checkNotNull(n, r)
 	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
 		Known: n.Known, Choices: eval.MemberChoices(n, name), Read: n.Read}

@@ -125,8 +125,8 @@ func mayDiffer(e hclsyntax.Expression) bool {
 	found := false
 	hclsyntax.VisitAll(e, func(n hclsyntax.Node) hclv2.Diagnostics {
 		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok {
-			fn, _ := functions.Lookup(call.Name)
-			found = found || fn.CallOnly
+			fn, known := functions.Lookup(call.Name)
+			found = found || known && fn.CallOnly
 		}
 		return nil
 	})

@@ -184,8 +184,8 @@ func (c argvCheck) checkText(a *Arg) {
 	}
 	if len(nodes) >= 2 {
 		text, ok := nodes[0].(*template.Text)
-		h, hole := nodes[1].(*template.Interpolation)
-		if ok && hole && CallerControlled(h.Type) && h.Type.Path != template.PathUnder &&
+		h, isInterpolation := nodes[1].(*template.Interpolation)
+		if ok && isInterpolation && CallerControlled(h.Type) && h.Type.Path != template.PathUnder &&
 			(text.Value == "-" || text.Value == "--") {
 			c.Errorf(h.Range, "Option chosen by a call",
 				`The caller of this tool would choose an option of the program. Make %s an enum, or write the options `+

@@ -35,7 +35,7 @@ func (c argvCheck) checkCode(args []Arg, stdin taint) (out taint) {
 			c.checkChoices(line, stdin)
 		}
 	})
-	return out.max(stdin).concatenated()
+	return out.max(stdin).computed()
 }
 
 // checkChoices checks a list of words with each option that a word can be. The other words that can
@@ -111,7 +111,7 @@ func (a *Arg) word() word {
 	}
 	if a.Value != nil {
 		w.constant = a.Value.Type.Known
-	} else if w.taint = w.taint.concatenated(); a.Text == nil {
+	} else if w.taint = w.taint.computed(); a.Text == nil {
 		return w
 	} else if t, ok := a.Text.Nodes[0].(*template.Text); ok {
 		w.text = t.Value

@@ -42,8 +42,8 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 	case "test", "[":
 		a.testCommand(operands)
 	case "cd", "pushd", "popd":
-		a.assign(first.node, "PWD", maxTaint(l.words).concatenated())
-		a.assign(first.node, "OLDPWD", maxTaint(l.words).concatenated())
+		a.assign(first.node, "PWD", maxTaint(l.words).computed())
+		a.assign(first.node, "OLDPWD", maxTaint(l.words).computed())
 	case "tee", "dd", "sponge":
 		a.noteCopied(operands, l.stdin, false)
 	case "sort":
@@ -148,7 +148,7 @@ func (a *taintWalk) printf(operands []word) {
 		if name.constant {
 			t := taint{}
 			if !writesNumbersOnly("printf", operands[1:]) {
-				t = maxTaint(operands[2:]).concatenated()
+				t = maxTaint(operands[2:]).computed()
 			}
 			a.assign(name.node, name.text, t)
 		}

@@ -16,7 +16,7 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 	}
 	if name == "echo" {
 		for _, w := range l.words {
-			if w.level == tainted {
+			if w.level == tainted && w.wild {
 				a.warnAt(w.node, "Value given to echo",
 					`echo changes backslashes and takes -n and -e for options. Write printf '%%s\n' %s.`,
 					cmp.Or(a.sourceOf(w.node), "..."))
@@ -47,7 +47,7 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 			"awk")) {
 			return
 		}
-		if processOf(w.node) != nil || w.level != tainted || w.constant || w.text != "" {
+		if processOf(w.node) != nil || w.level != tainted || !w.wild || w.constant || w.text != "" {
 			continue
 		}
 		if before := words[i-1]; i > 1 && before.constant && isOption(before.text) && !bareOptions[inner] {

@@ -16,9 +16,9 @@ func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 		if r.Hdoc == nil || rawDelimiter(r.Word) {
 			return sc.reading(taint{})
 		}
-		return sc.reading(a.parts(r.Hdoc.Parts, sc.reading(taint{})).concatenated())
+		return sc.reading(a.parts(r.Hdoc.Parts, sc.reading(taint{})).computed())
 	case syntax.WordHdoc:
-		return sc.reading(a.word(r.Word, sc).concatenated())
+		return sc.reading(a.word(r.Word, sc).computed())
 	}
 	if p := processOf(r.Word); p != nil {
 		t := a.process(p, sc)

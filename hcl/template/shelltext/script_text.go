@@ -48,7 +48,7 @@ const (
 )
 
 // render writes the text with a variable in place of each interpolation.
-func render(nodes []template.Node, holes []*scriptValue, write func(*scriptValue) string) *scriptText {
+func render(nodes []template.Node, interpolations []*scriptValue, write func(*scriptValue) string) *scriptText {
 	var b strings.Builder
 	l := &scriptText{}
 	next := 0
@@ -59,7 +59,7 @@ func render(nodes []template.Node, holes []*scriptValue, write func(*scriptValue
 			p.text = n
 			b.WriteString(n.Value)
 		case *template.Interpolation:
-			p.value = holes[next]
+			p.value = interpolations[next]
 			next++
 			b.WriteString(write(p.value))
 		}

@@ -102,7 +102,7 @@ func (a *taintWalk) output(l simpleCommand, name string) taint {
 	if writesNumbersOnly(name, l.words) {
 		return taint{}
 	}
-	t := maxTaint(l.words).concatenated()
+	t := maxTaint(l.words).computed()
 	if !l.top || filters[name] {
 		t = t.max(l.stdin).max(a.vars[files])
 	}

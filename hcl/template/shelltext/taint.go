@@ -22,14 +22,15 @@ type taint struct {
 	from  string // the source text of the value
 	loose bool   // it may hold a slash or begin with a dot, so that a path with it may leave its folder
 	path  bool   // it is loose and begins as a path
+	wild  bool   // it may have characters that a shell splits or expands, or begin with a dash
 }
 
 func (t taint) max(u taint) taint {
-	loose, path := t.loose || u.loose, t.path || u.path
-	if u.level > t.level || u.level == t.level && u.loose && !t.loose {
+	loose, path, wild := t.loose || u.loose, t.path || u.path, t.wild || u.wild
+	if u.level > t.level || u.level == t.level && (u.loose && !t.loose || u.wild && !t.wild) {
 		t = u
 	}
-	t.loose, t.path = loose, path
+	t.loose, t.path, t.wild = loose, path, wild
 	return t
 }
 
@@ -42,6 +43,7 @@ func taintOf(t template.Type, source string) taint {
 	}
 	if CallerControlled(elem) {
 		out.level, out.loose, out.path = tainted, !t.SafeInPath(), t.Path == template.PathUnsafe
+		out.wild = !elem.Word
 		if t.Path == template.PathUnder {
 			out.level = confined
 		}
@@ -54,7 +56,7 @@ func (in Inputs) taintOfStdin() taint {
 	if in.Stdin == "" {
 		return taint{}
 	}
-	return taint{level: tainted, from: in.Stdin, loose: true}
+	return taint{level: tainted, from: in.Stdin, loose: true, wild: true}
 }
 
 // taintOfEnv returns the taint of what a program may write of its environment.
@@ -62,6 +64,13 @@ func (in Inputs) taintOfEnv() (t taint) {
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 		t = t.max(taintOf(in.Env[name].Type, in.Env[name].Source))
 	}
+	return t
+}
+
+// computed returns the taint of a text that was computed from a value, such as the output of a program.
+func (t taint) computed() taint {
+	t = t.concatenated()
+	t.wild = t.level > trusted
 	return t
 }
 
@@ -78,7 +87,7 @@ func (t taint) concatenated() taint {
 // increase.
 func (a *taintWalk) join(m map[string]taint, name string, t taint) {
 	if joined := m[name].max(t); joined.level > m[name].level || joined.loose && !m[name].loose ||
-		joined.path && !m[name].path {
+		joined.path && !m[name].path || joined.wild && !m[name].wild {
 		m[name] = joined
 		a.changed = true
 	}

@@ -19,7 +19,7 @@ func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, c *sc
 	a.noteFunctions(file)
 	top := scope{top: true}
 	if c.inputs.Stdin != "" {
-		top.stdin = taint{level: tainted, from: standardInput, loose: true}
+		top.stdin = taint{level: tainted, from: standardInput, loose: true, wild: true}
 	}
 	a.untilUnchanged(func() { a.stmts(file.Stmts, top) })
 }

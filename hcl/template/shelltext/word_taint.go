@@ -34,7 +34,7 @@ func (a *taintWalk) part(p syntax.WordPart, sc scope) taint {
 	case *syntax.ParamExp:
 		return a.parameter(p, sc)
 	case *syntax.CmdSubst:
-		return a.visitOnce(p, sc, func() taint { return a.stmts(p.Stmts, sc).concatenated() })
+		return a.visitOnce(p, sc, func() taint { return a.stmts(p.Stmts, sc).computed() })
 	case *syntax.ProcSubst:
 		return a.visitOnce(p, sc, func() taint { return a.process(p, sc) })
 	case *syntax.ArithmExp:
@@ -44,7 +44,7 @@ func (a *taintWalk) part(p syntax.WordPart, sc scope) taint {
 		for _, w := range p.Elems {
 			t = t.max(a.word(w, sc))
 		}
-		return t.concatenated()
+		return t.computed()
 	}
 	return taint{}
 }
@@ -74,7 +74,7 @@ func (a *taintWalk) process(p *syntax.ProcSubst, sc scope) taint {
 		a.stmts(p.Stmts, sc.reading(a.unknownTaint()))
 		return taint{}
 	}
-	return a.stmts(p.Stmts, sc).concatenated()
+	return a.stmts(p.Stmts, sc).computed()
 }
 
 // unknownTaint returns the taint of a value that cannot be followed.
@@ -82,7 +82,7 @@ func (a *taintWalk) unknownTaint() taint {
 	if !a.anyTainted {
 		return taint{}
 	}
-	return taint{level: tainted, from: standardInput, loose: true}
+	return taint{level: tainted, from: standardInput, loose: true, wild: true}
 }
 
 // variable returns the taint of a variable or a positional parameter.
@@ -123,12 +123,12 @@ func (a *taintWalk) parameter(p *syntax.ParamExp, sc scope) taint {
 		t = t.max(a.named(nameKey(name, sc), map[string]bool{})) // ${!x}: the value of the variable that x names
 	}
 	if p.Slice != nil {
-		t = t.concatenated()
+		t = t.computed()
 		a.checkArithmetic(p.Slice.Offset, sc)
 		a.checkArithmetic(p.Slice.Length, sc)
 	}
 	if p.Repl != nil {
-		t = t.max(a.word(p.Repl.Orig, sc)).max(a.word(p.Repl.With, sc)).concatenated()
+		t = t.max(a.word(p.Repl.Orig, sc)).max(a.word(p.Repl.With, sc)).computed()
 	}
 	if p.Exp == nil {
 		return t
@@ -149,7 +149,7 @@ func (a *taintWalk) parameter(p *syntax.ParamExp, sc scope) taint {
 				`${x@P} runs the code in its value, and %s can be any text. Write "$x".`, t.from)
 		}
 	}
-	return t.concatenated()
+	return t.computed()
 }
 
 // splitWord returns the taint of a word of a command line. It warns about a variable outside
@@ -166,7 +166,7 @@ func (a *taintWalk) warnUnquoted(w *syntax.Word, sc scope) {
 	for _, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.ParamExp:
-			if t := a.parameter(p, sc); t.level > trusted {
+			if t := a.parameter(p, sc); t.level > trusted && (t.wild || t.level == confined) {
 				from, to := a.span(p)
 				a.warnAt(p, "Unquoted variable",
 					`The shell splits this at spaces and takes * and ? for file names, and it holds %s. Write "%s".`,

@@ -32,17 +32,17 @@ func argOf(s *templatetest.Source, e hclsyntax.Expression) Arg {
 		}
 	case *hclsyntax.ConditionalExpr:
 		then, els := argOf(s, e.TrueResult), argOf(s, e.FalseResult)
-		a.Cond, a.Then, a.Else = s.Hole(e.Condition, e.Condition.Range()).Value, &then, &els
+		a.Cond, a.Then, a.Else = s.Interpolation(e.Condition, e.Condition.Range()).Value, &then, &els
 	case *hclsyntax.TemplateExpr:
 		a.Text = s.Tree(e)
 	case *hclsyntax.TemplateWrapExpr:
-		a.Value = s.Hole(e.Wrapped, e.SrcRange)
+		a.Value = s.Interpolation(e.Wrapped, e.SrcRange)
 	case *hclsyntax.LiteralValueExpr:
 		if !e.Val.IsNull() {
 			panic("only null is a literal")
 		}
 	default:
-		a.Value = s.Hole(e, e.Range())
+		a.Value = s.Interpolation(e, e.Range())
 	}
 	return a
 }

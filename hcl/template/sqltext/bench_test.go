@@ -6,10 +6,10 @@ import (
 	"hatchel/hcl/template"
 )
 
-const threeHoles = "SELECT id, name FROM orders WHERE customer = ${s} AND amount > ${n} AND name <> ${w} ORDER BY id"
+const threeValues = "SELECT id, name FROM orders WHERE customer = ${s} AND amount > ${n} AND name <> ${w} ORDER BY id"
 
 func benchmarkBind(b *testing.B, source string) {
-	p, diags := Compile(parse(b, source, parseTypes(b, holeTypes)), SQLite)
+	p, diags := Compile(parse(b, source, parseTypes(b, valueTypes)), SQLite)
 	if p == nil {
 		b.Fatal(diags)
 	}
@@ -23,14 +23,14 @@ func benchmarkBind(b *testing.B, source string) {
 	}
 }
 
-func BenchmarkBindStatic(b *testing.B) { benchmarkBind(b, threeHoles) }
+func BenchmarkBindStatic(b *testing.B) { benchmarkBind(b, threeValues) }
 
 func BenchmarkBindBranches(b *testing.B) {
 	benchmarkBind(b, "SELECT id FROM orders WHERE 1 = 1 %{if c} AND customer = ${s} %{endif} AND name IN ${l}")
 }
 
 func BenchmarkCompile(b *testing.B) {
-	tree := parse(b, threeHoles, parseTypes(b, holeTypes))
+	tree := parse(b, threeValues, parseTypes(b, valueTypes))
 	b.ReportAllocs()
 	for b.Loop() {
 		Compile(tree, PostgreSQL)

@@ -23,7 +23,7 @@ type checker struct {
 	template.Diagnostics
 	dialect  Dialect
 	tree     *template.Tree
-	contexts map[*template.Interpolation]holeContext
+	contexts map[*template.Interpolation]interpolationContext
 	rawTexts map[*template.Interpolation][]*template.Text // of each raw(...)
 
 	unseparated map[*template.For]bool // loops inside quotes
@@ -39,7 +39,7 @@ type checker struct {
 func newChecker(t *template.Tree, d Dialect) *checker {
 	return &checker{
 		dialect: d, tree: t,
-		contexts:    map[*template.Interpolation]holeContext{},
+		contexts:    map[*template.Interpolation]interpolationContext{},
 		rawTexts:    map[*template.Interpolation][]*template.Text{},
 		unseparated: map[*template.For]bool{},
 		kinds:       map[Kind]bool{},
@@ -82,7 +82,7 @@ func (c *checker) readNode(list []template.Node, i int, in states) states {
 	case *template.Interpolation:
 		var out states
 		for _, s := range in {
-			c.readHole(n, s, &out)
+			c.readInterpolation(n, s, &out)
 		}
 		return out
 	case *template.If:

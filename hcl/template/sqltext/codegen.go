@@ -106,14 +106,14 @@ func (c *checker) generateInterpolation(h *template.Interpolation, next template
 		}
 		return op
 	case asRows:
-		return &rowsParam{hole: h, cols: p.cols}
+		return &rowsParam{of: h, cols: p.cols}
 	case asList:
 		if c.dialect != PostgreSQL {
-			return &listParam{hole: h}
+			return &listParam{of: h}
 		}
-		return &param{hole: h, kind: listOnly, before: "(", after: ")"}
+		return &param{of: h, kind: listOnly, before: "(", after: ")"}
 	}
-	v := &param{hole: h, kind: single}
+	v := &param{of: h, kind: single}
 	if c.dialect == PostgreSQL && !p.single && (h.Type.Kind == template.List || h.Type.Kind == template.Any) {
 		v.kind = valueOrArray
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/template"
 )
 
@@ -18,8 +19,8 @@ const (
 	asRaw            // raw(...)
 )
 
-// holeContext is the context of an interpolation, which must be the same in every rendering.
-type holeContext struct {
+// interpolationContext is the context of an interpolation, which must be the same in every rendering.
+type interpolationContext struct {
 	mode   bindMode
 	list   span // PostgreSQL: the [NOT] IN to rewrite
 	not    bool
@@ -27,8 +28,8 @@ type holeContext struct {
 	single bool // asValue: a list cannot be bound here, even if the dialect has arrays
 }
 
-// readHole reads an interpolation from state s and adds the states after it to out.
-func (c *checker) readHole(h *template.Interpolation, s state, out *states) {
+// readInterpolation reads an interpolation from state s and adds the states after it to out.
+func (c *checker) readInterpolation(h *template.Interpolation, s state, out *states) {
 	l := c.lexerAt(s, h.Range)
 	if l.rejectEnclosed(h) {
 		out.Add(l.state)
@@ -58,7 +59,8 @@ func (l *lexer) rejectEnclosed(h *template.Interpolation) bool {
 	}
 	switch l.mode {
 	case inQuote, inEscape:
-		l.Errorf(h.Range, "Value inside quotes", "%s", l.quotedValueHint(h))
+		l.Errorf(h.Range, "Value inside quotes", "%s", diag.Correct("'${"+h.Source+"}'", "${"+h.Source+"}",
+			l.quotedValueHint(h)))
 		l.mode = inQuote
 	case inLine, blockOpen, inBlock, blockStar, blockSlash:
 		l.Errorf(h.Range, "Value inside a comment",
@@ -108,15 +110,15 @@ func (l *lexer) endTokenBefore(h *template.Interpolation) {
 
 func (l *lexer) readValue(h *template.Interpolation) {
 	l.endTokenBefore(h)
-	p := holeContext{mode: asValue}
+	p := interpolationContext{mode: asValue}
 	at, w, list, frame := l.prev, l.word, l.list, l.frame()
 	behindIn := at == word && (w == "IN" || w == "NOT IN") && frame != special
 	switch {
 	case behindIn:
-		p = holeContext{mode: asList, not: w == "NOT IN" && l.dialect == PostgreSQL}
+		p = interpolationContext{mode: asList, not: w == "NOT IN" && l.dialect == PostgreSQL}
 		l.checkList(h, &p, list)
 	case at == word && (w == "VALUES" || w == "VALUE" && l.dialect == MySQL):
-		p = holeContext{mode: asRows, cols: max(l.cols, 0)}
+		p = interpolationContext{mode: asRows, cols: max(l.cols, 0)}
 		l.checkRows(h, p.cols)
 	default:
 		p.single = frame == elements
@@ -197,7 +199,7 @@ var typeNames = template.WordSet(`DATE TIME TIMESTAMP TIMESTAMPTZ INTERVAL NUMER
 
 // recordContext records the context of an interpolation, and reports one whose context differs
 // between renderings.
-func (c *checker) recordContext(h *template.Interpolation, p holeContext) {
+func (c *checker) recordContext(h *template.Interpolation, p interpolationContext) {
 	old, ok := c.contexts[h]
 	if ok && old.mode == p.mode && old.cols != p.cols {
 		p.cols = 0

@@ -67,7 +67,7 @@ var everyday = map[Dialect][]string{
 }
 
 func TestEverydayStatementsCompileAndPrepare(t *testing.T) {
-	types := parseTypes(t, holeTypes)
+	types := parseTypes(t, valueTypes)
 	prepare := servers(t)
 	for d, list := range everyday {
 		for _, source := range list {

@@ -25,7 +25,7 @@ func (c *checker) checkSingleValue(h *template.Interpolation, inElements bool) {
 }
 
 // checkList checks [NOT] IN ${list}.
-func (l *lexer) checkList(h *template.Interpolation, p *holeContext, list span) {
+func (l *lexer) checkList(h *template.Interpolation, p *interpolationContext, list span) {
 	t := h.Type
 	switch t.Kind {
 	case template.Any:

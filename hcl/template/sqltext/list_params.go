@@ -11,49 +11,49 @@ import (
 
 // listParam is IN ${list} with one parameter for each element.
 type listParam struct {
-	hole *template.Interpolation
+	of *template.Interpolation
 }
 
 func (p *listParam) bind(b *binding) error {
-	v, err := b.resolve(p.hole, p.sampled)
+	v, err := b.resolve(p.of, p.sampled)
 	if err != nil {
 		return err
 	}
 	list, ok := v.([]any)
 	if v != nil && !ok {
-		return errNotList(p.hole, v)
+		return errNotList(p.of, v)
 	}
 	if v == nil {
 		list = []any{nil} // a null list compares as null does, not as an empty list
 	}
 	if n := b.dialect.maxParams(); len(list) > n {
-		return fmt.Errorf("%s has more elements than one statement takes (%d): send fewer", p.hole.Source, n)
+		return fmt.Errorf("%s has more elements than one statement takes (%d): send fewer", p.of.Source, n)
 	}
 	if len(list) == 0 && b.dialect == MySQL { // it has no empty list
 		b.text = append(b.text, "(SELECT NULL FROM DUAL WHERE FALSE"...)
 	} else {
 		b.text = append(b.text, '(')
 	}
-	return b.addList(p.hole, list, value.ResolveContent)
+	return b.addList(p.of, list, value.ResolveContent)
 }
 
 // rowsParam is VALUES ${rows}.
 type rowsParam struct {
-	hole *template.Interpolation
+	of   *template.Interpolation
 	cols int
 }
 
 func (p *rowsParam) bind(b *binding) error {
-	v, err := b.resolve(p.hole, p.sampled)
+	v, err := b.resolve(p.of, p.sampled)
 	if err != nil {
 		return err
 	}
 	rows, ok := v.([]any)
 	if !ok {
-		return fmt.Errorf("%s must be a list of rows, not %s", p.hole.Source, template.DescribeKind(v))
+		return fmt.Errorf("%s must be a list of rows, not %s", p.of.Source, template.DescribeKind(v))
 	}
 	if len(rows) == 0 {
-		return fmt.Errorf("%s is empty: send at least one row", p.hole.Source)
+		return fmt.Errorf("%s is empty: send at least one row", p.of.Source)
 	}
 	width, most := p.cols, b.dialect.maxParams()
 	for i, r := range rows {
@@ -63,13 +63,13 @@ func (p *rowsParam) bind(b *binding) error {
 		}
 		if width = len(row); width*len(rows) > most {
 			return fmt.Errorf("%s has %d rows of %d values, and one statement takes at most %d values: send at most "+
-				"%d rows at a time", p.hole.Source, len(rows), width, most, most/width)
+				"%d rows at a time", p.of.Source, len(rows), width, most, most/width)
 		}
 		if i > 0 {
 			b.text = append(b.text, ',')
 		}
 		b.text = append(b.text, '(')
-		if err := b.addList(p.hole, row, value.Resolve); err != nil {
+		if err := b.addList(p.of, row, value.Resolve); err != nil {
 			return err
 		}
 	}
@@ -85,12 +85,12 @@ func (p *rowsParam) row(r any, i, width int) ([]any, error) {
 	row, ok := r.([]any)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("row %d of %s must be a list of values, not %s", i+1, p.hole.Source,
+		return nil, fmt.Errorf("row %d of %s must be a list of values, not %s", i+1, p.of.Source,
 			template.DescribeKind(r))
 	case len(row) == 0:
-		return nil, fmt.Errorf("row %d of %s is empty: a row needs at least one value", i+1, p.hole.Source)
+		return nil, fmt.Errorf("row %d of %s is empty: a row needs at least one value", i+1, p.of.Source)
 	case width > 0 && len(row) != width:
-		return nil, fmt.Errorf("row %d of %s has %d values and must have %d", i+1, p.hole.Source, len(row), width)
+		return nil, fmt.Errorf("row %d of %s has %d values and must have %d", i+1, p.of.Source, len(row), width)
 	}
 	return row, nil
 }
@@ -98,12 +98,12 @@ func (p *rowsParam) row(r any, i, width int) ([]any, error) {
 // namesOp is ident(...). Each part or, of a list, each element must be one of the names known at
 // load.
 type namesOp struct {
-	hole  *template.Interpolation
+	of    *template.Interpolation
 	names [][]string // of each argument, in the author's order
 }
 
 func newNamesOp(d Dialect, h *template.Interpolation) op {
-	s := &namesOp{hole: h}
+	s := &namesOp{of: h}
 	fixed := true
 	var text []byte
 	for i, a := range h.Args {
@@ -123,7 +123,7 @@ func newNamesOp(d Dialect, h *template.Interpolation) op {
 }
 
 func (s *namesOp) bind(b *binding) error {
-	for i, a := range s.hole.Args {
+	for i, a := range s.of.Args {
 		v, err := b.resolve(a, func(choose *sampler) any { return choose.chooseText("ident ", a, s.names[i]) })
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func (l *lexer) readIdent(h *template.Interpolation) {
 	if l.frame() == columns {
 		l.cols = addColumns(l.cols, h)
 	}
-	l.recordContext(h, holeContext{mode: asName})
+	l.recordContext(h, interpolationContext{mode: asName})
 	l.token(ident, "")
 }
 
@@ -129,7 +129,7 @@ func knownTexts(t template.Type) ([]string, bool) {
 
 // readRaw reads raw(...): every possible text, as if the author had written it there.
 func (c *checker) readRaw(h *template.Interpolation, s state, out *states) {
-	c.recordContext(h, holeContext{mode: asRaw})
+	c.recordContext(h, interpolationContext{mode: asRaw})
 	if len(h.Args) != 1 {
 		c.Errorf(h.Range, "Raw text missing", "raw() takes one string that is known at load.")
 		out.Add(s)

@@ -22,7 +22,7 @@ const (
 
 // param is an interpolation that is bound as one parameter.
 type param struct {
-	hole          *template.Interpolation
+	of            *template.Interpolation
 	kind          paramKind
 	before, after string
 }
@@ -41,7 +41,7 @@ func (p *param) bind(b *binding) (err error) {
 }
 
 func (p *param) eval(d Dialect, f template.Frame) (any, error) {
-	v, err := p.hole.Value(f)
+	v, err := p.of.Value(f)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,11 @@ func (p *param) eval(d Dialect, f template.Frame) (any, error) {
 	list, isList := v.([]any)
 	switch {
 	case isList && p.kind != single:
-		return arrayArgument(p.hole, list)
+		return arrayArgument(p.of, list)
 	case p.kind == listOnly && v != nil:
-		return nil, errNotList(p.hole, v)
+		return nil, errNotList(p.of, v)
 	}
-	return scalarArgument(d, p.hole, v)
+	return scalarArgument(d, p.of, v)
 }
 
 func errNotList(h *template.Interpolation, v any) error {

@@ -65,7 +65,7 @@ func (n *notation) nodes() (list []template.Node, end string) {
 		n.next++
 		n.at = m[1]
 		if m[2] >= 0 {
-			list = append(list, n.hole(m[0], m[1], n.src[m[2]:m[3]]))
+			list = append(list, n.interpolation(m[0], m[1], n.src[m[2]:m[3]]))
 			continue
 		}
 		node, ended := n.directive(n.src[m[4]:m[5]], n.span(m[4], m[5]))
@@ -112,7 +112,7 @@ func (n *notation) directive(text string, at hclv2.Range) (template.Node, string
 
 var call = regexp.MustCompile(`^(ident|raw|path|under)\((.*)\)$`)
 
-func (n *notation) hole(from, to int, source string) *template.Interpolation {
+func (n *notation) interpolation(from, to int, source string) *template.Interpolation {
 	h := &template.Interpolation{Value: lookup(source), Source: source, Range: n.span(from, to)}
 	if m := call.FindStringSubmatch(source); m != nil {
 		h.Func = m[1]

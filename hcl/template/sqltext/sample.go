@@ -155,8 +155,8 @@ func directiveAt(what string, at hclv2.Range) string {
 
 // sampled returns a list of nulls.
 func (p *listParam) sampled(s *sampler) any {
-	return make([]any, s.choose(p.hole.Source, 3, 2, func(n int) string {
-		return []string{"no element", "one element", "two elements"}[n] + " in " + p.hole.Source
+	return make([]any, s.choose(p.of.Source, 3, 2, func(n int) string {
+		return []string{"no element", "one element", "two elements"}[n] + " in " + p.of.Source
 	}))
 }
 
@@ -164,13 +164,13 @@ func (p *listParam) sampled(s *sampler) any {
 // no rows if neither is known, so that there is no sample.
 func (p *rowsParam) sampled(s *sampler) any {
 	width := p.cols
-	for _, row := range elementTypes(p.hole.Type) {
+	for _, row := range elementTypes(p.of.Type) {
 		if n, ok := knownLength(row); ok && n > 0 {
 			width = n
 			break
 		}
 	}
-	rows := make([]any, 1+s.choose(p.hole.Source, 2, 1, func(int) string { return "one row in " + p.hole.Source }))
+	rows := make([]any, 1+s.choose(p.of.Source, 2, 1, func(int) string { return "one row in " + p.of.Source }))
 	for i := range rows {
 		rows[i] = make([]any, width)
 	}

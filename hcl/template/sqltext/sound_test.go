@@ -18,7 +18,7 @@ var (
 // hostile are values that would change a statement if they ever became a part of its text.
 var hostile = []string{"' OR '1'='1", "'; DROP TABLE t; --", `\`, `\'; --`, `"`, "`", "]", "*/", "/*", "--", "#", "$$", "$a$", "?", "$1", ":a", "@a", "\n", ");", "NULL", "${x}", "%s", "' UNION SELECT", "ÿ'", "‘"}
 
-const holeTypes = `s string
+const valueTypes = `s string
 n integer
 a any
 l list(string)
@@ -150,7 +150,7 @@ func (g *generator) values(text func() string) scope {
 // The servers' own lexers are the judge: whatever statement we let through, they find as many parameters in it as we bind,
 // and a hostile value gives the same text as an innocent one.
 func TestServersFindTheParametersThatWeBind(t *testing.T) {
-	types := parseTypes(t, holeTypes)
+	types := parseTypes(t, valueTypes)
 	for d, prepare := range servers(t) {
 		t.Run(d.String(), func(t *testing.T) {
 			g := &generator{rand.New(rand.NewPCG(*seed, uint64(d))), d}

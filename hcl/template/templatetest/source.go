@@ -47,9 +47,9 @@ func (s *Source) nodes(e hclsyntax.Expression) []template.Node {
 		}
 		return merge(out)
 	case *hclsyntax.TemplateWrapExpr:
-		return []template.Node{s.Hole(e.Wrapped, e.SrcRange)}
+		return []template.Node{s.Interpolation(e.Wrapped, e.SrcRange)}
 	}
-	return []template.Node{s.Hole(e, e.Range())}
+	return []template.Node{s.Interpolation(e, e.Range())}
 }
 
 func (s *Source) part(e hclsyntax.Expression) []template.Node {
@@ -58,13 +58,13 @@ func (s *Source) part(e hclsyntax.Expression) []template.Node {
 		return []template.Node{s.literal(e.Val.AsString(), e.SrcRange)}
 	case *hclsyntax.ConditionalExpr:
 		if strings.HasPrefix(s.Text[e.SrcRange.Start.Byte:], "%{") {
-			cond := template.Condition{Cond: s.Hole(e.Condition, e.Condition.Range()).Value}
+			cond := template.Condition{Cond: s.Interpolation(e.Condition, e.Condition.Range()).Value}
 			return []template.Node{&template.If{Condition: cond,
 				Then: s.nodes(e.TrueResult), Else: s.nodes(e.FalseResult), Range: e.Condition.Range()}}
 		}
 	case *hclsyntax.TemplateJoinExpr:
 		f := e.Tuple.(*hclsyntax.ForExpr)
-		over := s.Hole(f.CollExpr, f.CollExpr.Range()).Value
+		over := s.Interpolation(f.CollExpr, f.CollExpr.Range()).Value
 		return []template.Node{&template.For{Body: s.nodes(f.ValExpr), Range: f.CollExpr.Range(),
 			Over: func(fr template.Frame, body func(template.Frame) error) error {
 				list, _ := over(fr)
@@ -82,7 +82,7 @@ func (s *Source) part(e hclsyntax.Expression) []template.Node {
 	r := e.Range()
 	r.Start.Byte, r.Start.Column = r.Start.Byte-2, r.Start.Column-2
 	r.End.Byte, r.End.Column = r.End.Byte+1, r.End.Column+1
-	return []template.Node{s.Hole(e, r)}
+	return []template.Node{s.Interpolation(e, r)}
 }
 
 // literal assumes that there are no escapes on the way; Goldens that have some show where their
@@ -132,8 +132,8 @@ func join(a, b *template.Text) *template.Text {
 	}}
 }
 
-// Hole returns the interpolation that computes e and is at r.
-func (s *Source) Hole(e hclsyntax.Expression, r hclv2.Range) *template.Interpolation {
+// Interpolation returns the interpolation that computes e and is at r.
+func (s *Source) Interpolation(e hclsyntax.Expression, r hclv2.Range) *template.Interpolation {
 	h := &template.Interpolation{Source: s.Text[e.Range().Start.Byte:e.Range().End.Byte], Range: r}
 	switch e := e.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
@@ -151,7 +151,7 @@ func (s *Source) Hole(e hclsyntax.Expression, r hclv2.Range) *template.Interpola
 	case *hclsyntax.FunctionCallExpr:
 		h.Func = e.Name
 		for _, a := range e.Args {
-			h.Args = append(h.Args, s.Hole(a, a.Range()))
+			h.Args = append(h.Args, s.Interpolation(a, a.Range()))
 		}
 		h.Value, h.Type = h.Args[0].Value, h.Args[0].Type
 		if e.Name == "filename" {

@@ -43,5 +43,6 @@ var kinds = map[string]template.Type{
 	"integer": {Kind: template.Integer}, "bool": {Kind: template.Bool},
 	"enum": {Kind: template.Enum}, "list": {Kind: template.List}, "object": {Kind: template.Object},
 	"filename": {Kind: template.String, FileName: true},
+	"word":     {Kind: template.String, Word: true},
 	"bytes":    {Kind: template.Bytes}, "known": {Kind: template.String},
 }

@@ -102,8 +102,8 @@ func (c AttrSyscall) readChange(t tracee, n *notification) (change attrChange, e
 	return change, errno
 }
 
-// SetIDBits are the mode bits that give rights to whoever runs the file, or creates files in the
-// directory.
+// SetIDBits are the mode bits that give rights to processes that run the file, or create files in
+// the directory.
 const SetIDBits = unix.S_ISUID | unix.S_ISGID
 
 // apply changes the open file with the identity of this thread.

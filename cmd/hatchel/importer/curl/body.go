@@ -53,7 +53,7 @@ func (g *generator) json(text, mime string) {
 	var picked, entries []string
 	for _, m := range members {
 		text, isText := m.value.(string)
-		if isText && isBodyCredential(m.name, text) {
+		if isText && importer.IsCredential(m.name, text) {
 			entries = append(entries, importer.Key(m.name)+" = "+g.secret(m.name, text))
 			continue
 		}
@@ -95,7 +95,7 @@ func (g *generator) formFields(text string) {
 		case key == "":
 		case seen[key]:
 			g.lose("repeated field", key+" is one input: make its type list(string) to send several")
-		case isBodyCredential(key, value):
+		case importer.IsCredential(key, value):
 			entries = append(entries, importer.Key(key)+" = "+g.secret(key, value))
 		default:
 			entries = append(entries, importer.Key(key)+" = input."+g.input(key, "string"))
@@ -121,7 +121,7 @@ func (g *generator) multipart() {
 			if strings.Contains(value, ";") {
 				g.lose("type of a part", "the part "+key+" has the type of the uploaded file")
 			}
-		case isBodyCredential(key, strings.TrimSpace(value)):
+		case importer.IsCredential(key, strings.TrimSpace(value)):
 			entries = append(entries, importer.Key(key)+" = "+g.secret(key, strings.TrimSpace(value)))
 		default:
 			entries = append(entries, importer.Key(key)+" = input."+g.input(key, "string"))
@@ -169,7 +169,8 @@ func (g *generator) write() {
 	}
 	g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Origin: origin, Text: conn + "}\n"})
 
-	description := g.method + " " + printedPath(g.template) + " of " + g.url.Host +
+	path := g.result.Describe(g.name, "its path", printedPath(g.template), "", 500)
+	description := g.method + " " + path + " of " + g.url.Host +
 		". Imported from a command: say here what it does and when to use it."
 	text := "tool " + importer.Quote(g.name) + " {\ndescription = " + importer.Quote(description) + "\n"
 	if d, err := time.ParseDuration(g.timeout + "s"); err == nil && d > 0 {

@@ -244,6 +244,9 @@ func (r *request) addHeader(value string) error {
 		}
 		return errors.New("a header has no value: write -H 'Name: value'")
 	}
+	if strings.ContainsAny(strings.TrimSpace(value), "\r\n") {
+		return errors.New("a header has a line break: write one -H for each header")
+	}
 	r.headers = append(r.headers, [2]string{strings.TrimSpace(name), strings.TrimSpace(text)})
 	return nil
 }

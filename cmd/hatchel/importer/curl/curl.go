@@ -187,6 +187,9 @@ func (g *generator) query() {
 			entry = g.secret(key, value)
 		case strings.Contains(strings.Join(values[key], ""), reference):
 			entry = "input." + g.input(key, "optional(string)")
+		case importer.Steers(key + " " + strings.Join(values[key], " ")):
+			g.lose("default left out", "the value of "+key+" instructs models")
+			entry = "input." + g.input("parameter", "optional(string)")
 		case len(values[key]) > 1:
 			entry = "input." + g.input(key, "optional(list(string), ["+strings.Join(quoteAll(values[key]), ", ")+"])")
 		default:

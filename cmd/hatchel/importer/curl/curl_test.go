@@ -186,3 +186,9 @@ func FuzzCommandsNeverPanicAndGiveValidBlocks(f *testing.F) {
 		}
 	})
 }
+
+func TestAHeaderWithALineBreakIsRefused(t *testing.T) {
+	if err := (&request{}).addHeader("X-A: a\r\nX-Token: sk_test_secret"); err == nil {
+		t.Error("accepted")
+	}
+}

@@ -123,21 +123,9 @@ var credentialName = regexp.MustCompile(`(?i)(^|[-_.\[])(api[-_]?key|access[-_]?
 	`password|passwd|passphrase|pwd|auth|authorization|bearer|session|session[-_]?id|signature|sig|credentials?|jwt|` +
 	`cookie|csrf|xsrf|otp|pin)(\]|$)|(token|secret|password|apikey|accesskey|signature)$`)
 
-// credentialValue matches values with the form of a credential.
-var credentialValue = regexp.MustCompile(`^(sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[a-z]|eyJ|AKIA|AIza|` +
-	`SG\.|whsec|shpat)[-_A-Za-z0-9]{6}`)
-
 // isCredential reports whether a value must not be written.
 func isCredential(name, value string) bool {
-	return credentialName.MatchString(name) || credentialValue.MatchString(value) || looksRandom(value)
-}
-
-// bodyCredentialName matches names of members and fields that hold credentials of the client. Values of a body are not
-// written, so what is not matched is an input.
-var bodyCredentialName = regexp.MustCompile(`(?i)(api[-_]?key|access[-_]?key|token|secret|password|passwd|passphrase)$`)
-
-func isBodyCredential(name, value string) bool {
-	return bodyCredentialName.MatchString(name) || credentialValue.MatchString(value)
+	return credentialName.MatchString(name) || importer.HasCredentialForm(value) || looksRandom(value)
 }
 
 // looksRandom reports whether a value is long, has no spaces, and mixes letters and digits as keys do.
@@ -187,5 +175,5 @@ func looksLikeID(word string) (typ string, ok bool) {
 
 // isRandomWord reports whether a word is too long and mixed to be one of an address.
 func isRandomWord(word string) bool {
-	return looksRandom(word) || credentialValue.MatchString(word) || len(word) > 40 && !strings.ContainsAny(word, "-_.")
+	return looksRandom(word) || importer.HasCredentialForm(word) || len(word) > 40 && !strings.ContainsAny(word, "-_.")
 }

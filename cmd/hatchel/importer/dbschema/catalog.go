@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"hatchel/cmd/hatchel/catalog"
 	"hatchel/cmd/hatchel/importer"
 )
 
@@ -38,8 +39,9 @@ type table struct {
 	qualified             bool   // the schema is not searched by default
 	view                  bool
 	columns               []*column
-	key                   []string // of the primary key, or of a unique index without nulls
-	indexed               []string // columns of indexes, the first ones of indexes first
+	all                   []catalog.Column // also those that no tool has
+	key                   []string         // of the primary key, or of a unique index without nulls
+	indexed               []string         // columns of indexes, the first ones of indexes first
 }
 
 // column is one column. Its name and ref hold no line break and no hidden character.
@@ -68,8 +70,9 @@ func (t *table) column(name string) *column {
 
 // dialect reads the catalog of one kind of database.
 type dialect interface {
-	// columns returns one row for each column: table_schema, table_name, table_ref, qualified, is_view, table_comment,
-	// column_name, column_ref, data_type, nullable, has_default, generated, comment, enum_values (JSON or absent).
+	// columns returns one row for each column, and one without column_name for a table without any: table_schema,
+	// table_name, table_ref, qualified, is_view, table_comment, column_name, column_ref, data_type, nullable,
+	// has_default, generated, comment, enum_values (JSON or absent).
 	columns(ctx context.Context, q Query) ([]map[string]any, error)
 	// indexes returns one row for each column of an index, in the order of the index: table_schema, table_name,
 	// index_name, is_primary, is_unique, column_name.
@@ -94,8 +97,9 @@ func readTables(ctx context.Context, d dialect, q Query, r *importer.Result) ([]
 		id := [2]string{str(row, "table_schema"), str(row, "table_name")}
 		t := byName[id]
 		if t == nil {
-			t = &table{schema: id[0], name: id[1], comment: str(row, "table_comment"), ref: str(row, "table_ref"),
-				qualified: truth(row, "qualified"), view: truth(row, "is_view")}
+			t = &table{schema: id[0], name: id[1], ref: str(row, "table_ref"), qualified: truth(row, "qualified"),
+				view: truth(row, "is_view")}
+			t.comment = r.Describe(t.origin(), "the comment of the table", str(row, "table_comment"), "", maxComment)
 			byName[id] = t
 			if !nameable(id[0]) || !nameable(id[1]) {
 				r.Lose(t.origin(), tableLeftOut, "its name cannot be written in a statement of a file", "")
@@ -125,20 +129,19 @@ func readTables(ctx context.Context, d dialect, q Query, r *importer.Result) ([]
 }
 
 func (t *table) addColumn(d dialect, row map[string]any, r *importer.Result) {
-	c := &column{name: str(row, "column_name"), ref: str(row, "column_ref"), comment: str(row, "comment"),
-		typ: str(row, "data_type"), nullable: truth(row, "nullable"), hasDefault: truth(row, "has_default"),
+	c := &column{name: str(row, "column_name"), ref: str(row, "column_ref"), typ: str(row, "data_type"),
+		nullable: truth(row, "nullable"), hasDefault: truth(row, "has_default"),
 		generated: truth(row, "generated")}
 	if c.name == "" {
 		return // a table without columns
 	}
+	t.all = append(t.all, catalog.Column{Name: c.name, SQL: c.ref, Type: c.typ})
 	if !nameable(c.name) {
 		r.Lose(t.origin(), "column left out", fmt.Sprintf("the name %q cannot be written in a statement of a file",
 			c.name), c.name)
 		return
 	}
-	if importer.Hidden(c.comment) {
-		r.Lose(t.origin(), "comment cleaned", "that of "+c.name+" has characters that a reviewer cannot see", c.name)
-	}
+	c.comment = r.Describe(t.origin(), "the comment of "+c.name, str(row, "comment"), c.name, maxComment)
 	if d.classify(row, c); c.kind == binary {
 		r.Lose(t.origin(), "column left out", fmt.Sprintf("%s has the type %s", c.name, c.typ), c.name)
 		if !c.nullable && !c.hasDefault && !c.generated {
@@ -151,6 +154,9 @@ func (t *table) addColumn(d dialect, row map[string]any, r *importer.Result) {
 	}
 	t.columns = append(t.columns, c)
 }
+
+// maxComment is the maximum size of a comment in a description.
+const maxComment = 300
 
 // maxValues is the maximum number of values of an enumeration.
 const maxValues = 60

@@ -14,8 +14,8 @@ func (d mysql) columns(ctx context.Context, q Query) ([]map[string]any, error) {
   c.COLUMN_NAME AS column_name, CAST(c.COLUMN_TYPE AS CHAR) AS data_type, c.DATA_TYPE AS base_type,
   c.IS_NULLABLE = 'YES' AS nullable, c.COLUMN_DEFAULT IS NOT NULL AND c.COLUMN_DEFAULT <> 'NULL' AS has_default,
   c.EXTRA LIKE '%auto_increment%' OR c.EXTRA LIKE '%GENERATED' AS generated, c.COLUMN_COMMENT AS comment
-FROM information_schema.TABLES t JOIN information_schema.COLUMNS c
-  ON c.TABLE_SCHEMA = t.TABLE_SCHEMA AND c.TABLE_NAME = t.TABLE_NAME
+FROM information_schema.TABLES t LEFT JOIN information_schema.COLUMNS c
+  ON c.TABLE_SCHEMA = t.TABLE_SCHEMA AND c.TABLE_NAME = t.TABLE_NAME AND c.PRIVILEGES LIKE '%select%'
 WHERE t.TABLE_SCHEMA = DATABASE() ORDER BY t.TABLE_NAME, c.ORDINAL_POSITION`)
 	addRefs(d, rows)
 	return rows, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"hatchel/cmd/hatchel/catalog"
 	"hatchel/cmd/hatchel/importer"
 )
 
@@ -24,35 +25,44 @@ const tableLeftOut = "table left out" // a kind of loss
 // maxTools is the maximum number of tools without patterns.
 const maxTools = 40
 
-// Import generates tools for the tables of the database that q queries.
-func Import(ctx context.Context, q Query, o Options) (*importer.Result, error) {
+// Import generates tools for the tables of the database that q queries. It also returns all tables that q can read,
+// whether they are selected or not, for completion.
+func Import(ctx context.Context, q Query, o Options) (*importer.Result, []catalog.Table, error) {
 	d := dialects[o.Kind]
 	if d == nil {
-		return nil, fmt.Errorf("connection %q is of the kind %s; tables can be read from postgres, mysql and sqlite",
-			o.Connection, o.Kind)
+		return nil, nil, fmt.Errorf("connection %q is of the kind %s; tables can be read from postgres, mysql and "+
+			"sqlite", o.Connection, o.Kind)
 	}
 	r := &importer.Result{Source: "schema " + o.Kind + " " + o.Connection}
 	tables, err := readTables(ctx, d, q, r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	var all []catalog.Table
+	for _, t := range tables {
+		if len(t.all) > 0 {
+			all = append(all, catalog.Table{Name: t.name, SQL: t.ref, Columns: t.all})
+		}
 	}
 	if tables, err = selectTables(tables, o.Tables); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	g := &generator{options: o, dialect: d, result: r, names: importer.Names{}}
 	for _, t := range tables {
-		g.addTable(t)
+		if err := g.addTable(ctx, q, t); err != nil {
+			return nil, nil, err
+		}
 	}
 	if n := len(r.Blocks); n > maxTools && len(o.Tables) == 0 && !o.All {
-		return nil, fmt.Errorf("%d tables give %d tools, and agents choose badly among more than %d. Select tables "+
-			"with --table, as in --table '%s,%s', or take all with --all. The tables: %s", len(tables), n, maxTools,
+		return nil, nil, fmt.Errorf("%d tables give %d tools, and agents choose badly among more than %d. Select "+
+			"tables with --table, as in --table '%s,%s', or take all with --all. The tables: %s", len(tables), n, maxTools,
 			tables[0].name, tables[1].name, tableNames(tables))
 	}
 	r.Losses = slices.DeleteFunc(r.Losses, func(l importer.Loss) bool {
 		isOf := func(t *table) bool { return l.Name == t.origin() }
 		return l.Kind != tableLeftOut && !slices.ContainsFunc(tables, isOf)
 	})
-	return r, nil
+	return r, all, nil
 }
 
 func tableNames(tables []*table) string {
@@ -122,15 +132,46 @@ const (
 	maxDescription = 1000
 )
 
-// addTable adds the tools of one table.
-func (g *generator) addTable(t *table) {
-	if len(t.readable()) == 0 {
-		g.result.Lose(t.origin(), tableLeftOut, "it has no column that can be read", "")
-		return
+// addTable adds the tools of one table, or reports why there are none. The error is that of the connection.
+func (g *generator) addTable(ctx context.Context, q Query, t *table) error {
+	why, err := unreadable(ctx, q, t)
+	switch {
+	case err != nil:
+		return err
+	case why == "" && len(t.readable()) == 0:
+		why = "it has no column that can be read"
 	}
-	if importer.Hidden(t.comment) {
-		g.result.Lose(t.origin(), "comment cleaned", "it has characters that a reviewer cannot see", "")
+	if why != "" {
+		g.result.Lose(t.origin(), tableLeftOut, why, "")
+		return nil
 	}
+	g.addTools(t)
+	return nil
+}
+
+// unreadable selects no rows of a table, and returns why that fails: what a view selects from is gone, or the role
+// may not read it. The error is that of the connection.
+func unreadable(ctx context.Context, q Query, t *table) (why string, err error) {
+	columns := "*"
+	for i, c := range t.readable() {
+		if i == 0 {
+			columns = c.ref
+		} else {
+			columns += ", " + c.ref
+		}
+	}
+	_, failed := q(ctx, "SELECT "+columns+" FROM "+t.ref+" LIMIT 0")
+	if failed == nil {
+		return "", nil
+	}
+	if _, err = q(ctx, "SELECT 1 AS one"); err != nil {
+		return "", err
+	}
+	return "it cannot be read: " + failed.Error(), nil
+}
+
+// addTools adds the tools of one table.
+func (g *generator) addTools(t *table) {
 	base := importer.Identifier(t.name)
 	if t.qualified {
 		base = importer.Identifier(t.schema) + "_" + base
@@ -210,21 +251,29 @@ func (t *table) unusableKey() *column {
 // scalar reports whether an input with one value can be compared with the column.
 func (c *column) scalar() bool { return !c.list && c.kind >= text && c.kind != document }
 
-// describe returns the description of a tool, with the comments of the table and its columns.
+// describe returns the description of a tool, with the comments of the table and its columns. Texts that instruct
+// models only together are left out.
 func describe(first string, t *table) string {
-	out := first
+	full := first
 	if t.comment != "" {
-		out += " " + sentence(t.comment)
+		full += " " + sentence(t.comment)
 	}
-	var columns []string
+	var names, columns []string
 	for _, c := range t.readable() {
 		text := plain(c.name)
+		names = append(names, text)
 		if c.comment != "" {
 			text += " (" + strings.TrimRight(plain(c.comment), ".") + ")"
 		}
 		columns = append(columns, text)
 	}
-	return importer.Sentence(out+" Columns: "+strings.Join(columns, ", ")+".", maxDescription)
+	full += " Columns: " + strings.Join(columns, ", ") + "."
+	for _, text := range []string{full, first + " Columns: " + strings.Join(names, ", ") + "."} {
+		if !importer.Steers(text) {
+			return importer.Sentence(text, maxDescription)
+		}
+	}
+	return first
 }
 
 // plain returns a name or comment for a description: back quotes would name inputs.

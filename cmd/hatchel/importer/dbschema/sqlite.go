@@ -10,25 +10,46 @@ type sqlite struct{}
 const sqliteTables = ` FROM sqlite_master m
 WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite\_%' ESCAPE '\' `
 
-func (d sqlite) columns(ctx context.Context, q Query) ([]map[string]any, error) {
-	rows, err := q(ctx, `SELECT '' AS table_schema, m.name AS table_name, m.type = 'view' AS is_view, 0 AS qualified,
-  p.name AS column_name, p.type AS data_type, NOT (p."notnull" OR p.pk > 0) AS nullable,
+// columns reads each table on its own: a view or a virtual table that SQLite cannot prepare fails only its own query.
+func (d sqlite) columns(ctx context.Context, q Query) (rows []map[string]any, err error) {
+	tables, err := q(ctx, `SELECT m.name AS table_name, m.type = 'view' AS is_view`+sqliteTables+`ORDER BY m.name`)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		columns, err := q(ctx, sqliteColumns(str(t, "table_name")))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil || len(columns) == 0 {
+			columns = []map[string]any{{}}
+		}
+		for _, c := range columns {
+			c["table_schema"], c["table_name"], c["is_view"] = "", t["table_name"], t["is_view"]
+		}
+		rows = append(rows, columns...)
+	}
+	addRefs(d, rows)
+	return rows, nil
+}
+
+// sqliteColumns returns the query for the columns of a table.
+func sqliteColumns(table string) string {
+	name := "'" + strings.ReplaceAll(table, "'", "''") + "'"
+	return `SELECT p.name AS column_name, p.type AS data_type, NOT (p."notnull" OR p.pk > 0) AS nullable,
   p.dflt_value IS NOT NULL AND upper(p.dflt_value) <> 'NULL' AS has_default,
   p.hidden > 1 OR (p.pk = 1 AND upper(p.type) = 'INTEGER'
-    AND (SELECT count(*) FROM pragma_table_info(m.name) k WHERE k.pk > 0) = 1) AS generated
-FROM (SELECT m.name, m.type`+sqliteTables+`) m JOIN pragma_table_xinfo(m.name) p
-WHERE p.hidden <> 1 ORDER BY m.name, p.cid`)
-	addRefs(d, rows)
-	return rows, err
+    AND (SELECT count(*) FROM pragma_table_info(` + name + `) k WHERE k.pk > 0) = 1) AS generated
+FROM pragma_table_xinfo(` + name + `) p WHERE p.hidden <> 1 ORDER BY p.cid`
 }
 
 func (sqlite) indexes(ctx context.Context, q Query) ([]map[string]any, error) {
 	return q(ctx, `SELECT * FROM (SELECT '' AS table_schema, m.name AS table_name, '' AS index_name, 1 AS is_primary,
   1 AS is_unique, p.name AS column_name, p.pk AS position
-FROM (SELECT m.name`+sqliteTables+`AND m.type = 'table') m JOIN pragma_table_info(m.name) p WHERE p.pk > 0
+FROM (SELECT m.name`+sqliteTables+`AND m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%') m JOIN pragma_table_info(m.name) p WHERE p.pk > 0
 UNION ALL
 SELECT '', m.name, l.name, 0, l."unique", i.name, i.seqno
-FROM (SELECT m.name`+sqliteTables+`AND m.type = 'table') m JOIN pragma_index_list(m.name) l
+FROM (SELECT m.name`+sqliteTables+`AND m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%') m JOIN pragma_index_list(m.name) l
 JOIN pragma_index_info(l.name) i WHERE l.origin <> 'pk' AND NOT l.partial)
 ORDER BY table_name, is_primary DESC, is_unique DESC, index_name, position`)
 }

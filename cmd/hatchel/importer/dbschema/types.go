@@ -92,7 +92,7 @@ func enumType(c *column, description string) string {
 	case c.kind == integer:
 		return call("integer", description, "enum = ["+list+"]")
 	case description == "":
-		return "enum(" + list + ")"
+		return importer.Enum(values)
 	}
 	return call("string", description, "enum = ["+list+"]")
 }

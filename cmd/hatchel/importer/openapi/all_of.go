@@ -25,9 +25,17 @@ func (r *schemaReader) allOf(s *schema, part node) {
 }
 
 // intersect restricts s to what also fits other. It reports false if nothing fits both.
-func intersect(s, other *schema) bool {
+func intersect(s, other *schema) bool { return intersectAt(s, other, 0) }
+
+// intersectAt is intersect for a schema in depth others. Members that both declare are merged one level deep.
+func intersectAt(s, other *schema, depth int) bool {
 	s.text, s.title = cmp.Or(s.text, other.text), cmp.Or(s.title, other.title)
 	s.readOnly, s.writeOnly = s.readOnly || other.readOnly, s.writeOnly || other.writeOnly
+	for _, name := range other.requires {
+		if !slices.Contains(s.requires, name) && len(s.requires) < maxRequired {
+			s.requires = append(slices.Clip(s.requires), name)
+		}
+	}
 	if !s.fallback.exists() {
 		s.fallback = other.fallback
 	}
@@ -35,12 +43,13 @@ func intersect(s, other *schema) bool {
 		return true
 	}
 	if s.kind == anyKind && s.alternatives == nil {
-		text, title, at, losses := s.text, s.title, s.at, s.losses
+		text, title, at, target, losses := s.text, s.title, s.at, s.target, s.losses
+		requires := s.requires
 		ro, wo, fallback := s.readOnly, s.writeOnly, s.fallback
 		*s = *other
-		s.text, s.title, s.at, s.losses, s.name = text, title, at, losses, ""
+		s.text, s.title, s.at, s.target, s.losses, s.name = text, title, at, target, losses, ""
 		s.readOnly, s.writeOnly, s.fallback = ro, wo, fallback
-		s.members = slices.Clone(other.members)
+		s.members, s.requires = slices.Clone(other.members), requires
 		return true
 	}
 	if s.kind == mapKind && other.kind == objectKind {
@@ -69,14 +78,36 @@ func intersect(s, other *schema) bool {
 		}
 	}
 	if s.kind == objectKind {
-		mergeObjects(s, other)
+		mergeObjects(s, other, depth)
 	}
 	s.elem = cmp.Or(s.elem, other.elem)
 	return true
 }
 
+// maxRequired bounds the names of required members.
+const maxRequired = 1000
+
+// require makes members required, which another part of an allOf may declare. One that is declared nowhere is any.
+func (s *schema) require(names []string) {
+	for _, name := range names {
+		m := s.lookup(name)
+		switch {
+		case s.kind != objectKind:
+			if s.kind == mapKind {
+				s.lose("required member that is not declared", name)
+			}
+		case m == nil:
+			s.members = append(s.members, &member{name, &schema{kind: anyKind, at: s.at, done: true}, true})
+		case !m.required:
+			c := *m
+			c.required = true
+			s.members[slices.Index(s.members, m)] = &c
+		}
+	}
+}
+
 // mergeObjects adds the members of another part of an allOf.
-func mergeObjects(s, other *schema) {
+func mergeObjects(s, other *schema, depth int) {
 	for _, m := range other.members {
 		old := s.lookup(m.name)
 		if old == nil {
@@ -87,6 +118,12 @@ func mergeObjects(s, other *schema) {
 		c.required = c.required || m.required
 		if old.schema.kind == anyKind && old.schema.done && old.schema.alternatives == nil {
 			c.schema = m.schema
+		} else if merged := *old.schema; depth == 0 && old.schema.done && m.schema.done && old.schema != m.schema {
+			merged.members, merged.name = slices.Clone(old.schema.members), "" // no longer the component
+			if intersectAt(&merged, m.schema, 1) {
+				merged.require(merged.requires)
+				c.schema = &merged
+			}
 		}
 		s.members[slices.Index(s.members, old)] = &c
 	}

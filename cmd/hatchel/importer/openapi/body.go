@@ -59,7 +59,9 @@ func (g *generator) body(op *operation, parameters []node) error {
 		return err
 	}
 	if op.method == "get" || op.method == "head" || op.method == "delete" && b.schema.kind == anyKind {
-		g.lose(op, "body left out", "the body of "+strings.ToUpper(op.method), b.content)
+		if b.schema.kind != anyKind && b.schema.kind != mapKind { // documents declare empty ones
+			g.lose(op, "body left out", "the body of "+strings.ToUpper(op.method), b.content)
+		}
 		return nil
 	}
 	rank := bodyRank(b.mediaType)
@@ -94,7 +96,7 @@ func (g *generator) findBody(op *operation, parameters []node) (*bodyOf, error) 
 	}
 	content := g.schemas.follow(n.at("content", best))
 	return &bodyOf{best, follow(g.schemas.schema(content.get("schema"))), n.get("required").isTrue(),
-		plainText(n.get("description").text(), textCaps[0]), content}, nil
+		readText(n.get("description").text(), textCaps[0], g.loser(op, n)), content}, nil
 }
 
 // findBody2 finds the body of version 2: one parameter in body, or several in formData.
@@ -117,7 +119,7 @@ func (g *generator) findBody2(op *operation, parameters []node) (*bodyOf, error)
 			best = "application/json"
 		}
 		return &bodyOf{best, follow(g.schemas.schema(first.get("schema"))), first.get("required").isTrue(),
-			plainText(first.get("description").text(), textCaps[0]), first}, nil
+			readText(first.get("description").text(), textCaps[0], g.loser(op, first)), first}, nil
 	}
 	form := &schema{kind: objectKind, at: parameters[0], done: true}
 	if rank := bodyRank(best); best == "" || rank != 4 && rank != 5 {
@@ -131,6 +133,12 @@ func (g *generator) findBody2(op *operation, parameters []node) (*bodyOf, error)
 		}
 		required := p.get("required").isTrue()
 		b.required = b.required || required
+		separator := map[string]string{"ssv": " ", "tsv": "\t", "pipes": "|", "multi": ""}
+		if sep, known := separator[p.get("collectionFormat").text()]; known {
+			op.separators[p.get("name").text()] = sep
+		} else {
+			op.separators[p.get("name").text()] = ","
+		}
 		form.members = append(form.members, &member{p.get("name").text(), s, required})
 	}
 	return b, nil
@@ -150,6 +158,14 @@ func (g *generator) jsonBody(op *operation, b *bodyOf) error {
 	if base := baseType(b.mediaType); base != "application/json" && !strings.Contains(base, "*") {
 		op.headers = append(op.headers, entry{"Content-Type", importer.Quote(b.mediaType)})
 	}
+	if b.required && b.schema.nullable {
+		c := *b.schema // null would be no body
+		c.nullable, b.schema = false, &c
+	}
+	if b.schema.closed {
+		op.body = append(op.body, "json = {}")
+		return nil
+	}
 	members := sent(b.schema)
 	required := slices.ContainsFunc(members, func(m *member) bool { return m.required })
 	flat := b.schema.kind == objectKind && len(members) > 0 && len(members) <= g.Flatten && !b.schema.nullable &&
@@ -159,6 +175,9 @@ func (g *generator) jsonBody(op *operation, b *bodyOf) error {
 		in.json = true
 		op.body = append(op.body, "json = input."+in.name)
 		return nil
+	}
+	for _, l := range b.schema.losses {
+		g.result.Lose(op.label(), l.Kind, l.Detail, l.Origin)
 	}
 	var same []string
 	var renamed []entry

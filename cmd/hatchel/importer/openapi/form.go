@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 )
@@ -23,7 +24,8 @@ func (g *generator) formBody(op *operation, b *bodyOf) error {
 	op.form = &formOf{multipart: multipart, encoding: b.content.get("encoding")}
 	for _, m := range sent(b.schema) {
 		s := follow(m.schema)
-		required := m.required && b.required
+		// a body that may be absent and has required fields is sent by every other client, too
+		required := m.required && (b.required || op.method == "post" || op.method == "put")
 		if required && len(s.enum) == 1 && s.kind != boolKind {
 			op.form.fields = append(op.form.fields, &field{wire: m.name, constant: hclValues(s.enum)[0]})
 			continue
@@ -37,15 +39,57 @@ func (g *generator) formBody(op *operation, b *bodyOf) error {
 		if !multipart {
 			s = asForm(s)
 		}
+		if s.kind == anyKind && s.alternatives == nil {
+			c := *s // a field without a type is text
+			c.kind, c.plain = stringKind, nil
+			s = &c
+		}
+		if required && (s.kind == listKind || s.kind == setKind) && s.bounds.minItems == "" {
+			c := *s // an empty one would not be sent
+			c.bounds.minItems = "1"
+			s = &c
+		}
+		if empty := emptyValue(&member{m.name, s, required}, 0); empty != "" && !multipart {
+			g.lose(op, "empty value is not sent", empty, s.at)
+		}
 		in := op.addInput(m.name, "body", s, required, "")
 		in.fallback = s.isScalar() && op.method != "patch"
-		op.form.fields = append(op.form.fields, &field{wire: m.name, input: in})
+		op.form.fields = append(op.form.fields, &field{m.name, in, "", op.separators[m.name]})
 	}
 	if len(op.form.fields) == 0 {
 		op.form = nil
 	}
 	return nil
 }
+
+// emptyValue returns the path of a member that must be there and may be empty, or "". A form cannot hold it.
+func emptyValue(m *member, depth int) string {
+	s := follow(m.schema)
+	if m.required && (s.kind == mapKind || s.kind == listKind && cmp.Or(s.bounds.minItems, "0") == "0") {
+		return m.name
+	}
+	mayBeEmpty := m.required && s.kind == objectKind
+	members := s.members
+	if s.kind == listKind || s.kind == setKind {
+		members = follow(s.elem).members
+	}
+	for _, below := range members {
+		mayBeEmpty = mayBeEmpty && !below.required
+		if depth == maxFormDepth {
+			continue
+		}
+		if path := emptyValue(below, depth+1); path != "" {
+			return m.name + "." + path
+		}
+	}
+	if mayBeEmpty {
+		return m.name
+	}
+	return ""
+}
+
+// maxFormDepth is how deep a form is searched for values that may be empty.
+const maxFormDepth = 4
 
 // asForm replaces a file, which a form cannot hold, by text.
 func asForm(s *schema) *schema {
@@ -65,9 +109,10 @@ type formOf struct {
 }
 
 type field struct {
-	wire     string
-	input    *input
-	constant string
+	wire      string
+	input     *input
+	constant  string
+	separator string // of the elements of a list in version 2; empty if each is a field
 }
 
 func (f *formOf) contentType(name string) string { return f.encoding.at(name, "contentType").text() }
@@ -99,14 +144,18 @@ func (f *formOf) value(field *field) (value string, flat bool) {
 	t, ref := field.input.tree, "input."+field.input.name
 	elements := (t.kind == listKind || t.kind == setKind) && !t.elem.isContainer() && t.elem.kind != anyKind
 	switch encoding := f.encoding.get(field.wire); {
-	case f.multipart && (t.isContainer() && !elements || t.kind == anyKind),
-		isJSONType(encoding.get("contentType").text()) && t.isContainer():
+	case f.multipart && (t.isContainer() && !elements || t.kind == anyKind):
+		part := "{ content = jsonencode(" + ref + "), type = \"application/json\" }"
+		return guarded(field.input, part), true
+	case isJSONType(encoding.get("contentType").text()) && t.isContainer():
 		return guarded(field.input, "jsonencode("+ref+")"), true
 	case !t.isContainer() && t.kind != anyKind:
 		return ref, true
+	case elements && field.separator != "":
+		return joined(field.input, false, field.separator), true
 	case elements && encoding.get("style").text() != "deepObject":
 		if encoding.get("explode").isFalse() {
-			return guarded(field.input, `join(",", `+ref+")"), true
+			return joined(field.input, false, ","), true
 		}
 		return ref, true
 	}

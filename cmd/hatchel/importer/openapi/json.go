@@ -17,6 +17,18 @@ type jsonReader struct {
 	line  int
 	start int // of the line
 	nodes int
+	free  []yaml.Node
+}
+
+// newNode returns a node of the current place. Nodes are allocated many at a time.
+func (r *jsonReader) newNode() *yaml.Node {
+	if len(r.free) == 0 {
+		r.free = make([]yaml.Node, 256)
+	}
+	n := &r.free[0]
+	r.free = r.free[1:]
+	n.Line, n.Column = r.line, r.pos-r.start+1
+	return n
 }
 
 func parseJSON(src []byte) (*yaml.Node, error) {
@@ -52,7 +64,7 @@ func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 	if r.nodes++; r.nodes > maxNodes {
 		return nil, fmt.Errorf("it has more than %d values", maxNodes)
 	}
-	n := &yaml.Node{Line: r.line, Column: r.pos - r.start + 1}
+	n := r.newNode()
 	switch {
 	case depth > maxDepth:
 		return nil, r.fail(fmt.Sprintf("values are nested more than %d levels deep", maxDepth))
@@ -86,7 +98,8 @@ func (r *jsonReader) members(n *yaml.Node, depth int) error {
 		if r.peek() != '"' {
 			return r.fail("a name in quotes is needed here")
 		}
-		key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Line: r.line, Column: r.pos - r.start + 1}
+		key := r.newNode()
+		key.Kind, key.Tag = yaml.ScalarNode, "!!str"
 		var err error
 		if key.Value, err = r.text(); err != nil {
 			return err

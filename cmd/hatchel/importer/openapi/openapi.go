@@ -28,21 +28,30 @@ type Options struct {
 	NotTags, NotPaths, NotOps []string
 	ReadOnly, Deprecated, All bool
 
-	Flatten    int // members up to which those of a JSON body are inputs
-	Depth      int // levels of a schema
-	MaxSchema  int // bytes of the input schema of a tool
-	MaxTokens  int // of all tools, without a selection
-	MaxTools   int // likewise
+	Flatten    int  // members up to which those of a JSON body are inputs
+	Depth      int  // levels of a schema
+	MaxSchema  int  // bytes of the input schema of a tool
+	MaxTokens  int  // of all tools, without a selection
+	MaxTools   int  // likewise
+	Returns    bool // also the types of results
 	NoPaginate bool
 	OneFile    bool              // instead of one for each tag
 	Rename     map[string]string // names of tools
 
+	// Recall returns the options to continue with when the name of the import is known; it may be nil.
+	Recall func(source string) (Options, error)
+	// OtherTypes returns the names of types that other imports have taken; it may be nil.
+	OtherTypes func(source string) (importer.Names, error)
 	// Check loads the files that would be written, by name, and returns mistakes with their places.
 	Check func(files map[string][]byte) ([]Mistake, error)
 }
 
 // Mistake is a diagnostic of a generated file.
-type Mistake struct{ File, Text string }
+type Mistake struct {
+	File string
+	Line int
+	Text string
+}
 
 // Defaults returns the options of an import without flags.
 func Defaults() Options {
@@ -57,6 +66,9 @@ type generator struct {
 	version2    bool
 	result      *importer.Result
 	operations  []*operation
+	matched     int // operations that the flags select
+	collected   int // losses before the tools were made
+	otherTypes  importer.Names
 	connections *connections
 	typeWriter
 	typeNodes []*tree // the components of type blocks, in the order of their names
@@ -80,21 +92,34 @@ func Import(ctx context.Context, o Options) (*importer.Result, error) {
 	}
 	g := &generator{Options: o, doc: node{d, d.root},
 		schemas: &schemaReader{r, map[*yaml.Node]*schema{}}, result: new(importer.Result)}
-	g.named = map[*yaml.Node]string{}
+	g.named = map[typeKey]string{}
 	if err := g.checkVersion(); err != nil {
 		return nil, fmt.Errorf("%s: %w", Redacted(location), err)
 	}
 	if g.Name == "" {
 		g.Name = g.nameOfDocument()
 	}
+	g.result.Source = SourceName(g.Name)
+	if o.Recall != nil {
+		name := g.Name
+		if g.Options, err = o.Recall(g.result.Source); err != nil {
+			return nil, err
+		}
+		g.Name = name
+	}
 	g.Name = importer.Identifier(g.Name)
-	g.result.Source = "openapi " + g.Name
+	if o.OtherTypes != nil {
+		if g.otherTypes, err = o.OtherTypes(g.result.Source); err != nil {
+			return nil, err
+		}
+	}
 	g.result.Digest = "sha256:" + hex.EncodeToString(d.digest[:12])
 	g.connections = newConnections(g)
 	g.collect()
 	if len(g.operations) == 0 {
-		return nil, fmt.Errorf("%s: no operation is selected%s", Redacted(location), g.leftOutText())
+		return nil, fmt.Errorf("%s: no operation is selected: %s", Redacted(location), g.unselectedText())
 	}
+	g.collected = len(g.result.Losses)
 	g.nameOperations()
 	g.build()
 	if err := g.checkSize(); err != nil {
@@ -106,6 +131,9 @@ func Import(ctx context.Context, o Options) (*importer.Result, error) {
 	return g.result, nil
 }
 
+// SourceName returns the name of the import whose connection has a name.
+func SourceName(name string) string { return "openapi " + importer.Identifier(name) }
+
 func (g *generator) checkVersion() error {
 	switch {
 	case !g.doc.isMap():
@@ -113,7 +141,8 @@ func (g *generator) checkVersion() error {
 	case strings.HasPrefix(g.doc.get("swagger").text(), "2"):
 		g.version2 = true
 	case g.doc.get("swagger").text() != "":
-		return fmt.Errorf("version %s of Swagger is not supported; OpenAPI 3 and Swagger 2.0 are", g.doc.get("swagger").text())
+		return fmt.Errorf("version %s of Swagger is not supported; OpenAPI 3 and Swagger 2.0 are",
+			g.doc.get("swagger").text())
 	case !g.doc.has("openapi") && !g.doc.has("paths"):
 		return errors.New("it is not an OpenAPI document: neither openapi nor swagger is set")
 	}
@@ -129,7 +158,8 @@ var generic = []string{"api", "apis", "rest", "restful", "http", "the", "a", "an
 // nameOfDocument derives a name from the title: its first word, or two short ones, that name a service.
 func (g *generator) nameOfDocument() string {
 	var name []string
-	for _, word := range words(strings.ReplaceAll(g.doc.at("info", "title").text(), "GitHub", "Github")) {
+	for _, word := range words(strings.NewReplacer("GitHub", "Github", "'s ", " ").Replace(
+		g.doc.at("info", "title").text())) {
 		if slices.Contains(generic, word) || strings.Trim(word, "0123456789") == "" {
 			continue
 		}
@@ -144,6 +174,11 @@ func (g *generator) nameOfDocument() string {
 		name = name[:1]
 	}
 	return strings.Join(name, "_")
+}
+
+// loser reports losses of a tool at a place.
+func (g *generator) loser(op *operation, at node) func(kind, detail string) {
+	return func(kind, detail string) { g.lose(op, kind, detail, at) }
 }
 
 // lose reports a loss of a tool.

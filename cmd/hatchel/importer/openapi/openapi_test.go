@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,6 +78,9 @@ func TestOperationsBecomeTools(t *testing.T) {
 			"pattern": "^[a-z]\\:\\d$"}}`), `pattern = "^[a-z]:\\d$"`},
 		"a default that does not fit": {query(`{"name": "a", "in": "query", "schema": {"enum": ["x"], "default": "y"}}`),
 			`optional(enum("x"))`},
+		"constants with titles": {query(`{"name": "a", "in": "query", "schema": {"description": "The kind", "oneOf": [
+			{"const": 0, "title": "TEXT"}, {"const": 2, "title": "VOICE"}]}}`),
+			`integer("The kind. 0 is TEXT, 2 is VOICE.", { enum = [0, 2] })`},
 		"a file": {`"/f": {"post": {"requestBody": {"content": {"multipart/form-data": {"schema": {"properties":
 			{"f": {"type": "string", "format": "binary"}}}}}}}}`, "type = optional(file)"},
 	} {
@@ -127,6 +129,38 @@ func TestReferencesBetweenFilesStayBelowTheRoot(t *testing.T) {
 	}
 }
 
+func TestTheFirstReasonIsNamedWhenNoOperationIsSelected(t *testing.T) {
+	for name, test := range map[string]struct {
+		paths string
+		flags func(*Options)
+		want  string
+	}{
+		"no operation":           {`{"/a": {"summary": "None"}}`, nil, "no operation is selected: the document has none"},
+		"deprecated operations":  {`{"/a": {"get": {"deprecated": true}}}`, nil, "the first reason: GET /a (stdin:1): deprecated"},
+		"a method without tools": {`{"/a": {"options": {}}}`, nil, "the first reason: OPTIONS /a (stdin:1): the method options"},
+		"a broken path": {`{"/a": {"$ref": "#/none"}}`, nil,
+			`the first reason: /a (stdin:1): $ref "#/none": there is no "none" at stdin:1`},
+		"a broken operation": {`{"/a": {"get": {"$ref": "#/none"}}}`, nil,
+			`the first reason: GET /a (stdin:1): $ref "#/none": there is no "none" at stdin:1`},
+		"a filter": {`{"/a": {"get": {"tags": ["x"]}, "options": {}}, "/b": {"get": {"deprecated": true, "tags": ["y"]}}}`,
+			func(o *Options) { o.Tags = []string{"z"} }, "the flags match none of 2; its tags are x, y"},
+		"a filter and a broken path": {`{"/a": {"$ref": "#/none"}, "/b": {"get": {"tags": ["y"]}}}`,
+			func(o *Options) { o.Tags = []string{"z"} },
+			`the flags match none of 1; its tags are y; what cannot be read is /a (stdin:1): $ref "#/none"`},
+		"a filter that matches what is deprecated": {`{"/a": {"get": {}}, "/b": {"get": {"deprecated": true}}}`,
+			func(o *Options) { o.Paths = []string{"/b"} }, "the first reason: GET /b (stdin:1): deprecated"},
+		"parameters that are broken": {`{"/a": {"options": {}, "get": {"parameters": [{"$ref": "#/none"}]}}}`, nil,
+			`no operation can be imported; the first reason: get_a (stdin:1): $ref "#/none"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := importText(t, `{"openapi": "3.0.3", "info": {"title": "Shop"}, "paths": `+test.paths+`}`, test.flags)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
 func FuzzAnyDocumentIsReadOrRefused(f *testing.F) {
 	for _, doc := range []string{
 		`{"openapi": "3.0.0", "paths": {"/a/{b}": {"get": {"parameters": [{"$ref": "#/x"}]}}}}`,
@@ -150,39 +184,25 @@ func FuzzAnyDocumentIsReadOrRefused(f *testing.F) {
 	})
 }
 
-// largeDocument is a document of 770 operations and 3.7 MB.
-func largeDocument() string {
-	var out strings.Builder
-	out.WriteString(`{"openapi": "3.0.3", "info": {"title": "Large"}, "servers": [{"url": "https://l.test"}], "paths": {`)
-	for i := range 770 {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		fmt.Fprintf(&out, `"/things/{id}/part%d": {"post": {"tags": ["t%d"], "operationId": "things/part-%d",
-			"description": %q, "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}],
-			"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S%d"}}}},
-			"responses": {"200": {"description": "ok", "content": {"application/json": {"example": %q}}}}}}`,
-			i, i%30, i, strings.Repeat("Changes `one` part of a [thing](https://l.test). ", 20), i%200, strings.Repeat("x", 2500))
+func TestHiddenCharactersOfValuesAndPathsAreNotWritten(t *testing.T) {
+	tool := toolOf(t, `"/a\u202eb": {"get": {"parameters": [{"name": "kind", "in": "query",
+		"schema": {"type": "string", "enum": ["a", "b\u200b"]}}]}}`)
+	if !strings.Contains(tool, `enum("a")`) || !strings.Contains(tool, `"GET /a<U+202E>b."`) ||
+		importer.Hidden(tool) || strings.Contains(tool, `\u`) {
+		t.Error(tool)
 	}
-	out.WriteString(`}, "components": {"schemas": {`)
-	for i := range 200 {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		fmt.Fprintf(&out, `"S%d": {"type": "object", "properties": {"name": {"type": "string", "description": "A name"},
-			"next": {"$ref": "#/components/schemas/S%d"}, "tags": {"type": "array", "items": {"enum": ["a", "b"]}}}}`,
-			i, (i+1)%200)
-	}
-	return out.String() + "}}}"
 }
 
-func BenchmarkImportOfALargeDocument(b *testing.B) {
-	doc := largeDocument()
-	b.SetBytes(int64(len(doc)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := importText(b, doc, nil); err != nil {
-			b.Fatal(err)
+func TestADollarBeforeAServerVariableIsAPartOfTheURL(t *testing.T) {
+	r, err := importText(t, `{"openapi": "3.0.3", "info": {"title": "Shop"}, "paths": {"/a": {"get": {}}},
+		"servers": [{"url": "https://shop.test/${base}", "variables": {"base": {"default": "v1"}}}]}`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range r.Blocks {
+		if strings.Contains(b.Text, `"https://shop.test/\u0024${var.shop_base}"`) {
+			return
 		}
 	}
+	t.Error("no connection with the URL", r.Blocks)
 }

@@ -31,7 +31,10 @@ type operation struct {
 	body           []string // arguments of the http block
 	after          []string // what follows the http block
 	paginate       []string
+	returns        *tree  // nil for none
+	schema         []byte // of the inputs, about as it is advertised
 	form           *formOf
+	separators     map[string]string // of the lists in a form of version 2
 	connection     *connection
 	title, text    string
 	tokens         int
@@ -50,25 +53,29 @@ func (op *operation) label() string {
 
 func (op *operation) reads() bool { return op.method == "get" || op.method == "head" }
 
-var methods = []string{"get", "put", "post", "delete", "patch", "head"}
+// Methods of operations that become tools, and the others that a path item may have.
+var (
+	methods      = []string{"get", "put", "post", "delete", "patch", "head"}
+	otherMethods = []string{"options", "trace", "query"}
+)
 
 // collect finds the operations that are selected.
 func (g *generator) collect() {
-	for name, item := range g.doc.get("paths").members() {
+	for name, n := range g.doc.get("paths").members() {
 		if strings.HasPrefix(name, "x-") {
 			continue
 		}
-		item, err := g.schemas.resolve(item)
+		item, err := g.schemas.resolve(n)
 		if err != nil {
-			g.result.Lose(name, "path left out", err.Error(), item.place())
+			g.result.Lose(redactedReference(name), "path left out", err.Error(), n.place())
 			continue
+		}
+		for method, n := range item.get("additionalOperations").members() {
+			g.collectOperation(name, method, item, n)
 		}
 		for method, n := range item.members() {
 			method = strings.ToLower(method)
-			if method == "options" || method == "trace" || method == "query" {
-				g.result.Lose(strings.ToUpper(method)+" "+name, "operation left out", "the method "+method, n.place())
-			}
-			if slices.Contains(methods, method) {
+			if slices.Contains(methods, method) || slices.Contains(otherMethods, method) {
 				g.collectOperation(name, method, item, n)
 			}
 		}
@@ -81,7 +88,7 @@ func (g *generator) collect() {
 }
 
 func (g *generator) collectOperation(name, method string, item, n node) {
-	op := &operation{method: method, path: name, item: item, names: map[string]bool{}}
+	op := &operation{method: method, path: name, item: item, names: map[string]bool{}, separators: map[string]string{}}
 	var err error
 	if op.node, err = g.schemas.resolve(n); err != nil || !op.node.isMap() {
 		reason := "it is no object"
@@ -104,20 +111,26 @@ func (g *generator) collectOperation(name, method string, item, n node) {
 	if !g.selects(op) {
 		return
 	}
+	g.matched++
 	why := ""
 	switch action := op.node.get("x-kubernetes-action").text(); {
+	case !slices.Contains(methods, method):
+		why = "the method " + method
 	case op.custom.get("disabled").isTrue() || op.custom.isFalse():
 		why = "disabled for MCP by the document"
 	case op.node.get("deprecated").isTrue() && !g.Deprecated:
 		why = "deprecated"
 	case action == "watch" || action == "watchlist" || action == "patch" && g.Methods == nil && g.Ops == nil:
 		why = "Kubernetes " + action
-	case strings.ContainsAny(name, "<>"):
-		why = "its path is no path"
+	case hasCredential(name):
+		op.path, why = redactedReference(name), "its path contains a credential"
 	}
 	if why != "" {
 		g.lose(op, "operation left out", why, op.node)
 		return
+	}
+	if strings.ContainsAny(name, "<>") {
+		g.lose(op, "path with < or >", "sent as %3C and %3E; if they mark a parameter, write an input for it", op.node)
 	}
 	g.operations = append(g.operations, op)
 }
@@ -173,24 +186,49 @@ func matches(glob, name string) bool {
 	return err == nil && re.MatchString(name)
 }
 
-// leftOutText says why nothing was selected.
-func (g *generator) leftOutText() string {
+// unselectedText says why nothing was selected: what was left out first, or that the flags match nothing.
+func (g *generator) unselectedText() string {
+	why := firstReason(g.result.Losses)
+	operations := 0
 	var tags []string
-	for _, op := range g.doc.get("paths").members() {
-		for method, n := range g.schemas.follow(op).members() {
-			tag := g.schemas.follow(n).get("tags").member("0").text()
-			if slices.Contains(methods, method) && tag != "" && !slices.Contains(tags, tag) {
+	for _, item := range g.doc.get("paths").members() {
+		for method, n := range g.schemas.follow(item).members() {
+			n = g.schemas.follow(n)
+			if !slices.Contains(methods, strings.ToLower(method)) || !n.isMap() {
+				continue
+			}
+			operations++
+			if tag := n.get("tags").member("0").text(); tag != "" && !slices.Contains(tags, tag) {
 				tags = append(tags, tag)
 			}
 		}
 	}
-	if len(tags) == 0 {
-		return ""
+	switch {
+	case operations == 0 && why == "":
+		return "the document has none"
+	case operations == 0 || g.matched > 0:
+		return "the first reason: " + why
+	case why != "":
+		why = "; what cannot be read is " + why
 	}
+	text := fmt.Sprintf("the flags match none of %d", operations)
 	if len(tags) > 20 {
 		tags = append(tags[:20], "…")
 	}
-	return "; its tags are " + strings.Join(tags, ", ")
+	if len(tags) > 0 {
+		text += "; its tags are " + strings.Join(tags, ", ")
+	}
+	return text + why
+}
+
+// firstReason returns why the first operation or path was left out, or "".
+func firstReason(losses []importer.Loss) string {
+	for _, l := range losses {
+		if l.Kind == "operation left out" || l.Kind == "path left out" {
+			return fmt.Sprintf("%s (%s): %s", l.Name, l.Origin, l.Detail)
+		}
+	}
+	return ""
 }
 
 // build makes the tool of each operation. One that cannot be made is left out and reported.
@@ -218,64 +256,32 @@ func (g *generator) buildOperation(op *operation) (err error) {
 	if err := g.body(op, bodies); err != nil {
 		return err
 	}
-	var losses []importer.Loss
-	g.expandInputs(op, &losses)
-	for i, l := range losses {
-		if i < 50 {
-			g.result.Lose(op.label(), l.Kind, l.Detail, l.Origin)
-		}
-	}
+	g.fitInputs(op)
 	if err := g.buildURL(op); err != nil {
 		return err
 	}
 	g.response(op)
+	g.reportEffects(op)
 	op.connection = g.connections.of(op)
 	return nil
 }
 
-// expandInputs makes trees of the schemas of the inputs.
-func (g *generator) expandInputs(op *operation, losses *[]importer.Loss) {
-	for _, json := range []bool{false, true} {
-		var members []*member
-		var texts []string
-		var of []*input
-		budget := g.Options
-		for _, in := range op.inputs {
-			if in.json == json {
-				members = append(members, &member{in.name, in.schema, in.required})
-				texts = append(texts, in.text)
-				of = append(of, in)
-			} else if in.tree != nil {
-				budget.MaxSchema -= leafSize(in.tree) + len(in.name) + 20
-			}
-		}
-		if len(members) == 0 {
-			continue
-		}
-		branches, lost := expand(members, texts, budget, true, json)
-		*losses = append(*losses, lost...)
-		for i, b := range branches {
-			of[i].tree = b.tree
-		}
-	}
-}
-
 // describe sets the title and the description of the tool.
 func (g *generator) describe(op *operation) {
-	summary := plainText(op.node.get("summary").text(), 200)
+	lose := g.loser(op, op.node)
+	summary := cleanText(op.node.get("summary").text(), 200, lose)
 	description := op.node.get("description").text()
 	if s := op.custom.get("description").text(); s != "" {
 		summary, description = "", s
-	}
-	if summary == "" && !op.node.has("description") {
-		summary = plainText(op.item.get("summary").text(), 200)
+	} else if summary == "" && !op.node.has("description") {
+		summary = cleanText(op.item.get("summary").text(), 200, lose)
 		description = op.item.get("description").text()
 	}
 	text := ""
 	if why := suspicious(description); why != "" {
 		g.lose(op, "description left out", why, op.node.get("description"))
 	} else {
-		text = plainText(description, 600)
+		text = cleanText(description, 600, lose)
 	}
 	if why := suspicious(summary); why != "" {
 		g.lose(op, "summary left out", why, op.node.get("summary"))
@@ -283,14 +289,14 @@ func (g *generator) describe(op *operation) {
 	}
 	op.title = strings.TrimRight(summary, ".")
 	if s := op.custom.get("title").text(); s != "" {
-		op.title = plainText(s, 80)
+		op.title = cleanText(s, 80, lose)
 	}
 	if len(op.title) > 80 {
 		op.title = ""
 	}
 	switch {
 	case summary == "" && text == "":
-		op.text = strings.ToUpper(op.method) + " " + op.path + "."
+		op.text = importer.Printable(strings.ToUpper(op.method) + " " + op.path + ".")
 	case text == "" || strings.EqualFold(ended(text), ended(summary)):
 		op.text = ended(summary)
 	case summary == "" || strings.HasPrefix(strings.ToLower(text), strings.ToLower(strings.TrimRight(summary, "."))):

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -108,9 +109,22 @@ func (g *generator) parameter(op *operation, n node, in string) error {
 	p.schema = follow(p.schema)
 	p.readStyle(n)
 	required := n.get("required").isTrue() || in == "path"
+	s := p.schema
+	if required && (s.kind == listKind || s.kind == setKind) && less(cmp.Or(s.bounds.minItems, "0"), "1") {
+		c := *s // without an element nothing would be sent
+		c.bounds.minItems = "1"
+		p.schema = &c
+	}
 	if n.get("deprecated").isTrue() && !required && !g.Deprecated {
 		g.lose(op, "parameter left out", p.wire+" is deprecated", n)
 		return nil
+	}
+	if in == "query" && importer.Hidden(p.wire) {
+		if !required {
+			g.lose(op, "parameter with hidden characters left out", importer.Printable(p.wire), n)
+			return nil
+		}
+		g.lose(op, "name with hidden characters", importer.Printable(p.wire)+" is required, so it is sent with them", n)
 	}
 	p.simplify(g, op)
 	if required && len(p.schema.enum) == 1 && p.schema.kind != boolKind && in != "path" {
@@ -127,13 +141,9 @@ func (g *generator) parameter(op *operation, n node, in string) error {
 			return nil
 		}
 	}
-	text := plainText(n.get("description").text(), textCaps[0])
-	if why := suspicious(text); why != "" {
-		g.lose(op, "description left out", why, n)
-		text = ""
-	}
+	text := readText(n.get("description").text(), textCaps[0], g.loser(op, n))
 	p.input = op.addInput(p.wire, in, p.schema, required, text)
-	p.input.param, p.input.fallback = p, in == "query"
+	p.input.param, p.input.fallback, p.input.json = p, in == "query", p.asJSON
 	op.addParameter(p)
 	return nil
 }
@@ -275,9 +285,22 @@ func (p *parameter) value() string {
 		if p.in == "query" && p.explode {
 			return ref
 		}
-		return guard("join(" + importer.Quote(p.separator()) + ", " + ref + ")")
+		return joined(p.input, p.in == "path", p.separator())
 	}
 	return ref
+}
+
+// joined writes a list as one text, in which an empty one is absent.
+func joined(in *input, required bool, separator string) string {
+	ref := "input." + in.name
+	expr := "join(" + importer.Quote(separator) + ", " + ref + ")"
+	switch {
+	case required || in.required && !in.tree.nullable && in.tree.bounds.minItems != "":
+		return expr
+	case in.required && !in.tree.nullable:
+		return "length(" + ref + ") == 0 ? null : " + expr
+	}
+	return ref + " == null || length(" + ref + ") == 0 ? null : " + expr
 }
 
 func (p *parameter) separator() string {

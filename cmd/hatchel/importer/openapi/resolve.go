@@ -58,11 +58,12 @@ func (r *resolver) resolve(n node) (node, error) {
 		}
 		target, err := r.target(n, ref.Value)
 		if err != nil {
-			return node{}, fmt.Errorf("$ref %q: %w", ref.Value, err)
+			return node{}, fmt.Errorf("$ref %q: %w", redactedReference(ref.Value), err)
 		}
 		n = target
 	}
-	return node{}, fmt.Errorf("$ref %q: more than %d references follow each other", n.get("$ref").Value, maxHops)
+	return node{}, fmt.Errorf("$ref %q: more than %d references follow each other",
+		redactedReference(n.get("$ref").Value), maxHops)
 }
 
 // follow is resolve for what is left out when its reference is broken.

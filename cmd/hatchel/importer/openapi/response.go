@@ -101,6 +101,7 @@ func (g *generator) response(op *operation) {
 		op.binary("resource", "application/octet-stream")
 	case isJSONType(base):
 		g.pages(op, a)
+		g.returns(op, a)
 	case strings.HasPrefix(base, "text/"), strings.Contains(base, "xml"), strings.Contains(base, "yaml"),
 		strings.Contains(base, "csv"), strings.Contains(base, "javascript"), base == "image/svg+xml",
 		strings.HasSuffix(base, "jsonl"), strings.Contains(base, "ndjson"):

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hatchel/cmd/hatchel/importer"
 	language "hatchel/hcl/schema"
 )
 
@@ -72,7 +73,7 @@ func readEnum(s *schema, n node) {
 	if len(values) == 0 {
 		return
 	}
-	titles := enumTitles(n, len(values))
+	titles := enumTitles(n, len(values), s.lose)
 	if s.kind == anyKind {
 		s.kind = kindOfValues(values)
 	}
@@ -91,7 +92,16 @@ func readEnum(s *schema, n node) {
 		case s.kind == stringKind && text == "":
 			empty = true
 			continue
+		case s.kind == stringKind && importer.Hidden(text):
+			s.lose("value of an enum with hidden characters", importer.Printable(text))
+			continue
+		case s.kind == stringKind && importer.HasCredentialForm(text):
+			s.lose("value of an enum", "it looks like a credential")
+			continue
 		case s.kind == stringKind:
+			if !v.isString() {
+				s.lose("value of an enum has another type", text)
+			}
 			text = quoteJSON(text)
 		default:
 			if text = numberText(v); text == "" || s.kind == integerKind && strings.ContainsAny(text, ".eE") {
@@ -109,14 +119,27 @@ func readEnum(s *schema, n node) {
 	if empty && len(s.enum) > 0 {
 		s.lose("empty value of an enum", "")
 	}
+	s.limitEnum()
+	if s.enum != nil {
+		s.pattern, s.format, s.bounds = "", "", bounds{}
+	}
+}
+
+// limitEnum makes a description of an enum that is too long, and of titles that the language has no place for.
+func (s *schema) limitEnum() {
 	if len(s.enum) > maxEnum {
 		s.lose("enum with more than 60 values", strconv.Itoa(len(s.enum)))
 		s.text = strings.TrimSpace(s.text + " One of " + strings.Join(s.enum[:20], ", ") + " and others.")
 		s.enum, s.enumTitles = nil, nil
 	}
-	if s.enum != nil {
-		s.pattern, s.format, s.bounds = "", "", bounds{}
+	if s.kind == stringKind || s.enumTitles == nil {
+		return
 	}
+	var titled []string
+	for i, v := range s.enum {
+		titled = append(titled, v+" is "+s.enumTitles[i])
+	}
+	s.text, s.enumTitles = strings.TrimSpace(ended(s.text)+" "+strings.Join(titled, ", ")+"."), nil
 }
 
 func kindOfValues(values []node) kind {
@@ -146,7 +169,7 @@ func kindOfValues(values []node) kind {
 }
 
 // enumTitles returns the titles of n values, or nil.
-func enumTitles(n node, values int) []string {
+func enumTitles(n node, values int, lose func(kind, detail string)) []string {
 	for _, name := range []string{"x-enum-descriptions", "x-enumDescriptions", "x-enum-varnames", "x-enumNames"} {
 		list := n.get(name)
 		if !list.isList() || list.size() != values {
@@ -154,7 +177,7 @@ func enumTitles(n node, values int) []string {
 		}
 		var titles []string
 		for v := range list.list() {
-			titles = append(titles, plainText(v.text(), 80))
+			titles = append(titles, cleanText(v.text(), 80, lose))
 		}
 		return titles
 	}

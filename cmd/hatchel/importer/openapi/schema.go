@@ -23,7 +23,10 @@ const (
 	mapKind     kind = "map"
 	objectKind  kind = "object"
 	fileKind    kind = "file"
-	oneOfKind   kind = "one_of" // of a tree
+
+	// of trees only
+	oneOfKind     kind = "one_of"
+	recursionKind kind = "recursion"
 )
 
 // schema is a schema of the document, read. Schemas refer to each other and may form cycles; see shrink.
@@ -41,10 +44,11 @@ type schema struct {
 	elem         *schema
 	alternatives []*schema // of anyKind
 	fallback     node      // the default
-	example      node
 	readOnly     bool
 	writeOnly    bool
-	described    bool // the component with another description
+	described    bool     // the component with another description
+	closed       bool     // an object that has no members
+	requires     []string // members that are required, wherever they are declared
 	at           node
 	target       *yaml.Node // of a reference
 	plain        *string    // the description without markup, once it was needed
@@ -119,6 +123,9 @@ func (r *schemaReader) reference(s *schema, n node) {
 	}
 	base := r.schema(target)
 	if !base.done {
+		if base.name == "" {
+			base.name = componentName(n.get("$ref").Value)
+		}
 		s.alternatives = []*schema{base} // an alias of itself, which shrink follows
 		s.kind = anyKind
 		return
@@ -152,7 +159,7 @@ func (r *schemaReader) reference(s *schema, n node) {
 }
 
 func componentName(ref string) string {
-	_, pointer, _ := strings.Cut(ref, "#")
+	ref, pointer, _ := strings.Cut(redactedReference(ref), "#")
 	if pointer == "" {
 		pointer = strings.TrimSuffix(path.Base(ref), path.Ext(ref))
 	}
@@ -164,10 +171,7 @@ func (r *schemaReader) keywords(s *schema, n node) {
 	s.title, s.text = n.get("title").text(), n.get("description").text()
 	s.nullable = n.get("nullable").isTrue() || n.get("x-nullable").isTrue()
 	s.readOnly, s.writeOnly = n.get("readOnly").isTrue(), n.get("writeOnly").isTrue()
-	s.fallback, s.example = n.get("default"), n.get("example")
-	if first := n.get("examples"); !s.example.exists() && first.isList() && first.size() > 0 {
-		s.example = first.member("0")
-	}
+	s.fallback = n.get("default")
 	s.kind = r.kindOf(s, n)
 	if s.kind == stringKind {
 		s.format = n.get("format").text()
@@ -190,11 +194,19 @@ func (r *schemaReader) keywords(s *schema, n node) {
 			s.kind = fileKind
 		}
 		base64 := s.format == "byte" || n.get("contentEncoding").text() == "base64"
+		if base64 && s.pattern == "" {
+			s.pattern = "^[-A-Za-z0-9+/_]*={0,2}$"
+		}
 		if base64 {
 			s.text = strings.TrimSpace(s.text + " In base64.")
 		}
 		if !slices.Contains(enforcedFormats, s.format) {
 			s.format = ""
+		}
+	}
+	for name := range n.get("required").list() {
+		if name.text() != "" && len(s.requires) < maxRequired {
+			s.requires = append(s.requires, name.text())
 		}
 	}
 	for part := range n.get("allOf").list() {
@@ -205,6 +217,7 @@ func (r *schemaReader) keywords(s *schema, n node) {
 			r.oneOf(s, n, n.get(word))
 		}
 	}
+	s.require(s.requires)
 	for _, word := range []string{"not", "if", "dependentSchemas", "patternProperties", "dependencies"} {
 		if n.has(word) {
 			s.lose("ignored keyword", word)
@@ -257,6 +270,8 @@ func (r *schemaReader) kindOf(s *schema, n node) kind {
 		return objectKind
 	case n.has("items"):
 		return listKind
+	case n.has("minimum") || n.has("maximum"):
+		return numberKind
 	case n.has("minLength") || n.has("maxLength") || n.has("pattern"):
 		return stringKind
 	case n.get("format").text() != "" && !slices.Contains([]string{"int32", "int64", "float", "double"},
@@ -307,11 +322,15 @@ func (r *schemaReader) object(s *schema, n node) {
 		if name == "" || !property.isMap() && !property.isTrue() {
 			continue
 		}
-		m := &member{name: name, schema: r.schema(property), required: required[name]}
-		if property.get("required").isTrue() { // a common mistake
-			m.required = true
+		must := required[name] || property.get("required").isTrue() // the latter is a common mistake
+		switch hidden := importer.Hidden(name); {
+		case hidden && !must:
+			s.lose("member with hidden characters left out", importer.Printable(name))
+			continue
+		case hidden:
+			s.lose("name with hidden characters", importer.Printable(name)+" is required, so it is sent with them")
 		}
-		s.members = append(s.members, m)
+		s.members = append(s.members, &member{name: name, schema: r.schema(property), required: must})
 	}
 	more := n.get("additionalProperties")
 	if s.members != nil {
@@ -321,7 +340,7 @@ func (r *schemaReader) object(s *schema, n node) {
 		}
 		return
 	}
-	s.kind = mapKind
+	s.kind, s.closed = mapKind, more.isFalse()
 	s.elem = &schema{kind: anyKind, done: true}
 	if more.isMap() {
 		s.elem = r.schema(more)

@@ -18,6 +18,8 @@ type connection struct {
 	base    string
 	schemes []string
 	scopes  []string
+	unsent  []string // schemes whose place in a request another scheme uses
+	query   []entry  // credentials that each tool sends
 	uses    int
 	first   int
 }
@@ -46,22 +48,28 @@ func (c *connections) of(op *operation) *connection {
 			server = first
 		}
 	}
-	schemes, scopes := c.requirement(op)
+	needs := c.requirement(op)
 	base := c.serverURL(server)
-	id := base + " " + strings.Join(schemes, " ")
+	id := base + " " + strings.Join(needs.schemes, " ")
 	found := c.byKey[id]
 	if found == nil {
-		found = &connection{server: server, base: base, schemes: schemes, first: len(c.all)}
+		found = &connection{server: server, base: base, schemes: needs.schemes, first: len(c.all)}
 		c.byKey[id] = found
 		c.all = append(c.all, found)
 	}
-	for _, scope := range scopes {
-		if !slices.Contains(found.scopes, scope) {
-			found.scopes = append(found.scopes, scope)
-		}
-	}
+	found.scopes, found.unsent = union(found.scopes, needs.scopes), union(found.unsent, needs.unsent)
 	found.uses++
 	return found
+}
+
+// union appends the words that are not in a list yet.
+func union(all, more []string) []string {
+	for _, word := range more {
+		if !slices.Contains(all, word) {
+			all = append(all, word)
+		}
+	}
+	return all
 }
 
 // serverURL returns the URL of a server, with its variables in braces.
@@ -91,6 +99,9 @@ func (c *connections) serverURL(server node) string {
 	if strings.HasPrefix(raw, "//") {
 		raw = "https:" + raw
 	}
+	if importer.ContainsCredential(raw) {
+		raw = ""
+	}
 	filled := serverVariable.ReplaceAllString(raw, "x")
 	at, err := url.Parse(filled)
 	if err == nil && (at.Scheme == "https" || at.Scheme == "http") && at.Host != "" && at.User == nil &&
@@ -105,74 +116,6 @@ func (c *connections) serverURL(server node) string {
 }
 
 var serverVariable = regexp.MustCompile(`\{([^{}]*)\}`)
-
-// requirement returns the security schemes of an operation: the first alternative that can be sent.
-func (c *connections) requirement(op *operation) (schemes, scopes []string) {
-	list := op.node.get("security")
-	if !list.isList() {
-		list = c.doc.get("security")
-	}
-	if !list.isList() && !c.usesSecurity() {
-		for name := range c.schemesOfDocument().members() { // declared and required nowhere: a common mistake
-			if c.canSend(name) {
-				return []string{name}, nil
-			}
-		}
-		return nil, nil
-	}
-	for alternative := range list.list() {
-		var names, needed []string
-		ok := alternative.size() > 0
-		for name, needs := range alternative.members() {
-			names, ok = append(names, name), ok && c.canSend(name)
-			for s := range needs.list() {
-				needed = append(needed, s.text())
-			}
-		}
-		if ok && (schemes == nil || len(names) < 1) {
-			schemes, scopes = names, needed
-		}
-	}
-	if schemes == nil && list.size() > 0 && list.member("0").size() > 0 {
-		c.lose(op, "authentication left out", "its scheme cannot be sent", list)
-	}
-	return schemes, scopes
-}
-
-// usesSecurity reports whether the document or a selected operation requires a scheme.
-func (c *connections) usesSecurity() bool {
-	if c.required == nil {
-		required := c.doc.has("security") ||
-			slices.ContainsFunc(c.operations, func(op *operation) bool { return op.node.has("security") })
-		c.required = &required
-	}
-	return *c.required
-}
-
-func (c *connections) schemesOfDocument() node {
-	if c.version2 {
-		return c.doc.get("securityDefinitions")
-	}
-	return c.doc.at("components", "securitySchemes")
-}
-
-func (c *connections) scheme(name string) node {
-	return c.schemas.follow(c.schemesOfDocument().get(name))
-}
-
-func (c *connections) canSend(name string) bool {
-	n := c.scheme(name)
-	switch strings.ToLower(n.get("type").text()) {
-	case "basic", "oauth2", "openidconnect":
-		return true
-	case "http":
-		return n.get("scheme").text() != ""
-	case "apikey":
-		in := strings.ToLower(n.get("in").text())
-		return n.get("name").text() != "" && (in == "query" || headerName.MatchString(n.get("name").text()))
-	}
-	return false
-}
 
 // finish names the connections, the most used first.
 func (c *connections) finish() {
@@ -207,10 +150,11 @@ type credentials struct {
 
 // credentialsOf maps the schemes of a connection.
 func (c *connections) credentialsOf(one *connection) (out credentials) {
+	var cookies []string
 	for i, name := range one.schemes {
 		n := c.scheme(name)
 		part := importer.Identifier(name)
-		text := plainText(n.get("description").text(), 150)
+		text := readText(n.get("description").text(), 150, c.schemeLoser(name))
 		switch strings.ToLower(n.get("type").text()) {
 		case "basic":
 			out.basic(c, text)
@@ -219,7 +163,7 @@ func (c *connections) credentialsOf(one *connection) (out credentials) {
 			case "basic":
 				out.basic(c, text)
 			case "bearer":
-				out.bearer(c.secret("token", text))
+				out.auth = "bearer = " + c.secret("token", text)
 			default:
 				prefix := strings.TrimSuffix(importer.Quote(n.get("scheme").text()+" "), `"`)
 				out.headers = append(out.headers, entry{"Authorization", prefix + "${" + c.secret(part, text) + `}"`})
@@ -230,35 +174,42 @@ func (c *connections) credentialsOf(one *connection) (out credentials) {
 			case "query":
 				out.query = append(out.query, e)
 			case "cookie":
-				out.headers = append(out.headers, entry{"Cookie", `"` + e.key + "=${" + e.value + `}"`})
+				cookies = append(cookies, e.key+"=${"+e.value+"}")
 			default:
 				out.headers = append(out.headers, e)
 			}
 		case "oauth2":
-			out.oauth2(c, n, one, i)
+			out.oauth2(c, n, one, text, i)
 		default:
-			out.bearer(c.secret("token", text))
-			out.comments = append(out.comments, "A token by OpenID Connect: "+n.get("openIdConnectUrl").text())
+			out.auth = "bearer = " + c.secret("token", text)
+			out.comments = append(out.comments, "A token by OpenID Connect: "+Redacted(n.get("openIdConnectUrl").text()))
 		}
+	}
+	if cookies != nil {
+		out.headers = append(out.headers, entry{"Cookie", `"` + strings.Join(cookies, "; ") + `"`})
+	}
+	for _, name := range one.unsent {
+		why := "another scheme uses " + c.placeOf(name)
+		c.schemeLoser(name)("authentication left out", why)
+		out.comments = append(out.comments, "The scheme "+name+" is not sent: "+why+".")
 	}
 	return out
 }
 
-func (out *credentials) basic(c *connections, text string) {
-	user, password := c.secret("username", text), c.secret("password", "")
-	if out.auth == "" {
-		out.auth = "basic = { username = " + user + ", password = " + password + " }"
+// schemeLoser reports losses of a scheme, each once.
+func (c *connections) schemeLoser(name string) func(kind, detail string) {
+	return func(kind, detail string) {
+		c.loseOnce("scheme "+name, kind, detail, c.schemesOfDocument().get(name).place())
 	}
 }
 
-func (out *credentials) bearer(token string) {
-	if out.auth == "" {
-		out.auth = "bearer = " + token
-	}
+func (out *credentials) basic(c *connections, text string) {
+	user, password := c.secret("username", text), c.secret("password", "")
+	out.auth = "basic = { username = " + user + ", password = " + password + " }"
 }
 
 // oauth2 uses the client credentials flow, or a token from another flow.
-func (out *credentials) oauth2(c *connections, n node, one *connection, i int) {
+func (out *credentials) oauth2(c *connections, n node, one *connection, text string, i int) {
 	flow := n.at("flows", "clientCredentials")
 	if c.version2 && n.get("flow").text() == "application" {
 		flow = n
@@ -269,14 +220,15 @@ func (out *credentials) oauth2(c *connections, n node, one *connection, i int) {
 			at = base.ResolveReference(at)
 		}
 	}
-	if !flow.isMap() || err != nil || at.Scheme != "https" || at.Host == "" || out.auth != "" || i > 0 {
-		out.bearer(c.secret("token", plainText(n.get("description").text(), 150)))
+	if !flow.isMap() || err != nil || at.Scheme != "https" || at.Host == "" || i > 0 {
+		out.auth = "bearer = " + c.secret("token", text)
 		if len(one.scopes) > 0 {
 			scopes := strings.Join(limited(one.scopes, 20), ", ")
 			out.comments = append(out.comments, "The token needs the scopes "+scopes+".")
 		}
 		return
 	}
+	at.User = nil
 	lines := []string{"token_url = " + importer.Quote(at.String()), "client_id = " + c.secret("client_id", ""),
 		"client_secret = " + c.secret("client_secret", "")}
 	if len(one.scopes) > 0 {

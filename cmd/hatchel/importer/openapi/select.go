@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +22,9 @@ type Group struct {
 type TooMany struct {
 	Groups []Group
 	Total  Group
+
+	maxTools, maxTokens int
+	path                string // a pattern that selects something
 }
 
 func (e *TooMany) Error() string {
@@ -32,10 +34,13 @@ func (e *TooMany) Error() string {
 
 // checkSize refuses an import that nobody has limited.
 func (g *generator) checkSize() error {
-	e := &TooMany{Total: Group{Tag: "all"}}
+	e := &TooMany{Total: Group{Tag: "all"}, maxTools: g.MaxTools, maxTokens: g.MaxTokens}
 	position := map[string]int{}
 	for _, op := range g.operations {
-		op.tokens = tokens.Estimate(op.name+" "+op.text) + tokens.Estimate(string(inputSchema(op)))
+		op.tokens = tokens.Estimate(op.name+" "+op.text) + tokens.Estimate(string(op.schema))
+		if op.returns != nil {
+			op.tokens += tokens.Estimate(string((&schemaWriter{}).appendTree(nil, op.returns)))
+		}
 		i, there := position[op.group]
 		if !there {
 			i = len(e.Groups)
@@ -55,88 +60,10 @@ func (g *generator) checkSize() error {
 	if g.filtered() || e.Total.Tools <= g.MaxTools && e.Total.Tokens <= g.MaxTokens {
 		return nil
 	}
+	constant, _, _ := strings.Cut(g.operations[0].path, "{")
+	e.path = constant[:strings.LastIndexByte(constant, '/')+1] + "**"
 	slices.SortStableFunc(e.Groups, func(a, b Group) int { return strings.Compare(a.Tag, b.Tag) })
 	return e
-}
-
-// inputSchema returns the input schema of an operation, about as it is advertised.
-func inputSchema(op *operation) []byte {
-	var members []*branch
-	for _, in := range op.inputs {
-		members = append(members, &branch{in.name, in.tree, in.required})
-	}
-	return appendObject(nil, members, "")
-}
-
-func appendObject(dst []byte, members []*branch, text string) []byte {
-	dst = append(dst, `{"type":"object",`...)
-	if text != "" {
-		dst = append(append(append(dst, `"description":`...), quoteJSON(text)...), ',')
-	}
-	dst = append(dst, `"properties":{`...)
-	var required []string
-	for i, m := range members {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(append(dst, quoteJSON(m.name)...), ':'), appendTree(nil, m.tree)...)
-		if m.required {
-			required = append(required, m.name)
-		}
-	}
-	dst = append(dst, '}')
-	if required != nil {
-		names, _ := json.Marshal(required)
-		dst = append(append(dst, `,"required":`...), names...)
-	}
-	return append(dst, `,"additionalProperties":false}`...)
-}
-
-func appendTree(dst []byte, t *tree) []byte {
-	if t.kind == objectKind {
-		return appendObject(dst, t.members, t.text)
-	}
-	var parts []string
-	add := func(name, v string) {
-		if v != "" {
-			parts = append(parts, `"`+name+`":`+v)
-		}
-	}
-	if t.kind == oneOfKind {
-		var options []string
-		for _, o := range t.options {
-			options = append(options, string(appendTree(nil, o)))
-		}
-		add("anyOf", "["+strings.Join(options, ",")+"]")
-	} else if t.kind != anyKind {
-		add("type", `"`+strings.NewReplacer("list", "array", "set", "array", "map", "object", "bool", "boolean", "file",
-			"object").Replace(string(t.kind))+`"`)
-	}
-	if t.text != "" {
-		add("description", quoteJSON(t.text))
-	}
-	if t.elem != nil {
-		word := "items"
-		if t.kind == mapKind {
-			word = "additionalProperties"
-		}
-		add(word, string(appendTree(nil, t.elem)))
-	}
-	if len(t.enum) > 0 {
-		add("enum", "["+strings.Join(t.enum, ",")+"]")
-	}
-	b := t.bounds
-	for name, v := range map[string]string{"minimum": b.min, "maximum": b.max, "minLength": b.minLength,
-		"maxLength": b.maxLength, "minItems": b.minItems, "maxItems": b.maxItems} {
-		add(name, v)
-	}
-	if t.pattern != "" {
-		add("pattern", quoteJSON(t.pattern))
-	}
-	if t.format != "" {
-		add("format", `"`+t.format+`"`)
-	}
-	return append(append(append(dst, '{'), strings.Join(parts, ",")...), '}')
 }
 
 // Table writes the groups as the lines of a table, and the command that takes one of them.
@@ -157,6 +84,16 @@ func (e *TooMany) Table(source string) string {
 	for _, g := range append(slices.Clone(e.Groups), e.Total) {
 		row(g.Tag, g.Tools, g.Reads, g.Writes, g.Tokens)
 	}
-	fmt.Fprintf(&out, "\nOne tag:  hatchel import openapi %s --tag %q\n", Redacted(source), e.Groups[0].Tag)
+	best := e.Groups[0]
+	for _, g := range e.Groups { // the largest that needs no more selection
+		fits := func(g Group) bool { return g.Tools <= e.maxTools && g.Tokens <= e.maxTokens }
+		if fits(g) && (!fits(best) || g.Tools > best.Tools) {
+			best = g
+		}
+	}
+	command := "hatchel import openapi " + Redacted(source) + " -o tools"
+	fmt.Fprintf(&out, "\nOne tag:     %s --tag %q\n", command, best.Tag)
+	fmt.Fprintf(&out, "Only reads:  %s --tag %q --read-only\n", command, best.Tag)
+	fmt.Fprintf(&out, "A path:      %s --path %q\n", command, e.path)
 	return out.String()
 }

@@ -10,30 +10,11 @@ import (
 	"hatchel/cmd/hatchel/importer"
 )
 
-// tree is a schema as a tool has it: without cycles, with short descriptions, and with any for what was cut.
-type tree struct {
-	*schema
-	kind    kind
-	text    string
-	members []*branch
-	elem    *tree
-	options []*tree // of one_of
-	cut     string  // why the tree is any; empty if it is whole
-	named   bool    // the whole component, as every other tool has it
-	hasFile bool
-	ownText bool // the description is that of the input
-	cap     int  // of the description
-}
-
-// branch is a member of a tree.
-type branch struct {
-	name     string
-	tree     *tree
-	required bool
-}
-
 // textCaps are the lengths of nested descriptions that are tried until a schema fits.
 var textCaps = []int{300, 120, 60, 0}
+
+// minInputText is the length of the description that a parameter keeps.
+const minInputText = 60
 
 // expander turns the schemas of the inputs of one tool into trees that fit its budget.
 type expander struct {
@@ -43,8 +24,12 @@ type expander struct {
 	cap               int
 	used              int
 	queue             pending
+	recursions        []*pendingTree
+	components        map[*yaml.Node]*tree // the first of each that is large enough to be written once
+	repeated          []*pendingTree       // those that are components again
 	requiredCuts      int
 	sizeCuts          int
+	lost              int // members of what was cut because of its size
 	losses            []importer.Loss
 }
 
@@ -54,6 +39,7 @@ type pendingTree struct {
 	source   *schema
 	path     string
 	above    []*yaml.Node // schemas that contain it
+	parent   *pendingTree // the container that is expanded around it; nil for an input
 	optional int          // how many of the members that lead to it are optional
 	order    int
 }
@@ -81,21 +67,29 @@ func (p *pending) Pop() any {
 
 // expand returns the members as trees. It shortens descriptions before it cuts schemas, and cuts what is optional
 // and deep before what is required.
-// The sizes are estimates, so a fifth of the budget is kept back.
 func expand(members []*member, texts []string, o Options, request, json bool) ([]*branch, []importer.Loss) {
 	var best *expander
 	var result []*branch
 	for _, cap := range textCaps {
-		x := &expander{maxSize: o.MaxSchema * 4 / 5, maxDepth: o.Depth, request: request, json: json, cap: cap, used: 60}
+		x := &expander{maxSize: o.MaxSchema, maxDepth: o.Depth, request: request, json: json, cap: cap, used: 60,
+			components: map[*yaml.Node]*tree{}}
 		branches := x.run(members, texts)
-		if best == nil || x.requiredCuts < best.requiredCuts || x.requiredCuts == best.requiredCuts && x.sizeCuts == 0 {
+		if best == nil || x.isBetterThan(best) {
 			best, result = x, branches
 		}
-		if x.sizeCuts == 0 {
+		if x.sizeCuts == 0 && x.used <= x.maxSize {
 			break
 		}
 	}
 	return result, best.losses
+}
+
+// isBetterThan reports whether shorter descriptions were worth it.
+func (x *expander) isBetterThan(best *expander) bool {
+	if fits, did := x.used <= x.maxSize, best.used <= x.maxSize; fits != did || !fits {
+		return fits || !did // what does not fit is as short as it can be
+	}
+	return x.requiredCuts < best.requiredCuts || x.requiredCuts == best.requiredCuts && 2*x.lost < best.lost
 }
 
 func (x *expander) run(members []*member, texts []string) []*branch {
@@ -105,10 +99,15 @@ func (x *expander) run(members []*member, texts []string) []*branch {
 		if m.required {
 			optional = 0
 		}
-		t := x.leaf(m.schema, m.name, nil, optional)
+		s := follow(m.schema)
+		if !x.request {
+			s = lenient(s, false)
+		}
+		t := x.leaf(s, m.name, nil, optional)
 		if texts[i] != "" {
-			x.used += len(texts[i]) - len(t.text)
-			t.text, t.ownText = texts[i], true
+			text := importer.Sentence(texts[i], max(x.cap, minInputText))
+			x.used += len(text) - len(t.text)
+			t.text, t.ownText = text, true
 		}
 		x.used += len(m.name) + 10
 		out = append(out, &branch{m.name, t, m.required})
@@ -116,6 +115,7 @@ func (x *expander) run(members []*member, texts []string) []*branch {
 	for x.queue.Len() > 0 {
 		x.grow(heap.Pop(&x.queue).(*pendingTree))
 	}
+	x.settleReferences()
 	return out
 }
 
@@ -131,9 +131,8 @@ func follow(s *schema) *schema {
 }
 
 // leaf adds a schema without its members, which grow adds later.
-func (x *expander) leaf(s *schema, path string, above []*yaml.Node, optional int) *tree {
-	s = follow(s)
-	t := &tree{schema: s, kind: s.kind, cap: x.cap}
+func (x *expander) leaf(s *schema, path string, parent *pendingTree, optional int) *tree {
+	t := &tree{schema: s, kind: s.kind, cap: x.cap, answer: !x.request}
 	t.text = importer.Sentence(s.plainText(), max(x.cap, 0))
 	if x.cap == 0 {
 		t.text = ""
@@ -144,7 +143,12 @@ func (x *expander) leaf(s *schema, path string, above []*yaml.Node, optional int
 	}
 	t.hasFile = s.kind == fileKind
 	if s.kind == anyKind && len(s.alternatives) > 1 {
-		if t.kind = oneOfKind; !x.json || len(s.alternatives) > maxAlternatives {
+		isNoScalar := func(a *schema) bool { return !follow(a).isScalar() }
+		if t.kind = oneOfKind; !x.json && !slices.ContainsFunc(s.alternatives, isNoScalar) {
+			t.kind = stringKind // outside of JSON every scalar is text
+			t.text = strings.TrimSpace(ended(t.text) + " " + describeAlternatives(s))
+			x.lose(s, path, "alternatives became text", describeAlternatives(s))
+		} else if !x.json || !x.request || len(s.alternatives) > maxAlternatives {
 			t.kind = anyKind
 			t.text = strings.TrimSpace(ended(t.text) + " " + describeAlternatives(s))
 			x.lose(s, path, "alternatives became any", describeAlternatives(s))
@@ -155,7 +159,11 @@ func (x *expander) leaf(s *schema, path string, above []*yaml.Node, optional int
 	}
 	x.used += leafSize(t)
 	if t.isContainer() {
-		heap.Push(&x.queue, &pendingTree{t, s, path, above, optional, x.queue.Len()})
+		p := &pendingTree{tree: t, source: s, path: path, parent: parent, optional: optional, order: x.queue.Len()}
+		if parent != nil {
+			p.above = append(slices.Clip(parent.above), parent.source.identity())
+		}
+		heap.Push(&x.queue, p)
 	}
 	return t
 }
@@ -179,15 +187,20 @@ func (x *expander) grow(p *pendingTree) {
 	t, s := p.tree, p.source
 	id := s.identity()
 	switch {
-	case slices.Contains(p.above, id):
-		x.cutTree(p, "recursive schema")
+	case s.name != "" && slices.Contains(p.above, id):
+		x.recur(p, id)
 		return
 	case len(p.above) >= x.maxDepth:
 		x.cutTree(p, "schema too deep")
 		return
 	}
+	shared := x.json && s.name != "" && t.kind == objectKind && len(s.members) >= minTypeMembers &&
+		(p.parent == nil || !s.described)
+	if shared && x.components[id] != nil {
+		x.repeated = append(x.repeated, p)
+		return
+	}
 	before, queued := x.used, x.queue.Len()
-	above := append(slices.Clip(p.above), id)
 	losses := len(x.losses)
 	switch t.kind {
 	case objectKind:
@@ -205,8 +218,13 @@ func (x *expander) grow(p *pendingTree) {
 			if m.required {
 				x.used += len(m.name) + 3
 			}
-			below := x.leaf(m.schema, p.path+"."+m.name, above, optional)
-			t.members = append(t.members, &branch{m.name, below, m.required})
+			required := m.required
+			if !x.request {
+				required = required && sub.readOnly
+				sub = lenient(sub, !required)
+			}
+			below := x.leaf(sub, p.path+"."+m.name, p, optional)
+			t.members = append(t.members, &branch{m.name, below, required})
 			if x.used > x.maxSize {
 				break
 			}
@@ -217,11 +235,21 @@ func (x *expander) grow(p *pendingTree) {
 	case oneOfKind:
 		x.used += 12
 		for _, sub := range s.alternatives {
-			t.options = append(t.options, x.leaf(sub, p.path, above, p.optional+1))
+			option := x.leaf(follow(sub), p.path, p, p.optional)
+			if option.nullable { // the whole union is, because its alternatives cannot be
+				union, alternative := *t.schema, *option.schema
+				union.nullable, alternative.nullable = true, false
+				t.schema, option.schema = &union, &alternative
+			}
+			t.options = append(t.options, option)
 		}
 	default:
 		x.used += 12
-		t.elem = x.leaf(s.elem, p.path, above, p.optional)
+		elem := follow(s.elem)
+		if !x.request {
+			elem = lenient(elem, elem.nullable)
+		}
+		t.elem = x.leaf(elem, p.path, p, p.optional)
 	}
 	if x.used > x.maxSize {
 		x.used, x.losses = before, x.losses[:losses]
@@ -233,6 +261,8 @@ func (x *expander) grow(p *pendingTree) {
 			heap.Remove(&x.queue, i)
 		}
 		x.cutTree(p, "schema too large")
+	} else if shared {
+		x.components[id] = t
 	}
 }
 
@@ -247,6 +277,7 @@ func (x *expander) cutTree(p *pendingTree, why string) {
 	x.lose(p.source, p.path, why, "")
 	if why == "schema too large" {
 		x.sizeCuts++
+		x.lost += max(1, len(p.source.members))
 		if p.optional == 0 {
 			x.requiredCuts++
 		}
@@ -260,6 +291,9 @@ func (x *expander) cutTree(p *pendingTree, why string) {
 			}
 		}
 		names = "An object with " + strings.TrimPrefix(names, ", ") + "."
+		if suspicious(names) != "" {
+			names = "An object."
+		}
 	}
 	t.cut, t.members, t.elem, t.options = why, nil, nil, nil
 	if t.kind == oneOfKind {
@@ -274,75 +308,13 @@ func (x *expander) cutTree(p *pendingTree, why string) {
 		return
 	}
 	t.elem = &tree{schema: &schema{kind: anyKind}, kind: anyKind}
-}
-
-// identity is the same for all references to one schema.
-func (s *schema) identity() *yaml.Node {
-	if s.target != nil {
-		return s.target
-	}
-	return s.at.Node
-}
-
-// plainText returns the description of a schema without markup.
-func (s *schema) plainText() string {
-	if s.plain == nil {
-		text := plainText(s.text, textCaps[0])
-		if why := suspicious(text); why != "" {
-			s.lose("description left out", why)
-			text = ""
-		}
-		if text == "" && s.kind != objectKind {
-			text = plainText(s.title, 100)
-		}
-		s.plain = &text
-	}
-	return *s.plain
-}
-
-// leafSize estimates the bytes of a schema without its members in JSON Schema.
-func leafSize(t *tree) int {
-	n := 20 + len(t.kind)
-	if t.text != "" {
-		n += 18 + len(t.text) + strings.Count(t.text, `"`)
-	}
-	if t.nullable {
-		n += 9
-	}
-	if t.isContainer() {
-		return n
-	}
-	for _, v := range t.enum {
-		n += len(v) + 1
-		if t.enumTitles != nil {
-			n += 100
+	if elem := follow(p.source.elem); elem.isScalar() {
+		c := &schema{kind: elem.kind, nullable: elem.nullable, enum: elem.enum}
+		if scalar := (&tree{schema: c, kind: c.kind}); leafSize(scalar) < maxScalar {
+			t.elem = scalar
 		}
 	}
-	if t.pattern != "" {
-		n += 14 + len(t.pattern)
-	}
-	if t.format != "" {
-		n += 12 + len(t.format)
-	}
-	for _, b := range []string{t.bounds.min, t.bounds.max, t.bounds.above, t.bounds.below, t.bounds.multipleOf,
-		t.bounds.minLength, t.bounds.maxLength, t.bounds.minItems, t.bounds.maxItems} {
-		if b != "" {
-			n += 14 + len(b)
-		}
-	}
-	return n
 }
 
-// isWhole reports whether nothing of a tree was cut.
-func (t *tree) isWhole() bool {
-	if t.cut != "" || t.hasFile {
-		return false
-	}
-	if t.elem != nil && !t.elem.isWhole() {
-		return false
-	}
-	if slices.ContainsFunc(t.options, func(o *tree) bool { return !o.isWhole() }) {
-		return false
-	}
-	return !slices.ContainsFunc(t.members, func(b *branch) bool { return !b.tree.isWhole() })
-}
+// maxScalar is the size up to which the elements of a list keep their type when the list is cut.
+const maxScalar = 300

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -96,7 +97,7 @@ func (s *source) resolve(base, ref string) (string, error) {
 		}
 		to, err := from.Parse(ref)
 		if err != nil {
-			return "", fmt.Errorf("%q is not a URL", ref)
+			return "", fmt.Errorf("%q is not a URL", redactedReference(ref))
 		}
 		if to.Host != from.Host && !slices.Contains(s.allowHosts, to.Hostname()) {
 			return "", fmt.Errorf("it refers to the host %s; allow that with --allow-host %s", to.Host, to.Hostname())
@@ -104,13 +105,15 @@ func (s *source) resolve(base, ref string) (string, error) {
 		to.Fragment = ""
 		return to.String(), nil
 	}
+	ref, _, _ = strings.Cut(ref, "?")
 	name, err := url.PathUnescape(ref)
 	if err != nil {
-		return "", fmt.Errorf("%q is not a reference", ref)
+		return "", fmt.Errorf("%q is not a reference", redactedReference(ref))
 	}
 	joined := path.Join(path.Dir(base), name)
 	if path.IsAbs(name) || !filepath.IsLocal(filepath.FromSlash(joined)) {
-		return "", fmt.Errorf("%s is above the folder of the document; allow a folder with --root", ref)
+		return "", fmt.Errorf("%s is above the folder of the document; allow a folder with --root",
+			redactedReference(ref))
 	}
 	return joined, nil
 }
@@ -224,10 +227,20 @@ var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
 // Redacted returns a location without what may be a credential: user information and query.
 func Redacted(location string) string {
-	at, err := url.Parse(location)
-	if !isURL(location) || err != nil {
+	if !isURL(location) {
 		return location
 	}
-	at.User, at.RawQuery, at.Fragment = nil, "", ""
-	return at.String()
+	location, _, _ = strings.Cut(redactedReference(location), "#")
+	return location
 }
+
+// redactedReference returns a reference without what may be a credential: user information and query.
+func redactedReference(ref string) string {
+	ref, fragment, hasFragment := strings.Cut(userInfo.ReplaceAllString(ref, "$1"), "#")
+	if ref, _, _ = strings.Cut(ref, "?"); hasFragment {
+		ref += "#" + fragment
+	}
+	return ref
+}
+
+var userInfo = regexp.MustCompile(`^([^/]*//)[^/]*@`)

@@ -28,7 +28,7 @@ var (
 // maxRead is how much of a description is looked at.
 const maxRead = 8 << 10
 
-// plainText returns a description without markup on one line, cut at a sentence.
+// plainText returns a text without markup and credentials on one line, cut at a sentence.
 func plainText(s string, max int) string { return importer.Sentence(stripMarkup(s), max) }
 
 func stripMarkup(s string) string {
@@ -56,6 +56,24 @@ func stripMarkup(s string) string {
 		s = strings.ReplaceAll(s, " "+r, r)
 	}
 	return s
+}
+
+// cleanText is plainText, which reports a credential that it leaves out.
+func cleanText(text string, max int, lose func(kind, detail string)) string {
+	if importer.ContainsCredential(stripMarkup(text)) {
+		lose("text cleaned", "a part has the form of a credential")
+	}
+	return plainText(text, max)
+}
+
+// readText is cleanText for a description. One that instructs models is left out and reported.
+func readText(text string, max int, lose func(kind, detail string)) string {
+	text = cleanText(text, max, lose)
+	if why := suspicious(text); why != "" {
+		lose("description left out", why)
+		return ""
+	}
+	return text
 }
 
 // ended returns a text with a full stop at its end.
@@ -108,7 +126,7 @@ func suspicious(text string) string {
 	if found := injection.Hidden(text); len(found) > 0 {
 		return "it has characters that a reviewer cannot see"
 	}
-	if found := injection.Steering(text); len(found) > 0 {
+	if importer.Steers(text) {
 		return "it instructs models"
 	}
 	return ""

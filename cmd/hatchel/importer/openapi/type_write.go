@@ -16,8 +16,17 @@ import (
 
 // typeWriter writes trees as types of the language.
 type typeWriter struct {
-	named map[*yaml.Node]string // the type blocks of components
+	named map[typeKey]string // the type blocks of components
 }
+
+// typeKey is a component, as inputs or as results have it.
+type typeKey struct {
+	*yaml.Node
+	answer bool
+	cap    int // of descriptions
+}
+
+func (t *tree) typeKey() typeKey { return typeKey{t.identity(), t.answer, t.cap} }
 
 var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
@@ -40,7 +49,7 @@ func (w *typeWriter) member(t *tree, required bool, fallback string) string {
 	typ := w.typ(t)
 	switch {
 	case fallback != "":
-		return "optional(" + typ + ", " + fallback + ")"
+		return importer.Optional(typ, fallback)
 	case required:
 		return typ
 	}
@@ -48,7 +57,7 @@ func (w *typeWriter) member(t *tree, required bool, fallback string) string {
 }
 
 func (w *typeWriter) typ(t *tree) string {
-	if name := w.named[t.identity()]; t.named && name != "" {
+	if name := w.named[t.typeKey()]; (t.named || t.kind == recursionKind) && name != "" {
 		if t.nullable {
 			return "nullable(type." + name + ")"
 		}

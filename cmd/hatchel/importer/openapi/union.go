@@ -38,7 +38,9 @@ func (r *schemaReader) oneOf(s *schema, n, list node) {
 	if len(all) == 1 {
 		if all[0].done {
 			name := all[0].name
-			if s.kind == anyKind {
+			if s.isScalar() {
+				intersect(s, all[0])
+			} else if s.kind == anyKind {
 				nullable, text := s.nullable || all[0].nullable, s.text
 				intersect(s, all[0])
 				s.nullable = nullable
@@ -50,10 +52,12 @@ func (r *schemaReader) oneOf(s *schema, n, list node) {
 		s.alternatives = all
 		return
 	}
+	discriminate(all, n.get("discriminator"))
 	if union := scalarUnion(all); union != nil && (s.kind == anyKind || s.kind == union.kind) {
 		nullable := s.nullable || union.nullable
-		s.kind, s.enum = union.kind, union.enum
+		s.kind, s.enum, s.enumTitles = union.kind, union.enum, union.enumTitles
 		s.nullable = nullable
+		s.limitEnum()
 		return
 	}
 	if s.kind != anyKind {
@@ -62,15 +66,46 @@ func (r *schemaReader) oneOf(s *schema, n, list node) {
 	s.alternatives = all
 }
 
+// discriminate gives the member that tells alternatives apart the values that stand for each.
+func discriminate(all []*schema, discriminator node) {
+	name := discriminator.get("propertyName").text()
+	for i, sub := range all {
+		m := sub.lookup(name)
+		if !sub.done || m == nil || sub.name == "" || !m.schema.done ||
+			m.schema.kind != stringKind && m.schema.kind != anyKind {
+			continue
+		}
+		var values []string
+		for value, target := range discriminator.get("mapping").members() {
+			named := componentName(target.text()) == sub.name || target.text() == sub.name
+			if named && value != "" {
+				values = append(values, quoteJSON(value))
+			}
+		}
+		if values == nil && !discriminator.has("mapping") {
+			values = []string{quoteJSON(sub.name)}
+		}
+		if values == nil || len(m.schema.enum) > 0 && len(m.schema.enum) <= len(values) {
+			continue
+		}
+		c, property := *sub, *m.schema
+		property.kind, property.enum, property.enumTitles, property.plain = stringKind, values, nil, nil
+		property.pattern, property.format, property.bounds, property.fallback = "", "", bounds{}, node{}
+		c.members, c.name = slices.Clone(sub.members), "" // no longer the component that others share
+		c.members[slices.Index(c.members, m)] = &member{name, &property, true}
+		all[i] = &c
+	}
+}
+
 // hasShape reports whether a schema says more than a condition on members that others declare.
 func hasShape(n node) bool {
 	for _, word := range []string{"type", "properties", "enum", "const", "items", "allOf", "oneOf", "anyOf", "format",
-		"additionalProperties", "pattern", "title"} {
+		"additionalProperties", "pattern"} {
 		if n.has(word) {
 			return true
 		}
 	}
-	return false
+	return n.has("title") && !n.has("required")
 }
 
 func isNullOnly(n node) bool {
@@ -123,9 +158,15 @@ func scalarUnion(all []*schema) *schema {
 				u.enum = append(u.enum, v)
 			}
 		}
+		if len(sub.enum) == 1 && sub.title != "" { // a constant with a title, the form that names values
+			u.enumTitles = append(u.enumTitles, plainText(sub.title, 80))
+		}
 	}
 	if !enums {
 		u.enum = nil
+	}
+	if len(u.enumTitles) != len(u.enum) {
+		u.enumTitles = nil
 	}
 	return u
 }
@@ -137,6 +178,9 @@ func describeAlternatives(s *schema) string {
 		name := sub.name
 		if name == "" {
 			name = sub.title
+		}
+		if name == "" && len(sub.enum) > 0 && len(sub.enum) <= 8 {
+			name = strings.Join(sub.enum, ", ")
 		}
 		if name == "" {
 			name = string(sub.kind)

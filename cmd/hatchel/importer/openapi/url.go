@@ -30,7 +30,7 @@ func (g *generator) buildURL(op *operation) error {
 			return fmt.Errorf("the path has a parameter %s that is declared nowhere", raw[m[0]:m[1]])
 		}
 		used[p] = true
-		out.WriteString(p.pathHole(strings.ContainsAny(raw[m[0]:m[1]], "+*") || p.at.get("allowReserved").isTrue()))
+		out.WriteString(p.pathValue(strings.ContainsAny(raw[m[0]:m[1]], "+*") || p.at.get("allowReserved").isTrue()))
 	}
 	out.WriteString(pathText(raw[at:]))
 	op.url = out.String()
@@ -58,6 +58,18 @@ func (g *generator) buildURL(op *operation) error {
 		}
 	}
 	return nil
+}
+
+// hasCredential reports whether a path, which may have a query, contains a credential.
+func hasCredential(path string) bool {
+	_, query, _ := strings.Cut(path, "?")
+	values, _ := url.ParseQuery(query)
+	for name := range values {
+		if v := values.Get(name); v != "" && !strings.Contains(v, "{") && importer.IsCredential(name, v) {
+			return true
+		}
+	}
+	return importer.ContainsCredential(path)
 }
 
 // addQuery adds the entries of a query parameter: one, or one for each member of an object.
@@ -100,8 +112,8 @@ func (op *operation) pathParameter(name string) *parameter {
 	return nil
 }
 
-// pathHole writes a parameter in a path.
-func (p *parameter) pathHole(severalSegments bool) string {
+// pathValue writes a parameter in a path.
+func (p *parameter) pathValue(severalSegments bool) string {
 	expr := p.value()
 	if severalSegments {
 		expr = "path(" + expr + ")"

@@ -2,6 +2,8 @@ package openapi
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +21,11 @@ func (g *generator) write() error {
 		g.result.Blocks = nil
 		g.connectionBlocks()
 		for _, t := range g.typeNodes {
-			g.add("types.hcl", fmt.Sprintf("type %q {\n  is = %s\n}", g.named[t.identity()], g.bare(t)), t.at.place())
+			c := *t
+			if c.ownText || c.described { // a description of the place, not of the component
+				c.text = ""
+			}
+			g.add("types.hcl", fmt.Sprintf("type %q {\n  is = %s\n}", g.named[t.typeKey()], g.bare(&c)), t.at.place())
 		}
 		g.toolBlocks()
 		if dropped, err := g.dropMistakes(); err != nil || !dropped {
@@ -31,7 +37,7 @@ func (g *generator) write() error {
 	}
 	if len(g.operations) == 0 {
 		return fmt.Errorf("%s: no operation can be imported; the first reason: %s", pathBase(g.doc.doc.location),
-			g.result.Losses[len(g.result.Losses)-1].Detail)
+			firstReason(g.result.Losses[g.collected:]))
 	}
 	for _, s := range g.connections.secrets {
 		g.result.Export(s.env)
@@ -41,35 +47,6 @@ func (g *generator) write() error {
 
 func (g *generator) add(file, text, origin string) {
 	g.result.Blocks = append(g.result.Blocks, importer.Block{File: file, Text: text, Origin: origin})
-}
-
-// dropMistakes removes the tools that do not load. It reports whether there was one.
-func (g *generator) dropMistakes() (dropped bool, err error) {
-	if g.Check == nil {
-		return false, nil
-	}
-	files := map[string][]byte{}
-	for i, b := range g.result.Blocks {
-		files[fmt.Sprintf("%05d.hcl", i)] = []byte(b.Text + "\n")
-	}
-	mistakes, err := g.Check(files)
-	for _, m := range mistakes {
-		i, err := strconv.Atoi(strings.TrimSuffix(m.File, ".hcl"))
-		if err != nil || i >= len(g.result.Blocks) {
-			continue
-		}
-		for j, op := range g.operations {
-			if op.source == g.result.Blocks[i].Text {
-				g.lose(op, "operation left out", "its tool would not load: "+m.Text, op.node)
-				g.operations = slices.Delete(g.operations, j, j+1)
-				op.connection.uses--
-				dropped = true
-				break
-			}
-		}
-	}
-	g.connections.all = slices.DeleteFunc(g.connections.all, func(c *connection) bool { return c.uses == 0 })
-	return dropped, err
 }
 
 // toolBlocks writes the tools, one file for each tag.
@@ -109,8 +86,8 @@ func (g *generator) tool(op *operation) string {
 	}
 	line("http %s {", importer.Quote(op.connection.name))
 	line("%s = %s", op.method, `"`+op.url+`"`)
-	if len(op.query)+len(op.nested) > 0 {
-		line("query = %s", withBrackets(op.query, op.nested))
+	if query := slices.Concat(op.query, op.connection.query); len(query)+len(op.nested) > 0 {
+		line("query = %s", withBrackets(query, op.nested))
 	}
 	if len(op.headers) > 0 {
 		line("headers = %s", entries(op.headers))
@@ -125,6 +102,9 @@ func (g *generator) tool(op *operation) string {
 		line("paginate {\n%s\n}", strings.Join(op.paginate, "\n"))
 	}
 	line("}")
+	if op.returns != nil {
+		line("returns = %s", g.typ(op.returns))
+	}
 	for _, a := range op.after {
 		line("%s", a)
 	}
@@ -133,14 +113,18 @@ func (g *generator) tool(op *operation) string {
 
 // scopes writes the scopes that one operation needs as a comment.
 func (g *generator) scopes(op *operation, line func(string, ...any)) {
-	if _, scopes := g.connections.requirement(op); len(scopes) > 0 && op.node.has("security") {
-		line("# scopes: %s", importer.Printable(strings.Join(limited(scopes, 10), ", ")))
+	if all := g.connections.requirement(op).scopes; len(all) > 0 && op.node.has("security") {
+		line("# scopes: %s", importer.Printable(strings.Join(limited(all, 10), ", ")))
 	}
 }
 
 func (g *generator) input(op *operation, in *input) string {
 	fallback := ""
-	if in.fallback && !in.required {
+	switch {
+	case !in.fallback || in.required:
+	case in.schema.fallback.text() != "" && importer.IsCredential(in.name, in.schema.fallback.text()):
+		g.lose(op, "default left out", in.name+" may be a credential", in.schema.fallback)
+	default:
 		if fallback = constant(in.tree, in.schema.fallback); fallback == "" && in.schema.fallback.exists() &&
 			in.schema.fallback.isScalar() && in.schema.fallback.Value != "" {
 			g.lose(op, "default left out", in.name+": "+in.schema.fallback.Value, in.schema.fallback)
@@ -150,7 +134,7 @@ func (g *generator) input(op *operation, in *input) string {
 	ownText := in.tree.text != "" && (in.tree.ownText || in.tree.described)
 	name := importer.Quote(in.name)
 	switch {
-	case strings.Contains(typ, "type.") && in.tree.named && ownText:
+	case strings.Contains(typ, "type.") && (in.tree.named || in.tree.again) && ownText:
 		return fmt.Sprintf("input %s {\ntype = %s\ndescription = %s\n}\n", name, typ, importer.Quote(in.tree.text))
 	case strings.Contains(typ, "\n"):
 		return fmt.Sprintf("input %s {\ntype = %s\n}\n", name, typ)
@@ -161,41 +145,55 @@ func (g *generator) input(op *operation, in *input) string {
 // minTypeMembers is the number of members from which a component that is used twice has a type block.
 const minTypeMembers = 4
 
-// nameTypes finds the components that get a type block.
+// isComponent reports whether a tree can be a type block: every tool that uses its component has the same.
+func (t *tree) isComponent() bool {
+	return t.schema.name != "" && (t.kind == objectKind && len(t.members) >= minTypeMembers || t.isRecursive()) &&
+		t.isWhole() && t.isClosed()
+}
+
+// nameTypes finds the components that get a type block: those that are used twice or contain themselves.
 func (g *generator) nameTypes() {
 	clear(g.named)
 	g.typeNodes = nil
-	uses := map[any]int{}
+	uses, found := map[typeKey]int{}, map[typeKey]bool{}
 	var order []*tree
 	var walk func(t *tree, top bool)
 	walk = func(t *tree, top bool) {
-		t.named = t.kind == objectKind && t.schema.name != "" && len(t.members) >= minTypeMembers &&
-			(top || !t.described) && t.cap == textCaps[0] && t.isWhole()
-		if t.named {
-			if uses[t.identity()]++; uses[t.identity()] > 1 {
+		if t.again {
+			uses[t.typeKey()]++
+			return
+		}
+		recursive := t.isRecursive()
+		if t.named = t.isComponent() && (top || !t.described || recursive); t.named {
+			uses[t.typeKey()]++
+			if found[t.typeKey()] {
 				return // what it contains was counted
+			}
+			found[t.typeKey()] = true
+			if recursive {
+				uses[t.typeKey()]++
 			}
 			order = append(order, t)
 		}
-		for _, m := range t.members {
-			walk(m.tree, false)
-		}
-		if t.elem != nil {
-			walk(t.elem, false)
-		}
-		for _, o := range t.options {
-			walk(o, false)
-		}
+		t.eachPart(func(part *tree) { walk(part, false) })
 	}
 	for _, op := range g.operations {
 		for _, in := range op.inputs {
 			walk(in.tree, true)
 		}
+		if op.returns != nil {
+			walk(op.returns, true)
+		}
 	}
 	names := importer.Names{}
+	maps.Copy(names, g.otherTypes)
 	for _, t := range order {
-		if uses[t.identity()] > 1 {
-			g.named[t.identity()] = names.Take(importer.Identifier(t.schema.name), 60)
+		if uses[t.typeKey()] > 1 {
+			name := importer.Identifier(t.schema.name)
+			if t.answer {
+				name += "_result"
+			}
+			g.named[t.typeKey()] = names.Take(name, 60)
 			g.typeNodes = append(g.typeNodes, t)
 		}
 	}
@@ -234,7 +232,9 @@ func (g *generator) connection(one *connection) (blocks []string) {
 		if value == "" {
 			value = v.get("enum").member("0").text()
 		}
-		if value == "" {
+		if isCredential := importer.IsCredential(m[1], value); isCredential || !hostPart.MatchString(value) {
+			why := map[bool]string{true: "may be a credential", false: "is no part of a URL"}[isCredential]
+			g.loseOnce(one.name, "no server", "set the variable "+name+", whose default "+why, v.place())
 			value = "default"
 		}
 		base = strings.Replace(base, m[0], "\x00"+name+"\x00", 1)
@@ -246,16 +246,22 @@ func (g *generator) connection(one *connection) (blocks []string) {
 			importer.Quote(value)))
 	}
 	if len(names) == 0 {
-		name := importer.Identifier(one.name + "_url")
-		blocks = append(blocks, fmt.Sprintf("%svariable %q {\ntype = string\ndefault = %s\n}", g.otherServers(), name,
-			importer.Quote(base)))
+		first := slices.IndexFunc(g.connections.all, func(c *connection) bool { return c.base == base })
+		name := importer.Identifier(g.connections.all[first].name + "_url")
 		expr = "var." + name
-		if strings.HasPrefix(base, "http://localhost") {
-			g.result.Lose(one.name, "no server", "set the variable "+name+" to the URL of the service", "")
+		if one == g.connections.all[first] {
+			blocks = append(blocks, fmt.Sprintf("%svariable %q {\ntype = string\ndefault = %s\n}", g.otherServers(),
+				name, importer.Quote(base)))
+			if strings.HasPrefix(base, "http://localhost") && !isURL(g.doc.doc.location) {
+				g.loseOnce(one.name, "no server", "set the variable "+name+" to the URL of the service", "")
+			}
 		}
 	} else {
 		for i, part := range strings.Split(base, "\x00") {
 			if i%2 == 1 {
+				if strings.HasSuffix(expr, "$") { // a sign of the URL, which would escape what follows
+					expr = expr[:len(expr)-1] + `\u0024`
+				}
 				expr += "${var." + part + "}"
 			} else if quoted := importer.Quote(part); true {
 				expr += quoted[1 : len(quoted)-1]
@@ -266,6 +272,16 @@ func (g *generator) connection(one *connection) (blocks []string) {
 	return append(blocks, g.connectionBlock(one, expr))
 }
 
+// loseOnce reports a loss of blocks that are written again when a tool is dropped.
+func (g *generator) loseOnce(name, kind, detail, origin string) {
+	if !slices.Contains(g.result.Losses, importer.Loss{Name: name, Kind: kind, Detail: detail, Origin: origin}) {
+		g.result.Lose(name, kind, detail, origin)
+	}
+}
+
+// hostPart matches the value of a server variable that can stand anywhere in a URL.
+var hostPart = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._~:/]*[A-Za-z0-9/])?$`)
+
 func (g *generator) connectionBlock(one *connection, base string) string {
 	out := g.connections.credentialsOf(one)
 	if len(out.headers) > 0 && out.auth == "" && len(out.query) == 0 {
@@ -275,8 +291,11 @@ func (g *generator) connectionBlock(one *connection, base string) string {
 		out.headers = append(out.headers, entry{"Authorization", `"Bearer ${` + token + `}"`})
 		out.auth = ""
 	}
+	one.query = nil
 	if len(out.query) > 0 && out.auth == "" {
 		out.auth = "query = " + entries(out.query)
+	} else {
+		one.query = out.query // a connection has one way to authenticate, so its tools send these
 	}
 	var text strings.Builder
 	for _, comment := range out.comments {
@@ -309,7 +328,7 @@ func variableType(v node, value string) string {
 	if !slices.Contains(values, importer.Quote(value)) || len(values) > maxEnum {
 		return "string"
 	}
-	return "enum(" + strings.Join(values, ", ") + ")"
+	return importer.Enum(values)
 }
 
 // otherServers lists the servers that are not used, as comments.
@@ -320,8 +339,9 @@ func (g *generator) otherServers() string {
 		if i++; i == 1 || i > 6 {
 			continue
 		}
-		text := "Also " + s.get("url").text()
-		if d := plainText(s.get("description").text(), 80); d != "" {
+		text := "Also " + Redacted(s.get("url").text())
+		lose := func(kind, detail string) { g.loseOnce("servers", kind, detail, s.place()) }
+		if d := readText(s.get("description").text(), 80, lose); d != "" {
 			text += ": " + d
 		}
 		out.WriteString(importer.Comment(strings.ReplaceAll(text, "\n", " ")))

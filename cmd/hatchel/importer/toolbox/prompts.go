@@ -3,12 +3,11 @@ package toolbox
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
 	"hatchel/cmd/hatchel/importer"
 )
 
-var promptHole = regexp.MustCompile(`\{\{\s*\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+var promptReference = regexp.MustCompile(`\{\{\s*\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 
 // addPrompt adds the block of one prompt.
 func (g *generator) addPrompt(i item) {
@@ -24,11 +23,12 @@ func (g *generator) addPrompt(i item) {
 	names := map[string]string{}
 	taken := importer.Names{}
 	out := "prompt " + importer.Quote(importer.Identifier(i.name)) + " {\ndescription = " +
-		importer.Quote(importer.Sentence(strings.ReplaceAll(p.Description, "`", "'"), 1000)) + "\n"
+		importer.Quote(g.describe(i, "its description", p.Description, 1000)) + "\n"
 	for _, a := range p.Arguments {
 		if a.Type == "" {
 			a.Type = "string"
 		}
+		a.Description = g.describe(i, "the description of "+a.Name, a.Description, 500)
 		typ, err := a.inputType(false)
 		if err != nil {
 			g.lose(i.name, "prompt left out", "argument "+a.Name+": "+err.Error(), i.line)
@@ -38,13 +38,17 @@ func (g *generator) addPrompt(i item) {
 		out += "argument " + importer.Quote(names[a.Name]) + " { type = " + typ + " }\n"
 	}
 	for _, m := range p.Messages {
+		if importer.Steers(m.Content) {
+			g.lose(i.name, "prompt left out", "a message instructs models beyond the prompt", i.line)
+			return
+		}
 		role := "user"
 		if m.Role == "assistant" {
 			role = m.Role
 		}
 		text := ""
 		for rest := m.Content; rest != ""; {
-			at := promptHole.FindStringSubmatchIndex(rest)
+			at := promptReference.FindStringSubmatchIndex(rest)
 			if at == nil || names[rest[at[2]:at[3]]] == "" {
 				text += quoteInner(rest)
 				break

@@ -16,7 +16,7 @@ import (
 // source is one database.
 type source struct {
 	name       string // in the source
-	dialect    string // postgres, mysql or sqlite; empty if it cannot be imported
+	dialect    string // postgres, mysql, sqlite or http; empty if it cannot be imported
 	connection string
 	address    string // the argument url or file
 	origin     string
@@ -28,6 +28,7 @@ type source struct {
 var sourceKinds = map[string]string{
 	"postgres": "postgres", "alloydb-postgres": "postgres", "cloud-sql-postgres": "postgres", "cockroachdb": "postgres",
 	"mysql": "mysql", "cloud-sql-mysql": "mysql", "tidb": "mysql", "sqlite": "sqlite",
+	"http": "http",
 }
 
 type sourceText struct {
@@ -65,6 +66,11 @@ func (g *generator) readSources(items []item) {
 		switch {
 		case s.dialect == "":
 			g.lose(i.name, "source left out", "there is no connection for the kind "+kind, i.line)
+		case s.dialect == "http":
+			if err := g.readHTTP(s, i); err != nil {
+				g.lose(i.name, "source left out", err.Error(), i.line)
+				s.dialect = ""
+			}
 		case s.dialect == "sqlite":
 			s.address = "file = " + g.text(t.Database) + "\n"
 		case t.Host == "":
@@ -187,7 +193,7 @@ func (g *generator) declarations() (blocks []string) {
 // block returns the connection of a source.
 func (s *source) block(name string, writes bool) string {
 	out := "connection " + importer.Quote(s.dialect) + " " + importer.Quote(name) + " {\n" + s.address
-	if !writes {
+	if !writes && s.dialect != "http" {
 		out += "mode = \"ro\"\n"
 	}
 	return out + "}\n"
@@ -201,13 +207,18 @@ func (g *generator) writeSources() {
 		blocks = append(blocks, importer.Block{File: "sources.hcl", Text: text, Origin: origin})
 	}
 	needed := map[string]bool{}
-	for _, s := range g.sources {
-		if !s.used {
-			continue
-		}
-		for _, m := range declaration.FindAllStringSubmatch(s.address, -1) {
+	need := func(text string) {
+		for _, m := range declaration.FindAllStringSubmatch(text, -1) {
 			needed[map[string]string{"var": "variable ", "secret": "secret "}[m[1]]+m[2]] = true
 		}
+	}
+	for _, s := range g.sources {
+		if s.used {
+			need(s.address)
+		}
+	}
+	for _, b := range g.result.Blocks {
+		need(b.Text)
 	}
 	for _, name := range g.order {
 		if needed[name] {
@@ -246,6 +257,9 @@ var declaration = regexp.MustCompile(`\b(var|secret)\.([a-z0-9_]+)`)
 
 // prebuiltTool returns the tool of a set of this program with the same purpose as a built-in kind.
 func prebuiltTool(s *source, kind, name, description string) (string, error) {
+	if s.dialect == "http" {
+		return "", fmt.Errorf("there is no counterpart of the kind %s", kind)
+	}
 	files, err := prebuilt.Files(s.dialect)
 	if err != nil {
 		return "", err

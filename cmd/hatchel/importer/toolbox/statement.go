@@ -39,7 +39,7 @@ func newStatement(dialect string, t *tool) *statement {
 	return b
 }
 
-// sqlToken matches what a statement consists of: texts, names in quotes, comments, dollar quotes, holes of Go
+// sqlToken matches what a statement consists of: texts, names in quotes, comments, dollar quotes, actions of Go
 // templates, markers, and anything else.
 var sqlToken = regexp.MustCompile(`'(?:[^']|'')*'` + "|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`" +
 	`|--[^\n]*|/\*(?s:.*?)\*/|\{\{(?s:.*?)\}\}|\$[0-9]+|\$[A-Za-z_]*\$|\?[0-9]*|::|:[A-Za-z_][A-Za-z0-9_]*|(?s:.)`)
@@ -87,7 +87,7 @@ var dollarQuote = regexp.MustCompile(`^\$[A-Za-z_]*\$$`)
 func (b *statement) translateToken(token string) (string, error) {
 	switch {
 	case strings.HasPrefix(token, "{{"):
-		return b.hole(strings.TrimSpace(strings.Trim(token, "{}")))
+		return b.action(strings.TrimSpace(strings.Trim(token, "{}")))
 	case strings.Contains(token, "{{") && len(token) > 4:
 		inner := strings.TrimSpace(token[1 : len(token)-1])
 		alone := strings.HasPrefix(inner, "{{") && strings.HasSuffix(inner, "}}") && strings.Count(inner, "{{") == 1
@@ -143,23 +143,23 @@ func (b *statement) template(name string) *parameter {
 }
 
 var (
-	plainHole = regexp.MustCompile(`^(?:array +)?\.([A-Za-z_][A-Za-z0-9_]*)$`)
-	ifHole    = regexp.MustCompile(`^if +\.([A-Za-z_][A-Za-z0-9_]*)$`)
+	plainAction = regexp.MustCompile(`^(?:array +)?\.([A-Za-z_][A-Za-z0-9_]*)$`)
+	ifAction    = regexp.MustCompile(`^if +\.([A-Za-z_][A-Za-z0-9_]*)$`)
 )
 
 // quoted returns the value of a template parameter that stands alone in quotes.
-func (b *statement) quoted(hole string) (string, error) {
-	m := plainHole.FindStringSubmatch(hole)
+func (b *statement) quoted(action string) (string, error) {
+	m := plainAction.FindStringSubmatch(action)
 	if m == nil || b.template(m[1]) == nil {
-		return "", fmt.Errorf("the template {{%s}} has no counterpart", hole)
+		return "", fmt.Errorf("the template {{%s}} has no counterpart", action)
 	}
 	b.used[m[1]] = true
 	return "${input." + b.inputs[m[1]] + "}", nil
 }
 
-// hole translates {{…}} outside of quotes.
-func (b *statement) hole(hole string) (string, error) {
-	if m := ifHole.FindStringSubmatch(hole); m != nil && b.template(m[1]) != nil {
+// action translates {{…}} outside of quotes.
+func (b *statement) action(action string) (string, error) {
+	if m := ifAction.FindStringSubmatch(action); m != nil && b.template(m[1]) != nil {
 		p := b.template(m[1])
 		b.used[p.Name] = true
 		name := "input." + b.inputs[p.Name]
@@ -173,15 +173,15 @@ func (b *statement) hole(hole string) (string, error) {
 		}
 		return "", fmt.Errorf("{{if .%s}} tests a parameter of the type %s", p.Name, p.Type)
 	}
-	if hole == "end" {
+	if action == "end" {
 		return "%{endif}", nil
 	}
-	if hole == "else" {
+	if action == "else" {
 		return "%{else}", nil
 	}
-	m := plainHole.FindStringSubmatch(hole)
+	m := plainAction.FindStringSubmatch(action)
 	if m == nil || b.template(m[1]) == nil {
-		return "", fmt.Errorf("the template {{%s}} has no counterpart", hole)
+		return "", fmt.Errorf("the template {{%s}} has no counterpart", action)
 	}
 	p := b.template(m[1])
 	b.used[p.Name] = true

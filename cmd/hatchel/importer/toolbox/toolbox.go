@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,11 +30,8 @@ type item struct {
 // document is a configuration, by section.
 type document struct{ sources, tools, toolsets, prompts []item }
 
-// Check reports why the blocks are not valid together, or nil.
-type Check func(blocks ...string) error
-
 // Import generates the blocks of a configuration. name is that of its file, for the report.
-func Import(name string, src []byte, check Check) (*importer.Result, error) {
+func Import(name string, src []byte, check importer.Check) (*importer.Result, error) {
 	if len(src) > maxSource {
 		return nil, fmt.Errorf("%s is larger than %d MiB", name, maxSource>>20)
 	}
@@ -44,7 +42,8 @@ func Import(name string, src []byte, check Check) (*importer.Result, error) {
 	if len(doc.tools) == 0 {
 		return nil, fmt.Errorf("%s has no tools: it is no configuration of the Toolbox", name)
 	}
-	g := &generator{result: &importer.Result{Source: "toolbox"}, file: name, check: check, names: importer.Names{},
+	result := &importer.Result{Source: "toolbox " + strings.TrimSuffix(name, path.Ext(name))}
+	g := &generator{result: result, file: name, check: check, names: importer.Names{},
 		tools: map[string]string{}, declared: map[string]string{}}
 	g.readSources(doc.sources)
 	for _, t := range doc.tools {
@@ -109,7 +108,7 @@ func (d *document) add(section string, i item) {
 type generator struct {
 	result   *importer.Result
 	file     string
-	check    Check
+	check    importer.Check
 	names    importer.Names    // of tools
 	tools    map[string]string // names of generated tools by their names in the source
 	sources  []*source
@@ -119,6 +118,11 @@ type generator struct {
 
 func (g *generator) lose(name, kind, detail string, line int) {
 	g.result.Lose(name, kind, detail, fmt.Sprintf("%s:%d", g.file, line))
+}
+
+// describe returns a text of an item for models.
+func (g *generator) describe(i item, what, text string, max int) string {
+	return g.result.Describe(i.name, what, text, fmt.Sprintf("%s:%d", g.file, i.line), max)
 }
 
 // tool is one tool as it is written.
@@ -177,30 +181,47 @@ func (g *generator) addTool(i item) {
 
 const leftOut = "tool left out" // a kind of loss
 
+// allowText returns the argument that allows only authenticated callers, if authRequired of the tool has an entry.
+func (g *generator) allowText(t *tool, i item) string {
+	if len(t.AuthRequired) == 0 {
+		return ""
+	}
+	g.lose(i.name, "authRequired",
+		"every authenticated caller may call it: declare auth, and a policy if only some callers may", i.line)
+	return "allow = \"caller.subject != null\"\n"
+}
+
 // toolText returns the block of a tool, and whether its statement writes.
 func (g *generator) toolText(name, kind string, t *tool, s *source, i item) (text string, writes bool, err error) {
-	if importer.Hidden(t.Description) {
-		g.lose(i.name, "description cleaned", "it has characters that a reviewer cannot see", i.line)
-	}
-	description := importer.Sentence(strings.ReplaceAll(t.Description, "`", "'"), 2000)
-	if !strings.HasSuffix(kind, "-sql") || strings.HasSuffix(kind, "-execute-sql") {
-		text, err = prebuiltTool(s, kind, name, description)
+	description := g.describe(i, "its description", t.Description, 2000)
+	isHTTP := s.dialect == "http" && kind == "http"
+	if !isHTTP && (!strings.HasSuffix(kind, "-sql") || strings.HasSuffix(kind, "-execute-sql")) {
+		if text, err = prebuiltTool(s, kind, name, description); err == nil {
+			head, rest, _ := strings.Cut(text, "\n")
+			text = head + "\n" + g.allowText(t, i) + rest
+		}
 		return text, false, err
-	}
-	b := newStatement(s.dialect, t)
-	sql, err := b.translate(t.Statement)
-	if err != nil {
-		return "", false, err
 	}
 	if description == "" {
 		description = strings.ReplaceAll(name, "_", " ") + "."
 		g.lose(i.name, "no description", "it was made of the name", i.line)
 	}
 	out := "tool " + importer.Quote(name) + " {\ndescription = " + importer.Quote(description) + "\n"
-	if len(t.AuthRequired) > 0 {
-		out += "allow = \"caller.subject != null\"\n"
-		g.lose(i.name, "authRequired",
-			"any caller who is known may call it: declare auth, and a policy if only some may", i.line)
+	out += g.allowText(t, i)
+	if isHTTP {
+		text, err = g.httpText(s, i)
+	} else {
+		text, writes, err = g.sqlText(t, s, i)
+	}
+	return out + text + "}\n", writes, err
+}
+
+// sqlText returns the inputs and the sql block of a tool.
+func (g *generator) sqlText(t *tool, s *source, i item) (out string, writes bool, err error) {
+	b := newStatement(s.dialect, t)
+	sql, err := b.translate(t.Statement)
+	if err != nil {
+		return "", false, err
 	}
 	for _, p := range slices.Concat(t.Parameters, t.TemplateParameters) {
 		if len(p.ExcludedValues) > 0 {
@@ -215,6 +236,7 @@ func (g *generator) toolText(name, kind string, t *tool, s *source, i item) (tex
 		if b.inputs[p.Name] != p.Name {
 			g.lose(i.name, "parameter renamed", p.Name+" is "+b.inputs[p.Name], i.line)
 		}
+		p.Description = g.describe(i, "the description of "+p.Name, p.Description, 500)
 		typ, err := p.inputType(b.template(p.Name) != nil)
 		if err != nil {
 			return "", false, fmt.Errorf("parameter %s: %w", p.Name, err)
@@ -223,27 +245,13 @@ func (g *generator) toolText(name, kind string, t *tool, s *source, i item) (tex
 	}
 	out += "\nsql " + importer.Quote(s.connection) + " {\n"
 	if b.byCaller != "" {
-		return out + "statement = " + b.byCaller + "\n}\n}\n", false, nil
+		return out + "statement = " + b.byCaller + "\n}\n", false, nil
 	}
 	verb := "query"
 	if writes = writesData(t.Statement); writes {
 		verb = "exec"
 	}
-	return out + verb + " = " + heredoc(sql) + "}\n}\n", writes, nil
-}
-
-// heredoc returns a template as a heredoc whose mark is no line of it.
-func heredoc(text string) string {
-	mark := "SQL"
-	for slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == mark }) {
-		mark += "_"
-	}
-	var out strings.Builder
-	out.WriteString("<<-" + mark + "\n")
-	for line := range strings.Lines(strings.Trim(text, "\n") + "\n") {
-		out.WriteString("      " + line)
-	}
-	return out.String() + "    " + mark + "\n"
+	return out + verb + " = " + importer.Heredoc("SQL", sql) + "}\n", writes, nil
 }
 
 // addToolset adds the block of one toolset.

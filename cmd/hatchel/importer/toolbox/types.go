@@ -37,7 +37,7 @@ func (p *parameter) inputType(isName bool) (string, error) {
 		return "", err
 	case p.Default != nil:
 		literal, err := literal(p.Default)
-		return "optional(" + typ + ", " + literal + ")", err
+		return importer.Optional(typ, literal), err
 	case p.Required != nil && !*p.Required && (!isName || len(p.AllowedValues) == 0):
 		return "optional(" + typ + ")", nil
 	}
@@ -45,7 +45,7 @@ func (p *parameter) inputType(isName bool) (string, error) {
 }
 
 func (p *parameter) valueType() (string, error) {
-	description := importer.Sentence(strings.ReplaceAll(p.Description, "`", "'"), 500)
+	description := importer.Sentence(p.Description, 500)
 	switch p.Type {
 	case "array":
 		element := "any"

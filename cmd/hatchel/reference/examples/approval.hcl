@@ -6,6 +6,11 @@ tool "refund" {
     when    = "input.amount > 100"
     timeout = "15m"
     message = "Refund ${input.amount} euros for order ${input.order}."
+    before "order" {
+      sql "shop" {
+        query = "SELECT total FROM orders WHERE id = ${input.order}"
+      }
+    }
   }
   sql "shop" {
     exec = "INSERT INTO refunds VALUES (${input.order}, ${input.amount})"

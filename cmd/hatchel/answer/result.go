@@ -1,0 +1,35 @@
+package answer
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"hatchel/cmd/hatchel/console"
+	"hatchel/runtime/mcp"
+)
+
+// PrintResult prints the result of a call, as JSON or as text, and returns its text. With asJSON the standard error of
+// programs is a member of the result, if there is any: an encoded object, or nil. The error is a phrase.
+func PrintResult(w io.Writer, out mcp.Outcome, asJSON bool, stderr []byte) (string, error) {
+	result := out.AppendResult(nil, mcp.Revision20260728)
+	var decoded struct{ Content []console.Content }
+	if err := json.Unmarshal(result, &decoded); err != nil {
+		return "", fmt.Errorf("the result cannot be decoded: %w", err)
+	}
+	var text strings.Builder
+	for _, c := range decoded.Content {
+		text.WriteString(c.Text)
+		if !asJSON {
+			c.Print(w)
+		}
+	}
+	if asJSON {
+		if stderr != nil {
+			result = fmt.Appendf(result[:len(result)-1], `,"stderr":%s}`, stderr)
+		}
+		fmt.Fprintf(w, "%s\n", result)
+	}
+	return text.String(), nil
+}

@@ -1,0 +1,121 @@
+// Package eventlog prints the events of a server for people.
+package eventlog
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"hatchel/cmd/hatchel/console"
+	"hatchel/hcl/eventkind"
+)
+
+// line is what is printed of an event.
+type line struct {
+	ID         string
+	Type       string
+	Time       time.Time
+	Tool       string
+	Prompt     string
+	Resource   string
+	Caller     struct{ Subject, Client string }
+	Subject    string
+	Step       string
+	Kind       string
+	Outcome    string
+	Error      string
+	MS         *float64
+	Rows       int
+	State      string
+	Connection string
+	Message    string
+	Reason     string
+	Count      int
+	Status     string
+	Result     string
+	Lost       *int
+	Input      json.RawMessage
+	Approval   struct{ ID, Status string }
+	Report     struct {
+		Revision    string
+		Diagnostics []struct{ Severity string }
+	}
+}
+
+// maxInput is how many characters of the arguments are printed.
+const maxInput = 80
+
+// ID returns the ID of an event, which is one line of JSON.
+func ID(text []byte) (string, error) {
+	var e struct{ ID string }
+	if err := json.Unmarshal(text, &e); err != nil {
+		return "", fmt.Errorf("the server has sent a line that is no event: %w", err)
+	}
+	return e.ID, nil
+}
+
+// Print prints an event, which is one line of JSON, as a line with the local time. Characters that control a terminal
+// are replaced.
+func Print(w io.Writer, text []byte) error {
+	var e line
+	if err := json.Unmarshal(text, &e); err != nil {
+		return fmt.Errorf("the server has sent a line that is no event: %w", err)
+	}
+	words := []string{e.Time.Local().Format(time.TimeOnly), fmt.Sprintf("%-18s", e.Type)}
+	add := func(format string, value any) { words = append(words, fmt.Sprintf(format, value)) }
+	for _, text := range []string{e.Tool, e.Prompt, e.Resource, e.Connection, e.Step, e.Kind, e.State, e.Result,
+		e.Approval.ID, e.Approval.Status, e.Status, e.Outcome, e.Reason} {
+		if text != "" && text != words[len(words)-1] {
+			add("%s", text)
+		}
+	}
+	if e.MS != nil {
+		add("%.4g ms", *e.MS)
+	}
+	if e.Rows > 0 {
+		words = append(words, console.Plural(e.Rows, "row"))
+	}
+	if e.Count > 1 {
+		add("%d times", e.Count)
+	}
+	for _, who := range []string{e.Caller.Subject, e.Subject} {
+		if who != "" {
+			add("by %s", who)
+		}
+	}
+	if e.Caller.Client != "" {
+		add("(%s)", e.Caller.Client)
+	}
+	if e.Type == eventkind.ToolCall.String() && len(e.Input) > 0 {
+		add("%s", shorten(string(e.Input)))
+	}
+	if e.Type == eventkind.Gap.String() {
+		words = append(words, describeGap(e.Lost))
+	}
+	if n := len(e.Report.Diagnostics); n > 0 {
+		words = append(words, console.Plural(n, "diagnostic"))
+	}
+	for _, why := range []string{e.Error, e.Message} {
+		if why != "" {
+			add("– %s", console.FirstLine(why))
+		}
+	}
+	_, err := fmt.Fprintln(w, console.Printable(strings.Join(words, " ")))
+	return err
+}
+
+func describeGap(lost *int) string {
+	if lost == nil {
+		return "events are missing here"
+	}
+	return console.Plural(*lost, "event") + " lost"
+}
+
+func shorten(text string) string {
+	if runes := []rune(text); len(runes) > maxInput {
+		return string(runes[:maxInput]) + "…"
+	}
+	return text
+}

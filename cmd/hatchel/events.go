@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hatchel/cmd/hatchel/eventlog"
+	"hatchel/internal/ctxtime"
+	"hatchel/runtime/server"
+)
+
+// eventsFlags are the flags of events.
+type eventsFlags struct {
+	server, types, tool, caller, outcome, since string
+	follow, asJSON, own                         bool
+}
+
+func eventsCommand() *cobra.Command {
+	f := new(eventsFlags)
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Print the events of a server: calls, approvals, reloads, refusals",
+		Long: `Print the events of a server whose configuration has an events block: by default
+the latest 100 that the server has kept. With --follow, events are printed as they
+happen. When the connection is lost, the command connects again and continues after
+the last event. hatchel docs event-types lists the events.
+
+The environment variable HATCHEL_KEY holds your API key or token. The events block of
+the server says who may see which events. Every caller may see the events of their
+own calls, with --own.`,
+		Example: `  hatchel events --follow --outcome failed,refused
+  hatchel events --server https://tools.example.com --since 5m --tool 'invoice_*' --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.server, "server", "http://127.0.0.1:8080", "`URL` of the server")
+	fs.BoolVar(&f.follow, "follow", false, "print events as they happen, until interrupted")
+	fs.BoolVar(&f.asJSON, "json", false, "print JSON, one event a line")
+	fs.StringVar(&f.types, "types", "", "only events of these `TYPES`, separated by commas")
+	fs.StringVar(&f.tool, "tool", "", "only events about tools of this `NAME`; * matches any characters")
+	fs.StringVar(&f.caller, "caller", "", "only events about calls of this `SUBJECT`")
+	fs.StringVar(&f.outcome, "outcome", "", "only events with these `OUTCOMES`, separated by commas")
+	fs.StringVar(&f.since, "since", "", "start at a `TIME`, an event id, or a duration before now, such as 5m")
+	fs.BoolVar(&f.own, "own", false, "only events about your own calls")
+	return cmd
+}
+
+// retryDelay is the pause before a lost connection is made again.
+const retryDelay = time.Second
+
+func (f *eventsFlags) run(cmd *cobra.Command) error {
+	client, err := newClient("--server", f.server)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	query, out, connected := f.query(), cmd.OutOrStdout(), false // once
+	each := func(line []byte) error {
+		id, err := eventlog.ID(line)
+		if err != nil {
+			return err
+		}
+		query.Set("since", id)
+		query.Del("replay")
+		if f.asJSON {
+			_, err = out.Write(append(line, '\n'))
+			return err
+		}
+		return eventlog.Print(out, line)
+	}
+	for {
+		err := client.Events(cmd.Context(), query, each)
+		switch {
+		case err == nil || f.follow && cmd.Context().Err() != nil:
+			return nil
+		case !f.follow || !errors.Is(err, server.ErrStreamEnded) || err != server.ErrStreamEnded && !connected:
+			return failf("%s", err)
+		}
+		connected = true
+		if ctxtime.Sleep(cmd.Context(), retryDelay) != nil {
+			return nil
+		}
+	}
+}
+
+// query returns the parameters of GET /events.
+func (f *eventsFlags) query() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"types": f.types, "tool": f.tool, "caller": f.caller, "outcome": f.outcome, "since": f.since,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if f.own {
+		q.Set("own", "true")
+	}
+	if !f.follow {
+		q.Set("follow", "false")
+		if f.since == "" {
+			q.Set("replay", "100")
+		}
+	}
+	return q
+}

@@ -1,0 +1,8 @@
+namespace "default" {
+  policy       = "read"
+  capabilities = ["submit-job", "read-logs"]
+}
+
+node {
+  policy = "read"
+}

@@ -1,0 +1,30 @@
+// Package process has what concerns the process of a command: its signals, its memory and its build.
+package process
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// SecondSignal returns a context that ends at the second SIGINT or SIGTERM from now on; the first
+// one ends ctx. It must be called before the first signal: main restores the default action then,
+// which would leave the programs of calls running.
+func SecondSignal(ctx context.Context) (force context.Context, stop context.CancelFunc) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	force, stop = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer stop()
+		defer signal.Stop(signals)
+		for range 2 {
+			select {
+			case <-signals:
+			case <-force.Done():
+				return
+			}
+		}
+	}()
+	return force, stop
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hatchel/runtime/source/git/gittest"
+)
+
+// repositoryServer is a process that serves the folder prod of a repository.
+type repositoryServer struct {
+	t      *testing.T
+	remote *gittest.Remote
+	state  string // its file, beside which the revisions are
+	flags  []string
+
+	cmd *exec.Cmd
+	url string
+	log string // the file of its standard error
+}
+
+func newRepositoryServer(t *testing.T, flags ...string) *repositoryServer {
+	dir := t.TempDir()
+	s := &repositoryServer{t: t, remote: gittest.New(t), state: filepath.Join(dir, "state.db"), flags: flags,
+		log: filepath.Join(dir, "log")}
+	t.Cleanup(func() {
+		s.stop()
+		exec.Command("chmod", "-R", "u+w", dir).Run() // the revisions cannot be written to
+	})
+	return s
+}
+
+func (s *repositoryServer) location() string { return "git+" + s.remote.URL + "//prod?ref=main" }
+
+// start starts the process and waits until it is ready.
+func (s *repositoryServer) start() {
+	s.t.Helper()
+	hatchel, err := exec.LookPath("hatchel")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	log, err := os.Create(s.log)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	s.cmd = exec.Command(hatchel, append([]string{"serve", "--listen", "127.0.0.1:0", "--state", s.state, s.location()}, s.flags...)...)
+	s.cmd.Stderr = log
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.await("ready", func() bool {
+		m := readyLine.FindStringSubmatch(s.logged())
+		if m != nil {
+			s.url = m[1]
+		}
+		return m != nil
+	})
+}
+
+func (s *repositoryServer) stop() {
+	if s.cmd != nil {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+		s.cmd = nil
+	}
+}
+
+func (s *repositoryServer) logged() string {
+	text, err := os.ReadFile(s.log)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// await waits until something is true, and returns how long that took.
+func (s *repositoryServer) await(what string, isTrue func() bool) time.Duration {
+	s.t.Helper()
+	began := time.Now()
+	for end := time.After(testTimeout); !isTrue(); {
+		select {
+		case <-end:
+			s.t.Fatalf("it is not %s:\n%s", what, s.logged())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return time.Since(began)
+}
+
+func (s *repositoryServer) get(path string) string {
+	s.t.Helper()
+	res, err := http.Get(s.url + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(body)
+}
+
+// serves waits until a commit is served, stale or not, and returns how long that took.
+func (s *repositoryServer) serves(commit string, stale bool) time.Duration {
+	s.t.Helper()
+	return s.await(fmt.Sprintf("serving %s, stale %v", commit, stale), func() bool {
+		body := s.get("/readyz")
+		return strings.Contains(body, fmt.Sprintf(`"commit": %q`, commit)) && strings.Contains(body, fmt.Sprintf(`"stale": %v`, stale))
+	})
+}
+
+func (s *repositoryServer) signal() {
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *repositoryServer) reload(status int) string {
+	s.t.Helper()
+	res, err := http.Post(s.url+"/admin/reload", "", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(res.Body)
+	if res.StatusCode != status {
+		s.t.Errorf("the reload is answered with %s: %s", res.Status, body)
+	}
+	return string(body)
+}
+
+const repositoryTool = `audit { file = "audit.jsonl" }
+tool "hello" {
+  description = "Say hello."
+  shell { command = ["cat", "hello.txt"] }
+}
+`
+
+func TestServeFollowsARepository(t *testing.T) {
+	s := newRepositoryServer(t, "--every", "1h")
+	s.remote.Write("prod/tools.hcl", repositoryTool)
+	s.remote.Write("prod/hello.txt", "from the repository")
+	first := s.remote.Push()
+	s.start()
+	s.serves(first, false)
+	if answer := callTool(t, s.url, "hello"); !strings.Contains(fmt.Sprint(answer), "from the repository") {
+		t.Errorf("the tool that reads a file of the repository answers %+v", answer)
+	}
+
+	s.remote.Write("prod/tools.hcl", repositoryTool+`tool "bye" {
+  description = "Say bye."
+  text        = "bye"
+}
+`)
+	second := s.remote.Push()
+	s.signal()
+	if took := s.serves(second, false); took > time.Second {
+		t.Errorf("a push is served %s after the signal", took)
+	}
+	s.await("logging the commit", func() bool {
+		return strings.Contains(s.logged(), `msg="configuration reloaded" trigger=SIGHUP commit=`+second)
+	})
+	audit, err := filepath.Glob(filepath.Join(filepath.Dir(s.state), "prod-*.git", "audit.jsonl"))
+	if err != nil || len(audit) != 1 {
+		t.Fatalf("the audit log is at %v, %v", audit, err)
+	}
+	if text, err := os.ReadFile(audit[0]); err != nil || !strings.Contains(string(text), `"commit":"`+second+`"`) {
+		t.Errorf("the audit log does not name the commit: %s, %v", text, err)
+	}
+
+	s.remote.Write("prod/tools.hcl", `tool "hello" {`)
+	s.remote.Push()
+	if body := s.reload(http.StatusUnprocessableEntity); !strings.Contains(body, `"commit": "`) {
+		t.Errorf("the report of a commit with errors is %s", body)
+	}
+	s.serves(second, true)
+	if body := s.get("/readyz"); !strings.Contains(body, "tools.hcl") || !strings.Contains(body, `"tools": 2`) {
+		t.Errorf("with a commit with errors: %s", body)
+	}
+
+	s.remote.Git("reset", "-q", "--hard", first)
+	s.remote.PushHead()
+	s.reload(http.StatusOK)
+	s.serves(first, false)
+
+	s.remote.Away.Store(true)
+	if body := s.reload(http.StatusUnprocessableEntity); !strings.Contains(body, "Revision not served") {
+		t.Errorf("the report of a fetch that fails is %s", body)
+	}
+	s.serves(first, true)
+	s.stop()
+	s.start()
+	s.serves(first, true)
+	if !strings.Contains(s.logged(), "revision not served, the last one is served again") {
+		t.Errorf("the log of a start without the repository is:\n%s", s.logged())
+	}
+	s.remote.Away.Store(false)
+	s.signal()
+	s.serves(first, false)
+}
+
+func TestServePollsARepository(t *testing.T) {
+	s := newRepositoryServer(t, "--every", "1s")
+	s.remote.Write("prod/tools.hcl", repositoryTool)
+	commit := s.remote.Push()
+	s.start()
+	s.serves(commit, false)
+	commit = s.remote.Push()
+	s.serves(commit, false)
+	s.remote.Away.Store(true)
+	s.serves(commit, true)
+	s.remote.Away.Store(false)
+	s.serves(commit, false)
+	s.await("logging two reloads", func() bool { return strings.Count(s.logged(), "configuration reloaded") == 2 })
+}
+
+func TestServeRefusesUnsignedCommits(t *testing.T) {
+	s := newRepositoryServer(t)
+	key, signer := s.remote.Key("ann")
+	signers := filepath.Join(t.TempDir(), "allowed_signers")
+	if err := os.WriteFile(signers, []byte(signer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.flags = []string{"--signed-by", signers}
+	s.remote.Write("prod/tools.hcl", repositoryTool)
+	signed := s.remote.Push(key)
+	s.start()
+	s.serves(signed, false)
+	s.remote.Push()
+	s.reload(http.StatusUnprocessableEntity)
+	s.serves(signed, true)
+	s.stop()
+	s.start()
+	s.serves(signed, true)
+	signed = s.remote.Push(key)
+	s.reload(http.StatusOK)
+	s.serves(signed, false)
+}
+
+func TestCommandsSayWhatARepositoryNeeds(t *testing.T) {
+	remote := gittest.New(t)
+	remote.Write("prod/tools.hcl", `tool "hello" {`)
+	remote.Push()
+	dir := t.TempDir()
+	location := "git+" + remote.URL + "//prod"
+	for want, args := range map[string][]string{
+		"--every requires a git repository":                     {"serve", "--every", "5s", dir},
+		"--signed-by requires a git repository":                 {"serve", "--signed-by", "f", dir},
+		"--every must be from 1s to 1h0m0s, and is 10ms":        {"serve", "--every", "10ms", location},
+		"none cannot be read: it does not exist":                {"serve", "--signed-by", dir + "/none", location},
+		"only git+https and git+ssh are accepted":               {"serve", "git+http://git.example/tools.git"},
+		"give it to git by a credential helper":                 {"serve", "git+https://ann:s3cret@git.example/tools.git"},
+		"hatchel validate reads a directory, and only serve":    {"validate", location},
+		"hatchel list reads a directory, and only serve":        {"list", "-C", location},
+		"hatchel call reads a directory, and only serve":        {"call", "-C", location, "hello"},
+		"hatchel lint reads a directory, and only serve":        {"lint", location},
+		"has 1 error and is not served":                         {"serve", location},
+		"it has no folder \"dev\"":                              {"serve", "git+" + remote.URL + "//dev"},
+		"couldn't find remote ref none":                         {"serve", location + "?ref=none"},
+		"cannot be fetched: unable to access 'https://127.0.0.": {"serve", "git+https://127.0.0.1:1/tools.git"},
+	} {
+		if args[0] == "serve" {
+			args = append(args, "--state", filepath.Join(dir, "state.db"), "--listen", "127.0.0.1:0")
+		}
+		out, err := exec.Command("hatchel", args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) || strings.Contains(string(out), "s3cret") {
+			t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package examples_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// browser is a tab of a real browser, which notes what no page of the console may cause.
+type browser struct {
+	t      *testing.T
+	ctx    context.Context
+	origin string // of the server; other hosts are foreign
+
+	mu      sync.Mutex
+	reports []string // errors and violations of the content security policy; guarded by mu
+	foreign []string // addresses of other hosts that were asked for; guarded by mu
+}
+
+// openBrowser starts a browser with a profile of its own.
+func openBrowser(t *testing.T, origin string) *browser {
+	t.Helper()
+	chromium := needs(t, "HATCHEL_TEST_CHROMIUM")
+	allocator, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1100, 760),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.WSURLReadTimeout(time.Minute))
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(cancel)
+	b := &browser{t: t, ctx: ctx, origin: origin}
+	if err := chromedp.Listen(ctx, b.note); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		if _, err := cdp.Call(ctx, tab, network.Enable, network.EnableParams{}); err != nil {
+			return err
+		}
+		_, err := cdp.Call(ctx, tab, log.Enable, cdp.Empty{})
+		return err
+	}))
+	b.prefer("light")
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if len(b.reports)+len(b.foreign) > 0 {
+			t.Errorf("the browser reports:\n%s\nrequests to other hosts: %q", strings.Join(b.reports, "\n"), b.foreign)
+		}
+	})
+	return b
+}
+
+func (b *browser) note(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, b.origin) && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "about:") {
+			b.foreign = append(b.foreign, u)
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Source == log.EntrySourceSecurity {
+			b.reports = append(b.reports, e.Entry.Text+" "+e.Entry.URL)
+		}
+	case *cdpruntime.EventExceptionThrown:
+		b.reports = append(b.reports, e.ExceptionDetails.Text)
+	}
+}
+
+// forget drops the reports that have a text.
+func (b *browser) forget(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reports = slices.DeleteFunc(b.reports, func(report string) bool { return strings.Contains(report, text) })
+}
+
+// do runs actions, each of which has a minute.
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	for _, action := range actions {
+		run(b, action)
+	}
+}
+
+func run[T any](b *browser, action chromedp.Action[T]) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	got, err := chromedp.Run(ctx, action)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return got
+}
+
+// open goes to a path of the server, or to an address.
+func (b *browser) open(address string) {
+	b.t.Helper()
+	if strings.HasPrefix(address, "/") {
+		address = b.origin + address
+	}
+	b.do(chromedp.Navigate(address))
+}
+
+// eval runs an expression in the page, as its own modules run.
+func eval[T any](b *browser, expression string) T {
+	b.t.Helper()
+	return run(b, chromedp.Evaluate[T](expression))
+}
+
+// text returns what a person reads on the page.
+func (b *browser) text() string { return eval[string](b, `document.body?.innerText ?? ""`) }
+
+// await waits until an expression over the page is true.
+func (b *browser) await(expression string) {
+	b.t.Helper()
+	eventually(b.t, expression, func() bool {
+		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`document.readyState === "complete" && (`+expression+`)`))
+		return is && err == nil // an error while the page is replaced
+	})
+}
+
+// press presses keys on the element that has the focus.
+func (b *browser) press(keys string) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(keys))
+}
+
+// prefer sets the color scheme that the person prefers.
+func (b *browser) prefer(scheme string) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+		})
+		return err
+	}))
+}
+
+// disableScripts turns the scripts of pages off, or on again.
+func (b *browser) disableScripts(off bool) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: off})
+		return err
+	}))
+}
+
+// violation is what axe finds wrong.
+type violation struct {
+	ID    string `json:"id"`
+	Help  string `json:"help"`
+	Nodes []struct {
+		HTML    string `json:"html"`
+		Summary string `json:"failureSummary"`
+	} `json:"nodes"`
+}
+
+var axe = sync.OnceValues(func() ([]byte, error) { return os.ReadFile(os.Getenv("HATCHEL_TEST_AXE")) })
+
+// violations returns what axe finds on the page. It runs in a world of its own, where the policy of the page does not hold.
+func (b *browser) violations() (found []violation) {
+	b.t.Helper()
+	needs(b.t, "HATCHEL_TEST_AXE")
+	source, err := axe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	answer := run(b, func(ctx context.Context, tab *chromedp.Target) (string, error) {
+		tree, err := cdp.Call(ctx, tab, cdppage.GetFrameTree, cdp.Empty{})
+		if err != nil {
+			return "", err
+		}
+		world, err := cdp.Call(ctx, tab, cdppage.CreateIsolatedWorld, cdppage.CreateIsolatedWorldParams{
+			FrameID: tree.FrameTree.Frame.ID, WorldName: "axe",
+		})
+		if err != nil {
+			return "", err
+		}
+		inWorld := func(p *cdpruntime.EvaluateParams) { p.ContextID = world.ExecutionContextID }
+		if _, err := chromedp.Evaluate[any](string(source)+";0", inWorld)(ctx, tab); err != nil {
+			return "", err
+		}
+		const check = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
+			"best-practice"]}).then((r) => JSON.stringify(r.violations))`
+		return chromedp.Evaluate[string](check, inWorld, chromedp.EvalAwaitPromise)(ctx, tab)
+	})
+	if err := json.Unmarshal([]byte(answer), &found); err != nil {
+		b.t.Fatal(err)
+	}
+	return found
+}
+
+// checkAccessible reports what axe finds on the page, in light and in dark.
+func (b *browser) checkAccessible(page string) {
+	b.t.Helper()
+	for _, scheme := range []string{"dark", "light"} {
+		b.prefer(scheme)
+		for _, v := range b.violations() {
+			b.t.Errorf("%s, %s: %s: %s", page, scheme, v.ID, v.Help)
+			for _, n := range v.Nodes[:min(3, len(v.Nodes))] {
+				b.t.Errorf("  %s\n  %s", n.HTML, n.Summary)
+			}
+		}
+	}
+}

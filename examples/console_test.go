@@ -1,0 +1,330 @@
+package examples_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"hatchel/runtime/trace/tracetest"
+)
+
+const (
+	evasKey = "key-of-eva-0123456789"
+	bobsKey = "key-of-bob-0123456789"
+)
+
+// consoleShop is the example of the console, and a browser in which eva is signed in.
+type consoleShop struct {
+	*folder
+	server *server
+	bob    person
+	eva    *browser
+}
+
+// openConsole serves the example, with variables of its environment, and signs eva in with the address that hatchel
+// console prints.
+func openConsole(t *testing.T, env ...string) *consoleShop {
+	t.Helper()
+	needs(t, "HATCHEL_TEST_CHROMIUM")
+	f := example(t, "console")
+	f.args, f.env = []string{"--state", f.file("state.db")}, env
+	s := f.serve()
+	f.env = append(f.env, "HATCHEL_KEY="+evasKey)
+	origin := strings.TrimSuffix(s.url, "/mcp")
+	out, err := f.command("console", "--server", origin, "--print").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := openBrowser(t, origin)
+	b.open(strings.TrimSpace(string(out)))
+	b.await(`location.pathname === "/console/"`)
+	return &consoleShop{f, s, person{s, bobsKey}, b}
+}
+
+// refund has bob ask for a refund that needs an approval, and returns the response when it comes.
+func (s *consoleShop) refund() (answer chan string) {
+	s.t.Helper()
+	const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"refund",
+		"arguments":{"order":1042,"amount":250,"note":"damaged"},
+		"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	request, err := http.NewRequest(http.MethodPost, s.server.url, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + bobsKey,
+		"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "refund",
+	} {
+		request.Header.Set(name, value)
+	}
+	answer = make(chan string, 1)
+	go func() {
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body)
+		answer <- string(text)
+	}()
+	return answer
+}
+
+// openApproval goes to the approval that is pending.
+func (s *consoleShop) openApproval() {
+	s.t.Helper()
+	eventually(s.t, "an approval is pending", func() bool {
+		s.eva.open("/console/approvals")
+		return eval[bool](s.eva, `document.querySelector("table.rows tbody a") !== null`)
+	})
+	s.eva.open(eval[string](s.eva, `document.querySelector("table.rows tbody a").href`))
+}
+
+// pages are all places of the menu, and the first page of each of their tables.
+func (s *consoleShop) pages() (paths []string) {
+	s.t.Helper()
+	s.eva.open("/console/")
+	places := eval[[]string](s.eva, `[...document.querySelectorAll("#menu a[data-key]")].map((a) => a.getAttribute("href"))`)
+	for _, place := range places {
+		s.eva.open(place)
+		paths = append(paths, place)
+		paths = append(paths, eval[[]string](s.eva, `[...document.querySelectorAll("table.rows tbody tr:first-child a")].slice(0, 1).
+			map((a) => a.getAttribute("href"))`)...)
+	}
+	return paths
+}
+
+func TestConsoleInABrowserIsAccessibleAndCallsNobody(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	s.bob.asks("tools/call", `"name":"order","arguments":{"id":1042},`)
+	s.bob.asks("tools/call", `"name":"order","arguments":{"id":7},`)
+	s.refund()
+	s.openApproval()
+	pages := s.pages()
+	if len(pages) < 6 {
+		t.Errorf("only %q were found", pages)
+	}
+	for _, page := range append(pages, "/console/sign-in", "/console/tools/none") {
+		s.eva.open(page)
+		s.eva.checkAccessible(page)
+	}
+	s.eva.forget("404") // of the page that is not there
+}
+
+func TestConsoleInABrowserWorksWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	answer := s.refund()
+	s.openApproval()
+	approval := eval[string](s.eva, "location.pathname")
+	pages := s.pages()
+	s.eva.disableScripts(true)
+	for _, page := range pages {
+		s.eva.open(page)
+		if heading := run(s.eva, chromedp.Text("h1")); heading == "" {
+			t.Errorf("%s has no heading", page)
+		}
+	}
+	s.eva.open(approval)
+	s.eva.do(chromedp.SendKeys("#reason", "ticket 88"), chromedp.Click("#approve"))
+	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
+		t.Errorf("got %s", text)
+	}
+}
+
+func TestConsoleInABrowserApprovesByTheKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	answer := s.refund()
+	eventually(t, "an approval is pending", func() bool {
+		out, _ := s.command("approvals", "list", "--server", s.server.url).Output()
+		return strings.Contains(string(out), "refund")
+	})
+	b := s.eva
+	b.press("g")
+	b.press("a")
+	b.await(`location.pathname === "/console/approvals"`)
+	b.await(`document.querySelector("table.rows tbody a") !== null`)
+	b.press("j")
+	b.press("\r")
+	b.await(`location.pathname.startsWith("/console/approvals/") && document.querySelector("#approve") !== null`)
+	if text := b.text(); !strings.Contains(text, "Ada Lovelace") || !strings.Contains(text, "UPDATE orders SET") {
+		t.Errorf("the page shows neither the order nor the statement: %s", text)
+	}
+	for range 60 {
+		if eval[string](b, "document.activeElement.id") == "approve" {
+			break
+		}
+		if eval[string](b, "document.activeElement.id") == "reason" {
+			b.press("ticket 88")
+		}
+		b.press("\t")
+	}
+	b.press("\r")
+	b.await(`document.querySelector("#decision")?.innerText.includes("ticket 88")`)
+	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
+		t.Errorf("got %s", text)
+	}
+}
+
+func TestConsoleInABrowserShowsAReloadErrorUntilItIsMended(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	whole := s.read("shop.hcl")
+	s.write("shop.hcl", strings.Replace(whole, "description = \"Show an order", "descripton = \"Show an order", 1))
+	shows := func() bool {
+		s.eva.open("/console/")
+		return strings.Contains(s.eva.text(), `There is no argument "descripton" here. Did you mean "description"?`)
+	}
+	eventually(t, "the error is shown", shows)
+	s.write("shop.hcl", whole)
+	eventually(t, "the error goes", func() bool { return !shows() })
+}
+
+func TestConsoleInABrowserShowsCallsAsTheyHappen(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	s.eva.open("/console/calls")
+	answer := s.refund()
+	s.eva.await(liveRow + `.includes("running") || ` + liveRow + `.includes("waiting")`)
+	id := s.pendingID()
+	out, err := s.command("approvals", "approve", id, "--server", s.server.url, "--reason", "ticket 88").CombinedOutput()
+	decided := time.Now()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s.eva.await(liveRow + `.includes("ok")`)
+	if took := time.Since(decided); took > 500*time.Millisecond {
+		t.Errorf("the row changed %s after the approval", took)
+	}
+	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// liveRow is the text of the row of a refund in the list of calls.
+const liveRow = `([...document.querySelectorAll("#calls tbody tr")].find((row) => row.innerText.includes("refund"))?.innerText ?? "")`
+
+// TestConsoleInABrowserLeadsThroughTheGuide does what "A walk through the console" in docs/monitoring.md says.
+func TestConsoleInABrowserLeadsThroughTheGuide(t *testing.T) {
+	t.Parallel()
+	collector := tracetest.New(t, nil)
+	s := openConsole(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_BSP_SCHEDULE_DELAY=100")
+	b := s.eva
+	b.do(chromedp.Click(`#menu a[href="/console/calls"]`))
+	b.await(`location.pathname === "/console/calls"`)
+	answer := s.refund()
+	b.await(liveRow + ` !== ""`)
+	b.do(chromedp.Click(`#menu a[href="/console/approvals"]`))
+	eventually(t, "the approval is listed", func() bool {
+		b.open("/console/approvals")
+		return eval[bool](b, `document.querySelector("table.rows tbody a") !== null`)
+	})
+	b.do(chromedp.Click("table.rows tbody a"), chromedp.SendKeys("#reason", "ticket 88"), chromedp.Click("#approve"))
+	b.await(`document.querySelector("#decision")?.innerText.includes("ticket 88")`)
+	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
+		t.Errorf("got %s", text)
+	}
+	b.do(chromedp.Click(`#menu a[href="/console/audit"]`), chromedp.SendKeys("#tool", "refund"), chromedp.KeyEvent("\r"))
+	b.await(`location.search.includes("tool=refund") && document.querySelectorAll("#records tbody tr").length > 2`)
+	b.do(chromedp.Click("#records tbody a"))
+	b.await(`location.pathname.startsWith("/console/calls/") && document.querySelector("#trace") !== null`)
+	if text := b.text(); !strings.Contains(text, "ticket 88") && !strings.Contains(text, "eva") {
+		t.Errorf("the page of the call does not say who approved it:\n%s", text)
+	}
+	trace := path.Base(eval[string](b, `document.querySelector("#trace").href`))
+	eventually(t, "the collector has the trace "+trace, func() bool {
+		return slices.ContainsFunc(collector.Spans(), func(span tracetest.Span) bool {
+			return span.Trace == trace && span.Name == "tools/call refund"
+		})
+	})
+}
+
+func TestConsoleInABrowserPlansAndCallsATool(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	s.planRefund()
+	b := s.eva
+	b.open("/console/tools/order")
+	b.do(chromedp.SendKeys("#form input[inputmode=numeric]", "1042"), chromedp.Click("#call-button"))
+	b.await(`document.querySelector("#result")?.innerText.includes("Ada Lovelace")`)
+	out, err := s.command("audit", "--tool", "order", "--caller", "eva").Output()
+	if err != nil || !strings.Contains(string(out), "order") {
+		t.Errorf("the call is not recorded as one of eva: %v %s", err, out)
+	}
+}
+
+// planRefund shows what a refund would send, which is not sent.
+func (s *consoleShop) planRefund() {
+	s.t.Helper()
+	b := s.eva
+	b.open("/console/tools/refund")
+	b.do(chromedp.SendKeys("#form input[inputmode=numeric]", "1042"), chromedp.SendKeys("#form input[inputmode=decimal]", "250"),
+		chromedp.Click("#plan-button"))
+	b.await(`document.querySelector("#plan")?.innerText.includes("UPDATE orders SET refunded = refunded + ?")`)
+}
+
+// TestConsoleInABrowserLooksAsInTheDocumentation takes the pictures of docs/images, with -update.
+func TestConsoleInABrowserLooksAsInTheDocumentation(t *testing.T) {
+	if !*update {
+		t.Skip("pictures are taken with -update")
+	}
+	s := openConsole(t)
+	b := s.eva
+	b.do(chromedp.EmulateViewport(1100, 720))
+	b.open("/console/calls") // from here on events are kept
+	for range 8 {
+		s.bob.asks("tools/call", `"name":"order","arguments":{"id":1042},`)
+	}
+	s.bob.asks("tools/call", `"name":"order","arguments":{"id":7},`)
+	s.bob.asks("tools/call", `"name":"refund","arguments":{"order":1041,"amount":20},`)
+	s.refund()
+	s.openApproval()
+	b.do(chromedp.EmulateViewport(1100, 1400))
+	s.take("console-approval")
+	b.do(chromedp.EmulateViewport(1100, 720))
+	s.planRefund()
+	b.do(chromedp.ScrollIntoView("#plan"))
+	s.take("console-tool")
+	b.open("/console/calls")
+	b.await(liveRow + ` !== ""`)
+	s.take("console-calls")
+	b.prefer("dark")
+	b.open("/console/")
+	s.take("console-overview")
+}
+
+// take writes a picture of what is visible of the page.
+func (s *consoleShop) take(name string) {
+	s.t.Helper()
+	if err := os.MkdirAll("../docs/images", 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile("../docs/images/"+name+".png", run(s.eva, chromedp.CaptureScreenshot()), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// pendingID waits for an approval and returns its ID.
+func (s *consoleShop) pendingID() (id string) {
+	s.t.Helper()
+	eventually(s.t, "an approval is pending", func() bool {
+		out, _ := s.command("approvals", "list", "--server", s.server.url, "--json").Output()
+		var page []struct{ ID string }
+		if json.Unmarshal(out, &page) == nil && len(page) > 0 {
+			id = page[0].ID
+		}
+		return id != ""
+	})
+	return id
+}

@@ -1,0 +1,122 @@
+package examples_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// scrape returns the metrics of the server, for the holder of a key, empty for nobody.
+func (s *server) scrape(key string) string {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, strings.TrimSuffix(s.url, "/mcp")+"/metrics", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("X-Api-Key", key)
+	}
+	res, err := pooled.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s %v: %s", res.Status, err, body)
+	}
+	return string(body)
+}
+
+// scrapesOfExamples returns what the examples with metrics serve after some calls.
+func scrapesOfExamples(t *testing.T) map[string]string {
+	t.Helper()
+	scrapes := map[string]string{}
+
+	paid, _ := payments(t)
+	paid.call("pay_order", map[string]any{"order": 7, "amount": 1250})
+	for range 2 {
+		paid.call("exchange_rate", map[string]any{"currency": "USD"})
+	}
+	scrapes["payments"] = paid.scrape("")
+
+	f, _ := orders(t)
+	shop := f.serve()
+	shop.call("list_orders", map[string]any{})
+	scrapes["orders"] = shop.scrape("")
+
+	refunds, _ := refundShop(t)
+	s := refunds.serve()
+	said := s.asks("refund", refundOf(500))
+	id, _ := refunds.waiting()
+	refunds.decides("approve", id, "checked")
+	<-said
+	scrapes["approvals"] = s.scrape("")
+
+	team := example(t, "team").serve()
+	ada := person{team, "key-of-ada-0123456789"}
+	ada.asks("tools/call", `"name":"invoice_list","arguments":{},`)
+	person{team, "key-of-eva-0123456789"}.asks("tools/call", `"name":"invoice_delete","arguments":{"id":1},`)
+	scrapes["team"] = team.scrape(ada.key)
+	return scrapes
+}
+
+var metricName = regexp.MustCompile(`\b(?:mcp_server|hatchel|go|process)_[a-z_]+\b`)
+
+// TestTheMetricsOfTheDashboardAndTheAlertsAreServed compares the names in examples/grafana with what examples serve.
+func TestTheMetricsOfTheDashboardAndTheAlertsAreServed(t *testing.T) {
+	t.Parallel()
+	scrapes := scrapesOfExamples(t)
+	served := map[string]bool{}
+	for name, text := range scrapes {
+		for line := range strings.Lines(text) {
+			served[metricName.FindString(strings.TrimPrefix(line, "# TYPE "))] = true
+		}
+		for _, secret := range []string{"DE02120300000000202051", "MfKQ9r8G", "key-of-", "127.0.0.1"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s: the metrics hold %s", name, secret)
+			}
+		}
+	}
+	for _, file := range []string{"dashboard.json", "alerts.yaml"} {
+		src, err := os.ReadFile(filepath.Join("grafana", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := metricName.FindAllString(string(src), -1)
+		if len(names) < 10 {
+			t.Errorf("%s names only %q", file, names)
+		}
+		for _, name := range names {
+			if !served[name] {
+				t.Errorf("%s names %s, which no example serves", file, name)
+			}
+		}
+	}
+	if !strings.Contains(scrapes["payments"], `hatchel_calls_total{kind="tool",name="exchange_rate",outcome="ok",replayed="cache"} 1`) {
+		t.Errorf("payments:\n%s", scrapes["payments"])
+	}
+}
+
+func TestPromtoolAcceptsTheMetricsAndTheAlerts(t *testing.T) {
+	t.Parallel()
+	promtool := needs(t, "HATCHEL_TEST_PROMTOOL")
+	check := func(stdin string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(promtool, args...)
+		cmd.Dir, cmd.Stdin = "grafana", strings.NewReader(stdin)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %q: %v\n%s", args, err, out)
+		}
+	}
+	check("", "check", "rules", "alerts.yaml")
+	check("", "test", "rules", "alerts_test.yaml")
+	for _, text := range scrapesOfExamples(t) {
+		check(text, "check", "metrics")
+	}
+}

@@ -1,0 +1,17 @@
+# A server of several pods. They share the state in PostgreSQL, so any of them takes any request.
+
+secret "state" { env = "STATE_DSN" }
+secret "key" { env = "HATCHEL_KEY" }
+
+state {
+  postgres = secret.state
+}
+
+auth {
+  api_key "client" { secret = secret.key }
+}
+
+tool "ping" {
+  description = "Answer."
+  text        = "pong"
+}

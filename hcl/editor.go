@@ -1,0 +1,74 @@
+package hcl
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/decode"
+	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
+)
+
+// forEditor returns a loader that knows all declarations of this one and holds no syntax.
+func (l *loader) forEditor() *loader {
+	kept := *l
+	kept.blocks, kept.diags, kept.tools = nil, nil, make(map[string]*toolDecoder, len(l.tools))
+	for name, t := range l.tools {
+		kept.tools[name] = &toolDecoder{tool: t.tool}
+	}
+	return &kept
+}
+
+// decodeAgain implements Config.DecodeAgain.
+func (l *loader) decodeAgain(b *hclsyntax.Block, src []byte, p *decode.Probe) Diagnostics {
+	kind, _, ok := findBlockType(b.Type)
+	if !ok || len(b.Labels) != kind.labels {
+		return nil
+	}
+	again := l.copyFor(p)
+	file := &sourceFile{name: b.TypeRange.Filename, src: src, exposed: 1, cached: make([]*decodedBlock, 1)}
+	block := sourceBlock{Block: b, file: file}
+	again.blocks = map[string][]sourceBlock{b.Type: {block}}
+	var w *operationDecoder
+	switch b.Type {
+	case "tool":
+		t := again.declareTool(block)
+		again.tools[t.tool.Name] = t
+		t.decode()
+		w = t.operationDecoder
+	case "prompt":
+		w = newPromptDecoder(again, block).decode()
+	case "resource":
+		w = newResourceDecoder(again, block).decode()
+	case "locals":
+		d := again.newDecoder(file)
+		d.Deps = &eval.Dependencies{}
+		for _, a := range sortedAttributes(b.Body.Attributes) {
+			d.CompileKnown(a.Expr, decode.Field{Secret: true})
+		}
+		return d.Diags
+	case "type":
+		d := again.newDecoder(file)
+		d.Deps = &eval.Dependencies{}
+		d.Body(b, typeSpec(new(*schema.Type)))
+		return d.Diags
+	default:
+		kind.decode(again)
+		return again.diags
+	}
+	return w.dec.Diags
+}
+
+// copyFor returns a copy of the loader, which can decode a block for a probe without changing the loader.
+func (l *loader) copyFor(p *decode.Probe) *loader {
+	again, g, config := *l, *l.globals, *l.config
+	g.variables, g.secrets, g.local = maps.Clone(g.variables), maps.Clone(g.secrets), maps.Clone(g.local)
+	g.connections = slices.Clone(g.connections)
+	again.globals, again.config, again.tools = &g, &config, maps.Clone(l.tools)
+	again.used, again.notified, again.declared = map[*Connection]bool{}, map[string]bool{}, map[string]Range{}
+	again.partial, again.env.Partial = false, false
+	again.env.Editor, again.env.Probe, again.opts.Notes = p, &p.Probe, nil
+	return &again
+}

@@ -1,0 +1,64 @@
+package surface
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"hatchel/hcl/schema"
+)
+
+var callerMember = regexp.MustCompile(`\bcaller(?:\.[\pL_][\pL\pN_-]*)+`)
+
+// guards returns where the block of an operation reads the caller, besides its rules, as in "step store: query reads
+// caller.subject". A condition is returned as it is written.
+func (s *source) guards(block *hclsyntax.Block, covered []string) (lines []string) {
+	for _, a := range block.Body.Attributes {
+		if slices.Contains(covered, a.Name) {
+			continue
+		}
+		read := callerMember.FindAllString(s.closure(s.normalize(a.SrcRange)), -1)
+		if len(read) > 0 && (a.Name == "when" || a.Name == "that") {
+			text := strings.Join(strings.Fields(redact(s.words(a.Expr.Range()))), " ")
+			lines = append(lines, a.Name+" "+clip(text+s.values(text, nil)))
+			continue
+		}
+		for _, member := range read {
+			lines = append(lines, a.Name+" reads "+member)
+		}
+	}
+	for _, nested := range block.Body.Blocks {
+		if nested.Type == "locals" || slices.Contains(covered, nested.Type) {
+			continue
+		}
+		header := strings.Join(append([]string{nested.Type}, nested.Labels...), " ")
+		for _, line := range s.guards(nested, shownParts[nested.Type]) {
+			lines = append(lines, header+": "+line)
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+// sensitiveInputs returns the names of the inputs whose values are never shown.
+func sensitiveInputs(input *schema.Type) (names []string) {
+	for _, name := range input.MemberNames() {
+		if m, ok := input.Lookup(name); ok && m.Type.Sensitive {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// guards compares what limits a call besides the rules: what depends on the caller, and what is never shown.
+func (c *comparison) guards(at string, a, b *Operation) {
+	for _, line := range missing(a.Guards, b.Guards) {
+		c.add(Widening, "guard", at, "no longer: %s", line)
+	}
+	for _, name := range missing(a.Sensitive, b.Sensitive) {
+		c.add(Widening, "sensitive", at+".input."+name, "no longer sensitive: its values are shown in logs and records")
+	}
+}

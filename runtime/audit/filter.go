@@ -1,0 +1,80 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Outcomes are the outcomes of calls.
+var Outcomes = []string{
+	OK, Failed, Refused, Cancelled, ProtocolError, Asked, Task,
+}
+
+// Filter selects records. What is empty selects all.
+type Filter struct {
+	Tool    string // the name or the URI, which may contain *
+	Caller  string // a subject, key, group, address or client, which may contain *
+	Outcome string // one of Outcomes
+	Rule    string // that has decided, which may contain *
+	Since   string // a time, or a duration before now
+	Until   string // alike
+	Text    string // a text in the line of the record
+}
+
+// Matcher returns whether a line, which is a record, is selected. The error says which member is not valid.
+func (f *Filter) Matcher(now time.Time) (func(*Line, *Record) bool, error) {
+	since, err := parseTime("since", f.Since, now)
+	if err != nil {
+		return nil, err
+	}
+	until, err := parseTime("until", f.Until, now)
+	if err != nil {
+		return nil, err
+	}
+	if f.Outcome != "" && !slices.Contains(Outcomes, f.Outcome) {
+		return nil, fmt.Errorf("outcome must be one of %s, and is %q", strings.Join(Outcomes, ", "), f.Outcome)
+	}
+	return func(l *Line, r *Record) bool {
+		c := &r.Caller
+		return !r.Time.Before(since) && (f.Until == "" || r.Time.Before(until)) &&
+			(f.Outcome == "" || r.Outcome == f.Outcome) &&
+			(f.Tool == "" || MatchAny(f.Tool, r.Name, r.URI)) &&
+			(f.Caller == "" || MatchAny(f.Caller, c.Subject, c.Key, c.Remote, c.Client) ||
+				MatchAny(f.Caller, c.Groups...)) &&
+			(f.Rule == "" || MatchAny(f.Rule, r.Rule)) &&
+			(f.Text == "" || bytes.Contains(l.Text, []byte(f.Text)))
+	}, nil
+}
+
+// parseTime returns the time that a text says; the zero time for an empty one.
+func parseTime(name, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s must be a time (2026-01-31, 2026-01-31T15:04:05Z) "+
+		"or a duration (90m, 24h), and is %q", name, text)
+}
+
+// plainGlob escapes everything in a pattern that path.Match knows besides *, and slashes, which *
+// must match.
+var plainGlob = strings.NewReplacer(`\`, `\\`, `?`, `\?`, `[`, `\[`, "/", "\x00")
+
+// MatchAny reports whether a pattern, in which * matches any characters, matches one of the texts.
+func MatchAny(pattern string, texts ...string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool {
+		ok, _ := path.Match(plainGlob.Replace(pattern), strings.ReplaceAll(text, "/", "\x00"))
+		return text != "" && ok
+	})
+}

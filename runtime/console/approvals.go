@@ -1,0 +1,253 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"hatchel/runtime"
+	"hatchel/runtime/approval"
+)
+
+const approvalsPath = "/console/approvals"
+
+// seesApprovals permits those who may see the console, and approvers.
+func seesApprovals(c *Console, q *request) bool {
+	if looks(c, q) {
+		return true
+	}
+	admin, err := c.Inspector.ApprovalAdmin(q.Context(), q.caller(""))
+	if err != nil {
+		return false
+	}
+	defer admin.Close()
+	return admin.CanDecideAny()
+}
+
+// decides is for those who see approvals and have an identity. The approval says whether they may decide it.
+func decides(c *Console, q *request) bool { return q.session.Identity != nil && seesApprovals(c, q) }
+
+// approvalReader reads the approvals that a person may see. It must be closed.
+type approvalReader struct {
+	store *approval.Store        // nil for an approver who may not see the rest of the console
+	admin *runtime.ApprovalAdmin // nil for a person who may decide nothing
+}
+
+func (c *Console) openApprovals(q *request) (*approvalReader, error) {
+	r := new(approvalReader)
+	var err error
+	if looks(c, q) {
+		if r.store, err = c.Inspector.Approvals(q.Context()); err != nil {
+			return nil, err
+		}
+	}
+	r.admin, err = c.Inspector.ApprovalAdmin(q.Context(), q.caller(c.Remote(q.Request)))
+	if err != nil && (r.store == nil || !errors.As(err, new(*runtime.ForbiddenError))) {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *approvalReader) close() {
+	if r.admin != nil {
+		r.admin.Close()
+	}
+}
+
+// list calls each with a page of approvals, and returns the cursor of the next page.
+func (r *approvalReader) list(
+	ctx context.Context, query approval.ListQuery, each func([]*approval.Entry) error,
+) (next string, err error) {
+	if r.store == nil {
+		return r.admin.List(ctx, query, each)
+	}
+	entries, next, err := r.store.List(ctx, query)
+	if err != nil {
+		return "", err
+	}
+	return next, each(entries)
+}
+
+// find returns an approval, and why the person may not decide it; empty if they may.
+func (r *approvalReader) find(ctx context.Context, id string) (a *approval.Approval, refusal string, err error) {
+	if r.admin == nil {
+		refusal = "A decision needs a signed-in approver, whom the block approvals names"
+	} else {
+		var refused *runtime.ForbiddenError
+		a, err = r.admin.FindOther(ctx, id)
+		if err == nil || !errors.As(err, &refused) {
+			return a, "", err
+		}
+		refusal = refused.Why
+	}
+	if r.store == nil {
+		return nil, "", err
+	}
+	if a, err = r.store.Find(ctx, id); err == nil && a == nil {
+		err = approval.ErrNotFound
+	}
+	return a, refusal, err
+}
+
+// approvalsData is the data of the list of approvals.
+type approvalsData struct {
+	Tool, Caller, Status string
+	Statuses             []approval.Status
+	Rows                 []*approval.Approval
+	Next                 string // address of the next page; empty for none
+	Alone                bool   // nobody can decide here: there is no authentication
+}
+
+const (
+	approvalsPerPage = 100
+	maxSearch        = 2 * time.Second // of one page
+)
+
+// approvals lists approvals: those that are pending, the most urgent first, unless the query names another status.
+func (c *Console) approvals(_ http.ResponseWriter, q *request) (*answer, error) {
+	values := q.URL.Query()
+	data := &approvalsData{
+		Tool: values.Get("tool"), Caller: values.Get("caller"), Status: values.Get("status"),
+		Statuses: approval.Statuses, Alone: c.Inspector.Authenticator() == nil,
+	}
+	if !slices.Contains(approval.Statuses, approval.Status(data.Status)) {
+		data.Status = string(approval.Pending)
+	}
+	reader, err := c.openApprovals(q)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.close()
+	query := approval.ListQuery{
+		Status: approval.Status(data.Status), After: values.Get("after"), Limit: approvalsPerPage,
+	}
+	for next, began := "", time.Now(); ; query.After = next {
+		next, err = reader.list(q.Context(), query, data.add)
+		switch {
+		case errors.Is(err, approval.ErrCursor):
+			return nil, &Error{http.StatusBadRequest, "The address of this page is not complete"}
+		case err != nil:
+			return nil, err
+		case next != "" && (len(data.Rows) >= approvalsPerPage || time.Since(began) > maxSearch):
+			values.Set("after", next)
+			data.Next = approvalsPath + "?" + values.Encode()
+		case next != "":
+			continue
+		}
+		return &answer{template: "approvals", title: "Approvals", data: data}, nil
+	}
+}
+
+// add adds the approvals that the filter selects.
+func (d *approvalsData) add(entries []*approval.Entry) error {
+	for _, e := range entries {
+		if !matches(d.Tool, e.Tool) || !matches(d.Caller, e.Subject) {
+			continue
+		}
+		a, err := e.Approval()
+		if err != nil {
+			return err
+		}
+		d.Rows = append(d.Rows, a)
+	}
+	return nil
+}
+
+// approvalData is the data of the page of an approval.
+type approvalData struct {
+	*approval.Approval
+	Refusal  string // why the person may not decide; empty if they may
+	Notice   string // what happened instead of what was asked for; empty for nothing
+	Reason   string // that was typed
+	Effects  []effectView
+	Args     string
+	Alone    bool
+	LooksOut bool // it can be looked at again
+}
+
+// Path returns the address of the approval, or what a form of it posts to.
+func (d *approvalData) Path(verb string) string { return approvalPath(d.ID) + verb }
+
+func approvalPath(id string) string { return approvalsPath + "/" + url.PathEscape(id) }
+
+// approval shows one approval.
+func (c *Console) approval(_ http.ResponseWriter, q *request) (*answer, error) {
+	return c.approvalPage(q, http.StatusOK, "")
+}
+
+// approvalPage shows an approval as it is now, with what happened instead of what was asked for.
+func (c *Console) approvalPage(q *request, status int, notice string) (*answer, error) {
+	reader, err := c.openApprovals(q)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.close()
+	a, refusal, err := reader.find(q.Context(), q.PathValue("id"))
+	if errors.Is(err, approval.ErrNotFound) {
+		const text = "There is no such approval. Decided approvals are kept for 7 days, and expired ones for an hour"
+		return nil, notFound(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data := &approvalData{
+		Approval: a, Refusal: refusal, Notice: notice, Reason: q.PostForm.Get("reason"), Args: indentJSON(a.Arguments),
+		Effects: viewEffects(a.Effects), Alone: c.Inspector.Authenticator() == nil,
+		LooksOut: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",
+	}
+	return &answer{template: "approval", title: "Approval of " + a.Tool, data: data, status: status}, nil
+}
+
+// decide approves or rejects what the form has shown.
+func (c *Console) decide(_ http.ResponseWriter, q *request) (*answer, error) {
+	digest, decision := q.PostForm.Get("digest"), q.PostForm.Get("decision")
+	if decision != "approve" && decision != "reject" || digest == "" {
+		return nil, &Error{http.StatusBadRequest, "The form is not complete. Load the page again"}
+	}
+	reason, err := approval.CheckReason(q.PostForm.Get("reason"))
+	if err != nil {
+		return c.approvalPage(q, http.StatusUnprocessableEntity, "Nothing was decided: "+err.Error()+".")
+	}
+	return c.change(q, func(admin *runtime.ApprovalAdmin) error {
+		_, err := admin.Decide(q.Context(), q.PathValue("id"), decision == "approve", reason, digest)
+		return err
+	})
+}
+
+// lookAgain has the state before a call read again.
+func (c *Console) lookAgain(_ http.ResponseWriter, q *request) (*answer, error) {
+	return c.change(q, func(admin *runtime.ApprovalAdmin) error {
+		_, err := admin.LookAgain(q.Context(), q.PathValue("id"))
+		return err
+	})
+}
+
+// change does something with an approval, and shows the approval after that.
+func (c *Console) change(q *request, do func(*runtime.ApprovalAdmin) error) (*answer, error) {
+	admin, err := c.Inspector.ApprovalAdmin(q.Context(), q.caller(c.Remote(q.Request)))
+	if err != nil {
+		return nil, err
+	}
+	defer admin.Close()
+	err = do(admin)
+	var decided *approval.DecidedError
+	var unrecorded *runtime.UnrecordedError
+	switch {
+	case err == nil:
+		return &answer{location: approvalPath(q.PathValue("id"))}, nil
+	case errors.As(err, &decided):
+		return c.approvalPage(q, http.StatusConflict, "Nothing was decided: "+decided.Error()+".")
+	case errors.Is(err, approval.ErrChanged):
+		return c.approvalPage(q, http.StatusConflict, "Nothing was decided: the approval shows something else than "+
+			"what you have seen. This is what it shows now.")
+	case errors.Is(err, approval.ErrNobodyWaits):
+		return c.approvalPage(q, http.StatusConflict, "No call waits for this approval at the moment, so nothing was "+
+			"read.")
+	case errors.As(err, &unrecorded):
+		return c.approvalPage(q, http.StatusServiceUnavailable, unrecorded.Message+".")
+	}
+	return nil, err
+}

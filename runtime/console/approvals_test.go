@@ -1,0 +1,208 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"hatchel/runtime/approval"
+	"hatchel/runtime/mcp"
+)
+
+const approvers = "approvals { allow = \"'approvers' in caller.groups\" }\n"
+
+// noteTool writes a file after an approval, and shows the approver what the file has.
+const noteTool = `
+tool "note" {
+  description = "Write a note."
+  input "text" { type = string }
+  approval {
+    before "now" {
+      file {
+        directory = "notes"
+        read      = "a.txt"
+      }
+    }
+  }
+  file {
+    directory = "notes"
+    write     = "a.txt"
+    content   = input.text
+    if_exists = "replace"
+  }
+  text = "written"
+}
+`
+
+// callerOf returns the holder of a key as a caller of tools; somebody unknown without authentication.
+func (s *site) callerOf(name string) *mcp.Caller {
+	s.t.Helper()
+	c := &mcp.Caller{Revision: mcp.Revision20260728, Header: http.Header{}, Remote: "192.0.2.7"}
+	if authenticator := s.host.Authenticator(); authenticator != nil {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r.Header.Set("X-API-Key", keyOf(name))
+		identity, refused := authenticator.Authenticate(r)
+		if refused != nil {
+			s.t.Fatal(refused)
+		}
+		c.SetIdentity(identity)
+	}
+	return c
+}
+
+// ask calls a tool as bob, who waits for its approval, and returns the approval and what he is answered.
+func (s *site) ask(tool, arguments string) (a *approval.Approval, answer <-chan string) {
+	s.t.Helper()
+	said, bob := make(chan string, 1), s.callerOf("bob")
+	go func() {
+		req := &mcp.CallRequest{Name: tool, Arguments: json.RawMessage(arguments), Caller: bob}
+		out, err := s.host.CallTool(s.t.Context(), req)
+		said <- fmt.Sprintf("%s %v", out.Content, err)
+	}()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		book, err := s.host.Approvals(s.t.Context())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		list, _, err := book.List(s.t.Context(), approval.ListQuery{Status: approval.Pending, Limit: 10})
+		if err != nil || time.Now().After(deadline) {
+			s.t.Fatalf("nothing waits: %v, %s", err, <-said)
+		}
+		if len(list) > 0 {
+			if a, err = list[0].Approval(); err != nil {
+				s.t.Fatal(err)
+			}
+			return a, said
+		}
+	}
+}
+
+// newNotes is a site with the tool note, whose file has a text.
+func newNotes(t *testing.T, config string) *site {
+	s := newSite(t, config+noteTool)
+	if err := os.Mkdir(s.dir+"/notes", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.write("notes/a.txt", "one\ntwo\nthree\n")
+	return s
+}
+
+func (s *site) write(name, text string) {
+	s.t.Helper()
+	if err := os.WriteFile(s.dir+"/"+name, []byte(text), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// decide posts a decision about the approval of a page.
+func (v *visitor) decide(page *reply, verb, reason string) *reply {
+	v.t.Helper()
+	form := page.find("decide")
+	if form == nil {
+		v.t.Fatalf("the page has no form: %s", page.text())
+	}
+	path, values := attr(form, "action"), url.Values{"decision": {verb}, "reason": {reason}}
+	for n := range form.Descendants() {
+		if attr(n, "type") == "hidden" {
+			values.Set(attr(n, "name"), attr(n, "value"))
+		}
+	}
+	return v.post(path, values)
+}
+
+func TestAnApproverSeesApprovalsAloneAndApproves(t *testing.T) {
+	s := newNotes(t, keysOf("ann:approvers", "bob:callers", "vera:ops")+people+approvers)
+	a, said := s.ask("note", `{"text":"one\n2\nthree\n"}`)
+	ann := s.signedIn("ann")
+	list := ann.get("/console/approvals")
+	if list.status != 200 || !strings.Contains(textOf(list.find("approvals")), "bob") {
+		t.Fatalf("%d %s", list.status, list.text())
+	}
+	if menu := strings.Fields(textOf(list.find("menu"))); len(menu) != 1 || menu[0] != "Approvals" {
+		t.Errorf("the menu of an approver has %v", menu)
+	}
+	if got := ann.get("/console/"); got.header.Get("Location") != "/console/approvals" {
+		t.Errorf("the first page leads to %q", got.header.Get("Location"))
+	}
+	page := ann.get("/console/approvals/" + a.ID)
+	for _, want := range []string{"one\\ntwo\\nthree", "-two", "+2"} {
+		if !strings.Contains(page.text(), want) {
+			t.Errorf("the page has no %q: %s", want, page.text())
+		}
+	}
+	if got := s.signedIn("vera").get("/console/approvals/" + a.ID); got.status != 200 || got.find("decide") != nil {
+		t.Errorf("a viewer gets %d with a form: %s", got.status, got.text())
+	}
+	if got := s.signedIn("bob").get("/console/approvals"); got.status != http.StatusForbidden {
+		t.Errorf("a caller sees approvals: %d", got.status)
+	}
+	if got := ann.decide(page, "approve", "checked"); got.status != http.StatusSeeOther {
+		t.Fatalf("approving: %d %s", got.status, got.text())
+	}
+	if got := <-said; !strings.Contains(got, "written") {
+		t.Error(got)
+	}
+	if got := ann.decide(page, "reject", ""); got.status != http.StatusConflict || !strings.Contains(textOf(got.find("notice")), "ann approved it") {
+		t.Errorf("deciding again: %d %s", got.status, got.text())
+	}
+}
+
+func TestWhatWasSeenIsWhatIsApproved(t *testing.T) {
+	s := newNotes(t, keysOf("ann:approvers", "bob:callers")+people+approvers)
+	a, said := s.ask("note", `{"text":"new"}`)
+	ann := s.signedIn("ann")
+	old := ann.get("/console/approvals/" + a.ID)
+	s.write("notes/a.txt", "something else\n")
+	path := "/console/approvals/" + a.ID + "/look"
+	if got := ann.post(path, url.Values{"token": {old.token(path)}}); got.status != http.StatusSeeOther {
+		t.Fatalf("looking again: %d %s", got.status, got.text())
+	}
+	changed := ann.decide(old, "approve", "as seen")
+	if changed.status != http.StatusConflict || !strings.Contains(changed.text(), "something else") ||
+		attr(changed.find("reason"), "value") != "as seen" {
+		t.Fatalf("what was seen before is approved: %d %s", changed.status, changed.text())
+	}
+	if got := ann.decide(changed, "reject", "not this file"); got.status != http.StatusSeeOther {
+		t.Errorf("rejecting: %d %s", got.status, got.text())
+	}
+	if got := <-said; !strings.Contains(got, "not this file") {
+		t.Error(got)
+	}
+	if got := ann.get("/console/approvals?status=rejected&tool=no*"); !strings.Contains(got.text(), "by ann") {
+		t.Errorf("the rejected ones: %s", got.text())
+	}
+	if got := ann.get("/console/approvals?tool=x*"); got.find("approvals") != nil {
+		t.Errorf("the filter selects %s", got.text())
+	}
+}
+
+func TestWithoutAuthenticationThePageNamesTheCommandThatDecides(t *testing.T) {
+	s := newNotes(t, "console {}\n")
+	a, said := s.ask("note", `{"text":"new"}`)
+	page := s.withTicket().get("/console/approvals/" + a.ID)
+	want := "hatchel approvals approve " + a.ID + " --digest " + a.Digest
+	if textOf(page.find("command")) != want || page.find("decide") != nil {
+		t.Errorf("the page has %s", page.text())
+	}
+	s.reject(a.ID)
+	<-said
+}
+
+// reject rejects an approval, as the command does.
+func (s *site) reject(id string) {
+	s.t.Helper()
+	book, err := s.host.Approvals(s.t.Context())
+	if err == nil {
+		_, err = book.Decide(s.t.Context(), id, false, approval.Decision{By: "os:ann", At: time.Now()})
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}

@@ -1,0 +1,11 @@
+// @ts-check
+// The pages work without scripts. This module loads what makes them quicker.
+import { followForms } from "./form.js";
+import { listenForKeys } from "./keys.js";
+import { followCalls } from "./live.js";
+import { addThemeButton } from "./theme.js";
+
+addThemeButton();
+listenForKeys();
+followForms();
+followCalls();

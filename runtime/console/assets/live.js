@@ -1,0 +1,126 @@
+// @ts-check
+// Follows the calls of the server, and adds them to the list.
+
+const maxRows = 500;
+const maxRowsPerFrame = 20;
+
+/**
+ * @typedef {{time: string, tool: string, tool_call_id: string, caller?: {subject?: string}, step?: string,
+ *   kind?: string, ms?: number, outcome?: string, error?: string}} CallEvent
+ */
+
+/** @type {Record<string, string>} */
+const classes = { ok: "ok", failed: "bad", error: "bad", refused: "warn", cancelled: "warn" };
+
+/** @param {HTMLElement} cell @param {string} word */
+function setState(cell, word) {
+  const state = document.createElement("span");
+  state.className = "state " + (classes[word] ?? "off");
+  state.textContent = word;
+  cell.replaceChildren(state);
+}
+
+/** @param {CallEvent} event @returns {HTMLTableRowElement} */
+function newRow(event) {
+  const row = document.createElement("tr");
+  row.id = "call-" + event.tool_call_id;
+  const link = document.createElement("a");
+  link.href = "/console/calls/" + encodeURIComponent(event.tool_call_id);
+  const time = document.createElement("time");
+  time.textContent = event.time.slice(11, 19);
+  link.append(time);
+  row.insertCell().append(link);
+  setState(row.insertCell(), "running");
+  const tool = document.createElement("th");
+  tool.scope = "row";
+  tool.textContent = event.tool;
+  row.append(tool);
+  row.insertCell();
+  row.insertCell().className = "number";
+  row.insertCell();
+  return row;
+}
+
+/** @param {HTMLTableRowElement} row @param {string} type @param {CallEvent} event */
+function update(row, type, event) {
+  const [, state, , caller, ms, steps] = row.cells;
+  switch (type) {
+    case "tool_call":
+      caller.textContent = event.caller?.subject ?? "";
+      break;
+    case "tool_step": {
+      const step = document.createElement("span");
+      step.className = "step";
+      step.textContent = `${event.step || event.kind} ${(event.ms ?? 0).toFixed(1)} ms`;
+      steps.append(step, " ");
+      break;
+    }
+    case "tool_result":
+      setState(state, event.outcome ?? "");
+      ms.textContent = (event.ms ?? 0).toFixed(1);
+      if (event.error) steps.append(event.error.slice(0, 160));
+  }
+}
+
+/** Follows calls on a page that lists them. */
+export function followCalls() {
+  const table = document.querySelector("table#calls");
+  const button = document.querySelector("#pause");
+  const summary = document.querySelector("#summary");
+  if (!(table instanceof HTMLTableElement) || !(button instanceof HTMLButtonElement) || !summary) return;
+  const body = table.tBodies[0];
+  const failedOnly = new URLSearchParams(location.search).has("failed");
+  /** @type {{type: string, event: CallEvent}[]} */
+  let waiting = [];
+  let paused = false;
+  let planned = false;
+  let seen = 0;
+
+  const draw = () => {
+    planned = false;
+    if (paused) return;
+    for (const { type, event } of waiting.splice(0, maxRowsPerFrame)) {
+      let row = document.getElementById("call-" + event.tool_call_id);
+      if (!(row instanceof HTMLTableRowElement)) {
+        row = newRow(event);
+        row.hidden = failedOnly;
+        body.prepend(row);
+        seen++;
+      }
+      update(/** @type {HTMLTableRowElement} */ (row), type, event);
+      if (type === "tool_result" && failedOnly) {
+        if (["bad", "warn"].includes(classes[event.outcome ?? ""])) row.hidden = false;
+        else row.remove();
+      }
+    }
+    while (body.rows.length > maxRows) body.deleteRow(-1);
+    if (waiting.length > 0) plan();
+  };
+  const plan = () => {
+    if (planned) return;
+    planned = true;
+    requestAnimationFrame(draw);
+  };
+
+  const query = new URLSearchParams(location.search);
+  query.set("after", table.dataset.after ?? "");
+  const source = new EventSource(table.dataset.stream + "?" + query);
+  for (const type of ["tool_call", "tool_step", "tool_result"]) {
+    source.addEventListener(type, (message) => {
+      waiting.push({ type, event: JSON.parse(message.data) });
+      if (waiting.length > 4 * maxRows) waiting = waiting.slice(-4 * maxRows);
+      plan();
+    });
+  }
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    paused = !paused;
+    button.textContent = paused ? "Go on" : "Pause";
+    if (!paused) plan();
+  });
+  // A screen reader hears a count now and then, and no row.
+  setInterval(() => {
+    const text = `${body.rows.length} calls, ${seen} since the page was opened` + (paused ? ", paused" : "");
+    if (summary.textContent !== text) summary.textContent = text;
+  }, 5000);
+}

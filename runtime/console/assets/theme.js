@@ -1,0 +1,33 @@
+// @ts-check
+
+const kept = "hatchel-theme";
+const themes = /** @type {const} */ (["system", "light", "dark"]);
+
+/** @param {string} theme */
+function apply(theme) {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+/** Adds a button that changes between the colours of the system, light and dark. The browser keeps the choice. */
+export function addThemeButton() {
+  let theme = localStorage.getItem(kept) ?? "system";
+  apply(theme);
+  const bar = document.querySelector(".bar");
+  if (!bar) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet";
+  button.id = "theme";
+  const show = () => (button.textContent = "Colours: " + theme);
+  button.addEventListener("click", () => {
+    theme = themes[(themes.findIndex((t) => t === theme) + 1) % themes.length];
+    localStorage.setItem(kept, theme);
+    apply(theme);
+    show();
+  });
+  show();
+  const form = bar.querySelector("form");
+  if (form) form.prepend(button);
+  else bar.append(button);
+}

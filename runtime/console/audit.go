@@ -1,0 +1,147 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hatchel/runtime"
+	"hatchel/runtime/audit"
+)
+
+const auditPath = "/console/audit"
+
+// looksWithName is for those who may look and have an identity, which nobody has without authentication.
+func looksWithName(c *Console, q *request) bool { return q.session.Identity != nil && looks(c, q) }
+
+// auditData is the data of the audit page.
+type auditData struct {
+	Filter   audit.Filter
+	Outcomes []string
+	Problem  string // why nothing is shown; empty when records are
+	Rows     []audit.Record
+	Invalid  int    // lines that are not records
+	Next     string // address of what comes after; empty for none
+	Cut      bool   // the page ends because reading took long
+	Command  string // that gives the same
+	Chain    string // what a check of the whole chain says; empty when none was wanted
+	Health   *runtime.Health
+}
+
+const (
+	recordsPerPage = 100
+	maxCheck       = 5 * time.Second
+)
+
+// audit searches the audit log, the newest records first.
+func (c *Console) audit(_ http.ResponseWriter, q *request) (*answer, error) {
+	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	values := q.URL.Query()
+	data := &auditData{Outcomes: audit.Outcomes, Health: c.Inspector.Readiness(q.Context()).Audit, Filter: audit.Filter{
+		Tool: values.Get("tool"), Caller: values.Get("caller"), Outcome: values.Get("outcome"),
+		Rule: values.Get("rule"), Since: values.Get("since"), Until: values.Get("until"), Text: values.Get("text"),
+	}}
+	data.Command = auditCommand(&data.Filter)
+	out := &answer{template: "audit", title: "Audit", data: data}
+	log, why := g.AuditSource()
+	if log == nil {
+		data.Problem = why
+		return out, nil
+	}
+	before, _ := strconv.ParseInt(values.Get("before"), 10, 64) // the newest for anything else
+	if err := data.read(q.Context(), log, before, q.now); err != nil {
+		data.Problem, out.status = err.Error(), http.StatusUnprocessableEntity
+	}
+	if data.Next != "" {
+		values.Set("before", data.Next)
+		data.Next = auditPath + "?" + values.Encode()
+	}
+	if values.Has("check") {
+		data.Chain = checkChain(q.Context(), log)
+	}
+	return out, nil
+}
+
+// read reads one page. Next is the sequence before which the next one begins.
+func (d *auditData) read(ctx context.Context, log audit.Source, before int64, now time.Time) error {
+	matches, err := d.Filter.Matcher(now)
+	if err != nil {
+		return err
+	}
+	began, last := time.Now(), int64(0)
+	err = log.ReadBack(ctx, before, func(l *audit.Line) bool {
+		r, ok := l.Record()
+		switch {
+		case !ok:
+			d.Invalid++
+			return true
+		case matches(l, &r):
+			d.Rows = append(d.Rows, r)
+		}
+		last = r.Sequence
+		d.Cut = time.Since(began) > maxSearch
+		return len(d.Rows) < recordsPerPage && !d.Cut
+	})
+	if last > 1 && (d.Cut || len(d.Rows) == recordsPerPage) {
+		d.Next = strconv.FormatInt(last, 10)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was recorded yet
+	}
+	return err
+}
+
+// auditCommand returns the command that prints the same records.
+func auditCommand(f *audit.Filter) string {
+	var out strings.Builder
+	out.WriteString("hatchel audit")
+	for _, flag := range [][2]string{
+		{"tool", f.Tool}, {"caller", f.Caller}, {"outcome", f.Outcome}, {"rule", f.Rule}, {"since", f.Since},
+		{"until", f.Until}, {"text", f.Text},
+	} {
+		if flag[1] != "" {
+			out.WriteString(" --" + flag[0] + " " + shellWord(flag[1]))
+		}
+	}
+	return out.String() + " DIR"
+}
+
+// timedLog is a log that is read for a limited time.
+type timedLog struct {
+	audit.Source
+	until time.Time
+	late  bool
+}
+
+// Read implements audit.Source.
+func (t *timedLog) Read(ctx context.Context, each func(*audit.Line) bool) error {
+	return t.Source.Read(ctx, func(l *audit.Line) bool {
+		t.late = t.late || time.Now().After(t.until)
+		return !t.late && each(l)
+	})
+}
+
+// checkChain says whether the hash chain of a log holds.
+func checkChain(ctx context.Context, log audit.Source) string {
+	timed := &timedLog{Source: log, until: time.Now().Add(maxCheck)}
+	v, err := audit.Verify(ctx, timed)
+	switch {
+	case err != nil:
+		return "The log cannot be read: " + err.Error()
+	case v.Broken == nil && timed.late:
+		return "The log is too long to be checked here: run hatchel audit --verify DIR. So far " + v.String()
+	}
+	return strings.ToUpper(v.String()[:1]) + v.String()[1:]
+}
+
+// callPath returns the address of the page of a call.
+func callPath(id string) string { return "/console/calls/" + url.PathEscape(id) }

@@ -1,0 +1,71 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"hatchel/runtime/mcp"
+)
+
+const audited = "audit { file = \"audit.jsonl\" }\n"
+
+// callAs calls a tool as the holder of a key.
+func (s *site) callAs(name, tool, arguments string) {
+	s.t.Helper()
+	req := &mcp.CallRequest{Name: tool, Arguments: []byte(arguments), Caller: s.callerOf(name)}
+	if _, err := s.host.CallTool(s.t.Context(), req); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestTheAuditPageSearchesTheNewestFirst(t *testing.T) {
+	s := newSite(t, keysOf("vera:ops", "bob:callers", "eve:callers")+people+audited+strings.Replace(oneTool, `limit { rate = "10/m" }`, "", 1))
+	for i := range 150 {
+		s.callAs([]string{"bob", "eve"}[i%2], "refund", fmt.Sprintf(`{"order":%d}`, i%90+1))
+	}
+	vera := s.signedIn("vera")
+	page := vera.get("/console/audit")
+	rows := textOf(page.find("records"))
+	if strings.Count(rows, `"order"`) != 100 || strings.Index(rows, `"order":60`) > strings.Index(rows, `"order":59`) {
+		t.Fatalf("%d %s", page.status, page.text())
+	}
+	next := vera.get(attr(page.find("after"), "href"))
+	if n := strings.Count(textOf(next.find("records")), `"order"`); n < 50 || n > 100 {
+		t.Errorf("%d records on the next page", n)
+	}
+	page = vera.get("/console/audit?caller=e*&tool=ref*&text=%22order%22:8}&since=1h&outcome=ok")
+	if rows := textOf(page.find("records")); !strings.Contains(rows, `"order":8`) || strings.Contains(rows, "bob") {
+		t.Errorf("the filter selects %s", page.text())
+	}
+	if got := textOf(page.find("command")); got != `hatchel audit --tool 'ref*' --caller 'e*' --outcome 'ok' --since '1h' --text '"order":8}' DIR` {
+		t.Errorf("the command is %s", got)
+	}
+	if got := vera.get("/console/audit?since=soon"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.text(), "duration") {
+		t.Errorf("a wrong time: %d %s", got.status, got.text())
+	}
+	if got := textOf(vera.get("/console/audit?check=1").find("chain")); !strings.HasPrefix(got, "The chain holds") {
+		t.Errorf("the chain: %s", got)
+	}
+	text, err := os.ReadFile(s.dir + "/audit.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("audit.jsonl", strings.Replace(string(text), `"eve"`, `"eva"`, 1))
+	if got := vera.get("/console/audit?check=1&before=5"); !strings.HasPrefix(textOf(got.find("chain")), "The chain is broken") || !strings.Contains(textOf(got.find("summary")), "1 line") {
+		t.Errorf("a changed record: %s", got.text())
+	}
+}
+
+func TestTheAuditPageNeedsAnIdentityAndALog(t *testing.T) {
+	s := newSite(t, "console {}\n"+oneTool)
+	if got := s.withTicket().get("/console/audit"); got.status != http.StatusForbidden {
+		t.Errorf("without authentication: %d", got.status)
+	}
+	s = newSite(t, keysOf("vera:ops")+people+oneTool)
+	if got := s.signedIn("vera").get("/console/audit"); got.status != 200 || !strings.Contains(got.text(), "no audit block") {
+		t.Errorf("without a log: %d %s", got.status, got.text())
+	}
+}

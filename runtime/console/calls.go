@@ -1,0 +1,218 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"hatchel/hcl/eventkind"
+	"hatchel/runtime"
+	"hatchel/runtime/event"
+	"hatchel/runtime/mcp"
+)
+
+const callsPath = "/console/calls"
+
+// callEvent is what the pages of calls read of an event.
+type callEvent struct {
+	Time     time.Time       `json:"time"`
+	Tool     string          `json:"tool"`
+	ID       string          `json:"tool_call_id"`
+	Input    json.RawMessage `json:"input"`
+	Caller   callerName      `json:"caller"`
+	TraceID  string          `json:"trace_id"`
+	Step     string          `json:"step"`
+	Kind     string          `json:"kind"`
+	Target   string          `json:"connection"`
+	Duration float64         `json:"ms"`
+	Outcome  string          `json:"outcome"`
+	Output   json.RawMessage `json:"output"`
+	Error    string          `json:"error"`
+	Rule     string          `json:"rule"`
+	Rows     int             `json:"rows"`
+	Attempts int             `json:"attempts"`
+}
+
+// callerName is who makes a call, for people.
+type callerName struct {
+	Subject string `json:"subject"`
+	Client  string `json:"client"`
+}
+
+// callView is one call, as its events tell it.
+type callView struct {
+	Began, Ended callEvent // zero for what is not known
+	Steps        []callEvent
+}
+
+// ID returns the ID of the call.
+func (v *callView) ID() string { return v.any().ID }
+
+// Tool returns the name of the tool.
+func (v *callView) Tool() string { return v.any().Tool }
+
+// any returns an event of the call.
+func (v *callView) any() callEvent {
+	switch {
+	case v.Began.ID != "":
+		return v.Began
+	case len(v.Steps) > 0:
+		return v.Steps[0]
+	}
+	return v.Ended
+}
+
+// State returns the outcome of the call, or that it is running.
+func (v *callView) State() condition {
+	if v.Ended.Outcome == "" {
+		return condition{"off", "running"}
+	}
+	return condition{outcomeClass(v.Ended.Outcome), v.Ended.Outcome}
+}
+
+// callKinds are the events that calls consist of.
+var callKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.ToolResult)
+
+// listen returns the events that a person may follow: all, or where they may not, those of their own calls. The error
+// has its reason for people where no events can be followed.
+func (c *Console) listen(q *request, query event.Query) (*event.Listener, error) {
+	caller := q.caller(c.Remote(q.Request))
+	operator := c.Inspector.Authenticator() == nil || isAdmin(c, q)
+	l, err := c.Inspector.Listen(q.Context(), caller, operator, query)
+	if errors.As(err, new(*runtime.ForbiddenError)) && q.session.Identity != nil && !query.Own {
+		query.Own = true
+		l, err = c.Inspector.Listen(q.Context(), caller, operator, query)
+	}
+	switch {
+	case errors.Is(err, runtime.ErrNoEvents):
+		const text = "Calls are shown as they happen where the configuration has an events block. Declare events {}"
+		return nil, &Error{http.StatusNotFound, text}
+	case errors.Is(err, event.ErrTooMany), errors.Is(err, event.ErrTooManyOfCaller):
+		const text = "Too many pages follow the calls of this server. Try again later"
+		return nil, &Error{http.StatusTooManyRequests, text}
+	case errors.Is(err, event.ErrClosed):
+		return nil, &Error{http.StatusServiceUnavailable, "The server is shutting down"}
+	}
+	return l, err
+}
+
+// readCalls returns the calls that the kept events tell of, the oldest first, and the ID of the last event, empty for
+// none. Wanted selects calls by their ID; empty for all. Without authentication they are those of the console.
+func (c *Console) readCalls(
+	q *request, query event.Query, wanted string,
+) (calls []*callView, last string, err error) {
+	l, err := c.listen(q, query)
+	if err != nil {
+		return nil, "", err
+	}
+	defer l.Close()
+	byID := map[string]*callView{}
+	for {
+		events, err := l.Next(q.Context())
+		if errors.Is(err, io.EOF) {
+			if q.session.Identity == nil {
+				calls = slices.DeleteFunc(calls, func(v *callView) bool { return v.Began.Caller.Client != clientName })
+			}
+			return calls, last, nil
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		for i := range events {
+			if events[i].Kind != eventkind.Gap {
+				last = string(events[i].AppendID(nil))
+			}
+			var e callEvent
+			if events[i].Kind == eventkind.Gap || json.Unmarshal(events[i].Data, &e) != nil ||
+				wanted != "" && e.ID != wanted {
+				continue
+			}
+			v := byID[e.ID]
+			if v == nil {
+				v = new(callView)
+				byID[e.ID], calls = v, append(calls, v)
+			}
+			switch events[i].Kind {
+			case eventkind.ToolCall:
+				v.Began = e
+			case eventkind.ToolStep:
+				v.Steps = append(v.Steps, e)
+			case eventkind.ToolResult:
+				v.Ended = e
+			}
+		}
+	}
+}
+
+// callsData is the data of the list of calls.
+type callsData struct {
+	Tool, Caller string
+	Failed       bool
+	Problem      string // why there is no list
+	Rows         []*callView
+	Stream       string // address of the events that follow; empty without authentication
+	After        string // the ID of the last event that the page has, or else the time of the page
+}
+
+const callsPerPage = 100
+
+// calls lists the latest calls. A script adds those that follow.
+func (c *Console) calls(_ http.ResponseWriter, q *request) (*answer, error) {
+	values := q.URL.Query()
+	data := &callsData{
+		Tool: values.Get("tool"), Caller: values.Get("caller"), Failed: values.Has("failed"),
+		After: q.now.UTC().Format(time.RFC3339Nano),
+	}
+	if q.session.Identity != nil {
+		data.Stream = callsPath + "/events"
+	}
+	found, last, err := c.readCalls(q, event.Query{Kinds: callKinds, Tool: data.Tool, Caller: data.Caller}, "")
+	var shown *Error
+	var refused *runtime.ForbiddenError
+	switch {
+	case errors.As(err, &shown):
+		data.Problem = shown.Text
+	case errors.As(err, &refused):
+		data.Problem = refused.Why
+	case err != nil:
+		return nil, err
+	case last != "":
+		data.After = last
+	}
+	for _, v := range slices.Backward(found) {
+		if len(data.Rows) == callsPerPage {
+			break
+		}
+		if !data.Failed || v.State().Class == "bad" || v.State().Class == "warn" {
+			data.Rows = append(data.Rows, v)
+		}
+	}
+	return &answer{template: "calls", title: "Calls", data: data}, nil
+}
+
+// callEvents streams the events of calls to the list.
+func (c *Console) callEvents(w http.ResponseWriter, q *request) (*answer, error) {
+	values := q.URL.Query()
+	query := event.Query{
+		Kinds: callKinds, Tool: values.Get("tool"), Caller: values.Get("caller"), Follow: true,
+		After: cmp.Or(q.Header.Get("Last-Event-ID"), values.Get("after")),
+	}
+	if since, err := time.Parse(time.RFC3339Nano, query.After); err == nil {
+		query.After, query.Since = "", since
+	}
+	l, err := c.listen(q, query)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	// The stream ends with the session, which other requests prolong.
+	ctx, cancel := context.WithTimeoutCause(q.Context(), time.Until(q.session.Ends), mcp.Unauthorized())
+	defer cancel()
+	event.NewStream(w, q.Request).Serve(ctx, l) // whatever has ended it, the browser asks again
+	return nil, nil
+}

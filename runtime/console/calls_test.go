@@ -1,0 +1,117 @@
+package console_test
+
+import (
+	"bufio"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const twoSteps = `
+tool "report" {
+  description = "Two steps."
+  input "n" { type = integer }
+  input "key" {
+    type      = optional(string)
+    sensitive = true
+  }
+  step "first" {
+    wait { for = "5ms" }
+  }
+  step "second" {
+    wait { for = "10ms" }
+  }
+  step "third" {
+    when = "input.n > 10"
+    fail { message = "too many" }
+  }
+  result = "{n: input.n}"
+}
+`
+
+func TestTheLatestCallsAreListedAndOneIsShown(t *testing.T) {
+	s := newSite(t, keysOf("vera:admin", "bob:callers")+"console {\n trace_url = \"https://tempo.example/{trace_id}\"\n}\n"+
+		"events { results = \"redacted\" }\n"+audited+twoSteps)
+	vera := s.signedIn("vera")
+	if got := vera.get("/console/calls"); got.status != 200 || textOf(got.find("summary")) != "0 calls" {
+		t.Fatalf("at first: %d %s", got.status, got.text())
+	}
+	s.callAs("bob", "report", `{"n":1,"key":"hidden-key"}`)
+	s.callAs("bob", "report", `{"n":11}`)
+	page := vera.get("/console/calls")
+	rows := textOf(page.find("calls"))
+	if strings.Index(rows, "failed") > strings.Index(rows, "ok") || strings.Count(rows, "second") != 2 || strings.Count(rows, "bob") != 2 {
+		t.Errorf("the calls are %s", rows)
+	}
+	if got := textOf(vera.get("/console/calls?failed=1").find("calls")); strings.Count(got, "report") != 1 || !strings.Contains(got, "too many") {
+		t.Errorf("the failed ones are %s", got)
+	}
+	var address string
+	for n := range page.find("calls").Descendants() {
+		if n.Data == "a" {
+			address = attr(n, "href") // of the oldest
+		}
+	}
+	one := vera.get(address)
+	for _, want := range []string{"second", `"n": 1`, "(secret)", "bob", "Audit records"} {
+		if !strings.Contains(one.text(), want) {
+			t.Errorf("the page of the call has no %q: %s", want, one.text())
+		}
+	}
+	if strings.Contains(one.body, "hidden-key") {
+		t.Error("a sensitive input is shown")
+	}
+	if n := strings.Count(one.body, "<rect"); n != 4 { // with the step that was skipped
+		t.Errorf("the picture has %d bars", n)
+	}
+	if got := attr(one.find("again"), "href"); !strings.HasPrefix(got, "/console/tools/report?arguments=%7B") {
+		t.Errorf("the call is made again by %q", got)
+	}
+	if got := vera.get("/console/calls/none"); got.status != http.StatusNotFound {
+		t.Errorf("a call that is not kept: %d", got.status)
+	}
+}
+
+func TestAPageFollowsCalls(t *testing.T) {
+	s := newSite(t, keysOf("vera:admin", "bob:callers")+"console {}\nevents {}\n"+twoSteps)
+	vera := s.signedIn("vera")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.web.URL+"/console/calls/events?tool=report", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := vera.client.Do(r)
+	if err != nil || res.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatal(res, err)
+	}
+	defer res.Body.Close()
+	s.callAs("bob", "report", `{"n":1}`)
+	var got []string
+	for in := bufio.NewScanner(res.Body); len(got) < 5 && in.Scan(); {
+		if kind, ok := strings.CutPrefix(in.Text(), "event: "); ok {
+			got = append(got, kind)
+		}
+	}
+	if want := "tool_call tool_step tool_step tool_step tool_result"; strings.Join(got, " ") != want {
+		t.Errorf("the events are %v", got)
+	}
+}
+
+func TestWithoutEventsThePageSaysSo(t *testing.T) {
+	s := newSite(t, keysOf("vera:admin", "bob:callers")+"console {}\n"+twoSteps)
+	vera := s.signedIn("vera")
+	if got := vera.get("/console/calls"); got.status != 200 || !strings.Contains(textOf(got.find("problem")), "events {}") {
+		t.Errorf("%d %s", got.status, got.text())
+	}
+	if got := vera.get("/console/calls/events"); got.status != http.StatusNotFound {
+		t.Errorf("the stream: %d", got.status)
+	}
+	// Somebody who may not follow others follows their own calls.
+	s.load(keysOf("vera:ops", "bob:callers") + people + "events {}\n" + twoSteps)
+	vera = s.signedIn("vera")
+	vera.get("/console/calls")
+	s.callAs("bob", "report", `{"n":1}`)
+	s.callAs("vera", "report", `{"n":1}`)
+	if got := textOf(vera.get("/console/calls").find("calls")); strings.Contains(got, "bob") || !strings.Contains(got, "vera") {
+		t.Errorf("vera sees %s", got)
+	}
+}

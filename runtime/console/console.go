@@ -1,0 +1,279 @@
+// Package console serves the pages for people who operate a server, below /console/.
+//
+// The server writes every page with html/template. A page works without scripts; the modules in assets only make it
+// quicker. To add a page:
+//
+//  1. Write NAME.go with its handler, a method of [Console] that takes a [request] and returns an [answer]. An error of
+//     type [Error] is shown; any other is logged, and the person reads that the server has the reason.
+//  2. Write templates/NAME.html, which defines "content". Its dot is the [frame] of the page, and .Data is the data of
+//     the answer. The template needs no escapes: html/template escapes for HTML, and [EscapeText] for the characters
+//     that reorder or hide text, in all that is written.
+//  3. Add its lines to the tables routes and, for a place in the navigation, menu, both in page.go. Each has the
+//     predicate that says which session may see it.
+//  4. What the page shows comes from the server by a method of [Inspector].
+//
+// A form posts to its own path and has the field {{.Token PATH}}: ServeHTTP refuses a post without the token of the
+// session for its path, and every post that another site sends.
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/runtime"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/auth"
+	"hatchel/runtime/event"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/metrics"
+	"hatchel/runtime/task"
+)
+
+// Inspector is what the console asks of the server. A [runtime.Host] implements it.
+type Inspector interface {
+	// Console returns the block that is served now; nil for no console.
+	Console() *hcl.Console
+	Title() string // of the server, for people
+	Authenticator() *auth.Authenticator
+	MayLook(ctx context.Context, c *mcp.Caller) bool
+	ConsoleKey(ctx context.Context) ([]byte, error)
+	SealTicket(ctx context.Context, body []byte, until time.Time) (string, error)
+	OpenTicket(ctx context.Context, ticket string) ([]byte, error)
+
+	// Admit returns the configuration that is served, for one request of a caller, and what releases it.
+	Admit(ctx context.Context, c *mcp.Caller) (*runtime.Generation, func(), error)
+	CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error)
+	Files(ctx context.Context, c *mcp.Caller, signed bool) (*runtime.Files, error)
+	// ApprovalAdmin returns the approvals that a caller may decide. Approvals returns all.
+	ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*runtime.ApprovalAdmin, error)
+	Approvals(ctx context.Context) (*approval.Store, error)
+	Listen(ctx context.Context, c *mcp.Caller, operator bool, q event.Query) (*event.Listener, error)
+	Readiness(ctx context.Context) runtime.Readiness
+	ServerState(ctx context.Context) *runtime.ServerState
+	Status() runtime.Status
+	// Tasks returns the tasks of all callers. CancelTask cancels one of them.
+	Tasks() *task.Registry
+	CancelTask(ctx context.Context, id string, operator *mcp.Caller) error
+	// History returns what tools were called lately; nil when nothing is measured.
+	History() *metrics.History
+}
+
+// Options are what a Console is made of. All but Reload are required.
+type Options struct {
+	Inspector Inspector
+	Server    *mcp.Server // whose sessions are shown
+	Log       *slog.Logger
+	Reload    func(context.Context) error                      // loads the configuration again; nil if it cannot
+	Remote    func(*http.Request) string                       // the address of the client
+	IsLocal   func(*http.Request) bool                         // this machine made the request, and no proxy
+	Refused   func(r *http.Request, status int, reason string) // records a request that is not authorized
+}
+
+// Console is an http.Handler for /console and what is below. It is safe for concurrent use.
+type Console struct {
+	Options
+	routes    *http.ServeMux
+	foreign   *http.CrossOriginProtection
+	attempts  attempts
+	downloads downloads
+
+	mu   sync.Mutex
+	keys *keys // nil until the first session; guarded by mu
+}
+
+// New returns a Console. It serves nothing while the Inspector has no block for it.
+func New(o Options) *Console {
+	c := &Console{Options: o, routes: http.NewServeMux(), foreign: http.NewCrossOriginProtection()}
+	for _, rt := range routes {
+		c.routes.Handle(rt.pattern, c.handler(rt))
+	}
+	c.routes.HandleFunc("GET "+assetPath+"{digest}/{name}", serveAsset)
+	c.routes.HandleFunc("POST "+ticketPath, c.serveTicket)
+	return c
+}
+
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
+	"trusted-types 'none'"
+
+// ServeHTTP implements http.Handler.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c.Inspector.Console() == nil && r.URL.Path != ticketPath { // whose response says why
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	reason := mcp.CheckHost(r)
+	if reason == "" && c.foreign.Check(r) != nil {
+		reason = "A page of another site has sent this request"
+	}
+	if reason == "" && c.Inspector.Authenticator() == nil && !c.IsLocal(r) {
+		reason = "Without authentication the console is for the machine of the server only"
+	}
+	if reason != "" {
+		c.Refused(r, http.StatusForbidden, reason)
+		http.Error(w, reason, http.StatusForbidden)
+		return
+	}
+	if r.URL.Path == "/console" {
+		http.Redirect(w, r, home, http.StatusSeeOther)
+		return
+	}
+	c.routes.ServeHTTP(w, r)
+}
+
+// request is a request for a page.
+type request struct {
+	*http.Request
+	writer  http.ResponseWriter
+	block   *hcl.Console
+	session *session // nil for a page without one
+	now     time.Time
+}
+
+// clientName is the client of the calls that people make in the console.
+const clientName = "hatchel console"
+
+// caller returns the person who is signed in, as a caller of tools.
+func (q *request) caller(remote string) *mcp.Caller {
+	c := &mcp.Caller{
+		Revision: mcp.Revision20260728, Header: http.Header{}, Remote: remote,
+		ClientInfo: []byte(`{"name":"` + clientName + `"}`),
+	}
+	if q.session != nil {
+		c.SetIdentity(q.session.identity())
+	}
+	return c
+}
+
+// answer is a page to write, or an address to redirect to.
+type answer struct {
+	template string // its name, without the extension
+	title    string
+	data     any
+	status   int    // 0 for 200
+	location string // instead of all else
+}
+
+// Error is an error that is shown to the person who is signed in.
+type Error struct {
+	Status int
+	Text   string // a sentence without a full stop
+}
+
+func (e *Error) Error() string { return e.Text }
+
+func notFound(text string) error { return &Error{http.StatusNotFound, text} }
+
+// handler returns what serves a route.
+func (c *Console) handler(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := &request{Request: r, writer: w, block: c.Inspector.Console(), now: time.Now()}
+		if q.block == nil {
+			http.NotFound(w, r)
+			return
+		}
+		out, err := c.answer(w, q, rt)
+		var shown *Error
+		if err != nil && !errors.As(err, &shown) {
+			shown = c.explain(q, err)
+		}
+		if shown != nil {
+			out = &answer{template: "error", title: http.StatusText(shown.Status), data: shown, status: shown.Status}
+		}
+		switch {
+		case out == nil: // the handler has written the response
+		case out.location != "":
+			http.Redirect(w, r, out.location, http.StatusSeeOther)
+		default:
+			c.write(w, q, out)
+		}
+	})
+}
+
+// explain returns the text that the page shows for an error.
+func (c *Console) explain(q *request, err error) *Error {
+	var refused *runtime.ForbiddenError
+	var protocol *mcp.Error
+	switch {
+	case errors.As(err, &refused):
+		return &Error{http.StatusForbidden, refused.Why}
+	case errors.As(err, &protocol):
+		return &Error{http.StatusServiceUnavailable, strings.TrimSuffix(protocol.Message, ".")}
+	}
+	c.Log.ErrorContext(q.Context(), "console page failed", slog.String("path", q.URL.Path),
+		slog.String("error", err.Error()))
+	return &Error{http.StatusInternalServerError,
+		"The page failed because of a problem on the server. The server's log has the reason"}
+}
+
+// answer checks who asks, and what they post, before a page is made.
+func (c *Console) answer(w http.ResponseWriter, q *request, rt route) (*answer, error) {
+	if rt.may == nil {
+		return rt.handle(c, w, q)
+	}
+	var err error
+	if q.session, err = c.openSession(w, q); err != nil {
+		return nil, err
+	}
+	post := q.Method == http.MethodPost
+	switch {
+	case q.session == nil && post:
+		return nil, &Error{http.StatusUnauthorized, "The session has ended. Sign in, and send the form again"}
+	case q.session == nil && q.Header.Get("Sec-Fetch-Site") == "cross-site":
+		// The browser keeps the cookie back for a link on another site, but not for this page's own refresh.
+		return &answer{template: "continue", title: "Opening", data: q.URL.RequestURI()}, nil
+	case q.session == nil:
+		return &answer{location: signInPath + "?" + url.Values{"next": {q.URL.RequestURI()}}.Encode()}, nil
+	case !rt.may(c, q):
+		if q.URL.Path == home {
+			if first := c.firstPlace(q); first != "" {
+				return &answer{location: first}, nil
+			}
+		}
+		reason := "You may not see this page: the rule allow of the console block decides who may look"
+		switch {
+		case c.Inspector.Authenticator() == nil:
+			reason = "This is for people who are signed in, and this server has no authentication"
+		case q.block.Allow == nil:
+			reason = "You may not see this page: it is for callers in the group " + adminGroup
+		}
+		c.Refused(q.Request, http.StatusForbidden, reason)
+		return nil, &Error{http.StatusForbidden, reason}
+	case post:
+		if err := c.readForm(q); err != nil {
+			return nil, err
+		}
+	}
+	return rt.handle(c, w, q)
+}
+
+// write writes a page.
+func (c *Console) write(w http.ResponseWriter, q *request, out *answer) {
+	var page bytes.Buffer
+	if err := pages[out.template].Execute(&page, c.newFrame(q, out)); err != nil {
+		c.Log.ErrorContext(q.Context(), "console page failed", slog.String("path", q.URL.Path),
+			slog.String("error", err.Error()))
+		http.Error(w, "The page failed because of a problem on the server.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if out.status != 0 {
+		w.WriteHeader(out.status)
+	}
+	w.Write([]byte(approval.EscapeText(page.String())))
+}

@@ -1,0 +1,334 @@
+package console
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// A form has a field for each input of a tool. It is made of the type and of what was posted, so that the three ways to
+// fill it in, a new form, a form with mistakes and the arguments of an earlier call, are one: see fill.
+
+// field is one input, member or element in a form.
+type field struct {
+	Name        string // of its controls, such as input.lines[0].qty
+	Label       string
+	Description string
+	Type        string // with its limits, for people
+	Kind        fieldKind
+	Mode        string // of the keyboard, or the type of the control
+	Optional    bool   // it may be left out
+	Default     string // of one that is left out; JSON, or empty
+	Nullable    bool
+	Is          presence
+	Value       string // as it was typed; empty for one that is sensitive
+	Secret      bool
+	Options     []option
+	Members     []*field
+	Rows        []*row
+	New         *row // that a script adds; nil for a new row itself that has none
+	Problems    []string
+
+	of    *schema.Type
+	typed string // Value, also of one that is sensitive
+	path  string // as violations name it
+	added string // the name of a member as JSON; empty for an element
+}
+
+// row is one element of a list, or one member of a map.
+type row struct {
+	Index string
+	Key   *field // of a map
+	Value *field
+	Of    *field
+}
+
+// option is one value of an enumeration or a boolean.
+type option struct {
+	Value, Label string // Value is JSON
+	Chosen       bool
+}
+
+type fieldKind string
+
+const (
+	textField   fieldKind = "text"
+	areaField   fieldKind = "area"
+	radioField  fieldKind = "radio"
+	selectField fieldKind = "select"
+	jsonField   fieldKind = "json"
+	fileField   fieldKind = "file"
+	objectField fieldKind = "object"
+	listField   fieldKind = "list"
+	mapField    fieldKind = "map"
+)
+
+// presence says which value of an optional or nullable field is meant.
+type presence string
+
+const (
+	isOut   presence = "out"
+	isNull  presence = "null"
+	isValue presence = "value"
+)
+
+const (
+	maxFieldDepth = 6 // deeper types are JSON
+	maxFields     = 250
+	maxRadios     = 7 // more values are in a list
+	maxRows       = 200
+	maxLine       = 120 // characters of a text that has one line
+	formRoot      = "input"
+	rawField      = "arguments" // all arguments as JSON, in place of the fields
+)
+
+// newForm returns the fields of the inputs of a tool with what was posted.
+func newForm(input *schema.Type, posted url.Values) *field {
+	b := formBuilder{posted, depthOf(input)}
+	root := &field{Name: formRoot, Kind: objectField, Is: isValue, of: input}
+	b.members(root, input, 0)
+	return root
+}
+
+// formBuilder makes fields of types.
+type formBuilder struct {
+	posted url.Values
+	limit  int // the depth from which types are JSON
+}
+
+// depthOf returns the depth from which the types of a form are JSON, so that the form has at most maxFields before rows
+// are added.
+func depthOf(input *schema.Type) int {
+	for limit := maxFieldDepth; limit > 0; limit-- {
+		if countFields(input, -1, limit, maxFields) > 0 {
+			return limit
+		}
+	}
+	return 0
+}
+
+// countFields returns how many more fields a form may have; less than 1 for none.
+func countFields(t *schema.Type, depth, limit, left int) int {
+	t = t.Unfolded()
+	kind, _ := kindOf(t, depth, limit, false)
+	if left--; depth < 0 {
+		kind = objectField
+	}
+	switch kind {
+	case objectField:
+		for _, m := range t.Members {
+			if left > 0 {
+				left = countFields(m.Type, depth+1, limit, left)
+			}
+		}
+	case listField, mapField:
+		if left > 0 {
+			return countFields(t.Elem, depth+1, limit, left)
+		}
+	}
+	return left
+}
+
+func (b formBuilder) members(f *field, t *schema.Type, depth int) {
+	for _, m := range t.Members {
+		child := b.field(m.Type, f.Name+"."+m.Name, joinPath(f.path, memberPath(m.Name)), depth, f.Secret, m.Optional)
+		child.Label, child.added = m.Name, string(value.AppendString(nil, m.Name))
+		if m.HasDefault && !child.Secret {
+			child.Default = jsonOf(m.Default)
+		}
+		f.Members = append(f.Members, child)
+	}
+}
+
+// field returns the field of a type, at a depth below the tool.
+func (b formBuilder) field(t *schema.Type, name, path string, depth int, secret, optional bool) *field {
+	t = t.Unfolded()
+	f := &field{
+		Name: name, Description: t.Description, Type: describeType(t), Nullable: t.Nullable, Optional: optional,
+		Secret: secret || t.Sensitive, Is: isValue, of: t, path: path, typed: b.posted.Get(name),
+	}
+	if optional {
+		f.Is = isOut
+	}
+	if chosen := presence(b.posted.Get(name + "?")); chosen == isValue || chosen == isOut && optional ||
+		chosen == isNull && t.Nullable {
+		f.Is = chosen
+	}
+	if f.Kind, f.Mode = kindOf(t, depth, b.limit, f.Secret); f.Kind == areaField || f.Kind == jsonField {
+		f.typed = strings.ReplaceAll(f.typed, "\r\n", "\n") // browsers send these for line breaks
+	}
+	if !f.Secret {
+		f.Value = f.typed
+	}
+	switch f.Kind {
+	case objectField:
+		b.members(f, t, depth+1)
+	case radioField, selectField:
+		f.choose(t)
+	case listField, mapField:
+		b.rows(f, depth)
+	}
+	return f
+}
+
+// rows adds the rows of a list or a map, and the one that a script adds.
+func (b formBuilder) rows(f *field, depth int) {
+	indexes := b.posted[f.Name+"[]"]
+	for i, index := range indexes[:min(len(indexes), maxRows)] {
+		_, err := strconv.ParseUint(index, 10, 32)
+		again := slices.Contains(indexes[:i], index) // nested, a short form would have any number of rows
+		if err == nil && !again && b.posted.Get("remove") != f.Name+"["+index+"]" {
+			f.Rows = append(f.Rows, b.row(f, strconv.Itoa(i), index, depth))
+		}
+	}
+	if b.posted.Get("add") == f.Name && len(f.Rows) < maxRows {
+		f.Rows, f.Is = append(f.Rows, b.row(f, strconv.Itoa(len(indexes)), "new", depth)), isValue
+	}
+	f.New = formBuilder{limit: b.limit}.row(f, fmt.Sprintf("{%d}", depth), "new", depth)
+}
+
+// row returns a row with the values that were posted for another index, and a new one.
+func (b formBuilder) row(f *field, index, posted string, depth int) *row {
+	from, to := f.Name+"["+posted+"]", f.Name+"["+index+"]"
+	if from != to && posted != "new" {
+		b = formBuilder{renamed(b.posted, from, to), b.limit}
+	}
+	r := &row{Index: index, Of: f}
+	path := f.path + "[" + strconv.Itoa(len(f.Rows)) + "]"
+	name := to
+	if f.Kind == mapField {
+		r.Key = b.field(&schema.Type{Kind: schema.String}, to+".key", "", depth+1, false, false)
+		r.Key.Label, r.Key.Kind = "Name", textField
+		path, name = joinPath(f.path, memberPath(r.Key.typed)), to+".value"
+	}
+	r.Value = b.field(f.of.Elem, name, path, depth+1, f.Secret, false)
+	r.Value.Label = map[bool]string{true: "Value", false: "Element"}[f.Kind == mapField]
+	return r
+}
+
+// renamed returns values with another beginning of their names.
+func renamed(values url.Values, from, to string) url.Values {
+	out := url.Values{"add": values["add"], "remove": values["remove"]}
+	for name, v := range values {
+		if rest, ok := strings.CutPrefix(name, from); ok {
+			out[to+rest] = v
+		}
+	}
+	for _, button := range []string{"add", "remove"} {
+		if rest, ok := strings.CutPrefix(values.Get(button), from); ok {
+			out.Set(button, to+rest)
+		}
+	}
+	return out
+}
+
+var plainMember = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// memberPath and joinPath build paths as violations have them.
+func memberPath(name string) string {
+	if plainMember.MatchString(name) {
+		return name
+	}
+	return "[" + string(value.AppendString(nil, name)) + "]"
+}
+
+func joinPath(path, member string) string {
+	if path == "" || member[0] == '[' {
+		return path + member
+	}
+	return path + "." + member
+}
+
+// kindOf returns how a type is entered, at a depth below the tool. From the limit on, nested types are JSON.
+func kindOf(t *schema.Type, depth, limit int, secret bool) (kind fieldKind, mode string) {
+	text := func(mode string) (fieldKind, string) {
+		if secret {
+			mode = "password"
+		}
+		return textField, mode
+	}
+	switch {
+	case t.Kind == schema.File && t.OneOf == nil:
+		return fileField, ""
+	case t.OneOf != nil || depth >= limit && slices.Contains(nested, t.Kind):
+	case secret && len(t.Enum) > 0:
+		return text("")
+	case t.Kind == schema.Bool, len(t.Enum) > 0 && len(t.Enum) <= maxRadios:
+		return radioField, ""
+	case len(t.Enum) > 0:
+		return selectField, ""
+	case t.Kind == schema.Integer:
+		return text("numeric")
+	case t.Kind == schema.Number:
+		return text("decimal")
+	case t.Kind == schema.String:
+		if mode, ok := formatModes[t.Format]; ok || secret {
+			return text(mode)
+		}
+		if t.MaxLength != nil && *t.MaxLength <= maxLine || t.Format != "" || t.Pattern != nil {
+			return text("text")
+		}
+		return areaField, ""
+	case t.Kind == schema.Object && !t.Open && len(t.Members) > 0:
+		return objectField, ""
+	case (t.Kind == schema.List || t.Kind == schema.Set) && t.Elem != nil:
+		return listField, ""
+	case t.Kind == schema.Map && t.Elem != nil:
+		return mapField, ""
+	}
+	if secret {
+		return text("")
+	}
+	return jsonField, ""
+}
+
+var nested = []schema.Kind{schema.List, schema.Set, schema.Map, schema.Object}
+
+// formatModes are the types of controls for formats of texts.
+var formatModes = map[string]string{"date": "date", "email": "email", "uri": "url"}
+
+// choose makes the choices of a field, among which are those to leave it out and null.
+func (f *field) choose(t *schema.Type) {
+	switch f.Is = isValue; {
+	case f.Nullable && f.typed == "null":
+		f.Is, f.typed = isNull, ""
+	case f.Optional && f.typed == "":
+		f.Is = isOut
+	}
+	if f.Optional {
+		f.Options = []option{{"", "left out", f.Is == isOut}}
+	}
+	if f.Nullable {
+		f.Options = append(f.Options, option{"null", "null", f.Is == isNull})
+	}
+	f.Options = append(f.Options, optionsOf(t, f.Value)...)
+}
+
+func optionsOf(t *schema.Type, chosen string) (options []option) {
+	if t.Kind == schema.Bool && len(t.Enum) == 0 {
+		return []option{{"true", "true", chosen == "true"}, {"false", "false", chosen == "false"}}
+	}
+	for _, e := range t.Enum {
+		o := option{Value: jsonOf(e.Value), Label: e.Title}
+		if o.Label == "" {
+			o.Label = strings.Trim(o.Value, `"`)
+		}
+		o.Chosen = o.Value == chosen
+		options = append(options, o)
+	}
+	return options
+}
+
+func jsonOf(v any) string {
+	text, err := value.AppendJSON(nil, v)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,152 @@
+package console
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
+)
+
+// arguments returns what a form says as JSON. The fields have the problems that JSON cannot have.
+func (f *field) arguments() []byte {
+	text, _ := f.json()
+	return text
+}
+
+// json returns the value of a field. It reports false for one that is left out.
+func (f *field) json() (text []byte, present bool) {
+	switch {
+	case f.Is != isValue && f.hasText():
+		f.problem("has a value, but is left out or null: choose “value”, or clear it")
+		return nil, false
+	case f.Is == isOut:
+		return nil, false
+	case f.Is == isNull:
+		return []byte("null"), true
+	}
+	chosen := f.Optional || f.added == "" // an empty text is meant
+	switch f.Kind {
+	case objectField:
+		return f.object(), true
+	case listField:
+		out := []byte{'['}
+		for i, r := range f.Rows {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			text, ok := r.Value.json()
+			if !ok {
+				text = []byte("null")
+			}
+			out = append(out, text...)
+		}
+		return append(out, ']'), true
+	case mapField:
+		return f.mapping(), true
+	}
+	kind := f.of.Kind
+	switch isString := kind == schema.String && f.of.OneOf == nil && len(f.of.Enum) == 0; {
+	case isString && f.typed == "" && !chosen:
+		return nil, false
+	case isString:
+		return value.AppendString(nil, f.typed), true
+	case strings.TrimSpace(f.typed) == "":
+		return nil, false
+	case json.Valid([]byte(f.typed)):
+		return []byte(strings.TrimSpace(f.typed)), true
+	case f.Kind == jsonField || f.Kind == fileField:
+		f.problem("is not valid JSON")
+		return nil, false
+	}
+	return value.AppendString(nil, f.typed), true // which the validator refuses in its words
+}
+
+func (f *field) object() []byte {
+	out := []byte{'{'}
+	for _, m := range f.Members {
+		text, ok := m.json()
+		if !ok {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, m.added...), ':'), text...)
+	}
+	return append(out, '}')
+}
+
+func (f *field) mapping() []byte {
+	out, seen := []byte{'{'}, map[string]bool{}
+	for _, r := range f.Rows {
+		if seen[r.Key.typed] {
+			r.Key.problem("is the name of another row, too")
+			continue
+		}
+		seen[r.Key.typed] = true
+		text, ok := r.Value.json()
+		if !ok {
+			text = []byte("null")
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(value.AppendString(out, r.Key.typed), ':'), text...)
+	}
+	return append(out, '}')
+}
+
+func (f *field) problem(text string) { f.Problems = append(f.Problems, text) }
+
+// hasText reports whether anything was entered in a field or below.
+func (f *field) hasText() bool {
+	return f.typed != "" || len(f.Rows) > 0 || slices.ContainsFunc(f.Members, func(m *field) bool {
+		return m.hasText()
+	})
+}
+
+// each calls do for a field and all fields below that are shown.
+func (f *field) each(do func(*field)) {
+	do(f)
+	for _, m := range f.Members {
+		m.each(do)
+	}
+	for _, r := range f.Rows {
+		if r.Key != nil {
+			r.Key.each(do)
+		}
+		r.Value.each(do)
+	}
+}
+
+// hasProblems reports whether any field has one.
+func (f *field) hasProblems() (has bool) {
+	f.each(func(f *field) { has = has || len(f.Problems) > 0 })
+	return has
+}
+
+// HasFile reports whether a file can be chosen in the form.
+func (f *field) HasFile() bool { return f.of.HoldsFile() }
+
+// place puts violations beside the fields that they are about, or the nearest ones around these.
+func (f *field) place(violations []schema.Violation) {
+	for _, v := range violations {
+		nearest := f
+		f.each(func(other *field) {
+			rest, ok := strings.CutPrefix(v.Path, other.path)
+			if ok && other.path != "" && (rest == "" || rest[0] == '.' || rest[0] == '[') &&
+				len(other.path) >= len(nearest.path) {
+				nearest = other
+			}
+		})
+		text := v.Message
+		if rest := strings.TrimPrefix(strings.TrimPrefix(v.Path, nearest.path), "."); rest != "" {
+			text = rest + ": " + text
+		}
+		if !slices.Contains(nearest.Problems, text) {
+			nearest.problem(text)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package console
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"net/http"
+	"net/url"
+	"time"
+
+	"hatchel/runtime"
+	"hatchel/runtime/audit"
+	"hatchel/runtime/event"
+)
+
+// oneCallData is the data of the page of one call.
+type oneCallData struct {
+	*callView
+	CallID  string
+	Records []audit.Record // of the audit log, the oldest first
+	Bars    []bar
+	Args    string
+	Answer  string
+	Trace   string // address of its trace; empty for none
+	Again   string // address of the form with the same arguments; empty for none
+}
+
+// bar is one line of a waterfall, in percent of the whole call.
+type bar struct {
+	Name, Note   string
+	Start, Width float64
+	Duration     float64 // milliseconds
+	condition
+}
+
+// barHeight is the height of a line in the picture, with the space below it.
+const barHeight = 24
+
+// Y returns the top of the line in the picture.
+func (b bar) Y(line int) int { return line * barHeight }
+
+// oneCall shows a call: its steps in time, its arguments and its answer as they were recorded, and its records in the
+// audit log.
+func (c *Console) oneCall(_ http.ResponseWriter, q *request) (*answer, error) {
+	data := &oneCallData{CallID: q.PathValue("id"), callView: new(callView)}
+	found, _, err := c.readCalls(q, event.Query{Kinds: callKinds}, data.CallID)
+	if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*runtime.ForbiddenError)) {
+		return nil, err
+	}
+	if len(found) > 0 {
+		data.callView = found[0]
+	}
+	if looksWithName(c, q) {
+		if err := c.findRecords(q, data); err != nil {
+			return nil, err
+		}
+	}
+	if len(found)+len(data.Records) == 0 {
+		return nil, notFound("There is no such call among those that are kept. The audit log has calls where the " +
+			"configuration has an audit block")
+	}
+	data.complete()
+	data.Trace = q.block.TraceAddress(data.Began.TraceID)
+	if data.Began.TraceID == "" {
+		data.Trace = ""
+	}
+	return &answer{template: "one-call", title: "Call of " + data.Tool(), data: data}, nil
+}
+
+// findRecords reads the records of the call in the audit log, for at most two seconds.
+func (c *Console) findRecords(q *request, data *oneCallData) error {
+	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+	if err != nil {
+		return err
+	}
+	defer release()
+	log, _ := g.AuditSource()
+	if log == nil {
+		return nil
+	}
+	began := time.Now()
+	err = log.ReadBack(q.Context(), 0, func(l *audit.Line) bool {
+		if r, ok := l.Record(); ok && r.ID == data.CallID {
+			data.Records = append([]audit.Record{r}, data.Records...)
+		}
+		return time.Since(began) < maxSearch
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// complete sets what follows from the events and the records.
+func (d *oneCallData) complete() {
+	for _, r := range d.Records {
+		if d.Began.ID == "" && r.Kind == "tool" {
+			d.Began = callEvent{
+				Time: r.Time.Add(-milliseconds(r.Duration)), Tool: r.Name, ID: r.ID, Input: r.Arguments,
+				Caller: callerName{r.Caller.Subject, r.Caller.Client}, TraceID: r.TraceID,
+			}
+		}
+		if d.Ended.ID == "" && r.Event == audit.EventCall {
+			d.Ended = callEvent{
+				Time: r.Time, Tool: r.Name, ID: r.ID, Duration: r.Duration, Outcome: r.Outcome, Error: r.Message,
+				Rule: r.Rule,
+			}
+		}
+	}
+	d.Args, d.Answer = indentJSON(d.Began.Input), indentJSON(d.Ended.Output)
+	if d.Tool() != "" && len(d.Began.Input) > 0 {
+		d.Again = toolPath(d.Tool()) + "?arguments=" + url.QueryEscape(string(d.Began.Input))
+	}
+	d.Bars = d.waterfall()
+}
+
+func milliseconds(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
+
+// waterfall returns the steps of the call, after the call itself; nil before its end.
+func (d *oneCallData) waterfall() (bars []bar) {
+	total := d.Ended.Duration
+	if total <= 0 {
+		return nil
+	}
+	began := d.Ended.Time.Add(-milliseconds(total))
+	bars = []bar{{Name: d.Tool(), Width: 100, Duration: total, condition: d.State()}}
+	for _, s := range d.Steps {
+		start := float64(s.Time.Add(-milliseconds(s.Duration)).Sub(began)) / float64(time.Millisecond)
+		came := condition{outcomeClass(s.Outcome), s.Outcome}
+		b := bar{Name: s.Step, Note: s.Kind, Duration: s.Duration, condition: came}
+		if b.Name == "" {
+			b.Name = s.Kind
+		}
+		if s.Target != "" {
+			b.Note = s.Target
+		}
+		b.Start = math.Min(math.Max(start/total*100, 0), 99)
+		b.Width = math.Max(math.Min(s.Duration/total*100, 100-b.Start), 0.5)
+		bars = append(bars, b)
+	}
+	return bars
+}

@@ -1,0 +1,117 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"hatchel/runtime/call"
+	"hatchel/runtime/mcp"
+)
+
+const policiesPath = "/console/policies"
+
+// policiesData is the data of the page that explains the rules.
+type policiesData struct {
+	Tools     []string
+	Tool      string
+	Arguments string
+	As        bool // the person may name another caller
+	Subject   string
+	Groups    string
+	Claims    string
+	Problem   string // why nothing is explained
+	Explained *call.Explanation
+	Command   string // that says the same
+}
+
+// policies explains what the rules decide about a call, which is not made.
+func (c *Console) policies(_ http.ResponseWriter, q *request) (*answer, error) {
+	caller := q.caller(c.Remote(q.Request))
+	g, release, err := c.Inspector.Admit(q.Context(), caller)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	values := q.URL.Query()
+	data := &policiesData{
+		Tool: values.Get("tool"), Arguments: strings.TrimSpace(values.Get("arguments")), Subject: values.Get("subject"),
+		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")), As: operates(c, q),
+	}
+	for _, t := range g.Config.Tools {
+		data.Tools = append(data.Tools, t.Name)
+	}
+	out := &answer{template: "policies", title: "Policies", data: data}
+	if data.Tool == "" {
+		return out, nil
+	}
+	if data.namesAnother() {
+		if !data.As {
+			return nil, &Error{http.StatusForbidden, "Only callers in the group admin may ask what others may do"}
+		}
+		if caller, err = data.caller(); err != nil {
+			data.Problem, out.status = err.Error(), http.StatusUnprocessableEntity
+			return out, nil
+		}
+	}
+	req := &mcp.CallRequest{Name: data.Tool, Caller: caller, Arguments: []byte(data.Arguments)}
+	if data.Arguments == "" {
+		req.Arguments = []byte("{}")
+	}
+	e, err := g.Explain(q.Context(), "tool", req)
+	var unknown *mcp.Error
+	switch {
+	case errors.As(err, &unknown):
+		data.Problem, out.status = strings.TrimSuffix(unknown.Message, "."), http.StatusNotFound
+		return out, nil
+	case err != nil:
+		return nil, err
+	}
+	data.Explained, data.Command = &e, data.command()
+	return out, nil
+}
+
+var errClaims = errors.New("claims must be a JSON object")
+
+func (d *policiesData) namesAnother() bool { return d.Subject+d.Groups+d.Claims != "" }
+
+// caller returns the caller that the form names.
+func (d *policiesData) caller() (*mcp.Caller, error) {
+	i := &mcp.Identity{Subject: d.Subject, Key: "console", Claims: []byte("{}")}
+	for group := range strings.SplitSeq(d.Groups, ",") {
+		if group = strings.TrimSpace(group); group != "" {
+			i.Groups = append(i.Groups, group)
+		}
+	}
+	if d.Claims != "" {
+		if json.Unmarshal([]byte(d.Claims), &map[string]any{}) != nil {
+			return nil, errClaims
+		}
+		i.Claims = []byte(d.Claims)
+	}
+	return &mcp.Caller{Revision: mcp.Revision20260728, Header: http.Header{}, Subject: d.Subject, Identity: i}, nil
+}
+
+// command returns the command that explains the same.
+func (d *policiesData) command() string {
+	var out strings.Builder
+	out.WriteString("hatchel policy explain DIR")
+	flag := func(name, value string) {
+		if value != "" {
+			out.WriteString(" --" + name + " " + shellWord(value))
+		}
+	}
+	flag("tool", d.Tool)
+	flag("subject", d.Subject)
+	for group := range strings.SplitSeq(d.Groups, ",") {
+		flag("group", strings.TrimSpace(group))
+	}
+	var claims map[string]json.RawMessage
+	json.Unmarshal([]byte(d.Claims), &claims) // caller has checked it
+	for name, text := range claims {
+		flag("claim", name+"="+string(text))
+	}
+	flag("args", d.Arguments)
+	return out.String()
+}

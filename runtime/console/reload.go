@@ -1,0 +1,52 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+)
+
+const reloadPath = "/console/reload"
+
+// operates is for those who may look and operate the server.
+func operates(c *Console, q *request) bool { return looks(c, q) && isAdmin(c, q) }
+
+// reloadData is the data of the page about the last load.
+type reloadData struct {
+	*overviewData
+	MayLoad bool
+	Notice  string // why nothing was loaded
+}
+
+// reload shows what the last load came to.
+func (c *Console) reload(_ http.ResponseWriter, q *request) (*answer, error) {
+	return c.reloadPage(q, http.StatusOK, "")
+}
+
+func (c *Console) reloadPage(q *request, status int, notice string) (*answer, error) {
+	last := c.Inspector.Status()
+	shown := &overviewData{
+		Readiness: c.Inspector.Readiness(q.Context()), Last: last.Last, Loaded: last.Loaded,
+		Errors: printDiagnostics(last.Last.Diagnostics, last.Last.Sources),
+	}
+	data := &reloadData{shown, c.Reload != nil && operates(c, q), notice}
+	return &answer{template: "reload", title: "Reload", data: data, status: status}, nil
+}
+
+// loadNow loads the configuration directory again.
+func (c *Console) loadNow(_ http.ResponseWriter, q *request) (*answer, error) {
+	if c.Reload == nil {
+		return nil, notFound("This server has no directory that it could load again")
+	}
+	// The load continues when the browser goes away.
+	err := c.Reload(context.WithoutCancel(q.Context()))
+	if failed := new(fs.PathError); errors.As(err, &failed) {
+		err = failed.Err // without the path
+	}
+	if err != nil {
+		const text = "The configuration directory cannot be read: "
+		return c.reloadPage(q, http.StatusInternalServerError, text+err.Error())
+	}
+	return &answer{location: reloadPath}, nil
+}

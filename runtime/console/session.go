@@ -1,0 +1,211 @@
+package console
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"hatchel/runtime/mcp"
+)
+
+// session is what a cookie holds, sealed: who is signed in, since when, and until when.
+type session struct {
+	ID       string        `json:"id"`
+	Began    time.Time     `json:"began"`
+	Seen     time.Time     `json:"seen"` // when the cookie was written
+	Ends     time.Time     `json:"ends"`
+	Identity *mcp.Identity `json:"identity,omitempty"` // nil for the holder of a ticket of this machine
+	Grant    string        `json:"grant,omitempty"`
+	Expires  time.Time     `json:"expires,omitzero"` // when the credential expires
+	Required []string      `json:"required,omitempty"`
+}
+
+const (
+	idleTime      = 30 * time.Minute
+	renewAfter    = time.Minute // cookies are not written with every page
+	maxCookie     = 3800        // bytes; browsers keep 4096 with the name and the attributes
+	cookieUse     = "console session"
+	tokenField    = "token"
+	secureCookie  = "__Host-hatchel"
+	loopbackName  = "hatchel"
+	signedOutLife = -1
+)
+
+// keys protect cookies and forms.
+type keys struct {
+	sealer mcp.Sealer
+	forms  []byte
+}
+
+func (c *Console) openKeys(ctx context.Context) (*keys, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keys != nil {
+		return c.keys, nil
+	}
+	key, err := c.Inspector.ConsoleKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if key == nil {
+		key = make([]byte, sha256.Size)
+		rand.Read(key)
+	}
+	forms, err := hkdf.Key(sha256.New, key, nil, "forms", sha256.Size)
+	if err == nil {
+		c.keys = &keys{mcp.NewSealer(key), forms}
+	}
+	return c.keys, err
+}
+
+// newSession returns a session of a person; nil for one without a credential.
+func newSession(i *mcp.Identity, life time.Duration, now time.Time) *session {
+	s := &session{ID: rand.Text(), Began: now, Ends: now.Add(life)}
+	if i == nil {
+		return s
+	}
+	kept := *i.WithoutToken()
+	kept.Headers = nil // those of the request that signed in
+	s.Identity, s.Grant, s.Expires, s.Required = &kept, i.Grant, i.Expires, i.RequiredScopes
+	if !i.Expires.IsZero() && i.Expires.Before(s.Ends) {
+		s.Ends = i.Expires
+	}
+	return s
+}
+
+// identity returns who is signed in, as the authenticator would; nil for nobody with a credential.
+func (s *session) identity() *mcp.Identity {
+	if s.Identity == nil {
+		return nil
+	}
+	i := *s.Identity
+	i.Grant, i.Expires, i.RequiredScopes = s.Grant, s.Expires, s.Required
+	return &i
+}
+
+// who returns who is signed in, for people.
+func (s *session) who() string {
+	if s.Identity == nil {
+		return "this machine"
+	}
+	return s.Identity.Subject
+}
+
+// Identify returns who a request comes from by the cookie of the console. It reports false for a request without a
+// session that is valid now. The identity is nil for the holder of a ticket of a server without authentication.
+func (c *Console) Identify(r *http.Request) (*mcp.Identity, bool) {
+	s, err := c.readCookie(r)
+	if err != nil || s == nil {
+		return nil, false
+	}
+	return s.identity(), true
+}
+
+// readCookie returns the session of a request; nil for none that is valid now.
+func (c *Console) readCookie(r *http.Request) (*session, error) {
+	cookie, err := r.Cookie(cookieName(r))
+	if err != nil || len(cookie.Value) > maxCookie {
+		return nil, nil
+	}
+	keys, err := c.openKeys(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	plain, ok := keys.sealer.Open(cookie.Value, cookieUse)
+	s := new(session)
+	if !ok || json.Unmarshal(plain, s) != nil {
+		return nil, nil
+	}
+	now := time.Now()
+	if now.After(s.Ends) || now.After(s.Seen.Add(idleTime)) || !c.Inspector.Authenticator().StillValid(s.identity()) {
+		return nil, nil
+	}
+	return s, nil
+}
+
+// openSession is readCookie for a page. It prolongs the session.
+func (c *Console) openSession(w http.ResponseWriter, q *request) (*session, error) {
+	s, err := c.readCookie(q.Request)
+	if s != nil && q.now.Sub(s.Seen) > renewAfter {
+		s.Ends = minTime(s.Ends, s.Began.Add(q.block.Session))
+		err = c.setCookie(w, q.Request, s)
+	}
+	return s, err
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// setCookie gives a session to the browser.
+func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, s *session) error {
+	keys, err := c.openKeys(r.Context())
+	if err != nil {
+		return err
+	}
+	s.Seen = time.Now()
+	plain, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	value := keys.sealer.Seal(plain, cookieUse)
+	if len(value) > maxCookie {
+		return &Error{http.StatusBadRequest, "The claims of this credential are too large for a session in a browser"}
+	}
+	http.SetCookie(w, newCookie(r, value, 0))
+	return nil
+}
+
+// newCookie returns the cookie of the console. A life of 0 is that of the browser.
+func newCookie(r *http.Request, value string, life int) *http.Cookie {
+	name := cookieName(r)
+	return &http.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: life, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: name == secureCookie,
+	}
+}
+
+// cookieName returns the name of the cookie: browsers send one with the prefix __Host- over TLS only, which may end at
+// a proxy. On this machine there need be no TLS.
+func cookieName(r *http.Request) string {
+	if r.TLS == nil && isLoopbackName(r.Host) {
+		return loopbackName
+	}
+	return secureCookie
+}
+
+func isLoopbackName(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = hostport
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// token returns the text that a form of a session must have to post to a path.
+func (c *Console) token(s *session, path string) string {
+	if s == nil {
+		return ""
+	}
+	mac := hmac.New(sha256.New, c.keys.forms)
+	mac.Write([]byte(s.ID + "\n" + path))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// checkToken reports whether a form may post to a path. A form with several places to post to has a token for each.
+func (c *Console) checkToken(s *session, path string, tokens []string) bool {
+	want := []byte(c.token(s, path))
+	return slices.ContainsFunc(tokens, func(token string) bool { return hmac.Equal([]byte(token), want) })
+}

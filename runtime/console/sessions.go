@@ -1,0 +1,89 @@
+package console
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"hatchel/runtime/mcp"
+)
+
+const (
+	sessionsPath    = "/console/sessions"
+	sessionsPerPage = 100
+)
+
+// sessionsData is the data of the list of sessions of clients.
+type sessionsData struct {
+	Total int // on all pages
+	Rows  []*clientSession
+	Next  string // address of the next page; empty for none
+}
+
+// clientSession is one session of a client.
+type clientSession struct {
+	*mcp.SessionInfo
+	Subject, Client string // empty for what is not known
+}
+
+func newClientSession(info *mcp.SessionInfo) *clientSession {
+	s := &clientSession{SessionInfo: info}
+	if info.Owner != nil {
+		s.Subject = info.Owner.Subject
+	}
+	var client struct{ Name, Version string }
+	_ = json.Unmarshal(info.Client, &client) // what a client says of itself has no guaranteed form
+	if s.Client = client.Name; client.Version != "" {
+		s.Client += " " + client.Version
+	}
+	return s
+}
+
+// endPath returns where the end of a session is asked for.
+func endPath(name string) string { return sessionsPath + "/" + url.PathEscape(name) + "/end" }
+
+// sessions lists the sessions of clients that this process serves, the oldest first.
+func (c *Console) sessions(_ http.ResponseWriter, q *request) (*answer, error) {
+	all := c.Server.Sessions()
+	data, begin := &sessionsData{Total: len(all)}, 0
+	if after := q.URL.Query().Get("after"); after != "" {
+		at := slices.IndexFunc(all, func(s *mcp.SessionInfo) bool { return s.Name == after })
+		if at < 0 {
+			return &answer{location: sessionsPath}, nil // its place in the list is gone
+		}
+		begin = at + 1
+	}
+	end := min(begin+sessionsPerPage, len(all))
+	for _, info := range all[begin:end] {
+		data.Rows = append(data.Rows, newClientSession(info))
+	}
+	if end < len(all) {
+		data.Next = sessionsPath + "?" + url.Values{"after": {all[end-1].Name}}.Encode()
+	}
+	return &answer{template: "sessions", title: "Sessions", data: data}, nil
+}
+
+// askEnd asks whether a session is to be ended.
+func (c *Console) askEnd(_ http.ResponseWriter, q *request) (*answer, error) {
+	for _, info := range c.Server.Sessions() {
+		if info.Name == q.PathValue("name") {
+			return &answer{template: "session-end", title: "End a session", data: newClientSession(info)}, nil
+		}
+	}
+	return nil, errNoSession
+}
+
+var errNoSession = notFound("This process serves no such session. It may have ended")
+
+// endSession ends a session.
+func (c *Console) endSession(_ http.ResponseWriter, q *request) (*answer, error) {
+	name := q.PathValue("name")
+	if !c.Server.EndSession(q.Context(), name) {
+		return nil, errNoSession
+	}
+	c.Log.InfoContext(q.Context(), "session ended by an operator", slog.String("mcp.session.id", name),
+		slog.String("subject", q.session.who()))
+	return &answer{location: sessionsPath}, nil
+}

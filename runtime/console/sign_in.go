@@ -1,0 +1,267 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"hatchel/runtime/auth"
+	"hatchel/runtime/mcp"
+)
+
+const (
+	signInPath  = "/console/sign-in"
+	signOutPath = "/console/sign-out"
+	ticketPath  = "/console/ticket"
+	ticketLife  = time.Minute
+)
+
+// signInData is the data of the page where people sign in.
+type signInData struct {
+	Next        string
+	Keys        bool   // credentials are declared
+	Certificate string // the subject of the client certificate; empty for none
+	Wrong       string // why the last try was refused
+}
+
+func (c *Console) signInPage(_ http.ResponseWriter, q *request) (*answer, error) {
+	return c.signInAnswer(q, q.URL.Query().Get("next"), nil), nil
+}
+
+func (c *Console) signInAnswer(q *request, next string, refused *auth.Refusal) *answer {
+	data := signInData{Next: safeNext(next), Keys: c.Inspector.Authenticator() != nil}
+	if data.Keys {
+		if i, refusal := c.Inspector.Authenticator().Authenticate(withCredential(q.Request, "")); refusal == nil {
+			data.Certificate = i.Subject
+		}
+	}
+	out := &answer{template: "sign-in", title: "Sign in", data: &data}
+	if refused != nil {
+		data.Wrong, out.status = refused.Reason, refused.Status
+	}
+	return out
+}
+
+// safeNext returns a path below /console/ that a page may lead to: the one that was asked for, or the first.
+func safeNext(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(next, "\\\r\n\t") ||
+		!strings.HasPrefix(u.Path, home) || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") ||
+		strings.HasPrefix(u.Path, signInPath) || strings.HasPrefix(u.Path, ticketPath) {
+		return home
+	}
+	return next
+}
+
+// withCredential returns a request with a key or token as its only credential; an empty one leaves the certificate of
+// the connection.
+func withCredential(r *http.Request, credential string) *http.Request {
+	out := r.Clone(r.Context())
+	out.Header = http.Header{}
+	if credential != "" {
+		out.Header.Set("Authorization", "Bearer "+credential)
+	}
+	return out
+}
+
+// signIn begins a session with the credential in a form, or with the certificate of the connection.
+func (c *Console) signIn(w http.ResponseWriter, q *request) (*answer, error) {
+	if err := q.readFields(); err != nil {
+		return nil, err
+	}
+	next, credential := q.PostForm.Get("next"), strings.TrimSpace(q.PostForm.Get("key"))
+	authenticator := c.Inspector.Authenticator()
+	switch {
+	case authenticator == nil:
+		return nil, &Error{http.StatusForbidden, "This server has no credentials. Run hatchel console on its machine"}
+	case strings.HasPrefix(q.Header.Get("Origin"), "http://") && cookieName(q.Request) == secureCookie:
+		return nil, &Error{http.StatusForbidden, "Keys are accepted over https only. Open this page with https"}
+	case q.PostForm.Get("with") != "certificate" && credential == "":
+		return c.signInAnswer(q, next, &auth.Refusal{Status: http.StatusUnauthorized, Reason: "Enter a key"}), nil
+	case !c.attempts.take(c.Remote(q.Request), q.now):
+		w.Header().Set("Retry-After", "60")
+		return nil, tooManyAttempts
+	case q.PostForm.Get("with") == "certificate":
+		credential = ""
+	}
+	identity, refused := authenticator.Authenticate(withCredential(q.Request, credential))
+	if refused != nil {
+		c.Refused(q.Request, refused.Status, refused.Reason)
+		return c.signInAnswer(q, next, refused), nil
+	}
+	c.attempts.giveBack(c.Remote(q.Request))
+	return c.begin(w, q, identity, next)
+}
+
+var tooManyAttempts = &Error{http.StatusTooManyRequests, "Too many wrong keys from this address. Wait a minute"}
+
+// begin begins a session and leads to the page that was asked for.
+func (c *Console) begin(w http.ResponseWriter, q *request, i *mcp.Identity, next string) (*answer, error) {
+	s := newSession(i, q.block.Session, q.now)
+	if err := c.setCookie(w, q.Request, s); err != nil {
+		return nil, err
+	}
+	c.Log.InfoContext(q.Context(), "console session started", slog.String("subject", s.who()),
+		slog.String("remote", c.Remote(q.Request)))
+	return &answer{location: safeNext(next)}, nil
+}
+
+func (c *Console) signOut(w http.ResponseWriter, q *request) (*answer, error) {
+	http.SetCookie(w, newCookie(q.Request, "", signedOutLife))
+	return &answer{location: signInPath}, nil
+}
+
+// Ticket is the response to POST /console/ticket.
+type Ticket struct {
+	Path  string `json:"path,omitempty"`  // signs in once, within a minute
+	Error string `json:"error,omitempty"` // why there is none
+}
+
+// serveTicket gives the holder of a key, or without authentication a program of this machine, an address that signs a
+// browser in.
+func (c *Console) serveTicket(w http.ResponseWriter, r *http.Request) {
+	ticket, err := c.newTicket(r)
+	status := http.StatusOK
+	if err != nil {
+		status, ticket = err.Status, &Ticket{Error: err.Text}
+		if status < http.StatusInternalServerError {
+			c.Refused(r, status, err.Text)
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(ticket)
+}
+
+func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
+	authenticator, now, block := c.Inspector.Authenticator(), time.Now(), c.Inspector.Console()
+	remote := c.Remote(r)
+	var identity *mcp.Identity
+	switch {
+	case block == nil:
+		return nil, &Error{http.StatusNotFound, "This server has no console"}
+	case r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "":
+		return nil, &Error{http.StatusForbidden, "Tickets are for programs, and a browser has sent this request"}
+	case authenticator != nil && !c.attempts.take(remote, now):
+		return nil, tooManyAttempts
+	case authenticator != nil:
+		i, refused := authenticator.Authenticate(r)
+		if refused != nil {
+			return nil, &Error{refused.Status, refused.Reason}
+		}
+		c.attempts.giveBack(remote)
+		identity = i
+	}
+	body, err := json.Marshal(newSession(identity, ticketLife, now))
+	var text string
+	if err == nil {
+		text, err = c.Inspector.SealTicket(r.Context(), body, now.Add(ticketLife))
+	}
+	if err != nil {
+		c.Log.ErrorContext(r.Context(), "console ticket failed", slog.String("error", err.Error()))
+		return nil, &Error{http.StatusServiceUnavailable, "The state store is unavailable. Try again in a moment"}
+	}
+	return &Ticket{Path: ticketPath + "?" + url.Values{"ticket": {text}}.Encode()}, nil
+}
+
+// redeemTicket begins a session with a ticket.
+func (c *Console) redeemTicket(w http.ResponseWriter, q *request) (*answer, error) {
+	remote := c.Remote(q.Request)
+	switch site := q.Header.Get("Sec-Fetch-Site"); {
+	case site != "" && site != "none" && site != "same-origin":
+		const reason = "A link of another site could sign you in as somebody else. Copy the address of hatchel " +
+			"console into the address bar"
+		c.Refused(q.Request, http.StatusForbidden, reason)
+		return nil, &Error{http.StatusForbidden, reason}
+	case !c.attempts.take(remote, q.now):
+		return nil, tooManyAttempts
+	}
+	body, err := c.Inspector.OpenTicket(q.Context(), q.URL.Query().Get("ticket"))
+	asked := new(session)
+	var protocol *mcp.Error
+	switch {
+	case errors.As(err, &protocol):
+		const reason = "This address has been used, or is older than a minute. Run hatchel console again"
+		c.Refused(q.Request, http.StatusForbidden, reason)
+		return nil, &Error{http.StatusForbidden, reason}
+	case err == nil:
+		err = json.Unmarshal(body, asked)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.attempts.giveBack(remote)
+	identity := asked.identity()
+	if !c.Inspector.Authenticator().StillValid(identity) {
+		return nil, &Error{http.StatusForbidden, "The server's credentials have changed. Run hatchel console again"}
+	}
+	return c.begin(w, q, identity, home)
+}
+
+const (
+	maxAttempts    = 10 // wrong keys of an address in a minute
+	attemptPeriod  = time.Minute
+	maxAttempters  = 10_000 // addresses that are remembered
+	ipv6Subscriber = 64     // bits of the network that one subscriber has
+)
+
+// attempts counts the wrong credentials of each address.
+type attempts struct {
+	mu   sync.Mutex
+	made map[string]*attempt // guarded by mu
+}
+
+type attempt struct {
+	since time.Time
+	tries int // that were not right
+}
+
+// take counts a try with a credential, and reports whether the address may make it. When too many addresses are known,
+// the counts begin anew.
+func (a *attempts) take(remote string, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	name := subscriber(remote)
+	made := a.made[name]
+	if made == nil || now.Sub(made.since) > attemptPeriod {
+		if a.made == nil || len(a.made) >= maxAttempters {
+			a.made = map[string]*attempt{}
+		}
+		made = &attempt{since: now}
+		a.made[name] = made
+	}
+	made.tries++
+	return made.tries <= maxAttempts
+}
+
+// giveBack undoes take for a credential that was right.
+func (a *attempts) giveBack(remote string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if made := a.made[subscriber(remote)]; made != nil {
+		made.tries--
+	}
+}
+
+// subscriber returns what an address is counted as: itself, or for IPv6 its network.
+func subscriber(remote string) string {
+	ip, err := netip.ParseAddr(remote)
+	if at, portErr := netip.ParseAddrPort(remote); portErr == nil {
+		ip, err = at.Addr(), nil
+	}
+	if err != nil {
+		return remote
+	}
+	if ip = ip.Unmap().WithZone(""); ip.Is4() {
+		return ip.String()
+	}
+	network, _ := ip.Prefix(ipv6Subscriber) // an IPv6 address has more bits
+	return network.String()
+}

@@ -1,0 +1,120 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"hatchel/hcl"
+)
+
+const toolsPerPage = 100
+
+// toolsData is the data of the list of tools.
+type toolsData struct {
+	Query       string
+	Total, From int
+	Tools       []toolRow
+	Before      string // the page before; empty for none
+	After       string
+}
+
+// toolRow is one tool in the list.
+type toolRow struct {
+	Name, Title, Path, Source, Summary string
+	Badges                             []condition
+}
+
+// tools lists the tools, also those that are not listed for clients, by name.
+func (c *Console) tools(_ http.ResponseWriter, q *request) (*answer, error) {
+	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	data := &toolsData{Query: strings.TrimSpace(q.URL.Query().Get("q"))}
+	page, _ := strconv.Atoi(q.URL.Query().Get("page")) // the first for anything else
+	var found []*hcl.Tool
+	for _, t := range g.Config.Tools {
+		if matchesTool(t, strings.ToLower(data.Query)) {
+			found = append(found, t)
+		}
+	}
+	last := max(0, len(found)-1) / toolsPerPage
+	page = min(max(page, 1), last+1)
+	data.Total, data.From = len(found), (page-1)*toolsPerPage
+	for _, t := range found[data.From:min(len(found), page*toolsPerPage)] {
+		data.Tools = append(data.Tools, newToolRow(t))
+	}
+	if page > 1 {
+		data.Before = data.pageAddress(page - 1)
+	}
+	if page <= last {
+		data.After = data.pageAddress(page + 1)
+	}
+	return &answer{template: "tools", title: "Tools", data: data}, nil
+}
+
+// matchesTool reports whether a query, in lower case, is in what a tool says of itself.
+func matchesTool(t *hcl.Tool, query string) bool {
+	for _, text := range []string{t.Name, t.Title, t.Description, t.Range.File} {
+		if strings.Contains(strings.ToLower(text), query) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *toolsData) pageAddress(page int) string {
+	values := url.Values{"page": {strconv.Itoa(page)}}
+	if d.Query != "" {
+		values.Set("q", d.Query)
+	}
+	return "/console/tools?" + values.Encode()
+}
+
+// First returns the number of the first tool of the page.
+func (d *toolsData) First() int { return min(d.From+1, d.Total) }
+
+// Last returns the number of the last tool of the page.
+func (d *toolsData) Last() int { return d.From + len(d.Tools) }
+
+const maxSummary = 160 // characters
+
+func newToolRow(t *hcl.Tool) toolRow {
+	summary, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
+	if runes := []rune(summary); len(runes) > maxSummary {
+		summary = string(runes[:maxSummary]) + "…"
+	}
+	return toolRow{
+		Name: t.Name, Title: t.Title, Path: toolPath(t.Name), Source: placeOf(t.Range), Summary: summary,
+		Badges: badges(t),
+	}
+}
+
+func toolPath(name string) string { return "/console/tools/" + url.PathEscape(name) }
+
+func placeOf(r hcl.Range) string { return r.File + ":" + strconv.Itoa(r.Start.Line) }
+
+// badges returns what a tool does, as a person wants to know before anything else.
+func badges(t *hcl.Tool) (out []condition) {
+	switch {
+	case t.ReadOnly:
+		out = append(out, condition{"ok", "reads"})
+	case t.Destructive:
+		out = append(out, condition{"bad", "destructive"})
+	default:
+		out = append(out, condition{"warn", "writes"})
+	}
+	if len(t.Approvals) > 0 {
+		out = append(out, condition{"warn", "asks for approval"})
+	}
+	if !t.Listed {
+		out = append(out, condition{"off", "not listed"})
+	}
+	if t.Missing != "" {
+		out = append(out, condition{"bad", "refused"})
+	}
+	return out
+}

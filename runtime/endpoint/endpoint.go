@@ -1,0 +1,118 @@
+// Package endpoint serves a part of the server at an address of its own, which a configuration declares. The address
+// may change with each configuration; an address that stays is never closed in between.
+package endpoint
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Endpoint is the place of one listener, which outlives configurations. Its zero value has none. It is safe for
+// concurrent use.
+type Endpoint struct {
+	handler atomic.Pointer[http.Handler]
+	running sync.WaitGroup // listeners that are served
+
+	mu      sync.Mutex
+	serving *Listener // nil for none; guarded by mu
+}
+
+// Options say how a listener is served.
+type Options struct {
+	Name         string        // of what is served, for the log
+	TLS          *tls.Config   // nil for plain HTTP
+	WriteTimeout time.Duration // of a response; 0 for none
+	Log          *slog.Logger
+}
+
+// SetHandler sets what serves the requests to the listener. Until then they are answered with 503.
+func (e *Endpoint) SetHandler(h http.Handler) { e.handler.Store(&h) }
+
+// ServeHTTP implements http.Handler.
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h := e.handler.Load(); h != nil {
+		(*h).ServeHTTP(w, r)
+		return
+	}
+	http.Error(w, "The server is starting", http.StatusServiceUnavailable)
+}
+
+// Listener is an open address.
+type Listener struct {
+	declared string // HOST:PORT, as it is written
+	listener net.Listener
+	server   *http.Server
+}
+
+// Addr returns the address, with the port that was chosen for port 0.
+func (l *Listener) Addr() net.Addr { return l.listener.Addr() }
+
+// Open returns a listener at an address: that which is served, if it is declared there.
+func (e *Endpoint) Open(ctx context.Context, address string) (*Listener, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.serving != nil && e.serving.declared == address {
+		return e.serving, nil
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &Listener{declared: address, listener: listener}, nil
+}
+
+// Discard closes a listener, unless it is served.
+func (e *Endpoint) Discard(l *Listener) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l == e.serving || l.server != nil {
+		return nil
+	}
+	return l.listener.Close()
+}
+
+const (
+	headerTimeout = 5 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeaders    = 64 << 10
+)
+
+// Serve serves a listener from now on, nil for none, and closes the one that was served before.
+func (e *Endpoint) Serve(l *Listener, o Options) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l == e.serving {
+		return
+	}
+	if e.serving != nil {
+		e.serving.server.Close()
+	}
+	if e.serving = l; l == nil {
+		return
+	}
+	l.server = &http.Server{
+		Handler: e, TLSConfig: o.TLS, ReadHeaderTimeout: headerTimeout, WriteTimeout: o.WriteTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaders,
+		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
+	}
+	o.Log.Info(o.Name+" served", "address", l.Addr().String())
+	e.running.Go(func() { // until it is closed
+		if o.TLS != nil {
+			l.server.ServeTLS(l.listener, "", "")
+			return
+		}
+		l.server.Serve(l.listener)
+	})
+}
+
+// Close closes the listener that is served.
+func (e *Endpoint) Close() {
+	e.Serve(nil, Options{})
+	e.running.Wait()
+}

@@ -1,0 +1,294 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"hatchel/hcl"
+	"hatchel/hcl/eventkind"
+	"hatchel/runtime/approval"
+	"hatchel/runtime/call"
+	"hatchel/runtime/event"
+	"hatchel/runtime/hook"
+	"hatchel/runtime/mcp"
+	"hatchel/runtime/metrics"
+	"hatchel/runtime/policy"
+	"hatchel/runtime/task"
+)
+
+// openEvents makes what publishes the events of the generation, if anything can read them.
+func (c *compiler) openEvents() {
+	decl, b := c.g.Config.Events, c.build
+	if decl == nil && len(c.g.Config.Hooks) == 0 || b.Inspect || b.current == nil {
+		return
+	}
+	p := &event.Publisher{
+		Revision: c.g.Config.ID, Process: b.State.process.Name(), Arguments: true, Scrub: c.g.env.Scrubber.JSON,
+	}
+	if decl != nil {
+		p.Ring, p.Arguments, p.Results = b.caches.events, decl.Arguments, decl.Results
+	}
+	env := hook.Env{
+		Queue: b.State.hooks, Tools: c.g.Config.Tools, Dir: b.Dir, Now: b.Now, Log: b.Log,
+		Scrub: c.g.env.Scrubber.Text, Metrics: c.g.metrics,
+	}
+	for _, decl := range c.g.Config.Hooks {
+		p.Hooks = append(p.Hooks, hook.New(decl, env))
+	}
+	c.g.env.Events, c.g.env.Refusals = p, &b.caches.refusals
+}
+
+// ErrNoEvents is returned where the configuration lets nobody follow events.
+var ErrNoEvents = errors.New("the configuration of this server has no events block")
+
+// HasEvents reports whether the configuration lets anybody follow events.
+func (h *Host) HasEvents() bool {
+	p := h.Current().env.Events
+	return p != nil && p.Ring != nil
+}
+
+// Listen returns a listener for a caller. Operator says whether the caller operates the server; they see everything
+// where no rule says who does. The error is ErrNoEvents, a ForbiddenError, one of [event.Ring.Listen], or one of the
+// protocol.
+func (h *Host) Listen(
+	ctx context.Context, c *mcp.Caller, operator bool, q event.Query,
+) (*event.Listener, error) {
+	g, err := h.admit(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	v := &eventViewer{host: h, caller: c.Snapshot(nil), operator: operator, own: q.Own, ctx: ctx}
+	v.header = c.Header != nil
+	err = v.checkIn(g)
+	g.leave()
+	if err != nil {
+		return nil, err
+	}
+	return h.build.caches.events.Listen(q, v)
+}
+
+// eventViewer implements event.Viewer for a caller.
+type eventViewer struct {
+	host     *Host
+	caller   *mcp.Caller
+	header   bool // the caller is one over HTTP
+	operator bool
+	own      bool // sees what the caller has called, and nothing else
+	ctx      context.Context
+}
+
+// Owner implements event.Viewer.
+func (v *eventViewer) Owner() string { return v.caller.Owner() }
+
+// Sees implements event.Viewer.
+func (v *eventViewer) Sees(operation, name string) bool {
+	g := v.host.pin()
+	if g == nil || v.own {
+		if g != nil {
+			g.leave()
+		}
+		return false
+	}
+	defer g.leave()
+	return v.seesIn(g, operation, name)
+}
+
+// Check implements event.Viewer.
+func (v *eventViewer) Check() error {
+	g := v.host.pin()
+	if g == nil {
+		return mcp.ErrClosing
+	}
+	defer g.leave()
+	return v.checkIn(g)
+}
+
+// checkIn returns why the caller may not follow the events of a generation; nil if they may.
+func (v *eventViewer) checkIn(g *Generation) error {
+	switch {
+	case g.env.Events == nil || g.env.Events.Ring == nil:
+		return ErrNoEvents
+	case v.header && !g.authenticator.StillValid(v.caller.Identity):
+		return mcp.Unauthorized()
+	case v.own && v.Owner() == "":
+		return newForbiddenError("Without a credential, the calls of this caller cannot be told from those of others")
+	case v.own || v.seesAny(g):
+		return nil
+	case v.Owner() == "":
+		return newForbiddenError("This caller may not follow the events of this server")
+	}
+	return newForbiddenError("This caller may follow the events of their own calls only. Add own=true")
+}
+
+// seesAny reports whether the caller sees anything that others do.
+func (v *eventViewer) seesAny(g *Generation) bool {
+	sees := func(o *call.Operation) bool { return v.seesIn(g, o.Kind, o.Decl.Name) }
+	return v.seesIn(g, "", "") || slices.ContainsFunc(g.operations, sees)
+}
+
+// seesIn reports whether the caller may follow the events about an operation in a generation. Those about one that
+// does not exist any more are for those who may follow the events of the server itself.
+func (v *eventViewer) seesIn(g *Generation, operation, name string) bool {
+	decl := g.Config.Events
+	if decl == nil || decl.Allow == nil {
+		return v.operator
+	}
+	frame := hcl.NewFrame(v.ctx, g.build.Dir, g.build.Now)
+	frame.Caller, frame.Tool = call.CallerRoot(v.caller), g.toolRoot(operation, name)
+	may, err := decl.Allow.Eval(frame, nil)
+	if err != nil {
+		const text = "events.allow failed, caller does not see these events"
+		g.env.LogFailure(v.ctx, slog.LevelError, text, err, "subject", v.caller.Subject, "tool", name)
+	}
+	return may && err == nil
+}
+
+// toolRoot returns what rules read as `tool` about an operation, or about none.
+func (g *Generation) toolRoot(operation, name string) map[string]any {
+	switch operation {
+	case "tool":
+		if p, ok := g.programs[name]; ok {
+			return policy.ToolRoot(p.Tool())
+		}
+	case "prompt":
+		for _, p := range g.prompts {
+			if p.Decl.Name == name {
+				return policy.OperationRoot(p.Kind, p.Decl, p.Prompt.Title)
+			}
+		}
+	case "resource":
+		for _, r := range g.resources {
+			if r.Decl.Name == name {
+				return policy.OperationRoot(r.Kind, r.Decl, r.Resource.Title)
+			}
+		}
+	}
+	return policy.OperationRoot("", &hcl.Operation{}, "")
+}
+
+// HoldEvents makes the server record events until release is called, whether or not anybody listens.
+func (h *Host) HoldEvents() (release func()) { return h.build.caches.events.Hold() }
+
+// EndEvents publishes that the server begins to stop.
+func (h *Host) EndEvents() { h.publishServer("stopping") }
+
+func (h *Host) publishServer(state string) {
+	h.Current().env.Events.Publish(context.Background(), event.Meta{Kind: eventkind.Server},
+		event.Member{Name: "state", Value: state}, event.Member{Name: "version", Value: h.build.Version})
+}
+
+// publishLoad publishes what a load came to.
+func publishLoad(last, next *Generation, r *Report) {
+	p := next.env.Events
+	if p == nil {
+		p = last.env.Events
+	}
+	if !p.Wants(eventkind.Reload) {
+		return
+	}
+	result := "ok"
+	switch {
+	case r.Held:
+		result = "held"
+	case !r.OK:
+		result = "failed"
+	}
+	report, err := json.Marshal(r)
+	if err != nil {
+		return
+	}
+	p.Publish(context.Background(), event.Meta{Kind: eventkind.Reload}, event.Member{Name: "result", Value: result},
+		event.Member{Name: "report", Value: json.RawMessage(report)})
+}
+
+// publishConnection publishes the state of a connection, and why it is down.
+func (b *Build) publishConnection(name, state, message string) {
+	if b.current != nil {
+		b.current().env.Events.Publish(context.Background(), event.Meta{Kind: eventkind.Connection},
+			event.Member{Name: "connection", Value: name}, event.Member{Name: "state", Value: state},
+			event.Member{Name: "message", Value: message})
+	}
+}
+
+// countRefusal counts a request without valid credentials, for an event a second.
+func (h *Host) countRefusal(r *Refusal) {
+	env := h.Current().env
+	env.Refusals.Add(env.Events, event.Refusal{
+		Reason: metrics.RefusedByCredential, Message: r.Reason, Subject: r.Caller.Subject, Owner: r.Caller.Owner(),
+	})
+}
+
+// SessionChanged implements mcp.Observer.
+func (h *Host) SessionChanged(name string, owner *mcp.Identity, state string) {
+	m := event.Meta{Kind: eventkind.Session, Owner: owner.Owner()}
+	if owner != nil {
+		m.Subject = owner.Subject
+	}
+	h.Current().env.Events.Publish(context.Background(), m, event.Member{Name: "session", Value: name},
+		event.Member{Name: "state", Value: state}, event.Member{Name: "subject", Value: m.Subject})
+}
+
+// TaskFinished implements task.Audience.
+func (h *Host) TaskFinished(t *task.Task) {
+	p := h.Current().env.Events
+	if !p.Wants(eventkind.TaskFinished) {
+		return
+	}
+	m := event.Meta{Kind: eventkind.TaskFinished, Operation: "tool", Name: t.Tool, Owner: t.Owner}
+	if t.Identity != nil {
+		m.Subject = t.Identity.Subject
+	}
+	p.Publish(context.Background(), m, event.Member{Name: "tool", Value: t.Tool},
+		event.Member{Name: "task", Value: t.ID()}, event.Member{Name: "status", Value: t.Status},
+		event.Member{Name: "subject", Value: m.Subject}, event.Member{Name: "created", Value: t.CreatedTime()})
+}
+
+// decidedApprovals are the approvals whose decision was published.
+type decidedApprovals struct {
+	mu        sync.Mutex
+	published map[string]bool // guarded by mu
+}
+
+const maxDecidedApprovals = 4096
+
+// add reports whether the decision of an approval was not published yet.
+func (d *decidedApprovals) add(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.published == nil || len(d.published) >= maxDecidedApprovals {
+		d.published = map[string]bool{}
+	}
+	isNew := !d.published[id]
+	d.published[id] = true
+	return isNew
+}
+
+// approvalChanged publishes the decision of an approval, once, that this or another process has changed. It does not
+// wait.
+func (h *Host) approvalChanged(book *approval.Store, id string) {
+	if !h.Current().env.Events.Wants(eventkind.ApprovalDecided) {
+		return
+	}
+	state := h.build.State
+	state.process.Go(func(ctx context.Context) {
+		a, err := book.Find(ctx, id)
+		if err != nil || a == nil || a.Status == approval.Pending {
+			return
+		}
+		e, known, err := state.approvalEvent(ctx, id)
+		if err != nil || !known || e == nil || !h.decided.add(id) {
+			return
+		}
+		m := event.Meta{Kind: eventkind.ApprovalDecided, Operation: "tool", Name: a.Tool, Subject: a.Caller.Subject,
+			Owner: (&mcp.Identity{Key: a.Caller.Key, Subject: a.Caller.Subject}).Owner()}
+		if a.Caller.Key == "" {
+			m.Owner = a.Caller.Subject
+		}
+		h.Current().env.Events.Publish(ctx, m, event.Member{Name: "tool", Value: a.Tool},
+			event.Member{Name: "approval", Value: e.Data})
+	})
+}

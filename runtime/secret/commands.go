@@ -1,0 +1,144 @@
+// Package secret runs the commands that print the values of secrets, and runs each again after its ttl.
+package secret
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxRetry is the longest pause before a command that has failed runs again.
+const maxRetry = 30 * time.Second
+
+// Commands runs the commands of secrets, and keeps what they print for the time that each secret says. Its methods may
+// be called concurrently.
+type Commands struct {
+	dir     func() string // of the configuration
+	changed func()        // called when a command prints another value, fails, or works again; nil: see NewCommands
+
+	ctx     context.Context // of the commands that run
+	cancel  context.CancelFunc
+	running sync.WaitGroup // repeated runs and what they report; Add is guarded by mu
+
+	mu      sync.Mutex
+	entries map[string]*entry // by the words of the command; guarded by mu
+	closed  bool              // guarded by mu
+}
+
+// entry is one command and the result of its last run.
+type entry struct {
+	command []string
+	ttl     time.Duration
+	value   []byte
+	err     error
+	read    bool // since the last load began
+	timer   *time.Timer
+}
+
+// NewCommands returns Commands that run in the directory that dir returns. They call changed, in a goroutine, when a
+// new load would read another value or error. If changed is nil, each command runs once.
+func NewCommands(dir func() string, changed func()) *Commands {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Commands{dir: dir, changed: changed, ctx: ctx, cancel: cancel, entries: map[string]*entry{}}
+}
+
+// Close ends the commands that run and the repeated runs, and waits until changed has returned.
+func (c *Commands) Close() {
+	c.mu.Lock()
+	c.closed = true
+	for _, e := range c.entries {
+		e.stop()
+	}
+	c.mu.Unlock()
+	c.cancel()
+	c.running.Wait()
+}
+
+// Loading notes that a load begins. The returned function forgets the commands that the load has not read.
+func (c *Commands) Loading() (done func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		e.read = false
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for key, e := range c.entries {
+			if !e.read {
+				e.stop()
+				delete(c.entries, key)
+			}
+		}
+	}
+}
+
+// Read returns the output of a command. The error is a phrase that follows "the command". A result that is younger than
+// ttl is used again.
+func (c *Commands) Read(command []string, ttl time.Duration) ([]byte, error) {
+	key := strings.Join(command, "\x00")
+	c.mu.Lock()
+	e := c.entries[key]
+	if e != nil {
+		if e.read {
+			ttl = min(ttl, e.ttl) // of another secret of this load
+		}
+		e.read, e.ttl = true, ttl
+		value, err := e.value, e.err
+		c.mu.Unlock()
+		return value, err
+	}
+	c.mu.Unlock()
+	value, err := run(c.ctx, c.dir(), command)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e = &entry{command: command, ttl: ttl, value: value, err: err, read: true}
+	c.entries[key] = e
+	c.schedule(e)
+	return value, err
+}
+
+// schedule runs the command of an entry again after its ttl, or sooner after a failure. The caller holds mu.
+func (c *Commands) schedule(e *entry) {
+	if c.changed == nil || c.closed {
+		return
+	}
+	pause := e.ttl
+	if e.err != nil {
+		pause = min(pause, maxRetry)
+	}
+	e.timer = time.AfterFunc(pause, func() { c.runAgain(e) })
+}
+
+func (c *Commands) runAgain(e *entry) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.running.Add(1)
+	c.mu.Unlock()
+	defer c.running.Done()
+	value, err := run(c.ctx, c.dir(), e.command)
+	c.mu.Lock()
+	isNew := (err == nil) != (e.err == nil) || !bytes.Equal(value, e.value)
+	e.value, e.err = value, err
+	if c.entries[strings.Join(e.command, "\x00")] == e {
+		c.schedule(e)
+	} else {
+		isNew = false // a load removed the entry while the command ran
+	}
+	isNew = isNew && !c.closed
+	c.mu.Unlock()
+	if isNew {
+		c.changed()
+	}
+}
+
+func (e *entry) stop() {
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+}

@@ -1,0 +1,231 @@
+package secret
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestTheOutputOfACommandIsItsSecret(t *testing.T) {
+	t.Setenv("HATCHEL_KEY", "not passed on")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "print"), []byte("#!/bin/sh\necho from $(pwd)\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		command []string
+		want    string
+	}{
+		"line break":     {[]string{"printf", "k3y\n"}, "k3y"},
+		"CR LF":          {[]string{"printf", "k3y\r\n"}, "k3y"},
+		"one line break": {[]string{"printf", "k3y\n\n"}, "k3y\n"},
+		"no shell":       {[]string{"echo", "$HOME; $(id)"}, "$HOME; $(id)"},
+		"environment":    {[]string{"env"}, "PATH=" + os.Getenv("PATH") + "\nHOME=" + os.Getenv("HOME")},
+		"no input":       {[]string{"cat"}, ""},
+		"nothing":        {[]string{"true"}, ""},
+		"64 KiB":         {[]string{"head", "-c", "65536", "/dev/zero"}, strings.Repeat("\x00", 65536)},
+		"relative":       {[]string{"./print"}, "from " + dir},
+		"standard error": {[]string{"sh", "-c", "echo loud >&2; echo k3y"}, "k3y"},
+	} {
+		if got, err := run(t.Context(), dir, test.command); string(got) != test.want || err != nil {
+			t.Errorf("%s: got %q %v", name, got, err)
+		}
+	}
+}
+
+func TestACommandThatMisbehavesGivesNoSecret(t *testing.T) {
+	for name, test := range map[string]struct {
+		command []string
+		want    string
+		within  time.Duration
+	}{
+		"hangs":        {[]string{"sleep", "60"}, "does not end within 5s", 6 * time.Second},
+		"ignores TERM": {[]string{"sh", "-c", "trap '' TERM INT; while :; do sleep 1; done"}, "does not end within 5s", 6 * time.Second},
+		"floods":       {[]string{"yes"}, "prints more than 64 KiB", 3 * time.Second},
+		"floods on":    {[]string{"sh", "-c", "trap '' PIPE; while :; do head -c 70000 /dev/zero; done"}, "prints more than 64 KiB", 3 * time.Second},
+		"fails":        {[]string{"sh", "-c", "echo k3y; echo k3y >&2; exit 3"}, "fails with exit status 3", 3 * time.Second},
+		"is killed":    {[]string{"sh", "-c", "kill -9 $$"}, "fails with signal: killed", 3 * time.Second},
+		"missing":      {[]string{"no-such-program"}, "is not found", time.Second},
+		"missing path": {[]string{"./no-such-program"}, "is not found", time.Second},
+		"a directory":  {[]string{"/tmp"}, "cannot be started", time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			got, err := run(t.Context(), t.TempDir(), test.command)
+			if got != nil || err == nil || err.Error() != test.want {
+				t.Errorf("got %q %v", got, err)
+			}
+			if took := time.Since(began); took > test.within {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+func TestWhatACommandLeavesBehindIsKilled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	began := time.Now()
+	got, err := run(t.Context(), dir, []string{"sh", "-c", "sleep 60 & echo $! >child; echo k3y"})
+	if string(got) != "k3y" || err != nil || time.Since(began) > 3*time.Second {
+		t.Errorf("got %q %v after %s", got, err, time.Since(began))
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); isRunning(pid); {
+		if time.Now().After(deadline) {
+			t.Fatal("the child lives")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// isRunning reports whether a process exists and is no zombie.
+func isRunning(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && syscall.Kill(pid, 0) == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+func TestACommandThatPrintsAnotherValueIsReported(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(dir, "new"), []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+		os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "key"))
+	}
+	write("one")
+	changed := make(chan struct{}, 100)
+	c := NewCommands(func() string { return dir }, func() { changed <- struct{}{} })
+	defer c.Close()
+	command := []string{"cat", "key"}
+	read := func() string {
+		defer c.Loading()()
+		got, err := c.Read(command, 20*time.Millisecond)
+		if err != nil {
+			return err.Error()
+		}
+		return string(got)
+	}
+	expect := func(want string) {
+		t.Helper()
+		select {
+		case <-changed:
+		case <-time.After(10 * time.Second):
+			t.Fatal("no change is reported")
+		}
+		if got := read(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := read(); got != "one" {
+		t.Fatal(got)
+	}
+	write("two")
+	expect("two")
+	os.Remove(filepath.Join(dir, "key"))
+	expect("fails with exit status 1")
+	write("two")
+	expect("two")
+	c.Loading()() // of a configuration without the command
+	write("three")
+	select {
+	case <-changed:
+		t.Error("a command that no configuration has is run")
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
+// awaitPID returns the number that a command writes to a file.
+func awaitPID(t *testing.T, file string) int {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		text, _ := os.ReadFile(file)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			return pid
+		}
+	}
+	t.Fatal("the command does not run")
+	return 0
+}
+
+func TestCloseEndsACommandThatRuns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	command := []string{"sh", "-c", "[ -e again ] || { touch again; echo k3y; exit; }; echo $$ >new; mv new pid; sleep 60"}
+	c := NewCommands(func() string { return dir }, func() { t.Error("the end of the server is reported as a change") })
+	if got, err := c.Read(command, 10*time.Millisecond); string(got) != "k3y" || err != nil {
+		t.Fatalf("got %q %v", got, err)
+	}
+	pid := awaitPID(t, filepath.Join(dir, "pid"))
+	began := time.Now()
+	c.Close()
+	if took := time.Since(began); took > 3*time.Second || isRunning(pid) {
+		t.Errorf("after %s the command runs: %v", took, isRunning(pid))
+	}
+	if got, err := c.Read([]string{"echo", "k3y"}, time.Minute); got != nil || err != errStopped {
+		t.Errorf("got %q %v", got, err)
+	}
+}
+
+func TestALoadMayLengthenTheTimeOfACommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := NewCommands(func() string { return dir }, func() {})
+	defer c.Close()
+	command := []string{"sh", "-c", "echo run >>runs"}
+	for _, ttl := range []time.Duration{50 * time.Millisecond, time.Hour} {
+		done := c.Loading()
+		if _, err := c.Read(command, ttl); err != nil {
+			t.Fatal(err)
+		}
+		done()
+	}
+	time.Sleep(500 * time.Millisecond)
+	if runs, err := os.ReadFile(filepath.Join(dir, "runs")); err != nil || strings.Count(string(runs), "run") > 2 {
+		t.Errorf("the command ran %d times, %v", strings.Count(string(runs), "run"), err)
+	}
+}
+
+func TestACommandEndsWithTheProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends a command with the process that has started it")
+	}
+	if dir := os.Getenv("SECRET_TEST_DIR"); dir != "" { // the process that is killed
+		run(t.Context(), dir, []string{"./hang"})
+		return
+	}
+	dir := t.TempDir()
+	script := "#!/bin/sh\necho $$ >new; mv new pid; exec sleep 60\n"
+	if err := os.WriteFile(filepath.Join(dir, "hang"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "SECRET_TEST_DIR="+dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := awaitPID(t, filepath.Join(dir, "pid"))
+	cmd.Process.Kill()
+	cmd.Wait()
+	for deadline := time.Now().Add(3 * time.Second); isRunning(pid); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("the command outlives the process")
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"hatchel/runtime"
+	"hatchel/runtime/console"
+)
+
+// newConsole returns the console of the server, which is served while the configuration wants one.
+func (s *Server) newConsole() *console.Console {
+	return console.New(console.Options{
+		Inspector: s.Host, Server: s.mcp, Log: s.Log.Logger, Remote: s.clientAddress, IsLocal: isLocalConnection,
+		Reload: func(ctx context.Context) error {
+			_, err := s.Reloader.Reload(ctx, "the console")
+			return err
+		},
+		Refused: func(r *http.Request, status int, reason string) {
+			s.Host.RecordRefusal(r.Context(), runtime.Refusal{Status: status, Reason: reason, Path: r.URL.Path,
+				Caller: s.callerOf(r)})
+		},
+	})
+}
+
+// serveConsole serves the console at the address of the server.
+func (s *Server) serveConsole(w http.ResponseWriter, r *http.Request) {
+	if decl := s.Host.Console(); decl != nil && decl.Listen != "" {
+		http.NotFound(w, r) // it is at an address of its own
+		return
+	}
+	s.console.ServeHTTP(w, r)
+}
+
+// serveConsoleListener serves the listener that the console has of its own.
+func (s *Server) serveConsoleListener(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case isUnder(r, "/console"):
+		s.console.ServeHTTP(w, r)
+	case r.URL.Path == "/":
+		http.Redirect(w, r, "/console/", http.StatusSeeOther)
+	default:
+		http.NotFound(w, r)
+	}
+}

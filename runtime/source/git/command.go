@@ -1,0 +1,119 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+)
+
+// passed are the variables of git with which an operator gives access to a repository. All others are removed: they
+// could make git use other folders, run programs or print credentials.
+var passed = []string{
+	"GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT",
+	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY",
+}
+
+// environment returns the variables for git. Of the configuration of git, only that of the user is read, where the
+// credential helper is named.
+func environment() []string {
+	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return strings.HasPrefix(name, "GIT_") && !slices.Contains(passed, name) || strings.HasPrefix(name, "LC_")
+	})
+	return append(env, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:ssh",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+}
+
+// settings override the configuration of the user. Those of the lowest speed end a fetch that hangs when the server was
+// killed.
+var settings = []string{
+	"core.hooksPath=/dev/null", "core.fsmonitor=false", "http.followRedirects=false", "submodule.recurse=false",
+	"fetch.recurseSubmodules=false", "fetch.bundleURI=", "gc.autoDetach=false", "gc.pruneExpire=now",
+	"http.lowSpeedLimit=1", "http.lowSpeedTime=60",
+}
+
+// command returns git with hardened settings for the repository. Git and all programs that it starts are ended with
+// ctx, and none of them can write a file of more than r.maxPack bytes.
+func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
+	const blockSize = 512 // of ulimit -f, as POSIX defines it
+	script := fmt.Sprintf(`ulimit -f %d && exec git "$@"`, r.maxPack/blockSize)
+	line := []string{"-c", script, "git", "--git-dir=" + r.objects()}
+	for _, s := range settings {
+		line = append(line, "-c", s)
+	}
+	cmd := exec.CommandContext(ctx, "sh", append(line, args...)...)
+	cmd.Env, cmd.Dir = environment(), r.home
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal for a prompt of ssh, and one group to end
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// git runs git and returns its output without the line break. The error is a phrase.
+func (r *Repository) git(ctx context.Context, args ...string) (string, error) {
+	cmd := r.command(ctx, args...)
+	var stdout, stderr limited
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", r.explain(ctx, err, stderr.String())
+	}
+	return strings.TrimRight(stdout.String(), "\n"), nil
+}
+
+var errTimeout = errors.New("git did not end in time")
+
+// explain returns why git failed: by the first fatal line, or the last line, of what it has written.
+func (r *Repository) explain(ctx context.Context, err error, stderr string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if strings.Contains(stderr, fmt.Sprintf("signal %d", int(syscall.SIGXFSZ))) ||
+		strings.Contains(stderr, "File too large") {
+		return fmt.Errorf("it has more than %d MiB", r.maxPack>>20)
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 127 { // of sh
+		return errors.New("the program git is not found")
+	}
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	line := lines[len(lines)-1]
+	for _, l := range lines {
+		if strings.HasPrefix(l, "fatal: ") {
+			line = strings.TrimPrefix(l, "fatal: ")
+			break
+		}
+	}
+	if line == "" {
+		return err
+	}
+	return errors.New(printable(line))
+}
+
+// maxMessage is how many bytes of a message of git are kept: the remote writes to it, too.
+const maxMessage = 4096
+
+// limited keeps the first bytes of what is written to it.
+type limited struct{ bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	l.Buffer.Write(p[:min(len(p), maxMessage-l.Len())])
+	return len(p), nil
+}
+
+// printable removes characters with which a text could control a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+}
