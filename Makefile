@@ -37,7 +37,7 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit race manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas kernel release packages vsix clean
+.PHONY: build test check format vet lint unit commands race manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas kernel release packages vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -49,7 +49,7 @@ test:
 # The checks run one after the other, because each of them is parallel and fuzzing needs a quiet machine. All of them
 # run even if one fails, so that one run reports everything.
 check:
-	@$(MAKE) --no-print-directory -k -j1 format vet lint unit manifests systems reports fuzz-short
+	@$(MAKE) --no-print-directory -k -j1 format vet lint unit commands manifests systems reports fuzz-short
 
 check-release: race fuzz load soak kill replicas judge packages bench
 
@@ -63,10 +63,12 @@ vet:
 lint:
 	$(STATICCHECK) $(PACKAGES)
 
-# The tests of the commands start hundreds of processes. With the race detector they take 12 minutes, so check-release
-# runs them with it. They wait most of the time, so four run at once.
 unit:
 	go test $(TESTFLAGS) $$(go list $(PACKAGES) | grep -v '/cmd/hatchel$$')
+
+# The tests of the commands start hundreds of processes. With the race detector they take 12 minutes, so check-release
+# runs them with it. They wait most of the time, so four run at once.
+commands:
 	go test -timeout 15m -parallel 4 ./cmd/hatchel
 
 race:

@@ -130,7 +130,8 @@ func checkReads(d *decode.Decoder, b *Backend) {
 		d.Diags.Errorf(b.Range, "Effect not allowed", "A before block runs before the call is approved, so it must "+
 			"not change anything. This %s block may; use one that only reads.", b.Kind)
 	case !b.Effects.Default.isSet():
-		d.Diags.Errorf(b.Range, "No result", "The output of this backend has no default result that can be shown.")
+		d.Diags.Errorf(b.Range, "No result", "This %s block reads bytes, which an approver is not shown. Read text or "+
+			"JSON.", b.Kind)
 	}
 }
 

@@ -166,10 +166,11 @@ func (l *Listener) Next(ctx context.Context) ([]Event, error) {
 		l.idle.Reset(idleTime)
 	}
 	for {
-		if err := l.refresh(); err != nil {
+		// Rest may take the wake that says that another configuration is served, so refresh comes after it.
+		if err := l.rest(ctx); err != nil {
 			return nil, err
 		}
-		if err := l.rest(ctx); err != nil {
+		if err := l.refresh(); err != nil {
 			return nil, err
 		}
 		lost, open := l.read()

@@ -2,6 +2,7 @@ package dbschema
 
 import (
 	"context"
+	"maps"
 	"strings"
 )
 
@@ -25,9 +26,11 @@ func (d sqlite) columns(ctx context.Context, q Query) (rows []map[string]any, er
 			columns = []map[string]any{{}}
 		}
 		for _, c := range columns {
-			c["table_schema"], c["table_name"], c["is_view"] = "", t["table_name"], t["is_view"]
+			row := map[string]any{}
+			maps.Copy(row, c)
+			row["table_schema"], row["table_name"], row["is_view"] = "", t["table_name"], t["is_view"]
+			rows = append(rows, row)
 		}
-		rows = append(rows, columns...)
 	}
 	addRefs(d, rows)
 	return rows, nil
