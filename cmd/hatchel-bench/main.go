@@ -49,7 +49,7 @@ func progress(format string, args ...any) {
 }
 
 func runTable(ctx context.Context, args []string) (err error) {
-	rowNames := []string{"load", "start"}
+	rowNames := []string{"load", "start", "operation"}
 	for _, row := range callRows {
 		rowNames = append(rowNames, row.name)
 	}
@@ -101,6 +101,11 @@ func (b *bench) measure(ctx context.Context, rows []string) (err error) {
 	if slices.Contains(rows, "start") {
 		if b.startMS, err = b.measureStart(ctx); err != nil {
 			b.fail("row start: %v", err)
+		}
+	}
+	if slices.Contains(rows, "operation") {
+		if err := b.measureGo(ctx); err != nil {
+			b.fail("row operation: %v", err)
 		}
 	}
 	return ctx.Err()

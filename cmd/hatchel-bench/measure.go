@@ -60,9 +60,10 @@ type bench struct {
 	folder   string // temporary
 	quick    bool
 	cells    []cell
-	loading  *loadFigures       // nil if not measured
-	startMS  map[string]float64 // from process start to the first answer, by target; nil if not measured
-	failures []string           // of targets that could not be measured
+	loading  *loadFigures         // nil if not measured
+	watched  map[*goRow]goFigures // nil if not measured
+	startMS  map[string]float64   // from process start to the first answer, by target; nil if not measured
+	failures []string             // of targets that could not be measured
 }
 
 func (b *bench) fail(format string, args ...any) {

@@ -40,9 +40,6 @@ var callRows = []*callRow{
 		bound: 1.35, connections: []int{1, 16, 64}, judged: 16,
 		tool: "greet", variants: 16, arguments: greetArguments, want: greetWant,
 	},
-	telemetryRow("metrics", "the text tool with `metrics`", 1.4),
-	telemetryRow("unsampled", "the text tool with `otlp`, no call traced", 1.4),
-	telemetryRow("traced", "the text tool with `otlp`, 5 % of the calls traced, collector away", 1.45),
 	{
 		name: "sqlite", title: "tools/call of a SQLite point query (floor: handler + prepared statement)",
 		bound: 1.5, connections: []int{1, 16, 64}, judged: 16,
@@ -96,23 +93,9 @@ var callRows = []*callRow{
 	},
 }
 
-// telemetryBlocks are what the rows of the text tool with telemetry declare.
-var telemetryBlocks = map[string]string{
-	"metrics":   "metrics {}",
-	"unsampled": "otlp {\n endpoint = \"http://127.0.0.1:9\"\n traces = 0\n }",
-	"traced":    "otlp {\n endpoint = \"http://127.0.0.1:9\"\n traces = 0.05\n burst = 100000\n }",
-}
-
-func telemetryRow(name, title string, bound float64) *callRow {
-	return &callRow{
-		name: name, title: title, bound: bound, connections: []int{16}, judged: 16,
-		tool: "greet", variants: 16, arguments: greetArguments, want: greetWant,
-	}
-}
-
 // workOf returns the name of the row whose folder and floor a row has.
 func workOf(row string) string {
-	if row == "stdio" || telemetryBlocks[row] != "" {
+	if row == "stdio" {
 		return "text"
 	}
 	return row
@@ -176,10 +159,6 @@ func makeFolder(row, dir string) error {
 	}
 	if err := os.CopyFS(dir, files); err != nil {
 		return err
-	}
-	if block := telemetryBlocks[row]; block != "" {
-		text := []byte("telemetry {\n" + block + "\n}\n")
-		return os.WriteFile(filepath.Join(dir, "telemetry.hcl"), text, 0o644)
 	}
 	switch row {
 	case "sqlite":

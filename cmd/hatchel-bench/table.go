@@ -30,6 +30,11 @@ func (b *bench) write(w io.Writer) {
 			b.writeStartup(w)
 		}
 	}
+	for _, row := range goRows {
+		if f, measured := b.watched[row]; measured {
+			row.write(w, f)
+		}
+	}
 	fmt.Fprintln(w, "\n| row | era | connections | target | µs CPU a call | × floor | p50, µs | p99, µs | "+
 		"calls a second |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")

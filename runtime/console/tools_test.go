@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"hatchel/internal/benchtest"
 )
 
 func filesOf(config string) fs.FS { return fstest.MapFS{"a.hcl": {Data: []byte(config)}} }
@@ -183,6 +185,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 	for _, path := range []string{"/console/", "/console/tools", "/console/tools?q=tool", "/console/tools/tool_0500"} {
 		b.Run(path, func(b *testing.B) {
+			report := benchtest.ReportCPU(b)
 			for b.Loop() {
 				w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, s.web.URL+path, nil)
 				for _, c := range v.client.Jar.Cookies(base) {
@@ -193,6 +196,7 @@ func BenchmarkPage(b *testing.B) {
 					b.Fatal(w.Code)
 				}
 			}
+			report()
 		})
 	}
 }

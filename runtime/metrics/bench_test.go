@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"hatchel/internal/benchtest"
 )
 
 func BenchmarkCall(b *testing.B) {
@@ -35,10 +37,12 @@ func BenchmarkScrapeOf1000Tools(b *testing.B) {
 	}
 	b.ReportAllocs()
 	size := new(sizeWriter)
+	report := benchtest.ReportCPU(b)
 	for b.Loop() {
 		size.bytes = 0
 		m.ServeHTTP(size, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	}
+	report()
 	b.ReportMetric(float64(size.bytes), "bytes/scrape")
 }
 

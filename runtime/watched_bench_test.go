@@ -2,23 +2,26 @@ package runtime
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"hatchel/hcl/eventkind"
+	"hatchel/internal/benchtest"
 	"hatchel/runtime/event"
 	"hatchel/runtime/mcp"
 )
 
 // newCalledHost returns a Host with a tool of one step, and a function that calls it.
-func newCalledHost(t testing.TB, block string) (*Host, func()) {
+func newCalledHost(t testing.TB, block string, meta []byte) (*Host, func()) {
 	w := newFakeBackend()
 	h := newHost(t, block+tool("t", "input \"name\" { type = string }\nstep \"s\" {\n  fake { do = \"count\" }\n}\ntext = \"x\""),
 		w.use)
-	caller := callerOf("ada", "ops")
-	arguments := []byte(`{"name":"Ada"}`)
+	caller, arguments := callerOf("ada", "ops"), []byte(`{"name":"Ada"}`)
 	ctx := context.WithoutCancel(t.Context())
 	return h, func() {
-		out, err := h.CallTool(ctx, &mcp.CallRequest{Name: "t", Arguments: arguments, Caller: caller})
+		out, err := h.CallTool(ctx, &mcp.CallRequest{Name: "t", Arguments: arguments, Meta: meta, Caller: caller})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,8 +39,8 @@ func fewestAllocations(do func()) (fewest float64) {
 }
 
 func TestEventsAllocateNothingPerCall(t *testing.T) {
-	_, without := newCalledHost(t, "")
-	h, with := newCalledHost(t, "events {}\n")
+	_, without := newCalledHost(t, "", nil)
+	h, with := newCalledHost(t, "events {}\n", nil)
 	want, unheard := fewestAllocations(without), fewestAllocations(with)
 	recordAll(t, h)
 	with()
@@ -49,11 +52,24 @@ func TestEventsAllocateNothingPerCall(t *testing.T) {
 	}
 }
 
-func BenchmarkCallEvents(b *testing.B) {
-	for name, block := range map[string]string{"none": "", "unheard": "events {}\n", "heard": "events {}\n"} {
-		b.Run(name, func(b *testing.B) {
-			h, call := newCalledHost(b, block)
-			if name == "heard" {
+// BenchmarkWatchedCall calls a tool with each way to watch it. "cpu-ns/op" is the CPU time of the process, with that of
+// what reads the events and sends the traces.
+func BenchmarkWatchedCall(b *testing.B) {
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+	}))
+	defer collector.Close()
+	for _, w := range []struct{ name, block, meta string }{
+		{"nothing", "", ""},
+		{"metrics", "telemetry {\n metrics {}\n}\n", ""},
+		{"untraced", otlp(collector.URL, "traces = 0"), `{"traceparent":"` + unsampledParent + `"}`},
+		{"traced", otlp(collector.URL, "traces = 0.05\n burst = 100000"), ""},
+		{"unheard", "events {}\n", ""},
+		{"heard", "events {}\n", ""},
+	} {
+		b.Run(w.name, func(b *testing.B) {
+			h, call := newCalledHost(b, w.block, []byte(w.meta))
+			if w.name == "heard" {
 				l, err := h.Listen(b.Context(), callerOf("eva"), true, event.Query{Follow: true})
 				if err != nil {
 					b.Fatal(err)
@@ -68,10 +84,13 @@ func BenchmarkCallEvents(b *testing.B) {
 					}
 				}()
 			}
+			call() // for what is made by the first call
 			b.ReportAllocs()
+			report := benchtest.ReportCPU(b)
 			for b.Loop() {
 				call()
 			}
+			report()
 		})
 	}
 }

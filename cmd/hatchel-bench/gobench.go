@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// goRow is a row that a Go benchmark of this module measures.
+type goRow struct {
+	title     string
+	folder    string // of its package
+	benchmark string // of those below it, the slowest counts
+	without   string // a benchmark that is subtracted, round by round; empty for none
+	metric    string // as the benchmark names it, in ns
+	bound     float64
+	// allocates says that the benchmark may allocate memory, beyond that without.
+	allocates bool
+}
+
+var goRows = []*goRow{
+	addedRow("what `metrics` adds to a call", "metrics", 1000, false),
+	addedRow("what `otlp` adds to a call that is not sampled", "untraced", 150, true),
+	addedRow("what `otlp` adds to a call on average, 5 % of them sampled", "traced", 1000, true),
+	{
+		title: "what `events` adds to a call, nobody listens", folder: "runtime/event",
+		benchmark: "NobodyListens", metric: "ns/op", bound: 10,
+	},
+	addedRow("what `events` adds to a call, one listener", "heard", 2000, false),
+	{
+		title: "delay of a call by 8 listeners that do not read, 99th percentile", folder: "runtime/event",
+		benchmark: "StalledListeners", metric: "p99-ns", bound: 50_000,
+	},
+	{
+		title: "a scrape of 1,000 called tools", folder: "runtime/metrics",
+		benchmark: "ScrapeOf1000Tools", metric: cpuMetric, bound: 30e6, allocates: true,
+	},
+	{
+		title: "a page of the console with 1,000 tools", folder: "runtime/console",
+		benchmark: "Page", metric: cpuMetric, bound: 8e6, allocates: true,
+	},
+}
+
+// cpuMetric is that of benchtest.ReportCPU.
+const cpuMetric = "cpu-ns/op"
+
+// addedRow is what one way to watch calls adds to a call.
+func addedRow(title, name string, bound float64, allocates bool) *goRow {
+	return &goRow{
+		title: title, folder: "runtime", benchmark: "WatchedCall/" + name, without: "WatchedCall/nothing",
+		metric: cpuMetric, bound: bound, allocates: allocates,
+	}
+}
+
+// goFigures are those of one row: the medians of its rounds.
+type goFigures struct{ ns, allocations float64 }
+
+// measureGo runs the benchmarks of the rows, round after round.
+func (b *bench) measureGo(ctx context.Context) error {
+	b.watched = map[*goRow]goFigures{}
+	rounds, each := 9, "0.4s"
+	if b.quick {
+		rounds, each = 3, "0.1s"
+	}
+	ns, allocations := map[*goRow][]float64{}, map[*goRow][]float64{}
+	binaries := map[string]string{}
+	for range rounds {
+		for _, row := range goRows {
+			if binaries[row.folder] == "" {
+				binary := filepath.Join(b.folder, strings.ReplaceAll(row.folder, "/", "-")+".test")
+				if err := run(ctx, "", io.Discard, "go", "test", "-c", "-o", binary, "./"+row.folder); err != nil {
+					return err
+				}
+				binaries[row.folder] = binary
+			}
+			with, err := runBenchmark(ctx, binaries[row.folder], row, row.benchmark, each)
+			if err != nil {
+				return err
+			}
+			var without goFigures
+			if row.without != "" {
+				if without, err = runBenchmark(ctx, binaries[row.folder], row, row.without, each); err != nil {
+					return err
+				}
+			}
+			ns[row] = append(ns[row], with.ns-without.ns)
+			allocations[row] = append(allocations[row], with.allocations-without.allocations)
+		}
+	}
+	for _, row := range goRows {
+		b.watched[row] = goFigures{median(ns[row]), median(allocations[row])}
+		progress("%s: %v", row.benchmark, b.watched[row])
+	}
+	return nil
+}
+
+// runBenchmark returns the figures of the slowest benchmark that a name selects.
+func runBenchmark(ctx context.Context, binary string, row *goRow, name, each string) (slowest goFigures, err error) {
+	pattern := "^Benchmark" + strings.ReplaceAll(name, "/", "$/^") + "$"
+	var out bytes.Buffer
+	err = run(ctx, row.folder, &out, binary, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", each,
+		"-test.benchmem")
+	if err != nil {
+		return slowest, fmt.Errorf("%w: %.500s", err, out.String())
+	}
+	found := false
+	for line := range strings.Lines(out.String()) {
+		if f, ok := parseBenchmark(line, row.metric); ok {
+			found = true
+			slowest.ns = max(slowest.ns, f.ns)
+			slowest.allocations = max(slowest.allocations, f.allocations)
+		}
+	}
+	if !found {
+		return slowest, fmt.Errorf("the benchmark %s of %s has no %s: %.300s", name, row.folder, row.metric, out.String())
+	}
+	return slowest, nil
+}
+
+// parseBenchmark reads a line that a benchmark prints: its name, how often it ran, then values with their units.
+func parseBenchmark(line, metric string) (f goFigures, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
+		return f, false
+	}
+	for i := 2; i+1 < len(fields); i += 2 {
+		value, err := strconv.ParseFloat(fields[i], 64)
+		if err != nil {
+			return f, false
+		}
+		switch fields[i+1] {
+		case metric:
+			f.ns, ok = value, true
+		case "allocs/op":
+			f.allocations = value
+		}
+	}
+	return f, ok
+}
+
+func run(ctx context.Context, folder string, out io.Writer, command ...string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+	}
+	return nil
+}
+
+// write prints the row of the table.
+func (row *goRow) write(w io.Writer, f goFigures) {
+	bound, figure, result := duration(row.bound), duration(f.ns), verdict(f.ns, row.bound)
+	if f.ns <= 0 {
+		result = "pass" // the difference is smaller than the noise
+	}
+	if !row.allocates {
+		bound, figure = bound+", 0 allocations", fmt.Sprintf("%s, %.0f", figure, f.allocations)
+		if f.allocations >= 1 {
+			result = "**miss**"
+		}
+	}
+	fmt.Fprintf(w, "| %s | ≤ %s | %s | %s | – | – |\n", row.title, bound, figure, result)
+}
+
+// duration shows nanoseconds in the unit of their size.
+func duration(ns float64) string {
+	switch {
+	case ns >= 1e6:
+		return fmt.Sprintf("%.3g ms", ns/1e6)
+	case ns >= 1000:
+		return fmt.Sprintf("%.3g µs", ns/1000)
+	}
+	return fmt.Sprintf("%.3g ns", ns)
+}
