@@ -1,4 +1,4 @@
-package manifests_test
+package examples_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestInstallReportsAProgramThatCannotBeBuilt(t *testing.T) {
-	script, err := os.ReadFile("../install")
+	script, err := os.ReadFile("../.ci/install")
 	if err != nil {
 		t.Fatal(err)
 	}
