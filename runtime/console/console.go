@@ -265,7 +265,7 @@ func (c *Console) answer(w http.ResponseWriter, q *request, rt route) (*answer, 
 // write writes a page.
 func (c *Console) write(w http.ResponseWriter, q *request, out *answer) {
 	var page bytes.Buffer
-	if err := pages[out.template].Execute(&page, c.newFrame(q, out)); err != nil {
+	if err := pages()[out.template].Execute(&page, c.newFrame(q, out)); err != nil {
 		c.Log.ErrorContext(q.Context(), "console page failed", slog.String("path", q.URL.Path),
 			slog.String("error", err.Error()))
 		http.Error(w, "The page failed because of a problem on the server.", http.StatusInternalServerError)
