@@ -80,7 +80,7 @@ func (c *Console) findRecords(q *request, data *oneCallData) error {
 	}
 	began := time.Now()
 	err = log.ReadBack(q.Context(), 0, func(l *audit.Line) bool {
-		if r, ok := l.Record(); ok && r.ID == data.CallID {
+		if r, ok := l.Record(); ok && r.ID == data.CallID && r.Event != audit.EventApproval {
 			data.Records = append([]audit.Record{r}, data.Records...)
 		}
 		return time.Since(began) < maxSearch

@@ -166,6 +166,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"cut": cut, "inc": func(n int) int { return n + 1 },
 		"json":          func(text json.RawMessage) string { return indentJSON(text) },
 		"approvalState": approvalState, "recordState": recordState, "verdict": verdict, "callPath": callPath,
+		"approvalPath": approvalPath, "recordPath": recordPath,
 		"loadState": loadState, "loadText": loadText, "shortRevision": shortRevision,
 		"limitCaller": limitCaller, "breakerClass": breakerClass,
 		"taskState": taskState, "taskPath": taskPath, "endPath": endPath,
