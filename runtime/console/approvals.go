@@ -165,7 +165,8 @@ type approvalData struct {
 	Effects  []effectView
 	Args     string
 	Alone    bool
-	LooksOut bool // it can be looked at again
+	LooksOut bool              // it can be looked at again
+	History  *approval.History // of the caller and the tool; nil for an unknown caller
 }
 
 // Path returns the address of the approval, or what a form of it posts to.
@@ -193,7 +194,17 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 	if err != nil {
 		return nil, err
 	}
+	// Who may see an approval may see all that its caller has requested for its tool.
+	all, err := c.Inspector.Approvals(q.Context())
+	if err != nil {
+		return nil, err
+	}
+	history, err := all.History(q.Context(), a)
+	if err != nil {
+		return nil, err
+	}
 	data := &approvalData{
+		History:  history,
 		Approval: a, Refusal: refusal, Notice: notice, Reason: q.PostForm.Get("reason"), Args: indentJSON(a.Arguments),
 		Effects: viewEffects(a.Effects), Alone: c.Inspector.Authenticator() == nil,
 		LooksOut: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",

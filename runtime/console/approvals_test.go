@@ -178,6 +178,13 @@ func TestWhatWasSeenIsWhatIsApproved(t *testing.T) {
 	if got := ann.get("/console/approvals?status=rejected&tool=no*"); !strings.Contains(got.text(), "by ann") {
 		t.Errorf("the rejected ones: %s", got.text())
 	}
+	second, said := s.ask("note", `{"text":"again"}`)
+	history := strings.Join(strings.Fields(textOf(ann.get("/console/approvals/"+second.ID).find("history"))), " ")
+	if !strings.Contains(history, "0 approved, 1 rejected;") {
+		t.Errorf("the history of the next approval: %s", history)
+	}
+	s.reject(second.ID)
+	<-said
 	if got := ann.get("/console/approvals?tool=x*"); got.find("approvals") != nil {
 		t.Errorf("the filter selects %s", got.text())
 	}
