@@ -218,6 +218,7 @@ func decisionRecord(a *approval.Approval, by audit.Caller) audit.Record {
 		Decision: decision, Rule: strings.Join(a.Rules, ", "), Revision: a.Revision,
 		Approval: &audit.Approval{
 			ID: a.ID, Requester: a.Caller.Subject, Rules: a.Rules, By: p.By, At: p.At, Reason: p.Reason,
+			Digest: p.Digest,
 		},
 	}
 }

@@ -62,6 +62,7 @@ type Inspector interface {
 	// Tasks returns the tasks of all callers. CancelTask cancels one of them.
 	Tasks() *task.Registry
 	CancelTask(ctx context.Context, id string, operator *mcp.Caller) error
+	RecordSessionEnd(ctx context.Context, session *mcp.SessionInfo, operator *mcp.Caller)
 	// History returns what tools were called lately; nil when nothing is measured.
 	History() *metrics.History
 }
