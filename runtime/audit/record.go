@@ -257,7 +257,7 @@ type Approval struct {
 	At        time.Time `json:"at,omitzero"`
 	Reason    string    `json:"reason,omitempty"`
 	Digest    string    `json:"digest,omitempty"` // of what the approver was shown; empty if it is not known
-	Rules     []string  `json:"rules,omitempty"` // that require the approval
+	Rules     []string  `json:"rules,omitempty"`  // that require the approval
 }
 
 func (a *Approval) append(dst []byte) []byte {
