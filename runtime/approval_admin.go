@@ -98,6 +98,11 @@ func (d *ApprovalAdmin) canDecide(tool string) bool {
 	return ok
 }
 
+// CanDecide reports whether the caller may decide a pending approval.
+func (d *ApprovalAdmin) CanDecide(e *approval.Entry) bool {
+	return e.Subject != d.caller.Subject && d.canDecide(e.Tool)
+}
+
 // CanDecideAny reports whether the caller may decide the calls of any tool.
 func (d *ApprovalAdmin) CanDecideAny() bool {
 	for name := range d.g.programs {
@@ -131,7 +136,7 @@ func (d *ApprovalAdmin) List(
 		}
 		mine := page[:0]
 		for i, e := range page {
-			if e.Subject == d.caller.Subject || !d.canDecide(e.Tool) {
+			if !d.CanDecide(e) {
 				continue
 			}
 			if mine = append(mine, e); len(mine) == left && (i < len(page)-1 || more != "") {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"hatchel/runtime"
@@ -90,6 +91,45 @@ func (r *approvalReader) find(ctx context.Context, id string) (a *approval.Appro
 		err = approval.ErrNotFound
 	}
 	return a, refusal, err
+}
+
+const (
+	maxCounted   = 100                    // approvals that the number in the menu reads
+	countTimeout = 500 * time.Millisecond // after which the menu has no number
+)
+
+// countPending returns how many pending approvals a person may see, for the menu: empty for none, and with a plus if
+// there may be more.
+func (c *Console) countPending(q *request) string {
+	ctx, cancel := context.WithTimeout(q.Context(), countTimeout)
+	defer cancel()
+	store, err := c.Inspector.Approvals(ctx)
+	if err != nil {
+		return "" // the page of the approvals says why
+	}
+	sees := func(*approval.Entry) bool { return true }
+	if !looks(c, q) {
+		admin, err := c.Inspector.ApprovalAdmin(ctx, q.caller(""))
+		if err != nil {
+			return ""
+		}
+		defer admin.Close()
+		sees = admin.CanDecide
+	}
+	entries, more, err := store.List(ctx, approval.ListQuery{Status: approval.Pending, Limit: maxCounted})
+	n := 0
+	for _, e := range entries {
+		if sees(e) {
+			n++
+		}
+	}
+	switch {
+	case err != nil || n == 0 && more == "":
+		return ""
+	case more != "":
+		return strconv.Itoa(n) + "+"
+	}
+	return strconv.Itoa(n)
 }
 
 // approvalsData is the data of the list of approvals.

@@ -57,20 +57,21 @@ var routes = []route{
 type place struct {
 	Label, Path, Key string // Key is pressed after g
 	may              func(*Console, *request) bool
+	count            func(*Console, *request) string // what waits there for the person; nil for nothing
 }
 
 // menu is the navigation, in its order. A session sees the places that it may open.
 var menu = []place{
-	{"Overview", home, "o", looks},
-	{"Tools", "/console/tools", "t", looks},
-	{"Approvals", approvalsPath, "a", seesApprovals},
-	{"Calls", callsPath, "c", looks},
-	{"Audit", auditPath, "u", looksWithName},
-	{"Tasks", tasksPath, "k", looksWithName},
-	{"Sessions", sessionsPath, "n", operates},
-	{"Policies", policiesPath, "p", looksWithName},
-	{"State", statePath, "s", looksWithName},
-	{"Reload", reloadPath, "r", looks},
+	{"Overview", home, "o", looks, nil},
+	{"Tools", "/console/tools", "t", looks, nil},
+	{"Approvals", approvalsPath, "a", seesApprovals, (*Console).countPending},
+	{"Calls", callsPath, "c", looks, nil},
+	{"Audit", auditPath, "u", looksWithName, nil},
+	{"Tasks", tasksPath, "k", looksWithName, nil},
+	{"Sessions", sessionsPath, "n", operates, nil},
+	{"Policies", policiesPath, "p", looksWithName, nil},
+	{"State", statePath, "s", looksWithName, nil},
+	{"Reload", reloadPath, "r", looks, nil},
 }
 
 // adminGroup is the group of the callers that operate a server with an auth block.
@@ -121,6 +122,7 @@ type frame struct {
 	Now                   time.Time
 
 	token func(path string) string
+	count func(place) string
 }
 
 func (c *Console) newFrame(q *request, out *answer) *frame {
@@ -128,11 +130,20 @@ func (c *Console) newFrame(q *request, out *answer) *frame {
 		Title: out.title, Server: c.serverTitle(q), Colour: q.block.Colour, Status: out.status, Path: q.URL.Path,
 		Data: out.data, Now: q.now, Menu: c.visiblePlaces(q),
 		token: func(path string) string { return c.token(q.session, path) },
+		count: func(p place) string { return p.count(c, q) },
 	}
 	if q.session != nil {
 		f.Who = q.session.who()
 	}
 	return f
+}
+
+// Count returns how much waits at a place of the navigation; empty for nothing.
+func (f *frame) Count(p place) string {
+	if p.count == nil {
+		return ""
+	}
+	return f.count(p)
 }
 
 // Token returns the field of a form that posts to a path.
