@@ -14,22 +14,6 @@ import (
 
 const approvalsPath = "/console/approvals"
 
-// seesApprovals permits those who may see the console, and approvers.
-func seesApprovals(c *Console, q *request) bool {
-	if looks(c, q) {
-		return true
-	}
-	admin, err := c.Inspector.ApprovalAdmin(q.Context(), q.caller(""))
-	if err != nil {
-		return false
-	}
-	defer admin.Close()
-	return admin.CanDecideAny()
-}
-
-// decides is for those who see approvals and have an identity. The approval says whether they may decide it.
-func decides(c *Console, q *request) bool { return q.session.Identity != nil && seesApprovals(c, q) }
-
 // approvalReader reads the approvals that a person may see. It must be closed.
 type approvalReader struct {
 	store *approval.Store        // nil for an approver who may not see the rest of the console
@@ -39,12 +23,12 @@ type approvalReader struct {
 func (c *Console) openApprovals(q *request) (*approvalReader, error) {
 	r := new(approvalReader)
 	var err error
-	if looks(c, q) {
+	if q.isViewer {
 		if r.store, err = c.Inspector.Approvals(q.Context()); err != nil {
 			return nil, err
 		}
 	}
-	r.admin, err = c.Inspector.ApprovalAdmin(q.Context(), q.caller(c.Remote(q.Request)))
+	r.admin, err = c.Inspector.ApprovalAdmin(q.Context(), q.caller)
 	if err != nil && (r.store == nil || !errors.As(err, new(*runtime.ForbiddenError))) {
 		return nil, err
 	}
@@ -107,7 +91,7 @@ const (
 )
 
 // approvals lists approvals: those that are pending, the most urgent first, unless the query names another status.
-func (c *Console) approvals(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) approvals(q *request) (*answer, error) {
 	values := q.URL.Query()
 	data := &approvalsData{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Status: values.Get("status"),
@@ -174,7 +158,7 @@ func (d *approvalData) Path(verb string) string { return approvalPath(d.ID) + ve
 func approvalPath(id string) string { return approvalsPath + "/" + url.PathEscape(id) }
 
 // approval shows one approval.
-func (c *Console) approval(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) approval(q *request) (*answer, error) {
 	return c.approvalPage(q, http.StatusOK, "")
 }
 
@@ -202,7 +186,7 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 }
 
 // decide approves or rejects what the form has shown.
-func (c *Console) decide(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) decide(q *request) (*answer, error) {
 	digest, decision := q.PostForm.Get("digest"), q.PostForm.Get("decision")
 	if decision != "approve" && decision != "reject" || digest == "" {
 		return nil, &Error{http.StatusBadRequest, "The form is not complete. Load the page again"}
@@ -218,7 +202,7 @@ func (c *Console) decide(_ http.ResponseWriter, q *request) (*answer, error) {
 }
 
 // lookAgain has the state before a call read again.
-func (c *Console) lookAgain(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) lookAgain(q *request) (*answer, error) {
 	return c.change(q, func(admin *runtime.ApprovalAdmin) error {
 		_, err := admin.LookAgain(q.Context(), q.PathValue("id"))
 		return err
@@ -227,7 +211,7 @@ func (c *Console) lookAgain(_ http.ResponseWriter, q *request) (*answer, error) 
 
 // change does something with an approval, and shows the approval after that.
 func (c *Console) change(q *request, do func(*runtime.ApprovalAdmin) error) (*answer, error) {
-	admin, err := c.Inspector.ApprovalAdmin(q.Context(), q.caller(c.Remote(q.Request)))
+	admin, err := c.Inspector.ApprovalAdmin(q.Context(), q.caller)
 	if err != nil {
 		return nil, err
 	}

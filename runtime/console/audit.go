@@ -16,9 +16,6 @@ import (
 
 const auditPath = "/console/audit"
 
-// looksWithName is for those who may look and have an identity, which nobody has without authentication.
-func looksWithName(c *Console, q *request) bool { return q.session.Identity != nil && looks(c, q) }
-
 // auditData is the data of the audit page.
 type auditData struct {
 	Filter   audit.Filter
@@ -39,12 +36,11 @@ const (
 )
 
 // audit searches the audit log, the newest records first.
-func (c *Console) audit(_ http.ResponseWriter, q *request) (*answer, error) {
-	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+func (c *Console) audit(q *request) (*answer, error) {
+	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	values := q.URL.Query()
 	data := &auditData{Outcomes: audit.Outcomes, Health: c.Inspector.Readiness(q.Context()).Audit, Filter: audit.Filter{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Outcome: values.Get("outcome"),

@@ -9,7 +9,7 @@
 //     the answer. The template needs no escapes: html/template escapes for HTML, and [EscapeText] for the characters
 //     that reorder or hide text, in all that is written.
 //  3. Add its lines to the tables routes and, for a place in the navigation, menu, both in page.go. Each has the
-//     predicate that says which session may see it.
+//     permission that says who may open it.
 //  4. What the page shows comes from the server by a method of [Inspector].
 //
 // A form posts to its own path and has the field {{.Token PATH}}: ServeHTTP refuses a post without the token of the
@@ -139,25 +139,39 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // request is a request for a page.
 type request struct {
 	*http.Request
-	writer  http.ResponseWriter
-	block   *hcl.Console
-	session *session // nil for a page without one
-	now     time.Time
+	writer http.ResponseWriter
+	block  *hcl.Console
+	now    time.Time
+	remote string // the address of the client
+
+	// These are zero for a page without a session.
+	session  *session
+	caller   *mcp.Caller // who is signed in, as a caller of tools
+	isViewer bool        // they may see the console
+
+	release func() // releases the configuration that the page is made of
 }
 
 // clientName is the client of the calls that people make in the console.
 const clientName = "hatchel console"
 
-// caller returns the person who is signed in, as a caller of tools.
-func (q *request) caller(remote string) *mcp.Caller {
+// newCaller returns a person at an address as a caller of tools.
+func newCaller(i *mcp.Identity, remote string) *mcp.Caller {
 	c := &mcp.Caller{
 		Revision: mcp.Revision20260728, Header: http.Header{}, Remote: remote,
 		ClientInfo: []byte(`{"name":"` + clientName + `"}`),
 	}
-	if q.session != nil {
-		c.SetIdentity(q.session.identity())
-	}
+	c.SetIdentity(i)
 	return c
+}
+
+// admit returns the configuration that is served, until the page is written.
+func (c *Console) admit(q *request) (*runtime.Generation, error) {
+	g, release, err := c.Inspector.Admit(q.Context(), q.caller)
+	if err == nil {
+		q.release = release
+	}
+	return g, err
 }
 
 // answer is a page to write, or an address to redirect to.
@@ -182,12 +196,15 @@ func notFound(text string) error { return &Error{http.StatusNotFound, text} }
 // handler returns what serves a route.
 func (c *Console) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := &request{Request: r, writer: w, block: c.Inspector.Console(), now: time.Now()}
+		q := &request{
+			Request: r, writer: w, block: c.Inspector.Console(), now: time.Now(), remote: c.Remote(r), release: func() {},
+		}
 		if q.block == nil {
 			http.NotFound(w, r)
 			return
 		}
-		out, err := c.answer(w, q, rt)
+		defer func() { q.release() }()
+		out, err := c.answer(q, rt)
 		var shown *Error
 		if err != nil && !errors.As(err, &shown) {
 			shown = c.explain(q, err)
@@ -200,7 +217,7 @@ func (c *Console) handler(rt route) http.Handler {
 		case out.location != "":
 			http.Redirect(w, r, out.location, http.StatusSeeOther)
 		default:
-			c.write(w, q, out)
+			c.write(q, out)
 		}
 	})
 }
@@ -222,13 +239,16 @@ func (c *Console) explain(q *request, err error) *Error {
 }
 
 // answer checks who asks, and what they post, before a page is made.
-func (c *Console) answer(w http.ResponseWriter, q *request, rt route) (*answer, error) {
+func (c *Console) answer(q *request, rt route) (*answer, error) {
 	if rt.may == nil {
-		return rt.handle(c, w, q)
+		return rt.handle(c, q)
 	}
-	var err error
-	if q.session, err = c.openSession(w, q); err != nil {
+	s, err := c.openSession(q)
+	if err != nil {
 		return nil, err
+	}
+	if s != nil {
+		c.setSession(q, s)
 	}
 	post := q.Method == http.MethodPost
 	switch {
@@ -259,11 +279,12 @@ func (c *Console) answer(w http.ResponseWriter, q *request, rt route) (*answer, 
 			return nil, err
 		}
 	}
-	return rt.handle(c, w, q)
+	return rt.handle(c, q)
 }
 
 // write writes a page.
-func (c *Console) write(w http.ResponseWriter, q *request, out *answer) {
+func (c *Console) write(q *request, out *answer) {
+	w := q.writer
 	var page bytes.Buffer
 	if err := pages[out.template].Execute(&page, c.newFrame(q, out)); err != nil {
 		c.Log.ErrorContext(q.Context(), "console page failed", slog.String("path", q.URL.Path),

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -41,7 +40,7 @@ func (b bar) Y(line int) int { return line * barHeight }
 
 // oneCall shows a call: its steps in time, its arguments and its answer as they were recorded, and its records in the
 // audit log.
-func (c *Console) oneCall(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) oneCall(q *request) (*answer, error) {
 	data := &oneCallData{CallID: q.PathValue("id"), callView: new(callView)}
 	found, _, err := c.readCalls(q, event.Query{Kinds: callKinds}, data.CallID)
 	if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*runtime.ForbiddenError)) {
@@ -50,7 +49,7 @@ func (c *Console) oneCall(_ http.ResponseWriter, q *request) (*answer, error) {
 	if len(found) > 0 {
 		data.callView = found[0]
 	}
-	if looksWithName(c, q) {
+	if isIdentifiedViewer(c, q) {
 		if err := c.findRecords(q, data); err != nil {
 			return nil, err
 		}
@@ -69,11 +68,10 @@ func (c *Console) oneCall(_ http.ResponseWriter, q *request) (*answer, error) {
 
 // findRecords reads the records of the call in the audit log, for at most two seconds.
 func (c *Console) findRecords(q *request, data *oneCallData) error {
-	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+	g, err := c.admit(q)
 	if err != nil {
 		return err
 	}
-	defer release()
 	log, _ := g.AuditSource()
 	if log == nil {
 		return nil

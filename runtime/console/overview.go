@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"strings"
 	"time"
 
@@ -21,7 +20,7 @@ type overviewData struct {
 }
 
 // overview shows what is served, and what is wrong.
-func (c *Console) overview(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) overview(q *request) (*answer, error) {
 	status := c.Inspector.Status()
 	data := &overviewData{
 		Readiness: c.Inspector.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded,

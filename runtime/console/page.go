@@ -4,8 +4,6 @@ import (
 	"embed"
 	"encoding/json"
 	"html/template"
-	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
@@ -13,8 +11,8 @@ import (
 // route is one line of the table of pages.
 type route struct {
 	pattern string
-	may     func(*Console, *request) bool // nil for a page without a session
-	handle  func(*Console, http.ResponseWriter, *request) (*answer, error)
+	may     permission // nil for a page without a session
+	handle  func(*Console, *request) (*answer, error)
 }
 
 const home = "/console/"
@@ -24,72 +22,52 @@ var routes = []route{
 	{"GET " + signInPath, nil, (*Console).signInPage},
 	{"POST " + signInPath, nil, (*Console).signIn},
 	{"GET " + ticketPath, nil, (*Console).redeemTicket},
-	{"POST " + signOutPath, anyone, (*Console).signOut},
-	{"GET /console/{$}", looks, (*Console).overview},
-	{"GET /console/tools", looks, (*Console).tools},
-	{"GET /console/tools/{name}", looks, (*Console).tool},
+	{"POST " + signOutPath, isSignedIn, (*Console).signOut},
+	{"GET /console/{$}", isViewer, (*Console).overview},
+	{"GET /console/tools", isViewer, (*Console).tools},
+	{"GET /console/tools/{name}", isViewer, (*Console).tool},
 	{"POST /console/tools/{name}/plan", mayPlan, (*Console).plan},
 	{"POST /console/tools/{name}/call", mayCall, (*Console).call},
 	{"GET " + downloadPath + "{id}", mayCall, (*Console).download},
-	{"GET /console/approvals", seesApprovals, (*Console).approvals},
-	{"GET /console/approvals/{id}", seesApprovals, (*Console).approval},
-	{"POST /console/approvals/{id}/decide", decides, (*Console).decide},
-	{"POST /console/approvals/{id}/look", decides, (*Console).lookAgain},
-	{"GET /console/calls", looks, (*Console).calls},
-	{"GET /console/calls/events", looksWithName, (*Console).callEvents},
-	{"GET /console/calls/{id}", looks, (*Console).oneCall},
-	{"GET /console/reload", looks, (*Console).reload},
-	{"POST /console/reload", operates, (*Console).loadNow},
-	{"GET /console/policies", looksWithName, (*Console).policies},
-	{"GET /console/state", looksWithName, (*Console).state},
-	{"GET /console/audit", looksWithName, (*Console).audit},
-	{"GET /console/tasks", looksWithName, (*Console).tasks},
-	{"GET /console/tasks/{id}", looksWithName, (*Console).task},
-	{"GET /console/tasks/{id}/cancel", looksWithName, (*Console).askCancel},
-	{"POST /console/tasks/{id}/cancel", looksWithName, (*Console).cancelTask},
-	{"GET " + sessionsPath, operates, (*Console).sessions},
-	{"GET " + sessionsPath + "/{name}/end", operates, (*Console).askEnd},
-	{"POST " + sessionsPath + "/{name}/end", operates, (*Console).endSession},
+	{"GET /console/approvals", maySeeApprovals, (*Console).approvals},
+	{"GET /console/approvals/{id}", maySeeApprovals, (*Console).approval},
+	{"POST /console/approvals/{id}/decide", mayDecide, (*Console).decide},
+	{"POST /console/approvals/{id}/look", mayDecide, (*Console).lookAgain},
+	{"GET /console/calls", isViewer, (*Console).calls},
+	{"GET /console/calls/events", isIdentifiedViewer, (*Console).callEvents},
+	{"GET /console/calls/{id}", isViewer, (*Console).oneCall},
+	{"GET /console/reload", isViewer, (*Console).reload},
+	{"POST /console/reload", isOperator, (*Console).loadNow},
+	{"GET /console/policies", isIdentifiedViewer, (*Console).policies},
+	{"GET /console/state", isIdentifiedViewer, (*Console).state},
+	{"GET /console/audit", isIdentifiedViewer, (*Console).audit},
+	{"GET /console/tasks", isIdentifiedViewer, (*Console).tasks},
+	{"GET /console/tasks/{id}", isIdentifiedViewer, (*Console).task},
+	{"GET /console/tasks/{id}/cancel", isIdentifiedViewer, (*Console).askCancel},
+	{"POST /console/tasks/{id}/cancel", isIdentifiedViewer, (*Console).cancelTask},
+	{"GET " + sessionsPath, isOperator, (*Console).sessions},
+	{"GET " + sessionsPath + "/{name}/end", isOperator, (*Console).askEnd},
+	{"POST " + sessionsPath + "/{name}/end", isOperator, (*Console).endSession},
 }
 
 // place is one entry of the navigation.
 type place struct {
 	Label, Path, Key string // Key is pressed after g
-	may              func(*Console, *request) bool
+	may              permission
 }
 
 // menu is the navigation, in its order. A session sees the places that it may open.
 var menu = []place{
-	{"Overview", home, "o", looks},
-	{"Tools", "/console/tools", "t", looks},
-	{"Approvals", approvalsPath, "a", seesApprovals},
-	{"Calls", callsPath, "c", looks},
-	{"Audit", auditPath, "u", looksWithName},
-	{"Tasks", tasksPath, "k", looksWithName},
-	{"Sessions", sessionsPath, "n", operates},
-	{"Policies", policiesPath, "p", looksWithName},
-	{"State", statePath, "s", looksWithName},
-	{"Reload", reloadPath, "r", looks},
-}
-
-// adminGroup is the group of the callers that operate a server with an auth block.
-const adminGroup = "admin"
-
-// anyone permits everybody who is signed in.
-func anyone(*Console, *request) bool { return true }
-
-// looks permits those whom allow of the console block permits.
-func looks(c *Console, q *request) bool {
-	if q.block.Allow != nil {
-		return c.Inspector.MayLook(q.Context(), q.caller(""))
-	}
-	return c.Inspector.Authenticator() == nil || isAdmin(c, q)
-}
-
-// isAdmin permits callers in the group admin.
-func isAdmin(_ *Console, q *request) bool {
-	i := q.session.Identity
-	return i != nil && slices.Contains(i.Groups, adminGroup)
+	{"Overview", home, "o", isViewer},
+	{"Tools", "/console/tools", "t", isViewer},
+	{"Approvals", approvalsPath, "a", maySeeApprovals},
+	{"Calls", callsPath, "c", isViewer},
+	{"Audit", auditPath, "u", isIdentifiedViewer},
+	{"Tasks", tasksPath, "k", isIdentifiedViewer},
+	{"Sessions", sessionsPath, "n", isOperator},
+	{"Policies", policiesPath, "p", isIdentifiedViewer},
+	{"State", statePath, "s", isIdentifiedViewer},
+	{"Reload", reloadPath, "r", isViewer},
 }
 
 func (c *Console) visiblePlaces(q *request) (places []place) {

@@ -27,17 +27,16 @@ type policiesData struct {
 }
 
 // policies explains what the rules decide about a call, which is not made.
-func (c *Console) policies(_ http.ResponseWriter, q *request) (*answer, error) {
-	caller := q.caller(c.Remote(q.Request))
-	g, release, err := c.Inspector.Admit(q.Context(), caller)
+func (c *Console) policies(q *request) (*answer, error) {
+	caller := q.caller
+	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	values := q.URL.Query()
 	data := &policiesData{
 		Tool: values.Get("tool"), Arguments: strings.TrimSpace(values.Get("arguments")), Subject: values.Get("subject"),
-		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")), As: operates(c, q),
+		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")), As: isOperator(c, q),
 	}
 	for _, t := range g.Config.Tools {
 		data.Tools = append(data.Tools, t.Name)

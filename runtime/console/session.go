@@ -132,11 +132,11 @@ func (c *Console) readCookie(r *http.Request) (*session, error) {
 }
 
 // openSession is readCookie for a page. It prolongs the session.
-func (c *Console) openSession(w http.ResponseWriter, q *request) (*session, error) {
+func (c *Console) openSession(q *request) (*session, error) {
 	s, err := c.readCookie(q.Request)
 	if s != nil && q.now.Sub(s.Seen) > renewAfter {
 		s.Ends = minTime(s.Ends, s.Began.Add(q.block.Session))
-		err = c.setCookie(w, q.Request, s)
+		err = c.setCookie(q, s)
 	}
 	return s, err
 }
@@ -149,8 +149,8 @@ func minTime(a, b time.Time) time.Time {
 }
 
 // setCookie gives a session to the browser.
-func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, s *session) error {
-	keys, err := c.openKeys(r.Context())
+func (c *Console) setCookie(q *request, s *session) error {
+	keys, err := c.openKeys(q.Context())
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, s *session) 
 	if len(value) > maxCookie {
 		return &Error{http.StatusBadRequest, "The claims of this credential are too large for a session in a browser"}
 	}
-	http.SetCookie(w, newCookie(r, value, 0))
+	http.SetCookie(q.writer, newCookie(q.Request, value, 0))
 	return nil
 }
 

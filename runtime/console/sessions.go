@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/json"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"slices"
 
@@ -45,7 +44,7 @@ func newClientSession(info *mcp.SessionInfo) *clientSession {
 func endPath(name string) string { return sessionsPath + "/" + url.PathEscape(name) + "/end" }
 
 // sessions lists the sessions of clients that this process serves, the oldest first.
-func (c *Console) sessions(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) sessions(q *request) (*answer, error) {
 	all := c.Server.Sessions()
 	data, begin := &sessionsData{Total: len(all)}, 0
 	if after := q.URL.Query().Get("after"); after != "" {
@@ -66,7 +65,7 @@ func (c *Console) sessions(_ http.ResponseWriter, q *request) (*answer, error) {
 }
 
 // askEnd asks whether a session is to be ended.
-func (c *Console) askEnd(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) askEnd(q *request) (*answer, error) {
 	for _, info := range c.Server.Sessions() {
 		if info.Name == q.PathValue("name") {
 			return &answer{template: "session-end", title: "End a session", data: newClientSession(info)}, nil
@@ -78,7 +77,7 @@ func (c *Console) askEnd(_ http.ResponseWriter, q *request) (*answer, error) {
 var errNoSession = notFound("This process serves no such session. It may have ended")
 
 // endSession ends a session.
-func (c *Console) endSession(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) endSession(q *request) (*answer, error) {
 	name := q.PathValue("name")
 	if !c.Server.EndSession(q.Context(), name) {
 		return nil, errNoSession

@@ -31,7 +31,7 @@ type signInData struct {
 	Wrong       string // why the last try was refused
 }
 
-func (c *Console) signInPage(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) signInPage(q *request) (*answer, error) {
 	return c.signInAnswer(q, q.URL.Query().Get("next"), nil), nil
 }
 
@@ -72,7 +72,7 @@ func withCredential(r *http.Request, credential string) *http.Request {
 }
 
 // signIn begins a session with the credential in a form, or with the certificate of the connection.
-func (c *Console) signIn(w http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) signIn(q *request) (*answer, error) {
 	if err := q.readFields(); err != nil {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func (c *Console) signIn(w http.ResponseWriter, q *request) (*answer, error) {
 		return nil, &Error{http.StatusForbidden, "Keys are accepted over https only. Open this page with https"}
 	case q.PostForm.Get("with") != "certificate" && credential == "":
 		return c.signInAnswer(q, next, &auth.Refusal{Status: http.StatusUnauthorized, Reason: "Enter a key"}), nil
-	case !c.attempts.take(c.Remote(q.Request), q.now):
-		w.Header().Set("Retry-After", "60")
+	case !c.attempts.take(q.remote, q.now):
+		q.writer.Header().Set("Retry-After", "60")
 		return nil, tooManyAttempts
 	case q.PostForm.Get("with") == "certificate":
 		credential = ""
@@ -96,25 +96,25 @@ func (c *Console) signIn(w http.ResponseWriter, q *request) (*answer, error) {
 		c.Refused(q.Request, refused.Status, refused.Reason)
 		return c.signInAnswer(q, next, refused), nil
 	}
-	c.attempts.giveBack(c.Remote(q.Request))
-	return c.begin(w, q, identity, next)
+	c.attempts.giveBack(q.remote)
+	return c.begin(q, identity, next)
 }
 
 var tooManyAttempts = &Error{http.StatusTooManyRequests, "Too many wrong keys from this address. Wait a minute"}
 
 // begin begins a session and leads to the page that was asked for.
-func (c *Console) begin(w http.ResponseWriter, q *request, i *mcp.Identity, next string) (*answer, error) {
+func (c *Console) begin(q *request, i *mcp.Identity, next string) (*answer, error) {
 	s := newSession(i, q.block.Session, q.now)
-	if err := c.setCookie(w, q.Request, s); err != nil {
+	if err := c.setCookie(q, s); err != nil {
 		return nil, err
 	}
 	c.Log.InfoContext(q.Context(), "console session started", slog.String("subject", s.who()),
-		slog.String("remote", c.Remote(q.Request)))
+		slog.String("remote", q.remote))
 	return &answer{location: safeNext(next)}, nil
 }
 
-func (c *Console) signOut(w http.ResponseWriter, q *request) (*answer, error) {
-	http.SetCookie(w, newCookie(q.Request, "", signedOutLife))
+func (c *Console) signOut(q *request) (*answer, error) {
+	http.SetCookie(q.writer, newCookie(q.Request, "", signedOutLife))
 	return &answer{location: signInPath}, nil
 }
 
@@ -172,15 +172,14 @@ func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
 }
 
 // redeemTicket begins a session with a ticket.
-func (c *Console) redeemTicket(w http.ResponseWriter, q *request) (*answer, error) {
-	remote := c.Remote(q.Request)
+func (c *Console) redeemTicket(q *request) (*answer, error) {
 	switch site := q.Header.Get("Sec-Fetch-Site"); {
 	case site != "" && site != "none" && site != "same-origin":
 		const reason = "A link of another site could sign you in as somebody else. Copy the address of hatchel " +
 			"console into the address bar"
 		c.Refused(q.Request, http.StatusForbidden, reason)
 		return nil, &Error{http.StatusForbidden, reason}
-	case !c.attempts.take(remote, q.now):
+	case !c.attempts.take(q.remote, q.now):
 		return nil, tooManyAttempts
 	}
 	body, err := c.Inspector.OpenTicket(q.Context(), q.URL.Query().Get("ticket"))
@@ -197,12 +196,12 @@ func (c *Console) redeemTicket(w http.ResponseWriter, q *request) (*answer, erro
 	if err != nil {
 		return nil, err
 	}
-	c.attempts.giveBack(remote)
+	c.attempts.giveBack(q.remote)
 	identity := asked.identity()
 	if !c.Inspector.Authenticator().StillValid(identity) {
 		return nil, &Error{http.StatusForbidden, "The server's credentials have changed. Run hatchel console again"}
 	}
-	return c.begin(w, q, identity, home)
+	return c.begin(q, identity, home)
 }
 
 const (

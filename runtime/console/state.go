@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -29,7 +28,7 @@ type systemRow struct {
 }
 
 // state shows the systems that the server depends on, and what is in its memory.
-func (c *Console) state(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) state(q *request) (*answer, error) {
 	data := &stateData{ServerState: c.Inspector.ServerState(q.Context())}
 	for i, conn := range data.Connections {
 		row := systemRow{Kind: conn.Kind, Name: conn.Name, Breaker: conn.Breaker, Up: upState(conn.Up)}

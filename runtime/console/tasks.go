@@ -49,7 +49,7 @@ func taskState(status string) condition {
 }
 
 // tasks lists the tasks with a status, the oldest first: those that are working, unless the query names another one.
-func (c *Console) tasks(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) tasks(q *request) (*answer, error) {
 	tasks, values := c.Inspector.Tasks(), q.URL.Query()
 	data := &tasksData{Status: values.Get("status"), Statuses: task.Statuses}
 	if !slices.Contains(task.Statuses, data.Status) {
@@ -100,12 +100,12 @@ func (c *Console) findTask(q *request) (*taskData, error) {
 		return nil, notFound("There is no such task. A task is kept for the ttl of its tool")
 	}
 	d := newTaskData(t)
-	d.MayCancel = !t.IsFinal() && (isAdmin(c, q) || t.Owner == q.caller("").Owner())
+	d.MayCancel = !t.IsFinal() && (q.isAdmin() || t.Owner == q.caller.Owner())
 	return d, nil
 }
 
 // task shows a task.
-func (c *Console) task(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) task(q *request) (*answer, error) {
 	data, err := c.findTask(q)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (c *Console) task(_ http.ResponseWriter, q *request) (*answer, error) {
 }
 
 // askCancel asks whether a task is to be cancelled.
-func (c *Console) askCancel(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) askCancel(q *request) (*answer, error) {
 	data, err := c.mayCancel(q)
 	if err != nil || data == nil {
 		return &answer{location: taskPath(q.PathValue("id"))}, err
@@ -140,13 +140,13 @@ func (c *Console) mayCancel(q *request) (*taskData, error) {
 }
 
 // cancelTask cancels a task.
-func (c *Console) cancelTask(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) cancelTask(q *request) (*answer, error) {
 	data, err := c.mayCancel(q)
 	if err != nil {
 		return nil, err
 	}
 	if data != nil {
-		err = c.Inspector.CancelTask(q.Context(), data.ID(), q.caller(c.Remote(q.Request)))
+		err = c.Inspector.CancelTask(q.Context(), data.ID(), q.caller)
 	}
 	return &answer{location: taskPath(q.PathValue("id"))}, err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"hatchel/hcl"
@@ -25,12 +24,11 @@ type toolData struct {
 }
 
 // tool shows one tool.
-func (c *Console) tool(_ http.ResponseWriter, q *request) (*answer, error) {
-	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+func (c *Console) tool(q *request) (*answer, error) {
+	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	data, err := newToolData(g, q.PathValue("name"))
 	if err != nil {
 		return nil, err

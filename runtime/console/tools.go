@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -27,12 +26,11 @@ type toolRow struct {
 }
 
 // tools lists the tools, also those that are not listed for clients, by name.
-func (c *Console) tools(_ http.ResponseWriter, q *request) (*answer, error) {
-	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+func (c *Console) tools(q *request) (*answer, error) {
+	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	data := &toolsData{Query: strings.TrimSpace(q.URL.Query().Get("q"))}
 	page, _ := strconv.Atoi(q.URL.Query().Get("page")) // the first for anything else
 	var found []*hcl.Tool
