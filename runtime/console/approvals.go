@@ -116,8 +116,7 @@ func (c *Console) approvals(q *request) (*answer, error) {
 		case err != nil:
 			return nil, err
 		case next != "" && (len(data.Rows) >= approvalsPerPage || time.Since(began) > maxSearch):
-			values.Set("after", next)
-			data.Next = approvalsPath + "?" + values.Encode()
+			data.Next = q.addressWith("after", next)
 		case next != "":
 			continue
 		}

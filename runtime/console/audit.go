@@ -54,12 +54,12 @@ func (c *Console) audit(q *request) (*answer, error) {
 		return out, nil
 	}
 	before, _ := strconv.ParseInt(values.Get("before"), 10, 64) // the newest for anything else
-	if err := data.read(q.Context(), log, before, q.now); err != nil {
+	next, err := data.read(q.Context(), log, before, q.now)
+	if err != nil {
 		data.Problem, out.status = err.Error(), http.StatusUnprocessableEntity
 	}
-	if data.Next != "" {
-		values.Set("before", data.Next)
-		data.Next = auditPath + "?" + values.Encode()
+	if next > 0 {
+		data.Next = q.addressWith("before", strconv.FormatInt(next, 10))
 	}
 	if values.Has("check") {
 		data.Chain = checkChain(q.Context(), log)
@@ -67,11 +67,11 @@ func (c *Console) audit(q *request) (*answer, error) {
 	return out, nil
 }
 
-// read reads one page. Next is the sequence before which the next one begins.
-func (d *auditData) read(ctx context.Context, log audit.Source, before int64, now time.Time) error {
+// read reads one page, and returns the sequence before which the next one begins; 0 for none.
+func (d *auditData) read(ctx context.Context, log audit.Source, before int64, now time.Time) (next int64, err error) {
 	matches, err := d.Filter.Matcher(now)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	began, last := time.Now(), int64(0)
 	err = log.ReadBack(ctx, before, func(l *audit.Line) bool {
@@ -88,27 +88,20 @@ func (d *auditData) read(ctx context.Context, log audit.Source, before int64, no
 		return len(d.Rows) < recordsPerPage && !d.Cut
 	})
 	if last > 1 && (d.Cut || len(d.Rows) == recordsPerPage) {
-		d.Next = strconv.FormatInt(last, 10)
+		next = last
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was recorded yet
+		return 0, nil // nothing was recorded yet
 	}
-	return err
+	return next, err
 }
 
 // auditCommand returns the command that prints the same records.
 func auditCommand(f *audit.Filter) string {
-	var out strings.Builder
-	out.WriteString("hatchel audit")
-	for _, flag := range [][2]string{
+	return shellCommand("hatchel audit", [][2]string{
 		{"tool", f.Tool}, {"caller", f.Caller}, {"outcome", f.Outcome}, {"rule", f.Rule}, {"since", f.Since},
 		{"until", f.Until}, {"text", f.Text},
-	} {
-		if flag[1] != "" {
-			out.WriteString(" --" + flag[0] + " " + shellWord(flag[1]))
-		}
-	}
-	return out.String() + " DIR"
+	}) + " DIR"
 }
 
 // timedLog is a log that is read for a limited time.

@@ -72,7 +72,7 @@ func (v *callView) State() condition {
 	if v.Ended.Outcome == "" {
 		return condition{"off", "running"}
 	}
-	return condition{outcomeClass(v.Ended.Outcome), v.Ended.Outcome}
+	return stateOf(v.Ended.Outcome)
 }
 
 // callKinds are the events that calls consist of.

@@ -85,8 +85,8 @@ type Console struct {
 	attempts  attempts
 	downloads downloads
 
-	mu   sync.Mutex
-	keys *keys // nil until the first session; guarded by mu
+	mu     sync.Mutex
+	sealer *mcp.Sealer // nil until the first session, then it does not change; guarded by mu
 }
 
 // New returns a Console. It serves nothing while the Inspector has no block for it.
@@ -163,6 +163,13 @@ func newCaller(i *mcp.Identity, remote string) *mcp.Caller {
 	}
 	c.SetIdentity(i)
 	return c
+}
+
+// addressWith returns the address of the page with another value of a parameter.
+func (q *request) addressWith(name, value string) string {
+	values := q.URL.Query()
+	values.Set(name, value)
+	return q.URL.Path + "?" + values.Encode()
 }
 
 // admit returns the configuration that is served, until the page is written.

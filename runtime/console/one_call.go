@@ -124,8 +124,7 @@ func (d *oneCallData) waterfall() (bars []bar) {
 	bars = []bar{{Name: d.Tool(), Width: 100, Duration: total, condition: d.State()}}
 	for _, s := range d.Steps {
 		start := float64(s.Time.Add(-milliseconds(s.Duration)).Sub(began)) / float64(time.Millisecond)
-		came := condition{outcomeClass(s.Outcome), s.Outcome}
-		b := bar{Name: s.Step, Note: s.Kind, Duration: s.Duration, condition: came}
+		b := bar{Name: s.Step, Note: s.Kind, Duration: s.Duration, condition: stateOf(s.Outcome)}
 		if b.Name == "" {
 			b.Name = s.Kind
 		}

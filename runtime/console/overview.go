@@ -44,9 +44,6 @@ func printDiagnostics(diags hcl.Diagnostics, sources map[string][]byte) string {
 	return out.String()
 }
 
-// condition is a state in one word with its colour: ok, warn, bad or off.
-type condition struct{ Class, Word string }
-
 // Verdict returns the condition of the server as a whole.
 func (o *overviewData) Verdict() condition {
 	switch {

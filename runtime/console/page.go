@@ -143,10 +143,9 @@ func parsePages() map[string]*template.Template {
 	functions := template.FuncMap{
 		"asset": assetAddress, "time": formatTime, "ago": ago, "left": left, "count": count, "join": strings.Join,
 		"cut": cut, "inc": func(n int) int { return n + 1 },
-		"json":          func(text json.RawMessage) string { return indentJSON(text) },
-		"approvalState": approvalState, "recordState": recordState, "verdict": verdict, "callPath": callPath,
-		"limitCaller": limitCaller, "breakerClass": breakerClass,
-		"taskState": taskState, "taskPath": taskPath, "endPath": endPath,
+		"json":    func(text json.RawMessage) string { return indentJSON(text) },
+		"stateOf": stateOf, "recordState": recordState, "limitCaller": limitCaller,
+		"callPath": callPath, "taskPath": taskPath, "endPath": endPath,
 		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked
 		"clock": clock, "percent": func(of float64) float64 { return of * 10 }, // of a picture that is 1000 wide
 		"barsHeight": func(bars []bar) int { return len(bars) * barHeight },

@@ -1,9 +1,12 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"hatchel/runtime/call"
@@ -71,46 +74,37 @@ func (c *Console) policies(q *request) (*answer, error) {
 	return out, nil
 }
 
-var errClaims = errors.New("claims must be a JSON object")
-
 func (d *policiesData) namesAnother() bool { return d.Subject+d.Groups+d.Claims != "" }
 
 // caller returns the caller that the form names.
 func (d *policiesData) caller() (*mcp.Caller, error) {
-	i := &mcp.Identity{Subject: d.Subject, Key: "console", Claims: []byte("{}")}
-	for group := range strings.SplitSeq(d.Groups, ",") {
-		if group = strings.TrimSpace(group); group != "" {
-			i.Groups = append(i.Groups, group)
-		}
-	}
-	if d.Claims != "" {
-		if json.Unmarshal([]byte(d.Claims), &map[string]any{}) != nil {
-			return nil, errClaims
-		}
-		i.Claims = []byte(d.Claims)
+	i := &mcp.Identity{Subject: d.Subject, Key: "console", Groups: d.groups(), Claims: []byte(cmp.Or(d.Claims, "{}"))}
+	if json.Unmarshal(i.Claims, &map[string]any{}) != nil {
+		return nil, errors.New("claims must be a JSON object")
 	}
 	return &mcp.Caller{Revision: mcp.Revision20260728, Header: http.Header{}, Subject: d.Subject, Identity: i}, nil
 }
 
-// command returns the command that explains the same.
-func (d *policiesData) command() string {
-	var out strings.Builder
-	out.WriteString("hatchel policy explain DIR")
-	flag := func(name, value string) {
-		if value != "" {
-			out.WriteString(" --" + name + " " + shellWord(value))
+// groups returns the groups that the form names.
+func (d *policiesData) groups() (groups []string) {
+	for group := range strings.SplitSeq(d.Groups, ",") {
+		if group = strings.TrimSpace(group); group != "" {
+			groups = append(groups, group)
 		}
 	}
-	flag("tool", d.Tool)
-	flag("subject", d.Subject)
-	for group := range strings.SplitSeq(d.Groups, ",") {
-		flag("group", strings.TrimSpace(group))
+	return groups
+}
+
+// command returns the command that explains the same.
+func (d *policiesData) command() string {
+	flags := [][2]string{{"tool", d.Tool}, {"subject", d.Subject}}
+	for _, group := range d.groups() {
+		flags = append(flags, [2]string{"group", group})
 	}
 	var claims map[string]json.RawMessage
 	json.Unmarshal([]byte(d.Claims), &claims) // caller has checked it
-	for name, text := range claims {
-		flag("claim", name+"="+string(text))
+	for _, name := range slices.Sorted(maps.Keys(claims)) {
+		flags = append(flags, [2]string{"claim", name + "=" + string(claims[name])})
 	}
-	flag("args", d.Arguments)
-	return out.String()
+	return shellCommand("hatchel policy explain DIR", append(flags, [2]string{"args", d.Arguments}))
 }

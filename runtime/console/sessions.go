@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"log/slog"
 	"net/url"
 	"slices"
@@ -28,14 +27,9 @@ type clientSession struct {
 }
 
 func newClientSession(info *mcp.SessionInfo) *clientSession {
-	s := &clientSession{SessionInfo: info}
+	s := &clientSession{SessionInfo: info, Client: mcp.ClientName(info.Client)}
 	if info.Owner != nil {
 		s.Subject = info.Owner.Subject
-	}
-	var client struct{ Name, Version string }
-	_ = json.Unmarshal(info.Client, &client) // what a client says of itself has no guaranteed form
-	if s.Client = client.Name; client.Version != "" {
-		s.Client += " " + client.Version
 	}
 	return s
 }
@@ -59,7 +53,7 @@ func (c *Console) sessions(q *request) (*answer, error) {
 		data.Rows = append(data.Rows, newClientSession(info))
 	}
 	if end < len(all) {
-		data.Next = sessionsPath + "?" + url.Values{"after": {all[end-1].Name}}.Encode()
+		data.Next = q.addressWith("after", all[end-1].Name)
 	}
 	return &answer{template: "sessions", title: "Sessions", data: data}, nil
 }

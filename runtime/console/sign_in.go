@@ -211,42 +211,30 @@ const (
 	ipv6Subscriber = 64     // bits of the network that one subscriber has
 )
 
-// attempts counts the wrong credentials of each address.
+// attempts counts the wrong credentials of each address, anew after each period and when too many addresses are known.
 type attempts struct {
-	mu   sync.Mutex
-	made map[string]*attempt // guarded by mu
+	mu    sync.Mutex
+	since time.Time      // guarded by mu
+	wrong map[string]int // guarded by mu
 }
 
-type attempt struct {
-	since time.Time
-	tries int // that were not right
-}
-
-// take counts a try with a credential, and reports whether the address may make it. When too many addresses are known,
-// the counts begin anew.
+// take counts an attempt with a credential, and reports whether the address may make it.
 func (a *attempts) take(remote string, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	name := subscriber(remote)
-	made := a.made[name]
-	if made == nil || now.Sub(made.since) > attemptPeriod {
-		if a.made == nil || len(a.made) >= maxAttempters {
-			a.made = map[string]*attempt{}
-		}
-		made = &attempt{since: now}
-		a.made[name] = made
+	if now.Sub(a.since) > attemptPeriod || len(a.wrong) >= maxAttempters {
+		a.since, a.wrong = now, map[string]int{}
 	}
-	made.tries++
-	return made.tries <= maxAttempts
+	name := subscriber(remote)
+	a.wrong[name]++
+	return a.wrong[name] <= maxAttempts
 }
 
 // giveBack undoes take for a credential that was right.
 func (a *attempts) giveBack(remote string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if made := a.made[subscriber(remote)]; made != nil {
-		made.tries--
-	}
+	a.wrong[subscriber(remote)]--
 }
 
 // subscriber returns what an address is counted as: itself, or for IPv6 its network.

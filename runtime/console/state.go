@@ -80,8 +80,3 @@ func limitCaller(u limit.Usage) string {
 	}
 	return u.Caller
 }
-
-// breakerClass returns the colour of a breaker.
-func breakerClass(state string) string {
-	return map[string]string{"closed": "ok", "open": "bad", "half-open": "warn"}[state]
-}

@@ -1,12 +1,12 @@
 package console
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
+	"hatchel/runtime/mcp"
 	"hatchel/runtime/task"
 )
 
@@ -32,21 +32,6 @@ type taskData struct {
 }
 
 func taskPath(id string) string { return tasksPath + "/" + url.PathEscape(id) }
-
-// taskState returns what a task is doing.
-func taskState(status string) condition {
-	switch status {
-	case task.Working:
-		return condition{"ok", "working"}
-	case task.Waiting:
-		return condition{"warn", "waits for an answer"}
-	case task.Completed:
-		return condition{"ok", "completed"}
-	case task.Failed:
-		return condition{"bad", "failed"}
-	}
-	return condition{"off", status}
-}
 
 // tasks lists the tasks with a status, the oldest first: those that are working, unless the query names another one.
 func (c *Console) tasks(q *request) (*answer, error) {
@@ -74,18 +59,14 @@ func (c *Console) tasks(q *request) (*answer, error) {
 		data.Rows = append(data.Rows, newTaskData(t))
 	}
 	if len(found) > tasksPerPage {
-		data.Next = tasksPath + "?" + url.Values{
-			"status": {data.Status}, "after": {found[tasksPerPage-1].ID()},
-		}.Encode()
+		data.Next = q.addressWith("after", found[tasksPerPage-1].ID())
 	}
 	return &answer{template: "tasks", title: "Tasks", data: data}, nil
 }
 
 func newTaskData(t *task.Task) *taskData {
-	var client struct{ Name, Version string }
-	_ = json.Unmarshal(t.Client, &client) // what a client says of itself has no guaranteed form
 	return &taskData{
-		Task: t, Subject: t.Caller().Subject, Client: client.Name + " " + client.Version,
+		Task: t, Subject: t.Caller().Subject, Client: mcp.ClientName(t.Client),
 		Begun: time.UnixMilli(t.Created), Changed: time.UnixMilli(t.Updated),
 	}
 }

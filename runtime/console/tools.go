@@ -46,10 +46,10 @@ func (c *Console) tools(q *request) (*answer, error) {
 		data.Tools = append(data.Tools, newToolRow(t))
 	}
 	if page > 1 {
-		data.Before = data.pageAddress(page - 1)
+		data.Before = q.addressWith("page", strconv.Itoa(page-1))
 	}
 	if page <= last {
-		data.After = data.pageAddress(page + 1)
+		data.After = q.addressWith("page", strconv.Itoa(page+1))
 	}
 	return &answer{template: "tools", title: "Tools", data: data}, nil
 }
@@ -62,14 +62,6 @@ func matchesTool(t *hcl.Tool, query string) bool {
 		}
 	}
 	return false
-}
-
-func (d *toolsData) pageAddress(page int) string {
-	values := url.Values{"page": {strconv.Itoa(page)}}
-	if d.Query != "" {
-		values.Set("q", d.Query)
-	}
-	return "/console/tools?" + values.Encode()
 }
 
 // First returns the number of the first tool of the page.
