@@ -68,8 +68,10 @@ func (m *Metrics) spec() decode.Spec {
 	}
 }
 
-// hostNamePattern matches a host name (RFC 1123, section 2.1).
-var hostNamePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+// hostNamePattern matches a host name of at most maxHostName characters (RFC 1123, section 2.1).
+var hostNamePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+
+const maxHostName = 253
 
 // splitAddress splits HOST:PORT. The host may be empty, for all addresses of the machine.
 func splitAddress(address string) (host string, ok bool) {
@@ -86,7 +88,7 @@ func splitAddress(address string) (host string, ok bool) {
 		_, err := netip.ParseAddr(host)
 		return host, err == nil && len(host)+1 == len(ip)
 	}
-	return host, host == "" || hostNamePattern.MatchString(host)
+	return host, host == "" || len(host) <= maxHostName && hostNamePattern.MatchString(host)
 }
 
 func (m *Metrics) checkListen(d *decode.Decoder, r Range) {

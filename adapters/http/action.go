@@ -104,9 +104,6 @@ func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledReques
 	}
 	if r.traceparent != "" {
 		r.header["Traceparent"] = []string{r.traceparent}
-		if r.call.Tracestate != "" {
-			r.header["Tracestate"] = []string{r.call.Tracestate}
-		}
 	}
 	if err := r.addHeaders(f, a.service.headers, nil); err != nil {
 		return err
@@ -116,7 +113,23 @@ func (a *action) setHeaders(ctx context.Context, f *hcl.Frame, r *compiledReques
 			return err
 		}
 	}
-	return r.addHeaders(f, a.block.Headers, a.fixedHeaders)
+	if err := r.addHeaders(f, a.block.Headers, a.fixedHeaders); err != nil {
+		return err
+	}
+	r.setTracestate()
+	return nil
+}
+
+// setTracestate adds the tracestate of the call. The author's own traceparent does not belong to it, and the author's
+// own tracestate replaces it.
+func (r *compiledRequest) setTracestate() {
+	sent := r.header["Traceparent"]
+	if r.traceparent == "" || len(sent) != 1 || sent[0] != r.traceparent {
+		return
+	}
+	if r.call.Tracestate != "" && r.header["Tracestate"] == nil {
+		r.header["Tracestate"] = []string{r.call.Tracestate}
+	}
 }
 
 // fixHeaders returns the headers of the connection that the block does not name.

@@ -293,7 +293,7 @@ func (c *Console) answer(q *request, rt route) (*answer, error) {
 func (c *Console) write(q *request, out *answer) {
 	w := q.writer
 	var page bytes.Buffer
-	if err := pages[out.template].Execute(&page, c.newFrame(q, out)); err != nil {
+	if err := pages()[out.template].Execute(&page, c.newFrame(q, out)); err != nil {
 		c.Log.ErrorContext(q.Context(), "console page failed", slog.String("path", q.URL.Path),
 			slog.String("error", err.Error()))
 		http.Error(w, "The page failed because of a problem on the server.", http.StatusInternalServerError)

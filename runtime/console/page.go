@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -136,10 +137,8 @@ func (c *Console) serverTitle(q *request) string {
 //go:embed templates
 var templateFiles embed.FS
 
-// pages are the templates of all pages, by name.
-var pages = parsePages()
-
-func parsePages() map[string]*template.Template {
+// pages returns the templates of all pages, by name.
+var pages = sync.OnceValue(func() map[string]*template.Template {
 	functions := template.FuncMap{
 		"asset": assetAddress, "time": formatTime, "ago": ago, "left": left, "count": count, "join": strings.Join,
 		"cut": cut, "inc": func(n int) int { return n + 1 },
@@ -162,4 +161,4 @@ func parsePages() map[string]*template.Template {
 		out[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
 	}
 	return out
-}
+})

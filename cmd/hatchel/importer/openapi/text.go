@@ -4,26 +4,36 @@ import (
 	"html"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/hcl/injection"
 )
 
-var (
-	codeFence    = regexp.MustCompile("(?s)```.*?(?:```|$)")
-	htmlComment  = regexp.MustCompile(`(?s)<!--.*?-->`)
-	htmlTag      = regexp.MustCompile(`</?[A-Za-z][^<>]{0,200}>`)
-	image        = regexp.MustCompile(`!\[[^\]]{0,200}\]\([^)]{0,500}\)`)
-	link         = regexp.MustCompile(`\[([^\]]{1,200})\]\([^)]{0,500}\)`)
-	referredLink = regexp.MustCompile(`\[([^\]]{1,200})\]\[[^\]]{0,100}\]`)
-	bareURL      = regexp.MustCompile(`\s*\(?https?://[^\s)]+\)?`)
-	heading      = regexp.MustCompile(`(?m)^#{1,6}[ \t]+(.*?)[ \t#]*$`)
-	tableRow     = regexp.MustCompile(`(?m)^[ \t]*\|.*$`)
-	emphasis     = regexp.MustCompile(`\*\*([^*\n]+)\*\*|__([^_\n]+)__`)
-	bullet       = regexp.MustCompile(`(?m)^[ \t]*[*+-][ \t]+`)
-	admonition   = regexp.MustCompile(`(?m)^[ \t]*>[ \t]?(?:\[![A-Z]+\])?`)
-)
+// markupRule is a kind of markup, and what stays of it.
+type markupRule struct {
+	pattern *regexp.Regexp
+	kept    string
+}
+
+// markupRules are applied in this order. They are compiled when an import begins: they take a megabyte of memory.
+var markupRules = sync.OnceValue(func() []markupRule {
+	return []markupRule{
+		{regexp.MustCompile("(?s)```.*?(?:```|$)"), " "},                 // code
+		{regexp.MustCompile(`(?s)<!--.*?-->`), " "},                      // a comment of HTML
+		{regexp.MustCompile(`!\[[^\]]{0,200}\]\([^)]{0,500}\)`), ""},     // an image
+		{regexp.MustCompile(`\[([^\]]{1,200})\]\([^)]{0,500}\)`), "$1"},  // a link
+		{regexp.MustCompile(`\[([^\]]{1,200})\]\[[^\]]{0,100}\]`), "$1"}, // a link by reference
+		{regexp.MustCompile(`</?[A-Za-z][^<>]{0,200}>`), " "},            // a tag of HTML
+		{regexp.MustCompile(`(?m)^[ \t]*\|.*$`), ""},                     // a row of a table
+		{regexp.MustCompile(`(?m)^#{1,6}[ \t]+(.*?)[ \t#]*$`), "$1."},    // a heading
+		{regexp.MustCompile(`(?m)^[ \t]*>[ \t]?(?:\[![A-Z]+\])?`), ""},   // a quotation, or an admonition
+		{regexp.MustCompile(`(?m)^[ \t]*[*+-][ \t]+`), ""},               // a bullet
+		{regexp.MustCompile(`\*\*([^*\n]+)\*\*|__([^_\n]+)__`), "$1$2"},  // emphasis
+		{regexp.MustCompile(`\s*\(?https?://[^\s)]+\)?`), ""},            // an address
+	}
+})
 
 // maxRead is how much of a description is looked at.
 const maxRead = 8 << 10
@@ -36,18 +46,9 @@ func stripMarkup(s string) string {
 		s = s[:maxRead]
 	}
 	if strings.ContainsAny(s, "<`[#|*_>&-+") || strings.Contains(s, "://") {
-		s = codeFence.ReplaceAllString(s, " ")
-		s = htmlComment.ReplaceAllString(s, " ")
-		s = image.ReplaceAllString(s, "")
-		s = link.ReplaceAllString(s, "$1")
-		s = referredLink.ReplaceAllString(s, "$1")
-		s = htmlTag.ReplaceAllString(s, " ")
-		s = tableRow.ReplaceAllString(s, "")
-		s = heading.ReplaceAllString(s, "$1.")
-		s = admonition.ReplaceAllString(s, "")
-		s = bullet.ReplaceAllString(s, "")
-		s = emphasis.ReplaceAllString(s, "$1$2")
-		s = bareURL.ReplaceAllString(s, "")
+		for _, r := range markupRules() {
+			s = r.pattern.ReplaceAllString(s, r.kept)
+		}
 		s = html.UnescapeString(s)
 		s = strings.ReplaceAll(s, "`", "")
 	}
