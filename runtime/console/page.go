@@ -144,7 +144,8 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"cut": cut, "inc": func(n int) int { return n + 1 },
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
 		"stateOf": stateOf, "recordState": recordState, "limitCaller": limitCaller,
-		"callPath": callPath, "taskPath": taskPath, "endPath": endPath,
+		"callPath": callPath, "taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,
+		"badgesOf": badgesOf, "summaryOf": summaryOf, "placeOf": placeOf, "thousands": thousands, "seconds": seconds,
 		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked
 		"clock": clock, "percent": func(of float64) float64 { return of * 10 }, // of a picture that is 1000 wide
 		"barsHeight": func(bars []bar) int { return len(bars) * barHeight },

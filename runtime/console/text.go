@@ -74,7 +74,7 @@ func cut(text string, maxRunes int) string {
 // condition is a state in a word for people, with its colour: ok, warn, bad or off.
 type condition struct{ Class, Word string }
 
-// stateOf returns the condition for a state as the server calls it: of a call, an approval, a task, a rule or a breaker.
+// stateOf returns the condition for what the server calls a state: of a call, an approval, a task, a rule, a breaker.
 func stateOf(state any) condition {
 	c := condition{"off", fmt.Sprint(state)}
 	switch c.Word {

@@ -14,7 +14,6 @@ import (
 // toolData is the data of the page of a tool.
 type toolData struct {
 	*hcl.Tool
-	Badges         []condition
 	Facts          [][2]string
 	Rules          call.OperationRules
 	Modern, Legacy string // the entry in tools/list, indented
@@ -46,7 +45,7 @@ func newToolData(g *runtime.Generation, name string) (*toolData, error) {
 	t := p.Tool()
 	entry, _ := g.ToolEntry(name)
 	return &toolData{
-		Tool: t, Badges: badges(t), Facts: factsOf(t), Rules: p.ListRules(g.Config.Server.DenyByDefault),
+		Tool: t, Facts: factsOf(t), Rules: p.ListRules(g.Config.Server.DenyByDefault),
 		Modern: indentJSON(entry.Modern), Legacy: indentJSON(entry.Legacy),
 		SameInBothEras: bytes.Equal(entry.Modern, entry.Legacy),
 	}, nil

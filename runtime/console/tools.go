@@ -14,15 +14,9 @@ const toolsPerPage = 100
 type toolsData struct {
 	Query       string
 	Total, From int
-	Tools       []toolRow
+	Tools       []*hcl.Tool
 	Before      string // the page before; empty for none
 	After       string
-}
-
-// toolRow is one tool in the list.
-type toolRow struct {
-	Name, Title, Path, Source, Summary string
-	Badges                             []condition
 }
 
 // tools lists the tools, also those that are not listed for clients, by name.
@@ -42,9 +36,7 @@ func (c *Console) tools(q *request) (*answer, error) {
 	last := max(0, len(found)-1) / toolsPerPage
 	page = min(max(page, 1), last+1)
 	data.Total, data.From = len(found), (page-1)*toolsPerPage
-	for _, t := range found[data.From:min(len(found), page*toolsPerPage)] {
-		data.Tools = append(data.Tools, newToolRow(t))
-	}
+	data.Tools = found[data.From:min(len(found), page*toolsPerPage)]
 	if page > 1 {
 		data.Before = q.addressWith("page", strconv.Itoa(page-1))
 	}
@@ -70,25 +62,18 @@ func (d *toolsData) First() int { return min(d.From+1, d.Total) }
 // Last returns the number of the last tool of the page.
 func (d *toolsData) Last() int { return d.From + len(d.Tools) }
 
-const maxSummary = 160 // characters
-
-func newToolRow(t *hcl.Tool) toolRow {
+// summaryOf returns the beginning of the description of a tool.
+func summaryOf(t *hcl.Tool) string {
 	summary, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
-	if runes := []rune(summary); len(runes) > maxSummary {
-		summary = string(runes[:maxSummary]) + "…"
-	}
-	return toolRow{
-		Name: t.Name, Title: t.Title, Path: toolPath(t.Name), Source: placeOf(t.Range), Summary: summary,
-		Badges: badges(t),
-	}
+	return cut(summary, 160)
 }
 
 func toolPath(name string) string { return "/console/tools/" + url.PathEscape(name) }
 
 func placeOf(r hcl.Range) string { return r.File + ":" + strconv.Itoa(r.Start.Line) }
 
-// badges returns what a tool does, as a person wants to know before anything else.
-func badges(t *hcl.Tool) (out []condition) {
+// badgesOf returns what a tool does, as a person wants to know before anything else.
+func badgesOf(t *hcl.Tool) (out []condition) {
 	switch {
 	case t.ReadOnly:
 		out = append(out, condition{"ok", "reads"})
