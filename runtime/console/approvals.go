@@ -24,11 +24,11 @@ func (c *Console) openApprovals(q *request) (*approvalReader, error) {
 	r := new(approvalReader)
 	var err error
 	if q.isViewer {
-		if r.store, err = c.Inspector.Approvals(q.Context()); err != nil {
+		if r.store, err = c.Host.Approvals(q.Context()); err != nil {
 			return nil, err
 		}
 	}
-	r.admin, err = c.Inspector.ApprovalAdmin(q.Context(), q.caller)
+	r.admin, err = c.Host.ApprovalAdmin(q.Context(), q.caller)
 	if err != nil && (r.store == nil || !errors.As(err, new(*runtime.ForbiddenError))) {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (c *Console) approvals(q *request) (*answer, error) {
 	values := q.URL.Query()
 	data := &approvalsData{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Status: values.Get("status"),
-		Statuses: approval.Statuses, Alone: c.Inspector.Authenticator() == nil,
+		Statuses: approval.Statuses, Alone: c.Host.Authenticator() == nil,
 	}
 	if !slices.Contains(approval.Statuses, approval.Status(data.Status)) {
 		data.Status = string(approval.Pending)
@@ -142,13 +142,13 @@ func (d *approvalsData) add(entries []*approval.Entry) error {
 // approvalData is the data of the page of an approval.
 type approvalData struct {
 	*approval.Approval
-	Refusal  string // why the person may not decide; empty if they may
-	Notice   string // what happened instead of what was asked for; empty for nothing
-	Reason   string // that was typed
-	Effects  []effectView
-	Args     string
-	Alone    bool
-	LooksOut bool // it can be looked at again
+	Refusal      string // why the person may not decide; empty if they may
+	Notice       string // what happened instead of what was asked for; empty for nothing
+	Reason       string // that was typed
+	Effects      []effectView
+	Args         string
+	Alone        bool
+	MayLookAgain bool // it can be looked at again
 }
 
 // Path returns the address of the approval, or what a form of it posts to.
@@ -178,8 +178,8 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 	}
 	data := &approvalData{
 		Approval: a, Refusal: refusal, Notice: notice, Reason: q.PostForm.Get("reason"), Args: indentJSON(a.Arguments),
-		Effects: viewEffects(a.Effects), Alone: c.Inspector.Authenticator() == nil,
-		LooksOut: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",
+		Effects: viewEffects(a.Effects), Alone: c.Host.Authenticator() == nil,
+		MayLookAgain: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",
 	}
 	return &answer{template: "approval", title: "Approval of " + a.Tool, data: data, status: status}, nil
 }
@@ -210,7 +210,7 @@ func (c *Console) lookAgain(q *request) (*answer, error) {
 
 // change does something with an approval, and shows the approval after that.
 func (c *Console) change(q *request, do func(*runtime.ApprovalAdmin) error) (*answer, error) {
-	admin, err := c.Inspector.ApprovalAdmin(q.Context(), q.caller)
+	admin, err := c.Host.ApprovalAdmin(q.Context(), q.caller)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (c *Console) audit(q *request) (*answer, error) {
 		return nil, err
 	}
 	values := q.URL.Query()
-	data := &auditData{Outcomes: audit.Outcomes, Health: c.Inspector.Readiness(q.Context()).Audit, Filter: audit.Filter{
+	data := &auditData{Outcomes: audit.Outcomes, Health: c.Host.Readiness(q.Context()).Audit, Filter: audit.Filter{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Outcome: values.Get("outcome"),
 		Rule: values.Get("rule"), Since: values.Get("since"), Until: values.Get("until"), Text: values.Get("text"),
 	}}
@@ -73,8 +73,8 @@ func (d *auditData) read(ctx context.Context, log audit.Source, before int64, no
 	if err != nil {
 		return 0, err
 	}
-	began, last := time.Now(), int64(0)
-	err = log.ReadBack(ctx, before, func(l *audit.Line) bool {
+	last := int64(0)
+	d.Cut, err = readBack(ctx, log, before, func(l *audit.Line) bool {
 		r, ok := l.Record()
 		switch {
 		case !ok:
@@ -84,16 +84,27 @@ func (d *auditData) read(ctx context.Context, log audit.Source, before int64, no
 			d.Rows = append(d.Rows, r)
 		}
 		last = r.Sequence
-		d.Cut = time.Since(began) > maxSearch
-		return len(d.Rows) < recordsPerPage && !d.Cut
+		return len(d.Rows) < recordsPerPage
 	})
 	if last > 1 && (d.Cut || len(d.Rows) == recordsPerPage) {
 		next = last
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // nothing was recorded yet
-	}
 	return next, err
+}
+
+// readBack reads a log, the newest line first, until each returns false, and for at most maxSearch. It reports whether
+// this time was over. A log in which nothing was recorded yet has no lines.
+func readBack(ctx context.Context, log audit.Source, before int64, each func(*audit.Line) bool) (late bool, err error) {
+	began := time.Now()
+	err = log.ReadBack(ctx, before, func(l *audit.Line) bool {
+		more := each(l)
+		late = more && time.Since(began) > maxSearch
+		return more && !late
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return late, err
 }
 
 // auditCommand returns the command that prints the same records.

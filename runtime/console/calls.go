@@ -81,11 +81,11 @@ var callKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.T
 // listen returns the events that a person may follow: all, or where they may not, those of their own calls. The error
 // has its reason for people where no events can be followed.
 func (c *Console) listen(q *request, query event.Query) (*event.Listener, error) {
-	operator := c.Inspector.Authenticator() == nil || q.isAdmin()
-	l, err := c.Inspector.Listen(q.Context(), q.caller, operator, query)
+	operator := c.Host.Authenticator() == nil || q.isAdmin()
+	l, err := c.Host.Listen(q.Context(), q.caller, operator, query)
 	if errors.As(err, new(*runtime.ForbiddenError)) && q.session.Identity != nil && !query.Own {
 		query.Own = true
-		l, err = c.Inspector.Listen(q.Context(), q.caller, operator, query)
+		l, err = c.Host.Listen(q.Context(), q.caller, operator, query)
 	}
 	switch {
 	case errors.Is(err, runtime.ErrNoEvents):

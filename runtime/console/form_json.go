@@ -126,8 +126,8 @@ func (f *field) hasProblems() (has bool) {
 // HasFile reports whether a file can be chosen in the form.
 func (f *field) HasFile() bool { return f.of.HoldsFile() }
 
-// place puts violations beside the fields that they are about, or the nearest ones around these.
-func (f *field) place(violations []schema.Violation) {
+// addViolations puts violations beside the fields that they are about, or the nearest ones around these.
+func (f *field) addViolations(violations []schema.Violation) {
 	for _, v := range violations {
 		nearest := f
 		f.each(func(other *field) {

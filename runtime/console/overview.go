@@ -21,9 +21,9 @@ type overviewData struct {
 
 // overview shows what is served, and what is wrong.
 func (c *Console) overview(q *request) (*answer, error) {
-	status := c.Inspector.Status()
+	status := c.Host.Status()
 	data := &overviewData{
-		Readiness: c.Inspector.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded,
+		Readiness: c.Host.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded,
 		Errors: printDiagnostics(status.Last.Diagnostics, status.Last.Sources),
 	}
 	data.Refused = printDiagnostics(data.Readiness.Refused, nil)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"html/template"
@@ -44,21 +45,21 @@ var routes = []route{
 	{"GET /console/audit", isIdentifiedViewer, (*Console).audit},
 	{"GET /console/tasks", isIdentifiedViewer, (*Console).tasks},
 	{"GET /console/tasks/{id}", isIdentifiedViewer, (*Console).task},
-	{"GET /console/tasks/{id}/cancel", isIdentifiedViewer, (*Console).askCancel},
+	{"GET /console/tasks/{id}/cancel", isIdentifiedViewer, (*Console).confirmCancel},
 	{"POST /console/tasks/{id}/cancel", isIdentifiedViewer, (*Console).cancelTask},
 	{"GET " + sessionsPath, isOperator, (*Console).sessions},
-	{"GET " + sessionsPath + "/{name}/end", isOperator, (*Console).askEnd},
+	{"GET " + sessionsPath + "/{name}/end", isOperator, (*Console).confirmEnd},
 	{"POST " + sessionsPath + "/{name}/end", isOperator, (*Console).endSession},
 }
 
-// place is one entry of the navigation.
-type place struct {
+// menuEntry is one entry of the navigation.
+type menuEntry struct {
 	Label, Path, Key string // Key is pressed after g
 	may              permission
 }
 
-// menu is the navigation, in its order. A session sees the places that it may open.
-var menu = []place{
+// menu is the navigation, in its order. A person sees the entries that they may open.
+var menu = []menuEntry{
 	{"Overview", home, "o", isViewer},
 	{"Tools", "/console/tools", "t", isViewer},
 	{"Approvals", approvalsPath, "a", maySeeApprovals},
@@ -71,21 +72,13 @@ var menu = []place{
 	{"Reload", reloadPath, "r", isViewer},
 }
 
-func (c *Console) visiblePlaces(q *request) (places []place) {
-	for _, p := range menu {
-		if q.session != nil && p.may(c, q) {
-			places = append(places, p)
+func (c *Console) visibleMenu(q *request) (entries []menuEntry) {
+	for _, e := range menu {
+		if q.session != nil && e.may(c, q) {
+			entries = append(entries, e)
 		}
 	}
-	return places
-}
-
-// firstPlace returns the first place that a session may open; empty for none.
-func (c *Console) firstPlace(q *request) string {
-	if places := c.visiblePlaces(q); len(places) > 0 {
-		return places[0].Path
-	}
-	return ""
+	return entries
 }
 
 // frame is the dot of a template: the page and what is around it.
@@ -93,7 +86,7 @@ type frame struct {
 	Title, Server, Colour string
 	Status                int
 	Who                   string // who is signed in; empty for nobody
-	Menu                  []place
+	Menu                  []menuEntry
 	Path                  string
 	Data                  any
 	Now                   time.Time
@@ -103,12 +96,12 @@ type frame struct {
 
 func (c *Console) newFrame(q *request, out *answer) *frame {
 	f := &frame{
-		Title: out.title, Server: c.serverTitle(q), Colour: q.block.Colour, Status: out.status, Path: q.URL.Path,
-		Data: out.data, Now: q.now, Menu: c.visiblePlaces(q),
+		Title: out.title, Server: cmp.Or(q.block.Title, c.Host.Title()), Colour: q.block.Colour, Status: out.status, Path: q.URL.Path,
+		Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
 		token: func(path string) string { return c.token(q.session, path) },
 	}
 	if q.session != nil {
-		f.Who = q.session.who()
+		f.Who = q.session.displayName()
 	}
 	return f
 }
@@ -118,20 +111,9 @@ func (f *frame) Token(path string) template.HTML {
 	return template.HTML(`<input type="hidden" name="` + tokenField + `" value="` + f.token(path) + `">`)
 }
 
-// SignOut returns where signing out posts to.
-func (f *frame) SignOut() string { return signOutPath }
-
-// IsAt reports whether the page belongs to a place of the navigation.
+// IsAt reports whether the page belongs to an entry of the navigation.
 func (f *frame) IsAt(path string) bool {
 	return f.Path == path || path != home && strings.HasPrefix(f.Path, path+"/")
-}
-
-// serverTitle returns the name of the server for people.
-func (c *Console) serverTitle(q *request) string {
-	if q.block.Title != "" {
-		return q.block.Title
-	}
-	return c.Inspector.Title()
 }
 
 //go:embed templates
@@ -145,7 +127,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
 		"stateOf": stateOf, "recordState": recordState, "limitCaller": limitCaller,
 		"callPath": callPath, "taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,
-		"badgesOf": badgesOf, "summaryOf": summaryOf, "placeOf": placeOf, "thousands": thousands, "seconds": seconds,
+		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands, "seconds": seconds,
 		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked
 		"clock": clock, "percent": func(of float64) float64 { return of * 10 }, // of a picture that is 1000 wide
 		"barsHeight": func(bars []bar) int { return len(bars) * barHeight },

@@ -22,9 +22,9 @@ func (c *Console) reload(q *request) (*answer, error) {
 }
 
 func (c *Console) reloadPage(q *request, status int, notice string) (*answer, error) {
-	last := c.Inspector.Status()
+	last := c.Host.Status()
 	shown := &overviewData{
-		Readiness: c.Inspector.Readiness(q.Context()), Last: last.Last, Loaded: last.Loaded,
+		Readiness: c.Host.Readiness(q.Context()), Last: last.Last, Loaded: last.Loaded,
 		Errors: printDiagnostics(last.Last.Diagnostics, last.Last.Sources),
 	}
 	data := &reloadData{shown, c.Reload != nil && isOperator(c, q), notice}

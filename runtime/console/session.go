@@ -40,7 +40,7 @@ func (c *Console) openSealer(ctx context.Context) (*mcp.Sealer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sealer == nil {
-		key, err := c.Inspector.ConsoleKey(ctx)
+		key, err := c.Host.ConsoleKey(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -75,8 +75,8 @@ func (s *session) identity() *mcp.Identity {
 	return &i
 }
 
-// who returns who is signed in, for people.
-func (s *session) who() string {
+// displayName returns who is signed in, for people.
+func (s *session) displayName() string {
 	if s.Identity == nil {
 		return "this machine"
 	}
@@ -109,7 +109,7 @@ func (c *Console) readCookie(r *http.Request) (*session, error) {
 		return nil, nil
 	}
 	now := time.Now()
-	if now.After(s.Ends) || now.After(s.Seen.Add(idleTime)) || !c.Inspector.Authenticator().StillValid(s.identity()) {
+	if now.After(s.Ends) || now.After(s.Seen.Add(idleTime)) || !c.Host.Authenticator().StillValid(s.identity()) {
 		return nil, nil
 	}
 	return s, nil

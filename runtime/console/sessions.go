@@ -58,8 +58,8 @@ func (c *Console) sessions(q *request) (*answer, error) {
 	return &answer{template: "sessions", title: "Sessions", data: data}, nil
 }
 
-// askEnd asks whether a session is to be ended.
-func (c *Console) askEnd(q *request) (*answer, error) {
+// confirmEnd asks whether a session is to be ended.
+func (c *Console) confirmEnd(q *request) (*answer, error) {
 	for _, info := range c.Server.Sessions() {
 		if info.Name == q.PathValue("name") {
 			return &answer{template: "session-end", title: "End a session", data: newClientSession(info)}, nil
@@ -77,6 +77,6 @@ func (c *Console) endSession(q *request) (*answer, error) {
 		return nil, errNoSession
 	}
 	c.Log.InfoContext(q.Context(), "session ended by an operator", slog.String("mcp.session.id", name),
-		slog.String("subject", q.session.who()))
+		slog.String("subject", q.session.displayName()))
 	return &answer{location: sessionsPath}, nil
 }

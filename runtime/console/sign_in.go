@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -36,9 +37,9 @@ func (c *Console) signInPage(q *request) (*answer, error) {
 }
 
 func (c *Console) signInAnswer(q *request, next string, refused *auth.Refusal) *answer {
-	data := signInData{Next: safeNext(next), Keys: c.Inspector.Authenticator() != nil}
+	data := signInData{Next: safeNext(next), Keys: c.Host.Authenticator() != nil}
 	if data.Keys {
-		if i, refusal := c.Inspector.Authenticator().Authenticate(withCredential(q.Request, "")); refusal == nil {
+		if i, refusal := c.Host.Authenticator().Authenticate(withCredential(q.Request, "")); refusal == nil {
 			data.Certificate = i.Subject
 		}
 	}
@@ -77,7 +78,7 @@ func (c *Console) signIn(q *request) (*answer, error) {
 		return nil, err
 	}
 	next, credential := q.PostForm.Get("next"), strings.TrimSpace(q.PostForm.Get("key"))
-	authenticator := c.Inspector.Authenticator()
+	authenticator := c.Host.Authenticator()
 	switch {
 	case authenticator == nil:
 		return nil, &Error{http.StatusForbidden, "This server has no credentials. Run hatchel console on its machine"}
@@ -97,18 +98,18 @@ func (c *Console) signIn(q *request) (*answer, error) {
 		return c.signInAnswer(q, next, refused), nil
 	}
 	c.attempts.giveBack(q.remote)
-	return c.begin(q, identity, next)
+	return c.beginSession(q, identity, next)
 }
 
 var tooManyAttempts = &Error{http.StatusTooManyRequests, "Too many wrong keys from this address. Wait a minute"}
 
-// begin begins a session and leads to the page that was asked for.
-func (c *Console) begin(q *request, i *mcp.Identity, next string) (*answer, error) {
+// beginSession begins a session and leads to the page that was asked for.
+func (c *Console) beginSession(q *request, i *mcp.Identity, next string) (*answer, error) {
 	s := newSession(i, q.block.Session, q.now)
 	if err := c.setCookie(q, s); err != nil {
 		return nil, err
 	}
-	c.Log.InfoContext(q.Context(), "console session started", slog.String("subject", s.who()),
+	c.Log.InfoContext(q.Context(), "console session started", slog.String("subject", s.displayName()),
 		slog.String("remote", q.remote))
 	return &answer{location: safeNext(next)}, nil
 }
@@ -141,7 +142,7 @@ func (c *Console) serveTicket(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
-	authenticator, now, block := c.Inspector.Authenticator(), time.Now(), c.Inspector.Console()
+	authenticator, now, block := c.Host.Authenticator(), time.Now(), c.Host.Console()
 	remote := c.Remote(r)
 	var identity *mcp.Identity
 	switch {
@@ -162,7 +163,7 @@ func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
 	body, err := json.Marshal(newSession(identity, ticketLife, now))
 	var text string
 	if err == nil {
-		text, err = c.Inspector.SealTicket(r.Context(), body, now.Add(ticketLife))
+		text, err = c.Host.SealTicket(r.Context(), body, now.Add(ticketLife))
 	}
 	if err != nil {
 		c.Log.ErrorContext(r.Context(), "console ticket failed", slog.String("error", err.Error()))
@@ -175,21 +176,17 @@ func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
 func (c *Console) redeemTicket(q *request) (*answer, error) {
 	switch site := q.Header.Get("Sec-Fetch-Site"); {
 	case site != "" && site != "none" && site != "same-origin":
-		const reason = "A link of another site could sign you in as somebody else. Copy the address of hatchel " +
-			"console into the address bar"
-		c.Refused(q.Request, http.StatusForbidden, reason)
-		return nil, &Error{http.StatusForbidden, reason}
+		return nil, c.refuse(q, "A link of another site could sign you in as somebody else. Copy the address of "+
+			"hatchel console into the address bar")
 	case !c.attempts.take(q.remote, q.now):
 		return nil, tooManyAttempts
 	}
-	body, err := c.Inspector.OpenTicket(q.Context(), q.URL.Query().Get("ticket"))
+	body, err := c.Host.OpenTicket(q.Context(), q.URL.Query().Get("ticket"))
 	asked := new(session)
 	var protocol *mcp.Error
 	switch {
 	case errors.As(err, &protocol):
-		const reason = "This address has been used, or is older than a minute. Run hatchel console again"
-		c.Refused(q.Request, http.StatusForbidden, reason)
-		return nil, &Error{http.StatusForbidden, reason}
+		return nil, c.refuse(q, "This address has been used, or is older than a minute. Run hatchel console again")
 	case err == nil:
 		err = json.Unmarshal(body, asked)
 	}
@@ -198,10 +195,10 @@ func (c *Console) redeemTicket(q *request) (*answer, error) {
 	}
 	c.attempts.giveBack(q.remote)
 	identity := asked.identity()
-	if !c.Inspector.Authenticator().StillValid(identity) {
+	if !c.Host.Authenticator().StillValid(identity) {
 		return nil, &Error{http.StatusForbidden, "The server's credentials have changed. Run hatchel console again"}
 	}
-	return c.begin(q, identity, home)
+	return c.beginSession(q, identity, home)
 }
 
 const (
@@ -239,10 +236,10 @@ func (a *attempts) giveBack(remote string) {
 
 // subscriber returns what an address is counted as: itself, or for IPv6 its network.
 func subscriber(remote string) string {
-	ip, err := netip.ParseAddr(remote)
-	if at, portErr := netip.ParseAddrPort(remote); portErr == nil {
-		ip, err = at.Addr(), nil
+	if host, _, err := net.SplitHostPort(remote); err == nil {
+		remote = host
 	}
+	ip, err := netip.ParseAddr(remote)
 	if err != nil {
 		return remote
 	}

@@ -29,7 +29,7 @@ type systemRow struct {
 
 // state shows the systems that the server depends on, and what is in its memory.
 func (c *Console) state(q *request) (*answer, error) {
-	data := &stateData{ServerState: c.Inspector.ServerState(q.Context())}
+	data := &stateData{ServerState: c.Host.ServerState(q.Context())}
 	for i, conn := range data.Connections {
 		row := systemRow{Kind: conn.Kind, Name: conn.Name, Breaker: conn.Breaker, Up: upState(conn.Up)}
 		if conn.Pool != nil {

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -35,7 +34,7 @@ func taskPath(id string) string { return tasksPath + "/" + url.PathEscape(id) }
 
 // tasks lists the tasks with a status, the oldest first: those that are working, unless the query names another one.
 func (c *Console) tasks(q *request) (*answer, error) {
-	tasks, values := c.Inspector.Tasks(), q.URL.Query()
+	tasks, values := c.Host.Tasks(), q.URL.Query()
 	data := &tasksData{Status: values.Get("status"), Statuses: task.Statuses}
 	if !slices.Contains(task.Statuses, data.Status) {
 		data.Status = task.Working
@@ -73,7 +72,7 @@ func newTaskData(t *task.Task) *taskData {
 
 // findTask returns the task of a page. Those who operate the server may cancel it, and who has asked for it.
 func (c *Console) findTask(q *request) (*taskData, error) {
-	t, err := c.Inspector.Tasks().FindAny(q.Context(), q.PathValue("id"))
+	t, err := c.Host.Tasks().FindAny(q.Context(), q.PathValue("id"))
 	switch {
 	case err != nil:
 		return nil, err
@@ -94,8 +93,8 @@ func (c *Console) task(q *request) (*answer, error) {
 	return &answer{template: "task", title: "Task of " + data.Tool, data: data}, nil
 }
 
-// askCancel asks whether a task is to be cancelled.
-func (c *Console) askCancel(q *request) (*answer, error) {
+// confirmCancel asks whether a task is to be cancelled.
+func (c *Console) confirmCancel(q *request) (*answer, error) {
 	data, err := c.mayCancel(q)
 	if err != nil || data == nil {
 		return &answer{location: taskPath(q.PathValue("id"))}, err
@@ -112,10 +111,8 @@ func (c *Console) mayCancel(q *request) (*taskData, error) {
 	case data.IsFinal():
 		return nil, nil
 	case !data.MayCancel:
-		const reason = "You may not cancel this task: that is for the group " + adminGroup +
-			", and for the caller who has begun it"
-		c.Refused(q.Request, http.StatusForbidden, reason)
-		return nil, &Error{http.StatusForbidden, reason}
+		return nil, c.refuse(q, "You may not cancel this task: that is for the group "+adminGroup+
+			", and for the caller who has begun it")
 	}
 	return data, nil
 }
@@ -127,7 +124,7 @@ func (c *Console) cancelTask(q *request) (*answer, error) {
 		return nil, err
 	}
 	if data != nil {
-		err = c.Inspector.CancelTask(q.Context(), data.ID(), q.caller)
+		err = c.Host.CancelTask(q.Context(), data.ID(), q.caller)
 	}
 	return &answer{location: taskPath(q.PathValue("id"))}, err
 }

@@ -64,7 +64,7 @@ func factsOf(t *hcl.Tool) (facts [][2]string) {
 	add := func(name, format string, args ...any) {
 		facts = append(facts, [2]string{name, fmt.Sprintf(format, args...)})
 	}
-	add("Source", "%s", placeOf(t.Range))
+	add("Source", "%s", positionOf(t.Range))
 	add("Runs", "%s", backendsOf(t))
 	if t.Missing != "" {
 		add("Refused", "every call, because %s is missing", t.Missing)

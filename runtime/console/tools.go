@@ -70,7 +70,7 @@ func summaryOf(t *hcl.Tool) string {
 
 func toolPath(name string) string { return "/console/tools/" + url.PathEscape(name) }
 
-func placeOf(r hcl.Range) string { return r.File + ":" + strconv.Itoa(r.Start.Line) }
+func positionOf(r hcl.Range) string { return r.File + ":" + strconv.Itoa(r.Start.Line) }
 
 // badgesOf returns what a tool does, as a person wants to know before anything else.
 func badgesOf(t *hcl.Tool) (out []condition) {

@@ -75,7 +75,7 @@ func prefill(q *request, input *schema.Type) url.Values {
 	return url.Values{rawField: {cmp.Or(arguments, "{}")}}
 }
 
-// arguments returns the arguments that were entered. It reports false for a form with problems, which are placed.
+// arguments returns the arguments that were entered. It reports false for a form with problems, which its fields then have.
 func (d *tryData) arguments(t *hcl.Tool) (text []byte, ok bool) {
 	if d.Raw != nil {
 		text = []byte(d.typed)
@@ -90,7 +90,7 @@ func (d *tryData) arguments(t *hcl.Tool) (text []byte, ok bool) {
 		}
 		return text, len(violations) == 0
 	}
-	d.Form.place(violations)
+	d.Form.addViolations(violations)
 	return text, !d.Form.hasProblems()
 }
 
@@ -146,7 +146,7 @@ func (c *Console) makeCall(q *request, p *call.Program, data *tryData, arguments
 		return &Error{http.StatusForbidden, "This tool is not listed, so clients cannot call it"}
 	}
 	http.NewResponseController(q.writer).SetReadDeadline(time.Time{}) // the form was read, and a call may take long
-	outcome, err := c.Inspector.CallTool(q.Context(), &mcp.CallRequest{
+	outcome, err := c.Host.CallTool(q.Context(), &mcp.CallRequest{
 		Name: p.Tool().Name, Arguments: arguments, Caller: q.caller,
 	})
 	var protocol *mcp.Error
