@@ -194,10 +194,13 @@ func (c *Console) calls(q *request) (*answer, error) {
 	return &answer{template: "calls", title: "Calls", data: data}, nil
 }
 
-// checkLooks returns why a person who looks at the console may not go on, after another configuration is served.
-func (c *Console) checkLooks(q *request) error {
+// checkViewer returns why a person may not see the console any more, after another configuration is served.
+func (c *Console) checkViewer(q *request) error {
 	now := *q
-	if now.block = c.Inspector.Console(); now.block == nil || !looksWithName(c, &now) {
+	if now.block = c.Host.Console(); now.block != nil {
+		c.setSession(&now, q.session)
+	}
+	if now.block == nil || !isIdentifiedViewer(c, &now) {
 		return &runtime.ForbiddenError{Why: "This person may not look at the console any more"}
 	}
 	return nil
@@ -209,7 +212,7 @@ func (c *Console) callEvents(q *request) (*answer, error) {
 	query := event.Query{
 		Kinds: callKinds, Tool: values.Get("tool"), Caller: values.Get("caller"), Follow: true,
 		After: cmp.Or(q.Header.Get("Last-Event-ID"), values.Get("after")),
-		Check: func() error { return c.checkLooks(q) },
+		Check: func() error { return c.checkViewer(q) },
 	}
 	if since, err := time.Parse(time.RFC3339Nano, query.After); err == nil {
 		query.After, query.Since = "", since

@@ -96,8 +96,8 @@ type frame struct {
 
 func (c *Console) newFrame(q *request, out *answer) *frame {
 	f := &frame{
-		Title: out.title, Server: cmp.Or(q.block.Title, c.Host.Title()), Colour: q.block.Colour, Status: out.status, Path: q.URL.Path,
-		Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
+		Title: out.title, Server: cmp.Or(q.block.Title, c.Host.Title()), Colour: q.block.Colour, Status: out.status,
+		Path: q.URL.Path, Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
 		token: func(path string) string { return c.token(q.session, path) },
 	}
 	if q.session != nil {

@@ -75,7 +75,7 @@ func prefill(q *request, input *schema.Type) url.Values {
 	return url.Values{rawField: {cmp.Or(arguments, "{}")}}
 }
 
-// arguments returns the arguments that were entered. It reports false for a form with problems, which its fields then have.
+// arguments returns the arguments that were entered. It reports false for a form with problems.
 func (d *tryData) arguments(t *hcl.Tool) (text []byte, ok bool) {
 	if d.Raw != nil {
 		text = []byte(d.typed)
