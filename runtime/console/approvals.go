@@ -15,22 +15,6 @@ import (
 
 const approvalsPath = "/console/approvals"
 
-// seesApprovals permits those who may see the console, and approvers.
-func seesApprovals(c *Console, q *request) bool {
-	if looks(c, q) {
-		return true
-	}
-	admin, err := c.Inspector.ApprovalAdmin(q.Context(), q.caller(""))
-	if err != nil {
-		return false
-	}
-	defer admin.Close()
-	return admin.CanDecideAny()
-}
-
-// decides is for those who see approvals and have an identity. The approval says whether they may decide it.
-func decides(c *Console, q *request) bool { return q.session.Identity != nil && seesApprovals(c, q) }
-
 // approvalReader reads the approvals that a person may see. It must be closed.
 type approvalReader struct {
 	store *approval.Store        // nil for an approver who may not see the rest of the console
@@ -40,12 +24,12 @@ type approvalReader struct {
 func (c *Console) openApprovals(q *request) (*approvalReader, error) {
 	r := new(approvalReader)
 	var err error
-	if looks(c, q) {
-		if r.store, err = c.Inspector.Approvals(q.Context()); err != nil {
+	if q.isViewer {
+		if r.store, err = c.Host.Approvals(q.Context()); err != nil {
 			return nil, err
 		}
 	}
-	r.admin, err = c.Inspector.ApprovalAdmin(q.Context(), q.caller(c.Remote(q.Request)))
+	r.admin, err = c.Host.ApprovalAdmin(q.Context(), q.caller)
 	if err != nil && (r.store == nil || !errors.As(err, new(*runtime.ForbiddenError))) {
 		return nil, err
 	}
@@ -103,13 +87,13 @@ const (
 func (c *Console) countPending(q *request) string {
 	ctx, cancel := context.WithTimeout(q.Context(), countTimeout)
 	defer cancel()
-	store, err := c.Inspector.Approvals(ctx)
+	store, err := c.Host.Approvals(ctx)
 	if err != nil {
 		return "" // the page of the approvals says why
 	}
 	sees := func(*approval.Entry) bool { return true }
-	if !looks(c, q) {
-		admin, err := c.Inspector.ApprovalAdmin(ctx, q.caller(""))
+	if !isViewer(c, q) {
+		admin, err := c.Host.ApprovalAdmin(ctx, q.caller)
 		if err != nil {
 			return ""
 		}
@@ -147,11 +131,11 @@ const (
 )
 
 // approvals lists approvals: those that are pending, the most urgent first, unless the query names another status.
-func (c *Console) approvals(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) approvals(q *request) (*answer, error) {
 	values := q.URL.Query()
 	data := &approvalsData{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Status: values.Get("status"),
-		Statuses: approval.Statuses, Alone: c.Inspector.Authenticator() == nil,
+		Statuses: approval.Statuses, Alone: c.Host.Authenticator() == nil,
 	}
 	if !slices.Contains(approval.Statuses, approval.Status(data.Status)) {
 		data.Status = string(approval.Pending)
@@ -172,8 +156,7 @@ func (c *Console) approvals(_ http.ResponseWriter, q *request) (*answer, error) 
 		case err != nil:
 			return nil, err
 		case next != "" && (len(data.Rows) >= approvalsPerPage || time.Since(began) > maxSearch):
-			values.Set("after", next)
-			data.Next = approvalsPath + "?" + values.Encode()
+			data.Next = q.addressWith("after", next)
 		case next != "":
 			continue
 		}
@@ -199,14 +182,14 @@ func (d *approvalsData) add(entries []*approval.Entry) error {
 // approvalData is the data of the page of an approval.
 type approvalData struct {
 	*approval.Approval
-	Refusal  string // why the person may not decide; empty if they may
-	Notice   string // what happened instead of what was asked for; empty for nothing
-	Reason   string // that was typed
-	Effects  []effectView
-	Args     string
-	Alone    bool
-	LooksOut bool              // it can be looked at again
-	History  *approval.History // of the caller and the tool; nil for an unknown caller
+	Refusal      string // why the person may not decide; empty if they may
+	Notice       string // what happened instead of what was asked for; empty for nothing
+	Reason       string // that was typed
+	Effects      []effectView
+	Args         string
+	Alone        bool
+	MayLookAgain bool              // it can be looked at again
+	History      *approval.History // of the caller and the tool; nil for an unknown caller
 }
 
 // Path returns the address of the approval, or what a form of it posts to.
@@ -215,7 +198,7 @@ func (d *approvalData) Path(verb string) string { return approvalPath(d.ID) + ve
 func approvalPath(id string) string { return approvalsPath + "/" + url.PathEscape(id) }
 
 // approval shows one approval.
-func (c *Console) approval(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) approval(q *request) (*answer, error) {
 	return c.approvalPage(q, http.StatusOK, "")
 }
 
@@ -235,7 +218,7 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 		return nil, err
 	}
 	// Who may see an approval may see all that its caller has requested for its tool.
-	all, err := c.Inspector.Approvals(q.Context())
+	all, err := c.Host.Approvals(q.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -246,14 +229,14 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 	data := &approvalData{
 		History:  history,
 		Approval: a, Refusal: refusal, Notice: notice, Reason: q.PostForm.Get("reason"), Args: indentJSON(a.Arguments),
-		Effects: viewEffects(a.Effects), Alone: c.Inspector.Authenticator() == nil,
-		LooksOut: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",
+		Effects: viewEffects(a.Effects), Alone: c.Host.Authenticator() == nil,
+		MayLookAgain: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",
 	}
 	return &answer{template: "approval", title: "Approval of " + a.Tool, data: data, status: status}, nil
 }
 
 // decide approves or rejects what the form has shown.
-func (c *Console) decide(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) decide(q *request) (*answer, error) {
 	digest, decision := q.PostForm.Get("digest"), q.PostForm.Get("decision")
 	if decision != "approve" && decision != "reject" || digest == "" {
 		return nil, &Error{http.StatusBadRequest, "The form is not complete. Load the page again"}
@@ -269,7 +252,7 @@ func (c *Console) decide(_ http.ResponseWriter, q *request) (*answer, error) {
 }
 
 // lookAgain has the state before a call read again.
-func (c *Console) lookAgain(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) lookAgain(q *request) (*answer, error) {
 	return c.change(q, func(admin *runtime.ApprovalAdmin) error {
 		_, err := admin.LookAgain(q.Context(), q.PathValue("id"))
 		return err
@@ -278,7 +261,7 @@ func (c *Console) lookAgain(_ http.ResponseWriter, q *request) (*answer, error) 
 
 // change does something with an approval, and shows the approval after that.
 func (c *Console) change(q *request, do func(*runtime.ApprovalAdmin) error) (*answer, error) {
-	admin, err := c.Inspector.ApprovalAdmin(q.Context(), q.caller(c.Remote(q.Request)))
+	admin, err := c.Host.ApprovalAdmin(q.Context(), q.caller)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 )
 
 // describeType returns a type and its limits for people.
@@ -154,17 +155,9 @@ func (fl filler) mapping(t *schema.Type, name string, text []byte, depth int) bo
 	return true
 }
 
-// sameJSON reports whether two texts mean the same, to the last digit.
+// sameJSON reports whether two texts mean the same.
 func sameJSON(a, b []byte) bool {
-	decode := func(text []byte) (string, error) {
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.UseNumber()
-		var v any
-		err := d.Decode(&v)
-		sorted, _ := json.Marshal(v)
-		return string(sorted), err
-	}
-	first, err := decode(a)
-	second, err2 := decode(b)
-	return err == nil && err2 == nil && first == second
+	x, errX := value.Decode(a)
+	y, errY := value.Decode(b)
+	return errX == nil && errY == nil && value.Equal(x, y)
 }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"net/http"
 	"strings"
 	"time"
 
@@ -23,10 +22,10 @@ type overviewData struct {
 }
 
 // overview shows what is served, and what is wrong.
-func (c *Console) overview(_ http.ResponseWriter, q *request) (*answer, error) {
-	status := c.Inspector.Status()
+func (c *Console) overview(q *request) (*answer, error) {
+	status := c.Host.Status()
 	data := &overviewData{
-		Readiness: c.Inspector.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded,
+		Readiness: c.Host.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded,
 		Loads:  status.Loads,
 		Errors: printDiagnostics(status.Last.Diagnostics, status.Last.Sources),
 	}
@@ -47,9 +46,6 @@ func printDiagnostics(diags hcl.Diagnostics, sources map[string][]byte) string {
 	}
 	return out.String()
 }
-
-// condition is a state in one word with its colour: ok, warn, bad or off.
-type condition struct{ Class, Word string }
 
 // Verdict returns the condition of the server as a whole.
 func (o *overviewData) Verdict() condition {

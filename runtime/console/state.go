@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -30,8 +29,8 @@ type systemRow struct {
 }
 
 // state shows the systems that the server depends on, and what is in its memory.
-func (c *Console) state(_ http.ResponseWriter, q *request) (*answer, error) {
-	data := &stateData{ServerState: c.Inspector.ServerState(q.Context())}
+func (c *Console) state(q *request) (*answer, error) {
+	data := &stateData{ServerState: c.Host.ServerState(q.Context())}
 	for i, conn := range data.Connections {
 		row := systemRow{Kind: conn.Kind, Name: conn.Name, Breaker: conn.Breaker, Up: upState(conn.Up)}
 		if conn.Pool != nil {
@@ -81,9 +80,4 @@ func limitCaller(u limit.Usage) string {
 		return "all or unknown callers"
 	}
 	return u.Caller
-}
-
-// breakerClass returns the colour of a breaker.
-func breakerClass(state string) string {
-	return map[string]string{"closed": "ok", "open": "bad", "half-open": "warn"}[state]
 }

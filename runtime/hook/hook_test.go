@@ -156,7 +156,7 @@ func TestEventsThatComeTogetherAreStoredTogether(t *testing.T) {
 		calls.Wait()
 		s.expect(t, `ops 1m0s {"n":0} 1`, `ops 1m0s {"n":1} 49`)
 		synctest.Wait() // the queue has removed what it has stored
-		if len(q.lanes) != 0 {
+		if len(q.pending) != 0 {
 			t.Error("the queue is not empty")
 		}
 		q.Close()
