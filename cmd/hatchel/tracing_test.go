@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -209,5 +211,76 @@ tool "order" {
 	}
 	if name := spans[0].Attributes["mcp.session.id"]; len(name) != 32 || strings.Contains(id, name) {
 		t.Errorf("the session with the id %s is called %q", id, name)
+	}
+}
+
+// TestACallThroughTwoServersOnStdioIsOneTrace has a tool that starts another server, and calls its tool through its
+// standard input and output.
+func TestACallThroughTwoServersOnStdioIsOneTrace(t *testing.T) {
+	collector := tracetest.New(t, nil)
+	hatchel, err := exec.LookPath("hatchel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := t.TempDir(), t.TempDir()
+	telemetry := "telemetry {\n  otlp {\n    endpoint = \"" + collector.URL + "\"\n    traces = 0\n  }\n}\n"
+	for dir, text := range map[string]string{
+		second: `
+tool "stock" {
+  description = "Count."
+  text        = "7"
+}
+`,
+		first: `
+tool "order" {
+  description = "Ask the warehouse."
+  shell {
+    script = <<-SH
+      trace=$(printf '"_meta":{"traceparent":"%s"}' "$TRACEPARENT")
+      {
+        echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"sh","version":"1"}}}'
+        echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+        echo '{"jsonrpc":"2.0","id":"inner","method":"tools/call","params":{"name":"stock","arguments":{},'"$trace"'}}'
+      } | ` + hatchel + ` serve --stdio ` + second + `
+    SH
+    parse = "jsonl"
+    sandbox { mode = "none" }
+  }
+  text = output.json[1].result.content[0].text
+}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(telemetry+text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(hatchel, "serve", "--stdio", first)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: cmd, TerminateDuration: testTimeout}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := session.CallTool(t.Context(), &sdk.CallToolParams{
+		Name: "order", Arguments: map[string]any{},
+		Meta: sdk.Meta{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+	})
+	if err != nil || out.IsError || out.Content[0].(*sdk.TextContent).Text != "7" {
+		t.Fatalf("%v, %+v", err, out)
+	}
+	if err := session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const want = `server tools/call order network.transport=pipe
+  internal exec sh
+    server tools/call stock network.transport=pipe
+`
+	if got := collector.Tree("network.transport"); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	for _, s := range collector.Spans() {
+		if s.Trace != "0af7651916cd43dd8448eb211c80319c" {
+			t.Errorf("%s belongs to the trace %s", s.Name, s.Trace)
+		}
 	}
 }
