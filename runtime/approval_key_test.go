@@ -136,7 +136,7 @@ func TestWebhooksAreToldOnceThatAnOperatorIsAsked(t *testing.T) {
 	var body string
 	select {
 	case body = <-got:
-	case <-time.After(time.Minute):
+	case <-time.After(maxWait):
 		t.Fatal("nobody was told")
 	}
 	for _, want := range []string{`"approval.requested"`, a.ID, `Really? (secret)`, `"ann"`, `"until"`} {

@@ -156,8 +156,7 @@ func TestAnApprovalIsForOneCallOnly(t *testing.T) {
 	others := []<-chan string{startCall(t, h, "ann", "refund", `{"amount":501}`), startCall(t, h, "ben", "refund", `{"amount":500}`)}
 	toolset := make(chan string, 1)
 	go func() {
-		out, err := h.CallTool(t.Context(), &mcp.CallRequest{Name: "refund", Arguments: []byte(`{"amount":500}`), Caller: &mcp.Caller{Revision: mcp.Revision20260728, Subject: "ann", Toolset: "pay"}})
-		toolset <- fmt.Sprint(string(out.AppendResult(nil, mcp.Revision20260728)), err)
+		toolset <- callWithin(t.Context(), h, &mcp.CallRequest{Name: "refund", Arguments: []byte(`{"amount":500}`), Caller: &mcp.Caller{Revision: mcp.Revision20260728, Subject: "ann", Toolset: "pay"}})
 	}()
 	for _, b := range approver.waitForPending(3) {
 		approver.decide(b, false, "")

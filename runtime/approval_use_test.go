@@ -110,14 +110,7 @@ func TestWhatIsKnownOfTheCallerIsPartOfWhatIsApproved(t *testing.T) {
 		said := make(chan string, 1)
 		req := modernRequest("t", `{}`, `{}`)
 		withClaims(claims, map[string]string{"team": team})(req.Caller)
-		go func() {
-			out, err := h.CallTool(ctx, req)
-			if err != nil {
-				said <- "error: " + err.Error()
-				return
-			}
-			said <- string(out.AppendResult(nil, mcp.Revision20260728))
-		}()
+		go func() { said <- callWithin(ctx, h, req) }()
 		return said
 	}
 	gone, leave := context.WithCancel(t.Context())
@@ -318,12 +311,7 @@ func TestAStepThatWaitsIsNotDoneForAKeyThatWasTakenAway(t *testing.T) {
 	go func() {
 		req := modernRequest("outer", `{}`, `{}`)
 		req.Caller.Identity, req.Caller.Subject = identity, identity.Subject
-		out, err := h.CallTool(t.Context(), req)
-		if err != nil {
-			said <- err.Error()
-			return
-		}
-		said <- string(out.AppendResult(nil, mcp.Revision20260728))
+		said <- callWithin(t.Context(), h, req)
 	}()
 	approver := newApprover(t, h)
 	a := approver.waitForPending(1)[0]

@@ -204,6 +204,29 @@ func inBubble(t *testing.T, src string, option func(*HostOptions), test func(t *
 	synctest.Test(t, func(t *testing.T) { test(t, newHost(t, src, option)) })
 }
 
+// maxWait is how long a test waits for anything on a busy machine.
+const maxWait = 30 * time.Second
+
+// callWithin makes a call and returns its result. Outside a bubble, whose clock begins in the year 2000, the call ends
+// after maxWait: a test in which nobody decides about an approval must fail before the approval expires.
+func callWithin(ctx context.Context, h *Host, req *mcp.CallRequest) string {
+	if time.Now().Year() > 2000 {
+		bounded, cancel := context.WithCancelCause(ctx)
+		defer time.AfterFunc(maxWait, func() { cancel(errTooLong) }).Stop()
+		ctx = bounded
+	}
+	out, err := h.CallTool(ctx, req)
+	switch {
+	case context.Cause(ctx) == errTooLong:
+		return "error: " + errTooLong.Error()
+	case err != nil:
+		return "error: " + err.Error()
+	}
+	return string(out.AppendResult(nil, req.Caller.Revision))
+}
+
+var errTooLong = fmt.Errorf("the call has no result within %v", maxWait)
+
 // storedIn keeps the state of a Host in a file.
 func storedIn(t testing.TB, path string) func(*HostOptions) {
 	return withStore(t, func(ctx context.Context) (state.Store, error) { return state.Open(ctx, path) })

@@ -19,12 +19,7 @@ func callAs(t testing.TB, h *Host, who, tool, arguments string) string {
 }
 
 func callWithContext(ctx context.Context, h *Host, who, tool, arguments string) string {
-	r := mcp.Revision20260728
-	out, err := h.CallTool(ctx, &mcp.CallRequest{Name: tool, Arguments: []byte(arguments), Caller: &mcp.Caller{Revision: r, Subject: who}})
-	if err != nil {
-		return "error: " + err.Error()
-	}
-	return string(out.AppendResult(nil, r))
+	return callWithin(ctx, h, &mcp.CallRequest{Name: tool, Arguments: []byte(arguments), Caller: &mcp.Caller{Revision: mcp.Revision20260728, Subject: who}})
 }
 
 func isLimited(said string) bool {

@@ -153,13 +153,13 @@ func TestAStateThatCannotBeKeptIsSaidWhereItIsNeeded(t *testing.T) {
 // waitFor waits until a condition holds.
 func waitFor(t testing.TB, condition func() bool) {
 	t.Helper()
-	limit, tick := time.After(time.Minute), time.NewTicker(5*time.Millisecond)
+	limit, tick := time.After(maxWait), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()
 	for !condition() {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatal("the condition does not hold in time")
+			t.Fatalf("the condition does not hold within %v", maxWait)
 		}
 	}
 }
