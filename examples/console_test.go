@@ -212,6 +212,33 @@ func TestConsoleInABrowserShowsCallsAsTheyHappen(t *testing.T) {
 	}
 }
 
+func TestConsoleInABrowserShowsHiddenCharactersOfLiveCalls(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	s.write("echo.hcl", `tool "echo" {
+  description = "Fails with a text."
+  input "text" { type = string }
+  step "fails" {
+    fail { message = input.text }
+  }
+}`)
+	const text = "a\u202eb\u2066c\u200bd\u00ade\ufefff\u0085g\u00a0h\u3000i\ue000j\U000e0041k\u2028l é漢😀"
+	call := func() string {
+		_, answer := s.bob.asks("tools/call", `"name":"echo","arguments":{"text":"`+text+`"},`)
+		return answer
+	}
+	eventually(t, "the tool is served", func() bool { return strings.Contains(call(), "漢") })
+	s.eva.open("/console/calls")
+	call()
+	const cell = `(document.querySelector("#calls tbody tr td:last-child")?.textContent.replace(/.* ms /, "") ?? "")`
+	s.eva.await(cell + ` !== ""`)
+	live := eval[string](s.eva, cell)
+	s.eva.open("/console/calls")
+	if page := eval[string](s.eva, cell); live != page || !strings.Contains(live, `a\u202eb\u2066c`) {
+		t.Errorf("the live list shows %+q, and the page %+q", live, page)
+	}
+}
+
 // liveRow is the text of the row of a refund in the list of calls.
 const liveRow = `([...document.querySelectorAll("#calls tbody tr")].find((row) => row.innerText.includes("refund"))?.innerText ?? "")`
 
