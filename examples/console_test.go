@@ -2,6 +2,7 @@ package examples_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -236,6 +237,60 @@ func TestConsoleInABrowserShowsHiddenCharactersOfLiveCalls(t *testing.T) {
 	s.eva.open("/console/calls")
 	if page := eval[string](s.eva, cell); live != page || !strings.Contains(live, `a\u202eb\u2066c`) {
 		t.Errorf("the live list shows %+q, and the page %+q", live, page)
+	}
+}
+
+// TestConsoleInABrowserSharesOneStreamAmongTabs opens more tabs than a browser opens connections, and closes those that
+// hold the stream while calls are made.
+func TestConsoleInABrowserSharesOneStreamAmongTabs(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	const calls = 60
+	made := make(chan int)
+	go func() {
+		defer close(made)
+		for i := range calls {
+			s.bob.asks("tools/call", `"name":"order","arguments":{"id":1042},`)
+			select {
+			case made <- i:
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	wait := func(n int) {
+		for range n {
+			<-made
+		}
+	}
+	s.eva.open("/console/calls")
+	var tabs []*browser
+	for range 7 {
+		wait(2)
+		tab := openTab(t, s.eva.ctx, s.eva.origin)
+		tab.open("/console/calls")
+		tabs = append(tabs, tab)
+	}
+	wait(10)
+	s.eva.open("/console/")
+	wait(5)
+	tabs[0].close()
+	wait(5)
+	tabs[1].close()
+	for range made {
+	}
+	s.eva.open("/console/calls")
+	const rows = `[...document.querySelectorAll("#calls tbody tr")].map((row) => row.id + " " + row.cells[1].innerText)`
+	want := eval[[]string](s.eva, rows)
+	for i, tab := range tabs[2:] {
+		var got []string
+		eventually(t, fmt.Sprintf("tab %d has %d rows", i, len(want)), func() bool {
+			got = eval[[]string](tab, rows)
+			return slices.Equal(got, want)
+		})
+	}
+	if len(want) < calls-2 {
+		t.Errorf("%d calls are listed of %d", len(want), calls)
 	}
 }
 

@@ -1,5 +1,6 @@
 // @ts-check
 // Follows the calls of the server, and adds them to the list.
+import { followStream } from "./share.js";
 
 const maxRows = 500;
 const maxRowsPerFrame = 20;
@@ -120,16 +121,12 @@ export function followCalls() {
     requestAnimationFrame(draw);
   };
 
-  const query = new URLSearchParams(location.search);
-  query.set("after", table.dataset.after ?? "");
-  const source = new EventSource(table.dataset.stream + "?" + query);
-  for (const type of ["tool_call", "tool_step", "tool_result"]) {
-    source.addEventListener(type, (message) => {
-      waiting.push({ type, event: readEvent(message.data) });
-      if (waiting.length > 4 * maxRows) waiting = waiting.slice(-4 * maxRows);
-      plan();
-    });
-  }
+  const { stream = "", share = "", after = "" } = table.dataset;
+  followStream(stream, share, after, ["tool_call", "tool_step", "tool_result"], (type, data) => {
+    waiting.push({ type, event: readEvent(data) });
+    if (waiting.length > 4 * maxRows) waiting = waiting.slice(-4 * maxRows);
+    plan();
+  });
   button.hidden = false;
   button.addEventListener("click", () => {
     paused = !paused;
