@@ -34,8 +34,13 @@ type consoleShop struct {
 // console prints.
 func openConsole(t *testing.T, env ...string) *consoleShop {
 	t.Helper()
+	return openConsoleOf(t, example(t, "console"), env...)
+}
+
+// openConsoleOf is openConsole for a changed example.
+func openConsoleOf(t *testing.T, f *folder, env ...string) *consoleShop {
+	t.Helper()
 	needs(t, "HATCHEL_TEST_CHROMIUM")
-	f := example(t, "console")
 	f.args, f.env = []string{"--state", f.file("state.db")}, env
 	s := f.serve()
 	f.env = append(f.env, "HATCHEL_KEY="+evasKey)
@@ -115,11 +120,35 @@ func TestConsoleInABrowserIsAccessibleAndCallsNobody(t *testing.T) {
 	if len(pages) < 6 {
 		t.Errorf("only %q were found", pages)
 	}
-	for _, page := range append(pages, "/console/sign-in", "/console/tools/none") {
+	for _, page := range append(pages, "/console/sign-in", "/console/tools/none", "/console/sessions") {
 		s.eva.open(page)
 		s.eva.checkAccessible(page)
 	}
 	s.eva.forget("404") // of the page that is not there
+	s.eva.forget("403") // of the page that is for admins
+}
+
+// TestConsoleInABrowserIsAccessibleToAnAdmin visits what eva sees when she is an admin, too.
+func TestConsoleInABrowserIsAccessibleToAnAdmin(t *testing.T) {
+	t.Parallel()
+	f := example(t, "console")
+	f.write("shop.hcl", strings.Replace(f.read("shop.hcl"), `groups = ["ops"]`, `groups = ["ops", "admin"]`, 1))
+	s := openConsoleOf(t, f)
+	res, _ := s.server.knock("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":
+		{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"1"}}}`,
+		"Authorization", "Bearer "+bobsKey)
+	if res.Header.Get("Mcp-Session-Id") == "" {
+		t.Fatalf("bob has no session: %d", res.StatusCode)
+	}
+	pages := s.pages()
+	isEnd := func(page string) bool { return strings.HasSuffix(page, "/end") }
+	if !slices.Contains(pages, "/console/sessions") || !slices.ContainsFunc(pages, isEnd) {
+		t.Errorf("only %q were found", pages)
+	}
+	for _, page := range pages {
+		s.eva.open(page)
+		s.eva.checkAccessible(page)
+	}
 }
 
 func TestConsoleInABrowserWorksWithoutScripts(t *testing.T) {
