@@ -3,8 +3,9 @@
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
 #   make check          format, vet, lint, tests with -race, coverage of diagnostics, short fuzzing
-#   make check-release  what only a release needs: race, fuzz, load, soak, kill, replicas and bench
+#   make check-release  what only a release needs: race, bounds, fuzz, load, soak, kill, replicas and bench
 #   make race           run the tests of the commands with -race, which make check runs without it
+#   make bounds         check how long things take that people and deployments wait for, on a machine that does nothing else
 #   make fuzz           run every fuzz target for FUZZTIME (default 2m)
 #   make bench          print the table of ratios; BENCH="-quick -rows text" narrows it
 #   make load           2,000 subscribed clients, 500 calls a second and changes for a minute; LOAD="-for 10s" changes that
@@ -37,7 +38,7 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit commands race manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas kernel release packages vsix clean
+.PHONY: build test check format vet lint unit commands race bounds manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas kernel release packages vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -51,7 +52,7 @@ test:
 check:
 	@$(MAKE) --no-print-directory -k -j1 format vet lint unit commands manifests systems reports fuzz-short
 
-check-release: race fuzz load soak kill replicas judge packages bench
+check-release: race bounds fuzz load soak kill replicas judge packages bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -76,6 +77,10 @@ race:
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
 	go test -race -timeout 20m ./cmd/hatchel/lsp -run RandomEdits -edits 10000
 	go test -timeout 60m ./cmd/hatchel/lsp -run Examples -every 1
+
+bounds:
+	.ci/services go test -count 1 -timeout 10m ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds
+	go test -count 1 -timeout 10m ./cmd/hatchel -run ServeFollowsARepository -bounds
 
 # A module of its own reads the examples of Kubernetes and Docker with the types of those programs.
 manifests:
