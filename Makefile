@@ -4,7 +4,7 @@
 #   make test           install what the tests need, start the databases, run make check, stop them
 #   make check          format, vet, lint, tests with -race, coverage of diagnostics, short fuzzing
 #   make check-release  what only a release needs: race, bounds, fuzz, load, soak, kill, replicas and bench
-#   make race           run the tests of the commands with -race, which make check runs without it
+#   make race           run the tests with -race that make check runs without it
 #   make bounds         check how long things take that people and deployments wait for, on a machine that does nothing else
 #   make fuzz           run every fuzz target for FUZZTIME (default 2m)
 #   make bench          print the table of ratios; BENCH="-quick -rows text" narrows it
@@ -38,7 +38,7 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit commands race bounds manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas kernel release packages vsix clean
+.PHONY: build test check format vet lint unit plain race bounds manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas kernel release packages vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -50,7 +50,7 @@ test:
 # The checks run one after the other, because each of them is parallel and fuzzing needs a quiet machine. All of them
 # run even if one fails, so that one run reports everything.
 check:
-	@$(MAKE) --no-print-directory -k -j1 format vet lint unit commands manifests systems reports fuzz-short
+	@$(MAKE) --no-print-directory -k -j1 format vet lint unit plain manifests systems reports fuzz-short
 
 check-release: race bounds fuzz load soak kill replicas judge packages bench
 
@@ -65,15 +65,16 @@ lint:
 	$(STATICCHECK) $(PACKAGES)
 
 unit:
-	go test $(TESTFLAGS) $$(go list $(PACKAGES) | grep -v '/cmd/hatchel$$')
+	go test $(TESTFLAGS) $$(go list $(PACKAGES) | grep -vE '/(cmd/hatchel|examples|cmd/hatchel/lsp|hcl|hcl/.*)$$')
 
-# The tests of the commands start hundreds of processes. With the race detector they take 12 minutes, so check-release
-# runs them with it. They wait most of the time, so four run at once.
-commands:
-	go test -timeout 15m -parallel 4 ./cmd/hatchel
+# The tests of the commands and of the examples start hundreds of processes, those of the editor ask at thousands of
+# places. With the race detector they take 20 minutes, so check-release runs them with it. They wait most of the time,
+# so four run at once. The target reports runs those of the other packages below hcl.
+plain:
+	go test -timeout 15m -parallel 4 ./cmd/hatchel ./examples ./cmd/hatchel/lsp ./hcl/edit
 
 race:
-	.ci/services go test -race -timeout 40m ./cmd/hatchel
+	.ci/services go test -race -p 1 -timeout 40m ./cmd/hatchel ./examples ./hcl/...
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
 	go test -race -timeout 20m ./cmd/hatchel/lsp -run RandomEdits -edits 10000
 	go test -timeout 60m ./cmd/hatchel/lsp -run Examples -every 1
@@ -96,7 +97,7 @@ systems:
 # of each example and reach no other diagnostic.
 reports:
 	@mkdir -p .cache
-	go test -coverprofile .cache/reports.out -coverpkg ./hcl/... $$(go list ./hcl/... | grep -v '/hcl/edit$$') >/dev/null
+	go test -timeout 15m -coverprofile .cache/reports.out -coverpkg ./hcl/... $$(go list ./hcl/... | grep -v '/hcl/edit$$')
 	go run ./.ci/reportsites .cache/reports.out hcl
 
 fuzz-short:
