@@ -190,18 +190,11 @@ func publishLoad(last, next *Generation, r *Report) {
 	if !p.Wants(eventkind.Reload) {
 		return
 	}
-	result := "ok"
-	switch {
-	case r.Held:
-		result = "held"
-	case !r.OK:
-		result = "failed"
-	}
 	report, err := json.Marshal(r)
 	if err != nil {
 		return
 	}
-	p.Publish(context.Background(), event.Meta{Kind: eventkind.Reload}, event.Member{Name: "result", Value: result},
+	p.Publish(context.Background(), event.Meta{Kind: eventkind.Reload}, event.Member{Name: "result", Value: r.Result()},
 		event.Member{Name: "report", Value: json.RawMessage(report)})
 }
 

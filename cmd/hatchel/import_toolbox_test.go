@@ -120,3 +120,21 @@ toolsets: {all: [two, good]}
 	d.env = "DB_PASSWORD=x"
 	d.run(t, "validate", d.dir)
 }
+
+func TestAToolNeedsNoVariablesOfOtherSources(t *testing.T) {
+	d := &importDatabase{kind: "sqlite", dir: t.TempDir()}
+	d.write(t, "tools.yaml", `
+sources:
+  a: {kind: postgres, host: 127.0.0.1, user: "${USER_A}", password: "${PASSWORD_A}"}
+  b: {kind: cloud-sql-postgres, database: d}
+  c: {kind: http, baseUrl: "${URL_C}"}
+tools:
+  of_a: {kind: postgres-sql, source: a, description: Of a., statement: SELECT 1 AS a}
+  of_b: {kind: postgres-sql, source: b, description: Of b., statement: SELECT 1 AS b}
+  of_c: {kind: http, source: c, description: Of c., method: GET, path: /c}
+`)
+	report := d.run(t, "import", "toolbox", filepath.Join(d.dir, "tools.yaml"), "-o", d.dir)
+	if !strings.Contains(report, "3 tools;") || strings.Contains(report, "tool left out") {
+		t.Errorf("got\n%s", report)
+	}
+}

@@ -195,12 +195,22 @@ func (c *Console) calls(_ http.ResponseWriter, q *request) (*answer, error) {
 	return &answer{template: "calls", title: "Calls", data: data}, nil
 }
 
+// checkLooks returns why a person who looks at the console may not go on, after another configuration is served.
+func (c *Console) checkLooks(q *request) error {
+	now := *q
+	if now.block = c.Inspector.Console(); now.block == nil || !looksWithName(c, &now) {
+		return &runtime.ForbiddenError{Why: "This person may not look at the console any more"}
+	}
+	return nil
+}
+
 // callEvents streams the events of calls to the list.
 func (c *Console) callEvents(w http.ResponseWriter, q *request) (*answer, error) {
 	values := q.URL.Query()
 	query := event.Query{
 		Kinds: callKinds, Tool: values.Get("tool"), Caller: values.Get("caller"), Follow: true,
 		After: cmp.Or(q.Header.Get("Last-Event-ID"), values.Get("after")),
+		Check: func() error { return c.checkLooks(q) },
 	}
 	if since, err := time.Parse(time.RFC3339Nano, query.After); err == nil {
 		query.After, query.Since = "", since

@@ -2,9 +2,12 @@ package console_test
 
 import (
 	"bufio"
+	"context"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 const twoSteps = `
@@ -113,5 +116,29 @@ func TestWithoutEventsThePageSaysSo(t *testing.T) {
 	s.callAs("vera", "report", `{"n":1}`)
 	if got := textOf(vera.get("/console/calls").find("calls")); strings.Contains(got, "bob") || !strings.Contains(got, "vera") {
 		t.Errorf("vera sees %s", got)
+	}
+}
+
+func TestAReloadEndsTheStreamOfSomebodyWhoMayNoLongerLook(t *testing.T) {
+	rest := keysOf("vera:ops") + "events { allow = \"true\" }\n" + twoSteps
+	s := newSite(t, people+rest)
+	vera := s.signedIn("vera")
+	for _, after := range []string{"console { allow = \"'dev' in caller.groups\" }\n", "console {}\n", ""} {
+		s.load(people + rest)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.web.URL+"/console/calls/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := vera.client.Do(r)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(res, err)
+		}
+		defer res.Body.Close()
+		s.load(after + rest)
+		if _, err := io.ReadAll(res.Body); err != nil {
+			t.Errorf("%q: the stream goes on: %v", after, err)
+		}
 	}
 }

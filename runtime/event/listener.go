@@ -160,7 +160,7 @@ func (l *Listener) Close() {
 
 // Next returns the next events, which are valid until it is called again. A listener that follows
 // waits for them until ctx ends, and gets none after 15 seconds without any. Another one gets io.EOF
-// at the end. Other errors are ErrClosed, the cause of ctx, and that of Viewer.Check.
+// at the end. Other errors are ErrClosed, the cause of ctx, and those of Viewer.Check and Query.Check.
 func (l *Listener) Next(ctx context.Context) ([]Event, error) {
 	if l.idle != nil {
 		l.idle.Reset(idleTime)
@@ -203,7 +203,10 @@ func (l *Listener) refresh() error {
 	}
 	l.generation = generation
 	clear(l.decisions)
-	return l.viewer.Check()
+	if err := l.viewer.Check(); err != nil || l.query.Check == nil {
+		return err
+	}
+	return l.query.Check()
 }
 
 // rest waits for a moment after the listener has read everything, so that it is not woken for each event.

@@ -26,6 +26,10 @@ type Query struct {
 	After  string    // the ID of an event, as Event.AppendID makes it
 	Since  time.Time // the oldest time
 	Replay int       // how many of the latest events that the listener gets
+
+	// Check returns why the listener must end, after another configuration is served; nil if it may go on. Without a
+	// Check, Viewer.Check alone decides.
+	Check func() error
 }
 
 // maxReplay is the maximum of Query.Replay.

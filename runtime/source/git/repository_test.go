@@ -150,6 +150,21 @@ func TestCredentialsComeFromAHelperAndAreInNoError(t *testing.T) {
 	}
 }
 
+func TestProgramsOfGitDoNotGetTheVariablesOfTheServer(t *testing.T) {
+	remote := gittest.New(t)
+	remote.Write("a.hcl", "# one")
+	remote.Push()
+	seen := filepath.Join(t.TempDir(), "env")
+	t.Setenv("GIT_SSH_COMMAND", script(t, `env >`+seen+`; for last; do :; done; exec sh -c "$last"`))
+	t.Setenv("STATE_DSN", "postgres://hatchel:s3cret@db.example/hatchel")
+	t.Setenv("SSH_AUTH_SOCK", "/run/agent")
+	fetch(t, openLocation(t, "git+ssh://git@git.example"+remote.Bare+"?ref=main", ""))
+	env := read(t, filepath.Dir(seen), "env")
+	if strings.Contains(env, "s3cret") || !strings.Contains(env, "SSH_AUTH_SOCK=/run/agent\n") {
+		t.Errorf("ssh has the environment\n%s", env)
+	}
+}
+
 func TestFetchOverSSH(t *testing.T) {
 	remote := gittest.New(t)
 	remote.Write("a.hcl", "# one")

@@ -141,6 +141,8 @@ func parse(words []string) (*request, error) {
 					i--
 				}
 			}
+		case target != "" && target == words[0] && !strings.ContainsAny(target, ".:/"):
+			return nil, fmt.Errorf("the command is %s; give a curl command", target)
 		case target != "":
 			return nil, errors.New("the command has several URLs; import each alone")
 		default:

@@ -146,6 +146,7 @@ func TestWhatIsNoPlainCommandIsRefused(t *testing.T) {
 		"curl":                                     "no URL",
 		"curl --frobnicate https://a.example":      "--frobnicate",
 		"curl https://a.example https://b.example": "several URLs",
+		"wget https://a.example":                   "the command is wget",
 		"curl ftp://a.example":                     "scheme ftp",
 		"curl -X PURGE https://a.example":          "PURGE",
 		"curl https://$HOST/x":                     "host of the URL",

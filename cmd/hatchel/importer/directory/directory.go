@@ -34,8 +34,8 @@ func Ignores(dir string) (func(name string) bool, error) {
 	return source.Ignores(text)
 }
 
-// CheckBlocks reports the first mistake of blocks, as if every environment variable was set. Its error is an
-// importer.Warnings if they load with warnings.
+// CheckBlocks reports the first mistake of blocks. The values of secrets, and of variables without a default, are
+// unknown. Its error is an importer.Warnings if they load with warnings.
 func CheckBlocks(blocks ...string) error {
 	dir, err := os.MkdirTemp("", "hatchel-import-")
 	if err != nil {
@@ -46,13 +46,7 @@ func CheckBlocks(blocks ...string) error {
 	if err := os.WriteFile(filepath.Join(dir, "import.hcl"), []byte(text), 0o600); err != nil {
 		return err
 	}
-	getenv := func(name string) (string, bool) {
-		if strings.Contains(text, "base_url = var."+importer.Identifier(name)+"\n") {
-			return "http://localhost", true
-		}
-		return "1", !strings.HasPrefix(name, "HATCHEL_VAR_")
-	}
-	_, diags := hcl.Load(os.DirFS(dir), all.Set().Kinds(), hcl.Options{Dir: dir, Getenv: getenv})
+	_, diags := hcl.Load(os.DirFS(dir), all.Set().Kinds(), hcl.Options{Dir: dir, NoSecrets: true, UnsetVars: true})
 	var warnings importer.Warnings
 	for _, d := range diags {
 		if d.Severity == hcl.Error {

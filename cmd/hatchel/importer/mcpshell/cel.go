@@ -148,6 +148,8 @@ func (p *celParser) primary() *node {
 	return &node{}
 }
 
+var escape = regexp.MustCompile(`\\.`)
+
 // unquote returns the text of a literal.
 func unquote(token string) (string, error) {
 	if token[0]|0x20 == 'r' {
@@ -159,6 +161,13 @@ func unquote(token string) (string, error) {
 	}
 	// escapes that the language of constraints has and Go has not
 	inner = strings.NewReplacer(`\\`, `\\`, "\\`", "`", `\?`, "?", `\'`, "'").Replace(inner)
+	// an escape that neither has, such as \s, is one of a pattern, as in the examples of MCPShell
+	inner = escape.ReplaceAllStringFunc(inner, func(e string) string {
+		if strings.Contains(`\"abfnrtvxuU01234567`, e[1:]) {
+			return e
+		}
+		return `\` + e
+	})
 	return strconv.Unquote(`"` + inner + `"`)
 }
 

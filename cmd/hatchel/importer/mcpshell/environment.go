@@ -92,8 +92,12 @@ var folderOptions = []string{"allow_read_folders", "allow_write_folders", "allow
 func (g *generator) sandbox(t *tool) (string, error) {
 	var folders []string
 	network := true
-	usable := len(t.Run.Runners) == 0 && len(t.Runners) == 0
-	for _, r := range slices.Concat(t.Run.Runners, t.Runners) {
+	runners := slices.Concat(t.Run.Runners, t.Runners)
+	if t.Run.Runner != "" || t.Run.Options != nil {
+		runners = append(runners, runner{Name: t.Run.Runner, Options: t.Run.Options})
+	}
+	usable := len(runners) == 0
+	for _, r := range runners {
 		if r.Name == "docker" || r.Requirements.OS == "windows" {
 			continue
 		}

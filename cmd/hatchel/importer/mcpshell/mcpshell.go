@@ -40,8 +40,10 @@ type tool struct {
 		Command, Timeout string
 		Env              []string
 		Runners          []runner
+		Runner           string // of an older form, with Options
+		Options          map[string]any
 	}
-	Runners []runner // of an older form
+	Runners []runner // of an older form, too
 	Output  struct{ Prefix string }
 
 	params    map[string]*parameter

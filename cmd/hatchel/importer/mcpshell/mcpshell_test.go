@@ -68,6 +68,7 @@ func TestCommandsAreBound(t *testing.T) {
 func TestConstraintsBecomeRulesOfTypesAndChecks(t *testing.T) {
 	for _, test := range []struct{ constraint, want string }{
 		{`a.matches('^[a-z]+$')`, `{ pattern = "^[a-z]+$" }`},
+		{`a.matches('^[\\w./\\-]+$')`, `{ pattern = "^[\\w./\\-]+$" }`},
 		{`a.size() > 0 && a.size() <= 20`, `{ min_length = 1, max_length = 20 }`},
 		{`['x', 'y'].exists(v, v == a)`, `{ enum = ["x", "y"] }`},
 		{`a in ['x', 'y'] && a.size() < 2`, `{ enum = ["x", "y"] }`},
@@ -93,7 +94,7 @@ func TestConstraintsBecomeRulesOfTypesAndChecks(t *testing.T) {
 	} {
 		t.Run(test.constraint[:min(len(test.constraint), 40)], func(t *testing.T) {
 			got := toolOf(t, "    params:\n      a: {required: true}\n      b: {}\n      n: {type: number}\n      f: {type: boolean}\n"+
-				"    constraints:\n    - \""+strings.ReplaceAll(test.constraint, `"`, `\"`)+"\"\n    run: {command: 'x {{.a}} {{.b}} {{.n}} {{.f}}'}\n")
+				"    constraints:\n    - \""+strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(test.constraint)+"\"\n    run: {command: 'x {{.a}} {{.b}} {{.n}} {{.f}}'}\n")
 			if !strings.Contains(got, test.want) {
 				t.Errorf("got\n%s\nwithout %s", got, test.want)
 			}
@@ -114,6 +115,15 @@ func TestTheEnvironmentOfACommandHasNoCredentialInTheFile(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, "hunter2") || strings.Contains(got, "network = true") || strings.Contains(got, "/usr/bin") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestTheRunnerOfTheOlderFormConfines(t *testing.T) {
+	if got := toolOf(t, "    run: {command: ls, runner: docker, options: {image: alpine}}\n"); !strings.Contains(got, "its runner is a container") {
+		t.Errorf("got\n%s", got)
+	}
+	if got := toolOf(t, "    run: {command: ls, runner: firejail, options: {allow_networking: false}}\n"); strings.Contains(got, "network = true") {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -183,9 +183,18 @@ func (g *generator) declare(name, block string) {
 	}
 }
 
-func (g *generator) declarations() (blocks []string) {
+// declarationsOf returns the variables and secrets that blocks refer to.
+func (g *generator) declarationsOf(texts ...string) (blocks []string) {
+	needed := map[string]bool{}
+	for _, text := range texts {
+		for _, m := range declaration.FindAllStringSubmatch(text, -1) {
+			needed[map[string]string{"var": "variable ", "secret": "secret "}[m[1]]+m[2]] = true
+		}
+	}
 	for _, name := range g.order {
-		blocks = append(blocks, g.declared[name])
+		if needed[name] {
+			blocks = append(blocks, g.declared[name])
+		}
 	}
 	return blocks
 }
@@ -206,24 +215,17 @@ func (g *generator) writeSources() {
 	add := func(text, origin string) {
 		blocks = append(blocks, importer.Block{File: "sources.hcl", Text: text, Origin: origin})
 	}
-	needed := map[string]bool{}
-	need := func(text string) {
-		for _, m := range declaration.FindAllStringSubmatch(text, -1) {
-			needed[map[string]string{"var": "variable ", "secret": "secret "}[m[1]]+m[2]] = true
-		}
-	}
+	var texts []string
 	for _, s := range g.sources {
 		if s.used {
-			need(s.address)
+			texts = append(texts, s.address)
 		}
 	}
 	for _, b := range g.result.Blocks {
-		need(b.Text)
+		texts = append(texts, b.Text)
 	}
-	for _, name := range g.order {
-		if needed[name] {
-			add(g.declared[name], g.file)
-		}
+	for _, block := range g.declarationsOf(texts...) {
+		add(block, g.file)
 	}
 	for _, s := range g.sources {
 		if !s.used {

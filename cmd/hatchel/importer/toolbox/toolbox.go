@@ -164,8 +164,8 @@ func (g *generator) addTool(i item) {
 	name = g.names.Take(name, 64)
 	text, writes, err := g.toolText(name, kind, &t, s, i)
 	if err == nil {
-		needed := append(g.declarations(), s.block(s.connection, writes))
-		err = g.check(append(needed, text)...)
+		connection := s.block(s.connection, writes)
+		err = g.check(append(g.declarationsOf(connection, text), connection, text)...)
 	}
 	if err != nil {
 		g.lose(i.name, leftOut, err.Error(), i.line)

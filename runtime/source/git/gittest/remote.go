@@ -26,6 +26,8 @@ type Remote struct {
 	Password  string      // that every request needs, of the user ann; empty for none
 	Redirects atomic.Bool // every request is sent to another name of this host
 
+	Requests atomic.Int64 // that have arrived
+
 	Bare string // the folder of the repository
 
 	t testing.TB
@@ -57,6 +59,7 @@ func New(t testing.TB) *Remote {
 		Env:  []string{"GIT_PROJECT_ROOT=" + base, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1"},
 	}
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.Requests.Add(1)
 		_, password, _ := req.BasicAuth()
 		switch {
 		case password != r.Password:

@@ -189,7 +189,7 @@ tool "list_installed_extensions" {
 tool "list_column_cardinality" {
   description = "Estimate how many different values the columns of a table have, from the statistics of the database."
   input "table" { type = string("Name of the table") }
-  input "schema" { type = optional(string, "public") }
+  input "schema" { type = optional(string("Name of the schema"), "public") }
   sql "db" {
     query = <<-SQL
       SELECT attname AS column, n_distinct, null_frac AS fraction_of_nulls FROM pg_stats
