@@ -134,7 +134,7 @@ func TestCredentialsComeFromAHelperAndAreInNoError(t *testing.T) {
 	remote := gittest.New(t)
 	remote.Write("a.hcl", "# one")
 	commit := remote.Push()
-	remote.Password = "s3cret"
+	remote.Password.Store(new("s3cret"))
 	r := open(t, remote, "", "")
 	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "terminal prompts disabled") {
 		t.Errorf("without a helper: %v", err)
