@@ -38,13 +38,13 @@ func (s *secretBlock) spec() decode.Spec {
 			decode.Attr(&s.Env, "env", "The environment variable that holds the secret."),
 			decode.Attr(&s.File, "file", "The file that holds the secret, relative to the configuration directory. A "+
 				"trailing line break is removed. A server reloads when the file changes."),
-			decode.Attr(&s.Credential, "credential", "The name of a systemd credential that holds the secret: a file in "+
-				"the directory $CREDENTIALS_DIRECTORY. A trailing line break is removed."),
-			decode.Attr(&s.Command, "command", "The program that prints the secret, and its arguments. It runs without a "+
-				"shell, in the configuration directory, with only PATH and HOME in its environment, for up to 5 seconds. "+
-				"It may print 64 KiB; a trailing line break is removed, and standard error is dropped. serve, call, "+
-				"read, prompt and validate --connect run it, and only with the flag --allow-secret-commands. In all "+
-				"other commands the value is unknown.")),
+			decode.Attr(&s.Credential, "credential", "The name of a systemd credential that holds the secret: a file "+
+				"in the directory $CREDENTIALS_DIRECTORY. A trailing line break is removed."),
+			decode.Attr(&s.Command, "command", "The program that prints the secret, and its arguments. It runs "+
+				"without a shell, in the configuration directory, with only PATH and HOME in its environment, for up "+
+				"to 5 seconds. It may print 64 KiB; a trailing line break is removed, and standard error is dropped. "+
+				"serve, call, read, prompt and validate --connect run it, and only with the flag "+
+				"--allow-secret-commands. In all other commands the value is unknown.")),
 		decode.Spec{decode.PositiveDuration(&s.TTL, "ttl", "How long the output of the command is used. Then a server "+
 			"runs the command again, and reloads when the output has changed. While the command fails, the last "+
 			"configuration stays active.").DefaultDoc("10m")},

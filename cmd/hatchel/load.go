@@ -265,12 +265,15 @@ func prefixPath(path string, r hcl.Range) hcl.Range {
 	return r
 }
 
-// loadFirst loads the directory for the first time. Diagnostics are printed by the reloader.
+// loadFirst loads the directory for the first time. Diagnostics are printed by the reloader. A signal that ends the
+// load is no failure: the exit code is that of every stop.
 func loadFirst(cmd *cobra.Command, reloader *server.Reloader, path string) error {
 	stop := console.ShowSpinner(cmd.ErrOrStderr(), "loading "+path)
 	report, err := reloader.Load(cmd.Context())
 	stop()
 	switch {
+	case cmd.Context().Err() != nil && !report.OK:
+		return &exit.Error{Text: "stopped before " + folderName(path) + " was served"}
 	case err != nil:
 		return failf("%s cannot be read: %s", path, reason(err))
 	case !report.OK:

@@ -43,6 +43,19 @@ func (s *repositoryServer) location() string { return "git+" + s.remote.URL + "/
 // start starts the process and waits until it is ready.
 func (s *repositoryServer) start() {
 	s.t.Helper()
+	s.launch()
+	s.await("ready", func() bool {
+		m := readyLine.FindStringSubmatch(s.logged())
+		if m != nil {
+			s.url = m[1]
+		}
+		return m != nil
+	})
+}
+
+// launch starts the process.
+func (s *repositoryServer) launch() {
+	s.t.Helper()
 	hatchel, err := exec.LookPath("hatchel")
 	if err != nil {
 		s.t.Fatal(err)
@@ -57,13 +70,6 @@ func (s *repositoryServer) start() {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.await("ready", func() bool {
-		m := readyLine.FindStringSubmatch(s.logged())
-		if m != nil {
-			s.url = m[1]
-		}
-		return m != nil
-	})
 }
 
 func (s *repositoryServer) stop() {
@@ -164,7 +170,7 @@ func TestServeFollowsARepository(t *testing.T) {
 `)
 	second := s.remote.Push()
 	s.signal()
-	if took := s.serves(second, false); took > time.Second {
+	if took := s.serves(second, false); *bounds && took > time.Second {
 		t.Errorf("a push is served %s after the signal", took)
 	}
 	s.await("logging the commit", func() bool {
@@ -207,6 +213,23 @@ func TestServeFollowsARepository(t *testing.T) {
 	s.remote.Away.Store(false)
 	s.signal()
 	s.serves(first, false)
+}
+
+func TestASignalEndsTheFirstFetch(t *testing.T) {
+	s := newRepositoryServer(t)
+	s.remote.Write("prod/tools.hcl", repositoryTool)
+	s.remote.Push()
+	s.remote.Hangs.Store(true)
+	s.launch()
+	s.await("fetching", func() bool { return s.remote.Requests.Load() > 0 })
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	err := s.cmd.Wait()
+	if want := "hatchel: stopped before " + s.location() + " was served\n"; err != nil || s.logged() != want {
+		t.Errorf("%v\n%s", err, s.logged())
+	}
+	s.cmd = nil
 }
 
 func TestServePollsARepository(t *testing.T) {

@@ -14,7 +14,8 @@ type overviewData struct {
 	runtime.Readiness
 	Last    runtime.Report // of the last load that was tried
 	Loaded  time.Time
-	Errors  string // diagnostics of the last load, as the terminal prints them
+	Loads   []runtime.Load // the last ones, the newest first
+	Errors  string         // diagnostics of the last load, as the terminal prints them
 	Refused string
 	// Failing and Slowest are the tools of the last hour with the most failed calls, and the slowest ones.
 	Failing, Slowest []busyRow
@@ -25,6 +26,7 @@ func (c *Console) overview(_ http.ResponseWriter, q *request) (*answer, error) {
 	status := c.Inspector.Status()
 	data := &overviewData{
 		Readiness: c.Inspector.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded,
+		Loads:  status.Loads,
 		Errors: printDiagnostics(status.Last.Diagnostics, status.Last.Sources),
 	}
 	data.Refused = printDiagnostics(data.Readiness.Refused, nil)
@@ -100,18 +102,4 @@ func conditionOf(ok bool) condition {
 		return condition{"ok", "answers"}
 	}
 	return condition{"bad", "does not answer"}
-}
-
-// Revision7 returns the beginning of the revision, by which people tell revisions apart.
-func (o *overviewData) Revision7() string { return o.Revision[:min(len(o.Revision), 12)] }
-
-// LastWord returns the outcome of the last load.
-func (o *overviewData) LastWord() condition {
-	switch {
-	case o.Hold != nil:
-		return condition{"warn", "waits for its lock"}
-	case o.Last.OK:
-		return condition{"ok", "loaded"}
-	}
-	return condition{"bad", "failed"}
 }

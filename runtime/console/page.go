@@ -166,6 +166,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"cut": cut, "inc": func(n int) int { return n + 1 },
 		"json":          func(text json.RawMessage) string { return indentJSON(text) },
 		"approvalState": approvalState, "recordState": recordState, "verdict": verdict, "callPath": callPath,
+		"loadState": loadState, "loadText": loadText, "shortRevision": shortRevision,
 		"limitCaller": limitCaller, "breakerClass": breakerClass,
 		"taskState": taskState, "taskPath": taskPath, "endPath": endPath,
 		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked

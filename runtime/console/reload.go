@@ -28,6 +28,7 @@ func (c *Console) reloadPage(q *request, status int, notice string) (*answer, er
 	last := c.Inspector.Status()
 	shown := &overviewData{
 		Readiness: c.Inspector.Readiness(q.Context()), Last: last.Last, Loaded: last.Loaded,
+		Loads:  last.Loads,
 		Errors: printDiagnostics(last.Last.Diagnostics, last.Last.Sources),
 	}
 	data := &reloadData{shown, c.Reload != nil && operates(c, q), notice}

@@ -24,12 +24,15 @@ func RepositoryHome(stateFile string, l git.Location) (string, error) {
 }
 
 // fetchAndLoad loads the directory, of a repository its present revision. A revision that cannot be fetched, or is
-// refused, is a load that fails.
+// refused, is a load that fails. The error is that of ctx, or reports that the directory cannot be read.
 func (r *Reloader) fetchAndLoad(ctx context.Context) (runtime.Report, error) {
 	if r.Repository == nil {
 		return r.load(ctx, r.Folder.Dir())
 	}
 	dir, commit, err := r.Repository.Fetch(ctx)
+	if ctx.Err() != nil {
+		return runtime.Report{}, context.Cause(ctx) // which says nothing of the revision
+	}
 	return r.loadFetched(ctx, dir, commit, err)
 }
 
@@ -49,12 +52,12 @@ func (r *Reloader) loadFetched(ctx context.Context, dir, commit string, err erro
 	return report, nil
 }
 
-// poll fetches the repository. It loads and logs nothing when that has the result of the last time.
+// poll fetches the repository. It loads and logs nothing when that has the result of the last time, and when ctx ends.
 func (r *Reloader) poll(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	dir, commit, err := r.Repository.Fetch(ctx)
-	if err == nil && r.problem == "" && commit == r.commit ||
+	if ctx.Err() != nil || err == nil && r.problem == "" && commit == r.commit ||
 		err != nil && commit == r.commit && withoutDigits(r.problem) == withoutDigits(err.Error()) {
 		return
 	}

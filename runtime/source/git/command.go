@@ -7,16 +7,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 	"unicode"
 )
 
-// passed are the variables of git with which an operator gives access to a repository. All others are removed: they
-// could make git use other folders, run programs or print credentials.
+// passed are the variables that git gets: where programs and files of the user are, how the network is reached, and with
+// what an operator gives access to a repository. Others could make git use other folders or print credentials, or are
+// secrets of the server, which the programs that git starts must not read.
 var passed = []string{
+	"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "SSH_AUTH_SOCK",
+	"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	"GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT",
 	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY",
 }
@@ -24,12 +26,14 @@ var passed = []string{
 // environment returns the variables for git. Of the configuration of git, only that of the user is read, where the
 // credential helper is named.
 func environment() []string {
-	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return strings.HasPrefix(name, "GIT_") && !slices.Contains(passed, name) || strings.HasPrefix(name, "LC_")
-	})
-	return append(env, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:ssh",
-		"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	env := []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:ssh",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C"}
+	for _, name := range passed {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // settings override the configuration of the user. Those of the lowest speed end a fetch that hangs when the server was

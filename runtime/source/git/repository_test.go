@@ -134,7 +134,7 @@ func TestCredentialsComeFromAHelperAndAreInNoError(t *testing.T) {
 	remote := gittest.New(t)
 	remote.Write("a.hcl", "# one")
 	commit := remote.Push()
-	remote.Password = "s3cret"
+	remote.Password.Store(new("s3cret"))
 	r := open(t, remote, "", "")
 	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "terminal prompts disabled") {
 		t.Errorf("without a helper: %v", err)
@@ -147,6 +147,21 @@ func TestCredentialsComeFromAHelperAndAreInNoError(t *testing.T) {
 	t.Setenv("GIT_ASKPASS", script(t, `case "$1" in User*) echo ann;; *) echo s3cret;; esac`))
 	if got := CommitOf(fetch(t, r)); got != commit {
 		t.Errorf("the commit is %s", got)
+	}
+}
+
+func TestProgramsOfGitDoNotGetTheVariablesOfTheServer(t *testing.T) {
+	remote := gittest.New(t)
+	remote.Write("a.hcl", "# one")
+	remote.Push()
+	seen := filepath.Join(t.TempDir(), "env")
+	t.Setenv("GIT_SSH_COMMAND", script(t, `env >`+seen+`; for last; do :; done; exec sh -c "$last"`))
+	t.Setenv("STATE_DSN", "postgres://hatchel:s3cret@db.example/hatchel")
+	t.Setenv("SSH_AUTH_SOCK", "/run/agent")
+	fetch(t, openLocation(t, "git+ssh://git@git.example"+remote.Bare+"?ref=main", ""))
+	env := read(t, filepath.Dir(seen), "env")
+	if strings.Contains(env, "s3cret") || !strings.Contains(env, "SSH_AUTH_SOCK=/run/agent\n") {
+		t.Errorf("ssh has the environment\n%s", env)
 	}
 }
 
@@ -433,9 +448,8 @@ func TestFetchThatHangsIsCancelled(t *testing.T) {
 	served := serve(t, r)
 	remote.Hangs.Store(true)
 	r.timeout = 300 * time.Millisecond
-	began := time.Now()
-	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "git did not end in time") || time.Since(began) > 3*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "git did not end in time") {
+		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("stopped"))
