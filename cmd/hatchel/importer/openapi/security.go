@@ -190,7 +190,8 @@ func (c *connections) credentialsOf(one *connection) (out credentials) {
 			out.oauth2(c, n, one, text, i)
 		default:
 			out.auth = "bearer = " + c.secret("token", text)
-			out.comments = append(out.comments, "A token by OpenID Connect: "+Redacted(n.get("openIdConnectUrl").text()))
+			at := Redacted(n.get("openIdConnectUrl").text())
+			out.comments = append(out.comments, "A token by OpenID Connect: "+at)
 		}
 	}
 	if cookies != nil {
