@@ -43,27 +43,22 @@ func TestACommandThatMisbehavesGivesNoSecret(t *testing.T) {
 	for name, test := range map[string]struct {
 		command []string
 		want    string
-		within  time.Duration
 	}{
-		"hangs":        {[]string{"sleep", "60"}, "does not end within 5s", 6 * time.Second},
-		"ignores TERM": {[]string{"sh", "-c", "trap '' TERM INT; while :; do sleep 1; done"}, "does not end within 5s", 6 * time.Second},
-		"floods":       {[]string{"yes"}, "prints more than 64 KiB", 3 * time.Second},
-		"floods on":    {[]string{"sh", "-c", "trap '' PIPE; while :; do head -c 70000 /dev/zero; done"}, "prints more than 64 KiB", 3 * time.Second},
-		"fails":        {[]string{"sh", "-c", "echo k3y; echo k3y >&2; exit 3"}, "fails with exit status 3", 3 * time.Second},
-		"is killed":    {[]string{"sh", "-c", "kill -9 $$"}, "fails with signal: killed", 3 * time.Second},
-		"missing":      {[]string{"no-such-program"}, "is not found", time.Second},
-		"missing path": {[]string{"./no-such-program"}, "is not found", time.Second},
-		"a directory":  {[]string{"/tmp"}, "cannot be started", time.Second},
+		"hangs":        {[]string{"sleep", "60"}, "does not end within 5s"},
+		"ignores TERM": {[]string{"sh", "-c", "trap '' TERM INT; while :; do sleep 1; done"}, "does not end within 5s"},
+		"floods":       {[]string{"yes"}, "prints more than 64 KiB"},
+		"floods on":    {[]string{"sh", "-c", "trap '' PIPE; while :; do head -c 70000 /dev/zero; done"}, "prints more than 64 KiB"},
+		"fails":        {[]string{"sh", "-c", "echo k3y; echo k3y >&2; exit 3"}, "fails with exit status 3"},
+		"is killed":    {[]string{"sh", "-c", "kill -9 $$"}, "fails with signal: killed"},
+		"missing":      {[]string{"no-such-program"}, "is not found"},
+		"missing path": {[]string{"./no-such-program"}, "is not found"},
+		"a directory":  {[]string{"/tmp"}, "cannot be started"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
 			got, err := run(t.Context(), t.TempDir(), test.command)
 			if got != nil || err == nil || err.Error() != test.want {
 				t.Errorf("got %q %v", got, err)
-			}
-			if took := time.Since(began); took > test.within {
-				t.Errorf("it took %s", took)
 			}
 		})
 	}
@@ -72,10 +67,9 @@ func TestACommandThatMisbehavesGivesNoSecret(t *testing.T) {
 func TestWhatACommandLeavesBehindIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	began := time.Now()
 	got, err := run(t.Context(), dir, []string{"sh", "-c", "sleep 60 & echo $! >child; echo k3y"})
-	if string(got) != "k3y" || err != nil || time.Since(began) > 3*time.Second {
-		t.Errorf("got %q %v after %s", got, err, time.Since(began))
+	if string(got) != "k3y" || err != nil {
+		t.Errorf("got %q %v", got, err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "child"))
 	if err != nil {
@@ -195,9 +189,17 @@ func TestALoadMayLengthenTheTimeOfACommand(t *testing.T) {
 		}
 		done()
 	}
+	runs := func() int {
+		text, err := os.ReadFile(filepath.Join(dir, "runs"))
+		if err != nil {
+			t.Error(err)
+		}
+		return strings.Count(string(text), "run")
+	}
+	before := runs()
 	time.Sleep(500 * time.Millisecond)
-	if runs, err := os.ReadFile(filepath.Join(dir, "runs")); err != nil || strings.Count(string(runs), "run") > 2 {
-		t.Errorf("the command ran %d times, %v", strings.Count(string(runs), "run"), err)
+	if after := runs(); after > before+1 { // one may have begun before
+		t.Errorf("the command ran %d times more", after-before)
 	}
 }
 

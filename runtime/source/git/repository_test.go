@@ -134,7 +134,7 @@ func TestCredentialsComeFromAHelperAndAreInNoError(t *testing.T) {
 	remote := gittest.New(t)
 	remote.Write("a.hcl", "# one")
 	commit := remote.Push()
-	remote.Password = "s3cret"
+	remote.Password.Store(new("s3cret"))
 	r := open(t, remote, "", "")
 	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "terminal prompts disabled") {
 		t.Errorf("without a helper: %v", err)
@@ -448,9 +448,8 @@ func TestFetchThatHangsIsCancelled(t *testing.T) {
 	served := serve(t, r)
 	remote.Hangs.Store(true)
 	r.timeout = 300 * time.Millisecond
-	began := time.Now()
-	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "git did not end in time") || time.Since(began) > 3*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "git did not end in time") {
+		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("stopped"))
