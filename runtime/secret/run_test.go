@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -198,6 +199,35 @@ func TestALoadMayLengthenTheTimeOfACommand(t *testing.T) {
 	time.Sleep(500 * time.Millisecond)
 	if runs, err := os.ReadFile(filepath.Join(dir, "runs")); err != nil || strings.Count(string(runs), "run") > 2 {
 		t.Errorf("the command ran %d times, %v", strings.Count(string(runs), "run"), err)
+	}
+}
+
+func TestACommandOutlivesTheThreadsOfOtherGoroutines(t *testing.T) {
+	stop := make(chan struct{})
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer close(stop)
+	for range 1 {
+		ended.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+				}()
+				<-done
+			}
+		})
+	}
+	for range 60 {
+		if _, err := run(t.Context(), t.TempDir(), []string{"sleep", "0.2"}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
