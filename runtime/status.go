@@ -43,7 +43,8 @@ type Report struct {
 	// Differences say what the reload means for callers, as `hatchel diff` does.
 	Differences []surface.Change `json:"differences,omitempty"`
 
-	Sources map[string][]byte `json:"-"` // what the diagnostics are about
+	OldSecrets bool              `json:"-"` // it has secrets whose commands fail, with their last values
+	Sources    map[string][]byte `json:"-"` // what the diagnostics are about
 }
 
 // Status is what a Host knows of its loads.
@@ -52,6 +53,9 @@ type Status struct {
 	Loaded time.Time // when what is served was loaded; zero before the first
 	Change *Change   // of the last load that changed something after the first; nil for none
 }
+
+// isStale reports whether something that is served is older than what the directory and its secrets say.
+func (s *Status) isStale() bool { return !s.Last.OK || s.Last.OldSecrets }
 
 // Readiness is what a probe of a deployment reads.
 type Readiness struct {
@@ -62,7 +66,7 @@ type Readiness struct {
 	Prompts     int                `json:"prompts"`
 	Resources   int                `json:"resources"` // and templates
 	Loaded      *time.Time         `json:"loaded,omitempty"`
-	Stale       bool               `json:"stale"` // the folder holds a configuration that could not be loaded
+	Stale       bool               `json:"stale"` // the last load has failed, or uses the last values of secrets
 	LastChange  *Change            `json:"last_change,omitempty"`
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"`    // of the last load
 	Hold        *hold.Held         `json:"hold,omitempty"` // why the last load waits for its lock; nil if not
@@ -117,7 +121,7 @@ func (h *Host) describeServed(g *Generation) Readiness {
 		Tools:       g.Count("", mcp.Tools),
 		Prompts:     g.Count("", mcp.Prompts),
 		Resources:   g.Count("", mcp.Resources) + g.Count("", mcp.Templates),
-		Stale:       !s.Last.OK,
+		Stale:       s.isStale(),
 		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,
 		Hold:        s.Last.Hold,
