@@ -207,24 +207,22 @@ func TestACommandOutlivesTheThreadsOfOtherGoroutines(t *testing.T) {
 	var ended sync.WaitGroup
 	defer ended.Wait()
 	defer close(stop)
-	for range 1 {
-		ended.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-				}()
-				<-done
+	ended.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
 			}
-		})
-	}
-	for range 60 {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+			}()
+			<-done
+		}
+	})
+	for range 30 {
 		if _, err := run(t.Context(), t.TempDir(), []string{"sleep", "0.2"}); err != nil {
 			t.Fatal(err)
 		}
