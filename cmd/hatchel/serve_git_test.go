@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -213,6 +214,28 @@ func TestServeFollowsARepository(t *testing.T) {
 	s.remote.Away.Store(false)
 	s.signal()
 	s.serves(first, false)
+}
+
+func TestMetricsNameTheCommit(t *testing.T) {
+	s := newRepositoryServer(t)
+	s.remote.Write("prod/tools.hcl", "telemetry {\n  metrics {}\n}\n")
+	first := s.remote.Push()
+	s.start()
+	s.serves(first, false)
+	info := func() (commit, revision string) {
+		m := regexp.MustCompile(`hatchel_config_info{commit="(.*)",revision="(.*)"} 1\n`).FindStringSubmatch(s.get("/metrics"))
+		if m == nil {
+			t.Fatal(s.get("/metrics"))
+		}
+		return m[1], m[2]
+	}
+	commit, revision := info()
+	s.remote.Write("README", "outside of the folder")
+	second := s.remote.Push()
+	s.reload(http.StatusOK)
+	if next, same := info(); commit != first || next != second || revision != same {
+		t.Errorf("first %s %s, then %s %s", commit, revision, next, same)
+	}
 }
 
 func TestASignalEndsTheFirstFetch(t *testing.T) {

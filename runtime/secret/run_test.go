@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -200,6 +201,33 @@ func TestALoadMayLengthenTheTimeOfACommand(t *testing.T) {
 	time.Sleep(500 * time.Millisecond)
 	if after := runs(); after > before+1 { // one may have begun before
 		t.Errorf("the command ran %d times more", after-before)
+	}
+}
+
+func TestACommandOutlivesTheThreadsOfOtherGoroutines(t *testing.T) {
+	stop := make(chan struct{})
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer close(stop)
+	ended.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+			}()
+			<-done
+		}
+	})
+	for range 30 {
+		if _, err := run(t.Context(), t.TempDir(), []string{"sleep", "0.2"}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
