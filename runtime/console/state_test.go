@@ -30,7 +30,7 @@ tool "query" {
 `)
 	go s.callAs("bob", "busy", "{}")
 	vera := s.signedIn("vera")
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for {
 		page := vera.get("/console/state")
 		limits := textOf(page.find("limits"))
