@@ -323,12 +323,8 @@ func (e *Environment) AuditedCaller(c *mcp.Caller) audit.Caller {
 	if i := c.Identity; i != nil {
 		out.Key, out.Groups = i.Key, i.Groups
 	}
-	if len(c.ClientInfo) > 0 {
-		v, _ := value.Decode(c.ClientInfo)
-		info, _ := v.(map[string]any)
-		name, _ := info["name"].(string)
-		version, _ := info["version"].(string)
-		out.Client = e.Scrubber.Text(strings.TrimSpace(name + " " + version))
+	if name := mcp.ClientName(c.ClientInfo); name != "" {
+		out.Client = e.Scrubber.Text(name)
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"hatchel/runtime"
@@ -13,22 +14,6 @@ import (
 )
 
 const approvalsPath = "/console/approvals"
-
-// seesApprovals permits those who may see the console, and approvers.
-func seesApprovals(c *Console, q *request) bool {
-	if looks(c, q) {
-		return true
-	}
-	admin, err := c.Inspector.ApprovalAdmin(q.Context(), q.caller(""))
-	if err != nil {
-		return false
-	}
-	defer admin.Close()
-	return admin.CanDecideAny()
-}
-
-// decides is for those who see approvals and have an identity. The approval says whether they may decide it.
-func decides(c *Console, q *request) bool { return q.session.Identity != nil && seesApprovals(c, q) }
 
 // approvalReader reads the approvals that a person may see. It must be closed.
 type approvalReader struct {
@@ -39,12 +24,12 @@ type approvalReader struct {
 func (c *Console) openApprovals(q *request) (*approvalReader, error) {
 	r := new(approvalReader)
 	var err error
-	if looks(c, q) {
-		if r.store, err = c.Inspector.Approvals(q.Context()); err != nil {
+	if q.isViewer {
+		if r.store, err = c.Host.Approvals(q.Context()); err != nil {
 			return nil, err
 		}
 	}
-	r.admin, err = c.Inspector.ApprovalAdmin(q.Context(), q.caller(c.Remote(q.Request)))
+	r.admin, err = c.Host.ApprovalAdmin(q.Context(), q.caller)
 	if err != nil && (r.store == nil || !errors.As(err, new(*runtime.ForbiddenError))) {
 		return nil, err
 	}
@@ -92,6 +77,45 @@ func (r *approvalReader) find(ctx context.Context, id string) (a *approval.Appro
 	return a, refusal, err
 }
 
+const (
+	maxCounted   = 100                    // approvals that the number in the menu reads
+	countTimeout = 500 * time.Millisecond // after which the menu has no number
+)
+
+// countPending returns how many pending approvals a person may see, for the menu: empty for none, and with a plus if
+// there may be more.
+func (c *Console) countPending(q *request) string {
+	ctx, cancel := context.WithTimeout(q.Context(), countTimeout)
+	defer cancel()
+	store, err := c.Host.Approvals(ctx)
+	if err != nil {
+		return "" // the page of the approvals says why
+	}
+	sees := func(*approval.Entry) bool { return true }
+	if !isViewer(c, q) {
+		admin, err := c.Host.ApprovalAdmin(ctx, q.caller)
+		if err != nil {
+			return ""
+		}
+		defer admin.Close()
+		sees = admin.CanDecide
+	}
+	entries, more, err := store.List(ctx, approval.ListQuery{Status: approval.Pending, Limit: maxCounted})
+	n := 0
+	for _, e := range entries {
+		if sees(e) {
+			n++
+		}
+	}
+	switch {
+	case err != nil || n == 0 && more == "":
+		return ""
+	case more != "":
+		return strconv.Itoa(n) + "+"
+	}
+	return strconv.Itoa(n)
+}
+
 // approvalsData is the data of the list of approvals.
 type approvalsData struct {
 	Tool, Caller, Status string
@@ -107,11 +131,11 @@ const (
 )
 
 // approvals lists approvals: those that are pending, the most urgent first, unless the query names another status.
-func (c *Console) approvals(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) approvals(q *request) (*answer, error) {
 	values := q.URL.Query()
 	data := &approvalsData{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Status: values.Get("status"),
-		Statuses: approval.Statuses, Alone: c.Inspector.Authenticator() == nil,
+		Statuses: approval.Statuses, Alone: c.Host.Authenticator() == nil,
 	}
 	if !slices.Contains(approval.Statuses, approval.Status(data.Status)) {
 		data.Status = string(approval.Pending)
@@ -132,8 +156,7 @@ func (c *Console) approvals(_ http.ResponseWriter, q *request) (*answer, error) 
 		case err != nil:
 			return nil, err
 		case next != "" && (len(data.Rows) >= approvalsPerPage || time.Since(began) > maxSearch):
-			values.Set("after", next)
-			data.Next = approvalsPath + "?" + values.Encode()
+			data.Next = q.addressWith("after", next)
 		case next != "":
 			continue
 		}
@@ -159,13 +182,14 @@ func (d *approvalsData) add(entries []*approval.Entry) error {
 // approvalData is the data of the page of an approval.
 type approvalData struct {
 	*approval.Approval
-	Refusal  string // why the person may not decide; empty if they may
-	Notice   string // what happened instead of what was asked for; empty for nothing
-	Reason   string // that was typed
-	Effects  []effectView
-	Args     string
-	Alone    bool
-	LooksOut bool // it can be looked at again
+	Refusal      string // why the person may not decide; empty if they may
+	Notice       string // what happened instead of what was asked for; empty for nothing
+	Reason       string // that was typed
+	Effects      []effectView
+	Args         string
+	Alone        bool
+	MayLookAgain bool              // it can be looked at again
+	History      *approval.History // of the caller and the tool; nil for an unknown caller
 }
 
 // Path returns the address of the approval, or what a form of it posts to.
@@ -174,7 +198,7 @@ func (d *approvalData) Path(verb string) string { return approvalPath(d.ID) + ve
 func approvalPath(id string) string { return approvalsPath + "/" + url.PathEscape(id) }
 
 // approval shows one approval.
-func (c *Console) approval(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) approval(q *request) (*answer, error) {
 	return c.approvalPage(q, http.StatusOK, "")
 }
 
@@ -193,16 +217,26 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 	if err != nil {
 		return nil, err
 	}
+	// Who may see an approval may see all that its caller has requested for its tool.
+	all, err := c.Host.Approvals(q.Context())
+	if err != nil {
+		return nil, err
+	}
+	history, err := all.History(q.Context(), a)
+	if err != nil {
+		return nil, err
+	}
 	data := &approvalData{
+		History:  history,
 		Approval: a, Refusal: refusal, Notice: notice, Reason: q.PostForm.Get("reason"), Args: indentJSON(a.Arguments),
-		Effects: viewEffects(a.Effects), Alone: c.Inspector.Authenticator() == nil,
-		LooksOut: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",
+		Effects: viewEffects(a.Effects), Alone: c.Host.Authenticator() == nil,
+		MayLookAgain: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",
 	}
 	return &answer{template: "approval", title: "Approval of " + a.Tool, data: data, status: status}, nil
 }
 
 // decide approves or rejects what the form has shown.
-func (c *Console) decide(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) decide(q *request) (*answer, error) {
 	digest, decision := q.PostForm.Get("digest"), q.PostForm.Get("decision")
 	if decision != "approve" && decision != "reject" || digest == "" {
 		return nil, &Error{http.StatusBadRequest, "The form is not complete. Load the page again"}
@@ -218,7 +252,7 @@ func (c *Console) decide(_ http.ResponseWriter, q *request) (*answer, error) {
 }
 
 // lookAgain has the state before a call read again.
-func (c *Console) lookAgain(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) lookAgain(q *request) (*answer, error) {
 	return c.change(q, func(admin *runtime.ApprovalAdmin) error {
 		_, err := admin.LookAgain(q.Context(), q.PathValue("id"))
 		return err
@@ -227,7 +261,7 @@ func (c *Console) lookAgain(_ http.ResponseWriter, q *request) (*answer, error) 
 
 // change does something with an approval, and shows the approval after that.
 func (c *Console) change(q *request, do func(*runtime.ApprovalAdmin) error) (*answer, error) {
-	admin, err := c.Inspector.ApprovalAdmin(q.Context(), q.caller(c.Remote(q.Request)))
+	admin, err := c.Host.ApprovalAdmin(q.Context(), q.caller)
 	if err != nil {
 		return nil, err
 	}

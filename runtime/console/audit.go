@@ -16,9 +16,6 @@ import (
 
 const auditPath = "/console/audit"
 
-// looksWithName is for those who may look and have an identity, which nobody has without authentication.
-func looksWithName(c *Console, q *request) bool { return q.session.Identity != nil && looks(c, q) }
-
 // auditData is the data of the audit page.
 type auditData struct {
 	Filter   audit.Filter
@@ -39,14 +36,13 @@ const (
 )
 
 // audit searches the audit log, the newest records first.
-func (c *Console) audit(_ http.ResponseWriter, q *request) (*answer, error) {
-	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+func (c *Console) audit(q *request) (*answer, error) {
+	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	values := q.URL.Query()
-	data := &auditData{Outcomes: audit.Outcomes, Health: c.Inspector.Readiness(q.Context()).Audit, Filter: audit.Filter{
+	data := &auditData{Outcomes: audit.Outcomes, Health: c.Host.Readiness(q.Context()).Audit, Filter: audit.Filter{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Outcome: values.Get("outcome"),
 		Rule: values.Get("rule"), Since: values.Get("since"), Until: values.Get("until"), Text: values.Get("text"),
 	}}
@@ -58,12 +54,12 @@ func (c *Console) audit(_ http.ResponseWriter, q *request) (*answer, error) {
 		return out, nil
 	}
 	before, _ := strconv.ParseInt(values.Get("before"), 10, 64) // the newest for anything else
-	if err := data.read(q.Context(), log, before, q.now); err != nil {
+	next, err := data.read(q.Context(), log, before, q.now)
+	if err != nil {
 		data.Problem, out.status = err.Error(), http.StatusUnprocessableEntity
 	}
-	if data.Next != "" {
-		values.Set("before", data.Next)
-		data.Next = auditPath + "?" + values.Encode()
+	if next > 0 {
+		data.Next = q.addressWith("before", strconv.FormatInt(next, 10))
 	}
 	if values.Has("check") {
 		data.Chain = checkChain(q.Context(), log)
@@ -71,14 +67,14 @@ func (c *Console) audit(_ http.ResponseWriter, q *request) (*answer, error) {
 	return out, nil
 }
 
-// read reads one page. Next is the sequence before which the next one begins.
-func (d *auditData) read(ctx context.Context, log audit.Source, before int64, now time.Time) error {
+// read reads one page, and returns the sequence before which the next one begins; 0 for none.
+func (d *auditData) read(ctx context.Context, log audit.Source, before int64, now time.Time) (next int64, err error) {
 	matches, err := d.Filter.Matcher(now)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	began, last := time.Now(), int64(0)
-	err = log.ReadBack(ctx, before, func(l *audit.Line) bool {
+	last := int64(0)
+	d.Cut, err = readBack(ctx, log, before, func(l *audit.Line) bool {
 		r, ok := l.Record()
 		switch {
 		case !ok:
@@ -88,31 +84,35 @@ func (d *auditData) read(ctx context.Context, log audit.Source, before int64, no
 			d.Rows = append(d.Rows, r)
 		}
 		last = r.Sequence
-		d.Cut = time.Since(began) > maxSearch
-		return len(d.Rows) < recordsPerPage && !d.Cut
+		return len(d.Rows) < recordsPerPage
 	})
 	if last > 1 && (d.Cut || len(d.Rows) == recordsPerPage) {
-		d.Next = strconv.FormatInt(last, 10)
+		next = last
 	}
+	return next, err
+}
+
+// readBack reads a log, the newest line first, until each returns false, and for at most maxSearch. It reports whether
+// this time was over. A log in which nothing was recorded yet has no lines.
+func readBack(ctx context.Context, log audit.Source, before int64, each func(*audit.Line) bool) (late bool, err error) {
+	began := time.Now()
+	err = log.ReadBack(ctx, before, func(l *audit.Line) bool {
+		more := each(l)
+		late = more && time.Since(began) > maxSearch
+		return more && !late
+	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was recorded yet
+		err = nil
 	}
-	return err
+	return late, err
 }
 
 // auditCommand returns the command that prints the same records.
 func auditCommand(f *audit.Filter) string {
-	var out strings.Builder
-	out.WriteString("hatchel audit")
-	for _, flag := range [][2]string{
+	return shellCommand("hatchel audit", [][2]string{
 		{"tool", f.Tool}, {"caller", f.Caller}, {"outcome", f.Outcome}, {"rule", f.Rule}, {"since", f.Since},
 		{"until", f.Until}, {"text", f.Text},
-	} {
-		if flag[1] != "" {
-			out.WriteString(" --" + flag[0] + " " + shellWord(flag[1]))
-		}
-	}
-	return out.String() + " DIR"
+	}) + " DIR"
 }
 
 // timedLog is a log that is read for a limited time.

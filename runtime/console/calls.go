@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -72,7 +73,7 @@ func (v *callView) State() condition {
 	if v.Ended.Outcome == "" {
 		return condition{"off", "running"}
 	}
-	return condition{outcomeClass(v.Ended.Outcome), v.Ended.Outcome}
+	return stateOf(v.Ended.Outcome)
 }
 
 // callKinds are the events that calls consist of.
@@ -81,12 +82,11 @@ var callKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.T
 // listen returns the events that a person may follow: all, or where they may not, those of their own calls. The error
 // has its reason for people where no events can be followed.
 func (c *Console) listen(q *request, query event.Query) (*event.Listener, error) {
-	caller := q.caller(c.Remote(q.Request))
-	operator := c.Inspector.Authenticator() == nil || isAdmin(c, q)
-	l, err := c.Inspector.Listen(q.Context(), caller, operator, query)
+	operator := c.Host.Authenticator() == nil || q.isAdmin()
+	l, err := c.Host.Listen(q.Context(), q.caller, operator, query)
 	if errors.As(err, new(*runtime.ForbiddenError)) && q.session.Identity != nil && !query.Own {
 		query.Own = true
-		l, err = c.Inspector.Listen(q.Context(), caller, operator, query)
+		l, err = c.Host.Listen(q.Context(), q.caller, operator, query)
 	}
 	switch {
 	case errors.Is(err, runtime.ErrNoEvents):
@@ -156,20 +156,25 @@ type callsData struct {
 	Problem      string // why there is no list
 	Rows         []*callView
 	Stream       string // address of the events that follow; empty without authentication
+	Share        string // name of the stream among the tabs of the session
 	After        string // the ID of the last event that the page has, or else the time of the page
 }
+
+// pageTime is the format of times that scripts compare as texts.
+const pageTime = "2006-01-02T15:04:05.000000Z"
 
 const callsPerPage = 100
 
 // calls lists the latest calls. A script adds those that follow.
-func (c *Console) calls(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) calls(q *request) (*answer, error) {
 	values := q.URL.Query()
 	data := &callsData{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Failed: values.Has("failed"),
-		After: q.now.UTC().Format(time.RFC3339Nano),
+		After: q.now.UTC().Format(pageTime),
 	}
 	if q.session.Identity != nil {
-		data.Stream = callsPath + "/events"
+		data.Stream = callsPath + "/events?" + url.Values{"tool": {data.Tool}, "caller": {data.Caller}}.Encode()
+		data.Share = c.token(q.session, data.Stream)
 	}
 	found, last, err := c.readCalls(q, event.Query{Kinds: callKinds, Tool: data.Tool, Caller: data.Caller}, "")
 	var shown *Error
@@ -195,24 +200,27 @@ func (c *Console) calls(_ http.ResponseWriter, q *request) (*answer, error) {
 	return &answer{template: "calls", title: "Calls", data: data}, nil
 }
 
-// checkLooks returns why a person who looks at the console may not go on, after another configuration is served.
-func (c *Console) checkLooks(q *request) error {
+// checkViewer returns why a person may not see the console any more, after another configuration is served.
+func (c *Console) checkViewer(q *request) error {
 	now := *q
-	if now.block = c.Inspector.Console(); now.block == nil || !looksWithName(c, &now) {
+	if now.block = c.Host.Console(); now.block != nil {
+		c.setSession(&now, q.session)
+	}
+	if now.block == nil || !isIdentifiedViewer(c, &now) {
 		return &runtime.ForbiddenError{Why: "This person may not look at the console any more"}
 	}
 	return nil
 }
 
 // callEvents streams the events of calls to the list.
-func (c *Console) callEvents(w http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) callEvents(q *request) (*answer, error) {
 	values := q.URL.Query()
 	query := event.Query{
 		Kinds: callKinds, Tool: values.Get("tool"), Caller: values.Get("caller"), Follow: true,
 		After: cmp.Or(q.Header.Get("Last-Event-ID"), values.Get("after")),
-		Check: func() error { return c.checkLooks(q) },
+		Check: func() error { return c.checkViewer(q) },
 	}
-	if since, err := time.Parse(time.RFC3339Nano, query.After); err == nil {
+	if since, err := time.Parse(pageTime, query.After); err == nil {
 		query.After, query.Since = "", since
 	}
 	l, err := c.listen(q, query)
@@ -223,6 +231,6 @@ func (c *Console) callEvents(w http.ResponseWriter, q *request) (*answer, error)
 	// The stream ends with the session, which other requests prolong.
 	ctx, cancel := context.WithTimeoutCause(q.Context(), time.Until(q.session.Ends), mcp.Unauthorized())
 	defer cancel()
-	event.NewStream(w, q.Request).Serve(ctx, l) // whatever has ended it, the browser asks again
+	event.NewStream(q.writer, q.Request).Serve(ctx, l) // whatever has ended it, the browser asks again
 	return nil, nil
 }

@@ -8,9 +8,9 @@
 //  2. Write templates/NAME.html, which defines "content". Its dot is the [frame] of the page, and .Data is the data of
 //     the answer. The template needs no escapes: html/template escapes for HTML, and [EscapeText] for the characters
 //     that reorder or hide text, in all that is written.
-//  3. Add its lines to the tables routes and, for a place in the navigation, menu, both in page.go. Each has the
-//     predicate that says which session may see it.
-//  4. What the page shows comes from the server by a method of [Inspector].
+//  3. Add its lines to the tables routes and, for an entry of the navigation, menu, both in page.go. Each has the
+//     permission that says who may open it.
+//  4. What the page shows comes from the server by a method of [runtime.Host].
 //
 // A form posts to its own path and has the field {{.Token PATH}}: ServeHTTP refuses a post without the token of the
 // session for its path, and every post that another site sends.
@@ -30,51 +30,18 @@ import (
 	"hatchel/hcl"
 	"hatchel/runtime"
 	"hatchel/runtime/approval"
-	"hatchel/runtime/auth"
-	"hatchel/runtime/event"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/metrics"
-	"hatchel/runtime/task"
 )
-
-// Inspector is what the console asks of the server. A [runtime.Host] implements it.
-type Inspector interface {
-	// Console returns the block that is served now; nil for no console.
-	Console() *hcl.Console
-	Title() string // of the server, for people
-	Authenticator() *auth.Authenticator
-	MayLook(ctx context.Context, c *mcp.Caller) bool
-	ConsoleKey(ctx context.Context) ([]byte, error)
-	SealTicket(ctx context.Context, body []byte, until time.Time) (string, error)
-	OpenTicket(ctx context.Context, ticket string) ([]byte, error)
-
-	// Admit returns the configuration that is served, for one request of a caller, and what releases it.
-	Admit(ctx context.Context, c *mcp.Caller) (*runtime.Generation, func(), error)
-	CallTool(ctx context.Context, req *mcp.CallRequest) (mcp.Outcome, error)
-	Files(ctx context.Context, c *mcp.Caller, signed bool) (*runtime.Files, error)
-	// ApprovalAdmin returns the approvals that a caller may decide. Approvals returns all.
-	ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*runtime.ApprovalAdmin, error)
-	Approvals(ctx context.Context) (*approval.Store, error)
-	Listen(ctx context.Context, c *mcp.Caller, operator bool, q event.Query) (*event.Listener, error)
-	Readiness(ctx context.Context) runtime.Readiness
-	ServerState(ctx context.Context) *runtime.ServerState
-	Status() runtime.Status
-	// Tasks returns the tasks of all callers. CancelTask cancels one of them.
-	Tasks() *task.Registry
-	CancelTask(ctx context.Context, id string, operator *mcp.Caller) error
-	// History returns what tools were called lately; nil when nothing is measured.
-	History() *metrics.History
-}
 
 // Options are what a Console is made of. All but Reload are required.
 type Options struct {
-	Inspector Inspector
-	Server    *mcp.Server // whose sessions are shown
-	Log       *slog.Logger
-	Reload    func(context.Context) error                      // loads the configuration again; nil if it cannot
-	Remote    func(*http.Request) string                       // the address of the client
-	IsLocal   func(*http.Request) bool                         // this machine made the request, and no proxy
-	Refused   func(r *http.Request, status int, reason string) // records a request that is not authorized
+	Host    *runtime.Host
+	Server  *mcp.Server // whose sessions are shown
+	Log     *slog.Logger
+	Reload  func(context.Context) error                      // loads the configuration again; nil if it cannot
+	Remote  func(*http.Request) string                       // the address of the client
+	IsLocal func(*http.Request) bool                         // this machine made the request, and no proxy
+	Refused func(r *http.Request, status int, reason string) // records a request that is not authorized
 }
 
 // Console is an http.Handler for /console and what is below. It is safe for concurrent use.
@@ -85,11 +52,11 @@ type Console struct {
 	attempts  attempts
 	downloads downloads
 
-	mu   sync.Mutex
-	keys *keys // nil until the first session; guarded by mu
+	mu     sync.Mutex
+	sealer *mcp.Sealer // nil until the first session, then it does not change; guarded by mu
 }
 
-// New returns a Console. It serves nothing while the Inspector has no block for it.
+// New returns a Console. It serves nothing while the Host has no block for it.
 func New(o Options) *Console {
 	c := &Console{Options: o, routes: http.NewServeMux(), foreign: http.NewCrossOriginProtection()}
 	for _, rt := range routes {
@@ -106,7 +73,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // ServeHTTP implements http.Handler.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if c.Inspector.Console() == nil && r.URL.Path != ticketPath { // whose response says why
+	if c.Host.Console() == nil && r.URL.Path != ticketPath { // whose response says why
 		http.NotFound(w, r)
 		return
 	}
@@ -121,7 +88,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if reason == "" && c.foreign.Check(r) != nil {
 		reason = "A page of another site has sent this request"
 	}
-	if reason == "" && c.Inspector.Authenticator() == nil && !c.IsLocal(r) {
+	if reason == "" && c.Host.Authenticator() == nil && !c.IsLocal(r) {
 		reason = "Without authentication the console is for the machine of the server only"
 	}
 	if reason != "" {
@@ -139,25 +106,46 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // request is a request for a page.
 type request struct {
 	*http.Request
-	writer  http.ResponseWriter
-	block   *hcl.Console
-	session *session // nil for a page without one
-	now     time.Time
+	writer http.ResponseWriter
+	block  *hcl.Console
+	now    time.Time
+	remote string // the address of the client
+
+	// These are zero for a page without a session.
+	session  *session
+	caller   *mcp.Caller // who is signed in, as a caller of tools
+	isViewer bool        // they may see the console
+
+	release func() // releases the configuration that the page is made of
 }
 
 // clientName is the client of the calls that people make in the console.
 const clientName = "hatchel console"
 
-// caller returns the person who is signed in, as a caller of tools.
-func (q *request) caller(remote string) *mcp.Caller {
+// newCaller returns a person at an address as a caller of tools.
+func newCaller(i *mcp.Identity, remote string) *mcp.Caller {
 	c := &mcp.Caller{
 		Revision: mcp.Revision20260728, Header: http.Header{}, Remote: remote,
 		ClientInfo: []byte(`{"name":"` + clientName + `"}`),
 	}
-	if q.session != nil {
-		c.SetIdentity(q.session.identity())
-	}
+	c.SetIdentity(i)
 	return c
+}
+
+// addressWith returns the address of the page with another value of a parameter.
+func (q *request) addressWith(name, value string) string {
+	values := q.URL.Query()
+	values.Set(name, value)
+	return q.URL.Path + "?" + values.Encode()
+}
+
+// admit returns the configuration that is served, until the page is written.
+func (c *Console) admit(q *request) (*runtime.Generation, error) {
+	g, release, err := c.Host.Admit(q.Context(), q.caller)
+	if err == nil {
+		q.release = release
+	}
+	return g, err
 }
 
 // answer is a page to write, or an address to redirect to.
@@ -179,15 +167,24 @@ func (e *Error) Error() string { return e.Text }
 
 func notFound(text string) error { return &Error{http.StatusNotFound, text} }
 
+// refuse records that a request is not authorized, and returns why.
+func (c *Console) refuse(q *request, reason string) error {
+	c.Refused(q.Request, http.StatusForbidden, reason)
+	return &Error{http.StatusForbidden, reason}
+}
+
 // handler returns what serves a route.
 func (c *Console) handler(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := &request{Request: r, writer: w, block: c.Inspector.Console(), now: time.Now()}
+		q := &request{
+			Request: r, writer: w, block: c.Host.Console(), now: time.Now(), remote: c.Remote(r), release: func() {},
+		}
 		if q.block == nil {
 			http.NotFound(w, r)
 			return
 		}
-		out, err := c.answer(w, q, rt)
+		defer func() { q.release() }()
+		out, err := c.answer(q, rt)
 		var shown *Error
 		if err != nil && !errors.As(err, &shown) {
 			shown = c.explain(q, err)
@@ -200,7 +197,7 @@ func (c *Console) handler(rt route) http.Handler {
 		case out.location != "":
 			http.Redirect(w, r, out.location, http.StatusSeeOther)
 		default:
-			c.write(w, q, out)
+			c.write(q, out)
 		}
 	})
 }
@@ -222,13 +219,16 @@ func (c *Console) explain(q *request, err error) *Error {
 }
 
 // answer checks who asks, and what they post, before a page is made.
-func (c *Console) answer(w http.ResponseWriter, q *request, rt route) (*answer, error) {
+func (c *Console) answer(q *request, rt route) (*answer, error) {
 	if rt.may == nil {
-		return rt.handle(c, w, q)
+		return rt.handle(c, q)
 	}
-	var err error
-	if q.session, err = c.openSession(w, q); err != nil {
+	s, err := c.openSession(q)
+	if err != nil {
 		return nil, err
+	}
+	if s != nil {
+		c.setSession(q, s)
 	}
 	post := q.Method == http.MethodPost
 	switch {
@@ -240,30 +240,28 @@ func (c *Console) answer(w http.ResponseWriter, q *request, rt route) (*answer, 
 	case q.session == nil:
 		return &answer{location: signInPath + "?" + url.Values{"next": {q.URL.RequestURI()}}.Encode()}, nil
 	case !rt.may(c, q):
-		if q.URL.Path == home {
-			if first := c.firstPlace(q); first != "" {
-				return &answer{location: first}, nil
-			}
+		if entries := c.visibleMenu(q); q.URL.Path == home && len(entries) > 0 {
+			return &answer{location: entries[0].Path}, nil
 		}
 		reason := "You may not see this page: the rule allow of the console block decides who may look"
 		switch {
-		case c.Inspector.Authenticator() == nil:
+		case c.Host.Authenticator() == nil:
 			reason = "This is for people who are signed in, and this server has no authentication"
 		case q.block.Allow == nil:
 			reason = "You may not see this page: it is for callers in the group " + adminGroup
 		}
-		c.Refused(q.Request, http.StatusForbidden, reason)
-		return nil, &Error{http.StatusForbidden, reason}
+		return nil, c.refuse(q, reason)
 	case post:
 		if err := c.readForm(q); err != nil {
 			return nil, err
 		}
 	}
-	return rt.handle(c, w, q)
+	return rt.handle(c, q)
 }
 
 // write writes a page.
-func (c *Console) write(w http.ResponseWriter, q *request, out *answer) {
+func (c *Console) write(q *request, out *answer) {
+	w := q.writer
 	var page bytes.Buffer
 	if err := pages()[out.template].Execute(&page, c.newFrame(q, out)); err != nil {
 		c.Log.ErrorContext(q.Context(), "console page failed", slog.String("path", q.URL.Path),

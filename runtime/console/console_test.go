@@ -52,7 +52,7 @@ func newSite(t testing.TB, config string) *site {
 	s.load(config)
 	s.mcp = mcp.New(s.host, mcp.Options{})
 	s.console = console.New(console.Options{
-		Inspector: s.host, Server: s.mcp, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Host: s.host, Server: s.mcp, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Remote:  func(r *http.Request) string { return r.RemoteAddr },
 		IsLocal: func(*http.Request) bool { return s.local },
 		Reload:  func(ctx context.Context) error { return s.reload(ctx) },

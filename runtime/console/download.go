@@ -2,7 +2,6 @@ package console
 
 import (
 	"crypto/rand"
-	"net/http"
 	"sync"
 	"time"
 )
@@ -47,15 +46,15 @@ func (d *downloads) find(session, id string, now time.Time) (string, bool) {
 }
 
 // download sends a result that was too large for a page.
-func (c *Console) download(w http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) download(q *request) (*answer, error) {
 	text, ok := c.downloads.find(q.session.ID, q.PathValue("id"), q.now)
 	if !ok {
 		return nil, notFound("The result is not kept any more")
 	}
-	h := w.Header()
+	h := q.writer.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="result.txt"`)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	w.Write([]byte(text))
+	q.writer.Write([]byte(text))
 	return nil, nil
 }

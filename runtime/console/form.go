@@ -179,53 +179,34 @@ func (b formBuilder) field(t *schema.Type, name, path string, depth int, secret,
 
 // rows adds the rows of a list or a map, and the one that a script adds.
 func (b formBuilder) rows(f *field, depth int) {
-	indexes := b.posted[f.Name+"[]"]
+	indexes, next := b.posted[f.Name+"[]"], 0
 	for i, index := range indexes[:min(len(indexes), maxRows)] {
-		_, err := strconv.ParseUint(index, 10, 32)
+		n, _ := strconv.Atoi(index)
+		next = max(next, n+1)
 		again := slices.Contains(indexes[:i], index) // nested, a short form would have any number of rows
-		if err == nil && !again && b.posted.Get("remove") != f.Name+"["+index+"]" {
-			f.Rows = append(f.Rows, b.row(f, strconv.Itoa(i), index, depth))
+		if n >= 0 && strconv.Itoa(n) == index && !again && b.posted.Get("remove") != f.Name+"["+index+"]" {
+			f.Rows = append(f.Rows, b.row(f, index, depth))
 		}
 	}
 	if b.posted.Get("add") == f.Name && len(f.Rows) < maxRows {
-		f.Rows, f.Is = append(f.Rows, b.row(f, strconv.Itoa(len(indexes)), "new", depth)), isValue
+		f.Rows, f.Is = append(f.Rows, b.row(f, strconv.Itoa(next), depth)), isValue
 	}
-	f.New = formBuilder{limit: b.limit}.row(f, fmt.Sprintf("{%d}", depth), "new", depth)
+	f.New = formBuilder{limit: b.limit}.row(f, fmt.Sprintf("{%d}", depth), depth)
 }
 
-// row returns a row with the values that were posted for another index, and a new one.
-func (b formBuilder) row(f *field, index, posted string, depth int) *row {
-	from, to := f.Name+"["+posted+"]", f.Name+"["+index+"]"
-	if from != to && posted != "new" {
-		b = formBuilder{renamed(b.posted, from, to), b.limit}
-	}
+// row returns the next row of a list or a map.
+func (b formBuilder) row(f *field, index string, depth int) *row {
 	r := &row{Index: index, Of: f}
-	path := f.path + "[" + strconv.Itoa(len(f.Rows)) + "]"
-	name := to
+	name, path := f.Name+"["+index+"]", f.path+"["+strconv.Itoa(len(f.Rows))+"]"
+	label := "Element"
 	if f.Kind == mapField {
-		r.Key = b.field(&schema.Type{Kind: schema.String}, to+".key", "", depth+1, false, false)
+		r.Key = b.field(&schema.Type{Kind: schema.String}, name+".key", "", depth+1, false, false)
 		r.Key.Label, r.Key.Kind = "Name", textField
-		path, name = joinPath(f.path, memberPath(r.Key.typed)), to+".value"
+		name, path, label = name+".value", joinPath(f.path, memberPath(r.Key.typed)), "Value"
 	}
 	r.Value = b.field(f.of.Elem, name, path, depth+1, f.Secret, false)
-	r.Value.Label = map[bool]string{true: "Value", false: "Element"}[f.Kind == mapField]
+	r.Value.Label = label
 	return r
-}
-
-// renamed returns values with another beginning of their names.
-func renamed(values url.Values, from, to string) url.Values {
-	out := url.Values{"add": values["add"], "remove": values["remove"]}
-	for name, v := range values {
-		if rest, ok := strings.CutPrefix(name, from); ok {
-			out[to+rest] = v
-		}
-	}
-	for _, button := range []string{"add", "remove"} {
-		if rest, ok := strings.CutPrefix(values.Get(button), from); ok {
-			out.Set(button, to+rest)
-		}
-	}
-	return out
 }
 
 var plainMember = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -30,21 +31,14 @@ func (f *field) json() (text []byte, present bool) {
 	switch f.Kind {
 	case objectField:
 		return f.object(), true
-	case listField:
-		out := []byte{'['}
-		for i, r := range f.Rows {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			text, ok := r.Value.json()
-			if !ok {
-				text = []byte("null")
-			}
-			out = append(out, text...)
-		}
-		return append(out, ']'), true
 	case mapField:
 		return f.mapping(), true
+	case listField:
+		elements := make([][]byte, len(f.Rows))
+		for i, r := range f.Rows {
+			elements[i] = r.Value.jsonOrNull()
+		}
+		return joinJSON('[', elements, ']'), true
 	}
 	kind := f.of.Kind
 	switch isString := kind == schema.String && f.of.OneOf == nil && len(f.of.Enum) == 0; {
@@ -63,39 +57,41 @@ func (f *field) json() (text []byte, present bool) {
 	return value.AppendString(nil, f.typed), true // which the validator refuses in its words
 }
 
-func (f *field) object() []byte {
-	out := []byte{'{'}
-	for _, m := range f.Members {
-		text, ok := m.json()
-		if !ok {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, m.added...), ':'), text...)
+// jsonOrNull returns the value of a row, where nothing can be left out.
+func (f *field) jsonOrNull() []byte {
+	if text, ok := f.json(); ok {
+		return text
 	}
-	return append(out, '}')
+	return []byte("null")
+}
+
+func (f *field) object() []byte {
+	var members [][]byte
+	for _, m := range f.Members {
+		if text, ok := m.json(); ok {
+			members = append(members, append([]byte(m.added+":"), text...))
+		}
+	}
+	return joinJSON('{', members, '}')
 }
 
 func (f *field) mapping() []byte {
-	out, seen := []byte{'{'}, map[string]bool{}
+	var members [][]byte
+	seen := map[string]bool{}
 	for _, r := range f.Rows {
 		if seen[r.Key.typed] {
 			r.Key.problem("is the name of another row, too")
 			continue
 		}
 		seen[r.Key.typed] = true
-		text, ok := r.Value.json()
-		if !ok {
-			text = []byte("null")
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(value.AppendString(out, r.Key.typed), ':'), text...)
+		name := append(value.AppendString(nil, r.Key.typed), ':')
+		members = append(members, append(name, r.Value.jsonOrNull()...))
 	}
-	return append(out, '}')
+	return joinJSON('{', members, '}')
+}
+
+func joinJSON(begin byte, parts [][]byte, end byte) []byte {
+	return slices.Concat([]byte{begin}, bytes.Join(parts, []byte{','}), []byte{end})
 }
 
 func (f *field) problem(text string) { f.Problems = append(f.Problems, text) }
@@ -130,8 +126,8 @@ func (f *field) hasProblems() (has bool) {
 // HasFile reports whether a file can be chosen in the form.
 func (f *field) HasFile() bool { return f.of.HoldsFile() }
 
-// place puts violations beside the fields that they are about, or the nearest ones around these.
-func (f *field) place(violations []schema.Violation) {
+// addViolations puts violations beside the fields that they are about, or the nearest ones around these.
+func (f *field) addViolations(violations []schema.Violation) {
 	for _, v := range violations {
 		nearest := f
 		f.each(func(other *field) {

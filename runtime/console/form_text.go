@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"hatchel/hcl/schema"
+	"hatchel/hcl/value"
 )
 
 // describeType returns a type and its limits for people.
@@ -55,10 +57,11 @@ func describeType(t *schema.Type) string {
 	return strings.Join(parts, ", ")
 }
 
-// fill returns what a form would post for arguments. It reports false for arguments that the fields cannot express.
+// fill returns what a form would post for arguments. It reports false for arguments that the fields cannot express, such
+// as those that are not UTF-8, of which a reader of JSON replaces what it does not understand.
 func fill(input *schema.Type, arguments []byte) (url.Values, bool) {
 	out := url.Values{}
-	if !(filler{out, depthOf(input)}).value(input, formRoot, arguments, -1) {
+	if !utf8.Valid(arguments) || !(filler{out, depthOf(input)}).value(input, formRoot, arguments, -1) {
 		return nil, false
 	}
 	back := newForm(input, out)
@@ -154,17 +157,9 @@ func (fl filler) mapping(t *schema.Type, name string, text []byte, depth int) bo
 	return true
 }
 
-// sameJSON reports whether two texts mean the same, to the last digit.
+// sameJSON reports whether two texts mean the same.
 func sameJSON(a, b []byte) bool {
-	decode := func(text []byte) (string, error) {
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.UseNumber()
-		var v any
-		err := d.Decode(&v)
-		sorted, _ := json.Marshal(v)
-		return string(sorted), err
-	}
-	first, err := decode(a)
-	second, err2 := decode(b)
-	return err == nil && err2 == nil && first == second
+	x, errX := value.Decode(a)
+	y, errY := value.Decode(b)
+	return errX == nil && errY == nil && value.Equal(x, y)
 }

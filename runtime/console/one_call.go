@@ -1,10 +1,8 @@
 package console
 
 import (
+	"cmp"
 	"errors"
-	"io/fs"
-	"math"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -41,7 +39,7 @@ func (b bar) Y(line int) int { return line * barHeight }
 
 // oneCall shows a call: its steps in time, its arguments and its answer as they were recorded, and its records in the
 // audit log.
-func (c *Console) oneCall(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) oneCall(q *request) (*answer, error) {
 	data := &oneCallData{CallID: q.PathValue("id"), callView: new(callView)}
 	found, _, err := c.readCalls(q, event.Query{Kinds: callKinds}, data.CallID)
 	if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*runtime.ForbiddenError)) {
@@ -50,7 +48,7 @@ func (c *Console) oneCall(_ http.ResponseWriter, q *request) (*answer, error) {
 	if len(found) > 0 {
 		data.callView = found[0]
 	}
-	if looksWithName(c, q) {
+	if isIdentifiedViewer(c, q) {
 		if err := c.findRecords(q, data); err != nil {
 			return nil, err
 		}
@@ -60,34 +58,28 @@ func (c *Console) oneCall(_ http.ResponseWriter, q *request) (*answer, error) {
 			"configuration has an audit block")
 	}
 	data.complete()
-	data.Trace = q.block.TraceAddress(data.Began.TraceID)
-	if data.Began.TraceID == "" {
-		data.Trace = ""
+	if id := data.Began.TraceID; id != "" {
+		data.Trace = q.block.TraceAddress(id)
 	}
 	return &answer{template: "one-call", title: "Call of " + data.Tool(), data: data}, nil
 }
 
-// findRecords reads the records of the call in the audit log, for at most two seconds.
+// findRecords reads the records of the call in the audit log.
 func (c *Console) findRecords(q *request, data *oneCallData) error {
-	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+	g, err := c.admit(q)
 	if err != nil {
 		return err
 	}
-	defer release()
 	log, _ := g.AuditSource()
 	if log == nil {
 		return nil
 	}
-	began := time.Now()
-	err = log.ReadBack(q.Context(), 0, func(l *audit.Line) bool {
+	_, err = readBack(q.Context(), log, 0, func(l *audit.Line) bool {
 		if r, ok := l.Record(); ok && r.ID == data.CallID && r.Event != audit.EventApproval {
 			data.Records = append([]audit.Record{r}, data.Records...)
 		}
-		return time.Since(began) < maxSearch
+		return true
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	return err
 }
 
@@ -126,16 +118,11 @@ func (d *oneCallData) waterfall() (bars []bar) {
 	bars = []bar{{Name: d.Tool(), Width: 100, Duration: total, condition: d.State()}}
 	for _, s := range d.Steps {
 		start := float64(s.Time.Add(-milliseconds(s.Duration)).Sub(began)) / float64(time.Millisecond)
-		came := condition{outcomeClass(s.Outcome), s.Outcome}
-		b := bar{Name: s.Step, Note: s.Kind, Duration: s.Duration, condition: came}
-		if b.Name == "" {
-			b.Name = s.Kind
+		b := bar{
+			Name: cmp.Or(s.Step, s.Kind), Note: cmp.Or(s.Target, s.Kind), Duration: s.Duration,
+			Start: min(max(start/total*100, 0), 99), condition: stateOf(s.Outcome),
 		}
-		if s.Target != "" {
-			b.Note = s.Target
-		}
-		b.Start = math.Min(math.Max(start/total*100, 0), 99)
-		b.Width = math.Max(math.Min(s.Duration/total*100, 100-b.Start), 0.5)
+		b.Width = max(min(s.Duration/total*100, 100-b.Start), 0.5)
 		bars = append(bars, b)
 	}
 	return bars

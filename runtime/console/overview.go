@@ -1,7 +1,7 @@
 package console
 
 import (
-	"net/http"
+	"cmp"
 	"strings"
 	"time"
 
@@ -22,10 +22,10 @@ type overviewData struct {
 }
 
 // overview shows what is served, and what is wrong.
-func (c *Console) overview(_ http.ResponseWriter, q *request) (*answer, error) {
-	status := c.Inspector.Status()
+func (c *Console) overview(q *request) (*answer, error) {
+	status := c.Host.Status()
 	data := &overviewData{
-		Readiness: c.Inspector.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded,
+		Readiness: c.Host.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded,
 		Loads:  status.Loads,
 		Errors: printDiagnostics(status.Last.Diagnostics, status.Last.Sources),
 	}
@@ -46,9 +46,6 @@ func printDiagnostics(diags hcl.Diagnostics, sources map[string][]byte) string {
 	}
 	return out.String()
 }
-
-// condition is a state in one word with its colour: ok, warn, bad or off.
-type condition struct{ Class, Word string }
 
 // Verdict returns the condition of the server as a whole.
 func (o *overviewData) Verdict() condition {
@@ -77,7 +74,7 @@ func (o *overviewData) Facts() (facts []dependency) {
 	for _, h := range o.Connections {
 		d := dependency{Name: h.Name, condition: conditionOf(h.OK), Note: h.Error}
 		if h.Breaker != "" && h.Breaker != "closed" {
-			d.condition, d.Note = condition{"warn", "breaker " + h.Breaker}, h.Error
+			d.condition, d.Note = condition{"warn", "breaker " + h.Breaker}, cmp.Or(h.Error, h.Reason)
 		}
 		facts = append(facts, d)
 	}

@@ -1,9 +1,12 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"hatchel/runtime/call"
@@ -27,17 +30,16 @@ type policiesData struct {
 }
 
 // policies explains what the rules decide about a call, which is not made.
-func (c *Console) policies(_ http.ResponseWriter, q *request) (*answer, error) {
-	caller := q.caller(c.Remote(q.Request))
-	g, release, err := c.Inspector.Admit(q.Context(), caller)
+func (c *Console) policies(q *request) (*answer, error) {
+	caller := q.caller
+	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	values := q.URL.Query()
 	data := &policiesData{
 		Tool: values.Get("tool"), Arguments: strings.TrimSpace(values.Get("arguments")), Subject: values.Get("subject"),
-		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")), As: operates(c, q),
+		Groups: values.Get("groups"), Claims: strings.TrimSpace(values.Get("claims")), As: isOperator(c, q),
 	}
 	for _, t := range g.Config.Tools {
 		data.Tools = append(data.Tools, t.Name)
@@ -72,46 +74,37 @@ func (c *Console) policies(_ http.ResponseWriter, q *request) (*answer, error) {
 	return out, nil
 }
 
-var errClaims = errors.New("claims must be a JSON object")
-
 func (d *policiesData) namesAnother() bool { return d.Subject+d.Groups+d.Claims != "" }
 
 // caller returns the caller that the form names.
 func (d *policiesData) caller() (*mcp.Caller, error) {
-	i := &mcp.Identity{Subject: d.Subject, Key: "console", Claims: []byte("{}")}
-	for group := range strings.SplitSeq(d.Groups, ",") {
-		if group = strings.TrimSpace(group); group != "" {
-			i.Groups = append(i.Groups, group)
-		}
-	}
-	if d.Claims != "" {
-		if json.Unmarshal([]byte(d.Claims), &map[string]any{}) != nil {
-			return nil, errClaims
-		}
-		i.Claims = []byte(d.Claims)
+	i := &mcp.Identity{Subject: d.Subject, Key: "console", Groups: d.groups(), Claims: []byte(cmp.Or(d.Claims, "{}"))}
+	if json.Unmarshal(i.Claims, &map[string]any{}) != nil {
+		return nil, errors.New("claims must be a JSON object")
 	}
 	return &mcp.Caller{Revision: mcp.Revision20260728, Header: http.Header{}, Subject: d.Subject, Identity: i}, nil
 }
 
-// command returns the command that explains the same.
-func (d *policiesData) command() string {
-	var out strings.Builder
-	out.WriteString("hatchel policy explain DIR")
-	flag := func(name, value string) {
-		if value != "" {
-			out.WriteString(" --" + name + " " + shellWord(value))
+// groups returns the groups that the form names.
+func (d *policiesData) groups() (groups []string) {
+	for group := range strings.SplitSeq(d.Groups, ",") {
+		if group = strings.TrimSpace(group); group != "" {
+			groups = append(groups, group)
 		}
 	}
-	flag("tool", d.Tool)
-	flag("subject", d.Subject)
-	for group := range strings.SplitSeq(d.Groups, ",") {
-		flag("group", strings.TrimSpace(group))
+	return groups
+}
+
+// command returns the command that explains the same.
+func (d *policiesData) command() string {
+	flags := [][2]string{{"tool", d.Tool}, {"subject", d.Subject}}
+	for _, group := range d.groups() {
+		flags = append(flags, [2]string{"group", group})
 	}
 	var claims map[string]json.RawMessage
 	json.Unmarshal([]byte(d.Claims), &claims) // caller has checked it
-	for name, text := range claims {
-		flag("claim", name+"="+string(text))
+	for _, name := range slices.Sorted(maps.Keys(claims)) {
+		flags = append(flags, [2]string{"claim", name + "=" + string(claims[name])})
 	}
-	flag("args", d.Arguments)
-	return out.String()
+	return shellCommand("hatchel policy explain DIR", append(flags, [2]string{"args", d.Arguments}))
 }

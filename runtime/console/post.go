@@ -90,7 +90,7 @@ func (c *Console) readParts(q *request) error {
 
 // upload keeps a file of a form, in place of one that was chosen before.
 func (c *Console) upload(q *request, part *multipart.Part) error {
-	store, err := c.Inspector.Files(q.Context(), q.caller(c.Remote(q.Request)), false)
+	store, err := c.Host.Files(q.Context(), q.caller, false)
 	if err != nil {
 		return err
 	}

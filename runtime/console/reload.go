@@ -9,9 +9,6 @@ import (
 
 const reloadPath = "/console/reload"
 
-// operates is for those who may look and operate the server.
-func operates(c *Console, q *request) bool { return looks(c, q) && isAdmin(c, q) }
-
 // reloadData is the data of the page about the last load.
 type reloadData struct {
 	*overviewData
@@ -20,23 +17,23 @@ type reloadData struct {
 }
 
 // reload shows what the last load came to.
-func (c *Console) reload(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) reload(q *request) (*answer, error) {
 	return c.reloadPage(q, http.StatusOK, "")
 }
 
 func (c *Console) reloadPage(q *request, status int, notice string) (*answer, error) {
-	last := c.Inspector.Status()
+	last := c.Host.Status()
 	shown := &overviewData{
-		Readiness: c.Inspector.Readiness(q.Context()), Last: last.Last, Loaded: last.Loaded,
+		Readiness: c.Host.Readiness(q.Context()), Last: last.Last, Loaded: last.Loaded,
 		Loads:  last.Loads,
 		Errors: printDiagnostics(last.Last.Diagnostics, last.Last.Sources),
 	}
-	data := &reloadData{shown, c.Reload != nil && operates(c, q), notice}
+	data := &reloadData{shown, c.Reload != nil && isOperator(c, q), notice}
 	return &answer{template: "reload", title: "Reload", data: data, status: status}, nil
 }
 
 // loadNow loads the configuration directory again.
-func (c *Console) loadNow(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) loadNow(q *request) (*answer, error) {
 	if c.Reload == nil {
 		return nil, notFound("This server has no directory that it could load again")
 	}

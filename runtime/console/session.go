@@ -2,13 +2,8 @@ package console
 
 import (
 	"context"
-	"crypto/hkdf"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
-	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -33,37 +28,26 @@ const (
 	renewAfter    = time.Minute // cookies are not written with every page
 	maxCookie     = 3800        // bytes; browsers keep 4096 with the name and the attributes
 	cookieUse     = "console session"
+	formUse       = "console form\n"
 	tokenField    = "token"
 	secureCookie  = "__Host-hatchel"
 	loopbackName  = "hatchel"
 	signedOutLife = -1
 )
 
-// keys protect cookies and forms.
-type keys struct {
-	sealer mcp.Sealer
-	forms  []byte
-}
-
-func (c *Console) openKeys(ctx context.Context) (*keys, error) {
+// openSealer returns what seals cookies and the tokens of forms.
+func (c *Console) openSealer(ctx context.Context) (*mcp.Sealer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.keys != nil {
-		return c.keys, nil
+	if c.sealer == nil {
+		key, err := c.Host.ConsoleKey(ctx)
+		if err != nil {
+			return nil, err
+		}
+		sealer := mcp.NewSealer(key)
+		c.sealer = &sealer
 	}
-	key, err := c.Inspector.ConsoleKey(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if key == nil {
-		key = make([]byte, sha256.Size)
-		rand.Read(key)
-	}
-	forms, err := hkdf.Key(sha256.New, key, nil, "forms", sha256.Size)
-	if err == nil {
-		c.keys = &keys{mcp.NewSealer(key), forms}
-	}
-	return c.keys, err
+	return c.sealer, nil
 }
 
 // newSession returns a session of a person; nil for one without a credential.
@@ -91,8 +75,8 @@ func (s *session) identity() *mcp.Identity {
 	return &i
 }
 
-// who returns who is signed in, for people.
-func (s *session) who() string {
+// displayName returns who is signed in, for people.
+func (s *session) displayName() string {
 	if s.Identity == nil {
 		return "this machine"
 	}
@@ -115,42 +99,37 @@ func (c *Console) readCookie(r *http.Request) (*session, error) {
 	if err != nil || len(cookie.Value) > maxCookie {
 		return nil, nil
 	}
-	keys, err := c.openKeys(r.Context())
+	sealer, err := c.openSealer(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	plain, ok := keys.sealer.Open(cookie.Value, cookieUse)
+	plain, ok := sealer.Open(cookie.Value, cookieUse)
 	s := new(session)
 	if !ok || json.Unmarshal(plain, s) != nil {
 		return nil, nil
 	}
 	now := time.Now()
-	if now.After(s.Ends) || now.After(s.Seen.Add(idleTime)) || !c.Inspector.Authenticator().StillValid(s.identity()) {
+	if now.After(s.Ends) || now.After(s.Seen.Add(idleTime)) || !c.Host.Authenticator().StillValid(s.identity()) {
 		return nil, nil
 	}
 	return s, nil
 }
 
 // openSession is readCookie for a page. It prolongs the session.
-func (c *Console) openSession(w http.ResponseWriter, q *request) (*session, error) {
+func (c *Console) openSession(q *request) (*session, error) {
 	s, err := c.readCookie(q.Request)
 	if s != nil && q.now.Sub(s.Seen) > renewAfter {
-		s.Ends = minTime(s.Ends, s.Began.Add(q.block.Session))
-		err = c.setCookie(w, q.Request, s)
+		if longest := s.Began.Add(q.block.Session); longest.Before(s.Ends) {
+			s.Ends = longest
+		}
+		err = c.setCookie(q, s)
 	}
 	return s, err
 }
 
-func minTime(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // setCookie gives a session to the browser.
-func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, s *session) error {
-	keys, err := c.openKeys(r.Context())
+func (c *Console) setCookie(q *request, s *session) error {
+	sealer, err := c.openSealer(q.Context())
 	if err != nil {
 		return err
 	}
@@ -159,11 +138,11 @@ func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, s *session) 
 	if err != nil {
 		return err
 	}
-	value := keys.sealer.Seal(plain, cookieUse)
+	value := sealer.Seal(plain, cookieUse)
 	if len(value) > maxCookie {
 		return &Error{http.StatusBadRequest, "The claims of this credential are too large for a session in a browser"}
 	}
-	http.SetCookie(w, newCookie(r, value, 0))
+	http.SetCookie(q.writer, newCookie(q.Request, value, 0))
 	return nil
 }
 
@@ -179,19 +158,10 @@ func newCookie(r *http.Request, value string, life int) *http.Cookie {
 // cookieName returns the name of the cookie: browsers send one with the prefix __Host- over TLS only, which may end at
 // a proxy. On this machine there need be no TLS.
 func cookieName(r *http.Request) string {
-	if r.TLS == nil && isLoopbackName(r.Host) {
+	if r.TLS == nil && mcp.IsLocalHost(r.Host) {
 		return loopbackName
 	}
 	return secureCookie
-}
-
-func isLoopbackName(hostport string) bool {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = hostport
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // token returns the text that a form of a session must have to post to a path.
@@ -199,13 +169,13 @@ func (c *Console) token(s *session, path string) string {
 	if s == nil {
 		return ""
 	}
-	mac := hmac.New(sha256.New, c.keys.forms)
-	mac.Write([]byte(s.ID + "\n" + path))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return c.sealer.Seal([]byte(s.ID), formUse+path)
 }
 
 // checkToken reports whether a form may post to a path. A form with several places to post to has a token for each.
 func (c *Console) checkToken(s *session, path string, tokens []string) bool {
-	want := []byte(c.token(s, path))
-	return slices.ContainsFunc(tokens, func(token string) bool { return hmac.Equal([]byte(token), want) })
+	return slices.ContainsFunc(tokens, func(token string) bool {
+		id, ok := c.sealer.Open(token, formUse+path)
+		return ok && string(id) == s.ID
+	})
 }

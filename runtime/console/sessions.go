@@ -1,9 +1,7 @@
 package console
 
 import (
-	"encoding/json"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"slices"
 
@@ -29,14 +27,9 @@ type clientSession struct {
 }
 
 func newClientSession(info *mcp.SessionInfo) *clientSession {
-	s := &clientSession{SessionInfo: info}
+	s := &clientSession{SessionInfo: info, Client: mcp.ClientName(info.Client)}
 	if info.Owner != nil {
 		s.Subject = info.Owner.Subject
-	}
-	var client struct{ Name, Version string }
-	_ = json.Unmarshal(info.Client, &client) // what a client says of itself has no guaranteed form
-	if s.Client = client.Name; client.Version != "" {
-		s.Client += " " + client.Version
 	}
 	return s
 }
@@ -45,7 +38,7 @@ func newClientSession(info *mcp.SessionInfo) *clientSession {
 func endPath(name string) string { return sessionsPath + "/" + url.PathEscape(name) + "/end" }
 
 // sessions lists the sessions of clients that this process serves, the oldest first.
-func (c *Console) sessions(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) sessions(q *request) (*answer, error) {
 	all := c.Server.Sessions()
 	data, begin := &sessionsData{Total: len(all)}, 0
 	if after := q.URL.Query().Get("after"); after != "" {
@@ -60,16 +53,16 @@ func (c *Console) sessions(_ http.ResponseWriter, q *request) (*answer, error) {
 		data.Rows = append(data.Rows, newClientSession(info))
 	}
 	if end < len(all) {
-		data.Next = sessionsPath + "?" + url.Values{"after": {all[end-1].Name}}.Encode()
+		data.Next = q.addressWith("after", all[end-1].Name)
 	}
 	return &answer{template: "sessions", title: "Sessions", data: data}, nil
 }
 
-// askEnd asks whether a session is to be ended.
-func (c *Console) askEnd(_ http.ResponseWriter, q *request) (*answer, error) {
+// findSession returns a session that this process serves.
+func (c *Console) findSession(name string) (*mcp.SessionInfo, error) {
 	for _, info := range c.Server.Sessions() {
-		if info.Name == q.PathValue("name") {
-			return &answer{template: "session-end", title: "End a session", data: newClientSession(info)}, nil
+		if info.Name == name {
+			return info, nil
 		}
 	}
 	return nil, errNoSession
@@ -77,13 +70,26 @@ func (c *Console) askEnd(_ http.ResponseWriter, q *request) (*answer, error) {
 
 var errNoSession = notFound("This process serves no such session. It may have ended")
 
+// confirmEnd asks whether a session is to be ended.
+func (c *Console) confirmEnd(q *request) (*answer, error) {
+	info, err := c.findSession(q.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	return &answer{template: "session-end", title: "End a session", data: newClientSession(info)}, nil
+}
+
 // endSession ends a session.
-func (c *Console) endSession(_ http.ResponseWriter, q *request) (*answer, error) {
-	name := q.PathValue("name")
-	if !c.Server.EndSession(q.Context(), name) {
+func (c *Console) endSession(q *request) (*answer, error) {
+	info, err := c.findSession(q.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	if !c.Server.EndSession(q.Context(), info.Name) {
 		return nil, errNoSession
 	}
-	c.Log.InfoContext(q.Context(), "session ended by an operator", slog.String("mcp.session.id", name),
-		slog.String("subject", q.session.who()))
+	c.Host.RecordSessionEnd(q.Context(), info, q.caller)
+	c.Log.InfoContext(q.Context(), "session ended by an operator", slog.String("mcp.session.id", info.Name),
+		slog.String("subject", q.session.displayName()))
 	return &answer{location: sessionsPath}, nil
 }

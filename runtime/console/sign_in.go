@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -31,14 +32,14 @@ type signInData struct {
 	Wrong       string // why the last try was refused
 }
 
-func (c *Console) signInPage(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) signInPage(q *request) (*answer, error) {
 	return c.signInAnswer(q, q.URL.Query().Get("next"), nil), nil
 }
 
 func (c *Console) signInAnswer(q *request, next string, refused *auth.Refusal) *answer {
-	data := signInData{Next: safeNext(next), Keys: c.Inspector.Authenticator() != nil}
+	data := signInData{Next: safeNext(next), Keys: c.Host.Authenticator() != nil}
 	if data.Keys {
-		if i, refusal := c.Inspector.Authenticator().Authenticate(withCredential(q.Request, "")); refusal == nil {
+		if i, refusal := c.Host.Authenticator().Authenticate(withCredential(q.Request, "")); refusal == nil {
 			data.Certificate = i.Subject
 		}
 	}
@@ -72,12 +73,12 @@ func withCredential(r *http.Request, credential string) *http.Request {
 }
 
 // signIn begins a session with the credential in a form, or with the certificate of the connection.
-func (c *Console) signIn(w http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) signIn(q *request) (*answer, error) {
 	if err := q.readFields(); err != nil {
 		return nil, err
 	}
 	next, credential := q.PostForm.Get("next"), strings.TrimSpace(q.PostForm.Get("key"))
-	authenticator := c.Inspector.Authenticator()
+	authenticator := c.Host.Authenticator()
 	switch {
 	case authenticator == nil:
 		return nil, &Error{http.StatusForbidden, "This server has no credentials. Run hatchel console on its machine"}
@@ -85,8 +86,8 @@ func (c *Console) signIn(w http.ResponseWriter, q *request) (*answer, error) {
 		return nil, &Error{http.StatusForbidden, "Keys are accepted over https only. Open this page with https"}
 	case q.PostForm.Get("with") != "certificate" && credential == "":
 		return c.signInAnswer(q, next, &auth.Refusal{Status: http.StatusUnauthorized, Reason: "Enter a key"}), nil
-	case !c.attempts.take(c.Remote(q.Request), q.now):
-		w.Header().Set("Retry-After", "60")
+	case !c.attempts.take(q.remote, q.now):
+		q.writer.Header().Set("Retry-After", "60")
 		return nil, tooManyAttempts
 	case q.PostForm.Get("with") == "certificate":
 		credential = ""
@@ -96,25 +97,25 @@ func (c *Console) signIn(w http.ResponseWriter, q *request) (*answer, error) {
 		c.Refused(q.Request, refused.Status, refused.Reason)
 		return c.signInAnswer(q, next, refused), nil
 	}
-	c.attempts.giveBack(c.Remote(q.Request))
-	return c.begin(w, q, identity, next)
+	c.attempts.giveBack(q.remote)
+	return c.beginSession(q, identity, next)
 }
 
 var tooManyAttempts = &Error{http.StatusTooManyRequests, "Too many wrong keys from this address. Wait a minute"}
 
-// begin begins a session and leads to the page that was asked for.
-func (c *Console) begin(w http.ResponseWriter, q *request, i *mcp.Identity, next string) (*answer, error) {
+// beginSession begins a session and leads to the page that was asked for.
+func (c *Console) beginSession(q *request, i *mcp.Identity, next string) (*answer, error) {
 	s := newSession(i, q.block.Session, q.now)
-	if err := c.setCookie(w, q.Request, s); err != nil {
+	if err := c.setCookie(q, s); err != nil {
 		return nil, err
 	}
-	c.Log.InfoContext(q.Context(), "console session started", slog.String("subject", s.who()),
-		slog.String("remote", c.Remote(q.Request)))
+	c.Log.InfoContext(q.Context(), "console session started", slog.String("subject", s.displayName()),
+		slog.String("remote", q.remote))
 	return &answer{location: safeNext(next)}, nil
 }
 
-func (c *Console) signOut(w http.ResponseWriter, q *request) (*answer, error) {
-	http.SetCookie(w, newCookie(q.Request, "", signedOutLife))
+func (c *Console) signOut(q *request) (*answer, error) {
+	http.SetCookie(q.writer, newCookie(q.Request, "", signedOutLife))
 	return &answer{location: signInPath}, nil
 }
 
@@ -141,7 +142,7 @@ func (c *Console) serveTicket(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
-	authenticator, now, block := c.Inspector.Authenticator(), time.Now(), c.Inspector.Console()
+	authenticator, now, block := c.Host.Authenticator(), time.Now(), c.Host.Console()
 	remote := c.Remote(r)
 	var identity *mcp.Identity
 	switch {
@@ -162,7 +163,7 @@ func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
 	body, err := json.Marshal(newSession(identity, ticketLife, now))
 	var text string
 	if err == nil {
-		text, err = c.Inspector.SealTicket(r.Context(), body, now.Add(ticketLife))
+		text, err = c.Host.SealTicket(r.Context(), body, now.Add(ticketLife))
 	}
 	if err != nil {
 		c.Log.ErrorContext(r.Context(), "console ticket failed", slog.String("error", err.Error()))
@@ -172,37 +173,32 @@ func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
 }
 
 // redeemTicket begins a session with a ticket.
-func (c *Console) redeemTicket(w http.ResponseWriter, q *request) (*answer, error) {
-	remote := c.Remote(q.Request)
+func (c *Console) redeemTicket(q *request) (*answer, error) {
 	switch site := q.Header.Get("Sec-Fetch-Site"); {
 	case site != "" && site != "none" && site != "same-origin":
-		const reason = "A link of another site could sign you in as somebody else. Copy the address of hatchel " +
-			"console into the address bar"
-		c.Refused(q.Request, http.StatusForbidden, reason)
-		return nil, &Error{http.StatusForbidden, reason}
-	case !c.attempts.take(remote, q.now):
+		return nil, c.refuse(q, "A link of another site could sign you in as somebody else. Copy the address of "+
+			"hatchel console into the address bar")
+	case !c.attempts.take(q.remote, q.now):
 		return nil, tooManyAttempts
 	}
-	body, err := c.Inspector.OpenTicket(q.Context(), q.URL.Query().Get("ticket"))
+	body, err := c.Host.OpenTicket(q.Context(), q.URL.Query().Get("ticket"))
 	asked := new(session)
 	var protocol *mcp.Error
 	switch {
 	case errors.As(err, &protocol):
-		const reason = "This address has been used, or is older than a minute. Run hatchel console again"
-		c.Refused(q.Request, http.StatusForbidden, reason)
-		return nil, &Error{http.StatusForbidden, reason}
+		return nil, c.refuse(q, "This address has been used, or is older than a minute. Run hatchel console again")
 	case err == nil:
 		err = json.Unmarshal(body, asked)
 	}
 	if err != nil {
 		return nil, err
 	}
-	c.attempts.giveBack(remote)
+	c.attempts.giveBack(q.remote)
 	identity := asked.identity()
-	if !c.Inspector.Authenticator().StillValid(identity) {
+	if !c.Host.Authenticator().StillValid(identity) {
 		return nil, &Error{http.StatusForbidden, "The server's credentials have changed. Run hatchel console again"}
 	}
-	return c.begin(w, q, identity, home)
+	return c.beginSession(q, identity, home)
 }
 
 const (
@@ -212,50 +208,38 @@ const (
 	ipv6Subscriber = 64     // bits of the network that one subscriber has
 )
 
-// attempts counts the wrong credentials of each address.
+// attempts counts the wrong credentials of each address, anew after each period and when too many addresses are known.
 type attempts struct {
-	mu   sync.Mutex
-	made map[string]*attempt // guarded by mu
+	mu    sync.Mutex
+	since time.Time      // guarded by mu
+	wrong map[string]int // guarded by mu
 }
 
-type attempt struct {
-	since time.Time
-	tries int // that were not right
-}
-
-// take counts a try with a credential, and reports whether the address may make it. When too many addresses are known,
-// the counts begin anew.
+// take counts an attempt with a credential, and reports whether the address may make it.
 func (a *attempts) take(remote string, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	name := subscriber(remote)
-	made := a.made[name]
-	if made == nil || now.Sub(made.since) > attemptPeriod {
-		if a.made == nil || len(a.made) >= maxAttempters {
-			a.made = map[string]*attempt{}
-		}
-		made = &attempt{since: now}
-		a.made[name] = made
+	if now.Sub(a.since) > attemptPeriod || len(a.wrong) >= maxAttempters {
+		a.since, a.wrong = now, map[string]int{}
 	}
-	made.tries++
-	return made.tries <= maxAttempts
+	name := subscriber(remote)
+	a.wrong[name]++
+	return a.wrong[name] <= maxAttempts
 }
 
 // giveBack undoes take for a credential that was right.
 func (a *attempts) giveBack(remote string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if made := a.made[subscriber(remote)]; made != nil {
-		made.tries--
-	}
+	a.wrong[subscriber(remote)]--
 }
 
 // subscriber returns what an address is counted as: itself, or for IPv6 its network.
 func subscriber(remote string) string {
-	ip, err := netip.ParseAddr(remote)
-	if at, portErr := netip.ParseAddrPort(remote); portErr == nil {
-		ip, err = at.Addr(), nil
+	if host, _, err := net.SplitHostPort(remote); err == nil {
+		remote = host
 	}
+	ip, err := netip.ParseAddr(remote)
 	if err != nil {
 		return remote
 	}

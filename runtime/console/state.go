@@ -1,7 +1,7 @@
 package console
 
 import (
-	"net/http"
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -29,15 +29,15 @@ type systemRow struct {
 }
 
 // state shows the systems that the server depends on, and what is in its memory.
-func (c *Console) state(_ http.ResponseWriter, q *request) (*answer, error) {
-	data := &stateData{ServerState: c.Inspector.ServerState(q.Context())}
+func (c *Console) state(q *request) (*answer, error) {
+	data := &stateData{ServerState: c.Host.ServerState(q.Context())}
 	for i, conn := range data.Connections {
 		row := systemRow{Kind: conn.Kind, Name: conn.Name, Breaker: conn.Breaker, Up: upState(conn.Up)}
 		if conn.Pool != nil {
 			row.Pool = strconv.Itoa(conn.Pool.InUse) + " of " + strconv.Itoa(conn.Pool.Max)
 		}
 		if i < len(data.Health) { // unless a reload came between
-			row.Note = data.Health[i].Error
+			row.Note = cmp.Or(data.Health[i].Error, data.Health[i].Reason)
 		}
 		data.Systems = append(data.Systems, row)
 	}
@@ -80,9 +80,4 @@ func limitCaller(u limit.Usage) string {
 		return "all or unknown callers"
 	}
 	return u.Caller
-}
-
-// breakerClass returns the colour of a breaker.
-func breakerClass(state string) string {
-	return map[string]string{"closed": "ok", "open": "bad", "half-open": "warn"}[state]
 }

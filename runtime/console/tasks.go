@@ -1,12 +1,11 @@
 package console
 
 import (
-	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
+	"hatchel/runtime/mcp"
 	"hatchel/runtime/task"
 )
 
@@ -33,24 +32,9 @@ type taskData struct {
 
 func taskPath(id string) string { return tasksPath + "/" + url.PathEscape(id) }
 
-// taskState returns what a task is doing.
-func taskState(status string) condition {
-	switch status {
-	case task.Working:
-		return condition{"ok", "working"}
-	case task.Waiting:
-		return condition{"warn", "waits for an answer"}
-	case task.Completed:
-		return condition{"ok", "completed"}
-	case task.Failed:
-		return condition{"bad", "failed"}
-	}
-	return condition{"off", status}
-}
-
 // tasks lists the tasks with a status, the oldest first: those that are working, unless the query names another one.
-func (c *Console) tasks(_ http.ResponseWriter, q *request) (*answer, error) {
-	tasks, values := c.Inspector.Tasks(), q.URL.Query()
+func (c *Console) tasks(q *request) (*answer, error) {
+	tasks, values := c.Host.Tasks(), q.URL.Query()
 	data := &tasksData{Status: values.Get("status"), Statuses: task.Statuses}
 	if !slices.Contains(task.Statuses, data.Status) {
 		data.Status = task.Working
@@ -74,25 +58,21 @@ func (c *Console) tasks(_ http.ResponseWriter, q *request) (*answer, error) {
 		data.Rows = append(data.Rows, newTaskData(t))
 	}
 	if len(found) > tasksPerPage {
-		data.Next = tasksPath + "?" + url.Values{
-			"status": {data.Status}, "after": {found[tasksPerPage-1].ID()},
-		}.Encode()
+		data.Next = q.addressWith("after", found[tasksPerPage-1].ID())
 	}
 	return &answer{template: "tasks", title: "Tasks", data: data}, nil
 }
 
 func newTaskData(t *task.Task) *taskData {
-	var client struct{ Name, Version string }
-	_ = json.Unmarshal(t.Client, &client) // what a client says of itself has no guaranteed form
 	return &taskData{
-		Task: t, Subject: t.Caller().Subject, Client: client.Name + " " + client.Version,
+		Task: t, Subject: t.Caller().Subject, Client: mcp.ClientName(t.Client),
 		Begun: time.UnixMilli(t.Created), Changed: time.UnixMilli(t.Updated),
 	}
 }
 
 // findTask returns the task of a page. Those who operate the server may cancel it, and who has asked for it.
 func (c *Console) findTask(q *request) (*taskData, error) {
-	t, err := c.Inspector.Tasks().FindAny(q.Context(), q.PathValue("id"))
+	t, err := c.Host.Tasks().FindAny(q.Context(), q.PathValue("id"))
 	switch {
 	case err != nil:
 		return nil, err
@@ -100,12 +80,12 @@ func (c *Console) findTask(q *request) (*taskData, error) {
 		return nil, notFound("There is no such task. A task is kept for the ttl of its tool")
 	}
 	d := newTaskData(t)
-	d.MayCancel = !t.IsFinal() && (isAdmin(c, q) || t.Owner == q.caller("").Owner())
+	d.MayCancel = !t.IsFinal() && (q.isAdmin() || t.Owner == q.caller.Owner())
 	return d, nil
 }
 
 // task shows a task.
-func (c *Console) task(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) task(q *request) (*answer, error) {
 	data, err := c.findTask(q)
 	if err != nil {
 		return nil, err
@@ -113,8 +93,8 @@ func (c *Console) task(_ http.ResponseWriter, q *request) (*answer, error) {
 	return &answer{template: "task", title: "Task of " + data.Tool, data: data}, nil
 }
 
-// askCancel asks whether a task is to be cancelled.
-func (c *Console) askCancel(_ http.ResponseWriter, q *request) (*answer, error) {
+// confirmCancel asks whether a task is to be cancelled.
+func (c *Console) confirmCancel(q *request) (*answer, error) {
 	data, err := c.mayCancel(q)
 	if err != nil || data == nil {
 		return &answer{location: taskPath(q.PathValue("id"))}, err
@@ -131,22 +111,20 @@ func (c *Console) mayCancel(q *request) (*taskData, error) {
 	case data.IsFinal():
 		return nil, nil
 	case !data.MayCancel:
-		const reason = "You may not cancel this task: that is for the group " + adminGroup +
-			", and for the caller who has begun it"
-		c.Refused(q.Request, http.StatusForbidden, reason)
-		return nil, &Error{http.StatusForbidden, reason}
+		return nil, c.refuse(q, "You may not cancel this task: that is for the group "+adminGroup+
+			", and for the caller who has begun it")
 	}
 	return data, nil
 }
 
 // cancelTask cancels a task.
-func (c *Console) cancelTask(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) cancelTask(q *request) (*answer, error) {
 	data, err := c.mayCancel(q)
 	if err != nil {
 		return nil, err
 	}
 	if data != nil {
-		err = c.Inspector.CancelTask(q.Context(), data.ID(), q.caller(c.Remote(q.Request)))
+		err = c.Host.CancelTask(q.Context(), data.ID(), q.caller)
 	}
 	return &answer{location: taskPath(q.PathValue("id"))}, err
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
-	"hatchel/runtime/call"
+	"hatchel/runtime/task"
 )
 
 // formatTime returns a time in UTC for people.
@@ -53,20 +52,14 @@ func left(t, now time.Time) string {
 // matches reports whether a pattern, in which * matches any characters, is empty or matches a text.
 func matches(pattern, text string) bool { return pattern == "" || audit.MatchAny(pattern, text) }
 
-// shellWord returns a text as one word of a shell.
-func shellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
-
-// verdict returns what the rules decide, with its colour.
-func verdict(e *call.Explanation) condition {
-	switch e.Verdict {
-	case "allowed":
-		return condition{"ok", "allowed"}
-	case "denied":
-		return condition{"bad", "denied"}
-	case "approve":
-		return condition{"warn", "needs an approval"}
+// shellCommand returns a command for a shell, with those flags that have a value.
+func shellCommand(command string, flags [][2]string) string {
+	for _, flag := range flags {
+		if name, value := flag[0], flag[1]; value != "" {
+			command += " --" + name + " '" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		}
 	}
-	return condition{"off", "depends on its inputs"}
+	return command
 }
 
 // cut returns the beginning of a text, in one line.
@@ -78,34 +71,33 @@ func cut(text string, maxRunes int) string {
 	return text
 }
 
-// approvalState returns the status of an approval with its colour.
-func approvalState(s approval.Status) condition {
-	class := map[approval.Status]string{
-		approval.Pending: "warn", approval.Approved: "ok", approval.Used: "ok", approval.Rejected: "bad",
-	}[s]
-	return condition{cmp.Or(class, "off"), string(s)}
+// condition is a state in a word for people, with its colour: ok, warn, bad or off.
+type condition struct{ Class, Word string }
+
+// stateOf returns the condition for what the server calls a state: of a call, an approval, a task, a rule, a breaker.
+func stateOf(state any) condition {
+	c := condition{"off", fmt.Sprint(state)}
+	switch c.Word {
+	case audit.OK, "approved", "used", "allowed", "closed", task.Working, task.Completed:
+		c.Class = "ok"
+	case audit.Failed, audit.ProtocolError, "rejected", "denied", "open":
+		c.Class = "bad"
+	case audit.Refused, audit.Cancelled, "pending", "half-open":
+		c.Class = "warn"
+	case task.Waiting:
+		return condition{"warn", "waits for an answer"}
+	case "approve":
+		return condition{"warn", "needs an approval"}
+	}
+	return c
 }
 
-// recordState returns what a record of the audit log says, with its colour.
+// recordState returns what a record of the audit log says.
 func recordState(r audit.Record) condition {
-	word := cmp.Or(r.Outcome, r.Decision, r.Event)
 	if r.Event == audit.EventIntent {
-		word = "started"
+		return condition{"off", "started"}
 	}
-	return condition{outcomeClass(word), word}
-}
-
-// outcomeClass returns the colour of the outcome of a call, or of a decision.
-func outcomeClass(outcome string) string {
-	switch outcome {
-	case audit.OK, "approved":
-		return "ok"
-	case audit.Failed, audit.ProtocolError, "rejected":
-		return "bad"
-	case audit.Refused, audit.Cancelled:
-		return "warn"
-	}
-	return "off"
+	return stateOf(cmp.Or(r.Outcome, r.Decision, r.Event))
 }
 
 // duration returns a duration for people.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"hatchel/hcl"
@@ -15,7 +14,6 @@ import (
 // toolData is the data of the page of a tool.
 type toolData struct {
 	*hcl.Tool
-	Badges         []condition
 	Facts          [][2]string
 	Rules          call.OperationRules
 	Modern, Legacy string // the entry in tools/list, indented
@@ -25,12 +23,11 @@ type toolData struct {
 }
 
 // tool shows one tool.
-func (c *Console) tool(_ http.ResponseWriter, q *request) (*answer, error) {
-	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+func (c *Console) tool(q *request) (*answer, error) {
+	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	data, err := newToolData(g, q.PathValue("name"))
 	if err != nil {
 		return nil, err
@@ -48,7 +45,7 @@ func newToolData(g *runtime.Generation, name string) (*toolData, error) {
 	t := p.Tool()
 	entry, _ := g.ToolEntry(name)
 	return &toolData{
-		Tool: t, Badges: badges(t), Facts: factsOf(t), Rules: p.ListRules(g.Config.Server.DenyByDefault),
+		Tool: t, Facts: factsOf(t), Rules: p.ListRules(g.Config.Server.DenyByDefault),
 		Modern: indentJSON(entry.Modern), Legacy: indentJSON(entry.Legacy),
 		SameInBothEras: bytes.Equal(entry.Modern, entry.Legacy),
 	}, nil
@@ -67,7 +64,7 @@ func factsOf(t *hcl.Tool) (facts [][2]string) {
 	add := func(name, format string, args ...any) {
 		facts = append(facts, [2]string{name, fmt.Sprintf(format, args...)})
 	}
-	add("Source", "%s", placeOf(t.Range))
+	add("Source", "%s", positionOf(t.Range))
 	add("Runs", "%s", backendsOf(t))
 	if t.Missing != "" {
 		add("Refused", "every call, because %s is missing", t.Missing)

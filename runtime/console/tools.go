@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -15,24 +14,17 @@ const toolsPerPage = 100
 type toolsData struct {
 	Query       string
 	Total, From int
-	Tools       []toolRow
+	Tools       []*hcl.Tool
 	Before      string // the page before; empty for none
 	After       string
 }
 
-// toolRow is one tool in the list.
-type toolRow struct {
-	Name, Title, Path, Source, Summary string
-	Badges                             []condition
-}
-
 // tools lists the tools, also those that are not listed for clients, by name.
-func (c *Console) tools(_ http.ResponseWriter, q *request) (*answer, error) {
-	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+func (c *Console) tools(q *request) (*answer, error) {
+	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	data := &toolsData{Query: strings.TrimSpace(q.URL.Query().Get("q"))}
 	page, _ := strconv.Atoi(q.URL.Query().Get("page")) // the first for anything else
 	var found []*hcl.Tool
@@ -44,14 +36,12 @@ func (c *Console) tools(_ http.ResponseWriter, q *request) (*answer, error) {
 	last := max(0, len(found)-1) / toolsPerPage
 	page = min(max(page, 1), last+1)
 	data.Total, data.From = len(found), (page-1)*toolsPerPage
-	for _, t := range found[data.From:min(len(found), page*toolsPerPage)] {
-		data.Tools = append(data.Tools, newToolRow(t))
-	}
+	data.Tools = found[data.From:min(len(found), page*toolsPerPage)]
 	if page > 1 {
-		data.Before = data.pageAddress(page - 1)
+		data.Before = q.addressWith("page", strconv.Itoa(page-1))
 	}
 	if page <= last {
-		data.After = data.pageAddress(page + 1)
+		data.After = q.addressWith("page", strconv.Itoa(page+1))
 	}
 	return &answer{template: "tools", title: "Tools", data: data}, nil
 }
@@ -66,39 +56,24 @@ func matchesTool(t *hcl.Tool, query string) bool {
 	return false
 }
 
-func (d *toolsData) pageAddress(page int) string {
-	values := url.Values{"page": {strconv.Itoa(page)}}
-	if d.Query != "" {
-		values.Set("q", d.Query)
-	}
-	return "/console/tools?" + values.Encode()
-}
-
 // First returns the number of the first tool of the page.
 func (d *toolsData) First() int { return min(d.From+1, d.Total) }
 
 // Last returns the number of the last tool of the page.
 func (d *toolsData) Last() int { return d.From + len(d.Tools) }
 
-const maxSummary = 160 // characters
-
-func newToolRow(t *hcl.Tool) toolRow {
+// summaryOf returns the beginning of the description of a tool.
+func summaryOf(t *hcl.Tool) string {
 	summary, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
-	if runes := []rune(summary); len(runes) > maxSummary {
-		summary = string(runes[:maxSummary]) + "…"
-	}
-	return toolRow{
-		Name: t.Name, Title: t.Title, Path: toolPath(t.Name), Source: placeOf(t.Range), Summary: summary,
-		Badges: badges(t),
-	}
+	return cut(summary, 160)
 }
 
 func toolPath(name string) string { return "/console/tools/" + url.PathEscape(name) }
 
-func placeOf(r hcl.Range) string { return r.File + ":" + strconv.Itoa(r.Start.Line) }
+func positionOf(r hcl.Range) string { return r.File + ":" + strconv.Itoa(r.Start.Line) }
 
-// badges returns what a tool does, as a person wants to know before anything else.
-func badges(t *hcl.Tool) (out []condition) {
+// badgesOf returns what a tool does, as a person wants to know before anything else.
+func badgesOf(t *hcl.Tool) (out []condition) {
 	switch {
 	case t.ReadOnly:
 		out = append(out, condition{"ok", "reads"})

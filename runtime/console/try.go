@@ -40,10 +40,6 @@ type planned struct {
 	Effects   []effectView
 }
 
-// mayPlan and mayCall permit those who may see the console, if try of the block does.
-func mayPlan(c *Console, q *request) bool { return q.block.Try != hcl.TryNone && looks(c, q) }
-func mayCall(c *Console, q *request) bool { return q.block.Try == hcl.TryCall && looks(c, q) }
-
 // newTry returns the form of a tool with what was posted; nil where tools are not tried.
 func newTry(q *request, t *hcl.Tool, posted url.Values) *tryData {
 	if q.block.Try == hcl.TryNone {
@@ -79,7 +75,7 @@ func prefill(q *request, input *schema.Type) url.Values {
 	return url.Values{rawField: {cmp.Or(arguments, "{}")}}
 }
 
-// arguments returns the arguments that were entered. It reports false for a form with problems, which are placed.
+// arguments returns the arguments that were entered. It reports false for a form with problems.
 func (d *tryData) arguments(t *hcl.Tool) (text []byte, ok bool) {
 	if d.Raw != nil {
 		text = []byte(d.typed)
@@ -94,25 +90,24 @@ func (d *tryData) arguments(t *hcl.Tool) (text []byte, ok bool) {
 		}
 		return text, len(violations) == 0
 	}
-	d.Form.place(violations)
+	d.Form.addViolations(violations)
 	return text, !d.Form.hasProblems()
 }
 
-func (c *Console) plan(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) plan(q *request) (*answer, error) {
 	return c.try(q, c.showPlan)
 }
 
-func (c *Console) call(_ http.ResponseWriter, q *request) (*answer, error) {
+func (c *Console) call(q *request) (*answer, error) {
 	return c.try(q, c.makeCall)
 }
 
 // try reads the form of a tool and, if it has no mistakes, does something with its arguments.
 func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []byte) error) (*answer, error) {
-	g, release, err := c.Inspector.Admit(q.Context(), q.caller(c.Remote(q.Request)))
+	g, err := c.admit(q)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	page, err := newToolData(g, q.PathValue("name"))
 	if err != nil {
 		return nil, err
@@ -133,7 +128,7 @@ func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []b
 
 // showPlan shows what a call of the person who is signed in would send.
 func (c *Console) showPlan(q *request, p *call.Program, data *tryData, arguments []byte) error {
-	approvals, effects, err := p.PlanEffects(q.Context(), q.caller(c.Remote(q.Request)), arguments)
+	approvals, effects, err := p.PlanEffects(q.Context(), q.caller, arguments)
 	if err != nil {
 		data.Refused = data.hidden.Text(err.Error())
 		return nil
@@ -151,8 +146,8 @@ func (c *Console) makeCall(q *request, p *call.Program, data *tryData, arguments
 		return &Error{http.StatusForbidden, "This tool is not listed, so clients cannot call it"}
 	}
 	http.NewResponseController(q.writer).SetReadDeadline(time.Time{}) // the form was read, and a call may take long
-	outcome, err := c.Inspector.CallTool(q.Context(), &mcp.CallRequest{
-		Name: p.Tool().Name, Arguments: arguments, Caller: q.caller(c.Remote(q.Request)),
+	outcome, err := c.Host.CallTool(q.Context(), &mcp.CallRequest{
+		Name: p.Tool().Name, Arguments: arguments, Caller: q.caller,
 	})
 	var protocol *mcp.Error
 	switch {

@@ -156,7 +156,7 @@ func TestEventsThatComeTogetherAreStoredTogether(t *testing.T) {
 		calls.Wait()
 		s.expect(t, `ops 1m0s {"n":0} 1`, `ops 1m0s {"n":1} 49`)
 		synctest.Wait() // the queue has removed what it has stored
-		if len(q.lanes) != 0 {
+		if len(q.pending) != 0 {
 			t.Error("the queue is not empty")
 		}
 		q.Close()
@@ -250,5 +250,32 @@ func TestEventThatNoHookMatchesCostsNothing(t *testing.T) {
 	m := &event.Meta{Kind: eventkind.ToolResult, Operation: "tool", Name: "order_get"}
 	if n := testing.AllocsPerRun(100, func() { h.Handle(t.Context(), m, nil) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestEventOfACancelledCallIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stored{}
+		q := NewQueue(s.store)
+		h := hooksOf(t, q, silent, `on "tool_result" {
+			when   = "event.outcome == 'cancelled'"
+			notify = ["ops"]
+		}`)[0]
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		h.Handle(ctx, &event.Meta{Kind: eventkind.ToolResult, Time: time.Now()}, []byte(`{"outcome":"cancelled"}`))
+		s.expect(t, `ops 1m0s {"outcome":"cancelled"} 1`)
+	})
+}
+
+func TestEventsOfApprovalsAreStoredBeforeTheWorkContinues(t *testing.T) {
+	for _, kind := range []string{"approval.requested", "approval.decided"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &stored{slow: time.Second}
+			h := hooksOf(t, NewQueue(s.store), silent, "on \""+kind+"\" { notify = [\"ops\"] }")[0]
+			if took := handle(t, h, "order_get", `{"approval":{"id":"A"}}`); took != time.Second {
+				t.Errorf("%s: took %v", kind, took)
+			}
+		})
 	}
 }

@@ -22,9 +22,9 @@ type Store func(ctx context.Context, name string, s *webhook.Series, e *webhook.
 type Queue struct {
 	store Store
 
-	mu     sync.Mutex
-	lanes  map[lane]*pending // guarded by mu
-	closed bool              // guarded by mu
+	mu      sync.Mutex
+	pending map[seriesKey]*pendingSeries // guarded by mu
+	closed  bool                         // guarded by mu
 
 	storing sync.WaitGroup
 	closing chan struct{} // closed by Close
@@ -32,11 +32,11 @@ type Queue struct {
 	cancel  context.CancelFunc
 }
 
-// lane is a series for one webhook.
-type lane struct{ webhook, series string }
+// seriesKey identifies a series of events for one webhook.
+type seriesKey struct{ webhook, series string }
 
-// pending are the events of a lane that are not stored yet.
-type pending struct {
+// pendingSeries has the events of a series that are not stored yet.
+type pendingSeries struct {
 	series  *webhook.Series
 	log     *slog.Logger
 	groups  []group
@@ -51,13 +51,15 @@ type group struct {
 	count int
 }
 
-// maxGroups limits the groups of a lane while they cannot be stored. Further events are counted in the last one.
+// maxGroups limits the groups of a series while they cannot be stored. Further events are counted in the last one.
 const maxGroups = 256
 
 // NewQueue returns an empty Queue.
 func NewQueue(store Store) *Queue {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Queue{store: store, lanes: map[lane]*pending{}, closing: make(chan struct{}), ctx: ctx, cancel: cancel}
+	return &Queue{
+		store: store, pending: map[seriesKey]*pendingSeries{}, closing: make(chan struct{}), ctx: ctx, cancel: cancel,
+	}
 }
 
 var noWait = func() chan struct{} {
@@ -77,12 +79,12 @@ func (q *Queue) add(
 	if q.closed {
 		return noWait
 	}
-	at := lane{name, s.Name}
-	p := q.lanes[at]
+	key := seriesKey{name, s.Name}
+	p := q.pending[key]
 	if p == nil {
-		p = &pending{series: s, log: log}
-		q.lanes[at] = p
-		q.storing.Go(func() { q.storeAll(at, p) })
+		p = &pendingSeries{series: s, log: log}
+		q.pending[key] = p
+		q.storing.Go(func() { q.storeAll(key, p) })
 	}
 	p.add(m, id, data)
 	if p.failing {
@@ -94,7 +96,7 @@ func (q *Queue) add(
 	return p.stored
 }
 
-func (p *pending) add(m *event.Meta, id string, data []byte) {
+func (p *pendingSeries) add(m *event.Meta, id string, data []byte) {
 	if n := len(p.groups); n > p.taken {
 		last := &p.groups[n-1]
 		together := id == "" && p.series.Slot(last.first.At) == p.series.Slot(m.Time)
@@ -112,21 +114,21 @@ const (
 	maxPause = 30 * time.Second
 )
 
-// storeAll stores the events of a lane until there are none.
-func (q *Queue) storeAll(at lane, p *pending) {
+// storeAll stores the events of a series until there are none.
+func (q *Queue) storeAll(key seriesKey, p *pendingSeries) {
 	for pause := minPause; ; {
-		groups, stored := q.take(at, p)
+		groups, stored := q.take(key, p)
 		if len(groups) == 0 {
 			return
 		}
 		n, err := 0, error(nil)
 		for n < len(groups) && err == nil {
-			if err = q.store(q.ctx, at.webhook, p.series, groups[n].first, groups[n].count); err == nil {
+			if err = q.store(q.ctx, key.webhook, p.series, groups[n].first, groups[n].count); err == nil {
 				n++
 			}
 		}
-		failedBefore, lost := q.settle(p, stored, n, err != nil)
-		attrs := []any{"webhook", at.webhook, "event", groups[0].first.Type}
+		failedBefore, lost := q.finishAttempt(p, stored, n, err != nil)
+		attrs := []any{"webhook", key.webhook, "event", groups[0].first.Type}
 		switch {
 		case err == nil && failedBefore:
 			p.log.Info("events of a hook stored again", attrs...)
@@ -148,22 +150,24 @@ func (q *Queue) storeAll(at lane, p *pending) {
 	}
 }
 
-// take returns the pending groups of a lane, which is removed when there are none.
-func (q *Queue) take(at lane, p *pending) (groups []group, stored chan struct{}) {
+// take returns the pending groups of a series, which is removed when there are none.
+func (q *Queue) take(key seriesKey, p *pendingSeries) (groups []group, stored chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(p.groups) == 0 {
-		delete(q.lanes, at)
+		delete(q.pending, key)
 	}
 	stored = p.stored
 	p.taken, p.stored = len(p.groups), nil
 	return p.groups, stored
 }
 
-// settle ends an attempt: it removes the first n groups, which are stored, and wakes the callers that wait for
+// finishAttempt ends an attempt: it removes the first n groups, which are stored, and wakes the callers that wait for
 // the attempt, after a failure also those of later events. It reports whether the attempt before this one had
 // failed, and how many events are lost because the Queue is closed.
-func (q *Queue) settle(p *pending, stored chan struct{}, n int, failed bool) (failedBefore bool, lost int) {
+func (q *Queue) finishAttempt(
+	p *pendingSeries, stored chan struct{}, n int, failed bool,
+) (failedBefore bool, lost int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	p.groups, p.taken = p.groups[n:], 0

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"hatchel/hcl/jsonscan"
@@ -32,6 +33,16 @@ func (c *Caller) Owner() string {
 		return c.Subject
 	}
 	return c.Identity.Owner()
+}
+
+// ClientName returns the name and the version that a client gives in its ClientInfo; "" for one that gives none.
+func ClientName(info []byte) string {
+	if len(info) == 0 {
+		return ""
+	}
+	name, _ := jsonscan.LookupText(info, "name")
+	version, _ := jsonscan.LookupText(info, "version")
+	return strings.TrimSpace(name + " " + version)
 }
 
 // Snapshot returns a copy of c that may be kept after the request: without the slices of the

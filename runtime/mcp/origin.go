@@ -77,6 +77,12 @@ func hostname(hostport string) (host string, ok bool) {
 	return host, err == nil && invalidPort == nil && host != ""
 }
 
+// IsLocalHost reports whether a Host header names this machine.
+func IsLocalHost(hostport string) bool {
+	host, ok := hostname(hostport)
+	return ok && isLocalName(host)
+}
+
 func isLocalName(host string) bool {
 	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
 }

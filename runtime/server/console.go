@@ -11,7 +11,7 @@ import (
 // newConsole returns the console of the server, which is served while the configuration wants one.
 func (s *Server) newConsole() *console.Console {
 	return console.New(console.Options{
-		Inspector: s.Host, Server: s.mcp, Log: s.Log.Logger, Remote: s.clientAddress, IsLocal: isLocalConnection,
+		Host: s.Host, Server: s.mcp, Log: s.Log.Logger, Remote: s.clientAddress, IsLocal: isLocalConnection,
 		Reload: func(ctx context.Context) error {
 			_, err := s.Reloader.Reload(ctx, "the console")
 			return err
