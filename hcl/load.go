@@ -90,6 +90,9 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 		l.config.DecodeAgain = l.forEditor().decodeAgain
 	}
 	opts.Cache.store(files, l.globals)
+	if !opts.Tests && !opts.Editor {
+		l.tools, l.blocks = nil, nil // compiled expressions keep the loader, which would keep all decoders
+	}
 	return l.config, finalDiagnostics(files, l.diags).Scrub(l.globals.secretValues)
 }
 

@@ -18,6 +18,7 @@ import (
 // ApprovalAdmin lists and decides approvals for one caller, as the approvals block of one
 // configuration allows. It must be used by one goroutine only, and closed.
 type ApprovalAdmin struct {
+	host      *Host
 	g         *Generation
 	book      *approval.Store
 	caller    *mcp.Caller
@@ -33,7 +34,7 @@ func (h *Host) ApprovalAdmin(ctx context.Context, c *mcp.Caller) (*ApprovalAdmin
 	if err != nil {
 		return nil, err
 	}
-	d := &ApprovalAdmin{g: g, caller: c, mayDecide: map[string]bool{}}
+	d := &ApprovalAdmin{host: h, g: g, caller: c, mayDecide: map[string]bool{}}
 	if err = d.open(ctx); err != nil {
 		g.leave()
 		return nil, err
@@ -182,9 +183,9 @@ func (d *ApprovalAdmin) LookAgain(ctx context.Context, id string) (*approval.App
 }
 
 // Decide approves or rejects a call. Digest is that of what the caller was shown; empty for whatever is there. With an
-// audit log the decision is recorded before it takes effect. The error is that of Find or of approval.Book.Decide, a
-// ForbiddenError for the caller's own call, or an UnrecordedError when the decision could not be recorded and was not
-// made.
+// audit log the decision is recorded before it takes effect. Hooks have stored the decision when Decide returns. The
+// error is that of Find or of approval.Book.Decide, a ForbiddenError for the caller's own call, or an UnrecordedError
+// when the decision could not be recorded and was not made.
 func (d *ApprovalAdmin) Decide(
 	ctx context.Context, id string, approved bool, reason, digest string,
 ) (*approval.Approval, error) {
@@ -192,11 +193,21 @@ func (d *ApprovalAdmin) Decide(
 	if err != nil {
 		return nil, err
 	}
+	if a, err = d.decide(ctx, a, approved, reason, digest); err == nil {
+		d.host.publishDecision(ctx, a)
+	}
+	return a, err
+}
+
+func (d *ApprovalAdmin) decide(
+	ctx context.Context, a *approval.Approval, approved bool, reason, digest string,
+) (*approval.Approval, error) {
 	decision := approval.Decision{By: d.caller.Subject, At: d.g.build.Now().UTC(), Reason: reason, Digest: digest}
 	if d.g.audit == nil && !a.Audited {
 		return d.book.Decide(ctx, a.ID, approved, decision)
 	}
-	if a, err = d.book.Propose(ctx, a.ID, approved, decision, true); err != nil {
+	a, err := d.book.Propose(ctx, a.ID, approved, decision, true)
+	if err != nil {
 		return nil, err
 	}
 	return d.g.confirmDecision(ctx, d.book, a, d.g.env.AuditedCaller(d.caller))

@@ -190,18 +190,11 @@ func publishLoad(last, next *Generation, r *Report) {
 	if !p.Wants(eventkind.Reload) {
 		return
 	}
-	result := "ok"
-	switch {
-	case r.Held:
-		result = "held"
-	case !r.OK:
-		result = "failed"
-	}
 	report, err := json.Marshal(r)
 	if err != nil {
 		return
 	}
-	p.Publish(context.Background(), event.Meta{Kind: eventkind.Reload}, event.Member{Name: "result", Value: result},
+	p.Publish(context.Background(), event.Meta{Kind: eventkind.Reload}, event.Member{Name: "result", Value: r.Result()},
 		event.Member{Name: "report", Value: json.RawMessage(report)})
 }
 
@@ -247,48 +240,59 @@ func (h *Host) TaskFinished(t *task.Task) {
 		event.Member{Name: "subject", Value: m.Subject}, event.Member{Name: "created", Value: t.CreatedTime()})
 }
 
-// decidedApprovals are the approvals whose decision was published.
+// decidedApprovals are the latest approvals whose decision was published, or is being published.
 type decidedApprovals struct {
-	mu        sync.Mutex
-	published map[string]bool // guarded by mu
+	mu            sync.Mutex
+	recent, older map[string]*sync.Once // by ID; guarded by mu
 }
 
 const maxDecidedApprovals = 4096
 
-// add reports whether the decision of an approval was not published yet.
-func (d *decidedApprovals) add(id string) bool {
+// find returns what publishes the decision of an approval.
+func (d *decidedApprovals) find(id string) *sync.Once {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.published == nil || len(d.published) >= maxDecidedApprovals {
-		d.published = map[string]bool{}
+	for _, known := range [...]map[string]*sync.Once{d.recent, d.older} {
+		if once := known[id]; once != nil {
+			return once
+		}
 	}
-	isNew := !d.published[id]
-	d.published[id] = true
-	return isNew
+	if d.recent == nil || len(d.recent) >= maxDecidedApprovals {
+		d.recent, d.older = map[string]*sync.Once{}, d.recent
+	}
+	d.recent[id] = new(sync.Once)
+	return d.recent[id]
 }
 
-// approvalChanged publishes the decision of an approval, once, that this or another process has changed. It does not
-// wait.
+// approvalChanged publishes the decision of an approval that this or another process has changed. It does not wait.
 func (h *Host) approvalChanged(book *approval.Store, id string) {
 	if !h.Current().env.Events.Wants(eventkind.ApprovalDecided) {
 		return
 	}
-	state := h.build.State
-	state.process.Go(func(ctx context.Context) {
-		a, err := book.Find(ctx, id)
-		if err != nil || a == nil || a.Status == approval.Pending {
-			return
+	h.build.State.process.Go(func(ctx context.Context) {
+		if a, err := book.Find(ctx, id); err == nil && a != nil && a.Status != approval.Pending {
+			h.publishDecision(ctx, a)
 		}
-		e, known, err := state.approvalEvent(ctx, id)
-		if err != nil || !known || e == nil || !h.decided.add(id) {
-			return
-		}
-		m := event.Meta{Kind: eventkind.ApprovalDecided, Operation: "tool", Name: a.Tool, Subject: a.Caller.Subject,
-			Owner: (&mcp.Identity{Key: a.Caller.Key, Subject: a.Caller.Subject}).Owner()}
-		if a.Caller.Key == "" {
-			m.Owner = a.Caller.Subject
-		}
-		h.Current().env.Events.Publish(ctx, m, event.Member{Name: "tool", Value: a.Tool},
-			event.Member{Name: "approval", Value: e.Data})
+	})
+}
+
+// publishDecision publishes the decision of an approval once. The hooks have stored it when publishDecision returns.
+func (h *Host) publishDecision(ctx context.Context, a *approval.Approval) {
+	p := h.Current().env.Events
+	if !p.Wants(eventkind.ApprovalDecided) {
+		return
+	}
+	body, err := decidedApproval(a).AppendJSON(nil)
+	if err != nil {
+		return
+	}
+	m := event.Meta{Kind: eventkind.ApprovalDecided, Operation: "tool", Name: a.Tool, Subject: a.Caller.Subject,
+		Owner: (&mcp.Identity{Key: a.Caller.Key, Subject: a.Caller.Subject}).Owner()}
+	if a.Caller.Key == "" {
+		m.Owner = a.Caller.Subject
+	}
+	h.decided.find(a.ID).Do(func() {
+		p.Publish(ctx, m, event.Member{Name: "tool", Value: a.Tool},
+			event.Member{Name: "approval", Value: json.RawMessage(body)})
 	})
 }

@@ -225,21 +225,29 @@ func (s *State) approvalEvent(ctx context.Context, id string) (e *webhook.Event,
 	if err != nil || a == nil {
 		return nil, err == nil, err
 	}
-	at, decided := a.Deadline, *a
-	switch {
-	case a.Status == approval.Pending:
+	if a.Status == approval.Pending {
 		return nil, false, nil
-	case a.Decision == nil:
-		decided.Status = approval.Expired
-	case a.Status != approval.Rejected && a.Status != approval.Void:
-		decided.Status = approval.Approved // whether or not it was used
 	}
+	at := a.Deadline
 	if a.Decision != nil {
 		at = a.Decision.At
 	}
-	body, err := decided.AppendJSON(nil)
+	body, err := decidedApproval(a).AppendJSON(nil)
 	e = &webhook.Event{ID: call.DecisionEventID(id), Type: "approval.decided", At: at, Data: json.RawMessage(body)}
 	return e, err == nil, err
+}
+
+// decidedApproval returns an approval that is not pending with the status that its event has: approved, whether or not
+// it was used, rejected, void or expired.
+func decidedApproval(a *approval.Approval) *approval.Approval {
+	decided := *a
+	switch {
+	case a.Decision == nil:
+		decided.Status = approval.Expired
+	case a.Status != approval.Rejected && a.Status != approval.Void:
+		decided.Status = approval.Approved
+	}
+	return &decided
 }
 
 // health pings the store; nil for a store that is not open or not remote.

@@ -46,11 +46,33 @@ type Report struct {
 	Sources map[string][]byte `json:"-"` // what the diagnostics are about
 }
 
+// Result returns ok, held or failed.
+func (r *Report) Result() string {
+	switch {
+	case r.Held:
+		return "held"
+	case !r.OK:
+		return "failed"
+	}
+	return "ok"
+}
+
+// Load is one of the last loads.
+type Load struct {
+	At          time.Time
+	Result      string // as Report.Result returns it
+	Revision    string // of the configuration that was loaded or is held; empty for a load that failed
+	Change      Change // of what is served
+	Errors      int    // diagnostics
+	Differences int    // to the lock, that wait
+}
+
 // Status is what a Host knows of its loads.
 type Status struct {
 	Last   Report    // of the last load that was tried
 	Loaded time.Time // when what is served was loaded; zero before the first
 	Change *Change   // of the last load that changed something after the first; nil for none
+	Loads  []Load    // the last ones, the newest first; must not be changed
 }
 
 // Readiness is what a probe of a deployment reads.
@@ -176,6 +198,7 @@ func (h *Host) setReport(r Report) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.status.Last = r
+	h.keepLoad(&r)
 	if !r.OK {
 		return
 	}
@@ -188,6 +211,27 @@ func (h *Host) setReport(r Report) {
 	}
 	h.served = append(h.served, h.current.Load().revision())
 	h.served = h.served[max(0, len(h.served)-maxServed):]
+}
+
+// maxLoads is how many of the last loads a Host keeps.
+const maxLoads = 20
+
+// keepLoad adds a load to the last ones. A held configuration that is tried again is the same load. The caller holds
+// mu and loading.
+func (h *Host) keepLoad(r *Report) {
+	l := Load{At: time.Now(), Result: r.Result(), Change: r.Change}
+	l.Errors, _ = r.Diagnostics.Counts()
+	if r.Hold != nil {
+		l.Differences = len(r.Hold.Changes)
+	}
+	if l.Result != "failed" {
+		l.Revision = h.latest.id
+	}
+	last := h.status.Loads
+	if l.Result == "held" && len(last) > 0 && last[0].Result == "held" && last[0].Revision == l.Revision {
+		return
+	}
+	h.status.Loads = slices.Concat([]Load{l}, last[:min(len(last), maxLoads-1)])
 }
 
 // maxServed is how many of the latest revisions a Host can report the differences to.

@@ -192,3 +192,27 @@ func TestAReloadIsRecordedWithBothRevisions(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestAHostKeepsItsLatestLoads(t *testing.T) {
+	h := newHost(t, offered)
+	for range 20 {
+		load(t, h, offered+"# a comment")
+	}
+	load(t, h, strings.Replace(offered, `prompt "q"`, `prompt "new"`, 1))
+	served := h.Current().Config.ID
+	h.Load(t.Context(), fileSystem(offered+"nonsense"))
+	loads := h.Status().Loads
+	if len(loads) != 20 {
+		t.Fatalf("%d loads are kept", len(loads))
+	}
+	if failed := loads[0]; failed.Result != "failed" || failed.Errors == 0 || failed.Revision != "" || len(failed.Change.Added) > 0 {
+		t.Errorf("the load that failed: %+v", failed)
+	}
+	if ok := loads[1]; ok.Result != "ok" || ok.Revision != served || !slices.Equal(ok.Change.Added, []string{"prompt new"}) ||
+		!slices.Equal(ok.Change.Removed, []string{"prompt q"}) {
+		t.Errorf("the load before: %+v", ok)
+	}
+	if !slices.IsSortedFunc(loads, func(a, b Load) int { return b.At.Compare(a.At) }) {
+		t.Error("the loads are not in their order")
+	}
+}

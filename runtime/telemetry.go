@@ -61,14 +61,7 @@ func (g *Generation) measureLoad(r Report, took time.Duration) {
 	if g.metrics == nil {
 		return
 	}
-	result := "ok"
-	switch {
-	case r.Held:
-		result = "held"
-	case !r.OK:
-		result = "failed"
-	}
-	g.metrics.Loaded(result, took)
+	g.metrics.Loaded(r.Result(), took)
 	type pair [2]string
 	served, used := map[pair]bool{}, map[pair]bool{}
 	for _, o := range g.operations {

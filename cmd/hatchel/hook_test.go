@@ -49,6 +49,8 @@ type hookEvent struct {
 		Error   string
 		Input   struct{ Name, Pin string }
 		Result  string
+
+		Approval struct{ ID string }
 	}
 }
 

@@ -106,6 +106,10 @@ on "tool_result" {
   notify = ["ops"]
   limit  = "1000000/s"
 }
+on "approval.decided" {
+  notify = ["ops"]
+  limit  = "1000000/s"
+}
 tool "consent" {
   description = "Pay an order if the user is sure."
   input "order" { type = string }
@@ -157,7 +161,7 @@ type killTest struct {
 }
 
 func newKillTest(t *testing.T, database string) *killTest {
-	c := &killTest{database: database, bank: &paymentService{paid: map[string]int{}, keys: map[string]int{}, received: make(chan struct{}, 1)}, decided: make(chan struct{}, 1), answered: map[string]string{}, answers: map[string]int{}, approved: map[string]bool{}, told: &resultCounter{counts: map[string]int{}}}
+	c := &killTest{database: database, bank: &paymentService{paid: map[string]int{}, keys: map[string]int{}, received: make(chan struct{}, 1)}, decided: make(chan struct{}, 1), answered: map[string]string{}, answers: map[string]int{}, approved: map[string]bool{}, told: &resultCounter{counts: map[string]int{}, decisions: map[string]int{}}}
 	web := httptest.NewServer(c.bank)
 	t.Cleanup(web.Close)
 	ops := httptest.NewServer(c.told)
@@ -478,10 +482,11 @@ func (c *killTest) eachRecord(give func(audit.Record)) {
 	}
 }
 
-// resultCounter is the receiver of the hook.
+// resultCounter is the receiver of the hooks.
 type resultCounter struct {
 	mu         sync.Mutex
 	counts     map[string]int // of results, by call; guarded by mu
+	decisions  map[string]int // deliveries, by approval; guarded by mu
 	deliveries int            // of different results; guarded by mu
 	again      int            // deliveries of the same; guarded by mu
 }
@@ -494,6 +499,10 @@ func (o *resultCounter) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if e.Type == "approval.decided" {
+		o.decisions[e.Data.Approval.ID]++
+		return
+	}
 	if o.counts[e.Data.CallID] > 0 {
 		o.again++
 		return
@@ -518,6 +527,30 @@ func (o *resultCounter) missing(answers map[string]int, orders map[string]string
 	return missing, others
 }
 
+// checkDecisions waits until the hook has told of every approval that was said to be given.
+func (c *killTest) checkDecisions() {
+	c.t.Helper()
+	missing, deliveries := 0, 0
+	defer func() {
+		c.t.Logf("%d approvals were answered; %d decisions were told of in %d deliveries; %d answered ones were not told of",
+			len(c.approved), len(c.told.decisions), deliveries, missing)
+	}()
+	await(c.t.(*testing.T), func() bool {
+		c.told.mu.Lock()
+		defer c.told.mu.Unlock()
+		missing, deliveries = 0, 0
+		for _, n := range c.told.decisions {
+			deliveries += n
+		}
+		for id := range c.approved {
+			if c.told.decisions[id] == 0 {
+				missing++
+			}
+		}
+		return missing == 0
+	})
+}
+
 // checkResults waits until the hook has told of every answer.
 func (c *killTest) checkResults(w *auditSummary) {
 	c.t.Helper()
@@ -538,7 +571,8 @@ func (c *killTest) checkResults(w *auditSummary) {
 
 // However often processes are killed, no order is paid twice and no approval is used twice. A
 // completed payment is answered again, one with an unknown outcome is not repeated, and the audit
-// log has every effect, decision and answer. The webhook of a hook is told of every answer.
+// log has every effect, decision and answer. The webhook of a hook is told of every answer and of every decision that was
+// answered.
 func TestAKilledProcessDoesNothingTwice(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
@@ -567,6 +601,7 @@ func testPaysOnce(t *testing.T, database string) {
 	unknown := c.repeatAll()
 	w := c.summarizeAudit()
 	c.checkResults(w)
+	c.checkDecisions()
 	twice := 0
 	c.bank.mu.Lock()
 	defer c.bank.mu.Unlock()

@@ -13,19 +13,25 @@ type overviewData struct {
 	runtime.Readiness
 	Last    runtime.Report // of the last load that was tried
 	Loaded  time.Time
-	Errors  string // diagnostics of the last load, as the terminal prints them
+	Loads   []runtime.Load // the last ones, the newest first
+	Errors  string         // diagnostics of the last load, as the terminal prints them
 	Refused string
 	// Failing and Slowest are the tools of the last hour with the most failed calls, and the slowest ones.
 	Failing, Slowest []busyRow
 }
 
-// overview shows what is served, and what is wrong.
-func (c *Console) overview(q *request) (*answer, error) {
+// newOverview returns what is served, and what the last load came to.
+func (c *Console) newOverview(q *request) *overviewData {
 	status := c.Host.Status()
-	data := &overviewData{
-		Readiness: c.Host.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded,
+	return &overviewData{
+		Readiness: c.Host.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded, Loads: status.Loads,
 		Errors: printDiagnostics(status.Last.Diagnostics, status.Last.Sources),
 	}
+}
+
+// overview shows what is served, and what is wrong.
+func (c *Console) overview(q *request) (*answer, error) {
+	data := c.newOverview(q)
 	data.Refused = printDiagnostics(data.Readiness.Refused, nil)
 	data.Failing, data.Slowest = c.busiest(q.now)
 	return &answer{template: "overview", title: "Overview", data: data}, nil
@@ -96,18 +102,4 @@ func conditionOf(ok bool) condition {
 		return condition{"ok", "answers"}
 	}
 	return condition{"bad", "does not answer"}
-}
-
-// Revision7 returns the beginning of the revision, by which people tell revisions apart.
-func (o *overviewData) Revision7() string { return o.Revision[:min(len(o.Revision), 12)] }
-
-// LastWord returns the outcome of the last load.
-func (o *overviewData) LastWord() condition {
-	switch {
-	case o.Hold != nil:
-		return condition{"warn", "waits for its lock"}
-	case o.Last.OK:
-		return condition{"ok", "loaded"}
-	}
-	return condition{"bad", "failed"}
 }

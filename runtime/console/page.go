@@ -128,6 +128,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"stateOf": stateOf, "recordState": recordState, "limitCaller": limitCaller,
 		"callPath": callPath, "taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,
 		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands, "seconds": seconds,
+		"loadState": loadState, "loadText": loadText, "shortRevision": shortRevision,
 		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked
 		"clock": clock, "percent": func(of float64) float64 { return of * 10 }, // of a picture that is 1000 wide
 		"barsHeight": func(bars []bar) int { return len(bars) * barHeight },

@@ -45,6 +45,20 @@ func TestAnAdminLoadsTheConfigurationNow(t *testing.T) {
 	}
 }
 
+func TestTheLatestLoadsAreOnTwoPages(t *testing.T) {
+	s := newSite(t, "console {}\n"+oneTool)
+	s.load("console {}\n" + oneTool + strings.Replace(oneTool, `"refund"`, `"other"`, 1))
+	s.host.Load(t.Context(), fstest.MapFS{"a.hcl": {Data: []byte("nonsense")}})
+	v := s.withTicket()
+	for _, path := range []string{"/console/", "/console/reload"} {
+		words := strings.Join(strings.Fields(textOf(v.get(path).find("loads"))), " ")
+		failed, loaded := strings.Index(words, "failed 1 error"), strings.Index(words, "loaded 1 added: other")
+		if failed < 0 || loaded < failed {
+			t.Errorf("%s has %q", path, words)
+		}
+	}
+}
+
 func TestThePolicyPageExplainsEachRule(t *testing.T) {
 	s := newSite(t, keysOf("ada:admin", "vera:ops")+"console { allow = \"caller.subject != null\" }\n"+oneTool)
 	ada, vera := s.signedIn("ada"), s.signedIn("vera")

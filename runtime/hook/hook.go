@@ -61,10 +61,10 @@ func (h *Hook) AppliesTo(operation, name string) bool {
 	return h.tools == nil || operation == "tool" && h.tools[name]
 }
 
-// durable are the kinds of events that Handle stores before it returns. They end a call or a task, so its
-// answer comes after its event is stored. Handle does not wait for events of other kinds.
+// durable are the kinds of events that Handle stores before it returns. They end a call or a task, or are about an
+// approval, so its answer comes after its event is stored. Handle does not wait for events of other kinds.
 var durable = eventkind.Of(eventkind.ToolResult, eventkind.PromptGet, eventkind.ResourceRead,
-	eventkind.ApprovalRequested, eventkind.TaskFinished)
+	eventkind.ApprovalRequested, eventkind.ApprovalDecided, eventkind.TaskFinished)
 
 // maxWait limits how long a call waits for its event to be stored.
 const maxWait = 5 * time.Second
@@ -134,7 +134,8 @@ func (h *Hook) evaluate(ctx context.Context, data []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	frame := hcl.NewFrame(ctx, h.env.Dir, h.env.Now)
+	// The context of a call that was cancelled has ended, and its event is sent all the same.
+	frame := hcl.NewFrame(context.WithoutCancel(ctx), h.env.Dir, h.env.Now)
 	frame.Event, _ = v.(map[string]any)
 	return h.decl.When.Eval(frame, nil)
 }

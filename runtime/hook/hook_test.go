@@ -252,3 +252,30 @@ func TestEventThatNoHookMatchesCostsNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestEventOfACancelledCallIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stored{}
+		q := NewQueue(s.store)
+		h := hooksOf(t, q, silent, `on "tool_result" {
+			when   = "event.outcome == 'cancelled'"
+			notify = ["ops"]
+		}`)[0]
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		h.Handle(ctx, &event.Meta{Kind: eventkind.ToolResult, Time: time.Now()}, []byte(`{"outcome":"cancelled"}`))
+		s.expect(t, `ops 1m0s {"outcome":"cancelled"} 1`)
+	})
+}
+
+func TestEventsOfApprovalsAreStoredBeforeTheWorkContinues(t *testing.T) {
+	for _, kind := range []string{"approval.requested", "approval.decided"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &stored{slow: time.Second}
+			h := hooksOf(t, NewQueue(s.store), silent, "on \""+kind+"\" { notify = [\"ops\"] }")[0]
+			if took := handle(t, h, "order_get", `{"approval":{"id":"A"}}`); took != time.Second {
+				t.Errorf("%s: took %v", kind, took)
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -185,8 +186,20 @@ func TestAHeldReloadIsShownAndTriedAgain(t *testing.T) {
 	if got := s.host.Status().Last.Hold.Since; !got.Equal(since) {
 		t.Errorf("held since %v, then since %v", since, got)
 	}
+	results := func() (all []string) {
+		for _, l := range s.host.Status().Loads {
+			all = append(all, l.Result)
+		}
+		return all
+	}
+	if got := results(); !slices.Equal(got, []string{"held", "ok"}) {
+		t.Errorf("the loads while the reload is held: %q", got)
+	}
 	s.lock()
 	s.Reloader.retry(t.Context())
+	if got := results(); !slices.Equal(got, []string{"ok", "held", "ok"}) {
+		t.Errorf("the loads after the lock was written: %q", got)
+	}
 	if got := s.call(t.Context()); got != "new" {
 		t.Errorf("after the lock was written a call reads %q", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"hatchel/internal/ctxtime"
 	"hatchel/runtime/state"
 )
 
@@ -28,11 +29,24 @@ func (s *Series) slotTime(slot int64) time.Time { return time.Unix(0, slot*int64
 func (o *Outbox) EnqueueSeries(
 	ctx context.Context, store state.Records, h Endpoint, s *Series, e *Event, n int,
 ) error {
-	if e.ID != "" {
-		if known, err := s.addMarker(ctx, store, h, e); known || err != nil {
-			return err
-		}
+	if e.ID == "" {
+		return o.addToSeries(ctx, store, h, s, e, n)
 	}
+	claim, err := s.claim(ctx, store, h, e)
+	if err != nil || claim == nil {
+		return err
+	}
+	if err := o.addToSeries(ctx, store, h, s, e, n); err != nil {
+		return err
+	}
+	claim.Body, claim.NoNotify = []byte(claimDone), true
+	_, err = store.Replace(ctx, claim)
+	return err
+}
+
+func (o *Outbox) addToSeries(
+	ctx context.Context, store state.Records, h Endpoint, s *Series, e *Event, n int,
+) error {
 	for slot := s.Slot(e.At); ; {
 		due := time.Now()
 		if begins := s.slotTime(slot); begins.After(due) {
@@ -62,13 +76,48 @@ func (o *Outbox) EnqueueSeries(
 	}
 }
 
-// addMarker remembers an event, and reports whether it was known.
-func (s *Series) addMarker(ctx context.Context, store state.Records, h Endpoint, e *Event) (known bool, err error) {
+// The bodies of a claim.
+const (
+	claimBegun = "{}"              // a process stores the event
+	claimDone  = `{"stored":true}` // it has
+)
+
+// maxClaim is how long a process waits for another one that stores an event. After that it stores the event itself,
+// because the other one may have been killed.
+const maxClaim = 2 * time.Second
+
+// claim makes the caller the one that stores an event, and returns the record of that; nil for an event that is stored.
+func (s *Series) claim(ctx context.Context, store state.Records, h Endpoint, e *Event) (*state.Record, error) {
 	expires := time.Now().Add(endedKeepFor)
-	existing, err := store.Add(ctx, &state.Record{Kind: Kind, Name: deliveryName(h.Name, s.Name+"-"+e.ID),
-		Group: endedGroup, Due: expires, Expires: expires, Body: []byte("{}"), Priority: state.Low, NoNotify: true})
-	return existing != nil, err
+	claim := &state.Record{Kind: Kind, Name: deliveryName(h.Name, s.Name+"-"+e.ID), Group: endedGroup, Due: expires,
+		Expires: expires, Body: []byte(claimBegun), Priority: state.Low, NoNotify: true}
+	version, until := 0, time.Time{} // of the claim of another process
+	for {
+		existing, err := store.Add(ctx, claim)
+		switch {
+		case err != nil:
+			return nil, err
+		case existing == nil:
+			return claim, nil
+		case string(existing.Body) == claimDone:
+			return nil, nil
+		}
+		if existing.Version != version {
+			version, until = existing.Version, time.Now().Add(maxClaim)
+		} else if time.Now().After(until) {
+			existing.NoNotify = true
+			if taken, err := store.Replace(ctx, existing); taken || err != nil {
+				return existing, err
+			}
+		}
+		if err := ctxtime.Sleep(ctx, claimPause); err != nil {
+			return nil, err
+		}
+	}
 }
+
+// claimPause is the pause between two looks at the claim of another process.
+const claimPause = 20 * time.Millisecond
 
 // delivery returns the delivery of a series in an interval.
 func (s *Series) delivery(h Endpoint, e *Event, slot int64, due time.Time) (*delivery, error) {

@@ -159,6 +159,29 @@ func TestEventOfSeriesWithAnIDIsStoredOnce(t *testing.T) {
 	})
 }
 
+// A process that is killed while it stores an event has claimed it. Another one stores it.
+func TestEventOfSeriesWhoseProcessWasKilledIsStoredByAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, store, h := newReceiver(t, always(200)), inMemory(t), hook("ops")
+		e := &Event{ID: "a", Type: "approval.decided", At: time.Now(), Data: map[string]any{"text": "a"}}
+		if claim, err := everyMinute.claim(t.Context(), store, h, e); err != nil || claim == nil {
+			t.Fatal(claim, err)
+		}
+		var storing sync.WaitGroup
+		for range 4 {
+			o := connected(t, store, map[string]*receiver{"ops": r}, h)
+			storing.Go(func() {
+				if err := o.EnqueueSeries(t.Context(), store, h, everyMinute, e, 1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		storing.Wait()
+		pass(2 * time.Minute)
+		expectCounts(t, r, "a 1")
+	})
+}
+
 // The deliveries of a fast series do not stay for as long as those of other events.
 func TestEndedDeliveryOfSeriesIsRemovedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
