@@ -23,7 +23,8 @@ import (
 type browser struct {
 	t      *testing.T
 	ctx    context.Context
-	origin string // of the server; other hosts are foreign
+	close  context.CancelFunc // closes the tab, and with the first one the browser
+	origin string             // of the server; other hosts are foreign
 
 	mu      sync.Mutex
 	reports []string // errors and violations of the content security policy; guarded by mu
@@ -40,9 +41,15 @@ func openBrowser(t *testing.T, origin string) *browser {
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.WSURLReadTimeout(time.Minute))
 	t.Cleanup(cancel)
-	ctx, cancel := chromedp.NewContext(allocator)
+	return openTab(t, allocator, origin)
+}
+
+// openTab opens a tab of the browser of a context.
+func openTab(t *testing.T, parent context.Context, origin string) *browser {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(parent)
 	t.Cleanup(cancel)
-	b := &browser{t: t, ctx: ctx, origin: origin}
+	b := &browser{t: t, ctx: ctx, close: cancel, origin: origin}
 	if err := chromedp.Listen(ctx, b.note); err != nil {
 		t.Fatal(err)
 	}

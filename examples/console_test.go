@@ -2,6 +2,7 @@ package examples_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -33,8 +34,13 @@ type consoleShop struct {
 // console prints.
 func openConsole(t *testing.T, env ...string) *consoleShop {
 	t.Helper()
+	return openConsoleOf(t, example(t, "console"), env...)
+}
+
+// openConsoleOf is openConsole for a changed example.
+func openConsoleOf(t *testing.T, f *folder, env ...string) *consoleShop {
+	t.Helper()
 	needs(t, "HATCHEL_TEST_CHROMIUM")
-	f := example(t, "console")
 	f.args, f.env = []string{"--state", f.file("state.db")}, env
 	s := f.serve()
 	f.env = append(f.env, "HATCHEL_KEY="+evasKey)
@@ -114,11 +120,35 @@ func TestConsoleInABrowserIsAccessibleAndCallsNobody(t *testing.T) {
 	if len(pages) < 6 {
 		t.Errorf("only %q were found", pages)
 	}
-	for _, page := range append(pages, "/console/sign-in", "/console/tools/none") {
+	for _, page := range append(pages, "/console/sign-in", "/console/tools/none", "/console/sessions") {
 		s.eva.open(page)
 		s.eva.checkAccessible(page)
 	}
 	s.eva.forget("404") // of the page that is not there
+	s.eva.forget("403") // of the page that is for admins
+}
+
+// TestConsoleInABrowserIsAccessibleToAnAdmin visits what eva sees when she is an admin, too.
+func TestConsoleInABrowserIsAccessibleToAnAdmin(t *testing.T) {
+	t.Parallel()
+	f := example(t, "console")
+	f.write("shop.hcl", strings.Replace(f.read("shop.hcl"), `groups = ["ops"]`, `groups = ["ops", "admin"]`, 1))
+	s := openConsoleOf(t, f)
+	res, _ := s.server.knock("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":
+		{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"1"}}}`,
+		"Authorization", "Bearer "+bobsKey)
+	if res.Header.Get("Mcp-Session-Id") == "" {
+		t.Fatalf("bob has no session: %d", res.StatusCode)
+	}
+	pages := s.pages()
+	isEnd := func(page string) bool { return strings.HasSuffix(page, "/end") }
+	if !slices.Contains(pages, "/console/sessions") || !slices.ContainsFunc(pages, isEnd) {
+		t.Errorf("only %q were found", pages)
+	}
+	for _, page := range pages {
+		s.eva.open(page)
+		s.eva.checkAccessible(page)
+	}
 }
 
 func TestConsoleInABrowserWorksWithoutScripts(t *testing.T) {
@@ -209,6 +239,87 @@ func TestConsoleInABrowserShowsCallsAsTheyHappen(t *testing.T) {
 	}
 	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
 		t.Errorf("got %s", text)
+	}
+}
+
+func TestConsoleInABrowserShowsHiddenCharactersOfLiveCalls(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	s.write("echo.hcl", `tool "echo" {
+  description = "Fails with a text."
+  input "text" { type = string }
+  step "fails" {
+    fail { message = input.text }
+  }
+}`)
+	const text = "a\u202eb\u2066c\u200bd\u00ade\ufefff\u0085g\u00a0h\u3000i\ue000j\U000e0041k\u2028l é漢😀"
+	call := func() string {
+		_, answer := s.bob.asks("tools/call", `"name":"echo","arguments":{"text":"`+text+`"},`)
+		return answer
+	}
+	eventually(t, "the tool is served", func() bool { return strings.Contains(call(), "漢") })
+	s.eva.open("/console/calls")
+	call()
+	const cell = `(document.querySelector("#calls tbody tr td:last-child")?.textContent.replace(/.* ms /, "") ?? "")`
+	s.eva.await(cell + ` !== ""`)
+	live := eval[string](s.eva, cell)
+	s.eva.open("/console/calls")
+	if page := eval[string](s.eva, cell); live != page || !strings.Contains(live, `a\u202eb\u2066c`) {
+		t.Errorf("the live list shows %+q, and the page %+q", live, page)
+	}
+}
+
+// TestConsoleInABrowserSharesOneStreamAmongTabs opens more tabs than a browser opens connections, and closes those that
+// hold the stream while calls are made.
+func TestConsoleInABrowserSharesOneStreamAmongTabs(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	const calls = 60
+	made := make(chan int)
+	go func() {
+		defer close(made)
+		for i := range calls {
+			s.bob.asks("tools/call", `"name":"order","arguments":{"id":1042},`)
+			select {
+			case made <- i:
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	wait := func(n int) {
+		for range n {
+			<-made
+		}
+	}
+	s.eva.open("/console/calls")
+	var tabs []*browser
+	for range 7 {
+		wait(2)
+		tab := openTab(t, s.eva.ctx, s.eva.origin)
+		tab.open("/console/calls")
+		tabs = append(tabs, tab)
+	}
+	wait(10)
+	s.eva.open("/console/")
+	wait(5)
+	tabs[0].close()
+	wait(5)
+	tabs[1].close()
+	for range made {
+	}
+	s.eva.open("/console/calls")
+	const rows = `[...document.querySelectorAll("#calls tbody tr")].map((row) => row.id + " " + row.cells[1].innerText)`
+	want := eval[[]string](s.eva, rows)
+	for i, tab := range tabs[2:] {
+		var got []string
+		eventually(t, fmt.Sprintf("tab %d has %d rows", i, len(want)), func() bool {
+			got = eval[[]string](tab, rows)
+			return slices.Equal(got, want)
+		})
+	}
+	if len(want) < calls-2 {
+		t.Errorf("%d calls are listed of %d", len(want), calls)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -155,8 +156,12 @@ type callsData struct {
 	Problem      string // why there is no list
 	Rows         []*callView
 	Stream       string // address of the events that follow; empty without authentication
+	Share        string // name of the stream among the tabs of the session
 	After        string // the ID of the last event that the page has, or else the time of the page
 }
+
+// pageTime is the format of times that scripts compare as texts.
+const pageTime = "2006-01-02T15:04:05.000000Z"
 
 const callsPerPage = 100
 
@@ -165,10 +170,11 @@ func (c *Console) calls(q *request) (*answer, error) {
 	values := q.URL.Query()
 	data := &callsData{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Failed: values.Has("failed"),
-		After: q.now.UTC().Format(time.RFC3339Nano),
+		After: q.now.UTC().Format(pageTime),
 	}
 	if q.session.Identity != nil {
-		data.Stream = callsPath + "/events"
+		data.Stream = callsPath + "/events?" + url.Values{"tool": {data.Tool}, "caller": {data.Caller}}.Encode()
+		data.Share = c.token(q.session, data.Stream)
 	}
 	found, last, err := c.readCalls(q, event.Query{Kinds: callKinds, Tool: data.Tool, Caller: data.Caller}, "")
 	var shown *Error
@@ -214,7 +220,7 @@ func (c *Console) callEvents(q *request) (*answer, error) {
 		After: cmp.Or(q.Header.Get("Last-Event-ID"), values.Get("after")),
 		Check: func() error { return c.checkViewer(q) },
 	}
-	if since, err := time.Parse(time.RFC3339Nano, query.After); err == nil {
+	if since, err := time.Parse(pageTime, query.After); err == nil {
 		query.After, query.Since = "", since
 	}
 	l, err := c.listen(q, query)

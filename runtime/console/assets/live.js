@@ -1,8 +1,10 @@
 // @ts-check
 // Follows the calls of the server, and adds them to the list.
+import { followStream } from "./share.js";
 
 const maxRows = 500;
 const maxRowsPerFrame = 20;
+const maxText = 160;
 
 /**
  * @typedef {{time: string, tool: string, tool_call_id: string, caller?: {subject?: string}, step?: string,
@@ -11,6 +13,23 @@ const maxRowsPerFrame = 20;
 
 /** @type {Record<string, string>} */
 const classes = { ok: "ok", failed: "bad", error: "bad", refused: "warn", cancelled: "warn" };
+
+/**
+ * Shows the characters that control, reorder or hide text by their number, as the pages of the server do.
+ * @param {string} text
+ */
+const escapeText = (text) => text.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} \n]/gu, (c) =>
+  c === "\t" ? "    " : "\\u" + (c.codePointAt(0) ?? 0).toString(16).padStart(4, "0"));
+
+/** Returns the beginning of a text in one line, as the pages of the server do. @param {string} text */
+function cutText(text) {
+  const letters = Array.from(text.split(/\p{White_Space}+/u).filter(Boolean).join(" "));
+  return letters.length > maxText ? letters.slice(0, maxText).join("") + "…" : letters.join("");
+}
+
+/** @param {string} data @returns {CallEvent} */
+const readEvent = (data) => JSON.parse(data, (name, value) =>
+  typeof value === "string" ? escapeText(name === "error" ? cutText(value) : value) : value);
 
 /** @param {HTMLElement} cell @param {string} word */
 function setState(cell, word) {
@@ -58,7 +77,7 @@ function update(row, type, event) {
     case "tool_result":
       setState(state, event.outcome ?? "");
       ms.textContent = (event.ms ?? 0).toFixed(1);
-      if (event.error) steps.append(event.error.slice(0, 160));
+      if (event.error) steps.append(event.error);
   }
 }
 
@@ -102,16 +121,12 @@ export function followCalls() {
     requestAnimationFrame(draw);
   };
 
-  const query = new URLSearchParams(location.search);
-  query.set("after", table.dataset.after ?? "");
-  const source = new EventSource(table.dataset.stream + "?" + query);
-  for (const type of ["tool_call", "tool_step", "tool_result"]) {
-    source.addEventListener(type, (message) => {
-      waiting.push({ type, event: JSON.parse(message.data) });
-      if (waiting.length > 4 * maxRows) waiting = waiting.slice(-4 * maxRows);
-      plan();
-    });
-  }
+  const { stream = "", share = "", after = "" } = table.dataset;
+  followStream(stream, share, after, ["tool_call", "tool_step", "tool_result"], (type, data) => {
+    waiting.push({ type, event: readEvent(data) });
+    if (waiting.length > 4 * maxRows) waiting = waiting.slice(-4 * maxRows);
+    plan();
+  });
   button.hidden = false;
   button.addEventListener("click", () => {
     paused = !paused;

@@ -1,0 +1,72 @@
+// @ts-check
+// Tabs with the same list share one stream, because a browser opens only six connections to a server over HTTP/1.1.
+
+/**
+ * An event of the stream, and the place that it follows. A place is the ID of an event, or a time before the first one.
+ * @typedef {{after: string, id: string, type: string, data: string}} Message
+ */
+
+/**
+ * Reports whether the place a is not after b. Places of different recordings are not.
+ * @param {string} a @param {string} b
+ */
+function isReached(a, b) {
+  if (a.endsWith("Z") || b.endsWith("Z")) return a === b || a.endsWith("Z") && b.endsWith("Z") && a < b;
+  const [epoch, number] = a.split("-"), [epochOfB, numberOfB] = b.split("-");
+  return epoch === epochOfB && Number(number) <= Number(numberOfB);
+}
+
+/**
+ * Follows the events of a stream after a place. The first tab with a name holds the stream, and passes its events on to
+ * the others. When it closes, the next one continues where it is itself. A tab that has missed an event asks for the
+ * stream from its own place on, and every tab drops what it has already.
+ * @param {string} address @param {string} name @param {string} place @param {string[]} types
+ * @param {(type: string, data: string) => void} take
+ */
+export function followStream(address, name, place, types, take) {
+  const channel = new BroadcastChannel(name);
+  /** @type {EventSource | undefined} */
+  let source;
+  /** @type {number | undefined} */
+  let asking;
+
+  /** @param {string} after */
+  const open = (after) => {
+    source?.close();
+    source = new EventSource(address + "&after=" + encodeURIComponent(after));
+    for (const type of types)
+      source.addEventListener(type, ({ lastEventId: id, data }) => {
+        const message = { after, id, type, data };
+        after = id;
+        channel.postMessage(message);
+        receive(message);
+      });
+  };
+  const ask = () => {
+    asking = undefined;
+    if (source) open(place);
+    else channel.postMessage(place);
+  };
+  /** @param {Message} message */
+  const receive = (message) => {
+    if (isReached(message.id, place)) return;
+    if (!isReached(message.after, place)) {
+      asking ??= setTimeout(ask, 100);
+      return;
+    }
+    place = message.id;
+    take(message.type, message.data);
+  };
+  const takenOver = "";
+  channel.addEventListener("message", ({ data }) => {
+    if (data === takenOver) ask();
+    else if (typeof data !== "string") receive(data);
+    else if (source && !isReached(place, data)) open(data);
+  });
+  navigator.locks.request(name, () => {
+    open(place);
+    channel.postMessage(takenOver);
+    return new Promise(() => {}); // until the tab closes
+  });
+  ask();
+}
