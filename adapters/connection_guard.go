@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type ConnectionGuard struct {
 	mu        sync.Mutex
 	failures  []time.Time // of the last consecutive calls, oldest first; guarded by mu
 	openUntil time.Time   // zero while the breaker is closed; guarded by mu
+	reason    string      // of the last failure that the breaker has counted; guarded by mu
 	trial     bool        // a call tests whether the backend works again; guarded by mu
 }
 
@@ -63,7 +65,8 @@ func (g *ConnectionGuard) Do(ctx context.Context, a Action, call *Call) (any, er
 		return nil, err
 	}
 	seen := healthUnknown
-	defer func() { g.record(seen, trial) }() // also after a panic, which ends a trial
+	var failed error
+	defer func() { g.record(seen, trial, failed) }() // also after a panic, which ends a trial
 	if err := g.pace.Wait(ctx); err != nil {
 		return nil, err
 	}
@@ -71,6 +74,7 @@ func (g *ConnectionGuard) Do(ctx context.Context, a Action, call *Call) (any, er
 	defer func() { call.Pace = nil }()
 	call.Asked = time.Now()
 	output, err := a.Do(ctx, call)
+	failed = err
 	seen = healthAfter(ctx, err, time.Since(call.Asked) >= call.Timeout/2)
 	return output, err
 }
@@ -160,7 +164,7 @@ func healthAfter(ctx context.Context, err error, hadMostOfTime bool) health {
 }
 
 // record updates the breaker after a call. A healthy backend closes it.
-func (g *ConnectionGuard) record(seen health, trial bool) {
+func (g *ConnectionGuard) record(seen health, trial bool, failed error) {
 	if g.breaker == nil {
 		return
 	}
@@ -170,6 +174,9 @@ func (g *ConnectionGuard) record(seen health, trial bool) {
 	defer g.mu.Unlock()
 	if trial {
 		g.trial = false
+	}
+	if seen == unhealthy {
+		g.reason = outageReason(failed)
 	}
 	now := time.Now()
 	switch {
@@ -213,4 +220,31 @@ func (g *ConnectionGuard) State() string {
 		return "open"
 	}
 	return "half-open"
+}
+
+// Reason says what the last failure was that the breaker has counted, without anything that a call has sent or
+// received. It is empty while the breaker is closed.
+func (g *ConnectionGuard) Reason() string {
+	if state := g.State(); state == "" || state == "closed" {
+		return ""
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.reason
+}
+
+// outageReason describes a failure of an unhealthy backend. A Message may have what the backend has answered, which
+// may repeat inputs.
+func outageReason(err error) string {
+	var f *Fault
+	var network *net.OpError
+	switch {
+	case errors.As(err, &f) && f.Status != 0:
+		return fmt.Sprintf("the last call was answered with status %d", f.Status)
+	case errors.As(err, &network):
+		return "the last call failed: " + network.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the last call timed out"
+	}
+	return "the last call found it unavailable"
 }

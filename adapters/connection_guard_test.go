@@ -3,6 +3,7 @@ package adapters_test
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -205,5 +206,25 @@ func TestNoGuardWithoutLimits(t *testing.T) {
 	g := adapters.NewConnectionGuard("shop", hcl.ConnectionLimits{}, nil)
 	if g != nil || g.State() != "" || callWith(t, g, down) != down {
 		t.Error("there is a guard")
+	}
+}
+
+func TestAnOpenBreakerSaysWhyWithoutWhatWasReceived(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+	for want, err := range map[string]error{
+		"the last call was answered with status 503":         &adapters.Fault{Message: "it says hunter2", Status: 503, Unavailable: true},
+		"the last call failed: dial tcp: connection refused": &adapters.Fault{Message: "hunter2", Cause: refused, Unavailable: true},
+		"the last call timed out":                            &adapters.Fault{Message: "hunter2", Cause: context.DeadlineExceeded, Unavailable: true},
+		"the last call found it unavailable":                 &adapters.Fault{Message: "hunter2", Unavailable: true},
+	} {
+		g := newBreaker(2, time.Minute, time.Minute)
+		callWith(t, g, err)
+		if got := g.Reason(); got != "" {
+			t.Errorf("a closed breaker says %q", got)
+		}
+		callWith(t, g, err)
+		if got := g.Reason(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -99,6 +99,11 @@ func (d *ApprovalAdmin) canDecide(tool string) bool {
 	return ok
 }
 
+// CanDecide reports whether the caller may decide a pending approval.
+func (d *ApprovalAdmin) CanDecide(e *approval.Entry) bool {
+	return e.Subject != d.caller.Subject && d.canDecide(e.Tool)
+}
+
 // CanDecideAny reports whether the caller may decide the calls of any tool.
 func (d *ApprovalAdmin) CanDecideAny() bool {
 	for name := range d.g.programs {
@@ -132,7 +137,7 @@ func (d *ApprovalAdmin) List(
 		}
 		mine := page[:0]
 		for i, e := range page {
-			if e.Subject == d.caller.Subject || !d.canDecide(e.Tool) {
+			if !d.CanDecide(e) {
 				continue
 			}
 			if mine = append(mine, e); len(mine) == left && (i < len(page)-1 || more != "") {
@@ -229,6 +234,7 @@ func decisionRecord(a *approval.Approval, by audit.Caller) audit.Record {
 		Decision: decision, Rule: strings.Join(a.Rules, ", "), Revision: a.Revision,
 		Approval: &audit.Approval{
 			ID: a.ID, Requester: a.Caller.Subject, Rules: a.Rules, By: p.By, At: p.At, Reason: p.Reason,
+			Digest: p.Digest,
 		},
 	}
 }

@@ -170,6 +170,19 @@ func (g *Generation) recordTaskCancelled(ctx context.Context, t *task.Task, call
 	g.record(ctx, &r)
 }
 
+// RecordSessionEnd records that an operator has ended the session of a client.
+func (h *Host) RecordSessionEnd(ctx context.Context, session *mcp.SessionInfo, operator *mcp.Caller) {
+	h.withAuditLog(func(g *Generation) {
+		r := g.env.AuditRecord(operator, nil)
+		r.Event, r.Outcome, r.Kind, r.Name = audit.EventRequest, audit.Cancelled, "session", session.Name
+		r.Message = "An operator has ended the session"
+		if session.Owner != nil {
+			r.Message += " of " + session.Owner.Subject
+		}
+		g.record(ctx, &r)
+	})
+}
+
 // answerTask gives answers of its client to a task. It reports false when the task was changed in
 // the meantime.
 func (g *Generation) answerTask(ctx context.Context, t *task.Task, answers []byte) (bool, error) {

@@ -223,6 +223,7 @@ type ConnectionHealth struct {
 	OK      bool   `json:"ok"`
 	Error   string `json:"error,omitempty"`
 	Breaker string `json:"breaker,omitempty"` // "closed", "open" or "half-open"; empty for a connection without one
+	Reason  string `json:"-"`                 // why the breaker is not closed; empty if it is
 }
 
 // Health pings the connections that can be pinged, all at once. Of others that have a circuit
@@ -238,7 +239,8 @@ func (g *Generation) Health(ctx context.Context) []ConnectionHealth {
 			if h.conn != nil {
 				err = ping(ctx, h.conn)
 			}
-			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State()}
+			out[i] = ConnectionHealth{Name: h.name, OK: err == nil, Breaker: h.guard.State(),
+				Reason: g.env.Scrubber.Text(h.guard.Reason())}
 			if err != nil {
 				out[i].Error = g.env.Scrubber.Text(err.Error())
 			}

@@ -27,7 +27,7 @@ func (r *Record) CheckFormat() error {
 const (
 	EventIntent  = "intent"  // a call that may change something is about to start
 	EventCall    = "call"    // a call has ended
-	EventRequest = "request" // a request was refused before it became a call, or has ended a task
+	EventRequest = "request" // a request was refused before it became a call, or has ended a task or a session
 
 	// EventFile is about a file of a caller. Kind is "upload", "download", "removal" or "ticket".
 	EventFile = "file"
@@ -66,7 +66,7 @@ type Record struct {
 	Event    string    `json:"event"`
 	ID       string    `json:"id,omitempty"` // of the call; the same in its intent and at its end
 
-	Kind   string `json:"kind,omitempty"` // "tool", "prompt", "resource"
+	Kind   string `json:"kind,omitempty"` // "tool", "prompt", "resource", "session"
 	Name   string `json:"name,omitempty"`
 	URI    string `json:"uri,omitempty"`
 	Task   string `json:"task,omitempty"`
@@ -256,7 +256,8 @@ type Approval struct {
 	By        string    `json:"by,omitempty"`
 	At        time.Time `json:"at,omitzero"`
 	Reason    string    `json:"reason,omitempty"`
-	Rules     []string  `json:"rules,omitempty"` // that require the approval
+	Digest    string    `json:"digest,omitempty"` // of what the approver was shown; empty if it is not known
+	Rules     []string  `json:"rules,omitempty"`  // that require the approval
 }
 
 func (a *Approval) append(dst []byte) []byte {
@@ -268,6 +269,7 @@ func (a *Approval) append(dst []byte) []byte {
 		dst = append(a.At.UTC().AppendFormat(append(appendName(dst, "at"), '"'), timeFormat), '"')
 	}
 	dst = appendText(dst, "reason", a.Reason)
+	dst = appendText(dst, "digest", a.Digest)
 	dst = appendTexts(dst, "rules", a.Rules)
 	if len(dst) == from {
 		return append(dst, "{}"...)

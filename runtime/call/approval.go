@@ -245,7 +245,7 @@ func (p *Program) checkSameKey(c *call, a *approval.Approval, isNew bool) error 
 func auditApproval(a *approval.Approval) *audit.Approval {
 	r := &audit.Approval{ID: a.ID, Rules: a.Rules}
 	if d := a.Decision; d != nil {
-		r.By, r.At, r.Reason = d.By, d.At, d.Reason
+		r.By, r.At, r.Reason, r.Digest = d.By, d.At, d.Reason, d.Digest
 	}
 	return r
 }

@@ -14,7 +14,7 @@ func TestWithoutAuthenticationThereIsOnlyWhatNeedsNoIdentity(t *testing.T) {
 	a, said := s.ask("note", `{"text":"new"}`)
 	v := s.withTicket()
 	overview := v.get("/console/")
-	if got := strings.Fields(textOf(overview.find("menu"))); strings.Join(got, " ") != "Overview Tools Approvals Calls Reload" {
+	if got := strings.Fields(textOf(overview.find("menu"))); strings.Join(got, " ") != "Overview Tools Approvals (1) Calls Reload" {
 		t.Errorf("the menu has %v", got)
 	}
 	if page := v.get("/console/reload"); page.status != http.StatusOK || page.find("load") != nil {

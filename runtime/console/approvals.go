@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"hatchel/runtime"
@@ -74,6 +75,45 @@ func (r *approvalReader) find(ctx context.Context, id string) (a *approval.Appro
 		err = approval.ErrNotFound
 	}
 	return a, refusal, err
+}
+
+const (
+	maxCounted   = 100                    // approvals that the number in the menu reads
+	countTimeout = 500 * time.Millisecond // after which the menu has no number
+)
+
+// countPending returns how many pending approvals a person may see, for the menu: empty for none, and with a plus if
+// there may be more.
+func (c *Console) countPending(q *request) string {
+	ctx, cancel := context.WithTimeout(q.Context(), countTimeout)
+	defer cancel()
+	store, err := c.Host.Approvals(ctx)
+	if err != nil {
+		return "" // the page of the approvals says why
+	}
+	sees := func(*approval.Entry) bool { return true }
+	if !isViewer(c, q) {
+		admin, err := c.Host.ApprovalAdmin(ctx, q.caller)
+		if err != nil {
+			return ""
+		}
+		defer admin.Close()
+		sees = admin.CanDecide
+	}
+	entries, more, err := store.List(ctx, approval.ListQuery{Status: approval.Pending, Limit: maxCounted})
+	n := 0
+	for _, e := range entries {
+		if sees(e) {
+			n++
+		}
+	}
+	switch {
+	case err != nil || n == 0 && more == "":
+		return ""
+	case more != "":
+		return strconv.Itoa(n) + "+"
+	}
+	return strconv.Itoa(n)
 }
 
 // approvalsData is the data of the list of approvals.
@@ -148,7 +188,8 @@ type approvalData struct {
 	Effects      []effectView
 	Args         string
 	Alone        bool
-	MayLookAgain bool // it can be looked at again
+	MayLookAgain bool              // it can be looked at again
+	History      *approval.History // of the caller and the tool; nil for an unknown caller
 }
 
 // Path returns the address of the approval, or what a form of it posts to.
@@ -176,7 +217,17 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 	if err != nil {
 		return nil, err
 	}
+	// Who may see an approval may see all that its caller has requested for its tool.
+	all, err := c.Host.Approvals(q.Context())
+	if err != nil {
+		return nil, err
+	}
+	history, err := all.History(q.Context(), a)
+	if err != nil {
+		return nil, err
+	}
 	data := &approvalData{
+		History:  history,
 		Approval: a, Refusal: refusal, Notice: notice, Reason: q.PostForm.Get("reason"), Args: indentJSON(a.Arguments),
 		Effects: viewEffects(a.Effects), Alone: c.Host.Authenticator() == nil,
 		MayLookAgain: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",

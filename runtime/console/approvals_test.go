@@ -125,7 +125,7 @@ func TestAnApproverSeesApprovalsAloneAndApproves(t *testing.T) {
 	if list.status != 200 || !strings.Contains(textOf(list.find("approvals")), "bob") {
 		t.Fatalf("%d %s", list.status, list.text())
 	}
-	if menu := strings.Fields(textOf(list.find("menu"))); len(menu) != 1 || menu[0] != "Approvals" {
+	if menu := strings.Fields(textOf(list.find("menu"))); strings.Join(menu, " ") != "Approvals (1)" {
 		t.Errorf("the menu of an approver has %v", menu)
 	}
 	if got := ann.get("/console/"); got.header.Get("Location") != "/console/approvals" {
@@ -178,6 +178,13 @@ func TestWhatWasSeenIsWhatIsApproved(t *testing.T) {
 	if got := ann.get("/console/approvals?status=rejected&tool=no*"); !strings.Contains(got.text(), "by ann") {
 		t.Errorf("the rejected ones: %s", got.text())
 	}
+	second, said := s.ask("note", `{"text":"again"}`)
+	history := strings.Join(strings.Fields(textOf(ann.get("/console/approvals/"+second.ID).find("history"))), " ")
+	if !strings.Contains(history, "0 approved, 1 rejected;") {
+		t.Errorf("the history of the next approval: %s", history)
+	}
+	s.reject(second.ID)
+	<-said
 	if got := ann.get("/console/approvals?tool=x*"); got.find("approvals") != nil {
 		t.Errorf("the filter selects %s", got.text())
 	}
@@ -204,5 +211,66 @@ func (s *site) reject(id string) {
 	}
 	if err != nil {
 		s.t.Fatal(err)
+	}
+}
+
+func TestTheMenuCountsThePendingApprovalsThatAPersonSees(t *testing.T) {
+	s := newNotes(t, keysOf("ann:approvers", "bob:approvers", "vera:ops")+people+approvers)
+	menuOf := func(name string) string {
+		return strings.Join(strings.Fields(textOf(s.signedIn(name).get("/console/approvals").find("menu"))), " ")
+	}
+	if got := menuOf("ann"); got != "Approvals" {
+		t.Errorf("without approvals: %s", got)
+	}
+	a, said := s.ask("note", `{"text":"new"}`)
+	for name, want := range map[string]string{"ann": "Approvals (1)", "bob": "Approvals", "vera": "Approvals (1) "} {
+		if got := menuOf(name); !strings.Contains(got+" ", want) || strings.Contains(got, "(") != strings.Contains(want, "(") {
+			t.Errorf("the menu of %s has %s", name, got)
+		}
+	}
+	s.reject(a.ID)
+	<-said
+	store, err := s.host.Approvals(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 101 {
+		r := approval.Request{Tool: "note", Caller: approval.Requester{Subject: "eve"}, Deadline: time.Now().Add(time.Hour)}
+		if _, _, err := store.Open(t.Context(), fmt.Sprint(i), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := menuOf("ann"); got != "Approvals (100+)" {
+		t.Errorf("with many: %s", got)
+	}
+}
+
+func TestTheAuditLogHasTheDigestOfWhatAnApproverHasSeen(t *testing.T) {
+	s := newNotes(t, keysOf("ann:approvers", "bob:callers")+people+approvers+audited)
+	a, said := s.ask("note", `{"text":"new"}`)
+	ann := s.signedIn("ann")
+	if got := ann.decide(ann.get("/console/approvals/"+a.ID), "approve", ""); got.status != http.StatusSeeOther {
+		t.Fatalf("approving: %d %s", got.status, got.text())
+	}
+	<-said
+	log, err := os.ReadFile(s.dir + "/audit.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	digests := map[string]int{}
+	for line := range strings.Lines(string(log)) {
+		var r struct {
+			Event    string
+			Approval struct{ Digest string }
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Approval.Digest == a.Digest {
+			digests[r.Event]++
+		}
+	}
+	if digests["approval"] != 1 || digests["call"] != 1 {
+		t.Errorf("the digest is in %v of %s", digests, log)
 	}
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ func (o *overviewData) Facts() (facts []dependency) {
 	for _, h := range o.Connections {
 		d := dependency{Name: h.Name, condition: conditionOf(h.OK), Note: h.Error}
 		if h.Breaker != "" && h.Breaker != "closed" {
-			d.condition, d.Note = condition{"warn", "breaker " + h.Breaker}, h.Error
+			d.condition, d.Note = condition{"warn", "breaker " + h.Breaker}, cmp.Or(h.Error, h.Reason)
 		}
 		facts = append(facts, d)
 	}

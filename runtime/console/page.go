@@ -56,20 +56,21 @@ var routes = []route{
 type menuEntry struct {
 	Label, Path, Key string // Key is pressed after g
 	may              permission
+	count            func(*Console, *request) string // what waits there for the person; nil for nothing
 }
 
 // menu is the navigation, in its order. A person sees the entries that they may open.
 var menu = []menuEntry{
-	{"Overview", home, "o", isViewer},
-	{"Tools", "/console/tools", "t", isViewer},
-	{"Approvals", approvalsPath, "a", maySeeApprovals},
-	{"Calls", callsPath, "c", isViewer},
-	{"Audit", auditPath, "u", isIdentifiedViewer},
-	{"Tasks", tasksPath, "k", isIdentifiedViewer},
-	{"Sessions", sessionsPath, "n", isOperator},
-	{"Policies", policiesPath, "p", isIdentifiedViewer},
-	{"State", statePath, "s", isIdentifiedViewer},
-	{"Reload", reloadPath, "r", isViewer},
+	{"Overview", home, "o", isViewer, nil},
+	{"Tools", "/console/tools", "t", isViewer, nil},
+	{"Approvals", approvalsPath, "a", maySeeApprovals, (*Console).countPending},
+	{"Calls", callsPath, "c", isViewer, nil},
+	{"Audit", auditPath, "u", isIdentifiedViewer, nil},
+	{"Tasks", tasksPath, "k", isIdentifiedViewer, nil},
+	{"Sessions", sessionsPath, "n", isOperator, nil},
+	{"Policies", policiesPath, "p", isIdentifiedViewer, nil},
+	{"State", statePath, "s", isIdentifiedViewer, nil},
+	{"Reload", reloadPath, "r", isViewer, nil},
 }
 
 func (c *Console) visibleMenu(q *request) (entries []menuEntry) {
@@ -92,6 +93,7 @@ type frame struct {
 	Now                   time.Time
 
 	token func(path string) string
+	count func(menuEntry) string
 }
 
 func (c *Console) newFrame(q *request, out *answer) *frame {
@@ -99,11 +101,20 @@ func (c *Console) newFrame(q *request, out *answer) *frame {
 		Title: out.title, Server: cmp.Or(q.block.Title, c.Host.Title()), Colour: q.block.Colour, Status: out.status,
 		Path: q.URL.Path, Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
 		token: func(path string) string { return c.token(q.session, path) },
+		count: func(e menuEntry) string { return e.count(c, q) },
 	}
 	if q.session != nil {
 		f.Who = q.session.displayName()
 	}
 	return f
+}
+
+// Count returns how much waits at an entry of the menu; empty for nothing.
+func (f *frame) Count(e menuEntry) string {
+	if e.count == nil {
+		return ""
+	}
+	return f.count(e)
 }
 
 // Token returns the field of a form that posts to a path.
@@ -126,9 +137,9 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"cut": cut, "inc": func(n int) int { return n + 1 },
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
 		"stateOf": stateOf, "recordState": recordState, "limitCaller": limitCaller,
+		"loadState": loadState, "loadText": loadText, "shortRevision": shortRevision,
 		"callPath": callPath, "taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,
 		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands, "seconds": seconds,
-		"loadState": loadState, "loadText": loadText, "shortRevision": shortRevision,
 		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked
 		"clock": clock, "percent": func(of float64) float64 { return of * 10 }, // of a picture that is 1000 wide
 		"barsHeight": func(bars []bar) int { return len(bars) * barHeight },

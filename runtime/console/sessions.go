@@ -58,11 +58,11 @@ func (c *Console) sessions(q *request) (*answer, error) {
 	return &answer{template: "sessions", title: "Sessions", data: data}, nil
 }
 
-// confirmEnd asks whether a session is to be ended.
-func (c *Console) confirmEnd(q *request) (*answer, error) {
+// findSession returns a session that this process serves.
+func (c *Console) findSession(name string) (*mcp.SessionInfo, error) {
 	for _, info := range c.Server.Sessions() {
-		if info.Name == q.PathValue("name") {
-			return &answer{template: "session-end", title: "End a session", data: newClientSession(info)}, nil
+		if info.Name == name {
+			return info, nil
 		}
 	}
 	return nil, errNoSession
@@ -70,13 +70,26 @@ func (c *Console) confirmEnd(q *request) (*answer, error) {
 
 var errNoSession = notFound("This process serves no such session. It may have ended")
 
+// confirmEnd asks whether a session is to be ended.
+func (c *Console) confirmEnd(q *request) (*answer, error) {
+	info, err := c.findSession(q.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	return &answer{template: "session-end", title: "End a session", data: newClientSession(info)}, nil
+}
+
 // endSession ends a session.
 func (c *Console) endSession(q *request) (*answer, error) {
-	name := q.PathValue("name")
-	if !c.Server.EndSession(q.Context(), name) {
+	info, err := c.findSession(q.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	if !c.Server.EndSession(q.Context(), info.Name) {
 		return nil, errNoSession
 	}
-	c.Log.InfoContext(q.Context(), "session ended by an operator", slog.String("mcp.session.id", name),
+	c.Host.RecordSessionEnd(q.Context(), info, q.caller)
+	c.Log.InfoContext(q.Context(), "session ended by an operator", slog.String("mcp.session.id", info.Name),
 		slog.String("subject", q.session.displayName()))
 	return &answer{location: sessionsPath}, nil
 }

@@ -44,7 +44,7 @@ func (s *site) openSession(name, client string) (id string) {
 const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 
 func TestASessionIsEndedAfterAQuestion(t *testing.T) {
-	s := newSite(t, keysOf("vera:ops", "ada:admin", "bob:callers")+"console { allow = \"caller.subject in ['vera', 'ada']\" }\n"+oneTool)
+	s := newSite(t, keysOf("vera:ops", "ada:admin", "bob:callers")+"console { allow = \"caller.subject in ['vera', 'ada']\" }\n"+audited+oneTool)
 	id, other := s.openSession("bob", "agent"), s.openSession("bob", "other")
 	name := s.mcp.Sessions()[0].Name
 	path := "/console/sessions/" + name + "/end"
@@ -83,6 +83,10 @@ func TestASessionIsEndedAfterAQuestion(t *testing.T) {
 	}
 	if got := textOf(ada.get("/console/sessions").find("sessions")); strings.Contains(got, name) || !strings.Contains(got, "other") {
 		t.Errorf("afterwards: %s", got)
+	}
+	record := ada.get("/console/audit?tool=" + name)
+	if got := textOf(record.find("records")); !strings.Contains(got, "ended the session of bob") || !strings.Contains(got, "ada") {
+		t.Errorf("the audit log: %s", record.text())
 	}
 	for _, got := range []*reply{ada.get(path), ada.post(path, form), ada.get("/console/sessions/none/end")} {
 		if got.status != http.StatusNotFound {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,7 @@ func (c *Console) state(q *request) (*answer, error) {
 			row.Pool = strconv.Itoa(conn.Pool.InUse) + " of " + strconv.Itoa(conn.Pool.Max)
 		}
 		if i < len(data.Health) { // unless a reload came between
-			row.Note = data.Health[i].Error
+			row.Note = cmp.Or(data.Health[i].Error, data.Health[i].Reason)
 		}
 		data.Systems = append(data.Systems, row)
 	}

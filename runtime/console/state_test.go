@@ -2,6 +2,8 @@ package console_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -9,10 +11,14 @@ import (
 )
 
 func TestTheStatePageShowsWhatTheServerDependsOn(t *testing.T) {
+	away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "hunter2", http.StatusServiceUnavailable)
+	}))
+	defer away.Close()
 	s := newNotes(t, keysOf("vera:ops", "bob:callers")+people+`
 connection "sqlite" "shop" { file = "shop.db" }
 connection "http" "away" {
-  base_url = "http://127.0.0.1:1"
+  base_url = "`+away.URL+`"
   breaker { failures = 1 }
 }
 tool "busy" {
@@ -27,8 +33,13 @@ tool "query" {
   description = "x"
   sql "shop" { query = "SELECT 1" }
 }
+tool "fetch" {
+  description = "x"
+  http "away" { get = "/orders" }
+}
 `)
 	go s.callAs("bob", "busy", "{}")
+	s.callAs("bob", "fetch", "{}")
 	vera := s.signedIn("vera")
 	deadline := time.Now().Add(10 * time.Second)
 	for {
@@ -39,6 +50,9 @@ tool "query" {
 				if !strings.Contains(textOf(page.find(id)), want) {
 					t.Errorf("%s has no %q: %s", id, want, page.text())
 				}
+			}
+			if got := textOf(page.find("connections")); !strings.Contains(got, "open") || !strings.Contains(got, "the last call was answered with status 503") {
+				t.Errorf("a breaker that is open: %s", got)
 			}
 			return
 		}

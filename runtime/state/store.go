@@ -166,6 +166,7 @@ type Query struct {
 	Until    time.Time // only records due until then; zero for all
 	After    *Record   // only records that sort after this one; nil for all
 	Orphaned bool      // only records whose owner is dead, including those without Due
+	Reverse  bool      // in the reverse order; After still selects those that sort after it
 	Limit    int       // maximum number of records; at least 1
 }
 
@@ -197,7 +198,11 @@ func (q *Query) clauses(ownerAlive string) (clauses string, arguments []any) {
 	if q.After != nil {
 		add(" AND (due, name) > (?, ?)", q.After.Due.UnixMilli(), q.After.Name)
 	}
-	add(" ORDER BY due, name LIMIT ?", max(q.Limit, 1))
+	order := " ORDER BY due, name"
+	if q.Reverse {
+		order = " ORDER BY due DESC, name DESC"
+	}
+	add(order+" LIMIT ?", max(q.Limit, 1))
 	return b.String(), arguments
 }
 
