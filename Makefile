@@ -3,8 +3,9 @@
 #   make build          build the binary ./hatchel with its version
 #   make test           install what the tests need, start the databases, run make check, stop them
 #   make check          format, vet, lint, tests with -race, coverage of diagnostics, short fuzzing
-#   make check-release  what only a release needs: race, fuzz, load, soak, kill, replicas and bench
-#   make race           run the tests of the commands with -race, which make check runs without it
+#   make check-release  what only a release needs: race, bounds, fuzz, load, soak, kill, replicas and bench
+#   make race           run the tests with -race that make check runs without it
+#   make bounds         check how long things take that people and deployments wait for, on a machine that does nothing else
 #   make fuzz           run every fuzz target for FUZZTIME (default 2m)
 #   make bench          print the table of ratios; BENCH="-quick -rows text" narrows it
 #   make load           2,000 subscribed clients, 500 calls a second and changes for a minute; LOAD="-for 10s" changes that
@@ -37,7 +38,7 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit commands race manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas kernel release packages vsix clean
+.PHONY: build test check format vet lint unit plain race bounds manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas kernel release packages vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -49,9 +50,9 @@ test:
 # The checks run one after the other, because each of them is parallel and fuzzing needs a quiet machine. All of them
 # run even if one fails, so that one run reports everything.
 check:
-	@$(MAKE) --no-print-directory -k -j1 format vet lint unit commands manifests systems reports fuzz-short
+	@$(MAKE) --no-print-directory -k -j1 format vet lint unit plain manifests systems reports fuzz-short
 
-check-release: race fuzz load soak kill replicas judge packages bench
+check-release: race bounds fuzz load soak kill replicas judge packages bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -64,18 +65,23 @@ lint:
 	$(STATICCHECK) $(PACKAGES)
 
 unit:
-	go test $(TESTFLAGS) $$(go list $(PACKAGES) | grep -v '/cmd/hatchel$$')
+	go test $(TESTFLAGS) $$(go list $(PACKAGES) | grep -vE '/(cmd/hatchel|examples|cmd/hatchel/lsp|hcl|hcl/.*)$$')
 
-# The tests of the commands start hundreds of processes. With the race detector they take 12 minutes, so check-release
-# runs them with it. They wait most of the time, so four run at once.
-commands:
-	go test -timeout 15m -parallel 4 ./cmd/hatchel
+# The tests of the commands and of the examples start hundreds of processes, those of the editor ask at thousands of
+# places. With the race detector they take 20 minutes, so check-release runs them with it. They wait most of the time,
+# so four run at once. The target reports runs those of the other packages below hcl.
+plain:
+	go test -timeout 15m -parallel 4 ./cmd/hatchel ./examples ./cmd/hatchel/lsp ./hcl/edit
 
 race:
-	.ci/services go test -race -timeout 40m ./cmd/hatchel
+	.ci/services go test -race -p 1 -timeout 40m ./cmd/hatchel ./examples ./hcl/...
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
 	go test -race -timeout 20m ./cmd/hatchel/lsp -run RandomEdits -edits 10000
 	go test -timeout 60m ./cmd/hatchel/lsp -run Examples -every 1
+
+bounds:
+	.ci/services go test -count 1 -timeout 10m ./examples -run ConsoleInABrowserShowsCallsAsTheyHappen -bounds
+	go test -count 1 -timeout 10m ./cmd/hatchel -run ServeFollowsARepository -bounds
 
 # A module of its own reads the examples of Kubernetes and Docker with the types of those programs.
 manifests:
@@ -91,7 +97,7 @@ systems:
 # of each example and reach no other diagnostic.
 reports:
 	@mkdir -p .cache
-	go test -coverprofile .cache/reports.out -coverpkg ./hcl/... $$(go list ./hcl/... | grep -v '/hcl/edit$$') >/dev/null
+	go test -timeout 15m -coverprofile .cache/reports.out -coverpkg ./hcl/... $$(go list ./hcl/... | grep -v '/hcl/edit$$')
 	go run ./.ci/reportsites .cache/reports.out hcl
 
 fuzz-short:

@@ -4,6 +4,7 @@ package examples_test
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -126,12 +127,20 @@ func (f *folder) run(args ...string) output {
 	var stdout, stderr bytes.Buffer
 	cmd := f.command(append(args, f.args...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
+	if err := cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	late := time.AfterFunc(maxWait, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	err := cmd.Wait()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		f.t.Fatal(err)
 	}
 	return output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
+
+// bounds is for a machine that does nothing else.
+var bounds = flag.Bool("bounds", false, "check how long things take")
 
 // maxWait is how long anything that has to happen may take on a busy machine.
 const maxWait = time.Minute

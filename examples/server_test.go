@@ -127,8 +127,9 @@ func (s *server) prints(text string) {
 	}
 }
 
-// pooled keeps its connections: a test that calls from many goroutines wants one each.
-var pooled = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: 2 * maxWait}
+// pooled keeps its connections: a test that calls from many goroutines wants one each. A call that waits for an approval
+// ends after maxWait.
+var pooled = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: maxWait}
 
 // reply is what a call came to.
 type reply struct {

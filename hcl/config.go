@@ -51,7 +51,9 @@ type Config struct {
 
 	// UnreadSecrets reports whether the value of a secret is unknown, because no secret is read, or no command.
 	UnreadSecrets bool
-	Notes         *Notes // empty without Options.Notes
+	// OldSecrets reports whether a command of a secret fails, and its earlier output is used.
+	OldSecrets bool
+	Notes      *Notes // empty without Options.Notes
 }
 
 // Notes are what an editor shows of a load.

@@ -46,8 +46,8 @@ func (s *secretBlock) spec() decode.Spec {
 				"serve, call, read, prompt and validate --connect run it, and only with the flag "+
 				"--allow-secret-commands. In all other commands the value is unknown.")),
 		decode.Spec{decode.PositiveDuration(&s.TTL, "ttl", "How long the output of the command is used. Then a server "+
-			"runs the command again, and reloads when the output has changed. While the command fails, the last "+
-			"configuration stays active.").DefaultDoc("10m")},
+			"runs the command again, and reloads when the output has changed. While the command fails, its "+
+			"last output is used, and the configuration is stale.").DefaultDoc("10m")},
 		decode.Spec{decode.Attr(&s.Optional, "optional",
 			"Whether the secret may be unset; it is then null.").DefaultDoc("false")},
 	)
@@ -136,6 +136,11 @@ func (l *loader) setSecret(m *eval.Member, s *secretBlock, name string, b source
 		_, given := l.opts.TestSecrets[name]
 		l.testSecrets[m] = l.opts.TestSecrets != nil && !given
 		l.secretValues, l.secretNames = append(l.secretValues, text), append(l.secretNames, "secret."+name)
+	case text != "":
+		m.Value = text
+		l.secretValues, l.secretNames = append(l.secretValues, text), append(l.secretNames, "secret."+name)
+		l.config.OldSecrets = true
+		l.diags.Warnf(at, "Secret not renewed", "The secret %q is not renewed: %s. Its last value is used.", name, why)
 	case why == notAllowed:
 		l.declareMissing(m, quoted, at, "Secret command not allowed", "The command of the secret %q is not run: "+
 			"review it, and allow the commands of secrets with the flag --allow-secret-commands.", name)
@@ -157,7 +162,7 @@ const (
 	noOutput   = "its command prints nothing"
 )
 
-// readSecret returns the value of a secret, or why it has none.
+// readSecret returns the value of a secret, or why it has none, or only that of an earlier run of its command.
 func (l *loader) readSecret(name string, s *secretBlock) (text, why string) {
 	if l.opts.TestSecrets != nil {
 		if text, ok := l.opts.TestSecrets[name]; ok {
@@ -204,14 +209,15 @@ func (l *loader) readSecretFile(path, what string) (text, why string) {
 
 func (l *loader) readSecretCommand(s *secretBlock) (text, why string) {
 	if l.opts.ReadSecretCommand == nil {
-		return "", "its command is not run here"
+		return "", "its command runs only in serve, call, read, prompt and validate --connect, with the flag " +
+			"--allow-secret-commands"
 	}
 	content, err := l.opts.ReadSecretCommand(s.Command, cmp.Or(s.TTL, defaultSecretTTL))
 	switch {
 	case errors.Is(err, ErrSecretCommands):
 		return "", notAllowed
 	case err != nil:
-		return "", fmt.Sprintf("its command %s %s", s.Command[0], err)
+		return string(content), fmt.Sprintf("its command %s %s", s.Command[0], err)
 	case len(content) == 0:
 		return "", noOutput
 	}

@@ -144,7 +144,7 @@ func TestAReloadDropsAListenerWhoMayNoLongerListen(t *testing.T) {
 		load(t, h, after+src)
 		select {
 		case <-ended:
-		case <-time.After(5 * time.Second):
+		case <-time.After(maxWait):
 			t.Errorf("%s: the listener goes on", what)
 		}
 		l.Close()

@@ -122,7 +122,8 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) hcl.Diagnostics 
 	h.latest = latestLoad{cfg.ID, cfg.Sources}
 	if h.loaded && last.build.Dir == build.Dir && before.id == cfg.ID &&
 		onlyTestsDiffer(last.Config, cfg, before.sources) {
-		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit}, began)
+		h.recordLoad(last, last, Report{Diagnostics: diags, Sources: cfg.Sources, OK: true, Commit: from.Commit,
+			OldSecrets: cfg.OldSecrets}, began)
 		return diags
 	}
 	decision := h.options.Hold.Decide(from.Files, last.Config, cfg)
@@ -139,7 +140,8 @@ func (h *Host) LoadRevision(ctx context.Context, from Revision) hcl.Diagnostics 
 	c := &compiler{ctx: ctx, last: last}
 	next, rejected := c.compile(cfg, build)
 	diags = append(diags, rejected...).Sort()
-	report := Report{Diagnostics: diags, Sources: cfg.Sources, Held: c.held, Commit: from.Commit}
+	report := Report{Diagnostics: diags, Sources: cfg.Sources, Held: c.held, Commit: from.Commit,
+		OldSecrets: cfg.OldSecrets}
 	if next == nil {
 		h.recordLoad(last, last, report, began)
 		return diags

@@ -43,7 +43,8 @@ type Report struct {
 	// Differences say what the reload means for callers, as `hatchel diff` does.
 	Differences []surface.Change `json:"differences,omitempty"`
 
-	Sources map[string][]byte `json:"-"` // what the diagnostics are about
+	OldSecrets bool              `json:"-"` // it has secrets whose commands fail, with their last values
+	Sources    map[string][]byte `json:"-"` // what the diagnostics are about
 }
 
 // Result returns ok, held or failed.
@@ -75,6 +76,9 @@ type Status struct {
 	Loads  []Load    // the last ones, the newest first; must not be changed
 }
 
+// isStale reports whether something that is served is older than what the directory and its secrets say.
+func (s *Status) isStale() bool { return !s.Last.OK || s.Last.OldSecrets }
+
 // Readiness is what a probe of a deployment reads.
 type Readiness struct {
 	Ready       bool               `json:"ready"` // a configuration is served, whether or not a later one failed
@@ -84,7 +88,7 @@ type Readiness struct {
 	Prompts     int                `json:"prompts"`
 	Resources   int                `json:"resources"` // and templates
 	Loaded      *time.Time         `json:"loaded,omitempty"`
-	Stale       bool               `json:"stale"` // the folder holds a configuration that could not be loaded
+	Stale       bool               `json:"stale"` // the last load has failed, or uses the last values of secrets
 	LastChange  *Change            `json:"last_change,omitempty"`
 	Diagnostics hcl.Diagnostics    `json:"diagnostics"`    // of the last load
 	Hold        *hold.Held         `json:"hold,omitempty"` // why the last load waits for its lock; nil if not
@@ -139,7 +143,7 @@ func (h *Host) describeServed(g *Generation) Readiness {
 		Tools:       g.Count("", mcp.Tools),
 		Prompts:     g.Count("", mcp.Prompts),
 		Resources:   g.Count("", mcp.Resources) + g.Count("", mcp.Templates),
-		Stale:       !s.Last.OK,
+		Stale:       s.isStale(),
 		LastChange:  s.Change,
 		Diagnostics: s.Last.Diagnostics,
 		Hold:        s.Last.Hold,

@@ -119,7 +119,7 @@ func (h *Host) sampleMetrics() *metrics.Sample {
 	ctx, cancel := context.WithTimeout(g.env.Running, pingTimeout)
 	defer cancel()
 	s := &metrics.Sample{
-		Version: h.build.Version, Revision: g.Config.ID, Stale: !status.Last.OK,
+		Version: h.build.Version, Revision: g.Config.ID, Commit: g.build.Commit, Stale: status.isStale(),
 	}
 	h.notify(func(n Notifier) { s.Sessions, s.Streams = n.Connected() })
 	if g.env.Tracing != nil {

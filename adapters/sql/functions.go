@@ -3,12 +3,14 @@ package sql
 import (
 	"slices"
 	"strings"
+
+	"hatchel/hcl/template/sqltext"
 )
 
 // functionsOf returns the functions that a statement calls, sorted, without those that only compute: a function of
 // the database may read files, reach other servers or write, whatever the statement looks like. INTO OUTFILE is one.
-func functionsOf(text string, mysql bool) (names []string) {
-	s := newTableScan(text, mysql)
+func functionsOf(text string, dialect sqltext.Dialect) (names []string) {
+	s := newTableScan(text, dialect)
 	for i, token := range s.tokens {
 		word := s.word(i)
 		if word == "OUTFILE" || word == "DUMPFILE" {

@@ -3,6 +3,8 @@ package sql
 import (
 	"strings"
 	"testing"
+
+	"hatchel/hcl/template/sqltext"
 )
 
 func TestFunctionsThatMayDoMoreThanComputeAreFound(t *testing.T) {
@@ -11,7 +13,7 @@ func TestFunctionsThatMayDoMoreThanComputeAreFound(t *testing.T) {
 		"SELECT pg_read_file('/etc/passwd')":                                    "pg_read_file",
 		"SELECT pg_catalog.pg_read_file('/etc/passwd'), pg_catalog.lower('A')":  "pg_read_file",
 		"SELECT id FROM dblink('host=x', 'SELECT 1') AS t(id int)":              "dblink",
-		"SELECT load_extension('evil'), \"Drop All\"(1)":                        "Drop All load_extension",
+		"SELECT load_extension('evil'), \"Drop All\"(1)":                        "\"Drop All\" load_extension",
 		"INSERT INTO log (id, note) VALUES (1, upper('x'))":                     "",
 		"INSERT INTO log(id) SELECT do_it(id) FROM invoices":                    "do_it",
 		"WITH r(id) AS (SELECT 1) SELECT id FROM r WHERE id IN (1) AND (1 = 1)": "",
@@ -21,7 +23,7 @@ func TestFunctionsThatMayDoMoreThanComputeAreFound(t *testing.T) {
 		"SELECT * FROM t INTO OUTFILE '/tmp/t'":                                 "outfile",
 		"CREATE TABLE t (id int, PRIMARY KEY (id), UNIQUE (id))":                "",
 	} {
-		if got := strings.Join(functionsOf(text, false), " "); got != want {
+		if got := strings.Join(functionsOf(text, sqltext.PostgreSQL), " "); got != want {
 			t.Errorf("%s: %q", text, got)
 		}
 	}

@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 	tables := map[string][]string{}
 	for _, s := range b.statements() {
 		for _, sample := range s.Samples() {
-			found := tablesOf(sample.Text, b.dialect == sqltext.MySQL)
+			found := tablesOf(sample.Text, b.dialect)
 			for verb, names := range found {
 				tables[verb] = append(tables[verb], names...)
 			}
@@ -29,7 +28,7 @@ func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 				}
 				tables[verb] = append(tables[verb], what)
 			}
-			for _, name := range functionsOf(sample.Text, b.dialect == sqltext.MySQL) {
+			for _, name := range functionsOf(sample.Text, b.dialect) {
 				tables["CALL"] = append(tables["CALL"], name+"()")
 			}
 		}
@@ -55,16 +54,7 @@ func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 	return effects
 }
 
-// sqlToken matches a word with its qualifiers, a quoted name with its qualifiers, or one other
-// character.
-var sqlToken = regexp.MustCompile("(?:[\\pL_][\\pL\\pN_$]*|\"[^\"]*\"|`[^`]*`|\\[[^\\]]*\\])" +
-	"(?:\\s*\\.\\s*(?:[\\pL_][\\pL\\pN_$]*|\"[^\"]*\"|`[^`]*`|\\*))*|[^\\s]")
-
 var (
-	// sqlText matches string literals and comments, which hold no names.
-	sqlText      = regexp.MustCompile(`'(?:[^']|'')*'|--[^\n]*|(?s:/\*.*?\*/)`)
-	sqlTextMySQL = regexp.MustCompile(`'(?:[^'\\]|\\(?s:.)|'')*'|(?:--\s|#)[^\n]*|(?s:/\*.*?\*/)`)
-
 	// tableWords come before the name of a table, after a verb.
 	tableWords = wordSet("INTO FROM TABLE ONLY IF EXISTS NOT OR REPLACE IGNORE LOW_PRIORITY QUICK DELAYED ABORT " +
 		"FAIL ROLLBACK TEMP TEMPORARY UNLOGGED VIEW INDEX UNIQUE")
@@ -79,20 +69,16 @@ var (
 
 // tablesOf returns the tables of a statement by the verb that uses them; tables that are only read are
 // those of SELECT. Names that WITH introduces are left out.
-func tablesOf(text string, mysql bool) map[string][]string {
-	s := newTableScan(text, mysql)
+func tablesOf(text string, dialect sqltext.Dialect) map[string][]string {
+	s := newTableScan(text, dialect)
 	for i := range s.tokens {
 		s.at(i)
 	}
 	return s.found
 }
 
-func newTableScan(text string, mysql bool) *tableScan {
-	strip := sqlText
-	if mysql {
-		strip = sqlTextMySQL
-	}
-	tokens := sqlToken.FindAllString(strip.ReplaceAllString(text, " ''"), -1)
+func newTableScan(text string, dialect sqltext.Dialect) *tableScan {
+	tokens := sqlToken.FindAllString(withoutText(text, dialect), -1)
 	s := &tableScan{tokens: tokens, found: map[string][]string{}}
 	s.common()
 	return s
@@ -198,18 +184,4 @@ func (s *tableScan) add(verb string, i int) {
 	if isName && !isFunction && !slices.Contains(s.with, name) && s.word(i) != "SELECT" {
 		s.found[verb] = append(s.found[verb], name)
 	}
-}
-
-// tableName returns a name without quotes and white space, in lower case unless it is quoted.
-func tableName(token string) string {
-	var parts []string
-	for _, part := range strings.Split(token, ".") {
-		part = strings.TrimSpace(part)
-		if bare := strings.Trim(part, "\"`[]"); bare != part {
-			parts = append(parts, bare)
-		} else {
-			parts = append(parts, strings.ToLower(part))
-		}
-	}
-	return strings.Join(parts, ".")
 }

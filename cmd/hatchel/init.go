@@ -29,14 +29,46 @@ when it does not exist. Existing files are never overwritten.
 
 With --from postgres, mysql or sqlite the tools show a database of that kind to
 agents: its tables, plans, activity, and read-only statements. hatchel import schema
-adds tools for its tables.`,
+adds tools for its tables.
+
+With --from openapi the tools are those of an OpenAPI document in the directory, whose
+name is openapi or swagger with the ending .yaml, .yml or .json. hatchel import openapi
+reads any document, and has flags that select operations.`,
 		Example: `  hatchel init my-tools
-  hatchel init my-tools --from postgres`,
-		RunE: func(cmd *cobra.Command, args []string) error { return writeStarter(cmd, folderOf(cmd, args), from) },
+  hatchel init my-tools --from postgres
+  hatchel init --from openapi`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if from == "openapi" {
+				return importDocument(cmd, folderOf(cmd, args))
+			}
+			return writeStarter(cmd, folderOf(cmd, args), from)
+		},
 	})
-	cmd.Flags().StringVar(&from, "from", "", "write tools for a database of this `KIND`: "+
-		strings.Join(prebuilt.Kinds, ", "))
+	cmd.Flags().StringVar(&from, "from", "", "write tools for this `KIND` of database or document: "+
+		strings.Join(fromKinds, ", "))
 	return cmd
+}
+
+var fromKinds = append(slices.Clip(prebuilt.Kinds), "openapi")
+
+// importDocument imports the OpenAPI document of a directory into the directory.
+func importDocument(cmd *cobra.Command, dir string) error {
+	for _, name := range []string{"openapi", "swagger"} {
+		for _, ending := range []string{".yaml", ".yml", ".json"} {
+			document := filepath.Join(dir, name+ending)
+			if _, err := os.Stat(document); err != nil {
+				continue
+			}
+			imports := importOpenAPICommand()
+			imports.SetArgs([]string{document, "--output", dir})
+			imports.SetOut(cmd.OutOrStdout())
+			imports.SetErr(cmd.ErrOrStderr())
+			imports.SilenceErrors, imports.SilenceUsage = true, true
+			return imports.ExecuteContext(cmd.Context())
+		}
+	}
+	return misusef("there is no document openapi or swagger (.yaml, .yml or .json) in %s; "+
+		"hatchel import openapi FILE|URL -o %s reads any other document", folderName(dir), dir)
 }
 
 func writeStarter(cmd *cobra.Command, dir, from string) error {
@@ -87,7 +119,7 @@ var databaseAddress = map[string]string{
 // databaseStarter returns the files of a kind of database.
 func databaseStarter(kind string) (fs.FS, error) {
 	if !slices.Contains(prebuilt.Kinds, kind) {
-		return nil, misusef("--from %s is not known; it accepts %s", kind, strings.Join(prebuilt.Kinds, ", "))
+		return nil, misusef("--from %s is not known; it accepts %s", kind, strings.Join(fromKinds, ", "))
 	}
 	return prebuilt.Files(kind)
 }

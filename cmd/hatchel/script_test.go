@@ -23,6 +23,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output of the scripts")
 
+// bounds is for a machine that does nothing else.
+var bounds = flag.Bool("bounds", false, "check how long things take")
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"hatchel": main})
 }
@@ -275,8 +278,9 @@ func newRequest(ts *testscript.TestScript, method, path, body string) *http.Requ
 	return r
 }
 
+// send makes a request that must be answered within testTimeout, also if it waits for an approval.
 func send(r *http.Request) httpReply {
-	res, err := http.DefaultClient.Do(r)
+	res, err := (&http.Client{Timeout: testTimeout}).Do(r)
 	if err != nil {
 		return httpReply{err: err}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -170,7 +171,7 @@ func TestServeFollowsARepository(t *testing.T) {
 `)
 	second := s.remote.Push()
 	s.signal()
-	if took := s.serves(second, false); took > time.Second {
+	if took := s.serves(second, false); *bounds && took > time.Second {
 		t.Errorf("a push is served %s after the signal", took)
 	}
 	s.await("logging the commit", func() bool {
@@ -213,6 +214,28 @@ func TestServeFollowsARepository(t *testing.T) {
 	s.remote.Away.Store(false)
 	s.signal()
 	s.serves(first, false)
+}
+
+func TestMetricsNameTheCommit(t *testing.T) {
+	s := newRepositoryServer(t)
+	s.remote.Write("prod/tools.hcl", "telemetry {\n  metrics {}\n}\n")
+	first := s.remote.Push()
+	s.start()
+	s.serves(first, false)
+	info := func() (commit, revision string) {
+		m := regexp.MustCompile(`hatchel_config_info{commit="(.*)",revision="(.*)"} 1\n`).FindStringSubmatch(s.get("/metrics"))
+		if m == nil {
+			t.Fatal(s.get("/metrics"))
+		}
+		return m[1], m[2]
+	}
+	commit, revision := info()
+	s.remote.Write("README", "outside of the folder")
+	second := s.remote.Push()
+	s.reload(http.StatusOK)
+	if next, same := info(); commit != first || next != second || revision != same {
+		t.Errorf("first %s %s, then %s %s", commit, revision, next, same)
+	}
 }
 
 func TestASignalEndsTheFirstFetch(t *testing.T) {

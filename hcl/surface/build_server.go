@@ -149,7 +149,7 @@ func (b *builder) settings() {
 			}
 		}
 		if e := attribute(block, "command"); e != nil && block.Type == "secret" {
-			out.Does = append(out.Does, "RUN "+b.shape(e))
+			out.Does = append(out.Does, "RUN "+b.commandLine(e))
 		}
 		if out.Does != nil {
 			b.place(name, diag.RangeOf(block.DefRange()))

@@ -146,3 +146,49 @@ func redact(text string) string {
 	}
 	return keyValue.ReplaceAllString(userInfo.ReplaceAllLiteralString(text, "://"+user+"…@"), "$1=…")
 }
+
+const credentialWords = `pass(word|wd|phrase)?|pwd|token|bearer|cookie|api[-_]?key|access[-_]?key|client[-_]?secret`
+
+var (
+	// credentialOption matches an option of a program whose value is a credential. The name of a secret, as in
+	// --secret-id, and of a file, as in --password-file, is none.
+	credentialOption = regexp.MustCompile(`(?i)^-.*(` + credentialWords + `)$`)
+	// credentialValue matches a credential that is assigned, such as an environment variable.
+	credentialValue = regexp.MustCompile(`(?i)\b(\w*(` + credentialWords + `))=[^\s&]+`)
+	userOption      = regexp.MustCompile(`^(-u|--user)$`)
+	// sentHeader matches the credential of a header in the text of a command.
+	sentHeader = regexp.MustCompile(`(?i)\b(authorization:\s*\w+|bearer|[\w-]*(token|key|secret)\w*:)\s+[^\s'"]+`)
+)
+
+// commandLine returns the shape of the command of a secret: its words without the credentials that an author wrote into
+// them. Which secret a command reads remains.
+func (s *source) commandLine(e hclsyntax.Expression) string {
+	command, ok := e.(*hclsyntax.TupleConsExpr)
+	if !ok {
+		return s.shape(e)
+	}
+	words, option := make([]string, len(command.Exprs)), ""
+	for i, word := range command.Exprs {
+		text := s.shapeOf(word, 0)
+		name, value, hasValue := strings.Cut(text, "=")
+		isOption := strings.HasPrefix(text, "-")
+		user, _, hasPassword := strings.Cut(text, ":")
+		switch {
+		case isOption && hasValue && credentialOption.MatchString(name):
+			words[i] = name + "=…"
+		case isOption && hasValue:
+			words[i] = name + "=" + redact(value)
+		case !isOption && credentialOption.MatchString(option):
+			words[i] = "…"
+		case userOption.MatchString(option) && hasPassword:
+			words[i] = user + ":…"
+		default:
+			text = credentialValue.ReplaceAllString(redact(text), "$1=…")
+			words[i] = sentHeader.ReplaceAllString(text, "$1 …")
+		}
+		if option = text; hasValue {
+			option = ""
+		}
+	}
+	return clip(strings.Join(words, " "))
+}

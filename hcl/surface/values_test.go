@@ -135,6 +135,28 @@ func TestALockHasOnlyTheDigestOfALiteralThatMayBeACredential(t *testing.T) {
 	}
 }
 
+func TestALockHasTheCommandOfASecretWithoutCredentials(t *testing.T) {
+	for command, want := range map[string]string{
+		`["vault", "kv", "get", "-field=token", "secret/shop"]`:              `vault kv get -field=token secret/shop`,
+		`["aws", "get-secret-value", "--secret-id", "shop"]`:                 `aws get-secret-value --secret-id shop`,
+		`["gcloud", "secrets", "versions", "access", "1", "--secret=shop"]`:  `gcloud secrets versions access 1 --secret=shop`,
+		`["op", "read", "op://shop/key/password"]`:                           `op read op://shop/key/password`,
+		`["cat", "--password-file", "/run/secrets/shop"]`:                    `cat --password-file /run/secrets/shop`,
+		`["get", "--token", "s3cret", "shop"]`:                               `get --token … shop`,
+		`["get", "--api-key=s3cret", "shop"]`:                                `get --api-key=… shop`,
+		`["curl", "-u", "ann:s3cret", "https://vault.example/shop"]`:         `curl -u ann:… https://vault.example/shop`,
+		`["curl", "https://ann:s3cret@vault.example/shop"]`:                  `curl https://…@vault.example/shop`,
+		`["curl", "-H", "X-Vault-Token: s3cret", "https://vault.example/"]`:  `curl -H X-Vault-Token: … https://vault.example/`,
+		`["sh", "-c", "curl -H 'Authorization: Bearer s3cret' $VAULT/shop"]`: `sh -c curl -H 'Authorization: Bearer …' $VAULT/shop`,
+		`["env", "VAULT_TOKEN=s3cret", "vault", "read", "secret/shop"]`:      `env VAULT_TOKEN=… vault read secret/shop`,
+	} {
+		got := surfaceOfText(t, "secret \"shop\" { command = "+command+" }").Settings["secret shop"].Does
+		if !slices.Equal(got, []string{"RUN " + want}) {
+			t.Errorf("%s is %q", command, got)
+		}
+	}
+}
+
 // TestAnInputThatIsPassedOnIsNoEffect adds an optional input to a request.
 func TestAnInputThatIsPassedOnIsNoEffect(t *testing.T) {
 	base := read(t, rugPullBase)

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -56,17 +57,24 @@ func (s *site) callerOf(name string) *mcp.Caller {
 	return c
 }
 
-// ask calls a tool as bob, who waits for its approval, and returns the approval and what he is answered.
+// ask calls a tool as bob, who waits for its approval, and returns the approval and what he is answered. The call ends
+// where nobody decides soon.
 func (s *site) ask(tool, arguments string) (a *approval.Approval, answer <-chan string) {
 	s.t.Helper()
+	const maxWait = 30 * time.Second
 	said, bob := make(chan string, 1), s.callerOf("bob")
 	go func() {
 		req := &mcp.CallRequest{Name: tool, Arguments: json.RawMessage(arguments), Caller: bob}
-		out, err := s.host.CallTool(s.t.Context(), req)
+		ctx, cancel := context.WithTimeout(s.t.Context(), maxWait)
+		defer cancel()
+		out, err := s.host.CallTool(ctx, req)
+		if err != nil {
+			said <- err.Error()
+			return
+		}
 		said <- fmt.Sprintf("%s %v", out.Content, err)
 	}()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	for deadline := time.Now().Add(maxWait); ; time.Sleep(time.Millisecond) {
 		book, err := s.host.Approvals(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)

@@ -335,6 +335,7 @@ func FuzzForm(f *testing.F) {
 			}
 		}
 	}
+	f.Add(0, "{\"x\":\"b\xcc\"}")
 	var inputs []*schema.Type
 	for _, c := range typesOfForms {
 		config, diags := hcl.Load(fstest.MapFS{"a.hcl": {Data: []byte(formTool(c.input))}}, all.Set().Kinds(), hcl.Options{})

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
@@ -56,10 +57,11 @@ func describeType(t *schema.Type) string {
 	return strings.Join(parts, ", ")
 }
 
-// fill returns what a form would post for arguments. It reports false for arguments that the fields cannot express.
+// fill returns what a form would post for arguments. It reports false for arguments that the fields cannot express, such
+// as those that are not UTF-8, of which a reader of JSON replaces what it does not understand.
 func fill(input *schema.Type, arguments []byte) (url.Values, bool) {
 	out := url.Values{}
-	if !(filler{out, depthOf(input)}).value(input, formRoot, arguments, -1) {
+	if !utf8.Valid(arguments) || !(filler{out, depthOf(input)}).value(input, formRoot, arguments, -1) {
 		return nil, false
 	}
 	back := newForm(input, out)

@@ -41,7 +41,7 @@ tool "fetch" {
 	go s.callAs("bob", "busy", "{}")
 	s.callAs("bob", "fetch", "{}")
 	vera := s.signedIn("vera")
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for {
 		page := vera.get("/console/state")
 		limits := textOf(page.find("limits"))

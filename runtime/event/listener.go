@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ type Listener struct {
 	owner  string
 	cutoff int64  // of Query.Since
 	after  uint64 // events up to this number are skipped
+	end    uint64 // number after the last event that the listener gets; the largest one for a listener that follows
 	idle   *time.Timer
 
 	ended   atomic.Bool // gets io.EOF at the end
@@ -69,7 +71,10 @@ func (r *Ring) Listen(q Query, v Viewer) (*Listener, error) {
 		r.byOwner[l.owner]++
 		l.idle = time.NewTimer(idleTime)
 	}
-	l.epoch, l.position, l.number = r.epoch, r.start, r.first
+	l.epoch, l.position, l.number, l.end = r.epoch, r.start, r.first, math.MaxUint64
+	if !q.Follow {
+		l.end = r.next
+	}
 	l.placeLocked()
 	if q.Replay > 0 {
 		end := r.next
@@ -250,7 +255,7 @@ func (l *Listener) read() (lost uint64, open bool) {
 		l.number, l.position = r.first, r.start
 	}
 	from := l.position
-	for l.number < r.next {
+	for l.number < min(r.next, l.end) {
 		size := lengthSize + uint64(r.lengthLocked(l.position))
 		if n := l.position - from; n > 0 && n+size > batchSize {
 			break

@@ -186,8 +186,13 @@ func (p *Publisher) end(ctx context.Context, d *draft) {
 // removeBreaks replaces the line breaks between the tokens of JSON, so that it is one line. In strings there are none.
 func removeBreaks(data []byte) {
 	for _, lineBreak := range [...]byte{'\n', '\r'} {
-		for i := bytes.IndexByte(data, lineBreak); i >= 0; i = bytes.IndexByte(data, lineBreak) {
-			data[i] = ' '
+		for rest := data; ; {
+			i := bytes.IndexByte(rest, lineBreak)
+			if i < 0 {
+				break
+			}
+			rest[i] = ' '
+			rest = rest[i+1:]
 		}
 	}
 }

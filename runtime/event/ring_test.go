@@ -134,6 +134,31 @@ func TestAListenerContinuesAfterAnEvent(t *testing.T) {
 	}
 }
 
+func TestAListenerThatDoesNotFollowEndsWithWhatWasThere(t *testing.T) {
+	p := newPublisher()
+	defer p.Ring.Hold()()
+	for n := range 1000 {
+		publishCall(p, "refund", n)
+	}
+	l, got := listen(t, p, event.Query{}, &viewer{owner: "o"}), 0
+	for {
+		events, err := l.Next(t.Context())
+		if err == io.EOF {
+			break
+		}
+		if err != nil || got > 2000 {
+			t.Fatalf("after %d events: %v", got, err)
+		}
+		got += len(events)
+		for n := range 1000 { // faster than the listener reads
+			publishCall(p, "refund", n)
+		}
+	}
+	if got != 1000 {
+		t.Errorf("got %d events", got)
+	}
+}
+
 func TestAnIdOfAnotherRecordingIsAGap(t *testing.T) {
 	p := newPublisher()
 	defer p.Ring.Hold()()

@@ -71,7 +71,7 @@ func cleanupSuite(t *testing.T, here, there *Store, store state.Store) {
 	<-started
 	here.lease.TTL = 20 * time.Millisecond
 	here.StartCleanup()
-	for deadline := time.Now().Add(10 * time.Second); countFiles(t, store) > 2 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(30 * time.Second); countFiles(t, store) > 2 && time.Now().Before(deadline); {
 		time.Sleep(here.lease.TTL)
 	}
 	time.Sleep(5 * here.lease.TTL)

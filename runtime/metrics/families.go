@@ -97,8 +97,10 @@ var families = []Family{
 		"input_required, completed, failed or cancelled."},
 	{sessionsOpen, gauge, nil, "Sessions over HTTP that are in memory."},
 	{streamsOpen, gauge, nil, "Event streams to clients over HTTP."},
-	{configSynchronized, gauge, nil, "Whether what is served is what the directory holds: 0 after a failed reload."},
-	{configInfo, gauge, []string{"revision"}, "1 for the revision of the configuration that is served."},
+	{configSynchronized, gauge, nil, "Whether what is served is what the directory holds: 0 after a failed reload, " +
+		"and while the command of a secret fails."},
+	{configInfo, gauge, []string{"revision", "commit"},
+		"1 for the revision of the configuration that is served, and its commit if it is from a git repository."},
 	{reloadsTotal, counter, []string{"result"}, "Loads of the directory: ok, failed, or held until a lock is there."},
 	{reloadDuration, histogram, nil, "Time of a load."},
 	{auditWritable, gauge, nil, "Whether the audit log can be written."},

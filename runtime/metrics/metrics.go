@@ -169,11 +169,13 @@ func (m *Metrics) prune() {
 		}
 		delete(m.operations, key)
 		m.series[callsTotal] -= m.calls.DeletePartialMatch(prometheus.Labels{"kind": key.kind, "name": key.name})
-		m.series[cacheTotal] -= m.cacheResults.DeletePartialMatch(prometheus.Labels{"name": key.name})
-		m.series[approvalsTotal] -= m.approvals.DeletePartialMatch(prometheus.Labels{"name": key.name})
-		m.series[approvalWait] -= m.approvalWaits.DeletePartialMatch(prometheus.Labels{"name": key.name})
 		labels := prometheus.Labels{"gen_ai_tool_name": key.name}
 		switch key.kind {
+		case "tool": // only tools have these
+			name := prometheus.Labels{"name": key.name}
+			m.series[cacheTotal] -= m.cacheResults.DeletePartialMatch(name)
+			m.series[approvalsTotal] -= m.approvals.DeletePartialMatch(name)
+			m.series[approvalWait] -= m.approvalWaits.DeletePartialMatch(name)
 		case "resource":
 			continue // all resources share their series
 		case "prompt":

@@ -91,6 +91,32 @@ func TestTheSeriesOfWhatIsRemovedGoAfterAWhile(t *testing.T) {
 	}
 }
 
+// TestAPromptThatIsRemovedTakesNoSeriesOfATool has a prompt and a tool of the same name.
+func TestAPromptThatIsRemovedTakesNoSeriesOfATool(t *testing.T) {
+	m := New()
+	now := time.Now()
+	m.now = func() time.Time { return now }
+	refund := m.Operation("tool", "refund")
+	end(refund, Call{Outcome: "ok"})
+	end(m.Operation("prompt", "refund"), Call{Outcome: "ok"})
+	refund.Cached(CacheHit)
+	refund.Decided("approved", time.Minute)
+	m.Retain(func(kind, _ string) bool { return kind == "tool" }, func(_, _ string) bool { return true })
+	now = now.Add(2 * keepRemoved)
+	text := scrape(t, m)
+	for _, series := range []string{
+		`hatchel_cache_total{name="refund"`, `hatchel_approvals_total{decision="approved",name="refund"}`,
+		`hatchel_approval_wait_seconds_count{name="refund"}`, `gen_ai_tool_name="refund"`,
+	} {
+		if !strings.Contains(text, series) {
+			t.Errorf("there is no %s", series)
+		}
+	}
+	if strings.Contains(text, `kind="prompt"`) || strings.Contains(text, `gen_ai_prompt_name="refund"`) {
+		t.Error("the series of the prompt have stayed")
+	}
+}
+
 func TestAFamilyHasABoundedNumberOfSeries(t *testing.T) {
 	m := New()
 	for i := range maxSeries + 50 {

@@ -10,6 +10,7 @@ import (
 type Sample struct {
 	Version  string // of the program
 	Revision string // of the configuration that is served
+	Commit   string // of that configuration; empty outside of a repository
 	Stale    bool   // the directory holds a configuration that could not be loaded
 
 	Connections []Connection
@@ -108,7 +109,7 @@ func number(is bool) float64 {
 
 func (c *current) collectSample(to chan<- prometheus.Metric, s *Sample) {
 	c.gauge(to, buildInfo, 1, s.Version)
-	c.gauge(to, configInfo, 1, s.Revision)
+	c.gauge(to, configInfo, 1, s.Revision, s.Commit)
 	c.gauge(to, configSynchronized, number(!s.Stale))
 	for status, n := range s.Tasks {
 		c.gauge(to, tasksRunning, float64(n), status)

@@ -27,13 +27,13 @@ type Commands struct {
 	closed  bool              // guarded by mu
 }
 
-// entry is one command and the result of its last run.
+// entry is one command and its results.
 type entry struct {
 	command []string
 	ttl     time.Duration
-	value   []byte
-	err     error
-	read    bool // since the last load began
+	value   []byte // of the last run that did not fail; nil for none
+	err     error  // of the last run
+	read    bool   // since the last load began
 	timer   *time.Timer
 }
 
@@ -76,7 +76,7 @@ func (c *Commands) Loading() (done func()) {
 }
 
 // Read returns the output of a command. The error is a phrase that follows "the command". A result that is younger than
-// ttl is used again.
+// ttl is used again. With an error, the output is that of the last run that did not fail, or nil.
 func (c *Commands) Read(command []string, ttl time.Duration) ([]byte, error) {
 	key := strings.Join(command, "\x00")
 	c.mu.Lock()
@@ -123,8 +123,10 @@ func (c *Commands) runAgain(e *entry) {
 	defer c.running.Done()
 	value, err := run(c.ctx, c.dir(), e.command)
 	c.mu.Lock()
-	isNew := (err == nil) != (e.err == nil) || !bytes.Equal(value, e.value)
-	e.value, e.err = value, err
+	isNew := (err == nil) != (e.err == nil) || err == nil && !bytes.Equal(value, e.value)
+	if e.err = err; err == nil {
+		e.value = value
+	}
 	if c.entries[strings.Join(e.command, "\x00")] == e {
 		c.schedule(e)
 	} else {

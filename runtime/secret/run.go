@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -41,6 +42,9 @@ func run(stopping context.Context, dir string, command []string) ([]byte, error)
 	cmd := exec.CommandContext(ctx, name, command[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.WaitDelay = dir, out, outputDelay
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
+	// The kernel ends the command with the thread that has started it, and other goroutines end threads.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = attributes()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	err := cmd.Run()

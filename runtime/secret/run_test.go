@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -43,27 +44,22 @@ func TestACommandThatMisbehavesGivesNoSecret(t *testing.T) {
 	for name, test := range map[string]struct {
 		command []string
 		want    string
-		within  time.Duration
 	}{
-		"hangs":        {[]string{"sleep", "60"}, "does not end within 5s", 6 * time.Second},
-		"ignores TERM": {[]string{"sh", "-c", "trap '' TERM INT; while :; do sleep 1; done"}, "does not end within 5s", 6 * time.Second},
-		"floods":       {[]string{"yes"}, "prints more than 64 KiB", 3 * time.Second},
-		"floods on":    {[]string{"sh", "-c", "trap '' PIPE; while :; do head -c 70000 /dev/zero; done"}, "prints more than 64 KiB", 3 * time.Second},
-		"fails":        {[]string{"sh", "-c", "echo k3y; echo k3y >&2; exit 3"}, "fails with exit status 3", 3 * time.Second},
-		"is killed":    {[]string{"sh", "-c", "kill -9 $$"}, "fails with signal: killed", 3 * time.Second},
-		"missing":      {[]string{"no-such-program"}, "is not found", time.Second},
-		"missing path": {[]string{"./no-such-program"}, "is not found", time.Second},
-		"a directory":  {[]string{"/tmp"}, "cannot be started", time.Second},
+		"hangs":        {[]string{"sleep", "60"}, "does not end within 5s"},
+		"ignores TERM": {[]string{"sh", "-c", "trap '' TERM INT; while :; do sleep 1; done"}, "does not end within 5s"},
+		"floods":       {[]string{"yes"}, "prints more than 64 KiB"},
+		"floods on":    {[]string{"sh", "-c", "trap '' PIPE; while :; do head -c 70000 /dev/zero; done"}, "prints more than 64 KiB"},
+		"fails":        {[]string{"sh", "-c", "echo k3y; echo k3y >&2; exit 3"}, "fails with exit status 3"},
+		"is killed":    {[]string{"sh", "-c", "kill -9 $$"}, "fails with signal: killed"},
+		"missing":      {[]string{"no-such-program"}, "is not found"},
+		"missing path": {[]string{"./no-such-program"}, "is not found"},
+		"a directory":  {[]string{"/tmp"}, "cannot be started"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
 			got, err := run(t.Context(), t.TempDir(), test.command)
 			if got != nil || err == nil || err.Error() != test.want {
 				t.Errorf("got %q %v", got, err)
-			}
-			if took := time.Since(began); took > test.within {
-				t.Errorf("it took %s", took)
 			}
 		})
 	}
@@ -72,10 +68,9 @@ func TestACommandThatMisbehavesGivesNoSecret(t *testing.T) {
 func TestWhatACommandLeavesBehindIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	began := time.Now()
 	got, err := run(t.Context(), dir, []string{"sh", "-c", "sleep 60 & echo $! >child; echo k3y"})
-	if string(got) != "k3y" || err != nil || time.Since(began) > 3*time.Second {
-		t.Errorf("got %q %v after %s", got, err, time.Since(began))
+	if string(got) != "k3y" || err != nil {
+		t.Errorf("got %q %v", got, err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "child"))
 	if err != nil {
@@ -85,13 +80,16 @@ func TestWhatACommandLeavesBehindIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); isRunning(pid); {
+	for deadline := time.Now().Add(maxWait); isRunning(pid); {
 		if time.Now().After(deadline) {
 			t.Fatal("the child lives")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
+
+// maxWait is how long a test waits for anything on a busy machine.
+const maxWait = 30 * time.Second
 
 // isRunning reports whether a process exists and is no zombie.
 func isRunning(pid int) bool {
@@ -125,7 +123,7 @@ func TestACommandThatPrintsAnotherValueIsReported(t *testing.T) {
 		t.Helper()
 		select {
 		case <-changed:
-		case <-time.After(10 * time.Second):
+		case <-time.After(maxWait):
 			t.Fatal("no change is reported")
 		}
 		if got := read(); got != want {
@@ -153,7 +151,7 @@ func TestACommandThatPrintsAnotherValueIsReported(t *testing.T) {
 // awaitPID returns the number that a command writes to a file.
 func awaitPID(t *testing.T, file string) int {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		text, _ := os.ReadFile(file)
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
 			return pid
@@ -195,9 +193,44 @@ func TestALoadMayLengthenTheTimeOfACommand(t *testing.T) {
 		}
 		done()
 	}
+	runs := func() int {
+		text, err := os.ReadFile(filepath.Join(dir, "runs"))
+		if err != nil {
+			t.Error(err)
+		}
+		return strings.Count(string(text), "run")
+	}
+	before := runs()
 	time.Sleep(500 * time.Millisecond)
-	if runs, err := os.ReadFile(filepath.Join(dir, "runs")); err != nil || strings.Count(string(runs), "run") > 2 {
-		t.Errorf("the command ran %d times, %v", strings.Count(string(runs), "run"), err)
+	if after := runs(); after > before+1 { // one may have begun before
+		t.Errorf("the command ran %d times more", after-before)
+	}
+}
+
+func TestACommandOutlivesTheThreadsOfOtherGoroutines(t *testing.T) {
+	stop := make(chan struct{})
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer close(stop)
+	ended.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+			}()
+			<-done
+		}
+	})
+	for range 30 {
+		if _, err := run(t.Context(), t.TempDir(), []string{"sleep", "0.2"}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -222,7 +255,7 @@ func TestACommandEndsWithTheProcess(t *testing.T) {
 	pid := awaitPID(t, filepath.Join(dir, "pid"))
 	cmd.Process.Kill()
 	cmd.Wait()
-	for deadline := time.Now().Add(3 * time.Second); isRunning(pid); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); isRunning(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			syscall.Kill(pid, syscall.SIGKILL)
 			t.Fatal("the command outlives the process")

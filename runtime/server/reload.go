@@ -177,11 +177,14 @@ func (r *Reloader) Run(ctx context.Context) (loop func()) {
 		defer signal.Stop(hangups)
 		retries := time.NewTicker(retryInterval)
 		defer retries.Stop()
-		var polls <-chan time.Time
+		var polls, marks <-chan time.Time
 		if r.Repository != nil {
 			ticker := time.NewTicker(r.Every)
 			defer ticker.Stop()
 			polls = ticker.C
+			marking := time.NewTicker(git.MarkInterval)
+			defer marking.Stop()
+			marks = marking.C
 		}
 		for {
 			select {
@@ -189,6 +192,8 @@ func (r *Reloader) Run(ctx context.Context) (loop func()) {
 				r.Reload(ctx, "SIGHUP")
 			case <-retries.C:
 				r.retry(ctx)
+			case <-marks:
+				r.Repository.MarkUsed()
 			case <-polls:
 				r.poll(ctx)
 			case <-ctx.Done():

@@ -151,12 +151,14 @@ type batchSender struct{ *Exporter }
 
 // ExportSpans implements sdktrace.SpanExporter.
 func (s *batchSender) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	defer s.queued.Add(-int64(len(spans)))
 	if s.closed.Load() {
-		s.dropped.Add(uint64(len(spans)))
-		return nil
+		return nil // Close counts them
 	}
 	err := s.client.ExportSpans(ctx, spans)
+	if err != nil && s.closed.Load() {
+		return nil
+	}
+	s.queued.Add(-int64(len(spans)))
 	if err != nil {
 		s.dropped.Add(uint64(len(spans)))
 	}

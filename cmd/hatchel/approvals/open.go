@@ -24,8 +24,8 @@ func OpenLocal(
 			name, console.CountDiagnostics(diags.Counts()), name)
 	}
 	if cfg.UnreadSecrets && file == "" && !knowsState(cfg) {
-		return nil, exit.Failf("the state of %s is where a secret says whose command does not run here: "+
-			"use --server URL", name)
+		return nil, exit.Failf("the state of %s is where a secret says that a command prints, and %s: "+
+			"use --server URL, or name the file with --state", name, console.NoSecretCommands)
 	}
 	if err := checkStateExists(file, dir, cfg.State); err != nil {
 		return nil, err

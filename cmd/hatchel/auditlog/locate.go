@@ -44,6 +44,9 @@ func Locate(path string, decode func(path string) (*hcl.Config, hcl.Diagnostics,
 		return nil, exit.Failf("the audit log of %s goes to standard output: name the file that collects it", path)
 	case block.Postgres != "":
 		return audit.Database(block.Postgres.Reveal()), nil
+	case block.File == "" && config.UnreadSecrets:
+		return nil, exit.Failf("the audit log of %s is where a secret says that a command prints, and %s: "+
+			"name the file of the log, or give the secret by env, file or credential", path, console.NoSecretCommands)
 	case block.File == "":
 		return nil, exit.Failf("%s has %s: run hatchel validate %s", path, errs, path)
 	case filepath.IsAbs(block.File):

@@ -92,3 +92,7 @@ func ServedLine(tools, prompts, resources int, revision string, stale bool) stri
 	}
 	return line
 }
+
+// NoSecretCommands is a phrase for what commands that only read say of a value that they need.
+const NoSecretCommands = "this command does not run it (only serve, call, read, prompt and validate --connect do, " +
+	"with --allow-secret-commands)"

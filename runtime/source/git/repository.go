@@ -31,8 +31,9 @@ type Repository struct {
 	timeout time.Duration
 	maxPack int // bytes that one fetch may bring, compressed
 
-	mu     sync.Mutex
-	commit string // the served commit; guarded by mu
+	mu      sync.Mutex
+	commit  string // the served commit; guarded by mu
+	fetched string // the commit that was fetched last; guarded by mu
 }
 
 // Open returns the repository of a location, and creates the folder home for it. Signers is a file of allowed signers,
@@ -89,7 +90,7 @@ func (r *Repository) Fetch(ctx context.Context) (dir, commit string, err error) 
 	defer r.mu.Unlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, errTimeout)
 	defer cancel()
-	r.markUsed(r.commit) // also when the fetch fails: another process may serve another commit
+	r.markUsed() // also when the fetch fails: another process may serve another commit
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return "", "", err
@@ -108,7 +109,9 @@ func (r *Repository) Fetch(ctx context.Context) (dir, commit string, err error) 
 			return "", commit, fmt.Errorf("the commit %s cannot be read: %w", commit, err)
 		}
 	}
-	r.removeUnused(commit)
+	r.fetched = commit
+	r.markUsed()
+	r.removeUnused()
 	return dir, commit, nil
 }
 
@@ -211,14 +214,18 @@ func (r *Repository) lock(ctx context.Context) (unlock func() error, err error) 
 	}
 }
 
-// MaxInterval is the longest time between two calls of Fetch of a process. Other processes remove directories that were
-// not used for two intervals.
+// MaxInterval is the longest time between two calls of Fetch of a process.
 const MaxInterval = time.Hour
 
-// removeUnused removes the directories that no process has fetched or served for two intervals. A replaced
-// configuration is used for a shorter time.
-func (r *Repository) removeUnused(fetched string) {
-	r.markUsed(fetched)
+// Every process marks the revisions that it uses each MarkInterval. Other processes remove those that were not marked
+// for unusedAfter. A replaced configuration is used for a shorter time.
+const (
+	MarkInterval = 30 * time.Second
+	unusedAfter  = 5 * time.Minute
+)
+
+// removeUnused removes the directories that no process uses.
+func (r *Repository) removeUnused() {
 	entries, err := os.ReadDir(r.revisions())
 	if err != nil {
 		return
@@ -226,16 +233,24 @@ func (r *Repository) removeUnused(fetched string) {
 	for _, e := range entries {
 		info, err := e.Info()
 		dir := filepath.Join(r.revisions(), e.Name())
-		if err == nil && time.Since(info.ModTime()) > 2*MaxInterval && e.Name() != r.readCurrent() {
+		if err == nil && time.Since(info.ModTime()) > unusedAfter && e.Name() != r.readCurrent() {
 			removeReadOnly(dir)
 		}
 	}
 }
 
-// markUsed notes that this process uses a revision.
-func (r *Repository) markUsed(commit string) {
-	if commit != "" {
-		_ = os.Chtimes(filepath.Join(r.revisions(), commit), time.Time{}, time.Now())
+// MarkUsed marks the revisions that this process has served and fetched last.
+func (r *Repository) MarkUsed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.markUsed()
+}
+
+func (r *Repository) markUsed() {
+	for _, commit := range []string{r.commit, r.fetched} {
+		if commit != "" {
+			_ = os.Chtimes(filepath.Join(r.revisions(), commit), time.Time{}, time.Now())
+		}
 	}
 }
 

@@ -3,7 +3,9 @@ package git
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -134,7 +136,7 @@ func TestCredentialsComeFromAHelperAndAreInNoError(t *testing.T) {
 	remote := gittest.New(t)
 	remote.Write("a.hcl", "# one")
 	commit := remote.Push()
-	remote.Password = "s3cret"
+	remote.Password.Store(new("s3cret"))
 	r := open(t, remote, "", "")
 	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "terminal prompts disabled") {
 		t.Errorf("without a helper: %v", err)
@@ -448,9 +450,8 @@ func TestFetchThatHangsIsCancelled(t *testing.T) {
 	served := serve(t, r)
 	remote.Hangs.Store(true)
 	r.timeout = 300 * time.Millisecond
-	began := time.Now()
-	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "git did not end in time") || time.Since(began) > 3*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "git did not end in time") {
+		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("stopped"))
@@ -499,7 +500,7 @@ func TestUnusedRevisionsAreRemoved(t *testing.T) {
 	remote.Push()
 	r := open(t, remote, "", "")
 	dir := serve(t, r)
-	old := time.Now().Add(-3 * MaxInterval)
+	old := time.Now().Add(-2 * unusedAfter)
 	remote.Push()
 	serve(t, r)
 	if _, err := os.Stat(dir); err != nil {
@@ -514,7 +515,7 @@ func TestUnusedRevisionsAreRemoved(t *testing.T) {
 	}
 }
 
-func TestARevisionIsKeptWhileItsProcessCannotFetch(t *testing.T) {
+func TestARevisionThatAProcessMarksIsKept(t *testing.T) {
 	remote := gittest.New(t)
 	remote.Write("a.hcl", "# one")
 	remote.Push()
@@ -526,15 +527,11 @@ func TestARevisionIsKeptWhileItsProcessCannotFetch(t *testing.T) {
 	dir := serve(t, r)
 	remote.Push()
 	serve(t, other)
-	old := time.Now().Add(-3 * MaxInterval)
+	old := time.Now().Add(-2 * unusedAfter)
 	if err := os.Chtimes(dir, old, old); err != nil {
 		t.Fatal(err)
 	}
-	remote.Away.Store(true)
-	if _, _, err := r.Fetch(t.Context()); err == nil {
-		t.Error("a fetch from a remote that is away succeeds")
-	}
-	remote.Away.Store(false)
+	r.MarkUsed()
 	fetch(t, other)
 	if _, err := os.Stat(dir); err != nil {
 		t.Error("another process removes the served revision")
@@ -554,5 +551,44 @@ func TestFetchWithoutGitSaysSo(t *testing.T) {
 	t.Setenv("PATH", bin)
 	if _, _, err := r.Fetch(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "the program git is not found") {
 		t.Error(err)
+	}
+}
+
+var revisions = flag.Int("revisions", 12, "how many revisions are served one after the other")
+
+func TestTheDiskOfManyRevisionsIsBounded(t *testing.T) {
+	remote := gittest.New(t)
+	content := make([]byte, 64<<10)
+	var r *Repository
+	var most int64
+	for i := range *revisions {
+		rand.NewChaCha8([32]byte{byte(i), byte(i >> 8)}).Read(content) // which does not compress
+		remote.Write("large.bin", string(content))
+		remote.Push()
+		if r == nil {
+			r = open(t, remote, "?ref=main", "")
+		}
+		dir := serve(t, r)
+		old := time.Now().Add(-2 * unusedAfter) // the next one is served much later
+		r.commit, r.fetched = "", ""
+		if err := os.Chtimes(dir, old, old); err != nil {
+			t.Fatal(err)
+		}
+		var size int64
+		filepath.WalkDir(r.home, func(_ string, e fs.DirEntry, err error) error {
+			if info, err := e.Info(); err == nil {
+				size += info.Size()
+			}
+			return nil
+		})
+		most = max(most, size)
+	}
+	entries, err := os.ReadDir(r.revisions())
+	if err != nil || len(entries) > 2 {
+		t.Errorf("%d revisions are kept, %v", len(entries), err)
+	}
+	t.Logf("%d revisions of 64 KiB used up to %d KiB", *revisions, most>>10)
+	if limit := int64(8 << 20); most > limit {
+		t.Errorf("%d KiB", most>>10)
 	}
 }

@@ -9,9 +9,13 @@ import (
 // allOf adds one part of an allOf.
 func (r *schemaReader) allOf(s *schema, part node) {
 	sub := r.schema(part)
-	if !sub.done {
-		s.lose("recursive allOf", "")
-		return
+	if target := follow(sub); !target.done { // an object that contains s has read its properties before
+		if target.identity() == s.identity() {
+			return
+		}
+		if sub = target; sub.kind == anyKind {
+			s.lose("recursive allOf", "")
+		}
 	}
 	text := s.text
 	if len(s.losses) < 20 {
@@ -40,6 +44,16 @@ func intersectAt(s, other *schema, depth int) bool {
 		s.fallback = other.fallback
 	}
 	if other.kind == anyKind && other.alternatives == nil {
+		return true
+	}
+	if s.isObject() && other.kind == anyKind {
+		s.addAlternatives(other.alternatives)
+		return true
+	}
+	if alternatives := s.alternatives; s.kind == anyKind && alternatives != nil && other.isObject() {
+		s.alternatives = nil
+		intersectAt(s, other, depth)
+		s.addAlternatives(alternatives)
 		return true
 	}
 	if s.kind == anyKind && s.alternatives == nil {

@@ -92,6 +92,9 @@ func (g *generator) findBody(op *operation, parameters []node) (*bodyOf, error) 
 		}
 	}
 	if best == "" {
+		if op.node.has("requestBody") {
+			g.lose(op, "body left out", "it has no content", op.node.get("requestBody"))
+		}
 		return nil, nil
 	}
 	content := g.schemas.follow(n.at("content", best))

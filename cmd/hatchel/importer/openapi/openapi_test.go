@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,11 @@ func toolOf(t *testing.T, operation string) string {
 	doc := `{"openapi": "3.1.0", "info": {"title": "Shop"}, "servers": [{"url": "https://shop.test"}], "paths": {` +
 		operation + `}, "components": {"schemas": {
 		"Card": {"type": "object", "properties": {"number": {"type": "string"}}},
-		"Cash": {"type": "object", "properties": {"amount": {"type": "integer"}}}}}}`
+		"Cash": {"type": "object", "properties": {"amount": {"type": "integer"}}},
+		"Self": {"allOf": [{"$ref": "#/components/schemas/Self"}, {"properties": {"own": {"type": "string"}}}]},
+		"Base": {"properties": {"kind": {"type": "string"}}, "oneOf": [{"$ref": "#/components/schemas/Part"}]},
+		"Part": {"allOf": [{"$ref": "#/components/schemas/Base"}, {"properties": {"own": {"type": "string"}}}]},
+		"Tree": {"properties": {"up": {"oneOf": [{"$ref": "#/components/schemas/Tree"}, {"type": "null"}]}}}}}}`
 	r, err := importText(t, doc, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +57,20 @@ func TestOperationsBecomeTools(t *testing.T) {
 	for name, test := range map[string]struct{ operation, want string }{
 		"alternatives of objects are one_of": {body(`{"properties": {"by": {"oneOf": [{"$ref": "#/components/schemas/Card"},
 			{"$ref": "#/components/schemas/Cash"}]}}}`), "one_of(object({"},
+		"alternatives beside a part of an allOf": {body(`{"allOf": [{"properties": {"a": {"type": "string"}}},
+			{"oneOf": [{"$ref": "#/components/schemas/Card"}, {"$ref": "#/components/schemas/Cash"}]}]}`),
+			`pick(input, "a", "number", "amount")`},
+		"alternatives before a part of an allOf": {body(`{"allOf": [
+			{"oneOf": [{"$ref": "#/components/schemas/Card"}, {"$ref": "#/components/schemas/Cash"}]},
+			{"properties": {"a": {"type": "string"}}}]}`), `pick(input, "a", "number", "amount")`},
+		"an allOf with itself":                   {body(`{"$ref": "#/components/schemas/Self"}`), `pick(input, "own")`},
+		"an allOf with what it is a part of":     {body(`{"$ref": "#/components/schemas/Base"}`), `pick(input, "kind", "own")`},
+		"an alternative that contains it is one": {body(`{"$ref": "#/components/schemas/Part"}`), `pick(input, "kind", "own")`},
+		"a component within itself may be null": {body(`{"$ref": "#/components/schemas/Tree"}`),
+			"optional(nullable(type.tree))"},
+		"an exploded list in a path": {`"/p/{ids}": {"get": {"parameters": [{"name": "ids", "in": "path",
+			"required": true, "style": "matrix", "explode": true, "schema": {"type": "array"}}]}}`,
+			`/p/;ids=${join(";ids=", input.ids)}`},
 		"a type with null is nullable": {body(`{"required": ["a"], "properties": {"a": {"type": ["string", "null"]}}}`),
 			"type = nullable(string)"},
 		"an exclusive minimum of version 3.0": {body(`{"properties": {"a": {"type": "number", "minimum": 2,
@@ -87,6 +106,31 @@ func TestOperationsBecomeTools(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := toolOf(t, test.operation); !strings.Contains(got, test.want) {
 				t.Errorf("%q is not in\n%s", test.want, got)
+			}
+		})
+	}
+}
+
+func TestLossesOfAnOperationAreReported(t *testing.T) {
+	for name, test := range map[string]struct{ operation, want string }{
+		"a callback":                 {`{"callbacks": {"done": {}}}`, "callback left out done"},
+		"a body without content":     {`{"requestBody": {}}`, "body left out it has no content"},
+		"parameters without a place": {`{"parameters": [{"name": "a"}]}`, "it does not say where it is sent"},
+		"parameters that are no list": {`{"parameters": {"a": {}}}`,
+			"operation left out its parameters in line 1 are no list"},
+		"an alternative that is read later": {`{"requestBody": {"content": {"application/json": {"schema":
+			{"$ref": "#/components/schemas/Part"}}}}}`, "recursive alternative left out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := importText(t, `{"openapi": "3.1.0", "paths": {"/a": {"post": `+test.operation+`}, "/b": {"get": {}}},
+				"components": {"schemas": {
+				"Base": {"properties": {"kind": {"type": "string"}}, "oneOf": [{"$ref": "#/components/schemas/Part"}]},
+				"Part": {"allOf": [{"$ref": "#/components/schemas/Base"}]}}}}`, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(r.Losses); !strings.Contains(got, test.want) {
+				t.Errorf("%q is not in %s", test.want, got)
 			}
 		})
 	}

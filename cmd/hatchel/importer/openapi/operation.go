@@ -80,10 +80,8 @@ func (g *generator) collect() {
 			}
 		}
 	}
-	for _, part := range []string{"webhooks"} {
-		for name, n := range g.doc.get(part).members() {
-			g.result.Lose(name, "webhook left out", "", n.place())
-		}
+	for name, n := range g.doc.get("webhooks").members() {
+		g.result.Lose(name, "webhook left out", "", n.place())
 	}
 }
 
@@ -128,6 +126,9 @@ func (g *generator) collectOperation(name, method string, item, n node) {
 	if why != "" {
 		g.lose(op, "operation left out", why, op.node)
 		return
+	}
+	for callback, n := range op.node.get("callbacks").members() {
+		g.lose(op, "callback left out", callback, n)
 	}
 	if strings.ContainsAny(name, "<>") {
 		g.lose(op, "path with < or >", "sent as %3C and %3E; if they mark a parameter, write an input for it", op.node)

@@ -43,6 +43,9 @@ func (g *generator) parameters(op *operation) (bodies []node, err error) {
 	var all []node
 	position := map[[2]string]int{}
 	for _, list := range []node{op.item.get("parameters"), op.node.get("parameters")} {
+		if list.isMap() {
+			return nil, fmt.Errorf("its parameters in line %d are no list", list.line())
+		}
 		for n := range list.list() {
 			p, err := g.schemas.resolve(n)
 			if err != nil {
@@ -69,7 +72,11 @@ func (g *generator) parameters(op *operation) (bodies []node, err error) {
 			if n.get("required").isTrue() && in != "cookie" {
 				return nil, fmt.Errorf("the required parameter %q is in %q", n.get("name").text(), in)
 			}
-			g.lose(op, "parameter left out", fmt.Sprintf("%s is in %s", n.get("name").text(), in), n)
+			why := fmt.Sprintf("%s is in %s", n.get("name").text(), in)
+			if in == "" {
+				why = "it does not say where it is sent"
+			}
+			g.lose(op, "parameter left out", why, n)
 		}
 	}
 	for _, m := range pathParameter.FindAllStringSubmatch(op.path, -1) {
@@ -314,6 +321,10 @@ func (p *parameter) separator() string {
 	case "label":
 		if p.explode {
 			return "."
+		}
+	case "matrix":
+		if p.explode {
+			return ";" + p.wire + "="
 		}
 	}
 	return ","

@@ -86,6 +86,8 @@ func (s *schema) isScalar() bool {
 	return s.kind == stringKind || s.kind == numberKind || s.kind == integerKind || s.kind == boolKind
 }
 
+func (s *schema) isObject() bool { return s.kind == objectKind || s.kind == mapKind }
+
 // schemaReader reads schemas, each once.
 type schemaReader struct {
 	*resolver

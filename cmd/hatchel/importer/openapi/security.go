@@ -132,6 +132,14 @@ func (c *connections) finish() {
 	}
 }
 
+// firstOf returns the first connection to the server of a connection. It has the name of the variables of the server.
+func (c *connections) firstOf(one *connection) *connection {
+	i := slices.IndexFunc(c.all, func(other *connection) bool {
+		return other.base == one.base && (other.server.Node == one.server.Node || !serverVariable.MatchString(one.base))
+	})
+	return c.all[i]
+}
+
 // secret returns the reference to a secret of a scheme.
 func (c *connections) secret(part, text string) string {
 	name := importer.Identifier(c.Name + "_" + part)
@@ -182,7 +190,8 @@ func (c *connections) credentialsOf(one *connection) (out credentials) {
 			out.oauth2(c, n, one, text, i)
 		default:
 			out.auth = "bearer = " + c.secret("token", text)
-			out.comments = append(out.comments, "A token by OpenID Connect: "+Redacted(n.get("openIdConnectUrl").text()))
+			at := Redacted(n.get("openIdConnectUrl").text())
+			out.comments = append(out.comments, "A token by OpenID Connect: "+at)
 		}
 	}
 	if cookies != nil {
@@ -246,4 +255,22 @@ func limited(all []string, n int) []string {
 		return append(slices.Clone(all[:n]), fmt.Sprintf("and %d more", len(all)-n))
 	}
 	return all
+}
+
+// otherServers lists the servers that are not used, as comments.
+func (g *generator) otherServers() string {
+	var out strings.Builder
+	i := 0
+	for s := range g.doc.get("servers").list() {
+		if i++; i == 1 || i > 6 {
+			continue
+		}
+		text := "Also " + Redacted(s.get("url").text())
+		lose := func(kind, detail string) { g.loseOnce("servers", kind, detail, s.place()) }
+		if d := readText(s.get("description").text(), 80, lose); d != "" {
+			text += ": " + d
+		}
+		out.WriteString(importer.Comment(strings.ReplaceAll(text, "\n", " ")))
+	}
+	return out.String()
 }

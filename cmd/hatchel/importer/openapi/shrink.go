@@ -121,11 +121,18 @@ func (x *expander) run(members []*member, texts []string) []*branch {
 
 // follow returns the schema that an alias of a recursive schema stands for.
 func follow(s *schema) *schema {
+	nullable := false
 	for range maxHops {
 		if s.kind != anyKind || len(s.alternatives) != 1 {
 			break
 		}
+		nullable = nullable || s.nullable
 		s = s.alternatives[0]
+	}
+	if nullable && !s.nullable {
+		c := *s
+		c.nullable, c.described = true, true
+		return &c
 	}
 	return s
 }

@@ -31,8 +31,8 @@ func (r *schemaReader) oneOf(s *schema, n, list node) {
 	if len(all) == 0 {
 		return
 	}
-	if s.kind == objectKind || s.kind == mapKind {
-		r.alternativeMembers(s, all)
+	if s.isObject() {
+		s.addAlternatives(all)
 		return
 	}
 	if len(all) == 1 {
@@ -113,10 +113,13 @@ func isNullOnly(n node) bool {
 	return values.isList() && values.size() == 1 && values.member("0").isNull()
 }
 
-// alternativeMembers adds the members of alternatives to an object with members of its own. They are optional.
-func (r *schemaReader) alternativeMembers(s *schema, all []*schema) {
+// addAlternatives adds the members of alternatives to an object with members of its own. They are optional.
+func (s *schema) addAlternatives(all []*schema) {
 	added := false
 	for _, sub := range all {
+		if sub = follow(sub); !sub.done && sub.identity() != s.identity() {
+			s.lose("recursive alternative left out", sub.name)
+		}
 		if !sub.done || sub.kind != objectKind {
 			continue
 		}

@@ -225,8 +225,9 @@ func (g *generator) connectionBlocks() {
 func (g *generator) connection(one *connection) (blocks []string) {
 	base, names := one.base, map[string]bool{}
 	expr := ""
+	first := g.connections.firstOf(one)
 	for _, m := range serverVariable.FindAllStringSubmatch(base, -1) {
-		name := importer.Identifier(one.name + "_" + m[1])
+		name := importer.Identifier(first.name + "_" + m[1])
 		v := one.server.at("variables", m[1])
 		value := v.get("default").text()
 		if value == "" {
@@ -238,20 +239,19 @@ func (g *generator) connection(one *connection) (blocks []string) {
 			value = "default"
 		}
 		base = strings.Replace(base, m[0], "\x00"+name+"\x00", 1)
-		if names[name] {
+		again := names[name]
+		if names[name] = true; again || one != first {
 			continue
 		}
-		names[name] = true
 		blocks = append(blocks, fmt.Sprintf("variable %q {\ntype = %s\ndefault = %s\n}", name, variableType(v, value),
 			importer.Quote(value)))
 	}
 	if len(names) == 0 {
-		first := slices.IndexFunc(g.connections.all, func(c *connection) bool { return c.base == base })
-		name := importer.Identifier(g.connections.all[first].name + "_url")
+		name := importer.Identifier(first.name + "_url")
 		expr = "var." + name
-		if one == g.connections.all[first] {
-			blocks = append(blocks, fmt.Sprintf("%svariable %q {\ntype = string\ndefault = %s\n}", g.otherServers(),
-				name, importer.Quote(base)))
+		if one == first {
+			blocks = append(blocks, fmt.Sprintf("variable %q {\ntype = string\ndefault = %s\n}", name,
+				importer.Quote(base)))
 			if strings.HasPrefix(base, "http://localhost") && !isURL(g.doc.doc.location) {
 				g.loseOnce(one.name, "no server", "set the variable "+name+" to the URL of the service", "")
 			}
@@ -268,6 +268,9 @@ func (g *generator) connection(one *connection) (blocks []string) {
 			}
 		}
 		expr = `"` + expr + `"`
+	}
+	if one == first && one.server.Node == g.doc.get("servers").member("0").Node {
+		blocks[0] = g.otherServers() + blocks[0]
 	}
 	return append(blocks, g.connectionBlock(one, expr))
 }
@@ -329,22 +332,4 @@ func variableType(v node, value string) string {
 		return "string"
 	}
 	return importer.Enum(values)
-}
-
-// otherServers lists the servers that are not used, as comments.
-func (g *generator) otherServers() string {
-	var out strings.Builder
-	i := 0
-	for s := range g.doc.get("servers").list() {
-		if i++; i == 1 || i > 6 {
-			continue
-		}
-		text := "Also " + Redacted(s.get("url").text())
-		lose := func(kind, detail string) { g.loseOnce("servers", kind, detail, s.place()) }
-		if d := readText(s.get("description").text(), 80, lose); d != "" {
-			text += ": " + d
-		}
-		out.WriteString(importer.Comment(strings.ReplaceAll(text, "\n", " ")))
-	}
-	return out.String()
 }

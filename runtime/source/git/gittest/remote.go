@@ -21,10 +21,10 @@ type Remote struct {
 	CAFile string // of that certificate
 	Dir    string // the working tree
 
-	Away      atomic.Bool // every request is answered with 503
-	Hangs     atomic.Bool // no request is answered
-	Password  string      // that every request needs, of the user ann; empty for none
-	Redirects atomic.Bool // every request is sent to another name of this host
+	Away      atomic.Bool            // every request is answered with 503
+	Hangs     atomic.Bool            // no request is answered
+	Password  atomic.Pointer[string] // that every request needs, of the user ann; nil for none
+	Redirects atomic.Bool            // every request is sent to another name of this host
 
 	Requests atomic.Int64 // that have arrived
 
@@ -61,8 +61,9 @@ func New(t testing.TB) *Remote {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		r.Requests.Add(1)
 		_, password, _ := req.BasicAuth()
+		wanted := r.Password.Load()
 		switch {
-		case password != r.Password:
+		case wanted != nil && password != *wanted:
 			w.Header().Set("WWW-Authenticate", "Basic")
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 		case r.Hangs.Load():
