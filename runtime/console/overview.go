@@ -21,14 +21,18 @@ type overviewData struct {
 	Failing, Slowest []busyRow
 }
 
-// overview shows what is served, and what is wrong.
-func (c *Console) overview(q *request) (*answer, error) {
+// newOverview returns what is served, and what the last load came to.
+func (c *Console) newOverview(q *request) *overviewData {
 	status := c.Host.Status()
-	data := &overviewData{
-		Readiness: c.Host.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded,
-		Loads:  status.Loads,
+	return &overviewData{
+		Readiness: c.Host.Readiness(q.Context()), Last: status.Last, Loaded: status.Loaded, Loads: status.Loads,
 		Errors: printDiagnostics(status.Last.Diagnostics, status.Last.Sources),
 	}
+}
+
+// overview shows what is served, and what is wrong.
+func (c *Console) overview(q *request) (*answer, error) {
+	data := c.newOverview(q)
 	data.Refused = printDiagnostics(data.Readiness.Refused, nil)
 	data.Failing, data.Slowest = c.busiest(q.now)
 	return &answer{template: "overview", title: "Overview", data: data}, nil

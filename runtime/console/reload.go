@@ -22,13 +22,7 @@ func (c *Console) reload(q *request) (*answer, error) {
 }
 
 func (c *Console) reloadPage(q *request, status int, notice string) (*answer, error) {
-	last := c.Host.Status()
-	shown := &overviewData{
-		Readiness: c.Host.Readiness(q.Context()), Last: last.Last, Loaded: last.Loaded,
-		Loads:  last.Loads,
-		Errors: printDiagnostics(last.Last.Diagnostics, last.Last.Sources),
-	}
-	data := &reloadData{shown, c.Reload != nil && isOperator(c, q), notice}
+	data := &reloadData{c.newOverview(q), c.Reload != nil && isOperator(c, q), notice}
 	return &answer{template: "reload", title: "Reload", data: data, status: status}, nil
 }
 
