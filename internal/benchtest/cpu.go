@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ReportCPU returns a function that reports "cpu-ns/op": the CPU time that the process, with all its goroutines, has used
-// since ReportCPU was called. It is called after the loop of the benchmark.
+// ReportCPU returns a function that reports "cpu-ns/op": the CPU time that the process, with all its goroutines,
+// has used since ReportCPU was called. It is called after the loop of the benchmark.
 func ReportCPU(b *testing.B) (report func()) {
 	b.Helper()
 	before := used(b)

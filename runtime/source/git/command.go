@@ -13,9 +13,9 @@ import (
 	"unicode"
 )
 
-// passed are the variables that git gets: where programs and files of the user are, how the network is reached, and with
-// what an operator gives access to a repository. Others could make git use other folders or print credentials, or are
-// secrets of the server, which the programs that git starts must not read.
+// passed are the variables that git gets: where programs and files of the user are, how the network is reached,
+// and with what an operator gives access to a repository. Others could make git use other folders or print
+// credentials, or are secrets of the server, which the programs that git starts must not read.
 var passed = []string{
 	"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "SSH_AUTH_SOCK",
 	"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR",
