@@ -80,8 +80,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.warnUnused()
 	l.config.Connections, l.config.Server = l.globals.connections, l.globals.server
 	l.config.Secrets, l.config.SecretNames = l.globals.secretValues, l.globals.secretNames
-	l.config.Values = l.valueBlocks()
-	l.config.FileDigests = l.digestsOfFiles()
+	l.config.Values, l.config.FileDigests = l.valueBlocks(), l.digestsOfFiles()
 	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
 	if opts.Tests {
 		l.config.NewTestDecoder = l.newTestDecoder
@@ -90,9 +89,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 		l.config.DecodeAgain = l.forEditor().decodeAgain
 	}
 	opts.Cache.store(files, l.globals)
-	if !opts.Tests && !opts.Editor {
-		l.tools, l.blocks = nil, nil // compiled expressions keep the loader, which would keep all decoders
-	}
+	l.freeDecoders()
 	return l.config, finalDiagnostics(files, l.diags).Scrub(l.globals.secretValues)
 }
 

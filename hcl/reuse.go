@@ -148,6 +148,13 @@ func (l *loader) commit(w *operationDecoder) {
 	}
 }
 
+// freeDecoders frees what only the load needs: compiled expressions keep the loader, which would keep all decoders.
+func (l *loader) freeDecoders() {
+	if !l.opts.Tests && !l.opts.Editor { // these decode again
+		l.tools, l.blocks = nil, nil
+	}
+}
+
 // Cache keeps the syntax and the tools of unchanged files between loads. It is safe for concurrent
 // use: loads with the same Cache run one after the other. A Cache serves one set of kinds and one
 // clock.
