@@ -28,6 +28,8 @@ type consoleShop struct {
 	server *server
 	bob    person
 	eva    *browser
+
+	collector *tracetest.Receiver // in place of the one that the example names
 }
 
 // openConsole serves the example, with variables of its environment, and signs eva in with the address that hatchel
@@ -42,6 +44,8 @@ func openConsoleOf(t *testing.T, f *folder, env ...string) *consoleShop {
 	t.Helper()
 	needs(t, "HATCHEL_TEST_CHROMIUM")
 	f.args, f.env = []string{"--state", f.file("state.db")}, env
+	collector := tracetest.New(t, nil)
+	f.write("shop.hcl", strings.Replace(f.read("shop.hcl"), "http://127.0.0.1:4318", collector.URL, 1))
 	s := f.serve()
 	f.env = append(f.env, "HATCHEL_KEY="+evasKey)
 	origin := strings.TrimSuffix(s.url, "/mcp")
@@ -52,7 +56,7 @@ func openConsoleOf(t *testing.T, f *folder, env ...string) *consoleShop {
 	b := openBrowser(t, origin)
 	b.open(strings.TrimSpace(string(out)))
 	b.await(`location.pathname === "/console/"`)
-	return &consoleShop{f, s, person{s, bobsKey}, b}
+	return &consoleShop{f, s, person{s, bobsKey}, b, collector}
 }
 
 // refund has bob ask for a refund that needs an approval, and returns the response when it comes.
@@ -329,8 +333,7 @@ const liveRow = `([...document.querySelectorAll("#calls tbody tr")].find((row) =
 // TestConsoleInABrowserLeadsThroughTheGuide does what "A walk through the console" in docs/monitoring.md says.
 func TestConsoleInABrowserLeadsThroughTheGuide(t *testing.T) {
 	t.Parallel()
-	collector := tracetest.New(t, nil)
-	s := openConsole(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_BSP_SCHEDULE_DELAY=100")
+	s := openConsole(t, "OTEL_BSP_SCHEDULE_DELAY=100")
 	b := s.eva
 	b.do(chromedp.Click(`#menu a[href="/console/calls"]`))
 	b.await(`location.pathname === "/console/calls"`)
@@ -358,7 +361,7 @@ func TestConsoleInABrowserLeadsThroughTheGuide(t *testing.T) {
 	}
 	trace := path.Base(eval[string](b, `document.querySelector("#trace").href`))
 	eventually(t, "the collector has the trace "+trace, func() bool {
-		return slices.ContainsFunc(collector.Spans(), func(span tracetest.Span) bool {
+		return slices.ContainsFunc(s.collector.Spans(), func(span tracetest.Span) bool {
 			return span.Trace == trace && span.Name == "tools/call refund"
 		})
 	})

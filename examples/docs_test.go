@@ -305,7 +305,8 @@ func TestTheGuideShowsTheProxyOfReplicas(t *testing.T) {
 func TestToolsOfContainersAreValid(t *testing.T) {
 	for _, dir := range []string{"docker/tools", "kubernetes/tools"} {
 		cmd := exec.Command(hatchel, "validate", dir)
-		cmd.Env = append(os.Environ(), "HATCHEL_KEY=a key of sixteen characters", "STATE_DSN=postgres://hatchel@db.example/hatchel")
+		cmd.Env = append(os.Environ(), "HATCHEL_KEY=a key of sixteen characters",
+			"PROMETHEUS_KEY=another key of sixteen", "STATE_DSN=postgres://hatchel@db.example/hatchel")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", dir, err, out)
 		}

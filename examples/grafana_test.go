@@ -120,3 +120,22 @@ func TestPromtoolAcceptsTheMetricsAndTheAlerts(t *testing.T) {
 		check(text, "check", "metrics")
 	}
 }
+
+func TestPromtoolAcceptsTheScrapeConfigurationOfTheGuide(t *testing.T) {
+	t.Parallel()
+	promtool, n := needs(t, "HATCHEL_TEST_PROMTOOL"), 0
+	for _, f := range readPage(t, "../docs/monitoring.md").fences("yaml") {
+		if !strings.Contains(f.text, "scrape_configs:") {
+			continue
+		}
+		n++
+		cmd := exec.Command(promtool, "check", "config", "--syntax-only", "/dev/stdin")
+		cmd.Stdin = strings.NewReader(f.text)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s%v\n%s", f.text, err, out)
+		}
+	}
+	if n != 1 {
+		t.Errorf("the guide has %d scrape configurations", n)
+	}
+}

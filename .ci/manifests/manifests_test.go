@@ -3,12 +3,14 @@
 package manifests_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/cli"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -55,6 +57,26 @@ func TestKustomizationHasOnlyMembersThatKubernetesKnows(t *testing.T) {
 	}
 	if len(deployment.Spec.Template.Annotations) > 0 {
 		t.Errorf("annotations replace the pods: %v", deployment.Spec.Template.Annotations)
+	}
+}
+
+func TestServiceMonitorSelectsTheService(t *testing.T) {
+	var monitor monitoringv1.ServiceMonitor
+	var service corev1.Service
+	for file, target := range map[string]any{"servicemonitor.yaml": &monitor, "service.yaml": &service} {
+		src, err := os.ReadFile(filepath.Join("../../examples/kubernetes", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.UnmarshalStrict(src, target); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	if selected := monitor.Spec.Selector.MatchLabels; len(selected) == 0 || !maps.Equal(selected, service.Labels) {
+		t.Errorf("the monitor selects %v, and the service has %v", selected, service.Labels)
+	}
+	if port := monitor.Spec.Endpoints[0].Port; port != service.Spec.Ports[0].Name {
+		t.Errorf("the monitor names the port %s, and the service has %s", port, service.Spec.Ports[0].Name)
 	}
 }
 

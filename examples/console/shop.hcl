@@ -44,7 +44,8 @@ audit {
 
 telemetry {
   otlp {
-    traces = 1
+    endpoint = "http://127.0.0.1:4318"
+    traces   = 1
   }
 }
 

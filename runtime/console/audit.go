@@ -143,5 +143,16 @@ func checkChain(ctx context.Context, log audit.Source) string {
 	return strings.ToUpper(v.String()[:1]) + v.String()[1:]
 }
 
+// recordPath returns the address of the page of the approval or the call of a record; empty if it has none.
+func recordPath(r audit.Record) string {
+	switch {
+	case r.Event == audit.EventApproval:
+		return approvalPath(r.ID)
+	case r.ID != "":
+		return callPath(r.ID)
+	}
+	return ""
+}
+
 // callPath returns the address of the page of a call.
 func callPath(id string) string { return "/console/calls/" + url.PathEscape(id) }

@@ -69,3 +69,19 @@ func TestTheAuditPageNeedsAnIdentityAndALog(t *testing.T) {
 		t.Errorf("without a log: %d %s", got.status, got.text())
 	}
 }
+
+func TestTheAuditPageLinksADecisionToItsApproval(t *testing.T) {
+	s := newNotes(t, keysOf("ann:approvers", "bob:callers", "vera:ops")+people+approvers+audited)
+	a, said := s.ask("note", `{"text":"new"}`)
+	ann := s.signedIn("ann")
+	ann.decide(ann.get("/console/approvals/"+a.ID), "approve", "checked with bob")
+	<-said
+	vera := s.signedIn("vera")
+	page := vera.get("/console/audit")
+	if rows := textOf(page.find("records")); strings.Count(rows, "checked with bob") != 3 {
+		t.Errorf("the records of the decision, the intent and the call show %s", rows)
+	}
+	if strings.Contains(page.body, "/console/calls/"+a.ID) || vera.get("/console/calls/"+a.ID).status != http.StatusNotFound {
+		t.Errorf("an approval is shown as a call")
+	}
+}

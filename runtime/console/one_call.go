@@ -75,7 +75,7 @@ func (c *Console) findRecords(q *request, data *oneCallData) error {
 		return nil
 	}
 	_, err = readBack(q.Context(), log, 0, func(l *audit.Line) bool {
-		if r, ok := l.Record(); ok && r.ID == data.CallID {
+		if r, ok := l.Record(); ok && r.ID == data.CallID && r.Event != audit.EventApproval {
 			data.Records = append([]audit.Record{r}, data.Records...)
 		}
 		return true

@@ -138,7 +138,8 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
 		"stateOf": stateOf, "recordState": recordState, "limitCaller": limitCaller,
 		"loadState": loadState, "loadText": loadText, "shortRevision": shortRevision,
-		"callPath": callPath, "taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,
+		"callPath": callPath, "approvalPath": approvalPath, "recordPath": recordPath,
+		"taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,
 		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands, "seconds": seconds,
 		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked
 		"clock": clock, "percent": func(of float64) float64 { return of * 10 }, // of a picture that is 1000 wide

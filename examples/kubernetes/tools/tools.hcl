@@ -2,6 +2,7 @@
 
 secret "state" { env = "STATE_DSN" }
 secret "key" { env = "HATCHEL_KEY" }
+secret "prometheus" { env = "PROMETHEUS_KEY" }
 
 state {
   postgres = secret.state
@@ -9,6 +10,14 @@ state {
 
 auth {
   api_key "client" { secret = secret.key }
+  api_key "prometheus" {
+    secret = secret.prometheus
+    groups = ["metrics"]
+  }
+}
+
+telemetry {
+  metrics { allow = "'metrics' in caller.groups" }
 }
 
 tool "ping" {
