@@ -57,8 +57,8 @@ func describeType(t *schema.Type) string {
 	return strings.Join(parts, ", ")
 }
 
-// fill returns what a form would post for arguments. It reports false for arguments that the fields cannot
-// express, such as those that are not UTF-8, of which a reader of JSON replaces what it does not understand.
+// fill returns what a form would post for arguments. It reports false for arguments that the fields cannot express,
+// such as those that are not UTF-8, of which a reader of JSON replaces what it does not understand.
 func fill(input *schema.Type, arguments []byte) (url.Values, bool) {
 	out := url.Values{}
 	if !utf8.Valid(arguments) || !(filler{out, depthOf(input)}).value(input, formRoot, arguments, -1) {
