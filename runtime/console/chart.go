@@ -151,8 +151,9 @@ func line(out *strings.Builder, share float64, label string) {
 
 // rectangle draws a rectangle over a share of the width of a point, from one level to another.
 func (p *plot) rectangle(out *strings.Builder, i int, class string, width, bottom, top float64, title string) {
-	fmt.Fprintf(out, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s: %s</title></rect>`, class,
-		p.left(i)+p.width()*(1-width)/2, level(top), p.width()*width, max(level(bottom)-level(top), 1), p.when(i), title)
+	const rect = `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s: %s</title></rect>`
+	fmt.Fprintf(out, rect, class, p.left(i)+p.width()*(1-width)/2, level(top), p.width()*width,
+		max(level(bottom)-level(top), 1), p.when(i), title)
 }
 
 // outcomes draws the calls of each point as a bar of three parts.

@@ -106,7 +106,8 @@ func changeWatchedFiles(s *Server, p *watchedFilesParams) {
 // pathOf returns the path of a file: URI. A URI of another machine has none.
 func pathOf(uri string) (string, bool) {
 	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || u.Path == "" || !filepath.IsAbs(u.Path) || strings.Contains(u.Path, "\x00") {
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || u.Path == "" ||
+		!filepath.IsAbs(u.Path) || strings.Contains(u.Path, "\x00") {
 		return "", false
 	}
 	return filepath.Clean(u.Path), true
