@@ -74,7 +74,7 @@ plain:
 	go test -timeout 15m -parallel 4 ./cmd/hatchel ./examples ./cmd/hatchel/lsp ./hcl/edit
 
 race:
-	.ci/services go test -race -p 1 -timeout 40m ./cmd/hatchel ./examples ./hcl/...
+	.ci/services go test -race -p 1 -timeout 40m ./cmd/hatchel ./cmd/hatchel/lsp ./examples ./hcl/...
 	go test -race -timeout 20m ./examples -run Reloads -reloads 500
 	go test -race -timeout 20m ./cmd/hatchel/lsp -run RandomEdits -edits 10000
 	go test -timeout 60m ./cmd/hatchel/lsp -run Examples -every 1
