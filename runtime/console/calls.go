@@ -13,6 +13,7 @@ import (
 
 	"hatchel/hcl/eventkind"
 	"hatchel/runtime"
+	"hatchel/runtime/digest"
 	"hatchel/runtime/event"
 	"hatchel/runtime/mcp"
 )
@@ -174,7 +175,7 @@ func (c *Console) calls(q *request) (*answer, error) {
 	}
 	if q.session.Identity != nil {
 		data.Stream = callsPath + "/events?" + url.Values{"tool": {data.Tool}, "caller": {data.Caller}}.Encode()
-		data.Share = c.token(q.session, data.Stream)
+		data.Share = digest.Of(q.session.ID, data.Stream).String()
 	}
 	found, last, err := c.readCalls(q, event.Query{Kinds: callKinds, Tool: data.Tool, Caller: data.Caller}, "")
 	var shown *Error

@@ -142,3 +142,19 @@ func TestAReloadEndsTheStreamOfSomebodyWhoMayNoLongerLook(t *testing.T) {
 		}
 	}
 }
+
+func TestTheTabsOfASessionShareTheStreamOfAList(t *testing.T) {
+	s := newSite(t, keysOf("vera:admin")+"console {}\nevents {}\n"+oneTool)
+	share := func(v *visitor, path string) string { return attr(v.get(path).find("calls"), "data-share") }
+	vera, again := s.signedIn("vera"), s.signedIn("vera")
+	name := share(vera, "/console/calls")
+	if name == "" || share(vera, "/console/calls") != name {
+		t.Error("two tabs with a list do not share its stream")
+	}
+	if share(vera, "/console/calls?tool=refund") == name {
+		t.Error("two lists share a stream")
+	}
+	if share(again, "/console/calls") == name {
+		t.Error("two sessions share a stream")
+	}
+}
