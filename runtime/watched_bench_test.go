@@ -59,10 +59,12 @@ func BenchmarkWatchedCall(b *testing.B) {
 		io.Copy(io.Discard, r.Body)
 	}))
 	defer collector.Close()
+	const continued = `{"traceparent":"` + unsampledParent + `"}` // of a trace that its caller does not sample
 	for _, w := range []struct{ name, block, meta string }{
 		{"nothing", "", ""},
+		{"continued", "", continued},
 		{"metrics", "telemetry {\n metrics {}\n}\n", ""},
-		{"untraced", otlp(collector.URL, "traces = 0"), `{"traceparent":"` + unsampledParent + `"}`},
+		{"untraced", otlp(collector.URL, "traces = 0"), continued},
 		{"traced", otlp(collector.URL, "traces = 0.05\n burst = 100000"), ""},
 		{"unheard", "events {}\n", ""},
 		{"heard", "events {}\n", ""},

@@ -25,14 +25,14 @@ type goRow struct {
 }
 
 var goRows = []*goRow{
-	addedRow("what `metrics` adds to a call", "metrics", 1000, false),
-	addedRow("what `otlp` adds to a call that is not sampled", "untraced", 150, true),
-	addedRow("what `otlp` adds to a call on average, 5 % of them sampled", "traced", 1000, true),
+	addedRow("what `metrics` adds to a call", "metrics", "nothing", 1000, false),
+	addedRow("what `otlp` adds to a call that is not sampled", "untraced", "continued", 150, false),
+	addedRow("what `otlp` adds to a call on average, 5 % of them sampled", "traced", "nothing", 1000, true),
 	{
 		title: "what `events` adds to a call, nobody listens", folder: "runtime/event",
 		benchmark: "NobodyListens", metric: "ns/op", bound: 10,
 	},
-	addedRow("what `events` adds to a call, one listener", "heard", 2000, false),
+	addedRow("what `events` adds to a call, one listener", "heard", "nothing", 2000, false),
 	{
 		title: "delay of a call by 8 listeners that do not read, 99th percentile", folder: "runtime/event",
 		benchmark: "StalledListeners", metric: "p99-ns", bound: 50_000,
@@ -50,10 +50,10 @@ var goRows = []*goRow{
 // cpuMetric is that of benchtest.ReportCPU.
 const cpuMetric = "cpu-ns/op"
 
-// addedRow is what one way to watch calls adds to a call.
-func addedRow(title, name string, bound float64, allocates bool) *goRow {
+// addedRow is what one way to watch calls adds to the same call without.
+func addedRow(title, name, without string, bound float64, allocates bool) *goRow {
 	return &goRow{
-		title: title, folder: "runtime", benchmark: "WatchedCall/" + name, without: "WatchedCall/nothing",
+		title: title, folder: "runtime", benchmark: "WatchedCall/" + name, without: "WatchedCall/" + without,
 		metric: cpuMetric, bound: bound, allocates: allocates,
 	}
 }
