@@ -397,7 +397,8 @@ func TestTheReadmeShowsTheMeasuredFigures(t *testing.T) {
 		row     func(i int, line string) bool
 		columns []int
 	}{
-		{"benchmarks", func(i int, _ string) bool { return i < 5 || i == 6 }, []int{0, 1, 2, 3, 4}},
+		{"benchmarks", func(i int, _ string) bool { return slices.Contains([]int{0, 1, 2, 3, 4, 6, 10, 11, 12, 14, 17}, i) },
+			[]int{0, 1, 2, 3, 4}},
 		{"conformance", func(_ int, line string) bool {
 			return strings.Contains(line, "--requirements") && strings.Contains(line, "| HTTP |")
 		}, []int{0, 2, 3, 4, 5}},

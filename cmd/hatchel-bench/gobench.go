@@ -157,7 +157,7 @@ func run(ctx context.Context, folder string, out io.Writer, command ...string) e
 func (row *goRow) write(w io.Writer, f goFigures) {
 	bound, figure, result := duration(row.bound), duration(f.ns), verdict(f.ns, row.bound)
 	if f.ns <= 0 {
-		result = "pass" // the difference is smaller than the noise
+		figure, result = "less than the noise", "pass"
 	}
 	if !row.allocates {
 		bound, figure = bound+", 0 allocations", fmt.Sprintf("%s, %.0f", figure, f.allocations)
