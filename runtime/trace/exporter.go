@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,16 +47,23 @@ type ExporterOptions struct {
 
 // Exporter sends spans to a collector, in batches and in the background. It is safe for concurrent use.
 type Exporter struct {
-	tracer    oteltrace.Tracer
-	ctx       context.Context // of spans without a parent
-	processor sdktrace.SpanProcessor
-	client    sdktrace.SpanExporter
-	log       *slog.Logger
-
-	queued  atomic.Int64 // ended spans that are not sent
+	tracer  oteltrace.Tracer
+	ctx     context.Context // of spans without a parent
+	client  sdktrace.SpanExporter
+	log     *slog.Logger
 	dropped *atomic.Uint64
-	closed  atomic.Bool // no more is sent
-	logged  struct {    // used by the goroutine that sends
+
+	mu      sync.Mutex
+	waiting []sdktrace.ReadOnlySpan // ended spans; guarded by mu
+	sending int                     // how many spans the request under way has; guarded by mu
+	closed  bool                    // no more spans are taken; guarded by mu
+
+	full    chan struct{}      // receives when a full batch waits
+	closing chan struct{}      // closed by Close
+	abandon context.CancelFunc // ends the request that is under way
+	ended   chan struct{}      // closed when no more is sent
+
+	logged struct { // used by the goroutine that sends
 		at      time.Time
 		dropped uint64
 	}
@@ -77,18 +86,24 @@ func Open(ctx context.Context, o ExporterOptions) (*Exporter, error) {
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES is not a list of NAME=value")
 	}
-	e := &Exporter{ctx: ctx, client: client, log: o.Log, dropped: o.Dropped}
+	interval, err := sendInterval()
+	if err != nil {
+		return nil, err
+	}
+	e := &Exporter{ctx: ctx, client: client, log: o.Log, dropped: o.Dropped,
+		full: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{})}
 	e.logged.dropped = o.Dropped.Load()
-	e.processor = sdktrace.NewBatchSpanProcessor(&batchSender{e}, sdktrace.WithMaxQueueSize(maxQueued),
-		sdktrace.WithMaxExportBatchSize(maxBatch), sdktrace.WithExportTimeout(maxExport))
 	limits := sdktrace.NewSpanLimits()
 	if limits.AttributeValueLengthLimit < 0 {
 		limits.AttributeValueLengthLimit = maxAttribute
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(&queueLimit{e.processor, e}),
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(queue{e}),
 		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithResource(described),
 		sdktrace.WithRawSpanLimits(limits))
 	e.tracer = provider.Tracer("hatchel", oteltrace.WithInstrumentationVersion(o.Version))
+	sendCtx, abandon := context.WithCancel(ctx)
+	e.abandon = abandon
+	go e.run(sendCtx, interval)
 	return e, nil
 }
 
@@ -115,59 +130,97 @@ func newClient(ctx context.Context, o ExporterOptions) (sdktrace.SpanExporter, e
 
 // Close sends the spans that wait, for at most 5 seconds. Spans that end later are dropped.
 func (e *Exporter) Close() error {
-	ctx, cancel := context.WithTimeout(e.ctx, maxFlush)
-	defer cancel()
-	err := e.processor.Shutdown(ctx)
-	e.closed.Store(true)
-	stopped, stop := context.WithCancel(ctx)
-	stop()
-	e.client.Shutdown(stopped) // ends a request that is still under way
-	e.dropped.Add(uint64(max(e.queued.Swap(0), 0)))
-	if err != nil {
+	e.mu.Lock()
+	if !e.closed {
+		e.closed = true
+		close(e.closing)
+	}
+	e.mu.Unlock()
+	defer e.client.Shutdown(e.ctx)
+	defer e.abandon()
+	select {
+	case <-e.ended:
+		return nil
+	case <-time.After(maxFlush):
+		e.abandon()
+		<-e.ended
 		return errors.New("not all traces were sent to the collector before the time for that was over")
 	}
-	return nil
 }
 
-// queueLimit is the processor of an Exporter for as long as not too many spans wait.
-type queueLimit struct {
-	sdktrace.SpanProcessor
-	exporter *Exporter
-}
+// queue takes the ended spans of an Exporter. Unlike the processor of the SDK it wakes the goroutine that sends for a
+// full batch and not for each span, which would take more time than the span.
+type queue struct{ *Exporter }
+
+// OnStart implements sdktrace.SpanProcessor.
+func (queue) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
 // OnEnd implements sdktrace.SpanProcessor.
-func (q *queueLimit) OnEnd(s sdktrace.ReadOnlySpan) {
-	e := q.exporter
-	if e.queued.Add(1) > maxQueued || e.closed.Load() {
-		e.queued.Add(-1)
-		e.dropped.Add(1)
+func (q queue) OnEnd(s sdktrace.ReadOnlySpan) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || len(q.waiting)+q.sending >= maxQueued {
+		q.dropped.Add(1)
 		return
 	}
-	q.SpanProcessor.OnEnd(s)
+	q.waiting = append(q.waiting, s)
+	if len(q.waiting) == maxBatch {
+		select {
+		case q.full <- struct{}{}:
+		default:
+		}
+	}
 }
 
-// batchSender counts and logs what the client of an Exporter does not send.
-type batchSender struct{ *Exporter }
+// ForceFlush implements sdktrace.SpanProcessor.
+func (queue) ForceFlush(context.Context) error { return nil }
 
-// ExportSpans implements sdktrace.SpanExporter.
-func (s *batchSender) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	if s.closed.Load() {
-		return nil // Close counts them
+// Shutdown implements sdktrace.SpanProcessor.
+func (queue) Shutdown(context.Context) error { return nil }
+
+// run sends a full batch at once, what else waits after each interval, and all that is left when e is closed.
+func (e *Exporter) run(ctx context.Context, interval time.Duration) {
+	defer close(e.ended)
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-e.full:
+			e.send(ctx, maxBatch)
+		case <-ticker.C:
+			e.send(ctx, 1)
+		case <-e.closing:
+			e.send(ctx, 1)
+			return
+		}
 	}
-	err := s.client.ExportSpans(ctx, spans)
-	if err != nil && s.closed.Load() {
+}
+
+// send sends batches for as long as at least that many spans wait. It counts and logs what the collector does not take.
+func (e *Exporter) send(ctx context.Context, least int) {
+	for batch := e.take(least); batch != nil; batch = e.take(least) {
+		exportCtx, cancel := context.WithTimeout(ctx, maxExport)
+		err := e.client.ExportSpans(exportCtx, batch)
+		cancel()
+		if err != nil {
+			e.dropped.Add(uint64(len(batch)))
+		}
+		e.logDropped(err)
+	}
+}
+
+// take returns the next batch; nil if fewer spans wait, and the last batch is no longer under way.
+func (e *Exporter) take(least int) []sdktrace.ReadOnlySpan {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sending = 0
+	if len(e.waiting) < least {
 		return nil
 	}
-	s.queued.Add(-int64(len(spans)))
-	if err != nil {
-		s.dropped.Add(uint64(len(spans)))
-	}
-	s.logDropped(err)
-	return nil
+	batch := e.waiting[:min(len(e.waiting), maxBatch)]
+	e.waiting, e.sending = slices.Clone(e.waiting[len(batch):]), len(batch)
+	return batch
 }
-
-// Shutdown implements sdktrace.SpanExporter.
-func (s *batchSender) Shutdown(ctx context.Context) error { return s.client.Shutdown(ctx) }
 
 // logDropped logs the spans that were dropped since it was done last. The texts of the client hold what the collector
 // answers, so only its class is logged.

@@ -74,9 +74,11 @@ func TestACollectorThatDoesNotAnswerIsLeftAtTheEnd(t *testing.T) {
 	for range 3000 {
 		tracer.Start("x", "").End("")
 	}
-	if n := e.queued.Load(); n > maxQueued {
+	e.mu.Lock()
+	if n := len(e.waiting) + e.sending; n > maxQueued {
 		t.Errorf("%d spans wait", n)
 	}
+	e.mu.Unlock()
 	if err := e.Close(); err == nil {
 		t.Error("all spans were sent")
 	}
@@ -134,6 +136,35 @@ func TestTheSamplerOfTheEnvironment(t *testing.T) {
 		if got, err := RatioFromEnvironment(); got != c.want || (err != nil) != c.wrong {
 			t.Errorf("%s %s: got %v, %v", c.name, c.arg, got, err)
 		}
+	}
+}
+
+func TestTheIntervalOfTheEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		want  time.Duration
+		wrong bool
+	}{{"", 5 * time.Second, false}, {"100", 100 * time.Millisecond, false}, {"0", 0, true}, {"5s", 0, true}} {
+		t.Setenv("OTEL_BSP_SCHEDULE_DELAY", c.text)
+		if got, err := sendInterval(); got != c.want || (err != nil) != c.wrong {
+			t.Errorf("%q: got %v, %v", c.text, got, err)
+		}
+	}
+}
+
+// TestABatchIsSentWhenItIsFull has an interval that does not pass. One span that does not fill a batch waits for it.
+func TestABatchIsSentWhenItIsFull(t *testing.T) {
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "3600000")
+	received := make(chan struct{}, 1)
+	collector := tracetest.New(t, func(http.ResponseWriter, *http.Request) { received <- struct{}{} })
+	e, _ := openExporter(t, collector.URL)
+	tracer := NewTracer(e, 1, 100_000)
+	for range maxBatch + 1 {
+		tracer.Start("x", "").End("")
+	}
+	<-received
+	if n := len(collector.Spans()); n != maxBatch {
+		t.Errorf("%d spans are received", n)
 	}
 }
 

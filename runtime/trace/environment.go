@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // RatioFromEnvironment returns the share of calls that OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG say is traced;
@@ -26,4 +27,17 @@ func RatioFromEnvironment() (float64, error) {
 		return 0, fmt.Errorf("OTEL_TRACES_SAMPLER_ARG is a number from 0 to 1, not %q", arg)
 	}
 	return 0, fmt.Errorf("OTEL_TRACES_SAMPLER is always_on, always_off or traceidratio, not %q", name)
+}
+
+// sendInterval returns how long ended spans wait for others at most: OTEL_BSP_SCHEDULE_DELAY, or 5 seconds.
+func sendInterval() (time.Duration, error) {
+	text := os.Getenv("OTEL_BSP_SCHEDULE_DELAY")
+	if text == "" {
+		return 5 * time.Second, nil
+	}
+	ms, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || ms <= 0 {
+		return 0, fmt.Errorf("OTEL_BSP_SCHEDULE_DELAY is a number of milliseconds, not %q", text)
+	}
+	return time.Duration(ms) * time.Millisecond, nil
 }
