@@ -44,7 +44,7 @@ func TestMetricsAllocateNothingInACall(t *testing.T) {
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	for _, want := range []string{
-		`hatchel_calls_total{kind="tool",name="greet",outcome="ok",replayed=""} 200`,
+		`hatchel_calls_total{kind="tool",name="greet",outcome="ok"} 200`,
 		`hatchel_caller_calls_total{outcome="ok",subject="ann"} 200`,
 		`hatchel_reloads_total{result="ok"} 1`,
 	} {

@@ -249,7 +249,7 @@ func TestSessionsAreMeasured(t *testing.T) {
 	_, text := scrape(t, r.url+"/metrics", "")
 	for _, want := range []string{
 		`mcp_server_session_duration_seconds_count{network_transport="tcp"} 1`,
-		`mcp_server_operation_duration_seconds_count{error_type="",gen_ai_prompt_name="",gen_ai_tool_name="",mcp_method_name="initialize",network_transport="tcp"} 1`,
+		`mcp_server_operation_duration_seconds_count{mcp_method_name="initialize",network_transport="tcp"} 1`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("not %s in %s", want, text)

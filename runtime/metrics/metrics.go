@@ -74,10 +74,20 @@ func New() *Metrics {
 	return m
 }
 
-// Gather implements prometheus.Gatherer.
+// Gather implements prometheus.Gatherer. It leaves out labels with an empty value, which are the same as no label to
+// Prometheus and would be a quarter of a scrape.
 func (m *Metrics) Gather() ([]*dto.MetricFamily, error) {
 	m.prune()
-	return m.registry.Gather()
+	families, err := m.registry.Gather()
+	isEmpty := func(l *dto.LabelPair) bool { return l.GetValue() == "" }
+	for _, family := range families {
+		for _, metric := range family.Metric {
+			if slices.ContainsFunc(metric.Label, isEmpty) {
+				metric.Label = slices.DeleteFunc(slices.Clone(metric.Label), isEmpty) // the registry keeps its own
+			}
+		}
+	}
+	return families, err
 }
 
 // Operation returns what counts the calls of a tool, a prompt or a resource. It is the same in all configurations.
