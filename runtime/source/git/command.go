@@ -40,7 +40,8 @@ func environment() []string {
 // killed.
 var settings = []string{
 	"core.hooksPath=/dev/null", "core.fsmonitor=false", "http.followRedirects=false", "submodule.recurse=false",
-	"fetch.recurseSubmodules=false", "fetch.bundleURI=", "gc.autoDetach=false", "gc.pruneExpire=now",
+	"fetch.recurseSubmodules=false", "fetch.bundleURI=",
+	"gc.auto=1", "gc.autoPackLimit=4", "gc.autoDetach=false", "gc.pruneExpire=now",
 	"http.lowSpeedLimit=1", "http.lowSpeedTime=60",
 }
 
@@ -74,7 +75,8 @@ func (r *Repository) git(ctx context.Context, args ...string) (string, error) {
 
 var errTimeout = errors.New("git did not end in time")
 
-// explain returns why git failed: by the first fatal line, or the last line, of what it has written.
+// explain returns why git failed: by the first fatal line, or the last line, of what it has written. If that says only
+// that the remote cannot be read, ssh has written the cause before it.
 func (r *Repository) explain(ctx context.Context, err error, stderr string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -89,16 +91,19 @@ func (r *Repository) explain(ctx context.Context, err error, stderr string) erro
 	}
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	line := lines[len(lines)-1]
-	for _, l := range lines {
-		if strings.HasPrefix(l, "fatal: ") {
-			line = strings.TrimPrefix(l, "fatal: ")
+	for i, l := range lines {
+		if fatal, ok := strings.CutPrefix(l, "fatal: "); ok {
+			line = fatal
+			if i > 0 && fatal == "Could not read from remote repository." {
+				line = lines[i-1]
+			}
 			break
 		}
 	}
 	if line == "" {
 		return err
 	}
-	return errors.New(printable(line))
+	return errors.New(strings.TrimSuffix(printable(line), "."))
 }
 
 // maxMessage is how many bytes of a message of git are kept: the remote writes to it, too.

@@ -255,11 +255,12 @@ func (r *Repository) markUsed() {
 }
 
 // removeLeftovers removes the locks and partial objects of a git that was killed: git never does, and refuses to fetch
-// because of the locks. The caller holds the lock of the local repository.
+// or to collect garbage because of the locks. The caller holds the lock of the local repository.
 func (r *Repository) removeLeftovers() {
 	_ = filepath.WalkDir(r.objects(), func(path string, e fs.DirEntry, err error) error {
 		name := filepath.Base(path)
-		if err == nil && !e.IsDir() && (strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, "tmp_")) {
+		isLeftover := strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, "tmp_") || name == "gc.pid"
+		if err == nil && !e.IsDir() && isLeftover {
 			_ = os.Remove(path)
 		}
 		return nil

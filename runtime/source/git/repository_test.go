@@ -180,6 +180,17 @@ func TestFetchOverSSH(t *testing.T) {
 	}
 }
 
+// TestAnUnknownSSHHostIsNamedAsTheCause has a program in place of ssh that fails as ssh does.
+func TestAnUnknownSSHHostIsNamedAsTheCause(t *testing.T) {
+	t.Setenv("GIT_SSH_COMMAND", script(t, `echo "Host key verification failed." >&2; exit 255`))
+	t.Setenv("GIT_SSH_VARIANT", "ssh")
+	_, _, err := openLocation(t, "git+ssh://git@git.example/tools.git", "").Fetch(t.Context())
+	want := "the repository ssh://git@git.example/tools.git cannot be fetched: Host key verification failed"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestSignedRevisions(t *testing.T) {
 	remote := gittest.New(t)
 	ann, annLine := remote.Key("ann")
@@ -359,13 +370,17 @@ func TestFetchRemovesTheLocksOfAKilledGit(t *testing.T) {
 	remote.Push()
 	r := open(t, remote, "", "")
 	serve(t, r)
-	for _, name := range []string{"config.lock", "shallow.lock", "refs/hatchel/fetched.lock", "refs/hatchel/served.lock"} {
+	for _, name := range []string{"config.lock", "shallow.lock", "refs/hatchel/fetched.lock", "refs/hatchel/served.lock",
+		"gc.pid"} {
 		if err := os.WriteFile(filepath.Join(r.objects(), name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if commit := remote.Push(); CommitOf(serve(t, r)) != commit {
 		t.Error("the commit is not fetched")
+	}
+	if _, err := os.Stat(filepath.Join(r.objects(), "gc.pid")); err == nil {
+		t.Error("garbage is not collected any more")
 	}
 }
 
@@ -556,14 +571,19 @@ func TestFetchWithoutGitSaysSo(t *testing.T) {
 
 var revisions = flag.Int("revisions", 12, "how many revisions are served one after the other")
 
+// TestTheDiskOfManyRevisionsIsBounded has more files than git writes as single objects, so that each fetch keeps a pack.
 func TestTheDiskOfManyRevisionsIsBounded(t *testing.T) {
 	remote := gittest.New(t)
-	content := make([]byte, 64<<10)
+	const files = 120
+	content := make([]byte, 1<<10)
 	var r *Repository
 	var most int64
 	for i := range *revisions {
-		rand.NewChaCha8([32]byte{byte(i), byte(i >> 8)}).Read(content) // which does not compress
-		remote.Write("large.bin", string(content))
+		random := rand.NewChaCha8([32]byte{byte(i), byte(i >> 8)}) // which does not compress
+		for n := range files {
+			random.Read(content)
+			remote.Write(fmt.Sprint(n, ".bin"), string(content))
+		}
 		remote.Push()
 		if r == nil {
 			r = open(t, remote, "?ref=main", "")
@@ -587,8 +607,7 @@ func TestTheDiskOfManyRevisionsIsBounded(t *testing.T) {
 	if err != nil || len(entries) > 2 {
 		t.Errorf("%d revisions are kept, %v", len(entries), err)
 	}
-	t.Logf("%d revisions of 64 KiB used up to %d KiB", *revisions, most>>10)
-	if limit := int64(8 << 20); most > limit {
-		t.Errorf("%d KiB", most>>10)
+	if limit := int64(10 * files * len(content)); most > limit {
+		t.Errorf("%d revisions of %d KiB used up to %d KiB", *revisions, files, most>>10)
 	}
 }
