@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -244,6 +245,17 @@ func TestConsoleInABrowserShowsCallsAsTheyHappen(t *testing.T) {
 	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
 		t.Errorf("got %s", text)
 	}
+}
+
+// TestConsoleInABrowserSaysThatItsStreamIsRefused takes the events away while the list of calls is open.
+func TestConsoleInABrowserSaysThatItsStreamIsRefused(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	s.eva.open("/console/calls")
+	without := regexp.MustCompile(`(?s)\nevents \{.*?\n\}`).ReplaceAllString(s.read("shop.hcl"), "")
+	s.write("shop.hcl", without)
+	s.eva.await(`document.querySelector("#summary").textContent.includes("does not send new calls any more")`)
+	s.eva.forget("404") // of the stream
 }
 
 func TestConsoleInABrowserShowsHiddenCharactersOfLiveCalls(t *testing.T) {

@@ -94,7 +94,13 @@ export function followCalls() {
   let paused = false;
   let planned = false;
   let seen = 0;
+  let stopped = false;
 
+  const describe = () => {
+    const text = `${body.rows.length} calls, ${seen} since the page was opened` + (paused ? ", paused" : "") +
+      (stopped ? ". The server does not send new calls any more. Load the page again to see why." : "");
+    if (summary.textContent !== text) summary.textContent = text;
+  };
   const draw = () => {
     planned = false;
     if (paused) return;
@@ -123,9 +129,13 @@ export function followCalls() {
 
   const { stream = "", share = "", after = "" } = table.dataset;
   followStream(stream, share, after, ["tool_call", "tool_step", "tool_result"], (type, data) => {
+    stopped = false;
     waiting.push({ type, event: readEvent(data) });
     if (waiting.length > 4 * maxRows) waiting = waiting.slice(-4 * maxRows);
     plan();
+  }, () => {
+    stopped = true;
+    describe();
   });
   button.hidden = false;
   button.addEventListener("click", () => {
@@ -134,8 +144,5 @@ export function followCalls() {
     if (!paused) plan();
   });
   // A screen reader hears a count now and then, and no row.
-  setInterval(() => {
-    const text = `${body.rows.length} calls, ${seen} since the page was opened` + (paused ? ", paused" : "");
-    if (summary.textContent !== text) summary.textContent = text;
-  }, 5000);
+  setInterval(describe, 5000);
 }

@@ -19,11 +19,12 @@ function isReached(a, b) {
 /**
  * Follows the events of a stream after a place. The first tab with a name holds the stream, and passes its events on to
  * the others. When it closes, the next one continues where it is itself. A tab that has missed an event asks for the
- * stream from its own place on, and every tab drops what it has already.
+ * stream from its own place on, and every tab drops what it has already. If the server refuses the stream, all tabs are
+ * told.
  * @param {string} address @param {string} name @param {string} place @param {string[]} types
- * @param {(type: string, data: string) => void} take
+ * @param {(type: string, data: string) => void} take @param {() => void} stopped
  */
-export function followStream(address, name, place, types, take) {
+export function followStream(address, name, place, types, take, stopped) {
   const channel = new BroadcastChannel(name);
   /** @type {EventSource | undefined} */
   let source;
@@ -41,6 +42,11 @@ export function followStream(address, name, place, types, take) {
         channel.postMessage(message);
         receive(message);
       });
+    source.addEventListener("error", () => {
+      if (source?.readyState !== EventSource.CLOSED) return; // the browser connects again
+      channel.postMessage(refused);
+      stopped();
+    });
   };
   const ask = () => {
     asking = undefined;
@@ -57,9 +63,10 @@ export function followStream(address, name, place, types, take) {
     place = message.id;
     take(message.type, message.data);
   };
-  const takenOver = "";
+  const takenOver = "", refused = "refused"; // which are no places
   channel.addEventListener("message", ({ data }) => {
     if (data === takenOver) ask();
+    else if (data === refused) stopped();
     else if (typeof data !== "string") receive(data);
     else if (source && !isReached(place, data)) open(data);
   });
