@@ -66,8 +66,8 @@ func (h *Host) Title() string {
 	return cmp.Or(server.Title, server.Name)
 }
 
-// MayLook reports whether the rule allow of the console, which must have one, allows a caller.
-func (h *Host) MayLook(ctx context.Context, c *mcp.Caller) bool {
+// AllowsConsole reports whether the rule allow of the console, which must have one, allows a caller.
+func (h *Host) AllowsConsole(ctx context.Context, c *mcp.Caller) bool {
 	g := h.pin()
 	if g == nil {
 		return false

@@ -50,7 +50,7 @@ func mayDecide(c *Console, q *request) bool {
 func (c *Console) setSession(q *request, s *session) {
 	q.session, q.caller = s, newCaller(s.identity(), q.remote)
 	if q.block.Allow != nil {
-		q.isViewer = c.Host.MayLook(q.Context(), q.caller)
+		q.isViewer = c.Host.AllowsConsole(q.Context(), q.caller)
 	} else {
 		q.isViewer = c.Host.Authenticator() == nil || q.isAdmin()
 	}

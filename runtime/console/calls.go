@@ -53,13 +53,13 @@ type callView struct {
 }
 
 // ID returns the ID of the call.
-func (v *callView) ID() string { return v.any().ID }
+func (v *callView) ID() string { return v.firstEvent().ID }
 
 // Tool returns the name of the tool.
-func (v *callView) Tool() string { return v.any().Tool }
+func (v *callView) Tool() string { return v.firstEvent().Tool }
 
-// any returns an event of the call.
-func (v *callView) any() callEvent {
+// firstEvent returns the first event of the call that is known.
+func (v *callView) firstEvent() callEvent {
 	switch {
 	case v.Began.ID != "":
 		return v.Began

@@ -7,8 +7,8 @@ import (
 	"hatchel/runtime"
 )
 
-// LastWord returns the outcome of the last load.
-func (o *overviewData) LastWord() condition {
+// LastState returns the outcome of the last load, or that the next one waits for its lock.
+func (o *overviewData) LastState() condition {
 	if o.Hold != nil {
 		return condition{"warn", "waits for its lock"}
 	}
