@@ -36,12 +36,12 @@ func environment() []string {
 	return env
 }
 
-// settings override the configuration of the user. Those of the lowest speed end a fetch that hangs when the server was
-// killed.
+// settings override the configuration of the user. Each fetch keeps a pack, so that git collects garbage after a few of
+// them. The settings of the lowest speed end a fetch that hangs when the server was killed.
 var settings = []string{
 	"core.hooksPath=/dev/null", "core.fsmonitor=false", "http.followRedirects=false", "submodule.recurse=false",
 	"fetch.recurseSubmodules=false", "fetch.bundleURI=",
-	"gc.auto=1", "gc.autoPackLimit=4", "gc.autoDetach=false", "gc.pruneExpire=now",
+	"fetch.unpackLimit=1", "gc.autoPackLimit=4", "gc.autoDetach=false", "gc.pruneExpire=now",
 	"http.lowSpeedLimit=1", "http.lowSpeedTime=60",
 }
 

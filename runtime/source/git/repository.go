@@ -259,7 +259,8 @@ func (r *Repository) markUsed() {
 func (r *Repository) removeLeftovers() {
 	_ = filepath.WalkDir(r.objects(), func(path string, e fs.DirEntry, err error) error {
 		name := filepath.Base(path)
-		isLeftover := strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, "tmp_") || name == "gc.pid"
+		isLeftover := strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, "tmp_") ||
+			strings.HasPrefix(name, ".tmp-") || name == "gc.pid"
 		if err == nil && !e.IsDir() && isLeftover {
 			_ = os.Remove(path)
 		}
