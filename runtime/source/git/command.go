@@ -81,8 +81,9 @@ func (r *Repository) explain(ctx context.Context, err error, stderr string) erro
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	const silentEnd = "fatal: fetch-pack: invalid index-pack output" // the first line if the limit ends index-pack
 	if strings.Contains(stderr, fmt.Sprintf("signal %d", int(syscall.SIGXFSZ))) ||
-		strings.Contains(stderr, "File too large") {
+		strings.Contains(stderr, "File too large") || strings.HasPrefix(stderr, silentEnd) {
 		return fmt.Errorf("it has more than %d MiB", r.maxPack>>20)
 	}
 	var exit *exec.ExitError
