@@ -135,9 +135,9 @@ func document(name Field) []Field {
 var declarations = [count]Declaration{
 	ToolCall: {"tool_call", "A call of a tool begins.", []Field{toolField, callID, inputField, inputSize, callerField,
 		sessionField, traceField, taskField}},
-	PromptGet: {"prompt_get", "A prompt was gotten, or was not.",
+	PromptGet: {"prompt_get", "A request for a prompt has ended.",
 		document(Field{"prompt", "string", false, "The name of the prompt."})},
-	ResourceRead: {"resource_read", "A resource was read, or was not.",
+	ResourceRead: {"resource_read", "A read of a resource has ended.",
 		document(Field{"resource", "string", false, "The name of the resource."})},
 	ToolStep: {"tool_step", "A step of a call has ended. A step with each has one event.", []Field{
 		toolField, callID,
@@ -186,7 +186,7 @@ var declarations = [count]Declaration{
 	Server: {"server", "The server serves its first configuration, or begins to stop.", []Field{
 		{"state", "string", false, "started or stopping."},
 		{"version", "string", true, "The version of the program."}}},
-	Gap: {"gap", "Events are missing here, because the listener is too slow, or because the server has them no longer.",
+	Gap: {"gap", "Events are missing here, because the listener is too slow, or because the server no longer has them.",
 		[]Field{{"lost", "integer", true, "How many, of all listeners' events; absent where that is not known."}}},
 }
 
