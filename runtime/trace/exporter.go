@@ -75,6 +75,10 @@ func Open(ctx context.Context, o ExporterOptions) (*Exporter, error) {
 	otel.SetLogger(logr.Discard())
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 	ctx = context.WithoutCancel(ctx)
+	interval, err := sendInterval()
+	if err != nil {
+		return nil, err
+	}
 	client, err := newClient(ctx, o)
 	if err != nil {
 		return nil, err
@@ -85,10 +89,6 @@ func Open(ctx context.Context, o ExporterOptions) (*Exporter, error) {
 		resource.WithTelemetrySDK(), resource.WithHost(), resource.WithFromEnv())
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES is not a list of NAME=value")
-	}
-	interval, err := sendInterval()
-	if err != nil {
-		return nil, err
 	}
 	e := &Exporter{ctx: ctx, client: client, log: o.Log, dropped: o.Dropped,
 		full: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{})}

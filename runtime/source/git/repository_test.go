@@ -364,6 +364,7 @@ func partialObjects(r *Repository) []string {
 	return left
 }
 
+// TestFetchRemovesTheLocksOfAKilledGit also has the partial pack of a killed garbage collection.
 func TestFetchRemovesTheLocksOfAKilledGit(t *testing.T) {
 	remote := gittest.New(t)
 	remote.Write("a.hcl", "# one")
@@ -371,7 +372,7 @@ func TestFetchRemovesTheLocksOfAKilledGit(t *testing.T) {
 	r := open(t, remote, "", "")
 	serve(t, r)
 	for _, name := range []string{"config.lock", "shallow.lock", "refs/hatchel/fetched.lock", "refs/hatchel/served.lock",
-		"gc.pid"} {
+		"gc.pid", "objects/pack/.tmp-1-pack-2.pack"} {
 		if err := os.WriteFile(filepath.Join(r.objects(), name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -379,8 +380,10 @@ func TestFetchRemovesTheLocksOfAKilledGit(t *testing.T) {
 	if commit := remote.Push(); CommitOf(serve(t, r)) != commit {
 		t.Error("the commit is not fetched")
 	}
-	if _, err := os.Stat(filepath.Join(r.objects(), "gc.pid")); err == nil {
-		t.Error("garbage is not collected any more")
+	for _, name := range []string{"gc.pid", "objects/pack/.tmp-1-pack-2.pack"} {
+		if _, err := os.Stat(filepath.Join(r.objects(), name)); err == nil {
+			t.Errorf("%s is left", name)
+		}
 	}
 }
 
