@@ -20,7 +20,7 @@ func RoundTrip(input *schema.Type, arguments []byte) (back []byte, problems, ok 
 	if !ok {
 		return nil, false, false
 	}
-	form := newForm(input, posted)
+	form, _ := newForm(input, posted)
 	back = form.arguments()
 	return back, form.hasProblems(), true
 }

@@ -79,27 +79,30 @@ const (
 )
 
 const (
-	maxFieldDepth = 6 // deeper types are JSON
-	maxFields     = 250
-	maxRadios     = 7 // more values are in a list
-	maxRows       = 200
+	maxFieldDepth = 6   // deeper types are JSON
+	maxFields     = 250 // before rows are added
+	maxAllFields  = 500 // of a form with its rows, so that a page has at most 256 KiB
+	maxRadios     = 7   // more values are in a list
+	maxRows       = 200 // of one list
 	maxLine       = 120 // characters of a text that has one line
 	formRoot      = "input"
 	rawField      = "arguments" // all arguments as JSON, in place of the fields
 )
 
-// newForm returns the fields of the inputs of a tool with what was posted.
-func newForm(input *schema.Type, posted url.Values) *field {
-	b := formBuilder{posted, depthOf(input)}
-	root := &field{Name: formRoot, Kind: objectField, Is: isValue, of: input}
+// newForm returns the fields of the inputs of a tool with what was posted. It reports false for too many of them.
+func newForm(input *schema.Type, posted url.Values) (root *field, fits bool) {
+	left := maxAllFields
+	b := formBuilder{posted, depthOf(input), &left}
+	root = &field{Name: formRoot, Kind: objectField, Is: isValue, of: input}
 	b.members(root, input, 0)
-	return root
+	return root, left >= 0
 }
 
 // formBuilder makes fields of types.
 type formBuilder struct {
 	posted url.Values
-	limit  int // the depth from which types are JSON
+	limit  int  // the depth from which types are JSON
+	left   *int // fields that the form may still have; negative for a form that has too many
 }
 
 // depthOf returns the depth from which the types of a form are JSON, so that the form has at most maxFields before rows
@@ -149,6 +152,7 @@ func (b formBuilder) members(f *field, t *schema.Type, depth int) {
 // field returns the field of a type, at a depth below the tool.
 func (b formBuilder) field(t *schema.Type, name, path string, depth int, secret, optional bool) *field {
 	t = t.Unfolded()
+	*b.left--
 	f := &field{
 		Name: name, Description: t.Description, Type: describeType(t), Nullable: t.Nullable, Optional: optional,
 		Secret: secret || t.Sensitive, Is: isValue, of: t, path: path, typed: b.posted.Get(name),
@@ -180,7 +184,13 @@ func (b formBuilder) field(t *schema.Type, name, path string, depth int, secret,
 // rows adds the rows of a list or a map, and the one that a script adds.
 func (b formBuilder) rows(f *field, depth int) {
 	indexes, next := b.posted[f.Name+"[]"], 0
-	for i, index := range indexes[:min(len(indexes), maxRows)] {
+	if len(indexes) > maxRows {
+		*b.left = -1
+	}
+	for i, index := range indexes {
+		if *b.left < 0 {
+			return
+		}
 		n, _ := strconv.Atoi(index)
 		next = max(next, n+1)
 		again := slices.Contains(indexes[:i], index) // nested, a short form would have any number of rows
@@ -188,10 +198,10 @@ func (b formBuilder) rows(f *field, depth int) {
 			f.Rows = append(f.Rows, b.row(f, index, depth))
 		}
 	}
-	if b.posted.Get("add") == f.Name && len(f.Rows) < maxRows {
+	if b.posted.Get("add") == f.Name {
 		f.Rows, f.Is = append(f.Rows, b.row(f, strconv.Itoa(next), depth)), isValue
 	}
-	f.New = formBuilder{limit: b.limit}.row(f, fmt.Sprintf("{%d}", depth), depth)
+	f.New = formBuilder{limit: b.limit, left: b.left}.row(f, fmt.Sprintf("{%d}", depth), depth)
 }
 
 // row returns the next row of a list or a map.

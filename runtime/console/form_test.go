@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -207,6 +208,70 @@ func TestRowsAreAddedAndRemovedWithoutScripts(t *testing.T) {
 	again := got.controls("form")
 	if len(again["input.x[]"]) != 1 || again.Get("input.x[1].n") != "2" || again.Get("input.x[1].tags[0]") != "red" {
 		t.Errorf("%v: %s", again, got.text())
+	}
+}
+
+func TestAFormSendsBackTheTextsThatItShows(t *testing.T) {
+	const text = "👨\u200d👩 \tx\u00a0y\u202ez\U000e0067 \"<&'"
+	types := []string{"string", "enum(\"other\", \"a\u200bb\")", "map(string)", "any"}
+	types = append(types, "string\nmax_length = 100")
+	for i, value := range []string{text, "a\u200bb", text, text, text} {
+		s := newSite(t, "console {}\n"+formTool("type = "+types[i]))
+		v := s.withTicket()
+		form, quoted := v.get("/console/tools/t").controls("form"), strconv.Quote(value)
+		switch types[i] {
+		case "string", "string\nmax_length = 100":
+			form.Set("input.x", value)
+		case "map(string)":
+			form["input.x[]"] = []string{"0"}
+			form.Set("input.x[0].key", value)
+			form.Set("input.x[0].value", value)
+		default:
+			form.Set("input.x", strings.ReplaceAll(strings.ReplaceAll(quoted, "\\u200d", "\u200d"), "\\u200b", "\u200b"))
+		}
+		again := v.post("/console/tools/t/plan", form).controls("form")
+		again["token"] = form["token"]
+		if again.Encode() != form.Encode() {
+			t.Errorf("%s: %q becomes %q", types[i], form, again)
+		}
+	}
+}
+
+func TestATextWithLinesIsNotShownInAControlOfOneLine(t *testing.T) {
+	s := newSite(t, "console {}\n"+formTool("type = string\nmax_length = 10"))
+	page := s.withTicket().get("/console/tools/t?arguments=" + url.QueryEscape(`{"x": "a\nb"}`))
+	if got := page.controls("form").Get("arguments"); got != `{"x": "a\nb"}` {
+		t.Errorf("the form has %q: %s", got, textOf(page.find("try")))
+	}
+}
+
+func TestAFormHasALimitedNumberOfFields(t *testing.T) {
+	row := `{` + strings.TrimSuffix(strings.Repeat("%s = optional(string), ", 20), ", ") + `}`
+	names := make([]any, 20)
+	for i := range names {
+		names[i] = fmt.Sprintf("m%d", i)
+	}
+	s := newSite(t, "console {}\n"+formTool("type = list(list(object("+fmt.Sprintf(row, names...)+")))"))
+	v := s.withTicket()
+	arguments := `{"x": [` + strings.Repeat(`[{},{},{},{},{},{},{},{},{},{}],`, 200) + `[]]}`
+	page := v.get("/console/tools/t?arguments=" + url.QueryEscape(arguments))
+	if page.status != http.StatusOK || len(page.body) > 256<<10 || page.controls("form").Get("arguments") != arguments {
+		t.Errorf("%d: a page of %d bytes", page.status, len(page.body))
+	}
+	form := v.get("/console/tools/t").controls("form")
+	for i := range 201 {
+		form.Add("input.x[]", strconv.Itoa(i))
+	}
+	if got := v.post("/console/tools/t/plan", form); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.text(), "more than 200 rows") {
+		t.Errorf("201 rows: %d %s", got.status, got.text())
+	}
+	form["input.x[]"] = []string{"0"}
+	for i := range 30 {
+		form.Add("input.x[0][]", strconv.Itoa(i))
+	}
+	if got := v.post("/console/tools/t/plan", form); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("630 fields: %d", got.status)
 	}
 }
 

@@ -64,9 +64,8 @@ func fill(input *schema.Type, arguments []byte) (url.Values, bool) {
 	if !utf8.Valid(arguments) || !(filler{out, depthOf(input)}).value(input, formRoot, arguments, -1) {
 		return nil, false
 	}
-	back := newForm(input, out)
-	text := back.arguments()
-	return out, !back.hasProblems() && sameJSON(text, arguments)
+	back, fits := newForm(input, out)
+	return out, fits && sameJSON(back.arguments(), arguments) && !back.hasProblems()
 }
 
 // filler adds the values of controls.
@@ -126,7 +125,8 @@ func (fl filler) value(t *schema.Type, name string, text []byte, depth int) bool
 	case areaField, textField:
 		var s string
 		if t.Kind == schema.String {
-			if json.Unmarshal(text, &s) != nil || strings.Contains(s, "\r") {
+			if json.Unmarshal(text, &s) != nil || strings.Contains(s, "\r") ||
+				kind == textField && strings.Contains(s, "\n") { // browsers change these
 				return false
 			}
 			out.Set(name, s)

@@ -193,6 +193,22 @@ files { max_size = "1KiB" }
 	}
 }
 
+func TestNamesOfPartsCountTowardsTheSizeOfAForm(t *testing.T) {
+	s := newSite(t, "console {}\n"+oneTool)
+	v := s.withTicket()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	w.WriteField("token", v.get("/console/tools/refund").token("/console/tools/refund/plan"))
+	for i := range 300 {
+		w.WriteField(fmt.Sprintf("%d%s", i, strings.Repeat("x", 4<<10)), "")
+	}
+	w.Close()
+	got := v.send("POST", "/console/tools/refund/plan", w.FormDataContentType(), &body)
+	if got.status != http.StatusBadRequest {
+		t.Errorf("%d: %s", got.status, got.text())
+	}
+}
+
 func TestALinkOfAnotherSiteSignsNobodyIn(t *testing.T) {
 	s := newSite(t, keysOf("vera:ops", "mallory:ops")+people+oneTool)
 	v := s.signedIn("vera")

@@ -58,7 +58,7 @@ func (c *Console) readParts(q *request) error {
 		return errForm
 	}
 	q.PostForm = url.Values{}
-	left, trusted := int64(maxForm), false
+	left, trusted := int64(maxForm), false // the names of controls count, too
 	for range maxFormParts {
 		part, err := form.NextPart()
 		switch {
@@ -72,6 +72,9 @@ func (c *Console) readParts(q *request) error {
 			if trusted = c.checkToken(q.session, q.URL.Path, q.PostForm[tokenField]); !trusted {
 				return errToken
 			}
+		}
+		if left -= int64(len(part.FormName())); left < 0 {
+			return errForm
 		}
 		if part.FileName() != "" {
 			if err := c.upload(q, part); err != nil {

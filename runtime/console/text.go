@@ -3,8 +3,11 @@ package console
 import (
 	"cmp"
 	"fmt"
+	"html"
+	"html/template"
 	"strings"
 	"time"
+	"unicode"
 
 	"hatchel/runtime/audit"
 	"hatchel/runtime/task"
@@ -60,6 +63,20 @@ func shellCommand(command string, flags [][2]string) string {
 		}
 	}
 	return command
+}
+
+// controlText returns a text as the value of a control. A form sends it back, so the characters that EscapeText replaces
+// are references, which browsers read as the characters.
+func controlText(text string) template.HTML {
+	var out strings.Builder
+	for _, r := range html.EscapeString(text) {
+		if r == '\n' || unicode.IsPrint(r) {
+			out.WriteRune(r)
+			continue
+		}
+		fmt.Fprintf(&out, "&#%d;", r)
+	}
+	return template.HTML(out.String())
 }
 
 // cut returns the beginning of a text, in one line.

@@ -32,7 +32,9 @@ func (c *Console) tool(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	data.Try = newTry(q, data.Tool, prefill(q, data.Input))
+	if data.Try, err = newTry(q, data.Tool, prefill(q, data.Input)); err != nil {
+		return nil, err
+	}
 	data.Charts = c.chartsOf(data.Name, q.now)
 	return &answer{template: "tool", title: data.Name, data: data}, nil
 }

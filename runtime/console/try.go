@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -40,10 +41,13 @@ type planned struct {
 	Effects   []effectView
 }
 
+var errRows = &Error{http.StatusUnprocessableEntity, fmt.Sprintf("The form has more than %d rows in a list, or more "+
+	"than %d fields in all. Go back, and enter the arguments as JSON", maxRows, maxAllFields)}
+
 // newTry returns the form of a tool with what was posted; nil where tools are not tried.
-func newTry(q *request, t *hcl.Tool, posted url.Values) *tryData {
+func newTry(q *request, t *hcl.Tool, posted url.Values) (*tryData, error) {
 	if q.block.Try == hcl.TryNone {
-		return nil
+		return nil, nil
 	}
 	data := &tryData{Tool: toolPath(t.Name), Plan: toolPath(t.Name) + "/plan"}
 	if q.block.Try == hcl.TryCall && t.Listed {
@@ -54,10 +58,13 @@ func newTry(q *request, t *hcl.Tool, posted url.Values) *tryData {
 		if !output.HasSensitive(t.Input) {
 			*data.Raw = data.typed
 		}
-		return data
+		return data, nil
 	}
-	data.Form = newForm(t.Input, posted)
-	return data
+	var fits bool
+	if data.Form, fits = newForm(t.Input, posted); !fits {
+		return nil, errRows
+	}
+	return data, nil
 }
 
 // prefill returns what the address of a page wants in its form: ?arguments= of an earlier call, and ?as=json.
@@ -113,7 +120,9 @@ func (c *Console) try(q *request, do func(*request, *call.Program, *tryData, []b
 		return nil, err
 	}
 	p, _ := g.Program(page.Name)
-	page.Try = newTry(q, page.Tool, q.PostForm)
+	if page.Try, err = newTry(q, page.Tool, q.PostForm); err != nil {
+		return nil, err
+	}
 	out := &answer{template: "tool", title: page.Name, data: page}
 	if q.PostForm.Has("add") || q.PostForm.Has("remove") {
 		return out, nil
