@@ -93,7 +93,7 @@ var layers = []struct {
 	{of: "cmd/hatchel/importer", may: []string{"cmd/hatchel/console", "hcl/diag", "hcl/injection", "hcl/syntax"}},
 	// it loads the directories that imports write to
 	{of: "cmd/hatchel/importer/directory", may: []string{"adapters", "adapters/all", "cmd/hatchel/console", "cmd/hatchel/exit", "cmd/hatchel/importer", "cmd/hatchel/review", "hcl", "hcl/surface", "runtime/access", "runtime/source"}},
-	{of: "cmd/hatchel/importer/*", may: []string{"cmd/hatchel/catalog", "cmd/hatchel/importer", "cmd/hatchel/importer/prebuilt", "hcl/*"}, tests: []string{"adapters", "adapters/*", "hcl", "runtime", "runtime/files", "runtime/mcp", "runtime/source"}, banned: []string{"os/exec"}},
+	{of: "cmd/hatchel/importer/*", may: []string{"cmd/hatchel/catalog", "cmd/hatchel/importer", "cmd/hatchel/importer/prebuilt", "cmd/hatchel/importer/yamlfile", "hcl/*"}, tests: []string{"adapters", "adapters/*", "hcl", "runtime", "runtime/files", "runtime/mcp", "runtime/source"}, banned: []string{"os/exec"}},
 	{of: "cmd/hatchel/sarif", may: []string{"hcl/diag"}},
 	{of: "cmd/hatchel/github", may: []string{"hcl/diag"}},
 	{of: "cmd/hatchel/findings", may: []string{"cmd/hatchel/console", "cmd/hatchel/github", "cmd/hatchel/sarif", "hcl/diag", "hcl/lint"}},

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/cmd/hatchel/importer/yamlfile"
 )
 
 // maxSource is the maximum size of a configuration in bytes.
@@ -86,9 +87,15 @@ func Import(name string, src []byte, check importer.Check) (*importer.Result, er
 	if len(src) > maxSource {
 		return nil, fmt.Errorf("%s is larger than %d MiB", name, maxSource>>20)
 	}
+	root, err := yamlfile.Parse(src)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
 	var f file
-	if err := decode(src, &f); err != nil {
-		return nil, fmt.Errorf("%s: %s", name, strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
+	if root != nil {
+		if err := yamlfile.Decode(root, &f); err != nil {
+			return nil, fmt.Errorf("%s: it cannot be read: %w", name, err)
+		}
 	}
 	if len(f.MCP.Tools) == 0 {
 		return nil, fmt.Errorf("%s has no tools: it is no configuration of MCPShell", name)
@@ -116,16 +123,6 @@ func Import(name string, src []byte, check importer.Check) (*importer.Result, er
 
 const toolsFile = "mcpshell.hcl"
 
-// decode reads YAML. A panic of the library is an error.
-func decode(src []byte, into any) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("it is not YAML")
-		}
-	}()
-	return yaml.Unmarshal(src, into)
-}
-
 func (g *generator) lose(name, kind, detail string, line int) {
 	at := g.file
 	if line > 0 {
@@ -137,8 +134,8 @@ func (g *generator) lose(name, kind, detail string, line int) {
 // addTool adds the block of one tool, or reports why there is none.
 func (g *generator) addTool(n *yaml.Node) {
 	t := &tool{line: n.Line}
-	if err := n.Decode(t); err != nil {
-		g.lose(t.Name, leftOut, "it cannot be read: "+strings.ReplaceAll(err.Error(), "\n", " "), n.Line)
+	if err := yamlfile.Decode(n, t); err != nil {
+		g.lose(t.Name, leftOut, "it cannot be read: "+err.Error(), n.Line)
 		return
 	}
 	losses := len(g.result.Losses)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/cmd/hatchel/importer/yamlfile"
 )
 
 // readParams reads the parameters in their order.
@@ -15,7 +16,7 @@ func (t *tool) readParams() error {
 	names := importer.Names{}
 	for i := 0; i+1 < len(t.Params.Content); i += 2 {
 		p := &parameter{name: t.Params.Content[i].Value, rules: rules{maxLength: -1}}
-		if err := t.Params.Content[i+1].Decode(p); err != nil {
+		if err := yamlfile.Decode(t.Params.Content[i+1], p); err != nil {
 			return fmt.Errorf("parameter %s cannot be read", p.name)
 		}
 		if p.kind = map[string]string{"": "string", "string": "string", "number": "number", "integer": "integer",

@@ -2,15 +2,17 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
 	"path"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"hatchel/cmd/hatchel/importer/yamlfile"
 )
 
 // Bounds of one document.
@@ -43,19 +45,15 @@ func parseDocument(location string, src []byte) (*document, error) {
 	if marks := countMarks(src); marks > maxMarks {
 		return nil, fmt.Errorf("it has more than %d values", maxNodes)
 	}
-	var file yaml.Node
-	if err := unmarshalYAML(src, &file); err != nil {
-		if jsonErr != nil {
-			return nil, jsonErr
-		}
-		return nil, err
+	var err error
+	if d.root, err = yamlfile.Parse(src); err != nil {
+		return nil, cmp.Or(jsonErr, err)
 	}
-	if len(file.Content) == 0 {
+	if d.root == nil {
 		return nil, errors.New("it is empty")
 	}
-	d.root = file.Content[0]
 	n := &normaliser{done: map[*yaml.Node]int{}, parents: map[*yaml.Node]bool{}}
-	_, err := n.node(&d.root, 0)
+	_, err = n.node(&d.root, 0)
 	return d, err
 }
 
@@ -70,28 +68,6 @@ func countMarks(src []byte) (n int) {
 		}
 	}
 	return n
-}
-
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
-// unmarshalYAML reads the first YAML document. A panic of the library is an error.
-func unmarshalYAML(src []byte, into *yaml.Node) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("it is not YAML")
-		}
-	}()
-	if err = yaml.Unmarshal(src, into); err == nil {
-		return nil
-	}
-	text := err.Error()
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		text = strings.TrimPrefix(text, m[0])
-		if m[1] != "" {
-			text = m[1] + ":1: " + text
-		}
-	}
-	return errors.New(text)
 }
 
 // normaliser replaces aliases by what they name, and merge keys by the merged members. It counts nodes as if each

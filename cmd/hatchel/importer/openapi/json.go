@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"hatchel/cmd/hatchel/importer/yamlfile"
 )
 
 // jsonReader decodes JSON into the nodes of YAML, in order and with lines. It is much faster than reading JSON as YAML.
@@ -115,7 +117,7 @@ func (r *jsonReader) members(n *yaml.Node, depth int) error {
 		n.Content = append(n.Content, key, v)
 	}
 	r.pos++
-	return nil
+	return yamlfile.CheckKeys(n)
 }
 
 func (r *jsonReader) elements(n *yaml.Node, depth int) error {

@@ -134,19 +134,32 @@ func Import(ctx context.Context, o Options) (*importer.Result, error) {
 // SourceName returns the name of the import whose connection has a name.
 func SourceName(name string) string { return "openapi " + importer.Identifier(name) }
 
+// checkVersion accepts the major versions that the reader knows, and a document with paths that names none.
 func (g *generator) checkVersion() error {
+	openapi, swagger := g.doc.get("openapi"), g.doc.get("swagger")
 	switch {
 	case !g.doc.isMap():
 		return errors.New("it is not an OpenAPI document: it has no members")
-	case strings.HasPrefix(g.doc.get("swagger").text(), "2"):
+	case majorVersion(swagger) == "2":
 		g.version2 = true
-	case g.doc.get("swagger").text() != "":
-		return fmt.Errorf("version %s of Swagger is not supported; OpenAPI 3 and Swagger 2.0 are",
-			g.doc.get("swagger").text())
-	case !g.doc.has("openapi") && !g.doc.has("paths"):
+	case swagger.exists():
+		return unsupportedVersion("Swagger", swagger)
+	case openapi.exists() && majorVersion(openapi) != "3":
+		return unsupportedVersion("OpenAPI", openapi)
+	case !openapi.exists() && !g.doc.has("paths"):
 		return errors.New("it is not an OpenAPI document: neither openapi nor swagger is set")
 	}
 	return nil
+}
+
+func majorVersion(n node) string {
+	major, _, _ := strings.Cut(n.text(), ".")
+	return major
+}
+
+func unsupportedVersion(format string, n node) error {
+	return fmt.Errorf("version %.20q of %s in line %d is not supported; OpenAPI 3.x and Swagger 2.0 are",
+		n.text(), format, n.line())
 }
 
 // generic are words of titles that name no service.

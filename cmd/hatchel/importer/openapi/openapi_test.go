@@ -205,6 +205,35 @@ func TestTheFirstReasonIsNamedWhenNoOperationIsSelected(t *testing.T) {
 	}
 }
 
+func TestDocumentsOfOtherVersionsAreRefused(t *testing.T) {
+	const accepted = " is not supported; OpenAPI 3.x and Swagger 2.0 are"
+	for member, want := range map[string]string{
+		`"openapi": "4.0.0"`:  `version "4.0.0" of OpenAPI in line 1` + accepted,
+		`"openapi": "30.1"`:   `version "30.1" of OpenAPI in line 1` + accepted,
+		`"openapi": "latest"`: `version "latest" of OpenAPI in line 1` + accepted,
+		`"openapi": {}`:       `version "" of OpenAPI in line 1` + accepted,
+		`"swagger": "1.2"`:    `version "1.2" of Swagger in line 1` + accepted,
+		`"swagger": "20"`:     `version "20" of Swagger in line 1` + accepted,
+		`"openapi": "3.2.1"`:  "", `"openapi": "3.0.0-rc2"`: "", `"openapi": 3.1`: "", `"swagger": 2.0`: "", `"info": {}`: "",
+	} {
+		_, err := importText(t, `{`+member+`, "paths": {"/a": {"get": {}}}}`, nil)
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != "stdin: "+want {
+			t.Errorf("%s: got %s, want %s", member, got, want)
+		}
+	}
+}
+
+func TestAKeyThatIsSetTwiceIsRefused(t *testing.T) {
+	for doc, want := range map[string]string{
+		"{\"openapi\": \"3.0.0\",\n\"paths\": {\"/a\": {\"get\": {}}},\n\"paths\": {}}": `stdin:3:1: the key "paths" is set twice; line 2 sets it first`,
+		"openapi: 3.0.0\npaths:\n  /a:\n    get: {}\n    get: {}\n":                     `stdin:5:5: the key "get" is set twice; line 4 sets it first`,
+	} {
+		if _, err := importText(t, doc, nil); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 func FuzzAnyDocumentIsReadOrRefused(f *testing.F) {
 	for _, doc := range []string{
 		`{"openapi": "3.0.0", "paths": {"/a/{b}": {"get": {"parameters": [{"$ref": "#/x"}]}}}}`,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/cmd/hatchel/importer/yamlfile"
 )
 
 // httpSource is a source of the kind http.
@@ -25,7 +26,7 @@ type httpSource struct {
 // readHTTP reads the connection of a source.
 func (g *generator) readHTTP(s *source, i item) error {
 	var h httpSource
-	if err := i.node.Decode(&h); err != nil {
+	if err := yamlfile.Decode(i.node, &h); err != nil {
 		return errors.New("it cannot be read")
 	}
 	base := reference.FindStringSubmatch(h.BaseURL)
@@ -125,7 +126,7 @@ type httpTool struct {
 // httpText returns the inputs and the http block of a tool.
 func (g *generator) httpText(s *source, i item) (string, error) {
 	var h httpTool
-	if err := i.node.Decode(&h); err != nil {
+	if err := yamlfile.Decode(i.node, &h); err != nil {
 		return "", errors.New("it cannot be read")
 	}
 	method := strings.ToLower(h.Method)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/cmd/hatchel/importer/yamlfile"
 )
 
 var promptReference = regexp.MustCompile(`\{\{\s*\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
@@ -16,7 +17,7 @@ func (g *generator) addPrompt(i item) {
 		Arguments   []parameter
 		Messages    []struct{ Role, Content string }
 	}
-	if err := i.node.Decode(&p); err != nil || len(p.Messages) == 0 {
+	if err := yamlfile.Decode(i.node, &p); err != nil || len(p.Messages) == 0 {
 		g.lose(i.name, "prompt left out", "it has no messages that can be read", i.line)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/prebuilt"
+	"hatchel/cmd/hatchel/importer/yamlfile"
 )
 
 // source is one database.
@@ -52,7 +53,7 @@ func (g *generator) readSources(items []item) {
 	names := importer.Names{}
 	for _, i := range items {
 		var t sourceText
-		if err := i.node.Decode(&t); err != nil {
+		if err := yamlfile.Decode(i.node, &t); err != nil {
 			g.lose(i.name, "source left out", "it cannot be read", i.line)
 			continue
 		}

@@ -3,10 +3,7 @@
 package toolbox
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -15,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/cmd/hatchel/importer/yamlfile"
 )
 
 // maxSource is the maximum size of a configuration in bytes.
@@ -37,7 +35,7 @@ func Import(name string, src []byte, check importer.Check) (*importer.Result, er
 	}
 	doc, err := read(src)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s:%w", name, err)
 	}
 	if len(doc.tools) == 0 {
 		return nil, fmt.Errorf("%s has no tools: it is no configuration of the Toolbox", name)
@@ -62,22 +60,16 @@ func Import(name string, src []byte, check importer.Check) (*importer.Result, er
 // read reads both forms of a configuration: sections of one document, and one document for each item.
 func read(src []byte) (*document, error) {
 	doc := new(document)
-	decoder := yaml.NewDecoder(bytes.NewReader(src))
-	for {
-		var root yaml.Node
-		err := decoder.Decode(&root)
-		if errors.Is(err, io.EOF) {
-			return doc, nil
-		}
-		if err != nil {
-			return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
-		}
-		if len(root.Content) == 0 || root.Content[0].Kind != yaml.MappingNode {
+	roots, err := yamlfile.ParseAll(src)
+	if err != nil {
+		return nil, err
+	}
+	for _, top := range roots {
+		if top.Kind != yaml.MappingNode {
 			continue
 		}
-		top := root.Content[0]
 		var head struct{ Kind, Name string }
-		if top.Decode(&head) == nil && head.Kind != "" && head.Name != "" {
+		if yamlfile.Decode(top, &head) == nil && head.Kind != "" && head.Name != "" {
 			doc.add(head.Kind, item{head.Name, top.Line, top})
 			continue
 		}
@@ -89,6 +81,7 @@ func read(src []byte) (*document, error) {
 			}
 		}
 	}
+	return doc, nil
 }
 
 func (d *document) add(section string, i item) {
@@ -142,8 +135,8 @@ var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 // addTool adds the block of one tool, or reports why there is none.
 func (g *generator) addTool(i item) {
 	var t tool
-	if err := i.node.Decode(&t); err != nil {
-		g.lose(i.name, leftOut, "it cannot be read: "+strings.ReplaceAll(err.Error(), "\n", " "), i.line)
+	if err := yamlfile.Decode(i.node, &t); err != nil {
+		g.lose(i.name, leftOut, "it cannot be read: "+err.Error(), i.line)
 		return
 	}
 	kind := t.Kind
@@ -257,9 +250,9 @@ func (g *generator) sqlText(t *tool, s *source, i item) (out string, writes bool
 // addToolset adds the block of one toolset.
 func (g *generator) addToolset(i item) {
 	var members []string
-	if i.node.Decode(&members) != nil {
+	if yamlfile.Decode(i.node, &members) != nil {
 		var named struct{ Tools []string }
-		if err := i.node.Decode(&named); err != nil {
+		if err := yamlfile.Decode(i.node, &named); err != nil {
 			g.lose(i.name, "toolset left out", "it is no list of names", i.line)
 			return
 		}
