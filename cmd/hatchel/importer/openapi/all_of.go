@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// allOf adds one part of an allOf.
-func (r *schemaReader) allOf(s *schema, part node) {
-	sub := r.schema(part)
+// addPart adds one part of an allOf.
+func (s *schema) addPart(sub *schema) {
 	if target := follow(sub); !target.done { // an object that contains s has read its properties before
 		if target.identity() == s.identity() {
 			return

@@ -91,7 +91,7 @@ func Import(ctx context.Context, o Options) (*importer.Result, error) {
 		return nil, err
 	}
 	g := &generator{Options: o, doc: node{d, d.root},
-		schemas: &schemaReader{r, map[*yaml.Node]*schema{}}, result: new(importer.Result)}
+		schemas: &schemaReader{r, map[*yaml.Node]*schema{}, map[*yaml.Node]*schema{}}, result: new(importer.Result)}
 	g.named = map[typeKey]string{}
 	if err := g.checkVersion(); err != nil {
 		return nil, fmt.Errorf("%s: %w", Redacted(location), err)

@@ -134,6 +134,9 @@ func (g *generator) parameter(op *operation, n node, in string) error {
 		g.lose(op, "name with hidden characters", importer.Printable(p.wire)+" is required, so it is sent with them", n)
 	}
 	p.simplify(g, op)
+	if in == "query" && n.get("allowReserved").isTrue() && (p.schema.kind == stringKind || !p.schema.isScalar()) {
+		g.lose(op, "reserved characters are percent-encoded", p.wire+" has allowReserved", n)
+	}
 	if required && len(p.schema.enum) == 1 && p.schema.kind != boolKind && in != "path" {
 		p.constant = hclValues(p.schema.enum)[0]
 		op.addParameter(p)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -128,4 +129,13 @@ func (n node) member(word string) node {
 		return node{}
 	}
 	return n.get(word)
+}
+
+// componentName returns the name of the schema that a reference names.
+func componentName(ref string) string {
+	ref, pointer, _ := strings.Cut(redactedReference(ref), "#")
+	if pointer == "" {
+		pointer = strings.TrimSuffix(path.Base(ref), path.Ext(ref))
+	}
+	return path.Base(pointer)
 }

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -91,7 +90,8 @@ func (s *schema) isObject() bool { return s.kind == objectKind || s.kind == mapK
 // schemaReader reads schemas, each once.
 type schemaReader struct {
 	*resolver
-	read map[*yaml.Node]*schema
+	read  map[*yaml.Node]*schema
+	bases map[*yaml.Node]*schema // schemas with a discriminator, as those see them that extend them
 }
 
 // schema reads a schema. It always returns one; what cannot be read is any.
@@ -108,6 +108,8 @@ func (r *schemaReader) schema(n node) *schema {
 	switch {
 	case n.get("$ref").isString():
 		r.reference(s, n)
+	case isBase(n):
+		r.base(s, n)
 	case n.isMap():
 		r.keywords(s, n)
 	}
@@ -160,14 +162,6 @@ func (r *schemaReader) reference(s *schema, n node) {
 	}
 }
 
-func componentName(ref string) string {
-	ref, pointer, _ := strings.Cut(redactedReference(ref), "#")
-	if pointer == "" {
-		pointer = strings.TrimSuffix(path.Base(ref), path.Ext(ref))
-	}
-	return path.Base(pointer)
-}
-
 // keywords reads the members of a schema in place.
 func (r *schemaReader) keywords(s *schema, n node) {
 	s.title, s.text = n.get("title").text(), n.get("description").text()
@@ -212,7 +206,7 @@ func (r *schemaReader) keywords(s *schema, n node) {
 		}
 	}
 	for part := range n.get("allOf").list() {
-		r.allOf(s, part)
+		s.addPart(r.partOf(n, part))
 	}
 	for _, word := range []string{"oneOf", "anyOf"} {
 		if n.get(word).isList() {
