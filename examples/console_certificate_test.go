@@ -93,7 +93,7 @@ tool "t" {
 	if res.StatusCode != 303 || res.Header.Get("Location") != "/console/tools" {
 		t.Fatalf("signing in with a certificate: %d %s", res.StatusCode, page)
 	}
-	if c := res.Cookies(); len(c) != 1 || c[0].Name != "__Host-hatchel" || !c[0].Secure || !c[0].HttpOnly {
+	if c := res.Cookies(); len(c) != 1 || !strings.HasPrefix(c[0].Name, "__Host-hatchel-") || !c[0].Secure || !c[0].HttpOnly {
 		t.Errorf("the cookies are %v", c)
 	}
 	res, page = send("operator", "GET", "/console/tools", "", operator)

@@ -12,6 +12,7 @@ import (
 	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/metrics"
+	"hatchel/runtime/state"
 	"hatchel/runtime/webhook"
 )
 
@@ -99,6 +100,36 @@ func (h *Host) ConsoleKey(ctx context.Context) ([]byte, error) {
 	}
 	return nil, err
 }
+
+// kindSignedOut are the records of sessions of the console that people have ended.
+const kindSignedOut = "console_signed_out"
+
+// EndConsoleSession stores that a session has ended before its cookie expires.
+func (h *Host) EndConsoleSession(ctx context.Context, id string, expires time.Time) error {
+	opened, err := h.build.State.open(ctx)
+	if err == nil {
+		_, err = opened.Add(ctx, &state.Record{
+			Kind: kindSignedOut, Name: id, Expires: expires.Add(state.MaxClockSkew), Priority: state.FollowUp,
+			NoNotify: true,
+		})
+	}
+	return err
+}
+
+// ConsoleSessionEnded reports whether EndConsoleSession was called for a session, in any process with the state. It
+// reports false while the state is unavailable, because the console shows people why.
+func (h *Host) ConsoleSessionEnded(ctx context.Context, id string) bool {
+	opened := h.build.State.current()
+	if opened == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, signedOutTimeout)
+	defer cancel()
+	r, err := opened.Record(ctx, kindSignedOut, id)
+	return err == nil && r != nil
+}
+
+const signedOutTimeout = 500 * time.Millisecond
 
 // The tickets of the console are sealed for this use.
 var consoleTicket = digest.Of("console ticket")

@@ -63,6 +63,8 @@ func newSite(t testing.TB, config string) *site {
 	return s
 }
 
+func (s *site) port() string { return s.web.URL[strings.LastIndexByte(s.web.URL, ':')+1:] }
+
 func (s *site) load(config string) {
 	s.t.Helper()
 	if diags := s.host.Load(s.t.Context(), fstest.MapFS{"a.hcl": {Data: []byte(config)}}); diags.HasErrors() {
@@ -288,7 +290,7 @@ func TestEachRouteAnswersEachIdentity(t *testing.T) {
 			t.Errorf("%s without a session: %d %s", path, got.status, got.header.Get("Location"))
 		}
 		wrong := s.visit()
-		wrong.header.Set("Cookie", "hatchel=AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+		wrong.header.Set("Cookie", "hatchel-"+s.port()+"=AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
 		if got := wrong.get(path); got.status != http.StatusSeeOther {
 			t.Errorf("%s with a forged session: %d", path, got.status)
 		}
@@ -310,18 +312,40 @@ func TestEachRouteAnswersEachIdentity(t *testing.T) {
 
 func TestASessionEndsWithItsKeyItsFormAndItsReload(t *testing.T) {
 	s := newSite(t, keysOf("vera:ops")+people+oneTool)
-	v := s.signedIn("vera")
+	v, copied := s.signedIn("vera"), s.visit()
 	overview := v.get("/console/")
+	at, _ := url.Parse(s.web.URL)
+	copied.client.Jar.SetCookies(at, v.client.Jar.Cookies(at))
+	if got := copied.get("/console/"); got.status != http.StatusOK {
+		t.Errorf("a copy of the cookie: %d", got.status)
+	}
 	if got := v.post("/console/sign-out", url.Values{"token": {overview.token("/console/sign-out")}}); got.status != http.StatusSeeOther {
 		t.Errorf("signing out: %d: %s", got.status, got.text())
 	}
 	if got := v.get("/console/"); got.status != http.StatusSeeOther {
 		t.Errorf("after signing out: %d", got.status)
 	}
+	if got := copied.get("/console/"); got.status != http.StatusSeeOther {
+		t.Errorf("a copy of the cookie after signing out: %d", got.status)
+	}
 	v = s.signedIn("vera")
 	s.load(keysOf("vera:other") + people + oneTool)
 	if got := v.get("/console/"); got.status != http.StatusSeeOther {
 		t.Errorf("after the groups of the key have changed: %d", got.status)
+	}
+}
+
+func TestServersOnOneHostKeepTheirSessionsApart(t *testing.T) {
+	s, other := newSite(t, keysOf("vera:ops")+people+oneTool), newSite(t, keysOf("vera:ops")+people+oneTool)
+	v := s.signedIn("vera")
+	there := &visitor{site: other, header: http.Header{}, client: v.client}
+	if got := there.post("/console/sign-in", url.Values{"key": {keyOf("vera")}}); got.status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", got.status, got.text())
+	}
+	for _, v := range []*visitor{v, there} {
+		if got := v.get("/console/"); got.status != http.StatusOK {
+			t.Errorf("%s: %d", v.web.URL, got.status)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -83,16 +84,6 @@ func (s *session) displayName() string {
 	return s.Identity.Subject
 }
 
-// Identify returns who a request comes from by the cookie of the console. It reports false for a request without a
-// session that is valid now. The identity is nil for the holder of a ticket of a server without authentication.
-func (c *Console) Identify(r *http.Request) (*mcp.Identity, bool) {
-	s, err := c.readCookie(r)
-	if err != nil || s == nil {
-		return nil, false
-	}
-	return s.identity(), true
-}
-
 // readCookie returns the session of a request; nil for none that is valid now.
 func (c *Console) readCookie(r *http.Request) (*session, error) {
 	cookie, err := r.Cookie(cookieName(r))
@@ -109,7 +100,8 @@ func (c *Console) readCookie(r *http.Request) (*session, error) {
 		return nil, nil
 	}
 	now := time.Now()
-	if now.After(s.Ends) || now.After(s.Seen.Add(idleTime)) || !c.Host.Authenticator().StillValid(s.identity()) {
+	if now.After(s.Ends) || now.After(s.Seen.Add(idleTime)) || !c.Host.Authenticator().StillValid(s.identity()) ||
+		c.Host.ConsoleSessionEnded(r.Context(), s.ID) {
 		return nil, nil
 	}
 	return s, nil
@@ -148,21 +140,27 @@ func (c *Console) setCookie(q *request, s *session) error {
 
 // newCookie returns the cookie of the console. A life of 0 is that of the browser.
 func newCookie(r *http.Request, value string, life int) *http.Cookie {
-	name := cookieName(r)
 	return &http.Cookie{
-		Name: name, Value: value, Path: "/", MaxAge: life, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: name == secureCookie,
+		Name: cookieName(r), Value: value, Path: "/", MaxAge: life, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: !isPlainLoopback(r),
 	}
 }
 
 // cookieName returns the name of the cookie: browsers send one with the prefix __Host- over TLS only, which may end at
-// a proxy. On this machine there need be no TLS.
+// a proxy. The name has the port, because browsers send a cookie to all ports of a host, where other servers may be.
 func cookieName(r *http.Request) string {
-	if r.TLS == nil && mcp.IsLocalHost(r.Host) {
-		return loopbackName
+	name := secureCookie
+	if isPlainLoopback(r) {
+		name = loopbackName
 	}
-	return secureCookie
+	if _, port, err := net.SplitHostPort(r.Host); err == nil {
+		name += "-" + port
+	}
+	return name
 }
+
+// isPlainLoopback reports whether a request was made without TLS to this machine, where there need be none.
+func isPlainLoopback(r *http.Request) bool { return r.TLS == nil && mcp.IsLocalHost(r.Host) }
 
 // token returns the text that a form of a session must have to post to a path.
 func (c *Console) token(s *session, path string) string {

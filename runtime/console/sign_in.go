@@ -82,7 +82,7 @@ func (c *Console) signIn(q *request) (*answer, error) {
 	switch {
 	case authenticator == nil:
 		return nil, &Error{http.StatusForbidden, "This server has no credentials. Run hatchel console on its machine"}
-	case strings.HasPrefix(q.Header.Get("Origin"), "http://") && cookieName(q.Request) == secureCookie:
+	case strings.HasPrefix(q.Header.Get("Origin"), "http://") && !isPlainLoopback(q.Request):
 		return nil, &Error{http.StatusForbidden, "Keys are accepted over https only. Open this page with https"}
 	case q.PostForm.Get("with") != "certificate" && credential == "":
 		return c.signInAnswer(q, next, &auth.Refusal{Status: http.StatusUnauthorized, Reason: "Enter a key"}), nil
@@ -114,7 +114,11 @@ func (c *Console) beginSession(q *request, i *mcp.Identity, next string) (*answe
 	return &answer{location: safeNext(next)}, nil
 }
 
+// signOut ends the session, also for a copy of its cookie.
 func (c *Console) signOut(q *request) (*answer, error) {
+	if err := c.Host.EndConsoleSession(q.Context(), q.session.ID, q.session.Ends); err != nil {
+		c.Log.WarnContext(q.Context(), "end of a console session not stored", slog.String("error", err.Error()))
+	}
 	http.SetCookie(q.writer, newCookie(q.Request, "", signedOutLife))
 	return &answer{location: signInPath}, nil
 }
