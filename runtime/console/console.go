@@ -167,9 +167,13 @@ func (e *Error) Error() string { return e.Text }
 
 func notFound(text string) error { return &Error{http.StatusNotFound, text} }
 
-// refuse records that a request is not authorized, and returns why.
+// refuse records that a request is not authorized, with who is signed in, and returns why.
 func (c *Console) refuse(q *request, reason string) error {
-	c.Refused(q.Request, http.StatusForbidden, reason)
+	r := q.Request
+	if q.session != nil {
+		r = r.WithContext(mcp.WithIdentity(r.Context(), q.session.identity()))
+	}
+	c.Refused(r, http.StatusForbidden, reason)
 	return &Error{http.StatusForbidden, reason}
 }
 

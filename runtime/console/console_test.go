@@ -27,15 +27,16 @@ import (
 
 // site is a console that is served for a configuration, and the client of a browser.
 type site struct {
-	t       testing.TB
-	host    *runtime.Host
-	mcp     *mcp.Server
-	web     *httptest.Server
-	console *console.Console
-	refused []string // reasons of the requests that were not authorized
-	local   bool
-	reload  func(context.Context) error
-	dir     string
+	t         testing.TB
+	host      *runtime.Host
+	mcp       *mcp.Server
+	web       *httptest.Server
+	console   *console.Console
+	refused   []string      // reasons of the requests that were not authorized
+	refusedOf *mcp.Identity // who has sent the last one
+	local     bool
+	reload    func(context.Context) error
+	dir       string
 }
 
 // newSite serves the console of a configuration.
@@ -56,7 +57,10 @@ func newSite(t testing.TB, config string) *site {
 		Remote:  func(r *http.Request) string { return r.RemoteAddr },
 		IsLocal: func(*http.Request) bool { return s.local },
 		Reload:  func(ctx context.Context) error { return s.reload(ctx) },
-		Refused: func(_ *http.Request, _ int, reason string) { s.refused = append(s.refused, reason) },
+		Refused: func(r *http.Request, _ int, reason string) {
+			s.refused = append(s.refused, reason)
+			s.refusedOf = mcp.IdentityOf(r.Context())
+		},
 	})
 	s.web = httptest.NewServer(s.console)
 	t.Cleanup(s.web.Close)
@@ -304,6 +308,9 @@ func TestEachRouteAnswersEachIdentity(t *testing.T) {
 				t.Errorf("%s without a rule as %s: %d, not %d: %s", path, name, got.status, want, got.text())
 			}
 		}
+	}
+	if s.refusedOf == nil || s.refusedOf.Subject == "vera" {
+		t.Errorf("a request is refused of %v", s.refusedOf)
 	}
 	if got := s.signedIn("vera").get("/console/tools/none"); got.status != http.StatusNotFound {
 		t.Errorf("a tool that is not there: %d", got.status)

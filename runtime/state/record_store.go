@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 )
 
 // recordStore implements [Records] for both databases.
@@ -139,6 +141,9 @@ func (s *recordStore) Add(ctx context.Context, r *Record) (existing *Record, err
 
 // Record implements Records.
 func (s *recordStore) Record(ctx context.Context, kind, name string) (*Record, error) {
+	if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+		return nil, nil // clients ask for any name, and PostgreSQL rejects a statement with this one
+	}
 	return s.findRecord(ctx, s.selectName, kind, name)
 }
 

@@ -85,6 +85,8 @@ func testRecords(t *testing.T, open func() state.Store) {
 	}
 	for what, found := range map[string]*state.Record{
 		"another name":        known(t, s, "two"),
+		"NUL":                 known(t, s, "one\x00"),
+		"an invalid name":     known(t, s, "one\xff"),
 		"another kind":        must[*state.Record](t)(s.Record(t.Context(), "l", "one")),
 		"another key":         holder(t, s, "one"),
 		"no key":              holder(t, s, ""),
