@@ -148,7 +148,7 @@ func recordPath(r audit.Record) string {
 	switch {
 	case r.Event == audit.EventApproval:
 		return approvalPath(r.ID)
-	case r.ID != "":
+	case r.Event == audit.EventIntent, r.Event == audit.EventCall:
 		return callPath(r.ID)
 	}
 	return ""

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
+	"hatchel/runtime"
 	"hatchel/runtime/mcp"
 )
 
@@ -85,3 +87,37 @@ func TestTheAuditPageLinksADecisionToItsApproval(t *testing.T) {
 		t.Errorf("an approval is shown as a call")
 	}
 }
+
+func TestThePageOfACallNamesWhatWasCalled(t *testing.T) {
+	s := newSite(t, keysOf("vera:ops", "bob:callers")+people+audited+oneTool+`
+prompt "remind" {
+  description = "d"
+  message "user" { text = "Remember." }
+}
+`)
+	vera := s.signedIn("vera")
+	page := func() *reply {
+		path := callPath.FindString(vera.get("/console/audit").body)
+		return vera.get(path)
+	}
+	if _, err := s.host.GetPrompt(t.Context(), &mcp.CallRequest{Name: "remind", Caller: s.callerOf("bob")}); err != nil {
+		t.Fatal(err)
+	}
+	got := page()
+	if called := textOf(got.find("called")); called != "prompt remind" || !strings.Contains(got.text(), "bob") ||
+		strings.Contains(got.body, "/console/tools/remind") {
+		t.Errorf("a prompt: %q %s", called, got.text())
+	}
+	s.host.CallTool(t.Context(), &mcp.CallRequest{Name: "../x?y#z", Caller: s.callerOf("bob")})
+	got = page()
+	if called := textOf(got.find("called")); called != "tool ../x?y#z" || strings.Contains(got.body, "/console/tools/.") {
+		t.Errorf("an unknown tool: %q %s", called, got.body)
+	}
+	s.host.RecordRefusal(t.Context(), runtime.Refusal{Status: 403, Reason: "no", Path: "/x", Caller: s.callerOf("bob")})
+	first := textOf(vera.get("/console/audit").find("records"))
+	if !strings.Contains(first, "/x") || strings.Count(vera.get("/console/audit").body, "/console/calls/") != 2 {
+		t.Errorf("a refused request is shown as a call: %s", first)
+	}
+}
+
+var callPath = regexp.MustCompile(`/console/calls/\w+`)

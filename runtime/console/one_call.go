@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/url"
 	"time"
@@ -15,6 +16,8 @@ import (
 type oneCallData struct {
 	*callView
 	CallID  string
+	Kind    string         // of what was called: tool, prompt or resource
+	Page    string         // address of the page of the tool; empty for none
 	Records []audit.Record // of the audit log, the oldest first
 	Bars    []bar
 	Args    string
@@ -40,7 +43,11 @@ func (b bar) Y(line int) int { return line * barHeight }
 // oneCall shows a call: its steps in time, its arguments and its answer as they were recorded, and its records in the
 // audit log.
 func (c *Console) oneCall(q *request) (*answer, error) {
-	data := &oneCallData{CallID: q.PathValue("id"), callView: new(callView)}
+	data := &oneCallData{CallID: q.PathValue("id"), Kind: "tool", callView: new(callView)}
+	g, err := c.admit(q)
+	if err != nil {
+		return nil, err
+	}
 	found, _, err := c.readCalls(q, event.Query{Kinds: callKinds}, data.CallID)
 	if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*runtime.ForbiddenError)) {
 		return nil, err
@@ -49,7 +56,7 @@ func (c *Console) oneCall(q *request) (*answer, error) {
 		data.callView = found[0]
 	}
 	if isIdentifiedViewer(c, q) {
-		if err := c.findRecords(q, data); err != nil {
+		if err := data.findRecords(q.Context(), g); err != nil {
 			return nil, err
 		}
 	}
@@ -58,6 +65,12 @@ func (c *Console) oneCall(q *request) (*answer, error) {
 			"configuration has an audit block")
 	}
 	data.complete()
+	if _, ok := g.Program(data.Tool()); ok && data.Kind == "tool" {
+		data.Page = toolPath(data.Tool())
+		if len(data.Began.Input) > 0 {
+			data.Again = data.Page + "?arguments=" + url.QueryEscape(string(data.Began.Input))
+		}
+	}
 	if id := data.Began.TraceID; id != "" {
 		data.Trace = q.block.TraceAddress(id)
 	}
@@ -65,18 +78,14 @@ func (c *Console) oneCall(q *request) (*answer, error) {
 }
 
 // findRecords reads the records of the call in the audit log.
-func (c *Console) findRecords(q *request, data *oneCallData) error {
-	g, err := c.admit(q)
-	if err != nil {
-		return err
-	}
+func (d *oneCallData) findRecords(ctx context.Context, g *runtime.Generation) error {
 	log, _ := g.AuditSource()
 	if log == nil {
 		return nil
 	}
-	_, err = readBack(q.Context(), log, 0, func(l *audit.Line) bool {
-		if r, ok := l.Record(); ok && r.ID == data.CallID && r.Event != audit.EventApproval {
-			data.Records = append([]audit.Record{r}, data.Records...)
+	_, err := readBack(ctx, log, 0, func(l *audit.Line) bool {
+		if r, ok := l.Record(); ok && r.ID == d.CallID && (r.Event == audit.EventIntent || r.Event == audit.EventCall) {
+			d.Records = append([]audit.Record{r}, d.Records...)
 		}
 		return true
 	})
@@ -86,23 +95,22 @@ func (c *Console) findRecords(q *request, data *oneCallData) error {
 // complete sets what follows from the events and the records.
 func (d *oneCallData) complete() {
 	for _, r := range d.Records {
-		if d.Began.ID == "" && r.Kind == "tool" {
+		d.Kind = r.Kind
+		name := cmp.Or(r.Name, r.URI)
+		if d.Began.ID == "" {
 			d.Began = callEvent{
-				Time: r.Time.Add(-milliseconds(r.Duration)), Tool: r.Name, ID: r.ID, Input: r.Arguments,
+				Time: r.Time.Add(-milliseconds(r.Duration)), Tool: name, ID: r.ID, Input: r.Arguments,
 				Caller: callerName{r.Caller.Subject, r.Caller.Client}, TraceID: r.TraceID,
 			}
 		}
 		if d.Ended.ID == "" && r.Event == audit.EventCall {
 			d.Ended = callEvent{
-				Time: r.Time, Tool: r.Name, ID: r.ID, Duration: r.Duration, Outcome: r.Outcome, Error: r.Message,
+				Time: r.Time, Tool: name, ID: r.ID, Duration: r.Duration, Outcome: r.Outcome, Error: r.Message,
 				Rule: r.Rule,
 			}
 		}
 	}
 	d.Args, d.Answer = indentJSON(d.Began.Input), indentJSON(d.Ended.Output)
-	if d.Tool() != "" && len(d.Began.Input) > 0 {
-		d.Again = toolPath(d.Tool()) + "?arguments=" + url.QueryEscape(string(d.Began.Input))
-	}
 	d.Bars = d.waterfall()
 }
 
