@@ -207,7 +207,8 @@ func (d *ApprovalAdmin) Decide(
 func (d *ApprovalAdmin) decide(
 	ctx context.Context, a *approval.Approval, approved bool, reason, digest string,
 ) (*approval.Approval, error) {
-	decision := approval.Decision{By: d.caller.Subject, At: d.g.build.Now().UTC(), Reason: reason, Digest: digest}
+	decision := approval.Decision{By: d.caller.Subject, At: d.g.build.Now().UTC(), Digest: digest,
+		Reason: d.g.env.Scrubber.Text(reason)}
 	if d.g.audit == nil && !a.Audited {
 		return d.book.Decide(ctx, a.ID, approved, decision)
 	}
@@ -271,6 +272,7 @@ func (h *Host) recordDecisions(ctx context.Context, book *approval.Store, id str
 		for _, id := range ids {
 			a, err := book.Claim(ctx, id)
 			if err == nil && a != nil {
+				a.Proposal.Reason = g.env.Scrubber.Text(a.Proposal.Reason)
 				_, err = g.confirmDecision(ctx, book, a, audit.Caller{Subject: a.Proposal.By})
 			}
 			if err != nil {

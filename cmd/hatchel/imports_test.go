@@ -106,7 +106,7 @@ var layers = []struct {
 	{of: "cmd/hatchel", may: []string{"cmd/hatchel/findings", "cmd/hatchel/revision", "cmd/hatchel/review", "cmd/hatchel/*", "hcl", "hcl/*", "adapters", "adapters/*", "runtime", "runtime/access", "runtime/approval", "runtime/files", "runtime/audit", "runtime/call", "runtime/hold", "runtime/logging", "runtime/mcp", "runtime/metrics", "runtime/secret", "runtime/server", "runtime/source", "runtime/source/git", "runtime/state", "runtime/toolstest"}, tests: []string{"runtime/postgres/postgrestest", "runtime/source/git/gittest", "runtime/trace/tracetest"}},
 	{of: "cmd/hatchel-bench", may: []string{"cmd/hatchel-bench/*"}},
 	{of: "cmd/hatchel-bench/soak", may: []string{"cmd/hatchel-bench/process"}},
-	{of: "examples", tests: []string{"examples/orders/upstream/shop", "runtime/auth/issuertest", "runtime/mcp", "runtime/postgres/postgrestest", "runtime/trace/tracetest"}},
+	{of: "examples", tests: []string{"adapters/all", "examples/orders/upstream/shop", "hcl", "hcl/testblock", "hcl/value", "runtime/auth/issuertest", "runtime/mcp", "runtime/postgres/postgrestest", "runtime/trace/tracetest"}},
 	{of: "examples/orders/upstream", may: []string{"examples/orders/upstream/shop"}},
 }
 
