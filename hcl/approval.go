@@ -92,7 +92,8 @@ func (t *toolDecoder) approvalField() decode.Field {
 // decodeBefore decodes one before block of an approval, in the scope of the approval.
 func (t *toolDecoder) decodeBefore(d *decode.Decoder, a *Approval, b *hclsyntax.Block) {
 	if len(b.Labels) != 1 {
-		return // it was reported
+		d.Errorf(b.TypeRange, "Wrong number of labels", "A before block is written `before \"name\" {`.")
+		return
 	}
 	out := &Before{Label: b.Labels[0]}
 	w := newOperationDecoder(t.loader, sourceBlock{Block: b, file: t.block.file}, "before block", &out.Operation)

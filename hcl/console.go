@@ -30,6 +30,7 @@ const (
 
 const (
 	defaultConsoleSession = 8 * time.Hour
+	minConsoleSession     = time.Minute
 	maxConsoleSession     = 7 * 24 * time.Hour
 	traceIDPlaceholder    = "{trace_id}"
 )
@@ -58,7 +59,7 @@ func (c *Console) spec() decode.Spec {
 			consoleColours...),
 		decode.Attr(&c.TraceURL, "trace_url", "The address of a trace in your tracing system, as in "+
 			"\"https://tempo.example/trace/{trace_id}\". The page of a call links to it.").Check(c.checkTraceURL),
-		decode.PositiveDuration(&c.Session, "session", "The time after which a person must sign in again, at most "+
+		decode.PositiveDuration(&c.Session, "session", "The time after which a person must sign in again, from 1m to "+
 			"168h. A session without a request for 30 minutes ends, too.").DefaultDoc("8h").Check(c.checkSession),
 	}
 }
@@ -110,9 +111,13 @@ func (c *Console) checkTraceURL(d *decode.Decoder, r Range) {
 }
 
 func (c *Console) checkSession(d *decode.Decoder, r Range) {
-	if c.Session > maxConsoleSession {
+	switch {
+	case c.Session > maxConsoleSession:
 		d.Diags.Errorf(r, "Session too long", "A session in the console has at most 7 days: write session = "+
 			"\"168h\" or less.")
+	case c.Session < minConsoleSession:
+		d.Diags.Errorf(r, "Session too short", "A session in the console has at least a minute: write session = "+
+			"\"1m\" or more.")
 	}
 }
 

@@ -59,7 +59,7 @@ func (h *Hook) spec(known exposedNames) decode.Spec {
 	h.Limit = Rate{1, time.Minute}
 	return decode.Spec{
 		known.namesField(&h.Tools, "tools", "The tools whose events are sent: names, or patterns with * for any "+
-			"characters. By default those of all tools."),
+			"characters. By default those of all tools.").Check(h.checkTools),
 		decode.Attr(&h.When, "when", "Which events are sent: an expression over event, as in \"event.outcome == "+
 			"'failed'\". By default all events are sent. An event for which the expression fails is not sent; the "+
 			"first failure is logged."),
@@ -69,6 +69,12 @@ func (h *Hook) spec(known exposedNames) decode.Spec {
 			"minute (m), hour (h) or day (d). With \"10/m\" there is one delivery in each 6 seconds. The events "+
 			"between two deliveries are sent as one: the body has the first event, and its member count has their "+
 			"number. Processes that share a state store share the limit.", h.Limit.decode).DefaultDoc(`"1/m"`),
+	}
+}
+
+func (h *Hook) checkTools(d *decode.Decoder, r Range) {
+	if len(h.Tools) == 0 {
+		d.Diags.Errorf(r, "Empty list", "The hook is about no tool. Remove tools for the events of all tools.")
 	}
 }
 

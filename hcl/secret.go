@@ -91,15 +91,18 @@ func (s *secretBlock) check(d *decode.Decoder, b sourceBlock) {
 		list, ok := a.Expr.(*hclsyntax.TupleConsExpr)
 		isEmpty = isEmpty || ok && len(list.Exprs) == 0
 	}
+	if isEmpty {
+		d.Errorf(at("command"), "Empty command", "The first element of command is the program.")
+	}
 	switch {
 	case b.Body.Attributes["command"] == nil && s.TTL != 0:
 		d.Errorf(at("ttl"), "Argument without effect", "ttl is for the output of a command.")
-	case isEmpty:
-		d.Errorf(at("command"), "Empty command", "The first element of command is the program.")
 	case s.TTL != 0 && s.TTL < minSecretTTL:
 		d.Errorf(at("ttl"), "Duration too short", "ttl is at least %s.", minSecretTTL)
-	case s.Credential != "" && (s.Credential != filepath.Base(s.Credential) || s.Credential == ".."):
+	}
+	if s.Credential != "" && (s.Credential != filepath.Base(s.Credential) || s.Credential == "..") {
 		d.Errorf(at("credential"), "Invalid credential", "A credential is the name of a file, without a directory.")
+		s.Credential = "" // so that it is not read
 	}
 }
 

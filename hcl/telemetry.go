@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
@@ -168,17 +169,33 @@ func (o *OTLP) headersField() decode.Field {
 			o.Headers = make(map[string]decode.SecretText, len(values))
 			for _, name := range slices.Sorted(maps.Keys(values)) {
 				text, isText := values[name].(string)
+				key, at := rangesOfPair(d, e, name)
 				switch {
 				case !isText:
-					d.Errorf(e.Range(), "Wrong type", "The header %s takes a string, not %s.", name,
+					d.Errorf(at, "Wrong type", "The header %s takes a string, not %s.", name,
 						eval.TypePhrase(eval.TypeOf(values[name])))
-				case !headerNamePattern.MatchString(name) || !headerValuePattern.MatchString(text):
-					d.Errorf(e.Range(), "Invalid header", "The header %q cannot be sent: a name has letters, digits "+
-						"and hyphens, and a value has no line breaks or other control characters.", name)
+				case !headerNamePattern.MatchString(name):
+					d.Errorf(key, "Invalid header", "The name of a header has letters, digits and hyphens, not %q.", name)
+				case !headerValuePattern.MatchString(text):
+					d.Errorf(at, "Invalid header", "The header %s cannot have line breaks or other control characters.",
+						name)
 				}
 				o.Headers[name] = decode.SecretText(text)
 			}
 		})
+}
+
+// rangesOfPair returns where a name and its value are in a map that is written out, or else the whole map.
+func rangesOfPair(d *decode.Decoder, e hclsyntax.Expression, name string) (key, at hclv2.Range) {
+	if object, ok := e.(*hclsyntax.ObjectConsExpr); ok {
+		for _, item := range object.Items {
+			key := item.KeyExpr.Range()
+			if strings.Trim(string(key.SliceBytes(d.Src)), `"`) == name {
+				return key, item.ValueExpr.Range()
+			}
+		}
+	}
+	return e.Range(), e.Range()
 }
 
 // headerValuePattern matches a value that a header can have.
