@@ -199,13 +199,19 @@ func (b *block) outputType(method string) *schema.Type {
 	return responseType(b.bodyType(method))
 }
 
+// All responses share these, because a thousand tools would keep a thousand copies.
+var (
+	statusMember  = &schema.Member{Name: "status", Type: &schema.Type{Kind: schema.Integer}}
+	headersMember = &schema.Member{
+		Name: "headers", Type: &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.String}},
+	}
+	anyBody = &schema.Type{Kind: schema.Any}
+)
+
 // responseType returns the type of one response as output, with more members.
 func responseType(body *schema.Type, more ...*schema.Member) *schema.Type {
-	return schema.ObjectOf(append([]*schema.Member{
-		{Name: "status", Type: &schema.Type{Kind: schema.Integer}},
-		{Name: "headers", Type: &schema.Type{Kind: schema.Map, Elem: &schema.Type{Kind: schema.String}}},
-		{Name: "body", Type: body},
-	}, more...)...)
+	members := []*schema.Member{statusMember, headersMember, {Name: "body", Type: body}}
+	return schema.ObjectOf(append(members, more...)...)
 }
 
 func (b *block) bodyType(method string) *schema.Type {
@@ -219,7 +225,7 @@ func (b *block) bodyType(method string) *schema.Type {
 	case b.Response != nil:
 		return b.Response.Opened()
 	}
-	return &schema.Type{Kind: schema.Any}
+	return anyBody
 }
 
 func bind(ctx context.Context, b *block, env adapters.Env) (adapters.Action, error) {

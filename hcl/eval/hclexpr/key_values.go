@@ -174,6 +174,7 @@ func (c *Compiler) CompileKeyValues(e hclsyntax.Expression, in LexicalEnv, a Arg
 		return c.compileMap(e, in, a)
 	}
 	seen := map[string]bool{}
+	out.pairs = make([]keyValueExpr, 0, len(obj.Items))
 	for _, item := range obj.Items {
 		key := c.compileKey(item.KeyExpr, in)
 		if a.FixedKeys && !key.Known {
