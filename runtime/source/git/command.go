@@ -58,7 +58,7 @@ func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd.Env, cmd.Dir = environment(), r.home
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal for a prompt of ssh, and one group to end
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = time.Second
 	return cmd
 }
 
@@ -67,7 +67,8 @@ func (r *Repository) git(ctx context.Context, args ...string) (string, error) {
 	cmd := r.command(ctx, args...)
 	var stdout, stderr limited
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	// What git has started for later fetches, such as a cache of credentials, may keep stderr open.
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return "", r.explain(ctx, err, stderr.String())
 	}
 	return strings.TrimRight(stdout.String(), "\n"), nil

@@ -94,6 +94,8 @@ func checkURL(u *url.URL) error {
 			"token to git by a credential helper or by GIT_ASKPASS")
 	case u.Opaque != "" || u.Hostname() == "":
 		return errors.New("it names no host")
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }):
+		return errors.New("its host has letters that are not ASCII. Write it as xn--…, as DNS has it")
 	case strings.HasPrefix(u.Host, "-") || u.User != nil && strings.HasPrefix(u.User.Username(), "-"):
 		return errors.New("its host or user begins with -")
 	case u.Fragment != "" || u.RawFragment != "":

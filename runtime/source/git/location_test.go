@@ -42,6 +42,7 @@ func TestLocationsThatGitCouldMisuseAreRefused(t *testing.T) {
 		"git+https://git.example/a\r\nb":                             "not a valid URL",
 		"git+ssh://-oProxyCommand=touch/tools.git":                   "begins with -",
 		"git+ssh://-oProxyCommand=touch@git.example/tools.git":       "begins with -",
+		"git+https://münchen.example/tools.git":                      "as xn--",
 		"git+https:///tools.git":                                     "no host",
 		"git+https://git.example//prod":                              "names no repository",
 		"git+https://git.example":                                    "names no repository",

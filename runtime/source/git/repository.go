@@ -1,7 +1,6 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,13 +119,25 @@ func (r *Repository) fetchCommit(ctx context.Context) (string, error) {
 	if _, err := r.git(ctx, "init", "--quiet", "--bare", "--template="); err != nil {
 		return "", err
 	}
+	ref, object, err := r.findRef(ctx)
+	if err != nil {
+		return "", err
+	}
+	if fetched, _ := r.git(ctx, "rev-parse", "--verify", "--quiet", fetchedRef); fetched == object {
+		return r.fetchedCommit(ctx)
+	}
 	args := []string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--force"}
 	if r.signers == "" || r.commit == "" {
 		args = append(args, "--depth=1")
 	}
-	if _, err := r.git(ctx, append(args, "--", r.URL, r.Ref+":"+fetchedRef)...); err != nil {
+	if _, err := r.git(ctx, append(args, "--", r.URL, ref+":"+fetchedRef)...); err != nil {
 		return "", err
 	}
+	return r.fetchedCommit(ctx)
+}
+
+// fetchedCommit returns the commit of what was fetched last, which may be a tag.
+func (r *Repository) fetchedCommit(ctx context.Context) (string, error) {
 	return r.git(ctx, "rev-parse", "--verify", "--quiet", fetchedRef+"^{commit}")
 }
 
@@ -135,35 +146,6 @@ const (
 	fetchedRef = "refs/hatchel/fetched"
 	servedRef  = "refs/hatchel/served" // keeps the served commit, which signed ones must descend from
 )
-
-// checkCommit refuses a commit that has no valid signature, or does not descend from the served one, if signatures are
-// required.
-func (r *Repository) checkCommit(ctx context.Context, commit string) error {
-	if r.signers == "" {
-		return nil
-	}
-	if err := r.checkSignature(ctx, commit); err != nil {
-		return err
-	}
-	if r.commit == "" || r.commit == commit {
-		return nil
-	}
-	if _, err := r.git(ctx, "merge-base", "--is-ancestor", r.commit, commit); err != nil {
-		return errors.Join(ctx.Err(), fmt.Errorf("it does not descend from the served commit %s", r.commit))
-	}
-	return nil
-}
-
-// checkSignature accepts only signatures by SSH keys of the allowed signers, not by keys in a keyring of the user.
-func (r *Repository) checkSignature(ctx context.Context, commit string) error {
-	_, err := r.git(ctx, "-c", "gpg.ssh.allowedSignersFile="+r.signers, "-c", "gpg.ssh.program=ssh-keygen",
-		"-c", "gpg.minTrustLevel=fully", "-c", "gpg.program=false", "-c", "gpg.openpgp.program=false",
-		"-c", "gpg.x509.program=false", "verify-commit", commit)
-	if err != nil {
-		return cmp.Or(ctx.Err(), errors.New("it has no signature by a key of "+r.signers))
-	}
-	return nil
-}
 
 // Serve records that a directory is served. From then on signed commits must descend from its commit, and a process
 // that cannot reach the repository at its start serves it.

@@ -122,6 +122,47 @@ func TestRefsMayBeTagsAndCommits(t *testing.T) {
 	}
 }
 
+func TestANameOfABranchAndATagIsRefused(t *testing.T) {
+	remote := gittest.New(t)
+	remote.Write("a.hcl", "# one")
+	commit := remote.Push()
+	r := open(t, remote, "?ref=main", "")
+	served := serve(t, r)
+	// Git lists the last one before the branch, and finds it by the name of the branch, too.
+	remote.Write("a.hcl", "# by somebody who may push no branch main")
+	remote.Git("commit", "-q", "-a", "-m", "two")
+	for _, ref := range []string{"refs/tags/main", "refs/heads/a/refs/heads/main"} {
+		remote.Git("push", "-q", remote.Bare, "HEAD:"+ref)
+	}
+	_, _, err := r.Fetch(t.Context())
+	want := "main is a branch and a tag. Write ?ref=refs/heads/main or ?ref=refs/tags/main"
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v", err)
+	}
+	remote.Git("push", "-q", remote.Bare, ":refs/tags/main")
+	if dir := fetch(t, r); dir != served || CommitOf(dir) != commit {
+		t.Errorf("without the tag, %s is fetched", dir)
+	}
+}
+
+func TestAKnownRevisionIsNotFetched(t *testing.T) {
+	remote := gittest.New(t)
+	remote.Write("a.hcl", "# one")
+	remote.Git("tag", "-a", "-m", "one", "v1", remote.Push())
+	remote.Git("push", "-q", remote.Bare, "v1")
+	for _, ref := range []string{"main", "v1", "HEAD"} {
+		r := open(t, remote, "?ref="+ref, "")
+		commit := CommitOf(fetch(t, r))
+		before := remote.Requests.Load()
+		if again := CommitOf(fetch(t, r)); again != commit {
+			t.Errorf("%s is %s, then %s", ref, commit, again)
+		}
+		if n := remote.Requests.Load() - before; n > 2 { // for the capabilities, and for the ref
+			t.Errorf("%s takes %d requests when it is known", ref, n)
+		}
+	}
+}
+
 // script writes a program and returns its path.
 func script(t testing.TB, text string) string {
 	t.Helper()
@@ -176,6 +217,19 @@ func TestFetchOverSSH(t *testing.T) {
 	t.Setenv("GIT_SSH_VARIANT", "ssh")
 	r := openLocation(t, "git+ssh://git@git.example"+remote.Bare+"?ref=main", "")
 	if got := CommitOf(fetch(t, r)); got != commit {
+		t.Errorf("the commit is %s", got)
+	}
+}
+
+func TestAProgramThatGitLeavesRunningFailsNoFetch(t *testing.T) {
+	remote := gittest.New(t)
+	remote.Write("a.hcl", "# one")
+	commit := remote.Push()
+	pids := filepath.Join(t.TempDir(), "pids")
+	t.Setenv("GIT_SSH_COMMAND", script(t, `sleep 600 <&- >&- & echo $! >>`+pids+`; for last; do :; done; exec sh -c "$last"`))
+	t.Setenv("GIT_SSH_VARIANT", "ssh")
+	t.Cleanup(func() { exec.Command("sh", "-c", "kill $(cat "+pids+")").Run() })
+	if got := CommitOf(fetch(t, openLocation(t, "git+ssh://git@git.example"+remote.Bare, ""))); got != commit {
 		t.Errorf("the commit is %s", got)
 	}
 }
@@ -239,6 +293,35 @@ func TestSignedRevisions(t *testing.T) {
 	}
 	if dir, ok := r.Served(t.Context()); ok {
 		t.Errorf("%s is served although its key is no longer allowed", dir)
+	}
+}
+
+func TestARefusedSignatureIsExplained(t *testing.T) {
+	remote := gittest.New(t)
+	ann, line := remote.Key("ann")
+	name, key, _ := strings.Cut(line, " ")
+	remote.Write("a.hcl", "# one")
+	remote.Push(ann)
+	for content, want := range map[string]string{
+		"# nobody":                               "No principal matched",
+		name + ` valid-before="20200101" ` + key: `:1: key has expired: verify time `,
+		name + ` namespaces="file" ` + key:       `:1: key is not permitted for use in signature namespace "git"`,
+		"# ann\n" + name + " ssh-ed25519":        `:2: `,
+	} {
+		signers := filepath.Join(t.TempDir(), "allowed_signers")
+		if err := os.WriteFile(signers, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := open(t, remote, "", signers)
+		_, _, err := r.Fetch(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "it has no signature by a key of "+signers+": ") ||
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Good") {
+			t.Errorf("with %q: %v", content, err)
+		}
+		os.Remove(signers)
+		if _, _, err := r.Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "No such file or directory") {
+			t.Errorf("without the file: %v", err)
+		}
 	}
 }
 
