@@ -153,7 +153,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 		return failf("%s cannot be found: %s", path, reason(err))
 	}
 	var reloader *server.Reloader
-	f.runsCommands, f.secretsChanged = true, func() { reloader.Reload(ctx, "secret changed") }
+	f.runsCommands, f.secretsChanged = true, func() { reloader.ReloadLocal(ctx, "secret changed") }
 	options, err := f.options(folder, stderr)
 	if err != nil {
 		return err
@@ -190,9 +190,11 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 			f.printDiagnostics(cmd, path, log, report)
 		},
 	}
+	stop := context.AfterFunc(ctx, f.commands.Close)
 	if err := loadFirst(cmd, reloader, path); err != nil {
 		return err
 	}
+	stop()
 	if host.Info(f.toolset) == nil {
 		return unknownToolset(path, f.toolset, host)
 	}
@@ -206,7 +208,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 	background.Go(reloader.Run(ctx))
 	background.Go(log.OnUserSignal(ctx))
 	if f.watch {
-		background.Go(func() { folder.Watch(ctx, func() { reloader.ReloadFiles(ctx) }) })
+		background.Go(func() { folder.Watch(ctx, func() { reloader.ReloadLocal(ctx, "file changed") }) })
 	}
 	o := server.Options{
 		Host: host, Reloader: reloader, Log: log, Toolset: f.toolset, RequireAuth: exposed && !f.stdio && !f.insecure,
@@ -256,7 +258,7 @@ func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *logg
 		more = fmt.Sprintf("%s more: hatchel validate %s shows all", console.Plural(omitted, "warning"), path)
 	}
 	switch {
-	case len(kept) == 0:
+	case len(kept) == 0, cmd.Context().Err() != nil: // the signal to stop has ended the load
 	case f.isText():
 		diags, sources := prefixPaths(f.filesPath, kept, report.Sources)
 		diags.Print(cmd.ErrOrStderr(), sources)

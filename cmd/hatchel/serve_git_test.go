@@ -255,6 +255,60 @@ func TestASignalEndsTheFirstFetch(t *testing.T) {
 	s.cmd = nil
 }
 
+func TestASecretIsRenewedWhileNoRevisionCanBe(t *testing.T) {
+	s := newRepositoryServer(t, "--every", "1h")
+	dir := t.TempDir()
+	writeSecret := func(name, value string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(value), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tools := func(secret string) string {
+		return `secret "key" { file = "` + filepath.Join(dir, secret) + `" }
+tool "show" {
+  description = "Show the length of a secret."
+  shell {
+    command = ["sh", "-c", "printf %s $KEY | wc -c"]
+    env     = { KEY = secret.key }
+  }
+}
+`
+	}
+	shows := func(length string) {
+		t.Helper()
+		s.await("using a secret of the length "+length, func() bool {
+			return strings.Contains(fmt.Sprint(callTool(t, s.url, "show")), length)
+		})
+	}
+	writeSecret("key", "k3y")
+	s.remote.Write("prod/tools.hcl", tools("key"))
+	first := s.remote.Push()
+	s.start()
+	shows("3")
+
+	s.remote.Away.Store(true)
+	s.reload(http.StatusUnprocessableEntity)
+	writeSecret("key", "longer")
+	shows("6")
+	s.serves(first, true)
+	s.remote.Away.Store(false)
+
+	s.remote.Write("prod/tools.hcl", tools("other"))
+	second := s.remote.Push()
+	s.reload(http.StatusUnprocessableEntity)
+	s.serves(first, true)
+	writeSecret("other", "other_key")
+	shows("9")
+	s.serves(second, false)
+
+	s.remote.Write("prod/tools.hcl", tools("other")+`tool "bye" {`)
+	s.remote.Push()
+	s.reload(http.StatusUnprocessableEntity)
+	writeSecret("other", "k3y")
+	shows("3")
+	s.serves(second, true)
+}
+
 func TestServePollsARepository(t *testing.T) {
 	s := newRepositoryServer(t, "--every", "1s")
 	s.remote.Write("prod/tools.hcl", repositoryTool)
@@ -312,7 +366,7 @@ func TestCommandsSayWhatARepositoryNeeds(t *testing.T) {
 		"hatchel lint reads a directory, and only serve":        {"lint", location},
 		"has 1 error and is not served":                         {"serve", location},
 		"it has no folder \"dev\"":                              {"serve", "git+" + remote.URL + "//dev"},
-		"couldn't find remote ref none":                         {"serve", location + "?ref=none"},
+		"it has no branch and no tag none":                      {"serve", location + "?ref=none"},
 		"cannot be fetched: unable to access 'https://127.0.0.": {"serve", "git+https://127.0.0.1:1/tools.git"},
 	} {
 		if args[0] == "serve" {

@@ -6,7 +6,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestServeSaysAtStartThatAPasswordIsWrong(t *testing.T) {
@@ -49,4 +51,39 @@ tool "now" {
 		}
 	}
 	t.Errorf("the log does not say so:\n%s", log)
+}
+
+func TestASignalEndsTheCommandOfASecret(t *testing.T) {
+	dir := t.TempDir()
+	const tools = `secret "key" { command = ["sh", "-c", "touch began; exec sleep 600"] }`
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(tools), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hatchel, err := exec.LookPath("hatchel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	cmd := exec.CommandContext(t.Context(), hatchel, "serve", "--allow-secret-commands", "--listen", "127.0.0.1:0", dir)
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.After(testTimeout); ; {
+		if _, err := os.Stat(filepath.Join(dir, "began")); err == nil {
+			break
+		}
+		select {
+		case <-end:
+			t.Fatal("the command does not begin")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	err = cmd.Wait()
+	if want := "hatchel: stopped before " + dir + " was served\n"; err != nil || stderr.String() != want {
+		t.Errorf("%v\n%s", err, &stderr)
+	}
 }

@@ -37,6 +37,7 @@ type Reloader struct {
 
 	commit  string // of the repository that was loaded last; guarded by mu
 	problem string // why the last fetch brought nothing to load; guarded by mu
+	served  string // the directory of the revision that is served; guarded by mu; empty without a repository
 }
 
 // retryInterval is the pause between two loads of what is held.
@@ -105,12 +106,20 @@ func (r *Reloader) Reload(ctx context.Context, trigger string) (runtime.Report, 
 	return r.logResult(trigger, report, err)
 }
 
-// ReloadFiles is Reload without a fetch, because a file of this machine has changed.
-func (r *Reloader) ReloadFiles(ctx context.Context) {
+// ReloadLocal is Reload without a fetch, because a file of this machine or the value of a secret has changed.
+func (r *Reloader) ReloadLocal(ctx context.Context, trigger string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	report, err := r.load(ctx, r.Folder.Dir())
-	r.logResult("file changed", report, err)
+	latest := r.Folder.Dir()
+	if r.served != "" && r.served != latest { // the latest revision has errors: what is served gets the secret, too
+		report, err := r.load(ctx, r.served)
+		r.logResult(trigger, report, err)
+	}
+	report, err := r.load(ctx, latest)
+	if err == nil && r.problem != "" {
+		r.refuse()
+	}
+	r.logResult(trigger, report, err)
 }
 
 func (r *Reloader) logResult(trigger string, report runtime.Report, err error) (runtime.Report, error) {

@@ -42,14 +42,18 @@ func (r *Reloader) loadFetched(ctx context.Context, dir, commit string, err erro
 		return r.load(ctx, dir)
 	}
 	r.problem = err.Error()
-	report := runtime.Report{Commit: commit, Diagnostics: hcl.Diagnostics{{
-		Summary: "Revision not served",
-		Detail:  capitalize(r.problem) + ".",
-	}}}
-	r.Host.Refuse(report)
-	report = r.Host.Status().Last
+	report := r.refuse()
 	r.Loaded(report)
 	return report, nil
+}
+
+// refuse records that the last fetch has brought nothing to load.
+func (r *Reloader) refuse() runtime.Report {
+	r.Host.Refuse(runtime.Report{Commit: r.commit, Diagnostics: hcl.Diagnostics{{
+		Summary: "Revision not served",
+		Detail:  capitalize(r.problem) + ".",
+	}}})
+	return r.Host.Status().Last
 }
 
 // poll fetches the repository. It loads and logs nothing when that has the result of the last time, and when ctx ends.
@@ -96,6 +100,7 @@ func (r *Reloader) recordServed(ctx context.Context, report runtime.Report, from
 	if r.Repository == nil || !report.OK {
 		return
 	}
+	r.served = from.Dir
 	if err := r.Repository.Serve(ctx, from.Dir); err != nil {
 		r.Log.Error("served revision not recorded, a restart may serve the one before", "commit", from.Commit,
 			"error", err)
