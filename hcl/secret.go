@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/decode"
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 )
 
@@ -35,10 +36,10 @@ var ErrSecretCommands = errors.New("commands of secrets are not allowed")
 func (s *secretBlock) spec() decode.Spec {
 	return decode.Join(
 		decode.ExactlyOneOf("the source of the secret",
-			decode.Attr(&s.Env, "env", "The environment variable that holds the secret."),
-			decode.Attr(&s.File, "file", "The file that holds the secret, relative to the configuration directory. A "+
+			sourceAttr(&s.Env, "env", "The environment variable that holds the secret."),
+			sourceAttr(&s.File, "file", "The file that holds the secret, relative to the configuration directory. A "+
 				"trailing line break is removed. A server reloads when the file changes."),
-			decode.Attr(&s.Credential, "credential", "The name of a systemd credential that holds the secret: a file "+
+			sourceAttr(&s.Credential, "credential", "The name of a systemd credential that holds the secret: a file "+
 				"in the directory $CREDENTIALS_DIRECTORY. A trailing line break is removed."),
 			decode.Attr(&s.Command, "command", "The program that prints the secret, and its arguments. It runs "+
 				"without a shell, in the configuration directory, with only PATH and HOME in its environment, for up "+
@@ -51,6 +52,15 @@ func (s *secretBlock) spec() decode.Spec {
 		decode.Spec{decode.Attr(&s.Optional, "optional",
 			"Whether the secret may be unset; it is then null.").DefaultDoc("false")},
 	)
+}
+
+// sourceAttr declares an argument that names where the secret is.
+func sourceAttr(dst *string, name, doc string) decode.Field {
+	return decode.Attr(dst, name, doc).Check(func(d *decode.Decoder, r diag.Range) {
+		if *dst == "" {
+			d.Diags.Errorf(r, "Empty text", "%s is empty. Write a non-empty string.", name)
+		}
+	})
 }
 
 // decodeSecrets decodes the secret blocks.
@@ -100,7 +110,7 @@ func (s *secretBlock) check(d *decode.Decoder, b sourceBlock) {
 	case s.TTL != 0 && s.TTL < minSecretTTL:
 		d.Errorf(at("ttl"), "Duration too short", "ttl is at least %s.", minSecretTTL)
 	}
-	if s.Credential != "" && (s.Credential != filepath.Base(s.Credential) || s.Credential == "..") {
+	if c := s.Credential; c != "" && (c != filepath.Base(c) || c == "." || c == "..") {
 		d.Errorf(at("credential"), "Invalid credential", "A credential is the name of a file, without a directory.")
 		s.Credential = "" // so that it is not read
 	}
