@@ -237,6 +237,29 @@ func TestACallThatIsNotTracedAllocatesAsWithoutTheBlock(t *testing.T) {
 	}
 }
 
+// TestAForwardedTraceContextAllocatesNothing has one in its _meta, without and with the block. Where its caller is not
+// trusted, a context that is sampled is passed on as one that is not.
+func TestAForwardedTraceContextAllocatesNothing(t *testing.T) {
+	for _, block := range []string{"", otlp("http://127.0.0.1:1", "traces = 0")} {
+		h := newHost(t, block+tool("t", `text = "x"`))
+		allocs := func(parent string) float64 {
+			req := sentBy(nil, "")
+			req.Meta = []byte(`{"traceparent":"` + parent + `"}`)
+			return leastAllocs(func() {
+				if _, err := h.CallTool(t.Context(), req); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		none := allocs("")
+		for _, parent := range []string{unsampledParent, traceparent} {
+			if n := allocs(parent); n > none {
+				t.Errorf("a call allocates %v times, and %v times without a trace context", n, none)
+			}
+		}
+	}
+}
+
 // TestDroppedSpansAreAMetric has a collector that is away.
 func TestDroppedSpansAreAMetric(t *testing.T) {
 	measured := func(o *HostOptions) { o.Build.Metrics = new(metrics.Exporter) }

@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf16"
@@ -115,16 +116,25 @@ func Unescape(dst, content []byte) []byte {
 
 // Text returns the decoded string that a scanned value is. It reports false for any other value.
 func Text(value []byte) (string, bool) {
+	text, ok := content(value)
+	if bytes.IndexByte(text, '\\') >= 0 {
+		text = Unescape(make([]byte, 0, len(text)), text)
+	}
+	return string(text), ok
+}
+
+// AppendText appends the decoded string that a scanned value is. It reports false for any other value.
+func AppendText(dst, value []byte) ([]byte, bool) {
+	text, ok := content(value)
+	return Unescape(dst, text), ok
+}
+
+// content returns what is between the quotes of a string. It reports false for any other value.
+func content(value []byte) ([]byte, bool) {
 	if len(value) < 2 || value[0] != '"' {
-		return "", false
+		return nil, false
 	}
-	content := value[1 : len(value)-1]
-	for _, c := range content {
-		if c == '\\' {
-			return string(Unescape(make([]byte, 0, len(content)), content)), true
-		}
-	}
-	return string(content), true
+	return value[1 : len(value)-1], true
 }
 
 // AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.

@@ -48,6 +48,7 @@ type call struct {
 	audit    *auditCall  // nil where calls are not recorded
 	raw      []byte      // the arguments as they came; nil when they were not JSON
 	events   callEvents
+	trace    traceMemory // of action.Traceparent
 }
 
 // timing is how long a call may take.

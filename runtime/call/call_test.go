@@ -201,6 +201,8 @@ func TestTraceparent(t *testing.T) {
 		"_meta is no object":         {nil, `["traceparent",{"traceparent":"` + parent + `"}]`, ""},
 
 		"_meta":       {nil, `{"traceparent":"` + parent + `"}`, parent},
+		"escaped":     {nil, `{"traceparent":"\u0030` + parent[1:] + `"}`, parent},
+		"later _meta": {nil, `{"traceparent":"01` + parent[2:] + `-more"}`, parent},
 		"in a value":  {nil, `{"a":"\"traceparent\"","b":{"traceparent":"` + parent + `"}}`, ""},
 		"later":       {header("01" + parent[2:] + "-more"), "", parent},
 		"too long":    {header(parent + "-more"), "", ""},

@@ -41,6 +41,7 @@ type Operation struct {
 	meter             *metrics.Operation // nil where nothing is measured
 	events            *event.Publisher   // nil where nothing reads events about the operation
 	errorText         *hcl.TextTemplate  // reports failures; nil for their own messages
+	spanName          string             // of calls that are traced
 	hasEffects        bool
 	hasSensitiveInput bool
 	takesFiles        bool
@@ -49,6 +50,7 @@ type Operation struct {
 // Init makes the operation of a declaration, without its steps and rules.
 func (o *Operation) Init(env *Environment, kind string, decl *hcl.Operation, errorText *hcl.TextTemplate) {
 	o.Env, o.Kind, o.Decl, o.AskRange, o.errorText = env, kind, decl, decl.Range, errorText
+	o.spanName = mcpMethods[kind] + " " + decl.Name
 	o.Writer = result.NewWriter(kind, decl, env.Scrubber)
 	o.hasEffects = slices.ContainsFunc(decl.Steps, func(s *hcl.Step) bool { return !s.Backend.Effects.ReadOnly })
 	o.hasSensitiveInput = result.HasSensitive(decl.Input)
@@ -70,7 +72,7 @@ func (o *Operation) AddStep(
 	if decl.Name != "" {
 		block += fmt.Sprintf(" of the step %q", decl.Name)
 	}
-	s := &Step{Decl: decl, Action: action, guard: guard, meter: meter, block: block}
+	s := &Step{Decl: decl, Action: action, guard: guard, meter: meter, block: block, spanName: "step " + decl.Name}
 	if conn := decl.Backend.Connection; conn != nil {
 		s.connection = conn.Kind + "." + conn.Name
 	}

@@ -30,21 +30,16 @@ func (c *call) continueTraceOf(ctx context.Context, req *mcp.CallRequest) {
 // continueTrace takes over the trace context of a request. If the call is traced, its span begins.
 func (c *call) continueTrace(ctx context.Context, caller *mcp.Caller, meta []byte) {
 	t := c.operation.Env.Tracing
-	if t == nil {
-		c.action.Traceparent = Traceparent(caller.Header, meta)
-		if c.action.Traceparent != "" && Traceparent(caller.Header, nil) != "" {
-			meta = nil
-		}
-		c.action.Tracestate = tracestate(c.action.Traceparent, caller.Header, meta)
-		return
-	}
-	parent, link := Traceparent(nil, meta), Traceparent(caller.Header, nil)
-	if parent == "" {
+	parent, link := c.trace.traceparentOf(meta), traceparentOf(caller.Header)
+	if parent == "" || t == nil && link != "" {
 		parent, link, meta = link, "", nil
 	}
 	c.action.Traceparent, c.action.Tracestate = parent, tracestate(parent, caller.Header, meta)
+	if t == nil {
+		return
+	}
 	if !t.Tracer.Samples(c.traceDecision(ctx, caller, parent)) {
-		c.action.Traceparent = withoutSampling(parent)
+		c.action.Traceparent = c.trace.withoutSampling(parent)
 		return
 	}
 	c.startSpan(t, parent)
@@ -63,9 +58,8 @@ func (c *call) Traceparent() string { return c.action.Traceparent }
 // startSpan begins the span of the call, which belongs to the trace of parent.
 func (c *call) startSpan(t *Tracing, parent string) {
 	o := c.operation
-	method := mcpMethods[o.Kind]
-	span := t.Tracer.Start(method+" "+o.Decl.Name, parent)
-	span.SetText("mcp.method.name", method)
+	span := t.Tracer.Start(o.spanName, parent)
+	span.SetText("mcp.method.name", mcpMethods[o.Kind])
 	switch o.Kind {
 	case "tool":
 		span.SetText("gen_ai.operation.name", "execute_tool")
@@ -127,15 +121,6 @@ func isSampled(parent string) bool {
 	return flags&1 == 1 && flags <= '9' || flags > '9' && flags&1 == 0 // a hexadecimal digit in lower case
 }
 
-// withoutSampling returns a trace context that is not sampled: what a caller was not trusted to decide for this server
-// is not decided for its backends either.
-func withoutSampling(parent string) string {
-	if parent == "" || !isSampled(parent) {
-		return parent
-	}
-	return parent[:traceparentLength-2] + "00"
-}
-
 // endSpan ends the span of the call with what the call came to.
 func (c *call) endSpan(ctx context.Context, failed *failure.Failure, interim string) {
 	span := c.action.Span
@@ -167,7 +152,7 @@ func (c *call) endSpan(ctx context.Context, failed *failure.Failure, interim str
 func (s *Step) startSpan(call *adapters.Call) (outer adapters.Span) {
 	outer = call.Span
 	if outer.IsRecorded() && s.Decl.Name != "" {
-		call.Span = outer.Start("step "+s.Decl.Name, adapters.SpanInternal)
+		call.Span = outer.Start(s.spanName, adapters.SpanInternal)
 		call.Span.SetText("hatchel.step.kind", s.Decl.Backend.Kind)
 	}
 	return outer

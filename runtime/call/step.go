@@ -24,6 +24,7 @@ type Step struct {
 	meter      *metrics.Backend          // nil where nothing is measured
 	block      string                    // names the backend in a message
 	connection string                    // its kind and name, as in http.shop; empty for none
+	spanName   string                    // of a named step in a call that is traced
 }
 
 // Versioned returns the action of a step that can tell of changes without being run.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+	"unsafe"
 
 	"hatchel/hcl/jsonscan"
 )
@@ -11,22 +12,54 @@ import (
 // Traceparent returns the W3C trace context of a request in version 00, from its header or else its _meta. It returns
 // "" if neither has a valid one.
 func Traceparent(header http.Header, meta []byte) string {
-	parent := ""
-	if values := header["Traceparent"]; len(values) == 1 && isTraceparent(values[0]) {
-		parent = values[0]
-	} else if bytes.Contains(meta, []byte(`"traceparent"`)) {
-		parent, _ = jsonscan.LookupText(meta, "traceparent")
-		if !isTraceparent(parent) {
-			return ""
-		}
-	}
-	if parent == "" {
-		return ""
-	}
-	if parent[:2] == "00" {
+	if parent := traceparentOf(header); parent != "" || len(meta) == 0 {
 		return parent
 	}
-	return "00" + parent[2:traceparentLength]
+	return new(traceMemory).traceparentOf(meta)
+}
+
+// traceparentOf is Traceparent for a header.
+func traceparentOf(header http.Header) string {
+	values := header["Traceparent"]
+	if len(values) != 1 || !isTraceparent(values[0]) {
+		return ""
+	}
+	if parent := values[0]; parent[:2] != "00" {
+		return "00" + parent[2:traceparentLength]
+	}
+	return values[0]
+}
+
+// traceMemory is memory for the trace context of a call, so that a call which goes on with one allocates nothing. It
+// has one text at a time.
+type traceMemory [traceparentLength]byte
+
+// traceparentOf is Traceparent for a _meta, with a text in the memory.
+func (m *traceMemory) traceparentOf(meta []byte) string {
+	if !bytes.Contains(meta, []byte(`"traceparent"`)) {
+		return ""
+	}
+	value, _ := jsonscan.Lookup(meta, "traceparent")
+	text, _ := jsonscan.AppendText(m[:0], value)
+	if parent := unsafe.String(unsafe.SliceData(text), len(text)); isTraceparent(parent) {
+		return m.join("00", parent[2:traceparentLength])
+	}
+	return ""
+}
+
+// withoutSampling returns a trace context that is not sampled: what a caller was not trusted to decide for this server
+// is not decided for its backends either.
+func (m *traceMemory) withoutSampling(parent string) string {
+	if parent == "" || !isSampled(parent) {
+		return parent
+	}
+	return m.join(parent[:traceparentLength-2], "00")
+}
+
+// join returns a text of two parts, each of which may be at its place in the memory already.
+func (m *traceMemory) join(begin, end string) string {
+	copy(m[copy(m[:], begin):], end)
+	return unsafe.String(&m[0], len(m))
 }
 
 // maxTracestate is how many bytes of a tracestate are passed on, as the specification asks for at least. A longer
