@@ -2,7 +2,9 @@ package trace
 
 import (
 	"context"
+	"encoding/hex"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -68,20 +70,32 @@ type span struct {
 	tracer oteltrace.Tracer
 	count  *spanCount // of the call
 	isRoot bool
+
+	mu sync.Mutex
+	// attributes are set when the span ends. The SDK would copy all of them for each that it gets alone.
+	attributes []attribute.KeyValue // guarded by mu
 }
 
 func newSpan(
 	ctx context.Context, tracer oteltrace.Tracer, count *spanCount, name string, kind adapters.SpanKind,
 ) *span {
-	s := &span{tracer: tracer, count: count, isRoot: count.begun.Add(1) == 1}
-	s.ctx, s.Span = tracer.Start(ctx, name, oteltrace.WithSpanKind(spanKinds[kind]))
+	k := &spanKinds[kind]
+	s := &span{
+		tracer: tracer, count: count, isRoot: count.begun.Add(1) == 1,
+		attributes: make([]attribute.KeyValue, 0, k.attributes),
+	}
+	s.ctx, s.Span = tracer.Start(ctx, name, k.options...)
 	return s
 }
 
-var spanKinds = [...]oteltrace.SpanKind{
-	adapters.SpanInternal: oteltrace.SpanKindInternal,
-	adapters.SpanServer:   oteltrace.SpanKindServer,
-	adapters.SpanClient:   oteltrace.SpanKindClient,
+// spanKinds has what the spans of a kind are started with, and how many attributes most of them have.
+var spanKinds = [...]struct {
+	options    []oteltrace.SpanStartOption
+	attributes int
+}{
+	adapters.SpanInternal: {[]oteltrace.SpanStartOption{oteltrace.WithSpanKind(oteltrace.SpanKindInternal)}, 2},
+	adapters.SpanServer:   {[]oteltrace.SpanStartOption{oteltrace.WithSpanKind(oteltrace.SpanKindServer)}, 12},
+	adapters.SpanClient:   {[]oteltrace.SpanStartOption{oteltrace.WithSpanKind(oteltrace.SpanKindClient)}, 7},
 }
 
 // Start implements adapters.SpanRecorder.
@@ -94,10 +108,16 @@ func (s *span) Start(name string, kind adapters.SpanKind) adapters.SpanRecorder 
 }
 
 // SetText implements adapters.SpanRecorder.
-func (s *span) SetText(key, text string) { s.SetAttributes(attribute.String(key, text)) }
+func (s *span) SetText(key, text string) { s.set(attribute.String(key, text)) }
 
 // SetInt implements adapters.SpanRecorder.
-func (s *span) SetInt(key string, n int) { s.SetAttributes(attribute.Int(key, n)) }
+func (s *span) SetInt(key string, n int) { s.set(attribute.Int(key, n)) }
+
+func (s *span) set(a attribute.KeyValue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attributes = append(s.attributes, a)
+}
 
 // AddEvent implements adapters.SpanRecorder.
 func (s *span) AddEvent(name string) { s.Span.AddEvent(name) }
@@ -112,24 +132,33 @@ func (s *span) AddLink(traceparent string) {
 // Traceparent implements adapters.SpanRecorder.
 func (s *span) Traceparent() string {
 	sc := s.SpanContext()
-	return "00-" + sc.TraceID().String() + "-" + sc.SpanID().String() + "-" + sc.TraceFlags().String()
+	trace, span, flags := sc.TraceID(), sc.SpanID(), sc.TraceFlags()
+	text := append(make([]byte, 0, len(exampleTraceparent)), "00-"...)
+	text = append(hex.AppendEncode(text, trace[:]), '-')
+	text = append(hex.AppendEncode(text, span[:]), '-')
+	return string(hex.AppendEncode(text, []byte{byte(flags)}))
 }
 
 // End implements adapters.SpanRecorder.
 func (s *span) End(errorType string) {
 	if errorType != "" {
-		s.SetAttributes(attribute.String("error.type", errorType))
+		s.SetText("error.type", errorType)
 		s.SetStatus(codes.Error, "")
 	}
 	if n := s.count.omitted.Load(); s.isRoot && n > 0 {
-		s.SetAttributes(attribute.Int("hatchel.spans_omitted", int(n)))
+		s.SetInt("hatchel.spans_omitted", int(n))
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.SetAttributes(s.attributes...)
 	s.Span.End()
 }
 
+const exampleTraceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
 // spanContext returns a W3C trace context of version 00; the invalid one for another text.
 func spanContext(traceparent string) oteltrace.SpanContext {
-	if len(traceparent) != len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01") {
+	if len(traceparent) != len(exampleTraceparent) {
 		return oteltrace.SpanContext{}
 	}
 	trace, _ := oteltrace.TraceIDFromHex(traceparent[3:35])
