@@ -26,7 +26,7 @@ func (c *compiler) openEvents() {
 	if decl == nil && len(c.g.Config.Hooks) == 0 || b.Inspect || b.current == nil {
 		return
 	}
-	p := &event.Publisher{
+	p := event.Options{
 		Revision: c.g.Config.ID, Process: b.State.process.Name(), Arguments: true, Scrub: c.g.env.Scrubber.JSON,
 	}
 	if decl != nil {
@@ -39,7 +39,7 @@ func (c *compiler) openEvents() {
 	for _, decl := range c.g.Config.Hooks {
 		p.Hooks = append(p.Hooks, hook.New(decl, env))
 	}
-	c.g.env.Events, c.g.env.Refusals = p, &b.caches.refusals
+	c.g.env.Events, c.g.env.Refusals = event.NewPublisher(p), &b.caches.refusals
 }
 
 // ErrNoEvents is returned where the configuration lets nobody follow events.

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strconv"
 	"time"
@@ -100,7 +101,7 @@ type Caller struct {
 }
 
 // operations are the kinds of operations that calls are about.
-var operations = map[eventkind.Kind]string{
+var operations = [...]string{
 	eventkind.ToolCall: "tool", eventkind.ToolResult: "tool", eventkind.ToolStep: "tool",
 	eventkind.PromptGet: "prompt", eventkind.ResourceRead: "resource",
 }
@@ -194,8 +195,15 @@ func (s *Step) append(dst []byte) []byte {
 	return appendInt(dst, "attempts", s.Attempts)
 }
 
-// timeFormat is that of the audit log.
-const timeFormat = "2006-01-02T15:04:05.000000Z"
+// appendTime appends a time as the audit log has it, with microseconds. RFC 3339 is the only layout that the time
+// package need not read each time.
+func appendTime(dst []byte, t time.Time) []byte {
+	dst = t.UTC().AppendFormat(dst, time.RFC3339)
+	dot := len(dst) - len("Z")
+	dst = strconv.AppendInt(dst[:dot], 1_000_000+int64(t.Nanosecond()/1000), 10)
+	dst[dot] = '.'
+	return append(dst, 'Z')
+}
 
 // appendText appends a member, unless it is empty.
 func appendText[T string | []byte](dst []byte, name string, text T) []byte {
@@ -220,7 +228,13 @@ func appendInt(dst []byte, name string, n int) []byte {
 }
 
 func appendMilliseconds(dst []byte, d time.Duration) []byte {
-	return strconv.AppendFloat(appendName(dst, "ms"), float64(d.Microseconds())/1000, 'f', -1, 64)
+	micros := d.Microseconds()
+	dst = strconv.AppendInt(appendName(dst, "ms"), micros/1000, 10)
+	if rest := micros % 1000; rest > 0 {
+		decimals := [...]byte{'.', '0' + byte(rest/100), '0' + byte(rest/10%10), '0' + byte(rest%10)}
+		dst = append(dst, bytes.TrimRight(decimals[:], "0")...)
+	}
+	return dst
 }
 
 func appendName(dst []byte, name string) []byte {

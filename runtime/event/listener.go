@@ -312,7 +312,7 @@ func countRecords(batch []byte) (n uint64) {
 
 // gapEvent returns the event that some were lost, or that it is unknown how many.
 func (l *Listener) gapEvent(number, lost uint64) Event {
-	p := &Publisher{Process: l.ring.process}
+	p := NewPublisher(Options{Process: l.ring.process})
 	d := p.begin(Meta{Kind: eventkind.Gap, Time: time.Now()})
 	l.gapData = append(appendInt(append(l.gapData[:0], d.data...), "lost", int(lost)), '}')
 	drafts.Put(d)

@@ -13,8 +13,15 @@ import (
 )
 
 // Publisher publishes the events of one generation. A nil Publisher publishes nothing. It is safe
-// for concurrent use and must not be changed after its first use.
+// for concurrent use. Use [NewPublisher].
 type Publisher struct {
+	Options
+	hooked eventkind.Set // kinds of the hooks
+	origin []byte        // the members revision and process, which are the same in all events
+}
+
+// Options are what a Publisher publishes, and for whom.
+type Options struct {
 	Ring     *Ring  // nil for hooks alone
 	Hooks    []Hook // get events also while nobody listens
 	Revision string // of the configuration
@@ -38,50 +45,38 @@ type Hook interface {
 	Handle(ctx context.Context, m *Meta, data []byte)
 }
 
+// NewPublisher returns a Publisher.
+func NewPublisher(o Options) *Publisher {
+	p := &Publisher{Options: o}
+	for _, h := range o.Hooks {
+		p.hooked |= h.Kinds()
+	}
+	p.origin = appendText(appendText(nil, "revision", o.Revision), "process", o.Process)
+	return p
+}
+
 // For returns the Publisher of the events about an operation, which has the hooks that apply to it; nil if nothing can
 // read them.
 func (p *Publisher) For(operation, name string) *Publisher {
 	if p == nil {
 		return nil
 	}
-	of := *p
+	of := p.Options
 	of.Hooks = slices.DeleteFunc(slices.Clone(p.Hooks), func(h Hook) bool { return !h.AppliesTo(operation, name) })
 	if of.Ring == nil && len(of.Hooks) == 0 {
 		return nil
 	}
-	return &of
+	return NewPublisher(of)
 }
 
 // Wants reports whether anybody wants events of a kind. It is one atomic load.
 func (p *Publisher) Wants(kind eventkind.Kind) bool {
-	if p == nil {
-		return false
-	}
-	if p.Ring != nil && p.Ring.recording.Load() {
-		return true
-	}
-	for _, h := range p.Hooks {
-		if h.Kinds().Has(kind) {
-			return true
-		}
-	}
-	return false
+	return p != nil && (p.hooked.Has(kind) || p.Ring.isRecording())
 }
 
 // WantsAny reports whether anybody wants events of one of the kinds.
 func (p *Publisher) WantsAny(kinds eventkind.Set) bool {
-	if p == nil {
-		return false
-	}
-	if p.Ring != nil && p.Ring.recording.Load() {
-		return true
-	}
-	for _, h := range p.Hooks {
-		if h.Kinds()&kinds != 0 {
-			return true
-		}
-	}
-	return false
+	return p != nil && (p.hooked&kinds != 0 || p.Ring.isRecording())
 }
 
 // draft is the memory of an event that is being published.
@@ -152,9 +147,7 @@ func (p *Publisher) begin(m Meta) *draft {
 func (p *Publisher) beginIn(d *draft, m Meta) {
 	d.meta = m
 	d.data = append(append(append(d.data[:0], `{"type":"`...), m.Kind.String()...), `","time":"`...)
-	d.data = append(m.Time.UTC().AppendFormat(d.data, timeFormat), '"')
-	d.data = appendText(d.data, "revision", p.Revision)
-	d.data = appendText(d.data, "process", p.Process)
+	d.data = append(append(appendTime(d.data, m.Time), '"'), p.origin...)
 }
 
 // end publishes a draft and returns it to the pool.

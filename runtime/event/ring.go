@@ -58,6 +58,9 @@ func NewRing(process string) *Ring {
 	return &Ring{process: process, listeners: map[*Listener]struct{}{}, byOwner: map[string]int{}}
 }
 
+// isRecording reports whether events are kept. A nil Ring keeps none.
+func (r *Ring) isRecording() bool { return r != nil && r.recording.Load() }
+
 // Hold makes the ring record until release is called, which may be called again.
 func (r *Ring) Hold() (release func()) {
 	r.mu.Lock()

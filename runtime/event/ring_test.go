@@ -36,7 +36,7 @@ func (v *viewer) Sees(operation, name string) bool {
 func (v *viewer) Check() error { return v.check }
 
 func newPublisher() *event.Publisher {
-	return &event.Publisher{Ring: event.NewRing("p1"), Revision: "r1", Process: "p1"}
+	return event.NewPublisher(event.Options{Ring: event.NewRing("p1"), Revision: "r1", Process: "p1"})
 }
 
 func publishCall(p *event.Publisher, tool string, n int) {
