@@ -131,16 +131,22 @@ func newCounters(name string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: f.Name, Help: f.Help}, f.Labels)
 }
 
+func newGauges(name string) *prometheus.GaugeVec {
+	f := familyOf(name)
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: f.Name, Help: f.Help}, f.Labels)
+}
+
 func newHistograms(name string, buckets []float64) *prometheus.HistogramVec {
 	f := familyOf(name)
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.Name, Help: f.Help, Buckets: buckets}, f.Labels)
 }
 
-// newGauges describes what is read when it is scraped: all gauges, and the counters of other packages.
-func newGauges() map[string]*prometheus.Desc {
+// describeSample describes what is read when it is scraped: gauges of the server, and the counter of another package.
+func describeSample() map[string]*prometheus.Desc {
 	all := map[string]*prometheus.Desc{}
 	for _, f := range families {
-		if f.Type == gauge || f.Name == spansDropped {
+		isCounted := f.Name == callsInFlight || f.Name == callsWaiting
+		if f.Type == gauge && !isCounted || f.Name == spansDropped {
 			all[f.Name] = prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)
 		}
 	}
@@ -149,14 +155,14 @@ func newGauges() map[string]*prometheus.Desc {
 
 // durationBuckets are those of the convention, and smaller ones, because most calls take less than 10 ms.
 var durationBuckets = [...]float64{
-	0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300,
+	0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300,
 }
 
 var (
 	// waitBuckets are those of waiting for people.
 	waitBuckets = []float64{1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}
 	// sessionBuckets are those of the convention, and larger ones.
-	sessionBuckets = append(durationBuckets[4:len(durationBuckets):len(durationBuckets)], 1800, 3600, 4*3600, 24*3600)
+	sessionBuckets = append(durationBuckets[3:len(durationBuckets):len(durationBuckets)], 1800, 3600, 4*3600, 24*3600)
 	// loadBuckets are those of loads.
 	loadBuckets = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 )

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	dto "github.com/prometheus/client_model/go"
 )
 
 const (
@@ -33,7 +32,9 @@ type Metrics struct {
 	calls, callers, refusals, backendAttempts, backendPages, approvals, reloads, auditRecords,
 	cacheResults, hookFailures *prometheus.CounterVec
 
-	gauges map[string]*prometheus.Desc
+	inFlight, waiting *prometheus.GaugeVec
+
+	sampled map[string]*prometheus.Desc
 
 	mu         sync.Mutex
 	operations map[operationKey]*Operation // guarded by mu
@@ -46,7 +47,7 @@ type Metrics struct {
 // New returns the instruments of a process, all of which are zero.
 func New() *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(), now: time.Now, gauges: newGauges(),
+		registry: prometheus.NewRegistry(), now: time.Now, sampled: describeSample(),
 		operations: map[operationKey]*Operation{}, backends: map[backendKey]*Backend{},
 		series: map[string]int{}, subjects: map[string]string{},
 
@@ -61,33 +62,16 @@ func New() *Metrics {
 		approvals: newCounters(approvalsTotal), reloads: newCounters(reloadsTotal),
 		auditRecords: newCounters(auditRecords), cacheResults: newCounters(cacheTotal),
 		hookFailures: newCounters(hookFailures),
+
+		inFlight: newGauges(callsInFlight), waiting: newGauges(callsWaiting),
 	}
 	m.registry.MustRegister((*current)(m),
-		m.durations, m.sessionDurations, m.backendDurations, m.approvalWaits, m.reloadDurations,
-		m.calls, m.callers, m.refusals, m.backendAttempts, m.backendPages, m.approvals, m.reloads, m.auditRecords,
-		m.cacheResults, m.hookFailures,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(m, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes,
 		DisableCompression: true, // which would take more time than all else
 	})
 	return m
-}
-
-// Gather implements prometheus.Gatherer. It leaves out labels with an empty value, which are the same as no label to
-// Prometheus and would be a quarter of a scrape.
-func (m *Metrics) Gather() ([]*dto.MetricFamily, error) {
-	m.prune()
-	families, err := m.registry.Gather()
-	isEmpty := func(l *dto.LabelPair) bool { return l.GetValue() == "" }
-	for _, family := range families {
-		for _, metric := range family.Metric {
-			if slices.ContainsFunc(metric.Label, isEmpty) {
-				metric.Label = slices.DeleteFunc(slices.Clone(metric.Label), isEmpty) // the registry keeps its own
-			}
-		}
-	}
-	return families, err
 }
 
 // Operation returns what counts the calls of a tool, a prompt or a resource. It is the same in all configurations.
@@ -178,7 +162,10 @@ func (m *Metrics) prune() {
 			continue
 		}
 		delete(m.operations, key)
-		m.series[callsTotal] -= m.calls.DeletePartialMatch(prometheus.Labels{"kind": key.kind, "name": key.name})
+		ofCalls := prometheus.Labels{"kind": key.kind, "name": key.name}
+		m.series[callsTotal] -= m.calls.DeletePartialMatch(ofCalls)
+		m.series[callsInFlight] -= m.inFlight.DeletePartialMatch(ofCalls)
+		m.series[callsWaiting] -= m.waiting.DeletePartialMatch(ofCalls)
 		labels := prometheus.Labels{"gen_ai_tool_name": key.name}
 		switch key.kind {
 		case "tool": // only tools have these

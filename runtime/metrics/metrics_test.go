@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -188,5 +189,17 @@ func TestScrapesAreBounded(t *testing.T) {
 	running.Wait()
 	if w.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d", w.Code)
+	}
+}
+
+// TestBucketsAreThoseOfTheConvention has the boundaries that OpenTelemetry wants for durations of MCP: smaller ones are
+// added for operations, and larger ones for sessions.
+func TestBucketsAreThoseOfTheConvention(t *testing.T) {
+	convention := []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
+	if n := len(durationBuckets) - len(convention); !slices.Equal(durationBuckets[n:], convention) {
+		t.Errorf("operations have %v", durationBuckets)
+	}
+	if !slices.Equal(sessionBuckets[:len(convention)], convention) {
+		t.Errorf("sessions have %v", sessionBuckets)
 	}
 }

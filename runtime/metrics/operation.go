@@ -18,14 +18,13 @@ const other = "_other"
 // Operation counts the calls of one tool, prompt or resource. It is safe for concurrent use. A nil Operation counts
 // nothing.
 type Operation struct {
-	metrics  *Metrics
-	key      operationKey
-	inFlight atomic.Int64
-	waiting  [len(waitReasons)]atomic.Int64
-	waited   [len(waitReasons)]atomic.Bool // a call has ever waited
-	called   atomic.Bool
-	gone     time.Time // since when it is not served; zero while it is; guarded by Metrics.mu
+	metrics *Metrics
+	key     operationKey
+	called  atomic.Bool
+	gone    time.Time // since when it is not served; zero while it is; guarded by Metrics.mu
 
+	inFlight  slot[prometheus.Gauge]
+	waiting   [len(waitReasons)]slot[prometheus.Gauge]
 	durations [len(transports)][maxErrorTypes]slot[prometheus.Observer]
 	decided   [len(decisions)]slot[prometheus.Counter]
 	waits     slot[prometheus.Observer]
@@ -87,7 +86,7 @@ const (
 // Begin counts a call as running.
 func (o *Operation) Begin() {
 	if o != nil {
-		o.inFlight.Add(1)
+		o.gauge().Inc()
 	}
 }
 
@@ -96,7 +95,7 @@ func (o *Operation) End(c *Call) {
 	if o == nil {
 		return
 	}
-	o.inFlight.Add(-1)
+	o.gauge().Dec()
 	o.counter(c.Outcome, c.Replayed).Inc()
 	if c.Refusal != "" {
 		o.metrics.refused(c.Refusal)
@@ -142,6 +141,12 @@ func errorType(isError bool, code int) int {
 		return 1
 	}
 	return 0
+}
+
+func (o *Operation) gauge() prometheus.Gauge {
+	return useSlot(o.metrics, &o.inFlight, callsInFlight, o.key.name, func(name string) prometheus.Gauge {
+		return o.metrics.inFlight.WithLabelValues(o.key.kind, name)
+	})
 }
 
 func (o *Operation) duration(transport, err int) prometheus.Observer {
@@ -218,10 +223,9 @@ func (o *Operation) Wait(reason int, n int64) {
 	if o == nil {
 		return
 	}
-	o.waiting[reason].Add(n)
-	if !o.waited[reason].Load() {
-		o.waited[reason].Store(true)
-	}
+	useSlot(o.metrics, &o.waiting[reason], callsWaiting, o.key.name, func(name string) prometheus.Gauge {
+		return o.metrics.waiting.WithLabelValues(o.key.kind, name, waitReasons[reason])
+	}).Add(float64(n))
 }
 
 // Decided counts an approval that a call has waited for: approved, rejected, expired or none.

@@ -64,7 +64,7 @@ type current Metrics
 
 // Describe implements prometheus.Collector.
 func (c *current) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range c.gauges {
+	for _, d := range c.sampled {
 		to <- d
 	}
 }
@@ -73,17 +73,6 @@ func (c *current) Describe(to chan<- *prometheus.Desc) {
 func (c *current) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	sample := c.sample
-	for key, o := range c.operations {
-		if n := o.inFlight.Load(); n > 0 || o.called.Load() {
-			c.gauge(to, callsInFlight, float64(n), key.kind, key.name)
-			for i, reason := range waitReasons {
-				if !o.waited[i].Load() {
-					continue // most tools have nothing to wait for
-				}
-				c.gauge(to, callsWaiting, float64(o.waiting[i].Load()), key.kind, key.name, reason)
-			}
-		}
-	}
 	c.mu.Unlock()
 	if sample != nil {
 		c.collectSample(to, sample())
@@ -91,7 +80,7 @@ func (c *current) Collect(to chan<- prometheus.Metric) {
 }
 
 func (c *current) gauge(to chan<- prometheus.Metric, name string, value float64, labels ...string) {
-	to <- prometheus.MustNewConstMetric(c.gauges[name], prometheus.GaugeValue, value, labels...)
+	to <- prometheus.MustNewConstMetric(c.sampled[name], prometheus.GaugeValue, value, labels...)
 }
 
 func (c *current) truth(to chan<- prometheus.Metric, name string, is *bool, labels ...string) {
@@ -125,7 +114,7 @@ func (c *current) collectSample(to chan<- prometheus.Metric, s *Sample) {
 		c.gauge(to, approvalsPending, float64(*s.ApprovalsPending))
 	}
 	if s.SpansDropped != nil {
-		to <- prometheus.MustNewConstMetric(c.gauges[spansDropped], prometheus.CounterValue, float64(*s.SpansDropped))
+		to <- prometheus.MustNewConstMetric(c.sampled[spansDropped], prometheus.CounterValue, float64(*s.SpansDropped))
 	}
 	for _, conn := range s.Connections {
 		c.truth(to, connectionUp, conn.Up, conn.Kind, conn.Name)
