@@ -136,6 +136,45 @@ func TestLossesOfAnOperationAreReported(t *testing.T) {
 	}
 }
 
+func TestHeadersWithOneNameAreOneParameter(t *testing.T) {
+	tool := toolOf(t, `"/a": {"parameters": [{"name": "x-id", "in": "header"}], "get": {"parameters": [
+		{"name": "X-Id", "in": "header", "required": true, "schema": {"type": "string"}}]}}`)
+	if strings.Count(tool, "input \"") != 1 || !strings.Contains(tool, "headers = { X-Id = input.x_id }") {
+		t.Error(tool)
+	}
+}
+
+func TestTheSchemeOfAServerMayBeAVariable(t *testing.T) {
+	for variables, want := range map[string]string{
+		`{"s": {"default": "http"}, "h": {"default": "git.test"}}`: `"http://${var.shop_h}/api"`,
+		`{"h": {"default": "git.test"}}`:                           `"https://${var.shop_h}/api"`,
+		`{"s": {"default": "ftp"}}`:                                `"http://localhost"`,
+	} {
+		r, err := importText(t, `{"openapi": "3.0.3", "info": {"title": "Shop"}, "paths": {"/a": {"get": {}}},
+			"servers": [{"url": "{s}://{h}/api", "variables": `+variables+`}]}`, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := fmt.Sprint(r.Blocks); !strings.Contains(all, want) {
+			t.Errorf("%s is not in %s", want, all)
+		}
+	}
+}
+
+func TestSchemesThatAnswerAChallengeAreNotSent(t *testing.T) {
+	for scheme, want := range map[string]bool{"Digest": false, "negotiate": false, `a\r\nb`: false, "Token": true} {
+		r, err := importText(t, `{"openapi": "3.0.3", "info": {"title": "Shop"}, "security": [{"a": []}],
+			"paths": {"/a": {"get": {}}}, "components": {"securitySchemes": {"a": {"type": "http", "scheme": "`+scheme+`"}}}}`, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost := strings.Contains(fmt.Sprint(r.Losses), "authentication left out its scheme cannot be sent")
+		if sent := strings.Contains(fmt.Sprint(r.Blocks), `Authorization = "`+scheme+` ${secret.shop_a}"`); sent != want || lost == want {
+			t.Errorf("%s: sent %v, reported %v", scheme, sent, lost)
+		}
+	}
+}
+
 func TestReferencesBetweenFilesStayBelowTheRoot(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

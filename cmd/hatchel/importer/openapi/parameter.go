@@ -52,6 +52,9 @@ func (g *generator) parameters(op *operation) (bodies []node, err error) {
 				return nil, err
 			}
 			id := [2]string{p.get("in").text(), p.get("name").text()}
+			if id[0] == "header" {
+				id[1] = strings.ToLower(id[1])
+			}
 			if i, again := position[id]; again {
 				all[i] = p
 				continue

@@ -95,13 +95,17 @@ func (c *connections) scheme(name string) node {
 	return c.schemas.follow(c.schemesOfDocument().get(name))
 }
 
+// challenged are the schemes of HTTP whose credentials answer a challenge of the server.
+var challenged = []string{"digest", "hoba", "mutual", "negotiate", "ntlm", "scram-sha-1", "scram-sha-256"}
+
 func (c *connections) canSend(name string) bool {
 	n := c.scheme(name)
 	switch strings.ToLower(n.get("type").text()) {
 	case "basic", "oauth2", "openidconnect":
 		return true
 	case "http":
-		return n.get("scheme").text() != ""
+		scheme := n.get("scheme").text()
+		return headerName.MatchString(scheme) && !slices.Contains(challenged, strings.ToLower(scheme))
 	case "apikey":
 		in := strings.ToLower(n.get("in").text())
 		return n.get("name").text() != "" && (in == "query" || headerName.MatchString(n.get("name").text()))

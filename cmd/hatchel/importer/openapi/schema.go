@@ -51,6 +51,7 @@ type schema struct {
 	at           node
 	target       *yaml.Node // of a reference
 	plain        *string    // the description without markup, once it was needed
+	names        memberNames
 	losses       []importer.Loss
 	done         bool
 }

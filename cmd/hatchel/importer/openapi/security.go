@@ -87,6 +87,9 @@ func (c *connections) serverURL(server node) string {
 		}
 	}
 	raw = strings.TrimRight(strings.TrimSpace(raw), "/")
+	if m := schemeVariable.FindStringSubmatch(raw); m != nil {
+		raw = cmp.Or(server.at("variables", m[1], "default").text(), "https") + raw[len(m[1])+len("{}"):]
+	}
 	if isURL(c.doc.doc.location) && !strings.Contains(raw, "{") {
 		from, _ := url.Parse(Redacted(c.doc.doc.location))
 		if to, err := from.Parse(raw); err == nil && raw == "" {
@@ -115,7 +118,10 @@ func (c *connections) serverURL(server node) string {
 	return "http://localhost" + rest
 }
 
-var serverVariable = regexp.MustCompile(`\{([^{}]*)\}`)
+var (
+	serverVariable = regexp.MustCompile(`\{([^{}]*)\}`)
+	schemeVariable = regexp.MustCompile(`^\{([^{}]*)\}://`) // its default is written
+)
 
 // finish names the connections, the most used first.
 func (c *connections) finish() {

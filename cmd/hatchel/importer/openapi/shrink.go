@@ -289,19 +289,6 @@ func (x *expander) cutTree(p *pendingTree, why string) {
 			x.requiredCuts++
 		}
 	}
-	names := ""
-	if t.kind == objectKind {
-		for _, m := range p.source.members {
-			if names += ", " + m.name; len(names) > 80 {
-				names += ", …"
-				break
-			}
-		}
-		names = "An object with " + strings.TrimPrefix(names, ", ") + "."
-		if suspicious(names) != "" {
-			names = "An object."
-		}
-	}
 	t.cut, t.members, t.elem, t.options = why, nil, nil, nil
 	if t.kind == oneOfKind {
 		t.kind = anyKind
@@ -310,6 +297,7 @@ func (x *expander) cutTree(p *pendingTree, why string) {
 	}
 	if t.kind == objectKind {
 		t.kind = anyKind
+		names := p.source.describeMembers()
 		t.text = strings.TrimSpace(ended(t.text) + " " + names)
 		x.used += len(names)
 		return

@@ -52,6 +52,32 @@ func (s *schema) plainText() string {
 	return *s.plain
 }
 
+// memberNames describes an object by its members.
+type memberNames struct {
+	text    string
+	members int // that the schema had when the text was made; a schema only gets more
+}
+
+// describeMembers returns the description of an object that is cut.
+func (s *schema) describeMembers() string {
+	if s.names.text != "" && s.names.members == len(s.members) {
+		return s.names.text
+	}
+	names := ""
+	for _, m := range s.members {
+		if names += ", " + m.name; len(names) > 80 {
+			names += ", …"
+			break
+		}
+	}
+	names = "An object with " + strings.TrimPrefix(names, ", ") + "."
+	if suspicious(names) != "" {
+		names = "An object."
+	}
+	s.names = memberNames{names, len(s.members)}
+	return names
+}
+
 // leafSize estimates the bytes of a schema without its members in JSON Schema.
 func leafSize(t *tree) int {
 	n := 20 + len(t.kind)

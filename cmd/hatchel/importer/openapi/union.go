@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -210,6 +211,9 @@ func (r *schemaReader) base(s *schema, n node) {
 	for _, entry := range n.at("discriminator", "mapping").members() {
 		ref := mappedReference(entry)
 		target, err := r.target(entry, ref)
+		if !entry.isString() || ref == "" {
+			err = errors.New("it has an entry that is no reference")
+		}
 		switch {
 		case err != nil:
 			s.lose("broken reference", "mapping of a discriminator: "+err.Error())
@@ -228,7 +232,9 @@ func (r *schemaReader) base(s *schema, n node) {
 		s.lose("discriminator without alternatives", "no mapping names the schemas that extend it, so their members are missing")
 		return
 	}
-	discriminate(all, n.get("discriminator"))
+	if len(all) > 1 {
+		discriminate(all, n.get("discriminator"))
+	}
 	own := r.extended(n)
 	s.title, s.text, s.nullable, s.fallback = own.title, own.text, own.nullable, own.fallback
 	s.readOnly, s.writeOnly, s.alternatives = own.readOnly, own.writeOnly, all
