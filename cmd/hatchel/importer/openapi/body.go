@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -77,6 +78,9 @@ func (g *generator) body(op *operation, parameters []node) error {
 	return nil
 }
 
+// visible matches the characters that a media type, which is sent as a header, may have.
+var visible = regexp.MustCompile(`^[ -~]*$`)
+
 func (g *generator) findBody(op *operation, parameters []node) (*bodyOf, error) {
 	if g.version2 {
 		return g.findBody2(op, parameters)
@@ -87,6 +91,9 @@ func (g *generator) findBody(op *operation, parameters []node) (*bodyOf, error) 
 	}
 	best := ""
 	for mediaType := range n.get("content").members() {
+		if !visible.MatchString(mediaType) {
+			return nil, fmt.Errorf("a body of the type %q", mediaType)
+		}
 		if best == "" || bodyRank(mediaType) < bodyRank(best) {
 			best = mediaType
 		}

@@ -21,6 +21,9 @@ func (g *generator) formBody(op *operation, b *bodyOf) error {
 		op.body = append(op.body, "form = input."+in.name)
 		return nil
 	}
+	for _, l := range b.schema.losses {
+		g.result.Lose(op.label(), l.Kind, l.Detail, l.Origin)
+	}
 	op.form = &formOf{multipart: multipart, encoding: b.content.get("encoding")}
 	for _, m := range sent(b.schema) {
 		s := follow(m.schema)

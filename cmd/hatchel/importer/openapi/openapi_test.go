@@ -97,6 +97,10 @@ func TestOperationsBecomeTools(t *testing.T) {
 			"pattern": "^[a-z]\\:\\d$"}}`), `pattern = "^[a-z]:\\d$"`},
 		"a default that does not fit": {query(`{"name": "a", "in": "query", "schema": {"enum": ["x"], "default": "y"}}`),
 			`optional(enum("x"))`},
+		"values of several types": {query(`{"name": "a", "in": "query", "schema": {"enum": ["x", 1, null, {}]}}`),
+			`string("One of \"x\", 1, an object or a list.")`},
+		"values that are one number": {query(`{"name": "a", "in": "query", "schema": {"enum": [1, 1.0, 2.5]}}`),
+			`enum(1, 2.5)`},
 		"constants with titles": {query(`{"name": "a", "in": "query", "schema": {"description": "The kind", "oneOf": [
 			{"const": 0, "title": "TEXT"}, {"const": 2, "title": "VOICE"}]}}`),
 			`integer("The kind. 0 is TEXT, 2 is VOICE.", { enum = [0, 2] })`},
@@ -113,6 +117,12 @@ func TestOperationsBecomeTools(t *testing.T) {
 
 func TestLossesOfAnOperationAreReported(t *testing.T) {
 	for name, test := range map[string]struct{ operation, want string }{
+		"values of several types": {`{"requestBody": {"content": {"application/json": {"schema": {"properties":
+			{"a": {"enum": ["x", true]}}}}}}}`, `values that are not checked a: "x", true`},
+		"a field of a form that is left out": {`{"requestBody": {"content": {"multipart/form-data": {"schema":
+			{"properties": {"a": {}, "b\u200b": {}}}}}}}`, "member with hidden characters left out b<U+200B>"},
+		"a media type with a line break": {`{"requestBody": {"content": {"text/plain\r\nX: 1": {}}}}`,
+			"operation left out a body of the type \"text/plain\\r\\nX: 1\""},
 		"a callback":                 {`{"callbacks": {"done": {}}}`, "callback left out done"},
 		"a body without content":     {`{"requestBody": {}}`, "body left out it has no content"},
 		"parameters without a place": {`{"parameters": [{"name": "a"}]}`, "it does not say where it is sent"},

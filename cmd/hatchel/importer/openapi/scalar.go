@@ -78,6 +78,7 @@ func readEnum(s *schema, n node) {
 		s.kind = kindOfValues(values)
 	}
 	if s.kind != stringKind && s.kind != integerKind && s.kind != numberKind {
+		s.describeValues(values)
 		return
 	}
 	empty := false
@@ -108,7 +109,7 @@ func readEnum(s *schema, n node) {
 				continue
 			}
 		}
-		if slices.Contains(s.enum, text) {
+		if slices.ContainsFunc(s.enum, func(other string) bool { return equalValues(text, other) }) {
 			continue
 		}
 		s.enum = append(s.enum, text)
@@ -123,6 +124,35 @@ func readEnum(s *schema, n node) {
 	if s.enum != nil {
 		s.pattern, s.format, s.bounds = "", "", bounds{}
 	}
+}
+
+// equalValues reports whether two values in JSON are equal, as 1 and 1.0 are.
+func equalValues(a, b string) bool {
+	if a == b || a[0] == '"' {
+		return a == b
+	}
+	x, y := rational(a), rational(b)
+	return x != nil && y != nil && x.Cmp(y) == 0
+}
+
+// describeValues makes a description of values that the type of the schema does not check.
+func (s *schema) describeValues(values []node) {
+	var names []string
+	for _, v := range values {
+		switch {
+		case v.isString():
+			names = append(names, quoteJSON(v.Value))
+		case v.isScalar():
+			names = append(names, v.Value)
+		case !v.isNull():
+			names = append(names, "an object or a list")
+		}
+	}
+	if len(names) == 0 || s.kind == boolKind {
+		return
+	}
+	s.lose("values that are not checked", strings.Join(limited(names, 20), ", "))
+	s.text = strings.TrimSpace(ended(s.text) + " One of " + strings.Join(limited(slices.Compact(names), 20), ", ") + ".")
 }
 
 // limitEnum makes a description of an enum that is too long, and of titles that the language has no place for.
@@ -160,7 +190,10 @@ func kindOfValues(values []node) kind {
 		default:
 			return anyKind
 		}
-		if k != anyKind && k != one {
+		switch {
+		case k == numberKind && one == integerKind, k == integerKind && one == numberKind:
+			one = numberKind
+		case k != anyKind && k != one:
 			return anyKind
 		}
 		k = one
