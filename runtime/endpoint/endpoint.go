@@ -5,11 +5,13 @@ package endpoint
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -60,11 +62,30 @@ func (e *Endpoint) Open(ctx context.Context, address string) (*Listener, error) 
 	if e.serving != nil && e.serving.declared == address {
 		return e.serving, nil
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	listener, err := Listen(ctx, address)
 	if err != nil {
 		return nil, err
 	}
 	return &Listener{declared: address, listener: listener}, nil
+}
+
+// Listen opens a TCP listener. The error says why that fails, without the address.
+func Listen(ctx context.Context, address string) (*net.TCPListener, error) {
+	var config net.ListenConfig
+	config.SetMultipathTCP(false) // its sockets have no filters, which a server that stops needs
+	listener, err := config.Listen(ctx, "tcp", address)
+	var op *net.OpError
+	switch {
+	case err == nil:
+		return listener.(*net.TCPListener), nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		err = errors.New("the address is in use")
+	case errors.Is(err, syscall.EACCES):
+		err = errors.New("permission denied")
+	case errors.As(err, &op):
+		err = op.Err
+	}
+	return nil, err
 }
 
 // Discard closes a listener, unless it is served.

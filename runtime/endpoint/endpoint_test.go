@@ -35,8 +35,8 @@ func TestAListenerIsSharedMovedAndClosed(t *testing.T) {
 	if open("127.0.0.1:0") != first {
 		t.Error("the same address was opened again")
 	}
-	if _, err := e.Open(t.Context(), first.Addr().String()); err == nil {
-		t.Error("an address that is in use was opened")
+	if _, err := e.Open(t.Context(), first.Addr().String()); err == nil || err.Error() != "the address is in use" {
+		t.Errorf("an address that is in use: %v", err)
 	}
 	e.Discard(first)
 	if got := status(); got != http.StatusNotFound {

@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
+
+	"hatchel/runtime/endpoint"
 )
 
 const (
@@ -173,20 +174,9 @@ func IsExposed(ctx context.Context, address string) (bool, error) {
 
 // Listen opens a TCP listener. The error is a sentence that names the address.
 func Listen(ctx context.Context, address string) (*Listener, error) {
-	var config net.ListenConfig
-	config.SetMultipathTCP(false) // its sockets have no filters, which ignoreClients needs
-	listener, err := config.Listen(ctx, "tcp", address)
-	var op *net.OpError
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		err = errors.New("the address is in use")
-	case errors.Is(err, syscall.EACCES):
-		err = errors.New("permission denied")
-	case errors.As(err, &op):
-		err = op.Err
-	}
+	listener, err := endpoint.Listen(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
-	return &Listener{TCPListener: listener.(*net.TCPListener)}, nil
+	return &Listener{TCPListener: listener}, nil
 }
