@@ -26,7 +26,7 @@ func (s *Server) newConsole() *console.Console {
 // serveConsole serves the console at the address of the server.
 func (s *Server) serveConsole(w http.ResponseWriter, r *http.Request) {
 	if decl := s.Host.Console(); decl != nil && decl.Listen != "" {
-		http.NotFound(w, r) // it is at an address of its own
+		writeJSON(w, http.StatusNotFound, &Error{Message: "The console has an address of its own: listen in its block"})
 		return
 	}
 	s.console.ServeHTTP(w, r)
