@@ -229,9 +229,21 @@ func (c *Console) callEvents(q *request) (*answer, error) {
 		return nil, err
 	}
 	defer l.Close()
-	// The stream ends with the session, which other requests prolong.
+	// The stream ends with the session, which other requests prolong or end.
 	ctx, cancel := context.WithTimeoutCause(q.Context(), time.Until(q.session.Ends), mcp.Unauthorized())
 	defer cancel()
+	c.streams.Store(q, cancel)
+	defer c.streams.Delete(q)
 	event.NewStream(q.writer, q.Request).Serve(ctx, l) // whatever has ended it, the browser asks again
 	return nil, nil
+}
+
+// endStreams ends the streams of a session in this process.
+func (c *Console) endStreams(session string) {
+	c.streams.Range(func(q, cancel any) bool {
+		if q.(*request).session.ID == session {
+			cancel.(context.CancelFunc)()
+		}
+		return true
+	})
 }

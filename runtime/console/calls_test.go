@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,36 @@ func TestAReloadEndsTheStreamOfSomebodyWhoMayNoLongerLook(t *testing.T) {
 		if _, err := io.ReadAll(res.Body); err != nil {
 			t.Errorf("%q: the stream goes on: %v", after, err)
 		}
+	}
+}
+
+func TestSigningOutEndsTheStreamsOfTheSession(t *testing.T) {
+	s := newSite(t, keysOf("vera:admin")+"console {}\nevents {}\n"+oneTool)
+	vera, other := s.signedIn("vera"), s.signedIn("vera")
+	open := func(v *visitor) io.ReadCloser {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.web.URL+"/console/calls/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := v.client.Do(r)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(res, err)
+		}
+		return res.Body
+	}
+	ended, stays := open(vera), open(other)
+	defer ended.Close()
+	defer stays.Close()
+	token := vera.get("/console/").token("/console/sign-out")
+	if got := vera.post("/console/sign-out", url.Values{"token": {token}}); got.status != http.StatusSeeOther {
+		t.Fatalf("%d", got.status)
+	}
+	if _, err := io.ReadAll(ended); err != nil {
+		t.Error(err)
+	}
+	s.callAs("vera", "refund", `{"order":1}`)
+	if line, err := bufio.NewReader(stays).ReadString('\n'); err != nil || line != "event: tool_call\n" {
+		t.Errorf("the stream of another session has %q: %v", line, err)
 	}
 }
 

@@ -51,6 +51,7 @@ type Console struct {
 	foreign   *http.CrossOriginProtection
 	attempts  attempts
 	downloads downloads
+	streams   sync.Map // what ends each stream of calls that is open, by its *request
 
 	mu     sync.Mutex
 	sealer *mcp.Sealer // nil until the first session, then it does not change; guarded by mu

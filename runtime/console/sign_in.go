@@ -119,6 +119,7 @@ func (c *Console) signOut(q *request) (*answer, error) {
 	if err := c.Host.EndConsoleSession(q.Context(), q.session.ID, q.session.Ends); err != nil {
 		c.Log.WarnContext(q.Context(), "end of a console session not stored", slog.String("error", err.Error()))
 	}
+	c.endStreams(q.session.ID)
 	http.SetCookie(q.writer, newCookie(q.Request, "", signedOutLife))
 	return &answer{location: signInPath}, nil
 }
