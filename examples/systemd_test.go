@@ -22,6 +22,9 @@ func TestTheUnitsAreValidAndHardened(t *testing.T) {
 	if text == string(src) {
 		t.Error("the unit does not start /usr/bin/hatchel")
 	}
+	if !strings.Contains(text, "\nRestartSec=5\n") {
+		t.Error("systemd gives up when the first five starts fail within 10 s")
+	}
 	if err := os.WriteFile(unit, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
