@@ -100,6 +100,8 @@ var Common = []Field{
 	{"time", "string", false, "When it happened, in UTC, with microseconds."},
 	{"revision", "string", true, "The revision of the configuration that was served."},
 	{"process", "string", false, "The process that has published it."},
+	{"omitted_bytes", "integer", true, "How many bytes are left out of an event of more than 64 KiB. Such an event has " +
+		"no members of more than 1 KiB; of approval and report, the smaller members are there."},
 }
 
 var (
@@ -126,7 +128,7 @@ var (
 	replayField = Field{"replayed", "string", true, "key or cache, where the result is that of another call."}
 )
 
-// document are the members of an event about a prompt or a resource, which has no other event.
+// document are the members of the one event about a prompt or a resource.
 func document(name Field) []Field {
 	return []Field{name, callID, inputField, inputSize, callerField, sessionField, traceField, errorField, outcomeField,
 		msField, bytesField, ruleField}
@@ -135,9 +137,11 @@ func document(name Field) []Field {
 var declarations = [count]Declaration{
 	ToolCall: {"tool_call", "A call of a tool begins.", []Field{toolField, callID, inputField, inputSize, callerField,
 		sessionField, traceField, taskField}},
-	PromptGet: {"prompt_get", "A request for a prompt has ended.",
+	PromptGet: {"prompt_get", "A request for a prompt has ended, or continues later: its outcome is asked then. There is no event " +
+		"of its beginning, and none of its steps.",
 		document(Field{"prompt", "string", false, "The name of the prompt."})},
-	ResourceRead: {"resource_read", "A read of a resource has ended.",
+	ResourceRead: {"resource_read", "A read of a resource has ended, or continues later: its outcome is asked then. There is no " +
+		"event of its beginning, and none of its steps.",
 		document(Field{"resource", "string", false, "The name of the resource."})},
 	ToolStep: {"tool_step", "A step of a call has ended. A step with each has one event.", []Field{
 		toolField, callID,

@@ -21,10 +21,7 @@ type Meta struct {
 	Outcome   string
 }
 
-const (
-	maxName  = 1 << 10  // bytes of a member of Meta
-	maxEvent = 64 << 10 // bytes of the data
-)
+const maxName = 1 << 10 // bytes of a member of Meta
 
 // appendRecord appends what the ring keeps of an event, without its length.
 func (m *Meta) appendRecord(dst, data []byte) []byte {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hatchel/hcl/eventkind"
-	"hatchel/hcl/jsonscan"
 )
 
 // Publisher publishes the events of one generation. A nil Publisher publishes nothing. It is safe
@@ -140,14 +139,10 @@ func (p *Publisher) Publish(ctx context.Context, m Meta, members ...Member) {
 // begin begins an event with the members that all have.
 func (p *Publisher) begin(m Meta) *draft {
 	d := drafts.Get().(*draft)
-	p.beginIn(d, m)
-	return d
-}
-
-func (p *Publisher) beginIn(d *draft, m Meta) {
 	d.meta = m
 	d.data = append(append(append(d.data[:0], `{"type":"`...), m.Kind.String()...), `","time":"`...)
 	d.data = append(append(appendTime(d.data, m.Time), '"'), p.origin...)
+	return d
 }
 
 // end publishes a draft and returns it to the pool.
@@ -158,7 +153,8 @@ func (p *Publisher) end(ctx context.Context, d *draft) {
 		data = p.Scrub(data)
 	}
 	if len(data) > maxEvent {
-		data = p.withoutContent(d, len(data))
+		d.data = appendCut(nil, data)
+		data = d.data
 	}
 	removeBreaks(data)
 	if p.Ring != nil {
@@ -188,15 +184,4 @@ func removeBreaks(data []byte) {
 			rest = rest[i+1:]
 		}
 	}
-}
-
-// withoutContent returns an event that is too large without its own members but for the name.
-func (p *Publisher) withoutContent(d *draft, size int) []byte {
-	m := d.meta
-	p.beginIn(d, m)
-	if m.Operation != "" {
-		d.data = jsonscan.AppendString(appendName(d.data, m.Operation), m.Name)
-	}
-	d.data = append(appendInt(d.data, "omitted_bytes", size), '}')
-	return d.data
 }

@@ -386,21 +386,29 @@ func TestSecretsAreRemovedBeforeTheRing(t *testing.T) {
 	}
 }
 
-func TestAnEventThatIsTooLargeLosesItsContent(t *testing.T) {
+func TestAnEventThatIsTooLargeKeepsWhatIdentifiesIt(t *testing.T) {
 	p := newPublisher()
 	defer p.Ring.Hold()()
-	p.Call(t.Context(), &event.Call{Kind: eventkind.ToolCall, Name: "refund", ID: []byte("1"),
-		Input: []byte(`"` + strings.Repeat("x", 100_000) + `"`)})
+	large := strings.Repeat("x", 100_000)
+	p.Call(t.Context(), &event.Call{Kind: eventkind.ToolResult, Name: "refund", ID: []byte("C1"), Outcome: "failed",
+		Output: []byte(`"` + large + `"`), Rule: "large"})
+	approval := json.RawMessage(`{"id":"A1","status":"pending","arguments":{"note":"` + large + `"},"tool":"refund"}`)
+	p.Publish(t.Context(), event.Meta{Kind: eventkind.ApprovalRequested, Operation: "tool", Name: "refund"},
+		event.Member{Name: "tool", Value: "refund"}, event.Member{Name: "approval", Value: approval})
+	p.Publish(t.Context(), event.Meta{Kind: eventkind.Reload}, event.Member{Name: "result", Value: "failed"},
+		event.Member{Name: "report", Value: json.RawMessage(`{"diagnostics":["` + large + `"]}`)})
 	events, err := listen(t, p, event.Query{}, &viewer{}).Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var data struct {
-		Type, Tool string
-		Omitted    int `json:"omitted_bytes"`
-	}
-	if err := json.Unmarshal(events[0].Data, &data); err != nil || data.Tool != "refund" || data.Omitted < 100_000 {
-		t.Errorf("%s, %v", events[0].Data, err)
+	for i, want := range []string{
+		`"tool":"refund","tool_call_id":"C1","outcome":"failed","ms":0,"rule":"large","omitted_bytes":100002}`,
+		`"tool":"refund","approval":{"id":"A1","status":"pending","tool":"refund"},"omitted_bytes":100011}`,
+		`"result":"failed","report":{},"omitted_bytes":100004}`,
+	} {
+		if data := string(events[i].Data); !json.Valid(events[i].Data) || !strings.HasSuffix(data, `"process":"p1",`+want) {
+			t.Errorf("%.300s", data)
+		}
 	}
 }
 
