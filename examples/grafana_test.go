@@ -46,8 +46,11 @@ func scrapesOfExamples(t *testing.T) map[string]string {
 	scrapes["payments"] = paid.scrape("")
 
 	f, _ := orders(t)
+	f.traced("orders.hcl")
 	shop := f.serve()
 	shop.call("list_orders", map[string]any{})
+	res, _ := shop.knock(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
+	shop.knock(http.MethodDelete, "/mcp", "", "Mcp-Session-Id", res.Header.Get("Mcp-Session-Id"))
 	scrapes["orders"] = shop.scrape("")
 
 	refunds, _ := refundShop(t)

@@ -41,6 +41,7 @@ type Env struct {
 // New returns the hook of an on block.
 func New(decl *hcl.Hook, env Env) *Hook {
 	h := &Hook{decl: decl, env: env, series: webhook.Series{Name: "on-" + decl.ID, Interval: decl.Limit.Every()}}
+	env.Metrics.AddHook(decl.Event.String())
 	if len(decl.Tools) == 0 {
 		return h
 	}

@@ -100,6 +100,13 @@ func (m *Metrics) RefusedRequest() {
 	}
 }
 
+// AddHook begins to count the failures of hooks for a type of events, so that the first one is seen as an increase.
+func (m *Metrics) AddHook(event string) {
+	if m != nil {
+		m.hookFailures.WithLabelValues(event)
+	}
+}
+
 // HookFailed counts an event for which the condition of a hook has failed.
 func (m *Metrics) HookFailed(event string) {
 	if m != nil {
