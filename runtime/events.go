@@ -264,19 +264,19 @@ func (d *decidedApprovals) find(id string) *sync.Once {
 	return d.recent[id]
 }
 
-// approvalChanged publishes the decision of an approval that this or another process has changed. It does not wait.
+// approvalChanged implements approvalObserver. It publishes the decision of an approval that was changed.
 func (h *Host) approvalChanged(book *approval.Store, id string) {
 	if !h.Current().env.Events.Wants(eventkind.ApprovalDecided) {
 		return
 	}
 	h.build.State.process.Go(func(ctx context.Context) {
-		if a, err := book.Find(ctx, id); err == nil && a != nil && a.Status != approval.Pending {
+		if a, err := book.Find(ctx, id); err == nil && a != nil && a.IsDecided() {
 			h.publishDecision(ctx, a)
 		}
 	})
 }
 
-// publishDecision publishes the decision of an approval once. The hooks have stored it when publishDecision returns.
+// publishDecision implements approvalObserver. It publishes the decision of an approval once.
 func (h *Host) publishDecision(ctx context.Context, a *approval.Approval) {
 	p := h.Current().env.Events
 	if !p.Wants(eventkind.ApprovalDecided) {

@@ -72,7 +72,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h.build.State.tasks.SetAudience(h)
 	h.build.State.process.SetLog(h.build.Log)
 	h.build.State.setDecisionRecorder(h.recordDecisions)
-	h.build.State.setApprovalObserver(h.approvalChanged)
+	h.build.State.setApprovalObserver(h)
 	empty, _ := Compile(ctx, &hcl.Config{}, *h.build)
 	h.current.Store(empty)
 	h.build.current = h.Current

@@ -41,8 +41,7 @@ type State struct {
 	opened         *openState // nil until it is needed; guarded by mu
 	watching       bool       // changes by other processes are noticed; guarded by mu
 	recordDecision decisionRecorder
-	// is called with approvals that may have changed; nil for nobody; guarded by mu
-	approvalChanged func(book *approval.Store, id string)
+	approvals      approvalObserver // nil for none; guarded by mu
 }
 
 // openState is the open store, and what is made of it.
@@ -55,6 +54,14 @@ type openState struct {
 // decisionRecorder records the decision of an approval that was stored by a process without the audit
 // log, or those of all approvals when the ID is empty.
 type decisionRecorder func(ctx context.Context, book *approval.Store, id string)
+
+// approvalObserver is told of approvals.
+type approvalObserver interface {
+	// approvalChanged is called with approvals that may have changed, also in another process. It must not wait.
+	approvalChanged(book *approval.Store, id string)
+	// publishDecision is called with approvals that are decided, and returns when their event is stored for hooks.
+	publishDecision(ctx context.Context, a *approval.Approval)
+}
 
 // NewState returns a State. Open is called when the store is needed first, and again after it
 // failed; its error is a sentence for the author of the configuration.
@@ -177,20 +184,24 @@ func (s *State) setDecisionRecorder(record decisionRecorder) {
 	s.recordDecision = record
 }
 
-// setApprovalObserver sets what is called with every approval that may have changed, also in another process.
-func (s *State) setApprovalObserver(changed func(book *approval.Store, id string)) {
+// setApprovalObserver sets what is told of approvals.
+func (s *State) setApprovalObserver(o approvalObserver) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.approvalChanged = changed
+	s.approvals = o
+}
+
+func (s *State) approvalObserver() approvalObserver {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.approvals
 }
 
 func (s *State) onApprovalChange(book *approval.Store, id string) {
 	s.outbox.Resolve(call.DecisionEventID(id))
-	s.mu.Lock()
-	changed := s.approvalChanged
-	s.mu.Unlock()
-	if changed != nil {
-		changed(book, id)
+	s.outbox.Resolve(call.PublicationID(id))
+	if o := s.approvalObserver(); o != nil {
+		o.approvalChanged(book, id)
 	}
 }
 
@@ -211,22 +222,39 @@ func (s *State) resolveEvent(ctx context.Context, subject string) (*webhook.Even
 	if id, ok := strings.CutPrefix(subject, call.ApprovalSubject); ok {
 		return s.approvalEvent(ctx, id)
 	}
+	if id, ok := strings.CutPrefix(subject, call.PublicationSubject); ok {
+		return s.publishApproval(ctx, id)
+	}
 	return nil, true, nil
+}
+
+// findDecided returns an approval that is decided or has expired. Known is false while it is pending.
+func (s *State) findDecided(ctx context.Context, id string) (a *approval.Approval, known bool, err error) {
+	opened, err := s.open(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if a, err = opened.book.Find(ctx, id); err != nil || a == nil {
+		return nil, err == nil, err
+	}
+	return a, a.IsDecided(), nil
+}
+
+// publishApproval publishes the decision of an approval for hooks. It has no event of its own.
+func (s *State) publishApproval(ctx context.Context, id string) (none *webhook.Event, known bool, err error) {
+	a, known, err := s.findDecided(ctx, id)
+	if o := s.approvalObserver(); known && a != nil && o != nil {
+		o.publishDecision(ctx, a)
+	}
+	return nil, known, err
 }
 
 // approvalEvent returns the event that an approval was decided or has expired. Known is false while
 // it is pending.
 func (s *State) approvalEvent(ctx context.Context, id string) (e *webhook.Event, known bool, err error) {
-	opened, err := s.open(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	a, err := opened.book.Find(ctx, id)
-	if err != nil || a == nil {
-		return nil, err == nil, err
-	}
-	if a.Status == approval.Pending {
-		return nil, false, nil
+	a, known, err := s.findDecided(ctx, id)
+	if err != nil || !known || a == nil {
+		return nil, known, err
 	}
 	at := a.Deadline
 	if a.Decision != nil {

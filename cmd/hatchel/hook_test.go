@@ -344,3 +344,37 @@ tool "refund" {
 		}
 	}
 }
+
+// TestTheEventOfADecisionSurvivesAKill kills a server while approvals wait. Nobody serves when one is approved; another one
+// expires.
+func TestTheEventOfADecisionSurvivesAKill(t *testing.T) {
+	for name, approval := range map[string]string{"approved": `timeout = "15m"`, "expired": `timeout = "1s"`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ops := startReceiver(t, 200)
+			hooks := "tool \"refund\" {\n  description = \"Refund.\"\n  approval { " + approval + " }\n  text = \"refunded\"\n}\n"
+			for _, event := range []string{"approval.requested", "approval.decided"} {
+				hooks += fmt.Sprintf("on %q {\n  notify = [\"ops\"]\n}\n", event)
+			}
+			r, _ := startHooks(t, ops, "", sqliteState, hooks)
+			callTool(t, r.url, "refund")
+			ops.awaitEvents(t, 1)
+			r.kill()
+			flags := []string{r.cmd.Args[4], "--var", "ops=" + ops.url()}
+			if name == "approved" {
+				decide := exec.Command("hatchel", append([]string{"approvals", "approve", ops.hookEvents()[0].Data.Approval.ID, "-C"}, flags...)...)
+				decide.Env = r.cmd.Env
+				if said, err := decide.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, said)
+				}
+			}
+			startReplica(t, flags[0], "", flags[1:]...)
+			if _, _ = ops.awaitEvents(t, 2); !strings.Contains(ops.bodies[1], `"status":"`+name+`"`) {
+				t.Errorf("%s", ops.bodies[1])
+			}
+			if n, _ := ops.countOf("approval.decided"); n != 1 {
+				t.Errorf("%d events: %q", n, ops.bodies)
+			}
+		})
+	}
+}

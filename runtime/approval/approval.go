@@ -130,6 +130,12 @@ type Approval struct {
 	record *state.Record // as it was read
 }
 
+// IsDecided reports whether the approval was decided, is void or has expired. It has not expired while a decision that
+// was proposed in time is being recorded.
+func (a *Approval) IsDecided() bool {
+	return a.Status != Pending && (a.Status != Expired || a.Proposal == nil)
+}
+
 var (
 	// ErrNotFound is returned for an ID without an approval.
 	ErrNotFound = errors.New("approval not found")

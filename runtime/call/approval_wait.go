@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hatchel/hcl/eventkind"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
@@ -281,34 +282,63 @@ const ApprovalSubject = "approval:"
 // DecisionEventID returns the ID of the event that an approval was decided.
 func DecisionEventID(id string) string { return id + "-decided" }
 
-// enqueueApprovalEvents stores the events for the webhooks of the rules that an approval is
-// requested and, later, decided: once, however many calls wait for it. The approval is requested
-// even when they cannot be stored.
+// PublicationSubject is the prefix of the subject of a delivery that has no event of its own, before the ID of an
+// approval. It makes the process that resolves it publish the decision for hooks, whichever process was killed before.
+const PublicationSubject = "approval-published:"
+
+// PublicationID returns the ID of the delivery with a PublicationSubject.
+func PublicationID(id string) string { return id + "-published" }
+
+// enqueueApprovalEvents stores the events for the webhooks of the rules that an approval is requested and, later,
+// decided, and that the decision is to be published for hooks: once, however many calls wait for it. The approval is
+// requested even when they cannot be stored.
 func (p *Program) enqueueApprovalEvents(c *call, a *approval.Approval) {
+	ctx := context.WithoutCancel(c.frame.Context)
+	err := p.enqueueDecision(ctx, a, p.events.Webhooks(eventkind.ApprovalDecided),
+		PublicationID(a.ID), PublicationSubject)
+	if err == nil {
+		err = p.enqueueNotifications(ctx, c, a)
+	}
+	if err != nil {
+		p.Env.LogFailure(ctx, slog.LevelError, "webhook events of an approval not stored", err, "approval", a.ID)
+	}
+}
+
+// enqueueDecision stores for webhooks an event that is known when an approval is decided.
+func (p *Program) enqueueDecision(
+	ctx context.Context, a *approval.Approval, hooks []string, id, subject string,
+) error {
+	decided := &webhook.Event{ID: id, Subject: subject + a.ID, ResolvedBy: a.Deadline}
+	for _, hook := range hooks {
+		if err := p.Env.State.Enqueue(ctx, hook, decided); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Program) enqueueNotifications(ctx context.Context, c *call, a *approval.Approval) error {
 	var hooks []string
 	for _, r := range c.approval.operatorRules {
 		hooks = append(hooks, r.decl.Notify...)
 	}
 	if len(hooks) == 0 {
-		return
+		return nil
 	}
 	slices.Sort(hooks)
 	hooks = slices.Compact(hooks)
 	body, err := a.AppendJSON(nil)
+	if err != nil {
+		return err
+	}
 	data := json.RawMessage(p.Env.Scrubber.JSON(body))
 	requested := &webhook.Event{ID: a.ID, Type: "approval.requested", At: time.Now(), Data: data}
-	decided := &webhook.Event{ID: DecisionEventID(a.ID), Subject: ApprovalSubject + a.ID, ResolvedBy: a.Deadline}
-	ctx := context.WithoutCancel(c.frame.Context)
-	for _, e := range []*webhook.Event{requested, decided} {
-		for _, hook := range hooks {
-			if err == nil {
-				err = p.Env.State.Enqueue(ctx, hook, e)
-			}
+	for _, hook := range hooks {
+		if err := p.Env.State.Enqueue(ctx, hook, requested); err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		p.Env.LogFailure(ctx, slog.LevelError, "webhook events of an approval not stored", err, "approval", a.ID)
-	}
+	return p.enqueueDecision(ctx, a, hooks, DecisionEventID(a.ID), ApprovalSubject)
 }
 
 // decisionWord returns what was decided about an approval, which is nil when the wait failed.

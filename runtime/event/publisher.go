@@ -39,6 +39,8 @@ type Hook interface {
 	// AppliesTo reports whether the hook gets events about an operation; both texts are empty for events about none.
 	// It always reports the same.
 	AppliesTo(operation, name string) bool
+	// Webhooks returns the names of the webhooks that the hook stores events for.
+	Webhooks() []string
 	// Handle gets an event of these kinds about an operation to which the hook applies. The data, one JSON
 	// object, and m are valid during the call only.
 	Handle(ctx context.Context, m *Meta, data []byte)
@@ -71,6 +73,20 @@ func (p *Publisher) For(operation, name string) *Publisher {
 // Wants reports whether anybody wants events of a kind. It is one atomic load.
 func (p *Publisher) Wants(kind eventkind.Kind) bool {
 	return p != nil && (p.hooked.Has(kind) || p.Ring.isRecording())
+}
+
+// Webhooks returns the names of the webhooks for which hooks store events of a kind.
+func (p *Publisher) Webhooks(kind eventkind.Kind) (names []string) {
+	if p == nil {
+		return nil
+	}
+	for _, h := range p.Hooks {
+		if h.Kinds().Has(kind) {
+			names = append(names, h.Webhooks()...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // WantsAny reports whether anybody wants events of one of the kinds.

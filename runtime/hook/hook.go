@@ -62,6 +62,9 @@ func (h *Hook) AppliesTo(operation, name string) bool {
 	return h.tools == nil || operation == "tool" && h.tools[name]
 }
 
+// Webhooks implements event.Hook.
+func (h *Hook) Webhooks() []string { return h.decl.Notify }
+
 // durable are the kinds of events that Handle stores before it returns. They end a call or a task, or are about an
 // approval, so its answer comes after its event is stored. Handle does not wait for events of other kinds.
 var durable = eventkind.Of(eventkind.ToolResult, eventkind.PromptGet, eventkind.ResourceRead,
