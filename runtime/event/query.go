@@ -47,10 +47,14 @@ func queryErrorf(format string, args ...any) error {
 // Parameters are the names of the parameters of GET /events.
 var Parameters = []string{"types", "tool", "caller", "outcome", "own", "since", "replay", "follow"}
 
-// ParseQuery parses the parameters of GET /events. LastID is the header Last-Event-ID, which wins over since. The
+// ParseQuery parses the query string of GET /events. LastID is the header Last-Event-ID, which wins over since. The
 // error is a QueryError.
-func ParseQuery(values url.Values, lastID string, now time.Time) (q Query, err error) {
+func ParseQuery(text, lastID string, now time.Time) (q Query, err error) {
 	q.Follow = true
+	values, err := url.ParseQuery(text)
+	if err != nil { // a filter that is left out would show more than was asked for
+		return q, queryErrorf("The query string is not valid: %s", err)
+	}
 	for name, given := range values {
 		switch {
 		case !slices.Contains(Parameters, name):
@@ -86,7 +90,11 @@ func (q *Query) parseSince(since, lastID string, now time.Time) error {
 		return queryErrorf("At most one of since and replay may be set")
 	}
 	if lastID != "" {
-		since, q.Replay = lastID, 0
+		if _, _, ok := parseID(lastID); !ok {
+			return queryErrorf("The header Last-Event-ID is the id of an event, not %q", lastID)
+		}
+		q.After, q.Replay = lastID, 0
+		return nil
 	}
 	if since == "" {
 		return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -253,8 +252,7 @@ func TestFilters(t *testing.T) {
 		{"", "k\nbob", true, "3"},
 		{"", "", true, ""},
 	} {
-		values, _ := url.ParseQuery(test.query)
-		q, err := event.ParseQuery(values, "", time.Now())
+		q, err := event.ParseQuery(test.query, "", time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,16 +274,25 @@ func TestUnknownParametersAreRefusedWithTheList(t *testing.T) {
 		"since=yesterday":        `since is the id of an event, a duration such as 5m`,
 		"since=5m&replay=3":      `At most one of since and replay`,
 		"tool=a&tool=b":          `The parameter tool is given twice`,
+		"outcome=failed&own=%zz": `The query string is not valid: invalid URL escape "%zz"`,
+		"outcome=ok;own=true":    `The query string is not valid: invalid semicolon separator in query`,
 		"types=tool_call%0Aevil": `Unknown type "tool_call\nevil"`,
 	} {
-		values, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = event.ParseQuery(values, "", time.Now())
+		_, err := event.ParseQuery(query, "", time.Now())
 		var refused *event.QueryError
 		if !errors.As(err, &refused) || !strings.HasPrefix(refused.Message, want) {
 			t.Errorf("%s: got %v, want %s…", query, err, want)
+		}
+	}
+}
+
+func TestTheHeaderLastEventIDIsTheIDOfAnEvent(t *testing.T) {
+	for id, want := range map[string]string{"garbage": "The header Last-Event-ID is", "5m": "The header Last-Event-ID is",
+		"abcdefghij-7": ""} {
+		q, err := event.ParseQuery("replay=3", id, time.Now())
+		if want == "" && (err != nil || q.After != id || q.Replay != 0) ||
+			want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%s: %+v, %v", id, q, err)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (s *Server) handleEvents(w http.ResponseWriter, r *http.Request) error {
 	if err := checkMethod(w, r, http.MethodGet); err != nil {
 		return err
 	}
-	query, err := event.ParseQuery(r.URL.Query(), r.Header.Get("Last-Event-ID"), time.Now())
+	query, err := event.ParseQuery(r.URL.RawQuery, r.Header.Get("Last-Event-ID"), time.Now())
 	if err != nil {
 		return err
 	}
