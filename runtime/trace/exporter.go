@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,9 +96,8 @@ func Open(ctx context.Context, o ExporterOptions) (*Exporter, error) {
 	if limits.AttributeValueLengthLimit < 0 {
 		limits.AttributeValueLengthLimit = maxAttribute
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(queue{e}),
-		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithResource(described),
-		sdktrace.WithRawSpanLimits(limits))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()),
+		sdktrace.WithResource(described), sdktrace.WithRawSpanLimits(limits))
 	e.tracer = provider.Tracer("hatchel", oteltrace.WithInstrumentationVersion(o.Version))
 	sendCtx, abandon := context.WithCancel(ctx)
 	e.abandon = abandon
@@ -148,35 +146,23 @@ func (e *Exporter) Close() error {
 	}
 }
 
-// queue takes the ended spans of an Exporter. Unlike the processor of the SDK it wakes the goroutine that sends for a
-// full batch and not for each span, which would take more time than the span.
-type queue struct{ *Exporter }
-
-// OnStart implements sdktrace.SpanProcessor.
-func (queue) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
-
-// OnEnd implements sdktrace.SpanProcessor.
-func (q queue) OnEnd(s sdktrace.ReadOnlySpan) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed || len(q.waiting)+q.sending >= maxQueued {
-		q.dropped.Add(1)
+// add takes an ended span. Unlike the processor of the SDK it wakes the goroutine that sends for a full batch and not
+// for each span, which would take more time than the span.
+func (e *Exporter) add(s sdktrace.ReadOnlySpan) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed || len(e.waiting)+e.sending >= maxQueued {
+		e.dropped.Add(1)
 		return
 	}
-	q.waiting = append(q.waiting, s)
-	if len(q.waiting) == maxBatch {
+	e.waiting = append(e.waiting, s)
+	if len(e.waiting) == maxBatch {
 		select {
-		case q.full <- struct{}{}:
+		case e.full <- struct{}{}:
 		default:
 		}
 	}
 }
-
-// ForceFlush implements sdktrace.SpanProcessor.
-func (queue) ForceFlush(context.Context) error { return nil }
-
-// Shutdown implements sdktrace.SpanProcessor.
-func (queue) Shutdown(context.Context) error { return nil }
 
 // run sends a full batch at once, what else waits after each interval, and all that is left when e is closed.
 func (e *Exporter) run(ctx context.Context, interval time.Duration) {
@@ -218,7 +204,8 @@ func (e *Exporter) take(least int) []sdktrace.ReadOnlySpan {
 		return nil
 	}
 	batch := e.waiting[:min(len(e.waiting), maxBatch)]
-	e.waiting, e.sending = slices.Clone(e.waiting[len(batch):]), len(batch)
+	rest := e.waiting[len(batch):]
+	e.waiting, e.sending = append(make([]sdktrace.ReadOnlySpan, 0, maxBatch), rest...), len(batch)
 	return batch
 }
 

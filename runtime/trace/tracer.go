@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"hatchel/adapters"
@@ -52,12 +53,11 @@ func (t *Tracer) Samples(d Decision) bool {
 // Start begins the span of a call that is traced. It belongs to the trace of a parent, in the form of a W3C trace
 // context; empty for none.
 func (t *Tracer) Start(name, parent string) adapters.Span {
-	e := t.exporter
-	ctx := e.ctx
+	ctx := t.exporter.ctx
 	if sc := spanContext(parent); sc.IsValid() {
 		ctx = oteltrace.ContextWithRemoteSpanContext(ctx, sc)
 	}
-	return adapters.NewSpan(newSpan(ctx, e.tracer, &spanCount{}, name, adapters.SpanServer))
+	return adapters.NewSpan(newSpan(ctx, t.exporter, &spanCount{}, name, adapters.SpanServer))
 }
 
 // spanCount is how many spans a call has begun, and how many it has left out.
@@ -66,36 +66,34 @@ type spanCount struct{ begun, omitted atomic.Int32 }
 // span implements adapters.SpanRecorder.
 type span struct {
 	oteltrace.Span
-	ctx    context.Context
-	tracer oteltrace.Tracer
-	count  *spanCount // of the call
-	isRoot bool
+	ctx      context.Context
+	exporter *Exporter
+	count    *spanCount // of the call
+	isRoot   bool
 
 	mu sync.Mutex
-	// attributes are set when the span ends. The SDK would copy all of them for each that it gets alone.
-	attributes []attribute.KeyValue // guarded by mu
+	// attributes are set when the span ends: the SDK would copy all of them for each that it gets alone. It is nil
+	// after that; guarded by mu.
+	attributes *[]attribute.KeyValue
 }
 
-func newSpan(
-	ctx context.Context, tracer oteltrace.Tracer, count *spanCount, name string, kind adapters.SpanKind,
-) *span {
-	k := &spanKinds[kind]
+// attributeLists are lists for attributes, which the SDK copies.
+var attributeLists = sync.Pool{New: func() any { return new([]attribute.KeyValue) }}
+
+func newSpan(ctx context.Context, e *Exporter, count *spanCount, name string, kind adapters.SpanKind) *span {
 	s := &span{
-		tracer: tracer, count: count, isRoot: count.begun.Add(1) == 1,
-		attributes: make([]attribute.KeyValue, 0, k.attributes),
+		exporter: e, count: count, isRoot: count.begun.Add(1) == 1,
+		attributes: attributeLists.Get().(*[]attribute.KeyValue),
 	}
-	s.ctx, s.Span = tracer.Start(ctx, name, k.options...)
+	s.ctx, s.Span = e.tracer.Start(ctx, name, spanKinds[kind]...)
 	return s
 }
 
-// spanKinds has what the spans of a kind are started with, and how many attributes most of them have.
-var spanKinds = [...]struct {
-	options    []oteltrace.SpanStartOption
-	attributes int
-}{
-	adapters.SpanInternal: {[]oteltrace.SpanStartOption{oteltrace.WithSpanKind(oteltrace.SpanKindInternal)}, 2},
-	adapters.SpanServer:   {[]oteltrace.SpanStartOption{oteltrace.WithSpanKind(oteltrace.SpanKindServer)}, 12},
-	adapters.SpanClient:   {[]oteltrace.SpanStartOption{oteltrace.WithSpanKind(oteltrace.SpanKindClient)}, 7},
+// spanKinds are the options that the spans of a kind are started with.
+var spanKinds = [...][]oteltrace.SpanStartOption{
+	adapters.SpanInternal: {oteltrace.WithSpanKind(oteltrace.SpanKindInternal)},
+	adapters.SpanServer:   {oteltrace.WithSpanKind(oteltrace.SpanKindServer)},
+	adapters.SpanClient:   {oteltrace.WithSpanKind(oteltrace.SpanKindClient)},
 }
 
 // Start implements adapters.SpanRecorder.
@@ -104,7 +102,7 @@ func (s *span) Start(name string, kind adapters.SpanKind) adapters.SpanRecorder 
 		s.count.omitted.Add(1)
 		return nil
 	}
-	return newSpan(s.ctx, s.tracer, s.count, name, kind)
+	return newSpan(s.ctx, s.exporter, s.count, name, kind)
 }
 
 // SetText implements adapters.SpanRecorder.
@@ -116,7 +114,9 @@ func (s *span) SetInt(key string, n int) { s.set(attribute.Int(key, n)) }
 func (s *span) set(a attribute.KeyValue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.attributes = append(s.attributes, a)
+	if s.attributes != nil {
+		*s.attributes = append(*s.attributes, a)
+	}
 }
 
 // AddEvent implements adapters.SpanRecorder.
@@ -149,9 +149,18 @@ func (s *span) End(errorType string) {
 		s.SetInt("hatchel.spans_omitted", int(n))
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.SetAttributes(s.attributes...)
+	attributes := s.attributes
+	s.attributes = nil
+	s.mu.Unlock()
+	if attributes == nil {
+		return // it has ended before
+	}
+	s.SetAttributes(*attributes...)
+	clear(*attributes)
+	*attributes = (*attributes)[:0]
+	attributeLists.Put(attributes)
 	s.Span.End()
+	s.exporter.add(s.Span.(sdktrace.ReadOnlySpan))
 }
 
 const exampleTraceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
