@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -105,8 +106,12 @@ func (r *Repository) explain(ctx context.Context, err error, stderr string) erro
 	if line == "" {
 		return err
 	}
-	return errors.New(strings.TrimSuffix(printable(line), "."))
+	line = userOfURL.ReplaceAllString(printable(line), "$1")
+	return errors.New(strings.TrimSuffix(line, "."))
 }
+
+// userOfURL matches the user in a URL, which may be a token when the configuration of git has put it there.
+var userOfURL = regexp.MustCompile(`(https?://)[^/@\s']*@`)
 
 // maxMessage is how many bytes of a message of git are kept: the remote writes to it, too.
 const maxMessage = 4096

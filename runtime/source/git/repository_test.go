@@ -187,6 +187,12 @@ func TestCredentialsComeFromAHelperAndAreInNoError(t *testing.T) {
 		t.Errorf("with a wrong password: %v", err)
 	}
 	remote.Git("config", "--global", "--unset", "credential.helper")
+	withToken := "url." + strings.Replace(remote.URL, "https://", "https://t0ken@", 1) + ".insteadOf"
+	remote.Git("config", "--global", withToken, remote.URL)
+	if _, _, err := r.Fetch(t.Context()); err == nil || strings.Contains(err.Error(), "t0ken") {
+		t.Errorf("with a token in the configuration of git: %v", err)
+	}
+	remote.Git("config", "--global", "--unset", withToken)
 	t.Setenv("GIT_ASKPASS", script(t, `case "$1" in User*) echo ann;; *) echo s3cret;; esac`))
 	if got := CommitOf(fetch(t, r)); got != commit {
 		t.Errorf("the commit is %s", got)
