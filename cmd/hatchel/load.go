@@ -273,13 +273,18 @@ func loadFirst(cmd *cobra.Command, reloader *server.Reloader, path string) error
 	stop()
 	switch {
 	case cmd.Context().Err() != nil && !report.OK:
-		return &exit.Error{Text: "stopped before " + folderName(path) + " was served"}
+		return stoppedBefore(path)
 	case err != nil:
 		return failf("%s cannot be read: %s", path, reason(err))
 	case !report.OK:
 		return failf("%s has %s and is not served", folderName(path), countDiagnostics(report.Diagnostics))
 	}
 	return nil
+}
+
+// stoppedBefore returns the end of a server by a signal before it serves anything.
+func stoppedBefore(path string) error {
+	return &exit.Error{Text: "stopped before " + folderName(path) + " was served"}
 }
 
 // unknownToolset returns the error for a --toolset that the configuration does not declare.

@@ -215,7 +215,10 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 		Drain: f.drain,
 	}
 	if !f.stdio {
-		if o.Sessions, err = state.Sessions(ctx, log.Logger); err != nil {
+		switch o.Sessions, err = state.Sessions(ctx, log.Logger); {
+		case err != nil && ctx.Err() != nil:
+			return stoppedBefore(path)
+		case err != nil:
 			return failf("%s", err)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +80,44 @@ func TestASignalEndsTheCommandOfASecret(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	err = cmd.Wait()
+	if want := "hatchel: stopped before " + dir + " was served\n"; err != nil || stderr.String() != want {
+		t.Errorf("%v\n%s", err, &stderr)
+	}
+}
+
+func TestASignalEndsTheWaitForTheState(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	dir := t.TempDir()
+	const tools = `secret "state" { env = "STATE_DSN" }
+state { postgres = secret.state }
+`
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(tools), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hatchel, err := exec.LookPath("hatchel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	cmd := exec.CommandContext(t.Context(), hatchel, "serve", "--listen", "127.0.0.1:0", dir)
+	cmd.Env = append(os.Environ(), "STATE_DSN=postgres://hatchel@"+silent.Addr().String()+"/hatchel?connect_timeout=600")
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := silent.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
