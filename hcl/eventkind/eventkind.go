@@ -100,8 +100,8 @@ var Common = []Field{
 	{"time", "string", false, "When it happened, in UTC, with microseconds."},
 	{"revision", "string", true, "The revision of the configuration that was served."},
 	{"process", "string", false, "The process that has published it."},
-	{"omitted_bytes", "integer", true, "How many bytes are left out of an event of more than 64 KiB. Such an event has " +
-		"no members of more than 1 KiB; of approval and report, the smaller members are there."},
+	{"omitted_bytes", "integer", true, "How many bytes are left out of an event of more than 64 KiB. Such an event " +
+		"has no members of more than 1 KiB; of approval and report, the smaller members are there."},
 }
 
 var (
@@ -137,11 +137,11 @@ func document(name Field) []Field {
 var declarations = [count]Declaration{
 	ToolCall: {"tool_call", "A call of a tool begins.", []Field{toolField, callID, inputField, inputSize, callerField,
 		sessionField, traceField, taskField}},
-	PromptGet: {"prompt_get", "A request for a prompt has ended, or continues later: its outcome is asked then. There is no event " +
-		"of its beginning, and none of its steps.",
+	PromptGet: {"prompt_get", "A request for a prompt has ended, or continues later: its outcome is asked then. " +
+		"There is no event of its beginning, and none of its steps.",
 		document(Field{"prompt", "string", false, "The name of the prompt."})},
-	ResourceRead: {"resource_read", "A read of a resource has ended, or continues later: its outcome is asked then. There is no " +
-		"event of its beginning, and none of its steps.",
+	ResourceRead: {"resource_read", "A read of a resource has ended, or continues later: its outcome is asked then. " +
+		"There is no event of its beginning, and none of its steps.",
 		document(Field{"resource", "string", false, "The name of the resource."})},
 	ToolStep: {"tool_step", "A step of a call has ended. A step with each has one event.", []Field{
 		toolField, callID,
