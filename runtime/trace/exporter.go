@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -189,10 +191,27 @@ func (e *Exporter) send(ctx context.Context, least int) {
 		err := e.client.ExportSpans(exportCtx, batch)
 		cancel()
 		if err != nil {
-			e.dropped.Add(uint64(len(batch)))
+			e.dropped.Add(uint64(countRejected(len(batch), err)))
 		}
 		e.logDropped(err)
 	}
+}
+
+// The client has no types for these errors.
+var (
+	partialSuccess = regexp.MustCompile(`(?s)OTLP partial success: .* \((\d+) spans rejected\)`)
+	statusError    = regexp.MustCompile(`^traces export: failed to send to \S+: (\d{3}) `)
+)
+
+// countRejected returns how many spans of a batch the collector has not taken. A collector that takes all may send a
+// warning, which the client returns as an error.
+func countRejected(batch int, err error) int {
+	if m := partialSuccess.FindStringSubmatch(err.Error()); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			return min(n, batch)
+		}
+	}
+	return batch
 }
 
 // take returns the next batch; nil if fewer spans wait, and the last batch is no longer under way.
@@ -210,7 +229,7 @@ func (e *Exporter) take(least int) []sdktrace.ReadOnlySpan {
 }
 
 // logDropped logs the spans that were dropped since it was done last. The texts of the client hold what the collector
-// answers, so only its class is logged.
+// answers, so only its class or status is logged.
 func (e *Exporter) logDropped(err error) {
 	dropped := e.dropped.Load()
 	if dropped == e.logged.dropped || time.Since(e.logged.at) < logEvery {
@@ -219,6 +238,9 @@ func (e *Exporter) logDropped(err error) {
 	reason := "too many spans wait for the collector"
 	if err != nil {
 		reason = "the collector does not take them"
+		if m := statusError.FindStringSubmatch(err.Error()); m != nil {
+			reason = "the collector answers with status " + m[1]
+		}
 		if timeout, ok := errors.AsType[interface {
 			error
 			Timeout() bool

@@ -63,6 +63,36 @@ func TestSpansForACollectorThatIsAwayAreDropped(t *testing.T) {
 	}
 }
 
+// TestSpansThatTheCollectorTakesAreNotDropped has collectors that refuse, reject a part, and warn.
+func TestSpansThatTheCollectorTakesAreNotDropped(t *testing.T) {
+	for _, c := range []struct {
+		status       int
+		body, reason string
+		dropped      uint64
+	}{
+		{http.StatusUnauthorized, "key-of-the-collector is wrong", "the collector answers with status 401", 10},
+		{http.StatusOK, `{"partialSuccess": {"rejectedSpans": "3", "errorMessage": "x"}}`, "the collector does not take them", 3},
+		{http.StatusOK, `{"partialSuccess": {"errorMessage": "use gzip"}}`, "", 0},
+	} {
+		collector := tracetest.New(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(c.status)
+			w.Write([]byte(c.body))
+		})
+		e, logged := openExporter(t, collector.URL)
+		tracer := NewTracer(e, 1, 100)
+		for range 10 {
+			tracer.Start("x", "").End("")
+		}
+		e.Close()
+		text := logged.String()
+		if n := e.dropped.Load(); n != c.dropped || c.reason == "" != (text == "") || !strings.Contains(text, c.reason) ||
+			strings.Contains(text, "key-of") {
+			t.Errorf("%d %s: %d spans are dropped: %s", c.status, c.body, n, text)
+		}
+	}
+}
+
 // TestACollectorThatDoesNotAnswerIsLeftAtTheEnd has a request under way when the Exporter is closed. Neither the end of
 // a span nor Close waits for its answer, which comes after both.
 func TestACollectorThatDoesNotAnswerIsLeftAtTheEnd(t *testing.T) {
