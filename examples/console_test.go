@@ -60,6 +60,40 @@ func openConsoleOf(t *testing.T, f *folder, env ...string) *consoleShop {
 	return &consoleShop{f, s, person{s, bobsKey}, b, collector}
 }
 
+// adminsConsole is openConsole with eva in the group admin, too.
+func adminsConsole(t *testing.T) *consoleShop {
+	t.Helper()
+	f := example(t, "console")
+	f.write("shop.hcl", strings.Replace(f.read("shop.hcl"), `groups = ["ops"]`, `groups = ["ops", "admin"]`, 1))
+	return openConsoleOf(t, f)
+}
+
+var taskID = regexp.MustCompile(`"taskId":"([^"]+)"`)
+
+// beginTask has bob begin a task, and returns its page.
+func (s *consoleShop) beginTask() string {
+	s.t.Helper()
+	s.write("export.hcl", `tool "export" {
+  description = "Export all orders."
+  timeout     = "5m"
+  task { mode = "required" }
+  step "write" {
+    wait { for = "4m" }
+  }
+  text = "done"
+}`)
+	var found []string
+	eventually(s.t, "a task has begun", func() bool {
+		_, answer := s.server.knock("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"export",
+			"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":
+			{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`, "Authorization", "Bearer "+bobsKey,
+			"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "export")
+		found = taskID.FindStringSubmatch(answer)
+		return found != nil
+	})
+	return "/console/tasks/" + found[1]
+}
+
 // refund has bob ask for a refund that needs an approval, and returns the response when it comes.
 func (s *consoleShop) refund() (answer chan string) {
 	s.t.Helper()
@@ -121,8 +155,9 @@ func TestConsoleInABrowserIsAccessibleAndCallsNobody(t *testing.T) {
 	s.bob.asks("tools/call", `"name":"order","arguments":{"id":7},`)
 	s.refund()
 	s.openApproval()
+	task := s.beginTask()
 	pages := s.pages()
-	if len(pages) < 6 {
+	if len(pages) < 6 || !slices.Contains(pages, task) {
 		t.Errorf("only %q were found", pages)
 	}
 	for _, page := range append(pages, "/console/sign-in", "/console/tools/none", "/console/sessions") {
@@ -136,9 +171,8 @@ func TestConsoleInABrowserIsAccessibleAndCallsNobody(t *testing.T) {
 // TestConsoleInABrowserIsAccessibleToAnAdmin visits what eva sees when she is an admin, too.
 func TestConsoleInABrowserIsAccessibleToAnAdmin(t *testing.T) {
 	t.Parallel()
-	f := example(t, "console")
-	f.write("shop.hcl", strings.Replace(f.read("shop.hcl"), `groups = ["ops"]`, `groups = ["ops", "admin"]`, 1))
-	s := openConsoleOf(t, f)
+	s := adminsConsole(t)
+	task := s.beginTask()
 	res, _ := s.server.knock("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":
 		{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"1"}}}`,
 		"Authorization", "Bearer "+bobsKey)
@@ -150,7 +184,7 @@ func TestConsoleInABrowserIsAccessibleToAnAdmin(t *testing.T) {
 	if !slices.Contains(pages, "/console/sessions") || !slices.ContainsFunc(pages, isEnd) {
 		t.Errorf("only %q were found", pages)
 	}
-	for _, page := range pages {
+	for _, page := range append(pages, task+"/cancel") {
 		s.eva.open(page)
 		s.eva.checkAccessible(page)
 	}
@@ -158,11 +192,15 @@ func TestConsoleInABrowserIsAccessibleToAnAdmin(t *testing.T) {
 
 func TestConsoleInABrowserWorksWithoutScripts(t *testing.T) {
 	t.Parallel()
-	s := openConsole(t)
+	s := adminsConsole(t)
 	answer := s.refund()
 	s.openApproval()
 	approval := eval[string](s.eva, "location.pathname")
+	task := s.beginTask()
 	pages := s.pages()
+	if !slices.Contains(pages, task) {
+		t.Errorf("only %q were found", pages)
+	}
 	s.eva.disableScripts(true)
 	for _, page := range pages {
 		s.eva.open(page)
@@ -175,6 +213,12 @@ func TestConsoleInABrowserWorksWithoutScripts(t *testing.T) {
 	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
 		t.Errorf("got %s", text)
 	}
+	s.eva.open(task)
+	s.eva.do(chromedp.Click("#cancel"), chromedp.Click("#confirm"))
+	eventually(t, "the task is cancelled", func() bool {
+		s.eva.open(task)
+		return strings.Contains(run(s.eva, chromedp.Text("#state")), "cancelled")
+	})
 }
 
 func TestConsoleInABrowserApprovesByTheKeyboardAlone(t *testing.T) {
@@ -232,6 +276,9 @@ func TestConsoleInABrowserShowsCallsAsTheyHappen(t *testing.T) {
 	s.eva.open("/console/calls")
 	answer := s.refund()
 	s.eva.await(liveRow + `.includes("running") || ` + liveRow + `.includes("waiting")`)
+	if text := eval[string](s.eva, `document.querySelector("#summary").textContent`); text != "1 call" {
+		t.Errorf("the list has one row, and above it is %q", text)
+	}
 	id := s.pendingID()
 	out, err := s.command("approvals", "approve", id, "--server", s.server.url, "--reason", "ticket 88").CombinedOutput()
 	decided := time.Now()
@@ -247,15 +294,28 @@ func TestConsoleInABrowserShowsCallsAsTheyHappen(t *testing.T) {
 	}
 }
 
-// TestConsoleInABrowserSaysThatItsStreamIsRefused takes the events away while the list of calls is open.
+const refusedStream = `document.querySelector("#summary").textContent.includes("does not send new calls any more")`
+
+// TestConsoleInABrowserSaysThatItsStreamIsRefused takes the console away from eva while her list of calls is open.
 func TestConsoleInABrowserSaysThatItsStreamIsRefused(t *testing.T) {
 	t.Parallel()
 	s := openConsole(t)
 	s.eva.open("/console/calls")
-	without := regexp.MustCompile(`(?s)\nevents \{.*?\n\}`).ReplaceAllString(s.read("shop.hcl"), "")
-	s.write("shop.hcl", without)
-	s.eva.await(`document.querySelector("#summary").textContent.includes("does not send new calls any more")`)
-	s.eva.forget("404") // of the stream
+	s.write("shop.hcl", strings.Replace(s.read("shop.hcl"), `  allow     = "'ops' in`, `  allow     = "'dev' in`, 1))
+	s.eva.await(refusedStream)
+	s.eva.forget("403") // of the stream
+}
+
+func TestConsoleInABrowserEndsTheStreamsOfAllTabsWithTheSession(t *testing.T) {
+	t.Parallel()
+	s := openConsole(t)
+	s.eva.open("/console/calls")
+	tab := openTab(t, s.eva.ctx, s.eva.origin)
+	tab.open("/console/")
+	tab.do(chromedp.Click("#sign-out button:not([type=button])"))
+	tab.await(`location.pathname === "/console/sign-in"`)
+	s.eva.await(refusedStream)
+	s.eva.forget("text/event-stream") // of the stream, which leads to the page where people sign in
 }
 
 func TestConsoleInABrowserShowsHiddenCharactersOfLiveCalls(t *testing.T) {
@@ -285,8 +345,8 @@ func TestConsoleInABrowserShowsHiddenCharactersOfLiveCalls(t *testing.T) {
 	}
 }
 
-// TestConsoleInABrowserSharesOneStreamAmongTabs opens more tabs than a browser opens connections, and closes those that
-// hold the stream while calls are made.
+// TestConsoleInABrowserSharesOneStreamAmongTabs opens more tabs than a browser opens connections, each with a filter of
+// its own, and closes those that hold the stream while calls are made.
 func TestConsoleInABrowserSharesOneStreamAmongTabs(t *testing.T) {
 	t.Parallel()
 	s := openConsole(t)
@@ -309,11 +369,12 @@ func TestConsoleInABrowserSharesOneStreamAmongTabs(t *testing.T) {
 		}
 	}
 	s.eva.open("/console/calls")
+	filters := []string{"?tool=refund", "?caller=eva", "", "?tool=o*r", "?caller=bob", "?tool=order&caller=bob", "?failed=1"}
 	var tabs []*browser
-	for range 7 {
+	for _, filter := range filters {
 		wait(2)
 		tab := openTab(t, s.eva.ctx, s.eva.origin)
-		tab.open("/console/calls")
+		tab.open("/console/calls" + filter)
 		tabs = append(tabs, tab)
 	}
 	wait(10)
@@ -327,15 +388,17 @@ func TestConsoleInABrowserSharesOneStreamAmongTabs(t *testing.T) {
 	s.eva.open("/console/calls")
 	const rows = `[...document.querySelectorAll("#calls tbody tr")].map((row) => row.id + " " + row.cells[1].innerText)`
 	want := eval[[]string](s.eva, rows)
-	for i, tab := range tabs[2:] {
-		var got []string
-		eventually(t, fmt.Sprintf("tab %d has %d rows", i, len(want)), func() bool {
-			got = eval[[]string](tab, rows)
-			return slices.Equal(got, want)
-		})
-	}
 	if len(want) < calls-2 {
 		t.Errorf("%d calls are listed of %d", len(want), calls)
+	}
+	for i, tab := range tabs[2:] {
+		filter := filters[i+2]
+		if filter == "?failed=1" {
+			want = nil
+		}
+		eventually(t, fmt.Sprintf("the tab with the filter %q has %d rows", filter, len(want)), func() bool {
+			return slices.Equal(eval[[]string](tab, rows), want)
+		})
 	}
 }
 

@@ -168,13 +168,14 @@ type ServerState struct {
 	Webhooks []webhook.Health
 	Engine   string // of the state store
 	Limits   []limit.Usage
+	InUse    int // limits, of which Limits has the most used ones
 	Cached   int // results
 	Bytes    int // of them
 }
 
 // ServerState asks the connections, as readiness does.
 func (h *Host) ServerState(ctx context.Context) *ServerState {
-	s := &ServerState{Sample: h.sampleMetrics(), Limits: h.build.caches.limiter.Usage(), Engine: "in memory"}
+	s := &ServerState{Sample: h.sampleMetrics(), Engine: "in memory"}
 	s.Cached, s.Bytes = h.build.caches.results.Size()
 	g := h.pin()
 	if g == nil {
@@ -182,6 +183,9 @@ func (h *Host) ServerState(ctx context.Context) *ServerState {
 	}
 	defer g.leave()
 	s.Health, s.Webhooks = g.Health(ctx), h.build.State.webhookHealth(ctx, g.Config)
+	reading, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	s.Limits, s.InUse = h.build.caches.limiter.Usage(reading, g.Config)
 	switch decl := g.Config.State; {
 	case decl != nil && decl.Postgres != "":
 		s.Engine = "PostgreSQL"

@@ -23,14 +23,18 @@ import (
 // openEvents makes what publishes the events of the generation, if anything can read them.
 func (c *compiler) openEvents() {
 	decl, b := c.g.Config.Events, c.build
-	if decl == nil && len(c.g.Config.Hooks) == 0 || b.Inspect || b.current == nil {
+	isFollowed := decl != nil || c.g.console != nil
+	if !isFollowed && len(c.g.Config.Hooks) == 0 || b.Inspect || b.current == nil {
 		return
 	}
 	p := event.Options{
 		Revision: c.g.Config.ID, Process: b.State.process.Name(), Arguments: true, Scrub: c.g.env.Scrubber.JSON,
 	}
+	if isFollowed {
+		p.Ring = b.caches.events
+	}
 	if decl != nil {
-		p.Ring, p.Arguments, p.Results = b.caches.events, decl.Arguments, decl.Results
+		p.Arguments, p.Results = decl.Arguments, decl.Results
 	}
 	env := hook.Env{
 		Queue: b.State.hooks, Tools: c.g.Config.Tools, Dir: b.Dir, Now: b.Now, Log: b.Log,
@@ -46,10 +50,7 @@ func (c *compiler) openEvents() {
 var ErrNoEvents = errors.New("the configuration of this server has no events block")
 
 // HasEvents reports whether the configuration lets anybody follow events.
-func (h *Host) HasEvents() bool {
-	p := h.Current().env.Events
-	return p != nil && p.Ring != nil
-}
+func (h *Host) HasEvents() bool { return h.Current().Config.Events != nil }
 
 // Listen returns a listener for a caller. Operator says whether the caller operates the server; they see everything
 // where no rule says who does. The error is ErrNoEvents, a ForbiddenError, one of [event.Ring.Listen], or one of the
@@ -57,11 +58,22 @@ func (h *Host) HasEvents() bool {
 func (h *Host) Listen(
 	ctx context.Context, c *mcp.Caller, operator bool, q event.Query,
 ) (*event.Listener, error) {
-	g, err := h.admit(ctx, c)
+	return h.listen(&eventViewer{host: h, caller: c.Snapshot(nil), operator: operator, own: q.Own, ctx: ctx}, c, q)
+}
+
+// ListenInConsole is Listen for the console, which needs no events block.
+func (h *Host) ListenInConsole(
+	ctx context.Context, c *mcp.Caller, operator bool, q event.Query,
+) (*event.Listener, error) {
+	v := &eventViewer{host: h, caller: c.Snapshot(nil), operator: operator, own: q.Own, inConsole: true, ctx: ctx}
+	return h.listen(v, c, q)
+}
+
+func (h *Host) listen(v *eventViewer, c *mcp.Caller, q event.Query) (*event.Listener, error) {
+	g, err := h.admit(v.ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	v := &eventViewer{host: h, caller: c.Snapshot(nil), operator: operator, own: q.Own, ctx: ctx}
 	v.header = c.Header != nil
 	err = v.checkIn(g)
 	g.leave()
@@ -78,7 +90,9 @@ type eventViewer struct {
 	header   bool // the caller is one over HTTP
 	operator bool
 	own      bool // sees what the caller has called, and nothing else
-	ctx      context.Context
+	// inConsole says that the caller looks at the console, which shows calls also without an events block.
+	inConsole bool
+	ctx       context.Context
 }
 
 // Owner implements event.Viewer.
@@ -110,7 +124,7 @@ func (v *eventViewer) Check() error {
 // checkIn returns why the caller may not follow the events of a generation; nil if they may.
 func (v *eventViewer) checkIn(g *Generation) error {
 	switch {
-	case g.env.Events == nil || g.env.Events.Ring == nil:
+	case g.Config.Events == nil && (!v.inConsole || g.console == nil):
 		return ErrNoEvents
 	case v.header && !g.authenticator.StillValid(v.caller.Identity):
 		return mcp.Unauthorized()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -77,22 +76,28 @@ func (v *callView) State() condition {
 	return stateOf(v.Ended.Outcome)
 }
 
+// Waited returns how long the call has waited for people, which its duration leaves out; empty for a call that has not.
+func (v *callView) Waited() string {
+	waited := v.Ended.Time.Sub(v.Began.Time) - milliseconds(v.Ended.Duration)
+	if v.Began.ID == "" || v.Ended.ID == "" || waited < 10*time.Millisecond {
+		return ""
+	}
+	return duration(waited.Round(time.Millisecond))
+}
+
 // callKinds are the events that calls consist of.
 var callKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.ToolResult)
 
-// listen returns the events that a person may follow: all, or where they may not, those of their own calls. The error
-// has its reason for people where no events can be followed.
-func (c *Console) listen(q *request, query event.Query) (*event.Listener, error) {
+// listen returns the events that a person may follow: all, or where they may not, those of their own calls; then it
+// sets query.Own. The error has its reason for people where no events can be followed.
+func (c *Console) listen(q *request, query *event.Query) (*event.Listener, error) {
 	operator := c.Host.Authenticator() == nil || q.isAdmin()
-	l, err := c.Host.Listen(q.Context(), q.caller, operator, query)
-	if errors.As(err, new(*runtime.ForbiddenError)) && q.session.Identity != nil && !query.Own {
+	l, err := c.Host.ListenInConsole(q.Context(), q.caller, operator, *query)
+	if errors.As(err, new(*runtime.ForbiddenError)) && q.session.Identity != nil {
 		query.Own = true
-		l, err = c.Host.Listen(q.Context(), q.caller, operator, query)
+		l, err = c.Host.ListenInConsole(q.Context(), q.caller, operator, *query)
 	}
 	switch {
-	case errors.Is(err, runtime.ErrNoEvents):
-		const text = "Calls are shown as they happen where the configuration has an events block. Declare events {}"
-		return nil, &Error{http.StatusNotFound, text}
 	case errors.Is(err, event.ErrTooMany), errors.Is(err, event.ErrTooManyOfCaller):
 		const text = "Too many pages follow the calls of this server. Try again later"
 		return nil, &Error{http.StatusTooManyRequests, text}
@@ -102,11 +107,12 @@ func (c *Console) listen(q *request, query event.Query) (*event.Listener, error)
 	return l, err
 }
 
-// readCalls returns the calls that the kept events tell of, the oldest first, and the ID of the last event, empty for
-// none. Wanted selects calls by their ID; empty for all. Without authentication they are those of the console.
+// readCalls returns the calls that the kept events tell of, the oldest first, and the place after these events. Wanted
+// selects calls by their ID; empty for all. Without authentication they are those of the console.
 func (c *Console) readCalls(
-	q *request, query event.Query, wanted string,
-) (calls []*callView, last string, err error) {
+	q *request, query *event.Query, wanted string,
+) (calls []*callView, place string, err error) {
+	query.Kinds = callKinds
 	l, err := c.listen(q, query)
 	if err != nil {
 		return nil, "", err
@@ -119,15 +125,12 @@ func (c *Console) readCalls(
 			if q.session.Identity == nil {
 				calls = slices.DeleteFunc(calls, func(v *callView) bool { return v.Began.Caller.Client != clientName })
 			}
-			return calls, last, nil
+			return calls, string(l.AppendPlace(nil)), nil
 		}
 		if err != nil {
 			return nil, "", err
 		}
 		for i := range events {
-			if events[i].Kind != eventkind.Gap {
-				last = string(events[i].AppendID(nil))
-			}
 			var e callEvent
 			if events[i].Kind == eventkind.Gap || json.Unmarshal(events[i].Data, &e) != nil ||
 				wanted != "" && e.ID != wanted {
@@ -155,29 +158,24 @@ type callsData struct {
 	Tool, Caller string
 	Failed       bool
 	Problem      string // why there is no list
+	Own          bool   // the person sees their own calls only
 	Rows         []*callView
-	Stream       string // address of the events that follow; empty without authentication
-	Share        string // name of the stream among the tabs of the session
-	After        string // the ID of the last event that the page has, or else the time of the page
+	Share        string // name of the stream among the tabs of the session; empty without authentication
+	After        string // the place that the page has reached in the stream
 }
-
-// pageTime is the format of times that scripts compare as texts.
-const pageTime = "2006-01-02T15:04:05.000000Z"
 
 const callsPerPage = 100
 
-// calls lists the latest calls. A script adds those that follow.
+// calls lists the latest calls. A script adds those that follow: it gets all events that the person may follow, because
+// tabs with different filters share one stream.
 func (c *Console) calls(q *request) (*answer, error) {
 	values := q.URL.Query()
-	data := &callsData{
-		Tool: values.Get("tool"), Caller: values.Get("caller"), Failed: values.Has("failed"),
-		After: q.now.UTC().Format(pageTime),
-	}
+	data := &callsData{Tool: values.Get("tool"), Caller: values.Get("caller"), Failed: values.Has("failed")}
 	if q.session.Identity != nil {
-		data.Stream = callsPath + "/events?" + url.Values{"tool": {data.Tool}, "caller": {data.Caller}}.Encode()
-		data.Share = digest.Of(q.session.ID, data.Stream).String()
+		data.Share = digest.Of(q.session.ID).String()
 	}
-	found, last, err := c.readCalls(q, event.Query{Kinds: callKinds, Tool: data.Tool, Caller: data.Caller}, "")
+	query := event.Query{Tool: data.Tool, Caller: data.Caller}
+	found, place, err := c.readCalls(q, &query, "")
 	var shown *Error
 	var refused *runtime.ForbiddenError
 	switch {
@@ -187,9 +185,8 @@ func (c *Console) calls(q *request) (*answer, error) {
 		data.Problem = refused.Why
 	case err != nil:
 		return nil, err
-	case last != "":
-		data.After = last
 	}
+	data.After, data.Own = place, query.Own
 	for _, v := range slices.Backward(found) {
 		if len(data.Rows) == callsPerPage {
 			break
@@ -215,16 +212,10 @@ func (c *Console) checkViewer(q *request) error {
 
 // callEvents streams the events of calls to the list.
 func (c *Console) callEvents(q *request) (*answer, error) {
-	values := q.URL.Query()
-	query := event.Query{
-		Kinds: callKinds, Tool: values.Get("tool"), Caller: values.Get("caller"), Follow: true,
-		After: cmp.Or(q.Header.Get("Last-Event-ID"), values.Get("after")),
+	l, err := c.listen(q, &event.Query{
+		Kinds: callKinds, Follow: true, After: cmp.Or(q.Header.Get("Last-Event-ID"), q.URL.Query().Get("after")),
 		Check: func() error { return c.checkViewer(q) },
-	}
-	if since, err := time.Parse(pageTime, query.After); err == nil {
-		query.After, query.Since = "", since
-	}
-	l, err := c.listen(q, query)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -235,6 +235,9 @@ func (c *Console) answer(q *request, rt route) (*answer, error) {
 	if s != nil {
 		c.setSession(q, s)
 	}
+	if q.isViewer {
+		c.Host.HoldEvents()() // who looks at the console finds the calls of the next minutes in it
+	}
 	post := q.Method == http.MethodPost
 	switch {
 	case q.session == nil && post:

@@ -48,7 +48,7 @@ func (c *Console) oneCall(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := c.readCalls(q, event.Query{Kinds: callKinds}, data.CallID)
+	found, _, err := c.readCalls(q, new(event.Query), data.CallID)
 	if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*runtime.ForbiddenError)) {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"asset": assetAddress, "time": formatTime, "ago": ago, "left": left, "count": count, "join": strings.Join,
 		"cut": cut, "control": controlText, "inc": func(n int) int { return n + 1 },
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
-		"stateOf": stateOf, "recordState": recordState, "limitCaller": limitCaller,
+		"stateOf": stateOf, "recordState": recordState, "limitCaller": limitCaller, "rateLeft": rateLeft,
 		"loadState": loadState, "loadText": loadText, "shortRevision": shortRevision,
 		"callPath": callPath, "approvalPath": approvalPath, "recordPath": recordPath,
 		"taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,

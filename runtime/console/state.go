@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -12,14 +13,10 @@ import (
 
 const statePath = "/console/state"
 
-// maxLimits is how many limits the page shows.
-const maxLimits = 100
-
 // stateData is the data of the page about the state of the server.
 type stateData struct {
 	*runtime.ServerState
 	Systems []systemRow
-	More    int // limits that are not shown
 }
 
 // systemRow is a connection on the page.
@@ -40,9 +37,6 @@ func (c *Console) state(q *request) (*answer, error) {
 			row.Note = cmp.Or(data.Health[i].Error, data.Health[i].Reason)
 		}
 		data.Systems = append(data.Systems, row)
-	}
-	if data.More = len(data.Limits) - maxLimits; data.More > 0 {
-		data.Limits = data.Limits[:maxLimits]
 	}
 	return &answer{template: "server-state", title: "State", data: data}, nil
 }
@@ -71,13 +65,30 @@ func (d *stateData) Stores() (stores []dependency) {
 // CacheSize returns the size of the cached results, for people.
 func (d *stateData) CacheSize() string { return hcl.Size(d.Bytes).String() }
 
+// More returns how many limits are not shown.
+func (d *stateData) More() int { return d.InUse - len(d.Limits) }
+
 // limitCaller returns under whose name a limit counts, for people.
 func limitCaller(u limit.Usage) string {
-	if _, subject, ok := strings.Cut(u.Caller, "\n"); ok {
+	_, subject, ok := strings.Cut(u.Caller, "\n")
+	switch {
+	case ok:
 		return subject
+	case u.Caller != "":
+		return u.Caller
+	case u.Rule != nil && u.Rule.Shared:
+		return "all callers"
 	}
-	if u.Caller == "" {
-		return "all or unknown callers"
+	return "unknown callers"
+}
+
+// rateLeft returns how much is left of the rate of a limit, for people; empty for a limit without one.
+func rateLeft(u limit.Usage) string {
+	switch {
+	case u.Rule == nil || u.Rule.Rate.Calls == 0:
+		return ""
+	case u.Left < 0:
+		return "unknown, the state store does not answer"
 	}
-	return u.Caller
+	return fmt.Sprintf("%d of %d, %s", u.Left, u.Rule.Burst, u.Rule.Rate)
 }

@@ -23,7 +23,10 @@ connection "http" "away" {
 }
 tool "busy" {
   description = "x"
-  limit { concurrency = 3 }
+  limit {
+    rate        = "5/h"
+    concurrency = 3
+  }
   step "one" {
     wait { for = "1h" }
   }
@@ -46,6 +49,9 @@ tool "fetch" {
 		page := vera.get("/console/state")
 		limits := textOf(page.find("limits"))
 		if strings.Contains(limits, "busy") && strings.Contains(limits, "bob") {
+			if !strings.Contains(limits, "4 of 5, 5 a hour") || !strings.Contains(limits, "1 of 3") {
+				t.Errorf("the limits: %s", limits)
+			}
 			for id, want := range map[string]string{"connections": "sqlite shop", "stores": "SQLite", "numbers": "Sessions"} {
 				if !strings.Contains(textOf(page.find(id)), want) {
 					t.Errorf("%s has no %q: %s", id, want, page.text())

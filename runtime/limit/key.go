@@ -2,10 +2,12 @@ package limit
 
 import (
 	"cmp"
+	"context"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"hatchel/hcl"
 	"hatchel/runtime/digest"
 )
 
@@ -42,26 +44,71 @@ func Network(address string) string {
 	return ip.String()
 }
 
-// Usage is how many calls a limit counts under one key.
+// Usage is what a limit counts under one key.
 type Usage struct {
 	Tool    string // empty for all tools
 	Caller  string // its owner or network; empty for all callers, or an unknown one
 	Running int
 	Waiting int
+	Rule    *hcl.Limit // nil for one that is not declared any more
+	Left    int        // calls that may begin at once under the rate of Rule; -1 for no rate, or one that cannot be read
+
+	key Key
 }
 
-// Usage returns what is running or waiting, the most first.
-func (l *Limiter) Usage() (all []Usage) {
+// maxUsage is how much Usage returns.
+const maxUsage = 100
+
+// Usage returns what the limits of a configuration count, the most used first, up to 100 of total. It has the keys with
+// calls that run or wait and, of the limits with a rate, those that callers share and those that were used in the last
+// minute. The rates are read from the state store.
+func (l *Limiter) Usage(ctx context.Context, cfg *hcl.Config) (all []Usage, total int) {
+	limits, counted := map[string]Limit{}, map[Key]bucket{}
+	for _, t := range cfg.Tools {
+		for _, limit := range Of(cfg, t) {
+			if limits[limit.tool] = limit; limit.rule.Shared && limit.HasRate() {
+				counted[limit.Key("")] = bucket{}
+			}
+		}
+	}
 	l.mu.Lock()
 	for key, b := range l.buckets {
-		if waiting := b.queued + len(b.waiters); b.running+waiting > 0 {
-			all = append(all, Usage{key.tool, strings.TrimPrefix(key.caller, "of "), b.running, waiting})
+		if b.isBusy() || limits[key.tool].rule != nil && limits[key.tool].HasRate() {
+			counted[key] = *b
 		}
 	}
 	l.mu.Unlock()
+	for key, b := range counted {
+		all = append(all, Usage{
+			Tool: strings.TrimPrefix(key.tool, "tool "), Caller: strings.TrimPrefix(key.caller, "of "), Running: b.running,
+			Waiting: b.queued + len(b.waiters), Rule: limits[key.tool].rule, Left: -1, key: key,
+		})
+	}
 	slices.SortFunc(all, func(a, b Usage) int {
 		more := b.Running + b.Waiting - a.Running - a.Waiting
 		return cmp.Or(more, cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Caller, b.Caller))
 	})
-	return all
+	total = len(all)
+	all = all[:min(total, maxUsage)]
+	l.readRates(ctx, all, limits)
+	return all, total
+}
+
+// readRates sets what is left of the rates, until the first error.
+func (l *Limiter) readRates(ctx context.Context, all []Usage, limits map[string]Limit) {
+	for i := range all {
+		limit := limits[all[i].key.tool]
+		if limit.rule == nil || !limit.HasRate() {
+			continue
+		}
+		store, err := l.open(ctx)
+		if err != nil {
+			return
+		}
+		left, err := store.Available(ctx, all[i].key.String(), limit.rate())
+		if err != nil {
+			return
+		}
+		all[i].Left = left
+	}
 }

@@ -114,6 +114,9 @@ type bucket struct {
 	reserving chan struct{} // has room for the one call that reserves at the rate; nil until one does
 }
 
+// isBusy reports whether a call runs or waits.
+func (b *bucket) isBusy() bool { return b.running > 0 || b.queued > 0 || len(b.waiters) > 0 }
+
 // waiter is a call in a queue.
 type waiter struct {
 	maxRunning int
@@ -222,7 +225,7 @@ func (l *Limiter) bucket(key Key) *bucket {
 	if now := time.Now(); now.Sub(l.swept) > time.Minute {
 		l.swept = now
 		for key, b := range l.buckets {
-			if b.running == 0 && b.queued == 0 && len(b.waiters) == 0 {
+			if !b.isBusy() {
 				delete(l.buckets, key)
 			}
 		}

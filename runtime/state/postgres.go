@@ -41,7 +41,7 @@ type Postgres struct {
 
 var postgresStatements = newStatements("hatchel_records",
 	"EXISTS (SELECT FROM hatchel_owners AS o WHERE o.name = owner AND o.expires > "+databaseNow+")",
-	postgresReserve, postgresReserveFirst, postgresPostpone)
+	postgresReserve, postgresReserveFirst, postgresAhead, postgresPostpone)
 
 const (
 	callTimeout    = 10 * time.Second // of one method call

@@ -16,6 +16,7 @@ const (
 	sqliteReserve = `UPDATE rates SET wait = max(min(next, ?6 + ?4), ?6 + ?5) - ?6,
 			next = max(min(next, ?6 + ?4), ?6 + ?5) + CASE WHEN min(next, ?6 + ?4) - ?6 <= ?3 THEN ?2 ELSE 0 END
 		WHERE name = ?1 RETURNING wait`
+	sqliteAhead        = "SELECT next - ?2 FROM rates WHERE name = ?1"
 	sqlitePostpone     = "UPDATE rates SET next = max(next, ?3 + ?2) WHERE name = ?1"
 	sqliteReserveFirst = "INSERT OR IGNORE INTO rates (name, next, wait) VALUES (?1, ?3 + ?2, 0)"
 
@@ -26,6 +27,7 @@ const (
 			SELECT greatest(least(next, at + $4), at + $5) - at, greatest(least(next, at + $4), at + $5) +
 				CASE WHEN least(next, at + $4) - at <= $3 THEN $2::bigint ELSE 0 END FROM ` + rateClock + `)
 		WHERE name = $1 RETURNING wait`
+	postgresAhead    = "SELECT next - at FROM hatchel_rates, " + rateClock + " WHERE name = $1"
 	postgresPostpone = "UPDATE hatchel_rates SET next = greatest(next, at + $2) FROM " + rateClock +
 		" WHERE name = $1"
 	postgresReserveFirst = "INSERT INTO hatchel_rates (name, next, wait) SELECT $1, at + $2, 0 FROM " +
@@ -95,6 +97,20 @@ func (s *recordStore) reserveTurns(
 		}
 	})
 	return time.Duration(micros) * time.Microsecond, reserved, err
+}
+
+// Available implements Records.
+func (s *recordStore) Available(ctx context.Context, name string, rate Rate) (int, error) {
+	var ahead int64
+	err := s.db.run(ctx, reads, func(ctx context.Context, t session) error {
+		return t.queryRow(ctx, s.ahead, t.withClock(name)...).Scan(&ahead)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil // it had no reservation
+	}
+	interval := rate.interval().Microseconds()
+	used := (max(ahead, 0) + interval - 1) / interval
+	return int(max(int64(rate.Burst)-used, 0)), err
 }
 
 // Postpone implements Records.

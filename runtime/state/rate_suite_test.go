@@ -30,6 +30,17 @@ func testPace(t *testing.T, open func() state.Store) {
 			}
 		}
 	})
+	t.Run("events become available one by one", func(t *testing.T) {
+		for name, want := range map[string]int{"a": 0, "of nobody": hourly.Burst} {
+			if n, err := s.Available(t.Context(), name, hourly); n != want || err != nil {
+				t.Errorf("%s: %d, not %d: %v", name, n, want, err)
+			}
+		}
+		reserve(t, s, "c", hourly, 0)
+		if n, err := s.Available(t.Context(), "c", hourly); n != 2 || err != nil {
+			t.Errorf("after one of 3: %d, %v", n, err)
+		}
+	})
 	t.Run("an event that would wait too long reserves nothing", func(t *testing.T) {
 		for range 3 {
 			if wait, ok := reserve(t, s, "a", hourly, 30*time.Minute); ok || !isAbout(wait, time.Hour) {

@@ -60,14 +60,14 @@ type session interface {
 // statements are the statements that differ. Placeholders are numbered in the order of their first
 // use, so that both databases read them alike; in those that select records $1 is the current time.
 type statements struct {
-	ownerAlive, reserve, reserveFirst, postpone string
+	ownerAlive, reserve, reserveFirst, ahead, postpone string
 
 	selectAll string // without conditions
 	selectName, selectKey, selectConflict,
 	insert, update, remove, removeConflicts, removeKey, bodySize, count string
 }
 
-func newStatements(table, ownerAlive, reserve, reserveFirst, postpone string) *statements {
+func newStatements(table, ownerAlive, reserve, reserveFirst, ahead, postpone string) *statements {
 	const (
 		conflicting = " $1 AND kind = $2 AND (name = $3 OR unique_key = $4 AND unique_key <> '')"
 		columns     = "kind, name, unique_key, grp, version, due, expires, owner, body"
@@ -78,6 +78,7 @@ func newStatements(table, ownerAlive, reserve, reserveFirst, postpone string) *s
 		ownerAlive:     ownerAlive,
 		reserve:        reserve,
 		reserveFirst:   reserveFirst,
+		ahead:          ahead,
 		postpone:       postpone,
 		selectAll:      selectAll,
 		selectName:     selectAll + " WHERE expires > $1 AND kind = $2 AND name = $3",

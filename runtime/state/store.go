@@ -136,6 +136,10 @@ type Records interface {
 	// than Burst and one for each Interval, but a burst may have half as many.
 	Reserve(ctx context.Context, name string, rate Rate, maxWait time.Duration) (wait time.Duration, ok bool, err error)
 
+	// Available returns how many events of a name may happen at once now. It reserves nothing, and counts those as used
+	// that a process has reserved ahead.
+	Available(ctx context.Context, name string, rate Rate) (int, error)
+
 	// Postpone lets the events of a name that were not reserved yet happen after a pause at the
 	// earliest, and not in a burst. The name must have had a reservation.
 	Postpone(ctx context.Context, name string, rate Rate, pause time.Duration) error

@@ -27,9 +27,32 @@ function cutText(text) {
   return letters.length > maxText ? letters.slice(0, maxText).join("") + "…" : letters.join("");
 }
 
-/** @param {string} data @returns {CallEvent} */
-const readEvent = (data) => JSON.parse(data, (name, value) =>
-  typeof value === "string" ? escapeText(name === "error" ? cutText(value) : value) : value);
+/**
+ * Returns what reads the events that the filter of the page selects. Only the first event of a call has its caller.
+ * @returns {(type: string, data: string) => CallEvent | undefined}
+ */
+function newReader() {
+  const filter = new URLSearchParams(location.search);
+  const tool = filter.get("tool"), caller = filter.get("caller");
+  const pattern = (tool ?? "").split("*").map((part) => part.replace(/[^\w]/g, "\\$&")).join(".*");
+  const matches = new RegExp("^" + pattern + "$", "s");
+  const calls = new Set(Array.from(document.querySelectorAll("#calls tbody tr"), (row) => row.id));
+  /** @param {string} type @param {CallEvent} event */
+  const isWanted = (type, event) => {
+    const id = rowID(event);
+    if (tool && !matches.test(event.tool)) return false;
+    if (type === "tool_call" && event.caller?.subject === caller) calls.add(id);
+    return !caller || (type === "tool_result" ? calls.delete(id) : calls.has(id));
+  };
+  return (type, data) => {
+    if (!isWanted(type, JSON.parse(data))) return undefined;
+    return JSON.parse(data, (name, value) =>
+      typeof value === "string" ? escapeText(name === "error" ? cutText(value) : value) : value);
+  };
+}
+
+/** @param {CallEvent} event */
+const rowID = (event) => "call-" + event.tool_call_id;
 
 /** @param {HTMLElement} cell @param {string} word */
 function setState(cell, word) {
@@ -42,7 +65,7 @@ function setState(cell, word) {
 /** @param {CallEvent} event @returns {HTMLTableRowElement} */
 function newRow(event) {
   const row = document.createElement("tr");
-  row.id = "call-" + event.tool_call_id;
+  row.id = rowID(event);
   const link = document.createElement("a");
   link.href = "/console/calls/" + encodeURIComponent(event.tool_call_id);
   const time = document.createElement("time");
@@ -85,41 +108,44 @@ function update(row, type, event) {
 export function followCalls() {
   const table = document.querySelector("table#calls");
   const button = document.querySelector("#pause");
-  const summary = document.querySelector("#summary");
-  if (!(table instanceof HTMLTableElement) || !(button instanceof HTMLButtonElement) || !summary) return;
+  const summary = document.querySelector("#summary"), said = document.querySelector("#said");
+  if (!(table instanceof HTMLTableElement) || !(button instanceof HTMLButtonElement) || !summary || !said) return;
   const body = table.tBodies[0];
   const failedOnly = new URLSearchParams(location.search).has("failed");
+  const read = newReader();
   /** @type {{type: string, event: CallEvent}[]} */
   let waiting = [];
   let paused = false;
   let planned = false;
-  let seen = 0;
+  let missed = false;
   let stopped = false;
 
   const describe = () => {
-    const text = `${body.rows.length} calls, ${seen} since the page was opened` + (paused ? ", paused" : "") +
+    const shown = body.querySelectorAll("tr:not([hidden])").length;
+    summary.textContent = (shown === 1 ? "1 call" : shown + " calls") + (paused ? ", paused" : "") +
+      (missed ? ". Some events were missed. Load the page again to see all calls." : "") +
       (stopped ? ". The server does not send new calls any more. Load the page again to see why." : "");
-    if (summary.textContent !== text) summary.textContent = text;
+  };
+  /** @param {string} type @param {CallEvent} event */
+  const show = (type, event) => {
+    let row = document.getElementById(rowID(event));
+    if (!(row instanceof HTMLTableRowElement)) {
+      row = newRow(event);
+      row.hidden = failedOnly;
+      body.prepend(row);
+    }
+    update(/** @type {HTMLTableRowElement} */ (row), type, event);
+    if (type === "tool_result" && failedOnly) {
+      if (["bad", "warn"].includes(classes[event.outcome ?? ""])) row.hidden = false;
+      else row.remove();
+    }
   };
   const draw = () => {
     planned = false;
-    if (paused) return;
-    for (const { type, event } of waiting.splice(0, maxRowsPerFrame)) {
-      let row = document.getElementById("call-" + event.tool_call_id);
-      if (!(row instanceof HTMLTableRowElement)) {
-        row = newRow(event);
-        row.hidden = failedOnly;
-        body.prepend(row);
-        seen++;
-      }
-      update(/** @type {HTMLTableRowElement} */ (row), type, event);
-      if (type === "tool_result" && failedOnly) {
-        if (["bad", "warn"].includes(classes[event.outcome ?? ""])) row.hidden = false;
-        else row.remove();
-      }
-    }
+    if (!paused) for (const { type, event } of waiting.splice(0, maxRowsPerFrame)) show(type, event);
     while (body.rows.length > maxRows) body.deleteRow(-1);
-    if (waiting.length > 0) plan();
+    describe();
+    if (!paused && waiting.length > 0) plan();
   };
   const plan = () => {
     if (planned) return;
@@ -127,22 +153,27 @@ export function followCalls() {
     requestAnimationFrame(draw);
   };
 
-  const { stream = "", share = "", after = "" } = table.dataset;
-  followStream(stream, share, after, ["tool_call", "tool_step", "tool_result"], (type, data) => {
+  const { share = "", after = "" } = table.dataset;
+  followStream(share, after, ["tool_call", "tool_step", "tool_result", "gap"], (type, data) => {
+    const wasStopped = stopped;
     stopped = false;
-    waiting.push({ type, event: readEvent(data) });
+    const event = type === "gap" ? undefined : read(type, data);
+    if (event) waiting.push({ type, event });
+    if (type === "gap" || waiting.length > 4 * maxRows) missed = true;
     if (waiting.length > 4 * maxRows) waiting = waiting.slice(-4 * maxRows);
-    plan();
+    if (event || missed || wasStopped) plan();
   }, () => {
     stopped = true;
-    describe();
+    plan();
   });
   button.hidden = false;
   button.addEventListener("click", () => {
     paused = !paused;
     button.textContent = paused ? "Go on" : "Pause";
-    if (!paused) plan();
+    plan();
   });
-  // A screen reader hears a count now and then, and no row.
-  setInterval(describe, 5000);
+  // A screen reader hears the summary now and then, and no row.
+  setInterval(() => {
+    if (said.textContent !== summary.textContent) said.textContent = summary.textContent;
+  }, 5000);
 }

@@ -1,8 +1,8 @@
 // @ts-check
-// Tabs with the same list share one stream, because a browser opens only six connections to a server over HTTP/1.1.
+// The tabs of a session share one stream, because a browser opens only six connections to a server over HTTP/1.1.
 
 /**
- * An event of the stream, and the place that it follows. A place is the ID of an event, or a time before the first one.
+ * An event of the stream, and the place that it follows. A place is the ID of an event.
  * @typedef {{after: string, id: string, type: string, data: string}} Message
  */
 
@@ -11,20 +11,19 @@
  * @param {string} a @param {string} b
  */
 function isReached(a, b) {
-  if (a.endsWith("Z") || b.endsWith("Z")) return a === b || a.endsWith("Z") && b.endsWith("Z") && a < b;
-  const [epoch, number] = a.split("-"), [epochOfB, numberOfB] = b.split("-");
-  return epoch === epochOfB && Number(number) <= Number(numberOfB);
+  const [recording, number] = a.split("-"), [other, reached] = b.split("-");
+  return recording === other && Number(number) <= Number(reached);
 }
 
 /**
- * Follows the events of a stream after a place. The first tab with a name holds the stream, and passes its events on to
+ * Follows the events of the stream after a place. The first tab with a name holds the stream, and passes its events on to
  * the others. When it closes, the next one continues where it is itself. A tab that has missed an event asks for the
  * stream from its own place on, and every tab drops what it has already. If the server refuses the stream, all tabs are
  * told.
- * @param {string} address @param {string} name @param {string} place @param {string[]} types
+ * @param {string} name @param {string} place @param {string[]} types
  * @param {(type: string, data: string) => void} take @param {() => void} stopped
  */
-export function followStream(address, name, place, types, take, stopped) {
+export function followStream(name, place, types, take, stopped) {
   const channel = new BroadcastChannel(name);
   /** @type {EventSource | undefined} */
   let source;
@@ -34,7 +33,7 @@ export function followStream(address, name, place, types, take, stopped) {
   /** @param {string} after */
   const open = (after) => {
     source?.close();
-    source = new EventSource(address + "&after=" + encodeURIComponent(after));
+    source = new EventSource("/console/calls/events?after=" + encodeURIComponent(after));
     for (const type of types)
       source.addEventListener(type, ({ lastEventId: id, data }) => {
         const message = { after, id, type, data };
