@@ -70,17 +70,14 @@ func adminsConsole(t *testing.T) *consoleShop {
 
 var taskID = regexp.MustCompile(`"taskId":"([^"]+)"`)
 
-// beginTask has bob begin a task, and returns its page.
+// beginTask has bob begin a task, which waits for an approval, and returns its page.
 func (s *consoleShop) beginTask() string {
 	s.t.Helper()
 	s.write("export.hcl", `tool "export" {
-  description = "Export all orders."
-  timeout     = "5m"
+  description = "Mark all orders as exported."
   task { mode = "required" }
-  step "write" {
-    wait { for = "4m" }
-  }
-  text = "done"
+  approval { timeout = "24h" }
+  sql "shop" { exec = "UPDATE orders SET note = 'exported'" }
 }`)
 	var found []string
 	eventually(s.t, "a task has begun", func() bool {

@@ -17,23 +17,21 @@ const approvalsPath = "/console/approvals"
 
 // approvalReader reads the approvals that a person may see. It must be closed.
 type approvalReader struct {
-	store *approval.Store        // nil for an approver who may not see the rest of the console
+	store *approval.Store
 	admin *runtime.ApprovalAdmin // nil for a person who may decide nothing
+	all   bool                   // they see what they may not decide, too
 }
 
-func (c *Console) openApprovals(q *request) (*approvalReader, error) {
-	r := new(approvalReader)
-	var err error
-	if q.isViewer {
-		if r.store, err = c.Host.Approvals(q.Context()); err != nil {
-			return nil, err
-		}
-	}
-	r.admin, err = c.Host.ApprovalAdmin(q.Context(), q.caller)
-	if err != nil && (r.store == nil || !errors.As(err, new(*runtime.ForbiddenError))) {
+func (c *Console) openApprovals(ctx context.Context, q *request) (*approvalReader, error) {
+	store, err := c.Host.Approvals(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	admin, err := c.Host.ApprovalAdmin(ctx, q.caller)
+	if err != nil && !(q.isViewer && errors.As(err, new(*runtime.ForbiddenError))) {
+		return nil, err
+	}
+	return &approvalReader{store, admin, q.isViewer}, nil
 }
 
 func (r *approvalReader) close() {
@@ -42,39 +40,21 @@ func (r *approvalReader) close() {
 	}
 }
 
-// list calls each with a page of approvals, and returns the cursor of the next page.
-func (r *approvalReader) list(
-	ctx context.Context, query approval.ListQuery, each func([]*approval.Entry) error,
-) (next string, err error) {
-	if r.store == nil {
-		return r.admin.List(ctx, query, each)
-	}
-	entries, next, err := r.store.List(ctx, query)
-	if err != nil {
-		return "", err
-	}
-	return next, each(entries)
-}
+// sees reports whether the person may see an approval.
+func (r *approvalReader) sees(e *approval.Entry) bool { return r.all || r.admin.CanDecide(e) }
 
 // find returns an approval, and why the person may not decide it; empty if they may.
 func (r *approvalReader) find(ctx context.Context, id string) (a *approval.Approval, refusal string, err error) {
-	if r.admin == nil {
-		refusal = "A decision needs a signed-in approver, whom the block approvals names"
-	} else {
-		var refused *runtime.ForbiddenError
-		a, err = r.admin.FindOther(ctx, id)
-		if err == nil || !errors.As(err, &refused) {
+	refused := &runtime.ForbiddenError{Why: "A decision needs a signed-in approver, whom the block approvals names"}
+	if r.admin != nil {
+		if a, err = r.admin.FindOther(ctx, id); !errors.As(err, &refused) || !r.all {
 			return a, "", err
 		}
-		refusal = refused.Why
-	}
-	if r.store == nil {
-		return nil, "", err
 	}
 	if a, err = r.store.Find(ctx, id); err == nil && a == nil {
 		err = approval.ErrNotFound
 	}
-	return a, refusal, err
+	return a, refused.Why, err
 }
 
 const (
@@ -87,23 +67,15 @@ const (
 func (c *Console) countPending(q *request) string {
 	ctx, cancel := context.WithTimeout(q.Context(), countTimeout)
 	defer cancel()
-	store, err := c.Host.Approvals(ctx)
+	reader, err := c.openApprovals(ctx, q)
 	if err != nil {
 		return "" // the page of the approvals says why
 	}
-	sees := func(*approval.Entry) bool { return true }
-	if !isViewer(c, q) {
-		admin, err := c.Host.ApprovalAdmin(ctx, q.caller)
-		if err != nil {
-			return ""
-		}
-		defer admin.Close()
-		sees = admin.CanDecide
-	}
-	entries, more, err := store.List(ctx, approval.ListQuery{Status: approval.Pending, Limit: maxCounted})
+	defer reader.close()
+	entries, more, err := reader.store.List(ctx, approval.ListQuery{Status: approval.Pending, Limit: maxCounted})
 	n := 0
 	for _, e := range entries {
-		if sees(e) {
+		if reader.sees(e) {
 			n++
 		}
 	}
@@ -122,7 +94,6 @@ type approvalsData struct {
 	Statuses             []approval.Status
 	Rows                 []*approval.Approval
 	Next                 string // address of the next page; empty for none
-	Alone                bool   // nobody can decide here: there is no authentication
 }
 
 const (
@@ -135,12 +106,12 @@ func (c *Console) approvals(q *request) (*answer, error) {
 	values := q.URL.Query()
 	data := &approvalsData{
 		Tool: values.Get("tool"), Caller: values.Get("caller"), Status: values.Get("status"),
-		Statuses: approval.Statuses, Alone: c.Host.Authenticator() == nil,
+		Statuses: approval.Statuses,
 	}
 	if !slices.Contains(approval.Statuses, approval.Status(data.Status)) {
 		data.Status = string(approval.Pending)
 	}
-	reader, err := c.openApprovals(q)
+	reader, err := c.openApprovals(q.Context(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -148,35 +119,32 @@ func (c *Console) approvals(q *request) (*answer, error) {
 	query := approval.ListQuery{
 		Status: approval.Status(data.Status), After: values.Get("after"), Limit: approvalsPerPage,
 	}
-	for next, began := "", time.Now(); ; query.After = next {
-		next, err = reader.list(q.Context(), query, data.add)
-		switch {
-		case errors.Is(err, approval.ErrCursor):
+	for began := time.Now(); ; {
+		entries, next, err := reader.store.List(q.Context(), query)
+		if errors.Is(err, approval.ErrCursor) {
 			return nil, &Error{http.StatusBadRequest, "The address of this page is not complete"}
-		case err != nil:
+		}
+		if err != nil {
 			return nil, err
-		case next != "" && (len(data.Rows) >= approvalsPerPage || time.Since(began) > maxSearch):
-			data.Next = q.addressWith("after", next)
-		case next != "":
+		}
+		for _, e := range entries {
+			if !reader.sees(e) || !matches(data.Tool, e.Tool) || !matches(data.Caller, e.Subject) {
+				continue
+			}
+			a, err := e.Approval()
+			if err != nil {
+				return nil, err
+			}
+			data.Rows = append(data.Rows, a)
+		}
+		if query.After = next; next != "" && len(data.Rows) < approvalsPerPage && time.Since(began) <= maxSearch {
 			continue
+		}
+		if next != "" {
+			data.Next = q.addressWith("after", next)
 		}
 		return &answer{template: "approvals", title: "Approvals", data: data}, nil
 	}
-}
-
-// add adds the approvals that the filter selects.
-func (d *approvalsData) add(entries []*approval.Entry) error {
-	for _, e := range entries {
-		if !matches(d.Tool, e.Tool) || !matches(d.Caller, e.Subject) {
-			continue
-		}
-		a, err := e.Approval()
-		if err != nil {
-			return err
-		}
-		d.Rows = append(d.Rows, a)
-	}
-	return nil
 }
 
 // approvalData is the data of the page of an approval.
@@ -186,8 +154,6 @@ type approvalData struct {
 	Notice       string // what happened instead of what was asked for; empty for nothing
 	Reason       string // that was typed
 	Effects      []effectView
-	Args         string
-	Alone        bool
 	MayLookAgain bool              // it can be looked at again
 	History      *approval.History // of the caller and the tool; nil for an unknown caller
 }
@@ -204,7 +170,7 @@ func (c *Console) approval(q *request) (*answer, error) {
 
 // approvalPage shows an approval as it is now, with what happened instead of what was asked for.
 func (c *Console) approvalPage(q *request, status int, notice string) (*answer, error) {
-	reader, err := c.openApprovals(q)
+	reader, err := c.openApprovals(q.Context(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -218,18 +184,13 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 		return nil, err
 	}
 	// Who may see an approval may see all that its caller has requested for its tool.
-	all, err := c.Host.Approvals(q.Context())
-	if err != nil {
-		return nil, err
-	}
-	history, err := all.History(q.Context(), a)
+	history, err := reader.store.History(q.Context(), a)
 	if err != nil {
 		return nil, err
 	}
 	data := &approvalData{
-		History:  history,
-		Approval: a, Refusal: refusal, Notice: notice, Reason: q.PostForm.Get("reason"), Args: indentJSON(a.Arguments),
-		Effects: viewEffects(a.Effects), Alone: c.Host.Authenticator() == nil,
+		History: history, Approval: a, Refusal: refusal, Notice: notice, Reason: q.PostForm.Get("reason"),
+		Effects:      viewEffects(a.Effects),
 		MayLookAgain: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",
 	}
 	return &answer{template: "approval", title: "Approval of " + a.Tool, data: data, status: status}, nil

@@ -157,8 +157,7 @@ func (c *Console) readCalls(
 type callsData struct {
 	Tool, Caller string
 	Failed       bool
-	Problem      string // why there is no list
-	Own          bool   // the person sees their own calls only
+	Own          bool // the person sees their own calls only
 	Rows         []*callView
 	Share        string // name of the stream among the tabs of the session; empty without authentication
 	After        string // the place that the page has reached in the stream
@@ -176,14 +175,7 @@ func (c *Console) calls(q *request) (*answer, error) {
 	}
 	query := event.Query{Tool: data.Tool, Caller: data.Caller}
 	found, place, err := c.readCalls(q, &query, "")
-	var shown *Error
-	var refused *runtime.ForbiddenError
-	switch {
-	case errors.As(err, &shown):
-		data.Problem = shown.Text
-	case errors.As(err, &refused):
-		data.Problem = refused.Why
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
 	data.After, data.Own = place, query.Own

@@ -20,8 +20,6 @@ type oneCallData struct {
 	Page    string         // address of the page of the tool; empty for none
 	Records []audit.Record // of the audit log, the oldest first
 	Bars    []bar
-	Args    string
-	Answer  string
 	Trace   string // address of its trace; empty for none
 	Again   string // address of the form with the same arguments; empty for none
 }
@@ -110,7 +108,6 @@ func (d *oneCallData) complete() {
 			}
 		}
 	}
-	d.Args, d.Answer = indentJSON(d.Began.Input), indentJSON(d.Ended.Output)
 	d.Bars = d.waterfall()
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hatchel/runtime/mcp"
 )
 
 // route is one line of the table of pages.
@@ -91,6 +93,7 @@ type frame struct {
 	Path                  string
 	Data                  any
 	Now                   time.Time
+	Alone                 bool // there is no authentication, so nobody can decide
 
 	token func(path string) string
 	count func(menuEntry) string
@@ -100,6 +103,7 @@ func (c *Console) newFrame(q *request, out *answer) *frame {
 	f := &frame{
 		Title: out.title, Server: cmp.Or(q.block.Title, c.Host.Title()), Colour: q.block.Colour, Status: out.status,
 		Path: q.URL.Path, Data: out.data, Now: q.now, Menu: c.visibleMenu(q),
+		Alone: c.Host.Authenticator() == nil,
 		token: func(path string) string { return c.token(q.session, path) },
 		count: func(e menuEntry) string { return e.count(c, q) },
 	}
@@ -136,11 +140,12 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"asset": assetAddress, "time": formatTime, "ago": ago, "left": left, "count": count, "join": strings.Join,
 		"cut": cut, "control": controlText, "inc": func(n int) int { return n + 1 },
 		"json":    func(text json.RawMessage) string { return indentJSON(text) },
-		"stateOf": stateOf, "recordState": recordState, "limitCaller": limitCaller, "rateLeft": rateLeft,
+		"stateOf": stateOf, "recordState": recordState, "upState": upState, "limitCaller": limitCaller, "rateLeft": rateLeft,
 		"loadState": loadState, "loadText": loadText, "shortRevision": shortRevision,
 		"callPath": callPath, "approvalPath": approvalPath, "recordPath": recordPath,
 		"taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,
 		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands, "seconds": seconds,
+		"clientName": mcp.ClientName, "millis": time.UnixMilli,
 		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked
 		"clock": clock, "percent": func(of float64) float64 { return of * 10 }, // of a picture that is 1000 wide
 		"barsHeight": func(bars []bar) int { return len(bars) * barHeight },

@@ -16,22 +16,8 @@ const (
 // sessionsData is the data of the list of sessions of clients.
 type sessionsData struct {
 	Total int // on all pages
-	Rows  []*clientSession
+	Rows  []*mcp.SessionInfo
 	Next  string // address of the next page; empty for none
-}
-
-// clientSession is one session of a client.
-type clientSession struct {
-	*mcp.SessionInfo
-	Subject, Client string // empty for what is not known
-}
-
-func newClientSession(info *mcp.SessionInfo) *clientSession {
-	s := &clientSession{SessionInfo: info, Client: mcp.ClientName(info.Client)}
-	if info.Owner != nil {
-		s.Subject = info.Owner.Subject
-	}
-	return s
 }
 
 // endPath returns where the end of a session is asked for.
@@ -49,9 +35,7 @@ func (c *Console) sessions(q *request) (*answer, error) {
 		begin = at + 1
 	}
 	end := min(begin+sessionsPerPage, len(all))
-	for _, info := range all[begin:end] {
-		data.Rows = append(data.Rows, newClientSession(info))
-	}
+	data.Rows = all[begin:end]
 	if end < len(all) {
 		data.Next = q.addressWith("after", all[end-1].Name)
 	}
@@ -76,7 +60,7 @@ func (c *Console) confirmEnd(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answer{template: "session-end", title: "End a session", data: newClientSession(info)}, nil
+	return &answer{template: "session-end", title: "End a session", data: info}, nil
 }
 
 // endSession ends a session.

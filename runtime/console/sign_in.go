@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"path"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"hatchel/runtime/auth"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/mcp"
 )
 
@@ -207,13 +206,12 @@ func (c *Console) redeemTicket(q *request) (*answer, error) {
 }
 
 const (
-	maxAttempts    = 10 // wrong keys of an address in a minute
-	attemptPeriod  = time.Minute
-	maxAttempters  = 10_000 // addresses that are remembered
-	ipv6Subscriber = 64     // bits of the network that one subscriber has
+	maxAttempts   = 10 // wrong keys of an address in a minute
+	attemptPeriod = time.Minute
+	maxAttempters = 10_000 // addresses that are remembered
 )
 
-// attempts counts the wrong credentials of each address, anew after each period and when too many addresses are known.
+// attempts counts the wrong credentials of each network of a client, anew after each period and when too many addresses are known.
 type attempts struct {
 	mu    sync.Mutex
 	since time.Time      // guarded by mu
@@ -227,7 +225,7 @@ func (a *attempts) take(remote string, now time.Time) bool {
 	if now.Sub(a.since) > attemptPeriod || len(a.wrong) >= maxAttempters {
 		a.since, a.wrong = now, map[string]int{}
 	}
-	name := subscriber(remote)
+	name := limit.Network(remote)
 	a.wrong[name]++
 	return a.wrong[name] <= maxAttempts
 }
@@ -236,21 +234,5 @@ func (a *attempts) take(remote string, now time.Time) bool {
 func (a *attempts) giveBack(remote string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.wrong[subscriber(remote)]--
-}
-
-// subscriber returns what an address is counted as: itself, or for IPv6 its network.
-func subscriber(remote string) string {
-	if host, _, err := net.SplitHostPort(remote); err == nil {
-		remote = host
-	}
-	ip, err := netip.ParseAddr(remote)
-	if err != nil {
-		return remote
-	}
-	if ip = ip.Unmap().WithZone(""); ip.Is4() {
-		return ip.String()
-	}
-	network, _ := ip.Prefix(ipv6Subscriber) // an IPv6 address has more bits
-	return network.String()
+	a.wrong[limit.Network(remote)]--
 }

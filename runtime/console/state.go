@@ -3,12 +3,12 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"hatchel/hcl"
 	"hatchel/runtime"
 	"hatchel/runtime/limit"
+	"hatchel/runtime/metrics"
 )
 
 const statePath = "/console/state"
@@ -21,18 +21,15 @@ type stateData struct {
 
 // systemRow is a connection on the page.
 type systemRow struct {
-	Kind, Name, Breaker, Pool, Note string
-	Up                              condition
+	metrics.Connection
+	Note string
 }
 
 // state shows the systems that the server depends on, and what is in its memory.
 func (c *Console) state(q *request) (*answer, error) {
 	data := &stateData{ServerState: c.Host.ServerState(q.Context())}
 	for i, conn := range data.Connections {
-		row := systemRow{Kind: conn.Kind, Name: conn.Name, Breaker: conn.Breaker, Up: upState(conn.Up)}
-		if conn.Pool != nil {
-			row.Pool = strconv.Itoa(conn.Pool.InUse) + " of " + strconv.Itoa(conn.Pool.Max)
-		}
+		row := systemRow{Connection: conn}
 		if i < len(data.Health) { // unless a reload came between
 			row.Note = cmp.Or(data.Health[i].Error, data.Health[i].Reason)
 		}

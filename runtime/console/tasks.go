@@ -3,9 +3,7 @@ package console
 import (
 	"net/url"
 	"slices"
-	"time"
 
-	"hatchel/runtime/mcp"
 	"hatchel/runtime/task"
 )
 
@@ -18,16 +16,14 @@ const (
 type tasksData struct {
 	Status   string
 	Statuses []string
-	Rows     []*taskData
+	Rows     []*task.Task
 	Next     string // address of the next page; empty for none
 }
 
 // taskData is the data of the page of a task.
 type taskData struct {
 	*task.Task
-	Subject, Client string // who has asked for it
-	Begun, Changed  time.Time
-	MayCancel       bool
+	MayCancel bool
 }
 
 func taskPath(id string) string { return tasksPath + "/" + url.PathEscape(id) }
@@ -54,20 +50,11 @@ func (c *Console) tasks(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range found[:min(len(found), tasksPerPage)] {
-		data.Rows = append(data.Rows, newTaskData(t))
-	}
-	if len(found) > tasksPerPage {
+	if data.Rows = found; len(found) > tasksPerPage {
+		data.Rows = found[:tasksPerPage]
 		data.Next = q.addressWith("after", found[tasksPerPage-1].ID())
 	}
 	return &answer{template: "tasks", title: "Tasks", data: data}, nil
-}
-
-func newTaskData(t *task.Task) *taskData {
-	return &taskData{
-		Task: t, Subject: t.Caller().Subject, Client: mcp.ClientName(t.Client),
-		Begun: time.UnixMilli(t.Created), Changed: time.UnixMilli(t.Updated),
-	}
 }
 
 // findTask returns the task of a page. Those who operate the server may cancel it, and who has asked for it.
@@ -79,9 +66,7 @@ func (c *Console) findTask(q *request) (*taskData, error) {
 	case t == nil:
 		return nil, notFound("There is no such task. A task is kept for the ttl of its tool")
 	}
-	d := newTaskData(t)
-	d.MayCancel = !t.IsFinal() && (q.isAdmin() || t.Owner == q.caller.Owner())
-	return d, nil
+	return &taskData{t, !t.IsFinal() && (q.isAdmin() || t.Owner == q.caller.Owner())}, nil
 }
 
 // task shows a task.

@@ -12,11 +12,10 @@ const toolsPerPage = 100
 
 // toolsData is the data of the list of tools.
 type toolsData struct {
-	Query       string
-	Total, From int
-	Tools       []*hcl.Tool
-	Before      string // the page before; empty for none
-	After       string
+	Query              string
+	Total, First, Last int
+	Tools              []*hcl.Tool
+	Before, After      string // addresses of the page before and the next one; empty for none
 }
 
 // tools lists the tools, also those that are not listed for clients, by name.
@@ -35,8 +34,8 @@ func (c *Console) tools(q *request) (*answer, error) {
 	}
 	last := max(0, len(found)-1) / toolsPerPage
 	page = min(max(page, 1), last+1)
-	data.Total, data.From = len(found), (page-1)*toolsPerPage
-	data.Tools = found[data.From:min(len(found), page*toolsPerPage)]
+	from, to := (page-1)*toolsPerPage, min(len(found), page*toolsPerPage)
+	data.Total, data.First, data.Last, data.Tools = len(found), from+1, to, found[from:to]
 	if page > 1 {
 		data.Before = q.addressWith("page", strconv.Itoa(page-1))
 	}
@@ -55,12 +54,6 @@ func matchesTool(t *hcl.Tool, query string) bool {
 	}
 	return false
 }
-
-// First returns the number of the first tool of the page.
-func (d *toolsData) First() int { return min(d.From+1, d.Total) }
-
-// Last returns the number of the last tool of the page.
-func (d *toolsData) Last() int { return d.From + len(d.Tools) }
 
 // summaryOf returns the beginning of the description of a tool.
 func summaryOf(t *hcl.Tool) string {

@@ -78,7 +78,9 @@ function newRow(event) {
   tool.textContent = event.tool;
   row.append(tool);
   row.insertCell();
-  row.insertCell().className = "number";
+  const ms = row.insertCell();
+  ms.className = "number";
+  ms.dataset.of = "ms";
   row.insertCell();
   return row;
 }
