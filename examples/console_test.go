@@ -210,8 +210,10 @@ func TestConsoleInABrowserWorksWithoutScripts(t *testing.T) {
 	if text := <-answer; !strings.Contains(text, "Refunded 250 euros of order 1042.") {
 		t.Errorf("got %s", text)
 	}
+	run(s.eva, chromedp.Text("#decision"))
 	s.eva.open(task)
 	s.eva.do(chromedp.Click("#cancel"), chromedp.Click("#confirm"))
+	run(s.eva, chromedp.Text("#facts")) // of the page after that
 	eventually(t, "the task is cancelled", func() bool {
 		s.eva.open(task)
 		return strings.Contains(run(s.eva, chromedp.Text("#state")), "cancelled")
