@@ -432,6 +432,8 @@ func TestConsoleInABrowserLeadsThroughTheGuide(t *testing.T) {
 	b.await(`location.pathname.startsWith("/console/calls/") && document.querySelector("#trace") !== null`)
 	if text := b.text(); !strings.Contains(text, "ticket 88") || !strings.Contains(text, "eva") {
 		t.Errorf("the page of the call does not say who approved it:\n%s", text)
+	} else if !strings.Contains(text, "for people to decide") {
+		t.Errorf("the page of the call does not say that it has waited:\n%s", text)
 	}
 	trace := path.Base(eval[string](b, `document.querySelector("#trace").href`))
 	eventually(t, "the collector has the trace "+trace, func() bool {
