@@ -41,7 +41,8 @@ var nestedBlockHints = []hint{
 	{"sqlite postgres postgresql mysql mariadb", "sql",
 		` The block is named sql, and its label is the connection: sql "name" { … }.`},
 	{"elicit sample roots", "ask", ` A question belongs in an ask, and an ask in a step: ask "name" { @ … }.`},
-	{"before", "timeout notify", ` A before block reads the inputs of one tool: it belongs in an approval of the tool.`},
+	{"before", "timeout notify",
+		" A before block reads the inputs of one tool: it belongs in an approval of the tool."},
 	{"input", "argument", ` A prompt has arguments: argument "name" { … }. They are read as input.name.`},
 	{"argument", "input", ` Only prompts have arguments; here, declare inputs: input "name" { … }.`},
 	{"variable", "input", ` A value from the caller is an input: input "name" { type = string }. A variable is ` +

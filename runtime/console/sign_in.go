@@ -211,7 +211,8 @@ const (
 	maxAttempters = 10_000 // addresses that are remembered
 )
 
-// attempts counts the wrong credentials of each network of a client, anew after each period and when too many addresses are known.
+// attempts counts the wrong credentials of each network of a client, anew after each period and when too many are
+// known.
 type attempts struct {
 	mu    sync.Mutex
 	since time.Time      // guarded by mu

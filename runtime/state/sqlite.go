@@ -27,7 +27,8 @@ type SQLite struct {
 }
 
 var sqliteStatements = newStatements("records",
-	"EXISTS (SELECT 1 FROM owners AS o WHERE o.name = owner AND o.expires > $1)", sqliteReserve, sqliteReserveFirst, sqliteAhead,
+	"EXISTS (SELECT 1 FROM owners AS o WHERE o.name = owner AND o.expires > $1)",
+	sqliteReserve, sqliteReserveFirst, sqliteAhead,
 	sqlitePostpone)
 
 const (
