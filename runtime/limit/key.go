@@ -51,7 +51,8 @@ type Usage struct {
 	Running int
 	Waiting int
 	Rule    *hcl.Limit // nil for one that is not declared any more
-	Left    int        // calls that may begin at once under the rate of Rule; -1 for no rate, or one that cannot be read
+	// Left is how many calls may begin at once under the rate of Rule; -1 if it has none or cannot be read.
+	Left int
 
 	key Key
 }
@@ -80,8 +81,8 @@ func (l *Limiter) Usage(ctx context.Context, cfg *hcl.Config) (all []Usage, tota
 	l.mu.Unlock()
 	for key, b := range counted {
 		all = append(all, Usage{
-			Tool: strings.TrimPrefix(key.tool, "tool "), Caller: strings.TrimPrefix(key.caller, "of "), Running: b.running,
-			Waiting: b.queued + len(b.waiters), Rule: limits[key.tool].rule, Left: -1, key: key,
+			Tool: strings.TrimPrefix(key.tool, "tool "), Caller: strings.TrimPrefix(key.caller, "of "),
+			Running: b.running, Waiting: b.queued + len(b.waiters), Rule: limits[key.tool].rule, Left: -1, key: key,
 		})
 	}
 	slices.SortFunc(all, func(a, b Usage) int {

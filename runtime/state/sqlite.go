@@ -28,8 +28,7 @@ type SQLite struct {
 
 var sqliteStatements = newStatements("records",
 	"EXISTS (SELECT 1 FROM owners AS o WHERE o.name = owner AND o.expires > $1)",
-	sqliteReserve, sqliteReserveFirst, sqliteAhead,
-	sqlitePostpone)
+	sqliteReserve, sqliteReserveFirst, sqliteAhead, sqlitePostpone)
 
 const (
 	busyTimeout   = 10 * time.Second // for locks of other processes
