@@ -145,7 +145,8 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 		"loadState": loadState, "loadText": loadText, "shortRevision": shortRevision,
 		"callPath": callPath, "approvalPath": approvalPath, "recordPath": recordPath,
 		"taskPath": taskPath, "endPath": endPath, "toolPath": toolPath,
-		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands, "seconds": seconds,
+		"badgesOf": badgesOf, "summaryOf": summaryOf, "positionOf": positionOf, "thousands": thousands,
+		"seconds":    seconds,
 		"clientName": mcp.ClientName, "millis": time.UnixMilli,
 		"image": func(data string) template.URL { return template.URL(data) },  // of a type that newImage has checked
 		"clock": clock, "percent": func(of float64) float64 { return of * 10 }, // of a picture that is 1000 wide
