@@ -30,8 +30,8 @@ func traceparentOf(header http.Header) string {
 	return values[0]
 }
 
-// traceMemory is memory for the trace context of a call, so that a call which goes on with one allocates nothing. It
-// has one text at a time.
+// traceMemory is the memory of a call for its trace context, so that forwarding one allocates nothing. A text in it is a
+// string without a copy: it is written only before the call has its trace context, and no other call uses the memory.
 type traceMemory [traceparentLength]byte
 
 // traceparentOf is Traceparent for a _meta, with a text in the memory.

@@ -155,14 +155,14 @@ func describeSample() map[string]*prometheus.Desc {
 
 // durationBuckets are those of the convention, and smaller ones, because most calls take less than 10 ms.
 var durationBuckets = [...]float64{
-	0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300,
+	0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300,
 }
 
 var (
 	// waitBuckets are those of waiting for people.
 	waitBuckets = []float64{1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}
 	// sessionBuckets are those of the convention, and larger ones.
-	sessionBuckets = append(durationBuckets[3:len(durationBuckets):len(durationBuckets)], 1800, 3600, 4*3600, 24*3600)
+	sessionBuckets = append(durationBuckets[4:len(durationBuckets):len(durationBuckets)], 1800, 3600, 4*3600, 24*3600)
 	// loadBuckets are those of loads.
 	loadBuckets = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 )
