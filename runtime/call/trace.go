@@ -30,8 +30,9 @@ func traceparentOf(header http.Header) string {
 	return values[0]
 }
 
-// traceMemory is the memory of a call for its trace context, so that forwarding one allocates nothing. A text in it is a
-// string without a copy: it is written only before the call has its trace context, and no other call uses the memory.
+// traceMemory is the memory of a call for its trace context, so that forwarding one allocates
+// nothing. A text in it is a string without a copy: it is written only before the call has its trace
+// context, and no other call uses the memory.
 type traceMemory [traceparentLength]byte
 
 // traceparentOf is Traceparent for a _meta, with a text in the memory.

@@ -65,8 +65,8 @@ func shellCommand(command string, flags [][2]string) string {
 	return command
 }
 
-// controlText returns a text as the value of a control. A form sends it back, so the characters that EscapeText replaces
-// are references, which browsers read as the characters.
+// controlText returns a text as the value of a control. A form sends it back, so the characters that
+// EscapeText replaces are references, which browsers read as the characters.
 func controlText(text string) template.HTML {
 	var out strings.Builder
 	for _, r := range html.EscapeString(text) {

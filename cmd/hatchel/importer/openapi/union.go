@@ -229,7 +229,8 @@ func (r *schemaReader) base(s *schema, n node) {
 	}
 	if len(all) == 0 {
 		r.keywords(s, n)
-		s.lose("discriminator without alternatives", "no mapping names the schemas that extend it, so their members are missing")
+		s.lose("discriminator without alternatives",
+			"no mapping names the schemas that extend it, so their members are missing")
 		return
 	}
 	if len(all) > 1 {

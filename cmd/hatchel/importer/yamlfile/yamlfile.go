@@ -127,7 +127,8 @@ func CheckKeys(mapping *yaml.Node) error {
 			}
 		}
 		if line > 0 {
-			return fmt.Errorf("%d:%d: the key %.60q is set twice; line %d sets it first", c[i].Line, c[i].Column, name, line)
+			return fmt.Errorf("%d:%d: the key %.60q is set twice; line %d sets it first",
+				c[i].Line, c[i].Column, name, line)
 		}
 		if lines != nil {
 			lines[name] = c[i].Line
