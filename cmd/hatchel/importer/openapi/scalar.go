@@ -152,8 +152,8 @@ func (s *schema) describeValues(values []node) {
 		return
 	}
 	s.lose("values that are not checked", strings.Join(limited(names, 20), ", "))
-	values := strings.Join(limited(slices.Compact(names), 20), ", ")
-	s.text = strings.TrimSpace(ended(s.text) + " One of " + values + ".")
+	all := strings.Join(limited(slices.Compact(names), 20), ", ")
+	s.text = strings.TrimSpace(ended(s.text) + " One of " + all + ".")
 }
 
 // limitEnum makes a description of an enum that is too long, and of titles that the language has no place for.
