@@ -11,6 +11,7 @@ import (
 	"hatchel/adapters"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/idempotency"
 	"hatchel/runtime/limit"
@@ -151,6 +152,10 @@ func (p *Program) awaitOperator(c *call) error {
 			c.approval.Stage, c.approval.given = approvalWaiting, nil
 			c.approval.maxWait = time.Until(a.Deadline)
 			return errBecomesTask
+		}
+		if c.progress.noWait {
+			c.approval.Record = auditApproval(a)
+			return &elicit.PausedError{Approval: a.ID}
 		}
 		if a, err = p.waitForDecision(c, a); err != nil {
 			return err

@@ -74,6 +74,7 @@ type progress struct {
 
 	taskStage     int  // 1 + the step before which the call becomes a task; 0 for none
 	mayBecomeTask bool // the call becomes a task when it has to wait for an operator
+	noWait        bool // the caller is answered when the call has to wait for an operator
 }
 
 // access is what the rules have decided about a call.

@@ -98,6 +98,7 @@ func (p *Program) execute(c *call, req *mcp.CallRequest, tasks bool) (err error)
 	if err := c.checkClient(req); err != nil {
 		return err
 	}
+	c.progress.noWait = req.NoWait
 	if tasks {
 		if err := p.chooseTask(c, req.Caller); err != nil {
 			return err
@@ -169,6 +170,7 @@ func (p *Program) answerInterim(
 	var existing *existingTaskError
 	switch {
 	case errors.As(reason, &paused):
+		out.Approval = paused.Approval
 		if out.Questions, err = c.sealQuestions(paused); err == nil {
 			err = c.pauseKey(ctx)
 		}

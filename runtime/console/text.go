@@ -91,6 +91,9 @@ func cut(text string, maxRunes int) string {
 // condition is a state in a word for people, with its colour: ok, warn, bad or off.
 type condition struct{ Class, Word string }
 
+// waitsForApproval is the condition of a call that an operator must approve first.
+var waitsForApproval = condition{"warn", "waits for approval"}
+
 // stateOf returns the condition for what the server calls a state: of a call, an approval, a task, a rule, a breaker.
 func stateOf(state any) condition {
 	c := condition{"off", fmt.Sprint(state)}

@@ -156,7 +156,7 @@ func (c *Console) makeCall(q *request, p *call.Program, data *tryData, arguments
 	}
 	http.NewResponseController(q.writer).SetReadDeadline(time.Time{}) // the form was read, and a call may take long
 	outcome, err := c.Host.CallTool(q.Context(), &mcp.CallRequest{
-		Name: p.Tool().Name, Arguments: arguments, Caller: q.caller,
+		Name: p.Tool().Name, Arguments: arguments, Caller: q.caller, NoWait: true,
 	})
 	var protocol *mcp.Error
 	switch {
@@ -173,7 +173,8 @@ func (c *Console) makeCall(q *request, p *call.Program, data *tryData, arguments
 // result is the outcome of a call.
 type result struct {
 	condition
-	Parts []part
+	Parts    []part
+	Approval string // that the call needs before it is carried out; empty for none
 }
 
 // part is a part of a result: a text, or an image.
@@ -192,8 +193,12 @@ const (
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *output.Scrubber) *result {
-	if outcome.Questions != nil {
-		return &result{condition{"warn", "the tool asks its client a question, which the console cannot answer"}, nil}
+	switch {
+	case outcome.Approval != "":
+		return &result{condition: waitsForApproval, Approval: outcome.Approval}
+	case outcome.Questions != nil:
+		const word = "the tool asks its client a question, which the console cannot answer"
+		return &result{condition: condition{"warn", word}}
 	}
 	out := &result{condition: condition{"ok", "ok"}}
 	if outcome.IsError {

@@ -188,9 +188,10 @@ func (g *AskGroup) Plan(*adapters.Call) ([]adapters.Effect, error) {
 	return adapters.PlanEffects("ask", "", "asks the client: "+strings.Join(keys, ", ")), nil
 }
 
-// PausedError is a call that resumes when its client has answered, or in another process.
+// PausedError is a call that resumes when its client has answered, in another process, or when it is made again.
 type PausedError struct {
 	Questions []mcp.Question // none where the client knows them already
+	Approval  string         // that a call with NoWait needs; it has no Questions
 	Timeout   time.Duration  // how long the client has
 }
 
@@ -235,7 +236,7 @@ func (x *Exchange) Ask(g *AskGroup, f *hcl.Frame) (map[string]any, error) {
 			}
 		}
 		if !x.Interactive() {
-			return nil, &PausedError{questions, longestTimeout(pending)}
+			return nil, &PausedError{Questions: questions, Timeout: longestTimeout(pending)}
 		}
 		err = x.askAll(pending, questions)
 		if suspended = errors.Is(err, mcp.ErrSuspended); err != nil && !suspended {

@@ -24,6 +24,10 @@ type CallRequest struct {
 	Answers []byte // inputResponses, an object as encoded JSON, or nil
 	State   string // that came with the questions; also of a call that was suspended
 
+	// NoWait is for a caller who does not wait for an operator. A call that needs their approval is answered with
+	// Outcome.Approval, and is carried out when it is made again after that approval. A step that calls a tool waits.
+	NoWait bool
+
 	message *message
 	token   []byte // progressToken, or nil
 	wire    wire

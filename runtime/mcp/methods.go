@@ -112,6 +112,9 @@ type Outcome struct {
 	// Task, instead of all else, is the members of the task that the call has become, as encoded
 	// JSON without braces. It is only for callers that declare TasksExtension.
 	Task Appender
+
+	// Approval, instead of all else, is the ID of the pending approval that a call with NoWait needs.
+	Approval string
 }
 
 // AppendResult appends the result of tools/call in revision r, without the metadata of a server.

@@ -1,0 +1,50 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+const callers = "console {\n allow = \"'ops' in caller.groups\"\n try = \"call\"\n}\n"
+
+// linkIn returns the address of the last link in a part of a page; empty for none, and where there is no such part.
+func linkIn(n *html.Node) (address string) {
+	if n == nil {
+		return ""
+	}
+	for d := range n.Descendants() {
+		if d.Data == "a" {
+			address = attr(d, "href")
+		}
+	}
+	return address
+}
+
+func TestACallThatNeedsAnApprovalIsAnsweredAtOnceAndCarriedOutWhenItIsMadeAgain(t *testing.T) {
+	s := newNotes(t, keysOf("ann:approvers", "vera:ops")+callers+approvers)
+	vera, ann := s.signedIn("vera"), s.signedIn("ann")
+	form := vera.get("/console/tools/note").controls("form")
+	form.Set("input.text", "new")
+	call := func() *reply { return vera.post("/console/tools/note/call", form) }
+	first := call()
+	address := linkIn(first.find("approval"))
+	if first.status != http.StatusOK || !strings.HasPrefix(address, "/console/approvals/") ||
+		!strings.Contains(textOf(first.find("result")), "waits for approval") {
+		t.Fatalf("the call is answered with %d %s", first.status, textOf(first.find("try")))
+	}
+	if again := linkIn(call().find("approval")); again != address {
+		t.Errorf("the same call waits for %s, and then for %s", address, again)
+	}
+	if got := ann.decide(ann.get(address), "approve", ""); got.status != http.StatusSeeOther {
+		t.Fatalf("approving: %d %s", got.status, got.text())
+	}
+	if got := textOf(call().find("result")); !strings.Contains(got, "written") {
+		t.Errorf("after the approval, the result is %s", got)
+	}
+	if got := linkIn(call().find("approval")); got == "" || got == address {
+		t.Errorf("another call uses the approval %s again: %q", address, got)
+	}
+}
