@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -67,6 +68,7 @@ type Exporter struct {
 	logged struct { // used by the goroutine that sends
 		at      time.Time
 		dropped uint64
+		failure string // why the last batch since then was not taken; empty if all were
 	}
 }
 
@@ -190,10 +192,11 @@ func (e *Exporter) send(ctx context.Context, least int) {
 		exportCtx, cancel := context.WithTimeout(ctx, maxExport)
 		err := e.client.ExportSpans(exportCtx, batch)
 		cancel()
-		if err != nil {
-			e.dropped.Add(uint64(countRejected(len(batch), err)))
+		if rejected := countRejected(len(batch), err); rejected > 0 {
+			e.dropped.Add(uint64(rejected))
+			e.logged.failure = describeFailure(err)
 		}
-		e.logDropped(err)
+		e.logDropped()
 	}
 }
 
@@ -206,6 +209,9 @@ var (
 // countRejected returns how many spans of a batch the collector has not taken. A collector that takes all may send a
 // warning, which the client returns as an error.
 func countRejected(batch int, err error) int {
+	if err == nil {
+		return 0
+	}
 	if m := partialSuccess.FindStringSubmatch(err.Error()); m != nil {
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			return min(n, batch)
@@ -228,29 +234,33 @@ func (e *Exporter) take(least int) []sdktrace.ReadOnlySpan {
 	return batch
 }
 
-// logDropped logs the spans that were dropped since it was done last. The texts of the client hold what the collector
-// answers, so only its class or status is logged.
-func (e *Exporter) logDropped(err error) {
+// describeFailure returns why a batch was not taken. The texts of the client hold what the collector answers, so it is
+// only the class or the status.
+func describeFailure(err error) string {
+	if m := statusError.FindStringSubmatch(err.Error()); m != nil {
+		return "the collector answers with status " + m[1]
+	}
+	timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	switch {
+	case !ok:
+		return "the collector does not take them"
+	case timeout.Timeout():
+		return "the collector does not answer in time"
+	}
+	return "the collector cannot be reached"
+}
+
+// logDropped logs the spans that were dropped since it was done last. Where batches failed, that is the reason, also if
+// the collector takes spans again.
+func (e *Exporter) logDropped() {
 	dropped := e.dropped.Load()
 	if dropped == e.logged.dropped || time.Since(e.logged.at) < logEvery {
 		return
 	}
-	reason := "too many spans wait for the collector"
-	if err != nil {
-		reason = "the collector does not take them"
-		if m := statusError.FindStringSubmatch(err.Error()); m != nil {
-			reason = "the collector answers with status " + m[1]
-		}
-		if timeout, ok := errors.AsType[interface {
-			error
-			Timeout() bool
-		}](err); ok {
-			reason = "the collector cannot be reached"
-			if timeout.Timeout() {
-				reason = "the collector does not answer in time"
-			}
-		}
-	}
+	reason := cmp.Or(e.logged.failure, "too many spans wait for the collector")
 	e.log.Warn("spans dropped", "spans", dropped-e.logged.dropped, "reason", reason)
-	e.logged.at, e.logged.dropped = time.Now(), dropped
+	e.logged.at, e.logged.dropped, e.logged.failure = time.Now(), dropped, ""
 }

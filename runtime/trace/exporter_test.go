@@ -93,6 +93,27 @@ func TestSpansThatTheCollectorTakesAreNotDropped(t *testing.T) {
 	}
 }
 
+// TestADelayedReportNamesWhyItsSpansWereDropped has a collector that takes spans again when the report is made.
+func TestADelayedReportNamesWhyItsSpansWereDropped(t *testing.T) {
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "3600000") // only the test sends
+	status := http.StatusUnauthorized
+	collector := tracetest.New(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+	e, logged := openExporter(t, collector.URL)
+	tracer := NewTracer(e, 1, 100)
+	send := func() {
+		tracer.Start("x", "").End("")
+		e.send(t.Context(), 1)
+	}
+	send()
+	send() // within a minute of the first report
+	status, e.logged.at = http.StatusOK, time.Time{}
+	send()
+	const report = `msg="spans dropped" spans=1 reason="the collector answers with status 401"`
+	if text := logged.String(); strings.Count(text, report) != 2 {
+		t.Errorf("logged %s", text)
+	}
+}
+
 // TestACollectorThatDoesNotAnswerIsLeftAtTheEnd has a request under way when the Exporter is closed. Neither the end of
 // a span nor Close waits for its answer, which comes after both.
 func TestACollectorThatDoesNotAnswerIsLeftAtTheEnd(t *testing.T) {
