@@ -224,6 +224,18 @@ func TestTheCommandDecidesOverHTTP(t *testing.T) {
 	}
 }
 
+func TestACommandWithoutAKeySaysWhereToPutIt(t *testing.T) {
+	o := newApprovalServer(t, "console {}\nstate { sqlite = \"state.db\" }")
+	o.replica = startReplica(t, o.dir, "")
+	for _, command := range []string{"events", "console"} {
+		code, out, errs := o.runCommand(nil, command, "--server", o.url)
+		const text = " requires a key: set HATCHEL_KEY to your API key or token"
+		if code != 1 || out != "" || !strings.Contains(errs, o.url+text) {
+			t.Errorf("%s: %d %q %q", command, code, out, errs)
+		}
+	}
+}
+
 func TestConnectionFailuresAreExplained(t *testing.T) {
 	o := newApprovalServer(t, "")
 	environ := []string{"HATCHEL_KEY=" + apiKeyOf("bob")}

@@ -213,6 +213,9 @@ func (c *Client) responseError(status int, text []byte) error {
 	message := strings.TrimSuffix(failed.Message, ".")
 	switch status {
 	case http.StatusUnauthorized:
+		if c.key == "" {
+			return fmt.Errorf("%s requires a key: set HATCHEL_KEY to your API key or token", c.base)
+		}
 		return fmt.Errorf("%s does not accept the key: %s", c.base, message)
 	case http.StatusForbidden:
 		return fmt.Errorf("%s denies access: %s", c.base, message)
