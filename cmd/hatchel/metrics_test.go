@@ -85,6 +85,24 @@ func TestMetricsAreReadByWhomTheirRuleAllows(t *testing.T) {
 	}
 }
 
+func TestAnEndpointWithoutItsBlockIsNotFoundAndTheAnswerSaysSo(t *testing.T) {
+	without, _ := startConfig(t, metricsConfig)
+	elsewhere, _ := startConfig(t, metricsConfig+"telemetry {\n  metrics { listen = \"127.0.0.1:0\" }\n}\n")
+	for address, want := range map[string]string{
+		without.url + "/metrics":   "no metrics block",
+		without.url + "/events":    "no events block",
+		elsewhere.url + "/metrics": "an address of their own",
+		without.url + "/nothing":   "The MCP endpoint of this server is /mcp",
+	} {
+		if got, body := scrape(t, address, "eve"); got != 404 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s", address, got, body)
+		}
+		if got, _ := scrape(t, address, ""); got != 401 {
+			t.Errorf("%s without a key: %d", address, got)
+		}
+	}
+}
+
 // freeAddress returns an address on which nobody listens now.
 func freeAddress(t *testing.T) string {
 	t.Helper()

@@ -101,10 +101,24 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	}
 	toolset, ok := strings.CutPrefix(r.URL.Path, "/mcp/")
 	if !ok || toolset == "" || s.Toolset != "" && s.Toolset != toolset {
-		http.Error(w, "Not found. The MCP endpoint of this server is /mcp", http.StatusNotFound)
+		http.Error(w, "Not found. "+s.explainNotFound(r.URL.Path), http.StatusNotFound)
 		return
 	}
 	s.mcp.For(toolset).ServeHTTP(w, r)
+}
+
+// explainNotFound returns why there is nothing at a path, or what the caller may have looked for.
+func (s *Server) explainNotFound(path string) string {
+	_, decl := s.Host.Metrics()
+	switch {
+	case path == "/events":
+		return "The configuration of this server has no events block"
+	case path == "/metrics" && decl == nil:
+		return "The configuration of this server has no metrics block"
+	case path == "/metrics":
+		return "The metrics have an address of their own: listen in their block"
+	}
+	return "The MCP endpoint of this server is /mcp"
 }
 
 // isUnder reports whether a request is for a path or for one below it.
