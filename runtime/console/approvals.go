@@ -161,6 +161,25 @@ type approvalData struct {
 // Path returns the address of the approval, or what a form of it posts to.
 func (d *approvalData) Path(verb string) string { return approvalPath(d.ID) + verb }
 
+// BeforeTitle is the title of what the before blocks have read.
+func (d *approvalData) BeforeTitle() string {
+	if d.Status == approval.Pending {
+		return "Now"
+	}
+	return "Before"
+}
+
+// EffectTitle is the title of the effects of the call, of which the approval does not know whether they have failed.
+func (d *approvalData) EffectTitle() string {
+	switch d.Status {
+	case approval.Pending:
+		return "What would be done"
+	case approval.Approved, approval.Used:
+		return "What was approved"
+	}
+	return "What would have been done"
+}
+
 func approvalPath(id string) string { return approvalsPath + "/" + url.PathEscape(id) }
 
 // approval shows one approval.

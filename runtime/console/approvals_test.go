@@ -157,6 +157,10 @@ func TestAnApproverSeesApprovalsAloneAndApproves(t *testing.T) {
 	if got := <-said; !strings.Contains(got, "written") {
 		t.Error(got)
 	}
+	if got := ann.get("/console/approvals/" + a.ID); textOf(got.find("status")) != "approved, call made" ||
+		textOf(got.find("now-title")) != "Before" || textOf(got.find("effect-title")) != "What was approved" {
+		t.Errorf("after the call: %s", got.text())
+	}
 	if got := ann.decide(page, "reject", ""); got.status != http.StatusConflict || !strings.Contains(textOf(got.find("notice")), "ann approved it") {
 		t.Errorf("deciding again: %d %s", got.status, got.text())
 	}

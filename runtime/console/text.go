@@ -98,7 +98,7 @@ var waitsForApproval = condition{"warn", "waits for approval"}
 func stateOf(state any) condition {
 	c := condition{"off", fmt.Sprint(state)}
 	switch c.Word {
-	case audit.OK, "approved", "used", "allowed", "closed", task.Working, task.Completed:
+	case audit.OK, "approved", "allowed", "closed", task.Working, task.Completed:
 		c.Class = "ok"
 	case audit.Failed, audit.ProtocolError, "rejected", "denied", "open":
 		c.Class = "bad"
@@ -106,6 +106,8 @@ func stateOf(state any) condition {
 		c.Class = "warn"
 	case task.Waiting:
 		return condition{"warn", "waits for an answer"}
+	case "used":
+		return condition{"ok", "approved, call made"}
 	case "approve":
 		return condition{"warn", "needs an approval"}
 	}
