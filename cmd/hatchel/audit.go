@@ -57,7 +57,7 @@ whole: it is being written, or the process that wrote it has died.`,
 	fs.StringVar(&f.Tool, "tool", "", "only calls of the tool, prompt or resource `NAME`, which may contain *")
 	fs.StringVar(&f.Caller, "caller", "", "only calls of the `CALLER`: a subject, key, group, address or client, "+
 		"which may contain *")
-	fs.StringVar(&f.Outcome, "outcome", "", "only calls with this `OUTCOME`: "+strings.Join(audit.Outcomes, ", "))
+	fs.StringVar(&f.Outcome, "outcome", "", "only records with this `OUTCOME`: "+strings.Join(audit.Outcomes, ", "))
 	fs.StringVar(&f.Since, "since", "", "only records since this `TIME`: 2026-01-31, 2026-01-31T15:04:05Z, "+
 		"or a duration as in 24h")
 	fs.StringVar(&f.Until, "until", "", "only records before this `TIME`, as --since")

@@ -9,9 +9,16 @@ import (
 	"time"
 )
 
-// Outcomes are the outcomes of calls.
+// What records of another event than the end of a call have as their outcome in a Filter.
+const (
+	Started  = "started"  // an EventIntent
+	Approved = "approved" // an EventApproval
+	Rejected = "rejected" // an EventApproval
+)
+
+// Outcomes are the outcomes that a Filter selects: those of calls, then those of other records.
 var Outcomes = []string{
-	OK, Failed, Refused, Cancelled, ProtocolError, Asked, Task,
+	OK, Failed, Refused, Cancelled, ProtocolError, Asked, Task, Started, Approved, Rejected,
 }
 
 // Filter selects records. What is empty selects all.
@@ -41,13 +48,24 @@ func (f *Filter) Matcher(now time.Time) (func(*Line, *Record) bool, error) {
 	return func(l *Line, r *Record) bool {
 		c := &r.Caller
 		return !r.Time.Before(since) && (f.Until == "" || r.Time.Before(until)) &&
-			(f.Outcome == "" || r.Outcome == f.Outcome) &&
+			(f.Outcome == "" || outcomeOf(r) == f.Outcome) &&
 			(f.Tool == "" || MatchAny(f.Tool, r.Name, r.URI)) &&
 			(f.Caller == "" || MatchAny(f.Caller, c.Subject, c.Key, c.Remote, c.Client) ||
 				MatchAny(f.Caller, c.Groups...)) &&
 			(f.Rule == "" || MatchAny(f.Rule, r.Rule)) &&
 			(f.Text == "" || bytes.Contains(l.Text, []byte(f.Text)))
 	}, nil
+}
+
+// outcomeOf returns which of Outcomes a record has; empty for none.
+func outcomeOf(r *Record) string {
+	switch r.Event {
+	case EventIntent:
+		return Started
+	case EventApproval:
+		return r.Decision
+	}
+	return r.Outcome
 }
 
 // parseTime returns the time that a text says; the zero time for an empty one.

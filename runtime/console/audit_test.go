@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,6 +83,14 @@ func TestTheAuditPageLinksADecisionToItsApproval(t *testing.T) {
 	page := vera.get("/console/audit")
 	if rows := textOf(page.find("records")); strings.Count(rows, "checked with bob") != 3 {
 		t.Errorf("the records of the decision, the intent and the call show %s", rows)
+	}
+	for outcome, want := range map[string]int{"approved": 1, "started": 1, "ok": 1, "rejected": 0} {
+		page := vera.get("/console/audit?tool=note&outcome=" + outcome)
+		rows := page.find("records")
+		if got := rows != nil && strings.Contains(textOf(rows), outcome); got != (want > 0) ||
+			!strings.HasPrefix(textOf(page.find("summary")), strconv.Itoa(want)+" record") {
+			t.Errorf("the filter of %s selects %s", outcome, page.text())
+		}
 	}
 	if strings.Contains(page.body, "/console/calls/"+a.ID) || vera.get("/console/calls/"+a.ID).status != http.StatusNotFound {
 		t.Errorf("an approval is shown as a call")

@@ -55,7 +55,7 @@ func eventWord(r *audit.Record) string {
 	case audit.EventCall, audit.EventRequest:
 		return r.Outcome
 	case audit.EventIntent:
-		return "started"
+		return audit.Started
 	case audit.EventApproval:
 		return r.Decision
 	case audit.EventFile:
