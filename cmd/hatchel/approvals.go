@@ -175,6 +175,9 @@ func (f *approvalsFlags) list(cmd *cobra.Command, source approvals.Source, all b
 	if all {
 		status, none = "", "no approvals"
 	}
+	if f.server != "" {
+		none += " that you may decide; another approver decides your own calls"
+	}
 	texts, rows, err := approvals.List(cmd.Context(), source, status)
 	switch {
 	case err != nil:

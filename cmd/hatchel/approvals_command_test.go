@@ -224,6 +224,16 @@ func TestTheCommandDecidesOverHTTP(t *testing.T) {
 	}
 }
 
+func TestAListWithoutOnesOwnCallsSaysSo(t *testing.T) {
+	o := startApprovalServer(t)
+	o.requestApproval("ann", "refund", `{"amount":500}`)
+	code, out, errs := o.runCommand([]string{"HATCHEL_KEY=" + apiKeyOf("ann")}, "approvals", "list", "--server", o.url)
+	const text = "hatchel: no pending approvals that you may decide; another approver decides your own calls\n"
+	if code != 0 || out != "" || errs != text {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
+}
+
 func TestACommandWithoutAKeySaysWhereToPutIt(t *testing.T) {
 	o := newApprovalServer(t, "console {}\nstate { sqlite = \"state.db\" }")
 	o.replica = startReplica(t, o.dir, "")
