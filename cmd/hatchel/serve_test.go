@@ -54,6 +54,23 @@ tool "now" {
 	t.Errorf("the log does not say so:\n%s", log)
 }
 
+func TestServeSaysHowToChooseAnotherAddress(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	dir, address := t.TempDir(), busy.Addr().String()
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte("server {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, code := runHatchel(t, "", "serve", "--listen", address, dir)
+	if want := "cannot listen on " + address + ": the address is in use; choose another one, as in --listen "; code != 1 ||
+		!strings.Contains(out, want) {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
 func TestASignalEndsTheCommandOfASecret(t *testing.T) {
 	dir := t.TempDir()
 	const tools = `secret "key" { command = ["sh", "-c", "touch began; exec sleep 600"] }`

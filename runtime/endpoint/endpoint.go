@@ -69,7 +69,10 @@ func (e *Endpoint) Open(ctx context.Context, address string) (*Listener, error) 
 	return &Listener{declared: address, listener: listener}, nil
 }
 
-// Listen opens a TCP listener. The error says why that fails, without the address.
+// ErrInUse reports that another listener has the address.
+var ErrInUse = errors.New("the address is in use")
+
+// Listen opens a TCP listener. The error says why that fails, without the address; ErrInUse is one.
 func Listen(ctx context.Context, address string) (*net.TCPListener, error) {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false) // its sockets have no filters, which a server that stops needs
@@ -79,7 +82,7 @@ func Listen(ctx context.Context, address string) (*net.TCPListener, error) {
 	case err == nil:
 		return listener.(*net.TCPListener), nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		err = errors.New("the address is in use")
+		err = ErrInUse
 	case errors.Is(err, syscall.EACCES):
 		err = errors.New("permission denied")
 	case errors.As(err, &op):

@@ -172,9 +172,12 @@ func IsExposed(ctx context.Context, address string) (bool, error) {
 	return slices.ContainsFunc(ips, func(ip net.IPAddr) bool { return !ip.IP.IsLoopback() }), nil
 }
 
-// Listen opens a TCP listener. The error is a sentence that names the address.
+// Listen opens a TCP listener at the address of --listen. The error is a sentence that names the address.
 func Listen(ctx context.Context, address string) (*Listener, error) {
 	listener, err := endpoint.Listen(ctx, address)
+	if errors.Is(err, endpoint.ErrInUse) {
+		err = fmt.Errorf("%w; choose another one, as in --listen 127.0.0.1:8081", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
