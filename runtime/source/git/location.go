@@ -86,7 +86,7 @@ func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "https" && u.Scheme != "ssh":
 		return fmt.Errorf("its transport is %q: only git+https and git+ssh are accepted", u.Scheme)
-	case hasPassword:
+	case hasPassword || strings.Contains(u.User.Username(), ":"): // also after %3A
 		return errors.New("its user part has a password, which other programs of this machine can read. " +
 			"Remove it, and give it to git by a credential helper, by GIT_ASKPASS or by an SSH key")
 	case u.User != nil && u.Scheme == "https":

@@ -48,6 +48,7 @@ func TestLocationsThatGitCouldMisuseAreRefused(t *testing.T) {
 		"git+https://git.example":                                    "names no repository",
 		"git+https://ann:s3cret@git.example/tools.git":               "credential helper",
 		"git+ssh://git:s3cret@git.example/tools.git":                 "SSH key",
+		"git+ssh://git%3As3cret@git.example/tools.git":               "SSH key",
 		"git+https://s3cret@git.example/tools.git":                   "credential helper",
 		"git+https://ann:s3cret%zz@git.example/tools.git":            "not a valid URL",
 	} {
