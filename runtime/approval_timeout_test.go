@@ -184,7 +184,7 @@ func TestAStepWaitsForItsOperator(t *testing.T) {
 		for _, a := range approver.waitForPending(3) {
 			approver.decide(a, false, "no")
 		}
-		if a, b := <-direct, <-nested; !isRefused(a) || !isRefused(b) || !strings.Contains(b, "rejected: no") || count() != 2 {
+		if a, b := <-direct, <-nested; !isRefused(a) || !isRefused(b) || !strings.Contains(b, `rejected: no.\nNothing was done.`) || count() != 2 {
 			t.Errorf("%s, %s", a, b)
 		}
 	})

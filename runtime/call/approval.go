@@ -186,6 +186,9 @@ func rejectionError(reason string) error {
 	if reason = strings.TrimSpace(reason); reason == "" {
 		return failure.Refusal("This call needed an approval, and it was rejected. Nothing was done.")
 	}
+	if !strings.ContainsAny(reason[len(reason)-1:], ".!?") {
+		reason += "."
+	}
 	return failure.Refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
 }
 
