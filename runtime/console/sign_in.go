@@ -27,6 +27,7 @@ const (
 type signInData struct {
 	Next        string
 	Keys        bool   // credentials are declared
+	Command     string // that signs in with a browser, too
 	Certificate string // the subject of the client certificate; empty for none
 	Wrong       string // why the last try was refused
 }
@@ -36,7 +37,7 @@ func (c *Console) signInPage(q *request) (*answer, error) {
 }
 
 func (c *Console) signInAnswer(q *request, next string, refused *auth.Refusal) *answer {
-	data := signInData{Next: safeNext(next), Keys: c.Host.Authenticator() != nil}
+	data := signInData{Next: safeNext(next), Keys: c.Host.Authenticator() != nil, Command: signInCommand(q)}
 	if data.Keys {
 		if i, refusal := c.Host.Authenticator().Authenticate(withCredential(q.Request, "")); refusal == nil {
 			data.Certificate = i.Subject
@@ -47,6 +48,15 @@ func (c *Console) signInAnswer(q *request, next string, refused *auth.Refusal) *
 		data.Wrong, out.status = refused.Reason, refused.Status
 	}
 	return out
+}
+
+// signInCommand returns the command that opens the console at the address that the browser has used.
+func signInCommand(q *request) string {
+	scheme := "https"
+	if isPlainLoopback(q.Request) {
+		scheme = "http"
+	}
+	return shellCommand("hatchel console", [][2]string{{"server", scheme + "://" + q.Host}})
 }
 
 // safeNext returns a path below /console/ that a page may lead to: the one that was asked for, or the first.
