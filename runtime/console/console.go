@@ -168,6 +168,11 @@ func (e *Error) Error() string { return e.Text }
 
 func notFound(text string) error { return &Error{http.StatusNotFound, text} }
 
+// missingPage says that an address is none of a page.
+func (c *Console) missingPage(*request) (*answer, error) {
+	return nil, notFound("There is no page at this address")
+}
+
 // refuse records that a request is not authorized, with who is signed in, and returns why.
 func (c *Console) refuse(q *request, reason string) error {
 	r := q.Request
@@ -254,7 +259,7 @@ func (c *Console) answer(q *request, rt route) (*answer, error) {
 		reason := "You may not see this page: the rule allow of the console block decides who may look"
 		switch {
 		case c.Host.Authenticator() == nil:
-			reason = "This is for people who are signed in, and this server has no authentication"
+			reason = "This page is for people with a key, and this server has no authentication"
 		case q.block.Allow == nil:
 			reason = "You may not see this page: it is for callers in the group " + adminGroup
 		}

@@ -86,7 +86,7 @@ func (o *overviewData) Facts() (facts []dependency) {
 		facts = append(facts, dependency{"state store", conditionOf(o.State.OK), o.State.Error})
 	}
 	if o.Audit != nil {
-		facts = append(facts, dependency{"audit log", conditionOf(o.Audit.OK), o.Audit.Error})
+		facts = append(facts, dependency{"audit log", auditState(o.Audit.OK), o.Audit.Error})
 	}
 	return facts
 }
@@ -96,6 +96,14 @@ type dependency struct {
 	Name string
 	condition
 	Note string
+}
+
+// auditState says whether the audit log can be written.
+func auditState(ok bool) condition {
+	if ok {
+		return condition{"ok", "writable"}
+	}
+	return condition{"bad", "cannot be written"}
 }
 
 func conditionOf(ok bool) condition {

@@ -27,6 +27,7 @@ var routes = []route{
 	{"POST " + signInPath, nil, (*Console).signIn},
 	{"GET " + ticketPath, nil, (*Console).redeemTicket},
 	{"POST " + signOutPath, isSignedIn, (*Console).signOut},
+	{"GET " + home, isSignedIn, (*Console).missingPage},
 	{"GET /console/{$}", isViewer, (*Console).overview},
 	{"GET /console/tools", isViewer, (*Console).tools},
 	{"GET /console/tools/{name}", isViewer, (*Console).tool},

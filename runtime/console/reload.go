@@ -7,12 +7,15 @@ import (
 	"net/http"
 )
 
-const reloadPath = "/console/reload"
+const (
+	reloadPath  = "/console/reload"
+	noDirectory = "This server has no directory that it could load again"
+)
 
 // reloadData is the data of the page about the last load.
 type reloadData struct {
 	*overviewData
-	MayLoad bool
+	Refusal string // why the person cannot load it again; empty if they can
 	Notice  string // why nothing was loaded
 }
 
@@ -22,14 +25,20 @@ func (c *Console) reload(q *request) (*answer, error) {
 }
 
 func (c *Console) reloadPage(q *request, status int, notice string) (*answer, error) {
-	data := &reloadData{c.newOverview(q), c.Reload != nil && isOperator(c, q), notice}
+	data := &reloadData{c.newOverview(q), "", notice}
+	switch {
+	case c.Reload == nil:
+		data.Refusal = noDirectory
+	case !isOperator(c, q):
+		data.Refusal = "Only callers in the group " + adminGroup + " can load the configuration again here"
+	}
 	return &answer{template: "reload", title: "Reload", data: data, status: status}, nil
 }
 
 // loadNow loads the configuration directory again.
 func (c *Console) loadNow(q *request) (*answer, error) {
 	if c.Reload == nil {
-		return nil, notFound("This server has no directory that it could load again")
+		return nil, notFound(noDirectory)
 	}
 	// The load continues when the browser goes away.
 	err := c.Reload(context.WithoutCancel(q.Context()))

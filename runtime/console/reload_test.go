@@ -21,7 +21,7 @@ func TestAnAdminLoadsTheConfigurationNow(t *testing.T) {
 		return failure
 	}
 	page := s.signedIn("vera").get("/console/reload")
-	if page.status != 200 || page.find("load") != nil {
+	if page.status != 200 || page.find("load") != nil || !strings.Contains(textOf(page.find("refusal")), "group admin") {
 		t.Errorf("a viewer: %d %s", page.status, page.text())
 	}
 	ada := s.signedIn("ada")

@@ -54,7 +54,7 @@ func (d *stateData) Stores() (stores []dependency) {
 	}
 	stores = append(stores, store)
 	if d.AuditWritable != nil {
-		stores = append(stores, dependency{"audit log", upState(d.AuditWritable), ""})
+		stores = append(stores, dependency{"audit log", auditState(*d.AuditWritable), ""})
 	}
 	return stores
 }

@@ -171,7 +171,7 @@ export function followCalls() {
   button.hidden = false;
   button.addEventListener("click", () => {
     paused = !paused;
-    button.textContent = paused ? "Go on" : "Pause";
+    button.textContent = paused ? "Resume" : "Pause";
     plan();
   });
   // A screen reader hears the summary now and then, and no row.
