@@ -274,7 +274,11 @@ func TestConsoleInABrowserShowsCallsAsTheyHappen(t *testing.T) {
 	s := openConsole(t)
 	s.eva.open("/console/calls")
 	answer := s.refund()
-	s.eva.await(liveRow + `.includes("running") || ` + liveRow + `.includes("waiting")`)
+	s.eva.await(liveRow + `.includes("waits for approval")`)
+	if link := eval[string](s.eva, `document.querySelector("#calls tbody tr td:nth-child(2) a").pathname`); link !=
+		"/console/approvals/"+s.pendingID() {
+		t.Errorf("the call that waits leads to %s", link)
+	}
 	if text := eval[string](s.eva, `document.querySelector("#summary").textContent`); text != "1 call" {
 		t.Errorf("the list has one row, and above it is %q", text)
 	}

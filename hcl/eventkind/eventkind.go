@@ -156,7 +156,8 @@ var declarations = [count]Declaration{
 		[]Field{toolField, callID, outputField, outputSize, errorField, outcomeField, msField, rowsField, bytesField,
 			ruleField, replayField, taskField}},
 	ApprovalRequested: {"approval.requested", "A call waits for the approval of an operator.",
-		[]Field{toolField, {"approval", "object", false, "The approval, as a webhook gets it."}}},
+		[]Field{toolField, {"approval", "object", false, "The approval, as a webhook gets it. Its " +
+			"tool_call_id is the call that has requested it."}}},
 	ApprovalDecided: {"approval.decided", "An approval was given, was refused, has expired or is void.",
 		[]Field{toolField, {"approval", "object", false, "The approval with its decision, as a webhook gets it."}}},
 	TaskFinished: {"task.finished", "A task has ended.", []Field{toolField,

@@ -64,8 +64,9 @@ type Request struct {
 	Before      []Observation     `json:"before,omitempty"`  // what the before blocks have read
 	Partial     bool              `json:"partial,omitempty"` // the arguments or the effect are truncated
 	Caller      Requester         `json:"caller"`
-	Rules       []string          `json:"rules,omitempty"`    // that require the approval
-	Revision    string            `json:"revision,omitempty"` // of the configuration
+	CallID      string            `json:"tool_call_id,omitempty"` // of the call that has requested it
+	Rules       []string          `json:"rules,omitempty"`        // that require the approval
+	Revision    string            `json:"revision,omitempty"`     // of the configuration
 	RequestedAt time.Time         `json:"asked"`
 	Deadline    time.Time         `json:"until"`             // deadline for the decision
 	Audited     bool              `json:"audited,omitempty"` // Propose and Confirm must be used to decide

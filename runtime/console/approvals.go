@@ -11,6 +11,7 @@ import (
 
 	"hatchel/runtime"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/event"
 )
 
 const approvalsPath = "/console/approvals"
@@ -153,6 +154,7 @@ type approvalData struct {
 	Refusal      string // why the person may not decide; empty if they may
 	Notice       string // what happened instead of what was asked for; empty for nothing
 	Reason       string // that was typed
+	Call         string // ID of the call that has requested it; empty for one that has no page
 	Effects      []effectView
 	MayLookAgain bool              // it can be looked at again
 	History      *approval.History // of the caller and the tool; nil for an unknown caller
@@ -210,9 +212,22 @@ func (c *Console) approvalPage(q *request, status int, notice string) (*answer, 
 	data := &approvalData{
 		History: history, Approval: a, Refusal: refusal, Notice: notice, Reason: q.PostForm.Get("reason"),
 		Effects:      viewEffects(a.Effects),
+		Call:         c.findCall(q, a),
 		MayLookAgain: a.Status == approval.Pending && len(a.Before) > 0 && refusal == "",
 	}
 	return &answer{template: "approval", title: "Approval of " + a.Tool, data: data, status: status}, nil
+}
+
+// findCall returns the ID of the call that has requested an approval, if the person may see its page.
+func (c *Console) findCall(q *request, a *approval.Approval) string {
+	if a.CallID == "" || !q.isViewer {
+		return ""
+	}
+	found, _, err := c.readCalls(q, new(event.Query), a.CallID)
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	return a.CallID
 }
 
 // decide approves or rejects what the form has shown.

@@ -12,6 +12,7 @@ import (
 
 	"hatchel/hcl/eventkind"
 	"hatchel/runtime"
+	"hatchel/runtime/audit"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/event"
 	"hatchel/runtime/mcp"
@@ -37,6 +38,10 @@ type callEvent struct {
 	Rule     string          `json:"rule"`
 	Rows     int             `json:"rows"`
 	Attempts int             `json:"attempts"`
+	Approval struct {
+		ID     string `json:"id"`
+		CallID string `json:"tool_call_id"` // of the call that has requested it
+	} `json:"approval"`
 }
 
 // callerName is who makes a call, for people.
@@ -49,6 +54,8 @@ type callerName struct {
 type callView struct {
 	Began, Ended callEvent // zero for what is not known
 	Steps        []callEvent
+	Approval     string // that the call has requested; empty for none
+	Decided      bool   // the Approval
 }
 
 // ID returns the ID of the call.
@@ -68,8 +75,16 @@ func (v *callView) firstEvent() callEvent {
 	return v.Ended
 }
 
-// State returns the outcome of the call, or that it is running.
+// Waits reports whether the call, or the same call made again, waits for its approval.
+func (v *callView) Waits() bool {
+	return v.Approval != "" && !v.Decided && (v.Ended.Outcome == "" || v.Ended.Outcome == audit.Asked)
+}
+
+// State returns the outcome of the call, or what it does.
 func (v *callView) State() condition {
+	if v.Waits() {
+		return waitsForApproval
+	}
 	if v.Ended.Outcome == "" {
 		return condition{"off", "running"}
 	}
@@ -86,7 +101,8 @@ func (v *callView) Waited() string {
 }
 
 // callKinds are the events that calls consist of.
-var callKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.ToolResult)
+var callKinds = eventkind.Of(eventkind.ToolCall, eventkind.ToolStep, eventkind.ToolResult,
+	eventkind.ApprovalRequested, eventkind.ApprovalDecided)
 
 // listen returns the events that a person may follow: all, or where they may not, those of their own calls; then it
 // sets query.Own. The error has its reason for people where no events can be followed.
@@ -132,11 +148,20 @@ func (c *Console) readCalls(
 		}
 		for i := range events {
 			var e callEvent
-			if events[i].Kind == eventkind.Gap || json.Unmarshal(events[i].Data, &e) != nil ||
-				wanted != "" && e.ID != wanted {
+			if events[i].Kind == eventkind.Gap || json.Unmarshal(events[i].Data, &e) != nil {
+				continue
+			}
+			e.ID = cmp.Or(e.ID, e.Approval.CallID)
+			if wanted != "" && e.ID != wanted {
 				continue
 			}
 			v := byID[e.ID]
+			if e.Approval.ID != "" {
+				if v != nil {
+					v.Approval, v.Decided = e.Approval.ID, events[i].Kind == eventkind.ApprovalDecided
+				}
+				continue
+			}
 			if v == nil {
 				v = new(callView)
 				byID[e.ID], calls = v, append(calls, v)
@@ -183,7 +208,7 @@ func (c *Console) calls(q *request) (*answer, error) {
 		if len(data.Rows) == callsPerPage {
 			break
 		}
-		if !data.Failed || v.State().Class == "bad" || v.State().Class == "warn" {
+		if !data.Failed || !v.Waits() && (v.State().Class == "bad" || v.State().Class == "warn") {
 			data.Rows = append(data.Rows, v)
 		}
 	}

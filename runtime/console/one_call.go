@@ -94,6 +94,9 @@ func (d *oneCallData) findRecords(ctx context.Context, g *runtime.Generation) er
 func (d *oneCallData) complete() {
 	for _, r := range d.Records {
 		d.Kind = r.Kind
+		if r.Approval != nil {
+			d.Approval = cmp.Or(d.Approval, r.Approval.ID)
+		}
 		name := cmp.Or(r.Name, r.URI)
 		if d.Began.ID == "" {
 			d.Began = callEvent{

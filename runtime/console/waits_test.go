@@ -48,3 +48,34 @@ func TestACallThatNeedsAnApprovalIsAnsweredAtOnceAndCarriedOutWhenItIsMadeAgain(
 		t.Errorf("another call uses the approval %s again: %q", address, got)
 	}
 }
+
+func TestACallThatWaitsForAnApprovalIsLinkedToItAndBack(t *testing.T) {
+	s := newNotes(t, keysOf("ann:ops", "bob:callers")+people+"events { allow = \"true\" }\n"+
+		"approvals { allow = \"'ops' in caller.groups\" }\n")
+	ann := s.signedIn("ann")
+	ann.get("/console/calls") // from here on, calls are kept
+	a, said := s.ask("note", `{"text":"new"}`)
+	approval, call := "/console/approvals/"+a.ID, "/console/calls/"+a.CallID
+	list := ann.get("/console/calls").find("calls")
+	if got := textOf(list); !strings.Contains(got, "waits for approval") || linkIn(list) != approval {
+		t.Errorf("the list has %s, which leads to %s", got, linkIn(list))
+	}
+	if got := ann.get("/console/calls?failed=1").find("calls"); linkIn(got) != "" {
+		t.Errorf("a call that waits is listed with the failed ones: %s", textOf(got))
+	}
+	if got := linkIn(ann.get(call).find("state")); got != approval {
+		t.Errorf("the page of the call leads to %q", got)
+	}
+	page := ann.get(approval)
+	if got := linkIn(page.find("facts")); got != call {
+		t.Errorf("the page of the approval leads to %q", got)
+	}
+	if got := ann.decide(page, "approve", ""); got.status != http.StatusSeeOther {
+		t.Fatalf("approving: %d %s", got.status, got.text())
+	}
+	<-said
+	one := ann.get(call)
+	if textOf(one.find("state")) != "ok" || linkIn(one.find("facts")) != approval {
+		t.Errorf("after the decision: %s", one.text())
+	}
+}

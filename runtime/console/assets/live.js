@@ -8,11 +8,11 @@ const maxText = 160;
 
 /**
  * @typedef {{time: string, tool: string, tool_call_id: string, caller?: {subject?: string}, step?: string,
- *   kind?: string, ms?: number, outcome?: string, error?: string}} CallEvent
+ *   kind?: string, ms?: number, outcome?: string, error?: string, approval?: {id: string, tool_call_id?: string}}} CallEvent
  */
 
 /** @type {Record<string, string>} */
-const classes = { ok: "ok", failed: "bad", error: "bad", refused: "warn", cancelled: "warn" };
+const classes = { "waits for approval": "warn", ok: "ok", failed: "bad", error: "bad", refused: "warn", cancelled: "warn" };
 
 /**
  * Shows the characters that control, reorder or hide text by their number, as the pages of the server do.
@@ -41,6 +41,7 @@ function newReader() {
   const isWanted = (type, event) => {
     const id = rowID(event);
     if (tool && !matches.test(event.tool)) return false;
+    if (event.approval) return true; // of a call without a row, it is not shown
     if (type === "tool_call" && event.caller?.subject === caller) calls.add(id);
     return !caller || (type === "tool_result" ? calls.delete(id) : calls.has(id));
   };
@@ -52,14 +53,18 @@ function newReader() {
 }
 
 /** @param {CallEvent} event */
-const rowID = (event) => "call-" + event.tool_call_id;
+const rowID = (event) => "call-" + (event.tool_call_id ?? event.approval?.tool_call_id);
 
-/** @param {HTMLElement} cell @param {string} word */
-function setState(cell, word) {
+/** @param {HTMLElement} cell @param {string} word @param {string} [approval] that the call waits for */
+function setState(cell, word, approval) {
   const state = document.createElement("span");
   state.className = "state " + (classes[word] ?? "off");
   state.textContent = word;
-  cell.replaceChildren(state);
+  if (approval === undefined) return cell.replaceChildren(state);
+  const link = document.createElement("a");
+  link.href = "/console/approvals/" + encodeURIComponent(approval);
+  link.append(state);
+  cell.replaceChildren(link);
 }
 
 /** @param {CallEvent} event @returns {HTMLTableRowElement} */
@@ -99,8 +104,14 @@ function update(row, type, event) {
       steps.append(step, " ");
       break;
     }
+    case "approval.requested":
+      setState(state, "waits for approval", event.approval?.id);
+      break;
+    case "approval.decided":
+      setState(state, ms.textContent ? "asked" : "running");
+      break;
     case "tool_result":
-      setState(state, event.outcome ?? "");
+      if (event.outcome !== "asked" || !state.querySelector("a")) setState(state, event.outcome ?? "");
       ms.textContent = (event.ms ?? 0).toFixed(1);
       if (event.error) steps.append(event.error);
   }
@@ -132,6 +143,7 @@ export function followCalls() {
   const show = (type, event) => {
     let row = document.getElementById(rowID(event));
     if (!(row instanceof HTMLTableRowElement)) {
+      if (event.approval) return;
       row = newRow(event);
       row.hidden = failedOnly;
       body.prepend(row);
@@ -156,7 +168,7 @@ export function followCalls() {
   };
 
   const { share = "", after = "" } = table.dataset;
-  followStream(share, after, ["tool_call", "tool_step", "tool_result", "gap"], (type, data) => {
+  followStream(share, after, ["tool_call", "tool_step", "tool_result", "approval.requested", "approval.decided", "gap"], (type, data) => {
     const wasStopped = stopped;
     stopped = false;
     const event = type === "gap" ? undefined : read(type, data);
