@@ -28,6 +28,7 @@ type oneCallData struct {
 type bar struct {
 	Name, Note   string
 	Start, Width float64
+	Began        float64 // milliseconds after the call
 	Duration     float64 // milliseconds
 	condition
 }
@@ -128,7 +129,7 @@ func (d *oneCallData) waterfall() (bars []bar) {
 		start := float64(s.Time.Add(-milliseconds(s.Duration)).Sub(began)) / float64(time.Millisecond)
 		b := bar{
 			Name: cmp.Or(s.Step, s.Kind), Note: cmp.Or(s.Target, s.Kind), Duration: s.Duration,
-			Start: min(max(start/total*100, 0), 99), condition: stateOf(s.Outcome),
+			Began: max(start, 0), Start: min(max(start/total*100, 0), 99), condition: stateOf(s.Outcome),
 		}
 		b.Width = max(min(s.Duration/total*100, 100-b.Start), 0.5)
 		bars = append(bars, b)
