@@ -192,8 +192,9 @@ func (p *Program) approvalRequest(c *call, rules []*ApprovalRule) (*approval.Req
 	now := time.Now()
 	r := &approval.Request{
 		Tool: p.Decl.Name, Title: p.tool.Title, Message: p.approvalMessage(c, rules), Effect: effect, Effects: effects,
-		CallID: string(c.callID()), Rules: ruleNames(rules), Caller: p.requester(c), Revision: p.Env.Revision, Seal: p.approvalSeal(),
-		RequestedAt: now, Deadline: now.Add(shortestTimeout(rules)), Audited: p.Env.Audit != nil,
+		CallID: string(c.callID()), Rules: ruleNames(rules), Caller: p.requester(c), Revision: p.Env.Revision,
+		Seal: p.approvalSeal(), RequestedAt: now, Deadline: now.Add(shortestTimeout(rules)),
+		Audited: p.Env.Audit != nil,
 	}
 	var record audit.Record
 	c.addArguments(&record)
