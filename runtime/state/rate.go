@@ -103,11 +103,12 @@ func (s *recordStore) reserveTurns(
 func (s *recordStore) Available(ctx context.Context, name string, rate Rate) (int, error) {
 	var ahead int64
 	err := s.db.run(ctx, reads, func(ctx context.Context, t session) error {
-		return t.queryRow(ctx, s.ahead, t.withClock(name)...).Scan(&ahead)
+		err := t.queryRow(ctx, s.ahead, t.withClock(name)...).Scan(&ahead)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // the name had no reservation
+		}
+		return err
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil // it had no reservation
-	}
 	interval := rate.interval().Microseconds()
 	used := (max(ahead, 0) + interval - 1) / interval
 	return int(max(int64(rate.Burst)-used, 0)), err
