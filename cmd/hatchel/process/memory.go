@@ -10,7 +10,7 @@ import (
 // A call allocates little, so that collections can be rare, unless they would keep more than
 // maxGarbage. A load interleaves garbage with what it keeps, and needs them more often.
 const (
-	loadPercent  = 40 // of the live heap
+	loadPercent  = 50 // of the live heap
 	servePercent = 400
 	minServe     = 50
 	maxGarbage   = 96 << 20 // bytes
