@@ -72,21 +72,8 @@ func TestServeSaysHowToChooseAnotherAddress(t *testing.T) {
 }
 
 func TestASignalEndsTheCommandOfASecret(t *testing.T) {
-	dir := t.TempDir()
 	const tools = `secret "key" { command = ["sh", "-c", "touch began; exec sleep 600"] }`
-	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(tools), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	hatchel, err := exec.LookPath("hatchel")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), hatchel, "serve", "--allow-secret-commands", "--listen", "127.0.0.1:0", dir)
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, stderr, dir := startServe(t, tools, nil, "--allow-secret-commands")
 	for end := time.After(testTimeout); ; {
 		if _, err := os.Stat(filepath.Join(dir, "began")); err == nil {
 			break
@@ -100,10 +87,32 @@ func TestASignalEndsTheCommandOfASecret(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	err = cmd.Wait()
+	err := cmd.Wait()
 	if want := "hatchel: stopped before " + dir + " was served\n"; err != nil || stderr.String() != want {
-		t.Errorf("%v\n%s", err, &stderr)
+		t.Errorf("%v\n%s", err, stderr)
 	}
+}
+
+// startServe starts hatchel serve with a file of tools in a new directory.
+func startServe(
+	t *testing.T, tools string, env []string, flags ...string,
+) (cmd *exec.Cmd, stderr *strings.Builder, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(tools), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hatchel, err := exec.LookPath("hatchel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr = new(strings.Builder)
+	cmd = exec.CommandContext(t.Context(), hatchel, append([]string{"serve", "--listen", "127.0.0.1:0", dir}, flags...)...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), env...), stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, stderr, dir
 }
 
 func TestASignalEndsTheWaitForTheState(t *testing.T) {
@@ -112,24 +121,11 @@ func TestASignalEndsTheWaitForTheState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	dir := t.TempDir()
 	const tools = `secret "state" { env = "STATE_DSN" }
 state { postgres = secret.state }
 `
-	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(tools), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	hatchel, err := exec.LookPath("hatchel")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), hatchel, "serve", "--listen", "127.0.0.1:0", dir)
-	cmd.Env = append(os.Environ(), "STATE_DSN=postgres://hatchel@"+silent.Addr().String()+"/hatchel?connect_timeout=600")
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	dsn := "STATE_DSN=postgres://hatchel@" + silent.Addr().String() + "/hatchel?connect_timeout=600"
+	cmd, stderr, dir := startServe(t, tools, []string{dsn})
 	conn, err := silent.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -140,6 +136,6 @@ state { postgres = secret.state }
 	}
 	err = cmd.Wait()
 	if want := "hatchel: stopped before " + dir + " was served\n"; err != nil || stderr.String() != want {
-		t.Errorf("%v\n%s", err, &stderr)
+		t.Errorf("%v\n%s", err, stderr)
 	}
 }
