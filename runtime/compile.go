@@ -32,6 +32,7 @@ type Build struct {
 	Inspect     bool              // connections create and change nothing, and no secret is read; no calls are made
 	Start       bool              // of a process: server { on_missing } may refuse tools
 	Log         *slog.Logger      // nil discards
+	LogDropped  func() uint64     // counts the lines that Log has dropped; nil for a log that drops none
 	Now         func() time.Time  // clock of calls; nil is time.Now
 	Connections *Connections      // open connections; nil shares none
 	Issuers     *auth.Issuers     // issuers with known keys; nil knows none

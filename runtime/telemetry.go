@@ -126,6 +126,10 @@ func (h *Host) sampleMetrics() *metrics.Sample {
 		dropped := h.build.caches.spansDropped.Load()
 		s.SpansDropped = &dropped
 	}
+	if h.build.LogDropped != nil {
+		dropped := h.build.LogDropped()
+		s.LinesDropped = &dropped
+	}
 	var asked sync.WaitGroup // all at once
 	asked.Go(func() { s.Connections = g.sampleConnections(ctx) })
 	asked.Go(func() { s.State = h.build.State.sample(ctx) })

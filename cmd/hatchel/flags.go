@@ -46,21 +46,26 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 func (l *logFlags) isText() bool { return l.format == "text" }
 
 // announce writes a line at every log level.
-func (l *logFlags) announce(log *logging.Log, stderr io.Writer, line string) {
+func (l *logFlags) announce(log *logging.Log, line string) {
 	if l.isText() {
-		fmt.Fprintln(stderr, line)
+		fmt.Fprintln(log, line)
 		return
 	}
 	log.Announce(line)
 }
 
-// logFailure writes the text of an error to a JSON log, and returns the error without it.
+// logFailure writes the text of an error to the log, which waits for its reader only so long, and returns the error
+// without it.
 func (l *logFlags) logFailure(ctx context.Context, log *logging.Log, err error) error {
 	var ended *exit.Error
-	if l.isText() || !errors.As(err, &ended) || ended.Text == "" {
+	if !errors.As(err, &ended) || ended.Text == "" {
 		return err
 	}
-	log.ErrorContext(ctx, "hatchel: "+ended.Text)
+	if text := "hatchel: " + ended.Text; l.isText() {
+		fmt.Fprintln(log, text)
+	} else {
+		log.ErrorContext(ctx, text)
+	}
 	return &exit.Error{Code: ended.Code}
 }
 

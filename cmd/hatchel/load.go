@@ -267,8 +267,8 @@ func prefixPath(path string, r hcl.Range) hcl.Range {
 
 // loadFirst loads the directory for the first time. Diagnostics are printed by the reloader. A signal that ends the
 // load is no failure: the exit code is that of every stop.
-func loadFirst(cmd *cobra.Command, reloader *server.Reloader, path string) error {
-	stop := console.ShowSpinner(cmd.ErrOrStderr(), "loading "+path)
+func loadFirst(cmd *cobra.Command, reloader *server.Reloader, path string, terminal io.Writer) error {
+	stop := console.ShowSpinner(terminal, "loading "+path)
 	report, err := reloader.Load(cmd.Context())
 	stop()
 	switch {

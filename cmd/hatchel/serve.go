@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -90,12 +91,15 @@ Without an auth block the server accepts connections from this machine only.`,
   hatchel serve ./tools --hold breaking
   hatchel serve 'git+https://git.example/tools.git//prod?ref=main' --every 30s`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			log, err := f.logger(cmd.ErrOrStderr())
+			process.SurviveClosedPipes()
+			stderr := cmd.ErrOrStderr()
+			log, err := f.logger(stderr)
 			if err != nil {
 				return err
 			}
 			defer log.Flush()
-			return f.logFailure(cmd.Context(), log, f.run(cmd, folderOf(cmd, args), log))
+			cmd.SetErr(log) // all that is written to standard error goes through the log, which never waits long
+			return f.logFailure(cmd.Context(), log, f.run(cmd, folderOf(cmd, args), log, stderr))
 		},
 	})
 	f.loadFlags.register(cmd)
@@ -126,7 +130,8 @@ Without an auth block the server accepts connections from this machine only.`,
 	return cmd
 }
 
-func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) error {
+// run serves a directory. The terminal shows that the first load takes a while, if it is one.
+func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log, terminal io.Writer) error {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	if err := f.takeSocket(cmd); err != nil {
 		return err
@@ -166,7 +171,8 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 	}
 	host := runtime.NewHost(ctx, runtime.HostOptions{
 		Build: runtime.Build{
-			Set: all.Set(), Dir: folder.Dir(), Home: folder.Dir(), Version: release(), Log: log.Logger,
+			Set: all.Set(), Dir: folder.Dir(), Home: folder.Dir(), Version: release(),
+			Log: log.Logger, LogDropped: log.Dropped,
 			AuditLogs: audits, State: state, Metrics: new(metrics.Exporter),
 			Console: &runtime.Console{Always: f.console},
 		},
@@ -191,14 +197,14 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logging.Log) erro
 		},
 	}
 	stop := context.AfterFunc(ctx, f.commands.Close)
-	if err := loadFirst(cmd, reloader, path); err != nil {
+	if err := loadFirst(cmd, reloader, path, terminal); err != nil {
 		return err
 	}
 	stop()
 	if host.Info(f.toolset) == nil {
 		return unknownToolset(path, f.toolset, host)
 	}
-	if err := f.checkAuth(cmd, path, log, host, exposed); err != nil {
+	if err := f.checkAuth(path, log, host, exposed); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -277,14 +283,12 @@ func (f *serveFlags) printDiagnostics(cmd *cobra.Command, path string, log *logg
 
 // checkAuth refuses to serve other machines without authentication, unless --insecure-no-auth is
 // set.
-func (f *serveFlags) checkAuth(
-	cmd *cobra.Command, path string, log *logging.Log, host *runtime.Host, exposed bool,
-) error {
+func (f *serveFlags) checkAuth(path string, log *logging.Log, host *runtime.Host, exposed bool) error {
 	switch {
 	case f.stdio || !exposed || host.Authenticator() != nil:
 		return nil
 	case f.insecure:
-		f.announce(log, cmd.ErrOrStderr(), fmt.Sprintf(
+		f.announce(log, fmt.Sprintf(
 			"hatchel: WARNING: --insecure-no-auth: anyone who can reach %s can call every tool of %s", f.listen, path))
 		return nil
 	}
@@ -296,6 +300,8 @@ func (f *serveFlags) checkAuth(
 		"declare auth { api_key \"name\" { … } }, listen on 127.0.0.1, or allow everyone with --insecure-no-auth",
 		address, path)
 }
+
+var errCallsCancelled = failf("stopped before all active calls had ended")
 
 // serve serves until ctx ends, or over standard input and output until the client has gone.
 func (f *serveFlags) serve(
@@ -311,10 +317,13 @@ func (f *serveFlags) serve(
 	force, stop := process.SecondSignal(ctx)
 	defer stop()
 	if f.stdio {
-		f.announce(s.Log, cmd.ErrOrStderr(), ready+" over stdio")
+		f.announce(s.Log, ready+" over stdio")
 		in, restore := mcp.Stdin()
 		defer restore()
-		if err := s.ServeStdio(ctx, force, in, os.Stdout); err != nil {
+		switch err := s.ServeStdio(ctx, force, in, os.Stdout); {
+		case errors.Is(err, server.ErrCallsCancelled):
+			return errCallsCancelled
+		case err != nil:
 			return failf("the connection to the client failed: %s", reason(err))
 		}
 		return nil
@@ -330,12 +339,12 @@ func (f *serveFlags) serve(
 	if s.Host.Certificates() != nil {
 		scheme = "https"
 	}
-	f.announce(s.Log, cmd.ErrOrStderr(), fmt.Sprintf("%s at %s://%s/mcp", ready, scheme, listener.Addr()))
+	f.announce(s.Log, fmt.Sprintf("%s at %s://%s/mcp", ready, scheme, listener.Addr()))
 	notifier.Ready()
 	defer context.AfterFunc(ctx, notifier.Stopping)()
 	switch err := s.Serve(ctx, force, listener); {
 	case errors.Is(err, server.ErrCallsCancelled):
-		return failf("stopped before all active calls had ended")
+		return errCallsCancelled
 	case err != nil:
 		return failf("%s: %s", f.listen, reason(err))
 	}

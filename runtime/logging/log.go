@@ -1,9 +1,11 @@
 // Package logging writes the log of a server. A line is encoded by append and written together with
-// others: at the latest after [MaxDelay], before anything else when it is a warning or an error, and
-// by [Log.Flush].
+// others by one goroutine: at the latest after [MaxDelay], at once when it is a warning or an error, and
+// by [Log.Flush]. A reader that does not read delays a caller by [MaxWait] at most; then lines are dropped
+// and counted.
 package logging
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -23,10 +25,18 @@ const (
 	JSON Format = true
 )
 
-// MaxDelay is how long a line waits at most before it is written.
+// MaxDelay is how long a line waits at most before its write begins, while the writer takes lines.
 const MaxDelay = 100 * time.Millisecond
 
-const maxPending = 64 << 10 // bytes of lines, after which they are written at once
+// MaxWait is how long one write may take before callers stop waiting for it.
+const MaxWait = time.Second
+
+// Bytes of lines that are not written yet.
+const (
+	maxBatch    = 64 << 10           // after which they are written at once
+	maxPending  = 256 << 10          // after which lines of level info and below wait, and are dropped
+	maxReserved = maxPending + 1<<16 // after which all lines are
+)
 
 // Log is the log of a process. Its methods are safe for concurrent use.
 type Log struct {
@@ -36,15 +46,21 @@ type Log struct {
 	level      slog.LevelVar
 	out        io.Writer
 
-	mu      sync.Mutex
-	pending []byte // lines that were not written yet; guarded by mu
-	timer   *time.Timer
+	mu       sync.Mutex
+	pending  []byte // lines that were not written yet; guarded by mu, like all that follows
+	spare    []byte // the memory of pending in turn
+	timer    *time.Timer
+	added    int64         // bytes that were ever pending
+	written  int64         // of added
+	wanted   bool          // what is pending is to be written now, not after MaxDelay
+	writing  bool          // a goroutine writes, and looks at wanted before it ends
+	began    time.Time     // of the write in progress
+	wrote    chan struct{} // closed at the end of the write in progress
+	dropped  uint64        // lines since the start
+	reported uint64        // of dropped, in lines of the log
 
-	second               int64 // that timePrefix is of; guarded by mu, like what follows
+	second               int64 // that timePrefix is of
 	timePrefix, timeZone []byte
-
-	writing sync.Mutex // held while lines are written, so that they stay in order
-	spare   []byte     // the memory of pending in turn; guarded by writing
 }
 
 // New returns a log that writes the lines of a level and above. The caller flushes it at exit.
@@ -52,39 +68,156 @@ func New(out io.Writer, format Format, level slog.Level) *Log {
 	l := &Log{out: out, format: format, configured: level}
 	l.Logger = slog.New(&handler{log: l})
 	l.level.Set(level)
-	l.timer = time.AfterFunc(MaxDelay, l.Flush)
+	l.timer = time.AfterFunc(MaxDelay, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.startWrite()
+	})
 	return l
 }
 
-// Flush writes the lines that wait. An error of the writer is ignored: there is nowhere to report it.
+// Flush writes the lines that wait. It returns when they are written, or when a write has taken MaxWait. Lines that the
+// writer refuses are dropped.
 func (l *Log) Flush() {
-	l.writing.Lock()
-	defer l.writing.Unlock()
 	l.mu.Lock()
-	lines := l.pending
-	l.pending, l.spare = l.spare[:0], nil
-	l.mu.Unlock()
-	if len(lines) > 0 {
-		l.out.Write(lines)
-	}
-	if cap(lines) <= 2*maxPending { // the memory of an unusually long line is not kept
-		l.spare = lines
+	defer l.mu.Unlock()
+	l.flush()
+}
+
+// flush is Flush with mu held.
+func (l *Log) flush() {
+	l.startWrite()
+	for added := l.added; l.written < added && l.awaitWrite(); {
 	}
 }
 
-// write encodes one line. It waits for the writer when too many lines do.
-func (l *Log) write(h *handler, r *slog.Record) {
+// startWrite has what is pending written now. It is called with mu held.
+func (l *Log) startWrite() {
+	if len(l.pending) == 0 {
+		return
+	}
+	if l.wanted = true; !l.writing {
+		l.writing, l.began, l.wrote = true, time.Now(), make(chan struct{})
+		go l.writePending()
+	}
+}
+
+// writePending writes what is pending as long as that is wanted.
+func (l *Log) writePending() {
 	l.mu.Lock()
-	empty := len(l.pending) == 0
-	l.pending = h.appendLine(l.pending, r)
-	full := len(l.pending) > maxPending
-	l.mu.Unlock()
-	switch {
-	case full || r.Level > slog.LevelInfo:
-		l.Flush()
-	case empty:
+	defer l.mu.Unlock()
+	for l.wanted {
+		lines := l.pending
+		l.pending, l.spare, l.wanted = l.spare[:0], nil, false
+		l.mu.Unlock()
+		n, err := l.out.Write(lines)
+		l.mu.Lock()
+		l.written += int64(len(lines))
+		if cap(lines) <= 2*maxPending { // the memory of an unusually long line is not kept
+			l.spare = lines
+		}
+		switch {
+		case err != nil:
+			l.dropped += uint64(bytes.Count(lines[n:], []byte("\n")))
+		case l.dropped > l.reported:
+			l.reportDropped()
+		}
+		close(l.wrote)
+		l.began, l.wrote = time.Now(), make(chan struct{})
+	}
+	l.writing = false
+	if len(l.pending) > 0 {
 		l.timer.Reset(MaxDelay)
 	}
+}
+
+// reportDropped adds a line that says how many lines were dropped since the last one. It is called with mu held.
+func (l *Log) reportDropped() {
+	r := slog.NewRecord(time.Now(), slog.LevelWarn, "log lines dropped", 0)
+	r.AddAttrs(slog.Uint64("count", l.dropped-l.reported))
+	l.reported = l.dropped
+	l.add((&handler{log: l}).appendLine(l.pending, &r))
+}
+
+// add sets the pending lines, to which some were appended. It is called with mu held.
+func (l *Log) add(pending []byte) {
+	l.added += int64(len(pending) - len(l.pending))
+	l.pending = pending
+}
+
+// awaitWrite waits for the end of the write in progress, and reports whether it has ended before it took MaxWait. It is
+// called with mu held, which it releases while it waits.
+func (l *Log) awaitWrite() bool {
+	left := MaxWait - time.Since(l.began)
+	if left <= 0 {
+		return false
+	}
+	wrote := l.wrote
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	timeout := time.NewTimer(left)
+	defer timeout.Stop()
+	select {
+	case <-wrote:
+		return true
+	case <-timeout.C:
+		return false
+	}
+}
+
+// write encodes one line. It waits while too many lines wait to be written, and drops the line when that takes too long.
+func (l *Log) write(h *handler, r *slog.Record) {
+	urgent := r.Level > slog.LevelInfo
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.hasRoom(urgent) {
+		return
+	}
+	empty := len(l.pending) == 0
+	l.add(h.appendLine(l.pending, r))
+	switch {
+	case urgent:
+		l.flush()
+	case len(l.pending) > maxBatch:
+		l.startWrite()
+	case empty && !l.writing:
+		l.timer.Reset(MaxDelay)
+	}
+}
+
+// hasRoom waits until there is room for a line, and counts the line as dropped if there is none after MaxWait. It is
+// called with mu held.
+func (l *Log) hasRoom(urgent bool) bool {
+	limit := maxPending
+	if urgent {
+		limit = maxReserved
+	}
+	for len(l.pending) > limit {
+		if l.startWrite(); !l.awaitWrite() {
+			l.dropped++
+			return false
+		}
+	}
+	return true
+}
+
+// Dropped returns how many lines were dropped since the start, because the writer has refused or not taken them.
+func (l *Log) Dropped() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dropped
+}
+
+// Write writes text between the lines of the log, in their order, as if it were a line of level error. It implements
+// io.Writer for what a command writes to the same stream, and never returns an error.
+func (l *Log) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hasRoom(true) {
+		l.add(append(l.pending, text...))
+		l.flush()
+	}
+	return len(text), nil
 }
 
 // Level returns the level of the least severe lines that are written.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -130,6 +131,100 @@ func TestManyLinesAreWrittenWholeAndInBoundedBatches(t *testing.T) {
 	}
 	if out.largest > 2*maxPending {
 		t.Errorf("%d bytes at once", out.largest)
+	}
+}
+
+// stalled is a writer that takes nothing until it is released.
+type stalled struct {
+	writer
+	release chan struct{}
+}
+
+func (s *stalled) Write(p []byte) (int, error) {
+	<-s.release
+	return s.writer.Write(p)
+}
+
+func TestAWriterThatDoesNotReadDelaysCallersByOneSecondOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &stalled{release: make(chan struct{})}
+		log := New(out, Text, slog.LevelInfo)
+		start := time.Now()
+		const lines = 20_000
+		for range lines {
+			log.LogAttrs(t.Context(), slog.LevelInfo, "call answered", callAttrs...)
+		}
+		for range 10 {
+			log.Warn("call failed")
+		}
+		log.Flush()
+		if took := time.Since(start); took > MaxWait+MaxDelay {
+			t.Errorf("%d lines took %s", lines, took)
+		}
+		if len(log.pending) > maxReserved+1<<10 {
+			t.Errorf("%d bytes are pending", len(log.pending))
+		}
+		dropped := log.Dropped()
+		if dropped < lines/2 || !strings.Contains(string(log.pending), "call failed") {
+			t.Errorf("%d lines were dropped; those at the end were %q", dropped, log.pending[len(log.pending)-200:])
+		}
+		close(out.release)
+		synctest.Wait()
+		log.Info("after")
+		log.Flush()
+		got := out.String()
+		if want := fmt.Sprintf("level=WARN msg=\"log lines dropped\" count=%d\n", dropped); strings.Count(got, want) != 1 {
+			t.Errorf("got %q, want %q once", got[max(0, len(got)-500):], want)
+		}
+		if n := uint64(strings.Count(got, "\n")); n != lines+10+2-dropped {
+			t.Errorf("%d lines were written, and %d dropped", n, dropped)
+		}
+	})
+}
+
+func TestLinesThatTheWriterRefusesAreCounted(t *testing.T) {
+	out := &refusing{err: io.ErrClosedPipe}
+	log := New(out, Text, slog.LevelInfo)
+	log.Warn("one")
+	log.Info("two")
+	log.Info("three")
+	log.Flush()
+	if log.Dropped() != 3 {
+		t.Errorf("%d lines were dropped", log.Dropped())
+	}
+	out.mu.Lock()
+	out.err = nil
+	out.mu.Unlock()
+	log.Warn("four")
+	log.Flush()
+	if got := out.String(); !strings.Contains(got, "msg=four") || !strings.Contains(got, `msg="log lines dropped" count=3`) {
+		t.Error(got)
+	}
+}
+
+// refusing is a writer that fails as long as it has an error.
+type refusing struct {
+	writer
+	err error // guarded by mu
+}
+
+func (r *refusing) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	err := r.err
+	r.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	return r.writer.Write(p)
+}
+
+func TestTextOfACommandKeepsItsPlaceBetweenTheLines(t *testing.T) {
+	out := new(writer)
+	log := New(out, Text, slog.LevelInfo)
+	log.Info("first")
+	fmt.Fprintln(log, "hatchel: serving")
+	if got := out.String(); !strings.HasSuffix(got, "msg=first\nhatchel: serving\n") {
+		t.Errorf("got %q", got)
 	}
 }
 

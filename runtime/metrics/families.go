@@ -54,6 +54,7 @@ const (
 	stateUp        = "hatchel_state_up"
 	stateDuration  = "hatchel_state_seconds"
 	spansDropped   = "hatchel_spans_dropped_total"
+	linesDropped   = "hatchel_log_lines_dropped_total"
 	buildInfo      = "hatchel_build_info"
 )
 
@@ -114,6 +115,8 @@ var families = []Family{
 	{stateDuration, gauge, nil, "Time that the state store took to answer the scrape."},
 	{spansDropped, counter, nil, "Spans of traces that were not sent, because too many waited or the collector did " +
 		"not take them. Only with otlp."},
+	{linesDropped, counter, nil, "Lines of the log that were dropped, because standard error took none for a second or " +
+		"was closed."},
 	{buildInfo, gauge, []string{"version"}, "1 for the version of the program."},
 }
 
@@ -146,7 +149,7 @@ func describeSample() map[string]*prometheus.Desc {
 	all := map[string]*prometheus.Desc{}
 	for _, f := range families {
 		isCounted := f.Name == callsInFlight || f.Name == callsWaiting
-		if f.Type == gauge && !isCounted || f.Name == spansDropped {
+		if f.Type == gauge && !isCounted || f.Name == spansDropped || f.Name == linesDropped {
 			all[f.Name] = prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)
 		}
 	}

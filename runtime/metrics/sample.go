@@ -20,6 +20,7 @@ type Sample struct {
 	AuditWritable    *bool
 	State            *State
 	SpansDropped     *uint64 // since the process began
+	LinesDropped     *uint64 // since the process began
 
 	Tasks             map[string]int // by status
 	Sessions, Streams int
@@ -89,6 +90,13 @@ func (c *current) truth(to chan<- prometheus.Metric, name string, is *bool, labe
 	}
 }
 
+// count adds a counter that is counted elsewhere; none for nil.
+func (c *current) count(to chan<- prometheus.Metric, name string, value *uint64) {
+	if value != nil {
+		to <- prometheus.MustNewConstMetric(c.sampled[name], prometheus.CounterValue, float64(*value))
+	}
+}
+
 func number(is bool) float64 {
 	if is {
 		return 1
@@ -113,9 +121,8 @@ func (c *current) collectSample(to chan<- prometheus.Metric, s *Sample) {
 	if s.ApprovalsPending != nil {
 		c.gauge(to, approvalsPending, float64(*s.ApprovalsPending))
 	}
-	if s.SpansDropped != nil {
-		to <- prometheus.MustNewConstMetric(c.sampled[spansDropped], prometheus.CounterValue, float64(*s.SpansDropped))
-	}
+	c.count(to, spansDropped, s.SpansDropped)
+	c.count(to, linesDropped, s.LinesDropped)
 	for _, conn := range s.Connections {
 		c.truth(to, connectionUp, conn.Up, conn.Kind, conn.Name)
 		if conn.Breaker != "" {

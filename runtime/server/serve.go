@@ -23,6 +23,7 @@ const (
 
 	idleGracePeriod   = 5 * time.Second // for requests on connections that are open when the listener closes
 	finalWriteTimeout = time.Second     // for clients to read the last responses
+	endOfInputPeriod  = time.Second     // for active calls after a client has closed its input
 )
 
 // ErrCallsCancelled reports that a shutdown cancelled active calls, because the grace period
@@ -106,21 +107,32 @@ func wait(ctx context.Context, d time.Duration, done <-chan struct{}) {
 }
 
 // ServeStdio serves one client on two streams until the input ends, or until ctx ends and the
-// active calls are answered. The end of force cancels those calls.
+// active calls are answered. A client that has closed its input gets the responses of the next
+// second; then the active calls are cancelled.
+//
+// When ctx ends, the active calls have the GracePeriod to end. The end of force cancels those that are
+// still active then. ErrCallsCancelled reports that a client does not read: its responses are lost.
 func (s *Server) ServeStdio(ctx, force context.Context, in io.ReadCloser, out io.Writer) error {
-	// A client that has closed its input waits for the remaining responses only for the grace
-	// period.
-	in = &eofReader{ReadCloser: in, onEnd: func() { time.AfterFunc(GracePeriod, s.Host.Close) }}
-	stop := context.AfterFunc(ctx, func() {
-		grace, cancel := context.WithTimeout(force, GracePeriod)
-		defer cancel()
-		s.Host.EndEvents()
-		s.Host.StopWaiting()
-		s.shutdown(grace)
-	})
-	defer stop()
+	in = &eofReader{ReadCloser: in, onEnd: func() { time.AfterFunc(endOfInputPeriod, s.Host.Close) }}
+	served := make(chan error, 1)
 	// The streams outlive ctx, so that active calls are answered.
-	return s.mcp.For(s.Toolset).Serve(context.WithoutCancel(ctx), in, out)
+	go func() { served <- s.mcp.For(s.Toolset).Serve(context.WithoutCancel(ctx), in, out) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(force, GracePeriod)
+	defer cancel()
+	s.Host.EndEvents()
+	s.Host.StopWaiting()
+	s.shutdown(grace)
+	select {
+	case err := <-served:
+		return err
+	case <-time.After(finalWriteTimeout): // a write that nobody reads cannot be interrupted
+		return ErrCallsCancelled
+	}
 }
 
 // eofReader calls onEnd once when its reader returns an error.
