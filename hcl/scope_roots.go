@@ -15,7 +15,12 @@ import (
 // inputRoot returns the root input: arguments, or the variables of a URI.
 func inputRoot(t *schema.Type) *eval.Root {
 	r := &eval.Root{Noun: "input", Type: t, Members: map[string]*eval.Member{},
-		Value: func(f *eval.Frame) (any, error) { return f.Input, nil }}
+		Value: func(f *eval.Frame) (any, error) {
+			if f.NoCall {
+				return nil, eval.ErrNoCall
+			}
+			return f.Input, nil
+		}}
 	for _, m := range t.Members {
 		r.Members[m.Name] = inputMember(m)
 	}
@@ -24,7 +29,12 @@ func inputRoot(t *schema.Type) *eval.Root {
 
 func inputMember(m *schema.Member) *eval.Member {
 	name := m.Name
-	out := &eval.Member{Local: true, Type: m.Type, Eval: func(f *eval.Frame) (any, error) { return f.Input[name], nil }}
+	out := &eval.Member{Local: true, Type: m.Type, Eval: func(f *eval.Frame) (any, error) {
+		if f.NoCall {
+			return nil, eval.ErrNoCall
+		}
+		return f.Input[name], nil
+	}}
 	switch {
 	case m.Type.Nullable:
 		out.NullReason = fmt.Sprintf("input.%s may be null", name)

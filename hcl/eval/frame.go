@@ -34,6 +34,7 @@ type Frame struct {
 
 	Functions functions.Context
 	Lenient   bool // a missing member reads as null
+	NoCall    bool // there is no call yet: to read its arguments fails with ErrNoCall
 	// Explain receives where and with which values a program has failed; nil unless a person traces the call.
 	Explain func(at diag.Range, text string)
 	// Branch receives the place and the value of every condition; nil outside of tests.
@@ -187,6 +188,12 @@ const checkEvery = 2048
 
 // ErrStepNotRun is the error of reading a step that has not run, which only a plan does.
 var ErrStepNotRun = errors.New("the step has not run")
+
+// ErrNoCall is the error of reading the arguments of a call while there is none, see Frame.NoCall.
+var ErrNoCall = errors.New("there is no call yet")
+
+// IsUnknown reports whether a value is not known yet, which is no failure that an expression can recover from.
+func IsUnknown(err error) bool { return errors.Is(err, ErrStepNotRun) || errors.Is(err, ErrNoCall) }
 
 var errSteps = errors.New("the program needs too many steps; filter or page the data first")
 

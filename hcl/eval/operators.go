@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,11 +21,19 @@ func Not(e TypedExpr) TypedExpr {
 }
 
 // Logical combines two conditions by && or ||. The right one is computed only if the left one
-// leaves the answer open, which is when it gives open.
+// leaves the answer open, which is when it gives open. Before there is a call, a right one that decides
+// whatever the left one gives decides, too.
 func Logical(l, r TypedExpr, open bool) TypedExpr {
 	first, second := l.Eval, r.Eval
 	t := TypedExpr{Type: BoolType, Eval: func(f *Frame) (any, error) {
-		if ok, err := Bool(first(f)); ok != open || err != nil {
+		ok, err := Bool(first(f))
+		switch {
+		case err != nil && f.NoCall && errors.Is(err, ErrNoCall):
+			if decides, other := Bool(second(f)); other == nil && decides != open {
+				return decides, nil // whatever the arguments are
+			}
+			return ok, err
+		case ok != open || err != nil:
 			return ok, err
 		}
 		return Bool(second(f))

@@ -47,16 +47,23 @@ func New(ctx context.Context, cfg *hcl.Config, callers []Caller) *Matrix {
 func rows(ctx context.Context, cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) []Tool {
 	all := []Tool{}
 	evaluations := make([]*policy.Evaluation, len(callers))
-	for i, c := range callers {
+	frameOf := func(root map[string]any) *hcl.Frame {
 		frame := hcl.NewFrame(ctx, "", time.Now)
-		frame.Caller = call.CallerRoot(c.caller)
-		evaluations[i] = policy.NewListEvaluation(frame)
+		frame.Caller = root
+		return frame
+	}
+	for i, c := range callers {
+		evaluations[i] = policy.NewListEvaluation(frameOf(call.CallerRoot(c.caller)))
+		evaluations[i].Weigh = true
 	}
 	policies := policy.New(cfg)
 	for _, tool := range tools {
 		r := newToolRules(cfg, policies, tool)
 		row := Tool{tool.Name, make(map[string]Answer, len(callers))}
 		for i, c := range callers {
+			if r.readCall { // with locals of the tool, which a frame keeps
+				evaluations[i].Frame = frameOf(evaluations[i].Frame.Caller)
+			}
 			row.Answers[c.Name] = r.decide(c, evaluations[i])
 		}
 		all = append(all, row)
@@ -72,13 +79,16 @@ type toolRules struct {
 	approved  bool // every call needs an approval
 	root      map[string]any
 	scopes    []string
+	readCall  bool // a rule reads the data of a call
 }
 
 func newToolRules(cfg *hcl.Config, policies *policy.Policies, tool *hcl.Tool) *toolRules {
 	r := &toolRules{root: policy.ToolRoot(tool), scopes: requiredScopes(&tool.Operation, map[*hcl.Operation]bool{})}
 	applies := func(p *hcl.Policy) bool { return p.AppliesToTool(tool.Name) }
 	r.rules = policies.Rules("tool", &tool.Operation, r.root, applies)
+	r.readCall = r.rules != nil && r.rules.ReadsInputs()
 	for _, a := range tool.Approvals {
+		r.readCall = r.readCall || a.When != nil && a.When.DependsOnCall()
 		if a.When == nil {
 			r.approved = true
 			continue
@@ -87,6 +97,7 @@ func newToolRules(cfg *hcl.Config, policies *policy.Policies, tool *hcl.Tool) *t
 	}
 	for _, p := range cfg.Policies {
 		if p.Approve != nil && applies(p) {
+			r.readCall = r.readCall || p.Approve.DependsOnCall()
 			r.approvals = append(r.approvals, policy.NewRule("policy."+p.Name+".approve", p.Approve))
 		}
 	}
@@ -108,7 +119,8 @@ func requiredScopes(op *hcl.Operation, seen map[*hcl.Operation]bool) (scopes []s
 	return scopes
 }
 
-// decide answers for one caller, as `policy explain` does without inputs.
+// decide answers for one caller whatever the inputs are: a part of a rule that does not read them may decide about all
+// of it.
 func (r *toolRules) decide(c Caller, e *policy.Evaluation) Answer {
 	if i := c.caller.Identity; i != nil && len(i.MissingScopes(r.scopes)) > 0 {
 		return No

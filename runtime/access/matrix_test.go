@@ -98,6 +98,87 @@ policy "a" { allow = "caller.subject == 'root'" }`, want: `
 tool  no group  subject root
 look  no        yes
 `},
+	{claim: "a part of a rule that is false for every input decides", src: tools("pay") + `
+policy "a" { allow = "input.n > 5 and caller.subject == 'ann' or caller.subject == 'eva'" }`, want: `
+tool  anyone  subject ann  subject eva
+pay   no      depends      yes
+
+depends: the rules read the input of the call.
+`},
+	{claim: "a local that is computed from the input leaves the answer open", src: `
+tool "pay" {
+  description = "Does it."
+  input "n" { type = integer }
+  locals { large = input.n > 5 }
+  allow = "local.large and caller.subject == 'ann'"
+  text  = "x"
+}
+tool "look" {
+  description = "Does it."
+  input "n" { type = integer }
+  locals { large = caller.subject == "ann" || input.n > 5 }
+  allow = "local.large"
+  text  = "x"
+}`, want: `
+tool  anyone   subject ann
+look  depends  yes
+pay   no       depends
+
+depends: the rules read the input of the call.
+`},
+	{claim: "a denial that a part decides is no question of the input", src: tools("pay") + `
+policy "a" { deny = "input.n > 5 or not (caller.subject == 'ann')" }`, want: `
+tool  anyone  subject ann
+pay   no      depends
+
+depends: the rules read the input of the call.
+`},
+	{claim: "an approval that the caller decides is no question of the input", src: tools("pay") + `
+policy "a" { approve = "input.n > 5 and caller.subject == 'bot'" }`, want: `
+tool  anyone  subject bot
+pay   yes     depends
+
+depends: the rules read the input of the call.
+`},
+	{claim: "subjects of nested locals are callers, in every notation", src: tools("a", "b", "c", "d", "e", "f") + `
+locals {
+  map    = { "x.y" = ["ann"], z = { t = ["bob"] } }
+  owners = { look = ["cid"] }
+  roles  = { dan = "admin" }
+  teams  = [{ members = ["eva"] }]
+}
+policy "a" {
+  tools = ["a"]
+  allow = "caller.subject in local['map']['x.y']"
+}
+policy "b" {
+  tools = ["b"]
+  allow = "caller['subject'] in (local?.map).z.t"
+}
+policy "c" {
+  tools = ["c"]
+  allow = "caller.subject in (local.owners[tool.name] ?? local.owners.look)"
+}
+policy "d" {
+  tools = ["d"]
+  allow = "local.roles[caller.subject ?? ''] == 'admin'"
+}
+policy "e" {
+  tools = ["e"]
+  allow = "any(local.teams, caller.subject in #.members)"
+}
+policy "f" {
+  tools = ["f"]
+  allow = "lower(caller.subject ?? '') == 'fay'"
+}`, want: `
+tool  anyone  subject ann  subject bob  subject cid  subject dan  subject eva  subject fay
+a     no      yes          no           no           no           no           no
+b     no      no           yes          no           no           no           no
+c     no      no           no           yes          no           no           no
+d     no      no           no           no           yes          no           no
+e     no      no           no           no           no           yes          no
+f     no      no           no           no           no           no           yes
+`},
 	{claim: "keys with the same answers share a column", src: tools("look", "pay") + `
 auth {
 ` + keys(`"shop"`, "ada", "bob", "cid", "dan") + keys(`"shop", "board"`, "eva") + `}

@@ -33,6 +33,7 @@ type Decision struct {
 type Evaluation struct {
 	Frame        *hcl.Frame
 	BeforeInputs bool         // there is no call yet, so rules that read one are not evaluated
+	Weigh        bool         // with BeforeInputs: they are, and decide if the rest of the rule does
 	Partial      bool         // inputs are missing: a deny rule that fails without them does not deny
 	CallResults  *RuleResults // of the same call; nil when they are not kept
 
@@ -47,7 +48,10 @@ func NewListEvaluation(frame *hcl.Frame) *Evaluation {
 // eval evaluates one rule. It is open when the rule reads inputs that are not there yet.
 func (e *Evaluation) eval(r *Rule) (holds, open bool, err error) {
 	if e.BeforeInputs && r.readsInputs {
-		return false, true, nil
+		if !e.Weigh {
+			return false, true, nil
+		}
+		return r.Condition.EvalBeforeCall(e.Frame)
 	}
 	kept := e.CallResults != nil && !r.readsInputs && !(e.anyEntry && r.readsTool)
 	if kept && e.CallResults.known&r.bit != 0 {

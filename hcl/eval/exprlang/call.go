@@ -57,14 +57,17 @@ func (c *compiler) compileFunction(name string, at span, args []ast.Node) typedE
 		return eval.Broken()
 	}
 	typed, compileArgument := make([]typedExpr, len(args)), c.compile
+	operands := make([]operand, len(args))
 	if !eval.LooksInside(fn) {
 		compileArgument = c.compileCollection
 	}
 	for i, a := range args {
-		typed[i] = compileArgument(a)
+		operands[i] = c.compileOperand(a, compileArgument)
+		typed[i] = operands[i].typedExpr
 		p, _ := fn.Param(i)
 		c.checkArgument(fn, p, a, typed[i])
 	}
+	c.recordCompared(operands...)
 	c.noteMembers(name, typed, args)
 	c.warnSplitOrder(name, at, typed, args)
 	if !eval.DeliversCut(fn) {

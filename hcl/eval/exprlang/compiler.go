@@ -30,6 +30,7 @@ type compiler struct {
 	cutReads []*schema.Type // of what it reads that a limit may have cut
 	whole    []*schema.Type // of the values that are used as all there is
 	compared map[string][]string
+	keyReads map[int]bool                                              // of reads, those that only select a member
 	note     func(from, to int, e eval.TypedExpr, root, member string) // see Env.Note
 }
 

@@ -38,8 +38,8 @@ func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 }
 
 func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
-	base := c.compileNode(n.Node) // a traversal is recorded as a whole
-	key := c.compile(n.Property)
+	of := c.compileOperand(n.Node, c.compileNode) // a traversal is recorded as a whole
+	base, key := of.typedExpr, c.compileKey(of, n.Property)
 	c.probeMember(base, key)
 	t := computed(c.typeOfMember(n, base, key), compileAccess(base, key, n.Optional))
 	if base.Type.Kind != schema.List || key.Value != 0 { // a limit leaves the first element

@@ -24,7 +24,8 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 	case "||", "or":
 		return c.compileLogical(n, false)
 	}
-	l, r := c.compile(n.Left), c.compile(n.Right)
+	left, right := c.compileOperand(n.Left, c.compile), c.compileOperand(n.Right, c.compile)
+	l, r := left.typedExpr, right.typedExpr
 	switch n.Operator {
 	case "??":
 		return c.compileCoalesce(l, r)
@@ -32,11 +33,7 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 		return c.compileAdd(n, l, r)
 	}
 	c.requireWhole(l.Type, r.Type)
-	switch n.Operator {
-	case "==", "!=", "in":
-		c.recordCompared(l, r)
-		c.recordCompared(r, l)
-	}
+	c.recordCompared(left, right)
 	switch n.Operator {
 	case "==", "!=":
 		c.checkComparable(n, l, r)

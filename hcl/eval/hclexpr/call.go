@@ -202,7 +202,7 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 			if v, err = attempt(f, a.Eval); err == nil && (v != nil || last == 0) {
 				return v, nil
 			}
-			if err == eval.ErrStepNotRun {
+			if eval.IsUnknown(err) {
 				break
 			}
 		}
@@ -213,7 +213,7 @@ func (c *Compiler) compileTry(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eval
 		n.Type, n.NullReason, n.Choices, n.Dash = eval.BoolType, "", nil, false
 		n.Eval = func(f *eval.Frame) (any, error) {
 			_, err := attempt(f, args[0].Eval)
-			if err == eval.ErrStepNotRun {
+			if eval.IsUnknown(err) {
 				return nil, err
 			}
 			return err == nil, nil

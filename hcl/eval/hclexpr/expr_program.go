@@ -71,6 +71,18 @@ func (c *Condition) Eval(f *eval.Frame, output any) (bool, error) {
 	return holds, err
 }
 
+// EvalBeforeCall computes the condition before there is a call, for the caller of the frame. It is open if the answer
+// depends on the arguments, and only then: a part that is false decides about all that is joined to it with "and".
+func (c *Condition) EvalBeforeCall(f *eval.Frame) (holds, open bool, err error) {
+	f.NoCall = true
+	holds, err = c.Eval(f, nil)
+	f.NoCall = false
+	if eval.IsUnknown(err) {
+		return false, true, nil
+	}
+	return holds, false, err
+}
+
 // ExplainFalse returns the part that makes a condition false, or that fails, and its values, one on each line.
 func (c *Condition) ExplainFalse(f *eval.Frame) (at diag.Range, text string) {
 	failed := c.program.Locate(f, nil)
