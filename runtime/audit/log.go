@@ -24,7 +24,7 @@ type Limits struct {
 type Log struct {
 	path   string // empty for a stream
 	lock   io.Closer
-	stream io.Writer
+	stream *stream // nil for files
 
 	group
 	limits Limits // guarded by mu

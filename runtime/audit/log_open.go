@@ -38,9 +38,10 @@ func Open(path string, limits Limits) (*Log, error) {
 	return l, nil
 }
 
-// Stream returns a log on a writer. Its chain starts with this process.
+// Stream returns a log on a writer. Its chain starts with this process. If the reader of the stream does not read for
+// some seconds, Append fails; the record may be in the stream later.
 func Stream(w io.Writer) (*Log, error) {
-	l := &Log{stream: w, head: chainHead{hash: genesis}}
+	l := &Log{stream: &stream{w: w}, head: chainHead{hash: genesis}}
 	return l, l.Append(openedRecord(""), false)
 }
 

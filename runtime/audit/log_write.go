@@ -3,6 +3,7 @@ package audit
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"hash"
 	"io"
 	"time"
@@ -52,6 +53,9 @@ func (l *Log) write(b *batch) {
 	}
 	b.added, b.err = max(complete-own, 0), err
 	b.first = l.head.sequence - int64(b.added) + 1
+	if errors.Is(err, errNotRead) { // the chain continues after these records, which nobody may rely on
+		b.added = 0
+	}
 	l.out, l.ends = out, ends
 	if cap(out) > maxReused {
 		l.out = nil
