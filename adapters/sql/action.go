@@ -42,8 +42,7 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
 	s := a.Query.Statements()[0]
-	e := &execution{result: &resultSet{maxRows: a.maxRows()}, isQuery: true, last: a.Each == nil}
-	e.origin = origin{call, a.dialect}
+	e := &execution{isQuery: true, last: a.Each == nil, origin: origin{call, a.dialect}}
 	if a.Each == nil {
 		if err := e.bind(s, call.Frame); err != nil {
 			return nil, err
@@ -51,12 +50,13 @@ func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]
 		return a.runReadOnly(ctx, call, e)
 	}
 	err := a.db.read(ctx, func(tx transaction) error {
+		e.result = &resultSet{maxRows: a.maxRows()}
 		return a.forEachElement(ctx, call.Frame, func(f *hcl.Frame) error { return bindAndRun(ctx, tx, s, f, e) })
 	})
-	if err == nil {
-		err = a.checkCut(call, e.result)
+	if err != nil {
+		return nil, err
 	}
-	return e.result.output(), err
+	return e.result.output(), a.checkCut(call, e.result)
 }
 
 // checkCut reports to the call that a result was cut.
@@ -74,11 +74,14 @@ func (a *action) checkCut(call *adapters.Call, result *resultSet) error {
 
 // runReadOnly runs one bound statement in a read-only transaction of its own.
 func (a *action) runReadOnly(ctx context.Context, call *adapters.Call, e *execution) (map[string]any, error) {
-	err := a.db.read(ctx, func(tx transaction) error { return e.run(ctx, tx) })
-	if err == nil {
-		err = a.checkCut(call, e.result)
+	err := a.db.read(ctx, func(tx transaction) error {
+		e.result = &resultSet{maxRows: a.maxRows()}
+		return e.run(ctx, tx)
+	})
+	if err != nil {
+		return nil, err
 	}
-	return e.result.output(), err
+	return e.result.output(), a.checkCut(call, e.result)
 }
 
 func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.Frame, e *execution) error {
@@ -90,14 +93,12 @@ func bindAndRun(ctx context.Context, tx transaction, s *sqltext.Program, f *hcl.
 
 // runExec runs the statements of exec and commits them if the expect blocks accept the output.
 func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]any, error) {
-	statements := a.Exec.Statements()
-	executions := make([]execution, len(statements))
-	for i := range statements {
-		executions[i] = execution{result: &resultSet{maxRows: a.maxRows()}}
-		executions[i].origin = origin{call, a.dialect}
-	}
 	var out map[string]any
 	err := a.db.write(ctx, func(tx transaction) error {
+		executions := make([]execution, len(a.Exec.Statements()))
+		for i := range executions {
+			executions[i] = execution{result: &resultSet{maxRows: a.maxRows()}, origin: origin{call, a.dialect}}
+		}
 		err := a.forEachElement(ctx, call.Frame, func(f *hcl.Frame) error {
 			return a.runStatements(ctx, tx, f, executions)
 		})
@@ -224,6 +225,11 @@ func (a *action) toFault(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.As(err, &down):
 		message := fmt.Sprintf("the database %q is unavailable; try again later", a.connection)
+		if wrong := mistakeOf(down.cause); wrong != "" {
+			const text = "the connection %q is misconfigured: %s; this is not a mistake in the arguments, and trying " +
+				"again does not help"
+			message = fmt.Sprintf(text, a.connection, wrong)
+		}
 		return &adapters.Fault{Message: message, Cause: down.cause, Unavailable: down.lost(), NotSent: true}
 	}
 	return toFault(err, a.dialect, a.Statement != nil)

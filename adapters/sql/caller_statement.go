@@ -22,8 +22,7 @@ func (a *action) runCallerStatement(ctx context.Context, call *adapters.Call) (m
 		return nil, err
 	}
 	return a.runReadOnly(ctx, call, &execution{
-		text: text, kind: kind, result: &resultSet{maxRows: a.maxRows()}, byCaller: true, last: true,
-		origin: origin{call, a.dialect},
+		text: text, kind: kind, byCaller: true, last: true, origin: origin{call, a.dialect},
 	})
 }
 

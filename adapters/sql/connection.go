@@ -1,7 +1,10 @@
 package sql
 
 import (
+	"errors"
+	"regexp"
 	"runtime"
+	"strings"
 	"time"
 
 	"hatchel/adapters"
@@ -29,6 +32,7 @@ type serverConnection struct {
 	ConnectTimeout time.Duration
 	Timeout        time.Duration
 	Decimals       string
+	TimeZone       string
 
 	dialect sqltext.Dialect
 }
@@ -57,22 +61,42 @@ func (c *serverConnection) spec(dialect sqltext.Dialect) hcl.Spec {
 			"The time limit that the server enforces for one statement.").DefaultDoc("the time limit of the call"),
 		hcl.Choice(&c.Decimals, "decimals", `The type of decimals in the output: "text" is a string with every digit, `+
 			`"number" is a JSON number with every digit.`, "text", "number").DefaultDoc(`"text"`),
+		hcl.Attr(&c.TimeZone, "time_zone", `The time zone of the session: a name that the database knows, such as `+
+			`"Europe/Berlin", or an offset such as "+05:30".`).DefaultDoc("that of the database, the role and the url"),
 	}
 }
+
+// timeZone matches the values of time_zone.
+var timeZone = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9_+/-]*|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])$`)
+
+// hostName matches the names and addresses of hosts.
+var hostName = regexp.MustCompile(`^(?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|[0-9A-Fa-f:.]+(?:%[A-Za-z0-9_.-]+)?)$`)
+
+// errHostName is the error of an address whose host can never exist.
+var errHostName = errors.New("its host is not the name or the address of a host")
 
 func (c *serverConnection) decimalsAsNumbers() bool { return c.Decimals == "number" }
 
 // Check implements hcl.Checker.
 func (c *serverConnection) Check() error {
+	if c.TimeZone != "" && !timeZone.MatchString(c.TimeZone) {
+		return hcl.Blame(&c.TimeZone, `time_zone must be the name of a time zone, such as "Europe/Berlin", or an offset `+
+			`such as "+05:30".`)
+	}
 	var err error
-	switch {
-	case c.URL == "":
+	switch url := c.URL.Reveal(); {
+	case url == "":
+	case strings.TrimSpace(url) != url:
+		return hcl.Blame(&c.URL, "url begins or ends with white space. Remove it from the value.")
 	case c.dialect == sqltext.MySQL:
 		_, err = parseMySQLURL(c.URL.Reveal())
 	default:
 		err = checkPostgresURL(c.URL.Reveal())
 	}
 	if err != nil { // it may quote the password
+		if errors.Is(err, errHostName) {
+			return hcl.Blame(&c.URL, "url has a host that cannot exist. Write the name or the address of a host.")
+		}
 		example := exampleURLs[c.dialect]
 		return hcl.Blame(&c.URL, "url is not the address of a %v database, such as %s.", c.dialect, example)
 	}

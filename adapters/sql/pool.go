@@ -166,7 +166,7 @@ type unreachableError struct {
 // as that there are too many connections, says that the server is there.
 func (e *unreachableError) lost() bool {
 	_, answered := readReport(e.cause)
-	return !answered && !e.repeated
+	return !answered && !e.repeated && mistakeOf(e.cause) == ""
 }
 
 func (e *unreachableError) Error() string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -16,11 +15,14 @@ import (
 	"hatchel/adapters"
 )
 
-// postgresDatabase is one PostgreSQL database.
+// postgresDatabase is one PostgreSQL database. It assumes nothing of a connection between transactions, because a
+// pooler may run each of them on another connection of the server: statements have no names, settings are set in the
+// transaction that needs them, and the end of a transaction removes what it has put into the session.
 type postgresDatabase struct {
 	config    *serverConnection
 	pool      *pgxpool.Pool
 	readiness *readiness
+	settings  string // the statement that sets the settings of a transaction
 	types     pgTypes
 }
 
@@ -44,8 +46,20 @@ func checkPostgresURL(text string) error {
 	default:
 		text += "?" + settings
 	}
-	_, err := pgxpool.ParseConfig(text)
-	return err
+	config, err := pgxpool.ParseConfig(text)
+	if err != nil {
+		return err
+	}
+	hosts := []string{config.ConnConfig.Host}
+	for _, fallback := range config.ConnConfig.Fallbacks {
+		hosts = append(hosts, fallback.Host)
+	}
+	for _, host := range hosts {
+		if !strings.HasPrefix(host, "/") && !hostName.MatchString(host) {
+			return errHostName
+		}
+	}
+	return nil
 }
 
 func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
@@ -67,35 +81,47 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 		f.SetMaxBodyLen(maxPostgresRow)
 		return f
 	}
-	setup := sessionSettings
-	if c.readOnly() {
-		setup += "; SET default_transaction_read_only = on"
-	}
-	if c.Timeout > 0 {
-		setup += "; SET statement_timeout = " + strconv.FormatInt(max(1, c.Timeout.Milliseconds()), 10)
-	}
-	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.PgConn().Exec(ctx, setup).ReadAll()
-		return err
-	}
-	p := &postgresDatabase{config: c}
-	p.types.decimalsAsNumbers = c.decimalsAsNumbers()
+	// A transaction whose connection turns out to be dead runs again, so no round trip is spent on a check.
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	p := &postgresDatabase{config: c, settings: postgresSettings(c)}
+	config.AfterConnect = p.checkSession
+	p.types.init(c.decimalsAsNumbers())
 	if p.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return nil, errInvalidURL
 	}
 	p.readiness = newReadiness(ctx, c.ConnectTimeout, p.pool.Ping)
 	env.Defer(func() error {
 		p.readiness.close()
-		p.pool.Close()
+		p.close()
 		return nil
 	})
 	return p, nil
 }
 
-// sessionSettings are the settings that the lexer of sqltext and the type converters depend on.
-const sessionSettings = "SET standard_conforming_strings = on; SET client_encoding = 'UTF8'; " +
-	"SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'iso_8601'; " +
-	"SET bytea_output = 'hex'; SET extra_float_digits = 1; SET xmloption = content"
+// close closes the idle connections. Those that are lent are closed when they are released, so a call that does not
+// end holds nobody back.
+func (p *postgresDatabase) close() {
+	if p.pool.Stat().AcquiredConns() > 0 {
+		go p.pool.Close()
+		return
+	}
+	p.pool.Close()
+}
+
+// checkSession checks that a new connection has transactions and accepts the settings.
+func (p *postgresDatabase) checkSession(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.PgConn().Exec(ctx, "BEGIN READ ONLY; "+p.settings).ReadAll()
+	if err == nil {
+		_, err = conn.PgConn().Exec(ctx, "ROLLBACK").ReadAll()
+	}
+	if report, ok := errors.AsType[*pgconn.PgError](err); ok && report.Code == "22023" && p.config.TimeZone != "" {
+		return mistake(fmt.Sprintf("the database does not know time_zone = %q", p.config.TimeZone))
+	}
+	if mistakeOf(err) == statementPooling {
+		return statementPooling
+	}
+	return err
+}
 
 // Pool implements adapters.Pooled.
 func (p *postgresDatabase) Pool() (inUse, maximum int) {
@@ -105,11 +131,30 @@ func (p *postgresDatabase) Pool() (inUse, maximum int) {
 
 // Ping implements adapters.Health. It connects if necessary and queries the server.
 func (p *postgresDatabase) Ping(ctx context.Context) error {
-	return pingError(ctx, p.withConn(ctx, func(conn *pgconn.PgConn) error { return conn.Ping(ctx) }))
+	return pingError(ctx, p.withConn(ctx, func(conn *pgconn.PgConn) error {
+		return markInterruption(ctx, conn, conn.Ping(ctx))
+	}))
 }
 
-// withConn lends a connection to use. It closes the connection if its session settings have changed.
+// maxAttempts is how often a transaction is begun whose connection is lost.
+const maxAttempts = 3
+
+// withConn lends a connection to use. If the connection is lost, the pool is emptied of those that may have died with
+// it, and use is called again with another one, unless a commit was sent.
 func (p *postgresDatabase) withConn(ctx context.Context, use func(*pgconn.PgConn) error) error {
+	for attempt := 1; ; attempt++ {
+		err := p.withOneConn(ctx, use)
+		if !isInterruption(err) || ctx.Err() != nil {
+			return err
+		}
+		p.pool.Reset()
+		if attempt == maxAttempts {
+			return err
+		}
+	}
+}
+
+func (p *postgresDatabase) withOneConn(ctx context.Context, use func(*pgconn.PgConn) error) error {
 	if err := p.readiness.wait(ctx); err != nil {
 		return err
 	}
@@ -124,28 +169,14 @@ func (p *postgresDatabase) withConn(ctx context.Context, use func(*pgconn.PgConn
 		return p.readiness.markDown(err)
 	}
 	defer acquired.Release()
-	conn := acquired.Conn().PgConn()
-	err = use(conn)
-	conforming, encoding := conn.ParameterStatus("standard_conforming_strings"), conn.ParameterStatus("client_encoding")
-	if conforming != "on" || encoding != "UTF8" {
-		_ = acquired.Conn().Close(ctx)
-	}
-	return err
+	return use(acquired.Conn().PgConn())
 }
 
-// read implements database. ROLLBACK also restores what a function has set in the session. It does not
-// release advisory locks, which a caller's statement may have taken.
+// read implements database. ROLLBACK also restores what a function has set in the session.
 func (p *postgresDatabase) read(ctx context.Context, use func(transaction) error) error {
 	return p.withConn(ctx, func(conn *pgconn.PgConn) error {
 		tx := &pgTransaction{database: p, conn: conn, beginText: "BEGIN READ ONLY", readOnly: true}
-		err := tx.rollback(ctx, use(tx))
-		if !tx.ranCallerStatement || conn.IsClosed() {
-			return err
-		}
-		if _, unlockErr := conn.Exec(ctx, "SELECT pg_catalog.pg_advisory_unlock_all()").ReadAll(); unlockErr != nil {
-			_ = conn.Close(context.WithoutCancel(ctx))
-		}
-		return err
+		return tx.rollback(ctx, use(tx))
 	})
 }
 
@@ -155,36 +186,21 @@ func (p *postgresDatabase) write(ctx context.Context, use func(transaction) erro
 		if err := use(tx); err != nil {
 			return tx.rollback(ctx, err)
 		}
-		if !tx.begun {
-			return nil
-		}
-		_, err := conn.Exec(ctx, "COMMIT").ReadAll()
-		if err != nil && conn.IsClosed() {
-			return fmt.Errorf("%w: %w", errCommitLost, err)
-		}
-		return err
+		return tx.commit(ctx)
 	})
 }
 
-var errCommitLost = errors.New("the connection ended during the commit")
+var (
+	errCommitLost = errors.New("the connection ended during the commit")
+	// errNotCommitted is the error of a transaction that the server has rolled back instead.
+	errNotCommitted = errors.New("the server has rolled back the transaction")
+)
 
 func (p *postgresDatabase) describe(ctx context.Context, text string, _ bool) (info statementInfo, err error) {
 	err = p.withConn(ctx, func(conn *pgconn.PgConn) error {
-		st, err := conn.Prepare(ctx, "", text, nil)
-		if err != nil {
-			return err
-		}
-		info.params = len(st.ParamOIDs)
-		if len(st.Fields) == 0 {
-			return nil
-		}
-		if err := p.types.learn(ctx, conn, st.Fields); err != nil {
-			return err
-		}
-		for _, f := range st.Fields {
-			info.columns = append(info.columns, column{f.Name, p.types.typeOf(f.DataTypeOID).schema})
-		}
-		return nil
+		tx := &pgTransaction{database: p, conn: conn, beginText: "BEGIN READ ONLY", readOnly: true}
+		info, err = tx.describe(ctx, text)
+		return tx.rollback(ctx, err)
 	})
 	return info, err
 }

@@ -3,22 +3,28 @@ package sql
 import (
 	"context"
 	"errors"
-	"strconv"
+	"fmt"
+	"slices"
+	"strings"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// pgTransaction sends BEGIN together with its first statement, and ROLLBACK together with the last
-// statement of a read-only transaction, so that a query takes one round trip.
+// pgTransaction sends BEGIN and the settings together with a statement, and ROLLBACK together with the last
+// statement of a read-only transaction, so that a query takes one round trip. Only the first execution of a
+// statement, one of a caller and one that binds bytes take another one, in which the server describes it.
 type pgTransaction struct {
 	database  *postgresDatabase
 	conn      *pgconn.PgConn
 	beginText string
 	readOnly  bool
-	begun     bool
 
-	ranCallerStatement bool
+	begun     bool
+	set       bool   // the settings are in effect: no statement has run since
+	session   string // the sessionState at the beginning
+	superuser bool
+	mayLock   bool // a statement may have taken advisory locks of the session
 }
 
 // Rows beyond the limits of the result are read and discarded up to these limits. Beyond them the server
@@ -28,24 +34,61 @@ const (
 	maxDrainedBytes = 1 << 20
 )
 
+// isInterruption reports whether a transaction failed because its connection was lost, or leads to a server that
+// accepts no changes any more. Then nothing of the transaction remains.
+func isInterruption(err error) bool {
+	interrupted := new(interruptedError)
+	return errors.As(err, &interrupted)
+}
+
+// interruptedError is the error of a transaction of which nothing remains, so that it can run again.
+type interruptedError struct{ cause error }
+
+func (e *interruptedError) Error() string { return e.cause.Error() }
+func (e *interruptedError) Unwrap() error { return e.cause }
+
+// markInterruption marks an error of a connection if it is an interruption. No commit was sent.
+func markInterruption(ctx context.Context, conn *pgconn.PgConn, err error) error {
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*pgproto3.ExceededMaxBodyLenErr)) {
+		return err
+	}
+	interrupted := conn.IsClosed()
+	if report := new(pgconn.PgError); errors.As(err, &report) {
+		interrupted = interrupted && (strings.HasPrefix(report.Code, "57P") || strings.HasPrefix(report.Code, "08"))
+	}
+	if !interrupted {
+		return err
+	}
+	return &interruptedError{err}
+}
+
+// interruption marks an error of the transaction if it is an interruption.
+func (tx *pgTransaction) interruption(ctx context.Context, err error) error {
+	if report := new(pgconn.PgError); !tx.readOnly && errors.As(err, &report) && isStandby(report) {
+		return &interruptedError{err}
+	}
+	return markInterruption(ctx, tx.conn, err)
+}
+
+// isStandby reports whether a server accepts no changes, such as one that was the primary before a failover.
+func isStandby(e *pgconn.PgError) bool {
+	return e.Code == "25006" || e.Code == "0A000" && strings.HasPrefix(e.Routine, "check_")
+}
+
 func (tx *pgTransaction) run(ctx context.Context, e *execution) error {
 	first := !tx.begun
 	err := tx.runOnce(ctx, e)
-	if first && isStale(err) && e.result.rows == 0 { // nothing has happened in the transaction yet
-		statementCache(tx.conn).Remove(e.text)
+	if err == errStale && first { // nothing has happened in the transaction yet
 		if err := tx.rollback(ctx, nil); err != nil {
 			return err
 		}
 		err = tx.runOnce(ctx, e)
 	}
-	return err
+	return tx.interruption(ctx, err)
 }
 
-// isStale reports whether a statement must be prepared again because the schema has changed.
-func isStale(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == "26000" || e.Code == "0A000" && e.Routine == "RevalidateCachedQuery")
-}
+// errStale is the error of a statement whose columns have types that it did not have before.
+var errStale = modelError{errors.New("the schema of the database has changed; nothing was changed, try again")}
 
 // errSuperuser is returned for every statement of a caller if the role is a superuser. Even in a read-only
 // transaction a superuser can read and write files of the server and end its processes.
@@ -53,39 +96,38 @@ var errSuperuser = errors.New("statements of callers are disabled, because the d
 	"superuser and read-only mode does not restrict it; the operator must use a role that can only read")
 
 func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
-	if e.byCaller && tx.conn.ParameterStatus("is_superuser") == "on" {
-		return modelError{errSuperuser}
-	}
-	st, err := tx.prepare(ctx, e)
+	tx.mayLock = tx.mayLock || e.byCaller || strings.Contains(e.text, "advisory")
+	known, err := tx.known(ctx, e)
 	if err != nil {
 		return err
 	}
-	tx.ranCallerStatement = tx.ranCallerStatement || e.byCaller
-	pipe := tx.conn.StartPipeline(ctx)
-	first := !tx.begun
-	if first {
-		pipe.SendQueryParams(tx.beginText, nil, nil, nil, nil)
-		tx.begun = true
+	if e.byCaller && tx.superuser {
+		return modelError{errSuperuser}
 	}
-	if st == nil {
-		pipe.SendQueryParams(e.text, nil, nil, nil, nil)
-	} else {
-		values, formats := pgArguments(st.description.ParamOIDs, e.args)
-		pipe.SendQueryStatement(st.description, values, formats, nil)
+	pipe := tx.start(ctx)
+	if known.lookup != "" {
+		pipe.send(known.lookup)
 	}
+	values, oids, formats := pgArguments(known.params, e.args)
+	pipe.SendQueryParams(e.text, values, oids, formats, nil)
 	rollsBack := tx.readOnly && e.last
 	if rollsBack {
-		pipe.SendQueryParams("ROLLBACK", nil, nil, nil, nil)
+		pipe.send("ROLLBACK")
+		if tx.mayLock {
+			pipe.send(unlockAll)
+		}
 	}
-	err = pipe.Sync()
-	if err == nil && first {
-		err = skipResult(pipe)
+	tx.set = false
+	err = pipe.begin()
+	var arrays pgArrays
+	if err == nil && known.lookup != "" {
+		arrays, err = readArrays(pipe)
 	}
 	if err == nil {
-		err = tx.readRows(ctx, pipe, st, e)
+		err = tx.readRows(ctx, pipe, known, arrays, e)
 	}
-	if err == nil && rollsBack && tx.conn.TxStatus() != 'E' {
-		err = skipResult(pipe)
+	for n := pipe.unread(rollsBack, tx.mayLock); n > 0 && err == nil && tx.conn.TxStatus() != 'E'; n-- {
+		err = skipResult(pipe.Pipeline)
 	}
 	if closeErr := pipe.Close(); err == nil {
 		err = closeErr
@@ -93,38 +135,118 @@ func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
 	if err == errRowLimit {
 		err = nil
 	}
+	if err == errStale {
+		tx.database.types.forget(e.text)
+	}
 	return err
 }
 
+const unlockAll = "SELECT pg_catalog.pg_advisory_unlock_all()"
+
+// pgPipeline sends statements in one round trip.
+type pgPipeline struct {
+	*pgconn.Pipeline
+	tx     *pgTransaction
+	begins bool // it begins the transaction
+	sets   bool // it has the settings
+}
+
+// start starts a pipeline with what has to be sent before a statement. All of it is sent before one Sync, so that
+// the statement is skipped if BEGIN fails, and a pooler changes no connection in between.
+func (tx *pgTransaction) start(ctx context.Context) *pgPipeline {
+	p := &pgPipeline{Pipeline: tx.conn.StartPipeline(ctx), tx: tx, begins: !tx.begun, sets: !tx.set}
+	if p.begins {
+		p.send(tx.beginText)
+	}
+	if p.sets {
+		p.send(tx.database.settings)
+	}
+	tx.begun, tx.set = true, true
+	return p
+}
+
+func (p *pgPipeline) send(text string) { p.SendQueryParams(text, nil, nil, nil, nil) }
+
+// begin sends the pipeline and reads the results of what start has added.
+func (p *pgPipeline) begin() error {
+	err := p.Sync()
+	if err == nil && p.begins {
+		err = skipResult(p.Pipeline)
+	}
+	if err != nil || !p.sets {
+		return err
+	}
+	return readResult(p.Pipeline, func(values [][]byte) {
+		p.tx.superuser = string(values[0]) == "on"
+		if p.begins {
+			p.tx.session = joinSession(values[1:])
+		}
+	})
+}
+
+// unread returns how many results follow that of the statement.
+func (p *pgPipeline) unread(rollsBack, unlocks bool) int {
+	switch {
+	case !rollsBack:
+		return 0
+	case unlocks:
+		return 2
+	}
+	return 1
+}
+
+// joinSession returns the sessionState of a row that begins with it.
+func joinSession(values [][]byte) string {
+	const columns = 3
+	var b strings.Builder
+	for _, v := range values[:columns] {
+		fmt.Fprintf(&b, "%q ", v)
+	}
+	return b.String()
+}
+
 // skipResult reads the result of a statement that returns no rows.
-func skipResult(pipe *pgconn.Pipeline) error {
+func skipResult(pipe *pgconn.Pipeline) error { return readResult(pipe, func([][]byte) {}) }
+
+// readResult reads the next result of a pipeline.
+func readResult(pipe *pgconn.Pipeline, read func(values [][]byte)) error {
 	result, err := pipe.GetResults()
 	if err != nil {
 		return err
 	}
-	if r, ok := result.(*pgconn.ResultReader); ok {
-		_, err = r.Close()
+	r, ok := result.(*pgconn.ResultReader)
+	if !ok {
+		return errUnexpected
 	}
+	for r.NextRow() {
+		read(r.Values())
+	}
+	_, err = r.Close()
 	return err
 }
+
+var errUnexpected = errors.New("the server sent an unexpected message")
 
 var errRowLimit = errors.New("stopped at the row limit")
 
 // readRows reads rows up to the limits of the result. If many more rows follow in a read-only transaction,
 // it sends a cancel request and waits for the resulting error, so that the request cannot hit a later
 // statement.
-func (tx *pgTransaction) readRows(ctx context.Context, pipe *pgconn.Pipeline, st *pgStatement, e *execution) error {
+func (tx *pgTransaction) readRows(
+	ctx context.Context, pipe *pgPipeline, known *pgStatement, arrays pgArrays, e *execution,
+) error {
 	results, err := pipe.GetResults()
 	if err != nil {
 		return err
 	}
 	reader, ok := results.(*pgconn.ResultReader)
 	if !ok {
-		return errors.New("the server sent an unexpected message")
+		return errUnexpected
 	}
 	fields := reader.FieldDescriptions()
-	columns := tx.database.types.columnsOf(st, fields)
-	if len(fields) > 0 {
+	columns := tx.database.types.columnsOf(known, fields, arrays)
+	stale := columns == nil
+	if !stale && len(fields) > 0 {
 		err = e.result.setColumns(&columns.resultColumns)
 	}
 	drainedRows, drainedBytes, canceled := 0, 0, false
@@ -132,14 +254,16 @@ func (tx *pgTransaction) readRows(ctx context.Context, pipe *pgconn.Pipeline, st
 		if err != nil || canceled {
 			continue
 		}
-		if row := e.result.addRow(); row != nil {
-			for i, raw := range reader.Values() {
-				if raw != nil {
-					e.result.size += len(raw)
-					row[i] = columns.types[i].convert(raw)
+		if !stale {
+			if row := e.result.addRow(); row != nil {
+				for i, raw := range reader.Values() {
+					if raw != nil {
+						e.result.size += len(raw)
+						row[i] = columns.types[i].convert(raw)
+					}
 				}
+				continue
 			}
-			continue
 		}
 		drainedRows++
 		for _, raw := range reader.Values() {
@@ -152,6 +276,8 @@ func (tx *pgTransaction) readRows(ctx context.Context, pipe *pgconn.Pipeline, st
 	}
 	tag, closeErr := reader.Close()
 	switch {
+	case stale:
+		return errStale
 	case canceled && err == nil:
 		var e *pgconn.PgError
 		if errors.As(closeErr, &e) && e.Code == "57014" && ctx.Err() == nil {
@@ -171,69 +297,126 @@ func (tx *pgTransaction) readRows(ctx context.Context, pipe *pgconn.Pipeline, st
 	return err
 }
 
-// rollback ends the transaction if it is open and returns the cause of the rollback. If ROLLBACK fails
-// too, the pool closes the connection, because it is still in a transaction.
-func (tx *pgTransaction) rollback(ctx context.Context, cause error) error {
-	tx.begun = false
-	if tx.conn.IsClosed() || tx.conn.TxStatus() == 'I' {
-		return cause
-	}
-	if _, err := tx.conn.Exec(ctx, "ROLLBACK").ReadAll(); cause == nil {
-		return err
-	}
-	return cause
-}
-
-// pgStatement is prepared on one connection.
-type pgStatement struct {
-	description *pgconn.StatementDescription
-	columns     *typedColumns
-}
-
-// pgStatementCache holds the prepared statements of one connection by their text.
-type pgStatementCache struct {
-	*simplelru.LRU[string, *pgStatement]
-	names   int
-	evicted []string // names to deallocate before the next transaction
-}
-
-func statementCache(conn *pgconn.PgConn) *pgStatementCache {
-	data := conn.CustomData()
-	c, ok := data["hatchel"].(*pgStatementCache)
-	if !ok {
-		c = &pgStatementCache{}
-		c.LRU = newLRU(func(_ string, st *pgStatement) { c.evicted = append(c.evicted, st.description.Name) })
-		data["hatchel"] = c
-	}
-	return c
-}
-
-// prepare returns the prepared statement of an execution, or nil for a caller's statement.
-func (tx *pgTransaction) prepare(ctx context.Context, e *execution) (*pgStatement, error) {
-	if e.byCaller {
-		return nil, nil
-	}
-	c := statementCache(tx.conn)
-	if st, ok := c.Get(e.text); ok {
-		return st, nil
-	}
-	if !tx.begun {
-		for _, name := range c.evicted {
-			if err := tx.conn.Deallocate(ctx, name); err != nil {
-				return nil, err
-			}
+// known returns what is known of the statement of an execution. It lets the server describe the first execution of a
+// statement, one that a caller wrote, and one that binds bytes, whose form depends on the type of the parameter.
+func (tx *pgTransaction) known(ctx context.Context, e *execution) (*pgStatement, error) {
+	isBytes := func(v any) bool { _, ok := v.([]byte); return ok }
+	if !e.byCaller && !slices.ContainsFunc(e.args, isBytes) {
+		if known := tx.database.types.get(e.text); known != nil {
+			return known, nil
 		}
-		c.evicted = nil
 	}
-	c.names++
-	d, err := tx.conn.Prepare(ctx, "h"+strconv.Itoa(c.names), e.text, nil)
+	described, err := tx.prepare(ctx, e.text)
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.database.types.learn(ctx, tx.conn, d.Fields); err != nil {
+	known := newPgStatement(described)
+	if !e.byCaller {
+		tx.database.types.add(e.text, known)
+	}
+	return known, nil
+}
+
+// prepare lets the server describe a statement in the transaction.
+func (tx *pgTransaction) prepare(ctx context.Context, text string) (*pgconn.StatementDescription, error) {
+	pipe := tx.start(ctx)
+	pipe.SendPrepare("", text, nil)
+	err := pipe.begin()
+	var result any
+	if err == nil {
+		result, err = pipe.GetResults()
+	}
+	if closeErr := pipe.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
 		return nil, err
 	}
-	st := &pgStatement{description: d}
-	c.Add(e.text, st)
-	return st, nil
+	described, ok := result.(*pgconn.StatementDescription)
+	if !ok {
+		return nil, errUnexpected
+	}
+	return described, nil
+}
+
+// describe returns the parameters and the columns of a statement.
+func (tx *pgTransaction) describe(ctx context.Context, text string) (info statementInfo, err error) {
+	described, err := tx.prepare(ctx, text)
+	if err != nil {
+		return info, tx.interruption(ctx, err)
+	}
+	info.params = len(described.ParamOIDs)
+	known := newPgStatement(described)
+	var arrays pgArrays
+	if known.lookup != "" {
+		pipe := tx.start(ctx)
+		pipe.send(known.lookup)
+		if err = pipe.begin(); err == nil {
+			arrays, err = readArrays(pipe)
+		}
+		if closeErr := pipe.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	for _, f := range described.Fields {
+		info.columns = append(info.columns, column{f.Name, tx.database.types.typeOf(f.DataTypeOID, arrays).schema})
+	}
+	return info, tx.interruption(ctx, err)
+}
+
+// commit commits the transaction if it has begun. The statements after COMMIT are sent in the same message, so that a
+// pooler does not give them another connection: they remove what the transaction has put into the session. If a
+// function has changed what names mean there, the connection is closed.
+func (tx *pgTransaction) commit(ctx context.Context) error {
+	if !tx.begun {
+		return nil
+	}
+	text := "COMMIT; DISCARD TEMP; SELECT " + sessionState
+	if tx.mayLock {
+		text += "; " + unlockAll
+	}
+	results := tx.conn.Exec(ctx, text)
+	committed, n, session := "", 0, ""
+	for results.NextResult() {
+		reader := results.ResultReader()
+		for reader.NextRow() {
+			if n == 2 {
+				session = joinSession(reader.Values())
+			}
+		}
+		tag, err := reader.Close()
+		if n++; n == 1 && err == nil {
+			committed = tag.String()
+		}
+	}
+	err := results.Close()
+	if err != nil && tx.mayLock || committed != "" && session != tx.session {
+		defer tx.conn.Close(context.WithoutCancel(ctx))
+	}
+	switch {
+	case committed == "COMMIT":
+		return nil
+	case committed != "":
+		return errNotCommitted
+	case tx.conn.IsClosed():
+		return fmt.Errorf("%w: %w", errCommitLost, err)
+	}
+	return err
+}
+
+// rollback ends the transaction if it is open and returns the cause of the rollback. If ROLLBACK fails
+// too, the pool closes the connection, because it is still in a transaction.
+func (tx *pgTransaction) rollback(ctx context.Context, cause error) error {
+	tx.begun, tx.set = false, false
+	if tx.conn.IsClosed() || tx.conn.TxStatus() == 'I' {
+		return cause
+	}
+	text := "ROLLBACK"
+	if tx.mayLock {
+		text += "; " + unlockAll
+	}
+	if _, err := tx.conn.Exec(ctx, text).ReadAll(); cause == nil {
+		return tx.interruption(ctx, err)
+	}
+	return cause
 }

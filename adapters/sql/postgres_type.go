@@ -1,13 +1,15 @@
 package sql
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -15,35 +17,132 @@ import (
 	"hatchel/hcl/value"
 )
 
-// pgTypes are the types of one database: those that every server has, and those it learned.
+// pgTypes are the types of one database, and what is known of its statements. Nothing that is known of a statement
+// changes what it does: the columns and the types of a result are those that the server reports with it.
 type pgTypes struct {
 	decimalsAsNumbers bool
-	learned           sync.Map // uint32 → columnType
+
+	mu         sync.Mutex
+	statements *simplelru.LRU[string, *pgStatement] // by their text; guarded by mu
 }
 
-// columnsOf returns the columns of a statement. A prepared statement keeps them.
-func (ts *pgTypes) columnsOf(st *pgStatement, fields []pgconn.FieldDescription) *typedColumns {
-	if st != nil && st.columns != nil {
-		return st.columns
+// pgStatement is what is known of a statement.
+type pgStatement struct {
+	params    []uint32 // OIDs
+	userTypes []uint32 // OIDs of the types of columns that users created
+	lookup    string   // the query for those that are arrays; empty if there are none
+	columns   atomic.Pointer[pgColumns]
+}
+
+// pgColumns are the columns of the last result of a statement.
+type pgColumns struct {
+	typedColumns
+	names []string // as the server reports them
+	oids  []uint32
+}
+
+// pgArrays are the OIDs of the elements of arrays, by the OID of the array.
+type pgArrays map[uint32]uint32
+
+// maxKnown is the maximum number of statements of which a database knows something.
+const maxKnown = 2048
+
+func (ts *pgTypes) init(decimalsAsNumbers bool) {
+	ts.decimalsAsNumbers = decimalsAsNumbers
+	ts.statements, _ = simplelru.NewLRU[string, *pgStatement](maxKnown, nil) // fails for size 0 only
+}
+
+func (ts *pgTypes) get(text string) *pgStatement {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	known, _ := ts.statements.Get(text)
+	return known
+}
+
+func (ts *pgTypes) add(text string, known *pgStatement) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.statements.Add(text, known)
+}
+
+func (ts *pgTypes) forget(text string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.statements.Remove(text)
+}
+
+func newPgStatement(d *pgconn.StatementDescription) *pgStatement {
+	known := &pgStatement{params: d.ParamOIDs}
+	var list []string
+	for _, f := range d.Fields {
+		if f.DataTypeOID >= firstUserOID {
+			known.userTypes = append(known.userTypes, f.DataTypeOID)
+			list = append(list, strconv.FormatUint(uint64(f.DataTypeOID), 10))
+		}
 	}
-	found := &typedColumns{}
+	if list != nil {
+		known.lookup = "SELECT oid, typelem FROM pg_catalog.pg_type WHERE typcategory = 'A' AND oid IN (" +
+			strings.Join(list, ", ") + ")"
+	}
+	return known
+}
+
+// readArrays reads the result of the lookup of a statement.
+func readArrays(pipe *pgPipeline) (pgArrays, error) {
+	arrays := pgArrays{}
+	err := readResult(pipe.Pipeline, func(values [][]byte) {
+		array, _ := strconv.ParseUint(string(values[0]), 10, 32)
+		element, _ := strconv.ParseUint(string(values[1]), 10, 32)
+		arrays[uint32(array)] = uint32(element)
+	})
+	return arrays, err
+}
+
+// match reports whether the columns are those of a result.
+func (c *pgColumns) match(fields []pgconn.FieldDescription) bool {
+	if len(fields) != len(c.oids) {
+		return false
+	}
+	for i, f := range fields {
+		if f.DataTypeOID != c.oids[i] || f.Name != c.names[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// columnsOf returns the columns of a result, or nil if a type is one that the lookup has not asked for.
+func (ts *pgTypes) columnsOf(known *pgStatement, fields []pgconn.FieldDescription, arrays pgArrays) *pgColumns {
+	last := known.columns.Load()
+	if last != nil && last.match(fields) {
+		return last
+	}
+	found := &pgColumns{}
 	var columns []column
 	for _, f := range fields {
-		t := ts.typeOf(f.DataTypeOID)
-		found.types = append(found.types, t)
+		if f.DataTypeOID >= firstUserOID && !slices.Contains(known.userTypes, f.DataTypeOID) {
+			return nil
+		}
+		t := ts.typeOf(f.DataTypeOID, arrays)
+		found.types, found.oids = append(found.types, t), append(found.oids, f.DataTypeOID)
 		columns = append(columns, column{strings.Clone(f.Name), t.schema})
 	}
+	found.names = make([]string, len(columns))
+	for i, c := range columns {
+		found.names[i] = c.name
+	}
 	found.resultColumns = *newResultColumns(columns)
-	if st != nil {
-		st.columns = found
+	if known.lookup == "" {
+		known.columns.Store(found)
 	}
 	return found
 }
 
 var (
-	pgTime    = columnType{nullable(schema.String, "RFC 3339"), func(b []byte) any { return pgTimestamp(string(b)) }}
-	pgInteger = columnType{nullable(schema.Integer, ""), convertInteger}
-	pgFloat   = columnType{nullable(schema.Number, ""), convertFloat}
+	pgTime       = columnType{nullable(schema.String, "RFC 3339"), convertTimestamp}
+	pgTimeNoZone = columnType{nullable(schema.String, "date and time without a zone"), convertTimestamp}
+	pgInteger    = columnType{nullable(schema.Integer, ""), convertInteger}
+	pgFloat      = columnType{nullable(schema.Number, ""), convertFloat}
 
 	pgBuiltinTypes = map[uint32]columnType{
 		pgtype.BoolOID: {nullable(schema.Bool, ""), func(b []byte) any { return len(b) > 0 && b[0] == 't' }},
@@ -54,7 +153,7 @@ var (
 		pgtype.JSONOID:      jsonType,
 		pgtype.JSONBOID:     jsonType,
 		pgtype.DateOID:      dateType,
-		pgtype.TimestampOID: pgTime, pgtype.TimestamptzOID: pgTime,
+		pgtype.TimestampOID: pgTimeNoZone, pgtype.TimestamptzOID: pgTime,
 		pgtype.IntervalOID: {nullable(schema.String, "ISO 8601 duration"), convertString},
 		pgtype.UUIDOID:     {&schema.Type{Kind: schema.String, Nullable: true, Format: "uuid"}, convertString},
 	}
@@ -76,7 +175,7 @@ var (
 const firstUserOID = 16384
 
 // typeOf returns the type with an OID. Values of an unknown type are returned as text.
-func (ts *pgTypes) typeOf(oid uint32) columnType {
+func (ts *pgTypes) typeOf(oid uint32, arrays pgArrays) columnType {
 	if oid == pgtype.NumericOID && ts.decimalsAsNumbers {
 		return decimalNumber
 	}
@@ -84,40 +183,12 @@ func (ts *pgTypes) typeOf(oid uint32) columnType {
 		return t
 	}
 	if elem, ok := pgArrayElements[oid]; ok {
-		return arrayOf(ts.typeOf(elem))
+		return arrayOf(ts.typeOf(elem, arrays))
 	}
-	if t, ok := ts.learned.Load(oid); ok {
-		return t.(columnType)
+	if elem, ok := arrays[oid]; ok {
+		return arrayOf(ts.typeOf(elem, nil))
 	}
 	return textType
-}
-
-// learn queries the server for types that users have created, to find out which ones are arrays.
-func (ts *pgTypes) learn(ctx context.Context, conn *pgconn.PgConn, fields []pgconn.FieldDescription) error {
-	for _, f := range fields {
-		if f.DataTypeOID < firstUserOID {
-			continue
-		}
-		if _, ok := ts.learned.Load(f.DataTypeOID); ok {
-			continue
-		}
-		query := "SELECT typelem, typcategory = 'A' FROM pg_catalog.pg_type WHERE oid = " +
-			strconv.FormatUint(uint64(f.DataTypeOID), 10)
-		result := conn.ExecParams(ctx, query, nil, nil, nil, nil).Read()
-		if result.Err != nil {
-			return result.Err
-		}
-		t := textType
-		if len(result.Rows) == 1 && string(result.Rows[0][1]) == "t" {
-			elem, err := strconv.ParseUint(string(result.Rows[0][0]), 10, 32)
-			if err != nil {
-				return err
-			}
-			t = arrayOf(ts.typeOf(uint32(elem)))
-		}
-		ts.learned.Store(f.DataTypeOID, t)
-	}
-	return nil
 }
 
 func convertBytea(b []byte) any {
@@ -128,21 +199,26 @@ func convertBytea(b []byte) any {
 	return base64.StdEncoding.EncodeToString(raw)
 }
 
-// pgTimestamp returns a timestamp in the format of RFC 3339, in UTC as the session is. Infinity and years
-// BC are returned unchanged.
+func convertTimestamp(b []byte) any { return pgTimestamp(string(b)) }
+
+// pgTimestamp returns a timestamp in the format of RFC 3339, with the offset that the server writes; a type without a
+// zone has none. Infinity and years BC are returned unchanged.
 func pgTimestamp(s string) string {
 	const date = len("2006-01-02")
 	if len(s) < len("2006-01-02 15:04:05") || s[4] != '-' || s[date] != ' ' || strings.HasSuffix(s, "BC") {
 		return s
 	}
-	clock := s[date+1:]
-	if zone := strings.IndexAny(clock, "+-"); zone >= 0 {
-		if strings.Trim(clock[zone+1:], "0:") != "" {
-			return s[:date] + "T" + clock
-		}
-		clock = clock[:zone]
+	clock, offset := s[date+1:], ""
+	if at := strings.IndexAny(clock, "+-"); at >= 0 {
+		clock, offset = clock[:at], clock[at:]
 	}
-	return s[:date] + "T" + clock + "Z"
+	switch {
+	case offset == "+00":
+		offset = "Z"
+	case len(offset) == len("+02"):
+		offset += ":00"
+	}
+	return s[:date] + "T" + clock + offset
 }
 
 func arrayOf(elem columnType) columnType {
@@ -212,17 +288,17 @@ func (p *arrayParser) quoted() []byte {
 
 // pgArguments encodes bound values as text, which the server parses as the type of the parameter. So a
 // number can be bound to a text parameter, and a string to a date, an enum or a JSON document. Bytes are
-// sent in binary.
-func pgArguments(types []uint32, args []any) (values [][]byte, formats []int16) {
+// sent in binary, to a parameter whose type the server has just described.
+func pgArguments(types []uint32, args []any) (values [][]byte, oids []uint32, formats []int16) {
 	values = make([][]byte, len(args))
 	for i, v := range args {
 		if raw, ok := v.([]byte); ok {
 			values[i] = raw
 			if i < len(types) && types[i] == pgtype.ByteaOID {
 				if formats == nil {
-					formats = make([]int16, len(args))
+					oids, formats = make([]uint32, len(args)), make([]int16, len(args))
 				}
-				formats[i] = 1
+				oids[i], formats[i] = pgtype.ByteaOID, 1
 			}
 			continue
 		}
@@ -230,7 +306,7 @@ func pgArguments(types []uint32, args []any) (values [][]byte, formats []int16) 
 			values[i] = pgScalar(make([]byte, 0, 16), v)
 		}
 	}
-	return values, formats
+	return values, oids, formats
 }
 
 func pgScalar(dst []byte, v any) []byte {

@@ -201,7 +201,7 @@ func TestValuesOfEveryTypeAreReturnedExactly(t *testing.T) {
 		for expr, want := range map[string]string{
 			"9223372036854775807::bigint": "9223372036854775807", "12345678901234567890.10::numeric": `"12345678901234567890.10"`, "0.1::float8": "0.1", "'NaN'::float8": "null", "1e300::float8": "1e+300",
 			"true": "true", "NULL::int": "null", "'é\"\\'": `"é\"\\"`, "'\\x00ff'::bytea": `"AP8="`,
-			"'2026-01-14 10:00:00.5+02'::timestamptz": `"2026-01-14T08:00:00.5Z"`, "'2026-01-14 10:00:00'::timestamp": `"2026-01-14T10:00:00Z"`, "'2026-01-14'::date": `"2026-01-14"`, "'10:00'::time": `"10:00:00"`,
+			"'2026-01-14 10:00:00.5+02'::timestamptz": `"2026-01-14T08:00:00.5Z"`, "'2026-01-14 10:00:00'::timestamp": `"2026-01-14T10:00:00"`, "'2026-01-14'::date": `"2026-01-14"`, "'10:00'::time": `"10:00:00"`,
 			"'infinity'::timestamp": `"infinity"`, "'0044-03-15 10:00:00 BC'::timestamp": `"0044-03-15 10:00:00 BC"`,
 			"'1 day 2 hours'::interval": `"P1DT2H"`, "'{\"b\": 1.50, \"a\": [null]}'::jsonb": `{"a":[null],"b":1.5}`, "'[1]'::json": "[1]", "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid": `"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"`,
 			"ARRAY[1,NULL,3]": "[1,null,3]", "ARRAY[[1,2],[3,4]]": "[[1,2],[3,4]]", "ARRAY['a\"b\\', 'NULL', NULL, '', '{,}']": `["a\"b\\","NULL",null,"","{,}"]`, "'{}'::int[]": "[]", "'[0:1]={1,2}'::int[]": "[1,2]",
@@ -393,9 +393,9 @@ func TestCallerStatementOnServers(t *testing.T) {
 				t.Skip("covered by TestCallerStatementLeavesNothingInTheSession")
 			}
 			call(t, "SELECT set_config('standard_conforming_strings', 'off', false)")
-			call(t, "SELECT set_config('default_transaction_read_only', 'off', false)")
-			got := call(t, "SELECT current_setting('standard_conforming_strings') AS a, current_setting('default_transaction_read_only') AS b")
-			wantEqual(t, got, oneRow(`{"a":"on","b":"on"}`))
+			call(t, "SELECT set_config('lock_timeout', '7s', false)")
+			got := call(t, "SELECT current_setting('standard_conforming_strings') AS a, current_setting('lock_timeout') AS b, current_setting('transaction_read_only') AS c")
+			wantEqual(t, got, oneRow(`{"a":"on","b":"0","c":"on"}`))
 		})
 		t.Run("the table is unchanged", func(t *testing.T) {
 			wantEqual(t, call(t, "SELECT a FROM "+name), oneRow(`{"a":1}`))

@@ -45,7 +45,8 @@ func Connectors() []adapters.Connector {
 
 // database runs the transactions of all blocks that share one connection block. It connects on first
 // use. Its methods return the error of the context, *unreachableError, the error of use, or an error
-// of the engine, which toFault converts.
+// of the engine, which toFault converts. They call use again, on another connection, if the first one was
+// lost and nothing of its transaction remains: use must not keep what an earlier call of it has read.
 type database interface {
 	adapters.Health
 

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 
 	"hatchel/adapters"
 )
@@ -48,15 +49,23 @@ func (s *rowStream) flush() {
 	s.err = s.reader.Row(s.row)
 }
 
+// errStreamLost is the error of a connection that was lost while the reader had received a part of the rows.
+var errStreamLost = errors.New("the connection ended within the rows")
+
 // Stream implements adapters.Streamer.
 func (a *action) Stream(ctx context.Context, call *adapters.Call, reader adapters.RowReader) error {
 	s := &rowStream{reader: reader}
 	statement := a.Query.Statements()[0]
-	e := &execution{result: &resultSet{stream: s}, isQuery: true, last: true}
-	e.origin = origin{call, a.dialect}
+	e := &execution{isQuery: true, last: true, origin: origin{call, a.dialect}}
 	err := e.bind(statement, call.Frame)
 	if err == nil {
-		err = a.db.read(ctx, func(tx transaction) error { return e.run(ctx, tx) })
+		err = a.db.read(ctx, func(tx transaction) error {
+			if s.row != nil {
+				return errStreamLost
+			}
+			e.result = &resultSet{stream: s}
+			return e.run(ctx, tx)
+		})
 	}
 	if err != nil && s.err == nil {
 		return a.toFault(ctx, err)
