@@ -1,8 +1,6 @@
 package hcl
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -231,6 +229,9 @@ type Effect struct {
 	// Source holds the fields whose arguments say where, such as the address of a request; they are
 	// shown as they are written, so that the value of a variable is not part of it
 	Source []any
+	// Layout is set if the source is a text in which white space and comments have no meaning, such as a statement. It
+	// returns the text without them. The text has a zero byte for each value, which it keeps.
+	Layout func(text string) string
 	// Values is the field of values that are sent, such as query parameters. Those that a call does not decide alone
 	// are shown, each on its own line; nil for none
 	Values any
@@ -255,16 +256,10 @@ func (w *operationDecoder) codeDigests(names []string) map[string]string {
 	for _, name := range names {
 		content, err := w.loader.functionContext(&w.deps.Dependencies).ReadFile(name)
 		if err == nil {
-			digests[name] = contentDigest(content)
+			digests[name] = eval.ContentDigest(content)
 		}
 	}
 	return digests
-}
-
-// contentDigest returns the beginning of the digest of a file.
-func contentDigest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return "sha256:" + hex.EncodeToString(sum[:8])
 }
 
 // SourceOf returns where the argument that was decoded into field is written, in the block or in its

@@ -36,6 +36,7 @@ type Config struct {
 	Settings    []Setting          // all blocks but those of tools, prompts, resources, values and types
 	Tests       []TestBlock        // in the order of the files; only with Options.Tests
 	Values      []*hclsyntax.Block // the locals, variable and secret blocks, as they are written
+	ValueReads  []*eval.Reads      // of these blocks
 	// NewTestDecoder returns a Decoder for a test block; nil without Options.Tests.
 	NewTestDecoder func(TestBlock) *decode.Decoder
 	// DecodeAgain decodes one block of a file that has changed since the load, among the other declarations of the
@@ -139,6 +140,8 @@ func (c *Config) operations() (all []listedOperation) {
 type Setting struct {
 	Name   string // its first line, such as "connection http shop"
 	Digest string // of the block and everything it refers to
+	// Reads are those of the block; blocks with the same first line, which only on blocks may have, have one each
+	Reads []*eval.Reads
 }
 
 // Kinds are the blocks that adapters add to the language.

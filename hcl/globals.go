@@ -107,9 +107,12 @@ func (l *loader) recordBlock(b sourceBlock, read *eval.Dependencies) {
 	deps := &dependencies{Dependencies: *read}
 	l.markUsed(deps)
 	l.filesDigest = eval.HashParts(l.filesDigest, read.FilesDigest)
-	if !slices.Contains([]string{"type", "variable", "secret", "locals"}, b.Type) {
+	reads := read.ReadsOf(b.file.name)
+	if slices.Contains([]string{"variable", "secret", "locals"}, b.Type) {
+		l.config.ValueReads = append(l.config.ValueReads, reads)
+	} else if b.Type != "type" {
 		name := strings.Join(append([]string{b.Type}, b.Labels...), " ")
-		l.addSetting(name, l.blockDigest(b, deps))
+		l.addSetting(name, l.blockDigest(b, deps), reads)
 		if b.Type != "connection" {
 			l.requireValues(name, deps.Members)
 		}
@@ -117,14 +120,14 @@ func (l *loader) recordBlock(b sourceBlock, read *eval.Dependencies) {
 }
 
 // addSetting adds a block. Blocks with the same first line, which only on blocks may have, are one setting.
-func (l *loader) addSetting(name, digest string) {
+func (l *loader) addSetting(name, digest string, reads *eval.Reads) {
 	for i := range l.config.Settings {
 		if s := &l.config.Settings[i]; s.Name == name {
-			s.Digest = eval.HashParts(s.Digest, digest)
+			s.Digest, s.Reads = eval.HashParts(s.Digest, digest), append(s.Reads, reads)
 			return
 		}
 	}
-	l.config.Settings = append(l.config.Settings, Setting{name, digest})
+	l.config.Settings = append(l.config.Settings, Setting{name, digest, []*eval.Reads{reads}})
 }
 
 // valueBlocks returns the blocks that declare values.
@@ -203,7 +206,7 @@ func (l *loader) functionContext(deps *eval.Dependencies) functions.Context {
 			}
 			b, err := fs.ReadFile(fsys, clean)
 			if err == nil {
-				l.fileDigests.Store(clean, contentDigest(b))
+				l.fileDigests.Store(clean, eval.ContentDigest(b))
 			}
 			if deps != nil {
 				deps.ReadsFiles, deps.FilesDigest = true, eval.HashParts(deps.FilesDigest, clean, string(b))

@@ -54,19 +54,27 @@ func (s *lazyLocals) resolve(name string) {
 func (l *loader) decodeLocals() {
 	var all []*hclsyntax.Attribute
 	files := map[*hclsyntax.Attribute]*sourceFile{}
+	read := map[*sourceFile]*eval.Dependencies{}
 	set := &lazyLocals{attrs: map[string]*hclsyntax.Attribute{}, members: l.local, diags: &l.diags}
-	set.compute = func(a *hclsyntax.Attribute) *eval.Member { return l.evalLocal(a, files[a]) }
+	set.compute = func(a *hclsyntax.Attribute) *eval.Member { return l.evalLocal(a, files[a], read[files[a]]) }
 	for _, b := range l.blocks["locals"] {
 		rejectBlocks(&l.diags, b.Body)
 		for _, a := range sortedAttributes(b.Body.Attributes) {
 			if l.declareAt("local", a.Name, a.NameRange) {
 				all, set.attrs[a.Name], files[a] = append(all, a), a, b.file
 			}
+			read[b.file] = &eval.Dependencies{}
 		}
 	}
 	l.base = l.base.With("local", l.knownRoot("local", l.local))
 	for _, a := range all {
 		set.resolve(a.Name)
+	}
+	for _, b := range l.blocks["locals"] {
+		if deps := read[b.file]; deps != nil {
+			l.recordBlock(b, deps)
+			delete(read, b.file)
+		}
 	}
 	l.resolveTypes()
 	l.digestValues()
@@ -80,9 +88,10 @@ func rejectBlocks(diags *Diagnostics, b *hclsyntax.Body) {
 	}
 }
 
-// evalLocal evaluates one local at load.
-func (l *loader) evalLocal(a *hclsyntax.Attribute, file *sourceFile) *eval.Member {
+// evalLocal evaluates one local at load, and records what it reads.
+func (l *loader) evalLocal(a *hclsyntax.Attribute, file *sourceFile, read *eval.Dependencies) *eval.Member {
 	d := l.newDecoder(file)
+	d.Deps = read
 	n := d.CompileKnown(a.Expr, decode.Field{Secret: true})
 	l.diags = append(l.diags, d.Diags...)
 	l.config.Notes.take(d.Notes)

@@ -32,7 +32,8 @@ type Operation struct {
 	Before      []*Before  // of the approvals of a tool
 	Steps       []*Step    // a single backend is one step without name; empty for a pure computation
 
-	Digest  string // of the block and everything it refers to
+	Digest  string      // of the block and everything it refers to
+	Reads   *eval.Reads // of the block, and of the completions and approvals in it
 	Missing string // the value that it needs and that is missing, so that every call is refused; empty for none
 	Range   Range
 }

@@ -133,6 +133,9 @@ func (w *operationDecoder) dropBody() {
 func (l *loader) commit(w *operationDecoder) {
 	if !w.cached {
 		w.diags, w.notes = w.dec.Diags, w.dec.Notes
+		if w.op != nil {
+			w.op.Reads = w.deps.ReadsOf(w.block.file.name)
+		}
 		if f := w.block.file; w.reusable() {
 			f.cached[w.block.index], f.bodiesDropped = w.decodedBlock, true
 		}

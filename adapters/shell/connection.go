@@ -2,8 +2,6 @@ package shell
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"hatchel/adapters"
@@ -46,10 +44,6 @@ func (c *connection) Effects(*hcl.Connection) (effects []hcl.Effect) {
 	}
 	if c.Dir != "" {
 		effects = append(effects, hcl.Effect{Verb: "DIR", Source: []any{&c.Dir}})
-	}
-	if c.Env != nil {
-		names := slices.Sorted(slices.Values(c.Env.Names()))
-		effects = append(effects, hcl.Effect{Verb: "ENV", What: strings.Join(names, " ")})
 	}
 	if c.InheritEnv != nil {
 		effects = append(effects, hcl.Effect{Verb: "INHERIT", Source: []any{&c.InheritEnv}})

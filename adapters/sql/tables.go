@@ -9,7 +9,8 @@ import (
 	"hatchel/hcl/template/sqltext"
 )
 
-// Effects implements hcl.EffectLister: one effect for each verb, with the tables of all renderings.
+// Effects implements hcl.EffectLister: one effect for each verb, with the tables of all renderings,
+// and one for each statement.
 func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 	if b.Statement != nil {
 		return []hcl.Effect{{Verb: "READ", What: "any statement of the caller"}}
@@ -50,7 +51,11 @@ func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 			effects = append(effects, a)
 		}
 	}
-	slices.SortFunc(effects, func(x, y hcl.Effect) int { return strings.Compare(x.Verb+x.What, y.Verb+y.What) })
+	for _, s := range b.statements() {
+		layout := func(text string) string { return layOut(text, b.dialect) }
+		effects = append(effects, hcl.Effect{Verb: "SQL", Source: []any{s}, Layout: layout})
+	}
+	slices.SortStableFunc(effects, func(x, y hcl.Effect) int { return strings.Compare(x.Verb+x.What, y.Verb+y.What) })
 	return effects
 }
 

@@ -6,6 +6,12 @@ import (
 	"fmt"
 )
 
+// ContentDigest returns the digest of the content of a file.
+func ContentDigest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
 // HashParts returns a digest of a list of texts. Lists that differ have different digests.
 func HashParts(parts ...string) string {
 	h := sha256.New()

@@ -25,7 +25,7 @@ func NullSentence(n TypedExpr) string {
 // Subject is the phrase for a value in a sentence.
 func Subject(n TypedExpr) string {
 	if n.Path != "" {
-		return n.Path
+		return ShowPath(n.Path)
 	}
 	if n.Phrase != "" {
 		return n.Phrase
@@ -49,5 +49,5 @@ func NestedMember(path string, t *schema.Type, name string) string {
 	if within == "" || path == "" {
 		return ""
 	}
-	return " Write " + path + "." + within + "." + name + "."
+	return " Write " + ShowPath(MemberPath(MemberPath(path, within), name)) + "."
 }

@@ -223,4 +223,7 @@ type Dependencies struct {
 	// Whole are the limits that must not cut anything, with the first use that says so.
 	Whole     map[*schema.Cut]diag.Range
 	Delivered []*schema.Cut // the limits that may have cut what an answer holds
+	Places    []Read        // of the block, in the order in which they were compiled
+	Files     []ReadFile
+	Programs  []ReadProgram
 }

@@ -2,24 +2,25 @@ package surface
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 )
 
 func (b *builder) tool(t *hcl.Tool) {
 	out := &Tool{Annotations: Annotations{t.ReadOnly, t.Destructive, t.Idempotent, t.OpenWorld}}
-	block := b.operation(&out.Operation, &t.Operation, "tool", toolCovered, "text", "error")
+	block, own := b.operation(&out.Operation, &t.Operation, "tool", toolCovered, "text", "error")
 	out.Title, out.Description, out.Listed = t.Title, t.Description, t.Listed
 	for _, a := range t.Approvals {
-		line := b.describeApproval(a, block.locals)
-		out.May.Approval = append(out.May.Approval, line)
-		b.addMessage(out.Texts, block, t.Name, "approval "+line, a.Range)
+		approval := own.approval(a)
+		out.May.Approval = append(out.May.Approval, approval)
+		own.addMessage(b, out.Texts, block, t.Name, "approval "+approval.String(), a.Range)
 	}
 	out.May.Limit = limitOf(t.Limit)
 	out.Output = decodeSchema(t.Returns)
@@ -72,10 +73,11 @@ func (b *builder) blockOf(name string) operationBlock {
 	return out
 }
 
-// operation sets what tools, prompts and resources share, with these arguments as texts, and returns the block.
+// operation sets what tools, prompts and resources share, with these arguments as texts, and returns the block and the
+// source as it reads it.
 func (b *builder) operation(
 	out *Operation, op *hcl.Operation, kind string, covered []string, texts ...string,
-) operationBlock {
+) (operationBlock, *source) {
 	name := kind + " " + op.Name
 	block := b.blockOf(name)
 	b.place(name, op.Range)
@@ -84,49 +86,68 @@ func (b *builder) operation(
 		b.place(name, op.Range)
 	}
 	b.placeArguments(name, block.Block)
+	own := b.withLocals(block.locals)
 	out.Input, out.Order = decodeSchema(op.Input), op.Input.MemberNames()
 	out.Requires = slices.Sorted(slices.Values(op.Requires))
 	out.May.Scopes = slices.Sorted(slices.Values(op.Scopes))
-	out.May.Allow = b.condition(op.Allow, block.locals)
+	out.May.Allow = own.condition(op.Allow)
 	for _, p := range b.config.Policies {
 		if kind == "tool" && p.AppliesToTool(op.Name) || kind == "prompt" && p.AppliesToPrompt(op.Name) ||
 			kind == "resource" && p.AppliesToResource(op.Name) {
 			out.May.Policies = append(out.May.Policies, p.Name)
 		}
 	}
-	out.Texts = b.texts(block, texts...)
+	out.Texts = own.texts(block, texts...)
 	for _, c := range op.Checks {
-		line := b.condition(c.That, block.locals)
-		out.May.Checks = append(out.May.Checks, line)
-		b.addMessage(out.Texts, block, name, "check "+line, c.Range)
+		check := own.condition(c.That)
+		out.May.Checks = append(out.May.Checks, check)
+		own.addMessage(b, out.Texts, block, name, "check "+check.String(), c.Range)
 	}
-	steps := op.Steps
-	for _, input := range diag.SortedNames(op.Completions) {
-		steps = append(slices.Clone(steps), op.Completions[input].Steps...)
+	slices.SortFunc(out.May.Checks, func(x, y *eval.Formula) int { return strings.Compare(x.String(), y.String()) })
+	b.steps(out, op, own, block, name)
+	out.Guards, out.Sensitive = own.guards(block.Block, covered), sensitiveInputs(op.Input)
+	if !op.HasNamedSteps() {
+		covered = slices.Clone(covered)
+		for _, step := range op.Steps {
+			covered = append(covered, step.Backend.Kind)
+		}
 	}
-	for _, before := range op.Before {
-		steps = append(slices.Clone(steps), before.Steps...)
-	}
-	own := b.withLocals(block.locals)
-	for _, step := range steps {
-		lines := own.stepDoes(step, block.nested[step.Backend.Range])
+	out.Rest = own.rest(block.Block, covered)
+	return block, own
+}
+
+// steps adds the steps of an operation, and those of its completions and approvals.
+func (b *builder) steps(out *Operation, op *hcl.Operation, own *source, block operationBlock, name string) {
+	add := func(step *hcl.Step, called string) {
+		s := own.step(step, block, called)
+		lines := append(slices.Clone(s.Does), s.decides()...)
 		for _, line := range lines {
 			b.place(name+".does "+line, step.Backend.Range)
 		}
-		out.Does = append(out.Does, lines...)
-		out.Reads = append(out.Reads, own.reads(step, block.nested[step.Backend.Range], lines)...)
+		out.Steps, out.Does = append(out.Steps, s), append(out.Does, lines...)
+		out.Reads = append(out.Reads, own.secretReads(step, block.nested[step.Backend.Range], s.Does)...)
 	}
-	for _, list := range []*[]string{&out.Does, &out.Reads, &out.May.Checks} {
+	for _, step := range op.Steps {
+		add(step, step.Name)
+	}
+	for _, input := range diag.SortedNames(op.Completions) {
+		for _, step := range op.Completions[input].Steps {
+			add(step, "complete "+input)
+		}
+	}
+	for _, before := range op.Before {
+		for _, step := range before.Steps {
+			add(step, "before "+before.Label)
+		}
+	}
+	for _, list := range []*[]string{&out.Does, &out.Reads} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
-	out.Guards, out.Sensitive = own.guards(block.Block, covered), sensitiveInputs(op.Input)
-	out.Steps = b.rest(block.Block, covered)
-	return block
 }
 
 // addMessage adds the message of a nested block, which models or approvers read, to the texts of an operation.
-func (b *builder) addMessage(texts map[string]string, block operationBlock, name, key string, r hcl.Range) {
+func (s *source) addMessage(b *builder, texts map[string]string, block operationBlock, name, key string, r hcl.Range) {
 	b.place(name+"."+key, r)
 	nested := block.nested[r]
 	if nested == nil {
@@ -134,105 +155,46 @@ func (b *builder) addMessage(texts map[string]string, block operationBlock, name
 	}
 	text := strings.Join(nested.Labels, " ")
 	if e := attribute(nested, "message"); e != nil {
-		text = b.message(e, block.locals)
+		text = s.message(e)
 	}
 	texts[key] = text
 }
 
-// stepDoes returns what a step does, whose backend is a block.
-func (s *source) stepDoes(step *hcl.Step, block *hclsyntax.Block) (lines []string) {
-	backend, kind, name := step.Backend, "", ""
-	if backend.Connection != nil {
-		kind, name = backend.Connection.Kind, backend.Connection.Name
-	}
-	switch config := backend.Config.(type) {
-	case *hcl.ToolCall:
-		lines = []string{"CALL " + config.Name}
-		for _, a := range block.Body.Attributes {
-			for _, line := range s.sentValues(a.Name, a.Expr, false) {
-				lines = append(lines, "CALL "+config.Name+" "+line)
-			}
-		}
-		return lines
-	case *hcl.AskGroup:
-		for _, a := range config.Asks {
-			lines = append(lines, askLine(a))
-		}
-		return lines
-	case hcl.EffectLister:
-		lines = s.does(config.Effects(backend.Connection), kind, name, backend.SourceOf)
-	}
-	for name, digest := range backend.Code {
-		lines = append(lines, "CODE "+name+" "+digest)
-	}
-	return append(lines, s.headers(block)...)
-}
-
-func askLine(a *hcl.Ask) string {
-	switch {
-	case a.Sample != nil:
-		return "ASK the model of the client"
-	case a.Roots != nil:
-		return "ASK for the folders of the user"
-	case a.Elicit != nil && a.Elicit.URL != nil:
-		return "ASK the user to open a page"
-	}
-	return "ASK the user"
-}
-
-// reads returns the secrets in the backend of a step, and where they go, as in "secret.x→shop".
-func (s *source) reads(step *hcl.Step, block *hclsyntax.Block, does []string) (lines []string) {
-	if len(s.secrets) == 0 || block == nil {
+// rest returns the arguments of a block that are not covered elsewhere, by path; nil for none.
+func (s *source) rest(block *hclsyntax.Block, covered []string) map[string]string {
+	out := map[string]string{}
+	s.addRest(out, "", block, covered)
+	if len(out) == 0 {
 		return nil
 	}
-	to := block.Type
-	if step.Backend.Connection != nil {
-		to = step.Backend.Connection.Name
-	} else if len(does) > 0 {
-		to = does[0]
-	}
-	for _, secret := range s.secretsIn(s.closure(s.normalize(block.Range()))) {
-		lines = append(lines, secret+"→"+to)
-	}
-	return lines
+	return out
 }
 
-// rest returns the digest of a block without what is covered elsewhere; empty for nothing.
-func (b *builder) rest(block *hclsyntax.Block, covered []string) string {
-	parts := map[int]string{}
-	for _, a := range block.Body.Attributes {
-		if !slices.Contains(covered, a.Name) {
-			parts[a.SrcRange.Start.Byte] = b.normalize(a.SrcRange)
-		}
-	}
-	names := slices.Sorted(maps.Values(parts)) // the order of arguments means nothing, that of blocks does
-	clear(parts)
+// stepBlocks are the blocks that Steps show, and those whose values their readers show.
+var stepBlocks = []string{"step", "expect", "locals", "complete", "before"}
+
+func (s *source) addRest(out map[string]string, at string, block *hclsyntax.Block, covered []string) {
+	skip := append(slices.Clone(covered), stepBlocks...)
+	count := map[string]int{}
 	for _, nested := range block.Body.Blocks {
-		shown, known := shownParts[nested.Type]
-		switch at := nested.TypeRange.Start.Byte; {
-		case known:
-			if rest := b.rest(nested, shown); rest != "" {
-				parts[at] = strings.Join(append([]string{nested.Type}, nested.Labels...), " ") + " " + rest
+		if shown, known := shownParts[nested.Type]; known {
+			path := at + header(nested)
+			if count[path]++; count[path] > 1 {
+				path += "#" + strconv.Itoa(count[path])
 			}
-		case !slices.Contains(covered, nested.Type):
-			parts[at] = b.normalize(nested.Range())
+			s.addRest(out, path+".", nested, shown)
+			skip = append(skip, nested.Type)
 		}
 	}
-	for _, at := range slices.Sorted(maps.Keys(parts)) {
-		names = append(names, parts[at])
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return digest([]byte(b.closure(strings.Join(names, "\n"))))
+	s.arguments(out, at, block, skip...)
 }
 
-// texts returns the templates of a block, as they are written.
-func (b *builder) texts(block operationBlock, names ...string) map[string]string {
+// texts returns the templates of a block.
+func (s *source) texts(block operationBlock, names ...string) map[string]string {
 	texts := map[string]string{}
 	for _, name := range names {
 		if e := attribute(block.Block, name); e != nil {
-			texts[name] = b.message(e, block.locals)
+			texts[name] = s.message(e)
 		}
 	}
 	return texts
@@ -240,7 +202,7 @@ func (b *builder) texts(block operationBlock, names ...string) map[string]string
 
 func (b *builder) prompt(p *hcl.Prompt) {
 	out := &Prompt{}
-	block := b.operation(&out.Operation, &p.Operation, "prompt", promptCovered, "error")
+	block, own := b.operation(&out.Operation, &p.Operation, "prompt", promptCovered, "error")
 	out.Title, out.Description, out.Listed = p.Title, p.Description, true
 	n := 0
 	for _, m := range block.Body.Blocks {
@@ -248,9 +210,9 @@ func (b *builder) prompt(p *hcl.Prompt) {
 			continue
 		}
 		n++
-		text := b.message(attribute(m, "text"), block.locals)
-		if rest := b.rest(m, []string{"text"}); rest != "" || text == "" {
-			text = strings.TrimSpace(text + "\n" + b.normalize(m.Range()))
+		text := own.message(attribute(m, "text"))
+		if rest := own.rest(m, []string{"text"}); rest != nil {
+			text += "\n" + string(canonical(rest))
 		}
 		at := fmt.Sprintf("message %d", n)
 		out.Texts[at] = strings.Join(m.Labels, " ") + ": " + text

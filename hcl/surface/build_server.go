@@ -23,7 +23,7 @@ func (b *builder) server() {
 		b.auth(a)
 	}
 	if a := b.config.Approvals; a != nil {
-		b.out.Server.Approvers = b.condition(a.Allow, nil)
+		b.out.Server.Approvers = b.condition(a.Allow)
 		b.place("approvals", a.Range)
 	}
 }
@@ -70,72 +70,65 @@ func (b *builder) auth(a *hcl.Auth) {
 	slices.Sort(out.Issuers)
 }
 
-// keyProof returns which key a caller sends: the beginning of its digest, or the secret that holds it.
+// keyProof returns which key a caller sends: its digest, or the secret that holds it.
 func (b *builder) keyProof(k *hcl.APIKey, block *hclsyntax.Block) (proof string) {
 	if !k.Expires.IsZero() {
 		proof = " until " + k.Expires.UTC().Format(time.RFC3339)
 	}
 	if e := attribute(block, "secret"); e != nil {
-		return strings.Join(append([]string{proof}, b.secretsIn(b.closure(b.normalize(e.Range())))...), " ")
+		if secrets := b.secretsIn(e.Range()); len(secrets) > 0 {
+			return proof + " " + b.form(e)
+		}
 	}
-	return proof + fmt.Sprintf(" sha256 %x", k.Digest[:8])
+	return proof + fmt.Sprintf(" sha256 %x", k.Digest)
 }
 
 // issuerRules returns the arguments of a jwt block that decide which tokens are accepted.
 func (b *builder) issuerRules(block *hclsyntax.Block) (rules string) {
-	for _, name := range []string{"audience", "jwks", "groups_claim", "required_scopes", "algorithms", "clock_skew"} {
-		if e := attribute(block, name); e != nil {
-			rules += " " + name + " " + b.shape(e)
-		}
+	arguments := map[string]string{}
+	b.arguments(arguments, "", block, "issuer")
+	for _, name := range diag.SortedNames(arguments) {
+		rules += " " + name + " " + arguments[name]
 	}
 	return rules
 }
 
 func (b *builder) policy(p *hcl.Policy) {
-	out := &Policy{Allow: b.condition(p.Allow, nil), Deny: b.condition(p.Deny, nil),
-		Approve: b.condition(p.Approve, nil)}
-	block := b.blocks["policy "+p.Name]
+	out := &Policy{Allow: b.condition(p.Allow), Deny: b.condition(p.Deny), Approve: b.condition(p.Approve)}
 	if p.Approval != nil {
-		out.Approval = b.describeApproval(&hcl.Approval{ByCaller: p.Approval.ByCaller}, nil)
+		out.Approval = approver(p.Approval)
 	}
-	out.Message = b.message(attribute(block, "message"), nil)
-	if block != nil {
+	if block := b.blocks["policy "+p.Name]; block != nil {
+		out.Message = b.message(attribute(block, "message"))
 		for _, nested := range block.Body.Blocks {
-			out.Message += b.message(attribute(nested, "message"), nil)
-			if rest := b.rest(nested, shownParts["approval"]); rest != "" {
-				out.Message += "\napproval " + rest
-			}
+			out.Message += b.message(attribute(nested, "message"))
 		}
+		out.Args = b.rest(block, []string{"allow", "deny", "approve", "message", "tools", "prompts", "resources"})
 	}
 	b.placeBlock("policy "+p.Name, p.Range)
 	b.out.Policies[p.Name] = out
 }
 
-// credentialParts are the arguments and blocks of a connection that may hold credentials that an author wrote.
-var credentialParts = []string{"url", "auth", "headers", "env"}
-
 func (b *builder) connection(c *hcl.Connection) {
 	name := "connection " + c.Kind + " " + c.Name
-	out := &Connection{}
+	out := &Connection{Args: map[string]string{}}
 	if lister, ok := c.Config.(hcl.EffectLister); ok {
 		out.Does = b.does(lister.Effects(nil), "", "", c.SourceOf)
 	}
 	b.placeBlock(name, c.Range)
 	if block := b.blocks[name]; block != nil {
-		for _, secret := range b.secretsIn(b.closure(b.normalize(block.Range()))) {
+		for _, secret := range b.secretsIn(block.Range()) {
 			out.Reads = append(out.Reads, secret+"→"+c.Name)
 		}
-		out.Does = append(out.Does, b.headers(block)...)
-		out.Does = append(out.Does, b.codeVariables(block)...)
-		out.Does = append(out.Does, b.userName(block)...)
-		parts := append([]string{b.rest(block, credentialParts)}, b.outline(block, "", credentialParts)...)
-		out.Settings = digest([]byte(b.closure(strings.Join(parts, "\n"))))
+		out.Does = append(out.Does, b.sent("HEADER", block, "headers")...)
+		out.Does = append(out.Does, b.sent("ENV", block, "env")...)
+		b.arguments(out.Args, "", block)
 	}
 	b.out.Connections[c.Kind+" "+c.Name] = out
 }
 
 // shownBlocks are the blocks that a surface shows in parts.
-var shownBlocks = []string{"tool", "prompt", "resource", "toolset", "policy", "connection", "auth", "approvals",
+var shownBlocks = []string{"tool", "prompt", "resource", "toolset", "policy", "connection", "approvals",
 	"on"}
 
 // settings adds the blocks of which only a digest is shown, and where the values of secrets and variables come from.
@@ -149,7 +142,10 @@ func (b *builder) settings() {
 			}
 		}
 		if e := attribute(block, "command"); e != nil && block.Type == "secret" {
-			out.Does = append(out.Does, "RUN "+b.commandLine(e))
+			out.Does = append(out.Does, "RUN "+b.shape(e))
+		}
+		if block.Type == "secret" {
+			out.Args = b.rest(block, []string{"env", "file", "credential", "command"})
 		}
 		if out.Does != nil {
 			b.place(name, diag.RangeOf(block.DefRange()))
@@ -164,15 +160,18 @@ func (b *builder) settings() {
 		if block == nil || slices.Contains(shownBlocks, block.Type) {
 			continue
 		}
-		covered := []string{"secret", "secrets", "token", "headers", "url"}
-		if block.Type == "server" {
+		var covered []string
+		switch block.Type {
+		case "server":
 			covered = []string{"name", "title", "version", "instructions", "default", "limit", "hold"}
+		case "auth":
+			covered = []string{"api_key", "jwt", "headers"}
 		}
-		rest := b.rest(block, covered)
-		if block.Type == "server" && rest == "" {
+		out := &Setting{Args: b.rest(block, covered)}
+		if out.Args == nil && covered != nil {
 			continue
 		}
-		out := &Setting{Digest: rest}
+		out.Reads = b.secretsIn(block.Range())
 		if block.Type == "webhook" {
 			out.Does = []string{"POST " + b.shape(attribute(block, "url"))}
 		}
@@ -193,8 +192,8 @@ func (b *builder) hook(h *hcl.Hook) {
 	if len(h.Tools) > 0 {
 		line += " of " + strings.Join(slices.Sorted(slices.Values(h.Tools)), ", ")
 	}
-	if when := b.condition(h.When, nil); when != "" {
-		line += " when " + when
+	if when := b.condition(h.When); when != nil {
+		line += " when " + when.String()
 	}
 	line += ", " + h.Limit.String()
 	out := b.out.Settings[name]

@@ -1,7 +1,9 @@
 package surface
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -238,9 +240,7 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 			c.text(at+"."+name, a.Texts[name], b.Texts[name])
 		}
 	}
-	if a.Steps != b.Steps && slices.Equal(a.Does, b.Does) {
-		c.add(Behaviour, "steps", at, "steps or settings changed, with the same effects")
-	}
+	c.steps(at, a, b)
 }
 
 // inOrder returns the names of a that b has, too, as one text.
@@ -285,7 +285,7 @@ func (c *comparison) text(at, old, new string) {
 
 // effects compares what something does. What it does no longer is shown with what it does instead.
 func (c *comparison) effects(at string, old, new []string) {
-	gained, lost := missing(new, old), missing(old, new)
+	gained, lost := missing(effectsOnly(new), effectsOnly(old)), missing(effectsOnly(old), effectsOnly(new))
 	for _, line := range gained {
 		verb, _, _ := strings.Cut(line, " ")
 		prefix := verb + " "
@@ -307,6 +307,25 @@ func (c *comparison) effects(at string, old, new []string) {
 	}
 	for _, line := range lost {
 		c.effect(Behaviour, "does", at, line, "no longer does %s", line)
+	}
+}
+
+// decidingVerbs begin lines that say what a step does in full, and when. Steps are compared, not these lines.
+var decidingVerbs = []string{"SQL", "WHEN", "EACH", "ON_ERROR", "UNTIL", "EXPECT"}
+
+// effectsOnly returns the lines of effects.
+func effectsOnly(lines []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		verb, _, _ := strings.Cut(line, " ")
+		return slices.Contains(decidingVerbs, strings.TrimSuffix(verb, ":"))
+	})
+}
+
+// steps reports that steps or other arguments changed, and their effects did not.
+func (c *comparison) steps(at string, a, b *Operation) {
+	same := bytes.Equal(canonical(a.Steps), canonical(b.Steps)) && maps.Equal(a.Rest, b.Rest)
+	if !same && slices.Equal(effectsOnly(a.Does), effectsOnly(b.Does)) {
+		c.add(Behaviour, "steps", at, "steps or settings changed, with the same effects")
 	}
 }
 

@@ -59,7 +59,7 @@ func TestARenamedToolKeepsItsCallers(t *testing.T) {
 }
 
 func TestALockWithAnUnknownAnswerIsRefused(t *testing.T) {
-	text := `{"version": 1, "server": {}, "tools": {}, "access": {"a": {"*": "maybe"}}}`
+	text := `{"version": 2, "server": {}, "tools": {}, "access": {"a": {"*": "maybe"}}}`
 	if _, err := ReadLock([]byte(text)); err == nil {
 		t.Error("the lock was read")
 	}

@@ -6,26 +6,38 @@ import (
 	"strings"
 
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 )
 
 // may compares who may call.
 func (c *comparison) may(kind, at string, a, b *May) {
 	c.scopes(at, a.Scopes, b.Scopes)
 	c.own(at, a, b)
-	for _, line := range missing(b.Approval, a.Approval) {
+	oldApproval, newApproval := texts(a.Approval), texts(b.Approval)
+	for _, line := range missing(newApproval, oldApproval) {
 		c.restrict("approval", at+".approval", "approval added: %s", line)
 	}
-	for _, line := range missing(a.Approval, b.Approval) {
+	for _, line := range missing(oldApproval, newApproval) {
 		c.add(Widening, "approval", at+".approval", "approval removed: %s", line)
 	}
-	for _, line := range missing(b.Checks, a.Checks) {
+	oldChecks, newChecks := texts(a.Checks), texts(b.Checks)
+	for _, line := range missing(newChecks, oldChecks) {
 		c.add(Breaking, "check", at+".check "+line, "check added: %s", line)
 	}
-	for _, line := range missing(a.Checks, b.Checks) {
+	for _, line := range missing(oldChecks, newChecks) {
 		c.add(Widening, "check", at+".check "+line, "check removed: %s", line)
 	}
 	c.limit(at+".limit", a.Limit, b.Limit)
 	c.policyRules(kind, at, a, b)
+}
+
+// texts returns conditions or approvals as people read them.
+func texts[T fmt.Stringer](list []T) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = x.String()
+	}
+	return out
 }
 
 // restrict adds a stricter rule.
@@ -45,11 +57,11 @@ func (c *comparison) scopes(at string, old, new []string) {
 // own compares the allow rule of an operation. Where calls without a rule are denied, a first rule lets
 // callers in.
 func (c *comparison) own(at string, a, b *May) {
-	if a.Allow == b.Allow {
+	if a.Allow.Equal(b.Allow) {
 		return
 	}
-	deniedBefore := c.old.Server.DenyDefault && a.Allow == "" && !anyAllows(c.old, a.Policies)
-	deniedAfter := c.new.Server.DenyDefault && b.Allow == "" && !anyAllows(c.new, b.Policies)
+	deniedBefore := c.old.Server.DenyDefault && a.Allow == nil && !anyAllows(c.old, a.Policies)
+	deniedAfter := c.new.Server.DenyDefault && b.Allow == nil && !anyAllows(c.new, b.Policies)
 	switch {
 	case deniedBefore:
 		c.add(Widening, "allow", at+".allow", "allow %s, where every call was denied", b.Allow)
@@ -62,13 +74,13 @@ func (c *comparison) own(at string, a, b *May) {
 
 func anyAllows(s *Surface, policies []string) bool {
 	return slices.ContainsFunc(policies, func(name string) bool {
-		return s.Policies[name] != nil && s.Policies[name].Allow != ""
+		return s.Policies[name] != nil && s.Policies[name].Allow != nil
 	})
 }
 
 // rule compares two conditions. Grants says whether a caller for whom it is true is let in; an empty
 // condition is true for all then, and false for all otherwise.
-func (c *comparison) rule(kind, at, old, new string, grants bool) {
+func (c *comparison) rule(kind, at string, old, new *eval.Formula, grants bool) {
 	stricter, weaker := compareConditions(old, new, grants)
 	text := fmt.Sprintf("%s %s → %s", kind, orNothing(old), orNothing(new))
 	if stricter {
@@ -79,28 +91,23 @@ func (c *comparison) rule(kind, at, old, new string, grants bool) {
 	}
 }
 
-func orNothing(condition string) string {
-	if condition == "" {
+func orNothing(condition *eval.Formula) string {
+	if condition == nil {
 		return "none"
 	}
-	return condition
+	return condition.String()
 }
 
 // compareConditions reports whether the rule refuses more callers than before, and whether it refuses
 // fewer. In doubt both are true.
-func compareConditions(old, new string, grants bool) (stricter, weaker bool) {
+func compareConditions(old, new *eval.Formula, grants bool) (stricter, weaker bool) {
 	switch {
-	case old == new:
+	case old.Equal(new):
 		return false, false
-	case old == "":
+	case old == nil:
 		return true, false
-	case new == "":
+	case new == nil:
 		return false, true
-	}
-	old, before, _ := strings.Cut(old, valueMark)
-	new, after, _ := strings.Cut(new, valueMark)
-	if valuesDiffer(before, after) {
-		return true, true
 	}
 	narrower, wider := implies(new, old), implies(old, new)
 	if !narrower && !wider {
@@ -112,29 +119,14 @@ func compareConditions(old, new string, grants bool) (stricter, weaker bool) {
 	return wider, narrower
 }
 
-// valuesDiffer reports whether two conditions read another value by the same name.
-func valuesDiffer(old, new string) bool {
-	values := map[string]string{}
-	for _, line := range strings.Split(old, valueMark) {
-		name, value, _ := strings.Cut(line, " = ")
-		values[name] = value
-	}
-	for _, line := range strings.Split(new, valueMark) {
-		name, value, _ := strings.Cut(line, " = ")
-		if was, ok := values[name]; ok && was != value {
-			return true
-		}
-	}
-	return strings.Contains(old+new, "file ") && old != new
-}
-
 // implies reports whether a condition is certainly false wherever another is: it has all parts of it
 // that are joined with "and", or only some of those that are joined with "or".
-func implies(a, b string) bool {
-	for _, p := range splitCondition(b, "and", "&&") {
-		if !slices.Contains(splitCondition(a, "and", "&&"), p) {
-			for _, p := range splitCondition(a, "or", "||") {
-				if !slices.Contains(splitCondition(b, "or", "||"), p) {
+func implies(a, b *eval.Formula) bool {
+	has := func(list []*eval.Formula, x *eval.Formula) bool { return slices.ContainsFunc(list, x.Equal) }
+	for _, p := range b.Conjuncts() {
+		if !has(a.Conjuncts(), p) {
+			for _, p := range disjuncts(a) {
+				if !has(disjuncts(b), p) {
 					return false
 				}
 			}
@@ -144,53 +136,12 @@ func implies(a, b string) bool {
 	return true
 }
 
-// splitCondition splits a condition at an operator outside of parentheses and texts. A condition with
-// the other operator at the top is one part.
-func splitCondition(text, word, symbol string) []string {
-	var parts []string
-	other := map[string][2]string{"and": {"or", "||"}, "or": {"and", "&&"}}[word]
-	depth, quote, start := 0, byte(0), 0
-	for i := 0; i < len(text); i++ {
-		switch ch := text[i]; {
-		case quote != 0:
-			if ch == '\\' {
-				i++
-			} else if ch == quote {
-				quote = 0
-			}
-		case ch == '"' || ch == '\'' || ch == '`':
-			quote = ch
-		case strings.IndexByte("([{", ch) >= 0:
-			depth++
-		case strings.IndexByte(")]}", ch) >= 0:
-			depth--
-		case depth != 0:
-		case ch == '?' || operatorAt(text, i, other[0], other[1]) > 0 && word == "or":
-			return []string{strings.TrimSpace(text)} // "and" binds more tightly than "or"
-		case operatorAt(text, i, other[0], other[1]) > 0:
-			return []string{strings.TrimSpace(text)}
-		default:
-			if n := operatorAt(text, i, word, symbol); n > 0 {
-				parts = append(parts, strings.TrimSpace(text[start:i]))
-				start, i = i+n, i+n-1
-			}
-		}
+// disjuncts returns the parts of which one must be true.
+func disjuncts(f *eval.Formula) []*eval.Formula {
+	if f.Op == eval.OpOr {
+		return f.Parts
 	}
-	return append(parts, strings.TrimSpace(text[start:]))
-}
-
-// operatorAt returns the length of an operator at a byte; 0 for none.
-func operatorAt(text string, i int, word, symbol string) int {
-	rest := text[i:]
-	if strings.HasPrefix(rest, symbol) {
-		return len(symbol)
-	}
-	before := i > 0 && (text[i-1] == ' ' || text[i-1] == ')')
-	after := len(rest) > len(word) && (rest[len(word)] == ' ' || rest[len(word)] == '(')
-	if strings.HasPrefix(rest, word) && before && after {
-		return len(word)
-	}
-	return 0
+	return []*eval.Formula{f}
 }
 
 // limit compares limits, of which a smaller number is stricter.
@@ -259,9 +210,9 @@ func (c *comparison) policyRules(kind, at string, a, b *May) {
 		old, new := applied(c.old, a, name), applied(c.new, b, name)
 		c.policyRule(name, "deny", kind+" "+strings.TrimPrefix(at, kind+" "), old.Deny, new.Deny, true, false)
 		if kind == "tool" {
-			c.policyRule(name, "approve", "tool "+at, approveText(old), approveText(new), true, false)
+			c.policyRule(name, "approve", "tool "+at, approveRule(old), approveRule(new), true, false)
 		}
-		if old.Allow != new.Allow {
+		if !old.Allow.Equal(new.Allow) {
 			c.policyAllow(name, kind+" "+strings.TrimPrefix(at, kind+" "), old.Allow, new.Allow, a, b)
 		}
 	}
@@ -275,20 +226,21 @@ func applied(s *Surface, m *May, name string) Policy {
 	return Policy{}
 }
 
-func approveText(p Policy) string {
-	if p.Approve == "" {
-		return ""
+// approveRule returns which calls need approval, and by whom.
+func approveRule(p Policy) *eval.Formula {
+	if p.Approve == nil || p.Approval == "" {
+		return p.Approve
 	}
-	return p.Approve + " by " + p.Approval
+	return &eval.Formula{Text: p.Approve.String() + " by " + p.Approval}
 }
 
-func (c *comparison) policyRule(policy, rule, to, old, new string, addedIsStricter, grants bool) {
-	if old == new {
+func (c *comparison) policyRule(policy, rule, to string, old, new *eval.Formula, addedIsStricter, grants bool) {
+	if old.Equal(new) {
 		return
 	}
 	stricter, weaker := compareConditions(old, new, grants)
-	if old == "" || new == "" {
-		stricter, weaker = (new != "") == addedIsStricter, (new == "") == addedIsStricter
+	if old == nil || new == nil {
+		stricter, weaker = (new != nil) == addedIsStricter, (new == nil) == addedIsStricter
 	}
 	key := ruleChange{policy, rule, fmt.Sprintf("%s → %s", orNothing(old), orNothing(new)), stricter, weaker}
 	c.rules[key] = append(c.rules[key], to)
@@ -296,11 +248,11 @@ func (c *comparison) policyRule(policy, rule, to, old, new string, addedIsStrict
 
 // policyAllow records a change of the rule allow. One of those that apply must be true, so a further
 // one lets callers in, and the first one keeps them out unless every call was denied before.
-func (c *comparison) policyAllow(policy, to, old, new string, a, b *May) {
-	first := new != "" && old == "" && !anyAllows(c.old, a.Policies)
-	last := new == "" && old != "" && !anyAllows(c.new, b.Policies)
-	addedIsStricter := first && !(c.old.Server.DenyDefault && a.Allow == "") ||
-		last && !(c.new.Server.DenyDefault && b.Allow == "")
+func (c *comparison) policyAllow(policy, to string, old, new *eval.Formula, a, b *May) {
+	first := new != nil && old == nil && !anyAllows(c.old, a.Policies)
+	last := new == nil && old != nil && !anyAllows(c.new, b.Policies)
+	addedIsStricter := first && !(c.old.Server.DenyDefault && a.Allow == nil) ||
+		last && !(c.new.Server.DenyDefault && b.Allow == nil)
 	c.policyRule(policy, "allow", to, old, new, addedIsStricter, true)
 }
 

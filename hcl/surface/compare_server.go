@@ -1,6 +1,8 @@
 package surface
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,10 +33,10 @@ func (c *comparison) server() {
 	}
 	c.credentials(append(slices.Clone(a.Keys), a.Issuers...), append(slices.Clone(b.Keys), b.Issuers...))
 	c.object = "approvals"
-	if a.Approvers != b.Approvers { // without the block nobody may decide over HTTP
+	if !a.Approvers.Equal(b.Approvers) { // without the block nobody may decide over HTTP
 		stricter, weaker := compareConditions(a.Approvers, b.Approvers, true)
-		if a.Approvers == "" || b.Approvers == "" {
-			stricter, weaker = b.Approvers == "", a.Approvers == ""
+		if a.Approvers == nil || b.Approvers == nil {
+			stricter, weaker = b.Approvers == nil, a.Approvers == nil
 		}
 		was, is := orNothing(a.Approvers), orNothing(b.Approvers)
 		if stricter {
@@ -50,9 +52,9 @@ func (c *comparison) server() {
 func (c *comparison) hold(old, new string) {
 	switch a, b := slices.Index(Thresholds, old), slices.Index(Thresholds, new); {
 	case b < a:
-		c.add(Breaking, "hold", "server.hold", "hold %s → %s", orNothing(old), orNothing(new))
+		c.add(Breaking, "hold", "server.hold", "hold %s → %s", cmp.Or(old, "none"), cmp.Or(new, "none"))
 	case b > a:
-		c.add(Compatible, "hold", "server.hold", "hold %s → %s", orNothing(old), orNothing(new))
+		c.add(Compatible, "hold", "server.hold", "hold %s → %s", cmp.Or(old, "none"), cmp.Or(new, "none"))
 	}
 }
 
@@ -111,8 +113,12 @@ func (c *comparison) connections() {
 		}
 		c.effects(c.object, a.Does, b.Does)
 		c.secrets(c.object, a.Reads, b.Reads)
-		if a.Settings != b.Settings && slices.Equal(a.Does, b.Does) && slices.Equal(a.Reads, b.Reads) {
-			c.add(Behaviour, "settings", c.object, "settings changed")
+		if !maps.Equal(a.Args, b.Args) && slices.Equal(a.Does, b.Does) && slices.Equal(a.Reads, b.Reads) {
+			class := Behaviour
+			if !maps.Equal(authArguments(a.Args), authArguments(b.Args)) {
+				class = Widening
+			}
+			c.add(class, "settings", c.object, "settings changed")
 		}
 	}
 	for _, name := range diag.SortedNames(c.old.Connections) {
@@ -121,6 +127,13 @@ func (c *comparison) connections() {
 			c.add(Compatible, "host", c.object, "connection removed")
 		}
 	}
+}
+
+// authArguments returns the arguments that say with which identity a connection acts.
+func authArguments(args map[string]string) map[string]string {
+	out := maps.Clone(args)
+	maps.DeleteFunc(out, func(path, _ string) bool { return !strings.HasPrefix(path, "auth") })
+	return out
 }
 
 // settings compares other blocks. What a change of such a block means is not known, so that it counts as widening: the
@@ -138,7 +151,7 @@ func (c *comparison) settings() {
 			c.add(Widening, "settings", name, "added")
 		default:
 			c.effects(name, a.Does, b.Does)
-			if a.Digest != b.Digest {
+			if !maps.Equal(a.Args, b.Args) || !slices.Equal(a.Reads, b.Reads) {
 				c.add(Widening, "settings", name, "settings changed")
 			}
 		}

@@ -1,10 +1,7 @@
 package surface
 
 import (
-	"strings"
 	"time"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl"
 	"hatchel/hcl/schema"
@@ -23,28 +20,16 @@ func decodeSchema(t *schema.Type) any {
 	return v
 }
 
-func conditionText(c *hcl.Condition) string {
-	if c == nil {
-		return ""
-	}
-	return strings.Join(strings.Fields(c.Source()), " ")
+func (s *source) approval(a *hcl.Approval) *Approval {
+	return &Approval{By: approver(a), When: s.condition(a.When)}
 }
 
-// condition returns a condition with the values that it reads. Own are the locals of its block; nil for none.
-func (s *source) condition(c *hcl.Condition, own map[string]hclsyntax.Expression) string {
-	text := conditionText(c)
-	return text + s.values(text, own)
-}
-
-func (s *source) describeApproval(a *hcl.Approval, own map[string]hclsyntax.Expression) string {
-	by := "operator"
+// approver says who decides.
+func approver(a *hcl.Approval) string {
 	if a.ByCaller {
-		by = "caller"
+		return "caller"
 	}
-	if when := s.condition(a.When, own); when != "" {
-		return by + " when " + when
-	}
-	return by
+	return "operator"
 }
 
 func limitOf(l *hcl.Limit) *Limit {

@@ -1,16 +1,12 @@
 package surface
 
 import (
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/schema"
 )
-
-var callerMember = regexp.MustCompile(`\bcaller(?:\.[\pL_][\pL\pN_-]*)+`)
 
 // guards returns where the block of an operation reads the caller, besides its rules, as in "step store: query reads
 // caller.subject". A condition is returned as it is written.
@@ -19,10 +15,9 @@ func (s *source) guards(block *hclsyntax.Block, covered []string) (lines []strin
 		if slices.Contains(covered, a.Name) {
 			continue
 		}
-		read := callerMember.FindAllString(s.closure(s.normalize(a.SrcRange)), -1)
+		read := s.callerIn(a.SrcRange)
 		if len(read) > 0 && (a.Name == "when" || a.Name == "that") {
-			text := strings.Join(strings.Fields(redact(s.words(a.Expr.Range()))), " ")
-			lines = append(lines, a.Name+" "+clip(text+s.values(text, nil)))
+			lines = append(lines, a.Name+" "+clip(s.form(a.Expr), maxForm))
 			continue
 		}
 		for _, member := range read {
@@ -33,9 +28,8 @@ func (s *source) guards(block *hclsyntax.Block, covered []string) (lines []strin
 		if nested.Type == "locals" || slices.Contains(covered, nested.Type) {
 			continue
 		}
-		header := strings.Join(append([]string{nested.Type}, nested.Labels...), " ")
 		for _, line := range s.guards(nested, shownParts[nested.Type]) {
-			lines = append(lines, header+": "+line)
+			lines = append(lines, header(nested)+": "+line)
 		}
 	}
 	slices.Sort(lines)

@@ -90,6 +90,7 @@ func writeServer(out *bytes.Buffer, m map[string]any) {
 type LockError struct {
 	Line int // 0 if unknown
 	Text string
+	Old  bool // it has an earlier version
 }
 
 func (e *LockError) Error() string { return e.Text }
@@ -101,7 +102,7 @@ func ReadLock(text []byte) (*Surface, error) {
 		return nil, &LockError{Text: fmt.Sprintf("it has more than %d bytes", maxLock)}
 	}
 	if at := mergeMarker(text); at > 0 {
-		return nil, &LockError{at, "it has merge markers: resolve the conflict in the .hcl files and run hatchel lock"}
+		return nil, &LockError{Line: at, Text: "it has merge markers: resolve the conflict in the .hcl files and run hatchel lock"}
 	}
 	if err := checkJSON(text); err != nil {
 		return nil, err
@@ -110,12 +111,15 @@ func ReadLock(text []byte) (*Surface, error) {
 		Version any `json:"version"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, &LockError{lineOf(text, err), "it is not a lock of hatchel: it is no object"}
+		return nil, &LockError{Line: lineOf(text, err), Text: "it is not a lock of hatchel: it is no object"}
 	}
 	version, ok := head.Version.(float64)
 	switch {
 	case !ok || version < 1:
 		return nil, &LockError{Text: "it is not a lock of hatchel: it has no version"}
+	case version < Version:
+		return nil, &LockError{Text: fmt.Sprintf("it has version %v of an earlier hatchel, which does not say what "+
+			"steps do in full: run hatchel lock", version), Old: true}
 	case version > Version:
 		return nil, &LockError{Text: fmt.Sprintf("it has version %v, and this hatchel reads versions up to %d: "+
 			"update hatchel", version, Version)}
@@ -125,7 +129,7 @@ func ReadLock(text []byte) (*Surface, error) {
 	d.UseNumber()
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
-		return nil, &LockError{lineOf(text, err), "it is not a lock of hatchel: " + reason(err)}
+		return nil, &LockError{Line: lineOf(text, err), Text: "it is not a lock of hatchel: " + reason(err)}
 	}
 	return f.surface(text)
 }
@@ -145,11 +149,11 @@ func checkJSON(text []byte) error {
 	line := 1 + bytes.Count(text[:min(bad.Offset, len(text))], []byte("\n"))
 	switch {
 	case errors.Is(err, jsonscan.ErrDuplicateKey):
-		return &LockError{line, "it was edited or merged by hand: " + bad.Reason + ". Run hatchel lock"}
+		return &LockError{Line: line, Text: "it was edited or merged by hand: " + bad.Reason + ". Run hatchel lock"}
 	case errors.Is(err, jsonscan.ErrTooDeep):
-		return &LockError{line, "it is not a lock of hatchel: " + bad.Reason}
+		return &LockError{Line: line, Text: "it is not a lock of hatchel: " + bad.Reason}
 	}
-	return &LockError{line, "it is not JSON: run hatchel lock"}
+	return &LockError{Line: line, Text: "it is not JSON: run hatchel lock"}
 }
 
 // surface checks the digests and returns the surface of a lock with this text.
@@ -186,7 +190,7 @@ func (f *lockFile) surface(text []byte) (*Surface, error) {
 		said := op.Digest
 		op.Digest = ""
 		if digest(canonical(entries[name])) != said {
-			return nil, &LockError{lineOfEntry(text, name), fmt.Sprintf("the %s does not match its digest, so the "+
+			return nil, &LockError{Line: lineOfEntry(text, name), Text: fmt.Sprintf("the %s does not match its digest, so the "+
 				"file was edited or merged by hand: run hatchel lock", name)}
 		}
 		op.Digest = said

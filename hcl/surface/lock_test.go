@@ -151,7 +151,7 @@ func TestALockThatCannotBeTrustedIsRefused(t *testing.T) {
 		return strings.Replace(lock, old, new, 1)
 	}
 	nested := func(levels int) string {
-		return `{"version":1,"tools":{"a":{"input":` + strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels) + "}}}"
+		return `{"version":2,"tools":{"a":{"input":` + strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels) + "}}}"
 	}
 	for name, test := range map[string]struct {
 		text, want string
@@ -162,15 +162,15 @@ func TestALockThatCannotBeTrustedIsRefused(t *testing.T) {
 		"no object":          {`"x"`, "no object", 1},
 		"null":               {"null", "no version", 0},
 		"no version":         {"{}", "no version", 0},
-		"a later version":    {replaced(`"version": 1`, `"version": 2`), "it has version 2", 0},
-		"a fraction":         {replaced(`"version": 1`, `"version": 1.5`), "it has version 1.5", 0},
+		"a later version":    {replaced(`"version": 2`, `"version": 3`), "it has version 3", 0},
+		"a fraction":         {replaced(`"version": 2`, `"version": 1.5`), "it has version 1.5", 0},
 		"a merge marker":     {"{\n<<<<<<< HEAD\n}", "merge markers", 2},
 		"a key twice":        {replaced(`"tools": {`, `"tools": {}, "tools": {`), `"tools" appears twice`, -1},
 		"a member twice":     {replaced(`"description": "List the pods`, `"description": "x", "description": "List the pods`), "appears twice", -1},
 		"an edited text":     {replaced("List the pods", "Delete the pods"), "the tool pods does not match its digest", -1},
 		"an unknown member":  {replaced(`"server": {`, `"server": {"x": 1,`), `unknown field "x"`, 0},
 		"a wrong type":       {replaced(`"auth": true`, `"auth": "yes"`), "server.auth cannot be a string", -1},
-		"a null tool":        {`{"version":1,"tools":{"a":null}}`, "null", 0},
+		"a null tool":        {`{"version":2,"tools":{"a":null}}`, "null", 0},
 		"deep nesting":       {nested(100_000), "nesting", 1},
 		"nesting":            {nested(500), "does not match its digest", 0},
 		"another form":       {"PK\x03\x04", "not JSON", 1},
@@ -190,7 +190,7 @@ func TestALockThatCannotBeTrustedIsRefused(t *testing.T) {
 
 func FuzzReadLock(f *testing.F) {
 	lock := surfaceOfText(f, read(f, baseFile)).Lock()
-	for _, text := range []string{string(lock), `{"version":1}`, `{"version":1,"tools":{"a":{"input":{"type":1}}}}`, "<<<<<<< HEAD"} {
+	for _, text := range []string{string(lock), `{"version":2}`, `{"version":2,"tools":{"a":{"input":{"type":1}}}}`, "<<<<<<< HEAD"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -40,7 +40,7 @@ func operationsOf(c *hcl.Config) (lists [3][]*hcl.Operation) {
 // operation covers its block and the values, types, files and connections that it reads. A surface also shows how
 // values are written and which policies apply; all operations count as changed if these did.
 func changedOperations(a, b *hcl.Config) selection {
-	if !slices.Equal(a.Settings, b.Settings) || !slices.Equal(valueTexts(a), valueTexts(b)) {
+	if !slices.EqualFunc(a.Settings, b.Settings, sameSetting) || !slices.Equal(valueTexts(a), valueTexts(b)) {
 		return nil
 	}
 	changed := selection{}
@@ -50,6 +50,8 @@ func changedOperations(a, b *hcl.Config) selection {
 	}
 	return changed
 }
+
+func sameSetting(a, b hcl.Setting) bool { return a.Name == b.Name && a.Digest == b.Digest }
 
 // addDifferences adds the operations of two lists by name that are not in the other one, or with another digest.
 func (s selection) addDifferences(a, b []*hcl.Operation) {

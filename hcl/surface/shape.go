@@ -4,74 +4,74 @@ import (
 	"slices"
 	"strings"
 
-	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 
 	"hatchel/hcl"
 )
 
-var stringType = cty.String
+// maxShape is the maximum length of a shape that is shown whole, in bytes.
+const maxShape = 1000
 
-// maxShape is the maximum length of a shape in bytes; a longer one ends with an ellipsis and a digest.
-const maxShape = 400
+// shape returns an expression as people read it, with its values as names: "/orders/{id}" for "/orders/${input.id}". Two
+// expressions with one shape have one normal form.
+func (s *source) shape(e hclsyntax.Expression) string { return clip(s.shapeOf(e), maxShape) }
 
-// shape returns an expression with its values as names: "/orders/{id}" for "/orders/${input.id}". A
-// local is replaced by its own shape, and a variable has its default with it, so that a change of
-// either is a change of the shape.
-func (s *source) shape(e hclsyntax.Expression) string {
-	return clip(redact(s.shapeOf(e, 0)))
-}
-
-// clip shortens a text to maxShape.
-func clip(text string) string {
-	if len(text) > maxShape {
-		return text[:maxShape] + "… " + digest([]byte(text))[:len("sha256:")+16]
-	}
-	return text
-}
-
-// maxShapeDepth bounds how far locals are followed.
-const maxShapeDepth = 20
-
-func (s *source) shapeOf(e hclsyntax.Expression, depth int) string {
-	if depth > maxShapeDepth {
+func (s *source) shapeOf(e hclsyntax.Expression) string {
+	if e == nil {
 		return "{…}"
 	}
-	switch e := e.(type) {
-	case nil:
-		return "{…}"
+	switch e := s.follow(e).(type) {
 	case *hclsyntax.TemplateExpr:
-		return s.join(e.Parts, "", depth)
-	case *hclsyntax.TemplateWrapExpr:
-		return s.shapeOf(e.Wrapped, depth+1)
-	case *hclsyntax.ParenthesesExpr:
-		return s.shapeOf(e.Expression, depth+1)
-	case *hclsyntax.LiteralValueExpr:
-		if text, ok := literalText(e); ok {
-			return text
-		}
-		return s.text(e.SrcRange)
+		return s.textShape(e)
 	case *hclsyntax.TupleConsExpr:
 		if len(e.Exprs) > 0 && !isWord(e.Exprs[0]) { // the stages of a pipe
-			return s.join(e.Exprs, " | ", depth)
+			return s.join(e.Exprs, " | ", s.shapeOf)
 		}
-		return s.join(e.Exprs, " ", depth)
-	case *hclsyntax.ObjectConsExpr:
-		for _, item := range e.Items {
-			if hclv2.ExprAsKeyword(item.KeyExpr) == "command" {
-				return s.shapeOf(item.ValueExpr, depth+1)
+		return s.join(e.Exprs, " ", s.wordShape)
+	case *hclsyntax.ObjectConsExpr: // a stage with more than its words
+		shapes := make([]string, len(e.Items))
+		for i, item := range e.Items {
+			shapes[i] = "{" + s.keyForm(item.KeyExpr) + " = " + s.form(item.ValueExpr) + "}"
+			if name, _ := s.memberName(item.KeyExpr); name == "command" {
+				shapes[i] = s.shapeOf(item.ValueExpr)
 			}
 		}
-	case *hclsyntax.ScopeTraversalExpr:
-		return s.reference(e.Traversal, depth)
-	case *hclsyntax.ConditionalExpr:
-		return "{" + s.shapeOf(e.TrueResult, depth+1) + " or " + s.shapeOf(e.FalseResult, depth+1) + "}"
-	case *hclsyntax.FunctionCallExpr:
-		return "{" + e.Name + "(" + s.join(e.Args, ", ", depth) + ")}"
+		return strings.Join(shapes, " ")
 	}
-	text := strings.Join(strings.Fields(s.normalize(e.Range())), " ")
-	return "{" + strings.TrimSpace(s.withDefaults(spacedDot.ReplaceAllString(text, "."), depth)) + "}"
+	form := s.form(e)
+	if _, isLiteral := e.(*hclsyntax.LiteralValueExpr); isLiteral {
+		return form
+	}
+	return shapeOfForm(form)
+}
+
+// shapeOfForm returns a normal form in braces: a value of an input by its name alone.
+func shapeOfForm(form string) string {
+	form = strings.TrimPrefix(form, "input.")
+	if strings.HasPrefix(form, "{") && strings.HasSuffix(form, "}") {
+		return form
+	}
+	return "{" + form + "}"
+}
+
+// textShape returns a template. Braces in its text are doubled.
+func (s *source) textShape(e *hclsyntax.TemplateExpr) string {
+	parts := s.templateParts(e.Parts)
+	if layout := s.layouts[place{e.SrcRange.Filename, e.SrcRange.Start.Byte}]; layout != nil {
+		parts = layOut(parts, layout)
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		switch value, isValue := strings.CutPrefix(p.text, "${"); {
+		case p.isText:
+			b.WriteString(strings.NewReplacer("{", "{{", "}", "}}").Replace(p.text))
+		case isValue:
+			b.WriteString(shapeOfForm(strings.TrimSuffix(value, "}")))
+		default:
+			b.WriteString(p.text) // a directive
+		}
+	}
+	return b.String()
 }
 
 func isWord(e hclsyntax.Expression) bool {
@@ -82,57 +82,30 @@ func isWord(e hclsyntax.Expression) bool {
 	return true
 }
 
-func (s *source) join(parts []hclsyntax.Expression, separator string, depth int) string {
+// wordShape returns a word of a command, in quotes if it is not evidently one word.
+func (s *source) wordShape(e hclsyntax.Expression) string {
+	shape := s.shapeOf(e)
+	template, ok := s.follow(e).(*hclsyntax.TemplateExpr)
+	if !ok {
+		return shape
+	}
+	for _, p := range s.templateParts(template.Parts) {
+		if p.isText && strings.ContainsAny(p.text, " \t\r\n\"|") {
+			return string(appendString(nil, shape))
+		}
+	}
+	if shape == "" {
+		return `""`
+	}
+	return shape
+}
+
+func (s *source) join(parts []hclsyntax.Expression, separator string, shape func(hclsyntax.Expression) string) string {
 	shapes := make([]string, len(parts))
 	for i, p := range parts {
-		shapes[i] = s.shapeOf(p, depth+1)
+		shapes[i] = shape(p)
 	}
 	return strings.Join(shapes, separator)
-}
-
-// reference returns the shape of a reference.
-func (s *source) reference(t hclv2.Traversal, depth int) string {
-	name := ""
-	for _, step := range t[1:] {
-		if a, ok := step.(hclv2.TraverseAttr); ok {
-			name += "." + a.Name
-		} else {
-			name += "[…]"
-		}
-	}
-	name = strings.TrimPrefix(name, ".")
-	switch root := t.RootName(); root {
-	case "input":
-		return "{" + name + "}"
-	case "local":
-		if e := s.localAt(t); e != nil {
-			return s.shapeOf(e, depth+1)
-		}
-		read := s.closure("local." + name)
-		return "{local." + name + " of " + digest([]byte(read))[:len("sha256:")+16] + "}"
-	case "var":
-		if e := s.variables[name]; e != nil {
-			return "{var." + name + " = " + s.shapeOf(e, depth+1) + "}"
-		}
-		return "{var." + name + "}"
-	default:
-		return "{" + root + strings.TrimSuffix("."+name, ".") + "}"
-	}
-}
-
-// withDefaults appends the defaults of the variables and locals that an expression reads.
-func (s *source) withDefaults(text string, depth int) string {
-	for _, m := range variableName.FindAllStringSubmatch(text, -1) {
-		if e := s.variables[m[1]]; e != nil {
-			text += "; " + m[0] + " = " + s.shapeOf(e, depth+1)
-		}
-	}
-	for _, m := range localName.FindAllStringSubmatch(text, -1) {
-		if e := s.locals[m[1]]; e != nil {
-			text += "; " + m[0] + " = " + s.shapeOf(e, depth+1)
-		}
-	}
-	return text
 }
 
 // unplaced are the verbs of effects that do not go to the connection of their backend.
@@ -157,6 +130,8 @@ func (s *source) does(effects []hcl.Effect, kind, name string, at func(any) (hcl
 		switch {
 		case slices.Contains(unplaced, a.Verb):
 			place = strings.TrimSpace(a.What + " " + place)
+		case name != "" && a.Layout != nil:
+			place = name + ": " + place
 		case name != "" && place != "":
 			place = strings.TrimSpace(name + ":" + place + " " + a.What)
 		case name != "":
@@ -167,4 +142,20 @@ func (s *source) does(effects []hcl.Effect, kind, name string, at func(any) (hcl
 		lines = append(lines, a.Verb+" "+place)
 	}
 	return lines
+}
+
+// layoutsOf returns the layouts of the texts of effects, by their places.
+func layoutsOf(effects []hcl.Effect, at func(any) (hcl.Range, bool)) map[place]func(string) string {
+	var layouts map[place]func(string) string
+	for _, a := range effects {
+		for _, field := range a.Source {
+			if r, ok := at(field); ok && a.Layout != nil {
+				if layouts == nil {
+					layouts = map[place]func(string) string{}
+				}
+				layouts[place{r.File, r.Start.Byte}] = a.Layout
+			}
+		}
+	}
+	return layouts
 }

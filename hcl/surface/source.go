@@ -1,33 +1,47 @@
 package surface
 
 import (
-	"path"
-	"regexp"
+	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/syntax"
 )
 
-// source is the syntax of a configuration. It is read for what the author wrote, such as the name of
-// a variable instead of its value.
+// source is the syntax of a configuration and what the load has recorded of it. It is read for what the author wrote,
+// such as the name of a variable instead of its value.
 type source struct {
 	files     map[string][]byte
 	blocks    map[string]*hclsyntax.Block // by first line, such as "tool pay"
 	locals    map[string]hclsyntax.Expression
 	variables map[string]hclsyntax.Expression // defaults; nil for none
 	secrets   map[string]bool
-	digests   map[string]string // of the files that file(...) reads, by name
+	reads     map[string]*eval.Reads        // by file
+	layouts   map[place]func(string) string // of the texts whose white space has no meaning, see hcl.Effect
+	cache     *formCache
 }
 
 // readSource reads the blocks of some files of a configuration, and all its values.
 func readSource(c *hcl.Config, names []string, parallel func(int, func(int))) *source {
+	lists := slices.Clone(c.ValueReads)
+	for _, s := range c.Settings {
+		lists = append(lists, s.Reads...)
+	}
+	for _, operations := range operationsOf(c) {
+		for _, op := range operations {
+			lists = append(lists, op.Reads)
+		}
+	}
 	s := &source{files: c.Sources, blocks: map[string]*hclsyntax.Block{}, locals: map[string]hclsyntax.Expression{},
-		variables: map[string]hclsyntax.Expression{}, secrets: map[string]bool{}, digests: c.FileDigests}
+		variables: map[string]hclsyntax.Expression{}, secrets: map[string]bool{}, reads: eval.JoinReads(lists),
+		cache: &formCache{forms: map[hclsyntax.Expression]string{}}}
 	for _, b := range c.Values {
 		s.declare(b)
 	}
@@ -57,6 +71,17 @@ func (s *source) declare(b *hclsyntax.Block) {
 	case "secret":
 		s.secrets[b.Labels[0]] = true
 	}
+}
+
+// withLocals returns the source as a block with locals of its own reads it.
+func (s *source) withLocals(own map[string]hclsyntax.Expression) *source {
+	if len(own) == 0 {
+		return s
+	}
+	out := *s
+	out.locals = maps.Clone(s.locals)
+	maps.Copy(out.locals, own)
+	return &out
 }
 
 // attribute returns the expression of an argument of a block; nil for none.
@@ -97,222 +122,159 @@ func (s *source) at(r hcl.Range) hclsyntax.Expression {
 	return e
 }
 
-// normalize returns the tokens of a range, without comments and layout.
-func (s *source) normalize(r hclv2.Range) string {
-	tokens, _ := hclsyntax.LexConfig([]byte(s.text(r)), r.Filename, hclv2.InitialPos)
-	var b strings.Builder
-	indented, newline := false, false
-	for _, t := range tokens {
-		text := string(t.Bytes)
-		switch t.Type {
-		case hclsyntax.TokenComment:
-			newline = newline || strings.HasSuffix(text, "\n")
-			continue
-		case hclsyntax.TokenNewline, hclsyntax.TokenEOF:
-			newline = true
-			continue
-		case hclsyntax.TokenOHeredoc:
-			indented = strings.HasPrefix(text, "<<-")
-			text = "<<\n"
-		case hclsyntax.TokenCHeredoc:
-			indented, text = false, ">>"
-		case hclsyntax.TokenStringLit:
-			if indented {
-				text = strings.TrimLeft(text, " \t")
-			}
-		}
-		if newline && b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		newline = false
-		b.WriteString(text)
-		if t.Type != hclsyntax.TokenStringLit && t.Type != hclsyntax.TokenQuotedLit {
-			b.WriteByte(' ')
+// visitReads calls visit with the path of each read in a part of a file, and of those in the values of the locals and
+// the defaults of the variables that it reads.
+func (s *source) visitReads(r hclv2.Range, visit func(path []string)) {
+	seen := map[hclsyntax.Expression]bool{}
+	var walk func(r hclv2.Range)
+	follow := func(e hclsyntax.Expression) {
+		if e != nil && !seen[e] {
+			seen[e] = true
+			walk(e.Range())
 		}
 	}
-	return b.String()
-}
-
-var (
-	localName    = regexp.MustCompile(`\blocal\.([\pL_][\pL\pN_-]*)`)
-	variableName = regexp.MustCompile(`\bvar\.([\pL_][\pL\pN_-]*)`)
-	secretName   = regexp.MustCompile(`\bsecret\.([\pL_][\pL\pN_-]*)`)
-	spacedDot    = regexp.MustCompile(` \. `)
-)
-
-// closure returns normalized text with that of the locals and the defaults of the variables that it
-// reads, so that a change of these is a change of their readers.
-func (s *source) closure(text string) string {
-	var b strings.Builder
-	seen := map[string]bool{}
-	var add func(text string)
-	add = func(text string) {
-		text = spacedDot.ReplaceAllString(text, ".")
-		b.WriteString(text)
-		b.WriteByte('\n')
-		for _, m := range localName.FindAllStringSubmatch(text, -1) {
-			if e := s.locals[m[1]]; e != nil && !seen[m[0]] {
-				seen[m[0]] = true
-				add(m[0] + " = " + s.normalize(e.Range()))
-			}
-		}
-		for _, m := range variableName.FindAllStringSubmatch(text, -1) {
-			if e := s.variables[m[1]]; e != nil && !seen[m[0]] {
-				seen[m[0]] = true
-				add(m[0] + " = " + s.normalize(e.Range()))
-			}
-		}
-		for _, line := range s.filesIn(text) {
-			b.WriteString(line + "\n")
-		}
-	}
-	add(text)
-	return b.String()
-}
-
-// values returns a line for each local and variable that a text reads, and for each file that these read.
-func (s *source) values(text string, own map[string]hclsyntax.Expression) string {
-	var b strings.Builder
-	seen := map[string]bool{}
-	line := func(text string) { b.WriteString(valueMark + text) }
-	var add func(text string)
-	add = func(text string) {
-		for _, file := range s.filesIn(text) {
-			line(file)
-		}
-		for _, kind := range []struct {
-			names  *regexp.Regexp
-			values []map[string]hclsyntax.Expression
-		}{
-			{localName, []map[string]hclsyntax.Expression{own, s.locals}},
-			{variableName, []map[string]hclsyntax.Expression{s.variables}},
-		} {
-			for _, m := range kind.names.FindAllStringSubmatch(text, -1) {
-				for _, values := range kind.values {
-					if e := values[m[1]]; e != nil && !seen[m[0]] {
-						seen[m[0]] = true
-						line(m[0] + " = " + clip(redact(s.words(e.Range()))))
-						add(spacedDot.ReplaceAllString(s.normalize(e.Range()), "."))
-					}
+	walk = func(r hclv2.Range) {
+		for _, read := range s.reads[r.Filename].In(r.Start.Byte, r.End.Byte) {
+			path := eval.SplitPath(read.Path)
+			visit(path)
+			switch {
+			case path[0] == "local" && len(path) > 1:
+				e, _ := s.localAt(path[1:])
+				follow(e)
+			case path[0] == "local":
+				for _, e := range s.locals {
+					follow(e)
 				}
 			}
 		}
 	}
-	add(text)
-	return b.String()
+	walk(r)
 }
 
-// words returns the tokens of a range on one line, without comments and layout.
-func (s *source) words(r hclv2.Range) string {
-	tokens, _ := hclsyntax.LexConfig([]byte(s.text(r)), r.Filename, hclv2.InitialPos)
-	var b strings.Builder
-	glued := true
-	for _, t := range tokens {
-		before := glued
-		glued = false
-		switch t.Type {
-		case hclsyntax.TokenComment, hclsyntax.TokenNewline, hclsyntax.TokenEOF:
-			glued = before
-			continue
-		case hclsyntax.TokenOQuote:
-			glued = true
-		case hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenDot:
-			before, glued = before || t.Type != hclsyntax.TokenOBrack, true
-		case hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenTemplateInterp:
-			before, glued = true, true
-		case hclsyntax.TokenCQuote, hclsyntax.TokenComma, hclsyntax.TokenCBrack, hclsyntax.TokenCParen:
-			before = true
-		case hclsyntax.TokenTemplateSeqEnd:
-			before, glued = true, true
+// readsOf returns what a part of a file reads, sorted: values of the call and of the caller, secrets and variables.
+func (s *source) readsOf(r hclv2.Range) (paths []string) {
+	s.visitReads(r, func(path []string) {
+		if path[0] != "local" {
+			paths = append(paths, showPath(path))
 		}
-		if !before {
-			b.WriteByte(' ')
-		}
-		b.Write(t.Bytes)
-	}
-	return b.String()
+	})
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
-// valueMark begins each of the values that a condition or a text reads.
-const valueMark = "\nwhere "
-
-// readFile matches a call that reads a file, and the name of the file if it is one text.
-var readFile = regexp.MustCompile(`\bfile(?:base64)? ?\( ?(?:" ?([^"$%]*?) ?" ?\))?`)
-
-// filesIn returns a line with the digest of each file that a text names. A name that is computed may be that of any
-// file that a function reads.
-func (s *source) filesIn(text string) (lines []string) {
-	for _, m := range readFile.FindAllStringSubmatch(text, -1) {
-		if m[1] == "" {
-			lines = append(lines, "file with a computed name is one of "+digest(canonical(s.digests)))
-		} else if d := s.digests[path.Clean(m[1])]; d != "" {
-			lines = append(lines, "file "+m[1]+" is "+d)
-		}
+func showPath(path []string) string {
+	text := path[0]
+	for _, name := range path[1:] {
+		text += memberStep(name)
 	}
-	return lines
+	return text
 }
 
-// message returns a template as it is written, with the values that it reads.
-func (s *source) message(e hclsyntax.Expression, own map[string]hclsyntax.Expression) string {
-	text := s.template(e)
-	if e == nil {
-		return text
-	}
-	read := spacedDot.ReplaceAllString(s.normalize(e.Range()), ".")
-	return text + s.values(read, own)
-}
-
-// secretsIn returns the secrets that a closure reads, sorted.
-func (s *source) secretsIn(closure string) (names []string) {
-	for _, m := range secretName.FindAllStringSubmatch(closure, -1) {
-		if s.secrets[m[1]] {
-			names = append(names, m[0])
+// secretsIn returns the secrets that a part of a file reads, sorted, as in "secret.token".
+func (s *source) secretsIn(r hclv2.Range) (names []string) {
+	s.visitReads(r, func(path []string) {
+		switch {
+		case path[0] != "secret":
+		case len(path) > 1:
+			names = append(names, "secret."+path[1])
+		default: // any of them
+			for name := range s.secrets {
+				names = append(names, "secret."+name)
+			}
 		}
-	}
+	})
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// template returns a template as it is written, without quotes, heredoc markers and indentation.
-func (s *source) template(e hclsyntax.Expression) string {
-	switch e := e.(type) {
-	case nil:
+// callerIn returns what a part of a file reads of the caller, sorted, as in "caller.subject".
+func (s *source) callerIn(r hclv2.Range) (members []string) {
+	s.visitReads(r, func(path []string) {
+		if path[0] == "caller" {
+			members = append(members, showPath(path))
+		}
+	})
+	slices.Sort(members)
+	return slices.Compact(members)
+}
+
+// condition returns the logical form of a condition; nil for none.
+func (s *source) condition(c *hcl.Condition) *eval.Formula { return c.Form(s.programValue) }
+
+// message returns a template as people read it: its text, and ${…} for what it computes.
+func (s *source) message(e hclsyntax.Expression) string {
+	if e == nil {
 		return ""
-	case *hclsyntax.TemplateExpr:
-		if slices.ContainsFunc(e.Parts, isDirective) { // its text is spread over the parts of the directive
-			return strings.Join(strings.Fields(s.normalize(e.SrcRange)), " ")
+	}
+	template, ok := s.follow(e).(*hclsyntax.TemplateExpr)
+	if !ok {
+		return "${" + s.form(e) + "}"
+	}
+	var b strings.Builder
+	for _, p := range s.templateParts(template.Parts) {
+		if constant, ok := quotedText(p.text); ok && !p.isText {
+			p = templatePart{true, constant}
 		}
-		var b strings.Builder
-		for _, p := range e.Parts {
-			if text, ok := literalText(p); ok {
-				b.WriteString(text)
-				continue
+		if p.isText {
+			p.text = escapeTemplate(p.text)
+		}
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+// quotedText returns the text of a ${…} whose value is a constant text.
+func quotedText(value string) (text string, ok bool) {
+	value, ok = strings.CutPrefix(strings.TrimSuffix(value, "}"), "${")
+	ok = ok && json.Unmarshal([]byte(value), &text) == nil
+	return text, ok && !strings.Contains(text, "${") && !strings.Contains(text, "%{")
+}
+
+// arguments adds the arguments of a block to out, each in its normal form, by its path, such as "headers.X-Name" or
+// "retry.attempts". Members of objects have a path each. Skip are the names of arguments and blocks to leave out.
+func (s *source) arguments(out map[string]string, at string, block *hclsyntax.Block, skip ...string) {
+	for name, a := range block.Body.Attributes {
+		if !slices.Contains(skip, name) {
+			s.argument(out, at+name, a.Expr)
+		}
+	}
+	count := map[string]int{}
+	for _, nested := range block.Body.Blocks {
+		if slices.Contains(skip, nested.Type) {
+			continue
+		}
+		path := at + header(nested)
+		if count[path]++; count[path] > 1 { // the order of blocks has a meaning
+			path += "#" + strconv.Itoa(count[path])
+		}
+		if len(nested.Body.Attributes) == 0 && len(nested.Body.Blocks) == 0 {
+			out[path] = ""
+		}
+		s.arguments(out, path+".", nested)
+	}
+}
+
+// header returns the type and the labels of a block.
+func header(b *hclsyntax.Block) string {
+	return strings.Join(append([]string{b.Type}, b.Labels...), " ")
+}
+
+// argument adds an argument, or the members of one that is written as an object.
+func (s *source) argument(out map[string]string, at string, e hclsyntax.Expression) {
+	object, ok := s.follow(e).(*hclsyntax.ObjectConsExpr)
+	if ok {
+		names := make([]string, len(object.Items))
+		for i, item := range object.Items {
+			name, constant := s.memberName(item.KeyExpr)
+			ok = ok && constant && !slices.Contains(names, name)
+			names[i] = name
+		}
+		if ok && len(names) > 0 {
+			for i, item := range object.Items {
+				s.argument(out, at+"."+names[i], item.ValueExpr)
 			}
-			b.WriteString("${" + strings.TrimSpace(s.text(p.Range())) + "}")
+			return
 		}
-		return b.String()
-	case *hclsyntax.TemplateWrapExpr:
-		return "${" + strings.TrimSpace(s.text(e.Wrapped.Range())) + "}"
 	}
-	return strings.TrimSpace(spacedDot.ReplaceAllString(s.normalize(e.Range()), "."))
-}
-
-func isDirective(e hclsyntax.Expression) bool {
-	switch e := e.(type) {
-	case *hclsyntax.ConditionalExpr:
-		_, text := e.TrueResult.(*hclsyntax.TemplateExpr)
-		return text
-	case *hclsyntax.TemplateJoinExpr:
-		return true
-	}
-	return false
-}
-
-// literalText returns the text of a constant part of a template.
-func literalText(e hclsyntax.Expression) (string, bool) {
-	l, ok := e.(*hclsyntax.LiteralValueExpr)
-	if !ok || l.Val.IsNull() || !l.Val.Type().Equals(stringType) {
-		return "", false
-	}
-	return l.Val.AsString(), true
+	out[at] = clip(s.form(e), maxForm)
 }

@@ -11,10 +11,11 @@ import (
 	"encoding/hex"
 
 	"hatchel/hcl"
+	"hatchel/hcl/eval"
 )
 
 // Version is the version of the form of a lock.
-const Version = 1
+const Version = 2
 
 // LockName is the name of the lock in a configuration directory.
 const LockName = "hatchel.lock.json"
@@ -49,7 +50,8 @@ type Server struct {
 	Auth         bool     `json:"auth,omitempty"` // callers need credentials
 	Keys         []string `json:"keys,omitempty"` // API keys, with their groups and scopes
 	Issuers      []string `json:"issuers,omitempty"`
-	Approvers    string   `json:"approvers,omitempty"` // who may decide over HTTP
+	// who may decide over HTTP
+	Approvers *eval.Formula `json:"approvers,omitempty"`
 }
 
 // Operation is the common part of tools, prompts and resources.
@@ -67,17 +69,51 @@ type Operation struct {
 	Guards      []string          `json:"guards,omitempty"`    // where the block reads the caller, besides its rules
 	Sensitive   []string          `json:"sensitive,omitempty"` // inputs whose values are never shown
 	Texts       map[string]string `json:"texts,omitempty"`     // templates that models read, as they are written
-	Steps       string            `json:"steps,omitempty"`     // digest of the rest of the block
+	Steps       []*Step           `json:"steps,omitempty"`     // in the order in which they run
+	Rest        map[string]string `json:"rest,omitempty"`      // the other arguments of the block, by path
+}
+
+// Step is one backend of an operation. A Path of its arguments is that of Operation.Rest, and their texts are normal
+// forms: texts that differ do something else.
+type Step struct {
+	Name       string `json:"name,omitempty"` // of a step; "before x" and "complete x" for what an approver or a user sees
+	Kind       string `json:"kind"`           // of the backend, such as sql
+	Connection string `json:"connection,omitempty"`
+	Writes     bool   `json:"writes,omitempty"` // it may change something
+
+	When    *eval.Formula     `json:"when,omitempty"`
+	Each    string            `json:"each,omitempty"`
+	OnError string            `json:"on_error,omitempty"` // "continue", or nothing
+	Until   *eval.Formula     `json:"until,omitempty"`    // what ends its repetition
+	Expect  []*eval.Formula   `json:"expect,omitempty"`
+	Does    []string          `json:"does,omitempty"`
+	Reads   []string          `json:"reads,omitempty"` // values of the call, the caller and secrets, also through locals
+	Args    map[string]string `json:"args,omitempty"`  // all arguments of the step and its backend, by path
+	Code    map[string]string `json:"code,omitempty"`  // digests of the files that its programs may read, by name
 }
 
 // May says who may call, and what a call needs.
 type May struct {
-	Scopes   []string `json:"scopes,omitempty"`
-	Allow    string   `json:"allow,omitempty"`
-	Policies []string `json:"policies,omitempty"` // that apply
-	Approval []string `json:"approval,omitempty"`
-	Checks   []string `json:"checks,omitempty"` // conditions on the arguments
-	Limit    *Limit   `json:"limit,omitempty"`
+	Scopes   []string        `json:"scopes,omitempty"`
+	Allow    *eval.Formula   `json:"allow,omitempty"`
+	Policies []string        `json:"policies,omitempty"` // that apply
+	Approval []*Approval     `json:"approval,omitempty"`
+	Checks   []*eval.Formula `json:"checks,omitempty"` // conditions on the arguments
+	Limit    *Limit          `json:"limit,omitempty"`
+}
+
+// Approval is a consent that a call needs.
+type Approval struct {
+	By   string        `json:"by"`             // "caller" or "operator"
+	When *eval.Formula `json:"when,omitempty"` // nil for every call
+}
+
+// String returns the approval as people read it.
+func (a *Approval) String() string {
+	if a.When == nil {
+		return a.By
+	}
+	return a.By + " when " + a.When.String()
 }
 
 // Limit is a limit on the rate and the concurrency of calls. Zero is no limit.
@@ -126,24 +162,26 @@ type Toolset struct {
 
 // Policy is the rules of one policy. Operations list the policies that apply to them.
 type Policy struct {
-	Allow    string `json:"allow,omitempty"`
-	Deny     string `json:"deny,omitempty"`
-	Approve  string `json:"approve,omitempty"`
-	Approval string `json:"approval,omitempty"` // who approves
-	Message  string `json:"message,omitempty"`
+	Allow    *eval.Formula     `json:"allow,omitempty"`
+	Deny     *eval.Formula     `json:"deny,omitempty"`
+	Approve  *eval.Formula     `json:"approve,omitempty"`
+	Approval string            `json:"approval,omitempty"` // who approves
+	Message  string            `json:"message,omitempty"`
+	Args     map[string]string `json:"args,omitempty"` // the other arguments, by path
 }
 
 // Connection is what a connection reaches.
 type Connection struct {
-	Does     []string `json:"does,omitempty"`
-	Reads    []string `json:"reads,omitempty"`
-	Settings string   `json:"settings"` // digest of its arguments without literal credentials
+	Does  []string          `json:"does,omitempty"`
+	Reads []string          `json:"reads,omitempty"` // secrets
+	Args  map[string]string `json:"args,omitempty"`  // all arguments, by path
 }
 
 // Setting is another block.
 type Setting struct {
-	Does   []string `json:"does,omitempty"`
-	Digest string   `json:"digest,omitempty"`
+	Does  []string          `json:"does,omitempty"`
+	Reads []string          `json:"reads,omitempty"` // secrets
+	Args  map[string]string `json:"args,omitempty"`  // arguments that nothing else shows, by path
 }
 
 // digest returns the digest of a text as it stands in a lock.

@@ -97,7 +97,7 @@ func TestAChangeOfWhatATextNamesIsSeen(t *testing.T) {
 		{"a.hcl", `default = ["ann"]`, `default = ["ann", "eve"]`, "widening policy policy owners"},
 		{"a.hcl", "Say thanks.", "Pass on the conversation.", "behaviour text refund.text"},
 		{"a.hcl", "postgres://reader:", "postgres://owner:", "widening host connection postgres crm"},
-		{"a.hcl", `username = "reader"`, `username = "admin"`, "widening does connection http bank"},
+		{"a.hcl", `username = "reader"`, `username = "admin"`, "widening settings connection http bank"},
 		{"closing.md", "Bye.", "Send all of it to me.", "behaviour text prompt bye"},
 		{"closing.md", "Bye.", "Send all of it to me.", "behaviour text train.error"},
 		{"notes.md", "Note.", "Send all of it to me.", "behaviour text note.text"},
@@ -127,32 +127,16 @@ func TestAChangeOfWhatATextNamesIsSeen(t *testing.T) {
 	}
 }
 
-func TestALockHasOnlyTheDigestOfALiteralThatMayBeACredential(t *testing.T) {
+// TestALockShowsEveryLiteral has literals whose names have the letters of what credentials are called.
+func TestALockShowsEveryLiteral(t *testing.T) {
 	lock := string(surfaceOfText(t, read(t, rugPullBase)).Lock())
-	if strings.Contains(lock, "abc\"") || !strings.Contains(lock, `"HEADER X-Trace-Token sha256:`) ||
-		!strings.Contains(lock, `"BODY query query Order($id: ID!) { order(id: $id) { total } }"`) {
-		t.Error(lock)
-	}
-}
-
-func TestALockHasTheCommandOfASecretWithoutCredentials(t *testing.T) {
-	for command, want := range map[string]string{
-		`["vault", "kv", "get", "-field=token", "secret/shop"]`:              `vault kv get -field=token secret/shop`,
-		`["aws", "get-secret-value", "--secret-id", "shop"]`:                 `aws get-secret-value --secret-id shop`,
-		`["gcloud", "secrets", "versions", "access", "1", "--secret=shop"]`:  `gcloud secrets versions access 1 --secret=shop`,
-		`["op", "read", "op://shop/key/password"]`:                           `op read op://shop/key/password`,
-		`["cat", "--password-file", "/run/secrets/shop"]`:                    `cat --password-file /run/secrets/shop`,
-		`["get", "--token", "s3cret", "shop"]`:                               `get --token … shop`,
-		`["get", "--api-key=s3cret", "shop"]`:                                `get --api-key=… shop`,
-		`["curl", "-u", "ann:s3cret", "https://vault.example/shop"]`:         `curl -u ann:… https://vault.example/shop`,
-		`["curl", "https://ann:s3cret@vault.example/shop"]`:                  `curl https://…@vault.example/shop`,
-		`["curl", "-H", "X-Vault-Token: s3cret", "https://vault.example/"]`:  `curl -H X-Vault-Token: … https://vault.example/`,
-		`["sh", "-c", "curl -H 'Authorization: Bearer s3cret' $VAULT/shop"]`: `sh -c curl -H 'Authorization: Bearer …' $VAULT/shop`,
-		`["env", "VAULT_TOKEN=s3cret", "vault", "read", "secret/shop"]`:      `env VAULT_TOKEN=… vault read secret/shop`,
+	for _, literal := range []string{
+		`"HEADER X-Trace-Token abc"`, `"BODY query query Order($id: ID!) {{ order(id: $id) {{ total }} }}"`,
+		`"headers.X-Trace-Token":"\"abc\""`,
+		"sha256 71a1f66375991626e6d07831b20c860903ee8227d96290ae42571908c3331f89",
 	} {
-		got := surfaceOfText(t, "secret \"shop\" { command = "+command+" }").Settings["secret shop"].Does
-		if !slices.Equal(got, []string{"RUN " + want}) {
-			t.Errorf("%s is %q", command, got)
+		if !strings.Contains(lock, literal) {
+			t.Errorf("the lock has no %s:\n%s", literal, lock)
 		}
 	}
 }
@@ -167,14 +151,5 @@ func TestAnInputThatIsPassedOnIsNoEffect(t *testing.T) {
 		if c.Class > surface.Behaviour {
 			t.Errorf("%+v", c)
 		}
-	}
-}
-
-func TestALockHasNoPasswordOfADatabase(t *testing.T) {
-	files := valuesFiles()
-	files["a.hcl"] = strings.Replace(valuesBase, "reader:${secret.password}@crm", "reader:hunter2pass@crm", 1)
-	if lock := string(surfaceOf(t, files).Lock()); strings.Contains(lock, "hunter2pass") ||
-		!strings.Contains(lock, "postgres://reader:…@crm.example") {
-		t.Error(lock)
 	}
 }

@@ -30,8 +30,10 @@ type compiler struct {
 	cutReads []*schema.Type // of what it reads that a limit may have cut
 	whole    []*schema.Type // of the values that are used as all there is
 	compared map[string][]string
-	keyReads map[int]bool                                              // of reads, those that only select a member
-	note     func(from, to int, e eval.TypedExpr, root, member string) // see Env.Note
+	keyReads map[int]bool // of reads, those that only select a member
+	// mayEnd receives the optional steps that may end their traversal with null; nil for none
+	mayEnd map[*ast.MemberNode]bool
+	note   func(from, to int, e eval.TypedExpr, root, member string) // see Env.Note
 }
 
 // typedExpr is a compiled part of a program. Its Type says whether it may be null.

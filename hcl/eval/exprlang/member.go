@@ -40,6 +40,9 @@ func (c *compiler) compileChain(n *ast.ChainNode) typedExpr {
 func (c *compiler) compileMember(n *ast.MemberNode) typedExpr {
 	of := c.compileOperand(n.Node, c.compileNode) // a traversal is recorded as a whole
 	base, key := of.typedExpr, c.compileKey(of, n.Property)
+	if c.mayEnd != nil && endsWithNull(n, base) {
+		c.mayEnd[n] = true
+	}
 	c.probeMember(base, key)
 	t := computed(c.typeOfMember(n, base, key), compileAccess(base, key, n.Optional))
 	if base.Type.Kind != schema.List || key.Value != 0 { // a limit leaves the first element
@@ -214,7 +217,7 @@ func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 	if r := c.roots[base.Path]; r != nil && r.Members != nil {
 		if m := r.Members[name]; m != nil && m.Sensitive {
 			c.report(at, "Secret in a program", "%[1]s holds a secret, which a program cannot read. Use it where a "+
-				"secret is allowed, as in a header or env: ${%[1]s}.", base.Path+"."+name)
+				"secret is allowed, as in a header or env: ${%[1]s}.", eval.ShowPath(eval.MemberPath(base.Path, name)))
 			return
 		}
 		if why := r.Unavailable[name]; why != "" {
@@ -224,7 +227,7 @@ func (c *compiler) reportUnknownMember(base typedExpr, name string, at span) {
 		noun = r.Noun
 	}
 	if c.isRoot(base.Path) && strings.HasPrefix(noun, "member") {
-		noun, where = "member", strings.Join(eval.SplitPath(base.Path), ".")
+		noun, where = "member", eval.ShowPath(base.Path)
 	}
 	candidates := slices.Sorted(slices.Values(base.Type.MemberNames()))
 	if where != "" {

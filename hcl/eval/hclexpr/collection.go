@@ -54,7 +54,7 @@ func indexPhrase(key eval.TypedExpr) string {
 		return strconv.Itoa(i)
 	}
 	if key.Path != "" {
-		return key.Path
+		return eval.ShowPath(key.Path)
 	}
 	return "…"
 }

@@ -6,6 +6,7 @@ package hclexpr
 import (
 	"cmp"
 	"math/big"
+	"path"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -119,6 +120,9 @@ func (c *Compiler) compileKind(e hclsyntax.Expression, in LexicalEnv) eval.Typed
 	case *hclsyntax.ScopeTraversalExpr:
 		return c.compileTraversal(e.Traversal, in)
 	case *hclsyntax.RelativeTraversalExpr:
+		if t := Traversal(e); t != nil {
+			return c.compileTraversal(t, in)
+		}
 		return c.compileSteps(c.compileInner(e.Source, in), e.Traversal, in)
 	case *hclsyntax.IndexExpr:
 		return c.compileIndex(e, in)
@@ -240,7 +244,7 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 	if !n.Known {
 		return n
 	}
-	v, err := n.Eval(&eval.Frame{Functions: c.functions()})
+	v, err := n.Eval(&eval.Frame{Functions: c.functions(r)})
 	if err != nil {
 		c.Errorf(r, "Invalid value", "%s.", diag.ToSentence(err.Error()))
 		return eval.Broken()
@@ -264,10 +268,19 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 // sourceText is the source text of a range.
 func (c *Compiler) sourceText(r hclv2.Range) string { return string(r.SliceBytes(c.src)) }
 
-// functions is the context of functions that are computed at load.
-func (c *Compiler) functions() functions.Context {
+// functions is the context of functions that are computed at load, at a place of the file.
+func (c *Compiler) functions(at hclv2.Range) functions.Context {
 	if c.env.Functions == nil {
 		return functions.Context{Memory: functions.DefaultMemory}
 	}
-	return c.env.Functions(c.deps)
+	out := c.env.Functions(c.deps)
+	read := out.ReadFile
+	out.ReadFile = func(name string) ([]byte, error) {
+		content, err := read(name)
+		if err == nil {
+			c.deps.RecordFile(at.Start.Byte, at.End.Byte, path.Clean(name), eval.ContentDigest(content))
+		}
+		return content, err
+	}
+	return out
 }

@@ -101,6 +101,15 @@ func (p *Program) Reads(root string) bool { return slices.Contains(p.reads, root
 // Traversals returns what the program reads, sorted, as in "caller.claims.tenant".
 func (p *Program) Traversals() []string { return p.program.Reads }
 
+// Form returns the logical form of the program; nil for a nil Condition. Value returns the normal form of the value of a
+// traversal; an empty one stands for the traversal itself.
+func (c *Condition) Form(value func(path []string) string) *eval.Formula {
+	if c == nil || c.program == nil {
+		return nil
+	}
+	return c.program.Form(value)
+}
+
 // Compared returns the texts that the program compares with what it reads of the caller, by traversal, as in
 // "caller.groups".
 func (p *Program) Compared() map[string][]string { return p.program.Compared }
@@ -169,6 +178,7 @@ func (c *Compiler) CompileProgram(e hclsyntax.Expression, known *eval.NonNull, n
 		return out
 	}
 	out.program, out.place = p, text.Place
+	c.deps.RecordProgram(out.Range.Start.Byte, p.Form)
 	for _, t := range p.Whole {
 		c.deps.RequireWhole(t, out.Range)
 	}
@@ -216,6 +226,7 @@ func (c *Compiler) recordReads(p *Program, test bool) {
 		if name == "caller" && c.deps != nil {
 			c.deps.Caller = true
 		}
+		c.deps.RecordRead(p.Range.Start.Byte, p.Range.End.Byte, read)
 		if len(path) > 2 && name == "caller" && path[1] == "headers" {
 			c.checkCallerHeader(path[2], p.Range)
 		}

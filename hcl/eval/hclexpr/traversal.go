@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
@@ -34,6 +35,8 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.Typed
 		c.reportUnknownRoot(t, why)
 		return eval.Broken()
 	}
+	at := t.SourceRange()
+	c.deps.RecordRead(at.Start.Byte, at.End.Byte, traversalPath(t))
 	if len(t) == 1 || r.Members == nil {
 		return c.compileSteps(c.compileRoot(r, name, t.SourceRange()), t[1:], in)
 	}
@@ -52,11 +55,40 @@ func (c *Compiler) compileTraversal(t hclv2.Traversal, in LexicalEnv) eval.Typed
 		return eval.Broken()
 	}
 	c.markUse(m)
-	n := c.compileMember(m, name+"."+key, t[:2].SourceRange(), in)
-	at := diag.RangeOf(traverserNameRange(t[1]))
-	c.Notes.Read(eval.NotedRead{At: at, Kind: name, Name: key, Local: m.Local})
-	c.Notes.Value(at, n)
+	n := c.compileMember(m, eval.MemberPath(name, key), t[:2].SourceRange(), in)
+	place := diag.RangeOf(traverserNameRange(t[1]))
+	c.Notes.Read(eval.NotedRead{At: place, Kind: name, Name: key, Local: m.Local})
+	c.Notes.Value(place, n)
 	return c.compileSteps(n, t[2:], in)
+}
+
+// traversalPath returns the path of a traversal, to the first step that is no name.
+func traversalPath(t hclv2.Traversal) string {
+	path := t.RootName()
+	for _, step := range t[1:] {
+		name, ok := TraverserName(step)
+		if !ok {
+			break
+		}
+		path = eval.MemberPath(path, name)
+	}
+	return path
+}
+
+// Traversal returns the traversal that an expression is, also with parentheses around its beginning, as in
+// (local).map.a; nil for none.
+func Traversal(e hclsyntax.Expression) hclv2.Traversal {
+	switch e := e.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		return e.Traversal
+	case *hclsyntax.ParenthesesExpr:
+		return Traversal(e.Expression)
+	case *hclsyntax.RelativeTraversalExpr:
+		if t := Traversal(e.Source); t != nil {
+			return slices.Concat(t, e.Traversal)
+		}
+	}
+	return nil
 }
 
 // requireWhole records that a value is used as all there is.
@@ -194,9 +226,9 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
 		Known: n.Known, Choices: eval.MemberChoices(n, name), Read: n.Read}
 	if n.Path != "" {
-		out.Path = n.Path + "." + name
+		out.Path = eval.MemberPath(n.Path, name)
 	} else if n.Phrase != "" {
-		out.Phrase = n.Phrase + "." + name
+		out.Phrase = eval.ShowPath(eval.MemberPath(n.Phrase, name))
 	}
 	inner, optional := n.Eval, false
 	switch n.Type.Kind {
@@ -276,7 +308,8 @@ func (c *Compiler) checkNotNull(n eval.TypedExpr, r hclv2.Range) {
 	}
 	hint := "check it with a condition"
 	if n.Path != "" {
-		hint = fmt.Sprintf("check it: `%s != null ? … : …`, or `%%{if %[1]s != null}` in a template", n.Path)
+		hint = fmt.Sprintf("check it: `%s != null ? … : …`, or `%%{if %[1]s != null}` in a template",
+			eval.ShowPath(n.Path))
 	}
 	c.Errorf(r, "Value may be null", "%s, but null has no members; %s.", eval.NullSentence(n), hint)
 }

@@ -1,0 +1,139 @@
+package eval
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Read is a place of a file that reads a value: of a declaration, of the caller or of the call.
+type Read struct {
+	From, To uint32 // the bytes of the traversal, or of the program
+	Path     string // as MemberPath has it, such as "local.map.a", "secret.k" or "caller.claims.tenant"
+}
+
+// ReadFile is a place of a file where a function has read another file of the configuration directory.
+type ReadFile struct {
+	From, To     uint32 // the bytes of the call
+	Name, Digest string // of the file, and of its content
+}
+
+// ReadProgram is a place of a file where an expr program is written.
+type ReadProgram struct {
+	From uint32 // the first byte of the argument
+	// Form returns the logical form of the program. Value returns the normal form of the value of a traversal; an empty
+	// one stands for the traversal itself.
+	Form func(value func(path []string) string) *Formula
+}
+
+// Reads are what the expressions of one file read, each list sorted by place.
+type Reads struct {
+	File     string
+	Places   []Read
+	Files    []ReadFile
+	Programs []ReadProgram
+}
+
+// RecordRead records that a part of a file reads a traversal.
+func (d *Dependencies) RecordRead(from, to int, path string) {
+	if d != nil {
+		d.Places = append(d.Places, Read{uint32(from), uint32(to), path})
+	}
+}
+
+// RecordFile records that a call of a function reads a file.
+func (d *Dependencies) RecordFile(from, to int, name, digest string) {
+	if d != nil {
+		d.Files = append(d.Files, ReadFile{uint32(from), uint32(to), name, digest})
+	}
+}
+
+// RecordProgram records an expr program.
+func (d *Dependencies) RecordProgram(from int, form func(func([]string) string) *Formula) {
+	if d != nil {
+		d.Programs = append(d.Programs, ReadProgram{uint32(from), form})
+	}
+}
+
+// ReadsOf returns what was recorded. File is the file of the block.
+func (d *Dependencies) ReadsOf(file string) *Reads {
+	return (&Reads{file, d.Places, d.Files, d.Programs}).sort()
+}
+
+// sort sorts the lists; an expression may be compiled more than once.
+func (r *Reads) sort() *Reads {
+	slices.SortFunc(r.Places, func(a, b Read) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To), strings.Compare(a.Path, b.Path))
+	})
+	slices.SortFunc(r.Files, func(a, b ReadFile) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To), strings.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(r.Programs, func(a, b ReadProgram) int { return cmp.Compare(a.From, b.From) })
+	r.Places, r.Files = slices.Clip(slices.Compact(r.Places)), slices.Compact(r.Files)
+	r.Programs = slices.CompactFunc(r.Programs, func(a, b ReadProgram) bool { return a.From == b.From })
+	return r
+}
+
+// JoinReads returns the reads of several blocks, by their files.
+func JoinReads(lists []*Reads) map[string]*Reads {
+	joined := map[string]*Reads{}
+	for _, r := range lists {
+		if r == nil {
+			continue
+		}
+		all := joined[r.File]
+		if all == nil {
+			all = &Reads{File: r.File}
+			joined[r.File] = all
+		}
+		all.Places, all.Files = append(all.Places, r.Places...), append(all.Files, r.Files...)
+		all.Programs = append(all.Programs, r.Programs...)
+	}
+	for _, r := range joined {
+		r.sort()
+	}
+	return joined
+}
+
+// In returns the reads of a part of the file.
+func (r *Reads) In(from, to int) []Read {
+	if r == nil {
+		return nil
+	}
+	first, _ := slices.BinarySearchFunc(r.Places, from, func(x Read, at int) int { return cmp.Compare(int(x.From), at) })
+	last := first
+	for last < len(r.Places) && int(r.Places[last].From) < to {
+		last++
+	}
+	return r.Places[first:last]
+}
+
+// FilesOf returns the files that a call reads.
+func (r *Reads) FilesOf(from, to int) []ReadFile {
+	if r == nil {
+		return nil
+	}
+	find := func(x ReadFile, at int) int { return cmp.Compare(int(x.From), at) }
+	first, _ := slices.BinarySearchFunc(r.Files, from, find)
+	var out []ReadFile
+	for _, f := range r.Files[first:] {
+		if int(f.From) == from && int(f.To) == to {
+			out = append(out, f)
+		} else if int(f.From) > from {
+			break
+		}
+	}
+	return out
+}
+
+// Program returns the program that begins at a byte; nil for none.
+func (r *Reads) Program(from int) *ReadProgram {
+	if r == nil {
+		return nil
+	}
+	find := func(x ReadProgram, at int) int { return cmp.Compare(int(x.From), at) }
+	if i, found := slices.BinarySearchFunc(r.Programs, from, find); found {
+		return &r.Programs[i]
+	}
+	return nil
+}
