@@ -34,7 +34,7 @@ type Operation struct {
 
 	Digest  string      // of the block and everything it refers to
 	Reads   *eval.Reads // of the block, and of the completions and approvals in it
-	Missing string // the value that it needs and that is missing, so that every call is refused; empty for none
+	Missing string      // the value that it needs and that is missing, so that every call is refused; empty for none
 	Range   Range
 }
 
