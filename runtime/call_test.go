@@ -324,6 +324,24 @@ func TestTimeoutEndsACall(t *testing.T) {
 	})
 }
 
+func TestANumberOfManyDigitsIsRefusedBeforeAnythingIsComputed(t *testing.T) {
+	h := newHost(t, `tool "t" {
+		description = "Counts."
+		timeout     = "2s"
+		input "n" { type = number }
+		text = "${length(range(0, input.n))}"
+	}`)
+	for digits, want := range map[int]string{
+		30_000: "a number of more than 1000 digits",
+		1_000:  "the result is too large",
+	} {
+		got := callTool(t, h, "t", `{"n":`+strings.Repeat("9", digits)+`}`)
+		if !strings.Contains(got, want) || !strings.Contains(got, `"isError":true`) {
+			t.Errorf("%d digits: got %.200s", digits, got)
+		}
+	}
+}
+
 func TestATimeoutSaysWhatWasTried(t *testing.T) {
 	w := newFakeBackend()
 	w.do["tries"] = func(ctx context.Context, _ *adapters.Call) (any, error) {

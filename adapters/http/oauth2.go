@@ -115,7 +115,8 @@ func (o *oauth2) parseResponse(
 	t := &token{text: text, expires: of.until}
 	seconds, ok := value.Float(m["expires_in"])
 	if s, isText := m["expires_in"].(string); isText {
-		seconds, ok = value.Float(value.ParseNumber(s))
+		number, _ := value.ParseNumber(s)
+		seconds, ok = value.Float(number)
 	}
 	if ok && seconds > 0 {
 		lifetime := time.Duration(min(seconds, 366*24*3600) * float64(time.Second))

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"hatchel/hcl/schema"
-	"hatchel/hcl/value"
 )
 
 var (
@@ -73,7 +72,7 @@ func convertMySQL(v any, t columnType, size *int) any {
 		return t.convert([]byte(v))
 	case uint64:
 		if v > math.MaxInt64 {
-			return value.ParseNumber(strconv.FormatUint(v, 10))
+			return convertNumber(strconv.AppendUint(nil, v, 10))
 		}
 		return int64(v)
 	case float32: // keeps the digits that FLOAT displays
@@ -91,5 +90,5 @@ func convertBits(b []byte) any {
 	for _, c := range b {
 		n = n<<8 | uint64(c)
 	}
-	return value.ParseNumber(strconv.FormatUint(n, 10))
+	return convertNumber(strconv.AppendUint(nil, n, 10))
 }

@@ -239,13 +239,20 @@ func convertFloat(b []byte) any {
 	return f
 }
 
-func convertNumber(b []byte) any { return value.ParseNumber(string(b)) }
+// convertNumber returns a number with more digits than numbers have as its text.
+func convertNumber(b []byte) any {
+	n, err := value.ParseNumber(string(b))
+	if err != nil {
+		return string(b)
+	}
+	return n
+}
 
 func convertDecimal(b []byte) any {
 	if len(b) == 0 || b[len(b)-1] < '0' || b[len(b)-1] > '9' { // NaN, Infinity
 		return nil
 	}
-	return value.ParseNumber(string(b))
+	return convertNumber(b)
 }
 
 func convertJSON(b []byte) any {

@@ -230,6 +230,20 @@ func (f *Frame) CheckContext() error {
 	return &Error{Message: "the time of the call is over", Cause: context.Cause(f.Context)}
 }
 
+// Budget returns the budgets of functions, which end with the call.
+func (f *Frame) Budget() *functions.Context {
+	f.Functions.Call = f.Context
+	return &f.Functions
+}
+
+// SpendDigits accounts for an operation of a program on two numbers, whose digits take time.
+func (f *Frame) SpendDigits(a, b any) error {
+	if n := value.Elements(a) + value.Elements(b); n > 2 {
+		return f.SpendSteps(n)
+	}
+	return nil
+}
+
 const iterationCost = 64 // bytes that every iteration is charged for
 
 // SpendIteration charges for one iteration of a loop. It fails if the context has ended or the
@@ -260,7 +274,7 @@ func (f *Frame) SpendBytes(v any) error {
 	case string:
 		return f.Functions.Spend(len(v))
 	}
-	n, err := functions.Size(v, f.Functions.Memory)
+	n, err := f.Budget().Size(v, f.Functions.Memory)
 	if err != nil {
 		n = -1 // spends the rest of the budget
 	}

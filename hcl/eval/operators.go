@@ -173,7 +173,7 @@ func Call(t *schema.Type, fn *functions.Function, args []TypedExpr, spread bool)
 		}
 		var v any
 		if err == nil {
-			v, err = fn.Call(&f.Functions, f.args[base:])
+			v, err = fn.Call(f.Budget(), f.args[base:])
 		}
 		f.args = f.args[:base]
 		return v, err

@@ -3,6 +3,7 @@ package functions
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
@@ -16,12 +17,13 @@ import (
 // Subtract and Multiply.
 
 var (
-	errTooManyDigits = errors.New("the number has too many digits")
+	errTooManyDigits = fmt.Errorf("the number has more than %d digits", value.MaxDigits)
 	errDivideByZero  = errors.New("division by zero")
 	errNotFinite     = errors.New("the result is not a finite number")
 )
 
-const maxDigits = 4096
+// maxBits is how many bits a number of value.MaxDigits digits has at most.
+const maxBits = value.MaxDigits*10/3 + 1
 
 // Add returns the sum of two numbers.
 func Add(a, b any) (any, error) {
@@ -84,8 +86,8 @@ func Modulo(a, b any) (any, error) {
 // Power returns a to the power of b. It is exact for integers with a small non-negative exponent,
 // and a float64 otherwise.
 func Power(a, b any) (any, error) {
-	if x, y, ok := ints(a, b); ok && y >= 0 && y <= maxDigits {
-		if float64(y)*math.Log10(math.Abs(float64(x))) < maxDigits {
+	if x, y, ok := ints(a, b); ok && y >= 0 && y <= value.MaxDigits {
+		if float64(y)*math.Log10(math.Abs(float64(x))) < value.MaxDigits {
 			return fromInt(new(big.Int).Exp(big.NewInt(int64(x)), big.NewInt(int64(y)), nil))
 		}
 	}
@@ -139,7 +141,7 @@ func rational(v any) *big.Rat {
 		return new(big.Rat).SetFloat64(v)
 	case json.Number:
 		d := value.DecimalOf(v)
-		if len(d.Digits) <= maxDigits && d.Exp <= maxDigits && d.Exp >= -maxDigits {
+		if len(d.Digits) <= value.MaxDigits && d.Exp <= value.MaxDigits && d.Exp >= -value.MaxDigits {
 			r, _ := new(big.Rat).SetString(string(v))
 			return r
 		}
@@ -163,18 +165,26 @@ func fromRational(r *big.Rat) (any, error) {
 		return fromInt(r.Num())
 	}
 	digits, exact := r.FloatPrec()
-	if !exact || digits > maxDigits || r.Num().BitLen() > maxDigits*4 {
+	if !exact || digits > value.MaxDigits || r.Num().BitLen() > 2*maxBits {
 		return nil, errTooManyDigits
 	}
-	return value.ParseNumber(strings.TrimRight(r.FloatString(digits), "0")), nil
+	n, err := value.ParseNumber(strings.TrimRight(r.FloatString(digits), "0"))
+	if err != nil {
+		return nil, errTooManyDigits
+	}
+	return n, nil
 }
 
 func fromInt(i *big.Int) (any, error) {
 	if i.IsInt64() {
 		return int(i.Int64()), nil
 	}
-	if i.BitLen() > maxDigits*3 {
+	if i.BitLen() > maxBits {
 		return nil, errTooManyDigits
 	}
-	return json.Number(i.String()), nil
+	n, err := value.ParseNumber(i.String())
+	if err != nil {
+		return nil, errTooManyDigits
+	}
+	return n, nil
 }

@@ -14,12 +14,16 @@ import (
 
 // brackets flattens an object: items[0][price]. With "[]" a list has no index, and its name is repeated.
 func brackets(c *Context, a []any) (any, error) {
-	if err := checkSize(a[0]); err != nil {
+	if err := c.checkSize(a[0]); err != nil {
 		return nil, err
 	}
 	f := flattener{c: c, out: map[string]any{}, repeat: len(a) == 2}
 	m := a[0].(map[string]any)
-	for _, k := range value.Keys(m) {
+	names, err := value.KeysSteps(m, c.Step)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range names {
 		if err := f.member(k, k, m[k]); err != nil {
 			return nil, err
 		}
@@ -46,6 +50,9 @@ func (f *flattener) member(key, name string, v any) error {
 }
 
 func (f *flattener) add(name string, v any) error {
+	if err := f.c.Step(1); err != nil {
+		return err
+	}
 	if _, isFile := v.(value.File); !isFile {
 		var err error
 		if v, err = value.Resolve(v); err != nil {
@@ -54,7 +61,11 @@ func (f *flattener) add(name string, v any) error {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range value.Keys(v) {
+		names, err := value.KeysSteps(v, f.c.Step)
+		if err != nil {
+			return err
+		}
+		for _, k := range names {
 			if err := f.member(k, name+"["+k+"]", v[k]); err != nil {
 				return err
 			}
@@ -78,6 +89,9 @@ func (f *flattener) add(name string, v any) error {
 // belong to one element.
 func (f *flattener) repeated(name string, list []any) error {
 	for i, e := range list {
+		if err := f.c.Step(1); err != nil {
+			return err
+		}
 		e, err := value.Resolve(e)
 		if err != nil {
 			return errors.New("a value cannot be read")

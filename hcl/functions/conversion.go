@@ -27,9 +27,13 @@ func toNumber(_ *Context, a []any) (any, error) {
 		}
 		return nil, fmt.Errorf("the value must be a string or a number, got %s", kindOf(a[0]))
 	}
-	v, err := value.Decode([]byte(strings.TrimPrefix(s, "+")))
-	if err != nil || !value.IsNumber(v) || strings.TrimSpace(s) != s {
+	digits := strings.TrimPrefix(s, "+")
+	if !jsonscan.IsNumber(digits) {
 		return nil, fmt.Errorf("%q is not a number", jsonscan.Excerpt(s))
+	}
+	v, err := value.ParseNumber(digits)
+	if err != nil {
+		return nil, errTooManyDigits
 	}
 	return v, nil
 }

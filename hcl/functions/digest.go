@@ -7,22 +7,38 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"slices"
 
 	"hatchel/hcl/value"
 )
 
 func digest(newHash func() hash.Hash) impl {
-	return func(_ *Context, a []any) (any, error) {
+	return func(c *Context, a []any) (any, error) {
 		sum := newHash()
-		sum.Write(dataBytes(a[0]))
+		if err := c.digest(sum, a[0]); err != nil {
+			return nil, err
+		}
 		return hex.EncodeToString(sum.Sum(nil)), nil
 	}
 }
 
-func hmacSHA256(_ *Context, a []any) (any, error) {
+func hmacSHA256(c *Context, a []any) (any, error) {
 	sum := hmac.New(sha256.New, dataBytes(a[0]))
-	sum.Write(dataBytes(a[1]))
+	if err := c.digest(sum, a[1]); err != nil {
+		return nil, err
+	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// digest writes data to a hash, within the budget of time.
+func (c *Context) digest(sum hash.Hash, data any) error {
+	for part := range slices.Chunk(dataBytes(data), 64<<10) {
+		if err := c.scan(len(part)); err != nil {
+			return err
+		}
+		sum.Write(part)
+	}
+	return nil
 }
 
 // dataBytes returns the argument of a dataParam as bytes.

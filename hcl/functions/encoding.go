@@ -15,11 +15,11 @@ import (
 )
 
 func jsonEncode(c *Context, a []any) (any, error) {
-	n, err := Size(a[0], c.Memory/2)
+	n, err := c.Size(a[0], c.Memory/2)
 	if err != nil {
 		return nil, err
 	}
-	out, err := value.AppendJSON(make([]byte, 0, n), a[0])
+	out, err := value.AppendJSONSteps(make([]byte, 0, n), a[0], c.Step)
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +31,14 @@ func jsonDecode(c *Context, a []any) (any, error) {
 	if err := c.Spend(8 * len(s)); err != nil { // an element such as "1," takes 16 bytes decoded
 		return nil, err
 	}
-	return value.Decode([]byte(s))
+	return value.DecodeSteps([]byte(s), c.Step)
 }
 
 func base64Encode(c *Context, a []any) (any, error) {
 	data := dataBytes(a[0])
+	if err := c.scan(len(data)); err != nil {
+		return nil, err
+	}
 	if err := c.Spend(base64.StdEncoding.EncodedLen(len(data))); err != nil {
 		return nil, err
 	}
@@ -44,6 +47,9 @@ func base64Encode(c *Context, a []any) (any, error) {
 
 func base64Bytes(c *Context, a []any) (any, error) {
 	s := strings.TrimRight(a[0].(string), "=")
+	if err := c.scan(len(s)); err != nil {
+		return nil, err
+	}
 	if err := c.Spend(len(s)); err != nil {
 		return nil, err
 	}
@@ -94,6 +100,9 @@ func csvDecode(c *Context, a []any) (any, error) {
 			return nil, csvError(err)
 		}
 		if err := c.Spend(entrySize * (len(record) + 1)); err != nil {
+			return nil, err
+		}
+		if err := c.steps(len(record), 1); err != nil {
 			return nil, err
 		}
 		row := make(map[string]any, len(record))

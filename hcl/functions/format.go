@@ -33,6 +33,9 @@ func sprintf(c *Context, format string, args []any) (string, error) {
 			break
 		}
 		out = append(out, format[:i]...)
+		if err := c.Step(1); err != nil {
+			return "", err
+		}
 		v, rest, err := parseVerb(format[i+1:])
 		if err != nil {
 			return "", err
@@ -49,7 +52,7 @@ func sprintf(c *Context, format string, args []any) (string, error) {
 			return "", fmt.Errorf("the value of %%%c is missing; the number of values is %d", v.letter, len(args))
 		}
 		before := len(out)
-		if out, err = v.append(out, args[next]); err != nil {
+		if out, err = v.append(c, out, args[next]); err != nil {
 			return "", fmt.Errorf("value %d: %w", next+1, err)
 		}
 		if err := c.Spend(len(out) - before); err != nil {
@@ -105,7 +108,7 @@ func leadingNumber(s string) (n int, rest string) {
 // spec returns the verb in the notation of package fmt, with another letter.
 func (v verb) spec(letter rune) string { return "%" + v.options + string(letter) }
 
-func (v verb) append(dst []byte, arg any) ([]byte, error) {
+func (v verb) append(c *Context, dst []byte, arg any) ([]byte, error) {
 	arg, err := value.Resolve(arg)
 	if err != nil {
 		return dst, errors.New("it cannot be read")
@@ -118,10 +121,10 @@ func (v verb) append(dst []byte, arg any) ([]byte, error) {
 		}
 		return fmt.Appendf(dst, v.spec(v.letter), s), nil
 	case 'v':
-		if _, err := Size(arg, MaxComparedSize); err != nil {
+		if err := c.checkSize(arg); err != nil {
 			return dst, err
 		}
-		s, err := value.Text(arg)
+		s, err := c.Text(arg)
 		if err != nil {
 			return dst, err
 		}

@@ -15,13 +15,16 @@ var (
 	linkParameterPattern = regexp.MustCompile(`^` + linkParameter)
 )
 
-func link(_ *Context, a []any) (any, error) {
+func link(c *Context, a []any) (any, error) {
 	lines, ok := a[0].(map[string]any)["link"].([]any)
 	if !ok {
 		lines = []any{a[0].(map[string]any)["link"]}
 	}
 	for _, line := range lines {
 		for s, _ := line.(string); s != ""; {
+			if err := c.scan(len(s)); err != nil {
+				return nil, err
+			}
 			m := linkPattern.FindStringSubmatch(s)
 			if m == nil { // skips malformed text
 				_, s, _ = strings.Cut(s, ",")

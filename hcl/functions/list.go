@@ -1,8 +1,10 @@
 package functions
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,9 +12,12 @@ import (
 	"hatchel/hcl/value"
 )
 
-func length(_ *Context, a []any) (any, error) {
+func length(c *Context, a []any) (any, error) {
 	switch v := a[0].(type) {
 	case string:
+		if err := c.scan(len(v)); err != nil {
+			return nil, err
+		}
 		return utf8.RuneCountInString(v), nil
 	case []any:
 		return len(v), nil
@@ -27,22 +32,21 @@ func length(_ *Context, a []any) (any, error) {
 func concat(c *Context, a []any) (any, error) {
 	out := []any{}
 	for _, l := range a {
-		l := l.([]any)
-		if err := c.items(len(l)); err != nil {
+		var err error
+		if out, err = c.appendAll(out, l.([]any)); err != nil {
 			return nil, err
 		}
-		out = append(out, l...)
 	}
 	return out, nil
 }
 
-func contains(_ *Context, a []any) (any, error) {
-	i, err := find(a)
+func contains(c *Context, a []any) (any, error) {
+	i, err := find(c, a)
 	return i >= 0, err
 }
 
-func indexOf(_ *Context, a []any) (any, error) {
-	i, err := find(a)
+func indexOf(c *Context, a []any) (any, error) {
+	i, err := find(c, a)
 	if err == nil && i < 0 {
 		err = errors.New("the value is not in the list")
 	}
@@ -50,13 +54,21 @@ func indexOf(_ *Context, a []any) (any, error) {
 }
 
 // find returns the index of a[1] in the list a[0], or -1.
-func find(a []any) (int, error) {
+func find(c *Context, a []any) (int, error) {
 	for _, v := range a {
-		if err := checkSize(v); err != nil {
+		if err := c.checkSize(v); err != nil {
 			return -1, err
 		}
 	}
-	return slices.IndexFunc(a[0].([]any), func(e any) bool { return value.Equal(e, a[1]) }), nil
+	for i, e := range a[0].([]any) {
+		if err := c.Step(value.Elements(e) + value.Elements(a[1])); err != nil {
+			return -1, err
+		}
+		if equal, err := value.EqualSteps(e, a[1], c.Step); equal || err != nil {
+			return i, err
+		}
+	}
+	return -1, nil
 }
 
 // distinct returns the distinct elements of all lists.
@@ -77,7 +89,7 @@ func distinct(c *Context, lists []any) (any, error) {
 }
 
 func flatten(c *Context, a []any) (any, error) {
-	if err := checkSize(a[0]); err != nil {
+	if err := c.checkSize(a[0]); err != nil {
 		return nil, err
 	}
 	return appendFlat(c, []any{}, a[0].([]any))
@@ -85,6 +97,9 @@ func flatten(c *Context, a []any) (any, error) {
 
 func appendFlat(c *Context, out, list []any) ([]any, error) {
 	for _, e := range list {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		v, err := value.Resolve(e)
 		if err != nil {
 			return nil, errors.New("an element cannot be read")
@@ -104,12 +119,16 @@ func appendFlat(c *Context, out, list []any) ([]any, error) {
 }
 
 func reverse(c *Context, a []any) (any, error) {
-	if err := c.items(len(a[0].([]any))); err != nil {
+	list := a[0].([]any)
+	if err := c.items(len(list)); err != nil {
 		return nil, err
 	}
-	out := slices.Clone(a[0].([]any))
-	slices.Reverse(out)
-	return out, nil
+	out := make([]any, len(list))
+	err := c.each(list, func(i int, e any) error {
+		out[len(list)-1-i] = e
+		return nil
+	})
+	return out, err
 }
 
 func sorted(c *Context, a []any) (any, error) {
@@ -120,20 +139,17 @@ func sorted(c *Context, a []any) (any, error) {
 		}
 	}
 	list := a[0].([]any)
-	if err := c.items(len(list)); err != nil {
+	if err := c.items(2 * len(list)); err != nil {
 		return nil, err
 	}
-	out := slices.Clone(list)
-	if err := SortBy(out, list, descending); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return SortBy(c, list, list, descending)
 }
 
-// SortBy sorts list by keys, which has the same length: all strings or all numbers. Elements with
-// equal keys keep their order. The keys are not changed.
-func SortBy(list, keys []any, descending bool) error {
-	for _, k := range keys {
+// SortBy returns a list sorted by keys, of which there are as many: all strings or all numbers. Elements with
+// equal keys keep their order. The caller has charged for the memory.
+func SortBy(c *Context, list, keys []any, descending bool) ([]any, error) {
+	longest := 1
+	err := c.each(keys, func(_ int, k any) error {
 		_, isText := k.(string)
 		if !isText && !value.IsNumber(k) {
 			return fmt.Errorf("only strings and numbers can be sorted, got %s", kindOf(k))
@@ -141,12 +157,17 @@ func SortBy(list, keys []any, descending bool) error {
 		if _, first := keys[0].(string); first != isText {
 			return fmt.Errorf("a %s cannot be sorted among %ss", value.Kind(k), value.Kind(keys[0]))
 		}
+		longest = max(longest, value.Elements(k))
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	order := make([]int, len(list))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
+	err = value.Sort(order, func(i, j int) int {
 		if descending {
 			i, j = j, i
 		}
@@ -154,12 +175,16 @@ func SortBy(list, keys []any, descending bool) error {
 			return strings.Compare(x, keys[j].(string))
 		}
 		return value.Compare(keys[i], keys[j])
-	})
-	before := slices.Clone(list)
-	for i, j := range order {
-		list[i] = before[j]
+	}, func(n int) error { return c.steps(n, longest) })
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	out := make([]any, len(list))
+	err = c.each(list, func(i int, _ any) error {
+		out[i] = list[order[i]]
+		return nil
+	})
+	return out, err
 }
 
 func slice(_ *Context, a []any) (any, error) {
@@ -195,10 +220,18 @@ func numbers(c *Context, a []any) (any, error) {
 	if sign := value.Compare(step, 0); sign == 0 || direction*sign < 0 {
 		return nil, errors.New("the step does not lead from the start to the limit")
 	}
+	if err := c.items(2 * countNumbers(start, limit, step)); err != nil {
+		return nil, err
+	}
 	out := []any{}
 	for at := start; direction != 0 && value.Compare(limit, at) == direction; {
-		if err := c.items(2); err != nil {
+		if err := c.Step(value.Elements(at) + value.Elements(step) + value.Elements(limit)); err != nil {
 			return nil, err
+		}
+		if _, long := at.(json.Number); long {
+			if err := c.Spend(value.Elements(at) * itemSize); err != nil {
+				return nil, err
+			}
 		}
 		out = append(out, at)
 		next, err := Add(at, step)
@@ -213,6 +246,18 @@ func numbers(c *Context, a []any) (any, error) {
 	return out, nil
 }
 
+// countNumbers returns about how many numbers there are from start to limit, or a count that exceeds every budget.
+func countNumbers(start, limit, step any) int {
+	from, _ := value.Float(start)
+	to, _ := value.Float(limit)
+	by, _ := value.Float(step)
+	count := math.Abs((to - from) / by)
+	if !(count < DefaultMemory) { // also NaN, of numbers beyond the range of a float64
+		return DefaultMemory
+	}
+	return int(count) + 1
+}
+
 func chunks(c *Context, a []any) (any, error) {
 	list, n := a[0].([]any), a[1].(int)
 	if n < 1 {
@@ -223,13 +268,19 @@ func chunks(c *Context, a []any) (any, error) {
 	}
 	out := []any{}
 	for chunk := range slices.Chunk(list, n) {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		out = append(out, chunk)
 	}
 	return out, nil
 }
 
-func coalesceList(_ *Context, a []any) (any, error) {
+func coalesceList(c *Context, a []any) (any, error) {
 	for _, l := range a {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		if len(l.([]any)) > 0 {
 			return l, nil
 		}
@@ -240,8 +291,11 @@ func coalesceList(_ *Context, a []any) (any, error) {
 // everyBool returns a function that reports want if every element is want, and otherwise the
 // opposite.
 func everyBool(want bool) impl {
-	return func(_ *Context, a []any) (any, error) {
+	return func(c *Context, a []any) (any, error) {
 		for i, e := range a[0].([]any) {
+			if err := c.Step(1); err != nil {
+				return nil, err
+			}
 			b, ok := e.(bool)
 			if !ok {
 				return nil, fmt.Errorf("element %d must be a bool, got %s", i, kindOf(e))

@@ -64,7 +64,7 @@ func logarithm(_ *Context, a []any) (any, error) {
 
 // extreme returns a function for the largest number if sign is 1, and for the smallest if it is -1.
 func extreme(sign int) impl {
-	return func(_ *Context, a []any) (any, error) {
+	return func(c *Context, a []any) (any, error) {
 		var best any
 		for _, v := range a {
 			list, ok := v.([]any)
@@ -72,6 +72,9 @@ func extreme(sign int) impl {
 				list = []any{v}
 			}
 			for _, e := range list {
+				if err := c.Step(value.Elements(e) + value.Elements(best)); err != nil {
+					return nil, err
+				}
 				if !value.IsNumber(e) {
 					return nil, fmt.Errorf("every value must be a number, got %s", kindOf(e))
 				}
@@ -87,9 +90,12 @@ func extreme(sign int) impl {
 	}
 }
 
-func sum(_ *Context, a []any) (total any, err error) {
+func sum(c *Context, a []any) (total any, err error) {
 	total = 0
 	for i, e := range a[0].([]any) {
+		if err := c.Step(value.Elements(e) + value.Elements(total)); err != nil {
+			return nil, err
+		}
 		if !value.IsNumber(e) {
 			return nil, fmt.Errorf("element %d must be a number, got %s", i, kindOf(e))
 		}
@@ -105,7 +111,7 @@ func parseInt(_ *Context, a []any) (any, error) {
 	if base < 2 || base > 62 {
 		return nil, errors.New("the base must be 2 to 62")
 	}
-	if len(s) > maxDigits {
+	if len(s) > value.MaxDigits {
 		return nil, errTooManyDigits
 	}
 	i, ok := new(big.Int).SetString(s, base)

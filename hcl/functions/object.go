@@ -3,7 +3,6 @@ package functions
 import (
 	"errors"
 	"fmt"
-	"maps"
 
 	"hatchel/hcl/value"
 )
@@ -21,8 +20,15 @@ func listMembers(c *Context, object any, element func(k string, v any) any) (any
 	if err := c.items(2 * len(m)); err != nil {
 		return nil, err
 	}
+	names, err := value.KeysSteps(m, c.Step)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]any, 0, len(m))
-	for _, k := range value.Keys(m) {
+	for _, k := range names {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		out = append(out, element(k, m[k]))
 	}
 	return out, nil
@@ -51,7 +57,12 @@ func merge(c *Context, a []any) (any, error) {
 		if err := c.entries(len(m)); err != nil {
 			return nil, err
 		}
-		maps.Copy(out, m)
+		for k, e := range m {
+			if err := c.Step(1); err != nil {
+				return nil, err
+			}
+			out[k] = e
+		}
 	}
 	return out, nil
 }
@@ -66,6 +77,9 @@ func zipmap(c *Context, a []any) (any, error) {
 	}
 	out := map[string]any{}
 	for i, k := range keys {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		name, ok := k.(string)
 		if !ok {
 			return nil, fmt.Errorf("key %d must be a string, got %s", i, kindOf(k))
@@ -78,12 +92,22 @@ func zipmap(c *Context, a []any) (any, error) {
 func transpose(c *Context, a []any) (any, error) {
 	m := a[0].(map[string]any)
 	out := map[string]any{}
-	for _, k := range value.Keys(m) {
+	names, err := value.KeysSteps(m, c.Step)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range names {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		list, ok := m[k].([]any)
 		if !ok {
 			return nil, fmt.Errorf("the value of %q must be a list, got %s", k, kindOf(m[k]))
 		}
 		for _, e := range list {
+			if err := c.Step(1); err != nil {
+				return nil, err
+			}
 			s, ok := e.(string)
 			if !ok {
 				return nil, fmt.Errorf("the list of %q must contain strings, got %s", k, kindOf(e))
@@ -105,6 +129,9 @@ func pick(c *Context, a []any) (any, error) {
 	}
 	out := make(map[string]any, len(a)-1)
 	for _, k := range a[1:] {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		if v, ok := m[k.(string)]; ok {
 			out[k.(string)] = v
 		}
@@ -117,15 +144,24 @@ func omit(c *Context, a []any) (any, error) {
 	if err := c.entries(len(m)); err != nil {
 		return nil, err
 	}
-	out := maps.Clone(m)
+	out := make(map[string]any, len(m))
+	for k, e := range m {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
+		out[k] = e
+	}
 	for _, k := range a[1:] {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		delete(out, k.(string))
 	}
 	return out, nil
 }
 
 func compact(c *Context, a []any) (any, error) {
-	if err := checkSize(a[0]); err != nil {
+	if err := c.checkSize(a[0]); err != nil {
 		return nil, err
 	}
 	return withoutNulls(c, a[0])
@@ -143,6 +179,9 @@ func withoutNulls(c *Context, v any) (any, error) {
 		}
 		out := make([]any, len(v))
 		for i, e := range v {
+			if err := c.Step(1); err != nil {
+				return nil, err
+			}
 			if out[i], err = withoutNulls(c, e); err != nil {
 				return nil, err
 			}
@@ -154,6 +193,9 @@ func withoutNulls(c *Context, v any) (any, error) {
 		}
 		out := make(map[string]any, len(v))
 		for k, before := range v {
+			if err := c.Step(1); err != nil {
+				return nil, err
+			}
 			e, err := withoutNulls(c, before)
 			if err != nil {
 				return nil, err
@@ -175,8 +217,11 @@ func isEmptied(before, after any) bool {
 	return isObject && len(m) == 0 && len(had) > 0
 }
 
-func coalesce(_ *Context, a []any) (any, error) {
+func coalesce(c *Context, a []any) (any, error) {
 	for _, v := range a {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		if v != nil && v != "" {
 			return v, nil
 		}

@@ -12,7 +12,7 @@ import (
 // for concurrent use.
 type Patterns struct {
 	mu       sync.RWMutex
-	compiled map[string]*regexp.Regexp // guarded by mu
+	compiled map[string]*Pattern // guarded by mu
 }
 
 const (
@@ -22,7 +22,7 @@ const (
 
 // Compile returns the compiled pattern. The error is a sentence for the author. A nil Patterns
 // compiles each time.
-func (p *Patterns) Compile(pattern string) (*regexp.Regexp, error) {
+func (p *Patterns) Compile(pattern string) (*Pattern, error) {
 	if p == nil {
 		return compilePattern(pattern)
 	}
@@ -39,20 +39,27 @@ func (p *Patterns) Compile(pattern string) (*regexp.Regexp, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.compiled == nil || len(p.compiled) >= maxPatterns {
-		p.compiled = make(map[string]*regexp.Regexp)
+		p.compiled = make(map[string]*Pattern)
 	}
 	p.compiled[pattern] = re
 	return re, nil
 }
 
-func compilePattern(pattern string) (*regexp.Regexp, error) {
+func compilePattern(pattern string) (*Pattern, error) {
 	if len(pattern) > maxPatternLength {
 		return nil, fmt.Errorf("the pattern is longer than %d bytes", maxPatternLength)
 	}
-	re, err := regexp.Compile(pattern)
+	size, err := patternSize(pattern)
 	bad, invalid := errors.AsType[*syntax.Error](err)
-	if !invalid {
-		return re, err
+	switch {
+	case err == nil && size > maxPatternSize:
+		return nil, fmt.Errorf("the pattern repeats too much: its parts are %d, and at most %d are allowed", size,
+			maxPatternSize)
+	case err == nil:
+		re, err := regexp.Compile(pattern)
+		return &Pattern{re, size}, err
+	case !invalid:
+		return nil, err
 	}
 	reason := string(bad.Code)
 	switch bad.Code {
@@ -70,11 +77,15 @@ func regex(c *Context, a []any) (any, error) {
 		return nil, err
 	}
 	s := a[1].(string)
-	m := re.FindStringSubmatchIndex(s)
-	if m == nil {
-		return nil, errors.New("the pattern does not match the text")
+	var found any
+	err = re.eachMatch(c, s, 1, func(m []int) (err error) {
+		found, err = matchValue(c, re, s, m)
+		return err
+	})
+	if found == nil && err == nil {
+		err = errors.New("the pattern does not match the text")
 	}
-	return matchValue(c, re, s, m)
+	return found, err
 }
 
 func regexAll(c *Context, a []any) (any, error) {
@@ -87,19 +98,20 @@ func regexAll(c *Context, a []any) (any, error) {
 		return nil, err
 	}
 	out := []any{}
-	for _, m := range re.FindAllStringSubmatchIndex(s, c.Memory/(itemSize*(2+re.NumSubexp()))) {
+	err = re.eachMatch(c, s, -1, func(m []int) error {
 		v, err := matchValue(c, re, s, m)
-		if err != nil {
-			return nil, err
-		}
 		out = append(out, v)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
 
 // matchValue returns the match m of re in s: an object if the pattern has named groups, a list if
 // it has groups, else a string. A group that did not take part in the match is null.
-func matchValue(c *Context, re *regexp.Regexp, s string, m []int) (any, error) {
+func matchValue(c *Context, re *Pattern, s string, m []int) (any, error) {
 	group := func(i int) any {
 		if m[2*i] < 0 {
 			return nil
@@ -134,14 +146,15 @@ func regexReplace(c *Context, a []any) (any, error) {
 	s, replacement := a[0].(string), a[2].(string)
 	var out []byte
 	end := 0
-	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
+	err = re.eachMatch(c, s, -1, func(m []int) error {
 		before := len(out)
 		out = append(out, s[end:m[0]]...)
 		out = re.ExpandString(out, replacement, s, m)
 		end = m[1]
-		if err := c.Spend(len(out) - before + itemSize); err != nil {
-			return nil, err
-		}
+		return c.Spend(len(out) - before + itemSize)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return c.text(string(append(out, s[end:]...)))
 }

@@ -18,13 +18,21 @@ func onText(f func(string) string) impl {
 		if len(s)*3 > c.Memory { // case mapping can make a text longer
 			return nil, c.Spend(-1)
 		}
+		if err := c.scan(len(s)); err != nil {
+			return nil, err
+		}
 		return c.text(f(s))
 	}
 }
 
 // onTexts adapts a function of strings whose result allocates nothing.
 func onTexts[T string | bool](f func(s, t string) T) impl {
-	return func(_ *Context, a []any) (any, error) { return f(a[0].(string), a[1].(string)), nil }
+	return func(c *Context, a []any) (any, error) {
+		if err := c.scan(len(a[0].(string))); err != nil {
+			return nil, err
+		}
+		return f(a[0].(string), a[1].(string)), nil
+	}
 }
 
 func chomp(s string) string { return strings.TrimRight(s, "\r\n") }
@@ -61,6 +69,9 @@ func split(c *Context, a []any) (any, error) {
 	}
 	out := make([]any, 0, n)
 	for part := range strings.SplitSeq(s, separator) {
+		if err := c.Step(1 + len(part)/bytesOfElement); err != nil {
+			return nil, err
+		}
 		out = append(out, part)
 	}
 	return out, nil
@@ -70,6 +81,9 @@ func join(c *Context, a []any) (any, error) {
 	separator := a[0].(string)
 	var b strings.Builder
 	for i, e := range a[1].([]any) {
+		if err := c.Step(value.Elements(e)); err != nil {
+			return nil, err
+		}
 		s, err := scalarText(e)
 		if err != nil {
 			return nil, fmt.Errorf("element %d %w", i, err)
@@ -106,11 +120,17 @@ func replace(c *Context, a []any) (any, error) {
 	if err := c.Spend(len(s) + n*growth); err != nil {
 		return nil, err
 	}
+	if err := c.scan(len(s) + max(n*growth, 0)); err != nil {
+		return nil, err
+	}
 	return strings.ReplaceAll(s, old, replacement), nil
 }
 
-func substr(_ *Context, a []any) (any, error) {
+func substr(c *Context, a []any) (any, error) {
 	s, offset, length := a[0].(string), a[1].(int), a[2].(int)
+	if err := c.scan(len(s)); err != nil {
+		return nil, err
+	}
 	if length < -1 {
 		return nil, errors.New("the length must be -1 or more")
 	}
@@ -155,6 +175,9 @@ func repeat(c *Context, a []any) (any, error) {
 		return nil, c.Spend(-1)
 	}
 	if err := c.Spend(len(s) * n); err != nil {
+		return nil, err
+	}
+	if err := c.scan(len(s) * n); err != nil {
 		return nil, err
 	}
 	return strings.Repeat(s, n), nil

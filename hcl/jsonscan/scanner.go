@@ -295,3 +295,12 @@ func (s *Scanner) leaveObject(mark int) error {
 	s.keys = s.keys[:mark]
 	return nil
 }
+
+// IsNumber reports whether a text is a JSON number, without white space.
+func IsNumber(text string) bool {
+	s := New([]byte(text), 0)
+	if c := s.Peek(); c != '-' && (c < '0' || c > '9') || s.pos != 0 {
+		return false
+	}
+	return s.readNumber() == nil && s.pos == len(text)
+}

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -123,24 +122,11 @@ func compileLibrary(doc any) (*jsonschema.Schema, error) {
 	return nil, errors.New("it is not a valid JSON Schema 2020-12")
 }
 
-// isHuge reports whether v is a number that is too large for exact arithmetic.
-func isHuge(v any) bool {
-	n, ok := v.(json.Number)
-	if !ok {
-		return false
-	}
-	d := value.DecimalOf(n)
-	return d.Exp > 5000 || d.Exp < -5000
-}
-
 // validateRaw validates a value with the library.
 func validateRaw(s *jsonschema.Schema, v any, sensitive bool) []Violation {
 	v, err := value.ResolveAll(v)
 	if err != nil {
 		return []Violation{{Message: "could not be read"}}
-	}
-	if value.Contains(v, isHuge) {
-		return []Violation{{Message: "contains a number that is too large or too small"}}
 	}
 	if failure, ok := errors.AsType[*jsonschema.ValidationError](s.Validate(v)); ok {
 		return sortByPath(libraryViolations(failure, sensitive))

@@ -16,7 +16,10 @@ var ErrBytes = errors.New("bytes cannot be written as JSON; encode them with bas
 
 // AppendJSON appends v as JSON: keys sorted, no white space, no HTML escapes, invalid UTF-8
 // replaced by U+FFFD. For Bytes, NaN and infinities it returns an error and the incomplete output.
-func AppendJSON(dst []byte, v any) ([]byte, error) {
+func AppendJSON(dst []byte, v any) ([]byte, error) { return AppendJSONSteps(dst, v, nil) }
+
+// AppendJSONSteps is AppendJSON within a budget.
+func AppendJSONSteps(dst []byte, v any, step Step) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
 		return append(dst, "null"...), nil
@@ -34,9 +37,9 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	case json.Number:
 		return append(dst, v...), nil
 	case []any:
-		return appendList(dst, v)
+		return appendList(dst, v, step)
 	case map[string]any:
-		return appendObject(dst, v)
+		return appendObject(dst, v, step)
 	case LazyJSON:
 		return v.AppendJSON(dst), nil
 	case Bytes:
@@ -45,28 +48,38 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	return dst, fmt.Errorf("a %T cannot be written as JSON", v)
 }
 
-func appendList(dst []byte, list []any) (_ []byte, err error) {
+func appendList(dst []byte, list []any, step Step) (_ []byte, err error) {
 	dst = append(dst, '[')
 	for i, e := range list {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = AppendJSON(dst, e); err != nil {
+		if err := step.Take(1); err != nil {
+			return dst, err
+		}
+		if dst, err = AppendJSONSteps(dst, e, step); err != nil {
 			return dst, err
 		}
 	}
 	return append(dst, ']'), nil
 }
 
-func appendObject(dst []byte, m map[string]any) (_ []byte, err error) {
+func appendObject(dst []byte, m map[string]any, step Step) (_ []byte, err error) {
 	dst = append(dst, '{')
 	var few [16]string // on the stack
-	for i, k := range appendKeys(few[:0], m) {
+	keys, err := appendKeys(few[:0], m, step)
+	if err != nil {
+		return dst, err
+	}
+	for i, k := range keys {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = append(AppendString(dst, k), ':')
-		if dst, err = AppendJSON(dst, m[k]); err != nil {
+		if err := step.Take(1); err != nil {
+			return dst, err
+		}
+		if dst, err = AppendJSONSteps(dst, m[k], step); err != nil {
 			return dst, err
 		}
 	}
@@ -90,9 +103,12 @@ var ErrDuplicateKey = jsonscan.ErrDuplicateKey
 
 // Decode decodes one JSON text. The value does not alias src. Duplicate keys, invalid UTF-8,
 // nesting beyond MaxDepth and text after the value are errors. Every error is a [*SyntaxError].
-func Decode(src []byte) (any, error) {
+func Decode(src []byte) (any, error) { return DecodeSteps(src, nil) }
+
+// DecodeSteps is Decode within a budget.
+func DecodeSteps(src []byte, step Step) (any, error) {
 	s := jsonscan.New(src, MaxDepth)
-	v, err := decodeValue(&s)
+	v, err := decodeValue(&s, step)
 	if err == nil && !s.AtEnd() {
 		err = s.Fail("more text after the value")
 	}
@@ -102,15 +118,20 @@ func Decode(src []byte) (any, error) {
 	return v, nil
 }
 
-func decodeValue(s *jsonscan.Scanner) (any, error) {
+func decodeValue(s *jsonscan.Scanner, step Step) (any, error) {
 	switch c := s.Peek(); c {
 	case '"':
 		return s.Text()
 	case '{':
-		return decodeObject(s)
+		return decodeObject(s, step)
 	case '[':
-		return decodeList(s)
+		return decodeList(s, step)
 	}
+	return DecodeScalar(s)
+}
+
+// DecodeScalar reads a value that is neither a string nor a list nor an object.
+func DecodeScalar(s *jsonscan.Scanner) (any, error) {
 	text, err := s.Value()
 	if err != nil {
 		return nil, err
@@ -121,10 +142,14 @@ func decodeValue(s *jsonscan.Scanner) (any, error) {
 	case 'n':
 		return nil, nil
 	}
-	return decodeNumber(text), nil
+	n, err := decodeNumber(text)
+	if err != nil {
+		return nil, s.Fail(err.Error())
+	}
+	return n, nil
 }
 
-func decodeList(s *jsonscan.Scanner) (any, error) {
+func decodeList(s *jsonscan.Scanner, step Step) (any, error) {
 	if err := s.EnterArray(); err != nil {
 		return nil, err
 	}
@@ -134,7 +159,10 @@ func decodeList(s *jsonscan.Scanner) (any, error) {
 		if err != nil || !more {
 			return list, err
 		}
-		v, err := decodeValue(s)
+		if err := step.Take(1); err != nil {
+			return nil, err
+		}
+		v, err := decodeValue(s, step)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +170,7 @@ func decodeList(s *jsonscan.Scanner) (any, error) {
 	}
 }
 
-func decodeObject(s *jsonscan.Scanner) (any, error) {
+func decodeObject(s *jsonscan.Scanner, step Step) (any, error) {
 	mark, err := s.EnterObject()
 	if err != nil {
 		return nil, err
@@ -156,7 +184,10 @@ func decodeObject(s *jsonscan.Scanner) (any, error) {
 		if _, duplicate := m[string(key)]; duplicate {
 			return nil, s.DuplicateKey(key)
 		}
-		v, err := decodeValue(s)
+		if err := step.Take(1); err != nil {
+			return nil, err
+		}
+		v, err := decodeValue(s, step)
 		if err != nil {
 			return nil, err
 		}
@@ -164,9 +195,12 @@ func decodeObject(s *jsonscan.Scanner) (any, error) {
 	}
 }
 
-// decodeNumber is Number for a text that is known to be a JSON number.
-func decodeNumber(text []byte) any {
+// decodeNumber is ParseNumber for a text that is known to be a JSON number.
+func decodeNumber(text []byte) (any, error) {
 	if len(text) >= 18 { // it may not fit an int
+		if err := CheckNumber(text); err != nil { // before its text is copied
+			return nil, err
+		}
 		return ParseNumber(string(text))
 	}
 	digits, negative := text, text[0] == '-'
@@ -183,7 +217,7 @@ func decodeNumber(text []byte) any {
 	if negative {
 		n = -n
 	}
-	return n
+	return n, nil
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")

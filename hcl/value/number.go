@@ -3,28 +3,63 @@ package value
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
 )
 
+// MaxDigits is how many digits a number may be written with, and the largest exponent. Computing with numbers takes
+// time that grows with their digits, so that longer ones are no numbers anywhere.
+const MaxDigits = 1000
+
+var (
+	errTooManyDigits = fmt.Errorf("a number of more than %d digits", MaxDigits)
+	errExponent      = fmt.Errorf("a number with an exponent beyond %d", MaxDigits)
+)
+
+// CheckNumber returns an error for a JSON number with more than MaxDigits digits, or with an exponent beyond MaxDigits.
+func CheckNumber[T string | []byte](text T) error {
+	if len(text) <= len("1e99") {
+		return nil
+	}
+	digits := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case '0' <= c && c <= '9':
+			if digits++; digits > MaxDigits {
+				return errTooManyDigits
+			}
+		case c == 'e' || c == 'E':
+			if n := parseExponent(string(text[i+1:])); n > MaxDigits || n < -MaxDigits {
+				return errExponent
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
 // ParseNumber returns the value of a JSON number: an int if it is an integer that fits, else a float64
-// if it prints as the same number, else a json.Number. 1.0 and 1e3 are integers.
-func ParseNumber(text string) any {
+// if it prints as the same number, else a json.Number. 1.0 and 1e3 are integers. The error is that of CheckNumber.
+func ParseNumber(text string) (any, error) {
 	if i, err := strconv.Atoi(text); err == nil {
-		return i
+		return i, nil
+	}
+	if err := CheckNumber(text); err != nil {
+		return nil, err
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) {
-		return json.Number(text)
+		return json.Number(text), nil
 	}
 	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return int(f)
+		return int(f), nil
 	}
 	if parseDecimal(text) == DecimalOf(f) {
-		return f
+		return f, nil
 	}
-	return json.Number(text)
+	return json.Number(text), nil
 }
 
 // Float returns a number as the nearest float64. It reports false for any other value.

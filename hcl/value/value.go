@@ -14,8 +14,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
+	"strings"
 )
 
 // Bytes is raw data: a body, a file, a blob. Text and JSON accept it only in encoded form.
@@ -143,12 +143,22 @@ func Kind(v any) string {
 }
 
 // Keys returns the keys of an object, sorted.
-func Keys(m map[string]any) []string { return appendKeys(make([]string, 0, len(m)), m) }
+func Keys(m map[string]any) []string {
+	keys, _ := KeysSteps(m, nil)
+	return keys
+}
 
-func appendKeys(keys []string, m map[string]any) []string {
+// KeysSteps is Keys within a budget.
+func KeysSteps(m map[string]any, step Step) ([]string, error) {
+	return appendKeys(make([]string, 0, len(m)), m, step)
+}
+
+func appendKeys(keys []string, m map[string]any, step Step) ([]string, error) {
 	for k := range m {
+		if err := step.Take(1); err != nil {
+			return nil, err
+		}
 		keys = append(keys, k)
 	}
-	slices.Sort(keys)
-	return keys
+	return keys, Sort(keys, strings.Compare, step)
 }

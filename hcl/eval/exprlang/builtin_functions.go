@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -45,8 +44,11 @@ func get(_ *functions.Context, a []any) (any, error) {
 	return v, nil
 }
 
-func checkNumbers(list []any) error {
+func checkNumbers(c *functions.Context, list []any) error {
 	for _, e := range list {
+		if err := c.Step(value.Elements(e)); err != nil {
+			return err
+		}
 		if !value.IsNumber(e) {
 			return fmt.Errorf("every element must be a number, got %s", value.Kind(e))
 		}
@@ -54,14 +56,17 @@ func checkNumbers(list []any) error {
 	return nil
 }
 
-func mean(_ *functions.Context, a []any) (any, error) {
+func mean(c *functions.Context, a []any) (any, error) {
 	list := a[0].([]any)
-	err := checkNumbers(list)
+	err := checkNumbers(c, list)
 	if len(list) == 0 || err != nil {
 		return 0, err
 	}
 	var total any = 0
 	for _, e := range list {
+		if err := c.Step(value.Elements(e) + value.Elements(total)); err != nil {
+			return nil, err
+		}
 		if total, err = functions.Add(total, e); err != nil {
 			return nil, err
 		}
@@ -71,14 +76,17 @@ func mean(_ *functions.Context, a []any) (any, error) {
 
 func median(c *functions.Context, a []any) (any, error) {
 	list := a[0].([]any)
-	err := checkNumbers(list)
+	err := checkNumbers(c, list)
 	if err == nil {
 		err = c.Spend(16 * len(list))
 	}
 	if len(list) == 0 || err != nil {
 		return 0, err
 	}
-	sorted := slices.SortedFunc(slices.Values(list), value.Compare)
+	sorted, err := functions.SortBy(c, list, list, false)
+	if err != nil {
+		return nil, err
+	}
 	middle := len(sorted) / 2
 	if len(sorted)%2 == 1 {
 		return sorted[middle], nil
@@ -95,8 +103,15 @@ func toPairs(c *functions.Context, a []any) (any, error) {
 	if err := c.Spend(96 * len(m)); err != nil {
 		return nil, err
 	}
+	names, err := value.KeysSteps(m, c.Step)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]any, 0, len(m))
-	for _, k := range value.Keys(m) {
+	for _, k := range names {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		out = append(out, []any{k, m[k]})
 	}
 	return out, nil
@@ -109,6 +124,9 @@ func fromPairs(c *functions.Context, a []any) (any, error) {
 	}
 	out := make(map[string]any, len(list))
 	for i, e := range list {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
 		pair, ok := e.([]any)
 		if !ok || len(pair) != 2 {
 			return nil, fmt.Errorf("element %d must be a list of a key and a value", i)
@@ -144,8 +162,11 @@ func toInt(c *functions.Context, a []any) (any, error) {
 }
 
 func position(find func(s, part string) int) func(*functions.Context, []any) (any, error) {
-	return func(_ *functions.Context, a []any) (any, error) {
+	return func(c *functions.Context, a []any) (any, error) {
 		s := a[0].(string)
+		if err := c.Step(len(s) / 256); err != nil {
+			return nil, err
+		}
 		i := find(s, a[1].(string))
 		if i > 0 {
 			i = utf8.RuneCountInString(s[:i])
@@ -155,14 +176,14 @@ func position(find func(s, part string) int) func(*functions.Context, []any) (an
 }
 
 func toText(c *functions.Context, a []any) (any, error) {
-	n, err := functions.Size(a[0], c.Memory)
+	n, err := c.Size(a[0], c.Memory)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.Spend(n); err != nil {
 		return nil, err
 	}
-	return value.Text(a[0])
+	return c.Text(a[0])
 }
 
 type bitOperation struct {

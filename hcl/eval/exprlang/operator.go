@@ -127,7 +127,7 @@ func equal(f *eval.Frame, a, b any) (bool, error) {
 		}
 	}
 	for _, v := range []any{a, b} {
-		size, err := functions.Size(v, functions.MaxComparedSize)
+		size, err := f.Budget().Size(v, functions.MaxComparedSize)
 		if err == nil {
 			err = f.SpendSteps(size / 16)
 		}
@@ -135,7 +135,7 @@ func equal(f *eval.Frame, a, b any) (bool, error) {
 			return false, err
 		}
 	}
-	return value.Equal(a, b), nil
+	return value.EqualSteps(a, b, f.Budget().Step)
 }
 
 // checkComparable reports comparisons that are never true.
@@ -169,7 +169,10 @@ func isTextAndNumber(a, b *schema.Type) bool {
 func (c *compiler) compileOrdering(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 	c.checkOperands(n, l, r, "compared")
 	holds := eval.Ordering(n.Operator)
-	t := eval.Binary(eval.BoolType, l, r, func(_ *eval.Frame, a, b any) (any, error) {
+	t := eval.Binary(eval.BoolType, l, r, func(f *eval.Frame, a, b any) (any, error) {
+		if err := f.SpendDigits(a, b); err != nil {
+			return nil, err
+		}
 		order, err := compare(a, b)
 		if err != nil {
 			return nil, err
@@ -239,6 +242,9 @@ func (c *compiler) compileAdd(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 			return x + y, f.Functions.Spend(len(x) + len(y))
 		}
 		if value.IsNumber(a) && value.IsNumber(b) {
+			if err := f.SpendDigits(a, b); err != nil {
+				return nil, err
+			}
 			return functions.Add(a, b)
 		}
 		return nil, fmt.Errorf("a %s and a %s cannot be added", value.Kind(a), value.Kind(b))
@@ -253,8 +259,11 @@ func (c *compiler) compileArithmetic(n *ast.BinaryNode, l, r typedExpr) typedExp
 	if ok {
 		t = eval.ArithmeticType(n.Operator, l.Type, r.Type)
 	}
-	return eval.Binary(t, l, r, func(_ *eval.Frame, a, b any) (any, error) {
+	return eval.Binary(t, l, r, func(f *eval.Frame, a, b any) (any, error) {
 		if value.IsNumber(a) && value.IsNumber(b) {
+			if err := f.SpendDigits(a, b); err != nil {
+				return nil, err
+			}
 			return compute(a, b)
 		}
 		if value.IsNumber(a) {
@@ -313,6 +322,9 @@ func (c *compiler) compileRange(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 		}
 		list := make([]any, int(count)+1)
 		for i := range list {
+			if err := f.SpendSteps(1); err != nil {
+				return nil, err
+			}
 			list[i] = from + i
 		}
 		return list, nil

@@ -224,6 +224,9 @@ func (p *predicateCall) count(enough int, result func(n int) any) eval.Func {
 func (p *predicateCall) sum(f *eval.Frame) (any, error) {
 	var total any = 0
 	err := p.forEach(f, func(_, v any, _ int) (_ bool, err error) {
+		if err := f.SpendDigits(total, v); err != nil {
+			return false, err
+		}
 		if !value.IsNumber(v) {
 			return false, fmt.Errorf("sum adds numbers, got %s", value.Kind(v))
 		}
@@ -297,10 +300,11 @@ func (p *predicateCall) sortBy(order eval.Func) eval.Func {
 		if err != nil {
 			return nil, err
 		}
-		if err := functions.SortBy(items, keys, o == "desc"); err != nil {
+		sorted, err := functions.SortBy(f.Budget(), items, keys, o == "desc")
+		if err != nil {
 			return nil, fmt.Errorf("sortBy: %w", err)
 		}
-		return items, nil
+		return sorted, nil
 	}
 }
 

@@ -155,7 +155,7 @@ func (p *Program) runIn(f *eval.Frame, run eval.Func, call *eval.Frame, output a
 	}
 	v, err := run(f)
 	if err == nil {
-		v, err = p.checkOutput(v)
+		v, err = p.checkOutput(f, v)
 	}
 	if err != nil {
 		return nil, asError(err)
@@ -176,12 +176,12 @@ func asError(err error) error {
 }
 
 // checkOutput enforces the limit of the result, and that a condition gives true or false.
-func (p *Program) checkOutput(out any) (any, error) {
+func (p *Program) checkOutput(f *eval.Frame, out any) (any, error) {
 	switch v := out.(type) {
 	case bool:
 		return v, nil
 	case string, []any, map[string]any:
-		if _, err := functions.Size(v, p.limits.result); err != nil {
+		if _, err := f.Budget().Size(v, p.limits.result); err != nil {
 			return nil, err
 		}
 	}

@@ -319,3 +319,42 @@ func TestLargeSourcesCompileInBoundedTime(t *testing.T) {
 		}
 	}
 }
+
+// countedLooks is a context that counts how often it is asked whether it has ended.
+type countedLooks struct {
+	context.Context
+	n int
+}
+
+func (c *countedLooks) Err() error {
+	c.n++
+	return nil
+}
+
+// Every construct looks at the time of the call at least once for every 10,000 elements.
+func TestEveryConstructLooksAtTheTime(t *testing.T) {
+	const n = 30_000
+	texts := "map(1..30000, string(#))"
+	for _, src := range []string{
+		`1..30000`, `map(1..30000, #)`, `filter(1..30000, # > 1)`, `reduce(1..30000, #acc + #)`, `sortBy(1..30000, -#)`,
+		`groupBy(1..30000, # % 7)`, `countBy(1..30000, # % 7)`, `all(1..30000, # > 0)`, `none(1..30000, # < 0)`,
+		`sum(1..30000, #)`, `count(1..30000, # > 1)`, `(1..30000) == (1..30000)`, `-1 in 1..30000`, `mean(1..30000)`,
+		`median(1..30000)`, `string(1..30000)`, `sort(` + texts + `)`, `uniq(1..30000)`, `join(",", 1..30000)`,
+		`fromPairs(map(1..30000, [string(#), #])) | toPairs()`, `toJSON(1..30000)`, `fromJSON(toJSON(1..30000))`,
+		`repeat("ab ", 30000) matches "(a?b?c?d?)*z"`, `reverse(1..30000)`, `flatten([[1..30000]])`, `max(1..30000)`,
+	} {
+		p, problems := Compile(src, Env{}, WantAny)
+		if p == nil {
+			t.Fatalf("%s: %+v", src, problems)
+		}
+		f := frameOf(nil)
+		counted := &countedLooks{Context: t.Context()}
+		f.Context = counted
+		if _, err := p.Run(f, nil); err != nil {
+			t.Errorf("%s: %v", src, err)
+		}
+		if counted.n < n/10_000 {
+			t.Errorf("%s looks %d times at the time of the call for %d elements", src, counted.n, n)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package exprlang
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ func (c *compiler) compileIn(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 			return isText && there, nil
 		case []any:
 			for _, e := range b {
-				if err := f.SpendSteps(1); err != nil {
+				if err := f.SpendSteps(value.Elements(e)); err != nil {
 					return nil, err
 				}
 				if ok, err := equal(f, e, a); ok || err != nil {
@@ -117,7 +116,7 @@ func (c *compiler) checkTextOrNull(n ast.Node, t typedExpr) {
 }
 
 func (c *compiler) compileMatches(n *ast.BinaryNode, l, r typedExpr) typedExpr {
-	var fixed *regexp.Regexp
+	var fixed *functions.Pattern
 	if pattern, ok := r.Value.(string); ok {
 		var err error
 		if fixed, err = (*functions.Patterns)(nil).Compile(pattern); err != nil {
@@ -135,6 +134,6 @@ func (c *compiler) compileMatches(n *ast.BinaryNode, l, r typedExpr) typedExpr {
 		if err := f.SpendSteps(len(s) / 8); err != nil {
 			return false, err
 		}
-		return re.MatchString(s), nil
+		return re.Matches(f.Budget(), s)
 	})
 }

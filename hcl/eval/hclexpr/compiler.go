@@ -153,7 +153,13 @@ func (c *Compiler) compileKind(e hclsyntax.Expression, in LexicalEnv) eval.Typed
 // compileLiteral keeps a number as it was written: no digit is lost, and no exponent is expanded.
 func (c *Compiler) compileLiteral(e *hclsyntax.LiteralValueExpr) eval.TypedExpr {
 	if !e.Val.IsNull() && e.Val.Type() == cty.Number {
-		return eval.Constant(value.ParseNumber(c.sourceText(e.SrcRange)))
+		n, err := value.ParseNumber(c.sourceText(e.SrcRange))
+		if err != nil {
+			c.Errorf(e.SrcRange, "Number too long", "This is %v, which is the limit for every number. "+
+				"Write a longer one as a text.", err)
+			return eval.Broken()
+		}
+		return eval.Constant(n)
 	}
 	return eval.Constant(LiteralValue(e.Val))
 }

@@ -164,7 +164,11 @@ func (l *forLoop) run(f *eval.Frame, do func() error) error {
 		}
 		return err
 	case map[string]any:
-		for _, k := range value.Keys(v) {
+		keys, err := value.KeysSteps(v, f.Budget().Step)
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
 			if err := l.round(f, k, v[k], do); err != nil {
 				return err
 			}

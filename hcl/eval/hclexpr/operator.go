@@ -48,7 +48,7 @@ func (c *Compiler) compileEquality(e *hclsyntax.BinaryOpExpr, in LexicalEnv) eva
 	return c.foldConstant(eval.Equality(a, b, e.Op == hclsyntax.OpNotEqual, equal).DependOn(a, b), e.Range())
 }
 
-func equal(_ *eval.Frame, a, b any) (bool, error) { return value.Equal(a, b), nil }
+func equal(f *eval.Frame, a, b any) (bool, error) { return value.EqualSteps(a, b, f.Budget().Step) }
 
 // compileArithmetic compiles an operator that takes two numbers: it computes another, or compares
 // them.
@@ -86,7 +86,10 @@ func (c *Compiler) compileNumber(e hclsyntax.Expression, op string, in LexicalEn
 // compute applies an operator to two values, which must be numbers.
 func compute(op string) func(f *eval.Frame, a, b any) (any, error) {
 	holds, result := eval.Ordering(op), eval.Arithmetic(op)
-	return func(_ *eval.Frame, a, b any) (any, error) {
+	return func(f *eval.Frame, a, b any) (any, error) {
+		if err := f.Budget().Step(value.Elements(a) + value.Elements(b)); err != nil {
+			return nil, err
+		}
 		for _, v := range []any{a, b} {
 			if !value.IsNumber(v) {
 				return nil, fmt.Errorf("%s takes numbers, got %s", op, value.Kind(v))
