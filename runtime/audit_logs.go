@@ -100,7 +100,7 @@ func (c *compiler) openAudit() {
 	}
 	logs, location := c.build.AuditLogs, auditLocation(decl, cmp.Or(c.build.Home, c.build.Dir))
 	open := func() (auditLog, error) { return logs.openLog(c.g.env.Running, decl, location) }
-	log, release, err := logs.acquire(location, open, auditLog.Close)
+	log, release, err := logs.acquire(c.ctx, location, open, auditLog.Close)
 	if err != nil {
 		detail := "The audit log " + decl.File + " cannot be opened: " + err.Error() + "."
 		switch {

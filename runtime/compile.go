@@ -207,7 +207,7 @@ func (c *compiler) openConnections() {
 		}
 		open := func() (*connection, error) { return openConnection(c.ctx, conn, c.build) }
 		key := conn.Kind + " " + conn.Name + " " + conn.Digest + " " + c.build.Dir // in which its paths begin
-		opened, release, err := c.build.Connections.acquire(key, open, (*connection).close)
+		opened, release, err := c.build.Connections.acquire(c.ctx, key, open, (*connection).close)
 		if missing := c.refusal(err); missing != nil {
 			c.missing[conn] = missing.Name
 			c.diags.Warnf(conn.Range, "Invalid connection", "%s What needs it is refused.", missing)

@@ -15,58 +15,95 @@ import (
 )
 
 // shared are open things that generations share: by a key, each is opened for the first generation
-// that needs it, and closed with the last one. Its methods may be called concurrently.
+// that needs it, and closed with the last one. Its methods may be called concurrently; nothing is opened
+// or closed under its lock.
 type shared[T any] struct {
 	mu   sync.Mutex
 	open map[string]*sharedThing[T] // guarded by mu
 }
 
+// sharedThing is one thing from the moment when it is being opened until it is closed. Its fields are
+// guarded by shared.mu.
 type sharedThing[T any] struct {
 	thing T
-	users int           // none while it is being closed; guarded by shared.mu
-	gone  chan struct{} // closed when it is closed
+	users int
+	busy  chan struct{} // closed at the end of the opening or the closing that is under way; nil if none is
 }
 
 // acquire returns the thing of a key, which it opens when no generation has, and the function that
-// gives it back. Nothing is opened again before it is closed.
+// gives it back. Nothing is opened again before it is closed. While another generation opens or closes
+// it, acquire waits until ctx ends.
 func (s *shared[T]) acquire(
-	key string, open func() (T, error), closeThing func(T) error,
+	ctx context.Context, key string, open func() (T, error), closeThing func(T) error,
 ) (thing T, release func() error, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.open[key]
-	for ; t != nil && t.users == 0; t = s.open[key] {
-		s.mu.Unlock()
-		<-t.gone
-		s.mu.Lock()
+	t, isNew, err := s.join(ctx, key)
+	if err != nil {
+		return thing, nil, err
 	}
-	if t == nil {
-		if thing, err = open(); err != nil {
+	if isNew {
+		thing, err = open()
+		s.mu.Lock()
+		t.thing = thing
+		s.endBusy(key, t, err == nil)
+		s.mu.Unlock()
+		if err != nil {
 			return thing, nil, err
 		}
-		t = &sharedThing[T]{thing: thing, gone: make(chan struct{})}
-		if s.open == nil {
-			s.open = map[string]*sharedThing[T]{}
-		}
-		s.open[key] = t
 	}
-	t.users++
 	return t.thing, func() error { return s.release(key, t, closeThing) }, nil
+}
+
+// join adds a user to the thing of a key. If there is none, the caller must open it.
+func (s *shared[T]) join(ctx context.Context, key string) (t *sharedThing[T], isNew bool, err error) {
+	for {
+		s.mu.Lock()
+		t = s.open[key]
+		if t == nil {
+			t = &sharedThing[T]{users: 1, busy: make(chan struct{})}
+			if s.open == nil {
+				s.open = map[string]*sharedThing[T]{}
+			}
+			s.open[key] = t
+			s.mu.Unlock()
+			return t, true, nil
+		}
+		busy := t.busy
+		if busy == nil {
+			t.users++
+			s.mu.Unlock()
+			return t, false, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, false, context.Cause(ctx)
+		}
+	}
+}
+
+// endBusy ends the opening or the closing of a thing. The caller holds mu.
+func (s *shared[T]) endBusy(key string, t *sharedThing[T], isOpen bool) {
+	if !isOpen {
+		delete(s.open, key)
+	}
+	close(t.busy)
+	t.busy = nil
 }
 
 func (s *shared[T]) release(key string, t *sharedThing[T], closeThing func(T) error) error {
 	s.mu.Lock()
 	t.users--
-	last := t.users == 0
-	s.mu.Unlock()
-	if !last {
+	if t.users > 0 {
+		s.mu.Unlock()
 		return nil
 	}
+	t.busy = make(chan struct{})
+	s.mu.Unlock()
 	err := closeThing(t.thing)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, key)
-	close(t.gone)
+	s.endBusy(key, t, false)
 	return err
 }
 

@@ -307,7 +307,7 @@ func (c *compiler) openTracing() {
 		})
 	}
 	place := digest.Of(key...).String()
-	exporter, release, err := c.build.caches.exporters.acquire(place, open, (*trace.Exporter).Close)
+	exporter, release, err := c.build.caches.exporters.acquire(c.ctx, place, open, (*trace.Exporter).Close)
 	if err != nil {
 		c.report("Traces cannot be sent", "The traces cannot be sent: "+err.Error()+".", decl.Range)
 		return

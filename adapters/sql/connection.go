@@ -132,6 +132,8 @@ func (c *sqliteConnection) spec() hcl.Spec {
 func (c *sqliteConnection) Check() error {
 	var checks adapters.Checks
 	checks.Refuse(c.File == "", &c.File, "file must not be empty.")
+	checks.Refuse(strings.TrimSpace(c.File) != c.File, &c.File,
+		"file begins or ends with white space. Remove it from the value.")
 	checks.Refuse(c.File == ":memory:", &c.File,
 		"A database in memory would be a different one for every connection. Name a file.")
 	checks.Refuse(c.Init != "" && c.readOnly(), &c.Init, `init writes, but mode is "ro".`)

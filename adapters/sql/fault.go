@@ -19,7 +19,9 @@ import (
 // Messages for the model. In some of them, % is the name of a key, a column or a constraint. A message that
 // ends with a colon is followed by what the engine reports.
 const (
-	msgReadOnly    = "the statement would write, but this tool only reads; nothing was changed"
+	msgReadOnly       = "the statement would write, but this tool only reads; nothing was changed"
+	msgReadOnlyServer = "the database server takes no changes at present; nothing was changed, try again later"
+
 	msgBusy        = "the database is busy with another change; nothing was changed, try again"
 	msgDeadlock    = "the change conflicted with another one and was rolled back; try again"
 	msgTimeout     = "the statement exceeded the time limit of the database; request less data at a time"
@@ -180,20 +182,21 @@ func readPostgresReport(e *pgconn.PgError) report {
 	}
 }
 
-const unknownSystemVariable = 1193
+// serverOption is the code for what an option of the server forbids, such as --read-only or --secure-file-priv.
+const serverOption = 1290
 
 var mysqlMessages = map[uint16]string{
 	1062: msgUnique, 1586: msgUnique, 1048: msgNotNull, 1364: msgNotNull, 3819: msgCheck, 4025: msgCheck,
 	1216: msgForeignKey, 1217: msgForeignKey, 1451: msgForeignKey, 1452: msgForeignKey,
 	1264: msgNumberRange, 1690: msgNumberRange, 1406: msgTextLength, 1365: msgDivision, 1644: msgRaised,
 	1265: mysqlWrongType, 1292: mysqlWrongType, 1366: mysqlWrongType, 1411: mysqlWrongType, 1525: mysqlWrongType,
-	1792: msgReadOnly, 1290: msgReadOnly, 1836: msgReadOnly,
+	1792: msgReadOnly, serverOption: msgReadOnlyServer, 1836: msgReadOnlyServer,
 	1213: msgDeadlock, 1205: msgBusy, 3572: msgBusy, 1020: msgBusy,
 	1969: msgTimeout, 3024: msgTimeout, 1317: msgTimeout,
 	1044: msgForbidden, 1142: msgForbidden, 1143: msgForbidden, 1227: msgForbidden, 1370: msgForbidden,
 	1419: msgForbidden, 1021: msgFull, 1114: msgFull, 1153: msgTooLarge, 1301: msgTooLarge,
 	1203: msgExhausted, 1226: msgExhausted, 1461: msgExhausted,
-	1053: msgLost, 1077: msgLost, 1152: msgLost, 1184: msgLost, 2006: msgLost, 2013: msgLost,
+	1053: msgLost, 1077: msgLost, 1152: msgLost, 1184: msgLost, 1927: msgLost, 2006: msgLost, 2013: msgLost, 4031: msgLost,
 	1111: msgStatement, 1210: msgStatement,
 }
 
@@ -208,6 +211,9 @@ func readMySQLReport(e *mysql.MySQLError) report {
 	r := report{message: mysqlMessages[e.Number], text: e.Message}
 	if class := string(e.SQLState[:2]); r.message == "" && (class == "42" || class == "21") {
 		r.message = msgStatement
+	}
+	if e.Number == serverOption && !strings.Contains(e.Message, "read-only") {
+		r.message = msgForbidden
 	}
 	pattern := nameInMessage
 	if r.message == msgUnique {

@@ -4,8 +4,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"slices"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -33,6 +35,20 @@ var postgresMistakes = map[string]mistake{
 	"42704": wrongOption, "22023": wrongOption,
 }
 
+// mysqlMistakes are the mistakes by the number of the error.
+var mysqlMistakes = map[uint16]mistake{
+	1045: wrongCredentials, 1524: wrongCredentials, 1698: wrongCredentials, 1820: wrongCredentials, 1862: wrongCredentials,
+	3118: wrongCredentials, 4151: wrongCredentials, 1044: wrongDatabase, 1049: wrongDatabase,
+	1130: "the database does not let this machine in",
+	1251: "the server requires a method of authentication that the url does not allow", 1275: wrongOption,
+	1064: wrongOption, 1115: wrongOption, 1193: wrongOption, 1227: wrongOption, 1231: wrongOption, 1232: wrongOption,
+	1238: wrongOption, 1273: wrongOption, 1298: "the database does not know the time zone",
+}
+
+// driverMistakes are errors of the driver for MySQL about the options of the url.
+var driverMistakes = []error{mysql.ErrNoTLS, mysql.ErrCleartextPassword, mysql.ErrNativePassword, mysql.ErrOldPassword,
+	mysql.ErrUnknownPlugin, mysql.ErrOldProtocol}
+
 // poolerMistakes are the mistakes by what PgBouncer says; all have the same SQLSTATE.
 var poolerMistakes = []struct {
 	text string
@@ -47,6 +63,7 @@ var poolerMistakes = []struct {
 // mistakeOf returns the mistake that an error of connecting reports, or "" if the error may pass.
 func mistakeOf(err error) mistake {
 	var postgres *pgconn.PgError
+	var maria *mysql.MySQLError
 	var found mistake
 	switch {
 	case err == nil || errors.As(err, &found):
@@ -58,6 +75,10 @@ func mistakeOf(err error) mistake {
 		}
 	case errors.As(err, &postgres):
 		return postgresMistakes[postgres.Code]
+	case errors.As(err, &maria):
+		return mysqlMistakes[maria.Number]
+	case slices.ContainsFunc(driverMistakes, func(e error) bool { return errors.Is(err, e) }):
+		return wrongOption
 	case isTLSError(err):
 		return wrongTLS
 	}
@@ -67,6 +88,6 @@ func mistakeOf(err error) mistake {
 // isTLSError reports whether client and server do not agree on TLS. Package pgconn has no type for the refusal.
 func isTLSError(err error) bool {
 	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
-		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(tls.RecordHeaderError)) ||
+		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(tls.AlertError)) ||
 		strings.Contains(err.Error(), "server refused TLS connection")
 }

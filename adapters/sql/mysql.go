@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 	"sync"
@@ -49,7 +48,6 @@ type mysqlDatabase struct {
 	connector driver.Connector
 	pool      *pool[*mysqlConn]
 	readiness *readiness
-	kills     sync.WaitGroup // kill loops; they end with readiness
 }
 
 func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any, error) {
@@ -65,18 +63,14 @@ func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any,
 	config.MultiStatements, config.InterpolateParams, config.AllowAllFiles = false, false, false
 	config.ParseTime = false
 	config.ClientFoundRows = true // UPDATE counts the matching rows, as in the other databases
+	config.CheckConnLiveness = true
+	config.RejectReadOnly = false // it reports a refused statement like a lost connection
 	config.Timeout = c.ConnectTimeout
 	config.Logger = &mysql.NopLogger{}
 	config.Loc = time.UTC
 	if err := config.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, errInvalidURL
 	}
-	if config.Params == nil {
-		config.Params = map[string]string{}
-	}
-	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO," +
-		"NO_ENGINE_SUBSTITUTION'"
-	config.Params["time_zone"] = "'+00:00'"
 	m := &mysqlDatabase{config: c}
 	if m.connector, err = mysql.NewConnector(config); err != nil {
 		return nil, errInvalidURL
@@ -86,9 +80,7 @@ func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any,
 	m.readiness = newReadiness(ctx, c.ConnectTimeout, m.pool.check)
 	env.Defer(func() error {
 		m.readiness.close()
-		err := m.pool.close()
-		m.kills.Wait()
-		return err
+		return m.pool.close()
 	})
 	return m, nil
 }
@@ -100,7 +92,7 @@ func (m *mysqlDatabase) connect(ctx context.Context) (*mysqlConn, error) {
 	}
 	c := &mysqlConn{database: m, raw: raw.(mysqlDriverConn)}
 	c.statements = newLRU(func(_ string, s *mysqlStatement) { _ = s.stmt.Close() })
-	if err := c.readID(ctx); err != nil {
+	if err := c.readSession(ctx); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
@@ -111,11 +103,25 @@ func (m *mysqlDatabase) Pool() (inUse, maximum int) { return m.pool.usage() }
 
 // Ping implements adapters.Health. It connects if necessary and sends a statement.
 func (m *mysqlDatabase) Ping(ctx context.Context) error {
-	return pingError(ctx, m.withConn(ctx, func(c *mysqlConn) error { return c.exec(ctx, "DO 0") }))
+	return pingError(ctx, m.withConn(ctx, func(c *mysqlConn) error {
+		err := c.exec(ctx, "DO 0")
+		if c.isLost(err) {
+			return &notExecutedError{err}
+		}
+		return err
+	}))
 }
 
-// withConn lends a connection to use. If an idle connection turns out to be closed before anything was
-// sent, it tries another one.
+// notExecutedError reports that a connection was lost, or has turned out to be that of a server that takes no
+// changes, while it is certain that no statement was executed.
+type notExecutedError struct{ cause error }
+
+func (e *notExecutedError) Error() string { return "the connection ended: " + e.cause.Error() }
+
+func (e *notExecutedError) Unwrap() error { return e.cause }
+
+// withConn lends a connection to use. If one that was idle is lost before anything was executed, all that
+// are idle are closed, since they were probably lost for the same reason, and use gets another one.
 func (m *mysqlDatabase) withConn(ctx context.Context, use func(*mysqlConn) error) error {
 	for attempts := 0; ; attempts++ {
 		if err := m.readiness.wait(ctx); err != nil {
@@ -129,11 +135,18 @@ func (m *mysqlDatabase) withConn(ctx context.Context, use func(*mysqlConn) error
 			return err
 		}
 		fresh := !c.used
-		if err = c.raw.ResetSession(ctx); err == nil {
+		if err = c.raw.ResetSession(ctx); err != nil { // the server has closed it, or says why it will
+			err = &notExecutedError{err}
+		} else {
 			err = m.runCancelable(ctx, c, use)
 		}
-		m.pool.release(c, !c.broken && c.raw.IsValid())
-		if !errors.Is(err, driver.ErrBadConn) || fresh || attempts > m.config.MaxConnections {
+		notExecuted := errors.As(err, new(*notExecutedError))
+		lost := notExecuted || c.isLost(err)
+		if lost && ctx.Err() == nil {
+			m.pool.discardIdle()
+		}
+		m.pool.release(c, !lost && !c.broken && c.raw.IsValid())
+		if !notExecuted || fresh || ctx.Err() != nil || attempts > m.config.MaxConnections {
 			return err
 		}
 	}
@@ -154,44 +167,25 @@ func (m *mysqlDatabase) runCancelable(ctx context.Context, c *mysqlConn, use fun
 	return err
 }
 
+// read implements database. A read that loses its connection is repeated once.
 func (m *mysqlDatabase) read(ctx context.Context, use func(transaction) error) error {
-	return m.transact(ctx, "READ ONLY", use)
+	lost := false
+	transact := func() error {
+		return m.withConn(ctx, func(c *mysqlConn) error {
+			err := c.transact(ctx, "READ ONLY", use)
+			lost = c.isLost(err)
+			return err
+		})
+	}
+	err := transact()
+	if lost && ctx.Err() == nil {
+		err = transact()
+	}
+	return err
 }
 
 func (m *mysqlDatabase) write(ctx context.Context, use func(transaction) error) error {
-	return m.transact(ctx, "READ WRITE", use)
-}
-
-func (m *mysqlDatabase) transact(ctx context.Context, access string, use func(transaction) error) error {
-	return m.withConn(ctx, func(c *mysqlConn) error {
-		if err := c.begin(ctx, access); err != nil {
-			return err
-		}
-		err := use(c)
-		if err != nil || access == "READ ONLY" {
-			if c.exec(ctx, "ROLLBACK") != nil {
-				c.broken = true
-			}
-			return hideBadConn(err)
-		}
-		if err = c.exec(ctx, "COMMIT"); err == nil {
-			return nil
-		}
-		c.broken = true
-		if e := new(mysql.MySQLError); !errors.As(err, &e) {
-			return fmt.Errorf("%w: %w", errCommitLost, hideBadConn(err))
-		}
-		return err
-	})
-}
-
-// hideBadConn replaces driver.ErrBadConn after BEGIN, because withConn takes it to mean that nothing was
-// sent.
-func hideBadConn(err error) error {
-	if errors.Is(err, driver.ErrBadConn) {
-		return errors.New("the connection ended: " + err.Error())
-	}
-	return err
+	return m.withConn(ctx, func(c *mysqlConn) error { return c.transact(ctx, "READ WRITE", use) })
 }
 
 // describe implements database. The driver does not report columns, so a query is run as a subquery that
@@ -199,13 +193,13 @@ func hideBadConn(err error) error {
 func (m *mysqlDatabase) describe(ctx context.Context, text string, writes bool) (info statementInfo, err error) {
 	err = m.withConn(ctx, func(c *mysqlConn) error {
 		if writes {
-			if err := c.setAccess(ctx, "READ WRITE"); err != nil {
-				return err
+			if err := c.exec(ctx, "SET SESSION TRANSACTION READ WRITE"); err != nil {
+				return c.notExecuted(err)
 			}
 		}
 		st, err := c.raw.PrepareContext(ctx, text)
 		if err != nil {
-			return err
+			return c.notExecuted(err)
 		}
 		info.params = st.NumInput()
 		if err := st.Close(); err != nil || writes {

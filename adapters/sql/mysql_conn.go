@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
+	"hatchel/hcl/template/sqltext"
 	"hatchel/internal/ctxtime"
 )
 
@@ -31,16 +33,18 @@ type mysqlConn struct {
 	database   *mysqlDatabase
 	raw        mysqlDriverConn
 	id         string                                  // of the connection on the server
+	isMariaDB  bool                                    // otherwise it is MySQL
+	settings   string                                  // restores those of the new session
 	statements *simplelru.LRU[string, *mysqlStatement] // by text
 	used       bool
-	access     string        // of the session: READ ONLY or READ WRITE
-	limit      time.Duration // of a statement, as set in the session
+	executing  bool // a statement of the transaction was sent, or may have been
 	broken     bool
 }
 
 // mysqlStatement is prepared on one connection.
 type mysqlStatement struct {
 	stmt             driver.Stmt
+	leavesState      bool // it may change the session
 	columns          *typedColumns
 	names, typeNames []string // of the columns, as the driver reports them
 }
@@ -53,43 +57,103 @@ func (c *mysqlConn) exec(ctx context.Context, text string) error {
 	return err
 }
 
-// begin starts a transaction. It sets the access of the session too, because statements such as DROP end
-// the transaction before they run.
-func (c *mysqlConn) begin(ctx context.Context, access string) error {
-	if err := c.setTimeLimit(ctx); err != nil {
+// sqlMode is what the lexer of sqltext depends on: a double quote is a string and a backslash an escape.
+const sqlMode = "STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
+
+// readSession reads the properties of a new session. Its time zone is that of the server, of the URL or of the
+// argument time_zone.
+func (c *mysqlConn) readSession(ctx context.Context) error {
+	if zone := c.database.config.TimeZone; zone != "" {
+		if err := c.exec(ctx, "SET time_zone = '"+zone+"'"); err != nil {
+			return err
+		}
+	}
+	const query = "SELECT CONNECTION_ID(), VERSION(), @@time_zone, @@sql_select_limit, @@foreign_key_checks"
+	rows, err := c.raw.QueryContext(ctx, query, nil)
+	if err != nil {
 		return err
 	}
-	if err := c.setAccess(ctx, access); err != nil {
+	var row [5]driver.Value
+	if err := rows.Next(row[:]); err != nil {
+		return errors.Join(err, rows.Close())
+	}
+	text := func(v driver.Value) string {
+		if b, ok := v.([]byte); ok {
+			return string(b)
+		}
+		return fmt.Sprint(v)
+	}
+	c.id, c.isMariaDB = text(row[0]), strings.Contains(text(row[1]), "MariaDB")
+	c.settings = fmt.Sprintf("SET NAMES utf8mb4, sql_mode = '%s', time_zone = '%s', sql_select_limit = %s, "+
+		"foreign_key_checks = %s, last_insert_id = 0", sqlMode, text(row[2]), text(row[3]), text(row[4]))
+	return rows.Close()
+}
+
+// begin starts a transaction. It first sets what statements and results depend on, because a procedure, a trigger or a
+// proxy may have changed it: the lexer of sqltext relies on the mode and the character set. It sets the access of the
+// session too, because statements such as DROP end the transaction before they run.
+func (c *mysqlConn) begin(ctx context.Context, access string) error {
+	limit, readOnly := c.timeLimit(ctx), 0
+	if access == "READ ONLY" {
+		readOnly = 1
+	}
+	settings := fmt.Sprintf("%s, transaction_read_only = %d, max_execution_time = %d", c.settings, readOnly, limit.Milliseconds())
+	if c.isMariaDB {
+		const ofMariaDB = "%s, tx_read_only = %d, max_statement_time = %.3f"
+		settings = fmt.Sprintf(ofMariaDB, c.settings, readOnly, limit.Seconds())
+	}
+	if err := c.exec(ctx, settings); err != nil {
 		return err
 	}
 	return c.exec(ctx, "START TRANSACTION "+access)
 }
 
-// setAccess sets what the next transactions of the session may do. Also a statement that is prepared outside of a
-// transaction is refused by it.
-func (c *mysqlConn) setAccess(ctx context.Context, access string) error {
-	if c.access == access {
+// transact runs use in a transaction, which is committed if it writes and use returns nil.
+func (c *mysqlConn) transact(ctx context.Context, access string, use func(transaction) error) error {
+	c.executing = false
+	if err := c.begin(ctx, access); err != nil {
+		return c.notExecuted(err)
+	}
+	err := use(c)
+	if err != nil || access == "READ ONLY" {
+		if !c.raw.IsValid() || c.exec(ctx, "ROLLBACK") != nil {
+			c.broken = true
+		}
+		if !c.executing {
+			return c.notExecuted(err)
+		}
+		return err
+	}
+	if err = c.exec(ctx, "COMMIT"); err == nil {
 		return nil
 	}
-	if err := c.exec(ctx, "SET SESSION TRANSACTION "+access); err != nil {
-		return err
+	c.broken = true
+	if e := new(mysql.MySQLError); !errors.As(err, &e) || c.isLost(err) {
+		return fmt.Errorf("%w: %w", errCommitLost, err)
 	}
-	c.access = access
-	return nil
+	return err
 }
 
-// readID reads the server's id of the connection.
-func (c *mysqlConn) readID(ctx context.Context) error {
-	rows, err := c.raw.QueryContext(ctx, "SELECT CONNECTION_ID()", nil)
-	if err != nil {
-		return err
+// isLost reports whether an error says that the connection, or its server, is gone.
+func (c *mysqlConn) isLost(err error) bool {
+	var e *mysql.MySQLError
+	switch {
+	case err == nil || errors.Is(err, errCommitLost):
+		return false
+	case errors.As(err, &e):
+		return mysqlMessages[e.Number] == msgLost
 	}
-	var row [1]driver.Value
-	if err := rows.Next(row[:]); err != nil {
-		return errors.Join(err, rows.Close())
+	return errors.Is(err, driver.ErrBadConn) || !c.raw.IsValid()
+}
+
+// notExecuted marks the error of a step before the first statement of a transaction if another connection may
+// succeed: this one is lost, or its server has become a replica that takes no changes.
+func (c *mysqlConn) notExecuted(err error) error {
+	var e *mysql.MySQLError
+	if c.isLost(err) || errors.As(err, &e) && readMySQLReport(e).message == msgReadOnlyServer {
+		return &notExecutedError{err}
 	}
-	c.id = fmt.Sprint(row[0])
-	return rows.Close()
+	return err
 }
 
 // prepare returns the prepared statement of a text.
@@ -101,7 +165,7 @@ func (c *mysqlConn) prepare(ctx context.Context, text string) (*mysqlStatement, 
 	if err != nil {
 		return nil, err
 	}
-	s := &mysqlStatement{stmt: stmt}
+	s := &mysqlStatement{stmt: stmt, leavesState: leavesSessionState(text)}
 	c.statements.Add(text, s)
 	return s, nil
 }
@@ -110,6 +174,7 @@ func (c *mysqlConn) prepare(ctx context.Context, text string) (*mysqlStatement, 
 func (c *mysqlConn) run(ctx context.Context, e *execution) error {
 	if e.byCaller { // it has no values, so it is not prepared; the session accepts one statement at a time
 		c.broken = true // the statement may have set variables and taken locks
+		c.executing = true
 		rows, err := c.raw.QueryContext(ctx, e.text, nil)
 		if err != nil {
 			return err
@@ -127,15 +192,20 @@ func (c *mysqlConn) run(ctx context.Context, e *execution) error {
 		}
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
 	}
+	c.broken = c.broken || s.leavesState
+	first := !c.executing
+	c.executing = true
 	if e.isQuery || e.kind.ReturnsRows {
 		rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
 		if err != nil {
+			c.executing = !first || !isUnsent(err)
 			return err
 		}
 		return c.readRows(ctx, rows, s, e)
 	}
 	result, err := s.stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 	if err != nil {
+		c.executing = !first || !isUnsent(err)
 		return err
 	}
 	e.affected, e.lastID = 0, nil
@@ -147,6 +217,22 @@ func (c *mysqlConn) run(ctx context.Context, e *execution) error {
 	}
 	return nil
 }
+
+// isUnsent reports whether the driver has sent nothing of a statement, or the server has refused it as a whole because
+// it takes no changes.
+func isUnsent(err error) bool {
+	var e *mysql.MySQLError
+	return errors.Is(err, driver.ErrBadConn) || errors.As(err, &e) && readMySQLReport(e).message == msgReadOnlyServer
+}
+
+// leavesSessionState reports whether a statement may leave something in the session for the next caller: user
+// variables, settings, temporary tables, locks. Procedures and functions of the database may do so.
+func leavesSessionState(text string) bool {
+	bare := quotedMySQLText.ReplaceAllString(text, " ")
+	return sessionWords.MatchString(bare) || len(functionsOf(text, sqltext.MySQL)) > 0
+}
+
+var sessionWords = regexp.MustCompile(`(?i)@|^\s*CALL\b|\bTEMPORARY\b`)
 
 // readRows reads rows up to the limits of the result, and counts all rows of RETURNING. If many more
 // rows follow, it kills the connection and marks it as broken, because the kill may hit a later
@@ -200,10 +286,9 @@ const (
 	initialKillPause = 5 * time.Millisecond
 )
 
-// setTimeLimit limits how long the server runs a statement: until the call ends, and no longer than the
-// timeout of the connection. The remaining time is rounded up to seconds, so that the limit rarely
-// changes. MariaDB and MySQL use different variables; MySQL applies the limit to queries only.
-func (c *mysqlConn) setTimeLimit(ctx context.Context) error {
+// timeLimit returns how long the server may run a statement: until the call ends, and no longer than the timeout of
+// the connection; 0 is without a limit. MySQL applies it to queries only.
+func (c *mysqlConn) timeLimit(ctx context.Context) time.Duration {
 	limit := c.database.config.Timeout
 	if deadline, ok := ctx.Deadline(); ok {
 		seconds := math.Ceil(max(0, time.Until(deadline)).Seconds())
@@ -212,17 +297,7 @@ func (c *mysqlConn) setTimeLimit(ctx context.Context) error {
 			limit = left
 		}
 	}
-	if limit == c.limit {
-		return nil
-	}
-	err := c.exec(ctx, "SET max_statement_time = "+strconv.FormatFloat(limit.Seconds(), 'f', 3, 64))
-	if e := new(mysql.MySQLError); errors.As(err, &e) && e.Number == unknownSystemVariable {
-		err = c.exec(ctx, "SET max_execution_time = "+strconv.FormatInt(limit.Milliseconds(), 10))
-	}
-	if err == nil {
-		c.limit = limit
-	}
-	return err
+	return limit
 }
 
 // kill ends a connection on the server together with its statement. It returns once the server has
@@ -230,10 +305,10 @@ func (c *mysqlConn) setTimeLimit(ctx context.Context) error {
 func (m *mysqlDatabase) kill(ctx context.Context, id string) {
 	accepted, accept := context.WithTimeout(context.WithoutCancel(ctx), maxKillWait)
 	defer accept()
-	m.kills.Go(func() {
+	go func() {
 		defer accept()
 		m.killLoop(id, accept)
-	})
+	}()
 	<-accepted.Done()
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hatchel/hcl/schema"
 )
@@ -14,7 +15,7 @@ import (
 var (
 	mysqlInteger = columnType{nullable(schema.Integer, ""), convertNumber}
 	mysqlFloat   = columnType{nullable(schema.Number, ""), convertNumber}
-	mysqlTime    = columnType{nullable(schema.String, "RFC 3339"), convertTime}
+	mysqlTime    = columnType{nullable(schema.String, "date and time"), convertTime}
 	mysqlBytes   = columnType{nullable(schema.String, "base64"), convertBytes}
 
 	// mysqlTypes are the types by the driver's name for them. All others are text.
@@ -83,7 +84,15 @@ func convertMySQL(v any, t columnType, size *int) any {
 
 func convertBytes(b []byte) any { return base64.StdEncoding.EncodeToString(b) }
 
-func convertTime(b []byte) any { return formatTimestamp(string(b)) }
+// convertTime returns a date and time in the format of RFC 3339 without an offset: a DATETIME has none, and a TIMESTAMP
+// is in the time zone of the session.
+func convertTime(b []byte) any {
+	const layout = "2006-01-02 15:04:05.999999"
+	if t, err := time.Parse(layout, string(b)); err == nil {
+		return t.Format("2006-01-02T15:04:05.999999")
+	}
+	return string(b)
+}
 
 func convertBits(b []byte) any {
 	var n uint64

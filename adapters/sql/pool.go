@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,43 +104,53 @@ func (p *pool[C]) release(c C, usable bool) {
 // closeIdle closes the connections that were idle for longer than maxIdle.
 func (p *pool[C]) closeIdle() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.reaper = nil
 	if p.closed {
+		p.mu.Unlock()
 		return
 	}
-	old := time.Now().Add(-p.maxIdle)
+	limit := time.Now().Add(-p.maxIdle)
 	n := 0
-	for n < len(p.idle) && !p.idle[n].since.After(old) {
-		_ = p.idle[n].conn.close()
+	for n < len(p.idle) && !p.idle[n].since.After(limit) {
 		n++
 	}
-	p.idle = append(p.idle[:0:0], p.idle[n:]...)
+	expired := p.idle[:n]
+	p.idle = slices.Clone(p.idle[n:])
 	if len(p.idle) > 0 {
 		p.reaper = time.AfterFunc(time.Until(p.idle[0].since.Add(p.maxIdle)), p.closeIdle)
 	}
+	p.mu.Unlock()
+	_ = closeConns(expired)
 }
 
-// close waits until all connections are released and closes them.
+// discardIdle closes all idle connections. Those that are lent are not affected.
+func (p *pool[C]) discardIdle() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	_ = closeConns(idle)
+}
+
+// close closes the idle connections. Those that are lent are closed when they are released, so a call that
+// does not end holds nobody back.
 func (p *pool[C]) close() error {
 	p.mu.Lock()
 	p.closed = true
 	if p.reaper != nil {
 		p.reaper.Stop()
 	}
-	p.mu.Unlock()
-	for range cap(p.slots) {
-		p.slots <- struct{}{}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var errs []error
-	for _, c := range p.idle {
-		errs = append(errs, c.conn.close())
-	}
+	idle := p.idle
 	p.idle = nil
-	for range cap(p.slots) {
-		<-p.slots
+	p.mu.Unlock()
+	return closeConns(idle)
+}
+
+// closeConns closes connections, which takes network round trips. The caller holds no lock.
+func closeConns[C interface{ close() error }](conns []idleConn[C]) error {
+	var errs []error
+	for _, c := range conns {
+		errs = append(errs, c.conn.close())
 	}
 	return errors.Join(errs...)
 }
@@ -153,8 +164,12 @@ func (p *pool[C]) check(ctx context.Context) error {
 	return err
 }
 
-// retryInterval is how long calls fail without another attempt after connecting failed.
-const retryInterval = 2 * time.Second
+// After connecting failed, calls fail without another attempt for as long as the attempt took, within these limits:
+// a database that does not answer delays few calls, and one that is back serves the next one.
+const (
+	minRetryPause = 50 * time.Millisecond
+	maxRetryPause = 2 * time.Second
+)
 
 // unreachableError reports that there is no connection to the database. Its text is for the operator.
 type unreachableError struct {
@@ -184,7 +199,7 @@ func (e *unreachableError) Error() string {
 func (e *unreachableError) Unwrap() error { return e.cause }
 
 // readiness delays calls until the first connection is made. The first call connects and the others
-// wait for its attempt. After a failure all calls fail for retryInterval.
+// wait for its attempt. After a failure all calls fail for a moment.
 type readiness struct {
 	dial    func(context.Context) error
 	timeout time.Duration
@@ -253,18 +268,19 @@ func (r *readiness) startAttempt() (done chan struct{}, err error) {
 func (r *readiness) connect() {
 	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
 	defer cancel()
+	began := time.Now()
 	err := r.dial(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.record(err)
+	r.record(err, time.Since(began))
 	close(r.pending)
 	r.pending = nil
 }
 
-// record stores the result of an attempt. The caller holds mu.
-func (r *readiness) record(err error) {
+// record stores the result of an attempt that took some time. The caller holds mu.
+func (r *readiness) record(err error, took time.Duration) {
 	r.failure = err
-	r.retryAt = time.Now().Add(retryInterval)
+	r.retryAt = time.Now().Add(min(max(took, minRetryPause), maxRetryPause))
 	r.ready.Store(err == nil)
 }
 
@@ -275,7 +291,7 @@ func (r *readiness) markDown(err error) *unreachableError {
 	if down.lost() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.record(err)
+		r.record(err, minRetryPause)
 	}
 	return down
 }

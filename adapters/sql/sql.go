@@ -50,9 +50,11 @@ func Connectors() []adapters.Connector {
 type database interface {
 	adapters.Health
 
-	// read runs use in a transaction in which the engine refuses every write, and rolls it back.
+	// read runs use in a transaction in which the engine refuses every write, and rolls it back. If the connection
+	// is lost, it may run use once more.
 	read(ctx context.Context, use func(transaction) error) error
-	// write runs use in a transaction that is committed if and only if use returns nil.
+	// write runs use in a transaction that is committed if and only if use returns nil. It runs use once more only
+	// if it is certain that nothing was executed.
 	write(ctx context.Context, use func(transaction) error) error
 	// describe prepares a statement without running it.
 	describe(ctx context.Context, text string, writes bool) (statementInfo, error)

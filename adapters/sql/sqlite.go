@@ -181,7 +181,9 @@ func (s *sqliteDatabase) openConn(dsn string) (*sqliteConn, error) {
 	if err := c.prepareControls(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	s.watchdog.add(c)
+	if !s.watchdog.add(c) {
+		return nil, errors.Join(errClosed, c.close())
+	}
 	return c, nil
 }
 

@@ -19,22 +19,27 @@ type watchdog struct {
 	asleep atomic.Bool
 	wakeUp chan struct{}
 	stop   chan struct{}
-	done   chan struct{}
 
-	mu    sync.Mutex
-	conns []*sqliteConn // guarded by mu
+	mu      sync.Mutex
+	conns   []*sqliteConn // guarded by mu
+	closed  bool          // guarded by mu
+	stopped bool          // guarded by mu
 }
 
 func newWatchdog() *watchdog {
-	w := &watchdog{wakeUp: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	w := &watchdog{wakeUp: make(chan struct{}, 1), stop: make(chan struct{})}
 	go w.run()
 	return w
 }
 
-func (w *watchdog) add(c *sqliteConn) {
+// add watches a connection. It reports false if the watchdog has stopped.
+func (w *watchdog) add(c *sqliteConn) bool {
 	w.mu.Lock()
-	w.conns = append(w.conns, c)
-	w.mu.Unlock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.conns = append(w.conns, c)
+	}
+	return !w.stopped
 }
 
 func (w *watchdog) remove(c *sqliteConn) {
@@ -42,6 +47,7 @@ func (w *watchdog) remove(c *sqliteConn) {
 	if i := slices.Index(w.conns, c); i >= 0 {
 		w.conns = slices.Delete(w.conns, i, i+1)
 	}
+	w.stopIfUnused()
 	w.mu.Unlock()
 }
 
@@ -52,14 +58,23 @@ func (w *watchdog) wake() {
 	}
 }
 
-// close stops the goroutine. No call may be active.
+// close stops the goroutine once all connections are removed, for calls may still be active.
 func (w *watchdog) close() {
-	close(w.stop)
-	<-w.done
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.stopIfUnused()
+}
+
+// stopIfUnused stops the goroutine if it is closed and nothing is left to watch. The caller holds mu.
+func (w *watchdog) stopIfUnused() {
+	if w.closed && len(w.conns) == 0 && !w.stopped {
+		w.stopped = true
+		close(w.stop)
+	}
 }
 
 func (w *watchdog) run() {
-	defer close(w.done)
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	for idle := 0; ; {
