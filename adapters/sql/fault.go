@@ -196,7 +196,8 @@ var mysqlMessages = map[uint16]string{
 	1044: msgForbidden, 1142: msgForbidden, 1143: msgForbidden, 1227: msgForbidden, 1370: msgForbidden,
 	1419: msgForbidden, 1021: msgFull, 1114: msgFull, 1153: msgTooLarge, 1301: msgTooLarge,
 	1203: msgExhausted, 1226: msgExhausted, 1461: msgExhausted,
-	1053: msgLost, 1077: msgLost, 1152: msgLost, 1184: msgLost, 1927: msgLost, 2006: msgLost, 2013: msgLost, 4031: msgLost,
+	1053: msgLost, 1077: msgLost, 1152: msgLost, 1184: msgLost, 1927: msgLost, 2006: msgLost, 2013: msgLost,
+	4031: msgLost,
 	1111: msgStatement, 1210: msgStatement,
 }
 

@@ -97,7 +97,8 @@ func (c *mysqlConn) begin(ctx context.Context, access string) error {
 	if access == "READ ONLY" {
 		readOnly = 1
 	}
-	settings := fmt.Sprintf("%s, transaction_read_only = %d, max_execution_time = %d", c.settings, readOnly, limit.Milliseconds())
+	const ofMySQL = "%s, transaction_read_only = %d, max_execution_time = %d"
+	settings := fmt.Sprintf(ofMySQL, c.settings, readOnly, limit.Milliseconds())
 	if c.isMariaDB {
 		const ofMariaDB = "%s, tx_read_only = %d, max_statement_time = %.3f"
 		settings = fmt.Sprintf(ofMariaDB, c.settings, readOnly, limit.Seconds())
