@@ -14,6 +14,9 @@ import (
 
 // Compare returns how a surface differs from an older one.
 func Compare(old, new *Surface) *Diff {
+	if old.Earlier > 0 || new.Earlier > 0 {
+		return compareEarlier(old, new)
+	}
 	c := &comparison{old: old, new: new, rules: map[ruleChange][]string{}}
 	c.server()
 	renamed := c.renames()

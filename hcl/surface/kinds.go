@@ -25,6 +25,7 @@ var Kinds = map[string]string{
 	"input-removed":       "An input was removed.",
 	"input-required":      "An input became required or optional.",
 	"input-type":          "The type of an input changed.",
+	"lock":                "The lock was written by an earlier version and does not say everything.",
 	"limit":               "A limit on calls changed.",
 	"listed":              "A tool, a prompt or a resource is listed, or is no longer.",
 	"output-added":        "The result has a type, or a further member.",

@@ -36,12 +36,16 @@ type lockFile struct {
 // 8785), with one line for each member of a tool, so that the difference of two locks is readable.
 // Equal surfaces have equal locks.
 func (s *Surface) Lock() []byte {
-	whole := toJSON(lockFile{Version, s.Server, s.Tools, s.Prompts, s.Resources, s.Toolsets, s.Policies,
-		s.Connections, s.Settings, s.Access}).(map[string]any)
+	whole := toJSON(s.file()).(map[string]any)
 	var out bytes.Buffer
 	writeLines(&out, whole, 0)
 	out.WriteByte('\n')
 	return out.Bytes()
+}
+
+func (s *Surface) file() lockFile {
+	return lockFile{Version, s.Server, s.Tools, s.Prompts, s.Resources, s.Toolsets, s.Policies, s.Connections, s.Settings,
+		s.Access}
 }
 
 // lockDepth is how many levels of objects have a line for each member.
@@ -90,7 +94,6 @@ func writeServer(out *bytes.Buffer, m map[string]any) {
 type LockError struct {
 	Line int // 0 if unknown
 	Text string
-	Old  bool // it has an earlier version
 }
 
 func (e *LockError) Error() string { return e.Text }
@@ -102,7 +105,8 @@ func ReadLock(text []byte) (*Surface, error) {
 		return nil, &LockError{Text: fmt.Sprintf("it has more than %d bytes", maxLock)}
 	}
 	if at := mergeMarker(text); at > 0 {
-		return nil, &LockError{Line: at, Text: "it has merge markers: resolve the conflict in the .hcl files and run hatchel lock"}
+		return nil, &LockError{Line: at, Text: "it has merge markers: resolve the conflict in the .hcl files and run " +
+			"hatchel lock"}
 	}
 	if err := checkJSON(text); err != nil {
 		return nil, err
@@ -117,9 +121,10 @@ func ReadLock(text []byte) (*Surface, error) {
 	switch {
 	case !ok || version < 1:
 		return nil, &LockError{Text: "it is not a lock of hatchel: it has no version"}
-	case version < Version:
-		return nil, &LockError{Text: fmt.Sprintf("it has version %v of an earlier hatchel, which does not say what "+
-			"steps do in full: run hatchel lock", version), Old: true}
+	case version == 1:
+		return readEarlier(text)
+	case version != float64(int(version)):
+		return nil, &LockError{Text: fmt.Sprintf("it is not a lock of hatchel: it has version %v", version)}
 	case version > Version:
 		return nil, &LockError{Text: fmt.Sprintf("it has version %v, and this hatchel reads versions up to %d: "+
 			"update hatchel", version, Version)}
@@ -131,7 +136,20 @@ func ReadLock(text []byte) (*Surface, error) {
 	if err := d.Decode(&f); err != nil {
 		return nil, &LockError{Line: lineOf(text, err), Text: "it is not a lock of hatchel: " + reason(err)}
 	}
-	return f.surface(text)
+	s, operations, err := f.surface()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range diag.SortedNames(operations) {
+		op := operations[name].operation
+		said := op.Digest
+		op.Digest = ""
+		if digest(canonical(operations[name].entry)) != said {
+			return nil, digestError(text, name)
+		}
+		op.Digest = said
+	}
+	return s, nil
 }
 
 // checkJSON reports what is not JSON, and what readers of JSON read differently: a key that an object has twice.
@@ -156,46 +174,44 @@ func checkJSON(text []byte) error {
 	return &LockError{Line: line, Text: "it is not JSON: run hatchel lock"}
 }
 
-// surface checks the digests and returns the surface of a lock with this text.
-func (f *lockFile) surface(text []byte) (*Surface, error) {
-	s := &Surface{f.Server, orEmpty(f.Tools), orEmpty(f.Prompts), orEmpty(f.Resources), orEmpty(f.Toolsets),
-		orEmpty(f.Policies), orEmpty(f.Connections), orEmpty(f.Settings), f.Access, nil}
+// lockedOperation is an operation of a lock, and the tool, prompt or resource that it belongs to.
+type lockedOperation struct {
+	operation *Operation
+	entry     any
+}
+
+// surface returns the surface of a lock, and its operations by their names, such as "tool pay".
+func (f *lockFile) surface() (*Surface, map[string]lockedOperation, error) {
+	s := &Surface{Server: f.Server, Tools: orEmpty(f.Tools), Prompts: orEmpty(f.Prompts), Resources: orEmpty(f.Resources),
+		Toolsets: orEmpty(f.Toolsets), Policies: orEmpty(f.Policies), Connections: orEmpty(f.Connections),
+		Settings: orEmpty(f.Settings), Access: f.Access}
 	if err := checkAccess(f.Access); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	operations := map[string]*Operation{}
-	entries := map[string]any{}
+	operations := map[string]lockedOperation{}
 	for name, t := range s.Tools {
 		if t != nil {
 			t.Output = exact(t.Output)
-			operations["tool "+name], entries["tool "+name] = &t.Operation, t
+			operations["tool "+name] = lockedOperation{&t.Operation, t}
 		}
 	}
 	for name, p := range s.Prompts {
 		if p != nil {
-			operations["prompt "+name], entries["prompt "+name] = &p.Operation, p
+			operations["prompt "+name] = lockedOperation{&p.Operation, p}
 		}
 	}
 	for name, r := range s.Resources {
 		if r != nil {
-			operations["resource "+name], entries["resource "+name] = &r.Operation, r
+			operations["resource "+name] = lockedOperation{&r.Operation, r}
 		}
 	}
 	if len(operations) != len(s.Tools)+len(s.Prompts)+len(s.Resources) {
-		return nil, &LockError{Text: "it is not a lock of hatchel: an entry is null"}
+		return nil, nil, &LockError{Text: "it is not a lock of hatchel: an entry is null"}
 	}
-	for _, name := range diag.SortedNames(operations) {
-		op := operations[name]
-		op.Input = exact(op.Input)
-		said := op.Digest
-		op.Digest = ""
-		if digest(canonical(entries[name])) != said {
-			return nil, &LockError{Line: lineOfEntry(text, name), Text: fmt.Sprintf("the %s does not match its digest, so the "+
-				"file was edited or merged by hand: run hatchel lock", name)}
-		}
-		op.Digest = said
+	for _, op := range operations {
+		op.operation.Input = exact(op.operation.Input)
 	}
-	return s, nil
+	return s, operations, nil
 }
 
 func orEmpty[V any](m map[string]V) map[string]V {

@@ -35,6 +35,10 @@ type Surface struct {
 	// Of does not set it. Compare ignores it unless both surfaces have it.
 	Access map[string]map[string]string
 
+	// Earlier is the version of an earlier lock, which does not say everything; 0 for none. Such a surface is only for
+	// Compare.
+	Earlier int
+
 	positions map[string]hcl.Range // by place
 }
 

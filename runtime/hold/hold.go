@@ -24,6 +24,8 @@ type Held struct {
 	Lock     string           `json:"lock_sha256,omitempty"`
 	Problem  string           `json:"problem,omitempty"`
 	Changes  []surface.Change `json:"changes"` // the differences to the lock that wait; none with a Problem
+
+	earlier bool // the lock has an earlier version
 }
 
 // Release says which lock has released a load that waited.
@@ -68,6 +70,8 @@ func (c *Checker) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
 		return Decision{}
 	case first && c.Locked:
 		return Decision{Held: held, Diagnostics: held.report(diag.Error, "Not the locked configuration", startLocked)}
+	case first && held.earlier:
+		return Decision{Held: held, Diagnostics: held.report(diag.Error, "Lock of an earlier version", startEarlier)}
 	case first:
 		return Decision{Diagnostics: held.report(diag.Warning, "Not the locked configuration", startUnlocked)}
 	}
@@ -121,6 +125,7 @@ func (c *Checker) check(fsys fs.FS, class string, served, cfg *hcl.Config) *Held
 	changes, err := c.differences(text, match{held.Lock, served.ID}, served, cfg)
 	if err != nil {
 		held.Problem = err.Error()
+		_, held.earlier = err.(errEarlier)
 		return held
 	}
 	if len(changes) == 0 {
@@ -161,6 +166,7 @@ func (c *Checker) differences(lock []byte, now match, served, cfg *hcl.Config) (
 const (
 	startLocked = "The server was started with --locked. Review the differences with hatchel diff, and approve " +
 		"them with hatchel lock."
+	startEarlier  = "The server was started with hold, which compares each reload with the lock."
 	startUnlocked = "They are served, because hold concerns reloads. Every later reload waits until hatchel lock has " +
 		"approved them."
 	reloadHeld = "The previous configuration stays. Review the differences with hatchel diff, and approve them with " +

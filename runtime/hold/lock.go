@@ -33,7 +33,18 @@ func parseLock(text []byte) (*surface.Surface, error) {
 	if err != nil {
 		return nil, operator.Error(fmt.Sprintf("%s cannot be used: %v.", surface.LockName, err))
 	}
+	if lock.Earlier > 0 {
+		return nil, errEarlier{lock.Earlier}
+	}
 	return lock, nil
+}
+
+// errEarlier is a lock of an earlier version, which does not say everything that a reviewer has to approve.
+type errEarlier struct{ version int }
+
+func (e errEarlier) Error() string {
+	return fmt.Sprintf("%s has version %d, which does not say in full what a configuration does. Run hatchel lock, and "+
+		"review the new %[1]s.", surface.LockName, e.version)
 }
 
 func digestOf(text []byte) string {
