@@ -83,7 +83,7 @@ func (c argvCheck) checkLine(words []word, stdin taint) {
 func (c argvCheck) checkInlineShell(words []word, stdin taint) {
 	for i, w := range words {
 		code := shellCode(words[i:])
-		if code == 0 {
+		if code == 0 || !words[i+code].constant {
 			continue
 		}
 		at := words[i+code]

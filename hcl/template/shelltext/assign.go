@@ -18,6 +18,12 @@ func (a *taintWalk) assign(n syntax.Node, name string, t taint) {
 	a.join(a.vars, name, t)
 }
 
+// assignUnknown records an assignment of a text that the script does not write.
+func (a *taintWalk) assignUnknown(n syntax.Node, name string, t taint) {
+	a.assign(n, name, t)
+	a.noteTexts(name, anyText)
+}
+
 // assignment follows NAME=value, NAME+=value, NAME=(values) or NAME[index]=value.
 func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 	a.checkArithmetic(as.Index, sc)
@@ -26,12 +32,17 @@ func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 		t.path = t.path || a.isPath(as.Value, sc)
 	}
 	if as.Array != nil {
+		list := wordList{appends: as.Append}
 		for _, e := range as.Array.Elems {
 			a.checkArithmetic(e.Index, sc)
 			t = t.max(a.word(e.Value, sc))
-			if as.Name != nil {
+			if as.Name != nil && e.Value != nil {
 				a.noteNames(as.Name.Value, e.Value, sc)
+				list.words = append(list.words, a.expansions(e.Value, sc)[0]...)
 			}
+		}
+		if as.Name != nil {
+			a.noteList(as.Name.Value, list)
 		}
 	}
 	if as.Name == nil {
@@ -41,9 +52,14 @@ func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 		t = t.concatenated()
 	}
 	a.assign(as, as.Name.Value, t)
-	a.noteNames(as.Name.Value, as.Value, sc)
+	if as.Append {
+		a.noteTexts(as.Name.Value, concatenate(a.variableTexts(as.Name.Value, sc), a.wordTexts(as.Value, sc))...)
+	}
+	if as.Array == nil {
+		a.noteNames(as.Name.Value, as.Value, sc)
+	}
 	if as.Value != nil && LoadsCode(as.Name.Value) {
-		a.checkProgramFile(word{node: as.Value})
+		a.checkProgramFile(word{node: as.Value, texts: a.wordTexts(as.Value, sc)}, sc.stdin)
 	}
 	return t
 }
@@ -54,6 +70,7 @@ func (a *taintWalk) noteNames(variable string, w *syntax.Word, sc scope) {
 	if w == nil {
 		return
 	}
+	a.noteTexts(variable, a.wordTexts(w, sc)...)
 	for text, p := range flatten(w.Parts) {
 		names := variableName.FindAllString(text, -1)
 		if x, ok := p.(*syntax.ParamExp); ok && x.Param != nil {

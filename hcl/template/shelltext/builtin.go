@@ -13,14 +13,16 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 		a.setCommand(l, operands)
 	case "read", "mapfile", "readarray":
 		a.readCommand(l, name)
+	case "shift":
+		a.shifts = true
 	case "unset":
 		a.rejectNames(operands)
 	case "getopts":
-		a.assign(first.node, "OPTARG", a.args[l.function])
+		a.assignUnknown(first.node, "OPTARG", a.args[l.function])
 		if len(operands) > 1 {
 			a.rejectNames(operands[1:])
 			if operands[1].constant {
-				a.assign(operands[1].node, operands[1].text, a.args[l.function])
+				a.assignUnknown(operands[1].node, operands[1].text, a.args[l.function])
 			}
 		}
 	case "export", "readonly", "local", "declare", "typeset", "let":
@@ -32,9 +34,12 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 			case n != "":
 				a.assign(w.node, n, w.taint)
 				a.noteNames(n, w.node, l.scope)
+				for _, text := range w.texts {
+					a.noteTexts(n, text[strings.IndexByte(text, '=')+1:])
+				}
 			}
 			if LoadsCode(n) {
-				a.checkProgramFile(w)
+				a.checkProgramFile(w, l.stdin)
 			}
 		}
 	case "printf":
@@ -42,8 +47,8 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 	case "test", "[":
 		a.testCommand(operands)
 	case "cd", "pushd", "popd":
-		a.assign(first.node, "PWD", maxTaint(l.words).computed())
-		a.assign(first.node, "OLDPWD", maxTaint(l.words).computed())
+		a.assignUnknown(first.node, "PWD", maxTaint(l.words).computed())
+		a.assignUnknown(first.node, "OLDPWD", maxTaint(l.words).computed())
 	case "tee", "dd", "sponge":
 		a.noteCopied(operands, l.stdin, false)
 	case "sort":
@@ -52,8 +57,8 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 		}
 	case "cp", "mv", "ln", "install":
 		from := taint{}
-		if slices.ContainsFunc(operands, func(w word) bool { return w.constant && standardFile(w.text) }) {
-			from = l.stdin
+		if slices.ContainsFunc(operands, func(w word) bool { return slices.ContainsFunc(w.texts, mayBeDescriptor) }) {
+			from = l.stdin.max(a.vars[stored])
 		}
 		a.noteCopied(operands, from, true)
 	case "env", "sudo", "doas", "alias":
@@ -63,7 +68,7 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 				a.join(a.vars, n, w.taint)
 			}
 			if LoadsCode(n) {
-				a.checkProgramFile(w)
+				a.checkProgramFile(w, l.stdin)
 			}
 			if ok && name == "alias" && w.constant {
 				a.inline(w.node, code, l.scope)
@@ -74,13 +79,21 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 			a.inline(operands[0].node, operands[0].text, l.scope)
 		}
 	case "eval":
-		code, all := "", true
+		codes, all := []string{""}, true
 		for _, w := range operands {
-			code, all = code+" "+w.text, all && w.constant
+			texts := w.texts
+			if w.constant {
+				texts = []string{w.text}
+			}
+			codes, all = concatenate(concatenate(codes, []string{" "}), texts), all && w.constant
 		}
-		if all && len(operands) > 0 {
-			a.inline(operands[0].node, code, l.scope)
-		} else if a.anyTainted && maxTaint(l.words).level == trusted {
+		if len(operands) == 0 || maxTaint(operands).level > trusted {
+			return
+		}
+		for _, code := range codes {
+			a.inline(operands[0].node, codeText(code), l.scope)
+		}
+		if !all && a.anyTainted {
 			a.warnAt(first.node, "Code in eval",
 				`The code that eval runs cannot be checked: if it reads a variable that holds a value of the call, `+
 					`that value may become code. Write the command out.`)
@@ -90,23 +103,28 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 
 // setCommand follows set, whose operands become the positional parameters.
 func (a *taintWalk) setCommand(l simpleCommand, operands []word) {
-	ended := false
-	for _, w := range operands {
+	ended, first := false, -1
+	for i, w := range operands {
 		ended = ended || w.constant && w.text == "--"
 		if !ended && w.level == tainted && w.text == "" {
 			a.errorAt(w.node, "Option chosen by a call",
 				`%s may begin with "-" and change how the shell works. Write set -- before it.`, w.from)
 		}
+		if first < 0 && w.text != "--" && !strings.HasPrefix(w.text, "-") {
+			first = i
+		}
 		a.join(a.args, l.function, w.taint)
-		a.noteNames(argsKey(l.function), w.node, l.scope)
+	}
+	if first >= 0 {
+		a.noteArguments(l.function, l, operands[first:])
 	}
 }
 
 // readCommand follows read and mapfile, which assign the variables that they name.
 func (a *taintWalk) readCommand(l simpleCommand, name string) {
 	for _, w := range l.words[1:] {
-		if strings.HasPrefix(w.text, "-u") {
-			l.stdin = a.unknownTaint()
+		if !w.constant || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "u") {
+			l.stdin = l.stdin.max(a.vars[stored])
 		}
 	}
 	takes := "dinNptu"
@@ -118,7 +136,7 @@ func (a *taintWalk) readCommand(l simpleCommand, name string) {
 		case !w.constant:
 			a.rejectName(w.node, w.taint)
 		case !strings.HasPrefix(w.text, "-"):
-			a.assign(w.node, w.text, l.stdin)
+			a.assignUnknown(w.node, w.text, l.stdin)
 		default:
 			if last := w.text[len(w.text)-1:]; strings.Contains(takes, last) && i+1 < len(l.words) {
 				i++
@@ -128,8 +146,8 @@ func (a *taintWalk) readCommand(l simpleCommand, name string) {
 			}
 		}
 	}
-	a.assign(l.words[0].node, "REPLY", l.stdin)
-	a.assign(l.words[0].node, "MAPFILE", l.stdin)
+	a.assignUnknown(l.words[0].node, "REPLY", l.stdin)
+	a.assignUnknown(l.words[0].node, "MAPFILE", l.stdin)
 }
 
 // rejectNames reports values in words that name variables.
@@ -150,7 +168,7 @@ func (a *taintWalk) printf(operands []word) {
 			if !writesNumbersOnly("printf", operands[1:]) {
 				t = maxTaint(operands[2:]).computed()
 			}
-			a.assign(name.node, name.text, t)
+			a.assignUnknown(name.node, name.text, t)
 		}
 		operands = operands[2:]
 	}

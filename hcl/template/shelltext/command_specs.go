@@ -334,3 +334,9 @@ func lookup(word string) (string, commandSpec, bool) {
 	p, ok := commandSpecs[short]
 	return name, p, ok && short != ""
 }
+
+// readers are programs that write nothing but their output, and builtin commands of the shell.
+var readers = template.WordSet(`echo printf test [ : true false read mapfile readarray cd pwd exit return set shift unset
+	export readonly local declare typeset getopts wait kill umask ulimit type times let date sleep expr seq basename
+	dirname which id whoami hostname uname ps pgrep pkill df free uptime env printenv tr uniq column join fold fmt expand
+	shuf iconv numfmt factor nproc logger mktemp`)

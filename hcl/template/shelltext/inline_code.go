@@ -16,8 +16,9 @@ type word struct {
 	constant bool   // it contains no value, so text is complete
 	taint
 
-	arg  *Arg         // in a list of words
-	node *syntax.Word // in a script
+	arg   *Arg         // in a list of words
+	node  *syntax.Word // in a script
+	texts []string     // in a script: patterns of the texts that it can have; see wordTexts
 }
 
 // codeWord is a word with a value that a program would run as code.

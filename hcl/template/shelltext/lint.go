@@ -53,9 +53,15 @@ func (a *taintWalk) lint(l simpleCommand, name string) {
 		if before := words[i-1]; i > 1 && before.constant && isOption(before.text) && !bareOptions[inner] {
 			continue
 		}
+		if i > 2 && namedArguments[words[i-2].text] {
+			continue
+		}
 		a.lintDash(w, inner, dangerous)
 	}
 }
+
+// namedArguments are options of jq with a name and a value.
+var namedArguments = template.WordSet("--arg --argjson")
 
 // noOptions are commands without relevant options after the first word.
 var noOptions = template.WordSet(`printf test [ : true false exit return shift set export readonly local read sleep eval

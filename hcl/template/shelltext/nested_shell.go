@@ -11,8 +11,8 @@ import (
 // checkCode reports values that a program would run as code.
 func (a *taintWalk) checkCode(l simpleCommand, name string) {
 	words := l.words
-	if l.stdin.level > trusted && (!l.top || a.report) {
-		words = xargsWords(words, word{taint: l.stdin, node: words[0].node})
+	if input := l.stdin.max(a.argumentFiles(words)); input.level > trusted && (!l.top || a.report) {
+		words = xargsWords(words, word{taint: input, node: words[0].node})
 	}
 	for _, f := range findCode(words) {
 		if f.word.level > trusted && !(f.file && f.word.level == confined) {
@@ -30,7 +30,7 @@ func (a *taintWalk) checkCode(l simpleCommand, name string) {
 // xargsWords adds the words that xargs reads from its standard input: at the end, or in place of the
 // text that -I names. Other commands stay as they are.
 func xargsWords(words []word, input word) []word {
-	if !words[0].constant || path.Base(words[0].text) != "xargs" {
+	if len(words) == 0 || !words[0].constant || path.Base(words[0].text) != "xargs" {
 		return words
 	}
 	words = slices.Clone(words)
@@ -52,7 +52,7 @@ func xargsWords(words []word, input word) []word {
 		for j := i + 1; j < len(words); j++ {
 			w := &words[j]
 			if before, _, ok := strings.Cut(w.text, mark); ok && mark != "" {
-				w.text, w.constant = before, false
+				w.text, w.constant, w.texts = before, false, input.texts
 				if w.level == trusted {
 					w.taint = input.taint
 				}
@@ -60,7 +60,19 @@ func xargsWords(words []word, input word) []word {
 		}
 		return words
 	}
-	return append(words, input)
+	return append(slices.Clip(words), input)
+}
+
+// argumentFiles returns the taint of the files in which xargs finds words.
+func (a *taintWalk) argumentFiles(words []word) (t taint) {
+	if words[0].constant && path.Base(words[0].text) == "xargs" {
+		for i, w := range words {
+			if strings.HasPrefix(w.text, "-a") || strings.HasPrefix(w.text, "--arg-file") || i > 0 && words[i-1].text == "-a" {
+				t = t.max(a.contents(w.texts).computed())
+			}
+		}
+	}
+	return t
 }
 
 // interpolation returns the notation of a value in a script.
@@ -112,8 +124,9 @@ const inlinePrefix = "\x00"
 
 // inlineShell walks constant code of a shell: sh -c '... $1 ...' sh value.
 func (a *taintWalk) inlineShell(l simpleCommand) {
-	for i := range l.words {
-		a.inlineCode(l, l.words[i:])
+	words := l.withFoundFiles()
+	for i := range words {
+		a.inlineCode(l, words[i:])
 	}
 }
 
@@ -130,19 +143,26 @@ func shellCode(words []word) int {
 // inlineCode walks the constant code in the words of a shell.
 func (a *taintWalk) inlineCode(l simpleCommand, words []word) {
 	i := shellCode(words)
-	if i == 0 {
+	if i == 0 || words[i].level > trusted {
 		return
 	}
 	code, given := words[i], maxTaint(words[i+1:])
-	sc := scope{function: inlinePrefix + code.text, stdin: l.stdin, top: l.top}
 	if path.Base(l.words[0].text) == "xargs" {
 		given = given.max(l.stdin)
 	}
-	a.join(a.args, sc.function, given)
-	for _, w := range words[i+1:] {
-		a.noteNames(argsKey(sc.function), w.node, sc)
+	texts := []string{code.text}
+	if !code.constant {
+		texts = code.texts
 	}
-	a.inline(code.node, code.text, sc)
+	for _, text := range texts {
+		sc := scope{function: inlinePrefix + text, stdin: l.stdin, top: l.top}
+		a.join(a.args, sc.function, given)
+		a.noteArguments(sc.function, l, words[min(i+2, len(words)):])
+		if i+1 < len(words) {
+			a.noteTexts(argsKey(sc.function), words[i+1].texts...) // $0
+		}
+		a.inline(code.node, codeText(text), sc)
+	}
 }
 
 // inline walks constant code in a word. It ignores code that cannot be parsed, because a shell

@@ -154,6 +154,9 @@ func (s *optionScanner) scanArgument(w word, option string, inline bool, kind ar
 	if kind != pathArgument {
 		s.programs = append(s.programs, w)
 	}
+	if s.runsShell && !inline {
+		s.shellCode = s.at
+	}
 	if !w.constant {
 		s.report(w, option, kind == codeArgument || kind == addArgument)
 		f := &s.found[len(s.found)-1]
@@ -163,9 +166,6 @@ func (s *optionScanner) scanArgument(w word, option string, inline bool, kind ar
 	_, rest, _ := strings.Cut(w.text, option)
 	s.readsInput = s.readsInput || kind != pathArgument &&
 		(standardFile(strings.TrimPrefix(rest, "=")) || standardFile(w.text))
-	if s.runsShell && !inline {
-		s.shellCode = s.at
-	}
 }
 
 // scanOperand reads one operand and reports whether the rest of the line is data.
@@ -202,10 +202,10 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 		return true
 	case fileFirst:
 		switch {
-		case s.hasC && !w.constant:
-			s.report(w, "-c", true)
 		case s.hasC:
-			s.shellCode = s.at
+			if s.shellCode = s.at; !w.constant {
+				s.report(w, "-c", true)
+			}
 		case !s.codeGiven:
 			s.programs = append(s.programs, w)
 			if !w.constant {

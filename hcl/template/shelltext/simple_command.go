@@ -24,11 +24,13 @@ func (a *taintWalk) call(c *syntax.CallExpr, sc scope) taint {
 	if len(c.Args) == 0 {
 		return taint{}
 	}
-	l := simpleCommand{scope: sc}
-	for _, w := range c.Args {
-		l.words = append(l.words, a.describeWord(w, sc))
+	var out taint
+	for _, words := range a.commandWords(c.Args, sc) {
+		if len(words) > 0 {
+			out = out.max(a.line(simpleCommand{sc, words}))
+		}
 	}
-	return a.line(l)
+	return out
 }
 
 func (a *taintWalk) line(l simpleCommand) taint {
@@ -39,12 +41,13 @@ func (a *taintWalk) line(l simpleCommand) taint {
 				`write case ${...} in name) ... ;; esac.`, program.from)
 		return maxTaint(l.words)
 	}
-	for _, line := range commandLines(l.words) {
+	for _, line := range commandLines(l.withFoundFiles()) {
 		for _, file := range programFiles(line) {
-			a.checkProgramFile(file)
+			a.checkProgramFile(file, l.stdin)
 		}
 	}
-	if !program.constant {
+	if !program.constant || slices.Contains(program.texts, anyText) || isPattern(program) {
+		a.checkComputedProgram(l)
 		return a.output(l, "")
 	}
 	if a.functions[program.text] {
@@ -65,10 +68,46 @@ func (a *taintWalk) line(l simpleCommand) taint {
 		}
 	}
 	a.builtin(l, name)
+	a.noteMentioned(l, name)
 	a.checkCode(l, name)
 	a.checkPaths(l, name)
 	a.lint(l, name)
 	return a.output(l, name)
+}
+
+// withFoundFiles returns the words of a command with the files that find and xargs put in place of words.
+func (l simpleCommand) withFoundFiles() []word {
+	words := slices.Clone(l.words)
+	switch path.Base(words[0].text) {
+	case "find":
+		for i := range words {
+			if strings.Contains(words[i].text, "{}") {
+				words[i].texts = unknownText
+			}
+		}
+	case "xargs":
+		return xargsWords(words, word{texts: unknownText, node: words[0].node})
+	}
+	return words
+}
+
+// isPattern reports whether the shell may replace the name of a program by the name of a file.
+func isPattern(program word) bool {
+	return slices.ContainsFunc(program.texts, func(text string) bool { return strings.Contains(text, anyText) })
+}
+
+// checkComputedProgram reports values that a command gives to a program whose name is not known.
+func (a *taintWalk) checkComputedProgram(l simpleCommand) {
+	t := maxTaint(l.words)
+	if !l.top {
+		t = t.max(l.stdin)
+	}
+	if t.level == trusted || !isPattern(l.words[0]) || a.HasErrorAt(a.rangeOf(a.span(l.words[0].node))) {
+		return
+	}
+	a.errorAt(l.words[0].node, "Program is computed",
+		`The script computes the name of this program, so it cannot be checked whether the program runs %s, which it is `+
+			`given. Write the program's name as text; to choose among several write case ... in name) ... ;; esac.`, t.from)
 }
 
 // bashOnly are commands that a POSIX shell lacks, or that have another meaning in another sh.
@@ -88,12 +127,19 @@ func maxTaint(words []word) (t taint) {
 // function follows a call of a function of the script.
 func (a *taintWalk) function(l simpleCommand, name string) taint {
 	a.join(a.args, name, maxTaint(l.words[1:]))
-	for _, w := range l.words[1:] {
-		a.noteNames(argsKey(name), w.node, l.scope)
-	}
+	a.noteArguments(name, l, l.words[1:])
 	a.join(a.stdin, name, l.stdin)
 	a.piped[name] = a.piped[name] || !l.top
 	return a.out[name]
+}
+
+// noteArguments records words that become the positional parameters of a function.
+func (a *taintWalk) noteArguments(function string, l simpleCommand, words []word) {
+	for _, w := range words {
+		a.noteNames(argsKey(function), w.node, l.scope)
+		a.noteTexts(argsKey(function), w.texts...)
+	}
+	a.noteList(argsKey(function), wordList{words: words})
 }
 
 // output returns the taint of a program's output: that of its words and its input, unless it writes
@@ -104,7 +150,12 @@ func (a *taintWalk) output(l simpleCommand, name string) taint {
 	}
 	t := maxTaint(l.words).computed()
 	if !l.top || filters[name] {
-		t = t.max(l.stdin).max(a.vars[files])
+		t = t.max(l.stdin).max(a.vars[stored])
+	}
+	for _, w := range l.words[1:] {
+		if !slices.Contains(w.texts, anyText) {
+			t = t.max(a.contents(w.texts).computed())
+		}
 	}
 	if writesVariables(name, l.words) {
 		t = t.max(a.unknownTaint())

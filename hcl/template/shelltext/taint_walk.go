@@ -37,7 +37,9 @@ func (a *taintWalk) noteFunctions(file *syntax.File) {
 func newTaintWalk(d *template.Diagnostics, l *scriptText, in Inputs, bash bool) *taintWalk {
 	a := &taintWalk{Diagnostics: d, scriptText: l, vars: map[string]taint{}, args: map[string]taint{},
 		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{}, written: map[string]taint{},
-		names: map[string][]string{}, values: map[string]*scriptValue{}, piped: map[string]bool{}, bash: bash}
+		names: map[string][]string{}, texts: map[string][]string{}, values: map[string]*scriptValue{},
+		piped: map[string]bool{}, lists: map[string][]wordList{}, mentioned: map[string]taint{}, bash: bash}
+	a.noteTexts(unknownVariable, anyText)
 	for name, v := range in.Env {
 		a.setVariable(name, taintOf(v.Type, v.Source))
 	}
@@ -68,9 +70,13 @@ type taintWalk struct {
 	args       map[string]taint    // positional parameters by function; "" is the script
 	stdin      map[string]taint    // the input of functions, by name
 	out        map[string]taint    // the output of functions, by name
-	written    map[string]taint    // by fileKey, what the script writes to files
+	written    map[string]taint    // by fileKeys, what the script writes to files
 	names      map[string][]string // variables that the constants assigned to a variable name
-	changed    bool                // a taint increased in this round
+	texts      map[string][]string // patterns of the texts that a variable can have; see wordTexts
+	lists      map[string][]wordList
+	mentioned  map[string]taint // by words of programs that may write the files in them
+	shifts     bool             // the script has shift
+	changed    bool             // a taint increased in this round
 	functions  map[string]bool
 	values     map[string]*scriptValue
 	piped      map[string]bool // functions with an input
@@ -132,6 +138,10 @@ func (a *taintWalk) stmts(list []*syntax.Stmt, sc scope) (out taint) {
 }
 
 func (a *taintWalk) stmt(s *syntax.Stmt, sc scope) taint {
+	if t := a.vars[shellInput]; t.level > trusted {
+		sc = sc.reading(sc.stdin.max(t))
+	}
+	outer := sc
 	for _, r := range s.Redirs {
 		sc = a.redirect(r, sc)
 	}
@@ -142,7 +152,8 @@ func (a *taintWalk) stmt(s *syntax.Stmt, sc scope) taint {
 		return taint{}
 	}
 	out := a.command(s.Cmd, sc)
-	a.noteFileOutput(s, out)
+	a.noteExec(s, sc)
+	a.noteFileOutput(s, out, outer)
 	return out
 }
 
@@ -167,7 +178,7 @@ func (a *taintWalk) command(c syntax.Command, sc scope) taint {
 	case *syntax.ForClause:
 		a.loop(c.Loop, sc)
 		if c.Select {
-			a.assign(c, "REPLY", sc.stdin)
+			a.assignUnknown(c, "REPLY", sc.stdin)
 		}
 		return a.stmts(c.Do, sc)
 	case *syntax.CaseClause:
@@ -209,7 +220,14 @@ func (a *taintWalk) command(c syntax.Command, sc scope) taint {
 			return a.stmt(c.Stmt, sc)
 		}
 	case *syntax.CoprocClause:
-		return a.stmt(c.Stmt, sc.reading(a.unknownTaint()))
+		stmt := c.Stmt
+		if stmt.Cmd == nil && c.Name != nil { // the parser takes a command without words, but with redirections, for a name
+			stmt = &syntax.Stmt{Position: stmt.Position, Redirs: stmt.Redirs,
+				Cmd: &syntax.CallExpr{Args: []*syntax.Word{c.Name}}}
+		}
+		out := a.stmt(stmt, sc.reading(a.unknownTaint()))
+		a.join(a.vars, stored, out.computed())
+		return out
 	}
 	return taint{}
 }

@@ -185,7 +185,7 @@ func (a *taintWalk) warnUnquoted(w *syntax.Word, sc scope) {
 // describeWord returns a word as commandSpecs see it: the constant text up to the first expansion.
 func (a *taintWalk) describeWord(w *syntax.Word, sc scope) word {
 	t := a.splitWord(w, sc)
-	out := word{constant: true, taint: t, node: w}
+	out := word{constant: true, taint: t, node: w, texts: a.wordTexts(w, sc)}
 	for text, p := range flatten(w.Parts) {
 		if out.constant = p == nil; !out.constant {
 			break
