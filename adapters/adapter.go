@@ -156,6 +156,8 @@ type Call struct {
 	Span Span
 	// Trace receives what is sent and received; nil unless a person traces the call.
 	Trace Trace
+	// Changes records what the Actions of the call have changed. The runtime writes it.
+	Changes *Changes
 	// Pace is the rate of the connection; nil for none. An Action that sends more than one request waits for it before
 	// each one after the first.
 	Pace *Pace
@@ -188,9 +190,12 @@ func (NopClient) Progress(done, total float64, message string) {}
 func (NopClient) Log(level, logger string, data []byte) {}
 
 // Fault is a failure that the model can act on. Message is for the model: what happened and what to
-// change, without hosts, statements or secrets. Cause is for the log.
+// change, without hosts, statements or secrets. It does not say what was done: only the runtime knows that of a whole
+// call. Cause is for the log.
 type Fault struct {
 	Message string
+	Advice  string // what to do if the call has changed nothing, such as "try again"; empty for nothing
+	Change  Change // what the Action has changed; with NotSent, ChangeAnswered is ChangeUnsent
 	Cause   error
 	Status  int // of a rejected HTTP response, read as error.status
 	Code    int // of a failed process, read as error.code
@@ -201,7 +206,8 @@ type Fault struct {
 	RetryAfter  time.Duration // the delay before a retry, or 0
 }
 
-func (f *Fault) Error() string { return f.Message }
+// Error returns the failure as that of an Action which is the whole call.
+func (f *Fault) Error() string { return JoinFailure(f.Message, Unchanged(f.Change), f.Advice) }
 func (f *Fault) Unwrap() error { return f.Cause }
 
 // OmittedPrefix is the beginning of the text that replaces a part of a plan. It shows an approver that

@@ -93,8 +93,8 @@ func (g *ConnectionGuard) acquireSlot(ctx context.Context) error {
 	case g.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		message := fmt.Sprintf("%q was busy with %d concurrent calls for as long as this call could wait; "+
-			"nothing was sent", g.name, cap(g.slots))
+		message := fmt.Sprintf("%q was busy with %d concurrent calls for as long as this call could wait",
+			g.name, cap(g.slots))
 		return &Fault{Message: message, Cause: ctx.Err(), NotSent: true}
 	}
 }
@@ -126,9 +126,10 @@ func (g *ConnectionGuard) checkBreaker() (trial bool, err error) {
 		return true, nil
 	}
 	left = max(left, time.Second).Round(time.Second)
-	message := fmt.Sprintf("%q has failed %d times in a row, so calls to it are suspended; nothing was sent. "+
-		"Try again in %v", g.name, g.breaker.Failures, left)
-	return false, &Fault{Message: message, NotSent: true, RetryAfter: left}
+	message := fmt.Sprintf("%q has failed %d times in a row, so calls to it are suspended",
+		g.name, g.breaker.Failures)
+	advice := fmt.Sprintf("try again in %v", left)
+	return false, &Fault{Message: message, Advice: advice, NotSent: true, RetryAfter: left}
 }
 
 // health is what the result of a call shows about the backend.

@@ -191,7 +191,7 @@ func FileFault(err error, path string) error {
 	case errors.Is(err, syscall.ELOOP):
 		f.Message = "too many levels of symbolic links: " + path
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		f.Message = "too many files are open, try again: " + path
+		f.Message, f.Advice = "too many files are open: "+path, "try again"
 	case strings.Contains(err.Error(), "path escapes"):
 		f.Message = "a symbolic link leads out of the directory: " + path
 	default:

@@ -62,16 +62,23 @@ func (i IfExists) Phrase() string {
 
 // Write writes the file as ifExists demands. It calls produce, which writes the data; with ExistsAppend,
 // produce receives the open file and its size, otherwise nil and 0. It calls accept before the new
-// content is visible. If it fails, or if produce or accept fail, the file is unchanged.
+// content is visible. If it fails, or if produce or accept fail, the file is unchanged, unless the error says otherwise with ChangeOf.
 func (f *File) Write(
 	ctx context.Context, ifExists IfExists,
 	produce func(w io.Writer, existing *os.File, size int64) error, accept func() error,
 ) error {
+	var err error
 	if ifExists == ExistsAppend {
-		return f.append(ctx, produce, accept)
+		err = f.append(ctx, produce, accept)
+	} else {
+		produceNew := func(w io.Writer) error { return produce(w, nil, 0) }
+		err = f.replace(ctx, produceNew, ifExists == ExistsFail, accept)
 	}
-	produceNew := func(w io.Writer) error { return produce(w, nil, 0) }
-	return f.replace(ctx, produceNew, ifExists == ExistsFail, accept)
+	var known *changeError
+	if errors.As(err, &known) {
+		return err
+	}
+	return WithChange(err, ChangeUnsent)
 }
 
 // faultWriter reports a failed write to a file as a fault.
@@ -128,7 +135,10 @@ func (f *File) replace(
 	if err != nil {
 		return FileFault(err, f.Path)
 	}
-	return f.syncParent()
+	if err := f.syncParent(); err != nil {
+		return &changeError{err, ChangeDone}
+	}
+	return nil
 }
 
 // createTemp creates a temporary file in the directory of the file.
@@ -219,7 +229,9 @@ func (f *File) appendData(file *os.File, size int64, data *spool) error {
 		return nil
 	}
 	if n > 0 {
-		err = errors.Join(err, file.Truncate(size))
+		if truncateErr := file.Truncate(size); truncateErr != nil {
+			return &changeError{FileFault(errors.Join(err, truncateErr), f.Path), ChangeDone}
+		}
 	}
 	return FileFault(err, f.Path)
 }

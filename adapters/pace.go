@@ -51,8 +51,10 @@ func (p *Pace) Wait(ctx context.Context) error {
 		switch {
 		case err != nil:
 			const text = "requests to %q are limited to %s, and the state store that counts them is unavailable; " +
-				"this request was not sent. Try again in a moment"
-			return &Fault{Message: fmt.Sprintf(text, p.name, p.rate), Cause: err, NotSent: true}
+				"this request was not sent"
+			return &Fault{
+				Message: fmt.Sprintf(text, p.name, p.rate), Advice: "Try again in a moment", Cause: err, NotSent: true,
+			}
 		case !ok:
 			return p.refuse("the next turn is later than this call can wait", wait)
 		}
@@ -88,6 +90,9 @@ func (p *Pace) pause() time.Duration {
 
 func (p *Pace) refuse(reason string, wait time.Duration) error {
 	wait = max(wait.Round(time.Second), time.Second)
-	const text = "requests to %q are limited to %s, and %s; this request was not sent. Try again in %v"
-	return &Fault{Message: fmt.Sprintf(text, p.name, p.rate, reason, wait), NotSent: true, RetryAfter: wait}
+	const text = "requests to %q are limited to %s, and %s; this request was not sent"
+	return &Fault{
+		Message: fmt.Sprintf(text, p.name, p.rate, reason), Advice: fmt.Sprintf("Try again in %v", wait),
+		NotSent: true, RetryAfter: wait,
+	}
 }

@@ -77,7 +77,7 @@ func TestRateOfAConnection(t *testing.T) {
 			var f *adapters.Fault
 			const want = `requests to "shop" are limited to 1 a minute, and the next turn is later than this call can wait; ` +
 				`this request was not sent. Try again in 1m0s`
-			if !errors.As(err, &f) || f.Message != want || !f.NotSent || f.RetryAfter != time.Minute || time.Since(began) != 0 {
+			if !errors.As(err, &f) || f.Error() != want || !f.NotSent || f.RetryAfter != time.Minute || time.Since(began) != 0 {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
 		},

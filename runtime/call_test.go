@@ -89,10 +89,10 @@ var calls = []struct {
 		`{"content":[{"type":"text","text":"Failed: no such order (404)"}],"isError":true}`},
 	{"an error of ours says nothing of its cause",
 		`fake { do = "broken" }`, `{}`,
-		`{"content":[{"type":"text","text":"the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason"}],"isError":true}`},
+		`{"content":[{"type":"text","text":"the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason; it is not known whether the call took effect, so check before calling again"}],"isError":true}`},
 	{"a panic ends the call alone",
 		`fake { do = "panic" }`, `{}`,
-		`{"content":[{"type":"text","text":"the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason"}],"isError":true}`},
+		`{"content":[{"type":"text","text":"the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason; it is not known whether the call took effect, so check before calling again"}],"isError":true}`},
 	{"a panic on a goroutine of each ends the call alone",
 		`step "all" {
 		   each     = [1, 2, 3]
@@ -100,7 +100,7 @@ var calls = []struct {
 		   fake { do = "panic" }
 		 }
 		 text = "done"`, `{}`,
-		`{"content":[{"type":"text","text":"the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason"}],"isError":true}`},
+		`{"content":[{"type":"text","text":"the tool failed because of a problem on the server, not because of its arguments; the server's log has the reason; it is not known whether the step \"all\" took effect, so check before calling again"}],"isError":true}`},
 	{"a step reads what the steps before it gave, and one that is skipped is null",
 		`step "one" {
 		   fake { value = 1 }
@@ -123,7 +123,7 @@ var calls = []struct {
 		 }
 		 text  = "done"
 		 error = "${error.step}: ${error.message}"`, `{}`,
-		`{"content":[{"type":"text","text":"two: no such order"}],"isError":true}`},
+		`{"content":[{"type":"text","text":"two: no such order; the step \"one\" was carried out and is not undone"}],"isError":true}`},
 	{"a step that may fail leaves its error",
 		`step "one" {
 		   on_error = "continue"
@@ -163,7 +163,7 @@ var calls = []struct {
 		   expect "no such order" { that = "output.value != 2" }
 		 }
 		 text  = "done"`, `{}`,
-		`{"content":[{"type":"text","text":"the element with the key \"us\": no such order"}],"isError":true}`},
+		`{"content":[{"type":"text","text":"the element with the key \"us\": no such order; the step \"all\" was carried out and is not undone"}],"isError":true}`},
 	{"the failure of a backend names the element",
 		`step "all" {
 		   each = { eu = 1 }
@@ -315,7 +315,7 @@ func TestTimeoutEndsACall(t *testing.T) {
 		}`)
 		began := time.Now()
 		got := callTool(t, h, "t", `{}`)
-		if want := `{"content":[{"type":"text","text":"Failed: timed out after 60s"}],"isError":true}`; got != want {
+		if want := `{"content":[{"type":"text","text":"Failed: timed out after 60s; it is not known whether the call took effect, so check before calling again"}],"isError":true}`; got != want {
 			t.Errorf("got %s", got)
 		}
 		if took := time.Since(began); took != time.Minute {
@@ -412,7 +412,7 @@ func TestFirstFailureStopsTheOtherElements(t *testing.T) {
 			}
 			text = "done"
 		}`, w.use)
-		if got := callTool(t, h, "t", `{}`); !strings.Contains(got, `: the second"}],"isError":true}`) {
+		if got := callTool(t, h, "t", `{}`); !strings.Contains(got, `: the second; it is not known whether the step \"all\" took effect`) {
 			t.Errorf("got %s", got)
 		}
 		if begun != 2 {

@@ -20,14 +20,14 @@ type action struct {
 	columns   []string // nil if the rows of a call determine them
 }
 
-// Do implements adapters.Action. If it fails, nothing was written.
+// Do implements adapters.Action.
 func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, adapters.WithChange(err, adapters.ChangeUnsent)
 	}
 	target, t, err := a.prepare(call.Frame)
 	if err != nil {
-		return nil, err
+		return nil, adapters.WithChange(err, adapters.ChangeUnsent)
 	}
 	defer target.Close()
 	if call.Trace != nil {

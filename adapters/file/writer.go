@@ -18,14 +18,14 @@ type writer struct {
 	ifExists adapters.IfExists
 }
 
-// Do implements adapters.Action. If it fails, nothing was written.
+// Do implements adapters.Action.
 func (w *writer) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, adapters.WithChange(err, adapters.ChangeUnsent)
 	}
 	target, content, err := w.prepare(call.Frame)
 	if err != nil {
-		return nil, err
+		return nil, adapters.WithChange(err, adapters.ChangeUnsent)
 	}
 	defer target.Close()
 	if call.Trace != nil {

@@ -35,11 +35,11 @@ type action struct {
 // Do implements adapters.Action.
 func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, adapters.WithChange(err, adapters.ChangeUnsent)
 	}
 	r := &compiledRequest{call: call}
 	if err := a.compile(ctx, call.Frame, nextPage{}, r); err != nil {
-		return nil, err
+		return nil, adapters.WithChange(err, adapters.ChangeUnsent)
 	}
 	return a.roundTrip(ctx, r)
 }
@@ -158,20 +158,22 @@ var (
 // roundTrip sends a request, retries it as the policy allows, and returns the output.
 func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]any, error) {
 	address, began, renewed, sent, outage := r.address(), time.Now(), false, false, false
+	change := adapters.ChangeUnsent
 	for attempt := 1; ; attempt++ {
 		out, failed := a.attempt(ctx, r, address)
 		if failed == nil {
 			return out, nil
 		}
+		change = adapters.Worse(change, failed.change())
 		if err := ctx.Err(); err == context.DeadlineExceeded {
 			message := "the request was tried " + times(attempt)
-			return nil, &adapters.Fault{Message: message, Cause: err, Unavailable: outage}
+			return nil, &adapters.Fault{Message: message, Cause: err, Unavailable: outage, Change: change}
 		} else if err != nil {
-			return nil, err
+			return nil, adapters.WithChange(err, change)
 		}
 		sent = sent || !failed.unsent
 		outage = failed.isOutage()
-		failed.Unavailable, failed.NotSent = outage, !sent
+		failed.Unavailable, failed.NotSent, failed.Change = outage, !sent, change
 		r.call.Pace.Postpone(ctx, failed.RetryAfter)
 		wait, again := a.retry.next(failed, attempt, a.repeatable)
 		if failed.Status == nethttp.StatusUnauthorized && !renewed {
@@ -187,7 +189,7 @@ func (a *action) roundTrip(ctx context.Context, r *compiledRequest) (map[string]
 // finalError returns the error of the call after its last attempt.
 func (a *action) finalError(ctx context.Context, failed *failure, attempts int, took time.Duration) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err()
+		return adapters.WithChange(ctx.Err(), failed.Change)
 	}
 	switch {
 	case attempts > 1:
@@ -197,9 +199,6 @@ func (a *action) finalError(ctx context.Context, failed *failure, attempts int, 
 			"or an Idempotency-Key header", a.method)
 	case failed.timedOut:
 		failed.Message += "; tried once"
-	}
-	if failed.Status == 0 && !failed.unsent && !a.repeatable {
-		failed.Message += "; it is not known whether the request was carried out"
 	}
 	return &failed.Fault
 }

@@ -34,6 +34,17 @@ func newPermanentFailure(message string, cause error) *failure {
 	return &failure{Fault: adapters.Fault{Message: message, Cause: cause}, permanent: true}
 }
 
+// change returns what the attempt has changed.
+func (f *failure) change() adapters.Change {
+	switch {
+	case f.unsent:
+		return adapters.ChangeUnsent
+	case f.Status == 0 && f.Change == adapters.ChangeAnswered:
+		return adapters.ChangeUnknown
+	}
+	return f.Change
+}
+
 // isOutage reports whether the service is unavailable.
 func (f *failure) isOutage() bool {
 	return f.Status >= 500 || f.Status == nethttp.StatusTooManyRequests || f.Status == 0 && (f.unsent || !f.permanent)

@@ -101,8 +101,18 @@ type paginatedAction struct {
 // Do implements adapters.Action. If a page fails, the call fails.
 func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, adapters.WithChange(err, adapters.ChangeUnsent)
 	}
+	read := 0
+	output, err := a.readPages(ctx, call, &read)
+	if read > 0 {
+		err = adapters.WithChange(err, adapters.ChangeDone)
+	}
+	return output, err
+}
+
+// readPages reads all pages, and counts those that it has read.
+func (a *paginatedAction) readPages(ctx context.Context, call *adapters.Call, read *int) (any, error) {
 	items, sent := []any{}, map[[sha256.Size]byte]bool{}
 	left := bodiesInItems * a.maxBody
 	var page nextPage
@@ -110,7 +120,7 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 	for n := 1; ; n++ {
 		r := &compiledRequest{call: call, page: n}
 		if err := a.compile(ctx, call.Frame, page, r); err != nil {
-			return nil, markSent(err, n > 1)
+			return nil, markSent(adapters.WithChange(err, adapters.ChangeUnsent), n > 1)
 		}
 		digest := a.digest(r)
 		if sent[digest] {
@@ -123,6 +133,7 @@ func (a *paginatedAction) Do(ctx context.Context, call *adapters.Call) (any, err
 			return nil, markSent(err, n > 1)
 		}
 		call.Pages++
+		*read = n
 		out["page"], out["count"] = n, len(items)
 		pageItems, err := a.items(call.Frame, out)
 		if err != nil {

@@ -29,12 +29,17 @@ func (a *action) read(resp *nethttp.Response, r *compiledRequest) (map[string]an
 	}
 	raw, err := readBody(resp, a.maxBody)
 	if err != nil {
-		return nil, networkFailure(err, a.timeout)
+		failed := networkFailure(err, a.timeout)
+		if errors.As(err, new(*tooLargeError)) {
+			failed.Change = adapters.ChangeDone
+		}
+		return nil, failed
 	}
 	raw = r.hideFetchedToken(raw, resp.Header)
 	r.traceResponse(resp, raw)
 	body, failed := a.decode(raw, contentType, r)
 	if failed != nil {
+		failed.Change = adapters.ChangeDone
 		return nil, failed
 	}
 	return map[string]any{"status": resp.StatusCode, "headers": lowerCaseHeaders(resp.Header), "body": body}, nil

@@ -331,7 +331,9 @@ func TestBrokenServiceIsExplained(t *testing.T) {
 func TestUnknownOutcomeOfAWriteIsReported(t *testing.T) {
 	b := adaptertest.Bind(t, source(serveTCP(t, resetConn), "", "", `    post = "/"`))
 	_, err := b.Do(t.Context(), `{}`)
-	wantPart(t, wantFault(t, err).Message, "; it is not known whether the request was carried out")
+	if wantFault(t, err).Change != adapters.ChangeUnknown {
+		t.Error(err)
+	}
 }
 
 func TestConnectionsAreReused(t *testing.T) {

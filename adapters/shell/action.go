@@ -93,11 +93,11 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 // Do implements adapters.Action.
 func (a *action) Do(ctx context.Context, call *adapters.Call) (out any, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, adapters.WithChange(err, adapters.ChangeUnsent)
 	}
 	p, err := a.plan(call.Frame)
 	if err != nil {
-		return nil, err
+		return nil, adapters.WithChange(err, adapters.ChangeUnsent)
 	}
 	if call.Trace != nil {
 		call.Trace(adapters.TraceSent, a.describe(p))
@@ -193,13 +193,13 @@ func (a *action) result(call *adapters.Call, p *commandPlan, j *job, exits []exi
 		output["stderr"] = j.stderr.captured.text(p.secrets)
 	}
 	if err := a.block.parseOutput(j.stdout.captured, p.secrets, output); err != nil {
-		return nil, p.outputFault(err, j)
+		return nil, adapters.WithChange(p.outputFault(err, j), adapters.ChangeDone)
 	}
 	err := a.checkCut(call, output, j.stderr, "stderr")
 	if err == nil {
 		err = a.checkCut(call, output, j.stdout, "stdout", "lines")
 	}
-	return output, err
+	return output, adapters.WithChange(err, adapters.ChangeDone)
 }
 
 // checkCut reports to the call that an output of the programs was cut.

@@ -106,7 +106,7 @@ func (p *commandPlan) stopFault(message string, cause error, j *job) error {
 	if output := p.lastOutput(j); output != "" {
 		message += "; the output ends with: " + output
 	}
-	return &adapters.Fault{Message: message, Cause: cause}
+	return &adapters.Fault{Message: message, Cause: cause, Change: adapters.ChangeUnknown}
 }
 
 // outputFault returns the fault for output that does not match parse.
@@ -127,15 +127,18 @@ func (p *commandPlan) outputFault(err error, j *job) error {
 
 // startFault returns the fault of programs that were not started.
 func (p *commandPlan) startFault(err error) error {
-	f := &adapters.Fault{Cause: err}
+	f := &adapters.Fault{Cause: err, Change: adapters.ChangeUnsent}
 	var atStage *stageError
 	var startErr *sandbox.StartError
+	if errors.As(err, &atStage) && atStage.stage > 0 { // those before it have run
+		f.Change = adapters.ChangeUnknown
+	}
 	if errors.As(err, &startErr) {
 		f.Message = "the program could not be confined and was not started; the server's log has the reason"
 		return f
 	}
-	if !errors.As(err, &atStage) {
-		f.Message = resourceMessage(err)
+	if atStage == nil {
+		f.Message, f.Advice = shortageMessage(err)
 		return f
 	}
 	name := p.stages[atStage.stage][0]
@@ -157,18 +160,19 @@ func (p *commandPlan) startFault(err error) error {
 	case errors.Is(err, syscall.E2BIG):
 		f.Message = "the arguments and the environment of the command are too long; send less"
 	default:
-		f.Message = resourceMessage(err)
+		f.Message, f.Advice = shortageMessage(err)
 	}
 	return f
 }
 
-func resourceMessage(err error) string {
+// shortageMessage returns the message of programs that were not started, which may be for a shortage, and what to do.
+func shortageMessage(err error) (message, advice string) {
 	for _, shortage := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
 		if errors.Is(err, shortage) {
-			return "the server cannot start another program now; try again later"
+			return "the server cannot start another program now", "try again later"
 		}
 	}
-	return "the program could not be started"
+	return "the program could not be started", ""
 }
 
 // Messages that programs write when the kernel denies access to a file, when an interpreter may not list a directory

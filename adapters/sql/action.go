@@ -35,9 +35,56 @@ func (a *action) Do(ctx context.Context, call *adapters.Call) (any, error) {
 		out, err = a.runCallerStatement(ctx, call)
 	}
 	if err != nil {
-		return nil, a.toFault(ctx, err)
+		return nil, a.markChange(err, a.toFault(ctx, err))
 	}
 	return out, nil
+}
+
+// markChange adds to the failure of a call what its transaction, which has ended with an error, has changed.
+func (a *action) markChange(err, failed error) error {
+	var refused *refusedOutput
+	isRefused := errors.As(err, &refused)
+	switch {
+	case a.Exec == nil, adapters.ChangeOf(failed) == adapters.ChangeUnsent:
+		return failed
+	case errors.Is(err, errCommitLost):
+		return adapters.WithChange(failed, adapters.ChangeUnknown)
+	case a.commitsImplicitly() && isRefused:
+		return adapters.WithChange(failed, adapters.ChangeDone)
+	case a.commitsImplicitly():
+		return adapters.WithChange(failed, adapters.ChangeUnknown)
+	case isRefused && refused.byAuthor:
+		return failed // in the author's words
+	}
+	if f, ok := failed.(*adapters.Fault); ok {
+		undone := *f
+		undone.Change = adapters.ChangeUndone
+		return &undone
+	}
+	return adapters.WithChange(failed, adapters.ChangeUndone)
+}
+
+// refusedOutput is the error of statements that have run, and whose output is refused before the commit.
+type refusedOutput struct {
+	error
+	byAuthor bool // of the expect blocks
+}
+
+func (e *refusedOutput) Unwrap() error { return e.error }
+
+// commitsImplicitly reports whether a statement may commit what it does before the transaction ends.
+func (a *action) commitsImplicitly() bool {
+	if a.dialect != sqltext.MySQL {
+		return false
+	}
+	for _, s := range a.Exec.Statements() {
+		for _, kind := range s.Kinds() {
+			if implicitCommitVerbs[kind.Verb] || kind.Verb == "CALL" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (a *action) runQuery(ctx context.Context, call *adapters.Call) (map[string]any, error) {
@@ -103,13 +150,18 @@ func (a *action) runExec(ctx context.Context, call *adapters.Call) (map[string]a
 			return a.runStatements(ctx, tx, f, executions)
 		})
 		for i := 0; i < len(executions) && err == nil; i++ {
-			err = a.checkCut(call, executions[i].result)
+			if cut := a.checkCut(call, executions[i].result); cut != nil {
+				err = &refusedOutput{cut, false}
+			}
 		}
 		if err != nil {
 			return err
 		}
 		out = a.execOutput(executions)
-		return call.CheckOutput(out)
+		if err := call.CheckOutput(out); err != nil {
+			return &refusedOutput{err, true}
+		}
+		return nil
 	})
 	return out, err
 }
@@ -214,23 +266,28 @@ func (a *action) toFault(ctx context.Context, err error) error {
 	var down *unreachableError
 	switch {
 	case errors.As(err, &fault):
-		return err
+		return fault
+	case errors.Is(err, errStale):
+		return &adapters.Fault{Message: errStale.Error(), Advice: "try again", Cause: err}
 	case errors.As(err, &worded):
 		return &adapters.Fault{Message: worded.Error(), Cause: worded.error}
 	case errors.Is(err, errBusy) && ctx.Err() == context.DeadlineExceeded:
-		const text = "%q was busy with other statements for as long as this call could wait; nothing was sent"
+		const text = "%q was busy with other statements for as long as this call could wait"
 		message := fmt.Sprintf(text, a.connection)
 		return &adapters.Fault{Message: message, Cause: ctx.Err(), NotSent: true}
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &down):
-		message := fmt.Sprintf("the database %q is unavailable; try again later", a.connection)
+		f := &adapters.Fault{
+			Message: fmt.Sprintf("the database %q is unavailable", a.connection), Advice: "try again later",
+			Cause: down.cause, Unavailable: down.lost(), NotSent: true,
+		}
 		if wrong := mistakeOf(down.cause); wrong != "" {
 			const text = "the connection %q is misconfigured: %s; this is not a mistake in the arguments, and trying " +
 				"again does not help"
-			message = fmt.Sprintf(text, a.connection, wrong)
+			f.Message, f.Advice = fmt.Sprintf(text, a.connection, wrong), ""
 		}
-		return &adapters.Fault{Message: message, Cause: down.cause, Unavailable: down.lost(), NotSent: true}
+		return f
 	}
 	return toFault(err, a.dialect, a.Statement != nil)
 }

@@ -19,42 +19,46 @@ import (
 // Messages for the model. In some of them, % is the name of a key, a column or a constraint. A message that
 // ends with a colon is followed by what the engine reports.
 const (
-	msgReadOnly       = "the statement would write, but this tool only reads; nothing was changed"
-	msgReadOnlyServer = "the database server takes no changes at present; nothing was changed, try again later"
+	msgReadOnly       = "the statement would write, but this tool only reads"
+	msgReadOnlyServer = "the database server takes no changes at present"
 
-	msgBusy        = "the database is busy with another change; nothing was changed, try again"
-	msgDeadlock    = "the change conflicted with another one and was rolled back; try again"
+	msgBusy        = "the database is busy with another change"
+	msgDeadlock    = "the change conflicted with another one and was rolled back"
 	msgTimeout     = "the statement exceeded the time limit of the database; request less data at a time"
-	msgFull        = "the database has no space left; nothing was changed"
+	msgFull        = "the database has no space left"
 	msgTooLarge    = "a value is larger than the database accepts"
 	msgRowTooLarge = "one row of the result is larger than the limit of 32 MiB; request less of it"
 	msgForbidden   = "the database account that the server uses lacks the permission for this"
 	msgRejected    = "the database rejected the statement"
 	msgRaised      = "the database rejected it: "
-	msgNumberRange = "a number is out of range for its column; nothing was changed"
-	msgTextLength  = "a string is longer than its column allows; nothing was changed"
+	msgNumberRange = "a number is out of range for its column"
+	msgTextLength  = "a string is longer than its column allows"
 	msgCharacter   = "a string has a character that the database cannot store"
 	msgDivision    = "the statement divides by zero for these values"
-	msgUnique      = "a row with the same % already exists; nothing was changed"
-	msgNotNull     = "% must not be null; nothing was changed"
-	msgCheck       = "a value violates the constraint % of the database; nothing was changed"
+	msgUnique      = "a row with the same % already exists"
+	msgNotNull     = "% must not be null"
+	msgCheck       = "a value violates the constraint % of the database"
 	msgStatement   = "the statement was rejected: "
-	msgExhausted   = "the database has reached a limit on its use; try again later"
-	msgLost        = "the connection to the database was lost; nothing was changed, try again"
+	msgExhausted   = "the database has reached a limit on its use"
+	msgLost        = "the connection to the database was lost"
 
-	msgCommitUnknown = "the connection to the database was lost during the commit; it is not known whether the " +
-		"change was made, so check before trying again"
-	msgForeignKey = "the values refer to a row that does not exist, or other rows refer to the row; " +
-		"nothing was changed"
-	msgToolMistake = "the statement of this tool does not match the database; this is a mistake in the tool's " +
+	msgCommitUnknown = "the connection to the database was lost during the commit"
+	msgForeignKey    = "the values refer to a row that does not exist, or other rows refer to the row"
+	msgToolMistake   = "the statement of this tool does not match the database; this is a mistake in the tool's " +
 		"definition, not in the arguments"
 )
 
+// advice is what to do after failures that may pass, if the call has changed nothing.
+var advice = map[string]string{
+	msgBusy: "try again", msgDeadlock: "try again", msgLost: "try again", msgExhausted: "try again later",
+	msgReadOnlyServer: "try again later",
+}
+
 // unnamed are the messages to use instead of those with a name if the name is not safe.
 var unnamed = map[string]string{
-	msgUnique:  "such a row already exists; nothing was changed",
-	msgNotNull: "a required value is null; nothing was changed",
-	msgCheck:   "a value violates a constraint of the database; nothing was changed",
+	msgUnique:  "such a row already exists",
+	msgNotNull: "a required value is null",
+	msgCheck:   "a value violates a constraint of the database",
 }
 
 // maxSafeName is how many characters a safe name may have. A pattern with that number would take 9 ms to
@@ -87,6 +91,10 @@ func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault 
 	case message == msgStatement && !byCaller:
 		message = msgToolMistake
 	}
+	f := &adapters.Fault{Advice: advice[message], Cause: err}
+	if message == msgReadOnly {
+		f.Change = adapters.ChangeUndone
+	}
 	if otherwise, ok := unnamed[message]; ok && !isSafeName(r.name) {
 		message = otherwise
 	} else if ok {
@@ -95,7 +103,8 @@ func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault 
 	if strings.HasSuffix(message, ": ") {
 		message += quoteEngine(r.text)
 	}
-	return &adapters.Fault{Message: message, Cause: err}
+	f.Message = message
+	return f
 }
 
 // authorMessage returns what an engine reports about a mistake in a statement.
@@ -201,7 +210,7 @@ var mysqlMessages = map[uint16]string{
 	1111: msgStatement, 1210: msgStatement,
 }
 
-const mysqlWrongType = "a value does not have the type that the database requires; nothing was changed"
+const mysqlWrongType = "a value does not have the type that the database requires"
 
 var (
 	duplicateKey  = regexp.MustCompile(`for key '([^']*)'$`) // what precedes it is data
@@ -244,7 +253,7 @@ var sqliteMessages = map[int]string{
 }
 
 const (
-	sqliteWrongType = "a value has a type that its column does not accept; nothing was changed"
+	sqliteWrongType = "a value has a type that its column does not accept"
 	sqliteDamaged   = "the database file is damaged or is not a SQLite database; its owner must check it"
 )
 

@@ -88,7 +88,7 @@ func (tx *pgTransaction) run(ctx context.Context, e *execution) error {
 }
 
 // errStale is the error of a statement whose columns have types that it did not have before.
-var errStale = modelError{errors.New("the schema of the database has changed; nothing was changed, try again")}
+var errStale = modelError{errors.New("the schema of the database has changed")}
 
 // errSuperuser is returned for every statement of a caller if the role is a superuser. Even in a read-only
 // transaction a superuser can read and write files of the server and end its processes.

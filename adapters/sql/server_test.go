@@ -299,7 +299,7 @@ func TestExecOnServers(t *testing.T) {
 			wantEqual(t, mustCall(t, insert, `{"code":"a","n":1}`), want[s.kind])
 		})
 		for arguments, want := range map[string]string{
-			`{"code":"a","n":1}`:             "a row with the same code already exists; nothing was changed",
+			`{"code":"a","n":1}`:             "a row with the same code already exists",
 			`{"code":"b","n":0}`:             "a value violates the constraint ",
 			`{"code":"much too long","n":1}`: msgTextLength,
 			`{"code":"c","n":99999999999}`:   msgNumberRange,

@@ -158,7 +158,7 @@ func TestEachRunsOncePerElementInOneTransaction(t *testing.T) {
 	b := adaptertest.Bind(t, sqliteSource(t, `input "rows" { type = list(object({ id = integer, name = string })) }`,
 		"each = input.rows\n exec = \"INSERT INTO items (id, name) VALUES (${each.value.id}, ${each.value.name})\""))
 	wantEqual(t, mustCall(t, b, `{"rows":[{"id":10,"name":"a"},{"id":11,"name":"b"}]}`), `{"affected":2,"last_id":11}`)
-	wantEqual(t, mustFail(t, b, `{"rows":[{"id":12,"name":"a"},{"id":11,"name":"b"}]}`), "a row with the same items.id already exists; nothing was changed")
+	wantEqual(t, mustFail(t, b, `{"rows":[{"id":12,"name":"a"},{"id":11,"name":"b"}]}`), "a row with the same items.id already exists")
 	wantEqual(t, mustCall(t, b, `{"rows":[]}`), `{"affected":0,"last_id":null}`)
 	wantEqual(t, mustCall(t, b, `{"rows":[{"id":12,"name":"a"}]}`), `{"affected":1,"last_id":12}`)
 }
@@ -252,7 +252,7 @@ func TestMissingDirectoryIsReported(t *testing.T) {
 	s.HCL = strings.Replace(s.HCL, `"shop.db"`, `"no/such/shop.db"`, 1)
 	b := adaptertest.Bind(t, s)
 	t.Run("to the model without its path", func(t *testing.T) {
-		wantEqual(t, mustFail(t, b, `{}`), `the database "shop" is unavailable; try again later`)
+		wantEqual(t, mustFail(t, b, `{}`), `the database "shop" is unavailable`)
 	})
 	t.Run("to the operator by Ping", func(t *testing.T) {
 		err := b.Handle("shop").(adapters.Health).Ping(t.Context())

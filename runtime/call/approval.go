@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"hatchel/adapters"
 	"hatchel/runtime/approval"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/elicit"
@@ -179,17 +178,17 @@ func (p *Program) awaitOperator(c *call) error {
 	case approval.Rejected:
 		return rejectionError(p.Env.Scrubber.Text(a.Decision.Reason))
 	}
-	return failure.Refusal("This call needed the approval " + a.ID + ", which expired. Nothing was done.")
+	return failure.NotDone{Message: "This call needed the approval " + a.ID + ", which expired."}
 }
 
 func rejectionError(reason string) error {
 	if reason = strings.TrimSpace(reason); reason == "" {
-		return failure.Refusal("This call needed an approval, and it was rejected. Nothing was done.")
+		return failure.NotDone{Message: "This call needed an approval, and it was rejected."}
 	}
 	if !strings.ContainsAny(reason[len(reason)-1:], ".!?") {
 		reason += "."
 	}
-	return failure.Refusal("This call needed an approval, and it was rejected: " + reason + "\nNothing was done.")
+	return failure.NotDone{Message: "This call needed an approval, and it was rejected: " + reason + "\n"}
 }
 
 // openApproval returns the approval that a call like this waits for or was given, or else a new
@@ -209,17 +208,17 @@ func (p *Program) openApproval(c *call) (a *approval.Approval, isNew bool, err e
 	switch {
 	case errors.Is(err, approval.ErrTooManyOfCaller):
 		const text = "This call needs an approval, and %d calls of the same caller wait for one already, which is " +
-			"the limit. Nothing was done. Try again when some of them are decided; make no other such call until then."
+			"the limit."
+		const advice = "Try again when some of them are decided; make no other such call until then."
 		message := fmt.Sprintf(text, approval.MaxPendingPerCaller)
-		return nil, false, &limit.Error{Message: message, RetryAfter: time.Minute}
+		return nil, false, &limit.Error{Message: message, Advice: advice, RetryAfter: time.Minute}
 	case errors.Is(err, approval.ErrTooManyPending):
 		const text = "This call needs an approval, and too many calls of other callers of this server wait for one " +
-			"already. Nothing was done. Try again later."
-		return nil, false, &limit.Error{Message: text, RetryAfter: time.Minute}
+			"already."
+		return nil, false, &limit.Error{Message: text, Advice: "Try again later.", RetryAfter: time.Minute}
 	case errors.Is(err, state.ErrFull):
-		const text = "the call needs an approval, and the state store has no room for another one. Nothing was done; " +
-			"try again later"
-		return nil, false, &adapters.Fault{Message: text, Cause: err, NotSent: true}
+		const text = "the call needs an approval, and the state store has no room for another one."
+		return nil, false, failure.NotDone{Message: text, Advice: "try again later", Cause: err}
 	case err != nil:
 		return nil, false, c.contextCause(failure.StateError(err))
 	}

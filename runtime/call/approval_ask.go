@@ -83,12 +83,15 @@ func confirmationAsk(timeout time.Duration) *hcl.Ask {
 	}
 }
 
-const (
-	missingConfirmation = failure.Refusal("The user has not approved this call. Nothing was done.")
-	noUserToAsk         = failure.Refusal("This call needs the approval of the client's user, who cannot be asked " +
-		"here. Nothing was done.")
-	stoppedWhileAsking = failure.Refusal("The server is shutting down, and this call waits for the approval of its " +
-		"user. Nothing was done. Call again when the server is back.")
+var (
+	missingConfirmation = failure.NotDone{Message: "The user has not approved this call."}
+	noUserToAsk         = failure.NotDone{
+		Message: "This call needs the approval of the client's user, who cannot be asked here.",
+	}
+	stoppedWhileAsking = failure.NotDone{
+		Message: "The server is shutting down, and this call waits for the approval of its user.",
+		Advice:  "Call again when the server is back.",
+	}
 )
 
 // askUser asks the user of the client for their approval. Where the client cannot be asked while

@@ -21,14 +21,22 @@ import (
 )
 
 const (
+	callAgain     = "Call again: the call needs a new approval."
+	callWhenStart = "Call again when the server is back: the approval is valid for the same call then."
+)
+
+var (
 	// errSuperseded ends a call that waits for an approval while its configuration changes.
-	errSuperseded = failure.Refusal("The configuration was changed while this call waited for an approval; nothing " +
-		"was done. Call again: the call needs a new approval.")
-	toolRemoved = failure.Refusal("This tool was removed while the call waited for an approval; nothing was done.")
-	toolChanged = failure.Refusal("The configuration of this tool was changed while the call waited for an approval; " +
-		"nothing was done. Call again: the call needs a new approval.")
-	stoppedWhileWaiting = failure.Refusal("The server is shutting down, and this call waits for an approval. " +
-		"Nothing was done. Call again when the server is back: the approval is valid for the same call then.")
+	errSuperseded = failure.NotDone{
+		Message: "The configuration was changed while this call waited for an approval", Advice: callAgain,
+	}
+	toolRemoved = failure.NotDone{Message: "This tool was removed while the call waited for an approval"}
+	toolChanged = failure.NotDone{
+		Message: "The configuration of this tool was changed while the call waited for an approval", Advice: callAgain,
+	}
+	stoppedWhileWaiting = failure.NotDone{
+		Message: "The server is shutting down, and this call waits for an approval.", Advice: callWhenStart,
+	}
 )
 
 // errShuttingDown is why the calls that wait for people end.
@@ -95,8 +103,10 @@ func (w *Waiters) leave(owner string) {
 func (p *Program) waitForDecision(c *call, a *approval.Approval) (*approval.Approval, error) {
 	w := p.Env.Waiters
 	if !w.enter(c.action.Owner) {
-		const text = "Too many calls of one caller wait for approvals. Nothing was done. Try again when one is decided."
-		return nil, &limit.Error{Message: text, RetryAfter: time.Minute}
+		return nil, &limit.Error{
+			Message: "Too many calls of one caller wait for approvals.", Advice: "Try again when one is decided.",
+			RetryAfter: time.Minute,
+		}
 	}
 	defer w.leave(c.action.Owner)
 	p.meter.Wait(metrics.WaitApproval, 1)

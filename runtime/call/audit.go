@@ -44,10 +44,17 @@ func (o *Operation) beginAudit(caller *mcp.Caller) *auditCall {
 }
 
 // auditError is a call that is not made, because it cannot be recorded.
-type auditError struct{ cause error }
+type auditError struct {
+	cause error
+	acted bool // the call has done something before, which its failure says
+}
 
 func (e *auditError) Error() string {
-	return "Nothing was done. This server makes no call that it cannot write to its audit log, and the audit log is " +
+	nothing := "Nothing was done. "
+	if e.acted {
+		nothing = ""
+	}
+	return nothing + "This server makes no call that it cannot write to its audit log, and the audit log is " +
 		"unavailable at the moment. The server's log has the reason."
 }
 
@@ -58,7 +65,7 @@ func (e *auditError) Failure() *failure.Failure {
 
 // unrecordedFailure returns what is answered in place of a result that cannot be recorded.
 func (a *auditCall) unrecordedFailure(cause error) *failure.Failure {
-	f := failure.Of(&auditError{cause})
+	f := failure.Of(&auditError{cause: cause})
 	f.Message = "The result is withheld, because the audit log of this server is unavailable at the moment. " +
 		"The server's log has the reason."
 	if a.startRecorded {
@@ -96,7 +103,7 @@ func (c *call) recordStart() error {
 	c.addArguments(&r)
 	if err := a.log.Append(&r, true); err != nil {
 		c.progress.began = false
-		return &auditError{err}
+		return &auditError{err, c.mayHaveActed()}
 	}
 	a.startRecorded = true
 	return nil

@@ -49,6 +49,7 @@ type call struct {
 	raw      []byte      // the arguments as they came; nil when they were not JSON
 	events   callEvents
 	trace    traceMemory // of action.Traceparent
+	changes  adapters.Changes
 }
 
 // timing is how long a call may take.
@@ -107,7 +108,8 @@ func (o *Operation) newCall(ctx context.Context, caller map[string]any, client a
 	if o.Env.Observer != nil {
 		c.frame.Branch = o.Env.Observer.Branch
 	}
-	c.action = adapters.Call{Frame: c.frame, Timeout: o.Decl.Timeout, Client: client}
+	c.changes.Tool = o.Decl.Name
+	c.action = adapters.Call{Frame: c.frame, Timeout: o.Decl.Timeout, Client: client, Changes: &c.changes}
 	return c
 }
 

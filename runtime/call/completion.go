@@ -110,7 +110,7 @@ func (l *Completion) values(ctx context.Context, req *mcp.CompleteRequest) (valu
 	defer c.result.Release()
 	c.continueTrace(ctx, req.Caller, req.Meta)
 	values, err = l.lookup(c, l.knownInputs(req))
-	failed := failure.Of(err)
+	failed := c.failed(err)
 	c.logOutcome(ctx, failed, "")
 	c.endSpan(ctx, failed, "")
 	if failed != nil {

@@ -121,7 +121,7 @@ func (r *Resource) CheckSubscribe(
 	}
 	c := r.newCallOf(ctx, caller, adapters.NopClient{})
 	defer c.result.Release()
-	failed := failure.Of(r.admitRecovered(c, inputs{texts: variables}))
+	failed := c.failed(r.admitRecovered(c, inputs{texts: variables}))
 	if failed == nil {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (o *Operation) serveDocument(
 		interim = audit.Asked
 		questions, err = c.sealQuestions(paused)
 	}
-	failed := c.account(ctx, failure.Of(err), interim)
+	failed := c.account(ctx, c.failed(err), interim)
 	if questions != nil && failed == nil {
 		c.result.Release()
 		return mcp.Document{Questions: questions}, nil

@@ -19,14 +19,20 @@ import (
 // failureText returns what the caller reads about a failed call: in the words of the author, if
 // there are any.
 func (c *call) failureText(f *failure.Failure) string {
-	if m := c.operation.errorText; m != nil && !f.Refused {
+	if c.hasOwnText(f) {
 		c.frame.Failure = f.ErrorRoot(c.progress.failedStep)
-		if text, err := m.Append(nil, c.frame); err == nil {
+		if text, err := c.operation.errorText.Append(nil, c.frame); err == nil {
 			return string(text)
 		}
 	}
+	if c.nested { // the call that it is a step of adds what was done
+		return f.Message
+	}
 	return strings.TrimSpace(f.Message)
 }
+
+// hasOwnText reports whether the author's text is what the caller reads about a failed call.
+func (c *call) hasOwnText(f *failure.Failure) bool { return c.operation.errorText != nil && !f.Refused }
 
 // publicMessage returns what leaves the process about a failed call; nothing for a call that has
 // not failed.

@@ -276,5 +276,6 @@ func (s *fileSet) readError(name string, err error) error {
 		text := "the file " + strconv.Quote(name) + " was not found: it has expired or was removed. Upload it again"
 		return &adapters.Fault{Message: text, Cause: err}
 	}
-	return &adapters.Fault{Message: "the file " + strconv.Quote(name) + " cannot be read now; try again", Cause: err}
+	text := "the file " + strconv.Quote(name) + " cannot be read now"
+	return &adapters.Fault{Message: text, Advice: "try again", Cause: err}
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/internal/ctxtime"
 	"hatchel/runtime/audit"
@@ -47,8 +46,7 @@ const (
 		"answers of its client. It continues with those; this call has done nothing.")
 	taskNotFollowed = failure.Refusal("The call with this idempotency_key continues as a task, which this client " +
 		"cannot follow. It is not carried out again.")
-	noRoomForKey = "the call has an idempotency key, and the state store has no room for another one. Nothing was " +
-		"done; try again later"
+	noRoomForKey  = "the call has an idempotency key, and the state store has no room for another one."
 	resultNotKept = "The call with this idempotency_key was carried out, and its result was too large to be kept. " +
 		"It is not carried out again."
 	taskForgotten = failure.Refusal("The call with this idempotency_key was a task, and its outcome is no longer " +
@@ -80,7 +78,7 @@ func (p *Program) acquireKey(c *call) error {
 		}
 		switch {
 		case errors.Is(err, state.ErrFull):
-			return &adapters.Fault{Message: noRoomForKey, Cause: err, NotSent: true}
+			return failure.NotDone{Message: noRoomForKey, Advice: "try again later", Cause: err}
 		case err != nil:
 			return c.contextCause(failure.StateError(err))
 		case before == nil:
@@ -222,7 +220,7 @@ func (c *call) finishKey(ctx context.Context, err error, failed *failure.Failure
 	case failed == nil:
 		claim.Record.Result = claim.Result
 		finishErr = claim.Finish(ctx, idempotency.Done)
-	case !c.mayHaveActed(failed):
+	case !c.mayHaveActed(), c.mayRepeat(err, failed):
 		finishErr = claim.Release(ctx)
 	case failed.Internal || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		finishErr = claim.Finish(ctx, idempotency.Lost)
@@ -246,7 +244,7 @@ func (c *call) pauseKey(ctx context.Context) error {
 	switch {
 	case !c.reuse.claim.Held():
 		return nil
-	case !c.mayHaveActed(nil):
+	case !c.mayHaveActed():
 		return c.reuse.claim.Release(ctx)
 	}
 	err := c.reuse.claim.Finish(ctx, idempotency.Paused)
@@ -254,21 +252,6 @@ func (c *call) pauseKey(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// mayHaveActed reports whether the call may have had an effect. Failed is why its next step failed,
-// nil when that has not begun.
-func (c *call) mayHaveActed(failed *failure.Failure) bool {
-	for i, s := range c.operation.Steps {
-		switch {
-		case s.Decl.Backend.Effects.ReadOnly:
-		case i < c.progress.nextStep:
-			return true
-		case i == c.progress.nextStep && failed != nil:
-			return s.Decl.Each != nil || s.Decl.Repeat != nil || !failed.Refused && !failed.Untouched
-		}
-	}
-	return false
 }
 
 // deriveKey returns the key of a part of what has a key; empty for what has none. Part is a name or

@@ -57,12 +57,12 @@ func (p *Program) waitForLimit(c *call, acquire func(context.Context) error) err
 	return c.waitWithTimeout(acquire)
 }
 
-// doMeasured is doChecked, which it counts in the metrics.
+// doMeasured is doRecorded, which it counts in the metrics.
 func (s *Step) doMeasured(call *adapters.Call) (any, error) {
 	before := call.Attempts
 	call.Attempts, call.Pages = 0, 0
 	began := time.Now()
-	output, err := s.doChecked(call)
+	output, err := s.doRecorded(call)
 	trace := ""
 	if call.Span.IsRecorded() {
 		trace = traceID(call.Traceparent)

@@ -72,10 +72,13 @@ func (o *Operation) AddStep(
 	if decl.Name != "" {
 		block += fmt.Sprintf(" of the step %q", decl.Name)
 	}
-	s := &Step{Decl: decl, Action: action, guard: guard, meter: meter, block: block, spanName: "step " + decl.Name}
+	s := &Step{Decl: decl, Action: action, guard: guard, meter: meter, block: block, spanName: "step " + decl.Name,
+		tool: o.Decl.Name}
 	if conn := decl.Backend.Connection; conn != nil {
 		s.connection = conn.Kind + "." + conn.Name
 	}
+	_, callsTool := action.(*toolCall) // what it changes is recorded where it does
+	s.writes = o.Kind == "tool" && o.hasEffects && !decl.Backend.Effects.ReadOnly && !callsTool
 	o.Steps = append(o.Steps, s)
 	if _, asks := action.(*elicit.AskGroup); asks && !o.AsksClient {
 		o.AsksClient, o.AskRange = true, decl.Range
@@ -198,7 +201,11 @@ func (o *Operation) refuseArguments(c *call, violations []schema.Violation) erro
 		o.Env.Observer.Refused(violations)
 	}
 	c.access.refusedBy = metrics.RefusedByArgument
-	return failure.Refusal(invalidArguments + result.ListViolations(violations))
+	head := invalidArguments
+	if c.nested {
+		head = "The arguments are not valid:\n"
+	}
+	return failure.Refusal(head + result.ListViolations(violations))
 }
 
 // runChecks evaluates the check blocks, and reports every one that is false.

@@ -29,7 +29,7 @@ func (p *Program) PlanEffects(
 	defer c.result.Release()
 	defer func() {
 		if err != nil {
-			err = errors.New(c.publicMessage(failure.Of(err)))
+			err = errors.New(c.publicMessage(c.failed(err)))
 		}
 	}()
 	defer failure.Recover(&err)

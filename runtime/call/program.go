@@ -72,7 +72,7 @@ func (p *Program) serve(
 	if interim != "" {
 		out, err = p.answerInterim(ctx, c, req.Caller, err)
 	}
-	failed := failure.Of(err)
+	failed := c.failed(err)
 	c.finishKey(ctx, err, failed)
 	failed = c.account(ctx, failed, interim)
 	if interim != "" && failed == nil {
@@ -179,7 +179,7 @@ func (p *Program) answerInterim(
 	default:
 		out.Task, err = p.beginTask(ctx, c, caller)
 	}
-	if err != nil && !c.mayHaveActed(nil) {
+	if err != nil && !c.mayHaveActed() {
 		p.restoreApproval(c)
 	}
 	return out, err

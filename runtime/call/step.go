@@ -23,6 +23,8 @@ type Step struct {
 	guard      *adapters.ConnectionGuard // of its connection; nil for none
 	meter      *metrics.Backend          // nil where nothing is measured
 	block      string                    // names the backend in a message
+	tool       string                    // the name of the operation
+	writes     bool                      // the backend may change something
 	connection string                    // its kind and name, as in http.shop; empty for none
 	spanName   string                    // of a named step in a call that is traced
 }
@@ -120,6 +122,9 @@ func (s *Step) runOnce(call *adapters.Call) (out any, ran bool, err error) {
 		call.Frame.Branch(s.Decl.Range, err != nil)
 	}
 	if err != nil && s.Decl.ContinueOnError && call.Frame.Context.Err() == nil && interimOutcome(err) == "" {
+		if call.Changes != nil {
+			call.Changes.Continue()
+		}
 		return map[string]any{"error": failure.Of(err).ErrorRoot("")}, true, nil
 	}
 	return out, true, err
@@ -170,16 +175,17 @@ func (s *Step) do(call *adapters.Call) (any, error) {
 	if s.meter != nil {
 		return s.doMeasured(call)
 	}
-	return s.doChecked(call)
+	return s.doRecorded(call)
 }
 
 // doChecked calls the backend once and checks the expectations of its output, unless the backend has done
-// so itself because it could still undo its work.
-func (s *Step) doChecked(call *adapters.Call) (any, error) {
+// so itself because it could still undo its work. It returns what the backend has changed.
+func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Change, err error) {
 	call.Block, call.Whole, call.Cut = s.block, s.Decl.Backend.Whole, nil
 	if len(s.Decl.Expects) == 0 {
 		call.CheckOutput = acceptAll
-		return s.guard.Do(call.Frame.Context, s.Action, call)
+		output, err = s.guard.Do(call.Frame.Context, s.Action, call)
+		return output, changeAfter(err), err
 	}
 	checked := false
 	accept := func(output any) error {
@@ -187,11 +193,22 @@ func (s *Step) doChecked(call *adapters.Call) (any, error) {
 		return s.checkExpectations(call.Frame, output)
 	}
 	call.CheckOutput = accept
-	output, err := s.guard.Do(call.Frame.Context, s.Action, call)
+	output, err = s.guard.Do(call.Frame.Context, s.Action, call)
+	change = changeAfter(err)
 	if err == nil && !checked {
-		err = accept(output)
+		if err = accept(output); err != nil { // in the author's words, who knows what the output means
+			change = adapters.ChangeAnswered
+		}
 	}
-	return output, err
+	return output, change, err
+}
+
+// changeAfter returns what a backend has changed that has returned an error, or none.
+func changeAfter(err error) adapters.Change {
+	if err == nil {
+		return adapters.ChangeDone
+	}
+	return adapters.ChangeOf(err)
 }
 
 func acceptAll(any) error { return nil }
@@ -304,7 +321,7 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 			action := adapters.Call{
 				Frame: c.frame.Fork(ctx), Timeout: c.action.Timeout, Client: client, Owner: c.action.Owner,
 				Token: c.action.Token, Traceparent: c.action.Traceparent, Tracestate: c.action.Tracestate,
-				Trace: c.action.Trace, Span: c.action.Span,
+				Trace: c.action.Trace, Span: c.action.Span, Changes: c.action.Changes,
 			}
 			defer func() { attempts.Add(int64(action.Attempts)) }()
 			for failed.Load() == nil {

@@ -181,15 +181,25 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err erro
 		c.action.Span.SetText("gen_ai.tool.name", t.target.tool.Name)
 		defer func() { c.action.Span.End(adapters.ErrorType(err)) }()
 	}
+	if call.Changes != nil {
+		c.action.Changes = call.Changes
+	}
 	c.timing.stopCtx = t.target.Env.Pinned // ctx ends with the outer call, which may be a task that outlives a reload
 	if err := t.target.run(c, inputs{values: values}); err != nil {
 		f := failure.Of(err)
 		if f.Internal || f.Protocol != nil {
 			return nil, err
 		}
-		return nil, &adapters.Fault{
+		fault := &adapters.Fault{
 			Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, RetryAfter: f.RetryAfter,
 		}
+		if !c.hasOwnText(f) {
+			fault.Advice = f.Advice
+			if f.Unchanged != "" {
+				fault.Change = adapters.ChangeUndone
+			}
+		}
+		return nil, fault
 	}
 	if cut := c.result.Cut; cut != nil {
 		outer := *cut

@@ -108,7 +108,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 		run.Save() // nobody finds the task any more, but webhooks are notified
 	}
 	if cause != nil && cause != ErrStopped {
-		c.account(ctx, failure.Of(cause), "")
+		c.account(ctx, c.failed(cause), "")
 		c.result.Release() // nobody wants the outcome
 		return
 	}
@@ -121,7 +121,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 			t.Wait(nil, paused.Questions)
 		}
 	}
-	failed := failure.Of(err)
+	failed := c.failed(err)
 	c.finishKey(ctx, err, failed)
 	if failed != nil && cause != nil {
 		failed.Protocol = t.StoppedError()

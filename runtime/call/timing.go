@@ -87,20 +87,21 @@ func (c *call) contextCause(err error) error {
 	}
 	f := new(adapters.Fault)
 	errors.As(err, &f) // any other error leaves it empty
-	text := "the call was cancelled"
+	text, advice := "the call was cancelled", ""
 	timedOut := c.onlyComputes() && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch stop := context.Cause(c.timing.stopCtx); {
 	case timedOut || errors.Is(context.Cause(ctx), errTimeout):
 		text = "timed out after " + failure.FormatDuration(c.operation.Decl.Timeout)
-		if f.Cause == context.DeadlineExceeded {
+		if f.Cause == context.DeadlineExceeded && f.Message != "" {
 			text += "; " + f.Message // what was tried meanwhile
 		}
 	case errors.Is(stop, ErrStopped):
 		text = "stopped because the server was stopped"
 	case errors.Is(stop, ErrReplaced):
-		text = "stopped because the server's configuration was replaced while the tool ran; call it again"
+		text = "stopped because the server's configuration was replaced while the tool ran"
+		advice = "call it again"
 	}
-	return &adapters.Fault{Message: text, Cause: err, NotSent: f.NotSent}
+	return &adapters.Fault{Message: text, Advice: advice, Cause: err, Change: adapters.ChangeOf(err)}
 }
 
 // evalError returns the error of an expression, whose text is written for the model.

@@ -46,8 +46,8 @@ func CapabilityError(c *mcp.Caller, name string) error {
 	if c.Revision.Modern() {
 		return mcp.MissingCapability(capabilityPath[name]...)
 	}
-	const text = "This requires a client with the capability %q, and yours does not declare it. Nothing was done."
-	return failure.Refusal(fmt.Sprintf(text, name))
+	const text = "This requires a client with the capability %q, and yours does not declare it."
+	return failure.NotDone{Message: fmt.Sprintf(text, name)}
 }
 
 // Capabilities are the names of what a client can do, as a lazy value.

@@ -26,6 +26,32 @@ type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
+// NotDone is why a call was not carried out, like [Refusal], in sentences that go on with that nothing was done and with
+// what to do now. In a step of a call that has done something, they go on with what that is.
+type NotDone struct {
+	Message, Advice string
+	Cause           error // for the log; nil if the call was refused for a reason of its own
+}
+
+const nothingDone = "nothing was done"
+
+func (n NotDone) Error() string { return adapters.JoinFailure(n.Message, nothingDone, n.Advice) }
+
+// Unwrap returns Cause.
+func (n NotDone) Unwrap() error { return n.Cause }
+
+// Failure implements the interface of [Of].
+func (n NotDone) Failure() *Failure {
+	f := &Failure{
+		Message: n.Message, Advice: n.Advice, Retryable: n.Advice != "", Unchanged: nothingDone,
+		Refused: n.Cause == nil, Cause: n.Cause,
+	}
+	if n.Cause != nil {
+		f.ID = NewID()
+	}
+	return f
+}
+
 // AsFault returns an error whose text is written for the model, as that of an expression is.
 func AsFault(err error) error { return &adapters.Fault{Message: err.Error(), Cause: err} }
 
@@ -69,7 +95,9 @@ type Failure struct {
 	Cause      error         // for the log
 	Internal   bool          // the server is at fault, and the message does not give the reason
 	Refused    bool          // nothing was carried out
-	Untouched  bool          // the step that failed has sent nothing to its backend
+	Advice     string        // what to do if the call has changed nothing; empty for nothing
+	Retryable  bool          // the call can be made again if it has changed nothing
+	Unchanged  string        // the clause that nothing was done, if the call has changed nothing; empty for none
 	NotFound   bool          // a file or row to be read does not exist
 	RetryAfter time.Duration // when the call may succeed; 0 for unknown
 	Unrecorded bool          // the audit log is unavailable
@@ -103,9 +131,13 @@ func Of(err error) *Failure {
 	case errors.As(err, &e):
 		return &Failure{Message: e.Message, Code: e.Code, Refused: true, Protocol: e}
 	case errors.As(err, &f): // before the others: the cause of a fault may be a refusal of a called tool
+		change := adapters.ChangeOf(err)
 		failed := &Failure{
-			Message: f.Message, Status: f.Status, Code: f.Code, Cause: f.Cause,
-			Untouched: f.NotSent, NotFound: f.NotFound, RetryAfter: f.RetryAfter,
+			Message: f.Message, Status: f.Status, Code: f.Code, Cause: f.Cause, Advice: f.Advice,
+			Retryable: f.Advice != "", Unchanged: adapters.Unchanged(change), NotFound: f.NotFound, RetryAfter: f.RetryAfter,
+		}
+		if change == adapters.ChangeUndone && errors.As(f.Cause, &own) { // of a called tool
+			failed.Unchanged = own.Failure().Unchanged
 		}
 		if f.Cause != nil {
 			failed.ID = NewID()
@@ -116,7 +148,9 @@ func Of(err error) *Failure {
 	case errors.As(err, &r):
 		return &Failure{Message: string(r), Refused: true}
 	case errors.Is(err, state.ErrUnavailable):
-		return &Failure{Message: "the state store is unavailable; try again in a moment", Cause: err, ID: NewID()}
+		return &Failure{
+			Message: "the state store is unavailable", Advice: "try again in a moment", Cause: err, ID: NewID(),
+		}
 	}
 	return &Failure{Message: InternalMessage("tool"), Cause: err, Internal: true, ID: NewID()}
 }

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"hatchel/adapters"
 	"hatchel/hcl"
 	"hatchel/internal/ctxtime"
 	"hatchel/runtime/failure"
@@ -72,28 +71,36 @@ func (l Limit) subject() string {
 }
 
 func (l Limit) errTooMany() error {
-	const text = "Too many calls of %s at once: at most %d run at a time. Nothing was done. " +
-		"Try again when one has ended, in %v at the earliest."
-	return &Error{fmt.Sprintf(text, l.subject(), l.rule.Concurrency, time.Second), time.Second}
+	const text = "Too many calls of %s at once: at most %d run at a time."
+	const advice = "Try again when one has ended, in %v at the earliest."
+	return &Error{
+		Message: fmt.Sprintf(text, l.subject(), l.rule.Concurrency), Advice: fmt.Sprintf(advice, time.Second),
+		RetryAfter: time.Second,
+	}
 }
 
 func (l Limit) errRateLimited(retryAfter time.Duration) error {
-	const text = "Too many calls of %s: at most %s. Nothing was done. Try again in %v."
 	retryAfter = max(retryAfter.Round(time.Second), time.Second)
-	return &Error{fmt.Sprintf(text, l.subject(), l.rule.Rate, retryAfter), retryAfter}
+	return &Error{
+		Message: fmt.Sprintf("Too many calls of %s: at most %s.", l.subject(), l.rule.Rate),
+		Advice:  fmt.Sprintf("Try again in %v.", retryAfter), RetryAfter: retryAfter,
+	}
 }
 
 // Error is a call that a limit rejects.
 type Error struct {
-	Message    string // for the model
+	Message    string // for the model, without what was done
+	Advice     string // what to do if the call has done nothing
 	RetryAfter time.Duration
 }
 
-func (e *Error) Error() string { return e.Message }
+func (e *Error) Error() string { return failure.NotDone{Message: e.Message, Advice: e.Advice}.Error() }
 
 // Failure implements the interface of package failure.
 func (e *Error) Failure() *failure.Failure {
-	return &failure.Failure{Message: e.Message, Refused: true, RetryAfter: e.RetryAfter}
+	f := failure.NotDone{Message: e.Message, Advice: e.Advice}.Failure()
+	f.RetryAfter = e.RetryAfter
+	return f
 }
 
 // Limiter counts the calls of limited tools that run or wait in this process. It outlives
@@ -280,9 +287,10 @@ func (l *Limiter) reserve(
 }
 
 func rateUnavailable(err error) error {
-	const text = "the calls of this tool are rate limited, and the state store that counts them is unavailable. " +
-		"Nothing was done; try again in a moment"
-	return &adapters.Fault{Message: text, Cause: failure.StateError(err), NotSent: true}
+	return failure.NotDone{
+		Message: "the calls of this tool are rate limited, and the state store that counts them is unavailable.",
+		Advice:  "try again in a moment", Cause: failure.StateError(err),
+	}
 }
 
 // reserving returns a channel with room for the one call that reserves. Its bucket stays: the call

@@ -243,7 +243,7 @@ func (r *running) request(ctx context.Context, caller *mcp.Caller) error {
 func (r *running) approve(context.Context, *approval.Request) (bool, approval.Decision, error) {
 	r.out.approval = true
 	if r.Approve == nil {
-		return false, approval.Decision{}, failure.Refusal("This call needs an approval. Nothing was done.")
+		return false, approval.Decision{}, failure.NotDone{Message: "This call needs an approval."}
 	}
 	return *r.Approve, approval.Decision{By: "test", At: time.Now()}, nil
 }

@@ -1,0 +1,108 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hatchel/adapters"
+	"hatchel/runtime/failure"
+)
+
+// failed returns how the call has failed, nil for no error. Its message says what is true of all that the call has
+// done: of its steps, their elements and attempts, and the tools that they call. It must be the last failure of the
+// call.
+func (c *call) failed(err error) *failure.Failure {
+	f := failure.Of(err)
+	if f == nil || c.nested || f.Protocol != nil {
+		return f
+	}
+	done := doneClause(c.action.Changes.Parts())
+	if done == "" {
+		done = f.Unchanged
+	} else {
+		f.Advice, f.RetryAfter = "", 0
+	}
+	f.Message, f.Advice = strings.TrimSpace(adapters.JoinFailure(f.Message, done, f.Advice)), ""
+	return f
+}
+
+// doneClause returns what a failed call has done, and may have done; empty for nothing that its message does not say.
+func doneClause(parts []adapters.Part) string {
+	var done, unknown []string
+	for _, p := range parts {
+		switch {
+		case p.Done > 1:
+			done = append(done, fmt.Sprintf("%s (%d times)", p.Name, p.Done))
+		case p.Done == 1:
+			done = append(done, p.Name)
+		}
+		if p.Unknown > 0 {
+			unknown = append(unknown, p.Name)
+		}
+	}
+	var clauses []string
+	if len(done) > 0 {
+		verb := " was carried out and is not undone"
+		if len(done) > 1 {
+			verb = " were carried out and are not undone"
+		}
+		clauses = append(clauses, joinNames(done, "and")+verb)
+	}
+	if len(unknown) > 0 {
+		clauses = append(clauses, "it is not known whether "+joinNames(unknown, "or")+
+			" took effect, so check before calling again")
+	}
+	return strings.Join(clauses, "; ")
+}
+
+// joinNames returns names as part of a sentence.
+func joinNames(names []string, word string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
+}
+
+// part returns what the step is in what a failed call says.
+func (s *Step) part(changes *adapters.Changes) string {
+	nested := changes.Tool != s.tool
+	switch name := s.Decl.Name; {
+	case name != "" && nested:
+		return fmt.Sprintf("the step %q of the tool %q", name, s.tool)
+	case name != "":
+		return fmt.Sprintf("the step %q", name)
+	case nested:
+		return fmt.Sprintf("the tool %q", s.tool)
+	}
+	return "the call"
+}
+
+// doRecorded is doChecked with a record of what it changes, if the step may change anything. A panic leaves it unknown.
+func (s *Step) doRecorded(call *adapters.Call) (any, error) {
+	if !s.writes || call.Changes == nil {
+		output, _, err := s.doChecked(call)
+		return output, err
+	}
+	part := s.part(call.Changes)
+	call.Changes.Begin(part)
+	output, change, err := s.doChecked(call)
+	call.Changes.End(part, change)
+	return output, err
+}
+
+// mayHaveActed reports whether the call may have had an effect, or has begun one that it has undone.
+func (c *call) mayHaveActed() bool {
+	return len(c.action.Changes.Parts()) > 0 || c.action.Changes.HasUndone()
+}
+
+// mayRepeat reports whether a failed call, which may have begun something, has changed nothing and can be made again
+// with the same key.
+func (c *call) mayRepeat(err error, failed *failure.Failure) bool {
+	if len(c.action.Changes.Parts()) > 0 {
+		return false
+	}
+	return failed.Retryable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
