@@ -113,13 +113,19 @@ func (c *Changes) part(name string) *Part {
 	return &c.parts[len(c.parts)-1]
 }
 
-// Continue records that the call goes on after failures: what a backend has answered is no longer in its message.
-func (c *Changes) Continue() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range c.parts {
-		c.parts[i].Unknown += c.parts[i].Answered
-		c.parts[i].Answered = 0
+// Merge adds the changes of a part of the call whose failure, if it has failed, does not end the call: what its backend
+// has answered is not in the message of the call.
+func (c *Changes) Merge(from *Changes) {
+	parts := from.Parts()
+	for i := range parts {
+		parts[i].Unknown += parts[i].Answered
+		parts[i].Answered = 0
+	}
+	c.Restore(parts)
+	if from.HasUndone() {
+		c.mu.Lock()
+		c.undone = true
+		c.mu.Unlock()
 	}
 }
 
@@ -142,11 +148,16 @@ func (c *Changes) HasUndone() bool {
 	return c.undone
 }
 
-// Restore adds parts that were recorded before, in another process perhaps.
+// Restore adds parts that were recorded elsewhere, in another process perhaps.
 func (c *Changes) Restore(parts []Part) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.parts = append(c.parts, parts...)
+	for _, p := range parts {
+		known := c.part(p.Name)
+		known.Done += p.Done
+		known.Unknown += p.Unknown
+		known.Answered += p.Answered
+	}
 }
 
 // Unchanged returns the clause about a failure after which nothing is changed; empty for another one.

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
 	"hatchel/hcl/value"
 )

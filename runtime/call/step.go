@@ -117,17 +117,35 @@ func (s *Step) runOnce(call *adapters.Call) (out any, ran bool, err error) {
 			return nil, false, nil
 		}
 	}
-	out, err = s.repeatInSpan(call)
-	if s.Decl.ContinueOnError && call.Frame.Branch != nil {
-		call.Frame.Branch(s.Decl.Range, err != nil)
-	}
-	if err != nil && s.Decl.ContinueOnError && call.Frame.Context.Err() == nil && interimOutcome(err) == "" {
-		if call.Changes != nil {
-			call.Changes.Continue()
-		}
-		return map[string]any{"error": failure.Of(err).ErrorRoot("")}, true, nil
+	if s.Decl.ContinueOnError {
+		out, err = s.runContinued(call)
+	} else {
+		out, err = s.repeatInSpan(call)
 	}
 	return out, true, err
+}
+
+// runContinued runs a step whose failure does not end the call. The message of the failure says what the step has done,
+// and never that nothing was done: of the rest of the call it knows nothing.
+func (s *Step) runContinued(call *adapters.Call) (out any, err error) {
+	changes := &adapters.Changes{}
+	if whole := call.Changes; whole != nil {
+		changes.Tool, call.Changes = whole.Tool, changes
+		defer func() {
+			whole.Merge(changes)
+			call.Changes = whole
+		}()
+	}
+	out, err = s.repeatInSpan(call)
+	if call.Frame.Branch != nil {
+		call.Frame.Branch(s.Decl.Range, err != nil)
+	}
+	if err == nil || call.Frame.Context.Err() != nil || interimOutcome(err) != "" {
+		return out, err
+	}
+	f := failure.Of(err)
+	f.Message = adapters.JoinFailure(f.Message, doneClause(changes.Parts()), "")
+	return map[string]any{"error": f.ErrorRoot("")}, nil
 }
 
 // repeatInSpan is repeat in a span of the step, if the call is traced.
@@ -187,14 +205,17 @@ func (s *Step) doChecked(call *adapters.Call) (output any, change adapters.Chang
 		output, err = s.guard.Do(call.Frame.Context, s.Action, call)
 		return output, changeAfter(err), err
 	}
-	checked := false
+	checked, refused := false, false
 	accept := func(output any) error {
-		checked = true
-		return s.checkExpectations(call.Frame, output)
+		err := s.checkExpectations(call.Frame, output)
+		checked, refused = true, err != nil
+		return err
 	}
 	call.CheckOutput = accept
 	output, err = s.guard.Do(call.Frame.Context, s.Action, call)
-	change = changeAfter(err)
+	if change = changeAfter(err); refused && change == adapters.ChangeAnswered {
+		change = adapters.ChangeUndone
+	}
 	if err == nil && !checked {
 		if err = accept(output); err != nil { // in the author's words, who knows what the output means
 			change = adapters.ChangeAnswered

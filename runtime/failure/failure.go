@@ -26,8 +26,8 @@ type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
-// NotDone is why a call was not carried out, like [Refusal], in sentences that go on with that nothing was done and with
-// what to do now. In a step of a call that has done something, they go on with what that is.
+// NotDone is why a call was not carried out, like [Refusal], in sentences that go on with that nothing was done and
+// with what to do now. In a step of a call that has done something, they go on with what that is.
 type NotDone struct {
 	Message, Advice string
 	Cause           error // for the log; nil if the call was refused for a reason of its own
@@ -134,7 +134,8 @@ func Of(err error) *Failure {
 		change := adapters.ChangeOf(err)
 		failed := &Failure{
 			Message: f.Message, Status: f.Status, Code: f.Code, Cause: f.Cause, Advice: f.Advice,
-			Retryable: f.Advice != "", Unchanged: adapters.Unchanged(change), NotFound: f.NotFound, RetryAfter: f.RetryAfter,
+			Retryable: f.Advice != "", Unchanged: adapters.Unchanged(change), NotFound: f.NotFound,
+			RetryAfter: f.RetryAfter,
 		}
 		if change == adapters.ChangeUndone && errors.As(f.Cause, &own) { // of a called tool
 			failed.Unchanged = own.Failure().Unchanged
