@@ -62,7 +62,8 @@ func (i IfExists) Phrase() string {
 
 // Write writes the file as ifExists demands. It calls produce, which writes the data; with ExistsAppend,
 // produce receives the open file and its size, otherwise nil and 0. It calls accept before the new
-// content is visible. If it fails, or if produce or accept fail, the file is unchanged, unless the error says otherwise with ChangeOf.
+// content is visible. If it fails, or if produce or accept fail, the file is unchanged, unless [ChangeOf] says
+// otherwise of the error.
 func (f *File) Write(
 	ctx context.Context, ifExists IfExists,
 	produce func(w io.Writer, existing *os.File, size int64) error, accept func() error,
