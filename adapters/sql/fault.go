@@ -77,6 +77,7 @@ func isSafeName(s string) bool {
 // the statement.
 func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault {
 	var row *pgproto3.ExceededMaxBodyLenErr
+	var interrupted *interruptedError
 	r, known := readReport(err)
 	message := r.message
 	switch {
@@ -84,6 +85,8 @@ func toFault(err error, dialect sqltext.Dialect, byCaller bool) *adapters.Fault 
 		message = msgCommitUnknown
 	case errors.As(err, &row):
 		message = msgRowTooLarge
+	case errors.As(err, &interrupted) && interrupted.standby:
+		message = msgReadOnlyServer
 	case !known && dialect != sqltext.SQLite:
 		message = msgLost
 	case message == "":

@@ -37,7 +37,8 @@ var postgresMistakes = map[string]mistake{
 
 // mysqlMistakes are the mistakes by the number of the error.
 var mysqlMistakes = map[uint16]mistake{
-	1045: wrongCredentials, 1524: wrongCredentials, 1698: wrongCredentials, 1820: wrongCredentials, 1862: wrongCredentials,
+	1045: wrongCredentials, 1524: wrongCredentials, 1698: wrongCredentials, 1820: wrongCredentials,
+	1862: wrongCredentials,
 	3118: wrongCredentials, 4151: wrongCredentials, 1044: wrongDatabase, 1049: wrongDatabase,
 	1130: "the database does not let this machine in",
 	1251: "the server requires a method of authentication that the url does not allow", 1275: wrongOption,
@@ -56,8 +57,9 @@ var poolerMistakes = []struct {
 }{
 	{"statement pooling mode", statementPooling},
 	{"unsupported startup parameter", wrongOption},
-	{"no such database", wrongDatabase}, {"no such user", wrongCredentials}, {"password authentication", wrongCredentials},
-	{"SSL required", wrongTLS},
+	{"no such database", wrongDatabase}, {"no such user", wrongCredentials},
+	{"password authentication", wrongCredentials},
+	{"SSL required", wrongTLS}, {"bouncer config error", wrongDatabase},
 }
 
 // mistakeOf returns the mistake that an error of connecting reports, or "" if the error may pass.
@@ -88,6 +90,7 @@ func mistakeOf(err error) mistake {
 // isTLSError reports whether client and server do not agree on TLS. Package pgconn has no type for the refusal.
 func isTLSError(err error) bool {
 	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
-		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(tls.AlertError)) ||
+		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(tls.RecordHeaderError)) ||
+		errors.As(err, new(tls.AlertError)) ||
 		strings.Contains(err.Error(), "server refused TLS connection")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -21,6 +22,7 @@ import (
 type postgresDatabase struct {
 	config    *serverConnection
 	pool      *pgxpool.Pool
+	slots     chan struct{} // one for each connection that may be lent
 	readiness *readiness
 	settings  string // the statement that sets the settings of a transaction
 	types     pgTypes
@@ -83,13 +85,15 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 	}
 	// A transaction whose connection turns out to be dead runs again, so no round trip is spent on a check.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-	p := &postgresDatabase{config: c, settings: postgresSettings(c)}
+	p := &postgresDatabase{config: c, settings: postgresSettings(c), slots: make(chan struct{}, config.MaxConns)}
 	config.AfterConnect = p.checkSession
 	p.types.init(c.decimalsAsNumbers())
 	if p.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return nil, errInvalidURL
 	}
-	p.readiness = newReadiness(ctx, c.ConnectTimeout, p.pool.Ping)
+	p.readiness = newReadiness(ctx, c.ConnectTimeout, func(ctx context.Context) error {
+		return p.repeat(ctx, func() error { return p.pool.Ping(ctx) })
+	})
 	env.Defer(func() error {
 		p.readiness.close()
 		p.close()
@@ -120,13 +124,12 @@ func (p *postgresDatabase) checkSession(ctx context.Context, conn *pgx.Conn) err
 	if mistakeOf(err) == statementPooling {
 		return statementPooling
 	}
-	return err
+	return markInterruption(ctx, conn.PgConn(), err)
 }
 
 // Pool implements adapters.Pooled.
 func (p *postgresDatabase) Pool() (inUse, maximum int) {
-	stat := p.pool.Stat()
-	return int(stat.AcquiredConns()), int(stat.MaxConns())
+	return int(p.pool.Stat().AcquiredConns()), cap(p.slots)
 }
 
 // Ping implements adapters.Health. It connects if necessary and queries the server.
@@ -136,19 +139,32 @@ func (p *postgresDatabase) Ping(ctx context.Context) error {
 	}))
 }
 
-// maxAttempts is how often a transaction is begun whose connection is lost.
-const maxAttempts = 3
+// A transaction is sent at most maxAttempts times if its connection is lost, as when a pooler has several dead ones. If
+// the server has begun it, it runs at most maxRuns times, because somebody may have ended the connection for its sake.
+const (
+	maxAttempts = 12
+	maxRuns     = 3
+)
 
-// withConn lends a connection to use. If the connection is lost, the pool is emptied of those that may have died with
-// it, and use is called again with another one, unless a commit was sent.
+// withConn lends a connection to use. If the connection is lost, use is called again with another one, unless a commit
+// was sent.
 func (p *postgresDatabase) withConn(ctx context.Context, use func(*pgconn.PgConn) error) error {
-	for attempt := 1; ; attempt++ {
-		err := p.withOneConn(ctx, use)
+	return p.repeat(ctx, func() error { return p.withOneConn(ctx, use) })
+}
+
+// repeat repeats an attempt whose connection was lost. It empties the pool of the connections that may have died with
+// it.
+func (p *postgresDatabase) repeat(ctx context.Context, attempt func() error) error {
+	for attempts, runs := 1, 1; ; attempts++ {
+		err := attempt()
 		if !isInterruption(err) || ctx.Err() != nil {
 			return err
 		}
 		p.pool.Reset()
-		if attempt == maxAttempts {
+		if interrupted := new(interruptedError); errors.As(err, &interrupted) && interrupted.begun {
+			runs++
+		}
+		if attempts == maxAttempts || runs > maxRuns {
 			return err
 		}
 	}
@@ -158,18 +174,45 @@ func (p *postgresDatabase) withOneConn(ctx context.Context, use func(*pgconn.PgC
 	if err := p.readiness.wait(ctx); err != nil {
 		return err
 	}
-	acquired, err := p.pool.Acquire(ctx)
+	acquired, err := p.acquire(ctx)
 	if err != nil {
-		if lent := p.pool.Stat(); ctx.Err() != nil && lent.AcquiredConns() == lent.MaxConns() {
-			return errBusy
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return p.readiness.markDown(err)
+		return err
 	}
 	defer acquired.Release()
+	defer func() { <-p.slots }()
 	return use(acquired.Conn().PgConn())
+}
+
+// unusableSlot is how long a slot stays unused for which there was no connection.
+const unusableSlot = time.Minute
+
+// acquire lends a connection and its slot. A pooler lets those wait for whom it has no connection to the server, so if
+// the time limit for connecting passes while others are connected, the slot is not used for a while, and the call waits
+// for one of the connections that there are.
+func (p *postgresDatabase) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	for {
+		select {
+		case p.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, errBusy
+		}
+		acquired, err := p.pool.Acquire(ctx)
+		switch {
+		case err == nil:
+			return acquired, nil
+		case ctx.Err() == nil && p.pool.Stat().TotalConns() > 0 && errors.Is(err, context.DeadlineExceeded):
+			time.AfterFunc(unusableSlot, func() { <-p.slots })
+			continue
+		}
+		<-p.slots
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case isInterruption(err):
+			return nil, err
+		}
+		return nil, p.readiness.markDown(err)
+	}
 }
 
 // read implements database. ROLLBACK also restores what a function has set in the session.

@@ -20,7 +20,8 @@ type pgTransaction struct {
 	beginText string
 	readOnly  bool
 
-	begun     bool
+	begun     bool   // BEGIN was sent
+	answered  bool   // and the server has answered
 	set       bool   // the settings are in effect: no statement has run since
 	session   string // the sessionState at the beginning
 	superuser bool
@@ -35,14 +36,24 @@ const (
 )
 
 // isInterruption reports whether a transaction failed because its connection was lost, or leads to a server that
-// accepts no changes any more. Then nothing of the transaction remains.
+// accepts no changes any more. Then nothing of the transaction remains. It is also an interruption if somebody ends a
+// connection that is being made.
 func isInterruption(err error) bool {
-	interrupted := new(interruptedError)
-	return errors.As(err, &interrupted)
+	var interrupted *interruptedError
+	var report *pgconn.PgError
+	return errors.As(err, &interrupted) ||
+		errors.As(err, &report) && report.Code == adminShutdown && errors.As(err, new(*pgconn.ConnectError))
 }
 
+// adminShutdown is the SQLSTATE of a connection that somebody ends.
+const adminShutdown = "57P01"
+
 // interruptedError is the error of a transaction of which nothing remains, so that it can run again.
-type interruptedError struct{ cause error }
+type interruptedError struct {
+	cause   error
+	begun   bool // the server has begun the transaction
+	standby bool // the server accepts no changes
+}
 
 func (e *interruptedError) Error() string { return e.cause.Error() }
 func (e *interruptedError) Unwrap() error { return e.cause }
@@ -59,15 +70,19 @@ func markInterruption(ctx context.Context, conn *pgconn.PgConn, err error) error
 	if !interrupted {
 		return err
 	}
-	return &interruptedError{err}
+	return &interruptedError{cause: err}
 }
 
 // interruption marks an error of the transaction if it is an interruption.
 func (tx *pgTransaction) interruption(ctx context.Context, err error) error {
 	if report := new(pgconn.PgError); !tx.readOnly && errors.As(err, &report) && isStandby(report) {
-		return &interruptedError{err}
+		return &interruptedError{cause: err, standby: true, begun: true}
 	}
-	return markInterruption(ctx, tx.conn, err)
+	err = markInterruption(ctx, tx.conn, err)
+	if interrupted := new(interruptedError); errors.As(err, &interrupted) {
+		interrupted.begun = tx.answered
+	}
+	return err
 }
 
 // isStandby reports whether a server accepts no changes, such as one that was the primary before a failover.
@@ -172,6 +187,7 @@ func (p *pgPipeline) begin() error {
 	err := p.Sync()
 	if err == nil && p.begins {
 		err = skipResult(p.Pipeline)
+		p.tx.answered = err == nil
 	}
 	if err != nil || !p.sets {
 		return err

@@ -54,7 +54,7 @@ type database interface {
 	// is lost, it may run use once more.
 	read(ctx context.Context, use func(transaction) error) error
 	// write runs use in a transaction that is committed if and only if use returns nil. It runs use once more only
-	// if it is certain that nothing was executed.
+	// if it is certain that nothing of the transaction remains.
 	write(ctx context.Context, use func(transaction) error) error
 	// describe prepares a statement without running it.
 	describe(ctx context.Context, text string, writes bool) (statementInfo, error)

@@ -1,70 +1,22 @@
 package state_test
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"net"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"hatchel/internal/poolertest"
 	"hatchel/runtime/postgres/postgrestest"
 	"hatchel/runtime/state"
 )
 
-// startPooler starts a pgbouncer that gives each transaction another connection to the schema of an address. It
+// startPooler starts a pooler that gives each transaction another connection to the schema of an address. It
 // returns the address of the pooler.
 func startPooler(t *testing.T, address string, settings ...string) string {
 	t.Helper()
-	program := os.Getenv("HATCHEL_TEST_PGBOUNCER")
-	if program == "" {
-		t.Skip("HATCHEL_TEST_PGBOUNCER is not set")
-	}
-	u := must[*url.URL](t)(url.Parse(address))
-	free := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
-	pooled := free.Addr().String()
-	check(t, free.Close())
-	_, port, _ := net.SplitHostPort(pooled)
-	config := filepath.Join(t.TempDir(), "pgbouncer.ini")
-	check(t, os.WriteFile(config, fmt.Appendf(nil, `[databases]
-hatchel = host=%s port=%s dbname=%s user=%s connect_query='SET search_path TO %s'
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = %s
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = 3
-server_round_robin = 1
-%s
-`, u.Hostname(), u.Port(), strings.TrimPrefix(u.Path, "/"), u.User.Username(), u.Query().Get("search_path"), port, strings.Join(settings, "\n")), 0o600))
-	var log bytes.Buffer
-	command := exec.Command(program, config)
-	if os.Getuid() == 0 {
-		command.Args = []string{program, "-u", "nobody", config}
-	}
-	command.Stdout, command.Stderr = &log, &log
-	check(t, command.Start())
-	t.Cleanup(func() {
-		command.Process.Kill()
-		command.Wait()
-		if t.Failed() {
-			t.Logf("%s", &log)
-		}
-	})
-	eventually(t, func() bool {
-		conn, err := net.Dial("tcp", pooled)
-		if err == nil {
-			conn.Close()
-		}
-		return err == nil
-	})
-	return "postgres://hatchel@" + pooled + "/hatchel?sslmode=disable"
+	return poolertest.Start(t, address, append(settings, "pool_mode = transaction")...)
 }
 
 func openThrough(t testing.TB, pooled, listen string) *state.Postgres {
