@@ -16,9 +16,22 @@ type schemaDiff struct {
 	output           bool // of a result, which its readers must understand, instead of an input
 	refs             [][2]string
 	report           func(path string, class Class, kind, text string)
-	quiet            bool // nothing is reported
-	narrowed         bool // a value of the old schema is none of the new one
-	relaxed          bool // a value of the new schema is none of the old one
+	reaches          func(path string) string // what an input reaches; empty for nothing, nil for a result
+	quiet            bool                     // nothing is reported
+	narrowed         bool                     // a value of the old schema is none of the new one
+	relaxed          bool                     // a value of the new schema is none of the old one
+}
+
+// compareInputs compares two decoded schemas of inputs. A looser one is widening if its value reaches an effect, which
+// reaches says of an input.
+func compareInputs(old, new any, reaches func(input string) string, report func(path string, class Class, kind, text string)) {
+	d := &schemaDiff{oldRoot: old, newRoot: new, report: report}
+	d.reaches = func(path string) string {
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, "."), ".")
+		return reaches(strings.TrimRight(name, "[]{}"))
+	}
+	d.sameDefs = value.Equal(definitions(old), definitions(new))
+	d.compare("", old, new, 0)
 }
 
 // compareSchemas compares two decoded schemas and reports every difference with its path.
@@ -46,7 +59,16 @@ func (d *schemaDiff) change(path, kind string, narrowed, relaxed bool, text stri
 	if narrowed && !d.output || relaxed && d.output {
 		class = Breaking
 	}
-	d.report(path, class, d.noun()+"-"+kind, text)
+	to := ""
+	if relaxed && d.reaches != nil && kind != "added" {
+		to = d.reaches(path)
+	}
+	if to != "" {
+		d.report(path, Widening, d.noun()+"-"+kind, text+", which reaches "+to)
+	}
+	if to == "" || class != Compatible {
+		d.report(path, class, d.noun()+"-"+kind, text)
+	}
 }
 
 func (d *schemaDiff) noun() string {

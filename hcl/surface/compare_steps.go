@@ -1,0 +1,515 @@
+package surface
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
+)
+
+// A change of a step that may change something, or of what decides whether it runs, is widening unless it is proved that
+// the step does no more than before. A step that only reads may read more: other columns, rows and addresses are
+// widening, too.
+
+// stepPair is a step on both sides. One of them is nil for a step that was added or removed.
+type stepPair struct{ old, new *Step }
+
+// stepsComparison compares the steps of one operation.
+type stepsComparison struct {
+	*comparison
+	at        string
+	before    []*Step
+	after     []*Step
+	newInputs []string // optional inputs that were added
+	narrowed  []string // beginnings of Guards that say less, of conditions that are proved stricter
+}
+
+// steps compares the steps and the other arguments of an operation.
+func (c *comparison) steps(at string, a, b *Operation) *stepsComparison {
+	s := &stepsComparison{comparison: c, at: at, before: a.Steps, after: b.Steps, newInputs: addedInputs(a.Input, b.Input)}
+	pairs := pairSteps(a.Steps, b.Steps)
+	for _, p := range pairs {
+		switch {
+		case p.new == nil:
+			s.removed(p.old)
+		case p.old == nil:
+			s.added(p.new)
+		default:
+			s.step(p.old, p.new)
+		}
+	}
+	s.order(pairs)
+	s.rest(a.Rest, b.Rest)
+	return s
+}
+
+// pairSteps pairs the steps of two lists by their names, and then those that only have another name.
+func pairSteps(old, new []*Step) (pairs []stepPair) {
+	left := slices.Clone(new)
+	take := func(same func(*Step) bool) *Step {
+		i := slices.IndexFunc(left, same)
+		if i < 0 {
+			return nil
+		}
+		found := left[i]
+		left = slices.Delete(left, i, i+1)
+		return found
+	}
+	for _, s := range old {
+		pairs = append(pairs, stepPair{s, take(func(t *Step) bool { return t.Name == s.Name && t.Kind == s.Kind })})
+	}
+	for i, p := range pairs {
+		if p.new == nil {
+			pairs[i].new = take(func(t *Step) bool { return t.Name == p.old.Name || doesTheSame(t, p.old) })
+		}
+	}
+	for _, s := range left {
+		pairs = append(pairs, stepPair{nil, s})
+	}
+	return pairs
+}
+
+func doesTheSame(a, b *Step) bool {
+	x, y := *a, *b
+	x.Name, y.Name = "", ""
+	return string(canonical(&x)) == string(canonical(&y))
+}
+
+// acts reports whether a step may change something, or runs a program, of which nothing is known.
+func (s *Step) acts() bool { return s.Writes || s.Kind == "shell" }
+
+// acts reports whether a step of the operation acts, on either side.
+func (s *stepsComparison) acts() bool {
+	return slices.ContainsFunc(slices.Concat(s.before, s.after), (*Step).acts)
+}
+
+// decides reports whether a step that acts reads what this one returns, also through other steps.
+func (s *stepsComparison) decides(step *Step) bool {
+	if step.Name == "" {
+		return false
+	}
+	for _, list := range [][]*Step{s.before, s.after} {
+		reached := []string{step.Name}
+		for _, t := range list {
+			if !slices.ContainsFunc(reached, func(name string) bool { return readsOf(t, "step."+name) }) {
+				continue
+			}
+			if t.acts() || t.Kind == "fail" {
+				return true
+			}
+			reached = append(reached, t.Name)
+		}
+	}
+	return false
+}
+
+// readsOf reports whether a step reads a value, a part of it, or all of its root.
+func readsOf(s *Step, path string) bool {
+	root, _, _ := strings.Cut(path, ".")
+	return slices.ContainsFunc(s.Reads, func(read string) bool {
+		return read == path || read == root || strings.HasPrefix(read, path+".") || strings.HasPrefix(read, path+"[")
+	})
+}
+
+// label returns what a step is called in a sentence, and where it is written.
+func (s *stepsComparison) label(step *Step) (label, place string) {
+	switch {
+	case step.Name == "":
+		block := strings.TrimSpace(step.Kind + " " + connectionName(step))
+		return block, s.at + "." + strings.ReplaceAll(block, " ", ".")
+	case strings.Contains(step.Name, " "):
+		return step.Name, s.at
+	}
+	return "step " + step.Name, s.at + ".step." + step.Name
+}
+
+func connectionName(step *Step) string {
+	_, name, _ := strings.Cut(step.Connection, " ")
+	return name
+}
+
+func (s *stepsComparison) report(class Class, step *Step, format string, args ...any) {
+	label, place := s.label(step)
+	s.add(class, "steps", place, "%s: %s", label, fmt.Sprintf(format, args...))
+}
+
+// notices are the kinds of steps that decide nothing.
+var notices = []string{"log", "progress"}
+
+// removed reports that a step is no longer there. One before a step that acts may have stopped it.
+func (s *stepsComparison) removed(step *Step) {
+	class, text := Behaviour, "removed"
+	if !slices.Contains(notices, step.Kind) {
+		i := slices.Index(s.before, step)
+		for _, later := range s.before[i+1:] {
+			if later.acts() && slices.ContainsFunc(s.after, func(t *Step) bool { return t.Name == later.Name }) {
+				label, _ := s.label(later)
+				class, text = Widening, "removed, which could stop "+label
+				break
+			}
+		}
+	}
+	if class == Widening || len(step.Does) == 0 {
+		s.report(class, step, "%s", text)
+	}
+}
+
+// added reports a further step. What it does is reported with the effects, unless another step did so before.
+func (s *stepsComparison) added(step *Step) {
+	switch {
+	case step.acts():
+		s.report(Widening, step, "added%s", orEffects(step))
+	case len(step.Does) == 0 || s.decides(step):
+		s.report(Behaviour, step, "added")
+	}
+}
+
+func orEffects(step *Step) string {
+	if len(step.Does) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(effectsOnly(step.Does), "; ")
+}
+
+// order compares the order of the steps that are on both sides.
+func (s *stepsComparison) order(pairs []stepPair) {
+	var were, are []string
+	for _, p := range pairs {
+		if p.old != nil && p.new != nil {
+			were = append(were, p.new.Name)
+		}
+	}
+	for _, step := range s.after {
+		if slices.Contains(were, step.Name) {
+			are = append(are, step.Name)
+		}
+	}
+	if slices.Equal(were, are) {
+		return
+	}
+	class := Behaviour
+	if s.acts() {
+		class = Widening
+	}
+	s.add(class, "steps", s.at, "order of steps %s → %s", strings.Join(were, ", "), strings.Join(are, ", "))
+}
+
+// step compares a step that is on both sides.
+func (s *stepsComparison) step(a, b *Step) {
+	gates := a.acts() || b.acts() || s.decides(b)
+	if b.Writes && !a.Writes {
+		s.report(Widening, b, "may change something")
+	}
+	if a.Kind != b.Kind || a.Connection != b.Connection {
+		s.report(classIf(gates), b, "%s → %s", strings.TrimSpace(a.Kind+" "+a.Connection),
+			strings.TrimSpace(b.Kind+" "+b.Connection))
+	}
+	s.when(a, b, gates)
+	s.expectations(a, b)
+	if a.Each != b.Each {
+		s.report(classIf(gates), b, "each %s → %s", orNone(nilIfEmpty(a.Each)), orNone(nilIfEmpty(b.Each)))
+	}
+	if !a.Until.Equal(b.Until) {
+		s.report(classIf(gates), b, "until %s → %s", conditionOrNone(a.Until), conditionOrNone(b.Until))
+	}
+	if a.OnError != b.OnError {
+		class := Behaviour
+		if b.OnError != "" && s.acts() { // the steps after it run although it failed
+			class = Widening
+		}
+		s.report(class, b, "on_error %s → %s", orStop(a.OnError), orStop(b.OnError))
+	}
+	s.arguments(a, b, gates)
+}
+
+func classIf(widens bool) Class {
+	if widens {
+		return Widening
+	}
+	return Behaviour
+}
+
+func nilIfEmpty(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func orStop(text string) string {
+	if text == "" {
+		return "stop"
+	}
+	return text
+}
+
+// conditionOrNone returns a condition as people read it.
+func conditionOrNone(f *eval.Formula) string {
+	if f == nil {
+		return "none"
+	}
+	return f.String()
+}
+
+// when compares in which calls a step runs. A step that fails the call is a guard, and guards less if it runs less.
+func (s *stepsComparison) when(a, b *Step, gates bool) {
+	if a.When.Equal(b.When) {
+		return
+	}
+	more, less := !implies(b.When, a.When), !implies(a.When, b.When)
+	text := fmt.Sprintf("when %s → %s", conditionOrNone(a.When), conditionOrNone(b.When))
+	switch {
+	case b.Kind == "fail" || s.decides(b) && !b.acts():
+		s.report(classIf(less || b.Kind != "fail"), b, "%s", text)
+	case more && (gates || len(effectsOnly(b.Does)) > 0):
+		s.report(Widening, b, "runs in more calls: %s", text)
+	default:
+		s.report(Behaviour, b, "%s", text)
+	}
+	if !more {
+		s.narrowed = append(s.narrowed, "when ")
+	}
+}
+
+// expectations compares what a step expects of what it got.
+func (s *stepsComparison) expectations(a, b *Step) {
+	was, is := conjunction(a.Expect), conjunction(b.Expect)
+	if was.Equal(is) {
+		return
+	}
+	lost := slices.DeleteFunc(slices.Clone(a.Expect), func(e *eval.Formula) bool { return implies(is, e) })
+	for _, e := range lost {
+		s.report(Widening, b, "no longer expects %s", e)
+	}
+	for _, e := range b.Expect {
+		if !implies(was, e) {
+			s.report(Behaviour, b, "expects %s", e)
+		}
+	}
+	if lost == nil {
+		s.narrowed = append(s.narrowed, "that ")
+	}
+}
+
+// conjunction returns a condition that is true if all are; nil for none.
+func conjunction(list []*eval.Formula) *eval.Formula {
+	if len(list) == 0 {
+		return nil
+	}
+	return eval.Join(eval.OpAnd, list...)
+}
+
+// arguments compares the arguments of a step.
+func (s *stepsComparison) arguments(a, b *Step, gates bool) {
+	shown := len(missing(effectsOnly(b.Does), effectsOnly(a.Does))) > 0 // it is reported with the effects
+	for _, path := range diag.SortedNames(union(a.Args, b.Args)) {
+		old, new := a.Args[path], b.Args[path]
+		if old == new {
+			continue
+		}
+		if top, _, _ := strings.Cut(path, "."); shown && slices.Contains(shownArguments, top) {
+			continue
+		}
+		s.argument(a, b, path, old, new, gates)
+	}
+}
+
+// shownArguments are the arguments whose values are in the lines of effects.
+var shownArguments = []string{"get", "head", "post", "put", "patch", "delete", "query", "headers", "json", "form", "multipart",
+	"body", "command", "pipe", "script", "script_file", "stdin", "env"}
+
+// argument compares one argument of a step.
+func (s *stepsComparison) argument(a, b *Step, path, old, new string, gates bool) {
+	top, _, _ := strings.Cut(path, ".")
+	change := fmt.Sprintf("%s %s → %s", path, shorten(old), shorten(new))
+	switch {
+	case b.Kind == "sql" && (top == "query" || top == "exec") && old != "" && new != "":
+		s.statement(b, path, old, new, gates)
+	case slices.Contains(paces, lastName(path)):
+		s.report(Behaviour, b, "%s", change)
+	case slices.Contains(bounds, lastName(path)):
+		s.report(classIf(!isLower(old, new)), b, "%s", change)
+	case strings.HasPrefix(path, "sandbox.") && grantsLess(old, new):
+		s.report(Behaviour, b, "%s", change)
+	case gates || strings.HasPrefix(path, "sandbox.") || slices.Contains([]string{"hosts", "statement"}, top):
+		s.report(Widening, b, "%s", change)
+	case old == "" && b.Kind == "http" && s.passesOnNewInput(new):
+	default:
+		s.report(Behaviour, b, "%s", change)
+	}
+}
+
+// paces are arguments that say how long something may take, or how it is paced: they reach nothing.
+var paces = []string{"timeout", "connect_timeout", "busy_timeout", "max_idle_time", "max_connections", "max_readers", "backoff",
+	"trace", "cooldown", "window", "failures"}
+
+// bounds are arguments of which a lower value does less.
+var bounds = []string{"max_rows", "max_body", "max_output", "max_pages", "max_size", "attempts", "redirects", "memory", "cpu",
+	"open_files", "file_size", "processes", "concurrency", "rate"}
+
+func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// statement compares statements of SQL.
+func (s *stepsComparison) statement(b *Step, path, old, new string, gates bool) {
+	c := compareStatements(unquoteForm(old), unquoteForm(new))
+	switch {
+	case s.decides(b) && !b.acts(): // fewer rows may be what lets a later step run
+		s.report(Widening, b, "%s %s", path, wordDiff(old, new))
+	case len(c.wider) > 0:
+		s.report(Widening, b, "%s %s: %s", path, strings.Join(c.wider, ", "), wordDiff(old, new))
+	default:
+		s.report(Behaviour, b, "%s %s", path, wordDiff(old, new))
+	}
+}
+
+// unquoteForm returns the text of a normal form in quotes, with ${…} as it is.
+func unquoteForm(form string) string {
+	inner, ok := strings.CutPrefix(form, `"`)
+	if !ok {
+		return form
+	}
+	inner = strings.TrimSuffix(inner, `"`)
+	var b strings.Builder
+	for i := 0; i < len(inner); i++ {
+		switch {
+		case strings.HasPrefix(inner[i:], "${"):
+			end := endOfValue(inner, i)
+			if end < 0 {
+				return form
+			}
+			b.WriteString(inner[i:end])
+			i = end - 1
+		case inner[i] == '\\' && i+1 < len(inner):
+			i++
+			switch inner[i] {
+			case 'n':
+				b.WriteByte('\n')
+			case 't':
+				b.WriteByte('\t')
+			case '"', '\\', '/':
+				b.WriteByte(inner[i])
+			default:
+				return form // another character, which has no place between the words
+			}
+		default:
+			b.WriteByte(inner[i])
+		}
+	}
+	return b.String()
+}
+
+// isLower reports whether a bound is a smaller number than before, or one where there was none. Without a bound there is
+// a default, which is not known here.
+func isLower(old, new string) bool {
+	a, ok := measure(old)
+	b, also := measure(new)
+	return ok && also && b <= a
+}
+
+// measure returns a number, a duration, a size or a rate as it is written; a rate in calls an hour.
+func measure(form string) (n float64, ok bool) {
+	text := strings.Trim(form, `"`)
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		return n, true
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return float64(d), true
+	}
+	for unit, factor := range map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "kB": 1e3,
+		"KB": 1e3, "MB": 1e6, "GB": 1e9, "/s": 3600, "/m": 60, "/h": 1, "/d": 1.0 / 24} {
+		if number, found := strings.CutSuffix(text, unit); found {
+			n, err := strconv.ParseFloat(number, 64)
+			return n * factor, err == nil
+		}
+	}
+	return 0, false
+}
+
+// grantsLess reports whether a list of a sandbox has only elements that it had before, or a switch is off.
+func grantsLess(old, new string) bool {
+	before, ok := constantValues(old)
+	after, also := constantValues(new)
+	switch {
+	case new == "" && strings.HasPrefix(old, "["), new == "" && (old == "true" || old == `"none"`), new == "false":
+		return true
+	}
+	return ok && also && strings.HasPrefix(old, "[") && strings.HasPrefix(new, "[") && len(missing(after, before)) == 0
+}
+
+// shorten returns a normal form for one line; "none" for none.
+func shorten(form string) string {
+	if form == "" {
+		return "none"
+	}
+	return clip(form, maxShown)
+}
+
+// addedInputs returns the optional inputs that only the new schema has.
+func addedInputs(old, new any) (names []string) {
+	from, _ := schemaOf(old)["properties"].(map[string]any)
+	to, _ := schemaOf(new)["properties"].(map[string]any)
+	for _, name := range sortedKeys(to) {
+		if from[name] == nil && !isRequired(schemaOf(new), name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// passesOnNewInput reports whether a value is an optional input that was added, and nothing else: without it the call is
+// the same as before.
+func (s *stepsComparison) passesOnNewInput(form string) bool {
+	return slices.ContainsFunc(s.newInputs, func(name string) bool { return form == "input"+memberStep(name) })
+}
+
+// reach returns what an input of the operation reaches: a step that acts, or the address that one reads from; empty for
+// nothing.
+func reach(steps []*Step, input string) string {
+	for _, step := range steps {
+		if !readsOf(step, "input."+input) {
+			continue
+		}
+		label := strings.TrimSpace(step.Kind + " " + connectionName(step))
+		if step.Name != "" {
+			label = step.Name
+		}
+		if step.acts() || addressReads(step, input) {
+			return label
+		}
+	}
+	return ""
+}
+
+// addressReads reports whether an input is in the part of a step that says what is read, or how much of it.
+func addressReads(step *Step, input string) bool {
+	name := "input" + memberStep(input)
+	for _, path := range []string{"get", "head", "file", "read", "directory", "statement"} {
+		if strings.Contains(step.Args[path], name) {
+			return true
+		}
+	}
+	statement, ok := parseStatement(unquoteForm(step.Args["query"]))
+	return ok && strings.Contains(joinWords(statement.limit), name)
+}
+
+// settled are the arguments of an operation beside its steps that reach nothing: they make the answer of what was done.
+var settled = []string{"result", "text", "content", "error", "returns", "timeout", "icons", "meta", "task", "refresh", "size", "data"}
+
+// rest compares the arguments beside the steps.
+func (s *stepsComparison) rest(old, new map[string]string) {
+	for _, path := range diag.SortedNames(union(old, new)) {
+		if old[path] == new[path] {
+			continue
+		}
+		top, _, _ := strings.Cut(strings.ReplaceAll(path, " ", "."), ".")
+		class := classIf(s.acts() && !slices.Contains(settled, top) || path == "cache.scope" || path == "cache.key")
+		if old[path] == "" && path != "cache.scope" {
+			class = Behaviour
+		}
+		s.add(class, "steps", s.at+"."+path, "%s %s → %s", path, shorten(old[path]), shorten(new[path]))
+	}
+}
