@@ -1,9 +1,7 @@
 package surface
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -99,10 +97,17 @@ func entries[V any](c *comparison, kind string, old, new map[string]*V, renamed 
 			if kind == "tool" {
 				at = name
 			}
-			c.add(Widening, kind+"-added", at, "%s added%s", kind, summary(any(new[name])))
+			class := Widening
+			if t, ok := any(new[name]).(*Tool); ok && t.reachesNothing() {
+				class = Behaviour // models read what it is for
+			}
+			c.add(class, kind+"-added", at, "%s added%s", kind, summary(any(new[name])))
 		}
 	}
 }
+
+// reachesNothing reports whether the answer of a tool is made of its arguments alone.
+func (t *Tool) reachesNothing() bool { return len(t.Steps) == 0 && len(t.Reads) == 0 }
 
 // summary returns what a new tool does.
 func summary(v any) string {
@@ -213,7 +218,8 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 	if kind == "prompt" {
 		input = "argument"
 	}
-	compareSchemas(a.Input, b.Input, false, func(path string, class Class, kind, text string) {
+	reaches := func(input string) string { return reach(b.Steps, input) }
+	compareInputs(a.Input, b.Input, reaches, func(path string, class Class, kind, text string) {
 		c.add(class, kind, at+"."+input+path, "%s", text)
 	})
 	if inOrder(a.Order, b.Order) != inOrder(b.Order, a.Order) {
@@ -224,7 +230,7 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 		c.add(Breaking, "requires", at+".requires", "requires added: %s", name)
 	}
 	for _, name := range missing(a.Requires, b.Requires) {
-		c.add(Compatible, "requires", at+".requires", "requires removed: %s", name)
+		c.add(Widening, "requires", at+".requires", "requires removed: %s", name)
 	}
 	switch {
 	case a.Listed && !b.Listed:
@@ -234,16 +240,16 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 	}
 	c.effects(at, a.Does, b.Does)
 	c.secrets(at, a.Reads, b.Reads)
-	c.guards(at, a, b)
+	c.guards(at, a, b, c.steps(at, a, b).narrowed)
 	c.may(kind, at, &a.May, &b.May)
 	for _, name := range diag.SortedNames(union(a.Texts, b.Texts)) {
 		_, isNew := b.Texts[name]
 		_, isOld := a.Texts[name]
-		if isNew && isOld || !strings.Contains(name, " ") { // "check …" comes and goes with its condition
+		rule, _, _ := strings.Cut(name, " ")
+		if isNew && isOld || rule != "check" && rule != "approval" { // these come and go with their conditions
 			c.text(at+"."+name, a.Texts[name], b.Texts[name])
 		}
 	}
-	c.steps(at, a, b)
 }
 
 // inOrder returns the names of a that b has, too, as one text.
@@ -286,13 +292,29 @@ func (c *comparison) text(at, old, new string) {
 	}
 }
 
+// namedVerbs begin lines that have the name of a value.
+var namedVerbs = []string{"BODY", "HEADER", "QUERY", "ENV", "SANDBOX"}
+
+// reachesLess reports whether a line of effects is one that lists what may be reached, and has only words of another
+// one; or opens the same database for reading.
+func reachesLess(old, new string) bool {
+	verb, _, _ := strings.Cut(new, " ")
+	switch verb {
+	case "SANDBOX", "INHERIT":
+		return len(missing(strings.Fields(new), strings.Fields(old))) == 0
+	case "OPEN":
+		return strings.TrimSuffix(new, " ro") == strings.TrimSuffix(old, " rw")
+	}
+	return false
+}
+
 // effects compares what something does. What it does no longer is shown with what it does instead.
 func (c *comparison) effects(at string, old, new []string) {
 	gained, lost := missing(effectsOnly(new), effectsOnly(old)), missing(effectsOnly(old), effectsOnly(new))
 	for _, line := range gained {
 		verb, _, _ := strings.Cut(line, " ")
 		prefix := verb + " "
-		if slices.Contains([]string{"BODY", "HEADER", "QUERY"}, verb) { // lines have the name of a value
+		if slices.Contains(namedVerbs, verb) {
 			name, _, _ := strings.Cut(line[len(prefix):], " ")
 			prefix += name + " "
 		}
@@ -302,7 +324,7 @@ func (c *comparison) effects(at string, old, new []string) {
 			kind = "host"
 		}
 		if i := slices.IndexFunc(lost, same); i >= 0 {
-			c.effect(Widening, kind, at, line, "%s → %s", lost[i], line)
+			c.effect(classIf(!reachesLess(lost[i], line)), kind, at, line, "%s → %s", lost[i], line)
 			lost = slices.Delete(lost, i, i+1)
 			continue
 		}
@@ -322,14 +344,6 @@ func effectsOnly(lines []string) []string {
 		verb, _, _ := strings.Cut(line, " ")
 		return slices.Contains(decidingVerbs, strings.TrimSuffix(verb, ":"))
 	})
-}
-
-// steps reports that steps or other arguments changed, and their effects did not.
-func (c *comparison) steps(at string, a, b *Operation) {
-	same := bytes.Equal(canonical(a.Steps), canonical(b.Steps)) && maps.Equal(a.Rest, b.Rest)
-	if !same && slices.Equal(effectsOnly(a.Does), effectsOnly(b.Does)) {
-		c.add(Behaviour, "steps", at, "steps or settings changed, with the same effects")
-	}
 }
 
 // effect adds a change of what something does, at the block that does it.

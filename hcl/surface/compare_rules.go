@@ -13,31 +13,42 @@ import (
 func (c *comparison) may(kind, at string, a, b *May) {
 	c.scopes(at, a.Scopes, b.Scopes)
 	c.own(at, a, b)
-	oldApproval, newApproval := texts(a.Approval), texts(b.Approval)
-	for _, line := range missing(newApproval, oldApproval) {
-		c.restrict("approval", at+".approval", "approval added: %s", line)
-	}
-	for _, line := range missing(oldApproval, newApproval) {
-		c.add(Widening, "approval", at+".approval", "approval removed: %s", line)
-	}
-	oldChecks, newChecks := texts(a.Checks), texts(b.Checks)
-	for _, line := range missing(newChecks, oldChecks) {
-		c.add(Breaking, "check", at+".check "+line, "check added: %s", line)
-	}
-	for _, line := range missing(oldChecks, newChecks) {
-		c.add(Widening, "check", at+".check "+line, "check removed: %s", line)
-	}
+	c.approvals(at, a.Approval, b.Approval)
+	c.checks(at, a.Checks, b.Checks)
 	c.limit(at+".limit", a.Limit, b.Limit)
 	c.policyRules(kind, at, a, b)
 }
 
-// texts returns conditions or approvals as people read them.
-func texts[T fmt.Stringer](list []T) []string {
-	out := make([]string, len(list))
-	for i, x := range list {
-		out[i] = x.String()
+// approvals compares consents. One that was needed is kept if it is needed for at least the same calls.
+func (c *comparison) approvals(at string, old, new []*Approval) {
+	covered := func(a *Approval, by []*Approval) bool {
+		return slices.ContainsFunc(by, func(b *Approval) bool { return a.By == b.By && implies(a.When, b.When) })
 	}
-	return out
+	for _, a := range new {
+		if !covered(a, old) {
+			c.restrict("approval", at+".approval", "approval added: %s", a)
+		}
+	}
+	for _, a := range old {
+		if !covered(a, new) {
+			c.add(Widening, "approval", at+".approval", "approval removed: %s", a)
+		}
+	}
+}
+
+// checks compares the conditions on the arguments, which must all be true.
+func (c *comparison) checks(at string, old, new []*eval.Formula) {
+	before, after := conjunction(old), conjunction(new)
+	for _, check := range new {
+		if !implies(before, check) {
+			c.add(Breaking, "check", at+".check "+check.String(), "check added: %s", check)
+		}
+	}
+	for _, check := range old {
+		if !implies(after, check) {
+			c.add(Widening, "check", at+".check "+check.String(), "check removed: %s", check)
+		}
+	}
 }
 
 // restrict adds a stricter rule.
@@ -109,39 +120,11 @@ func compareConditions(old, new *eval.Formula, grants bool) (stricter, weaker bo
 	case new == nil:
 		return false, true
 	}
-	narrower, wider := implies(new, old), implies(old, new)
-	if !narrower && !wider {
-		return true, true
-	}
+	stricter, weaker = !implies(old, new), !implies(new, old)
 	if grants {
-		return narrower, wider
+		return stricter, weaker
 	}
-	return wider, narrower
-}
-
-// implies reports whether a condition is certainly false wherever another is: it has all parts of it
-// that are joined with "and", or only some of those that are joined with "or".
-func implies(a, b *eval.Formula) bool {
-	has := func(list []*eval.Formula, x *eval.Formula) bool { return slices.ContainsFunc(list, x.Equal) }
-	for _, p := range b.Conjuncts() {
-		if !has(a.Conjuncts(), p) {
-			for _, p := range disjuncts(a) {
-				if !has(disjuncts(b), p) {
-					return false
-				}
-			}
-			return true
-		}
-	}
-	return true
-}
-
-// disjuncts returns the parts of which one must be true.
-func disjuncts(f *eval.Formula) []*eval.Formula {
-	if f.Op == eval.OpOr {
-		return f.Parts
-	}
-	return []*eval.Formula{f}
+	return weaker, stricter
 }
 
 // limit compares limits, of which a smaller number is stricter.
@@ -210,7 +193,11 @@ func (c *comparison) policyRules(kind, at string, a, b *May) {
 		old, new := applied(c.old, a, name), applied(c.new, b, name)
 		c.policyRule(name, "deny", kind+" "+strings.TrimPrefix(at, kind+" "), old.Deny, new.Deny, true, false)
 		if kind == "tool" {
-			c.policyRule(name, "approve", "tool "+at, approveRule(old), approveRule(new), true, false)
+			was, is := old.Approve, new.Approve
+			if old.Approval != new.Approval {
+				was, is = approveRule(old), approveRule(new)
+			}
+			c.policyRule(name, "approve", "tool "+at, was, is, true, false)
 		}
 		if !old.Allow.Equal(new.Allow) {
 			c.policyAllow(name, kind+" "+strings.TrimPrefix(at, kind+" "), old.Allow, new.Allow, a, b)
@@ -282,6 +269,7 @@ func (c *comparison) policies() {
 		if old := c.old.Policies[name]; old != nil {
 			c.object = "policy " + name
 			c.text(c.object+".message", old.Message, c.new.Policies[name].Message)
+			c.otherArguments("policy", old.Args, c.new.Policies[name].Args, nil)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package surface
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -113,13 +112,11 @@ func (c *comparison) connections() {
 		}
 		c.effects(c.object, a.Does, b.Does)
 		c.secrets(c.object, a.Reads, b.Reads)
-		if !maps.Equal(a.Args, b.Args) && slices.Equal(a.Does, b.Does) && slices.Equal(a.Reads, b.Reads) {
-			class := Behaviour
-			if !maps.Equal(authArguments(a.Args), authArguments(b.Args)) {
-				class = Widening
-			}
-			c.add(class, "settings", c.object, "settings changed")
+		var shown []string
+		if len(missing(b.Does, a.Does)) > 0 { // they are reported with the effects
+			shown = connectionEffects
 		}
+		c.otherArguments("settings", a.Args, b.Args, shown)
 	}
 	for _, name := range diag.SortedNames(c.old.Connections) {
 		if c.new.Connections[name] == nil {
@@ -129,11 +126,27 @@ func (c *comparison) connections() {
 	}
 }
 
-// authArguments returns the arguments that say with which identity a connection acts.
-func authArguments(args map[string]string) map[string]string {
-	out := maps.Clone(args)
-	maps.DeleteFunc(out, func(path, _ string) bool { return !strings.HasPrefix(path, "auth") })
-	return out
+// connectionEffects are the arguments of connections whose values are in the lines of effects.
+var connectionEffects = []string{"base_url", "url", "headers", "env", "command", "dir", "inherit_env", "sandbox", "file", "mode",
+	"init", "ca_file", "auth.oauth2.token_url", "auth.basic.username"}
+
+// otherArguments compares arguments without a rule of their own, but for those that are shown elsewhere. They are widening
+// unless they only pace calls, or bound them more.
+func (c *comparison) otherArguments(kind string, old, new map[string]string, shown []string) {
+	for _, path := range changedArguments(old, new) {
+		isShown := func(name string) bool { return path == name || strings.HasPrefix(path, name+".") }
+		if slices.ContainsFunc(shown, isShown) {
+			continue
+		}
+		name, class := lastName(path), Widening
+		switch {
+		case slices.Contains(paces, name) || name == "mode" && new[path] == `"ro"`,
+			slices.Contains(bounds, name) && isLower(old[path], new[path]),
+			strings.HasPrefix(path, "sandbox.") && grantsLess(old[path], new[path]):
+			class = Behaviour
+		}
+		c.add(class, kind, c.object+"."+path, "%s", changeOf(path, old, new))
+	}
 }
 
 // settings compares other blocks. What a change of such a block means is not known, so that it counts as widening: the
@@ -151,8 +164,14 @@ func (c *comparison) settings() {
 			c.add(Widening, "settings", name, "added")
 		default:
 			c.effects(name, a.Does, b.Does)
-			if !maps.Equal(a.Args, b.Args) || !slices.Equal(a.Reads, b.Reads) {
-				c.add(Widening, "settings", name, "settings changed")
+			for _, path := range changedArguments(a.Args, b.Args) {
+				c.add(Widening, "settings", name+"."+path, "%s", changeOf(path, a.Args, b.Args))
+			}
+			for _, secret := range missing(b.Reads, a.Reads) {
+				c.add(Widening, "settings", name, "reads %s", secret)
+			}
+			for _, secret := range missing(a.Reads, b.Reads) {
+				c.add(Widening, "settings", name, "no longer reads %s", secret)
 			}
 		}
 	}

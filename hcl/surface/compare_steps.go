@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -143,6 +144,9 @@ var notices = []string{"log", "progress"}
 // removed reports that a step is no longer there. One before a step that acts may have stopped it.
 func (s *stepsComparison) removed(step *Step) {
 	class, text := Behaviour, "removed"
+	if strings.HasPrefix(step.Name, "before ") {
+		class, text = Widening, "removed, which an approver has read"
+	}
 	if !slices.Contains(notices, step.Kind) {
 		i := slices.Index(s.before, step)
 		for _, later := range s.before[i+1:] {
@@ -211,17 +215,17 @@ func (s *stepsComparison) step(a, b *Step) {
 	s.when(a, b, gates)
 	s.expectations(a, b)
 	if a.Each != b.Each {
-		s.report(classIf(gates), b, "each %s → %s", orNone(nilIfEmpty(a.Each)), orNone(nilIfEmpty(b.Each)))
+		s.report(classIf(gates), b, "each %s → %s", cmp.Or(a.Each, "none"), cmp.Or(b.Each, "none"))
 	}
 	if !a.Until.Equal(b.Until) {
-		s.report(classIf(gates), b, "until %s → %s", conditionOrNone(a.Until), conditionOrNone(b.Until))
+		s.report(classIf(gates), b, "until %s → %s", orNothing(a.Until), orNothing(b.Until))
 	}
 	if a.OnError != b.OnError {
 		class := Behaviour
 		if b.OnError != "" && s.acts() { // the steps after it run although it failed
 			class = Widening
 		}
-		s.report(class, b, "on_error %s → %s", orStop(a.OnError), orStop(b.OnError))
+		s.report(class, b, "on_error %s → %s", cmp.Or(a.OnError, "stop"), cmp.Or(b.OnError, "stop"))
 	}
 	s.arguments(a, b, gates)
 }
@@ -233,35 +237,13 @@ func classIf(widens bool) Class {
 	return Behaviour
 }
 
-func nilIfEmpty(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
-}
-
-func orStop(text string) string {
-	if text == "" {
-		return "stop"
-	}
-	return text
-}
-
-// conditionOrNone returns a condition as people read it.
-func conditionOrNone(f *eval.Formula) string {
-	if f == nil {
-		return "none"
-	}
-	return f.String()
-}
-
 // when compares in which calls a step runs. A step that fails the call is a guard, and guards less if it runs less.
 func (s *stepsComparison) when(a, b *Step, gates bool) {
 	if a.When.Equal(b.When) {
 		return
 	}
 	more, less := !implies(b.When, a.When), !implies(a.When, b.When)
-	text := fmt.Sprintf("when %s → %s", conditionOrNone(a.When), conditionOrNone(b.When))
+	text := fmt.Sprintf("when %s → %s", orNothing(a.When), orNothing(b.When))
 	switch {
 	case b.Kind == "fail" || s.decides(b) && !b.acts():
 		s.report(classIf(less || b.Kind != "fail"), b, "%s", text)
@@ -271,7 +253,7 @@ func (s *stepsComparison) when(a, b *Step, gates bool) {
 		s.report(Behaviour, b, "%s", text)
 	}
 	if !more {
-		s.narrowed = append(s.narrowed, "when ")
+		s.narrowed = append(s.narrowed, "step "+b.Name+": when ")
 	}
 }
 
@@ -290,8 +272,8 @@ func (s *stepsComparison) expectations(a, b *Step) {
 			s.report(Behaviour, b, "expects %s", e)
 		}
 	}
-	if lost == nil {
-		s.narrowed = append(s.narrowed, "that ")
+	if len(lost) == 0 {
+		s.narrowed = append(s.narrowed, "step "+b.Name+": expect ", "expect ")
 	}
 }
 
@@ -306,16 +288,39 @@ func conjunction(list []*eval.Formula) *eval.Formula {
 // arguments compares the arguments of a step.
 func (s *stepsComparison) arguments(a, b *Step, gates bool) {
 	shown := len(missing(effectsOnly(b.Does), effectsOnly(a.Does))) > 0 // it is reported with the effects
-	for _, path := range diag.SortedNames(union(a.Args, b.Args)) {
-		old, new := a.Args[path], b.Args[path]
-		if old == new {
-			continue
-		}
+	for _, path := range changedArguments(a.Args, b.Args) {
 		if top, _, _ := strings.Cut(path, "."); shown && slices.Contains(shownArguments, top) {
 			continue
 		}
-		s.argument(a, b, path, old, new, gates)
+		s.argument(b, path, a.Args, b.Args, gates)
 	}
+}
+
+// changedArguments returns the paths whose arguments differ, or are on one side only, sorted.
+func changedArguments(old, new map[string]string) (paths []string) {
+	for _, path := range diag.SortedNames(union(old, new)) {
+		a, was := old[path]
+		b, is := new[path]
+		if a != b || was != is {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// changeOf returns how an argument changed.
+func changeOf(path string, old, new map[string]string) string {
+	shown := func(args map[string]string) string {
+		form, ok := args[path]
+		switch {
+		case !ok:
+			return "none"
+		case form == "":
+			return "{}"
+		}
+		return clip(form, maxShown)
+	}
+	return path + " " + shown(old) + " → " + shown(new)
 }
 
 // shownArguments are the arguments whose values are in the lines of effects.
@@ -323,13 +328,14 @@ var shownArguments = []string{"get", "head", "post", "put", "patch", "delete", "
 	"body", "command", "pipe", "script", "script_file", "stdin", "env"}
 
 // argument compares one argument of a step.
-func (s *stepsComparison) argument(a, b *Step, path, old, new string, gates bool) {
+func (s *stepsComparison) argument(b *Step, path string, before, after map[string]string, gates bool) {
 	top, _, _ := strings.Cut(path, ".")
-	change := fmt.Sprintf("%s %s → %s", path, shorten(old), shorten(new))
+	old, new := before[path], after[path]
+	change := changeOf(path, before, after)
 	switch {
 	case b.Kind == "sql" && (top == "query" || top == "exec") && old != "" && new != "":
-		s.statement(b, path, old, new, gates)
-	case slices.Contains(paces, lastName(path)):
+		s.statement(b, path, old, new)
+	case slices.Contains(paces, lastName(path)) || lastName(path) == "mode" && new == `"ro"`:
 		s.report(Behaviour, b, "%s", change)
 	case slices.Contains(bounds, lastName(path)):
 		s.report(classIf(!isLower(old, new)), b, "%s", change)
@@ -338,14 +344,22 @@ func (s *stepsComparison) argument(a, b *Step, path, old, new string, gates bool
 	case gates || strings.HasPrefix(path, "sandbox.") || slices.Contains([]string{"hosts", "statement"}, top):
 		s.report(Widening, b, "%s", change)
 	case old == "" && b.Kind == "http" && s.passesOnNewInput(new):
+	case new == "" && (top == "query" || top == "headers") && isConstant(old):
+		s.report(Widening, b, "no longer sends %s %s", path, clip(old, maxShown))
 	default:
 		s.report(Behaviour, b, "%s", change)
 	}
 }
 
+// isConstant reports whether a normal form is a text or a number that an author wrote.
+func isConstant(form string) bool {
+	_, ok := constantValues(form)
+	return ok
+}
+
 // paces are arguments that say how long something may take, or how it is paced: they reach nothing.
 var paces = []string{"timeout", "connect_timeout", "busy_timeout", "max_idle_time", "max_connections", "max_readers", "backoff",
-	"trace", "cooldown", "window", "failures"}
+	"trace", "cooldown", "window", "failures", "decimals"}
 
 // bounds are arguments of which a lower value does less.
 var bounds = []string{"max_rows", "max_body", "max_output", "max_pages", "max_size", "attempts", "redirects", "memory", "cpu",
@@ -354,7 +368,7 @@ var bounds = []string{"max_rows", "max_body", "max_output", "max_pages", "max_si
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // statement compares statements of SQL.
-func (s *stepsComparison) statement(b *Step, path, old, new string, gates bool) {
+func (s *stepsComparison) statement(b *Step, path, old, new string) {
 	c := compareStatements(unquoteForm(old), unquoteForm(new))
 	switch {
 	case s.decides(b) && !b.acts(): // fewer rows may be what lets a later step run
@@ -440,14 +454,6 @@ func grantsLess(old, new string) bool {
 	return ok && also && strings.HasPrefix(old, "[") && strings.HasPrefix(new, "[") && len(missing(after, before)) == 0
 }
 
-// shorten returns a normal form for one line; "none" for none.
-func shorten(form string) string {
-	if form == "" {
-		return "none"
-	}
-	return clip(form, maxShown)
-}
-
 // addedInputs returns the optional inputs that only the new schema has.
 func addedInputs(old, new any) (names []string) {
 	from, _ := schemaOf(old)["properties"].(map[string]any)
@@ -501,15 +507,12 @@ var settled = []string{"result", "text", "content", "error", "returns", "timeout
 
 // rest compares the arguments beside the steps.
 func (s *stepsComparison) rest(old, new map[string]string) {
-	for _, path := range diag.SortedNames(union(old, new)) {
-		if old[path] == new[path] {
-			continue
-		}
+	for _, path := range changedArguments(old, new) {
 		top, _, _ := strings.Cut(strings.ReplaceAll(path, " ", "."), ".")
 		class := classIf(s.acts() && !slices.Contains(settled, top) || path == "cache.scope" || path == "cache.key")
-		if old[path] == "" && path != "cache.scope" {
+		if _, was := old[path]; !was && path != "cache.scope" {
 			class = Behaviour
 		}
-		s.add(class, "steps", s.at+"."+path, "%s %s → %s", path, shorten(old[path]), shorten(new[path]))
+		s.add(class, "steps", s.at+"."+path, "%s", changeOf(path, old, new))
 	}
 }

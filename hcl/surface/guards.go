@@ -2,6 +2,7 @@ package surface
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -48,8 +49,12 @@ func sensitiveInputs(input *schema.Type) (names []string) {
 }
 
 // guards compares what limits a call besides the rules: what depends on the caller, and what is never shown.
-func (c *comparison) guards(at string, a, b *Operation) {
+// Narrowed are the beginnings of guards whose conditions are proved stricter.
+func (c *comparison) guards(at string, a, b *Operation, narrowed []string) {
 	for _, line := range missing(a.Guards, b.Guards) {
+		if slices.ContainsFunc(narrowed, func(beginning string) bool { return strings.HasPrefix(line, beginning) }) {
+			continue
+		}
 		c.add(Widening, "guard", at, "no longer: %s", line)
 	}
 	for _, name := range missing(a.Sensitive, b.Sensitive) {

@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -304,7 +305,7 @@ func compareStatements(old, new string) statementChange {
 		from, err := strconv.Atoi(limit)
 		to, failed := strconv.Atoi(joinWords(b.limit))
 		if err != nil || failed != nil || to > from {
-			wider = append(wider, strings.TrimSpace("limit "+limit+" → "+orNothing(joinWords(b.limit))))
+			wider = append(wider, "LIMIT "+limit+" → "+cmp.Or(joinWords(b.limit), "none"))
 		}
 	}
 	return statementChange{wider: wider}
