@@ -218,7 +218,7 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 	if kind == "prompt" {
 		input = "argument"
 	}
-	reaches := func(input string) string { return reach(b.Steps, input) }
+	reaches := func(input, kind string) string { return reach(b.Steps, input, kind) }
 	compareInputs(a.Input, b.Input, reaches, func(path string, class Class, kind, text string) {
 		c.add(class, kind, at+"."+input+path, "%s", text)
 	})
@@ -240,7 +240,7 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 	}
 	c.effects(at, a.Does, b.Does)
 	c.secrets(at, a.Reads, b.Reads)
-	c.guards(at, a, b, c.steps(at, a, b).narrowed)
+	c.guards(at, a, b, c.steps(at, a, b).settled)
 	c.may(kind, at, &a.May, &b.May)
 	for _, name := range diag.SortedNames(union(a.Texts, b.Texts)) {
 		_, isNew := b.Texts[name]

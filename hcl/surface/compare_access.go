@@ -8,8 +8,12 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// everyone is the caller of an Access that stands for all that are not named.
-const everyone = "*"
+// everyone is the caller of an Access that stands for all that are not named; identified stands for those of them with a
+// subject, where that makes a difference.
+const (
+	everyone   = "*"
+	identified = "identified"
+)
 
 // The answers of an Access, from the one that lets in the fewest.
 var answers = []string{"no", "depends", "approval", "yes"}
@@ -45,12 +49,17 @@ func (c *comparison) access(renamed map[string]string) {
 	}
 	tools := map[accessChange][]string{}
 	for _, name := range diag.SortedNames(c.new.Access) {
+		if t := c.new.Tools[name]; before[name] == nil && t != nil && t.reachesNothing() {
+			continue // that it was added is all there is to say
+		}
 		old, new := before[name], c.new.Access[name]
 		for _, caller := range diag.SortedNames(union(old, new)) {
 			change := accessChange{caller, answerTo(old, caller), answerTo(new, caller)}
-			repeats := change.was == answerTo(old, everyone) && change.is == answerTo(new, everyone)
+			repeats := func(of string) bool {
+				return caller != everyone && caller != of && change.was == answerTo(old, of) && change.is == answerTo(new, of)
+			}
 			known := change.was != "" && change.is != ""
-			if change.was != change.is && known && (caller == everyone || !repeats) {
+			if change.was != change.is && known && !repeats(everyone) && !repeats(identified) {
 				tools[change] = append(tools[change], name)
 			}
 		}
@@ -58,8 +67,11 @@ func (c *comparison) access(renamed map[string]string) {
 	c.object = "callers"
 	for change, names := range tools {
 		place := change.caller
-		if place == everyone {
+		switch place {
+		case everyone:
 			place = "everyone"
+		case identified:
+			place = "everyone with an identity"
 		}
 		if slices.Index(answers, change.is) > slices.Index(answers, change.was) {
 			c.add(Widening, "access", place, "%s", change.text(names))
@@ -80,6 +92,9 @@ func answerTo(callers map[string]string, caller string) string {
 		return answers[0]
 	case strings.HasPrefix(caller, "groups "):
 		return ""
+	}
+	if answer, named := callers[identified]; named && caller != everyone {
+		return answer
 	}
 	return callers[everyone]
 }

@@ -24,6 +24,13 @@ func (c *comparison) approvals(at string, old, new []*Approval) {
 	covered := func(a *Approval, by []*Approval) bool {
 		return slices.ContainsFunc(by, func(b *Approval) bool { return a.By == b.By && implies(a.When, b.When) })
 	}
+	same := func(a, b *Approval) bool { return a.By == b.By && a.When.Equal(b.When) }
+	if len(old) == len(new) && !slices.EqualFunc(old, new, same) &&
+		!slices.ContainsFunc(old, func(a *Approval) bool {
+			return !slices.ContainsFunc(new, func(b *Approval) bool { return same(a, b) })
+		}) {
+		c.add(Behaviour, "approval", at+".approval", "order of approvals")
+	}
 	for _, a := range new {
 		if !covered(a, old) {
 			c.restrict("approval", at+".approval", "approval added: %s", a)

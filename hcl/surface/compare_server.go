@@ -92,7 +92,11 @@ func (c *comparison) toolsets() {
 				if t := c.new.Tools[name]; t != nil && noun == "tool" && t.Annotations.Destructive {
 					text = "destructive tool added: " + name
 				}
-				c.add(Widening, "toolset-member", at+"."+list.name, "%s", text)
+				class := Widening
+				if t := c.new.Tools[name]; noun == "tool" && c.old.Tools[name] == nil && t != nil && t.reachesNothing() {
+					class = Behaviour
+				}
+				c.add(class, "toolset-member", at+"."+list.name, "%s", text)
 			}
 		}
 	})
@@ -149,6 +153,15 @@ func (c *comparison) otherArguments(kind string, old, new map[string]string, sho
 	}
 }
 
+// shownTexts are arguments of other blocks whose values people read.
+var shownTexts = []string{"title", "colour", "description", "message"}
+
+// isStricterRule reports whether an argument that lets callers in lets in no more than before.
+func isStricterRule(path, old, new string) bool {
+	return slices.Contains([]string{"allow", "trust"}, lastName(path)) && old != "" && new != "" &&
+		implies(parseCondition(new), parseCondition(old))
+}
+
 // settings compares other blocks. What a change of such a block means is not known, so that it counts as widening: the
 // audit log may go elsewhere, or the store with the approvals.
 func (c *comparison) settings() {
@@ -165,7 +178,9 @@ func (c *comparison) settings() {
 		default:
 			c.effects(name, a.Does, b.Does)
 			for _, path := range changedArguments(a.Args, b.Args) {
-				c.add(Widening, "settings", name+"."+path, "%s", changeOf(path, a.Args, b.Args))
+				old, new := a.Args[path], b.Args[path]
+				class := classIf(!slices.Contains(shownTexts, lastName(path)) && !isStricterRule(path, old, new))
+				c.add(class, "settings", name+"."+path, "%s", changeOf(path, a.Args, b.Args))
 			}
 			for _, secret := range missing(b.Reads, a.Reads) {
 				c.add(Widening, "settings", name, "reads %s", secret)

@@ -3,6 +3,8 @@ package surface
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +28,7 @@ type stepsComparison struct {
 	before    []*Step
 	after     []*Step
 	newInputs []string // optional inputs that were added
-	narrowed  []string // beginnings of Guards that say less, of conditions that are proved stricter
+	settled   []string // beginnings of Guards whose conditions are proved stricter
 }
 
 // steps compares the steps and the other arguments of an operation.
@@ -205,12 +207,11 @@ func (s *stepsComparison) order(pairs []stepPair) {
 // step compares a step that is on both sides.
 func (s *stepsComparison) step(a, b *Step) {
 	gates := a.acts() || b.acts() || s.decides(b)
-	if b.Writes && !a.Writes {
+	if b.Writes && !a.Writes && !doesMore(a, b) {
 		s.report(Widening, b, "may change something")
 	}
-	if a.Kind != b.Kind || a.Connection != b.Connection {
-		s.report(classIf(gates), b, "%s → %s", strings.TrimSpace(a.Kind+" "+a.Connection),
-			strings.TrimSpace(b.Kind+" "+b.Connection))
+	if (a.Kind != b.Kind || a.Connection != b.Connection) && !doesMore(a, b) {
+		s.report(classIf(gates), b, "%s → %s", cmp.Or(a.Connection, a.Kind), cmp.Or(b.Connection, b.Kind))
 	}
 	s.when(a, b, gates)
 	s.expectations(a, b)
@@ -244,16 +245,18 @@ func (s *stepsComparison) when(a, b *Step, gates bool) {
 	}
 	more, less := !implies(b.When, a.When), !implies(a.When, b.When)
 	text := fmt.Sprintf("when %s → %s", orNothing(a.When), orNothing(b.When))
+	class := Behaviour
 	switch {
-	case b.Kind == "fail" || s.decides(b) && !b.acts():
-		s.report(classIf(less || b.Kind != "fail"), b, "%s", text)
+	case b.Kind == "fail":
+		class = classIf(less)
+	case s.decides(b) && !b.acts():
+		class = Widening
 	case more && (gates || len(effectsOnly(b.Does)) > 0):
-		s.report(Widening, b, "runs in more calls: %s", text)
-	default:
-		s.report(Behaviour, b, "%s", text)
+		class, text = Widening, "runs in more calls: "+text
 	}
+	s.report(class, b, "%s", text)
 	if !more {
-		s.narrowed = append(s.narrowed, "step "+b.Name+": when ")
+		s.settled = append(s.settled, "step "+b.Name+": when ")
 	}
 }
 
@@ -273,7 +276,7 @@ func (s *stepsComparison) expectations(a, b *Step) {
 		}
 	}
 	if len(lost) == 0 {
-		s.narrowed = append(s.narrowed, "step "+b.Name+": expect ", "expect ")
+		s.settled = append(s.settled, "step "+b.Name+": expect ", "expect ")
 	}
 }
 
@@ -287,14 +290,21 @@ func conjunction(list []*eval.Formula) *eval.Formula {
 
 // arguments compares the arguments of a step.
 func (s *stepsComparison) arguments(a, b *Step, gates bool) {
-	shown := len(missing(effectsOnly(b.Does), effectsOnly(a.Does))) > 0 // it is reported with the effects
+	shown, lost := doesMore(a, b), doesMore(b, a) // these are reported with the effects
 	for _, path := range changedArguments(a.Args, b.Args) {
-		if top, _, _ := strings.Cut(path, "."); shown && slices.Contains(shownArguments, top) {
+		top, _, _ := strings.Cut(path, ".")
+		if name := lastName(path); top == "step" && (name == "that" || name == "until") {
+			continue // they are compared as conditions
+		}
+		if shown && b.Kind != "sql" && slices.Contains(shownArguments, top) || top == "sandbox" && lost && grantsLess(a.Args[path], b.Args[path]) {
 			continue
 		}
 		s.argument(b, path, a.Args, b.Args, gates)
 	}
 }
+
+// doesMore reports whether b has a line of effects that a does not have.
+func doesMore(a, b *Step) bool { return len(missing(effectsOnly(b.Does), effectsOnly(a.Does))) > 0 }
 
 // changedArguments returns the paths whose arguments differ, or are on one side only, sorted.
 func changedArguments(old, new map[string]string) (paths []string) {
@@ -325,7 +335,8 @@ func changeOf(path string, old, new map[string]string) string {
 
 // shownArguments are the arguments whose values are in the lines of effects.
 var shownArguments = []string{"get", "head", "post", "put", "patch", "delete", "query", "headers", "json", "form", "multipart",
-	"body", "command", "pipe", "script", "script_file", "stdin", "env"}
+	"body", "command", "pipe", "script", "script_file", "stdin", "env", "dir", "inherit_env", "sandbox", "directory", "read",
+	"write", "file", "if_exists"}
 
 // argument compares one argument of a step.
 func (s *stepsComparison) argument(b *Step, path string, before, after map[string]string, gates bool) {
@@ -334,7 +345,10 @@ func (s *stepsComparison) argument(b *Step, path string, before, after map[strin
 	change := changeOf(path, before, after)
 	switch {
 	case b.Kind == "sql" && (top == "query" || top == "exec") && old != "" && new != "":
-		s.statement(b, path, old, new)
+		s.statement(b, path, old, new, doesMore(&Step{Does: s.does(s.before)}, b))
+	case old == "" && b.Kind == "http" && s.passesOnNewInput(new) && (!gates || top == "query" && after["post"] != ""):
+	case b.Kind == "ask" && isText(path, old, new):
+		s.report(Behaviour, b, "%s", change)
 	case slices.Contains(paces, lastName(path)) || lastName(path) == "mode" && new == `"ro"`:
 		s.report(Behaviour, b, "%s", change)
 	case slices.Contains(bounds, lastName(path)):
@@ -343,12 +357,21 @@ func (s *stepsComparison) argument(b *Step, path string, before, after map[strin
 		s.report(Behaviour, b, "%s", change)
 	case gates || strings.HasPrefix(path, "sandbox.") || slices.Contains([]string{"hosts", "statement"}, top):
 		s.report(Widening, b, "%s", change)
-	case old == "" && b.Kind == "http" && s.passesOnNewInput(new):
 	case new == "" && (top == "query" || top == "headers") && isConstant(old):
 		s.report(Widening, b, "no longer sends %s %s", path, clip(old, maxShown))
 	default:
 		s.report(Behaviour, b, "%s", change)
 	}
+}
+
+// description matches the first argument of a type, which describes it.
+var description = regexp.MustCompile(`\b(string|integer|number|boolean|enum)\("[^"]*"(, |\))`)
+
+// isText reports whether only a text for people differs: the message of a question, or the description of a type.
+func isText(path, old, new string) bool {
+	undescribed := func(form string) string { return description.ReplaceAllString(form, "$1($2") }
+	return slices.Contains([]string{"message", "title"}, lastName(path)) ||
+		lastName(path) == "fields" && undescribed(old) == undescribed(new)
 }
 
 // isConstant reports whether a normal form is a text or a number that an author wrote.
@@ -368,16 +391,66 @@ var bounds = []string{"max_rows", "max_body", "max_output", "max_pages", "max_si
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // statement compares statements of SQL.
-func (s *stepsComparison) statement(b *Step, path, old, new string) {
-	c := compareStatements(unquoteForm(old), unquoteForm(new))
+func (s *stepsComparison) statement(b *Step, path, old, new string, shown bool) {
+	c := compareStatementLists(formsOf(old), formsOf(new))
 	switch {
-	case s.decides(b) && !b.acts(): // fewer rows may be what lets a later step run
+	case shown && slices.Equal(c.wider, []string{otherStatement}): // it is reported with the effects
+	case s.decides(b) && !b.acts() && c.filters: // fewer rows may be what lets a later step run
 		s.report(Widening, b, "%s %s", path, wordDiff(old, new))
 	case len(c.wider) > 0:
 		s.report(Widening, b, "%s %s: %s", path, strings.Join(c.wider, ", "), wordDiff(old, new))
 	default:
 		s.report(Behaviour, b, "%s %s", path, wordDiff(old, new))
 	}
+}
+
+// compareStatementLists compares the statements of one argument. Each of them is compared with the one at its place.
+func compareStatementLists(old, new []string) (all statementChange) {
+	if len(old) != len(new) {
+		return statementChange{wider: []string{otherStatement}}
+	}
+	for i := range old {
+		c := compareStatements(unquoteForm(old[i]), unquoteForm(new[i]))
+		all.wider, all.filters = append(all.wider, c.wider...), all.filters || c.filters
+	}
+	return all
+}
+
+// formsOf returns the normal forms of the elements of a list; the form itself if it is none.
+func formsOf(form string) (elements []string) {
+	inner, ok := strings.CutPrefix(form, "[")
+	if inner, ok = strings.CutSuffix(inner, "]"); !ok {
+		return []string{form}
+	}
+	depth, quoted, start := 0, false, 0
+	for i := 0; i < len(inner); i++ {
+		switch ch := inner[i]; {
+		case ch == '\\':
+			i++
+		case ch == '"' && depth == 0:
+			quoted = !quoted
+		case strings.HasPrefix(inner[i:], "${"):
+			if end := endOfValue(inner, i); end > 0 {
+				i = end - 1
+			}
+		case quoted:
+		case strings.IndexByte("([{", ch) >= 0:
+			depth++
+		case strings.IndexByte(")]}", ch) >= 0:
+			depth--
+		case ch == ',' && depth == 0:
+			elements, start = append(elements, strings.TrimSpace(inner[start:i])), i+1
+		}
+	}
+	return append(elements, strings.TrimSpace(inner[start:]))
+}
+
+// does returns what steps do.
+func (s *stepsComparison) does(steps []*Step) (lines []string) {
+	for _, step := range steps {
+		lines = append(lines, step.Does...)
+	}
+	return lines
 }
 
 // unquoteForm returns the text of a normal form in quotes, with ${…} as it is.
@@ -472,9 +545,9 @@ func (s *stepsComparison) passesOnNewInput(form string) bool {
 	return slices.ContainsFunc(s.newInputs, func(name string) bool { return form == "input"+memberStep(name) })
 }
 
-// reach returns what an input of the operation reaches: a step that acts, or the address that one reads from; empty for
-// nothing.
-func reach(steps []*Step, input string) string {
+// reach returns what a looser input of the operation reaches: a step that acts; the address that one reads from, unless
+// only a bound is looser; or its limit. It is empty for nothing.
+func reach(steps []*Step, input, kind string) string {
 	for _, step := range steps {
 		if !readsOf(step, "input."+input) {
 			continue
@@ -483,14 +556,14 @@ func reach(steps []*Step, input string) string {
 		if step.Name != "" {
 			label = step.Name
 		}
-		if step.acts() || addressReads(step, input) {
+		if step.acts() || kind != "bound" && addressReads(step, input) || limitReads(step, input) {
 			return label
 		}
 	}
 	return ""
 }
 
-// addressReads reports whether an input is in the part of a step that says what is read, or how much of it.
+// addressReads reports whether an input is in the part of a step that says what is read.
 func addressReads(step *Step, input string) bool {
 	name := "input" + memberStep(input)
 	for _, path := range []string{"get", "head", "file", "read", "directory", "statement"} {
@@ -498,18 +571,49 @@ func addressReads(step *Step, input string) bool {
 			return true
 		}
 	}
-	statement, ok := parseStatement(unquoteForm(step.Args["query"]))
-	return ok && strings.Contains(joinWords(statement.limit), name)
+	return false
 }
 
-// settled are the arguments of an operation beside its steps that reach nothing: they make the answer of what was done.
-var settled = []string{"result", "text", "content", "error", "returns", "timeout", "icons", "meta", "task", "refresh", "size", "data"}
+// limitReads reports whether an input is the limit of a query.
+func limitReads(step *Step, input string) bool {
+	statement, ok := parseStatement(unquoteForm(step.Args["query"]))
+	return ok && strings.Contains(joinWords(statement.limit), "input"+memberStep(input))
+}
+
+// answering are the arguments of an operation beside its steps that reach nothing: they make the answer of what was done.
+var answering = []string{"result", "text", "content", "error", "returns", "timeout", "icons", "meta", "task", "refresh", "size", "data"}
+
+// repeated matches the number of a block with the same first line as one before it.
+var repeated = regexp.MustCompile(`#\d+`)
+
+// withoutMoved returns the arguments without those that the other side has in another one of blocks with one first line.
+func withoutMoved(args, other map[string]string) map[string]string {
+	if !slices.ContainsFunc(diag.SortedNames(union(args, other)), repeated.MatchString) {
+		return args
+	}
+	values := map[string]bool{}
+	for path, form := range other {
+		values[repeated.ReplaceAllString(path, "")+"\x00"+form] = true
+	}
+	out := map[string]string{}
+	for path, form := range args {
+		if !values[repeated.ReplaceAllString(path, "")+"\x00"+form] {
+			out[path] = form
+		}
+	}
+	return out
+}
 
 // rest compares the arguments beside the steps.
 func (s *stepsComparison) rest(old, new map[string]string) {
+	before, after := old, new
+	old, new = withoutMoved(before, after), withoutMoved(after, before)
+	if len(old) == 0 && len(new) == 0 && !maps.Equal(before, after) {
+		s.add(Behaviour, "steps", s.at, "order of blocks")
+	}
 	for _, path := range changedArguments(old, new) {
 		top, _, _ := strings.Cut(strings.ReplaceAll(path, " ", "."), ".")
-		class := classIf(s.acts() && !slices.Contains(settled, top) || path == "cache.scope" || path == "cache.key")
+		class := classIf(s.acts() && !slices.Contains(answering, top) || path == "cache.scope" || path == "cache.key")
 		if _, was := old[path]; !was && path != "cache.scope" {
 			class = Behaviour
 		}

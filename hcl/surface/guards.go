@@ -49,10 +49,10 @@ func sensitiveInputs(input *schema.Type) (names []string) {
 }
 
 // guards compares what limits a call besides the rules: what depends on the caller, and what is never shown.
-// Narrowed are the beginnings of guards whose conditions are proved stricter.
-func (c *comparison) guards(at string, a, b *Operation, narrowed []string) {
+// Settled are the beginnings of guards whose conditions are proved stricter.
+func (c *comparison) guards(at string, a, b *Operation, settled []string) {
 	for _, line := range missing(a.Guards, b.Guards) {
-		if slices.ContainsFunc(narrowed, func(beginning string) bool { return strings.HasPrefix(line, beginning) }) {
+		if slices.ContainsFunc(settled, func(beginning string) bool { return strings.HasPrefix(line, beginning) }) {
 			continue
 		}
 		c.add(Widening, "guard", at, "no longer: %s", line)

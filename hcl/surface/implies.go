@@ -15,11 +15,11 @@ const maxAtoms = 14
 // of both is tried, without those that comparisons with constants rule out: a number that is less than 5 is less than
 // 10, too.
 func implies(a, b *eval.Formula) bool {
-	switch {
-	case b == nil || a.Equal(b):
+	if b == nil || a.Equal(b) {
 		return true
-	case a == nil:
-		return false
+	}
+	if a == nil {
+		a = &eval.Formula{Text: "true"}
 	}
 	var atoms []string
 	for _, text := range append(atomsOf(a), atomsOf(b)...) {
@@ -107,6 +107,30 @@ func truth(f *eval.Formula, holds func(atom string) bool) bool {
 		return false
 	}
 	return holds(f.Text)
+}
+
+// parseCondition reads the text of a condition as eval.Formula writes it.
+func parseCondition(text string) *eval.Formula {
+	words := atomWords(text)
+	for _, op := range []string{eval.OpOr, eval.OpAnd} {
+		var parts []*eval.Formula
+		start := 0
+		for i, word := range words {
+			if word == op {
+				parts, start = append(parts, parseCondition(strings.Join(words[start:i], " "))), i+1
+			}
+		}
+		if parts != nil {
+			return eval.Join(op, append(parts, parseCondition(strings.Join(words[start:], " ")))...)
+		}
+	}
+	if inner, ok := strings.CutPrefix(text, "not ("); ok && len(words) == 2 {
+		return eval.Negate(parseCondition(strings.TrimSuffix(inner, ")")))
+	}
+	if len(words) == 1 && strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") {
+		return parseCondition(text[1 : len(text)-1])
+	}
+	return &eval.Formula{Text: text}
 }
 
 // atomComparison is an atom that compares a value with constants; without of it is another one.

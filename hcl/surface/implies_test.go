@@ -48,7 +48,7 @@ func TestAConditionImpliesWhatItLeavesNoDoubtOf(t *testing.T) {
 		{"input.n > 5", "input.n < 10", false, false},
 		{"input.n > 5", "input.n != 5", true, false},
 		{"input.n < 5", "input.m < 10", false, false},
-		{"not input.n > 5", "not input.n > 10", false, true},
+		{"not input.n > 5", "not input.n > 10", true, false},
 		{"caller.subject in ['ann']", `caller.subject in ["ann", "bob"]`, true, false},
 		{"caller.subject == 'ann'", `caller.subject in ["ann", "bob"]`, true, false},
 		{"caller.subject == 'ann' and input.x != 'z'", "caller.subject == 'ann'", true, false},

@@ -16,19 +16,19 @@ type schemaDiff struct {
 	output           bool // of a result, which its readers must understand, instead of an input
 	refs             [][2]string
 	report           func(path string, class Class, kind, text string)
-	reaches          func(path string) string // what an input reaches; empty for nothing, nil for a result
-	quiet            bool                     // nothing is reported
-	narrowed         bool                     // a value of the old schema is none of the new one
-	relaxed          bool                     // a value of the new schema is none of the old one
+	reaches          func(path, kind string) string // what an input reaches; empty for nothing, nil for a result
+	quiet            bool                           // nothing is reported
+	narrowed         bool                           // a value of the old schema is none of the new one
+	relaxed          bool                           // a value of the new schema is none of the old one
 }
 
 // compareInputs compares two decoded schemas of inputs. A looser one is widening if its value reaches an effect, which
 // reaches says of an input.
-func compareInputs(old, new any, reaches func(input string) string, report func(path string, class Class, kind, text string)) {
+func compareInputs(old, new any, reaches func(input, kind string) string, report func(path string, class Class, kind, text string)) {
 	d := &schemaDiff{oldRoot: old, newRoot: new, report: report}
-	d.reaches = func(path string) string {
+	d.reaches = func(path, kind string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(path, "."), ".")
-		return reaches(strings.TrimRight(name, "[]{}"))
+		return reaches(strings.TrimRight(name, "[]{}"), kind)
 	}
 	d.sameDefs = value.Equal(definitions(old), definitions(new))
 	d.compare("", old, new, 0)
@@ -61,7 +61,7 @@ func (d *schemaDiff) change(path, kind string, narrowed, relaxed bool, text stri
 	}
 	to := ""
 	if relaxed && d.reaches != nil && kind != "added" {
-		to = d.reaches(path)
+		to = d.reaches(path, kind)
 	}
 	if to != "" {
 		d.report(path, Widening, d.noun()+"-"+kind, text+", which reaches "+to)

@@ -34,7 +34,7 @@ func parseStatement(text string) (s statement, ok bool) {
 	}
 	rest := words
 	if isWordOf(words[0], "SELECT") {
-		n := topLevel(rest, 1, "FROM")
+		n := topLevel(rest, 1, append([]string{"FROM", "WHERE"}, clauses...)...)
 		s.head = rest[:1]
 		for n > len(s.head) && isWordOf(rest[len(s.head)], "DISTINCT", "ALL") {
 			s.head = rest[:len(s.head)+1]
@@ -88,7 +88,7 @@ func sqlWords(text string) (words []string, ok bool) {
 			if i = endOfQuoted(text, i); i < 0 {
 				return nil, false
 			}
-		case ch == '{' || ch == '$' && i+1 < len(text) && text[i+1] == '{':
+		case ch == '{' || strings.HasPrefix(text[i:], "${") || strings.HasPrefix(text[i:], "%{"):
 			if i = endOfValue(text, i); i < 0 {
 				return nil, false
 			}
@@ -272,9 +272,13 @@ func disjuncts(condition string) []string {
 
 // statementChange is how a statement changed.
 type statementChange struct {
-	wider []string // what it can do or read more, one sentence each; empty for a statement that is proved narrower
-	same  bool     // by its words
+	wider   []string // what it can do or read more, one sentence each; empty for a statement that is proved narrower
+	filters bool     // it has a further condition
+	same    bool     // by its words
 }
+
+// otherStatement says that nothing is known of a statement but that it is another one.
+const otherStatement = "the statement is another one"
 
 // compareStatements compares two statements.
 func compareStatements(old, new string) statementChange {
@@ -290,7 +294,7 @@ func compareStatements(old, new string) statementChange {
 	b, alsoKnown := parseStatement(new)
 	if !known || !alsoKnown || joinWords(a.head) != joinWords(b.head) || joinWords(a.from) != joinWords(b.from) ||
 		joinWords(a.tail) != joinWords(b.tail) || (a.columns == nil) != (b.columns == nil) {
-		return statementChange{wider: []string{"the statement is another one"}}
+		return statementChange{wider: []string{otherStatement}}
 	}
 	var wider []string
 	for _, column := range missing(b.columns, a.columns) {
@@ -308,5 +312,5 @@ func compareStatements(old, new string) statementChange {
 			wider = append(wider, "LIMIT "+limit+" → "+cmp.Or(joinWords(b.limit), "none"))
 		}
 	}
-	return statementChange{wider: wider}
+	return statementChange{wider: wider, filters: len(missing(b.where, a.where)) > 0}
 }

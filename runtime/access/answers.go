@@ -39,20 +39,24 @@ func OfReload(served, loaded *hcl.Config, parallel func(n int, do func(i int))) 
 // Everyone is the caller of Answers that stands for all that are not named.
 const Everyone = "*"
 
+// Identified is the caller of Answers that stands for all with an identity that are not named, if a caller without one
+// gets another answer.
+const Identified = "identified"
+
 // severalGroups begins the name of a caller in several groups.
 const severalGroups = "groups "
 
-// Answers returns who may call each tool, to be kept and compared: by tool and by caller, who is [Everyone], a group,
+// Answers returns who may call each tool, to be kept and compared: by tool and by caller, who is [Everyone], [Identified], a group,
 // the groups of an API key as in "groups board+finance", or a subject that a rule names. A group or a subject with the
 // answer of Everyone is left out. All are taken to have every scope.
 func Answers(ctx context.Context, cfg *hcl.Config) map[string]map[string]string {
 	return answer(ctx, cfg, cfg.Tools, answerCallers(cfg))
 }
 
-// answerCallers returns the callers of Answers, of whom the first is Everyone.
+// answerCallers returns the callers of Answers, of whom the first are Everyone and Identified.
 func answerCallers(cfg *hcl.Config) []Caller {
 	b := newCallerBuilder(cfg, nil)
-	callers := Callers(cfg, nil)[:1]
+	callers := append(Callers(cfg, nil)[:1:1], b.caller(Identified, "", nil, nil))
 	for _, group := range b.groups() {
 		callers = append(callers, b.caller("group "+group, "", []string{group}, nil))
 	}
@@ -71,9 +75,14 @@ func answer(ctx context.Context, cfg *hcl.Config, tools []*hcl.Tool, callers []C
 	for _, tool := range rows(ctx, cfg, tools, callers) {
 		everyone := tool.Answers[callers[0].Name]
 		answers := map[string]string{Everyone: string(everyone)}
-		for _, c := range callers[1:] {
-			if answer := tool.Answers[c.Name]; answer != everyone || strings.HasPrefix(c.Name, severalGroups) {
+		others := everyone // those without a name of their own
+		for i, c := range callers[1:] {
+			answer := tool.Answers[c.Name]
+			if answer != others || strings.HasPrefix(c.Name, severalGroups) {
 				answers[c.Name] = string(answer)
+			}
+			if i == 0 {
+				others = answer
 			}
 		}
 		all[tool.Name] = answers

@@ -39,19 +39,23 @@ var harmlessEdits = []harmless{
 	{name: "the description of an input", at: regexp.MustCompile(`= (string|integer|number)\("[^"\n]+`), with: add(" (short)")},
 	{name: "a comment", at: regexp.MustCompile(`(?m)^tool "\w+" \{$`), with: add("\n  # reviewed")},
 	{name: "an empty line", at: regexp.MustCompile(`(?m)^  [a-z_]+ += .*[^{(\[,\-<A-Z_]$`), with: add("\n")},
-	{name: "a lower bound on a length", at: regexp.MustCompile(`max_length *= (\d+)`), with: lower},
-	{name: "a lower bound on a number", at: regexp.MustCompile(`\bmax *= (\d+)`), with: lower},
+	{name: "a lower bound on a length", at: regexp.MustCompile(`(?m)^ +(?:input|type)\b.*max_length *= (\d+)`), with: lower},
+	{name: "a lower bound on a number", at: regexp.MustCompile(`(?m)^ +(?:input|type)\b.*\bmax *= (\d+)`), with: lower},
 	{name: "a text of bounded length", at: regexp.MustCompile(`type *= string\b[^(]`),
 		with: func([]string) string { return "type = string(\"Text\", { max_length = 40 }) " }},
 	{name: "a bounded number", at: regexp.MustCompile(`type *= integer\b[^(]`),
 		with: func([]string) string { return "type = integer(\"Number\", { min = 2, max = 20 }) " }},
-	{name: "a word of an enumeration less", at: regexp.MustCompile(`enum\((("\w+", )+)"\w+"\)`),
-		with: func(found []string) string { return "enum(" + strings.TrimSuffix(found[1], ", ") + ")" }},
+	{name: "a word of an enumeration less", at: regexp.MustCompile(`(?m)^( +(?:input|type)\b.*enum\()(("\w+", )+)"\w+"\)`),
+		with: func(found []string) string { return found[1] + strings.TrimSuffix(found[2], ", ") + ")" }},
 	{name: "a sensitive input", at: regexp.MustCompile(`(?m)^  input "\w+" \{$`), with: add("\n    sensitive = true")},
 	{name: "a stricter rule", at: regexp.MustCompile(`(?m)^( +allow *= )"([^"\n]+)"$`),
-		with: func(found []string) string { return fmt.Sprintf(`%s"(%s) and 'staff' in caller.groups"`, found[1], found[2]) }},
+		with: func(found []string) string {
+			return fmt.Sprintf(`%s"(%s) and 'staff' in caller.groups"`, found[1], found[2])
+		}},
 	{name: "a further denial", at: regexp.MustCompile(`(?m)^( +deny *= )"([^"\n]+)"$`),
-		with: func(found []string) string { return fmt.Sprintf(`%s"(%s) or 'guests' in caller.groups"`, found[1], found[2]) }},
+		with: func(found []string) string {
+			return fmt.Sprintf(`%s"(%s) or 'guests' in caller.groups"`, found[1], found[2])
+		}},
 	{name: "a check", at: regexp.MustCompile(`(?m)^tool "\w+" \{$`),
 		with: add("\n  check \"no guests\" { that = \"!('guests' in caller.groups)\" }")},
 	{name: "a scope", at: regexp.MustCompile(`(?m)^  scopes += \[`), with: add(`"further", `)},
@@ -61,12 +65,12 @@ var harmlessEdits = []harmless{
 	{name: "an approval", at: regexp.MustCompile(`(?m)^tool "\w+" \{$`), with: add("\n  approval {}")},
 	{name: "a policy that denies", at: regexp.MustCompile(`\A`),
 		with: func([]string) string { return "policy \"no_guests\" { deny = \"'guests' in caller.groups\" }\n" }},
-	{name: "a stricter condition of a statement", at: regexp.MustCompile(`WHERE ([^"\n]*[^"\nA-Z])("|\n)`),
+	{name: "a stricter condition of a statement", at: regexp.MustCompile(`(exec += "[^"\n]*)WHERE ([^"\n]*)"`),
 		with: func(found []string) string {
-			if strings.Contains(found[1], " OR ") || strings.ContainsAny(found[1], "()") || strings.Contains(found[1], "BY") {
+			if strings.Contains(found[2], " OR ") || strings.Contains(found[2], "%{") {
 				return found[0]
 			}
-			return "WHERE 1 = 1 AND " + found[1] + found[2]
+			return found[1] + "WHERE 1 = 1 AND " + found[2] + `"`
 		}},
 	{name: "a lower limit of rows", at: regexp.MustCompile(`LIMIT (\d+)`), with: lower},
 	{name: "fewer rows", at: regexp.MustCompile(`max_rows *= (\d+)`), with: lower},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -179,7 +180,11 @@ func sample(f *fixture, all []mutant) []mutant {
 func TestNoChangeOfBehaviourIsWithoutADifference(t *testing.T) {
 	eachFixture(t, func(t *testing.T, before *side) {
 		calls := plannedCalls(before)
-		plans, err := plan(before.config, calls)
+		dir := t.TempDir()
+		if err := os.Mkdir(dir+"/conf", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		plans, err := plan(dir, before.config, calls)
 		if err != nil {
 			t.Fatalf("it cannot be planned: %v", err)
 		}
@@ -190,14 +195,14 @@ func TestNoChangeOfBehaviourIsWithoutADifference(t *testing.T) {
 				continue
 			}
 			judged++
-			judge(t, before, after, m, calls, plans)
+			judge(t, dir, before, after, m, calls, plans)
 		}
 		t.Logf("%d mutants", judged)
 	})
 }
 
 // judge compares the differences of a mutant with its plans.
-func judge(t *testing.T, before, after *side, m mutant, calls []plannedCall, plans []string) {
+func judge(t *testing.T, dir string, before, after *side, m mutant, calls []plannedCall, plans []string) {
 	t.Helper()
 	changes := after.differences(before)
 	if len(changes) > 0 {
@@ -206,7 +211,7 @@ func judge(t *testing.T, before, after *side, m mutant, calls []plannedCall, pla
 	if !bytes.Equal(before.lock, after.lock) && !strings.HasSuffix(m.what, "server.version") {
 		t.Errorf("%s: the locks differ, and there is no change\n%s", m.what, diffOf(before.files[m.file], m.text))
 	}
-	got, err := plan(after.config, calls)
+	got, err := plan(dir, after.config, calls)
 	if err != nil {
 		t.Errorf("%s: there is no change, and it cannot be served: %v", m.what, err)
 		return

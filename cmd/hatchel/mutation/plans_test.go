@@ -142,10 +142,10 @@ func (g *generator) value(t *schema.Type, depth int) any {
 }
 
 // plan returns what each call would send, or why it is refused.
-func plan(config *hcl.Config, calls []plannedCall) ([]string, error) {
+func plan(dir string, config *hcl.Config, calls []plannedCall) ([]string, error) {
 	ctx := context.Background()
-	mocks := toolstest.New(toolstest.Setup{Dir: "/srv/tools"})
-	g, diags := runtime.Compile(ctx, config, runtime.Build{Set: set, Dir: "/srv/tools", Inspect: true, Mocks: mocks})
+	mocks := toolstest.New(toolstest.Setup{Dir: dir})
+	g, diags := runtime.Compile(ctx, config, runtime.Build{Set: set, Dir: dir, Inspect: true, Mocks: mocks})
 	if g == nil {
 		return nil, errors.New(diags[0].Summary + ": " + diags[0].Detail)
 	}
@@ -167,12 +167,19 @@ func planOne(ctx context.Context, program *call.Program, c plannedCall) string {
 	if err != nil {
 		return "refused: " + err.Error()
 	}
-	if strings.Contains(text, " on ") { // white space between the words of a statement means nothing
-		lines := strings.Split(text, "\n")
-		for i, line := range lines {
-			lines[i] = strings.TrimSpace(line)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "(only when ") { // as it is written
+			lines[i] = "(only when …)"
 		}
-		text = strings.Join(lines, "\n")
 	}
-	return text
+	text = strings.Join(lines, "\n")
+	if !strings.Contains(text, " on ") {
+		return text
+	}
+	parts := strings.Split(text, "'")
+	for i := 0; i < len(parts); i += 2 { // white space between the words of a statement means nothing
+		parts[i] = strings.Join(strings.Fields(parts[i]), " ")
+	}
+	return strings.Join(parts, "'")
 }
