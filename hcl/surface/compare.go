@@ -97,17 +97,10 @@ func entries[V any](c *comparison, kind string, old, new map[string]*V, renamed 
 			if kind == "tool" {
 				at = name
 			}
-			class := Widening
-			if t, ok := any(new[name]).(*Tool); ok && t.reachesNothing() {
-				class = Behaviour // models read what it is for
-			}
-			c.add(class, kind+"-added", at, "%s added%s", kind, summary(any(new[name])))
+			c.add(Widening, kind+"-added", at, "%s added%s", kind, summary(any(new[name])))
 		}
 	}
 }
-
-// reachesNothing reports whether the answer of a tool is made of its arguments alone.
-func (t *Tool) reachesNothing() bool { return len(t.Steps) == 0 && len(t.Reads) == 0 }
 
 // summary returns what a new tool does.
 func summary(v any) string {

@@ -8,8 +8,8 @@ import (
 	"hatchel/hcl/diag"
 )
 
-// everyone is the caller of an Access that stands for all that are not named; identified stands for those of them with a
-// subject, where that makes a difference.
+// everyone is the caller of an Access that stands for all that are not named; identified stands for those of them
+// with a subject, where that makes a difference.
 const (
 	everyone   = "*"
 	identified = "identified"
@@ -49,14 +49,12 @@ func (c *comparison) access(renamed map[string]string) {
 	}
 	tools := map[accessChange][]string{}
 	for _, name := range diag.SortedNames(c.new.Access) {
-		if t := c.new.Tools[name]; before[name] == nil && t != nil && t.reachesNothing() {
-			continue // that it was added is all there is to say
-		}
 		old, new := before[name], c.new.Access[name]
 		for _, caller := range diag.SortedNames(union(old, new)) {
 			change := accessChange{caller, answerTo(old, caller), answerTo(new, caller)}
 			repeats := func(of string) bool {
-				return caller != everyone && caller != of && change.was == answerTo(old, of) && change.is == answerTo(new, of)
+				same := change.was == answerTo(old, of) && change.is == answerTo(new, of)
+				return caller != everyone && caller != of && same
 			}
 			known := change.was != "" && change.is != ""
 			if change.was != change.is && known && !repeats(everyone) && !repeats(identified) {

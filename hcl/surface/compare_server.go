@@ -92,11 +92,7 @@ func (c *comparison) toolsets() {
 				if t := c.new.Tools[name]; t != nil && noun == "tool" && t.Annotations.Destructive {
 					text = "destructive tool added: " + name
 				}
-				class := Widening
-				if t := c.new.Tools[name]; noun == "tool" && c.old.Tools[name] == nil && t != nil && t.reachesNothing() {
-					class = Behaviour
-				}
-				c.add(class, "toolset-member", at+"."+list.name, "%s", text)
+				c.add(Widening, "toolset-member", at+"."+list.name, "%s", text)
 			}
 		}
 	})
@@ -131,11 +127,13 @@ func (c *comparison) connections() {
 }
 
 // connectionEffects are the arguments of connections whose values are in the lines of effects.
-var connectionEffects = []string{"base_url", "url", "headers", "env", "command", "dir", "inherit_env", "sandbox", "file", "mode",
-	"init", "ca_file", "auth.oauth2.token_url", "auth.basic.username"}
+var connectionEffects = []string{
+	"base_url", "url", "headers", "env", "command", "dir", "inherit_env", "sandbox", "file", "mode", "init",
+	"ca_file", "auth.oauth2.token_url", "auth.basic.username",
+}
 
-// otherArguments compares arguments without a rule of their own, but for those that are shown elsewhere. They are widening
-// unless they only pace calls, or bound them more.
+// otherArguments compares arguments without a rule of their own, but for those that are shown elsewhere. They are
+// widening unless they only pace calls, or bound them more.
 func (c *comparison) otherArguments(kind string, old, new map[string]string, shown []string) {
 	for _, path := range changedArguments(old, new) {
 		isShown := func(name string) bool { return path == name || strings.HasPrefix(path, name+".") }
@@ -162,8 +160,8 @@ func isStricterRule(path, old, new string) bool {
 		implies(parseCondition(new), parseCondition(old))
 }
 
-// settings compares other blocks. What a change of such a block means is not known, so that it counts as widening: the
-// audit log may go elsewhere, or the store with the approvals.
+// settings compares other blocks. What a change of such a block means is not known, so that it counts as widening:
+// the audit log may go elsewhere, or the store with the approvals.
 func (c *comparison) settings() {
 	for _, name := range diag.SortedNames(c.new.Settings) {
 		b, a := c.new.Settings[name], c.old.Settings[name]

@@ -14,8 +14,8 @@ import (
 	"hatchel/hcl/eval"
 )
 
-// A change of a step that may change something, or of what decides whether it runs, is widening unless it is proved that
-// the step does no more than before. A step that only reads may read more: other columns, rows and addresses are
+// A change of a step that may change something, or of what decides whether it runs, is widening unless it is proved
+// that the step does no more than before. A step that only reads may read more: other columns, rows and addresses are
 // widening, too.
 
 // stepPair is a step on both sides. One of them is nil for a step that was added or removed.
@@ -33,7 +33,8 @@ type stepsComparison struct {
 
 // steps compares the steps and the other arguments of an operation.
 func (c *comparison) steps(at string, a, b *Operation) *stepsComparison {
-	s := &stepsComparison{comparison: c, at: at, before: a.Steps, after: b.Steps, newInputs: addedInputs(a.Input, b.Input)}
+	s := &stepsComparison{comparison: c, at: at, before: a.Steps, after: b.Steps}
+	s.newInputs = addedInputs(a.Input, b.Input)
 	pairs := pairSteps(a.Steps, b.Steps)
 	for _, p := range pairs {
 		switch {
@@ -296,7 +297,8 @@ func (s *stepsComparison) arguments(a, b *Step, gates bool) {
 		if name := lastName(path); top == "step" && (name == "that" || name == "until") {
 			continue // they are compared as conditions
 		}
-		if shown && b.Kind != "sql" && slices.Contains(shownArguments, top) || top == "sandbox" && lost && grantsLess(a.Args[path], b.Args[path]) {
+		if shown && b.Kind != "sql" && slices.Contains(shownArguments, top) ||
+			lost && top == "sandbox" && grantsLess(a.Args[path], b.Args[path]) {
 			continue
 		}
 		s.argument(b, path, a.Args, b.Args, gates)
@@ -334,9 +336,11 @@ func changeOf(path string, old, new map[string]string) string {
 }
 
 // shownArguments are the arguments whose values are in the lines of effects.
-var shownArguments = []string{"get", "head", "post", "put", "patch", "delete", "query", "headers", "json", "form", "multipart",
-	"body", "command", "pipe", "script", "script_file", "stdin", "env", "dir", "inherit_env", "sandbox", "directory", "read",
-	"write", "file", "if_exists"}
+var shownArguments = []string{
+	"get", "head", "post", "put", "patch", "delete", "query", "headers", "json", "form", "multipart", "body",
+	"command", "pipe", "script", "script_file", "stdin", "env", "dir", "inherit_env", "sandbox", "directory",
+	"read", "write", "file", "if_exists",
+}
 
 // argument compares one argument of a step.
 func (s *stepsComparison) argument(b *Step, path string, before, after map[string]string, gates bool) {
@@ -381,12 +385,16 @@ func isConstant(form string) bool {
 }
 
 // paces are arguments that say how long something may take, or how it is paced: they reach nothing.
-var paces = []string{"timeout", "connect_timeout", "busy_timeout", "max_idle_time", "max_connections", "max_readers", "backoff",
-	"trace", "cooldown", "window", "failures", "decimals"}
+var paces = []string{
+	"timeout", "connect_timeout", "busy_timeout", "max_idle_time", "max_connections", "max_readers",
+	"backoff", "trace", "cooldown", "window", "failures", "decimals",
+}
 
 // bounds are arguments of which a lower value does less.
-var bounds = []string{"max_rows", "max_body", "max_output", "max_pages", "max_size", "attempts", "redirects", "memory", "cpu",
-	"open_files", "file_size", "processes", "concurrency", "rate"}
+var bounds = []string{
+	"max_rows", "max_body", "max_output", "max_pages", "max_size", "attempts", "redirects", "memory", "cpu",
+	"open_files", "file_size", "processes", "concurrency", "rate",
+}
 
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
@@ -489,12 +497,18 @@ func unquoteForm(form string) string {
 	return b.String()
 }
 
-// isLower reports whether a bound is a smaller number than before, or one where there was none. Without a bound there is
-// a default, which is not known here.
+// isLower reports whether a bound is a smaller number than before, or one where there was none. Without a bound there
+// is a default, which is not known here.
 func isLower(old, new string) bool {
 	a, ok := measure(old)
 	b, also := measure(new)
 	return ok && also && b <= a
+}
+
+// units are the units of sizes and of rates, which are calls an hour.
+var units = map[string]float64{
+	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9,
+	"/s": 3600, "/m": 60, "/h": 1, "/d": 1.0 / 24,
 }
 
 // measure returns a number, a duration, a size or a rate as it is written; a rate in calls an hour.
@@ -506,8 +520,7 @@ func measure(form string) (n float64, ok bool) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return float64(d), true
 	}
-	for unit, factor := range map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "kB": 1e3,
-		"KB": 1e3, "MB": 1e6, "GB": 1e9, "/s": 3600, "/m": 60, "/h": 1, "/d": 1.0 / 24} {
+	for unit, factor := range units {
 		if number, found := strings.CutSuffix(text, unit); found {
 			n, err := strconv.ParseFloat(number, 64)
 			return n * factor, err == nil
@@ -539,14 +552,14 @@ func addedInputs(old, new any) (names []string) {
 	return names
 }
 
-// passesOnNewInput reports whether a value is an optional input that was added, and nothing else: without it the call is
-// the same as before.
+// passesOnNewInput reports whether a value is an optional input that was added, and nothing else: without it the call
+// is the same as before.
 func (s *stepsComparison) passesOnNewInput(form string) bool {
 	return slices.ContainsFunc(s.newInputs, func(name string) bool { return form == "input"+memberStep(name) })
 }
 
-// reach returns what a looser input of the operation reaches: a step that acts; the address that one reads from, unless
-// only a bound is looser; or its limit. It is empty for nothing.
+// reach returns what a looser input of the operation reaches: a step that acts; the address that one reads from,
+// unless only a bound is looser; or its limit. It is empty for nothing.
 func reach(steps []*Step, input, kind string) string {
 	for _, step := range steps {
 		if !readsOf(step, "input."+input) {
@@ -580,13 +593,18 @@ func limitReads(step *Step, input string) bool {
 	return ok && strings.Contains(joinWords(statement.limit), "input"+memberStep(input))
 }
 
-// answering are the arguments of an operation beside its steps that reach nothing: they make the answer of what was done.
-var answering = []string{"result", "text", "content", "error", "returns", "timeout", "icons", "meta", "task", "refresh", "size", "data"}
+// answering are the arguments of an operation beside its steps that reach nothing: they make the answer of what was
+// done.
+var answering = []string{
+	"result", "text", "content", "error", "returns", "timeout", "icons", "meta", "task", "refresh", "size",
+	"data",
+}
 
 // repeated matches the number of a block with the same first line as one before it.
 var repeated = regexp.MustCompile(`#\d+`)
 
-// withoutMoved returns the arguments without those that the other side has in another one of blocks with one first line.
+// withoutMoved returns the arguments without those that the other side has in another one of blocks with one first
+// line.
 func withoutMoved(args, other map[string]string) map[string]string {
 	if !slices.ContainsFunc(diag.SortedNames(union(args, other)), repeated.MatchString) {
 		return args

@@ -11,9 +11,9 @@ import (
 // maxAtoms is the maximum number of different atoms of two conditions that are compared for every case.
 const maxAtoms = 14
 
-// implies reports whether a condition is certainly false wherever another is. Nil is always true. Each case of the atoms
-// of both is tried, without those that comparisons with constants rule out: a number that is less than 5 is less than
-// 10, too.
+// implies reports whether a condition is certainly false wherever another is. Nil is always true. Each case of the
+// atoms of both is tried, without those that comparisons with constants rule out: a number that is less than 5 is
+// less than 10, too.
 func implies(a, b *eval.Formula) bool {
 	if b == nil || a.Equal(b) {
 		return true
@@ -60,8 +60,8 @@ func isPossible(atoms []atomComparison, assignment int) bool {
 	return true
 }
 
-// impliesByParts is implies for conditions with many atoms: a has all parts of b that are joined with "and", or only some
-// of those that are joined with "or".
+// impliesByParts is implies for conditions with many atoms: a has all parts of b that are joined with "and", or only
+// some of those that are joined with "or".
 func impliesByParts(a, b *eval.Formula) bool {
 	has := func(list []*eval.Formula, x *eval.Formula) bool { return slices.ContainsFunc(list, x.Equal) }
 	all := func(list, in []*eval.Formula) bool {
@@ -191,7 +191,8 @@ func atomWords(text string) (words []string) {
 	return append(words, text[start:])
 }
 
-// constantValues returns a number, a text or true and false as it is written in quotes of one kind, and those of a list.
+// constantValues returns a number, a text or true and false as it is written in quotes of one kind, and those of a
+// list.
 func constantValues(text string) (values []string, ok bool) {
 	if inner, isList := strings.CutPrefix(text, "["); isList && strings.HasSuffix(inner, "]") {
 		for _, element := range atomWords(strings.ReplaceAll(strings.TrimSuffix(inner, "]"), ", ", " ")) {
@@ -209,7 +210,8 @@ func constantValues(text string) (values []string, ok bool) {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		return []string{text}, true
 	}
-	if len(text) < 2 || text[0] != '"' && text[0] != '\'' || text[len(text)-1] != text[0] || strings.ContainsAny(text, `\{`) {
+	if len(text) < 2 || strings.IndexByte(`"'`, text[0]) < 0 || text[len(text)-1] != text[0] ||
+		strings.ContainsAny(text, `\{`) {
 		return nil, false
 	}
 	return []string{"'" + text[1:len(text)-1] + "'"}, true

@@ -22,9 +22,11 @@ type schemaDiff struct {
 	relaxed          bool                           // a value of the new schema is none of the old one
 }
 
-// compareInputs compares two decoded schemas of inputs. A looser one is widening if its value reaches an effect, which
-// reaches says of an input.
-func compareInputs(old, new any, reaches func(input, kind string) string, report func(path string, class Class, kind, text string)) {
+// compareInputs compares two decoded schemas of inputs. A looser one is widening if its value reaches an effect,
+// which reaches says of an input.
+func compareInputs(
+	old, new any, reaches func(input, kind string) string, report func(path string, class Class, kind, text string),
+) {
 	d := &schemaDiff{oldRoot: old, newRoot: new, report: report}
 	d.reaches = func(path, kind string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(path, "."), ".")

@@ -165,8 +165,8 @@ func isWordOf(word string, among ...string) bool {
 	return slices.ContainsFunc(among, func(w string) bool { return strings.EqualFold(w, word) })
 }
 
-// topLevel returns the index of the first of some words that stands outside of parentheses and of CASE; the length for
-// none.
+// topLevel returns the index of the first of some words that stands outside of parentheses and of CASE; the length
+// for none.
 func topLevel(words []string, from int, among ...string) int {
 	depth := 0
 	for i := from; i < len(words); i++ {
@@ -195,9 +195,9 @@ func splitTop(words []string, at string) (parts []string) {
 }
 
 // keywords are the words that are the same in upper and in lower case. Names may differ, so they are left alone.
-var keywords = strings.Fields(`ALL AND AS ASC BETWEEN BY CASE DELETE DESC DISTINCT ELSE END EXISTS FROM GROUP HAVING ILIKE
-	IN INNER INSERT INTO IS JOIN LEFT LIKE LIMIT NOT NULL OFFSET ON OR ORDER OUTER RETURNING RIGHT SELECT SET THEN UNION
-	UPDATE USING VALUES WHEN WHERE`)
+var keywords = strings.Fields(`ALL AND AS ASC BETWEEN BY CASE DELETE DESC DISTINCT ELSE END EXISTS FROM GROUP HAVING
+	ILIKE IN INNER INSERT INTO IS JOIN LEFT LIKE LIMIT NOT NULL OFFSET ON OR ORDER OUTER
+	RETURNING RIGHT SELECT SET THEN UNION UPDATE USING VALUES WHEN WHERE`)
 
 // joinWords returns words as a text, with keywords in upper case.
 func joinWords(words []string) string {
@@ -301,7 +301,8 @@ func compareStatements(old, new string) statementChange {
 		wider = append(wider, "reads "+column)
 	}
 	for _, condition := range a.where {
-		if !slices.ContainsFunc(b.where, func(c string) bool { return len(missing(disjuncts(c), disjuncts(condition))) == 0 }) {
+		implied := func(c string) bool { return len(missing(disjuncts(c), disjuncts(condition))) == 0 }
+		if !slices.ContainsFunc(b.where, implied) {
 			wider = append(wider, "no longer requires "+condition)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"hatchel/hcl/surface"
 )
 
-// Surface returns the surface of a configuration that was loaded without errors, with who may call each tool. Parallel
-// is that of [surface.Of].
+// Surface returns the surface of a configuration that was loaded without errors, with who may call each tool.
+// Parallel is that of [surface.Of].
 func Surface(cfg *hcl.Config, parallel func(n int, do func(i int))) *surface.Surface {
 	s := surface.Of(cfg, parallel)
 	s.Access = Answers(context.Background(), cfg)
@@ -39,16 +39,16 @@ func OfReload(served, loaded *hcl.Config, parallel func(n int, do func(i int))) 
 // Everyone is the caller of Answers that stands for all that are not named.
 const Everyone = "*"
 
-// Identified is the caller of Answers that stands for all with an identity that are not named, if a caller without one
-// gets another answer.
+// Identified is the caller of Answers that stands for all with an identity that are not named, if a caller without
+// one gets another answer.
 const Identified = "identified"
 
 // severalGroups begins the name of a caller in several groups.
 const severalGroups = "groups "
 
-// Answers returns who may call each tool, to be kept and compared: by tool and by caller, who is [Everyone], [Identified], a group,
-// the groups of an API key as in "groups board+finance", or a subject that a rule names. A group or a subject with the
-// answer of Everyone is left out. All are taken to have every scope.
+// Answers returns who may call each tool, to be kept and compared: by tool and by caller, who is [Everyone],
+// [Identified], a group, the groups of an API key as in "groups board+finance", or a subject that a rule names. A
+// group or a subject with the answer of Everyone is left out. All are taken to have every scope.
 func Answers(ctx context.Context, cfg *hcl.Config) map[string]map[string]string {
 	return answer(ctx, cfg, cfg.Tools, answerCallers(cfg))
 }

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected changes")
 
-// TestACaseHasItsClass compares the directories old and new of each archive. The first line ends with what is expected at
-// least, as in "widening steps", or with "no widening"; want has all changes.
+// TestACaseHasItsClass compares the directories old and new of each archive. The first line ends with what is
+// expected at least, as in "widening steps", or with "no widening"; want has all changes.
 func TestACaseHasItsClass(t *testing.T) {
 	names, err := filepath.Glob(root + "/hcl/surface/testdata/cases/*.txtar")
 	if err != nil || len(names) < 40 {

@@ -75,7 +75,7 @@ var harmlessEdits = []harmless{
 	{name: "a lower limit of rows", at: regexp.MustCompile(`LIMIT (\d+)`), with: lower},
 	{name: "fewer rows", at: regexp.MustCompile(`max_rows *= (\d+)`), with: lower},
 	{name: "the version", at: regexp.MustCompile(`version *= "(\d+)`), with: add("0")},
-	{name: "a tool that only answers", file: "tool \"further\" {\n  description = \"Say hello.\"\n  text = \"Hello.\"\n}\n"},
+	{name: "a test", file: "test \"further\" {\n  tool = \"further\"\n}\n"},
 	{name: "a local that nothing reads", file: "locals {\n  further = 1\n}\n"},
 	{name: "a reference in brackets", at: regexp.MustCompile(`\binput\.([a-z_]+)\}`),
 		with: func(found []string) string { return fmt.Sprintf(`input["%s"]}`, found[1]) }},
@@ -84,7 +84,11 @@ var harmlessEdits = []harmless{
 // edits returns each edit of a kind, alone.
 func (h *harmless) edits(f *fixture) (out []*fixture) {
 	if h.file != "" {
-		return []*fixture{f.with("further.hcl", h.file)}
+		name := "further.hcl"
+		if strings.HasPrefix(h.file, "test ") {
+			name = "further.test.hcl"
+		}
+		return []*fixture{f.with(name, h.file)}
 	}
 	for _, name := range f.configs() {
 		text := f.files[name]
@@ -125,7 +129,7 @@ func renamedLocals(f *fixture) (out []*fixture) {
 }
 
 // maxHarmless is how many edits of a kind are made of one fixture.
-const maxHarmless = 4
+const maxHarmless = 2
 
 // TestAHarmlessEditIsNotWidening makes each kind of edits in every fixture.
 func TestAHarmlessEditIsNotWidening(t *testing.T) {

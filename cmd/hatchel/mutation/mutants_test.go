@@ -35,8 +35,8 @@ func (m *mutator) replace(what string, from, to int, with string) {
 	}
 }
 
-// mutantsOf returns all mutants of a fixture: each argument and each nested block removed, each literal changed, white
-// space in literals and in heredocs changed, lines joined, members and arguments added.
+// mutantsOf returns all mutants of a fixture: each argument and each nested block removed, each literal changed,
+// white space in literals and in heredocs changed, lines joined, members and arguments added.
 func mutantsOf(f *fixture) []mutant {
 	var all []mutant
 	for _, name := range f.configs() {
@@ -123,8 +123,8 @@ func (m *mutator) expression(e hclsyntax.Expression, at string) {
 	})
 }
 
-// literal adds the mutants of a literal: a word of it is another one, white space in it is more, a line is indented, and
-// what follows a comment joins it.
+// literal adds the mutants of a literal: a word of it is another one, white space in it is more, a line is indented,
+// and what follows a comment joins it.
 func (m *mutator) literal(from, to int, at string) {
 	text := m.text[from:to]
 	switch text {
@@ -161,7 +161,7 @@ func (m *mutator) literal(from, to int, at string) {
 }
 
 // maxSampled is how many mutants of a fixture a short run judges.
-const maxSampled = 60
+const maxSampled = 25
 
 // sample returns the mutants that a run judges: all of them, or some that are the same in every run.
 func sample(f *fixture, all []mutant) []mutant {
@@ -176,7 +176,8 @@ func sample(f *fixture, all []mutant) []mutant {
 }
 
 // TestNoChangeOfBehaviourIsWithoutADifference judges mutants. If neither the surface nor the lock of one differs, the
-// plans of 200 calls are the same. If a tool that writes would send something else than before, its change is widening.
+// plans of 200 calls are the same. If a tool that writes would send something else than before, its change is
+// widening.
 func TestNoChangeOfBehaviourIsWithoutADifference(t *testing.T) {
 	eachFixture(t, func(t *testing.T, before *side) {
 		calls := plannedCalls(before)

@@ -110,8 +110,8 @@ func inProgram(source string, at int, n notation) (edits []edit) {
 	return edits
 }
 
-// TestTheNotationOfAReferenceMeansNothing writes every reference of every fixture in another notation, all at once: the
-// lock is the same, and nothing has changed.
+// TestTheNotationOfAReferenceMeansNothing writes every reference of every fixture in another notation, all at once:
+// the lock is the same, and nothing has changed.
 func TestTheNotationOfAReferenceMeansNothing(t *testing.T) {
 	for _, n := range notations {
 		t.Run(n.name, func(t *testing.T) {

@@ -30,8 +30,8 @@ func (c *compiler) compileOperand(n ast.Node, compile func(ast.Node) typedExpr) 
 	return out
 }
 
-// compileKey compiles what selects a member of a value. It is compared with the names of the members, and is no part of
-// the value.
+// compileKey compiles what selects a member of a value. It is compared with the names of the members, and is no part
+// of the value.
 func (c *compiler) compileKey(of operand, n ast.Node) typedExpr {
 	before := len(c.reads)
 	key := c.compileOperand(n, c.compile)
@@ -77,8 +77,8 @@ func (c *compiler) recordCompared(parts ...operand) {
 	}
 }
 
-// recordTextsOf records the texts of a part that a traversal is compared with. An object as a whole is compared by the
-// names of its members.
+// recordTextsOf records the texts of a part that a traversal is compared with. An object as a whole is compared by
+// the names of its members.
 func (c *compiler) recordTextsOf(path string, with operand) {
 	for _, choice := range with.AllChoices() {
 		c.recordTexts(path, choice)
@@ -110,8 +110,8 @@ func (t textNodes) Visit(n *ast.Node) {
 	}
 }
 
-// knownValue returns the value of a traversal that is known at load; nil for none. Of a value that is sensitive nothing
-// is told.
+// knownValue returns the value of a traversal that is known at load; nil for none. Of a value that is sensitive
+// nothing is told.
 func (c *compiler) knownValue(path []string) any {
 	r := c.roots[path[0]]
 	if r == nil {
