@@ -20,8 +20,8 @@ type Backend struct {
 	Effects    Effects
 	Whole      []string // members of output that a limit must not cut, because all there is is needed
 	Delivered  []string // members of output that a limit may have cut and that the answer holds
-	// Code is the programs and scripts in the configuration directory that the backend runs, by name, with the
-	// digests of their content
+	// Code is the files in the configuration directory that the programs of the backend may run or read, by name, with
+	// the digests of their content
 	Code   map[string]string
 	Range  Range
 	ranges map[any]Range
@@ -148,7 +148,7 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		inner.Diags = append(inner.Diags, diag.ToDiagnostics(err, "Backend refused", out.Range, inner.Ranges)...)
 		out.Effects = facts
 		if runner, ok := config.(CodeRunner); ok && w.loader.env.Editor == nil {
-			out.Code = w.codeDigests(runner.CodeFiles(out.Connection))
+			out.Code = w.loader.codeFiles(runner.Code(out.Connection), &w.deps.Dependencies)
 		}
 	}
 	if out.Effects.Output == nil {
@@ -241,25 +241,6 @@ type Effect struct {
 // of a backend; nil for none.
 type EffectLister interface {
 	Effects(conn *Connection) []Effect
-}
-
-// CodeRunner is the configuration of a backend that may run files of the configuration directory. CodeFiles returns
-// slash-separated names of such files, also of some that do not exist. Conn is the connection of the backend; nil for
-// none.
-type CodeRunner interface {
-	CodeFiles(conn *Connection) []string
-}
-
-// codeDigests returns the digests of those files that exist, and makes them dependencies of the block.
-func (w *operationDecoder) codeDigests(names []string) map[string]string {
-	digests := map[string]string{}
-	for _, name := range names {
-		content, err := w.loader.functionContext(&w.deps.Dependencies).ReadFile(name)
-		if err == nil {
-			digests[name] = eval.ContentDigest(content)
-		}
-	}
-	return digests
 }
 
 // SourceOf returns where the argument that was decoded into field is written, in the block or in its

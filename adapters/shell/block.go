@@ -1,12 +1,8 @@
 package shell
 
 import (
-	"io/fs"
-	"path"
-	"path/filepath"
-	"regexp"
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"hatchel/adapters"
@@ -136,46 +132,38 @@ func (b *block) Effects(conn *hcl.Connection) (effects []hcl.Effect) {
 	return append(effects, confined.effects()...)
 }
 
-// interpreters run the files that their words name.
-var interpreters = regexp.MustCompile(
-	`^(ba|da|k|z)?sh$|^(python|perl|ruby|lua)[0-9.]*$|^(node|deno|bun|php|Rscript|tclsh)$`)
-
-// codeName matches the names of files that hold code.
-var codeName = regexp.MustCompile(`\.(awk|bash|cjs|jar|jq|js|lua|mjs|php|pl|py|R|rb|sed|sh|sql|tcl|ts|wasm)$`)
-
-// CodeFiles implements hcl.CodeRunner.
-func (b *block) CodeFiles(conn *hcl.Connection) (names []string) {
-	if b.ScriptFile != "" {
-		return localNames("", []string{b.ScriptFile})
-	}
-	var words []string
-	dir, known := "", true
+// Code implements hcl.CodeRunner.
+func (b *block) Code(conn *hcl.Connection) hcl.Code {
+	code := hcl.Code{Words: slices.Clone(b.Env.Constants())}
+	confined := b.Sandbox
 	if conn != nil {
 		own := conn.Config.(*connection)
-		words, dir = slices.Clone(own.Command), own.Dir
-	}
-	if b.Dir != nil {
-		dir, known = b.Dir.Known()
-	}
-	if words = append(words, b.constantWords("")...); !known {
-		return nil
-	}
-	runs := slices.ContainsFunc(words, func(word string) bool { return interpreters.MatchString(path.Base(word)) })
-	return localNames(dir, slices.DeleteFunc(words, func(word string) bool {
-		return strings.HasPrefix(word, "-") ||
-			!runs && !strings.HasPrefix(word, "./") && !strings.HasPrefix(word, "../") && !codeName.MatchString(word)
-	}))
-}
-
-// localNames returns the names below the configuration directory of words that are relative to dir.
-func localNames(dir string, words []string) (names []string) {
-	for _, word := range words {
-		name := path.Join(filepath.ToSlash(dir), word)
-		if word != "" && !path.IsAbs(word) && fs.ValidPath(name) && name != "." {
-			names = append(names, name)
+		code.Words, code.Dir = append(slices.Concat(code.Words, own.Command), own.Env.Constants()...), own.Dir
+		confined = cmp.Or(confined, own.Sandbox)
+		if own.Dir != "" {
+			code.Granted = append(code.Granted, own.Dir)
 		}
 	}
-	return names
+	if dir, known := b.Dir.Known(); known {
+		code.Dir, code.Granted = dir, append(code.Granted, dir)
+	}
+	code.Words = append(code.Words, b.constantWords("")...)
+	if b.ScriptFile != "" { // relative to the configuration directory
+		code.Granted = append(code.Granted, b.ScriptFile)
+	}
+	if b.Script != nil {
+		code.Texts = append(code.Texts, b.Script.Text())
+	}
+	if b.Stdin != nil {
+		if text, ok := b.Stdin.Typed.Value.(string); ok && b.Stdin.Constant() {
+			code.Texts = append(code.Texts, text)
+		}
+	}
+	if confined != nil {
+		code.Granted = append(code.Granted, confined.Read...)
+		code.Free = confined.Mode == modeNone
+	}
+	return code
 }
 
 func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {

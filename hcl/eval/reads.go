@@ -100,7 +100,8 @@ func (r *Reads) In(from, to int) []Read {
 	if r == nil {
 		return nil
 	}
-	first, _ := slices.BinarySearchFunc(r.Places, from, func(x Read, at int) int { return cmp.Compare(int(x.From), at) })
+	find := func(x Read, at int) int { return cmp.Compare(int(x.From), at) }
+	first, _ := slices.BinarySearchFunc(r.Places, from, find)
 	last := first
 	for last < len(r.Places) && int(r.Places[last].From) < to {
 		last++

@@ -145,6 +145,10 @@ func (b *builder) settings() {
 			out.Does = append(out.Does, "RUN "+b.shape(e))
 		}
 		if block.Type == "secret" {
+			code := b.config.SecretCode[block.Labels[0]]
+			for _, file := range diag.SortedNames(code) {
+				out.Does = append(out.Does, "CODE "+file+" "+code[file])
+			}
 			out.Args = b.rest(block, []string{"env", "file", "credential", "command"})
 		}
 		if out.Does != nil {

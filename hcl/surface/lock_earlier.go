@@ -105,6 +105,6 @@ func compareEarlier(old, new *Surface) *Diff {
 }
 
 func digestError(text []byte, name string) error {
-	return &LockError{Line: lineOfEntry(text, name), Text: fmt.Sprintf("the %s does not match its digest, so the file was "+
-		"edited or merged by hand: run hatchel lock", name)}
+	const format = "the %s does not match its digest, so the file was edited or merged by hand: run hatchel lock"
+	return &LockError{Line: lineOfEntry(text, name), Text: fmt.Sprintf(format, name)}
 }

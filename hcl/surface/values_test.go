@@ -121,9 +121,9 @@ func TestAChangeOfWhatATextNamesIsSeen(t *testing.T) {
 		}
 	}
 	files := valuesFiles()
-	files["notes.txt"] = "b"
+	files["orders.txt"] = "b"
 	if changes := surface.Compare(before, surfaceOf(t, files)).Changes; len(changes) > 0 {
-		t.Errorf("a file of data counts as code: %v", changes)
+		t.Errorf("a file that no program reads counts as code: %v", changes)
 	}
 }
 

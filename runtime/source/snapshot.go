@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -160,9 +162,40 @@ func readSecret(path string) (content []byte, d contentDigest, err error) {
 	return content, d, err
 }
 
-// readOther reads a file that is not part of the snapshot. The digest of one that cannot be read is
-// zero.
+// List lists all files and folders of a folder, those too that are not part of the snapshot.
+func (s *Snapshot) List(name string) ([]fs.DirEntry, error) {
+	entries, d, err := s.listFolder(name)
+	s.mu.Lock()
+	s.otherFiles[name+"/"] = d
+	s.mu.Unlock()
+	return entries, err
+}
+
+// listFolder lists a folder. The digest is that of the names; zero for a folder that cannot be read.
+func (s *Snapshot) listFolder(name string) (entries []fs.DirEntry, d contentDigest, err error) {
+	folder, err := os.OpenInRoot(s.dir, filepath.FromSlash(name))
+	if err != nil {
+		return nil, d, err
+	}
+	defer folder.Close()
+	if entries, err = folder.ReadDir(-1); err != nil {
+		return nil, d, err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	h := sha256.New()
+	for _, e := range entries {
+		fmt.Fprintf(h, "%s %t\n", e.Name(), e.IsDir())
+	}
+	return entries, contentDigest(h.Sum(nil)), nil
+}
+
+// readOther reads a file that is not part of the snapshot, or lists a folder, whose name ends with a slash. The digest of one
+// that cannot be read is zero.
 func (s *Snapshot) readOther(name string) (content []byte, d contentDigest, err error) {
+	if folder, ok := strings.CutSuffix(name, "/"); ok {
+		_, d, err = s.listFolder(folder)
+		return nil, d, err
+	}
 	content, err = readFileBelow(s.dir, filepath.FromSlash(name), maxOtherFile)
 	if err == nil {
 		d = sha256.Sum256(content)

@@ -54,8 +54,11 @@ func (t *StringExpr) Render(f *eval.Frame) (string, error) {
 	return value.Text(v)
 }
 
-// Known returns the string if it does not depend on the call.
+// Known returns the string if it does not depend on the call. A nil StringExpr has none.
 func (t *StringExpr) Known() (string, bool) {
+	if t == nil {
+		return "", false
+	}
 	s, ok := t.node.Value.(string)
 	return s, ok && t.node.Known
 }

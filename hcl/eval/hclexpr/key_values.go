@@ -113,6 +113,19 @@ func (e *KeyValues) Names() (names []string) {
 	return names
 }
 
+// Constants returns the texts among the values that are known at load.
+func (e *KeyValues) Constants() (texts []string) {
+	if e == nil {
+		return nil
+	}
+	for _, w := range e.pairs {
+		if text, ok := w.value.Value.(string); ok && w.value.Known && !w.value.Sensitive {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
 // NameAsValue reports whether the values are called name and value, as if those were the parts of one named value. It
 // returns the text of name if that is known at load.
 func (e *KeyValues) NameAsValue() (name string, ok bool) {
