@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 
+	"hatchel/adapters/guard"
 	"hatchel/adapters/shell/sandbox"
 )
 
@@ -127,11 +127,14 @@ func (c *command) startStage(j *job, programs *programLookup, i int, input *os.F
 }
 
 // startProgram looks the program up and starts it. If it is not where it was found earlier, it is looked up anew.
-func (c *command) startProgram(j *job, programs *programLookup, argv []string, files []*os.File) (*os.Process, error) {
-	attr := &os.ProcAttr{Dir: c.dir, Env: c.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
-	start := os.StartProcess
-	if j.workspace != nil {
-		start = j.workspace.Start
+func (c *command) startProgram(j *job, programs *programLookup, argv []string, files []*os.File) (program, error) {
+	attr := &os.ProcAttr{Dir: c.dir, Env: c.env, Files: files}
+	start := func(file string) (program, error) {
+		if j.workspace == nil {
+			return guard.Start(file, argv, attr)
+		}
+		p, err := j.workspace.Start(file, argv, attr)
+		return confinedProgram{p}, err
 	}
 	path := c.env.get("PATH")
 	for retried := false; ; retried = true {
@@ -139,7 +142,7 @@ func (c *command) startProgram(j *job, programs *programLookup, argv []string, f
 		if err != nil {
 			return nil, err
 		}
-		p, err := start(file, argv, attr)
+		p, err := start(file)
 		if err == nil || retried || !errors.Is(err, os.ErrNotExist) {
 			return p, err
 		}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"hatchel/adapters/guard"
 	"hatchel/adapters/shell/sandbox"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // job is the running programs of one call: one, or the stages of a pipe.
 type job struct {
-	programs       []*os.Process
+	programs       []program
 	stdout, stderr *stream // stderr is nil if it is merged into stdout
 	stdin          *os.File
 	writing        sync.WaitGroup
@@ -32,6 +33,35 @@ type job struct {
 	stopped chan struct{} // closed when end returns
 	stuck   chan struct{} // closed when the kernel does not end a killed program
 	stop    context.CancelCauseFunc
+}
+
+// program is a started program, which leads a session and a process group.
+type program interface {
+	Pid() int
+	WaitExit()                         // waits until it has exited
+	Wait() (syscall.WaitStatus, error) // waits, and releases the ID
+}
+
+// confinedProgram is a program of a sandbox.
+type confinedProgram struct{ *os.Process }
+
+func (p confinedProgram) Pid() int { return p.Process.Pid }
+
+func (p confinedProgram) WaitExit() { guard.WaitExit(p.Process.Pid) }
+
+func (p confinedProgram) Wait() (syscall.WaitStatus, error) {
+	state, err := p.Process.Wait()
+	if err != nil {
+		return 0, err
+	}
+	return state.Sys().(syscall.WaitStatus), nil
+}
+
+// signal sends a signal to the process groups of the programs, none of which may be reaped yet.
+func (j *job) signal(sig syscall.Signal) {
+	for _, p := range j.programs {
+		guard.Signal(p.Pid(), sig)
+	}
 }
 
 // wait waits until the job has ended, and reaps its programs. If ctx ends first, the programs are stopped and it
@@ -74,7 +104,7 @@ func (j *job) watchExits() {
 		j.workspace.WaitExits()
 	} else {
 		for _, p := range j.programs {
-			sandbox.WaitExit(p.Pid)
+			p.WaitExit()
 		}
 	}
 	j.limitReading()
@@ -94,13 +124,13 @@ func (j *job) end() {
 	timer := time.NewTimer(gracePeriod)
 	defer timer.Stop()
 	if !j.limitExceeded.Load() {
-		sandbox.Signal(j.programs, syscall.SIGTERM)
+		j.signal(syscall.SIGTERM)
 		select {
 		case <-j.done:
 		case <-timer.C:
 		}
 	}
-	sandbox.Signal(j.programs, syscall.SIGKILL)
+	j.signal(syscall.SIGKILL)
 	j.limitReading()
 	timer.Reset(unkillableAfter)
 	select {
@@ -123,8 +153,7 @@ func (j *job) reap() []exitStatus {
 	}
 	exits := make([]exitStatus, len(j.programs))
 	for i, p := range j.programs {
-		state, err := p.Wait()
-		exits[i] = newExitStatus(state, err)
+		exits[i] = newExitStatus(p.Wait())
 	}
 	return exits
 }
@@ -138,7 +167,7 @@ func (j *job) closeInput() {
 
 // abort ends a job of which not all programs could be started.
 func (j *job) abort() {
-	sandbox.Signal(j.programs, syscall.SIGKILL)
+	j.signal(syscall.SIGKILL)
 	if j.workspace != nil {
 		j.workspace.KillRemaining()
 	}
@@ -162,11 +191,10 @@ type exitStatus struct {
 	err    error          // the system does not know how
 }
 
-func newExitStatus(state *os.ProcessState, err error) exitStatus {
+func newExitStatus(status syscall.WaitStatus, err error) exitStatus {
 	if err != nil {
 		return exitStatus{code: -1, err: err}
 	}
-	status := state.Sys().(syscall.WaitStatus)
 	if status.Signaled() {
 		return exitStatus{code: 128 + int(status.Signal()), signal: status.Signal()}
 	}

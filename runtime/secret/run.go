@@ -9,18 +9,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"time"
+
+	"hatchel/adapters/guard"
 )
 
 const (
 	runTimeout = 5 * time.Second
 	maxOutput  = 64 << 10 // bytes
 
-	// outputDelay is how long run reads on when the command has ended, but its children keep the output open.
-	outputDelay = 100 * time.Millisecond
+	// killDelay is how long the end of a command may take.
+	killDelay = time.Second
+
+	notStarted = 126 // the exit code of shells, and of guard, for a program that cannot be executed
 )
 
 var (
@@ -40,16 +42,14 @@ func run(stopping context.Context, dir string, command []string) ([]byte, error)
 	}
 	out := &limitedOutput{full: cancel}
 	cmd := exec.CommandContext(ctx, name, command[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.WaitDelay = dir, out, outputDelay
+	cmd.Dir, cmd.Stdout, cmd.WaitDelay = dir, out, killDelay
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
-	// The kernel ends the command with the thread that has started it, and other goroutines end threads.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr = attributes()
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	err := cmd.Run()
-	if cmd.Process != nil {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left behind
+	_, err := os.Stat(cmd.Path)
+	if err == nil {
+		err = guard.Wrap(cmd)
+	}
+	if err == nil {
+		err = cmd.Run()
 	}
 	var exit *exec.ExitError
 	switch {
@@ -59,7 +59,7 @@ func run(stopping context.Context, dir string, command []string) ([]byte, error)
 		return nil, errStopped
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("does not end within %s", runTimeout)
-	case errors.As(err, &exit):
+	case errors.As(err, &exit) && exit.ExitCode() != notStarted:
 		return nil, fmt.Errorf("fails with %s", exit.ProcessState)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return nil, errors.New("is not found")

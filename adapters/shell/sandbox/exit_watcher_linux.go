@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"hatchel/adapters/guard"
 )
 
 // exitWatcher waits for the exits of the programs of a call and for the first notification of each
@@ -82,7 +84,7 @@ func (w *Workspace) WaitExits() {
 	if !w.watchExits() {
 		w.startSupervisors()
 		for _, p := range w.processes.programs {
-			WaitExit(p.Pid)
+			guard.WaitExit(p.Pid)
 		}
 	}
 }

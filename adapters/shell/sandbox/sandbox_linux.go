@@ -24,6 +24,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hatchel/adapters/guard"
 	"hatchel/adapters/shell/sandbox/supervisor"
 )
 
@@ -40,6 +41,7 @@ type Sandbox struct {
 	system     []string      // the directories of the system
 	around     []string      // directories of the system and of Policy.Path that contain Policy.Config
 	ancestors  []fs.FileInfo // Policy.Config and the directories that contain it
+	sessions   *guard.Sessions
 
 	mu     sync.Mutex
 	idle   []*Workspace // guarded by mu
@@ -58,6 +60,8 @@ const (
 		"the kernel does not forward these system calls to it: something around the server, such as a container " +
 		"runtime, listens to system calls itself or forbids seccomp (%v). Run the server elsewhere, or write " +
 		"sandbox { modes = true } to let programs change them for all files that the server's user owns."
+	noGuard = "The server could not start the process that ends programs with it (%v). Let the server run its own " +
+		"executable, or write sandbox { mode = \"none\" } to give the programs all rights of the server."
 	linkInWritable = "The path %q is below %q, which programs may write to, and there is a symbolic link on the " +
 		"way. A program may have made the link, so it is not followed. Name the place that it leads to."
 )
@@ -78,6 +82,9 @@ func New(policy Policy, abi ABI) (*Sandbox, error) {
 	}
 	if _, err := listenerFlags(); err != nil && !s.Modes {
 		return nil, &UnsupportedError{fmt.Sprintf(noListener, err)}
+	}
+	if s.sessions, err = guard.OpenSessions(); err != nil {
+		return nil, &UnsupportedError{fmt.Sprintf(noGuard, err)}
 	}
 	s.findAncestors()
 	s.system, s.around = s.separate(systemDirs())
@@ -135,10 +142,15 @@ func (w *Workspace) Start(file string, argv []string, attr *os.ProcAttr) (*os.Pr
 	if err := w.allowProgram(file); err != nil {
 		return nil, &StartError{err}
 	}
+	session, err := w.sandbox.sessions.Take()
+	if err != nil {
+		return nil, &StartError{err}
+	}
 	var pinned runtime.Pinner
 	defer pinned.Unpin()
 	spawn := C.struct_sandbox_spawn{
 		ruleset:    C.int(w.rules.Fd()),
+		session:    (*C.int32_t)(unsafe.Pointer(session)), // not memory of Go
 		argc:       C.size_t(len(argv)),
 		envc:       C.size_t(len(attr.Env)),
 		filter:     unsafe.Pointer(&w.sandbox.filter[0]),
@@ -156,6 +168,7 @@ func (w *Workspace) Start(file string, argv []string, attr *os.ProcAttr) (*os.Pr
 	pinned.Pin(spawn.limits)
 	strs, err := joinStrings([]string{file, attr.Dir}, argv, attr.Env)
 	if err != nil {
+		w.sandbox.sessions.Release(session)
 		return nil, err
 	}
 	spawn.strings = (*C.char)(unsafe.Pointer(&strs[0]))
@@ -169,8 +182,10 @@ func (w *Workspace) Start(file string, argv []string, attr *os.ProcAttr) (*os.Pr
 		}
 		p, _ := os.FindProcess(int(result.pid)) // never fails on Unix
 		w.processes.programs = append(w.processes.programs, p)
+		w.sessions = append(w.sessions, session)
 		return p, nil
 	}
+	w.sandbox.sessions.Release(session)
 	errno := syscall.Errno(result.failure)
 	switch result.step {
 	case C.SANDBOX_STEP_CONFINE:

@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"hatchel/adapters/guard"
 )
 
 // The kernel limits what one process uses. What the processes of a call use together is measured here.
@@ -212,7 +214,9 @@ func (p *processSet) judge(members []int, last int) {
 		p.scan.ended = true
 		p.scan.exceeding.Go(func() {
 			p.scan.onExceeded(err)
-			Signal(p.programs, unix.SIGKILL)
+			for _, program := range p.programs {
+				guard.Signal(program.Pid, unix.SIGKILL)
+			}
 			p.killStragglers()
 		})
 	}

@@ -19,6 +19,7 @@ struct sandbox_spawn {
 	const void *filter;      // of seccomp
 	size_t filter_len;       // in instructions
 	unsigned listener_flags; // of seccomp, to get a listener; 0: none
+	int32_t *session;        // where the program records its session, before it is started
 	const struct sandbox_limit *limits;
 	size_t limits_len;
 };

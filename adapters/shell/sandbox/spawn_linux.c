@@ -126,6 +126,7 @@ static int confine(const struct sandbox_spawn *spawn) {
 static int run_child(void *arg) {
 	struct child *c = arg;
 	sigset_t none;
+	*c->spawn->session = getpid(); // which setsid makes the ID of the session
 	reset_signal_handlers();
 	sigemptyset(&none);
 	c->step = SANDBOX_STEP_CONFINE;

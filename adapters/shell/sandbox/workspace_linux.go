@@ -32,6 +32,7 @@ type Workspace struct {
 	exclusive bool            // it may read files of a single call and serves no other
 
 	processes   *processSet // of the current call
+	sessions    []*int32    // where its programs have recorded their sessions
 	supervisors []*supervisor.Supervisor
 	waiting     atomic.Bool // WaitExits has not returned
 }
@@ -98,6 +99,12 @@ func (w *Workspace) TempDir() string { return w.tempDir }
 func (w *Workspace) Release() {
 	if w == nil {
 		return
+	}
+	if !w.waiting.Load() {
+		for _, session := range w.sessions {
+			w.sandbox.sessions.Release(session)
+		}
+		w.sessions = nil
 	}
 	if !w.stopSupervisors() {
 		go func() {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+
+	"hatchel/adapters/guard"
 )
 
 // passed are the variables that git gets: where programs and files of the user are, how the network is reached,
@@ -57,9 +59,10 @@ func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(ctx, "sh", append(line, args...)...)
 	cmd.Env, cmd.Dir = environment(), r.home
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal for a prompt of ssh, and one group to end
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
+	if err := guard.Wrap(cmd); err != nil { // in a session of its own: no terminal for a prompt of ssh
+		cmd.Err = err
+	}
 	return cmd
 }
 
@@ -68,8 +71,7 @@ func (r *Repository) git(ctx context.Context, args ...string) (string, error) {
 	cmd := r.command(ctx, args...)
 	var stdout, stderr limited
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// What git has started for later fetches, such as a cache of credentials, may keep stderr open.
-	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+	if err := cmd.Run(); err != nil {
 		return "", r.explain(ctx, err, stderr.String())
 	}
 	return strings.TrimRight(stdout.String(), "\n"), nil

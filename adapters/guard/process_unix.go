@@ -1,9 +1,8 @@
 //go:build linux || darwin
 
-package sandbox
+package guard
 
 import (
-	"os"
 	"syscall"
 	"unsafe"
 )
@@ -22,11 +21,9 @@ func WaitExit(pid int) {
 	}
 }
 
-// Signal sends a signal to the process group of each program. No program may be reaped yet.
-func Signal(programs []*os.Process, sig syscall.Signal) {
-	for _, p := range programs {
-		if syscall.Kill(-p.Pid, sig) != nil {
-			_ = syscall.Kill(p.Pid, sig)
-		}
+// Signal sends a signal to the process group of a program that is not reaped.
+func Signal(pid int, sig syscall.Signal) {
+	if syscall.Kill(-pid, sig) != nil {
+		_ = syscall.Kill(pid, sig)
 	}
 }
