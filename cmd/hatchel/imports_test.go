@@ -53,6 +53,7 @@ var layers = []struct {
 	{of: "runtime/endpoint"},
 	{of: "runtime/metrics", may: []string{"runtime/endpoint"}},
 	{of: "runtime/logging", may: []string{"hcl/jsonscan"}},
+	{of: "runtime/secret", may: []string{"adapters/guard"}},
 	{of: "runtime/source"},
 	{of: "runtime/source/git", may: []string{"adapters/guard"}, tests: []string{"runtime/source/git/gittest"}},
 	{of: "runtime/source/git/gittest"},

@@ -23,7 +23,7 @@ const (
 
 	idleGracePeriod   = 5 * time.Second // for requests on connections that are open when the listener closes
 	finalWriteTimeout = time.Second     // for clients to read the last responses
-	endOfInputPeriod  = time.Second     // for active calls after a client has closed its input
+	endOfInputPeriod  = time.Second / 2 // for active calls after a client has closed its input
 )
 
 // ErrCallsCancelled reports that a shutdown cancelled active calls, because the grace period
@@ -107,8 +107,8 @@ func wait(ctx context.Context, d time.Duration, done <-chan struct{}) {
 }
 
 // ServeStdio serves one client on two streams until the input ends, or until ctx ends and the
-// active calls are answered. A client that has closed its input gets the responses of the next
-// second; then the active calls are cancelled.
+// active calls are answered. A client that has closed its input gets the responses of the next half
+// second; then the active calls are cancelled, whose programs have another second to end.
 //
 // When ctx ends, the active calls have the GracePeriod to end. The end of force cancels those that are
 // still active then. ErrCallsCancelled reports that a client does not read: its responses are lost.
