@@ -14,7 +14,7 @@ var seededBugs = []struct{ name, file, right, wrong string }{
 	{"another cursor", "orders/orders.hcl", `"cursor"`, `"page"`},
 	{"another list", "orders/orders.hcl", `"output.body.orders"`, `"output.body.items"`},
 	{"a dropped member", "orders/orders.hcl", `lines = input.lines, `, ``},
-	{"no authentication", "orders/orders.hcl", `coalesce(secret.shop_token, "demo")`, `"demo"`},
+	{"no authentication", "orders/orders.hcl", `coalesce(secret.shop_token, "none")`, `"none"`},
 	{"no retry", "orders/orders.hcl", `attempts = 3`, `attempts = 1`},
 	{"another status", "orders/orders.hcl", `["201"]`, `["200"]`},
 	{"another error", "orders/orders.hcl", `error.status == 404`, `error.status == 403`},

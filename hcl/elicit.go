@@ -2,7 +2,6 @@ package hcl
 
 import (
 	"math"
-	"regexp"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -10,6 +9,7 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/schema"
+	"hatchel/internal/credential"
 )
 
 // Elicit asks the user to fill in a form, or to open a URL.
@@ -58,17 +58,13 @@ func (e *Elicit) decodeFields(d *decode.Decoder, x hclsyntax.Expression) {
 		if problem := m.FormError(); problem != "" {
 			d.Errorf(rangeWithin(x.Range(), m.Range), "Not in a form", "%s", problem)
 		}
-		if secretNamePattern.MatchString(m.Name) {
+		if credential.IsAskedName(m.Name) {
 			d.Diags.Warnf(diag.RangeOf(rangeWithin(x.Range(), m.Range)), "Secret in a form",
 				"%q looks like a secret. The client and its model may see the user's input, so the protocol "+
 					"forbids asking for secrets: send the user to your own page, url = \"https://…\".", m.Name)
 		}
 	}
 }
-
-// secretNamePattern matches names that secrets usually have.
-var secretNamePattern = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|pin|cvv|cvc|` +
-	`api_?key|private_?key|access_?token|card_?number)($|_)`)
 
 // rangeWithin returns part if it lies within whole, else whole: a type may be declared elsewhere.
 func rangeWithin(whole, part hclv2.Range) hclv2.Range {

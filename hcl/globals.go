@@ -188,7 +188,7 @@ func (g *globals) environmentDigest() string {
 	var parts []string
 	for _, set := range []map[string]*eval.Member{g.variables, g.secrets} {
 		for _, name := range diag.SortedNames(set) {
-			parts = append(parts, name, fmt.Sprint(set[name].Value))
+			parts = append(parts, name, fmt.Sprint(set[name].Value), fmt.Sprint(set[name].Supplied))
 		}
 	}
 	return eval.HashParts(parts...)

@@ -83,7 +83,6 @@ func archive(t testing.TB, name string) *txtar.Archive {
 
 func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) (*Config, diag.Diagnostics, map[string][]byte) {
 	fsys := fstest.MapFS{}
-	sources := map[string][]byte{}
 	env := map[string]string{}
 	opts := Options{Parallel: parallel, Getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
 	for _, f := range a.Files {
@@ -101,11 +100,10 @@ func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) 
 			}
 		default:
 			fsys[f.Name] = archived(f.Data)
-			sources[f.Name] = fsys[f.Name].Data
 		}
 	}
 	config, diags := Load(fsys, all.Set().Kinds(), opts)
-	return config, diags, sources
+	return config, diags, config.Sources
 }
 
 // archived is a file as an archive writes it. "repeat N text" stands for N times the text, "link name" for a link.

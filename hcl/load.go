@@ -63,6 +63,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l := newLoader(fsys, kinds, opts)
 	files := l.readSources()
 	for _, f := range files {
+		l.diags = append(l.diags, f.credentials...)
 		l.config.Sources[f.name] = f.src
 		l.partial = l.partial || f.diags.HasErrors()
 		l.indexBlocks(f)
@@ -91,7 +92,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	}
 	opts.Cache.store(files, l.globals)
 	l.freeDecoders()
-	return l.config, finalDiagnostics(files, l.diags).Scrub(l.globals.secretValues)
+	return l.config, l.conceal(finalDiagnostics(files, l.diags)).Scrub(l.globals.secretValues)
 }
 
 // sourceBlock is one top-level block and its file.

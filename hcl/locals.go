@@ -92,14 +92,15 @@ func rejectBlocks(diags *Diagnostics, b *hclsyntax.Body) {
 func (l *loader) evalLocal(a *hclsyntax.Attribute, file *sourceFile, read *eval.Dependencies) *eval.Member {
 	d := l.newDecoder(file)
 	d.Deps = read
-	n := d.CompileKnown(a.Expr, decode.Field{Secret: true})
+	n := d.CompileKnown(a.Expr, decode.Field{Name: a.Name, Secret: true})
 	l.diags = append(l.diags, d.Diags...)
 	l.config.Notes.take(d.Notes)
 	if !n.Known && len(d.Diags) == 0 && !l.readsFailedValue(a.Expr) {
 		l.errorf(a.Expr.Range(), "Value not known",
 			"local.%s must be known at load. For a value of a call, use a locals block inside the tool.", a.Name)
 	}
-	m := &eval.Member{Type: n.Type, Known: true, Value: n.Value, Sensitive: n.Sensitive}
+	m := &eval.Member{Type: n.Type, Known: true, Value: n.Value, Sensitive: n.Sensitive,
+		Supplied: n.Supplied || d.Diags.Credentials() != nil} // what is reported here is not reported where it is read
 	switch {
 	case !n.Known:
 		m.MarkFailed()
@@ -267,12 +268,18 @@ func sortedAttributes(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
 // compileLocal compiles one local of a tool, where known are not null.
 func compileLocal(d *decode.Decoder, a *hclsyntax.Attribute, known *eval.NonNull) *eval.Member {
 	c := d.Compiler(decode.Field{Secret: true})
+	c.NoteParts()
 	n := c.Compile(a.Expr, hclexpr.LexicalEnv{NonNull: known})
+	c.CheckWritten(a.Name, a.Expr)
 	d.Diags = append(d.Diags, c.Diags...)
 	m := &eval.Member{Local: true, Type: n.Type, Known: n.Known, Value: n.Value, Sensitive: n.Sensitive,
+		Supplied:       n.Supplied,
 		CallerSpecific: n.CallerSpecific, Absent: n.Absent, Choices: n.Choices, Dash: n.Dash,
 		PathKind: n.PathKind}
 	m.Eval = func(f *eval.Frame) (any, error) { return f.Local(a.Name, n.Eval) }
+	if m.Written = c.EachWritten(a.Expr); c.Diags.Credentials() != nil {
+		m.Supplied, m.Written = true, nil // what is reported here is not reported where it is read
+	}
 	if n.NullReason != "" {
 		m.NullReason = "local." + a.Name + " may be null"
 	}

@@ -183,6 +183,7 @@ func (c *Cache) parseFile(name string, src []byte) *sourceFile {
 	}
 	s := &sourceFile{name: name, src: src, digest: digest}
 	s.body, s.diags = syntax.Parse(name, src)
+	s.credentials = literalCredentials(src, s.body)
 	s.digestServed()
 	return s
 }

@@ -21,6 +21,7 @@ type sourceFile struct {
 	src         []byte
 	body        *hclsyntax.Body
 	diags       Diagnostics // of the syntax
+	credentials Diagnostics // the literals that are credentials
 	digest      [sha256.Size]byte
 	served      [sha256.Size]byte // digest of its blocks without tests
 	exposed     int               // number of exposed blocks
@@ -110,6 +111,7 @@ func (l *loader) newTestDecoder(b TestBlock) *decode.Decoder {
 	d := l.newDecoder(&sourceFile{name: b.Range().Filename, src: b.Src})
 	l.config.Notes.take(d.Notes)
 	d.Scope, d.Deps = l.base.DuringCall(), &eval.Dependencies{}
+	d.ExemptCredentials = true
 	return d
 }
 

@@ -74,7 +74,7 @@ func fileField(dst *string, name, purpose, example, doc string) decode.Field {
 // databaseField declares the URL of a PostgreSQL database, known at load; it stays empty if invalid.
 func databaseField(dst *decode.SecretText, name, doc string) decode.Field {
 	return decode.Custom(name, "string, secret allowed", doc, func(d *decode.Decoder, e hclsyntax.Expression) {
-		n := d.CompileKnown(e, decode.Field{Secret: true})
+		n := d.CompileKnown(e, decode.Field{Name: name, Secret: true})
 		address, _ := n.Value.(string)
 		switch {
 		case !n.Known:

@@ -51,6 +51,7 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 	text, source, given := l.givenValue(name, v.Env)
 	switch {
 	case given:
+		m.Supplied = true
 		var problem string
 		if m.Value, problem = parseVariable(v.typ, text); problem != "" {
 			d.Errorf(b.LabelRanges[0], "Invalid variable value", "The value of %q from %s is invalid: %s.", name,
@@ -69,11 +70,27 @@ func (l *loader) decodeVariable(d *decode.Decoder, b sourceBlock) {
 		l.declareMissing(m, fmt.Sprintf("variable %q", name), labelRange(b.Block), "Missing variable value",
 			"The variable %[1]q has no default. Set it with --var %[1]s=…, HATCHEL_VAR_%[1]s or a --var-file.", name)
 	}
+	if v.def != nil {
+		v.refuseCredential(d, name)
+		m.Supplied = m.Supplied || d.Diags.Credentials() != nil
+	}
 	if m.Value == nil && m.Known {
 		m.NullReason = "var." + name + " is null"
 	}
 	if l.declare("variable", name, b) {
 		l.variables[name] = m
+	}
+}
+
+// refuseCredential reports a default that is a credential by the name of the variable, also if another value is set.
+func (v *variableBlock) refuseCredential(d *decode.Decoder, name string) {
+	quiet := *d
+	quiet.Diags = nil
+	quiet.CompileKnown(v.def, decode.Field{Name: name, Secret: true})
+	for _, x := range quiet.Diags {
+		if x.Credential != nil && d.Diags.Credentials() == nil {
+			d.Diags = append(d.Diags, x)
+		}
 	}
 }
 

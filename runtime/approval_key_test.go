@@ -127,7 +127,7 @@ func TestWebhooksAreToldOnceThatAnOperatorIsAsked(t *testing.T) {
 	defer service.Close()
 	w := newFakeBackend()
 	w.addCounter()
-	h := newHost(t, fmt.Sprintf("webhook \"ops\" {\n  url    = %q\n  secret = \"0123456789012345678901234567\"\n}\n", service.URL)+
+	h := newHost(t, fmt.Sprintf("secret \"ops\" { env = \"OPS\" }\nwebhook \"ops\" {\n  url    = %q\n  secret = secret.ops\n}\n", service.URL)+
 		tool("t", "input \"pin\" {\n  type      = string\n  sensitive = true\n}\napproval {\n  message = \"Really? ${input.pin}\"\n  notify  = [\"ops\"]\n}\nfake { do = \"count\" }\ntext = input.pin"), w.use)
 	approver := newApprover(t, h)
 	ctx, leave := context.WithCancel(t.Context())

@@ -5,9 +5,10 @@ import (
 )
 
 const opsWebhook = `
+secret "ops" { env = "OPS" }
 webhook "ops" {
   url    = "http://127.0.0.1:1/hooks"
-  secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+  secret = secret.ops
 }
 tool "other" {
   description = "Another tool."

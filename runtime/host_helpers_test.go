@@ -249,8 +249,11 @@ func withStore(t testing.TB, open func(context.Context) (state.Store, error)) fu
 }
 
 func getenv(name string) (string, bool) {
-	if name == "TOKEN" {
+	switch name {
+	case "TOKEN":
 		return `s3cr3t/"tok"en`, true
+	case "OPS":
+		return "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", true
 	}
 	return "", false
 }

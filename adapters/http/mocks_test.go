@@ -35,11 +35,12 @@ func TestMocksAnswerWhatTheConnectionSends(t *testing.T) {
 		}
 		return reply(r, 200, `{"id": 7}`), nil
 	}}
-	b := adaptertest.Bind(t, mockedSource(`
+	s := mockedSource(`
+secret "shop" { env = "SHOP" }
 connection "http" "shop" {
   base_url = "http://shop.invalid/api/"
   ca_file  = "not-there.pem"
-  auth { bearer = "hush-hush" }
+  auth { bearer = secret.shop }
   retry {
     attempts = 3
     backoff  = "1ms"
@@ -51,7 +52,9 @@ tool "order" {
     get      = "/orders/7"
     response = object({ id = integer })
   }
-}`, mocks))
+}`, mocks)
+	s.Env = map[string]string{"SHOP": "hush-hush"}
+	b := adaptertest.Bind(t, s)
 	out, err := b.Do(t.Context(), `{}`)
 	if err != nil || out["status"] != 200 {
 		t.Fatal(out, err)

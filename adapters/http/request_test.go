@@ -290,7 +290,7 @@ func TestMistakesAreRejectedAtLoad(t *testing.T) {
 		{"", "get = \"/x\"\n paginate {\n items = \"output.page_items\"\n next = \"null\"\n }", "page_items"},
 		{"auth {\n }", "get = \"/x\"", "How to sign in"},
 		{"auth {\n basic = { user = \"x\" }\n }", "get = \"/x\"", "basic must have a username and a password"},
-		{"auth {\n bearer = \"a\\nb\"\n }", "get = \"/x\"", "contains a line break"},
+		{"auth {\n bearer = \"${secret.key}\\n\"\n }", "get = \"/x\"", "contains a line break"},
 		{"ca_file = \"none.pem\"", "get = \"/x\"", `"none.pem" cannot be read`},
 		{"cert_file = \"none.pem\"", "get = \"/x\"", "cert_file and key_file must be set together"},
 		{"redirects = -1", "get = \"/x\"", "0 follows none"},

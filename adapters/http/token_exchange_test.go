@@ -355,7 +355,7 @@ func TestMistakesInAnExchangeAreRejectedAtLoad(t *testing.T) {
 		`resource = "https://shop.example/#x"`: "resource must be a URL without a fragment",
 		`requested_token_type = "saml"`:        "requested_token_type must be",
 		`subject_token_type = "jwt"`:           "subject_token_type must be a token type",
-		`params = { subject_token = "x" }`:     "The field subject_token of the exchange already has a value",
+		`params = { subject_token = "" }`:      "The field subject_token of the exchange already has a value",
 		`params = { audience = "x" }`:          "The field audience of the exchange already has a value",
 		`client_auth = "none"`:                 "client_auth is",
 	} {

@@ -380,13 +380,26 @@ func TestAReloadChangesTheURLOfAWebhook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = []byte(strings.Replace(string(text), "= var.ops", fmt.Sprintf("= var.ops == \"\" ? \"\" : %q", moved.url()), 1))
+	text = []byte(strings.Replace(string(text), "= var.ops", "= var.ops == \"\" ? \"\" : "+secretURL(t, dir, moved), 1))
 	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if f, again := moved.awaitEvents(t, 1); !f.matches(id, "quick", "completed") || again != first {
 		t.Errorf("%s and %s: %+v", first, again, f)
 	}
+}
+
+// secretURL makes the URL of a receiver, which has a token, a secret of a directory, and returns the secret.
+func secretURL(t *testing.T, dir string, o *webhookReceiver) string {
+	t.Helper()
+	for name, text := range map[string]string{
+		"moved.txt": o.url(), "moved.hcl": "secret \"moved\" { file = \"moved.txt\" }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return "secret.moved"
 }
 
 // Events while a webhook is disabled are never delivered. Pending ones are delivered when it is
@@ -418,7 +431,7 @@ func TestAWebhookCanBeDisabledAndEnabled(t *testing.T) {
 	await(t, func() bool {
 		return sendRPC(t, r.url, "tasks/get", map[string]any{"taskId": untold}).Result.Status == "completed"
 	})
-	leads(fmt.Sprintf("%q", moved.url()), `"to":"http://`+moved.addr)
+	leads(secretURL(t, dir, moved), `"to":"http://`+moved.addr)
 	last := callTool(t, r.url, "quick").Result.TaskID
 	moved.awaitEvents(t, 2)
 	got, _ := moved.all()

@@ -26,7 +26,7 @@ connection "http" "shop" {
   base_url = var.shop_url
   timeout  = "10s"
   auth {
-    bearer = coalesce(secret.shop_token, "demo")
+    bearer = coalesce(secret.shop_token, "none")
   }
   retry {
     attempts = 3

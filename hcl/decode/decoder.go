@@ -43,7 +43,10 @@ type Decoder struct {
 	// a value needed at load is missing, which was reported at its source
 	MissingValue bool
 	Typos        []string // the arguments that misspelled or former names stand for
-	Diags        diag.Diagnostics
+	// literals may be credentials, as in tests
+	ExemptCredentials bool
+	owner             string // the last label around the body
+	Diags             diag.Diagnostics
 }
 
 func (d *Decoder) Errorf(r hclv2.Range, summary, format string, args ...any) {
@@ -58,10 +61,13 @@ func (d *Decoder) Warnf(r hclv2.Range, summary, format string, args ...any) {
 // Body decodes the body of a block and reports arguments and blocks that the spec does not have.
 // What its fields add to the scope and prove not null ends with it.
 func (d *Decoder) Body(b *hclsyntax.Block, spec Spec) {
-	around, known := d.Scope, d.NonNull
+	around, known, owner := d.Scope, d.NonNull, d.owner
+	if n := len(b.Labels); n > 0 {
+		d.owner = b.Labels[n-1]
+	}
 	d.CheckNames(b, spec)
 	d.Fields(b, spec)
-	d.Scope, d.NonNull = around, known
+	d.Scope, d.NonNull, d.owner = around, known, owner
 }
 
 // Fields decodes some of the arguments and blocks of the body of a block.

@@ -27,6 +27,7 @@ type Field struct {
 	Default  string // as the reference prints it
 	Required bool
 	Secret   bool   // may contain secrets: the value is never shown
+	Sent     bool   // its members are credentials, under whatever names
 	Files    bool   // may be an uploaded file, whose bytes are used
 	Fixed    bool   // of KeyValues: the keys must be known at load
 	Many     bool   // the block may be repeated
@@ -227,6 +228,9 @@ func (f Field) Require() Field { f.Required = true; return f }
 
 // AllowSecret allows secrets in the argument.
 func (f Field) AllowSecret() Field { f.Secret = true; return f }
+
+// Credentials says that the members of the argument are credentials, under whatever names.
+func (f Field) Credentials() Field { f.Sent = true; return f }
 
 // AllowFile allows an uploaded file in the argument, which receives its bytes.
 func (f Field) AllowFile() Field { f.Files = true; return f }

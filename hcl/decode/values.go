@@ -83,7 +83,9 @@ func (d *Decoder) CompileKnown(e hclsyntax.Expression, f Field) eval.TypedExpr {
 		s = s.WithSecrets(eval.AllowSecrets)
 	}
 	c := d.compilerIn(s)
+	d.noteParts(c, f)
 	n := c.Compile(e, hclexpr.LexicalEnv{})
+	d.checkCredentials(c, e, f)
 	d.Diags = append(d.Diags, c.Diags...)
 	d.MissingValue = d.MissingValue || !n.Known
 	return n
@@ -146,10 +148,36 @@ func ElementRange(e hclsyntax.Expression, i int) hclv2.Range {
 	return e.Range()
 }
 
+// noteParts makes a compiler keep what checkCredentials needs.
+func (d *Decoder) noteParts(c *hclexpr.Compiler, f Field) {
+	if f.Secret || isCommand(f.Name) {
+		c.NoteParts()
+	}
+}
+
+// checkCredentials refuses literal credentials in the value of an argument that may hold secrets, or in a command.
+func (d *Decoder) checkCredentials(c *hclexpr.Compiler, e hclsyntax.Expression, f Field) {
+	switch {
+	case f.Name == "command" || f.Name == "pipe":
+		c.CheckWords(e, d.Command.Prefix)
+	case f.Name == "stdin" || f.Name == "body":
+		c.CheckBody(e)
+	case f.Sent:
+		c.CheckSent(f.Name, e)
+	case f.Name != "script":
+		c.CheckWritten(f.Name, e)
+	}
+}
+
+func isCommand(name string) bool {
+	return slices.Contains([]string{"command", "pipe", "script", "stdin"}, name)
+}
+
 // decodeComputed decodes an argument that is computed for every call.
 func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 	c := d.Compiler(f)
 	c.Name = f.Name
+	d.noteParts(c, f)
 	in := hclexpr.LexicalEnv{NonNull: d.NonNull}
 	switch dst := dst.(type) {
 	case **hclexpr.Expr:
@@ -176,6 +204,7 @@ func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 		}
 	case **hclexpr.Script:
 		*dst = c.CompileScript(e, in, d.Command)
+		c.CheckScript(e, (*dst).Commands())
 	case **hclexpr.Argv:
 		*dst = c.CompileArgv(e, in, d.Command)
 	case **hclexpr.Pipe:
@@ -187,6 +216,7 @@ func (d *Decoder) decodeComputed(dst any, e hclsyntax.Expression, f Field) {
 	case **hclexpr.Program:
 		*dst = c.CompileProgram(e, d.NonNull, f.Name, exprlang.WantAny)
 	}
+	d.checkCredentials(c, e, f)
 	d.Diags = append(d.Diags, c.Diags...)
 }
 
@@ -200,7 +230,7 @@ func (d *Decoder) Compiler(f Field) *hclexpr.Compiler {
 
 func (d *Decoder) compilerIn(s *eval.Scope) *hclexpr.Compiler {
 	c := hclexpr.NewCompiler(&d.Env.CompileEnv, d.Src, s, d.Deps)
-	c.Notes = d.Notes
+	c.Notes, c.ExemptCredentials, c.Owner = d.Notes, d.ExemptCredentials, d.owner
 	return c
 }
 

@@ -53,6 +53,7 @@ type Diagnostic struct {
 	Related  Range    `json:"-"` // another place that belongs to it, such as that of the first of two; zero for none
 	// what to write instead, and among which names; nil if the diagnostic proposes nothing
 	Suggestion *Suggestion `json:"-"`
+	Credential *Credential `json:"-"` // the literal credential that it reports, which nothing prints; nil for none
 	more       int         // how many further ones of its severity it stands for
 }
 
@@ -77,6 +78,25 @@ func newDiagnostic(s Severity, r Range, summary, format string, args []any) *Dia
 
 // Relate names another place that belongs to the last diagnostic.
 func (ds Diagnostics) Relate(r Range) { ds[len(ds)-1].Related = r }
+
+// Credential is a literal credential that a diagnostic reports.
+type Credential struct {
+	Text  string
+	Whole bool // the subject is nothing but the credential, maybe with escapes
+}
+
+// Conceal notes the credential that the last diagnostic reports.
+func (ds Diagnostics) Conceal(c Credential) { ds[len(ds)-1].Credential = &c }
+
+// Credentials returns the literal credentials that are reported.
+func (ds Diagnostics) Credentials() (all []string) {
+	for _, d := range ds {
+		if d.Credential != nil {
+			all = append(all, d.Credential.Text)
+		}
+	}
+	return all
+}
 
 // HasErrors reports whether there is an error.
 func (ds Diagnostics) HasErrors() bool {
@@ -104,7 +124,7 @@ func (ds Diagnostics) Sort() Diagnostics {
 	})
 	return slices.CompactFunc(slices.Clone(ds), func(a, b *Diagnostic) bool {
 		x, y := *a, *b
-		x.Suggestion, y.Suggestion = nil, nil
+		x.Suggestion, y.Suggestion, x.Credential, y.Credential = nil, nil, nil, nil
 		return x == y
 	})
 }
@@ -160,6 +180,37 @@ func (ds Diagnostics) ReplaceDetails(details map[string]string) {
 // minSecretLength is the minimum length of a secret for scrubbing: a shorter one occurs in texts by
 // chance.
 const minSecretLength = 4
+
+// MinCredentialLength is the minimum length of a literal credential for removing it wherever it is: a shorter one may
+// be a common word.
+const MinCredentialLength = 8
+
+// ScrubCredentials removes the literal credentials that are reported from other diagnostics. A short one is removed
+// from those of its line.
+func (ds Diagnostics) ScrubCredentials() Diagnostics {
+	type line struct {
+		file string
+		line int
+	}
+	long, short := []string{}, map[line][]string{}
+	for _, d := range ds {
+		switch at := (line{d.Subject.File, d.Subject.Start.Line}); {
+		case d.Credential == nil:
+		case len(d.Credential.Text) >= MinCredentialLength:
+			long = append(long, d.Credential.Text)
+		default:
+			short[at] = append(short[at], d.Credential.Text)
+		}
+	}
+	out := slices.Clone(ds)
+	for i, d := range ds {
+		if d.Credential == nil {
+			secrets := slices.Concat(long, short[line{d.Subject.File, d.Subject.Start.Line}])
+			out[i] = Diagnostics{d}.Scrub(secrets)[0]
+		}
+	}
+	return out
+}
 
 // Scrub removes secrets, plain and quoted. Diagnostics without secrets are not copied, because
 // caches share them.

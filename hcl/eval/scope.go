@@ -99,13 +99,17 @@ type Member struct {
 	Dash           bool                      // as of TypedExpr
 	PathKind       template.PathKind
 	Sensitive      bool
+	Supplied       bool // as of TypedExpr
 	CallerSpecific bool // it depends on the caller's identity
-	Local          bool // it belongs to one operation
-	Used           bool
-	Reads          int               // how often it is read, if it is Local
-	Digest         string            // of its name and value, for globals
-	Absent         func(*Frame) bool // see TypedExpr
-	Missing        []*Missing        // the values that the member is, or is made of, and that are not there
+	// Written calls do with each text that the author wrote into a value that is not Known, as EachWritten does; nil for
+	// none.
+	Written func(name string, do func(name, text string))
+	Local   bool // it belongs to one operation
+	Used    bool
+	Reads   int               // how often it is read, if it is Local
+	Digest  string            // of its name and value, for globals
+	Absent  func(*Frame) bool // see TypedExpr
+	Missing []*Missing        // the values that the member is, or is made of, and that are not there
 }
 
 // Missing is a secret or a variable that is declared and has no value.
@@ -196,6 +200,7 @@ func NullableReason(path string, t *schema.Type) string {
 type ReadSet struct {
 	Call      bool // a value of the call, or an invalid part
 	Sensitive bool
+	Supplied  bool          // as of TypedExpr
 	Caller    bool          // the caller's identity
 	Loop      int           // MaxLoopVars minus the lowest slot that is read of loops around; 0 for none
 	Cuts      []*schema.Cut // that may have cut what was read
@@ -205,7 +210,7 @@ const MaxLoopVars = 1 << 30
 
 // Union returns what either set depends on.
 func (r ReadSet) Union(s ReadSet) ReadSet {
-	return ReadSet{r.Call || s.Call, r.Sensitive || s.Sensitive, r.Caller || s.Caller, max(r.Loop, s.Loop),
+	return ReadSet{r.Call || s.Call, r.Sensitive || s.Sensitive, r.Supplied || s.Supplied, r.Caller || s.Caller, max(r.Loop, s.Loop),
 		slices.Concat(r.Cuts, s.Cuts)}
 }
 

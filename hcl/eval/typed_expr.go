@@ -34,6 +34,7 @@ type TypedExpr struct {
 	Known          bool   // the value does not depend on a call
 	Value          any    // when Known
 	Sensitive      bool   // it holds a secret
+	Supplied       bool   // it holds the value of a variable that the operator gave, so that it is no literal
 	CallerSpecific bool   // it depends on the caller's identity
 	Path           string // the traversal that the expression is, if it is nothing else
 	Phrase         string // what a sentence calls the value when it has no Path
@@ -84,7 +85,7 @@ func (e TypedExpr) DependOn(parts ...TypedExpr) TypedExpr {
 	e.Known = true
 	for _, p := range parts {
 		e.Known = e.Known && p.Known
-		e.Sensitive = e.Sensitive || p.Sensitive
+		e.Sensitive, e.Supplied = e.Sensitive || p.Sensitive, e.Supplied || p.Supplied
 		e.CallerSpecific = e.CallerSpecific || p.CallerSpecific
 	}
 	return e

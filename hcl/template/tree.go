@@ -33,6 +33,8 @@ type Interpolation struct {
 	// "ident", "raw", "path", "segment" or "under" for a call of that contextual function, else ""
 	Func string
 	Args []*Interpolation // the arguments of Func, each with its own Value, Type and Range
+	// the text that it always is, if that is written in the configuration and no secret; empty for others
+	Written string
 }
 
 // If is %{if}, with or without %{else}.

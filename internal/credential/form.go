@@ -31,8 +31,8 @@ var forms = slices.Concat(
 	prefixed("a GitHub token", random(6, 20, isAlnum), "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
 	prefixed("a GitHub token", random(6, 20, isWord), "github_pat_"),
 	prefixed("a GitLab token", random(6, 20, isWordOrDash), "glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-"),
-	prefixed("a Slack token", random(6, 20, isWordOrDash), "xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-",
-		"xoxe.", "xapp-"),
+	prefixed("a Slack token", random(6, 20, isWordOrDash), "xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-",
+		"xoxs-", "xoxe.", "xapp-"),
 	prefixed("an AWS access key", exactly(16, isUpperOrDigit), "AKIA", "ASIA"),
 	prefixed("a Google API key", atLeast(30, isWordOrDash), "AIza"),
 	prefixed("a Google access token", random(16, 24, isWordOrDash), "ya29."),
@@ -110,7 +110,7 @@ func atLeast(n int, in func(byte) bool) func(string) int {
 
 func exactly(n int, in func(byte) bool) func(string) int {
 	return func(rest string) int {
-		if span(rest, in) == n && (len(rest) == n || !isWord(rest[n])) && !isMasked(rest[:n]) {
+		if span(rest, in) == n && (len(rest) == n || !isAlnum(rest[n])) && !isMasked(rest[:n]) {
 			return n
 		}
 		return 0
@@ -160,7 +160,7 @@ func sendGrid(rest string) int {
 	if first < 6 || first == len(rest) || rest[first] != '.' {
 		return 0
 	}
-	if second := span(rest[first+1:], isWordOrDash); second >= 6 && strings.ContainsAny(rest[:first], "0123456789") {
+	if second := span(rest[first+1:], isWordOrDash); second >= 3 && strings.ContainsAny(rest[:first], "0123456789") {
 		return first + 1 + second
 	}
 	return 0
@@ -190,8 +190,8 @@ func webToken(rest string) int {
 		n := span(rest[at:], isWordOrDash)
 		parts = append(parts, rest[at:at+n])
 		at += n
-		if at == len(rest) || rest[at] != '.' {
-			break
+		if at == len(rest) || rest[at] != '.' || at+1 == len(rest) || !isWordOrDash(rest[at+1]) {
+			break // the end, or that of a sentence
 		}
 		at++
 	}
@@ -205,7 +205,7 @@ func webToken(rest string) int {
 // pathOf accepts a path of at least n words, of which the last is long.
 func pathOf(n, long int) func(string) int {
 	return func(rest string) int {
-		length := span(rest, func(c byte) bool { return isWordOrDash(c) || c == '/' || c == ':' || c == '@' || c == '.' })
+		length := span(rest, func(c byte) bool { return isWordOrDash(c) || strings.IndexByte("/:@.", c) >= 0 })
 		list := strings.FieldsFunc(rest[:length], func(r rune) bool { return r == '/' })
 		if len(list) < n || len(list[n-1]) < long || isMasked(list[n-1]) {
 			return 0
@@ -306,7 +306,7 @@ func Redact(text string) string {
 // urlPassword returns the place of the password of a URL, whose authority begins at a position. A placeholder is none.
 func urlPassword(text string, at int) (start, end int) {
 	authority := text[at:]
-	authority = authority[:span(authority, func(c byte) bool { return !strings.ContainsRune("/?# \t\r\n\"'<>`", rune(c)) })]
+	authority = authority[:span(authority, func(c byte) bool { return strings.IndexByte("/?# \t\r\n\"'<>`", c) < 0 })]
 	last := strings.LastIndexByte(authority, '@')
 	if last < 0 {
 		return 0, 0
@@ -332,9 +332,9 @@ func userAndPassword(text string, from, at int) (start int, ok bool) {
 
 var (
 	// connectionWords are the names of a connection string before its password.
-	connectionWords = regexp.MustCompile(`(?i)(?:^|[\s;"'])(?:host|hostaddr|server|data source|dbname|database|initial ` +
-		`catalog|user|username|uid|user id|port|endpoint|accountname|sharedaccesskeyname|defaultendpointsprotocol|amqp` +
-		`|sslmode)\s?=\s?[^\s;]+[\s;]*$`)
+	connectionWords = regexp.MustCompile(`(?i)(?:^|[\s;"'])(?:host|hostaddr|server|data source|dbname|database|` +
+		`initial catalog|user|username|uid|user id|port|endpoint|accountname|sharedaccesskeyname|` +
+		`defaultendpointsprotocol|sslmode)\s?=\s?[^\s;]+[\s;]*$`)
 )
 
 // assigned returns the value after an equals sign, if it is that of a parameter of a URL, or of a word of a connection
@@ -411,13 +411,13 @@ func headerValue(text string, at int) (m Match, found bool) {
 	return m, false
 }
 
-var passwordBefore = regexp.MustCompile(`(?i)\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|(?:role|user|login|encrypted|with)\s+` +
-	`(?:\S+\s+)?password|pragma\s+(?:hex)?key\s*=)\s*$`)
+var passwordBefore = regexp.MustCompile(`(?i)\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|` +
+	`(?:role|user|login|encrypted|with)\s+(?:\S+\s+)?password|pragma\s+(?:hex)?key\s*=)\s*$`)
 
 // identifiedBy returns the password of a statement that sets one, whose quote is at a position.
 func identifiedBy(text string, at int) (m Match, found bool) {
 	before := strings.TrimRight(text[max(0, at-64):at], " \t\r\n")
-	if before == "" || !strings.ContainsRune("yYsSdD=", rune(before[len(before)-1])) || !passwordBefore.MatchString(text[max(0, at-64):at]) {
+	if before == "" || strings.IndexByte("yYsSdD=", before[len(before)-1]) < 0 || !passwordBefore.MatchString(before) {
 		return m, false
 	}
 	end := strings.IndexByte(text[at+1:], text[at])

@@ -27,13 +27,14 @@ var (
 
 	// weakEndings are last words of names that have other meanings as well: their values are credentials if they look
 	// random.
-	weakEndings = words(`key keys auth authentication signature sig session sessionid sid appid apiid pass hash salt otp
-		nonce pin code secrets tokens passwords`)
+	weakEndings = words(`key auth authentication signature sig session sessionid sid appid apiid pass otp csrf
+		xsrf pin`)
 
 	// harmless are the last words before an ending with which a name is none of a credential.
 	harmless = map[string][]string{
 		"token": words(`page next prev previous continuation cursor sync pagination starting start resume change
-			max min count per stop pad unk eos bos mask each last first lexer parser skip delta watermark`),
+			max min count per stop pad unk eos bos mask each last first lexer parser skip delta watermark trace
+			correlation span`),
 		"key": words(`public primary sort foreign partition cache idempotency row index hash range object lookup
 			translation message`),
 		"cookie":  words(`use accept allow enable`),

@@ -41,9 +41,10 @@ var (
 	option       = regexp.MustCompile(`^--?[A-Za-z][\w.-]*$`)
 	assignment   = regexp.MustCompile(`^([A-Za-z_][\w.-]*)=(.*)$`)
 	headerOption = words(`-H --header -header --headers --proxy-header`)
-	userOption   = words(`-u --user -U --proxy-user --userpwd --credentials --creds --auth`)
-	dataOption   = words(`-d --data --data-raw --data-binary --data-urlencode --data-ascii --json -F --form --form-string
-		--post-data --body --body-data`)
+	proxyOption  = words(`--proxy-user --userpwd --credentials --creds`)
+	userOption   = words(`-u --user -U -a --auth`)
+	dataOption   = words(`-d --data --data-raw --data-binary --data-urlencode --data-ascii --json -F --form
+		--form-string --post-data --body --body-data`)
 )
 
 // FindWord returns the index of the first word of a command line that holds a credential: the value of an option with
@@ -71,13 +72,13 @@ func findInWord(list []string, i int, w string) (m Match, found bool) {
 	switch {
 	case hasValue && option.MatchString(name) && isOneOf(name, headerOption):
 		return headerOf(value, at)
-	case hasValue && option.MatchString(name) && isOneOf(name, userOption):
+	case hasValue && option.MatchString(name) && isUser(list, i, name):
 		return passwordOf(value, at)
 	case hasValue && option.MatchString(name):
 		return named(strings.TrimLeft(name, "-"), value, at)
 	case isOneOf(before, headerOption):
 		return headerOf(w, 0)
-	case isOneOf(before, userOption):
+	case isUser(list, i, before):
 		return passwordOf(w, 0)
 	case isOneOf(before, dataOption):
 		if m, found = FindNamed(w); found && IsKnown(w[m.Start:m.End]) {
@@ -93,7 +94,7 @@ func findInWord(list []string, i int, w string) (m Match, found bool) {
 			if short == "-H" {
 				return headerOf(rest, 2)
 			}
-			if commandOf(list, i) == "curl" {
+			if webClients[commandOf(list, i)] {
 				return passwordOf(rest, 2)
 			}
 		}
@@ -107,6 +108,16 @@ func findInWord(list []string, i int, w string) (m Match, found bool) {
 	return m, false
 }
 
+// isUser reports whether a word is an option of a program before i whose value is a user with a password. Other
+// programs take a user with a group.
+func isUser(list []string, i int, option string) bool {
+	return isOneOf(option, proxyOption) || isOneOf(option, userOption) && webClients[commandOf(list, i)]
+}
+
+// webClients are programs that take a user and a password for requests.
+var webClients = map[string]bool{"curl": true, "wget": true, "http": true, "https": true, "xh": true, "ab": true,
+	"hey": true, "siege": true}
+
 // mysqlClients take the password in the word -p.
 var mysqlClients = map[string]bool{"mysql": true, "mariadb": true, "mysqldump": true, "mariadb-dump": true,
 	"mysqladmin": true, "mariadb-admin": true, "sshpass": true}
@@ -115,7 +126,7 @@ var mysqlClients = map[string]bool{"mysql": true, "mariadb": true, "mysqldump": 
 func commandOf(list []string, i int) string {
 	for _, w := range list[:i] {
 		base := w[strings.LastIndexByte(w, '/')+1:]
-		if base == "curl" || mysqlClients[base] {
+		if webClients[base] || mysqlClients[base] {
 			return base
 		}
 	}
@@ -157,6 +168,6 @@ func passwordOf(text string, at int) (m Match, found bool) {
 		isNumber(password) {
 		return m, false
 	}
-	return Match{at + len(user) + 1, at + len(text), "the password after " + strings.ReplaceAll(user, Unknown, "…") + ":",
-		"password"}, true
+	noun := "the password after " + strings.ReplaceAll(user, Unknown, "…") + ":"
+	return Match{at + len(user) + 1, at + len(text), noun, "password"}, true
 }

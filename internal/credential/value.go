@@ -11,13 +11,16 @@ import (
 var (
 	// plainWords are what is written in place of a credential and is none.
 	plainWords = words(`none null nil true false yes no on off anonymous required optional disabled enabled auto default
-		basic bearer token apikey digest negotiate include omit same-origin fetch no-check nocheck hidden redacted unset n/a`)
+		basic bearer token apikey digest negotiate include omit same-origin fetch no-check nocheck hidden redacted unset
+		n/a`)
 	// schemes are the words before the credential of a header.
 	schemes = regexp.MustCompile(`(?i)^(?:basic|bearer|token|apikey|api-key|key|digest|negotiate|ntlm|splunk|bot|` +
 		`genie[kK]ey|snowflake|aws4-hmac-sha256)(?:\s+|=|$)`)
-	placeholder = regexp.MustCompile(`^(?:<[^<>]*>|\{+[^{}]*\}+|\[[^\[\]]*\]|\$\{?[A-Za-z_]\w*\}?|%\w+%|%[sqv]|[xX]{3,}|[*.…•_-]+)$`)
-	filePath    = regexp.MustCompile(`^(?:~|\.{1,2})?(?:/[\w.@%+-]+)+/?$`)
-	publicKey   = regexp.MustCompile(`^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\S+) |^-----BEGIN (?:[A-Z0-9]+ )*(?:PUBLIC KEY|CERTIFICATE)-----`)
+	placeholder = regexp.MustCompile(`^(?:<[^<>]*>|\{+[^{}]*\}+|\[[^\[\]]*\]|\$\{?[A-Za-z_]\w*\}?|%\w+%|%[sqv]|` +
+		`[xX]{3,}|[*.…•_-]+)$`)
+	filePath  = regexp.MustCompile(`^(?:~|\.{1,2})?(?:/[\w.@%+-]+)+/?$`)
+	publicKey = regexp.MustCompile(`^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\S+) |` +
+		`^-----BEGIN (?:[A-Z0-9]+ )*(?:PUBLIC KEY|CERTIFICATE)-----`)
 )
 
 // IsNamed reports whether a text under a name is a credential. Names decide by IsName, and by MayBeName if the text
@@ -34,6 +37,26 @@ func IsNamed(name, text string) bool {
 		return isSecret(text) && LooksRandom(withoutScheme(text))
 	}
 	return false
+}
+
+// companions are the last words of names that are sent beside a credential.
+var companions = words(`user username login id tenant account email version org organization project region name type
+	client app agent accept audience scope resource`)
+
+// setting matches what is sent beside a credential under any name, such as units=metric.
+var setting = regexp.MustCompile(`^[A-Za-z][A-Za-z-]{0,15}$|^\d{1,4}$`)
+
+// IsSent reports whether a text under a name is a credential where credentials are sent: under every name but those of
+// what is sent beside them, such as X-Tenant, and unless it is one word.
+func IsSent(name, text string) bool {
+	list := split(name)
+	switch {
+	case MayBeName(name):
+		return isSecret(text)
+	case len(list) > 0 && slices.Contains(companions, list[len(list)-1]):
+		return LooksRandom(text)
+	}
+	return isSecret(text) && !setting.MatchString(text)
 }
 
 // isSecret reports whether a text where a credential is expected may be one.
@@ -70,22 +93,25 @@ func isAddress(text string) bool {
 func isCookie(text string) bool {
 	for pair := range strings.SplitSeq(text, ";") {
 		name, value, hasName := strings.Cut(strings.TrimSpace(pair), "=")
-		if !hasName {
-			name, value = "cookie", name
+		if !hasName || strings.Trim(value, "=") == "" {
+			name, value = "cookie", strings.TrimSpace(pair)
 		}
 		isSetting := len(value) <= 5 && strings.IndexFunc(value, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
-		if isSecret(value) && (IsName(name) && hasName || !isSetting) {
+		if isSecret(value) && (IsName(name) && name != "cookie" || !isSetting) {
 			return true
 		}
 	}
 	return false
 }
 
+// identity matches UUIDs and times, which are no keys.
+var identity = regexp.MustCompile(`(?i)^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^\d{4}-\d\d-\d\dT`)
+
 const minRandom = 16 // characters of a text that looks random
 
 // LooksRandom reports whether a text is long, has no spaces, and mixes letters and digits as keys do.
 func LooksRandom(text string) bool {
-	if len(text) < minRandom || strings.ContainsAny(text, " \t\r\n") {
+	if len(text) < minRandom || strings.ContainsAny(text, " \t\r\n") || identity.MatchString(text) {
 		return false
 	}
 	digits, letters, changes := 0, 0, 0

@@ -64,9 +64,10 @@ func (s *stored) expect(t *testing.T, want ...string) {
 func hooksOf(t testing.TB, q *Queue, log *slog.Logger, blocks string) (all []*Hook) {
 	t.Helper()
 	const rest = `
+secret "ops" { env = "OPS" }
 webhook "ops" {
   url    = "https://ops.example/hooks"
-  secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+  secret = secret.ops
 }
 tool "invoice_get" {
   description = "Get."
@@ -78,7 +79,9 @@ tool "order_get" {
 }
 `
 	files := fstest.MapFS{"a.hcl": {Data: []byte(rest + blocks)}}
-	config, diags := hcl.Load(files, hcl.Kinds{}, hcl.Options{})
+	config, diags := hcl.Load(files, hcl.Kinds{}, hcl.Options{Getenv: func(name string) (string, bool) {
+		return "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", name == "OPS"
+	}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -31,6 +31,7 @@ func TestNothingGoesOut(t *testing.T) {
 	}()
 	dir, address := t.TempDir(), listener.Addr().String()
 	connections := fmt.Sprintf(`
+secret "web" { env = "WEB" }
 connection "http" "web" {
   base_url  = "http://%[1]s"
   ca_file   = "not-there.pem"
@@ -38,7 +39,7 @@ connection "http" "web" {
     oauth2 {
       token_url     = "http://%[1]s/token"
       client_id     = "me"
-      client_secret = "hush-hush-1"
+      client_secret = secret.web
     }
   }
 }
@@ -67,6 +68,7 @@ tool "t" {
 		for _, mocks := range []string{"", mock} {
 			m := toolstest.New(toolstest.Setup{Mocks: parse(t, mocks), Dir: dir})
 			b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: dir, Mocks: m,
+				Env: map[string]string{"WEB": "hush-hush-1"},
 				HCL: connections + block + "\n}"})
 			for _, name := range []string{"web", "pg", "my", "lite"} {
 				if err := b.Handle(name).(adapters.Health).Ping(t.Context()); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
+	"hatchel/internal/credential"
 	"hatchel/runtime/result"
 )
 
@@ -99,7 +100,7 @@ func (h *hider) deep(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, e := range v {
-			if e = h.deep(e); credentialNames.MatchString(key) {
+			if e = h.deep(e); credential.IsName(key) {
 				e = hideCredential(e)
 			}
 			out[h.text(key)] = e
@@ -114,12 +115,6 @@ func (h *hider) deep(v any) any {
 	}
 	return h.value(v)
 }
-
-// credentialNames are the names of headers, parameters, fields and members whose values are credentials, be they known
-// or not.
-var credentialNames = regexp.MustCompile(`(?i)^(proxy-)?authorization$|^(set-)?cookie2?$|` +
-	`(^|[_-])(password|passwd|passphrase|secret|api[_-]?key|private[_-]?key|client[_-]?secret)$|` +
-	`^(x-)?(access|refresh|id|auth|session|security|bearer|csrf|xsrf)[_-]?token$|^x-auth(-[a-z]+)?$|^token$`)
 
 // hideCredential returns a credential without what is not yet hidden of it.
 func hideCredential(v any) any {
@@ -156,7 +151,7 @@ func credentials(dst []Secret, v any, named bool) []Secret {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range value.Keys(v) {
-			dst = credentials(dst, v[key], credentialNames.MatchString(key))
+			dst = credentials(dst, v[key], credential.IsName(key))
 		}
 	case []any:
 		for _, e := range v {

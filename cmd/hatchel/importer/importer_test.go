@@ -78,7 +78,7 @@ func TestKeysAndTokensOfATextAreReplaced(t *testing.T) {
 		"Use sk_live_0123456789.":               "Use ….",
 		"key=ghp_0123456789abcdef, or not":      "key=…, or not",
 		"(eyJhbGciOi.eyJzdWIi.c2ln-bmF0dXJl_A)": "(…)",
-		"_AKIA0123456789ABCDEF_":                "_…",
+		"_AKIA0123456789ABCDEF_":                "_…_",
 		"a sketch of a risk-management-plan":    "a sketch of a risk-management-plan",
 		"task_pk_orders and pk-index, sk_test_": "task_pk_orders and pk-index, sk_test_",
 	} {

@@ -69,7 +69,7 @@ var inlineHomes = []string{
 	"connection \"http\" \"c\" {\nbase_url = \"https://a.example\"\n%s\n}",
 	"connection \"http\" \"c\" {\nbase_url = \"https://a.example\"\nauth {\n%s\n}\n}",
 	"connection \"http\" \"c\" {\nbase_url = \"https://a.example\"\nauth {\noauth2 {\ntoken_url = \"https://a.example/t\"\n" +
-		"client_id = \"i\"\nclient_secret = \"s\"\n%s\n}\n}\n}",
+		"client_id = \"i\"\nclient_secret = \"\"\n%s\n}\n}\n}",
 	"connection \"sqlite\" \"c\" {\nfile = \"c.db\"\n%s\n}",
 	"connection \"postgres\" \"c\" {\nurl = \"postgres://a@b/c\"\n%s\n}",
 	"connection \"shell\" \"c\" {\n%s\n}",

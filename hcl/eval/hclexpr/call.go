@@ -67,7 +67,9 @@ func (c *Compiler) compileCall(e *hclsyntax.FunctionCallExpr, in LexicalEnv) eva
 	case fn.Result.Nullable:
 		n.NullReason = fn.Name + " may give null"
 	}
-	return c.foldConstant(n, e.Range())
+	folded := c.foldConstant(n, e.Range())
+	c.checkMade(e, args, folded)
+	return folded
 }
 
 // keepsBeginning are functions whose result, or an element of it, begins as an argument does.

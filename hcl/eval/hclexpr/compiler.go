@@ -36,6 +36,11 @@ type Compiler struct {
 	env   *CompileEnv
 
 	omitting map[*hclsyntax.ObjectConsExpr]bool // see OmitAbsent
+
+	Owner             string                                  // the label of the block around, for the names of secrets
+	ExemptCredentials bool                                    // literals may be credentials, as in tests
+	parts             map[hclsyntax.Expression]eval.TypedExpr // see NoteParts
+	refused           []hclv2.Range                           // the places of literal credentials that are reported
 }
 
 // CompileEnv is what all expressions of a configuration are compiled with.
@@ -104,6 +109,9 @@ func (c *Compiler) recordRead(n *eval.TypedExpr, t *schema.Type, at hclv2.Range)
 func (c *Compiler) compileInner(e hclsyntax.Expression, in LexicalEnv) eval.TypedExpr {
 	n := c.compileKind(e, in)
 	c.Notes.Value(diag.RangeOf(e.Range()), n)
+	if c.parts != nil {
+		c.parts[e] = n
+	}
 	return n
 }
 
@@ -194,6 +202,7 @@ func (c *Compiler) compileConditional(e *hclsyntax.ConditionalExpr, in LexicalEn
 			chosen = a
 		}
 		chosen.Sensitive, chosen.Path = n.Sensitive, ""
+		chosen.Supplied = n.Supplied
 		return chosen
 	}
 	n.NullReason = cmp.Or(a.NullReason, b.NullReason)
@@ -263,7 +272,7 @@ func (c *Compiler) foldConstant(n eval.TypedExpr, r hclv2.Range) eval.TypedExpr 
 		return eval.Broken()
 	}
 	folded := eval.Constant(v)
-	folded.Sensitive, folded.Path, folded.Phrase = n.Sensitive, n.Path, n.Phrase
+	folded.Sensitive, folded.Supplied, folded.Path, folded.Phrase = n.Sensitive, n.Supplied, n.Path, n.Phrase
 	folded.WhenTrue, folded.WhenFalse = n.WhenTrue, n.WhenFalse
 	if n.Type.Kind != schema.Any && v != nil {
 		folded.Type = n.Type

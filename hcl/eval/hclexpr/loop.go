@@ -89,6 +89,7 @@ func (c *Compiler) compileDerived(r hclv2.Range, compile func() eval.TypedExpr) 
 	var n eval.TypedExpr
 	read := c.trackReads(func() { n = compile() })
 	n.Sensitive, n.CallerSpecific, n.Known = read.Sensitive, read.Caller, read.Known()
+	n.Supplied = read.Supplied
 	n.Type = n.Type.AsCut(read.Cuts...)
 	return c.foldConstant(n, r)
 }

@@ -141,8 +141,9 @@ func (c *Compiler) compileMember(m *eval.Member, path string, r hclv2.Range, in 
 	}
 	n := eval.TypedExpr{Type: m.Type, NullReason: m.NullReason, Known: m.Known, Value: m.Value,
 		Sensitive: m.Sensitive, Path: path, Eval: m.Resolve, CallerSpecific: m.CallerSpecific,
-		Absent: m.Absent, Choices: m.Choices, Dash: m.Dash, PathKind: m.PathKind, Read: path}
-	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Caller: n.CallerSpecific})
+		Absent: m.Absent, Choices: m.Choices, Dash: m.Dash, PathKind: m.PathKind, Read: path, Supplied: m.Supplied}
+	c.reads = c.reads.Union(eval.ReadSet{Call: !m.Known, Sensitive: m.Sensitive, Supplied: m.Supplied,
+		Caller: n.CallerSpecific})
 	if in.NonNull.Has(path) {
 		n.NullReason = ""
 	}
@@ -155,10 +156,10 @@ func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.T
 			diag.ListAre(diag.SortedNames(r.Members)))
 		return eval.Broken()
 	}
-	sensitive, known := false, r.Members != nil
+	sensitive, supplied, known := false, false, r.Members != nil
 	for _, m := range r.Members {
 		c.markUse(m)
-		sensitive = sensitive || m.Sensitive
+		sensitive, supplied = sensitive || m.Sensitive, supplied || m.Supplied
 		known = known && m.Known
 	}
 	if sensitive && c.Scope.Secrets == eval.RejectSecrets {
@@ -166,8 +167,8 @@ func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.T
 			"%s holds secrets, but the caller, a log or another process can read this value.", name)
 	}
 	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Read: name, Sensitive: sensitive,
-		CallerSpecific: name == "caller"}
-	c.reads = c.reads.Union(eval.ReadSet{Call: !known, Sensitive: sensitive, Caller: n.CallerSpecific})
+		Supplied: supplied, CallerSpecific: name == "caller"}
+	c.reads = c.reads.Union(eval.ReadSet{Call: !known, Sensitive: sensitive, Supplied: supplied, Caller: n.CallerSpecific})
 	n.Known = known
 	return c.foldConstant(n, at)
 }
@@ -223,7 +224,7 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		p.Found(eval.Place{Type: n.Type})
 	}
 	c.checkNotNull(n, r)
-	out := eval.TypedExpr{Sensitive: n.Sensitive, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
+	out := eval.TypedExpr{Sensitive: n.Sensitive, Supplied: n.Supplied, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
 		Known: n.Known, Choices: eval.MemberChoices(n, name), Read: n.Read}
 	if n.Path != "" {
 		out.Path = eval.MemberPath(n.Path, name)

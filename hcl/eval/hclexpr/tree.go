@@ -19,7 +19,9 @@ import (
 func (c *Compiler) compileTree(e hclsyntax.Expression, in LexicalEnv) *template.Tree {
 	in.outside = in.loops
 	nodes := c.compileNodes(e, in)
-	return &template.Tree{Range: e.Range(), Nodes: nodes, Choices: template.FindChoices(nodes)}
+	t := &template.Tree{Range: e.Range(), Nodes: nodes, Choices: template.FindChoices(nodes)}
+	c.checkJoined(t)
+	return t
 }
 
 func (c *Compiler) compileNodes(e hclsyntax.Expression, in LexicalEnv) []template.Node {
@@ -255,6 +257,9 @@ func (c *Compiler) compileInterpolation(e hclsyntax.Expression, r hclv2.Range, i
 			n.Type = eval.AnyType
 		}
 		h.Type = c.templateType(e, n, in)
+		if text, ok := n.Value.(string); ok && n.Known && !n.Sensitive && !n.Supplied {
+			h.Written = text
+		}
 		if in.vars != nil {
 			n.Eval = chargeForText(n.Eval)
 		}

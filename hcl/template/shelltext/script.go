@@ -20,6 +20,8 @@ type Script struct {
 	shell  []string
 	values []*scriptValue
 	names  []string // environment variables, one for each interpolation
+
+	commands [][]string // see Commands
 }
 
 // CompileScript checks a script and compiles it to constant text. It is run by /bin/sh and checked
@@ -91,7 +93,9 @@ func (c *scriptCompiler) compile() *Script {
 	}
 	c.verify(placed, final)
 	trackTaint(&c.Diagnostics, placed, final, c)
-	return c.script(final.text)
+	s := c.script(final.text)
+	s.commands = c.writtenCommands(placed)
+	return s
 }
 
 // nameValues names the variables of the interpolations and reports those that no script can

@@ -224,12 +224,12 @@ func unescape(s string) string {
 	return s
 }
 
-// credential is a way to authenticate with a header.
-type credential struct{ header, value string }
+// sentCredential is a way to authenticate with a header.
+type sentCredential struct{ header, value string }
 
 // headers separates credentials, which belong to the connection, from constant headers.
 func (g *generator) headers() {
-	var credentials []credential
+	var credentials []sentCredential
 	user := g.user
 	for _, h := range g.request.headers {
 		name, value := h[0], h[1]
@@ -240,9 +240,9 @@ func (g *generator) headers() {
 				user = "user:" + token
 			}
 		case lower == "authorization" && strings.EqualFold(scheme, "Bearer"):
-			credentials = append(credentials, credential{"", token})
+			credentials = append(credentials, sentCredential{"", token})
 		case isCredential(name, value):
-			credentials = append(credentials, credential{name, value})
+			credentials = append(credentials, sentCredential{name, value})
 		case lower == "accept", lower == "user-agent", lower == "content-length", lower == "host",
 			lower == "accept-encoding", lower == "connection":
 			if lower == "host" {
@@ -259,14 +259,18 @@ func (g *generator) headers() {
 }
 
 // authenticate chooses the argument of auth.
-func (g *generator) authenticate(user string, credentials []credential) {
+func (g *generator) authenticate(user string, credentials []sentCredential) {
 	g.auth = map[string][]string{}
 	switch {
 	case user != "" && len(credentials) == 0:
 		name, password, _ := strings.Cut(user, ":")
-		g.auth["basic"] = []string{
-			"username = " + g.secret("user", name), "password = " + g.secret("password", password),
+		secret := func(what, value string) string {
+			if value == "" {
+				return `""` // a secret cannot be empty
+			}
+			return g.secret(what, value)
 		}
+		g.auth["basic"] = []string{"username = " + secret("user", name), "password = " + secret("password", password)}
 		return
 	case user != "":
 		g.lose("credential left out", "the user and password, because the command has another credential too")

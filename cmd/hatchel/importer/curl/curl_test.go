@@ -101,6 +101,8 @@ func TestNoCredentialIsWritten(t *testing.T) {
 		{`curl https://api.example.com/x -H 'Authorization: token CANARY'`, `Authorization = "token ${secret.example_token}"`},
 		{`curl https://api.example.com/x --oauth2-bearer CANARY`, "bearer = secret.example_token"},
 		{`curl https://api.example.com/x -u ada:CANARY`, "password = secret.example_password"},
+		{`curl https://api.example.com/x -u CANARY:`, `basic = { username = secret.example_user, password = "" }`},
+		{`curl https://api.example.com/x -u :CANARY`, `basic = { username = "", password = secret.example_password }`},
 		{`curl https://ada:CANARY@api.example.com/x`, "username = secret.example_user"},
 		{`curl https://api.example.com/x -H 'Authorization: Basic YWRhOlprN1E5Y2FuYXJ5MzE0MTV4OTI2NTN4NTg5Nzk='`, "password = secret.example_password"},
 		{`curl https://api.example.com/x -H 'X-Api-Key: CANARY' -H 'X-App-Token: CANARY'`, "X-Api-Key = secret.example_api_key"},

@@ -7,9 +7,9 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/credential"
 )
 
 // member is one member of an object, in the order of the sample.
@@ -118,31 +118,9 @@ func objectType(members []member) string {
 	return out.String()
 }
 
-// credentialName matches names of headers, parameters and members that hold credentials.
-var credentialName = regexp.MustCompile(`(?i)(^|[-_.\[])(api[-_]?key|access[-_]?key|app[-_]?id|key|token|secret|` +
-	`password|passwd|passphrase|pwd|auth|authorization|bearer|session|session[-_]?id|signature|sig|credentials?|jwt|` +
-	`cookie|csrf|xsrf|otp|pin)(\]|$)|(token|secret|password|apikey|accesskey|signature)$`)
-
 // isCredential reports whether a value must not be written.
 func isCredential(name, value string) bool {
-	return credentialName.MatchString(name) || importer.HasCredentialForm(value) || looksRandom(value)
-}
-
-// looksRandom reports whether a value is long, has no spaces, and mixes letters and digits as keys do.
-func looksRandom(value string) bool {
-	if len(value) < 20 || strings.ContainsAny(value, " \t\n") {
-		return false
-	}
-	digits, letters := 0, 0
-	for _, r := range value {
-		switch {
-		case unicode.IsDigit(r):
-			digits++
-		case unicode.IsLetter(r):
-			letters++
-		}
-	}
-	return digits >= 4 && letters >= 4 && digits+letters > len(value)*3/4
+	return credential.MayBeName(name) || importer.ContainsCredential(value) || credential.LooksRandom(value)
 }
 
 var (
@@ -175,5 +153,6 @@ func looksLikeID(word string) (typ string, ok bool) {
 
 // isRandomWord reports whether a word is too long and mixed to be one of an address.
 func isRandomWord(word string) bool {
-	return looksRandom(word) || importer.HasCredentialForm(word) || len(word) > 40 && !strings.ContainsAny(word, "-_.")
+	return credential.LooksRandom(word) || importer.ContainsCredential(word) ||
+		len(word) > 40 && !strings.ContainsAny(word, "-_.")
 }

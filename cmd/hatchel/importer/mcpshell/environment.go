@@ -3,25 +3,12 @@ package mcpshell
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"hatchel/cmd/hatchel/importer"
+	"hatchel/internal/credential"
 )
-
-// isCredential reports whether a variable holds a credential, and not the place of one.
-func isCredential(name string) bool {
-	return credentialName.MatchString(name) && !placeName.MatchString(name)
-}
-
-var (
-	credentialName = regexp.MustCompile(`(?i)pass(word|wd)?$|secret|token|api_?key|access_?key|credential`)
-	placeName      = regexp.MustCompile(`(?i)_(file|path|dir|url|uri|id|name)$`)
-)
-
-// passwordInURL matches a URL with a password.
-var passwordInURL = regexp.MustCompile(`://[^/\s]*:[^/\s]*@`)
 
 func (t *tool) inherit(name string) {
 	if !slices.Contains(t.inherited, name) {
@@ -43,7 +30,7 @@ func (g *generator) environment(t *tool) (string, error) {
 		case !envName.MatchString(name):
 			return "", fmt.Errorf("%q is no variable of the environment", name)
 		case name == "PATH" && !assigned:
-		case isCredential(name) || passwordInURL.MatchString(value):
+		case importer.IsCredential(name, value):
 			secret(name)
 			if assigned {
 				g.lose(t.Name, "credential", "the value of "+name+" was not written; it is a secret now", t.line)
@@ -70,9 +57,9 @@ func (g *generator) environment(t *tool) (string, error) {
 	out := ""
 	var inherited []string
 	for _, name := range t.inherited {
-		if isCredential(name) && !slices.Contains(t.Run.Env, name) {
+		if credential.IsName(name) && !slices.Contains(t.Run.Env, name) {
 			secret(name)
-		} else if !isCredential(name) && name != "PATH" {
+		} else if !credential.IsName(name) && name != "PATH" {
 			inherited = append(inherited, importer.Quote(name))
 		}
 	}

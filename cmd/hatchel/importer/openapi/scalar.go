@@ -96,7 +96,7 @@ func readEnum(s *schema, n node) {
 		case s.kind == stringKind && importer.Hidden(text):
 			s.lose("value of an enum with hidden characters", importer.Printable(text))
 			continue
-		case s.kind == stringKind && importer.HasCredentialForm(text):
+		case s.kind == stringKind && importer.ContainsCredential(text):
 			s.lose("value of an enum", "it looks like a credential")
 			continue
 		case s.kind == stringKind:

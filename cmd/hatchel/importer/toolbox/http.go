@@ -12,6 +12,7 @@ import (
 
 	"hatchel/cmd/hatchel/importer"
 	"hatchel/cmd/hatchel/importer/yamlfile"
+	"hatchel/internal/credential"
 )
 
 // httpSource is a source of the kind http.
@@ -78,14 +79,13 @@ func (g *generator) headerEntries(s *source, i item, headers map[string]string) 
 
 var (
 	references = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:[^}]*)?\}`)
-	secretPart = regexp.MustCompile(`(?i)pass|secret|token|key|auth|cookie|session|signature`)
 	authScheme = regexp.MustCompile(`^(Bearer|Basic|Token|Digest|ApiKey) +(\S.*)$`)
 )
 
 // constant returns a header or a parameter of every request. References are variables, or secrets where the name is
 // that of a credential; the value of a credential is not written.
 func (g *generator) constant(s *source, i item, name, text string) string {
-	isSecret := secretPart.MatchString(name)
+	isSecret := credential.MayBeName(name) || importer.ContainsCredential(text)
 	if isSecret && !references.MatchString(text) {
 		g.lose(i.name, "credential", "the value of "+name+" is a secret now; it was not written", i.line)
 		ref := g.secret(s.connection+"_"+importer.Identifier(name), "")
@@ -98,7 +98,7 @@ func (g *generator) constant(s *source, i item, name, text string) string {
 	for _, m := range references.FindAllStringSubmatchIndex(text, -1) {
 		found := text[m[0]:m[1]]
 		ref := ""
-		if parts := reference.FindStringSubmatch(found); isSecret || secretPart.MatchString(parts[1]) {
+		if parts := reference.FindStringSubmatch(found); isSecret || credential.MayBeName(parts[1]) {
 			ref = g.secret(strings.ToLower(parts[1]), found)
 		} else {
 			ref = g.variable(parts)

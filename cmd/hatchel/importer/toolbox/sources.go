@@ -111,7 +111,7 @@ func (g *generator) url(s *source, t *sourceText, i item) string {
 	sort.Strings(keys)
 	for n, k := range keys {
 		v := fmt.Sprint(params[k])
-		if credential.MatchString(k) {
+		if importer.IsCredential(k, v) {
 			g.lose(i.name, "parameter of the connection left out", k+" may hold a credential", i.line)
 			continue
 		}
@@ -124,11 +124,8 @@ func (g *generator) url(s *source, t *sourceText, i item) string {
 	return `"` + out + `"`
 }
 
-var (
-	// reference matches ${NAME} and ${NAME:default}.
-	reference  = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:[^}]*)?\}$`)
-	credential = regexp.MustCompile(`(?i)pass|secret|token|key`)
-)
+// reference matches ${NAME} and ${NAME:default}.
+var reference = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:[^}]*)?\}$`)
 
 // part returns a part of a URL: constant text, or a variable.
 func (g *generator) part(text string, encode bool) string {
@@ -157,7 +154,7 @@ func (g *generator) text(text string) string {
 func (g *generator) variable(m []string) string {
 	name := importer.Identifier(m[1])
 	block := "variable " + importer.Quote(name) + " {\ntype = string\n"
-	if m[2] != "" {
+	if m[2] != "" && !importer.IsCredential(m[1], m[2][1:]) {
 		block += "default = " + importer.Quote(m[2][1:]) + "\n"
 	} else {
 		g.result.Export(m[1])
