@@ -64,9 +64,8 @@ func openMockedSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env
 	m := newMockedDatabase(env, sqltext.SQLite)
 	m.info.HasInit = c.Init != ""
 	inMemory := m.mocks.Seed(m.info, func() (adapters.Memory, error) {
-		m.memory = newSQLiteDatabase(ctx, c, "/"+rand.Text(), env)
-		m.memory.inMemory = true
-		first, err := m.memory.openConn(m.memory.dsn("rwc", url.Values{}))
+		m.memory = newSQLiteDatabase(ctx, c, "/"+rand.Text(), env, true)
+		first, err := m.memory.openConn(nil, m.memory.dsn("rwc", url.Values{}))
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +73,7 @@ func openMockedSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env
 		return seededDatabase{first.raw}, m.memory.runInit(first)
 	})
 	if !inMemory && m.mocks.Live() {
-		s := newSQLiteDatabase(ctx, c, adapters.Absolute(env.Dir, c.File), env)
+		s := newSQLiteDatabase(ctx, c, adapters.Absolute(env.Dir, c.File), env, false)
 		s.asItIs = true
 		m.live = s
 	}

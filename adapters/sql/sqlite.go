@@ -16,6 +16,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"hatchel/adapters"
+	"hatchel/internal/sqlitefile"
 )
 
 const (
@@ -36,6 +37,8 @@ type sqliteDatabase struct {
 	writer    *pool[*sqliteConn]
 	watchdog  *watchdog
 
+	share *fileShare // nil in memory
+
 	inMemory bool // file is only a name, and init has run
 	asItIs   bool // the file is not created, and init does not run
 
@@ -51,21 +54,26 @@ func openSQLite(ctx context.Context, c *sqliteConnection, env adapters.Env) (any
 		reading.Mode = "ro"
 		c = &reading
 	}
-	return newSQLiteDatabase(ctx, c, adapters.Absolute(env.Dir, c.File), env), nil
+	return newSQLiteDatabase(ctx, c, adapters.Absolute(env.Dir, c.File), env, false), nil
 }
 
-// newSQLiteDatabase returns the database in a file, which is opened on first use.
-func newSQLiteDatabase(ctx context.Context, c *sqliteConnection, file string, env adapters.Env) *sqliteDatabase {
+// newSQLiteDatabase returns the database in a file or in memory, which is opened on first use.
+func newSQLiteDatabase(
+	ctx context.Context, c *sqliteConnection, file string, env adapters.Env, inMemory bool,
+) *sqliteDatabase {
 	neverDone := context.WithoutCancel(ctx)
 	alreadyDone, cancel := context.WithCancel(neverDone)
 	cancel()
 	s := &sqliteDatabase{
-		config: c, file: file, watchdog: newWatchdog(),
+		config: c, file: file, watchdog: newWatchdog(), inMemory: inMemory,
 		neverDone: neverDone, alreadyDone: alreadyDone,
 	}
 	s.readers = newPool(c.MaxReaders, s.openReader)
 	s.writer = newPool(1, s.openWriter)
 	s.readiness = newReadiness(ctx, openTimeout, s.connect)
+	if !inMemory {
+		s.share = joinFile(s)
+	}
 	env.Defer(s.close)
 	return s
 }
@@ -73,17 +81,33 @@ func newSQLiteDatabase(ctx context.Context, c *sqliteConnection, file string, en
 func (s *sqliteDatabase) close() error {
 	s.readiness.close()
 	err := errors.Join(s.readers.close(), s.writer.close())
+	if s.share != nil {
+		s.share.leaveFile(s)
+	}
 	s.watchdog.close()
 	return err
 }
 
-// connect opens the first connection. If the mode allows writing it is the writer, which creates the
-// file.
+// connect opens the file. If the mode allows writing, it creates a missing one.
 func (s *sqliteDatabase) connect(ctx context.Context) error {
-	if s.config.readOnly() {
+	switch {
+	case s.inMemory && s.config.readOnly():
 		return s.readers.check(ctx)
+	case s.inMemory:
+		return s.writer.check(ctx)
 	}
-	return s.writer.check(ctx)
+	select {
+	case s.share.refreshing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.share.refreshing }()
+	if f := s.share.current.Load(); f == nil {
+		return s.openFile(true)
+	} else if !s.config.readOnly() && !f.closed.Load() {
+		return f.mayWrite()
+	}
+	return nil
 }
 
 func (s *sqliteDatabase) dsn(mode string, options url.Values) string {
@@ -94,16 +118,60 @@ func (s *sqliteDatabase) dsn(mode string, options url.Values) string {
 	options.Set("_busy_timeout", strconv.FormatInt(s.config.BusyTimeout.Milliseconds(), 10))
 	options.Set("_foreign_keys", "1")
 	options.Set("_stmt_cache_size", strconv.Itoa(maxPrepared))
-	return "file:" + (&url.URL{Path: filepath.ToSlash(s.file)}).EscapedPath() + "?" + options.Encode()
+	return dsnPath(s.file) + "?" + options.Encode()
 }
 
-// openReader opens a connection that cannot write: the file is opened for reading, the session is
-// query_only, and the authorizer refuses statements that do more than read.
+// openReader opens a connection of the current file that cannot write.
 func (s *sqliteDatabase) openReader(context.Context) (*sqliteConn, error) {
+	if s.inMemory {
+		return s.openReaderOf(nil)
+	}
+	f := s.share.current.Load()
+	c, err := s.openReaderOf(f)
+	if err != nil {
+		return nil, err
+	}
+	return s.checkOpened(c)
+}
+
+// openWriter opens the connection of the current file that writes.
+func (s *sqliteDatabase) openWriter(context.Context) (c *sqliteConn, err error) {
+	if s.inMemory {
+		return s.openWriterOf(nil, false)
+	}
+	f := s.share.current.Load()
+	err = s.share.change(f, func() (err error) {
+		c, err = s.openWriterOf(f, false)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.checkOpened(c)
+}
+
+// checkOpened checks that SQLite has opened the current file.
+func (s *sqliteDatabase) checkOpened(c *sqliteConn) (*sqliteConn, error) {
+	_, err := c.raw.Exec("SELECT count(*) FROM sqlite_schema", nil) // SQLite opens it late
+	if err == nil {
+		var same bool
+		if same, err = s.share.isCurrent(c.file); err == nil && !same {
+			err = errFileReplaced
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// openReaderOf opens a connection that cannot write: the file is opened for reading, the session is
+// query_only, and the authorizer refuses statements that do more than read.
+func (s *sqliteDatabase) openReaderOf(f *openFile) (*sqliteConn, error) {
 	if err := s.checkFile(); err != nil {
 		return nil, err
 	}
-	c, err := s.openConn(s.dsn("ro", url.Values{"_query_only": {"1"}}))
+	c, err := s.openConn(f, s.dsn("ro", url.Values{"_query_only": {"1"}}))
 	if err != nil {
 		return nil, err
 	}
@@ -128,19 +196,22 @@ func (s *sqliteDatabase) checkFile() error {
 	return nil
 }
 
-func (s *sqliteDatabase) openWriter(context.Context) (*sqliteConn, error) {
+// openWriterOf opens the connection that writes. A file that it creates has a WAL as its journal; others keep theirs.
+func (s *sqliteDatabase) openWriterOf(f *openFile, create bool) (*sqliteConn, error) {
 	dir := filepath.Dir(s.file)
 	if info, err := os.Stat(dir); !s.inMemory && (err != nil || !info.IsDir()) {
 		return nil, fmt.Errorf("the directory %s does not exist, so no database can be created in it", dir)
 	}
-	mode, options := "rwc", url.Values{"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}}
-	if s.asItIs {
-		if err := s.checkFile(); err != nil {
-			return nil, err
-		}
-		mode, options = "rw", url.Values{}
+	mode, options := "rw", url.Values{}
+	if (create || s.inMemory) && !s.asItIs {
+		mode = "rwc"
+	} else if err := s.checkFile(); err != nil {
+		return nil, err
 	}
-	c, err := s.openConn(s.dsn(mode, options))
+	if main, err := sqlitefile.StatMain(s.file); mode == "rwc" && !s.inMemory && (err != nil || main.IsEmpty()) {
+		options.Set("_journal_mode", "WAL")
+	}
+	c, err := s.openConn(f, s.dsn(mode, options))
 	if err != nil {
 		return nil, err
 	}
@@ -148,11 +219,15 @@ func (s *sqliteDatabase) openWriter(context.Context) (*sqliteConn, error) {
 		err = s.runInit(c)
 	}
 	if err == nil {
+		_, err = c.raw.Exec("PRAGMA wal_autocheckpoint = 0", nil)
+	}
+	if err == nil {
 		_, err = c.raw.Exec("PRAGMA busy_timeout = "+strconv.FormatInt(lockPollInterval.Milliseconds(), 10), nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
+	c.raw.RegisterAuthorizer(c.observe)
 	return c, nil
 }
 
@@ -169,12 +244,12 @@ func (s *sqliteDatabase) runInit(c *sqliteConn) error {
 	return nil
 }
 
-func (s *sqliteDatabase) openConn(dsn string) (*sqliteConn, error) {
+func (s *sqliteDatabase) openConn(f *openFile, dsn string) (*sqliteConn, error) {
 	raw, err := (&sqlite3.SQLiteDriver{}).Open(dsn)
 	if err != nil {
 		return nil, err
 	}
-	c := &sqliteConn{database: s, raw: raw.(*sqlite3.SQLiteConn), columns: map[*string]*sqliteColumns{}}
+	c := &sqliteConn{database: s, file: f, raw: raw.(*sqlite3.SQLiteConn), columns: map[*string]*sqliteColumns{}}
 	if s.inMemory { // ATTACH and VACUUM INTO would make files
 		c.raw.SetLimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 	}
@@ -197,50 +272,96 @@ func (s *sqliteDatabase) Pool() (inUse, maximum int) {
 	return readers + writers, maxReaders + maxWriters
 }
 
-// Ping implements adapters.Health. It opens the database if necessary.
+// Ping implements adapters.Health. It opens the database if necessary, and again if its file was replaced.
 func (s *sqliteDatabase) Ping(ctx context.Context) error {
-	if err := s.readiness.wait(ctx); err != nil {
-		return pingError(ctx, err)
+	err := s.readiness.wait(ctx)
+	if err == nil {
+		err = s.checkCurrent(ctx)
 	}
-	return s.checkFile()
+	return pingError(ctx, err)
+}
+
+// checkCurrent opens the file at the path again if it is not the open one.
+func (s *sqliteDatabase) checkCurrent(ctx context.Context) error {
+	if s.share == nil || s.share.current.Load() == nil {
+		return nil
+	}
+	if current, err := s.share.isCurrent(s.share.current.Load()); current && err == nil {
+		return nil
+	}
+	return s.refresh(ctx)
+}
+
+// maxFileAttempts is how often a transaction is begun while other programs replace the file.
+const maxFileAttempts = 3
+
+// whileReplaced runs a transaction, and again if it finds at its end that the file is no longer the one at the path,
+// which has changed nothing. So the file is not looked at before the first attempt.
+func (s *sqliteDatabase) whileReplaced(ctx context.Context, transact func() error) error {
+	err := transact()
+	for attempts := 1; attempts < maxFileAttempts && errors.Is(err, errFileReplaced) && ctx.Err() == nil; attempts++ {
+		if err = s.checkCurrent(ctx); err == nil {
+			err = transact()
+		}
+	}
+	if errors.Is(err, errFileReplaced) {
+		return modelError{errFileReplaced}
+	}
+	return err
 }
 
 func (s *sqliteDatabase) read(ctx context.Context, use func(transaction) error) error {
-	return s.withConn(ctx, s.readers, func(c *sqliteConn) error {
-		tx := sqliteReadTx{conn: c}
-		err := use(&tx)
-		if tx.begun {
-			err = errors.Join(err, c.control(rollback))
-		}
-		return err
+	return s.whileReplaced(ctx, func() error {
+		return s.withConn(ctx, s.readers, func(c *sqliteConn) error {
+			tx := sqliteReadTx{conn: c}
+			err := use(&tx)
+			if tx.begun {
+				err = errors.Join(err, c.control(rollback))
+			}
+			if c.file != nil && !s.share.isCurrentForRead(c.file) {
+				return errFileReplaced
+			}
+			return err
+		})
 	})
 }
 
 func (s *sqliteDatabase) write(ctx context.Context, use func(transaction) error) error {
-	return s.withConn(ctx, s.writer, func(c *sqliteConn) error {
-		if err := s.beginWrite(ctx, c); err != nil {
+	return s.whileReplaced(ctx, func() error {
+		return s.withConn(ctx, s.writer, func(c *sqliteConn) error {
+			if err := s.whileBusy(ctx, func() error { return c.control(beginImmediate) }); err != nil {
+				return err
+			}
+			err := use(c)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil {
+				err = s.commit(ctx, c)
+			}
+			if err == nil {
+				if s.share != nil {
+					s.share.emptyLogSoon(c.file)
+				}
+				return nil
+			}
+			if !c.raw.AutoCommit() && c.control(rollback) != nil {
+				c.broken = true
+				return err
+			}
+			if c.file != nil && err != error(errReplacedInCommit) && !s.share.isCurrentForRead(c.file) {
+				return errFileReplaced // nothing is committed
+			}
 			return err
-		}
-		err := use(c)
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = c.control(commit)
-		}
-		if err != nil && !c.raw.AutoCommit() && c.control(rollback) != nil {
-			c.broken = true
-		}
-		return err
+		})
 	})
 }
 
-// beginWrite takes the write lock of the file. It waits for other processes until the busy timeout
-// expires or the call ends.
-func (s *sqliteDatabase) beginWrite(ctx context.Context, c *sqliteConn) error {
+// whileBusy takes a lock of the file. It waits for other connections until the busy timeout expires or the call ends.
+func (s *sqliteDatabase) whileBusy(ctx context.Context, lock func() error) error {
 	deadline := time.Now().Add(s.config.BusyTimeout)
 	for {
-		err := c.control(beginImmediate)
+		err := lock()
 		var e sqlite3.Error
 		if err == nil || !errors.As(err, &e) || e.Code != sqlite3.ErrBusy || time.Now().After(deadline) {
 			return err
@@ -253,10 +374,7 @@ func (s *sqliteDatabase) beginWrite(ctx context.Context, c *sqliteConn) error {
 
 // withConn lends a connection to use. The watchdog interrupts its statement when the context ends.
 func (s *sqliteDatabase) withConn(ctx context.Context, pool *pool[*sqliteConn], use func(*sqliteConn) error) error {
-	if err := s.readiness.wait(ctx); err != nil {
-		return err
-	}
-	c, err := pool.acquire(ctx)
+	c, err := s.acquire(ctx, pool)
 	if err != nil {
 		return err
 	}
@@ -265,14 +383,36 @@ func (s *sqliteDatabase) withConn(ctx context.Context, pool *pool[*sqliteConn], 
 	returned := false // false after a panic
 	defer func() {
 		c.endCall()
-		pool.release(c, returned && !c.broken)
+		pool.release(c, returned && !c.broken && s.isOfCurrentFile(c))
 	}()
 	err = use(c)
 	returned = true
 	return err
 }
 
+// acquire lends a connection of the file at the path.
+func (s *sqliteDatabase) acquire(ctx context.Context, pool *pool[*sqliteConn]) (*sqliteConn, error) {
+	if err := s.readiness.wait(ctx); err != nil {
+		return nil, err
+	}
+	for {
+		c, err := pool.acquire(ctx)
+		if err != nil || s.isOfCurrentFile(c) {
+			return c, err
+		}
+		pool.release(c, false)
+	}
+}
+
+// isOfCurrentFile reports whether a connection is one of the file that is open now.
+func (s *sqliteDatabase) isOfCurrentFile(c *sqliteConn) bool {
+	return c.file == nil || c.file == s.share.current.Load() && !c.file.closed.Load()
+}
+
 func (s *sqliteDatabase) describe(ctx context.Context, text string, writes bool) (info statementInfo, err error) {
+	if err := s.checkCurrent(ctx); err != nil {
+		return info, err
+	}
 	pool := s.readers
 	if writes && !s.config.readOnly() {
 		pool = s.writer

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 // also its transaction.
 type sqliteConn struct {
 	database *sqliteDatabase
+	file     *openFile // nil in memory
 	raw      *sqlite3.SQLiteConn
 	columns  map[*string]*sqliteColumns // of prepared statements, by the address of the driver's column names
 	args     []driver.NamedValue
@@ -72,12 +74,28 @@ func (c *sqliteConn) close() error {
 	return c.raw.Close()
 }
 
-// control runs a control statement.
+// control runs a control statement that has no rows. The driver would leave another one unfinished.
 func (c *sqliteConn) control(s controlStatement) error {
 	c.preparingControl.Store(true)
 	_, err := c.controls[s].Exec(nil)
 	c.preparingControl.Store(false)
 	return err
+}
+
+// observe is the authorizer of the writer. It allows everything, and has the connection closed after a statement that
+// changes what the next ones mean: a PRAGMA, a temporary table, another attached file.
+func (c *sqliteConn) observe(op int, first, _, _ string) int {
+	if !c.preparingControl.Load() && (op == sqlite3.SQLITE_PRAGMA && !schemaPragmas[strings.ToLower(first)] ||
+		slices.Contains(sessionOperations, op)) {
+		c.broken = true
+	}
+	return sqlite3.SQLITE_OK
+}
+
+// sessionOperations are operations that change the session of the writer.
+var sessionOperations = []int{
+	sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_CREATE_TEMP_INDEX, sqlite3.SQLITE_CREATE_TEMP_TABLE,
+	sqlite3.SQLITE_CREATE_TEMP_TRIGGER, sqlite3.SQLITE_CREATE_TEMP_VIEW,
 }
 
 // setCall records the context of the call that uses the connection.

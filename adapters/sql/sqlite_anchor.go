@@ -1,0 +1,65 @@
+package sql
+
+import (
+	"database/sql/driver"
+	"errors"
+	"io"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// anchor is a connection that is open as long as a file is, so that no connection which is closed meanwhile is the last
+// one: SQLite then changes the main file and removes the WAL. It also copies the WAL to the main file.
+type anchor struct {
+	raw           *sqlite3.SQLiteConn
+	readOnly, wal bool
+}
+
+func openAnchor(path string, readOnly bool) (*anchor, error) {
+	mode := "rw"
+	if readOnly {
+		mode = "ro"
+	}
+	raw, err := (&sqlite3.SQLiteDriver{}).Open(dsnPath(path) + "?_busy_timeout=0&mode=" + mode)
+	if err != nil {
+		return nil, err
+	}
+	a := &anchor{raw: raw.(*sqlite3.SQLiteConn), readOnly: readOnly}
+	_, err = a.row("SELECT count(*) FROM sqlite_schema") // opens the WAL
+	var e sqlite3.Error
+	if errors.As(err, &e) && e.Code == sqlite3.ErrBusy {
+		err = nil // a rollback journal, and somebody writes
+	}
+	var journal []driver.Value
+	if err == nil {
+		journal, err = a.row("PRAGMA journal_mode")
+	}
+	if err != nil {
+		return nil, errors.Join(err, raw.Close())
+	}
+	a.wal = len(journal) == 1 && journal[0] == "wal"
+	return a, nil
+}
+
+func (a *anchor) close() { _ = a.raw.Close() }
+
+// row runs a statement and returns its first row, or nil if it has none.
+func (a *anchor) row(text string) ([]driver.Value, error) {
+	rows, err := a.raw.Query(text, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	values := make([]driver.Value, len(rows.Columns()))
+	if err := rows.Next(values); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return values, nil
+}
+
+func intOf(v driver.Value) int {
+	n, _ := v.(int64)
+	return int(n)
+}
