@@ -108,7 +108,7 @@ fuzz:
 	.ci/services .ci/fuzz --each $(FUZZTIME)
 
 bench:
-	go run ./cmd/hatchel-bench $(BENCH)
+	.ci/services go run ./cmd/hatchel-bench $(BENCH)
 
 load:
 	go run ./cmd/hatchel-bench load $(LOAD)

@@ -80,8 +80,8 @@ func (c *serverConnection) decimalsAsNumbers() bool { return c.Decimals == "numb
 // Check implements hcl.Checker.
 func (c *serverConnection) Check() error {
 	if c.TimeZone != "" && !timeZone.MatchString(c.TimeZone) {
-		return hcl.Blame(&c.TimeZone, `time_zone must be the name of a time zone, such as "Europe/Berlin", or an offset `+
-			`such as "+05:30".`)
+		return hcl.Blame(&c.TimeZone,
+			`time_zone must be the name of a time zone, such as "Europe/Berlin", or an offset such as "+05:30".`)
 	}
 	var err error
 	switch url := c.URL.Reveal(); {

@@ -184,7 +184,7 @@ func TestNothingStaysBehindInAPooledConnection(t *testing.T) {
 	state := func() string {
 		const query = "SELECT (SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings WHERE name NOT IN " +
 			"('application_name', 'transaction_read_only')) || (SELECT count(*) FROM pg_prepared_statements) || " +
-			"(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory') || coalesce((SELECT string_agg(relname, ',') " +
+			"(SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE locktype = 'advisory' AND datname = current_database()) || coalesce((SELECT string_agg(relname, ',') " +
 			"FROM pg_class WHERE relnamespace = pg_my_temp_schema()), '') || (SELECT count(*) FROM pg_cursors)"
 		var out string
 		if err := other.QueryRow(t.Context(), query).Scan(&out); err != nil {

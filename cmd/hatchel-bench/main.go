@@ -50,12 +50,16 @@ func progress(format string, args ...any) {
 
 func runTable(ctx context.Context, args []string) (err error) {
 	rowNames := []string{"load", "start", "operation"}
+	available := slices.Clone(rowNames)
 	for _, row := range callRows {
 		rowNames = append(rowNames, row.name)
+		if row.available() {
+			available = append(available, row.name)
+		}
 	}
 	b := &bench{}
 	flags := flag.NewFlagSet("hatchel-bench", flag.ExitOnError)
-	rowList := flags.String("rows", strings.Join(rowNames, ","), "the rows to measure, separated by commas")
+	rowList := flags.String("rows", strings.Join(available, ","), "the rows to measure, separated by commas")
 	flags.StringVar(&b.hatchel, "hatchel", "", "a hatchel binary to measure instead of one built from this module")
 	flags.BoolVar(&b.quick, "quick", false, "few short rounds, and only the connections that are judged")
 	flags.Parse(args)

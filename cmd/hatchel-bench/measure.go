@@ -88,6 +88,13 @@ func (b *bench) measureRow(ctx context.Context, row *callRow) error {
 	if err := makeFolder(row.name, folder); err != nil {
 		return err
 	}
+	if row.postgres {
+		undo, err := b.prepareDatabase(ctx, row)
+		if err != nil {
+			return err
+		}
+		defer undo()
+	}
 	upstream := ""
 	if row.upstream {
 		s, err := b.start(ctx, "upstream", false, []string{b.self, "upstream"})
@@ -137,7 +144,7 @@ func (b *bench) startServer(ctx context.Context, name string, row *callRow, fold
 	var command []string
 	switch {
 	case name != "hatchel":
-		work, transport := workOf(row.name), "http"
+		work, transport := row.name, "http"
 		if row.stdio {
 			transport = "stdio"
 		}

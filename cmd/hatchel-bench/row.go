@@ -25,6 +25,8 @@ type callRow struct {
 	// children says that the work is done by child processes, whose time counts.
 	children bool
 	upstream bool
+	// postgres says that the row needs a PostgreSQL server, and pooled that PgBouncer is in front of it.
+	postgres, pooled bool
 	// tool is the tool called, empty for tools/list; a call is one of so many variants.
 	tool      string
 	variants  int
@@ -43,12 +45,17 @@ var callRows = []*callRow{
 	{
 		name: "sqlite", title: "tools/call of a SQLite point query (floor: handler + prepared statement)",
 		bound: 1.5, connections: []int{1, 16, 64}, judged: 16,
-		tool: "find_item", variants: 64,
-		arguments: func(v int) string { return fmt.Sprintf(`{"id":%d}`, itemID(v)) },
-		want: func(v int) []string {
-			return []string{fmt.Sprintf(`"id":%d`, itemID(v)), fmt.Sprintf(`"name":"%s"`, itemName(itemID(v))),
-				fmt.Sprintf(`"price":%d`, itemPrice(itemID(v)))}
-		},
+		tool: "find_item", variants: 64, arguments: itemArguments, want: itemWant,
+	},
+	{
+		name: "postgres", title: "tools/call of a PostgreSQL point query (floor: handler + pgx, prepared statement)",
+		bound: 1.15, connections: []int{1, 16, 64}, judged: 16, postgres: true,
+		tool: "find_item", variants: 64, arguments: itemArguments, want: itemWant,
+	},
+	{
+		name: "pooler", title: "the same through PgBouncer, pool_mode = transaction (floor: handler + pgx, no statement names)",
+		bound: 1.15, connections: []int{1, 16, 64}, judged: 16, postgres: true, pooled: true,
+		tool: "find_item", variants: 64, arguments: itemArguments, want: itemWant,
 	},
 	{
 		name: "http", title: "tools/call of an HTTP GET of 1 KB (floor: handler + pooled client)",
@@ -95,8 +102,11 @@ var callRows = []*callRow{
 
 // workOf returns the name of the row whose folder and floor a row has.
 func workOf(row string) string {
-	if row == "stdio" {
+	switch row {
+	case "stdio":
 		return "text"
+	case "pooler":
+		return "postgres"
 	}
 	return row
 }
@@ -107,6 +117,13 @@ func greetArguments(v int) string {
 
 func greetWant(v int) []string {
 	return []string{fmt.Sprintf("Hello Ada Lovelace the %dth, you are number %d in line.", v, 1000+v)}
+}
+
+func itemArguments(v int) string { return fmt.Sprintf(`{"id":%d}`, itemID(v)) }
+
+func itemWant(v int) []string {
+	return []string{fmt.Sprintf(`"id":%d`, itemID(v)), fmt.Sprintf(`"name":"%s"`, itemName(itemID(v))),
+		fmt.Sprintf(`"price":%d`, itemPrice(itemID(v)))}
 }
 
 func itemID(variant int) int  { return 17 + variant*151 }

@@ -157,6 +157,13 @@ func implement(row, folder, upstream string) (*implementation, error) {
 		}
 		return listTool("find_item", "Find one item by its number.",
 			func(_ context.Context, in idInput) ([]item, error) { return findItems(query, in.ID) }), nil
+	case "postgres":
+		find, err := newPostgresQuery(row == "pooler")
+		if err != nil {
+			return nil, err
+		}
+		return listTool("find_item", "Find one item by its number.",
+			func(ctx context.Context, in idInput) ([]item, error) { return find(ctx, in.ID) }), nil
 	case "http":
 		get := newFetcher(upstream)
 		return textTool("read_note", "Read one note.", func(ctx context.Context, in idInput) (string, error) {

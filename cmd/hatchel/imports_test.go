@@ -132,7 +132,7 @@ var owners = map[string][]string{
 	"database/sql":                            {"adapters/sql", "runtime/state", "cmd/hatchel-bench"},
 	"github.com/mattn/go-sqlite3":             {"adapters/sql", "runtime/state", "cmd/hatchel-bench"},
 	"github.com/yosida95/uritemplate":         {"hcl/uritemplate"},
-	"github.com/jackc/pgx/":                   {"adapters/sql", "runtime/audit", "runtime/postgres", "runtime/postgres/postgrestest", "runtime/state"},
+	"github.com/jackc/pgx/":                   {"adapters/sql", "cmd/hatchel-bench", "runtime/audit", "runtime/postgres", "runtime/postgres/postgrestest", "runtime/state"},
 	"github.com/go-sql-driver/mysql":          {"adapters/sql"},
 	"github.com/golang-jwt/jwt/":              {"runtime/auth", "runtime/auth/issuertest"},
 	"github.com/go-jose/go-jose/":             {"runtime/auth", "runtime/auth/issuertest"},
