@@ -16,16 +16,17 @@ import (
 	"hatchel/adapters"
 )
 
-// postgresDatabase is one PostgreSQL database. It assumes nothing of a connection between transactions, because a
-// pooler may run each of them on another connection of the server: statements have no names, settings are set in the
+// postgresDatabase is one PostgreSQL database. Behind a pooler it assumes nothing of a connection between transactions,
+// because each of them may run on another connection of the server: statements have no names, settings are set in the
 // transaction that needs them, and the end of a transaction removes what it has put into the session.
 type postgresDatabase struct {
-	config    *serverConnection
-	pool      *pgxpool.Pool
-	slots     chan struct{} // one for each connection that may be lent
-	readiness *readiness
-	settings  string // the statement that sets the settings of a transaction
-	types     pgTypes
+	config          *serverConnection
+	pool            *pgxpool.Pool
+	slots           chan struct{} // one for each connection that may be lent
+	readiness       *readiness
+	settings        string // the statement that sets the settings of a transaction
+	sessionSettings string // that for a session
+	types           pgTypes
 }
 
 // maxPostgresRow is the maximum size in bytes of a message from the server, and so of a row. The
@@ -85,7 +86,7 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 	}
 	// A transaction whose connection turns out to be dead runs again, so no round trip is spent on a check.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-	p := &postgresDatabase{config: c, settings: postgresSettings(c), slots: make(chan struct{}, config.MaxConns)}
+	p := &postgresDatabase{config: c, settings: postgresSettings(c), sessionSettings: "SELECT " + setSettings(c, "false"), slots: make(chan struct{}, config.MaxConns)}
 	config.AfterConnect = p.checkSession
 	p.types.init(c.decimalsAsNumbers())
 	if p.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
@@ -114,10 +115,7 @@ func (p *postgresDatabase) close() {
 
 // checkSession checks that a new connection has transactions and accepts the settings.
 func (p *postgresDatabase) checkSession(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.PgConn().Exec(ctx, "BEGIN READ ONLY; "+p.settings).ReadAll()
-	if err == nil {
-		_, err = conn.PgConn().Exec(ctx, "ROLLBACK").ReadAll()
-	}
+	err := p.openSession(ctx, conn.PgConn())
 	if report, ok := errors.AsType[*pgconn.PgError](err); ok && report.Code == "22023" && p.config.TimeZone != "" {
 		return mistake(fmt.Sprintf("the database does not know time_zone = %q", p.config.TimeZone))
 	}
@@ -218,14 +216,14 @@ func (p *postgresDatabase) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 // read implements database. ROLLBACK also restores what a function has set in the session.
 func (p *postgresDatabase) read(ctx context.Context, use func(transaction) error) error {
 	return p.withConn(ctx, func(conn *pgconn.PgConn) error {
-		tx := &pgTransaction{database: p, conn: conn, beginText: "BEGIN READ ONLY", readOnly: true}
+		tx := &pgTransaction{database: p, conn: conn, pgSession: sessionOf(conn), beginText: "BEGIN READ ONLY", readOnly: true}
 		return tx.rollback(ctx, use(tx))
 	})
 }
 
 func (p *postgresDatabase) write(ctx context.Context, use func(transaction) error) error {
 	return p.withConn(ctx, func(conn *pgconn.PgConn) error {
-		tx := &pgTransaction{database: p, conn: conn, beginText: "BEGIN READ WRITE"}
+		tx := &pgTransaction{database: p, conn: conn, pgSession: sessionOf(conn), beginText: "BEGIN READ WRITE"}
 		if err := use(tx); err != nil {
 			return tx.rollback(ctx, err)
 		}
@@ -241,7 +239,7 @@ var (
 
 func (p *postgresDatabase) describe(ctx context.Context, text string, _ bool) (info statementInfo, err error) {
 	err = p.withConn(ctx, func(conn *pgconn.PgConn) error {
-		tx := &pgTransaction{database: p, conn: conn, beginText: "BEGIN READ ONLY", readOnly: true}
+		tx := &pgTransaction{database: p, conn: conn, pgSession: sessionOf(conn), beginText: "BEGIN READ ONLY", readOnly: true}
 		info, err = tx.describe(ctx, text)
 		return tx.rollback(ctx, err)
 	})

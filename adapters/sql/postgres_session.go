@@ -1,9 +1,16 @@
 package sql
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // forcedSettings are the settings that the lexer of sqltext and the type converters depend on.
@@ -13,6 +20,86 @@ var forcedSettings = [][2]string{
 	{"xmloption", "content"},
 }
 
+// pgSession is what is known of a connection. On a direct one, which is a session of the server, settings and prepared
+// statements are kept. Behind a pooler nothing is.
+type pgSession struct {
+	direct     bool
+	superuser  bool
+	state      string                               // the directState
+	statements *simplelru.LRU[string, *pgStatement] // by their text
+	evicted    []string                             // names to deallocate before the next statement is prepared
+}
+
+const pgSessionKey = "hatchel"
+
+func sessionOf(conn *pgconn.PgConn) *pgSession { return conn.CustomData()[pgSessionKey].(*pgSession) }
+
+// openSession checks that a new connection has transactions and accepts the settings. The connection is direct if the
+// process that serves a transaction is the one that has accepted the connection: a pooler has other numbers.
+func (p *postgresDatabase) openSession(ctx context.Context, conn *pgconn.PgConn) error {
+	s := &pgSession{}
+	begun, err := conn.Exec(ctx, "BEGIN READ ONLY; "+p.settings+"; SELECT pg_catalog.pg_backend_pid()").ReadAll()
+	if err == nil {
+		_, err = conn.Exec(ctx, "ROLLBACK").ReadAll()
+	}
+	if err != nil {
+		return err
+	}
+	s.superuser = string(begun[1].Rows[0][0]) == "on"
+	s.direct = string(begun[2].Rows[0][0]) == strconv.FormatUint(uint64(conn.PID()), 10)
+	conn.CustomData()[pgSessionKey] = s
+	if !s.direct {
+		return nil
+	}
+	s.statements = newLRU(func(_ string, st *pgStatement) { s.evicted = append(s.evicted, st.description.Name) })
+	set, err := conn.Exec(ctx, p.sessionSettings+"; SELECT "+directState).ReadAll()
+	if err == nil {
+		s.state = joinSession(set[1].Rows[0])
+	}
+	return err
+}
+
+// prepare returns a prepared statement of the session. Its name is a digest of its text: whoever knows it by another
+// name or not at all cannot take it for another statement.
+func (s *pgSession) prepare(ctx context.Context, conn *pgconn.PgConn, text string) (*pgStatement, error) {
+	if st, ok := s.statements.Get(text); ok {
+		return st, nil
+	}
+	digest := sha256.Sum256([]byte(text))
+	name := "hatchel_" + hex.EncodeToString(digest[:16])
+	for _, evicted := range append(s.evicted, name) {
+		if err := conn.Deallocate(ctx, evicted); err != nil {
+			return nil, err
+		}
+	}
+	s.evicted = nil
+	d, err := conn.Prepare(ctx, name, text, nil)
+	if err != nil {
+		return nil, err
+	}
+	st := newPgStatement(d)
+	st.description = d
+	if st.lookup != "" {
+		result := conn.ExecParams(ctx, st.lookup, nil, nil, nil, nil).Read()
+		if result.Err != nil {
+			return nil, result.Err
+		}
+		for _, row := range result.Rows {
+			st.arrays.add(row)
+		}
+	}
+	s.statements.Add(text, st)
+	return st, nil
+}
+
+// directState is the sessionState of a direct connection, where settings are kept.
+var directState = sessionState + ", pg_catalog.current_setting('statement_timeout')" + func() (names string) {
+	for _, s := range forcedSettings {
+		names += ", pg_catalog.current_setting('" + s[0] + "')"
+	}
+	return names
+}()
+
 // sessionState selects what the names in a statement depend on, and no transaction of ours may leave changed.
 const sessionState = "pg_catalog.current_setting('search_path'), pg_catalog.current_setting('role'), " +
 	"pg_catalog.current_setting('TimeZone')"
@@ -21,6 +108,11 @@ const sessionState = "pg_catalog.current_setting('search_path'), pg_catalog.curr
 // transaction may call a function that changes a setting. The settings end with the transaction. Its row has whether
 // the role is a superuser, and the sessionState.
 func postgresSettings(c *serverConnection) string {
+	return "SELECT pg_catalog.current_setting('is_superuser'), " + sessionState + ", " + setSettings(c, "true")
+}
+
+// setSettings returns the expressions that set the settings, for the transaction or the session.
+func setSettings(c *serverConnection, isLocal string) string {
 	settings := forcedSettings[:len(forcedSettings):len(forcedSettings)]
 	if c.TimeZone != "" {
 		settings = append(settings, [2]string{"TimeZone", postgresTimeZone(c.TimeZone)})
@@ -29,12 +121,11 @@ func postgresSettings(c *serverConnection) string {
 		timeout := max(1, c.Timeout.Round(time.Millisecond).Milliseconds())
 		settings = append(settings, [2]string{"statement_timeout", strconv.FormatInt(timeout, 10)})
 	}
-	var b strings.Builder
-	b.WriteString("SELECT pg_catalog.current_setting('is_superuser'), " + sessionState)
-	for _, s := range settings { // no value has a quote or a backslash
-		b.WriteString(", pg_catalog.set_config('" + s[0] + "', '" + s[1] + "', true)")
+	calls := make([]string, len(settings))
+	for i, s := range settings { // no value has a quote or a backslash
+		calls[i] = "pg_catalog.set_config('" + s[0] + "', '" + s[1] + "', " + isLocal + ")"
 	}
-	return b.String()
+	return strings.Join(calls, ", ")
 }
 
 // postgresTimeZone returns a time zone in the notation of PostgreSQL, which reads +05:30 as west of Greenwich.
@@ -46,4 +137,13 @@ func postgresTimeZone(zone string) string {
 		return "<" + zone + ">+" + zone[1:]
 	}
 	return zone
+}
+
+// joinSession returns a row of the sessionState, or of the directState, as text.
+func joinSession(values [][]byte) string {
+	var b strings.Builder
+	for _, v := range values {
+		fmt.Fprintf(&b, "%q ", v)
+	}
+	return b.String()
 }

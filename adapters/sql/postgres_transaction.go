@@ -15,17 +15,17 @@ import (
 // statement of a read-only transaction, so that a query takes one round trip. Only the first execution of a
 // statement, one of a caller and one that binds bytes take another one, in which the server describes it.
 type pgTransaction struct {
+	*pgSession
 	database  *postgresDatabase
 	conn      *pgconn.PgConn
 	beginText string
 	readOnly  bool
 
-	begun     bool   // BEGIN was sent
-	answered  bool   // and the server has answered
-	set       bool   // the settings are in effect: no statement has run since
-	session   string // the sessionState at the beginning
-	superuser bool
-	mayLock   bool // a statement may have taken advisory locks of the session
+	begun    bool   // BEGIN was sent
+	answered bool   // and the server has answered
+	set      bool   // the settings are in effect: no statement has run since
+	before   string // the sessionState at the beginning
+	mayLock  bool   // a statement may have taken advisory locks of the session
 }
 
 // Rows beyond the limits of the result are read and discarded up to these limits. Beyond them the server
@@ -93,13 +93,24 @@ func isStandby(e *pgconn.PgError) bool {
 func (tx *pgTransaction) run(ctx context.Context, e *execution) error {
 	first := !tx.begun
 	err := tx.runOnce(ctx, e)
-	if err == errStale && first { // nothing has happened in the transaction yet
+	if first && tx.isStale(err) { // nothing has happened in the transaction yet
+		if tx.direct {
+			tx.statements.Remove(e.text)
+		}
 		if err := tx.rollback(ctx, nil); err != nil {
 			return err
 		}
 		err = tx.runOnce(ctx, e)
 	}
 	return tx.interruption(ctx, err)
+}
+
+// isStale reports whether a statement must be described or prepared again, because the schema has changed, or because
+// the session does not know it any more.
+func (tx *pgTransaction) isStale(err error) bool {
+	var report *pgconn.PgError
+	return err == errStale || tx.direct && errors.As(err, &report) &&
+		(report.Code == "26000" || report.Code == "0A000" && report.Routine == "RevalidateCachedQuery")
 }
 
 // errStale is the error of a statement whose columns have types that it did not have before.
@@ -120,11 +131,16 @@ func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
 		return modelError{errSuperuser}
 	}
 	pipe := tx.start(ctx)
-	if known.lookup != "" {
+	values, oids, formats := pgArguments(known.params, e.args)
+	looksUp := known.lookup != "" && known.description == nil
+	if looksUp {
 		pipe.send(known.lookup)
 	}
-	values, oids, formats := pgArguments(known.params, e.args)
-	pipe.SendQueryParams(e.text, values, oids, formats, nil)
+	if known.description != nil {
+		pipe.SendQueryStatement(known.description, values, formats, nil)
+	} else {
+		pipe.SendQueryParams(e.text, values, oids, formats, nil)
+	}
 	rollsBack := tx.readOnly && e.last
 	if rollsBack {
 		pipe.send("ROLLBACK")
@@ -134,8 +150,8 @@ func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
 	}
 	tx.set = false
 	err = pipe.begin()
-	var arrays pgArrays
-	if err == nil && known.lookup != "" {
+	arrays := known.arrays
+	if err == nil && looksUp {
 		arrays, err = readArrays(pipe)
 	}
 	if err == nil {
@@ -169,7 +185,8 @@ type pgPipeline struct {
 // start starts a pipeline with what has to be sent before a statement. All of it is sent before one Sync, so that
 // the statement is skipped if BEGIN fails, and a pooler changes no connection in between.
 func (tx *pgTransaction) start(ctx context.Context) *pgPipeline {
-	p := &pgPipeline{Pipeline: tx.conn.StartPipeline(ctx), tx: tx, begins: !tx.begun, sets: !tx.set}
+	p := &pgPipeline{Pipeline: tx.conn.StartPipeline(ctx), tx: tx, begins: !tx.begun}
+	p.sets = !tx.set && !(tx.direct && p.begins) // a direct session has the settings before each transaction
 	if p.begins {
 		p.send(tx.beginText)
 	}
@@ -195,7 +212,7 @@ func (p *pgPipeline) begin() error {
 	return readResult(p.Pipeline, func(values [][]byte) {
 		p.tx.superuser = string(values[0]) == "on"
 		if p.begins {
-			p.tx.session = joinSession(values[1:])
+			p.tx.before = joinSession(values[1:4])
 		}
 	})
 }
@@ -209,16 +226,6 @@ func (p *pgPipeline) unread(rollsBack, unlocks bool) int {
 		return 2
 	}
 	return 1
-}
-
-// joinSession returns the sessionState of a row that begins with it.
-func joinSession(values [][]byte) string {
-	const columns = 3
-	var b strings.Builder
-	for _, v := range values[:columns] {
-		fmt.Fprintf(&b, "%q ", v)
-	}
-	return b.String()
 }
 
 // skipResult reads the result of a statement that returns no rows.
@@ -313,16 +320,25 @@ func (tx *pgTransaction) readRows(
 	return err
 }
 
-// known returns what is known of the statement of an execution. It lets the server describe the first execution of a
+// known returns what is known of the statement of an execution. A direct session prepares it. Behind a pooler known lets
+// the server describe the first execution of a
 // statement, one that a caller wrote, and one that binds bytes, whose form depends on the type of the parameter.
 func (tx *pgTransaction) known(ctx context.Context, e *execution) (*pgStatement, error) {
+	if tx.direct && !e.byCaller {
+		if tx.begun && !tx.set && !tx.statements.Contains(e.text) {
+			if err := tx.setSettings(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return tx.prepare(ctx, tx.conn, e.text)
+	}
 	isBytes := func(v any) bool { _, ok := v.([]byte); return ok }
 	if !e.byCaller && !slices.ContainsFunc(e.args, isBytes) {
 		if known := tx.database.types.get(e.text); known != nil {
 			return known, nil
 		}
 	}
-	described, err := tx.prepare(ctx, e.text)
+	described, err := tx.describeText(ctx, e.text)
 	if err != nil {
 		return nil, err
 	}
@@ -333,8 +349,18 @@ func (tx *pgTransaction) known(ctx context.Context, e *execution) (*pgStatement,
 	return known, nil
 }
 
-// prepare lets the server describe a statement in the transaction.
-func (tx *pgTransaction) prepare(ctx context.Context, text string) (*pgconn.StatementDescription, error) {
+// setSettings sets the settings in the transaction.
+func (tx *pgTransaction) setSettings(ctx context.Context) error {
+	pipe := tx.start(ctx)
+	err := pipe.begin()
+	if closeErr := pipe.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// describeText lets the server describe a statement in the transaction.
+func (tx *pgTransaction) describeText(ctx context.Context, text string) (*pgconn.StatementDescription, error) {
 	pipe := tx.start(ctx)
 	pipe.SendPrepare("", text, nil)
 	err := pipe.begin()
@@ -357,7 +383,7 @@ func (tx *pgTransaction) prepare(ctx context.Context, text string) (*pgconn.Stat
 
 // describe returns the parameters and the columns of a statement.
 func (tx *pgTransaction) describe(ctx context.Context, text string) (info statementInfo, err error) {
-	described, err := tx.prepare(ctx, text)
+	described, err := tx.describeText(ctx, text)
 	if err != nil {
 		return info, tx.interruption(ctx, err)
 	}
@@ -387,17 +413,21 @@ func (tx *pgTransaction) commit(ctx context.Context) error {
 	if !tx.begun {
 		return nil
 	}
-	text := "COMMIT; DISCARD TEMP; SELECT " + sessionState
+	before, state := tx.before, sessionState
+	if tx.direct {
+		before, state = tx.state, directState
+	}
+	text := "COMMIT; DISCARD TEMP; SELECT " + state
 	if tx.mayLock {
 		text += "; " + unlockAll
 	}
 	results := tx.conn.Exec(ctx, text)
-	committed, n, session := "", 0, ""
+	committed, n, after := "", 0, ""
 	for results.NextResult() {
 		reader := results.ResultReader()
 		for reader.NextRow() {
 			if n == 2 {
-				session = joinSession(reader.Values())
+				after = joinSession(reader.Values())
 			}
 		}
 		tag, err := reader.Close()
@@ -406,7 +436,7 @@ func (tx *pgTransaction) commit(ctx context.Context) error {
 		}
 	}
 	err := results.Close()
-	if err != nil && tx.mayLock || committed != "" && session != tx.session {
+	if err != nil && tx.mayLock || committed != "" && after != before {
 		defer tx.conn.Close(context.WithoutCancel(ctx))
 	}
 	switch {

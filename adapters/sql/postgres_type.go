@@ -32,6 +32,9 @@ type pgStatement struct {
 	userTypes []uint32 // OIDs of the types of columns that users created
 	lookup    string   // the query for those that are arrays; empty if there are none
 	columns   atomic.Pointer[pgColumns]
+
+	description *pgconn.StatementDescription // of the prepared statement of a direct session; otherwise nil
+	arrays      pgArrays                     // the result of the lookup, if it was prepared
 }
 
 // pgColumns are the columns of the last result of a statement.
@@ -72,7 +75,7 @@ func (ts *pgTypes) forget(text string) {
 }
 
 func newPgStatement(d *pgconn.StatementDescription) *pgStatement {
-	known := &pgStatement{params: d.ParamOIDs}
+	known := &pgStatement{params: d.ParamOIDs, arrays: pgArrays{}}
 	var list []string
 	for _, f := range d.Fields {
 		if f.DataTypeOID >= firstUserOID {
@@ -90,12 +93,14 @@ func newPgStatement(d *pgconn.StatementDescription) *pgStatement {
 // readArrays reads the result of the lookup of a statement.
 func readArrays(pipe *pgPipeline) (pgArrays, error) {
 	arrays := pgArrays{}
-	err := readResult(pipe.Pipeline, func(values [][]byte) {
-		array, _ := strconv.ParseUint(string(values[0]), 10, 32)
-		element, _ := strconv.ParseUint(string(values[1]), 10, 32)
-		arrays[uint32(array)] = uint32(element)
-	})
-	return arrays, err
+	return arrays, readResult(pipe.Pipeline, arrays.add)
+}
+
+// add adds a row of the lookup.
+func (a pgArrays) add(row [][]byte) {
+	array, _ := strconv.ParseUint(string(row[0]), 10, 32) // the server writes numbers
+	element, _ := strconv.ParseUint(string(row[1]), 10, 32)
+	a[uint32(array)] = uint32(element)
 }
 
 // match reports whether the columns are those of a result.
@@ -132,7 +137,7 @@ func (ts *pgTypes) columnsOf(known *pgStatement, fields []pgconn.FieldDescriptio
 		found.names[i] = c.name
 	}
 	found.resultColumns = *newResultColumns(columns)
-	if known.lookup == "" {
+	if known.lookup == "" || known.description != nil {
 		known.columns.Store(found)
 	}
 	return found
