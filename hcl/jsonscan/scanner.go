@@ -7,6 +7,7 @@ package jsonscan
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,7 +45,8 @@ type Scanner struct {
 	opened   bool // the last token opened an object or an array
 
 	allowDuplicates bool
-	keys            [][]byte // the keys of all open objects, innermost last
+	keys            []uint32 // the keys of all open objects, innermost last: see keyAt
+	decoded         []byte   // the keys among them that have escape sequences, each after its length
 	keyPos          int      // the offset of the last key
 
 	compacting bool
@@ -61,12 +63,11 @@ func New(data []byte, maxDepth int) Scanner {
 // Reset prepares s for data, with maxDepth levels of nesting. Duplicate keys are refused. Memory
 // that s has allocated is reused.
 func (s *Scanner) Reset(data []byte, maxDepth int) {
-	keys := s.keys
-	if cap(keys) > maxReusedKeys {
-		keys = nil
+	keys, decoded := s.keys[:0], s.decoded[:0]
+	if cap(keys) > maxReusedKeys || cap(decoded) > 4*maxReusedKeys {
+		keys, decoded = nil, nil
 	}
-	clear(keys)
-	*s = Scanner{data: data, maxDepth: maxDepth, keys: keys[:0]}
+	*s = Scanner{data: data, maxDepth: maxDepth, keys: keys, decoded: decoded}
 }
 
 // maxReusedKeys is the largest list of keys that Reset keeps in memory.
@@ -155,8 +156,8 @@ func (s *Scanner) readLiteral(word string) error {
 func (s *Scanner) readObject() error {
 	mark, err := s.EnterObject()
 	for err == nil {
-		var key []byte
-		if key, err = s.Key(mark); key == nil {
+		var more bool
+		if _, _, more, err = s.nextKey(mark); !more {
 			return err
 		}
 		_, err = s.Value()
@@ -215,63 +216,106 @@ func (s *Scanner) NextElement() (bool, error) {
 // Key reads the next key of an object and its colon. It returns nil at the end of the object and
 // with an error. A key with escape sequences is returned decoded, in memory of its own.
 func (s *Scanner) Key(mark int) ([]byte, error) {
+	key, escaped, more, err := s.nextKey(mark)
+	if !more {
+		return nil, err
+	}
+	if escaped {
+		key = Unescape(make([]byte, 0, len(key)), key)
+	}
+	return key, nil
+}
+
+// nextKey reads the next key of an object, which is returned as it is written. It reports false at the end of the
+// object and with an error.
+func (s *Scanner) nextKey(mark int) (key []byte, escaped, more bool, err error) {
 	first := s.opened
 	s.opened = false
 	c := s.Peek()
 	if c == '}' {
 		s.pos++
 		s.depth--
-		return nil, s.leaveObject(mark)
+		return nil, false, false, s.leaveObject(mark)
 	}
 	if !first {
 		if c != ',' {
-			return nil, s.expected("a comma or a closing brace")
+			return nil, false, false, s.expected("a comma or a closing brace")
 		}
 		s.pos++
 		c = s.Peek()
 	}
 	if c != '"' {
-		return nil, s.expected("a key")
+		return nil, false, false, s.expected("a key")
 	}
 	s.keyPos = s.pos
-	escaped, err := s.readString()
-	if err != nil {
-		return nil, err
+	if escaped, err = s.readString(); err != nil {
+		return nil, false, false, err
 	}
-	key := s.data[s.keyPos+1 : s.pos-1 : s.pos-1]
+	at := s.keyPos + 1
+	key = s.data[s.keyPos+1 : s.pos-1 : s.pos-1]
 	if s.compacting { // the key must stay where it is for as long as it is compared with others
 		s.move(s.pos)
-		key = s.data[s.end-len(key)-1 : s.end-1 : s.end-1]
-	}
-	if escaped {
-		key = Unescape(make([]byte, 0, len(key)), key)
+		at = s.end - len(key) - 1
+		key = s.data[at : s.end-1 : s.end-1]
 	}
 	if s.Peek() != ':' {
-		return nil, s.expected("a colon")
+		return nil, false, false, s.expected("a colon")
 	}
 	s.pos++
 	if !s.allowDuplicates {
-		if err := s.addKey(mark, key); err != nil {
-			return nil, err
+		if err := s.addKey(mark, at, key, escaped); err != nil {
+			return nil, false, false, err
 		}
 	}
-	return key, nil
+	return key, escaped, true, nil
 }
 
 // maxComparedKeys is how many keys of an object are compared with each new one. The keys of a
 // larger object are sorted at its end, so that no text takes quadratic time.
 const maxComparedKeys = 16
 
-func (s *Scanner) addKey(mark int, key []byte) error {
+// isDecoded marks the offset of a key in decoded; other offsets are those of keys in data.
+const isDecoded = 1 << 31
+
+// addKey adds a key, which begins at an offset of the text, to those of its object. A key takes four bytes.
+func (s *Scanner) addKey(mark, at int, key []byte, escaped bool) error {
+	added := uint32(at)
+	if escaped {
+		added = isDecoded | uint32(len(s.decoded))
+		s.decoded = binary.LittleEndian.AppendUint32(grow(s.decoded, 4+len(key)), 0)
+		from := len(s.decoded)
+		s.decoded = Unescape(s.decoded, key)
+		key = s.decoded[from:]
+		binary.LittleEndian.PutUint32(s.decoded[from-4:], uint32(len(key)))
+	}
 	if keys := s.keys[mark:]; len(keys) < maxComparedKeys {
 		for _, other := range keys {
-			if len(other) == len(key) && string(other) == string(key) {
+			if bytes.Equal(s.keyAt(other), key) {
 				return s.DuplicateKey(key)
 			}
 		}
 	}
-	s.keys = append(s.keys, key)
+	s.keys = append(grow(s.keys, 1), added)
 	return nil
+}
+
+// grow returns list with room for n more elements. Unlike append it doubles lists of every size, so that all of its
+// lists together take no more than twice the last one.
+func grow[T any](list []T, n int) []T {
+	if len(list)+n <= cap(list) {
+		return list
+	}
+	return append(make([]T, 0, max(2*cap(list), len(list)+n, 16)), list...)
+}
+
+// keyAt returns the decoded key that was added as an offset.
+func (s *Scanner) keyAt(at uint32) []byte {
+	if at&isDecoded != 0 {
+		from := int(at&^isDecoded) + 4
+		return s.decoded[from : from+int(binary.LittleEndian.Uint32(s.decoded[from-4:]))]
+	}
+	key := s.data[at:]
+	return key[:bytes.IndexByte(key, '"')]
 }
 
 // DuplicateKey returns the error for a key that Key returned last and that its object has already.
@@ -285,11 +329,16 @@ func duplicateKey(offset int, format string, key []byte) error {
 
 func (s *Scanner) leaveObject(mark int) error {
 	if keys := s.keys[mark:]; len(keys) > maxComparedKeys {
-		slices.SortFunc(keys, bytes.Compare)
+		slices.SortFunc(keys, func(a, b uint32) int { return bytes.Compare(s.keyAt(a), s.keyAt(b)) })
 		for i := 1; i < len(keys); i++ {
-			if bytes.Equal(keys[i-1], keys[i]) {
-				return duplicateKey(s.pos-1, "the key %q appears twice in the object that ends here", keys[i])
+			if key := s.keyAt(keys[i]); bytes.Equal(s.keyAt(keys[i-1]), key) {
+				return duplicateKey(s.pos-1, "the key %q appears twice in the object that ends here", key)
 			}
+		}
+	}
+	for _, key := range s.keys[mark:] {
+		if key&isDecoded != 0 {
+			s.decoded = s.decoded[:min(len(s.decoded), int(key&^isDecoded))]
 		}
 	}
 	s.keys = s.keys[:mark]

@@ -118,9 +118,28 @@ func Unescape(dst, content []byte) []byte {
 func Text(value []byte) (string, bool) {
 	text, ok := content(value)
 	if bytes.IndexByte(text, '\\') >= 0 {
-		text = Unescape(make([]byte, 0, len(text)), text)
+		return unescaped(text), ok
 	}
 	return string(text), ok
+}
+
+// unescaped is Unescape for a text of its own, which is allocated once.
+func unescaped(content []byte) string {
+	size := 0
+	for i := 0; i < len(content); {
+		n, decoded := 1, 1
+		if content[i] == '\\' {
+			if n = escapeLen(content[i:]); content[i+1] == 'u' {
+				r, _ := parseHex4(content[i+2:])
+				if decoded = utf8.RuneLen(r); n == 12 {
+					decoded = 4 // a pair of surrogates
+				}
+			}
+		}
+		i, size = i+n, size+decoded
+	}
+	text := Unescape(make([]byte, 0, size), content)
+	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 
 // AppendText appends the decoded string that a scanned value is. It reports false for any other value.

@@ -11,7 +11,7 @@ func (s *Scanner) Text() (string, error) {
 	}
 	content := s.data[start+1 : s.pos-1]
 	if escaped {
-		content = Unescape(make([]byte, 0, len(content)), content)
+		return unescaped(content), nil
 	}
 	return string(content), nil
 }

@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 
@@ -18,7 +20,10 @@ func (c checkCompiler) listCheck(t *Type) check {
 		if !ok {
 			return c.retryDecoded("must be a list", v, self)
 		}
-		violations := checkSize(t.MinItems, t.MaxItems, len(list), "item")
+		var violations []Violation
+		if !p.partial {
+			violations = checkSize(t.MinItems, t.MaxItems, len(list), "item")
+		}
 		if t.Kind == Set {
 			violations = append(violations, findDuplicate(list)...)
 		}
@@ -63,14 +68,26 @@ func findDuplicate(list []any) []Violation {
 		}
 		return nil
 	}
-	seen := make(map[string]int, len(list))
-	var key []byte
+	type hashed struct {
+		hash  uint64
+		index int
+	}
+	seed, key, all := maphash.MakeSeed(), []byte(nil), make([]hashed, len(list))
 	for i, e := range list {
 		key = value.AppendKey(key[:0], e)
-		if first, twice := seen[string(key)]; twice {
-			return singleViolation(duplicateMessage(first, i))
+		all[i] = hashed{maphash.Bytes(seed, key), i}
+	}
+	slices.SortFunc(all, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.index, b.index)) })
+	first, twice := 0, len(list)
+	for i, a := range all {
+		for j := i - 1; j >= 0 && all[j].hash == a.hash && a.index < twice; j-- {
+			if value.Equal(list[all[j].index], list[a.index]) {
+				first, twice = all[j].index, a.index
+			}
 		}
-		seen[string(key)] = i
+	}
+	if twice < len(list) {
+		return singleViolation(duplicateMessage(first, twice))
 	}
 	return nil
 }
@@ -89,12 +106,18 @@ func (c checkCompiler) mapCheck(t *Type) check {
 			out, changed, vs := elem(e, p)
 			if vs != nil {
 				violations = append(violations, prefix(memberKey(k), vs)...)
+				if len(violations) > maxViolations {
+					break
+				}
 			}
 			if changed {
 				d.edit()[k] = out
 			}
 		}
-		violations = append(checkSize(t.MinItems, t.MaxItems, len(m), "member"), sortByPath(violations)...)
+		violations = sortByPath(violations)
+		if !p.partial {
+			violations = append(checkSize(t.MinItems, t.MaxItems, len(m), "member"), violations...)
+		}
 		return d.result(violations)
 	}
 	return self
@@ -174,7 +197,7 @@ func (o *objectChecker) check(v any, p pass) (any, bool, []Violation) {
 			d.edit()[f.Name] = f.Default
 		case present:
 			delete(d.edit(), f.Name)
-		case !f.Optional:
+		case !f.Optional && !p.partial:
 			violations = append(violations, Violation{memberKey(f.Name), "is required"})
 		}
 	}

@@ -154,7 +154,7 @@ func mayBe(t *Type, v any) bool {
 	case Any, Null, Bytes, File:
 		return true
 	}
-	return value.Kind(v) == t.Kind.base().String()
+	return kindOf(v) == t.Kind.base().String()
 }
 
 // hasTag reports whether an object has the tag of an alternative, or there is none.

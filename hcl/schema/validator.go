@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +11,8 @@ import (
 type Validator struct {
 	check     check
 	arguments check // the same check with messages about arguments
+	typ       *Type
+	readTwice bool // a part is copied for the library that checks it
 }
 
 // Compile returns the type's validator.
@@ -20,39 +20,22 @@ func (t *Type) Compile() *Validator {
 	c := checkCompiler{sensitive: t.Sensitive}
 	if t.Kind != Object || t.OneOf != nil {
 		all := c.compile(t)
-		return &Validator{all, all}
+		return &Validator{all, all, t, t.usesLibrary()}
 	}
 	members := c.objectCheck(t)
 	arguments := *members
 	arguments.noun = "argument"
-	return &Validator{c.wrapCheck(t, members.check), c.wrapCheck(t, arguments.check)}
-}
-
-// Arguments decodes and validates the arguments of a call: a JSON object, or no bytes at all. It
-// returns them converted, with defaults applied at every depth, or every violation. The result does
-// not alias raw.
-func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
-	if len(raw) == 0 {
-		return v.Values(map[string]any{})
-	}
-	arguments, err := value.Decode(raw)
-	if syntax, ok := errors.AsType[*value.SyntaxError](err); ok {
-		return nil, singleViolation(fmt.Sprintf("the arguments are not valid JSON: %s at byte %d", syntax.Reason,
-			syntax.Offset))
-	}
-	switch arguments := arguments.(type) {
-	case nil:
-		return v.Values(map[string]any{})
-	case map[string]any:
-		return v.Values(arguments)
-	}
-	return nil, singleViolation("the arguments must be an object, got " + describeValue(arguments))
+	return &Validator{c.wrapCheck(t, members.check), c.wrapCheck(t, arguments.check), t, t.usesLibrary()}
 }
 
 // Values validates decoded arguments of a call, which it may change. It returns them converted,
 // with defaults applied at every depth, or every violation.
 func (v *Validator) Values(arguments map[string]any) (map[string]any, []Violation) {
-	out, _, violations := v.arguments(arguments, pass{owned: true})
+	return v.values(arguments, pass{owned: true})
+}
+
+func (v *Validator) values(arguments map[string]any, p pass) (map[string]any, []Violation) {
+	out, _, violations := v.arguments(arguments, p)
 	if len(violations) > 0 {
 		return nil, limitViolations(violations)
 	}
@@ -72,13 +55,26 @@ type check func(v any, p pass) (out any, changed bool, violations []Violation)
 
 // pass is what one validation hands from check to check.
 type pass struct {
-	owned bool // lists and objects may be changed in place; otherwise they are copied before a change
-	memo  memo // the results of types of alternatives that contain themselves
+	owned   bool // lists and objects may be changed in place; otherwise they are copied before a change
+	partial bool // the rest of the value was not decoded, because so much of it is wrong
+	skipped bool // lists and objects of the wrong kind were not decoded
+	memo    memo // the results of types of alternatives that contain themselves
 }
 
 // checkCompiler compiles types to checks.
 type checkCompiler struct {
 	sensitive bool // violations do not show values
+}
+
+// usesLibrary reports whether the library checks the type or a part of it.
+func (t *Type) usesLibrary() bool {
+	if t == nil || t.isRef {
+		return false
+	}
+	if t.library != nil || t.Elem.usesLibrary() || slices.ContainsFunc(t.OneOf, (*Type).usesLibrary) {
+		return true
+	}
+	return slices.ContainsFunc(t.Members, func(m *Member) bool { return m.Type.usesLibrary() })
 }
 
 func singleViolation(message string) []Violation { return []Violation{{Message: message}} }
@@ -118,8 +114,11 @@ func (c checkCompiler) wrapCheck(t *Type, inner check) check {
 // nulls that count as absent.
 func (c checkCompiler) withLibrary(t *Type, inner check) check {
 	return func(v any, p pass) (any, bool, []Violation) {
-		raw := validateRaw(t.library, withoutNulls(t, v), c.sensitive)
 		out, changed, violations := inner(v, p)
+		if p.skipped && violations != nil {
+			return out, changed, violations // the library cannot read it
+		}
+		raw := validateRaw(t.library, withoutNulls(t, v), c.sensitive)
 		for _, r := range raw {
 			said := func(v Violation) bool { return strings.HasPrefix(v.Path, r.Path) }
 			if t.verbatim == nil || !slices.ContainsFunc(violations, said) {

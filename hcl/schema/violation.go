@@ -121,6 +121,11 @@ func describeValue(v any) string {
 		return fmt.Sprintf("a list of %d", len(v))
 	case map[string]any:
 		return "an object"
+	case skipped:
+		if v.object {
+			return "an object"
+		}
+		return fmt.Sprintf("a list of %d", v.n)
 	case value.Bytes:
 		return "bytes"
 	case value.File:

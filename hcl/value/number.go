@@ -43,11 +43,17 @@ func CheckNumber[T string | []byte](text T) error {
 // ParseNumber returns the value of a JSON number: an int if it is an integer that fits, else a float64
 // if it prints as the same number, else a json.Number. 1.0 and 1e3 are integers. The error is that of CheckNumber.
 func ParseNumber(text string) (any, error) {
-	if i, err := strconv.Atoi(text); err == nil {
-		return i, nil
+	if isInteger(text) {
+		if i, err := strconv.Atoi(text); err == nil {
+			return i, nil
+		}
 	}
 	if err := CheckNumber(text); err != nil {
 		return nil, err
+	}
+	digits := significantDigits(text)
+	if digits > 17 { // no float64 needs as many
+		return json.Number(text), nil
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) {
@@ -56,10 +62,39 @@ func ParseNumber(text string) (any, error) {
 	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int(f), nil
 	}
-	if parseDecimal(text) == DecimalOf(f) {
-		return f, nil
+	if digits <= 15 && math.Abs(f) > 1e-300 || parseDecimal(text) == DecimalOf(f) {
+		return f, nil // 15 digits are always kept
 	}
 	return json.Number(text), nil
+}
+
+// isInteger reports whether a number is written as an integer that may fit an int. The error of Atoi takes memory.
+func isInteger(text string) bool {
+	const longest = len("-9223372036854775808")
+	for i := range len(text) {
+		if c := text[i]; (c < '0' || c > '9') && (c != '-' && c != '+' || i > 0) {
+			return false
+		}
+	}
+	return len(text) <= longest
+}
+
+// significantDigits returns how many digits of a number follow its leading zeros, without zeros at the end of a
+// fraction. It may count more: zeros at the end of an integer.
+func significantDigits(text string) (n int) {
+	zeros := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == 'e' || c == 'E':
+			return n
+		case c == '0' && n == 0:
+		case c == '0':
+			zeros++
+		case '1' <= c && c <= '9':
+			n, zeros = n+zeros+1, 0
+		}
+	}
+	return n
 }
 
 // Float returns a number as the nearest float64. It reports false for any other value.

@@ -1,0 +1,550 @@
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"hatchel/hcl/jsonscan"
+	"hatchel/hcl/value"
+)
+
+// Arguments decodes and validates the arguments of a call: a JSON object, or no bytes at all. It
+// returns them converted, with defaults applied at every depth, or every violation. The result does
+// not alias raw.
+func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
+	arguments, violations, _ := v.ArgumentsWithin(raw, func(int64) error { return nil })
+	return arguments, violations
+}
+
+// ArgumentsWithin is Arguments with a budget of memory. It first reads raw along the type, which allocates next to
+// nothing: where the type has no list or object, one that was sent is not decoded, and after too many values of a wrong
+// kind nothing is. It then reserves the bytes that the decoded arguments take, and returns the error of reserve before
+// it decodes them.
+func (v *Validator) ArgumentsWithin(raw []byte, reserve func(bytes int64) error) (map[string]any, []Violation, error) {
+	if len(raw) == 0 {
+		raw = []byte("{}")
+	}
+	s := survey{text: raw, end: len(raw), scan: jsonscan.New(raw, value.MaxDepth)}
+	s.types = s.first[:0]
+	violations := s.read(v.typ)
+	if violations != nil {
+		return nil, violations, nil
+	}
+	if v.readTwice {
+		s.size *= 2
+	}
+	if err := reserve(s.size); err != nil {
+		return nil, nil, err
+	}
+	decoded, err := s.decode()
+	if err != nil {
+		return nil, syntaxViolation(err), nil
+	}
+	p := pass{owned: true, partial: s.end < len(raw), skipped: s.wrong > 0}
+	switch decoded := decoded.(type) {
+	case nil:
+		arguments, violations := v.values(map[string]any{}, p)
+		return arguments, violations, nil
+	case map[string]any:
+		arguments, violations := v.values(decoded, p)
+		return arguments, violations, nil
+	}
+	return nil, singleViolation("the arguments must be an object, got " + describeValue(decoded)), nil
+}
+
+func syntaxViolation(err error) []Violation {
+	syntax, _ := errors.AsType[*value.SyntaxError](err)
+	return singleViolation(fmt.Sprintf("the arguments are not valid JSON: %s at byte %d", syntax.Reason, syntax.Offset))
+}
+
+// survey is what is known of the JSON text of arguments before it is decoded.
+type survey struct {
+	text   []byte
+	scan   jsonscan.Scanner
+	types  []*Type // that the values being read may have, innermost last
+	first  [16]*Type
+	size   int64        // bytes that the decoded arguments take
+	wrong  int          // values of a wrong kind, and unknown members
+	skips  []skipped    // lists and objects where the type has none, in order
+	counts []collection // the large lists and objects, and some others, in order
+	end    int          // where decoding ends: after too many wrong values, or at the end
+}
+
+// collection is a list or an object with the number of its elements; 0 for unknown.
+type collection struct{ at, n uint32 }
+
+// skipped stands for a list or an object that is not decoded, because the type has none there.
+type skipped struct {
+	at     int
+	object bool
+	n      int // elements of a list
+}
+
+func (s skipped) kind() string {
+	if s.object {
+		return Object.String()
+	}
+	return List.String()
+}
+
+// kindOf is value.Kind for what a survey decodes.
+func kindOf(v any) string {
+	if s, ok := v.(skipped); ok {
+		return s.kind()
+	}
+	return value.Kind(v)
+}
+
+// errTooManyWrong ends a survey.
+var errTooManyWrong = errors.New("too many wrong values")
+
+// read reads the text along a type. It returns what makes decoding pointless.
+func (s *survey) read(t *Type) []Violation {
+	anything, null := s.push(t)
+	if c := s.scan.Peek(); c != '{' && c != 'n' { // whatever the type: arguments are an object
+		anything, s.types = false, append(s.types[:0], t)
+	}
+	err := s.value(0, anything, null || s.scan.Peek() == 'n')
+	if err == nil && !s.scan.AtEnd() {
+		err = s.scan.Fail("more text after the value")
+	}
+	if long, ok := err.(longNumberError); ok {
+		return []Violation{{pathOf(s.text, long.at), "is " + long.Error() + ", which no number may have"}}
+	}
+	if err == errTooManyWrong || err == nil {
+		return nil
+	}
+	return syntaxViolation(err)
+}
+
+// longNumberError is a number that value.CheckNumber refuses.
+type longNumberError struct {
+	at int
+	error
+}
+
+// push adds the types that a value of type t may have. It reports whether the value may be anything, and whether it may
+// be null.
+func (s *survey) push(t *Type) (anything, null bool) {
+	if t == nil {
+		return true, true
+	}
+	if null = t.AllowsNull(); t.isRef {
+		if t = t.def.target(); t == nil {
+			return true, true
+		}
+		null = null || t.AllowsNull()
+	}
+	switch {
+	case t.isAny() || t.Kind == File || t.Kind == Bytes:
+		return true, null
+	case t.OneOf != nil:
+		for _, a := range t.OneOf {
+			anyOther, orNull := s.push(a)
+			anything, null = anything || anyOther, null || orNull
+		}
+		return anything, null
+	}
+	s.types = append(s.types, t)
+	return false, null
+}
+
+// takes reports whether one of the types from an index on has values that begin with c.
+func (s *survey) takes(from int, c byte) bool {
+	for _, t := range s.types[from:] {
+		ok := false
+		switch t.Kind {
+		case String:
+			ok = c == '"'
+		case Number, Integer:
+			ok = c == '-' || '0' <= c && c <= '9'
+		case Bool:
+			ok = c == 't' || c == 'f'
+		case List, Set:
+			ok = c == '['
+		case Map, Object:
+			ok = c == '{'
+		}
+		if ok {
+			return true
+		}
+	}
+	return false
+}
+
+// value reads a value that has one of the types from an index on, or may be anything or null.
+func (s *survey) value(from int, anything, null bool) error {
+	c := s.scan.Peek()
+	if !anything && !(null && c == 'n') && !s.takes(from, c) {
+		return s.wrongValue(c)
+	}
+	switch c {
+	case '[':
+		return s.list(from, anything)
+	case '{':
+		return s.object(from, anything)
+	}
+	return s.scalar(c)
+}
+
+func (s *survey) scalar(c byte) error {
+	at := s.scan.Pos()
+	text, err := s.scan.Value()
+	if err != nil {
+		return err
+	}
+	switch {
+	case c == '"':
+		s.size += sizeOfText + roundUp(len(text)-2)
+	case c == '-' || '0' <= c && c <= '9':
+		if err := value.CheckNumber(text); err != nil {
+			return longNumberError{at, err}
+		}
+		if s.size += 8; len(text) > 18 || bytes.ContainsAny(text, ".eE") { // its text is copied
+			s.size += sizeOfText + roundUp(len(text))
+		}
+	}
+	return nil
+}
+
+// wrongValue reads a value that none of the types has.
+func (s *survey) wrongValue(c byte) error {
+	skip := skipped{at: s.scan.Pos(), object: c == '{'}
+	var err error
+	switch c {
+	case '[':
+		if err = s.scan.EnterArray(); err == nil {
+			skip.n, err = s.countElements()
+		}
+	case '{':
+		_, err = s.scan.Value()
+	default:
+		err = s.scalar(c)
+	}
+	if err != nil {
+		return err
+	}
+	if c == '[' || c == '{' {
+		s.skips = append(s.skips, skip)
+	}
+	if s.wrong++; s.wrong > maxViolations {
+		s.end = s.scan.Pos()
+		return errTooManyWrong
+	}
+	return nil
+}
+
+func (s *survey) countElements() (n int, err error) {
+	for {
+		more, err := s.scan.NextElement()
+		if err != nil || !more {
+			return n, err
+		}
+		n++
+		if _, err := s.scan.Value(); err != nil {
+			return n, err
+		}
+	}
+}
+
+func (s *survey) list(from int, anything bool) error {
+	at := s.begin()
+	if err := s.scan.EnterArray(); err != nil {
+		return err
+	}
+	to, perElement, null := len(s.types), int64(sizeOfElement), anything
+	for i := from; i < to; i++ {
+		if t := s.types[i]; t.Kind == List || t.Kind == Set {
+			anyElement, orNull := s.push(t.Elem)
+			if anything, null = anything || anyElement, null || orNull; t.Kind == Set {
+				perElement = sizeOfElement + sizeOfHash
+			}
+		}
+	}
+	for n := 0; ; n++ {
+		more, err := s.scan.NextElement()
+		if err != nil {
+			return err
+		}
+		if !more {
+			s.types = s.types[:to]
+			s.size += sizeOfList + perElement*int64(n)
+			s.finish(at, n)
+			return nil
+		}
+		if err := s.value(to, anything, null); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *survey) object(from int, anything bool) error {
+	at := s.begin()
+	mark, err := s.scan.EnterObject()
+	if err != nil {
+		return err
+	}
+	to := len(s.types)
+	for n := 0; ; n++ {
+		key, err := s.scan.Key(mark)
+		if err != nil {
+			return err
+		}
+		if key == nil {
+			s.size += sizeOfMap(n)
+			s.finish(at, n)
+			return nil
+		}
+		s.size += roundUp(len(key))
+		known, anyMember, null := anything, anything, anything
+		for i := from; i < to && !anything; i++ {
+			t := s.types[i]
+			anyOther, orNull := false, false
+			switch m := t.member(key); {
+			case t.Kind == Map:
+				anyOther, orNull = s.push(t.Elem)
+			case m != nil:
+				anyOther, orNull = s.push(m.Type)
+				orNull = orNull || m.dropsNull()
+			case t.Kind == Object && t.Open:
+				anyOther, orNull = true, true
+			default:
+				continue
+			}
+			known, anyMember, null = true, anyMember || anyOther, null || orNull
+		}
+		if known {
+			err = s.value(to, anyMember, null)
+		} else {
+			err = s.wrongValue(s.scan.Peek())
+		}
+		if err != nil {
+			return err
+		}
+		s.types = s.types[:to]
+	}
+}
+
+// member is Lookup for the text of a name; nil for none.
+func (t *Type) member(name []byte) *Member {
+	for _, m := range t.Members {
+		if m.Name == string(name) {
+			return m
+		}
+	}
+	return nil
+}
+
+// fewElements is how many elements a list or an object may have that is not counted before it is decoded.
+const fewElements = 8
+
+// begin notes the beginning of a list or an object, and finish its size.
+func (s *survey) begin() (index int) {
+	if len(s.counts) == cap(s.counts) { // doubles, so that the lists together take no more than twice the last one
+		s.counts = append(make([]collection, 0, max(16, 2*len(s.counts))), s.counts...)
+	}
+	s.counts = append(s.counts, collection{at: uint32(s.scan.Pos())})
+	return len(s.counts) - 1
+}
+
+func (s *survey) finish(index, n int) {
+	if s.counts[index].n = uint32(n); n <= fewElements && index == len(s.counts)-1 {
+		s.counts = s.counts[:index]
+	}
+}
+
+// Bytes that decoded values take in addition to the interfaces that hold them, which belong to their collection.
+const (
+	sizeOfText    = 16
+	sizeOfList    = 24
+	sizeOfElement = 16 // of a list
+	sizeOfHash    = 16 // of the element of a set, while it is compared with the others
+	sizeOfGroup   = 8 + 8*32
+	sizeOfHeader  = 48       // of a map
+	sizeOfTable   = 40 << 10 // of a map with more than one
+)
+
+// roundUp returns about how much memory is allocated for n bytes.
+func roundUp(n int) int64 { return int64(n+n/16+7) &^ 7 }
+
+// sizeOfMap returns how many bytes a map takes that was made for n members, without their names.
+func sizeOfMap(n int) int64 {
+	if n <= 8 {
+		return sizeOfHeader + sizeOfGroup*int64(min(n, 1))
+	}
+	slots := 16
+	for slots*7/8 < n && slots < 1024 {
+		slots *= 2
+	}
+	if n <= 896 {
+		return sizeOfHeader + roundUp(slots/8*sizeOfGroup)
+	}
+	tables := 1
+	for tables*800 < n { // they hold 896, and are not equally full
+		tables *= 2
+	}
+	return int64(tables) * sizeOfTable
+}
+
+// decode decodes the text after it was read.
+func (s *survey) decode() (any, error) {
+	d := decoder{survey: s, scan: jsonscan.New(s.text, value.MaxDepth)}
+	return d.value()
+}
+
+// decoder decodes a text that was surveyed. It keeps the place where it is in the lists of the survey.
+type decoder struct {
+	*survey
+	scan   jsonscan.Scanner
+	skip   int   // in survey.skips
+	counts int   // in survey.counts
+	few    []any // elements of lists that were not counted, innermost last
+	ended  bool
+}
+
+func (d *decoder) value() (any, error) {
+	c, at := d.scan.Peek(), d.scan.Pos()
+	if d.skip < len(d.skips) && d.skips[d.skip].at == at {
+		d.skip++
+		_, err := d.scan.Value()
+		return d.skips[d.skip-1], err
+	}
+	switch c {
+	case '"':
+		return d.scan.Text()
+	case '[':
+		return d.list(d.count(at))
+	case '{':
+		return d.object(d.count(at))
+	}
+	return value.DecodeScalar(&d.scan)
+}
+
+// count returns how many elements the collection at an offset has; 0 for a few.
+func (d *decoder) count(at int) int {
+	counts := d.survey.counts
+	for d.counts < len(counts) && int(counts[d.counts].at) < at { // in what was skipped
+		d.counts++
+	}
+	if d.counts < len(counts) && int(counts[d.counts].at) == at {
+		d.counts++
+		return int(counts[d.counts-1].n)
+	}
+	return 0
+}
+
+// atEnd reports whether nothing more is decoded.
+func (d *decoder) atEnd() bool {
+	d.ended = d.ended || d.scan.Pos() >= d.end
+	return d.ended
+}
+
+func (d *decoder) list(n int) (any, error) {
+	if err := d.scan.EnterArray(); err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		list := make([]any, 0, n)
+		err := d.elements(func(v any) { list = append(list, v) })
+		return list, err
+	}
+	from := len(d.few)
+	err := d.elements(func(v any) { d.few = append(d.few, v) })
+	list := append(make([]any, 0, len(d.few)-from), d.few[from:]...)
+	clear(d.few[from:])
+	d.few = d.few[:from]
+	return list, err
+}
+
+// elements decodes the elements of a list.
+func (d *decoder) elements(add func(v any)) error {
+	for {
+		more, err := d.scan.NextElement()
+		if err != nil || !more || d.atEnd() {
+			return err
+		}
+		v, err := d.value()
+		if err != nil {
+			return err
+		}
+		if add(v); d.ended {
+			return nil
+		}
+	}
+}
+
+func (d *decoder) object(n int) (any, error) {
+	mark, err := d.scan.EnterObject()
+	if err != nil {
+		return nil, err
+	}
+	m := make(map[string]any, n)
+	for {
+		key, err := d.scan.Key(mark)
+		if err != nil || key == nil || d.atEnd() {
+			return m, err
+		}
+		if _, duplicate := m[string(key)]; duplicate {
+			return nil, d.scan.DuplicateKey(key)
+		}
+		name := string(key)
+		v, err := d.value()
+		if err != nil {
+			return nil, err
+		}
+		if m[name] = v; d.ended {
+			return m, nil
+		}
+	}
+}
+
+// pathOf returns the path of the value at an offset of a text.
+func pathOf(text []byte, at int) (path string) {
+	s := jsonscan.New(text, value.MaxDepth)
+	for s.Peek() != 0 && s.Pos() < at {
+		if s.Peek() == '{' {
+			mark, _ := s.EnterObject()
+			for {
+				key, err := s.Key(mark)
+				if err != nil || key == nil {
+					return path
+				}
+				name := string(key)
+				if s.Peek(); holds(&s, at) {
+					if name = memberKey(name); path != "" && name[0] != '[' {
+						name = "." + name
+					}
+					path += name
+					break
+				}
+			}
+			continue
+		}
+		if s.Peek() != '[' || s.EnterArray() != nil {
+			return path
+		}
+		for i := 0; ; i++ {
+			if more, err := s.NextElement(); err != nil || !more {
+				return path
+			}
+			if s.Peek(); holds(&s, at) {
+				path += "[" + strconv.Itoa(i) + "]"
+				break
+			}
+		}
+	}
+	return path
+}
+
+// holds reports whether the next value holds the one at an offset. Otherwise it reads it.
+func holds(s *jsonscan.Scanner, at int) bool {
+	before := *s
+	_, err := s.Value()
+	if err == nil && s.Pos() <= at {
+		return false
+	}
+	*s = before
+	return true
+}

@@ -1,0 +1,186 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"hatchel/hcl/value"
+)
+
+// allocated returns how many bytes do allocates.
+func allocated(do func()) int64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// repeated returns a JSON text of at least a megabyte: open, then the elements that of returns, then shut.
+func repeated(open, shut string, of func(i int) string) string {
+	var b strings.Builder
+	b.WriteString(open)
+	for i := 0; b.Len() < 1<<20; i++ {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(of(i))
+	}
+	return b.String() + shut
+}
+
+func always(text string) func(int) string { return func(int) string { return text } }
+
+var shapesOfArguments = []struct{ name, text string }{
+	{"ones", repeated("[", "]", always("1"))},
+	{"nulls", repeated("[", "]", always("null"))},
+	{"integers", repeated("[", "]", func(i int) string { return fmt.Sprint(1000 + i) })},
+	{"floats", repeated("[", "]", func(i int) string { return fmt.Sprint(float64(i) + 0.5) })},
+	{"decimals", repeated("[", "]", always("12345678901234567890.123"))},
+	{"numbers of many digits", repeated("[", "]", always(strings.Repeat("7", 1000)))},
+	{"short strings", repeated("[", "]", always(`""`))},
+	{"strings", repeated("[", "]", always(`"abcdefgh"`))},
+	{"escapes", repeated("[", "]", always(`"\u00e9\n"`))},
+	{"empty lists", repeated("[", "]", always("[]"))},
+	{"lists of one", repeated("[", "]", always("[1]"))},
+	{"deep lists", repeated("[", "]", always(strings.Repeat("[", 40)+strings.Repeat("]", 40)))},
+	{"empty objects", repeated("[", "]", always("{}"))},
+	{"small objects", repeated("[", "]", always(`{"a":1}`))},
+	{"rows", repeated("[", "]", func(i int) string {
+		return fmt.Sprintf(`{"id":%d,"name":"name %d","amount":%d.5,"tags":["a","b"]}`, i, i, i)
+	})},
+	{"wide objects", repeated("[", "]", always(`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1}`))},
+	{"many keys", repeated("{", "}", func(i int) string { return fmt.Sprintf(`"%x":1`, i) })},
+	{"many escaped keys", repeated("{", "}", func(i int) string { return fmt.Sprintf(`"\n%x":1`, i) })},
+	{"a map of lists", repeated("{", "}", func(i int) string { return fmt.Sprintf(`"%x":[1]`, i) })},
+	{"a long string", `"` + strings.Repeat("a", 1<<20) + `"`},
+	{"a long escaped string", `"` + strings.Repeat(`\n`, 1<<19) + `"`},
+}
+
+// typesOfArguments are types of the argument x.
+var typesOfArguments = map[string]*Type{
+	"string": {Kind: String}, "number": {Kind: Number}, "bool": {Kind: Bool}, "any": {},
+	"list(string)": ListOf(&Type{Kind: String}), "list(number)": ListOf(&Type{Kind: Number}),
+	"list(any)": ListOf(&Type{}), "set(any)": {Kind: Set, Elem: &Type{}}, "list(list(string))": ListOf(ListOf(&Type{Kind: String})),
+	"map(string)": {Kind: Map, Elem: &Type{Kind: String}}, "map(any)": {Kind: Map, Elem: &Type{}},
+	"object":                       ObjectOf(&Member{Name: "a", Type: &Type{Kind: String}}),
+	"list(object)":                 ListOf(ObjectOf(&Member{Name: "a", Type: &Type{Kind: String}, Optional: true})),
+	"one_of(string, list(string))": {OneOf: []*Type{{Kind: String}, ListOf(&Type{Kind: String})}},
+}
+
+// Until the memory of arguments is reserved, they cost less than their text, whatever they are: so do arguments of a
+// wrong kind, which are refused. The decoded ones take no more than was reserved.
+func TestArgumentsCostWhatIsReserved(t *testing.T) {
+	errRefused := errors.New("refused")
+	for name, typ := range typesOfArguments {
+		v := ObjectOf(&Member{Name: "x", Type: typ}).Compile()
+		for _, shape := range shapesOfArguments {
+			raw := []byte(`{"x":` + shape.text + `}`)
+			reserved := int64(-1)
+			var violations []Violation
+			before := allocated(func() {
+				_, violations, _ = v.ArgumentsWithin(raw, func(n int64) error {
+					reserved = n
+					return errRefused
+				})
+			})
+			if limit := int64(len(raw)); before > limit {
+				t.Errorf("%s for %s: %d bytes before anything is reserved, %.1f times the text", shape.name, name, before,
+					float64(before)/float64(len(raw)))
+			}
+			if violations != nil {
+				continue
+			}
+			took := allocated(func() {
+				_, violations, _ = v.ArgumentsWithin(raw, func(int64) error { return nil })
+			}) - before
+			const slack = 768 << 10 // for violations
+			if took > reserved+reserved/8+slack {
+				t.Errorf("%s for %s: %d bytes were reserved, %d taken", shape.name, name, reserved, took)
+			}
+			if reserved > 2*took+slack && violations == nil {
+				t.Errorf("%s for %s: %d bytes were reserved, only %d taken", shape.name, name, reserved, took)
+			}
+			if violations != nil && reserved > 3*int64(len(raw)) && name != "set(any)" {
+				t.Errorf("%s for %s: %d bytes were reserved for arguments that are refused: %v", shape.name, name, reserved,
+					violations[0])
+			}
+		}
+	}
+}
+
+// What is wrong with arguments is said at the same places as after they were decoded in full.
+func TestWrongKindsAreReportedAtTheirPlaces(t *testing.T) {
+	ones := "[" + strings.Repeat("1,", 999) + "1]"
+	list := ListOf(&Type{Kind: String})
+	v := ObjectOf(
+		&Member{Name: "a", Type: &Type{Kind: String}},
+		&Member{Name: "b", Type: list, Optional: true},
+		&Member{Name: "c", Type: &Type{Kind: Map, Elem: &Type{Kind: Number}}, Optional: true},
+		&Member{Name: "d", Type: typesOfArguments["one_of(string, list(string))"], Optional: true},
+	).Compile()
+	for raw, want := range map[string]string{
+		`{"a":` + ones + `}`:                                     "a: must be a string, got a list of 1000",
+		`{"a":{"x":` + ones + `}}`:                               "a: must be a string, got an object",
+		`{"a":"x","b":["y",` + ones + `,{}]}`:                    "b[1]: must be a string, got a list of 1000; b[2]: must be a string, got an object",
+		`{"a":"x","b":{}}`:                                       "b: must be a list, got an object",
+		`{"a":"x","c":{"k":[],"l":1}}`:                           "c.k: must be a number, got a list of 0",
+		`{"a":"x","z":` + ones + `}`:                             `unknown argument "z"`,
+		`{"a":"x","d":{}}`:                                       "d: must be a string or a list, got an object",
+		`{"a":"x","d":[[1]]}`:                                    "d: fits none of the 2 alternatives; the nearest is list(string); d[0]: must be a string, got a list of 1",
+		`{"a":"x","c":{"k":1` + strings.Repeat("0", 1000) + `}}`: "c.k: is a number of more than 1000 digits, which no number may have",
+		`{"a":"x","c":{"k":1,}}`:                                 "the arguments are not valid JSON: a key is expected at byte 20",
+		ones:                                                     "the arguments must be an object, got a list of 1000",
+		`1`:                                                      "the arguments must be an object, got the number 1",
+	} {
+		_, violations := v.Arguments([]byte(raw))
+		var got []string
+		for _, v := range violations {
+			got = append(got, v.String())
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%.60s: got %q, want %q", raw, got, want)
+		}
+	}
+	_, violations := v.Arguments([]byte(`{"b":` + ones + `}`))
+	if len(violations) != maxViolations+1 || violations[99].String() != "b[99]: must be a string, got the number 1" ||
+		!strings.Contains(violations[100].Message, "further violations") {
+		t.Errorf("%d violations, the last ones %v", len(violations), violations[max(0, len(violations)-2):])
+	}
+}
+
+// What is decoded along a type is what is decoded whole, with the same violations.
+func FuzzArgumentsAlongATypeAreThoseReadWhole(f *testing.F) {
+	for _, text := range []string{
+		`{"x":null}`, `{"x":[1,"a",null,{}]}`, `{"x":{"a":[1],"b":{"c":2}}}`, `{}`, `{"y":1}`, `{"x":[[["a"]],[1.5e3,-0]]}`,
+		`{"x":"\u00e9\n"}`, `{"x":[{"a":"b"},{"b":[1]}]}`, `{"x":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18]}`,
+		`{"x":{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":[9]}}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		whole, err := value.Decode([]byte(text))
+		object, isObject := whole.(map[string]any)
+		if err != nil || !isObject {
+			return
+		}
+		for name, typ := range typesOfArguments {
+			v := ObjectOf(&Member{Name: "x", Type: typ}, &Member{Name: "a", Type: &Type{Kind: Integer, Nullable: true}, Optional: true}).Compile()
+			got, violations := v.Arguments([]byte(text))
+			want, wantViolations := v.Values(object)
+			if len(wantViolations) > maxViolations {
+				continue
+			}
+			if !slices.Equal(violations, wantViolations) || !value.Equal(got, want) {
+				t.Errorf("%s with %s: got %v %v, want %v %v", text, name, got, violations, want, wantViolations)
+			}
+			whole, _ = value.Decode([]byte(text)) // Values may change it
+			object, _ = whole.(map[string]any)
+		}
+	})
+}
