@@ -273,6 +273,9 @@ func (h *Host) Answered(caller *mcp.Caller, method string, failed *mcp.Error, to
 	}
 }
 
+// MemoryRefused implements mcp.Observer.
+func (h *Host) MemoryRefused() { h.Current().metrics.RefusedForMemory() }
+
 // SessionEnded implements mcp.Observer.
 func (h *Host) SessionEnded(http bool, took time.Duration) {
 	if m := h.Current().metrics; m != nil {

@@ -77,7 +77,7 @@ var layers = []struct {
 	{of: "runtime/subscribe", may: []string{"runtime/call", "runtime/mcp"}},
 	{of: "runtime/console", may: []string{"adapters", "hcl", "hcl/*", "runtime", "runtime/approval", "runtime/audit", "runtime/auth", "runtime/digest", "runtime/event", "runtime/limit", "runtime/metrics", "runtime/call", "runtime/files", "runtime/mcp", "runtime/result", "runtime/task"}, tests: []string{"adapters/all"}},
 	{of: "runtime", may: []string{"hcl", "hcl/*", "adapters", "runtime/*"}, tests: []string{"adapters/all"}, banned: []string{"database/sql", "os/exec"}},
-	{of: "runtime/server", may: []string{"hcl", "hcl/surface", "runtime", "runtime/approval", "runtime/event", "runtime/files", "runtime/auth", "runtime/console", "runtime/endpoint", "runtime/logging", "runtime/mcp", "runtime/source", "runtime/source/git", "runtime/state"}, tests: []string{"adapters/all", "runtime/access", "runtime/hold"}},
+	{of: "runtime/server", may: []string{"hcl", "hcl/surface", "runtime", "runtime/approval", "runtime/event", "runtime/files", "runtime/auth", "runtime/console", "runtime/endpoint", "runtime/limit", "runtime/logging", "runtime/mcp", "runtime/source", "runtime/source/git", "runtime/state"}, tests: []string{"adapters/all", "runtime/access", "runtime/hold"}},
 	{of: "cmd/hatchel/reference", may: []string{"hcl", "hcl/*", "runtime/metrics"}, tests: []string{"adapters/all"}},
 	{of: "cmd/hatchel/console"},
 	{of: "cmd/hatchel/exit"},

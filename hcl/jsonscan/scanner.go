@@ -7,7 +7,6 @@ package jsonscan
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,9 +44,9 @@ type Scanner struct {
 	opened   bool // the last token opened an object or an array
 
 	allowDuplicates bool
-	keys            []uint32 // the keys of all open objects, innermost last: see keyAt
-	decoded         []byte   // the keys among them that have escape sequences, each after its length
-	keyPos          int      // the offset of the last key
+	keys            []uint32  // the keys of all open objects, innermost last: see keyAt
+	decoded         [2][]byte // two keys with escape sequences, while they are compared
+	keyPos          int       // the offset of the last key
 
 	compacting bool
 	kept       int // data[kept:pos] has yet to be moved to data[end:]
@@ -63,11 +62,11 @@ func New(data []byte, maxDepth int) Scanner {
 // Reset prepares s for data, with maxDepth levels of nesting. Duplicate keys are refused. Memory
 // that s has allocated is reused.
 func (s *Scanner) Reset(data []byte, maxDepth int) {
-	keys, decoded := s.keys[:0], s.decoded[:0]
-	if cap(keys) > maxReusedKeys || cap(decoded) > 4*maxReusedKeys {
-		keys, decoded = nil, nil
+	keys := s.keys[:0]
+	if cap(keys) > maxReusedKeys {
+		keys = nil
 	}
-	*s = Scanner{data: data, maxDepth: maxDepth, keys: keys, decoded: decoded}
+	*s = Scanner{data: data, maxDepth: maxDepth, keys: keys}
 }
 
 // maxReusedKeys is the largest list of keys that Reset keeps in memory.
@@ -263,7 +262,7 @@ func (s *Scanner) nextKey(mark int) (key []byte, escaped, more bool, err error) 
 	}
 	s.pos++
 	if !s.allowDuplicates {
-		if err := s.addKey(mark, at, key, escaped); err != nil {
+		if err := s.addKey(mark, at, escaped); err != nil {
 			return nil, false, false, err
 		}
 	}
@@ -274,23 +273,19 @@ func (s *Scanner) nextKey(mark int) (key []byte, escaped, more bool, err error) 
 // larger object are sorted at its end, so that no text takes quadratic time.
 const maxComparedKeys = 16
 
-// isDecoded marks the offset of a key in decoded; other offsets are those of keys in data.
-const isDecoded = 1 << 31
+// isEscaped marks the offset of a key with escape sequences.
+const isEscaped = 1 << 31
 
 // addKey adds a key, which begins at an offset of the text, to those of its object. A key takes four bytes.
-func (s *Scanner) addKey(mark, at int, key []byte, escaped bool) error {
+func (s *Scanner) addKey(mark, at int, escaped bool) error {
 	added := uint32(at)
 	if escaped {
-		added = isDecoded | uint32(len(s.decoded))
-		s.decoded = binary.LittleEndian.AppendUint32(grow(s.decoded, 4+len(key)), 0)
-		from := len(s.decoded)
-		s.decoded = Unescape(s.decoded, key)
-		key = s.decoded[from:]
-		binary.LittleEndian.PutUint32(s.decoded[from-4:], uint32(len(key)))
+		added |= isEscaped
 	}
-	if keys := s.keys[mark:]; len(keys) < maxComparedKeys {
+	if keys := s.keys[mark:]; len(keys) < maxComparedKeys && len(keys) > 0 {
+		key := s.keyAt(added, 0)
 		for _, other := range keys {
-			if bytes.Equal(s.keyAt(other), key) {
+			if bytes.Equal(s.keyAt(other, 1), key) {
 				return s.DuplicateKey(key)
 			}
 		}
@@ -308,14 +303,22 @@ func grow[T any](list []T, n int) []T {
 	return append(make([]T, 0, max(2*cap(list), len(list)+n, 16)), list...)
 }
 
-// keyAt returns the decoded key that was added as an offset.
-func (s *Scanner) keyAt(at uint32) []byte {
-	if at&isDecoded != 0 {
-		from := int(at&^isDecoded) + 4
-		return s.decoded[from : from+int(binary.LittleEndian.Uint32(s.decoded[from-4:]))]
+// keyAt returns the decoded key at an offset of the text. One with escape sequences is valid until the next call with
+// the same place.
+func (s *Scanner) keyAt(at uint32, place int) []byte {
+	key := s.data[at&^isEscaped:]
+	if at&isEscaped == 0 {
+		return key[:bytes.IndexByte(key, '"')]
 	}
-	key := s.data[at:]
-	return key[:bytes.IndexByte(key, '"')]
+	end := 0
+	for key[end] != '"' {
+		if key[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	s.decoded[place] = Unescape(s.decoded[place][:0], key[:end])
+	return s.decoded[place]
 }
 
 // DuplicateKey returns the error for a key that Key returned last and that its object has already.
@@ -329,16 +332,11 @@ func duplicateKey(offset int, format string, key []byte) error {
 
 func (s *Scanner) leaveObject(mark int) error {
 	if keys := s.keys[mark:]; len(keys) > maxComparedKeys {
-		slices.SortFunc(keys, func(a, b uint32) int { return bytes.Compare(s.keyAt(a), s.keyAt(b)) })
+		slices.SortFunc(keys, func(a, b uint32) int { return bytes.Compare(s.keyAt(a, 0), s.keyAt(b, 1)) })
 		for i := 1; i < len(keys); i++ {
-			if key := s.keyAt(keys[i]); bytes.Equal(s.keyAt(keys[i-1]), key) {
+			if key := s.keyAt(keys[i], 0); bytes.Equal(s.keyAt(keys[i-1], 1), key) {
 				return duplicateKey(s.pos-1, "the key %q appears twice in the object that ends here", key)
 			}
-		}
-	}
-	for _, key := range s.keys[mark:] {
-		if key&isDecoded != 0 {
-			s.decoded = s.decoded[:min(len(s.decoded), int(key&^isDecoded))]
 		}
 	}
 	s.keys = s.keys[:mark]

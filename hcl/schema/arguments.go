@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
@@ -26,8 +27,9 @@ func (v *Validator) ArgumentsWithin(raw []byte, reserve func(bytes int64) error)
 	if len(raw) == 0 {
 		raw = []byte("{}")
 	}
-	s := survey{text: raw, end: len(raw), scan: jsonscan.New(raw, value.MaxDepth)}
-	s.types = s.first[:0]
+	s := surveys.Get().(*survey)
+	defer s.release()
+	s.text, s.end, s.scan = raw, len(raw), jsonscan.New(raw, value.MaxDepth)
 	violations := s.read(v.typ)
 	if violations != nil {
 		return nil, violations, nil
@@ -63,13 +65,31 @@ func syntaxViolation(err error) []Violation {
 type survey struct {
 	text   []byte
 	scan   jsonscan.Scanner
-	types  []*Type // that the values being read may have, innermost last
-	first  [16]*Type
+	types  []*Type      // that the values being read may have, innermost last
 	size   int64        // bytes that the decoded arguments take
 	wrong  int          // values of a wrong kind, and unknown members
 	skips  []skipped    // lists and objects where the type has none, in order
 	counts []collection // the large lists and objects, and some others, in order
 	end    int          // where decoding ends: after too many wrong values, or at the end
+
+	skip    int   // of skips, how many were decoded
+	counted int   // of counts
+	few     []any // elements of lists that were not counted, innermost last
+	ended   bool  // nothing more is decoded
+}
+
+var surveys = sync.Pool{New: func() any { return new(survey) }}
+
+// maxReused is how many elements of a list are kept in memory for the next survey.
+const maxReused = 256
+
+func (s *survey) release() {
+	if cap(s.types) > maxReused || cap(s.counts) > maxReused || cap(s.few) > maxReused {
+		return
+	}
+	clear(s.types[:cap(s.types)])
+	*s = survey{types: s.types[:0], counts: s.counts[:0], few: s.few[:0]}
+	surveys.Put(s)
 }
 
 // collection is a list or an object with the number of its elements; 0 for unknown.
@@ -390,111 +410,101 @@ func sizeOfMap(n int) int64 {
 
 // decode decodes the text after it was read.
 func (s *survey) decode() (any, error) {
-	d := decoder{survey: s, scan: jsonscan.New(s.text, value.MaxDepth)}
-	return d.value()
+	s.scan = jsonscan.New(s.text, value.MaxDepth)
+	return s.decodeValue()
 }
 
-// decoder decodes a text that was surveyed. It keeps the place where it is in the lists of the survey.
-type decoder struct {
-	*survey
-	scan   jsonscan.Scanner
-	skip   int   // in survey.skips
-	counts int   // in survey.counts
-	few    []any // elements of lists that were not counted, innermost last
-	ended  bool
-}
-
-func (d *decoder) value() (any, error) {
-	c, at := d.scan.Peek(), d.scan.Pos()
-	if d.skip < len(d.skips) && d.skips[d.skip].at == at {
-		d.skip++
-		_, err := d.scan.Value()
-		return d.skips[d.skip-1], err
+func (s *survey) decodeValue() (any, error) {
+	c, at := s.scan.Peek(), s.scan.Pos()
+	if s.skip < len(s.skips) && s.skips[s.skip].at == at {
+		s.skip++
+		_, err := s.scan.Value()
+		return s.skips[s.skip-1], err
 	}
 	switch c {
 	case '"':
-		return d.scan.Text()
+		return s.scan.Text()
 	case '[':
-		return d.list(d.count(at))
+		return s.decodeList(s.countOf(at))
 	case '{':
-		return d.object(d.count(at))
+		return s.decodeObject(s.countOf(at))
 	}
-	return value.DecodeScalar(&d.scan)
+	return value.DecodeScalar(&s.scan)
 }
 
 // count returns how many elements the collection at an offset has; 0 for a few.
-func (d *decoder) count(at int) int {
-	counts := d.survey.counts
-	for d.counts < len(counts) && int(counts[d.counts].at) < at { // in what was skipped
-		d.counts++
+func (s *survey) countOf(at int) int {
+	counts := s.counts
+	for s.counted < len(counts) && int(counts[s.counted].at) < at { // in what was skipped
+		s.counted++
 	}
-	if d.counts < len(counts) && int(counts[d.counts].at) == at {
-		d.counts++
-		return int(counts[d.counts-1].n)
+	if s.counted < len(counts) && int(counts[s.counted].at) == at {
+		s.counted++
+		return int(counts[s.counted-1].n)
 	}
 	return 0
 }
 
 // atEnd reports whether nothing more is decoded.
-func (d *decoder) atEnd() bool {
-	d.ended = d.ended || d.scan.Pos() >= d.end
-	return d.ended
+func (s *survey) atEnd() bool {
+	s.ended = s.ended || s.scan.Pos() >= s.end
+	return s.ended
 }
 
-func (d *decoder) list(n int) (any, error) {
-	if err := d.scan.EnterArray(); err != nil {
+func (s *survey) decodeList(n int) (any, error) {
+	if err := s.scan.EnterArray(); err != nil {
 		return nil, err
 	}
 	if n > 0 {
 		list := make([]any, 0, n)
-		err := d.elements(func(v any) { list = append(list, v) })
+		err := s.decodeElements(func(v any) { list = append(list, v) })
 		return list, err
 	}
-	from := len(d.few)
-	err := d.elements(func(v any) { d.few = append(d.few, v) })
-	list := append(make([]any, 0, len(d.few)-from), d.few[from:]...)
-	clear(d.few[from:])
-	d.few = d.few[:from]
+	from := len(s.few)
+	err := s.decodeElements(func(v any) { s.few = append(s.few, v) })
+	list := append(make([]any, 0, len(s.few)-from), s.few[from:]...)
+	clear(s.few[from:])
+	s.few = s.few[:from]
 	return list, err
 }
 
 // elements decodes the elements of a list.
-func (d *decoder) elements(add func(v any)) error {
+func (s *survey) decodeElements(add func(v any)) error {
 	for {
-		more, err := d.scan.NextElement()
-		if err != nil || !more || d.atEnd() {
+		more, err := s.scan.NextElement()
+		if err != nil || !more || s.atEnd() {
 			return err
 		}
-		v, err := d.value()
+		v, err := s.decodeValue()
 		if err != nil {
 			return err
 		}
-		if add(v); d.ended {
+		if add(v); s.ended {
 			return nil
 		}
 	}
 }
 
-func (d *decoder) object(n int) (any, error) {
-	mark, err := d.scan.EnterObject()
+func (s *survey) decodeObject(n int) (any, error) {
+	mark, err := s.scan.EnterObject()
 	if err != nil {
 		return nil, err
 	}
 	m := make(map[string]any, n)
 	for {
-		key, err := d.scan.Key(mark)
-		if err != nil || key == nil || d.atEnd() {
+		key, err := s.scan.Key(mark)
+		if err != nil || key == nil || s.atEnd() {
 			return m, err
 		}
 		if _, duplicate := m[string(key)]; duplicate {
-			return nil, d.scan.DuplicateKey(key)
+			return nil, s.scan.DuplicateKey(key)
 		}
 		name := string(key)
-		v, err := d.value()
+		v, err := s.decodeValue()
 		if err != nil {
 			return nil, err
 		}
-		if m[name] = v; d.ended {
+		if m[name] = v; s.ended {
 			return m, nil
 		}
 	}

@@ -34,7 +34,8 @@ const sortedRun = 512
 
 // Sort sorts a list in place, within a budget. Equal elements keep their order. After an error the list is unordered.
 func Sort[T any](list []T, compare func(a, b T) int, step Step) error {
-	for run := range slices.Chunk(list, sortedRun) {
+	for start := 0; start < len(list); start += sortedRun {
+		run := list[start:min(start+sortedRun, len(list))]
 		if err := step.Take(len(run)); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -183,7 +184,11 @@ func (o *Operation) validate(c *call, in inputs) error {
 	case in.texts != nil:
 		c.frame.Input, violations = o.Decl.ParseTexts(in.texts)
 	case in.values == nil:
-		c.frame.Input, violations = o.Decl.Validator.Arguments(in.raw)
+		var err error
+		c.frame.Input, violations, err = o.Decl.Validator.ArgumentsWithin(in.raw, c.events.request.Reserve)
+		if err != nil {
+			return c.refuseMemory(err)
+		}
 	default:
 		var v any
 		v, violations = o.Decl.Validator.Check(in.values)
@@ -193,6 +198,16 @@ func (o *Operation) validate(c *call, in inputs) error {
 		return nil
 	}
 	return o.refuseArguments(c, violations)
+}
+
+// refuseMemory returns the failure of arguments for which there is no memory.
+func (c *call) refuseMemory(err error) error {
+	c.access.refusedBy = metrics.RefusedByMemory
+	if large, ok := errors.AsType[*mcp.TooLargeError](err); ok {
+		const format = "The arguments were not read, and nothing was done: %v. Send fewer values in one call."
+		return failure.Refusal(fmt.Sprintf(format, large))
+	}
+	return err
 }
 
 // refuseArguments returns the failure of arguments that their types refuse.

@@ -6,18 +6,22 @@ import (
 )
 
 // buffer is reusable memory for one request or one reply.
-type buffer struct{ b []byte }
+type buffer struct {
+	b      []byte
+	memory reservation // of the request
+}
 
 // maxReusedBuffer is the largest buffer that is reused, so that one large reply does not occupy
 // memory forever.
 const maxReusedBuffer = 1 << 20
 
-var buffers = sync.Pool{New: func() any { return &buffer{make([]byte, 0, 4096)} }}
+var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, uncounted)} }}
 
 // borrowBuffer returns an empty buffer. The caller must release it.
 func borrowBuffer() *buffer { return buffers.Get().(*buffer) }
 
 func (b *buffer) release() {
+	b.memory.release()
 	if cap(b.b) > maxReusedBuffer {
 		return
 	}

@@ -31,6 +31,7 @@ type CallRequest struct {
 	message *message
 	token   []byte // progressToken, or nil
 	wire    wire
+	memory  *reservation
 	peer    *peer // nil for modern callers
 
 	continues bool // the call has waited for people in another process
@@ -85,7 +86,7 @@ func newCallRequest(m *message, rc requestContext) (*CallRequest, *Error) {
 	}
 	req := &CallRequest{
 		Name: name, Arguments: m.arguments, Caller: rc.caller, message: m, token: m.progressToken, wire: rc.wire,
-		peer: rc.peer,
+		peer: rc.peer, memory: rc.memory,
 	}
 	switch {
 	case m.arguments == nil || string(m.arguments) == "null":

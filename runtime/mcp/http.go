@@ -1,8 +1,6 @@
 package mcp
 
 import (
-	"bytes"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -33,11 +31,12 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, toolset strin
 	}
 	body := borrowBuffer()
 	defer body.release()
+	body.memory = reservation{budget: &s.memory, caller: s.memoryOwner(r, resp.identity)}
 	if status, problem := s.readBody(w, r, body); status != 0 {
 		http.Error(w, problem, status)
 		return
 	}
-	resp.requestSize = len(body.b)
+	resp.requestSize, resp.memory = len(body.b), &body.memory
 	p, err := parse(body.b, s.options.MaxDepth)
 	if err != nil {
 		resp.fail(parseError(err), nil)
@@ -75,13 +74,16 @@ var errEmptyBatch = &Error{Code: CodeInvalidRequest, Message: "The batch is empt
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *buffer) (status int, problem string) {
 	rc := http.NewResponseController(w)
 	rc.SetReadDeadline(time.Now().Add(bodyTimeout))
-	limit, read := s.options.MaxBody, bytes.NewBuffer(body.b)
+	limit := s.options.MaxBody
 	var err error
 	if r.ContentLength <= limit {
-		_, err = read.ReadFrom(io.LimitReader(r.Body, limit+1))
+		err = body.readFrom(r.Body, r.ContentLength, limit)
 	}
-	body.b = read.Bytes()
 	switch {
+	case err == ErrNoMemory:
+		s.refuseMemory(r)
+		w.Header()["Retry-After"] = retryAfter
+		status, problem = http.StatusServiceUnavailable, ErrNoMemory.Message
 	case max(r.ContentLength, int64(len(body.b))) > limit:
 		status, problem = http.StatusRequestEntityTooLarge, "The request is larger than this server accepts"
 	case err != nil:
@@ -92,6 +94,23 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *buffer) 
 	}
 	w.Header().Set("Connection", "close")
 	return status, problem
+}
+
+// memoryOwner returns whose memory a request takes: that of the authenticated caller, or that of its network.
+func (s *Server) memoryOwner(r *http.Request, identity *Identity) string {
+	if identity != nil {
+		return identity.Owner()
+	}
+	return s.options.Network(s.options.Remote(r))
+}
+
+// refuseMemory reports a request for which there is no memory.
+func (s *Server) refuseMemory(r *http.Request) {
+	s.options.Logger.InfoContext(r.Context(), "request refused", "reason", "memory", "bytes", r.ContentLength,
+		"remote", s.options.Remote(r))
+	if o := s.options.Observer; o != nil {
+		o.MemoryRefused()
+	}
 }
 
 func hasJSONBody(h http.Header) bool {

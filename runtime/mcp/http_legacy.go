@@ -204,7 +204,7 @@ func (s *Server) replyToPeer(resp *postResponse, m *message, from *peer, dst []b
 	c := from.caller()
 	c.Remote, c.Header = s.options.Remote(resp.r), resp.r.Header
 	c.SetIdentity(resp.identity)
-	rc := requestContext{caller: c, peer: from, wire: resp, info: resp.info}
+	rc := requestContext{caller: c, peer: from, wire: resp, info: resp.info, memory: resp.memory}
 	if resp.suspended != nil {
 		rc.resumed = resp
 	}

@@ -44,7 +44,9 @@ func (s *Server) postModern(resp *postResponse, m *message, version string) {
 	reply := borrowBuffer()
 	defer reply.release()
 	var err *Error
-	reply.b, err = s.reply(resp.r.Context(), reply.b, m, requestContext{caller: c, wire: resp, info: resp.info})
+	reply.b, err = s.reply(resp.r.Context(), reply.b, m, requestContext{
+		caller: c, wire: resp, info: resp.info, memory: resp.memory,
+	})
 	status := http.StatusOK
 	if err != nil {
 		status = statusOf(err)

@@ -17,7 +17,8 @@ type postResponse struct {
 	info        *Info     // as of the start of the request
 	identity    *Identity // nil for unauthenticated clients
 	accepts     acceptedTypes
-	requestSize int      // in bytes
+	requestSize int // in bytes
+	memory      *reservation
 	session     *session // of a legacy client that may return for missed events, or nil
 	packet      *packet  // of a session
 

@@ -16,6 +16,7 @@ type requestContext struct {
 	wire    wire
 	info    *Info         // as of the start of the request
 	resumed *postResponse // of a suspended call that continues, or nil
+	memory  *reservation  // of the request; nil without a limit
 }
 
 // reply appends the reply to a request of either era. It serves every method except initialize and

@@ -17,6 +17,7 @@ type Server struct {
 	handler       Handler
 	options       Options
 	calls         *semaphore.Weighted // requests in progress
+	memory        memoryBudget
 	listeners     *semaphore.Weighted // event streams that wait for something to happen
 	sessions      sessions
 	relay         relay
@@ -36,6 +37,7 @@ func New(h Handler, o Options) *Server {
 		handler:       h,
 		options:       o,
 		calls:         semaphore.NewWeighted(maxCalls),
+		memory:        memoryBudget{byCaller: make(map[string]int64)},
 		listeners:     semaphore.NewWeighted(maxListeners),
 		streams:       httpStreams{active: make(map[*httpStream]struct{})},
 		subscriptions: subscriptionRegistry{byTopic: make(map[topic]map[*subscription]struct{})},
@@ -148,7 +150,7 @@ var ErrClosing = &Error{Code: CodeBusy, Message: "The server is shutting down"}
 var ErrUnavailable = &Error{Code: CodeBusy, Message: "The state store is unavailable. Try again in a moment"}
 
 // isTransient reports whether the client is asked to try again, with 503 and the header Retry-After.
-func (e *Error) isTransient() bool { return e == ErrClosing || e == ErrUnavailable }
+func (e *Error) isTransient() bool { return e == ErrClosing || e == ErrUnavailable || e == ErrNoMemory }
 
 // acquire reports whether a place in the semaphore is acquired: there is one, and the channel that
 // refuses is not closed.
@@ -245,6 +247,8 @@ type Options struct {
 	// Remote returns the network address of the client of a request, for the Handler: by default its
 	// RemoteAddr.
 	Remote func(r *http.Request) string
+	// Network returns what one client without credentials has of its address; nil for the whole address.
+	Network func(remote string) string
 
 	MaxBody  int64 // bytes of an HTTP request: 4 MiB
 	MaxFrame int   // bytes of a line: 16 MiB
@@ -270,6 +274,8 @@ type Observer interface {
 	Observes() bool
 	// Answered is called for each request. The caller may have chosen any method.
 	Answered(caller *Caller, method string, failed *Error, took time.Duration)
+	// MemoryRefused is called when a request over HTTP was not read, because there was no memory for it.
+	MemoryRefused()
 	// SessionChanged is called when a session over HTTP has begun here, or has ended: State is "begun" or
 	// "ended". The owner of an unauthenticated client is nil.
 	SessionChanged(name string, owner *Identity, state string)
@@ -296,7 +302,11 @@ func (o Options) withDefaults() Options {
 	if o.Remote == nil {
 		o.Remote = func(r *http.Request) string { return r.RemoteAddr }
 	}
+	if o.Network == nil {
+		o.Network = func(remote string) string { return remote }
+	}
 	return Options{
+		Network:         o.Network,
 		Logger:          cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		Refused:         o.Refused,
 		Observer:        o.Observer,

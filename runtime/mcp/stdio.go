@@ -105,11 +105,12 @@ func (c *stdioConn) read(in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line := borrowBuffer()
-		tooLong, err := readLine(r, line, c.server.options.MaxFrame)
+		line.memory = reservation{budget: &c.server.memory}
+		refused, err := readLine(r, line, c.server.options.MaxFrame)
 		switch {
-		case tooLong:
-			c.refuseLine()
+		case refused != nil:
 			line.release()
+			c.refuseLine(refused)
 		case len(bytes.TrimSpace(line.b)) > 0:
 			line.b = bytes.TrimRight(line.b, "\r\n")
 			c.processLine(line)
@@ -125,29 +126,37 @@ func (c *stdioConn) read(in io.Reader) error {
 	}
 }
 
-// readLine reads a line with its line break. It skips a line of more than limit bytes.
-func readLine(r *bufio.Reader, line *buffer, limit int) (tooLong bool, err error) {
+// readLine reads a line with its line break. It skips a line of more than limit bytes, and one for which there is no
+// memory, and returns why it is refused.
+func readLine(r *bufio.Reader, line *buffer, limit int) (refused *Error, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
 		if len(line.b)+len(part) > limit+1 {
-			tooLong = true
+			refused = errorf(CodeInvalidRequest, "The message is longer than %d bytes", limit)
+		}
+		for len(part) > 0 && refused == nil {
+			if line.room(-1, int64(limit)) != nil {
+				refused = ErrNoMemory
+				break
+			}
+			n := copy(line.b[len(line.b):cap(line.b)], part)
+			line.b, part = line.b[:len(line.b)+n], part[n:]
+		}
+		if refused != nil {
 			line.b = line.b[:0]
 		}
-		if !tooLong {
-			line.b = append(line.b, part...)
-		}
 		if err != bufio.ErrBufferFull {
-			return tooLong, err
+			return refused, err
 		}
 	}
 }
 
-// refuseLine answers a line that is too long.
-func (c *stdioConn) refuseLine() {
+// refuseLine answers a line that was not read.
+func (c *stdioConn) refuseLine(refused *Error) {
 	c.processing.Lock()
 	defer c.processing.Unlock()
 	if !c.over {
-		c.sendError(errorf(CodeInvalidRequest, "The message is longer than %d bytes", c.server.options.MaxFrame))
+		c.sendError(refused)
 	}
 }
 

@@ -116,7 +116,7 @@ func (b *lineBatch) answer(m *message, inflight *inflightRequests, caller *Calle
 		defer s.calls.Release(1)
 		buf := borrowBuffer()
 		defer buf.release()
-		rc := requestContext{caller: caller, peer: p, wire: b.conn, info: b.conn.info()}
+		rc := requestContext{caller: caller, peer: p, wire: b.conn, info: b.conn.info(), memory: &b.line.memory}
 		buf.b, _ = s.reply(request.ctx, buf.b, m, rc)
 		frame := buf.b
 		if request.cancelled() {

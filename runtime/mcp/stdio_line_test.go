@@ -23,7 +23,8 @@ func FuzzLinesAreReadCompletelyOrSkipped(f *testing.F) {
 				want = rest[:len(want)+1]
 			}
 			line := borrowBuffer()
-			tooLong, err := readLine(r, line, limit)
+			refused, err := readLine(r, line, limit)
+			tooLong := refused != nil
 			switch {
 			case tooLong != (len(want) > limit+1):
 				t.Fatalf("%q is too long for %d: %t", want, limit, tooLong)

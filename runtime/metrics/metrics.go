@@ -100,6 +100,13 @@ func (m *Metrics) RefusedRequest() {
 	}
 }
 
+// RefusedForMemory counts a request that was refused because the requests in progress take all the memory.
+func (m *Metrics) RefusedForMemory() {
+	if m != nil {
+		m.refused(RefusedByMemory)
+	}
+}
+
 // AddHook begins to count the failures of hooks for a type of events, so that the first one is seen as an increase.
 func (m *Metrics) AddHook(event string) {
 	if m != nil {

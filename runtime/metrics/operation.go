@@ -61,6 +61,7 @@ const (
 	RefusedByApproval   = "approval"
 	RefusedByArgument   = "argument"
 	RefusedByCredential = "credential"
+	RefusedByMemory     = "memory" // of the requests in progress
 	RefusedByKey        = "key"    // of idempotency, whose call goes on, was interrupted or had other arguments
 	RefusedByAnswer     = "answer" // to a question: it was declined, is not valid, or the client cannot be asked
 )

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/runtime"
 	"hatchel/runtime/console"
+	"hatchel/runtime/limit"
 	"hatchel/runtime/logging"
 	"hatchel/runtime/mcp"
 )
@@ -43,7 +44,7 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{Options: o}
 	s.mcp = mcp.New(o.Host, mcp.Options{
-		Logger: o.Log.Logger, Refused: s.audit, Observer: o.Host, Remote: s.clientAddress,
+		Logger: o.Log.Logger, Refused: s.audit, Observer: o.Host, Remote: s.clientAddress, Network: limit.Network,
 		SessionKey: o.Sessions.Key, SessionStore: o.Sessions.Store, Courier: o.Sessions.Courier,
 	})
 	o.Sessions.Listen(s.mcp.Heard)

@@ -4,6 +4,9 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -36,18 +39,43 @@ func TuneForInspection() {
 // NewTrimmer returns a stopped timer that returns the memory of a load to the system. It is reset to
 // TrimAfterLoads after each load, so that it waits when another load follows.
 func NewTrimmer() *time.Timer {
-	tune := os.Getenv("GOGC") == ""
-	timer := time.AfterFunc(time.Hour, func() { trim(tune) })
+	unset := os.Getenv("GOGC") == ""
+	timer := time.AfterFunc(time.Hour, func() { trim(unset) })
 	timer.Stop()
 	return timer
 }
 
-func trim(tune bool) {
+func trim(retune bool) {
 	debug.FreeOSMemory()
-	if !tune {
+	if !retune {
 		return
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	debug.SetGCPercent(max(minServe, min(servePercent, int(maxGarbage*100/max(m.HeapAlloc, 1)))))
+	followCollections.Do(func() {
+		last := new(collection)
+		runtime.SetFinalizer(last, (*collection).finished)
+	})
+	tune()
 }
+
+var followCollections sync.Once
+
+// collection is garbage that nothing but its finalizer keeps, which is called after each collection.
+type collection struct{ _ *byte }
+
+func (c *collection) finished() {
+	tune()
+	runtime.SetFinalizer(c, (*collection).finished)
+}
+
+// tune sets how much garbage is allowed beside what lives now. Requests can make the heap many times as large as it was
+// after the load.
+func tune() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	percent := max(minServe, min(servePercent, int(maxGarbage*100/max(live[0].Value.Uint64(), 1))))
+	if percent != int(tuned.Swap(int64(percent))) {
+		debug.SetGCPercent(percent)
+	}
+}
+
+var tuned atomic.Int64 // the percentage that tune has set

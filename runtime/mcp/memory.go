@@ -1,0 +1,156 @@
+package mcp
+
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// The memory that all requests in progress may take: their texts and what is decoded of them. It may take twice as much
+// until garbage is collected. The first bytes of a request are not counted, so that a small one takes no lock.
+const (
+	maxMemory       = 128 << 20
+	maxCallerMemory = maxMemory / 2 // of one caller
+	uncounted       = 4 << 10       // bytes of a text, and of what is decoded of it
+)
+
+// ErrNoMemory is the error for a request for which there is no memory at the moment. Over HTTP its status is 503, with
+// the header Retry-After.
+var ErrNoMemory = &Error{
+	Code:    CodeBusy,
+	Message: "The requests in progress take all the memory that they may take. Nothing was done. Try again in a moment",
+}
+
+// TooLargeError is the error for a request that takes more memory than a caller may have.
+type TooLargeError struct{ Bytes int64 }
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("this takes %d MiB of memory, and the requests of one caller may take %d MiB together",
+		(e.Bytes+1<<20-1)>>20, maxCallerMemory>>20)
+}
+
+// memoryBudget is the memory that requests have reserved.
+type memoryBudget struct {
+	mu       sync.Mutex
+	used     int64            // guarded by mu
+	byCaller map[string]int64 // guarded by mu
+}
+
+// reservation is the memory of one request. The zero value is that of a request without a limit.
+type reservation struct {
+	budget *memoryBudget // nil without a limit
+	caller string
+	bytes  int64 // guarded by budget.mu
+}
+
+// reserve adds to the memory of the request. It returns ErrNoMemory or a TooLargeError.
+func (r *reservation) reserve(n int64) error {
+	if r.budget == nil || n <= 0 {
+		return nil
+	}
+	b := r.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case r.bytes+n > maxCallerMemory:
+		return &TooLargeError{r.bytes + n}
+	case b.used+n > maxMemory || b.byCaller[r.caller]+n > maxCallerMemory:
+		return ErrNoMemory
+	}
+	b.add(r, n)
+	return nil
+}
+
+// give returns memory that reserve has added.
+func (r *reservation) give(n int64) {
+	if r.budget == nil || n == 0 {
+		return
+	}
+	r.budget.mu.Lock()
+	r.budget.add(r, -n)
+	r.budget.mu.Unlock()
+}
+
+// release returns all memory of the request.
+func (r *reservation) release() {
+	if r.budget == nil {
+		return
+	}
+	r.budget.mu.Lock()
+	r.budget.add(r, -r.bytes)
+	r.budget.mu.Unlock()
+	*r = reservation{}
+}
+
+// add changes what a request has reserved. The caller holds mu.
+func (b *memoryBudget) add(r *reservation, n int64) {
+	if n == 0 {
+		return
+	}
+	b.used += n
+	r.bytes += n
+	if left := b.byCaller[r.caller] + n; left > 0 {
+		b.byCaller[r.caller] = left
+	} else {
+		delete(b.byCaller, r.caller)
+	}
+}
+
+// Reserve adds n bytes, which are about to be decoded, to the memory that the request takes until it ends. It returns
+// ErrNoMemory or a TooLargeError, after which they must not be.
+func (r *CallRequest) Reserve(n int64) error {
+	if r == nil {
+		return nil
+	}
+	return r.memory.reserveDecoded(n)
+}
+
+func (r *reservation) reserveDecoded(n int64) error {
+	if r == nil {
+		return nil
+	}
+	return r.reserve(n - uncounted)
+}
+
+// room makes room for more bytes of a text in the buffer and reserves it. The text has size bytes, or -1 if that is not
+// known, and at most limit. The buffer grows with what has arrived, so that a text that was only announced takes nothing.
+func (b *buffer) room(size, limit int64) error {
+	if len(b.b) < cap(b.b) {
+		return nil
+	}
+	next := min(2*int64(cap(b.b)), limit+512)
+	if size >= 0 { // the last buffer has the exact size
+		next = min(4*int64(cap(b.b)), size+1)
+	}
+	next = max(next, int64(len(b.b))+512)
+	if err := b.memory.reserve(next - b.memory.bytes); err != nil {
+		return err
+	}
+	grown := make([]byte, len(b.b), next)
+	copy(grown, b.b)
+	b.b = grown
+	return nil
+}
+
+// readFrom reads a text of at most limit bytes, and one byte more of a longer one. Size is as for room.
+func (b *buffer) readFrom(r io.Reader, size, limit int64) error {
+	for int64(len(b.b)) <= limit {
+		if err := b.room(size, limit); err != nil {
+			return err
+		}
+		n, err := r.Read(b.b[len(b.b):min(int64(cap(b.b)), limit+1)])
+		b.b = b.b[:len(b.b)+n]
+		if counted := int64(len(b.b)) - uncounted; counted > b.memory.bytes { // a buffer that was used before
+			if err := b.memory.reserve(counted - b.memory.bytes); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
