@@ -2,6 +2,7 @@ package surface
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -242,8 +243,16 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 		if isNew && isOld || rule != "check" && rule != "approval" { // these come and go with their conditions
 			c.text(at+"."+name, a.Texts[name], b.Texts[name])
 		}
+		if name == "text" {
+			for _, part := range missing(conditional.FindAllString(a.Texts[name], -1), conditional.FindAllString(b.Texts[name], -1)) {
+				c.add(Widening, "guard", at+".text", "a part of the text no longer depends on %s", part)
+			}
+		}
 	}
 }
+
+// conditional matches the beginning of a part that a text contains for some calls only.
+var conditional = regexp.MustCompile(`%\{if [^}]*\}`)
 
 // inOrder returns the names of a that b has, too, as one text.
 func inOrder(a, b []string) string {

@@ -28,13 +28,14 @@ type stepsComparison struct {
 	before    []*Step
 	after     []*Step
 	newInputs []string // optional inputs that were added
+	guards    []string // of the older side
 	settled   []string // beginnings of Guards whose conditions are proved stricter
 }
 
 // steps compares the steps and the other arguments of an operation.
 func (c *comparison) steps(at string, a, b *Operation) *stepsComparison {
 	s := &stepsComparison{comparison: c, at: at, before: a.Steps, after: b.Steps}
-	s.newInputs = addedInputs(a.Input, b.Input)
+	s.newInputs, s.guards = addedInputs(a.Input, b.Input), a.Guards
 	pairs := pairSteps(a.Steps, b.Steps)
 	for _, p := range pairs {
 		switch {
@@ -208,10 +209,10 @@ func (s *stepsComparison) order(pairs []stepPair) {
 // step compares a step that is on both sides.
 func (s *stepsComparison) step(a, b *Step) {
 	gates := a.acts() || b.acts() || s.decides(b)
-	if b.Writes && !a.Writes && !doesMore(a, b) {
+	if b.Writes && !a.Writes && !s.shown(b) {
 		s.report(Widening, b, "may change something")
 	}
-	if (a.Kind != b.Kind || a.Connection != b.Connection) && !doesMore(a, b) {
+	if (a.Kind != b.Kind || a.Connection != b.Connection) && !s.shown(b) {
 		s.report(classIf(gates), b, "%s → %s", cmp.Or(a.Connection, a.Kind), cmp.Or(b.Connection, b.Kind))
 	}
 	s.when(a, b, gates)
@@ -291,7 +292,7 @@ func conjunction(list []*eval.Formula) *eval.Formula {
 
 // arguments compares the arguments of a step.
 func (s *stepsComparison) arguments(a, b *Step, gates bool) {
-	shown, lost := doesMore(a, b), doesMore(b, a) // these are reported with the effects
+	shown, lost := s.shown(b), doesMore(b.Does, a.Does) // these are reported with the effects
 	for _, path := range changedArguments(a.Args, b.Args) {
 		top, _, _ := strings.Cut(path, ".")
 		if name := lastName(path); top == "step" && (name == "that" || name == "until") {
@@ -305,8 +306,11 @@ func (s *stepsComparison) arguments(a, b *Step, gates bool) {
 	}
 }
 
-// doesMore reports whether b has a line of effects that a does not have.
-func doesMore(a, b *Step) bool { return len(missing(effectsOnly(b.Does), effectsOnly(a.Does))) > 0 }
+// doesMore reports whether there is a line of effects that was not there before.
+func doesMore(old, new []string) bool { return len(missing(effectsOnly(new), effectsOnly(old))) > 0 }
+
+// shown reports whether what a step does is reported with the effects: no step of the operation did so before.
+func (s *stepsComparison) shown(step *Step) bool { return doesMore(s.does(s.before), step.Does) }
 
 // changedArguments returns the paths whose arguments differ, or are on one side only, sorted.
 func changedArguments(old, new map[string]string) (paths []string) {
@@ -349,7 +353,7 @@ func (s *stepsComparison) argument(b *Step, path string, before, after map[strin
 	change := changeOf(path, before, after)
 	switch {
 	case b.Kind == "sql" && (top == "query" || top == "exec") && old != "" && new != "":
-		s.statement(b, path, old, new, doesMore(&Step{Does: s.does(s.before)}, b))
+		s.statement(b, path, old, new, s.shown(b))
 	case old == "" && b.Kind == "http" && s.passesOnNewInput(new) && (!gates || top == "query" && after["post"] != ""):
 	case b.Kind == "ask" && isText(path, old, new):
 		s.report(Behaviour, b, "%s", change)
@@ -361,6 +365,8 @@ func (s *stepsComparison) argument(b *Step, path string, before, after map[strin
 		s.report(Behaviour, b, "%s", change)
 	case gates || strings.HasPrefix(path, "sandbox.") || slices.Contains([]string{"hosts", "statement"}, top):
 		s.report(Widening, b, "%s", change)
+	case s.readCaller(firstLine(b), top):
+		s.report(Widening, b, "depends on the caller in another way: %s", change)
 	case new == "" && (top == "query" || top == "headers") && isConstant(old):
 		s.report(Widening, b, "no longer sends %s %s", path, clip(old, maxShown))
 	default:
@@ -376,6 +382,23 @@ func isText(path, old, new string) bool {
 	undescribed := func(form string) string { return description.ReplaceAllString(form, "$1($2") }
 	return slices.Contains([]string{"message", "title"}, lastName(path)) ||
 		lastName(path) == "fields" && undescribed(old) == undescribed(new)
+}
+
+// readCaller reports whether an argument has read the caller, as the Guards of the older side say. Around is the first
+// line of the block that has it.
+func (s *stepsComparison) readCaller(around, argument string) bool {
+	return slices.ContainsFunc(s.guards, func(line string) bool {
+		return strings.HasPrefix(line, around+argument+" reads ")
+	})
+}
+
+// firstLine returns what begins the Guards of a step.
+func firstLine(step *Step) string {
+	line := strings.TrimSpace(step.Kind+" "+connectionName(step)) + ": "
+	if step.Name != "" {
+		line = "step " + step.Name + ": " + line
+	}
+	return line
 }
 
 // isConstant reports whether a normal form is a text or a number that an author wrote.
@@ -631,7 +654,8 @@ func (s *stepsComparison) rest(old, new map[string]string) {
 	}
 	for _, path := range changedArguments(old, new) {
 		top, _, _ := strings.Cut(strings.ReplaceAll(path, " ", "."), ".")
-		class := classIf(s.acts() && !slices.Contains(answering, top) || path == "cache.scope" || path == "cache.key")
+		class := classIf(s.acts() && !slices.Contains(answering, top) || path == "cache.scope" || path == "cache.key" ||
+			s.readCaller("", strings.ReplaceAll(path, ".", ": ")) || s.readCaller("", top))
 		if _, was := old[path]; !was && path != "cache.scope" {
 			class = Behaviour
 		}
