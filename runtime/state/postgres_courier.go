@@ -136,12 +136,12 @@ func (p *Postgres) sendLetter(ctx context.Context, to string, body []byte) error
 }
 
 // hearLetters hears the letters that were left for this process.
-func (p *Postgres) hearLetters(ctx context.Context) error {
+func (p *Postgres) hearLetters(s *subscriber) error {
 	for more := true; more; {
-		letters, err := p.List(ctx, Query{Kind: letterKind, Group: p.name, Limit: maxLetters})
+		letters, err := p.List(s.ctx, Query{Kind: letterKind, Group: p.name, Limit: maxLetters})
 		for _, letter := range letters {
 			if err == nil {
-				err = p.openLetter(ctx, letter)
+				err = p.openLetter(s, letter)
 			}
 		}
 		if err != nil {
@@ -153,36 +153,32 @@ func (p *Postgres) hearLetters(ctx context.Context) error {
 }
 
 // hearLetter hears the letter with a name, unless it was heard.
-func (p *Postgres) hearLetter(ctx context.Context, name string) error {
-	letter, err := p.Record(ctx, letterKind, name)
+func (p *Postgres) hearLetter(s *subscriber, name string) error {
+	letter, err := p.Record(s.ctx, letterKind, name)
 	if letter == nil || err != nil {
 		return err
 	}
-	return p.openLetter(ctx, letter)
+	return p.openLetter(s, letter)
 }
 
-func (p *Postgres) openLetter(ctx context.Context, letter *Record) error {
+func (p *Postgres) openLetter(s *subscriber, letter *Record) error {
 	if letter.Group != p.name || len(letter.Body) < nameSize {
 		return nil
 	}
-	p.hear(string(letter.Body[:nameSize]), letter.Body[nameSize:], true)
+	p.hear(s, string(letter.Body[:nameSize]), letter.Body[nameSize:], true)
 	letter.NoNotify = true
-	_, err := p.Remove(ctx, letter)
+	_, err := p.Remove(s.ctx, letter)
 	return err
 }
 
-// hear has subscribers hear the news of a process once, and acknowledges those that were for this process alone.
-func (p *Postgres) hear(from string, body []byte, addressed bool) {
+// hear has a subscriber hear the news of a process once, and acknowledges those that were for this process alone.
+func (p *Postgres) hear(s *subscriber, from string, body []byte, addressed bool) {
 	if len(body) < newsIDSize {
 		return
 	}
 	id := body[:newsIDSize]
 	if p.listener.heard.add(newsID{from, binary.BigEndian.Uint64(id)}) {
-		p.listener.each(func(s *subscriber) {
-			if s.heard != nil {
-				s.heard(from, body[newsIDSize:])
-			}
-		})
+		s.heard(from, body[newsIDSize:])
 	}
 	if addressed {
 		p.post(outgoing{to: from, item: item{ackItem, id}})

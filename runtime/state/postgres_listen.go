@@ -32,41 +32,52 @@ var keepAlive = map[string]string{
 	"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "3", "tcp_keepalives_count": "3",
 }
 
-// listener is the connection on which Watch and Hear listen. There is one while one of them runs.
+// maxQueued is how many calls of its functions wait for a subscriber that is slow.
+const maxQueued = 1000
+
+// listener is the connection on which Watch and Hear listen. There is one while one of them runs. It calls no function
+// of a subscriber: each subscriber calls its own, so that a slow one delays neither the others nor acknowledgements.
 type listener struct {
-	mu          sync.Mutex // held while functions of subscribers are called
-	subscribers []*subscriber
-	reconnect   context.CancelFunc // ends the connection; nil while there is no subscriber
+	mu          sync.Mutex
+	subscribers []*subscriber      // guarded by mu
+	reconnect   context.CancelFunc // ends the connection; nil while there is no subscriber; guarded by mu
 	running     sync.WaitGroup     // the goroutine that listens
 
 	processes atomic.Int64              // that hear
 	trusted   atomic.Pointer[time.Time] // after which processes without a lock are gone; nil before it has listened
 
-	reader envelopeReader // belongs to the goroutine, as all that follows
-	heard  recentNews
-	forged bool // ErrForged was reported
+	heard  recentNews     // belongs to the goroutine of Hear
+	reader envelopeReader // belongs to the goroutine that listens, as all that follows
+	forged bool           // ErrForged was reported
 }
 
-// subscriber is what Watch or Hear was called with.
+// subscriber is what Watch or Hear was called with, and the calls that wait for it.
 type subscriber struct {
+	ctx       context.Context
 	changed   func(kind, name string)        // nil for Hear
 	heard     func(from string, news []byte) // nil for Watch
 	attempted func(error)
+
+	wake    chan struct{} // holds a value if there is something to do
+	queue   []func()      // guarded by listener.mu
+	missed  bool          // there was no room in the queue; guarded by listener.mu
+	attempt *error        // the last attempt for which there was no room; guarded by listener.mu
 }
 
 // Watch implements Store.
 func (p *Postgres) Watch(ctx context.Context, changed func(kind, name string), attempted func(error)) {
-	p.subscribe(ctx, &subscriber{changed: changed, attempted: attempted})
+	p.subscribe(&subscriber{ctx: ctx, changed: changed, attempted: attempted})
 }
 
 // Hear implements Courier.
 func (p *Postgres) Hear(ctx context.Context, heard func(from string, news []byte), attempted func(error)) {
-	p.subscribe(ctx, &subscriber{heard: heard, attempted: attempted})
+	p.subscribe(&subscriber{ctx: ctx, heard: heard, attempted: attempted})
 }
 
-// subscribe has the functions of s called until ctx ends. It begins with a new connection, as after an interruption.
-func (p *Postgres) subscribe(ctx context.Context, s *subscriber) {
+// subscribe calls the functions of s until its context ends. It begins with a new connection, as after an interruption.
+func (p *Postgres) subscribe(s *subscriber) {
 	l := &p.listener
+	s.wake = make(chan struct{}, 1)
 	l.mu.Lock()
 	l.subscribers = append(l.subscribers, s)
 	if l.reconnect != nil {
@@ -76,11 +87,61 @@ func (p *Postgres) subscribe(ctx context.Context, s *subscriber) {
 		l.running.Go(p.keepListening)
 	}
 	l.mu.Unlock()
-	<-ctx.Done()
+	for s.ctx.Err() == nil {
+		if call := p.nextCall(s); call != nil {
+			call()
+			continue
+		}
+		select {
+		case <-s.wake:
+		case <-s.ctx.Done():
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.subscribers = slices.DeleteFunc(l.subscribers, func(other *subscriber) bool { return other == s })
 	if l.reconnect != nil {
+		l.reconnect()
+	}
+}
+
+// nextCall returns what a subscriber has to do next, or nil. One that has missed calls looks at everything when it has
+// caught up.
+func (p *Postgres) nextCall(s *subscriber) (call func()) {
+	l := &p.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch attempt := s.attempt; {
+	case len(s.queue) > 0:
+		call, s.queue = s.queue[0], s.queue[1:]
+		return call
+	case attempt != nil:
+		s.attempt = nil
+		return func() { s.attempted(*attempt) }
+	case s.missed:
+		s.missed = false
+		return func() { p.lookAtAll(s) }
+	}
+	s.queue = nil
+	return nil
+}
+
+// lookAtAll tells a subscriber that it may have missed something, and has it hear its letters.
+func (p *Postgres) lookAtAll(s *subscriber) {
+	if s.heard == nil {
+		s.changed("", "")
+		return
+	}
+	s.heard("", nil)
+	p.orReconnect(p.hearLetters(s))
+}
+
+// orReconnect ends the connection after an error, so that the subscribers look at everything once more.
+func (p *Postgres) orReconnect(err error) {
+	l := &p.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil && l.reconnect != nil {
 		l.reconnect()
 	}
 }
@@ -95,15 +156,46 @@ func (l *listener) close() {
 	l.running.Wait()
 }
 
-// each calls do with every subscriber. Hearing reports whether one of them hears news.
-func (l *listener) each(do func(*subscriber)) (hearing bool) {
+// each queues a call for every subscriber; none if callOf returns nil. Hearing reports whether one of them hears news.
+func (l *listener) each(callOf func(*subscriber) func()) (hearing bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.subscribers {
-		do(s)
 		hearing = hearing || s.heard != nil
+		call := callOf(s)
+		if call == nil {
+			continue
+		}
+		if len(s.queue) < maxQueued {
+			s.queue = append(s.queue, call)
+		} else {
+			s.missed = true
+		}
+		s.signal()
 	}
 	return hearing
+}
+
+// signal wakes the goroutine of the subscriber.
+func (s *subscriber) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// report queues the result of an attempt for every subscriber.
+func (l *listener) report(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.subscribers {
+		if len(s.queue) < maxQueued {
+			s.queue = append(s.queue, func() { s.attempted(err) })
+		} else {
+			s.attempt = &err
+		}
+		s.signal()
+	}
 }
 
 // keepListening listens while there are subscribers.
@@ -120,7 +212,7 @@ func (p *Postgres) keepListening() {
 		}
 		l.mu.Unlock()
 		if listened, err := p.listen(ctx); ctx.Err() == nil {
-			l.each(func(s *subscriber) { s.attempted(postgres.DescribeError(ctx, err)) })
+			l.report(postgres.DescribeError(ctx, err))
 			pause := jitter()
 			if listened {
 				pause = rand.N(listenAgain)
@@ -144,30 +236,19 @@ func (p *Postgres) listen(ctx context.Context) (listened bool, err error) {
 			return false, err
 		}
 	}
-	hearing := l.each(func(*subscriber) {})
+	hearing := l.each(func(*subscriber) func() { return nil })
 	if err := p.startListening(ctx, conn, hearing); err != nil {
 		return false, err
 	}
-	l.each(func(s *subscriber) {
-		s.attempted(nil)
-		if s.heard != nil {
-			s.heard("", nil)
-		} else {
-			s.changed("", "")
-		}
-	})
-	if hearing {
-		if err := p.hearLetters(ctx); err != nil {
-			return true, err
-		}
-	}
+	l.report(nil)
+	l.each(func(s *subscriber) func() { return func() { p.lookAtAll(s) } })
 	for ping := time.Now().Add(listenPing); ; {
 		waiting, cancel := context.WithDeadline(ctx, ping)
 		notification, err := conn.WaitForNotification(waiting)
 		cancel()
 		switch {
 		case err == nil:
-			err = p.receive(ctx, notification.Channel, notification.Payload)
+			p.receive(notification.Channel, notification.Payload)
 		case ctx.Err() == nil && !conn.IsClosed():
 			ping = time.Now().Add(listenPing)
 			err = p.countProcesses(ctx, conn)
@@ -267,38 +348,42 @@ func (p *Postgres) countProcesses(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // receive handles an envelope.
-func (p *Postgres) receive(ctx context.Context, channel, payload string) error {
+func (p *Postgres) receive(channel, payload string) {
 	l := &p.listener
 	if channel == p.channel && strings.HasPrefix(payload, p.name) {
-		return nil
+		return
 	}
 	from, items, ok := l.reader.read(channel, payload)
 	if !ok && !l.forged {
-		l.each(func(s *subscriber) {
-			if !l.forged {
-				l.forged = true
-				s.attempted(ErrForged)
-			}
-		})
+		l.forged = true
+		l.report(ErrForged)
 	}
 	for _, i := range items {
 		switch i.kind {
 		case changeItem:
 			kind, name, _ := strings.Cut(string(i.body), " ")
-			l.each(func(s *subscriber) {
-				if s.changed != nil {
-					s.changed(kind, name)
+			l.each(func(s *subscriber) func() {
+				if s.changed == nil {
+					return nil
 				}
+				return func() { s.changed(kind, name) }
 			})
 		case newsItem:
-			p.hear(from, i.body, channel != p.channel)
+			l.eachHearing(func(s *subscriber) { p.hear(s, from, i.body, channel != p.channel) })
 		case letterItem:
-			if err := p.hearLetter(ctx, string(i.body)); err != nil {
-				return err
-			}
+			l.eachHearing(func(s *subscriber) { p.orReconnect(p.hearLetter(s, string(i.body))) })
 		case ackItem:
 			p.acknowledge(i.body)
 		}
 	}
-	return nil
+}
+
+// eachHearing queues a call for every subscriber that hears news.
+func (l *listener) eachHearing(call func(*subscriber)) {
+	l.each(func(s *subscriber) func() {
+		if s.heard == nil {
+			return nil
+		}
+		return func() { call(s) }
+	})
 }
