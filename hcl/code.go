@@ -177,8 +177,8 @@ func (f *codeFinder) addCode(dir string, depth int) {
 	}
 }
 
-// addWord adds what a word of a command may name: a file or a directory, also after the name of an option, a module, and
-// the file that a program reads by default, such as Makefile.
+// addWord adds what a word of a command may name: a file or a directory, also after the name of an option, a module,
+// and the file that a program reads by default, such as Makefile.
 func (f *codeFinder) addWord(word string) {
 	for _, part := range partsOf(word) {
 		if name := f.inConfig(f.dir, part); name != "" {
@@ -203,8 +203,9 @@ func partsOf(word string) []string {
 	if strings.HasPrefix(word, "-") && len(word) > 2 {
 		parts = append(parts, word[2:])
 	}
+	separates := func(r rune) bool { return strings.ContainsRune(":,@ \t\n", r) }
 	for _, part := range parts {
-		parts = append(parts, strings.FieldsFunc(part, func(r rune) bool { return strings.ContainsRune(":,@ \t\n", r) })...)
+		parts = append(parts, strings.FieldsFunc(part, separates)...)
 	}
 	for _, part := range parts { // a module, as in python3 -m tools.report
 		if strings.Contains(part, ".") && !strings.Contains(part, "/") {
@@ -258,9 +259,9 @@ func (f *codeFinder) addText(dir string, text []byte) {
 }
 
 // codeEndings are the endings of files that hold code.
-var codeEndings = strings.Fields("awk bash bat bzl cfg cjs clj cmd conf cue dhall el erl ex exs fish go groovy hs ini jar " +
-	"java jq js json jsonnet jsx ksh kt lisp lua m4 mjs mk ml nix nu php pl pm ps1 py pyc R r rb rs sed sh so sql tcl tf " +
-	"tmpl j2 toml ts tsx vim wasm xsl xslt yaml yml zsh")
+var codeEndings = strings.Fields("awk bash bat bzl cfg cjs clj cmd conf cue dhall el erl ex exs fish go groovy hs ini " +
+	"jar java jq js json jsonnet jsx ksh kt lisp lua m4 mjs mk ml nix nu php pl pm ps1 py pyc R r rb rs sed sh so sql " +
+	"tcl tf tmpl j2 toml ts tsx vim wasm xsl xslt yaml yml zsh")
 
 // hasCodeName reports whether the name of a file says that it holds code.
 func hasCodeName(name string) bool {

@@ -6,8 +6,8 @@ import (
 	"hatchel/hcl/template/sqltext"
 )
 
-// layOut returns a statement without what has no meaning: comments, and white space outside of literals and quoted names
-// but for one space between two words. Comments that a database may read as hints stay, and so does a comment with a
+// layOut returns a statement without what has no meaning: comments, and white space outside of literals and quoted
+// names but for one space between two words. Comments that a database may read as hints stay, and so does a comment with a
 // zero byte, which stands for a value.
 func layOut(text string, dialect sqltext.Dialect) string {
 	l := sqlLayout{}
@@ -40,11 +40,26 @@ func (l *sqlLayout) add(token string) {
 	case l.out.Len() == 0:
 	case l.lineComment:
 		l.out.WriteByte('\n')
-	case l.last == ",", l.space && l.last != "(" && token != ")" && token != ",":
+	case l.last == ",", comparisons[l.last], comparisons[token], l.space && l.last != "(" && token != ")" && token != ",":
 		l.out.WriteByte(' ')
 	}
 	l.out.WriteString(token)
 	l.last, l.space, l.lineComment = token, false, false
+}
+
+// comparisons are operators with a space on both sides, whether it is written or not.
+var comparisons = map[string]bool{"=": true, "<": true, ">": true, "<=": true, ">=": true, "<>": true, "!=": true}
+
+// operatorSize returns the length of an operator at the beginning of a text, which no comment is part of.
+func operatorSize(text string) int {
+	for i := range len(text) {
+		rest := text[i:]
+		if strings.IndexByte("+-*/<>=~!@#%^&|?", text[i]) < 0 || strings.HasPrefix(rest, "--") ||
+			strings.HasPrefix(rest, "/*") {
+			return i
+		}
+	}
+	return len(text)
 }
 
 // readByDatabase reports whether a comment is more than a remark: a hint, text that MySQL runs, or one with a value.
@@ -92,7 +107,7 @@ func nextToken(text string, at int, dialect sqltext.Dialect) (size int, kind tok
 			return end + 2*len(tag), otherToken
 		}
 	}
-	return 1, otherToken
+	return max(operatorSize(rest), 1), otherToken
 }
 
 // hasEscapes reports whether a backslash in the literal at a byte is an escape.

@@ -15,8 +15,8 @@ import (
 )
 
 // The normal form of an expression is its parsed tree in one notation. Locals are replaced by their values, the names
-// of variables have their defaults with them, and calls that read a file the digest of its content. Two expressions with
-// one normal form do the same in every call; white space, comments, the form of a text and the names of locals are not
+// of variables have their defaults with them, and calls that read a file the digest of its content. Two expressions
+// with one normal form do the same in every call; white space, comments, the form of a text and the names of locals are not
 // part of it. Which names an expression reads is what the load has recorded.
 
 // maxForm is the maximum length of a normal form that is shown whole, in bytes; a longer one ends with its digest.
@@ -353,8 +353,8 @@ func memberStep(name string) string {
 	return "[" + string(appendString(nil, name)) + "]"
 }
 
-// traversalForm returns the normal form of a traversal. The value of a local, or of a member of one that is written as an
-// object, stands for it.
+// traversalForm returns the normal form of a traversal. The value of a local, or of a member of one that is written as
+// an object, stands for it.
 func (s *source) traversalForm(t hclv2.Traversal) string {
 	r := t.SourceRange()
 	for _, read := range s.reads[r.Filename].In(r.Start.Byte, r.Start.Byte+1) {
@@ -462,9 +462,14 @@ func (s *source) member(e hclsyntax.Expression, name string) (found hclsyntax.Ex
 	return found
 }
 
-// follow returns the expression that a reference to a local stands for; e itself for anything else.
+// follow returns the expression that a reference to a local, or one in parentheses, stands for; e itself for anything
+// else.
 func (s *source) follow(e hclsyntax.Expression) hclsyntax.Expression {
 	for range maxFollowed {
+		if inner, ok := e.(*hclsyntax.ParenthesesExpr); ok {
+			e = inner.Expression
+			continue
+		}
 		t := hclexpr.Traversal(e)
 		if t == nil {
 			return e

@@ -44,8 +44,8 @@ func (s *Surface) Lock() []byte {
 }
 
 func (s *Surface) file() lockFile {
-	return lockFile{Version, s.Server, s.Tools, s.Prompts, s.Resources, s.Toolsets, s.Policies, s.Connections, s.Settings,
-		s.Access}
+	return lockFile{Version, s.Server, s.Tools, s.Prompts, s.Resources, s.Toolsets, s.Policies, s.Connections,
+		s.Settings, s.Access}
 }
 
 // lockDepth is how many levels of objects have a line for each member.
@@ -182,8 +182,8 @@ type lockedOperation struct {
 
 // surface returns the surface of a lock, and its operations by their names, such as "tool pay".
 func (f *lockFile) surface() (*Surface, map[string]lockedOperation, error) {
-	s := &Surface{Server: f.Server, Tools: orEmpty(f.Tools), Prompts: orEmpty(f.Prompts), Resources: orEmpty(f.Resources),
-		Toolsets: orEmpty(f.Toolsets), Policies: orEmpty(f.Policies), Connections: orEmpty(f.Connections),
+	s := &Surface{Server: f.Server, Tools: orEmpty(f.Tools), Prompts: orEmpty(f.Prompts),
+		Resources: orEmpty(f.Resources), Toolsets: orEmpty(f.Toolsets), Policies: orEmpty(f.Policies), Connections: orEmpty(f.Connections),
 		Settings: orEmpty(f.Settings), Access: f.Access}
 	if err := checkAccess(f.Access); err != nil {
 		return nil, nil, err

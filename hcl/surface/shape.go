@@ -12,8 +12,7 @@ import (
 // maxShape is the maximum length of a shape that is shown whole, in bytes.
 const maxShape = 1000
 
-// shape returns an expression as people read it, with its values as names: "/orders/{id}" for "/orders/${input.id}". Two
-// expressions with one shape have one normal form.
+// shape returns an expression as people read it, with its values as names: "/orders/{id}" for "/orders/${input.id}".
 func (s *source) shape(e hclsyntax.Expression) string { return clip(s.shapeOf(e), maxShape) }
 
 func (s *source) shapeOf(e hclsyntax.Expression) string {

@@ -80,8 +80,9 @@ type Operation struct {
 // Step is one backend of an operation. A Path of its arguments is that of Operation.Rest, and their texts are normal
 // forms: texts that differ do something else.
 type Step struct {
-	Name       string `json:"name,omitempty"` // of a step; "before x" and "complete x" for what an approver or a user sees
-	Kind       string `json:"kind"`           // of the backend, such as sql
+	// Name is that of a step, "before x" or "complete x"; empty for a single backend
+	Name       string `json:"name,omitempty"`
+	Kind       string `json:"kind"` // of the backend, such as sql
 	Connection string `json:"connection,omitempty"`
 	Writes     bool   `json:"writes,omitempty"` // it may change something
 
@@ -91,7 +92,7 @@ type Step struct {
 	Until   *eval.Formula     `json:"until,omitempty"`    // what ends its repetition
 	Expect  []*eval.Formula   `json:"expect,omitempty"`
 	Does    []string          `json:"does,omitempty"`
-	Reads   []string          `json:"reads,omitempty"` // values of the call, the caller and secrets, also through locals
+	Reads   []string          `json:"reads,omitempty"` // of the call, the caller and secrets, also through locals
 	Args    map[string]string `json:"args,omitempty"`  // all arguments of the step and its backend, by path
 	Code    map[string]string `json:"code,omitempty"`  // digests of the files that its programs may read, by name
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // Form returns the logical form of the program: its parsed tree, in one notation. White space, comments, brackets for
-// names, parentheses and optional steps that end nothing make no difference; every byte of a literal does. Value returns
-// the normal form of the value of a traversal from a root; an empty one stands for the traversal itself.
+// names, parentheses and optional steps that end nothing make no difference; every byte of a literal does. Value
+// returns the normal form of the value of a traversal from a root; an empty one stands for the traversal itself.
 func (p *Program) Form(value func(path []string) string) *eval.Formula {
 	tree, problem := parse(p.Source)
 	if problem != nil {

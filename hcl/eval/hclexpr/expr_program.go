@@ -101,8 +101,8 @@ func (p *Program) Reads(root string) bool { return slices.Contains(p.reads, root
 // Traversals returns what the program reads, sorted, as in "caller.claims.tenant".
 func (p *Program) Traversals() []string { return p.program.Reads }
 
-// Form returns the logical form of the program; nil for a nil Condition. Value returns the normal form of the value of a
-// traversal; an empty one stands for the traversal itself.
+// Form returns the logical form of the program; nil for a nil Condition. Value returns the normal form of the value of
+// a traversal; an empty one stands for the traversal itself.
 func (c *Condition) Form(value func(path []string) string) *eval.Formula {
 	if c == nil || c.program == nil {
 		return nil
