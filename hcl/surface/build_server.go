@@ -151,7 +151,10 @@ func (b *builder) settings() {
 			}
 			out.Args = b.rest(block, []string{"env", "file", "credential", "command"})
 		}
-		if out.Does != nil {
+		if form := b.form(attribute(block, "type")); block.Type == "variable" && strings.ContainsAny(form, "(.") {
+			out.Args = map[string]string{"type": form} // it converts the value
+		}
+		if out.Does != nil || out.Args != nil {
 			b.place(name, diag.RangeOf(block.DefRange()))
 			b.out.Settings[name] = out
 		}

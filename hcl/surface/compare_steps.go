@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -81,7 +82,7 @@ func pairSteps(old, new []*Step) (pairs []stepPair) {
 func doesTheSame(a, b *Step) bool {
 	x, y := *a, *b
 	x.Name, y.Name = "", ""
-	return string(canonical(&x)) == string(canonical(&y))
+	return bytes.Equal(canonical(&x), canonical(&y))
 }
 
 // acts reports whether a step may change something, or runs a program, of which nothing is known.
@@ -161,7 +162,7 @@ func (s *stepsComparison) removed(step *Step) {
 			}
 		}
 	}
-	if class == Widening || len(step.Does) == 0 {
+	if class == Widening || !doesMore(s.does(s.after), step.Does) { // otherwise its effects are reported
 		s.report(class, step, "%s", text)
 	}
 }
@@ -171,7 +172,7 @@ func (s *stepsComparison) added(step *Step) {
 	switch {
 	case step.acts():
 		s.report(Widening, step, "added%s", orEffects(step))
-	case len(step.Does) == 0 || s.decides(step):
+	case !s.shown(step) || s.decides(step):
 		s.report(Behaviour, step, "added")
 	}
 }
@@ -208,6 +209,7 @@ func (s *stepsComparison) order(pairs []stepPair) {
 
 // step compares a step that is on both sides.
 func (s *stepsComparison) step(a, b *Step) {
+	count := len(s.changes)
 	gates := a.acts() || b.acts() || s.decides(b)
 	if b.Writes && !a.Writes && !s.shown(b) {
 		s.report(Widening, b, "may change something")
@@ -231,6 +233,12 @@ func (s *stepsComparison) step(a, b *Step) {
 		s.report(class, b, "on_error %s → %s", cmp.Or(a.OnError, "stop"), cmp.Or(b.OnError, "stop"))
 	}
 	s.arguments(a, b, gates)
+	x := *a
+	x.Name = b.Name
+	sameEffects := !doesMore(a.Does, b.Does) && !doesMore(b.Does, a.Does)
+	if sameEffects && len(s.changes) == count && maps.Equal(a.Args, b.Args) && !bytes.Equal(canonical(&x), canonical(b)) {
+		s.report(Behaviour, b, "order of blocks")
+	}
 }
 
 func classIf(widens bool) Class {

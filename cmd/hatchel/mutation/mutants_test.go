@@ -66,7 +66,8 @@ func (m *mutator) body(body *hclsyntax.Body, path string) {
 		if path != "" {
 			m.replace("remove "+at, b.TypeRange.Start.Byte, b.CloseBraceRange.End.Byte, "")
 		}
-		if i > 0 && path != "" && body.Blocks[i-1].Type == b.Type { // their order may mean something
+		// the order may mean something, but for questions, which are asked at once
+		if i > 0 && path != "" && body.Blocks[i-1].Type == b.Type && b.Type != "ask" {
 			before := body.Blocks[i-1]
 			first := m.text[before.TypeRange.Start.Byte:before.CloseBraceRange.End.Byte]
 			between := m.text[before.CloseBraceRange.End.Byte:b.TypeRange.Start.Byte]
@@ -213,7 +214,7 @@ func judge(t *testing.T, dir string, before, after *side, m mutant, calls []plan
 	if slices.ContainsFunc(changes, isSerious) {
 		return
 	}
-	if len(changes) == 0 && !bytes.Equal(before.lock, after.lock) && !strings.HasSuffix(m.what, "server.version") {
+	if len(changes) == 0 && !bytes.Equal(before.lock, after.lock) && !meaningless.MatchString(m.what) {
 		t.Errorf("%s: the locks differ, and there is no change\n%s", m.what, diffOf(before.files[m.file], m.text))
 	}
 	if len(changes) > 0 && !before.acts() {
@@ -232,13 +233,22 @@ func judge(t *testing.T, dir string, before, after *side, m mutant, calls []plan
 		}
 		tool := before.surface.Tools[calls[i].tool]
 		isRefused := strings.HasPrefix(got[i], "refused: ")
-		if len(changes) == 0 || tool != nil && !tool.Annotations.ReadOnly && !isRefused {
+		acts := tool != nil && !tool.Annotations.ReadOnly && !isRefused && !narrowing.MatchString(m.what)
+		if len(changes) == 0 || acts {
 			t.Errorf("%s: %s with %s has only %v\n%s\nbefore: %s\nafter:  %s", m.what, calls[i].tool, calls[i].arguments,
 				changes, diffOf(before.files[m.file], m.text), plans[i], got[i])
 			return
 		}
 	}
 }
+
+// meaningless matches mutants that the lock shows and that change nothing for callers: the version, and the members of
+// a JSON Schema that say the same in another way.
+var meaningless = regexp.MustCompile(`server\.version$|\.schema$`)
+
+// narrowing matches mutants that may change a plan and do no more: texts that people read, the order of rows, and blocks
+// that are removed.
+var narrowing = regexp.MustCompile(`\.message$|\.query$|^remove .* (?:step|sql|shell|file|sandbox)\b[^.]*$`)
 
 // acts reports whether a tool may change something.
 func (s *side) acts() bool {

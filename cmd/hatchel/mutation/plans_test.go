@@ -177,9 +177,5 @@ func planOne(ctx context.Context, program *call.Program, c plannedCall) string {
 	if !strings.Contains(text, " on ") {
 		return text
 	}
-	parts := strings.Split(text, "'")
-	for i := 0; i < len(parts); i += 2 { // white space between the words of a statement means nothing
-		parts[i] = strings.Join(strings.Fields(parts[i]), " ")
-	}
-	return strings.Join(parts, "'")
+	return strings.Join(strings.Fields(text), " ") // white space between the words of a statement means nothing
 }
