@@ -15,6 +15,7 @@
 #   make replicas       kill and replace the processes of a server ROUNDS times (default 10) under clients of every SDK; no session
 #                       and no call of another process may be lost
 #   make judge          import large OpenAPI documents and judge the requests of every tool; JUDGE="-arguments 5" makes fewer
+#   make mutants        judge every mutant of every fixture by the plans of its calls; make check judges some of them
 #   make kernel         run the sandbox tests on the kernel KERNEL (a vmlinuz for x86-64) in an emulator; APPEND adds to its
 #                       command line
 #   make release        build what a release consists of into dist; VERSION=v1.2.3 names it
@@ -38,7 +39,7 @@ JUDGE       ?=
 KERNEL      ?= /boot/vmlinuz
 APPEND      ?=
 
-.PHONY: build test check format vet lint unit plain race bounds manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas kernel release packages vsix clean
+.PHONY: build test check format vet lint unit plain race bounds manifests systems reports fuzz-short check-release fuzz bench load soak kill replicas mutants kernel release packages vsix clean
 
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o hatchel ./cmd/hatchel
@@ -52,7 +53,7 @@ test:
 check:
 	@$(MAKE) --no-print-directory -k -j1 format vet lint unit plain manifests systems reports fuzz-short
 
-check-release: race bounds fuzz load soak kill replicas judge packages bench
+check-release: race bounds fuzz load soak kill replicas judge mutants packages bench
 
 format:
 	@unformatted=$$(find . -path ./.cache -prune -o -name '*.go' -print | xargs gofmt -l) && \
@@ -126,6 +127,9 @@ replicas:
 
 judge:
 	.ci/judge $(JUDGE)
+
+mutants:
+	HATCHEL_MUTATION=full go test -timeout 30m ./cmd/hatchel/mutation
 
 kernel:
 	.ci/kernel $(KERNEL) $(APPEND)

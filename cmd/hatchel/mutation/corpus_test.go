@@ -24,7 +24,7 @@ import (
 
 const root = "../../.."
 
-// full is set by `make check-release`: every mutant is judged instead of a sample.
+// full is set by `make mutants`: every mutant is judged instead of a sample.
 var full = os.Getenv("HATCHEL_MUTATION") == "full"
 
 // fixture is one configuration directory.
