@@ -81,6 +81,9 @@ func databaseField(dst *decode.SecretText, name, doc string) decode.Field {
 		case n.Value == nil:
 			d.Errorf(e.Range(), "Invalid database URL",
 				"The URL is null. A secret that is used here must not be optional.")
+		case strings.TrimSpace(address) != address:
+			d.Errorf(e.Range(), "Invalid database URL",
+				"The URL has blanks or line breaks around it. Remove them, also from the secret that it comes from.")
 		case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
 			*dst = decode.SecretText(address)
 		default:

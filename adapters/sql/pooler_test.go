@@ -5,13 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -122,17 +123,21 @@ func TestEachAnswerIsThatOfItsToolThroughAPooler(t *testing.T) {
 		several := s.bind(t, n, `exec = ["INSERT INTO `+first+` VALUES (${input.n}, 'a') RETURNING 'first' AS who, n", `+
 			`"INSERT INTO `+second+` VALUES (${output.results[0].row.n}, 'b') RETURNING 'second' AS who, n"]`)
 		const clients, calls = 6, 60
-		var unknown, running atomic.Int64
+		var unknown, made atomic.Int64
+		var killing sync.Mutex
 		var all sync.WaitGroup
 		for client := range clients {
-			running.Add(1)
 			all.Go(func() {
-				defer running.Add(-1)
 				for i := range calls {
 					n := client*calls + i
 					for tool, wants := range map[*adaptertest.BoundTool][]string{
 						read: {"reads"}, insert: {"inserts"}, several: {"first", "second"},
 					} {
+						if made.Add(1)%60 == 0 {
+							killing.Lock()
+							direct.killConns(t)
+							killing.Unlock()
+						}
 						got, err := tool.Do(t.Context(), fmt.Sprintf(`{"n":%d}`, n))
 						if err != nil && tool != read && err.Error() == msgCommitUnknown {
 							unknown.Add(1)
@@ -151,12 +156,6 @@ func TestEachAnswerIsThatOfItsToolThroughAPooler(t *testing.T) {
 					}
 				}
 			})
-		}
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for kills := 0; running.Load() > 0; kills++ {
-			direct.killConns(t)
-			<-tick.C
 		}
 		all.Wait()
 		const count = "SELECT (SELECT count(*) FROM %[1]s) + (SELECT count(*) FROM %[2]s WHERE who = 'a') + " +
@@ -382,6 +381,101 @@ func TestLostConnectionsOfPostgreSQLAreReplaced(t *testing.T) {
 			t.Errorf("%d rows, want %d: %v", n, 3*6, err)
 		}
 	})
+}
+
+// gate is a server's address, which can go away.
+type gate struct {
+	listener net.Listener
+	target   string
+
+	mu    sync.Mutex
+	conns []net.Conn // guarded by mu
+}
+
+func openGate(t *testing.T, address, target string) *gate {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{listener: listener, target: target}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", target)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			g.mu.Lock()
+			g.conns = append(g.conns, in, out)
+			g.mu.Unlock()
+			serving.Go(func() { io.Copy(out, in); out.Close() })
+			serving.Go(func() { io.Copy(in, out); in.Close() })
+		}
+	})
+	t.Cleanup(func() { g.close(); serving.Wait() })
+	return g
+}
+
+// close ends the server: nothing listens, and its connections are closed.
+func (g *gate) close() {
+	g.listener.Close()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, conn := range g.conns {
+		conn.Close()
+	}
+}
+
+// A database that was away is used by the first call after it is back, also at another address.
+func TestADatabaseThatWasAwayIsUsedAgain(t *testing.T) {
+	o := ownDatabase(t)
+	name := o.createTable(t, "n INTEGER")
+	u, err := url.Parse(o.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := openGate(t, "127.0.0.1:0", u.Host), openGate(t, "127.0.0.1:0", u.Host)
+	secondAddress := second.listener.Addr().String()
+	second.close()
+	u.Host = first.listener.Addr().String() + "," + secondAddress
+	s := o.server
+	s.url = u.String()
+	read := s.bind(t, "", `query = "SELECT count(*) AS n FROM `+name+`"`)
+	write := s.bind(t, "", `exec = "INSERT INTO `+name+` VALUES (1)"`)
+	want := 0
+	call := func() {
+		t.Helper()
+		mustCall(t, write, `{}`)
+		want++
+		wantEqual(t, mustCall(t, read, `{}`), oneRow(fmt.Sprintf(`{"n":%d}`, want)))
+	}
+	call()
+	first.close() // a restart, after which nobody has noticed anything
+	first = openGate(t, first.listener.Addr().String(), first.target)
+	call()
+	first.close() // a failover
+	openGate(t, secondAddress, first.target)
+	call()
+	for _, tool := range []*adaptertest.BoundTool{read, write} { // the other one is back, and is used at once
+		if err := tool.Handle("db").(adapters.Health).Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	call()
+}
+
+// What a server that has become a standby answers to a change.
+func TestAChangeOnAStandbyIsSaidToBeThat(t *testing.T) {
+	s := connect(t, "postgres")
+	name := s.createTable(t, "n INTEGER")
+	b := s.bind(t, "", `exec = ["SELECT set_config('transaction_read_only', 'on', true)", "INSERT INTO `+name+` VALUES (1)"]`)
+	wantEqual(t, mustFail(t, b, `{}`), msgReadOnlyServer)
 }
 
 func TestMistakesOfAPostgreSQLConnectionAreNotCalledUnavailable(t *testing.T) {

@@ -111,7 +111,7 @@ func postgresSettings(c *serverConnection) string {
 	return "SELECT pg_catalog.current_setting('is_superuser'), " + sessionState + ", " + setSettings(c, "true")
 }
 
-// setSettings returns the expressions that set the settings, for the transaction or the session.
+// setSettings returns an expression that sets the settings, for the transaction or the session.
 func setSettings(c *serverConnection, isLocal string) string {
 	settings := forcedSettings[:len(forcedSettings):len(forcedSettings)]
 	if c.TimeZone != "" {
@@ -125,7 +125,7 @@ func setSettings(c *serverConnection, isLocal string) string {
 	for i, s := range settings { // no value has a quote or a backslash
 		calls[i] = "pg_catalog.set_config('" + s[0] + "', '" + s[1] + "', " + isLocal + ")"
 	}
-	return strings.Join(calls, ", ")
+	return "pg_catalog.concat(" + strings.Join(calls, ", ") + ")" // one column, which is not read
 }
 
 // postgresTimeZone returns a time zone in the notation of PostgreSQL, which reads +05:30 as west of Greenwich.

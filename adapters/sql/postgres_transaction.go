@@ -211,7 +211,7 @@ func (p *pgPipeline) begin() error {
 	}
 	return readResult(p.Pipeline, func(values [][]byte) {
 		p.tx.superuser = string(values[0]) == "on"
-		if p.begins {
+		if p.begins && !p.tx.readOnly {
 			p.tx.before = joinSession(values[1:4])
 		}
 	})

@@ -34,7 +34,7 @@ var sessionSettings = map[string]string{
 // Config parses a URL or a libpq connection string. Connections lead to a server that accepts writes,
 // every statement has a timeout, and commits wait for the disk. There are at most maxConns
 // connections, unless the address says pool_max_conns; those that are idle for 30 seconds are closed, but for one.
-// The error is [ErrMalformedAddress].
+// The error is one for the operator.
 func Config(address string, maxConns int32) (*pgxpool.Config, error) {
 	config, err := parse(address, maxConns)
 	if err != nil {
@@ -59,6 +59,9 @@ func PooledConfig(address string, maxConns int32) (*pgxpool.Config, error) {
 }
 
 func parse(address string, maxConns int32) (*pgxpool.Config, error) {
+	if strings.TrimSpace(address) != address {
+		return nil, errBlanks
+	}
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil { // its text may hold parts of the address
 		return nil, ErrMalformedAddress

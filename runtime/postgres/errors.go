@@ -14,6 +14,9 @@ import (
 const ErrMalformedAddress = operator.Error("its address cannot be parsed. " +
 	"The format is postgres://user:password@host:5432/database?sslmode=verify-full")
 
+const errBlanks = operator.Error("its address has blanks or line breaks around it: remove them, also from the secret " +
+	"that it comes from")
+
 // ErrUnavailable is the error of a database that is unavailable for now. Whether the operation took
 // effect is not known.
 var ErrUnavailable = errors.New("the store is unavailable")
@@ -38,7 +41,7 @@ func IsReadOnly(err error) bool {
 }
 
 // errPooler is the error of a pooler without settings and prepared statements of a connection.
-const errPooler = operator.Error("a pooler in between assigns connections per transaction: " +
+const errPooler = operator.Error("a pooler in between does not keep the settings and statements of a connection: " +
 	"name an address without it, or add one to the state block as listen")
 
 // faults are the errors that an operator can do something about, by SQLSTATE:
