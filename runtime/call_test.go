@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -634,5 +635,56 @@ func BenchmarkTextTool(b *testing.B) {
 	}
 	if !strings.Contains(string(dst), "Hello Ada") {
 		b.Fatalf("%s", dst)
+	}
+}
+
+// allocated returns how many bytes a function allocates, at least.
+func allocated(do func()) uint64 {
+	fewest := uint64(1) << 62
+	for range 3 {
+		var before, after goruntime.MemStats
+		goruntime.GC()
+		goruntime.ReadMemStats(&before)
+		do()
+		goruntime.ReadMemStats(&after)
+		fewest = min(fewest, after.TotalAlloc-before.TotalAlloc)
+	}
+	return fewest
+}
+
+// Events and audit records have the beginning of large arguments. Neither makes a copy of them, also where they are
+// refused, and where an input is sensitive.
+func TestRecordsOfACallCopyNoArguments(t *testing.T) {
+	const tools = `
+tool "takes" {
+  description = "A tool."
+  input "text" { type = optional(string, "") }
+  input "list" { type = optional(list(number), []) }
+  input "pin" {
+    type      = optional(string, "")
+    sensitive = true
+  }
+  text = "ok"
+}
+`
+	plain := newHost(t, tools)
+	watched, _ := newAuditedHost(t, "events { arguments = \"redacted\" }\n"+tools)
+	recordAll(t, watched)
+	const size = 3 << 20
+	ones := "[" + strings.Repeat("1,", size/2) + "1]"
+	for name, arguments := range map[string]string{
+		"a text":             `{"text":"` + strings.Repeat("a", size) + `"}`,
+		"a list":             `{"list":` + ones + `}`,
+		"a list and a PIN":   `{"list":` + ones + `,"pin":"123456"}`,
+		"a large PIN":        `{"pin":"` + strings.Repeat("7", size) + `"}`,
+		"a list for a text":  `{"text":` + ones + `}`,
+		"many wrong numbers": `{"list":[` + strings.Repeat(`"x",`, size/4) + `1]}`,
+		"an unknown member":  `{"other":` + ones + `,"pin":"123456"}`,
+	} {
+		want := allocated(func() { callTool(t, plain, "takes", arguments) })
+		got := allocated(func() { callTool(t, watched, "takes", arguments) })
+		if got > want+size/2 {
+			t.Errorf("%s: %d bytes, and %d without events and audit log", name, got, want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"hatchel/runtime/audit"
 	"hatchel/runtime/auth"
 	"hatchel/runtime/call"
+	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/state"
@@ -118,7 +119,7 @@ func (h *Host) Task(ctx context.Context, req *mcp.TaskRequest) (mcp.Appender, er
 			return mcp.Raw(t.AppendMembers(nil, true)), nil
 		case "tasks/update":
 			t.RefreshToken(req.Caller)
-			done, err = g.answerTask(ctx, t, req.Answers)
+			done, err = g.answerTask(ctx, t, req)
 			err = g.answerError(err)
 		case "tasks/cancel":
 			wasFinal := t.IsFinal()
@@ -185,10 +186,14 @@ func (h *Host) RecordSessionEnd(ctx context.Context, session *mcp.SessionInfo, o
 
 // answerTask gives answers of its client to a task. It reports false when the task was changed in
 // the meantime.
-func (g *Generation) answerTask(ctx context.Context, t *task.Task, answers []byte) (bool, error) {
-	sent, pending, err := t.MatchAnswers(answers)
-	if err != nil || len(sent) == 0 {
+func (g *Generation) answerTask(ctx context.Context, t *task.Task, req *mcp.TaskRequest) (bool, error) {
+	answers, err := elicit.DecodeAnswers(req.Answers, req.Reserve)
+	if err != nil {
 		return true, err
+	}
+	sent, pending := t.MatchAnswers(answers)
+	if len(sent) == 0 {
+		return true, nil
 	}
 	p, ok := g.programs[t.Tool]
 	if !ok || p.Decl.Digest != t.Digest {

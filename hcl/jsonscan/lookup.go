@@ -38,3 +38,28 @@ func member(object []byte, name string) ([]byte, bool) {
 	}
 	return nil, false
 }
+
+// Members calls do for each member of an object, with its decoded name and the text of its value, until do reports that
+// there is no more to do. A member that appears twice is an error. It does nothing for any other value.
+func Members(object []byte, maxDepth int, do func(name, value []byte) bool) error {
+	var s Scanner
+	s.Reset(object, maxDepth)
+	if s.Peek() != '{' {
+		_, err := s.Value()
+		return err
+	}
+	mark, err := s.EnterObject()
+	for err == nil {
+		var key, value []byte
+		if key, err = s.Key(mark); err != nil || key == nil {
+			break
+		}
+		if value, err = s.Value(); err == nil && !do(key, value) {
+			return nil
+		}
+	}
+	if err == nil && !s.AtEnd() {
+		err = s.Fail("more text after the value")
+	}
+	return err
+}

@@ -56,6 +56,25 @@ func (v *Validator) ArgumentsWithin(raw []byte, reserve func(bytes int64) error)
 	return nil, singleViolation("the arguments must be an object, got " + describeValue(decoded)), nil
 }
 
+// DecodeWithin is value.Decode with a budget of memory: it reserves the bytes that the value takes, and returns the error
+// of reserve before it decodes it.
+func DecodeWithin(raw []byte, reserve func(bytes int64) error) (any, error) {
+	s := surveys.Get().(*survey)
+	defer s.release()
+	s.text, s.end, s.scan = raw, len(raw), jsonscan.New(raw, value.MaxDepth)
+	err := s.value(0, true, true)
+	if err == nil && !s.scan.AtEnd() {
+		err = s.scan.Fail("more text after the value")
+	}
+	if err == nil {
+		err = reserve(s.size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.decode()
+}
+
 func syntaxViolation(err error) []Violation {
 	syntax, _ := errors.AsType[*value.SyntaxError](err)
 	return singleViolation(fmt.Sprintf("the arguments are not valid JSON: %s at byte %d", syntax.Reason, syntax.Offset))

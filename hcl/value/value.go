@@ -148,6 +148,12 @@ func Keys(m map[string]any) []string {
 	return keys
 }
 
+// AppendKeys appends the keys of an object, sorted.
+func AppendKeys(dst []string, m map[string]any) []string {
+	keys, _ := appendKeys(dst, m, nil)
+	return keys
+}
+
 // KeysSteps is Keys within a budget.
 func KeysSteps(m map[string]any, step Step) ([]string, error) {
 	return appendKeys(make([]string, 0, len(m)), m, step)

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"strings"
@@ -14,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"hatchel/hcl"
-	"hatchel/hcl/value"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
@@ -211,28 +208,10 @@ func (c *call) stepsRun(interim string) (names []string) {
 	return names
 }
 
-// maxAuditedArguments is how many bytes of arguments a record has.
-const maxAuditedArguments = 8 << 10
-
-// unreadableArguments replaces arguments that cannot be read, so that nobody knows what in them is
-// sensitive.
-const unreadableArguments = `"(no JSON object)"`
-
-// addArguments adds to a record what the caller has sent, with sorted keys and without sensitive
-// values and secrets. Of large arguments it adds the beginning, the size and a digest.
+// addArguments adds to a record what the caller has sent. Of large arguments it adds the beginning, the size and a digest.
 func (c *call) addArguments(r *audit.Record) {
-	r.Arguments = c.appendArguments(nil)
-	if len(r.Arguments) <= maxAuditedArguments {
-		return
-	}
-	sum := sha256.Sum256(r.Arguments)
-	r.ArgumentsSize, r.ArgumentsDigest = len(r.Arguments), hex.EncodeToString(sum[:])
-	r.Arguments = cutArguments(r.Arguments)
-}
-
-// cutArguments returns the beginning of large arguments as a JSON string.
-func cutArguments(arguments []byte) []byte {
-	return value.AppendString(nil, string(arguments[:cutText(arguments, maxAuditedArguments)]))
+	recorded, _ := c.recordArguments(nil)
+	r.Arguments, r.ArgumentsSize, r.ArgumentsDigest = recorded.text, recorded.size, recorded.digest
 }
 
 // cutText returns where a text is cut that has more than n bytes.
@@ -243,46 +222,14 @@ func cutText(text []byte, n int) int {
 	return n
 }
 
-// appendArguments appends what the caller has sent to an empty buffer, as addArguments describes it, and in full.
-func (c *call) appendArguments(empty []byte) []byte {
-	given := any(c.frame.Input)
-	if c.frame.Input == nil {
-		v, err := value.Decode(c.raw)
-		if _, isObject := v.(map[string]any); err != nil || !isObject {
-			if len(c.raw) == 0 {
-				return nil
-			}
-			return append(empty, unreadableArguments...)
-		}
-		given = v
-	}
-	if c.operation.hasSensitiveInput {
-		given = result.Redact(given, c.operation.Decl.Input)
-	}
-	b, err := value.AppendJSON(empty, given)
-	if err != nil {
-		return append(empty, unreadableArguments...)
-	}
-	if c.operation.hasSensitiveInput { // other inputs may repeat what is sensitive
-		b = result.NewScrubber(c.sensitiveTexts()).JSON(b)
-	}
-	env := c.operation.Env
-	return env.removeSignatures(env.Scrubber.JSON(b))
-}
-
-// sensitiveTexts returns the values of the sensitive inputs, also of arguments that are not valid.
-func (c *call) sensitiveTexts() []string {
-	given := any(c.frame.Input)
-	if c.frame.Input == nil {
-		given, _ = value.Decode(c.raw)
-	}
-	return result.SensitiveTexts(nil, given, c.operation.Decl.Input, false)
-}
-
 // hideInputs returns a text for a log without secrets and without the sensitive inputs of the call.
 func (c *call) hideInputs(text string) string {
 	if c.operation.hasSensitiveInput {
-		for _, s := range c.sensitiveTexts() {
+		texts, ok := c.sensitiveTexts()
+		if !ok {
+			return withheldText
+		}
+		for _, s := range texts {
 			text = strings.ReplaceAll(text, s, hcl.Hidden)
 		}
 	}
@@ -297,7 +244,11 @@ func (c *call) sentInputsHider() func(string) string {
 	if !c.operation.hasSensitiveInput {
 		return c.hideInputs
 	}
-	encoded := result.NewScrubber(c.sensitiveTexts())
+	texts, ok := c.sensitiveTexts()
+	if !ok {
+		return func(string) string { return withheldText }
+	}
+	encoded := result.NewScrubber(texts)
 	return func(text string) string { return c.hideInputs(encoded.Text(text)) }
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
@@ -91,15 +92,14 @@ func (o *Operation) mayComplete(ctx context.Context, req *mcp.CompleteRequest) b
 // knownInputs returns the inputs that are filled in, with what was typed.
 func (o *Operation) knownInputs(req *mcp.CompleteRequest) map[string]string {
 	known := map[string]string{}
-	if v, err := value.Decode(req.Context); err == nil {
-		m, _ := v.(map[string]any)
-		for name, v := range m {
-			text, ok := v.(string)
-			if _, exists := o.Decl.Input.Lookup(name); ok && exists {
-				known[name] = text
+	jsonscan.Members(req.Context, value.MaxDepth, func(name, member []byte) bool { // the server has checked it
+		if _, exists := o.Decl.Input.Lookup(string(name)); exists {
+			if text, ok := jsonscan.Text(member); ok {
+				known[string(name)] = text
 			}
 		}
-	}
+		return true
+	})
 	known[req.Argument] = req.Value
 	return known
 }

@@ -112,11 +112,9 @@ func (c *call) describe(to *event.Call) {
 // describeStart adds what is known when a call begins.
 func (c *call) describeStart(to *event.Call, b *buffer) {
 	if c.events.publisher.Arguments {
-		input := c.appendArguments(b.input[:0])
-		if b.input = input; len(input) > maxAuditedArguments {
-			input, to.InputSize = cutArguments(input), len(input)
-		}
-		to.Input = input
+		var recorded recordedArguments
+		recorded, b.input = c.recordArguments(b.input[:0])
+		to.Input, to.InputSize = recorded.text, recorded.size
 	}
 	to.TraceID = c.traceID()
 	if i := c.caller.Identity; i != nil {

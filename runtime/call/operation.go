@@ -9,6 +9,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 	"hatchel/runtime/elicit"
@@ -243,27 +244,47 @@ func (o *Operation) runChecks(c *call) error {
 	return failure.Refusal(strings.Join(failed, "\n"))
 }
 
+const (
+	maxTexts      = 1000 // arguments of a prompt that are read: it has fewer, so that the others are unknown
+	maxWrongTexts = 20   // of them that are no texts
+)
+
+// kindOfJSON returns the kind of a scanned value.
+func kindOfJSON(text []byte) string {
+	switch text[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "list"
+	case 't', 'f':
+		return "bool"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
 // textArguments reads the arguments of a prompt, which are strings.
 func textArguments(raw []byte) inputs {
 	texts := map[string]string{}
 	if len(raw) == 0 {
 		return inputs{texts: texts}
 	}
-	v, err := value.Decode(raw)
+	var wrong []string
+	err := jsonscan.Members(raw, value.MaxDepth, func(name, member []byte) bool {
+		text, ok := jsonscan.Text(member)
+		if !ok {
+			const format = "- %s: the arguments of a prompt are strings, got a %s"
+			wrong = append(wrong, fmt.Sprintf(format, name, kindOfJSON(member)))
+		}
+		texts[string(name)] = text
+		return len(wrong) < maxWrongTexts && len(texts) < maxTexts
+	})
 	if err != nil {
 		text := "The arguments are not JSON: " + err.Error()
 		return inputs{err: &mcp.Error{Code: mcp.CodeInvalidParams, Message: text}}
 	}
-	var wrong []string
-	m, _ := v.(map[string]any)
-	for _, name := range value.Keys(m) {
-		text, ok := m[name].(string)
-		if !ok {
-			const format = "- %s: the arguments of a prompt are strings, got a %s"
-			wrong = append(wrong, fmt.Sprintf(format, name, value.Kind(m[name])))
-		}
-		texts[name] = text
-	}
+	slices.Sort(wrong)
 	if len(wrong) > 0 {
 		text := invalidArguments + strings.Join(wrong, "\n")
 		return inputs{err: &mcp.Error{Code: mcp.CodeInvalidParams, Message: text}}

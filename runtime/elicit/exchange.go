@@ -12,7 +12,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
-	"hatchel/hcl/value"
+	"hatchel/hcl/schema"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
 	"hatchel/runtime/result"
@@ -101,12 +101,37 @@ func (x *Exchange) acceptAnswers(answers []byte) error {
 	if answers == nil {
 		return nil
 	}
-	v, err := value.Decode(answers)
+	sent, err := DecodeAnswers(answers, x.req.Reserve)
+	x.Sent = sent
+	return err
+}
+
+// noMemory reports whether an error says that there is no memory for answers.
+func noMemory(err error) bool {
+	_, large := errors.AsType[*mcp.TooLargeError](err)
+	return large || err == error(mcp.ErrNoMemory)
+}
+
+// DecodeAnswers decodes the answers of a client to questions: an object as encoded JSON. It first reserves the memory
+// that they take. Its error is for the client.
+func DecodeAnswers(answers []byte, reserve func(bytes int64) error) (map[string]any, error) {
+	v, err := schema.DecodeWithin(answers, reserve)
 	if err != nil {
-		return &mcp.Error{Code: mcp.CodeInvalidParams, Message: "params.inputResponses cannot be read"}
+		return nil, answersError(err)
 	}
-	x.Sent, _ = v.(map[string]any)
-	return nil
+	m, _ := v.(map[string]any)
+	return m, nil
+}
+
+// answersError returns why answers were not decoded, as the client reads it.
+func answersError(err error) error {
+	e := &mcp.Error{Code: mcp.CodeInvalidParams, Message: "params.inputResponses cannot be read"}
+	if large, ok := errors.AsType[*mcp.TooLargeError](err); ok {
+		e.Message = "The answers were not read: " + large.Error()
+	} else if noMemory(err) {
+		return err
+	}
+	return e
 }
 
 // askAll asks all questions at once, and leaves the answers in Sent. With mcp.ErrSuspended, these are the
@@ -155,7 +180,10 @@ func (x *Exchange) AskOne(ctx context.Context, a *hcl.Ask, q mcp.Question) (any,
 	case err != nil:
 		return nil, err
 	}
-	v, err := value.Decode(raw)
+	v, err := schema.DecodeWithin(raw, x.req.Reserve)
+	if noMemory(err) {
+		return nil, answersError(err)
+	}
 	if err != nil {
 		return nil, nil // no object, so it is asked again
 	}

@@ -3,9 +3,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -176,7 +173,12 @@ type TaskRequest struct {
 	ID      string
 	Answers []byte // inputResponses of tasks/update: an object as encoded JSON
 	Caller  *Caller
+
+	memory *reservation
 }
+
+// Reserve is that of a CallRequest.
+func (r *TaskRequest) Reserve(n int64) error { return r.memory.reserveDecoded(n) }
 
 // TasksExtension is the capability of clients that support tasks: Caller.Can("extensions",
 // TasksExtension).
@@ -191,7 +193,7 @@ func (s *Server) serveTask(ctx context.Context, dst []byte, m *message, rc reque
 	if invalid != nil {
 		return dst, invalid
 	}
-	req := &TaskRequest{Method: string(m.method), ID: id, Caller: rc.caller}
+	req := &TaskRequest{Method: string(m.method), ID: id, Caller: rc.caller, memory: rc.memory}
 	if req.Method == "tasks/update" {
 		if req.Answers = m.inputResponses; !isObject(req.Answers) {
 			return dst, invalidParams("params.inputResponses must be an object")
@@ -295,9 +297,15 @@ func (m *message) completeRequest() (*CompleteRequest, *Error) {
 
 // isObjectOfStrings reports whether a scanned value is an object whose values are strings.
 func isObjectOfStrings(value []byte) bool {
-	var members map[string]*string // nil is null
-	err := json.Unmarshal(value, &members)
-	return err == nil && members != nil && !slices.Contains(slices.Collect(maps.Values(members)), nil)
+	if !isObject(value) {
+		return false
+	}
+	texts := true
+	err := jsonscan.Members(value, len(value), func(_, member []byte) bool {
+		texts = member[0] == '"'
+		return texts
+	})
+	return err == nil && texts
 }
 
 // appendMembers appends the members of the result.

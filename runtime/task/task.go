@@ -141,25 +141,20 @@ func (t *Task) Wait(pending []Question, asked []mcp.Question) {
 }
 
 // MatchAnswers returns the given answers by the keys of the ask blocks, and the questions that are
-// still pending. It ignores answers to other questions. Answers is an encoded JSON object.
-func (t *Task) MatchAnswers(answers []byte) (sent map[string]any, pending []Question, err error) {
+// still pending. It ignores answers to other questions.
+func (t *Task) MatchAnswers(answers map[string]any) (sent map[string]any, pending []Question) {
 	if t.Status != Waiting {
-		return nil, nil, nil
-	}
-	v, err := value.Decode(answers)
-	m, ok := v.(map[string]any)
-	if err != nil || !ok {
-		return nil, nil, &mcp.Error{Code: mcp.CodeInvalidParams, Message: "params.inputResponses cannot be read"}
+		return nil, nil
 	}
 	sent = map[string]any{}
 	for _, q := range t.Asked {
-		if answer, ok := m[q.Key]; ok {
+		if answer, ok := answers[q.Key]; ok {
 			sent[q.Ask] = answer
 		} else {
 			pending = append(pending, q)
 		}
 	}
-	return sent, pending, nil
+	return sent, pending
 }
 
 // AppendMembers appends the members of a task as tools/call answers when it begins; detailed adds
