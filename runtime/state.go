@@ -278,19 +278,22 @@ func decidedApproval(a *approval.Approval) *approval.Approval {
 	return &decided
 }
 
-// health pings the store; nil for a store that is not open or not remote.
+// health pings the store; nil for a store that is not open, and for a file that can be used.
 func (s *State) health(ctx context.Context) *Health {
 	opened := s.current()
 	if opened == nil {
 		return nil
 	}
-	remote, ok := opened.Store.(state.RemoteStore)
+	store, ok := opened.Store.(interface{ Ping(context.Context) error })
 	if !ok {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	err := remote.Ping(ctx)
+	err := store.Ping(ctx)
+	if _, remote := store.(state.RemoteStore); !remote && err == nil {
+		return nil
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errors.New("it does not answer in time")
 	}

@@ -104,8 +104,8 @@ func (s *sqliteDatabase) connect(ctx context.Context) error {
 	defer func() { <-s.share.refreshing }()
 	if f := s.share.current.Load(); f == nil {
 		return s.openFile(true)
-	} else if !s.config.readOnly() && !f.closed.Load() {
-		return f.mayWrite()
+	} else if !s.config.readOnly() && !f.IsClosed() {
+		return f.MayWrite()
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (s *sqliteDatabase) dsn(mode string, options url.Values) string {
 	options.Set("_busy_timeout", strconv.FormatInt(s.config.BusyTimeout.Milliseconds(), 10))
 	options.Set("_foreign_keys", "1")
 	options.Set("_stmt_cache_size", strconv.Itoa(maxPrepared))
-	return dsnPath(s.file) + "?" + options.Encode()
+	return sqlitefile.URI(s.file) + "?" + options.Encode()
 }
 
 // openReader opens a connection of the current file that cannot write.
@@ -140,7 +140,7 @@ func (s *sqliteDatabase) openWriter(context.Context) (c *sqliteConn, err error) 
 		return s.openWriterOf(nil, false)
 	}
 	f := s.share.current.Load()
-	err = s.share.change(f, func() (err error) {
+	err = f.Change(func() (err error) {
 		c, err = s.openWriterOf(f, false)
 		return err
 	})
@@ -155,8 +155,8 @@ func (s *sqliteDatabase) checkOpened(c *sqliteConn) (*sqliteConn, error) {
 	_, err := c.raw.Exec("SELECT count(*) FROM sqlite_schema", nil) // SQLite opens it late
 	if err == nil {
 		var same bool
-		if same, err = s.share.isCurrent(c.file); err == nil && !same {
-			err = errFileReplaced
+		if same, err = c.file.IsCurrent(); err == nil && !same {
+			err = sqlitefile.ErrReplaced
 		}
 	}
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *sqliteDatabase) checkOpened(c *sqliteConn) (*sqliteConn, error) {
 
 // openReaderOf opens a connection that cannot write: the file is opened for reading, the session is
 // query_only, and the authorizer refuses statements that do more than read.
-func (s *sqliteDatabase) openReaderOf(f *openFile) (*sqliteConn, error) {
+func (s *sqliteDatabase) openReaderOf(f *sqlitefile.File) (*sqliteConn, error) {
 	if err := s.checkFile(); err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (s *sqliteDatabase) checkFile() error {
 }
 
 // openWriterOf opens the connection that writes. A file that it creates has a WAL as its journal; others keep theirs.
-func (s *sqliteDatabase) openWriterOf(f *openFile, create bool) (*sqliteConn, error) {
+func (s *sqliteDatabase) openWriterOf(f *sqlitefile.File, create bool) (*sqliteConn, error) {
 	dir := filepath.Dir(s.file)
 	if info, err := os.Stat(dir); !s.inMemory && (err != nil || !info.IsDir()) {
 		return nil, fmt.Errorf("the directory %s does not exist, so no database can be created in it", dir)
@@ -208,7 +208,7 @@ func (s *sqliteDatabase) openWriterOf(f *openFile, create bool) (*sqliteConn, er
 	} else if err := s.checkFile(); err != nil {
 		return nil, err
 	}
-	if main, err := sqlitefile.StatMain(s.file); mode == "rwc" && !s.inMemory && (err != nil || main.IsEmpty()) {
+	if mode == "rwc" && !s.inMemory && sqlitefile.IsNew(s.file) {
 		options.Set("_journal_mode", "WAL")
 	}
 	c, err := s.openConn(f, s.dsn(mode, options))
@@ -244,7 +244,7 @@ func (s *sqliteDatabase) runInit(c *sqliteConn) error {
 	return nil
 }
 
-func (s *sqliteDatabase) openConn(f *openFile, dsn string) (*sqliteConn, error) {
+func (s *sqliteDatabase) openConn(f *sqlitefile.File, dsn string) (*sqliteConn, error) {
 	raw, err := (&sqlite3.SQLiteDriver{}).Open(dsn)
 	if err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func (s *sqliteDatabase) checkCurrent(ctx context.Context) error {
 	if s.share == nil || s.share.current.Load() == nil {
 		return nil
 	}
-	if current, err := s.share.isCurrent(s.share.current.Load()); current && err == nil {
+	if current, err := s.share.current.Load().IsCurrent(); current && err == nil {
 		return nil
 	}
 	return s.refresh(ctx)
@@ -299,13 +299,15 @@ const maxFileAttempts = 3
 // which has changed nothing. So the file is not looked at before the first attempt.
 func (s *sqliteDatabase) whileReplaced(ctx context.Context, transact func() error) error {
 	err := transact()
-	for attempts := 1; attempts < maxFileAttempts && errors.Is(err, errFileReplaced) && ctx.Err() == nil; attempts++ {
+	for attempts := 1; attempts < maxFileAttempts && errors.Is(err, sqlitefile.ErrReplaced) && ctx.Err() == nil; attempts++ {
 		if err = s.checkCurrent(ctx); err == nil {
 			err = transact()
 		}
 	}
-	if errors.Is(err, errFileReplaced) {
-		return modelError{errFileReplaced}
+	for _, worded := range []error{sqlitefile.ErrReplaced, sqlitefile.ErrReplacedInCommit} {
+		if errors.Is(err, worded) {
+			return modelError{worded}
+		}
 	}
 	return err
 }
@@ -318,8 +320,8 @@ func (s *sqliteDatabase) read(ctx context.Context, use func(transaction) error) 
 			if tx.begun {
 				err = errors.Join(err, c.control(rollback))
 			}
-			if c.file != nil && !s.share.isCurrentForRead(c.file) {
-				return errFileReplaced
+			if c.file != nil && !c.file.IsCurrentForRead() {
+				return sqlitefile.ErrReplaced
 			}
 			return err
 		})
@@ -340,8 +342,8 @@ func (s *sqliteDatabase) write(ctx context.Context, use func(transaction) error)
 				err = s.commit(ctx, c)
 			}
 			if err == nil {
-				if s.share != nil {
-					s.share.emptyLogSoon(c.file)
+				if c.file != nil {
+					c.file.EmptyLogSoon(s.share.checkpoint)
 				}
 				return nil
 			}
@@ -349,12 +351,21 @@ func (s *sqliteDatabase) write(ctx context.Context, use func(transaction) error)
 				c.broken = true
 				return err
 			}
-			if c.file != nil && err != error(errReplacedInCommit) && !s.share.isCurrentForRead(c.file) {
-				return errFileReplaced // nothing is committed
+			if c.file != nil && err != sqlitefile.ErrReplacedInCommit && !c.file.IsCurrentForRead() {
+				return sqlitefile.ErrReplaced // nothing is committed
 			}
 			return err
 		})
 	})
+}
+
+// commit commits the transaction of the writer, provided that the file is the one at the path.
+func (s *sqliteDatabase) commit(ctx context.Context, c *sqliteConn) error {
+	commitNow := func() error { return s.whileBusy(ctx, func() error { return c.control(commit) }) }
+	if c.file == nil {
+		return commitNow()
+	}
+	return c.file.Commit(commitNow)
 }
 
 // whileBusy takes a lock of the file. It waits for other connections until the busy timeout expires or the call ends.
@@ -406,7 +417,7 @@ func (s *sqliteDatabase) acquire(ctx context.Context, pool *pool[*sqliteConn]) (
 
 // isOfCurrentFile reports whether a connection is one of the file that is open now.
 func (s *sqliteDatabase) isOfCurrentFile(c *sqliteConn) bool {
-	return c.file == nil || c.file == s.share.current.Load() && !c.file.closed.Load()
+	return c.file == nil || c.file == s.share.current.Load() && !c.file.IsClosed()
 }
 
 func (s *sqliteDatabase) describe(ctx context.Context, text string, writes bool) (info statementInfo, err error) {

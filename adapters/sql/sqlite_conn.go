@@ -13,13 +13,15 @@ import (
 	"sync/atomic"
 
 	"github.com/mattn/go-sqlite3"
+
+	"hatchel/internal/sqlitefile"
 )
 
 // sqliteConn is one connection to a SQLite file, lent to one call at a time. The writer's connection is
 // also its transaction.
 type sqliteConn struct {
 	database *sqliteDatabase
-	file     *openFile // nil in memory
+	file     *sqlitefile.File // nil in memory
 	raw      *sqlite3.SQLiteConn
 	columns  map[*string]*sqliteColumns // of prepared statements, by the address of the driver's column names
 	args     []driver.NamedValue

@@ -130,7 +130,7 @@ var owners = map[string][]string{
 	"golang.org/x/text/encoding/charmap":      {"adapters/http"},
 	"golang.org/x/text/unicode/norm":          {"cmd/hatchel/importer/*", "hcl/injection"},
 	"database/sql":                            {"adapters/sql", "runtime/state", "cmd/hatchel-bench"},
-	"github.com/mattn/go-sqlite3":             {"adapters/sql", "runtime/state", "cmd/hatchel-bench"},
+	"github.com/mattn/go-sqlite3":             {"adapters/sql", "internal/sqlitefile", "runtime/state", "cmd/hatchel-bench"},
 	"github.com/yosida95/uritemplate":         {"hcl/uritemplate"},
 	"github.com/jackc/pgx/":                   {"adapters/sql", "cmd/hatchel-bench", "runtime/audit", "runtime/postgres", "runtime/postgres/postgrestest", "runtime/state"},
 	"github.com/go-sql-driver/mysql":          {"adapters/sql"},

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// Files identify the files of a database at one moment.
-type Files struct {
+// files identify the files of a database at one moment.
+type files struct {
 	main     file
 	size     int64
 	modified int64 // nanoseconds since 1970
@@ -33,31 +33,46 @@ func Resolve(path string) (string, error) {
 	return resolved, err
 }
 
-// Paths are those of the files of a database.
-type Paths struct{ Main, WAL, SHM string }
+// IsNew reports whether there is no file at a path, or an empty one, which SQLite makes a database of.
+func IsNew(path string) bool {
+	main, err := statMain(path)
+	return err != nil || main.isEmpty()
+}
 
-// PathsOf returns the paths of a database whose path has no symbolic links.
-func PathsOf(path string) Paths { return Paths{path, path + "-wal", path + "-shm"} }
+// Identity is that of the main file of a database.
+type Identity struct{ file }
 
-// Stat returns the files of a database. An error that is fs.ErrNotExist says that there is no main file.
-func (p *Paths) Stat() (Files, error) {
-	f, err := StatMain(p.Main)
+// Identify returns the identity of the file at a path; that of a missing file equals none.
+func Identify(path string) Identity {
+	main, _ := statMain(path) // of a missing file, or of one that Open will report
+	return Identity{main.main}
+}
+
+// paths are those of the files of a database.
+type paths struct{ main, wal, shm string }
+
+// pathsOf returns the paths of a database whose path has no symbolic links.
+func pathsOf(path string) paths { return paths{path, path + "-wal", path + "-shm"} }
+
+// stat returns the files of a database. An error that is fs.ErrNotExist says that there is no main file.
+func (p *paths) stat() (files, error) {
+	f, err := statMain(p.main)
 	if err == nil {
-		err = p.StatLog(&f)
+		err = p.statLog(&f)
 	}
 	return f, err
 }
 
-// StatLog adds the WAL and its index to the main file of a database.
-func (p *Paths) StatLog(f *Files) (err error) {
-	if f.wal, err = statBeside(p.WAL); err == nil {
-		f.shm, err = statBeside(p.SHM)
+// statLog adds the WAL and its index to the main file of a database.
+func (p *paths) statLog(f *files) (err error) {
+	if f.wal, err = statBeside(p.wal); err == nil {
+		f.shm, err = statBeside(p.shm)
 	}
 	return err
 }
 
-// StatMain returns the main file of a database alone. It follows symbolic links.
-func StatMain(path string) (f Files, err error) {
+// statMain returns the main file of a database alone. It follows symbolic links.
+func statMain(path string) (f files, err error) {
 	var info syscall.Stat_t
 	f.main, err = stat(path, &info)
 	f.size, f.modified = info.Size, modified(&info)
@@ -85,33 +100,33 @@ func stat(path string, info *syscall.Stat_t) (file, error) {
 	return file{uint64(info.Dev), info.Ino}, nil
 }
 
-// IsEmpty reports whether the main file has no content.
-func (f Files) IsEmpty() bool { return f.size == 0 }
+// isEmpty reports whether the main file has no content.
+func (f files) isEmpty() bool { return f.size == 0 }
 
-// SameMain reports whether the main file is the same one, whatever its content.
-func (f Files) SameMain(now Files) bool { return f.main == now.main }
+// sameMain reports whether the main file is the same one, whatever its content.
+func (f files) sameMain(now files) bool { return f.main == now.main }
 
-// SameContent reports whether the main file is the same one and nothing was written to it.
-func (f Files) SameContent(now Files) bool {
+// sameContent reports whether the main file is the same one and nothing was written to it.
+func (f files) sameContent(now files) bool {
 	return f.main == now.main && f.size == now.size && f.modified == now.modified
 }
 
-// SameLog reports whether the WAL and its index are the same files.
-func (f Files) SameLog(now Files) bool { return f.wal == now.wal && f.shm == now.shm }
+// sameLog reports whether the WAL and its index are the same files.
+func (f files) sameLog(now files) bool { return f.wal == now.wal && f.shm == now.shm }
 
-// OwnsLog reports whether the WAL now at the path is the one of f.
-func (f Files) OwnsLog(now Files) bool { return f.wal == now.wal && f.wal != file{} }
+// ownsLog reports whether the WAL now at the path is the one of f.
+func (f files) ownsLog(now files) bool { return f.wal == now.wal && f.wal != file{} }
 
-// Log is what the header of a WAL says.
-type Log struct {
-	Salt uint64 // changes when the WAL begins again, after all of it is in the main file; 0 for an empty WAL
-	Size int64
+// logHeader is what the header of a WAL says.
+type logHeader struct {
+	salt uint64 // changes when the WAL begins again, after all of it is in the main file; 0 for an empty WAL
+	size int64
 }
 
-// ReadLog reads the header of the WAL; a missing one is empty. SQLite holds no locks on this file, so it may be opened
+// readLog reads the header of the WAL; a missing one is empty. SQLite holds no locks on this file, so it may be opened
 // and closed.
-func (p *Paths) ReadLog() (log Log, err error) {
-	f, err := os.Open(p.WAL)
+func (p *paths) readLog() (log logHeader, err error) {
+	f, err := os.Open(p.wal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return log, nil
 	}
@@ -123,15 +138,15 @@ func (p *Paths) ReadLog() (log Log, err error) {
 	if err != nil {
 		return log, err
 	}
-	log.Size = info.Size()
+	log.size = info.Size()
 	const saltAt = 16
 	var salt [8]byte
-	if log.Size >= saltAt+int64(len(salt)) {
+	if log.size >= saltAt+int64(len(salt)) {
 		switch _, err = f.ReadAt(salt[:], saltAt); {
 		case errors.Is(err, io.EOF): // it was emptied meanwhile
-			return Log{}, nil
+			return logHeader{}, nil
 		case err == nil:
-			log.Salt = binary.BigEndian.Uint64(salt[:])
+			log.salt = binary.BigEndian.Uint64(salt[:])
 		}
 	}
 	return log, err

@@ -24,7 +24,9 @@ func (s *SQLite) Watch(ctx context.Context, changed func(kind, name string), att
 	for ; ctx.Err() == nil; ctxtime.Sleep(ctx, watchInterval) {
 		began := time.Now()
 		if began.Sub(polled) > changeRetention/2 {
-			err := s.durable.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM changes").Scan(&last)
+			err := s.run(ctx, reads, func(ctx context.Context, t session) error {
+				return t.queryRow(ctx, "SELECT coalesce(max(id), 0) FROM changes").Scan(&last)
+			})
 			if attempted(err); err == nil {
 				polled = began
 				changed("", "")
@@ -51,18 +53,22 @@ type change struct {
 
 // readChanges returns the changes after one.
 func (s *SQLite) readChanges(ctx context.Context, last int64) (changes []change, err error) {
-	const query = "SELECT id, origin, kind, name FROM changes WHERE id > ? ORDER BY id"
-	rows, err := s.durable.QueryContext(ctx, query, last)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var c change
-		if err := rows.Scan(&c.id, &c.origin, &c.kind, &c.name); err != nil {
-			return nil, err
+	err = s.run(ctx, reads, func(ctx context.Context, t session) error {
+		const query = "SELECT id, origin, kind, name FROM changes WHERE id > ? ORDER BY id"
+		rows, err := t.(*sqliteSession).conn.QueryContext(ctx, query, last)
+		if err != nil {
+			return err
 		}
-		changes = append(changes, c)
-	}
-	return changes, rows.Err()
+		defer rows.Close()
+		changes = nil
+		for rows.Next() {
+			var c change
+			if err := rows.Scan(&c.id, &c.origin, &c.kind, &c.name); err != nil {
+				return err
+			}
+			changes = append(changes, c)
+		}
+		return rows.Err()
+	})
+	return changes, err
 }

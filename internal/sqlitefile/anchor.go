@@ -1,9 +1,11 @@
-package sql
+package sqlitefile
 
 import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"net/url"
+	"path/filepath"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -20,19 +22,18 @@ func openAnchor(path string, readOnly bool) (*anchor, error) {
 	if readOnly {
 		mode = "ro"
 	}
-	raw, err := (&sqlite3.SQLiteDriver{}).Open(dsnPath(path) + "?_busy_timeout=0&mode=" + mode)
+	raw, err := (&sqlite3.SQLiteDriver{}).Open(URI(path) + "?_busy_timeout=5000&mode=" + mode)
 	if err != nil {
 		return nil, err
 	}
 	a := &anchor{raw: raw.(*sqlite3.SQLiteConn), readOnly: readOnly}
 	_, err = a.row("SELECT count(*) FROM sqlite_schema") // opens the WAL
-	var e sqlite3.Error
-	if errors.As(err, &e) && e.Code == sqlite3.ErrBusy {
-		err = nil // a rollback journal, and somebody writes
-	}
 	var journal []driver.Value
 	if err == nil {
 		journal, err = a.row("PRAGMA journal_mode")
+	}
+	if err == nil { // from now on it waits for nobody
+		_, err = a.row("PRAGMA busy_timeout = 0")
 	}
 	if err != nil {
 		return nil, errors.Join(err, raw.Close())
@@ -62,4 +63,9 @@ func (a *anchor) row(text string) ([]driver.Value, error) {
 func intOf(v driver.Value) int {
 	n, _ := v.(int64)
 	return int(n)
+}
+
+// URI returns the name of a database file as SQLite reads it, without options.
+func URI(path string) string {
+	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 }
