@@ -85,8 +85,10 @@ func PositiveDuration(dst *time.Duration, name, doc string) Field {
 func EachField(dst **Expr, name, doc string) Field { return decode.EachField(dst, name, doc) }
 
 // CommandFields declares what to run; see decode.CommandFields.
-func CommandFields(run Spec, stdin **Expr, stdinDoc string, env **KeyValues, envDoc string) Spec {
-	return decode.CommandFields(run, stdin, stdinDoc, env, envDoc)
+func CommandFields(run Spec, stdin **Expr, stdinDoc string, env **KeyValues, envDoc string, dataPrograms *[]string,
+	dataProgramsDoc string, runsStdin *bool, runsStdinDoc string) Spec {
+	return decode.CommandFields(run, stdin, stdinDoc, env, envDoc, dataPrograms, dataProgramsDoc, runsStdin,
+		runsStdinDoc)
 }
 
 // FolderField declares a folder in which programs work; see decode.FolderField.

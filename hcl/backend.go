@@ -136,6 +136,9 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		if own, ok := out.Connection.Config.(interface{ Words() []string }); ok {
 			inner.Command.Prefix = own.Words()
 		}
+		if own, ok := out.Connection.Config.(interface{ TrustedPrograms() []string }); ok {
+			inner.Command.Inputs.DataPrograms = own.TrustedPrograms()
+		}
 	}
 	config, spec := kind.New()
 	inner.Body(b, spec)

@@ -31,8 +31,9 @@ const (
 // executable is this program, also after its file was replaced.
 const executable = "/proc/self/exe"
 
-// A helper is this executable with another first argument. It takes over while packages are initialised, so that every
-// program and every test that imports this package can be one, and so that it does not wait for other packages.
+// A helper is this executable with another first argument. It takes over while packages are initialised, so
+// that every program and every test that imports this package can be one, and so that it does not wait for
+// other packages.
 var _ = runHelper()
 
 func runHelper() bool {
@@ -58,7 +59,7 @@ var lifelineWriter *os.File // not closed
 
 // Signals for programHelper and commandHelper.
 const (
-	releaseSignal = unix.SIGUSR1 // the program may be reaped; the helper stays for the processes that it has left behind
+	releaseSignal = unix.SIGUSR1 // the program may be reaped; the helper stays for what it has left behind
 	killSignal    = unix.SIGTERM // kill all
 )
 
@@ -193,8 +194,8 @@ func reapAll() {
 // killInterval is the pause between two passes over the processes that are to be killed.
 const killInterval = 2 * time.Millisecond
 
-// killDescendants kills all processes that come of this one, and waits until they are gone. When the parent of a process
-// ends, the process becomes a child of this one.
+// killDescendants kills all processes that come of this one, and waits until they are gone. When the parent
+// of a process ends, the process becomes a child of this one.
 func killDescendants() {
 	for {
 		for _, pid := range descendants() {

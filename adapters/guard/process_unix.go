@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// WaitExit waits until a child has exited and leaves it a zombie. Until it is reaped, its ID and its process group
-// cannot be reused, so that a signal to the group reaches no other process.
+// WaitExit waits until a child has exited and leaves it a zombie. Until it is reaped, its ID and its process
+// group cannot be reused, so that a signal to the group reaches no other process.
 func WaitExit(pid int) {
 	const byPID = 1
 	var info [16]uint64 // a siginfo_t, which is not used

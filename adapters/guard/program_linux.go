@@ -17,8 +17,8 @@ type Program struct {
 	err    error // the helper does not know how the program has exited
 }
 
-// Start starts a program with the directory, the environment and the three files of attr, in a session of its own. Processes
-// that it leaves behind live on until this process ends. The error is that of os.StartProcess.
+// Start starts a program with the directory, the environment and the three files of attr, in a session of its
+// own. Processes that it leaves behind live on until this process ends. The error is that of os.StartProcess.
 func Start(file string, argv []string, attr *os.ProcAttr) (*Program, error) {
 	line, err := lifeline()
 	if err != nil {
@@ -83,8 +83,8 @@ func (p *Program) Wait() (syscall.WaitStatus, error) {
 	return p.exit, p.err
 }
 
-// Wrap makes a command that is not started yet end with this process: the command runs in a session of its own, and
-// processes that it leaves behind are killed when it ends. Its Cancel kills them all.
+// Wrap makes a command that is not started yet end with this process: the command runs in a session of its
+// own, and processes that it leaves behind are killed when it ends. Its Cancel kills them all.
 func Wrap(cmd *exec.Cmd) error {
 	line, err := lifeline()
 	if err != nil || cmd.Err != nil {

@@ -11,7 +11,8 @@ import (
 // Program is a program that was started with Start.
 type Program struct{ *os.Process }
 
-// Start starts a program with the directory, the environment and the three files of attr, in a session of its own.
+// Start starts a program with the directory, the environment and the three files of attr, in a session of its
+// own.
 func Start(file string, argv []string, attr *os.ProcAttr) (*Program, error) {
 	own := *attr
 	own.Sys = &syscall.SysProcAttr{Setsid: true}

@@ -50,7 +50,8 @@ var OpenSessions = sync.OnceValues(func() (*Sessions, error) {
 	}
 	defer null.Close()
 	helper, err := os.StartProcess(executable, []string{sessionHelper}, &os.ProcAttr{
-		Dir: "/", Env: []string{}, Files: []*os.File{null, null, null, line, memory}, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: "/", Env: []string{}, Files: []*os.File{null, null, null, line, memory},
+		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		return nil, err
@@ -90,7 +91,8 @@ func (s *Sessions) Release(place *int32) {
 	*place = 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free = append(s.free, int((uintptr(unsafe.Pointer(place))-uintptr(unsafe.Pointer(s.table)))/unsafe.Sizeof(*place)))
+	offset := uintptr(unsafe.Pointer(place)) - uintptr(unsafe.Pointer(s.table))
+	s.free = append(s.free, int(offset/unsafe.Sizeof(*place)))
 }
 
 // runSessions waits for the end of the process that is guarded, and kills the processes of the recorded sessions.

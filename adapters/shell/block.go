@@ -18,7 +18,10 @@ type block struct {
 	Script     *hcl.Script
 	ScriptFile string
 
-	Stdin      *hcl.Expr
+	Stdin        *hcl.Expr
+	RunsStdin    bool
+	DataPrograms []string
+
 	Env        *hcl.KeyValues
 	InheritEnv []string
 	Dir        *hcl.StringExpr
@@ -48,6 +51,9 @@ const docInheritEnv = "Names of variables to pass on from the server's environme
 	"that are not confined get HOME and TMPDIR, too; for others both are the temporary directory of the call, unless " +
 	"HOME is named here."
 
+const docDataPrograms = "Names of programs that take all of their words and their input for data, and so may be " +
+	"given any text of a caller. Hatchel warns of programs that it does not know and that this does not name."
+
 func (b *block) spec() hcl.Spec {
 	b.Parse, b.MaxOutput = parseText, defaultMaxOutput
 	return hcl.Join(
@@ -66,7 +72,10 @@ func (b *block) spec() hcl.Spec {
 			&b.Stdin, "The standard input: a text, bytes, an uploaded file, or a list or an object, which is written "+
 				"as JSON. Without it, the standard input is empty.",
 			&b.Env, "Environment variables. A null variable is omitted. Variables that decide which code runs, such "+
-				"as PATH, belong in a connection."),
+				"as PATH, belong in a connection.",
+			&b.DataPrograms, docDataPrograms,
+			&b.RunsStdin, "The program runs its standard input as code, which the caller may write. Only a command "+
+				"that runs in a container or on another machine, as docker run, kubectl exec and ssh do, may say so."),
 		hcl.Spec{
 			hcl.Attr(&b.InheritEnv, "inherit_env", docInheritEnv),
 			hcl.FolderField(&b.Dir, "dir", "The working directory. A caller's value in it must come from "+
@@ -122,6 +131,12 @@ func (b *block) Effects(conn *hcl.Connection) (effects []hcl.Effect) {
 		effects = append(effects, hcl.Effect{Verb: "DIR", Source: []any{&b.Dir}})
 	}
 	effects = append(effects, hcl.Effect{Verb: "STDIN", Values: &b.Stdin})
+	if b.RunsStdin {
+		effects = append(effects, hcl.Effect{Verb: "RUN", What: "standard input as code"})
+	}
+	if b.DataPrograms != nil {
+		effects = append(effects, hcl.Effect{Verb: "DATA", Source: []any{&b.DataPrograms}})
+	}
 	if b.InheritEnv != nil {
 		effects = append(effects, hcl.Effect{Verb: "INHERIT", Source: []any{&b.InheritEnv}})
 	}
@@ -188,6 +203,8 @@ func (b *block) check(checks *adapters.Checks, conn *hcl.Connection) {
 				"a call. Set it in a connection, and name the connection here: connection \"shell\" \"name\" { "+
 				"env = { %[1]s = ... } }.", name)
 	}
+	checks.Refuse(b.RunsStdin && b.Stdin == nil, &b.RunsStdin, "runs_stdin needs the program on the standard input: "+
+		"stdin = input.program.")
 	b.Sandbox.check(checks)
 	checkExitCodes(checks, &b.OKCodes)
 	checkVariableNames(checks, &b.Env, &b.InheritEnv)

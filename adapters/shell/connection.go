@@ -10,19 +10,21 @@ import (
 
 // connection is a connection "shell" block. It is its own handle: nothing is opened.
 type connection struct {
-	Command    []string
-	Env        *hcl.KeyValues
-	InheritEnv []string
-	Dir        string
-	OKCodes    []int
-	Timeout    time.Duration
-	Sandbox    *sandboxBlock
+	Command      []string
+	DataPrograms []string
+	Env          *hcl.KeyValues
+	InheritEnv   []string
+	Dir          string
+	OKCodes      []int
+	Timeout      time.Duration
+	Sandbox      *sandboxBlock
 }
 
 func (c *connection) spec() hcl.Spec {
 	return hcl.Spec{
 		hcl.Attr(&c.Command, "command", "The beginning of the command, which the blocks continue, as in "+
 			"[\"kubectl\", \"--context\", \"prod\"]."),
+		hcl.Attr(&c.DataPrograms, "data_programs", docDataPrograms+" It adds to that of blocks."),
 		hcl.Attr(&c.Env, "env", "Environment variables. Those of the block override them.").AllowSecret().FixedKeys(),
 		hcl.Attr(&c.InheritEnv, "inherit_env", docInheritEnv),
 		hcl.Attr(&c.Dir, "dir", "The working directory of blocks without dir.").
@@ -42,6 +44,9 @@ func (c *connection) Effects(*hcl.Connection) (effects []hcl.Effect) {
 	if c.Command != nil {
 		effects = append(effects, hcl.Effect{Verb: "RUN", Source: []any{&c.Command}})
 	}
+	if c.DataPrograms != nil {
+		effects = append(effects, hcl.Effect{Verb: "DATA", Source: []any{&c.DataPrograms}})
+	}
 	if c.Dir != "" {
 		effects = append(effects, hcl.Effect{Verb: "DIR", Source: []any{&c.Dir}})
 	}
@@ -53,6 +58,9 @@ func (c *connection) Effects(*hcl.Connection) (effects []hcl.Effect) {
 
 // Words returns the beginning of the commands of blocks.
 func (c *connection) Words() []string { return c.Command }
+
+// TrustedPrograms returns the programs that take the words of blocks for data.
+func (c *connection) TrustedPrograms() []string { return c.DataPrograms }
 
 // Check implements hcl.Checked.
 func (c *connection) Check() error {

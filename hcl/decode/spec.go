@@ -106,7 +106,8 @@ func EachField(dst **hclexpr.Expr, name, doc string) Field {
 
 // CommandFields declares what to run, one of several arguments, with the standard input and the
 // environment that its checks know.
-func CommandFields(run Spec, stdin **hclexpr.Expr, stdinDoc string, env **hclexpr.KeyValues, envDoc string) Spec {
+func CommandFields(run Spec, stdin **hclexpr.Expr, stdinDoc string, env **hclexpr.KeyValues, envDoc string,
+	dataPrograms *[]string, dataProgramsDoc string, runsStdin *bool, runsStdinDoc string) Spec {
 	for i := range run {
 		run[i].last = true
 	}
@@ -121,6 +122,12 @@ func CommandFields(run Spec, stdin **hclexpr.Expr, stdinDoc string, env **hclexp
 			for _, r := range (*env).LoosePaths() {
 				d.rejectLoosePath(r, "the variable is a path")
 			}
+		}),
+		Attr(dataPrograms, "data_programs", dataProgramsDoc).Then(func(d *Decoder, _ diag.Range) {
+			d.Command.Inputs.DataPrograms = slices.Concat(d.Command.Inputs.DataPrograms, *dataPrograms)
+		}),
+		Attr(runsStdin, "runs_stdin", runsStdinDoc).Then(func(d *Decoder, _ diag.Range) {
+			d.Command.Inputs.RunsStdin = *runsStdin
 		}))
 }
 

@@ -18,6 +18,12 @@ type Argv struct {
 type Inputs struct {
 	Stdin string // the source of the standard input; "" if a caller controls nothing in it
 	Env   map[string]InputValue
+
+	// DataPrograms are the names of programs of which the author declares that they take their words and
+	// their input for data.
+	DataPrograms []string
+	// RunsStdin is set if the author declares that a program in a container runs its standard input as code.
+	RunsStdin bool
 }
 
 // InputValue is a value of an environment variable.
@@ -51,6 +57,9 @@ func compileArgv(args []Arg, at hclv2.Range, in Inputs, stdin taint, d *template
 	ends := doubleDashes(args)
 	c.checkDashes(args, ends)
 	a.elements = compileElements(args, ends)
+	if in.RunsStdin {
+		c.checkContainer(args)
+	}
 	out := c.checkCode(args, stdin)
 	c.checkPaths(args)
 	return a, out

@@ -65,7 +65,7 @@ func (c argvCheck) checkLine(words []word, stdin taint) {
 	}
 	first := words[0].arg
 	if stdin.level > trusted {
-		if reader, ok := readsProgram(words); ok {
+		if reader, ok := readsProgram(words); ok && !(c.inputs.RunsStdin && runsElsewhere(words)) {
 			c.Errorf(first.Range, "Value in a program's code",
 				`%s runs its standard input as code, and %s is in it. Give it its program as constant text and the `+
 					`value as an argument.`, reader, stdin.from)
@@ -76,6 +76,23 @@ func (c argvCheck) checkLine(words []word, stdin taint) {
 		c.reportCode(f)
 	}
 	c.checkInlineShell(words, stdin)
+	if program, t := c.inputs.unknownProgram(words, stdin); program.text != "" && !c.HasErrors() {
+		c.Warnf(program.arg.Range, unknownSummary, unknownProgram, program.text, t.from)
+	}
+}
+
+// checkContainer reports a program that may not run its standard input as code: one outside of a container.
+func (c argvCheck) checkContainer(args []Arg) {
+	var words []word
+	for _, leaf := range (&Arg{Group: args}).leaves() {
+		words = append(words, leaf.word())
+	}
+	if !runsElsewhere(words) {
+		c.Errorf(args[0].Range, "Program is not in a container",
+			`runs_stdin lets a caller's program run where it reaches nothing of this machine, and this command runs `+
+				`here. Run it in a container: ["docker", "run", "--rm", "-i", "--network=none", "python:3", `+
+				`"python3", "-"].`)
+	}
 }
 
 // checkInlineShell follows the values of a call through constant code of a shell: ["sh", "-c", "...

@@ -64,8 +64,8 @@ func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 	return t
 }
 
-// noteNames records the variables that a word names which is assigned to a variable: in its constant text, and through
-// other variables. It does not read commands in the word.
+// noteNames records the variables that a word names which is assigned to a variable: in its constant text,
+// and through other variables. It does not read commands in the word.
 func (a *taintWalk) noteNames(variable string, w *syntax.Word, sc scope) {
 	if w == nil {
 		return

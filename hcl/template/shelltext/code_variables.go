@@ -7,7 +7,8 @@ import (
 	"hatchel/hcl/template"
 )
 
-// LoadsCode reports whether an environment variable makes programs run code: it contains code, or the place of code.
+// LoadsCode reports whether an environment variable makes programs run code: it contains code, or the place
+// of code.
 func LoadsCode(name string) bool {
 	return codeVariables[name] ||
 		slices.ContainsFunc(codeVariablePrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
@@ -23,8 +24,8 @@ var codeVariables = template.WordSet(`
 	JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH MAKEFLAGS MAKEFILES GNUMAKEFLAGS TAR_OPTIONS
 	AWKPATH AWKLIBPATH RSYNC_RSH CVS_RSH OPENSSL_CONF PSQLRC`)
 
-// codeVariablePrefixes begin the names of further ones: those of the dynamic linker, functions that bash imports, and
-// the configuration of git.
+// codeVariablePrefixes begin the names of further ones: those of the dynamic linker, functions that bash
+// imports, and the configuration of git.
 var codeVariablePrefixes = []string{
 	"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_",
 }

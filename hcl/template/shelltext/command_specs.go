@@ -23,6 +23,8 @@ type commandSpec struct {
 	shell   bool   // -c, also combined as in -ec, makes the first operand code
 	stdin   bool   // without a program in its words it reads one from its standard input
 	always  bool   // it always runs its standard input
+	opens   string // letters of short options with which an operand may be a command, as perl -n opens files
+	plus    bool   // an operand that begins with + is code
 	remote  bool   // its commands run on another machine or in a container, with other files
 	hint    string // how to pass a value instead; empty for hintFixed
 
@@ -40,6 +42,8 @@ const (
 	command                // the operands are another command line
 	assignment             // an operand NAME=value is code, others are data
 	file                   // the operands are names of files
+	remoteURL              // a URL such as ext::command, which git runs if it is told to
+	redis                  // commands of Redis, of which some run code
 )
 
 const (
@@ -47,15 +51,23 @@ const (
 	hintSQL   = `Use a sql block, which binds values.`
 	hintAwk   = `Give the value in the environment and read it with ENVIRON["X"]: in a script, X=%s awk ` +
 		`'... ENVIRON["X"] ...'.`
-	hintJq     = `Give the value by name: "--arg", "x", %s, and read $x in the program.`
-	hintRemote = `The remote shell would parse it. Make the input an enum, or send the value on the standard input.`
-	hintFixed  = `Write this word as constant text.`
+	hintJq      = `Give the value by name: "--arg", "x", %s, and read $x in the program.`
+	hintRemote  = `The remote shell would parse it. Make the input an enum, or send the value on the standard input.`
+	hintPackage = `The installation of a package runs its code. Make the input an enum of packages that you trust.`
+	hintURL     = `A URL such as ext::command runs a program. Write its beginning as text: "https://host/%s".`
+	hintFixed   = `Write this word as constant text.`
 )
 
 // interpreter specifies a program that reads a value given as an argument with the code inside.
 func interpreter(code, takes, inside, codes, loads string) commandSpec {
 	return commandSpec{code: code, takes: takes, codes: codes, loads: loads, operand: fileFirst, stdin: true,
 		hint: `Give the value to the program as an argument after its code: %s is then ` + inside + ` inside.`}
+}
+
+// opening specifies that operands may be commands with some options.
+func opening(s commandSpec, options string) commandSpec {
+	s.opens = options
+	return s
 }
 
 func withFiles(s commandSpec, options string) commandSpec {
@@ -88,7 +100,7 @@ var commandSpecs = expandNames(map[string]commandSpec{
 		shell: true, stdin: true, hint: hintShell},
 
 	"python pypy": withFiles(interpreter("c", "WX", "sys.argv[1]", "", ""), "-m"),
-	"perl":        interpreter("eE", "", "$ARGV[0]", "", "-I -M -m"),
+	"perl":        opening(interpreter("eE", "", "$ARGV[0]", "", "-I -M -m"), "np"),
 	"ruby":        interpreter("e", "EK", "ARGV[0]", "", "-I -r"),
 	"node nodejs": interpreter("ep", "C", "process.argv[1]", "--eval --print -pe",
 		"-r --require --import --loader --experimental-loader"),
@@ -132,10 +144,11 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"ed red": {operand: codeRest, takes: "p", always: true},
 	"batch":  {always: true},
 
-	"ex vi vim nvim view": {code: "c", codes: "--cmd", loads: "-S -u -s", always: true},
-	"gdb":                 {codes: "-ex -iex --eval-command", loads: "-x --command", always: true},
-	"lldb":                {codes: "-o -O --one-line", loads: "-s --source", always: true},
-	"at":                  {files: "-f", takes: "qt", stdin: true},
+	"ex vi vim nvim view": {code: "c", codes: "--cmd", loads: "-S -u -s", operand: file, plus: true,
+		always: true},
+	"gdb":  {codes: "-ex -iex --eval-command", loads: "-x --command", always: true},
+	"lldb": {codes: "-o -O --one-line", loads: "-s --source", always: true},
+	"at":   {files: "-f", takes: "qt", stdin: true},
 
 	"psql": {code: "c", codes: "--command", files: "-f --file", takes: "dhopPRTUvFL", stdin: true,
 		hint: hintSQL},
@@ -186,12 +199,13 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"taskset":       wrapper("", 1, ""),
 	"time":          wrapper("fo", 0, ""),
 	"exec":          wrapper("a", 0, ""),
-	"strace ltrace": wrapper("eopsu", 0, ""),
+	"strace ltrace": {code: "o", codes: "--output", takes: "epsu", operand: command},
 	"systemd-run":   wrapper("puMH", 0, "--unit --property --uid --gid"),
 	"xargs": wrapper("IiLlnPsdEea", 0,
 		"--replace --max-lines --max-args --max-procs --delimiter --arg-file"),
 
-	"docker podman nerdctl docker-compose": {takes: "Hclfp", long: "--host --context --config --file --log-level"},
+	"docker podman nerdctl docker-compose": {takes: "Hclfp",
+		long: "--host --context --config --file --log-level"},
 	"kubectl oc": {takes: "ns",
 		long: "--namespace --context --kubeconfig --cluster --user --server"},
 
@@ -219,7 +233,7 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"scp":                {code: "oS", loads: "-F", takes: "ciJlP"},
 	"sftp":               {code: "oSD", loads: "-F -b", takes: "ciJlP", always: true},
 	"ftp lftp smbclient": {code: "ec", always: true},
-	"rsync":              {code: "e", codes: "--rsh --rsync-path"},
+	"rsync":              {code: "eM", codes: "--rsh --rsync-path --remote-option"},
 	"tar": {code: "IF", paths: "-f --file -C --directory -T --files-from -X --exclude-from",
 		codes: "--to-command --checkpoint-action --use-compress-program --rsh-command --rmt-command " +
 			"--info-script --new-volume-script"},
@@ -227,11 +241,12 @@ var commandSpecs = expandNames(map[string]commandSpec{
 		paths: "-C --git-dir --work-tree"},
 
 	"git-clone": {code: "cu", codes: "--config --upload-pack", loads: "--template", takes: "bjo",
-		long: "--branch --depth --origin --reference --filter"},
-	"git-push git-ls-remote git-fetch-pack git-archive": {codes: "--exec --receive-pack --upload-pack", takes: "o"},
-	"git-bisect git-submodule":                          {},
-	"git-bisect-run":                                    wrapper("", 0, ""),
-	"git-submodule-foreach":                             {operand: codeRest},
+		long: "--branch --depth --origin --reference --filter", operand: remoteURL},
+	"git-push git-ls-remote git-fetch-pack git-archive": {codes: "--exec --receive-pack --upload-pack", takes: "o",
+		operand: remoteURL},
+	"git-bisect git-submodule": {},
+	"git-bisect-run":           wrapper("", 0, ""),
+	"git-submodule-foreach":    {operand: codeRest},
 	"git-filter-branch": {codes: "--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter " +
 		"--commit-filter --tag-name-filter"},
 	"git-grep":     {code: "O", codes: "--open-files-in-pager", takes: "ABCefm"},
@@ -245,6 +260,72 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"ncat":        {code: "ec", codes: "--exec --sh-exec --lua-exec"},
 	"socat alias": {operand: codeRest},
 
+	"ansible": {code: "ae", codes: "--args --extra-vars", loads: "-M --module-path --playbook-dir",
+		files: "-i --inventory",
+		takes: "mulftTcCB", operand: data},
+	"ansible-playbook ansible-console": {code: "e", codes: "--extra-vars", loads: "-M --module-path",
+		files: "-i --inventory", takes: "ultfc",
+		long: "--limit --tags --skip-tags --user --forks --connection --start-at-task", operand: file},
+	"salt salt-call salt-ssh salt-run": {operand: codeRest, takes: "tblcC"},
+	"tmux screen zellij dtach abduco":  {operand: codeRest, code: "cXS", takes: "SLfp", always: true},
+	"pdsh clush pssh parallel-ssh dsh": {operand: codeRest, takes: "wxlgfhuHtopO", stdin: true, remote: true,
+		hint: hintRemote},
+	"mosh": {operand: codeRest, code: "", codes: "--ssh --server", skip: 1, remote: true,
+		hint: hintRemote},
+	"machinectl-shell":            {operand: codeRest, skip: 1, stdin: true, remote: true},
+	"machinectl":                  {},
+	"ip-netns-exec":               wrapper("", 1, ""),
+	"ip ip-netns":                 {takes: "bn"},
+	"pkexec run-parts":            shellWrapper("", 0, "--user"),
+	"start-stop-daemon":           {codes: "--startas --exec", code: "xa", operand: command},
+	"systemd-nspawn":              {codes: "", takes: "DMuiL", operand: command, remote: true},
+	"multipass-exec incus-exec":   {takes: "", operand: command, skip: 1, remote: true},
+	"multipass incus":             {},
+	"nomad-exec nomad-alloc-exec": {operand: command, skip: 1, remote: true},
+	"nomad nomad-alloc":           {},
+	"az-vm-run-command-invoke":    {codes: "--scripts --parameters"},
+	"az az-vm az-vm-run-command":  {},
+	"aws-ssm-send-command":        {codes: "--parameters --cli-input-json"},
+	"aws aws-ssm":                 {},
+	"gcloud-compute-ssh": {codes: "--command --ssh-flag", skip: 1, operand: codeRest, stdin: true,
+		remote: true},
+	"gcloud gcloud-compute":              {},
+	"fly-ssh-console flyctl-ssh-console": {code: "C", codes: "--command", stdin: true, remote: true},
+	"fly flyctl fly-ssh flyctl-ssh":      {},
+	"heroku-run railway-run":             {operand: command, remote: true},
+	"heroku railway":                     {},
+	"consul-exec serf-exec":              {operand: codeRest},
+	"consul":                             {},
+	"redis-cli valkey-cli":               {takes: "hpnaus", codes: "--eval", operand: redis, stdin: true},
+	"npm-install npm-i npm-exec npm-x npm-add yarn-add yarn-dlx pnpm-add pnpm-dlx pnpm-exec": {operand: codeRest,
+		hint: hintPackage},
+	"pip-install pip3-install pipx-install pipx-run uvx gem-install cargo-install go-install": {operand: codeRest,
+		hint: hintPackage},
+	"go-get brew-install apt-install apt-get-install": {operand: codeRest, hint: hintPackage},
+	"apk-add yum-install dnf-install snap-install luarocks-install cpan cpanm": {operand: codeRest,
+		hint: hintPackage},
+	"npm-run npm-start npm-test yarn-run pnpm-run":                         {operand: fileFirst},
+	"npm yarn pnpm pip pip3 pipx gem cargo brew apk yum dnf snap luarocks": {},
+	"gs ghostscript": {code: "c", adds: "-sOutputFile -o", operand: fileFirst, stdin: true},
+	"tex latex pdftex pdflatex xelatex lualatex luatex": {operand: fileFirst, stdin: true, takes: "",
+		long: "-output-directory"},
+	"nmap": {codes: "--script --script-args", loads: "--datadir", paths: "-iL -oN -oX -oG -oA"},
+	"openssl": {loads: "-engine -provider -provider-path -config",
+		paths: "-in -out -inkey -key -cert -CAfile"},
+	"ffmpeg ffplay ffprobe": {takes: "", loads: "-init_hw_device -filter_complex_script", paths: "-i",
+		long: "-vf -af -c -metadata -ss -t -to -filter_complex"},
+	"magick convert identify mogrify composite montage": fileReader("", ""),
+	"aria2c": {codes: "--on-download-start --on-download-complete --on-download-error", loads: "--conf-path",
+		paths: "-d --dir -o --out -i --input-file"},
+	"mutt neomutt":       {code: "eF"},
+	"logrotate":          {operand: fileFirst},
+	"iptables ip6tables": {codes: "--modprobe"},
+	"helm": {codes: "--post-renderer --post-renderer-args", loads: "--kubeconfig --registry-config",
+		long: "--set --set-string --namespace --version"},
+	"terraform tofu": {codes: "-chdir"},
+	"mpv vlc":        {codes: "--script --input-ipc-server", loads: "--config-dir"},
+	"xdg-open open":  {operand: codeRest},
+
 	"ninja just":  {files: "-f --justfile", takes: "Cjkl"},
 	"cmake":       {loads: "-P -C"},
 	"man":         {code: "PH", codes: "--pager"},
@@ -254,6 +335,10 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"apt apt-get": {code: "oc"},
 	"fd":          {code: "xX", codes: "--exec --exec-batch"},
 	"hg":          {codes: "--config"},
+
+	"git-fetch git-pull git-remote-add git-submodule-add": {codes: "--upload-pack -c", takes: "o",
+		operand: remoteURL},
+	"git-remote": {},
 
 	"go-test go-build go-vet": {codes: "-exec -toolexec -vettool"},
 	"go":                      {},
@@ -336,7 +421,43 @@ func lookup(word string) (string, commandSpec, bool) {
 }
 
 // readers are programs that write nothing but their output, and builtin commands of the shell.
-var readers = template.WordSet(`echo printf test [ : true false read mapfile readarray cd pwd exit return set shift unset
-	export readonly local declare typeset getopts wait kill umask ulimit type times let date sleep expr seq basename
-	dirname which id whoami hostname uname ps pgrep pkill df free uptime env printenv tr uniq column join fold fmt expand
-	shuf iconv numfmt factor nproc logger mktemp`)
+var readers = template.WordSet(`
+	echo printf test [ : true false read mapfile readarray cd pwd exit return set shift unset export readonly
+	local declare typeset getopts wait kill umask ulimit type times let date sleep expr seq basename dirname
+	which id whoami hostname uname ps pgrep pkill df free uptime env printenv tr uniq column join fold fmt
+	expand shuf iconv numfmt factor nproc logger mktemp`)
+
+// dataPrograms are programs that take their words and their input for data.
+var dataPrograms = template.WordSet(`
+	true false yes date cal sleep seq shuf factor numfmt expr id groups who whoami w last lastlog hostname
+	hostnamectl uname arch nproc uptime free df mount findmnt lsblk blkid lsof fuser ps pgrep pkill kill
+	killall pidof top htop vmstat iostat mpstat sar ss netstat ip ifconfig route arp ping ping6 traceroute
+	tracepath mtr dig host nslookup whois getent resolvectl timedatectl localectl loginctl systemctl
+	journalctl service dmesg lscpu lspci lsusb sysctl ulimit nvidia-smi sensors echo printf basename dirname
+	which whereis mktemp sync stty tput clear logger wall write mail mailx sendmail msmtp tr uniq fold fmt
+	column join expand unexpand pr iconv recode dos2unix unix2dos numfmt tsort csvcut csvgrep csvlook csvstat
+	csvsort csvjson xsv mlr xmllint xmlstarlet tidy pup htmlq tomlq dasel gron fx jo jc hexdump uuencode
+	uudecode qrencode figlet toilet cowsay aspell hunspell pdftotext pdfinfo pdfgrep exiftool mediainfo sox
+	tesseract gpg gpg2 age sops ssh-keygen ssh-keyscan htpasswd pwgen uuidgen certbot step mkcert base58 b3sum
+	ssh-add klist kinit kdestroy ldapsearch ldapmodify ldapadd ldapdelete samba-tool net rpcclient terraform
+	tofu packer vault boundary consul nomad helm helmfile kustomize kubectx kubens k9s stern argocd flux
+	istioctl linkerd velero kubeseal minikube kind k3d skaffold tilt eksctl kops aws aws-vault gcloud gsutil
+	bq az doctl hcloud linode linode-cli oci ibmcloud scw fly flyctl heroku vercel netlify wrangler supabase
+	firebase gh glab hub jira slack sentry-cli pagerduty pd opsgenie datadog-ci newrelic circleci travis
+	jenkins-cli buildkite-agent act cosign syft grype trivy hadolint checkov tfsec tflint infracost mc s3cmd
+	s5cmd rados ceph zfs zpool lvs vgs pvs btrfs mdadm smartctl pg_dump pg_dumpall pg_restore pg_isready
+	createdb dropdb createuser dropuser vacuumdb reindexdb mysqldump mysqladmin mariadb-dump mariadb-admin
+	mongodump mongorestore mongoexport mongoimport redis-benchmark etcdctl zkCli kafka-topics
+	kafka-console-consumer kcat rabbitmqctl rabbitmqadmin nats mosquitto_pub mosquitto_sub rpk pulsar-admin
+	influxd promtool amtool logcli tempo-cli grafana-cli curlie http https xh httpie ab wrk hey k6 vegeta
+	siege grpcurl websocat dpkg dpkg-query rpm2cpio pacman apt-cache apt-file debsums snapper nixos-version
+	flatpak composer mvn gradle dotnet rustc gcc clang ld strip objdump nm readelf ldd 7z 7za rar unrar
+	zipinfo lz4 zstd unzstd brotli xzgrep zgrep zless zmore bzgrep hugo jekyll mkdocs mdbook asciidoctor dot
+	neato plantuml mmdc prettier black ruff eslint gofmt shfmt shellcheck yamllint jsonlint ajv spectral
+	protoc buf thrift flatc gdalinfo ogr2ogr ogrinfo proj wg wg-quick nmcli iw iwconfig ethtool tc nft ufw
+	firewall-cmd fail2ban-client conntrack crictl ctr skopeo buildah regctl crane oras virsh qemu-img
+	VBoxManage vmrun govc ipmitool snmpget snmpwalk smbstatus showmount exportfs lpstat lp lpr cupsctl uptimed
+	chronyc ntpq ntpdate hwclock acpi upower dbus-send busctl udevadm modinfo lsmod say espeak notify-send
+	wmctrl xclip xsel pbcopy pbpaste test [ : read mapfile readarray cd pwd exit return set shift unset export
+	readonly local declare typeset getopts wait umask type times let command hash printenv break continue
+	local alias unalias popd dirs disown fg bg`)

@@ -8,8 +8,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Words of a command whose texts the script writes in another place, such as in a variable, are read as if they were
-// written in the command: after p=sh, "$p" -c is sh -c. If a word can have several texts, each is checked.
+// Words of a command whose texts the script writes in another place, such as in a variable, are read as if
+// they were written in the command: after p=sh, "$p" -c is sh -c. If a word can have several texts, each is
+// checked.
 
 const (
 	maxCommandLines = 32 // command lines that the words of one command can make
@@ -29,8 +30,8 @@ func (l wordList) isSame(other wordList) bool {
 	})
 }
 
-// noteList records words that are assigned to an array, or to the positional parameters of a function. Of a variable with
-// more lists than maxTexts, none is known.
+// noteList records words that are assigned to an array, or to the positional parameters of a function. Of a
+// variable with more lists than maxTexts, none is known.
 func (a *taintWalk) noteList(variable string, l wordList) {
 	lists := a.lists[variable]
 	for i := range lists {
@@ -150,8 +151,8 @@ func (a *taintWalk) simpleExpansions(w *syntax.Word, sc scope) [][]word {
 	return choices
 }
 
-// listVariable returns the name of the array, or the key of the positional parameters, that a word expands to several
-// words.
+// listVariable returns the name of the array, or the key of the positional parameters, that a word expands to
+// several words.
 func listVariable(w *syntax.Word, sc scope) (string, bool) {
 	parts := w.Parts
 	if len(parts) == 1 {

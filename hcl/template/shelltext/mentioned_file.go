@@ -16,8 +16,8 @@ var fileWriters = template.WordSet("curl wget openssl gpg xxd split csplit rsync
 // unpackers write files whose names are in their input.
 var unpackers = template.WordSet("tar bsdtar cpio pax patch ar")
 
-// noteMentioned records the files that a program may write with a value of the call: those that its words mention. A
-// command that cats or counts a file does not write it.
+// noteMentioned records the files that a program may write with a value of the call: those that its words
+// mention. A command that cats or counts a file does not write it.
 func (a *taintWalk) noteMentioned(l simpleCommand, name string) {
 	t := maxTaint(l.words).max(l.stdin)
 	if t.level == trusted {

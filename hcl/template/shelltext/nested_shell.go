@@ -67,7 +67,8 @@ func xargsWords(words []word, input word) []word {
 func (a *taintWalk) argumentFiles(words []word) (t taint) {
 	if words[0].constant && path.Base(words[0].text) == "xargs" {
 		for i, w := range words {
-			if strings.HasPrefix(w.text, "-a") || strings.HasPrefix(w.text, "--arg-file") || i > 0 && words[i-1].text == "-a" {
+			if strings.HasPrefix(w.text, "-a") || strings.HasPrefix(w.text, "--arg-file") ||
+				i > 0 && words[i-1].text == "-a" {
 				t = t.max(a.contents(w.texts).computed())
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"hatchel/hcl/template"
 )
 
 // optionScanner reads one command line.
@@ -23,6 +25,8 @@ type optionScanner struct {
 	inner        int    // the index of the command that it runs, or 0
 	firstCode    int    // the index of the first operand if all are code, or 0
 	hasC         bool   // the shell has the option -c
+	opened       bool   // an option of opens was given
+	runsNext     bool   // the next operand is code of Redis
 	optionsEnded bool   // all further words are operands
 }
 
@@ -78,6 +82,7 @@ func (s *optionScanner) scanOption(w word) {
 			s.hasC = true
 			continue
 		}
+		s.opened = s.opened || strings.Contains(s.opens, letter)
 		if kind := s.kindOf("-"+letter, dashed(s.code), dashed(s.takes)); kind != noArgument {
 			s.scanArgument(w, "-"+letter, !last, kind)
 			return
@@ -206,6 +211,11 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 			if s.shellCode = s.at; !w.constant {
 				s.report(w, "-c", true)
 			}
+		case s.codeGiven && s.opened:
+			if !w.constant && w.wild {
+				s.report(w, "", false)
+			}
+			return false
 		case !s.codeGiven:
 			s.programs = append(s.programs, w)
 			if !w.constant {
@@ -230,7 +240,22 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 		s.found = append(s.found, found...)
 		return true
 	case file:
+		if s.plus && !w.constant && w.text == "" && w.wild && !s.optionsEnded {
+			s.report(w, "", false)
+			return false
+		}
 		s.reportFile(w)
+	case remoteURL:
+		allowed := func(w word) bool { return strings.Contains(w.text, "protocol.") } // which git does not by itself
+		if s.operands == s.skip+1 && !w.constant && w.text == "" && w.loose && slices.ContainsFunc(s.words, allowed) {
+			s.report(w, "", false)
+			s.found[len(s.found)-1].hint = hintURL
+		}
+	case redis:
+		if !w.constant && (s.operands == 1 || s.runsNext) {
+			s.report(w, "", false)
+		}
+		s.runsNext = w.constant && redisCode[strings.ToLower(w.text)]
 	case assignment:
 		if !w.constant && (w.text == "" || strings.Contains(w.text, "=")) {
 			s.report(w, "", false)
@@ -238,6 +263,9 @@ func (s *optionScanner) scanOperand(w word) (done bool) {
 	}
 	return false
 }
+
+// redisCode are commands of Redis whose next word is code.
+var redisCode = template.WordSet("eval eval_ro script function load debug module loadex")
 
 // reportFile reports a value that names a file.
 func (s *optionScanner) reportFile(w word) {

@@ -31,6 +31,10 @@ func CompilePipe(stages []Arg, in Inputs) (*Pipe, hclv2.Diagnostics) {
 	keepRepeated(stages)
 	p := &Pipe{}
 	read := in.taintOfStdin()
+	if in.RunsStdin && len(stages) > 0 {
+		d.Errorf(stages[0].Range, "Pipe runs its input", runsStdinCommand, "a pipe")
+		in.RunsStdin = false
+	}
 	for i := range stages {
 		at = stages[0].Range
 		s, out := compileStage(&stages[i], in, read, &d)

@@ -31,8 +31,8 @@ func readsProgram(words []word) (string, bool) {
 	return s.name, !s.codeGiven && !s.hasC && (s.operands <= s.skip || s.operand == data)
 }
 
-// readsInnerProgram is readsProgram for the command that another program runs. An unknown program may be an argument
-// of an unknown option.
+// readsInnerProgram is readsProgram for the command that another program runs. An unknown program may be an
+// argument of an unknown option.
 func readsInnerProgram(words []word) (string, bool) {
 	for i := range words {
 		if _, _, known := lookup(words[i].text); known || i == len(words)-1 {

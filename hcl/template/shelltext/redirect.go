@@ -84,7 +84,8 @@ func (a *taintWalk) duplicated(descriptors []string, sc scope) (t taint) {
 	return t
 }
 
-// The names of variables for what a script keeps outside of its variables. The analysis does not tell the stored apart.
+// The names of variables for what a script keeps outside of its variables. The analysis does not tell the
+// stored apart.
 const (
 	stored     = "\x00places" // everything that the script writes to files and descriptors, or binds to descriptors
 	shellInput = "\x00input"  // the standard input that exec redirects
@@ -161,7 +162,7 @@ func (a *taintWalk) contents(texts []string) (t taint) {
 		if mayBeDescriptor(text) {
 			t = t.max(a.vars[stored])
 		}
-		if strings.HasPrefix(path.Clean(optionArgument(text)), "/proc/") { // the environment and words of a process, too
+		if strings.HasPrefix(path.Clean(optionArgument(text)), "/proc/") { // also environ and cmdline
 			t = t.max(a.unknownTaint())
 		}
 		key := fileKey(text)
@@ -174,8 +175,8 @@ func (a *taintWalk) contents(texts []string) (t taint) {
 	return t
 }
 
-// mayBeDescriptor reports whether a text may name a descriptor, as /dev/fd/3 does. The shell may have changed to the
-// directory before, so that the last part of the name is enough.
+// mayBeDescriptor reports whether a text may name a descriptor, as /dev/fd/3 does. The shell may have changed
+// to the directory before, so that the last part of the name is enough.
 func mayBeDescriptor(text string) bool {
 	name := optionArgument(text)
 	if strings.Contains(name, anyText) {

@@ -67,6 +67,9 @@ type scriptCompiler struct {
 }
 
 func (c *scriptCompiler) compile() *Script {
+	if c.inputs.RunsStdin {
+		c.Errorf(c.tree.Range, "Script runs its input", runsStdinCommand, "a script")
+	}
 	if !c.nameValues() {
 		return nil
 	}

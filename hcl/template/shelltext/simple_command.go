@@ -70,6 +70,7 @@ func (a *taintWalk) line(l simpleCommand) taint {
 	a.builtin(l, name)
 	a.noteMentioned(l, name)
 	a.checkCode(l, name)
+	a.checkUnknownProgram(l)
 	a.checkPaths(l, name)
 	a.lint(l, name)
 	return a.output(l, name)
@@ -106,8 +107,9 @@ func (a *taintWalk) checkComputedProgram(l simpleCommand) {
 		return
 	}
 	a.errorAt(l.words[0].node, "Program is computed",
-		`The script computes the name of this program, so it cannot be checked whether the program runs %s, which it is `+
-			`given. Write the program's name as text; to choose among several write case ... in name) ... ;; esac.`, t.from)
+		`The script computes the name of this program, so it cannot be checked whether the program runs %s, which it `+
+			`is given. Write the program's name as text; to choose among several write case ... in name) ... ;; esac.`,
+		t.from)
 }
 
 // bashOnly are commands that a POSIX shell lacks, or that have another meaning in another sh.

@@ -38,7 +38,8 @@ func newTaintWalk(d *template.Diagnostics, l *scriptText, in Inputs, bash bool) 
 	a := &taintWalk{Diagnostics: d, scriptText: l, vars: map[string]taint{}, args: map[string]taint{},
 		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{}, written: map[string]taint{},
 		names: map[string][]string{}, texts: map[string][]string{}, values: map[string]*scriptValue{},
-		piped: map[string]bool{}, lists: map[string][]wordList{}, mentioned: map[string]taint{}, bash: bash}
+		piped: map[string]bool{}, lists: map[string][]wordList{}, mentioned: map[string]taint{},
+		inputs: in, bash: bash}
 	a.noteTexts(unknownVariable, anyText)
 	for name, v := range in.Env {
 		a.setVariable(name, taintOf(v.Type, v.Source))
@@ -74,6 +75,7 @@ type taintWalk struct {
 	names      map[string][]string // variables that the constants assigned to a variable name
 	texts      map[string][]string // patterns of the texts that a variable can have; see wordTexts
 	lists      map[string][]wordList
+	inputs     Inputs
 	mentioned  map[string]taint // by words of programs that may write the files in them
 	shifts     bool             // the script has shift
 	changed    bool             // a taint increased in this round
@@ -221,7 +223,7 @@ func (a *taintWalk) command(c syntax.Command, sc scope) taint {
 		}
 	case *syntax.CoprocClause:
 		stmt := c.Stmt
-		if stmt.Cmd == nil && c.Name != nil { // the parser takes a command without words, but with redirections, for a name
+		if stmt.Cmd == nil && c.Name != nil { // the parser takes a command with only redirections after it for a name
 			stmt = &syntax.Stmt{Position: stmt.Position, Redirs: stmt.Redirs,
 				Cmd: &syntax.CallExpr{Args: []*syntax.Word{c.Name}}}
 		}

@@ -10,13 +10,15 @@ import (
 	"hatchel/hcl/template"
 )
 
-// The texts that a word can have are kept as patterns, so that a name is known however the script has put it together.
+// The texts that a word can have are kept as patterns, so that a name is known however the script has put it
+// together.
 const (
 	// anyText is a part of a pattern that is not known.
 	anyText = "\x00"
 
-	// fixedText begins and ends the name of a part that the script did not write, and that is the same wherever the
-	// name is: a variable of the environment, or the output of mktemp. It is taken for no text of the script.
+	// fixedText begins and ends the name of a part that the script did not write, and that is the same
+	// wherever the name is: a variable of the environment, or the output of mktemp. It is taken for no text
+	// of the script.
 	fixedText = "\x01"
 
 	maxTexts     = 8
@@ -176,7 +178,8 @@ func substitutionText(p *syntax.CmdSubst) string {
 	if fixedOutput[words[0]] {
 		return fixedAt(p)
 	}
-	if slices.ContainsFunc(words, func(s string) bool { return strings.Contains(s, anyText) }) || len(p.Stmts[0].Redirs) > 0 {
+	isUnknown := func(s string) bool { return strings.Contains(s, anyText) }
+	if slices.ContainsFunc(words, isUnknown) || len(p.Stmts[0].Redirs) > 0 {
 		return anyText
 	}
 	switch {
