@@ -76,8 +76,7 @@ func (s *source) formOf(e hclsyntax.Expression) string {
 		}
 		return s.templateForm(e)
 	case *hclsyntax.TemplateWrapExpr:
-		switch e.Wrapped.(type) {
-		case *hclsyntax.LiteralValueExpr, *hclsyntax.TemplateExpr: // a value in a template, which is no text of it
+		if isLiteral(e.Wrapped) { // a value in a template, which is no text of it
 			return `"${` + s.form(e.Wrapped) + `}"`
 		}
 		return s.form(e.Wrapped)
@@ -462,13 +461,30 @@ func (s *source) member(e hclsyntax.Expression, name string) (found hclsyntax.Ex
 	return found
 }
 
+// isLiteral reports whether an expression is a literal or a text.
+func isLiteral(e hclsyntax.Expression) bool {
+	switch e := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return isLiteral(e.Expression)
+	case *hclsyntax.LiteralValueExpr, *hclsyntax.TemplateExpr:
+		return true
+	}
+	return false
+}
+
 // follow returns the expression that a reference to a local, or one in parentheses, stands for; e itself for anything
 // else.
 func (s *source) follow(e hclsyntax.Expression) hclsyntax.Expression {
 	for range maxFollowed {
-		if inner, ok := e.(*hclsyntax.ParenthesesExpr); ok {
-			e = inner.Expression
+		switch x := e.(type) {
+		case *hclsyntax.ParenthesesExpr:
+			e = x.Expression
 			continue
+		case *hclsyntax.TemplateWrapExpr:
+			if !isLiteral(x.Wrapped) {
+				e = x.Wrapped
+				continue
+			}
 		}
 		t := hclexpr.Traversal(e)
 		if t == nil {

@@ -54,27 +54,43 @@ var forms = map[string][]string{
 	},
 	"an optional member of an object without a type": {`result = "input.any.a.b"`},
 	"one that may be null":                           {`result = "input.any.a?.b"`},
-	"a condition":                                    {`text = input.x == 1 ? "a" : "b"`, `text = (input.x) == (1) ? ("a") : "b"`},
-	"other operands":                                 {`text = input.x == 1 ? "b" : "a"`},
-	"a text with an if":                              {`text = "%{if input.x == 1}a%{else}b%{endif}\n"`, "text = <<-T\n%{if input.x == 1 ~}\na\n%{~ else ~}\nb\n%{~ endif ~}\n\n  T\n"},
-	"white space in a literal":                       {`allow = "caller.subject == 'a  b'"`},
-	"other white space in a literal":                 {`allow = "caller.subject == 'a b'"`},
-	"a comment that ends a rule":                     {"allow = <<-E\n    caller.subject == 'ann' // who and 'x' in caller.groups\n  E\n"},
-	"a rule that no comment ends":                    {"allow = <<-E\n    caller.subject == 'ann' // who\n    and 'x' in caller.groups\n  E\n"},
-	"a program that runs":                            {"shell {\n    command = [\"python3\"]\n    stdin = <<-P\n      if x:\n        y()\n      z()\n    P\n  }"},
-	"a program that does not":                        {"shell {\n    command = [\"python3\"]\n    stdin = <<-P\n      if x:\n        y()\n        z()\n    P\n  }"},
-	"words of a command":                             {`shell { command = ["a", "b c"] }`},
-	"other words of a command":                       {`shell { command = ["a", "b", "c"] }`},
-	"a stage":                                        {`shell { pipe = [["a"], ["b"]] }`},
-	"a word that looks like a stage":                 {`shell { command = ["a", "|", "b"] }`},
-	"a text with braces":                             {`shell { command = ["a", "{x}"] }`},
-	"a text with a value":                            {`shell { command = ["a", "${input.x}"] }`},
-	"a dollar":                                       {`text = "$${input.x}"`},
-	"a value of the call":                            {`text = "${input.x}"`},
-	"a name with a dot":                              {`result = "input.any['a.b']"`, `result = "input['any']['a.b']"`},
-	"a sum":                                          {`result = "input.x - (1 - 2)"`},
-	"another sum":                                    {`result = "input.x - 1 - 2"`, `result = "(input.x - 1) - 2"`},
-	"a dynamic name":                                 {`text = local[input.any.n]`},
+	"literals": {
+		`http {
+    post = "https://a.example/"
+    json = { n = 1, m = -1, t = "a", l = local.name, o = { p = true }, q = [null, 2] }
+  }`, `http {
+    post = ("https://a.example/")
+    json = ({ n = (1), m = (-1), t = ("a"), l = ("${local.name}"), o = ({ p = (true) }), q = [(null), (2)] })
+  }`, `http {
+    post = "https://a.example/"
+    json = { n = ((1)), m = -(1), t = (("a")), l = "${(local["name"])}", o = { p = ((true)) }, q = ([null, (2)]) }
+  }`,
+	},
+	"words in parentheses": {
+		`shell { pipe = [["cat", "/etc/hosts"], { command = ["grep", "x"], ok_codes = [0, 1] }] }`,
+		`shell { pipe = [["cat", ("/etc/hosts")], { "command" = ["grep", "x"], "ok_codes" = [0, (1)] }] }`,
+	},
+	"a condition":                    {`text = input.x == 1 ? "a" : "b"`, `text = (input.x) == (1) ? ("a") : "b"`},
+	"other operands":                 {`text = input.x == 1 ? "b" : "a"`},
+	"a text with an if":              {`text = "%{if input.x == 1}a%{else}b%{endif}\n"`, "text = <<-T\n%{if input.x == 1 ~}\na\n%{~ else ~}\nb\n%{~ endif ~}\n\n  T\n"},
+	"white space in a literal":       {`allow = "caller.subject == 'a  b'"`},
+	"other white space in a literal": {`allow = "caller.subject == 'a b'"`},
+	"a comment that ends a rule":     {"allow = <<-E\n    caller.subject == 'ann' // who and 'x' in caller.groups\n  E\n"},
+	"a rule that no comment ends":    {"allow = <<-E\n    caller.subject == 'ann' // who\n    and 'x' in caller.groups\n  E\n"},
+	"a program that runs":            {"shell {\n    command = [\"python3\"]\n    stdin = <<-P\n      if x:\n        y()\n      z()\n    P\n  }"},
+	"a program that does not":        {"shell {\n    command = [\"python3\"]\n    stdin = <<-P\n      if x:\n        y()\n        z()\n    P\n  }"},
+	"words of a command":             {`shell { command = ["a", "b c"] }`},
+	"other words of a command":       {`shell { command = ["a", "b", "c"] }`},
+	"a stage":                        {`shell { pipe = [["a"], ["b"]] }`},
+	"a word that looks like a stage": {`shell { command = ["a", "|", "b"] }`},
+	"a text with braces":             {`shell { command = ["a", "{x}"] }`},
+	"a text with a value":            {`shell { command = ["a", "${input.x}"] }`},
+	"a dollar":                       {`text = "$${input.x}"`},
+	"a value of the call":            {`text = "${input.x}"`},
+	"a name with a dot":              {`result = "input.any['a.b']"`, `result = "input['any']['a.b']"`},
+	"a sum":                          {`result = "input.x - (1 - 2)"`},
+	"another sum":                    {`result = "input.x - 1 - 2"`, `result = "(input.x - 1) - 2"`},
+	"a dynamic name":                 {`text = local[input.any.n]`},
 }
 
 func formSurface(t *testing.T, argument string) string {

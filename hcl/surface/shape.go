@@ -20,10 +20,12 @@ func (s *source) shapeOf(e hclsyntax.Expression) string {
 		return "{…}"
 	}
 	switch e := s.follow(e).(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return s.form(e)
 	case *hclsyntax.TemplateExpr:
 		return s.textShape(e)
 	case *hclsyntax.TupleConsExpr:
-		if len(e.Exprs) > 0 && !isWord(e.Exprs[0]) { // the stages of a pipe
+		if len(e.Exprs) > 0 && !isWord(s.follow(e.Exprs[0])) { // the stages of a pipe
 			return s.join(e.Exprs, " | ", s.shapeOf)
 		}
 		return s.join(e.Exprs, " ", s.wordShape)
@@ -37,11 +39,7 @@ func (s *source) shapeOf(e hclsyntax.Expression) string {
 		}
 		return strings.Join(shapes, " ")
 	}
-	form := s.form(e)
-	if _, isLiteral := e.(*hclsyntax.LiteralValueExpr); isLiteral {
-		return form
-	}
-	return shapeOfForm(form)
+	return shapeOfForm(s.form(e))
 }
 
 // shapeOfForm returns a normal form in braces: a value of an input by its name alone.
