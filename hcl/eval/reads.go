@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"hatchel/hcl/diag"
 )
 
 // Read is a place of a file that reads a value: of a declaration, of the caller or of the call.
@@ -26,12 +28,19 @@ type ReadProgram struct {
 	Form func(value func(path []string) string) *Formula
 }
 
+// Branch is a condition of an argument or of an %{if}, with which a call takes one of two ways.
+type Branch struct {
+	At   diag.Range // of the condition
+	Text string     // as it is written
+}
+
 // Reads are what the expressions of one file read, each list sorted by place.
 type Reads struct {
 	File     string
 	Places   []Read
 	Files    []ReadFile
 	Programs []ReadProgram
+	Branches []Branch // only of a load with tests
 }
 
 // RecordRead records that a part of a file reads a traversal.
@@ -55,9 +64,16 @@ func (d *Dependencies) RecordProgram(from int, form func(func([]string) string) 
 	}
 }
 
+// RecordBranch records a condition.
+func (d *Dependencies) RecordBranch(at diag.Range, text string) {
+	if d != nil {
+		d.Branches = append(d.Branches, Branch{at, text})
+	}
+}
+
 // ReadsOf returns what was recorded. File is the file of the block.
 func (d *Dependencies) ReadsOf(file string) *Reads {
-	return (&Reads{file, d.Places, d.Files, d.Programs}).sort()
+	return (&Reads{file, d.Places, d.Files, d.Programs, d.Branches}).sort()
 }
 
 // sort sorts the lists; an expression may be compiled more than once.
@@ -69,6 +85,8 @@ func (r *Reads) sort() *Reads {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To), strings.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(r.Programs, func(a, b ReadProgram) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(r.Branches, func(a, b Branch) int { return cmp.Compare(a.At.Start.Byte, b.At.Start.Byte) })
+	r.Branches = slices.Compact(r.Branches)
 	r.Places, r.Files = slices.Clip(slices.Compact(r.Places)), slices.Compact(r.Files)
 	r.Programs = slices.CompactFunc(r.Programs, func(a, b ReadProgram) bool { return a.From == b.From })
 	return r

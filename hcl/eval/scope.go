@@ -231,4 +231,5 @@ type Dependencies struct {
 	Places    []Read        // of the block, in the order in which they were compiled
 	Files     []ReadFile
 	Programs  []ReadProgram
+	Branches  []Branch
 }

@@ -1,15 +1,13 @@
 package testblock
 
 import (
+	"cmp"
+	"slices"
 	"strings"
-
-	hclv2 "github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/syntax"
-	"hatchel/hcl/value"
+	"hatchel/hcl/eval"
 )
 
 // Branch is a condition that a call takes one of two ways.
@@ -20,82 +18,40 @@ type Branch struct {
 	Owner diag.Range // the header of the tool, prompt, resource or policy that has it
 }
 
-// conditionArguments are the arguments that hold conditions, by the block that they stand in.
-var conditionArguments = map[string][]string{
-	"tool": {"allow"}, "prompt": {"allow"}, "resource": {"allow"}, "policy": {"allow", "deny", "approve"},
-	"check": {"that"}, "expect": {"that"}, "step": {"when"}, "approval": {"when"}, "repeat": {"until"},
-}
-
-// Branches returns the conditions of the tools, prompts, resources and policies of a configuration, in the order of
-// the files.
-func Branches(cfg *hcl.Config) []Branch {
-	served := map[diag.Range]bool{}
-	for _, t := range cfg.Tools {
-		served[t.Range] = true
+// Branches returns the conditions of the tools, prompts, resources and policies of a configuration that was loaded with
+// tests, in the order of the files.
+func Branches(cfg *hcl.Config) (found []Branch) {
+	add := func(owner diag.Range, reads *eval.Reads) {
+		for _, b := range reads.Branches {
+			found = append(found, Branch{Range: b.At, Text: strings.Join(strings.Fields(b.Text), " "), Owner: owner})
+		}
 	}
-	for _, p := range cfg.Prompts {
-		served[p.Range] = true
-	}
-	for _, r := range cfg.Resources {
-		served[r.Range] = true
-	}
-	for _, p := range cfg.Policies {
-		served[p.Range] = true
-	}
-	w := &branchWalker{}
-	sources := make(map[string]any, len(cfg.Sources))
-	for name := range cfg.Sources {
-		sources[name] = nil
-	}
-	for _, name := range value.Keys(sources) {
-		w.src = cfg.Sources[name]
-		body, _ := syntax.Parse(name, w.src)
-		for _, b := range body.Blocks {
-			if served[diag.RangeOf(b.DefRange())] {
-				w.owner = diag.RangeOf(b.DefRange())
-				w.walkBlock(b)
+	addOperation := func(op *hcl.Operation) {
+		add(op.Range, op.Reads)
+		for _, s := range op.Steps {
+			if s.ContinueOnError {
+				found = append(found, Branch{s.Range, "a failure, with on_error = \"continue\"", true, op.Range})
 			}
 		}
 	}
-	return w.found
-}
-
-type branchWalker struct {
-	src   []byte
-	owner diag.Range // of what is walked
-	found []Branch
-}
-
-func (w *branchWalker) add(r diag.Range, text string, step bool) {
-	w.found = append(w.found, Branch{r, strings.Join(strings.Fields(text), " "), step, w.owner})
-}
-
-func (w *branchWalker) walkBlock(b *hclsyntax.Block) {
-	for _, name := range conditionArguments[b.Type] {
-		if a := b.Body.Attributes[name]; a != nil {
-			text := string(a.Expr.Range().SliceBytes(w.src))
-			w.add(diag.RangeOf(a.Expr.Range()), strings.Trim(text, `"`), false)
+	for _, t := range cfg.Tools {
+		addOperation(&t.Operation)
+	}
+	for _, p := range cfg.Prompts {
+		addOperation(&p.Operation)
+	}
+	for _, r := range cfg.Resources {
+		addOperation(&r.Operation)
+	}
+	for _, p := range cfg.Policies {
+		for _, s := range cfg.Settings {
+			if s.Name == "policy "+p.Name {
+				add(p.Range, s.Reads[0])
+			}
 		}
 	}
-	if a := b.Body.Attributes["on_error"]; a != nil && b.Type == "step" {
-		if v, _ := a.Expr.Value(nil); v.Type().FriendlyName() == "string" && v.AsString() == "continue" {
-			w.add(diag.RangeOf(b.DefRange()), "a failure, with on_error = \"continue\"", true)
-		}
-	}
-	for _, a := range b.Body.Attributes {
-		hclsyntax.VisitAll(a.Expr, w.visit)
-	}
-	for _, nested := range b.Body.Blocks {
-		w.walkBlock(nested)
-	}
-}
-
-// visit finds the %{if} of templates.
-func (w *branchWalker) visit(n hclsyntax.Node) hclv2.Diagnostics {
-	choice, ok := n.(*hclsyntax.ConditionalExpr)
-	if ok && strings.HasPrefix(string(w.src[choice.SrcRange.Start.Byte:]), "%{") {
-		r := choice.Condition.Range()
-		w.add(diag.RangeOf(r), "%{if "+string(r.SliceBytes(w.src))+"}", false)
-	}
-	return nil
+	slices.SortFunc(found, func(a, b Branch) int {
+		return cmp.Or(strings.Compare(a.Range.File, b.Range.File), a.Range.Start.Byte-b.Range.Start.Byte)
+	})
+	return found
 }

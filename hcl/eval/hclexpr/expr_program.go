@@ -132,7 +132,11 @@ func (p *Program) Digest() string {
 // CompileCondition compiles a program that gives true or false. Known is what is not null where it
 // stands; name is the name of its argument.
 func (c *Compiler) CompileCondition(e hclsyntax.Expression, known *eval.NonNull, name string) *Condition {
-	return &Condition{*c.CompileProgram(e, known, name, exprlang.WantBool)}
+	out := &Condition{*c.CompileProgram(e, known, name, exprlang.WantBool)}
+	if c.env.Tests {
+		c.deps.RecordBranch(out.Range, strings.Trim(c.sourceText(e.Range()), `"`))
+	}
+	return out
 }
 
 // CompileProgram compiles a program, which must be a literal text, and places its problems in the

@@ -78,7 +78,9 @@ func (c *Compiler) startsWith(r hclv2.Range, s string) bool {
 func (c *Compiler) compileIfDirective(e *hclsyntax.ConditionalExpr, in LexicalEnv) *template.If {
 	cond, yes, no := c.compileChoice(e.Condition, in)
 	if c.env.Tests {
-		cond.Cond = watchBranch(cond.Cond, diag.RangeOf(e.Condition.Range()))
+		at := diag.RangeOf(e.Condition.Range())
+		cond.Cond = watchBranch(cond.Cond, at)
+		c.deps.RecordBranch(at, "%{if "+c.sourceText(e.Condition.Range())+"}")
 	}
 	yes.notEmpty = slices.Concat(in.notEmpty, c.notEmptyWhen(e.Condition))
 	out := &template.If{Condition: cond, Then: c.compileNodes(e.TrueResult, yes), Range: e.Condition.Range()}
