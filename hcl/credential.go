@@ -2,6 +2,7 @@ package hcl
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -27,27 +28,23 @@ func (l *loader) conceal(diags Diagnostics) Diagnostics {
 	if credentials == nil {
 		return diags
 	}
-	for name, src := range l.config.Sources {
-		l.config.Sources[name] = concealIn(src, name, credentials, diags)
-	}
-	return diags.ScrubCredentials()
-}
-
-// concealIn returns a source in which credentials are asterisks. Positions remain.
-func concealIn(src []byte, name string, credentials []string, diags Diagnostics) []byte {
-	src = bytes.Clone(src)
+	var pairs []string
 	for _, c := range credentials {
 		if len(c) >= diag.MinCredentialLength {
-			src = bytes.ReplaceAll(src, []byte(c), bytes.Repeat([]byte("*"), len(c)))
+			pairs = append(pairs, c, strings.Repeat("*", len(c)))
 		}
 	}
+	replace := strings.NewReplacer(pairs...)
+	for name, src := range l.config.Sources {
+		l.config.Sources[name] = []byte(replace.Replace(string(src)))
+	}
 	for _, d := range diags {
-		from, to := d.Subject.Start.Byte, d.Subject.End.Byte
-		if d.Credential != nil && d.Subject.File == name && from <= to && to <= len(src) {
+		src, from, to := l.config.Sources[d.Subject.File], d.Subject.Start.Byte, d.Subject.End.Byte
+		if d.Credential != nil && from <= to && to <= len(src) {
 			concealTexts(src[from:to], d.Credential)
 		}
 	}
-	return src
+	return diags.ScrubCredentials()
 }
 
 // concealTexts overwrites a credential, or what is in quotes where it is made.

@@ -92,7 +92,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	}
 	opts.Cache.store(files, l.globals)
 	l.freeDecoders()
-	return l.config, l.conceal(finalDiagnostics(files, l.diags)).Scrub(l.globals.secretValues)
+	return l.config, finalDiagnostics(files, l.conceal(l.diags)).Scrub(l.globals.secretValues)
 }
 
 // sourceBlock is one top-level block and its file.

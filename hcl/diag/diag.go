@@ -192,7 +192,8 @@ func (ds Diagnostics) ScrubCredentials() Diagnostics {
 		file string
 		line int
 	}
-	long, short := []string{}, map[line][]string{}
+	var long []string
+	short := map[line][]string{}
 	for _, d := range ds {
 		switch at := (line{d.Subject.File, d.Subject.Start.Line}); {
 		case d.Credential == nil:
@@ -202,12 +203,27 @@ func (ds Diagnostics) ScrubCredentials() Diagnostics {
 			short[at] = append(short[at], d.Credential.Text)
 		}
 	}
+	var rest Diagnostics
+	for _, d := range ds {
+		if d.Credential == nil {
+			rest = append(rest, d)
+		}
+	}
+	scrubbed := rest.Scrub(long)
+	ofLine := map[line]*strings.Replacer{}
+	next := 0
 	out := slices.Clone(ds)
 	for i, d := range ds {
-		if d.Credential == nil {
-			secrets := slices.Concat(long, short[line{d.Subject.File, d.Subject.Start.Line}])
-			out[i] = Diagnostics{d}.Scrub(secrets)[0]
+		if d.Credential != nil {
+			continue
 		}
+		out[i] = scrubbed[next]
+		next++
+		at := line{d.Subject.File, d.Subject.Start.Line}
+		if short[at] != nil && ofLine[at] == nil {
+			ofLine[at] = newScrubber(short[at])
+		}
+		out[i] = scrubWith(ofLine[at], out[i])
 	}
 	return out
 }
@@ -215,6 +231,30 @@ func (ds Diagnostics) ScrubCredentials() Diagnostics {
 // Scrub removes secrets, plain and quoted. Diagnostics without secrets are not copied, because
 // caches share them.
 func (ds Diagnostics) Scrub(secrets []string) Diagnostics {
+	replace := newScrubber(secrets)
+	for i, d := range ds {
+		ds[i] = scrubWith(replace, d)
+	}
+	return ds
+}
+
+// scrubWith returns a diagnostic without what a replacer removes; nil removes nothing. It does not change the
+// diagnostic, because caches share it.
+func scrubWith(replace *strings.Replacer, d *Diagnostic) *Diagnostic {
+	if replace == nil {
+		return d
+	}
+	detail := replace.Replace(d.Detail)
+	if detail == d.Detail {
+		return d
+	}
+	clean := *d
+	clean.Detail = detail
+	return &clean
+}
+
+// newScrubber returns what removes secrets, plain and quoted; nil for none.
+func newScrubber(secrets []string) *strings.Replacer {
 	var pairs []string
 	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
 		if len(secret) < minSecretLength {
@@ -224,17 +264,9 @@ func (ds Diagnostics) Scrub(secrets []string) Diagnostics {
 		pairs = append(pairs, secret, Hidden, quoted[1:len(quoted)-1], Hidden)
 	}
 	if pairs == nil {
-		return ds
+		return nil
 	}
-	replace := strings.NewReplacer(pairs...)
-	for i, d := range ds {
-		if detail := replace.Replace(d.Detail); detail != d.Detail {
-			clean := *d
-			clean.Detail = detail
-			ds[i] = &clean
-		}
-	}
-	return ds
+	return strings.NewReplacer(pairs...)
 }
 
 // Blamed is an error about one attribute of a configuration, made by Blame.

@@ -85,8 +85,15 @@ func (c *Compiler) checkWritten(name string, e hclsyntax.Expression, isCredentia
 	if c.parts == nil {
 		return
 	}
+	made := slices.Clone(c.refused) // by functions and templates in the expression
+	reported := map[hclsyntax.Expression]bool{}
 	w := &writtenWalker{c: c, report: func(at hclsyntax.Expression, name, text string) {
-		if _, shown := credential.Find(text); !shown && isCredential(name, text) {
+		if reported[at] || !isCredential(name, text) {
+			return
+		}
+		isMade := func(r hclv2.Range) bool { return inside(r, at.Range()) || inside(at.Range(), r) }
+		if _, shown := credential.Find(text); !shown && !slices.ContainsFunc(made, isMade) {
+			reported[at] = true
 			c.refuseNamed(at, name, text)
 		}
 	}}
@@ -99,10 +106,6 @@ func inside(inner, outer hclv2.Range) bool {
 
 // refuseNamed reports the credential that the expression at gives under a name.
 func (c *Compiler) refuseNamed(at hclsyntax.Expression, name, text string) {
-	isReported := func(r hclv2.Range) bool { return inside(r, at.Range()) || inside(at.Range(), r) }
-	if slices.ContainsFunc(c.refused, isReported) {
-		return
-	}
 	where := fmt.Sprintf("The value of %s is a credential that is written here.", name)
 	if n := c.parts[at]; n.Path != "" {
 		where = fmt.Sprintf("The value of %s is that of %s, a credential that is written in the configuration.", name,
@@ -146,12 +149,12 @@ func (w *writtenWalker) walk(e hclsyntax.Expression, name string) {
 	}
 	n, compiled := w.c.parts[e]
 	if compiled && n.Known && !n.Sensitive && !n.Supplied {
-		eachText(name, n.Value, func(name, text string) { w.report(w.smallest(e, text), name, text) })
+		w.reportAll(e, name, n.Value)
 		return
 	}
 	if choices := n.AllChoices; compiled && !n.Sensitive && !n.Supplied && n.Choices != nil {
 		for _, v := range choices() {
-			eachText(name, v, func(name, text string) { w.report(w.smallest(e, text), name, text) })
+			w.reportAll(e, name, v)
 		}
 	}
 	switch e := e.(type) {
@@ -242,20 +245,37 @@ func (w *writtenWalker) walkParts(e, at hclsyntax.Expression, name string, whole
 
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// smallest returns the smallest part of an expression that gives a text: the literal, or what names it.
-func (w *writtenWalker) smallest(e hclsyntax.Expression, text string) hclsyntax.Expression {
-	best := e
+// reportAll reports the texts of a value of an expression, each at the smallest part that gives it: the literal, or what
+// names it.
+func (w *writtenWalker) reportAll(e hclsyntax.Expression, name string, v any) {
+	var smallest map[string]hclsyntax.Expression
+	eachText(name, v, func(name, text string) {
+		if smallest == nil {
+			smallest = w.parts(e)
+		}
+		at := smallest[text]
+		if at == nil {
+			at = e
+		}
+		w.report(at, name, text)
+	})
+}
+
+// parts returns the smallest part of an expression that gives each text.
+func (w *writtenWalker) parts(e hclsyntax.Expression) map[string]hclsyntax.Expression {
+	smallest := map[string]hclsyntax.Expression{}
 	hclsyntax.VisitAll(e, func(node hclsyntax.Node) hclv2.Diagnostics {
 		x, ok := node.(hclsyntax.Expression)
 		if !ok {
 			return nil
 		}
-		if n, compiled := w.c.parts[x]; compiled && n.Known && n.Value == any(text) {
-			best = x
+		n := w.c.parts[x]
+		if text, isText := n.Value.(string); isText && n.Known {
+			smallest[text] = x
 		}
 		return nil
 	})
-	return best
+	return smallest
 }
 
 // eachText calls do with each text of a value and its name: that of the whole, or of the member that it is.

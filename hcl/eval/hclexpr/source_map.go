@@ -1,7 +1,10 @@
 package hclexpr
 
 import (
+	"cmp"
+	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
@@ -15,19 +18,63 @@ func (c *Compiler) literalText(decoded string, r hclv2.Range) *template.Text {
 }
 
 // sourceMap maps bytes of a decoded literal to its source. Escapes, $${ and %%{ are longer in the
-// source, and the white space of indentation and around trim markers is only there.
+// source, and the white space of indentation and around trim markers is only there. The literal is aligned once, at
+// the first mistake in it, so that many mistakes in a long literal take no quadratic time.
 func sourceMap(decoded, src string, r hclv2.Range) func(from, to int) hclv2.Range {
+	var once sync.Once
+	var units []sourceSpan
+	var at positions
 	return func(from, to int) hclv2.Range {
-		units := align(decoded, src)
+		once.Do(func() {
+			units = align(decoded, src)
+			at = newPositions(r.Start, src)
+		})
 		if units == nil {
 			return r
 		}
-		start := advancePos(r.Start, src, units[from].from)
+		start := at.of(units[from].from)
 		if from == to {
 			return hclv2.Range{Filename: r.Filename, Start: start, End: start}
 		}
-		return hclv2.Range{Filename: r.Filename, Start: start, End: advancePos(r.Start, src, units[to-1].to)}
+		return hclv2.Range{Filename: r.Filename, Start: start, End: at.of(units[to-1].to)}
 	}
+}
+
+// positions are the positions of the bytes of a source: those of each stride, from which the others are counted.
+type positions struct {
+	src     string
+	strides []hclv2.Pos
+	start   int // of the source in its file
+}
+
+const stride = 256 // bytes
+
+func newPositions(start hclv2.Pos, src string) positions {
+	p := positions{src: src, start: start.Byte}
+	at := start
+	for from := 0; ; {
+		p.strides = append(p.strides, at)
+		to := from + stride
+		for to < len(src) && !utf8.RuneStart(src[to]) {
+			to++
+		}
+		if to >= len(src) {
+			return p
+		}
+		at = advancePos(at, src[from:], to-from)
+		from = to
+	}
+}
+
+// of returns the position of a byte.
+func (p positions) of(n int) hclv2.Pos {
+	byByte := func(a hclv2.Pos, b int) int { return cmp.Compare(a.Byte, b) }
+	at, found := slices.BinarySearchFunc(p.strides, p.start+n, byByte)
+	if !found {
+		at--
+	}
+	from := p.strides[at].Byte - p.start
+	return advancePos(p.strides[at], p.src[from:], n-from)
 }
 
 // sourceSpan is the part of a source that one decoded byte comes from.

@@ -1,0 +1,92 @@
+package hcl_test
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	. "hatchel/hcl"
+)
+
+// languages are files in which @ is a text of one of the languages of a configuration.
+var languages = map[string]string{
+	"sql": "connection \"sqlite\" \"d\" { file = \"x.db\" }\ntool \"t\" {\ndescription = \"d\"\ninput \"q\" { type = string }\n" +
+		"sql \"d\" {\nquery = <<-E\nSELECT 1 @\nE\n}\n}\n",
+	"url":    toolWith("http {\nget = \"https://a.example/@\"\n}"),
+	"script": toolWith("shell {\nscript = <<-E\n@\nE\n}"),
+	"words":  toolWith("shell {\ncommand = [\"x\", @]\n}"),
+	"json":   toolWith("http {\npost = \"https://a.example/\"\njson = [@]\n}"),
+	"text":   toolWith("text = <<-E\n@\nE"),
+	"rule":   toolWith("text = input.q") + "policy \"p\" {\ntools = [\"t\"]\nallow = \"true @\"\n}\n",
+	"list":   toolWith("text = input.q") + "policy \"p\" {\ntools = [\"t\"]\nallow = \"input.q in [@]\"\n}\n",
+	"body":   "tool \"t\" {\ndescription = \"d\"\ntext = \"x\"\n@\n}\n",
+	"file":   toolWith("text = input.q") + "@\n",
+	"locals": toolWith("text = input.q") + "locals {\n@\n}\n",
+	"tools":  toolWith("text = input.q") + "toolset \"s\" {\ntools = [@]\n}\n",
+}
+
+// mistakes are kinds of mistakes of each language, to be repeated. # is the number of the repetition.
+var mistakes = map[string][]string{
+	"sql": {")", ";", "? ", "(", "''' ", ", ${input.x#}", ", '${input.q}'", ", x${input.q}", ", \"${input.q}\"",
+		"/* ${input.q} */ ", "; SELECT 1", "%{if input.q}, 1%{endif} ", ", ${ident(input.q)}", ", ${null}"},
+	"url":    {"${input.x#}/", "a${input.q}${input.q}b/", "?", "../", " x", "#a", "?token=abc#", "${raw(input.q)}/"},
+	"script": {")\n", "; ", "(", "echo ${input.x#}\n", "eval ${input.q}\n", "sh -c ${input.q}\n", "# ${input.q}\n", "echo '${input.q}'\n", "export API_TOKEN=abc#\n"},
+	"words":  {"input.x#, ", "\"--password=abc#\", ", "\"a${input.x#}\", ", "\"sh\", \"-c\", \"${input.q}\", "},
+	"json": {"input.x#, ", "foo#(), ", "upper(), ", "upper(1), ", "foo#.x, ", "{ k = 1, k = 2 }, ", "input.q.a#, ", "input.q[0], ",
+		"input.q + 1, ", "{ password = \"hunter#\" }, ", "\"ghp_abcdefghijklmnopqrst1234#\", ", "\"${caller.subject}\", "},
+	"text": {"${input.x#} ", "{{input.q}} ", "${foo#(1)} ", "%{if input.q}a%{endif} ", "%{endif}", "${}"},
+	"rule": {")", "(", "; ", "@ ", "&& input.x# == 1 ", "&& foo# == 1 ", "&& foo#(1) ", "&& (input.q + 1) == 2 ", "&& input.q.a# == 2 ",
+		"&& upper() == 2 "},
+	"list": {"x#, ", "input.x#, ", "foo#(), "},
+	"body": {"foo# = 1\n", "foo# {}\n", "input \"a#\" { type = strng }\n", "input \"a b#\" { type = string }\n",
+		"input \"a\" { type = string }\n", "check {\nwhen = \"foo#\"\nmessage = \"m\"\n}\n"},
+	"file": {"{", "}\n", "\"\n", "x# = 1\n", "foo# \"x\" {}\n", "variable \"v#\" { type = foo }\n", "secret \"s#\" { envv = \"x\" }\n",
+		"tool \"u\" {\ndescription = \"d\"\ntext = \"x\"\n}\n", "on \"tool_result\" {\nnotify = [\"w#\"]\n}\n"},
+	"locals": {"a# = local.b#\n", "a = 1\n", "a#_token = \"abc#\"\n"},
+	"tools":  {"\"x#\", "},
+}
+
+// cpuTime returns the processor time of the process.
+func cpuTime(t *testing.T) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// Eight times as many mistakes of a kind cost about eight times as much. The bound is generous: quadratic work would
+// cost 64 times as much.
+func TestMistakesTakeLinearTime(t *testing.T) {
+	for language, kinds := range mistakes {
+		for _, kind := range kinds {
+			cost := func(n int) time.Duration {
+				var text strings.Builder
+				for i := range n {
+					text.WriteString(strings.ReplaceAll(kind, "#", strconv.Itoa(i)))
+				}
+				src := strings.Replace(languages[language], "@", text.String(), 1)
+				before := cpuTime(t)
+				config, diags := loadText(t, src, "", Options{})
+				if err := diags.Print(new(strings.Builder), config.Sources); err != nil {
+					t.Fatal(err)
+				}
+				return cpuTime(t) - before
+			}
+			const enough = 400 * time.Millisecond
+			large := cost(8000)
+			if large <= enough {
+				continue
+			}
+			small := cost(1000)
+			if large > 25*small {
+				small, large = max(small, cost(1000)), min(large, cost(8000)) // another test may have run meanwhile
+			}
+			if large > 25*small && large > enough {
+				t.Errorf("%s: 1,000 × %q take %v, 8,000 take %v", language, kind, small, large)
+			}
+		}
+	}
+}
