@@ -8,6 +8,7 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
+	"hatchel/hcl/eval"
 	"hatchel/hcl/value"
 )
 
@@ -16,7 +17,9 @@ func Compare(old, new *Surface) *Diff {
 	if old.Earlier > 0 || new.Earlier > 0 {
 		return compareEarlier(old, new)
 	}
-	c := &comparison{old: old, new: new, rules: map[ruleChange][]string{}}
+	c := &comparison{
+		old: old, new: new, rules: map[ruleChange][]string{}, compared: map[[2]*eval.Formula][2]bool{},
+	}
 	c.server()
 	renamed := c.renames()
 	entries(c, "tool", old.Tools, new.Tools, renamed, (*comparison).tool)
@@ -38,7 +41,8 @@ type comparison struct {
 	old, new *Surface
 	object   string
 	changes  []Change
-	rules    map[ruleChange][]string // what a change of a policy applies to
+	rules    map[ruleChange][]string      // what a change of a policy applies to
+	compared map[[2]*eval.Formula][2]bool // whether a rule of a policy is stricter, and weaker, than another one
 }
 
 // add adds a change at a place of the newer surface, or of the older one if it is not there.

@@ -232,7 +232,13 @@ func (c *comparison) policyRule(policy, rule, to string, old, new *eval.Formula,
 	if old.Equal(new) {
 		return
 	}
-	stricter, weaker := compareConditions(old, new, grants)
+	conditions := [2]*eval.Formula{old, new}
+	compared, known := c.compared[conditions]
+	if !known { // a policy applies to many tools
+		compared[0], compared[1] = compareConditions(old, new, grants)
+		c.compared[conditions] = compared
+	}
+	stricter, weaker := compared[0], compared[1]
 	if old == nil || new == nil {
 		stricter, weaker = (new != nil) == addedIsStricter, (new == nil) == addedIsStricter
 	}

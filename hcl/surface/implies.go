@@ -9,7 +9,7 @@ import (
 )
 
 // maxAtoms is the maximum number of different atoms of two conditions that are compared for every case.
-const maxAtoms = 14
+const maxAtoms = 12
 
 // implies reports whether a condition is certainly false wherever another is. Nil is always true. Each case of the
 // atoms of both is tried, without those that comparisons with constants rule out: a number that is less than 5 is
