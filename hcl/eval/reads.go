@@ -127,6 +127,19 @@ func (r *Reads) In(from, to int) []Read {
 	return r.Places[first:last]
 }
 
+// FilesIn returns the files that the calls in a part of the source read.
+func (r *Reads) FilesIn(from, to int) (out []ReadFile) {
+	if r == nil {
+		return nil
+	}
+	for _, f := range r.Files {
+		if int(f.From) >= from && int(f.To) <= to {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // FilesOf returns the files that a call reads.
 func (r *Reads) FilesOf(from, to int) []ReadFile {
 	if r == nil {

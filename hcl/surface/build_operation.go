@@ -140,6 +140,7 @@ func (b *builder) steps(out *Operation, op *hcl.Operation, own *source, block op
 			add(step, "before "+before.Label)
 		}
 	}
+	out.Does = append(out.Does, own.filesOf(block.Block)...)
 	for _, list := range []*[]string{&out.Does, &out.Reads} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)

@@ -125,6 +125,11 @@ func (s *source) at(r hcl.Range) hclsyntax.Expression {
 // visitReads calls visit with the path of each read in a part of a file, and of those in the values of the locals and
 // the defaults of the variables that it reads.
 func (s *source) visitReads(r hclv2.Range, visit func(path []string)) {
+	s.visitRanges(r, func(hclv2.Range) {}, visit)
+}
+
+// visitRanges is visitReads that also calls enter with the part itself, and with those values.
+func (s *source) visitRanges(r hclv2.Range, enter func(hclv2.Range), visit func(path []string)) {
 	seen := map[hclsyntax.Expression]bool{}
 	var walk func(r hclv2.Range)
 	follow := func(e hclsyntax.Expression) {
@@ -134,6 +139,7 @@ func (s *source) visitReads(r hclv2.Range, visit func(path []string)) {
 		}
 	}
 	walk = func(r hclv2.Range) {
+		enter(r)
 		for _, read := range s.reads[r.Filename].In(r.Start.Byte, r.End.Byte) {
 			path := eval.SplitPath(read.Path)
 			visit(path)
@@ -149,6 +155,30 @@ func (s *source) visitReads(r hclv2.Range, visit func(path []string)) {
 		}
 	}
 	walk(r)
+}
+
+// unread are the arguments and blocks of an operation whose files are shown with their texts and types alone.
+var unread = []string{"title", "description", "input", "argument"}
+
+// filesOf returns a line for each file that the arguments of a block read by a function, such as
+// "FILE terms.txt sha256:…".
+func (s *source) filesOf(block *hclsyntax.Block) (lines []string) {
+	enter := func(r hclv2.Range) {
+		for _, f := range s.reads[r.Filename].FilesIn(r.Start.Byte, r.End.Byte) {
+			lines = append(lines, "FILE "+f.Name+" "+f.Digest)
+		}
+	}
+	for name, a := range block.Body.Attributes {
+		if !slices.Contains(unread, name) {
+			s.visitRanges(a.SrcRange, enter, func([]string) {})
+		}
+	}
+	for _, nested := range block.Body.Blocks {
+		if !slices.Contains(unread, nested.Type) && nested.Type != "locals" { // their readers are followed
+			lines = append(lines, s.filesOf(nested)...)
+		}
+	}
+	return lines
 }
 
 // readsOf returns what a part of a file reads, sorted: values of the call and of the caller, secrets and variables.
