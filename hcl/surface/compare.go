@@ -248,7 +248,8 @@ func (c *comparison) operation(kind, at string, a, b *Operation) {
 			c.text(at+"."+name, a.Texts[name], b.Texts[name])
 		}
 		if name == "text" {
-			for _, part := range missing(conditional.FindAllString(a.Texts[name], -1), conditional.FindAllString(b.Texts[name], -1)) {
+			conditions := func(op *Operation) []string { return conditional.FindAllString(op.Texts[name], -1) }
+			for _, part := range missing(conditions(a), conditions(b)) {
 				c.add(Widening, "guard", at+".text", "a part of the text no longer depends on %s", part)
 			}
 		}

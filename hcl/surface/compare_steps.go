@@ -236,7 +236,8 @@ func (s *stepsComparison) step(a, b *Step) {
 	x := *a
 	x.Name = b.Name
 	sameEffects := !doesMore(a.Does, b.Does) && !doesMore(b.Does, a.Does)
-	if sameEffects && len(s.changes) == count && maps.Equal(a.Args, b.Args) && !bytes.Equal(canonical(&x), canonical(b)) {
+	silent := len(s.changes) == count && maps.Equal(a.Args, b.Args)
+	if sameEffects && silent && !bytes.Equal(canonical(&x), canonical(b)) {
 		s.report(Behaviour, b, "order of blocks")
 	}
 }

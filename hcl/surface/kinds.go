@@ -51,7 +51,7 @@ var Kinds = map[string]string{
 	"secret":              "A secret goes to a new place, or no longer goes there.",
 	"sensitive":           "Values of an input are shown that were not.",
 	"settings":            "An argument of a connection, or of another block, changed.",
-	"steps":               "What a step does, or what decides whether it runs, changed; or an argument beside the steps.",
+	"steps":               "A step, what decides whether it runs, or an argument beside the steps changed.",
 	"text":                "A text that models read changed.",
 	"tool-added":          "A tool was added.",
 	"tool-removed":        "A tool was removed.",
