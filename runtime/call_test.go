@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	goruntime "runtime"
 	"strings"
@@ -685,6 +686,40 @@ tool "takes" {
 		got := allocated(func() { callTool(t, watched, "takes", arguments) })
 		if got > want+size/2 {
 			t.Errorf("%s: %d bytes, and %d without events and audit log", name, got, want)
+		}
+	}
+}
+
+// Arguments of prompts, what completions know, and answers are decoded as far as they are used.
+func TestPromptsAndCompletionsCostAtMostFourTimesTheirRequest(t *testing.T) {
+	h := newHost(t, `
+prompt "p" {
+  description = "A prompt."
+  argument "x" { complete = ["one", "two"] }
+  message "user" { text = "ok" }
+}`)
+	const size = 3 << 20
+	ones := "[" + strings.Repeat("1,", size/2) + "1]"
+	members := map[string]string{}
+	for name, member := range map[string]string{"a list": `"x":` + ones, "a text": `"x":"` + strings.Repeat("a", size) + `"`} {
+		members[name] = "{" + member + "}"
+	}
+	var many strings.Builder
+	for i := 0; many.Len() < size; i++ {
+		fmt.Fprintf(&many, `,"%x":""`, i)
+	}
+	members["many members"] = `{"x":""` + many.String() + `}`
+	for name, arguments := range members {
+		caller := &mcp.Caller{Revision: mcp.Revision20260728}
+		prompt := allocated(func() {
+			h.GetPrompt(t.Context(), &mcp.CallRequest{Name: "p", Arguments: []byte(arguments), Caller: caller})
+		})
+		completion := allocated(func() {
+			h.Complete(t.Context(), &mcp.CompleteRequest{Kind: "prompt", Name: "p", Argument: "x", Context: []byte(arguments),
+				Caller: caller})
+		})
+		if limit := uint64(3 * len(arguments)); prompt-uint64(len(arguments)) > limit || completion-uint64(len(arguments)) > limit {
+			t.Errorf("%s of %d bytes: %d for a prompt, %d for a completion", name, len(arguments), prompt, completion)
 		}
 	}
 }

@@ -184,3 +184,23 @@ func FuzzArgumentsAlongATypeAreThoseReadWhole(f *testing.F) {
 		}
 	})
 }
+
+func TestAnswersCostWhatIsReserved(t *testing.T) {
+	errRefused := errors.New("refused")
+	for _, shape := range shapesOfArguments {
+		raw, reserved := []byte(shape.text), int64(0)
+		before := allocated(func() {
+			if _, err := DecodeWithin(raw, func(n int64) error { reserved = n; return errRefused }); err != errRefused {
+				t.Errorf("%s: %v", shape.name, err)
+			}
+		})
+		took := allocated(func() {
+			if _, err := DecodeWithin(raw, func(int64) error { return nil }); err != nil {
+				t.Errorf("%s: %v", shape.name, err)
+			}
+		}) - before
+		if before > int64(len(raw)) || took > reserved+reserved/8+64<<10 {
+			t.Errorf("%s: %d bytes before %d were reserved, and %d afterwards", shape.name, before, reserved, took)
+		}
+	}
+}

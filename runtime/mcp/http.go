@@ -31,7 +31,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, toolset strin
 	}
 	body := borrowBuffer()
 	defer body.release()
-	body.memory = reservation{budget: &s.memory, caller: s.memoryOwner(r, resp.identity)}
+	body.memory = reservation{server: s, from: r}
 	if status, problem := s.readBody(w, r, body); status != 0 {
 		http.Error(w, problem, status)
 		return
@@ -97,8 +97,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, body *buffer) 
 }
 
 // memoryOwner returns whose memory a request takes: that of the authenticated caller, or that of its network.
-func (s *Server) memoryOwner(r *http.Request, identity *Identity) string {
-	if identity != nil {
+func (s *Server) memoryOwner(r *http.Request) string {
+	if identity := IdentityOf(r.Context()); identity != nil {
 		return identity.Owner()
 	}
 	return s.options.Network(s.options.Remote(r))

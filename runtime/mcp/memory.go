@@ -3,6 +3,7 @@ package mcp
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 )
 
@@ -38,19 +39,23 @@ type memoryBudget struct {
 
 // reservation is the memory of one request. The zero value is that of a request without a limit.
 type reservation struct {
-	budget *memoryBudget // nil without a limit
-	caller string
-	bytes  int64 // guarded by budget.mu
+	server *Server       // nil without a limit
+	from   *http.Request // nil on a pair of streams, and when caller is known
+	caller string        // whose memory it is; guarded by mu of the budget
+	bytes  int64         // guarded by mu of the budget
 }
 
 // reserve adds to the memory of the request. It returns ErrNoMemory or a TooLargeError.
 func (r *reservation) reserve(n int64) error {
-	if r.budget == nil || n <= 0 {
+	if r.server == nil || n <= 0 {
 		return nil
 	}
-	b := r.budget
+	b := &r.server.memory
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if r.from != nil { // most requests are small, and need no name
+		r.caller, r.from = r.server.memoryOwner(r.from), nil
+	}
 	switch {
 	case r.bytes+n > maxCallerMemory:
 		return &TooLargeError{r.bytes + n}
@@ -61,24 +66,14 @@ func (r *reservation) reserve(n int64) error {
 	return nil
 }
 
-// give returns memory that reserve has added.
-func (r *reservation) give(n int64) {
-	if r.budget == nil || n == 0 {
-		return
-	}
-	r.budget.mu.Lock()
-	r.budget.add(r, -n)
-	r.budget.mu.Unlock()
-}
-
 // release returns all memory of the request.
 func (r *reservation) release() {
-	if r.budget == nil {
-		return
+	if r.server != nil && r.bytes > 0 {
+		b := &r.server.memory
+		b.mu.Lock()
+		b.add(r, -r.bytes)
+		b.mu.Unlock()
 	}
-	r.budget.mu.Lock()
-	r.budget.add(r, -r.bytes)
-	r.budget.mu.Unlock()
 	*r = reservation{}
 }
 

@@ -105,7 +105,7 @@ func (c *stdioConn) read(in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line := borrowBuffer()
-		line.memory = reservation{budget: &c.server.memory}
+		line.memory = reservation{server: c.server}
 		refused, err := readLine(r, line, c.server.options.MaxFrame)
 		switch {
 		case refused != nil:
