@@ -89,9 +89,9 @@ func (c *mysqlConn) readSession(ctx context.Context) error {
 	return rows.Close()
 }
 
-// begin starts a transaction. It first sets what statements and results depend on, because a procedure, a trigger or a
-// proxy may have changed it: the lexer of sqltext relies on the mode and the character set. It sets the access of the
-// session too, because statements such as DROP end the transaction before they run.
+// begin starts a transaction. It first sets what statements and results depend on, because a procedure, a trigger
+// or a proxy may have changed it: the lexer of sqltext relies on the mode and the character set. It sets the
+// access of the session too, because statements such as DROP end the transaction before they run.
 func (c *mysqlConn) begin(ctx context.Context, access string) error {
 	limit, readOnly := c.timeLimit(ctx), 0
 	if access == "READ ONLY" {
@@ -219,8 +219,8 @@ func (c *mysqlConn) run(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// isUnsent reports whether the driver has sent nothing of a statement, or the server has refused it as a whole because
-// it takes no changes.
+// isUnsent reports whether the driver has sent nothing of a statement, or the server has refused it as a whole
+// because it takes no changes.
 func isUnsent(err error) bool {
 	var e *mysql.MySQLError
 	return errors.Is(err, driver.ErrBadConn) || errors.As(err, &e) && readMySQLReport(e).message == msgReadOnlyServer

@@ -101,8 +101,8 @@ func (p *pool[C]) release(c C, usable bool) {
 	<-p.slots
 }
 
-// acquireIdle lends an idle connection, if there is one and no call uses the others that the pool may have. The caller
-// must release it.
+// acquireIdle lends an idle connection, if there is one and no call uses the others that the pool may have. The
+// caller must release it.
 func (p *pool[C]) acquireIdle() (c C, ok bool) {
 	select {
 	case p.slots <- struct{}{}:

@@ -299,7 +299,10 @@ const maxFileAttempts = 3
 // which has changed nothing. So the file is not looked at before the first attempt.
 func (s *sqliteDatabase) whileReplaced(ctx context.Context, transact func() error) error {
 	err := transact()
-	for attempts := 1; attempts < maxFileAttempts && errors.Is(err, sqlitefile.ErrReplaced) && ctx.Err() == nil; attempts++ {
+	for range maxFileAttempts - 1 {
+		if !errors.Is(err, sqlitefile.ErrReplaced) || ctx.Err() != nil {
+			break
+		}
 		if err = s.checkCurrent(ctx); err == nil {
 			err = transact()
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// anchor is a connection that is open as long as a file is, so that no connection which is closed meanwhile is the last
-// one: SQLite then changes the main file and removes the WAL. It also copies the WAL to the main file.
+// anchor is a connection that is open as long as a file is, so that no connection which is closed meanwhile is
+// the last one: SQLite then changes the main file and removes the WAL. It also copies the WAL to the main file.
 type anchor struct {
 	raw           *sqlite3.SQLiteConn
 	readOnly, wal bool

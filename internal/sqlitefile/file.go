@@ -10,15 +10,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"hatchel/internal/ctxtime"
 )
 
 // File is the file of a database as it was opened. It is used while the file at the path is this one, and was changed
 // by SQLite alone. Its methods may be called concurrently, GiveUp by one goroutine at a time.
 //
-// SQLite must not copy the WAL by itself: the connections that write set wal_autocheckpoint = 0, and EmptyLog is called.
-// So the main file changes only within Change, Commit and EmptyLog, or by another process.
+// SQLite must not copy the WAL by itself: the connections that write set wal_autocheckpoint = 0, and EmptyLog is
+// called. So the main file changes only within Change, Commit and EmptyLog, or by another process.
 type File struct {
 	HasWAL bool // its journal is a WAL
 
@@ -55,8 +53,8 @@ var (
 )
 
 const (
-	// CheckpointDelay is how long nothing is written before EmptyLog is called. An empty WAL has nothing that could be
-	// mixed with another main file.
+	// CheckpointDelay is how long nothing is written before EmptyLog is called. An empty WAL has nothing that
+	// could be mixed with another main file.
 	CheckpointDelay = 10 * time.Millisecond
 
 	maxLogSize    = 4 << 20               // bytes of a WAL from which it is copied at once
@@ -89,8 +87,8 @@ func Open(path string, readOnly bool) (*File, error) {
 	return f, nil
 }
 
-// Close closes the connection of f, after those of its user. If it may write and is the last one, SQLite copies the WAL
-// to the main file and removes it. It does nothing for a file that was abandoned.
+// Close closes the connection of f, after those of its user. If it may write and is the last one, SQLite copies
+// the WAL to the main file and removes it. It does nothing for a file that was abandoned.
 func (f *File) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,7 +205,8 @@ func (f *File) walState() (w walState, err error) {
 	return w, err
 }
 
-// Change calls do, which may change the main file. It returns ErrReplaced, and does nothing, if the file is not current.
+// Change calls do, which may change the main file. It returns ErrReplaced, and does nothing, if the file is not
+// current.
 func (f *File) Change(do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -222,8 +221,8 @@ func (f *File) Change(do func() error) error {
 	return f.record()
 }
 
-// Commit calls commit, which commits a transaction, provided that the file is the one at the path before and after it.
-// Otherwise it returns ErrReplaced without having called it, or ErrReplacedInCommit.
+// Commit calls commit, which commits a transaction, provided that the file is the one at the path before and
+// after it. Otherwise it returns ErrReplaced without having called it, or ErrReplacedInCommit.
 func (f *File) Commit(commit func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -258,8 +257,8 @@ func (f *File) Commit(commit func() error) error {
 	return ErrReplacedInCommit
 }
 
-// awaitCheckpoint reports whether another process has copied a part of the WAL to the main file, which explains that it
-// has changed; if it is doing so now, awaitCheckpoint waits for it. The caller holds mu.
+// awaitCheckpoint reports whether another process has copied a part of the WAL to the main file, which explains
+// that it has changed; if it is doing so now, awaitCheckpoint waits for it. The caller holds mu.
 func (f *File) awaitCheckpoint() bool {
 	for deadline := time.Now().Add(maxCheckpoint); time.Now().Before(deadline); time.Sleep(settlePoll) {
 		w, err := f.walState()
@@ -273,8 +272,8 @@ func (f *File) awaitCheckpoint() bool {
 	return false
 }
 
-// EmptyLogSoon has a timer that calls EmptyLog fire when nothing is written for a moment, or calls it now if the WAL is
-// large. It is called after each commit.
+// EmptyLogSoon has a timer that calls EmptyLog fire when nothing is written for a moment, or calls it now if the
+// WAL is large. It is called after each commit.
 func (f *File) EmptyLogSoon(timer *time.Timer) {
 	if !f.HasWAL {
 		return
@@ -311,9 +310,9 @@ type Closer struct {
 	Idle  func()                                         // closes the connections that are not in use
 }
 
-// GiveUp closes a file that is no longer the one at the path, or has another content, so that the one at the path can be
-// opened. It waits for other processes and readers, at most for patience. An error says why the file at the path must
-// not be opened; one that is fs.ErrNotExist says that there is none.
+// GiveUp closes a file that is no longer the one at the path, or has another content, so that the one at the path
+// can be opened. It waits for other processes and readers, at most for patience. An error says why the file at
+// the path must not be opened; one that is fs.ErrNotExist says that there is none.
 func (f *File) GiveUp(ctx context.Context, patience time.Duration, connections Closer) error {
 	now, err := statMain(f.path)
 	if err == nil {
@@ -370,7 +369,7 @@ func (f *File) leave(ctx context.Context, patience time.Duration, now files) err
 		if err != nil || stateErr != nil || w.frames <= w.copied || time.Now().After(deadline) {
 			break
 		}
-		if err := ctxtime.Sleep(ctx, settlePoll); err != nil { // a reader ends
+		if !sleep(ctx) { // a reader ends
 			return ErrReplaced
 		}
 	}
@@ -401,8 +400,8 @@ func (f *File) setLogAside() (aside string, err error) {
 	return aside, err
 }
 
-// settle makes sure that nothing of a WAL can be mixed with a main file that was changed in place. It returns nil if the
-// file can be opened again.
+// settle makes sure that nothing of a WAL can be mixed with a main file that was changed in place. It returns nil
+// if the file can be opened again.
 func (f *File) settle(ctx context.Context, patience time.Duration, now files) error {
 	known := f.known.Load()
 	for deadline := time.Now().Add(patience); ; {
@@ -420,9 +419,19 @@ func (f *File) settle(ctx context.Context, patience time.Duration, now files) er
 		case time.Now().After(deadline): // no other process is in the middle of a checkpoint
 			return f.abandon(now)
 		}
-		if err := ctxtime.Sleep(ctx, settlePoll); err != nil {
+		if !sleep(ctx) {
 			return ErrReplaced
 		}
+	}
+}
+
+// sleep waits a moment, and reports false if ctx ends.
+func sleep(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(settlePoll):
+		return true
 	}
 }
 
@@ -432,9 +441,9 @@ var abandonedFiles struct {
 	all []*File // guarded by mu
 }
 
-// abandon gives up a file that was overwritten while its WAL had changes that are not in it. The anchor stays open,
-// because SQLite would copy these changes into the new content when the last connection is closed. The WAL is kept under
-// another name, so that nobody else does it.
+// abandon gives up a file that was overwritten while its WAL had changes that are not in it. The anchor stays
+// open, because SQLite would copy these changes into the new content when the last connection is closed. The WAL
+// is kept under another name, so that nobody else does it.
 func (f *File) abandon(now files) (err error) {
 	abandonedFiles.mu.Lock()
 	abandonedFiles.all = append(abandonedFiles.all, f)

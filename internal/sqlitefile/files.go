@@ -123,8 +123,8 @@ type logHeader struct {
 	size int64
 }
 
-// readLog reads the header of the WAL; a missing one is empty. SQLite holds no locks on this file, so it may be opened
-// and closed.
+// readLog reads the header of the WAL; a missing one is empty. SQLite holds no locks on this file, so it may be
+// opened and closed.
 func (p *paths) readLog() (log logHeader, err error) {
 	f, err := os.Open(p.wal)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -76,7 +76,8 @@ func Open(ctx context.Context, path string) (*SQLite, error) {
 	return s, nil
 }
 
-// connect opens the connections and creates the schema if it is missing. It tries again if the file changes meanwhile.
+// connect opens the connections and creates the schema if it is missing. It tries again if the file changes
+// meanwhile.
 func (s *SQLite) connect(ctx context.Context) (err error) {
 	for range maxConnects {
 		before := sqlitefile.Identify(s.path)
@@ -98,8 +99,8 @@ func (s *SQLite) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// newConnections returns pools of one connection, which is opened at its first use. The WAL is copied to the main file
-// by emptyLog alone.
+// newConnections returns pools of one connection, which is opened at its first use. The WAL is copied to the main
+// file by emptyLog alone.
 func (s *SQLite) newConnections() *connections {
 	options := "_txlock=immediate&_stmt_cache_size=" + strconv.Itoa(maxStatements) +
 		"&_busy_timeout=" + strconv.FormatInt(busyTimeout.Milliseconds(), 10)
@@ -269,8 +270,8 @@ func (s *SQLite) emptyLog() {
 }
 
 // errStateReplaced is returned while the file at the path is another one than the open one.
-var errStateReplaced = unavailableError("its file was removed, or replaced by another one, while it was in use: put it " +
-	"back, or restart the server to use the new one")
+var errStateReplaced = unavailableError("its file was removed, or replaced by another one, while it was in use: " +
+	"put it back, or restart the server to use the new one")
 
 // unavailableError is ErrUnavailable in words for the operator.
 type unavailableError string
