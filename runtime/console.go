@@ -47,7 +47,7 @@ func (c *compiler) openConsole() {
 // serveConsole serves the console where a generation wants it from now on.
 func (h *Host) serveConsole(next *Generation) {
 	if console := h.build.Console; console != nil {
-		console.Serve(next.pages, endpoint.Options{Name: "console", TLS: h.TLSConfig(), Log: h.build.Log})
+		console.Serve(next.pages, endpoint.Options{Name: "console", TLS: h.TLSConfig, Log: h.build.Log})
 	}
 }
 

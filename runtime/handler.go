@@ -225,17 +225,23 @@ func (h *Host) Certificates() *auth.Certificates { return h.current.Load().certi
 // TLSConfig returns a configuration that takes the certificates from the configuration that is current when a
 // connection begins; nil when the one that is current now has no tls block.
 func (h *Host) TLSConfig() *tls.Config {
-	first := h.Certificates()
-	if first == nil {
+	if h.Certificates() == nil {
 		return nil
 	}
+	return h.tls
+}
+
+var errNoTLS = errors.New("the configuration has no certificates any more")
+
+// newTLSConfig returns the only configuration of all connections, which has the keys that resume their sessions.
+func (h *Host) newTLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			if now := h.Certificates(); now != nil {
 				return now.Config(), nil
 			}
-			return first.Config(), nil
+			return nil, errNoTLS // a reload has removed them since the connection began
 		},
 	}
 }

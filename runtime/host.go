@@ -10,6 +10,7 @@ package runtime
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"io/fs"
 	"slices"
 	"sync"
@@ -46,6 +47,7 @@ type Host struct {
 	subscriptions *subscribe.Registry
 	refusals      *logging.Limited
 	decided       decidedApprovals
+	tls           *tls.Config // of connections, while the current configuration has certificates
 
 	loading  sync.Mutex // one load at a time; calls never wait for it
 	closed   bool       // guarded by loading
@@ -68,6 +70,7 @@ func NewHost(ctx context.Context, o HostOptions) *Host {
 	h := &Host{
 		options: o, build: o.Build.withDefaults(), closing: make(chan struct{}), ownsState: o.Build.State == nil,
 	}
+	h.tls = h.newTLSConfig()
 	h.refusals = &logging.Limited{Log: h.build.Log, Text: "request refused"}
 	h.build.State.tasks.SetAudience(h)
 	h.build.State.process.SetLog(h.build.Log)

@@ -35,7 +35,7 @@ type probing struct {
 	problems map[string]problem // by "connection" or an operation's kind, and the name; guarded by mu
 }
 
-// problemLog has the text of each problem that was logged last. Generations share it.
+// problemLog has the text of each problem that was logged last, of what is served. Generations share it.
 type problemLog struct {
 	mu    sync.Mutex
 	texts map[string]string // guarded by mu
@@ -198,6 +198,13 @@ func (g *Generation) logProblems() {
 		}
 		logged.texts[label] = text
 	}
+	maps.DeleteFunc(logged.texts, func(label, text string) bool { return text == "" || !g.probing.has(label) })
+}
+
+// has reports whether something is known of a connection or an operation. The caller holds mu.
+func (p *probing) has(label string) bool {
+	_, known := p.problems[label]
+	return known
 }
 
 // refusedStatements returns what is wrong with the statements that are served.

@@ -47,7 +47,7 @@ func (c *compiler) openMetrics() {
 func (h *Host) serveMetrics(next *Generation) {
 	if exporter := h.build.Metrics; exporter != nil {
 		exporter.Serve(next.scrapes, endpoint.Options{
-			Name: "metrics", TLS: h.TLSConfig(), WriteTimeout: metrics.ScrapeTimeout, Log: h.build.Log,
+			Name: "metrics", TLS: h.TLSConfig, WriteTimeout: metrics.ScrapeTimeout, Log: h.build.Log,
 		})
 		if next.metrics != nil {
 			next.metrics.SetSampler(h.sampleMetrics)

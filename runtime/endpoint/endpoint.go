@@ -27,8 +27,9 @@ type Endpoint struct {
 
 // Options say how a listener is served.
 type Options struct {
-	Name         string        // of what is served, for the log
-	TLS          *tls.Config   // nil for plain HTTP
+	Name string // of what is served, for the log
+	// TLS returns the configuration of a new connection; nil for plain HTTP. It is asked for each one.
+	TLS          func() *tls.Config
 	WriteTimeout time.Duration // of a response; 0 for none
 	Log          *slog.Logger
 }
@@ -120,18 +121,47 @@ func (e *Endpoint) Serve(l *Listener, o Options) {
 	if e.serving = l; l == nil {
 		return
 	}
+	if o.TLS == nil {
+		o.TLS = func() *tls.Config { return nil }
+	}
 	l.server = &http.Server{
-		Handler: e, TLSConfig: o.TLS, ReadHeaderTimeout: headerTimeout, WriteTimeout: o.WriteTimeout,
+		Handler: CloseOutdated(e, o.TLS), ReadHeaderTimeout: headerTimeout, WriteTimeout: o.WriteTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaders,
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
 	}
 	o.Log.Info(o.Name+" served", "address", l.Addr().String())
-	e.running.Go(func() { // until it is closed
-		if o.TLS != nil {
-			l.server.ServeTLS(l.listener, "", "")
-			return
+	e.running.Go(func() { l.server.Serve(WithTLS(l.listener, o.TLS)) }) // until it is closed
+}
+
+// WithTLS returns a listener whose connections use TLS if config returns a configuration when they are accepted, so that
+// a reload may add and remove TLS. The listener of http.Server.Serve may be one.
+func WithTLS(l net.Listener, config func() *tls.Config) net.Listener { return tlsListener{l, config} }
+
+type tlsListener struct {
+	net.Listener
+	config func() *tls.Config
+}
+
+// Accept implements net.Listener.
+func (l tlsListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	if config := l.config(); config != nil {
+		return tls.Server(conn, config), nil
+	}
+	return conn, nil
+}
+
+// CloseOutdated returns a handler of connections of WithTLS. It closes each that began before TLS was added or removed,
+// after its next response.
+func CloseOutdated(next http.Handler, config func() *tls.Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if (r.TLS != nil) != (config() != nil) {
+			w.Header().Set("Connection", "close")
 		}
-		l.server.Serve(l.listener)
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -208,6 +208,10 @@ type clientResponse struct {
 func (c *clientRequests) add(given string) (id string, response <-chan clientResponse, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.addLocked(given)
+}
+
+func (c *clientRequests) addLocked(given string) (id string, response <-chan clientResponse, err error) {
 	if c.closed != nil {
 		return "", nil, c.closed
 	}
@@ -258,12 +262,11 @@ func (c *clientRequests) remove(id string) bool {
 // adopt registers a request that another process has sent. It reports false if it is registered.
 func (c *clientRequests) adopt(id string) (response <-chan clientResponse, adopted bool) {
 	c.mu.Lock()
-	pending := c.pending[id] != nil
-	c.mu.Unlock()
-	if pending {
+	defer c.mu.Unlock()
+	if c.pending[id] != nil {
 		return nil, false
 	}
-	_, response, err := c.add(id)
+	_, response, err := c.addLocked(id)
 	return response, err == nil
 }
 

@@ -183,12 +183,7 @@ func (t *sessions) reopen(ctx context.Context, id, toolset string, owner *Identi
 	if sess == nil {
 		return nil, nil
 	}
-	t.mu.Lock()
-	loaded := t.deleted.loaded
-	t.mu.Unlock()
-	if !loaded {
-		t.loadDeleted(ctx)
-	}
+	t.awaitDeleted(ctx)
 	if stored {
 		if found, err := t.loadClient(ctx, sess); !found {
 			return nil, err

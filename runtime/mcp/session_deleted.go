@@ -21,6 +21,7 @@ type deletedSessions struct {
 	unsaved []byte           // names
 	saving  *time.Timer      // saves them; nil if there are none
 	loaded  bool             // those that were saved before are here
+	loading chan struct{}    // closed when the first request has read them; nil while none does
 }
 
 type deletedSession struct {
@@ -87,25 +88,53 @@ func (t *sessions) saveDeleted() {
 	}
 }
 
+// awaitDeleted reads which sessions were ended, unless they are known. Of several requests one reads, and the others
+// wait for it. After a failure the next request reads again.
+func (t *sessions) awaitDeleted(ctx context.Context) {
+	d := &t.deleted
+	t.mu.Lock()
+	loaded, loading := d.loaded, d.loading
+	reads := !loaded && loading == nil
+	if reads {
+		loading = make(chan struct{})
+		d.loading = loading
+	}
+	t.mu.Unlock()
+	switch {
+	case loaded:
+	case reads:
+		t.loadDeleted(ctx)
+		t.mu.Lock()
+		d.loading = nil
+		t.mu.Unlock()
+		close(loading)
+	default:
+		select {
+		case <-loading:
+		case <-ctx.Done():
+		}
+	}
+}
+
 // loadDeleted reads which sessions were ended.
 func (t *sessions) loadDeleted(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx) // the client of the request that has come first may disconnect
+	if t.store != nil {
+		left := maxDeleted
+		err := t.store.LoadDeleted(ctx, func(names []byte) bool {
+			for size := len(sessionName{}); len(names) >= size && left > 0; names, left = names[size:], left-1 {
+				t.forgetDeleted(sessionName(names))
+			}
+			return left > 0
+		})
+		if err != nil {
+			t.server.options.Logger.WarnContext(ctx, "ended sessions not read", "error", err)
+			return
+		}
+	}
 	t.mu.Lock()
 	t.deleted.loaded = true
 	t.mu.Unlock()
-	if t.store == nil {
-		return
-	}
-	ctx = context.WithoutCancel(ctx) // the client of the request that has come first may disconnect
-	left := maxDeleted
-	err := t.store.LoadDeleted(ctx, func(names []byte) bool {
-		for size := len(sessionName{}); len(names) >= size && left > 0; names, left = names[size:], left-1 {
-			t.forgetDeleted(sessionName(names))
-		}
-		return left > 0
-	})
-	if err != nil {
-		t.server.options.Logger.WarnContext(ctx, "ended sessions not read", "error", err)
-	}
 }
 
 // catchUp reads in the background the changes that this process may have missed: the sessions that were

@@ -16,24 +16,35 @@ import (
 // called concurrently.
 type callRecord struct {
 	session *session
+	storing sync.Mutex // is held while the store is asked, and not in a pause; taken before mu
 
-	mu     sync.Mutex
-	stored StoredCall    // guarded by mu
+	mu     sync.Mutex    // is never held while the store is asked, so that an answer is never late for its call
+	stored StoredCall    // guarded by mu, and changed with storing held
 	call   suspendedCall // guarded by mu
 	taken  bool          // by another process; guarded by mu
 }
 
 // save stores the call, unless another process has taken it.
 func (c *callRecord) save(ctx context.Context, maxWait time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changeLocked(ctx, maxWait, func(ctx context.Context) (bool, error) {
-		saved, err := c.session.table.saveSuspended(ctx, c.session, c.stored, &c.call)
+	return c.change(ctx, maxWait, func(ctx context.Context) (bool, error) {
+		stored, call := c.snapshot()
+		saved, err := c.session.table.saveSuspended(ctx, c.session, stored, call)
 		if saved {
+			c.mu.Lock()
 			c.stored.Version++
+			c.mu.Unlock()
 		}
 		return saved, err
 	})
+}
+
+// snapshot returns the record and the call as they are now.
+func (c *callRecord) snapshot() (StoredCall, *suspendedCall) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	call := c.call
+	call.Asked = slices.Clone(call.Asked)
+	return c.stored, &call
 }
 
 // ask adds a question that the client was asked, unless it was asked by another process. While the store is
@@ -101,18 +112,18 @@ func (c *callRecord) release(ctx context.Context) error {
 // end removes the record of a call that goes on here. It reports whether another process has taken the call
 // instead, which then has the answers, too.
 func (c *callRecord) end(ctx context.Context) (taken bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	err = c.changeLocked(ctx, storeTimeout, func(ctx context.Context) (bool, error) {
-		if c.stored.Version == 0 { // it is gone
+	err = c.change(ctx, storeTimeout, func(ctx context.Context) (bool, error) {
+		stored, _ := c.snapshot()
+		if stored.Version == 0 { // it is gone
 			return true, nil
 		}
-		return c.session.table.store.RemoveCall(ctx, c.stored)
+		return c.session.table.store.RemoveCall(ctx, stored)
 	})
-	if err != nil || !c.taken {
+	if err != nil || !c.isTaken() {
 		return false, err
 	}
-	for _, q := range c.call.Asked {
+	_, call := c.snapshot()
+	for _, q := range call.Asked {
 		if q.isAnswered() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 			_, failed := c.session.table.server.relay.answerSuspended(ctx, c.session, q.ID, q.response(), "")
@@ -146,11 +157,12 @@ func (c *callRecord) isTaken() bool {
 
 // discard removes the record of a call that another process has, under another record.
 func (c *callRecord) discard(ctx context.Context) error {
+	err := c.change(ctx, storeTimeout, func(ctx context.Context) (bool, error) {
+		stored, _ := c.snapshot()
+		return c.session.table.store.RemoveCall(ctx, stored)
+	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.changeLocked(ctx, storeTimeout, func(ctx context.Context) (bool, error) {
-		return c.session.table.store.RemoveCall(ctx, c.stored)
-	})
 	c.taken = true
 	return err
 }
@@ -158,24 +170,21 @@ func (c *callRecord) discard(ctx context.Context) error {
 // refresh takes over the answers that other processes have stored, and ends the wait of a call that another
 // process has taken.
 func (c *callRecord) refresh(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.loadLocked(ctx)
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	return c.load(ctx)
 }
 
-// changeLocked repeats a change of the record until it succeeds, or another process has taken the call. It
-// waits for an unavailable store for at most maxWait.
-func (c *callRecord) changeLocked(
-	ctx context.Context, maxWait time.Duration, change func(context.Context) (bool, error),
+// change repeats an attempt to change the record until it succeeds, or another process has taken the call. It
+// waits for an unavailable store for at most maxWait. Others use the store in its pauses.
+func (c *callRecord) change(
+	ctx context.Context, maxWait time.Duration, attempt func(context.Context) (bool, error),
 ) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	began := time.Now()
-	for !c.taken {
-		changed, err := change(ctx)
-		if err == nil && !changed {
-			err = c.loadLocked(ctx)
-		}
+	for !c.isTaken() {
+		changed, err := c.changeOnce(ctx, attempt)
 		switch {
 		case changed, err != nil && (!errors.Is(err, ErrUnavailable) || time.Since(began) >= maxWait):
 			return err
@@ -190,11 +199,30 @@ func (c *callRecord) changeLocked(
 	return nil
 }
 
-func (c *callRecord) loadLocked(ctx context.Context) error {
-	call, stored, err := c.session.table.loadSuspended(ctx, c.session, c.call.In)
+// changeOnce makes one attempt, and reads the record if that is not the one that is known here.
+func (c *callRecord) changeOnce(
+	ctx context.Context, attempt func(context.Context) (bool, error),
+) (changed bool, err error) {
+	c.storing.Lock()
+	defer c.storing.Unlock()
+	if c.isTaken() { // in the meantime
+		return true, nil
+	}
+	if changed, err = attempt(ctx); err == nil && !changed {
+		err = c.load(ctx)
+	}
+	return changed, err
+}
+
+// load reads the record. The caller holds storing.
+func (c *callRecord) load(ctx context.Context) error {
+	_, mine := c.snapshot()
+	call, stored, err := c.session.table.loadSuspended(ctx, c.session, mine.In)
 	if err != nil {
 		return err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.stored.Version, c.taken = stored.Version, call.isTakenFrom(c.call.Continues)
 	if call == nil {
 		return nil

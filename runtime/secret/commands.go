@@ -35,6 +35,7 @@ type entry struct {
 	err     error  // of the last run
 	read    bool   // since the last load began
 	timer   *time.Timer
+	ran     chan struct{} // closed when the command has run for the first time; value and err are set before
 }
 
 // NewCommands returns Commands that run in the directory that dir returns. They call changed, in a goroutine, when a
@@ -76,28 +77,40 @@ func (c *Commands) Loading() (done func()) {
 }
 
 // Read returns the output of a command. The error is a phrase that follows "the command". A result that is younger than
-// ttl is used again. With an error, the output is that of the last run that did not fail, or nil.
+// ttl is used again. With an error, the output is that of the last run that did not fail, or nil. Of several readers that
+// find no result one runs the command, and the others wait for it.
 func (c *Commands) Read(command []string, ttl time.Duration) ([]byte, error) {
 	key := strings.Join(command, "\x00")
 	c.mu.Lock()
-	e := c.entries[key]
-	if e != nil {
-		if e.read {
-			ttl = min(ttl, e.ttl) // of another secret of this load
-		}
-		e.read, e.ttl = true, ttl
-		value, err := e.value, e.err
-		c.mu.Unlock()
-		return value, err
+	e, known := c.entries[key]
+	if !known {
+		e = &entry{command: command, ttl: ttl, read: true, ran: make(chan struct{})}
+		c.entries[key] = e
 	}
+	if e.read {
+		ttl = min(ttl, e.ttl) // of another secret of this load
+	}
+	e.read, e.ttl = true, ttl
 	c.mu.Unlock()
-	value, err := run(c.ctx, c.dir(), command)
+	if !known {
+		c.runFirst(e, key)
+	}
+	<-e.ran
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e = &entry{command: command, ttl: ttl, value: value, err: err, read: true}
-	c.entries[key] = e
-	c.schedule(e)
-	return value, err
+	return e.value, e.err
+}
+
+// runFirst runs the command of a new entry.
+func (c *Commands) runFirst(e *entry, key string) {
+	value, err := run(c.ctx, c.dir(), e.command)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.value, e.err = value, err
+	close(e.ran)
+	if c.entries[key] == e { // no load has removed the entry while the command ran
+		c.schedule(e)
+	}
 }
 
 // schedule runs the command of an entry again after its ttl, or sooner after a failure. The caller holds mu.
@@ -113,8 +126,9 @@ func (c *Commands) schedule(e *entry) {
 }
 
 func (c *Commands) runAgain(e *entry) {
+	key := strings.Join(e.command, "\x00")
 	c.mu.Lock()
-	if c.closed {
+	if c.closed || c.entries[key] != e { // a load has removed the entry when its time was over already
 		c.mu.Unlock()
 		return
 	}
@@ -127,7 +141,7 @@ func (c *Commands) runAgain(e *entry) {
 	if e.err = err; err == nil {
 		e.value = value
 	}
-	if c.entries[strings.Join(e.command, "\x00")] == e {
+	if c.entries[key] == e {
 		c.schedule(e)
 	} else {
 		isNew = false // a load removed the entry while the command ran

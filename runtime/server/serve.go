@@ -31,8 +31,8 @@ const (
 var ErrCallsCancelled = errors.New("active calls were cancelled")
 
 // Serve accepts HTTP connections from a listener until ctx ends, and returns when the shutdown is
-// complete. Whether connections use TLS is decided once; the certificates are those of the current
-// configuration.
+// complete. A connection uses TLS if the configuration has a tls block when it begins, with the certificates of the
+// current configuration.
 //
 // When ctx ends, /readyz answers 503. After s.Drain the listener closes. Each connection that is
 // open then is closed after its next response, or when it was idle for 5 seconds. The calls that are
@@ -40,11 +40,10 @@ var ErrCallsCancelled = errors.New("active calls were cancelled")
 func (s *Server) Serve(ctx, force context.Context, l *Listener) error {
 	var open sync.WaitGroup // connections
 	web := &http.Server{
-		Handler:           s,
+		Handler:           endpoint.CloseOutdated(s, s.Host.TLSConfig),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		TLSConfig:         s.Host.TLSConfig(),
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {
@@ -56,13 +55,7 @@ func (s *Server) Serve(ctx, force context.Context, l *Listener) error {
 		},
 	}
 	served := make(chan error, 1)
-	go func() {
-		if web.TLSConfig != nil {
-			served <- web.ServeTLS(l, "", "")
-			return
-		}
-		served <- web.Serve(l)
-	}()
+	go func() { served <- web.Serve(endpoint.WithTLS(l, s.Host.TLSConfig)) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("the listener failed: %w", err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"hatchel/runtime/state"
@@ -147,7 +148,11 @@ func (o *Outbox) deliver(d *delivery, h Endpoint, s Config) {
 func (o *Outbox) addSending(hook string, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.endpoint(hook).sending += n
+	e := o.endpoint(hook)
+	e.sending += n
+	if _, served := o.service.Hooks[hook]; !served && e.sending == 0 {
+		delete(o.endpoints, hook)
+	}
 }
 
 // recordOutcome stores and logs the outcome of an attempt; failed is nil after a success.
@@ -199,15 +204,29 @@ func unresolvedGroup(hook string) string { return "~" + hook }
 // It returns when to look again.
 func (o *Outbox) resolvePending(ctx context.Context, h Endpoint, s Config) (next time.Time) {
 	group := unresolvedGroup(h.Name)
-	for name := range o.takeResolved(h.Name) {
+	resolved := o.takeResolved(h.Name)
+	records, err := o.store.List(ctx, state.Query{Kind: Kind, Group: group, Limit: deliveriesPage})
+	if err != nil {
+		o.keepResolved(h.Name, resolved)
+		return time.Now().Add(storeRetry)
+	}
+	isAll := len(records) < deliveriesPage
+	records = slices.DeleteFunc(records, func(r *state.Record) bool {
+		if !resolved[r.Name] {
+			return false
+		}
+		delete(resolved, r.Name)
+		next = earlier(next, o.resolveDelivery(ctx, r, h, s))
+		return true
+	})
+	for name := range resolved {
+		if isAll { // most names are of events that this webhook does not get
+			break
+		}
 		r, err := o.store.Record(ctx, Kind, name)
 		if err == nil && r != nil && r.Group == group {
 			next = earlier(next, o.resolveDelivery(ctx, r, h, s))
 		}
-	}
-	records, err := o.store.List(ctx, state.Query{Kind: Kind, Group: group, Limit: deliveriesPage})
-	if err != nil {
-		return time.Now().Add(storeRetry)
 	}
 	for _, r := range records {
 		if r.Due.After(time.Now()) {
@@ -215,7 +234,22 @@ func (o *Outbox) resolvePending(ctx context.Context, h Endpoint, s Config) (next
 		}
 		next = earlier(next, o.resolveDelivery(ctx, r, h, s))
 	}
-	return earlier(next, afterPage(records))
+	if !isAll {
+		next = earlier(next, time.Now().Add(nextPageDelay))
+	}
+	return next
+}
+
+// keepResolved gives back names of deliveries that could not be looked for.
+func (o *Outbox) keepResolved(hook string, names map[string]bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	e := o.endpoint(hook)
+	for name := range names {
+		if len(e.resolved) < maxResolved {
+			e.resolved[name] = true
+		}
+	}
 }
 
 // takeResolved returns the names of the deliveries to a webhook that [Outbox.Resolve] has named since the last

@@ -75,7 +75,10 @@ func (o *Outbox) Configure(s Config) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.service = s
-	for _, e := range o.endpoints {
+	for hook, e := range o.endpoints {
+		if _, served := s.Hooks[hook]; !served && e.sending == 0 {
+			delete(o.endpoints, hook)
+		}
 		e.succeeded()
 	}
 	o.startDispatcher()
@@ -121,11 +124,17 @@ func (o *Outbox) Wake() {
 	}
 }
 
+// maxResolved is how many deliveries to a webhook the dispatcher is told to resolve at once. Those beyond are resolved
+// when it looks for their outcome the next time.
+const maxResolved = 1024
+
 // Resolve makes the dispatcher resolve the deliveries of an event whose subject has its outcome now.
 func (o *Outbox) Resolve(id string) {
 	o.mu.Lock()
 	for hook := range o.service.Hooks {
-		o.endpoint(hook).resolved[deliveryName(hook, id)] = true
+		if e := o.endpoint(hook); len(e.resolved) < maxResolved {
+			e.resolved[deliveryName(hook, id)] = true
+		}
 	}
 	o.mu.Unlock()
 	o.Wake()
