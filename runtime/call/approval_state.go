@@ -169,10 +169,9 @@ func (a *approvalState) auditRecord() *audit.Approval {
 }
 
 // thawApproval returns the state of which a frozen call has this part.
-func thawApproval(frozen any) (*approvalState, error) {
+func thawApproval(frozen string) (*approvalState, error) {
 	a := new(approvalState)
-	text, ok := frozen.(string)
-	if !ok || json.Unmarshal([]byte(text), &a.frozenApproval) != nil {
+	if json.Unmarshal([]byte(frozen), &a.frozenApproval) != nil {
 		return nil, errFrozenCall
 	}
 	return a, nil

@@ -2,13 +2,11 @@ package call
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"hatchel/adapters"
-	"hatchel/hcl"
 	"hatchel/runtime/digest"
 	"hatchel/runtime/elicit"
 	"hatchel/runtime/failure"
@@ -153,85 +151,6 @@ func (c *call) openState() error {
 		return failure.Unavailable(err)
 	}
 	return c.thaw(frozen)
-}
-
-// maxFrozenCall is how many bytes a frozen call may have.
-const maxFrozenCall = 4 << 20
-
-// freeze returns what it takes to resume the call, with its inputs where nobody sends them again.
-func (c *call) freeze(input map[string]any) ([]byte, error) {
-	m := map[string]any{
-		"at":     c.progress.nextStep,
-		"spent":  int(c.elapsed().Milliseconds()),
-		"steps":  c.frame.Steps,
-		"locals": c.frame.ComputedLocals(),
-	}
-	if input != nil {
-		m["input"] = input
-	}
-	if c.action.Traceparent != "" {
-		m["trace"] = c.action.Traceparent
-	}
-	if c.elicitation != nil && c.elicitation.Done != nil {
-		m["done"] = c.elicitation.Done
-	}
-	if c.approval != nil {
-		text, _ := json.Marshal(c.approval.frozenApproval) // texts and times
-		m["approval"] = string(text)
-	}
-	if c.reuse.claim.Held() {
-		m["key"] = c.reuse.claim.Name()
-	}
-	frozen, err := elicit.AppendFrozen(nil, m)
-	if err != nil {
-		text := "the outputs of the steps so far cannot be stored: " + err.Error()
-		return nil, &adapters.Fault{Message: text, Cause: err}
-	}
-	if len(frozen) > maxFrozenCall {
-		const text = "the outputs of the steps so far, %s, are too large to be stored; the limit is %s"
-		return nil, &adapters.Fault{Message: fmt.Sprintf(text, hcl.Size(len(frozen)), hcl.Size(maxFrozenCall))}
-	}
-	return frozen, nil
-}
-
-var errFrozenCall = errors.New("the frozen call does not belong to the operation")
-
-// thaw makes the call what it was when it was frozen. It must be a call of the same operation.
-func (c *call) thaw(frozen []byte) error {
-	v, err := elicit.Thaw(frozen)
-	if err == nil && c.operation.takesFiles {
-		v, err = c.restoreFiles(v)
-	}
-	if err != nil {
-		return err
-	}
-	m, _ := v.(map[string]any)
-	at, isNumber := m["at"].(int)
-	spent, _ := m["spent"].(int)
-	steps, isObject := m["steps"].(map[string]any)
-	if !isNumber || !isObject || at < 0 || at > len(c.operation.Steps) {
-		return errFrozenCall
-	}
-	c.progress.nextStep, c.timing.offset, c.frame.Steps = at, time.Duration(spent)*time.Millisecond, steps
-	c.reuse.resumedKey, _ = m["key"].(string)
-	if parent, _ := m["trace"].(string); parent != "" {
-		c.resumeTrace(parent)
-	}
-	if state, ok := m["approval"]; ok {
-		if c.approval, err = thawApproval(state); err != nil {
-			return err
-		}
-	}
-	if locals, ok := m["locals"].(map[string]any); ok {
-		c.frame.RestoreLocals(locals)
-	}
-	if input, ok := m["input"].(map[string]any); ok {
-		c.frame.Input = input
-	}
-	if done, ok := m["done"].(map[string]any); ok && c.elicitation != nil {
-		c.elicitation.Done = done
-	}
-	return nil
 }
 
 // checkClient rejects a caller without the required scopes and a client without the required

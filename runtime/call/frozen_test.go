@@ -1,0 +1,64 @@
+package call
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"hatchel/adapters"
+	"hatchel/runtime/elicit"
+)
+
+// frozenBefore is a call that was frozen before there were versions.
+const frozenBefore = `{"approval":"{\"stage\":\"complete\"}","at":0,"input":{"n":{"$float":"3"},"raw":{"$bytes":"AAE="}},` +
+	`"key":"KEY","locals":{"x":1},"spent":1500,"steps":{"a":{"$$odd":"text","rows":[1,2]}},"trace":""}`
+
+func TestACallThatWasFrozenBeforeThereWereVersionsIsRead(t *testing.T) {
+	p := compile(t, uploadingTool)
+	c := begin(t, p, "anna")
+	if err := c.thaw([]byte(frozenBefore)); err != nil {
+		t.Fatal(err)
+	}
+	steps := map[string]any{"a": map[string]any{"$odd": "text", "rows": []any{1, 2}}}
+	if c.progress.nextStep != 0 || c.timing.offset.Milliseconds() != 1500 || c.reuse.resumedKey != "KEY" ||
+		!reflect.DeepEqual(c.frame.Steps, steps) || c.approval.Stage != approvalComplete || c.frame.Input["n"] != 3.0 {
+		t.Errorf("%+v %v %v", c.progress, c.frame.Steps, c.frame.Input)
+	}
+}
+
+// TestAProgramFromBeforeReadsAFrozenCall reads a call as programs do that know no versions: they find these members,
+// with these types, in one frozen value.
+func TestAProgramFromBeforeReadsAFrozenCall(t *testing.T) {
+	p := compile(t, uploadingTool)
+	c := begin(t, p, "anna")
+	c.frame.Steps["a"] = map[string]any{"$odd": "<text>", "n": 3.0}
+	c.approval = &approvalState{frozenApproval: frozenApproval{Stage: approvalComplete}}
+	c.action.Changes.Restore([]adapters.Part{{Name: `the step "a"`, Done: 1}})
+	frozen, err := c.freeze(map[string]any{"i": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := elicit.Thaw(frozen)
+	m, _ := v.(map[string]any)
+	_, hasNext := m["at"].(int)
+	_, hasSpent := m["spent"].(int)
+	_, hasLocals := m["locals"].(map[string]any)
+	approval, _ := m["approval"].(string)
+	if err != nil || !hasNext || !hasSpent || !hasLocals || !json.Valid([]byte(approval)) ||
+		!reflect.DeepEqual(m["steps"], c.frame.Steps) || !reflect.DeepEqual(m["input"], map[string]any{"i": 1}) {
+		t.Errorf("%s: %v", frozen, err)
+	}
+	again := begin(t, p, "anna")
+	if err := again.thaw(frozen); err != nil || !reflect.DeepEqual(again.frame.Steps, c.frame.Steps) ||
+		!reflect.DeepEqual(again.action.Changes.Parts(), c.action.Changes.Parts()) {
+		t.Errorf("%v: %v %v", err, again.frame.Steps, again.action.Changes.Parts())
+	}
+}
+
+func TestAFrozenCallOfALaterVersionIsRefusedInWords(t *testing.T) {
+	err := begin(t, compile(t, uploadingTool), "anna").thaw([]byte(`{"v":2,"at":0,"spent":0,"steps":{}}`))
+	if err == nil || !strings.Contains(err.Error(), "only a newer version of this server reads (version 2, and this one") {
+		t.Error(err)
+	}
+}
