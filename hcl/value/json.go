@@ -67,8 +67,10 @@ func appendList(dst []byte, list []any, step Step) (_ []byte, err error) {
 func appendObject(dst []byte, m map[string]any, step Step) (_ []byte, err error) {
 	dst = append(dst, '{')
 	var few [16]string // on the stack
-	keys, err := appendKeys(few[:0], m, step)
-	if err != nil {
+	keys := few[:0]
+	if step == nil {
+		keys = appendKeys(keys, m)
+	} else if keys, err = KeysSteps(m, step); err != nil {
 		return dst, err
 	}
 	for i, k := range keys {

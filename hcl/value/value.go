@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -156,10 +157,7 @@ func AppendKeys(dst []string, m map[string]any) []string {
 
 // KeysSteps is Keys within a budget.
 func KeysSteps(m map[string]any, step Step) ([]string, error) {
-	return appendKeys(make([]string, 0, len(m)), m, step)
-}
-
-func appendKeys(keys []string, m map[string]any, step Step) ([]string, error) {
+	keys := make([]string, 0, len(m))
 	for k := range m {
 		if err := step.Take(1); err != nil {
 			return nil, err
@@ -167,4 +165,13 @@ func appendKeys(keys []string, m map[string]any, step Step) ([]string, error) {
 		keys = append(keys, k)
 	}
 	return keys, Sort(keys, strings.Compare, step)
+}
+
+// appendKeys appends the keys of a map, sorted, to an empty slice.
+func appendKeys(keys []string, m map[string]any) []string {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
 }

@@ -66,18 +66,21 @@ func joinNames(names []string, word string) string {
 	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
-// part returns what the step is in what a failed call says.
-func (s *Step) part(changes *adapters.Changes) string {
-	nested := changes.Tool != s.tool
-	switch name := s.Decl.Name; {
-	case name != "" && nested:
-		return fmt.Sprintf("the step %q of the tool %q", name, s.tool)
-	case name != "":
-		return fmt.Sprintf("the step %q", name)
-	case nested:
-		return fmt.Sprintf("the tool %q", s.tool)
+// setNames sets what the step is in what a failed call says: in a call of its tool, and in one that calls its tool.
+func (s *Step) setNames(tool string) {
+	s.tool, s.name, s.nestedName = tool, "the call", fmt.Sprintf("the tool %q", tool)
+	if s.Decl.Name != "" {
+		s.name = fmt.Sprintf("the step %q", s.Decl.Name)
+		s.nestedName = s.name + " of " + s.nestedName
 	}
-	return "the call"
+}
+
+// part returns the name of the step in what a failed call says.
+func (s *Step) part(changes *adapters.Changes) string {
+	if changes.Tool == s.tool {
+		return s.name
+	}
+	return s.nestedName
 }
 
 // doRecorded is doChecked with a record of what it changes, if the step may change anything. A panic leaves it unknown.

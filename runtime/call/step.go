@@ -24,6 +24,8 @@ type Step struct {
 	meter      *metrics.Backend          // nil where nothing is measured
 	block      string                    // names the backend in a message
 	tool       string                    // the name of the operation
+	name       string                    // names the step in what a failed call says
+	nestedName string                    // is name in the call of another tool
 	writes     bool                      // the backend may change something
 	connection string                    // its kind and name, as in http.shop; empty for none
 	spanName   string                    // of a named step in a call that is traced
