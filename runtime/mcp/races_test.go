@@ -1,0 +1,119 @@
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestOneOfSeveralAdoptersGetsTheAnswer lets several adopt one question at once. The one that has adopted it must get
+// the answer of the user.
+func TestOneOfSeveralAdoptersGetsTheAnswer(t *testing.T) {
+	for range 2000 {
+		var requests clientRequests
+		var adopters sync.WaitGroup
+		var adopted atomic.Int32
+		responses := make(chan (<-chan clientResponse), 4)
+		requests.mu.Lock() // so that all of them begin at once
+		for range cap(responses) {
+			adopters.Go(func() {
+				if response, ok := requests.adopt("q"); ok {
+					adopted.Add(1)
+					responses <- response
+				}
+			})
+		}
+		requests.mu.Unlock()
+		adopters.Wait()
+		if requests.resolve("q", clientResponse{}); adopted.Load() != 1 || len(<-responses) != 1 {
+			t.Fatalf("%d have adopted the question", adopted.Load())
+		}
+	}
+}
+
+// slowStore answers nothing until it is told to.
+type slowStore struct {
+	SessionStore
+	asked   chan struct{} // gets a value for each request that has begun
+	release chan struct{}
+	err     error
+}
+
+func (s *slowStore) LoadDeleted(ctx context.Context, add func([]byte) bool) error {
+	s.asked <- struct{}{}
+	<-s.release
+	add(make([]byte, len(sessionName{})))
+	return nil
+}
+
+func (s *slowStore) SaveCall(context.Context, string, StoredCall, time.Time) (bool, error) {
+	s.asked <- struct{}{}
+	<-s.release
+	return s.err == nil, s.err
+}
+
+func newSessionTable(store SessionStore) *sessions {
+	server := &Server{options: Options{Logger: slog.New(slog.DiscardHandler)}}
+	return &sessions{server: server, store: store}
+}
+
+// TestARequestWaitsForTheEndedSessionsThatAnotherOneReads begins two requests at once. The second one must not find a
+// session that was ended.
+func TestARequestWaitsForTheEndedSessionsThatAnotherOneReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowStore{asked: make(chan struct{}, 2), release: make(chan struct{})}
+		table := newSessionTable(store)
+		var requests sync.WaitGroup
+		var early atomic.Int32
+		for range 2 {
+			requests.Go(func() {
+				table.awaitDeleted(t.Context())
+				table.mu.Lock()
+				defer table.mu.Unlock()
+				if !table.deleted.has(sessionName{}) {
+					early.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		close(store.release)
+		requests.Wait()
+		if len(store.asked) != 1 || early.Load() != 0 || !table.deleted.loaded {
+			t.Errorf("%d have read, %d did not wait", len(store.asked), early.Load())
+		}
+	})
+}
+
+// TestAnAnswerDoesNotWaitForTheStore gives the last answer to a call while its record is being stored.
+func TestAnAnswerDoesNotWaitForTheStore(t *testing.T) {
+	for name, failure := range map[string]error{"slow": nil, "unavailable": ErrUnavailable} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &slowStore{asked: make(chan struct{}, 1000), release: make(chan struct{}), err: failure}
+				record := &callRecord{session: &session{table: newSessionTable(store)}}
+				record.call.Asked = []suspendedQuestion{{Key: "k", ID: "q"}}
+				if failure != nil {
+					close(store.release)
+				}
+				var saving sync.WaitGroup
+				saving.Go(func() { _ = record.save(t.Context(), storeTimeout) })
+				synctest.Wait()
+				began := time.Now()
+				if err := record.answer(t.Context(), "q", clientResponse{result: []byte("{}")}); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took != 0 {
+					t.Errorf("the answer has waited %v", took)
+				}
+				if failure == nil {
+					close(store.release)
+				}
+				saving.Wait()
+			})
+		})
+	}
+}
