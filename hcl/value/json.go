@@ -69,7 +69,7 @@ func appendObject(dst []byte, m map[string]any, step Step) (_ []byte, err error)
 	var few [16]string // on the stack
 	keys := few[:0]
 	if step == nil {
-		keys = appendKeys(keys, m)
+		keys = AppendKeys(keys, m)
 	} else if keys, err = KeysSteps(m, step); err != nil {
 		return dst, err
 	}

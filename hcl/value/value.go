@@ -149,10 +149,13 @@ func Keys(m map[string]any) []string {
 	return keys
 }
 
-// AppendKeys appends the keys of an object, sorted.
+// AppendKeys appends the keys of an object to an empty slice, sorted. It keeps the slice nowhere.
 func AppendKeys(dst []string, m map[string]any) []string {
-	keys, _ := appendKeys(dst, m, nil)
-	return keys
+	for k := range m {
+		dst = append(dst, k)
+	}
+	slices.Sort(dst)
+	return dst
 }
 
 // KeysSteps is Keys within a budget.
@@ -165,13 +168,4 @@ func KeysSteps(m map[string]any, step Step) ([]string, error) {
 		keys = append(keys, k)
 	}
 	return keys, Sort(keys, strings.Compare, step)
-}
-
-// appendKeys appends the keys of a map, sorted, to an empty slice.
-func appendKeys(keys []string, m map[string]any) []string {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
