@@ -383,6 +383,23 @@ func TestLostConnectionsOfPostgreSQLAreReplaced(t *testing.T) {
 	})
 }
 
+// A pooler in session mode lets those wait for whom it has no connection to the server.
+func TestAPoolerWithFewSessionsServesMoreCallers(t *testing.T) {
+	s := ownDatabase(t).startPooler(t, "pool_mode = session", "default_pool_size = 2")
+	b := adaptertest.Bind(t, s.sourceWith(`connect_timeout = "300ms"`, "", `query = "SELECT 1 AS a"`))
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			for range 20 {
+				if _, err := b.Do(t.Context(), `{}`); err != nil {
+					t.Errorf("%v: %v", err, errors.Unwrap(err))
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
 // gate is a server's address, which can go away.
 type gate struct {
 	listener net.Listener

@@ -86,7 +86,8 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 	}
 	// A transaction whose connection turns out to be dead runs again, so no round trip is spent on a check.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-	p := &postgresDatabase{config: c, settings: postgresSettings(c), sessionSettings: "SELECT " + setSettings(c, "false"), slots: make(chan struct{}, config.MaxConns)}
+	p := &postgresDatabase{config: c, slots: make(chan struct{}, config.MaxConns)}
+	p.settings, p.sessionSettings = postgresSettings(c), "SELECT "+setSettings(c, "false")
 	config.AfterConnect = p.checkSession
 	p.types.init(c.decimalsAsNumbers())
 	if p.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
@@ -115,14 +116,16 @@ func (p *postgresDatabase) close() {
 
 // checkSession checks that a new connection has transactions and accepts the settings.
 func (p *postgresDatabase) checkSession(ctx context.Context, conn *pgx.Conn) error {
-	err := p.openSession(ctx, conn.PgConn())
+	bounded, cancel := context.WithTimeout(ctx, p.config.ConnectTimeout)
+	defer cancel()
+	err := p.openSession(bounded, conn.PgConn())
 	if report, ok := errors.AsType[*pgconn.PgError](err); ok && report.Code == "22023" && p.config.TimeZone != "" {
 		return mistake(fmt.Sprintf("the database does not know time_zone = %q", p.config.TimeZone))
 	}
 	if mistakeOf(err) == statementPooling {
 		return statementPooling
 	}
-	return markInterruption(ctx, conn.PgConn(), err)
+	return markInterruption(bounded, conn.PgConn(), err)
 }
 
 // Pool implements adapters.Pooled.
@@ -213,17 +216,25 @@ func (p *postgresDatabase) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
+const beginReadOnly, beginReadWrite = "BEGIN READ ONLY", "BEGIN READ WRITE"
+
+func (p *postgresDatabase) newTransaction(conn *pgconn.PgConn, begin string) *pgTransaction {
+	tx := &pgTransaction{pgSession: sessionOf(conn), database: p, conn: conn, beginText: begin}
+	tx.readOnly = begin == beginReadOnly
+	return tx
+}
+
 // read implements database. ROLLBACK also restores what a function has set in the session.
 func (p *postgresDatabase) read(ctx context.Context, use func(transaction) error) error {
 	return p.withConn(ctx, func(conn *pgconn.PgConn) error {
-		tx := &pgTransaction{database: p, conn: conn, pgSession: sessionOf(conn), beginText: "BEGIN READ ONLY", readOnly: true}
+		tx := p.newTransaction(conn, beginReadOnly)
 		return tx.rollback(ctx, use(tx))
 	})
 }
 
 func (p *postgresDatabase) write(ctx context.Context, use func(transaction) error) error {
 	return p.withConn(ctx, func(conn *pgconn.PgConn) error {
-		tx := &pgTransaction{database: p, conn: conn, pgSession: sessionOf(conn), beginText: "BEGIN READ WRITE"}
+		tx := p.newTransaction(conn, beginReadWrite)
 		if err := use(tx); err != nil {
 			return tx.rollback(ctx, err)
 		}
@@ -239,7 +250,7 @@ var (
 
 func (p *postgresDatabase) describe(ctx context.Context, text string, _ bool) (info statementInfo, err error) {
 	err = p.withConn(ctx, func(conn *pgconn.PgConn) error {
-		tx := &pgTransaction{database: p, conn: conn, pgSession: sessionOf(conn), beginText: "BEGIN READ ONLY", readOnly: true}
+		tx := p.newTransaction(conn, beginReadOnly)
 		info, err = tx.describe(ctx, text)
 		return tx.rollback(ctx, err)
 	})

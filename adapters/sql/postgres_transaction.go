@@ -320,9 +320,9 @@ func (tx *pgTransaction) readRows(
 	return err
 }
 
-// known returns what is known of the statement of an execution. A direct session prepares it. Behind a pooler known lets
-// the server describe the first execution of a
-// statement, one that a caller wrote, and one that binds bytes, whose form depends on the type of the parameter.
+// known returns what is known of the statement of an execution. A direct session prepares it. Behind a pooler the
+// server describes the first execution of a statement, one that a caller wrote, and one that binds bytes, whose form
+// depends on the type of the parameter.
 func (tx *pgTransaction) known(ctx context.Context, e *execution) (*pgStatement, error) {
 	if tx.direct && !e.byCaller {
 		if tx.begun && !tx.set && !tx.statements.Contains(e.text) {

@@ -111,8 +111,8 @@ default_pool_size = 10
 	return "", nil, errors.New("PgBouncer does not listen")
 }
 
-// newPostgresQuery returns the point query of the floor: prepared, or behind a pooler, which changes connections, in the
-// mode of pgx for one.
+// newPostgresQuery returns the point query of the floor: prepared, or behind a pooler, which changes connections, in
+// the mode of pgx for one.
 func newPostgresQuery(pooled bool) (func(ctx context.Context, id int) ([]item, error), error) {
 	config, err := pgxpool.ParseConfig(os.Getenv(postgresAddress))
 	if err != nil {
