@@ -53,7 +53,7 @@ var callRows = []*callRow{
 		tool: "find_item", variants: 64, arguments: itemArguments, want: itemWant,
 	},
 	{
-		name: "pooler",
+		name:  "pooler",
 		title: "the same through PgBouncer, pool_mode = transaction (floor: handler + pgx, no statement names)",
 		bound: 1.15, connections: []int{1, 16, 64}, judged: 16, postgres: true, pooled: true,
 		tool: "find_item", variants: 64, arguments: itemArguments, want: itemWant,
