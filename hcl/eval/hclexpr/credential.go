@@ -562,7 +562,7 @@ func LiteralCredentials(src []byte, block *hclsyntax.Block, owner string) (diags
 	for _, a := range block.Body.Attributes {
 		hclsyntax.VisitAll(a.Expr, func(n hclsyntax.Node) hclv2.Diagnostics {
 			if t, ok := n.(*hclsyntax.TemplateExpr); ok {
-				c.checkLiterals(t)
+				c.checkLiterals(t, a.Name == "description" || a.Name == "instructions")
 			}
 			return nil
 		})
@@ -573,8 +573,9 @@ func LiteralCredentials(src []byte, block *hclsyntax.Block, owner string) (diags
 	return c.Diags
 }
 
-// checkLiterals reports the credentials that the literal parts of a template show.
-func (c *Compiler) checkLiterals(t *hclsyntax.TemplateExpr) {
+// checkLiterals reports the credentials that the literal parts of a template show. A text that explains may have an
+// example of a parameter, as in ?token=abc.
+func (c *Compiler) checkLiterals(t *hclsyntax.TemplateExpr, explains bool) {
 	var text strings.Builder
 	type piece struct {
 		from int
@@ -592,7 +593,7 @@ func (c *Compiler) checkLiterals(t *hclsyntax.TemplateExpr) {
 	}
 	for _, m := range credential.FindAll(text.String()) {
 		found := text.String()[m.Start:m.End]
-		if !credential.IsKnown(found) {
+		if !credential.IsKnown(found) || explains && m.Name != "" && !credential.LooksRandom(found) {
 			continue
 		}
 		at := t.Range()
