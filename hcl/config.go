@@ -47,8 +47,8 @@ type Config struct {
 	FileDigests map[string]string // of the files that functions read at load, by name
 	Secrets     []string          // all known secrets, for scrubbing output
 	SecretNames []string          // of the Secrets, such as "secret.token"
-	// SecretCode is the files in the configuration directory that the commands of secrets may run or read, by secret, as
-	// Backend.Code has them
+	// SecretCode is the files in the configuration directory that the commands of secrets may run or read, by secret,
+	// as Backend.Code has them
 	SecretCode map[string]map[string]string
 	// a file or a top-level block could not be read, so its declarations are missing
 	Partial bool

@@ -28,9 +28,9 @@ type Options struct {
 	Vars       map[string]string                 // values of variables; they override the environment and defaults
 	Getenv     func(string) (string, bool)       // the environment, for variables and secrets; nil for an empty one
 	ReadSecret func(path string) ([]byte, error) // reads the file of a secret; nil for an error
-	// ReadSecretCommand returns what a command prints without its last line break, to be used for ttl. The error follows
-	// the words "the command", or is ErrSecretCommands; a value beside it is that of an earlier run, which is used. Nil
-	// leaves the values of such secrets unknown.
+	// ReadSecretCommand returns what a command prints without its last line break, to be used for ttl. The error
+	// follows the words "the command", or is ErrSecretCommands; a value beside it is that of an earlier run, which is
+	// used. Nil leaves the values of such secrets unknown.
 	ReadSecretCommand func(command []string, ttl time.Duration) ([]byte, error)
 
 	Cache     *Cache // reuses unchanged parts of the previous load; may be nil

@@ -48,14 +48,12 @@ func runHelper() bool {
 
 // lifeline is a pipe that nobody writes to. Its writer is open as long as this process lives.
 var lifeline = sync.OnceValues(func() (reader *os.File, err error) {
-	reader, writer, err := os.Pipe()
-	if err == nil {
-		lifelineWriter = writer
+	var ends [2]int // not files, which a collection of garbage would close
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return nil, os.NewSyscallError("pipe2", err)
 	}
-	return reader, err
+	return os.NewFile(uintptr(ends[0]), "lifeline"), nil
 })
-
-var lifelineWriter *os.File // not closed
 
 // Signals for programHelper and commandHelper.
 const (

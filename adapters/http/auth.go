@@ -23,7 +23,8 @@ func (a *auth) spec() hcl.Spec {
 		hcl.Attr(&a.Bearer, "bearer", "A token, sent as `Authorization: Bearer …`."),
 		hcl.Attr(&a.Basic, "basic", "A user name and a password, such as "+
 			`{ username = "reports", password = secret.shop }.`).AllowSecret().FixedKeys(),
-		hcl.Headers(&a.Header, "header", "Headers that contain keys, such as { X-Api-Key = secret.key }.").FixedKeys().Credentials(),
+		hcl.Headers(&a.Header, "header", "Headers that contain keys, such as { X-Api-Key = secret.key }.").
+			FixedKeys().Credentials(),
 		hcl.Headers(&a.Query, "query",
 			"Query parameters that contain keys, such as { appid = secret.key }.").FixedKeys().Credentials(),
 		hcl.Block(&a.OAuth2, "oauth2", "OAuth 2.0 client credentials. A token is fetched on first use and renewed "+

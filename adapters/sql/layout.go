@@ -7,8 +7,8 @@ import (
 )
 
 // layOut returns a statement without what has no meaning: comments, and white space outside of literals and quoted
-// names but for one space between two words. Comments that a database may read as hints stay, and so does a comment with a
-// zero byte, which stands for a value.
+// names but for one space between two words. Comments that a database may read as hints stay, and so does a comment
+// with a zero byte, which stands for a value.
 func layOut(text string, dialect sqltext.Dialect) string {
 	l := sqlLayout{}
 	for at := 0; at < len(text); {
@@ -40,7 +40,8 @@ func (l *sqlLayout) add(token string) {
 	case l.out.Len() == 0:
 	case l.lineComment:
 		l.out.WriteByte('\n')
-	case l.last == ",", comparisons[l.last], comparisons[token], l.space && l.last != "(" && token != ")" && token != ",":
+	case l.last == ",", comparisons[l.last], comparisons[token],
+		l.space && l.last != "(" && token != ")" && token != ",":
 		l.out.WriteByte(' ')
 	}
 	l.out.WriteString(token)

@@ -101,33 +101,6 @@ func (p *pool[C]) release(c C, usable bool) {
 	<-p.slots
 }
 
-// acquireIdle lends an idle connection, if there is one and no call uses the others that the pool may have. The
-// caller must release it.
-func (p *pool[C]) acquireIdle() (c C, ok bool) {
-	select {
-	case p.slots <- struct{}{}:
-	default:
-		return c, false
-	}
-	if c, ok = p.takeIdle(); !ok {
-		<-p.slots
-	}
-	return c, ok
-}
-
-// takeIdle removes an idle connection from the pool.
-func (p *pool[C]) takeIdle() (c C, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := len(p.idle)
-	if n == 0 {
-		return c, false
-	}
-	c = p.idle[n-1].conn
-	p.idle = p.idle[:n-1]
-	return c, true
-}
-
 // offer adds an idle connection to the pool.
 func (p *pool[C]) offer(c C) {
 	p.mu.Lock()

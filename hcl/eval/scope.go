@@ -101,8 +101,8 @@ type Member struct {
 	Sensitive      bool
 	Supplied       bool // as of TypedExpr
 	CallerSpecific bool // it depends on the caller's identity
-	// Written calls do with each text that the author wrote into a value that is not Known, as EachWritten does; nil for
-	// none.
+	// Written calls do with each text that the author wrote into a value that is not Known, as EachWritten does; nil
+	// for none.
 	Written func(name string, do func(name, text string))
 	Local   bool // it belongs to one operation
 	Used    bool
@@ -210,8 +210,10 @@ const MaxLoopVars = 1 << 30
 
 // Union returns what either set depends on.
 func (r ReadSet) Union(s ReadSet) ReadSet {
-	return ReadSet{r.Call || s.Call, r.Sensitive || s.Sensitive, r.Supplied || s.Supplied, r.Caller || s.Caller, max(r.Loop, s.Loop),
-		slices.Concat(r.Cuts, s.Cuts)}
+	return ReadSet{
+		r.Call || s.Call, r.Sensitive || s.Sensitive, r.Supplied || s.Supplied, r.Caller || s.Caller, max(r.Loop, s.Loop),
+		slices.Concat(r.Cuts, s.Cuts),
+	}
 }
 
 // Known reports whether everything that was read is known at load.

@@ -56,8 +56,8 @@ func (v *Validator) ArgumentsWithin(raw []byte, reserve func(bytes int64) error)
 	return nil, singleViolation("the arguments must be an object, got " + describeValue(decoded)), nil
 }
 
-// DecodeWithin is value.Decode with a budget of memory: it reserves the bytes that the value takes, and returns the error
-// of reserve before it decodes it.
+// DecodeWithin is value.Decode with a budget of memory: it reserves the bytes that the value takes, and returns the
+// error of reserve before it decodes it.
 func DecodeWithin(raw []byte, reserve func(bytes int64) error) (any, error) {
 	s := surveys.Get().(*survey)
 	defer s.release()

@@ -77,7 +77,9 @@ func findDuplicate(list []any) []Violation {
 		key = value.AppendKey(key[:0], e)
 		all[i] = hashed{maphash.Bytes(seed, key), i}
 	}
-	slices.SortFunc(all, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.index, b.index)) })
+	slices.SortFunc(all, func(a, b hashed) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.index, b.index))
+	})
 	first, twice := 0, len(list)
 	for i, a := range all {
 		for j := i - 1; j >= 0 && all[j].hash == a.hash && a.index < twice; j-- {

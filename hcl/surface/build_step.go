@@ -8,7 +8,6 @@ import (
 
 	"hatchel/hcl"
 	"hatchel/hcl/diag"
-	"hatchel/hcl/eval"
 )
 
 // step returns what a step does. Its name is for what has none in the configuration.
@@ -135,6 +134,3 @@ func (s *source) secretReads(step *hcl.Step, block *hclsyntax.Block, does []stri
 	}
 	return lines
 }
-
-// equalFormulas reports whether two lists of conditions are the same.
-func equalFormulas(a, b []*eval.Formula) bool { return slices.EqualFunc(a, b, (*eval.Formula).Equal) }

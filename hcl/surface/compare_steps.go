@@ -458,8 +458,9 @@ func compareStatementLists(old, new []string) (all statementChange) {
 
 // formsOf returns the normal forms of the elements of a list; the form itself if it is none.
 func formsOf(form string) (elements []string) {
-	inner, ok := strings.CutPrefix(form, "[")
-	if inner, ok = strings.CutSuffix(inner, "]"); !ok {
+	inner, isList := strings.CutPrefix(form, "[")
+	inner, ends := strings.CutSuffix(inner, "]")
+	if !isList || !ends {
 		return []string{form}
 	}
 	depth, quoted, start := 0, false, 0

@@ -16,8 +16,8 @@ import (
 
 // The normal form of an expression is its parsed tree in one notation. Locals are replaced by their values, the names
 // of variables have their defaults with them, and calls that read a file the digest of its content. Two expressions
-// with one normal form do the same in every call; white space, comments, the form of a text and the names of locals are not
-// part of it. Which names an expression reads is what the load has recorded.
+// with one normal form do the same in every call; white space, comments, the form of a text and the names of locals
+// are not part of it. Which names an expression reads is what the load has recorded.
 
 // maxForm is the maximum length of a normal form that is shown whole, in bytes; a longer one ends with its digest.
 const maxForm = 4000

@@ -44,8 +44,8 @@ type recordedArguments struct {
 	digest string
 }
 
-// recordArguments returns what the caller has sent, with sorted keys and without sensitive values and secrets. It writes
-// into an empty buffer, which it returns.
+// recordArguments returns what the caller has sent, with sorted keys and without sensitive values and secrets. It
+// writes into an empty buffer, which it returns.
 func (c *call) recordArguments(empty []byte) (r recordedArguments, buffer []byte) {
 	given := any(c.frame.Input)
 	if c.frame.Input == nil {

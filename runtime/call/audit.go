@@ -208,7 +208,8 @@ func (c *call) stepsRun(interim string) (names []string) {
 	return names
 }
 
-// addArguments adds to a record what the caller has sent. Of large arguments it adds the beginning, the size and a digest.
+// addArguments adds to a record what the caller has sent. Of large arguments it adds the beginning, the size and a
+// digest.
 func (c *call) addArguments(r *audit.Record) {
 	recorded, _ := c.recordArguments(nil)
 	r.Arguments, r.ArgumentsSize, r.ArgumentsDigest = recorded.text, recorded.size, recorded.digest

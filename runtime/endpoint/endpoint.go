@@ -133,8 +133,8 @@ func (e *Endpoint) Serve(l *Listener, o Options) {
 	e.running.Go(func() { l.server.Serve(WithTLS(l.listener, o.TLS)) }) // until it is closed
 }
 
-// WithTLS returns a listener whose connections use TLS if config returns a configuration when they are accepted, so that
-// a reload may add and remove TLS. The listener of http.Server.Serve may be one.
+// WithTLS returns a listener whose connections use TLS if config returns a configuration when they are accepted, so
+// that a reload may add and remove TLS. The listener of http.Server.Serve may be one.
 func WithTLS(l net.Listener, config func() *tls.Config) net.Listener { return tlsListener{l, config} }
 
 type tlsListener struct {

@@ -165,7 +165,8 @@ func (l *Log) awaitWrite() bool {
 	}
 }
 
-// write encodes one line. It waits while too many lines wait to be written, and drops the line when that takes too long.
+// write encodes one line. It waits while too many lines wait to be written, and drops the line when that takes too
+// long.
 func (l *Log) write(h *handler, r *slog.Record) {
 	urgent := r.Level > slog.LevelInfo
 	l.mu.Lock()

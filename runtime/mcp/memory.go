@@ -107,8 +107,9 @@ func (r *reservation) reserveDecoded(n int64) error {
 	return r.reserve(n - uncounted)
 }
 
-// room makes room for more bytes of a text in the buffer and reserves it. The text has size bytes, or -1 if that is not
-// known, and at most limit. The buffer grows with what has arrived, so that a text that was only announced takes nothing.
+// room makes room for more bytes of a text in the buffer and reserves it. The text has size bytes, or -1 if that is
+// not known, and at most limit. The buffer grows with what has arrived, so that a text that was only announced takes
+// nothing.
 func (b *buffer) room(size, limit int64) error {
 	if len(b.b) < cap(b.b) {
 		return nil

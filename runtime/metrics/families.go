@@ -115,8 +115,8 @@ var families = []Family{
 	{stateDuration, gauge, nil, "Time that the state store took to answer the scrape."},
 	{spansDropped, counter, nil, "Spans of traces that were not sent, because too many waited or the collector did " +
 		"not take them. Only with otlp."},
-	{linesDropped, counter, nil, "Lines of the log that were dropped, because standard error took none for a second or " +
-		"was closed."},
+	{linesDropped, counter, nil, "Lines of the log that were dropped, because standard error took none for a second " +
+		"or was closed."},
 	{buildInfo, gauge, []string{"version"}, "1 for the version of the program."},
 }
 

@@ -76,9 +76,9 @@ func (c *Commands) Loading() (done func()) {
 	}
 }
 
-// Read returns the output of a command. The error is a phrase that follows "the command". A result that is younger than
-// ttl is used again. With an error, the output is that of the last run that did not fail, or nil. Of several readers that
-// find no result one runs the command, and the others wait for it.
+// Read returns the output of a command. The error is a phrase that follows "the command". A result that is younger
+// than ttl is used again. With an error, the output is that of the last run that did not fail, or nil. Of several
+// readers that find no result one runs the command, and the others wait for it.
 func (c *Commands) Read(command []string, ttl time.Duration) ([]byte, error) {
 	key := strings.Join(command, "\x00")
 	c.mu.Lock()

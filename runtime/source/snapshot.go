@@ -189,8 +189,8 @@ func (s *Snapshot) listFolder(name string) (entries []fs.DirEntry, d contentDige
 	return entries, contentDigest(h.Sum(nil)), nil
 }
 
-// readOther reads a file that is not part of the snapshot, or lists a folder, whose name ends with a slash. The digest of one
-// that cannot be read is zero.
+// readOther reads a file that is not part of the snapshot, or lists a folder, whose name ends with a slash. The
+// digest of one that cannot be read is zero.
 func (s *Snapshot) readOther(name string) (content []byte, d contentDigest, err error) {
 	if folder, ok := strings.CutSuffix(name, "/"); ok {
 		_, d, err = s.listFolder(folder)

@@ -93,7 +93,7 @@ func references(text string, n notation) (edits []edit) {
 
 // inProgram returns the edits of a program.
 func inProgram(source string, at int, n notation) (edits []edit) {
-	hidden := literals.ReplaceAllStringFunc(source[1:], func(s string) string { return strings.Repeat(" ", len(s)) })
+	var hidden string
 	if strings.HasPrefix(source, "<<") {
 		hidden = literals.ReplaceAllStringFunc(source[1:], func(s string) string { return strings.Repeat(" ", len(s)) })
 	} else { // the text is in quotes, those in it are escaped

@@ -9,8 +9,8 @@ import (
 )
 
 // SurviveClosedPipes makes a write to standard output or standard error fail when nobody reads from it any more. By
-// default it ends the process, which is right for a filter and wrong for a server. Programs that the process starts keep
-// the default.
+// default it ends the process, which is right for a filter and wrong for a server. Programs that the process starts
+// keep the default.
 func SurviveClosedPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // SecondSignal returns a context that ends at the second SIGINT or SIGTERM from now on; the first

@@ -245,8 +245,8 @@ func (w *writtenWalker) walkParts(e, at hclsyntax.Expression, name string, whole
 
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// reportAll reports the texts of a value of an expression, each at the smallest part that gives it: the literal, or what
-// names it.
+// reportAll reports the texts of a value of an expression, each at the smallest part that gives it: the literal, or
+// what names it.
 func (w *writtenWalker) reportAll(e hclsyntax.Expression, name string, v any) {
 	var smallest map[string]hclsyntax.Expression
 	eachText(name, v, func(name, text string) {

@@ -168,7 +168,9 @@ func (c *Compiler) compileRoot(r *eval.Root, name string, at hclv2.Range) eval.T
 	}
 	n := eval.TypedExpr{Type: r.Type, Eval: r.Value, Path: name, Read: name, Sensitive: sensitive,
 		Supplied: supplied, CallerSpecific: name == "caller"}
-	c.reads = c.reads.Union(eval.ReadSet{Call: !known, Sensitive: sensitive, Supplied: supplied, Caller: n.CallerSpecific})
+	c.reads = c.reads.Union(eval.ReadSet{
+		Call: !known, Sensitive: sensitive, Supplied: supplied, Caller: n.CallerSpecific,
+	})
 	n.Known = known
 	return c.foldConstant(n, at)
 }
@@ -224,8 +226,10 @@ func (c *Compiler) compileAttribute(n eval.TypedExpr, name string, r hclv2.Range
 		p.Found(eval.Place{Type: n.Type})
 	}
 	c.checkNotNull(n, r)
-	out := eval.TypedExpr{Sensitive: n.Sensitive, Supplied: n.Supplied, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
-		Known: n.Known, Choices: eval.MemberChoices(n, name), Read: n.Read}
+	out := eval.TypedExpr{
+		Sensitive: n.Sensitive, Supplied: n.Supplied, CallerSpecific: n.CallerSpecific, Type: eval.AnyType,
+		Known: n.Known, Choices: eval.MemberChoices(n, name), Read: n.Read,
+	}
 	if n.Path != "" {
 		out.Path = eval.MemberPath(n.Path, name)
 	} else if n.Phrase != "" {
