@@ -20,6 +20,16 @@ func TestEveryFloorGivesRightRepliesInBothEras(t *testing.T) {
 		if err := makeFolder(row.name, folder); err != nil {
 			t.Fatal(err)
 		}
+		if row.postgres {
+			if !row.available() {
+				continue // make bench measures the rows whose servers there are
+			}
+			undo, err := (&bench{folder: folder}).prepareDatabase(t.Context(), row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer undo()
+		}
 		implementation, err := implement(row.name, folder, upstream.URL)
 		if err != nil {
 			t.Fatal(err)

@@ -131,7 +131,15 @@ func (b *builder) connection(c *hcl.Connection) {
 var shownBlocks = []string{"tool", "prompt", "resource", "toolset", "policy", "connection", "approvals",
 	"on"}
 
-// settings adds the blocks of which only a digest is shown, and where the values of secrets and variables come from.
+// isStructured reports whether the normal form of a type is that of a list, an object or a named type. The bounds of
+// other types only refuse values of the operator.
+func isStructured(form string) bool {
+	name, _, _ := strings.Cut(form, "(")
+	return name != form && !slices.Contains([]string{"string", "integer", "number", "bool", "enum"}, name) ||
+		strings.HasPrefix(form, "type.")
+}
+
+// settings adds the blocks that have no form of their own, and where the values of secrets and variables come from.
 func (b *builder) settings() {
 	for _, block := range b.config.Values {
 		name := strings.Join(append([]string{block.Type}, block.Labels...), " ")
@@ -151,7 +159,7 @@ func (b *builder) settings() {
 			}
 			out.Args = b.rest(block, []string{"env", "file", "credential", "command"})
 		}
-		if form := b.form(attribute(block, "type")); block.Type == "variable" && strings.ContainsAny(form, "(.") {
+		if form := b.form(attribute(block, "type")); block.Type == "variable" && isStructured(form) {
 			out.Args = map[string]string{"type": form} // it converts the value
 		}
 		if out.Does != nil || out.Args != nil {
