@@ -27,6 +27,7 @@ type SQLite struct {
 
 	using        sync.RWMutex // held by what uses the connections; exclusively to open them again
 	*connections              // guarded by using
+	closed       bool         // by Close; guarded by using
 	recordStore
 }
 
@@ -168,6 +169,7 @@ func (s *SQLite) Close() error {
 	}
 	s.using.Lock()
 	defer s.using.Unlock()
+	s.closed = true
 	return s.connections.close()
 }
 
@@ -198,6 +200,9 @@ func (s *SQLite) run(ctx context.Context, a access, do func(context.Context, ses
 func (s *SQLite) runOnce(ctx context.Context, a access, do func(context.Context, session) error) error {
 	s.using.RLock()
 	defer s.using.RUnlock()
+	if s.closed {
+		return errClosed
+	}
 	c := s.connections
 	if a == reads {
 		err := do(ctx, &sqliteSession{s, c.reading})
@@ -266,8 +271,14 @@ func (c *connections) commit(tx *sql.Tx) error {
 func (s *SQLite) emptyLog() {
 	s.using.RLock()
 	defer s.using.RUnlock()
+	if s.closed {
+		return
+	}
 	s.file.EmptyLog(s.checkpoint)
 }
+
+// errClosed is returned after Close, which no file that changes undoes.
+var errClosed = errors.New("the store is closed")
 
 // errStateReplaced is returned while the file at the path is another one than the open one.
 var errStateReplaced = unavailableError("its file was removed, or replaced by another one, while it was in use: " +
@@ -286,6 +297,9 @@ func (e unavailableError) Is(target error) bool { return target == ErrUnavailabl
 func (s *SQLite) reconnect(ctx context.Context) error {
 	s.using.Lock()
 	defer s.using.Unlock()
+	if s.closed {
+		return errClosed
+	}
 	c := s.connections
 	if current, err := c.file.IsCurrent(); err == nil && current {
 		return nil
