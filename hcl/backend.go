@@ -20,11 +20,8 @@ type Backend struct {
 	Effects    Effects
 	Whole      []string // members of output that a limit must not cut, because all there is is needed
 	Delivered  []string // members of output that a limit may have cut and that the answer holds
-	// Code is the files in the configuration directory that the programs of the backend may run or read, by name, with
-	// the digests of their content
-	Code   map[string]string
-	Range  Range
-	ranges map[any]Range
+	Range      Range
+	ranges     map[any]Range
 }
 
 // Effects are the properties of a backend that hold for every call.
@@ -150,8 +147,8 @@ func (w *operationDecoder) decodeBackend(b *hclsyntax.Block) *Backend {
 		facts, err := config.Describe(out.Connection)
 		inner.Diags = append(inner.Diags, diag.ToDiagnostics(err, "Backend refused", out.Range, inner.Ranges)...)
 		out.Effects = facts
-		if runner, ok := config.(CodeRunner); ok && w.loader.env.Editor == nil {
-			out.Code = w.loader.codeFiles(runner.Code(out.Connection), &w.deps.Dependencies)
+		if _, ok := config.(CodeRunner); ok && w.loader.env.Editor == nil {
+			w.deps.ReadsFiles = true // see findCode
 		}
 	}
 	if out.Effects.Output == nil {

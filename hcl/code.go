@@ -3,23 +3,27 @@ package hcl
 import (
 	"bytes"
 	"io/fs"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 )
 
 // Code says which files of the configuration directory the programs of a backend may run or read. All paths are
-// slash-separated. A relative one is below Dir, those of Granted are below the configuration directory.
+// slash-separated. A relative one is below Dir, those of Granted and Writable are below the configuration directory.
 type Code struct {
 	Dir     string   // the working directory, below the configuration directory; empty for that directory itself
 	Words   []string // of commands and variables that are known at load: each may name a file, or hold the name of one
 	Texts   []string // code that is known at load, such as a script: each word of it may name a file
 	Granted []string // files and directories that a sandbox lets programs read
 	Free    bool     // no sandbox confines the programs
+	// Writable are files and directories that a sandbox lets programs write.
+	Writable []string
 }
 
 // CodeRunner is the configuration of a backend that may run or read files of the configuration directory. Conn is the
@@ -28,15 +32,78 @@ type CodeRunner interface {
 	Code(conn *Connection) Code
 }
 
-// codeFiles returns the digests of the files that programs may run or read, by name, and makes them dependencies of
-// deps.
+// findCode finds the files that programs may run or read. It is the last part of a load, because a file that one program
+// writes may be the data of another one. The digest of an operation has that of the files: another file is another
+// operation, to which no approval belongs.
+func (l *loader) findCode() {
+	if l.diags.HasErrors() || l.opts.Editor {
+		return
+	}
+	f := &codeFinder{config: path.Clean(l.opts.Dir), fsys: l.fsys, listed: map[string][]fs.DirEntry{}}
+	codes := map[*Backend]Code{}
+	for _, op := range l.config.operations() {
+		for step := range op.allSteps() {
+			if runner, ok := step.Backend.Config.(CodeRunner); ok {
+				code := runner.Code(step.Backend.Connection)
+				codes[step.Backend] = code
+				f.writable = append(f.writable, code.Writable...)
+			}
+		}
+	}
+	for i, name := range f.writable {
+		f.writable[i] = f.inConfig(".", name)
+	}
+	for backend, code := range codes {
+		l.config.Code[backend] = f.files(code)
+	}
+	for _, op := range l.config.operations() {
+		if parts := l.config.codeOf(op.Operation); len(parts) > 0 {
+			op.Digest = eval.HashParts(append(parts, op.Digest)...)
+		}
+	}
+	for secret, command := range l.secretCommands {
+		l.config.SecretCode[secret] = f.files(Code{Words: command})
+	}
+}
+
+// codeOf returns the names and digests of the files of an operation, and of the tools that it calls.
+func (c *Config) codeOf(op *Operation) (parts []string) {
+	for step := range op.allSteps() {
+		for _, name := range diag.SortedNames(c.Code[step.Backend]) {
+			parts = append(parts, name, c.Code[step.Backend][name])
+		}
+		if call, ok := step.Backend.Config.(*ToolCall); ok && call.Tool != nil {
+			parts = append(parts, c.codeOf(&call.Tool.Operation)...)
+		}
+	}
+	return parts
+}
+
+// allSteps returns the steps of an operation, of its completions, and of what approvers are shown.
+func (op *Operation) allSteps() iter.Seq[*Step] {
+	return func(yield func(*Step) bool) {
+		lists := [][]*Step{op.Steps}
+		for _, c := range op.Completions {
+			lists = append(lists, c.Steps)
+		}
+		for _, before := range op.Before {
+			lists = append(lists, before.Steps)
+		}
+		for _, step := range slices.Concat(lists...) {
+			if !yield(step) {
+				return
+			}
+		}
+	}
+}
+
+// files returns the digests of the files that programs may run or read, by name.
 //
 // No list of programs says which of their words are names: each word that names a file does, with or without the name
-// of an option before it, and so does each word in the code of such a file. What is doubtful is included.
-func (l *loader) codeFiles(code Code, deps *eval.Dependencies) map[string]string {
-	f := &codeFinder{dir: path.Clean(code.Dir), config: path.Clean(l.opts.Dir), fsys: l.fsys,
-		read: l.functionContext(deps).ReadFile, found: map[string]string{}, listed: map[string][]fs.DirEntry{}}
-	deps.ReadsFiles = deps.ReadsFiles || len(code.Words)+len(code.Texts)+len(code.Granted) > 0
+// of an option before it, and so does each word in the code of such a file. What is doubtful is included, but for data
+// that programs write.
+func (f *codeFinder) files(code Code) map[string]string {
+	f.dir, f.found, f.unread = path.Clean(code.Dir), map[string]string{}, nil
 	for _, name := range code.Granted {
 		f.addAll(f.inConfig(".", name), 0)
 	}
@@ -59,6 +126,27 @@ func (l *loader) codeFiles(code Code, deps *eval.Dependencies) map[string]string
 	return f.found
 }
 
+// read returns the content of a file.
+func (f *codeFinder) read(name string) ([]byte, error) {
+	if !fs.ValidPath(name) {
+		return nil, fs.ErrInvalid
+	}
+	return fs.ReadFile(f.fsys, name)
+}
+
+// isWritten reports whether a file holds data that a program may write. A script that a program may write is code.
+func (f *codeFinder) isWritten(name string) bool {
+	if hasCodeName(name) && !slices.Contains(dataEndings, path.Ext(name)) || path.Ext(name) == "" {
+		return false
+	}
+	return slices.ContainsFunc(f.writable, func(dir string) bool {
+		return dir == "." || dir != "" && (name == dir || strings.HasPrefix(name, dir+"/"))
+	})
+}
+
+// dataEndings are those of codeEndings that data has, too.
+var dataEndings = []string{".cfg", ".conf", ".ini", ".json", ".sql", ".toml", ".yaml", ".yml"}
+
 const (
 	maxCodeFiles  = 5000
 	maxCodeDepth  = 20      // of directories
@@ -68,13 +156,15 @@ const (
 
 // codeFinder finds the files that programs may read.
 type codeFinder struct {
-	dir    string // the working directory
-	config string // the absolute configuration directory
-	fsys   fs.FS
-	read   func(name string) ([]byte, error)
-	found  map[string]string        // digests by name
-	listed map[string][]fs.DirEntry // entries by directory
-	unread []string                 // found files whose words were not looked at
+	config   string // the absolute configuration directory
+	fsys     fs.FS
+	writable []string                 // what programs may write, below the configuration directory
+	listed   map[string][]fs.DirEntry // entries by directory
+
+	// Of the programs whose files are found.
+	dir    string            // the working directory
+	found  map[string]string // digests by name
+	unread []string          // found files whose words were not looked at
 }
 
 // lister is a file system that lists all files of a directory, also those that it does not hold.
@@ -130,7 +220,7 @@ func isConfiguration(name string) bool {
 
 // add adds a file.
 func (f *codeFinder) add(name string) {
-	if f.found[name] != "" || isConfiguration(name) {
+	if f.found[name] != "" || isConfiguration(name) || isData(name) || f.isWritten(name) {
 		return
 	}
 	if len(f.found) >= maxCodeFiles {
@@ -147,19 +237,23 @@ func (f *codeFinder) add(name string) {
 	}
 }
 
-// addAll adds a file, or all files below a directory.
+// addAll adds a file, or all files below a directory that are code by their names or can be executed. Data, which
+// programs may change at any time, is added only if a word names it.
 func (f *codeFinder) addAll(name string, depth int) {
 	switch e := f.find(name); {
 	case name == "" || depth > maxCodeDepth:
 	case name == "." || e != nil && (e.IsDir() || depth == 0 && e.Type() == fs.ModeSymlink && len(f.entries(name)) > 0):
 		for _, inner := range f.entries(name) {
-			if !isData(inner.Name()) {
-				f.addAll(path.Join(name, inner.Name()), depth+1)
-			}
+			f.addAll(path.Join(name, inner.Name()), depth+1)
 		}
-	case e != nil:
+	case e != nil && (depth == 0 || hasCodeName(name) || isExecutable(e)):
 		f.add(name)
 	}
+}
+
+func isExecutable(e fs.DirEntry) bool {
+	info, err := e.Info()
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 // addCode adds all files below a directory that are code by their names.

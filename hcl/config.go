@@ -47,6 +47,9 @@ type Config struct {
 	FileDigests map[string]string // of the files that functions read at load, by name
 	Secrets     []string          // all known secrets, for scrubbing output
 	SecretNames []string          // of the Secrets, such as "secret.token"
+	// Code is the files in the configuration directory that the programs of each backend may run or read, by name, with
+	// digests of their content. It is empty in an editor, and for a configuration with errors.
+	Code map[*Backend]map[string]string
 	// SecretCode is the files in the configuration directory that the commands of secrets may run or read, by secret,
 	// as Backend.Code has them
 	SecretCode map[string]map[string]string

@@ -84,6 +84,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.config.Secrets, l.config.SecretNames = l.globals.secretValues, l.globals.secretNames
 	l.config.Values, l.config.FileDigests = l.valueBlocks(), l.digestsOfFiles()
 	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
+	l.findCode()
 	if opts.Tests {
 		l.config.NewTestDecoder = l.newTestDecoder
 	}
@@ -123,6 +124,8 @@ type loader struct {
 	missing       []missingValue
 	unreadSecrets map[string]*eval.Member // the secrets without their values, by name
 	testSecrets   map[*eval.Member]bool   // those with "test-" and their names as values
+
+	secretCommands map[string][]string // by secret
 }
 
 func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
@@ -144,12 +147,13 @@ func newLoader(fsys fs.FS, kinds Kinds, opts Options) *loader {
 		fsys:    fsys, opts: opts,
 		fileDigests: new(sync.Map),
 		config: &Config{Sources: map[string][]byte{}, Notes: new(Notes),
-			SecretCode: map[string]map[string]string{}},
-		blocks:     map[string][]sourceBlock{},
-		used:       map[*Connection]bool{},
-		notified:   map[string]bool{},
-		blockSpecs: newBlockSpecs(kinds),
-		declared:   map[string]Range{},
+			Code: map[*Backend]map[string]string{}, SecretCode: map[string]map[string]string{}},
+		secretCommands: map[string][]string{},
+		blocks:         map[string][]sourceBlock{},
+		used:           map[*Connection]bool{},
+		notified:       map[string]bool{},
+		blockSpecs:     newBlockSpecs(kinds),
+		declared:       map[string]Range{},
 
 		unreadSecrets: map[string]*eval.Member{},
 		testSecrets:   map[*eval.Member]bool{},

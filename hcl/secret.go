@@ -79,9 +79,8 @@ func (l *loader) decodeSecret(d *decode.Decoder, b sourceBlock) {
 	s := &secretBlock{}
 	d.Body(b.Block, s.spec())
 	s.check(d, b)
-	if s.Command != nil && l.env.Editor == nil {
-		code := l.codeFiles(Code{Words: s.Command}, d.Deps)
-		l.config.SecretCode[name] = code
+	if s.Command != nil {
+		l.secretCommands[name] = s.Command
 	}
 	m, unread := newSecret(), newSecret()
 	unread.MarkFailed()

@@ -175,7 +175,7 @@ func (b *block) Code(conn *hcl.Connection) hcl.Code {
 		}
 	}
 	if confined != nil {
-		code.Granted = append(code.Granted, confined.Read...)
+		code.Granted, code.Writable = append(code.Granted, confined.Read...), confined.Write
 		code.Free = confined.Mode == modeNone
 	}
 	return code

@@ -13,7 +13,7 @@ import (
 // step returns what a step does. Its name is for what has none in the configuration.
 func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 	backend := step.Backend
-	out := &Step{Name: name, Kind: backend.Kind, Writes: !backend.Effects.ReadOnly, Code: backend.Code,
+	out := &Step{Name: name, Kind: backend.Kind, Writes: !backend.Effects.ReadOnly, Code: s.code[backend],
 		When: s.condition(step.When), Args: map[string]string{}}
 	if backend.Connection != nil {
 		out.Connection = backend.Connection.Kind + " " + backend.Connection.Name
@@ -91,8 +91,8 @@ func (s *source) stepDoes(step *hcl.Step, block *hclsyntax.Block) (lines []strin
 	case hcl.EffectLister:
 		lines = s.does(config.Effects(backend.Connection), kind, name, backend.SourceOf)
 	}
-	for _, name := range diag.SortedNames(backend.Code) {
-		lines = append(lines, "CODE "+name+" "+backend.Code[name])
+	for _, name := range diag.SortedNames(s.code[backend]) {
+		lines = append(lines, "CODE "+name+" "+s.code[backend][name])
 	}
 	lines = append(lines, s.sent("HEADER", block, "headers")...)
 	return append(lines, s.sent("ENV", block, "env")...)

@@ -21,7 +21,8 @@ type source struct {
 	files     map[string][]byte
 	blocks    map[string]*hclsyntax.Block // by first line, such as "tool pay"
 	locals    map[string]hclsyntax.Expression
-	variables map[string]hclsyntax.Expression // defaults; nil for none
+	variables map[string]hclsyntax.Expression    // defaults; nil for none
+	code      map[*hcl.Backend]map[string]string // as hcl.Config has it
 	secrets   map[string]bool
 	reads     map[string]*eval.Reads        // by file
 	layouts   map[place]func(string) string // of the texts whose white space has no meaning, see hcl.Effect
@@ -41,6 +42,7 @@ func readSource(c *hcl.Config, names []string, parallel func(int, func(int))) *s
 	}
 	s := &source{files: c.Sources, blocks: map[string]*hclsyntax.Block{}, locals: map[string]hclsyntax.Expression{},
 		variables: map[string]hclsyntax.Expression{}, secrets: map[string]bool{}, reads: eval.JoinReads(lists),
+		code:  c.Code,
 		cache: &formCache{forms: map[hclsyntax.Expression]string{}}}
 	for _, b := range c.Values {
 		s.declare(b)
