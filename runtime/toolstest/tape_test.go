@@ -27,6 +27,12 @@ import (
 	"hatchel/runtime/toolstest"
 )
 
+// environment is that of a configuration with a real server.
+func environment() map[string]string {
+	return map[string]string{"TOKEN": "hush-hush-1", "HATCHEL_TEST_POSTGRES": os.Getenv("HATCHEL_TEST_POSTGRES"),
+		"HATCHEL_TEST_MYSQL": os.Getenv("HATCHEL_TEST_MYSQL")}
+}
+
 // callReal makes one call of the tool of a configuration, with live mocks or with mocks that have tapes.
 func callReal(t *testing.T, dir, config string, s toolstest.Setup) (outcome, []*toolstest.Tape) {
 	t.Helper()
@@ -37,7 +43,7 @@ func callReal(t *testing.T, dir, config string, s toolstest.Setup) (outcome, []*
 	m := toolstest.New(s)
 	defer m.Close()
 	b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: dir, Mocks: m, HCL: config,
-		Env: map[string]string{"TOKEN": "hush-hush-1"}})
+		Env: environment()})
 	output, err := b.Do(t.Context(), `{}`)
 	return outcome{output, err, m.Sent(), m.Problems()}, m.Tapes()
 }
@@ -421,11 +427,12 @@ func TestALiveTransactionOfAServerIsRolledBack(t *testing.T) {
 			}
 			table := fmt.Sprintf("tape_%s_%d", kind, rand.Uint32())
 			tool := func(block string) string {
-				return fmt.Sprintf("connection %q \"db\" { url = %q }\ntool \"t\" {\ndescription = \"Tests.\"\nsql \"db\" {\n%s\n}\n}",
-					kind, url, strings.ReplaceAll(block, "TABLE_NAME", table))
+				return fmt.Sprintf("secret \"db\" { env = \"HATCHEL_TEST_%s\" }\nconnection %q \"db\" { url = secret.db }\n"+
+					"tool \"t\" {\ndescription = \"Tests.\"\nsql \"db\" {\n%s\n}\n}",
+					strings.ToUpper(kind), kind, strings.ReplaceAll(block, "TABLE_NAME", table))
 			}
 			run := func(block string) {
-				b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: t.TempDir(), HCL: tool(block)})
+				b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: t.TempDir(), HCL: tool(block), Env: environment()})
 				if _, err := b.Do(t.Context(), `{}`); err != nil {
 					t.Fatal(err)
 				}
@@ -499,7 +506,8 @@ func TestATapeHasFailuresOfStatements(t *testing.T) {
 		"sqlite": "", "postgres": os.Getenv("HATCHEL_TEST_POSTGRES"), "mysql": os.Getenv("HATCHEL_TEST_MYSQL"),
 	} {
 		t.Run(kind, func(t *testing.T) {
-			connection := fmt.Sprintf("connection %q \"db\" { url = %q }\n", kind, url)
+			connection := fmt.Sprintf("secret \"db\" { env = \"HATCHEL_TEST_%s\" }\nconnection %q \"db\" { url = secret.db }\n",
+				strings.ToUpper(kind), kind)
 			if kind == "sqlite" {
 				connection = "connection \"sqlite\" \"db\" { file = \"a.db\" }\n"
 			} else if url == "" {
@@ -511,7 +519,7 @@ func TestATapeHasFailuresOfStatements(t *testing.T) {
 					strings.ReplaceAll(exec, "TABLE_NAME", table) + "\" }\n}"
 			}
 			run := func(exec string) {
-				b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: dir, HCL: tool(exec)})
+				b := adaptertest.Bind(t, adaptertest.Source{Set: all.Set(), Dir: dir, HCL: tool(exec), Env: environment()})
 				if _, err := b.Do(t.Context(), `{}`); err != nil {
 					t.Fatal(err)
 				}
