@@ -206,6 +206,7 @@ on "reload" {
 	ops.awaitEvents(t, 2)
 	reload("")
 	callTool(t, r.url, "break")
+	ops.awaitEvents(t, 3)
 	await(t, func() bool { return pendingDeliveries(t, r.url) == 0 })
 	results, _ := ops.countOf("tool_result")
 	if reloads, _ := ops.countOf("reload"); results != 1 || reloads != 2 { // that which removes the hook, too
