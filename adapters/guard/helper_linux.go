@@ -71,7 +71,8 @@ func report(s status) {
 	_ = binary.Write(os.NewFile(statusFD, "status"), binary.NativeEndian, s)
 }
 
-// runProgram runs a program and guards the processes that come of it.
+// runProgram runs a program and guards the processes that come of it. Helpers exit by unix.Exit, because os.Exit waits
+// for a second in programs that the race detector instruments.
 func runProgram(reports bool, file string, argv []string) {
 	signals := make(chan os.Signal, 16) // not ignored, which the program would inherit
 	signal.Notify(signals, releaseSignal, killSignal, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE)
@@ -95,7 +96,7 @@ func runProgram(reports bool, file string, argv []string) {
 		if reports {
 			report(status{0, int32(errno)})
 		}
-		os.Exit(126)
+		unix.Exit(126)
 	}
 	for fd := range 3 { // only the program keeps the streams open
 		if null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
@@ -120,12 +121,12 @@ func runProgram(reports bool, file string, argv []string) {
 		select {
 		case <-ended:
 			killDescendants()
-			os.Exit(0)
+			unix.Exit(0)
 		case s := <-signals:
 			switch s {
 			case killSignal:
 				killDescendants()
-				os.Exit(1)
+				unix.Exit(1)
 			case releaseSignal:
 				go func() {
 					reapAll()
@@ -133,7 +134,7 @@ func runProgram(reports bool, file string, argv []string) {
 				}()
 			}
 		case <-released:
-			os.Exit(0)
+			unix.Exit(0)
 		case result = <-exited:
 			if reports {
 				report(status{int32(p.Pid), int32(result)})
@@ -177,7 +178,7 @@ func exitLike(s unix.WaitStatus) {
 		_ = unix.Kill(os.Getpid(), s.Signal())
 		time.Sleep(time.Second)
 	}
-	os.Exit(s.ExitStatus())
+	unix.Exit(s.ExitStatus())
 }
 
 // reapAll waits until this process has no children.

@@ -100,7 +100,7 @@ func runSessions() {
 	signal.Ignore(unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	table, err := mapSessions(sessionsFD)
 	if err != nil {
-		os.Exit(1)
+		unix.Exit(1)
 	}
 	var end [1]byte
 	_, _ = os.NewFile(lifelineFD, "lifeline").Read(end[:])
@@ -112,7 +112,7 @@ func runSessions() {
 		}
 		time.Sleep(killInterval)
 	}
-	os.Exit(0)
+	unix.Exit(0)
 }
 
 // killSessions kills the processes of the recorded sessions, and reports whether there were any.
