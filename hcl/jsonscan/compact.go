@@ -4,15 +4,16 @@ import "sync"
 
 // Compact checks that data is one JSON text of at most maxDepth levels without duplicate keys and
 // removes the white space between its tokens, in place. It returns nothing for a text of white space
-// alone. On an error it returns the text compacted up to the error, so that it can be shown.
-func Compact(data []byte, maxDepth int) ([]byte, error) {
+// alone. On an error it returns the text compacted up to the error, so that it can be shown. The function checkNumber
+// returns why a number is refused; nil for none.
+func Compact(data []byte, maxDepth int, checkNumber func(text []byte) error) ([]byte, error) {
 	s := scanners.Get().(*Scanner)
 	defer func() {
 		s.Reset(nil, 0) // keeps no data alive
 		scanners.Put(s)
 	}()
 	s.Reset(data, maxDepth)
-	s.compacting = true
+	s.compacting, s.checkNumber = true, checkNumber
 	if s.AtEnd() {
 		return nil, nil
 	}

@@ -48,9 +48,10 @@ type Scanner struct {
 	decoded         [2][]byte // two keys with escape sequences, while they are compared
 	keyPos          int       // the offset of the last key
 
-	compacting bool
-	kept       int // data[kept:pos] has yet to be moved to data[end:]
-	end        int // data[:end] is compacted
+	compacting  bool
+	checkNumber func(text []byte) error // of Compact; nil for none
+	kept        int                     // data[kept:pos] has yet to be moved to data[end:]
+	end         int                     // data[:end] is compacted
 }
 
 // New returns a Scanner for data that accepts maxDepth levels of nesting and leaves duplicate keys
@@ -124,7 +125,11 @@ func (s *Scanner) Value() ([]byte, error) {
 	case c == '[':
 		err = s.readArray()
 	case c == '-' || '0' <= c && c <= '9':
-		err = s.readNumber()
+		if err = s.readNumber(); err == nil && s.checkNumber != nil {
+			if refused := s.checkNumber(s.Since(start)); refused != nil {
+				err = s.Fail(refused.Error())
+			}
+		}
 	case c == 't':
 		err = s.readLiteral("true")
 	case c == 'f':

@@ -229,5 +229,5 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // a [*SyntaxError], it returns the text compacted up to the error. Compact takes a few nanoseconds a
 // byte, so that a document that is never read need not be decoded.
 func Compact(src []byte) ([]byte, error) {
-	return jsonscan.Compact(bytes.TrimPrefix(src, byteOrderMark), MaxDepth)
+	return jsonscan.Compact(bytes.TrimPrefix(src, byteOrderMark), MaxDepth, CheckNumber[[]byte])
 }
