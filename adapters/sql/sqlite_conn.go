@@ -115,8 +115,9 @@ func (c *sqliteConn) endCall() {
 }
 
 // interruptIfDone interrupts the running statement if its call has ended, and reports whether there is
-// a call. The driver interrupts a connection whose context has ended, so another statement is run with
-// such a context. The mutex keeps endCall waiting, so that no later call is hit.
+// a call. The driver interrupts a connection whose context has ended, so another statement is started with
+// such a context. It must not run: the driver reads the error of a statement from the connection, where a statement
+// that has run leaves none. The mutex keeps endCall waiting, so that no later call is hit.
 func (c *sqliteConn) interruptIfDone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,10 +125,13 @@ func (c *sqliteConn) interruptIfDone() bool {
 		return false
 	}
 	if c.call.Err() != nil {
-		_, _ = c.controls[interrupt].ExecContext(c.database.alreadyDone, nil) // fails, because it is interrupted too
+		_, _ = c.controls[interrupt].ExecContext(c.database.alreadyDone, noParameter)
 	}
 	return true
 }
+
+// noParameter is an argument for a statement that has no parameters, so it fails before it runs.
+var noParameter = []driver.NamedValue{{Ordinal: 1}}
 
 // run implements transaction for the writer.
 func (c *sqliteConn) run(ctx context.Context, e *execution) error {
