@@ -49,7 +49,7 @@ func (g *Generation) Probe(ctx context.Context) hcl.Diagnostics {
 	for _, conn := range g.Config.Connections {
 		if err := answers.wait(conn); err != nil {
 			detail := g.env.Scrubber.Text(err.Error())
-			d := &hcl.Diagnostic{Summary: "Connection does not answer", Detail: detail, Subject: conn.Range}
+			d := &hcl.Diagnostic{Summary: "Connection failed", Detail: detail, Subject: conn.Range}
 			diags = append(diags, d)
 		}
 	}

@@ -286,7 +286,7 @@ func TestProbeReportsWhatTheOtherSideRefuses(t *testing.T) {
 	w.ping = func() error { return errors.New("nobody listens") }
 	load(t, h, `connection "db" "x" { name = "x" }`+"\n"+tool("t", `fake "x" { value = 1 }`))
 	diags = h.Current().Probe(t.Context())
-	if got := printDiagnostics(diags); got != "tools.hcl:1:1: error: Connection does not answer\n     = nobody listens\n" {
+	if got := printDiagnostics(diags); got != "tools.hcl:1:1: error: Connection failed\n     = nobody listens\n" {
 		t.Errorf("got %s", got)
 	}
 }

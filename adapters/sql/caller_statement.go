@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,7 +53,8 @@ func (a *action) callerStatement(call *adapters.Call) (text string, kind sqltext
 			strings.ToLower(diags[0].Summary))
 	}
 	if kind = p.KindOf(text); !readVerbs[kind.Verb] {
-		return reject("only statements that read are allowed: SELECT, WITH … SELECT, VALUES, EXPLAIN, SHOW")
+		return reject("the statement is %s; only statements that read are allowed: SELECT, WITH … SELECT, VALUES, "+
+			"EXPLAIN, SHOW", cmp.Or(kind.Verb, "of an unknown kind"))
 	}
 	if a.dialect == sqltext.MySQL {
 		upper := strings.ToUpper(text)

@@ -22,14 +22,27 @@ const (
 	wrongDatabase    = mistake("the server has no database with the name that the url has")
 	wrongTLS         = mistake("the TLS options of the url do not fit the server")
 	wrongOption      = mistake("the server, or the pooler in front of it, rejects an option of the url")
+	notAdmitted      = mistake("the database does not let this user in: the user, the database or the TLS options of " +
+		"the url are wrong")
 
 	statementPooling = mistake("the pooler in front of the database has pool_mode = statement, which has no " +
 		"transactions; set pool_mode = transaction or pool_mode = session for this database")
 )
 
+// corrections are what an operator changes after a mistake whose report does not say it.
+var corrections = map[mistake]string{
+	wrongCredentials: "correct the user or the password in the url",
+	wrongDatabase:    "correct the name after the last slash of the url, or create the database",
+	wrongTLS: "turn TLS on at the server and name its certificate authority in the url, or turn it off there with " +
+		"sslmode=disable (PostgreSQL) or tls=false (MySQL and MariaDB) in a network that you trust",
+	wrongOption: "correct the option or remove it from the url; a setting that a pooler refuses is set for the " +
+		"role, as in ALTER ROLE hatchel SET search_path = shop",
+	notAdmitted: "correct the user and the TLS options in the url, or add a line for them to pg_hba.conf",
+}
+
 // postgresMistakes are the mistakes by SQLSTATE.
 var postgresMistakes = map[string]mistake{
-	"28000": "the database does not let this user in: the user, the database or the TLS options of the url are wrong",
+	"28000": notAdmitted,
 	"28P01": wrongCredentials, "3D000": wrongDatabase,
 	"42501": "the user of the url may not connect to the database",
 	"42704": wrongOption, "22023": wrongOption,
@@ -47,7 +60,7 @@ var mysqlMistakes = map[uint16]mistake{
 }
 
 // driverMistakes are errors of the driver for MySQL about the options of the url.
-var driverMistakes = []error{mysql.ErrNoTLS, mysql.ErrCleartextPassword, mysql.ErrNativePassword, mysql.ErrOldPassword,
+var driverMistakes = []error{mysql.ErrCleartextPassword, mysql.ErrNativePassword, mysql.ErrOldPassword,
 	mysql.ErrUnknownPlugin, mysql.ErrOldProtocol}
 
 // poolerMistakes are the mistakes by what PgBouncer says; all have the same SQLSTATE.
@@ -91,6 +104,6 @@ func mistakeOf(err error) mistake {
 func isTLSError(err error) bool {
 	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
 		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(tls.RecordHeaderError)) ||
-		errors.As(err, new(tls.AlertError)) ||
+		errors.As(err, new(tls.AlertError)) || errors.Is(err, mysql.ErrNoTLS) ||
 		strings.Contains(err.Error(), "server refused TLS connection")
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"hatchel/adapters"
 )
 
@@ -225,10 +227,23 @@ func (e *unreachableError) Error() string {
 	if r, ok := readReport(e.cause); ok {
 		reason = r.text
 	}
-	return "no connection to the database: " + cmp.Or(reason, e.cause.Error())
+	text := "no connection to the database: " + cmp.Or(reason, driverReason(e.cause))
+	if correction := corrections[mistakeOf(e.cause)]; correction != "" {
+		text += "; " + correction
+	}
+	return text
 }
 
 func (e *unreachableError) Unwrap() error { return e.cause }
+
+// driverReason returns the text of an error without the name of the user and the database that the driver for
+// PostgreSQL writes before it.
+func driverReason(err error) string {
+	if connect := new(pgconn.ConnectError); errors.As(err, &connect) {
+		err = connect.Unwrap()
+	}
+	return err.Error()
+}
 
 // readiness delays calls until the first connection is made. The first call connects and the others
 // wait for its attempt. After a failure all calls fail for a moment.

@@ -524,6 +524,11 @@ func TestMistakesOfAPostgreSQLConnectionAreNotCalledUnavailable(t *testing.T) {
 				!strings.Contains(f.Message, "misconfigured") || strings.Contains(f.Message, "nowhere") {
 				t.Errorf("got %+v, %v", f, errors.Unwrap(err))
 			}
+			err := b.Handle("db").(adapters.Health).Ping(t.Context())
+			if err == nil || strings.Contains(err.Error(), "failed to connect to") ||
+				!strings.Contains(err.Error(), "; "+corrections[mistakeOf(err)]) {
+				t.Errorf("validate --connect reports %v", err)
+			}
 		})
 	}
 	for name, err := range map[string]error{

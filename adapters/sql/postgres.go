@@ -252,6 +252,7 @@ func (p *postgresDatabase) describe(ctx context.Context, text string, _ bool) (i
 	err = p.withConn(ctx, func(conn *pgconn.PgConn) error {
 		tx := p.newTransaction(conn, beginReadOnly)
 		info, err = tx.describe(ctx, text)
+		info.superuser = sessionOf(conn).superuser
 		return tx.rollback(ctx, err)
 	})
 	return info, err

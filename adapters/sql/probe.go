@@ -14,6 +14,9 @@ import (
 // Probe implements adapters.Prober. It prepares every rendering of the statements that sqltext samples,
 // and returns the type of a query's rows if all renderings agree on it.
 func (a *action) Probe(ctx context.Context) (*schema.Type, error) {
+	if a.Statement != nil {
+		return nil, a.probeRole(ctx)
+	}
 	refused := new(adapters.RefusedError)
 	var rows *schema.Type
 	agree := true
@@ -48,6 +51,20 @@ func (a *action) Asks(statement string) bool {
 	return slices.ContainsFunc(a.statements(), func(s *sqltext.Program) bool {
 		return slices.ContainsFunc(s.Samples(), func(sample sqltext.Sample) bool { return sample.Text == statement })
 	})
+}
+
+// probeRole checks that the role may run statements of callers.
+func (a *action) probeRole(ctx context.Context) error {
+	info, err := a.db.describe(ctx, "SELECT 1", false)
+	switch {
+	case err != nil:
+		return pingError(ctx, err)
+	case info.superuser:
+		return hcl.Blame(&a.Statement, "The database role of this connection is a superuser, whom a read-only "+
+			"transaction does not restrict, so statements of callers are disabled. Use a role that can only read: "+
+			"CREATE ROLE agent LOGIN PASSWORD '…'; GRANT pg_read_all_data TO agent.")
+	}
+	return nil
 }
 
 // statementError is a mistake in a statement.

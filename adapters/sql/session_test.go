@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/adapters/adaptertest"
 	"hatchel/hcl/value"
 )
@@ -20,6 +21,10 @@ func TestSuperuserRunsNoCallerStatement(t *testing.T) {
 	b := adaptertest.Bind(t, s.sourceWith(`mode = "ro"`, `input "sql" { type = string }`, "statement = input.sql"))
 	wantEqual(t, mustFail(t, b, `{"sql":"SELECT pg_read_file('/etc/passwd')"}`), errSuperuser.Error())
 	wantEqual(t, mustFail(t, b, `{"sql":"SELECT 1 AS a"}`), errSuperuser.Error())
+	_, err := b.Action.(adapters.Prober).Probe(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "GRANT pg_read_all_data TO agent") {
+		t.Errorf("validate --connect reports %v", err)
+	}
 }
 
 func TestHugeRowIsRejectedBeforeItIsRead(t *testing.T) {

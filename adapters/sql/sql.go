@@ -123,6 +123,7 @@ func newLRU[S any](onEvict func(text string, s S)) *simplelru.LRU[string, S] {
 
 // statementInfo is what an engine reports about a prepared statement.
 type statementInfo struct {
-	params  int
-	columns []column // nil if the statement returns no rows
+	params    int
+	columns   []column // nil if the statement returns no rows
+	superuser bool     // the role may do what a read-only transaction does not prevent
 }

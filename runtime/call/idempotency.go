@@ -79,6 +79,11 @@ func (p *Program) acquireKey(c *call) error {
 		switch {
 		case errors.Is(err, state.ErrFull):
 			return failure.NotDone{Message: noRoomForKey, Advice: "try again later", Cause: err}
+		case errors.Is(err, state.ErrUnavailable):
+			return failure.NotDone{
+				Message: "the state store that records keys is unavailable.", Advice: failure.StateAdvice(err),
+				Cause: failure.StateError(err),
+			}
 		case err != nil:
 			return c.contextCause(failure.StateError(err))
 		case before == nil:

@@ -150,7 +150,7 @@ func Of(err error) *Failure {
 		return &Failure{Message: string(r), Refused: true}
 	case errors.Is(err, state.ErrUnavailable):
 		return &Failure{
-			Message: "the state store is unavailable", Advice: "try again in a moment", Cause: err, ID: NewID(),
+			Message: "the state store is unavailable", Advice: StateAdvice(err), Cause: err, ID: NewID(),
 		}
 	}
 	return &Failure{Message: InternalMessage("tool"), Cause: err, Internal: true, ID: NewID()}
@@ -192,6 +192,14 @@ func (f *Failure) ErrorRoot(step string) map[string]any {
 // StateError marks an error of the state store, so that the log tells it from one of a tool's own
 // database.
 func StateError(err error) error { return fmt.Errorf("the state store: %w", err) }
+
+// StateAdvice returns when a call that the state store has failed may be made again.
+func StateAdvice(err error) string {
+	if errors.Is(err, state.ErrNeedsOperator) {
+		return "an operator of the server has to repair it before you try again"
+	}
+	return "try again in a moment"
+}
 
 // Render returns a text of the author; when it cannot be rendered, the error in its place.
 func Render(m *hcl.TextTemplate, f *hcl.Frame) string {

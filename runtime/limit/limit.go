@@ -289,7 +289,7 @@ func (l *Limiter) reserve(
 func rateUnavailable(err error) error {
 	return failure.NotDone{
 		Message: "the calls of this tool are rate limited, and the state store that counts them is unavailable.",
-		Advice:  "try again in a moment", Cause: failure.StateError(err),
+		Advice:  failure.StateAdvice(err), Cause: failure.StateError(err),
 	}
 }
 

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
 
 	"hatchel/internal/ctxtime"
+	"hatchel/internal/operator"
 	"hatchel/internal/sqlitefile"
 )
 
@@ -24,6 +26,8 @@ type SQLite struct {
 	origin     string // of this store, in the table changes
 	path       string // empty in memory
 	checkpoint *time.Timer
+
+	refusesWrites atomic.Bool // the last write failed for a reason such as a full disk
 
 	using        sync.RWMutex // held by what uses the connections; exclusively to open them again
 	*connections              // guarded by using
@@ -175,6 +179,9 @@ func (s *SQLite) Close() error {
 
 // Ping returns why the store is unavailable, in a sentence for the operator.
 func (s *SQLite) Ping(ctx context.Context) error {
+	if s.refusesWrites.Load() { // nothing else may write until calls are made again
+		return s.Heartbeat(ctx, "", time.Time{})
+	}
 	return s.run(ctx, reads, func(context.Context, session) error { return nil })
 }
 
@@ -186,7 +193,7 @@ func (s *SQLite) run(ctx context.Context, a access, do func(context.Context, ses
 		case errors.Is(err, sqlitefile.ErrReplacedInCommit):
 			return errStateReplaced
 		case !errors.Is(err, sqlitefile.ErrReplaced):
-			return err
+			return asUnavailable(err)
 		case attempt == maxConnects:
 			return errStateReplaced
 		}
@@ -227,6 +234,7 @@ func (s *SQLite) runOnce(ctx context.Context, a access, do func(context.Context,
 		}
 		return do(ctx, t)
 	})
+	s.refusesWrites.Store(err != nil && errors.Is(asUnavailable(err), ErrNeedsOperator))
 	switch {
 	case c.file == nil:
 	case err == nil:
@@ -281,16 +289,31 @@ func (s *SQLite) emptyLog() {
 var errClosed = errors.New("the store is closed")
 
 // errStateReplaced is returned while the file at the path is another one than the open one.
-var errStateReplaced = unavailableError("its file was removed, or replaced by another one, while it was in use: " +
-	"put it back, or restart the server to use the new one")
+var errStateReplaced = unavailableError{"its file was removed, or replaced by another one, while it was in use: " +
+	"move the same file back (a copy is another file), or restart the server to use the one at its path", false}
 
 // unavailableError is ErrUnavailable in words for the operator.
-type unavailableError string
+type unavailableError struct {
+	reason string
+	passes bool // without the operator
+}
 
-func (e unavailableError) Error() string { return string(e) }
+func (e unavailableError) Error() string { return e.reason }
 
-// Is makes it ErrUnavailable.
-func (e unavailableError) Is(target error) bool { return target == ErrUnavailable }
+// Is makes it ErrUnavailable, and ErrNeedsOperator unless it passes.
+func (e unavailableError) Is(target error) bool {
+	return target == ErrUnavailable || target == ErrNeedsOperator && !e.passes
+}
+
+// asUnavailable returns an error of a file that SQLite cannot use as one of the store; any other error as it is.
+func asUnavailable(err error) error {
+	var e sqlite3.Error
+	var reason operator.Error
+	if !errors.As(err, &e) || !errors.As(sqliteError(err), &reason) {
+		return err
+	}
+	return unavailableError{string(reason), e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked}
+}
 
 // reconnect opens the file again if another program has written to it. A file that was replaced or removed stays an
 // error: what this process has in memory belongs to the former one.
@@ -319,7 +342,7 @@ func (s *SQLite) reconnect(ctx context.Context) error {
 		err = s.connect(ctx)
 	}
 	if err != nil {
-		return unavailableError(sqliteError(err).Error())
+		return unavailableError{sqliteError(err).Error(), false}
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func checkVersion(found, supported int) error {
 	return nil
 }
 
-// sqliteError turns an error of opening a file into one for the operator.
+// sqliteError turns an error of a file into one for the operator.
 func sqliteError(err error) error {
 	var known operator.Error
 	if errors.As(err, &known) {
@@ -127,6 +127,8 @@ func sqliteError(err error) error {
 		return operator.Error("it is not writable")
 	case sqlite3.ErrFull:
 		return operator.Error("the disk is full")
+	case sqlite3.ErrIoErr:
+		return operator.Error("the disk or the file system reports an error")
 	}
 	return err
 }

@@ -128,7 +128,7 @@ func TestStateThatIsPutBackIsUsedAgain(t *testing.T) {
 	defer s.Close()
 	add(t, s, recordOf("a", time.Now()))
 	check(t, os.Rename(path, path+".moved"))
-	if _, err := s.Add(t.Context(), recordOf("b", time.Now())); !errors.Is(err, state.ErrUnavailable) || !strings.Contains(err.Error(), "put it back") {
+	if _, err := s.Add(t.Context(), recordOf("b", time.Now())); !errors.Is(err, state.ErrUnavailable) || !strings.Contains(err.Error(), "move the same file back") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := s.Record(t.Context(), "k", "a"); !errors.Is(err, state.ErrUnavailable) {

@@ -22,6 +22,9 @@ var ErrFull error = operator.Error("the state store is full")
 // ErrUnavailable is returned while the store is unavailable. Whether the operation took effect is not known.
 var ErrUnavailable = postgres.ErrUnavailable
 
+// ErrNeedsOperator is ErrUnavailable until somebody changes something, such as a full disk.
+var ErrNeedsOperator error = operator.Error("the state store is unavailable until an operator repairs it")
+
 // ErrKeyTaken is returned when the unique key of a record belongs to another record.
 var ErrKeyTaken error = operator.Error("the unique key belongs to another record")
 
