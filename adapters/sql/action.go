@@ -47,7 +47,7 @@ func (a *action) markChange(err, failed error) error {
 	switch {
 	case a.Exec == nil, adapters.ChangeOf(failed) == adapters.ChangeUnsent:
 		return failed
-	case errors.Is(err, errCommitLost):
+	case errors.Is(err, errCommitLost), errors.Is(err, errNotUndone):
 		return adapters.WithChange(failed, adapters.ChangeUnknown)
 	case a.commitsImplicitly() && isRefused:
 		return adapters.WithChange(failed, adapters.ChangeDone)
@@ -79,7 +79,7 @@ func (a *action) commitsImplicitly() bool {
 	}
 	for _, s := range a.Exec.Statements() {
 		for _, kind := range s.Kinds() {
-			if implicitCommitVerbs[kind.Verb] || kind.Verb == "CALL" {
+			if !transactionalVerbs[kind.Verb] {
 				return true
 			}
 		}

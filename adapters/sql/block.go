@@ -84,7 +84,8 @@ func (b *block) Describe(conn *hcl.Connection) (hcl.Effects, error) {
 				"query only reads, and %s writes. Write exec = … instead.", verb)
 			reason := refusedVerb(verb)
 			checks.Refuse(reason != "", s, "%s is not allowed here: %s.", verb, reason)
-			checks.Refuse(b.dialect == sqltext.MySQL && implicitCommitVerbs[verb] && !alone, s, implicitCommit, verb)
+			checks.Refuse(b.dialect == sqltext.MySQL && !transactionalVerbs[verb] && verb != "CALL" && !alone,
+				s, implicitCommit, verb)
 		}
 	}
 	if b.Exec != nil {
@@ -158,8 +159,9 @@ func wordSet(words string) map[string]bool {
 var (
 	// writeVerbs are refused under query at load. The database refuses all other writes itself.
 	writeVerbs = wordSet("INSERT UPDATE DELETE REPLACE MERGE TRUNCATE CREATE ALTER DROP RENAME GRANT REVOKE")
-	// implicitCommitVerbs end the current transaction on MySQL.
-	implicitCommitVerbs = wordSet("CREATE ALTER DROP RENAME TRUNCATE ANALYZE OPTIMIZE REPAIR GRANT REVOKE")
+	// transactionalVerbs are those whose statements MySQL never commits before the transaction ends.
+	transactionalVerbs = wordSet("SELECT INSERT UPDATE DELETE REPLACE VALUES TABLE DO SHOW EXPLAIN DESCRIBE DESC HELP " +
+		"CHECKSUM KILL SIGNAL RESIGNAL")
 )
 
 // statements returns the statements that the author wrote.

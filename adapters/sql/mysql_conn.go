@@ -77,16 +77,18 @@ func (c *mysqlConn) readSession(ctx context.Context) error {
 	if err := rows.Next(row[:]); err != nil {
 		return errors.Join(err, rows.Close())
 	}
-	text := func(v driver.Value) string {
-		if b, ok := v.([]byte); ok {
-			return string(b)
-		}
-		return fmt.Sprint(v)
-	}
-	c.id, c.isMariaDB = text(row[0]), strings.Contains(text(row[1]), "MariaDB")
+	c.id, c.isMariaDB = textOf(row[0]), strings.Contains(textOf(row[1]), "MariaDB")
 	c.settings = fmt.Sprintf("SET NAMES utf8mb4, sql_mode = '%s', time_zone = '%s', sql_select_limit = %s, "+
-		"foreign_key_checks = %s, last_insert_id = 0", sqlMode, text(row[2]), text(row[3]), text(row[4]))
+		"foreign_key_checks = %s, last_insert_id = 0", sqlMode, textOf(row[2]), textOf(row[3]), textOf(row[4]))
 	return rows.Close()
+}
+
+// textOf returns a value of the driver as text.
+func textOf(v driver.Value) string {
+	if b, ok := v.([]byte); ok {
+		return string(b)
+	}
+	return fmt.Sprint(v)
 }
 
 // begin starts a transaction. It first sets what statements and results depend on, because a procedure, a trigger
@@ -116,7 +118,13 @@ func (c *mysqlConn) transact(ctx context.Context, access string, use func(transa
 		return c.notExecuted(err)
 	}
 	err := use(c)
-	if err != nil || access == "READ ONLY" {
+	switch {
+	case err != nil && access == "READ WRITE" && c.executing:
+		if !c.undo(ctx) {
+			return fmt.Errorf("%w: %w", errNotUndone, err)
+		}
+		return err
+	case err != nil || access == "READ ONLY":
 		if !c.raw.IsValid() || c.exec(ctx, "ROLLBACK") != nil {
 			c.broken = true
 		}
@@ -133,6 +141,74 @@ func (c *mysqlConn) transact(ctx context.Context, access string, use func(transa
 		return fmt.Errorf("%w: %w", errCommitLost, err)
 	}
 	return err
+}
+
+// errNotUndone is the error of a transaction that has failed and whose changes may stay.
+var errNotUndone = errors.New("the changes of the failed transaction may not be undone")
+
+// incompleteRollback is the code of the warning that a rollback leaves changes of tables without transactions.
+const incompleteRollback = "1196"
+
+// undo rolls a failed transaction back, and reports whether nothing of it stays. Tables of engines such as MyISAM and
+// Aria have no transactions. The server warns of them in the rollback, or in the error that has ended the transaction.
+func (c *mysqlConn) undo(ctx context.Context) bool {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxUndoTime)
+	defer cancel()
+	var before, after bool
+	err := driver.ErrBadConn
+	if c.raw.IsValid() {
+		before, err = c.leavesChanges(bounded)
+	}
+	if err == nil {
+		err = c.exec(bounded, "ROLLBACK")
+	}
+	if err == nil {
+		after, err = c.leavesChanges(bounded)
+	}
+	if err != nil { // the server rolls back when the connection ends, and warns nobody
+		c.broken = true
+		before = c.database.mayLackTransactions(bounded)
+	}
+	return !before && !after
+}
+
+// maxUndoTime bounds how long a failed call waits for what its rollback says.
+const maxUndoTime = 5 * time.Second
+
+// leavesChanges reports whether the last statement has warned that a rollback is not complete.
+func (c *mysqlConn) leavesChanges(ctx context.Context) (found bool, err error) {
+	rows, err := c.raw.QueryContext(ctx, "SHOW WARNINGS", nil)
+	if err != nil {
+		return false, err
+	}
+	row := make([]driver.Value, len(rows.Columns()))
+	for err = rows.Next(row); err == nil; err = rows.Next(row) {
+		found = found || textOf(row[1]) == incompleteRollback
+	}
+	if closeErr := rows.Close(); !errors.Is(err, io.EOF) || closeErr != nil {
+		return found, errors.Join(err, closeErr)
+	}
+	return found, nil
+}
+
+// anyTableWithoutTransactions finds a table whose changes a rollback leaves, among those that the user can see.
+const anyTableWithoutTransactions = "SELECT 1 FROM information_schema.tables t JOIN information_schema.engines e " +
+	"ON e.engine = t.engine WHERE e.transactions = 'NO' AND t.table_type = 'BASE TABLE' AND t.table_schema " +
+	"NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema') LIMIT 1"
+
+// mayLackTransactions reports whether a table may have no transactions, also if the server does not say.
+func (m *mysqlDatabase) mayLackTransactions(ctx context.Context) bool {
+	raw, err := m.connector.Connect(ctx)
+	if err != nil {
+		return true
+	}
+	defer raw.Close()
+	rows, err := raw.(mysqlDriverConn).QueryContext(ctx, anyTableWithoutTransactions, nil)
+	if err != nil {
+		return true
+	}
+	defer rows.Close()
+	return !errors.Is(rows.Next(make([]driver.Value, 1)), io.EOF)
 }
 
 // isLost reports whether an error says that the connection, or its server, is gone.
