@@ -6,7 +6,8 @@
 //
 //   - [Start] and [Wrap] run a program as the child of a helper. The helper is its subreaper: every process
 //     that comes of the program, also a daemon in a session of its own, becomes a child of the helper, which
-//     kills them all.
+//     kills them all. [Start] has one helper for all programs, so that a start costs no other process.
+//     [Wrap] has a helper for each command, which also kills what the command leaves behind when it ends.
 //   - [Sessions] records the sessions of programs that cannot leave them. One helper kills the processes of
 //     all sessions, so that a start costs nothing.
 //

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"encoding/binary"
 	"os"
 	"os/signal"
 	"strconv"
@@ -16,15 +15,15 @@ import (
 
 // The first arguments of helpers.
 const (
-	programHelper = "hatchel-program" // runs a program, and reports its start and its exit
-	commandHelper = "hatchel-command" // runs a program, kills what the program has left behind, and exits like it
-	sessionHelper = "hatchel-sessions"
+	programsHelper = "hatchel-programs" // starts programs, and reports how they exit
+	commandHelper  = "hatchel-command"  // runs a program, kills what the program has left behind, and exits like it
+	sessionHelper  = "hatchel-sessions" // kills the processes of recorded sessions
 )
 
 // The descriptors of helpers.
 const (
-	lifelineFD = 3 // ends with the process that is guarded
-	statusFD   = 4 // of programHelper
+	programsFD = 3 // of programsHelper: a socket, which ends with the process that is guarded
+	lifelineFD = 3 // of the others: ends with the process that is guarded
 	sessionsFD = 4 // of sessionHelper
 )
 
@@ -38,8 +37,10 @@ var _ = runHelper()
 
 func runHelper() bool {
 	switch {
-	case len(os.Args) > 2 && (os.Args[0] == programHelper || os.Args[0] == commandHelper):
-		runProgram(os.Args[0] == programHelper, os.Args[1], os.Args[2:])
+	case len(os.Args) > 2 && os.Args[0] == commandHelper:
+		runCommand(os.Args[1], os.Args[2:])
+	case len(os.Args) > 0 && os.Args[0] == programsHelper:
+		runPrograms()
 	case len(os.Args) > 0 && os.Args[0] == sessionHelper:
 		runSessions()
 	}
@@ -55,31 +56,33 @@ var lifeline = sync.OnceValues(func() (reader *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "lifeline"), nil
 })
 
-// Signals for programHelper and commandHelper.
-const (
-	releaseSignal = unix.SIGUSR1 // the program may be reaped; the helper stays for what it has left behind
-	killSignal    = unix.SIGTERM // kill all
-)
-
-// status is what programHelper reports: that the program was started, or has exited.
-type status struct {
-	PID   int32 // of the program; 0: it was not started
-	Value int32 // an errno, or the exit status
-}
-
-func report(s status) {
-	_ = binary.Write(os.NewFile(statusFD, "status"), binary.NativeEndian, s)
-}
-
-// runProgram runs a program and guards the processes that come of it. Helpers exit by unix.Exit, because os.Exit waits
-// for a second in programs that the race detector instruments.
-func runProgram(reports bool, file string, argv []string) {
-	signals := make(chan os.Signal, 16) // not ignored, which the program would inherit
-	signal.Notify(signals, releaseSignal, killSignal, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE)
-	unix.CloseOnExec(lifelineFD)
-	if reports {
-		unix.CloseOnExec(statusFD)
+// startHelper starts a helper that has no streams, with a descriptor of each file.
+func startHelper(name string, files ...*os.File) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
 	}
+	defer null.Close()
+	helper, err := os.StartProcess(executable, []string{name}, &os.ProcAttr{
+		Dir: "/", Env: []string{}, Files: append([]*os.File{null, null, null}, files...),
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return err
+	}
+	go func() { _, _ = helper.Wait() }()
+	return nil
+}
+
+// killSignal asks a commandHelper to kill the command and what comes of it.
+const killSignal = unix.SIGTERM
+
+// runCommand runs a command and guards the processes that come of it. Helpers exit by unix.Exit, because os.Exit waits
+// for a second in programs that the race detector instruments.
+func runCommand(file string, argv []string) {
+	signals := make(chan os.Signal, 16) // not ignored, which the program would inherit
+	signal.Notify(signals, killSignal, unix.SIGINT, unix.SIGHUP, unix.SIGPIPE)
+	unix.CloseOnExec(lifelineFD)
 	err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	var p *os.Process
 	if err == nil {
@@ -89,13 +92,6 @@ func runProgram(reports bool, file string, argv []string) {
 		})
 	}
 	if err != nil {
-		errno := unix.EPERM
-		if pathErr, ok := err.(*os.PathError); ok {
-			errno, _ = pathErr.Err.(unix.Errno)
-		}
-		if reports {
-			report(status{0, int32(errno)})
-		}
 		unix.Exit(126)
 	}
 	for fd := range 3 { // only the program keeps the streams open
@@ -103,9 +99,6 @@ func runProgram(reports bool, file string, argv []string) {
 			_ = unix.Dup3(null, fd, 0)
 			unix.Close(null)
 		}
-	}
-	if reports {
-		report(status{int32(p.Pid), 0})
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -115,31 +108,17 @@ func runProgram(reports bool, file string, argv []string) {
 	}()
 	exited := make(chan unix.WaitStatus, 1)
 	go func() { exited <- awaitExit(p.Pid) }()
-	released := make(chan struct{})
-	var result unix.WaitStatus
 	for {
 		select {
 		case <-ended:
 			killDescendants()
 			unix.Exit(0)
 		case s := <-signals:
-			switch s {
-			case killSignal:
+			if s == killSignal {
 				killDescendants()
 				unix.Exit(1)
-			case releaseSignal:
-				go func() {
-					reapAll()
-					close(released)
-				}()
 			}
-		case <-released:
-			unix.Exit(0)
-		case result = <-exited:
-			if reports {
-				report(status{int32(p.Pid), int32(result)})
-				continue
-			}
+		case result := <-exited:
 			killDescendants()
 			exitLike(result)
 		}
@@ -179,15 +158,6 @@ func exitLike(s unix.WaitStatus) {
 		time.Sleep(time.Second)
 	}
 	unix.Exit(s.ExitStatus())
-}
-
-// reapAll waits until this process has no children.
-func reapAll() {
-	for {
-		if _, err := unix.Wait4(-1, nil, 0, nil); err == unix.ECHILD {
-			return
-		}
-	}
 }
 
 // killInterval is the pause between two passes over the processes that are to be killed.

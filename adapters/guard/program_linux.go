@@ -1,71 +1,57 @@
 package guard
 
 import (
-	"encoding/binary"
+	"errors"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Program is a program that was started with Start.
 type Program struct {
-	helper *os.Process
-	status *os.File
-	pid    int
-	exited chan struct{} // closed when exit is set
-	exit   syscall.WaitStatus
-	err    error // the helper does not know how the program has exited
+	connection *os.File
+	pid        int
+	exited     chan struct{} // closed when exit is set
+	exit       syscall.WaitStatus
+	err        error // the helper does not know how the program has exited
 }
 
 // Start starts a program with the directory, the environment and the three files of attr, in a session of its
 // own. Processes that it leaves behind live on until this process ends. The error is that of os.StartProcess.
 func Start(file string, argv []string, attr *os.ProcAttr) (*Program, error) {
-	line, err := lifeline()
+	startError := func(err error) (*Program, error) {
+		return nil, &os.PathError{Op: "fork/exec", Path: file, Err: err}
+	}
+	connection, err := programs.connect(attr.Files)
 	if err != nil {
-		return nil, err
+		return startError(err)
 	}
-	reader, writer, err := os.Pipe()
+	env := attr.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	started := status{}
+	if err = (request{file, attr.Dir, argv, env}).write(connection); err == nil {
+		started, err = readStatus(connection)
+	}
+	if err == nil && started.PID == 0 {
+		err = syscall.Errno(started.Value)
+	}
 	if err != nil {
-		return nil, err
+		connection.Close()
+		return startError(err)
 	}
-	helper, err := os.StartProcess(executable, append([]string{programHelper, file}, argv...), &os.ProcAttr{
-		Dir: attr.Dir, Env: attr.Env, Files: []*os.File{attr.Files[0], attr.Files[1], attr.Files[2], line, writer},
-		Sys: &syscall.SysProcAttr{Setsid: true},
-	})
-	writer.Close()
-	p := &Program{helper: helper, status: reader, exited: make(chan struct{})}
-	if err != nil {
-		reader.Close()
-		return nil, startError(err, file, attr.Dir)
-	}
-	var started status
-	if err := binary.Read(reader, binary.NativeEndian, &started); err != nil || started.PID == 0 {
-		reader.Close()
-		_, _ = helper.Wait()
-		if err == nil {
-			err = &os.PathError{Op: "fork/exec", Path: file, Err: syscall.Errno(started.Value)}
-		}
-		return nil, err
-	}
-	p.pid = int(started.PID)
+	p := &Program{connection: connection, pid: int(started.PID), exited: make(chan struct{})}
 	go p.watch()
 	return p, nil
 }
 
-// startError replaces the file of the helper in an error by that of the program.
-func startError(err error, file, dir string) error {
-	if pathErr, ok := err.(*os.PathError); ok && pathErr.Op == "fork/exec" {
-		return &os.PathError{Op: "fork/exec", Path: file, Err: pathErr.Err}
-	}
-	return err
-}
-
 func (p *Program) watch() {
-	var exit status
-	if p.err = binary.Read(p.status, binary.NativeEndian, &exit); p.err == nil {
-		p.exit = syscall.WaitStatus(exit.Value)
-	}
-	p.status.Close()
+	exit, err := readStatus(p.connection)
+	p.exit, p.err = syscall.WaitStatus(exit.Value), err
 	close(p.exited)
 }
 
@@ -78,9 +64,72 @@ func (p *Program) WaitExit() { <-p.exited }
 // Wait waits until the program has exited and releases its ID.
 func (p *Program) Wait() (syscall.WaitStatus, error) {
 	<-p.exited
-	_ = p.helper.Signal(releaseSignal)
-	go func() { _, _ = p.helper.Wait() }()
+	p.connection.Close()
 	return p.exit, p.err
+}
+
+// programs is the helper of programs, which is started by the first one, and again after it was killed.
+var programs starter
+
+type starter struct {
+	mu     sync.Mutex
+	socket int // 0: the helper does not run; guarded by mu
+}
+
+// connect sends the three files of a program to the helper, and returns the connection for the request.
+func (h *starter) connect(streams []*os.File) (*os.File, error) {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socketpair", err)
+	}
+	connection := os.NewFile(uintptr(ends[0]), "program")
+	defer unix.Close(ends[1])
+	fds := make([]int, messageFDs)
+	for i, f := range streams {
+		fds[i] = int(f.Fd())
+	}
+	fds[messageConnection] = ends[1]
+	if err := h.send(unix.UnixRights(fds...)); err != nil {
+		connection.Close()
+		return nil, err
+	}
+	return connection, nil
+}
+
+func (h *starter) send(rights []byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for retried := false; ; retried = true {
+		if h.socket == 0 {
+			if err := h.start(); err != nil {
+				return err
+			}
+		}
+		err := unix.Sendmsg(h.socket, []byte{0}, rights, nil, unix.MSG_NOSIGNAL)
+		if err == nil || !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
+			return err
+		}
+		unix.Close(h.socket)
+		h.socket = 0
+		if retried {
+			return err
+		}
+	}
+}
+
+func (h *starter) start() error {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socketpair", err)
+	}
+	theirs := os.NewFile(uintptr(ends[1]), "programs")
+	defer theirs.Close()
+	if err := startHelper(programsHelper, theirs); err != nil {
+		unix.Close(ends[0])
+		return err
+	}
+	h.socket = ends[0] // not a file, which a collection of garbage would close
+	return nil
 }
 
 // Wrap makes a command that is not started yet end with this process: the command runs in a session of its

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 	"unsafe"
 
@@ -44,19 +43,9 @@ var OpenSessions = sync.OnceValues(func() (*Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
+	if err := startHelper(sessionHelper, line, memory); err != nil {
 		return nil, err
 	}
-	defer null.Close()
-	helper, err := os.StartProcess(executable, []string{sessionHelper}, &os.ProcAttr{
-		Dir: "/", Env: []string{}, Files: []*os.File{null, null, null, line, memory},
-		Sys: &syscall.SysProcAttr{Setsid: true},
-	})
-	if err != nil {
-		return nil, err
-	}
-	_ = helper.Release()
 	s := &Sessions{table: table}
 	for i := range maxSessions {
 		s.free = append(s.free, maxSessions-1-i)
