@@ -14,14 +14,14 @@ import (
 // incomparable are the members of a lock, of its server, of its operations and of what these need of a caller that
 // version 1 has in another form, or not at all.
 var incomparable = struct{ lock, server, operation, may []string }{
-	lock:      []string{"policies", "connections", "settings"},
+	lock:      []string{"policies", "connections", "settings", "access"},
 	server:    []string{"approvers", "keys", "issuers"},
 	operation: []string{"does", "reads", "guards", "texts", "steps", "rest"},
 	may:       []string{"allow", "approval", "checks"},
 }
 
-const earlierText = "the lock has version %d, in which rules, checks, approvals, steps, texts of results, keys, " +
-	"connections and settings cannot be compared: run hatchel lock"
+const earlierText = "the lock has version %d, in which rules, who may call what, checks, approvals, steps, texts of " +
+	"results, keys, connections and settings cannot be compared: run hatchel lock"
 
 // readEarlier reads a lock of version 1.
 func readEarlier(text []byte) (*Surface, error) {

@@ -41,6 +41,13 @@ func TestALockOfVersion1IsComparedAsFarAsItGoes(t *testing.T) {
 			t.Errorf("%s: %q", test.claim, got)
 		}
 	}
+	less, err := surface.ReadLock([]byte(strings.Replace(text, `"*": "depends"`, `"*": "no"`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changes := surface.Compare(less, surfaceOfText(t, base)).Changes; len(changes) != 1 || changes[0].Kind != "lock" {
+		t.Errorf("an answer of the access matrix that version 1 has computed in another way: %+v", changes)
+	}
 	if _, err := surface.ReadLock([]byte(strings.Replace(text, "Read one order", "Take one order", 1))); err == nil ||
 		!strings.Contains(err.Error(), "the tool order does not match its digest") {
 		t.Errorf("an edited lock of version 1: %v", err)

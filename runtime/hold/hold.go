@@ -68,10 +68,12 @@ func (c *Checker) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
 	switch {
 	case held == nil:
 		return Decision{}
+	case first && held.earlier && c.Locked:
+		return Decision{Held: held, Diagnostics: held.report(diag.Error, summaryEarlier, lockedEarlier)}
+	case first && held.earlier:
+		return Decision{Held: held, Diagnostics: held.report(diag.Error, summaryEarlier, startEarlier)}
 	case first && c.Locked:
 		return Decision{Held: held, Diagnostics: held.report(diag.Error, "Not the locked configuration", startLocked)}
-	case first && held.earlier:
-		return Decision{Held: held, Diagnostics: held.report(diag.Error, "Lock of an earlier version", startEarlier)}
 	case first:
 		return Decision{Diagnostics: held.report(diag.Warning, "Not the locked configuration", startUnlocked)}
 	}
@@ -166,8 +168,10 @@ func (c *Checker) differences(lock []byte, now match, served, cfg *hcl.Config) (
 const (
 	startLocked = "The server was started with --locked. Review the differences with hatchel diff, and approve " +
 		"them with hatchel lock."
-	startEarlier  = "The server was started with hold, which compares each reload with the lock."
-	startUnlocked = "They are served, because hold concerns reloads. Every later reload waits until hatchel lock has " +
+	summaryEarlier = "Lock of an earlier version"
+	lockedEarlier  = "The server was started with --locked, which compares the configuration with the lock."
+	startEarlier   = "The server was started with hold, which compares each reload with the lock."
+	startUnlocked  = "They are served, because hold concerns reloads. Every later reload waits until hatchel lock has " +
 		"approved them."
 	reloadHeld = "The previous configuration stays. Review the differences with hatchel diff, and approve them with " +
 		"hatchel lock."
