@@ -30,8 +30,12 @@ func (c *Compiler) refuseCredential(at hclv2.Range, where, name, text string) {
 	if c.Scope == nil || c.Scope.Secrets == eval.AllowSecrets {
 		use = fmt.Sprintf("and write secret.%s in its place", label)
 	}
-	c.Errorf(at, LiteralCredential, "%s Everyone who reads the configuration or its history can use it. Declare "+
-		"secret %q { env = %q }, %s.", where, label, variable, use)
+	correction := fmt.Sprintf("Declare secret %q { env = %q }, %s.", label, variable, use)
+	if secrets, _ := c.Scope.Find("secret"); secrets != nil && secrets.Members[label] != nil {
+		correction = fmt.Sprintf("Write secret.%s, which is declared, in its place, or an empty text for none.", label)
+	}
+	c.Errorf(at, LiteralCredential, "%s Everyone who reads the configuration or its history can use it. %s", where,
+		correction)
 	c.Diags.Conceal(diag.Credential{Text: text})
 	c.refused = append(c.refused, at)
 }
