@@ -617,25 +617,44 @@ func TestAPlanNeverShowsAStepThatHasNotRunAsNull(t *testing.T) {
 	}
 }
 
-func BenchmarkTextTool(b *testing.B) {
-	h := newHost(b, `tool "t" {
+// newTextCall returns a call of a tool that has a text and no steps.
+func newTextCall(t testing.TB) func() {
+	h := newHost(t, `tool "t" {
 		description = "A tool."
 		input "name" { type = string("Who", { max_length = 80 }) }
 		input "number" { type = integer }
 		text = "Hello ${input.name}, you are number ${input.number} in line."
 	}`)
-	req := &mcp.CallRequest{Name: "t", Arguments: []byte(`{"name":"Ada","number":7}`), Caller: &mcp.Caller{Revision: mcp.Revision20251125}}
-	var dst []byte
+	return newRepeatedCall(t, h, &mcp.CallRequest{
+		Name: "t", Arguments: []byte(`{"name":"Ada","number":7}`), Caller: &mcp.Caller{Revision: mcp.Revision20251125},
+	})
+}
+
+// A call of a text allocates so much that a larger field of the frame, or a copy of it, is noticed.
+func TestACallOfATextAllocatesLittle(t *testing.T) {
+	call := newTextCall(t)
+	const maxBytes, maxAllocs = 1704, 11
+	fewest := uint64(1) << 62
+	for range 100 {
+		var before, after goruntime.MemStats
+		goruntime.ReadMemStats(&before)
+		call()
+		goruntime.ReadMemStats(&after)
+		fewest = min(fewest, after.TotalAlloc-before.TotalAlloc)
+	}
+	if raceAllocations == 0 && fewest > maxBytes {
+		t.Errorf("a call allocates %d bytes, want at most %d", fewest, maxBytes)
+	}
+	if n := leastAllocs(call); n > maxAllocs+raceAllocations {
+		t.Errorf("a call allocates %v times, want at most %d", n, maxAllocs)
+	}
+}
+
+func BenchmarkTextTool(b *testing.B) {
+	call := newTextCall(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		out, err := h.CallTool(b.Context(), req)
-		if err != nil {
-			b.Fatal(err)
-		}
-		dst = out.AppendResult(dst[:0], mcp.Revision20251125)
-	}
-	if !strings.Contains(string(dst), "Hello Ada") {
-		b.Fatalf("%s", dst)
+		call()
 	}
 }
 

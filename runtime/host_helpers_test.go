@@ -289,6 +289,20 @@ func callToolAt(t testing.TB, h *Host, r mcp.Revision, tool, arguments string) s
 	return string(out.AppendResult(nil, r))
 }
 
+// newRepeatedCall returns a function that makes a call and reads its answer as a transport does, which gives the memory
+// of the call back. Where that is left out, a call takes what others have given back, and allocates when there is no more.
+func newRepeatedCall(t testing.TB, h *Host, req *mcp.CallRequest) func() {
+	var dst []byte
+	ctx := context.WithoutCancel(t.Context())
+	return func() {
+		out, err := h.CallTool(ctx, req)
+		if err != nil || out.IsError {
+			t.Fatal(err)
+		}
+		dst = out.AppendResult(dst[:0], mcp.Revision20251125)
+	}
+}
+
 // leastAllocs returns the fewest allocations of a call of f, which it makes 200 times. An average differs from run to
 // run with the race detector, because a sync.Pool then forgets at random.
 func leastAllocs(f func()) float64 {

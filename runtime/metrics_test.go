@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"context"
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
@@ -21,14 +20,7 @@ func newCaller(t testing.TB, block string) (h *Host, call func()) {
 		Name: "greet", Arguments: []byte(`{"name":"Ada"}`),
 		Caller: &mcp.Caller{Subject: "ann", Identity: &mcp.Identity{Subject: "ann"}, Remote: "192.0.2.7:4000"},
 	}
-	var dst []byte
-	return h, func() {
-		out, err := h.CallTool(context.Background(), req)
-		if err != nil || out.IsError {
-			t.Fatal(err)
-		}
-		dst = out.AppendResult(dst[:0], mcp.Revision20251125)
-	}
+	return h, newRepeatedCall(t, h, req)
 }
 
 const metricsBlock = "\ntelemetry {\n  metrics { callers = 10 }\n}\n"

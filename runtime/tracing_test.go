@@ -224,12 +224,7 @@ func TestACallThatIsNotTracedAllocatesAsWithoutTheBlock(t *testing.T) {
 		allocs := map[string]float64{}
 		for _, block := range []string{"", otlp("http://127.0.0.1:1", "traces = 0")} {
 			h := newHost(t, block+tool("t", `text = "x"`))
-			req := sentBy(nil, parent)
-			allocs[block] = leastAllocs(func() {
-				if _, err := h.CallTool(t.Context(), req); err != nil {
-					t.Fatal(err)
-				}
-			})
+			allocs[block] = leastAllocs(newRepeatedCall(t, h, sentBy(nil, parent)))
 		}
 		if with := allocs[otlp("http://127.0.0.1:1", "traces = 0")]; with > allocs[""] {
 			t.Errorf("with %q a call allocates %v times, and %v times without the block", parent, with, allocs[""])
@@ -245,11 +240,7 @@ func TestAForwardedTraceContextAllocatesNothing(t *testing.T) {
 		allocs := func(parent string) float64 {
 			req := sentBy(nil, "")
 			req.Meta = []byte(`{"traceparent":"` + parent + `"}`)
-			return leastAllocs(func() {
-				if _, err := h.CallTool(t.Context(), req); err != nil {
-					t.Fatal(err)
-				}
-			})
+			return leastAllocs(newRepeatedCall(t, h, req))
 		}
 		none := allocs("")
 		for _, parent := range []string{unsampledParent, traceparent} {

@@ -76,9 +76,11 @@ type TextTemplate struct {
 
 // Append appends the text for one call.
 func (m *TextTemplate) Append(dst []byte, f *eval.Frame) ([]byte, error) {
-	lenient := *f
-	lenient.Lenient = true
-	return m.writer.append(dst, &lenient)
+	lenient, memory := f.Lenient, f.Functions.Memory
+	f.Lenient = true
+	dst, err := m.writer.append(dst, f)
+	f.Lenient, f.Functions.Memory = lenient, memory
+	return dst, err
 }
 
 // Known returns the text if it does not depend on the call.
