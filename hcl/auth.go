@@ -1,6 +1,7 @@
 package hcl
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,6 +80,9 @@ func (l *loader) decodeTLS() {
 	l.onlyBlock("tls", func(d *decode.Decoder, b sourceBlock) {
 		l.config.TLS = &TLS{Range: headerRange(b.Block)}
 		d.Body(b.Block, l.config.TLS.spec())
+		if digest, read := l.fileDigests.Load(path.Clean(l.config.TLS.ClientCA)); read {
+			l.config.TLS.ClientCADigest, _ = digest.(string)
+		}
 	})
 }
 
@@ -133,6 +137,10 @@ type TLS struct {
 	Key      string
 	ClientCA string // empty for no client certificates
 	Range    Range
+
+	// ClientCADigest is the digest of the content of ClientCA when it was loaded; empty for a file outside of the
+	// configuration directory.
+	ClientCADigest string
 }
 
 func (t *TLS) spec() decode.Spec {
@@ -141,6 +149,6 @@ func (t *TLS) spec() decode.Spec {
 			"It is reloaded when it changes.").Require(),
 		decode.Attr(&t.Key, "key", "The PEM file with the private key.").Require(),
 		decode.Attr(&t.ClientCA, "client_ca", "A PEM file of certificate authorities. A client certificate signed by "+
-			"one of them authenticates the caller that it names."),
+			"one of them authenticates the caller that it names.").Contents(),
 	}
 }

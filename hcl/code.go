@@ -12,6 +12,7 @@ import (
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/eval/hclexpr"
 )
 
 // Code says which files of the configuration directory the programs of a backend may run or read. All paths are
@@ -20,6 +21,7 @@ type Code struct {
 	Dir     string   // the working directory, below the configuration directory; empty for that directory itself
 	Words   []string // of commands and variables that are known at load: each may name a file, or hold the name of one
 	Texts   []string // code that is known at load, such as a script: each word of it may name a file
+	Script  string   // a file that is a script of the block, one of Granted; empty for none
 	Granted []string // files and directories that a sandbox lets programs read
 	Free    bool     // no sandbox confines the programs
 	// Writable are files and directories that a sandbox lets programs write.
@@ -39,7 +41,8 @@ func (l *loader) findCode() {
 	if l.diags.HasErrors() || l.opts.Editor {
 		return
 	}
-	f := &codeFinder{config: path.Clean(l.opts.Dir), fsys: l.fsys, listed: map[string][]fs.DirEntry{}}
+	f := &codeFinder{config: path.Clean(l.opts.Dir), fsys: l.fsys, listed: map[string][]fs.DirEntry{},
+		scripts: map[string]bool{}, searched: map[string]bool{}}
 	codes := map[*Backend]Code{}
 	for _, op := range l.config.operations() {
 		for step := range op.allSteps() {
@@ -47,6 +50,7 @@ func (l *loader) findCode() {
 				code := runner.Code(step.Backend.Connection)
 				codes[step.Backend] = code
 				f.writable = append(f.writable, code.Writable...)
+				f.scripts[path.Clean(code.Script)] = true
 			}
 		}
 	}
@@ -64,6 +68,7 @@ func (l *loader) findCode() {
 	for secret, command := range l.secretCommands {
 		l.config.SecretCode[secret] = f.files(Code{Words: command})
 	}
+	l.diags = append(l.diags, f.credentials...)
 }
 
 // codeOf returns the names and digests of the files of an operation, and of the tools that it calls.
@@ -161,6 +166,10 @@ type codeFinder struct {
 	writable []string                 // what programs may write, below the configuration directory
 	listed   map[string][]fs.DirEntry // entries by directory
 
+	scripts     map[string]bool // the files that are scripts of blocks
+	searched    map[string]bool // the files in which credentials were searched
+	credentials Diagnostics     // those that were found
+
 	// Of the programs whose files are found.
 	dir    string            // the working directory
 	found  map[string]string // digests by name
@@ -234,7 +243,18 @@ func (f *codeFinder) add(name string) {
 	f.found[name] = eval.ContentDigest(content)
 	if len(content) <= maxCodeText && utf8.Valid(content) {
 		f.unread = append(f.unread, name)
+		f.searchCredentials(name, content)
 	}
+}
+
+// searchCredentials refuses credentials in code. A file without the name of code that holds a private key alone is not
+// code, but the key. In a script of a block, a password counts as in one that is written into the block.
+func (f *codeFinder) searchCredentials(name string, content []byte) {
+	if f.searched[name] || !isCode(name, content) || !hasCodeName(name) && bytes.HasPrefix(content, []byte("-----BEGIN ")) {
+		return
+	}
+	f.searched[name] = true
+	f.credentials = append(f.credentials, hclexpr.FileCredentials(name, content, f.scripts[name])...)
 }
 
 // addAll adds a file, or all files below a directory that are code by their names or can be executed. Data, which

@@ -9,6 +9,7 @@ import (
 	"hatchel/hcl/decode"
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/template/sqltext"
 )
 
@@ -37,6 +38,8 @@ type Config struct {
 	Tests       []TestBlock        // in the order of the files; only with Options.Tests
 	Values      []*hclsyntax.Block // the locals, variable and secret blocks, as they are written
 	ValueReads  []*eval.Reads      // of these blocks
+	// VariableTypes are the types that variables declare, by their names.
+	VariableTypes map[string]*schema.Type
 	// NewTestDecoder returns a Decoder for a test block; nil without Options.Tests.
 	NewTestDecoder func(TestBlock) *decode.Decoder
 	// DecodeAgain decodes one block of a file that has changed since the load, among the other declarations of the

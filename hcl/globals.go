@@ -12,6 +12,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/functions"
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -192,6 +193,17 @@ func (g *globals) environmentDigest() string {
 		}
 	}
 	return eval.HashParts(parts...)
+}
+
+// variableTypes returns the types that variables declare.
+func (g *globals) variableTypes() map[string]*schema.Type {
+	types := map[string]*schema.Type{}
+	for name, m := range g.variables {
+		if m.Type != eval.AnyType {
+			types[name] = m.Type
+		}
+	}
+	return types
 }
 
 // functionContext returns the context of functions that are computed at load. The files that they

@@ -83,6 +83,7 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	l.config.Connections, l.config.Server = l.globals.connections, l.globals.server
 	l.config.Secrets, l.config.SecretNames = l.globals.secretValues, l.globals.secretNames
 	l.config.Values, l.config.FileDigests = l.valueBlocks(), l.digestsOfFiles()
+	l.config.VariableTypes = l.globals.variableTypes()
 	l.config.ID, l.config.Partial = l.configID(files), l.config.Partial || l.partial
 	l.findCode()
 	if opts.Tests {

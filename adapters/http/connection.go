@@ -48,8 +48,8 @@ func (c *connection) spec() hcl.Spec {
 		hcl.Attr(&c.Trace, "trace", "Whether requests carry the `traceparent` header of the call that sends them, "+
 			"which makes them part of its trace.").DefaultDoc("true"),
 		hcl.Attr(&c.CAFile, "ca_file",
-			"A PEM file with the certificate authorities to trust instead of those of the system."),
-		hcl.Attr(&c.CertFile, "cert_file", "A PEM file with the client certificate."),
+			"A PEM file with the certificate authorities to trust instead of those of the system.").Contents(),
+		hcl.Attr(&c.CertFile, "cert_file", "A PEM file with the client certificate.").Contents(),
 		hcl.Attr(&c.KeyFile, "key_file", "A PEM file with the key of cert_file."),
 		hcl.Block(&c.Auth, "auth", "How requests are authenticated.", (*auth).spec),
 		hcl.Block(&c.Retry, "retry", "Retries a request after a transient failure. It applies to requests that are "+

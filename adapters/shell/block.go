@@ -164,7 +164,7 @@ func (b *block) Code(conn *hcl.Connection) hcl.Code {
 	}
 	code.Words = append(code.Words, b.constantWords("")...)
 	if b.ScriptFile != "" { // relative to the configuration directory
-		code.Granted = append(code.Granted, b.ScriptFile)
+		code.Granted, code.Script = append(code.Granted, b.ScriptFile), b.ScriptFile
 	}
 	if b.Script != nil {
 		code.Texts = append(code.Texts, b.Script.Text())

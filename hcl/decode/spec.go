@@ -2,6 +2,8 @@ package decode
 
 import (
 	"cmp"
+	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"time"
@@ -190,6 +192,23 @@ func (f Field) Then(do func(d *Decoder, r diag.Range)) Field {
 		read()
 		do(d, diag.RangeOf(e.Range()))
 	})
+}
+
+// Contents makes the content of the file that a string argument names part of the configuration, as if it were read by
+// file(). A file outside of the configuration directory is not part of it, and neither is one that cannot be read.
+func (f Field) Contents() Field {
+	name := f.Target.(*string)
+	return f.Check(func(d *Decoder, r diag.Range) { d.recordFile(*name, r) })
+}
+
+// recordFile records that the argument in a range reads a file.
+func (d *Decoder) recordFile(name string, r diag.Range) {
+	if d.Env.Functions == nil || name == "" || !filepath.IsLocal(name) {
+		return
+	}
+	if content, err := d.Env.Functions(d.Deps).ReadFile(name); err == nil {
+		d.Deps.RecordFile(r.Start.Byte, r.End.Byte, path.Clean(name), eval.ContentDigest(content))
+	}
 }
 
 // Check makes an argument call valid with its range after it was decoded without a mistake.

@@ -65,9 +65,18 @@ func (b *builder) auth(a *hcl.Auth) {
 	slices.Sort(out.Keys)
 	out.Keys = slices.Compact(out.Keys)
 	if t := b.config.TLS; t != nil && t.ClientCA != "" {
-		out.Issuers = append(out.Issuers, "client certificates of "+b.shape(attribute(b.blocks["tls"], "client_ca")))
+		out.Issuers = append(out.Issuers, "client certificates of "+b.contents(attribute(b.blocks["tls"], "client_ca")))
 	}
 	slices.Sort(out.Issuers)
+}
+
+// contents returns what an argument that names a file says: the name, and the digest of a file of the configuration.
+func (b *builder) contents(e hclsyntax.Expression) string {
+	text := b.shape(e)
+	for _, f := range b.reads[e.Range().Filename].FilesOf(e.Range().Start.Byte, e.Range().End.Byte) {
+		text += " " + f.Digest
+	}
+	return text
 }
 
 // keyProof returns which key a caller sends: its digest, or the secret that holds it.
@@ -131,14 +140,6 @@ func (b *builder) connection(c *hcl.Connection) {
 var shownBlocks = []string{"tool", "prompt", "resource", "toolset", "policy", "connection", "approvals",
 	"on"}
 
-// isStructured reports whether the normal form of a type is that of a list, an object or a named type. The bounds of
-// other types only refuse values of the operator.
-func isStructured(form string) bool {
-	name, _, _ := strings.Cut(form, "(")
-	return name != form && !slices.Contains([]string{"string", "integer", "number", "bool", "enum"}, name) ||
-		strings.HasPrefix(form, "type.")
-}
-
 // settings adds the blocks that have no form of their own, and where the values of secrets and variables come from.
 func (b *builder) settings() {
 	for _, block := range b.config.Values {
@@ -159,10 +160,10 @@ func (b *builder) settings() {
 			}
 			out.Args = b.rest(block, []string{"env", "file", "credential", "command"})
 		}
-		if form := b.form(attribute(block, "type")); block.Type == "variable" && isStructured(form) {
-			out.Args = map[string]string{"type": form} // it converts the value
+		if block.Type == "variable" {
+			out.Type = decodeSchema(b.config.VariableTypes[block.Labels[0]])
 		}
-		if out.Does != nil || out.Args != nil {
+		if out.Does != nil || out.Args != nil || out.Type != nil {
 			b.place(name, diag.RangeOf(block.DefRange()))
 			b.out.Settings[name] = out
 		}
@@ -181,6 +182,8 @@ func (b *builder) settings() {
 			covered = []string{"name", "title", "version", "instructions", "default", "limit", "hold"}
 		case "auth":
 			covered = []string{"api_key", "jwt", "headers"}
+		case "tls":
+			covered = []string{"client_ca"}
 		}
 		out := &Setting{Args: b.rest(block, covered)}
 		if out.Args == nil && covered != nil {

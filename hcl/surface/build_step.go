@@ -37,6 +37,9 @@ func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 		own.arguments(out.Args, "", inner)
 		out.Reads = s.readsOf(inner.Range())
 	}
+	if asks, ok := backend.Config.(*hcl.AskGroup); ok {
+		out.setForms(asks)
+	}
 	if around := block.nested[step.Range]; around != nil && around.Type == "step" {
 		out.Each = s.form(attribute(around, "each"))
 		own.arguments(out.Args, "step.", around, backend.Kind, "when", "each", "on_error")
@@ -45,6 +48,20 @@ func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 		out.Reads = slices.Compact(out.Reads)
 	}
 	return out
+}
+
+// setForms replaces the types of forms by their schemas. Of the type, the order of the fields is left.
+func (s *Step) setForms(asks *hcl.AskGroup) {
+	for _, a := range asks.Asks {
+		path := "ask " + a.Key + ".elicit.fields"
+		if _, written := s.Args[path]; written && a.Elicit != nil && a.Elicit.Fields != nil {
+			if s.Forms == nil {
+				s.Forms = map[string]any{}
+			}
+			s.Forms[path] = decodeSchema(a.Elicit.Fields)
+			s.Args[path] = strings.Join(a.Elicit.Fields.MemberNames(), ", ")
+		}
+	}
 }
 
 // decides returns a line for each part of a step that decides whether it changes something, such as "WHEN pay:

@@ -2,6 +2,7 @@ package surface
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -142,6 +143,8 @@ func (c *comparison) otherArguments(kind string, old, new map[string]string, sho
 		}
 		name, class := lastName(path), Widening
 		switch {
+		case name == "cert_file" && withoutDigest(old[path]) == withoutDigest(new[path]): // it is renewed from time to time
+			class = Behaviour
 		case slices.Contains(paces, name) || name == "mode" && new[path] == `"ro"`,
 			slices.Contains(bounds, name) && isLower(old[path], new[path]),
 			strings.HasPrefix(path, "sandbox.") && grantsLess(old[path], new[path]):
@@ -150,6 +153,12 @@ func (c *comparison) otherArguments(kind string, old, new map[string]string, sho
 		c.add(class, kind, c.object+"."+path, "%s", changeOf(path, old, new))
 	}
 }
+
+// fileDigest matches the digest of a file in a normal form.
+var fileDigest = regexp.MustCompile(` of [^"]+ sha256:[0-9a-f]{64}$`)
+
+// withoutDigest returns the normal form of an argument that names a file, without the digest of its content.
+func withoutDigest(form string) string { return fileDigest.ReplaceAllString(form, "") }
 
 // shownTexts are arguments of other blocks whose values people read.
 var shownTexts = []string{"title", "colour", "description", "message"}
@@ -169,7 +178,7 @@ func (c *comparison) settings() {
 		switch {
 		case a == nil && b.Does != nil:
 			c.add(Widening, "does", name, "added: %s", strings.Join(b.Does, "; "))
-		case a == nil && name == "audit":
+		case a == nil && (name == "audit" || b.declares()):
 			c.add(Compatible, "settings", name, "added")
 		case a == nil:
 			c.add(Widening, "settings", name, "added")
@@ -180,6 +189,7 @@ func (c *comparison) settings() {
 				class := classIf(!slices.Contains(shownTexts, lastName(path)) && !isStricterRule(path, old, new))
 				c.add(class, "settings", name+"."+path, "%s", changeOf(path, a.Args, b.Args))
 			}
+			c.variableType(name, a.Type, b.Type)
 			for _, secret := range missing(b.Reads, a.Reads) {
 				c.add(Widening, "settings", name, "reads %s", secret)
 			}
@@ -196,10 +206,24 @@ func (c *comparison) settings() {
 		switch {
 		case name == "audit":
 			c.add(Widening, "settings", name, "removed: calls are no longer recorded")
-		case c.old.Settings[name].Does != nil:
+		case c.old.Settings[name].Does != nil || c.old.Settings[name].declares():
 			c.add(Compatible, "settings", name, "removed")
 		default:
 			c.add(Widening, "settings", name, "removed")
 		}
 	}
+}
+
+// declares reports whether a setting is the type of a variable and nothing else.
+func (s *Setting) declares() bool { return s.Type != nil && s.Does == nil && s.Args == nil }
+
+// variableType compares the types of a variable. Its values come from the operator, whom a narrower type only refuses.
+func (c *comparison) variableType(at string, old, new any) {
+	if old == nil && new == nil {
+		return
+	}
+	reaches := func(string, string) string { return itsReaders }
+	compareInputs(orTrue(old), orTrue(new), reaches, func(path string, class Class, _, text string) {
+		c.add(classIf(class == Widening), "settings", at+".type"+path, "%s", text)
+	})
 }

@@ -302,8 +302,12 @@ func conjunction(list []*eval.Formula) *eval.Formula {
 // arguments compares the arguments of a step.
 func (s *stepsComparison) arguments(a, b *Step, gates bool) {
 	shown, lost := s.shown(b), doesMore(b.Does, a.Does) // these are reported with the effects
+	reported := s.forms(a, b, gates)
 	for _, path := range changedArguments(a.Args, b.Args) {
 		top, _, _ := strings.Cut(path, ".")
+		if slices.Contains(reported, path) {
+			continue
+		}
 		if name := lastName(path); top == "step" && (name == "that" || name == "until") {
 			continue // they are compared as conditions
 		}
@@ -314,6 +318,31 @@ func (s *stepsComparison) arguments(a, b *Step, gates bool) {
 		s.argument(b, path, a.Args, b.Args, gates)
 	}
 }
+
+// forms compares the fields of the forms that both sides ask for, and returns the paths of those that it has reported.
+// Nobody is refused by a form, so a narrower one is no breaking change.
+func (s *stepsComparison) forms(a, b *Step, gates bool) (reported []string) {
+	reaches := func(string, string) string {
+		if gates {
+			return itsReaders
+		}
+		return ""
+	}
+	for _, path := range diag.SortedNames(b.Forms) {
+		old, asked := a.Forms[path]
+		if !asked {
+			continue
+		}
+		compareInputs(old, b.Forms[path], reaches, func(field string, class Class, _, text string) {
+			s.report(classIf(class == Widening), b, "%s%s: %s", path, field, text)
+			reported = append(reported, path)
+		})
+	}
+	return reported
+}
+
+// itsReaders are what the values of a variable or a form reach.
+const itsReaders = "its readers"
 
 // doesMore reports whether there is a line of effects that was not there before.
 func doesMore(old, new []string) bool { return len(missing(effectsOnly(new), effectsOnly(old))) > 0 }
@@ -343,7 +372,8 @@ func changeOf(path string, old, new map[string]string) string {
 		case form == "":
 			return "{}"
 		}
-		return clip(form, maxShown)
+		name := withoutDigest(form)
+		return clip(name, maxShown) + form[len(name):]
 	}
 	return path + " " + shown(old) + " → " + shown(new)
 }
@@ -364,7 +394,7 @@ func (s *stepsComparison) argument(b *Step, path string, before, after map[strin
 	case b.Kind == "sql" && (top == "query" || top == "exec") && old != "" && new != "":
 		s.statement(b, path, old, new, s.shown(b))
 	case old == "" && b.Kind == "http" && s.passesOnNewInput(new) && (!gates || top == "query" && after["post"] != ""):
-	case b.Kind == "ask" && isText(path, old, new):
+	case b.Kind == "ask" && isText(path):
 		s.report(Behaviour, b, "%s", change)
 	case slices.Contains(paces, lastName(path)) || lastName(path) == "mode" && new == `"ro"`:
 		s.report(Behaviour, b, "%s", change)
@@ -383,15 +413,8 @@ func (s *stepsComparison) argument(b *Step, path string, before, after map[strin
 	}
 }
 
-// description matches the first argument of a type, which describes it.
-var description = regexp.MustCompile(`\b(string|integer|number|boolean|enum)\("[^"]*"(, |\))`)
-
-// isText reports whether only a text for people differs: the message of a question, or the description of a type.
-func isText(path, old, new string) bool {
-	undescribed := func(form string) string { return description.ReplaceAllString(form, "$1($2") }
-	return slices.Contains([]string{"message", "title"}, lastName(path)) ||
-		lastName(path) == "fields" && undescribed(old) == undescribed(new)
-}
+// isText reports whether only a text for people differs: the message of a question.
+func isText(path string) bool { return slices.Contains([]string{"message", "title"}, lastName(path)) }
 
 // readCaller reports whether an argument has read the caller, as the Guards of the older side say. Around is the first
 // line of the block that has it.

@@ -210,6 +210,14 @@ func (f *lockFile) surface() (*Surface, map[string]lockedOperation, error) {
 	}
 	for _, op := range operations {
 		op.operation.Input = exact(op.operation.Input)
+		for _, step := range op.operation.Steps {
+			for path := range step.Forms {
+				step.Forms[path] = exact(step.Forms[path])
+			}
+		}
+	}
+	for _, setting := range s.Settings {
+		setting.Type = exact(setting.Type)
 	}
 	return s, operations, nil
 }

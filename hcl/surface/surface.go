@@ -94,6 +94,7 @@ type Step struct {
 	Does    []string          `json:"does,omitempty"`
 	Reads   []string          `json:"reads,omitempty"` // of the call, the caller and secrets, also through locals
 	Args    map[string]string `json:"args,omitempty"`  // all arguments of the step and its backend, by path
+	Forms   map[string]any    `json:"forms,omitempty"` // decoded JSON Schemas of the fields of questions, by path
 	Code    map[string]string `json:"code,omitempty"`  // digests of the files that its programs may read, by name
 }
 
@@ -187,6 +188,7 @@ type Setting struct {
 	Does  []string          `json:"does,omitempty"`
 	Reads []string          `json:"reads,omitempty"` // secrets
 	Args  map[string]string `json:"args,omitempty"`  // arguments that nothing else shows, by path
+	Type  any               `json:"type,omitempty"`  // of a variable: a decoded JSON Schema
 }
 
 // digest returns the digest of a text as it stands in a lock.

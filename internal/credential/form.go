@@ -61,7 +61,7 @@ var forms = slices.Concat(
 		"hooks.zapier.com/hooks/catch/"),
 	prefixed("a webhook URL", pathOf(1, 16), "webhook.office.com/webhookb2/"),
 	prefixed("a Telegram token", pathOf(1, 20), "api.telegram.org/bot"),
-	prefixed("the password of a URL", connectorPassword, "@tcp(", "@unix("),
+	prefixed(urlNoun, connectorPassword, "@tcp(", "@unix("),
 )
 
 // byFirst are the forms by their first bytes.
@@ -233,7 +233,15 @@ func FindAll(text string) (all []Match) {
 	}
 }
 
+// FindIssued returns the credentials in a text that a known service has issued, and private keys: those that the text
+// shows whatever is written around them.
+func FindIssued(text string) []Match {
+	return slices.DeleteFunc(FindAll(text), func(m Match) bool { return m.Name != "" || m.Noun == urlNoun })
+}
+
 const (
+	urlNoun = "the password of a URL"
+
 	maxLength = 1 << 10 // of what is read after a prefix, so that a text of prefixes takes no quadratic time
 	pemNoun   = "a private key"
 )
@@ -267,7 +275,7 @@ func find(text string, from int) (m Match, found bool) {
 		switch {
 		case c == ':' && strings.HasPrefix(text[i:], "://"):
 			if start, end := urlPassword(text, i+3); end > start {
-				return Match{start, end, "the password of a URL", ""}, true
+				return Match{start, end, urlNoun, ""}, true
 			}
 		case c == '=':
 			if m, found := assigned(text, from, i); found {

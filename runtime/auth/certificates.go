@@ -24,6 +24,7 @@ import (
 // may be called concurrently.
 type Certificates struct {
 	cert, key, clientCA string // paths; clientCA may be empty
+	fixed               bool   // clientCA is a part of the configuration, of which a reload makes other Certificates
 	log                 *slog.Logger
 
 	mu          sync.Mutex
@@ -46,6 +47,7 @@ func OpenCertificates(t *hcl.TLS, dir string, log *slog.Logger) (*Certificates, 
 	c.checked, c.fingerprint = time.Now(), c.computeFingerprint()
 	var err error
 	c.current, err = c.load()
+	c.fixed = t.ClientCADigest != ""
 	return c, err
 }
 
@@ -75,7 +77,10 @@ func (c *Certificates) load() (*loadedFiles, error) {
 	f := &loadedFiles{config: &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"},
 	}}
-	if c.clientCA != "" {
+	switch {
+	case c.fixed:
+		f.trustLike(c.current)
+	case c.clientCA != "":
 		err = f.trustClients(c.clientCA)
 	}
 	return f, err
@@ -107,6 +112,12 @@ func (f *loadedFiles) trustClients(file string) error {
 	}
 	f.config.ClientAuth, f.config.ClientCAs = tls.VerifyClientCertIfGiven, pool
 	return nil
+}
+
+// trustLike accepts the client certificates that are accepted with other files.
+func (f *loadedFiles) trustLike(other *loadedFiles) {
+	f.roots, f.grant = other.roots, other.grant
+	f.config.ClientAuth, f.config.ClientCAs = other.config.ClientAuth, other.config.ClientCAs
 }
 
 // checkInterval is how often the files are checked for changes at most.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"hatchel/hcl"
@@ -156,6 +157,41 @@ func TestChangedCertificatesAreReloaded(t *testing.T) {
 		if got, by := visit(t, web.URL, ours, robert); got != "robert" || by != "second" {
 			t.Errorf("with an incomplete file: %s, by %s", got, by)
 		}
+	}
+}
+
+// An authority that is part of the configuration is accepted from the next reload on, which may have to wait for a
+// review. The certificate of the server is renewed meanwhile.
+func TestAnAuthorityOfTheConfigurationWaitsForItsReload(t *testing.T) {
+	dir, ours, theirs := t.TempDir(), issuertest.NewAuthority(t, "ours"), issuertest.NewAuthority(t, "theirs")
+	ours.Issue(dir, "server", server("first"))
+	ours.WriteOwn(dir, "ca.pem")
+	files := fstest.MapFS{
+		"a.hcl": {Data: []byte(`tls {
+  cert      = "server.pem"
+  key       = "server.key"
+  client_ca = "ca.pem"
+}`)},
+		"ca.pem": {Data: []byte("as it was loaded")},
+	}
+	config, diags := hcl.Load(files, hcl.Kinds{}, hcl.Options{Dir: dir})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	certificates, err := auth.OpenCertificates(config.TLS, dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := certificates.Config()
+	theirs.WriteOwn(dir, "ca.pem")
+	ours.Issue(dir, "server", server("second"))
+	until(t, func() bool { return certificates.Config() != before })
+	if !certificates.Config().ClientCAs.Equal(before.ClientCAs) {
+		t.Error("another authority is accepted without a reload")
+	}
+	if opened, err := auth.OpenCertificates(config.TLS, dir, slog.New(slog.DiscardHandler)); err != nil ||
+		opened.Config().ClientCAs.Equal(before.ClientCAs) {
+		t.Errorf("a reload does not accept the other authority: %v", err)
 	}
 }
 

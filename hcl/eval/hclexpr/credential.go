@@ -1,10 +1,12 @@
 package hclexpr
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	hclv2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -610,4 +612,24 @@ func (c *Compiler) checkLiterals(t *hclsyntax.TemplateExpr, explains bool) {
 		c.refuseCredential(at, "This is "+m.Noun+".", secretName(m), found)
 		c.Diags.Conceal(diag.Credential{Text: found, Whole: at != t.Range()})
 	}
+}
+
+// FileCredentials returns a diagnostic for each credential of a known service, and each private key, in a file that a
+// program may read; in a script, also for each password of a URL and the like, which other code may have in examples.
+func FileCredentials(name string, src []byte, isScript bool) diag.Diagnostics {
+	find := credential.FindIssued
+	if isScript {
+		find = credential.FindAll
+	}
+	c := &Compiler{src: src, Scope: &eval.Scope{}}
+	position := func(at int) hclv2.Pos {
+		line := bytes.LastIndexByte(src[:at], '\n') + 1
+		return hclv2.Pos{Line: 1 + bytes.Count(src[:at], []byte("\n")), Column: 1 + utf8.RuneCount(src[line:at]), Byte: at}
+	}
+	for _, m := range find(string(src)) {
+		at := hclv2.Range{Filename: name, Start: position(m.Start), End: position(m.End)}
+		c.refuseCredential(at, "This is "+m.Noun+", in a file that a program may read.", secretName(m),
+			string(src[m.Start:m.End]))
+	}
+	return c.Diags
 }
