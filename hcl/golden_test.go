@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -106,19 +107,18 @@ func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) 
 	return config, diags, config.Sources
 }
 
-// archived is a file as an archive writes it. "repeat N text" stands for N times the text, "link name" for a link.
+// archived is a file as an archive writes it. A line "repeat N text" stands for N times the text, and a file "link name"
+// for a link.
 func archived(data []byte) *fstest.MapFile {
-	line, _, _ := strings.Cut(string(data), "\n")
-	if target, ok := strings.CutPrefix(line, "link "); ok {
-		return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink}
+	if target, ok := strings.CutPrefix(string(data), "link "); ok {
+		return &fstest.MapFile{Data: []byte(strings.TrimSuffix(target, "\n")), Mode: fs.ModeSymlink}
 	}
-	if count, ok := strings.CutPrefix(line, "repeat "); ok {
-		times, text, _ := strings.Cut(count, " ")
-		if n, err := strconv.Atoi(times); err == nil {
-			data = []byte(strings.Repeat(text+"\n", n))
-		}
-	}
-	return &fstest.MapFile{Data: data}
+	repeated := regexp.MustCompile(`(?m)^repeat (\d+) (.*\n)`)
+	return &fstest.MapFile{Data: repeated.ReplaceAllFunc(data, func(line []byte) []byte {
+		parts := repeated.FindSubmatch(line)
+		n, _ := strconv.Atoi(string(parts[1]))
+		return bytes.Repeat(parts[2], n)
+	})}
 }
 
 // offered is a configuration of one file without errors.

@@ -25,6 +25,34 @@ var languages = map[string]string{
 	"file":   toolWith("text = input.q") + "@\n",
 	"locals": toolWith("text = input.q") + "locals {\n@\n}\n",
 	"tools":  toolWith("text = input.q") + "toolset \"s\" {\ntools = [@]\n}\n",
+	"quoted": toolWith("text = \"@\""),
+	"value":  toolWith("text = [@]"),
+	"expr":   toolWith("text = \"${@}\""),
+	"steps":  "tool \"t\" {\ndescription = \"d\"\nstep \"s\" { wait { for = \"1s\" } }\n@\ntext = \"x\"\n}\n",
+}
+
+// lengths are kinds of what a file may have many of, to be repeated. # is the number of the repetition, and
+// < that of the one before.
+var lengths = map[string][]string{
+	"text": {"$ ", "%", "%{", "$${x}", "line\n", "  line $x\n", "%{if input.q == \"a\"}\nb\n%{endif}\n", "${input.q}\n", "${",
+		"%{for x in [1]}a%{endfor}", "{", "a"},
+	"quoted": {"$ ", "%", "$${x}", "\\n", "\\u00e9", "${input.q}", "é"},
+	"script": {"$ ", "echo $x\n", "x=$x\n", "echo $(echo a)\n", "if true; then echo ${input.q}; fi\n", "a | ", "a && ",
+		"f#() { echo $1; }\nf# ${input.q}\n", "x#=${input.q}; echo $x#\n", "eval $x#\n", "#comment\n", "{a,b} ", "\"$@\" "},
+	"value": {"\"a\",", "input.q,", "\"$\",", "{a=1},", "[1],", "\"${input.q}\",", "upper(input.q),"},
+	"expr":  {"input.q + ", "(", "[", "!", "-", "1 + ", "input.q == \"a\" ? 1 : ", "upper(", "{a="},
+	"rule":  {"&& input.q == \"a\" ", "|| input.q == \"a#\"", "+ 1", "and not (input.q == \"#\")", "? true : true"},
+	"body": {"input \"a#\" { type = string }\n", "input \"a#\" {\ntype = string\nenum = [\"a\"]\n}\n",
+		"check \"true\" { message = \"m\" }\n"},
+	"steps": {"step \"s#\" { wait { for = \"1s\" } }\n", "step \"s#\" { progress { done = # } }\n", "step \"s#\" { tool \"t\" { a = step.s< } }\n"},
+	"file": {"tool \"a#\" {\ndescription = \"d\"\ntext = \"x\"\n}\n", "locals {\nb#=1\n}\n", "variable \"v#\" { default = 1 }\n",
+		"secret \"s#\" { env = \"X#\" }\n", "policy \"p#\" {\ntools = [\"t\"]\nallow = \"input.q == 'a#'\"\n}\n",
+		"policy \"p#\" {\ntools = [\"t\"]\ndeny = \"input.q == 'a#'\"\n}\n", "toolset \"s#\" {\ntools = [\"t\"]\n}\n",
+		"resource \"r#\" {\nuri = \"x://a#\"\ntext = \"a\"\n}\n", "prompt \"p#\" {\ndescription = \"d\"\ntext = \"a\"\n}\n",
+		"type \"t#\" { is = object({ a = string }) }\n", "connection \"http\" \"c#\" { url = \"https://a.example\" }\n", "# c\n", "/* a */\n"},
+	"locals": {"b# = local.b<\n", "c# = \"a\"\n", "d# = {a=1}\n", "password_# = 1\n"},
+	"sql":    {", $1", ", 'a'", "-- a\n", "/* a */", ", ${input.q}", ", \"a\"", "UNION SELECT 1 ", "(SELECT 1 ", "$a$ "},
+	"list":   {"'a#', ", "input.q, ", "[1], "},
 }
 
 // mistakes are kinds of mistakes of each language, to be repeated. # is the number of the repetition.
@@ -59,13 +87,18 @@ func cpuTime(t *testing.T) time.Duration {
 
 // Eight times as many mistakes of a kind cost about eight times as much. The bound is generous: quadratic work would
 // cost 64 times as much.
-func TestMistakesTakeLinearTime(t *testing.T) {
-	for language, kinds := range mistakes {
+func TestMistakesTakeLinearTime(t *testing.T) { requireLinear(t, mistakes) }
+
+func TestLongFilesTakeLinearTime(t *testing.T) { requireLinear(t, lengths) }
+
+func requireLinear(t *testing.T, repeated map[string][]string) {
+	t.Helper()
+	for language, kinds := range repeated {
 		for _, kind := range kinds {
 			cost := func(n int) time.Duration {
 				var text strings.Builder
 				for i := range n {
-					text.WriteString(strings.ReplaceAll(kind, "#", strconv.Itoa(i)))
+					text.WriteString(strings.NewReplacer("#", strconv.Itoa(i), "<", strconv.Itoa(i-1)).Replace(kind))
 				}
 				src := strings.Replace(languages[language], "@", text.String(), 1)
 				before := cpuTime(t)

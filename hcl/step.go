@@ -34,6 +34,9 @@ type Repeat struct {
 	Max   int
 }
 
+// maxSteps bounds the steps of an operation. The scope of each step names those before it.
+const maxSteps = 1000
+
 // decodeSteps decodes the single backend, or the steps in written order.
 func (w *operationDecoder) decodeSteps() {
 	var backends, steps []*hclsyntax.Block
@@ -61,6 +64,13 @@ func (w *operationDecoder) decodeSteps() {
 		}
 		w.dec.Scope = w.dec.Scope.Without("output",
 			"This "+w.noun+" has steps, and each has its own output. Read it as step.<name>.")
+		if len(steps) > maxSteps {
+			w.dec.Errorf(steps[maxSteps].DefRange(), "Too many steps", "%s may have %d steps, and this one has %d. "+
+				"Use each for what is repeated, or move steps to other tools and call these: tool \"other\" { … }.",
+				diag.ToSentence(diag.WithArticle(w.noun)), maxSteps, len(steps))
+			w.dec.Scope = w.dec.Scope.With("step", &eval.Root{Noun: "step", Type: eval.AnyType, Partial: true})
+			return
+		}
 		w.declareSteps(steps)
 		for _, b := range steps {
 			w.decodeStep(b)

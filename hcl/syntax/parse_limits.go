@@ -15,6 +15,9 @@ const (
 	maxFileSize = 1 << 20
 	maxNesting  = 100 // brackets, templates, quotes, %{if} and %{for}, signs
 	maxChain    = 500 // operators, conditionals and indexes in one expression
+
+	// The parser joins the pieces of a text in quadratic time: its lines, and each $ and % with what follows it.
+	maxPieces = 10_000
 )
 
 // checkLimits reports a file that exceeds the limits.
@@ -30,10 +33,40 @@ func checkLimits(name string, src []byte) *diag.Diagnostic {
 		return &diag.Diagnostic{Summary: "Invalid character",
 			Detail: "The file contains a NUL character. If it is UTF-16, save it as UTF-8.", Subject: nul}
 	}
-	if isFlat(src) {
+	flat, mayHavePieces := isFlat(src), mayExceedPieces(src)
+	if flat && !mayHavePieces {
 		return nil
 	}
-	return checkNesting(src, name)
+	tokens, _ := hclsyntax.LexConfig(src, name, hclv2.InitialPos)
+	if d := checkPieces(tokens); d != nil || flat {
+		return d
+	}
+	return checkNesting(tokens)
+}
+
+// mayExceedPieces computes a quick upper bound of the pieces of a text.
+func mayExceedPieces(src []byte) bool {
+	signs := bytes.Count(src, []byte("$")) + bytes.Count(src, []byte("%"))
+	return bytes.Count(src, []byte("\n"))+2*signs >= maxPieces
+}
+
+// checkPieces returns where a text has too many pieces, by the scanner's tokens.
+func checkPieces(tokens hclsyntax.Tokens) *diag.Diagnostic {
+	pieces := 0
+	for _, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenStringLit, hclsyntax.TokenQuotedLit:
+			pieces++
+		default:
+			pieces = 0
+		}
+		if pieces > maxPieces {
+			return &diag.Diagnostic{Summary: "Text too long", Subject: diag.RangeOf(t.Range),
+				Detail: fmt.Sprintf("A text may have %d lines, and each $ and %% counts as a line or two. Move it to a "+
+					"file that file() reads.", maxPieces)}
+		}
+	}
+	return nil
 }
 
 // isFlat computes a quick upper bound of nesting and chains from bytes alone. Almost every file
@@ -82,8 +115,7 @@ type nestLevel struct {
 }
 
 // checkNesting returns the first position that is nested too deeply, by the scanner's tokens.
-func checkNesting(src []byte, name string) *diag.Diagnostic {
-	tokens, _ := hclsyntax.LexConfig(src, name, hclv2.InitialPos)
+func checkNesting(tokens hclsyntax.Tokens) *diag.Diagnostic {
 	stack := []nestLevel{{lines: true}}
 	control, directives := false, 0
 	for _, t := range tokens {

@@ -77,6 +77,12 @@ func (a *taintWalk) commandWords(args []*syntax.Word, sc scope) [][]word {
 		if len(lines)*len(choices) > maxCommandLines {
 			choices = [][]word{{a.describeWord(w, sc)}}
 		}
+		if len(choices) == 1 { // almost always: the lines grow in place
+			for i := range lines {
+				lines[i] = append(lines[i], choices[0]...)
+			}
+			continue
+		}
 		var longer [][]word
 		for _, line := range lines {
 			for _, words := range choices {

@@ -14,19 +14,22 @@ func (c *checker) generate() *Program {
 	p := &Program{dialect: c.dialect, kinds: slices.Collect(maps.Keys(c.kinds))}
 	p.root = c.generateBlock(c.tree.Nodes, nil)
 	p.static = true
+	var text []byte
 	for _, s := range p.root {
 		switch s := s.(type) {
 		case literalText:
-			p.text += string(s)
+			text = append(text, s...)
 		case *param:
 			p.params = append(p.params, s)
-			p.text = string(c.dialect.placeholder([]byte(p.text+s.before), len(p.params))) + s.after
+			text = append(c.dialect.placeholder(append(text, s.before...), len(p.params)), s.after...)
 		default:
 			p.static = false
 		}
 	}
-	if !p.static {
-		p.text, p.params = "", nil
+	if p.static {
+		p.text = string(text)
+	} else {
+		p.params = nil
 	}
 	return p
 }
