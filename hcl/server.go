@@ -3,6 +3,8 @@ package hcl
 import (
 	"cmp"
 	"net/netip"
+	"net/url"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -10,6 +12,7 @@ import (
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
 	"hatchel/hcl/schema"
+	"hatchel/internal/hostname"
 )
 
 // Server is the server block.
@@ -20,12 +23,14 @@ type Server struct {
 	Instructions  string
 	Website       string
 	Icons         []*Icon
-	PageSize      int    // page size of lists
-	DenyByDefault bool   // calls that no rule allows are denied
-	RefuseTools   bool   // at start, tools that need a missing value are refused
-	Hold          string // class of changes from which a reload waits for its lock; empty for none
-	NoSessions    bool   // clients up to revision 2025-11-25 get no session over HTTP
-	Limit         *Limit // on the calls of all tools together; nil for none
+	PageSize      int      // page size of lists
+	DenyByDefault bool     // calls that no rule allows are denied
+	RefuseTools   bool     // at start, tools that need a missing value are refused
+	Hold          string   // class of changes from which a reload waits for its lock; empty for none
+	NoSessions    bool     // clients up to revision 2025-11-25 get no session over HTTP
+	Limit         *Limit   // on the calls of all tools together; nil for none
+	Hosts         []string // names and addresses under which it is served, in the form of hostname.Parse
+	CORS          *CORS    // nil for none
 	Proxies       *TrustedProxies
 	Health        *HealthAccess
 }
@@ -97,6 +102,13 @@ func (s *Server) spec(call *eval.Scope) decode.Spec {
 			"gives each a session that every process with the same state knows, also after a restart. `none` gives "+
 			"them none, so that they cannot be asked, subscribe, or be told of changes.", "sealed", "none").
 			DefaultDoc("sealed"),
+		decode.StringSet(&s.Hosts, "hosts", "list of host names and addresses", "The names under which the server is "+
+			"served, as in [\"tools.example\"], with any port. A request with another name in its Host header is "+
+			"refused, and so is one of a page of another origin. The names of this machine, localhost and loopback "+
+			"addresses, are always accepted. At an address that other machines can reach, its IP addresses are "+
+			"accepted too, and without hosts every name. List only names whose DNS you control.", keepHost),
+		decode.Block(&s.CORS, "cors", "Which pages of other origins may use the MCP endpoints, as MCP clients in "+
+			"browsers do. They need the same credentials as every client.", (*CORS).spec),
 		decode.Block(&s.Proxies, "trusted_proxies", "The proxies in front of the server. A request that comes from "+
 			"one of them has the rightmost address in its header that is not one of them. That address is for the "+
 			"log, the audit log and limits only: it neither identifies a caller nor makes a request one of this "+
@@ -196,4 +208,71 @@ func (p *TrustedProxies) addAddress(d *decode.Decoder, r Range, text string) str
 		p.Addresses = append(p.Addresses, network.Masked())
 	}
 	return text
+}
+
+// CORS is the cors block: the origins of pages that are MCP clients.
+type CORS struct {
+	Origins []string // as browsers send them
+}
+
+func (c *CORS) spec() decode.Spec {
+	return decode.Spec{
+		decode.StringSet(&c.Origins, "origins", "list of origins", "The origins of the pages, as in "+
+			"[\"https://inspector.example\"], with https, or http on this machine.", keepOrigin).Require(),
+	}
+}
+
+// keepHost returns an element of hosts as it is compared.
+func keepHost(d *decode.Decoder, r Range, text string) string {
+	host, ok := hostname.Parse(text)
+	isAny := host == "0.0.0.0" || host == "::"
+	if ok && !isAny {
+		return host
+	}
+	const form = "A host is a name or an IP address, as in \"tools.example\"."
+	u, err := url.Parse(text)
+	if isAny {
+		d.Diags.Errorf(r, "Invalid host", "%s Clients cannot connect to %q: write the name that they use.", form, text)
+	} else if named, _, split := hostname.Split(text); split {
+		d.Diags.Errorf(r, "Invalid host", "%s It is valid for every port: write %q.", form, named)
+	} else if named, _, isURL := hostname.Split(hostOf(u)); err == nil && isURL {
+		d.Diags.Errorf(r, "Invalid host", "%s It is not a URL: write %q.", form, named)
+	} else if strings.Contains(text, "*") {
+		d.Diags.Errorf(r, "Invalid host", "%s Write each name: a wildcard would accept names that others can create.",
+			form)
+	} else {
+		d.Diags.Errorf(r, "Invalid host", "%s It has letters of ASCII, digits, hyphens and dots, and %q is none that "+
+			"clients send.", form, text)
+	}
+	return ""
+}
+
+func hostOf(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	return u.Host
+}
+
+// keepOrigin returns an element of origins as browsers send it.
+func keepOrigin(d *decode.Decoder, r Range, text string) string {
+	const form = "An origin is a scheme, a host and an optional port, as in \"https://inspector.example\" or " +
+		"\"http://localhost:6274\"."
+	u, err := url.Parse(text)
+	host, port, ok := hostname.Split(hostOf(u))
+	isWeb := err == nil && (u.Scheme == "https" || u.Scheme == "http") && ok && u.User == nil
+	switch {
+	case text == "*" || text == "null" || strings.Contains(text, "*"):
+		d.Diags.Errorf(r, "Invalid origin", "%s Write each of them: %q would let every page use the tools.", form, text)
+	case !isWeb:
+		d.Diags.Errorf(r, "Invalid origin", "%s", form)
+	case u.Scheme == "http" && !hostname.IsLocal(host):
+		d.Diags.Errorf(r, "Invalid origin", "%s Pages of other machines need https, because others could change "+
+			"them on the way.", form)
+	case u.Path != "" || u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#"):
+		d.Diags.Errorf(r, "Invalid origin", "%s It has no path: write %q.", form, u.Scheme+"://"+u.Host)
+	default:
+		return hostname.Origin(u.Scheme, host, port)
+	}
+	return ""
 }

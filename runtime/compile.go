@@ -196,7 +196,7 @@ func (c *compiler) openAuthentication() {
 	}
 	c.g.authenticator = auth.New(cfg.Auth, auth.Options{
 		Issuers: c.build.Issuers, Certificates: c.g.certificates, Log: c.build.Log, Now: c.build.Now,
-		Defer: c.g.cleanups.add,
+		Names: namesOf(cfg), Defer: c.g.cleanups.add,
 	})
 }
 

@@ -61,6 +61,17 @@ func (h *Host) SetConsoleHandler(handler http.Handler) {
 // Console returns the block of the console; nil for no console.
 func (h *Host) Console() *hcl.Console { return h.Current().console }
 
+// Names returns the names under which the server is served.
+func (h *Host) Names() mcp.Names { return namesOf(h.Current().Config) }
+
+func namesOf(c *hcl.Config) mcp.Names {
+	names := mcp.Names{Hosts: c.Server.Hosts}
+	if c.Server.CORS != nil {
+		names.Origins = c.Server.CORS.Origins
+	}
+	return names
+}
+
 // Title returns the title of the server, or its name.
 func (h *Host) Title() string {
 	server := h.Current().Config.Server

@@ -158,7 +158,7 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 	if got, _ := scrape(t, "http://"+first+"/mcp", ""); got != 404 {
 		t.Errorf("/mcp is there, too: %d", got)
 	}
-	if got, _ := scrape(t, "http://"+first+"/metrics", "", "Host", "evil.example"); got != 401 {
+	if got, _ := scrape(t, "http://"+first+"/metrics", "", "Host", "evil.example"); got != 403 {
 		t.Errorf("under a name of a page: %d", got)
 	}
 	if got, body := scrape(t, "http://"+first+"/metrics", "nobody"); got != 401 {

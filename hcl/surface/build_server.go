@@ -15,7 +15,11 @@ import (
 func (b *builder) server() {
 	s := &b.config.Server
 	b.out.Server = Server{Name: s.Name, Title: s.Title, Version: s.Version, Instructions: s.Instructions,
-		DenyDefault: s.DenyByDefault, Limit: limitOf(s.Limit), Hold: s.Hold}
+		DenyDefault: s.DenyByDefault, Limit: limitOf(s.Limit), Hold: s.Hold,
+		Hosts: slices.Sorted(slices.Values(s.Hosts))}
+	if s.CORS != nil {
+		b.out.Server.Origins = slices.Sorted(slices.Values(s.CORS.Origins))
+	}
 	if block := b.blocks["server"]; block != nil {
 		b.placeBlock("server", diag.RangeOf(block.DefRange()))
 	}
@@ -179,7 +183,7 @@ func (b *builder) settings() {
 		var covered []string
 		switch block.Type {
 		case "server":
-			covered = []string{"name", "title", "version", "instructions", "default", "limit", "hold"}
+			covered = []string{"name", "title", "version", "instructions", "default", "limit", "hold", "hosts", "cors"}
 		case "auth":
 			covered = []string{"api_key", "jwt", "headers"}
 		case "tls":

@@ -24,6 +24,12 @@ func (c *comparison) server() {
 	}
 	c.limit("server.limit", a.Limit, b.Limit)
 	c.hold(a.Hold, b.Hold)
+	c.names("hosts", a.Hosts, b.Hosts)
+	if len(a.Hosts) > 0 && len(b.Hosts) == 0 {
+		c.add(Widening, "origin", "server.hosts", "hosts removed: at addresses that other machines can "+
+			"reach, every name is accepted")
+	}
+	c.names("cors.origins", a.Origins, b.Origins)
 	c.object = "auth"
 	switch {
 	case a.Auth && !b.Auth:
@@ -55,6 +61,16 @@ func (c *comparison) hold(old, new string) {
 		c.add(Breaking, "hold", "server.hold", "hold %s → %s", cmp.Or(old, "none"), cmp.Or(new, "none"))
 	case b > a:
 		c.add(Compatible, "hold", "server.hold", "hold %s → %s", cmp.Or(old, "none"), cmp.Or(new, "none"))
+	}
+}
+
+// names compares the names of the server, or the origins of pages that are clients.
+func (c *comparison) names(argument string, old, new []string) {
+	for _, name := range missing(new, old) {
+		c.add(Widening, "origin", "server."+argument, "%s added: %s", argument, name)
+	}
+	for _, name := range missing(old, new) {
+		c.restrict("origin", "server."+argument, "%s removed: %s", argument, name)
 	}
 }
 

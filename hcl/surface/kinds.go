@@ -28,6 +28,7 @@ var Kinds = map[string]string{
 	"lock":                "The lock was written by an earlier version and does not say everything.",
 	"limit":               "A limit on calls changed.",
 	"listed":              "A tool, a prompt or a resource is listed, or is no longer.",
+	"origin":              "A name of the server, or an origin of pages that may use it, was added or removed.",
 	"output-added":        "The result has a type, or a further member.",
 	"output-bound":        "A bound of the result changed.",
 	"output-closed":       "The result has no unknown members any more.",

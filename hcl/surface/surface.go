@@ -51,8 +51,10 @@ type Server struct {
 	DenyDefault  bool     `json:"deny_by_default,omitempty"` // calls that no rule allows are denied
 	Limit        *Limit   `json:"limit,omitempty"`
 	Hold         string   `json:"hold,omitempty"`
-	Auth         bool     `json:"auth,omitempty"` // callers need credentials
-	Keys         []string `json:"keys,omitempty"` // API keys, with their groups and scopes
+	Hosts        []string `json:"hosts,omitempty"`
+	Origins      []string `json:"origins,omitempty"` // of pages that are clients
+	Auth         bool     `json:"auth,omitempty"`    // callers need credentials
+	Keys         []string `json:"keys,omitempty"`    // API keys, with their groups and scopes
 	Issuers      []string `json:"issuers,omitempty"`
 	// who may decide over HTTP
 	Approvers *eval.Formula `json:"approvers,omitempty"`

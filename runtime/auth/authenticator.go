@@ -33,6 +33,7 @@ type Authenticator struct {
 	headers      []string                 // canonical names of the headers that expressions may read
 	certificates *Certificates            // nil when client certificates are not accepted
 	grants       map[string]bool          // of all keys and issuers
+	names        mcp.Names
 	now          func() time.Time
 }
 
@@ -40,6 +41,7 @@ type Authenticator struct {
 type Options struct {
 	Issuers      *Issuers         // shared by all generations
 	Certificates *Certificates    // nil when the server does not use TLS
+	Names        mcp.Names        // under which the server is served
 	Log          *slog.Logger     // for failures to load the keys of issuers
 	Now          func() time.Time // clock by which credentials expire
 	Defer        func(func() error)
@@ -58,6 +60,7 @@ func New(a *hcl.Auth, o Options) *Authenticator {
 	a = cmp.Or(a, &hcl.Auth{})
 	c := &Authenticator{
 		certificates: certificates, issuers: map[string]*issuerConfig{}, grants: map[string]bool{}, now: o.Now,
+		names: o.Names,
 	}
 	for _, k := range a.Keys {
 		key := newAPIKey(k)

@@ -15,6 +15,11 @@ const metadataPath = "/.well-known/oauth-protected-resource"
 // endpointPath is the path of the MCP endpoint. The toolsets are below it.
 const endpointPath = "/mcp"
 
+// IsMetadata reports whether a request is for the metadata of a protected resource.
+func IsMetadata(r *http.Request) bool {
+	return r.URL.Path == metadataPath || strings.HasPrefix(r.URL.Path, metadataPath+"/")
+}
+
 // Metadata returns the document for a request for the metadata of the server, which needs no
 // credential. It reports false when the path is another one, or no issuer is declared.
 func (c *Authenticator) Metadata(r *http.Request) (document []byte, ok bool) {
@@ -68,10 +73,8 @@ func (c *Authenticator) resource(r *http.Request) url.URL {
 	if u := c.audienceURL(); u != nil {
 		return *u
 	}
-	u := url.URL{Scheme: "http", Host: r.Host, Path: endpointPath}
-	if r.TLS != nil {
-		u.Scheme = "https"
-	}
+	u := *c.names.URL(r)
+	u.Path = endpointPath
 	if strings.HasPrefix(r.URL.Path, endpointPath+"/") {
 		u.Path = r.URL.Path
 	}

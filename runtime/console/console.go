@@ -85,7 +85,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	reason := mcp.CheckHost(r)
+	reason := c.Server.CheckHost(r)
 	if reason == "" && c.foreign.Check(r) != nil {
 		reason = "A page of another site has sent this request"
 	}

@@ -160,7 +160,7 @@ func cookieName(r *http.Request) string {
 }
 
 // isPlainLoopback reports whether a request was made without TLS to this machine, where there need be none.
-func isPlainLoopback(r *http.Request) bool { return r.TLS == nil && mcp.IsLocalHost(r.Host) }
+func isPlainLoopback(r *http.Request) bool { return !mcp.IsSecure(r) && mcp.IsLocalHost(r.Host) }
 
 // token returns the text that a form of a session must have to post to a path.
 func (c *Console) token(s *session, path string) string {

@@ -212,7 +212,12 @@ func (s *Server) For(toolset string) Toolset { return Toolset{s, toolset} }
 // deadlines are set for each request.
 func (t Toolset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := t.server
-	if problem := checkSource(r); problem != "" {
+	names := s.options.Names()
+	problem := names.CheckHost(r)
+	if problem == "" {
+		problem = names.checkOrigin(r, true)
+	}
+	if problem != "" {
 		if s.options.Refused != nil {
 			s.options.Refused(r, http.StatusForbidden, problem)
 		}
@@ -244,6 +249,8 @@ type Options struct {
 	Refused func(r *http.Request, status int, reason string)
 	// Observer is told of requests that are no calls; nil for nobody.
 	Observer Observer
+	// Names returns the names under which the server is served now; nil for those of this machine.
+	Names func() Names
 	// Remote returns the network address of the client of a request, for the Handler: by default its
 	// RemoteAddr.
 	Remote func(r *http.Request) string
@@ -299,6 +306,9 @@ func (s *Server) observeEnd(http bool, began time.Time) {
 }
 
 func (o Options) withDefaults() Options {
+	if o.Names == nil {
+		o.Names = func() Names { return Names{} }
+	}
 	if o.Remote == nil {
 		o.Remote = func(r *http.Request) string { return r.RemoteAddr }
 	}
@@ -310,6 +320,7 @@ func (o Options) withDefaults() Options {
 		Logger:          cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		Refused:         o.Refused,
 		Observer:        o.Observer,
+		Names:           o.Names,
 		Remote:          o.Remote,
 		MaxBody:         cmp.Or(o.MaxBody, 4<<20),
 		MaxFrame:        cmp.Or(o.MaxFrame, 16<<20),

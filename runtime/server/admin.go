@@ -155,10 +155,10 @@ func isLocal(r *http.Request) bool {
 // isLocalConnection reports whether a request was made on this machine, and neither through a proxy nor for a name that
 // a page resolves to this machine.
 func isLocalConnection(r *http.Request) bool {
-	if hasHeader(r, "Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via") {
+	if hasHeader(r, "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via") {
 		return false
 	}
-	return IsLoopback(r.RemoteAddr) && (IsLoopback(r.Host) || hostname(r.Host) == "localhost")
+	return IsLoopback(r.RemoteAddr) && mcp.IsLocalHost(r.Host)
 }
 
 func hasHeader(r *http.Request, names ...string) bool {

@@ -37,6 +37,7 @@ func (s *Server) serveConsoleListener(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case isUnder(r, "/console"):
 		s.console.ServeHTTP(w, r)
+	case !s.checkHost(w, r):
 	case r.URL.Path == "/":
 		http.Redirect(w, r, "/console/", http.StatusSeeOther)
 	default:

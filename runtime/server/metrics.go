@@ -15,6 +15,9 @@ func (s *Server) isScrape(r *http.Request) bool {
 
 // serveScrapes serves the listener that metrics have of their own.
 func (s *Server) serveScrapes(w http.ResponseWriter, r *http.Request) {
+	if !s.checkHost(w, r) {
+		return
+	}
 	if r.URL.Path != "/metrics" {
 		http.Error(w, "Not found. The metrics are at /metrics", http.StatusNotFound)
 		return

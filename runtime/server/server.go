@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hatchel/runtime"
+	"hatchel/runtime/auth"
 	"hatchel/runtime/console"
 	"hatchel/runtime/limit"
 	"hatchel/runtime/logging"
@@ -44,7 +45,8 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{Options: o}
 	s.mcp = mcp.New(o.Host, mcp.Options{
-		Logger: o.Log.Logger, Refused: s.audit, Observer: o.Host, Remote: s.clientAddress, Network: limit.Network,
+		Logger: o.Log.Logger, Refused: s.audit, Observer: o.Host, Names: o.Host.Names,
+		Remote: s.clientAddress, Network: limit.Network,
 		SessionKey: o.Sessions.Key, SessionStore: o.Sessions.Store, Courier: o.Sessions.Courier,
 	})
 	o.Sessions.Listen(s.mcp.Heard)
@@ -58,6 +60,15 @@ func New(o Options) *Server {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mcp.SetConnection(w.Header())
+	if !s.checkHost(w, r) {
+		return
+	}
+	if isUnder(r, "/mcp") {
+		r.URL.Path = strings.TrimSuffix(r.URL.Path, "/")
+	}
+	if isShared(r) && s.Host.Names().ShareWithPages(w, r) {
+		return
+	}
 	if r.URL.Path == "/healthz" {
 		io.WriteString(w, "ok\n")
 		return
@@ -121,6 +132,18 @@ func (s *Server) explainNotFound(path string) string {
 	}
 	return "The MCP endpoint of this server is /mcp"
 }
+
+// checkHost reports whether a request names a host that is served, and refuses it otherwise.
+func (s *Server) checkHost(w http.ResponseWriter, r *http.Request) bool {
+	reason := s.mcp.CheckHost(r)
+	if reason != "" {
+		s.refuse(w, r, forbidden(reason))
+	}
+	return reason == ""
+}
+
+// isShared reports whether pages of other sites may be allowed to use an endpoint.
+func isShared(r *http.Request) bool { return isUnder(r, "/mcp") || auth.IsMetadata(r) }
 
 // isUnder reports whether a request is for a path or for one below it.
 func isUnder(r *http.Request, path string) bool {

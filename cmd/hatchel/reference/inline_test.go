@@ -60,6 +60,7 @@ var inlineHomes = []string{
 	"%s",
 	"server {\n%s\n}",
 	"server {\ntrusted_proxies {\nheader = \"x-forwarded-for\"\n%s\n}\n}",
+	"server {\ncors {\n%s\n}\n}",
 	"files {\n%s\n}",
 	"auth {\n%s\napi_key \"k\" { secret = secret.k }\n}",
 	"tls {\ncert = \"a\"\nkey = \"b\"\n%s\n}",
