@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -291,4 +292,25 @@ func TestWriterWaitsForAnotherProcessUntilTheCallEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustCall(t, b, `{}`)
+}
+
+// The driver reads the error of a statement from its connection, so nothing else may run there: an interrupted statement
+// would end as one that has worked.
+func TestInterruptedStatementFails(t *testing.T) {
+	const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x), 'n' FROM c"
+	var calling sync.WaitGroup
+	for range 8 { // more than there are processors
+		b := adaptertest.Bind(t, sqliteSource(t, "", "exec = \"INSERT INTO items (id, name) "+endless+"\""))
+		calling.Go(func() {
+			for range 25 {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+				out, err := b.Do(ctx, `{}`)
+				cancel()
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, %v", out, err)
+				}
+			}
+		})
+	}
+	calling.Wait()
 }

@@ -296,12 +296,28 @@ func (f *File) EmptyLog(timer *time.Timer) {
 	if same, err := f.compare(); err != nil || !same || f.anchor.readOnly {
 		return
 	}
+	if !f.copyLog() {
+		return
+	}
+	if f.log.frames > f.log.copied {
+		timer.Reset(10 * CheckpointDelay)
+		return
+	}
+	// The main file was recorded before the WAL is emptied, and emptying it does not change the main file. If it has
+	// changed, by another program or by a process that has written meanwhile, it is opened again.
+	_, _ = f.anchor.row("PRAGMA wal_checkpoint(TRUNCATE)")
+	if log, err := f.walState(); err == nil {
+		f.log = log
+	}
+}
+
+// copyLog copies the WAL to the main file, as far as no reader needs it, and reports whether the file was recorded. The
+// caller holds mu.
+func (f *File) copyLog() bool {
 	f.changing.Store(true)
 	defer f.changing.Store(false)
-	_, _ = f.anchor.row("PRAGMA wal_checkpoint(TRUNCATE)")
-	if f.record() == nil && f.log.frames > f.log.copied {
-		timer.Reset(10 * CheckpointDelay)
-	}
+	_, err := f.anchor.row("PRAGMA wal_checkpoint(PASSIVE)")
+	return err == nil && f.record() == nil
 }
 
 // Closer closes connections of a file.

@@ -182,7 +182,10 @@ func (s *SQLite) Ping(ctx context.Context) error {
 	if s.refusesWrites.Load() { // nothing else may write until calls are made again
 		return s.Heartbeat(ctx, "", time.Time{})
 	}
-	return s.run(ctx, reads, func(context.Context, session) error { return nil })
+	return s.run(ctx, reads, func(ctx context.Context, t session) error {
+		_, err := t.execute(ctx, "SELECT name FROM owners LIMIT 1")
+		return err
+	})
 }
 
 // run implements database. A transaction has the file for itself.
