@@ -78,8 +78,10 @@ func (c *mysqlConn) readSession(ctx context.Context) error {
 		return errors.Join(err, rows.Close())
 	}
 	c.id, c.isMariaDB = textOf(row[0]), strings.Contains(textOf(row[1]), "MariaDB")
+	// A statement that reads a table clears the warnings of earlier ones, which quote data.
 	c.settings = fmt.Sprintf("SET NAMES utf8mb4, sql_mode = '%s', time_zone = '%s', sql_select_limit = %s, "+
-		"foreign_key_checks = %s, last_insert_id = 0", sqlMode, textOf(row[2]), textOf(row[3]), textOf(row[4]))
+		"foreign_key_checks = %s, last_insert_id = (SELECT 0 FROM (SELECT 0) AS cleared)",
+		sqlMode, textOf(row[2]), textOf(row[3]), textOf(row[4]))
 	return rows.Close()
 }
 

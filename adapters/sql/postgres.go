@@ -26,6 +26,7 @@ type postgresDatabase struct {
 	readiness       *readiness
 	settings        string // the statement that sets the settings of a transaction
 	sessionSettings string // that for a session
+	resetSession    string // the statements that reset a direct session after a change
 	types           pgTypes
 }
 
@@ -88,6 +89,7 @@ func openPostgres(ctx context.Context, c *serverConnection, env adapters.Env) (a
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	p := &postgresDatabase{config: c, slots: make(chan struct{}, config.MaxConns)}
 	p.settings, p.sessionSettings = postgresSettings(c), "SELECT "+setSettings(c, "false")
+	p.resetSession = resetSession + p.sessionSettings
 	config.AfterConnect = p.checkSession
 	p.types.init(c.decimalsAsNumbers())
 	if p.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {

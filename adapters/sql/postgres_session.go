@@ -25,7 +25,6 @@ var forcedSettings = [][2]string{
 type pgSession struct {
 	direct     bool
 	superuser  bool
-	state      string                               // the directState
 	statements *simplelru.LRU[string, *pgStatement] // by their text
 	evicted    []string                             // names to deallocate before the next statement is prepared
 }
@@ -52,10 +51,7 @@ func (p *postgresDatabase) openSession(ctx context.Context, conn *pgconn.PgConn)
 		return nil
 	}
 	s.statements = newLRU(func(_ string, st *pgStatement) { s.evicted = append(s.evicted, st.description.Name) })
-	set, err := conn.Exec(ctx, p.sessionSettings+"; SELECT "+directState).ReadAll()
-	if err == nil {
-		s.state = joinSession(set[1].Rows[0])
-	}
+	_, err = conn.Exec(ctx, p.sessionSettings).ReadAll()
 	return err
 }
 
@@ -77,7 +73,7 @@ func (s *pgSession) prepare(ctx context.Context, conn *pgconn.PgConn, text strin
 	if err != nil {
 		return nil, err
 	}
-	st := newPgStatement(d)
+	st := newPgStatement(d, text)
 	st.description = d
 	if st.lookup != "" {
 		result := conn.ExecParams(ctx, st.lookup, nil, nil, nil, nil).Read()
@@ -92,17 +88,42 @@ func (s *pgSession) prepare(ctx context.Context, conn *pgconn.PgConn, text strin
 	return st, nil
 }
 
-// directState is the sessionState of a direct connection, where settings are kept.
-var directState = sessionState + ", pg_catalog.current_setting('statement_timeout')" + func() (names string) {
+// sessionSettings are the settings that decide what a statement means and which rows it sees. Behind a pooler they are
+// again after a transaction what they were before it.
+var sessionSettings = func() []string {
+	names := []string{
+		"role", "search_path", "TimeZone", "row_security", "default_text_search_config", "lc_monetary", "lc_numeric",
+		"lc_time", "transform_null_equals", "timezone_abbreviations", "statement_timeout", "lock_timeout",
+		"default_transaction_isolation", "default_transaction_read_only", "default_transaction_deferrable",
+		"synchronous_commit",
+	}
 	for _, s := range forcedSettings {
-		names += ", pg_catalog.current_setting('" + s[0] + "')"
+		names = append(names, s[0])
 	}
 	return names
 }()
 
-// sessionState selects what the names in a statement depend on, and no transaction of ours may leave changed.
-const sessionState = "pg_catalog.current_setting('search_path'), pg_catalog.current_setting('role'), " +
-	"pg_catalog.current_setting('TimeZone')"
+// sessionState selects the sessionSettings.
+var sessionState = "pg_catalog.current_setting('" +
+	strings.Join(sessionSettings, "'), pg_catalog.current_setting('") + "')"
+
+// cleanSession ends what a transaction may leave in its session. It resets no setting, and keeps prepared statements.
+const cleanSession = "CLOSE ALL; UNLISTEN *; DISCARD SEQUENCES; DISCARD TEMP"
+
+// resetSession is cleanSession for a session that nobody else uses, whose settings are reset too.
+const resetSession = cleanSession + "; " + unlockAll + "; RESET SESSION AUTHORIZATION; RESET ROLE; RESET ALL; "
+
+// restoreSettings returns a statement that sets those of the sessionSettings that have not the given values any more.
+// No setting changes what it means.
+func restoreSettings(before []string) string {
+	values := make([]string, len(before))
+	for i, value := range before {
+		const format = "('%s', pg_catalog.convert_from(pg_catalog.decode('%x', 'hex'), 'UTF8'))"
+		values[i] = fmt.Sprintf(format, sessionSettings[i], value)
+	}
+	return "SELECT pg_catalog.set_config(name, value, false) FROM (VALUES " + strings.Join(values, ", ") +
+		") AS before (name, value) WHERE pg_catalog.current_setting(name) OPERATOR(pg_catalog.<>) value"
+}
 
 // postgresSettings returns the statement that is sent before each statement of a tool: an earlier statement of the
 // transaction may call a function that changes a setting. The settings end with the transaction. Its row has whether
@@ -137,13 +158,4 @@ func postgresTimeZone(zone string) string {
 		return "<" + zone + ">+" + zone[1:]
 	}
 	return zone
-}
-
-// joinSession returns a row of the sessionState, or of the directState, as text.
-func joinSession(values [][]byte) string {
-	var b strings.Builder
-	for _, v := range values {
-		fmt.Fprintf(&b, "%q ", v)
-	}
-	return b.String()
 }

@@ -21,11 +21,11 @@ type pgTransaction struct {
 	beginText string
 	readOnly  bool
 
-	begun    bool   // BEGIN was sent
-	answered bool   // and the server has answered
-	set      bool   // the settings are in effect: no statement has run since
-	before   string // the sessionState at the beginning
-	mayLock  bool   // a statement may have taken advisory locks of the session
+	begun    bool     // BEGIN was sent
+	answered bool     // and the server has answered
+	set      bool     // the settings are in effect: no statement has run since
+	before   []string // the sessionSettings at the beginning, behind a pooler
+	mayLock  bool     // a statement may have taken advisory locks of the session
 }
 
 // Rows beyond the limits of the result are read and discarded up to these limits. Beyond them the server
@@ -122,11 +122,11 @@ var errSuperuser = errors.New("statements of callers are disabled, because the d
 	"superuser and read-only mode does not restrict it; the operator must use a role that can only read")
 
 func (tx *pgTransaction) runOnce(ctx context.Context, e *execution) error {
-	tx.mayLock = tx.mayLock || e.byCaller || strings.Contains(e.text, "advisory")
 	known, err := tx.known(ctx, e)
 	if err != nil {
 		return err
 	}
+	tx.mayLock = tx.mayLock || known.mayLock
 	if e.byCaller && tx.superuser {
 		return modelError{errSuperuser}
 	}
@@ -211,8 +211,10 @@ func (p *pgPipeline) begin() error {
 	}
 	return readResult(p.Pipeline, func(values [][]byte) {
 		p.tx.superuser = string(values[0]) == "on"
-		if p.begins && !p.tx.readOnly {
-			p.tx.before = joinSession(values[1:4])
+		if p.begins && !p.tx.readOnly && !p.tx.direct {
+			for _, v := range values[1 : 1+len(sessionSettings)] {
+				p.tx.before = append(p.tx.before, string(v))
+			}
 		}
 	})
 }
@@ -342,7 +344,7 @@ func (tx *pgTransaction) known(ctx context.Context, e *execution) (*pgStatement,
 	if err != nil {
 		return nil, err
 	}
-	known := newPgStatement(described)
+	known := newPgStatement(described, e.text)
 	if !e.byCaller {
 		tx.database.types.add(e.text, known)
 	}
@@ -388,7 +390,7 @@ func (tx *pgTransaction) describe(ctx context.Context, text string) (info statem
 		return info, tx.interruption(ctx, err)
 	}
 	info.params = len(described.ParamOIDs)
-	known := newPgStatement(described)
+	known := newPgStatement(described, text)
 	var arrays pgArrays
 	if known.lookup != "" {
 		pipe := tx.start(ctx)
@@ -407,37 +409,16 @@ func (tx *pgTransaction) describe(ctx context.Context, text string) (info statem
 }
 
 // commit commits the transaction if it has begun. The statements after COMMIT are sent in the same message, so that a
-// pooler does not give them another connection: they remove what the transaction has put into the session. If a
-// function has changed what names mean there, the connection is closed.
+// pooler does not give them another connection: they remove what the transaction has put into the session.
 func (tx *pgTransaction) commit(ctx context.Context) error {
 	if !tx.begun {
 		return nil
 	}
-	before, state := tx.before, sessionState
-	if tx.direct {
-		before, state = tx.state, directState
-	}
-	text := "COMMIT; DISCARD TEMP; SELECT " + state
-	if tx.mayLock {
-		text += "; " + unlockAll
-	}
-	results := tx.conn.Exec(ctx, text)
-	committed, n, after := "", 0, ""
-	for results.NextResult() {
-		reader := results.ResultReader()
-		for reader.NextRow() {
-			if n == 2 {
-				after = joinSession(reader.Values())
-			}
+	committed, err := tx.exec(ctx, "COMMIT; "+tx.cleanUp())
+	if err != nil && !tx.conn.IsClosed() {
+		if _, failed := tx.exec(ctx, tx.cleanUp()); failed != nil {
+			defer tx.conn.Close(context.WithoutCancel(ctx))
 		}
-		tag, err := reader.Close()
-		if n++; n == 1 && err == nil {
-			committed = tag.String()
-		}
-	}
-	err := results.Close()
-	if err != nil && tx.mayLock || committed != "" && after != before {
-		defer tx.conn.Close(context.WithoutCancel(ctx))
 	}
 	switch {
 	case committed == "COMMIT":
@@ -450,6 +431,33 @@ func (tx *pgTransaction) commit(ctx context.Context) error {
 	return err
 }
 
+// exec executes statements, and returns the tag of the first one; empty if it has failed.
+func (tx *pgTransaction) exec(ctx context.Context, text string) (tag string, err error) {
+	results := tx.conn.Exec(ctx, text)
+	for first := true; results.NextResult(); first = false {
+		done, err := results.ResultReader().Close()
+		if first && err == nil {
+			tag = done.String()
+		}
+	}
+	return tag, results.Close()
+}
+
+// cleanUp returns the statements after the end of a transaction, which remove what it has put into the session.
+func (tx *pgTransaction) cleanUp() string {
+	if tx.direct {
+		return tx.database.resetSession
+	}
+	text := cleanSession
+	if tx.mayLock {
+		text += "; " + unlockAll
+	}
+	if tx.before != nil {
+		text += "; " + restoreSettings(tx.before)
+	}
+	return text
+}
+
 // rollback ends the transaction if it is open and returns the cause of the rollback. If ROLLBACK fails
 // too, the pool closes the connection, because it is still in a transaction.
 func (tx *pgTransaction) rollback(ctx context.Context, cause error) error {
@@ -458,7 +466,9 @@ func (tx *pgTransaction) rollback(ctx context.Context, cause error) error {
 		return cause
 	}
 	text := "ROLLBACK"
-	if tx.mayLock {
+	if !tx.readOnly {
+		text += "; " + tx.cleanUp()
+	} else if tx.mayLock {
 		text += "; " + unlockAll
 	}
 	if _, err := tx.conn.Exec(ctx, text).ReadAll(); cause == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"hatchel/hcl/schema"
+	"hatchel/hcl/template/sqltext"
 	"hatchel/hcl/value"
 )
 
@@ -31,6 +32,7 @@ type pgStatement struct {
 	params    []uint32 // OIDs
 	userTypes []uint32 // OIDs of the types of columns that users created
 	lookup    string   // the query for those that are arrays; empty if there are none
+	mayLock   bool     // it may take advisory locks of the session
 	columns   atomic.Pointer[pgColumns]
 
 	description *pgconn.StatementDescription // of the prepared statement of a direct session; otherwise nil
@@ -74,8 +76,9 @@ func (ts *pgTypes) forget(text string) {
 	ts.statements.Remove(text)
 }
 
-func newPgStatement(d *pgconn.StatementDescription) *pgStatement {
+func newPgStatement(d *pgconn.StatementDescription, text string) *pgStatement {
 	known := &pgStatement{params: d.ParamOIDs, arrays: pgArrays{}}
+	known.mayLock = strings.Contains(text, "advisory") || len(functionsOf(text, sqltext.PostgreSQL)) > 0
 	var list []string
 	for _, f := range d.Fields {
 		if f.DataTypeOID >= firstUserOID {
