@@ -155,6 +155,7 @@ type cuttingProxy struct {
 	mu     sync.Mutex
 	target string                 // guarded by mu
 	cuts   func(sent string) bool // cuts a connection instead of sending something to the server; guarded by mu
+	sends  bool                   // it is sent, and its answer is lost; guarded by mu
 	conns  []net.Conn             // guarded by mu
 }
 
@@ -216,6 +217,10 @@ func (p *cuttingProxy) serve(client net.Conn) {
 		}
 		p.mu.Lock()
 		cut := p.cuts != nil && p.cuts(string(buffer[:n]))
+		if sends := p.sends; cut && sends {
+			client.Close()
+			_, _ = backend.Write(buffer[:n])
+		}
 		p.mu.Unlock()
 		if cut {
 			return

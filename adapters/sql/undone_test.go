@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -168,4 +169,113 @@ func (m *mariaDB) whileRunning(t *testing.T, b *adaptertest.BoundTool, ctx conte
 		default:
 		}
 	}
+}
+
+// A commit whose answer does not arrive is not known to be made, whoever ends it and however.
+func TestInterruptedCommitOfPostgreSQLIsNotKnown(t *testing.T) {
+	eachRoute(t, func(t *testing.T, direct ownServer, s server) {
+		for _, text := range []string{
+			"CREATE TABLE slow (n INTEGER)", "CREATE TABLE late (n INTEGER UNIQUE DEFERRABLE INITIALLY DEFERRED)",
+			"CREATE FUNCTION sleeps() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(20); RETURN NULL; END $$",
+			"CREATE CONSTRAINT TRIGGER sleeping AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION sleeps()",
+		} {
+			direct.run(t, text)
+		}
+		const sleeping = " FROM pg_stat_activity WHERE query LIKE 'COMMIT%' AND wait_event = 'PgSleep' AND usename = '"
+		observer := connectTo(t, direct.url)
+		count := func() (n int) {
+			t.Helper()
+			if err := observer.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM slow) + (SELECT count(*) FROM late)").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		await := func(n int) {
+			for found := -1; found != n; {
+				if err := direct.admin.QueryRow(t.Context(), "SELECT count(*)"+sleeping+direct.name+"'").Scan(&found); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for name, c := range map[string]struct {
+			act  func(cancel func())
+			want adapters.Change
+		}{
+			"killed":          {act: func(func()) { direct.exec(t, "SELECT pg_terminate_backend(pid)"+sleeping+direct.name+"'") }, want: adapters.ChangeUnknown},
+			"statement ended": {act: func(func()) { direct.exec(t, "SELECT pg_cancel_backend(pid)"+sleeping+direct.name+"'") }, want: adapters.ChangeUndone},
+			"canceled call":   {act: func(cancel func()) { cancel() }, want: adapters.ChangeUnknown},
+		} {
+			b := s.bind(t, "", `exec = ["INSERT INTO late VALUES (1)", "INSERT INTO slow VALUES (1)"]`)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := b.Do(ctx, `{}`)
+				ended <- err
+			}()
+			await(1)
+			c.act(cancel)
+			err := <-ended
+			cancel()
+			await(0)
+			if got := adapters.ChangeOf(err); err == nil || got != c.want || count() != 0 {
+				t.Errorf("%s: the change is said to be %v, and there are %d rows: %v", name, got, count(), err)
+			}
+		}
+		b := s.bind(t, "", `exec = ["INSERT INTO late VALUES (1)", "INSERT INTO late VALUES (1)"]`)
+		if _, err := b.Do(t.Context(), `{}`); adapters.ChangeOf(err) != adapters.ChangeUndone || count() != 0 {
+			t.Errorf("a deferred constraint: %v", err)
+		}
+	})
+}
+
+// The server commits, and the connection is lost before it can say so.
+func TestCommitWithoutAnAnswerIsNotKnown(t *testing.T) {
+	m := startMariaDB(t)
+	check := func(t *testing.T, s server, proxy *cuttingProxy, target string, count func() int) {
+		for _, sends := range []bool{true, false} {
+			b := s.bind(t, "", addRow)
+			mustCall(t, b, `{}`)
+			before := count()
+			proxy.mu.Lock()
+			proxy.sends = sends
+			proxy.mu.Unlock()
+			proxy.set(target, once("COMMIT"))
+			_, err := b.Do(t.Context(), `{}`)
+			proxy.set(target, nil)
+			want := before
+			if sends {
+				want++
+			}
+			for count() != want { // the server may still commit
+			}
+			if got := adapters.ChangeOf(err); err == nil || got != adapters.ChangeUnknown {
+				t.Errorf("the change is said to be %v: %v", got, err)
+			}
+			mustCall(t, b, `{}`)
+		}
+	}
+	t.Run("mysql", func(t *testing.T) {
+		proxy := newCuttingProxy(t, m.address)
+		check(t, m.server(proxy.address()), proxy, m.address, func() int { return m.scan(t, "SELECT count(*) FROM hatchel.t")[0] })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		o := ownDatabase(t)
+		o.run(t, "CREATE TABLE t (a INTEGER)")
+		u, err := url.Parse(o.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := u.Host
+		proxy := newCuttingProxy(t, target)
+		u.Host = proxy.address()
+		s := o.server
+		s.url = u.String()
+		observer := connectTo(t, o.url)
+		check(t, s, proxy, target, func() (n int) {
+			if err := observer.QueryRow(t.Context(), "SELECT count(*) FROM t").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		})
+	})
 }
