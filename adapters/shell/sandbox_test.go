@@ -257,12 +257,22 @@ func TestDeniedSystemCalls(t *testing.T) {
 		"not of a user":        "syscall(141, 2, 0, 0)",
 		"no priority of disks": "syscall(251, 1, getppid(), 16388)",
 		"no attribute":         "syscall(188, $f, $n, $v, 1, 0)",
+		"no queue of POSIX":    "syscall(240, $n, 0102, 0600, 0)",
+		"no ring":              "syscall(425, 1, $b)", // whose requests pass no filter
+		"no other namespace":   "syscall(308, 0, 0)",
+		"no new root":          "syscall(165, $v, $f, $v, 0, 0)",
+		"no BPF":               "syscall(321, 0, $b, 48)",
+		"no page faults":       "syscall(323, 1)",
+		"no handle of a file":  "syscall(304, -100, $b, 0)",
+		"no memory of another": `do { $l = pack("QQ", unpack("Q", pack("p", $b)), 8); $o = pack("QQ", 4096, 8); ` +
+			`syscall(310, $p, $l, 1, $o, 1, 0); $!{EPERM} ? -1 : 0 }`,
+		"no tracing": "syscall(101, 16, $p, 0, 0)",
 	} {
 		if runtime.GOARCH != "amd64" { // whose numbers these are
 			break
 		}
 		t.Run(name, func(t *testing.T) {
-			script := fmt.Sprintf(`perl -e '$f = "$ENV{TMPDIR}/x"; $u = "user"; $n = "user.x"; $v = "v"; $m = pack("Q", ~0); $z = pack("i", 0); open(F, ">", $f) or die; print %s < 0 ? "refused" : "done"'`, strings.ReplaceAll(call, "'", `'\''`))
+			script := fmt.Sprintf(`perl -e '$f = "$ENV{TMPDIR}/x"; $u = "user"; $n = "user.x"; $v = "v"; $m = pack("Q", ~0); $z = pack("i", 0); $b = "\0" x 256; $p = %d; open(F, ">", $f) or die; print %s < 0 ? "refused" : "done"'`, os.Getpid(), strings.ReplaceAll(call, "'", `'\''`))
 			if got := runScript(t, script, ""); got != "refused" {
 				t.Errorf("%q", got)
 			}
