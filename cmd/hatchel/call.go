@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,10 +31,15 @@ type callFlags struct {
 func callCommand() *cobra.Command {
 	f := new(callFlags)
 	cmd := &cobra.Command{
-		Use:   "call [DIR] TOOL [JSON | - | --arg NAME=VALUE...]",
+		Use:   "call [DIR] TOOL [NAME=VALUE... | JSON | -]",
 		Short: "Call a tool",
 		Long: `Call a tool of a configuration directory and print its result. The arguments are
-one JSON object, --arg NAME=VALUE for each, or - for a JSON object on standard input.
+NAME=VALUE for each, or one JSON object, or - for a JSON object on standard input.
+
+The type of the input says how a VALUE is read: for a string it is the text as it is,
+also with an = in it; for other types it is JSON, as in amount=5, urgent=true and
+'customer={"id": 7}'. Repeat a name for a list, as in tag=new tag=paid. @FILE is a file
+of this machine, for an input that takes one. --arg NAME=VALUE is the same.
 
 With --dry-run nothing is sent. The command prints what would be sent: the SQL
 statement with its values, the HTTP request with hidden secrets, or the arguments of
@@ -59,31 +62,35 @@ A call that requires an approval shows its effect on the terminal and asks. With
 terminal, use --approve.
 
 ` + answer.Help,
-		Example: `  hatchel call greet --arg name=Ada
-  hatchel call -C ./tools refund '{"order": 42}' --dry-run
-  hatchel call -C ./tools refund --arg order=42 --subject ann --group billing`,
+		Example: `  hatchel call greet name=Ada
+  hatchel call -C ./tools refund order=42 reason='Never arrived' --dry-run
+  hatchel call -C ./tools refund '{"order": 42}' --subject ann --group billing`,
 		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
+			if len(args) == 0 {
 				return errors.New("call requires the name of a tool")
-			case len(args) > 2:
-				return fmt.Errorf("call accepts a tool and one JSON object, and got %s more: "+
-					"quote the object for the shell", console.Plural(len(args)-2, "argument"))
 			}
-			return nil
+			return checkWords(args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-		ValidArgsFunction: f.completions(&f.dir, func(g *runtime.Generation) (names []string) {
-			for _, t := range g.Config.Tools {
-				names = append(names, cobra.CompletionWithDesc(t.Name, console.FirstLine(t.Description)))
-			}
-			return names
-		}),
+	}
+	completeTool := f.completions(&f.dir, func(g *runtime.Generation) (names []string) {
+		for _, t := range g.Config.Tools {
+			names = append(names, cobra.CompletionWithDesc(t.Name, console.FirstLine(t.Description)))
+		}
+		return names
+	})
+	cmd.ValidArgsFunction = func(
+		cmd *cobra.Command, args []string, word string,
+	) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return f.completeArg(cmd, args, word)
+		}
+		return completeTool(cmd, args, word)
 	}
 	f.requestFlags.register(cmd, "tools/call")
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.args, "arg", nil,
-		"argument of the tool, `NAME=VALUE`, or NAME=@FILE for a file; repeat a name for a list")
+		"argument of the tool, `NAME=VALUE`, as without the flag")
 	f.callerFlags.register(cmd)
 	f.answerFlags.register(cmd)
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and send nothing")
@@ -94,17 +101,8 @@ terminal, use --approve.
 	}
 	cmd.RegisterFlagCompletionFunc("arg", f.completeArg)
 	return leadingDir(cmd, func(args []string) bool {
-		return !cmd.Flags().Changed("dir") && callLeadsWithDir(args)
+		return !cmd.Flags().Changed("dir") && leadsWithDir(args)
 	})
-}
-
-// callLeadsWithDir reports whether arguments are DIR TOOL or DIR TOOL JSON, and not TOOL JSON.
-func callLeadsWithDir(args []string) bool {
-	if len(args) != 3 && (len(args) != 2 || args[1] == "-" || strings.HasPrefix(strings.TrimSpace(args[1]), "{")) {
-		return false
-	}
-	info, err := os.Stat(args[0])
-	return err == nil && info.IsDir()
 }
 
 // completeArg completes the inputs of the tool.
@@ -124,8 +122,8 @@ func (f *callFlags) completeArg(cmd *cobra.Command, args []string, _ string) ([]
 }
 
 func (f *callFlags) run(cmd *cobra.Command, args []string) error {
-	if len(args) == 2 && len(f.args) > 0 {
-		return misusef("give the arguments as JSON or with --arg, not both")
+	if len(args) == 2 && isObject(args[1]) && len(f.args) > 0 {
+		return errTwoNotations
 	}
 	ctx := cmd.Context()
 	if !f.dryRun {

@@ -146,7 +146,7 @@ var owners = map[string][]string{
 	"github.com/go-logr/logr":                 {"runtime/trace"},
 	"github.com/coreos/go-systemd/":           {"cmd/hatchel/systemd"},
 	"github.com/spf13/cobra":                  {"cmd/hatchel"},
-	"github.com/spf13/pflag":                  {"cmd/hatchel/importer/memory"},
+	"github.com/spf13/pflag":                  {"cmd/hatchel", "cmd/hatchel/importer/memory"},
 	"github.com/rogpeppe/go-internal/diff":    {"runtime/console", "cmd/hatchel/format"},
 	"golang.org/x/term":                       {"cmd/hatchel/console"},
 	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process", "runtime/server"},

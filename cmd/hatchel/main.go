@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"regexp"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -37,31 +37,8 @@ func run() int {
 		}
 		return ended.Code
 	}
-	fmt.Fprintf(os.Stderr, "hatchel: %s\nRun '%s --help' for usage.\n", usageText(err), cmd.CommandPath())
+	fmt.Fprintf(os.Stderr, "hatchel: %s\nRun '%s --help' for usage.\n", usageText(cmd, err), cmd.CommandPath())
 	return exit.Usage
-}
-
-var exclusiveFlags = regexp.MustCompile(`^if any flags in the group .* \[(.*)\] were all set$`)
-
-// renamedFlags maps a command and a flag that was renamed to the new name.
-var renamedFlags = map[[2]string]string{{"list", "of"}: "kind"}
-
-// usageText rewords errors of the command line parser.
-func usageText(err error) string {
-	if m := exclusiveFlags.FindStringSubmatch(err.Error()); m != nil {
-		return "--" + strings.Join(strings.Fields(m[1]), " and --") + " cannot be used together"
-	}
-	return err.Error()
-}
-
-// flagError reports the new name of a flag that was renamed.
-func flagError(cmd *cobra.Command, err error) error {
-	if old, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
-		if name := renamedFlags[[2]string{cmd.Name(), old}]; name != "" {
-			return fmt.Errorf("--%s was renamed to --%s", old, name)
-		}
-	}
-	return err
 }
 
 // failf returns the error of a check, a call or another operation that failed.
@@ -78,7 +55,8 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
-		PersistentPreRunE: refuseRepositories,
+		DisableSuggestions: true, // usageText has its own
+		PersistentPreRunE:  checkFolders,
 	}
 	root.SetVersionTemplate(versionText() + "\n")
 	root.SetFlagErrorFunc(flagError)
@@ -107,6 +85,11 @@ func folderArg(cmd *cobra.Command) *cobra.Command {
 		if len(args) > 1 {
 			return fmt.Errorf("%s accepts one directory, and got %d: %s", cmd.Name(), len(args),
 				strings.Join(args, " "))
+		}
+		if len(args) == 1 && cmd.Flags().Lookup(args[0]) != nil {
+			if _, err := os.Stat(args[0]); err != nil {
+				return fmt.Errorf("there is no directory %s. Did you mean --%[1]s?", args[0])
+			}
 		}
 		return nil
 	}
@@ -167,9 +150,11 @@ func moreThan(n int) func(args []string) bool {
 // folderName returns a directory as a sentence names it.
 func folderName(dir string) string { return console.FolderName(dir) }
 
-// refuseRepositories refuses the address of a git repository for commands that read a directory.
-func refuseRepositories(cmd *cobra.Command, args []string) error {
-	if dir := cmd.Flags().Lookup("dir"); dir != nil {
+// checkFolders refuses what stands in place of a directory: the address of a git repository for commands that read a
+// directory, and one file of a directory.
+func checkFolders(cmd *cobra.Command, args []string) error {
+	dir := cmd.Flags().Lookup("dir")
+	if dir != nil {
 		args = append(args[:len(args):len(args)], dir.Value.String())
 	}
 	for _, arg := range args {
@@ -177,6 +162,12 @@ func refuseRepositories(cmd *cobra.Command, args []string) error {
 			return misusef("%s reads a directory, and only serve reads a git repository: clone it, and give "+
 				"the directory", cmd.CommandPath())
 		}
+		if info, err := os.Stat(arg); dir == nil || cmd.Name() == "fmt" || filepath.Ext(arg) != ".hcl" || err != nil ||
+			info.IsDir() {
+			continue
+		}
+		return misusef("%s is one file of a configuration, which is a directory with all its .hcl files: write %s %s",
+			arg, cmd.CommandPath(), filepath.Dir(arg))
 	}
 	return nil
 }

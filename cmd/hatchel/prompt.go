@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -26,11 +27,25 @@ type promptFlags struct {
 func promptCommand() *cobra.Command {
 	f := new(promptFlags)
 	cmd := &cobra.Command{
-		Use:   "prompt [DIR] NAME [--arg NAME=VALUE]...",
+		Use:   "prompt [DIR] NAME [NAME=VALUE]...",
 		Short: "Get the messages of a prompt",
-		Long:  "Get the messages of a prompt of a configuration directory.\n\n" + answer.Help,
-		Args:  oneArg("prompt requires the name of a prompt; its arguments are given with --arg name=value"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Long: "Get the messages of a prompt of a configuration directory. Its arguments are texts, given as\n" +
+			"NAME=VALUE, or with --arg NAME=VALUE.\n\n" + answer.Help,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("prompt requires the name of a prompt")
+			}
+			for _, word := range args[1:] {
+				if isObject(word) {
+					return errors.New("the arguments of a prompt are texts: write NAME=VALUE for each")
+				}
+			}
+			return checkWords(args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.args = slices.Concat(args[1:], f.args)
+			return f.run(cmd, args[0])
+		},
 		ValidArgsFunction: f.completions(&f.dir, func(g *runtime.Generation) (names []string) {
 			for _, p := range g.Config.Prompts {
 				names = append(names, cobra.CompletionWithDesc(p.Name, console.FirstLine(p.Description)))
@@ -39,9 +54,11 @@ func promptCommand() *cobra.Command {
 		}),
 	}
 	f.requestFlags.register(cmd, "prompts/get")
-	cmd.Flags().StringArrayVar(&f.args, "arg", nil, "argument of the prompt, `NAME=VALUE`; may be repeated")
+	cmd.Flags().StringArrayVar(&f.args, "arg", nil, "argument of the prompt, `NAME=VALUE`, as without the flag")
 	f.answerFlags.register(cmd)
-	return leadingDir(cmd, moreThan(1))
+	return leadingDir(cmd, func(args []string) bool {
+		return !cmd.Flags().Changed("dir") && leadsWithDir(args)
+	})
 }
 
 func (f *promptFlags) run(cmd *cobra.Command, name string) error {

@@ -32,7 +32,7 @@ func walkUpTo(dir string, folders int, visit func(name string, info fs.FileInfo,
 		return err
 	}
 	if !info.IsDir() {
-		return &fs.PathError{Op: "read", Path: dir, Err: errors.New("not a folder")}
+		return &fs.PathError{Op: "read", Path: dir, Err: errors.New("it is not a directory")}
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {

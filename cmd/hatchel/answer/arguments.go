@@ -8,14 +8,14 @@ import (
 	"hatchel/hcl/value"
 )
 
-// Arguments returns the JSON object of the values of --arg, name=value, for inputs. A name that is repeated is a list.
+// Arguments returns the JSON object of arguments, name=value, for inputs. A name that is repeated is a list.
 // With an upload function name=@file uploads a file for an input that takes one; its errors are returned as they are.
 func Arguments(inputs *schema.Type, texts []string, upload func(file string) (any, error)) ([]byte, error) {
 	values, repeated := map[string]any{}, map[string][]any{}
 	for _, arg := range texts {
 		name, text, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("--arg requires name=value, and got %q", arg)
+			return nil, fmt.Errorf("an argument is NAME=VALUE, and got %q", arg)
 		}
 		var t *schema.Type
 		if m, ok := inputs.Lookup(name); ok {
