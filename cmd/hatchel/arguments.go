@@ -48,8 +48,8 @@ func leadsWithDir(words []string) bool {
 // checkWords checks the notation of the arguments that follow a name.
 func checkWords(words []string) error {
 	name, words := words[0], words[1:]
-	if len(words) == 1 && isObject(words[0]) {
-		return nil
+	if filepath.Ext(name) == ".hcl" || len(words) == 1 && isObject(words[0]) {
+		return nil // checkFolders refuses a file, and no tool has such a name
 	}
 	for i, word := range words {
 		switch {

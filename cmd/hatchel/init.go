@@ -103,7 +103,7 @@ func writeStarter(cmd *cobra.Command, dir, from string) error {
 	fmt.Fprintf(cmd.OutOrStdout(), `Wrote a starter configuration to %s. Try:
 
   hatchel list%s
-  hatchel call%s greet --arg name=Ada
+  hatchel call%s greet name=Ada
   hatchel serve%s
 `, folderName(dir), arg, flag, arg)
 	return nil

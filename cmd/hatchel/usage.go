@@ -81,7 +81,7 @@ var otherFlags = map[string][]string{
 	"insecure":      {"--insecure-no-auth"},
 	"reload":        {"--watch"},
 	"interval":      {"--every 30s"},
-	"filter":        {"--run PATTERN", "--tool NAME", "--type KIND"},
+	"filter":        {"--run PATTERN", "--tool NAME"},
 	"dry-run":       {"--check"},
 }
 
@@ -206,7 +206,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	name, given := unknown.GetSpecifiedName(), "--"+unknown.GetSpecifiedName()
 	if short := unknown.GetSpecifiedShortnames(); short != "" {
 		if name, given = singleDash(cmd, short); given == "--" {
-			return fmt.Errorf("-%s is no flag of %s: long names have two dashes. Write --%[1]s", name, cmd.CommandPath())
+			const text = "-%s is no flag of %s: long names have two dashes. Write --%[1]s"
+			return fmt.Errorf(text, name, cmd.CommandPath())
 		}
 	}
 	if renamed := renamedFlags[[2]string{cmd.Name(), name}]; renamed != "" {
