@@ -158,6 +158,8 @@ type Call struct {
 	Trace Trace
 	// Changes records what the Actions of the call have changed. The runtime writes it.
 	Changes *Changes
+	// Failures counts the failures after which the call went on. The runtime writes it.
+	Failures Failures
 	// Pace is the rate of the connection; nil for none. An Action that sends more than one request waits for it before
 	// each one after the first.
 	Pace *Pace

@@ -51,6 +51,7 @@ func (l *loader) decodeHooks() {
 			d.Diags.Relate(first)
 		}
 		seen[h.ID] = h.Range
+		l.warnOfPartial(d, h)
 		l.config.Hooks = append(l.config.Hooks, h)
 	})
 }
@@ -60,9 +61,9 @@ func (h *Hook) spec(known exposedNames) decode.Spec {
 	return decode.Spec{
 		known.namesField(&h.Tools, "tools", "The tools whose events are sent: names, or patterns with * for any "+
 			"characters. By default those of all tools.").Check(h.checkTools),
-		decode.Attr(&h.When, "when", "Which events are sent: an expression over event, as in \"event.outcome == "+
-			"'failed'\". By default all events are sent. An event for which the expression fails is not sent; the "+
-			"first failure is logged."),
+		decode.Attr(&h.When, "when", "Which events are sent: an expression over event, as in \"event.outcome in "+
+			"['failed', 'partial']\". By default all events are sent. An event for which the expression fails is not "+
+			"sent; the first failure is logged."),
 		webhooksField(&h.Notify, "notify", "The webhooks to which the events are sent.").Require().
 			Check(h.checkNotify),
 		decode.Custom("limit", "rate", "How often each webhook is notified at most, as in \"10/m\", per second (s), "+

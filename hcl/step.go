@@ -18,8 +18,9 @@ type Step struct {
 	Name            string // empty for the only backend of its operation
 	When            *Condition
 	Each            *Expr
-	Parallel        int  // number of elements of Each processed at once; at least 1
-	ContinueOnError bool // on_error = "continue"
+	Key             *Expr // names the elements of a list; nil for their index
+	Parallel        int   // number of elements of Each processed at once; at least 1
+	ContinueOnError bool  // on_error = "continue"
 	Repeat          *Repeat
 	Backend         *Backend
 	Expects         []*Check
@@ -121,9 +122,13 @@ func (s *Step) headSpec() decode.Spec {
 		decode.EachField(&s.Each, "each",
 			"A list or map: the step runs for every element, and step.<name> is the list or map of results, "+
 				"each with the key of its element."),
+		decode.KeyField(&s.Key, &s.Each, "key",
+			"The name of an element of a list, such as each.value.id: a string or an integer that no other element "+
+				"has. Failures, results and the idempotency key of an element have it; without it they have the index."),
 		decode.Attr(&s.Parallel, "parallel", "The number of elements processed at once.").DefaultDoc("1"),
 		decode.BoolChoice(&s.ContinueOnError, "on_error",
-			`"fail" ends the call; "continue" continues and sets step.<name>.error.message.`, "fail",
+			`"fail" ends the call; "continue" continues and sets step.<name>.error.message. The outcome of a call `+
+				`with such a failure is partial.`, "fail",
 			"continue").DefaultDoc("fail"),
 		decode.Guard(&s.When, "when",
 			"The step is skipped when this is false; with each, evaluated for every element."),
@@ -279,7 +284,7 @@ func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 	if s.Each == nil {
 		return stepMember(s.Name, out, why)
 	}
-	out = typeWithKey(out, s.Each.Type())
+	out = typeWithKey(out, s)
 	if s.When != nil {
 		out = out.AsNullable()
 	}
@@ -296,15 +301,15 @@ func (w *operationDecoder) resultMember(s *Step) *eval.Member {
 }
 
 // typeWithKey returns the type of the result for one element of each, which has the member key.
-func typeWithKey(t, each *schema.Type) *schema.Type {
+func typeWithKey(t *schema.Type, s *Step) *schema.Type {
 	if t.Kind != schema.Object {
 		return t
 	}
 	key := eval.AnyType
-	switch each.Kind {
-	case schema.Map, schema.Object:
+	switch kind := s.Each.Type().Kind; {
+	case s.Key != nil, kind == schema.Map, kind == schema.Object:
 		key = eval.StringType
-	case schema.List, schema.Set:
+	case kind == schema.List, kind == schema.Set:
 		key = eval.IntegerType
 	}
 	return schema.ObjectOf(append([]*schema.Member{{Name: "key", Type: key}}, t.Members...)...)

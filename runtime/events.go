@@ -251,7 +251,8 @@ func (h *Host) TaskFinished(t *task.Task) {
 	}
 	p.Publish(context.Background(), m, event.Member{Name: "tool", Value: t.Tool},
 		event.Member{Name: "task", Value: t.ID()}, event.Member{Name: "status", Value: t.Status},
-		event.Member{Name: "subject", Value: m.Subject}, event.Member{Name: "created", Value: t.CreatedTime()})
+		event.Member{Name: "outcome", Value: t.Outcome}, event.Member{Name: "subject", Value: m.Subject},
+		event.Member{Name: "created", Value: t.CreatedTime()})
 }
 
 // decidedApprovals are the latest approvals whose decision was published, or is being published.

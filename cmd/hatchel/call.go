@@ -232,10 +232,12 @@ func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *answer.Prompte
 			stderr, _ = json.Marshal(written) // texts always can be
 		}
 	}
-	text, err := answer.PrintResult(w, out, f.asJSON, stderr)
+	text, failures, err := answer.PrintResult(w, out, f.asJSON, stderr)
 	switch {
 	case err != nil:
 		return failf("%s", err)
+	case failures != "" && !f.asJSON:
+		fmt.Fprintf(cmd.ErrOrStderr(), "partial: %s\n", console.Printable(failures))
 	case out.IsError:
 		return &exit.Error{Code: exit.Failed, Text: p.Hint(text)}
 	}

@@ -87,7 +87,7 @@ var layers = []struct {
 	{of: "cmd/hatchel/systemd", may: []string{"cmd/hatchel/console", "runtime"}},
 	{of: "cmd/hatchel/format", may: []string{"hcl/syntax", "runtime/source"}},
 	// it answers the questions of a call as a client does
-	{of: "cmd/hatchel/answer", may: []string{"cmd/hatchel/console", "hcl", "hcl/*", "runtime/mcp"}, tests: []string{"adapters/all", "runtime"}},
+	{of: "cmd/hatchel/answer", may: []string{"cmd/hatchel/console", "hcl", "hcl/*", "runtime/mcp", "runtime/result"}, tests: []string{"adapters/all", "runtime"}},
 	{of: "cmd/hatchel/approvals", may: []string{"cmd/hatchel/console", "cmd/hatchel/exit", "hcl", "runtime/approval", "runtime/server", "runtime/state"}},
 	{of: "cmd/hatchel/eventlog", may: []string{"cmd/hatchel/console", "hcl/eventkind"}},
 	{of: "cmd/hatchel/auditlog", may: []string{"cmd/hatchel/console", "cmd/hatchel/exit", "hcl", "runtime/audit"}},

@@ -106,6 +106,33 @@ func EachField(dst **hclexpr.Expr, name, doc string) Field {
 	})
 }
 
+// KeyField declares what names the elements of a list that an EachField before it has decoded. The fields after it in
+// the spec read the name as each.key.
+func KeyField(dst, each **hclexpr.Expr, name, doc string) Field {
+	return Attr(dst, name, doc).Check(func(d *Decoder, r diag.Range) {
+		if *each == nil {
+			d.Diags.Errorf(r, "Nothing to name", "%s names the elements of each, which is missing here. Write "+
+				"each = input.list.", name)
+			return
+		}
+		switch t := (*each).Type(); t.Kind {
+		case schema.Map, schema.Object:
+			d.Diags.Errorf(r, "Named elements", "The elements of %s have names already, which are read as each.key. "+
+				"Remove %s, or write each = values(…).", diag.WithArticle(t.String()), name)
+			return
+		}
+		switch t := (*dst).Type(); t.Kind {
+		case schema.String, schema.Integer, schema.Any:
+		default:
+			d.Diags.Errorf(r, "Not a name", "%s must be a string or an integer, such as each.value.id, not %s.", name,
+				t)
+			return
+		}
+		_, elem := d.eachTypes(*each)
+		d.Scope = d.Scope.With("each", eval.EachRoot(eval.StringType, elem))
+	})
+}
+
 // CommandFields declares what to run, one of several arguments, with the standard input and the
 // environment that its checks know.
 func CommandFields(run Spec, stdin **hclexpr.Expr, stdinDoc string, env **hclexpr.KeyValues, envDoc string,

@@ -91,7 +91,7 @@ func Names() (names []string) {
 }
 
 // Outcomes are the values of the member outcome: those of calls, as in the audit log, then those that only steps have.
-var Outcomes = []string{"ok", "failed", "refused", "cancelled", "error", "asked", "task",
+var Outcomes = []string{"ok", "partial", "failed", "refused", "cancelled", "error", "asked", "task",
 	"unavailable", "not_sent", "skipped"}
 
 // Common are the members that every event has.
@@ -117,10 +117,16 @@ var (
 	taskField    = Field{"task", "string", true, "The task that the call belongs to."}
 	outputField  = Field{"output", "string", true, "The result as text, at most 4 KiB. Only with results = " +
 		`"redacted".`}
-	outputSize   = Field{"output_bytes", "integer", true, "The size of an output that is not there in full."}
-	errorField   = Field{"error", "string", true, "The message of a failure, as the caller reads it."}
-	outcomeField = Field{"outcome", "string", false, "ok, failed, refused, cancelled, error, asked or task, as in " +
-		"the audit log."}
+	outputSize = Field{"output_bytes", "integer", true, "The size of an output that is not there in full."}
+	errorField = Field{"error", "string", true, "The message of a failure, as the caller reads it. Of a partial " +
+		"outcome, that of the first failure, which names the element."}
+	outcomeField = Field{"outcome", "string", false, "ok, partial, failed, refused, cancelled, error, asked or task, " +
+		"as in the audit log."}
+	failedField = Field{"failed", "integer", true, "Of a partial outcome: how many elements and steps with on_error " +
+		"= \"continue\" have failed."}
+	ofField     = Field{"of", "integer", true, "Of a partial outcome: how many of these were run."}
+	failedStep  = Field{"failed_step", "string", true, "Of a partial outcome: the step of the first failure."}
+	failedKey   = Field{"failed_key", "string", true, "Of a partial outcome: the key of the first element that failed."}
 	msField     = Field{"ms", "number", false, "The duration in milliseconds."}
 	rowsField   = Field{"rows", "integer", true, "The number of rows of a result that is a list."}
 	bytesField  = Field{"bytes", "integer", true, "The size of the result."}
@@ -131,7 +137,7 @@ var (
 // document are the members of the one event about a prompt or a resource.
 func document(name Field) []Field {
 	return []Field{name, callID, inputField, inputSize, callerField, sessionField, traceField, errorField, outcomeField,
-		msField, bytesField, ruleField}
+		failedField, ofField, failedStep, failedKey, msField, bytesField, ruleField}
 }
 
 var declarations = [count]Declaration{
@@ -149,12 +155,13 @@ var declarations = [count]Declaration{
 		{"kind", "string", false, "The kind of its backend: http, sql, shell, …"},
 		{"connection", "string", true, "The connection, as in http.shop."},
 		msField,
-		{"outcome", "string", false, "ok, failed, unavailable, not_sent, cancelled or skipped."},
-		rowsField, bytesField,
+		{"outcome", "string", false, "ok, partial, failed, unavailable, not_sent, cancelled or skipped. partial: " +
+			"an element of each has failed, and the call went on."},
+		failedField, ofField, failedKey, errorField, rowsField, bytesField,
 		{"attempts", "integer", true, "The number of HTTP requests that were sent."}}},
 	ToolResult: {"tool_result", "A call of a tool has ended, or continues later: its outcome is asked or task then.",
-		[]Field{toolField, callID, outputField, outputSize, errorField, outcomeField, msField, rowsField, bytesField,
-			ruleField, replayField, taskField}},
+		[]Field{toolField, callID, outputField, outputSize, errorField, outcomeField, failedField, ofField, failedStep,
+			failedKey, msField, rowsField, bytesField, ruleField, replayField, taskField}},
 	ApprovalRequested: {"approval.requested", "A call waits for the approval of an operator.",
 		[]Field{toolField, {"approval", "object", false, "The approval, as a webhook gets it. Its " +
 			"tool_call_id is the call that has requested it."}}},
@@ -163,6 +170,8 @@ var declarations = [count]Declaration{
 	TaskFinished: {"task.finished", "A task has ended.", []Field{toolField,
 		{"task", "string", false, "The task."},
 		{"status", "string", false, "completed, failed or cancelled."},
+		{"outcome", "string", true, "Of a completed task: the outcome of its call, as in tool_result. It is failed " +
+			"where the result is an error."},
 		{"subject", "string", true, "Who has started it."},
 		{"created", "string", false, "When it was started."}}},
 	Reload: {"reload", "A load of the configuration has ended.", []Field{

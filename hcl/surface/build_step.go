@@ -42,7 +42,10 @@ func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 	}
 	if around := block.nested[step.Range]; around != nil && around.Type == "step" {
 		out.Each = s.form(attribute(around, "each"))
-		own.arguments(out.Args, "step.", around, backend.Kind, "when", "each", "on_error")
+		if key := attribute(around, "key"); key != nil {
+			out.Each += " by " + s.form(key)
+		}
+		own.arguments(out.Args, "step.", around, backend.Kind, "when", "each", "key", "on_error")
 		out.Reads = append(out.Reads, s.readsOf(around.Range())...)
 		slices.Sort(out.Reads)
 		out.Reads = slices.Compact(out.Reads)

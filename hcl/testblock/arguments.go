@@ -125,7 +125,9 @@ var expectArguments = slices.Concat(
 		"refused", "The argument that its type refuses, such as \"id\" or \"lines[0].sku\"; \"\" for a schema that "+
 			"refuses the arguments as a whole.",
 		"denied", "The policy, or the tool, prompt or resource, whose rule denies the call."),
-	of(intType, "fault", "The code of the protocol error that the call gives."),
+	of(intType, "fault", "The code of the protocol error that the call gives.",
+		"failed", "How many elements and steps with on_error = \"continue\" fail. The outcome of such a call is "+
+			"partial."),
 	of(boolType, "approval", "Whether the call needs the approval of an operator."),
 )
 

@@ -29,8 +29,8 @@ func (b *block) conditionScope(outer *eval.Scope) *eval.Scope {
 		name string
 		typ  *schema.Type
 	}{
-		{"result", b.resultType()}, {"text", textType}, {"content", listType}, {"error", textType}, {"sent", sentType},
-		{"step", steps}, {"called", textsType}, {"after", after}, {"args", args},
+		{"result", b.resultType()}, {"text", textType}, {"content", listType}, {"error", textType},
+		{"partial", partialType}, {"sent", sentType}, {"step", steps}, {"called", textsType}, {"after", after}, {"args", args},
 	} {
 		of := root(r.name, r.typ)
 		if kind := map[string]string{"step": "step", "args": "input"}[r.name]; b.op != nil && kind != "" {
@@ -45,6 +45,10 @@ var (
 	afterType = schema.ObjectOf(&schema.Member{Name: "row", Type: anyType},
 		&schema.Member{Name: "rows", Type: schema.ListOf(anyType)})
 	sentType = schema.ListOf(anyType)
+	// partialType is that of the failures after which a call went on. Without any, they are 0 of 0.
+	partialType = schema.ObjectOf(&schema.Member{Name: "failed", Type: intType},
+		&schema.Member{Name: "of", Type: intType}, &schema.Member{Name: "step", Type: textType},
+		&schema.Member{Name: "key", Type: textType}, &schema.Member{Name: "error", Type: textType})
 )
 
 func root(name string, t *schema.Type) *eval.Root {

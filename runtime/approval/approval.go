@@ -127,8 +127,32 @@ type Approval struct {
 	Look     time.Time `json:"look,omitzero"`      // when an approver wanted to look again; zero for never
 	Decision *Decision `json:"decision,omitempty"` // nil while nobody has decided
 	Proposal *Proposal `json:"proposal,omitempty"` // of a pending approval; nil for none
+	Call     *Call     `json:"call,omitempty"`     // that has used it; nil while it runs, and for none
 
 	record *state.Record // as it was read
+}
+
+// Call is what the call came to that has used an approval.
+type Call struct {
+	Outcome    string    `json:"outcome"` // in the words of the audit log
+	Failed     int       `json:"failed,omitempty"`
+	Of         int       `json:"of,omitempty"`
+	FailedStep string    `json:"failed_step,omitempty"`
+	FailedKey  string    `json:"failed_key,omitempty"`
+	Message    string    `json:"message,omitempty"` // of the failure, or of the first one
+	At         time.Time `json:"at"`
+}
+
+// String returns the outcome in words.
+func (c *Call) String() string {
+	text := c.Outcome
+	if c.Failed > 0 {
+		text += fmt.Sprintf(", %d of %d failed", c.Failed, c.Of)
+	}
+	if c.Message != "" {
+		text += ": " + c.Message
+	}
+	return text
 }
 
 // IsDecided reports whether the approval was decided, is void or has expired. It has not expired while a decision that

@@ -155,6 +155,25 @@ func (b *Store) Use(ctx context.Context, a *Approval) (bool, error) {
 	return used, err
 }
 
+// RecordCall stores what the call came to that has used an approval. It does nothing for one that is not used.
+func (b *Store) RecordCall(ctx context.Context, id string, call Call) error {
+	for {
+		a, err := b.Find(ctx, id)
+		if err != nil || a == nil || a.Status != Used {
+			return err
+		}
+		a.Call = &call
+		r := *a.record
+		r.NoNotify = true // the decision is the same
+		if r.Body, err = a.encodeBody(); err != nil {
+			return err
+		}
+		if replaced, err := b.store.Replace(ctx, &r); err != nil || replaced {
+			return err
+		}
+	}
+}
+
 // Return undoes Use for a caller that has done nothing with the approval, so that it can be used
 // again until it expires. It reports false when another approval for the purpose was requested
 // meanwhile.

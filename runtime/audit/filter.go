@@ -18,7 +18,7 @@ const (
 
 // Outcomes are the outcomes that a Filter selects: those of calls, then those of other records.
 var Outcomes = []string{
-	OK, Failed, Refused, Cancelled, ProtocolError, Asked, Task, Started, Approved, Rejected,
+	OK, Partial, Failed, Refused, Cancelled, ProtocolError, Asked, Task, Started, Approved, Rejected,
 }
 
 // Filter selects records. What is empty selects all.

@@ -45,6 +45,7 @@ const (
 // Outcomes of a call.
 const (
 	OK            = "ok"
+	Partial       = "partial" // elements or steps with on_error = "continue" have failed
 	Failed        = "failed"
 	Refused       = "refused"   // nothing was done
 	Cancelled     = "cancelled" // by the client, a timeout, or the shutdown of the server
@@ -82,19 +83,25 @@ type Record struct {
 	Outcome  string    `json:"outcome,omitempty"`
 	Replayed string    `json:"replayed,omitempty"` // source of a replayed result
 	Status   int       `json:"status,omitempty"`   // HTTP status of a refused request
-	Message  string    `json:"message,omitempty"`  // of a failure
-	ErrorID  string    `json:"error_id,omitempty"`
-	Steps    []string  `json:"steps,omitempty"` // that were run
-	Asked    []string  `json:"asked,omitempty"` // questions to the client
-	Rows     int       `json:"rows,omitempty"`
-	Bytes    int       `json:"bytes,omitempty"`
-	SHA256   string    `json:"sha256,omitempty"` // of a file; of a reload that waited, of the lock
-	Duration float64   `json:"ms,omitempty"`
-	Revision string    `json:"revision,omitempty"` // of the configuration
-	Commit   string    `json:"commit,omitempty"`   // of a repository, of a reload
-	Previous string    `json:"previous,omitempty"` // of a reload: the revision that it has replaced
-	Added    []string  `json:"added,omitempty"`    // of a reload: tools and other blocks
-	Changed  []string  `json:"changed,omitempty"`
+	Message  string    `json:"message,omitempty"`  // of a failure; of a partial outcome, of the first one
+	Failed   int       `json:"failed,omitempty"`   // of a partial outcome: elements and steps that failed
+	Of       int       `json:"of,omitempty"`       // of as many that were run
+
+	FailedStep string `json:"failed_step,omitempty"` // of a partial outcome: of the first failure
+	FailedKey  string `json:"failed_key,omitempty"`  // of its element
+
+	ErrorID  string   `json:"error_id,omitempty"`
+	Steps    []string `json:"steps,omitempty"` // that were run
+	Asked    []string `json:"asked,omitempty"` // questions to the client
+	Rows     int      `json:"rows,omitempty"`
+	Bytes    int      `json:"bytes,omitempty"`
+	SHA256   string   `json:"sha256,omitempty"` // of a file; of a reload that waited, of the lock
+	Duration float64  `json:"ms,omitempty"`
+	Revision string   `json:"revision,omitempty"` // of the configuration
+	Commit   string   `json:"commit,omitempty"`   // of a repository, of a reload
+	Previous string   `json:"previous,omitempty"` // of a reload: the revision that it has replaced
+	Added    []string `json:"added,omitempty"`    // of a reload: tools and other blocks
+	Changed  []string `json:"changed,omitempty"`
 	// Differences are what a reload means for callers, with their class.
 	Differences []string `json:"differences,omitempty"`
 	TraceID     string   `json:"trace,omitempty"` // from the traceparent of the caller
@@ -160,6 +167,10 @@ func (r *Record) append(dst []byte) []byte {
 	dst = appendText(dst, "replayed", r.Replayed)
 	dst = appendNumber(dst, "status", int64(r.Status))
 	dst = appendText(dst, "message", r.Message)
+	dst = appendNumber(dst, "failed", int64(r.Failed))
+	dst = appendNumber(dst, "of", int64(r.Of))
+	dst = appendText(dst, "failed_step", r.FailedStep)
+	dst = appendText(dst, "failed_key", r.FailedKey)
 	dst = appendText(dst, "error_id", r.ErrorID)
 	dst = appendTexts(dst, "steps", r.Steps)
 	dst = appendTexts(dst, "asked", r.Asked)

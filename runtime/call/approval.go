@@ -249,6 +249,26 @@ func (p *Program) checkSameKey(c *call, a *approval.Approval, isNew bool) error 
 	return err
 }
 
+// recordApproved stores in the approval of an operator what the call came to that has used it. Interim is the outcome
+// of a call that continues later; empty for one that has ended.
+func (c *call) recordApproved(ctx context.Context, failed *failure.Failure, interim string) {
+	a := c.approval
+	if a == nil || a.Record == nil || a.Record.ID == "" || a.Stage != approvalComplete || interim != "" {
+		return
+	}
+	call := approval.Call{Outcome: c.outcome(ctx, failed, ""), At: time.Now().UTC().Truncate(time.Millisecond)}
+	if failed != nil {
+		call.Message = cutMessage(c.hideInputs(failed.Message))
+	} else if f := c.result.Failures; f.Failed > 0 {
+		call.Failed, call.Of, call.FailedStep = f.Failed, f.Of, f.Step
+		call.FailedKey, call.Message = cutMessage(c.hideInputs(f.Key)), cutMessage(c.hideInputs(f.Error))
+	}
+	ctx, env := context.WithoutCancel(ctx), c.operation.Env
+	if err := env.State.Approvals().RecordCall(ctx, a.Record.ID, call); err != nil {
+		env.LogFailure(ctx, slog.LevelWarn, "outcome of approved call not stored", err, "approval", a.Record.ID)
+	}
+}
+
 func auditApproval(a *approval.Approval) *audit.Approval {
 	r := &audit.Approval{ID: a.ID, Rules: a.Rules}
 	if d := a.Decision; d != nil {

@@ -2,7 +2,6 @@ package call
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -130,6 +129,10 @@ func (c *call) recordEnd(ctx context.Context, failed *failure.Failure, interim s
 		r.Message, r.ErrorID = c.hideInputs(failed.Message), failed.ID
 	case interim == "":
 		r.Rows, r.Bytes = c.result.Rows(), c.result.Size()
+		if f := c.result.Failures; f.Failed > 0 {
+			r.Failed, r.Of, r.FailedStep = f.Failed, f.Of, f.Step
+			r.FailedKey, r.Message = c.hideInputs(f.Key), c.hideInputs(f.Error)
+		}
 	}
 	err := a.log.Append(&r, false)
 	switch {
@@ -156,8 +159,12 @@ func (e *Environment) LogAuditFailure(ctx context.Context, err error) {
 // call that continues later; empty for one that has ended.
 func (c *call) outcome(ctx context.Context, failed *failure.Failure, interim string) string {
 	switch {
+	case failed == nil && interim != "":
+		return interim
+	case failed == nil && c.result.Failures.Failed > 0:
+		return audit.Partial
 	case failed == nil:
-		return cmp.Or(interim, audit.OK)
+		return audit.OK
 	case ctx.Err() != nil || c.timing.stopCtx.Err() != nil:
 		return audit.Cancelled
 	case failed.Protocol != nil && c.progress.began:

@@ -64,14 +64,15 @@ type timing struct {
 
 // progress is how far a call is.
 type progress struct {
-	began      bool // the work has begun, with firstStep
-	firstStep  int
-	nextStep   int
-	failedStep string            // name of the step that failed
-	onStep     func(step string) // is called before every step; nil for none
-	inTask     bool              // no request waits for the call, which is that of a task
-	resumed    bool              // the call ran before, and its limits have admitted it
-	continues  bool              // the call has waited in another process, and has done nothing here
+	began        bool // the work has begun, with firstStep
+	firstStep    int
+	nextStep     int
+	failedStep   string            // name of the step that failed
+	stepFailures adapters.Failures // of the last step
+	onStep       func(step string) // is called before every step; nil for none
+	inTask       bool              // no request waits for the call, which is that of a task
+	resumed      bool              // the call ran before, and its limits have admitted it
+	continues    bool              // the call has waited in another process, and has done nothing here
 
 	taskStage     int  // 1 + the step before which the call becomes a task; 0 for none
 	mayBecomeTask bool // the call becomes a task when it has to wait for an operator

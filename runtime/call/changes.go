@@ -67,8 +67,8 @@ func joinNames(names []string, word string) string {
 }
 
 // setNames sets what the step is in what a failed call says: in a call of its tool, and in one that calls its tool.
-func (s *Step) setNames(tool string) {
-	s.tool, s.name, s.nestedName = tool, "the call", fmt.Sprintf("the tool %q", tool)
+func (s *Step) setNames() {
+	s.name, s.nestedName = "the call", fmt.Sprintf("the tool %q", s.operation.Decl.Name)
 	if s.Decl.Name != "" {
 		s.name = fmt.Sprintf("the step %q", s.Decl.Name)
 		s.nestedName = s.name + " of " + s.nestedName
@@ -77,7 +77,7 @@ func (s *Step) setNames(tool string) {
 
 // part returns the name of the step in what a failed call says.
 func (s *Step) part(changes *adapters.Changes) string {
-	if changes.Tool == s.tool {
+	if changes.Tool == s.operation.Decl.Name {
 		return s.name
 	}
 	return s.nestedName

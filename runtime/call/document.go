@@ -215,7 +215,7 @@ func (o *Operation) serveDocument(
 		defer c.result.Release()
 		return mcp.Document{}, c.protocolError(failed)
 	}
-	return mcp.Document{Members: c.result.DocumentMembers()}, nil
+	return mcp.Document{Members: c.result.DocumentMembers(), Meta: o.Writer.EncodeMeta(&c.result)}, nil
 }
 
 // writeDocument runs a call that a client requests, and writes its document. A panic is its error.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"hatchel/adapters"
 	"hatchel/hcl/eventkind"
 	"hatchel/hcl/jsonscan"
 	"hatchel/hcl/value"
@@ -181,12 +182,24 @@ func (c *call) publishEnd(ctx context.Context, f *failure.Failure, interim strin
 		published.Error = cutMessage(c.hideSentInputs(f.Message))
 	case interim == "":
 		published.Rows, published.Bytes = c.result.CountedRows(), c.result.Size()
+		if failures := c.result.Failures; failures.Failed > 0 {
+			published.Failures, published.Error = c.describeFailures(failures)
+		}
 		if e.publisher.Results && kind == eventkind.ToolResult {
 			b.output, published.OutputSize = c.appendOutput(b.output[:0])
 			published.Output = b.output
 		}
 	}
 	e.publisher.Call(ctx, &published)
+}
+
+// describeFailures returns the failures after which the call went on as its events have them, and the message of the
+// first one.
+func (c *call) describeFailures(f adapters.Failures) (described event.Failures, message string) {
+	described = event.Failures{
+		Failed: f.Failed, Of: f.Of, FailedStep: f.Step, FailedKey: cutMessage(c.hideSentInputs(f.Key)),
+	}
+	return described, cutMessage(c.hideSentInputs(f.Error))
 }
 
 const (
@@ -264,6 +277,14 @@ func (s *Step) publish(c *call, took time.Duration, err error) {
 	case output == nil && s.Decl.When != nil:
 		published.Outcome = "skipped"
 	default:
+		if f := c.progress.stepFailures; f.Failed > 0 {
+			published.Outcome = audit.Partial
+			if s.Decl.Each == nil && s.Decl.ContinueOnError {
+				published.Outcome = audit.Failed
+			}
+			published.Failures, published.Error = c.describeFailures(f)
+			published.FailedStep = "" // is the step of the event
+		}
 		published.Rows, published.Bytes = measureOutput(output)
 	}
 	c.events.publisher.Step(c.frame.Context, &published)

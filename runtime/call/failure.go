@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hatchel/hcl"
 	"hatchel/hcl/eval"
 	"hatchel/runtime/audit"
 	"hatchel/runtime/failure"
@@ -19,20 +20,29 @@ import (
 // failureText returns what the caller reads about a failed call: in the words of the author, if
 // there are any.
 func (c *call) failureText(f *failure.Failure) string {
-	if c.hasOwnText(f) {
-		c.frame.Failure = f.ErrorRoot(c.progress.failedStep)
-		if text, err := c.operation.errorText.Append(nil, c.frame); err == nil {
-			return string(text)
-		}
-	}
+	text := c.operation.failureText(c.frame, f, c.progress.failedStep)
 	if c.nested { // the call that it is a step of adds what was done
-		return f.Message
+		return text
 	}
-	return strings.TrimSpace(f.Message)
+	return strings.TrimSpace(text)
 }
 
-// hasOwnText reports whether the author's text is what the caller reads about a failed call.
-func (c *call) hasOwnText(f *failure.Failure) bool { return c.operation.errorText != nil && !f.Refused }
+// failureText returns what the caller reads about a failure of a step: in the words of the author, if there are any.
+func (o *Operation) failureText(f *hcl.Frame, failed *failure.Failure, step string) string {
+	if !o.hasOwnText(failed) {
+		return failed.Message
+	}
+	frame := *f
+	frame.Failure = failed.ErrorRoot(step)
+	text, err := o.errorText.Append(nil, &frame)
+	if err != nil {
+		return failed.Message
+	}
+	return string(text)
+}
+
+// hasOwnText reports whether the author's text is what the caller reads about a failure.
+func (o *Operation) hasOwnText(f *failure.Failure) bool { return o.errorText != nil && !f.Refused }
 
 // publicMessage returns what leaves the process about a failed call; nothing for a call that has
 // not failed.
@@ -81,6 +91,7 @@ func (e *Environment) relativePaths(text string) string {
 // failed with that, as recordEnd does.
 func (c *call) account(ctx context.Context, failed *failure.Failure, interim string) *failure.Failure {
 	failed = c.recordEnd(ctx, failed, interim)
+	c.recordApproved(ctx, failed, interim)
 	c.logOutcome(ctx, failed, interim)
 	c.measure(ctx, failed, interim)
 	c.publishEnd(ctx, failed, interim)
@@ -96,6 +107,11 @@ func (c *call) logOutcome(ctx context.Context, f *failure.Failure, interim strin
 	switch {
 	case f == nil && interim != "":
 		text = "call continues later"
+	case f == nil && c.result.Failures.Failed > 0:
+		text = "call partly failed"
+		if c.result.Failures.Cause != nil {
+			level = slog.LevelWarn
+		}
 	case f == nil:
 	case f.Internal, f.Unrecorded:
 		level, text = slog.LevelError, "call failed"
@@ -118,7 +134,7 @@ func (c *call) logOutcome(ctx context.Context, f *failure.Failure, interim strin
 	log.Handler().Handle(ctx, r)
 }
 
-const maxLogAttrs = 16
+const maxLogAttrs = 20
 
 // appendLogAttrs appends what the log says of the call, without secrets and sensitive inputs.
 func (c *call) appendLogAttrs(
@@ -130,7 +146,7 @@ func (c *call) appendLogAttrs(
 	}
 	outcome := c.outcome(ctx, f, interim)
 	to = append(to, slog.String("outcome", outcome), slog.Float64("ms", millisecondsSince(c.timing.started)))
-	if outcome == audit.OK {
+	if outcome == audit.OK || outcome == audit.Partial {
 		if rows := c.result.CountedRows(); rows > 0 {
 			to = append(to, slog.Int("rows", rows))
 		}
@@ -148,6 +164,9 @@ func (c *call) appendLogAttrs(
 	if d := c.access.decision; d.Verdict != policy.Undecided {
 		to = append(to, slog.String("decision", string(d.Verdict)), slog.String("rule", d.Rule))
 	}
+	if outcome == audit.Partial {
+		return c.appendFailures(to)
+	}
 	if f == nil {
 		return to
 	}
@@ -155,14 +174,34 @@ func (c *call) appendLogAttrs(
 	if c.progress.failedStep != "" {
 		to = append(to, slog.String("step", c.progress.failedStep))
 	}
-	if f.Cause != nil {
-		to = append(to, slog.String("cause", c.hideInputs(f.Cause.Error())))
-		if e, ok := errors.AsType[*eval.Error](f.Cause); ok && e.At.File != "" {
-			to = append(to, slog.String("at", fmt.Sprintf("%s:%d:%d", e.At.File, e.At.Start.Line, e.At.Start.Column)))
-		}
-	}
+	to = c.appendCause(to, f.Cause)
 	if f.ID != "" {
 		to = append(to, slog.String("correlation_id", f.ID))
+	}
+	return to
+}
+
+// appendFailures appends what a call came to that has failed in part.
+func (c *call) appendFailures(to []slog.Attr) []slog.Attr {
+	f := c.result.Failures
+	to = append(to, slog.Int("failed", f.Failed), slog.Int("of", f.Of), slog.String("message", c.hideInputs(f.Error)))
+	if f.Step != "" {
+		to = append(to, slog.String("failed_step", f.Step))
+	}
+	if f.Key != "" {
+		to = append(to, slog.String("failed_key", c.hideInputs(f.Key)))
+	}
+	return c.appendCause(to, f.Cause)
+}
+
+// appendCause appends why a call has failed, if that is not in its message.
+func (c *call) appendCause(to []slog.Attr, cause error) []slog.Attr {
+	if cause == nil {
+		return to
+	}
+	to = append(to, slog.String("cause", c.hideInputs(cause.Error())))
+	if e, ok := errors.AsType[*eval.Error](cause); ok && e.At.File != "" {
+		to = append(to, slog.String("at", fmt.Sprintf("%s:%d:%d", e.At.File, e.At.Start.Line, e.At.Start.Column)))
 	}
 	return to
 }

@@ -9,6 +9,7 @@ import (
 
 	"hatchel/adapters"
 	"hatchel/hcl"
+	"hatchel/hcl/value"
 	"hatchel/runtime/elicit"
 )
 
@@ -16,7 +17,7 @@ import (
 // reads all of the members that it knows, so a member may be added if a program that does not know it goes on with the
 // call correctly; otherwise the version is increased. Calls that were frozen before there were versions have the
 // version 0, and the members of version 1 except changes.
-const frozenVersion = 1
+const frozenVersion = 2
 
 // frozenCall is what it takes to resume a call. Values are in the form of elicit.AppendFrozen.
 type frozenCall struct {
@@ -31,6 +32,10 @@ type frozenCall struct {
 	Approval string          `json:"approval,omitempty"` // a frozenApproval, as JSON
 	Key      string          `json:"key,omitempty"`      // name of the record of the idempotency key
 	Changes  []adapters.Part `json:"changes,omitempty"`
+
+	// Failures has those of the steps that were run. A program of version 1 does not know that the call has failed in
+	// part, so a call without failures has version 1.
+	Failures *adapters.Failures `json:"failures,omitempty"`
 }
 
 // maxFrozenCall is how many bytes a frozen call may have.
@@ -39,8 +44,11 @@ const maxFrozenCall = 4 << 20
 // freeze returns what it takes to resume the call, with its inputs where nobody sends them again.
 func (c *call) freeze(input map[string]any) ([]byte, error) {
 	f := frozenCall{
-		Version: frozenVersion, Next: c.progress.nextStep, Spent: c.elapsed().Milliseconds(),
-		Trace: c.action.Traceparent, Changes: c.action.Changes.Parts(),
+		Version: 1, Next: c.progress.nextStep, Spent: c.elapsed().Milliseconds(),
+		Trace: c.action.Traceparent, Changes: c.action.Changes.Parts(), Failures: &c.action.Failures,
+	}
+	if f.Failures.Failed > 0 {
+		f.Version = frozenVersion
 	}
 	var done map[string]any
 	if c.elicitation != nil {
@@ -128,6 +136,11 @@ func (c *call) thaw(frozen []byte) error {
 		f.Changes = c.changesOfSteps()
 	}
 	c.action.Changes.Restore(f.Changes)
+	if f.Failures != nil {
+		c.action.Failures = *f.Failures
+	} else {
+		c.action.Failures = c.failuresOfSteps()
+	}
 	return nil
 }
 
@@ -149,6 +162,43 @@ func (c *call) thawMap(into *map[string]any, member json.RawMessage) error {
 	}
 	*into = m
 	return nil
+}
+
+// failuresOfSteps returns the failures of the steps that have run, as far as they are known from their outputs.
+func (c *call) failuresOfSteps() (all adapters.Failures) {
+	for _, s := range c.operation.Steps[:c.progress.nextStep] {
+		if !s.Decl.ContinueOnError {
+			continue
+		}
+		outputs := []any{c.frame.Steps[s.Decl.Name]}
+		switch out := outputs[0].(type) {
+		case []any:
+			outputs = out
+		case map[string]any:
+			if s.Decl.Each != nil {
+				outputs = outputs[:0]
+				for _, name := range value.Keys(out) {
+					outputs = append(outputs, out[name])
+				}
+			}
+		}
+		for _, out := range outputs {
+			if out == nil { // it was skipped
+				continue
+			}
+			one := adapters.Failures{Of: 1, Step: s.Decl.Name}
+			m, _ := out.(map[string]any)
+			if failed, ok := m["error"].(map[string]any); ok {
+				one.Failed = 1
+				one.Error, _ = failed["message"].(string)
+				if m["key"] != nil {
+					one.Key = fmt.Sprint(m["key"])
+				}
+			}
+			all.Add(one)
+		}
+	}
+	return all
 }
 
 // changesOfSteps returns what the steps that have run have changed, as far as that is known without a record of it.

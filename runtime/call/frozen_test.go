@@ -57,8 +57,71 @@ func TestAProgramFromBeforeReadsAFrozenCall(t *testing.T) {
 }
 
 func TestAFrozenCallOfALaterVersionIsRefusedInWords(t *testing.T) {
-	err := begin(t, compile(t, uploadingTool), "anna").thaw([]byte(`{"v":2,"at":0,"spent":0,"steps":{}}`))
-	if err == nil || !strings.Contains(err.Error(), "only a newer version of this server reads (version 2, and this one") {
+	err := begin(t, compile(t, uploadingTool), "anna").thaw([]byte(`{"v":3,"at":0,"spent":0,"steps":{}}`))
+	if err == nil || !strings.Contains(err.Error(), "only a newer version of this server reads (version 3, and this one") {
 		t.Error(err)
+	}
+}
+
+// TestFailuresOfAFrozenCallAreOfAVersionThatAProgramFromBeforeRefuses freezes a call without failures and with one.
+func TestFailuresOfAFrozenCallAreOfAVersionThatAProgramFromBeforeRefuses(t *testing.T) {
+	p := compile(t, uploadingTool)
+	for version, failures := range map[int]adapters.Failures{
+		1: {Of: 2}, 2: {Failed: 1, Of: 2, Step: "a", Key: "ben", Error: "no"},
+	} {
+		c := begin(t, p, "anna")
+		c.action.Failures = failures
+		frozen, err := c.freeze(nil)
+		var written struct{ V int }
+		if err != nil || json.Unmarshal(frozen, &written) != nil || written.V != version {
+			t.Errorf("%+v is frozen as %s: %v", failures, frozen, err)
+		}
+		again := begin(t, p, "anna")
+		if err := again.thaw(frozen); err != nil || again.action.Failures != failures {
+			t.Errorf("%v: %+v", err, again.action.Failures)
+		}
+	}
+}
+
+// TestFailuresOfACallThatWasFrozenBeforeAreCounted finds them in the outputs of the steps.
+func TestFailuresOfACallThatWasFrozenBeforeAreCounted(t *testing.T) {
+	p := compile(t, `
+tool "t" {
+  description = "Goes on."
+  step "map" {
+    each     = { ann = 1, ben = 2, cid = 3 }
+    on_error = "continue"
+    when     = "each.value != 3"
+    tool "x" {}
+  }
+  step "list" {
+    each     = [1, 2]
+    on_error = "continue"
+    tool "x" {}
+  }
+  step "one" {
+    on_error = "continue"
+    tool "x" {}
+  }
+  text = "done"
+}
+tool "x" {
+  description = "Fails."
+  step "s" {
+    fail { message = "no" }
+  }
+  text = "done"
+}
+`)
+	for _, s := range p.tool.Steps {
+		p.AddStep(s, nil, nil, nil)
+	}
+	c := begin(t, p, "anna")
+	err := c.thaw([]byte(`{"v":1,"at":3,"spent":0,"steps":{` +
+		`"map":{"ann":{"text":"","key":"ann"},"ben":{"error":{"message":"no"},"key":"ben"},"cid":null},` +
+		`"list":[{"text":"","key":0},{"error":{"message":"never"},"key":1}],"one":{"error":{"message":"nothing"}}}}`))
+	want := adapters.Failures{Failed: 3, Of: 5, Step: "map", Key: "ben", Error: "no"}
+	if err != nil || c.action.Failures != want {
+		t.Errorf("%v: %+v", err, c.action.Failures)
 	}
 }

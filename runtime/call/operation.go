@@ -74,8 +74,9 @@ func (o *Operation) AddStep(
 	if decl.Name != "" {
 		block += fmt.Sprintf(" of the step %q", decl.Name)
 	}
-	s := &Step{Decl: decl, Action: action, guard: guard, meter: meter, block: block, spanName: "step " + decl.Name}
-	s.setNames(o.Decl.Name)
+	s := &Step{Decl: decl, Action: action, operation: o, guard: guard, meter: meter, block: block,
+		spanName: "step " + decl.Name}
+	s.setNames()
 	if conn := decl.Backend.Connection; conn != nil {
 		s.connection = conn.Kind + "." + conn.Name
 	}

@@ -10,7 +10,6 @@ import (
 	"hatchel/adapters"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
-	"hatchel/runtime/result"
 )
 
 // Plan returns the text of PlanEffects.
@@ -134,7 +133,7 @@ const maxPlannedElements = 20
 
 // planElements says what a step with each would send, element by element.
 func (s *Step) planElements(c *call, planner adapters.Planner) ([]adapters.Effect, error) {
-	elements, _, err := result.EvalElements(s.Decl.Each, c.frame)
+	elements, _, err := s.elements(c.frame)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -23,12 +24,12 @@ type Step struct {
 	guard      *adapters.ConnectionGuard // of its connection; nil for none
 	meter      *metrics.Backend          // nil where nothing is measured
 	block      string                    // names the backend in a message
-	tool       string                    // the name of the operation
-	name       string                    // names the step in what a failed call says
-	nestedName string                    // is name in the call of another tool
-	writes     bool                      // the backend may change something
-	connection string                    // its kind and name, as in http.shop; empty for none
-	spanName   string                    // of a named step in a call that is traced
+	operation  *Operation
+	name       string // names the step in what a failed call says
+	nestedName string // is name in the call of another tool
+	writes     bool   // the backend may change something
+	connection string // its kind and name, as in http.shop; empty for none
+	spanName   string // of a named step in a call that is traced
 }
 
 // Versioned returns the action of a step that can tell of changes without being run.
@@ -52,6 +53,7 @@ func (o *Operation) runSteps(c *call) error {
 			return errBecomesTask
 		}
 		if at.nextStep == len(o.Steps) {
+			c.result.Failures = c.action.Failures
 			return nil
 		}
 		s := o.Steps[at.nextStep]
@@ -86,11 +88,17 @@ func (s *Step) run(c *call) error {
 		c.action.Key = deriveKey(key, s.Decl.Name)
 		defer func() { c.action.Key = key }()
 	}
+	before := c.action.Failures
+	c.action.Failures = adapters.Failures{}
 	if s.Decl.Each != nil {
 		out, err = s.runEach(c)
 	} else {
 		out, ran, err = s.runOnce(&c.action)
 	}
+	c.progress.stepFailures = c.action.Failures
+	c.progress.stepFailures.Step = s.Decl.Name
+	before.Add(c.progress.stepFailures)
+	c.action.Failures = before
 	if err != nil {
 		return err
 	}
@@ -138,15 +146,24 @@ func (s *Step) runContinued(call *adapters.Call) (out any, err error) {
 			call.Changes = whole
 		}()
 	}
+	before := call.Failures
 	out, err = s.repeatInSpan(call)
 	if call.Frame.Branch != nil {
 		call.Frame.Branch(s.Decl.Range, err != nil)
 	}
-	if err == nil || call.Frame.Context.Err() != nil || interimOutcome(err) != "" {
+	switch {
+	case err == nil:
+		call.Failures.Of++
+		return out, nil
+	case call.Frame.Context.Err() != nil || interimOutcome(err) != "":
 		return out, err
 	}
 	f := failure.Of(err)
 	f.Message = adapters.JoinFailure(f.Message, doneClause(changes.Parts()), "")
+	call.Failures = before // a tool that it calls has failed as a whole
+	call.Failures.Add(adapters.Failures{
+		Failed: 1, Of: 1, Error: strings.TrimSpace(s.operation.failureText(call.Frame, f, s.Decl.Name)), Cause: f.Cause,
+	})
 	return map[string]any{"error": f.ErrorRoot("")}, nil
 }
 
@@ -166,9 +183,10 @@ func (s *Step) repeat(call *adapters.Call) (any, error) {
 	if r == nil {
 		return s.doTraced(call)
 	}
-	key := call.Key
+	key, failures := call.Key, call.Failures
 	defer func() { call.Key = key }()
 	for n := 1; ; n++ {
+		call.Failures = failures // of the last attempt alone
 		if n > 1 && key != "" {
 			call.Key = deriveKey(key, n)
 		}
@@ -270,7 +288,7 @@ func (s *Step) checkExpectations(f *hcl.Frame, output any) error {
 // runEach runs the step for every element of a list or an object, and returns the outputs in the
 // same form. The first failure stops the others.
 func (s *Step) runEach(c *call) (any, error) {
-	elements, named, err := result.EvalElements(s.Decl.Each, c.frame)
+	elements, named, err := s.elements(c.frame)
 	if err != nil {
 		return nil, err
 	}
@@ -285,32 +303,89 @@ func (s *Step) runEach(c *call) (any, error) {
 	return out, nil
 }
 
-func (s *Step) runElements(c *call, elements []hcl.Each) ([]any, error) {
-	out := make([]any, len(elements))
-	workers := min(s.Decl.Parallel, len(elements))
-	if workers > 1 {
-		return out, s.runParallel(c, workers, elements, out)
+// elements returns the elements of each with their names, and whether they are those of an object.
+func (s *Step) elements(f *hcl.Frame) (elements []hcl.Each, named bool, err error) {
+	elements, named, err = result.EvalElements(s.Decl.Each, f)
+	if err != nil || s.Decl.Key == nil || len(elements) == 0 {
+		return elements, named, err
 	}
-	key := c.action.Key
-	defer func() { c.frame.Each, c.action.Key = nil, key }()
+	fault := func(format string, args ...any) ([]hcl.Each, bool, error) {
+		return nil, false, &adapters.Fault{Message: fmt.Sprintf("the key of the step %q ", s.Decl.Name) +
+			fmt.Sprintf(format, args...)}
+	}
+	if named {
+		return fault("names the elements of a list, and each is an object, whose elements have names")
+	}
+	defer func() { f.Each = nil }()
+	keys, seen := make([]string, len(elements)), make(map[string]int, len(elements))
+	for i := range elements {
+		f.Each = &elements[i]
+		v, err := result.EvalResolved(s.Decl.Key, f)
+		if err != nil {
+			return nil, false, failure.AsFault(err)
+		}
+		switch value.Kind(v) {
+		case "string", "number":
+		default:
+			return fault("must be a string or a number, and is a %s for the element with the index %d", value.Kind(v), i)
+		}
+		if keys[i], err = value.Text(v); err != nil {
+			return nil, false, failure.AsFault(err)
+		}
+		if first, twice := seen[keys[i]]; twice {
+			return fault("is %q for two elements, those with the index %d and %d: each must have a key of its own",
+				keys[i], first, i)
+		}
+		seen[keys[i]] = i
+	}
+	for i, key := range keys {
+		elements[i].Key = key
+	}
+	return elements, false, nil
+}
+
+func (s *Step) runElements(c *call, elements []hcl.Each) ([]any, error) {
+	out, failures := make([]any, len(elements)), make([]adapters.Failures, len(elements))
+	workers := min(s.Decl.Parallel, len(elements))
+	var err error
+	if workers > 1 {
+		err = s.runParallel(c, workers, elements, out, failures)
+	} else {
+		err = s.runInOrder(c, elements, out, failures)
+	}
+	for _, f := range failures {
+		c.action.Failures.Add(f)
+	}
+	return out, err
+}
+
+// runInOrder fills out, and failures with those of each element.
+func (s *Step) runInOrder(c *call, elements []hcl.Each, out []any, failures []adapters.Failures) (err error) {
+	key, before := c.action.Key, c.action.Failures
+	defer func() { c.frame.Each, c.action.Key, c.action.Failures = nil, key, before }()
 	var weight atomic.Int64
 	for i := range elements {
-		var err error
-		if out[i], err = s.runElement(&c.action, &elements[i], key, &weight); err != nil {
-			return nil, err
+		if out[i], err = s.runElement(&c.action, &elements[i], key, &weight, &failures[i]); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // maxEachWeight is the maximum weight of the outputs of all elements of a step.
 const maxEachWeight = 128 << 20
 
 // runElement runs the step for one element, and adds the weight of its output to that of the others. The output, unless
-// it is skipped, and the failure name the element.
-func (s *Step) runElement(call *adapters.Call, e *hcl.Each, key string, weight *atomic.Int64) (any, error) {
-	call.Frame.Each, call.Key = e, deriveKey(key, e.Key)
+// it is skipped, and the failure name the element, as do the failures after which the call goes on.
+func (s *Step) runElement(
+	call *adapters.Call, e *hcl.Each, key string, weight *atomic.Int64, failures *adapters.Failures,
+) (any, error) {
+	call.Frame.Each, call.Key, call.Failures = e, deriveKey(key, e.Key), adapters.Failures{}
 	out, _, err := s.runOnce(call)
+	name := fmt.Sprintf("the element with the key %#v: ", e.Key)
+	if *failures = call.Failures; failures.Failed > 0 {
+		failures.Key, failures.Error = fmt.Sprint(e.Key), name+failures.Error
+	}
 	if m, ok := out.(map[string]any); ok && err == nil {
 		m["key"] = e.Key
 	}
@@ -321,7 +396,6 @@ func (s *Step) runElement(call *adapters.Call, e *hcl.Each, key string, weight *
 	if err == nil || interimOutcome(err) != "" {
 		return out, err
 	}
-	name := fmt.Sprintf("the element with the key %#v: ", e.Key)
 	var f *adapters.Fault
 	if !errors.As(err, &f) {
 		return nil, fmt.Errorf("%s%w", name, err)
@@ -331,8 +405,10 @@ func (s *Step) runElement(call *adapters.Call, e *hcl.Each, key string, weight *
 	return nil, &named
 }
 
-// runParallel fills out with several goroutines, all of which have ended when it returns.
-func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any) error {
+// runParallel is runInOrder with several goroutines, all of which have ended when it returns.
+func (s *Step) runParallel(
+	c *call, workers int, elements []hcl.Each, out []any, failures []adapters.Failures,
+) error {
 	ctx, cancel := context.WithCancel(c.frame.Context)
 	defer cancel()
 	var taken, weight, attempts atomic.Int64
@@ -353,7 +429,7 @@ func (s *Step) runParallel(c *call, workers int, elements []hcl.Each, out []any)
 					return
 				}
 				err := failure.Try(func() (err error) {
-					out[i], err = s.runElement(&action, &elements[i], c.action.Key, &weight)
+					out[i], err = s.runElement(&action, &elements[i], c.action.Key, &weight, &failures[i])
 					return err
 				})
 				if err != nil && failed.CompareAndSwap(nil, &err) {

@@ -185,15 +185,17 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err erro
 		c.action.Changes = call.Changes
 	}
 	c.timing.stopCtx = t.target.Env.Pinned // ctx ends with the outer call, which may be a task that outlives a reload
-	if err := t.target.run(c, inputs{values: values}); err != nil {
-		f := failure.Of(err)
+	err = t.target.run(c, inputs{values: values})
+	f := failure.Of(err)
+	c.recordApproved(ctx, f, interimOutcome(err))
+	if err != nil {
 		if f.Internal || f.Protocol != nil {
 			return nil, err
 		}
 		fault := &adapters.Fault{
 			Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, RetryAfter: f.RetryAfter,
 		}
-		if !c.hasOwnText(f) {
+		if !t.target.hasOwnText(f) {
 			fault.Advice = f.Advice
 			if f.Unchanged != "" {
 				fault.Change = adapters.ChangeUndone
@@ -201,6 +203,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err erro
 		}
 		return nil, fault
 	}
+	call.Failures.Add(c.result.Failures)
 	if cut := c.result.Cut; cut != nil {
 		outer := *cut
 		outer.Block, outer.Members = cut.Block+" of the tool "+t.target.tool.Name, []string{"result", "text"}

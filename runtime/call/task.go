@@ -132,7 +132,7 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 		run.Save()
 		return
 	}
-	if err := p.finishTask(c, t, failed); err != nil {
+	if err := p.finishTask(ctx, c, t, failed); err != nil {
 		failed = failure.Of(err)
 		c.logOutcome(ctx, failed, "")
 		t.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: failed.Message})
@@ -172,15 +172,16 @@ func (p *Program) resumeTask(c *call, t *task.Task, sent map[string]any) (err er
 }
 
 // finishTask makes the task what its call came to. A panic is its error.
-func (p *Program) finishTask(c *call, t *task.Task, failed *failure.Failure) (err error) {
+func (p *Program) finishTask(ctx context.Context, c *call, t *task.Task, failed *failure.Failure) (err error) {
 	defer failure.Recover(&err)
 	if failed != nil && failed.Protocol != nil {
 		c.result.Release()
 		t.Fail(failed.Protocol)
 		return nil
 	}
+	outcome := c.outcome(ctx, failed, "")
 	out := p.outcome(c, failed, mcp.Revision20260728)
-	t.Complete(out.AppendResult(nil, mcp.Revision20260728))
+	t.Complete(out.AppendResult(nil, mcp.Revision20260728), outcome)
 	return nil
 }
 

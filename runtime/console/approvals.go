@@ -11,6 +11,7 @@ import (
 
 	"hatchel/runtime"
 	"hatchel/runtime/approval"
+	"hatchel/runtime/audit"
 	"hatchel/runtime/event"
 )
 
@@ -169,6 +170,15 @@ func (d *approvalData) BeforeTitle() string {
 		return "Now"
 	}
 	return "Before"
+}
+
+// approvalState returns the condition of an approval; of one whose call has failed, also in part, that of the call.
+func approvalState(a *approval.Approval) condition {
+	state := stateOf(a.Status)
+	if a.Status == approval.Used && a.Call != nil && a.Call.Outcome != audit.OK {
+		state = condition{stateOf(a.Call.Outcome).Class, "approved, call " + a.Call.Outcome}
+	}
+	return state
 }
 
 // EffectTitle is the title of the effects of the call, of which the approval does not know whether they have failed.

@@ -102,7 +102,7 @@ func stateOf(state any) condition {
 		c.Class = "ok"
 	case audit.Failed, audit.ProtocolError, "rejected", "denied", "open":
 		c.Class = "bad"
-	case audit.Refused, audit.Cancelled, "pending", "half-open":
+	case audit.Partial, audit.Refused, audit.Cancelled, "pending", "half-open":
 		c.Class = "warn"
 	case task.Waiting:
 		return condition{"warn", "waits for an answer"}

@@ -209,10 +209,15 @@ func (c *Console) newResult(q *request, outcome *mcp.Outcome, hidden *output.Scr
 			Type, Text, Data string
 		}
 		Structured json.RawMessage `json:"structuredContent"`
+		Meta       output.Meta     `json:"_meta"`
 	}
 	encoded := outcome.AppendResult(nil, mcp.Revision20260728)
 	if err := json.Unmarshal(encoded, &decoded); err != nil {
 		decoded.Structured = encoded
+	}
+	if said := decoded.Meta.String(); said != "" {
+		out.condition = stateOf(decoded.Meta.Outcome)
+		out.Parts = append(out.Parts, part{Label: "Failures", Text: hidden.Text(said)})
 	}
 	for _, block := range decoded.Content {
 		switch block.Type {

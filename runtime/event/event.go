@@ -82,6 +82,7 @@ type Call struct {
 	OutputSize int    // of an output that is not there in full; else 0
 	Error      string
 	Outcome    string
+	Failures   // of a partial outcome
 	Duration   time.Duration
 	Rows       int
 	Bytes      int
@@ -125,6 +126,7 @@ func (c *Call) append(dst []byte) []byte {
 		dst = appendInt(dst, "output_bytes", c.OutputSize)
 		dst = appendText(dst, "error", c.Error)
 		dst = appendText(dst, "outcome", c.Outcome)
+		dst = c.Failures.append(dst)
 		dst = appendMilliseconds(dst, c.Duration)
 		dst = appendInt(dst, "rows", c.Rows)
 		dst = appendInt(dst, "bytes", c.Bytes)
@@ -169,9 +171,26 @@ type Step struct {
 	Connection string // its kind and name; empty for none
 	Duration   time.Duration
 	Outcome    string
+	Failures   // of a partial outcome
+	Error      string
 	Rows       int
 	Bytes      int
 	Attempts   int
+}
+
+// Failures are those after which a call went on.
+type Failures struct {
+	Failed     int
+	Of         int
+	FailedStep string // of the first one
+	FailedKey  string
+}
+
+func (f *Failures) append(dst []byte) []byte {
+	dst = appendInt(dst, "failed", f.Failed)
+	dst = appendInt(dst, "of", f.Of)
+	dst = appendText(dst, "failed_step", f.FailedStep)
+	return appendText(dst, "failed_key", f.FailedKey)
 }
 
 func (s *Step) meta(now time.Time) Meta {
@@ -187,6 +206,8 @@ func (s *Step) append(dst []byte) []byte {
 	dst = appendText(dst, "connection", s.Connection)
 	dst = appendMilliseconds(dst, s.Duration)
 	dst = appendText(dst, "outcome", s.Outcome)
+	dst = s.Failures.append(dst)
+	dst = appendText(dst, "error", s.Error)
 	dst = appendInt(dst, "rows", s.Rows)
 	dst = appendInt(dst, "bytes", s.Bytes)
 	return appendInt(dst, "attempts", s.Attempts)

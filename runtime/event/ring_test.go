@@ -267,7 +267,7 @@ func TestFilters(t *testing.T) {
 func TestUnknownParametersAreRefusedWithTheList(t *testing.T) {
 	for query, want := range map[string]string{
 		"types=tool_call,shout":  `Unknown type "shout". The types are tool_call, prompt_get,`,
-		"outcome=good":           `Unknown outcome "good". The outcomes are ok, failed,`,
+		"outcome=good":           `Unknown outcome "good". The outcomes are ok, partial, failed,`,
 		"color=red":              `Unknown parameter "color". The parameters are types, tool,`,
 		"own=maybe":              `own is true or false`,
 		"replay=-1":              `replay is a number from 0 to 10000`,

@@ -12,6 +12,7 @@ import (
 // Document is the result of a prompt or a resource.
 type Document struct {
 	Members   Appender   // the members of the result as encoded JSON, without braces
+	Meta      Appender   // _meta, an object, or nil
 	Questions *Questions // instead of Members: as in Outcome
 
 	// For resources and modern callers.
@@ -53,7 +54,7 @@ func (s *Server) appendDocument(
 		}
 		dst = appendCacheHints(dst, ttl, private)
 	}
-	return rc.info.endResult(dst, rc.caller.Revision), nil
+	return rc.info.endResultWith(dst, rc.caller.Revision, d.Meta), nil
 }
 
 // handle calls a method of the Handler and ends the request afterwards, also after a panic.
@@ -145,12 +146,17 @@ func (o *Outcome) appendResult(dst []byte, r Revision, server *Info) []byte {
 	if o.IsError {
 		dst = append(dst, `,"isError":true`...)
 	}
-	if o.Meta == nil {
-		return server.endResult(dst, r)
+	return server.endResultWith(dst, r, o.Meta)
+}
+
+// endResultWith is endResult for a result with metadata of its own, unless that is nil.
+func (i *Info) endResultWith(dst []byte, r Revision, meta Appender) []byte {
+	if meta == nil {
+		return i.endResult(dst, r)
 	}
-	dst = o.Meta.AppendJSON(append(dst, `,"_meta":`...))
-	if modern && server != nil {
-		dst = server.addToMeta(dst)
+	dst = meta.AppendJSON(append(dst, `,"_meta":`...))
+	if r.Modern() && i != nil {
+		dst = i.addToMeta(dst)
 	}
 	return append(dst, '}')
 }

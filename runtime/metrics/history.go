@@ -17,7 +17,7 @@ const (
 )
 
 // Point is what the calls of a tool came to in a minute or an hour. Calls that continue later, with an answer or as a
-// task, are in no count.
+// task, are in no count. Failed also has the calls that have failed in part.
 type Point struct {
 	OK, Failed, Refused uint32
 	P50, P95, P99       float32 // seconds that calls took, estimated from a histogram; 0 without calls
@@ -209,7 +209,7 @@ func (o *Operation) totals() (t totals) {
 				t.ok += n
 			case "refused":
 				t.refused += n
-			case "failed", "error", "cancelled":
+			case "partial", "failed", "error", "cancelled":
 				t.failed += n
 			}
 		}

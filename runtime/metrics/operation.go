@@ -69,7 +69,7 @@ const (
 var (
 	transports = [...]string{"pipe", "tcp"}
 	// outcomes are those of the audit log. The first one replaces others.
-	outcomes     = [...]string{other, "ok", "failed", "refused", "cancelled", "error", "asked", "task"}
+	outcomes     = [...]string{other, "ok", "partial", "failed", "refused", "cancelled", "error", "asked", "task"}
 	sources      = [...]string{"", "key", "cache"}
 	decisions    = [...]string{"none", "approved", "rejected", "expired"}
 	cacheResults = [...]string{CacheMiss: "miss", CacheHit: "hit", CacheShared: "shared"}

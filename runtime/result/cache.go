@@ -113,6 +113,9 @@ type Cached struct {
 	Blocks    []byte          `json:"blocks,omitempty"`
 	HasBlocks bool            `json:"has_blocks,omitempty"`
 	Cut       *adapters.Cut   `json:"cut,omitempty"`
+
+	// Failures has those of a call that has failed in part; nil for another one.
+	Failures *adapters.Failures `json:"partial,omitempty"`
 }
 
 // Cached returns a copy of a shaped result that can be cached. It fails for a result that is too
@@ -121,6 +124,9 @@ func (r *Result) Cached() (_ *Cached, err error) {
 	c := &Cached{
 		HasText: r.HasText, Text: bytes.Clone(r.Text), HasBlocks: r.HasBlocks, Blocks: bytes.Clone(r.Blocks),
 		Cut: r.Cut,
+	}
+	if f := r.Failures; f.Failed > 0 {
+		c.Failures = &f
 	}
 	if r.HasValue {
 		_, c.Plain = r.Value.(string)
@@ -138,6 +144,10 @@ func (r *Result) Cached() (_ *Cached, err error) {
 func (r *Result) Restore(c *Cached) (err error) {
 	*r = Result{
 		HasValue: c.Value != nil, HasText: c.HasText, HasBlocks: c.HasBlocks, Cut: c.Cut, Buffers: r.Buffers,
+	}
+	if c.Failures != nil {
+		r.Failures = *c.Failures
+		r.Failures.Cause = nil // is in the log of the call that has failed
 	}
 	r.Text, r.Blocks = append(r.Text[:0], c.Text...), append(r.Blocks[:0], c.Blocks...)
 	switch {

@@ -91,9 +91,7 @@ func (s *Shaper) tooLargeError(size int) error {
 func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
 	r.pending = 1
 	out := mcp.Outcome{Content: (*contentPart)(r.Buffers)}
-	if r.Cut != nil { // for programs, which read the structured result alone
-		out.Meta = mcp.Raw(append(value.AppendString([]byte(`{"truncated":`), r.Cut.Limit), '}'))
-	}
+	out.Meta = s.EncodeMeta(r)
 	if r.HasValue && s.defaults.structured && revision >= mcp.Revision20250618 {
 		r.pending = 2
 		out.Structured = (*structuredPart)(r.Buffers)
@@ -102,6 +100,48 @@ func (s *Shaper) Outcome(r *Result, revision mcp.Revision) mcp.Outcome {
 		}
 	}
 	return out
+}
+
+// EncodeMeta returns what programs, which do not read the text, are told of a result: the limit that has cut it, and
+// the failures after which the call went on. It is nil for nothing.
+func (w *Writer) EncodeMeta(r *Result) mcp.Appender {
+	if r.Cut == nil && r.Failures.Failed == 0 {
+		return nil
+	}
+	b := []byte{'{'}
+	if r.Cut != nil {
+		b = append(value.AppendString(append(b, `"truncated":`...), r.Cut.Limit), ',')
+	}
+	if f := r.Failures; f.Failed > 0 {
+		b = fmt.Appendf(b, `"outcome":"partial","failed":%d,"of":%d,`, f.Failed, f.Of)
+		for _, m := range [...]struct{ name, text string }{
+			{"failedStep", f.Step}, {"failedKey", f.Key}, {"error", f.Error},
+		} {
+			if m.text != "" {
+				b = append(append(append(b, '"'), m.name...), `":`...)
+				b = append(value.AppendString(b, w.Message(m.text)), ',')
+			}
+		}
+	}
+	b[len(b)-1] = '}'
+	return mcp.Raw(b)
+}
+
+// Meta is what a reader of an encoded result needs of its metadata.
+type Meta struct {
+	Outcome string // "partial", or nothing
+	Failed  int
+	Of      int
+
+	FailedStep, FailedKey, Error string // of the first failure
+}
+
+// String says in words which part of a call has failed; nothing for another call.
+func (m Meta) String() string {
+	if m.Failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d failed: %s", m.Failed, m.Of, m.Error)
 }
 
 // IsObject reports whether every value of a type is an object, as revisions up to 2025-11-25

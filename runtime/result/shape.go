@@ -17,6 +17,7 @@ type Result struct {
 	HasText   bool          // Buffers holds the text, from the author or the backend
 	HasBlocks bool          // Buffers holds content blocks
 	Cut       *adapters.Cut // the limit that has cut the output of the backend; nil for none
+	Failures  adapters.Failures
 	*Buffers
 }
 

@@ -62,8 +62,9 @@ type Task struct {
 	Asked  []Question     `json:"asked,omitempty"`  // questions of a waiting task
 	Issued map[string]int `json:"issued,omitempty"` // how often each question was asked
 
-	Result json.RawMessage `json:"result,omitempty"` // of a completed task: the result of tools/call
-	Error  json.RawMessage `json:"error,omitempty"`  // of a failed one
+	Result  json.RawMessage `json:"result,omitempty"`  // of a completed task: the result of tools/call
+	Outcome string          `json:"outcome,omitempty"` // of a completed task: that of its call, as in the audit log
+	Error   json.RawMessage `json:"error,omitempty"`   // of a failed one
 }
 
 // Question is a question that the client has not answered.
@@ -104,16 +105,16 @@ func (t *Task) end(status, message string) {
 	t.Call, t.Step, t.Asked, t.row.Owner = nil, "", nil, ""
 }
 
-// Complete ends the task with the result of tools/call.
-func (t *Task) Complete(result []byte) {
+// Complete ends the task with the result of tools/call, and with the outcome that the audit log has of the call.
+func (t *Task) Complete(result []byte, outcome string) {
 	t.end(Completed, "")
-	t.Result = result
+	t.Result, t.Outcome = result, outcome
 }
 
 // Fail ends the task with an error of the protocol.
 func (t *Task) Fail(e *mcp.Error) {
 	t.end(Failed, e.Message)
-	t.Result = nil
+	t.Result, t.Outcome = nil, ""
 	b := strconv.AppendInt([]byte(`{"code":`), int64(e.Code), 10)
 	b = value.AppendString(append(b, `,"message":`...), e.Message)
 	if e.Data != nil {
@@ -265,6 +266,7 @@ func (t *Task) finishedEvent() *webhook.Event {
 		ID      string          `json:"id"`
 		Tool    string          `json:"tool"`
 		Status  string          `json:"status"`
+		Outcome string          `json:"outcome,omitempty"`
 		Message string          `json:"message,omitempty"`
 		Subject string          `json:"subject,omitempty"`
 		Created string          `json:"created"`
@@ -272,7 +274,7 @@ func (t *Task) finishedEvent() *webhook.Event {
 		Size    int             `json:"result_size,omitempty"` // of a result that is too large for the event
 		Error   json.RawMessage `json:"error,omitempty"`
 	}{
-		ID: t.row.Name, Tool: t.Tool, Status: t.Status, Message: t.Message, Subject: t.subject(),
+		ID: t.row.Name, Tool: t.Tool, Status: t.Status, Outcome: t.Outcome, Message: t.Message, Subject: t.subject(),
 		Created: formatTime(t.Created), Result: t.Result, Error: t.Error,
 	}
 	if len(t.Result) > maxEventResult {

@@ -8,19 +8,24 @@ import (
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/runtime/mcp"
+	output "hatchel/runtime/result"
 )
 
-// PrintResult prints the result of a call, as JSON or as text, and returns its text. With asJSON the standard error of
+// PrintResult prints the result of a call, as JSON or as text, and returns its text and, in a sentence, the failures
+// after which the call went on. With asJSON the standard error of
 // programs is a member of the result, if there is any: an encoded object, or nil. The error is a phrase.
-func PrintResult(w io.Writer, out mcp.Outcome, asJSON bool, stderr []byte) (string, error) {
+func PrintResult(w io.Writer, out mcp.Outcome, asJSON bool, stderr []byte) (text, failures string, err error) {
 	result := out.AppendResult(nil, mcp.Revision20260728)
-	var decoded struct{ Content []console.Content }
-	if err := json.Unmarshal(result, &decoded); err != nil {
-		return "", fmt.Errorf("the result cannot be decoded: %w", err)
+	var decoded struct {
+		Content []console.Content
+		Meta    output.Meta `json:"_meta"`
 	}
-	var text strings.Builder
+	if err := json.Unmarshal(result, &decoded); err != nil {
+		return "", "", fmt.Errorf("the result cannot be decoded: %w", err)
+	}
+	var texts strings.Builder
 	for _, c := range decoded.Content {
-		text.WriteString(c.Text)
+		texts.WriteString(c.Text)
 		if !asJSON {
 			c.Print(w)
 		}
@@ -31,5 +36,5 @@ func PrintResult(w io.Writer, out mcp.Outcome, asJSON bool, stderr []byte) (stri
 		}
 		fmt.Fprintf(w, "%s\n", result)
 	}
-	return text.String(), nil
+	return texts.String(), decoded.Meta.String(), nil
 }

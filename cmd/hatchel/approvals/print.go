@@ -25,6 +25,7 @@ type Row struct {
 	approval.Request
 	Digest   string             `json:"digest"`
 	Decision *approval.Decision `json:"decision"`
+	Call     *approval.Call     `json:"call,omitempty"`
 }
 
 // Decode decodes an approval of a source.
@@ -100,6 +101,8 @@ func statusText(a *Row, now time.Time) string {
 		return "pending, expires " + relativeTime(a.Deadline, now)
 	case d == nil || a.Status == approval.Void:
 		return string(a.Status)
+	case a.Status == approval.Used && a.Call != nil:
+		return "approved by " + d.By + ", " + console.Printable(a.Call.String())
 	case a.Status == approval.Used:
 		return "approved by " + d.By + ", used"
 	case a.Status == approval.Expired:

@@ -41,6 +41,9 @@ func Print(w io.Writer, r *audit.Record) {
 	if a := r.Approval; a != nil && r.Event != audit.EventApproval && a.By != "" {
 		parts = append(parts, "approval "+a.ID+" by "+a.By)
 	}
+	if r.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d failed", r.Failed, r.Of))
+	}
 	addIf(r.Replayed != "", "replayed by the %s", r.Replayed)
 	addIf(r.Task != "", "task %s", r.Task)
 	addIf(r.LostBytes > 0, "%d bytes before this record are not valid", r.LostBytes)

@@ -25,6 +25,8 @@ type line struct {
 	Step       string
 	Kind       string
 	Outcome    string
+	Failed     int
+	Of         int
 	Error      string
 	MS         *float64
 	Rows       int
@@ -76,6 +78,9 @@ func Print(w io.Writer, text []byte) error {
 	}
 	if e.Rows > 0 {
 		words = append(words, console.Plural(e.Rows, "row"))
+	}
+	if e.Failed > 0 {
+		words = append(words, fmt.Sprintf("%d of %d failed", e.Failed, e.Of))
 	}
 	if e.Count > 1 {
 		add("%d times", e.Count)

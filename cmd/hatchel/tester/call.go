@@ -18,6 +18,7 @@ import (
 	"hatchel/runtime/call"
 	"hatchel/runtime/failure"
 	"hatchel/runtime/mcp"
+	"hatchel/runtime/result"
 	"hatchel/runtime/toolstest"
 )
 
@@ -27,11 +28,12 @@ type outcome struct {
 	hasValue bool // the call has a structured result
 	text     string
 	content  []any
-	failed   bool       // the result is an error for the model
-	fault    *mcp.Error // nil for none
-	rule     string     // that denies the call; empty for none
-	refused  []string   // the paths of the arguments that their types refuse
-	approval bool       // an operator was asked
+	failed   bool        // the result is an error for the model
+	partial  result.Meta // the failures after which the call went on
+	fault    *mcp.Error  // nil for none
+	rule     string      // that denies the call; empty for none
+	refused  []string    // the paths of the arguments that their types refuse
+	approval bool        // an operator was asked
 	steps    map[string]any
 	called   []string
 	after    map[string]any
@@ -260,7 +262,7 @@ func (r *running) send(ctx context.Context, req *mcp.CallRequest) (*mcp.Question
 			if out.Questions != nil {
 				return out.Questions, nil
 			}
-			return nil, r.readResult(out.AppendResult(nil, mcp.Revision20260728))
+			return nil, errors.Join(r.readFailures(out.Meta), r.readResult(out.AppendResult(nil, mcp.Revision20260728)))
 		}
 	case "prompt":
 		document, err = r.generation.Prompt(ctx, req)
@@ -277,7 +279,8 @@ func (r *running) send(ctx context.Context, req *mcp.CallRequest) (*mcp.Question
 	if document.Questions != nil {
 		return document.Questions, nil
 	}
-	return nil, r.readDocument(append(document.Members.AppendJSON([]byte{'{'}), '}'))
+	return nil, errors.Join(r.readFailures(document.Meta),
+		r.readDocument(append(document.Members.AppendJSON([]byte{'{'}), '}')))
 }
 
 // deniedBy reports whether a rule that denies the call belongs to a policy, tool, prompt or resource of that name.

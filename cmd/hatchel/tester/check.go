@@ -117,12 +117,24 @@ func (c *checker) checkValues(e *testblock.Expect) {
 			c.checkDenied(at, text)
 		case "fault":
 			c.checkFault(at, want)
+		case "failed":
+			if n, _ := value.Int(want); n != c.out.partial.Failed {
+				c.fail(at, "Failures differ", "want %d, got %d%s", n, c.out.partial.Failed, c.firstFailure())
+			}
 		case "approval":
 			if want != c.out.approval {
 				c.fail(at, "Approval differs", "want %v, got %v: %s", want, c.out.approval, c.shown())
 			}
 		}
 	}
+}
+
+// firstFailure returns the first failure after which the call went on, after a colon; empty for none.
+func (c *checker) firstFailure() string {
+	if c.out.partial.Failed == 0 {
+		return ""
+	}
+	return ": " + c.out.partial.Error
 }
 
 // checkText compares texts, but for a line break at the end, which a heredoc always has.
@@ -283,6 +295,10 @@ func (c *checker) checkThat(e *testblock.Expect) {
 	frame.Input = map[string]any{
 		"result": c.out.result, "text": c.out.text, "content": c.out.content, "sent": c.sent, "step": c.out.steps,
 		"called": anyList(c.out.called), "after": c.out.after, "args": c.args(), "error": nil,
+		"partial": map[string]any{
+			"failed": c.out.partial.Failed, "of": c.out.partial.Of, "step": c.out.partial.FailedStep,
+			"key": c.out.partial.FailedKey, "error": c.out.partial.Error,
+		},
 	}
 	if c.out.failed || c.out.fault != nil {
 		frame.Input["error"] = c.out.text

@@ -185,6 +185,9 @@ func (s *Suite) tryDraft(ctx context.Context, draft *toolstest.Draft) (missing s
 	default:
 		draft.Expect = s.expectText("text", out.text)
 	}
+	if n := r.out.partial.Failed; n > 0 {
+		draft.Expect["failed"] = n
+	}
 	return "", nil
 }
 

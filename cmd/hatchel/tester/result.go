@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/value"
+	"hatchel/runtime/mcp"
 )
 
 // readResult reads the result of a tool.
@@ -22,6 +23,17 @@ func (r *running) readResult(encoded []byte) error {
 	if !r.out.hasValue && !r.out.failed && r.Tool.Text == nil && r.Tool.Content == nil {
 		result, err := value.Decode([]byte(r.out.text)) // a result without a type is sent as text alone
 		r.out.result, r.out.hasValue = result, err == nil
+	}
+	return nil
+}
+
+// readFailures reads the failures after which the call went on, from the metadata of its result; nil for none.
+func (r *running) readFailures(meta mcp.Appender) error {
+	if meta == nil {
+		return nil
+	}
+	if err := json.Unmarshal(meta.AppendJSON(nil), &r.out.partial); err != nil {
+		return fmt.Errorf("the metadata of the result cannot be decoded: %w", err)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ const maxText = 160;
  */
 
 /** @type {Record<string, string>} */
-const classes = { "waits for approval": "warn", ok: "ok", failed: "bad", error: "bad", refused: "warn", cancelled: "warn" };
+const classes = { "waits for approval": "warn", ok: "ok", partial: "warn", failed: "bad", error: "bad", refused: "warn", cancelled: "warn" };
 
 /**
  * Shows the characters that control, reorder or hide text by their number, as the pages of the server do.

@@ -7,7 +7,7 @@ webhook "ops" {
 
 on "tool_result" {
   tools  = ["invoice_*"]
-  when   = "event.outcome == 'failed' || event.ms > 5000"
+  when   = "event.outcome in ['failed', 'partial'] || event.ms > 5000"
   notify = ["ops"]
   limit  = "1/m"
 }
