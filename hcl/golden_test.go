@@ -107,8 +107,8 @@ func loadArchive(t testing.TB, a *txtar.Archive, parallel func(int, func(int))) 
 	return config, diags, config.Sources
 }
 
-// archived is a file as an archive writes it. A line "repeat N text" stands for N times the text, and a file "link name"
-// for a link.
+// archived is a file as an archive writes it. A line "repeat N text" stands for N times the text, in which \n is a line
+// break, and a file "link name" for a link.
 func archived(data []byte) *fstest.MapFile {
 	if target, ok := strings.CutPrefix(string(data), "link "); ok {
 		return &fstest.MapFile{Data: []byte(strings.TrimSuffix(target, "\n")), Mode: fs.ModeSymlink}
@@ -117,7 +117,7 @@ func archived(data []byte) *fstest.MapFile {
 	return &fstest.MapFile{Data: repeated.ReplaceAllFunc(data, func(line []byte) []byte {
 		parts := repeated.FindSubmatch(line)
 		n, _ := strconv.Atoi(string(parts[1]))
-		return bytes.Repeat(parts[2], n)
+		return bytes.Repeat(bytes.ReplaceAll(parts[2], []byte(`\n`), []byte("\n")), n)
 	})}
 }
 

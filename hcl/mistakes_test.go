@@ -28,7 +28,7 @@ var languages = map[string]string{
 	"quoted": toolWith("text = \"@\""),
 	"value":  toolWith("text = [@]"),
 	"expr":   toolWith("text = \"${@}\""),
-	"steps":  "tool \"t\" {\ndescription = \"d\"\nstep \"s\" { wait { for = \"1s\" } }\n@\ntext = \"x\"\n}\n",
+	"steps":  "tool \"t\" {\ndescription = \"d\"\nstep \"s\" {\nwait { for = \"1s\" }\n}\n@\ntext = \"x\"\n}\n",
 }
 
 // lengths are kinds of what a file may have many of, to be repeated. # is the number of the repetition, and
@@ -44,7 +44,8 @@ var lengths = map[string][]string{
 	"rule":  {"&& input.q == \"a\" ", "|| input.q == \"a#\"", "+ 1", "and not (input.q == \"#\")", "? true : true"},
 	"body": {"input \"a#\" { type = string }\n", "input \"a#\" {\ntype = string\nenum = [\"a\"]\n}\n",
 		"check \"true\" { message = \"m\" }\n"},
-	"steps": {"step \"s#\" { wait { for = \"1s\" } }\n", "step \"s#\" { progress { done = # } }\n", "step \"s#\" { tool \"t\" { a = step.s< } }\n"},
+	"steps": {"step \"s#\" {\nwait { for = \"1s\" }\n}\n", "step \"s#\" {\nprogress { done = # }\n}\n",
+		"step \"s#\" {\ntool \"t\" { a = step.s< }\n}\n"},
 	"file": {"tool \"a#\" {\ndescription = \"d\"\ntext = \"x\"\n}\n", "locals {\nb#=1\n}\n", "variable \"v#\" { default = 1 }\n",
 		"secret \"s#\" { env = \"X#\" }\n", "policy \"p#\" {\ntools = [\"t\"]\nallow = \"input.q == 'a#'\"\n}\n",
 		"policy \"p#\" {\ntools = [\"t\"]\ndeny = \"input.q == 'a#'\"\n}\n", "toolset \"s#\" {\ntools = [\"t\"]\n}\n",

@@ -69,7 +69,8 @@ func (w *operationDecoder) decodeSteps() {
 			w.dec.Errorf(steps[maxSteps].DefRange(), "Too many steps", "%s may have %d steps, and this one has %d. "+
 				"Use each for what is repeated, or move steps to other tools and call these: tool \"other\" { … }.",
 				diag.ToSentence(diag.WithArticle(w.noun)), maxSteps, len(steps))
-			w.dec.Scope = w.dec.Scope.With("step", &eval.Root{Noun: "step", Type: eval.AnyType, Partial: true})
+			w.dec.Scope = w.dec.Scope.With("step", &eval.Root{Noun: "step", Type: eval.AnyType, Partial: true,
+				Members: map[string]*eval.Member{}})
 			return
 		}
 		w.declareSteps(steps)

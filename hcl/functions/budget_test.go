@@ -2,13 +2,16 @@ package functions
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"hatchel/hcl/value"
 )
@@ -178,6 +181,93 @@ func TestFunctionsThatReadAListLookAtTheTime(t *testing.T) {
 			t.Errorf("%s looks %d times at the time of the call for %d elements", name, counted.n, manyElements)
 		}
 	}
+}
+
+// A function that reads a text looks at the time of the call for each MiB of it, and computes nothing after it has
+// seen that the call is over.
+func TestFunctionsThatReadATextLookAtTheTime(t *testing.T) {
+	const size = 8 << 20
+	many := func(s string) string { return strings.Repeat(s, size/len(s)) }
+	list := make([]any, size>>10)
+	for i := range list {
+		list[i] = strings.Repeat("a", 1<<10)
+	}
+	for _, call := range []struct {
+		name string
+		args []any
+	}{
+		{"upper", []any{many("é")}}, {"lower", []any{many("É")}}, {"title", []any{many("a ")}}, {"strrev", []any{many("é")}},
+		{"urlencode", []any{many("a")}}, {"length", []any{many("é")}}, {"substr", []any{many("é"), -1, 1}},
+		{"substr", []any{many("é"), 1 << 30, -1}}, {"strcontains", []any{many("ab"), "ba b"}},
+		{"replace", []any{many("ab"), "bb", "c"}}, {"replace", []any{many("a"), "a", "b"}}, {"replace", []any{many("a"), "", "b"}},
+		{"indent", []any{1, many("abcdefgh\n")}}, {"split", []any{"bb", many("ab")}}, {"split", []any{"c", many("abcdefghijklmnopqrstuvwxyz")}},
+		{"trim", []any{many("a"), "a"}}, {"trim", []any{"b", many("a")}}, {"join", []any{"", list}}, {"join", []any{many("a")[:1<<20], list[:9]}},
+		{"base64encode", []any{many("a")}}, {"base64decode", []any{many("QUFB")}}, {"base64bytes", []any{many("\n")}},
+		{"sha256", []any{many("a")}}, {"md5", []any{many("a")}}, {"hmac_sha256", []any{many("a"), "a"}}, {"hmac_sha256", []any{"a", many("a")}},
+		{"jsonencode", []any{many("\n")[:1<<22]}}, {"jsonencode", []any{list}}, {"csvdecode", []any{"a\n" + many("b")}},
+		{"regex", []any{"b|$", many("a")}}, {"regexreplace", []any{many("a"), "b", ""}}, {"regexall", []any{"b", many("a")[:1<<22]}},
+		{"format", []any{"%s", many("a")}}, {"contains", []any{[]any{many("a")[:1<<20], many("a")[:1<<20]}, many("a")[1:1<<20] + "b"}},
+	} {
+		f, ok := Lookup(call.name)
+		if !ok {
+			t.Fatal(call.name)
+		}
+		counted := &looks{Context: t.Context()}
+		c := testContext()
+		c.Memory, c.Call = 1<<30, counted
+		if _, err := f.Call(c, call.args); err != nil {
+			t.Errorf("%s: %v", call.name, err)
+		}
+		if counted.n < 3 && call.name != "contains" && call.name != "format" && call.name != "jsonencode" {
+			t.Errorf("%s%.20q looks %d times at the time of the call for %d MiB", call.name, call.args, counted.n, size>>20)
+		}
+		if counted.n < 2 {
+			continue
+		}
+		ends := &looks{Context: t.Context(), ends: counted.n / 2}
+		c = testContext()
+		c.Memory, c.Call = 1<<30, ends
+		if _, err := f.Call(c, call.args); !errors.Is(err, errEnded) || ends.n > ends.ends {
+			t.Errorf("%s%.20q goes on after the call has ended, for %d looks: %v", call.name, call.args, ends.n-ends.ends, err)
+		}
+	}
+}
+
+// The texts that are computed in parts are those of the functions of the standard library.
+func FuzzTextsInPartsAreThoseOfTheWhole(f *testing.F) {
+	f.Add("aé\xff b ", "é", "x", 40_000)
+	f.Add("\x80\x80\x80\x80a", "", "é", 30_000)
+	f.Add("aab", "ab", "", 70_000)
+	f.Add("a", strings.Repeat("a", 70_000), "b", 100_000)
+	f.Fuzz(func(t *testing.T, unit, old, with string, n int) {
+		if n < 0 || n > 100_000 || len(unit) > 16 || len(with) > 16 {
+			return
+		}
+		s := strings.Repeat(unit, n)
+		parts := strings.Split(s, old)
+		list := make([]any, len(parts))
+		for i, p := range parts {
+			list[i] = p
+		}
+		for name, want := range map[string]struct {
+			args []any
+			want any
+		}{
+			"upper": {[]any{s}, strings.ToUpper(s)}, "urlencode": {[]any{s}, url.QueryEscape(s)},
+			"trim": {[]any{s, old}, strings.Trim(s, old)}, "strcontains": {[]any{s, old}, strings.Contains(s, old)},
+			"replace": {[]any{s, old, with}, strings.ReplaceAll(s, old, with)}, "split": {[]any{old, s}, list},
+			"length": {[]any{s}, utf8.RuneCountInString(s)}, "base64decode": {[]any{base64.StdEncoding.EncodeToString([]byte(strings.ToValidUTF8(s, "")))},
+				strings.ToValidUTF8(s, "")}, "base64encode": {[]any{s}, base64.StdEncoding.EncodeToString([]byte(s))},
+			"jsonencode": {[]any{s}, string(value.AppendString(nil, s))}, "format": {[]any{"%s", s}, s},
+		} {
+			fn, _ := Lookup(name)
+			c := testContext()
+			c.Memory = 1 << 30
+			if got, err := fn.Call(c, want.args); err != nil || !reflect.DeepEqual(got, want.want) {
+				t.Errorf("%s of %d times %q: %.40v, %v", name, n, unit, got, err)
+			}
+		}
+	})
 }
 
 func TestNumbersAreBoundedInDigits(t *testing.T) {

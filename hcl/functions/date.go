@@ -18,8 +18,17 @@ func timestamp(c *Context, _ []any) (any, error) {
 	return c.Now().UTC().Format(time.RFC3339), nil
 }
 
+// maxTime is the maximum length of a time and of a duration.
+const maxTime = 256
+
+var errTooLong = fmt.Errorf("it is longer than %d bytes", maxTime)
+
 func parseTime(s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, s)
+	var t time.Time
+	err := errTooLong
+	if len(s) <= maxTime { // the error of the parser quotes the text
+		t, err = time.Parse(time.RFC3339, s)
+	}
 	if err != nil {
 		return t, fmt.Errorf(`%q is not an RFC 3339 time such as "2006-01-02T15:04:05Z"`, jsonscan.Excerpt(s))
 	}
@@ -31,7 +40,10 @@ func timeAdd(_ *Context, a []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := time.ParseDuration(a[1].(string))
+	d, err := time.Duration(0), errTooLong
+	if len(a[1].(string)) <= maxTime {
+		d, err = time.ParseDuration(a[1].(string))
+	}
 	if err != nil {
 		return nil, fmt.Errorf(`%q is not a duration such as "90m" or "-24h"`, jsonscan.Excerpt(a[1].(string)))
 	}

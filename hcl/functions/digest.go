@@ -23,7 +23,15 @@ func digest(newHash func() hash.Hash) impl {
 }
 
 func hmacSHA256(c *Context, a []any) (any, error) {
-	sum := hmac.New(sha256.New, dataBytes(a[0]))
+	key := dataBytes(a[0])
+	if len(key) > sha256.BlockSize { // RFC 2104: its digest is the key
+		sum := sha256.New()
+		if err := c.digest(sum, key); err != nil {
+			return nil, err
+		}
+		key = sum.Sum(nil)
+	}
+	sum := hmac.New(sha256.New, key)
 	if err := c.digest(sum, a[1]); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package functions
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/csv"
 	"errors"
@@ -34,28 +35,49 @@ func jsonDecode(c *Context, a []any) (any, error) {
 	return value.DecodeSteps([]byte(s), c.Step)
 }
 
+// base64Part is how many groups of base64 are computed between two steps: three bytes, or four characters.
+const base64Part = 16 << 10
+
 func base64Encode(c *Context, a []any) (any, error) {
 	data := dataBytes(a[0])
-	if err := c.scan(len(data)); err != nil {
+	size := base64.StdEncoding.EncodedLen(len(data))
+	if err := c.Spend(size); err != nil {
 		return nil, err
 	}
-	if err := c.Spend(base64.StdEncoding.EncodedLen(len(data))); err != nil {
-		return nil, err
+	out := make([]byte, 0, size)
+	for part := range slices.Chunk(data, base64Part*3) {
+		if err := c.scan(len(part)); err != nil {
+			return nil, err
+		}
+		out = base64.StdEncoding.AppendEncode(out, part)
 	}
-	return base64.StdEncoding.EncodeToString(data), nil
+	return string(out), nil
 }
+
+// lineBreaks removes what a text of base64 may have between its characters.
+var lineBreaks = strings.NewReplacer("\r", "", "\n", "")
 
 func base64Bytes(c *Context, a []any) (any, error) {
 	s := strings.TrimRight(a[0].(string), "=")
-	if err := c.scan(len(s)); err != nil {
+	if err := c.Spend(2 * len(s)); err != nil {
 		return nil, err
 	}
-	if err := c.Spend(len(s)); err != nil {
-		return nil, err
+	groups := make([]byte, 0, len(s))
+	for part, err := range value.Parts(s, c.Step) {
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, lineBreaks.Replace(part)...)
 	}
-	out, err := base64.RawStdEncoding.DecodeString(s)
-	if err != nil {
-		return nil, errors.New("the text is not valid base64")
+	out := make([]byte, 0, base64.RawStdEncoding.DecodedLen(len(groups)))
+	for part := range slices.Chunk(groups, base64Part*4) {
+		if err := c.scan(len(part)); err != nil {
+			return nil, err
+		}
+		var err error
+		if out, err = base64.RawStdEncoding.AppendDecode(out, part); err != nil {
+			return nil, errors.New("the text is not valid base64")
+		}
 	}
 	return value.Bytes(out), nil
 }
@@ -73,7 +95,8 @@ func base64Text(c *Context, a []any) (any, error) {
 }
 
 func csvDecode(c *Context, a []any) (any, error) {
-	r := csv.NewReader(strings.NewReader(a[0].(string)))
+	text := &stepReader{text: strings.NewReader(a[0].(string)), c: c}
+	r := csv.NewReader(text)
 	r.ReuseRecord = true
 	first, err := r.Read()
 	if err == io.EOF {
@@ -85,6 +108,12 @@ func csvDecode(c *Context, a []any) (any, error) {
 	header := slices.Clone(first)
 	seen := map[string]bool{}
 	for _, name := range header {
+		if err := c.Step(1); err != nil {
+			return nil, err
+		}
+		if err := c.entries(1); err != nil {
+			return nil, err
+		}
 		if seen[name] {
 			return nil, fmt.Errorf("the header has the column %q twice", jsonscan.Excerpt(name))
 		}
@@ -92,6 +121,7 @@ func csvDecode(c *Context, a []any) (any, error) {
 	}
 	rows := []any{}
 	for {
+		text.commas = 0
 		record, err := r.Read()
 		if err == io.EOF {
 			return rows, nil
@@ -116,10 +146,34 @@ func csvDecode(c *Context, a []any) (any, error) {
 	}
 }
 
+// stepReader reads a text of CSV within the budget of time.
+type stepReader struct {
+	text   io.Reader
+	c      *Context
+	commas int // since the last record
+}
+
+// maxCommas bounds the fields of a record, which the reader returns at once.
+const maxCommas = 100_000
+
+// Read implements io.Reader.
+func (r *stepReader) Read(p []byte) (int, error) {
+	const bytesOfField = 32
+	if err := r.c.Step(1 + len(p)/bytesOfField); err != nil {
+		return 0, err
+	}
+	n, err := r.text.Read(p)
+	if r.commas += bytes.Count(p[:n], []byte(",")); r.commas > maxCommas {
+		return 0, fmt.Errorf("a record of the CSV has more than %d commas", maxCommas)
+	}
+	return n, err
+}
+
+// csvError explains an error of the reader, or returns that of the budget.
 func csvError(err error) error {
 	bad, ok := errors.AsType[*csv.ParseError](err)
 	if !ok {
-		return errors.New("the text is not CSV")
+		return err
 	}
 	what := "is malformed"
 	switch {

@@ -119,7 +119,7 @@ func (v verb) append(c *Context, dst []byte, arg any) ([]byte, error) {
 		if err != nil {
 			return dst, fmt.Errorf("%%%c %w", v.letter, err)
 		}
-		return fmt.Appendf(dst, v.spec(v.letter), s), nil
+		return v.appendText(c, dst, s)
 	case 'v':
 		if err := c.checkSize(arg); err != nil {
 			return dst, err
@@ -128,7 +128,7 @@ func (v verb) append(c *Context, dst []byte, arg any) ([]byte, error) {
 		if err != nil {
 			return dst, err
 		}
-		return fmt.Appendf(dst, v.spec('s'), s), nil
+		return verb{v.options, v.argument, 's'}.appendText(c, dst, s)
 	case 't':
 		b, ok := arg.(bool)
 		if !ok {
@@ -136,6 +136,9 @@ func (v verb) append(c *Context, dst []byte, arg any) ([]byte, error) {
 		}
 		return fmt.Appendf(dst, v.spec('t'), b), nil
 	case 'd', 'b', 'o', 'x', 'X':
+		if s, ok := arg.(string); ok && (v.letter == 'x' || v.letter == 'X') {
+			return v.appendText(c, dst, s)
+		}
 		return v.appendInteger(dst, arg)
 	case 'f', 'e', 'E', 'g', 'G':
 		return v.appendFloat(dst, arg)
@@ -143,10 +146,24 @@ func (v verb) append(c *Context, dst []byte, arg any) ([]byte, error) {
 	return dst, fmt.Errorf("unknown verb %%%c; use %%s %%q %%v %%t %%d %%b %%o %%x %%X %%f %%e or %%g", v.letter)
 }
 
-func (v verb) appendInteger(dst []byte, arg any) ([]byte, error) {
-	if s, ok := arg.(string); ok && (v.letter == 'x' || v.letter == 'X') {
-		return fmt.Appendf(dst, v.spec(v.letter), s), nil
+// maxFormattedText is how many bytes of a text are formatted other than as they are.
+const maxFormattedText = 1 << 20
+
+// appendText appends a text, which is as long as the budget allows if it is appended as it is.
+func (v verb) appendText(c *Context, dst []byte, s string) ([]byte, error) {
+	if err := c.scan(len(s)); err != nil {
+		return dst, err
 	}
+	if v.letter == 's' && v.options == "" {
+		return append(dst, s...), nil
+	}
+	if len(s) > maxFormattedText {
+		return dst, fmt.Errorf("%%%s%c takes a text of at most %d KiB", v.options, v.letter, maxFormattedText>>10)
+	}
+	return fmt.Appendf(dst, v.spec(v.letter), s), nil
+}
+
+func (v verb) appendInteger(dst []byte, arg any) ([]byte, error) {
 	if i, ok := value.Int(arg); ok {
 		return fmt.Appendf(dst, v.spec(v.letter), i), nil
 	}

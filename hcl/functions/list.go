@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"hatchel/hcl/value"
 )
@@ -15,10 +14,7 @@ import (
 func length(c *Context, a []any) (any, error) {
 	switch v := a[0].(type) {
 	case string:
-		if err := c.scan(len(v)); err != nil {
-			return nil, err
-		}
-		return utf8.RuneCountInString(v), nil
+		return c.countCharacters(v)
 	case []any:
 		return len(v), nil
 	case map[string]any:

@@ -151,6 +151,9 @@ func regexReplace(c *Context, a []any) (any, error) {
 		out = append(out, s[end:m[0]]...)
 		out = re.ExpandString(out, replacement, s, m)
 		end = m[1]
+		if err := c.scan(len(out) - before); err != nil {
+			return err
+		}
 		return c.Spend(len(out) - before + itemSize)
 	})
 	if err != nil {

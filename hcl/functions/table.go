@@ -41,14 +41,14 @@ var table = sync.OnceValue(func() []Function {
 
 	all := []Function{
 		// text.go
-		New("upper", "Converts letters to upper case.", oneText, fixed(String), onText(strings.ToUpper)),
-		New("lower", "Converts letters to lower case.", oneText, fixed(String), onText(strings.ToLower)),
-		New("title", "Converts the first letter of each word to upper case.", oneText, fixed(String), onText(title)),
+		New("upper", "Converts letters to upper case.", oneText, fixed(String), onParts(strings.ToUpper)),
+		New("lower", "Converts letters to lower case.", oneText, fixed(String), onParts(strings.ToLower)),
+		New("title", "Converts the first letter of each word to upper case.", oneText, fixed(String), title),
 		New("trimspace", "Removes white space from both ends.", oneText, fixed(String), onText(strings.TrimSpace)),
 		New("chomp", "Removes newlines from the end.", oneText, fixed(String), onText(chomp)),
-		New("strrev", "Reverses the characters of a string.", oneText, fixed(String), onText(reverseText)),
+		New("strrev", "Reverses the characters of a string.", oneText, fixed(String), reverseText),
 		New("trim", "Removes the characters of the second string from both ends of the first.",
-			params(text, param("characters", String)), fixed(String), onTexts(strings.Trim)),
+			params(text, param("characters", String)), fixed(String), trim),
 		New("trimprefix", "Removes the second string from the start of the first, if present.",
 			withPrefix, fixed(String), onTexts(strings.TrimPrefix)),
 		New("trimsuffix", "Removes the second string from the end of the first, if present.",
@@ -58,7 +58,7 @@ var table = sync.OnceValue(func() []Function {
 		New("endswith", "Reports whether the first string ends with the second.",
 			withSuffix, fixed(Bool), onTexts(strings.HasSuffix)),
 		New("strcontains", "Reports whether the first string contains the second.",
-			params(text, part), fixed(Bool), onTexts(strings.Contains)),
+			params(text, part), fixed(Bool), containsText),
 		New("split", "Splits a string at every separator; the separator comes first.",
 			params(separator, text), listOf(String), split),
 		New("join", "Joins the elements of a list with a separator; the separator comes first.",
@@ -176,7 +176,7 @@ var table = sync.OnceValue(func() []Function {
 			oneText, fixed(String), base64Text),
 		New("base64bytes", "Decodes base64 to bytes.", oneText, fixed(Bytes), base64Bytes),
 		New("urlencode", "Escapes a string for a query string or a form.",
-			oneText, fixed(String), onText(url.QueryEscape)),
+			oneText, fixed(String), onParts(url.QueryEscape)),
 		New("csvdecode", "Decodes CSV with a header line to a list of objects of strings.",
 			oneText, listOf(Object), csvDecode),
 

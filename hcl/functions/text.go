@@ -25,6 +25,97 @@ func onText(f func(string) string) impl {
 	}
 }
 
+// onParts adapts a function that maps each character of a text for itself.
+func onParts(f func(string) string) impl {
+	return func(c *Context, a []any) (any, error) { return c.mapParts(a[0].(string), f) }
+}
+
+// mapParts joins what a function makes of the parts of a text.
+func (c *Context) mapParts(s string, f func(string) string) (any, error) {
+	var b strings.Builder
+	for part, err := range value.Parts(s, c.Step) {
+		if err != nil {
+			return nil, err
+		}
+		mapped := f(part)
+		if err := c.Spend(len(mapped)); err != nil {
+			return nil, err
+		}
+		b.WriteString(mapped)
+	}
+	return b.String(), nil
+}
+
+// countCharacters returns how many characters a text has.
+func (c *Context) countCharacters(s string) (n int, err error) {
+	for part, err := range value.Parts(s, c.Step) {
+		if err != nil {
+			return 0, err
+		}
+		n += utf8.RuneCountInString(part)
+	}
+	return n, nil
+}
+
+// find returns the index of the first part in s, or -1.
+func (c *Context) find(s, part string) (int, error) {
+	const window = 64 << 10
+	size := max(window, len(part)) + len(part) // a window has more places than the part has bytes
+	for from := 0; ; from += size - len(part) {
+		end := min(from+size, len(s))
+		if err := c.scan(end - from); err != nil {
+			return 0, err
+		}
+		if i := strings.Index(s[from:end], part); i >= 0 {
+			return from + i, nil
+		}
+		if end == len(s) {
+			return -1, nil
+		}
+	}
+}
+
+func containsText(c *Context, a []any) (any, error) {
+	i, err := c.find(a[0].(string), a[1].(string))
+	return i >= 0, err
+}
+
+// trim removes the characters of a set from both ends.
+func trim(c *Context, a []any) (any, error) {
+	s, set := a[0].(string), map[rune]bool{}
+	for part, err := range value.Parts(a[1].(string), c.Step) {
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range part {
+			set[r] = true
+		}
+	}
+	for s != "" {
+		r, n := utf8.DecodeRuneInString(s)
+		if !set[r] {
+			break
+		}
+		if s = s[n:]; len(s)%bytesOfElement == 0 {
+			if err := c.Step(1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for s != "" {
+		r, n := utf8.DecodeLastRuneInString(s)
+		if !set[r] {
+			break
+		}
+		if s = s[:len(s)-n]; len(s)%bytesOfElement == 0 {
+			if err := c.Step(1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s, nil
+}
+
 // onTexts adapts a function of strings whose result allocates nothing.
 func onTexts[T string | bool](f func(s, t string) T) impl {
 	return func(c *Context, a []any) (any, error) {
@@ -37,44 +128,73 @@ func onTexts[T string | bool](f func(s, t string) T) impl {
 
 func chomp(s string) string { return strings.TrimRight(s, "\r\n") }
 
-func title(s string) string {
+func title(c *Context, a []any) (any, error) {
 	inWord := false
-	return strings.Map(func(r rune) rune {
-		first := !inWord
+	first := func(r rune) rune {
+		starts := !inWord
 		inWord = unicode.IsLetter(r) || unicode.IsDigit(r) || r == '\'' || r == '_'
-		if first {
+		if starts {
 			return unicode.ToTitle(r)
 		}
 		return r
-	}, s)
+	}
+	return c.mapParts(a[0].(string), func(part string) string { return strings.Map(first, part) })
 }
 
-func reverseText(s string) string {
+func reverseText(c *Context, a []any) (any, error) {
+	s := a[0].(string)
+	if err := c.Spend(len(s)); err != nil {
+		return nil, err
+	}
 	b := make([]byte, 0, len(s))
-	for len(s) > 0 {
+	for i := 0; len(s) > 0; i++ {
+		if i%bytesOfElement == 0 {
+			if err := c.Step(1); err != nil {
+				return nil, err
+			}
+		}
 		r, n := utf8.DecodeLastRuneInString(s)
 		b, s = utf8.AppendRune(b, r), s[:len(s)-n]
 	}
-	return string(b)
+	return c.text(string(b))
 }
 
 func split(c *Context, a []any) (any, error) {
 	separator, s := a[0].(string), a[1].(string)
-	n := utf8.RuneCountInString(s)
-	if separator != "" {
-		n = strings.Count(s, separator) + 1
+	out := []any{}
+	appendPart := func(part string) error {
+		out = append(out, part)
+		return c.items(2)
 	}
-	if err := c.items(n * 2); err != nil {
-		return nil, err
+	if separator == "" {
+		for part, err := range value.Parts(s, c.Step) {
+			if err != nil {
+				return nil, err
+			}
+			for _, character := range strings.Split(part, "") {
+				if err := appendPart(character); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return out, nil
 	}
-	out := make([]any, 0, n)
-	for part := range strings.SplitSeq(s, separator) {
-		if err := c.Step(1 + len(part)/bytesOfElement); err != nil {
+	for {
+		if err := c.Step(1); err != nil {
 			return nil, err
 		}
-		out = append(out, part)
+		i, err := c.find(s, separator)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 {
+			return append(out, s), c.items(2)
+		}
+		if err := appendPart(s[:i]); err != nil {
+			return nil, err
+		}
+		s = s[i+len(separator):]
 	}
-	return out, nil
 }
 
 func join(c *Context, a []any) (any, error) {
@@ -92,6 +212,9 @@ func join(c *Context, a []any) (any, error) {
 			b.WriteString(separator)
 		}
 		if err := c.Spend(len(separator) + len(s)); err != nil {
+			return nil, err
+		}
+		if err := c.scan(len(separator) + len(s)); err != nil {
 			return nil, err
 		}
 		b.WriteString(s)
@@ -113,46 +236,86 @@ func scalarText(v any) (string, error) {
 
 func replace(c *Context, a []any) (any, error) {
 	s, old, replacement := a[0].(string), a[1].(string), a[2].(string)
-	n, growth := strings.Count(s, old), len(replacement)-len(old)
-	if growth > 0 && n > c.Memory/growth {
-		return nil, c.Spend(-1)
+	var b strings.Builder
+	write := func(text string) error {
+		if err := c.Spend(len(text)); err != nil {
+			return err
+		}
+		b.WriteString(text)
+		return c.Step(1 + len(text)/bytesOfElement)
 	}
-	if err := c.Spend(len(s) + n*growth); err != nil {
-		return nil, err
+	if old == "" { // which is before each character and at the end
+		for s != "" {
+			_, n := utf8.DecodeRuneInString(s)
+			if err := write(replacement); err != nil {
+				return nil, err
+			}
+			if err := write(s[:n]); err != nil {
+				return nil, err
+			}
+			s = s[n:]
+		}
+		err := write(replacement)
+		return b.String(), err
 	}
-	if err := c.scan(len(s) + max(n*growth, 0)); err != nil {
-		return nil, err
+	for {
+		i, err := c.find(s, old)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 {
+			err := write(s)
+			return b.String(), err
+		}
+		if err := write(s[:i]); err != nil {
+			return nil, err
+		}
+		if err := write(replacement); err != nil {
+			return nil, err
+		}
+		s = s[i+len(old):]
 	}
-	return strings.ReplaceAll(s, old, replacement), nil
 }
 
 func substr(c *Context, a []any) (any, error) {
 	s, offset, length := a[0].(string), a[1].(int), a[2].(int)
-	if err := c.scan(len(s)); err != nil {
-		return nil, err
-	}
 	if length < -1 {
 		return nil, errors.New("the length must be -1 or more")
 	}
 	if offset < 0 {
-		offset = max(0, offset+utf8.RuneCountInString(s))
+		n, err := c.countCharacters(s)
+		if err != nil {
+			return nil, err
+		}
+		offset = max(0, offset+n)
 	}
-	s = skipCharacters(s, offset)
-	if length >= 0 {
-		s = s[:len(s)-len(skipCharacters(s, length))]
+	s, err := c.skipCharacters(s, offset)
+	if err != nil || length < 0 {
+		return s, err
 	}
-	return s, nil
+	rest, err := c.skipCharacters(s, length)
+	return s[:len(s)-len(rest)], err
 }
 
 // skipCharacters returns s without its first n characters.
-func skipCharacters(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[i:]
+func (c *Context) skipCharacters(s string, n int) (string, error) {
+	for part, err := range value.Parts(s, c.Step) {
+		if err != nil {
+			return "", err
 		}
-		n--
+		if count := utf8.RuneCountInString(part); count <= n {
+			n -= count
+			s = s[len(part):]
+			continue
+		}
+		for i := range part {
+			if n == 0 {
+				return s[i:], nil
+			}
+			n--
+		}
 	}
-	return ""
+	return "", nil
 }
 
 func indent(c *Context, a []any) (any, error) {

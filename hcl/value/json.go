@@ -24,7 +24,7 @@ func AppendJSONSteps(dst []byte, v any, step Step) ([]byte, error) {
 	case nil:
 		return append(dst, "null"...), nil
 	case string:
-		return AppendString(dst, v), nil
+		return appendText(dst, v, step)
 	case int:
 		return strconv.AppendInt(dst, int64(v), 10), nil
 	case bool:
@@ -46,6 +46,20 @@ func AppendJSONSteps(dst []byte, v any, step Step) ([]byte, error) {
 		return dst, ErrBytes
 	}
 	return dst, fmt.Errorf("a %T cannot be written as JSON", v)
+}
+
+func appendText(dst []byte, s string, step Step) ([]byte, error) {
+	if len(s) <= textPart {
+		return AppendString(dst, s), step.Take(len(s) / bytesOfElement)
+	}
+	dst = append(dst, '"')
+	for part, err := range Parts(s, step) {
+		if err != nil {
+			return dst, err
+		}
+		dst = jsonscan.AppendStringContent(dst, part)
+	}
+	return append(dst, '"'), nil
 }
 
 func appendList(dst []byte, list []any, step Step) (_ []byte, err error) {

@@ -2,7 +2,9 @@ package value
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
+	"unicode/utf8"
 )
 
 // Step is a budget of time. It is called with a number of elements before as many are computed, and its error ends the
@@ -27,6 +29,31 @@ func Elements(v any) int {
 		return 1 + len(n)/digitsOfElement
 	}
 	return 1
+}
+
+const (
+	textPart       = 64 << 10 // bytes of a part of Parts
+	bytesOfElement = 256      // of a text that count as one element
+)
+
+// Parts returns the parts of a text, which end between two characters. Before each it calls the step.
+func Parts(s string, step Step) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for s != "" {
+			end := min(textPart, len(s))
+			for start := end; start > end-utf8.UTFMax && end < len(s); start-- {
+				if utf8.RuneStart(s[start]) {
+					end = start
+					break
+				}
+			}
+			part := s[:end]
+			s = s[end:]
+			if err := step.Take(1 + len(part)/bytesOfElement); !yield(part, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // sortedRun is how many elements Sort sorts between two calls of its Step.
