@@ -3,6 +3,7 @@ package runtime
 import (
 	"cmp"
 	"context"
+	"net"
 	"net/http"
 	"time"
 
@@ -60,6 +61,14 @@ func (h *Host) SetConsoleHandler(handler http.Handler) {
 
 // Console returns the block of the console; nil for no console.
 func (h *Host) Console() *hcl.Console { return h.Current().console }
+
+// ConsoleAddr returns the address of the listener that the console has of its own; nil for none.
+func (h *Host) ConsoleAddr() net.Addr {
+	if pages := h.Current().pages; pages != nil {
+		return pages.Addr()
+	}
+	return nil
+}
 
 // Names returns the names under which the server is served.
 func (h *Host) Names() mcp.Names { return namesOf(h.Current().Config) }

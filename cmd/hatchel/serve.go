@@ -82,7 +82,8 @@ and notifies the watchdog. It serves a socket that systemd passes, in place of -
 
 Endpoints: /mcp, /mcp/NAME for each toolset, /files, /approvals, /healthz, /readyz,
 /metrics with a metrics block, /console/ with a console block or --console,
-/admin/reload and /admin/log. With an auth block every request is authenticated,
+/admin/reload and /admin/log, and at / a page that says how to add the server to
+clients. With an auth block every request is authenticated,
 except /healthz and the status of /readyz, and /admin requires the group admin.
 Without an auth block the server accepts connections from this machine only.`,
 		Example: `  hatchel serve
@@ -318,6 +319,7 @@ func (f *serveFlags) serve(
 	defer stop()
 	if f.stdio {
 		f.announce(s.Log, ready+" over stdio")
+		f.announceConsole(s, nil)
 		in, restore := mcp.Stdin()
 		defer restore()
 		switch err := s.ServeStdio(ctx, force, in, os.Stdout); {
@@ -340,6 +342,7 @@ func (f *serveFlags) serve(
 		scheme = "https"
 	}
 	f.announce(s.Log, fmt.Sprintf("%s at %s://%s/mcp", ready, scheme, listener.Addr()))
+	f.announceConsole(s, listener.Addr())
 	notifier.Ready()
 	defer context.AfterFunc(ctx, notifier.Stopping)()
 	switch err := s.Serve(ctx, force, listener); {
@@ -349,4 +352,27 @@ func (f *serveFlags) serve(
 		return failf("%s: %s", f.listen, reason(err))
 	}
 	return nil
+}
+
+// announceConsole says where the console is, if there is one: at the address of the server, nil for none, or at its
+// own.
+func (f *serveFlags) announceConsole(s *server.Server, address net.Addr) {
+	if s.Host.Console() == nil {
+		return
+	}
+	if own := s.Host.ConsoleAddr(); own != nil {
+		address = own
+	}
+	if address == nil {
+		return
+	}
+	base := "http://" + address.String()
+	if s.Host.Certificates() != nil {
+		base = "https://" + address.String()
+	}
+	line := "hatchel: console at " + base + "/console/"
+	if s.Host.Authenticator() == nil {
+		line += ", opened by hatchel console --server " + base
+	}
+	f.announce(s.Log, line)
 }

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -430,26 +431,82 @@ func TestAPageLeadsOnlyToPagesOfTheConsole(t *testing.T) {
 	}
 }
 
-func TestAnAddressTriesTenKeysAMinute(t *testing.T) {
+// tryKeys posts keys from an address, and returns how many were tried, which is written of each that was wrong.
+func (s *site) tryKeys(address string, keys ...string) (tried int, last int) {
+	s.t.Helper()
+	before := len(s.refused)
+	for _, key := range keys {
+		r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, "/console/sign-in", strings.NewReader(url.Values{"key": {key}}.Encode()))
+		r.Host, r.RemoteAddr = "127.0.0.1:8080", address+":4711"
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		s.console.ServeHTTP(w, r)
+		last = w.Code
+	}
+	return len(s.refused) - before, last
+}
+
+func TestTenWrongKeysOfAnAddressDoNotLockOutARightOne(t *testing.T) {
 	s := newSite(t, keysOf("vera:ops")+people+oneTool)
-	for i := range 12 {
-		want := http.StatusUnauthorized
-		if i >= 10 {
-			want = http.StatusTooManyRequests
+	if tried, _ := s.tryKeys("192.0.2.1", slices.Repeat([]string{"wrong"}, 10)...); tried != 10 {
+		t.Errorf("%d keys were tried", tried)
+	}
+	for range 100 {
+		if _, status := s.tryKeys("192.0.2.1", keyOf("vera")); status != http.StatusSeeOther {
+			t.Fatalf("the right key: %d", status)
 		}
-		if got := s.visit().post("/console/sign-in", url.Values{"key": {"wrong"}}); got.status != want {
-			t.Errorf("try %d: %d, not %d", i+1, got.status, want)
+	}
+	if !strings.Contains(s.ticket(keyOf("vera")), "ticket=") {
+		t.Error("no ticket")
+	}
+}
+
+func TestGuessingOfKeysIsBounded(t *testing.T) {
+	for _, c := range []struct{ addresses, keys, want int }{
+		{1, 1000, 55}, {10, 100, 100}, {100, 10, 550}, {100, 30, 550},
+	} {
+		s := newSite(t, keysOf("vera:ops")+people+oneTool)
+		tried := 0
+		for i := range c.addresses {
+			n, status := s.tryKeys(fmt.Sprintf("10.%d.%d.1", i/250, i%250), slices.Repeat([]string{"wrong"}, c.keys)...)
+			if tried += n; c.addresses == 1 && status != http.StatusTooManyRequests {
+				t.Errorf("the last key of an address: %d", status)
+			}
+		}
+		if tried != c.want {
+			t.Errorf("%d keys of each of %d addresses: %d were tried, not %d", c.keys, c.addresses, tried, c.want)
+		}
+		if _, status := s.tryKeys("192.0.2.200", keyOf("vera")); status != http.StatusSeeOther {
+			t.Errorf("the right key of another address: %d", status)
 		}
 	}
-	if got := s.visit().post("/console/sign-in", url.Values{"key": {keyOf("vera")}}); got.status != http.StatusTooManyRequests {
-		t.Errorf("the right key after wrong ones: %d", got.status)
+	if tried := console.CountAttempts(100_000, 20); tried > 50_050 {
+		t.Errorf("100,000 addresses have tried %d keys in a minute", tried)
 	}
-	if len(s.refused) != 10 {
-		t.Errorf("%d refusals were recorded", len(s.refused))
-	}
-	right := newSite(t, keysOf("vera:ops")+people+oneTool)
-	for range 12 {
-		right.signedIn("vera")
+}
+
+func TestKeysAreRefusedFromPagesWithoutTLS(t *testing.T) {
+	s := newSite(t, keysOf("vera:ops")+people+oneTool)
+	for _, c := range []struct {
+		headers []string
+		want    int
+		cookie  string
+	}{
+		{[]string{"Origin", s.web.URL}, 303, "hatchel-" + s.port()},
+		{[]string{"Origin", s.web.URL, "X-Forwarded-Proto", "https"}, 303, "__Host-hatchel-" + s.port()},
+		{[]string{"Origin", "http://tools.example", "Sec-Fetch-Site", "same-origin"}, 403, ""}, // a proxy has replaced Host
+		{[]string{"Origin", "https://tools.example", "Sec-Fetch-Site", "same-origin"}, 303, "hatchel-" + s.port()},
+	} {
+		v := s.visit()
+		for i := 0; i < len(c.headers); i += 2 {
+			v.header.Set(c.headers[i], c.headers[i+1])
+		}
+		got := v.post("/console/sign-in", url.Values{"key": {keyOf("vera")}})
+		name, _, _ := strings.Cut(got.header.Get("Set-Cookie"), "=")
+		secure := strings.Contains(got.header.Get("Set-Cookie"), "; Secure")
+		if got.status != c.want || name != c.cookie || secure != strings.HasPrefix(name, "__Host-") {
+			t.Errorf("%q: %d, the cookie is %s", c.headers, got.status, got.header.Get("Set-Cookie"))
+		}
 	}
 }
 

@@ -1,8 +1,10 @@
 package console
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"hatchel/hcl/schema"
 )
@@ -23,4 +25,18 @@ func RoundTrip(input *schema.Type, arguments []byte) (back []byte, problems, ok 
 	form, _ := newForm(input, posted)
 	back = form.arguments()
 	return back, form.hasProblems(), true
+}
+
+// CountAttempts returns how many of the wrong keys of addresses are tried in a minute.
+func CountAttempts(addresses, keys int) (tried int) {
+	var a attempts
+	now := time.Now()
+	for i := range addresses {
+		for range keys {
+			if _, ok := a.take(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255), now); ok {
+				tried++
+			}
+		}
+	}
+	return tried
 }

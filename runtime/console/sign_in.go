@@ -91,23 +91,31 @@ func (c *Console) signIn(q *request) (*answer, error) {
 	switch {
 	case authenticator == nil:
 		return nil, &Error{http.StatusForbidden, "This server has no credentials. Run hatchel console on its machine"}
-	case strings.HasPrefix(q.Header.Get("Origin"), "http://") && !isPlainLoopback(q.Request):
+	case isPlainPage(q.Header.Get("Origin")):
 		return nil, &Error{http.StatusForbidden, "Keys are accepted over https only. Open this page with https"}
-	case q.PostForm.Get("with") != "certificate" && credential == "":
-		return c.signInAnswer(q, next, &auth.Refusal{Status: http.StatusUnauthorized, Reason: "Enter a key"}), nil
-	case !c.attempts.take(q.remote, q.now):
-		q.writer.Header().Set("Retry-After", "60")
-		return nil, tooManyAttempts
 	case q.PostForm.Get("with") == "certificate":
 		credential = ""
+	case credential == "":
+		return c.signInAnswer(q, next, &auth.Refusal{Status: http.StatusUnauthorized, Reason: "Enter a key"}), nil
+	}
+	giveBack, ok := c.attempts.take(q.remote, q.now)
+	if !ok {
+		q.writer.Header().Set("Retry-After", "60")
+		return nil, tooManyAttempts
 	}
 	identity, refused := authenticator.Authenticate(withCredential(q.Request, credential))
 	if refused != nil {
 		c.Refused(q.Request, refused.Status, refused.Reason)
 		return c.signInAnswer(q, next, refused), nil
 	}
-	c.attempts.giveBack(q.remote)
+	giveBack()
 	return c.beginSession(q, identity, next)
+}
+
+// isPlainPage reports whether an origin is that of a page that others can read and change on its way.
+func isPlainPage(origin string) bool {
+	host, isPlain := strings.CutPrefix(origin, "http://")
+	return isPlain && !mcp.IsLocalHost(host)
 }
 
 var tooManyAttempts = &Error{http.StatusTooManyRequests, "Too many wrong keys from this address. Wait a minute"}
@@ -164,14 +172,16 @@ func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
 		return nil, &Error{http.StatusNotFound, "This server has no console"}
 	case r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "":
 		return nil, &Error{http.StatusForbidden, "Tickets are for programs, and a browser has sent this request"}
-	case authenticator != nil && !c.attempts.take(remote, now):
-		return nil, tooManyAttempts
 	case authenticator != nil:
+		giveBack, ok := c.attempts.take(remote, now)
+		if !ok {
+			return nil, tooManyAttempts
+		}
 		i, refused := authenticator.Authenticate(r)
 		if refused != nil {
 			return nil, &Error{refused.Status, refused.Reason}
 		}
-		c.attempts.giveBack(remote)
+		giveBack()
 		identity = i
 	}
 	body, err := json.Marshal(newSession(identity, ticketLife, now))
@@ -188,11 +198,12 @@ func (c *Console) newTicket(r *http.Request) (*Ticket, *Error) {
 
 // redeemTicket begins a session with a ticket.
 func (c *Console) redeemTicket(q *request) (*answer, error) {
-	switch site := q.Header.Get("Sec-Fetch-Site"); {
-	case site != "" && site != "none" && site != "same-origin":
+	if site := q.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
 		return nil, c.refuse(q, "A link of another site could sign you in as somebody else. Copy the address of "+
 			"hatchel console into the address bar")
-	case !c.attempts.take(q.remote, q.now):
+	}
+	giveBack, ok := c.attempts.take(q.remote, q.now)
+	if !ok {
 		return nil, tooManyAttempts
 	}
 	body, err := c.Host.OpenTicket(q.Context(), q.URL.Query().Get("ticket"))
@@ -207,7 +218,7 @@ func (c *Console) redeemTicket(q *request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.attempts.giveBack(q.remote)
+	giveBack()
 	identity := asked.identity()
 	if !c.Host.Authenticator().StillValid(identity) {
 		return nil, &Error{http.StatusForbidden, "The server's credentials have changed. Run hatchel console again"}
@@ -216,34 +227,42 @@ func (c *Console) redeemTicket(q *request) (*answer, error) {
 }
 
 const (
-	maxAttempts   = 10 // wrong keys of an address in a minute
-	attemptPeriod = time.Minute
-	maxAttempters = 10_000 // addresses that are remembered
+	maxAttempts    = 5  // wrong keys of an address in a minute
+	sharedAttempts = 50 // further wrong keys of all addresses together in a minute
+	attemptPeriod  = time.Minute
+	maxAttempters  = 10_000 // addresses that are remembered; those of others are shared attempts
+	attemptsOfAll  = ""     // the name of the shared attempts, and of what is no address
 )
 
-// attempts counts the wrong credentials of each network of a client, anew after each period and when too many are
-// known.
+// attempts counts the wrong credentials of each network of a client, anew after each period. A network that has none left takes from those that all share, so that a few wrong keys do not lock out the
+// others of a network. From ten networks on, they try fewer keys than if each had ten.
 type attempts struct {
 	mu    sync.Mutex
 	since time.Time      // guarded by mu
 	wrong map[string]int // guarded by mu
 }
 
-// take counts an attempt with a credential, and reports whether the address may make it.
-func (a *attempts) take(remote string, now time.Time) bool {
+// take counts an attempt with a credential. It reports whether the address may make it, and returns what undoes it
+// for a credential that was right.
+func (a *attempts) take(remote string, now time.Time) (giveBack func(), ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if now.Sub(a.since) > attemptPeriod || len(a.wrong) >= maxAttempters {
+	if now.Sub(a.since) > attemptPeriod {
 		a.since, a.wrong = now, map[string]int{}
 	}
 	name := limit.Network(remote)
+	if n, known := a.wrong[name]; n >= maxAttempts || !known && len(a.wrong) >= maxAttempters {
+		name = attemptsOfAll
+	}
+	if name == attemptsOfAll && a.wrong[name] >= sharedAttempts {
+		return nil, false
+	}
 	a.wrong[name]++
-	return a.wrong[name] <= maxAttempts
+	return func() { a.giveBack(name) }, true
 }
 
-// giveBack undoes take for a credential that was right.
-func (a *attempts) giveBack(remote string) {
+func (a *attempts) giveBack(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.wrong[limit.Network(remote)]--
+	a.wrong[name] = max(0, a.wrong[name]-1) // it is 0 if a period has begun since
 }

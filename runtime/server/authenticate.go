@@ -26,8 +26,8 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) *http.Requ
 		writeMetadata(w, r, document)
 		return nil
 	}
-	if !hasCredential(r) && (r.URL.Path == "/readyz" || s.isScrape(r) && s.whyNoScrape(r) == "") {
-		return r // of /readyz only the status is answered
+	if !hasCredential(r) && (r.URL.Path == "/readyz" || isHome(r) || s.isScrape(r) && s.whyNoScrape(r) == "") {
+		return r // of /readyz only the status is answered, and the page at / has no number of tools
 	}
 	return s.identify(w, r)
 }

@@ -25,8 +25,12 @@ func (s *Server) newConsole() *console.Console {
 
 // serveConsole serves the console at the address of the server.
 func (s *Server) serveConsole(w http.ResponseWriter, r *http.Request) {
-	if decl := s.Host.Console(); decl != nil && decl.Listen != "" {
+	switch decl := s.Host.Console(); {
+	case decl != nil && decl.Listen != "":
 		writeJSON(w, http.StatusNotFound, &Error{Message: "The console has an address of its own: listen in its block"})
+		return
+	case decl == nil && !isUnder(r, "/console/ticket"): // whose response says why
+		http.Error(w, "Not found. The configuration of this server has no console block", http.StatusNotFound)
 		return
 	}
 	s.console.ServeHTTP(w, r)

@@ -85,6 +85,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
+	case isHome(r):
+		s.serveHome(w, r)
 	case isUnder(r, "/files"):
 		s.serveFiles(w, r, false)
 	case isUnder(r, "/approvals"):
