@@ -201,7 +201,7 @@ func (g *Generation) answerTask(ctx context.Context, t *task.Task, req *mcp.Task
 		t.Fail(&mcp.Error{Code: mcp.CodeInternalError, Message: text})
 		return g.build.State.tasks.Save(ctx, t)
 	}
-	return p.AnswerTask(ctx, t, sent, pending)
+	return p.AnswerTask(ctx, t, req, sent, pending)
 }
 
 // answerError returns why answers were not accepted, as the client reads it.

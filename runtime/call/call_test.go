@@ -96,7 +96,7 @@ func TestThawedCallHasItsFiles(t *testing.T) {
 		t.Errorf("more than a reference is frozen: %s", frozen)
 	}
 	again := begin(t, p, "anna")
-	if err := again.thaw(frozen); err != nil {
+	if err := again.thaw(frozen, unlimited); err != nil {
 		t.Fatal(err)
 	}
 	page := again.frame.Input["more"].(map[string]any)["a"].([]any)[0].(map[string]any)["page"]
@@ -124,7 +124,7 @@ func TestThawedCallHasItsFiles(t *testing.T) {
 	} {
 		late := begin(t, p, "anna")
 		change(late)
-		if err := late.thaw(frozen); err == nil || !strings.Contains(err.Error(), `the file "`) {
+		if err := late.thaw(frozen, unlimited); err == nil || !strings.Contains(err.Error(), `the file "`) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -233,7 +233,7 @@ func FuzzPausedCall(f *testing.F) {
 		c := p.newCall(t.Context(), anonymous, &mcp.CallRequest{})
 		defer c.release()
 		next := &c.progress.nextStep
-		if c.thaw([]byte(frozen)) == nil && (*next < 0 || *next > len(p.Steps) || c.frame.Steps == nil) {
+		if c.thaw([]byte(frozen), unlimited) == nil && (*next < 0 || *next > len(p.Steps) || c.frame.Steps == nil) {
 			t.Fatalf("%q became %+v", frozen, c)
 		}
 	})

@@ -92,8 +92,9 @@ func appendFrozen(member *json.RawMessage, m map[string]any) (err error) {
 
 var errFrozenCall = errors.New("the frozen call does not belong to the operation")
 
-// thaw makes the call what it was when it was frozen. It must be a call of the same operation.
-func (c *call) thaw(frozen []byte) error {
+// thaw makes the call what it was when it was frozen. It must be a call of the same operation. It reserves the memory of
+// what it decodes.
+func (c *call) thaw(frozen []byte, reserve func(bytes int64) error) error {
 	var f frozenCall
 	if err := json.Unmarshal(frozen, &f); err != nil {
 		return fmt.Errorf("%w: %w", errFrozenCall, err)
@@ -104,9 +105,15 @@ func (c *call) thaw(frozen []byte) error {
 		return &adapters.Fault{Message: fmt.Sprintf(text, f.Version, frozenVersion)}
 	}
 	var steps, locals, input, done map[string]any
-	err := errors.Join(
-		c.thawMap(&steps, f.Steps), c.thawMap(&locals, f.Locals), c.thawMap(&input, f.Input), c.thawMap(&done, f.Done),
-	)
+	var err error
+	for _, m := range []struct {
+		into   *map[string]any
+		member json.RawMessage
+	}{{&steps, f.Steps}, {&locals, f.Locals}, {&input, f.Input}, {&done, f.Done}} {
+		if err = c.thawMap(m.into, m.member, reserve); err != nil {
+			break
+		}
+	}
 	switch {
 	case err != nil:
 		return err
@@ -145,11 +152,11 @@ func (c *call) thaw(frozen []byte) error {
 }
 
 // thawMap reads a map that appendFrozen has written; nil for nothing. Its uploaded files are found again.
-func (c *call) thawMap(into *map[string]any, member json.RawMessage) error {
+func (c *call) thawMap(into *map[string]any, member json.RawMessage, reserve func(bytes int64) error) error {
 	if member == nil || string(member) == "null" {
 		return nil
 	}
-	v, err := elicit.Thaw(member)
+	v, err := elicit.Thaw(member, reserve)
 	if err == nil && c.operation.takesFiles {
 		v, err = c.restoreFiles(v)
 	}

@@ -17,7 +17,7 @@ const frozenBefore = `{"approval":"{\"stage\":\"complete\"}","at":0,"input":{"n"
 func TestACallThatWasFrozenBeforeThereWereVersionsIsRead(t *testing.T) {
 	p := compile(t, uploadingTool)
 	c := begin(t, p, "anna")
-	if err := c.thaw([]byte(frozenBefore)); err != nil {
+	if err := c.thaw([]byte(frozenBefore), unlimited); err != nil {
 		t.Fatal(err)
 	}
 	steps := map[string]any{"a": map[string]any{"$odd": "text", "rows": []any{1, 2}}}
@@ -39,7 +39,7 @@ func TestAProgramFromBeforeReadsAFrozenCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := elicit.Thaw(frozen)
+	v, err := elicit.Thaw(frozen, unlimited)
 	m, _ := v.(map[string]any)
 	_, hasNext := m["at"].(int)
 	_, hasSpent := m["spent"].(int)
@@ -50,14 +50,14 @@ func TestAProgramFromBeforeReadsAFrozenCall(t *testing.T) {
 		t.Errorf("%s: %v", frozen, err)
 	}
 	again := begin(t, p, "anna")
-	if err := again.thaw(frozen); err != nil || !reflect.DeepEqual(again.frame.Steps, c.frame.Steps) ||
+	if err := again.thaw(frozen, unlimited); err != nil || !reflect.DeepEqual(again.frame.Steps, c.frame.Steps) ||
 		!reflect.DeepEqual(again.action.Changes.Parts(), c.action.Changes.Parts()) {
 		t.Errorf("%v: %v %v", err, again.frame.Steps, again.action.Changes.Parts())
 	}
 }
 
 func TestAFrozenCallOfALaterVersionIsRefusedInWords(t *testing.T) {
-	err := begin(t, compile(t, uploadingTool), "anna").thaw([]byte(`{"v":3,"at":0,"spent":0,"steps":{}}`))
+	err := begin(t, compile(t, uploadingTool), "anna").thaw([]byte(`{"v":3,"at":0,"spent":0,"steps":{}}`), unlimited)
 	if err == nil || !strings.Contains(err.Error(), "only a newer version of this server reads (version 3, and this one") {
 		t.Error(err)
 	}
@@ -77,7 +77,7 @@ func TestFailuresOfAFrozenCallAreOfAVersionThatAProgramFromBeforeRefuses(t *test
 			t.Errorf("%+v is frozen as %s: %v", failures, frozen, err)
 		}
 		again := begin(t, p, "anna")
-		if err := again.thaw(frozen); err != nil || again.action.Failures != failures {
+		if err := again.thaw(frozen, unlimited); err != nil || again.action.Failures != failures {
 			t.Errorf("%v: %+v", err, again.action.Failures)
 		}
 	}
@@ -117,11 +117,14 @@ tool "x" {
 		p.AddStep(s, nil, nil, nil)
 	}
 	c := begin(t, p, "anna")
-	err := c.thaw([]byte(`{"v":1,"at":3,"spent":0,"steps":{` +
-		`"map":{"ann":{"text":"","key":"ann"},"ben":{"error":{"message":"no"},"key":"ben"},"cid":null},` +
-		`"list":[{"text":"","key":0},{"error":{"message":"never"},"key":1}],"one":{"error":{"message":"nothing"}}}}`))
+	err := c.thaw([]byte(`{"v":1,"at":3,"spent":0,"steps":{`+
+		`"map":{"ann":{"text":"","key":"ann"},"ben":{"error":{"message":"no"},"key":"ben"},"cid":null},`+
+		`"list":[{"text":"","key":0},{"error":{"message":"never"},"key":1}],"one":{"error":{"message":"nothing"}}}}`), unlimited)
 	want := adapters.Failures{Failed: 3, Of: 5, Step: "map", Key: "ben", Error: "no"}
 	if err != nil || c.action.Failures != want {
 		t.Errorf("%v: %+v", err, c.action.Failures)
 	}
 }
+
+// unlimited reserves memory where there is no limit.
+func unlimited(int64) error { return nil }

@@ -187,7 +187,7 @@ func (o *Operation) validate(c *call, in inputs) error {
 		c.frame.Input, violations = o.Decl.ParseTexts(in.texts)
 	case in.values == nil:
 		var err error
-		c.frame.Input, violations, err = o.Decl.Validator.ArgumentsWithin(in.raw, c.events.request.Reserve)
+		c.frame.Input, violations, err = o.Decl.Validator.ArgumentsWithin(in.raw, c.reserveArguments)
 		if err != nil {
 			return c.refuseMemory(err)
 		}
@@ -200,6 +200,18 @@ func (o *Operation) validate(c *call, in inputs) error {
 		return nil
 	}
 	return o.refuseArguments(c, violations)
+}
+
+// copiesInTask is how often a task has the text of its call: in its record, and in the row of that.
+const copiesInTask = 2
+
+// reserveArguments reserves the memory that the decoded arguments take, with that of the task that the call may become:
+// later, when it becomes one, something may have been done.
+func (c *call) reserveArguments(bytes int64) error {
+	if c.progress.mayBecomeTask {
+		bytes += copiesInTask * int64(len(c.raw))
+	}
+	return c.events.request.Reserve(bytes)
 }
 
 // refuseMemory returns the failure of arguments for which there is no memory.

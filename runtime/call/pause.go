@@ -150,7 +150,7 @@ func (c *call) openState() error {
 	if err != nil {
 		return failure.Unavailable(err)
 	}
-	return c.thaw(frozen)
+	return c.thaw(frozen, c.events.request.Reserve)
 }
 
 // checkClient rejects a caller without the required scopes and a client without the required

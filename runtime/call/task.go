@@ -58,7 +58,7 @@ func (p *Program) beginTask(ctx context.Context, c *call, caller *mcp.Caller) (m
 	}
 	limits := c.limits
 	c.limits = nil
-	p.startTask(run, sent, limits)
+	p.startTask(run, sent, limits, c.events.request.Keep())
 	return members, nil
 }
 
@@ -75,10 +75,15 @@ func (p *Program) taskTTL(c *call) time.Duration {
 }
 
 // startTask continues a task in the background, with what its client has answered. Limits count the
-// call already. The generation, which the caller has entered, stays open meanwhile.
-func (p *Program) startTask(run *task.Run, sent map[string]any, limits []limit.Key) {
+// call already, and its values take the memory. The generation, which the caller has entered, stays open meanwhile.
+func (p *Program) startTask(run *task.Run, sent map[string]any, limits []limit.Key, memory *mcp.Memory) {
 	p.Env.Generation.Retain()
-	if !p.Env.Tasks.Start(run, func() { p.runTask(run, sent, limits) }) {
+	work := func() {
+		defer memory.Release()
+		p.runTask(run, sent, limits)
+	}
+	if !p.Env.Tasks.Start(run, work) {
+		memory.Release()
 		p.Env.Generation.Release()
 		run.Task.Fail(run.Task.StoppedError())
 		run.Save()
@@ -143,7 +148,8 @@ func (p *Program) runTask(run *task.Run, sent map[string]any, limits []limit.Key
 // resumeTask takes up the call of a task and does what is left. A panic is its error.
 func (p *Program) resumeTask(c *call, t *task.Task, sent map[string]any) (err error) {
 	defer failure.Recover(&err)
-	if err := c.restoreFrom(t, sent); err != nil {
+	reserved := func(int64) error { return nil } // by the request
+	if err := c.restoreFrom(t, sent, reserved); err != nil {
 		return err
 	}
 	c.publishStart()
@@ -187,12 +193,12 @@ func (p *Program) finishTask(ctx context.Context, c *call, t *task.Task, failed 
 
 // restoreFrom makes the call what it was when it was saved in a task, with what its client has
 // answered since.
-func (c *call) restoreFrom(t *task.Task, sent map[string]any) error {
+func (c *call) restoreFrom(t *task.Task, sent map[string]any, reserve func(bytes int64) error) error {
 	if c.operation.AsksClient {
 		c.elicitation = elicit.Resume(c, c.action.Client, c.operation.Writer, t.Caller(), sent)
 		c.action.Client = c.elicitation
 	}
-	return c.thaw(t.Call)
+	return c.thaw(t.Call, reserve)
 }
 
 // saveIn saves the frozen call in its task.
@@ -201,13 +207,15 @@ func (c *call) saveIn(t *task.Task) (err error) {
 	return err
 }
 
-// AnswerTask gives answers of its client to a waiting task, which continues when they are complete.
-// The caller has entered the generation. It reports false when the task was changed in the
-// meantime.
+// AnswerTask gives answers of its client to a waiting task, which continues when they are complete, with the memory of
+// the request. The caller has entered the generation. It reports false when the task was changed in the meantime.
 func (p *Program) AnswerTask(
-	ctx context.Context, t *task.Task, sent map[string]any, pending []task.Question,
+	ctx context.Context, t *task.Task, req *mcp.TaskRequest, sent map[string]any, pending []task.Question,
 ) (bool, error) {
-	again, complete, err := p.checkAnswers(ctx, t, sent)
+	if err := req.Reserve(copiesInTask * int64(len(t.Call))); err != nil {
+		return true, err
+	}
+	again, complete, err := p.checkAnswers(ctx, t, sent, req.Reserve)
 	if err != nil {
 		return true, err
 	}
@@ -217,7 +225,7 @@ func (p *Program) AnswerTask(
 	}
 	run, err := p.Env.Tasks.Take(ctx, t, p.Env.Log)
 	if run != nil {
-		p.startTask(run, sent, nil)
+		p.startTask(run, sent, nil, req.Keep())
 	}
 	return run != nil, err
 }
@@ -226,12 +234,12 @@ func (p *Program) AnswerTask(
 // continue or ends. If not, the valid answers are saved in the task, and again are the questions to
 // ask again.
 func (p *Program) checkAnswers(
-	ctx context.Context, t *task.Task, sent map[string]any,
+	ctx context.Context, t *task.Task, sent map[string]any, reserve func(bytes int64) error,
 ) (again []mcp.Question, complete bool, err error) {
 	defer failure.Recover(&err)
 	c := p.newCallOf(ctx, t.Caller(), adapters.NopClient{})
 	defer c.result.Release()
-	if err := c.restoreFrom(t, sent); err != nil {
+	if err := c.restoreFrom(t, sent, reserve); err != nil {
 		return nil, false, err
 	}
 	group, ok := c.waitingAskGroup()

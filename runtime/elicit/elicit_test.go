@@ -44,14 +44,14 @@ func TestWhatIsFrozenThawsUnchanged(t *testing.T) {
 			t.Errorf("%v: %v", v, err)
 			continue
 		}
-		if got, err := Thaw(frozen); err != nil || !reflect.DeepEqual(got, v) {
+		if got, err := Thaw(frozen, unlimited); err != nil || !reflect.DeepEqual(got, v) {
 			t.Errorf("%#v became %#v (%v) by %s", v, got, err, frozen)
 		}
 	}
 	if frozen, err := AppendFrozen(nil, lazy(`{"$bytes":[1]}`)); err != nil || string(frozen) != `{"$$bytes":[1]}` {
 		t.Errorf("got %s %v", frozen, err)
 	}
-	if v, err := Thaw([]byte(`{"$float":"NaN"}`)); err != nil || !math.IsNaN(v.(float64)) {
+	if v, err := Thaw([]byte(`{"$float":"NaN"}`), unlimited); err != nil || !math.IsNaN(v.(float64)) {
 		t.Errorf("got %v %v", v, err)
 	}
 	deep := any(nil)
@@ -62,7 +62,7 @@ func TestWhatIsFrozenThawsUnchanged(t *testing.T) {
 		t.Error("what could not be read again was written")
 	}
 	for _, bad := range []string{`{"$bytes":"?"}`, `{"$else":"x"}`, `{"$bytes":"","a":1}`, `{"$text":1}`, `{"$float":"x"}`, `[`} {
-		if v, err := Thaw([]byte(bad)); err == nil {
+		if v, err := Thaw([]byte(bad), unlimited); err == nil {
 			t.Errorf("%s became %v", bad, v)
 		}
 	}
@@ -168,7 +168,7 @@ func FuzzSealedState(f *testing.F) {
 		if _, err := s.Open(t.Context(), forged, of); !isInvalidState(err) {
 			t.Fatalf("%q: %v", forged, err)
 		}
-		v, err := Thaw([]byte(forged))
+		v, err := Thaw([]byte(forged), unlimited)
 		if err != nil {
 			return
 		}
@@ -176,7 +176,7 @@ func FuzzSealedState(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := Thaw(frozen); err != nil || fmt.Sprint(again) != fmt.Sprint(v) {
+		if again, err := Thaw(frozen, unlimited); err != nil || fmt.Sprint(again) != fmt.Sprint(v) {
 			t.Fatalf("%q: %#v became %#v (%v)", forged, v, again, err)
 		}
 	})
@@ -192,3 +192,6 @@ func isInvalidState(err error) bool {
 	var e *mcp.Error
 	return errors.As(err, &e) && e.Message == mcp.InvalidState().Message
 }
+
+// unlimited reserves memory where there is no limit.
+func unlimited(int64) error { return nil }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hatchel/hcl/schema"
 	"hatchel/hcl/value"
 )
 
@@ -107,9 +108,9 @@ func (z freezer) object(m map[string]any, depth int) (_ []byte, err error) {
 	return append(z.dst, '}'), nil
 }
 
-// Thaw returns the value that AppendFrozen has written.
-func Thaw(frozen []byte) (any, error) {
-	v, err := value.Decode(frozen)
+// Thaw returns the value that AppendFrozen has written. It has a budget of memory, as schema.DecodeWithin has one.
+func Thaw(frozen []byte, reserve func(bytes int64) error) (any, error) {
+	v, err := schema.DecodeWithin(frozen, reserve)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type CallRequest struct {
 	message *message
 	token   []byte // progressToken, or nil
 	wire    wire
-	memory  *reservation
+	decoded decodedMemory
 	peer    *peer // nil for modern callers
 
 	continues bool // the call has waited for people in another process
@@ -86,7 +86,7 @@ func newCallRequest(m *message, rc requestContext) (*CallRequest, *Error) {
 	}
 	req := &CallRequest{
 		Name: name, Arguments: m.arguments, Caller: rc.caller, message: m, token: m.progressToken, wire: rc.wire,
-		peer: rc.peer, memory: rc.memory,
+		peer: rc.peer, decoded: decodedMemory{of: rc.memory},
 	}
 	switch {
 	case m.arguments == nil || string(m.arguments) == "null":

@@ -66,6 +66,15 @@ func (r *reservation) reserve(n int64) error {
 	return nil
 }
 
+// split returns a reservation with a part of the memory of the request, which then has less.
+func (r *reservation) split(n int64) reservation {
+	b := &r.server.memory
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r.bytes -= n
+	return reservation{server: r.server, caller: r.caller, bytes: n}
+}
+
 // release returns all memory of the request.
 func (r *reservation) release() {
 	if r.server != nil && r.bytes > 0 {
@@ -97,14 +106,59 @@ func (r *CallRequest) Reserve(n int64) error {
 	if r == nil {
 		return nil
 	}
-	return r.memory.reserveDecoded(n)
+	return r.decoded.reserve(n)
 }
 
-func (r *reservation) reserveDecoded(n int64) error {
+// Keep returns the memory that Reserve has reserved, for values that outlive the request. It is no longer that of the
+// request, and must be released when the values are dropped.
+func (r *CallRequest) Keep() *Memory {
 	if r == nil {
 		return nil
 	}
-	return r.reserve(n - uncounted)
+	return r.decoded.keep()
+}
+
+// decodedMemory is what was reserved for the decoded values of one of the messages of a request. Its methods may be
+// called concurrently.
+type decodedMemory struct {
+	of *reservation // of the request; nil without a limit
+
+	mu    sync.Mutex
+	bytes int64 // guarded by mu
+}
+
+func (d *decodedMemory) reserve(n int64) error {
+	if n -= uncounted; d.of == nil || n <= 0 {
+		return nil
+	}
+	err := d.of.reserve(n)
+	if err == nil {
+		d.mu.Lock()
+		d.bytes += n
+		d.mu.Unlock()
+	}
+	return err
+}
+
+func (d *decodedMemory) keep() *Memory {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.bytes == 0 {
+		return nil
+	}
+	kept := &Memory{d.of.split(d.bytes)}
+	d.bytes = 0
+	return kept
+}
+
+// Memory is memory that was reserved for values that outlive their request. A nil Memory is none.
+type Memory struct{ kept reservation }
+
+// Release returns the memory. It must be called once.
+func (m *Memory) Release() {
+	if m != nil {
+		m.kept.release()
+	}
 }
 
 // room makes room for more bytes of a text in the buffer and reserves it. The text has size bytes, or -1 if that is

@@ -180,11 +180,14 @@ type TaskRequest struct {
 	Answers []byte // inputResponses of tasks/update: an object as encoded JSON
 	Caller  *Caller
 
-	memory *reservation
+	decoded decodedMemory
 }
 
 // Reserve is that of a CallRequest.
-func (r *TaskRequest) Reserve(n int64) error { return r.memory.reserveDecoded(n) }
+func (r *TaskRequest) Reserve(n int64) error { return r.decoded.reserve(n) }
+
+// Keep is that of a CallRequest.
+func (r *TaskRequest) Keep() *Memory { return r.decoded.keep() }
 
 // TasksExtension is the capability of clients that support tasks: Caller.Can("extensions",
 // TasksExtension).
@@ -199,7 +202,7 @@ func (s *Server) serveTask(ctx context.Context, dst []byte, m *message, rc reque
 	if invalid != nil {
 		return dst, invalid
 	}
-	req := &TaskRequest{Method: string(m.method), ID: id, Caller: rc.caller, memory: rc.memory}
+	req := &TaskRequest{Method: string(m.method), ID: id, Caller: rc.caller, decoded: decodedMemory{of: rc.memory}}
 	if req.Method == "tasks/update" {
 		if req.Answers = m.inputResponses; !isObject(req.Answers) {
 			return dst, invalidParams("params.inputResponses must be an object")

@@ -34,6 +34,11 @@ func (s *Server) continueSuspended(
 				return pos, false, err
 			}
 		}
+		memory := &reservation{server: s, from: r}
+		defer memory.release()
+		if err := memory.reserve(int64(len(record.Body)+len(call.Request)) - uncounted); err != nil {
+			return pos, false, err // the client returns later
+		}
 		p, invalid := parse(call.Request, s.options.MaxDepth)
 		if invalid != nil {
 			return pos, false, invalid
@@ -41,7 +46,7 @@ func (s *Server) continueSuspended(
 		defer p.release()
 		resp := &postResponse{
 			w: w, r: r, server: s, toolset: sess.toolset, info: info, identity: IdentityOf(r.Context()),
-			accepts: acceptedTypes{events: true}, session: sess, packet: p, suspended: call,
+			accepts: acceptedTypes{events: true}, session: sess, packet: p, suspended: call, memory: memory,
 		}
 		taken, err := resp.takeSuspended(r.Context(), record)
 		if err != nil {
