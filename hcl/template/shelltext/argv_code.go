@@ -66,9 +66,12 @@ func (c argvCheck) checkLine(words []word, stdin taint) {
 	first := words[0].arg
 	if stdin.level > trusted {
 		if reader, ok := readsProgram(words); ok && !(c.inputs.RunsStdin && runsElsewhere(words)) {
-			c.Errorf(first.Range, "Value in a program's code",
-				`%s runs its standard input as code, and %s is in it. Give it its program as constant text and the `+
-					`value as an argument.`, reader, stdin.from)
+			correction := "Give it its program as constant text and the value as an argument."
+			if runsElsewhere(words) {
+				correction = "If the tool lets its caller write that program, declare it: runs_stdin = true."
+			}
+			c.Errorf(first.Range, "Value in a program's code", `%s runs its standard input as code, and %s is in it. %s`,
+				reader, stdin.from, correction)
 		}
 		words = xargsWords(words, word{taint: stdin, arg: &Arg{Range: first.Range, Source: stdin.from}})
 	}
