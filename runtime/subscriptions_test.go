@@ -203,12 +203,12 @@ func TestEachToolsetIsToldOfItsOwnLists(t *testing.T) {
 			description = "Another prompt."
 			message "user" { text = "i" }
 		}
-		toolset "billing" { prompts = ["*"] }`)
+		toolset "billing" { prompts = ["*"] }`+"\n"+tool("t", `text = "x"`))
 		e.expect(t, `"" {true true true}`, `"billing" {true true true}`)
 		load(t, h, `prompt "invoice" {
 			description = "Another prompt."
 			message "user" { text = "changed, and the list does not show it" }
-		}`)
+		}`+"\n"+tool("t", `text = "x"`))
 		e.expect(t, `"billing" {false true false}`) // it is gone, with its prompts
 	})
 }

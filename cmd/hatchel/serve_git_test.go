@@ -378,3 +378,27 @@ func TestCommandsSayWhatARepositoryNeeds(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEmptyPushDoesNotReplaceTheToolsThatAreServed(t *testing.T) {
+	s := newRepositoryServer(t, "--every", "1h")
+	s.remote.Write("prod/tools.hcl", repositoryTool)
+	s.remote.Write("prod/hello.txt", "from the repository")
+	first := s.remote.Push()
+	s.start()
+	s.serves(first, false)
+	s.remote.Git("rm", "-q", "-r", "prod")
+	s.remote.Write("prod/README.md", "Nothing is here.")
+	s.remote.Push()
+	if body := s.reload(http.StatusConflict); !strings.Contains(body, "declares no tools any more, and the served configuration has 1") {
+		t.Errorf("an empty push is answered with %s", body)
+	}
+	s.serves(first, true)
+	s.remote.Write("prod/tools.hcl", repositoryTool)
+	s.remote.Write("prod/.hatchelignore", "*\n")
+	s.remote.Push()
+	s.reload(http.StatusConflict)
+	s.serves(first, true)
+	if answer := callTool(t, s.url, "hello"); !strings.Contains(fmt.Sprint(answer), "from the repository") {
+		t.Errorf("after an empty push the tool answers %+v", answer)
+	}
+}

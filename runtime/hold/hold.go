@@ -61,10 +61,13 @@ func (c *Checker) Decide(fsys fs.FS, served, cfg *hcl.Config) Decision {
 	if first {
 		class = c.classOf(cfg)
 	}
-	if class == "" || !first && served.ID == cfg.ID {
+	if !first && served.ID == cfg.ID {
 		return Decision{}
 	}
-	held := c.check(fsys, class, served, cfg)
+	held := checkEmpty(fsys, served, cfg)
+	if held == nil && class != "" {
+		held = c.check(fsys, class, served, cfg)
+	}
 	switch {
 	case held == nil:
 		return Decision{}
@@ -107,6 +110,33 @@ func (c *Checker) classOf(cfg *hcl.Config) string {
 		return cmp.Or(class, "any")
 	}
 	return class
+}
+
+// checkEmpty returns why a configuration without tools, or without anything, does not replace one that has some; nil if
+// it does not wait for that reason. It waits whatever hold is, because nobody says so much by mistake in a lock: an
+// empty commit, a directory that is not mounted, and a line * in .hatchelignore have no errors.
+func checkEmpty(fsys fs.FS, served, cfg *hcl.Config) *Held {
+	was, is := len(served.Tools), len(cfg.Tools)
+	kind := "tools"
+	if was == 0 {
+		was = len(served.Prompts) + len(served.Resources)
+		is = len(cfg.Prompts) + len(cfg.Resources)
+		kind = "prompts or resources"
+	}
+	if was == 0 || is > 0 {
+		return nil
+	}
+	held := &Held{Class: surface.Breaking.String(), Since: time.Now(), Revision: cfg.ID, Changes: []surface.Change{}}
+	if text, err := readLock(fsys); err == nil {
+		held.Lock = digestOf(text)
+		if lock, err := parseLock(text); err == nil && len(lock.Tools) == 0 &&
+			(kind == "tools" || len(lock.Prompts)+len(lock.Resources) == 0) {
+			return nil
+		}
+	}
+	held.Problem = fmt.Sprintf("The directory declares no %s any more, and the served configuration has %d: are its files "+
+		"there, and does .hatchelignore exclude them?", kind, was)
+	return held
 }
 
 // check returns why a configuration waits for its lock; nil when it does not. A lock that cannot be read is a reason,

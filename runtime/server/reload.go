@@ -152,6 +152,9 @@ func (r *Reloader) logReload(trigger string, report runtime.Report) {
 	errs, warnings := report.Diagnostics.Counts()
 	log = log.With("errors", errs, "warnings", warnings, "revision", report.Revision)
 	switch {
+	case report.Hold != nil && report.Hold.Problem != "":
+		log.Error("reload held, the last valid configuration stays active", "problem", report.Hold.Problem,
+			"since", report.Hold.Since, "retry", retryInterval)
 	case report.Hold != nil:
 		log.Error("reload held by its lock, the last valid configuration stays active", "hold", report.Hold.Class,
 			"since", report.Hold.Since, "differences", len(report.Hold.Changes), "retry", retryInterval)
