@@ -44,7 +44,7 @@ type Log struct {
 	format     Format
 	configured slog.Level // which SIGUSR1 returns to
 	level      slog.LevelVar
-	out        io.Writer
+	out        lineWriter // used by the goroutine that writes
 
 	mu       sync.Mutex
 	pending  []byte // lines that were not written yet; guarded by mu, like all that follows
@@ -65,7 +65,7 @@ type Log struct {
 
 // New returns a log that writes the lines of a level and above. The caller flushes it at exit.
 func New(out io.Writer, format Format, level slog.Level) *Log {
-	l := &Log{out: out, format: format, configured: level}
+	l := &Log{out: lineWriter{Writer: out}, format: format, configured: level}
 	l.Logger = slog.New(&handler{log: l})
 	l.level.Set(level)
 	l.timer = time.AfterFunc(MaxDelay, func() {
@@ -102,26 +102,26 @@ func (l *Log) startWrite() {
 	}
 }
 
-// writePending writes what is pending as long as that is wanted.
+// writePending writes what is pending as long as that is wanted. Before it writes how many lines were dropped.
 func (l *Log) writePending() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.wanted {
 		lines := l.pending
 		l.pending, l.spare, l.wanted = l.spare[:0], nil, false
+		report, dropped := l.droppedLine(), l.dropped
 		l.mu.Unlock()
-		n, err := l.out.Write(lines)
+		reported := l.out.write(report)
+		refused := l.out.write(lines)
 		l.mu.Lock()
 		l.written += int64(len(lines))
 		if cap(lines) <= 2*maxPending { // the memory of an unusually long line is not kept
 			l.spare = lines
 		}
-		switch {
-		case err != nil:
-			l.dropped += uint64(bytes.Count(lines[n:], []byte("\n")))
-		case l.dropped > l.reported:
-			l.reportDropped()
+		if reported == 0 {
+			l.reported = dropped
 		}
+		l.dropped += uint64(refused)
 		close(l.wrote)
 		l.began, l.wrote = time.Now(), make(chan struct{})
 	}
@@ -131,13 +131,50 @@ func (l *Log) writePending() {
 	}
 }
 
-// reportDropped adds a line that says how many lines were dropped since the last one. It is called with mu held.
-func (l *Log) reportDropped() {
+// droppedLine returns a line that says how many lines were dropped since the last one, or nothing if none was. It is
+// called with mu held.
+func (l *Log) droppedLine() []byte {
+	if l.dropped == l.reported {
+		return nil
+	}
 	r := slog.NewRecord(time.Now(), slog.LevelWarn, "log lines dropped", 0)
 	r.AddAttrs(slog.Uint64("count", l.dropped-l.reported))
-	l.reported = l.dropped
-	l.add((&handler{log: l}).appendLine(l.pending, &r))
+	return (&handler{log: l}).appendLine(nil, &r)
 }
+
+// lineWriter writes lines to a writer that may take a part of one, such as a file on a disk that is full.
+type lineWriter struct {
+	io.Writer
+	rest []byte // of the line that was written in part; it is written first
+}
+
+// write writes lines, and returns how many of them the writer has refused.
+func (w *lineWriter) write(lines []byte) (refused int) {
+	if len(w.rest) > 0 {
+		n, err := w.Write(w.rest)
+		if w.rest = w.rest[n:]; err != nil {
+			return countLines(lines)
+		}
+	}
+	if len(lines) == 0 {
+		return 0
+	}
+	n, err := w.Write(lines)
+	if err == nil {
+		return 0
+	}
+	left := lines[n:]
+	if n > 0 && lines[n-1] != '\n' {
+		line := left
+		if i := bytes.IndexByte(left, '\n'); i >= 0 {
+			line = left[:i+1]
+		}
+		w.rest, left = bytes.Clone(line), left[len(line):]
+	}
+	return countLines(left)
+}
+
+func countLines(text []byte) int { return bytes.Count(text, []byte("\n")) }
 
 // add sets the pending lines, to which some were appended. It is called with mu held.
 func (l *Log) add(pending []byte) {
@@ -172,6 +209,7 @@ func (l *Log) write(h *handler, r *slog.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.hasRoom(urgent) {
+		l.dropped++
 		return
 	}
 	empty := len(l.pending) == 0
@@ -186,8 +224,7 @@ func (l *Log) write(h *handler, r *slog.Record) {
 	}
 }
 
-// hasRoom waits until there is room for a line, and counts the line as dropped if there is none after MaxWait. It is
-// called with mu held.
+// hasRoom waits until there is room for a line, and reports whether there is after MaxWait. It is called with mu held.
 func (l *Log) hasRoom(urgent bool) bool {
 	limit := maxPending
 	if urgent {
@@ -195,7 +232,6 @@ func (l *Log) hasRoom(urgent bool) bool {
 	}
 	for len(l.pending) > limit {
 		if l.startWrite(); !l.awaitWrite() {
-			l.dropped++
 			return false
 		}
 	}
@@ -214,10 +250,12 @@ func (l *Log) Dropped() uint64 {
 func (l *Log) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.hasRoom(true) {
-		l.add(append(l.pending, text...))
-		l.flush()
+	if !l.hasRoom(true) {
+		l.dropped += uint64(countLines(text))
+		return len(text), nil
 	}
+	l.add(append(l.pending, text...))
+	l.flush()
 	return len(text), nil
 }
 

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,6 +202,65 @@ func TestLinesThatTheWriterRefusesAreCounted(t *testing.T) {
 	log.Flush()
 	if got := out.String(); !strings.Contains(got, "msg=four") || !strings.Contains(got, `msg="log lines dropped" count=3`) {
 		t.Error(got)
+	}
+}
+
+// partial is a writer that takes a part of some writes, and refuses others.
+type partial struct {
+	writer
+	n int // of writes; guarded by mu
+}
+
+func (p *partial) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	p.n++
+	writes, n := p.n, 0
+	p.mu.Unlock()
+	if writes > 4000 || writes%3 == 0 {
+		return p.writer.Write(text)
+	}
+	if writes%3 == 1 {
+		n = len(text) * (writes % 7) / 8
+	}
+	_, _ = p.writer.Write(text[:n])
+	return n, syscall.ENOSPC
+}
+
+// Whatever a writer takes, lines are written whole, and those that were dropped are counted in the log.
+func TestTheLinesOfALogAndThoseThatWereDroppedAddUp(t *testing.T) {
+	out := new(partial)
+	log := New(out, Text, slog.LevelInfo)
+	const lines = 3000
+	for i := range lines {
+		if i%10 == 0 {
+			log.Warn("line", "i", i)
+		} else {
+			log.Info("line", "i", i)
+		}
+	}
+	for range 2 { // the disk is no longer full
+		out.mu.Lock()
+		out.n = 4000
+		out.mu.Unlock()
+		log.Warn("end")
+		log.Flush()
+	}
+	whole := regexp.MustCompile(`^time=\S+ level=\S+ msg=(?:line i=\d+|end|"log lines dropped" count=(\d+))$`)
+	read, dropped := 0, 0
+	for line := range strings.Lines(out.String()) {
+		m := whole.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		switch {
+		case m == nil:
+			t.Errorf("a line is not whole: %q", line)
+		case m[1] != "":
+			n, _ := strconv.Atoi(m[1])
+			dropped += n
+		default:
+			read++
+		}
+	}
+	if read+dropped != lines+2 || uint64(dropped) != log.Dropped() || dropped == 0 {
+		t.Errorf("%d lines were read, %d dropped of %d; %d are counted", read, dropped, lines+2, log.Dropped())
 	}
 }
 
