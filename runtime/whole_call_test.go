@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"hatchel/adapters/all"
 	"hatchel/runtime/mcp"
@@ -24,6 +26,18 @@ var failingBlocks = map[string]string{
 	"sql expect":              "sql \"db\" { exec = \"INSERT INTO t VALUES ('f', 1)\" }\nexpect \"Refused.\" { that = \"false\" }",
 	"sql mistake":             `sql "db" { exec = "INSERT INTO missing VALUES (1)" }`,
 	"sql timeout":             `sql "db" { exec = "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'f', max(i) FROM n" }`,
+	"sql too many rows":       "sql \"db\" {\n each = [1, 2, 3]\n exec = [\"INSERT INTO t VALUES ('f', 1) RETURNING qty\", \"UPDATE t SET qty = ${output.results[0].row.qty}\"]\n max_rows = 1\n}",
+	"sql or rollback":         `sql "db" { exec = ["INSERT INTO t VALUES ('f', 1)", "INSERT OR ROLLBACK INTO t VALUES ('f', 0)"] }`,
+	"sql or fail":             `sql "db" { exec = "INSERT OR FAIL INTO t VALUES ('f', 1), ('f', 0)" }`,
+	"sql raises rollback":     `sql "db" { exec = ["INSERT INTO t VALUES ('f', 1)", "INSERT INTO guarded VALUES (1)"] }`,
+	"sql commit fails":        `sql "db" { exec = ["INSERT INTO t VALUES ('f', 1)", "INSERT INTO late VALUES (1)"] }`,
+	"sql pragma":              `sql "db" { exec = ["PRAGMA user_version = 7", "INSERT INTO t VALUES ('f', 0)"] }`,
+	"sql cancel":              `sql "db" { exec = ["INSERT INTO t VALUES ('f', 1)", "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'f', max(i) FROM n"] }`,
+	"sql each cancel":         "sql \"db\" {\n each = [1, 2, 3]\n exec = [\"INSERT INTO t VALUES ('f', 1)\", \"INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) SELECT 'f', max(i) FROM n\"]\n}",
+	"http cancel":             `http "api" { post = "/done/hang" }`,
+	"shell cancel":            shellBlock("echo x >> MARK; exec sleep 60", ""),
+	"wait cancel":             `wait { for = "60s" }`,
+	"wait":                    `wait { for = "60s" }`,
 	"sql unavailable":         `sql "away" { exec = "INSERT INTO t VALUES ('f', 1)" }`,
 	"http conflict":           `http "api" { post = "/conflict" }`,
 	"http failure after it":   `http "api" { post = "/done/500" }`,
@@ -67,7 +81,13 @@ var workingBlocks = map[string]string{
 const blockTools = `
 connection "sqlite" "db" {
   file = "t.db"
-  init = "CREATE TABLE IF NOT EXISTS t(name TEXT, qty INTEGER CHECK (qty > 0))"
+  init = <<-SQL
+    CREATE TABLE IF NOT EXISTS t(name TEXT, qty INTEGER CHECK (qty > 0));
+    CREATE TABLE IF NOT EXISTS guarded(n INTEGER);
+    CREATE TRIGGER IF NOT EXISTS guard BEFORE INSERT ON guarded BEGIN SELECT RAISE(ROLLBACK, 'refused'); END;
+    CREATE TABLE IF NOT EXISTS parent(n INTEGER PRIMARY KEY);
+    CREATE TABLE IF NOT EXISTS late(n INTEGER REFERENCES parent(n) DEFERRABLE INITIALLY DEFERRED);
+  SQL
 }
 connection "sqlite" "away" { file = "no/such/directory/t.db" }
 connection "http" "api" { base_url = "URL" }
@@ -148,8 +168,9 @@ func TestAFailureSaysWhatIsTrueOfTheWholeCall(t *testing.T) {
 			input = "input \"line\" {\n type = string(\"A line.\")\n default = \"a\\nb\"\n}\n"
 		}
 		if strings.Contains(body, "60") || strings.Contains(body, "hang") || strings.Contains(body, "RECURSIVE") {
-			input += "timeout = \"1s\"\n"
+			input += "timeout = \"300ms\"\n"
 		}
+		input += task1h
 		src += fmt.Sprintf("tool %q {\n description = \"Fails.\"\n %s%s\n text = \"done\"\n}\n", full, input, body)
 		tools = append(tools, tool{full, position})
 	}
@@ -160,6 +181,9 @@ func TestAFailureSaysWhatIsTrueOfTheWholeCall(t *testing.T) {
 		}
 		add(name, "second", step("a", workingBlocks["sql"])+step("b", block))
 		if !strings.HasPrefix(block, "fail") {
+			if strings.HasPrefix(block, "wait") {
+				continue
+			}
 			add(name, "continued", step("a", block+"\non_error = \"continue\"\n")+step("b", `fail { message = "Not now." }`))
 			add(name, "third", step("s", "each = [0, 1, 2]\nwhen = \"each.value == 2\"\n"+block))
 		}
@@ -191,9 +215,25 @@ func TestAFailureSaysWhatIsTrueOfTheWholeCall(t *testing.T) {
 		return call("marks") + strconv.FormatInt(requests.Load(), 10) + "," + strconv.Itoa(lines)
 	}
 	call("limited") // of which one is allowed
-	for _, x := range tools {
+	asTask := func(name string) string {
+		for id := startTask(t, h, name).TaskID; ; {
+			switch r := getTask(t, h, id); {
+			case r.Status == "working":
+			case r.Result == nil:
+				return fmt.Sprintf("%s %s %s", r.Status, r.Message, r.Error)
+			default:
+				return fmt.Sprintf("%s \"isError\":%v", r.Result.text(), r.Result.IsError)
+			}
+		}
+	}
+	canceled := func(name string) string {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer time.AfterFunc(100*time.Millisecond, cancel).Stop()
+		return callWithin(ctx, h, &mcp.CallRequest{Name: name, Caller: &mcp.Caller{Revision: mcp.Revision20251125}})
+	}
+	check := func(x tool, run func(string) string) {
 		before := world()
-		said := call(x.name)
+		said := run(x.name)
 		changed := world() != before
 		saysNothing := strings.Contains(strings.ToLower(said), "nothing was ")
 		saysDone := strings.Contains(said, "carried out and")
@@ -216,6 +256,16 @@ func TestAFailureSaysWhatIsTrueOfTheWholeCall(t *testing.T) {
 		}
 		if testing.Verbose() {
 			t.Logf("%-40s %5v %s", x.name, changed, said)
+		}
+	}
+	for _, x := range tools {
+		if strings.Contains(x.name, "_cancel_") {
+			check(x, canceled)
+			continue
+		}
+		check(x, call)
+		if x.position == "second" {
+			check(x, asTask)
 		}
 	}
 }
