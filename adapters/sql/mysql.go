@@ -85,7 +85,10 @@ func openMySQL(ctx context.Context, c *serverConnection, env adapters.Env) (any,
 	return m, nil
 }
 
+// connect opens a connection. The time limit also bounds what the server has to say before it is usable.
 func (m *mysqlDatabase) connect(ctx context.Context) (*mysqlConn, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.config.ConnectTimeout)
+	defer cancel()
 	raw, err := m.connector.Connect(ctx)
 	if err != nil {
 		return nil, err
