@@ -92,7 +92,7 @@ var regexpErrors = map[syntax.ErrorCode]string{
 	syntax.ErrUnexpectedParen:       "a ) is unmatched; write \\) for the character",
 	syntax.ErrMissingRepeatArgument: "a repetition such as * or + has nothing before it to repeat",
 	syntax.ErrInvalidRepeatOp:       "two repetitions follow each other; possessive forms such as *+ are not available",
-	syntax.ErrInvalidRepeatSize:     "a repetition may count up to 1000",
+	syntax.ErrInvalidRepeatSize:     "a repetition may count up to 1000, also multiplied with the repetitions around it",
 	syntax.ErrInvalidCharRange:      "a range in [...] runs backwards or names an unknown class",
 	syntax.ErrInvalidNamedCapture:   "the name of a (?<name>...) is not valid or is used twice",
 	syntax.ErrInvalidEscape:         "an escape is not known",

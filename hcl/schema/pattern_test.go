@@ -43,7 +43,7 @@ func TestPatternsOfOneDialectAreRefused(t *testing.T) {
 		`(?P<a>b)`:    "a named group is written (?<name>...)",
 		`\Aa\z`:       `\A is not available in JSON Schema; write ^`,
 		`[[:alpha:]]`: "[:alpha:] is not available in JSON Schema; write the characters, like a-z",
-		`a{1,5000}`:   "a repetition may count up to 1000",
+		`a{1,5000}`:   "a repetition may count up to 1000, also multiplied with the repetitions around it",
 		`\-`:          `\- is not an escape in JSON Schema; write -`,
 		`\e`:          `the escape \e is not available in JSON Schema`,
 		`a{`:          `a { that is not a repetition must be written \{`,

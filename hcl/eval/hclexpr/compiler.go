@@ -41,6 +41,7 @@ type Compiler struct {
 	ExemptCredentials bool                                    // literals may be credentials, as in tests
 	parts             map[hclsyntax.Expression]eval.TypedExpr // see NoteParts
 	refused           []hclv2.Range                           // the places of literal credentials that are reported
+	inBaseURL         bool                                    // in the base_url of a connection, which has no password
 }
 
 // CompileEnv is what all expressions of a configuration are compiled with.

@@ -24,12 +24,21 @@ import (
 // LiteralCredential is the summary of the diagnostic of a credential that the author wrote.
 const LiteralCredential = "Literal credential"
 
+// schemes are those of the header Authorization before a credential.
+var schemes = []string{"Bearer", "Basic", "Token"}
+
 // refuseCredential reports a credential that the author wrote. Where says what it is the value of.
 func (c *Compiler) refuseCredential(at hclv2.Range, where, name, text string) {
 	label := c.secretLabel(name)
 	variable := strings.ToUpper(label)
 	use := fmt.Sprintf("and set env = { %s = secret.%s } for the program to read", variable, label)
-	if c.Scope == nil || c.Scope.Secrets == eval.AllowSecrets {
+	switch scheme, _, _ := strings.Cut(text, " "); {
+	case c.inBaseURL:
+		use = fmt.Sprintf("and write auth { basic = { username = …, password = secret.%s } } instead", label)
+	case c.Scope != nil && c.Scope.Secrets != eval.AllowSecrets:
+	case slices.Contains(schemes, scheme) && len(scheme) < len(text):
+		use = fmt.Sprintf(`and write "%s ${secret.%s}" in its place`, scheme, label)
+	default:
 		use = fmt.Sprintf("and write secret.%s in its place", label)
 	}
 	correction := fmt.Sprintf("Declare secret %q { env = %q }, %s.", label, variable, use)
@@ -566,6 +575,7 @@ func LiteralCredentials(src []byte, block *hclsyntax.Block, owner string) (diags
 	}
 	c := &Compiler{src: src, Owner: owner}
 	for _, a := range block.Body.Attributes {
+		c.inBaseURL = a.Name == "base_url"
 		hclsyntax.VisitAll(a.Expr, func(n hclsyntax.Node) hclv2.Diagnostics {
 			if t, ok := n.(*hclsyntax.TemplateExpr); ok {
 				c.checkLiterals(t, a.Name == "description" || a.Name == "instructions")
