@@ -250,7 +250,8 @@ func (f *codeFinder) add(name string) {
 // searchCredentials refuses credentials in code. A file without the name of code that holds a private key alone is not
 // code, but the key. In a script of a block, a password counts as in one that is written into the block.
 func (f *codeFinder) searchCredentials(name string, content []byte) {
-	if f.searched[name] || !isCode(name, content) || !hasCodeName(name) && bytes.HasPrefix(content, []byte("-----BEGIN ")) {
+	isKey := !hasCodeName(name) && bytes.HasPrefix(content, []byte("-----BEGIN "))
+	if f.searched[name] || !isCode(name, content) || isKey {
 		return
 	}
 	f.searched[name] = true

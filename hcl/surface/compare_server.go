@@ -159,7 +159,7 @@ func (c *comparison) otherArguments(kind string, old, new map[string]string, sho
 		}
 		name, class := lastName(path), Widening
 		switch {
-		case name == "cert_file" && withoutDigest(old[path]) == withoutDigest(new[path]): // it is renewed from time to time
+		case name == "cert_file" && withoutDigest(old[path]) == withoutDigest(new[path]): // it is renewed
 			class = Behaviour
 		case slices.Contains(paces, name) || name == "mode" && new[path] == `"ro"`,
 			slices.Contains(bounds, name) && isLower(old[path], new[path]),

@@ -13,7 +13,7 @@ import (
 // Parallel is that of [surface.Of].
 func Surface(cfg *hcl.Config, parallel func(n int, do func(i int))) *surface.Surface {
 	s := surface.Of(cfg, parallel)
-	s.Access = Answers(context.Background(), cfg)
+	s.Access = answer(context.Background(), cfg, cfg.Tools, answerCallers(cfg, s))
 	return s
 }
 
@@ -24,7 +24,7 @@ func OfReload(served, loaded *hcl.Config, parallel func(n int, do func(i int))) 
 		*surface.Surface
 		cfg     *hcl.Config
 		callers []Caller
-	}{{before, served, answerCallers(served)}, {after, loaded, answerCallers(loaded)}}
+	}{{before, served, answerCallers(served, before)}, {after, loaded, answerCallers(loaded, after)}}
 	same := slices.EqualFunc(sides[0].callers, sides[1].callers, func(a, b Caller) bool { return a.Name == b.Name })
 	for _, s := range sides {
 		tools := s.cfg.Tools
@@ -46,17 +46,11 @@ const Identified = "identified"
 // severalGroups begins the name of a caller in several groups.
 const severalGroups = "groups "
 
-// Answers returns who may call each tool, to be kept and compared: by tool and by caller, who is [Everyone],
-// [Identified], a group, the groups of an API key as in "groups board+finance", or a subject that a rule names. A
-// group or a subject with the answer of Everyone is left out. All are taken to have every scope.
-func Answers(ctx context.Context, cfg *hcl.Config) map[string]map[string]string {
-	return answer(ctx, cfg, cfg.Tools, answerCallers(cfg))
-}
-
-// answerCallers returns the callers of Answers, of whom the first are Everyone and Identified.
-func answerCallers(cfg *hcl.Config) []Caller {
-	b := newCallerBuilder(cfg, nil)
-	callers := append(Callers(cfg, nil)[:1:1], b.caller(Identified, "", nil, nil))
+// answerCallers returns the callers of answer, of whom the first are Everyone and Identified. The surface is that of
+// the configuration.
+func answerCallers(cfg *hcl.Config, s *surface.Surface) []Caller {
+	b := newCallerBuilder(cfg, nil, s)
+	callers := []Caller{b.first(nil), b.caller(Identified, "", nil, nil)}
 	for _, group := range b.groups() {
 		callers = append(callers, b.caller("group "+group, "", []string{group}, nil))
 	}
@@ -66,13 +60,17 @@ func answerCallers(cfg *hcl.Config) []Caller {
 	for _, subject := range b.named["caller.subject"] {
 		callers = append(callers, b.caller("subject "+subject, subject, b.groupsOf(subject), nil))
 	}
-	return callers
+	return append(callers, b.candidates()...)
 }
 
-// answer returns the part of Answers for some tools of a configuration.
+// answer returns who may call some tools, to be kept and compared: by tool and by caller, who is [Everyone], [Identified],
+// a group, the groups of an API key as in "groups board+finance", or a subject that a rule tells apart. A group or a
+// subject with the answer of Everyone is left out. All are taken to have every scope.
 func answer(ctx context.Context, cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) map[string]map[string]string {
 	all := map[string]map[string]string{}
-	for _, tool := range rows(ctx, cfg, tools, callers) {
+	list := rows(ctx, cfg, tools, callers)
+	callers = withoutRepetitions(callers, list)
+	for _, tool := range list {
 		everyone := tool.Answers[callers[0].Name]
 		answers := map[string]string{Everyone: string(everyone)}
 		others := everyone // those without a name of their own

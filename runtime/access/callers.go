@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hatchel/hcl"
+	"hatchel/hcl/surface"
 	"hatchel/runtime/mcp"
 )
 
@@ -16,8 +17,10 @@ type Caller struct {
 	Groups []string `json:"groups"`
 	Scopes []string `json:"scopes"`
 
-	caller *mcp.Caller
-	isKey  bool
+	caller      *mcp.Caller
+	isKey       bool
+	isCandidate bool // it is a caller of its own only with other answers than one who is not named
+	isJoined    bool // and than those of the candidates before it
 }
 
 const (
@@ -35,11 +38,8 @@ const (
 //
 // A caller who is no API key has the scopes of as; without any, every scope that a tool or a rule names.
 func Callers(cfg *hcl.Config, as *mcp.Identity) []Caller {
-	b := newCallerBuilder(cfg, as)
-	callers := []Caller{b.caller(noGroup, "", nil, nil)}
-	if cfg.Auth == nil && as == nil {
-		callers[0] = Caller{Name: anyone, Groups: []string{}, Scopes: []string{}, caller: &mcp.Caller{}}
-	}
+	b := newCallerBuilder(cfg, as, surface.Of(cfg, nil))
+	callers := []Caller{b.first(as)}
 	for _, group := range b.groups() {
 		callers = append(callers, b.caller("group "+group, "", []string{group}, nil))
 	}
@@ -49,6 +49,7 @@ func Callers(cfg *hcl.Config, as *mcp.Identity) []Caller {
 			callers = append(callers, b.caller("subject "+subject, subject, nil, nil))
 		}
 	}
+	callers = append(callers, b.candidates()...)
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		scopes := append([]string{}, keys[name].Scopes...)
 		c := b.caller(keyPrefix+name, name, keys[name].Groups, scopes)
@@ -61,7 +62,7 @@ func Callers(cfg *hcl.Config, as *mcp.Identity) []Caller {
 // InGroups returns a caller for each text: a group, or several that are joined with +, as in "finance+board". Otherwise
 // the callers are those of Callers.
 func InGroups(cfg *hcl.Config, texts []string, as *mcp.Identity) (callers []Caller) {
-	b := newCallerBuilder(cfg, as)
+	b := newCallerBuilder(cfg, as, nil)
 	known := b.groups()
 	for _, text := range texts {
 		groups := []string{text}
@@ -82,10 +83,17 @@ type callerBuilder struct {
 	as     mcp.Identity
 	named  map[string][]string // the texts that rules compare parts of the caller with, sorted
 	scopes []string            // of callers who are no key
+
+	subjects, groupNames []candidate
 }
 
-func newCallerBuilder(cfg *hcl.Config, as *mcp.Identity) *callerBuilder {
+// newCallerBuilder returns a builder. A nil surface of the configuration gives no candidates.
+func newCallerBuilder(cfg *hcl.Config, as *mcp.Identity, s *surface.Surface) *callerBuilder {
 	b := &callerBuilder{cfg: cfg, as: *cmp.Or(as, new(mcp.Identity)), named: map[string][]string{}}
+	if s != nil {
+		rules := rulesOf(s)
+		b.subjects, b.groupNames = candidates(rules, "caller.subject"), candidates(rules, "caller.groups")
+	}
 	for _, rule := range conditions(cfg) {
 		for path, texts := range rule.Compared() {
 			b.named[path] = append(b.named[path], texts...)
@@ -105,6 +113,14 @@ func newCallerBuilder(cfg *hcl.Config, as *mcp.Identity) *callerBuilder {
 	return b
 }
 
+// first returns the caller in no group, who is unknown without an auth block.
+func (b *callerBuilder) first(as *mcp.Identity) Caller {
+	if b.cfg.Auth == nil && as == nil {
+		return Caller{Name: anyone, Groups: []string{}, Scopes: []string{}, caller: &mcp.Caller{}}
+	}
+	return b.caller(noGroup, "", nil, nil)
+}
+
 // caller returns a caller. Without a subject it is that of as, and nil scopes are those of every caller.
 func (b *callerBuilder) caller(name, subject string, groups, scopes []string) Caller {
 	identity := b.as
@@ -117,6 +133,25 @@ func (b *callerBuilder) caller(name, subject string, groups, scopes []string) Ca
 		Name: name, Groups: identity.Groups, Scopes: identity.Scopes,
 		caller: &mcp.Caller{Subject: identity.Subject, Identity: &identity, Revision: mcp.Revision20260728},
 	}
+}
+
+// candidates returns the callers of the candidates that rules and keys do not name.
+func (b *callerBuilder) candidates() (callers []Caller) {
+	add := func(all []candidate, named []string, of func(name string) Caller) {
+		for _, c := range all {
+			if !slices.Contains(named, c.text) {
+				caller := of(c.text)
+				caller.isCandidate, caller.isJoined = true, c.isJoined
+				callers = append(callers, caller)
+			}
+		}
+	}
+	add(b.groupNames, b.groups(), func(name string) Caller {
+		return b.caller("group "+name, "", []string{name}, nil)
+	})
+	named := slices.AppendSeq(slices.Clone(b.named["caller.subject"]), maps.Keys(b.keys()))
+	add(b.subjects, named, func(name string) Caller { return b.caller("subject "+name, name, nil, nil) })
+	return callers
 }
 
 // groups returns the groups that rules and keys name, sorted.

@@ -40,8 +40,38 @@ type Matrix struct {
 
 // New answers for each tool of a configuration without errors and each caller. It makes no call.
 func New(ctx context.Context, cfg *hcl.Config, callers []Caller) *Matrix {
-	return &Matrix{Callers: callers, Tools: rows(ctx, cfg, cfg.Tools, callers), Unknown: unknownParts(cfg, callers)}
+	all := rows(ctx, cfg, cfg.Tools, callers)
+	callers = withoutRepetitions(callers, all)
+	return &Matrix{Callers: callers, Tools: all, Unknown: unknownParts(cfg, callers)}
 }
+
+// withoutRepetitions returns the callers without the candidates that are none of their own, whose answers it removes.
+func withoutRepetitions(callers []Caller, rows []Tool) (kept []Caller) {
+	same := func(a, b Caller) bool {
+		return !slices.ContainsFunc(rows, func(t Tool) bool { return t.Answers[a.Name] != t.Answers[b.Name] })
+	}
+	for _, c := range callers {
+		repeats := func(other Caller) bool {
+			isUnnamed := other.Name == callers[0].Name || other.Name == Identified || other.isUnnamed()
+			return (isUnnamed || c.isJoined && other.isCandidate) && same(c, other)
+		}
+		if !c.isCandidate || c.isUnnamed() || !slices.ContainsFunc(kept, repeats) {
+			kept = append(kept, c)
+		}
+	}
+	kept = slices.DeleteFunc(kept, Caller.isUnnamed)
+	for _, c := range callers {
+		if !slices.ContainsFunc(kept, func(k Caller) bool { return k.Name == c.Name }) {
+			for _, t := range rows {
+				delete(t.Answers, c.Name)
+			}
+		}
+	}
+	return kept
+}
+
+// isUnnamed reports whether a caller is one of those that the candidates are compared with.
+func (c Caller) isUnnamed() bool { return c.isCandidate && strings.HasSuffix(c.Name, unnamed) }
 
 // rows returns the rows of some tools of a configuration, by name.
 func rows(ctx context.Context, cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) []Tool {

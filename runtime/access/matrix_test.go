@@ -126,6 +126,32 @@ pay   no       depends
 
 depends: the rules read the input of the call.
 `},
+	{claim: "subjects and groups that a rule tells apart without their names are callers", src: tools("look") + `
+policy "a" { deny = "not (caller.subject matches '^(svc|bot)-[a-z]+$' or any(caller.groups, # startsWith 'eng-'))" }`, want: `
+tool  anyone  group eng-  subject bot-x  subject svc-x
+look  no      yes         yes            yes
+`},
+	{claim: "a beginning and an end are joined", src: tools("look") + `
+policy "a" { allow = "caller.subject startsWith 'ann' ? caller.subject endsWith '@corp' : false" }`, want: `
+tool  anyone  subject ann@corp
+look  no      yes
+`},
+	{claim: "a subject in locals of a tool, through another local, is a caller", src: `
+tool "pay" {
+  description = "Does it."
+  input "n" { type = integer }
+  locals {
+    who    = caller.subject
+    chosen = contains(["eva", "ann"], local.who) ? input.n < 5 : false
+  }
+  allow = "local.chosen"
+  text  = "x"
+}`, want: `
+tool  anyone  subject ann  subject eva
+pay   no      depends      depends
+
+depends: the rules read the input of the call.
+`},
 	{claim: "a denial that a part decides is no question of the input", src: tools("pay") + `
 policy "a" { deny = "input.n > 5 or not (caller.subject == 'ann')" }`, want: `
 tool  anyone  subject ann
@@ -272,7 +298,7 @@ policy "a" {
   tools = ["pay"]
   allow = "'board' in caller.groups || caller.subject == 'root'"
 }`)
-	got := fmt.Sprint(Answers(t.Context(), cfg))
+	got := fmt.Sprint(Surface(cfg, nil).Access)
 	const want = "map[look:map[*:yes groups board+shop:yes] pay:map[*:no group board:yes groups board+shop:yes subject root:yes]]"
 	if got != want {
 		t.Errorf("got %s", got)
@@ -291,6 +317,6 @@ func BenchmarkAnswers(b *testing.B) {
 	}
 	cfg := load(b, src)
 	for b.Loop() {
-		Answers(b.Context(), cfg)
+		Surface(cfg, nil)
 	}
 }

@@ -143,33 +143,36 @@ func (o *Operation) explainRules(
 	hidden := before.Verdict == policy.Denied
 	e := Explanation{Listed: listed && !hidden, Rules: []policy.RuleState{}, hidden: hidden}
 	d := c.access.decision
-	beforeInputs := failed != nil && (d.Verdict == policy.Undecided || d.BeforeInputs)
+	evaluation := &policy.Evaluation{Frame: c.frame}
+	if failed != nil && (d.Verdict == policy.Undecided || d.BeforeInputs) { // what the matrix of callers says
+		evaluation = policy.NewListEvaluation(hcl.NewFrame(ctx, o.Env.Dir, o.Env.Now))
+		evaluation.Weigh, evaluation.Frame.Caller = true, c.frame.Caller
+	}
 	switch d.Verdict {
 	case policy.Undecided:
-		d, e.Invalid = before, c.publicMessage(failed)
+		d, e.Invalid = rules.Decide(evaluation), c.publicMessage(failed)
 	case policy.Denied:
 		e.Message = c.publicMessage(failed)
 	}
 	e.Verdict, e.Rule = string(d.Verdict), d.Rule
 	for _, rule := range rules.All() {
-		e.Rules = append(e.Rules, rule.State(&policy.Evaluation{Frame: c.frame, BeforeInputs: beforeInputs}))
+		e.Rules = append(e.Rules, rule.State(evaluation))
 	}
-	p.explainApprovals(c, &e, beforeInputs)
+	p.explainApprovals(&e, evaluation)
 	return e
 }
 
-// explainApprovals says which approvals a call needs that is allowed. BeforeInputs is set where its
-// inputs are not valid. A nil Program needs none.
-func (p *Program) explainApprovals(c *call, e *Explanation, beforeInputs bool) {
+// explainApprovals says which approvals a call needs that is allowed. A nil Program needs none.
+func (p *Program) explainApprovals(e *Explanation, evaluation *policy.Evaluation) {
 	if p == nil {
 		return
 	}
-	c.frame.Tool = p.toolRoot
+	evaluation.Frame.Tool = p.toolRoot
 	required, open, failed := []string(nil), false, ""
 	for _, r := range p.Approvals {
 		s := policy.RuleState{Rule: r.Name, Program: r.Program(), Says: "true", Range: r.Range()}
 		if r.when != nil {
-			s = policy.NewRule(r.Name, r.when).State(&policy.Evaluation{Frame: c.frame, BeforeInputs: beforeInputs})
+			s = policy.NewRule(r.Name, r.when).State(evaluation)
 		}
 		e.Rules = append(e.Rules, s)
 		switch s.Says {

@@ -33,7 +33,9 @@ func (c *compiler) compileBinary(n *ast.BinaryNode) typedExpr {
 		return c.compileAdd(n, l, r)
 	}
 	c.requireWhole(l.Type, r.Type)
-	c.recordCompared(left, right)
+	if !slices.Contains([]string{"matches", "startsWith", "endsWith", "contains"}, n.Operator) { // a part is no name
+		c.recordCompared(left, right)
+	}
 	switch n.Operator {
 	case "==", "!=":
 		c.checkComparable(n, l, r)

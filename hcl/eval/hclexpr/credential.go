@@ -634,7 +634,8 @@ func FileCredentials(name string, src []byte, isScript bool) diag.Diagnostics {
 	c := &Compiler{src: src, Scope: &eval.Scope{}}
 	position := func(at int) hclv2.Pos {
 		line := bytes.LastIndexByte(src[:at], '\n') + 1
-		return hclv2.Pos{Line: 1 + bytes.Count(src[:at], []byte("\n")), Column: 1 + utf8.RuneCount(src[line:at]), Byte: at}
+		number, column := 1+bytes.Count(src[:at], []byte("\n")), 1+utf8.RuneCount(src[line:at])
+		return hclv2.Pos{Line: number, Column: column, Byte: at}
 	}
 	for _, m := range find(string(src)) {
 		at := hclv2.Range{Filename: name, Start: position(m.Start), End: position(m.End)}
