@@ -236,7 +236,9 @@ func (d *Decoder) compilerIn(s *eval.Scope) *hclexpr.Compiler {
 
 // DecodeType reads a type expression.
 func (d *Decoder) DecodeType(e hclsyntax.Expression) *schema.Type {
-	return schema.ParseType(e, d.TypeEnv())
+	t := schema.ParseType(e, d.TypeEnv())
+	d.Deps.RecordType(e.Range().Start.Byte, t)
+	return t
 }
 
 // namedType resolves type.name.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hatchel/hcl/diag"
+	"hatchel/hcl/schema"
 )
 
 // Read is a place of a file that reads a value: of a declaration, of the caller or of the call.
@@ -28,6 +29,12 @@ type ReadProgram struct {
 	Form func(value func(path []string) string) *Formula
 }
 
+// ReadType is a place of a file where a type is written.
+type ReadType struct {
+	From uint32 // the first byte of the argument
+	Type *schema.Type
+}
+
 // Branch is a condition of an argument or of an %{if}, with which a call takes one of two ways.
 type Branch struct {
 	At   diag.Range // of the condition
@@ -40,6 +47,7 @@ type Reads struct {
 	Places   []Read
 	Files    []ReadFile
 	Programs []ReadProgram
+	Types    []ReadType
 	Branches []Branch // only of a load with tests
 }
 
@@ -64,6 +72,13 @@ func (d *Dependencies) RecordProgram(from int, form func(func([]string) string) 
 	}
 }
 
+// RecordType records the type of an argument.
+func (d *Dependencies) RecordType(from int, t *schema.Type) {
+	if d != nil {
+		d.Written = append(d.Written, ReadType{uint32(from), t})
+	}
+}
+
 // RecordBranch records a condition.
 func (d *Dependencies) RecordBranch(at diag.Range, text string) {
 	if d != nil {
@@ -73,7 +88,7 @@ func (d *Dependencies) RecordBranch(at diag.Range, text string) {
 
 // ReadsOf returns what was recorded. File is the file of the block.
 func (d *Dependencies) ReadsOf(file string) *Reads {
-	return (&Reads{file, d.Places, d.Files, d.Programs, d.Branches}).sort()
+	return (&Reads{file, d.Places, d.Files, d.Programs, d.Written, d.Branches}).sort()
 }
 
 // sort sorts the lists; an expression may be compiled more than once.
@@ -85,6 +100,7 @@ func (r *Reads) sort() *Reads {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To), strings.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(r.Programs, func(a, b ReadProgram) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(r.Types, func(a, b ReadType) int { return cmp.Compare(a.From, b.From) })
 	slices.SortFunc(r.Branches, func(a, b Branch) int { return cmp.Compare(a.At.Start.Byte, b.At.Start.Byte) })
 	r.Branches = slices.Compact(r.Branches)
 	r.Places, r.Files = slices.Clip(slices.Compact(r.Places)), slices.Compact(r.Files)
@@ -105,7 +121,7 @@ func JoinReads(lists []*Reads) map[string]*Reads {
 			joined[r.File] = all
 		}
 		all.Places, all.Files = append(all.Places, r.Places...), append(all.Files, r.Files...)
-		all.Programs = append(all.Programs, r.Programs...)
+		all.Programs, all.Types = append(all.Programs, r.Programs...), append(all.Types, r.Types...)
 	}
 	for _, r := range joined {
 		r.sort()
@@ -166,6 +182,18 @@ func (r *Reads) Program(from int) *ReadProgram {
 	find := func(x ReadProgram, at int) int { return cmp.Compare(int(x.From), at) }
 	if i, found := slices.BinarySearchFunc(r.Programs, from, find); found {
 		return &r.Programs[i]
+	}
+	return nil
+}
+
+// TypeAt returns the type that is written at a byte; nil for none.
+func (r *Reads) TypeAt(from int) *schema.Type {
+	if r == nil {
+		return nil
+	}
+	find := func(x ReadType, at int) int { return cmp.Compare(int(x.From), at) }
+	if i, found := slices.BinarySearchFunc(r.Types, from, find); found {
+		return r.Types[i].Type
 	}
 	return nil
 }

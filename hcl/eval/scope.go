@@ -233,5 +233,6 @@ type Dependencies struct {
 	Places    []Read        // of the block, in the order in which they were compiled
 	Files     []ReadFile
 	Programs  []ReadProgram
+	Written   []ReadType
 	Branches  []Branch
 }

@@ -29,6 +29,7 @@ func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 	}
 	inner := block.nested[backend.Range]
 	own := *s
+	own.types = map[string]any{}
 	if lister, ok := backend.Config.(hcl.EffectLister); ok {
 		own.layouts = layoutsOf(lister.Effects(backend.Connection), backend.SourceOf)
 	}
@@ -36,9 +37,6 @@ func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 		out.Does = own.stepDoes(step, inner)
 		own.arguments(out.Args, "", inner)
 		out.Reads = s.readsOf(inner.Range())
-	}
-	if asks, ok := backend.Config.(*hcl.AskGroup); ok {
-		out.setForms(asks)
 	}
 	if around := block.nested[step.Range]; around != nil && around.Type == "step" {
 		out.Each = s.form(attribute(around, "each"))
@@ -50,21 +48,10 @@ func (s *source) step(step *hcl.Step, block operationBlock, name string) *Step {
 		slices.Sort(out.Reads)
 		out.Reads = slices.Compact(out.Reads)
 	}
-	return out
-}
-
-// setForms replaces the types of forms by their schemas. Of the type, the order of the fields is left.
-func (s *Step) setForms(asks *hcl.AskGroup) {
-	for _, a := range asks.Asks {
-		path := "ask " + a.Key + ".elicit.fields"
-		if _, written := s.Args[path]; written && a.Elicit != nil && a.Elicit.Fields != nil {
-			if s.Forms == nil {
-				s.Forms = map[string]any{}
-			}
-			s.Forms[path] = decodeSchema(a.Elicit.Fields)
-			s.Args[path] = strings.Join(a.Elicit.Fields.MemberNames(), ", ")
-		}
+	if len(own.types) > 0 {
+		out.Types = own.types
 	}
+	return out
 }
 
 // decides returns a line for each part of a step that decides whether it changes something, such as "WHEN pay:

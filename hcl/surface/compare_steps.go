@@ -302,7 +302,7 @@ func conjunction(list []*eval.Formula) *eval.Formula {
 // arguments compares the arguments of a step.
 func (s *stepsComparison) arguments(a, b *Step, gates bool) {
 	shown, lost := s.shown(b), doesMore(b.Does, a.Does) // these are reported with the effects
-	reported := s.forms(a, b, gates)
+	reported := s.types(a, b, gates)
 	for _, path := range changedArguments(a.Args, b.Args) {
 		top, _, _ := strings.Cut(path, ".")
 		if slices.Contains(reported, path) {
@@ -319,21 +319,21 @@ func (s *stepsComparison) arguments(a, b *Step, gates bool) {
 	}
 }
 
-// forms compares the fields of the forms that both sides ask for, and returns the paths of those that it has reported.
-// Nobody is refused by a form, so a narrower one is no breaking change.
-func (s *stepsComparison) forms(a, b *Step, gates bool) (reported []string) {
+// types compares the types that both sides have, such as that of a form, and returns the paths of those that it has
+// reported. No caller is refused by them, so a narrower one is no breaking change.
+func (s *stepsComparison) types(a, b *Step, gates bool) (reported []string) {
 	reaches := func(string, string) string {
 		if gates {
 			return itsReaders
 		}
 		return ""
 	}
-	for _, path := range diag.SortedNames(b.Forms) {
-		old, asked := a.Forms[path]
-		if !asked {
+	for _, path := range diag.SortedNames(b.Types) {
+		old, had := a.Types[path]
+		if !had {
 			continue
 		}
-		compareInputs(old, b.Forms[path], reaches, func(field string, class Class, _, text string) {
+		compareInputs(old, b.Types[path], reaches, func(field string, class Class, _, text string) {
 			s.report(classIf(class == Widening), b, "%s%s: %s", path, field, text)
 			reported = append(reported, path)
 		})

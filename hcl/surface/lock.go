@@ -211,8 +211,8 @@ func (f *lockFile) surface() (*Surface, map[string]lockedOperation, error) {
 	for _, op := range operations {
 		op.operation.Input = exact(op.operation.Input)
 		for _, step := range op.operation.Steps {
-			for path := range step.Forms {
-				step.Forms[path] = exact(step.Forms[path])
+			for path := range step.Types {
+				step.Types[path] = exact(step.Types[path])
 			}
 		}
 	}

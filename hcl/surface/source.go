@@ -27,6 +27,7 @@ type source struct {
 	reads     map[string]*eval.Reads        // by file
 	layouts   map[place]func(string) string // of the texts whose white space has no meaning, see hcl.Effect
 	cache     *formCache
+	types     map[string]any // takes the schemas of types of a step, by path; nil elsewhere
 }
 
 // readSource reads the blocks of some files of a configuration, and all its values.
@@ -293,6 +294,10 @@ func header(b *hclsyntax.Block) string {
 
 // argument adds an argument, or the members of one that is written as an object.
 func (s *source) argument(out map[string]string, at string, e hclsyntax.Expression) {
+	if t := s.reads[e.Range().Filename].TypeAt(e.Range().Start.Byte); t != nil && s.types != nil {
+		s.types[at], out[at] = decodeSchema(t), "type "+strings.Join(t.MemberNames(), ", ") // the order of fields counts
+		return
+	}
 	object, ok := s.follow(e).(*hclsyntax.ObjectConsExpr)
 	if ok {
 		names := make([]string, len(object.Items))

@@ -96,7 +96,7 @@ type Step struct {
 	Does    []string          `json:"does,omitempty"`
 	Reads   []string          `json:"reads,omitempty"` // of the call, the caller and secrets, also through locals
 	Args    map[string]string `json:"args,omitempty"`  // all arguments of the step and its backend, by path
-	Forms   map[string]any    `json:"forms,omitempty"` // decoded JSON Schemas of the fields of questions, by path
+	Types   map[string]any    `json:"types,omitempty"` // decoded JSON Schemas of the arguments that are types, by path
 	Code    map[string]string `json:"code,omitempty"`  // digests of the files that its programs may read, by name
 }
 
