@@ -177,7 +177,27 @@ var fileDigest = regexp.MustCompile(` of [^"]+ sha256:[0-9a-f]{64}$`)
 func withoutDigest(form string) string { return fileDigest.ReplaceAllString(form, "") }
 
 // shownTexts are arguments of other blocks whose values people read.
-var shownTexts = []string{"title", "colour", "description", "message"}
+var shownTexts = []string{"title", "colour", "description", "message", "website"}
+
+// grades are the words of arguments that show or permit more from word to word.
+var grades = map[string][]string{
+	"console.try":      {`"none"`, `"plan"`, `"call"`},
+	"events.arguments": {`"none"`, `"redacted"`},
+	"events.results":   {`"none"`, `"redacted"`},
+}
+
+// gradeDefaults are the words that stand for none.
+var gradeDefaults = map[string]string{
+	"console.try": `"plan"`, "events.arguments": `"redacted"`, "events.results": `"none"`,
+}
+
+// isLowerGrade reports whether an argument of grades shows or permits no more than before.
+func isLowerGrade(at, old, new string) bool {
+	words := grades[at]
+	was := slices.Index(words, cmp.Or(old, gradeDefaults[at]))
+	is := slices.Index(words, cmp.Or(new, gradeDefaults[at]))
+	return is >= 0 && was >= is
+}
 
 // isStricterRule reports whether an argument that lets callers in lets in no more than before.
 func isStricterRule(path, old, new string) bool {
@@ -202,7 +222,9 @@ func (c *comparison) settings() {
 			c.effects(name, a.Does, b.Does)
 			for _, path := range changedArguments(a.Args, b.Args) {
 				old, new := a.Args[path], b.Args[path]
-				class := classIf(!slices.Contains(shownTexts, lastName(path)) && !isStricterRule(path, old, new))
+				harmless := slices.Contains(shownTexts, lastName(path)) || isStricterRule(path, old, new) ||
+					isLowerGrade(name+"."+path, old, new)
+				class := classIf(!harmless)
 				c.add(class, "settings", name+"."+path, "%s", changeOf(path, a.Args, b.Args))
 			}
 			c.variableType(name, a.Type, b.Type)

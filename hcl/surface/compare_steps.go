@@ -88,6 +88,9 @@ func doesTheSame(a, b *Step) bool {
 // acts reports whether a step may change something, or runs a program, of which nothing is known.
 func (s *Step) acts() bool { return s.Writes || s.Kind == "shell" }
 
+// stops reports whether a step ends the call, which keeps the steps after it from running.
+func (s *Step) stops() bool { return s.Kind == "fail" || s.Kind == "fault" }
+
 // acts reports whether a step of the operation acts, on either side.
 func (s *stepsComparison) acts() bool {
 	return slices.ContainsFunc(slices.Concat(s.before, s.after), (*Step).acts)
@@ -104,7 +107,7 @@ func (s *stepsComparison) decides(step *Step) bool {
 			if !slices.ContainsFunc(reached, func(name string) bool { return readsOf(t, "step."+name) }) {
 				continue
 			}
-			if t.acts() || t.Kind == "fail" {
+			if t.acts() || t.stops() {
 				return true
 			}
 			reached = append(reached, t.Name)
@@ -215,7 +218,7 @@ func (s *stepsComparison) step(a, b *Step) {
 		s.report(Widening, b, "may change something")
 	}
 	if (a.Kind != b.Kind || a.Connection != b.Connection) && !s.shown(b) {
-		s.report(classIf(gates), b, "%s → %s", cmp.Or(a.Connection, a.Kind), cmp.Or(b.Connection, b.Kind))
+		s.report(classIf(gates || a.stops()), b, "%s → %s", cmp.Or(a.Connection, a.Kind), cmp.Or(b.Connection, b.Kind))
 	}
 	s.when(a, b, gates)
 	s.expectations(a, b)
@@ -258,10 +261,12 @@ func (s *stepsComparison) when(a, b *Step, gates bool) {
 	text := fmt.Sprintf("when %s → %s", orNothing(a.When), orNothing(b.When))
 	class := Behaviour
 	switch {
-	case b.Kind == "fail":
+	case b.stops():
 		class = classIf(less)
 	case s.decides(b) && !b.acts():
 		class = Widening
+	case less && s.stopsLater(a, b):
+		class, text = Widening, "runs in fewer calls, and could stop the steps after it: "+text
 	case more && (gates || len(effectsOnly(b.Does)) > 0):
 		class, text = Widening, "runs in more calls: "+text
 	}
@@ -269,6 +274,14 @@ func (s *stepsComparison) when(a, b *Step, gates bool) {
 	if !more {
 		s.settled = append(s.settled, "step "+b.Name+": when ")
 	}
+}
+
+// stopsLater reports whether a step expects something, and a step that acts comes after it on either side.
+func (s *stepsComparison) stopsLater(a, b *Step) bool {
+	later := func(list []*Step, step *Step) bool {
+		return slices.ContainsFunc(list[slices.Index(list, step)+1:], (*Step).acts)
+	}
+	return len(a.Expect)+len(b.Expect) > 0 && (later(s.before, a) || later(s.after, b))
 }
 
 // expectations compares what a step expects of what it got.
@@ -287,7 +300,7 @@ func (s *stepsComparison) expectations(a, b *Step) {
 		}
 	}
 	if len(lost) == 0 {
-		s.settled = append(s.settled, "step "+b.Name+": expect ", "expect ")
+		s.settled = append(s.settled, "step "+b.Name+": expect: ", "expect: ")
 	}
 }
 
@@ -309,6 +322,9 @@ func (s *stepsComparison) arguments(a, b *Step, gates bool) {
 			continue
 		}
 		if name := lastName(path); top == "step" && (name == "that" || name == "until") {
+			if _, was := a.Args[path]; !was && conjunction(a.Expect).Equal(conjunction(b.Expect)) {
+				s.report(Behaviour, b, "another text: %s", strings.TrimSuffix(strings.TrimPrefix(path, "step."), ".that"))
+			}
 			continue // they are compared as conditions
 		}
 		if shown && b.Kind != "sql" && slices.Contains(shownArguments, top) ||

@@ -150,6 +150,11 @@ func parseAtom(text string) atomComparison {
 	if i < 1 || i != len(words)-2 {
 		return atomComparison{}
 	}
+	if flipped := mirrored[words[1]]; i == 1 && flipped != "" { // 5 < input.n
+		if _, constant := constantValues(words[0]); constant {
+			words = []string{words[2], flipped, words[0]}
+		}
+	}
 	out := atomComparison{of: strings.Join(words[:i], " "), op: words[i]}
 	value, ok := constantValues(words[i+1])
 	switch {
@@ -166,6 +171,9 @@ func parseAtom(text string) atomComparison {
 	}
 	return out
 }
+
+// mirrored are the operators of comparisons whose sides have changed places.
+var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // atomWords splits a text at blanks outside of quotes and brackets.
 func atomWords(text string) (words []string) {
@@ -195,7 +203,12 @@ func atomWords(text string) (words []string) {
 // list.
 func constantValues(text string) (values []string, ok bool) {
 	if inner, isList := strings.CutPrefix(text, "["); isList && strings.HasSuffix(inner, "]") {
-		for _, element := range atomWords(strings.ReplaceAll(strings.TrimSuffix(inner, "]"), ", ", " ")) {
+		inner = strings.TrimSuffix(inner, "]")
+		if inner == "" {
+			return nil, true
+		}
+		for _, element := range atomWords(inner) {
+			element = strings.TrimSuffix(element, ",")
 			value, ok := constantValues(element)
 			if !ok || strings.HasPrefix(element, "[") {
 				return nil, false
