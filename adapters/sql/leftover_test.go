@@ -168,3 +168,37 @@ func describeAnswer(out map[string]any, err error) string {
 	text, err := value.AppendJSON(nil, out["row"])
 	return fmt.Sprint(string(text), err)
 }
+
+// Nothing that a change leaves in the connection of SQLite that writes is there for the next one.
+func TestTheWriterOfSQLiteCarriesNothingOn(t *testing.T) {
+	for _, l := range []leftover{
+		{name: "temporary table", leave: "CREATE TEMP TABLE items AS SELECT 'temporary' AS name", look: "SELECT count(*) FROM sqlite_temp_schema"},
+		{name: "LIKE", leave: "PRAGMA case_sensitive_like = ON", look: "SELECT 'A' LIKE 'a'"},
+		{name: "checks", leave: "PRAGMA ignore_check_constraints = ON", look: "PRAGMA ignore_check_constraints"},
+		{name: "triggers", leave: "PRAGMA recursive_triggers = ON", look: "PRAGMA recursive_triggers"},
+		{name: "order", leave: "PRAGMA reverse_unordered_selects = ON", look: "PRAGMA reverse_unordered_selects"},
+		{name: "schema", leave: "PRAGMA writable_schema = ON", look: "PRAGMA writable_schema"},
+		{name: "keys", leave: "PRAGMA defer_foreign_keys = ON", look: "PRAGMA defer_foreign_keys"},
+	} {
+		for end, text := range map[string]string{"committed": "SELECT 1", "failed": "INSERT INTO items (missing) VALUES (1)",
+			"canceled": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"} {
+			body := "exec = [<<-SQL\n%{if input.look} " + l.look + " %{else} " + l.leave + " %{endif}\nSQL\n, <<-SQL\n" +
+				"%{if input.look} SELECT 1 %{else} " + text + " %{endif}\nSQL\n]"
+			b := adaptertest.Bind(t, sqliteSource(t, `input "look" { type = bool }`, body))
+			want := mustCall(t, b, `{"look":true}`)
+			ctx, cancel := context.WithCancel(t.Context())
+			if end == "canceled" {
+				ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
+			}
+			for range 2 {
+				if _, err := b.Do(ctx, `{"look":false}`); (err == nil) != (end == "committed") {
+					t.Errorf("%s, %s: %v", l.name, end, err)
+				}
+				if got := mustCall(t, b, `{"look":true}`); got != want {
+					t.Errorf("%s of a call that has %s is left:\n%s\n%s", l.name, end, want, got)
+				}
+			}
+			cancel()
+		}
+	}
+}

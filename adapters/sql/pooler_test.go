@@ -298,6 +298,16 @@ func TestSettingsOfOthersChangeNoMeaning(t *testing.T) {
 			check(t, direct, s)
 		})
 	})
+	t.Run("in the options of the url", func(t *testing.T) { // which PgBouncer refuses
+		direct := ownDatabase(t)
+		var options strings.Builder
+		for name, value := range opposite {
+			options.WriteString(" -c " + name + "=" + strings.ReplaceAll(value, " ", `\ `))
+		}
+		s := direct.server
+		s.url += "&options=" + strings.ReplaceAll(url.QueryEscape(options.String()), "+", "%20")
+		check(t, direct, s)
+	})
 	t.Run("by a function", func(t *testing.T) { eachRoute(t, check) })
 }
 
