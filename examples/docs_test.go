@@ -291,14 +291,16 @@ func TestTheReadmeShowsAToolOfTheExamples(t *testing.T) {
 	}
 }
 
-func TestTheGuideShowsTheProxyOfReplicas(t *testing.T) {
+func TestTheGuideShowsTheProxiesOfReplicas(t *testing.T) {
 	p := readPage(t, "../docs/running.md")
-	file, err := os.ReadFile("replicas/nginx.conf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(p.fences("nginx"), func(f fence) bool { return f.text == string(file) }) {
-		t.Errorf("%s does not show replicas/nginx.conf", p.path)
+	for name, info := range map[string]string{"replicas/nginx.conf": "nginx", "replicas/Caddyfile": "caddy"} {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(p.fences(info), func(f fence) bool { return f.text == string(file) }) {
+			t.Errorf("%s does not show %s", p.path, name)
+		}
 	}
 }
 

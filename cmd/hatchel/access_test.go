@@ -15,7 +15,7 @@ import (
 
 // startConfig starts a process with a configuration. $ADA, $EVE and $OPS are replaced by the digests of
 // keys.
-func startConfig(t *testing.T, config string) (r *replica, dir string) {
+func startConfig(t *testing.T, config string, flags ...string) (r *replica, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for _, name := range []string{"ada", "eve", "ops"} {
@@ -25,7 +25,7 @@ func startConfig(t *testing.T, config string) (r *replica, dir string) {
 	if err := os.WriteFile(filepath.Join(dir, "tools.hcl"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return startReplica(t, dir, ""), dir
+	return startReplica(t, dir, "", flags...), dir
 }
 
 // readHealth returns the members of /readyz that a caller sees.

@@ -153,25 +153,38 @@ func (r *replica) kill() {
 
 func (r *replica) address() string { return strings.TrimPrefix(r.url, "http://") }
 
-var nginxBlock = regexp.MustCompile("(?s)```nginx\n(.*?)```")
+// shownBlock returns a configuration that docs/running.md shows, with changes: pairs of what it has and what replaces it.
+func shownBlock(t *testing.T, language string, changes ...string) string {
+	t.Helper()
+	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "running.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindSubmatch(guide)
+	if shown == nil {
+		t.Fatalf("docs/running.md shows no configuration in %s", language)
+	}
+	out := string(shown[1])
+	for i := 0; i < len(changes); i += 2 {
+		if !strings.Contains(out, changes[i]) {
+			t.Fatalf("the configuration in %s has no %q", language, changes[i])
+		}
+		out = strings.ReplaceAll(out, changes[i], changes[i+1])
+	}
+	return out
+}
 
-// startNginx serves processes with the nginx configuration that docs/running.md shows.
-func startNginx(t *testing.T, replicas []*replica) (url string) {
+// startNginx serves processes with the nginx configuration that docs/running.md shows, with changes as shownBlock takes
+// them.
+func startNginx(t *testing.T, replicas []*replica, changes ...string) (url string) {
 	t.Helper()
 	nginx := os.Getenv("HATCHEL_TEST_NGINX")
 	if nginx == "" {
 		t.Skip("HATCHEL_TEST_NGINX is not set")
 	}
-	readme, err := os.ReadFile(filepath.Join("..", "..", "docs", "running.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := nginxBlock.FindSubmatch(readme)
-	if shown == nil {
-		t.Fatal("docs/running.md shows no configuration of nginx")
-	}
 	address := reserveAddress(t)
-	http := strings.Replace(string(shown[1]), "listen 8080;", "listen "+address+"; add_header X-Served-By $upstream_addr always;", 1)
+	http := shownBlock(t, "nginx", changes...)
+	http = strings.Replace(http, "listen 8080", "add_header X-Served-By $upstream_addr always;\n  listen "+address, 1)
 	for i, r := range replicas {
 		http = strings.ReplaceAll(http, "127.0.0.1:808"+strconv.Itoa(i+1), r.address())
 	}
@@ -183,15 +196,47 @@ func startNginx(t *testing.T, replicas []*replica) (url string) {
 	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(config+http+"}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(nginx, "-p", dir, "-c", filepath.Join(dir, "nginx.conf"), "-e", filepath.Join(dir, "error.log"))
+	log := filepath.Join(dir, "error.log")
+	startProxy(t, exec.Command(nginx, "-p", dir, "-c", filepath.Join(dir, "nginx.conf"), "-e", log), address, log)
+	return "http://" + address
+}
+
+// startCaddy serves processes with the configuration of Caddy that docs/running.md shows, with changes.
+func startCaddy(t *testing.T, replicas []*replica, changes ...string) (url string) {
+	t.Helper()
+	caddy := os.Getenv("HATCHEL_TEST_CADDY")
+	if caddy == "" {
+		t.Skip("HATCHEL_TEST_CADDY is not set")
+	}
+	address := reserveAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	site := shownBlock(t, "caddy", append(changes, "tools.example {", "https://tools.example:"+port+" {\n\tbind 127.0.0.1")...)
+	for i, r := range replicas {
+		site = strings.ReplaceAll(site, "127.0.0.1:808"+strconv.Itoa(i+1), r.address())
+	}
+	dir := t.TempDir()
+	config, log := filepath.Join(dir, "Caddyfile"), filepath.Join(dir, "log")
+	global := "{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n\tlog {\n\t\toutput file " + log + "\n\t}\n}\n"
+	if err := os.WriteFile(config, []byte(global+site), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", config)
+	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	startProxy(t, cmd, address, log)
+	return "https://" + address
+}
+
+// startProxy runs a proxy until the test ends.
+func startProxy(t *testing.T, cmd *exec.Cmd, address, log string) {
+	t.Helper()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
-		if log, _ := os.ReadFile(filepath.Join(dir, "error.log")); t.Failed() {
-			t.Logf("the log of nginx:\n%s", log)
+		if text, _ := os.ReadFile(log); t.Failed() {
+			t.Logf("the log of the proxy:\n%s", text)
 		}
 	})
 	await(t, func() bool {
@@ -202,7 +247,6 @@ func startNginx(t *testing.T, replicas []*replica) (url string) {
 		conn.Close()
 		return true
 	})
-	return "http://" + address
 }
 
 // reserveAddress returns an address with no listener, whose port is not given to anyone else until

@@ -1,4 +1,4 @@
-# One server of several processes. They share the state in PostgreSQL, and any of them takes any request: nginx.conf has no
+# One server of several processes. They share the state in PostgreSQL, and any of them takes any request: nginx.conf and Caddyfile have no
 # sticky sessions, and neither have the manifests in examples/kubernetes. Start some, each with its own --listen:
 #
 #   STATE_DSN=postgres://hatchel@db.example/hatchel hatchel serve examples/replicas --listen 127.0.0.1:8081
@@ -6,6 +6,9 @@
 server {
   name    = "replicas"
   version = "1.0.0"
+
+  # The name that clients use, which the proxy passes on.
+  hosts = ["tools.example"]
 
   # The processes see nginx as their client. They take the address of the client from the header.
   trusted_proxies {

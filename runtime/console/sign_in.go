@@ -234,8 +234,9 @@ const (
 	attemptsOfAll  = ""     // the name of the shared attempts, and of what is no address
 )
 
-// attempts counts the wrong credentials of each network of a client, anew after each period. A network that has none left takes from those that all share, so that a few wrong keys do not lock out the
-// others of a network. From ten networks on, they try fewer keys than if each had ten.
+// attempts counts the wrong credentials of each network of a client, anew after each period. A network that has none
+// left takes from those that all share, so that a few wrong keys do not lock out the others of a network. From ten
+// networks on, they try fewer keys than if each had ten.
 type attempts struct {
 	mu    sync.Mutex
 	since time.Time      // guarded by mu

@@ -141,7 +141,8 @@ func (n Names) URL(r *http.Request) *url.URL {
 	}
 	first, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Host"), ",")
 	forwarded := strings.TrimSpace(first)
-	if host, _, ok := hostname.Split(forwarded); ok && IsLocalHost(r.Host) && slices.Contains(n.Hosts, host) {
+	named, _, _ := hostname.Split(r.Host)
+	if host, _, _ := hostname.Split(forwarded); slices.Contains(n.Hosts, host) && !slices.Contains(n.Hosts, named) {
 		u.Host = strings.ToLower(forwarded)
 	}
 	return u
