@@ -1,6 +1,7 @@
 package shelltext
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -51,6 +52,10 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 		a.assignUnknown(first.node, "OLDPWD", maxTaint(l.words).computed())
 	case "tee", "dd", "sponge":
 		a.noteCopied(operands, l.stdin, false)
+	case "split", "csplit":
+		a.noteParts(operands, l.stdin)
+	case "awk", "gawk", "mawk", "nawk":
+		a.awkCommands(l, operands)
 	case "sort":
 		if slices.ContainsFunc(operands, func(w word) bool { return strings.HasPrefix(w.text, "-o") }) {
 			a.noteCopied(operands, l.stdin, false)
@@ -97,6 +102,37 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 			a.warnAt(first.node, "Code in eval",
 				`The code that eval runs cannot be checked: if it reads a variable that holds a value of the call, `+
 					`that value may become code. Write the command out.`)
+		}
+	}
+}
+
+// noteParts records the files of split and csplit: an operand is the beginning of their names, or their contents.
+func (a *taintWalk) noteParts(operands []word, t taint) {
+	names := []string{"x" + anyText, "xx" + anyText}
+	for _, w := range operands {
+		t = t.max(a.contents(w.texts))
+		if w.constant && !strings.HasPrefix(w.text, "-") {
+			names = append(names, w.text+anyText)
+		}
+	}
+	a.noteWritten(names, t)
+}
+
+// awkCommand matches a constant command line of the shell in a program of awk: that of system, of a pipe to a command
+// and of one from it.
+var awkCommand = regexp.MustCompile(`system\s*\(\s*"((?:[^"\\]|\\.)*)"|\|&?\s*"((?:[^"\\]|\\.)*)"|` +
+	`"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline`)
+
+// awkCommands follows the constant command lines in a program of awk, which get what awk gets.
+func (a *taintWalk) awkCommands(l simpleCommand, operands []word) {
+	inside := l.scope
+	inside.stdin = inside.stdin.max(maxTaint(operands)).computed()
+	for _, w := range operands {
+		if !w.constant {
+			continue
+		}
+		for _, m := range awkCommand.FindAllStringSubmatch(w.text, -1) {
+			a.inline(w.node, m[1]+m[2]+m[3], inside)
 		}
 	}
 }

@@ -362,6 +362,7 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	"du":                {takes: "dBt", long: "--max-depth --exclude", paths: "--files0-from", operand: file},
 	"tree":              fileReader("LPIHT", "-o"),
 	"file":              fileReader("FP", "-f -m"),
+	"dpkg":              {codes: "--pre-invoke --post-invoke --status-logger"},
 	"split":             {codes: "--filter", takes: "abClnt", operand: file},
 	"sort": {codes: "--compress-program", takes: "kSt", long: "--key --field-separator --buffer-size --parallel",
 		paths: "-o --output -T --temporary-directory --files0-from", operand: file},
@@ -450,7 +451,7 @@ var dataPrograms = template.WordSet(`
 	mongodump mongorestore mongoexport mongoimport redis-benchmark etcdctl zkCli kafka-topics
 	kafka-console-consumer kcat rabbitmqctl rabbitmqadmin nats mosquitto_pub mosquitto_sub rpk pulsar-admin
 	influxd promtool amtool logcli tempo-cli grafana-cli curlie http https xh httpie ab wrk hey k6 vegeta
-	siege grpcurl websocat dpkg dpkg-query rpm2cpio pacman apt-cache apt-file debsums snapper nixos-version
+	siege grpcurl websocat dpkg-query rpm2cpio pacman apt-cache apt-file debsums snapper nixos-version
 	flatpak composer mvn gradle dotnet rustc gcc clang ld strip objdump nm readelf ldd 7z 7za rar unrar
 	zipinfo lz4 zstd unzstd brotli xzgrep zgrep zless zmore bzgrep hugo jekyll mkdocs mdbook asciidoctor dot
 	neato plantuml mmdc prettier black ruff eslint gofmt shfmt shellcheck yamllint jsonlint ajv spectral

@@ -62,6 +62,26 @@ func (a *taintWalk) mentions(texts []string) (t taint) {
 	return t
 }
 
+// mentionsPattern returns the taint of the programs whose words mention a name that matches a pattern, such as that of
+// a file that find has found.
+func (a *taintWalk) mentionsPattern(texts []string) (t taint) {
+	for _, text := range texts {
+		pattern := path.Base(optionArgument(text))
+		if isConstant(pattern) {
+			continue
+		}
+		matches := func(name string) bool { return mayBeEqual(pattern, name) }
+		for _, mention := range slices.Sorted(maps.Keys(a.mentioned)) {
+			if slices.ContainsFunc(strings.FieldsFunc(mention, isNoNameByte), matches) {
+				t = t.max(a.mentioned[mention])
+			}
+		}
+	}
+	return t
+}
+
+func isNoNameByte(r rune) bool { return !strings.ContainsRune(nameBytes, r) }
+
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
 // mentionsName reports whether a text contains a name of a file that is no part of a longer one.

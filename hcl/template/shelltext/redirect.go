@@ -58,7 +58,7 @@ func (a *taintWalk) redirect(r *syntax.Redirect, sc scope) scope {
 	case slices.ContainsFunc(texts, mayBeDescriptor):
 		return opens(sc.stdin.max(a.vars[stored]))
 	}
-	return opens(a.vars[stored])
+	return opens(a.vars[stored].max(a.mentions(texts)))
 }
 
 // isInput reports whether a redirection is one of the standard input.
@@ -158,6 +158,7 @@ func (a *taintWalk) noteCopied(operands []word, t taint, toLast bool) {
 
 // contents returns the taint of a file of which a word with these texts is the name.
 func (a *taintWalk) contents(texts []string) (t taint) {
+	t = a.mentions(texts)
 	for _, text := range texts {
 		if mayBeDescriptor(text) {
 			t = t.max(a.vars[stored])
@@ -218,7 +219,7 @@ func (a *taintWalk) checkProgramFile(w word, stdin taint) {
 					`program constant, and give it the value as an argument or a file of data.`, t.from)
 		}
 	}
-	if t := a.contents(w.texts).max(a.mentions(w.texts)); t.level > trusted {
+	if t := a.contents(w.texts).max(a.mentionsPattern(w.texts)); t.level > trusted {
 		a.errorAt(w.node, "Value in a program's code",
 			`The script writes %s to this file and runs it. Keep the program constant, and give it the value as an `+
 				`argument or a file of data.`, t.from)
