@@ -186,9 +186,11 @@ var mockKinds = map[string]*mockArguments{
 	"sql": {
 		choice: "what is answered",
 		request: of(textType,
-			"statement", "The statement, where * stands for any text. Spaces and line breaks count as one space.",
+			"statement", "The statement or a part of it, such as \"INSERT INTO invoices\". With a * it is the whole "+
+				"statement, where * stands for any text. Spaces and line breaks count as one space.",
 			"init", "Statements for a SQLite database in memory, which answers all statements itself."),
-		details: of(listType, "args", "The parameters of the statement."),
+		details: of(listType, "args", "The parameters of the statement. Without statement, the mock answers every "+
+			"statement with them."),
 		answers: slices.Concat(
 			of(rowsType, "rows", "The rows, as objects."),
 			of(textType, "error", "The message of the database that rejects the statement."),

@@ -48,7 +48,11 @@ func (m *mockBlock) replySpec(r *replyBlock) decode.Spec {
 
 func (m *mockBlock) spec() decode.Spec {
 	spec, n := m.asked.spec(), len(m.request)+1 // with the tape
-	return append(append(decode.ExactlyOneOf(m.choice, spec[:n]...), spec[n:]...),
+	choose := decode.ExactlyOneOf
+	if m.kind == "sql" {
+		choose = decode.AtMostOneOf // because args alone also say what is answered; see checkAsked
+	}
+	return append(append(choose(m.choice, spec[:n]...), spec[n:]...),
 		decode.Custom("times", "integer or any", "How often the mock answers. With several reply blocks, each answers "+
 			"once, and the last one again.", m.decodeTimes).DefaultDoc("the number of replies"),
 		decode.Blocks("reply", "", "An answer. Several replies are given one after the other.",
@@ -93,8 +97,23 @@ func (b *block) decodeMock(d *decode.Decoder, n *hclsyntax.Block) {
 		d.Errorf(n.DefRange(), "Tape with more", "A tape has the requests and the replies, so a mock with tape has "+
 			"nothing else.")
 	}
+	m.checkAsked(d, n)
 	b.checkReached(d, m, n)
 	b.mocks = append(b.mocks, m)
+}
+
+// checkAsked reports a mock that would answer every statement of its connection.
+func (m *mockBlock) checkAsked(d *decode.Decoder, n *hclsyntax.Block) {
+	if m.kind != "sql" {
+		return
+	}
+	for _, name := range []string{"statement", "args", "init", "tape"} {
+		if n.Body.Attributes[name] != nil {
+			return
+		}
+	}
+	d.Errorf(n.DefRange(), "Missing argument", "What is answered is required: write statement, which may be a part of "+
+		"it, or args, or both; or init or tape.")
 }
 
 // noteConnection takes down, for editors, which connection a label names: of the backends that the test reaches.

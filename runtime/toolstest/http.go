@@ -47,7 +47,7 @@ func (m *Mocks) RoundTrip(r *adapters.HTTPRequest) (*http.Response, error) {
 	}
 	q := &question{
 		kind: "http", connection: r.Connection, name: hide(r.Method + " " + target), sent: read.sent(hide),
-		matches: func(mock *Mock) mismatch { return read.match(mock, hide) },
+		matches: func(mock *Mock, _ bool) mismatch { return read.match(mock, hide) },
 		paste:   func() string { return read.paste(hide) },
 		asked:   read.asked, secrets: r.Secrets, readOnly: r.ReadOnly, asLive: m.Live(),
 	}

@@ -144,15 +144,15 @@ const maxProblems = 20
 // question is what a backend asks.
 type question struct {
 	kind, connection string
-	name             string         // what is asked, in a sentence
-	sent             map[string]any // without secrets
-	matches          func(*Mock) mismatch
-	paste            func() string         // returns the mock block to write
-	asked            func() map[string]any // returns what is asked as a tape has it, with its secrets
-	secrets          []string              // of what is asked
-	readOnly         bool                  // it changes nothing
-	asLive           bool                  // requests that no mock answers go to the real backend
-	asTaped          map[string]any        // asked, without secrets
+	name             string                             // what is asked, in a sentence
+	sent             map[string]any                     // without secrets
+	matches          func(m *Mock, whole bool) mismatch // whole: a part of a statement is not enough
+	paste            func() string                      // returns the mock block to write
+	asked            func() map[string]any              // returns what is asked as a tape has it, with its secrets
+	secrets          []string                           // of what is asked
+	readOnly         bool                               // it changes nothing
+	asLive           bool                               // requests that no mock answers go to the real backend
+	asTaped          map[string]any                     // asked, without secrets
 }
 
 // mismatch is the first difference between a question and a mock. The zero mismatch is none.
@@ -169,28 +169,15 @@ func (m *Mocks) answer(q *question) (*reply, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sent = append(m.sent, q.sent)
+	answering, _, _ := m.find(q, true)
 	var nearest *state
 	var difference mismatch
-	for _, s := range m.mocks {
-		if s.Kind != q.kind || s.Tape != "" && s.exchange == nil {
-			continue
-		}
-		var found mismatch
-		if s.exchange != nil {
-			found = m.matchTape(q, s.exchange)
-		} else {
-			found = q.matches(s.Mock)
-		}
-		if found == (mismatch{}) && (s.Times == 0 || s.used < s.Times) {
-			s.used++
-			return s.reply(), nil
-		}
-		if found == (mismatch{}) {
-			found = mismatch{usedUp, "it answers " + times(s.Times) + ", and has done so"}
-		}
-		if nearest == nil || found.depth > difference.depth {
-			nearest, difference = s, found
-		}
+	if answering == nil {
+		answering, nearest, difference = m.find(q, false)
+	}
+	if answering != nil {
+		answering.used++
+		return answering.reply(), nil
 	}
 	if q.asLive {
 		return nil, m.refuseWrite(q)
@@ -210,6 +197,32 @@ func (m *Mocks) answer(q *question) (*reply, error) {
 		m.problems = append(m.problems, p)
 	}
 	return nil, &adapters.Fault{Message: "no mock of the test answers " + q.name}
+}
+
+// find returns the first mock that answers a question, or else the nearest one and its first difference. With whole, a
+// part of a statement is not enough: a mock of the whole statement answers before one of a part.
+func (m *Mocks) find(q *question, whole bool) (answering, nearest *state, difference mismatch) {
+	for _, s := range m.mocks {
+		if s.Kind != q.kind || s.Tape != "" && s.exchange == nil {
+			continue
+		}
+		var found mismatch
+		if s.exchange != nil {
+			found = m.matchTape(q, s.exchange)
+		} else {
+			found = q.matches(s.Mock, whole)
+		}
+		if found == (mismatch{}) && (s.Times == 0 || s.used < s.Times) {
+			return s, nil, mismatch{}
+		}
+		if found == (mismatch{}) {
+			found = mismatch{usedUp, "it answers " + times(s.Times) + ", and has done so"}
+		}
+		if nearest == nil || found.depth > difference.depth {
+			nearest, difference = s, found
+		}
+	}
+	return nil, nearest, difference
 }
 
 // reply is one reply of a mock.

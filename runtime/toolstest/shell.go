@@ -19,7 +19,7 @@ func (m *Mocks) Run(ctx context.Context, p *adapters.Program) (*adapters.Exit, e
 	}
 	reply, err := m.answer(&question{
 		kind: "shell", connection: p.Connection, name: hide(name), sent: sentProgram(p, hide),
-		matches: func(mock *Mock) mismatch { return matchProgram(mock, p, hide) },
+		matches: func(mock *Mock, _ bool) mismatch { return matchProgram(mock, p, hide) },
 		paste:   func() string { return m.pasteProgram(p, hide) },
 		asked:   func() map[string]any { return askedProgram(p) }, secrets: p.Secrets, asLive: m.Live(),
 	})

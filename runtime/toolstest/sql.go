@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"hatchel/adapters"
 	"hatchel/hcl/value"
@@ -161,7 +162,7 @@ func (tx *transaction) Execute(ctx context.Context, s *adapters.Statement) (*ada
 	}
 	reply, err := m.answer(&question{
 		kind: "sql", connection: tx.db.Connection, name: hide(oneLine(s.Text)), sent: sent,
-		matches: func(mock *Mock) mismatch { return tx.match(mock, s.Text, args, hide) },
+		matches: func(mock *Mock, whole bool) mismatch { return tx.match(mock, s.Text, args, whole, hide) },
 		paste:   func() string { return tx.paste(s, args, hide) },
 		asked:   func() map[string]any { return askedStatement(s, args) }, readOnly: tx.readOnly, asLive: tx.asLive,
 	})
@@ -229,15 +230,17 @@ func argument(v any) any {
 	return v
 }
 
-// match compares a statement with a mock.
-func (tx *transaction) match(m *Mock, text string, args []any, hide func(string) string) mismatch {
+// match compares a statement with a mock: with the whole statement, or with a part of it.
+func (tx *transaction) match(m *Mock, text string, args []any, whole bool, hide func(string) string) mismatch {
 	c := &matcher{hide: hide}
 	c.part("the connection", m.Connection == tx.db.Connection, m.Connection, tx.db.Connection)
 	if _, ok := m.Request["init"]; ok {
 		c.part("the kind of the connection", false, "init, which only sqlite takes", tx.db.Kind)
 	}
 	if want, ok := m.Request["statement"].(string); ok {
-		c.part("the statement", c.likeText(oneLine(want), oneLine(text)), oneLine(want), oneLine(text))
+		want, got := oneLine(want), oneLine(text)
+		isPart := !whole && want != "" && (strings.Contains(got, want) || strings.Contains(hide(got), want))
+		c.part("the statement", isPart || c.likeText(want, got), want, got)
 	}
 	if want, ok := m.Request["args"].([]any); ok {
 		c.part("the number of args", len(want) == len(args), len(want), len(args))

@@ -44,6 +44,55 @@ mock "sql" "bank" {
 	}
 }
 
+func TestAMockMatchesByAPartOfTheStatementOrByItsArgumentsAlone(t *testing.T) {
+	const insert = `
+mock "sql" "bank" {
+  statement = "insert into payments"
+  reply { rows = [{ id = 12 }] }
+}`
+	for name, mocks := range map[string]string{
+		"parts": `mock "sql" "bank" {
+  statement = "UPDATE accounts"
+  reply { affected = 1 }
+}
+mock "sql" "bank" {
+  statement = "INTO   payments (account)"
+  reply { rows = [{ id = 12 }] }
+}`,
+		"arguments": `mock "sql" "bank" {
+  args = [7, "Eva"]
+  reply { affected = 1 }
+}
+mock "sql" "bank" {
+  args = [7]
+  reply { rows = [{ id = 12 }] }
+}`,
+		"the whole before a part": `mock "sql" "bank" {
+  statement = "a"
+  reply { rows = [{ id = 12 }] }
+}
+mock "sql" "bank" {
+  statement = "UPDATE accounts SET paid = true WHERE id = $1 AND name = $2"
+  reply { affected = 1 }
+}`,
+	} {
+		o := call(t, bank, mocks).mustSucceed(t)
+		if got := text(t, o.output["results"]); !strings.Contains(got, `"rows":[{"id":12}]`) {
+			t.Errorf("%s: results %s", name, got)
+		}
+	}
+	for name, mock := range map[string]string{
+		"another case":    insert,
+		"other values":    `mock "sql" "bank" { args = [8] }`,
+		"no statement":    `mock "sql" "bank" { statement = "" }`,
+		"anchored by a *": `mock "sql" "bank" { statement = "INTO payments*" }`,
+	} {
+		if o := call(t, bank, firstUpdate+"\n"+mock); len(o.problems) == 0 {
+			t.Errorf("%s: the mock answers, with %s", name, text(t, o.output))
+		}
+	}
+}
+
 func TestAnErrorOfTheDatabaseIsAReplyAndRollsTheTransactionBack(t *testing.T) {
 	o := call(t, bank, firstUpdate+`
 mock "sql" "bank" {
