@@ -25,6 +25,8 @@ type approvalsFlags struct {
 	state  string
 	server string
 	asJSON bool
+
+	place approvals.Place // of the state that was opened
 }
 
 func approvalsCommand() *cobra.Command {
@@ -35,7 +37,9 @@ func approvalsCommand() *cobra.Command {
 blocks and policies require it.
 
 Approvals are in the state of the server: where the state block of the configuration
-says, in the file of --state, or in the default file. A user who can write the state
+says, in the file of --state, or in the default file: of your user, or of the packaged
+unit of systemd (/var/lib/hatchel/state.db). list names the state, and when it was last
+served; if there are two, every command says so. A user who can write the state
 can decide, as os:USER. A running server learns of a decision at once. With an audit
 block a decision takes effect when the server has recorded it; when no server is
 running, the next one to start does.
@@ -94,7 +98,7 @@ func (f *approvalsFlags) showCommand() *cobra.Command {
 				}
 				text, err := find(cmd.Context(), args[0])
 				if err != nil {
-					return approvalFailure(args[0], err)
+					return f.failure(args[0], err)
 				}
 				return f.print(cmd, text, func(a *approvals.Row, out io.Writer) { a.Print(out, time.Now()) })
 			})
@@ -127,7 +131,7 @@ The exit code is 1 when it was decided before, has expired, or does not exist.`,
 			return f.withSource(cmd, func(source approvals.Source) error {
 				text, err := source.DecideApproval(cmd.Context(), args[0], verb == "approve", checked, digest)
 				if err != nil {
-					return approvalFailure(args[0], err)
+					return f.failure(args[0], err)
 				}
 				return f.print(cmd, text, func(a *approvals.Row, out io.Writer) { a.PrintDecision(out, verb) })
 			})
@@ -165,8 +169,16 @@ func (f *approvalsFlags) openLocal(cmd *cobra.Command) (approvals.Source, error)
 	if err != nil {
 		return nil, err
 	}
-	user := identity.LocalUser()
-	return approvals.OpenLocal(cmd.Context(), folder.config, folder.diags, f.dir, folder.dir, f.state, user)
+	local, place, err := approvals.OpenLocal(cmd.Context(), approvals.Folder{
+		Config: folder.config, Diags: folder.diags, Name: f.dir, Dir: folder.dir,
+	}, f.state, identity.LocalUser())
+	if f.place = place; err != nil {
+		return nil, err
+	}
+	if text := place.Warning(); text != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: "+text)
+	}
+	return local, nil
 }
 
 // list prints the pending approvals, or all.
@@ -177,16 +189,21 @@ func (f *approvalsFlags) list(cmd *cobra.Command, source approvals.Source, all b
 	}
 	if f.server != "" {
 		none += " that you may decide; another approver decides your own calls"
+	} else {
+		none += " in " + f.place.String()
 	}
 	texts, rows, err := approvals.List(cmd.Context(), source, status)
 	switch {
 	case err != nil:
-		return approvalFailure("", err)
+		return f.failure("", err)
 	case f.asJSON:
 		return printJSON(cmd.OutOrStdout(), texts)
 	case len(rows) == 0:
 		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: "+none)
 		return nil
+	}
+	if f.server == "" && f.place.Warning() == "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "hatchel: "+f.place.String())
 	}
 	return approvals.PrintTable(cmd.OutOrStdout(), rows, all, time.Now())
 }
@@ -198,22 +215,26 @@ func (f *approvalsFlags) print(cmd *cobra.Command, text []byte, asText func(*app
 	}
 	a, err := approvals.Decode(text)
 	if err != nil {
-		return approvalFailure("", err)
+		return f.failure("", err)
 	}
 	asText(a, cmd.OutOrStdout())
 	return nil
 }
 
-// approvalFailure converts the error of a source to that of a command.
-func approvalFailure(id string, err error) error {
+// failure converts the error of a source to that of a command.
+func (f *approvalsFlags) failure(id string, err error) error {
+	where := ""
+	if f.server == "" {
+		where = " in " + f.place.String()
+	}
 	var decided *approval.DecidedError
 	switch {
 	case errors.Is(err, approval.ErrNotFound) && !approval.IsID(id):
 		return failf("%q is not the ID of an approval, which has 16 digits and letters: see hatchel approvals list",
 			console.Printable(id))
 	case errors.Is(err, approval.ErrNotFound):
-		return failf("there is no approval %s. Decided approvals are kept for 7 days, and expired ones for an hour",
-			console.Printable(id))
+		return failf("there is no approval %s%s. Decided approvals are kept for 7 days, and expired ones for an hour",
+			console.Printable(id), where)
 	case errors.As(err, &decided):
 		return failf("nothing was decided about %s: %s", console.Printable(id), console.Printable(decided.Error()))
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hatchel/runtime"
 	"hatchel/runtime/approval"
@@ -208,7 +209,13 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (st
 func (c *Client) responseError(status int, text []byte) error {
 	var failed Error
 	if json.Unmarshal(text, &failed) != nil || failed.Message == "" {
-		return fmt.Errorf("%s answers with status %d and without a reason: check the address", c.base, status)
+		failed = Error{Message: plainReason(text)}
+		if failed.Message == "" {
+			return fmt.Errorf("%s answers with status %d and without a reason: check the address", c.base, status)
+		}
+		if status == http.StatusNotFound {
+			return fmt.Errorf("%s answers with status 404: %s: check the address", c.base, failed.Message)
+		}
 	}
 	message := strings.TrimSuffix(failed.Message, ".")
 	switch status {
@@ -228,6 +235,16 @@ func (c *Client) responseError(status int, text []byte) error {
 		return approval.ErrNotFound
 	}
 	return fmt.Errorf("%s: %s", c.base, message)
+}
+
+// plainReason returns the reason of a response that is one line of text, as the administrative endpoints and proxies
+// write it; empty for anything else, such as a page.
+func plainReason(text []byte) string {
+	line := strings.TrimSpace(string(text))
+	if len(line) > 1000 || !utf8.ValidString(line) || strings.ContainsAny(line, "\n<>{") {
+		return ""
+	}
+	return line
 }
 
 // connectionError explains why a server did not answer.

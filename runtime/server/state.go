@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"hatchel/hcl"
 	"hatchel/runtime"
@@ -87,6 +88,39 @@ func StatePath(file, dir string, block *hcl.State) (string, error) {
 		return block.SQLite, nil
 	}
 	return filepath.Join(dir, block.SQLite), nil
+}
+
+// UnitStateFile is the state of the packaged unit of systemd, whose StateDirectory is hatchel, and UnitFolder the
+// directory that the unit serves.
+const (
+	UnitStateFile = "/var/lib/hatchel/state.db"
+	UnitFolder    = "/etc/hatchel/tools"
+)
+
+// StateFile is a file that may have the state of a directory.
+type StateFile struct {
+	Path   string
+	Served time.Time // when it was changed last, by a server or by a command; zero if it does not exist
+	Err    error     // why it cannot be looked at; nil if it is there or not
+}
+
+// FindStateFile looks at a state file. The files of SQLite beside it count, too: they exist while it is open.
+func FindStateFile(path string) StateFile {
+	f := StateFile{Path: path}
+	info, err := os.Stat(path)
+	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			f.Err = err
+		}
+		return f
+	}
+	f.Served = info.ModTime()
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if journal, err := os.Stat(path + suffix); err == nil && journal.ModTime().After(f.Served) {
+			f.Served = journal.ModTime()
+		}
+	}
+	return f
 }
 
 // defaultStatePath returns the file for a directory.

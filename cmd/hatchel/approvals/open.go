@@ -2,9 +2,11 @@ package approvals
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"hatchel/cmd/hatchel/console"
 	"hatchel/cmd/hatchel/exit"
@@ -12,30 +14,111 @@ import (
 	"hatchel/runtime/server"
 )
 
-// OpenLocal opens the state of a configuration: that in a file, or the one that it declares. Name is how the directory
-// was named, and dir its absolute path. Errors in the configuration matter only when they hide where the state is and
-// no file is named: tools may need secrets that an operator does not have. Errors are those of package exit.
-func OpenLocal(
-	ctx context.Context, cfg *hcl.Config, diags hcl.Diagnostics, name, dir, file, user string,
-) (*Local, error) {
-	if diags.HasErrors() && file == "" && !knowsState(cfg) {
-		return nil, exit.Failf("%s has %s, and the location of its state is unknown: "+
+// Folder is a configuration whose approvals are opened.
+type Folder struct {
+	Config    *hcl.Config
+	Diags     hcl.Diagnostics
+	Name, Dir string // as it was named, and its absolute path
+}
+
+// Place is the state that was opened.
+type Place struct {
+	Name  string // of the file, or of the database
+	File  server.StateFile
+	Other *server.StateFile // another state that may be meant; nil for none
+}
+
+// String names the state and when it was last served, as in a sentence.
+func (p Place) String() string {
+	if p.File.Served.IsZero() {
+		return p.Name
+	}
+	return "the state " + p.Name + ", last served " + lastServed(p.File)
+}
+
+func lastServed(f server.StateFile) string {
+	if now := time.Now(); now.Sub(f.Served) > time.Second {
+		return relativeTime(f.Served, now)
+	}
+	return "just now"
+}
+
+// Warning says that another state may be meant; empty for none.
+func (p Place) Warning() string {
+	switch {
+	case p.Other == nil:
+		return ""
+	case p.Other.Err != nil:
+		return fmt.Sprintf("%s may be the state of the service, and cannot be read: %s. This is %s",
+			p.Other.Path, exit.Reason(p.Other.Err), p)
+	}
+	return fmt.Sprintf("there are two states: this is %s; %s was last served %s, and --state %[2]s reads it", p,
+		p.Other.Path, lastServed(*p.Other))
+}
+
+// locate finds the state: that of --state, that of the state block, or else the default file of the user, or of the
+// packaged unit, which has another one. The unit's is preferred for the directory that it serves, and used if the user
+// has none.
+func locate(folder Folder, file string, unit server.StateFile) (Place, error) {
+	block := folder.Config.State
+	if block != nil && block.Postgres != "" {
+		return Place{Name: "the database of the state block"}, nil
+	}
+	path, err := server.StatePath(file, folder.Dir, block)
+	if err != nil {
+		return Place{}, exit.Failf("%s", err)
+	}
+	own := server.FindStateFile(path)
+	place := Place{Name: path, File: own}
+	if file == "" && block == nil && path != unit.Path && (unit.Err != nil || !unit.Served.IsZero()) {
+		if unit.Err == nil && (own.Served.IsZero() || folder.Dir == server.UnitFolder) {
+			place, own, unit = Place{Name: unit.Path, File: unit}, unit, own
+		}
+		if unit.Err != nil || !unit.Served.IsZero() {
+			place.Other = &unit
+		}
+	}
+	switch {
+	case !own.Served.IsZero():
+		return place, nil
+	case own.Err != nil:
+		return place, exit.Failf("%s cannot be read: %s", path, exit.Reason(own.Err))
+	case place.Other != nil:
+		return place, exit.Failf("%s does not exist, and %s, which may be the state of the service, cannot be read: %s. "+
+			"Run the command as root, or use --server URL", path, place.Other.Path, exit.Reason(place.Other.Err))
+	}
+	return place, exit.Failf("%s cannot be read: it does not exist. A server creates it with the first approval. The "+
+		"state of a server with --state FILE is read with the same flag, and approvals of a server elsewhere are "+
+		"decided with --server URL", path)
+}
+
+// OpenLocal opens the state of a configuration: that in a file, or the one that it declares. Errors in the
+// configuration matter only when they hide where the state is and no file is named: tools may need secrets that an
+// operator does not have. Errors are those of package exit.
+func OpenLocal(ctx context.Context, folder Folder, file, user string) (*Local, Place, error) {
+	cfg, name := folder.Config, folder.Name
+	if folder.Diags.HasErrors() && file == "" && !knowsState(cfg) {
+		return nil, Place{}, exit.Failf("%s has %s, and the location of its state is unknown: "+
 			"run hatchel validate %s, or name the file with --state",
-			name, console.CountDiagnostics(diags.Counts()), name)
+			name, console.CountDiagnostics(folder.Diags.Counts()), name)
 	}
 	if cfg.UnreadSecrets && file == "" && !knowsState(cfg) {
-		return nil, exit.Failf("the state of %s is where a secret says that a command prints, and %s: "+
+		return nil, Place{}, exit.Failf("the state of %s is where a secret says that a command prints, and %s: "+
 			"use --server URL, or name the file with --state", name, console.NoSecretCommands)
 	}
-	if err := checkStateExists(file, dir, cfg.State); err != nil {
-		return nil, err
-	}
-	store, err := server.OpenState(ctx, file, dir, cfg.State)
+	place, err := locate(folder, file, server.FindStateFile(server.UnitStateFile))
 	if err != nil {
-		return nil, exit.Failf("%s", err)
+		return nil, place, err
+	}
+	if place.File.Path != "" {
+		file = place.File.Path // which must exist, because opening it would create it
+	}
+	store, err := server.OpenState(ctx, file, folder.Dir, cfg.State)
+	if err != nil {
+		return nil, place, exit.Failf("%s", err)
 	}
 	audited := cfg.Audit != nil && (cfg.Audit.Stdout || cfg.Audit.File != "" || cfg.Audit.Postgres != "")
-	return NewLocal(ctx, store, user, audited), nil
+	return NewLocal(ctx, store, user, audited), place, nil
 }
 
 // knowsState reports whether a configuration with errors declares the location of the state.
@@ -44,23 +127,6 @@ func knowsState(cfg *hcl.Config) bool {
 		return !cfg.Partial
 	}
 	return cfg.State.SQLite != "" || cfg.State.Postgres != ""
-}
-
-// checkStateExists returns an error for a state file that no server has created, because opening it
-// would create it.
-func checkStateExists(file, dir string, block *hcl.State) error {
-	if block != nil && block.Postgres != "" {
-		return nil
-	}
-	path, err := server.StatePath(file, dir, block)
-	if err != nil {
-		return exit.Failf("%s", err)
-	}
-	if _, err := os.Stat(path); err != nil {
-		return exit.Failf("%s cannot be read: %s. A server creates it with the first approval; "+
-			"approvals of a server elsewhere are decided with --server URL", path, exit.Reason(err))
-	}
-	return nil
 }
 
 // KeyVariable holds the credential, because other users of the machine can read command lines.

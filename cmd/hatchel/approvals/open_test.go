@@ -1,0 +1,77 @@
+package approvals
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hatchel/hcl"
+	"hatchel/runtime/server"
+)
+
+func TestTheStateOfTheUnitIsFoundAndTwoStatesAreNamed(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	t.Setenv("XDG_STATE_HOME", home)
+	t.Setenv("STATE_DIRECTORY", "")
+	folder := Folder{Config: &hcl.Config{}, Name: "tools", Dir: dir}
+	own, err := server.StatePath("", dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit := filepath.Join(dir, "state.db")
+	touch := func(path string, age time.Duration) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what, file, want, warning string) {
+		t.Helper()
+		place, err := locate(folder, file, server.FindStateFile(unit))
+		text := place.String()
+		if err != nil {
+			text = err.Error()
+		}
+		if !strings.Contains(text, want) || (warning == "") != (place.Warning() == "") || !strings.Contains(place.Warning(), warning) {
+			t.Errorf("%s: %s (%s)", what, text, place.Warning())
+		}
+	}
+	check("none", "", own+" cannot be read: it does not exist. A server creates it", "")
+	touch(unit, 3*time.Hour)
+	check("that of the unit", "", "the state "+unit+", last served 3h0m", "")
+	touch(own, 2*time.Minute)
+	check("both", "", "the state "+own+", last served 2m", "there are two states: this is the state "+own)
+	check("both", "", "", unit+" was last served 3h0m0s ago, and --state "+unit+" reads it")
+	check("a named one", unit, "the state "+unit, "")
+	touch(own+"-wal", 0)
+	check("a journal", "", "last served just now", "two states")
+	folder.Dir = server.UnitFolder
+	if own, err = server.StatePath("", server.UnitFolder, nil); err != nil {
+		t.Fatal(err)
+	}
+	touch(own, time.Minute)
+	check("the directory of the unit", "", "the state "+unit, "two states: this is the state "+unit)
+	folder.Config.State = &hcl.State{SQLite: own}
+	check("a state block", "", "the state "+own, "")
+	folder.Config.State = &hcl.State{Postgres: "postgres://x"}
+	check("a database", "", "the database of the state block", "")
+}
+
+func TestAStateOfTheUnitThatCannotBeReadIsNamed(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("STATE_DIRECTORY", "")
+	folder := Folder{Config: &hcl.Config{}, Name: "tools", Dir: t.TempDir()}
+	unit := server.StateFile{Path: "/var/lib/hatchel/state.db", Err: os.ErrPermission}
+	_, err := locate(folder, "", unit)
+	if err == nil || !strings.Contains(err.Error(), "/var/lib/hatchel/state.db, which may be the state of the service, cannot be read: permission denied") {
+		t.Errorf("%v", err)
+	}
+}
