@@ -160,8 +160,8 @@ var (
 	// writeVerbs are refused under query at load. The database refuses all other writes itself.
 	writeVerbs = wordSet("INSERT UPDATE DELETE REPLACE MERGE TRUNCATE CREATE ALTER DROP RENAME GRANT REVOKE")
 	// transactionalVerbs are those whose statements MySQL never commits before the transaction ends.
-	transactionalVerbs = wordSet("SELECT INSERT UPDATE DELETE REPLACE VALUES TABLE DO SHOW EXPLAIN DESCRIBE DESC HELP " +
-		"CHECKSUM KILL SIGNAL RESIGNAL")
+	transactionalVerbs = wordSet("SELECT INSERT UPDATE DELETE REPLACE VALUES TABLE DO SHOW EXPLAIN DESCRIBE DESC " +
+		"HELP CHECKSUM KILL SIGNAL RESIGNAL")
 )
 
 // statements returns the statements that the author wrote.
