@@ -321,7 +321,7 @@ func FuzzMatchesOfALongTextAreThoseOfAShortOne(f *testing.F) {
 			return
 		}
 		want := p.FindAllStringSubmatchIndex(text, -1)
-		slow := &Pattern{p.Regexp, maxQuickMatch * 2}
+		slow := &Pattern{p.Regexp, value.MaxQuickMatch * 2}
 		if regexp.MustCompile(pattern).NumSubexp() > 20 {
 			return
 		}

@@ -1,10 +1,11 @@
 package functions
 
 import (
-	"io"
 	"regexp"
 	"regexp/syntax"
 	"unicode/utf8"
+
+	"hatchel/hcl/value"
 )
 
 // Pattern is a compiled regular expression.
@@ -13,10 +14,7 @@ type Pattern struct {
 	size int // instructions of its program: a character of a text may take as many steps
 }
 
-const (
-	maxPatternSize = 10_000  // instructions
-	maxQuickMatch  = 1 << 21 // instructions times bytes that are matched between two checks of the context
-)
+const maxPatternSize = 10_000 // instructions
 
 // patternSize returns about how many instructions the program of a pattern has.
 func patternSize(pattern string) (int, error) {
@@ -24,38 +22,15 @@ func patternSize(pattern string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return programSize(parsed), nil
-}
-
-// programSize is an upper bound of the number of instructions, without compiling them.
-func programSize(re *syntax.Regexp) int {
-	size := 1
-	for _, sub := range re.Sub {
-		size += 1 + programSize(sub)
-	}
-	switch re.Op {
-	case syntax.OpLiteral:
-		size += len(re.Rune)
-	case syntax.OpRepeat:
-		size *= max(re.Min, re.Max, 1)
-	}
-	return min(size, 1<<24)
+	return value.PatternSize(parsed), nil
 }
 
 // Matches reports whether the pattern matches a part of s, within the budget of time.
 func (p *Pattern) Matches(c *Context, s string) (bool, error) {
-	if p.isQuick(s) {
-		return p.MatchString(s), c.scan(len(s))
-	}
-	r := runeReader{c: c, text: s, weight: p.weight()}
-	found := p.MatchReader(&r)
-	return found, r.err
+	return value.MatchSteps(p.Regexp, p.size, s, c.Step)
 }
 
-func (p *Pattern) isQuick(s string) bool { return len(s) <= maxQuickMatch/p.size }
-
-// weight is how many elements a character counts for.
-func (p *Pattern) weight() int { return 1 + p.size/64 }
+func (p *Pattern) isQuick(s string) bool { return len(s) <= value.MaxQuickMatch/p.size }
 
 // eachMatch calls do for the matches of the pattern in s, of which it finds at most n unless n is negative, like
 // FindAllStringSubmatchIndex. A long text is read a character at a time, which takes longer and can be interrupted.
@@ -92,10 +67,10 @@ func (p *Pattern) eachMatch(c *Context, s string, n int, do func(m []int) error)
 			_, width := utf8.DecodeLastRuneInString(s[:pos])
 			re, from = after, pos-width
 		}
-		r := runeReader{c: c, text: s[from:], weight: p.weight()}
+		r := value.RuneReader{Text: s[from:], Weight: value.PatternWeight(p.size), Step: c.Step}
 		m := re.FindReaderSubmatchIndex(&r)
-		if r.err != nil || m == nil {
-			return r.err
+		if r.Err != nil || m == nil {
+			return r.Err
 		}
 		if pos > 0 {
 			m = m[2:]
@@ -122,22 +97,4 @@ func (p *Pattern) eachMatch(c *Context, s string, n int, do func(m []int) error)
 		n--
 	}
 	return nil
-}
-
-// runeReader reads a text within the budget of time.
-type runeReader struct {
-	c      *Context
-	text   string
-	weight int
-	err    error
-}
-
-// ReadRune implements io.RuneReader.
-func (r *runeReader) ReadRune() (rune, int, error) {
-	if r.err = r.c.Step(r.weight); r.err != nil || r.text == "" {
-		return 0, 0, io.EOF
-	}
-	c, width := utf8.DecodeRuneInString(r.text)
-	r.text = r.text[width:]
-	return c, width, nil
 }

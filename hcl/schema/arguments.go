@@ -15,15 +15,30 @@ import (
 // returns them converted, with defaults applied at every depth, or every violation. The result does
 // not alias raw.
 func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
-	arguments, violations, _ := v.ArgumentsWithin(raw, func(int64) error { return nil })
+	arguments, violations, _ := v.ArgumentsWithin(raw, unlimited{})
 	return arguments, violations
 }
 
-// ArgumentsWithin is Arguments with a budget of memory. It first reads raw along the type, which allocates next to
+// Budget is what validating arguments may take. Reserve is called with the bytes that the decoded arguments take, before
+// they are decoded. Step is a value.Step.
+type Budget interface {
+	Reserve(bytes int64) error
+	Step(elements int) error
+}
+
+type unlimited struct{}
+
+func (unlimited) Reserve(int64) error { return nil }
+func (unlimited) Step(int) error      { return nil }
+
+// ArgumentsWithin is Arguments with a budget of memory and time. It first reads raw along the type, which allocates next to
 // nothing: where the type has no list or object, one that was sent is not decoded, and after too many values of a wrong
-// kind nothing is. It then reserves the bytes that the decoded arguments take, and returns the error of reserve before
-// it decodes them.
-func (v *Validator) ArgumentsWithin(raw []byte, reserve func(bytes int64) error) (map[string]any, []Violation, error) {
+// kind nothing is. It then reserves the bytes that the decoded arguments take. An error is one of the budget.
+//
+// Patterns, the comparison of the items of a set, and alternatives take Steps. Reading, decoding and the other checks
+// take none: they are linear in the text, which is no longer than a body, and formats have a maximum length. The library
+// that checks what a JSON Schema has beyond the type takes none either.
+func (v *Validator) ArgumentsWithin(raw []byte, budget Budget) (map[string]any, []Violation, error) {
 	if len(raw) == 0 {
 		raw = []byte("{}")
 	}
@@ -37,20 +52,24 @@ func (v *Validator) ArgumentsWithin(raw []byte, reserve func(bytes int64) error)
 	if v.readTwice {
 		s.size *= 2
 	}
-	if err := reserve(s.size); err != nil {
+	if err := budget.Reserve(s.size); err != nil {
 		return nil, nil, err
 	}
 	decoded, err := s.decode()
 	if err != nil {
 		return nil, syntaxViolation(err), nil
 	}
-	p := pass{owned: true, partial: s.end < len(raw), skipped: s.wrong > 0}
-	switch decoded := decoded.(type) {
-	case nil:
-		arguments, violations := v.values(map[string]any{}, p)
-		return arguments, violations, nil
-	case map[string]any:
-		arguments, violations := v.values(decoded, p)
+	s.time.budget = budget
+	p := pass{owned: true, partial: s.end < len(raw), skipped: s.wrong > 0, time: &s.time}
+	given, isObject := decoded.(map[string]any)
+	if decoded == nil {
+		given, isObject = map[string]any{}, true
+	}
+	if isObject {
+		arguments, violations := v.values(given, p)
+		if s.time.err != nil {
+			return nil, nil, s.time.err
+		}
 		return arguments, violations, nil
 	}
 	return nil, singleViolation("the arguments must be an object, got " + describeValue(decoded)), nil
@@ -95,6 +114,8 @@ type survey struct {
 	counted int   // of counts
 	few     []any // elements of lists that were not counted, innermost last
 	ended   bool  // nothing more is decoded
+
+	time checkTime
 }
 
 var surveys = sync.Pool{New: func() any { return new(survey) }}

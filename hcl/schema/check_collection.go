@@ -25,7 +25,7 @@ func (c checkCompiler) listCheck(t *Type) check {
 			violations = checkSize(t.MinItems, t.MaxItems, len(list), "item")
 		}
 		if t.Kind == Set {
-			violations = append(violations, findDuplicate(list)...)
+			violations = append(violations, findDuplicate(list, p.time)...)
 		}
 		if anything {
 			return v, false, violations
@@ -35,7 +35,7 @@ func (c checkCompiler) listCheck(t *Type) check {
 			r, other, vs := elem(e, p)
 			if vs != nil {
 				violations = append(violations, prefix(indexKey(i), vs)...)
-				if len(violations) > maxViolations {
+				if len(violations) > maxViolations || p.time.isOver() {
 					break
 				}
 			}
@@ -57,7 +57,7 @@ func (c checkCompiler) listCheck(t *Type) check {
 }
 
 // findDuplicate finds the first item of a set that equals an earlier one.
-func findDuplicate(list []any) []Violation {
+func findDuplicate(list []any, time *checkTime) []Violation {
 	if len(list) <= 8 {
 		for i, a := range list {
 			for j, b := range list[:i] {
@@ -74,12 +74,26 @@ func findDuplicate(list []any) []Violation {
 	}
 	seed, key, all := maphash.MakeSeed(), []byte(nil), make([]hashed, len(list))
 	for i, e := range list {
+		if !time.take(value.Elements(e)) {
+			return nil
+		}
 		key = value.AppendKey(key[:0], e)
 		all[i] = hashed{maphash.Bytes(seed, key), i}
 	}
+	const checkEvery = 512
+	compared := 0
 	slices.SortFunc(all, func(a, b hashed) int {
+		if compared++; compared%checkEvery == 0 {
+			time.take(checkEvery)
+		}
+		if time.isOver() {
+			return 0 // ends soon, because all are equal
+		}
 		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.index, b.index))
 	})
+	if time.isOver() {
+		return nil
+	}
 	first, twice := 0, len(list)
 	for i, a := range all {
 		for j := i - 1; j >= 0 && all[j].hash == a.hash && a.index < twice; j-- {

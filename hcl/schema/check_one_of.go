@@ -123,6 +123,9 @@ func (u *unionChecker) try(v any, p pass) (any, bool, []Violation) {
 		if ofKind = true; !u.hasTag(a, v) {
 			continue
 		}
+		if !p.time.take(1) {
+			return v, false, singleViolation("was not checked")
+		}
 		out, changed, violations := u.checks[i](v, p)
 		if violations == nil {
 			return out, changed, nil

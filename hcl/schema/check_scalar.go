@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"slices"
 	"unicode/utf8"
@@ -27,7 +28,7 @@ func (c checkCompiler) textCheck(t *Type) check {
 		checkFormat = formatTests()[t.Format].Validate
 	}
 	var self check
-	self = func(v any, _ pass) (any, bool, []Violation) {
+	self = func(v any, p pass) (any, bool, []Violation) {
 		s, ok := v.(string)
 		if !ok {
 			return c.retryDecoded("must be a string", v, self)
@@ -36,10 +37,14 @@ func (c checkCompiler) textCheck(t *Type) check {
 		if t.MinLength != nil || t.MaxLength != nil && len(s) > *t.MaxLength {
 			out = checkSize(t.MinLength, t.MaxLength, utf8.RuneCountInString(s), "character")
 		}
-		if t.Pattern != nil && !t.Pattern.MatchString(s) {
+		if t.Pattern != nil && !p.time.matches(t.Pattern, s) {
 			out = append(out, c.violation("must match the pattern "+t.Pattern.Source, describeValue(v))...)
 		}
-		if checkFormat(v) != nil {
+		switch {
+		case t.Format != "" && len(s) > maxFormatText && !slices.Contains(longFormats, t.Format):
+			need := fmt.Sprintf("must be %s, of at most %d bytes", formats[t.Format], maxFormatText)
+			out = append(out, c.violation(need, describeValue(v))...)
+		case checkFormat(v) != nil:
 			out = append(out, c.violation("must be "+formats[t.Format], describeValue(v))...)
 		}
 		return v, false, out

@@ -33,6 +33,11 @@ var formats = map[string]string{
 // plainFormats are the formats whose values have only letters, digits and _ - . :, and the + of an offset.
 var plainFormats = []string{"date", "time", "date-time", "uuid", "ipv4", "hostname"}
 
+// maxFormatText is how many bytes a text of a format has, unless it is one of longFormats, which may contain data.
+const maxFormatText = 16 << 10
+
+var longFormats = []string{"uri", "uri-reference", "iri", "iri-reference"}
+
 func formatNames() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // formatTests holds the JSON Schema library's test of each format.

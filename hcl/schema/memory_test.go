@@ -84,10 +84,10 @@ func TestArgumentsCostWhatIsReserved(t *testing.T) {
 			reserved := int64(-1)
 			var violations []Violation
 			before := allocated(func() {
-				_, violations, _ = v.ArgumentsWithin(raw, func(n int64) error {
+				_, violations, _ = v.ArgumentsWithin(raw, reserving(func(n int64) error {
 					reserved = n
 					return errRefused
-				})
+				}))
 			})
 			if limit := int64(len(raw)); before > limit {
 				t.Errorf("%s for %s: %d bytes before anything is reserved, %.1f times the text", shape.name, name, before,
@@ -97,7 +97,7 @@ func TestArgumentsCostWhatIsReserved(t *testing.T) {
 				continue
 			}
 			took := allocated(func() {
-				_, violations, _ = v.ArgumentsWithin(raw, func(int64) error { return nil })
+				_, violations, _ = v.ArgumentsWithin(raw, unlimited{})
 			}) - before
 			const slack = 768 << 10 // for violations
 			if took > reserved+reserved/8+slack {
@@ -201,6 +201,73 @@ func TestAnswersCostWhatIsReserved(t *testing.T) {
 		}) - before
 		if before > int64(len(raw)) || took > reserved+reserved/8+64<<10 {
 			t.Errorf("%s: %d bytes before %d were reserved, and %d afterwards", shape.name, before, reserved, took)
+		}
+	}
+}
+
+// reserving is a budget of memory.
+type reserving func(bytes int64) error
+
+func (r reserving) Reserve(bytes int64) error { return r(bytes) }
+func (reserving) Step(int) error              { return nil }
+
+var errTimeOver = errors.New("the time is over")
+
+// timed is a budget of time. It fails if there are more steps between two looks than there may be.
+type timed struct{ elements, steps, most int }
+
+func (*timed) Reserve(int64) error { return nil }
+
+func (b *timed) Step(n int) error {
+	b.most = max(b.most, n)
+	b.steps++
+	if b.elements -= n; b.elements < 0 {
+		return errTimeOver
+	}
+	return nil
+}
+
+// What takes long ends with the budget of time, and looks at it before every 10,000 elements.
+func TestChecksOfInputsLookAtTheTime(t *testing.T) {
+	slow, err := NewPattern("^(a?){400}b?$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	anywhere, err := NewPattern("(aa?){400}b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := &Type{Kind: String, Pattern: slow}
+	either := &Type{OneOf: []*Type{words, {Kind: Bool}, {Kind: Integer}}}
+	a30 := `"` + strings.Repeat("a", 30) + `",`
+	for name, c := range map[string]struct {
+		typ  *Type
+		text string
+	}{
+		"a long text":    {&Type{Kind: String, Pattern: anywhere}, `"` + strings.Repeat("a", 3<<20) + `"`},
+		"many texts":     {ListOf(words), `[` + strings.Repeat(a30, 100_000) + `"a"]`},
+		"a map":          {&Type{Kind: Map, Elem: ListOf(words)}, `{"a":[` + strings.Repeat(a30, 100_000) + `"a"]}`},
+		"items of a set": {&Type{Kind: Set, Elem: &Type{Kind: Integer}}, `[` + strings.Repeat("1,", 1_500_000) + `1]`},
+		"alternatives":   {ListOf(either), `[` + strings.Repeat(a30, 100_000) + `"a"]`},
+	} {
+		v := ObjectOf(&Member{Name: "x", Type: c.typ}).Compile()
+		b := &timed{elements: 200_000}
+		_, violations, err := v.ArgumentsWithin([]byte(`{"x":`+c.text+`}`), b)
+		if err != errTimeOver || violations != nil || b.most > 10_000 || b.elements < -10_000 {
+			t.Errorf("%s: %v, %v, %d elements at once, %d after the end", name, violations, err, b.most, -b.elements)
+		}
+	}
+}
+
+// A text of a format is not read when it is longer than one of the format is.
+func TestFormatsHaveALength(t *testing.T) {
+	for _, format := range formatNames() {
+		v := ObjectOf(&Member{Name: "x", Type: &Type{Kind: String, Format: format}}).Compile()
+		for _, part := range []string{"a", "1.", "/", "(a)*", "{a}"} {
+			raw := []byte(`{"x":"` + strings.Repeat(part, 3<<20/len(part)) + `"}`)
+			if took := allocated(func() { v.Arguments(raw) }); took > 9*int64(len(raw)) {
+				t.Errorf("%s of %q takes %d times its text", format, part, took/int64(len(raw)))
+			}
 		}
 	}
 }

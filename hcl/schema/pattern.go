@@ -8,6 +8,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"hatchel/hcl/value"
 )
 
 // Pattern is a regular expression of JSON Schema: ECMA 262 with the u flag, unanchored. Only
@@ -16,6 +18,7 @@ import (
 type Pattern struct {
 	Source string
 	re     *regexp.Regexp
+	size   int  // instructions
 	plain  bool // what it matches has only letters, digits and _ - . :
 	word   bool // what it matches is one word for a shell, and no option
 	name   bool // what it matches has no slash, and no dot at the beginning
@@ -36,7 +39,7 @@ func NewPattern(source string) (*Pattern, error) {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	whole := err == nil && isAnchored(tree)
 	option, _ := canBegin(tree, '-')
-	return &Pattern{Source: source, re: re, plain: whole && holdsOnly(tree, isPlainRune),
+	return &Pattern{Source: source, re: re, size: value.PatternSize(tree), plain: whole && holdsOnly(tree, isPlainRune),
 		word: whole && !option && holdsOnly(tree, isWordRune), name: whole && isFileName(tree)}, nil
 }
 

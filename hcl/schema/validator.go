@@ -58,7 +58,42 @@ type pass struct {
 	owned   bool // lists and objects may be changed in place; otherwise they are copied before a change
 	partial bool // the rest of the value was not decoded, because so much of it is wrong
 	skipped bool // lists and objects of the wrong kind were not decoded
+	time    *checkTime
 	memo    memo // the results of types of alternatives that contain themselves
+}
+
+// checkTime is the time that a validation may take. A nil checkTime never ends. What is bounded by the size of the value
+// and linear in it does not look at it.
+type checkTime struct {
+	budget Budget
+	step   value.Step // of budget; nil until it is needed, because it takes memory
+	err    error      // of step: the rest is not checked, and what was found does not count
+}
+
+// take accounts for n elements. It reports false when the time is over.
+func (t *checkTime) take(n int) bool {
+	if t == nil {
+		return true
+	}
+	if t.err == nil {
+		t.err = t.budget.Step(n)
+	}
+	return t.err == nil
+}
+
+func (t *checkTime) isOver() bool { return t != nil && t.err != nil }
+
+func (t *checkTime) matches(p *Pattern, s string) (matches bool) {
+	if t == nil {
+		return p.MatchString(s)
+	}
+	if t.step == nil {
+		t.step = t.budget.Step
+	}
+	if t.err == nil {
+		matches, t.err = value.MatchSteps(p.re, p.size, s, t.step)
+	}
+	return matches
 }
 
 // checkCompiler compiles types to checks.

@@ -14,6 +14,9 @@ func Nearest(name string, among []string) string {
 			continue
 		}
 		other := fold(candidate)
+		if len(folded) > 4*len(other)+16 { // no use, and takes time
+			continue
+		}
 		d := distance(folded, other)
 		if limit := max(1, max(len(folded), len(other))/3); d > min(limit, 3) || d >= min(len(folded), len(other)) {
 			continue

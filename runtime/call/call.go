@@ -59,7 +59,7 @@ type timing struct {
 	stopCtx context.Context // ends when the call must: that of the generation or of the task
 	pinned  bool            // the generation stays for as long as the call takes
 	stop    func()          // undoes startTimeout
-	compute computeContext  // context of the frame, where nothing is called
+	compute computeContext  // of the arguments, and of the frame where nothing is called
 }
 
 // progress is how far a call is.
@@ -67,12 +67,12 @@ type progress struct {
 	began        bool // the work has begun, with firstStep
 	firstStep    int
 	nextStep     int
-	failedStep   string            // name of the step that failed
-	stepFailures adapters.Failures // of the last step
-	onStep       func(step string) // is called before every step; nil for none
-	inTask       bool              // no request waits for the call, which is that of a task
-	resumed      bool              // the call ran before, and its limits have admitted it
-	continues    bool              // the call has waited in another process, and has done nothing here
+	failedStep   string             // name of the step that failed
+	stepFailures *adapters.Failures // of the last step; nil for none
+	onStep       func(step string)  // is called before every step; nil for none
+	inTask       bool               // no request waits for the call, which is that of a task
+	resumed      bool               // the call ran before, and its limits have admitted it
+	continues    bool               // the call has waited in another process, and has done nothing here
 
 	taskStage     int  // 1 + the step before which the call becomes a task; 0 for none
 	mayBecomeTask bool // the call becomes a task when it has to wait for an operator
@@ -101,8 +101,8 @@ func (o *Operation) newCall(ctx context.Context, caller map[string]any, client a
 	c := &call{operation: o, frame: hcl.NewFrame(ctx, o.Env.Dir, o.Env.Now)}
 	c.result.Buffers = result.BorrowBuffers()
 	c.timing.started, c.timing.stopCtx = time.Now(), o.Env.Running
+	c.timing.compute = computeContext{ctx, c.timing.started.Add(o.Decl.Timeout), c}
 	if len(o.Steps) == 0 {
-		c.timing.compute = computeContext{ctx, c.timing.started.Add(o.Decl.Timeout), c}
 		c.frame.Context = &c.timing.compute
 	}
 	c.frame.Caller = caller

@@ -277,12 +277,12 @@ func (s *Step) publish(c *call, took time.Duration, err error) {
 	case output == nil && s.Decl.When != nil:
 		published.Outcome = "skipped"
 	default:
-		if f := c.progress.stepFailures; f.Failed > 0 {
+		if f := c.progress.stepFailures; f != nil {
 			published.Outcome = audit.Partial
 			if s.Decl.Each == nil && s.Decl.ContinueOnError {
 				published.Outcome = audit.Failed
 			}
-			published.Failures, published.Error = c.describeFailures(f)
+			published.Failures, published.Error = c.describeFailures(*f)
 			published.FailedStep = "" // is the step of the event
 		}
 		published.Rows, published.Bytes = measureOutput(output)

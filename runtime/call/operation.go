@@ -1,6 +1,7 @@
 package call
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -187,9 +188,9 @@ func (o *Operation) validate(c *call, in inputs) error {
 		c.frame.Input, violations = o.Decl.ParseTexts(in.texts)
 	case in.values == nil:
 		var err error
-		c.frame.Input, violations, err = o.Decl.Validator.ArgumentsWithin(in.raw, c.reserveArguments)
+		c.frame.Input, violations, err = o.Decl.Validator.ArgumentsWithin(in.raw, (*argumentBudget)(c))
 		if err != nil {
-			return c.refuseMemory(err)
+			return c.refuseBudget(err)
 		}
 	default:
 		var v any
@@ -205,17 +206,37 @@ func (o *Operation) validate(c *call, in inputs) error {
 // copiesInTask is how often a task has the text of its call: in its record, and in the row of that.
 const copiesInTask = 2
 
-// reserveArguments reserves the memory that the decoded arguments take, with that of the task that the call may become:
-// later, when it becomes one, something may have been done.
-func (c *call) reserveArguments(bytes int64) error {
+// argumentBudget is what the arguments of a call may take.
+type argumentBudget call
+
+// Reserve reserves the memory that the decoded arguments take, with that of the task that the call may become: later,
+// when it becomes one, something may have been done.
+func (c *argumentBudget) Reserve(bytes int64) error {
 	if c.progress.mayBecomeTask {
 		bytes += copiesInTask * int64(len(c.raw))
 	}
 	return c.events.request.Reserve(bytes)
 }
 
-// refuseMemory returns the failure of arguments for which there is no memory.
-func (c *call) refuseMemory(err error) error {
+// Step fails when the time of the call is over.
+func (c *argumentBudget) Step(elements int) error {
+	c.frame.Functions.Call = &c.timing.compute
+	return c.frame.Functions.Step(elements)
+}
+
+// refuseBudget returns the failure of arguments for which there is no memory, or no time.
+func (c *call) refuseBudget(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) && c.frame.Context.Err() != context.Canceled {
+		c.access.refusedBy = metrics.RefusedByArgument
+		const format = "Checking the arguments took longer than the timeout of %s."
+		return failure.NotDone{
+			Message: fmt.Sprintf(format, failure.FormatDuration(c.operation.Decl.Timeout)),
+			Advice:  "Send fewer or shorter values.",
+		}
+	}
+	if c.timing.compute.Err() != nil {
+		return c.contextCause(err)
+	}
 	c.access.refusedBy = metrics.RefusedByMemory
 	if large, ok := errors.AsType[*mcp.TooLargeError](err); ok {
 		const format = "The arguments were not read, and nothing was done: %v. Send fewer values in one call."

@@ -95,9 +95,13 @@ func (s *Step) run(c *call) error {
 	} else {
 		out, ran, err = s.runOnce(&c.action)
 	}
-	c.progress.stepFailures = c.action.Failures
-	c.progress.stepFailures.Step = s.Decl.Name
-	before.Add(c.progress.stepFailures)
+	c.progress.stepFailures = nil
+	if c.action.Failures.Failed > 0 {
+		c.action.Failures.Step = s.Decl.Name
+		failures := c.action.Failures
+		c.progress.stepFailures = &failures
+	}
+	before.Add(c.action.Failures)
 	c.action.Failures = before
 	if err != nil {
 		return err
