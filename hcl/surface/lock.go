@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hatchel/hcl/diag"
@@ -149,6 +150,12 @@ func ReadLock(text []byte) (*Surface, error) {
 		}
 		op.Digest = said
 	}
+	for _, name := range diag.SortedNames(s.Tools) {
+		if f.Access[name] == nil {
+			const format = "it does not say who may call the tool %s, so the file was edited by hand: run hatchel lock"
+			return nil, &LockError{Line: lineOfEntry(text, "tool "+name), Text: fmt.Sprintf(format, name)}
+		}
+	}
 	return s, nil
 }
 
@@ -205,7 +212,8 @@ func (f *lockFile) surface() (*Surface, map[string]lockedOperation, error) {
 			operations["resource "+name] = lockedOperation{&r.Operation, r}
 		}
 	}
-	if len(operations) != len(s.Tools)+len(s.Prompts)+len(s.Resources) {
+	if len(operations) != len(s.Tools)+len(s.Prompts)+len(s.Resources) || hasNull(s.Toolsets) || hasNull(s.Policies) ||
+		hasNull(s.Connections) || hasNull(s.Settings) || hasNullPart(operations) {
 		return nil, nil, &LockError{Text: "it is not a lock of hatchel: an entry is null"}
 	}
 	for _, op := range operations {
@@ -220,6 +228,25 @@ func (f *lockFile) surface() (*Surface, map[string]lockedOperation, error) {
 		setting.Type = exact(setting.Type)
 	}
 	return s, operations, nil
+}
+
+func hasNull[V any](m map[string]*V) bool {
+	for _, v := range m {
+		if v == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// hasNullPart reports whether a step or an approval of an operation is null.
+func hasNullPart(operations map[string]lockedOperation) bool {
+	for _, op := range operations {
+		if slices.Contains(op.operation.Steps, nil) || slices.Contains(op.operation.May.Approval, nil) {
+			return true
+		}
+	}
+	return false
 }
 
 func orEmpty[V any](m map[string]V) map[string]V {
