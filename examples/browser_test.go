@@ -31,14 +31,20 @@ type browser struct {
 	foreign []string // addresses of other hosts that were asked for; guarded by mu
 }
 
-// openBrowser starts a browser with a profile of its own.
-func openBrowser(t *testing.T, origin string) *browser {
+// openBrowser starts a browser with a profile of its own, for which names are those of this machine. It accepts every
+// certificate.
+func openBrowser(t *testing.T, origin string, names ...string) *browser {
 	t.Helper()
 	chromium := needs(t, "HATCHEL_TEST_CHROMIUM")
+	var rules []string
+	for _, name := range names {
+		rules = append(rules, "MAP "+name+" 127.0.0.1")
+	}
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1100, 760),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("host-resolver-rules", strings.Join(rules, ",")), chromedp.Flag("ignore-certificate-errors", true),
 		chromedp.WSURLReadTimeout(time.Minute))
 	t.Cleanup(cancel)
 	return openTab(t, allocator, origin)
