@@ -158,7 +158,10 @@ func (c *comparison) otherArguments(kind string, old, new map[string]string, sho
 			continue
 		}
 		name, class := lastName(path), Widening
+		isNewBound := old[path] == "" && (name == "rate" || name == "concurrency") // unlimited without it
 		switch {
+		case isNewBound, old[path] == "" && path == "breaker", strings.HasPrefix(path, "breaker."):
+			class = Behaviour
 		case name == "cert_file" && withoutDigest(old[path]) == withoutDigest(new[path]): // it is renewed
 			class = Behaviour
 		case slices.Contains(paces, name) || name == "mode" && new[path] == `"ro"`,
@@ -223,7 +226,7 @@ func (c *comparison) settings() {
 			for _, path := range changedArguments(a.Args, b.Args) {
 				old, new := a.Args[path], b.Args[path]
 				harmless := slices.Contains(shownTexts, lastName(path)) || isStricterRule(path, old, new) ||
-					isLowerGrade(name+"."+path, old, new)
+					isLowerGrade(name+"."+path, old, new) || strings.HasPrefix(name, "webhook ") && path == "timeout"
 				class := classIf(!harmless)
 				c.add(class, "settings", name+"."+path, "%s", changeOf(path, a.Args, b.Args))
 			}

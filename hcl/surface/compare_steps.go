@@ -705,7 +705,7 @@ func (s *stepsComparison) rest(old, new map[string]string) {
 		top, _, _ := strings.Cut(strings.ReplaceAll(path, " ", "."), ".")
 		class := classIf(s.acts() && !slices.Contains(answering, top) || path == "cache.scope" || path == "cache.key" ||
 			s.readCaller("", strings.ReplaceAll(path, ".", ": ")) || s.readCaller("", top))
-		if _, was := old[path]; !was && path != "cache.scope" {
+		if _, was := old[path]; !was && path != "cache.scope" && lastName(path) != "notify" {
 			class = Behaviour
 		}
 		s.add(class, "steps", s.at+"."+path, "%s", changeOf(path, old, new))
