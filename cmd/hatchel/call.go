@@ -22,6 +22,7 @@ type callFlags struct {
 	requestFlags
 	answerFlags
 	callerFlags
+	serverFlag
 	args   []string
 	dryRun bool
 	trace  bool
@@ -61,8 +62,9 @@ again.
 A call that requires an approval shows its effect on the terminal and asks. Without a
 terminal, use --approve.
 
-` + answer.Help,
+` + answer.Help + serverHelp,
 		Example: `  hatchel call greet name=Ada
+  hatchel call --server http://127.0.0.1:8080 greet name=Ada
   hatchel call -C ./tools refund order=42 reason='Never arrived' --dry-run
   hatchel call -C ./tools refund '{"order": 42}' --subject ann --group billing`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -91,6 +93,7 @@ terminal, use --approve.
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.args, "arg", nil,
 		"argument of the tool, `NAME=VALUE`, as without the flag")
+	f.registerServer(cmd)
 	f.callerFlags.register(cmd)
 	f.answerFlags.register(cmd)
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print what would be sent, and send nothing")
@@ -126,6 +129,9 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 		return errTwoNotations
 	}
 	ctx := cmd.Context()
+	if f.server != "" {
+		return f.callServer(cmd, args)
+	}
 	if !f.dryRun {
 		f.audits = commandAudits(cmd)
 	}

@@ -89,6 +89,8 @@ var layers = []struct {
 	// it answers the questions of a call as a client does
 	{of: "cmd/hatchel/answer", may: []string{"cmd/hatchel/console", "hcl", "hcl/*", "runtime/mcp", "runtime/result"}, tests: []string{"adapters/all", "runtime"}},
 	{of: "cmd/hatchel/approvals", may: []string{"cmd/hatchel/console", "cmd/hatchel/exit", "hcl", "runtime/approval", "runtime/server", "runtime/state"}},
+	// it makes requests as any client does
+	{of: "cmd/hatchel/remote", may: []string{"cmd/hatchel/console", "runtime/server"}},
 	{of: "cmd/hatchel/eventlog", may: []string{"cmd/hatchel/console", "hcl/eventkind"}},
 	{of: "cmd/hatchel/auditlog", may: []string{"cmd/hatchel/console", "cmd/hatchel/exit", "hcl", "runtime/audit"}},
 	{of: "cmd/hatchel/listing", may: []string{"cmd/hatchel/console", "hcl", "hcl/*", "runtime", "runtime/call", "runtime/mcp"}},
@@ -150,7 +152,7 @@ var owners = map[string][]string{
 	"github.com/rogpeppe/go-internal/diff":    {"runtime/console", "cmd/hatchel/format"},
 	"golang.org/x/term":                       {"cmd/hatchel/console"},
 	"golang.org/x/sys/":                       {"adapters", "adapters/*", "cmd/hatchel-bench/process", "runtime/server"},
-	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel-bench", "cmd/hatchel-bench/*"},
+	"github.com/modelcontextprotocol/go-sdk/": {"cmd/hatchel", "cmd/hatchel/remote", "cmd/hatchel-bench", "cmd/hatchel-bench/*"},
 }
 
 const module = "hatchel"

@@ -14,6 +14,7 @@ import (
 type listFlags struct {
 	loadFlags
 	callerFlags
+	serverFlag
 	kind   string
 	asJSON bool
 	tokens bool
@@ -38,12 +39,18 @@ revision 2026-07-28 receives it, all pages in one. With --kind it is the result 
 prompts/list, resources/list or resources/templates/list.
 
 With --tokens the output is an estimate of the tokens that each tool takes in the
-context of an agent.`,
+context of an agent.` + serverHelp,
 		Example: `  hatchel list ./tools
   hatchel list ./tools --subject ann --group billing
   hatchel list ./tools --json --kind prompts
-  hatchel list ./tools --tokens`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, folderOf(cmd, args)) },
+  hatchel list ./tools --tokens
+  hatchel list --server http://127.0.0.1:8080`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.server != "" && len(args) > 0 {
+				return misusef("give a directory or --server, not both")
+			}
+			return f.run(cmd, folderOf(cmd, args))
+		},
 	})
 	f.loadFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result of tools/list")
@@ -51,6 +58,7 @@ context of an agent.`,
 		"with --json, the `KIND` to list: tools, prompts, resources or templates")
 	cmd.Flags().BoolVar(&f.tokens, "tokens", false, "print how many tokens each tool and each toolset takes")
 	cmd.MarkFlagsMutuallyExclusive("json", "tokens")
+	f.registerServer(cmd)
 	f.callerFlags.register(cmd)
 	completeWords(cmd, "kind", "tools", "prompts", "resources", "templates")
 	return cmd
@@ -60,6 +68,9 @@ func (f *listFlags) run(cmd *cobra.Command, dir string) error {
 	kind, err := f.listing(cmd)
 	if err != nil {
 		return err
+	}
+	if f.server != "" {
+		return f.listServer(cmd)
 	}
 	caller, err := f.Caller()
 	if err != nil {

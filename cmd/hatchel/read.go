@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -11,19 +12,26 @@ import (
 	"hatchel/runtime/mcp"
 )
 
+// readFlags are the flags of read.
+type readFlags struct {
+	requestFlags
+	serverFlag
+}
+
 func readCommand() *cobra.Command {
-	f := new(requestFlags)
+	f := new(readFlags)
 	cmd := &cobra.Command{
 		Use:   "read [DIR] URI",
 		Short: "Read a resource",
 		Long: `Read a resource of a configuration directory and print its contents: text as it is,
 binary data as raw bytes. The URI is that of a resource, or matches the template of
-one.`,
+one.` + serverHelp,
 		Args:              oneArg("read requires the URI of a resource"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return readResource(cmd, f, args[0]) },
 		ValidArgsFunction: f.completions(&f.dir, resourceCompletions),
 	}
 	f.register(cmd, "resources/read")
+	f.registerServer(cmd)
 	return leadingDir(cmd, moreThan(1))
 }
 
@@ -36,7 +44,10 @@ func resourceCompletions(g *runtime.Generation) (uris []string) {
 	return uris
 }
 
-func readResource(cmd *cobra.Command, f *requestFlags, uri string) error {
+func readResource(cmd *cobra.Command, f *readFlags, uri string) error {
+	if f.server != "" {
+		return f.readServer(cmd, uri)
+	}
 	f.audits = commandAudits(cmd)
 	g, err := f.mustCompile(cmd.Context(), f.dir, cmd.ErrOrStderr())
 	if err != nil {
@@ -50,8 +61,12 @@ func readResource(cmd *cobra.Command, f *requestFlags, uri string) error {
 	if err != nil {
 		return protocolFailure(err)
 	}
-	out, result := cmd.OutOrStdout(), documentJSON(d)
-	if f.asJSON {
+	return printContents(cmd.OutOrStdout(), documentJSON(d), f.asJSON)
+}
+
+// printContents prints the result of a request for a resource.
+func printContents(out io.Writer, result []byte, asJSON bool) error {
+	if asJSON {
 		fmt.Fprintf(out, "%s\n", result)
 		return nil
 	}

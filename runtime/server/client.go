@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -205,6 +207,14 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (st
 	return response.StatusCode, text, nil
 }
 
+// Explain returns a sentence for a response that refuses a request.
+func (c *Client) Explain(status int, text []byte) error {
+	if err := c.responseError(status, text); !errors.Is(err, approval.ErrNotFound) {
+		return err
+	}
+	return fmt.Errorf("%s answers with status %d", c.base, status)
+}
+
 // responseError converts the error response of a server.
 func (c *Client) responseError(status int, text []byte) error {
 	var failed Error
@@ -257,5 +267,42 @@ func (c *Client) connectionError(err error, method, path string) error {
 		return fmt.Errorf("%s: %w; it is unknown whether the decision was made: see hatchel approvals show", c.base,
 			err)
 	}
-	return fmt.Errorf("%s: %w", c.base, err)
+	return connectionProblem{c.base + ": " + ConnectionText(err), err}
+}
+
+// connectionProblem is a sentence about an error.
+type connectionProblem struct {
+	text string
+	err  error
+}
+
+func (p connectionProblem) Error() string { return p.text }
+func (p connectionProblem) Unwrap() error { return p.err }
+
+// ConnectionText returns why a server did not answer, in words.
+func ConnectionText(err error) string {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	var host *net.DNSError
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused: is the server running, and is this its address?"
+	case errors.As(err, &host):
+		return "the host " + host.Name + " cannot be found"
+	case errors.As(err, &authority):
+		return "the certificate of the server is signed by an authority that this machine does not trust. SSL_CERT_FILE " +
+			"names a file with its certificate"
+	case errors.As(err, &name):
+		return "the certificate of the server is for another name: " + name.Error()
+	case errors.As(err, &invalid):
+		return "the certificate of the server is not valid: " + invalid.Error()
+	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return "the server speaks http, not https: write http://"
+	}
+	return err.Error()
 }

@@ -132,25 +132,35 @@ func knowsState(cfg *hcl.Config) bool {
 // KeyVariable holds the credential, because other users of the machine can read command lines.
 const KeyVariable = "HATCHEL_KEY"
 
-// NewClient returns the client of a server, given its base URL or that of its MCP endpoint, and where it was given. It
-// sends the key of the environment, if there is one; with needsKey there must be one. Errors are those of package exit.
-func NewClient(given, address, version string, needsKey bool) (*server.Client, error) {
+// CheckAddress checks the URL of a server, and where it was given, and returns the key of the environment for it; with
+// needsKey there must be one. Errors are those of package exit.
+func CheckAddress(given, address string, needsKey bool) (key string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" {
 		// The address is not quoted: it may have a password.
 		const text = "%s requires the URL of a server, as in https://example.com, without user, query and fragment"
-		return nil, exit.Misusef(text, given)
+		return "", exit.Misusef(text, given)
 	}
-	key := os.Getenv(KeyVariable)
+	key = os.Getenv(KeyVariable)
 	switch {
 	case key == "" && needsKey:
-		return nil, exit.Misusef("%s requires your API key or token in the environment variable %s", given, KeyVariable)
+		return "", exit.Misusef("%s requires your API key or token in the environment variable %s", given, KeyVariable)
 	case key != "" && u.Scheme == "http" && !server.IsLoopback(u.Host) && u.Hostname() != "localhost":
-		return nil, exit.Misusef("%s: http would send the key to %s unencrypted. Use https", given, u.Host)
+		return "", exit.Misusef("%s: http would send the key to %s unencrypted. Use https", given, u.Host)
 	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, exit.Misusef("%s: the value of %s is not a valid key", given, KeyVariable)
+		return "", exit.Misusef("%s: the value of %s is not a valid key", given, KeyVariable)
 	}
-	base := strings.TrimSuffix(strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), "/mcp")
+	return key, nil
+}
+
+// NewClient returns the client of a server, given its base URL or that of its MCP endpoint, and where it was given. It
+// sends the key of the environment, if there is one; with needsKey there must be one. Errors are those of package exit.
+func NewClient(given, address, version string, needsKey bool) (*server.Client, error) {
+	key, err := CheckAddress(given, address, needsKey)
+	if err != nil {
+		return nil, err
+	}
+	base := strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/mcp")
 	return server.NewClient(base, key, "hatchel/"+version), nil
 }
