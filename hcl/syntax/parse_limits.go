@@ -62,8 +62,8 @@ func checkPieces(tokens hclsyntax.Tokens) *diag.Diagnostic {
 		}
 		if pieces > maxPieces {
 			return &diag.Diagnostic{Summary: "Text too long", Subject: diag.RangeOf(t.Range),
-				Detail: fmt.Sprintf("A text may have %d lines, and each $ and %% counts as a line or two. Move it to a "+
-					"file that file() reads.", maxPieces)}
+				Detail: fmt.Sprintf("A text may have %d lines, and each $ and %% counts as a line or two. Move it "+
+					"to a file that file() reads.", maxPieces)}
 		}
 	}
 	return nil
