@@ -196,6 +196,7 @@ func (NopClient) Log(level, logger string, data []byte) {}
 // call. Cause is for the log.
 type Fault struct {
 	Message string
+	Hint    string // what the author of the tool can change, in sentences; empty for nothing. Callers do not read it
 	Advice  string // what to do if the call has changed nothing, such as "try again"; empty for nothing
 	Change  Change // what the Action has changed; with NotSent, ChangeAnswered is ChangeUnsent
 	Cause   error

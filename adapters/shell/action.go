@@ -150,7 +150,7 @@ func (a *action) logErrorOutput(ctx context.Context, p *commandPlan, j *job) {
 	}
 	text, level := p.tail(j.stderr), slog.LevelDebug
 	attrs := []slog.Attr{slog.String("stderr", text)}
-	if hint := p.sandboxHint(text); hint != nil {
+	if hint := p.newHinter(j.stderr.captured.text(p.secrets), j).find(0); hint != nil && p.sandbox != nil {
 		level, attrs = slog.LevelWarn, append(attrs, slog.String("hint", hint.Error()))
 	}
 	a.log.LogAttrs(ctx, level, "program succeeded with error output", attrs...)

@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -19,6 +21,9 @@ import (
 
 // maxShownRunes is how much of the output of a failed program the model gets.
 const maxShownRunes = 500
+
+// minShownRunes is how much of what is before its last line is shown at least; less is left out.
+const minShownRunes = 20
 
 // stageName returns how a program is called in a sentence.
 func (p *commandPlan) stageName(stage int) string {
@@ -58,11 +63,21 @@ func (p *commandPlan) exitFault(stage int, e exitStatus, j *job) error {
 	}
 	if output := p.lastOutput(j); output != "" {
 		f.Message += ": " + output
-		if f.Cause == nil {
-			f.Cause = p.sandboxHint(output)
-		}
+	}
+	if hint := p.newHinter(p.rawOutput(j), j).find(e.code); hint != nil && e.err == nil && e.signal == 0 {
+		f.Cause, f.Hint = hint, adapters.Scrub(hint.Error(), p.secrets)
 	}
 	return f
+}
+
+// rawOutput returns the error output, or else the output.
+func (p *commandPlan) rawOutput(j *job) string {
+	if j.stderr != nil {
+		if text := j.stderr.captured.text(p.secrets); strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return j.stdout.captured.text(p.secrets)
 }
 
 // lastOutput returns the end of the error output, or else of the output.
@@ -75,10 +90,23 @@ func (p *commandPlan) lastOutput(j *job) string {
 	return p.tail(j.stdout)
 }
 
-// tail returns the end of a stream without secrets. They are removed first: afterwards, a part of
-// one could be left at the beginning.
+// tail returns a stream without secrets. Of a long one it is the last line that is not empty, which says most, then the
+// end of what is before it. Secrets are removed first: afterwards, a part of one could be left at the beginning.
 func (p *commandPlan) tail(s *stream) string {
-	return adapters.LastRunes(adapters.Sanitize(s.captured.text(p.secrets), p.secrets), maxShownRunes)
+	text := adapters.Scrub(s.captured.text(p.secrets), p.secrets)
+	whole := adapters.Sanitize(text, p.secrets)
+	if utf8.RuneCountInString(whole) <= maxShownRunes {
+		return whole
+	}
+	text = strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	end := strings.LastIndexByte(text, '\n')
+	last := adapters.FirstRunes(adapters.Sanitize(text[end+1:], p.secrets), maxShownRunes)
+	before := adapters.Sanitize(text[:max(end, 0)], p.secrets)
+	room := maxShownRunes - utf8.RuneCountInString(last)
+	if before == "" || room < minShownRunes {
+		return last
+	}
+	return last + "; before that: " + adapters.LastRunes(before, room)
 }
 
 // timeoutFault returns the fault of programs that took too long.
@@ -151,9 +179,13 @@ func (p *commandPlan) startFault(err error) error {
 	case errors.Is(err, errNotFound), errors.Is(err, fs.ErrNotExist):
 		f.Message = fmt.Sprintf("the program %s, or its interpreter, was not found; it must be installed where "+
 			"the tools run", name)
+		f.Hint = fmt.Sprintf("the PATH of the tool is %s: install %s there, or write env = { PATH = \"…\" }",
+			p.env.get("PATH"), name)
 	case errors.Is(err, errNotExecutable), errors.Is(err, fs.ErrPermission):
 		f.Message = fmt.Sprintf("the program %s or the working directory is not accessible: permission denied", name)
-		f.Cause = errors.Join(err, p.sandboxHint(f.Message))
+		if hint := p.newHinter(f.Message, nil).find(0); hint != nil {
+			f.Cause, f.Hint = errors.Join(err, hint), hint.Error()
+		}
 	case errors.Is(err, syscall.ENOEXEC):
 		f.Message = fmt.Sprintf("the file %s is not a program of this system; a script needs a first line that "+
 			"names its interpreter", name)
@@ -173,36 +205,4 @@ func shortageMessage(err error) (message, advice string) {
 		}
 	}
 	return "the program could not be started", ""
-}
-
-// Messages that programs write when the kernel denies access to a file, when an interpreter may not list a directory
-// and finds no module in it, and when there is no network.
-var (
-	fileDenied = regexp.MustCompile(`(?i)permission denied|operation not permitted|insufficient permissions|` +
-		`\bEACCES\b|\bEPERM\b|no module named|cannot find module|can't locate|cannot load such file`)
-	networkDenied = regexp.MustCompile(`(?i)could(?: not|n't) (?:connect|resolve)|failed to connect|network is ` +
-		`unreachable|name resolution|resolve host|\bsocket\b.*(?:permission denied|operation not permitted)`)
-)
-
-// Hints are for the log, which the author of the tool reads. The model cannot change the sandbox.
-var (
-	errNoNetworkHint = errors.New("the sandbox of the tool has no network, which may be the reason: sandbox { " +
-		"network = true } allows it")
-	errFileHint = errors.New("the sandbox of the tool may be the reason: programs read the system's files, the files " +
-		"of the configuration directory that the command names, and what sandbox { read = […] } names, such as a " +
-		"directory with a program and its modules; they write to TMPDIR and to what write = […] names")
-)
-
-// sandboxHint returns how the sandbox may be the reason of a failure with an output, or nil. It is
-// a guess: the kernel does not report what it denies.
-func (p *commandPlan) sandboxHint(output string) error {
-	switch {
-	case p.sandbox == nil:
-		return nil
-	case !p.sandbox.Network && networkDenied.MatchString(output):
-		return errNoNetworkHint
-	case fileDenied.MatchString(output):
-		return errFileHint
-	}
-	return nil
 }

@@ -177,6 +177,7 @@ func (f *callFlags) run(cmd *cobra.Command, args []string) error {
 		return out.Questions, protocolFailure(f.explainNotVisible(program, err))
 	})
 	if err != nil {
+		f.printCause(cmd.ErrOrStderr(), err.Error())
 		return failf("%s", err)
 	}
 	return f.print(cmd, out, p, tracer)
@@ -239,6 +240,9 @@ func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *answer.Prompte
 		}
 	}
 	text, failures, err := answer.PrintResult(w, out, f.asJSON, stderr)
+	if err == nil {
+		defer f.printCause(cmd.ErrOrStderr(), text+failures)
+	}
 	switch {
 	case err != nil:
 		return failf("%s", err)

@@ -36,6 +36,7 @@ type loadFlags struct {
 	anyVars  bool               // a variable may be set that no file declares
 	inspect  bool               // nothing is created or changed, and no secret is read
 	tests    bool               // test blocks are checked
+	cause    string             // why the call has failed, if its message does not say; empty for none
 
 	runsCommands   bool             // the commands of secrets are run, if they are allowed
 	secretCommands bool             // they are allowed
@@ -187,7 +188,7 @@ func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) 
 		Set: all.Set(), Dir: f.dir, Version: release(), AuditLogs: l.audits,
 		Inspect: l.inspect || f.config.UnreadSecrets,
 		Start:   true,
-		Log:     slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Log:     slog.New(callLog{slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}), &l.cause}),
 	})
 	f.add(diags)
 	return f, nil

@@ -81,7 +81,7 @@ func (f *promptFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	var d mcp.Document
-	caller := &mcp.Caller{Revision: mcp.Revision20260728}
+	caller := &mcp.Caller{Revision: mcp.Revision20260728, Operates: true}
 	err = p.Run(cmd.Context(), caller, arguments, func(req *mcp.CallRequest) (_ *mcp.Questions, err error) {
 		stop := console.ShowSpinner(cmd.ErrOrStderr(), "getting "+name)
 		defer stop()
@@ -89,6 +89,7 @@ func (f *promptFlags) run(cmd *cobra.Command, name string) error {
 		return d.Questions, protocolFailure(err)
 	})
 	if err != nil {
+		f.printCause(cmd.ErrOrStderr(), err.Error())
 		return failf("%s", err)
 	}
 	return f.print(cmd.OutOrStdout(), documentJSON(d))

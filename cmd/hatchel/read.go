@@ -56,9 +56,11 @@ func readResource(cmd *cobra.Command, f *readFlags, uri string) error {
 	defer g.Close()
 	stop := console.ShowSpinner(cmd.ErrOrStderr(), "reading "+uri)
 	ctx := f.withApprover(cmd.Context(), newTerminal(cmd), stop)
-	d, err := g.Read(ctx, &mcp.CallRequest{Name: uri, Caller: &mcp.Caller{Revision: mcp.Revision20260728}})
+	caller := &mcp.Caller{Revision: mcp.Revision20260728, Operates: true}
+	d, err := g.Read(ctx, &mcp.CallRequest{Name: uri, Caller: caller})
 	stop()
 	if err != nil {
+		f.printCause(cmd.ErrOrStderr(), err.Error())
 		return protocolFailure(err)
 	}
 	return printContents(cmd.OutOrStdout(), documentJSON(d), f.asJSON)

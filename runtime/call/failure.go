@@ -50,7 +50,18 @@ func (c *call) publicMessage(f *failure.Failure) string {
 	if f == nil {
 		return ""
 	}
-	return c.operation.Writer.Message(c.failureText(f))
+	return c.operation.Writer.Message(c.operation.Env.relativePaths(c.failureText(f)))
+}
+
+// answerText is publicMessage for the answer to a request, with what the author of the tool can change for a caller
+// who has started the server: their client does not show them its log.
+func (c *call) answerText(f *failure.Failure) string {
+	text := c.publicMessage(f)
+	if f.Hint == "" || c.caller == nil || !c.caller.Operates {
+		return text
+	}
+	return text + "\nHint for the author of the " + c.operation.Kind + ": " +
+		c.operation.Writer.Message(c.operation.Env.relativePaths(f.Hint)) + "."
 }
 
 // protocolError returns a failure as the error that answers a request which has no result.
@@ -65,7 +76,7 @@ func (c *call) protocolError(f *failure.Failure) error {
 	if f.NotFound { // the log names the file
 		f.Message = "a file of the " + kind + " was not found"
 	}
-	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.operation.Env.relativePaths(c.publicMessage(f))}
+	out := &mcp.Error{Code: mcp.CodeInternalError, Message: c.answerText(f)}
 	if f.Refused && !f.Unrecorded || f.NotFound && kind != "completion" {
 		out.Code = mcp.CodeInvalidParams // also for what does not exist, as for an unknown name or URI
 	}
@@ -78,14 +89,51 @@ func (c *call) protocolError(f *failure.Failure) error {
 	return out
 }
 
-// relativePaths shortens paths in the configuration directory: callers do not learn where on the
-// server that is.
+// relativePaths makes paths in the configuration directory relative to it, also where a link leads to it: callers do
+// not learn where on the server that is.
 func (e *Environment) relativePaths(text string) string {
-	if e.Dir == "" || strings.HasSuffix(e.Dir, string(filepath.Separator)) {
+	if !strings.Contains(text, string(filepath.Separator)) {
 		return text
 	}
-	return strings.ReplaceAll(text, e.Dir+string(filepath.Separator), "")
+	dirs := []string{e.Dir}
+	if real, err := filepath.EvalSymlinks(e.Dir); err == nil && real != e.Dir {
+		dirs = append(dirs, real)
+	}
+	for _, dir := range dirs {
+		if len(dir) > len("/") && filepath.IsAbs(dir) {
+			text = replaceDir(text, filepath.Clean(dir))
+		}
+	}
+	return text
 }
+
+// replaceDir removes a directory from the paths in it, and writes . for the directory itself. Other names that begin
+// like it stay.
+func replaceDir(text, dir string) string {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, dir)
+		out.WriteString(before)
+		inPath := before != "" && strings.ContainsAny(before[len(before)-1:], pathBytes)
+		switch {
+		case !found:
+			return out.String()
+		case inPath:
+			out.WriteString(dir)
+		case strings.HasPrefix(rest, "/") && len(rest) > 1 && strings.ContainsAny(rest[1:2], pathBytes):
+			rest = rest[1:]
+		case rest == "" || !strings.ContainsAny(rest[:1], pathBytes):
+			out.WriteByte('.')
+			rest = strings.TrimPrefix(rest, "/")
+		default:
+			out.WriteString(dir)
+		}
+		text = rest
+	}
+}
+
+// pathBytes are what a name of a file may go on with.
+const pathBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 // account records, logs, measures and publishes what the call came to, and ends its span. It returns how the call has
 // failed with that, as recordEnd does.

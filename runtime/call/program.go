@@ -223,7 +223,7 @@ func (p *Program) encode(c *call) error {
 func (p *Program) outcome(c *call, failed *failure.Failure, revision mcp.Revision) mcp.Outcome {
 	if failed != nil {
 		defer c.result.Release()
-		return mcp.Outcome{Content: mcp.Text(c.publicMessage(failed)), IsError: true, Meta: failed.Meta()}
+		return mcp.Outcome{Content: mcp.Text(c.answerText(failed)), IsError: true, Meta: failed.Meta()}
 	}
 	return p.Shaper.Outcome(&c.result, revision)
 }

@@ -166,7 +166,8 @@ func (s *Step) runContinued(call *adapters.Call) (out any, err error) {
 	f.Message = adapters.JoinFailure(f.Message, doneClause(changes.Parts()), "")
 	call.Failures = before // a tool that it calls has failed as a whole
 	call.Failures.Add(adapters.Failures{
-		Failed: 1, Of: 1, Error: strings.TrimSpace(s.operation.failureText(call.Frame, f, s.Decl.Name)), Cause: f.Cause,
+		Failed: 1, Of: 1, Cause: f.Cause,
+		Error: s.operation.Env.relativePaths(strings.TrimSpace(s.operation.failureText(call.Frame, f, s.Decl.Name))),
 	})
 	return map[string]any{"error": f.ErrorRoot("")}, nil
 }

@@ -194,6 +194,7 @@ func (t *toolCall) Do(ctx context.Context, call *adapters.Call) (_ any, err erro
 		}
 		fault := &adapters.Fault{
 			Message: c.failureText(f), Status: f.Status, Code: f.Code, Cause: err, RetryAfter: f.RetryAfter,
+			Hint: f.Hint,
 		}
 		if !t.target.hasOwnText(f) {
 			fault.Advice = f.Advice

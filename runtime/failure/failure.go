@@ -95,6 +95,7 @@ type Failure struct {
 	Cause      error         // for the log
 	Internal   bool          // the server is at fault, and the message does not give the reason
 	Refused    bool          // nothing was carried out
+	Hint       string        // what the author of the tool can change, for those who run the server; empty for nothing
 	Advice     string        // what to do if the call has changed nothing; empty for nothing
 	Retryable  bool          // the call can be made again if it has changed nothing
 	Unchanged  string        // the clause that nothing was done, if the call has changed nothing; empty for none
@@ -133,7 +134,7 @@ func Of(err error) *Failure {
 	case errors.As(err, &f): // before the others: the cause of a fault may be a refusal of a called tool
 		change := adapters.ChangeOf(err)
 		failed := &Failure{
-			Message: f.Message, Status: f.Status, Code: f.Code, Cause: f.Cause, Advice: f.Advice,
+			Message: f.Message, Status: f.Status, Code: f.Code, Cause: f.Cause, Advice: f.Advice, Hint: f.Hint,
 			Retryable: f.Advice != "", Unchanged: adapters.Unchanged(change), NotFound: f.NotFound,
 			RetryAfter: f.RetryAfter,
 		}

@@ -22,6 +22,7 @@ type Caller struct {
 	Capabilities []byte      // as the client sent them, encoded JSON, or nil
 	Remote       string      // the network address of the client; "" on a pair of streams
 	Header       http.Header // of the HTTP request; nil on a pair of streams
+	Operates     bool        // whoever calls has started the server, and reads what the author of a tool can change
 
 	logLevel int // the index in levelNames of the least severe level that a modern caller is sent; 0 for none
 }
@@ -54,7 +55,7 @@ func (c *Caller) Snapshot(last *Caller) *Caller {
 	}
 	return &Caller{
 		Revision: c.Revision, Toolset: c.Toolset, Identity: c.Identity.WithoutToken(), Subject: c.Subject,
-		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities),
+		ClientInfo: bytes.Clone(c.ClientInfo), Capabilities: bytes.Clone(c.Capabilities), Operates: c.Operates,
 	}
 }
 

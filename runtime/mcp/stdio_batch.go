@@ -76,7 +76,7 @@ func (c *stdioConn) initialize(m *message, batch bool) []byte {
 }
 
 func (b *lineBatch) serveModern(m *message) {
-	caller := &Caller{Toolset: b.conn.toolset}
+	caller := &Caller{Toolset: b.conn.toolset, Operates: true}
 	if err := checkMeta(m, caller); err != nil {
 		b.replyNow(err.appendReply(nil, m.id))
 		return
@@ -94,7 +94,9 @@ func (b *lineBatch) serveLegacy(m *message) {
 		p = &peer{revision: legacyRevisions[0], toolset: b.conn.toolset}
 		p.start(b.conn.server)
 	}
-	b.answer(m, &p.inflight, p.caller(), p)
+	caller := p.caller()
+	caller.Operates = true
+	b.answer(m, &p.inflight, caller, p)
 }
 
 // answer sends the reply to a request, unless the client has cancelled it. A request that may block

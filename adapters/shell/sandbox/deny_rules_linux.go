@@ -117,7 +117,7 @@ func newSyscallRules(key filterKey, arch string) syscallRules {
 	s.denySetID(arch)
 	s.denyNoAccessMode(arch)
 	if !key.network {
-		s.denySockets()
+		s.denySockets(key.modes)
 	}
 	return s
 }
@@ -154,10 +154,14 @@ func (s syscallRules) superviseAttrs(allowed bool, arch string) {
 	}
 }
 
-// denySockets denies sockets. Pairs of stream sockets are allowed, because they can be addressed to nobody else.
-func (s syscallRules) denySockets() {
+// denySockets denies sockets. Where there is a supervisor, it is what denies them, so that it knows of them. Pairs of
+// stream sockets are allowed, because they can be addressed to nobody else.
+func (s syscallRules) denySockets(unsupervised bool) {
 	const typeMask = 0xf // without flags
-	s[unix.SYS_SOCKET] = rule{fallback: deny(unix.EACCES)}
+	s[unix.SYS_SOCKET] = rule{fallback: notify}
+	if unsupervised {
+		s[unix.SYS_SOCKET] = rule{fallback: deny(unix.EACCES)}
+	}
 	notUnix := isEqual(0, unix.AF_UNIX)
 	notUnix.not = true
 	s[unix.SYS_SOCKETPAIR] = rule{

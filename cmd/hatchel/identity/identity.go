@@ -29,7 +29,7 @@ func (c *Flags) IsSet() bool {
 // uploads and idempotency keys are separate from those of the caller with the same subject on a
 // server. Errors are those of package exit.
 func (c *Flags) Caller() (*mcp.Caller, error) {
-	caller := &mcp.Caller{Revision: mcp.Revision20260728}
+	caller := &mcp.Caller{Revision: mcp.Revision20260728, Operates: true}
 	if !c.IsSet() {
 		return caller, nil
 	}

@@ -6,6 +6,9 @@
 // [Supervisor] decides whether the file is in one of the [Roots], makes the change itself, and returns the result to
 // the program. [AttrSyscalls] lists the system calls.
 //
+// It also denies sockets, all of which the filter sends to it where programs have no network, and remembers their
+// families: a program rarely says why it has no connection.
+//
 // # Threat model
 //
 // The program is hostile and knows how the supervisor works. It has several threads and processes that change memory,

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +16,7 @@ type Supervisor struct {
 	roots    Roots
 	own      *identity     // of the serving thread; set by the first notification
 	done     chan struct{} // closed after the listener is closed
+	denied   atomic.Uint64 // the families of sockets that were denied, a bit for each
 
 	mu      sync.Mutex
 	file    *os.File // the listener, set by Start; guarded by mu
@@ -93,6 +95,10 @@ func (s *Supervisor) serve(l listener) error {
 	if errno != 0 {
 		return nil
 	}
+	if n.number == unix.SYS_SOCKET {
+		s.denySocket(l, &n)
+		return nil
+	}
 	r, errno := newRequest(&n)
 	defer r.close()
 	caller, err := readIdentity(tracee(n.thread))
@@ -113,6 +119,18 @@ func (s *Supervisor) serve(l listener) error {
 	l.respond(&n, errno)
 	return nil
 }
+
+// denySocket denies a socket and records its family.
+func (s *Supervisor) denySocket(l listener, n *notification) {
+	if family := uint32(n.arguments[0]); family < 64 {
+		s.denied.Or(1 << family)
+	}
+	l.respond(n, unix.EACCES)
+}
+
+// DeniedFamilies returns the families of sockets that the program was not allowed to open: a bit for each, such as
+// 1<<AF_INET.
+func (s *Supervisor) DeniedFamilies() uint64 { return s.denied.Load() }
 
 // actAs calls f with the identity of a program, or with less. It returns an error when the thread did not get its own
 // identity back.

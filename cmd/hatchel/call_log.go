@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"hatchel/cmd/hatchel/console"
+)
+
+// callLog is the log of a command that makes one call. The command prints what the call came to, so the line about the
+// call is not logged: what it says besides is printed with the result.
+type callLog struct {
+	slog.Handler
+	cause *string // of the last failed call; empty for none
+}
+
+// Handle implements slog.Handler.
+func (h callLog) Handle(ctx context.Context, r slog.Record) error {
+	facts := map[string]string{}
+	r.Attrs(func(a slog.Attr) bool {
+		facts[a.Key] = a.Value.String()
+		return true
+	})
+	if facts["outcome"] == "" {
+		return h.Handler.Handle(ctx, r)
+	}
+	*h.cause = strings.TrimSpace(facts["at"] + " " + facts["cause"])
+	return nil
+}
+
+// printCause prints the cause of a failed call, unless its message has it.
+func (l *loadFlags) printCause(w io.Writer, message string) {
+	if l.cause != "" && !strings.Contains(message, l.cause) {
+		fmt.Fprintf(w, "cause: %s\n", console.Printable(l.cause))
+	}
+}
