@@ -30,6 +30,25 @@ func NewDirectory(env Env, path string) Directory {
 	return Directory{path, env.copyOf(path)}
 }
 
+// WarnIfMissing warns that calls will find no directory at a path, which a field of the block or of its connection
+// names. It is no error: the directory may be on another machine, or be made later.
+func (e Env) WarnIfMissing(field any, path string) {
+	if e.Mocks != nil && !e.Mocks.Live() {
+		return
+	}
+	info, err := os.Stat(Absolute(e.Dir, path))
+	what := ""
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		what = "does not exist"
+	case err == nil && !info.IsDir():
+		what = "is not a directory"
+	default:
+		return
+	}
+	e.Warn(field, "Directory not found", fmt.Sprintf("The directory %q %s. Calls fail until there is one.", path, what))
+}
+
 // Absolute returns an absolute path unchanged, and any other path as one that starts at base.
 func Absolute(base, path string) string {
 	if filepath.IsAbs(path) {

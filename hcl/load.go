@@ -80,6 +80,8 @@ func Load(fsys fs.FS, kinds Kinds, opts Options) (*Config, Diagnostics) {
 	}
 	l.reportMissing()
 	l.warnUnused()
+	l.warnUnknownCallers(files)
+	l.warnSameRequests()
 	l.config.Connections, l.config.Server = l.globals.connections, l.globals.server
 	l.config.Secrets, l.config.SecretNames = l.globals.secretValues, l.globals.secretNames
 	l.config.Values, l.config.FileDigests = l.valueBlocks(), l.digestsOfFiles()

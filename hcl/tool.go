@@ -14,6 +14,8 @@ import (
 // Tool is one tool block.
 type Tool struct {
 	Operation
+	request string // digest of the request that it sends; empty for none, and for more than one
+
 	Title       string
 	Description string
 	Icons       []*Icon
@@ -148,6 +150,7 @@ func (t *toolDecoder) decode() {
 	}
 	t.requireWhole()
 	t.tool.Digest = t.digest()
+	t.tool.request = requestDigest(t.block)
 }
 
 // checkHasResult reports a tool that does nothing, and one without a result whose backend has no

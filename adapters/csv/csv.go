@@ -115,6 +115,7 @@ func (b *block) checkColumns(checks *adapters.Checks, row *schema.Type) {
 }
 
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
+	env.WarnIfMissing(&b.Directory, b.Directory)
 	delimiter, _ := utf8.DecodeRuneInString(b.Delimiter)
 	a := &action{block: b, dir: adapters.NewDirectory(env, b.Directory), delimiter: delimiter, columns: b.Columns}
 	row := b.Rows.Type().Elem

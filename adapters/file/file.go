@@ -178,6 +178,7 @@ func (b *block) checkRead(checks *adapters.Checks) {
 func bind(_ context.Context, b *block, env adapters.Env) (adapters.Action, error) {
 	dir := adapters.NewDirectory(env, b.Directory)
 	if b.Write != nil {
+		env.WarnIfMissing(&b.Directory, b.Directory)
 		return &writer{block: b, dir: dir, ifExists: cmp.Or(adapters.IfExists(b.IfExists), adapters.ExistsFail)}, nil
 	}
 	maxSize := cmp.Or(int64(b.MaxSize), defaultMaxSize)

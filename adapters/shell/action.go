@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -87,7 +89,53 @@ func newAction(b *block, env adapters.Env, abi sandbox.ABI) (adapters.Action, er
 	if b.Command == nil && b.Pipe == nil && b.Script == nil {
 		a.scriptArgv, err = scriptFileCommand(env.Dir, &b.ScriptFile)
 	}
+	if startsPrograms {
+		a.warnOfMissing(env, path)
+		if b.Dir == nil {
+			if conn.Dir != "" {
+				env.WarnIfMissing(&conn.Dir, conn.Dir)
+			}
+		} else if dir, known := b.Dir.Known(); known {
+			env.WarnIfMissing(&b.Dir, dir)
+		}
+	}
 	return a, err
+}
+
+// warnOfMissing warns of programs that are not where calls look for them. The configuration may be meant for another
+// machine, so that this is no error.
+func (a *action) warnOfMissing(env adapters.Env, path string) {
+	var field any
+	var names []string
+	switch b := a.block; {
+	case b.Command != nil:
+		field, names = &b.Command, b.Command.Programs()
+	case b.Pipe != nil:
+		field, names = &b.Pipe, b.Pipe.Programs()
+	case b.Script != nil:
+		field, names = &b.Script, b.Script.Argv()[:1]
+	case len(a.scriptArgv) > 0:
+		field, names = &b.ScriptFile, a.scriptArgv[:1]
+	}
+	if slices.ContainsFunc(a.env, func(entries *hcl.KeyValues) bool { return slices.Contains(entries.Names(), "PATH") }) {
+		return
+	}
+	for _, name := range names {
+		where := "in the PATH of the server, " + path
+		file := name
+		if !strings.Contains(name, "/") {
+			_, err := searchPath(name, path)
+			if err == nil {
+				continue
+			}
+		} else if where = "on this machine"; !filepath.IsAbs(file) {
+			continue // it is in the configuration or in dir
+		} else if _, err := os.Stat(file); err == nil {
+			continue
+		}
+		env.Warn(field, "Program not found", fmt.Sprintf("The program %q is not %s. Calls fail until it is installed "+
+			"there.", name, where))
+	}
 }
 
 // Do implements adapters.Action.

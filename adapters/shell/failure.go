@@ -179,8 +179,8 @@ func (p *commandPlan) startFault(err error) error {
 	case errors.Is(err, errNotFound), errors.Is(err, fs.ErrNotExist):
 		f.Message = fmt.Sprintf("the program %s, or its interpreter, was not found; it must be installed where "+
 			"the tools run", name)
-		f.Hint = fmt.Sprintf("the PATH of the tool is %s: install %s there, or write env = { PATH = \"…\" }",
-			p.env.get("PATH"), name)
+		f.Hint = fmt.Sprintf("the PATH of the tool is %s: install %s there, or declare env = { PATH = \"…\" } in its "+
+			"connection", p.env.get("PATH"), name)
 	case errors.Is(err, errNotExecutable), errors.Is(err, fs.ErrPermission):
 		f.Message = fmt.Sprintf("the program %s or the working directory is not accessible: permission denied", name)
 		if hint := p.newHinter(f.Message, nil).find(0); hint != nil {

@@ -221,8 +221,8 @@ func (h *hinter) missingProgram(exitCode int) error {
 				continue
 			}
 			if _, err := searchPath(name, h.env.get("PATH")); err != nil {
-				return fmt.Errorf("the program %s is not in the PATH of the tool, %s: install it there, or write "+
-					"env = { PATH = \"…\" }", name, h.env.get("PATH"))
+				return fmt.Errorf("the program %s is not in the PATH of the tool, %s: install it there, or declare "+
+					"env = { PATH = \"…\" } in its connection", name, h.env.get("PATH"))
 			}
 		}
 	}

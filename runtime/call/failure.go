@@ -89,6 +89,37 @@ func (c *call) protocolError(f *failure.Failure) error {
 	return out
 }
 
+// shortenPaths makes the paths of files in the configuration directory relative to it, in the outputs of steps that no
+// step reads any more: what is left to do is the result, which callers read.
+func (c *call) shortenPaths() {
+	shorten := func(output any) {
+		members, _ := output.(map[string]any)
+		path, _ := members["path"].(string)
+		name, err := filepath.Rel(c.operation.Env.Dir, path)
+		if filepath.IsAbs(path) && err == nil && filepath.IsLocal(name) {
+			members["path"] = filepath.ToSlash(name)
+		}
+	}
+	shorten(c.frame.Output)
+	for _, s := range c.operation.Steps {
+		output := c.frame.Steps[s.Decl.Name]
+		shorten(output)
+		switch elements := output.(type) {
+		case []any:
+			for _, e := range elements {
+				shorten(e)
+			}
+		case map[string]any:
+			if s.Decl.Each == nil {
+				continue
+			}
+			for _, e := range elements {
+				shorten(e)
+			}
+		}
+	}
+}
+
 // relativePaths makes paths in the configuration directory relative to it, also where a link leads to it: callers do
 // not learn where on the server that is.
 func (e *Environment) relativePaths(text string) string {

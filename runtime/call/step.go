@@ -54,6 +54,7 @@ func (o *Operation) runSteps(c *call) error {
 		}
 		if at.nextStep == len(o.Steps) {
 			c.result.Failures = c.action.Failures
+			c.shortenPaths()
 			return nil
 		}
 		s := o.Steps[at.nextStep]

@@ -68,6 +68,9 @@ func compileArgv(args []Arg, at hclv2.Range, in Inputs, stdin taint, d *template
 // Constants returns the words that are the same in every call, of all branches.
 func (a *Argv) Constants() []string { return constants(a.elements) }
 
+// Programs returns the names of programs that are the same in every call, of all branches.
+func (a *Argv) Programs() []string { return constants(a.elements[:min(1, len(a.elements))]) }
+
 func constants(elements []argvElement) (words []string) {
 	for _, e := range elements {
 		switch {

@@ -90,19 +90,24 @@ type StageWords struct {
 }
 
 // Constants returns the words that are the same in every call, of all stages and branches.
-func (p *Pipe) Constants() (words []string) {
+func (p *Pipe) Constants() []string { return p.words((*Argv).Constants) }
+
+// Programs returns the names of programs that are the same in every call, of all stages and branches.
+func (p *Pipe) Programs() []string { return p.words((*Argv).Programs) }
+
+func (p *Pipe) words(of func(*Argv) []string) (words []string) {
 	for i := range p.stages {
-		words = p.stages[i].appendConstants(words)
+		words = p.stages[i].appendWords(words, of)
 	}
 	return words
 }
 
-func (s *stage) appendConstants(words []string) []string {
+func (s *stage) appendWords(words []string, of func(*Argv) []string) []string {
 	switch {
 	case s.cond != nil:
-		return s.els.appendConstants(s.then.appendConstants(words))
+		return s.els.appendWords(s.then.appendWords(words, of), of)
 	case s.argv != nil:
-		return append(words, s.argv.Constants()...)
+		return append(words, of(s.argv)...)
 	}
 	return words
 }
