@@ -2,7 +2,6 @@ package hcl
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -34,11 +33,11 @@ func (l *loader) warnUnknownCallers(files []*sourceFile) {
 	hasTokens := len(auth.Issuers) > 0
 	hasOthers := hasTokens || l.config.TLS != nil && l.config.TLS.ClientCA != "" // certificates have groups, too
 	seen := map[Range]bool{}
-	warn := func(rule *Condition, text, summary, detail string) {
+	warn := func(rule *Condition, text, summary, format string, args ...any) {
 		at := l.rangeOfText(rule.Range, text)
 		if !seen[at] {
 			seen[at] = true
-			l.diags.Warnf(at, summary, "%s", detail)
+			l.diags.Warnf(at, summary, format, args...)
 		}
 	}
 	for _, rule := range l.callerRules() {
@@ -47,8 +46,8 @@ func (l *loader) warnUnknownCallers(files []*sourceFile) {
 			if slices.Contains(groups, group) || hasOthers && !near.IsFix() {
 				continue
 			}
-			warn(rule, group, "Unknown group", fmt.Sprintf("No API key and no caller of a test has the group %q.%s", group,
-				diag.SuggestOr(group, groups, diag.ListAre(groups))))
+			warn(rule, group, "Unknown group", "No API key and no caller of a test has the group %q.%s", group,
+				diag.SuggestOr(group, groups, diag.ListAre(groups)))
 		}
 		for _, path := range rule.Traversals() {
 			rest, ok := strings.CutPrefix(path, "caller.claims.")
@@ -60,8 +59,8 @@ func (l *loader) warnUnknownCallers(files []*sourceFile) {
 				warn(rule, name, "Unknown claim", "Only tokens have claims, and there is no jwt block: for a caller with an "+
 					"API key this is null. Read caller.groups or caller.subject.")
 			case !slices.Contains(known, name) && near.IsFix():
-				warn(rule, name, "Unknown claim", fmt.Sprintf("No caller of a test has the claim %q.%s", name,
-					diag.SuggestOr(name, known, "")))
+				warn(rule, name, "Unknown claim", "No caller of a test has the claim %q.%s", name,
+					diag.SuggestOr(name, known, ""))
 			}
 		}
 	}
