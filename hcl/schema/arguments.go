@@ -19,8 +19,8 @@ func (v *Validator) Arguments(raw []byte) (map[string]any, []Violation) {
 	return arguments, violations
 }
 
-// Budget is what validating arguments may take. Reserve is called with the bytes that the decoded arguments take, before
-// they are decoded. Step is a value.Step.
+// Budget is what validating arguments may take. Reserve is called with the bytes that the decoded arguments take,
+// before they are decoded. Step is a value.Step.
 type Budget interface {
 	Reserve(bytes int64) error
 	Step(elements int) error
@@ -31,13 +31,14 @@ type unlimited struct{}
 func (unlimited) Reserve(int64) error { return nil }
 func (unlimited) Step(int) error      { return nil }
 
-// ArgumentsWithin is Arguments with a budget of memory and time. It first reads raw along the type, which allocates next to
-// nothing: where the type has no list or object, one that was sent is not decoded, and after too many values of a wrong
-// kind nothing is. It then reserves the bytes that the decoded arguments take. An error is one of the budget.
+// ArgumentsWithin is Arguments with a budget of memory and time. It first reads raw along the type, which allocates
+// next to nothing: where the type has no list or object, one that was sent is not decoded, and after too many values
+// of a wrong kind nothing is. It then reserves the bytes that the decoded arguments take. An error is one of the
+// budget.
 //
-// Patterns, the comparison of the items of a set, and alternatives take Steps. Reading, decoding and the other checks
-// take none: they are linear in the text, which is no longer than a body, and formats have a maximum length. The library
-// that checks what a JSON Schema has beyond the type takes none either.
+// Patterns, the comparison of the items of a set, and alternatives take Steps. Reading, decoding and the other
+// checks take none: they are linear in the text, which is no longer than a body, and formats have a maximum length.
+// The library that checks what a JSON Schema has beyond the type takes none either.
 func (v *Validator) ArgumentsWithin(raw []byte, budget Budget) (map[string]any, []Violation, error) {
 	if len(raw) == 0 {
 		raw = []byte("{}")

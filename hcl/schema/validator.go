@@ -62,8 +62,8 @@ type pass struct {
 	memo    memo // the results of types of alternatives that contain themselves
 }
 
-// checkTime is the time that a validation may take. A nil checkTime never ends. What is bounded by the size of the value
-// and linear in it does not look at it.
+// checkTime is the time that a validation may take. A nil checkTime never ends. What is bounded by the size of the
+// value and linear in it does not look at it.
 type checkTime struct {
 	budget Budget
 	step   value.Step // of budget; nil until it is needed, because it takes memory

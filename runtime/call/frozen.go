@@ -92,8 +92,8 @@ func appendFrozen(member *json.RawMessage, m map[string]any) (err error) {
 
 var errFrozenCall = errors.New("the frozen call does not belong to the operation")
 
-// thaw makes the call what it was when it was frozen. It must be a call of the same operation. It reserves the memory of
-// what it decodes.
+// thaw makes the call what it was when it was frozen. It must be a call of the same operation. It reserves the memory
+// of what it decodes.
 func (c *call) thaw(frozen []byte, reserve func(bytes int64) error) error {
 	var f frozenCall
 	if err := json.Unmarshal(frozen, &f); err != nil {
