@@ -323,7 +323,8 @@ func (s *stepsComparison) arguments(a, b *Step, gates bool) {
 		}
 		if name := lastName(path); top == "step" && (name == "that" || name == "until") {
 			if _, was := a.Args[path]; !was && conjunction(a.Expect).Equal(conjunction(b.Expect)) {
-				s.report(Behaviour, b, "another text: %s", strings.TrimSuffix(strings.TrimPrefix(path, "step."), ".that"))
+				text := strings.TrimSuffix(strings.TrimPrefix(path, "step."), ".that")
+				s.report(Behaviour, b, "another text: %s", text)
 			}
 			continue // they are compared as conditions
 		}

@@ -295,7 +295,8 @@ func header(b *hclsyntax.Block) string {
 // argument adds an argument, or the members of one that is written as an object.
 func (s *source) argument(out map[string]string, at string, e hclsyntax.Expression) {
 	if t := s.reads[e.Range().Filename].TypeAt(e.Range().Start.Byte); t != nil && s.types != nil {
-		s.types[at], out[at] = decodeSchema(t), "type "+strings.Join(t.MemberNames(), ", ") // the order of fields counts
+		s.types[at] = decodeSchema(t)
+		out[at] = "type " + strings.Join(t.MemberNames(), ", ") // the order of fields counts
 		return
 	}
 	object, ok := s.follow(e).(*hclsyntax.ObjectConsExpr)

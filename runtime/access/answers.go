@@ -63,9 +63,9 @@ func answerCallers(cfg *hcl.Config, s *surface.Surface) []Caller {
 	return append(callers, b.candidates()...)
 }
 
-// answer returns who may call some tools, to be kept and compared: by tool and by caller, who is [Everyone], [Identified],
-// a group, the groups of an API key as in "groups board+finance", or a subject that a rule tells apart. A group or a
-// subject with the answer of Everyone is left out. All are taken to have every scope.
+// answer returns who may call some tools, to be kept and compared: by tool and by caller, who is [Everyone],
+// [Identified], a group, the groups of an API key as in "groups board+finance", or a subject that a rule tells apart.
+// A group or a subject with the answer of Everyone is left out. All are taken to have every scope.
 func answer(ctx context.Context, cfg *hcl.Config, tools []*hcl.Tool, callers []Caller) map[string]map[string]string {
 	all := map[string]map[string]string{}
 	list := rows(ctx, cfg, tools, callers)

@@ -12,9 +12,9 @@ import (
 	"hatchel/hcl/surface"
 )
 
-// Rules may decide about a subject or a group by other means than a comparison with its name: by a prefix, by a pattern,
-// or in a local that is computed for each call. The texts in such a rule, and texts that its patterns match, are
-// candidates: a candidate is a caller of its own if it gets other answers than those before it.
+// Rules may decide about a subject or a group by other means than a comparison with its name: by a prefix, by a
+// pattern, or in a local that is computed for each call. The texts in such a rule, and texts that its patterns match,
+// are candidates: a candidate is a caller of its own if it gets other answers than those before it.
 
 // maxCandidates is the maximum number of candidates of one kind.
 const maxCandidates = 64
@@ -62,8 +62,8 @@ func candidates(rules []*eval.Formula, path string) (out []candidate) {
 	for i, list := range [][]string{texts, joined} {
 		for _, text := range sortedSet(list) {
 			isKnown := i == 1 && slices.Contains(texts, text)
-			isName := text != "" && !isKnown && len(text) <= maxCandidate && !strings.ContainsFunc(text, unicode.IsControl)
-			if isName && len(out) < maxCandidates {
+			isName := text != "" && len(text) <= maxCandidate && !strings.ContainsFunc(text, unicode.IsControl)
+			if isName && !isKnown && len(out) < maxCandidates {
 				out = append(out, candidate{text, i == 1})
 			}
 		}
