@@ -261,7 +261,7 @@ func newRequest(ts *testscript.TestScript, method, path, body string) *http.Requ
 	r, err := http.NewRequest(method, sessionOf(ts).url+path, strings.NewReader(body))
 	ts.Check(err)
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Accept", "application/json, text/event-stream, text/plain")
 	if strings.Contains(body, "2026-07-28") {
 		var asked struct {
 			Method string

@@ -151,7 +151,10 @@ func usageText(cmd *cobra.Command, err error) string {
 		return "--" + strings.Join(strings.Fields(m[1]), " and --") + " cannot be used together"
 	}
 	if m := unknownCommand.FindStringSubmatch(err.Error()); m != nil {
-		if word, err := strconv.Unquote(m[1]); err == nil {
+		switch word, err := strconv.Unquote(m[1]); {
+		case err == nil && !cmd.HasSubCommands():
+			return fmt.Sprintf("%s takes no arguments, and %q is one", cmd.CommandPath(), word)
+		case err == nil:
 			return fmt.Sprintf("%s has no command %q%s", cmd.CommandPath(), word, similarCommand(cmd, word))
 		}
 	}
