@@ -97,15 +97,16 @@ func TestEverythingWorksBehindAProxy(t *testing.T) {
 			r, folder := startConfig(t, strings.ReplaceAll(proxiedConfig, "$PROXY", at), "--listen", at+":0")
 			for name, start := range proxies {
 				t.Run(name, func(t *testing.T) {
-					p := newProxied(t, start(t, r), roots)
+					p := newProxied(t, start(t, r), roots, 3)
 					p.checkMCP(folder)
 					p.checkConsole()
 					p.checkPages(strings.Contains(name, "replaced") && strings.HasPrefix(name, "nginx"))
 					p.checkRefusals(!strings.Contains(name, "replaced") && !strings.HasPrefix(name, "Caddy"))
 				})
 			}
+			checkLockout(t, startForwarder(t, r, cert, key, true), roots)
 			log, err := os.ReadFile(filepath.Join(folder, "audit.jsonl"))
-			if err != nil || at == "127.0.0.1" && !strings.Contains(string(log), `"remote":"127.0.0.3"`) ||
+			if err != nil || !strings.Contains(string(log), `"remote":"127.0.0.3"`) ||
 				strings.Contains(string(log), `"remote":"192.0.2.66"`) {
 				t.Errorf("%v: the audit log does not have the address of the client:\n%s", err, log)
 			}
@@ -145,7 +146,29 @@ func startForwarder(t *testing.T, r *replica, cert, key string, keepsHost bool) 
 	return proxy.URL
 }
 
-// proxied is a client at 127.0.0.3 of tools.example, which is a proxy.
+// checkLockout guesses keys from one address until no more are tried. Another one behind the same proxy signs in.
+func checkLockout(t *testing.T, at string, roots *x509.CertPool) {
+	t.Helper()
+	signIn := func(p *proxied, key string) int {
+		res, _ := p.do("POST", "/console/sign-in", url.Values{"key": {key}}.Encode(), p.form()...)
+		return res.StatusCode
+	}
+	guesser, person := newProxied(t, at, roots, 4), newProxied(t, at, roots, 5)
+	tries := 0
+	for signIn(guesser, "wrong") == http.StatusUnauthorized {
+		if tries++; tries > 100 {
+			t.Fatal("guessing is not bounded")
+		}
+	}
+	if tries < 10 {
+		t.Errorf("only %d keys were tried", tries)
+	}
+	if status := signIn(person, apiKeyOf("ops")); status != http.StatusSeeOther {
+		t.Errorf("the key of another address: %d", status)
+	}
+}
+
+// proxied is a client on 127.0.0.0/8 of tools.example, which is a proxy.
 type proxied struct {
 	t      *testing.T
 	url    string
@@ -153,14 +176,14 @@ type proxied struct {
 	cookie string
 }
 
-func newProxied(t *testing.T, at string, roots *x509.CertPool) *proxied {
+func newProxied(t *testing.T, at string, roots *x509.CertPool, from byte) *proxied {
 	t.Helper()
 	_, address, _ := strings.Cut(at, "://")
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 3)}}
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, from)}}
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "tools.example"},
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -228,6 +251,11 @@ func (p *proxied) follow(path string, headers ...string) (awaitLine func(text st
 	}
 }
 
+// form are the headers of a form of the console.
+func (p *proxied) form() []string {
+	return []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", p.url, "Sec-Fetch-Site", "same-origin"}
+}
+
 func (p *proxied) bearer() []string { return []string{"Authorization", "Bearer " + apiKeyOf("ops")} }
 
 // post sends a message of MCP.
@@ -284,7 +312,7 @@ var formToken = regexp.MustCompile(`action="([^"]+)"[^>]*>\s*<input type="hidden
 // checkConsole signs in, follows calls, and signs out.
 func (p *proxied) checkConsole() {
 	p.t.Helper()
-	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", p.url, "Sec-Fetch-Site", "same-origin"}
+	form := p.form()
 	if res, text := p.do("GET", "/console", ""); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/console/" {
 		p.t.Fatalf("%s %s", res.Status, text)
 	}

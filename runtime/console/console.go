@@ -20,6 +20,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -87,7 +88,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	reason := c.Server.CheckHost(r)
 	if reason == "" && c.foreign.Check(r) != nil {
-		reason = "A page of another site has sent this request"
+		reason = foreignReason(r)
 	}
 	if reason == "" && c.Host.Authenticator() == nil && !c.IsLocal(r) {
 		reason = "Without authentication the console is for the machine of the server only"
@@ -102,6 +103,18 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.routes.ServeHTTP(w, r)
+}
+
+// foreignReason says why a request that another site has sent is refused. Without Sec-Fetch-Site, which browsers send
+// over https only, it may also be one of a proxy that has replaced the Host header.
+func foreignReason(r *http.Request) string {
+	const reason = "A page of another site has sent this request"
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	if r.Header.Get("Sec-Fetch-Site") != "" || err != nil || origin.Host == "" {
+		return reason
+	}
+	return fmt.Sprintf("%s: its page is one of %.100q, and the Host header names %.100q. A proxy in front of the server "+
+		"must pass the Host header on, or be used with https", reason, origin.Host, r.Host)
 }
 
 // request is a request for a page.

@@ -398,6 +398,12 @@ func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 			t.Errorf("%s with %s %s: %d, not %d: %s", c.method, c.header, c.value, got.status, c.want, got.text())
 		}
 	}
+	replaced := s.visit()
+	replaced.header.Set("Origin", "http://tools.example")
+	if got := replaced.post("/console/sign-in", url.Values{"key": {keyOf("vera")}}); got.status != 403 ||
+		!strings.Contains(got.body, `"tools.example"`) || !strings.Contains(got.body, "must pass the Host header on") {
+		t.Errorf("a proxy that replaces Host: %d %s", got.status, got.body)
+	}
 	linked := s.signedIn("vera")
 	linked.client.Jar = nil
 	linked.header.Set("Sec-Fetch-Site", "cross-site")
