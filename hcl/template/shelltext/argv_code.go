@@ -115,7 +115,7 @@ func (c argvCheck) checkInlineShell(words []word, stdin taint) {
 		a := newTaintWalk(c.Diagnostics, l, c.inputs, path.Base(w.text) == "bash")
 		a.nested, a.errorsOnly = &nested{0, len(at.text)}, true
 		a.anyTainted = a.anyTainted || stdin.max(maxTaint(words)).level > trusted
-		line := simpleCommand{scope{stdin: stdin, top: true}, words}
+		line := simpleCommand{scope: scope{stdin: stdin, top: true}, words: words}
 		a.untilUnchanged(func() { a.inlineCode(line, words[i:]) })
 	}
 }

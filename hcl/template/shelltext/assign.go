@@ -58,7 +58,7 @@ func (a *taintWalk) assignment(as *syntax.Assign, sc scope) taint {
 	if as.Array == nil {
 		a.noteNames(as.Name.Value, as.Value, sc)
 	}
-	if as.Value != nil && LoadsCode(as.Name.Value) {
+	if as.Value != nil && namesCode(as.Name.Value) {
 		a.checkProgramFile(word{node: as.Value, texts: a.wordTexts(as.Value, sc)}, sc.stdin)
 	}
 	return t

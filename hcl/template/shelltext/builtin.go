@@ -18,6 +18,7 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 		a.shifts = true
 	case "unset":
 		a.rejectNames(operands)
+		a.unsets = a.unsets || slices.ContainsFunc(operands, func(w word) bool { return !w.constant || !isOperand(w) })
 	case "getopts":
 		a.assignUnknown(first.node, "OPTARG", a.args[l.function])
 		if len(operands) > 1 {
@@ -39,7 +40,7 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 					a.noteTexts(n, text[strings.IndexByte(text, '=')+1:])
 				}
 			}
-			if LoadsCode(n) {
+			if namesCode(n) {
 				a.checkProgramFile(w, l.stdin)
 			}
 		}
@@ -68,15 +69,23 @@ func (a *taintWalk) builtin(l simpleCommand, name string) {
 		a.noteCopied(operands, from, true)
 	case "env", "sudo", "doas", "alias":
 		for _, w := range operands {
-			n, code, ok := strings.Cut(w.text, "=")
+			n, _, ok := strings.Cut(w.text, "=")
 			if ok && n != "" {
 				a.join(a.vars, n, w.taint)
 			}
-			if LoadsCode(n) {
+			if ok && n == "PATH" {
+				for _, text := range w.texts {
+					a.noteTexts(n, text[strings.IndexByte(text, '=')+1:])
+				}
+			}
+			if namesCode(n) {
 				a.checkProgramFile(w, l.stdin)
 			}
-			if ok && name == "alias" && w.constant {
-				a.inline(w.node, code, l.scope)
+			if ok && name == "alias" && w.level == trusted {
+				for _, text := range w.texts {
+					_, code, _ := strings.Cut(text, "=")
+					a.inline(w.node, codeText(code), l.scope)
+				}
 			}
 		}
 	case "trap":

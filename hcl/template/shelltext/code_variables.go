@@ -14,6 +14,10 @@ func LoadsCode(name string) bool {
 		slices.ContainsFunc(codeVariablePrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
+// namesCode reports whether the value of a variable may be the name of a file of code. PATH names folders; see
+// searchesFiles.
+func namesCode(name string) bool { return name != "PATH" && LoadsCode(name) }
+
 var codeVariables = template.WordSet(`
 	PATH SHELL ENV BASH_ENV SHELLOPTS BASHOPTS IFS PS4 PROMPT_COMMAND CDPATH ZDOTDIR GCONV_PATH
 	EDITOR VISUAL PAGER BROWSER MANPAGER LESSOPEN LESSCLOSE SSH_ASKPASS SUDO_ASKPASS VIMINIT EXINIT

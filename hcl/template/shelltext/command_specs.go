@@ -390,8 +390,8 @@ var commandSpecs = expandNames(map[string]commandSpec{
 	". source":         {operand: fileFirst, stdin: true},
 	"jobs bind":        {operand: codeRest, code: "x"},
 	"compgen complete": {operand: codeRest, code: "WCFG"},
-	"enable":           {operand: codeRest, code: "f"},
-	"hash":             {operand: codeRest, code: "p"},
+	"enable":           {operand: codeRest, loads: "-f"},
+	"hash":             {operand: codeRest, loads: "-p"},
 	"fc":               {operand: codeRest, code: "e"},
 })
 

@@ -13,7 +13,8 @@ import (
 // simpleCommand is one simple command of a script.
 type simpleCommand struct {
 	scope
-	words []word
+	words             []word
+	bypassesFunctions bool // the program is no function of the script, as after command
 }
 
 // call walks a simple command: assignments and words.
@@ -27,7 +28,7 @@ func (a *taintWalk) call(c *syntax.CallExpr, sc scope) taint {
 	var out taint
 	for _, words := range a.commandWords(c.Args, sc) {
 		if len(words) > 0 {
-			out = out.max(a.line(simpleCommand{sc, words}))
+			out = out.max(a.line(simpleCommand{scope: sc, words: words}))
 		}
 	}
 	return out
@@ -42,7 +43,11 @@ func (a *taintWalk) line(l simpleCommand) taint {
 		return maxTaint(l.words)
 	}
 	for _, line := range commandLines(l.withFoundFiles()) {
-		for _, file := range programFiles(line) {
+		files := programFiles(line)
+		if a.searchesFiles() {
+			files = append(files, line[0])
+		}
+		for _, file := range files {
 			a.checkProgramFile(file, l.stdin)
 		}
 	}
@@ -50,8 +55,11 @@ func (a *taintWalk) line(l simpleCommand) taint {
 		a.checkComputedProgram(l)
 		return a.output(l, "")
 	}
-	if a.functions[program.text] {
-		return a.function(l, program.text)
+	if a.functions[program.text] && !l.bypassesFunctions {
+		out := a.function(l, program.text)
+		if a.isDefinedAt(program) {
+			return out
+		}
 	}
 	name := path.Base(program.text)
 	if !a.bash && a.nested == nil && bashOnly[name] {
@@ -62,8 +70,8 @@ func (a *taintWalk) line(l simpleCommand) taint {
 	}
 	switch name {
 	case "command", "builtin", "exec":
-		if i := slices.IndexFunc(l.words[1:], isOperand); i >= 0 {
-			l.words = l.words[1+i:]
+		if words := commandOperands(l.words); len(words) > 0 {
+			l.words, l.bypassesFunctions = words, true
 			return a.line(l)
 		}
 	}
@@ -90,6 +98,19 @@ func (l simpleCommand) withFoundFiles() []word {
 		return xargsWords(words, word{texts: unknownText, node: words[0].node})
 	}
 	return words
+}
+
+// commandOperands returns the command line that command, builtin or exec runs.
+func commandOperands(words []word) []word {
+	for i := 1; i < len(words); i++ {
+		switch w := words[i]; {
+		case isOperand(w):
+			return words[i:]
+		case words[0].text == "exec" && strings.HasSuffix(w.text, "a"):
+			i++ // the name that the program is told
+		}
+	}
+	return nil
 }
 
 // isPattern reports whether the shell may replace the name of a program by the name of a file.

@@ -17,6 +17,7 @@ func trackTaint(d *template.Diagnostics, file *syntax.File, l *scriptText, c *sc
 		a.setVariable(h.variable, taintOf(h.Type, h.Source))
 	}
 	a.noteFunctions(file)
+	a.noteDefined(file)
 	top := scope{top: true}
 	if c.inputs.Stdin != "" {
 		top.stdin = taint{level: tainted, from: standardInput, loose: true, wild: true}
@@ -34,15 +35,36 @@ func (a *taintWalk) noteFunctions(file *syntax.File) {
 	})
 }
 
+// noteDefined records where the functions are declared that a script has from a place on.
+func (a *taintWalk) noteDefined(file *syntax.File) {
+	for _, s := range file.Stmts {
+		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && f.Name != nil && !s.Background {
+			if _, known := a.defined[f.Name.Value]; !known {
+				a.defined[f.Name.Value] = f.End().Offset()
+			}
+		}
+	}
+}
+
+// isDefinedAt reports whether a program is surely a function of the script. Otherwise it may also be a program of that
+// name: another process does not have the function, and the script may not have declared it yet or may remove it.
+func (a *taintWalk) isDefinedAt(program word) bool {
+	from, known := a.defined[program.text]
+	return known && a.nested == nil && !a.unsets && program.node.Pos().Offset() >= from
+}
+
 func newTaintWalk(d *template.Diagnostics, l *scriptText, in Inputs, bash bool) *taintWalk {
 	a := &taintWalk{Diagnostics: d, scriptText: l, vars: map[string]taint{}, args: map[string]taint{},
-		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{}, written: map[string]taint{},
+		stdin: map[string]taint{}, out: map[string]taint{}, functions: map[string]bool{}, defined: map[string]uint{}, written: map[string]taint{},
 		names: map[string][]string{}, texts: map[string][]string{}, values: map[string]*scriptValue{},
 		piped: map[string]bool{}, lists: map[string][]wordList{}, mentioned: map[string]taint{},
 		inputs: in, bash: bash}
 	a.noteTexts(unknownVariable, anyText)
 	for name, v := range in.Env {
 		a.setVariable(name, taintOf(v.Type, v.Source))
+		if text, ok := v.Type.Constant.(string); ok && v.Type.Known {
+			a.noteTexts(name, text)
+		}
 	}
 	return a
 }
@@ -80,6 +102,8 @@ type taintWalk struct {
 	shifts     bool             // the script has shift
 	changed    bool             // a taint increased in this round
 	functions  map[string]bool
+	defined    map[string]uint // by function, the offset from which on the script has it
+	unsets     bool            // the script has unset with an option
 	values     map[string]*scriptValue
 	piped      map[string]bool // functions with an input
 	bash       bool

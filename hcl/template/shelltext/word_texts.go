@@ -30,6 +30,9 @@ var unknownText = []string{anyText}
 
 // noteTexts records texts that a variable can have.
 func (a *taintWalk) noteTexts(variable string, texts ...string) {
+	if variable == "PATH" {
+		texts = searchedFolders(texts)
+	}
 	for _, text := range texts {
 		known := a.texts[variable]
 		switch {
