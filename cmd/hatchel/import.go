@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +21,8 @@ import (
 	"hatchel/cmd/hatchel/importer/mcpshell"
 	"hatchel/cmd/hatchel/importer/memory"
 	"hatchel/cmd/hatchel/importer/toolbox"
+	"hatchel/hcl"
+	"hatchel/hcl/syntax"
 )
 
 func importCommand() *cobra.Command {
@@ -234,6 +239,47 @@ name, or its kind and name, as in postgres.desk.`,
 	return cmd
 }
 
+// readNames returns the tables of another connection, for completion.
+func readNames(ctx context.Context, conn *hcl.Connection, dir string) ([]catalog.Table, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	handle, closeAll, err := directory.OpenDatabase(ctx, conn, dir, release())
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll()
+	query := func(ctx context.Context, text string) ([]map[string]any, error) { return sql.Query(ctx, handle, text) }
+	return dbschema.Tables(ctx, query, conn.Kind)
+}
+
+// writingConnection returns the block of a second connection, which is that of a connection without its mode.
+func writingConnection(folder *loadedFolder, conn *hcl.Connection) string {
+	src := folder.config.Sources[conn.Range.File]
+	body, diags := syntax.Parse(conn.Range.File, src)
+	if diags.HasErrors() {
+		return ""
+	}
+	for _, b := range body.Blocks {
+		if b.Type != "connection" || len(b.Labels) != 2 || b.Labels[0] != conn.Kind || b.Labels[1] != conn.Name {
+			continue
+		}
+		text := string(src[b.OpenBraceRange.Start.Byte:b.CloseBraceRange.End.Byte])
+		if mode := b.Body.Attributes["mode"]; mode != nil {
+			r := mode.SrcRange
+			at := b.OpenBraceRange.Start.Byte
+			text = text[:r.Start.Byte-at] + text[r.End.Byte-at:]
+		}
+		formatted, diags := syntax.Format("", []byte(fmt.Sprintf("connection %q %q %s\n", conn.Kind, conn.Name+"_write", text)))
+		if diags.HasErrors() {
+			return ""
+		}
+		return emptyLines.ReplaceAllString(string(formatted), "\n")
+	}
+	return ""
+}
+
+var emptyLines = regexp.MustCompile(`\n(?:[ \t]*\n)+`)
+
 // importSchema reads the catalog of the database of a connection.
 func importSchema(
 	cmd *cobra.Command, name, dir string, load *loadFlags, o dbschema.Options,
@@ -251,8 +297,13 @@ func importSchema(
 	if err != nil {
 		return nil, err
 	}
+	for _, t := range folder.config.Tools {
+		o.Existing = append(o.Existing, t.Name)
+	}
 	if o.Kind, o.Connection = conn.Kind, conn.Name; o.Writes && sql.ReadOnly(conn.Config) {
-		return nil, misusef("connection %q has mode = \"ro\", so --writes is not possible with it", conn.Name)
+		return nil, misusef("connection %q has mode = \"ro\", so --writes is not possible with it. Add a second connection, "+
+			"best with a role that may write only what agents may change, and import with it:\n\n%s\n"+
+			"hatchel import schema %s_write --writes", conn.Name, writingConnection(folder, conn), conn.Name)
 	}
 	handle, closeAll, err := directory.OpenDatabase(cmd.Context(), conn, folder.dir, release())
 	if err != nil {
@@ -265,7 +316,17 @@ func importSchema(
 	if err != nil {
 		return nil, failf("%s", reason(err))
 	}
-	names, err := catalog.Replace(dir, conn.Kind+"."+conn.Name, tables)
+	known := map[string][]catalog.Table{conn.Kind + "." + conn.Name: tables}
+	for _, other := range folder.config.Connections {
+		if other == conn || !dbschema.Reads(other.Kind) || other.Incomplete() {
+			continue
+		}
+		if known[other.Kind+"."+other.Name], err = readNames(cmd.Context(), other, folder.dir); err != nil {
+			r.Lose(other.Kind+"."+other.Name, "names not read", "editors do not complete its tables: "+err.Error(), "")
+			delete(known, other.Kind+"."+other.Name)
+		}
+	}
+	names, err := catalog.Replace(dir, known)
 	if err != nil {
 		return nil, failf("%s cannot be written: %s", catalog.FileName, reason(err))
 	}

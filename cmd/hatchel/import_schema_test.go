@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,7 +152,8 @@ func TestToolsOfTablesWork(t *testing.T) {
 		d.mustHold(t)
 		src, _ := os.ReadFile(filepath.Join(d.dir, "db_tables.hcl"))
 		for _, want := range []string{
-			`input "status" { type = optional(enum("open", "paid")) }`, `input "size" { type = optional(enum("s", "l")) }`,
+			`input "status" { type = optional(string("Only rows with this status", { enum = ["open", "paid"] })) }`,
+			`input "size" { type = optional(string("Only rows with this size", { enum = ["s", "l"] })) }`,
 			`input "day_from"`, `input "amount_max"`,
 		} {
 			if !strings.Contains(string(src), want) {
@@ -336,4 +338,95 @@ func TestImportSchemaSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 	d.run(t, "import", "schema", "sqlite.db", "-C", d.dir, "--all")
+}
+
+// Whatever the tables are, what is imported has no finding of lint, and no tool has a credential.
+func TestImportedToolsPassLint(t *testing.T) {
+	eachImportDatabase(t, func(t *testing.T, d *importDatabase) {
+		quote, varchar := `"`, "text"
+		if d.kind == "mysql" {
+			quote, varchar = "`", "varchar(60)"
+		}
+		q := func(name string) string { return quote + name + quote }
+		types := map[string][]string{
+			"sqlite":   {"INTEGER", "TEXT", "REAL", "NUMERIC", "DATE", "DATETIME", "BOOLEAN", "JSON", "BLOB", "VARCHAR(9)", "UUID", ""},
+			"postgres": {"bigint", "text", "double precision", "numeric(9,2)", "date", "timestamptz", "boolean", "jsonb", "bytea", "varchar(9)", "uuid", "text[]", "inet", "interval", "point", "time"},
+			"mysql":    {"bigint", "text", "double", "decimal(9,2)", "date", "datetime", "boolean", "json", "blob", "varchar(9)", "time", "year", "set('a','b')", "enum('x','y')", "bit(3)"},
+		}[d.kind]
+		for n, name := range []string{"import_users", "import_Order Items", "import_select", "import_größe", "import_x", "import_" + strings.Repeat("long_", 9)} {
+			columns := []string{q("id") + " integer PRIMARY KEY", q("name") + " " + varchar + " NOT NULL",
+				q("password_hash") + " " + varchar, q("Api Key") + " " + varchar, q("refresh_token") + " " + varchar + " NOT NULL DEFAULT ''"}
+			for i, typ := range types {
+				columns = append(columns, q(fmt.Sprintf("%c column_%d of %d", 'a'+i, i, n))+" "+typ)
+			}
+			d.create(t, q(name), "CREATE TABLE "+q(name)+" ("+strings.Join(columns, ", ")+")")
+			for i, typ := range types {
+				if slices.Contains([]string{"jsonb", "json", "JSON", "text", "blob", "point", "BLOB", "bytea"}, typ) {
+					continue
+				}
+				d.exec(t, fmt.Sprintf("CREATE INDEX import_index_%d_%d ON %s (%s)", n, i, q(name), q(fmt.Sprintf("%c column_%d of %d", 'a'+i, i, n))))
+			}
+			d.exec(t, "CREATE UNIQUE INDEX import_key_"+fmt.Sprint(n)+" ON "+q(name)+" ("+q("refresh_token")+")")
+		}
+		report := d.run(t, "import", "schema", "db", "-C", d.dir, "--table", "import_*", "--writes")
+		for _, want := range []string{"credential left out: password_hash", "credential left out: Api Key", "credential left out: refresh_token"} {
+			if !strings.Contains(report, want) {
+				t.Errorf("the report is\n%s", report)
+			}
+		}
+		d.mustHold(t)
+		if out := d.run(t, "lint", d.dir); !strings.Contains(out, "no findings") {
+			t.Errorf("lint finds\n%s", out)
+		}
+		src, _ := os.ReadFile(filepath.Join(d.dir, "db_tables.hcl"))
+		for _, column := range []string{"password", "refresh_token", "Api Key", "api_key"} {
+			if strings.Contains(string(src), column) {
+				t.Errorf("db_tables.hcl has %s", column)
+			}
+		}
+	})
+}
+
+func TestMoreThan40ToolsBecomeToolsets(t *testing.T) {
+	d := &importDatabase{kind: "sqlite", dir: t.TempDir()}
+	d.open(t, "sqlite3", filepath.Join(d.dir, "db.sqlite"))
+	d.write(t, "db.hcl", `connection "sqlite" "db" {
+  file = "db.sqlite"
+  mode = "ro" # agents only read
+}
+connection "sqlite" "other" { file = "db.sqlite" }
+`)
+	for i := range 19 {
+		d.exec(t, fmt.Sprintf("CREATE TABLE t%02d (id INTEGER PRIMARY KEY, name TEXT)", i))
+	}
+	d.run(t, "import", "schema", "db", "-C", d.dir) // 38 tools
+	d.run(t, "import", "schema", "db", "-C", d.dir, "--update")
+	if names, err := catalog.Read(d.dir); err != nil || len(names.Connections["sqlite.other"].Tables) != 19 {
+		t.Errorf("the names of another connection are %v, %v", names, err)
+	}
+	d.write(t, "more.hcl", strings.ReplaceAll("tool \"N_greet\" {\n  description = \"Greet N.\"\n  text        = \"Hello\"\n}\n", "N", "a")+
+		strings.ReplaceAll("tool \"N_greet\" {\n  description = \"Greet N.\"\n  text        = \"Hello\"\n}\n", "N", "b")+
+		strings.ReplaceAll("tool \"N_greet\" {\n  description = \"Greet N.\"\n  text        = \"Hello\"\n}\n", "N", "c"))
+	if out, err := d.tryRun(t, "import", "schema", "db", "-C", d.dir, "--update"); err == nil ||
+		!strings.Contains(out, "19 tables give 38 tools, and the directory has 3 others, and agents choose badly among more than 40") {
+		t.Errorf("with three others: %s", out)
+	}
+	if err := os.Remove(filepath.Join(d.dir, "more.hcl")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		d.exec(t, fmt.Sprintf("CREATE TABLE u%02d (id INTEGER PRIMARY KEY, name TEXT)", i))
+	}
+	d.run(t, "import", "schema", "db", "-C", d.dir, "--update", "--all")
+	d.run(t, "validate", d.dir, "--connect")
+	if out := d.run(t, "lint", d.dir); !strings.Contains(out, "118 tools") || !strings.Contains(out, "no findings") {
+		t.Errorf("lint finds\n%s", out)
+	}
+	if out := d.run(t, "list", d.dir); !strings.Contains(out, "db_3") || strings.Contains(out, "db_4") {
+		t.Errorf("the toolsets are\n%s", out)
+	}
+	out, err := d.tryRun(t, "import", "schema", "db", "-C", d.dir, "--writes")
+	if err == nil || !strings.Contains(out, "connection \"sqlite\" \"db_write\" {\n  file = \"db.sqlite\"\n") || !strings.Contains(out, "hatchel import schema db_write --writes") {
+		t.Errorf("writes with a connection that only reads: %s", out)
+	}
 }

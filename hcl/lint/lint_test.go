@@ -211,9 +211,14 @@ func TestACommentAllowsAFinding(t *testing.T) {
 	}
 }
 
+// The server counts as long as a tool is in no toolset.
 func TestTheBudgetCountsTheServerAndEachToolset(t *testing.T) {
-	src := `toolset "all" { tools = ["*"] }
+	src := `toolset "all" { tools = ["greet_*"] }
 toolset "one" { tools = ["greet_1"] }
+tool "alone" {
+  description = "Be in no toolset."
+  text        = "Hello"
+}
 `
 	for i := range 45 {
 		src += fmt.Sprintf("tool \"greet_%d\" {\n  description = \"Greet somebody in way %d.\"\n  text = \"Hello\"\n}\n", i, i)
@@ -228,6 +233,10 @@ toolset "one" { tools = ["greet_1"] }
 	}
 	if r := checked(t, src, 0); len(r.Findings) != 1 || r.Tokens < 500 {
 		t.Errorf("%+v", r)
+	}
+	src = strings.Replace(src, `["greet_*"]`, `["*"]`, 1)
+	if r := checked(t, src, 500); len(r.Findings) != 2 {
+		t.Errorf("with all tools in toolsets: %+v", r.Findings)
 	}
 }
 

@@ -3,6 +3,7 @@ package lint
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -169,7 +170,9 @@ func (c *checker) checkBudget() (total int) {
 		all[name] = Tokens(entry)
 		total += all[name]
 	}
-	c.checkPart("The server", c.serverRange(), total, len(all), len(c.config.Toolsets) == 0)
+	if !c.inToolsets(all) {
+		c.checkPart("The server", c.serverRange(), total, len(all), len(c.config.Toolsets) == 0)
+	}
 	for _, set := range c.config.Toolsets {
 		sum, n := 0, 0
 		for name, tokens := range all {
@@ -180,6 +183,16 @@ func (c *checker) checkBudget() (total int) {
 		c.checkPart(fmt.Sprintf("The toolset %q", set.Name), set.Range, sum, n, true)
 	}
 	return total
+}
+
+// inToolsets reports whether every tool is in a toolset, so that no agent has to list all of them.
+func (c *checker) inToolsets(tools map[string]int) bool {
+	for name := range tools {
+		if !slices.ContainsFunc(c.config.Toolsets, func(set *hcl.Toolset) bool { return set.HasTool(name) }) {
+			return false
+		}
+	}
+	return len(tools) > 0
 }
 
 // checkPart checks the tools that an agent lists together.

@@ -89,9 +89,9 @@ func Read(dir string) (*Catalog, error) {
 	return c, nil
 }
 
-// Replace returns the content of the file of a directory after the tables of one connection were read again. What the
+// Replace returns the content of the file of a directory after the tables of some connections were read again. What the
 // file says of other connections is kept, unless it cannot be read.
-func Replace(dir, connection string, tables []Table) ([]byte, error) {
+func Replace(dir string, connections map[string][]Table) ([]byte, error) {
 	c, err := Read(dir)
 	if err != nil {
 		c = &Catalog{Version: version}
@@ -99,7 +99,9 @@ func Replace(dir, connection string, tables []Table) ([]byte, error) {
 	if c.Connections == nil {
 		c.Connections = map[string]Database{}
 	}
-	c.Connections[connection] = Database{usableTables(tables)}
+	for name, tables := range connections {
+		c.Connections[name] = Database{usableTables(tables)}
+	}
 	for _, d := range c.Connections {
 		for i := range d.Tables {
 			t := &d.Tables[i]

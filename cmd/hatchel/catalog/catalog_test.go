@@ -21,7 +21,7 @@ func writeCatalog(t *testing.T, dir string, src []byte) {
 
 func replace(t *testing.T, dir, connection string, tables []Table) []byte {
 	t.Helper()
-	src, err := Replace(dir, connection, tables)
+	src, err := Replace(dir, map[string][]Table{connection: tables})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,6 +53,7 @@ type column struct {
 	nullable           bool
 	hasDefault         bool
 	generated          bool // the database computes it, or numbers it
+	credential         bool // its name is that of a credential, such as password_hash: no tool reads or writes it
 	maxLength          int
 	values             []string // of an enumeration or CHECK (x IN …); empty for none
 }
@@ -152,8 +153,34 @@ func (t *table) addColumn(d dialect, row map[string]any, r *importer.Result) {
 	if len(c.values) > 0 {
 		c.setValues(c.values)
 	}
+	if c.credential = isCredential(c); c.credential {
+		r.Lose(t.origin(), "credential left out", c.name+" is named like a credential, and no tool reads or writes it", c.name)
+	}
 	t.columns = append(t.columns, c)
 }
+
+// isCredential reports whether a column holds credentials, or what is computed from them, by its name. A number, a date
+// or a truth about one is none, such as password_changed_at.
+func isCredential(c *column) bool {
+	if c.kind != opaque && c.kind != text && c.kind != uuid && c.kind != document || len(c.values) > 0 {
+		return false
+	}
+	name := c.name
+	for _, ending := range derivedEndings {
+		if short := len(name) - len(ending); short >= 0 && strings.EqualFold(name[short:], ending) {
+			name = strings.TrimRight(name[:short], "_- .")
+			if name == "" {
+				return ending == "salt"
+			}
+		}
+	}
+	return importer.IsCredential(name, "")
+}
+
+// derivedEndings are the last words of the names of columns with what is computed from a credential. They may follow
+// each other in this order, from the last.
+var derivedEndings = []string{"hex", "hash", "hashed", "digest", "salt", "encrypted", "ciphertext", "bcrypt", "argon2",
+	"sha256", "sha512", "md5"}
 
 // maxComment is the maximum size of a comment in a description.
 const maxComment = 300

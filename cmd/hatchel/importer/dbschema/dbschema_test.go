@@ -81,3 +81,21 @@ func FuzzImportOfACatalog(f *testing.F) {
 		}
 	})
 }
+
+func TestColumnsWithCredentialsAreKnownByTheirNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"password": true, "password_hash": true, "passwordHash": true, "hashed_password": true, "encrypted_password": true,
+		"passwd": true, "api_key": true, "api_key_sha256": true, "ApiKey": true, "secret_token": true, "refresh_token": true,
+		"access_token_encrypted": true, "client_secret": true, "private_key": true, "password_salt": true, "salt": true,
+		"pwd": true, "otp_secret": true, "passphrase": true,
+		"name": false, "hash": false, "file_hash": false, "key": false, "token_count": false, "primary_key": false,
+		"password_changed_at_text": false, "content_digest": false, "monkey": false, "sort_key": false,
+	} {
+		if got := isCredential(&column{name: name, kind: text}); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if isCredential(&column{name: "api_token", kind: instant}) || isCredential(&column{name: "password", kind: boolean}) {
+		t.Error("a time or a truth is a credential")
+	}
+}

@@ -18,6 +18,7 @@ type Options struct {
 	Tables     []string // patterns of names, such as invoices, orders_* or sales.*; empty for all
 	Writes     bool     // also insert and update
 	All        bool     // also without Tables as many tools as there are
+	Existing   []string // the names of the tools of the directory; they count, unless they are generated again
 }
 
 const tableLeftOut = "table left out" // a kind of loss
@@ -38,12 +39,7 @@ func Import(ctx context.Context, q Query, o Options) (*importer.Result, []catalo
 	if err != nil {
 		return nil, nil, err
 	}
-	var all []catalog.Table
-	for _, t := range tables {
-		if len(t.all) > 0 {
-			all = append(all, catalog.Table{Name: t.name, SQL: t.ref, Columns: t.all})
-		}
-	}
+	all := namesOf(tables)
 	if tables, err = selectTables(tables, o.Tables); err != nil {
 		return nil, nil, err
 	}
@@ -53,16 +49,89 @@ func Import(ctx context.Context, q Query, o Options) (*importer.Result, []catalo
 			return nil, nil, err
 		}
 	}
-	if n := len(r.Blocks); n > maxTools && len(o.Tables) == 0 && !o.All {
-		return nil, nil, fmt.Errorf("%d tables give %d tools, and agents choose badly among more than %d. Select "+
-			"tables with --table, as in --table '%s,%s', or take all with --all. The tables: %s", len(tables), n, maxTools,
-			tables[0].name, tables[1].name, tableNames(tables))
+	others := slices.DeleteFunc(slices.Clone(o.Existing), func(name string) bool { return g.names[name] })
+	if n := len(r.Blocks); n+len(others) > maxTools {
+		if len(o.Tables) == 0 && !o.All {
+			return nil, nil, tooMany(tables, n, len(others))
+		}
+		g.addToolsets()
 	}
 	r.Losses = slices.DeleteFunc(r.Losses, func(l importer.Loss) bool {
 		isOf := func(t *table) bool { return l.Name == t.origin() }
 		return l.Kind != tableLeftOut && !slices.ContainsFunc(tables, isOf)
 	})
 	return r, all, nil
+}
+
+// Reads reports whether tables can be read from a kind of connection.
+func Reads(kind string) bool { return dialects[kind] != nil }
+
+// Tables returns the names of all tables that q can read, for completion. Reads must report true for the kind.
+func Tables(ctx context.Context, q Query, kind string) ([]catalog.Table, error) {
+	tables, err := readTables(ctx, dialects[kind], q, new(importer.Result))
+	return namesOf(tables), err
+}
+
+func namesOf(tables []*table) (all []catalog.Table) {
+	for _, t := range tables {
+		if len(t.all) > 0 {
+			all = append(all, catalog.Table{Name: t.name, SQL: t.ref, Columns: t.all})
+		}
+	}
+	return all
+}
+
+// tooMany returns the error for more tools than agents choose well among, n of them new.
+func tooMany(tables []*table, n, others int) error {
+	count := fmt.Sprintf("%d tables give %d tools", len(tables), n)
+	if len(tables) == 1 {
+		count = fmt.Sprintf("one table gives %d tools", n)
+	}
+	if others > 0 {
+		count += fmt.Sprintf(", and the directory has %d others", others)
+	}
+	example := tables[0].name
+	if len(tables) > 1 {
+		example += "," + tables[1].name
+	}
+	return fmt.Errorf("%s, and agents choose badly among more than %d. Select tables with --table, as in --table '%s', "+
+		"or take all with --all, which writes toolsets of at most %[2]d. The tables: %[4]s", count, maxTools, example,
+		tableNames(tables))
+}
+
+// maxToolsetBytes is the size of the blocks of a toolset. The tools of a toolset take at most as many tokens as lint
+// accepts, which are fewer than a third of the bytes.
+const maxToolsetBytes = 60_000
+
+// addToolsets adds toolsets with all tools, each with at most maxTools, and the tools of a table in one of them.
+func (g *generator) addToolsets() {
+	var sets [][]int // of numbers of blocks
+	size := 0
+	blocks := g.result.Blocks
+	for i := 0; i < len(blocks); {
+		next, bytes := i, 0
+		for ; next < len(blocks) && blocks[next].Origin == blocks[i].Origin; next++ {
+			bytes += len(blocks[next].Text)
+		}
+		if len(sets) == 0 || len(sets[len(sets)-1])+next-i > maxTools || size+bytes > maxToolsetBytes {
+			sets, size = append(sets, nil), 0
+		}
+		for ; i < next; i++ {
+			sets[len(sets)-1] = append(sets[len(sets)-1], i)
+		}
+		size += bytes
+	}
+	for n, set := range sets {
+		first, last := plain(blocks[set[0]].Origin), plain(blocks[set[len(set)-1]].Origin)
+		text := "toolset " + importer.Quote(fmt.Sprintf("%s_%d", importer.Identifier(g.options.Connection), n+1)) + " {\n" +
+			"title = " + importer.Quote("Tables from "+first+" to "+last) + "\ntools = [\n"
+		for _, i := range set {
+			text += importer.Quote(g.added[i]) + ",\n"
+		}
+		g.result.Blocks = append(g.result.Blocks, importer.Block{
+			File: blocks[0].File, Text: text + "]\n}\n", Origin: g.options.Kind + "." + g.options.Connection,
+		})
+	}
 }
 
 func tableNames(tables []*table) string {
@@ -124,11 +193,12 @@ type generator struct {
 	dialect dialect
 	result  *importer.Result
 	names   importer.Names
+	added   []string // the names of the tools, one for each block
 }
 
 const (
 	maxName        = 50 // of a tool: clients put the name of the server before it
-	maxFilters     = 8  // columns of list
+	maxFilters     = 8  // inputs of list, besides those for the order and the part
 	maxDescription = 1000
 )
 
@@ -185,7 +255,7 @@ func (g *generator) addTools(t *table) {
 		return
 	}
 	if c := t.unusableKey(); c != nil {
-		g.result.Lose(t.origin(), "no get tool", fmt.Sprintf("%s of the key has the type %s", c.name, c.typ), c.name)
+		g.result.Lose(t.origin(), "no get tool", c.name+" of the key "+c.why(), c.name)
 		return
 	}
 	g.add(t, "get", base, g.get(t))
@@ -211,6 +281,7 @@ type tool struct {
 
 func (g *generator) add(t *table, verb, base string, tool *tool) {
 	name := g.names.Take(verb+"_"+base, maxName)
+	g.added = append(g.added, name)
 	text := importer.Comment(t.origin()) + "tool " + importer.Quote(name) + " {\n" +
 		"description = " + importer.Quote(tool.description) + "\n" + strings.Join(tool.inputs, "") + "\n" +
 		"sql " + importer.Quote(g.options.Connection) + " {\n" +
@@ -231,7 +302,7 @@ func indent(text, by string) string {
 // readable returns the columns that a SELECT lists.
 func (t *table) readable() (columns []*column) {
 	for _, c := range t.columns {
-		if c.kind != binary {
+		if c.kind != binary && !c.credential {
 			columns = append(columns, c)
 		}
 	}
@@ -248,8 +319,18 @@ func (t *table) unusableKey() *column {
 	return nil
 }
 
+// why says why no input has a value of the column.
+func (c *column) why() string {
+	if c.credential {
+		return "is named like a credential"
+	}
+	return "has the type " + c.typ
+}
+
 // scalar reports whether an input with one value can be compared with the column.
-func (c *column) scalar() bool { return !c.list && c.kind >= text && c.kind != document }
+func (c *column) scalar() bool {
+	return !c.list && c.kind >= text && c.kind != document && !c.credential
+}
 
 // describe returns the description of a tool, with the comments of the table and its columns. Texts that instruct
 // models only together are left out.

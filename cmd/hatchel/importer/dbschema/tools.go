@@ -16,10 +16,10 @@ func (g *generator) list(t *table) *tool {
 	columns := t.filters()
 	var where strings.Builder
 	for i, c := range columns {
-		if i == maxFilters {
+		if len(tool.inputs)+c.filterInputs() > maxFilters {
 			g.result.Lose(t.origin(), "fewer filters", fmt.Sprintf("list filters by %d columns, and %d more are "+
-				"indexed", maxFilters, len(columns)-maxFilters), "")
-			columns = columns[:maxFilters]
+				"indexed", i, len(columns)-i), "")
+			columns = columns[:i]
 			break
 		}
 		g.addFilter(tool, &where, names, c)
@@ -55,6 +55,14 @@ func (t *table) filters() (columns []*column) {
 	return columns
 }
 
+// filterInputs returns how many inputs compare with the column.
+func (c *column) filterInputs() int {
+	if c.kind == number || c.kind == date || c.kind == instant {
+		return 2
+	}
+	return 1
+}
+
 // addFilter adds the inputs that compare with one column: a range for numbers, dates and times, otherwise one value.
 func (g *generator) addFilter(tool *tool, where *strings.Builder, names importer.Names, c *column) {
 	compare := func(suffix, operator, note string) {
@@ -71,7 +79,7 @@ func (g *generator) addFilter(tool *tool, where *strings.Builder, names importer
 		compare("_from", ">=", "from")
 		compare("_to", "<=", "up to")
 	default:
-		compare("", "=", "")
+		compare("", "=", "only rows with")
 	}
 }
 
@@ -113,7 +121,7 @@ func (g *generator) keyCondition(tool *tool, t *table, names importer.Names) str
 	for _, column := range t.key {
 		c := t.column(column)
 		name := names.Take(importer.Identifier(c.name), 60)
-		tool.inputs = append(tool.inputs, input(name, g.typeOf(c, "")))
+		tool.inputs = append(tool.inputs, input(name, g.typeOf(c, "of the row,")))
 		conditions = append(conditions, importer.Template(c.ref)+" = ${input."+name+"}")
 	}
 	return strings.Join(conditions, " AND ")
@@ -129,26 +137,29 @@ func (g *generator) insert(t *table) *tool {
 	tool := &tool{description: describe("Insert one row into "+plain(shortName(t))+".", t), verb: "exec"}
 	names := importer.Names{}
 	var columns, values, laterColumns, laterValues []string
+	fields := newFields(names, t.columns)
 	for _, c := range t.columns {
 		switch {
 		case c.generated:
 			continue
 		case !c.writable() && (c.nullable || c.hasDefault):
-			g.result.Lose(t.origin(), "column not written", fmt.Sprintf("%s has the type %s", c.name, c.typ), c.name)
+			if !c.credential { // which is reported once
+				g.result.Lose(t.origin(), "column not written", c.name+" "+c.why(), c.name)
+			}
 			continue
 		case !c.writable():
 			g.result.Lose(t.origin(), "no insert tool",
-				fmt.Sprintf("%s is required and has the type %s", c.name, c.typ), c.name)
+				c.name+" is required and "+c.why(), c.name)
 			return nil
 		}
 		name := names.Take(importer.Identifier(c.name), 60)
-		typ, value := g.typeOf(c, ""), "${input."+name+"}"
+		typ, value := g.typeOf(c, "of the new row,"), "${"+fields.at+name+"}"
 		if c.nullable || c.hasDefault {
 			typ = "optional(" + typ + ")"
 		}
-		tool.inputs = append(tool.inputs, input(name, typ))
+		fields.add(name, typ)
 		if c.hasDefault { // the column is named only when it has a value
-			condition := "%{if input." + name + " != null}, "
+			condition := "%{if " + fields.at + name + " != null}, "
 			laterColumns = append(laterColumns, condition+importer.Template(c.ref)+"%{endif}")
 			laterValues = append(laterValues, condition+value+"%{endif}")
 			continue
@@ -159,6 +170,7 @@ func (g *generator) insert(t *table) *tool {
 		g.result.Lose(t.origin(), "no insert tool", "every column has a default value or is generated", "")
 		return nil
 	}
+	tool.inputs = fields.inputs()
 	tool.statement = "INSERT INTO " + importer.Template(t.ref) + " (\n  " + wrap(columns) + lines(laterColumns) +
 		"\n) VALUES (\n  " + wrap(values) + lines(laterValues) + "\n)\n"
 	if g.options.Kind != "mysql" { // MySQL has no RETURNING; output.last_id is the new number
@@ -179,19 +191,26 @@ func (g *generator) update(t *table) *tool {
 	names := importer.Names{}
 	condition := g.keyCondition(tool, t, names)
 	var set []string
+	fields := newFields(names, slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool {
+		return slices.Contains(t.key, c.name)
+	}))
+	if fields.group != "" {
+		names = importer.Names{}
+	}
 	for _, c := range t.columns {
 		if c.generated || !c.writable() || slices.Contains(t.key, c.name) {
 			continue
 		}
 		name := names.Take(importer.Identifier(c.name), 60)
-		tool.inputs = append(tool.inputs, input(name, "optional("+g.typeOf(c, "")+")"))
+		fields.add(name, "optional("+g.typeOf(c, "new")+")")
 		ref := importer.Template(c.ref)
-		set = append(set, ref+" = COALESCE(${input."+name+"}, "+ref+")")
+		set = append(set, ref+" = COALESCE(${"+fields.at+name+"}, "+ref+")")
 	}
 	if len(set) == 0 {
 		g.result.Lose(t.origin(), "no update tool", "there is no column to change besides the key", "")
 		return nil
 	}
+	tool.inputs = append(tool.inputs, fields.inputs()...)
 	tool.statement = "UPDATE " + importer.Template(t.ref) + " SET\n  " + strings.Join(set, ",\n  ") + "\n" +
 		"WHERE " + condition + "\n"
 	tool.after = notFound(t, "output.affected == 1") + "text = " +
@@ -199,8 +218,50 @@ func (g *generator) update(t *table) *tool {
 	return tool
 }
 
+// fields are the inputs for the values of a row. If the tool would have more inputs than models fill reliably, they are
+// the members of one.
+type fields struct {
+	at      string // how an expression begins that reads one
+	group   string // the input that has them; empty for none
+	members []string // blocks, or members of an object
+}
+
+const maxInputs = 12 // of a tool; see lint
+
+// newFields returns the fields for columns of a tool whose other inputs have names.
+func newFields(names importer.Names, columns []*column) *fields {
+	n := len(names)
+	for _, c := range columns {
+		if !c.generated && c.writable() {
+			n++
+		}
+	}
+	if n <= maxInputs {
+		return &fields{at: "input."}
+	}
+	group := names.Take("row", 60)
+	return &fields{at: "input." + group + ".", group: group}
+}
+
+func (f *fields) add(name, typ string) {
+	if f.group == "" {
+		f.members = append(f.members, input(name, typ))
+	} else {
+		f.members = append(f.members, name+" = "+typ+"\n")
+	}
+}
+
+// inputs returns the blocks.
+func (f *fields) inputs() []string {
+	if f.group == "" {
+		return f.members
+	}
+	return []string{"input " + importer.Quote(f.group) + " {\ntype = object({\n" + strings.Join(f.members, "") +
+		"}, \"The values of the row\")\n}\n"}
+}
+
 // writable reports whether an input can have a value of the column.
-func (c *column) writable() bool { return c.kind >= text }
+func (c *column) writable() bool { return c.kind >= text && !c.credential }
 
 func input(name, typ string) string {
 	return "input " + importer.Quote(name) + " { type = " + typ + " }\n"

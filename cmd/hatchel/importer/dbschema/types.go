@@ -7,14 +7,27 @@ import (
 	"hatchel/cmd/hatchel/importer"
 )
 
-// typeOf returns the type of an input for one column, with its comment as description.
-func (g *generator) typeOf(c *column, note string) string {
-	description := plain(c.comment)
+// typeOf returns the type of an input for one column. Its description is the role of the input, as in "at least", and
+// the comment of the column, or else its name.
+func (g *generator) typeOf(c *column, role string) string {
+	comment, name := plain(c.comment), plain(c.name)
+	var description string
 	switch {
-	case note != "" && description != "":
-		description = strings.ToUpper(note[:1]) + note[1:] + ": " + description
-	case note != "":
-		description = strings.ToUpper(note[:1]) + note[1:] + " this " + noun(c)
+	case role == "of the row," || role == "of the new row,": // the key, or a value of a row
+		if description = comment; comment == "" {
+			description = "The " + name + " " + strings.TrimSuffix(role, ",")
+		}
+	case comment != "":
+		description = strings.ToUpper(role[:1]) + role[1:] + ": " + comment
+	case role == "new":
+		description = "New value of " + name
+	case role == "only rows with":
+		description = "Only rows with this " + name
+	default:
+		description = strings.ToUpper(role[:1]) + role[1:] + " this " + noun(c) + " of " + name
+	}
+	if importer.Steers(description) { // the name does, with what stands before it
+		description = "A value of the column"
 	}
 	typ := g.scalarType(c, description)
 	if !c.list {
