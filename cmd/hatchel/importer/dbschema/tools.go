@@ -221,8 +221,8 @@ func (g *generator) update(t *table) *tool {
 // fields are the inputs for the values of a row. If the tool would have more inputs than models fill reliably, they are
 // the members of one.
 type fields struct {
-	at      string // how an expression begins that reads one
-	group   string // the input that has them; empty for none
+	at      string   // how an expression begins that reads one
+	group   string   // the input that has them; empty for none
 	members []string // blocks, or members of an object
 }
 
