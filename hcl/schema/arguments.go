@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -36,8 +37,9 @@ func (unlimited) Step(int) error      { return nil }
 // of a wrong kind nothing is. It then reserves the bytes that the decoded arguments take. An error is one of the
 // budget.
 //
-// Patterns, the comparison of the items of a set, and alternatives take Steps. Reading, decoding and the other
-// checks take none: they are linear in the text, which is no longer than a body, and formats have a maximum length.
+// Patterns, the comparison of the items of a set, alternatives, and objects of many members take Steps. Reading,
+// decoding and the other checks take none: they are linear in the text, which is no longer than a body, and formats have
+// a maximum length.
 // The library that checks what a JSON Schema has beyond the type takes none either.
 func (v *Validator) ArgumentsWithin(raw []byte, budget Budget) (map[string]any, []Violation, error) {
 	if len(raw) == 0 {
@@ -46,11 +48,15 @@ func (v *Validator) ArgumentsWithin(raw []byte, budget Budget) (map[string]any, 
 	s := surveys.Get().(*survey)
 	defer s.release()
 	s.text, s.end, s.scan = raw, len(raw), jsonscan.New(raw, value.MaxDepth)
-	violations := s.read(v.typ)
-	if violations != nil {
-		return nil, violations, nil
+	s.time.budget = budget
+	if v.remembers {
+		s.perCollection = sizeOfMemo
 	}
-	if v.readTwice {
+	violations := s.read(v.typ)
+	if s.time.err != nil || violations != nil {
+		return nil, violations, s.time.err
+	}
+	if v.copied {
 		s.size *= 2
 	}
 	if err := budget.Reserve(s.size); err != nil {
@@ -60,7 +66,6 @@ func (v *Validator) ArgumentsWithin(raw []byte, budget Budget) (map[string]any, 
 	if err != nil {
 		return nil, syntaxViolation(err), nil
 	}
-	s.time.budget = budget
 	p := pass{owned: true, partial: s.end < len(raw), skipped: s.wrong > 0, time: &s.time}
 	given, isObject := decoded.(map[string]any)
 	if decoded == nil {
@@ -110,6 +115,8 @@ type survey struct {
 	skips  []skipped    // lists and objects where the type has none, in order
 	counts []collection // the large lists and objects, and some others, in order
 	end    int          // where decoding ends: after too many wrong values, or at the end
+
+	perCollection int64 // bytes that a list or an object takes for a memo
 
 	skip    int   // of skips, how many were decoded
 	counted int   // of counts
@@ -163,7 +170,7 @@ var errTooManyWrong = errors.New("too many wrong values")
 
 // read reads the text along a type. It returns what makes decoding pointless.
 func (s *survey) read(t *Type) []Violation {
-	anything, null := s.push(t)
+	anything, null := s.push(0, t)
 	if c := s.scan.Peek(); c != '{' && c != 'n' { // whatever the type: arguments are an object
 		anything, s.types = false, append(s.types[:0], t)
 	}
@@ -174,7 +181,7 @@ func (s *survey) read(t *Type) []Violation {
 	if long, ok := err.(longNumberError); ok {
 		return []Violation{{pathOf(s.text, long.at), "is " + long.Error() + ", which no number may have"}}
 	}
-	if err == errTooManyWrong || err == nil {
+	if err == errTooManyWrong || err == nil || s.time.err != nil {
 		return nil
 	}
 	return syntaxViolation(err)
@@ -186,9 +193,10 @@ type longNumberError struct {
 	error
 }
 
-// push adds the types that a value of type t may have. It reports whether the value may be anything, and whether it may
-// be null.
-func (s *survey) push(t *Type) (anything, null bool) {
+// push adds the types that a value of type t may have to those from an index on, each once: alternatives that contain
+// each other would otherwise double them at every level. It reports whether the value may be anything, and whether it
+// may be null.
+func (s *survey) push(from int, t *Type) (anything, null bool) {
 	if t == nil {
 		return true, true
 	}
@@ -203,12 +211,14 @@ func (s *survey) push(t *Type) (anything, null bool) {
 		return true, null
 	case t.OneOf != nil:
 		for _, a := range t.OneOf {
-			anyOther, orNull := s.push(a)
+			anyOther, orNull := s.push(from, a)
 			anything, null = anything || anyOther, null || orNull
 		}
 		return anything, null
 	}
-	s.types = append(s.types, t)
+	if !slices.Contains(s.types[from:], t) {
+		s.types = append(s.types, t)
+	}
 	return false, null
 }
 
@@ -318,7 +328,7 @@ func (s *survey) list(from int, anything bool) error {
 	to, perElement, null := len(s.types), int64(sizeOfElement), anything
 	for i := from; i < to; i++ {
 		if t := s.types[i]; t.Kind == List || t.Kind == Set {
-			anyElement, orNull := s.push(t.Elem)
+			anyElement, orNull := s.push(to, t.Elem)
 			if anything, null = anything || anyElement, null || orNull; t.Kind == Set {
 				perElement = sizeOfElement + sizeOfHash
 			}
@@ -331,7 +341,7 @@ func (s *survey) list(from int, anything bool) error {
 		}
 		if !more {
 			s.types = s.types[:to]
-			s.size += sizeOfList + perElement*int64(n)
+			s.size += sizeOfList + perElement*int64(n) + s.perCollection
 			s.finish(at, n)
 			return nil
 		}
@@ -347,14 +357,24 @@ func (s *survey) object(from int, anything bool) error {
 	if err != nil {
 		return err
 	}
-	to := len(s.types)
+	to, members, defaults := len(s.types), 0, 0
+	for _, t := range s.types[from:] {
+		if t.Kind == Object {
+			members, defaults = members+len(t.Members), max(defaults, t.countDefaults())
+		}
+	}
 	for n := 0; ; n++ {
+		if members > fewMembers && !s.time.take(members) {
+			return s.time.err
+		}
 		key, err := s.scan.Key(mark)
 		if err != nil {
 			return err
 		}
 		if key == nil {
-			s.size += sizeOfMap(n)
+			if s.size += sizeOfMap(n+defaults) + s.perCollection; defaults > 0 { // the map was made for n, and grows
+				s.size += sizeOfMap(n + defaults)
+			}
 			s.finish(at, n)
 			return nil
 		}
@@ -365,9 +385,9 @@ func (s *survey) object(from int, anything bool) error {
 			anyOther, orNull := false, false
 			switch m := t.member(key); {
 			case t.Kind == Map:
-				anyOther, orNull = s.push(t.Elem)
+				anyOther, orNull = s.push(to, t.Elem)
 			case m != nil:
-				anyOther, orNull = s.push(m.Type)
+				anyOther, orNull = s.push(to, m.Type)
 				orNull = orNull || m.dropsNull()
 			case t.Kind == Object && t.Open:
 				anyOther, orNull = true, true
@@ -386,6 +406,19 @@ func (s *survey) object(from int, anything bool) error {
 		}
 		s.types = s.types[:to]
 	}
+}
+
+// fewMembers is how many members an object may have that are looked up without a look at the time.
+const fewMembers = 16
+
+// countDefaults returns how many members an object may get that were not sent.
+func (t *Type) countDefaults() (n int) {
+	for _, m := range t.Members {
+		if m.HasDefault {
+			n++
+		}
+	}
+	return n
 }
 
 // member is Lookup for the text of a name; nil for none.
@@ -420,8 +453,9 @@ func (s *survey) finish(index, n int) {
 const (
 	sizeOfText    = 16
 	sizeOfList    = 24
-	sizeOfElement = 16 // of a list
-	sizeOfHash    = 16 // of the element of a set, while it is compared with the others
+	sizeOfElement = 16  // of a list
+	sizeOfHash    = 16  // of the element of a set, while it is compared with the others
+	sizeOfMemo    = 192 // of the result for a list or an object in a memo
 	sizeOfGroup   = 8 + 8*32
 	sizeOfHeader  = 48       // of a map
 	sizeOfTable   = 40 << 10 // of a map with more than one

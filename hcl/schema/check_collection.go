@@ -189,6 +189,9 @@ func (o *objectChecker) check(v any, p pass) (any, bool, []Violation) {
 	if !ok {
 		return o.retryDecoded("must be an object", v, o.check)
 	}
+	if len(o.fields) > fewMembers && !p.time.take(len(o.fields)) {
+		return v, false, singleViolation("was not checked")
+	}
 	var violations []Violation
 	d := copyOnWrite{members: m, owned: p.owned}
 	known, sent := 0, len(m)

@@ -271,3 +271,60 @@ func TestFormatsHaveALength(t *testing.T) {
 		}
 	}
 }
+
+// What a type adds to arguments is reserved, too: defaults, copies without nulls, and what is remembered of alternatives
+// that contain themselves.
+func TestWhatATypeAddsIsReserved(t *testing.T) {
+	var defaults []*Member
+	for i := range 9 {
+		defaults = append(defaults, &Member{Name: fmt.Sprint("m", i), Type: &Type{Kind: String}, HasDefault: true, Default: "x"})
+	}
+	withDefaults := ListOf(ObjectOf(defaults...))
+	optional := ObjectOf(&Member{Name: "a", Type: &Type{Kind: String}, Optional: true})
+	withoutNulls := ListOf(&Type{OneOf: []*Type{optional, {Kind: String}}, fits: func() []*Validator { return nil }})
+	nested := named(t, "one_of(integer, list(type.x))")
+	for name, c := range map[string]struct {
+		typ  *Type
+		text string
+	}{
+		"defaults":     {withDefaults, repeated("[", "]", always("{}"))},
+		"nulls":        {withoutNulls, repeated("[", "]", always(`{"a":null}`))},
+		"alternatives": {nested, repeated("[", "]", always("[1]"))},
+	} {
+		v := ObjectOf(&Member{Name: "x", Type: c.typ}).Compile()
+		raw, reserved := []byte(`{"x":`+c.text+`}`), int64(0)
+		before := allocated(func() {
+			v.ArgumentsWithin(raw, reserving(func(n int64) error { reserved = n; return errors.New("refused") }))
+		})
+		var arguments map[string]any
+		var violations []Violation
+		took := allocated(func() { arguments, violations, _ = v.ArgumentsWithin(raw, unlimited{}) }) - before
+		if violations != nil || took > reserved+reserved/8+768<<10 || reserved > 2*took {
+			t.Errorf("%s: %d bytes were reserved, %d taken: %v", name, reserved, took, violations)
+		}
+		runtime.KeepAlive(arguments)
+	}
+}
+
+// Reading arguments along a type takes time that is linear in their text: alternatives do not multiply with the depth,
+// and objects of many members look at the time.
+func TestTypesDoNotMultiplyTheTimeOfReading(t *testing.T) {
+	either := named(t, "one_of(object({ k = enum(\"a\"), x = optional(type.x) }), object({ k = enum(\"b\"), x = optional(type.x) }))")
+	v := ObjectOf(&Member{Name: "x", Type: either}).Compile()
+	raw := `{"x":` + strings.Repeat(`{"k":"a","x":`, 200) + `{"k":"b"}` + strings.Repeat("}", 201)
+	if _, violations := v.Arguments([]byte(raw)); violations != nil {
+		t.Error(violations)
+	}
+	var members []*Member
+	for i := range 1000 {
+		members = append(members, &Member{Name: fmt.Sprintf("m%03d", i), Type: &Type{Kind: Integer}, Optional: true})
+	}
+	for _, element := range []string{"{}", `{"m999":1}`} {
+		b := &timed{elements: 200_000}
+		v := ObjectOf(&Member{Name: "x", Type: ListOf(ObjectOf(members...))}).Compile()
+		_, violations, err := v.ArgumentsWithin([]byte(`{"x":`+repeated("[", "]", always(element))+`}`), b)
+		if err != errTimeOver || violations != nil || b.most > 10_000 || b.elements < -10_000 {
+			t.Errorf("%s: %v, %v, %d elements at once, %d after the end", element, violations, err, b.most, -b.elements)
+		}
+	}
+}

@@ -12,7 +12,8 @@ type Validator struct {
 	check     check
 	arguments check // the same check with messages about arguments
 	typ       *Type
-	readTwice bool // a part is copied for the library that checks it
+	copied    bool // a part is copied: for the library that checks it, or because an alternative leaves out nulls
+	remembers bool // a part has alternatives that contain themselves: see memo
 }
 
 // Compile returns the type's validator.
@@ -20,12 +21,22 @@ func (t *Type) Compile() *Validator {
 	c := checkCompiler{sensitive: t.Sensitive}
 	if t.Kind != Object || t.OneOf != nil {
 		all := c.compile(t)
-		return &Validator{all, all, t, t.usesLibrary()}
+		return newValidator(t, all, all)
 	}
 	members := c.objectCheck(t)
 	arguments := *members
 	arguments.noun = "argument"
-	return &Validator{c.wrapCheck(t, members.check), c.wrapCheck(t, arguments.check), t, t.usesLibrary()}
+	return newValidator(t, c.wrapCheck(t, members.check), c.wrapCheck(t, arguments.check))
+}
+
+func newValidator(t *Type, all, arguments check) *Validator {
+	return &Validator{
+		check: all, arguments: arguments, typ: t,
+		copied: t.holds(func(t *Type) bool {
+			return t.library != nil || t.OneOf != nil && slices.ContainsFunc(t.OneOf, (*Type).leavesOutNulls)
+		}),
+		remembers: t.holds(func(t *Type) bool { return t.OneOf != nil && t.holdsRef() }),
+	}
 }
 
 // Values validates decoded arguments of a call, which it may change. It returns them converted,
@@ -101,15 +112,19 @@ type checkCompiler struct {
 	sensitive bool // violations do not show values
 }
 
-// usesLibrary reports whether the library checks the type or a part of it.
-func (t *Type) usesLibrary() bool {
-	if t == nil || t.isRef {
+// holds reports whether a condition is true of the type or of a part of it.
+func (t *Type) holds(is func(*Type) bool) bool {
+	if t.isRef {
 		return false
 	}
-	if t.library != nil || t.Elem.usesLibrary() || slices.ContainsFunc(t.OneOf, (*Type).usesLibrary) {
-		return true
-	}
-	return slices.ContainsFunc(t.Members, func(m *Member) bool { return m.Type.usesLibrary() })
+	found := is(t)
+	t.eachPart(func(part *Type) { found = found || part.holds(is) })
+	return found
+}
+
+// leavesOutNulls reports whether the check of the type leaves out the nulls of optional members.
+func (t *Type) leavesOutNulls() bool {
+	return t.holds(func(t *Type) bool { return slices.ContainsFunc(t.Members, (*Member).dropsNull) })
 }
 
 func singleViolation(message string) []Violation { return []Violation{{Message: message}} }

@@ -106,11 +106,11 @@ func (c *stdioConn) read(in io.Reader) error {
 	for {
 		line := borrowBuffer()
 		line.memory = reservation{server: c.server}
-		refused, err := readLine(r, line, c.server.options.MaxFrame)
+		refused, id, err := readLine(r, line, c.server.options.MaxFrame)
 		switch {
 		case refused != nil:
 			line.release()
-			c.refuseLine(refused)
+			c.refuseLine(refused, id)
 		case len(bytes.TrimSpace(line.b)) > 0:
 			line.b = bytes.TrimRight(line.b, "\r\n")
 			c.processLine(line)
@@ -127,8 +127,9 @@ func (c *stdioConn) read(in io.Reader) error {
 }
 
 // readLine reads a line with its line break. It skips a line of more than limit bytes, and one for which there is no
-// memory, and returns why it is refused.
-func readLine(r *bufio.Reader, line *buffer, limit int) (refused *Error, err error) {
+// memory, and returns why it is refused, with the id if the line is a request.
+func readLine(r *bufio.Reader, line *buffer, limit int) (refused *Error, id []byte, err error) {
+	var skipped skippedLine
 	for {
 		part, err := r.ReadSlice('\n')
 		if len(line.b)+len(part) > limit+1 {
@@ -143,20 +144,22 @@ func readLine(r *bufio.Reader, line *buffer, limit int) (refused *Error, err err
 			line.b, part = line.b[:len(line.b)+n], part[n:]
 		}
 		if refused != nil {
+			skipped.write(line.b)
+			skipped.write(part)
 			line.b = line.b[:0]
 		}
 		if err != bufio.ErrBufferFull {
-			return refused, err
+			return refused, skipped.requestID(), err
 		}
 	}
 }
 
-// refuseLine answers a line that was not read.
-func (c *stdioConn) refuseLine(refused *Error) {
+// refuseLine answers a line that was not read. The id is nil if it is not known.
+func (c *stdioConn) refuseLine(refused *Error, id []byte) {
 	c.processing.Lock()
 	defer c.processing.Unlock()
 	if !c.over {
-		c.sendError(refused)
+		c.writer.writeLine(refused.appendReply(nil, id))
 	}
 }
 

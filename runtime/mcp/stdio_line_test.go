@@ -23,7 +23,7 @@ func FuzzLinesAreReadCompletelyOrSkipped(f *testing.F) {
 				want = rest[:len(want)+1]
 			}
 			line := borrowBuffer()
-			refused, err := readLine(r, line, limit)
+			refused, _, err := readLine(r, line, limit)
 			tooLong := refused != nil
 			switch {
 			case tooLong != (len(want) > limit+1):

@@ -40,6 +40,65 @@ func TestLongLineIsRefusedAndTheStreamContinues(t *testing.T) {
 	}
 }
 
+// A client waits for the answer to its id, wherever it is in the line.
+func TestARefusedLineIsAnsweredWithItsID(t *testing.T) {
+	s := mcp.New(newFakeHandler(), mcp.Options{MaxFrame: 1000})
+	for line, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":7,"method":"x","params":{"x":"LONG"}}`:                    `7`,
+		`{"method":"x","params":{"id":1,"x":["LONG"]},"jsonrpc":"2.0", "id" : "a\"}"}`:   `"a\"}"`,
+		`{"params":{"x":"LONG\\","id":{"id":1}},"id":-1.5e3,"method":"x"}`:               `-1.5e3`,
+		`{"id":1,"method":"x","params":"LONG","id":2}`:                                   `null`,
+		`{"id":{"id":1},"method":"x","params":"LONG"}`:                                   `null`,
+		`{"id":01,"method":"x","params":"LONG"}`:                                         `null`,
+		`{"id":true,"method":"x","params":"LONG"}`:                                       `null`,
+		`{"id":,"method":"x","params":"LONG"}`:                                           `null`,
+		`{"id":"LONG","method":"x"}`:                                                     `null`,
+		`{"method":"x","params":"LONG"}`:                                                 `null`,
+		`{"id":1,"result":{"method":"LONG"}}`:                                            `null`,
+		`{"id":1,"method":"x","params":"LONG"}{"id":2}`:                                  `null`,
+		`{"id":1,"method":"x","params":"LONG"`:                                           `null`,
+		`[{"id":1,"method":"x","params":"LONG"}]`:                                        `null`,
+		`{"id":1,"method":"x","params":` + strings.Repeat("[", 2000) + `LONG`:            `null`,
+		`{"id":1,"method":"x","params":"` + strings.Repeat("\\", 2000) + `","y":"LONG"}`: `1`,
+	} {
+		line = strings.ReplaceAll(line, "LONG", strings.Repeat("x", 200_000))
+		var out strings.Builder
+		if err := s.For("").Serve(t.Context(), io.NopCloser(strings.NewReader(line+"\n")), &out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(out.String(), `{"jsonrpc":"2.0","id":`+want+`,"error":`) {
+			t.Errorf("%.60s: got %q, want the id %s", line, out.String(), want)
+		}
+	}
+}
+
+func TestALineWithoutMemoryIsAnsweredWithItsID(t *testing.T) {
+	h := &reservingHandler{
+		constantHandler: newConstantHandler(1, 2), bytes: 62 << 20, entered: make(chan struct{}), wait: make(chan struct{}),
+	}
+	client, replies, served := serveOverPipes(t, mcp.New(h, mcp.Options{}))
+	lines := bufio.NewScanner(replies)
+	send := func(line string) {
+		if _, err := io.WriteString(client, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(callBody(`{}`))
+	<-h.entered
+	send(strings.Replace(callBody(largeArguments()["ones"]), `"id":1`, `"id":2`, 1))
+	if !lines.Scan() || !strings.Contains(lines.Text(), `"id":2,"error"`) || !strings.Contains(lines.Text(), "take all the memory") {
+		t.Errorf("got %q", lines.Text())
+	}
+	close(h.wait)
+	if !lines.Scan() || !strings.Contains(lines.Text(), `"id":1,"result"`) {
+		t.Errorf("got %q", lines.Text())
+	}
+	client.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCallsInProgressAreAnsweredAfterTheEndOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mcp.New(newFakeHandler(), mcp.Options{})
