@@ -19,7 +19,7 @@ var commonClaims = []string{"sub", "email", "email_verified", "name", "preferred
 
 // warnUnknownCallers warns of rules about groups and claims that no caller has as far as the configuration says: API
 // keys have groups, and tests name callers. A token may have any, so that with a jwt block only a name that is close to
-// a known one is reported.
+// a known one is reported. Where nothing names a group, nothing is known of groups.
 func (l *loader) warnUnknownCallers(files []*sourceFile) {
 	auth := l.config.Auth
 	if l.partial || l.diags.HasErrors() || auth == nil {
@@ -43,7 +43,7 @@ func (l *loader) warnUnknownCallers(files []*sourceFile) {
 	for _, rule := range l.callerRules() {
 		for _, group := range rule.Compared()["caller.groups"] {
 			near := diag.NearestOf(group, groups)
-			if slices.Contains(groups, group) || hasOthers && !near.IsFix() {
+			if len(groups) == 0 || slices.Contains(groups, group) || hasOthers && !near.IsFix() {
 				continue
 			}
 			warn(rule, group, "Unknown group", "No API key and no caller of a test has the group %q.%s", group,

@@ -95,8 +95,10 @@ func (c *call) shortenPaths() {
 	shorten := func(output any) {
 		members, _ := output.(map[string]any)
 		path, _ := members["path"].(string)
-		name, err := filepath.Rel(c.operation.Env.Dir, path)
-		if filepath.IsAbs(path) && err == nil && filepath.IsLocal(name) {
+		if !filepath.IsAbs(path) {
+			return
+		}
+		if name, err := filepath.Rel(c.operation.Env.Dir, path); err == nil && filepath.IsLocal(name) {
 			members["path"] = filepath.ToSlash(name)
 		}
 	}
