@@ -65,8 +65,8 @@ func checkWords(words []string) error {
 		case isObject(word):
 			return errTwoNotations
 		case i == 0:
-			return fmt.Errorf("%q is no argument, which is NAME=VALUE, as in id=42. A directory comes before the name, "+
-				"and %q is none", word, name)
+			return fmt.Errorf("%q is no argument, which is NAME=VALUE, as in id=42. A directory comes before the "+
+				"name, and %q is none", word, name)
 		default:
 			return fmt.Errorf("%q is no argument, which is NAME=VALUE, as in id=42", word)
 		}

@@ -269,7 +269,8 @@ func writingConnection(folder *loadedFolder, conn *hcl.Connection) string {
 			at := b.OpenBraceRange.Start.Byte
 			text = text[:r.Start.Byte-at] + text[r.End.Byte-at:]
 		}
-		formatted, diags := syntax.Format("", []byte(fmt.Sprintf("connection %q %q %s\n", conn.Kind, conn.Name+"_write", text)))
+		block := fmt.Appendf(nil, "connection %q %q %s\n", conn.Kind, conn.Name+"_write", text)
+		formatted, diags := syntax.Format("", block)
 		if diags.HasErrors() {
 			return ""
 		}
@@ -301,8 +302,8 @@ func importSchema(
 		o.Existing = append(o.Existing, t.Name)
 	}
 	if o.Kind, o.Connection = conn.Kind, conn.Name; o.Writes && sql.ReadOnly(conn.Config) {
-		return nil, misusef("connection %q has mode = \"ro\", so --writes is not possible with it. Add a second connection, "+
-			"best with a role that may write only what agents may change, and import with it:\n\n%s\n"+
+		return nil, misusef("connection %q has mode = \"ro\", so --writes is not possible with it. Add a second "+
+			"connection, best with a role that may write only what agents may change, and import with it:\n\n%s\n"+
 			"hatchel import schema %s_write --writes", conn.Name, writingConnection(folder, conn), conn.Name)
 	}
 	handle, closeAll, err := directory.OpenDatabase(cmd.Context(), conn, folder.dir, release())

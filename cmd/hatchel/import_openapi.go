@@ -31,6 +31,10 @@ or YAML, with the connections, variables and secrets that they need. Select oper
 by tag, path, operationId or method. Models read every tool, so an import of more than
 40 tools or 25,000 tokens is refused without a selection or --all.
 
+A tool is named like its operationId, or else by a verb and the path: list or get for
+GET, create for POST, update for PUT and PATCH, delete for DELETE, head for HEAD, as in
+list_users for GET /users and get_user for GET /users/{id}.
+
 In patterns, * matches any text without a slash, and ** matches any text. A URL must have
 a public address, and its document may refer only to documents of the same host.
 --allow-host allows another host, which may be private. References between files cannot

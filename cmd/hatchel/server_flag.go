@@ -36,7 +36,8 @@ type serverFlag struct{ server string }
 var remoteFlags = []string{"server", "json", "kind", "arg", "help"}
 
 func (s *serverFlag) registerServer(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.server, "server", "", "make the request to the MCP server at this `URL`, not to a directory")
+	cmd.Flags().StringVar(&s.server, "server", "",
+		"make the request to the MCP server at this `URL`, not to a directory")
 }
 
 // connect connects to the server of the flag.
@@ -144,7 +145,8 @@ func (f *callFlags) callServer(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// inputsOf returns what the notation of arguments needs of a JSON Schema: which inputs are strings, and which are lists.
+// inputsOf returns what the notation of arguments needs of a JSON Schema: which inputs are strings, and which are
+// lists.
 func inputsOf(inputSchema any) *schema.Type {
 	inputs := schema.ObjectOf()
 	object, _ := inputSchema.(map[string]any)

@@ -134,8 +134,8 @@ func checkEmpty(fsys fs.FS, served, cfg *hcl.Config) *Held {
 			return nil
 		}
 	}
-	held.Problem = fmt.Sprintf("The directory declares no %s any more, and the served configuration has %d: are its files "+
-		"there, and does .hatchelignore exclude them?", kind, was)
+	held.Problem = fmt.Sprintf("The directory declares no %s any more, and the served configuration has %d: are its "+
+		"files there, and does .hatchelignore exclude them?", kind, was)
 	return held
 }
 

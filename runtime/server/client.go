@@ -295,8 +295,8 @@ func ConnectionText(err error) string {
 	case errors.As(err, &host):
 		return "the host " + host.Name + " cannot be found"
 	case errors.As(err, &authority):
-		return "the certificate of the server is signed by an authority that this machine does not trust. SSL_CERT_FILE " +
-			"names a file with its certificate"
+		return "the certificate of the server is signed by an authority that this machine does not trust. " +
+			"SSL_CERT_FILE names a file with its certificate"
 	case errors.As(err, &name):
 		return "the certificate of the server is for another name: " + name.Error()
 	case errors.As(err, &invalid):

@@ -84,8 +84,8 @@ func locate(folder Folder, file string, unit server.StateFile) (Place, error) {
 	case own.Err != nil:
 		return place, exit.Failf("%s cannot be read: %s", path, exit.Reason(own.Err))
 	case place.Other != nil:
-		return place, exit.Failf("%s does not exist, and %s, which may be the state of the service, cannot be read: %s. "+
-			"Run the command as root, or use --server URL", path, place.Other.Path, exit.Reason(place.Other.Err))
+		return place, exit.Failf("%s does not exist, and %s, which may be the state of the service, cannot be "+
+			"read: %s. Run the command as root, or use --server URL", path, place.Other.Path, exit.Reason(place.Other.Err))
 	}
 	return place, exit.Failf("%s cannot be read: it does not exist. A server creates it with the first approval. The "+
 		"state of a server with --state FILE is read with the same flag, and approvals of a server elsewhere are "+

@@ -23,6 +23,8 @@ type Result struct {
 	Losses []Loss
 	// Exports are the environment variables that the secrets of the blocks read. Their values are unknown here.
 	Exports []string
+	// Notes are sentences about what was written, for the report.
+	Notes []string
 	// Files are whole files by name, with slashes, that replace what is there: people do not edit them.
 	Files map[string][]byte
 }
@@ -88,6 +90,7 @@ const (
 	Removed   State = "removed"  // the author has removed it
 	Conflict  State = "conflict" // both have changed it: the new text is in a file with the suffix .new
 	Gone      State = "gone"     // the source has it no more; the block is kept
+	Renamed   State = "renamed"  // the source has changed its name alone; so has the block, with the author's changes
 	Foreign   State = "foreign"  // a block that this import did not write has its name; it is kept
 )
 
@@ -97,6 +100,7 @@ type Entry struct {
 	File   string `json:"file"`
 	Origin string `json:"origin,omitempty"`
 	State  State  `json:"state"`
+	Before string `json:"before,omitempty"` // of a renamed block: its earlier name
 }
 
 // Report is the outcome of an import.
@@ -106,6 +110,7 @@ type Report struct {
 	Files   []string `json:"files"` // written, or that would be
 	Losses  []Loss   `json:"losses"`
 	Exports []string `json:"exports"`
+	Notes   []string `json:"notes,omitempty"`
 	// Diff is what an update changes for callers, as hatchel diff prints it.
 	Diff json.RawMessage `json:"diff,omitempty"`
 	// Contents are the files by name.

@@ -18,7 +18,7 @@ func (r *Report) Print(w io.Writer, dir string, dryRun bool) {
 		wrote = "Would write"
 	}
 	var counts []string
-	for _, s := range []State{Added, Replaced, Unchanged, Kept, Removed, Conflict, Gone, Foreign} {
+	for _, s := range []State{Added, Replaced, Renamed, Unchanged, Kept, Removed, Conflict, Gone, Foreign} {
 		if n := r.Count(s); n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", n, s))
 		}
@@ -32,11 +32,18 @@ func (r *Report) Print(w io.Writer, dir string, dryRun bool) {
 		fmt.Fprintf(w, "%s in %s: %s\n", wrote, dir, strings.Join(r.Files, ", "))
 	}
 	for _, e := range r.Entries {
+		if e.State == Renamed {
+			const text = "  %s in %s: was %s; adapt the toolsets, policies, tests and calls that name it\n"
+			fmt.Fprintf(w, text, e.Block, e.File, e.Before)
+		}
 		if note := stateNotes[e.State]; note != "" {
 			fmt.Fprintf(w, "  %s in %s: %s\n", e.Block, e.File, note)
 		}
 	}
 	r.printLosses(w)
+	for _, note := range r.Notes {
+		fmt.Fprintln(w, Printable(note))
+	}
 	for _, name := range r.Exports {
 		fmt.Fprintf(w, "Set the environment variable %s before you load the directory.\n", name)
 	}

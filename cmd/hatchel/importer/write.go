@@ -186,12 +186,14 @@ func digestOfFormatted(block []byte) string {
 }
 
 func (m *merge) run() (*Report, error) {
-	m.report = &Report{Source: m.result.Source, Losses: m.result.Losses, Exports: m.result.Exports}
+	m.report = &Report{Source: m.result.Source, Losses: m.result.Losses, Exports: m.result.Exports,
+		Notes: m.result.Notes}
 	now := map[string]importedBlock{}
 	m.existed = map[string]bool{}
 	for file := range m.files {
 		m.existed[file] = true
 	}
+	var all []generated
 	for _, b := range m.result.Blocks {
 		b.File = m.fileOf(b.File)
 		if m.ignores(b.File) {
@@ -199,11 +201,11 @@ func (m *merge) run() (*Report, error) {
 		}
 		header := b.Header
 		if header == "" {
-			generated, err := splitBlocks(b.File, []byte(b.Text+"\n"))
-			if err != nil || len(generated) != 1 {
+			read, err := splitBlocks(b.File, []byte(b.Text+"\n"))
+			if err != nil || len(read) != 1 {
 				return nil, fmt.Errorf("the block of %s cannot be written: %w", b.Origin, err)
 			}
-			header = generated[0].header
+			header = read[0].header
 		}
 		if _, twice := now[header]; twice {
 			return nil, fmt.Errorf("two blocks would be named %s", header)
@@ -212,29 +214,38 @@ func (m *merge) run() (*Report, error) {
 		digest := digestOfFormatted(formatted)
 		b.Text = string(formatted)
 		now[header] = importedBlock{b.Origin, digest}
+		all = append(all, generated{b, header, digest})
+	}
+	for _, b := range all {
 		steers := func(literal string) bool { return Steers(literal[1 : len(literal)-1]) }
 		if slices.ContainsFunc(stringLiteral.FindAllString(b.Text, -1), steers) { // its descriptions were read before
-			m.report.Losses = append(m.report.Losses, Loss{header, "text that instructs models",
+			m.report.Losses = append(m.report.Losses, Loss{b.header, "text that instructs models",
 				"a name or a value of the source; read the block before you serve it", b.Origin})
 		}
-		state, file := m.place(header, digest, b)
+		if before := m.renamed(b, now); before != "" {
+			file := m.rename(before, b.header)
+			m.report.Entries = append(m.report.Entries, Entry{b.header, file, b.Origin, Renamed, before})
+			delete(m.last, before)
+			continue
+		}
+		state, file := m.place(b.header, b.digest, b.Block)
 		switch {
 		case state == Added && m.existed[b.File] && !m.options.Update, state == Replaced && !m.options.Update:
 			return nil, fmt.Errorf("%s exists already; --update merges into it and keeps what you have changed", file)
 		case state == Foreign:
-			delete(now, header)
+			delete(now, b.header)
 		case state == Conflict:
-			if err := m.addConflict(file, header, b.Text); err != nil {
+			if err := m.addConflict(file, b.header, b.Text); err != nil {
 				return nil, err
 			}
 		}
-		m.report.Entries = append(m.report.Entries, Entry{header, file, b.Origin, state})
+		m.report.Entries = append(m.report.Entries, Entry{b.header, file, b.Origin, state, ""})
 	}
 	for _, header := range slices.Sorted(maps.Keys(m.last)) {
 		at, exists := m.found[header]
 		if _, still := now[header]; !still && exists {
 			now[header] = m.last[header]
-			m.report.Entries = append(m.report.Entries, Entry{header, at.file, m.last[header].Origin, Gone})
+			m.report.Entries = append(m.report.Entries, Entry{header, at.file, m.last[header].Origin, Gone, ""})
 		}
 	}
 	m.manifest.Imports[m.result.Source] = &imported{
@@ -248,6 +259,50 @@ func (m *merge) run() (*Report, error) {
 		m.report.Contents[name] = m.files[name]
 	}
 	return m.report, nil
+}
+
+// generated is a block with its header and the digest of its text.
+type generated struct {
+	Block
+	header, digest string
+}
+
+// renamed returns the header of the block of the last import that differs from a new one by its name alone, and that
+// the directory still has; "" if there is none. Such a block is given the new name, with the changes of the author.
+func (m *merge) renamed(b generated, now map[string]importedBlock) string {
+	kind, name, named := strings.Cut(b.header, " ")
+	_, wasImported := m.last[b.header]
+	if _, exists := m.found[b.header]; !m.options.Update || !named || wasImported || exists {
+		return ""
+	}
+	for _, before := range slices.Sorted(maps.Keys(m.last)) {
+		_, still := now[before]
+		at, exists := m.found[before]
+		old, sameKind := strings.CutPrefix(before, kind+" ")
+		if still || !exists || !sameKind || relabel(at.text, kind, old, name) == at.text {
+			continue
+		}
+		if digestOf(relabel(b.Text, kind, name, old)) == m.last[before].Digest {
+			return before
+		}
+	}
+	return ""
+}
+
+// rename gives a block of the directory a new name, and returns its file.
+func (m *merge) rename(before, header string) string {
+	at := m.found[before]
+	kind, name, _ := strings.Cut(header, " ")
+	text := relabel(at.text, kind, strings.TrimPrefix(before, kind+" "), name)
+	m.files[at.file] = bytes.Replace(m.files[at.file], []byte(at.text), []byte(text), 1)
+	m.touch(at.file)
+	m.found[header] = place{at.file, text}
+	return at.file
+}
+
+// relabel returns the text of a block of a kind with one label with another label.
+func relabel(text, kind, from, to string) string {
+	return strings.Replace(text, kind+" "+Quote(from)+" {", kind+" "+Quote(to)+" {", 1)
 }
 
 // place decides what becomes of one block, and edits the files.

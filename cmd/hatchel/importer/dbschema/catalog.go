@@ -154,7 +154,8 @@ func (t *table) addColumn(d dialect, row map[string]any, r *importer.Result) {
 		c.setValues(c.values)
 	}
 	if c.credential = isCredential(c); c.credential {
-		r.Lose(t.origin(), "credential left out", c.name+" is named like a credential, and no tool reads or writes it", c.name)
+		r.Lose(t.origin(), "credential left out", c.name+" is named like a credential, and no tool reads or writes it",
+			c.name)
 	}
 	t.columns = append(t.columns, c)
 }

@@ -94,9 +94,9 @@ func tooMany(tables []*table, n, others int) error {
 	if len(tables) > 1 {
 		example += "," + tables[1].name
 	}
-	return fmt.Errorf("%s, and agents choose badly among more than %d. Select tables with --table, as in --table '%s', "+
-		"or take all with --all, which writes toolsets of at most %[2]d. The tables: %[4]s", count, maxTools, example,
-		tableNames(tables))
+	const text = "%s, and agents choose badly among more than %d. Select tables with --table, as in --table '%s', " +
+		"or take all with --all, which writes toolsets of at most %[2]d. The tables: %[4]s"
+	return fmt.Errorf(text, count, maxTools, example, tableNames(tables))
 }
 
 // maxToolsetBytes is the size of the blocks of a toolset. The tools of a toolset take at most as many tokens as lint
@@ -123,7 +123,8 @@ func (g *generator) addToolsets() {
 	}
 	for n, set := range sets {
 		first, last := plain(blocks[set[0]].Origin), plain(blocks[set[len(set)-1]].Origin)
-		text := "toolset " + importer.Quote(fmt.Sprintf("%s_%d", importer.Identifier(g.options.Connection), n+1)) + " {\n" +
+		name := fmt.Sprintf("%s_%d", importer.Identifier(g.options.Connection), n+1)
+		text := "toolset " + importer.Quote(name) + " {\n" +
 			"title = " + importer.Quote("Tables from "+first+" to "+last) + "\ntools = [\n"
 		for _, i := range set {
 			text += importer.Quote(g.added[i]) + ",\n"

@@ -18,7 +18,7 @@ const maxFileSize = 512 << 10
 func (g *generator) write() error {
 	for range 4 {
 		g.nameTypes()
-		g.result.Blocks = nil
+		g.result.Blocks, g.result.Notes = nil, nil
 		g.connectionBlocks()
 		for _, t := range g.typeNodes {
 			c := *t
@@ -43,6 +43,12 @@ func (g *generator) write() error {
 		g.result.Export(s.env)
 	}
 	return nil
+}
+
+// noteVariable says in the report which variable has the URL of a connection, or a part of it.
+func (g *generator) noteVariable(name, what, value string) {
+	const text = "%s is the variable %s, by default %s: set it with --var %[2]s=… or HATCHEL_VAR_%[2]s."
+	g.result.Notes = append(g.result.Notes, fmt.Sprintf(text, what, name, Redacted(value)))
 }
 
 func (g *generator) add(file, text, origin string) {
@@ -245,6 +251,7 @@ func (g *generator) connection(one *connection) (blocks []string) {
 		}
 		blocks = append(blocks, fmt.Sprintf("variable %q {\ntype = %s\ndefault = %s\n}", name, variableType(v, value),
 			importer.Quote(value)))
+		g.noteVariable(name, "A part of the URL", value)
 	}
 	if len(names) == 0 {
 		name := importer.Identifier(first.name + "_url")
@@ -252,6 +259,7 @@ func (g *generator) connection(one *connection) (blocks []string) {
 		if one == first {
 			blocks = append(blocks, fmt.Sprintf("variable %q {\ntype = string\ndefault = %s\n}", name,
 				importer.Quote(base)))
+			g.noteVariable(name, "The URL", base)
 			if strings.HasPrefix(base, "http://localhost") && !isURL(g.doc.doc.location) {
 				g.loseOnce(one.name, "no server", "set the variable "+name+" to the URL of the service", "")
 			}
