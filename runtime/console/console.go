@@ -113,8 +113,8 @@ func foreignReason(r *http.Request) string {
 	if r.Header.Get("Sec-Fetch-Site") != "" || err != nil || origin.Host == "" {
 		return reason
 	}
-	return fmt.Sprintf("%s: its page is one of %.100q, and the Host header names %.100q. A proxy in front of the server "+
-		"must pass the Host header on, or be used with https", reason, origin.Host, r.Host)
+	return fmt.Sprintf("%s: its page is one of %.100q, and the Host header names %.100q. A proxy in front of the "+
+		"server must pass the Host header on, or be used with https", reason, origin.Host, r.Host)
 }
 
 // request is a request for a page.
