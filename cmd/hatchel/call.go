@@ -247,7 +247,7 @@ func (f *callFlags) print(cmd *cobra.Command, out mcp.Outcome, p *answer.Prompte
 	case err != nil:
 		return failf("%s", err)
 	case failures != "" && !f.asJSON:
-		fmt.Fprintf(cmd.ErrOrStderr(), "partial: %s\n", console.Printable(failures))
+		printFailures(cmd.ErrOrStderr(), failures)
 	case out.IsError:
 		return &exit.Error{Code: exit.Failed, Text: p.Hint(text)}
 	}

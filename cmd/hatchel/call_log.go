@@ -31,6 +31,13 @@ func (h callLog) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
+// printFailures prints the failures after which a call went on, in a sentence; nothing for none.
+func printFailures(w io.Writer, failures string) {
+	if failures != "" {
+		fmt.Fprintf(w, "partial: %s\n", console.Printable(failures))
+	}
+}
+
 // printCause prints the cause of a failed call, unless its message has it.
 func (l *loadFlags) printCause(w io.Writer, message string) {
 	if l.cause != "" && !strings.Contains(message, l.cause) {

@@ -123,6 +123,7 @@ func (f *callFlags) callServer(cmd *cobra.Command, args []string) error {
 	var decoded struct {
 		IsError bool
 		Content []console.Content
+		Meta    answer.Meta `json:"_meta"`
 	}
 	if err := json.Unmarshal(result, &decoded); err != nil {
 		return failf("the result cannot be decoded: %s", err)
@@ -138,6 +139,7 @@ func (f *callFlags) callServer(cmd *cobra.Command, args []string) error {
 		for _, content := range decoded.Content {
 			content.Print(w)
 		}
+		printFailures(cmd.ErrOrStderr(), decoded.Meta.String())
 	}
 	if decoded.IsError {
 		return &exit.Error{Code: exit.Failed}

@@ -11,6 +11,9 @@ import (
 	output "hatchel/runtime/result"
 )
 
+// Meta is what a command reads of the metadata of a result.
+type Meta = output.Meta
+
 // PrintResult prints the result of a call, as JSON or as text, and returns its text and, in a sentence, the failures
 // after which the call went on. With asJSON the standard error of
 // programs is a member of the result, if there is any: an encoded object, or nil. The error is a phrase.
