@@ -61,7 +61,8 @@ The server reloads the directory when a file changes, on SIGHUP, and on
 POST /admin/reload. A reload never interrupts active calls. A configuration with
 errors is reported, and the last valid configuration stays active.
 
-A folder of a git repository is fetched over https or ssh, at the start, after every
+A folder of a git repository is fetched over https or ssh, or for trying from a
+repository of this machine (git+file:///home/ann/tools//prod), at the start, after every
 interval --every, on SIGHUP and on POST /admin/reload. A commit with errors is reported,
 and the last valid commit stays active. With --signed-by the same applies to a commit
 without a valid signature.

@@ -358,7 +358,7 @@ func TestCommandsSayWhatARepositoryNeeds(t *testing.T) {
 		"--signed-by requires a git repository":                 {"serve", "--signed-by", "f", dir},
 		"--every must be from 1s to 1h0m0s, and is 10ms":        {"serve", "--every", "10ms", location},
 		"none cannot be read: it does not exist":                {"serve", "--signed-by", dir + "/none", location},
-		"only git+https and git+ssh are accepted":               {"serve", "git+http://git.example/tools.git"},
+		"only git+https, git+ssh and git+file are accepted":     {"serve", "git+http://git.example/tools.git"},
 		"give it to git by a credential helper":                 {"serve", "git+https://ann:s3cret@git.example/tools.git"},
 		"hatchel validate reads a directory, and only serve":    {"validate", location},
 		"hatchel list reads a directory, and only serve":        {"list", "-C", location},
@@ -401,4 +401,22 @@ func TestAnEmptyPushDoesNotReplaceTheToolsThatAreServed(t *testing.T) {
 	if answer := callTool(t, s.url, "hello"); !strings.Contains(fmt.Sprint(answer), "from the repository") {
 		t.Errorf("after an empty push the tool answers %+v", answer)
 	}
+}
+
+// A repository of this machine is served for trying, with the same hold as any other.
+func TestARepositoryOfThisMachineIsServed(t *testing.T) {
+	s := newRepositoryServer(t, "--every", "1h")
+	s.remote.Write("prod/tools.hcl", repositoryTool)
+	s.remote.Write("prod/hello.txt", "from the repository")
+	first := s.remote.Push()
+	s.remote.URL = "file://" + s.remote.Dir // the working tree, of which the commits are served
+	s.start()
+	s.serves(first, false)
+	if answer := callTool(t, s.url, "hello"); !strings.Contains(fmt.Sprint(answer), "from the repository") {
+		t.Errorf("the tool answers %+v", answer)
+	}
+	s.remote.Write("prod/hello.txt", "changed")
+	second := s.remote.Push()
+	s.reload(http.StatusOK)
+	s.serves(second, false)
 }

@@ -26,10 +26,10 @@ var passed = []string{
 	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY",
 }
 
-// environment returns the variables for git. Of the configuration of git, only that of the user is read, where the
+// environment returns the variables for git, which may use these transports. Of the configuration of git, only that of the user is read, where the
 // credential helper is named.
-func environment() []string {
-	env := []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:ssh",
+func environment(transports string) []string {
+	env := []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=" + transports,
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C"}
 	for _, name := range passed {
 		if value, ok := os.LookupEnv(name); ok {
@@ -58,7 +58,11 @@ func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 		line = append(line, "-c", s)
 	}
 	cmd := exec.CommandContext(ctx, "sh", append(line, args...)...)
-	cmd.Env, cmd.Dir = environment(), r.home
+	transports := "https:ssh" // of which the configuration of the user may use one in place of the other
+	if strings.HasPrefix(r.URL, fileScheme+":") {
+		transports = fileScheme
+	}
+	cmd.Env, cmd.Dir = environment(transports), r.home
 	cmd.WaitDelay = time.Second
 	if err := guard.Wrap(cmd); err != nil { // in a session of its own: no terminal for a prompt of ssh
 		cmd.Err = err

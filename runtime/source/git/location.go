@@ -18,7 +18,7 @@ import (
 
 // Location is a folder of a revision of a remote repository.
 type Location struct {
-	URL    string // https or ssh, without credentials
+	URL    string // https, ssh or file, without credentials
 	Folder string // as in fs.ValidPath; "." is the whole repository
 	Ref    string // a branch, a tag, a full commit, or HEAD
 	text   string
@@ -40,12 +40,16 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
 const scheme = "git+"
 
+// fileScheme is that of repositories of this machine, for trying what is served from a repository before it is pushed.
+const fileScheme = "file"
+
 // IsLocation reports whether an argument is meant as a location and not as a directory.
 func IsLocation(arg string) bool { return strings.HasPrefix(arg, scheme) }
 
 var validRef = regexp.MustCompile(`^[A-Za-z0-9._/][A-Za-z0-9._/-]*$`)
 
-// ParseLocation parses git+https://HOST/REPOSITORY//FOLDER?ref=REF. The folder and the ref may be omitted. The error is
+// ParseLocation parses git+https://HOST/REPOSITORY//FOLDER?ref=REF, or the same with git+ssh, or with git+file and a
+// repository of this machine, as in git+file:///home/ann/tools//prod. The folder and the ref may be omitted. The error is
 // a phrase without credentials.
 func ParseLocation(text string) (Location, error) {
 	u, err := url.Parse(strings.TrimPrefix(text, scheme))
@@ -77,6 +81,9 @@ func ParseLocation(text string) (Location, error) {
 	}
 	remote := url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host}
 	l.URL = remote.String() + repository
+	if u.Scheme == fileScheme {
+		l.URL = fileScheme + "://" + repository
+	}
 	return l, nil
 }
 
@@ -84,15 +91,17 @@ func ParseLocation(text string) (Location, error) {
 func checkURL(u *url.URL) error {
 	_, hasPassword := u.User.Password()
 	switch {
-	case u.Scheme != "https" && u.Scheme != "ssh":
-		return fmt.Errorf("its transport is %q: only git+https and git+ssh are accepted", u.Scheme)
+	case u.Scheme == fileScheme && (u.Host != "" || u.Opaque != "" || u.User != nil):
+		return errors.New("it names no absolute path of this machine, as in git+file:///home/ann/tools//prod?ref=main")
+	case u.Scheme != "https" && u.Scheme != "ssh" && u.Scheme != fileScheme:
+		return fmt.Errorf("its transport is %q: only git+https, git+ssh and git+file are accepted", u.Scheme)
 	case hasPassword || strings.Contains(u.User.Username(), ":"): // also after %3A
 		return errors.New("its user part has a password, which other programs of this machine can read. " +
 			"Remove it, and give it to git by a credential helper, by GIT_ASKPASS or by an SSH key")
 	case u.User != nil && u.Scheme == "https":
 		return errors.New("it has a user part, which may be a token. Remove it, and give the user and the " +
 			"token to git by a credential helper or by GIT_ASKPASS")
-	case u.Opaque != "" || u.Hostname() == "":
+	case u.Scheme != fileScheme && (u.Opaque != "" || u.Hostname() == ""):
 		return errors.New("it names no host")
 	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }):
 		return errors.New("its host has letters that are not ASCII. Write it as xn--…, as DNS has it")

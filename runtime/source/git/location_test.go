@@ -8,6 +8,7 @@ import (
 func TestLocationHasRepositoryFolderAndRef(t *testing.T) {
 	for text, want := range map[string]Location{
 		"git+https://git.example/tools.git//prod?ref=main":        {URL: "https://git.example/tools.git", Folder: "prod", Ref: "main"},
+		"git+file:///home/ann/my%20tools//prod?ref=main":          {URL: "file:///home/ann/my%20tools", Folder: "prod", Ref: "main"},
 		"git+https://git.example/tools.git":                       {URL: "https://git.example/tools.git", Folder: ".", Ref: "HEAD"},
 		"git+https://git.example:8443/a/b//c/d/?ref=v1.2/x_y-z":   {URL: "https://git.example:8443/a/b", Folder: "c/d", Ref: "v1.2/x_y-z"},
 		"git+ssh://git@git.example/tools.git//prod?ref=release/1": {URL: "ssh://git@git.example/tools.git", Folder: "prod", Ref: "release/1"},
@@ -23,7 +24,11 @@ func TestLocationsThatGitCouldMisuseAreRefused(t *testing.T) {
 	for text, reason := range map[string]string{
 		"git+ext::sh -c touch% x":          "transport",
 		"git+ext://sh/-c":                  "transport",
-		"git+file:///etc":                  "transport",
+		"git+file://host/etc":              "no absolute path",
+		"git+file:etc":                     "no absolute path",
+		"git+file://ann@/etc":              "no absolute path",
+		"git+file:///":                     "names no repository",
+		"git+http://git.example/x":         "transport",
 		"git+http://git.example/tools.git": "transport",
 		"git+git://git.example/tools.git":  "transport",
 		"git+/srv/tools.git":               "transport",
