@@ -56,7 +56,7 @@ func (v *Validator) ArgumentsWithin(raw []byte, budget Budget) (map[string]any, 
 	if s.time.err != nil || violations != nil {
 		return nil, violations, s.time.err
 	}
-	if v.copied {
+	if v.usesLibrary || v.copiesAfterNull && s.nulls {
 		s.size *= 2
 	}
 	if err := budget.Reserve(s.size); err != nil {
@@ -121,6 +121,7 @@ type survey struct {
 	skip    int   // of skips, how many were decoded
 	counted int   // of counts
 	few     []any // elements of lists that were not counted, innermost last
+	nulls   bool  // a null counts as absent
 	ended   bool  // nothing more is decoded
 
 	time checkTime
@@ -389,6 +390,7 @@ func (s *survey) object(from int, anything bool) error {
 			case m != nil:
 				anyOther, orNull = s.push(to, m.Type)
 				orNull = orNull || m.dropsNull()
+				s.nulls = s.nulls || m.dropsNull() && s.scan.Peek() == 'n'
 			case t.Kind == Object && t.Open:
 				anyOther, orNull = true, true
 			default:

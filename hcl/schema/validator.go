@@ -12,8 +12,10 @@ type Validator struct {
 	check     check
 	arguments check // the same check with messages about arguments
 	typ       *Type
-	copied    bool // a part is copied: for the library that checks it, or because an alternative leaves out nulls
-	remembers bool // a part has alternatives that contain themselves: see memo
+
+	usesLibrary     bool // a part is copied for the library that checks it
+	copiesAfterNull bool // a part is copied if an alternative has a null that counts as absent
+	remembers       bool // a part has alternatives that contain themselves: see memo
 }
 
 // Compile returns the type's validator.
@@ -32,8 +34,9 @@ func (t *Type) Compile() *Validator {
 func newValidator(t *Type, all, arguments check) *Validator {
 	return &Validator{
 		check: all, arguments: arguments, typ: t,
-		copied: t.holds(func(t *Type) bool {
-			return t.library != nil || t.OneOf != nil && slices.ContainsFunc(t.OneOf, (*Type).leavesOutNulls)
+		usesLibrary: t.holds(func(t *Type) bool { return t.library != nil }),
+		copiesAfterNull: t.holds(func(t *Type) bool {
+			return t.OneOf != nil && slices.ContainsFunc(t.OneOf, (*Type).leavesOutNulls)
 		}),
 		remembers: t.holds(func(t *Type) bool { return t.OneOf != nil && t.holdsRef() }),
 	}

@@ -3,9 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -58,32 +56,40 @@ func (m *message) filterNames(key string) ([]string, *Error) {
 	if !ok {
 		return nil, nil
 	}
-	names, ok := distinctStrings(value)
+	names, ok := distinctStrings(value, maxResources)
 	switch {
 	case !ok:
 		return nil, invalidParams("params.notifications.%s must be an array of strings", key)
 	case len(names) > maxResources:
-		return nil, invalidParams("params.notifications.%s has %d elements; the maximum is %d",
-			key, len(names), maxResources)
+		return nil, invalidParams("params.notifications.%s has more than %d elements", key, maxResources)
 	}
 	return names, nil
 }
 
-// distinctStrings returns the elements of a scanned array of strings, without duplicates. It
-// reports false for any other value.
-func distinctStrings(value []byte) (list []string, ok bool) {
-	var elements []*string // nil is null
-	if json.Unmarshal(value, &elements) != nil || elements == nil || slices.Contains(elements, nil) {
+// distinctStrings returns the elements of a scanned array of strings, without duplicates, and at most one more than
+// limit. It reports false for any other value.
+func distinctStrings(value []byte, limit int) (list []string, ok bool) {
+	scan := jsonscan.New(value, 1)
+	if scan.Peek() != '[' || scan.EnterArray() != nil {
 		return nil, false
 	}
 	seen := make(map[string]bool)
-	for _, e := range elements {
-		if !seen[*e] {
-			seen[*e] = true
-			list = append(list, *e)
+	for {
+		if more, err := scan.NextElement(); err != nil || !more {
+			return list, err == nil
+		}
+		element, err := scan.Value()
+		if err != nil || element[0] != '"' {
+			return nil, false
+		}
+		if len(list) > limit {
+			continue
+		}
+		if text, _ := jsonscan.Text(element); !seen[text] {
+			seen[text] = true
+			list = append(list, text)
 		}
 	}
-	return list, true
 }
 
 // maxConcurrentSubscribes is how many resources or tasks of one subscriptions/listen the Handler is

@@ -113,6 +113,34 @@ func TestABodyCostsAtMostFourTimesItsSize(t *testing.T) {
 	}
 }
 
+// A filter of too many resources is refused before it is decoded.
+func TestALongFilterCostsAtMostFourTimesItsSize(t *testing.T) {
+	var uris strings.Builder
+	for i := 0; uris.Len() < largeBody; i++ {
+		fmt.Fprintf(&uris, `"d://%x",`, i)
+	}
+	body := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":[` +
+		uris.String() + `""]},` + metaOfCall + `}}`
+	server := mcp.New(newConstantHandler(1, 2), mcp.Options{})
+	r := httptest.NewRequest("POST", "/mcp", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("MCP-Protocol-Version", "2026-07-28")
+	r.Header.Set("Mcp-Method", "subscriptions/listen")
+	w := httptest.NewRecorder()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	server.For("").ServeHTTP(w, r)
+	runtime.ReadMemStats(&after)
+	if took := int64(after.TotalAlloc - before.TotalAlloc); took > 4*int64(len(body)) {
+		t.Errorf("%d bytes for a filter of %d", took, len(body))
+	}
+	if !strings.Contains(w.Body.String(), "has more than") {
+		t.Errorf("%d %.200s", w.Code, w.Body)
+	}
+}
+
 // Bodies of one caller take at most half of the memory, and those of all callers at most all of it. The others are told
 // to come back, and can when the first ones are answered.
 func TestRequestsTakeABoundedAmountOfMemory(t *testing.T) {
