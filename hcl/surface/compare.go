@@ -309,6 +309,8 @@ func reachesLess(old, new string) bool {
 	switch verb {
 	case "SANDBOX", "INHERIT":
 		return len(missing(strings.Fields(new), strings.Fields(old))) == 0
+	case "SEND":
+		return sendsLess(old, new)
 	case "OPEN":
 		return strings.TrimSuffix(new, " ro") == strings.TrimSuffix(old, " rw")
 	}
@@ -330,7 +332,11 @@ func (c *comparison) effects(at string, old, new []string) {
 		if verb == "HOST" || verb == "OPEN" {
 			kind = "host"
 		}
-		if i := slices.IndexFunc(lost, same); i >= 0 {
+		i := slices.IndexFunc(lost, func(was string) bool { return same(was) && reachesLess(was, line) })
+		if i < 0 {
+			i = slices.IndexFunc(lost, same)
+		}
+		if i >= 0 {
 			c.effect(classIf(!reachesLess(lost[i], line)), kind, at, line, "%s → %s", lost[i], line)
 			lost = slices.Delete(lost, i, i+1)
 			continue

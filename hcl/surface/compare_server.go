@@ -2,6 +2,7 @@ package surface
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,10 +84,17 @@ func (c *comparison) credentials(old, new []string) {
 		}
 		return "auth." + line
 	}
+	lost := missing(old, new)
 	for _, line := range missing(new, old) {
+		narrows := func(was string) bool { return c.isNarrowerKey(was, line) || isNarrowerIssuer(was, line) }
+		if i := slices.IndexFunc(lost, narrows); i >= 0 {
+			c.restrict("credential", place(line), "%s → %s", lost[i], line)
+			lost = slices.Delete(lost, i, i+1)
+			continue
+		}
 		c.add(Widening, "credential", place(line), "added: %s", line)
 	}
-	for _, line := range missing(old, new) {
+	for _, line := range lost {
 		c.restrict("credential", place(line), "removed: %s", line)
 	}
 }
@@ -162,10 +170,14 @@ func (c *comparison) otherArguments(kind string, old, new map[string]string, sho
 		switch {
 		case isNewBound, old[path] == "" && path == "breaker", strings.HasPrefix(path, "breaker."):
 			class = Behaviour
+		case path == "approval.timeout":
+			class = classIf(!isHarmlessNumber(path, old[path], new[path]))
+		case path == "retry" || strings.HasPrefix(path, "retry.") && retriesLess(old, new, false):
+			class = classIf(!retriesLess(old, new, false))
 		case name == "cert_file" && withoutDigest(old[path]) == withoutDigest(new[path]): // it is renewed
 			class = Behaviour
 		case slices.Contains(paces, name) || name == "mode" && new[path] == `"ro"`,
-			slices.Contains(bounds, name) && isLower(old[path], new[path]),
+			slices.Contains(bounds, name) && isLowerBound(name, old[path], new[path]),
 			strings.HasPrefix(path, "sandbox.") && grantsLess(old[path], new[path]):
 			class = Behaviour
 		}
@@ -204,7 +216,7 @@ func isLowerGrade(at, old, new string) bool {
 
 // isStricterRule reports whether an argument that lets callers in lets in no more than before.
 func isStricterRule(path, old, new string) bool {
-	return slices.Contains([]string{"allow", "trust"}, lastName(path)) && old != "" && new != "" &&
+	return slices.Contains(rulesOfSettings, lastName(path)) && old != "" && new != "" &&
 		implies(parseCondition(new), parseCondition(old))
 }
 
@@ -214,6 +226,7 @@ func (c *comparison) settings() {
 	for _, name := range diag.SortedNames(c.new.Settings) {
 		b, a := c.new.Settings[name], c.old.Settings[name]
 		c.object = name
+		blockType, _, _ := strings.Cut(name, " ")
 		switch {
 		case a == nil && b.Does != nil:
 			c.add(Widening, "does", name, "added: %s", strings.Join(b.Does, "; "))
@@ -223,10 +236,16 @@ func (c *comparison) settings() {
 			c.add(Widening, "settings", name, "added")
 		default:
 			c.effects(name, a.Does, b.Does)
+			closed := c.closed(name, a.Args, b.Args)
 			for _, path := range changedArguments(a.Args, b.Args) {
 				old, new := a.Args[path], b.Args[path]
+				if slices.ContainsFunc(closed, func(part string) bool { return isPartOf(path, part) }) {
+					continue
+				}
 				harmless := slices.Contains(shownTexts, lastName(path)) || isStricterRule(path, old, new) ||
-					isLowerGrade(name+"."+path, old, new) || strings.HasPrefix(name, "webhook ") && path == "timeout"
+					isLowerGrade(name+"."+path, old, new) || strings.HasPrefix(name, "webhook ") && path == "timeout" ||
+					isHarmlessNumber(blockType+"."+path, old, new) || blockType == "files" && path == "types" &&
+					new != "" && (old == "" && isConstantList(new) || isShorterList(old, new))
 				class := classIf(!harmless)
 				c.add(class, "settings", name+"."+path, "%s", changeOf(path, a.Args, b.Args))
 			}
@@ -249,10 +268,47 @@ func (c *comparison) settings() {
 			c.add(Widening, "settings", name, "removed: calls are no longer recorded")
 		case c.old.Settings[name].Does != nil || c.old.Settings[name].declares():
 			c.add(Compatible, "settings", name, "removed")
+		case slices.Contains(servedBlocks, name):
+			c.restrict("settings", name, "removed: it is no longer served")
+		case len(c.closed(name, c.old.Settings[name].Args, nil)) > 0 && c.onlyServes(name):
 		default:
 			c.add(Widening, "settings", name, "removed")
 		}
 	}
+}
+
+// closed reports the served parts of a block that were removed, and returns their paths.
+func (c *comparison) closed(name string, old, new map[string]string) (parts []string) {
+	has := func(args map[string]string, part string) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(args)), func(path string) bool { return isPartOf(path, part) })
+	}
+	for _, served := range servedBlocks {
+		part, inside := strings.CutPrefix(served, name+".")
+		if inside && has(old, part) && !has(new, part) {
+			parts = append(parts, part)
+			c.restrict("settings", served, "removed: it is no longer served")
+		}
+	}
+	return parts
+}
+
+// onlyServes reports whether the block of the older side has nothing but parts that are served.
+func (c *comparison) onlyServes(name string) bool {
+	for path := range c.old.Settings[name].Args {
+		if !slices.ContainsFunc(servedBlocks, func(served string) bool { return isPartOf(name+"."+path, served) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPartOf reports whether a path is that of a block, or of something in it.
+func isPartOf(path, block string) bool { return path == block || strings.HasPrefix(path, block+".") }
+
+// isConstantList reports whether a normal form is a list of constants.
+func isConstantList(form string) bool {
+	_, ok := constantValues(form)
+	return ok && strings.HasPrefix(form, "[")
 }
 
 // declares reports whether a setting is the type of a variable and nothing else.

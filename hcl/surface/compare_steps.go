@@ -31,12 +31,13 @@ type stepsComparison struct {
 	newInputs []string // optional inputs that were added
 	guards    []string // of the older side
 	settled   []string // beginnings of Guards whose conditions are proved stricter
+	approvals int      // of the older side
 }
 
 // steps compares the steps and the other arguments of an operation.
 func (c *comparison) steps(at string, a, b *Operation) *stepsComparison {
 	s := &stepsComparison{comparison: c, at: at, before: a.Steps, after: b.Steps}
-	s.newInputs, s.guards = addedInputs(a.Input, b.Input), a.Guards
+	s.newInputs, s.guards, s.approvals = addedInputs(a.Input, b.Input), a.Guards, len(a.May.Approval)
 	pairs := pairSteps(a.Steps, b.Steps)
 	for _, p := range pairs {
 		switch {
@@ -415,8 +416,13 @@ func (s *stepsComparison) argument(b *Step, path string, before, after map[strin
 		s.report(Behaviour, b, "%s", change)
 	case slices.Contains(paces, lastName(path)) || lastName(path) == "mode" && new == `"ro"`:
 		s.report(Behaviour, b, "%s", change)
+	case isPartOf(path, "retry"):
+		conn := s.new.Connections[b.Connection]
+		inherited := conn != nil && !retriesLess(before, conn.Args, false)
+		s.report(classIf(!retriesLess(before, after, inherited)), b, "%s", change)
 	case slices.Contains(bounds, lastName(path)):
-		s.report(classIf(!isLower(old, new)), b, "%s", change)
+		was, is := s.without(s.old, b, path, old), s.without(s.new, b, path, new)
+		s.report(classIf(!isLowerBound(lastName(path), was, is)), b, "%s", change)
 	case strings.HasPrefix(path, "sandbox.") && grantsLess(old, new):
 		s.report(Behaviour, b, "%s", change)
 	case gates || strings.HasPrefix(path, "sandbox.") || slices.Contains([]string{"hosts", "statement"}, top):
@@ -695,6 +701,17 @@ func withoutMoved(args, other map[string]string) map[string]string {
 	return out
 }
 
+// isTimeToDecide reports whether a path is the timeout of an approval that was there before.
+func (s *stepsComparison) isTimeToDecide(path string) bool {
+	block, isTimeout := strings.CutSuffix(path, ".timeout")
+	name, number, numbered := strings.Cut(block, "#")
+	n := 1
+	if numbered {
+		n, _ = strconv.Atoi(number)
+	}
+	return isTimeout && name == "approval" && n <= s.approvals
+}
+
 // rest compares the arguments beside the steps.
 func (s *stepsComparison) rest(old, new map[string]string) {
 	before, after := old, new
@@ -706,7 +723,8 @@ func (s *stepsComparison) rest(old, new map[string]string) {
 		top, _, _ := strings.Cut(strings.ReplaceAll(path, " ", "."), ".")
 		class := classIf(s.acts() && !slices.Contains(answering, top) || path == "cache.scope" || path == "cache.key" ||
 			s.readCaller("", strings.ReplaceAll(path, ".", ": ")) || s.readCaller("", top))
-		if _, was := old[path]; !was && path != "cache.scope" && lastName(path) != "notify" {
+		if _, was := old[path]; !was && path != "cache.scope" && lastName(path) != "notify" &&
+			!s.isTimeToDecide(path) || isHarmlessNumber(path, old[path], new[path]) {
 			class = Behaviour
 		}
 		s.add(class, "steps", s.at+"."+path, "%s", changeOf(path, old, new))
