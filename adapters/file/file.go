@@ -96,7 +96,11 @@ func (b *block) Describe(*hcl.Connection) (hcl.Effects, error) {
 // Effects implements hcl.EffectLister.
 func (b *block) Effects(*hcl.Connection) []hcl.Effect {
 	if b.Write != nil {
-		return []hcl.Effect{{Verb: "WRITE", Source: []any{&b.Directory, &b.Write}, What: b.IfExists}}
+		effect := hcl.Effect{Verb: "WRITE", Source: []any{&b.Directory, &b.Write}}
+		if b.IfExists != string(adapters.ExistsFail) { // the default, which may be written or not
+			effect.What = b.IfExists
+		}
+		return []hcl.Effect{effect}
 	}
 	return []hcl.Effect{{Verb: "READ", Source: []any{&b.Directory, &b.Read}}}
 }

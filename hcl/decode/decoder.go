@@ -91,6 +91,9 @@ func (d *Decoder) field(b *hclsyntax.Block, f *Field, typos []string) {
 		if a, found = b.Body.Attributes[f.Name]; found {
 			d.probeArgument(*f, a.Expr)
 			f.DecodeAttr(d, a.Expr, *f)
+			if f.isDefault(a.Expr) {
+				d.Deps.RecordDefault(a.Expr.Range().Start.Byte)
+			}
 		}
 	} else {
 		found = d.decodeBlocks(b.Body, *f)

@@ -6,9 +6,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 
 	"hatchel/hcl/diag"
 	"hatchel/hcl/eval"
@@ -296,6 +299,39 @@ func (f Field) FixedKeys() Field { f.Fixed = true; return f }
 
 // DefaultDoc documents the default of an argument.
 func (f Field) DefaultDoc(text string) Field { f.Default = text; return f }
+
+// isDefault reports whether an expression is a constant that the documentation names as the default.
+func (f *Field) isDefault(e hclsyntax.Expression) bool {
+	if f.Default == "" || len(e.Variables()) > 0 {
+		return false
+	}
+	v, diags := e.Value(nil)
+	if diags.HasErrors() || !v.IsWhollyKnown() || v.IsNull() {
+		return false
+	}
+	text := constantDoc(v)
+	return text == f.Default || text == `"`+f.Default+`"`
+}
+
+// constantDoc returns a constant as the documentation of a default has it; empty for one that it does not have.
+func constantDoc(v cty.Value) string {
+	switch {
+	case v.IsNull():
+	case v.Type() == cty.String:
+		return strconv.Quote(v.AsString())
+	case v.Type() == cty.Number:
+		return v.AsBigFloat().Text('f', -1)
+	case v.Type() == cty.Bool:
+		return strconv.FormatBool(v.True())
+	case v.Type().IsTupleType():
+		var elements []string
+		for _, element := range v.AsValueSlice() {
+			elements = append(elements, constantDoc(element))
+		}
+		return "[" + strings.Join(elements, ", ") + "]"
+	}
+	return ""
+}
 
 // RenamedFrom declares a former name of the argument. The diagnostic for that name gives the
 // current one.

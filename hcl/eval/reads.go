@@ -48,6 +48,7 @@ type Reads struct {
 	Files    []ReadFile
 	Programs []ReadProgram
 	Types    []ReadType
+	Defaults []uint32 // the first bytes of arguments that have the value that they have without being written
 	Branches []Branch // only of a load with tests
 }
 
@@ -79,6 +80,13 @@ func (d *Dependencies) RecordType(from int, t *schema.Type) {
 	}
 }
 
+// RecordDefault records that an argument has the value that it has without being written.
+func (d *Dependencies) RecordDefault(from int) {
+	if d != nil {
+		d.Defaults = append(d.Defaults, uint32(from))
+	}
+}
+
 // RecordBranch records a condition.
 func (d *Dependencies) RecordBranch(at diag.Range, text string) {
 	if d != nil {
@@ -88,7 +96,7 @@ func (d *Dependencies) RecordBranch(at diag.Range, text string) {
 
 // ReadsOf returns what was recorded. File is the file of the block.
 func (d *Dependencies) ReadsOf(file string) *Reads {
-	return (&Reads{file, d.Places, d.Files, d.Programs, d.Written, d.Branches}).sort()
+	return (&Reads{file, d.Places, d.Files, d.Programs, d.Written, d.Defaults, d.Branches}).sort()
 }
 
 // sort sorts the lists; an expression may be compiled more than once.
@@ -102,6 +110,8 @@ func (r *Reads) sort() *Reads {
 	slices.SortFunc(r.Programs, func(a, b ReadProgram) int { return cmp.Compare(a.From, b.From) })
 	slices.SortStableFunc(r.Types, func(a, b ReadType) int { return cmp.Compare(a.From, b.From) })
 	slices.SortFunc(r.Branches, func(a, b Branch) int { return cmp.Compare(a.At.Start.Byte, b.At.Start.Byte) })
+	slices.Sort(r.Defaults)
+	r.Defaults = slices.Compact(r.Defaults)
 	r.Branches = slices.Compact(r.Branches)
 	r.Places, r.Files = slices.Clip(slices.Compact(r.Places)), slices.Compact(r.Files)
 	r.Programs = slices.CompactFunc(r.Programs, func(a, b ReadProgram) bool { return a.From == b.From })
@@ -122,6 +132,7 @@ func JoinReads(lists []*Reads) map[string]*Reads {
 		}
 		all.Places, all.Files = append(all.Places, r.Places...), append(all.Files, r.Files...)
 		all.Programs, all.Types = append(all.Programs, r.Programs...), append(all.Types, r.Types...)
+		all.Defaults = append(all.Defaults, r.Defaults...)
 	}
 	for _, r := range joined {
 		r.sort()
@@ -196,4 +207,13 @@ func (r *Reads) TypeAt(from int) *schema.Type {
 		return r.Types[i].Type
 	}
 	return nil
+}
+
+// IsDefault reports whether the argument whose value begins at a byte has its default.
+func (r *Reads) IsDefault(from int) bool {
+	if r == nil {
+		return false
+	}
+	_, found := slices.BinarySearch(r.Defaults, uint32(from))
+	return found
 }

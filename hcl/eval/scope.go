@@ -234,5 +234,6 @@ type Dependencies struct {
 	Files     []ReadFile
 	Programs  []ReadProgram
 	Written   []ReadType
+	Defaults  []uint32 // see Reads
 	Branches  []Branch
 }

@@ -280,10 +280,11 @@ func (s *source) arguments(out map[string]string, at string, block *hclsyntax.Bl
 		if count[path]++; count[path] > 1 { // the order of blocks has a meaning
 			path += "#" + strconv.Itoa(count[path])
 		}
-		if len(nested.Body.Attributes) == 0 && len(nested.Body.Blocks) == 0 {
+		known := len(out)
+		s.arguments(out, path+".", nested)
+		if len(out) == known { // nothing but defaults
 			out[path] = ""
 		}
-		s.arguments(out, path+".", nested)
 	}
 }
 
@@ -292,8 +293,12 @@ func header(b *hclsyntax.Block) string {
 	return strings.Join(append([]string{b.Type}, b.Labels...), " ")
 }
 
-// argument adds an argument, or the members of one that is written as an object.
+// argument adds an argument, or the members of one that is written as an object. One that has its default is the same
+// as none.
 func (s *source) argument(out map[string]string, at string, e hclsyntax.Expression) {
+	if s.reads[e.Range().Filename].IsDefault(e.Range().Start.Byte) {
+		return
+	}
 	if t := s.reads[e.Range().Filename].TypeAt(e.Range().Start.Byte); t != nil && s.types != nil {
 		s.types[at] = decodeSchema(t)
 		out[at] = "type " + strings.Join(t.MemberNames(), ", ") // the order of fields counts

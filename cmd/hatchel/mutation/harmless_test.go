@@ -2,6 +2,7 @@ package mutation
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -128,12 +129,56 @@ func renamedLocals(f *fixture) (out []*fixture) {
 	return out
 }
 
+// writtenDefault matches a row of the page of defaults: the name of a block, an argument and a constant.
+var writtenDefault = regexp.MustCompile("(?m)^\\| \\[`(\\w+)[^`]*`\\][^|]*\\| `(\\w+)` \\| (\"[^\"]*\"|[\\w.]+|\\[[^]]*\\]) \\|$")
+
+// maxDefaults is how many fixtures have an argument with its default written out.
+const maxDefaults = 3
+
+// writtenDefaults returns a function that writes each default of the reference into a block that does not have it.
+func writtenDefaults(t *testing.T) func(f *fixture) []*fixture {
+	page, err := os.ReadFile(root + "/docs/reference/defaults.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := writtenDefault.FindAllStringSubmatch(string(page), -1)
+	written := map[string]int{}
+	return func(f *fixture) (out []*fixture) {
+		for _, row := range rows {
+			block, name, value := row[1], row[2], row[3]
+			if plainWord.MatchString(value) && value != "true" && value != "false" {
+				value = strconv.Quote(value)
+			}
+			opening := regexp.MustCompile(`(?m)^ *` + block + `(?: "[^"\n]*")* \{\n[^}]*\}`)
+			for _, file := range f.configs() {
+				text := f.files[file]
+				at := opening.FindStringIndex(text)
+				if at == nil || written[row[0]] == maxDefaults || strings.Contains(text[at[0]:at[1]], name+" ") {
+					continue
+				}
+				start := at[0] + strings.Index(text[at[0]:], "{\n") + 2
+				edited := f.with(file, text[:start]+name+" = "+value+"\n"+text[start:])
+				if config, _ := edited.load(); config != nil {
+					written[row[0]]++
+					out = append(out, edited)
+				}
+			}
+		}
+		return out
+	}
+}
+
+// plainWord matches a default that is a text.
+var plainWord = regexp.MustCompile(`^(\d+[a-zA-Z]\w*|[a-z]+)$`)
+
 // maxHarmless is how many edits of a kind are made of one fixture.
 const maxHarmless = 2
 
 // TestAHarmlessEditIsNotWidening makes each kind of edits in every fixture.
 func TestAHarmlessEditIsNotWidening(t *testing.T) {
-	kinds := map[string]func(*fixture) []*fixture{"a renamed local": renamedLocals}
+	kinds := map[string]func(*fixture) []*fixture{
+		"a renamed local": renamedLocals, "a written default": writtenDefaults(t),
+	}
 	for _, h := range harmlessEdits {
 		kinds[h.name] = h.edits
 	}
@@ -145,7 +190,7 @@ func TestAHarmlessEditIsNotWidening(t *testing.T) {
 				before, ofFixture := newSide(f), 0
 				for _, edited := range edits(f) {
 					after := newSide(edited)
-					if after == nil || ofFixture == maxHarmless && !full {
+					if after == nil || ofFixture == maxHarmless && !full && name != "a written default" {
 						continue
 					}
 					made, ofFixture = made+1, ofFixture+1
