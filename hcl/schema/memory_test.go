@@ -100,7 +100,7 @@ func TestArgumentsCostWhatIsReserved(t *testing.T) {
 				_, violations, _ = v.ArgumentsWithin(raw, unlimited{})
 			}) - before
 			const slack = 768 << 10 // for violations
-			if took > reserved+reserved/8+slack {
+			if took > reserved+allocationSlack(reserved)+slack {
 				t.Errorf("%s for %s: %d bytes were reserved, %d taken", shape.name, name, reserved, took)
 			}
 			if reserved > 2*took+slack && violations == nil {
@@ -199,7 +199,7 @@ func TestAnswersCostWhatIsReserved(t *testing.T) {
 				t.Errorf("%s: %v", shape.name, err)
 			}
 		}) - before
-		if before > int64(len(raw)) || took > reserved+reserved/8+64<<10 {
+		if before > int64(len(raw)) || took > reserved+allocationSlack(reserved)+64<<10 {
 			t.Errorf("%s: %d bytes before %d were reserved, and %d afterwards", shape.name, before, reserved, took)
 		}
 	}
@@ -299,7 +299,7 @@ func TestWhatATypeAddsIsReserved(t *testing.T) {
 		var arguments map[string]any
 		var violations []Violation
 		took := allocated(func() { arguments, violations, _ = v.ArgumentsWithin(raw, unlimited{}) }) - before
-		if violations != nil || took > reserved+reserved/8+768<<10 || reserved > 2*took {
+		if violations != nil || took > reserved+allocationSlack(reserved)+768<<10 || reserved > 2*took {
 			t.Errorf("%s: %d bytes were reserved, %d taken: %v", name, reserved, took, violations)
 		}
 		runtime.KeepAlive(arguments)
