@@ -151,10 +151,14 @@ type stepReader struct {
 	text   io.Reader
 	c      *Context
 	commas int // since the last record
+	line   int // bytes since the last line break that was read
 }
 
 // maxCommas bounds the fields of a record, which the reader returns at once.
 const maxCommas = 100_000
+
+// maxLine bounds a line, which the reader returns at once.
+const maxLine = 2 << 20
 
 // Read implements io.Reader.
 func (r *stepReader) Read(p []byte) (int, error) {
@@ -163,6 +167,14 @@ func (r *stepReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := r.text.Read(p)
+	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
+		r.line = n - end - 1
+	} else {
+		r.line += n
+	}
+	if r.line > maxLine {
+		return 0, fmt.Errorf("a line of the CSV has more than %d MiB", maxLine>>20)
+	}
 	if r.commas += bytes.Count(p[:n], []byte(",")); r.commas > maxCommas {
 		return 0, fmt.Errorf("a record of the CSV has more than %d commas", maxCommas)
 	}

@@ -14,7 +14,7 @@ import (
 func length(c *Context, a []any) (any, error) {
 	switch v := a[0].(type) {
 	case string:
-		return c.countCharacters(v)
+		return c.Characters(v)
 	case []any:
 		return len(v), nil
 	case map[string]any:

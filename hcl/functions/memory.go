@@ -177,7 +177,7 @@ func (c *Context) appendAll(out, list []any) ([]any, error) {
 }
 
 // bytesOfElement is how many bytes of a text count as one element.
-const bytesOfElement = 256
+const bytesOfElement = 64
 
 // scan accounts for an operation that reads a text once.
 func (c *Context) scan(text int) error { return c.Step(text / bytesOfElement) }

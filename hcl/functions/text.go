@@ -46,8 +46,8 @@ func (c *Context) mapParts(s string, f func(string) string) (any, error) {
 	return b.String(), nil
 }
 
-// countCharacters returns how many characters a text has.
-func (c *Context) countCharacters(s string) (n int, err error) {
+// Characters returns how many characters a text has.
+func (c *Context) Characters(s string) (n int, err error) {
 	for part, err := range value.Parts(s, c.Step) {
 		if err != nil {
 			return 0, err
@@ -57,16 +57,20 @@ func (c *Context) countCharacters(s string) (n int, err error) {
 	return n, nil
 }
 
-// find returns the index of the first part in s, or -1.
-func (c *Context) find(s, part string) (int, error) {
+// Find returns the index of the first part in s, or -1.
+func (c *Context) Find(s, part string) (int, error) {
 	const window = 64 << 10
 	size := max(window, len(part)) + len(part) // a window has more places than the part has bytes
 	for from := 0; ; from += size - len(part) {
 		end := min(from+size, len(s))
-		if err := c.scan(end - from); err != nil {
+		i, read := strings.Index(s[from:end], part), end-from
+		if i >= 0 {
+			read = i + len(part)
+		}
+		if err := c.scan(read); err != nil {
 			return 0, err
 		}
-		if i := strings.Index(s[from:end], part); i >= 0 {
+		if i >= 0 {
 			return from + i, nil
 		}
 		if end == len(s) {
@@ -75,8 +79,26 @@ func (c *Context) find(s, part string) (int, error) {
 	}
 }
 
+// FindLast returns the index of the last part in s, or -1.
+func (c *Context) FindLast(s, part string) (int, error) {
+	const window = 64 << 10
+	size := max(window, len(part)) + len(part)
+	for end := len(s); ; end -= size - len(part) {
+		from := max(end-size, 0)
+		if err := c.scan(end - from); err != nil {
+			return 0, err
+		}
+		if i := strings.LastIndex(s[from:end], part); i >= 0 {
+			return from + i, nil
+		}
+		if from == 0 {
+			return -1, nil
+		}
+	}
+}
+
 func containsText(c *Context, a []any) (any, error) {
-	i, err := c.find(a[0].(string), a[1].(string))
+	i, err := c.Find(a[0].(string), a[1].(string))
 	return i >= 0, err
 }
 
@@ -183,7 +205,7 @@ func split(c *Context, a []any) (any, error) {
 		if err := c.Step(1); err != nil {
 			return nil, err
 		}
-		i, err := c.find(s, separator)
+		i, err := c.Find(s, separator)
 		if err != nil {
 			return nil, err
 		}
@@ -198,9 +220,8 @@ func split(c *Context, a []any) (any, error) {
 }
 
 func join(c *Context, a []any) (any, error) {
-	separator := a[0].(string)
-	var b strings.Builder
-	for i, e := range a[1].([]any) {
+	separator, list, size := a[0].(string), a[1].([]any), 0
+	for i, e := range list {
 		if err := c.Step(value.Elements(e)); err != nil {
 			return nil, err
 		}
@@ -208,16 +229,27 @@ func join(c *Context, a []any) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("element %d %w", i, err)
 		}
+		if size += len(separator) + len(s); size-len(separator) > c.Memory {
+			return nil, c.Spend(-1)
+		}
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i, e := range list {
+		var err error
 		if i > 0 {
-			b.WriteString(separator)
+			err = c.write(&b, separator)
 		}
-		if err := c.Spend(len(separator) + len(s)); err != nil {
+		s, _ := scalarText(e)
+		if err == nil {
+			err = c.write(&b, s)
+		}
+		if err == nil {
+			err = c.Step(value.Elements(e))
+		}
+		if err != nil {
 			return nil, err
 		}
-		if err := c.scan(len(separator) + len(s)); err != nil {
-			return nil, err
-		}
-		b.WriteString(s)
 	}
 	return b.String(), nil
 }
@@ -238,11 +270,10 @@ func replace(c *Context, a []any) (any, error) {
 	s, old, replacement := a[0].(string), a[1].(string), a[2].(string)
 	var b strings.Builder
 	write := func(text string) error {
-		if err := c.Spend(len(text)); err != nil {
+		if err := c.Step(1); err != nil {
 			return err
 		}
-		b.WriteString(text)
-		return c.Step(1 + len(text)/bytesOfElement)
+		return c.write(&b, text)
 	}
 	if old == "" { // which is before each character and at the end
 		for s != "" {
@@ -259,7 +290,7 @@ func replace(c *Context, a []any) (any, error) {
 		return b.String(), err
 	}
 	for {
-		i, err := c.find(s, old)
+		i, err := c.Find(s, old)
 		if err != nil {
 			return nil, err
 		}
@@ -283,7 +314,7 @@ func substr(c *Context, a []any) (any, error) {
 		return nil, errors.New("the length must be -1 or more")
 	}
 	if offset < 0 {
-		n, err := c.countCharacters(s)
+		n, err := c.Characters(s)
 		if err != nil {
 			return nil, err
 		}
@@ -337,11 +368,39 @@ func repeat(c *Context, a []any) (any, error) {
 	if len(s) > 0 && n > c.Memory/len(s) {
 		return nil, c.Spend(-1)
 	}
-	if err := c.Spend(len(s) * n); err != nil {
-		return nil, err
+	if len(s)*n <= writtenPart {
+		if err := c.scan(len(s) * n); err != nil {
+			return nil, err
+		}
+		return strings.Repeat(s, n), c.Spend(len(s) * n)
 	}
-	if err := c.scan(len(s) * n); err != nil {
-		return nil, err
+	many := max(1, writtenPart/len(s)) // copies that are written at a time
+	part := strings.Repeat(s, many)
+	var b strings.Builder
+	b.Grow(len(s) * n)
+	for ; n > 0; n -= many {
+		if err := c.write(&b, part[:len(s)*min(many, n)]); err != nil {
+			return nil, err
+		}
 	}
-	return strings.Repeat(s, n), nil
+	return b.String(), nil
+}
+
+// writtenPart is how many bytes of a text are written between two steps.
+const writtenPart = 256 << 10
+
+// write writes a text within the budgets.
+func (c *Context) write(b *strings.Builder, s string) error {
+	if err := c.Spend(len(s)); err != nil {
+		return err
+	}
+	for s != "" {
+		n := min(writtenPart, len(s))
+		if err := c.scan(n); err != nil {
+			return err
+		}
+		b.WriteString(s[:n])
+		s = s[n:]
+	}
+	return nil
 }

@@ -33,7 +33,7 @@ func Elements(v any) int {
 
 const (
 	textPart       = 64 << 10 // bytes of a part of Parts
-	bytesOfElement = 256      // of a text that count as one element
+	bytesOfElement = 64       // of a text that count as one element
 )
 
 // Parts returns the parts of a text, which end between two characters. Before each it calls the step.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"hatchel/hcl/functions"
 	"hatchel/hcl/value"
@@ -161,17 +160,16 @@ func toInt(c *functions.Context, a []any) (any, error) {
 	return int(f), nil
 }
 
-func position(find func(s, part string) int) func(*functions.Context, []any) (any, error) {
+func position(
+	find func(c *functions.Context, s, part string) (int, error),
+) func(*functions.Context, []any) (any, error) {
 	return func(c *functions.Context, a []any) (any, error) {
 		s := a[0].(string)
-		if err := c.Step(len(s) / 256); err != nil {
-			return nil, err
+		i, err := find(c, s, a[1].(string))
+		if i <= 0 || err != nil {
+			return i, err
 		}
-		i := find(s, a[1].(string))
-		if i > 0 {
-			i = utf8.RuneCountInString(s[:i])
-		}
-		return i, nil
+		return c.Characters(s[:i])
 	}
 }
 

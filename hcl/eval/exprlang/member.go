@@ -144,8 +144,12 @@ const maxShownKey = 60 // characters
 func keyPhrase(key any) string {
 	switch k := key.(type) {
 	case string:
-		if utf8.RuneCountInString(k) > maxShownKey {
-			k = string([]rune(k)[:maxShownKey]) + "…"
+		n := 0
+		for i := range k {
+			if n++; n > maxShownKey {
+				k = k[:i] + "…"
+				break
+			}
 		}
 		return "member " + strconv.Quote(k)
 	case int:

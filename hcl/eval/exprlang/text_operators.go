@@ -66,8 +66,13 @@ func (c *compiler) checkIn(n *ast.BinaryNode, l, r typedExpr) {
 	}
 }
 
-var textSearches = map[string]func(s, part string) bool{
-	"contains": strings.Contains, "startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix,
+var textSearches = map[string]func(f *eval.Frame, s, part string) (bool, error){
+	"contains": func(f *eval.Frame, s, part string) (bool, error) {
+		i, err := f.Budget().Find(s, part)
+		return i >= 0, err
+	},
+	"startsWith": func(_ *eval.Frame, s, part string) (bool, error) { return strings.HasPrefix(s, part), nil },
+	"endsWith":   func(_ *eval.Frame, s, part string) (bool, error) { return strings.HasSuffix(s, part), nil },
 }
 
 func (c *compiler) compileTextSearch(n *ast.BinaryNode, l, r typedExpr) typedExpr {
@@ -76,9 +81,7 @@ func (c *compiler) compileTextSearch(n *ast.BinaryNode, l, r typedExpr) typedExp
 			c.source(n.Right), c.source(n.Left))
 		return computed(eval.BoolType, nil)
 	}
-	search := textSearches[n.Operator]
-	return c.compileTextOperator(n, l, r,
-		func(_ *eval.Frame, s, part string) (bool, error) { return search(s, part), nil })
+	return c.compileTextOperator(n, l, r, textSearches[n.Operator])
 }
 
 // compileTextOperator compiles an operator between two texts. It gives false if one of them is
