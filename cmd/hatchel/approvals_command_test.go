@@ -49,7 +49,7 @@ func TestTheCommandDecidesWhileAServerRuns(t *testing.T) {
 			t.Errorf("%d %q %q", code, out, errs)
 		}
 		code, out, _ = o.runCommand(environ, "approvals", "list", "--all")
-		if checkContains(t, out, id, "approved by os:"+strings.TrimPrefix(identity.LocalUser(), "os:")+", used"); code != 0 {
+		if checkContains(t, out, id, "approved by os:"+strings.TrimPrefix(identity.LocalUser(), "os:")+", ok"); code != 0 {
 			t.Errorf("%d", code)
 		}
 		o.checkRecorded(id, "approved", identity.LocalUser())
