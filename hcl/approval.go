@@ -83,8 +83,8 @@ func (t *toolDecoder) approvalField() decode.Field {
 			a.decode(d, b, approvalSpec(a, func(d *decode.Decoder, b *hclsyntax.Block) { t.decodeBefore(d, a, b) }))
 			if a.ByCaller && len(a.Before) > 0 {
 				d.Errorf(decode.FindBlock(b.Body, "before").DefRange(), "State not shown",
-					"by = \"caller\" asks the user of the client, who is shown only what the call does. Remove before, "+
-						"or write by = \"operator\".")
+					"by = \"caller\" asks the user of the client, who is shown only what the call does. Remove "+
+						"before, or write by = \"operator\".")
 			}
 		})
 }

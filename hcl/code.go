@@ -34,9 +34,9 @@ type CodeRunner interface {
 	Code(conn *Connection) Code
 }
 
-// findCode finds the files that programs may run or read. It is the last part of a load, because a file that one program
-// writes may be the data of another one. The digest of an operation has that of the files: another file is another
-// operation, to which no approval belongs.
+// findCode finds the files that programs may run or read. It is the last part of a load, because a file that one
+// program writes may be the data of another one. The digest of an operation has that of the files: another file is
+// another operation, to which no approval belongs.
 func (l *loader) findCode() {
 	if l.diags.HasErrors() || l.opts.Editor {
 		return
@@ -376,8 +376,8 @@ func (f *codeFinder) addText(dir string, text []byte) {
 // codeEndings are the endings of files that hold code.
 var codeEndings = strings.Fields(
 	"awk bash bat bzl cfg cjs clj cmd conf cue dhall el erl ex exs fish go groovy hs ini " +
-		"jar java jq js json jsonnet jsx ksh kt lisp lua m4 mjs mk ml nix nu php pl pm ps1 py pyc R r rb rs sed sh so " +
-		"sql tcl tf tmpl j2 toml ts tsx vim wasm xsl xslt yaml yml zsh")
+		"jar java jq js json jsonnet jsx ksh kt lisp lua m4 mjs mk ml nix nu php pl pm ps1 py pyc R r rb rs sed sh " +
+		"so sql tcl tf tmpl j2 toml ts tsx vim wasm xsl xslt yaml yml zsh")
 
 // hasCodeName reports whether the name of a file says that it holds code.
 func hasCodeName(name string) bool {

@@ -52,8 +52,8 @@ func (c *Console) spec() decode.Spec {
 		decode.Attr(&c.Listen, "listen", "An address HOST:PORT of its own, as in \"127.0.0.1:8081\", which serves the "+
 			"console and nothing else, also beside --stdio. It uses the certificates of the tls block. By default the "+
 			"console is at the address of the server, at /console/.").Check(c.checkListen),
-		decode.Attr(&c.Title, "title", "The title of every page, as in \"Payments, production\". It tells people which "+
-			"server they see. By default the title of the server, or its name."),
+		decode.Attr(&c.Title, "title", "The title of every page, as in \"Payments, production\". It tells people "+
+			"which server they see. By default the title of the server, or its name."),
 		decode.Choice(&c.Colour, "colour", "The colour of the line above every page: red, orange, yellow, green, "+
 			"blue, purple or grey. It helps people to tell servers apart. By default there is no line.",
 			consoleColours...),

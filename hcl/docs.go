@@ -54,8 +54,8 @@ func Reference(kinds Kinds) []BlockReference {
 			"A receiver of events from approvals (approval.requested, approval.decided) and tasks (task.finished) " +
 				"that name it in notify, and of those that an on block selects. The body is JSON, {type, timestamp, " +
 				"data}, signed according to Standard Webhooks in the headers webhook-id, webhook-timestamp and " +
-				"webhook-signature. An event without a 2xx response is sent again with the same webhook-id, also after " +
-				"a restart.", (&Webhook{}).spec()},
+				"webhook-signature. An event without a 2xx response is sent again with the same webhook-id, also " +
+				"after a restart.", (&Webhook{}).spec()},
 		{`tool "name"`, "tool", "A tool that clients can call. It has one backend block, or steps, or " +
 			"neither if it only computes." + backends, toolSpec(t)},
 		{`prompt "name"`, "prompt",

@@ -17,9 +17,9 @@ func (e *Events) spec() decode.Spec {
 	e.Arguments = true
 	return decode.Spec{
 		decode.Attr(&e.Allow, "allow", "Who may follow the events of other callers and of the server: an expression "+
-			"over caller (the listener) and tool, as in \"'ops' in caller.groups\". The texts in tool are empty for an "+
-			"event that is not about a tool, prompt or resource. By default the group admin may, and without auth the "+
-			"programs of this machine. Every caller may follow their own calls."),
+			"over caller (the listener) and tool, as in \"'ops' in caller.groups\". The texts in tool are empty for "+
+			"an event that is not about a tool, prompt or resource. By default the group admin may, and without auth "+
+			"the programs of this machine. Every caller may follow their own calls."),
 		decode.Choice(&arguments, "arguments", `"redacted": events have the arguments of calls, without sensitive `+
 			`values and secrets, as records of the audit log. "none": events have no arguments.`, "redacted", "none").
 			DefaultDoc(`"redacted"`).Then(func(*decode.Decoder, Range) { e.Arguments = arguments == "redacted" }),

@@ -138,8 +138,8 @@ func (o *OTLP) spec() decode.Spec {
 	o.Burst = defaultTraceBurst
 	return decode.Spec{
 		decode.Attr(&o.Endpoint, "endpoint", "The base URL of the collector, as in \"http://127.0.0.1:4318\". Traces "+
-			"are posted to /v1/traces below it. By default the environment variable OTEL_EXPORTER_OTLP_ENDPOINT, or else "+
-			"https://localhost:4318.").Check(o.checkEndpoint),
+			"are posted to /v1/traces below it. By default the environment variable OTEL_EXPORTER_OTLP_ENDPOINT, or "+
+			"else https://localhost:4318.").Check(o.checkEndpoint),
 		o.headersField(),
 		decode.RangedFloat(&o.Traces, "traces", "The share of calls that are traced, from 0 to 1. It applies to calls "+
 			"without a traceparent, and to callers whose traceparent is not trusted.", 1).

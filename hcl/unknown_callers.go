@@ -56,8 +56,8 @@ func (l *loader) warnUnknownCallers(files []*sourceFile) {
 			switch near := diag.NearestOf(name, known); {
 			case !ok || slices.Contains(claims, name):
 			case !hasTokens:
-				warn(rule, name, "Unknown claim", "Only tokens have claims, and there is no jwt block: for a caller with an "+
-					"API key this is null. Read caller.groups or caller.subject.")
+				warn(rule, name, "Unknown claim", "Only tokens have claims, and there is no jwt block: for a caller "+
+					"with an API key this is null. Read caller.groups or caller.subject.")
 			case !slices.Contains(known, name) && near.IsFix():
 				warn(rule, name, "Unknown claim", "No caller of a test has the claim %q.%s", name,
 					diag.SuggestOr(name, known, ""))

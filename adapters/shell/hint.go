@@ -160,8 +160,8 @@ func (h *hinter) writeArgument(path string) string {
 		return ""
 	}
 	if h.sandbox.ContainsConfig(path) {
-		return "dir = \"data\" and sandbox { write = [\"data\"] }, with a directory of its own: programs that write to " +
-			"that of the configuration could change the tools"
+		return "dir = \"data\" and sandbox { write = [\"data\"] }, with a directory of its own: programs that write " +
+			"to that of the configuration could change the tools"
 	}
 	return fmt.Sprintf("sandbox { write = [%q] }", h.relative(path))
 }

@@ -268,7 +268,7 @@ func TestConnectionFailuresAreExplained(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{secure.URL, 1, "certificate signed by unknown authority"},
+		{secure.URL, 1, "signed by an authority that this machine does not trust"},
 		{plain.URL, 1, "redirects"},
 		{other.URL, 1, "does not answer as a Hatchel server"},
 		{closed.URL, 1, "connection refused"},

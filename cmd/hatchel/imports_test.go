@@ -71,7 +71,7 @@ var layers = []struct {
 	}},
 	{of: "runtime/trace", may: []string{"adapters"}, tests: []string{"runtime/trace/tracetest"}},
 	{of: "runtime/trace/tracetest"},
-	{of: "runtime/access", may: []string{"hcl", "hcl/surface", "runtime/call", "runtime/mcp", "runtime/policy"}},
+	{of: "runtime/access", may: []string{"hcl", "hcl/eval", "hcl/surface", "runtime/call", "runtime/mcp", "runtime/policy"}},
 	{of: "runtime/toolstest", may: []string{"hcl", "hcl/*", "adapters", "runtime/result"}, tests: []string{"adapters/adaptertest", "adapters/all"}},
 	{of: "runtime/hold", may: []string{"hcl", "hcl/diag", "hcl/surface", "runtime/access"}},
 	{of: "runtime/subscribe", may: []string{"runtime/call", "runtime/mcp"}},

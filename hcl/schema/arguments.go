@@ -38,8 +38,8 @@ func (unlimited) Step(int) error      { return nil }
 // budget.
 //
 // Patterns, the comparison of the items of a set, alternatives, and objects of many members take Steps. Reading,
-// decoding and the other checks take none: they are linear in the text, which is no longer than a body, and formats have
-// a maximum length.
+// decoding and the other checks take none: they are linear in the text, which is no longer than a body, and formats
+// have a maximum length.
 // The library that checks what a JSON Schema has beyond the type takes none either.
 func (v *Validator) ArgumentsWithin(raw []byte, budget Budget) (map[string]any, []Violation, error) {
 	if len(raw) == 0 {

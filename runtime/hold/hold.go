@@ -201,8 +201,8 @@ const (
 	summaryEarlier = "Lock of an earlier version"
 	lockedEarlier  = "The server was started with --locked, which compares the configuration with the lock."
 	startEarlier   = "The server was started with hold, which compares each reload with the lock."
-	startUnlocked  = "They are served, because hold concerns reloads. Every later reload waits until hatchel lock has " +
-		"approved them."
+	startUnlocked  = "They are served, because hold concerns reloads. Every later reload waits until hatchel lock " +
+		"has approved them."
 	reloadHeld = "The previous configuration stays. Review the differences with hatchel diff, and approve them with " +
 		"hatchel lock."
 )

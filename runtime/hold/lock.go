@@ -43,8 +43,8 @@ func parseLock(text []byte) (*surface.Surface, error) {
 type errEarlier struct{ version int }
 
 func (e errEarlier) Error() string {
-	return fmt.Sprintf("%s has version %d, which does not say in full what a configuration does. Run hatchel lock, and "+
-		"review the new %[1]s.", surface.LockName, e.version)
+	return fmt.Sprintf("%s has version %d, which does not say in full what a configuration does. Run hatchel lock, "+
+		"and review the new %[1]s.", surface.LockName, e.version)
 }
 
 func digestOf(text []byte) string {

@@ -6,8 +6,8 @@ import (
 	"hatchel/hcl/jsonscan"
 )
 
-// skippedLine finds the id in a line that is too large to be kept. The line is written to it in parts, of which it keeps
-// the members id and method of the outermost object.
+// skippedLine finds the id in a line that is too large to be kept. The line is written to it in parts, of which it
+// keeps the members id and method of the outermost object.
 type skippedLine struct {
 	depth     int // of lists and objects
 	inString  bool

@@ -114,8 +114,8 @@ func (c *Client) Lock(ctx context.Context) ([]byte, error) {
 func (c *Client) ConsoleAddress(ctx context.Context) (string, error) {
 	body, err := c.do(ctx, http.MethodPost, "/console/ticket", []byte("{}"))
 	if errors.Is(err, approval.ErrNotFound) {
-		return "", fmt.Errorf("%s has no console: declare console {}, or start it with hatchel serve --console; if its "+
-			"block has listen, name that address with --server", c.base)
+		return "", fmt.Errorf("%s has no console: declare console {}, or start it with hatchel serve --console; if "+
+			"its block has listen, name that address with --server", c.base)
 	}
 	if err != nil {
 		return "", err

@@ -147,8 +147,8 @@ func (m *Mocks) encode(exchanges []*exchange, secrets []Secret) (content []byte,
 	content, err := encodeTape(hidden)
 	for _, s := range secrets {
 		if len(s.Text) > 0 && len(s.Text) < adapters.MinSecretLength && strings.Contains(string(content), s.Text) {
-			return nil, fmt.Sprintf("the value of %s could be in it: it has fewer than %d bytes, and so short a text is "+
-				"not hidden", secretName(s), adapters.MinSecretLength)
+			return nil, fmt.Sprintf("the value of %s could be in it: it has fewer than %d bytes, and so short a text "+
+				"is not hidden", secretName(s), adapters.MinSecretLength)
 		}
 	}
 	if err == nil {

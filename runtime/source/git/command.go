@@ -26,8 +26,8 @@ var passed = []string{
 	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY",
 }
 
-// environment returns the variables for git, which may use these transports. Of the configuration of git, only that of the user is read, where the
-// credential helper is named.
+// environment returns the variables for git, which may use these transports. Of the configuration of git, only that of
+// the user is read, where the credential helper is named.
 func environment(transports string) []string {
 	env := []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=" + transports,
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C"}

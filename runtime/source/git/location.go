@@ -49,8 +49,8 @@ func IsLocation(arg string) bool { return strings.HasPrefix(arg, scheme) }
 var validRef = regexp.MustCompile(`^[A-Za-z0-9._/][A-Za-z0-9._/-]*$`)
 
 // ParseLocation parses git+https://HOST/REPOSITORY//FOLDER?ref=REF, or the same with git+ssh, or with git+file and a
-// repository of this machine, as in git+file:///home/ann/tools//prod. The folder and the ref may be omitted. The error is
-// a phrase without credentials.
+// repository of this machine, as in git+file:///home/ann/tools//prod. The folder and the ref may be omitted. The error
+// is a phrase without credentials.
 func ParseLocation(text string) (Location, error) {
 	u, err := url.Parse(strings.TrimPrefix(text, scheme))
 	if err != nil {
