@@ -280,7 +280,8 @@ func (c *comparison) settings() {
 // closed reports the served parts of a block that were removed, and returns their paths.
 func (c *comparison) closed(name string, old, new map[string]string) (parts []string) {
 	has := func(args map[string]string, part string) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Keys(args)), func(path string) bool { return isPartOf(path, part) })
+		isPart := func(path string) bool { return isPartOf(path, part) }
+		return slices.ContainsFunc(slices.Collect(maps.Keys(args)), isPart)
 	}
 	for _, served := range servedBlocks {
 		part, inside := strings.CutPrefix(served, name+".")

@@ -25,7 +25,8 @@ func TestANarrowerConfigurationIsNotWidening(t *testing.T) {
 				of := func(f txtar.File) *surface.Surface {
 					text := string(f.Data)
 					for _, block := range strings.SplitAfter(base, "\n}\n") { // without those that it has itself
-						if first, _, _ := strings.Cut(strings.TrimSpace(block), " {"); !strings.Contains(text, first+" {") {
+						first, _, _ := strings.Cut(strings.TrimSpace(block), " {")
+						if !strings.Contains(text, first+" {") {
 							text += block
 						}
 					}

@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,9 @@ func (s *source) valueForm(e hclsyntax.Expression) string {
 	text, known := s.cache.forms[e]
 	s.cache.mu.Unlock()
 	if !known {
-		text = clip(s.form(e), maxForm) // a local may be read by many others
+		alone := *s // no variable of a loop around the reader is one of the value
+		alone.loop, alone.depth = nil, 0
+		text = clip(alone.form(e), maxForm) // a local may be read by many others
 		s.cache.mu.Lock()
 		s.cache.forms[e] = text
 		s.cache.mu.Unlock()
@@ -159,25 +162,57 @@ func (s *source) literalForm(e *hclsyntax.LiteralValueExpr) string {
 
 // loopForm returns the normal form of a for expression.
 func (s *source) loopForm(e *hclsyntax.ForExpr) string {
-	names := e.ValVar
-	if e.KeyVar != "" {
-		names = e.KeyVar + ", " + names
-	}
-	body := s.form(e.ValExpr)
+	inner := s.inLoop(e)
+	body := inner.form(e.ValExpr)
 	if e.KeyExpr != nil {
-		body = s.form(e.KeyExpr) + " => " + body
+		body = inner.form(e.KeyExpr) + " => " + body
 	}
 	if e.Group {
 		body += "..."
 	}
 	if e.CondExpr != nil {
-		body += " if " + s.form(e.CondExpr)
+		body += " if " + inner.form(e.CondExpr)
 	}
+	names, rename := inner.loopNames(e, body)
+	body = rename.Replace(body)
 	brackets := [2]string{"[", "]"}
 	if e.KeyExpr != nil {
 		brackets = [2]string{"{", "}"}
 	}
 	return brackets[0] + "for " + names + " in " + s.form(e.CollExpr) + " : " + body + brackets[1]
+}
+
+// inLoop returns the source as the body of a loop reads it: with a mark in place of each of its variables, until their
+// names are known.
+func (s *source) inLoop(e *hclsyntax.ForExpr) *source {
+	inner := *s
+	inner.loop = maps.Clone(s.loop)
+	if inner.loop == nil {
+		inner.loop = map[string]string{}
+	}
+	inner.depth++
+	for i, name := range []string{e.ValVar, e.KeyVar} {
+		if name != "" {
+			inner.loop[name] = "\x01" + strconv.Itoa(inner.depth) + []string{"v", "k"}[i] + "\x01"
+		}
+	}
+	return &inner
+}
+
+// loopNames returns the names of the variables of a loop, and what puts them in place of their marks: another name in
+// the configuration is the same here. They are the first ones that its body does not have.
+func (s *source) loopNames(e *hclsyntax.ForExpr, body string) (names string, rename *strings.Replacer) {
+	n := 1
+	for strings.Contains(body, "item"+strconv.Itoa(n)) || strings.Contains(body, "key"+strconv.Itoa(n)) {
+		n++
+	}
+	names = "item" + strconv.Itoa(n)
+	marks := []string{s.loop[e.ValVar], names}
+	if e.KeyVar != "" {
+		key := "key" + strconv.Itoa(n)
+		marks, names = append(marks, s.loop[e.KeyVar], key), key+", "+names
+	}
+	return names, strings.NewReplacer(marks...)
 }
 
 // keyForm returns the key of a member of an object: a name, or an expression in parentheses.
@@ -288,13 +323,7 @@ type templatePart struct {
 
 func (s *source) templateParts(parts []hclsyntax.Expression) (out []templatePart) {
 	value := func(text string) { out = append(out, templatePart{text: text}) }
-	branch := func(e hclsyntax.Expression) {
-		if t, ok := e.(*hclsyntax.TemplateExpr); ok {
-			out = append(out, s.templateParts(t.Parts)...)
-		} else {
-			out = append(out, s.templateParts([]hclsyntax.Expression{e})...)
-		}
-	}
+	branch := func(e hclsyntax.Expression) { out = append(out, s.branchParts(e)...) }
 	for _, part := range parts {
 		written := s.text(part.Range())
 		switch e := part.(type) {
@@ -318,18 +347,31 @@ func (s *source) templateParts(parts []hclsyntax.Expression) (out []templatePart
 			}
 		case *hclsyntax.TemplateJoinExpr:
 			loop := e.Tuple.(*hclsyntax.ForExpr)
-			names := loop.ValVar
-			if loop.KeyVar != "" {
-				names = loop.KeyVar + ", " + names
+			inner := s.inLoop(loop)
+			body := inner.branchParts(loop.ValExpr)
+			var values strings.Builder
+			for _, p := range body {
+				values.WriteString(p.text)
 			}
+			names, rename := inner.loopNames(loop, values.String())
 			value("%{for " + names + " in " + s.form(loop.CollExpr) + "}")
-			branch(loop.ValExpr)
+			for _, p := range body {
+				out = append(out, templatePart{p.isText, rename.Replace(p.text)})
+			}
 			value("%{endfor}")
 			continue
 		}
 		value("${" + s.form(part) + "}")
 	}
 	return out
+}
+
+// branchParts returns the parts of what is between two directives.
+func (s *source) branchParts(e hclsyntax.Expression) []templatePart {
+	if t, ok := e.(*hclsyntax.TemplateExpr); ok {
+		return s.templateParts(t.Parts)
+	}
+	return s.templateParts([]hclsyntax.Expression{e})
 }
 
 // steps returns the steps of a traversal.
@@ -365,7 +407,10 @@ func (s *source) traversalForm(t hclv2.Traversal) string {
 			return text + steps(t[len(path):])
 		}
 	}
-	return t.RootName() + steps(t[1:]) // a value of a call, or the variable of a loop
+	if mark := s.loop[t.RootName()]; mark != "" {
+		return mark + steps(t[1:])
+	}
+	return t.RootName() + steps(t[1:]) // a value of a call
 }
 
 // programValue returns the normal form of the value of a traversal; empty for a value of a call.

@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,7 +81,7 @@ func alternativesOf(f *eval.Formula) []*eval.Formula {
 
 func atomsOf(f *eval.Formula) []string {
 	if f.Op == "" {
-		return []string{f.Text}
+		return []string{normalAtom(f.Text)}
 	}
 	var atoms []string
 	for _, part := range f.Parts {
@@ -106,8 +107,31 @@ func truth(f *eval.Formula, holds func(atom string) bool) bool {
 	case "false":
 		return false
 	}
-	return holds(f.Text)
+	return holds(normalAtom(f.Text))
 }
+
+// normalAtom returns an atom in the notation in which it is compared: a comparison of two values has them in one order,
+// and a search in a list of constants for one value is a membership.
+func normalAtom(text string) string {
+	if m := searched.FindStringSubmatch(text); m != nil && isConstantList(m[1]) {
+		other := m[2]
+		if other == "" {
+			other = m[3]
+		}
+		if len(atomWords(other)) == 1 && !strings.Contains(other, "#") {
+			return other + " in " + m[1]
+		}
+	}
+	words := atomWords(text)
+	if len(words) == 3 && (words[1] == "==" || words[1] == "!=") && !isConstant(words[0]) && !isConstant(words[2]) &&
+		words[2] < words[0] {
+		return words[2] + " " + words[1] + " " + words[0]
+	}
+	return text
+}
+
+// searched matches any([…], # == value), in either order.
+var searched = regexp.MustCompile(`^any\((\[[^\[\]]*\]), (?:# == (.+)|(.+) == #)\)$`)
 
 // parseCondition reads the text of a condition as eval.Formula writes it.
 func parseCondition(text string) *eval.Formula {

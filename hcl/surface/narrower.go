@@ -47,8 +47,11 @@ func retriesLess(old, new map[string]string, inherited bool) bool {
 	case !was:
 		return false
 	}
-	return isLowerBound("attempts", before["attempts"], after["attempts"]) &&
-		(before["on"] == after["on"] || isShorterList(cmp.Or(before["on"], someRetries), cmp.Or(after["on"], allRetries)))
+	if !isLowerBound("attempts", before["attempts"], after["attempts"]) {
+		return false
+	}
+	return before["on"] == after["on"] ||
+		isShorterList(cmp.Or(before["on"], someRetries), cmp.Or(after["on"], allRetries))
 }
 
 // Without on, a request is sent again after all of these, or after some of them if it is not safe to repeat.
@@ -114,7 +117,8 @@ type keyLine struct {
 }
 
 // keyParts matches the line of an API key.
-var keyParts = regexp.MustCompile(`^key (\S+)(?: groups (\S+))?(?: scopes (\S+))?(?: until (\S+))? (sha256 [0-9a-f]+|\S+)$`)
+var keyParts = regexp.MustCompile(`^key (\S+)(?: groups (\S+))?(?: scopes (\S+))?(?: until (\S+))? ` +
+	`(sha256 [0-9a-f]+|\S+)$`)
 
 func parseKey(line string) (k keyLine, ok bool) {
 	m := keyParts.FindStringSubmatch(line)
@@ -164,7 +168,8 @@ func (s *Surface) onlyGrants(list, name string) bool {
 			for _, part := range f.Parts {
 				walk(part, letsIn)
 			}
-		case readsList(f.Text, list) && !(letsIn && isMembership(f.Text, list)) && !isMembershipOfOther(f.Text, list, name):
+		case readsList(f.Text, list) && !(letsIn && isMembership(f.Text, list)) &&
+			!isMembershipOfOther(f.Text, list, name):
 			grants = false
 		}
 	}

@@ -27,7 +27,9 @@ type source struct {
 	reads     map[string]*eval.Reads        // by file
 	layouts   map[place]func(string) string // of the texts whose white space has no meaning, see hcl.Effect
 	cache     *formCache
-	types     map[string]any // takes the schemas of types of a step, by path; nil elsewhere
+	loop      map[string]string // the marks of the variables of loops around an expression, by name
+	depth     int               // how many these loops are
+	types     map[string]any    // takes the schemas of types of a step, by path; nil elsewhere
 }
 
 // readSource reads the blocks of some files of a configuration, and all its values.

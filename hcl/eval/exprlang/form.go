@@ -1,6 +1,7 @@
 package exprlang
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,7 +34,9 @@ func (p *Program) Form(value func(path []string) string) *eval.Formula {
 // former writes the parts of a program in one notation.
 type former struct {
 	compiler
-	value func(path []string) string
+	value     func(path []string) string
+	variables map[string]string // the marks of the variables around a part, by name
+	declared  int               // how many variables had a mark
 }
 
 // formula returns the logical form of a part.
@@ -103,7 +106,7 @@ func (f *former) text(n ast.Node) string {
 	case *ast.ConditionalNode:
 		return f.operand(n.Cond, true) + " ? " + f.operand(n.Exp1, true) + " : " + f.operand(n.Exp2, true)
 	case *ast.VariableDeclaratorNode:
-		return "let " + n.Name + " = " + f.operand(n.Value, true) + "; " + f.text(n.Expr)
+		return f.declaration(n)
 	case *ast.SequenceNode:
 		return f.list(n.Nodes, "; ")
 	case *ast.ArrayNode:
@@ -122,6 +125,30 @@ func (f *former) text(n ast.Node) string {
 	}
 	// unreachable: every node of the parser has a case.
 	return n.String()
+}
+
+// declaration returns the normal form of a variable and what reads it. Another name of the variable makes no
+// difference: it has the first one that the rest does not have.
+func (f *former) declaration(n *ast.VariableDeclaratorNode) string {
+	value := f.operand(n.Value, true)
+	around, shadows := f.variables[n.Name]
+	mark := "\x01" + strconv.Itoa(f.declared) + "\x01"
+	f.declared++
+	if f.variables == nil {
+		f.variables = map[string]string{}
+	}
+	f.variables[n.Name] = mark
+	rest := f.text(n.Expr)
+	delete(f.variables, n.Name)
+	if shadows {
+		f.variables[n.Name] = around
+	}
+	number := 1
+	for strings.Contains(rest, "let"+strconv.Itoa(number)) {
+		number++
+	}
+	name := "let" + strconv.Itoa(number)
+	return "let " + name + " = " + value + "; " + strings.ReplaceAll(rest, mark, name)
 }
 
 // list returns the normal forms of parts with a separator.
@@ -199,7 +226,8 @@ func (f *former) traversal(n ast.Node) string {
 	}
 	member, ok := n.(*ast.MemberNode)
 	if !ok {
-		return n.(*ast.IdentifierNode).Value
+		name := n.(*ast.IdentifierNode).Value
+		return cmp.Or(f.variables[name], name)
 	}
 	base, optional := f.operand(member.Node, true), ""
 	if f.mayEnd[member] {
