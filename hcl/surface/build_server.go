@@ -58,10 +58,10 @@ func (b *builder) auth(a *hcl.Auth) {
 	for _, k := range a.Keys {
 		line := "key " + k.Name
 		if len(k.Groups) > 0 {
-			line += " groups " + strings.Join(slices.Sorted(slices.Values(k.Groups)), ",")
+			line += " groups " + JoinNames(k.Groups, ",")
 		}
 		if len(k.Scopes) > 0 {
-			line += " scopes " + strings.Join(slices.Sorted(slices.Values(k.Scopes)), ",")
+			line += " scopes " + JoinNames(k.Scopes, ",")
 		}
 		out.Keys = append(out.Keys, line+b.keyProof(k, proofs[k.Name]))
 		b.place("auth.key "+k.Name, k.Range)
@@ -210,9 +210,9 @@ func (b *builder) settings() {
 // hook adds where events go. Hooks of the same type of event are one setting.
 func (b *builder) hook(h *hcl.Hook) {
 	name := "on " + h.Event.String()
-	line := "SEND " + h.Event.String() + " to " + strings.Join(slices.Sorted(slices.Values(h.Notify)), ", ")
+	line := "SEND " + h.Event.String() + " to " + JoinNames(h.Notify, ", ")
 	if len(h.Tools) > 0 {
-		line += " of " + strings.Join(slices.Sorted(slices.Values(h.Tools)), ", ")
+		line += " of " + JoinNames(h.Tools, ", ")
 	}
 	if when := b.condition(h.When); when != nil {
 		line += " when " + when.String()

@@ -123,7 +123,7 @@ func (c *comparison) renames() map[string]string {
 	added := map[string][]string{} // by what they do
 	for _, to := range diag.SortedNames(c.new.Tools) {
 		if b := c.new.Tools[to]; c.old.Tools[to] == nil && len(b.Does) > 0 {
-			does := strings.Join(b.Does, "\n")
+			does := string(canonical(b.Does))
 			added[does] = append(added[does], to)
 		}
 	}
@@ -132,7 +132,7 @@ func (c *comparison) renames() map[string]string {
 		if c.new.Tools[from] != nil {
 			continue
 		}
-		for _, to := range added[strings.Join(a.Does, "\n")] {
+		for _, to := range added[string(canonical(a.Does))] {
 			if !taken[to] && similar(a, c.new.Tools[to]) {
 				renamed[from], taken[to] = to, true
 				break

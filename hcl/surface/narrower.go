@@ -80,33 +80,48 @@ func isShorterList(old, new string) bool {
 	return ok && also && isList && len(missing(after, before)) == 0
 }
 
-// hookLine matches the line of a hook: its event, webhooks, tools, condition and limit.
-var hookLine = regexp.MustCompile(`^SEND (\S+) to ([^ ,]+(?:, [^ ,]+)*)(?: of ([^ ,]+(?:, [^ ,]+)*))?` +
-	`(?: when (.+))?, (\d+) a (second|minute|hour|day)$`)
+// hook is the parts of the line of a hook.
+type hook struct {
+	event         string
+	notify, tools []string
+	when          *eval.Formula
+	perDay        float64
+}
+
+// hookLine matches the line of a hook: its event, what is sent where and when, and its limit.
+var hookLine = regexp.MustCompile(`^SEND (\S+) to (.+), (\d+) a (second|minute|hour|day)$`)
 
 // perDay is how many of a period of hookLine a day has.
 var perDay = map[string]float64{"second": 86400, "minute": 1440, "hour": 24, "day": 1}
 
+func parseHook(line string) (h hook, ok bool) {
+	m := hookLine.FindStringSubmatch(line)
+	if m == nil {
+		return h, false
+	}
+	n, _ := measure(m[3])
+	h.event, h.perDay = m[1], n*perDay[m[4]]
+	rest := m[2]
+	if h.notify, rest, ok = cutNames(rest); !ok {
+		return h, false
+	}
+	if h.tools, rest, ok = cutNamed(rest, " of"); !ok {
+		return h, false
+	}
+	when, has := strings.CutPrefix(rest, " when ")
+	if has {
+		h.when = parseCondition(when)
+	}
+	return h, has || rest == ""
+}
+
 // sendsLess reports whether a hook sends only events that another one sends, to none but its webhooks.
 func sendsLess(old, new string) bool {
-	a, b := hookLine.FindStringSubmatch(old), hookLine.FindStringSubmatch(new)
-	if a == nil || b == nil || a[1] != b[1] {
-		return false
-	}
-	names := func(list string) []string { return strings.Split(list, ", ") }
-	when := func(text string) *eval.Formula {
-		if text == "" {
-			return nil
-		}
-		return parseCondition(text)
-	}
-	perDayOf := func(m []string) float64 {
-		n, _ := measure(m[5])
-		return n * perDay[m[6]]
-	}
-	return len(missing(names(b[2]), names(a[2]))) == 0 &&
-		(a[3] == "" || b[3] != "" && len(missing(names(b[3]), names(a[3]))) == 0) &&
-		implies(when(b[4]), when(a[4])) && perDayOf(b) <= perDayOf(a)
+	a, ok := parseHook(old)
+	b, also := parseHook(new)
+	return ok && also && a.event == b.event && len(missing(b.notify, a.notify)) == 0 &&
+		(a.tools == nil || b.tools != nil && len(missing(b.tools, a.tools)) == 0) &&
+		implies(b.when, a.when) && b.perDay <= a.perDay
 }
 
 // keyLine is the parts of the line of an API key.
@@ -116,19 +131,28 @@ type keyLine struct {
 	until, proof   string
 }
 
-// keyParts matches the line of an API key.
-var keyParts = regexp.MustCompile(`^key (\S+)(?: groups (\S+))?(?: scopes (\S+))?(?: until (\S+))? ` +
-	`(sha256 [0-9a-f]+|\S+)$`)
+// keyEnd matches the end and the proof of an API key.
+var keyEnd = regexp.MustCompile(`^(?: until (\S+))? (sha256 [0-9a-f]+|\S+)$`)
 
 func parseKey(line string) (k keyLine, ok bool) {
-	m := keyParts.FindStringSubmatch(line)
+	rest, ok := strings.CutPrefix(line, "key ")
+	if !ok {
+		return k, false
+	}
+	n := max(strings.IndexByte(rest, ' '), 0)
+	k.name, rest = rest[:n], rest[n:]
+	if k.groups, rest, ok = cutNamed(rest, " groups"); !ok {
+		return k, false
+	}
+	if k.scopes, rest, ok = cutNamed(rest, " scopes"); !ok {
+		return k, false
+	}
+	m := keyEnd.FindStringSubmatch(rest)
 	if m == nil {
 		return k, false
 	}
-	list := func(text string) []string {
-		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
-	}
-	return keyLine{m[1], list(m[2]), list(m[3]), m[4], m[5]}, true
+	k.until, k.proof = m[1], m[2]
+	return k, true
 }
 
 // isNarrowerKey reports whether the line of an API key gives a caller who has it no more than another one did. Fewer
@@ -244,7 +268,11 @@ func isMembership(text, list string) bool {
 
 // isMembershipOfOther reports whether an atom asks for another name in the list.
 func isMembershipOfOther(text, list, name string) bool {
-	return isMembership(text, list) && strings.Trim(atomWords(text)[0], `"'`) != name
+	if !isMembership(text, list) {
+		return false
+	}
+	values, ok := constantValues(atomWords(text)[0])
+	return ok && !slices.Contains(values, "'"+name+"'")
 }
 
 // defaultAlgorithms are those of a jwt block without algorithms.

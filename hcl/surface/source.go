@@ -316,10 +316,18 @@ func (s *source) argument(out map[string]string, at string, e hclsyntax.Expressi
 		}
 		if ok && len(names) > 0 {
 			for i, item := range object.Items {
-				s.argument(out, at+"."+names[i], item.ValueExpr)
+				s.argument(out, at+"."+pathName(names[i]), item.ValueExpr)
 			}
 			return
 		}
 	}
 	out[at] = clip(s.form(e), maxForm)
+}
+
+// pathName returns the name of a member as a path of arguments has it: in quotes if it could be read as several.
+func pathName(name string) string {
+	if strings.ContainsAny(name, `."`) {
+		return string(appendString(nil, name))
+	}
+	return name
 }

@@ -55,7 +55,7 @@ func answerCallers(cfg *hcl.Config, s *surface.Surface) []Caller {
 		callers = append(callers, b.caller("group "+group, "", []string{group}, nil))
 	}
 	for _, groups := range b.groupSets() {
-		callers = append(callers, b.caller(severalGroups+strings.Join(groups, "+"), "", groups, nil))
+		callers = append(callers, b.caller(severalGroups+surface.JoinNames(groups, "+"), "", groups, nil))
 	}
 	for _, subject := range b.named["caller.subject"] {
 		callers = append(callers, b.caller("subject "+subject, subject, b.groupsOf(subject), nil))
