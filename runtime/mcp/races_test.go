@@ -126,3 +126,25 @@ func TestAnAnswerDoesNotWaitForTheStore(t *testing.T) {
 		})
 	}
 }
+
+// TestARecordThatWaitsForTheStoreHoldsNobodyUp gives the first of two answers to a call while its record cannot be
+// stored, and lets another change wait for the store.
+func TestARecordThatWaitsForTheStoreHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowStore{asked: make(chan struct{}, 1000), release: make(chan struct{}), err: ErrUnavailable}
+		close(store.release)
+		record := &callRecord{session: &session{table: newSessionTable(store)}}
+		record.call.Asked = []suspendedQuestion{{Key: "k", ID: "q"}, {Key: "l", ID: "r"}}
+		var saving sync.WaitGroup
+		saving.Go(func() { _ = record.save(t.Context(), storeTimeout) })
+		synctest.Wait() // it waits for its next attempt
+		began := time.Now()
+		if err := record.answer(t.Context(), "q", clientResponse{result: []byte("{}")}); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the answer has waited %v", took)
+		}
+		saving.Wait()
+	})
+}
