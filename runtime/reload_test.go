@@ -499,7 +499,7 @@ func TestNoCallFailsWhileFilesChange(t *testing.T) {
 	h := newHost(t, "", inDir(dir))
 	loads := make(chan struct{}, 1000)
 	reload := func() {
-		files, err := folder.Snapshot()
+		files, err := folder.Snapshot(t.Context())
 		if err != nil {
 			t.Error(err)
 			return

@@ -165,7 +165,7 @@ func (f *approvalsFlags) open(cmd *cobra.Command) (approvals.Source, error) {
 }
 
 func (f *approvalsFlags) openLocal(cmd *cobra.Command) (approvals.Source, error) {
-	folder, err := f.decode(f.dir, cmd.ErrOrStderr())
+	folder, err := f.decode(cmd.Context(), f.dir, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

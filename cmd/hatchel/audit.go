@@ -85,7 +85,7 @@ func (f *auditFlags) run(cmd *cobra.Command, path string) error {
 		return misusef("--%s", err)
 	}
 	log, err := auditlog.Locate(path, func(path string) (*hcl.Config, hcl.Diagnostics, error) {
-		folder, err := f.decode(path, cmd.ErrOrStderr())
+		folder, err := f.decode(cmd.Context(), path, cmd.ErrOrStderr())
 		if err != nil {
 			return nil, nil, err
 		}

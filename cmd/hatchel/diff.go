@@ -253,7 +253,7 @@ func (l *loadFlags) lock(cmd *cobra.Command, dir string, check bool) error {
 
 // decodeWithoutErrors returns the configuration of a directory. Errors in it are printed, and the exit code is 2.
 func (l *loadFlags) decodeWithoutErrors(cmd *cobra.Command, dir string) (*hcl.Config, error) {
-	f, err := l.decode(dir, cmd.ErrOrStderr())
+	f, err := l.decode(cmd.Context(), dir, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, misusef("%s", err)
 	}

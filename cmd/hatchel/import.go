@@ -83,7 +83,7 @@ func (f *importFlags) write(cmd *cobra.Command, r *importer.Result) error {
 	r.Flags = f.memory.Flags(cmd.Flags())
 	var u *directory.Update
 	if f.Update {
-		u = directory.BeginUpdate(f.dir)
+		u = directory.BeginUpdate(cmd.Context(), f.dir)
 	}
 	report, err := importer.Write(f.dir, r, f.Options)
 	if err != nil {
@@ -285,7 +285,7 @@ var emptyLines = regexp.MustCompile(`\n(?:[ \t]*\n)+`)
 func importSchema(
 	cmd *cobra.Command, name, dir string, load *loadFlags, o dbschema.Options,
 ) (*importer.Result, error) {
-	folder, err := load.decode(dir, cmd.ErrOrStderr())
+	folder, err := load.decode(cmd.Context(), dir, cmd.ErrOrStderr())
 	load.inspect, load.anyVars = true, true // what follows compares only
 	if err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ type loadedFolder struct {
 
 // decode reads and decodes a directory. The error reports that it cannot be read; mistakes are in
 // diags.
-func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error) {
+func (l *loadFlags) decode(ctx context.Context, path string, stderr io.Writer) (*loadedFolder, error) {
 	folder, err := source.NewFolder(path)
 	if err != nil {
 		return nil, failf("%s cannot be found: %s", path, reason(err))
@@ -161,7 +161,7 @@ func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error)
 	if err != nil {
 		return nil, err
 	}
-	files, err := folder.Snapshot()
+	files, err := folder.Snapshot(ctx)
 	if err != nil {
 		return nil, failf("%s cannot be read: %s", path, reason(err))
 	}
@@ -178,7 +178,7 @@ func (l *loadFlags) decode(path string, stderr io.Writer) (*loadedFolder, error)
 func (l *loadFlags) compile(ctx context.Context, path string, stderr io.Writer) (*loadedFolder, error) {
 	defer console.ShowSpinner(stderr, "loading "+path)()
 	stop := endOnSignal(ctx)
-	f, err := l.decode(path, stderr)
+	f, err := l.decode(ctx, path, stderr)
 	stop()
 	if err != nil || f.diags.HasErrors() {
 		return f, err

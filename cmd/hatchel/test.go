@@ -93,7 +93,7 @@ func readSuite(cmd *cobra.Command, dir string, live *toolstest.Live) (*tester.Su
 	if err != nil {
 		return nil, nil, misusef("%s cannot be found: %s", dir, reason(err))
 	}
-	files, err := folder.Snapshot()
+	files, err := folder.Snapshot(cmd.Context())
 	if err != nil {
 		return nil, nil, misusef("%s cannot be read: %s", dir, reason(err))
 	}

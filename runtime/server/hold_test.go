@@ -67,7 +67,7 @@ func (s *heldServer) write(files map[string]string) {
 // lock writes the lock, as hatchel lock does.
 func (s *heldServer) lock() {
 	s.t.Helper()
-	files, err := s.folder.Snapshot()
+	files, err := s.folder.Snapshot(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func (r *Reloader) Load(ctx context.Context) (runtime.Report, error) {
 // load loads the directory as it is on this machine.
 func (r *Reloader) load(ctx context.Context, dir string) (runtime.Report, error) {
 	defer r.Loading()()
-	files, err := r.Folder.SnapshotOf(dir)
+	files, err := r.Folder.SnapshotOf(ctx, dir)
 	if err != nil {
 		return runtime.Report{}, err
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -35,12 +36,12 @@ func (f *Folder) Dir() string {
 }
 
 // Snapshot reads the folder as it is now.
-func (f *Folder) Snapshot() (*Snapshot, error) { return f.SnapshotOf(f.Dir()) }
+func (f *Folder) Snapshot(ctx context.Context) (*Snapshot, error) { return f.SnapshotOf(ctx, f.Dir()) }
 
 // SnapshotOf reads another directory, which is the folder from now on unless the error says that it cannot be read. Dir
 // is an absolute path.
-func (f *Folder) SnapshotOf(dir string) (*Snapshot, error) {
-	s, err := readFolder(dir)
+func (f *Folder) SnapshotOf(ctx context.Context, dir string) (*Snapshot, error) {
+	s, err := readFolder(ctx, dir)
 	if err != nil {
 		return nil, err
 	}

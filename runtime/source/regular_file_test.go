@@ -37,7 +37,7 @@ func TestOnlyPlainFilesOfTheFolderAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := readFolder(dir)
+	s, err := readFolder(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

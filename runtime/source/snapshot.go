@@ -2,6 +2,8 @@ package source
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -16,6 +18,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"hatchel/internal/ctxtime"
 )
 
 // Snapshot is the content of a configuration directory at one moment, as an fs.FS: the *.hcl files
@@ -49,15 +53,15 @@ const maxFolders = 100_000
 
 // readFolder reads every *.hcl file below dir. It follows links, because deployments such as
 // ConfigMaps link files into a folder that is swapped; it skips names that start with a dot, and
-// what the IgnoreFile names.
-func readFolder(dir string) (*Snapshot, error) {
+// what the IgnoreFile names. The error reports that dir cannot be read, or that ctx has ended.
+func readFolder(ctx context.Context, dir string) (*Snapshot, error) {
 	s := &Snapshot{dir: dir, nodes: map[string]*node{}, otherFiles: map[string]contentDigest{},
 		secrets: map[string]contentDigest{}}
 	err := walk(dir, func(name string, info fs.FileInfo, err error) {
 		at := filepath.Join(dir, filepath.FromSlash(name))
 		n := &node{name: path.Base(name), folder: info != nil && info.IsDir(), err: err}
 		if !n.folder && err == nil {
-			n.content, n.err = readSource(at)
+			n.content, n.err = readSource(ctx, at)
 		}
 		switch {
 		case errors.Is(n.err, fs.ErrNotExist) && !isLink(at):
@@ -72,15 +76,15 @@ func readFolder(dir string) (*Snapshot, error) {
 			parent.entries = append(parent.entries, n)
 		}
 	})
-	return s, err
+	return s, cmp.Or(err, ctx.Err())
 }
 
 // emptyFileGrace is how long an empty file counts as one that is being written: many programs
 // truncate a file before they write it, and an empty file has no errors, but no tools either.
 const emptyFileGrace = 250 * time.Millisecond
 
-// readSource reads one *.hcl file. If the file is empty, it waits briefly for content.
-func readSource(name string) ([]byte, error) {
+// readSource reads one *.hcl file. If the file is empty, it waits briefly for content, until ctx ends.
+func readSource(ctx context.Context, name string) ([]byte, error) {
 	for {
 		began := time.Now()
 		content, err := ReadRegularFile(name, maxSourceFile)
@@ -91,7 +95,9 @@ func readSource(name string) ([]byte, error) {
 		if err != nil || staysEmpty(info, began) {
 			return content, nil
 		}
-		time.Sleep(emptyFileGrace / 25)
+		if err := ctxtime.Sleep(ctx, emptyFileGrace/25); err != nil {
+			return nil, err
+		}
 	}
 }
 

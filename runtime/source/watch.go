@@ -99,7 +99,7 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 	before := w.folder.fingerprint()
 	w.lastSeen = fingerprint{}
 	for {
-		first, differs := w.readIfChanged()
+		first, differs := w.readIfChanged(ctx)
 		still := settlePeriod
 		if first == nil {
 			still = scanInterval // replacing a folder takes longer than replacing a file
@@ -110,7 +110,7 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 		if !differs || ctxtime.Sleep(ctx, still) != nil {
 			return
 		}
-		second, differs := w.readIfChanged()
+		second, differs := w.readIfChanged(ctx)
 		if !differs {
 			return
 		}
@@ -125,8 +125,8 @@ func (w *watcher) checkFolder(ctx context.Context, changed func()) {
 
 // readIfChanged reads the folder and reports whether the result is new. The snapshot is nil when
 // the folder cannot be read.
-func (w *watcher) readIfChanged() (*Snapshot, bool) {
-	s, err := readFolder(w.folder.Dir())
+func (w *watcher) readIfChanged(ctx context.Context) (*Snapshot, bool) {
+	s, err := readFolder(ctx, w.folder.Dir())
 	if err != nil {
 		return nil, !w.unreadable
 	}

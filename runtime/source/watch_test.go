@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 )
 
@@ -24,7 +26,7 @@ func watchFolder(t *testing.T, dir string) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := folder.Snapshot()
+	first, err := folder.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func watchFolder(t *testing.T, dir string) *watched {
 	var running sync.WaitGroup
 	running.Go(func() {
 		folder.Watch(ctx, func() {
-			s, err := folder.Snapshot()
+			s, err := folder.Snapshot(t.Context())
 			if err == nil {
 				fs.ReadFile(s, "data.json")
 			}
@@ -216,7 +218,7 @@ func TestLinksInCirclesEnd(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "sub", "a.hcl"), []byte("1"), 0o644))
 	must(t, os.Symlink("..", filepath.Join(dir, "sub", "up")))
 	must(t, os.Symlink("nowhere", filepath.Join(dir, "gone.hcl")))
-	s, err := readFolder(dir)
+	s, err := readFolder(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +247,7 @@ func TestLinksOutOfTheFolderAreRefused(t *testing.T) {
 	// the folder may be reached by a link itself
 	link := filepath.Join(t.TempDir(), "current")
 	must(t, os.Symlink(dir, link))
-	s, err := readFolder(link)
+	s, err := readFolder(t.Context(), link)
 	must(t, err)
 	for _, name := range []string{"file.hcl", "folder/secret.hcl"} {
 		if b, err := s.ReadFile(name); len(b) > 0 || err == nil || !strings.Contains(err.Error(), "outside") {
@@ -264,7 +266,7 @@ func TestSnapshotIsAFileSystem(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "sub", "a.hcl"), []byte("1"), 0o644))
 	must(t, os.WriteFile(filepath.Join(dir, "b.hcl"), []byte("2"), 0o644))
-	s, err := readFolder(dir)
+	s, err := readFolder(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +285,7 @@ func TestAFileThatWasEmptiedToBeWrittenIsNotReadEmpty(t *testing.T) {
 		must(t, os.WriteFile(name, nil, 0o644))
 		read := make(chan *Snapshot)
 		go func() {
-			s, err := folder.Snapshot()
+			s, err := folder.Snapshot(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
@@ -296,11 +298,28 @@ func TestAFileThatWasEmptiedToBeWrittenIsNotReadEmpty(t *testing.T) {
 		}
 	}
 	must(t, os.WriteFile(name, nil, 0o644))
-	s, err := folder.Snapshot()
+	s, err := folder.Snapshot(t.Context())
 	must(t, err)
 	if b, err := fs.ReadFile(s, "a.hcl"); err != nil || len(b) > 0 {
 		t.Errorf("a file that stays empty reads %q, %v", b, err)
 	}
+}
+
+// A server that stops while a file is empty does not wait for its content.
+func TestTheWaitForTheContentOfAFileEndsWithItsContext(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.hcl")
+	must(t, os.WriteFile(name, nil, 0o644))
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		must(t, os.Chtimes(name, began, began))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stop := time.AfterFunc(time.Millisecond, func() { cancel(nil) })
+		defer stop.Stop()
+		_, err := readFolder(ctx, filepath.Dir(name))
+		if took := time.Since(began); !errors.Is(err, context.Canceled) || took != time.Millisecond {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
 }
 
 // Who has read an empty file may be held up before looking at when it was written.
@@ -337,7 +356,7 @@ func TestAChangedFileOfASecretIsSeen(t *testing.T) {
 	must(t, err)
 	values := make(chan string, 100)
 	read := func() {
-		_, err := folder.Snapshot()
+		_, err := folder.Snapshot(t.Context())
 		must(t, err)
 		text, _ := folder.ReadSecret(secret)
 		values <- string(text)

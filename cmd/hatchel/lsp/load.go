@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"runtime/debug"
@@ -39,7 +40,7 @@ func (f *folder) start() {
 
 // read returns the files as they are on disk. A directory that cannot be read has none.
 func (f *folder) read() *source.Snapshot {
-	if read, err := f.source.Snapshot(); err == nil {
+	if read, err := f.source.Snapshot(context.Background()); err == nil {
 		return read
 	}
 	return source.NewSnapshot(f.dir)

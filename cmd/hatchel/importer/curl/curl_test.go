@@ -30,7 +30,7 @@ func importCommand(t *testing.T, dir, command string) (string, *importer.Result)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := folder.Snapshot()
+	files, err := folder.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

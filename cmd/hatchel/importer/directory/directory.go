@@ -120,12 +120,12 @@ type Update struct {
 }
 
 // BeginUpdate reads a directory before an import changes it. It returns nil if there is none.
-func BeginUpdate(dir string) *Update {
+func BeginUpdate(ctx context.Context, dir string) *Update {
 	folder, err := source.NewFolder(dir)
 	if err != nil {
 		return nil
 	}
-	before, err := folder.Snapshot()
+	before, err := folder.Snapshot(ctx)
 	if err != nil {
 		return nil
 	}
@@ -136,7 +136,7 @@ func BeginUpdate(dir string) *Update {
 // is in its report. It needs no values of secrets and variables. It fails if the directory does not load before the
 // import or after it. Errors are those of package exit.
 func (u *Update) Compare(
-	report *importer.Report, dryRun bool, options func(*source.Folder) (hcl.Options, error),
+	ctx context.Context, report *importer.Report, dryRun bool, options func(*source.Folder) (hcl.Options, error),
 ) (*review.Report, error) {
 	load, err := options(u.folder)
 	if err != nil {
@@ -145,7 +145,7 @@ func (u *Update) Compare(
 	load.UnsetVars = true
 	after, name := u.before.With(report.Contents), console.FolderName(u.dir)
 	if !dryRun {
-		if after, err = u.folder.Snapshot(); err != nil {
+		if after, err = u.folder.Snapshot(ctx); err != nil {
 			return nil, exit.Failf("%s cannot be read: %s", name, exit.Reason(err))
 		}
 	}
