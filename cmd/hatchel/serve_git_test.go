@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -419,4 +420,202 @@ func TestARepositoryOfThisMachineIsServed(t *testing.T) {
 	second := s.remote.Push()
 	s.reload(http.StatusOK)
 	s.serves(second, false)
+}
+
+// heldRepository serves a repository whose folder has a lock, and reloads only when it is told to.
+type heldRepository struct {
+	*repositoryServer
+	served string // the commit
+}
+
+const (
+	lockedTools = `audit { file = "audit.jsonl" }
+policy "staff" { allow = "'staff' in caller.groups" }
+tool "hello" {
+  description = "Say hello."
+  text        = "hello"
+}
+`
+	widerTools  = lockedTools + `policy "guests" { allow = "'guests' in caller.groups" }` + "\n"
+	widestTools = widerTools + `policy "all" { allow = "true" }` + "\n"
+)
+
+// harmless returns tools with a description that nobody has to approve.
+func harmless(tools string) string {
+	return strings.Replace(tools, `"Say hello."`, `"Say hello politely."`, 1)
+}
+
+// lock writes the lock of the working tree.
+func (s *heldRepository) lock() {
+	s.t.Helper()
+	if out, err := exec.Command("hatchel", "lock", filepath.Join(s.remote.Dir, "prod")).CombinedOutput(); err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// push commits tools.
+func (s *heldRepository) push(tools string, withLock bool) {
+	s.t.Helper()
+	s.remote.Write("prod/tools.hcl", tools)
+	if withLock {
+		s.lock()
+	}
+	s.remote.Push()
+}
+
+// waits reloads, and checks that the commit before is served still.
+func (s *heldRepository) waits(differences ...string) {
+	s.t.Helper()
+	body := s.reload(http.StatusConflict)
+	for _, d := range differences {
+		if !strings.Contains(body, d) {
+			s.t.Errorf("no difference is %s: %s", d, body)
+		}
+	}
+	s.serves(s.served, true)
+	if ready := s.get("/readyz"); !strings.Contains(ready, `"held_since"`) {
+		s.t.Errorf("nothing is held: %s", ready)
+	}
+}
+
+// follows reloads, and checks that the pushed commit is served and that nothing is held.
+func (s *heldRepository) follows() {
+	s.t.Helper()
+	s.reload(http.StatusOK)
+	s.served = strings.TrimSpace(s.remote.Git("rev-parse", "HEAD"))
+	s.serves(s.served, false)
+	if ready := s.get("/readyz"); strings.Contains(ready, "held") {
+		s.t.Errorf("something is held: %s", ready)
+	}
+}
+
+// audited returns the records of reloads that were "held" and "released".
+func (s *heldRepository) audited() (events []string) {
+	s.t.Helper()
+	names, err := filepath.Glob(filepath.Join(filepath.Dir(s.state), "prod-*.git", "audit.jsonl"))
+	if err != nil || len(names) != 1 {
+		s.t.Fatalf("the audit log is at %v, %v", names, err)
+	}
+	text, err := os.ReadFile(names[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		switch {
+		case strings.Contains(line, `"event":"held"`):
+			events = append(events, "held")
+		case strings.Contains(line, `"event":"reload"`) && strings.Contains(line, `"message":"held since`):
+			events = append(events, "released")
+		}
+	}
+	return events
+}
+
+// TestACommitThatWidensWaitsForItsLock pushes commits in several sequences, each after the same first commit.
+func TestACommitThatWidensWaitsForItsLock(t *testing.T) {
+	s := &heldRepository{repositoryServer: newRepositoryServer(t, "--every", "1h", "--hold", "widening")}
+	s.remote.Write("prod/tools.hcl", lockedTools)
+	s.lock()
+	first := s.remote.Push()
+	s.served = first
+	s.start()
+	s.serves(first, false)
+	for _, sequence := range []struct {
+		name  string
+		run   func()
+		audit []string
+	}{
+		{"harmless", func() {
+			s.push(harmless(lockedTools), false)
+			s.follows()
+		}, nil},
+		{"widened and reverted, twice", func() {
+			for range 2 {
+				s.push(widerTools, false)
+				s.waits("group guests", "gains hello")
+				s.remote.Git("revert", "--no-edit", "HEAD")
+				s.remote.PushHead()
+				s.follows()
+			}
+			s.push(harmless(lockedTools), true)
+			s.follows()
+		}, []string{"held", "held"}},
+		{"widened, then harmless", func() {
+			s.push(widerTools, false)
+			s.waits("gains hello")
+			s.push(harmless(widerTools), false)
+			s.waits("gains hello")
+			s.push(harmless(lockedTools), false)
+			s.follows()
+		}, []string{"held", "held"}},
+		{"widened twice", func() {
+			s.push(widerTools, false)
+			s.waits("group guests")
+			s.push(widestTools, false)
+			s.waits("everyone")
+			s.push(widerTools, false)
+			s.waits("group guests")
+		}, []string{"held", "held", "held"}},
+		{"widened with its lock", func() {
+			s.push(widerTools, true)
+			s.follows()
+			s.push(widestTools, false)
+			s.waits("everyone")
+		}, []string{"held"}},
+		{"widened, and locked later", func() {
+			s.push(widerTools, false)
+			s.waits("gains hello")
+			s.push(widestTools, false)
+			s.waits("everyone")
+			s.push(widerTools, true)
+			s.push(widestTools, false) // the lock is that of the commit before
+			s.waits("everyone")
+			s.push(widestTools, true)
+			s.follows()
+		}, []string{"held", "held", "held", "released"}},
+		{"widened, and pushed back by force", func() {
+			s.push(widerTools, false)
+			s.waits("gains hello")
+			s.remote.Git("reset", "-q", "--hard", s.served)
+			s.remote.PushHead()
+			s.follows()
+			s.push(widerTools, true)
+			s.follows()
+			s.remote.Git("reset", "-q", "--hard", "HEAD~1") // a restriction, with its lock
+			s.remote.PushHead()
+			s.follows()
+		}, []string{"held"}},
+		{"locked alone", func() { // a lock that permits more serves nothing by itself
+			s.push(widerTools, true)
+			s.push(lockedTools, false)
+			s.follows()
+			s.push(widestTools, false)
+			s.waits("everyone")
+			s.remote.Git("rm", "-q", "prod/hatchel.lock.json")
+			s.remote.Push()
+			s.waits("There is no hatchel.lock.json")
+		}, []string{"held", "held"}},
+		{"widened, and started again with --locked", func() { // the last one: the flag stays
+			s.push(widerTools, false)
+			s.waits("gains hello")
+			s.stop()
+			s.flags = append(slices.Clip(s.flags), "--locked")
+			s.start()
+			s.serves(s.served, true)
+			s.push(widerTools, true)
+			s.follows()
+		}, []string{"held"}},
+	} {
+		t.Run(sequence.name, func(t *testing.T) {
+			s.t, s.served = t, first
+			s.remote.Git("reset", "-q", "--hard", first)
+			s.remote.PushHead()
+			s.follows()
+			before := len(s.audited())
+			sequence.run()
+			if got := s.audited()[before:]; !slices.Equal(got, sequence.audit) {
+				t.Errorf("the audit log has %q, not %q", got, sequence.audit)
+			}
+		})
+	}
 }
